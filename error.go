@@ -1,0 +1,118 @@
+package recoup
+
+import "time"
+
+// Error is one governed failure of one entity in one error table: the thing
+// with a lifecycle. Its fields are the columns of spec 000 (4.2, 5.2, 7.3,
+// 10.2) and what the lifecycle needs beside them. A zero time means "not set".
+//
+// Only lifecycle.Step makes a new version of an Error; everything else reads.
+type Error struct {
+	ID            ID       `json:"error_id"`
+	Table         string   `json:"table"`
+	EntityID      string   `json:"entity_id,omitempty"`
+	Code          Code     `json:"code"`
+	Severity      Severity `json:"severity,omitempty"`
+	Category      Category `json:"category"`
+	Class         Class    `json:"class"`
+	Message       string   `json:"message,omitempty"`
+	CorrelationID ID       `json:"correlation_id,omitzero"`
+	PolicyVersion string   `json:"policy_version"`
+
+	State       State       `json:"state"`
+	Disposition Disposition `json:"disposition"`
+	Blocking    bool        `json:"blocking"` // blocks its entity right now
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero in INFINITE tables
+
+	Retry
+	Lease
+	Parking
+	Escalation
+	Resolution
+	Archive
+
+	// NextReminderAt is when its owner is next to be told of something that
+	// moves nothing: a missed review, an expiry that will unblock.
+	NextReminderAt time.Time `json:"next_reminder_at,omitzero"`
+}
+
+// Retry is the retry state of an error (spec 000, 5.2).
+type Retry struct {
+	RetryCount      int       `json:"retry_count"`
+	MaxRetries      int       `json:"max_retries"`
+	LastRetryAt     time.Time `json:"last_retry_at,omitzero"`
+	NextRetryAt     time.Time `json:"next_retry_at,omitzero"`
+	RetryExhausted  bool      `json:"retry_exhausted"`
+	WindowEndsAt    time.Time `json:"retry_window_ends_at,omitzero"` // zero: no window
+	LastFailureCode Code      `json:"last_failure_code,omitempty"`
+	LastAttempt     ID        `json:"last_attempt,omitzero"` // token of the attempt counted last
+}
+
+// Lease is a worker's exclusive right to retry an error until a time. The
+// token is its fence: a result that carries another one is refused.
+type Lease struct {
+	LeaseToken  ID        `json:"lease_token,omitzero"`
+	LeaseWorker string    `json:"lease_worker,omitempty"`
+	LeasedAt    time.Time `json:"leased_at,omitzero"`
+	LeaseEndsAt time.Time `json:"lease_ends_at,omitzero"`
+}
+
+// Parking says how an error came to wait for a person (spec 000, 4.2).
+type Parking struct {
+	ParkedAt       time.Time  `json:"parked_at,omitzero"`
+	ParkedBy       string     `json:"parked_by,omitempty"`
+	ParkReason     ParkReason `json:"park_reason,omitempty"`
+	AssignedTo     string     `json:"assigned_to,omitempty"`
+	LastReviewedAt time.Time  `json:"last_reviewed_at,omitzero"`
+}
+
+// Escalation is the rung of the ladder an error stands on (spec 000, 10.2).
+type Escalation struct {
+	EscalationLevel  int       `json:"escalation_level"`
+	EscalatedAt      time.Time `json:"escalated_at,omitzero"`
+	EscalatedTo      string    `json:"escalated_to,omitempty"`
+	EscalationReason string    `json:"escalation_reason,omitempty"`
+	NextEscalationAt time.Time `json:"next_escalation_at,omitzero"`
+	ReviewDueAt      time.Time `json:"review_due_at,omitzero"`
+}
+
+// Resolution says who ended an error, and how.
+type Resolution struct {
+	ResolvedAt       time.Time `json:"resolved_at,omitzero"`
+	ResolvedBy       string    `json:"resolved_by,omitempty"`
+	ResolutionReason string    `json:"resolution_reason,omitempty"`
+}
+
+// Archive is what an archived error gains (spec 000, 7.3).
+type Archive struct {
+	ArchivedAt       time.Time     `json:"archived_at,omitzero"`
+	ArchivedBy       string        `json:"archived_by,omitempty"`
+	ArchiveReason    ArchiveReason `json:"archive_reason,omitempty"`
+	FinalDisposition Disposition   `json:"final_disposition,omitempty"`
+	SupersededBy     ID            `json:"superseded_by,omitzero"`
+}
+
+// Leased reports whether a worker holds a live lease at now.
+func (e *Error) Leased(now time.Time) bool {
+	return !e.LeaseToken.IsZero() && now.Before(e.LeaseEndsAt)
+}
+
+// Lapsed reports whether a worker took a lease and let it run out.
+func (e *Error) Lapsed(now time.Time) bool {
+	return !e.LeaseToken.IsZero() && !now.Before(e.LeaseEndsAt)
+}
+
+// Owner returns who is to act on an open error: its assignee, else the owner
+// of its tier, else the system, which retries or waits for the TTL.
+func (e *Error) Owner() string {
+	switch {
+	case e.AssignedTo != "":
+		return e.AssignedTo
+	case e.EscalatedTo != "":
+		return e.EscalatedTo
+	}
+	return System
+}

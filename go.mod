@@ -1,0 +1,3 @@
+module recoup
+
+go 1.26
