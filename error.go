@@ -48,7 +48,7 @@ type Retry struct {
 	RetryExhausted  bool      `json:"retry_exhausted"`
 	WindowEndsAt    time.Time `json:"retry_window_ends_at,omitzero"` // zero: no window
 	LastFailureCode Code      `json:"last_failure_code,omitempty"`
-	LastAttempt     ID        `json:"last_attempt,omitzero"` // token of the attempt counted last
+	LastAttempt     ID        `json:"last_attempt,omitzero"` // token of the lease that ended last
 }
 
 // Lease is a worker's exclusive right to retry an error until a time. The
