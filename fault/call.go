@@ -1,0 +1,112 @@
+package fault
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"recoup"
+)
+
+// call is one request on its way through the middleware.
+type call struct {
+	*middleware
+	request  *http.Request
+	response *response
+	trace    recoup.ID
+	aborted  bool
+	stack    []byte // of a handler that panicked
+
+	mu      sync.Mutex // handlers may use several goroutines
+	info    Context
+	failure *Error
+}
+
+type callKey struct{}
+
+// callFrom returns the call of a request, or nil outside of the middleware. The
+// methods that Write uses accept nil.
+func callFrom(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+func (c *call) registry() *Registry {
+	if c == nil {
+		return Default()
+	}
+	return c.Registry
+}
+
+// began reports whether the response is on its way, so that its status and
+// headers are out of reach.
+func (c *call) began() bool { return c != nil && c.response.status != 0 }
+
+// complete gives e what only the request knows, and remembers it for the hooks.
+func (c *call) complete(e *Error) {
+	if c == nil {
+		if e.RequestID == "" {
+			e.RequestID = unknownRequestID
+		}
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.RequestID = c.info.RequestID
+	if e.Timestamp.IsZero() {
+		e.Timestamp = c.Now()
+	}
+	if e.DocumentationURL == "" && e.def.Code == e.Code {
+		e.DocumentationURL = c.Documentation + string(e.Code)
+	}
+	if c.failure == nil {
+		c.failure = e
+	}
+}
+
+// outcome returns the status of the finished request and its failure, if any.
+func (c *call) outcome() (*Error, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	status := c.response.status
+	switch {
+	case status == 0 && c.aborted:
+		status = statusAborted
+	case status == 0:
+		status = http.StatusOK // net/http sends it for a handler that wrote nothing
+	}
+	if c.failure == nil && status >= 400 {
+		def := c.Registry.define(codeOfStatus(status))
+		return &Error{Code: def.Code, def: def}, status
+	}
+	return c.failure, status
+}
+
+// event is the fact that this request failed, without a word of what it said:
+// of the details only those that spec 003 allows.
+func (c *call) event(failure *Error, status int, now time.Time) recoup.Event {
+	info := c.snapshot()
+	details := map[string]any{"retryable": failure.Retryable(false)}
+	for _, key := range []string{"field", "limit", "window_sec", "expected_etag", "existing_id"} {
+		if v, ok := failure.Details[key]; ok {
+			details[key] = v
+		}
+	}
+	if fields := failure.Fields(); len(fields) > 0 {
+		details["field"] = fields[0].Field
+	}
+	return recoup.Event{
+		ID: c.ids.New(now), Code: failure.Code, CorrelationID: c.trace,
+		Service: c.Service, Region: c.Region, Endpoint: info.Endpoint, HTTPStatus: status,
+		Tenant: info.AccountID, ExternalService: info.ExternalService, Details: details, TS: now,
+	}
+}
+
+func (c *call) snapshot() Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	info := c.info
+	info.Endpoint = c.request.Pattern
+	return info
+}

@@ -1,0 +1,198 @@
+package fault
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime"
+	"syscall"
+
+	"recoup"
+	"recoup/retry"
+)
+
+// Classifier returns [Classify] in the form that retry.NewOptions takes, for
+// work that has proven these conditions.
+func Classifier(proven ...recoup.Condition) func(error) retry.Failure {
+	return func(err error) retry.Failure { return Classify(err).ForRetry(proven...) }
+}
+
+// Classify says what an error means, however deep it is wrapped. It goes by
+// types and values, never by text, and copies no text into the verdict.
+//
+// An [*Error] speaks for itself and for all that it wraps. An error that
+// nothing is known about is INTERNAL_ERROR and fatal: what is not understood
+// must not be repeated. nil is the zero Verdict.
+func Classify(err error) Verdict {
+	if err == nil {
+		return Verdict{}
+	}
+	var f facts
+	f.walk(err)
+	return f.verdict()
+}
+
+// facts is what the tree of an error says, collected in one walk, so that what
+// decides is the order of [facts.verdict] and not that of the wrapping.
+type facts struct {
+	fault     *Error
+	during    phase
+	cancelled bool
+	timeout   bool
+	dialling  bool // the connection was not there yet
+	transport bool // it came out of the network
+	eof       bool
+	notSent   bool // a driver vouches that nothing was sent
+	bug       bool
+	state     string // SQLSTATE
+	tls       string // why there is no secure connection
+	dns       *net.DNSError
+	errno     syscall.Errno
+	json      recoup.Code
+	field     string
+	limit     int64 // of the body that was too large
+}
+
+func (f *facts) walk(err error) {
+	for err != nil {
+		if e, ok := any(err).(*Error); ok {
+			if f.fault == nil {
+				f.fault = e
+			}
+			return
+		}
+		f.noteType(err)
+		f.noteValue(err)
+		f.noteMethods(err)
+		switch parent := any(err).(type) {
+		case interface{ Unwrap() error }:
+			err = parent.Unwrap()
+		case interface{ Unwrap() []error }:
+			for _, child := range parent.Unwrap() {
+				f.walk(child)
+			}
+			return
+		default:
+			return
+		}
+	}
+}
+
+func (f *facts) noteType(node any) {
+	switch e := node.(type) {
+	case *duringError:
+		f.during = max(f.during, e.phase)
+	case *net.OpError:
+		f.noteOp(e.Op)
+	case *url.Error:
+		f.transport = true
+	case *net.DNSError:
+		f.dns = e
+	case syscall.Errno:
+		f.errno = e
+	case runtime.Error:
+		f.bug = true
+	case *json.SyntaxError:
+		f.json = CodeMalformedJSON
+	case *json.UnmarshalTypeError:
+		f.json, f.field = CodeSchemaInvalid, e.Field
+	case *http.MaxBytesError:
+		f.limit = e.Limit
+	case *tls.CertificateVerificationError, x509.CertificateInvalidError:
+		f.tls = "certificate_invalid"
+	case x509.UnknownAuthorityError:
+		f.tls = "unknown_authority"
+	case x509.HostnameError:
+		f.tls = "hostname_mismatch"
+	case x509.UnhandledCriticalExtension, x509.ConstraintViolationError, x509.InsecureAlgorithmError, x509.SystemRootsError:
+		f.tls = "certificate_unusable"
+	case tls.RecordHeaderError:
+		f.tls = "not_tls"
+	case tls.AlertError:
+		f.tls = "alert"
+	}
+}
+
+func (f *facts) noteOp(op string) {
+	f.transport = true
+	switch op {
+	case "dial":
+		f.dialling = true
+	case "remote error", "local error": // how crypto/tls names an alert, whose type it keeps to itself
+		f.tls = "alert"
+	}
+}
+
+func (f *facts) noteValue(node any) {
+	switch node {
+	case context.Canceled:
+		f.cancelled = true
+	case http.ErrSchemeMismatch:
+		f.tls = "not_tls"
+	case io.ErrUnexpectedEOF:
+		f.eof = true
+	case io.EOF:
+		f.eof = f.eof || f.transport // elsewhere it is the end of an input, which is no failure
+	}
+}
+
+func (f *facts) noteMethods(node any) {
+	if e, ok := node.(interface{ Timeout() bool }); ok {
+		f.timeout = f.timeout || e.Timeout()
+	}
+	if e, ok := node.(interface{ Is(error) bool }); ok {
+		f.cancelled = f.cancelled || e.Is(context.Canceled)
+	}
+	f.noteSQL(node)
+}
+
+// verdict decides, the most telling facts first.
+func (f *facts) verdict() Verdict {
+	switch {
+	case f.during == committing && !f.rolledBack():
+		return of(CodeOutcomeUnknown).with("sqlstate", f.state)
+	case f.cancelled:
+		return of(CodeRequestCancelled).fatal()
+	case f.fault != nil:
+		return f.fault.verdict()
+	case f.state != "":
+		return ofState(f.state)
+	case f.tls != "":
+		return of(CodeTLSError).with("error_type", f.tls)
+	case f.during == acquiring:
+		return of(CodeDatabaseConnectionError).with("error_type", f.acquiring())
+	case f.notSent && f.during == committing:
+		return of(CodeDatabaseConnectionError).scoped(ScopeTransaction).with("error_type", "not_sent")
+	case f.notSent:
+		return of(CodeDatabaseConnectionError).with("error_type", "not_sent")
+	case f.bug:
+		return of(CodeRuntimeBug)
+	case f.json != "":
+		return of(f.json).with("field", f.field)
+	case f.limit > 0:
+		return of(CodePayloadTooLarge).with("limit", f.limit)
+	}
+	if code, reason := f.network(); code != "" {
+		v := of(code).with("error_type", reason)
+		if f.dialling {
+			v = v.scoped(ScopeRequest)
+		}
+		return v
+	}
+	return of(CodeInternalError).fatal()
+}
+
+// verdict lets an error of the contract speak for itself.
+func (e *Error) verdict() Verdict {
+	v := ofDefinition(e.Definition())
+	v.Code = e.Code
+	v.RetryAfter = e.RetryAfter
+	v.Details = maps.Clone(e.Details)
+	return v
+}

@@ -1,0 +1,148 @@
+package fault
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/retry"
+)
+
+// maxErrorBody bounds what is read of an error response.
+const maxErrorBody = 64 << 10
+
+// Decode reads the error out of a response: nil if its status is below 400.
+// It accepts the shape of spec 001 and problem+json, and makes the best of
+// bodies that are neither, such as a proxy's HTML page, whose text it does not
+// repeat. It reads at most 64 KiB and leaves closing the body to the caller.
+//
+// A caller that returns the result as an error must compare it with nil first.
+func Decode(resp *http.Response) *Error { return Default().Decode(resp) }
+
+// Decode is [Decode] for programs with codes of their own.
+func (r *Registry) Decode(resp *http.Response) *Error {
+	if resp.StatusCode < 400 {
+		return nil
+	}
+	e := &Error{Status: resp.StatusCode}
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.Body != nil {
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what arrived before the connection broke may do
+		e.fill(data)
+	}
+	r.settle(e, media)
+	if e.RequestID == "" {
+		e.RequestID = resp.Header.Get("X-Request-Id")
+	}
+	e.RetryAfter = max(e.RetryAfter, retryAfter(resp.Header))
+	return e
+}
+
+// settle gives e a code and a definition. Where the body named no code, or one
+// that is not registered here, the status decides how it is treated.
+func (r *Registry) settle(e *Error, media string) {
+	fallback := r.define(codeOfStatus(e.Status))
+	def, name, err := r.Fold(string(e.Code))
+	switch {
+	case err != nil:
+		e.Code, e.def = fallback.Code, fallback
+	case def.Code != name:
+		e.Code, e.def = name, fallback
+	default:
+		e.Code, e.def = name, def
+	}
+	if e.Message == "" {
+		e.Message = strings.TrimSpace(fmt.Sprintf("The server answered with status %d %s", e.Status, http.StatusText(e.Status)))
+		if media != "" {
+			e.Message += " and a body of type " + media
+		}
+		e.Message += "."
+	}
+}
+
+// loose is what Decode looks for in a body. A member of the wrong type is
+// passed over; the rest counts.
+type loose struct {
+	Code             string         `json:"error_code"`
+	Message          string         `json:"message"`
+	Details          map[string]any `json:"details"`
+	RequestID        string         `json:"request_id"`
+	Timestamp        string         `json:"timestamp"`
+	RetryAfter       float64        `json:"retry_after"`
+	DocumentationURL string         `json:"documentation_url"`
+
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+}
+
+func (e *Error) fill(data []byte) {
+	var body loose
+	var wrongType *json.UnmarshalTypeError
+	if err := json.Unmarshal(data, &body); err != nil && !errors.As(err, &wrongType) {
+		return
+	}
+	e.Code = recoup.Code(body.Code)
+	e.Message = cmp.Or(body.Message, body.Detail, body.Title)
+	e.Details = body.Details
+	e.RequestID = body.RequestID
+	e.RetryAfter = fromSeconds(int64(math.Ceil(min(max(body.RetryAfter, 0), math.MaxInt32))))
+	e.DocumentationURL = cmp.Or(body.DocumentationURL, body.Type)
+	if ts, err := time.Parse(time.RFC3339, body.Timestamp); err == nil {
+		e.Timestamp = ts
+	}
+}
+
+// retryAfter reads the header. A date is compared with the server's own clock,
+// so that the difference between the two clocks does not matter.
+func retryAfter(h http.Header) time.Duration {
+	date, _ := http.ParseTime(h.Get("Date"))
+	value := h.Get("Retry-After")
+	if _, err := http.ParseTime(value); err == nil && date.IsZero() {
+		return 0
+	}
+	d, _ := retry.ParseRetryAfter(value, date)
+	return d
+}
+
+// codeOfStatus is the code of a response that names none.
+func codeOfStatus(status int) recoup.Code {
+	switch status {
+	case http.StatusUnauthorized:
+		return CodeInvalidAPIKey
+	case http.StatusForbidden:
+		return CodeInsufficientPermissions
+	case http.StatusNotFound, http.StatusGone:
+		return CodeNotFound
+	case http.StatusMethodNotAllowed:
+		return CodeMethodNotAllowed
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return CodeNetworkTimeout
+	case http.StatusConflict:
+		return CodeConflict
+	case http.StatusPreconditionFailed:
+		return CodeStaleRead
+	case http.StatusRequestEntityTooLarge:
+		return CodePayloadTooLarge
+	case http.StatusUnsupportedMediaType:
+		return CodeUnsupportedContentType
+	case http.StatusTooManyRequests:
+		return CodeRateLimitExceeded
+	case http.StatusInternalServerError:
+		return CodeInternalError
+	case http.StatusServiceUnavailable:
+		return CodeTemporaryUnavailable
+	}
+	if status >= 500 {
+		return CodeUpstreamError
+	}
+	return CodeValidationError
+}

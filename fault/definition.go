@@ -1,0 +1,130 @@
+package fault
+
+import (
+	"time"
+
+	"recoup"
+	"recoup/retry"
+)
+
+// Definition is everything that is registered about one code.
+type Definition struct {
+	Code        recoup.Code      `json:"code"`
+	Domain      string           `json:"domain"` // one of [Domains]
+	Class       recoup.Class     `json:"class"`
+	Condition   recoup.Condition `json:"condition,omitempty"` // of a conditional code: what must be proven
+	Proven      recoup.Class     `json:"proven,omitempty"`    // of a conditional code: its class once that is proven
+	Category    recoup.Category  `json:"category"`
+	Severity    recoup.Severity  `json:"severity"`
+	HTTPStatus  int              `json:"http_status"`
+	Group       string           `json:"group,omitempty"` // one of [Groups]: what alert rules count
+	Page        bool             `json:"page,omitempty"`  // the platform's operator is paged when it happens
+	Origin      string           `json:"origin"`          // who named it: a specification and section, or recoup
+	Description string           `json:"description"`
+	Causes      []string         `json:"causes"`
+	Resolution  []string         `json:"resolution"`
+	Retry       *RetryPolicy     `json:"retry,omitempty"` // request-level; nil: [DefaultRetryPolicy]
+	Related     []recoup.Code    `json:"related,omitempty"`
+	Aliases     []recoup.Code    `json:"aliases,omitempty"`
+	Example     *Error           `json:"example,omitempty"`
+}
+
+// RetryPolicy is how a caller's own process retries one request (spec 001,
+// Retry Configuration by Error Type). MaxAttempts counts retries after the
+// first try: 0 is none.
+type RetryPolicy struct {
+	MaxAttempts       int     `json:"max_attempts"`
+	BaseDelayMS       int64   `json:"base_delay_ms,omitempty"`
+	MaxDelayMS        int64   `json:"max_delay_ms,omitempty"`
+	BackoffMultiplier float64 `json:"backoff_multiplier,omitempty"`
+	RespectRetryAfter bool    `json:"respect_retry_after,omitempty"`
+	Fatal             bool    `json:"fatal,omitempty"`
+}
+
+// DefaultRetryPolicy applies to retryable codes that have no row of their own.
+func DefaultRetryPolicy() RetryPolicy {
+	return RetryPolicy{
+		MaxAttempts:       3,
+		BaseDelayMS:       time.Second.Milliseconds(),
+		MaxDelayMS:        (300 * time.Second).Milliseconds(),
+		BackoffMultiplier: 2,
+		RespectRetryAfter: true,
+	}
+}
+
+// BaseDelay is the delay before the first retry.
+func (p RetryPolicy) BaseDelay() time.Duration {
+	return time.Duration(p.BaseDelayMS) * time.Millisecond
+}
+
+// MaxDelay is the longest a retry may wait.
+func (p RetryPolicy) MaxDelay() time.Duration { return time.Duration(p.MaxDelayMS) * time.Millisecond }
+
+// Domains lists what a code can be about (spec 003, error_code).
+func Domains() []string {
+	return []string{"request", "auth", "resource", "rate", "runtime", "data"}
+}
+
+// The groups that alert rules count (spec 001, Alert Thresholds).
+const (
+	GroupDatabase        = "database"
+	GroupExternalService = "external_service"
+)
+
+// Groups lists every group.
+func Groups() []string { return []string{GroupDatabase, GroupExternalService} }
+
+// Effective returns the class that counts: a conditional code is what Proven
+// says where its condition is proven, and fatal where it is not.
+func (d *Definition) Effective(proven bool) recoup.Class {
+	switch {
+	case d.Class != recoup.ClassConditional:
+		return d.Class
+	case proven:
+		return d.Proven
+	}
+	return recoup.ClassFatal
+}
+
+// Retryable reports whether trying again can succeed without a change.
+func (d *Definition) Retryable(proven bool) bool {
+	return d.Effective(proven) != recoup.ClassFatal
+}
+
+// RetryPolicy returns the request-level policy that counts: none for what is
+// not retryable, else the code's own row, else the default.
+func (d *Definition) RetryPolicy(proven bool) RetryPolicy {
+	switch {
+	case !d.Retryable(proven):
+		return RetryPolicy{Fatal: true}
+	case d.Retry == nil:
+		return DefaultRetryPolicy()
+	}
+	p := *d.Retry
+	if p.BackoffMultiplier == 0 {
+		p.BackoffMultiplier = DefaultRetryPolicy().BackoffMultiplier
+	}
+	return p
+}
+
+// Policy returns the request-level policy of a code in the form that [retry.Do]
+// takes. Whether a conditional code may be retried at all is for the classifier
+// to say; this is how.
+func (r *Registry) Policy(code recoup.Code) retry.Policy {
+	p := r.define(code).RetryPolicy(true)
+	if p.Fatal {
+		return retry.Policy{Schedule: retry.Schedule{Kind: retry.None}}
+	}
+	policy := retry.Policy{
+		Schedule: retry.Schedule{
+			Kind: retry.Exponential, Base: p.BaseDelay(), Multiplier: p.BackoffMultiplier,
+			Cap: p.MaxDelay(), Jitter: retry.Additive,
+		},
+		MaxRetries: p.MaxAttempts,
+		RetryAfter: retry.Ignore,
+	}
+	if p.RespectRetryAfter {
+		policy.RetryAfter = retry.HonourOrGiveUp
+	}
+	return policy
+}

@@ -1,0 +1,170 @@
+package fault
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+	"time"
+)
+
+// The members, their order and their types are those of spec 001, Base Error
+// Structure.
+func TestErrorShape(t *testing.T) {
+	e := New("MACHINE_READABLE_CODE", "What happened.").
+		With("field", "problematic_field").With("value", "invalid_value").With("constraint", "validation_rule").
+		After(60 * time.Second)
+	e.RequestID = "req_unique_identifier"
+	e.Timestamp = time.Date(2024, 8, 28, 15, 30, 0, 0, time.UTC)
+	e.DocumentationURL = "https://docs.example.com/errors/MACHINE_READABLE_CODE"
+	const want = `{"error_code":"MACHINE_READABLE_CODE","message":"What happened.",` +
+		`"details":{"constraint":"validation_rule","field":"problematic_field","value":"invalid_value"},` +
+		`"request_id":"req_unique_identifier","timestamp":"2024-08-28T15:30:00Z","retry_after":60,` +
+		`"documentation_url":"https://docs.example.com/errors/MACHINE_READABLE_CODE"}`
+	wantJSON(t, e, want)
+
+	var back Error
+	if err := json.Unmarshal([]byte(want), &back); err != nil {
+		t.Fatal(err)
+	}
+	if back.Code != e.Code || back.Message != e.Message || back.RequestID != e.RequestID || !back.Timestamp.Equal(e.Timestamp) ||
+		back.RetryAfter != e.RetryAfter || back.DocumentationURL != e.DocumentationURL || back.Details["field"] != "problematic_field" {
+		t.Errorf("read back as %+v", back)
+	}
+}
+
+// Only the required members of spec 001 are always there.
+func TestErrorShapeWithoutOptionalMembers(t *testing.T) {
+	wantJSON(t, New("TIMEOUT", "Late."), `{"error_code":"TIMEOUT","message":"Late.","request_id":""}`)
+}
+
+// The complete response of spec 001: every bad field, and how many there are.
+func TestValidationShape(t *testing.T) {
+	e := Validation(
+		FieldError{Field: "name", Value: "", Constraint: "required", Message: "A name is needed."},
+		FieldError{Field: "website", Value: "not-a-url", Constraint: "format", Message: "A URL is needed."},
+	)
+	e.RequestID = "req_val_error_001"
+	wantJSON(t, e, `{"error_code":"VALIDATION_ERROR","message":"The request has 2 invalid fields.","details":{"errors":[`+
+		`{"field":"name","value":"","constraint":"required","message":"A name is needed."},`+
+		`{"field":"website","value":"not-a-url","constraint":"format","message":"A URL is needed."}],`+
+		`"total_errors":2},"request_id":"req_val_error_001"}`)
+}
+
+// A problem carries the members of RFC 9457 and all those of spec 001.
+func TestProblemShape(t *testing.T) {
+	e := New(CodeRateLimitExceeded, "Slow down.").With("limit", 100).After(1500 * time.Millisecond)
+	e.RequestID = "req_1"
+	e.DocumentationURL = "/errors/RATE_LIMIT_EXCEEDED"
+	wantJSON(t, e.Problem("/v1/events"), `{"type":"/errors/RATE_LIMIT_EXCEEDED","title":"Rate limit exceeded","status":429,`+
+		`"detail":"Slow down.","instance":"/v1/events","error_code":"RATE_LIMIT_EXCEEDED","message":"Slow down.",`+
+		`"details":{"limit":100},"request_id":"req_1","retry_after":2,"documentation_url":"/errors/RATE_LIMIT_EXCEEDED"}`)
+	if p := New(CodeTimeout, "x").Problem(""); p.Type != "about:blank" {
+		t.Errorf("without documentation the type is %q", p.Type)
+	}
+}
+
+func TestUnmarshalRefusesCode(t *testing.T) {
+	for _, in := range []string{`{"message":"x"}`, `{"error_code":"not a code"}`, `{"error_code":7}`} {
+		if err := json.Unmarshal([]byte(in), new(Error)); err == nil {
+			t.Errorf("%s is accepted", in)
+		}
+	}
+}
+
+func TestErrorIs(t *testing.T) {
+	err := fmt.Errorf("import: %w", Wrap(fs.ErrNotExist, CodeArtifactNotFound, "The input is gone."))
+	if !errors.Is(err, New(CodeArtifactNotFound, "")) {
+		t.Error("not found by its code")
+	}
+	if errors.Is(err, New(CodeNotFound, "")) {
+		t.Error("found by another code")
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the cause is lost")
+	}
+	if got := err.Error(); got != "import: ARTIFACT_NOT_FOUND: The input is gone.: file does not exist" {
+		t.Error(got)
+	}
+}
+
+func TestCauseStaysOffTheWire(t *testing.T) {
+	e := Wrap(errors.New("password=hunter2"), CodeDatabaseError, "The database refused the statement.")
+	for _, v := range []any{e, e.Problem("/")} {
+		data, err := json.Marshal(v)
+		if err != nil || bytes.Contains(data, []byte("hunter2")) {
+			t.Errorf("%s, %v", data, err)
+		}
+	}
+}
+
+func TestCopiesAreIndependent(t *testing.T) {
+	base := New(CodeTimeout, "x").With("a", 1)
+	next := base.With("b", 2).After(time.Second)
+	if len(base.Details) != 1 || base.RetryAfter != 0 {
+		t.Errorf("the original changed: %+v", base)
+	}
+	if len(next.Details) != 2 || next.RetryAfter != time.Second {
+		t.Errorf("the copy lacks something: %+v", next)
+	}
+}
+
+func TestRetryable(t *testing.T) {
+	for _, row := range []struct {
+		e                *Error
+		unproven, proven bool
+	}{
+		{New(CodeNetworkTimeout, ""), true, true},
+		{New(CodeValidationError, ""), false, false},
+		{New(CodeSlotConflict, ""), false, true},
+		{New("NEVER_HEARD_OF", ""), true, true},
+	} {
+		if got := row.e.Retryable(false); got != row.unproven {
+			t.Errorf("%s unproven: %t", row.e.Code, got)
+		}
+		if got := row.e.Retryable(true); got != row.proven {
+			t.Errorf("%s proven: %t", row.e.Code, got)
+		}
+	}
+}
+
+func TestValidationRepeatsOnlySafeValues(t *testing.T) {
+	for _, row := range []struct {
+		field string
+		value any
+		safe  bool
+		want  any
+	}{
+		{"age", -1, false, -1},
+		{"ratio", 1.5, false, 1.5},
+		{"active", true, false, true},
+		{"email", "invalid-email", false, "invalid-email"},
+		{"company_uid", "INVALID-123", false, "INVALID-123"},
+		{"name", nil, false, nil},
+		{"password", "abc", false, nil},
+		{"api_key", "abc", false, nil},
+		{"access_token", "abc", true, "abc"},
+		{"note", "rdb_0123456789abcdef0123456789abcdef", false, nil},
+		{"note", "eyJhbGciOiJIUzI1NiJ9xxxx", false, nil},
+		{"url", "postgres://me:pw@db/x", false, nil},
+		{"note", "line\nbreak", false, nil},
+		{"note", string(bytes.Repeat([]byte("long "), 13)), false, nil},
+		{"tags", []string{"a"}, false, nil},
+		{"note", "an internationalisation of words", false, "an internationalisation of words"},
+	} {
+		e := Validation(FieldError{Field: row.field, Value: row.value, Safe: row.safe})
+		if got := e.Fields()[0].Value; got != row.want {
+			t.Errorf("%s %v: repeated as %v, want %v", row.field, row.value, got, row.want)
+		}
+	}
+}
+
+func wantJSON(t *testing.T, v any, want string) {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil || string(data) != want {
+		t.Errorf("got  %s, %v\nwant %s", data, err, want)
+	}
+}

@@ -1,0 +1,187 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"recoup"
+)
+
+// RequestIDHeader carries the request id, in both directions.
+const RequestIDHeader = "X-Request-Id"
+
+// Options are what [NewMiddleware] needs to know. Service, Now and Random are
+// required.
+type Options struct {
+	Registry   *Registry // nil: Default
+	Service    string    // logical name of the service, in every event
+	Region     string
+	ServerID   string
+	APIVersion string
+
+	// Documentation is the address that a code is appended to; "/errors/" if
+	// empty, where a Recoup server keeps its pages.
+	Documentation string
+
+	Now    func() time.Time // time.Now in production
+	Random io.Reader        // crypto/rand.Reader in production
+
+	// Emit is told of every failed request: one whose status is 400 or more, or
+	// that was given to [Write]. Count is told of every request. Both are called
+	// after the handler returned, on its goroutine: they must not block.
+	Emit  func(recoup.Event)
+	Count func(Request)
+
+	// Logger gets what callers must not see: panics with their stacks and the
+	// causes of failures. Nil discards it.
+	Logger *slog.Logger
+}
+
+// Request is what is counted of every request.
+type Request struct {
+	Endpoint string      // the pattern that matched; empty if none did
+	Status   int         // 499 if it was aborted before it was answered
+	Code     recoup.Code // empty if it succeeded
+	Duration time.Duration
+}
+
+// statusAborted is the status of a request that got no answer.
+const statusAborted = 499
+
+type middleware struct {
+	Options
+	ids *recoup.IDSource
+}
+
+// NewMiddleware returns the middleware that gives every request its id, trace
+// and context (see [FromContext]), turns panics into INTERNAL_ERROR, and tells
+// the hooks what happened. A panic after the response has begun aborts the
+// connection, so that no caller takes half an answer for a whole one. It belongs
+// around the mux.
+func NewMiddleware(o Options) (func(http.Handler) http.Handler, error) {
+	switch {
+	case o.Service == "":
+		return nil, errors.New("fault: middleware needs the name of the service")
+	case o.Now == nil:
+		return nil, errors.New("fault: middleware needs a clock")
+	case o.Random == nil:
+		return nil, errors.New("fault: middleware needs a source of randomness")
+	}
+	if o.Registry == nil {
+		o.Registry = Default()
+	}
+	if o.Documentation == "" {
+		o.Documentation = "/errors/"
+	}
+	if !strings.HasSuffix(o.Documentation, "/") {
+		return nil, fmt.Errorf("fault: documentation address %q must end in /: a code is appended to it", o.Documentation)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	m := &middleware{Options: o, ids: recoup.NewIDSource(o.Random)}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
+	}, nil
+}
+
+func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	c := m.begin(w, r)
+	w.Header().Set(RequestIDHeader, c.info.RequestID)
+	defer func() {
+		switch p := recover(); {
+		case p == nil:
+			m.end(c)
+		case p == http.ErrAbortHandler:
+			c.aborted = true
+			m.end(c)
+			panic(p)
+		default:
+			began := c.began()
+			m.panicked(c, p)
+			m.end(c)
+			if began {
+				panic(http.ErrAbortHandler)
+			}
+		}
+	}()
+	next.ServeHTTP(c.response, c.request)
+}
+
+func (m *middleware) begin(w http.ResponseWriter, r *http.Request) *call {
+	now := m.Now()
+	c := &call{middleware: m, response: &response{ResponseWriter: w}}
+	c.info = Context{
+		RequestID:  r.Header.Get(RequestIDHeader),
+		UserAgent:  truncate(r.UserAgent(), maxUserAgent),
+		APIVersion: m.APIVersion,
+		Timestamp:  now,
+		ServerID:   m.ServerID,
+	}
+	if !wellFormedRequestID(c.info.RequestID) {
+		c.info.RequestID = "req_" + compact(m.ids.New(now))
+	}
+	trace, ok := parseTraceparent(r.Header.Values("Traceparent"))
+	if !ok {
+		trace = m.ids.New(now)
+	}
+	c.trace, c.info.TraceID = trace, compact(trace)
+	c.request = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+	return c
+}
+
+// panicked answers a crash. Its value and stack go to the log alone; the value
+// is not wrapped, because a handler that panics with an [Error] crashed too.
+func (m *middleware) panicked(c *call, p any) {
+	c.stack = debug.Stack()
+	Write(c.response, c.request, fmt.Errorf("handler panicked: %v", p))
+}
+
+func (m *middleware) end(c *call) {
+	now := m.Now()
+	failure, status := c.outcome()
+	counted := Request{Endpoint: c.request.Pattern, Status: status, Duration: now.Sub(c.info.Timestamp)}
+	if failure != nil {
+		counted.Code = failure.Code
+		m.report(c, failure, status, now)
+	}
+	if m.Count != nil {
+		m.guard(c, "Count", func() { m.Count(counted) })
+	}
+}
+
+// report logs a failure whose cause the caller could not see, and emits it.
+func (m *middleware) report(c *call, failure *Error, status int, now time.Time) {
+	if status >= 500 || failure.cause != nil {
+		attrs := []slog.Attr{slog.String("code", string(failure.Code)), slog.Int("status", status), slog.String("error", failure.Error())}
+		if c.stack != nil {
+			attrs = append(attrs, slog.String("stack", string(c.stack)))
+		}
+		m.log(c, "request failed", attrs...)
+	}
+	if m.Emit != nil {
+		m.guard(c, "Emit", func() { m.Emit(c.event(failure, status, now)) })
+	}
+}
+
+// guard keeps a hook that panics from taking the request down.
+func (m *middleware) guard(c *call, hook string, f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.log(c, "hook panicked", slog.String("hook", hook), slog.Any("panic", p))
+		}
+	}()
+	f()
+}
+
+func (m *middleware) log(c *call, message string, attrs ...slog.Attr) {
+	attrs = append(attrs, slog.Any("context", c.snapshot()))
+	m.Logger.LogAttrs(c.request.Context(), slog.LevelError, message, attrs...)
+}

@@ -1,0 +1,98 @@
+package fault
+
+import (
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/retry"
+)
+
+// Scope says what has to be repeated for a retry to be safe.
+type Scope string
+
+// The scopes.
+const (
+	ScopeRequest        Scope = "request"         // nothing was done: the failed call alone may be repeated
+	ScopeTransaction    Scope = "transaction"     // all of it was rolled back: begin again at its first statement
+	ScopeIdempotentOnly Scope = "idempotent_only" // it may have been done: repeat only what is idempotent
+)
+
+// Verdict is what classification says of one failure. Its class is that of the
+// registry, or a stricter one where this occurrence is known to be worse.
+// The zero Verdict means that there was no failure.
+type Verdict struct {
+	Code       recoup.Code
+	Class      recoup.Class
+	Condition  recoup.Condition
+	Scope      Scope
+	RetryAfter time.Duration
+	Details    map[string]any
+	Page       bool // wake the platform's operator
+}
+
+// Retryable reports whether the work may be tried again, given the conditions
+// that the caller has proven. Someone who retries an idempotent operation, or
+// one that carries an idempotency key, proves recoup.ConditionIdempotencyKey.
+func (v Verdict) Retryable(proven ...recoup.Condition) bool {
+	if v.Scope == ScopeIdempotentOnly && !slices.Contains(proven, recoup.ConditionIdempotencyKey) {
+		return false
+	}
+	switch v.Class {
+	case recoup.ClassImmediate, recoup.ClassShortDelay, recoup.ClassLongDelay:
+		return true
+	case recoup.ClassConditional:
+		return slices.Contains(proven, v.Condition)
+	}
+	return false
+}
+
+// ForRetry puts v into the words of package retry.
+func (v Verdict) ForRetry(proven ...recoup.Condition) retry.Failure {
+	return retry.Failure{Code: v.Code, Retryable: v.Retryable(proven...), RetryAfter: v.RetryAfter}
+}
+
+func of(code recoup.Code) Verdict { return ofDefinition(Default().define(code)) }
+
+func ofDefinition(def *Definition) Verdict {
+	return Verdict{Code: def.Code, Class: def.Class, Condition: def.Condition, Scope: scopeOf(def), Page: def.Page}
+}
+
+// scopeOf is the scope of a code of which nothing else is known.
+func scopeOf(def *Definition) Scope {
+	if def.Condition == recoup.ConditionIdempotencyKey {
+		return ScopeIdempotentOnly
+	}
+	switch def.Code {
+	case CodeTransactionConflict, CodeDatabaseBusy:
+		return ScopeTransaction
+	case CodeNetworkTimeout, CodeConnectionReset, CodeExternalServiceTimeout, CodeTimeout,
+		CodeUpstreamError, CodeExternalServiceError, CodeInternalError, CodeWorkerLost:
+		return ScopeIdempotentOnly
+	}
+	return ScopeRequest
+}
+
+// with adds a detail, unless it is the empty text.
+func (v Verdict) with(key string, value any) Verdict {
+	if value == "" {
+		return v
+	}
+	if v.Details == nil {
+		v.Details = make(map[string]any, 1)
+	}
+	v.Details[key] = value
+	return v
+}
+
+func (v Verdict) scoped(s Scope) Verdict {
+	v.Scope = s
+	return v
+}
+
+// fatal makes v stricter than its code. What is never repeated has no wider
+// scope than the request.
+func (v Verdict) fatal() Verdict {
+	v.Class, v.Condition, v.Scope = recoup.ClassFatal, recoup.ConditionNone, ScopeRequest
+	return v
+}
