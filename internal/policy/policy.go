@@ -6,6 +6,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"recoup"
@@ -13,27 +14,65 @@ import (
 )
 
 // Policy is one checked version of the policy file, ready to be asked. It is
-// immutable after loading and safe for concurrent use.
+// immutable after loading and safe for concurrent use. Lists are in the order
+// of the file.
 type Policy struct {
-	Version string
+	Version   string
+	Effective string // the day from which it is meant to hold
+	Authority string
+
+	Tiers      []Tier
+	Hubs       []*Hub
+	DeadTables []DeadTable
+
+	// OrphanTable is where a report goes that has no table to go to.
+	OrphanTable *Table
+
+	Severities []SeverityRule // worst first
+	Categories []CategoryRule
+	Floors     map[recoup.Class]time.Duration // least delay of a retry
+	Reasons    []Description                  // why errors are parked
+	Conditions []*Condition
 
 	// Ladder holds the rungs of escalation from tier 1 up (spec 000, 10.1).
 	Ladder []Rung
 
-	// Leases bound how long a worker may hold an error.
-	Leases Leases
-
 	// ExpiryNotice is how long before a blocking error expires its owner is told.
 	ExpiryNotice time.Duration
 
-	// OrphanTable is where a report goes that has no table to go to.
-	OrphanTable *Table
+	// Leases bound how long a worker may hold an error.
+	Leases Leases
+
+	Metrics    []Metric
+	MinSamples int // a rate with fewer samples is silent
+	Alerts     []Alert
+	Providers  []ProviderGroup
+
+	Requests       map[recoup.Code]retry.Policy
+	DefaultRequest retry.Policy // of codes that Requests does not name
+	Stage          retry.Policy
+	Gate           Gate
+	Ledger         Ledger
+
+	doc        *document
+	tables     []*Table
+	byName     map[string]*Table
+	conditions map[recoup.Code][]*Condition
 }
+
+// Table returns the governed error table of that name. Dead tables are none.
+func (p *Policy) Table(name string) (*Table, bool) {
+	t, ok := p.byName[name]
+	return t, ok
+}
+
+// Tables returns every governed table in the order of the file.
+func (p *Policy) Tables() []*Table { return slices.Clone(p.tables) }
 
 // Rung is one tier of the escalation ladder.
 type Rung struct {
 	Tier         int
-	Owner        string        // the role that owns it: hub team, hub lead, platform team
+	Owner        string        // the role that owns it: HUB_TEAM, HUB_LEAD, PLATFORM_TEAM
 	After        time.Duration // parked for this long, an error stands at least here
 	ReviewWithin time.Duration
 }
@@ -49,21 +88,25 @@ type Leases struct {
 type Table struct {
 	Name         string
 	Hub          string
+	Layer        Layer
 	EntityColumn string
 	TTLTier      string
 	TTL          time.Duration // zero: never expires
 	Default      recoup.Action
 	Blocks       bool
-	BlocksWhy    string // why it blocks, or why it does not
-	DeadLetter   bool   // its errors leave by the dead-letter workflow only
+	BlocksWhy    string            // why it blocks, or why it does not
+	DeadLetter   bool              // its errors leave by the dead-letter workflow only
+	ParkReason   recoup.ParkReason // of what its default parks
 	Archive      string
 	Retention    time.Duration // of the archive
 
 	// EntityOptional is true for tables whose errors need not belong to an entity.
 	EntityOptional bool
 
-	allowed [4]bool   // by position in recoup.Actions
-	owners  [4]string // by tier; tier 0 is the system
+	allowed   [4]bool                    // by position in recoup.Actions
+	owners    [recoup.MaxTier + 1]string // by tier; tier 0 is the system
+	hub       *Hub
+	overrides *Overrides // the hub's, or none
 }
 
 // Infinite reports whether errors of this table are kept for ever, untouched.
@@ -71,12 +114,28 @@ func (t *Table) Infinite() bool { return t.TTL == 0 }
 
 // Allows reports whether the table's errors may have this disposition.
 func (t *Table) Allows(a recoup.Action) bool {
-	for i, known := range recoup.Actions() {
-		if known == a {
-			return t.allowed[i]
-		}
+	i := actionIndex(a)
+	return i >= 0 && t.allowed[i]
+}
+
+// Allowed lists the dispositions that the table allows.
+func (t *Table) Allowed() []recoup.Action {
+	return slices.DeleteFunc(recoup.Actions(), func(a recoup.Action) bool { return !t.Allows(a) })
+}
+
+// actionIndex is the position of a in recoup.Actions, or -1.
+func actionIndex(a recoup.Action) int {
+	switch a {
+	case recoup.ActionRetry:
+		return 0
+	case recoup.ActionPark:
+		return 1
+	case recoup.ActionArchive:
+		return 2
+	case recoup.ActionIgnore:
+		return 3
 	}
-	return false
+	return -1
 }
 
 // Owner returns who owns the table's errors at a tier.
@@ -119,4 +178,5 @@ type Family struct {
 	Name   string
 	After  int
 	Reason recoup.ParkReason
+	Codes  []recoup.Code
 }

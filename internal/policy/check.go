@@ -1,0 +1,154 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+
+	"recoup"
+	"recoup/fault"
+)
+
+// checker looks for what the schema cannot see: names that lead nowhere, values
+// that contradict each other, rules that could never apply. A value that is
+// empty was already refused by the schema, or is not given: it is left alone.
+type checker struct {
+	problems
+	doc   *document
+	file  *file
+	codes *fault.Registry // nil: every code is accepted
+}
+
+func check(doc *document, f *file, codes *fault.Registry) problems {
+	c := checker{doc: doc, file: f, codes: codes}
+	c.checkHubs()
+	c.checkTables()
+	c.checkSeverities()
+	c.checkRetry()
+	c.checkParking()
+	c.checkLadder()
+	c.checkMetrics()
+	c.checkAlerts()
+	c.checkAltitudes()
+	c.checkLedger()
+	return c.problems
+}
+
+// at returns where the value at a path is written. A value that is not written
+// has the place of what it is missing from.
+func (d *document) at(path ...string) position {
+	for i := len(path); i > 0; i-- {
+		if place, ok := d.places[pointer(path[:i]...)]; ok && i == len(path) {
+			return place.value
+		} else if ok {
+			return place.key
+		}
+	}
+	return start
+}
+
+// given reports whether the file has a value at a path.
+func (d *document) given(path ...string) bool {
+	_, ok := d.places[pointer(path...)]
+	return ok
+}
+
+// path extends a path without touching the original.
+func path(base []string, steps ...string) []string { return append(slices.Clone(base), steps...) }
+
+// reference refuses a name that is not a key of known.
+func reference[V any](c *checker, what, name string, known map[string]V, at ...string) {
+	if _, ok := known[name]; ok || name == "" || len(known) == 0 {
+		return
+	}
+	names := slices.Sorted(maps.Keys(known))
+	c.add(c.doc.at(at...), "%s is no %s, expected %s%s", name, what, alternatives(names), hint(name, names))
+}
+
+// tier refuses a name that is no tier and, for overrides, a tier without end:
+// only a table may decide that its errors stay for ever.
+func (c *checker) tier(name string, override bool, at ...string) {
+	reference(c, "tier", name, c.file.Tiers, at...)
+	if override && c.file.Tiers[name].Lasts == forever {
+		c.add(c.doc.at(at...), "%s never ends, expected a tier that does: only a table may keep errors for ever", name)
+	}
+}
+
+// reason refuses a parking reason that is not described.
+func (c *checker) reason(r recoup.ParkReason, at ...string) {
+	known := map[string]string{}
+	for name, text := range c.file.Parking.Reasons {
+		known[string(name)] = text
+	}
+	reference(c, "parking reason", string(r), known, at...)
+}
+
+// knownCodes refuses codes that are not registered.
+func (c *checker) knownCodes(codes []recoup.Code, at ...string) {
+	for i, code := range codes {
+		c.knownCode(code, path(at, itoa(i))...)
+	}
+}
+
+func (c *checker) knownCode(code recoup.Code, at ...string) {
+	if c.codes == nil || code == "" {
+		return
+	}
+	def, ok := c.codes.Lookup(code)
+	switch {
+	case !ok:
+		var names []string
+		for _, d := range c.codes.All() {
+			names = append(names, string(d.Code))
+		}
+		c.add(c.doc.at(at...), "%s is not registered, expected a registered code%s", code, hint(string(code), names))
+	case def.Code != code:
+		c.add(c.doc.at(at...), "%s is an alias, expected %s", code, def.Code)
+	}
+}
+
+// once refuses names that a list has twice.
+func (c *checker) once(what string, names []string, at ...string) {
+	seen := map[string]int{}
+	for i, name := range names {
+		if first, again := seen[name]; again && name != "" {
+			c.add(c.doc.at(path(at, itoa(i))...), "a second %s is called %s, expected another name: item %d has it", what, name, first+1)
+			continue
+		}
+		seen[name] = i
+	}
+}
+
+func (c *checker) checkHubs() {
+	reference(c, "hub", c.file.PlatformHub, c.file.Hubs, "platform_hub")
+	for _, id := range c.doc.keysOf("hubs") {
+		at := []string{"hubs", id, "overrides"}
+		o := c.file.Hubs[id].Overrides
+		c.tier(o.TTL, true, path(at, "ttl")...)
+		for i, name := range o.Tables {
+			here := path(at, "tables", itoa(i))
+			reference(c, "table", name, c.file.Tables, here...)
+			if t, ok := c.file.Tables[name]; ok && t.Hub != "" && t.Hub != id {
+				c.add(c.doc.at(here...), "%s belongs to the hub %s, expected a table of %s", name, t.Hub, id)
+			}
+		}
+		c.checkFamilies(o.AutoPark, path(at, "auto_park"))
+	}
+}
+
+func (c *checker) checkFamilies(families []fileFamily, at []string) {
+	var names []string
+	owner := map[recoup.Code]string{}
+	for i, f := range families {
+		here := path(at, itoa(i))
+		names = append(names, f.Family)
+		c.knownCodes(f.Codes, path(here, "codes")...)
+		c.reason(f.Reason, path(here, "reason")...)
+		for j, code := range f.Codes {
+			if other, taken := owner[code]; taken {
+				c.add(c.doc.at(path(here, "codes", itoa(j))...), "%s is already counted by %s, expected it in one family", code, other)
+			}
+			owner[code] = f.Family
+		}
+	}
+	c.once("family", names, at...)
+}

@@ -1,0 +1,89 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"recoup/retry"
+)
+
+// DescribeSchedule says in words how long the waits of a schedule are.
+func DescribeSchedule(s retry.Schedule) string {
+	var b strings.Builder
+	switch s.Kind {
+	case retry.Exponential:
+		fmt.Fprintf(&b, "%s, then × %g", FormatDuration(s.Base), s.Multiplier)
+	case retry.Linear:
+		fmt.Fprintf(&b, "%s, then %s more each time", FormatDuration(s.Base), FormatDuration(s.Base))
+	case retry.Fixed:
+		steps := make([]string, len(s.Steps))
+		for i, step := range s.Steps {
+			steps[i] = FormatDuration(step)
+		}
+		b.WriteString(strings.Join(steps, ", "))
+	default:
+		return "by hand only"
+	}
+	if s.Cap > 0 {
+		fmt.Fprintf(&b, ", at most %s", FormatDuration(s.Cap))
+	}
+	switch s.Jitter {
+	case retry.Full:
+		b.WriteString(", full jitter")
+	case retry.Additive:
+		b.WriteString(", up to 10% added")
+	}
+	return b.String()
+}
+
+// DescribeTTL writes a tier with its length: MEDIUM (30d), INFINITE (never).
+func DescribeTTL(tier string, ttl time.Duration) string {
+	if ttl == 0 {
+		return tier + " (never)"
+	}
+	return fmt.Sprintf("%s (%s)", tier, FormatDuration(ttl))
+}
+
+// describe writes the value that a step has set.
+func (s step) describe() string {
+	e := s.answer
+	switch s.field {
+	case fieldTable:
+		return e.Table.Name
+	case fieldAction:
+		return string(e.Action)
+	case fieldReason:
+		return string(e.ParkReason)
+	case fieldTTL:
+		return DescribeTTL(e.TTLTier, e.TTL)
+	case fieldRetries:
+		if e.Manual {
+			return fmt.Sprintf("%d, by hand", e.MaxRetries)
+		}
+		return fmt.Sprint(e.MaxRetries)
+	case fieldSchedule:
+		return DescribeSchedule(e.Schedule)
+	case fieldFloor:
+		return FormatDuration(e.Floor)
+	case fieldWindow:
+		if e.Window == 0 {
+			return "none"
+		}
+		return FormatDuration(e.Window)
+	case fieldFamily:
+		return fmt.Sprintf("%s, parks at failure %d", e.Family.Name, e.Family.After)
+	case fieldBlocks:
+		return yesNo(e.Blocks)
+	case fieldTell:
+		return yesNo(e.TellOwner)
+	}
+	return yesNo(e.Page)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

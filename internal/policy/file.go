@@ -1,0 +1,222 @@
+package policy
+
+import (
+	"encoding/json"
+	"strings"
+
+	"recoup"
+	"recoup/retry"
+)
+
+// file is the policy file as it is written. Its keys are described in
+// schema.json, which is what editors and [Load] check a file against.
+type file struct {
+	Version     string                           `json:"version"`
+	Effective   string                           `json:"effective"`
+	Authority   string                           `json:"authority"`
+	Tiers       map[string]fileTier              `json:"tiers"`
+	Hubs        map[string]fileHub               `json:"hubs"`
+	PlatformHub string                           `json:"platform_hub"`
+	Tables      map[string]fileTable             `json:"tables"`
+	OrphanTable string                           `json:"orphan_table"`
+	DeadTables  map[string]string                `json:"dead_tables"`
+	Archive     fileArchive                      `json:"archive"`
+	Severities  map[recoup.Severity]fileSeverity `json:"severities"`
+	Retry       fileRetry                        `json:"retry"`
+	Parking     fileParking                      `json:"parking"`
+	Escalation  fileEscalation                   `json:"escalation"`
+	Leases      fileLeases                       `json:"leases"`
+	Metrics     map[string]fileMetric            `json:"metrics"`
+	Alerts      fileAlerts                       `json:"alerts"`
+	Providers   map[string][]string              `json:"providers"`
+	Requests    fileRequests                     `json:"requests"`
+	Stages      fileStages                       `json:"stages"`
+	Ledger      fileLedger                       `json:"ledger"`
+	Gate        fileGate                         `json:"gate"`
+}
+
+type fileTier struct {
+	Lasts string `json:"lasts"` // a duration, or forever
+	Use   string `json:"use"`
+}
+
+// forever is how a tier says that it never ends.
+const forever = "forever"
+
+type fileHub struct {
+	Name      string        `json:"name"`
+	Team      string        `json:"team"`
+	Lead      string        `json:"lead"`
+	Overrides fileOverrides `json:"overrides"`
+}
+
+type fileOverrides struct {
+	Tables     []string     `json:"tables"`
+	MaxRetries int          `json:"max_retries"`
+	TTL        string       `json:"ttl"`
+	AutoPark   []fileFamily `json:"auto_park"`
+}
+
+type fileFamily struct {
+	Family string            `json:"family"`
+	Codes  []recoup.Code     `json:"codes"`
+	After  int               `json:"after"`
+	Reason recoup.ParkReason `json:"reason"`
+}
+
+type fileTable struct {
+	Hub            string            `json:"hub"`
+	Layer          Layer             `json:"layer"`
+	Entity         string            `json:"entity"`
+	EntityRequired *bool             `json:"entity_required"`
+	TTL            string            `json:"ttl"`
+	Default        recoup.Action     `json:"default"`
+	Allowed        []recoup.Action   `json:"allowed"`
+	ParkReason     recoup.ParkReason `json:"park_reason"`
+	DeadLetters    bool              `json:"dead_letters"`
+	Blocks         bool              `json:"blocks"`
+	Because        string            `json:"because"`
+	Archive        string            `json:"archive"`
+	Retention      duration          `json:"retention"`
+}
+
+type fileArchive struct {
+	Suffix    string   `json:"suffix"`
+	Retention duration `json:"retention"`
+}
+
+type fileSeverity struct {
+	Disposition recoup.Action     `json:"disposition"`
+	Otherwise   recoup.Action     `json:"otherwise"`
+	TTL         string            `json:"ttl"`
+	ParkReason  recoup.ParkReason `json:"park_reason"`
+}
+
+type fileRetry struct {
+	Categories map[recoup.Category]fileCategory `json:"categories"`
+	Floors     map[recoup.Class]duration        `json:"floors"`
+}
+
+type fileCategory struct {
+	MaxRetries int          `json:"max_retries"`
+	Schedule   fileSchedule `json:"schedule"`
+	Window     duration     `json:"window"`
+}
+
+type fileSchedule struct {
+	Kind       retry.Kind   `json:"kind"`
+	Base       duration     `json:"base"`
+	Multiplier float64      `json:"multiplier"`
+	Cap        duration     `json:"cap"`
+	Jitter     retry.Jitter `json:"jitter"`
+	Steps      []duration   `json:"steps"`
+}
+
+type fileParking struct {
+	Reasons    map[recoup.ParkReason]string `json:"reasons"`
+	Conditions []fileCondition              `json:"conditions"`
+}
+
+type fileCondition struct {
+	Name   string            `json:"name"`
+	Codes  []recoup.Code     `json:"codes"`
+	Tables []string          `json:"tables"`
+	Reason recoup.ParkReason `json:"reason"`
+	Page   bool              `json:"page"`
+}
+
+type fileEscalation struct {
+	Ladder       []fileRung `json:"ladder"`
+	GlobalOwner  Role       `json:"global_owner"`
+	ExpiryNotice duration   `json:"expiry_notice"`
+}
+
+type fileRung struct {
+	Tier         int      `json:"tier"`
+	Owner        Role     `json:"owner"`
+	After        duration `json:"after"`
+	ReviewWithin duration `json:"review_within"`
+}
+
+type fileLeases struct {
+	Default     duration `json:"default"`
+	Max         duration `json:"max"`
+	ExpiryGrace duration `json:"expiry_grace"`
+}
+
+type fileMetric struct {
+	Means     string `json:"means"`
+	Threshold amount `json:"threshold"`
+}
+
+// amount is a number, or a share in percent; YAML reads the first as a number
+// and the second as text.
+type amount string
+
+func (a *amount) UnmarshalJSON(b []byte) error {
+	*a = amount(strings.Trim(string(b), `"`))
+	return nil
+}
+
+type fileAlerts struct {
+	MinSamples int        `json:"min_samples"`
+	Rules      []fileRule `json:"rules"`
+}
+
+type fileRule struct {
+	Name     string        `json:"name"`
+	When     string        `json:"when"`
+	Window   duration      `json:"window"`
+	For      duration      `json:"for"`
+	Per      Scope         `json:"per"`
+	Hub      string        `json:"hub"`
+	Severity AlertSeverity `json:"severity"`
+	Action   AlertAction   `json:"action"`
+}
+
+type fileRequests struct {
+	Default fileRequest                 `json:"default"`
+	Codes   map[recoup.Code]fileRequest `json:"codes"`
+}
+
+type fileRequest struct {
+	MaxAttempts int      `json:"max_attempts"`
+	Base        duration `json:"base"`
+	Multiplier  float64  `json:"multiplier"`
+	Cap         duration `json:"cap"`
+}
+
+type fileStages struct {
+	MaxAttempts       int          `json:"max_attempts"`
+	Schedule          fileSchedule `json:"schedule"`
+	RetryAfterCeiling duration     `json:"retry_after_ceiling"`
+}
+
+type fileLedger struct {
+	Details         fileDetails `json:"details"`
+	EventRetention  duration    `json:"event_retention"`
+	RollupRetention duration    `json:"rollup_retention"`
+}
+
+type fileDetails struct {
+	Keys          map[string]DetailType `json:"keys"`
+	MaxValueBytes int                   `json:"max_value_bytes"`
+	MaxBytes      int                   `json:"max_bytes"`
+}
+
+type fileGate struct {
+	Waits          []duration        `json:"waits"`
+	MaxAttempts    int               `json:"max_attempts"`
+	RecoveryWindow duration          `json:"recovery_window"`
+	Reasons        map[string]string `json:"reasons"`
+}
+
+// decode fills f from a document that the schema accepts, or whose refused
+// values were cleared.
+func (d *document) decode(f *file) error {
+	b, err := json.Marshal(d.root)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, f)
+}

@@ -1,0 +1,50 @@
+package policy
+
+import (
+	_ "embed" // default.yaml
+	"sync"
+
+	"recoup/fault"
+)
+
+//go:embed default.yaml
+var defaultFile []byte
+
+// DefaultName is what problems and explanations call the embedded policy.
+const DefaultName = "default.yaml"
+
+var loadDefault = sync.OnceValue(func() *Policy {
+	p, err := Load(DefaultName, defaultFile, fault.Default())
+	if err != nil {
+		panic("policy: the embedded default is broken: " + err.Error())
+	}
+	return p
+})
+
+// Default returns the embedded policy, which is spec 000 as data.
+func Default() *Policy { return loadDefault() }
+
+// DefaultFile returns the text of the embedded policy.
+func DefaultFile() []byte { return append([]byte(nil), defaultFile...) }
+
+// Load reads and checks a policy file. name is what problems call the file. The
+// codes it names must be registered in codes; nil accepts every code.
+//
+// The error is a [*LoadError] that lists every problem found.
+func Load(name string, data []byte, codes *fault.Registry) (*Policy, error) {
+	doc, found := readDocument(data)
+	if doc.root == nil {
+		return nil, found.err(name)
+	}
+	found = append(found, doc.checkStructure()...)
+	var f file
+	if err := doc.decode(&f); err != nil {
+		found.add(start, "not readable as a policy: %v", err)
+		return nil, found.err(name)
+	}
+	found = append(found, check(doc, &f, codes)...)
+	if len(found) > 0 {
+		return nil, found.err(name)
+	}
+	return compile(doc, &f), nil
+}
