@@ -1,0 +1,81 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"recoup"
+)
+
+// Diagram draws the transition table as a Mermaid state diagram. Inputs that
+// leave the state as it is are left out; the table has them.
+func Diagram() string {
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n")
+	for _, edge := range edges() {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", edge.from, edge.to, strings.Join(edge.inputs, ", "))
+	}
+	fmt.Fprintf(&b, "    %s --> [*]\n", recoup.Archived)
+	return b.String()
+}
+
+type edge struct {
+	from, to recoup.State
+	inputs   []string
+}
+
+// edges collects, state by state, which inputs lead from one state to another.
+func edges() []edge {
+	var list []edge
+	for _, from := range append([]recoup.State{none}, recoup.States()...) {
+		for _, to := range recoup.States() {
+			e := edge{from: from, to: to}
+			for _, t := range transitions {
+				if from != to && slices.Contains(t.From, from) && slices.Contains(t.To, to) && moves(t, from) {
+					e.inputs = append(e.inputs, string(t.Input))
+				}
+			}
+			if from == none {
+				e.from = "[*]"
+			}
+			if len(e.inputs) > 0 {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// moves reports whether t can lead away from a state. Assigning, reviewing and
+// reminding never do; a report replaces an error rather than moving it.
+func moves(t Transition, from recoup.State) bool {
+	switch t.Input {
+	case Assigning, Reviewing, Reminding:
+		return false
+	case Reported:
+		return from == none
+	}
+	return true
+}
+
+// Table prints the transition table in Markdown.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("| input | from | to | when |\n| --- | --- | --- | --- |\n")
+	for _, t := range transitions {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", t.Input, names(t.From), names(t.To), t.Note)
+	}
+	return b.String()
+}
+
+func names(states []recoup.State) string {
+	list := make([]string, len(states))
+	for i, s := range states {
+		list[i] = string(s)
+		if s == none {
+			list[i] = "(none)"
+		}
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,75 @@
+package lifecycle
+
+import (
+	"recoup"
+)
+
+// Effects is what a step causes beside the error's next version. All of it
+// belongs into the same commit.
+type Effects struct {
+	// History is the row to append; its Input is empty if there is none.
+	History recoup.Transition
+
+	// Notices is what people are to be told.
+	Notices Notices
+
+	// Event is the code of the ledger event to write, or empty.
+	Event recoup.Code
+
+	// Archive says that the error moves to its archive table.
+	Archive bool
+
+	// Superseded is the older error that a report has replaced, archived.
+	Superseded *Superseded
+
+	// Streak is what happens to the entity's count of failures in a family.
+	Streak Streak
+
+	// Warning is something the person who asked should know.
+	Warning Warning
+}
+
+// Superseded is an error that a newer report has replaced, and its history row.
+type Superseded struct {
+	Error   recoup.Error
+	History recoup.Transition
+}
+
+// Streak is a change of an entity's count of failures in a family of codes.
+type Streak struct {
+	Family string // empty: no change
+	Op     StreakOp
+}
+
+// StreakOp is what happens to a count.
+type StreakOp string
+
+// A failure counts, an unpark or a resolution starts anew.
+const (
+	StreakCount StreakOp = "count"
+	StreakReset StreakOp = "reset"
+)
+
+// Warning is a consequence that the caller may not expect.
+type Warning string
+
+// The warning of an unpark.
+const (
+	NoWarning         Warning = ""
+	RetriesOutliveTTL Warning = "RETRIES_OUTLIVE_TTL" // the error would expire before its last retry
+)
+
+// Notices is a short list of notices. No step tells more than two things.
+type Notices struct {
+	list [2]recoup.Notice
+	n    int
+}
+
+// All returns the notices in the order in which they arose.
+func (n *Notices) All() []recoup.Notice { return n.list[:n.n] }
+
+func (s *step) tell(kind recoup.NoticeKind, to string) {
+	n := &s.effects.Notices
+	n.list[n.n] = recoup.Notice{Kind: kind, To: to}
+	n.n++
+}

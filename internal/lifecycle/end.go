@@ -1,0 +1,92 @@
+package lifecycle
+
+import (
+	"time"
+
+	"recoup"
+)
+
+// BlockExpired is the code of the ledger event that tells that an expiry has
+// unblocked an entity.
+const BlockExpired recoup.Code = "BLOCK_EXPIRED"
+
+// Resolve ends an error by hand.
+type Resolve struct{ By, Reason string }
+
+func (in Resolve) apply(s *step) error {
+	if err := s.begin(Resolving, in.By, in.Reason); err != nil {
+		return err
+	}
+	if s.table.DeadLetter {
+		return s.refuse("it is a dead letter: verify its replay, or archive it")
+	}
+	s.finish(s.actor, in.Reason)
+	return nil
+}
+
+// finish resolves the error; the next sweep archives it.
+func (s *step) finish(actor, reason string) {
+	e := &s.next
+	revoke(e)
+	e.State, e.Disposition = recoup.Resolved, recoup.DispositionResolved
+	e.ResolvedAt, e.ResolvedBy, e.ResolutionReason = s.now, actor, reason
+	e.NextRetryAt, e.NextEscalationAt, e.ReviewDueAt, e.NextReminderAt =
+		time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	s.resetStreak()
+}
+
+// ArchiveNow moves an error to the archive before its time.
+type ArchiveNow struct{ By, Reason string }
+
+func (in ArchiveNow) apply(s *step) error {
+	if err := s.begin(Archiving, in.By, in.Reason); err != nil {
+		return err
+	}
+	reason := recoup.ManualArchive
+	if s.next.State == recoup.Resolved {
+		reason = recoup.ResolvedArchive
+	}
+	s.shelve(s.actor, reason)
+	return nil
+}
+
+// Expire moves an error to the archive because its TTL is over. It waits for a
+// live lease, but not for ever.
+type Expire struct{}
+
+func (Expire) apply(s *step) error {
+	if err := s.begin(Expiring, "", string(recoup.TTLExpired)); err != nil {
+		return err
+	}
+	e := &s.next
+	switch {
+	case !expired(e, s.now):
+		return s.refuse("its TTL is not over")
+	case e.Leased(s.now) && s.now.Before(e.ExpiresAt.Add(s.policy.Leases.ExpiryGrace)):
+		return s.refuse("a worker holds it")
+	}
+	if e.Blocking {
+		s.tell(recoup.NoticeUnblocked, s.ownerOrTeam())
+		s.effects.Event = BlockExpired
+	}
+	s.shelve(recoup.System, recoup.TTLExpired)
+	return nil
+}
+
+func (s *step) shelve(actor string, reason recoup.ArchiveReason) {
+	revoke(&s.next)
+	archive(&s.next, s.now, actor, reason)
+	s.effects.Archive = true
+}
+
+// archive adds what an archived error gains and takes away only what it can no
+// longer have: a lease, and the power to block.
+func archive(e *recoup.Error, now time.Time, actor string, reason recoup.ArchiveReason) {
+	e.FinalDisposition = e.Disposition
+	e.State, e.Blocking = recoup.Archived, false
+	e.ArchivedAt, e.ArchivedBy, e.ArchiveReason = now, actor, reason
+}
+
+func expired(e *recoup.Error, now time.Time) bool {
+	return !e.ExpiresAt.IsZero() && !now.Before(e.ExpiresAt)
+}

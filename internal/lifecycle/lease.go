@@ -1,0 +1,132 @@
+package lifecycle
+
+import (
+	"cmp"
+	"time"
+
+	"recoup"
+)
+
+// Claim leases a due error to a worker. Claiming an error whose last lease ran
+// out counts that attempt as failed first; if it was the last one, the error
+// comes back parked and without a lease.
+type Claim struct {
+	Token  recoup.ID
+	Worker string
+	Lease  time.Duration // zero: the policy's default; never above its maximum
+	Paused bool          // the table's retries are paused
+}
+
+func (in Claim) apply(s *step) error {
+	if err := s.begin(Claimed, in.Worker, ""); err != nil {
+		return err
+	}
+	e := &s.next
+	switch {
+	case in.Paused:
+		return s.refuse("retries of this table are paused")
+	case e.Leased(s.now):
+		return s.refuse("a worker holds it")
+	case e.NextRetryAt.After(s.now):
+		return s.refuse("its next retry is not due yet")
+	case expired(e, s.now):
+		return s.refuse("its TTL is over")
+	}
+	if e.Lapsed(s.now) {
+		s.actor = recoup.System
+		s.workerLost()
+	}
+	if e.State != recoup.RetryPending {
+		return nil
+	}
+	if windowOver(e, s.now) {
+		return s.refuse("its retry window is over")
+	}
+	e.Lease = recoup.Lease{
+		LeaseToken: in.Token, LeaseWorker: in.Worker,
+		LeasedAt: s.now, LeaseEndsAt: s.now.Add(s.leaseLength(in.Lease)),
+	}
+	e.LastRetryAt, e.NextRetryAt = s.now, e.LeaseEndsAt
+	return nil
+}
+
+// Extend prolongs a lease from now on.
+type Extend struct {
+	Token recoup.ID
+	Lease time.Duration
+}
+
+func (in Extend) apply(s *step) error {
+	if err := s.begin(Extended, "", ""); err != nil {
+		return err
+	}
+	if err := s.holds(in.Token); err != nil {
+		return err
+	}
+	e := &s.next
+	e.LeaseEndsAt = s.now.Add(s.leaseLength(in.Lease))
+	e.NextRetryAt = e.LeaseEndsAt
+	return nil
+}
+
+// Lapse ends a lease that its worker let run out.
+type Lapse struct{}
+
+func (Lapse) apply(s *step) error {
+	if err := s.begin(LeaseLapsed, "", ""); err != nil {
+		return err
+	}
+	if !s.next.Lapsed(s.now) {
+		return s.refuse("no lease of it has run out")
+	}
+	s.workerLost()
+	return nil
+}
+
+// holds checks the fence: only the token of the present lease may speak. A
+// result of the lease that ended last is worth a history row, any other token
+// is noise.
+func (s *step) holds(token recoup.ID) error {
+	e := s.current
+	if !token.IsZero() && token == e.LeaseToken {
+		s.actor = cmp.Or(e.LeaseWorker, recoup.System)
+		return nil
+	}
+	r := &Refusal{Code: LeaseLost, Input: s.kind, State: e.State, Reason: "the lease is gone, and the result with it"}
+	if !token.IsZero() && token == e.LastAttempt && s.kind != Extended {
+		s.effects.History = recoup.Transition{
+			ErrorID: e.ID, At: s.now, Input: string(s.kind), Actor: recoup.System, Reason: string(LeaseLost),
+			Before: s.before, After: s.before, PolicyVersion: s.policy.Version, Attempt: token,
+		}
+	}
+	return r
+}
+
+// workerLost counts the attempt of a lapsed lease as failed. The lease was a
+// wait of its own, so the error is simply due again.
+func (s *step) workerLost() {
+	spent := s.countAttempt(Failure{Code: "WORKER_LOST", Class: recoup.ClassImmediate, Category: recoup.Transient})
+	s.retryOrHold(s.now, spent)
+}
+
+// endAttempt takes the lease back and notes in the history whose it was.
+func (s *step) endAttempt() {
+	h := &s.effects.History
+	h.Worker, h.ClaimedAt, h.Attempt = s.next.LeaseWorker, s.next.LeasedAt, s.next.LeaseToken
+	revoke(&s.next)
+}
+
+// revoke takes the lease away, if there is one, and remembers its token.
+func revoke(e *recoup.Error) {
+	if !e.LeaseToken.IsZero() {
+		e.LastAttempt = e.LeaseToken
+	}
+	e.Lease = recoup.Lease{}
+}
+
+func (s *step) leaseLength(asked time.Duration) time.Duration {
+	if asked <= 0 {
+		asked = s.policy.Leases.Default
+	}
+	return min(asked, s.policy.Leases.Max)
+}

@@ -1,0 +1,200 @@
+package lifecycle_test
+
+import (
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+)
+
+// model is a second, naive opinion on the life of an error: a few numbers moved
+// by plain rules, written from spec 000 without a look at the policy file.
+type model struct {
+	table    string
+	code     recoup.Code
+	state    recoup.State
+	count    int
+	tier     int
+	parked   time.Time
+	due      time.Time
+	window   time.Time
+	expires  time.Time
+	lease    recoup.ID
+	leaseEnd time.Time
+}
+
+// shelf is a row of spec 000, section 3, in the model's words.
+type shelf struct {
+	days         int // 0: for ever
+	retry, park  bool
+	archive      bool
+	defaultState recoup.State
+	hubDays      int // what the hub insists on
+	budget       int // what the hub raises the budget to
+}
+
+func shelves() map[string]shelf {
+	return map[string]shelf{
+		dol:       {30, true, true, true, recoup.RetryPending, 0, 5},
+		target:    {30, true, true, true, recoup.RetryPending, 30, 0},
+		people:    {30, true, true, true, recoup.RetryPending, 30, 0},
+		discovery: {90, true, false, true, recoup.Active, 0, 0},
+		errorLog:  {90, false, false, true, recoup.Active, 0, 0},
+		masterLog: {0, false, false, false, recoup.Active, 0, 0},
+		orphans:   {30, false, true, true, recoup.Parked, 0, 0},
+	}
+}
+
+// kinds of failure the model knows: budget, the n-th wait, window.
+func (m *model) budget() int {
+	switch {
+	case m.code == "VALIDATION_ERROR":
+		return 1
+	case m.code == "UNREGISTERED_CODE":
+		return max(3, shelves()[m.table].budget)
+	}
+	return 5
+}
+
+func (m *model) wait(n int) time.Duration {
+	switch m.code {
+	case "NETWORK_TIMEOUT":
+		return time.Second << n
+	case "QUOTA_EXCEEDED":
+		return max(15*time.Minute, time.Second<<n)
+	}
+	return time.Duration(n) * 5 * time.Minute
+}
+
+func (m *model) windowFrom(t time.Time) time.Time {
+	switch m.code {
+	case "UNREGISTERED_CODE":
+		return t.Add(7 * day)
+	case "VALIDATION_ERROR":
+		return time.Time{}
+	}
+	return t.Add(24 * time.Hour)
+}
+
+func born(table string, code recoup.Code, severity recoup.Severity, now time.Time) *model {
+	m := &model{table: table, code: code}
+	s, days := shelves()[table], 0
+	state := s.defaultState
+	switch severity {
+	case recoup.Critical:
+		if s.park {
+			state = recoup.Parked
+		}
+	case recoup.High:
+		if s.retry {
+			state, days = recoup.RetryPending, 7
+		}
+	case recoup.Low:
+		if s.archive || table == errorLog {
+			state, days = recoup.Active, 90
+		}
+	}
+	m.window = m.windowFrom(now)
+	m.expires = now.AddDate(0, 0, lifetime(s, days))
+	if s.days == 0 {
+		m.expires = time.Time{}
+	}
+	switch {
+	case state == recoup.RetryPending && code == "VALIDATION_ERROR":
+		m.park(now)
+	case state == recoup.RetryPending:
+		m.retry(now)
+	case state == recoup.Parked:
+		m.park(now)
+	default:
+		m.state = recoup.Active
+	}
+	return m
+}
+
+func lifetime(s shelf, severityDays int) int {
+	switch {
+	case s.hubDays > 0:
+		return s.hubDays
+	case severityDays > 0:
+		return severityDays
+	}
+	return s.days
+}
+
+func (m *model) park(now time.Time) {
+	m.lease, m.due = recoup.ID{}, time.Time{}
+	if !shelves()[m.table].park {
+		m.state = recoup.Active
+		return
+	}
+	m.state, m.tier, m.parked = recoup.Parked, 1, now
+}
+
+func (m *model) retry(now time.Time) {
+	at := now.Add(m.wait(m.count + 1))
+	if m.count >= m.budget() || !m.window.IsZero() && at.After(m.window) {
+		m.park(now)
+		return
+	}
+	m.state, m.due, m.lease = recoup.RetryPending, at, recoup.ID{}
+}
+
+// move applies an input that Step has accepted.
+func (m *model) move(in lifecycle.Input, now time.Time) {
+	switch in := in.(type) {
+	case lifecycle.Claim:
+		if !m.lease.IsZero() {
+			m.lapse(now)
+		}
+		if m.state != recoup.RetryPending {
+			return
+		}
+		m.lease, m.leaseEnd = in.Token, now.Add(time.Minute)
+		m.due = m.leaseEnd
+	case lifecycle.Extend:
+		m.leaseEnd = now.Add(time.Minute)
+		m.due = m.leaseEnd
+	case lifecycle.Succeed, lifecycle.Resolve:
+		m.state, m.lease, m.due = recoup.Resolved, recoup.ID{}, time.Time{}
+	case lifecycle.Fail:
+		m.count++
+		if in.Failure.Code == "VALIDATION_ERROR" {
+			m.park(now)
+			return
+		}
+		m.retry(now)
+	case lifecycle.Lapse:
+		m.lapse(now)
+	case lifecycle.CloseWindow, lifecycle.Park:
+		m.park(now)
+	case lifecycle.Unpark:
+		m.state, m.count, m.tier, m.parked, m.due = recoup.RetryPending, 0, 0, time.Time{}, now
+		m.window = m.windowFrom(now)
+	case lifecycle.Escalate:
+		m.escalate(in, now)
+	case lifecycle.ArchiveNow, lifecycle.Expire:
+		m.state, m.lease = recoup.Archived, recoup.ID{}
+	}
+}
+
+// lapse counts an attempt whose lease ran out.
+func (m *model) lapse(now time.Time) {
+	m.count++
+	m.lease, m.due = recoup.ID{}, now
+	if m.count >= m.budget() || !m.window.IsZero() && now.After(m.window) {
+		m.park(now)
+	}
+}
+
+func (m *model) escalate(in lifecycle.Escalate, now time.Time) {
+	m.state = recoup.Escalated
+	switch parked := now.Sub(m.parked); {
+	case in.By != "":
+		m.tier++
+	case parked >= 7*day:
+		m.tier = 3
+	default:
+		m.tier = 2
+	}
+}

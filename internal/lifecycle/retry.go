@@ -1,0 +1,140 @@
+package lifecycle
+
+import (
+	"time"
+
+	"recoup"
+	"recoup/internal/policy"
+)
+
+// Succeed is a worker's word that the retry worked.
+type Succeed struct {
+	Token  recoup.ID
+	Reason string
+}
+
+func (in Succeed) apply(s *step) error {
+	if err := s.begin(Succeeded, "", in.Reason); err != nil {
+		return err
+	}
+	if err := s.holds(in.Token); err != nil {
+		return err
+	}
+	s.endAttempt()
+	s.finish(s.actor, in.Reason)
+	return nil
+}
+
+// Fail is a worker's word that the retry failed, and how. A failure that is no
+// longer retryable ends the retries at once.
+type Fail struct {
+	Token   recoup.ID
+	Failure Failure
+	Reason  string
+}
+
+func (in Fail) apply(s *step) error {
+	if err := s.begin(Failed, "", in.Reason); err != nil {
+		return err
+	}
+	if err := s.holds(in.Token); err != nil {
+		return err
+	}
+	spent := s.countAttempt(in.Failure)
+	s.retryOrHold(s.due(s.effective(), in.Failure), spent)
+	return nil
+}
+
+// CloseWindow parks an error whose retry window ended before it was retried.
+type CloseWindow struct{}
+
+func (CloseWindow) apply(s *step) error {
+	if err := s.begin(WindowClosed, "", ""); err != nil {
+		return err
+	}
+	switch {
+	case !s.next.LeaseToken.IsZero():
+		return s.refuse("a worker has it: its result or its lapse comes first")
+	case !windowOver(&s.next, s.now):
+		return s.refuse("its retry window is still open")
+	}
+	s.hold(recoup.System, recoup.RetryWindowClosed)
+	return nil
+}
+
+// countAttempt ends a failed attempt. It returns the reason to park if the
+// failure leaves no room for another try.
+func (s *step) countAttempt(failure Failure) (spent recoup.ParkReason) {
+	e := &s.next
+	s.endAttempt()
+	e.RetryCount = min(e.RetryCount+1, e.MaxRetries)
+	e.LastFailureCode = failure.Code
+	s.effects.Event = failure.Code
+	spent = s.countStreak(s.policy.FamilyOf(s.table, failure.Code), failure)
+	if verdict := s.policy.MustPark(s.table, failure.Code, failure.Class, failure.Category); verdict.Must {
+		spent = verdict.Reason
+		if verdict.Page {
+			s.tell(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
+		}
+	}
+	return spent
+}
+
+// due is when the next retry may happen: after the longest of the category's
+// schedule, what the failing side asked for, and the least its class allows.
+func (s *step) due(effective policy.Effective, failure Failure) time.Time {
+	return s.now.Add(max(
+		effective.Schedule.Delay(s.next.RetryCount+1, nil),
+		failure.RetryAfter,
+		s.policy.Floor(failure.Class),
+	))
+}
+
+// retryOrHold schedules the next retry, or parks: for the reason given, because
+// the budget is spent, or because the retry would fall outside its window.
+func (s *step) retryOrHold(at time.Time, spent recoup.ParkReason) {
+	e := &s.next
+	switch {
+	case spent != "":
+		s.hold(recoup.System, spent)
+	case e.RetryCount >= e.MaxRetries:
+		s.hold(recoup.System, recoup.MaxRetriesExceeded)
+	case windowOver(e, at):
+		s.hold(recoup.System, recoup.RetryWindowClosed)
+	default:
+		e.State, e.Disposition, e.NextRetryAt = recoup.RetryPending, recoup.DispositionRetry, at
+	}
+}
+
+// effective asks the policy again about the error as it was admitted.
+func (s *step) effective() policy.Effective {
+	e := &s.next
+	return s.policy.Resolve(policy.Question{
+		Table: e.Table, Entity: e.EntityID != "", Code: e.Code,
+		Class: e.Class, Category: e.Category, Severity: e.Severity,
+	})
+}
+
+// countStreak counts a failure of a family for the entity and returns the
+// reason to park if it was the last one allowed.
+func (s *step) countStreak(family *policy.Family, failure Failure) recoup.ParkReason {
+	if family == nil || s.next.EntityID == "" {
+		return ""
+	}
+	s.effects.Streak = Streak{Family: family.Name, Op: StreakCount}
+	if failure.Streak+1 >= family.After {
+		return family.Reason
+	}
+	return ""
+}
+
+func (s *step) resetStreak() {
+	if family := s.policy.FamilyOf(s.table, s.next.Code); family != nil && s.next.EntityID != "" {
+		s.effects.Streak = Streak{Family: family.Name, Op: StreakReset}
+	}
+}
+
+// windowOver reports whether a retry at t would fall outside the window.
+func windowOver(e *recoup.Error, t time.Time) bool {
+	return !e.WindowEndsAt.IsZero() && t.After(e.WindowEndsAt)
+}
