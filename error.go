@@ -22,6 +22,7 @@ type Error struct {
 	State       State       `json:"state"`
 	Disposition Disposition `json:"disposition"`
 	Blocking    bool        `json:"blocking"` // blocks its entity right now
+	Replaceable bool        `json:"-"`        // a newer report of the same failure takes its place
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -93,6 +94,7 @@ type Archive struct {
 	ArchiveReason    ArchiveReason `json:"archive_reason,omitempty"`
 	FinalDisposition Disposition   `json:"final_disposition,omitempty"`
 	SupersededBy     ID            `json:"superseded_by,omitzero"`
+	PurgeAt          time.Time     `json:"purge_at,omitzero"` // the end of the archive's retention
 }
 
 // Leased reports whether a worker holds a live lease at now.

@@ -16,6 +16,8 @@ const (
 	CodeAuthDenied recoup.Code = "AUTH_DENIED"
 	// The kill switch of this batch is on.
 	CodeBatchKilled recoup.Code = "BATCH_KILLED"
+	// An error that blocked its entity reached the end of its TTL.
+	CodeBlockExpired recoup.Code = "BLOCK_EXPIRED"
 	// The request is well formed and breaks a rule of the business.
 	CodeBusinessRuleViolation recoup.Code = "BUSINESS_RULE_VIOLATION"
 	// The request refers to a company that does not exist.

@@ -113,7 +113,8 @@ func retryAfter(h http.Header) time.Duration {
 	return d
 }
 
-// codeOfStatus is the code of a response that names none.
+// codeOfStatus is the code of an answer that names none. It differs from what a
+// status means in another system's answer where the contract has words of its own.
 func codeOfStatus(status int) recoup.Code {
 	switch status {
 	case http.StatusUnauthorized:
@@ -122,27 +123,12 @@ func codeOfStatus(status int) recoup.Code {
 		return CodeInsufficientPermissions
 	case http.StatusNotFound, http.StatusGone:
 		return CodeNotFound
-	case http.StatusMethodNotAllowed:
-		return CodeMethodNotAllowed
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return CodeNetworkTimeout
-	case http.StatusConflict:
-		return CodeConflict
-	case http.StatusPreconditionFailed:
-		return CodeStaleRead
-	case http.StatusRequestEntityTooLarge:
-		return CodePayloadTooLarge
-	case http.StatusUnsupportedMediaType:
-		return CodeUnsupportedContentType
-	case http.StatusTooManyRequests:
-		return CodeRateLimitExceeded
+	case statusAborted:
+		return CodeRequestCancelled
 	case http.StatusInternalServerError:
 		return CodeInternalError
-	case http.StatusServiceUnavailable:
-		return CodeTemporaryUnavailable
+	case http.StatusGatewayTimeout:
+		return CodeNetworkTimeout
 	}
-	if status >= 500 {
-		return CodeUpstreamError
-	}
-	return CodeValidationError
+	return ofStatus(status).Code
 }

@@ -13,8 +13,8 @@ import (
 	"recoup"
 )
 
-func response503(contentType, body string, headers ...string) *http.Response {
-	return responseOf(503, contentType, body, headers...)
+func response503(body string, headers ...string) *http.Response {
+	return responseOf(503, MediaJSON, body, headers...)
 }
 
 func responseOf(status int, contentType, body string, headers ...string) *http.Response {
@@ -97,7 +97,7 @@ func TestDecodeForeignBodies(t *testing.T) {
 
 // One member of the wrong type does not cost the others.
 func TestDecodeTolerates(t *testing.T) {
-	e := Decode(response503(MediaJSON, `{"error_code":"timeout","message":7,"details":[1],"request_id":"req_1","timestamp":"noon","retry_after":1.2}`))
+	e := Decode(response503(`{"error_code":"timeout","message":7,"details":[1],"request_id":"req_1","timestamp":"noon","retry_after":1.2}`))
 	if e.Code != CodeTimeout || e.RequestID != "req_1" || e.RetryAfter != 2*time.Second || !e.Timestamp.IsZero() || e.Details != nil {
 		t.Errorf("%+v", e)
 	}
@@ -122,7 +122,7 @@ func TestDecodeHeaders(t *testing.T) {
 		"nonsense":             {`{"retry_after":-5}`, []string{"Retry-After", "soon"}, 0},
 		"more than time holds": {`{"retry_after":1e300}`, nil, 1<<31*time.Second - time.Second},
 	} {
-		e := Decode(response503(MediaJSON, row.body, append(row.headers, "X-Request-Id", "req_h")...))
+		e := Decode(response503(row.body, append(row.headers, "X-Request-Id", "req_h")...))
 		if e.RetryAfter != row.want || e.RequestID != "req_h" {
 			t.Errorf("%s: %v, %q; want %v", name, e.RetryAfter, e.RequestID, row.want)
 		}
@@ -143,7 +143,7 @@ func (b *brokenBody) Close() error { return nil }
 
 func TestDecodeReadsBounded(t *testing.T) {
 	endless := new(brokenBody)
-	resp := response503(MediaJSON, "")
+	resp := response503("")
 	resp.Body = endless
 	if e := Decode(resp); e.Code != CodeTemporaryUnavailable || endless.read > 2*maxErrorBody {
 		t.Errorf("%s after %d bytes", e.Code, endless.read)
@@ -170,10 +170,10 @@ func TestDecodeWithOwnCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := `{"error_code":"printer_on_fire"}`
-	if e := reg.Decode(response503(MediaJSON, body)); e.Code != "PRINTER_ON_FIRE" || e.Retryable(true) {
+	if e := reg.Decode(response503(body)); e.Code != "PRINTER_ON_FIRE" || e.Retryable(true) {
 		t.Errorf("%s, retryable %t", e.Code, e.Retryable(true))
 	}
-	if e := Decode(response503(MediaJSON, body)); !e.Retryable(true) {
+	if e := Decode(response503(body)); !e.Retryable(true) {
 		t.Error("an unknown code of a 503 is not treated as a 503")
 	}
 }

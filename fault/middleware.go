@@ -99,7 +99,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		switch p := recover(); {
 		case p == nil:
 			m.end(c)
-		case p == http.ErrAbortHandler:
+		case isAbort(p):
 			c.aborted = true
 			m.end(c)
 			panic(p)
@@ -113,6 +113,13 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		}
 	}()
 	next.ServeHTTP(c.response, c.request)
+}
+
+// isAbort is true for the panic by which a handler asks net/http to drop the
+// connection.
+func isAbort(p any) bool {
+	err, ok := p.(error)
+	return ok && errors.Is(err, http.ErrAbortHandler)
 }
 
 func (m *middleware) begin(w http.ResponseWriter, r *http.Request) *call {

@@ -152,7 +152,7 @@ func TestTraceparent(t *testing.T) {
 func TestContext(t *testing.T) {
 	var got Context
 	r := post(RequestIDHeader, "req_1", "Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-		"User-Agent", strings.Repeat("ä", 200))
+		"User-Agent", "x"+strings.Repeat("ä", 200))
 	newBench().serve(t, r, func(_ http.ResponseWriter, r *http.Request) {
 		Annotate(r.Context(), func(a *Annotations) {
 			*a = Annotations{DatabaseShard: "shard-2", ExternalService: "zerobounce", APIKeyID: "rdb_0123456789abcdef0123456789abcdef", AccountID: "acme", RequestSource: "ingest-repo"}
@@ -161,7 +161,7 @@ func TestContext(t *testing.T) {
 		got, _ = FromContext(r.Context())
 	})
 	want := Context{
-		RequestID: "req_1", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", UserAgent: strings.Repeat("ä", 128), APIVersion: "v1",
+		RequestID: "req_1", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", UserAgent: "x" + strings.Repeat("ä", 127), APIVersion: "v1",
 		Endpoint: "POST /companies/{id}", Timestamp: noon.Add(time.Second), ServerID: "node-3",
 		Annotations: Annotations{DatabaseShard: "shard-2", ExternalService: "zerobounce", APIKeyID: "rdb_…cdef", AccountID: "acme-2", RequestSource: "ingest-repo"},
 	}
@@ -305,7 +305,7 @@ func TestAbortPassesThrough(t *testing.T) {
 		if p := recover(); p != http.ErrAbortHandler {
 			t.Errorf("got %v", p)
 		}
-		if len(b.counted) != 1 || b.counted[0].Status != statusAborted {
+		if len(b.counted) != 1 || b.counted[0].Status != statusAborted || b.counted[0].Code != CodeRequestCancelled {
 			t.Errorf("counted %+v", b.counted)
 		}
 	}()

@@ -76,6 +76,7 @@ func newRoot(streams Streams) *cobra.Command {
 		return usagef("%w\nRun '%s --help' for what it takes", err, cmd.CommandPath())
 	})
 	root.AddCommand(codesCommand(streams))
+	root.AddCommand(policyCommand(streams))
 	return root
 }
 

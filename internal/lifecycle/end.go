@@ -75,16 +75,17 @@ func (Expire) apply(s *step) error {
 
 func (s *step) shelve(actor string, reason recoup.ArchiveReason) {
 	revoke(&s.next)
-	archive(&s.next, s.now, actor, reason)
+	s.archive(&s.next, actor, reason)
 	s.effects.Archive = true
 }
 
 // archive adds what an archived error gains and takes away only what it can no
 // longer have: a lease, and the power to block.
-func archive(e *recoup.Error, now time.Time, actor string, reason recoup.ArchiveReason) {
+func (s *step) archive(e *recoup.Error, actor string, reason recoup.ArchiveReason) {
 	e.FinalDisposition = e.Disposition
-	e.State, e.Blocking = recoup.Archived, false
-	e.ArchivedAt, e.ArchivedBy, e.ArchiveReason = now, actor, reason
+	e.State, e.Blocking, e.Replaceable = recoup.Archived, false, false
+	e.ArchivedAt, e.ArchivedBy, e.ArchiveReason = s.now, actor, reason
+	e.PurgeAt = s.now.Add(s.table.Retention)
 }
 
 func expired(e *recoup.Error, now time.Time) bool {

@@ -43,7 +43,8 @@ func TestArchiveTriggers(t *testing.T) {
 			e, _ = w.must(&e, lifecycle.Assign{By: "ada", To: "bob"})
 			w.wait(time.Hour)
 			got := row.act(w, &e)
-			if got.ArchiveReason != row.reason || got.ArchivedBy != row.by || !got.ArchivedAt.Equal(w.now) || got.FinalDisposition != e.Disposition {
+			if got.ArchiveReason != row.reason || got.ArchivedBy != row.by || !got.ArchivedAt.Equal(w.now) || got.FinalDisposition != e.Disposition ||
+				got.PurgeAt.Sub(w.now) != 365*day {
 				t.Errorf("gained %+v", got.Archive)
 			}
 			checkKept(t, e, got)
@@ -58,7 +59,7 @@ func checkKept(t interface {
 	Errorf(string, ...any)
 }, before, after recoup.Error) {
 	t.Helper()
-	before.State, before.Blocking, before.UpdatedAt = after.State, after.Blocking, after.UpdatedAt
+	before.State, before.Blocking, before.Replaceable, before.UpdatedAt = after.State, after.Blocking, after.Replaceable, after.UpdatedAt
 	before.Archive, before.Lease, before.LastAttempt = after.Archive, after.Lease, after.LastAttempt
 	if before != after {
 		t.Errorf("archiving changed more than it should:\nwas %+v\nis  %+v", before, after)

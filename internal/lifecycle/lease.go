@@ -105,7 +105,7 @@ func (s *step) holds(token recoup.ID) error {
 // workerLost counts the attempt of a lapsed lease as failed. The lease was a
 // wait of its own, so the error is simply due again.
 func (s *step) workerLost() {
-	spent := s.countAttempt(Failure{Code: "WORKER_LOST", Class: recoup.ClassImmediate, Category: recoup.Transient})
+	spent := s.countAttempt(Failure{Code: "WORKER_LOST", Class: recoup.ClassShortDelay, Category: recoup.Transient})
 	s.retryOrHold(s.now, spent)
 }
 

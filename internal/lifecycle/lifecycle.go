@@ -132,6 +132,7 @@ func (s *step) leave() {
 	e.UpdatedAt = s.now
 	e.RetryExhausted = e.MaxRetries > 0 && e.RetryCount >= e.MaxRetries
 	e.Blocking = blocks(s.table, e)
+	e.Replaceable = e.State.Open() && supersedes(s.table, e.EntityID)
 	if e.State.Open() {
 		s.refreshReminder()
 	}

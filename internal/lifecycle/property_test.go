@@ -148,6 +148,9 @@ func (l *life) check() {
 	if want := gate && e.State.Open() && (e.Disposition == "RETRY" || e.Disposition == "PARKED"); e.Blocking != want {
 		l.Fatalf("blocking %v, want %v", e.Blocking, want)
 	}
+	if want := e.State.Open() && e.Table != masterLog; e.Replaceable != want {
+		l.Fatalf("replaceable %v, want %v", e.Replaceable, want)
+	}
 	l.compare()
 }
 

@@ -154,7 +154,7 @@ func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (parked bool) {
 func (s *step) supersede(older *recoup.Error) {
 	old := *older
 	revoke(&old)
-	archive(&old, s.now, recoup.System, recoup.SupersededByNext)
+	s.archive(&old, recoup.System, recoup.SupersededByNext)
 	old.SupersededBy, old.UpdatedAt = s.next.ID, s.now
 	s.effects.Superseded = &Superseded{Error: old, History: recoup.Transition{
 		ErrorID: old.ID, At: s.now, Input: string(Archiving), Actor: recoup.System,
