@@ -1,0 +1,85 @@
+# Recoup's tasks. `make` alone lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# The linter has a module of its own, so that its dependencies never mix with
+# the product's.
+GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
+
+ARGS     ?=
+FUZZTIME ?= 10s
+CHECKS   ?= 20000
+
+.PHONY: help
+help: ## list the tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build and run it: make run ARGS="codes"
+	@bin/recoup $(ARGS)
+
+.PHONY: build
+build: ## build bin/recoup
+	@go build -trimpath -o bin/recoup ./cmd/recoup
+
+.PHONY: setup
+setup: ## install what the other tasks need and the machine lacks
+	@scripts/setup
+
+.PHONY: test
+test: setup ## run every test
+	go test ./...
+
+.PHONY: race
+race: setup ## run every test under the race detector
+	go test -race ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME, one after the other
+	@scripts/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: ## run the benchmarks
+	go test ./bench -bench . -benchmem -run '^$$'
+
+.PHONY: soak
+soak: setup ## run the long proofs: CHECKS draws of every property, 2 minutes of every fuzz target
+	@scripts/properties $(CHECKS)
+	@scripts/fuzz 2m
+
+.PHONY: fmt
+fmt: ## format the Go files
+	@gofmt -s -w .
+
+.PHONY: check-fmt
+check-fmt: ## fail if a Go file is not formatted
+	@unformatted=$$(gofmt -s -l .); \
+	if [[ -n $$unformatted ]]; then \
+		printf 'not formatted (make fmt does it):\n%s\n' "$$unformatted"; exit 1; \
+	fi
+
+.PHONY: vet
+vet: ## run go vet
+	go vet ./...
+
+.PHONY: lint
+lint: ## run the linters of .golangci.yml (the first run builds them, about two minutes)
+	$(GOLANGCI) run
+
+.PHONY: generate
+generate: ## make the generated files anew
+	@go generate ./...
+
+.PHONY: check-generated
+check-generated: ## fail if a generated file is not current
+	@scripts/check-generated
+
+.PHONY: smoke
+smoke: build ## build the binary and see it start, answer and refuse
+	@scripts/smoke bin/recoup
+
+.PHONY: ci
+ci: ## everything that must hold before a change lands
+	@.ci/run

@@ -1,0 +1,162 @@
+package architecture
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layer says what a package may import beside the standard library. Tests are
+// free to import more: what they need never reaches who imports the package.
+type layer struct {
+	pkg       string
+	imports   []string // packages of this module
+	libraries []string // modules of others
+	anything  bool     // no limit: it stands at the edge
+	why       string
+}
+
+// layers is the import graph, from the bottom up. A package may import what its
+// row names and nothing else; a package without a row is refused, so a new one
+// begins with the question where it belongs.
+var layers = []layer{
+	{
+		pkg: "recoup",
+		why: "the vocabulary is shared by all and drags in nothing",
+	},
+	{
+		pkg:     "recoup/retry",
+		imports: []string{"recoup"},
+		why:     "other programs import it: only the standard library and the vocabulary",
+	},
+	{
+		pkg:     "recoup/fault",
+		imports: []string{"recoup", "recoup/retry"},
+		why:     "other programs import it: only the standard library, the vocabulary and retry",
+	},
+	{
+		pkg:     "recoup/internal/redact",
+		imports: []string{"recoup"},
+		why:     "everything that is stored passes through it, so it knows nobody",
+	},
+	{
+		pkg:       "recoup/internal/policy",
+		imports:   []string{"recoup", "recoup/retry", "recoup/fault"},
+		libraries: []string{"github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema/v6"},
+		why:       "a policy is asked and does not act: it knows codes and schedules, not states",
+	},
+	{
+		pkg:     "recoup/internal/lifecycle",
+		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy"},
+		why:     "the state machine is pure: it sees a policy, an error and a time",
+	},
+	{
+		pkg:     "recoup/internal/proof",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle"},
+		why:     "it proves things of a policy by walking the state machine, without a store",
+	},
+	{
+		pkg:     "recoup/internal/simulation",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle"},
+		why:     "it runs the state machine over made-up time, without a store",
+	},
+	{
+		pkg:     "recoup/internal/store",
+		imports: []string{"recoup", "recoup/internal/policy", "recoup/internal/lifecycle"},
+		why:     "it holds what both stores share, and knows neither of them",
+	},
+	{
+		pkg:     "recoup/internal/store/storetest",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
+		why:     "the one suite for all stores can depend on none of them",
+	},
+	{
+		pkg:       "recoup/internal/store/sqlite",
+		imports:   []string{"recoup", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
+		libraries: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},
+		why:       "a store moves rows; who uses it is not its business",
+	},
+	{
+		pkg:       "recoup/internal/store/postgres",
+		imports:   []string{"recoup", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
+		libraries: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
+		why:       "a store moves rows; who uses it is not its business",
+	},
+	{
+		pkg: "recoup/bench",
+		why: "benchmarks are tests, which may import anything; there is nothing else in it",
+	},
+	{
+		pkg:      "recoup/internal/cli",
+		anything: true,
+		why:      "it ties all the others to the command line",
+	},
+	{
+		pkg:       "recoup/cmd/recoup",
+		imports:   []string{"recoup/internal/cli"},
+		libraries: []string{"golang.org/x/term"},
+		why:       "main only hands the process over to the command line",
+	},
+}
+
+// TestImportDirection holds every package to its row.
+func TestImportDirection(t *testing.T) {
+	for _, complaint := range checkImports(readTree(t), layers) {
+		t.Error(complaint)
+	}
+}
+
+// checkImports returns one sentence for each wrong import and for each package
+// without a row.
+func checkImports(packages []goPackage, layers []layer) []string {
+	var complaints []string
+	for _, pkg := range packages {
+		at := slices.IndexFunc(layers, func(l layer) bool { return l.pkg == pkg.path })
+		for _, file := range pkg.files {
+			switch {
+			case file.test():
+			case at < 0:
+				complaints = append(complaints, fmt.Sprintf(
+					"package %s has no row in the table of layers: add one that says what it may import, and why", pkg.path))
+			default:
+				complaints = append(complaints, layers[at].check(file)...)
+			}
+		}
+	}
+	return slices.Compact(complaints)
+}
+
+func (l layer) check(file goFile) []string {
+	var complaints []string
+	for _, imported := range file.imports() {
+		if !l.allows(imported) {
+			complaints = append(complaints, fmt.Sprintf("%s imports %s, which %s may not: %s", file.name, imported, l.pkg, l.why))
+		}
+	}
+	return complaints
+}
+
+func (l layer) allows(imported string) bool {
+	switch {
+	case l.anything:
+		return true
+	case within(imported, module):
+		return slices.Contains(l.imports, imported)
+	case standard(imported):
+		return true
+	}
+	return slices.ContainsFunc(l.libraries, func(library string) bool { return within(imported, library) })
+}
+
+// standard reports whether a path belongs to the standard library: its first
+// element has no dot, as every module that can be fetched has.
+func standard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
+
+// within reports whether a package is the given module or a folder of it.
+func within(imported, module string) bool {
+	return imported == module || strings.HasPrefix(imported, module+"/")
+}
