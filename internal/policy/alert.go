@@ -1,8 +1,8 @@
 package policy
 
 import (
+	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -156,11 +156,18 @@ func parseQuantity(s string) quantity {
 	return quantity{v, percent}
 }
 
-// Measured lists the names of the metrics that alert rules may use.
-func (p *Policy) Measured() []string {
-	names := make([]string, len(p.Metrics))
-	for i, m := range p.Metrics {
-		names[i] = m.Name
+// Condition writes when the alert speaks: error_rate > 5% over 24h.
+func (a Alert) Condition() string {
+	value := strconv.FormatFloat(a.Value, 'f', -1, 64)
+	if kind, _ := kindOf(a.Metric); kind.Relative() {
+		value = strconv.FormatFloat(a.Value*100, 'g', 6, 64) + "%"
 	}
-	return slices.Clip(names)
+	term := fmt.Sprintf("%s %s %s", a.Metric, a.Compare, value)
+	if a.Window > 0 {
+		term += " over " + FormatDuration(a.Window)
+	}
+	if a.For > 0 {
+		term += " for " + FormatDuration(a.For)
+	}
+	return term
 }

@@ -49,9 +49,6 @@ func (c *checker) checkTerm(f fileRule, at []string) {
 		return
 	}
 	reference(c, "metric", when.metric, c.file.Metrics, path(at, "when")...)
-	if !c.doc.given("metrics", when.metric) {
-		return
-	}
 	kind, known := kindOf(when.metric)
 	if !known {
 		return

@@ -113,6 +113,13 @@ func (c *checker) checkLadder() {
 				FormatDuration(time.Duration(r.After)), FormatDuration(time.Duration(ladder[i-1].After)))
 		}
 	}
+	for _, name := range c.doc.keysOf("tiers") {
+		lasts, err := ParseDuration(c.file.Tiers[name].Lasts)
+		if err == nil && lasts <= time.Duration(c.file.Escalation.ExpiryNotice) {
+			c.add(c.doc.at("escalation", "expiry_notice"), "errors of the tier %s would be born with their notice, expected less than its %s",
+				name, FormatDuration(lasts))
+		}
+	}
 	if l := c.file.Leases; l.Max > 0 && l.Default > l.Max {
 		c.add(c.doc.at("leases", "default"), "the default lease is longer than the longest, expected at most %s", FormatDuration(time.Duration(l.Max)))
 	}

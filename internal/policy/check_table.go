@@ -61,11 +61,8 @@ func (c *checker) checkDispositions(name string, t *fileTable) {
 	if t.Blocks && !retries && !parks {
 		c.add(key("blocks"), "the table blocks, and nothing it allows can block, expected RETRY or PARK among the allowed")
 	}
-	if t.DeadLetters && retries {
-		c.add(key("allowed"), "dead letters may be retried, expected no RETRY: replay is the way back to work")
-	}
-	if t.DeadLetters && !parks {
-		c.add(key("allowed"), "dead letters may not be parked, expected PARK: they wait to be replayed")
+	if t.DeadLetters && (!parks || len(t.Allowed) > 1) {
+		c.add(key("allowed"), "dead letters wait to be replayed, expected PARK alone")
 	}
 	switch parksByDefault := t.Default == recoup.ActionPark; {
 	case parksByDefault && !c.doc.given("tables", name, "park_reason"):

@@ -22,11 +22,11 @@ type compiler struct {
 // compile cannot fail: whatever could be wrong, check has refused.
 func compile(doc *document, f *file) *Policy {
 	c := compiler{doc: doc, file: f, out: &Policy{
-		Version:      f.Version,
-		Effective:    f.Effective,
-		Authority:    f.Authority,
-		Floors:       map[recoup.Class]time.Duration{},
-		ExpiryNotice: time.Duration(f.Escalation.ExpiryNotice),
+		Version:       f.Version,
+		EffectiveFrom: f.Effective,
+		Authority:     f.Authority,
+		Floors:        map[recoup.Class]time.Duration{},
+		ExpiryNotice:  time.Duration(f.Escalation.ExpiryNotice),
 		Leases: Leases{
 			Default:     time.Duration(f.Leases.Default),
 			Max:         time.Duration(f.Leases.Max),

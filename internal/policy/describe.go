@@ -37,12 +37,12 @@ func DescribeSchedule(s retry.Schedule) string {
 	return b.String()
 }
 
-// DescribeTTL writes a tier with its length: MEDIUM (30d), INFINITE (never).
+// DescribeTTL writes a tier with its length: "MEDIUM, 30d" or "INFINITE, never".
 func DescribeTTL(tier string, ttl time.Duration) string {
 	if ttl == 0 {
-		return tier + " (never)"
+		return tier + ", never"
 	}
-	return fmt.Sprintf("%s (%s)", tier, FormatDuration(ttl))
+	return tier + ", " + FormatDuration(ttl)
 }
 
 // describe writes the value that a step has set.

@@ -46,10 +46,10 @@ var fields = []field{
 
 // line returns where a path is written, or 0.
 func (p *Policy) line(at []string) int {
-	if len(at) == 0 || !p.doc.given(at...) {
+	if len(at) == 0 {
 		return 0
 	}
-	return p.doc.at(at...).line
+	return p.doc.places[pointer(at...)].key.line
 }
 
 // why puts a step into words and names the path in the file that it rests on.

@@ -17,9 +17,9 @@ import (
 // immutable after loading and safe for concurrent use. Lists are in the order
 // of the file.
 type Policy struct {
-	Version   string
-	Effective string // the day from which it is meant to hold
-	Authority string
+	Version       string
+	EffectiveFrom string // the day from which it is meant to hold
+	Authority     string
 
 	Tiers      []Tier
 	Hubs       []*Hub

@@ -37,7 +37,7 @@ func (ps *problems) add(at position, format string, args ...any) {
 	*ps = append(*ps, Problem{Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)})
 }
 
-// err returns the problems as an error, sorted and without repetitions, or nil.
+// err returns the problems as an error, in the order of the file, or nil.
 func (ps problems) err(name string) error {
 	if len(ps) == 0 {
 		return nil
@@ -45,5 +45,5 @@ func (ps problems) err(name string) error {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 	})
-	return &LoadError{Name: name, Problems: slices.Compact(ps)}
+	return &LoadError{Name: name, Problems: ps}
 }

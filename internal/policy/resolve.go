@@ -68,8 +68,8 @@ func applySeverity(e *Effective, s *SeverityRule, t *trail) {
 	}
 	switch {
 	case e.Table.Allows(action):
-		e.Action, e.ParkReason = action, ""
-		t.note(fieldAction, bySeverity, e)
+		setAction(e, action, bySeverity, t)
+		e.ParkReason = ""
 		if action == recoup.ActionPark {
 			e.ParkReason = s.ParkReason
 			t.note(fieldReason, bySeverity, e)
@@ -116,17 +116,23 @@ func mustPark(e *Effective, v Verdict, t *trail) {
 	t.note(fieldReason, v.by, e)
 	switch {
 	case e.Table.Allows(recoup.ActionPark):
-		e.Action = recoup.ActionPark
-		t.note(fieldAction, v.by, e)
+		setAction(e, recoup.ActionPark, v.by, t)
 		return
 	case e.Table.Allows(recoup.ActionArchive):
-		e.Action = recoup.ActionArchive
+		setAction(e, recoup.ActionArchive, byNoPark, t)
 	default:
-		e.Action = e.Table.Default
+		setAction(e, e.Table.Default, byNoPark, t)
 	}
 	e.TellOwner = true
-	t.note(fieldAction, byNoPark, e)
 	t.note(fieldTell, byNoPark, e)
+}
+
+// setAction notes only a change: who asks for what holds anyway decides nothing.
+func setAction(e *Effective, a recoup.Action, by cause, t *trail) {
+	if e.Action != a {
+		e.Action = a
+		t.note(fieldAction, by, e)
+	}
 }
 
 // budget says how often and how soon it may be retried. What the system must

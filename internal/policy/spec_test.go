@@ -59,7 +59,7 @@ func TestTables(t *testing.T) { // spec 000, 3, 6.2 and 7.2
 		{"public.shq_error_log", "GLOBAL", "LONG", ignore, []recoup.Action{archive, ignore}, false, "entity_id", true, "public.shq_error_log_archive", 730 * day},
 		{"public.shq_master_error_log", "GLOBAL", "INFINITE", ignore, []recoup.Action{ignore}, false, "entity_id", true, "", 0},
 		{"public.shq_orphan_errors", "GLOBAL", "MEDIUM", park, []recoup.Action{park, archive}, false, "entity_id", true, "public.shq_orphan_errors_archive", 365 * day},
-		{"pipeline.dead_letters", "HUB", "LONG", park, []recoup.Action{park, archive}, true, "entity_id", true, "pipeline.dead_letters_archive", 365 * day},
+		{"pipeline.dead_letters", "HUB", "LONG", park, []recoup.Action{park}, true, "entity_id", true, "pipeline.dead_letters_archive", 365 * day},
 	}
 	p := policy.Default()
 	if got := len(p.Tables()); got != len(rows) {

@@ -1,0 +1,140 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/policy"
+)
+
+// TestReasonsPointToTheirLine reads the line that a reason names and wants the
+// value to stand there.
+func TestReasonsPointToTheirLine(t *testing.T) {
+	p := policy.Default()
+	lines := strings.Split(string(policy.DefaultFile()), "\n")
+	checked := map[string]int{}
+	for q := range questions(p) {
+		_, reasons := p.Explain(q)
+		for _, r := range reasons {
+			if r.Field != "ttl" && r.Field != "max_retries" && r.Field != "window" && r.Field != "floor" {
+				continue
+			}
+			value, _, _ := strings.Cut(r.Value, ",")
+			if r.Line == 0 && r.Field == "floor" && q.Class == "" {
+				continue // no class, no floor, no line
+			}
+			if r.Line < 1 || !strings.Contains(lines[r.Line-1], value) {
+				t.Fatalf("%+v: line %d does not give %s %s", q, r.Line, r.Field, value)
+			}
+			checked[r.Field]++
+		}
+	}
+	if len(checked) != 4 {
+		t.Errorf("only %v were checked", checked)
+	}
+}
+
+// TestExplainNamesTheRule follows the trail of three cases to its end.
+func TestExplainNamesTheRule(t *testing.T) {
+	rows := []struct {
+		q     policy.Question
+		field string
+		trail []string // value, then why, of each rule in turn
+	}{
+		{
+			policy.Question{Table: "outreach.company_target_errors", Entity: true, Code: "PATTERN_NOT_FOUND", Class: recoup.ClassLongDelay, Category: recoup.Operational, Severity: recoup.High},
+			"ttl",
+			[]string{
+				"MEDIUM, 30d", "the table's tier",
+				"SHORT, 7d", "severity HIGH has a tier of its own",
+				"MEDIUM, 30d", "the hub Company Target overrides it",
+			},
+		},
+		{
+			policy.Question{Table: "company.url_discovery_failures", Entity: true, Code: "SCHEMA_INVALID", Class: recoup.ClassShortDelay, Category: recoup.Structural, Severity: recoup.High},
+			"disposition",
+			[]string{
+				"ARCHIVE", "the table's default",
+				"RETRY", "severity HIGH asks for it, and the table allows it",
+				"ARCHIVE", "it must be parked, and the table does not allow PARK",
+			},
+		},
+		{
+			policy.Question{Table: "outreach.dol_errors", Code: "RUNTIME_BUG", Class: recoup.ClassFatal, Category: recoup.Operational, Severity: recoup.Critical},
+			"park_reason",
+			[]string{
+				"ESCALATION_REQUIRED", "what the table parks for",
+				"ESCALATION_REQUIRED", "severity CRITICAL parks for it",
+				"NON_RETRYABLE_ERROR", "the parking condition runtime-bug names RUNTIME_BUG",
+			},
+		},
+	}
+	for _, row := range rows {
+		_, reasons := policy.Default().Explain(row.q)
+		var trail []string
+		for _, r := range reasons {
+			if r.Field != row.field {
+				continue
+			}
+			trail = append(trail, r.Value, r.Why)
+			if last := len(trail) == len(row.trail); r.Overruled == last {
+				t.Errorf("%s %s: overruled is %v", r.Field, r.Value, r.Overruled)
+			}
+		}
+		if strings.Join(trail, "|") != strings.Join(row.trail, "|") {
+			t.Errorf("the trail of %s is\n%q\nwant\n%q", row.field, trail, row.trail)
+		}
+	}
+}
+
+// TestOutlook changes the small policy so that an error reaches each of its ends.
+func TestOutlook(t *testing.T) {
+	small := string(read(t, "testdata/small.yaml"))
+	rows := []struct {
+		name     string
+		old, new string
+		want     string
+	}{
+		{"all retries fail", "", "", "30m0s parked with MAX_RETRIES_EXCEEDED"},
+		{"the window closes", "window: 7d", "window: 20m", "15m0s parked with RETRY_WINDOW_CLOSED"},
+		{"it expires before", "base: 5m}, window: 7d", "base: 5d}, window: 90d", "168h0m0s expires: moved to crm.lead_errors_archive and kept there for 365d"},
+		{"nothing parks", "[RETRY, PARK, ARCHIVE]", "[RETRY, ARCHIVE]", "30m0s no longer retried (MAX_RETRIES_EXCEEDED): kept as ARCHIVE, sales-team is told"},
+	}
+	for _, row := range rows {
+		p, err := policy.Load("small.yaml", []byte(strings.Replace(small, row.old, row.new, 1)), fault.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		outlook := p.Outlook(p.Resolve(policy.Question{
+			Table: "crm.lead_errors", Entity: true, Code: "EIN_MISMATCH", Class: recoup.ClassShortDelay, Category: recoup.Operational,
+		}))
+		var told []string
+		for _, m := range outlook {
+			told = append(told, m.After.String()+" "+m.What)
+		}
+		if all := strings.Join(told, "\n"); !strings.Contains(all+"\n", row.want+"\n") {
+			t.Errorf("%s: %s\nwant %s", row.name, all, row.want)
+		}
+		if row.name == "it expires before" && strings.Contains(strings.Join(told, "\n"), "parked with") {
+			t.Errorf("%s: it is parked all the same", row.name)
+		}
+	}
+}
+
+// TestOutlookOfHugeWaits wants waits that outgrow the clock to end with the TTL.
+func TestOutlookOfHugeWaits(t *testing.T) {
+	text := strings.Replace(string(read(t, "testdata/small.yaml")),
+		"TRANSIENT: {max_retries: 5, schedule: {kind: exponential, base: 2s, multiplier: 2}, window: 24h}",
+		"TRANSIENT: {max_retries: 100, schedule: {kind: exponential, base: 1d, multiplier: 10}}", 1)
+	p, err := policy.Load("small.yaml", []byte(text), fault.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	outlook := p.Outlook(p.Resolve(policy.Question{Table: "crm.lead_errors", Entity: true, Code: "ANY", Category: recoup.Transient}))
+	last := outlook[len(outlook)-1]
+	if len(outlook) != 3 || outlook[0].After != day || last.After != 7*day {
+		t.Errorf("%+v", outlook)
+	}
+}

@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"recoup"
+	"recoup/retry"
+)
+
+// TestSchemaAndFileAgree walks the schema and the types of file.go together: a
+// key that only one of them knows would be accepted and ignored, or described
+// and refused.
+func TestSchemaAndFileAgree(t *testing.T) {
+	s := loadSchema()
+	root, _ := s.text.(map[string]any)
+	walkSchema(t, s, "", root, reflect.TypeFor[file]())
+}
+
+func walkSchema(t *testing.T, s schema, at string, rule map[string]any, typ reflect.Type) {
+	if ref, ok := rule["$ref"].(string); ok {
+		rule = s.rule(ref)
+	}
+	if _, ok := rule["title"].(string); !ok {
+		t.Errorf("%s has no title to end the sentence \"expected …\"", at)
+	}
+	properties, _ := rule["properties"].(map[string]any)
+	switch typ.Kind() {
+	case reflect.Struct:
+		fields := map[string]reflect.Type{}
+		for i := range typ.NumField() {
+			fields[typ.Field(i).Tag.Get("json")] = typ.Field(i).Type
+		}
+		described, decoded := slices.Sorted(maps.Keys(properties)), slices.Sorted(maps.Keys(fields))
+		if !slices.Equal(described, decoded) {
+			t.Errorf("%s: the schema has %v, the file %v", at, described, decoded)
+		}
+		if rule["additionalProperties"] != false {
+			t.Errorf("%s accepts unknown keys", at)
+		}
+		for name, field := range fields {
+			child, _ := properties[name].(map[string]any)
+			walkSchema(t, s, at+"/"+name, child, field)
+		}
+	case reflect.Map:
+		for name, property := range properties {
+			child, _ := property.(map[string]any)
+			walkSchema(t, s, at+"/"+name, child, typ.Elem())
+		}
+		if child, ok := rule["additionalProperties"].(map[string]any); ok {
+			walkSchema(t, s, at+"/*", child, typ.Elem())
+		}
+	case reflect.Slice:
+		child, _ := rule["items"].(map[string]any)
+		walkSchema(t, s, at+"/*", child, typ.Elem())
+	}
+}
+
+// TestSchemaKnowsEveryWord compares the schema's lists with the constants.
+func TestSchemaKnowsEveryWord(t *testing.T) {
+	s := loadSchema()
+	for at, want := range map[string][]string{
+		"#/$defs/disposition/enum":                                                         spell(recoup.Actions()),
+		"#/$defs/role/enum":                                                                spell([]Role{HubTeam, HubLead, PlatformTeam}),
+		"#/$defs/table/properties/layer/enum":                                              spell([]Layer{HubLayer, GlobalLayer}),
+		"#/$defs/schedule/properties/kind/enum":                                            spell([]retry.Kind{retry.None, retry.Exponential, retry.Linear, retry.Fixed}),
+		"#/$defs/schedule/properties/jitter/enum":                                          spell([]retry.Jitter{retry.NoJitter, retry.Additive, retry.Full}),
+		"#/$defs/alert/properties/per/enum":                                                spell([]Scope{PerPlatform, PerHub, PerService, PerProvider}),
+		"#/$defs/alert/properties/severity/enum":                                           spell([]AlertSeverity{AlertWarning, AlertHigh, AlertCritical}),
+		"#/$defs/alert/properties/action/enum":                                             spell([]AlertAction{NotifyHubTeam, PageOnCall, ReviewParkQueue, EscalateToPlatform, PagePlatformOnCall, SlackAlert, SwitchProvider}),
+		"#/properties/ledger/properties/details/properties/keys/additionalProperties/enum": spell([]DetailType{DetailBool, DetailString, DetailInt, DetailUUID}),
+		"#/properties/severities/required":                                                 spell(recoup.Severities()),
+		"#/properties/retry/properties/categories/required":                                spell(recoup.Categories()),
+		"#/properties/parking/properties/reasons/required":                                 spell(recoup.ParkReasons()),
+	} {
+		cut := strings.LastIndex(at, "/")
+		list, _ := s.rule(at[:cut])[at[cut+1:]].([]any)
+		if got := words(list); !slices.Equal(got, want) {
+			t.Errorf("%s is %v, want %v", at, got, want)
+		}
+	}
+	metrics, _ := s.rule("#/properties/metrics")["properties"].(map[string]any)
+	for name := range metrics {
+		if _, ok := kindOf(name); !ok {
+			t.Errorf("nobody can measure %s", name)
+		}
+	}
+	if len(metrics) != 11 {
+		t.Errorf("%d metrics are described, want 11", len(metrics))
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"RETRY", "PARK", "ARCHIVE", "IGNORE"}
+	for word, want := range map[string]string{
+		"RERTY": "RETRY", "retry": "RETRY", "PARKED": "PARK", "ARCHVE": "ARCHIVE", "IGNORED": "IGNORE", "DELETE": "", "PARXY": "", "": "",
+		strings.Repeat("R", maxWord+1): "",
+	} {
+		if got := nearest(word, known); got != want {
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, row := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0},
+		{"abc", "abd", 1}, {"abc", "acb", 1}, {"abc", "abcd", 1}, {"kitten", "sitting", 3},
+	} {
+		if got := distance(row.a, row.b); got != row.want {
+			t.Errorf("from %q to %q are %d steps, want %d", row.a, row.b, got, row.want)
+		}
+	}
+}
