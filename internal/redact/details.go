@@ -1,0 +1,179 @@
+package redact
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+
+	"recoup"
+)
+
+// Drops counts what an allow-list left out, by reason.
+type Drops map[string]int
+
+// The reasons why a member is dropped.
+const (
+	DropUnknownKey = "unknown_key" // the list does not have the key
+	DropWrongType  = "wrong_type"  // the value is not what the key is for
+	DropTooLarge   = "too_large"   // the value, or all of them together, is too large
+	DropSecret     = "secret"      // the value matches a rule
+)
+
+// AllowList says which members of a map may be kept, and how large they may be.
+// Members are taken in the order of the list, so what fits is always the same.
+type AllowList struct {
+	Keys     []Allowed
+	MaxValue int // bytes of one value
+	MaxTotal int // bytes of all that is kept, as JSON
+}
+
+// Allowed is a key with the kind of its values.
+type Allowed struct {
+	Key  string
+	Kind Kind
+}
+
+// Kind is what a value may be.
+type Kind struct {
+	// decode returns the value as it is kept: a bool, an int64 or a string.
+	decode func(any) (any, bool)
+	// shape is what a string must look like; nil for any.
+	shape func(string) bool
+}
+
+// Bool is true or false.
+func Bool() Kind { return Kind{decode: as[bool]} }
+
+// Int is a whole number, however JSON was decoded.
+func Int() Kind { return Kind{decode: whole} }
+
+// Label is the name of an input, not a sentence: items[0].price, /user/name.
+func Label() Kind { return Kind{decode: as[string], shape: label.MatchString} }
+
+// ShortHash is an entity tag: weak or not, quoted or not.
+func ShortHash() Kind { return Kind{decode: as[string], shape: shortHash.MatchString} }
+
+// ID is a UUID or a ULID.
+func ID() Kind { return Kind{decode: as[string], shape: isID} }
+
+var (
+	label     = regexp.MustCompile(`^[\p{L}\p{N}_.\[\]/$:*-]+$`)
+	shortHash = regexp.MustCompile(`^(?:W/)?(?:"[\w.:+/=-]{1,64}"|[\w.:+/=-]{1,64})$`)
+)
+
+func isID(s string) bool {
+	_, err := recoup.ParseID(s)
+	return err == nil
+}
+
+// EventDetails is the allow-list of an event's details (spec 003, governance of details).
+func EventDetails() AllowList {
+	return AllowList{
+		MaxValue: 128,
+		MaxTotal: 1024,
+		Keys: []Allowed{
+			{"retryable", Bool()},
+			{"field", Label()},
+			{"limit", Int()},
+			{"window_sec", Int()},
+			{"expected_etag", ShortHash()},
+			{"existing_id", ID()},
+		},
+	}
+}
+
+// Details keeps of an event's details what [EventDetails] allows.
+func Details(details map[string]any) (kept map[string]any, dropped Drops) {
+	return EventDetails().Apply(Default(), details)
+}
+
+// Apply returns the members that the list allows and how many it dropped, by
+// reason. It does not change its argument. Whole numbers are kept as int64,
+// however they were decoded. Both results are nil when there is nothing in them.
+func (l AllowList) Apply(r *Redactor, members map[string]any) (kept map[string]any, dropped Drops) {
+	drop := func(reason string, n int) {
+		if dropped == nil {
+			dropped = Drops{}
+		}
+		dropped[reason] += n
+	}
+	total, known := len("{}"), 0
+	for _, allowed := range l.Keys {
+		v, ok := members[allowed.Key]
+		if !ok {
+			continue
+		}
+		known++
+		value, size, reason := l.admit(r, allowed.Kind, v)
+		size += len(`"":,`) + len(allowed.Key)
+		if reason == "" && total+size > l.MaxTotal {
+			reason = DropTooLarge
+		}
+		if reason != "" {
+			drop(reason, 1)
+			continue
+		}
+		total += size
+		if kept == nil {
+			kept = map[string]any{}
+		}
+		kept[allowed.Key] = value
+	}
+	if unknown := len(members) - known; unknown > 0 {
+		drop(DropUnknownKey, unknown)
+	}
+	return kept, dropped
+}
+
+// admit returns a value as it is kept and the size of its JSON, or why it is dropped.
+func (l AllowList) admit(r *Redactor, kind Kind, v any) (value any, size int, reason string) {
+	value, ok := kind.decode(v)
+	if !ok {
+		return nil, 0, DropWrongType
+	}
+	text := fmt.Sprint(value)
+	switch {
+	case len(text) > l.MaxValue:
+		return nil, 0, DropTooLarge
+	case r.Identifier(text) != nil: // a card number may come as a number
+		return nil, 0, DropSecret
+	case kind.shape != nil && !kind.shape(text):
+		return nil, 0, DropWrongType
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, 0, DropWrongType
+	}
+	return value, len(encoded), ""
+}
+
+func as[T any](v any) (any, bool) {
+	t, ok := v.(T)
+	return t, ok
+}
+
+// whole returns a number without a fraction as int64, however JSON was decoded. A
+// float64 above 2^53 is no longer the number that was sent.
+func whole(v any) (any, bool) {
+	switch n := v.(type) {
+	case int:
+		return int64(n), true
+	case int64:
+		return n, true
+	case json.Number:
+		if i, err := n.Int64(); err == nil {
+			return i, true
+		}
+		f, err := n.Float64()
+		return wholeFloat(f, err == nil)
+	case float64:
+		return wholeFloat(n, true)
+	}
+	return nil, false
+}
+
+func wholeFloat(f float64, ok bool) (any, bool) {
+	ok = ok && math.Trunc(f) == f && math.Abs(f) <= 1<<53
+	return int64(f), ok
+}

@@ -1,0 +1,91 @@
+package redact
+
+import (
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// hostile are the units of inputs made to be slow: near misses, and openings that
+// are never closed.
+func hostile() []string {
+	units := []string{
+		"1", "4", "4242 ", "4242-", "1.", "1.1.1.", "123-45-", "@", "a@", "a@b.", "a@b.c@", "%40", "a%40b.", "eyJ", "eyJ.", "eyJaaaaaaaaaa.",
+		`"`, `\"`, `\`, `'`, "`", ":", "::", "1:", "a:b:", "f::", "://", "://a:", "://a:@", "a:b@tcp", "-", "-----BEGIN ", "-----BEGIN A-----", "-----BEGIN A-----x",
+		"bearer ", "basic ", "basic aaaaaaaa ", "<", "<token>", `\u003ctoken\u003e`, "[", "{", "password", "password ", "password=", `password="`, `password=\"`, "password=[", "password={", "password: ",
+		"--password ", "--", "token=' ", "cookie: a;", "cookie=a; ", "authorization: digest ", "[redacted:", "[redacted:email]", "password=[redacted:email]", " ", "é", "\xff",
+	}
+	for _, rule := range Default().rules {
+		if len(rule.gate) > 0 {
+			units = append(units, rule.gate[0])
+		}
+	}
+	return units
+}
+
+// TestWorkIsLinear counts the bytes that finders step over. Twice the input may
+// cost twice the work, and no input more than a few readings by every rule that
+// looks at it.
+func TestWorkIsLinear(t *testing.T) {
+	const size = 1 << 15
+	r := Default()
+	work := func(s string) int {
+		return finding{}.run(r.rules, r.gate.scan(s), s, 0).work
+	}
+	for _, unit := range hostile() {
+		half, full := work(strings.Repeat(unit, size/len(unit))), work(strings.Repeat(unit, 2*size/len(unit)))
+		if full > half*5/2+100 || full > 12*2*size {
+			t.Errorf("%q: %d bytes of work for %d bytes, %d for %d", unit, half, size, full, 2*size)
+		}
+	}
+}
+
+// TestExpressionsReadAhead counts what the regular expressions read: the matcher
+// is linear in one search, so a repeated search is too unless each reads far
+// beyond what it matches.
+func TestExpressionsReadAhead(t *testing.T) {
+	const size = 1 << 12
+	for _, rule := range Default().rules {
+		if rule.expr == "" {
+			continue
+		}
+		re := regexp.MustCompile(rule.expr)
+		for _, unit := range hostile() {
+			s := strings.Repeat(unit, size/len(unit))
+			read := 0
+			for at := 0; at < len(s); {
+				counting := &countingReader{RuneReader: strings.NewReader(s[at:])}
+				m := re.FindReaderIndex(counting)
+				read += counting.runes
+				if m == nil {
+					break
+				}
+				at += m[1]
+			}
+			if read > 4*size {
+				t.Errorf("%s reads %d runes of %d bytes of %q", rule.name, read, size, unit)
+			}
+		}
+	}
+}
+
+type countingReader struct {
+	io.RuneReader
+	runes int
+}
+
+func (c *countingReader) ReadRune() (rune, int, error) {
+	c.runes++
+	return c.RuneReader.ReadRune()
+}
+
+// TestHostileInput runs a mebibyte of each of the worst.
+func TestHostileInput(t *testing.T) {
+	for _, unit := range []string{"7", "@", "eyJ", `"`} {
+		s := strings.Repeat(unit, 1<<20/len(unit))
+		if clean, evidence := Default().String(s); clean != s || evidence != nil {
+			t.Errorf("%q…: %v", unit, evidence)
+		}
+	}
+}

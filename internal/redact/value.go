@@ -1,0 +1,169 @@
+package redact
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+)
+
+const (
+	// maxDepth is how deep objects and arrays may be nested. Deeper ones are replaced.
+	maxDepth = 32
+
+	// shortestCard has thirteen digits. Smaller numbers match no rule.
+	shortestCard = 1e12
+)
+
+// Value cleans decoded JSON: strings by [Redactor.String], also where they are
+// keys, numbers that are card numbers, and everything under a name such as
+// password or api_key. It does not change v; a clean v comes back as it is. A
+// type that JSON does not decode to is replaced, because nothing is known of it.
+func (r *Redactor) Value(v any) (any, Evidence) {
+	w := walk{Redactor: r}
+	v, _ = w.value(v, 0)
+	return v, w.evidence
+}
+
+// walk cleans one value. Its methods say whether they changed something, so that
+// what is clean is neither copied nor allocated.
+type walk struct {
+	*Redactor
+	evidence Evidence
+}
+
+func (w *walk) value(v any, depth int) (any, bool) {
+	switch typed := v.(type) {
+	case nil, bool:
+		return v, false
+	case string:
+		return w.text(v, typed)
+	case json.Number:
+		return w.text(v, typed.String())
+	case float64:
+		if math.Abs(typed) < shortestCard {
+			return v, false
+		}
+		return w.text(v, strconv.FormatFloat(typed, 'f', -1, 64))
+	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32:
+		return w.text(v, fmt.Sprint(typed))
+	case map[string]any:
+		if depth == maxDepth {
+			return w.take(tooDeep), true
+		}
+		if copied := w.object(typed, depth); copied != nil {
+			return copied, true
+		}
+		return v, false
+	case []any:
+		if depth == maxDepth {
+			return w.take(tooDeep), true
+		}
+		if copied := w.array(typed, depth); copied != nil {
+			return copied, true
+		}
+		return v, false
+	}
+	return w.take(unsupported), true
+}
+
+func (w *walk) take(rule string) string {
+	w.evidence.add(rule, 1)
+	return Replacement(rule)
+}
+
+// text returns v, or its text cleaned if there is something to clean.
+func (w *walk) text(v any, text string) (any, bool) {
+	clean, evidence := w.String(text)
+	if len(evidence) == 0 {
+		return v, false
+	}
+	w.evidence.Merge(evidence)
+	return clean, true
+}
+
+// array returns a cleaned copy, or nil if there is nothing to clean.
+func (w *walk) array(items []any, depth int) []any {
+	var copied []any
+	for i, item := range items {
+		clean, changed := w.value(item, depth+1)
+		if changed && copied == nil {
+			copied = slices.Clone(items)
+		}
+		if changed {
+			copied[i] = clean
+		}
+	}
+	return copied
+}
+
+// object returns a cleaned copy, or nil if there is nothing to clean.
+func (w *walk) object(object map[string]any, depth int) map[string]any {
+	var copied map[string]any
+	var renamed []string
+	for key, item := range object {
+		clean, changed := w.member(key, item, depth)
+		if len(w.spans(key)) > 0 {
+			renamed = append(renamed, key)
+		}
+		if (changed || len(renamed) > 0) && copied == nil {
+			copied = maps.Clone(object)
+		}
+		if changed {
+			copied[key] = clean
+		}
+	}
+	w.rename(copied, renamed)
+	return copied
+}
+
+// member cleans the value of a key. Nothing and a yes or no are no secrets, even
+// under the name of one.
+func (w *walk) member(key string, item any, depth int) (any, bool) {
+	rule := w.secretKey(key)
+	if rule == "" {
+		return w.value(item, depth+1)
+	}
+	switch item := item.(type) {
+	case nil, bool:
+		return item, false
+	case string:
+		if item == "" || w.replaced(item, span{to: len(item)}) {
+			return item, false
+		}
+	}
+	return w.take(rule), true
+}
+
+// secretKey returns the rule that takes the values under a key, or "".
+func (r *Redactor) secretKey(key string) string {
+	hits := r.gate.scan(key)
+	for i, rule := range r.rules {
+		if hits>>i&1 == 1 && rule.key != nil && rule.key(key) {
+			return rule.name
+		}
+	}
+	return ""
+}
+
+// rename cleans keys, in order, so that the result does not depend on the order of
+// a map. Keys that become equal are numbered: no member is lost.
+func (w *walk) rename(object map[string]any, keys []string) {
+	slices.Sort(keys)
+	seen := map[string]int{}
+	for _, key := range keys {
+		clean, evidence := w.String(key)
+		w.evidence.Merge(evidence)
+		unique := clean
+		for taken := true; taken; {
+			if seen[clean]++; seen[clean] > 1 {
+				unique = fmt.Sprintf("%s (%d)", clean, seen[clean])
+			}
+			_, taken = object[unique]
+		}
+		object[unique] = object[key]
+		delete(object, key)
+	}
+}
