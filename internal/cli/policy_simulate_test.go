@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"recoup/internal/simulation"
+)
+
+const history = `{"ts":"2026-02-02T09:00:00Z","table":"outreach.dol_errors","entity_id":"CO-1","code":"VALIDATION_ERROR"}
+{"ts":"2026-02-02T09:00:01Z","table":"outreach.dol_errors","entity_id":"CO-2","code":"MISSING_NAME","severity":"LOW"}
+`
+
+func historyFile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "failures.ndjson")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestPolicySimulateOutput(t *testing.T) {
+	out, stderr, status := run(t, "policy", "simulate", "--errors", "500", "--days", "60", "--seed", "7")
+	if status != ExitDone || stderr != "" {
+		t.Errorf("ends with %d: %s", status, stderr)
+	}
+	golden(t, "policy_simulate.golden", out)
+}
+
+func TestPolicySimulateJSON(t *testing.T) {
+	out, _, status := run(t, "policy", "simulate", "--from", historyFile(t, history), "--format", "json")
+	var got simulation.Result
+	if err := json.Unmarshal([]byte(out), &got); err != nil || status != ExitDone {
+		t.Fatalf("status %d: %v", status, err)
+	}
+	if got.Total.Reported != 2 || len(got.Total.Open) != 0 || got.Total.Archived["TTL_EXPIRED"] < 1 {
+		t.Errorf("the history did not run to its end: %+v", got)
+	}
+}
+
+func TestPolicySimulateFromStandardInput(t *testing.T) {
+	var out, stderr bytes.Buffer
+	status := Run([]string{"policy", "simulate", "--from", "-", "--days", "1"},
+		Streams{In: strings.NewReader(history), Out: &out, Err: &stderr})
+	if status != ExitDone || !strings.Contains(out.String(), "2 failures from 2026-02-02 to 2026-02-03") {
+		t.Errorf("status %d: %s%s", status, out.String(), stderr.String())
+	}
+}
+
+// Progress is drawn on a terminal, and only there.
+func TestPolicySimulateProgress(t *testing.T) {
+	var plain, out, stderr bytes.Buffer
+	args := []string{"policy", "simulate", "--errors", "3000", "--days", "30"}
+	Run(args, Streams{In: new(bytes.Buffer), Out: &plain, Err: new(bytes.Buffer)})
+	status := Run(args, Streams{In: new(bytes.Buffer), Out: &out, Err: &stderr, Terminal: true})
+	if status != ExitDone || !strings.Contains(stderr.String(), "simulating") || out.String() != plain.String() {
+		t.Errorf("status %d, progress %q", status, stderr.String())
+	}
+}
+
+func TestPolicySimulateMessages(t *testing.T) {
+	bad := historyFile(t, "{}\n"+history+"nonsense\n")
+	for _, row := range []struct {
+		args   string
+		status int
+		stderr string
+	}{
+		{"--errors 0", ExitUsage, "--errors is 0: expected a number from 1 to 10000000"},
+		{"--errors 10000001", ExitUsage, "--errors is 10000001"},
+		{"--errors many", ExitUsage, `invalid argument "many"`},
+		{"--days 0", ExitUsage, "--days is 0: expected a number from 1 to 3650"},
+		{"--days -3", ExitUsage, "--days is -3"},
+		{"--seed -1", ExitUsage, `invalid argument "-1"`},
+		{"--format xml", ExitUsage, `unknown format "xml": expected table or json`},
+		{"--from a.ndjson --errors 5", ExitUsage, "expected one of the two"},
+		{"extra", ExitUsage, `unknown command "extra"`},
+		{"--from no-such-file", ExitRefused, "the history cannot be read: open no-such-file"},
+		{"--from " + bad, ExitRefused, bad + ":1: ts is missing"},
+		{"--from " + bad, ExitRefused, bad + ":4: not JSON at character 2"},
+		{"--from -", ExitRefused, "standard input holds no failures"},
+		{"--policy no-such-file", ExitRefused, "the policy cannot be read"},
+	} {
+		out, stderr, status := run(t, append([]string{"policy", "simulate"}, strings.Fields(row.args)...)...)
+		if status != row.status || !strings.Contains(stderr, row.stderr) || out != "" {
+			t.Errorf("%s: status %d, want %d; said %q, want %q", row.args, status, row.status, stderr, row.stderr)
+		}
+	}
+}
