@@ -21,7 +21,8 @@ func policyCheck(streams Streams) *cobra.Command {
 		Use:   "check [FILE]",
 		Short: "Prove that a policy has no dead ends, or show a case that has",
 		Long: `Asks the policy about every kind of failure in every table and follows everything
-that can become of it. What does not hold is shown with a counterexample.
+that can become of it, from deadline to deadline; of several ways to a state the
+earliest is followed. What does not hold is shown with a counterexample.
 
 Warnings are what the policy says and what will never happen.`,
 		Example: `  recoup policy check policy.yaml

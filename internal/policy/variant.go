@@ -12,8 +12,8 @@ func (p *Policy) Line(at ...string) int { return p.line(at) }
 
 // With returns the policy as it would be if value stood at a path of its file;
 // nil takes away what stands there. The variant is not checked: it answers
-// "what if", and is not meant to govern anything. The path must lead to a value
-// that the file has, or to a key that one of its mappings lacks.
+// "what if", and is not meant to govern anything. Mappings on the path that the
+// file lacks are made; items of lists must be there.
 func (p *Policy) With(value any, at ...string) *Policy {
 	doc := &document{root: replace(p.doc.root, value, at), places: p.doc.places, keys: p.doc.keys}
 	var f file
@@ -30,6 +30,8 @@ func replace(in, value any, at []string) any {
 		return value
 	}
 	switch in := in.(type) {
+	case nil:
+		return replace(map[string]any{}, value, at)
 	case map[string]any:
 		out := maps.Clone(in)
 		out[at[0]] = replace(in[at[0]], value, at[1:])
@@ -46,5 +48,5 @@ func replace(in, value any, at []string) any {
 		}
 		return out
 	}
-	return value
+	return in
 }

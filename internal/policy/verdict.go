@@ -40,3 +40,6 @@ func (p *Policy) Floor(class recoup.Class) time.Duration { return p.Floors[class
 
 // FamilyOf returns the family in which a table counts this code, or nil.
 func (p *Policy) FamilyOf(t *Table, code recoup.Code) *Family { return t.overrides.family(code) }
+
+// TopTier is the highest rung of the ladder.
+func (p *Policy) TopTier() int { return len(p.Ladder) }

@@ -1,7 +1,8 @@
 package proof
 
 import (
-	"container/heap"
+	"cmp"
+	"slices"
 	"time"
 
 	"recoup"
@@ -62,7 +63,7 @@ func (c *checker) explore(l *life) {
 		w.try(nil, in, epoch, "report "+describe(l.question))
 	}
 	for len(w.queue) > 0 {
-		w.expand(heap.Pop(&w.queue).(*node))
+		w.expand(w.queue.pop())
 	}
 	c.states += len(w.seen)
 }
@@ -96,7 +97,7 @@ func (w *walk) try(from *node, in lifecycle.Input, at time.Time, what string) *n
 	w.judge(n, &effects)
 	if n.e.State.Open() && !w.seen[n.shape()] {
 		w.seen[n.shape()] = true
-		heap.Push(&w.queue, n)
+		w.queue.push(n)
 	}
 	return n
 }
@@ -195,18 +196,18 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// frontier orders the nodes still to be explored by time.
+// frontier holds the nodes still to be explored in the order of time.
 type frontier []*node
 
-func (f frontier) Len() int { return len(f) }
-func (f frontier) Less(i, j int) bool {
-	return f[i].at.Before(f[j].at) || f[i].at.Equal(f[j].at) && f[i].order < f[j].order
+func (f *frontier) push(n *node) {
+	i, _ := slices.BinarySearchFunc(*f, n, func(a, b *node) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.order, b.order))
+	})
+	*f = slices.Insert(*f, i, n)
 }
-func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-func (f *frontier) Push(x any)   { *f = append(*f, x.(*node)) }
-func (f *frontier) Pop() any {
-	last := len(*f) - 1
-	n := (*f)[last]
-	*f = (*f)[:last]
+
+func (f *frontier) pop() *node {
+	n := (*f)[0]
+	*f = (*f)[1:]
 	return n
 }

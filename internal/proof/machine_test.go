@@ -96,8 +96,8 @@ func TestMachinesThatBreakARule(t *testing.T) {
 			}
 			return nil
 		}, "an error in company.url_discovery_failures is given up and nobody hears why"},
-		{"not parking forgets the reason", retryExit, func(in lifecycle.Input, e *recoup.Error, _ *lifecycle.Effects) error {
-			if _, is := in.(lifecycle.Report); is && e.State == recoup.Active && e.Table == discovery {
+		{"not parking forgets the reason", retryExit, func(in lifecycle.Input, e *recoup.Error, effects *lifecycle.Effects) error {
+			if _, is := in.(lifecycle.Report); is && effects.Superseded == nil && e.State == recoup.Active {
 				e.ParkReason = ""
 			}
 			return nil

@@ -3,6 +3,11 @@
 // drives the real state machine from every answer, and lets virtual time jump
 // from deadline to deadline.
 //
+// Times are infinite, so of all the ways to reach a state the earliest is followed:
+// whoever comes later has less time left, and nothing else to gain. A defect of
+// the state machine that needs a later arrival, or failures of different kinds
+// one after the other, is outside of what is explored.
+//
 // It decides nothing about errors and trusts nobody: what the loader of a policy
 // refuses is looked for here again, from the other end.
 package proof

@@ -19,7 +19,10 @@ var setting = regexp.MustCompile(`\b(ttl|default|allowed|blocks|lasts|after|wind
 // the loader's checks and the proof, made from opposite ends, agree.
 func TestLoadablePoliciesHaveNoErrors(t *testing.T) {
 	base := string(policy.DefaultFile())
-	for _, part := range []string{"      auto_park:", "  conditions:"} { // few codes, a small space
+	for _, part := range []string{ // few codes and tables make a small space
+		"      auto_park:", "  conditions:", "  outreach.dol_errors:", "  people.people_errors:",
+		"  public.shq_error_log:", "  pipeline.dead_letters:",
+	} {
 		base = cut(base, part)
 	}
 	accepted := 0
@@ -48,22 +51,24 @@ func TestLoadablePoliciesHaveNoErrors(t *testing.T) {
 	}
 }
 
-// cut takes a block out of a YAML text: its first line and what is indented deeper.
+// cut empties a block of a YAML text, its first line and what is indented deeper,
+// so that the other lines keep their numbers.
 func cut(text, first string) string {
 	lines := strings.SplitAfter(text, "\n")
 	var kept strings.Builder
 	depth := -1
 	for _, line := range lines {
 		indent := len(line) - len(strings.TrimLeft(line, " "))
-		if depth >= 0 && indent <= depth {
+		if depth >= 0 && indent <= depth && strings.TrimSpace(line) != "" {
 			depth = -1
 		}
 		if strings.HasPrefix(line, first) {
 			depth = indent
 		}
-		if depth < 0 {
-			kept.WriteString(line)
+		if depth >= 0 {
+			line = "\n"
 		}
+		kept.WriteString(line)
 	}
 	return kept.String()
 }

@@ -15,19 +15,27 @@ const unknownTable = "no_such_table"
 // questions lists everything a policy can be asked that could make a difference.
 func questions(p *policy.Policy, plain recoup.Code) []policy.Question {
 	var list []policy.Question
+	codes, kinds := append([]recoup.Code{plain}, namedCodes(p)...), kinds()
 	for _, table := range tableNames(p) {
-		for _, code := range append([]recoup.Code{plain}, namedCodes(p)...) {
-			for _, severity := range append([]recoup.Severity{recoup.SeverityNone}, recoup.Severities()...) {
-				for _, category := range recoup.Categories() {
-					for _, class := range concreteClasses() {
-						for _, entity := range []bool{true, false} {
-							list = append(list, policy.Question{
-								Table: table, Entity: entity, Code: code,
-								Class: class, Category: category, Severity: severity,
-							})
-						}
-					}
+		for _, code := range codes {
+			for _, q := range kinds {
+				q.Table, q.Code = table, code
+				for _, q.Entity = range []bool{true, false} {
+					list = append(list, q)
 				}
+			}
+		}
+	}
+	return list
+}
+
+// kinds lists every kind of failure: its severity, category and class.
+func kinds() []policy.Question {
+	var list []policy.Question
+	for _, severity := range append([]recoup.Severity{recoup.SeverityNone}, recoup.Severities()...) {
+		for _, category := range recoup.Categories() {
+			for _, class := range concreteClasses() {
+				list = append(list, policy.Question{Severity: severity, Category: category, Class: class})
 			}
 		}
 	}
