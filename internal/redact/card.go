@@ -35,6 +35,7 @@ func issuers() []issuer {
 const (
 	cardSeparators = " -."
 	maxCard        = 19 + 4 // digits and separators
+	maxGroup       = 6      // digits in a group after the first
 )
 
 // cardShapes lists how the numbers of cards begin: in one piece or in groups.
@@ -86,9 +87,9 @@ func cardEnd(s string, i, group int) int {
 	// Four to six digits follow in each group, any number up to six in the last.
 	// UUIDs, dates and phone numbers have other groups.
 	for end := group; end < len(s) && s[end] == s[group] && end-i < maxCard; {
-		next := groupEnd(s[:min(len(s), end+8)], end+1)
+		next := groupEnd(s[:min(len(s), end+1+maxGroup)], end+1)
 		switch digits := next - end - 1; {
-		case digits < 1 || digits > 6:
+		case digits < 1:
 			return 0
 		case ends(s, next) && cardNumber(s[i:next]):
 			return next
