@@ -1,6 +1,9 @@
 package recoup
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Error is one governed failure of one entity in one error table: the thing
 // with a lifecycle. Its fields are the columns of spec 000 (4.2, 5.2, 7.3,
@@ -10,6 +13,7 @@ import "time"
 type Error struct {
 	ID            ID       `json:"error_id"`
 	Table         string   `json:"table"`
+	ReportedTable string   `json:"reported_table,omitempty"` // of an orphan: the table its report named
 	EntityID      string   `json:"entity_id,omitempty"`
 	Code          Code     `json:"code"`
 	Severity      Severity `json:"severity,omitempty"`
@@ -36,8 +40,10 @@ type Error struct {
 	Archive
 
 	// NextReminderAt is when its owner is next to be told of something that
-	// moves nothing: a missed review, an expiry that will unblock.
+	// moves nothing: a missed review, an expiry that will unblock. RemindedAt is
+	// up to when that has been done.
 	NextReminderAt time.Time `json:"next_reminder_at,omitzero"`
+	RemindedAt     time.Time `json:"reminded_at,omitzero"`
 }
 
 // Retry is the retry state of an error (spec 000, 5.2).
@@ -50,6 +56,7 @@ type Retry struct {
 	WindowEndsAt    time.Time `json:"retry_window_ends_at,omitzero"` // zero: no window
 	LastFailureCode Code      `json:"last_failure_code,omitempty"`
 	LastAttempt     ID        `json:"last_attempt,omitzero"` // token of the lease that ended last
+	LastResult      string    `json:"last_result,omitempty"` // how it ended: succeed, fail, lapse, or empty if it was taken away
 }
 
 // Lease is a worker's exclusive right to retry an error until a time. The
@@ -95,6 +102,18 @@ type Archive struct {
 	FinalDisposition Disposition   `json:"final_disposition,omitempty"`
 	SupersededBy     ID            `json:"superseded_by,omitzero"`
 	PurgeAt          time.Time     `json:"purge_at,omitzero"` // the end of the archive's retention
+}
+
+// Identity is what makes two reports reports of the same failure.
+type Identity struct {
+	Table  string // as it was reported
+	Entity string
+	Code   Code
+}
+
+// Identity returns what a repeat of e has in common with it.
+func (e *Error) Identity() Identity {
+	return Identity{cmp.Or(e.ReportedTable, e.Table), e.EntityID, e.Code}
 }
 
 // Leased reports whether a worker holds a live lease at now.

@@ -53,7 +53,7 @@ type NoticeKind string
 // What people are told.
 const (
 	NoticeParked       NoticeKind = "PARKED"        // an error waits for its owner
-	NoticeNotParked    NoticeKind = "NOT_PARKED"    // it should wait, but its table has no PARK: it will be archived
+	NoticeNotParked    NoticeKind = "NOT_PARKED"    // it should wait for a person, but its table has no PARK
 	NoticeEscalated    NoticeKind = "ESCALATED"     // it moved up to its owner
 	NoticeReviewMissed NoticeKind = "REVIEW_MISSED" // nobody reviewed it in time
 	NoticeExpiring     NoticeKind = "EXPIRING"      // its expiry will unblock its entity

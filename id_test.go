@@ -86,6 +86,32 @@ func TestIDSourceIsMonotonic(t *testing.T) {
 	})
 }
 
+// A time that an id cannot hold leaves no trace in the ids that follow.
+func TestIDSourceSurvivesImpossibleTimes(t *testing.T) {
+	now := time.Date(2026, 2, 2, 3, 4, 5, 678e6, time.UTC)
+	for name, odd := range map[string]time.Time{
+		"zero": {}, "before 1970": time.UnixMilli(-1), "beyond 48 bits": time.UnixMilli(1 << 48), "the end of time": time.Unix(1<<62, 0),
+	} {
+		source := recoup.NewIDSource(rand.Reader)
+		first, between, last := source.New(odd), source.New(odd), source.New(now)
+		after := source.New(odd)
+		for i, pair := range [][2]recoup.ID{{first, between}, {between, last}, {last, after}} {
+			if bytes.Compare(pair[0][:], pair[1][:]) >= 0 {
+				t.Errorf("%s: %s came after %s (%d)", name, pair[1], pair[0], i)
+			}
+		}
+		for id, want := range map[recoup.ID]time.Time{first: time.UnixMilli(0).UTC(), last: now, after: now} {
+			if got, ok := recoup.TimeOf(id.String()); !ok || !got.Equal(want) {
+				t.Errorf("%s: %s carries %v, want %v", name, id, got, want)
+			}
+		}
+	}
+	end := time.UnixMilli(1<<48 - 1).UTC()
+	if got, ok := recoup.TimeOf(recoup.NewIDSource(rand.Reader).New(end).String()); !ok || !got.Equal(end) {
+		t.Errorf("the last time that fits is carried as %v", got)
+	}
+}
+
 func TestIDSourceIsSafeForConcurrentUse(t *testing.T) {
 	source, out := recoup.NewIDSource(rand.Reader), make(chan recoup.ID)
 	for range 8 {

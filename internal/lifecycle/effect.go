@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"slices"
+
 	"recoup"
 )
 
@@ -68,8 +70,11 @@ type Notices struct {
 // All returns the notices in the order in which they arose.
 func (n *Notices) All() []recoup.Notice { return n.list[:n.n] }
 
+// tell adds a notice, once.
 func (s *step) tell(kind recoup.NoticeKind, to string) {
-	n := &s.effects.Notices
-	n.list[n.n] = recoup.Notice{Kind: kind, To: to}
-	n.n++
+	n, notice := &s.effects.Notices, recoup.Notice{Kind: kind, To: to}
+	if !slices.Contains(n.All(), notice) {
+		n.list[n.n] = notice
+		n.n++
+	}
 }

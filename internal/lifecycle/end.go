@@ -27,7 +27,7 @@ func (in Resolve) apply(s *step) error {
 // finish resolves the error; the next sweep archives it.
 func (s *step) finish(actor, reason string) {
 	e := &s.next
-	revoke(e)
+	s.endAttempt("")
 	e.State, e.Disposition = recoup.Resolved, recoup.DispositionResolved
 	e.ResolvedAt, e.ResolvedBy, e.ResolutionReason = s.now, actor, reason
 	e.NextRetryAt, e.NextEscalationAt, e.ReviewDueAt, e.NextReminderAt =
@@ -42,11 +42,7 @@ func (in ArchiveNow) apply(s *step) error {
 	if err := s.begin(Archiving, in.By, in.Reason); err != nil {
 		return err
 	}
-	reason := recoup.ManualArchive
-	if s.next.State == recoup.Resolved {
-		reason = recoup.ResolvedArchive
-	}
-	s.shelve(s.actor, reason)
+	s.shelve(s.actor, recoup.ManualArchive)
 	return nil
 }
 
@@ -73,19 +69,19 @@ func (Expire) apply(s *step) error {
 	return nil
 }
 
+// shelve moves the error to its archive: it gains what an archived error has
+// and loses only what it can no longer have, a lease and the power to block.
+// What was resolved is archived as that, whatever moved it.
 func (s *step) shelve(actor string, reason recoup.ArchiveReason) {
-	revoke(&s.next)
-	s.archive(&s.next, actor, reason)
-	s.effects.Archive = true
-}
-
-// archive adds what an archived error gains and takes away only what it can no
-// longer have: a lease, and the power to block.
-func (s *step) archive(e *recoup.Error, actor string, reason recoup.ArchiveReason) {
-	e.FinalDisposition = e.Disposition
-	e.State, e.Blocking, e.Replaceable = recoup.Archived, false, false
+	e := &s.next
+	if e.State == recoup.Resolved {
+		reason = recoup.ResolvedArchive
+	}
+	s.endAttempt("")
+	e.FinalDisposition, e.State = e.Disposition, recoup.Archived
 	e.ArchivedAt, e.ArchivedBy, e.ArchiveReason = s.now, actor, reason
 	e.PurgeAt = s.now.Add(s.table.Retention)
+	s.effects.Archive = true
 }
 
 func expired(e *recoup.Error, now time.Time) bool {

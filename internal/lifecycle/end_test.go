@@ -60,7 +60,8 @@ func checkKept(t interface {
 }, before, after recoup.Error) {
 	t.Helper()
 	before.State, before.Blocking, before.Replaceable, before.UpdatedAt = after.State, after.Blocking, after.Replaceable, after.UpdatedAt
-	before.Archive, before.Lease, before.LastAttempt = after.Archive, after.Lease, after.LastAttempt
+	before.Archive, before.Lease = after.Archive, after.Lease
+	before.LastAttempt, before.LastResult = after.LastAttempt, after.LastResult
 	if before != after {
 		t.Errorf("archiving changed more than it should:\nwas %+v\nis  %+v", before, after)
 	}

@@ -31,8 +31,8 @@ func (in Escalate) apply(s *step) error {
 		tier = e.EscalationLevel + 1
 	}
 	switch {
-	case tier > recoup.MaxTier:
-		return s.refuse(fmt.Sprintf("tier %d is the highest", recoup.MaxTier))
+	case tier > s.policy.TopTier():
+		return s.refuse(fmt.Sprintf("tier %d is the highest", s.policy.TopTier()))
 	case tier <= e.EscalationLevel:
 		return s.refuse(fmt.Sprintf("it stands on tier %d already", e.EscalationLevel))
 	}
@@ -107,30 +107,27 @@ func (Remind) apply(s *step) error {
 		return err
 	}
 	e := &s.next
-	from := e.NextReminderAt
-	if from.IsZero() || s.now.Before(from) {
+	if e.NextReminderAt.IsZero() || s.now.Before(e.NextReminderAt) {
 		return s.refuse("nothing is due to be told")
 	}
-	due := func(t time.Time) bool { return !t.IsZero() && !t.Before(from) && !t.After(s.now) }
+	due := func(t time.Time) bool { return t.After(e.RemindedAt) && !t.After(s.now) }
 	if due(e.ReviewDueAt) {
 		s.tell(recoup.NoticeReviewMissed, e.Owner())
 	}
 	if due(s.expiryNotice()) {
 		s.tell(recoup.NoticeExpiring, s.ownerOrTeam())
 	}
-	e.NextReminderAt = time.Time{}
+	e.RemindedAt = s.now
 	return nil
 }
 
-// refreshReminder recomputes when the owner is next to be told something. What
-// was due but not yet told stays due.
+// refreshReminder recomputes when the owner is next to be told something: the
+// earliest of what has not been told, which may be overdue.
 func (s *step) refreshReminder() {
 	e := &s.next
-	pending := e.NextReminderAt
 	e.NextReminderAt = time.Time{}
 	for _, t := range [...]time.Time{e.ReviewDueAt, s.expiryNotice()} {
-		told := !t.After(s.now) && (pending.IsZero() || t.Before(pending))
-		if !t.IsZero() && !told && (e.NextReminderAt.IsZero() || t.Before(e.NextReminderAt)) {
+		if t.After(e.RemindedAt) && (e.NextReminderAt.IsZero() || t.Before(e.NextReminderAt)) {
 			e.NextReminderAt = t
 		}
 	}

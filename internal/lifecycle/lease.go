@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"recoup"
@@ -23,6 +24,8 @@ func (in Claim) apply(s *step) error {
 	}
 	e := &s.next
 	switch {
+	case in.Token.IsZero():
+		return s.refuse("a lease needs a token")
 	case in.Paused:
 		return s.refuse("retries of this table are paused")
 	case e.Leased(s.now):
@@ -60,7 +63,7 @@ func (in Extend) apply(s *step) error {
 	if err := s.begin(Extended, "", ""); err != nil {
 		return err
 	}
-	if err := s.holds(in.Token); err != nil {
+	if _, err := s.holds(in.Token); err != nil {
 		return err
 	}
 	e := &s.next
@@ -83,44 +86,63 @@ func (Lapse) apply(s *step) error {
 	return nil
 }
 
-// holds checks the fence: only the token of the present lease may speak. A
-// result of the lease that ended last is worth a history row, any other token
-// is noise.
-func (s *step) holds(token recoup.ID) error {
+// holds checks the fence: only the token of the present lease may speak. done
+// is true if this very result was already accepted, so that sending it again
+// changes nothing and is no error. A result that came too late for the lease
+// that ended last is worth a history row; any other token is noise.
+func (s *step) holds(token recoup.ID) (done bool, err error) {
 	e := s.current
-	if !token.IsZero() && token == e.LeaseToken {
+	switch {
+	case !token.IsZero() && token == e.LeaseToken:
 		s.actor = cmp.Or(e.LeaseWorker, recoup.System)
-		return nil
-	}
-	r := &Refusal{Code: LeaseLost, Input: s.kind, State: e.State, Reason: "the lease is gone, and the result with it"}
-	if !token.IsZero() && token == e.LastAttempt && s.kind != Extended {
+		return false, nil
+	case !token.IsZero() && token == e.LastAttempt && e.LastResult == string(s.kind):
+		s.repeated = true
+		return true, nil
+	case !token.IsZero() && token == e.LastAttempt && s.kind != Extended:
 		s.effects.History = recoup.Transition{
 			ErrorID: e.ID, At: s.now, Input: string(s.kind), Actor: recoup.System, Reason: string(LeaseLost),
 			Before: s.before, After: s.before, PolicyVersion: s.policy.Version, Attempt: token,
 		}
 	}
-	return r
+	return false, &Refusal{
+		Code: LeaseLost, Input: s.kind, State: e.State,
+		Reason: "the lease is gone: " + instead(e), SupersededBy: e.SupersededBy,
+	}
+}
+
+// instead says what became of an error that a worker no longer holds.
+func instead(e *recoup.Error) string {
+	switch e.State {
+	case recoup.Archived:
+		return fmt.Sprintf("archived by %s as %s", e.ArchivedBy, e.ArchiveReason)
+	case recoup.Resolved:
+		return "resolved by " + e.ResolvedBy
+	case recoup.Parked, recoup.Escalated:
+		return fmt.Sprintf("parked by %s, %s", e.ParkedBy, e.ParkReason)
+	}
+	if e.LeaseWorker != "" {
+		return "now held by " + e.LeaseWorker
+	}
+	return "it ran out, or was never given"
 }
 
 // workerLost counts the attempt of a lapsed lease as failed. The lease was a
 // wait of its own, so the error is simply due again.
 func (s *step) workerLost() {
-	spent := s.countAttempt(Failure{Code: "WORKER_LOST", Class: recoup.ClassShortDelay, Category: recoup.Transient})
+	spent := s.countAttempt(LeaseLapsed, Failure{Code: "WORKER_LOST", Class: recoup.ClassShortDelay, Category: recoup.Transient})
 	s.retryOrHold(s.now, spent)
 }
 
-// endAttempt takes the lease back and notes in the history whose it was.
-func (s *step) endAttempt() {
-	h := &s.effects.History
-	h.Worker, h.ClaimedAt, h.Attempt = s.next.LeaseWorker, s.next.LeasedAt, s.next.LeaseToken
-	revoke(&s.next)
-}
-
-// revoke takes the lease away, if there is one, and remembers its token.
-func revoke(e *recoup.Error) {
-	if !e.LeaseToken.IsZero() {
-		e.LastAttempt = e.LeaseToken
+// endAttempt takes the lease away, if there is one, remembers its token and how
+// it ended, and notes in the history whose it was.
+func (s *step) endAttempt(result Kind) {
+	e, h := &s.next, &s.effects.History
+	if e.LeaseToken.IsZero() {
+		return
 	}
+	h.Worker, h.ClaimedAt, h.Attempt = e.LeaseWorker, e.LeasedAt, e.LeaseToken
+	e.LastAttempt, e.LastResult = e.LeaseToken, string(result)
 	e.Lease = recoup.Lease{}
 }
 

@@ -25,13 +25,14 @@ import (
 // An input that the transition table does not know, or whose guard does not
 // hold, comes back as a *[Refusal]; the error returned with it is unchanged. The
 // late result of a worker whose lease was taken away is refused too, but leaves
-// a history row in the effects, to be stored on its own.
+// a history row in the effects, to be stored on its own. A result that is sent
+// again after it was accepted changes nothing.
 func Step(p *policy.Policy, current *recoup.Error, in Input, now time.Time) (recoup.Error, Effects, error) {
 	s := step{policy: p, now: now, current: current}
 	if current != nil {
 		s.next, s.before = *current, current.Snapshot()
 	}
-	if err := s.dispatch(in); err != nil {
+	if err := s.dispatch(in); err != nil || s.repeated {
 		return s.unchanged(), Effects{History: s.effects.History}, err
 	}
 	s.leave()
@@ -51,6 +52,8 @@ type step struct {
 	before  recoup.Snapshot
 	next    recoup.Error
 	effects Effects
+
+	repeated bool // the input was accepted before: nothing more happens
 }
 
 func (s *step) unchanged() recoup.Error {

@@ -21,6 +21,7 @@ type model struct {
 	expires  time.Time
 	lease    recoup.ID
 	leaseEnd time.Time
+	fatal    bool // a retry has shown that no retry helps
 }
 
 // shelf is a row of spec 000, section 3, in the model's words.
@@ -48,7 +49,7 @@ func shelves() map[string]shelf {
 // kinds of failure the model knows: budget, the n-th wait, window.
 func (m *model) budget() int {
 	switch {
-	case m.code == "VALIDATION_ERROR":
+	case m.fatal || m.code == "VALIDATION_ERROR":
 		return 1
 	case m.code == "UNREGISTERED_CODE":
 		return max(3, shelves()[m.table].budget)
@@ -67,11 +68,11 @@ func (m *model) wait(n int) time.Duration {
 }
 
 func (m *model) windowFrom(t time.Time) time.Time {
-	switch m.code {
-	case "UNREGISTERED_CODE":
-		return t.Add(7 * day)
-	case "VALIDATION_ERROR":
+	switch {
+	case m.fatal || m.code == "VALIDATION_ERROR":
 		return time.Time{}
+	case m.code == "UNREGISTERED_CODE":
+		return t.Add(7 * day)
 	}
 	return t.Add(24 * time.Hour)
 }
@@ -160,6 +161,7 @@ func (m *model) move(in lifecycle.Input, now time.Time) {
 	case lifecycle.Fail:
 		m.count++
 		if in.Failure.Code == "VALIDATION_ERROR" {
+			m.fatal = true
 			m.park(now)
 			return
 		}

@@ -20,7 +20,7 @@ func (in Park) apply(s *step) error {
 	switch {
 	case in.Reason == "":
 		return s.refuse("a reason is required")
-	case !permits(s.table, &s.next, Parking):
+	case !permits(s.policy, s.table, &s.next, Parking):
 		return s.refuse("its table does not allow parking")
 	}
 	s.hold(s.actor, in.Reason)
@@ -38,7 +38,7 @@ func (in Unpark) apply(s *step) error {
 	switch {
 	case s.table.DeadLetter:
 		return s.refuse("it is a dead letter: triage, remediate, validate, then replay it")
-	case !permits(s.table, &s.next, Unparking):
+	case !permits(s.policy, s.table, &s.next, Unparking):
 		return s.refuse("its table does not allow retries")
 	case expired(&s.next, s.now):
 		return s.refuse("its TTL is over")
@@ -46,7 +46,7 @@ func (in Unpark) apply(s *step) error {
 	e, effective := &s.next, s.effective()
 	e.Retry = recoup.Retry{
 		MaxRetries: effective.MaxRetries, LastRetryAt: e.LastRetryAt,
-		LastFailureCode: e.LastFailureCode, LastAttempt: e.LastAttempt, NextRetryAt: s.now,
+		LastFailureCode: e.LastFailureCode, LastAttempt: e.LastAttempt, LastResult: e.LastResult, NextRetryAt: s.now,
 	}
 	if effective.Window > 0 {
 		e.WindowEndsAt = s.now.Add(effective.Window)
@@ -76,7 +76,7 @@ func outlives(e *recoup.Error, effective policy.Effective, floor time.Duration, 
 // until its TTL, with the reason kept and its owner told.
 func (s *step) hold(actor string, reason recoup.ParkReason) {
 	e := &s.next
-	revoke(e)
+	s.endAttempt("")
 	e.NextRetryAt, e.ParkReason = time.Time{}, reason
 	if !s.table.Allows(recoup.ActionPark) {
 		e.State, e.Disposition = recoup.Active, recoup.DispositionArchive
@@ -91,7 +91,7 @@ func (s *step) hold(actor string, reason recoup.ParkReason) {
 
 // permits reports whether the error's table lets a person do k to it, the state
 // aside.
-func permits(t *policy.Table, e *recoup.Error, k Kind) bool {
+func permits(p *policy.Policy, t *policy.Table, e *recoup.Error, k Kind) bool {
 	switch k {
 	case Parking:
 		return t.Allows(recoup.ActionPark)
@@ -100,7 +100,7 @@ func permits(t *policy.Table, e *recoup.Error, k Kind) bool {
 	case Resolving:
 		return !t.DeadLetter
 	case Escalating:
-		return e.EscalationLevel < recoup.MaxTier
+		return e.EscalationLevel < p.TopTier()
 	}
 	return true
 }

@@ -20,6 +20,10 @@ type Refusal struct {
 	State  recoup.State // empty: there is no error
 	Reason string
 	Exits  []Kind // what a person can do instead
+
+	// SupersededBy is the error that has taken the place of this one, if that is
+	// why a worker has lost its lease.
+	SupersededBy recoup.ID
 }
 
 func (r *Refusal) Error() string {
@@ -54,7 +58,7 @@ func (s *step) exits() []Kind {
 	}
 	var exits []Kind
 	for _, k := range []Kind{Parking, Unparking, Resolving, Escalating, Assigning, Reviewing, Archiving} {
-		if k != s.kind && allowed(k, s.current.State) && permits(table, s.current, k) {
+		if k != s.kind && allowed(k, s.current.State) && permits(s.policy, table, s.current, k) {
 			exits = append(exits, k)
 		}
 	}

@@ -37,18 +37,18 @@ func (in Report) apply(s *step) error {
 	})
 	s.table = effective.Table
 	older := s.current
-	if older != nil && (older.Table != s.table.Name || older.EntityID != in.EntityID || older.Code != in.Failure.Code) {
+	if older != nil && !in.repeats(older, effective) {
 		return ErrMismatch
 	}
 	if !supersedes(s.table, in.EntityID) {
 		older = nil
 	}
 	s.before, s.next = recoup.Snapshot{}, in.born(s, effective)
-	s.effects.Event = in.Failure.Code
-	if effective.Page {
-		s.tell(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
+	var spent recoup.ParkReason
+	if older == nil || !counted(older, in.Attempt) {
+		s.effects.Event = in.Failure.Code
+		spent = s.countStreak(effective.Family, in.Failure)
 	}
-	spent := s.countStreak(effective.Family, in.Failure)
 	if older == nil || !s.inherit(older, in.Attempt) {
 		s.place(insist(effective, older), in.Failure, spent)
 	}
@@ -56,6 +56,25 @@ func (in Report) apply(s *step) error {
 		s.supersede(older)
 	}
 	return nil
+}
+
+// repeats reports whether the report is of the same failure as an open error.
+func (in Report) repeats(older *recoup.Error, effective policy.Effective) bool {
+	return older.Table == effective.Table.Name &&
+		older.Identity() == recoup.Identity{Table: in.Table, Entity: in.EntityID, Code: in.Failure.Code}
+}
+
+// orphan is the table that the report named, if it was not to be had.
+func (in Report) orphan(effective policy.Effective) string {
+	if !effective.Orphaned {
+		return ""
+	}
+	return in.Table
+}
+
+// counted reports whether a report tells of an attempt that has been counted.
+func counted(older *recoup.Error, attempt recoup.ID) bool {
+	return !attempt.IsZero() && attempt == older.LastAttempt && older.LastResult != ""
 }
 
 // severity is the worse of the report's and of the error it replaces: a repeat
@@ -90,7 +109,7 @@ func (in Report) born(s *step, effective policy.Effective) recoup.Error {
 		created = s.now
 	}
 	e := recoup.Error{
-		ID: in.ID, Table: s.table.Name, EntityID: in.EntityID,
+		ID: in.ID, Table: s.table.Name, ReportedTable: in.orphan(effective), EntityID: in.EntityID,
 		Code: in.Failure.Code, Class: in.Failure.Class, Category: in.Failure.Category,
 		Severity: in.severity(s.current), Message: in.Message,
 		CorrelationID: in.CorrelationID, PolicyVersion: s.policy.Version, CreatedAt: created,
@@ -109,6 +128,12 @@ func (in Report) born(s *step, effective policy.Effective) recoup.Error {
 // place gives a new error its first state by what the policy decided. spent is
 // the reason to park instead of retrying, if its family of failures gives one.
 func (s *step) place(effective policy.Effective, failure Failure, spent recoup.ParkReason) {
+	if effective.Page {
+		s.tell(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
+	}
+	if effective.TellOwner {
+		s.tell(recoup.NoticeNotParked, s.table.Owner(1))
+	}
 	switch effective.Action {
 	case recoup.ActionRetry:
 		s.retryOrHold(s.due(effective, failure), spent)
@@ -117,48 +142,44 @@ func (s *step) place(effective policy.Effective, failure Failure, spent recoup.P
 	default:
 		s.next.State, s.next.Disposition = recoup.Active, effective.Action.Disposition()
 		s.next.ParkReason = effective.ParkReason
-		if effective.TellOwner {
-			s.tell(recoup.NoticeNotParked, s.table.Owner(1))
-		}
 	}
 }
 
 // inherit takes over from the error that is being replaced whatever a repeat
-// must not win back: used attempts, the window, and a place in the park, of
-// which it reports whether there was one. The failure of an attempt that was
-// already counted is not counted again.
-func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (parked bool) {
+// must not win back: used attempts, the budget, the window, a later expiry, and
+// a place in the park, of which it reports whether there was one. The older
+// error's lease goes with it and counts as an attempt; the failure of an attempt
+// that was already counted does not count again.
+func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (held bool) {
 	e := &s.next
-	count := older.RetryCount + 1
-	if !attempt.IsZero() && attempt == older.LastAttempt {
-		count--
+	count := older.RetryCount
+	if !older.LeaseToken.IsZero() || !counted(older, attempt) {
+		count++
 	}
+	e.MaxRetries = min(e.MaxRetries, older.MaxRetries)
 	e.RetryCount = min(count, e.MaxRetries)
-	e.LastRetryAt, e.LastAttempt = older.LastRetryAt, older.LastAttempt
+	e.LastRetryAt, e.LastAttempt, e.LastResult = older.LastRetryAt, older.LastAttempt, older.LastResult
 	if !older.LeaseToken.IsZero() {
-		e.LastAttempt = older.LeaseToken
+		e.LastAttempt, e.LastResult = older.LeaseToken, string(Failed)
 	}
-	if !older.WindowEndsAt.IsZero() {
-		e.WindowEndsAt = older.WindowEndsAt
+	e.WindowEndsAt, e.RemindedAt = older.WindowEndsAt, older.RemindedAt
+	if older.ExpiresAt.After(e.ExpiresAt) {
+		e.ExpiresAt = older.ExpiresAt
 	}
-	if older.State != recoup.Parked && older.State != recoup.Escalated {
+	if older.ParkReason == "" {
 		return false
 	}
 	e.State, e.Disposition = older.State, older.Disposition
 	e.Parking, e.Escalation = older.Parking, older.Escalation
-	e.WindowEndsAt = older.WindowEndsAt
 	return true
 }
 
 // supersede archives the older error in favour of the new one.
 func (s *step) supersede(older *recoup.Error) {
-	old := *older
-	revoke(&old)
-	s.archive(&old, recoup.System, recoup.SupersededByNext)
-	old.SupersededBy, old.UpdatedAt = s.next.ID, s.now
-	s.effects.Superseded = &Superseded{Error: old, History: recoup.Transition{
-		ErrorID: old.ID, At: s.now, Input: string(Archiving), Actor: recoup.System,
-		Reason: string(recoup.SupersededByNext), Before: older.Snapshot(), After: old.Snapshot(),
-		PolicyVersion: s.policy.Version,
-	}}
+	end := step{policy: s.policy, table: s.table, now: s.now, next: *older, before: older.Snapshot()}
+	end.kind, end.actor, end.reason = Archiving, recoup.System, string(recoup.SupersededByNext)
+	end.shelve(recoup.System, recoup.SupersededByNext)
+	end.next.SupersededBy = s.next.ID
+	end.leave()
+	s.effects.Superseded = &Superseded{Error: end.next, History: end.effects.History}
 }

@@ -17,10 +17,10 @@ func (in Succeed) apply(s *step) error {
 	if err := s.begin(Succeeded, "", in.Reason); err != nil {
 		return err
 	}
-	if err := s.holds(in.Token); err != nil {
+	if done, err := s.holds(in.Token); done || err != nil {
 		return err
 	}
-	s.endAttempt()
+	s.endAttempt(Succeeded)
 	s.finish(s.actor, in.Reason)
 	return nil
 }
@@ -37,10 +37,13 @@ func (in Fail) apply(s *step) error {
 	if err := s.begin(Failed, "", in.Reason); err != nil {
 		return err
 	}
-	if err := s.holds(in.Token); err != nil {
+	if done, err := s.holds(in.Token); done || err != nil {
 		return err
 	}
-	spent := s.countAttempt(in.Failure)
+	if in.Failure.Code == "" {
+		return s.refuse("how it failed is missing")
+	}
+	spent := s.countAttempt(Failed, in.Failure)
 	s.retryOrHold(s.due(s.effective(), in.Failure), spent)
 	return nil
 }
@@ -64,15 +67,16 @@ func (CloseWindow) apply(s *step) error {
 
 // countAttempt ends a failed attempt. It returns the reason to park if the
 // failure leaves no room for another try.
-func (s *step) countAttempt(failure Failure) (spent recoup.ParkReason) {
+func (s *step) countAttempt(result Kind, failure Failure) (spent recoup.ParkReason) {
 	e := &s.next
-	s.endAttempt()
+	s.endAttempt(result)
 	e.RetryCount = min(e.RetryCount+1, e.MaxRetries)
 	e.LastFailureCode = failure.Code
 	s.effects.Event = failure.Code
 	spent = s.countStreak(s.policy.FamilyOf(s.table, failure.Code), failure)
 	if verdict := s.policy.MustPark(s.table, failure.Code, failure.Class, failure.Category); verdict.Must {
 		spent = verdict.Reason
+		e.Class, e.Category = failure.Class, failure.Category // an unpark buys what it has become
 		if verdict.Page {
 			s.tell(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
 		}
@@ -128,8 +132,15 @@ func (s *step) countStreak(family *policy.Family, failure Failure) recoup.ParkRe
 	return ""
 }
 
+// resetStreak begins the count anew in which the error's last failure, or else
+// its own code, was counted.
 func (s *step) resetStreak() {
-	if family := s.policy.FamilyOf(s.table, s.next.Code); family != nil && s.next.EntityID != "" {
+	e := &s.next
+	family := s.policy.FamilyOf(s.table, e.LastFailureCode)
+	if family == nil {
+		family = s.policy.FamilyOf(s.table, e.Code)
+	}
+	if family != nil && e.EntityID != "" {
 		s.effects.Streak = Streak{Family: family.Name, Op: StreakReset}
 	}
 }

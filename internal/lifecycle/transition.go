@@ -107,7 +107,7 @@ var transitions = []Transition{
 		Expiring,
 		[]recoup.State{recoup.Active, recoup.RetryPending, recoup.Parked, recoup.Escalated, recoup.Resolved},
 		[]recoup.State{recoup.Archived},
-		"its TTL is over, and no live lease holds it",
+		"its TTL is over; a live lease holds it up for a while",
 	},
 }
 

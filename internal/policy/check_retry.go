@@ -64,6 +64,9 @@ func (c *checker) checkRetry() {
 		if f.Schedule.Jitter != "" && f.Schedule.Jitter != retry.NoJitter {
 			c.add(c.doc.at(path(at, "schedule", "jitter")...), "the times of stored errors are foretold, expected no jitter")
 		}
+		if category == recoup.Structural && f.MaxRetries > 1 {
+			c.add(c.doc.at(path(at, "max_retries")...), "%s failures are retried once for every unpark, expected 1", category)
+		}
 		f.Schedule.Jitter = retry.NoJitter
 		if first := f.Schedule.compile().Delay(1, nil); f.Window > 0 && first > time.Duration(f.Window) {
 			c.add(c.doc.at(path(at, "window")...), "the window closes before the first retry, expected at least %s", FormatDuration(first))
@@ -135,6 +138,9 @@ func (c *checker) checkAltitudes() {
 	c.checkSchedule(c.file.Stages.Schedule, "stages", "schedule")
 	if c.file.Stages.Schedule.Kind == retry.None {
 		c.add(c.doc.at("stages", "schedule", "kind"), "stages are retried, expected exponential, linear or fixed")
+	}
+	if s := c.file.Stages; s.RetryAfterCeiling > 0 && s.RetryAfterCeiling < s.Schedule.Cap {
+		c.add(c.doc.at("stages", "retry_after_ceiling"), "the ceiling is below the cap of the schedule, expected at least %s", FormatDuration(time.Duration(s.Schedule.Cap)))
 	}
 	g := c.file.Gate
 	if len(g.Waits) > 0 && g.MaxAttempts > 0 && len(g.Waits) != g.MaxAttempts {

@@ -20,8 +20,21 @@ func (c *checker) checkTables() {
 		}
 	}
 	reference(c, "table", c.file.OrphanTable, c.file.Tables, "orphan_table")
-	if t, ok := c.file.Tables[c.file.OrphanTable]; ok && (t.EntityRequired == nil || *t.EntityRequired) {
-		c.add(c.doc.at("orphan_table"), "%s requires an entity, expected a table with entity_required: false, because orphans may have none", c.file.OrphanTable)
+	if t, ok := c.file.Tables[c.file.OrphanTable]; ok {
+		c.checkOrphanTable(&t)
+	}
+}
+
+// checkOrphanTable wants a place where lost reports wait for a person.
+func (c *checker) checkOrphanTable(t *fileTable) {
+	at, name := c.doc.at("orphan_table"), c.file.OrphanTable
+	switch {
+	case t.EntityRequired == nil || *t.EntityRequired:
+		c.add(at, "%s requires an entity, expected a table with entity_required: false, because orphans may have none", name)
+	case t.DeadLetters:
+		c.add(at, "%s holds dead letters, expected a table of its own for orphans", name)
+	case c.endless(t):
+		c.add(at, "%s keeps its errors for ever, expected a table whose errors can be acted on", name)
 	}
 }
 

@@ -31,6 +31,13 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
+// TestByteOrderMark accepts what some editors put before a text.
+func TestByteOrderMark(t *testing.T) {
+	if _, err := policy.Load("f", append([]byte("\ufeff"), policy.DefaultFile()...), nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMultiline accepts the other ways in which YAML writes a text.
 func TestMultiline(t *testing.T) {
 	text := string(read(t, "testdata/small.yaml"))

@@ -31,13 +31,16 @@ var refused = map[token.Type]string{
 	token.DirectiveType:  "a directive (%)",
 }
 
+// byteOrderMark is what some editors put before a text; it is no part of it.
+const byteOrderMark = "\ufeff"
+
 // tokens splits data and checks the bounds that protect the parser.
 func (r *reader) tokens(data []byte) token.Tokens {
 	if len(data) > maxSize {
 		r.problems.add(start, "the file has %d bytes, expected at most %d", len(data), maxSize)
 		return nil
 	}
-	tokens := lexer.Tokenize(string(data))
+	tokens := lexer.Tokenize(strings.TrimPrefix(string(data), byteOrderMark))
 	if len(tokens) > maxTokens {
 		r.problems.add(positionOf(tokens[maxTokens]), "the file goes on after %d words and marks, expected fewer", maxTokens)
 		return nil

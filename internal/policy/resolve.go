@@ -100,7 +100,7 @@ func overrideTTL(e *Effective, tier string, ttl time.Duration, by cause, t *trai
 func (p *Policy) judge(e *Effective, q *Question, t *trail) {
 	e.Manual = fatal(q.Class) || q.Category == recoup.Structural
 	verdict := p.MustPark(e.Table, q.Code, q.Class, q.Category)
-	if verdict.Page && e.Action != recoup.ActionIgnore {
+	if verdict.Page {
 		e.Page = true
 		t.note(fieldPage, byCondition, e)
 	}

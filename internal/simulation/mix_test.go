@@ -19,7 +19,7 @@ func TestStream(t *testing.T) {
 	var hours [24]int
 	var tables, repeats int
 	last := o.Start
-	seen := map[identity]bool{}
+	seen := map[recoup.Identity]bool{}
 	for f := range m.stream(rand.New(rand.NewPCG(1, 1)), o.Start, o.Length) {
 		if f.At.Before(last) || !f.At.Before(o.Start.Add(o.Length)) {
 			t.Fatalf("%s comes after %s", f.At, last)
@@ -29,7 +29,7 @@ func TestStream(t *testing.T) {
 		if f.Table == "unknown.errors" {
 			tables++
 		}
-		id := identity{f.Table, f.EntityID, f.Code}
+		id := recoup.Identity{Table: f.Table, Entity: f.EntityID, Code: f.Code}
 		if seen[id] {
 			repeats++
 		}
@@ -97,7 +97,7 @@ func TestRepeatDoesNotPostponeALook(t *testing.T) {
 	o := Defaults(policy.Default(), fault.Default())
 	w := newWorld(o)
 	f := Failure{At: o.Start, Table: "outreach.dol_errors", EntityID: "e", Code: "VALIDATION_ERROR"}
-	id := identity{f.Table, f.EntityID, f.Code}
+	id := recoup.Identity{Table: f.Table, Entity: f.EntityID, Code: f.Code}
 	var looks []time.Time
 	for range 2 {
 		if err := w.report(f); err != nil {

@@ -18,7 +18,7 @@ type world struct {
 	dice     *rand.Rand
 	now      time.Time
 	queue    queue
-	open     map[identity]*item
+	open     map[recoup.Identity]*item
 	streaks  map[streak]int
 	tallies  map[string]*tally // by table
 	gate     gate
@@ -36,21 +36,13 @@ type item struct {
 	look    time.Time // when a person looks at it; zero: nobody has to
 }
 
-// identity is what a repeat has in common with the error it replaces.
-type identity struct {
-	table, entity string
-	code          recoup.Code
-}
-
-func (it *item) identity() identity { return identity{it.Table, it.EntityID, it.Code} }
-
 // streak identifies a count of failures of one family for one entity.
 type streak struct{ family, entity string }
 
 func newWorld(o Options) *world {
 	w := &world{
 		Options: o, now: o.Start, dice: rand.New(rand.NewPCG(o.Seed, 2)),
-		open: map[identity]*item{}, streaks: map[streak]int{}, tallies: map[string]*tally{}, gate: gate{},
+		open: map[recoup.Identity]*item{}, streaks: map[streak]int{}, tallies: map[string]*tally{}, gate: gate{},
 	}
 	for _, t := range o.Policy.Tables() {
 		w.tallies[t.Name] = newTally(t.Name)
@@ -82,7 +74,7 @@ func (w *world) report(f Failure) error {
 	})
 	failure.Streak = w.streak(effective.Table, f.EntityID, failure.Code)
 	it := &item{tally: w.tallies[effective.Table.Name]}
-	older := w.open[identity{effective.Table.Name, f.EntityID, failure.Code}]
+	older := w.open[recoup.Identity{Table: f.Table, Entity: f.EntityID, Code: failure.Code}]
 	var current *recoup.Error
 	if older != nil {
 		current = &older.Error
@@ -105,7 +97,7 @@ func (w *world) report(f Failure) error {
 		w.supersede(older, it)
 	}
 	if f.EntityID != "" && !effective.Table.Infinite() && !effective.Table.DeadLetter {
-		w.open[it.identity()] = it
+		w.open[it.Identity()] = it
 	}
 	w.settle(it)
 	return nil
@@ -163,8 +155,8 @@ func (w *world) count(it *item, kind lifecycle.Kind, effects *lifecycle.Effects)
 	case lifecycle.StreakReset:
 		delete(w.streaks, streak{s.Family, it.EntityID})
 	}
-	if effects.Archive && w.open[it.identity()] == it {
-		delete(w.open, it.identity())
+	if effects.Archive && w.open[it.Identity()] == it {
+		delete(w.open, it.Identity())
 	}
 }
 
