@@ -41,8 +41,12 @@ var layers = []layer{
 		why:     "everything that is stored passes through it, so it knows nobody",
 	},
 	{
+		pkg: "recoup/internal/nearest",
+		why: "it compares words and knows nothing of what they name",
+	},
+	{
 		pkg:       "recoup/internal/policy",
-		imports:   []string{"recoup", "recoup/retry", "recoup/fault"},
+		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/nearest"},
 		libraries: []string{"github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema/v6"},
 		why:       "a policy is asked and does not act: it knows codes and schedules, not states",
 	},
@@ -67,9 +71,10 @@ var layers = []layer{
 		why:     "it holds what both stores share, and knows neither of them",
 	},
 	{
-		pkg:     "recoup/internal/store/storetest",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
-		why:     "the one suite for all stores can depend on none of them",
+		pkg:       "recoup/internal/store/storetest",
+		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/recovery"},
+		libraries: []string{"pgregory.net/rapid"},
+		why:       "the one suite for all stores can depend on none of them",
 	},
 	{
 		pkg:       "recoup/internal/store/sqlite",
@@ -79,9 +84,20 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/internal/store/postgres",
-		imports:   []string{"recoup", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
 		libraries: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
-		why:       "a store moves rows; who uses it is not its business",
+		why:       "a store moves rows and classifies what its database says; who uses it is not its business",
+	},
+	{
+		pkg:       "recoup/internal/store/postgres/pgtest",
+		imports:   []string{"recoup/internal/store/postgres"},
+		libraries: []string{"github.com/jackc/pgx/v5"},
+		why:       "it starts a private server for tests and migrates its databases",
+	},
+	{
+		pkg:     "recoup/internal/recovery",
+		imports: []string{"recoup", "recoup/internal/policy", "recoup/internal/store"},
+		why:     "the state machine of the gate is pure: it sees the policy's gate, a recovery and a time",
 	},
 	{
 		pkg: "recoup/bench",

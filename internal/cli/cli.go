@@ -60,46 +60,44 @@ func Run(args []string, streams Streams) int {
 }
 
 func newRoot(streams Streams) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
-		Use:           "recoup",
-		Short:         "Record, retry, park, escalate and recover failed work",
+		Use:   "recoup",
+		Short: "Record, retry, park, escalate and recover failed work",
+		Long: `Recoup looks after work that failed. A failure is reported with a code to an error
+table, and a policy decides what becomes of it: it is retried, parked for a person,
+escalated if nobody acts, and expired in the end.
+
+The examples below change nothing and need no server; begin with the first.`,
+		Example: `  recoup codes list                        # what can go wrong
+  recoup policy show                       # what the policy does about it
+  recoup policy explain --table outreach.dol_errors --code NETWORK_TIMEOUT  # one failure's life
+  recoup policy check                      # proof that no failure is lost
+  recoup policy simulate                   # a made-up year of failures`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,
-		RunE:          group,
+	}
+	root.Flags().BoolVar(&version, "version", false, "print the version, as 'recoup version' does")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if version {
+			return printVersion(streams, false)
+		}
+		return group(cmd, args)
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetUsageTemplate(usageTemplate)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w\nRun '%s --help' for what it takes", err, cmd.CommandPath())
 	})
-	root.AddCommand(codesCommand(streams))
-	root.AddCommand(policyCommand(streams))
+	help := helpCommand()
+	root.SetHelpCommand(help)
+	root.AddCommand(codesCommand(streams), policyCommand(streams), versionCommand(streams), help)
+	addCompletion(root)
 	return root
 }
 
 // group is the action of a command that only holds others: it prints its help.
 func group(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-
-// noArgs refuses arguments, naming the unknown word as a subcommand would be.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return usagef("unknown command %q for %q\nRun '%s --help' for the list", args[0], cmd.CommandPath(), cmd.CommandPath())
-}
-
-// exactArgs wants the named arguments, no more and no fewer.
-func exactArgs(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
-			return usagef("%s is missing\nRun '%s --help' for what it takes", names[len(args)], cmd.CommandPath())
-		case len(args) > len(names):
-			return usagef("unexpected argument %q\nRun '%s --help' for what it takes", args[len(names)], cmd.CommandPath())
-		}
-		return nil
-	}
-}

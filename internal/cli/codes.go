@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -18,15 +16,19 @@ func codesCommand(streams Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "codes",
 		Short: "Look up error codes: what they mean and what to do",
-		Args:  noArgs,
-		RunE:  group,
+		Long: `Every failure carries a code. It says what went wrong, whether trying again can help,
+and what a person can do.`,
+		Example: `  recoup codes list
+  recoup codes show NETWORK_TIMEOUT`,
+		Args: noArgs,
+		RunE: group,
 	}
 	cmd.AddCommand(codesList(streams), codesShow(streams), codesExport(streams))
 	return cmd
 }
 
 func codesList(streams Streams) *cobra.Command {
-	var domain, class, category string
+	var ask filters
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -35,19 +37,16 @@ func codesList(streams Streams) *cobra.Command {
   recoup codes list --domain rate --json`,
 		Args: noArgs,
 	}
-	cmd.Flags().StringVar(&domain, "domain", "", "only this domain: "+strings.Join(fault.Domains(), ", "))
-	cmd.Flags().StringVar(&class, "class", "", "only this class: "+join(recoup.Classes()))
-	cmd.Flags().StringVar(&category, "category", "", "only this category: "+join(recoup.Categories()))
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the definitions as JSON")
+	cmd.Flags().StringVar(&ask.domain, "domain", "", "only this `DOMAIN`: "+join(fault.Domains()))
+	cmd.Flags().StringVar(&ask.class, "class", "", "only this `CLASS`: "+join(recoup.Classes()))
+	cmd.Flags().StringVar(&ask.category, "category", "", "only this `CATEGORY`: "+join(recoup.Categories()))
+	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		class, category := recoup.Class(strings.ToLower(class)), recoup.Category(strings.ToUpper(category))
-		if err := checkFilters(domain, class, category); err != nil {
+		defs, err := ask.codes()
+		switch {
+		case err != nil:
 			return err
-		}
-		defs := slices.DeleteFunc(fault.Default().All(), func(d *fault.Definition) bool {
-			return domain != "" && d.Domain != domain || class != "" && d.Class != class || category != "" && d.Category != category
-		})
-		if asJSON {
+		case asJSON:
 			return printJSON(streams.Out, defs)
 		}
 		return printCodes(streams, defs)
@@ -55,16 +54,19 @@ func codesList(streams Streams) *cobra.Command {
 	return cmd
 }
 
-func checkFilters(domain string, class recoup.Class, category recoup.Category) error {
-	switch {
-	case domain != "" && !slices.Contains(fault.Domains(), domain):
-		return usagef("unknown domain %q: expected one of %s", domain, strings.Join(fault.Domains(), ", "))
-	case class != "" && !class.Valid():
-		return usagef("unknown class %q: expected one of %s", class, join(recoup.Classes()))
-	case category != "" && !category.Valid():
-		return usagef("unknown category %q: expected one of %s", category, join(recoup.Categories()))
+// filters choose codes; an empty one lets all through.
+type filters struct{ domain, class, category string }
+
+func (f filters) codes() ([]*fault.Definition, error) {
+	domain, noDomain := oneOf("domain", f.domain, fault.Domains())
+	class, noClass := oneOf("class", f.class, recoup.Classes())
+	category, noCategory := oneOf("category", f.category, recoup.Categories())
+	if err := cmp.Or(noDomain, noClass, noCategory); err != nil {
+		return nil, err
 	}
-	return nil
+	return slices.DeleteFunc(fault.Default().All(), func(d *fault.Definition) bool {
+		return domain != "" && d.Domain != domain || class != "" && d.Class != class || category != "" && d.Category != category
+	}), nil
 }
 
 func printCodes(streams Streams, defs []*fault.Definition) error {
@@ -95,12 +97,15 @@ func printCodes(streams Streams, defs []*fault.Definition) error {
 func codesShow(streams Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "show CODE",
-		Short:   "Explain one code: meaning, causes, way out",
-		Example: "  recoup codes show rate_limited",
-		Args:    exactArgs("CODE"),
+		Use:   "show CODE",
+		Short: "Explain one code: meaning, causes, way out",
+		Long: `Explains one code: what it means, whether to try again, what causes it and what to do.
+Upper and lower case are the same, and other names of a code lead to it.`,
+		Example: `  recoup codes show NETWORK_TIMEOUT
+  recoup codes show rate_limited --json`,
+		Args: exactArgs("CODE"),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the definition as JSON")
+	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		asked, err := recoup.ParseCode(args[0])
 		if err != nil {
@@ -124,73 +129,31 @@ func codesShow(streams Streams) *cobra.Command {
 	return cmd
 }
 
-// unknownCode names the registered codes that the asker may have meant.
+// unknownCode names up to three registered codes that the asker may have meant.
 func unknownCode(asked recoup.Code) error {
-	near := nearest(string(asked), fault.Default().All())
+	near := nearCodes(string(asked))
 	if len(near) == 0 {
 		return fmt.Errorf("no code %s is registered\n'recoup codes list' shows those that are", asked)
 	}
-	return fmt.Errorf("no code %s is registered\nThe nearest: %s", asked, strings.Join(near, ", "))
+	return fmt.Errorf("no code %s is registered\nThe nearest: %s", asked, join(near[:min(3, len(near))]))
 }
 
-// nearest returns up to three codes, the most similar first. A code is as near
-// as the nearest of its names.
-func nearest(asked string, defs []*fault.Definition) []string {
-	distance := make(map[recoup.Code]int)
-	var near []string
-	for _, d := range defs {
-		best := editDistance(asked, string(d.Code))
-		for _, alias := range d.Aliases {
-			best = min(best, editDistance(asked, string(alias)))
-		}
-		if best <= max(2, len(asked)/3) {
-			distance[d.Code] = best
-			near = append(near, string(d.Code))
+// nearCodes returns the codes that are near, the nearest first. A code is as
+// near as the nearest of its names.
+func nearCodes(asked string) []recoup.Code {
+	var names []string
+	code := map[string]recoup.Code{}
+	for _, d := range fault.Default().All() {
+		for _, name := range append([]recoup.Code{d.Code}, d.Aliases...) {
+			names = append(names, string(name))
+			code[string(name)] = d.Code
 		}
 	}
-	slices.SortStableFunc(near, func(a, b string) int {
-		return distance[recoup.Code(a)] - distance[recoup.Code(b)]
-	})
-	return near[:min(3, len(near))]
-}
-
-// editDistance is Levenshtein's, how many letters to insert, delete or change,
-// but for the end of b: leaving it out costs one, however long it is, because
-// people type the beginning of a name.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+	var near []recoup.Code
+	for _, name := range meant(asked, names) {
+		if !slices.Contains(near, code[name]) {
+			near = append(near, code[name])
 		}
 	}
-	return min(row[len(b)], slices.Min(row)+1)
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
-func join[S ~string](words []S) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(string(w))
-	}
-	return b.String()
+	return near
 }

@@ -7,7 +7,6 @@ import (
 	"go/format"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,16 +21,17 @@ func codesExport(streams Streams) *cobra.Command {
 	var form, output string
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write the registry as Go, TypeScript, JSON or Markdown",
+		Short: "Write all codes as Go, TypeScript, JSON or Markdown",
 		Example: `  recoup codes export --format ts > codes.ts
   recoup codes export --format markdown --output docs/codes.md`,
 		Args: noArgs,
 	}
-	cmd.Flags().StringVar(&form, "format", "json", "one of "+strings.Join(exportFormats(), ", "))
-	cmd.Flags().StringVar(&output, "output", "", "write to this file instead of standard output")
+	cmd.Flags().StringVar(&form, "format", "json", "output `FORMAT`: "+join(exportFormats()))
+	cmd.Flags().StringVar(&output, "output", "", "`FILE` to write to instead of standard output")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if !slices.Contains(exportFormats(), form) {
-			return usagef("unknown format %q: expected one of %s", form, strings.Join(exportFormats(), ", "))
+		form, err := oneOf("format", form, exportFormats())
+		if err != nil {
+			return err
 		}
 		data, err := exportCodes(form, fault.Default().All())
 		if err != nil {

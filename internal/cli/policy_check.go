@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,9 +21,11 @@ func policyCheck(streams Streams) *cobra.Command {
 		Short: "Prove that a policy has no dead ends, or show a case that has",
 		Long: `Asks the policy about every kind of failure in every table and follows everything
 that can become of it, from deadline to deadline; of several ways to a state the
-earliest is followed. What does not hold is shown with a counterexample.
+earliest is followed. What does not hold is an error, shown with a counterexample.
+What the policy says but can never happen is a warning.
 
-Warnings are what the policy says and what will never happen.`,
+The exit status is 1 if there are errors, or warnings under --strict. FILE is
+another way to write --policy FILE.`,
 		Example: `  recoup policy check policy.yaml
   recoup policy check --strict --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -32,13 +33,13 @@ Warnings are what the policy says and what will never happen.`,
 		},
 	}
 	file.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
-	cmd.Flags().BoolVar(&strict, "strict", false, "warnings count as errors")
+	cmd.Flags().BoolVar(&strict, "strict", false, "count warnings as errors")
+	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 && file.file != "" {
 			return usagef("the policy is given twice: as %s and by --policy %s", args[0], file.file)
 		}
-		file.file = cmp.Or(strings.Join(args, ""), file.file)
+		file.argument = strings.Join(args, "")
 		p, _, err := file.load(streams)
 		if err != nil {
 			return err
@@ -57,7 +58,8 @@ Warnings are what the policy says and what will never happen.`,
 
 // name is the policy as messages name it, so that editors find the file.
 func (f *policyFlag) name() string {
-	return cmp.Or(f.file, os.Getenv("RECOUP_POLICY"), policy.DefaultName)
+	file, _ := f.chosen()
+	return cmp.Or(file, policy.DefaultName)
 }
 
 func printReport(w io.Writer, name string, r proof.Report, asJSON bool) error {

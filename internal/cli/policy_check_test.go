@@ -80,10 +80,10 @@ func TestPolicyCheckMessages(t *testing.T) {
 		{[]string{"a.yaml", "b.yaml"}, ExitUsage, `unexpected argument "b.yaml"`},
 		{[]string{"a.yaml", "--policy", "b.yaml"}, ExitUsage, "the policy is given twice: as a.yaml and by --policy b.yaml"},
 		{[]string{"--sharp"}, ExitUsage, "unknown flag: --sharp"},
-		{[]string{"no-such-file.yaml"}, ExitRefused, "the policy cannot be read: open no-such-file.yaml"},
+		{[]string{"no-such-file.yaml"}, ExitRefused, "no such file or directory (named by the argument)\n"},
 		{[]string{changed(t, "hub: dol-filings", "hub: dol")}, ExitRefused, "changed.yaml:"},
 		{[]string{changed(t, "codes: [MISSING_NAME]", "codes: [MISSING_NAMES]")}, ExitRefused, "MISSING_NAMES is not registered"},
-		{[]string{"--policy", changed(t, "allowed: [RETRY, ARCHIVE]", "allowed: [RETRY]")}, ExitRefused, "changed.yaml is refused"},
+		{[]string{"--policy", changed(t, "allowed: [RETRY, ARCHIVE]", "allowed: [RETRY]")}, ExitRefused, "changed.yaml is refused: 2 problems (named by --policy).\n"},
 	} {
 		_, stderr, status := run(t, append([]string{"policy", "check"}, row.args...)...)
 		if status != row.status || !strings.Contains(stderr, row.stderr) {

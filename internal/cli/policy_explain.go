@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,21 +20,21 @@ func policyExplain(streams Streams) *cobra.Command {
 	var ask asked
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "explain",
+		Use:   "explain --table TABLE --code CODE",
 		Short: "Explain what happens to one failure, and which line of the policy says so",
 		Example: `  recoup policy explain --table outreach.dol_errors --code VALIDATION_ERROR
   recoup policy explain --table people.people_errors --code MISSING_NAME --severity HIGH`,
 		Args: noArgs,
 	}
 	file.add(cmd)
-	cmd.Flags().StringVar(&ask.table, "table", "", "the error table that the failure is reported to")
-	cmd.Flags().StringVar(&ask.code, "code", "", "its code")
-	cmd.Flags().StringVar(&ask.severity, "severity", "", "the report's severity (default: the code's)")
-	cmd.Flags().BoolVar(&ask.entity, "entity", true, "the report names an entity")
-	cmd.Flags().BoolVar(&ask.proven, "proven", false, "the condition of a conditional code is proven")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	cmd.Flags().StringVar(&ask.table, "table", "", "error `TABLE` that the failure is reported to; required")
+	cmd.Flags().StringVar(&ask.code, "code", "", "the failure's `CODE`; required")
+	cmd.Flags().StringVar(&ask.severity, "severity", "", "the report's `SEVERITY`: "+join(recoup.Severities())+" (default: the code's)")
+	cmd.Flags().BoolVar(&ask.entity, "entity", true, "the report names an entity; if not, --entity=false")
+	cmd.Flags().BoolVar(&ask.proven, "proven", false, "the condition of a conditional code is proven; 'codes show' names it")
+	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		q, err := ask.question(streams)
+		x, err := ask.question(streams)
 		if err != nil {
 			return err
 		}
@@ -41,11 +42,11 @@ func policyExplain(streams Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		e, reasons := p.Explain(q)
+		x.answer(p)
 		if asJSON {
-			return printJSON(streams.Out, viewExplanation(q, e, reasons, p.Outlook(e)))
+			return printJSON(streams.Out, x.view())
 		}
-		return printExplanation(streams.Out, q, name, reasons, p.Outlook(e))
+		return x.print(streams.Out, name)
 	}
 	return cmd
 }
@@ -56,42 +57,74 @@ type asked struct {
 	entity, proven        bool
 }
 
+// explanation is a question with its answer.
+type explanation struct {
+	policy.Question
+	code      *fault.Definition // what the failure's code counts as
+	proven    bool
+	effective policy.Effective
+	reasons   []policy.Reason
+	next      []policy.Moment
+}
+
 // question looks the code up. A code that nobody registered is treated as the
 // server would treat it, and the asker is told.
-func (a *asked) question(streams Streams) (policy.Question, error) {
-	severity := recoup.Severity(strings.ToUpper(a.severity))
+func (a *asked) question(streams Streams) (*explanation, error) {
 	switch {
 	case a.table == "":
-		return policy.Question{}, usagef("--table is missing: expected an error table such as outreach.dol_errors")
+		return nil, usagef("--table is missing: expected an error table such as outreach.dol_errors")
 	case a.code == "":
-		return policy.Question{}, usagef("--code is missing: expected a code such as NETWORK_TIMEOUT")
-	case !severity.Valid():
-		return policy.Question{}, usagef("unknown severity %q: expected one of %s", a.severity, join(recoup.Severities()))
+		return nil, usagef("--code is missing: expected a code such as NETWORK_TIMEOUT")
+	}
+	severity, err := oneOf("severity", a.severity, recoup.Severities())
+	if err != nil {
+		return nil, err
 	}
 	def, code, err := fault.Default().Fold(a.code)
 	if err != nil {
-		return policy.Question{}, usageError{err}
+		return nil, usageError{err}
 	}
 	if def.Code != code {
 		fmt.Fprintf(streams.Err, "%s is not registered and counts as %s.\n\n", code, def.Code)
 	}
-	return policy.Question{
-		Table: a.table, Entity: a.entity, Code: code, Class: def.Effective(a.proven), Category: def.Category,
-		Severity: cmp.Or(severity, def.Severity),
+	if a.proven && def.Class != recoup.ClassConditional {
+		fmt.Fprintf(streams.Err, "%s is not conditional: --proven changes nothing.\n\n", def.Code)
+	}
+	return &explanation{
+		Question: policy.Question{
+			Table: a.table, Entity: a.entity, Code: code, Class: def.Effective(a.proven), Category: def.Category,
+			Severity: cmp.Or(severity, def.Severity),
+		},
+		code: def, proven: a.proven,
 	}, nil
 }
 
-func printExplanation(w io.Writer, q policy.Question, name string, reasons []policy.Reason, next []policy.Moment) error {
+// answer asks the policy. How a failure would be retried is left out where its
+// table retries nothing.
+func (x *explanation) answer(p *policy.Policy) {
+	x.effective, x.reasons = p.Explain(x.Question)
+	x.next = p.Outlook(x.effective)
+	if !x.retried() {
+		x.reasons = slices.DeleteFunc(x.reasons, func(r policy.Reason) bool {
+			return slices.Contains([]string{"max_retries", "schedule", "floor", "window"}, r.Field)
+		})
+	}
+}
+
+func (x *explanation) retried() bool { return x.effective.Table.Allows(recoup.ActionRetry) }
+
+func (x *explanation) print(w io.Writer, name string) error {
 	var b page
-	b.heading(string(q.Code))
+	b.heading(string(x.Code))
 	entity := "with an entity"
-	if !q.Entity {
+	if !x.Entity {
 		entity = "without an entity"
 	}
-	b.text(fmt.Sprintf("reported to %s %s: severity %s, class %s, category %s", q.Table, entity, q.Severity, q.Class, q.Category))
+	b.text(fmt.Sprintf("reported to %s %s: severity %s, class %s, category %s", x.Table, entity, x.Severity, x.code.Class, x.Category))
+	b.text(x.condition())
 	b.heading("DECIDED")
 	rows := [][]string{{"WHAT", "VALUE", "LINE", "WHY"}}
-	for _, r := range reasons {
+	for _, r := range x.reasons {
 		value, line := r.Value, ""
 		if r.Overruled {
 			value = "(" + value + ")"
@@ -103,14 +136,30 @@ func printExplanation(w io.Writer, q policy.Question, name string, reasons []pol
 	}
 	b.columns(rows...)
 	b.text(fmt.Sprintf("Lines are those of %s. A value in brackets was overruled by the next.", name))
+	if !x.retried() {
+		b.text(fmt.Sprintf("Nothing is retried in %s: the table does not allow RETRY.", x.effective.Table.Name))
+	}
 	b.heading("WHAT HAPPENS NEXT, IF EVERY RETRY FAILS AND NOBODY ACTS")
 	rows = nil
-	for _, m := range next {
+	for _, m := range x.next {
 		rows = append(rows, []string{moment(m.After), m.What})
 	}
 	b.columns(rows...)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// condition says what a conditional code is taken as, and why; of other codes
+// nothing.
+func (x *explanation) condition() string {
+	switch {
+	case x.code.Class != recoup.ClassConditional:
+		return ""
+	case x.proven:
+		return fmt.Sprintf("Class conditional is taken as %s, because --proven says that %s.", x.Class, conditionMeaning(x.code.Condition))
+	}
+	return fmt.Sprintf("Class conditional is taken as %s, because nothing proves that %s; --proven explains the other case.",
+		x.Class, conditionMeaning(x.code.Condition))
 }
 
 // words turns park_reason into "park reason".
@@ -146,12 +195,14 @@ type explanationView struct {
 }
 
 type questionView struct {
-	Table    string          `json:"table"`
-	Entity   bool            `json:"entity"`
-	Code     recoup.Code     `json:"code"`
-	Class    recoup.Class    `json:"class"`
-	Category recoup.Category `json:"category"`
-	Severity recoup.Severity `json:"severity,omitempty"`
+	Table     string           `json:"table"`
+	Entity    bool             `json:"entity"`
+	Code      recoup.Code      `json:"code"`
+	Class     recoup.Class     `json:"class"` // what it is taken as
+	Condition recoup.Condition `json:"condition,omitempty"`
+	Proven    bool             `json:"proven,omitempty"`
+	Category  recoup.Category  `json:"category"`
+	Severity  recoup.Severity  `json:"severity,omitempty"`
 }
 
 type momentView struct {
@@ -159,9 +210,15 @@ type momentView struct {
 	What         string  `json:"what"`
 }
 
-func viewExplanation(q policy.Question, e policy.Effective, reasons []policy.Reason, next []policy.Moment) explanationView {
-	v := explanationView{Question: questionView(q), Effective: viewEffective(e), Reasons: reasons}
-	for _, m := range next {
+func (x *explanation) view() explanationView {
+	v := explanationView{
+		Question: questionView{
+			Table: x.Table, Entity: x.Entity, Code: x.Code, Class: x.Class, Condition: x.code.Condition,
+			Proven: x.proven, Category: x.Category, Severity: x.Severity,
+		},
+		Effective: viewEffective(x.effective), Reasons: x.reasons,
+	}
+	for _, m := range x.next {
 		v.Next = append(v.Next, momentView{m.After.Seconds(), m.What})
 	}
 	return v

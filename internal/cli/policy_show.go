@@ -18,11 +18,13 @@ func policyShow(streams Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show what the policy does with each table at each severity",
-		Args:  noArgs,
+		Short: "Show the policy as tables: dispositions, retries, escalation, alerts",
+		Example: `  recoup policy show
+  recoup policy show --policy policy.yaml --json`,
+		Args: noArgs,
 	}
 	file.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		p, name, err := file.load(streams)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,17 +36,20 @@ can be compared.
 
 A history is NDJSON: one object a line with ts, table, code and, if known,
 entity_id, severity and retry_after (seconds). Without --days it runs until
-nothing is left to happen.`,
-		Example: `  recoup policy simulate --errors 100000 --days 365
-  recoup policy simulate --policy new.yaml --from failures.ndjson --format json`,
+nothing is left to happen.
+
+--json is short for --format json.`,
+		Example: `  recoup policy simulate --errors 20000 --days 90
+  recoup policy simulate --policy new.yaml --from failures.ndjson --json`,
 		Args: noArgs,
 	}
 	file.add(cmd)
-	cmd.Flags().IntVar(&ask.errors, "errors", 10_000, "how many failures to make up")
-	cmd.Flags().IntVar(&ask.days, "days", 365, "how many days to simulate")
-	cmd.Flags().Uint64Var(&ask.seed, "seed", 1, "what the dice begin with")
-	cmd.Flags().StringVar(&ask.from, "from", "", "run this history instead of making failures up (- is standard input)")
-	cmd.Flags().StringVar(&ask.format, "format", "table", "one of table, json")
+	cmd.Flags().IntVar(&ask.errors, "errors", 10_000, "make up `N` failures")
+	cmd.Flags().IntVar(&ask.days, "days", 365, "simulate `N` days")
+	cmd.Flags().Uint64Var(&ask.seed, "seed", 1, "start of the random numbers; another `N` gives other failures")
+	cmd.Flags().StringVar(&ask.from, "from", "", "history `FILE` to run instead of making failures up (- is standard input)")
+	cmd.Flags().StringVar(&ask.format, "format", "table", "output `FORMAT`: "+join(simulationFormats()))
+	jsonFlag(cmd, &ask.json)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := ask.check(cmd); err != nil {
 			return err
@@ -66,7 +68,7 @@ nothing is left to happen.`,
 			return errors.New("the simulation was stopped before its end")
 		case err != nil:
 			return err
-		case ask.format == "json":
+		case ask.json:
 			return printJSON(streams.Out, result)
 		}
 		return printSimulation(streams.Out, result)
@@ -79,8 +81,11 @@ type simulated struct {
 	errors, days int
 	seed         uint64
 	from, format string
+	json         bool
 	untilTheEnd  bool // of a history
 }
+
+func simulationFormats() []string { return []string{"table", "json"} }
 
 func (a *simulated) check(cmd *cobra.Command) error {
 	switch {
@@ -88,11 +93,17 @@ func (a *simulated) check(cmd *cobra.Command) error {
 		return usagef("--errors is %d: expected a number from 1 to %d", a.errors, maxSimulatedErrors)
 	case a.days < 1 || a.days > maxSimulatedDays:
 		return usagef("--days is %d: expected a number from 1 to %d", a.days, maxSimulatedDays)
-	case !slices.Contains([]string{"table", "json"}, a.format):
-		return usagef("unknown format %q: expected table or json", a.format)
 	case a.from != "" && cmd.Flags().Changed("errors"):
 		return usagef("--errors makes failures up, --from reads them: expected one of the two")
 	}
+	format, err := oneOf("format", a.format, simulationFormats())
+	switch {
+	case err != nil:
+		return err
+	case a.json && format != "json" && cmd.Flags().Changed("format"):
+		return usagef("--json asks for JSON, --format for %s: expected one of the two", format)
+	}
+	a.json = a.json || format == "json"
 	a.untilTheEnd = a.from != "" && !cmd.Flags().Changed("days")
 	return nil
 }

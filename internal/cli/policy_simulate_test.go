@@ -33,7 +33,11 @@ func TestPolicySimulateOutput(t *testing.T) {
 }
 
 func TestPolicySimulateJSON(t *testing.T) {
-	out, _, status := run(t, "policy", "simulate", "--from", historyFile(t, history), "--format", "json")
+	file := historyFile(t, history)
+	out, _, status := run(t, "policy", "simulate", "--from", file, "--json")
+	if long, _, _ := run(t, "policy", "simulate", "--from", file, "--format", "json"); long != out {
+		t.Errorf("--format json differs from --json:\n%s", long)
+	}
 	var got simulation.Result
 	if err := json.Unmarshal([]byte(out), &got); err != nil || status != ExitDone {
 		t.Fatalf("status %d: %v", status, err)
@@ -76,9 +80,10 @@ func TestPolicySimulateMessages(t *testing.T) {
 		{"--days 0", ExitUsage, "--days is 0: expected a number from 1 to 3650"},
 		{"--days -3", ExitUsage, "--days is -3"},
 		{"--seed -1", ExitUsage, `invalid argument "-1"`},
-		{"--format xml", ExitUsage, `unknown format "xml": expected table or json`},
+		{"--format xml", ExitUsage, `unknown format "xml": expected one of table, json`},
+		{"--format table --json", ExitUsage, "--json asks for JSON, --format for table: expected one of the two"},
 		{"--from a.ndjson --errors 5", ExitUsage, "expected one of the two"},
-		{"extra", ExitUsage, `unknown command "extra"`},
+		{"extra", ExitUsage, `unexpected argument "extra"`},
 		{"--from no-such-file", ExitRefused, "the history cannot be read: open no-such-file"},
 		{"--from " + bad, ExitRefused, bad + ":1: ts is missing"},
 		{"--from " + bad, ExitRefused, bad + ":4: not JSON at character 2"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -21,6 +22,8 @@ func TestPolicyOutput(t *testing.T) {
 		"policy_explain_no_park.golden":   "explain --table company.url_discovery_failures --code RUNTIME_BUG",
 		"policy_explain_infinite.golden":  "explain --table public.shq_master_error_log --code INTERNAL_ERROR --severity CRITICAL --entity=false",
 		"policy_explain_orphan.golden":    "explain --table outreach.bit_errors --code SLOT_CONFLICT --proven",
+		"policy_explain_unproven.golden":  "explain --table outreach.dol_errors --code SLOT_CONFLICT",
+		"policy_explain_proven.golden":    "explain --table outreach.dol_errors --code OUTCOME_UNKNOWN --proven",
 		"policy_explain_letter.golden":    "explain --table pipeline.dead_letters --code AUTH_DENIED --entity=false",
 		"policy_explain.json.golden":      "explain --table outreach.dol_errors --code DNS_TIMEOUT --json",
 	} {
@@ -80,6 +83,65 @@ func TestPolicyFromTheEnvironment(t *testing.T) {
 	}
 }
 
+// Who mistyped a variable last week looks for the mistake where it is.
+func TestPolicyFileNamesItsSource(t *testing.T) {
+	const bad = "../policy/testdata/bad/30-unknown-hub.yaml"
+	for _, row := range []struct {
+		flag, variable, want string
+	}{
+		{"no-such-file", "", "recoup: the policy cannot be read: open no-such-file: no such file or directory (named by --policy)\n"},
+		{"", "no-such-file", "recoup: the policy cannot be read: open no-such-file: no such file or directory (named by $RECOUP_POLICY)\n"},
+		{"no-such-file", bad, "open no-such-file: no such file or directory (named by --policy)\n"},
+		{bad, "", "\n30-unknown-hub.yaml is refused: 2 problems (named by --policy).\n"},
+		{"", bad, "\n30-unknown-hub.yaml is refused: 2 problems (named by $RECOUP_POLICY).\n"},
+	} {
+		t.Setenv("RECOUP_POLICY", row.variable)
+		for _, command := range []string{"show", "check", "simulate", "explain --table crm.lead_errors --code TIMEOUT"} {
+			args := append([]string{"policy"}, strings.Fields(command)...)
+			if row.flag != "" {
+				args = append(args, "--policy", row.flag)
+			}
+			if _, stderr, status := run(t, args...); status != ExitRefused || !strings.HasSuffix(stderr, row.want) {
+				t.Errorf("%v with %q: status %d, said %q, want %q", args, row.variable, status, stderr, row.want)
+			}
+		}
+	}
+}
+
+// The condition is told to scripts as well as to people.
+func TestPolicyExplainConditionJSON(t *testing.T) {
+	for flag, want := range map[string]questionView{
+		"--proven=false": {Class: "fatal", Condition: "state_changed"},
+		"--proven":       {Class: "short_delay", Condition: "state_changed", Proven: true},
+	} {
+		out, _, _ := run(t, "policy", "explain", "--table", "outreach.dol_errors", "--code", "SLOT_CONFLICT", "--json", flag)
+		var got explanationView
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatal(err)
+		}
+		if q := got.Question; q.Class != want.Class || q.Condition != want.Condition || q.Proven != want.Proven {
+			t.Errorf("%s: %+v", flag, q)
+		}
+	}
+}
+
+// A table that does not allow RETRY has no retries to tell of.
+func TestPolicyExplainWithoutRetries(t *testing.T) {
+	out, _, _ := run(t, "policy", "explain", "--table", "public.shq_master_error_log", "--code", "TIMEOUT", "--entity=false", "--json")
+	var got explanationView
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	if e := got.Effective; e.MaxRetries != 0 || e.Floor != "" || e.Window != "" {
+		t.Errorf("%+v", e)
+	}
+	for _, r := range got.Reasons {
+		if slices.Contains([]string{"max_retries", "schedule", "floor", "window"}, r.Field) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
 func TestPolicyMessages(t *testing.T) {
 	for _, row := range []struct {
 		args   string
@@ -91,10 +153,10 @@ func TestPolicyMessages(t *testing.T) {
 		{"explain --table outreach.dol_errors --code TIMEOUT --severity BAD", ExitUsage, `unknown severity "BAD": expected one of CRITICAL, HIGH, MEDIUM, LOW`},
 		{"explain --table outreach.dol_errors --code ?", ExitUsage, "code has the character"},
 		{"explain --table outreach.dol_errors --code NEVER_HEARD_OF", ExitDone, "NEVER_HEARD_OF is not registered and counts as UNREGISTERED_CODE"},
+		{"explain --table outreach.dol_errors --code TIMEOUT --proven", ExitDone, "TIMEOUT is not conditional: --proven changes nothing."},
 		{"show --policy no-such-file.yaml", ExitRefused, "the policy cannot be read: open no-such-file.yaml"},
-		{"show --policy ../policy/testdata/bad/30-unknown-hub.yaml", ExitRefused, "30-unknown-hub.yaml is refused: 2 problems."},
+		{"show --policy ../policy/testdata/bad/30-unknown-hub.yaml", ExitRefused, "30-unknown-hub.yaml is refused: 2 problems"},
 		{"show --policy ../policy/testdata/bad/30-unknown-hub.yaml", ExitRefused, "../policy/testdata/bad/30-unknown-hub.yaml:12:26: salse is no hub"},
-		{"shwo", ExitUsage, `unknown command "shwo"`},
 	} {
 		_, stderr, status := run(t, append([]string{"policy"}, strings.Fields(row.args)...)...)
 		if status != row.status || !strings.Contains(stderr, row.stderr) {

@@ -45,9 +45,9 @@ type effectiveView struct {
 	TTLTier     string            `json:"ttl_tier"`
 	TTL         string            `json:"ttl"` // "never" in INFINITE tables
 	Blocks      bool              `json:"blocks"`
-	MaxRetries  int               `json:"max_retries"`
+	MaxRetries  int               `json:"max_retries"` // none, and no floor or window, where the table retries nothing
 	Manual      bool              `json:"manual"`
-	Floor       string            `json:"floor"`
+	Floor       string            `json:"floor,omitempty"`
 	Window      string            `json:"window,omitempty"`
 	Family      string            `json:"family,omitempty"`
 }
@@ -113,7 +113,9 @@ func viewEffective(e policy.Effective) effectiveView {
 	v := effectiveView{
 		Table: e.Table.Name, Orphaned: e.Orphaned, Disposition: e.Action, ParkReason: e.ParkReason,
 		TellOwner: e.TellOwner, Page: e.Page, TTLTier: e.TTLTier, TTL: "never", Blocks: e.Blocks,
-		MaxRetries: e.MaxRetries, Manual: e.Manual, Floor: policy.FormatDuration(e.Floor), Window: span(e.Window),
+	}
+	if e.Table.Allows(recoup.ActionRetry) {
+		v.MaxRetries, v.Manual, v.Floor, v.Window = e.MaxRetries, e.Manual, policy.FormatDuration(e.Floor), span(e.Window)
 	}
 	if e.TTL > 0 {
 		v.TTL = policy.FormatDuration(e.TTL)

@@ -62,7 +62,7 @@ func TestResolve(t *testing.T) {
 		{"vendor changed", policy.Question{dol, true, "EXTERNAL_API_CHANGED", fatal, operational, ""}, answer{dol, "PARK", "EXTERNAL_DEPENDENCY", 30 * day, true, 1, "m"}},
 		{"runtime bug", policy.Question{dol, true, "RUNTIME_BUG", fatal, operational, "CRITICAL"}, answer{dol, "PARK", "NON_RETRYABLE_ERROR", 30 * day, true, 1, "pm"}},
 		{"runtime bug where nothing parks", policy.Question{url, true, "RUNTIME_BUG", fatal, operational, "CRITICAL"}, answer{url, "ARCHIVE", "ESCALATION_REQUIRED", 90 * day, false, 1, "tpm"}},
-		{"runtime bug in the audit log pages nobody", policy.Question{audit, false, "RUNTIME_BUG", fatal, operational, "CRITICAL"}, answer{audit, "IGNORE", "", 0, false, 1, "tm"}},
+		{"runtime bug in the audit log pages as anywhere", policy.Question{audit, false, "RUNTIME_BUG", fatal, operational, "CRITICAL"}, answer{audit, "IGNORE", "", 0, false, 1, "tpm"}},
 		{"a hub raises a budget", policy.Question{dol, true, "EIN_MISMATCH", long, operational, ""}, answer{dol, "RETRY", "", 30 * day, true, 5, ""}},
 		{"a hub does not lower a budget", policy.Question{target, true, "NETWORK_TIMEOUT", recoup.ClassImmediate, transient, ""}, answer{target, "RETRY", "", 30 * day, true, 5, ""}},
 		{"a hub does not raise what is by hand", policy.Question{dol, true, "CONSTRAINT_VIOLATION", short, structural, ""}, answer{dol, "PARK", "DATA_QUALITY", 30 * day, true, 1, "m"}},
@@ -180,5 +180,14 @@ func BenchmarkLoad(b *testing.B) {
 		if _, err := policy.Load(policy.DefaultName, data, nil); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A hub's budget counts only where it raises the category's.
+func TestHubDoesNotLowerABudget(t *testing.T) {
+	lower := policy.Default().With(2, "hubs", "dol-filings", "overrides", "max_retries")
+	got := lower.Resolve(policy.Question{Table: "outreach.dol_errors", Entity: true, Code: "EIN_MISMATCH", Class: recoup.ClassLongDelay, Category: recoup.Operational})
+	if got.MaxRetries != 3 {
+		t.Errorf("%d retries, want the category's 3", got.MaxRetries)
 	}
 }

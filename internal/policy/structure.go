@@ -99,7 +99,7 @@ func (c *structure) walk(e *jsonschema.ValidationError) {
 func (c *structure) unknownKey(parent []string, key string, rule map[string]any) {
 	properties, _ := rule["properties"].(map[string]any)
 	known := slices.Sorted(maps.Keys(properties))
-	wanted := nearest(key, known)
+	wanted := meant(key, known)
 	if wanted == "" {
 		wanted = alternatives(known)
 	}

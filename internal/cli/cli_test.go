@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// everyCommand returns the words of every command that people can call.
+func everyCommand() []string {
+	var paths []string
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		paths = append(paths, strings.TrimPrefix(cmd.CommandPath(), "recoup"))
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(Streams{In: new(bytes.Buffer), Out: new(bytes.Buffer), Err: new(bytes.Buffer)}))
+	return paths
+}
+
+func TestMisusedCommands(t *testing.T) {
+	for _, row := range []struct {
+		args   string
+		stderr string
+	}{
+		{"codes list extra", "recoup: unexpected argument \"extra\"\nRun 'recoup codes list --help' for what it takes\n"},
+		{"codes export extra", "recoup: unexpected argument \"extra\"\nRun 'recoup codes export --help' for what it takes\n"},
+		{"codes show A B", "recoup: unexpected argument \"B\"\nRun 'recoup codes show --help' for what it takes\n"},
+		{"policy schema extra", "recoup: unexpected argument \"extra\"\nRun 'recoup policy schema --help' for what it takes\n"},
+		{"policy show extra", "recoup: unexpected argument \"extra\"\nRun 'recoup policy show --help' for what it takes\n"},
+		{"version extra", "recoup: unexpected argument \"extra\"\nRun 'recoup version --help' for what it takes\n"},
+		{"completion bash extra", "recoup: unexpected argument \"extra\"\nRun 'recoup completion bash --help' for what it takes\n"},
+		{"polcy", "recoup: unknown command \"polcy\" for \"recoup\": did you mean policy?\nRun 'recoup --help' for the list\n"},
+		{"policy shwo", "recoup: unknown command \"shwo\" for \"recoup policy\": did you mean show?\nRun 'recoup policy --help' for the list\n"},
+		{"codes exp", "recoup: unknown command \"exp\" for \"recoup codes\": did you mean export?\nRun 'recoup codes --help' for the list\n"},
+		{"completion fsh", "recoup: unknown command \"fsh\" for \"recoup completion\": did you mean fish?\nRun 'recoup completion --help' for the list\n"},
+		{"zzzzzz", "recoup: unknown command \"zzzzzz\" for \"recoup\"\nRun 'recoup --help' for the list\n"},
+		{"help bogus", "recoup: unknown command \"bogus\" for \"recoup\"\nRun 'recoup --help' for the list\n"},
+		{"help polic", "recoup: unknown command \"polic\" for \"recoup\": did you mean policy?\nRun 'recoup --help' for the list\n"},
+		{"help codes shw", "recoup: unknown command \"shw\" for \"recoup codes\": did you mean show?\nRun 'recoup codes --help' for the list\n"},
+		{"help codes show more", "recoup: unexpected argument \"more\"\nRun 'recoup codes show --help' for what it takes\n"},
+	} {
+		out, stderr, status := run(t, strings.Fields(row.args)...)
+		if status != ExitUsage || stderr != row.stderr || out != "" {
+			t.Errorf("%s: status %d, said %q, want %q; printed %q", row.args, status, stderr, row.stderr, out)
+		}
+	}
+}
+
+// Three ways to ask for help give the same answer.
+func TestHelpIsOne(t *testing.T) {
+	for _, path := range everyCommand() {
+		words := strings.Fields(path)
+		flag, _, status := run(t, append(words, "--help")...)
+		if status != ExitDone || flag == "" {
+			t.Errorf("recoup%s --help ends with %d", path, status)
+		}
+		if command, stderr, status := run(t, append([]string{"help"}, words...)...); command != flag || stderr != "" || status != ExitDone {
+			t.Errorf("recoup help%s: status %d, %s\n%s\nwant\n%s", path, status, stderr, command, flag)
+		}
+	}
+	flag, _, _ := run(t, "--help")
+	if plain, _, status := run(t); plain != flag || status != ExitDone {
+		t.Errorf("recoup alone does not print its help:\n%s", plain)
+	}
+}
+
+// What a stranger reads is looked at as a whole.
+func TestHelpText(t *testing.T) {
+	var all strings.Builder
+	for _, path := range everyCommand() {
+		if strings.HasPrefix(path, " completion") {
+			continue // cobra's own
+		}
+		help, _, _ := run(t, append(strings.Fields(path), "--help")...)
+		if !strings.Contains(help, "\nExamples:\n") {
+			t.Errorf("the help of recoup%s has no examples", path)
+		}
+		all.WriteString("$ recoup" + path + " --help\n\n" + help + "\n")
+	}
+	for line := range strings.Lines(all.String()) {
+		if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > pageWidth || strings.HasSuffix(line, " ") {
+			t.Errorf("too long, or blanks at its end: %q", line)
+		}
+	}
+	golden(t, "help.golden", all.String())
+}
+
+// Every example can be run as it stands, if its files exist.
+func TestHelpExamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			command, _, _ := strings.Cut(line, "#")
+			command, _, _ = strings.Cut(command, ">")
+			words, ok := strings.CutPrefix(command, "  recoup ")
+			if !ok {
+				t.Errorf("%s: the example does not begin with recoup: %s", cmd.CommandPath(), line)
+			}
+			if _, stderr, status := run(t, strings.Fields(words)...); status == ExitUsage {
+				t.Errorf("%s: the example is refused: %s", line, stderr)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(Streams{In: new(bytes.Buffer), Out: new(bytes.Buffer), Err: new(bytes.Buffer)}))
+}
