@@ -143,7 +143,9 @@ type IDSource struct {
 // production, a seeded reader in a simulation.
 func NewIDSource(random io.Reader) *IDSource { return &IDSource{random: random} }
 
-// New returns the next id for the given time.
+// New returns the next id for the given time. A time that an id cannot hold,
+// before 1970 or beyond 48 bits of milliseconds, counts as no time at all: the
+// id follows the one before.
 func (s *IDSource) New(now time.Time) ID {
 	var id ID
 	s.mu.Lock()
@@ -153,7 +155,10 @@ func (s *IDSource) New(now time.Time) ID {
 	}
 	// Twelve bits below the millisecond hold its fraction, so that the counter
 	// overflows into the next millisecond instead of wrapping.
-	stamp := uint64(now.UnixMilli())<<12 | uint64(now.Nanosecond()%1e6)<<12/1e6
+	stamp := uint64(0)
+	if s := now.Unix(); s >= 0 && s < 1<<48/1000 {
+		stamp = uint64(now.UnixMilli())<<12 | uint64(now.Nanosecond()%1e6)<<12/1e6
+	}
 	if stamp <= s.last {
 		stamp = s.last + 1
 	}

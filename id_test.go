@@ -90,7 +90,7 @@ func TestIDSourceIsMonotonic(t *testing.T) {
 func TestIDSourceSurvivesImpossibleTimes(t *testing.T) {
 	now := time.Date(2026, 2, 2, 3, 4, 5, 678e6, time.UTC)
 	for name, odd := range map[string]time.Time{
-		"zero": {}, "before 1970": time.UnixMilli(-1), "beyond 48 bits": time.UnixMilli(1 << 48), "the end of time": time.Unix(1<<62, 0),
+		"zero": {}, "before 1970": time.UnixMilli(-1), "beyond 48 bits": time.UnixMilli(1 << 48), "beyond 64 bits": time.Unix(1<<64/1000+4e9, 0),
 	} {
 		source := recoup.NewIDSource(rand.Reader)
 		first, between, last := source.New(odd), source.New(odd), source.New(now)
@@ -106,7 +106,7 @@ func TestIDSourceSurvivesImpossibleTimes(t *testing.T) {
 			}
 		}
 	}
-	end := time.UnixMilli(1<<48 - 1).UTC()
+	end := time.UnixMilli(1<<48/1000*1000 - 1).UTC()
 	if got, ok := recoup.TimeOf(recoup.NewIDSource(rand.Reader).New(end).String()); !ok || !got.Equal(end) {
 		t.Errorf("the last time that fits is carried as %v", got)
 	}

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -65,6 +66,17 @@ func (c *call) complete(e *Error) {
 	}
 }
 
+// crashed remembers that the handler panicked, which is worse than any failure
+// before it.
+func (c *call) crashed(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failure != nil {
+		cause = fmt.Errorf("%w, after: %w", cause, c.failure)
+	}
+	c.failure = Wrap(cause, CodeRuntimeBug, "A handler crashed.")
+}
+
 // outcome returns the status of the finished request and its failure, if any.
 func (c *call) outcome() (*Error, int) {
 	c.mu.Lock()
@@ -83,23 +95,13 @@ func (c *call) outcome() (*Error, int) {
 	return c.failure, status
 }
 
-// event is the fact that this request failed, without a word of what it said:
-// of the details only those that spec 003 allows.
+// event is the fact that this request failed, without a word of what it said.
 func (c *call) event(failure *Error, status int, now time.Time) recoup.Event {
 	info := c.snapshot()
-	details := map[string]any{"retryable": failure.Retryable(false)}
-	for _, key := range []string{"field", "limit", "window_sec", "expected_etag", "existing_id"} {
-		if v, ok := failure.Details[key]; ok {
-			details[key] = v
-		}
-	}
-	if fields := failure.Fields(); len(fields) > 0 {
-		details["field"] = fields[0].Field
-	}
 	return recoup.Event{
 		ID: c.ids.New(now), Code: failure.Code, CorrelationID: c.trace,
 		Service: c.Service, Region: c.Region, Endpoint: info.Endpoint, HTTPStatus: status,
-		Tenant: info.AccountID, ExternalService: info.ExternalService, Details: details, TS: now,
+		Tenant: info.AccountID, ExternalService: info.ExternalService, Details: eventDetails(failure), TS: now,
 	}
 }
 

@@ -7,7 +7,8 @@ import "recoup"
 type StageCategory struct {
 	Name      string
 	Codes     []recoup.Code
-	Retryable bool             // automatic retries are allowed
+	Retryable bool             // automatic retries are allowed, as far as Scope and Condition go
+	Scope     Scope            // of retryable ones: the narrowest of its codes; a [Verdict] knows which applies
 	Condition recoup.Condition // of retryable ones: what must be proven first
 	Page      bool             // the platform's operator is paged
 	Escalate  bool             // parked for a person to review
@@ -18,19 +19,19 @@ type StageCategory struct {
 func StageCategories() []StageCategory {
 	return []StageCategory{
 		{
-			Name: "network_transient", Retryable: true,
+			Name: "network_transient", Retryable: true, Scope: ScopeIdempotentOnly,
 			Codes: []recoup.Code{CodeDNSTimeout, CodeNetworkTimeout, CodeConnectionReset, CodeTemporaryUnavailable, CodeExternalServiceTimeout},
-			Note:  "Back off exponentially, with jitter.",
+			Note:  "Back off exponentially, with jitter. What may have arrived is repeated only if it is idempotent.",
 		}, {
-			Name: "rate_limit", Retryable: true,
+			Name: "rate_limit", Retryable: true, Scope: ScopeRequest,
 			Codes: []recoup.Code{CodeRateLimitExceeded, CodeQuotaExceeded, CodeServiceOverloaded},
 			Note:  "Wait as long as Retry-After asks; without it, back off.",
 		}, {
-			Name: "upstream_internal", Retryable: true,
+			Name: "upstream_internal", Retryable: true, Scope: ScopeIdempotentOnly,
 			Codes: []recoup.Code{CodeUpstreamError, CodeInternalError, CodeExternalServiceError},
-			Note:  "Retry while attempts are left.",
+			Note:  "Retry while attempts are left what is idempotent.",
 		}, {
-			Name: "conflict", Retryable: true, Condition: recoup.ConditionIdempotencyKey,
+			Name: "conflict", Retryable: true, Scope: ScopeIdempotentOnly, Condition: recoup.ConditionIdempotencyKey,
 			Codes: []recoup.Code{CodeDuplicateWrite, CodeVersionConflict, CodeStaleRead},
 			Note:  "Retry only what is idempotent.",
 		}, {

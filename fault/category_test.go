@@ -75,11 +75,13 @@ func TestStageCategories(t *testing.T) {
 		t.Fatalf("there are %d categories, want %d", len(categories), len(rows))
 	}
 	of := map[recoup.Code]string{}
+	scopes := map[fault.Scope]int{}
 	for i, row := range rows {
 		c := categories[i]
 		if c.Name != row.name || c.Retryable != row.retryable || c.Note == "" {
 			t.Errorf("row %d is %+v, want %s", i+1, c, row.name)
 		}
+		scopes[c.Scope]++
 		for _, code := range c.Codes {
 			if of[code] != "" {
 				t.Errorf("%s is in %s and in %s", code, of[code], c.Name)
@@ -88,6 +90,9 @@ func TestStageCategories(t *testing.T) {
 			checkAgainstRegistry(t, c, code)
 		}
 	}
+	if scopes[fault.ScopeIdempotentOnly] != 3 || scopes[fault.ScopeRequest] != 1 || scopes[""] != 5 {
+		t.Errorf("scopes %v: network, upstream and conflict are repeated only where that is safe", scopes)
+	}
 	for _, row := range rows {
 		for name, v := range row.examples {
 			if of[v.Code] != row.name {
@@ -95,6 +100,9 @@ func TestStageCategories(t *testing.T) {
 			}
 			if got := v.Retryable(recoup.ConditionIdempotencyKey); got != row.retryable {
 				t.Errorf("%s: retryable is %t with an idempotent stage", name, got)
+			}
+			if got := v.Retryable(); row.name == "rate_limit" && !got || v.Scope == fault.ScopeIdempotentOnly && got {
+				t.Errorf("%s: retryable is %t with any stage", name, got)
 			}
 		}
 	}
@@ -111,5 +119,8 @@ func checkAgainstRegistry(t *testing.T, c fault.StageCategory, code recoup.Code)
 	}
 	if def.Retryable(true) != c.Retryable || def.Condition != c.Condition || def.Page != c.Page {
 		t.Errorf("%s: %s does not fit what is registered: %+v", c.Name, code, def)
+	}
+	if v := fault.Classify(fault.New(code, "")); c.Retryable && c.Scope == fault.ScopeRequest && v.Scope != c.Scope {
+		t.Errorf("%s: %s may be repeated only if %s", c.Name, code, v.Scope)
 	}
 }

@@ -47,6 +47,15 @@ func (d *Definition) checkClass(wrong func(string, ...any)) {
 	if !d.Class.Valid() {
 		wrong("unknown class %q", d.Class)
 	}
+	switch d.Repeat {
+	case "":
+	case ScopeRequest, ScopeTransaction, ScopeIdempotentOnly:
+		if d.Class == recoup.ClassFatal {
+			wrong("repeat belongs to codes that are retried, and this one is fatal")
+		}
+	default:
+		wrong("unknown repeat %q", d.Repeat)
+	}
 	if d.Category == recoup.Structural && d.Class != recoup.ClassFatal {
 		wrong("category STRUCTURAL is never retried: its class must be fatal, not %s", d.Class)
 	}

@@ -4,13 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"database/sql/driver"
 	"encoding/json"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"recoup"
@@ -20,7 +22,12 @@ import (
 // Classifier returns [Classify] in the form that retry.NewOptions takes, for
 // work that has proven these conditions.
 func Classifier(proven ...recoup.Condition) func(error) retry.Failure {
-	return func(err error) retry.Failure { return Classify(err).ForRetry(proven...) }
+	return Default().Classifier(proven...)
+}
+
+// Classifier is [Classifier] for programs with codes of their own.
+func (r *Registry) Classifier(proven ...recoup.Condition) func(error) retry.Failure {
+	return func(err error) retry.Failure { return r.Classify(err).ForRetry(proven...) }
 }
 
 // Classify says what an error means, however deep it is wrapped. It goes by
@@ -28,19 +35,24 @@ func Classifier(proven ...recoup.Condition) func(error) retry.Failure {
 //
 // An [*Error] speaks for itself and for all that it wraps. An error that
 // nothing is known about is INTERNAL_ERROR and fatal: what is not understood
-// must not be repeated. nil is the zero Verdict.
-func Classify(err error) Verdict {
+// must not be repeated. So is a code that is not registered, under its own
+// name. nil is the zero Verdict.
+func Classify(err error) Verdict { return Default().Classify(err) }
+
+// Classify is [Classify] for programs with codes of their own.
+func (r *Registry) Classify(err error) Verdict {
 	if err == nil {
 		return Verdict{}
 	}
-	var f facts
-	f.walk(err)
+	f := r.facts(err)
 	return f.verdict()
 }
 
 // facts is what the tree of an error says, collected in one walk, so that what
 // decides is the order of [facts.verdict] and not that of the wrapping.
 type facts struct {
+	registry  *Registry
+	broken    bool // there is a nil pointer in it
 	fault     *Error
 	during    phase
 	cancelled bool
@@ -59,8 +71,14 @@ type facts struct {
 	limit     int64 // of the body that was too large
 }
 
+func (r *Registry) facts(err error) facts {
+	f := facts{registry: r, broken: hasNil(err)}
+	f.walk(err)
+	return f
+}
+
 func (f *facts) walk(err error) {
-	for err != nil {
+	for err != nil && !(f.broken && isNil(err)) {
 		if e, ok := any(err).(*Error); ok {
 			if f.fault == nil {
 				f.fault = e
@@ -69,7 +87,9 @@ func (f *facts) walk(err error) {
 		}
 		f.noteType(err)
 		f.noteValue(err)
-		f.noteMethods(err)
+		if !f.broken { // most methods ask those of the error below
+			f.noteMethods(err)
+		}
 		switch parent := any(err).(type) {
 		case interface{ Unwrap() error }:
 			err = parent.Unwrap()
@@ -82,6 +102,27 @@ func (f *facts) walk(err error) {
 			return
 		}
 	}
+}
+
+// hasNil reports whether there is a nil pointer anywhere in the tree of err.
+func hasNil(err error) bool {
+	if err == nil || isNil(err) {
+		return err != nil
+	}
+	switch parent := any(err).(type) {
+	case interface{ Unwrap() error }:
+		return hasNil(parent.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(parent.Unwrap(), hasNil)
+	}
+	return false
+}
+
+// isNil is true for a nil pointer that became an error. It says nothing, and
+// its methods may panic.
+func isNil(err error) bool {
+	v := reflect.ValueOf(err)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func (f *facts) noteType(node any) {
@@ -137,6 +178,8 @@ func (f *facts) noteValue(node any) {
 		f.tls = "not_tls"
 	case io.ErrUnexpectedEOF:
 		f.eof = true
+	case driver.ErrBadConn: // by its contract, nothing was done
+		f.notSent = true
 	case io.EOF:
 		f.eof = f.eof || f.transport // elsewhere it is the end of an input, which is no failure
 	}
@@ -155,44 +198,41 @@ func (f *facts) noteMethods(node any) {
 // verdict decides, the most telling facts first.
 func (f *facts) verdict() Verdict {
 	switch {
-	case f.during == committing && !f.rolledBack():
-		return of(CodeOutcomeUnknown).with("sqlstate", f.state)
+	case f.inDoubt():
+		return f.registry.of(CodeOutcomeUnknown).with("sqlstate", f.state)
 	case f.cancelled:
-		return of(CodeRequestCancelled).fatal()
-	case f.fault != nil:
-		return f.fault.verdict()
+		return f.registry.of(CodeRequestCancelled).fatal()
+	case f.speaks():
+		return f.fault.verdict(f.registry)
 	case f.state != "":
-		return ofState(f.state)
+		return f.registry.ofState(f.state)
 	case f.tls != "":
-		return of(CodeTLSError).with("error_type", f.tls)
+		return f.registry.of(CodeTLSError).with("error_type", f.tls)
 	case f.during == acquiring:
-		return of(CodeDatabaseConnectionError).with("error_type", f.acquiring())
+		return f.registry.of(CodeDatabaseConnectionError).with("error_type", f.acquiring())
 	case f.notSent && f.during == committing:
-		return of(CodeDatabaseConnectionError).scoped(ScopeTransaction).with("error_type", "not_sent")
+		return f.registry.of(CodeDatabaseConnectionError).scoped(ScopeTransaction).with("error_type", "not_sent")
 	case f.notSent:
-		return of(CodeDatabaseConnectionError).with("error_type", "not_sent")
+		return f.registry.of(CodeDatabaseConnectionError).with("error_type", "not_sent")
 	case f.bug:
-		return of(CodeRuntimeBug)
+		return f.registry.of(CodeRuntimeBug)
 	case f.json != "":
-		return of(f.json).with("field", f.field)
+		return f.registry.of(f.json).with("field", f.field)
 	case f.limit > 0:
-		return of(CodePayloadTooLarge).with("limit", f.limit)
+		return f.registry.of(CodePayloadTooLarge).with("limit", f.limit)
 	}
 	if code, reason := f.network(); code != "" {
-		v := of(code).with("error_type", reason)
+		v := f.registry.of(code).with("error_type", reason)
 		if f.dialling {
 			v = v.scoped(ScopeRequest)
 		}
 		return v
 	}
-	return of(CodeInternalError).fatal()
+	return f.registry.of(CodeInternalError).fatal()
 }
 
-// verdict lets an error of the contract speak for itself.
-func (e *Error) verdict() Verdict {
-	v := ofDefinition(e.Definition())
-	v.Code = e.Code
-	v.RetryAfter = e.RetryAfter
-	v.Details = maps.Clone(e.Details)
-	return v
-}
+// inDoubt reports whether a COMMIT broke and nobody knows what became of it.
+func (f *facts) inDoubt() bool { return f.during == committing && !f.rolledBack() }
+
+// speaks reports whether an error of the contract decides.
+func (f *facts) speaks() bool { return f.fault != nil && !f.cancelled && !f.inDoubt() }

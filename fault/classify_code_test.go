@@ -34,7 +34,7 @@ func TestClassificationUsesRegisteredCodes(t *testing.T) {
 		return false
 	})
 	used := 0
-	for _, file := range []string{"classify.go", "classify_net.go", "classify_sql.go", "classify_http.go", "category.go", "verdict.go"} {
+	for _, file := range []string{"classify.go", "classify_net.go", "classify_sql.go", "classify_http.go", "category.go", "verdict.go", "call.go", "problem.go"} {
 		ast.Inspect(parse(t, file), func(n ast.Node) bool {
 			ident, ok := n.(*ast.Ident)
 			if !ok {

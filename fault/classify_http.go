@@ -12,28 +12,50 @@ import (
 
 // ClassifyResponse says what another system's answer means: its status, its
 // Retry-After in either form, and the error word in a JSON body, which is more
-// precise than the status and beats it. A status below 400 is no failure. For
-// the answers of a Recoup-style API use [Decode], which keeps their message.
+// precise than the status and beats it, except that a status which refuses for
+// good (401 to 403, 407, 501, 505) yields only to a limit or to another word that is
+// final. A status below 400 is no failure. For the answers of a Recoup-style API
+// use [Decode], which keeps their message.
 //
 // now is compared with a Retry-After that is a date. A body of more than 64 KiB
 // is not looked at; only words that are known here reach the verdict.
 func ClassifyResponse(status int, header http.Header, body []byte, now time.Time) Verdict {
-	h := readHint(body)
-	return ofAnswer(status, h).annotated(status, header, h, now)
+	return Default().ClassifyResponse(status, header, body, now)
+}
+
+// ClassifyResponse is [ClassifyResponse] for programs with codes of their own.
+func (r *Registry) ClassifyResponse(status int, header http.Header, body []byte, now time.Time) Verdict {
+	h := r.readHint(body)
+	return r.ofAnswer(status, h).annotated(status, header, h, now)
 }
 
 // ofAnswer is the verdict of status and body. It pages nobody: what went wrong,
 // went wrong elsewhere.
-func ofAnswer(status int, h hint) Verdict {
+func (r *Registry) ofAnswer(status int, h hint) Verdict {
 	if status < 400 {
 		return Verdict{}
 	}
-	v := ofStatus(status)
+	v := r.ofStatus(status)
 	if code, word := h.code(); code != "" {
-		v = of(code).with("provider_error", word)
+		if named := r.of(code); !v.final() || named.believable() {
+			v = named.with("provider_error", word)
+		}
 	}
 	v.Page = false
 	return v
+}
+
+// final reports whether a status refuses for good: who is not let in, or asks
+// for what is not there, is not helped by asking again.
+func (v Verdict) final() bool {
+	return v.Code == CodeAuthDenied || v.Code == CodeExternalAPIChanged
+}
+
+// believable reports whether a body may say v where the status is final: that
+// it is final for another reason, or, since many refuse with 403 who comes too
+// often, that it is a limit.
+func (v Verdict) believable() bool {
+	return v.Class == recoup.ClassFatal || v.Code == CodeRateLimitExceeded || v.Code == CodeQuotaExceeded
 }
 
 // annotated adds what an answer says beside its error to the verdict on it.
@@ -50,46 +72,46 @@ func (v Verdict) annotated(status int, header http.Header, h hint, now time.Time
 }
 
 // ofStatus goes by the status alone.
-func ofStatus(status int) Verdict {
+func (r *Registry) ofStatus(status int) Verdict {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return of(CodeAuthDenied)
+		return r.of(CodeAuthDenied)
 	case http.StatusNotFound:
-		return of(CodeArtifactNotFound)
+		return r.of(CodeArtifactNotFound)
 	case http.StatusMethodNotAllowed:
-		return of(CodeMethodNotAllowed)
+		return r.of(CodeMethodNotAllowed)
 	case http.StatusRequestTimeout: // the server tired of waiting for the request, so it did nothing
-		return of(CodeNetworkTimeout).scoped(ScopeRequest)
+		return r.of(CodeNetworkTimeout).scoped(ScopeRequest)
 	case http.StatusConflict, http.StatusLocked:
-		return of(CodeConflict)
+		return r.of(CodeConflict)
 	case http.StatusGone:
-		return of(CodeDestinationGone)
+		return r.of(CodeDestinationGone)
 	case http.StatusPreconditionFailed:
-		return of(CodeStaleRead)
+		return r.of(CodeStaleRead)
 	case http.StatusRequestEntityTooLarge:
-		return of(CodePayloadTooLarge)
+		return r.of(CodePayloadTooLarge)
 	case http.StatusUnsupportedMediaType:
-		return of(CodeUnsupportedContentType)
+		return r.of(CodeUnsupportedContentType)
 	case http.StatusTooEarly, http.StatusServiceUnavailable:
-		return of(CodeTemporaryUnavailable)
+		return r.of(CodeTemporaryUnavailable)
 	case http.StatusTooManyRequests:
-		return of(CodeRateLimitExceeded)
+		return r.of(CodeRateLimitExceeded)
 	case http.StatusUnavailableForLegalReasons:
-		return of(CodeContentRejected)
-	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
-		return of(CodeExternalAPIChanged)
+		return r.of(CodeContentRejected)
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported: // it cannot, and will not be able to in a minute
+		return r.of(CodeExternalAPIChanged)
 	case http.StatusGatewayTimeout:
-		return of(CodeExternalServiceTimeout)
+		return r.of(CodeExternalServiceTimeout)
 	case statusOverloaded:
-		return of(CodeServiceOverloaded)
+		return r.of(CodeServiceOverloaded)
 	}
 	switch {
 	case status < 500:
-		return of(CodeValidationError)
+		return r.of(CodeValidationError)
 	case status < 600:
-		return of(CodeUpstreamError)
+		return r.of(CodeUpstreamError)
 	}
-	return of(CodeExternalServiceError).fatal() // no status of HTTP: nobody knows what it means
+	return r.of(CodeExternalServiceError).fatal() // no status of HTTP: nobody knows what it means
 }
 
 // statusOverloaded is not registered, and widely used.
@@ -148,20 +170,20 @@ func (h hint) code() (recoup.Code, string) {
 // readHint looks where providers put their error words: in error_code, in
 // error if that is a word, in code, status and type of an error object, and in
 // the same members of the body itself.
-func readHint(body []byte) hint {
+func (r *Registry) readHint(body []byte) hint {
 	var h hint
 	var outer, inner map[string]json.RawMessage
 	if len(body) > maxErrorBody || json.Unmarshal(body, &outer) != nil {
 		return h
 	}
 	if name, ok := textOf(outer["error_code"]); ok {
-		if def, _, err := Default().Fold(name); err == nil && def != Default().unregistered {
+		if def, _, err := r.Fold(name); err == nil && def != r.unregistered {
 			h.registered = def.Code
 		}
 	}
-	var seconds int64
-	if json.Unmarshal(outer["retry_after"], &seconds) == nil {
-		h.retryAfter = min(fromSeconds(seconds), retry.MaxRetryAfter)
+	var wait seconds
+	if json.Unmarshal(outer["retry_after"], &wait) == nil {
+		h.retryAfter = min(wait.duration(), retry.MaxRetryAfter)
 	}
 	if json.Unmarshal(outer["error"], &inner) != nil {
 		inner = nil // it is a word, or not there

@@ -74,6 +74,7 @@ func TestClassifyRetryAfter(t *testing.T) {
 		{"5", `{"error_code":"RATE_LIMIT_EXCEEDED","retry_after":60}`, 5 * time.Second},
 		{"", `{"retry_after":9223372036854775807}`, retry.MaxRetryAfter},
 		{"", `{"retry_after":-5}`, 0},
+		{"", `{"retry_after":1.5}`, 2 * time.Second},
 		{"", `{"retry_after":"later"}`, 0},
 	} {
 		for _, status := range []int{429, 503} {
@@ -104,6 +105,16 @@ func TestClassifyWordsInTheBody(t *testing.T) {
 		{400, `{"error_code":"slot_conflict","message":"m"}`, "SLOT_CONFLICT", nil},
 		{400, `{"error_code":"rate_limited"}`, "RATE_LIMIT_EXCEEDED", nil},
 		{500, `{"error_code":"RUNTIME_BUG"}`, "RUNTIME_BUG", nil},
+
+		// Who is refused for good is refused, whatever else the body says; many
+		// providers refuse with 403 who comes too often.
+		{403, `{"status":"unavailable"}`, "AUTH_DENIED", nil},
+		{403, `{"error_code":"network_timeout"}`, "AUTH_DENIED", nil},
+		{403, `{"error":"quota_exceeded"}`, "QUOTA_EXCEEDED", "quota_exceeded"},
+		{403, `{"error_code":"RATE_LIMITED"}`, "RATE_LIMIT_EXCEEDED", nil},
+		{403, `{"error":"content_filter"}`, "CONTENT_REJECTED", "content_filter"},
+		{401, `{"error":"timeout"}`, "AUTH_DENIED", nil},
+		{501, `{"status":"unavailable"}`, "EXTERNAL_API_CHANGED", nil},
 
 		// The status decides where the body says nothing that is known.
 		{503, `{"error_code":"NEVER_HEARD_OF"}`, "TEMPORARY_UNAVAILABLE", nil},

@@ -1,7 +1,7 @@
 package fault
 
 import (
-	"database/sql/driver"
+	"fmt"
 
 	"recoup"
 )
@@ -20,7 +20,7 @@ type duringError struct {
 	err   error
 }
 
-func (e *duringError) Error() string { return e.err.Error() }
+func (e *duringError) Error() string { return fmt.Sprint(e.err) } // also of a nil pointer
 func (e *duringError) Unwrap() error { return e.err }
 
 // OnCommit marks err as one that COMMIT returned, and keeps nil nil. Unless the
@@ -51,9 +51,6 @@ func (f *facts) noteSQL(node any) {
 	}
 	if e, ok := node.(interface{ SafeToRetry() bool }); ok {
 		f.notSent = f.notSent || e.SafeToRetry()
-	}
-	if node == driver.ErrBadConn { // by its contract, nothing was done
-		f.notSent = true
 	}
 }
 
@@ -88,9 +85,9 @@ func (f *facts) acquiring() string {
 	return "connection_failed"
 }
 
-func ofState(state string) Verdict {
+func (r *Registry) ofState(state string) Verdict {
 	code, reason := codeOfState(state)
-	return of(code).with("sqlstate", state).with("error_type", reason)
+	return r.of(code).with("sqlstate", state).with("error_type", reason)
 }
 
 // codeOfState translates SQLSTATE. What is not listed is fatal, but for a

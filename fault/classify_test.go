@@ -75,7 +75,7 @@ func TestClassifyErrorsOfTheStandardLibrary(t *testing.T) {
 		"no such file":          {missing, expect{"ARTIFACT_NOT_FOUND", fatal, fault.ScopeRequest, "file_not_found"}},
 		"no permission":         {&fs.PathError{Op: "open", Path: "/data", Err: syscall.EACCES}, expect{"INSUFFICIENT_PERMISSIONS", fatal, fault.ScopeRequest, "file_permission"}},
 		"nil dereference":       {recovered(func() { _ = *(*int)(nil) }), expect{"RUNTIME_BUG", fatal, fault.ScopeRequest, ""}},
-		"index out of range":    {recovered(func() { _ = os.Args[len(os.Args)] }), expect{"RUNTIME_BUG", fatal, fault.ScopeRequest, ""}},
+		"index out of range":    {recovered(func() { _ = []int{}[len(os.Args)] }), expect{"RUNTIME_BUG", fatal, fault.ScopeRequest, ""}},
 		"end of an input":       {io.EOF, expect{"INTERNAL_ERROR", fatal, fault.ScopeRequest, ""}},
 		"unknown":               {errors.New("rate_limit_exceeded: timeout"), expect{"INTERNAL_ERROR", fatal, fault.ScopeRequest, ""}},
 		"unknown, incomparable": {incomparable{"a"}, expect{"INTERNAL_ERROR", fatal, fault.ScopeRequest, ""}},
@@ -157,8 +157,8 @@ func TestAnErrorOfTheContractSpeaksForItself(t *testing.T) {
 		t.Errorf("a wait that was cancelled = %+v", v)
 	}
 	unregistered := fault.Classify(fault.New("MY_OWN_CODE", "?"))
-	if unregistered.Code != "MY_OWN_CODE" || unregistered.Class != recoup.ClassShortDelay {
-		t.Errorf("a code nobody registered = %+v, want its name and the class of UNREGISTERED_CODE", unregistered)
+	if unregistered.Code != "MY_OWN_CODE" || unregistered.Class != recoup.ClassFatal {
+		t.Errorf("a code nobody registered = %+v, want its name and no retry", unregistered)
 	}
 }
 

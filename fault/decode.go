@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -24,6 +24,9 @@ const maxErrorBody = 64 << 10
 // bodies that are neither, such as a proxy's HTML page, whose text it does not
 // repeat. It reads at most 64 KiB and leaves closing the body to the caller.
 //
+// What another service says is for this program: [Write] does not pass it on
+// to the caller. [Wrap] it to do so, in words and with a code of one's own.
+//
 // A caller that returns the result as an error must compare it with nil first.
 func Decode(resp *http.Response) *Error { return Default().Decode(resp) }
 
@@ -32,7 +35,7 @@ func (r *Registry) Decode(resp *http.Response) *Error {
 	if resp.StatusCode < 400 {
 		return nil
 	}
-	e := &Error{Status: resp.StatusCode}
+	e := &Error{Status: resp.StatusCode, foreign: true}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.Body != nil {
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what arrived before the connection broke may do
@@ -76,7 +79,7 @@ type loose struct {
 	Details          map[string]any `json:"details"`
 	RequestID        string         `json:"request_id"`
 	Timestamp        string         `json:"timestamp"`
-	RetryAfter       float64        `json:"retry_after"`
+	RetryAfter       seconds        `json:"retry_after"`
 	DocumentationURL string         `json:"documentation_url"`
 
 	Type   string `json:"type"`
@@ -94,11 +97,24 @@ func (e *Error) fill(data []byte) {
 	e.Message = cmp.Or(body.Message, body.Detail, body.Title)
 	e.Details = body.Details
 	e.RequestID = body.RequestID
-	e.RetryAfter = fromSeconds(int64(math.Ceil(min(max(body.RetryAfter, 0), math.MaxInt32))))
-	e.DocumentationURL = cmp.Or(body.DocumentationURL, body.Type)
+	e.RetryAfter = body.RetryAfter.duration()
+	e.DocumentationURL = cmp.Or(safeLink(body.DocumentationURL), safeLink(body.Type))
 	if ts, err := time.Parse(time.RFC3339, body.Timestamp); err == nil {
-		e.Timestamp = ts
+		e.Timestamp = calendar(ts)
 	}
+}
+
+// safeLink returns a link that a page may show: a web address or a path. A body
+// could name a script, or a path that a browser takes for another host.
+func safeLink(link string) string {
+	u, err := url.Parse(link)
+	switch {
+	case err != nil, strings.HasPrefix(link, "//"), strings.Contains(link, `\`):
+		return ""
+	case u.Scheme == "" && strings.HasPrefix(link, "/"), (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+		return link
+	}
+	return ""
 }
 
 // retryAfter reads the header. A date is compared with the server's own clock,
@@ -130,5 +146,5 @@ func codeOfStatus(status int) recoup.Code {
 	case http.StatusGatewayTimeout:
 		return CodeNetworkTimeout
 	}
-	return ofStatus(status).Code
+	return Default().ofStatus(status).Code
 }

@@ -164,7 +164,7 @@ func (errReader) Read([]byte) (int, error) { return 0, errors.New("connection re
 
 func TestDecodeWithOwnCodes(t *testing.T) {
 	own := *mustLookup(t, CodeTimeout)
-	own.Code, own.Example, own.Class = "PRINTER_ON_FIRE", nil, recoup.ClassFatal
+	own.Code, own.Example, own.Class, own.Repeat = "PRINTER_ON_FIRE", nil, recoup.ClassFatal, ""
 	reg, err := Default().With(own)
 	if err != nil {
 		t.Fatal(err)
@@ -197,10 +197,17 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%+v: %v", e, err)
 		}
 		_ = e.Fields()
-		w := httptest.NewRecorder()
-		Write(w, httptest.NewRequest("GET", "/", nil), e)
-		if again := Decode(w.Result()); again.Code != e.Code {
-			t.Fatalf("%s becomes %s", e.Code, again.Code)
+		if v := Classify(e); v.Code != e.Code || v.Page {
+			t.Fatalf("%s is classified as %+v", e.Code, v)
+		}
+		own := *e
+		own.foreign = false
+		for written, want := range map[*Error]recoup.Code{e: CodeExternalServiceError, &own: e.Code} {
+			w := httptest.NewRecorder()
+			Write(w, httptest.NewRequest("GET", "/", nil), written)
+			if again := Decode(w.Result()); again.Code != want {
+				t.Fatalf("%s becomes %s", written.Code, again.Code)
+			}
 		}
 	})
 }

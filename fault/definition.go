@@ -1,6 +1,8 @@
 package fault
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"recoup"
@@ -14,6 +16,7 @@ type Definition struct {
 	Class       recoup.Class     `json:"class"`
 	Condition   recoup.Condition `json:"condition,omitempty"` // of a conditional code: what must be proven
 	Proven      recoup.Class     `json:"proven,omitempty"`    // of a conditional code: its class once that is proven
+	Repeat      Scope            `json:"repeat,omitempty"`    // what may be repeated where nothing else is known; empty: the request
 	Category    recoup.Category  `json:"category"`
 	Severity    recoup.Severity  `json:"severity"`
 	HTTPStatus  int              `json:"http_status"`
@@ -86,9 +89,37 @@ func (d *Definition) Effective(proven bool) recoup.Class {
 	return recoup.ClassFatal
 }
 
-// Retryable reports whether trying again can succeed without a change.
+// Retryable reports whether trying again can succeed without a change, by the
+// code alone; a [Verdict] also knows whether repeating is safe.
 func (d *Definition) Retryable(proven bool) bool {
 	return d.Effective(proven) != recoup.ClassFatal
+}
+
+// scope is what may be repeated where nothing but the code is known.
+func (d *Definition) scope() Scope {
+	switch {
+	case d.Condition == recoup.ConditionIdempotencyKey:
+		return ScopeIdempotentOnly
+	case d.Repeat == "":
+		return ScopeRequest
+	}
+	return d.Repeat
+}
+
+// clone shares nothing with d that could be changed.
+func (d Definition) clone() *Definition {
+	d.Causes, d.Resolution = slices.Clone(d.Causes), slices.Clone(d.Resolution)
+	d.Related, d.Aliases = slices.Clone(d.Related), slices.Clone(d.Aliases)
+	if d.Retry != nil {
+		policy := *d.Retry
+		d.Retry = &policy
+	}
+	if d.Example != nil {
+		example := *d.Example
+		example.Details = maps.Clone(example.Details)
+		d.Example = &example
+	}
+	return &d
 }
 
 // RetryPolicy returns the request-level policy that counts: none for what is

@@ -29,8 +29,9 @@ type Error struct {
 	// one to send instead of the registry's. It is not part of the body.
 	Status int
 
-	cause error
-	def   *Definition
+	cause   error
+	def     *Definition
+	foreign bool // another program's words: see [Decode]
 }
 
 // New returns an error of a code with a message for the person at the other end.
@@ -62,23 +63,32 @@ func (e *Error) After(d time.Duration) *Error {
 	return &next
 }
 
-// Error returns the code, the message and the cause. It is meant for logs.
+// Error returns the code, the message and the cause. It is meant for logs, so
+// neither a nil e nor a cause that panics brings it down.
 func (e *Error) Error() string {
+	if e == nil {
+		return "<nil>"
+	}
 	s := string(e.Code) + ": " + e.Message
 	if e.cause != nil {
-		s += ": " + e.cause.Error()
+		s += ": " + fmt.Sprint(e.cause)
 	}
 	return s
 }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.cause }
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.cause
+}
 
 // Is reports whether target is an [*Error] of the same code, so that
 // errors.Is(err, fault.New(fault.CodeSlotConflict, "")) asks for the code alone.
 func (e *Error) Is(target error) bool {
 	other, ok := target.(*Error)
-	return ok && other.Code == e.Code
+	return ok && e != nil && other != nil && other.Code == e.Code
 }
 
 // Definition returns what is registered about the error's code: in the registry
@@ -90,8 +100,9 @@ func (e *Error) Definition() *Definition {
 	return Default().define(e.Code)
 }
 
-// Retryable reports whether trying again can succeed without a change. A
-// conditional code is retryable only where the caller has proven its condition.
+// Retryable reports whether trying again can succeed without a change, by its
+// code alone; a [Verdict] also knows whether repeating is safe. A conditional
+// code is retryable only where the caller has proven its condition.
 func (e *Error) Retryable(proven bool) bool { return e.Definition().Retryable(proven) }
 
 // wireError is the JSON of an [Error], in the order of spec 001.
@@ -101,7 +112,7 @@ type wireError struct {
 	Details          map[string]any `json:"details,omitempty"`
 	RequestID        string         `json:"request_id"`
 	Timestamp        time.Time      `json:"timestamp,omitzero"`
-	RetryAfter       int64          `json:"retry_after,omitempty"`
+	RetryAfter       seconds        `json:"retry_after,omitempty"`
 	DocumentationURL string         `json:"documentation_url,omitempty"`
 }
 
@@ -109,7 +120,8 @@ type wireError struct {
 func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.wire()) }
 
 // UnmarshalJSON reads the shape of spec 001. The code must be well formed;
-// whether it is registered is not asked.
+// whether it is registered is not asked. Like [Decode] it keeps another
+// program's words from [Write].
 func (e *Error) UnmarshalJSON(data []byte) error {
 	var w wireError
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -121,7 +133,8 @@ func (e *Error) UnmarshalJSON(data []byte) error {
 	}
 	*e = Error{
 		Code: code, Message: w.Message, Details: w.Details, RequestID: w.RequestID,
-		Timestamp: w.Timestamp, RetryAfter: fromSeconds(w.RetryAfter), DocumentationURL: w.DocumentationURL,
+		Timestamp: calendar(w.Timestamp), RetryAfter: w.RetryAfter.duration(), DocumentationURL: safeLink(w.DocumentationURL),
+		foreign: true,
 	}
 	return nil
 }
@@ -129,17 +142,34 @@ func (e *Error) UnmarshalJSON(data []byte) error {
 func (e *Error) wire() wireError {
 	return wireError{
 		Code: e.Code, Message: e.Message, Details: e.Details, RequestID: e.RequestID,
-		Timestamp: e.Timestamp.UTC().Truncate(time.Millisecond), RetryAfter: toSeconds(e.RetryAfter), DocumentationURL: e.DocumentationURL,
+		Timestamp: calendar(e.Timestamp).Truncate(time.Millisecond), RetryAfter: toSeconds(e.RetryAfter), DocumentationURL: e.DocumentationURL,
 	}
 }
 
-// toSeconds rounds up, because a caller that comes back early is refused again.
-func toSeconds(d time.Duration) int64 {
-	return int64(math.Ceil(max(d, 0).Seconds()))
+// calendar returns t in UTC, or the zero time where JSON could not hold it.
+func calendar(t time.Time) time.Time {
+	t = t.UTC()
+	if t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
 }
 
-// fromSeconds keeps a hostile number from overflowing into the past.
-func fromSeconds(s int64) time.Duration {
-	const most = math.MaxInt64 / int64(time.Second)
-	return time.Duration(min(max(s, 0), most)) * time.Second
+// seconds is how long to wait, as JSON and headers write it: whole, rounded up,
+// because a caller that comes back early is refused again.
+type seconds int64
+
+func toSeconds(d time.Duration) seconds { return ceil(max(d, 0).Seconds()) }
+
+// ceil bounds a hostile number, so that it does not overflow into the past.
+func ceil(s float64) seconds { return seconds(math.Ceil(min(max(s, 0), math.MaxInt32))) }
+
+func (s seconds) duration() time.Duration { return time.Duration(s) * time.Second }
+
+// UnmarshalJSON accepts fractions.
+func (s *seconds) UnmarshalJSON(data []byte) error {
+	var number float64
+	err := json.Unmarshal(data, &number)
+	*s = ceil(number)
+	return err
 }

@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -22,10 +23,10 @@ func createCompany(w http.ResponseWriter, r *http.Request) error {
 	}
 	var bad []fault.FieldError
 	if in.Name == "" {
-		bad = append(bad, fault.FieldError{Field: "name", Value: in.Name, Constraint: "required", Message: "A company needs a name."})
+		bad = append(bad, fault.FieldError{Field: "name", Value: in.Name, Safe: true, Constraint: "required", Message: "A company needs a name."})
 	}
 	if !strings.HasPrefix(in.Website, "https://") {
-		bad = append(bad, fault.FieldError{Field: "website", Value: in.Website, Constraint: "format", Message: "Expected a URL."})
+		bad = append(bad, fault.FieldError{Field: "website", Value: in.Website, Safe: true, Constraint: "format", Message: "Expected a URL."})
 	}
 	if len(bad) > 0 {
 		return fault.Validation(bad...)
@@ -120,10 +121,20 @@ func ExampleWrap() {
 	// {"error_code":"DATABASE_CONNECTION_ERROR","message":"The database is not reachable.","request_id":""}
 }
 
+// A handler maps what its database said; the caller sees a code of the contract.
+func ExampleFrom() {
+	// What a pool returns when no connection became free in time.
+	err := fault.From(fault.OnAcquire(context.DeadlineExceeded))
+	body, _ := json.Marshal(err)
+	fmt.Println(string(body))
+	// Output:
+	// {"error_code":"DATABASE_CONNECTION_ERROR","message":"The database could not be reached, or had no connection left to give. Nothing was sent to it.","details":{"error_type":"pool_exhausted"},"request_id":""}
+}
+
 // The bad fields reach the client one by one.
 func ExampleValidation() {
 	err := fault.Validation(
-		fault.FieldError{Field: "age", Value: -3, Constraint: "minimum", Message: "An age is not negative."},
+		fault.FieldError{Field: "age", Value: -3, Safe: true, Constraint: "minimum", Message: "An age is not negative."},
 		fault.FieldError{Field: "password", Value: "hunter2", Constraint: "length", Message: "Too short."},
 	)
 	body, _ := json.MarshalIndent(err.Details, "", "  ")

@@ -62,9 +62,9 @@ type middleware struct {
 
 // NewMiddleware returns the middleware that gives every request its id, trace
 // and context (see [FromContext]), turns panics into INTERNAL_ERROR, and tells
-// the hooks what happened. A panic after the response has begun aborts the
-// connection, so that no caller takes half an answer for a whole one. It belongs
-// around the mux.
+// the hooks what happened, of a panic that it was a RUNTIME_BUG. A panic after
+// the response has begun aborts the connection, so that no caller takes half an
+// answer for a whole one. It belongs around the mux.
 func NewMiddleware(o Options) (func(http.Handler) http.Handler, error) {
 	switch {
 	case o.Service == "":
@@ -144,11 +144,15 @@ func (m *middleware) begin(w http.ResponseWriter, r *http.Request) *call {
 	return c
 }
 
-// panicked answers a crash. Its value and stack go to the log alone; the value
-// is not wrapped, because a handler that panics with an [Error] crashed too.
+// panicked answers a crash as INTERNAL_ERROR and reports it as RUNTIME_BUG: the
+// caller may try again, and whoever counts must know that it is a bug. Its value
+// and stack go to the log alone; the value is not wrapped, because a handler
+// that panics with an [Error] crashed too.
 func (m *middleware) panicked(c *call, p any) {
 	c.stack = debug.Stack()
-	Write(c.response, c.request, fmt.Errorf("handler panicked: %v", p))
+	cause := fmt.Errorf("handler panicked: %v", p)
+	c.crashed(cause)
+	Write(c.response, c.request, cause)
 }
 
 func (m *middleware) end(c *call) {
@@ -188,7 +192,10 @@ func (m *middleware) guard(c *call, hook string, f func()) {
 	f()
 }
 
+// log never panics: it runs when the request has been answered, and a logger
+// that fails must not cost the event and the count.
 func (m *middleware) log(c *call, message string, attrs ...slog.Attr) {
+	defer func() { _ = recover() }()
 	attrs = append(attrs, slog.Any("context", c.snapshot()))
 	m.Logger.LogAttrs(c.request.Context(), slog.LevelError, message, attrs...)
 }

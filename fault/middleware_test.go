@@ -259,7 +259,7 @@ func TestPanic(t *testing.T) {
 		if body := decodeMap(t, w); w.Code != 500 || body["error_code"] != "INTERNAL_ERROR" || strings.Contains(w.Body.String(), "secret") {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
-		if len(b.events) != 1 || b.events[0].Code != CodeInternalError || b.counted[0].Status != 500 {
+		if len(b.events) != 1 || b.events[0].Code != CodeRuntimeBug || b.counted[0].Status != 500 {
 			t.Errorf("%s: %+v, %+v", name, b.events, b.counted)
 		}
 		if log := b.log.String(); !strings.Contains(log, "secret") || !strings.Contains(log, "middleware_test.go") {
@@ -292,7 +292,7 @@ func TestPanicAfterTheResponseBegan(t *testing.T) {
 			if strings.Contains(w.Body.String(), "INTERNAL_ERROR") || w.Code >= 400 {
 				t.Errorf("a second answer was written: %d %s", w.Code, w.Body)
 			}
-			if len(b.events) != 1 || b.events[0].Code != CodeInternalError || len(b.counted) != 1 {
+			if len(b.events) != 1 || b.events[0].Code != CodeRuntimeBug || len(b.counted) != 1 {
 				t.Errorf("%+v, %+v", b.events, b.counted)
 			}
 		})
@@ -429,7 +429,7 @@ func TestHijack(t *testing.T) {
 	if err != nil || resp.StatusCode != 204 {
 		t.Fatalf("%v, %v", resp, err)
 	}
-	if got := <-counted; got.Status != http.StatusSwitchingProtocols || got.Code != CodeInternalError {
+	if got := <-counted; got.Status != http.StatusSwitchingProtocols || got.Code != CodeRuntimeBug {
 		t.Errorf("%+v", got)
 	}
 	_ = conn.Close()

@@ -3,6 +3,7 @@ package fault
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"strconv"
@@ -14,6 +15,9 @@ const (
 	MediaJSON    = "application/json"
 	MediaProblem = "application/problem+json"
 )
+
+// maxAccept bounds what is read of a client's wishes.
+const maxAccept = 4 << 10
 
 // unknownRequestID stands where nothing gave the request an id: the contract
 // wants one in every error, and only [NewMiddleware] can make it.
@@ -54,7 +58,9 @@ func (f HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Write answers a request with an error. An [*Error] in err's chain is sent in
-// its own words; any other error becomes INTERNAL_ERROR without its text.
+// its own words, unless another service sent it: that is EXTERNAL_SERVICE_ERROR
+// (see [Decode]). Any other error becomes INTERNAL_ERROR without its text: what
+// a caller may know of it is for the program to say, with [Wrap] or [From].
 //
 // Behind [NewMiddleware] the answer gets the request's id, time and
 // documentation link, and the failure is reported to the hooks; that also
@@ -66,17 +72,7 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 	if call.began() {
 		return
 	}
-	media, body := MediaJSON, any(e)
-	if wantsProblem(r.Header) {
-		media, body = MediaProblem, e.Problem(r.URL.EscapedPath())
-	}
-	data, err := json.Marshal(body)
-	if err != nil {
-		// Only Details can hold what JSON cannot: the rest of the answer stands.
-		e.Details = nil
-		data, _ = json.Marshal(e)
-		media = MediaJSON
-	}
+	media, data := e.encode(r)
 	h := w.Header()
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {
 		h.Del(name)
@@ -86,18 +82,40 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 	h.Set("Cache-Control", "no-store")
 	h.Add("Vary", "Accept")
 	if e.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(toSeconds(e.RetryAfter), 10))
+		h.Set("Retry-After", strconv.FormatInt(int64(toSeconds(e.RetryAfter)), 10))
 	}
 	w.WriteHeader(e.status())
 	_, _ = w.Write(append(data, '\n')) // it fails when the caller has gone, and then there is nobody to tell
 }
 
+// encode returns e in the media type that the client asks for.
+func (e *Error) encode(r *http.Request) (media string, data []byte) {
+	media, body := MediaJSON, any(e)
+	if wantsProblem(r.Header) {
+		media, body = MediaProblem, e.Problem(r.URL.EscapedPath())
+	}
+	data, err := json.Marshal(body)
+	if err == nil {
+		return media, data
+	}
+	e.Details = nil // a program may put anything there; the rest is text and numbers
+	if data, err = json.Marshal(e); err != nil {
+		panic("fault: an error without details is not JSON: " + err.Error())
+	}
+	return MediaJSON, data
+}
+
 // contract returns a copy of the error in err's chain that fits the contract:
-// its code canonical, its definition known.
+// its own and not another program's, its code canonical, its definition known.
 func contract(reg *Registry, err error) *Error {
-	var e *Error
-	if !errors.As(err, &e) || e == nil {
+	e, found := errors.AsType[*Error](err)
+	switch {
+	case !found:
 		e = internal(err)
+	case e == nil:
+		e = internal(fmt.Errorf("a nil *fault.Error was returned as an error: %s", fmt.Sprint(err)))
+	case e.foreign:
+		e = Wrap(err, CodeExternalServiceError, "A service that this one depends on failed.")
 	}
 	def, name, malformed := reg.Fold(string(e.Code))
 	if malformed != nil {
@@ -128,7 +146,7 @@ func (e *Error) status() int {
 // prefer plain JSON to it. Wildcards alone get the shape of spec 001.
 func wantsProblem(h http.Header) bool {
 	problem, plain, anything := -1.0, -1.0, -1.0
-	for _, part := range strings.Split(strings.Join(h.Values("Accept"), ","), ",") {
+	for _, part := range strings.Split(truncate(strings.Join(h.Values("Accept"), ","), maxAccept), ",") {
 		media, params, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue

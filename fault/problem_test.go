@@ -97,6 +97,19 @@ func TestWriteNegotiates(t *testing.T) {
 	}
 }
 
+// Only the beginning of a header that no honest client sends is looked at.
+func TestAcceptIsReadBounded(t *testing.T) {
+	for padding, want := range map[int]string{maxAccept - len(MediaProblem): MediaProblem, maxAccept: MediaJSON, 1 << 20: MediaJSON} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept", strings.Repeat(",", padding)+MediaProblem)
+		w := httptest.NewRecorder()
+		Write(w, r, New(CodeTimeout, "Late."))
+		if got := w.Header().Get("Content-Type"); got != want {
+			t.Errorf("after %d bytes: %s, want %s", padding, got, want)
+		}
+	}
+}
+
 func TestWriteSurvivesDetailsThatAreNotJSON(t *testing.T) {
 	for _, accept := range []string{MediaJSON, MediaProblem} {
 		w := httptest.NewRecorder()

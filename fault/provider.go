@@ -36,6 +36,8 @@ type Provider struct {
 	Name     string `json:"name"`
 	Fallback string `json:"fallback,omitempty"` // the provider to use instead
 	Rules    []Rule `json:"rules"`
+
+	registry *Registry
 }
 
 // Rule gives a code to failures. It applies where all that it names is so; the
@@ -56,7 +58,10 @@ func DefaultProviders() Providers { return defaultProviders() }
 
 // LoadProviders reads providers from a JSON list and checks that their rules
 // can apply, name registered codes, and fall back on providers that exist.
-func LoadProviders(data []byte) (Providers, error) {
+func LoadProviders(data []byte) (Providers, error) { return Default().LoadProviders(data) }
+
+// LoadProviders is [LoadProviders] for programs with codes of their own.
+func (r *Registry) LoadProviders(data []byte) (Providers, error) {
 	var list []*Provider
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -65,6 +70,7 @@ func LoadProviders(data []byte) (Providers, error) {
 	}
 	set := Providers{make(map[string]*Provider, len(list))}
 	for _, p := range list {
+		p.registry = r
 		set.byName[p.Name] = p
 	}
 	var problems []error
@@ -93,13 +99,13 @@ func (s Providers) Names() []string { return slices.Sorted(maps.Keys(s.byName)) 
 // details name the provider, its fallback where another provider may do better,
 // and as provider_error the type of err, or its text if redact is given.
 func (p *Provider) Classify(err error, redact Redact) Verdict {
-	v := Classify(err)
+	v := p.codes().Classify(err)
 	if v.Code == "" || v.Code == CodeRequestCancelled {
 		return v
 	}
 	v = p.apply(v, 0, nil)
 	if redact != nil {
-		return p.describe(v).with("provider_error", redact(err.Error()))
+		return p.describe(v).with("provider_error", redact(fmt.Sprint(err)))
 	}
 	return p.describe(v).with("provider_error", fmt.Sprintf("%T", err))
 }
@@ -109,8 +115,8 @@ func (p *Provider) Classify(err error, redact Redact) Verdict {
 // zero Verdict for all others. provider_error is a word that a rule or
 // [ClassifyResponse] knows, or the provider's first word if redact is given.
 func (p *Provider) ClassifyResponse(status int, header http.Header, body []byte, now time.Time, redact Redact) Verdict {
-	h := readHint(body)
-	v := p.apply(ofAnswer(status, h), status, h.words)
+	h := p.codes().readHint(body)
+	v := p.apply(p.codes().ofAnswer(status, h), status, h.words)
 	if v.Code == "" {
 		return v
 	}
@@ -118,6 +124,14 @@ func (p *Provider) ClassifyResponse(status int, header http.Header, body []byte,
 		v = v.with("provider_error", redact(h.words[0]))
 	}
 	return p.describe(v).annotated(status, header, h, now)
+}
+
+// codes is the registry that p was loaded for; one made by hand has none.
+func (p *Provider) codes() *Registry {
+	if p.registry == nil {
+		return Default()
+	}
+	return p.registry
 }
 
 // apply gives v the code of the first rule that applies, and keeps what is
@@ -128,7 +142,7 @@ func (p *Provider) apply(v Verdict, status int, words []string) Verdict {
 		if !ok {
 			continue
 		}
-		next := of(rule.Code)
+		next := p.codes().of(rule.Code)
 		next.RetryAfter, next.Details, next.Page = v.RetryAfter, v.Details, v.Page
 		if v.Scope != "" { // a rule knows what went wrong, not how far it got
 			next.Scope = v.Scope
@@ -159,7 +173,7 @@ func (r *Rule) applies(v Verdict, status int, words []string) (string, bool) {
 // describe adds what spec 001 wants to know of an external service. A request
 // that is wrong is wrong for every provider, so it has no fallback.
 func (p *Provider) describe(v Verdict) Verdict {
-	domain := Default().define(v.Code).Domain
+	domain := p.codes().define(v.Code).Domain
 	available := p.Fallback != "" && domain != "request" && domain != "data"
 	v = v.with("provider", p.Name).with("fallback_available", available)
 	if available {
@@ -180,19 +194,27 @@ func (p *Provider) check(set Providers) error {
 		wrong("the fallback %q is no other provider", p.Fallback)
 	}
 	for i, r := range p.Rules {
-		if len(r.Status)+len(r.Words)+len(r.Codes) == 0 {
-			wrong("rule %d applies to everything: name a status, a word or a code", i+1)
-		}
-		for _, code := range append([]recoup.Code{r.Code}, r.Codes...) {
-			if def, ok := Default().Lookup(code); !ok || def.Code != code {
-				wrong("rule %d names %q, which is not registered", i+1, code)
-			}
-		}
-		for _, word := range r.Words {
-			if word == "" || normalise(word) != word {
-				wrong("rule %d has the word %q, which is not in lower_snake_case", i+1, word)
-			}
+		if err := r.check(p.codes()); err != nil {
+			wrong("rule %d %w", i+1, err)
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// check returns the first thing that is wrong with r.
+func (r *Rule) check(codes *Registry) error {
+	if len(r.Status)+len(r.Words)+len(r.Codes) == 0 {
+		return errors.New("applies to everything: name a status, a word or a code")
+	}
+	for _, code := range append([]recoup.Code{r.Code}, r.Codes...) {
+		if def, ok := codes.Lookup(code); !ok || def.Code != code {
+			return fmt.Errorf("names %q, which is not registered", code)
+		}
+	}
+	for _, word := range r.Words {
+		if word == "" || normalise(word) != word {
+			return fmt.Errorf("has the word %q, which is not in lower_snake_case", word)
+		}
+	}
+	return nil
 }

@@ -62,8 +62,8 @@ func Load(data []byte) (*Registry, error) {
 	return newRegistry(defs)
 }
 
-// With returns a registry that also holds a program's own codes. A code or
-// alias that is already taken is an error: a shared code means one thing.
+// With returns a registry that also holds a program's own codes, of which it
+// keeps copies. A code or alias that is already taken is an error: a shared code means one thing.
 func (r *Registry) With(defs ...Definition) (*Registry, error) {
 	all := make([]Definition, 0, len(r.all)+len(defs))
 	for _, d := range r.all {
@@ -96,9 +96,14 @@ func (r *Registry) Fold(s string) (*Definition, recoup.Code, error) {
 // All returns every definition, sorted by code.
 func (r *Registry) All() []*Definition { return slices.Clone(r.all) }
 
-// define returns the definition of a code, or that of UNREGISTERED_CODE.
+// define returns the definition of a code: the registry's own, else the one
+// that Recoup ships, because a small registry need not repeat what the
+// classifier answers with, else that of UNREGISTERED_CODE.
 func (r *Registry) define(code recoup.Code) *Definition {
 	if def, ok := r.names[code]; ok {
+		return def
+	}
+	if def, ok := Default().names[code]; ok {
 		return def
 	}
 	return r.unregistered
@@ -108,7 +113,7 @@ func newRegistry(defs []Definition) (*Registry, error) {
 	r := &Registry{names: make(map[recoup.Code]*Definition, len(defs))}
 	var problems []error
 	for i := range defs {
-		d := &defs[i]
+		d := defs[i].clone()
 		problems = append(problems, d.check()...)
 		r.all = append(r.all, d)
 		for _, name := range append([]recoup.Code{d.Code}, d.Aliases...) {

@@ -102,7 +102,7 @@ func TestReasonCodesOfSpec004(t *testing.T) {
 func TestClassesGolden(t *testing.T) {
 	var b strings.Builder
 	for _, d := range Default().All() {
-		fmt.Fprintf(&b, "%s %s %s %s %s %s %d\n", d.Code, d.Class, dash(d.Condition), dash(d.Proven), d.Category, d.Severity, d.HTTPStatus)
+		fmt.Fprintf(&b, "%s %s %s %s %s %s %s %d\n", d.Code, d.Class, dash(d.Condition), dash(d.Proven), dash(d.Repeat), d.Category, d.Severity, d.HTTPStatus)
 	}
 	const file = "testdata/classes.golden"
 	if *update {
@@ -243,8 +243,41 @@ func TestWith(t *testing.T) {
 	}
 }
 
+// A registry shares nothing with those who made it.
+func TestRegistryIsPrivate(t *testing.T) {
+	def := Definition{
+		Code: "PRINTER_ON_FIRE", Domain: "runtime", Class: recoup.ClassShortDelay, Category: recoup.Transient,
+		Severity: recoup.Medium, HTTPStatus: 500, Description: "It burns.",
+		Causes: []string{"cause"}, Resolution: []string{"way out"},
+		Related: []recoup.Code{CodeTimeout}, Aliases: []recoup.Code{"FIRE"},
+		Retry:   &RetryPolicy{MaxAttempts: 1, BaseDelayMS: 1, MaxDelayMS: 1},
+		Example: &Error{Code: "PRINTER_ON_FIRE", Message: "m", RequestID: "req_1", Details: map[string]any{"room": 7}},
+	}
+	reg, err := Default().With(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := reg.Lookup(def.Code)
+	before, err := json.Marshal(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := reg.With()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied, _ := second.Lookup(def.Code)
+	for _, d := range []*Definition{&def, copied} {
+		d.Causes[0], d.Resolution[0], d.Related[0], d.Aliases[0] = "mutated", "mutated", "MUTATED", "MUTATED"
+		d.Retry.MaxAttempts, d.Example.Message, d.Example.Details["room"] = 9, "mutated", 9
+	}
+	if after, err := json.Marshal(first); err != nil || string(after) != string(before) {
+		t.Errorf("%v\nbefore %s\nafter  %s", err, before, after)
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
-	fatal := func(d *Definition) { d.Class, d.Retry = recoup.ClassFatal, nil }
+	fatal := func(d *Definition) { d.Class, d.Retry, d.Repeat = recoup.ClassFatal, nil, "" }
 	for name, row := range map[string]struct {
 		change func(*Definition)
 		want   string
@@ -259,6 +292,8 @@ func TestLoadRefuses(t *testing.T) {
 		"status":               {func(d *Definition) { d.HTTPStatus = 200 }, "http_status 200"},
 		"structural retryable": {func(d *Definition) { d.Category = recoup.Structural }, "never retried"},
 		"stray condition":      {func(d *Definition) { d.Condition = recoup.ConditionSamePayload }, "belong to conditional codes"},
+		"odd repeat":           {func(d *Definition) { d.Repeat = "twice" }, `unknown repeat "twice"`},
+		"repeat of fatal":      {func(d *Definition) { fatal(d); d.Repeat = ScopeTransaction }, "belongs to codes that are retried"},
 		"no condition":         {func(d *Definition) { d.Class, d.Proven = recoup.ClassConditional, recoup.ClassImmediate }, "needs a condition"},
 		"odd condition": {func(d *Definition) {
 			d.Class, d.Condition, d.Proven = recoup.ClassConditional, "weather", recoup.ClassImmediate

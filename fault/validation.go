@@ -3,8 +3,6 @@ package fault
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode"
 )
 
 // FieldError is one bad field of a request (spec 001, Validation Errors).
@@ -14,8 +12,8 @@ type FieldError struct {
 	Constraint string `json:"constraint"`
 	Message    string `json:"message"`
 
-	// Safe says that Value may be repeated to the caller as it is. Without it
-	// only numbers, booleans and short text that resembles no secret are.
+	// Safe says that Value may be repeated to the caller and to logs. Without it
+	// the value is left out: no look at it can tell a secret for certain.
 	Safe bool `json:"-"`
 }
 
@@ -24,7 +22,7 @@ type FieldError struct {
 func Validation(fields ...FieldError) *Error {
 	errs := make([]FieldError, len(fields))
 	for i, f := range fields {
-		if !f.Safe && !repeatable(f.Field, f.Value) {
+		if !f.Safe {
 			f.Value = nil
 		}
 		errs[i] = f
@@ -56,60 +54,4 @@ func (e *Error) Fields() []FieldError {
 		return fields
 	}
 	return nil
-}
-
-// The longest text that is repeated, and the longest run of letters and digits
-// in it that is still taken for a word and not for a key.
-const (
-	maxRepeated = 64
-	maxWord     = 20
-)
-
-func repeatable(field string, value any) bool {
-	if secretName(field) {
-		return false
-	}
-	switch v := value.(type) {
-	case bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64:
-		return true
-	case string:
-		return len(v) <= maxRepeated && plain(v)
-	}
-	return false
-}
-
-// secretName is true for fields that hold secrets whatever their value is.
-func secretName(field string) bool {
-	field = strings.ToLower(field)
-	for _, word := range []string{"pass", "secret", "token", "key", "auth", "credential", "cookie", "session", "signature", "ssn", "pin", "card", "cvv", "iban"} {
-		if strings.Contains(field, word) {
-			return true
-		}
-	}
-	return false
-}
-
-// plain refuses control characters, credentials in a URL and whatever has the
-// look of a key: a long run of letters with digits among them.
-func plain(s string) bool {
-	if strings.Contains(s, "://") && strings.Contains(s, "@") {
-		return false
-	}
-	run, digits, letters := 0, false, false
-	for _, c := range s {
-		switch {
-		case !unicode.IsPrint(c):
-			return false
-		case c >= '0' && c <= '9':
-			run, digits = run+1, true
-		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', strings.ContainsRune("+/=_", c):
-			run, letters = run+1, true
-		default:
-			run, digits, letters = 0, false, false
-		}
-		if run > maxWord && digits && letters {
-			return false
-		}
-	}
-	return true
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -32,7 +33,9 @@ type Verdict struct {
 }
 
 // Retryable reports whether the work may be tried again, given the conditions
-// that the caller has proven. Someone who retries an idempotent operation, or
+// that the caller has proven. It is the answer that counts for a caller: what
+// the code means (see [Definition.Retryable]), narrowed by what repeating could
+// do a second time. Someone who retries an idempotent operation, or
 // one that carries an idempotency key, proves recoup.ConditionIdempotencyKey.
 func (v Verdict) Retryable(proven ...recoup.Condition) bool {
 	if v.Scope == ScopeIdempotentOnly && !slices.Contains(proven, recoup.ConditionIdempotencyKey) {
@@ -52,25 +55,28 @@ func (v Verdict) ForRetry(proven ...recoup.Condition) retry.Failure {
 	return retry.Failure{Code: v.Code, Retryable: v.Retryable(proven...), RetryAfter: v.RetryAfter}
 }
 
-func of(code recoup.Code) Verdict { return ofDefinition(Default().define(code)) }
-
-func ofDefinition(def *Definition) Verdict {
-	return Verdict{Code: def.Code, Class: def.Class, Condition: def.Condition, Scope: scopeOf(def), Page: def.Page}
+// Wrap returns what the verdict says as an error of the contract: its code, its
+// details and its wait, with a message for the person at the other end. The
+// cause stays off the wire, as with [Wrap]. Details are safe to show: codes,
+// numbers and words of this package, and what the caller's own [Redact] let
+// through.
+func (v Verdict) Wrap(cause error, format string, args ...any) *Error {
+	e := Wrap(cause, v.Code, format, args...)
+	e.Details, e.RetryAfter = maps.Clone(v.Details), v.RetryAfter
+	return e
 }
 
-// scopeOf is the scope of a code of which nothing else is known.
-func scopeOf(def *Definition) Scope {
-	if def.Condition == recoup.ConditionIdempotencyKey {
-		return ScopeIdempotentOnly
+// of is the verdict of a code of which nothing else is known.
+func (r *Registry) of(code recoup.Code) Verdict { return ofDefinition(r.define(code)) }
+
+// ofDefinition adds to what a code means whether repeating is safe. Of a code
+// that no registry knows nobody has said so: it is not repeated.
+func ofDefinition(def *Definition) Verdict {
+	v := Verdict{Code: def.Code, Class: def.Class, Condition: def.Condition, Scope: def.scope(), Page: def.Page}
+	if def.Code == CodeUnregisteredCode {
+		v = v.fatal()
 	}
-	switch def.Code {
-	case CodeTransactionConflict, CodeDatabaseBusy:
-		return ScopeTransaction
-	case CodeNetworkTimeout, CodeConnectionReset, CodeExternalServiceTimeout, CodeTimeout,
-		CodeUpstreamError, CodeExternalServiceError, CodeInternalError, CodeWorkerLost:
-		return ScopeIdempotentOnly
-	}
-	return ScopeRequest
+	return v
 }
 
 // with adds a detail, unless it is the empty text.

@@ -117,7 +117,7 @@ func cancelled(a Attempt, cause error) *Error {
 // ended says why ctx is done: its error, and its cause where that says more.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if err == cause {
+	if errors.Is(err, cause) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)

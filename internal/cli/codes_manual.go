@@ -42,13 +42,17 @@ func manual(w io.Writer, d *fault.Definition) error {
 	return err
 }
 
-// retryAdvice says in words what the class means.
+// retryAdvice says in words what the class means, and how far it goes.
 func retryAdvice(d *fault.Definition) string {
 	if d.Class == recoup.ClassConditional {
 		return fmt.Sprintf("Only if %s: then %s. Otherwise it counts as fatal.", conditionMeaning(d.Condition), classMeaning(d.Proven))
 	}
 	meaning := classMeaning(d.Class)
-	return strings.ToUpper(meaning[:1]) + meaning[1:] + "."
+	advice := strings.ToUpper(meaning[:1]) + meaning[1:] + "."
+	if d.Repeat == fault.ScopeIdempotentOnly {
+		advice += " Repeat an operation that writes only if it is idempotent or carries an idempotency key."
+	}
+	return advice
 }
 
 func classMeaning(c recoup.Class) string {

@@ -16,8 +16,9 @@ func TestCodesOutput(t *testing.T) {
 	for file, args := range map[string][]string{
 		"codes_list.golden":             {"codes", "list"},
 		"codes_list_conditional.golden": {"codes", "list", "--class", "Conditional"},
-		"codes_list_rate.golden":        {"codes", "list", "--domain", "rate", "--category", "transient"},
+		"codes_list_rate.golden":        {"codes", "list", "--domain", "RATE", "--category", "transient"},
 		"codes_show_retryable.golden":   {"codes", "show", "RATE_LIMIT_EXCEEDED"},
+		"codes_show_idempotent.golden":  {"codes", "show", "NETWORK_TIMEOUT"},
 		"codes_show_conditional.golden": {"codes", "show", "OUTCOME_UNKNOWN"},
 		"codes_show_fatal.golden":       {"codes", "show", "RUNTIME_BUG"},
 	} {
@@ -87,13 +88,15 @@ func TestCodesMessages(t *testing.T) {
 		{"show stale_read", "stale_read is written STALE_READ.\n\n", ExitDone},
 		{"show STALE_READ", "", ExitDone},
 		{"show RATE_LIMT", "recoup: no code RATE_LIMT is registered\nThe nearest: RATE_LIMIT_EXCEEDED\n", ExitRefused},
+		{"show RTAE_LIMITED", "recoup: no code RTAE_LIMITED is registered\nThe nearest: RATE_LIMIT_EXCEEDED\n", ExitRefused},
 		{"show DUPLICAT", "recoup: no code DUPLICAT is registered\nThe nearest: DUPLICATE_COMPANY, DUPLICATE_RECORD, DUPLICATE_WRITE\n", ExitRefused},
 		{"show QQQQ", "recoup: no code QQQQ is registered\n'recoup codes list' shows those that are\n", ExitRefused},
 		{"show no-code", "recoup: code has the character '-' at position 3: expected letters, digits and _, beginning with a letter\n", ExitUsage},
 		{"show", "recoup: CODE is missing\nRun 'recoup codes show --help' for what it takes\n", ExitUsage},
 		{"list --domain sea", "recoup: unknown domain \"sea\": expected one of request, auth, resource, rate, runtime, data\n", ExitUsage},
+		{"list --domain SEA", "recoup: unknown domain \"SEA\": expected one of request, auth, resource, rate, runtime, data\n", ExitUsage},
 		{"list --class x", "recoup: unknown class \"x\": expected one of immediate, short_delay, long_delay, conditional, fatal\n", ExitUsage},
-		{"list --category x", "recoup: unknown category \"X\": expected one of TRANSIENT, OPERATIONAL, STRUCTURAL\n", ExitUsage},
+		{"list --category x", "recoup: unknown category \"x\": expected one of TRANSIENT, OPERATIONAL, STRUCTURAL\n", ExitUsage},
 		{"export --format xml", "recoup: unknown format \"xml\": expected one of go, ts, json, markdown\n", ExitUsage},
 	} {
 		_, stderr, status := run(t, append([]string{"codes"}, strings.Fields(row.args)...)...)
@@ -128,23 +131,5 @@ func TestCodesExportJSON(t *testing.T) {
 	}
 	if reg, err := fault.Load(data); err != nil || len(reg.All()) != len(fault.Default().All()) {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestEditDistance(t *testing.T) {
-	for _, row := range []struct {
-		a, b string
-		want int
-	}{
-		{"TIMEOUT", "TIMEOUT", 0},
-		{"TIMOUT", "TIMEOUT", 1},
-		{"TIMEOUTS", "TIMEOUT", 1},
-		{"RATE", "RATE_LIMIT_EXCEEDED", 1},
-		{"RTE", "RATE_LIMIT_EXCEEDED", 2},
-		{"ABC", "XYZ", 3},
-	} {
-		if got := editDistance(row.a, row.b); got != row.want {
-			t.Errorf("%s to %s: %d, want %d", row.a, row.b, got, row.want)
-		}
 	}
 }
