@@ -55,8 +55,9 @@ type Retry struct {
 	RetryExhausted  bool      `json:"retry_exhausted"`
 	WindowEndsAt    time.Time `json:"retry_window_ends_at,omitzero"` // zero: no window
 	LastFailureCode Code      `json:"last_failure_code,omitempty"`
-	LastAttempt     ID        `json:"last_attempt,omitzero"` // token of the lease that ended last
-	LastResult      string    `json:"last_result,omitempty"` // how it ended: succeed, fail, lapse, or empty if it was taken away
+	StreakFamily    string    `json:"streak_family,omitempty"` // the family in which its failures were counted last
+	LastAttempt     ID        `json:"last_attempt,omitzero"`   // token of the lease that ended last
+	LastResult      string    `json:"last_result,omitempty"`   // how it ended: succeed, fail, lapse, or empty if it was taken away
 }
 
 // Lease is a worker's exclusive right to retry an error until a time. The

@@ -36,6 +36,9 @@ func (in Escalate) apply(s *step) error {
 	case tier <= e.EscalationLevel:
 		return s.refuse(fmt.Sprintf("it stands on tier %d already", e.EscalationLevel))
 	}
+	if e.ReviewDueAt.After(e.RemindedAt) && !e.ReviewDueAt.After(s.now) {
+		s.tell(recoup.NoticeReviewMissed, e.Owner()) // the sweep was late, and the deadline goes
+	}
 	e.State = recoup.Escalated
 	e.AssignedTo = ""
 	s.stand(tier, s.reason)

@@ -291,3 +291,92 @@ func TestShortLadder(t *testing.T) {
 	e, _ = w.must(&e, lifecycle.Escalate{By: "ada"})
 	w.refused(&e, lifecycle.Escalate{By: "ada"}, "INVALID_TRANSITION")
 }
+
+// A repeat comes no sooner than what it replaces was due.
+func TestRepeatDoesNotPullARetryAhead(t *testing.T) {
+	w := newWorld(t)
+	in := w.reportOf(dol, "NETWORK_TIMEOUT", "")
+	in.Failure.RetryAfter = time.Hour
+	e, _ := w.must(nil, in)
+	if next, _ := w.again(&e, nil); !next.NextRetryAt.Equal(e.NextRetryAt) {
+		t.Errorf("due %v, was %v", next.NextRetryAt, e.NextRetryAt)
+	}
+	low, _ := w.must(&e, lifecycle.Park{By: "ada", Reason: "look"})
+	if next, _ := w.again(&low, nil); !next.NextRetryAt.IsZero() {
+		t.Errorf("parked and due %v", next.NextRetryAt)
+	}
+}
+
+// The streak is reset whatever happened to the error since it was counted.
+func TestStreakIsResetAfterOtherFailures(t *testing.T) {
+	w := newWorld(t)
+	e := w.report(target, "NETWORK_TIMEOUT", "")
+	e = w.failOnce(&e, "DNS_TIMEOUT")
+	e = w.failOnce(&e, "NETWORK_TIMEOUT")
+	e, _ = w.again(&e, nil)
+	want := lifecycle.Streak{Family: "domain-lookup", Op: lifecycle.StreakReset}
+	e, effects := w.must(&e, lifecycle.Resolve{By: "ada"})
+	if effects.Streak != want || e.StreakFamily != "" {
+		t.Errorf("streak %+v, still in %q", effects.Streak, e.StreakFamily)
+	}
+	plain := w.report(target, "NETWORK_TIMEOUT", "")
+	if _, effects = w.must(&plain, lifecycle.Resolve{By: "ada"}); effects.Streak != (lifecycle.Streak{}) {
+		t.Errorf("an error that counted nothing reset %+v", effects.Streak)
+	}
+}
+
+// A parked error stays as hopeless as it was found to be.
+func TestRepeatOfAFatalErrorStaysFatal(t *testing.T) {
+	w := newWorld(t)
+	e := w.report(dol, "NETWORK_TIMEOUT", "")
+	e = w.failOnce(&e, "VALIDATION_ERROR")
+	e, _ = w.again(&e, nil)
+	if e, _ = w.must(&e, lifecycle.Unpark{By: "ada"}); e.MaxRetries != 1 {
+		t.Errorf("an unpark buys %d retries", e.MaxRetries)
+	}
+}
+
+// What must be parked and cannot be keeps the reason, also as a repeat.
+func TestFatalRepeatWhereParkIsNotAllowed(t *testing.T) {
+	w := newWorld(t)
+	in := w.reportOf(discovery, "SLOT_CONFLICT", recoup.High)
+	in.Failure.Class = recoup.ClassShortDelay // proven
+	e, _ := w.must(nil, in)
+	next, _ := w.again(&e, nil) // unproven
+	if next.State != recoup.Active || next.ParkReason != recoup.NonRetryableError || !next.NextRetryAt.IsZero() {
+		t.Errorf("got %s %s, due %v", next.State, next.ParkReason, next.NextRetryAt)
+	}
+}
+
+// A review that was missed before somebody escalated is told all the same.
+func TestMissedReviewSurvivesAnEscalation(t *testing.T) {
+	w := newWorld(t)
+	e := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
+	w.wait(25 * time.Hour)
+	_, effects := w.must(&e, lifecycle.Escalate{By: "ada"})
+	if n := effects.Notices.All(); len(n) != 2 || n[0] != (recoup.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
+		t.Errorf("told %v", n)
+	}
+	e, _ = w.must(&e, lifecycle.Remind{})
+	if _, effects = w.must(&e, lifecycle.Escalate{By: "ada"}); len(effects.Notices.All()) != 1 {
+		t.Errorf("told again: %v", effects.Notices.All())
+	}
+}
+
+// What went wrong in an attempt whose lease lapsed is news when it is reported,
+// but the attempt has been counted.
+func TestReportOfALapsedAttempt(t *testing.T) {
+	w := newWorld(t)
+	e := w.report(target, "DNS_TIMEOUT", "")
+	leased, token := w.claim(&e)
+	w.now = leased.LeaseEndsAt
+	e, _ = w.must(&leased, lifecycle.Lapse{})
+	late := func(in *lifecycle.Report) { in.Attempt, in.Failure.Streak = token, 1 }
+	e, effects := w.again(&e, late)
+	if e.RetryCount != 1 || effects.Event != "DNS_TIMEOUT" || effects.Streak.Op != lifecycle.StreakCount {
+		t.Errorf("count %d, event %q, streak %+v", e.RetryCount, effects.Event, effects.Streak)
+	}
+	if e, effects = w.again(&e, late); e.RetryCount != 1 || effects.Event != "" || effects.Streak != (lifecycle.Streak{}) {
+		t.Errorf("again: count %d, event %q, streak %+v", e.RetryCount, effects.Event, effects.Streak)
+	}
+}

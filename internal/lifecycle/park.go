@@ -46,7 +46,8 @@ func (in Unpark) apply(s *step) error {
 	e, effective := &s.next, s.effective()
 	e.Retry = recoup.Retry{
 		MaxRetries: effective.MaxRetries, LastRetryAt: e.LastRetryAt,
-		LastFailureCode: e.LastFailureCode, LastAttempt: e.LastAttempt, LastResult: e.LastResult, NextRetryAt: s.now,
+		LastFailureCode: e.LastFailureCode, StreakFamily: e.StreakFamily,
+		LastAttempt: e.LastAttempt, LastResult: e.LastResult, NextRetryAt: s.now,
 	}
 	if effective.Window > 0 {
 		e.WindowEndsAt = s.now.Add(effective.Window)

@@ -44,12 +44,13 @@ func (in Report) apply(s *step) error {
 		older = nil
 	}
 	s.before, s.next = recoup.Snapshot{}, in.born(s, effective)
+	held := older != nil && s.inherit(older, in.Attempt)
 	var spent recoup.ParkReason
-	if older == nil || !counted(older, in.Attempt) {
+	if older == nil || !told(older, in.Attempt) {
 		s.effects.Event = in.Failure.Code
 		spent = s.countStreak(effective.Family, in.Failure)
 	}
-	if older == nil || !s.inherit(older, in.Attempt) {
+	if !held {
 		s.place(insist(effective, older), in.Failure, spent)
 	}
 	if older != nil {
@@ -77,6 +78,12 @@ func counted(older *recoup.Error, attempt recoup.ID) bool {
 	return !attempt.IsZero() && attempt == older.LastAttempt && older.LastResult != ""
 }
 
+// told reports whether the failure of that attempt is known as well: a lease
+// that lapsed has counted, but what went wrong is news.
+func told(older *recoup.Error, attempt recoup.ID) bool {
+	return counted(older, attempt) && older.LastResult == string(Failed)
+}
+
 // severity is the worse of the report's and of the error it replaces: a repeat
 // that calls itself harmless does not open the gate.
 func (in Report) severity(older *recoup.Error) recoup.Severity {
@@ -93,10 +100,10 @@ func supersedes(t *policy.Table, entity string) bool {
 	return !t.Infinite() && !t.DeadLetter && entity != ""
 }
 
-// insist keeps a repeat in retry where the error it replaces was: a person may
-// have put it there against the policy's first answer.
+// insist keeps a repeat in retry where the error it replaces was, unless it must
+// be parked: a person may have put it there against the policy's first answer.
 func insist(effective policy.Effective, older *recoup.Error) policy.Effective {
-	if older != nil && older.State == recoup.RetryPending && effective.Action != recoup.ActionPark {
+	if older != nil && older.State == recoup.RetryPending && effective.ParkReason == "" {
 		effective.Action = recoup.ActionRetry
 	}
 	return effective
@@ -136,10 +143,15 @@ func (s *step) place(effective policy.Effective, failure Failure, spent recoup.P
 	}
 	switch effective.Action {
 	case recoup.ActionRetry:
-		s.retryOrHold(s.due(effective, failure), spent)
+		at := s.due(effective, failure)
+		if s.next.NextRetryAt.After(at) {
+			at = s.next.NextRetryAt // a repeat comes no sooner than what it replaces
+		}
+		s.retryOrHold(at, spent)
 	case recoup.ActionPark:
 		s.hold(recoup.System, effective.ParkReason)
 	default:
+		s.next.NextRetryAt = time.Time{}
 		s.next.State, s.next.Disposition = recoup.Active, effective.Action.Disposition()
 		s.next.ParkReason = effective.ParkReason
 	}
@@ -158,9 +170,16 @@ func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (held bool) {
 	}
 	e.MaxRetries = min(e.MaxRetries, older.MaxRetries)
 	e.RetryCount = min(count, e.MaxRetries)
-	e.LastRetryAt, e.LastAttempt, e.LastResult = older.LastRetryAt, older.LastAttempt, older.LastResult
-	if !older.LeaseToken.IsZero() {
+	e.LastRetryAt, e.StreakFamily = older.LastRetryAt, older.StreakFamily
+	e.LastAttempt, e.LastResult = older.LastAttempt, older.LastResult
+	switch {
+	case !older.LeaseToken.IsZero():
 		e.LastAttempt, e.LastResult = older.LeaseToken, string(Failed)
+	case counted(older, attempt):
+		e.LastResult = string(Failed)
+	}
+	if older.LeaseToken.IsZero() {
+		e.NextRetryAt = older.NextRetryAt
 	}
 	e.WindowEndsAt, e.RemindedAt = older.WindowEndsAt, older.RemindedAt
 	if older.ExpiresAt.After(e.ExpiresAt) {
@@ -171,6 +190,7 @@ func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (held bool) {
 	}
 	e.State, e.Disposition = older.State, older.Disposition
 	e.Parking, e.Escalation = older.Parking, older.Escalation
+	e.Class, e.Category, e.LastFailureCode = older.Class, older.Category, older.LastFailureCode
 	return true
 }
 

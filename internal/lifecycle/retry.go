@@ -125,6 +125,7 @@ func (s *step) countStreak(family *policy.Family, failure Failure) recoup.ParkRe
 	if family == nil || s.next.EntityID == "" {
 		return ""
 	}
+	s.next.StreakFamily = family.Name
 	s.effects.Streak = Streak{Family: family.Name, Op: StreakCount}
 	if failure.Streak+1 >= family.After {
 		return family.Reason
@@ -132,17 +133,12 @@ func (s *step) countStreak(family *policy.Family, failure Failure) recoup.ParkRe
 	return ""
 }
 
-// resetStreak begins the count anew in which the error's last failure, or else
-// its own code, was counted.
+// resetStreak begins the count anew in which the error's failures were counted.
 func (s *step) resetStreak() {
-	e := &s.next
-	family := s.policy.FamilyOf(s.table, e.LastFailureCode)
-	if family == nil {
-		family = s.policy.FamilyOf(s.table, e.Code)
+	if family := s.next.StreakFamily; family != "" {
+		s.effects.Streak = Streak{Family: family, Op: StreakReset}
 	}
-	if family != nil && e.EntityID != "" {
-		s.effects.Streak = Streak{Family: family.Name, Op: StreakReset}
-	}
+	s.next.StreakFamily = ""
 }
 
 // windowOver reports whether a retry at t would fall outside the window.
