@@ -78,7 +78,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/internal/store/sqlite",
-		imports:   []string{"recoup", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
 		libraries: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows; who uses it is not its business",
 	},

@@ -1,0 +1,89 @@
+package recovery
+
+import (
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// Claim leases an eligible recovery to a worker. Claiming one whose last lease
+// ran out counts that lapse first; if the lapse used an attempt, the recovery
+// comes back without a lease.
+type Claim struct {
+	Token  recoup.ID
+	Worker string
+	Lease  time.Duration
+}
+
+func (Claim) kind() Kind { return Claimed }
+
+func (in Claim) apply(s *step) error {
+	switch {
+	case s.Batch.Killed():
+		return s.refuse(BatchKilled, "its batch is paused by the kill switch")
+	case s.Batch.Frozen(s.now):
+		return s.refuse(InvalidTransition, "its batch is frozen")
+	case s.now.Before(s.Recovery.NextEligibleAt):
+		return s.refuse(InvalidTransition, "it is not eligible yet")
+	case s.Lease.Live(s.now):
+		return s.refuse(InvalidTransition, "a worker holds it")
+	case in.Token.IsZero() || in.Lease <= 0:
+		return s.refuse(ValidationError, "a lease needs a token and a length")
+	}
+	if s.Lease.Lapsed(s.now) && s.lapse() {
+		return nil
+	}
+	s.Lease.Lease = recoup.Lease{
+		LeaseToken: in.Token, LeaseWorker: in.Worker,
+		LeasedAt: s.now, LeaseEndsAt: s.now.Add(in.Lease),
+	}
+	return nil
+}
+
+// Lapse ends a lease that its worker let run out. It uses no attempt until it
+// has happened MaxLapses times.
+type Lapse struct{}
+
+func (Lapse) kind() Kind { return Lapsed }
+
+func (Lapse) apply(s *step) error {
+	switch {
+	case !s.Lease.Lapsed(s.now):
+		return s.refuse(InvalidTransition, "no lease of it has run out")
+	case s.Batch.Frozen(s.now):
+		return s.refuse(InvalidTransition, "its batch is frozen, and the freeze ends it")
+	}
+	s.lapse()
+	return nil
+}
+
+// lapse counts a lease that ran out, and reports whether that used an attempt.
+func (s *step) lapse() (used bool) {
+	worker := s.Lease.LeaseWorker
+	s.Lease.Lapses++
+	s.endLease()
+	if s.Lease.Lapses < MaxLapses {
+		s.emit(store.AIRLapse, "", worker)
+		return false
+	}
+	s.attempt(Timeout, worker)
+	return true
+}
+
+// holds checks the fence: only the token of the present lease may speak, and in
+// a killed batch there is none. A lease that ran out is lost only when somebody
+// notices. A result is never older than its claim, whatever the clocks of two
+// nodes say.
+func (s *step) holds(token recoup.ID) (worker string, err error) {
+	switch {
+	case s.Batch.Killed():
+		return "", s.refuse(BatchKilled, "its batch is paused by the kill switch; no attempt was used")
+	case token.IsZero() || token != s.Lease.LeaseToken:
+		return "", s.refuse(LeaseLost, "the lease is gone, and the result with it")
+	}
+	if s.now.Before(s.Lease.LeasedAt) {
+		s.now = s.Lease.LeasedAt
+	}
+	return s.Lease.LeaseWorker, nil
+}

@@ -1,0 +1,99 @@
+package recovery
+
+import (
+	"slices"
+
+	"recoup/internal/store"
+)
+
+// Kind names an input.
+type Kind string
+
+// The inputs of the machine.
+const (
+	Passed    Kind = "pass"
+	Failed    Kind = "fail"
+	Claimed   Kind = "claim"
+	Lapsed    Kind = "lapse"
+	Frozen    Kind = "freeze"
+	Killed    Kind = "kill"
+	Released  Kind = "release"
+	Completed Kind = "complete"
+)
+
+// Input is something that happens to a case: a [Pass], a [Claim] and so on.
+type Input interface {
+	kind() Kind
+	apply(s *step) error
+}
+
+// Transition is one row of the transition table: an input, the statuses of a
+// recovery in which it is accepted, and those that it can lead to.
+type Transition struct {
+	Input Kind
+	From  []store.RecoveryStatus
+	To    []store.RecoveryStatus
+	Note  string
+}
+
+// none stands for "no recovery": the intake has not failed, or the input is to a
+// batch as a whole.
+const none store.RecoveryStatus = ""
+
+// Transitions returns the transition table. What is not in it is refused and
+// changes nothing.
+func Transitions() []Transition { return slices.Clone(transitions) }
+
+var transitions = []Transition{
+	{
+		Passed,
+		[]store.RecoveryStatus{none, store.RecoveryActive},
+		[]store.RecoveryStatus{none, store.RecoverySucceeded},
+		"of a pending intake; of a retry with the token, also in a frozen batch, not in a killed one",
+	},
+	{
+		Failed,
+		[]store.RecoveryStatus{none, store.RecoveryActive},
+		[]store.RecoveryStatus{store.RecoveryActive, store.RecoveryExhausted},
+		"as above; after the last wait, or in a frozen batch, there is no further retry",
+	},
+	{
+		Claimed,
+		[]store.RecoveryStatus{store.RecoveryActive},
+		[]store.RecoveryStatus{store.RecoveryActive, store.RecoveryExhausted},
+		"eligible, held by nobody, batch neither killed nor frozen; a lapsed lease counts first and may use an attempt",
+	},
+	{
+		Lapsed,
+		[]store.RecoveryStatus{store.RecoveryActive},
+		[]store.RecoveryStatus{store.RecoveryActive, store.RecoveryExhausted},
+		"a lease ran out; the third in a row is a failed attempt",
+	},
+	{
+		Frozen,
+		[]store.RecoveryStatus{none, store.RecoveryActive},
+		[]store.RecoveryStatus{none, store.RecoveryExhausted},
+		"the batch's time is over and nobody holds the recovery; killed or not",
+	},
+	{
+		Killed,
+		[]store.RecoveryStatus{none, store.RecoveryActive},
+		[]store.RecoveryStatus{none, store.RecoveryActive},
+		"leases are taken away, no attempt is used",
+	},
+	{Released, []store.RecoveryStatus{none}, []store.RecoveryStatus{none}, "the batch goes on"},
+	{Completed, []store.RecoveryStatus{none}, []store.RecoveryStatus{none}, "the batch's time begins to run"},
+}
+
+// known checks the transition table.
+func (s *step) known() error {
+	for i := range transitions {
+		if transitions[i].Input != s.kind {
+			continue
+		}
+		if slices.Contains(transitions[i].From, s.Recovery.Status) {
+			return nil
+		}
+	}
+	return s.refuse(InvalidTransition, "")
+}

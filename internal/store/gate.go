@@ -1,0 +1,200 @@
+package store
+
+import (
+	"time"
+
+	"recoup"
+)
+
+// Batch is an import of intakes that belong together (spec 004, 5). A zero
+// Batch means that there is none.
+type Batch struct {
+	ID          string    `json:"batch_id"`
+	CreatedAt   time.Time `json:"created_at"`
+	CompletedAt time.Time `json:"completed_at,omitzero"`
+	FreezeAt    time.Time `json:"batch_freeze_at,omitzero"` // from then on nothing in it is retried
+	FrozenAt    time.Time `json:"frozen_at,omitzero"`       // nothing in it is ACTIVE any more
+	KilledAt    time.Time `json:"killed_at,omitzero"`       // the kill switch is on
+	KilledBy    string    `json:"killed_by,omitempty"`
+	KillReason  string    `json:"kill_reason,omitempty"`
+}
+
+// Killed reports whether the kill switch is on.
+func (b *Batch) Killed() bool { return !b.KilledAt.IsZero() }
+
+// Frozen reports whether the batch's time is over at now.
+func (b *Batch) Frozen(now time.Time) bool {
+	return !b.FrozenAt.IsZero() || !b.FreezeAt.IsZero() && !now.Before(b.FreezeAt)
+}
+
+// IntakeStatus is where an intake stands.
+type IntakeStatus string
+
+// The statuses of an intake. All but PENDING and FAILED are final, and FAILED
+// never becomes AUTHORIZED (spec 004, 9).
+const (
+	IntakePending          IntakeStatus = "PENDING"
+	IntakeFailed           IntakeStatus = "FAILED"
+	IntakeAuthorized       IntakeStatus = "AUTHORIZED"
+	IntakeReenterSucceeded IntakeStatus = "REENTER_SUCCEEDED"
+)
+
+// Intake is a company candidate at Gate Zero. But for its status it never
+// changes.
+type Intake struct {
+	ID          recoup.ID    `json:"intake_id"`
+	BatchID     string       `json:"batch_id,omitempty"`
+	ImportKey   string       `json:"import_key,omitempty"` // line or key in its import, unique within the batch
+	CompanyName string       `json:"company_name"`
+	Domain      string       `json:"domain,omitempty"`
+	LinkedInURL string       `json:"linkedin_url,omitempty"`
+	State       string       `json:"state,omitempty"`
+	Status      IntakeStatus `json:"status"`
+	PreviousID  recoup.ID    `json:"previous_intake_id,omitzero"` // the failed intake that it took over from
+	CreatedAt   time.Time    `json:"created_at"`
+	UpdatedAt   time.Time    `json:"updated_at"`
+}
+
+// RecoveryStatus is where a recovery stands.
+type RecoveryStatus string
+
+// The statuses of a recovery (spec 004, 4 and 9). All but ACTIVE are final.
+const (
+	RecoveryActive    RecoveryStatus = "ACTIVE"
+	RecoveryExhausted RecoveryStatus = "EXHAUSTED"
+	RecoverySucceeded RecoveryStatus = "SUCCEEDED"
+)
+
+// Recovery tracks the retries of a failed intake. Its fields are the columns of
+// spec 004, 2.
+type Recovery struct {
+	ID             recoup.ID      `json:"recovery_id"`
+	IntakeID       recoup.ID      `json:"intake_id"`
+	BatchID        string         `json:"batch_id,omitempty"`
+	FailureReason  string         `json:"failure_reason"`
+	AttemptCount   int            `json:"attempt_count"`
+	NextEligibleAt time.Time      `json:"next_eligible_at"`
+	Status         RecoveryStatus `json:"status"`
+	CreatedAt      time.Time      `json:"created_at"`
+	UpdatedAt      time.Time      `json:"updated_at"`
+}
+
+// RecoveryLease is a worker's hold on a recovery, and how many of such holds
+// have run out since the last attempt that counted. It is kept apart from the
+// recovery, because coming and going are no changes of it.
+type RecoveryLease struct {
+	recoup.Lease
+	Lapses int `json:"lapses,omitempty"`
+}
+
+// Live reports whether a worker holds the recovery at now.
+func (l *RecoveryLease) Live(now time.Time) bool {
+	return !l.LeaseToken.IsZero() && now.Before(l.LeaseEndsAt)
+}
+
+// Lapsed reports whether a worker let its lease run out.
+func (l *RecoveryLease) Lapsed(now time.Time) bool {
+	return !l.LeaseToken.IsZero() && !now.Before(l.LeaseEndsAt)
+}
+
+// AIREvent names what a row of the AIR tells of.
+type AIREvent string
+
+// The events of the AIR. The first four are those of spec 004, 8 and 9; the
+// last three are of a batch and name no intake.
+const (
+	AIRAuth       AIREvent = "AUTH"        // the verification passed
+	AIRFail       AIREvent = "FAIL"        // it failed
+	AIRReenter    AIREvent = "REENTER"     // after recovery the company goes on as a new intake
+	AIRExhausted  AIREvent = "EXHAUSTED"   // no further retry
+	AIRLateResult AIREvent = "LATE_RESULT" // a pass that came after the end, and does not count
+	AIRLapse      AIREvent = "LAPSE"       // a lease ran out without a result; no attempt was used
+	AIRRevoke     AIREvent = "REVOKE"      // the kill switch took a lease away; no attempt was used
+	AIRKill       AIREvent = "KILL"        // the kill switch was turned on
+	AIRRelease    AIREvent = "RELEASE"     // and off again
+	AIRFreeze     AIREvent = "FREEZE"      // the freeze is done
+)
+
+// AIR is one row of Gate Zero's record of what happened. Rows are written in the
+// commit that they tell of, and never changed.
+type AIR struct {
+	IntakeID    recoup.ID `json:"intake_id,omitzero"`
+	RecoveryID  recoup.ID `json:"recovery_id,omitzero"`
+	BatchID     string    `json:"batch_id,omitempty"`
+	Event       AIREvent  `json:"event"`
+	Reason      string    `json:"reason,omitempty"`
+	Attempt     int       `json:"attempt_count,omitempty"` // of the recovery, after this
+	Actor       string    `json:"actor,omitempty"`         // the worker, or who used the kill switch
+	NewIntakeID recoup.ID `json:"new_intake_id,omitzero"`  // of a REENTER
+	At          time.Time `json:"at"`
+}
+
+// Case is what a decision of Gate Zero is about: an intake, its batch, and the
+// recovery of its failure with its lease, as far as there are any. What is done
+// to a batch as a whole is decided about a case that is nothing but the batch.
+type Case struct {
+	Batch    Batch         `json:"batch,omitzero"`
+	Intake   Intake        `json:"intake,omitzero"`
+	Recovery Recovery      `json:"recovery,omitzero"`
+	Lease    RecoveryLease `json:"lease,omitzero"`
+}
+
+// CaseEffects is what a decision causes beside the case's next version. All of
+// it belongs into the same commit.
+type CaseEffects struct {
+	AIR     []AIR
+	Reentry Intake // the intake that takes over; its id is zero if there is none
+}
+
+// DecideCase is what a verb asks about each case that it has locked. It is pure;
+// a verb that has to start over asks again. An error it returns refuses this
+// case and leaves the others alone; the AIR rows returned with it are kept.
+type DecideCase func(current Case) (Case, CaseEffects, error)
+
+// CaseStep is an input to a stored case. ID is that of the intake where a first
+// result is recorded, and that of the recovery where a retry is finished.
+type CaseStep struct {
+	ID     recoup.ID
+	Decide DecideCase
+}
+
+// CaseOutcome is what became of one case of many. Err is what Decide returned,
+// or ErrNotFound.
+type CaseOutcome struct {
+	Case    Case
+	Effects CaseEffects
+	Err     error
+}
+
+// RecoveryClaim asks for recoveries that are eligible, the longest waiting
+// first. Decide turns each into its leased version, or, where the lapse of an
+// earlier lease has used an attempt, into one without a lease, which is stored
+// and not returned. What it refuses is skipped.
+type RecoveryClaim struct {
+	Limit  int
+	Now    time.Time
+	Decide DecideCase
+}
+
+// Imported is the result of an import.
+type Imported struct {
+	Added   int // new intakes
+	Present int // those that an earlier run had imported
+}
+
+// BatchStatus is a batch and how many of its intakes and recoveries are in
+// which status.
+type BatchStatus struct {
+	Batch
+	Intakes    map[IntakeStatus]int64   `json:"intakes"`
+	Recoveries map[RecoveryStatus]int64 `json:"recoveries"`
+}
+
+// BatchCursor is the position of the last batch seen in a list of batches.
+type BatchCursor struct {
+	At time.Time
+	ID string
+}
+
+// IsZero reports whether the cursor stands at the beginning.
+func (c BatchCursor) IsZero() bool { return c.At.IsZero() && c.ID == "" }

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"time"
+
+	"recoup"
+)
+
+// Event is a failure as the ledger keeps it (spec 003): what its reporter said,
+// checked and cleaned, with the keyed hash of the tenant in place of its name.
+// A store ignores Tenant.
+type Event struct {
+	recoup.Event
+	ReportedCode recoup.Code `json:"reported_code,omitempty"` // of an unregistered code: the folded name that was sent
+	TenantHash   string      `json:"tenant_hash,omitempty"`
+	TenantKey    string      `json:"tenant_key,omitempty"` // which key made the hash
+}
+
+// Retryable returns what the event itself says about trying again. If it says
+// nothing, the registry's word for its code counts.
+func (e *Event) Retryable() (yes, said bool) {
+	yes, said = e.Details["retryable"].(bool)
+	return yes, said
+}
+
+// EventFilter selects events. Empty fields do not restrict; all that are set
+// must hold.
+type EventFilter struct {
+	Correlation recoup.ID
+	Service     string
+	Code        recoup.Code
+	From, To    time.Time // happened in [From, To)
+}
+
+// DailyFilter selects counts per day. Empty fields do not restrict.
+type DailyFilter struct {
+	Service string
+	Code    recoup.Code
+}
+
+// CodeCount is how many events a code has.
+type CodeCount struct {
+	Code  recoup.Code `json:"code"`
+	Count int64       `json:"count"`
+}
+
+// ServiceRate is how many of a service's events are worth trying again.
+type ServiceRate struct {
+	Service   string `json:"service"`
+	Retryable int64  `json:"retryable"`
+	Total     int64  `json:"total"`
+}
+
+// Percent is the retryable share, with two digits behind the point as spec 003
+// has it.
+func (r ServiceRate) Percent() float64 {
+	if r.Total == 0 {
+		return 0
+	}
+	return math.Round(1e4*float64(r.Retryable)/float64(r.Total)) / 100
+}
+
+// DailyCount is a row of spec 003's error_aggregate_daily.
+type DailyCount struct {
+	Day       time.Time   `json:"day"` // midnight, UTC
+	Service   string      `json:"service"`
+	Code      recoup.Code `json:"code"`
+	Count     int64       `json:"count"`
+	Retryable int64       `json:"retryable_count"`
+	LastSeen  time.Time   `json:"last_seen_at"`
+}
+
+// Drop is how much was left out of the ledger on a day, and why.
+type Drop struct {
+	Day    time.Time `json:"day"` // midnight, UTC
+	Reason string    `json:"reason"`
+	N      int64     `json:"n"`
+}
+
+// Retention says how far back counts go. What is older may be purged.
+type Retention struct {
+	Hourly time.Time // as far as events: hours that begin before are not needed
+	Daily  time.Time // days before this one are not needed
+}
+
+// Span is a stretch of time, from its beginning to before its end.
+type Span struct{ From, To time.Time }
+
+// Hours cuts a span into the whole hours in it, which are counted already, and
+// what is left at its edges, where events must be counted. A span without a
+// whole hour is all head.
+func (s Span) Hours() (head, whole, tail Span) {
+	first, end := Hour(s.From), Hour(s.To)
+	if first.Before(s.From) {
+		first = first.Add(time.Hour)
+	}
+	if !first.Before(end) {
+		return s, Span{s.To, s.To}, Span{s.To, s.To}
+	}
+	return Span{s.From, first}, Span{first, end}, Span{end, s.To}
+}
+
+// Hour returns the beginning of the hour, in UTC.
+func Hour(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
+
+// Day returns the beginning of the day, in UTC.
+func Day(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// Month returns the beginning of the month, in UTC.
+func Month(t time.Time) time.Time {
+	t = t.UTC()
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// EncodeDetails returns the details of an event as JSON, or nothing if there
+// are none. What cannot be JSON becomes null, which no store accepts.
+func EncodeDetails(details map[string]any) []byte {
+	if len(details) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(details)
+	if err != nil {
+		return []byte("null")
+	}
+	return b
+}
+
+// DecodeDetails reads what EncodeDetails wrote; whole numbers are int64 again.
+func DecodeDetails(b []byte) (map[string]any, error) {
+	var details map[string]any
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	if err := dec.Decode(&details); err != nil {
+		return nil, fmt.Errorf("details of an event: %w", err)
+	}
+	for key, value := range details {
+		number, ok := value.(json.Number)
+		if !ok {
+			continue
+		}
+		if whole, err := number.Int64(); err == nil {
+			details[key] = whole
+		}
+	}
+	return details, nil
+}
+
+// Steps cuts the events of a bulk load into steps of at most size. An event that
+// is not in the span ends them with ErrRefused. A step is valid until the next.
+func Steps(span Span, events iter.Seq[Event], size int) iter.Seq2[[]Event, error] {
+	return func(yield func([]Event, error) bool) {
+		step := make([]Event, 0, size)
+		for e := range events {
+			if e.TS.Before(span.From) || !e.TS.Before(span.To) {
+				yield(nil, fmt.Errorf("%w: %v is not between %v and %v", ErrRefused, e.TS, span.From, span.To))
+				return
+			}
+			if step = append(step, e); len(step) == size {
+				if !yield(step, nil) {
+					return
+				}
+				step = step[:0]
+			}
+		}
+		if len(step) > 0 {
+			yield(step, nil)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// batch is many records as the parameters of one statement. A column in which
+// all of them agree is sent once, the others as arrays: the result of 500
+// retries differs in their ids and tokens and in nothing else.
+type batch struct {
+	names  []string
+	values []string // by column: a parameter, or a column of n
+	from   string   // the table n, or nothing
+	args   []any
+}
+
+// newBatch puts records together. The first column is their key.
+func newBatch[R any](columns []column[R], records []*R) batch {
+	var b batch
+	var arrays, names []string
+	for i, c := range columns {
+		b.names = append(b.names, c.name)
+		if len(records) == 1 || i > 0 && agree(c, records) {
+			b.values = append(b.values, b.add(c.one(records[0]))+"::"+c.kind.name)
+			continue
+		}
+		b.values = append(b.values, "n."+c.name)
+		arrays, names = append(arrays, b.add(c.all(records))+"::"+c.kind.name+"[]"), append(names, c.name)
+	}
+	if len(arrays) > 0 {
+		b.from = " from unnest(" + strings.Join(arrays, ", ") + ") as n (" + strings.Join(names, ", ") + ")"
+	}
+	return b
+}
+
+// agreeable is how many records it takes until it is worth a statement of its
+// own that some of their columns agree.
+const agreeable = 8
+
+func agree[R any](c column[R], records []*R) bool {
+	return len(records) >= agreeable &&
+		!slices.ContainsFunc(records[1:], func(r *R) bool { return !c.same(records[0], r) })
+}
+
+// add adds a parameter and returns its placeholder.
+func (b *batch) add(arg any) string {
+	b.args = append(b.args, arg)
+	return fmt.Sprintf("$%d", len(b.args))
+}
+
+// insert is the statement that adds the records to a table.
+func (b *batch) insert(table string) string {
+	return "insert into " + table + " (" + strings.Join(b.names, ", ") + ") select " + strings.Join(b.values, ", ") + b.from
+}
+
+// update is the statement that gives the records of a table new values.
+func (b *batch) update(table string) string {
+	set := make([]string, len(b.names)-1)
+	for i := range set {
+		set[i] = b.names[i+1] + " = " + b.values[i+1]
+	}
+	return "update " + table + " e set " + strings.Join(set, ", ") + b.from + " where e." + b.names[0] + " = " + b.values[0]
+}
+
+// pointers avoids copying: an error is a kilobyte.
+func pointers[R any](records []R) []*R {
+	list := make([]*R, len(records))
+	for i := range records {
+		list[i] = &records[i]
+	}
+	return list
+}

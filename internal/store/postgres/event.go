@@ -1,0 +1,186 @@
+package postgres
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// bulkStep is how many events of a bulk load are added at once.
+const bulkStep = 20_000
+
+// eventColumns lists the columns of recoup.error_event but day, which the
+// database computes.
+func eventColumns() []column[store.Event] {
+	type e = store.Event
+	return []column[e]{
+		id("event_id", func(e *e) *recoup.ID { return &e.ID }),
+		text("code", func(e *e) *recoup.Code { return &e.Code }),
+		id("correlation_id", func(e *e) *recoup.ID { return &e.CorrelationID }),
+		text("service", func(e *e) *string { return &e.Service }),
+		text("endpoint", func(e *e) *string { return &e.Endpoint }),
+		optionalNumber("http_status", func(e *e) *int { return &e.HTTPStatus }),
+		text("tenant_hash", func(e *e) *string { return &e.TenantHash }),
+		{name: "details", kind: jsonbKind(), write: writeDetails, read: readDetails, same: sameDetails},
+		text("region", func(e *e) *string { return &e.Region }),
+		stamp("ts", func(e *e) *time.Time { return &e.TS }),
+		text("external_service", func(e *e) *string { return &e.ExternalService }),
+		text("reported_code", func(e *e) *recoup.Code { return &e.ReportedCode }),
+		text("tenant_key", func(e *e) *string { return &e.TenantKey }),
+	}
+}
+
+// optionalNumber is a number that is NULL when it is zero.
+func optionalNumber[R any](name string, at func(*R) *int) column[R] {
+	c := number(name, at)
+	write := c.write
+	c.write = func(buf []byte, r *R) []byte {
+		if *at(r) == 0 {
+			return buf
+		}
+		return write(buf, r)
+	}
+	return c
+}
+
+func writeDetails(buf []byte, e *store.Event) []byte {
+	if b := store.EncodeDetails(e.Details); b != nil {
+		buf = append(append(buf, 1), b...) // jsonb begins with its version
+	}
+	return buf
+}
+
+func readDetails(e *store.Event, value []byte) (err error) {
+	e.Details, err = store.DecodeDetails(value)
+	return err
+}
+
+func sameDetails(a, b *store.Event) bool {
+	return bytes.Equal(store.EncodeDetails(a.Details), store.EncodeDetails(b.Details))
+}
+
+// InsertEvents adds events and counts them, and returns how many were new.
+//
+// Most batches have nothing that is known already, so they are copied, which
+// fails as a whole if one event is. Only then are they inserted with the look at
+// every row that sorts duplicates out.
+func (s *Store) InsertEvents(ctx context.Context, events []store.Event) (int, error) {
+	months := byMonth(events)
+	if len(months) == 0 {
+		return 0, nil
+	}
+	added, err := s.addEvents(ctx, months, (*tx).copyEvents)
+	if failed(err, uniqueViolation, featureNotSupported) {
+		return s.addEvents(ctx, months, (*tx).mergeEvents)
+	}
+	return added, err
+}
+
+// monthly is events by the beginning of their month.
+type monthly map[time.Time][]store.Event
+
+// byMonth divides events, each month in the order of its keys: batches that hold
+// the same events must not wait for each other crosswise.
+func byMonth(events []store.Event) monthly {
+	months := monthly{}
+	var month, next time.Time
+	for _, e := range events {
+		if e.TS.Before(month) || !e.TS.Before(next) {
+			month = store.Month(e.TS)
+			next = month.AddDate(0, 1, 0)
+		}
+		if months[month] == nil {
+			months[month] = make([]store.Event, 0, len(events))
+		}
+		months[month] = append(months[month], e)
+	}
+	for _, list := range months {
+		slices.SortFunc(list, func(a, b store.Event) int {
+			return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), a.TS.Compare(b.TS))
+		})
+	}
+	return months
+}
+
+// featureNotSupported is what COPY answers where row security is on.
+const featureNotSupported = "0A000"
+
+// failed reports whether a verb failed with one of the states.
+func failed(err error, states ...string) bool {
+	var f *Failure
+	return errors.As(err, &f) && slices.Contains(states, f.State)
+}
+
+// addEvents adds the events of all months in one transaction. Months that are
+// not ready are made so.
+func (s *Store) addEvents(ctx context.Context, months monthly, add adder) (added int, err error) {
+	added, err = s.tryEvents(ctx, months, add)
+	if !failed(err, undefinedTable, insufficientPrivilege) {
+		return added, err
+	}
+	if err := s.ensureEventPartitions(ctx, slices.Collect(maps.Keys(months))); err != nil {
+		return 0, err
+	}
+	return s.tryEvents(ctx, months, add)
+}
+
+// adder adds the events of one month and returns how many were new.
+type adder func(t *tx, ctx context.Context, month time.Time, events []store.Event) (int, error)
+
+func (s *Store) tryEvents(ctx context.Context, months monthly, add adder) (added int, err error) {
+	err = s.transact(ctx, "add events", time.Time{}, func(t *tx) error {
+		added = 0
+		if err := t.send(ctx); err != nil {
+			return err
+		}
+		for _, month := range slices.SortedFunc(maps.Keys(months), time.Time.Compare) {
+			n, err := add(t, ctx, month, months[month])
+			if err != nil {
+				return err
+			}
+			added += n
+		}
+		return nil
+	})
+	return added, err
+}
+
+// copyEvents copies the events of a month into its partition. Through the parent,
+// whose trigger collects new rows, PostgreSQL would insert them one at a time.
+func (t *tx) copyEvents(ctx context.Context, month time.Time, events []store.Event) (int, error) {
+	columns := eventColumns()
+	return t.copy(ctx, partitionName(eventTable, month), names(columns, ""), copyRows(columns, events))
+}
+
+// mergeEvents adds those of the events that are new.
+func (t *tx) mergeEvents(ctx context.Context, month time.Time, events []store.Event) (int, error) {
+	b := newBatch(eventColumns(), pointers(events))
+	tag, err := t.conn.Exec(ctx, b.insert("recoup."+partitionName(eventTable, month))+" on conflict do nothing", b.args...)
+	return int(tag.RowsAffected()), err
+}
+
+// BulkLoad adds the events of a span in large steps. It needs no triggers
+// disabled: they look at a step as a whole.
+func (s *Store) BulkLoad(ctx context.Context, span store.Span, events iter.Seq[store.Event]) (added int, err error) {
+	for step, err := range store.Steps(span, events, bulkStep) {
+		if err != nil {
+			return added, fmt.Errorf("load events: %w", err)
+		}
+		n, err := s.InsertEvents(ctx, step)
+		added += n
+		if err != nil {
+			return added, err
+		}
+	}
+	_, err = s.pool.Exec(ctx, "select recoup.settle_events($1)", monthsBetween(span.From, span.To))
+	return added, failure("settle events", err)
+}

@@ -1,0 +1,50 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"recoup/internal/store"
+)
+
+const eventTable = "error_event"
+
+// monthsAhead is how many months after this one have their partition already.
+const monthsAhead = 2
+
+// EnsureEventPartitions makes the partitions of events from retention ago until
+// two months ahead, and gives partitions that somebody made by hand their guards.
+func (s *Store) EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error {
+	return s.ensureEventPartitions(ctx, monthsBetween(now.Add(-retention), store.Month(now).AddDate(0, monthsAhead+1, 0)))
+}
+
+func (s *Store) ensureEventPartitions(ctx context.Context, months []time.Time) error {
+	_, err := s.pool.Exec(ctx, "select recoup.ensure_event_partitions($1)", months)
+	return failure("make partitions", err)
+}
+
+// DropEvents drops the partitions that lie before a time as a whole. The
+// database refuses months that are not over.
+func (s *Store) DropEvents(ctx context.Context, before time.Time) error {
+	_, err := s.pool.Exec(ctx, `
+		select recoup.drop_partition($1, month) from (
+			select to_date(right(relname, 8), '"y"YYYY"m"MM') as month
+			from pg_inherits join pg_class on pg_class.oid = inhrelid
+			where inhparent = 'recoup.error_event'::regclass and relname ~ '^error_event_y\d{4}m\d{2}$') p
+		where month < $2::date`, eventTable, store.Month(before))
+	return failure("drop events", err)
+}
+
+// partitionName is what recoup.create_partition calls the partition of a month.
+func partitionName(parent string, month time.Time) string {
+	return fmt.Sprintf("%s_y%04dm%02d", parent, month.Year(), month.Month())
+}
+
+// monthsBetween lists the months that a stretch of time touches.
+func monthsBetween(from, to time.Time) (months []time.Time) {
+	for m := store.Month(from); m.Before(to); m = m.AddDate(0, 1, 0) {
+		months = append(months, m)
+	}
+	return months
+}

@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"recoup/internal/store"
+)
+
+// The states of SQL that mean something to a store. RC001 is our own: what the
+// guards raise.
+const (
+	guardRaised           = "RC001"
+	checkViolation        = "23514"
+	insufficientPrivilege = "42501"
+	uniqueViolation       = "23505"
+	lockNotAvailable      = "55P03"
+	serializationFailure  = "40001"
+	deadlockDetected      = "40P01"
+	duplicateSchema       = "42P06"
+	duplicateTable        = "42P07"
+	undefinedTable        = "42P01"
+)
+
+// Failure is a failure of the database as far as it may be told: what was being
+// done, the state and the server's message. The server's details, which quote
+// rows, and whatever names the connection stay behind.
+type Failure struct {
+	Doing   string
+	State   string // empty: it did not come from the server
+	Message string
+	cause   error // a sentinel, or the end of a context
+}
+
+func (f *Failure) Error() string {
+	if f.State == "" {
+		return fmt.Sprintf("%s: %s", f.Doing, f.Message)
+	}
+	return fmt.Sprintf("%s: %s (SQLSTATE %s)", f.Doing, f.Message, f.State)
+}
+
+// SQLState returns the state by which package fault classifies the failure.
+func (f *Failure) SQLState() string { return f.State }
+
+func (f *Failure) Unwrap() error { return f.cause }
+
+// failure turns what the driver returned into what a verb may return.
+func failure(doing string, err error) error {
+	var server *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case ours(err):
+		return fmt.Errorf("%s: %w", doing, err)
+	case errors.As(err, &server):
+		return &Failure{doing, server.Code, server.Message, meaning(server.Code)}
+	case errors.Is(err, context.Canceled):
+		return &Failure{Doing: doing, Message: "cancelled", cause: context.Canceled}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Failure{Doing: doing, Message: "no answer in time", cause: context.DeadlineExceeded}
+	}
+	return &Failure{Doing: doing, Message: "the connection to the database failed: " + root(err)}
+}
+
+// ours reports whether an error was made here, and tells nothing it must not.
+func ours(err error) bool {
+	for _, known := range []error{store.ErrSchemaNewer, store.ErrNotFound, store.ErrBlocked, ErrNoAppRole, ErrNameTaken, ErrBadURL} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// root is the innermost error: of a failed connection it is the system's word
+// without the address it was for.
+func root(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}
+
+func meaning(state string) error {
+	switch state {
+	case guardRaised, checkViolation, insufficientPrivilege:
+		return store.ErrRefused
+	case lockNotAvailable, serializationFailure, deadlockDetected:
+		return store.ErrBusy
+	}
+	return nil
+}
+
+// state returns the server's SQLSTATE, or nothing.
+func state(err error) string {
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		return server.Code
+	}
+	return ""
+}
+
+func busy(err error) bool { return errors.Is(meaning(state(err)), store.ErrBusy) }
+
+// racing reports whether another node made the same object at the same moment.
+func racing(err error) bool {
+	switch state(err) {
+	case uniqueViolation, duplicateSchema, duplicateTable:
+		return true
+	}
+	return false
+}
+
+// reportedTwice reports whether two first reports of one key met.
+func reportedTwice(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && server.Code == uniqueViolation && server.ConstraintName == "error_open_key"
+}
+
+// partitionMissing reports whether history has no partition for its month yet.
+func partitionMissing(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && server.Code == checkViolation && server.ConstraintName == "" &&
+		server.TableName == historyTable
+}

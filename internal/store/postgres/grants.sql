@@ -1,0 +1,46 @@
+-- What nodes may do. Run after every migration: it grants, it changes no data.
+-- recoup_app owns nothing, truncates nothing, and deletes only what is guarded
+-- or of the moment. What only follows from something else (gate_log, promotion,
+-- error_table, partitions) is written by functions that run as the owner.
+do $$
+begin
+  if to_regrole('recoup_app') is null then
+    create role recoup_app login;
+  end if;
+exception when duplicate_object or unique_violation then
+  null; -- the migration of another database on this server was faster
+end $$;
+
+grant usage on schema recoup to recoup_app;
+grant select on all tables in schema recoup to recoup_app;
+grant insert, update on recoup.error_code to recoup_app;
+grant insert, update, delete on recoup.error, recoup.entity_streak, recoup.outbox to recoup_app;
+grant insert on recoup.error_archive, recoup.error_history, recoup.error_event, recoup.event_drop to recoup_app;
+grant insert, delete on recoup.error_count to recoup_app;
+
+-- Gate Zero: what happened is only ever added to, and nothing is deleted but
+-- leases and folded counts.
+grant usage on schema cl to recoup_app;
+grant select on all tables in schema cl to recoup_app;
+grant insert, update on cl.gate_zero_batch, cl.gate_zero_intake, cl.gate_zero_recovery to recoup_app;
+grant insert on cl.gate_zero_air to recoup_app;
+grant insert, update, delete on cl.gate_zero_lease to recoup_app;
+grant insert, delete on cl.gate_zero_count to recoup_app;
+
+revoke execute on all functions in schema recoup from public;
+grant execute on all functions in schema recoup to recoup_app;
+revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
+  recoup.grant_view(text, regclass) from recoup_app;
+
+-- Views and partitions that were made before the role was.
+select recoup.grant_view(table_name, 'recoup.error') from recoup.error_table;
+select recoup.grant_view(archive_name, 'recoup.error_archive') from recoup.error_table where archive_name is not null;
+select recoup.ensure_event_partitions('{}');
+
+do $$
+begin
+  execute format('alter role recoup_app in database %I set search_path = recoup, public', current_database());
+  execute format('alter role recoup_app in database %I set timezone = ''UTC''', current_database());
+exception when insufficient_privilege then
+  null; -- comfort for people at a prompt; nodes set both themselves
+end $$;

@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+const historyTable = "error_history"
+
+// historyColumns lists the columns of recoup.error_history but its number,
+// which the database draws.
+func historyColumns() []column[recoup.Transition] {
+	type t = recoup.Transition
+	return []column[t]{
+		id("error_id", func(t *t) *recoup.ID { return &t.ErrorID }),
+		stamp("at", func(t *t) *time.Time { return &t.At }),
+		text("input", func(t *t) *string { return &t.Input }),
+		text("actor", func(t *t) *string { return &t.Actor }),
+		text("reason", func(t *t) *string { return &t.Reason }),
+		object("before", func(t *t) *recoup.Snapshot { return &t.Before }),
+		object("after", func(t *t) *recoup.Snapshot { return &t.After }),
+		text("policy_version", func(t *t) *string { return &t.PolicyVersion }),
+		text("worker", func(t *t) *string { return &t.Worker }),
+		stamp("claimed_at", func(t *t) *time.Time { return &t.ClaimedAt }),
+		id("attempt", func(t *t) *recoup.ID { return &t.Attempt }),
+	}
+}
+
+// History returns the history of an error, oldest first.
+func (s *Store) History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error) {
+	columns := historyColumns()
+	rows, err := s.pool.Query(ctx, "select "+names(columns, "")+`
+		from recoup.error_history where error_id = $1 order by at, seq limit $2`, id[:], clamp(limit))
+	return collectRows("read the history", rows, err, decode(columns))
+}
+
+// noticeColumns lists what of a notice is written at a time; the rest is the
+// database's.
+func noticeColumns(now time.Time) []column[store.Notice] {
+	type n = store.Notice
+	at := func(*n) *time.Time { return &now }
+	return []column[n]{
+		text("kind", func(n *n) *recoup.NoticeKind { return &n.Kind }),
+		text("recipient", func(n *n) *string { return &n.To }),
+		id("error_id", func(n *n) *recoup.ID { return &n.ErrorID }),
+		stamp("created_at", at),
+		stamp("due_at", at),
+	}
+}
+
+// PendingNotices returns notices that wait to be delivered, longest due first.
+func (s *Store) PendingNotices(ctx context.Context, limit int) ([]store.PendingNotice, error) {
+	type n = store.PendingNotice
+	columns := []column[n]{
+		id("notice_id", func(n *n) *recoup.ID { return &n.ID }),
+		text("kind", func(n *n) *recoup.NoticeKind { return &n.Kind }),
+		text("recipient", func(n *n) *string { return &n.To }),
+		id("error_id", func(n *n) *recoup.ID { return &n.ErrorID }),
+		stamp("created_at", func(n *n) *time.Time { return &n.CreatedAt }),
+		stamp("due_at", func(n *n) *time.Time { return &n.DueAt }),
+		number("attempts", func(n *n) *int { return &n.Attempts }),
+	}
+	rows, err := s.pool.Query(ctx, "select "+names(columns, "")+`
+		from recoup.outbox where due_at is not null order by due_at limit $1`, clamp(limit))
+	return collectRows("read the outbox", rows, err, decode(columns))
+}
+
+// collectRows reads the answer to one statement.
+func collectRows[R any](doing string, rows pgx.Rows, err error, row pgx.RowToFunc[R]) ([]R, error) {
+	if err != nil {
+		return nil, failure(doing, err)
+	}
+	list, err := pgx.CollectRows(rows, row)
+	return list, failure(doing, err)
+}
+
+// clamp keeps a limit between one row and a page.
+func clamp(limit int) int { return min(max(limit, 1), store.MaxPage) }

@@ -1,0 +1,62 @@
+-- +goose Up
+create schema if not exists recoup;
+comment on schema recoup is 'Recoup: recorded failures and their lifecycle';
+
+-- +goose StatementBegin
+-- forbid refuses a statement outright. RC001 is the state that Recoup's own
+-- guards raise; clients recognise it by that, never by its text.
+create function recoup.forbid() returns trigger language plpgsql as $$
+begin
+  raise exception using errcode = 'RC001',
+    message = format('%s on %s.%s is forbidden', tg_op, tg_table_schema, tg_table_name);
+end $$;
+-- +goose StatementEnd
+
+-- The registry of codes (spec 003).
+create table recoup.error_code (
+  code        text collate "C" primary key check (code ~ '^[A-Z][A-Z0-9_]{0,63}$'),
+  domain      text not null check (domain in ('request', 'auth', 'resource', 'rate', 'runtime', 'data')),
+  description text not null,
+  retryable   boolean not null default false,
+  http_status int,
+  created_at  timestamptz not null default now(),
+  updated_at  timestamptz not null default now(),
+  class       text not null default 'fatal' check (class in ('immediate', 'short_delay', 'long_delay', 'conditional', 'fatal')),
+  category    text not null default 'OPERATIONAL' check (category in ('TRANSIENT', 'OPERATIONAL', 'STRUCTURAL')),
+  severity    text not null default 'MEDIUM' check (severity in ('CRITICAL', 'HIGH', 'MEDIUM', 'LOW')),
+  alert_group text,
+  definition  jsonb not null default '{}' -- the whole entry: causes, resolution, example, aliases
+);
+
+create trigger forbidden before delete on recoup.error_code
+  for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.error_code
+  for each statement execute function recoup.forbid();
+-- +goose StatementBegin
+create function recoup.error_code_guard() returns trigger language plpgsql as $$
+begin
+  if new.code is distinct from old.code or new.created_at is distinct from old.created_at then
+    raise exception using errcode = 'RC001', message = format('the code %s is permanent', old.code);
+  end if;
+  return new;
+end $$;
+-- +goose StatementEnd
+create trigger guard before update on recoup.error_code
+  for each row execute function recoup.error_code_guard();
+
+-- What the database must know of the policy to hold errors to it. The rest of
+-- the policy is read by nodes.
+create table recoup.error_table (
+  table_name          text collate "C" primary key,
+  hub                 text not null,
+  entity_column       text not null,
+  dispositions        text[] not null, -- allowed ones, as they are stored
+  default_disposition text not null,
+  ttl                 interval,        -- null: kept for ever
+  blocks              boolean not null,
+  dead_letter         boolean not null default false,
+  archive_name        text,
+  retention           interval,
+  policy_version      text not null,
+  retired             boolean not null default false -- no longer in the policy, rows may remain
+);

@@ -1,0 +1,202 @@
+-- +goose Up
+-- All governed errors live in one table: static SQL, one set of indexes, one
+-- set of guards. The names of the policy are views over it (sync_table).
+create table recoup.error (
+  error_id             uuid primary key default gen_random_uuid(),
+  table_name           text collate "C" not null,
+  reported_table       text collate "C", -- of an orphan: the table that its report named
+  entity_id            text collate "C",
+  code                 text collate "C" not null,
+  severity             text check (severity in ('CRITICAL', 'HIGH', 'MEDIUM', 'LOW')),
+  category             text check (category in ('TRANSIENT', 'OPERATIONAL', 'STRUCTURAL')),
+  class                text,
+  message              text,
+  correlation_id       uuid,
+  policy_version       text, -- null: written by plain SQL and not admitted yet
+  state                text not null default 'ACTIVE'
+                       check (state in ('ACTIVE', 'RETRY_PENDING', 'PARKED', 'ESCALATED', 'RESOLVED')),
+  disposition          text not null
+                       check (disposition in ('RETRY', 'PARKED', 'ARCHIVE', 'IGNORE', 'RESOLVED')),
+  blocking             boolean not null default false,
+  created_at           timestamptz not null default now(),
+  updated_at           timestamptz not null default now(),
+  expires_at           timestamptz,
+
+  retry_count          int not null default 0 check (retry_count >= 0),
+  max_retries          int not null default 0,
+  last_retry_at        timestamptz,
+  next_retry_at        timestamptz,
+  retry_exhausted      boolean not null default false,
+  retry_window_ends_at timestamptz,
+  last_failure_code    text,
+  streak_family        text,
+  last_attempt         uuid,
+  last_result          text,
+
+  lease_token          uuid,
+  lease_worker         text,
+  leased_at            timestamptz,
+  lease_ends_at        timestamptz,
+
+  parked_at            timestamptz,
+  parked_by            text,
+  park_reason          text,
+  assigned_to          text,
+  last_reviewed_at     timestamptz,
+
+  escalation_level     smallint not null default 0 check (escalation_level between 0 and 3),
+  escalated_at         timestamptz,
+  escalated_to         text,
+  escalation_reason    text,
+  next_escalation_at   timestamptz,
+  review_due_at        timestamptz,
+  next_reminder_at     timestamptz,
+  reminded_at          timestamptz,
+
+  resolved_at          timestamptz,
+  resolved_by          text,
+  resolution_reason    text,
+
+  -- A newer report of the same failure replaces the open one (spec 000, 7.1).
+  replaceable          boolean not null default false,
+
+  constraint error_retry_budget check (retry_count <= max_retries),
+  constraint error_parked_by check (state not in ('PARKED', 'ESCALATED')
+    or (parked_at is not null and park_reason is not null and escalated_to is not null and disposition = 'PARKED')),
+  constraint error_resolved_by check ((state = 'RESOLVED') = (disposition = 'RESOLVED'))
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+
+-- Every claim moves next_retry_at and so adds an entry to each index that the
+-- row is in: an index has to be worth that. Identifiers compare as bytes.
+create index error_due_idx on recoup.error (table_name, next_retry_at) where state = 'RETRY_PENDING';
+-- The next thing that time does to an error in retry: it loses its worker, or
+-- its window closes.
+create index error_pending_idx on recoup.error (coalesce(lease_ends_at, retry_window_ends_at)) where state = 'RETRY_PENDING';
+create index error_expiry_idx on recoup.error (expires_at);
+create index error_escalation_idx on recoup.error (next_escalation_at) where next_escalation_at is not null;
+create index error_reminder_idx on recoup.error (next_reminder_at) where next_reminder_at is not null;
+create index error_resolved_idx on recoup.error (resolved_at) where state = 'RESOLVED';
+create index error_admission_idx on recoup.error (created_at, error_id) where policy_version is null;
+-- The gate, and the list of an entity's errors.
+create index error_entity_idx on recoup.error (entity_id, blocking, created_at, error_id) where entity_id is not null;
+create index error_list_idx on recoup.error (table_name, created_at, error_id);
+create index error_parked_list_idx on recoup.error (table_name, created_at, error_id) where state in ('PARKED', 'ESCALATED');
+create index error_assigned_idx on recoup.error (assigned_to, created_at, error_id) where assigned_to is not null;
+create index error_park_idx on recoup.error (table_name, parked_at, error_id) where state in ('PARKED', 'ESCALATED');
+create unique index error_open_key on recoup.error (coalesce(reported_table, table_name), entity_id, code) where replaceable;
+
+-- Archived errors: all that they had and what archiving added (spec 000, 7.3).
+create table recoup.error_archive (
+  like recoup.error including defaults,
+  archived_at       timestamptz not null,
+  archived_by       text not null,
+  archive_reason    text not null check (archive_reason in ('TTL_EXPIRED', 'MANUAL', 'RESOLVED', 'SUPERSEDED')),
+  final_disposition text not null,
+  superseded_by     uuid,
+  purge_at          timestamptz not null, -- the end of the archive's retention
+  primary key (error_id),
+  check (state = 'ARCHIVED'), check (not blocking)
+);
+create index error_archive_table_idx on recoup.error_archive (table_name, archived_at, error_id);
+create index error_archive_entity_idx on recoup.error_archive (entity_id, archived_at, error_id) where entity_id is not null;
+create index error_archive_purge_idx on recoup.error_archive (purge_at);
+
+-- +goose StatementBegin
+-- is_view_of tells a view of ours from whatever else may have its name.
+create function recoup.is_view_of(name text, source regclass) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from pg_depend d join pg_rewrite r on r.oid = d.objid
+    where d.classid = 'pg_rewrite'::regclass and d.refobjid = source
+      and r.ev_class = to_regclass(format('%I.%I', split_part(name, '.', 1), split_part(name, '.', 2))))
+$$;
+
+-- sync_view makes or renews the view that carries a name of the policy. It
+-- returns false, and leaves it alone, if something else has that name already.
+create function recoup.sync_view(name text, source regclass, t recoup.error_table, entity_was text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  folder  text := split_part(name, '.', 1);
+  target  text := format('%I.%I', folder, split_part(name, '.', 2));
+  present regclass := to_regclass(target);
+  live    boolean := source = 'recoup.error'::regclass;
+  columns text;
+begin
+  if present is not null and not recoup.is_view_of(name, source) then
+    return false;
+  end if;
+  if to_regnamespace(quote_ident(folder)) is null then
+    execute format('create schema if not exists %I', folder);
+  end if;
+  if exists (select from pg_attribute where attrelid = present and attname = entity_was) and entity_was <> t.entity_column then
+    execute format('alter view %s rename column %I to %I', target, entity_was, t.entity_column);
+  end if;
+  select string_agg(case
+      when attname = 'entity_id' then format('entity_id as %I', t.entity_column)
+      when attname = 'created_at' and live then 'created_at, null::timestamptz as archived_at' -- of spec 000, 6.3
+      else quote_ident(attname) end, ', ' order by attnum)
+    into columns
+    from pg_attribute where attrelid = source and attnum > 0 and not attisdropped;
+  execute format('create or replace view %s as select %s from %s where table_name = %L %s', target, columns, source,
+    t.table_name, case when live then 'with local check option' end);
+  if live then
+    execute format('alter view %s alter column table_name set default %L,
+      alter column disposition set default %L, alter column blocking set default %L,
+      alter column expires_at set default now() + %L::interval',
+      target, t.table_name, t.default_disposition,
+      t.blocks and t.default_disposition in ('RETRY', 'PARKED'), t.ttl);
+  elsif present is null then
+    execute format('create trigger forbidden instead of insert or update or delete on %s
+      for each row execute function recoup.forbid()', target);
+  end if;
+  perform recoup.grant_view(name, source);
+  if recoup.secured() then
+    perform recoup.secure_view(name); -- which its renewal has undone
+  end if;
+  return true;
+end $$;
+
+-- grant_view lets nodes use a view of ours, once their role exists.
+create function recoup.grant_view(name text, source regclass) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  folder text := split_part(name, '.', 1);
+begin
+  if to_regrole('recoup_app') is null or not recoup.is_view_of(name, source) then
+    return;
+  end if;
+  if folder <> 'public' then -- which others own and everyone may use
+    execute format('grant usage on schema %I to recoup_app', folder);
+  end if;
+  execute format('grant %s on %I.%I to recoup_app',
+    case when source = 'recoup.error'::regclass then 'select, insert' else 'select' end, folder, split_part(name, '.', 2));
+end $$;
+
+-- sync_table takes over a table of the policy and returns the names that are
+-- taken by something else.
+create function recoup.sync_table(t recoup.error_table) returns text[]
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  was   recoup.error_table;
+  taken text[] := '{}';
+begin
+  select * into was from recoup.error_table o where o.table_name = t.table_name;
+  insert into recoup.error_table select t.*
+    on conflict (table_name) do update set hub = excluded.hub, entity_column = excluded.entity_column,
+      dispositions = excluded.dispositions, default_disposition = excluded.default_disposition, ttl = excluded.ttl,
+      blocks = excluded.blocks, dead_letter = excluded.dead_letter, archive_name = excluded.archive_name,
+      retention = excluded.retention, policy_version = excluded.policy_version, retired = excluded.retired;
+  if not recoup.sync_view(t.table_name, 'recoup.error', t, was.entity_column) then
+    taken := taken || t.table_name;
+  end if;
+  if t.archive_name is not null and not recoup.sync_view(t.archive_name, 'recoup.error_archive', t, was.entity_column) then
+    taken := taken || t.archive_name;
+  end if;
+  return taken;
+end $$;
+
+-- retire_tables marks what is not in the policy any more. Rows may remain.
+create function recoup.retire_tables(kept text[]) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  update recoup.error_table set retired = true where not retired and table_name <> all (kept)
+$$;
+-- +goose StatementEnd

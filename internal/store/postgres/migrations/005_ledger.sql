@@ -1,0 +1,198 @@
+-- +goose Up
+-- Every failure that was reported, once, for good (spec 003). The rows are facts:
+-- nothing changes or deletes one; months that are over go whole.
+create table recoup.error_event (
+  event_id         uuid not null,
+  code             text not null, -- of error_code: see event_guard
+  correlation_id   uuid not null,
+  service          text not null check (service <> ''),
+  endpoint         text,
+  http_status      int,
+  tenant_hash      text,
+  details          jsonb,
+  region           text,
+  ts               timestamptz not null default now(),
+  day              date generated always as ((ts at time zone 'UTC')::date) stored,
+  external_service text, -- the provider that failed
+  reported_code    text, -- of an unregistered code: the name that was sent
+  tenant_key       text, -- which key made tenant_hash
+  primary key (event_id, ts),
+  constraint error_event_details check (jsonb_typeof(details) = 'object' and pg_column_size(details) <= 2048
+    and jsonb_typeof(details -> 'retryable') = 'boolean'
+    and details - '{retryable,field,limit,window_sec,expected_etag,existing_id}'::text[] = '{}')
+) partition by range (ts);
+
+-- Rows come nearly in the order of their time, so that a few bytes for each 32
+-- pages are all the index that time needs.
+create index error_event_code_day_idx on recoup.error_event (code, day);
+create index error_event_service_day_idx on recoup.error_event (service, day);
+create index error_event_ts_idx on recoup.error_event using brin (ts) with (pages_per_range = 32, autosummarize = on);
+create index error_event_correlation_idx on recoup.error_event (correlation_id);
+
+-- Counts per day (spec 003) and per hour. Every statement that adds events
+-- appends what it added, so that writers never wait for each other; folding adds
+-- that to the sums, and readers count what is not folded yet.
+create table recoup.error_aggregate_daily (
+  day             date not null,
+  service         text not null,
+  code            text not null,
+  count           bigint not null,
+  retryable_count bigint not null,
+  last_seen_at    timestamptz not null,
+  primary key (day, service, code)
+);
+
+create table recoup.error_aggregate_hourly (
+  hour            timestamptz not null, -- its beginning, in UTC
+  service         text not null,
+  code            text not null,
+  count           bigint not null,
+  retryable_count bigint not null,
+  last_seen_at    timestamptz not null,
+  primary key (hour, service, code)
+);
+
+create table recoup.error_aggregate_delta (like recoup.error_aggregate_hourly);
+
+-- What did not get into the ledger, so that totals stay honest.
+create table recoup.event_drop (
+  day    date not null,
+  reason text not null,
+  n      bigint not null check (n > 0)
+);
+create index event_drop_idx on recoup.event_drop (day, reason);
+
+-- +goose StatementBegin
+-- event_guard refuses codes that are not registered, and counts. It looks at a
+-- statement's rows together: a foreign key, which looks at each, costs a quarter
+-- of the rate. Rows that were ignored as duplicates are not among them. A plan
+-- that was made for one row would sort where 5,000 are better hashed.
+create function recoup.event_guard() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set enable_sort = off as $$
+declare
+  unknown text;
+begin
+  with sums as materialized (
+    select date_trunc('hour', ts, 'UTC') as hour, service, code, count(*) as n, max(ts) as last,
+        count(*) filter (where details -> 'retryable' = 'true') as yes,
+        count(*) filter (where details -> 'retryable' is null) as unsaid
+      from added group by 1, 2, 3),
+  counted as (
+    insert into recoup.error_aggregate_delta
+      select s.hour, s.service, s.code, s.n, s.yes + case when c.retryable then s.unsaid else 0 end, s.last
+        from sums s join recoup.error_code c using (code))
+  select min(code) into unknown from sums s
+    where not exists (select from recoup.error_code c where c.code = s.code);
+  if unknown is not null then
+    raise exception using errcode = 'RC001', message = format('the code %s is not registered', unknown);
+  end if;
+  return null;
+end $$;
+-- +goose StatementEnd
+
+create trigger known_codes after insert on recoup.error_event referencing new table as added
+  for each statement execute function recoup.event_guard();
+create trigger forbidden before update or delete on recoup.error_event
+  for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.error_event
+  for each statement execute function recoup.forbid();
+
+-- +goose StatementBegin
+-- ensure_event_partitions makes the partitions of months, and gives every
+-- partition, also one that was made or attached by hand, the guards that
+-- statements aimed at it directly must meet. Nodes write to partitions directly,
+-- because rows that go through the parent are inserted one at a time.
+create function recoup.ensure_event_partitions(months date[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  part regclass;
+  t    record;
+begin
+  perform pg_advisory_xact_lock(20260205, 0); -- many nodes come at once
+  perform recoup.create_partition('error_event', m) from unnest(months) m;
+  for part in select inhrelid from pg_inherits where inhparent = 'recoup.error_event'::regclass order by 1 loop
+    for t in select * from (values
+        ('known_codes', 'after insert on %s referencing new table as added', 'event_guard'),
+        ('forbidden', 'before update or delete on %s', 'forbid'),
+        ('forbidden_truncate', 'before truncate on %s', 'forbid')) as v (name, act, guard)
+      where not exists (select from pg_trigger where tgrelid = part and tgname = v.name)
+    loop
+      execute format('create trigger %I ' || t.act || ' for each statement execute function recoup.%I()', t.name, part, t.guard);
+    end loop;
+    if to_regrole('recoup_app') is not null and not has_table_privilege('recoup_app', part, 'insert') then
+      execute format('grant insert on %s to recoup_app', part);
+    end if;
+    perform recoup.secure_partition(part);
+  end loop;
+end $$;
+
+-- settle_events renews what the planner knows of months that were loaded in
+-- bulk. What else a vacuum does is left to autovacuum, which follows inserts.
+create function recoup.settle_events(months date[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  part  regclass;
+begin
+  for part in select to_regclass(format('recoup.error_event_y%sm%s', to_char(m, 'YYYY'), to_char(m, 'MM'))) from unnest(months) m loop
+    continue when part is null;
+    execute format('analyze %s', part);
+    perform brin_summarize_new_values(i.indexrelid)
+      from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am a on a.oid = c.relam
+      where i.indrelid = part and a.amname = 'brin';
+  end loop;
+end $$;
+
+-- fold_rollups adds what was appended to the sums. What is appended meanwhile is
+-- left for the next time.
+create function recoup.fold_rollups() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock(20260206, 0);
+  with gone as (delete from recoup.error_aggregate_delta returning *),
+  hours as (
+    insert into recoup.error_aggregate_hourly as h
+      select hour, service, code, sum(count), sum(retryable_count), max(last_seen_at) from gone group by 1, 2, 3
+      on conflict (hour, service, code) do update set count = h.count + excluded.count,
+        retryable_count = h.retryable_count + excluded.retryable_count,
+        last_seen_at = greatest(h.last_seen_at, excluded.last_seen_at))
+  insert into recoup.error_aggregate_daily as d
+    select (hour at time zone 'UTC')::date, service, code, sum(count), sum(retryable_count), max(last_seen_at) from gone group by 1, 2, 3
+    on conflict (day, service, code) do update set count = d.count + excluded.count,
+      retryable_count = d.retryable_count + excluded.retryable_count,
+      last_seen_at = greatest(d.last_seen_at, excluded.last_seen_at);
+  with many as (select day, reason from recoup.event_drop group by 1, 2 having count(*) > 1),
+  gone as (delete from recoup.event_drop using many
+    where event_drop.day = many.day and event_drop.reason = many.reason returning event_drop.*)
+  insert into recoup.event_drop select day, reason, sum(n) from gone group by 1, 2;
+end $$;
+
+-- purge_rollups deletes a batch of counts per hour and one of counts per day.
+create function recoup.purge_rollups(hours_before timestamptz, days_before date, batch int) returns int
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  hours int;
+  days  int;
+  drops int;
+begin
+  delete from recoup.error_aggregate_hourly where ctid = any (array(
+    select ctid from recoup.error_aggregate_hourly where hour < hours_before order by hour limit batch));
+  get diagnostics hours = row_count;
+  delete from recoup.error_aggregate_daily where ctid = any (array(
+    select ctid from recoup.error_aggregate_daily where day < days_before order by day limit batch));
+  get diagnostics days = row_count;
+  delete from recoup.event_drop where ctid = any (array(
+    select ctid from recoup.event_drop where day < days_before order by day limit batch));
+  get diagnostics drops = row_count;
+  return hours + days + drops;
+end $$;
+
+-- id reads an id as people paste it, a UUID or a ULID: both are stored as uuid.
+create function recoup.id(written text) returns uuid
+language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
+  select case when upper(written) !~ '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' then written::uuid else (
+    select string_agg(to_hex(substr(bits, 4 * i + 3, 4)::bit(4)::int), '' order by i)::uuid
+    from generate_series(0, 31) i, (
+      select string_agg((strpos('0123456789ABCDEFGHJKMNPQRSTVWXYZ', substr(upper(written), i, 1)) - 1)::bit(5)::text, '' order by i) as bits
+      from generate_series(1, 26) i) b) end
+$$;
+-- +goose StatementEnd

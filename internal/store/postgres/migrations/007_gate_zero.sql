@@ -1,0 +1,300 @@
+-- +goose Up
+-- Gate Zero: company candidates, their verification, and the recovery of those
+-- that failed it (spec 004).
+create schema if not exists cl;
+comment on schema cl is 'Gate Zero: intakes, their verification and recovery';
+
+-- A batch is an import. Fourteen days after it is complete it freezes.
+create table cl.gate_zero_batch (
+  batch_id        text primary key check (batch_id <> ''),
+  created_at      timestamptz not null default now(),
+  completed_at    timestamptz,
+  batch_freeze_at timestamptz, -- from then on nothing in it is retried
+  frozen_at       timestamptz, -- nothing in it is ACTIVE any more
+  killed_at       timestamptz, -- the kill switch is on
+  killed_by       text,
+  kill_reason     text,
+  constraint gate_zero_batch_window check ((completed_at is null) = (batch_freeze_at is null) and batch_freeze_at >= completed_at),
+  constraint gate_zero_batch_frozen check (frozen_at is null or batch_freeze_at is not null and frozen_at >= batch_freeze_at),
+  constraint gate_zero_batch_killed check ((killed_at is null) = (killed_by is null))
+);
+create index gate_zero_batch_list_idx on cl.gate_zero_batch (created_at, batch_id);
+create index gate_zero_batch_open_idx on cl.gate_zero_batch (batch_freeze_at) where frozen_at is null;
+
+-- There is no foreign key on batch_id and previous_intake_id: a check per
+-- statement costs an import less, and nothing of what they name is ever deleted.
+create table cl.gate_zero_intake (
+  intake_id          uuid primary key default gen_random_uuid(),
+  batch_id           text,
+  import_key         text, -- its line or key in the import
+  company_name       text not null check (company_name <> ''),
+  domain             text,
+  linkedin_url       text,
+  state              text,
+  status             text not null default 'PENDING'
+                     check (status in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED')),
+  previous_intake_id uuid, -- the failed intake that this one took over from
+  created_at         timestamptz not null default now(),
+  updated_at         timestamptz not null default now()
+) with (fillfactor = 90);
+create unique index gate_zero_intake_import_key on cl.gate_zero_intake (coalesce(batch_id, ''), import_key)
+  where import_key is not null;
+create unique index gate_zero_intake_previous_key on cl.gate_zero_intake (previous_intake_id)
+  where previous_intake_id is not null;
+
+create table cl.gate_zero_recovery (
+  recovery_id      uuid not null default gen_random_uuid() primary key,
+  intake_id        uuid not null unique references cl.gate_zero_intake,
+  batch_id         text,
+  failure_reason   text not null check (failure_reason <> ''),
+  attempt_count    integer not null default 1 check (attempt_count between 1 and 3),
+  next_eligible_at timestamptz not null default now() + interval '24 hours',
+  status           text not null default 'ACTIVE' check (status in ('ACTIVE', 'EXHAUSTED', 'SUCCEEDED')),
+  created_at       timestamptz not null default now(),
+  updated_at       timestamptz not null default now()
+);
+
+COMMENT ON TABLE cl.gate_zero_recovery IS
+'Failed intake records awaiting retry. Tracks throttle state (attempt_count, next_eligible_at) and failure reason. Terminal states: ACTIVE (retryable) or EXHAUSTED (no more retries).';
+
+COMMENT ON COLUMN cl.gate_zero_recovery.recovery_id IS
+'Unique identifier for this recovery record. Auto-generated UUID.';
+
+COMMENT ON COLUMN cl.gate_zero_recovery.intake_id IS
+'Reference to original gate_zero_intake record. One intake → one recovery.';
+
+COMMENT ON COLUMN cl.gate_zero_recovery.batch_id IS
+'Inherited from intake. Used for batch-level operations.';
+
+COMMENT ON COLUMN cl.gate_zero_recovery.failure_reason IS
+'Reason code from last failed attempt. Updated on each retry.';
+
+COMMENT ON COLUMN cl.gate_zero_recovery.attempt_count IS
+'Number of verification attempts. Starts at 1. Max 3.';
+
+COMMENT ON COLUMN cl.gate_zero_recovery.next_eligible_at IS
+'Earliest timestamp when retry is permitted. Enforced gate.';
+
+COMMENT ON COLUMN cl.gate_zero_recovery.status IS
+'Recovery status: ACTIVE (retryable) or EXHAUSTED (terminal).';
+
+COMMENT ON COLUMN cl.gate_zero_recovery.created_at IS
+'Timestamp when recovery record was created.';
+
+COMMENT ON COLUMN cl.gate_zero_recovery.updated_at IS
+'Timestamp of last update.';
+
+-- A claim serves batch by batch, so that what a kill switch holds back is not in
+-- the way of the others; what has no batch is one batch more.
+create index gate_zero_recovery_claim_idx on cl.gate_zero_recovery (coalesce(batch_id, ''), next_eligible_at, recovery_id)
+  where status = 'ACTIVE';
+create index gate_zero_recovery_eligible_idx on cl.gate_zero_recovery (next_eligible_at, recovery_id) where status = 'ACTIVE';
+create index gate_zero_recovery_exhausted_idx on cl.gate_zero_recovery (updated_at, recovery_id) where status = 'EXHAUSTED';
+create index gate_zero_recovery_batch_idx on cl.gate_zero_recovery (batch_id, updated_at, recovery_id) where status = 'EXHAUSTED';
+
+-- Who retries a recovery at the moment, and how often a worker was lost since
+-- its last attempt. It is no part of the recovery, which only results change.
+create table cl.gate_zero_lease (
+  recovery_id uuid primary key references cl.gate_zero_recovery,
+  token       uuid,
+  worker      text,
+  leased_at   timestamptz,
+  ends_at     timestamptz,
+  lapses      integer not null default 0 check (lapses between 0 and 2),
+  constraint gate_zero_lease_whole check (num_nulls(token, leased_at, ends_at) in (0, 3))
+) with (fillfactor = 70);
+create index gate_zero_lease_held_idx on cl.gate_zero_lease (recovery_id) where token is not null;
+
+-- What happened, once and for all. Rows of a batch as a whole name no intake.
+create table cl.gate_zero_air (
+  air_id        bigint generated always as identity primary key,
+  intake_id     uuid,
+  recovery_id   uuid,
+  batch_id      text,
+  event         text not null,
+  reason        text,
+  attempt_count integer,
+  actor         text,
+  new_intake_id uuid,
+  at            timestamptz not null default now(),
+  constraint gate_zero_air_event check (case
+    when event in ('KILL', 'RELEASE', 'FREEZE') then intake_id is null and batch_id is not null
+    when event in ('AUTH', 'FAIL', 'REENTER', 'EXHAUSTED', 'LATE_RESULT', 'LAPSE', 'REVOKE') then intake_id is not null
+    else false end),
+  constraint gate_zero_air_reenter check ((event = 'REENTER') = (new_intake_id is not null))
+);
+create index gate_zero_air_intake_idx on cl.gate_zero_air (intake_id, air_id) where intake_id is not null;
+create index gate_zero_air_batch_idx on cl.gate_zero_air (batch_id, air_id) where intake_id is null;
+
+-- How many intakes and recoveries a batch has in each status, as deltas that
+-- the leader folds; a reader adds up what is there.
+create table cl.gate_zero_count (
+  batch_id text not null,
+  status   text not null,
+  n        bigint not null
+);
+create index gate_zero_count_idx on cl.gate_zero_count (batch_id);
+
+-- The guards. They run as the schema's owner, so that whoever may write an
+-- intake need not be able to write what follows from it.
+-- +goose StatementBegin
+create function cl.guard_batch() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare bad text := case
+  when new.batch_id <> old.batch_id or new.created_at <> old.created_at then 'what it is and when it was made is permanent'
+  when old.completed_at is not null
+    and (new.completed_at is distinct from old.completed_at or new.batch_freeze_at is distinct from old.batch_freeze_at)
+    then 'its time runs already'
+  when old.frozen_at is not null and new.frozen_at is distinct from old.frozen_at then 'it is frozen for good'
+  when old.frozen_at is null and new.frozen_at is not null and exists (select from cl.gate_zero_recovery
+      where coalesce(batch_id, '') = new.batch_id and status = 'ACTIVE') then 'recoveries of it are ACTIVE'
+end;
+begin
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = format('batch %s: %s', old.batch_id, bad);
+  end if;
+  return new;
+end $$;
+
+-- guard_intakes holds new intakes to what they name, and counts them.
+create function cl.guard_intakes() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+declare bad text;
+begin
+  select min(case
+      when b.batch_id is null then 'there is no batch ' || a.batch_id
+      when b.completed_at is not null and a.imported then 'the import of batch ' || a.batch_id || ' is complete' end)
+    into bad
+    from (select batch_id, bool_or(previous_intake_id is null) as imported
+            from added where batch_id is not null group by 1) a
+    left join cl.gate_zero_batch b using (batch_id);
+  if bad is null then
+    select min(case
+        when a.previous_intake_id is null then 'an intake begins PENDING'
+        when a.status <> 'AUTHORIZED' then 'what takes over after a recovery is AUTHORIZED'
+        when not exists (select from cl.gate_zero_intake p where p.intake_id = a.previous_intake_id
+          and p.status = 'FAILED' and p.batch_id is not distinct from a.batch_id)
+          then 'it can take over only from a failed intake of its batch' end)
+      into bad
+      from added a where a.previous_intake_id is not null or a.status <> 'PENDING';
+  end if;
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = bad;
+  end if;
+  insert into cl.gate_zero_count
+    select batch_id, status, count(*) from added where batch_id is not null group by 1, 2;
+  return null;
+end $$;
+
+create function cl.guard_intake() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+declare bad text := case
+  when row(new.intake_id, new.batch_id, new.import_key, new.company_name, new.domain, new.linkedin_url, new.state,
+      new.previous_intake_id, new.created_at) is distinct from
+    row(old.intake_id, old.batch_id, old.import_key, old.company_name, old.domain, old.linkedin_url, old.state,
+      old.previous_intake_id, old.created_at) then 'what it is and when it came is permanent'
+  when new.status = old.status then null
+  when old.status = 'PENDING' and new.status in ('FAILED', 'AUTHORIZED') then null
+  when old.status = 'FAILED' and new.status = 'REENTER_SUCCEEDED'
+    and exists (select from cl.gate_zero_intake where previous_intake_id = old.intake_id)
+    and exists (select from cl.gate_zero_recovery r where r.intake_id = old.intake_id and r.status = 'SUCCEEDED') then null
+  else format('%s does not become %s', old.status, new.status)
+end;
+begin
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = format('intake %s: %s', old.intake_id, bad);
+  end if;
+  return new;
+end $$;
+
+create function cl.guard_new_recovery() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  i cl.gate_zero_intake;
+  b cl.gate_zero_batch;
+  bad text;
+begin
+  select * into i from cl.gate_zero_intake where intake_id = new.intake_id;
+  select * into b from cl.gate_zero_batch where batch_id = new.batch_id;
+  bad := case
+    when i.status is distinct from 'FAILED' then 'only a failed intake is recovered'
+    when i.batch_id is distinct from new.batch_id then 'it belongs to the batch of its intake'
+    when new.attempt_count <> 1 then 'the first attempt comes first'
+    when new.next_eligible_at < new.created_at then 'it waits before it is retried'
+    when new.status <> case when b.frozen_at is not null or b.batch_freeze_at <= new.created_at then 'EXHAUSTED' else 'ACTIVE' end
+      then 'it begins ACTIVE or, in a frozen batch, EXHAUSTED'
+  end;
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = format('the recovery of intake %s: %s', new.intake_id, bad);
+  end if;
+  return new;
+end $$;
+
+create function cl.guard_recovery() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  counted boolean := new.attempt_count = old.attempt_count + 1;
+  bad text := case
+    when new.recovery_id <> old.recovery_id or new.intake_id <> old.intake_id
+      or new.batch_id is distinct from old.batch_id or new.created_at <> old.created_at
+      then 'what it is of and when it began is permanent'
+    when old.status <> 'ACTIVE' then 'it is ' || old.status || ' for good'
+    when new.attempt_count <> old.attempt_count and not counted then 'attempts are counted one by one'
+    when new.next_eligible_at <> old.next_eligible_at and not counted then 'only a failed attempt moves the time of the next'
+    when counted and new.next_eligible_at < new.updated_at then 'it waits before it is retried again'
+    when new.failure_reason <> old.failure_reason and not counted and new.status <> 'EXHAUSTED'
+      then 'only a failed attempt has a reason'
+    when new.updated_at >= old.next_eligible_at then null
+    when counted or new.status = 'SUCCEEDED' or new.failure_reason <> old.failure_reason
+      then 'it is not eligible before ' || old.next_eligible_at
+    when new.status = 'EXHAUSTED' and not exists (select from cl.gate_zero_batch b
+      where b.batch_id = new.batch_id and b.batch_freeze_at <= new.updated_at)
+      then 'its batch is not frozen'
+  end;
+begin
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = format('recovery %s: %s', old.recovery_id, bad);
+  end if;
+  return new;
+end $$;
+
+-- The counters, one row per status and statement.
+create function cl.count_added() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into cl.gate_zero_count
+    select batch_id, status, count(*) from added where batch_id is not null group by 1, 2;
+  return null;
+end $$;
+
+create function cl.count_moved() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into cl.gate_zero_count
+    select batch_id, status, sum(d) from (
+      select batch_id, status, 1 as d from changed union all select batch_id, status, -1 from was) m
+     where batch_id is not null group by 1, 2 having sum(d) <> 0;
+  return null;
+end $$;
+-- +goose StatementEnd
+
+create trigger guard before update on cl.gate_zero_batch for each row execute function cl.guard_batch();
+create trigger guard_insert after insert on cl.gate_zero_intake referencing new table as added
+  for each statement execute function cl.guard_intakes();
+create trigger guard before update on cl.gate_zero_intake for each row execute function cl.guard_intake();
+create trigger guard_insert before insert on cl.gate_zero_recovery for each row execute function cl.guard_new_recovery();
+create trigger guard before update on cl.gate_zero_recovery for each row execute function cl.guard_recovery();
+
+create trigger count_moved after update on cl.gate_zero_intake referencing old table as was new table as changed
+  for each statement execute function cl.count_moved();
+create trigger count_added after insert on cl.gate_zero_recovery referencing new table as added
+  for each statement execute function cl.count_added();
+create trigger count_moved after update on cl.gate_zero_recovery referencing old table as was new table as changed
+  for each statement execute function cl.count_moved();
+
+create trigger forbidden before delete on cl.gate_zero_batch for each statement execute function recoup.forbid();
+create trigger forbidden before delete on cl.gate_zero_intake for each statement execute function recoup.forbid();
+create trigger forbidden before delete on cl.gate_zero_recovery for each statement execute function recoup.forbid();
+create trigger forbidden before update or delete on cl.gate_zero_air for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on cl.gate_zero_batch for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on cl.gate_zero_intake for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on cl.gate_zero_recovery for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on cl.gate_zero_air for each statement execute function recoup.forbid();

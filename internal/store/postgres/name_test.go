@@ -1,0 +1,11 @@
+package postgres_test
+
+// The tables of spec 000 that the tests use.
+const (
+	dol       = "outreach.dol_errors"
+	people    = "people.people_errors"
+	discovery = "company.url_discovery_failures"
+	errorLog  = "public.shq_error_log"
+	masterLog = "public.shq_master_error_log"
+	letters   = "pipeline.dead_letters"
+)

@@ -1,0 +1,112 @@
+// Package pgtest gives tests a real PostgreSQL of their own. The server is
+// private to the test process: it listens on a Unix socket in a temporary
+// directory, is started by the first test that asks for it, and goes away with
+// the process, so parallel tests and parallel packages cannot disturb each
+// other.
+//
+// The programs are taken from PATH or from where Debian puts them; where they
+// are missing they are installed. A test that cannot have its server fails: it
+// never passes by not running.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/store/postgres"
+)
+
+// owner is the role that owns databases. As on a managed server, it may make
+// databases and roles and is no superuser.
+const owner = "recoup_owner"
+
+// shared returns the server of this process, which no test stops.
+var shared = sync.OnceValues(func() (*Server, error) { return start(Options{}) })
+
+// template is a migrated database that others are cloned from.
+var template = sync.OnceValues(func() (string, error) {
+	s, err := shared()
+	if err != nil {
+		return "", err
+	}
+	const name = "recoup_template"
+	if err := s.admin(context.Background(), "create database "+name+" owner "+owner); err != nil {
+		return "", err
+	}
+	return name, postgres.Migrate(context.Background(), s.url(owner, name))
+})
+
+var databases atomic.Int64
+
+// New returns the URL of a fresh, empty database, dropped when the test ends.
+// It connects as the database's owner.
+func New(t testing.TB) string {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.New(t)
+}
+
+// Migrated returns two URLs of a fresh, migrated database: one connects as the
+// owner of its schema, the other as recoup_app, as nodes do.
+func Migrated(t testing.TB) (ownerURL, appURL string) {
+	t.Helper()
+	source, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := shared()
+	name := s.create(t, "template "+source)
+	return s.url(owner, name), s.url(postgres.AppRole, name)
+}
+
+// New returns the URL of a fresh, empty database on this server.
+func (s *Server) New(t testing.TB) string {
+	t.Helper()
+	return s.url(owner, s.create(t, ""))
+}
+
+// create makes a database and drops it when the test ends.
+func (s *Server) create(t testing.TB, from string) string {
+	t.Helper()
+	name := fmt.Sprintf("test_%d", databases.Add(1))
+	if err := s.admin(t.Context(), strings.Join([]string{"create database", name, "owner", owner, from}, " ")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.running() {
+			return
+		}
+		if err := s.admin(context.Background(), "drop database "+name+" with (force)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return name
+}
+
+func (s *Server) url(role, database string) string {
+	return fmt.Sprintf("postgres://%s@/%s?host=%s&sslmode=disable", role, database, s.dir)
+}
+
+// admin runs statements as the server's superuser.
+func (s *Server) admin(ctx context.Context, statements ...string) (err error) {
+	conn, err := pgx.Connect(ctx, s.url(superuser, "postgres"))
+	if err != nil {
+		return fmt.Errorf("pgtest: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for _, sql := range statements {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("pgtest: %s: %w", sql, err)
+		}
+	}
+	return nil
+}

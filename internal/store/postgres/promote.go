@@ -1,0 +1,56 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// Promote records a promotion and returns its number in the gate's order, or
+// store.ErrBlocked and what blocks. The gate is held from the check to the
+// commit, so that no report can come between. What blocks may end between the
+// check and its reading; then the gate is open and the check is made again.
+func (s *Store) Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error) {
+	for {
+		number, blockers, err := s.promote(ctx, p)
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case number != nil:
+			return *number, nil, nil
+		case len(blockers) > 0:
+			return 0, blockers, store.ErrBlocked
+		}
+	}
+}
+
+func (s *Store) promote(ctx context.Context, p store.Promotion) (number *int64, blockers []recoup.Error, err error) {
+	err = s.transact(ctx, "promote", p.At, func(t *tx) error {
+		number, blockers = nil, nil
+		t.queue("select seq from recoup.promote($1, $2, $3, $4, $5)", p.Entity, p.Phase, p.By, p.At, p.ID[:]).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&number) })
+		collect(t.queue(s.sql.blocking, p.Entity, maxBlockers), decode(s.sql.errors), &blockers)
+		return nil
+	})
+	return number, blockers, err
+}
+
+// maxBlockers is how many of the errors that block an entity are told.
+const maxBlockers = 100
+
+// GateLog returns what happened at an entity's gate, in the order of Seq.
+func (s *Store) GateLog(ctx context.Context, entity string, limit int) ([]store.GateEntry, error) {
+	rows, err := s.pool.Query(ctx, `
+		select seq, entity_id, case when blocks then 'block' else 'unblock' end, error_id
+		  from recoup.gate_log where entity_id = $1
+		union all
+		select seq, entity_id, 'promote', promotion_id from recoup.promotion where entity_id = $1
+		order by seq limit $2`, entity, clamp(limit))
+	return collectRows("read the gate's log", rows, err, func(row pgx.CollectableRow) (g store.GateEntry, err error) {
+		err = row.Scan(&g.Seq, &g.Entity, &g.Act, &g.ID)
+		return g, err
+	})
+}

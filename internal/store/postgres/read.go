@@ -1,0 +1,78 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// Error returns an error from its table or from the archive.
+func (s *Store) Error(ctx context.Context, id recoup.ID) (recoup.Error, error) {
+	for _, place := range []struct {
+		table   string
+		columns []column[recoup.Error]
+	}{{"recoup.error", s.sql.errors}, {"recoup.error_archive", s.sql.archive}} {
+		rows, err := s.pool.Query(ctx, "select "+names(place.columns, "")+" from "+place.table+" where error_id = $1", id[:])
+		list, err := collectRows("read an error", rows, err, decode(place.columns))
+		if err != nil {
+			return recoup.Error{}, err
+		}
+		if len(list) == 1 {
+			return list[0], nil
+		}
+	}
+	return recoup.Error{}, fmt.Errorf("error %v: %w", id, store.ErrNotFound)
+}
+
+// Blocking returns the errors that block an entity, oldest first.
+func (s *Store) Blocking(ctx context.Context, entity string, limit int) ([]recoup.Error, error) {
+	rows, err := s.pool.Query(ctx, s.sql.blocking, entity, clamp(limit))
+	return collectRows("read what blocks", rows, err, decode(s.sql.errors))
+}
+
+// Unadmitted returns rows written by plain SQL that no engine has seen yet,
+// oldest first.
+func (s *Store) Unadmitted(ctx context.Context, limit int) ([]recoup.Error, error) {
+	rows, err := s.pool.Query(ctx, "select "+names(s.sql.errors, "")+
+		" from recoup.error where policy_version is null order by created_at, error_id limit $1", clamp(limit))
+	return collectRows("read what is not admitted", rows, err, decode(s.sql.errors))
+}
+
+// dueQuery returns the statement for a kind of deadline. Each repeats what
+// lifecycle.Step asks of the input that meets the deadline.
+func dueQuery(d store.Deadline) (string, error) {
+	switch d {
+	case store.DueExpiry:
+		return "select error_id from recoup.error where expires_at <= $1 order by expires_at limit $2", nil
+	case store.DueWindow:
+		return `select error_id from recoup.error where state = 'RETRY_PENDING' and lease_token is null
+			and coalesce(lease_ends_at, retry_window_ends_at) < $1
+			order by coalesce(lease_ends_at, retry_window_ends_at) limit $2`, nil
+	case store.DueLapse:
+		return `select error_id from recoup.error where state = 'RETRY_PENDING' and lease_token is not null
+			and coalesce(lease_ends_at, retry_window_ends_at) <= $1
+			order by coalesce(lease_ends_at, retry_window_ends_at) limit $2`, nil
+	case store.DueEscalation:
+		return "select error_id from recoup.error where next_escalation_at <= $1 order by next_escalation_at limit $2", nil
+	case store.DueReminder:
+		return "select error_id from recoup.error where next_reminder_at <= $1 order by next_reminder_at limit $2", nil
+	case store.DueResolved:
+		return "select error_id from recoup.error where state = 'RESOLVED' and resolved_at <= $1 order by resolved_at limit $2", nil
+	}
+	return "", fmt.Errorf("there is no deadline %q", d)
+}
+
+// Due returns ids of errors whose deadline has come, longest overdue first.
+func (s *Store) Due(ctx context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error) {
+	sql, err := dueQuery(d)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.pool.Query(ctx, sql, now, clamp(limit))
+	return collectRows("read what is due", rows, err, pgx.RowTo[recoup.ID])
+}

@@ -1,0 +1,86 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// Report records failures in order. The open errors that they replace are
+// locked; where two first reports of one key meet, the later one starts over
+// and finds the earlier.
+func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
+	if len(reports) == 0 {
+		return nil, nil
+	}
+	outcomes := make([]store.Outcome, len(reports))
+	err := s.transact(ctx, "report", now, func(t *tx) error {
+		w, locked, err := s.lockReports(ctx, t, reports)
+		if err != nil {
+			return err
+		}
+		for i, r := range reports {
+			outcomes[i] = w.Report(r)
+		}
+		s.write(t, w, locked, now)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+// lockReports locks what reports replace, admit and count.
+func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) (*store.Work, []recoup.Error, error) {
+	var tables, entities, codes []string
+	var admits [][]byte
+	var keys []store.StreakKey
+	for _, r := range reports {
+		if r.Entity != "" {
+			tables, entities, codes = append(tables, r.Table), append(entities, r.Entity), append(codes, string(r.Code))
+		}
+		if !r.Admits.IsZero() {
+			admits = append(admits, r.Admits[:])
+		}
+		if r.Family != "" && r.Entity != "" {
+			keys = append(keys, store.StreakKey{Family: r.Family, Entity: r.Entity})
+		}
+	}
+	var locked []recoup.Error
+	var counts []store.StreakCount
+	if t.attempt > 1 {
+		lockKeys(t, tables, entities, codes)
+	}
+	collect(t.queue(s.sql.lockKeys, tables, entities, codes, admits), decode(s.sql.errors), &locked)
+	if len(keys) > 0 {
+		lockStreaks(t, keys, &counts)
+	}
+	if err := t.send(ctx); err != nil {
+		return nil, nil, err
+	}
+	return newWork(locked, counts), locked, nil
+}
+
+func newWork(locked []recoup.Error, counts []store.StreakCount) *store.Work {
+	w := store.NewWork(locked)
+	for _, c := range counts {
+		w.SetStreak(c.StreakKey, c.Count)
+	}
+	return w
+}
+
+// keyLock is the class of advisory locks on keys.
+const keyLock = 20260205
+
+// lockKeys queues locks on keys, which may have no row to be locked. A verb that
+// has met others at its keys starts over with them; if all came back at once
+// and unlocked, all but one would be in vain again.
+func lockKeys(t *tx, tables, entities, codes []string) {
+	t.queue(`select pg_advisory_xact_lock($1, o.k) from (
+			select distinct hashtext(t || ' ' || e || ' ' || c) as k
+			from unnest($2::text[], $3::text[], $4::text[]) as u (t, e, c) order by 1) o`,
+		keyLock, tables, entities, codes)
+}

@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// ApplySteps applies inputs to stored errors, in order, each under a lock on
+// its row. Errors that are not in their table any more are looked for in the
+// archive.
+func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	outcomes := make([]store.Outcome, len(steps))
+	err := s.transact(ctx, "apply steps", now, func(t *tx) error {
+		locked, err := s.lockSteps(ctx, t, steps)
+		if err != nil {
+			return err
+		}
+		counts, err := lockStepStreaks(ctx, t, steps, locked)
+		if err != nil {
+			return err
+		}
+		w := newWork(locked, counts)
+		for i, step := range steps {
+			outcomes[i] = w.Step(step)
+		}
+		s.write(t, w, locked, now)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+// lockSteps locks the rows of the steps and adds those that are archived, which
+// need no lock: nothing can change them.
+func (s *Store) lockSteps(ctx context.Context, t *tx, steps []store.Step) ([]recoup.Error, error) {
+	missing := make(map[recoup.ID]bool, len(steps))
+	ids := make([][]byte, len(steps))
+	for i := range steps {
+		ids[i], missing[steps[i].ID] = steps[i].ID[:], true
+	}
+	locked := make([]recoup.Error, 0, len(steps))
+	collect(t.queue(s.sql.lockIDs, ids), decode(s.sql.errors), &locked)
+	if err := t.send(ctx); err != nil {
+		return nil, err
+	}
+	for i := range locked {
+		delete(missing, locked[i].ID)
+	}
+	if len(missing) == 0 {
+		return locked, nil
+	}
+	collect(t.queue(s.sql.archived, ids), decode(s.sql.archive), &locked)
+	return locked, t.send(ctx)
+}
+
+// lockStepStreaks locks the counts that the steps move. Few do.
+func lockStepStreaks(ctx context.Context, t *tx, steps []store.Step, locked []recoup.Error) ([]store.StreakCount, error) {
+	var keys []store.StreakKey
+	var entity map[recoup.ID]string
+	for _, step := range steps {
+		if step.Family == "" {
+			continue
+		}
+		if entity == nil {
+			entity = make(map[recoup.ID]string, len(locked))
+			for i := range locked {
+				entity[locked[i].ID] = locked[i].EntityID
+			}
+		}
+		if e := entity[step.ID]; e != "" {
+			keys = append(keys, store.StreakKey{Family: step.Family, Entity: e})
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var counts []store.StreakCount
+	lockStreaks(t, keys, &counts)
+	return counts, t.send(ctx)
+}

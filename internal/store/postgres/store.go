@@ -1,0 +1,126 @@
+// Package postgres keeps errors in PostgreSQL 13 and newer. It moves rows and
+// decides nothing: every verb locks what it needs, asks the function it was
+// handed, and writes the answer, in one transaction. What correct means is
+// package storetest.
+//
+// The schema is migrations/*.sql. Guards in the database refuse what the rules
+// forbid, whoever asks: this package, a script, a person at a prompt.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"recoup/fault"
+)
+
+// ErrBadURL is returned for an address that cannot be read. It does not repeat
+// the address, which may hold a password.
+var ErrBadURL = errors.New("the database URL cannot be read: expected postgres://user@host/database")
+
+// Options of a store. The zero value is good.
+type Options struct {
+	MaxConns         int32         // zero: as many as pgx finds right, or the URL says
+	LockTimeout      time.Duration // how long a verb waits for a lock at a time; zero: 3 s
+	StatementTimeout time.Duration // zero: 30 s
+	Name             string        // application_name; empty: recoup
+}
+
+func (o Options) withDefaults() Options {
+	if o.LockTimeout <= 0 {
+		o.LockTimeout = 3 * time.Second
+	}
+	if o.StatementTimeout <= 0 {
+		o.StatementTimeout = 30 * time.Second
+	}
+	if o.Name == "" {
+		o.Name = "recoup"
+	}
+	return o
+}
+
+// Store is a database of errors. It is safe for concurrent use.
+type Store struct {
+	pool *pgxpool.Pool
+	sql  statements
+}
+
+// Open connects to a migrated database. A schema that is not the one this
+// binary knows is refused; [Migrate] brings it up to date.
+func Open(ctx context.Context, url string, options Options) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, ErrBadURL
+	}
+	options = options.withDefaults()
+	if options.MaxConns > 0 {
+		config.MaxConns = options.MaxConns
+	}
+	configure(config.ConnConfig, options)
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		acceptEncoded(conn.TypeMap())
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, failure("open", err)
+	}
+	s := &Store{pool: pool, sql: newStatements()}
+	if err := s.checkSchema(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// parse reads an address.
+func parse(url string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, ErrBadURL
+	}
+	config.RuntimeParams["timezone"] = "UTC"
+	return config, nil
+}
+
+// configure sets what sessions rely on. Statements are prepared, because values
+// are read in the format that prepared statements return.
+func configure(config *pgx.ConnConfig, o Options) {
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	for name, value := range map[string]string{
+		"timezone":                            "UTC",
+		"application_name":                    o.Name,
+		"lock_timeout":                        milliseconds(o.LockTimeout),
+		"statement_timeout":                   milliseconds(o.StatementTimeout),
+		"idle_in_transaction_session_timeout": milliseconds(2 * o.StatementTimeout),
+		// Compiling costs more than any of our statements, and each has its index:
+		// a plan that was made while a table was small has to stay good.
+		"jit":            "off",
+		"enable_seqscan": "off",
+	} {
+		config.RuntimeParams[name] = value
+	}
+}
+
+func (s *Store) checkSchema(ctx context.Context) error {
+	var current int64
+	err := s.pool.QueryRow(ctx, "select max(version_id) from recoup.schema_version").Scan(&current)
+	if err != nil && state(err) != undefinedTable {
+		return failure("open", fault.OnAcquire(err))
+	}
+	return compare(current, latestMigration())
+}
+
+// Close ends all sessions.
+func (s *Store) Close() error {
+	s.pool.Close()
+	return nil
+}
+
+// milliseconds formats a duration as PostgreSQL's settings take it.
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

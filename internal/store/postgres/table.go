@@ -1,0 +1,80 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/policy"
+)
+
+// ErrNameTaken is returned by SyncTables when something that is not ours has
+// the name of a table or of an archive. It is left as it is. Everything else is
+// in place, and the errors of that table are kept, but not under its name.
+var ErrNameTaken = errors.New("the name is taken by something else in the database: rename it, or give the table another name in the policy")
+
+// syncLock keeps nodes from renewing views at the same time.
+const syncLock = 20260204
+
+// SyncTables brings the mirror of the policy and the views that carry its names
+// in line with the policy.
+func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
+	var taken []string
+	err := s.transact(ctx, "sync tables", time.Time{}, func(t *tx) error {
+		taken = nil
+		t.queue("select pg_advisory_xact_lock($1, 0)", syncLock)
+		var names []string
+		for _, table := range p.Tables() {
+			names = append(names, table.Name)
+			t.queue(`select recoup.sync_table(row($1::text, $2::text, $3::text, $4::text[], $5::text, $6::interval, $7::bool,
+				$8::bool, $9::text, $10::interval, $11::text, false)::recoup.error_table)`,
+				table.Name, table.Hub, table.EntityColumn, dispositions(table), string(table.Default.Disposition()),
+				optional(table.TTL), table.Blocks, table.DeadLetter, optional(table.Archive), optional(table.Retention), p.Version,
+			).QueryRow(func(row pgx.Row) error {
+				var list []string
+				err := row.Scan(&list)
+				taken = append(taken, list...)
+				return err
+			})
+		}
+		t.queue("select recoup.retire_tables($1)", names)
+		return nil
+	})
+	if err == nil && len(taken) > 0 {
+		return fmt.Errorf("%s: %w", strings.Join(taken, ", "), ErrNameTaken)
+	}
+	return err
+}
+
+// dispositions lists what the column may hold in a table: what its policy
+// allows, RESOLVED where errors can end, and ARCHIVE where what should be
+// parked cannot be.
+func dispositions(t *policy.Table) []string {
+	var list []string
+	for _, action := range t.Allowed() {
+		list = append(list, string(action.Disposition()))
+	}
+	if t.Infinite() {
+		return list
+	}
+	list = append(list, string(recoup.DispositionResolved))
+	if archive := string(recoup.DispositionArchive); !t.Allows(recoup.ActionPark) && !slices.Contains(list, archive) {
+		list = append(list, archive)
+	}
+	return list
+}
+
+// optional turns the zero value into NULL.
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

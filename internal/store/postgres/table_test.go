@@ -1,0 +1,233 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"recoup/fault"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+)
+
+// prompt is a person or a program with plain SQL.
+type prompt struct {
+	testing.TB
+	*pgx.Conn
+}
+
+func at(t testing.TB, url string) prompt {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return prompt{t, conn}
+}
+
+func (p prompt) run(sql string, args ...any) {
+	p.Helper()
+	if _, err := p.Exec(p.Context(), sql, args...); err != nil {
+		p.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func ask[T any](p prompt, sql string, args ...any) (v T) {
+	p.Helper()
+	if err := p.QueryRow(p.Context(), sql, args...).Scan(&v); err != nil {
+		p.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+// sqlState of a statement that is to fail.
+func (p prompt) sqlState(sql string, args ...any) string {
+	p.Helper()
+	_, err := p.Exec(p.Context(), sql, args...)
+	var server *pgconn.PgError
+	if !errors.As(err, &server) {
+		p.Fatalf("%s: got %v, want a refusal", sql, err)
+	}
+	return server.Code
+}
+
+// governed is a database in which the default policy holds.
+func governed(t testing.TB) (s *postgres.Store, owner, app prompt) {
+	t.Helper()
+	ownerURL, appURL := pgtest.Migrated(t)
+	s = open(t, appURL)
+	if err := s.SyncTables(t.Context(), policy.Default()); err != nil {
+		t.Fatal(err)
+	}
+	return s, at(t, ownerURL), at(t, appURL)
+}
+
+// changed is the default policy with some of its text replaced.
+func changed(t testing.TB, oldnew ...string) *policy.Policy {
+	t.Helper()
+	text := strings.NewReplacer(oldnew...).Replace(string(policy.DefaultFile()))
+	p, err := policy.Load("changed.yaml", []byte(text), fault.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const promotionQuery = `SELECT COUNT(*) > 0 AS is_blocked
+FROM outreach.dol_errors
+WHERE outreach_id = $1
+  AND disposition IN ('RETRY', 'PARKED')
+  AND archived_at IS NULL`
+
+// Spec 000, 6.3: the query runs as written, and what plain SQL inserts is born
+// governed and blocks at once.
+func TestPlainInsertIsBornGoverned(t *testing.T) {
+	t.Parallel()
+	s, _, app := governed(t)
+	app.run("INSERT INTO outreach.dol_errors (outreach_id, code) VALUES ('CO-1', 'NETWORK_TIMEOUT')")
+	if !ask[bool](app, promotionQuery, "CO-1") || !ask[bool](app, "select recoup.is_blocked('CO-1')") {
+		t.Error("the row does not block")
+	}
+	if ask[bool](app, promotionQuery, "CO-2") {
+		t.Error("an entity without errors is blocked")
+	}
+	got := ask[string](app, `select concat_ws(' ', state, disposition, blocking, expires_at - created_at, policy_version is null)
+		from outreach.dol_errors`)
+	if got != "ACTIVE RETRY t 720:00:00 t" {
+		t.Errorf("born as %s", got)
+	}
+	if _, _, err := s.Promote(t.Context(), store.Promotion{ID: [16]byte{1}, Entity: "CO-1", Phase: "next", By: "ada"}); !errors.Is(err, store.ErrBlocked) {
+		t.Errorf("promoted: %v", err)
+	}
+}
+
+// Each table of the policy has its view, with defaults of its own.
+func TestViewDefaults(t *testing.T) {
+	t.Parallel()
+	_, _, app := governed(t)
+	for _, row := range []struct{ insert, want string }{
+		{"company.url_discovery_failures (company_unique_id, code) values ('C1', 'X')", "ARCHIVE f 2160:00:00"},
+		{"public.shq_error_log (code) values ('X')", "IGNORE f 2160:00:00"},
+		{"public.shq_master_error_log (code) values ('X')", "IGNORE f never"},
+		{"public.shq_orphan_errors (code) values ('X')", "PARKED f 720:00:00"},
+		{"pipeline.dead_letters (entity_id, code) values ('E', 'X')", "PARKED t 2160:00:00"},
+	} {
+		got := ask[string](app, "insert into "+row.insert+
+			" returning concat_ws(' ', disposition, blocking, coalesce((expires_at - created_at)::text, 'never'))")
+		if got != row.want {
+			t.Errorf("%s: %s, want %s", row.insert, got, row.want)
+		}
+	}
+}
+
+func TestViewRefuses(t *testing.T) {
+	t.Parallel()
+	_, _, app := governed(t)
+	for _, row := range []struct{ sql, state string }{
+		{"insert into outreach.dol_errors (outreach_id, code, table_name) values ('E', 'X', 'people.people_errors')", "44000"},
+		{"insert into outreach.dol_errors (code) values ('X')", "RC001"}, // no entity, so it cannot block
+		{"insert into outreach.dol_errors (outreach_id, code, state) values ('E', 'X', 'RETRY_PENDING')", "RC001"},
+		{"insert into outreach.dol_errors (outreach_id, code, disposition, blocking) values ('E', 'X', 'IGNORE', false)", "RC001"},
+		{"insert into outreach.dol_errors_archive (outreach_id, code) values ('E', 'X')", "42501"},
+		{"delete from outreach.dol_errors", "42501"},
+	} {
+		if got := app.sqlState(row.sql); got != row.state {
+			t.Errorf("%s: %s, want %s", row.sql, got, row.state)
+		}
+	}
+}
+
+// The archive's view is for reading, also for the owner.
+func TestArchiveViewIsReadOnly(t *testing.T) {
+	t.Parallel()
+	_, owner, _ := governed(t)
+	for _, sql := range []string{
+		"insert into outreach.dol_errors_archive (outreach_id, code) values ('E', 'X')",
+	} {
+		if got := owner.sqlState(sql); got != "RC001" {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
+
+// A renamed column is renamed in the views, and whoever could read them still
+// can. A table that leaves the policy takes no new errors, and keeps its rows.
+func TestViewsFollowThePolicy(t *testing.T) {
+	t.Parallel()
+	s, owner, app := governed(t)
+	app.run("insert into outreach.dol_errors (outreach_id, code) values ('E', 'X')")
+	owner.run("create role hub_reader nologin; grant select on outreach.dol_errors to hub_reader")
+	next := changed(t, "entity: outreach_id", "entity: company_id", "people.people_errors", "people.person_errors")
+	if err := s.SyncTables(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask[string](app, "select company_id from outreach.dol_errors"); got != "E" {
+		t.Errorf("got %s", got)
+	}
+	if !ask[bool](app, "select has_table_privilege('hub_reader', 'outreach.dol_errors', 'select')") {
+		t.Error("the reader lost the view")
+	}
+	app.run("insert into people.person_errors (company_id, code) values ('E', 'X')")
+	if got := app.sqlState("insert into people.people_errors (outreach_id, code) values ('E', 'X')"); got != "RC001" {
+		t.Errorf("a retired table took an error: %s", got)
+	}
+	if !ask[bool](app, "select retired from recoup.error_table where table_name = 'people.people_errors'") {
+		t.Error("the table is not retired")
+	}
+	if err := s.SyncTables(t.Context(), policy.Default()); err != nil {
+		t.Fatal(err)
+	}
+	app.run("insert into people.people_errors (outreach_id, code) values ('E', 'X')")
+}
+
+// What is not ours is left alone and named; everything else is in place.
+func TestNameTaken(t *testing.T) {
+	t.Parallel()
+	ownerURL, appURL := pgtest.Migrated(t)
+	owner, s := at(t, ownerURL), open(t, appURL)
+	owner.run("create schema outreach; create table outreach.dol_errors (id int); insert into outreach.dol_errors values (7)")
+	err := s.SyncTables(t.Context(), policy.Default())
+	if !errors.Is(err, postgres.ErrNameTaken) || !strings.Contains(err.Error(), "outreach.dol_errors:") {
+		t.Errorf("got %v", err)
+	}
+	if got := ask[int](owner, "select id from outreach.dol_errors"); got != 7 {
+		t.Errorf("the table was touched: %d", got)
+	}
+	at(t, appURL).run("insert into people.people_errors (outreach_id, code) values ('E', 'X')")
+	if ask[bool](owner, "select has_table_privilege('recoup_app', 'outreach.dol_errors', 'select')") {
+		t.Error("nodes were given somebody else's table")
+	}
+}
+
+func TestSyncTablesFromManyNodes(t *testing.T) {
+	t.Parallel()
+	_, app := pgtest.Migrated(t)
+	p := policy.Default()
+	var wg sync.WaitGroup
+	for range 8 {
+		s := open(t, app)
+		wg.Go(func() {
+			if err := s.SyncTables(t.Context(), p); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	got := ask[[]string](at(t, app), "select array_agg(table_name::text order by 1) from recoup.error_table where not retired")
+	var want []string
+	for _, table := range p.Tables() {
+		want = append(want, table.Name)
+	}
+	if slices.Sort(want); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+}

@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/fault"
+)
+
+// A verb that met others at its keys starts over until it is through; one that
+// waited for a lock in vain gives up sooner, because each time has cost it the
+// whole wait.
+const (
+	attempts     = 10
+	busyAttempts = 3
+)
+
+// tx is a transaction that talks to the server in batches: what is queued goes
+// out together, so that a verb costs two round trips, one to lock and read and
+// one to write and commit.
+type tx struct {
+	conn    *pgx.Conn
+	batch   *pgx.Batch
+	attempt int // the first is 1
+}
+
+// queue adds a statement to the next batch.
+func (t *tx) queue(sql string, args ...any) *pgx.QueuedQuery { return t.batch.Queue(sql, args...) }
+
+// send runs what is queued.
+func (t *tx) send(ctx context.Context) error {
+	batch := t.batch
+	t.batch = &pgx.Batch{}
+	return t.conn.SendBatch(ctx, batch).Close()
+}
+
+// collect puts the rows of a queued query where into points, when it is sent.
+func collect[R any](q *pgx.QueuedQuery, row pgx.RowToFunc[R], into *[]R) {
+	q.Query(func(rows pgx.Rows) error {
+		list, err := pgx.AppendRows(*into, rows, row)
+		*into = list
+		return err
+	})
+}
+
+// transact runs work in a transaction and commits it together with what work
+// has left in the queue. Where others were in the way it starts over, so work
+// must keep nothing between calls. now is the time that history rows will have.
+func (s *Store) transact(ctx context.Context, doing string, now time.Time, work func(*tx) error) error {
+	for attempt := 1; ; attempt++ {
+		err := s.attempt(ctx, attempt, work)
+		switch {
+		case attempt < attempts && partitionMissing(err):
+			if err := s.createPartitions(ctx, now); err != nil {
+				return failure(doing, err)
+			}
+		case attempt < attempts && reportedTwice(err):
+		case attempt < busyAttempts && busy(err):
+		default:
+			return failure(doing, err)
+		}
+	}
+}
+
+func (s *Store) attempt(ctx context.Context, attempt int, work func(*tx) error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fault.OnAcquire(err)
+	}
+	defer conn.Release() // which throws away a connection that is left in a transaction
+	t := &tx{conn: conn.Conn(), batch: &pgx.Batch{}, attempt: attempt}
+	t.queue("begin isolation level read committed")
+	if err := work(t); err != nil {
+		t.rollback(ctx)
+		return err
+	}
+	t.queue("commit")
+	if err := t.send(ctx); err != nil {
+		t.rollback(ctx)
+		return fault.OnCommit(err)
+	}
+	return nil
+}
+
+func (t *tx) rollback(ctx context.Context) {
+	if !t.conn.IsClosed() && t.conn.PgConn().TxStatus() != 'I' {
+		_, _ = t.conn.Exec(context.WithoutCancel(ctx), "rollback")
+	}
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+)
+
+// MaxPage is the most rows a verb returns at once.
+const MaxPage = 1000
+
+// Filter selects open errors. Empty fields do not restrict; all that are set
+// must hold.
+type Filter struct {
+	Table      string
+	Tables     []string // any of these; for a hub's tables
+	State      recoup.State
+	Entity     string
+	Code       recoup.Code
+	AssignedTo string
+	Tier       int // zero: any
+	Blocking   bool
+	Parked     bool // PARKED or ESCALATED
+	Before     time.Time
+	After      time.Time // created in [After, Before)
+}
+
+// Page says where a list goes on. Lists run from new to old; a zero Cursor
+// begins at the newest.
+type Page struct {
+	Cursor Cursor
+	Limit  int // zero: 100; never above MaxPage
+}
+
+// Cursor is the position of the last row seen.
+type Cursor struct {
+	At time.Time
+	ID recoup.ID
+}
+
+// IsZero reports whether the cursor stands at the beginning.
+func (c Cursor) IsZero() bool { return c.At.IsZero() && c.ID.IsZero() }
+
+// Size returns the number of rows to read.
+func (p Page) Size() int {
+	if p.Limit <= 0 {
+		return 100
+	}
+	return min(p.Limit, MaxPage)
+}
+
+// Claim asks for errors that are due, the longest overdue of each table first.
+// Decide turns each into its leased version (or, where a lapsed lease has spent
+// the budget, into a parked one, which is stored and not returned). What it
+// refuses is skipped.
+type Claim struct {
+	Tables []string
+	Limit  int
+	Now    time.Time
+	Decide func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error)
+}
+
+// Deadline is a kind of deadline that a sweep looks for.
+type Deadline string
+
+// The deadlines of errors, each an index scan.
+const (
+	DueExpiry     Deadline = "expiry"     // the TTL is over
+	DueWindow     Deadline = "window"     // the retry window is over
+	DueLapse      Deadline = "lapse"      // a lease ran out
+	DueEscalation Deadline = "escalation" // the ladder's clock has struck
+	DueReminder   Deadline = "reminder"   // somebody is to be told something
+	DueResolved   Deadline = "resolved"   // resolved, waiting for the archive
+)
+
+// Promotion is an entity's step to its next phase.
+type Promotion struct {
+	ID     recoup.ID
+	Entity string
+	Phase  string
+	By     string
+	At     time.Time
+}
+
+// GateAct is something that happened at the promotion gate.
+type GateAct string
+
+// What the gate's order tells of.
+const (
+	GateBlock   GateAct = "block"   // an error begins to block the entity
+	GateUnblock GateAct = "unblock" // it ends
+	GatePromote GateAct = "promote" // the entity went on
+)
+
+// GateEntry is one act in the gate's order. The order is that of Seq, which is
+// drawn while the gate is held; clocks cannot tell what came first.
+type GateEntry struct {
+	Seq    int64
+	Entity string
+	Act    GateAct
+	ID     recoup.ID // of the error, or of the promotion
+}
+
+// PendingNotice is a notice that has not been delivered yet.
+type PendingNotice struct {
+	Notice
+	ID        recoup.ID
+	CreatedAt time.Time
+	DueAt     time.Time // when it is to be delivered, or tried again
+	Attempts  int
+}
+
+// Count is how many errors a table has in a state.
+type Count struct {
+	Table string
+	State recoup.State
+	N     int64
+}

@@ -1,0 +1,61 @@
+package sqlite
+
+import (
+	"context"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// selectDue reads what lifecycle.Claim accepts: errors whose time has come, of
+// which no lease is live, which have not expired and whose window is open. A
+// lapsed lease is claimable beyond its window, because the claim is what counts
+// it as failed. ?2 is the time.
+var selectDue = selectError + ` indexed by error_due_idx
+	where table_name = ?1 and state = 'RETRY_PENDING' and next_retry_at <= ?2
+	and (lease_token is null or lease_ends_at <= ?2)
+	and (expires_at is null or expires_at > ?2)
+	and (lease_token is not null or retry_window_ends_at is null or retry_window_ends_at >= ?2)
+	order by next_retry_at limit 0 + ?3`
+
+// ClaimDue leases due errors. Tables are served in the order in which they are
+// named, and in each the longest overdue error comes first. There is one writer,
+// so no error is handed to two claimers.
+func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error) {
+	decide := func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+		return claim.Decide(current)
+	}
+	var leased []recoup.Error
+	err := s.writer.do(ctx, func(tx *tx) error {
+		rows, err := tx.loadDue(claim)
+		if err != nil {
+			return err
+		}
+		b := newBatch(rows)
+		for _, e := range rows {
+			out := b.Step(store.Step{ID: e.ID, Decide: decide})
+			if out.Err == nil && !out.Error.LeaseToken.IsZero() {
+				leased = append(leased, out.Error)
+			}
+		}
+		return tx.save(b, claim.Now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return leased, nil
+}
+
+func (t *tx) loadDue(claim store.Claim) ([]recoup.Error, error) {
+	var rows []recoup.Error
+	limit := min(max(claim.Limit, 0), store.MaxPage)
+	for _, table := range claim.Tables {
+		due, err := t.errors(errorColumns, selectDue, table, micros(claim.Now), limit-len(rows))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, due...)
+	}
+	return rows, nil
+}

@@ -1,0 +1,255 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+const (
+	// eventChunk is how many events one statement adds: by then what a statement
+	// costs in the driver is shared well enough.
+	eventChunk = 32
+
+	// bulkStep is how many events of a bulk load are added in one transaction.
+	bulkStep = 5000
+)
+
+// eventColumns are the columns of error_event but day, which SQLite computes.
+var eventColumns = []struct {
+	name  string
+	field func(*store.Event) field
+}{
+	{"event_id", func(e *store.Event) field { return id{&e.ID} }},
+	{"code", func(e *store.Event) field { return text[recoup.Code]{&e.Code} }},
+	{"correlation_id", func(e *store.Event) field { return id{&e.CorrelationID} }},
+	{"service", func(e *store.Event) field { return text[string]{&e.Service} }},
+	{"endpoint", func(e *store.Event) field { return text[string]{&e.Endpoint} }},
+	{"http_status", func(e *store.Event) field { return optionalNumber{&e.HTTPStatus} }},
+	{"tenant_hash", func(e *store.Event) field { return text[string]{&e.TenantHash} }},
+	{"details", func(e *store.Event) field { return details{&e.Details} }},
+	{"region", func(e *store.Event) field { return text[string]{&e.Region} }},
+	{"ts", func(e *store.Event) field { return stamp{&e.TS} }},
+	{"external_service", func(e *store.Event) field { return text[string]{&e.ExternalService} }},
+	{"reported_code", func(e *store.Event) field { return text[recoup.Code]{&e.ReportedCode} }},
+	{"tenant_key", func(e *store.Event) field { return text[string]{&e.TenantKey} }},
+}
+
+// Kinds of fields that only events have: a number that is null when it is zero,
+// and a small map, kept as JSON.
+type (
+	optionalNumber struct{ to *int }
+	details        struct{ to *map[string]any }
+)
+
+func (f optionalNumber) Value() (driver.Value, error) {
+	if *f.to == 0 {
+		return nil, nil
+	}
+	return int64(*f.to), nil
+}
+
+func (f optionalNumber) Scan(src any) error {
+	if src == nil {
+		*f.to = 0
+		return nil
+	}
+	return number(f).Scan(src)
+}
+
+func (f details) Value() (driver.Value, error) {
+	if b := store.EncodeDetails(*f.to); b != nil {
+		return string(b), nil
+	}
+	return nil, nil
+}
+
+func (f details) Scan(src any) (err error) {
+	switch v := src.(type) {
+	case nil:
+		*f.to = nil
+		return nil
+	case string:
+		*f.to, err = store.DecodeDetails([]byte(v))
+		return err
+	}
+	return unreadable(src, "details")
+}
+
+func eventNames() string {
+	list := make([]string, len(eventColumns))
+	for i, c := range eventColumns {
+		list[i] = c.name
+	}
+	return strings.Join(list, ", ")
+}
+
+// eventFields appends the fields of an event in the order of the columns.
+func eventFields(to []any, e *store.Event) []any {
+	for _, c := range eventColumns {
+		to = append(to, c.field(e))
+	}
+	return to
+}
+
+// insertEvents returns the statement that adds n events.
+func insertEvents(n int) string {
+	row := "(?" + strings.Repeat(", ?", len(eventColumns)-1) + ")"
+	return "insert into error_event (" + eventNames() + ") values " + row + strings.Repeat(", "+row, n-1)
+}
+
+var (
+	insertChunk = insertEvents(eventChunk)
+	insertEvent = insertEvents(1) + " on conflict do nothing"
+)
+
+// InsertEvents adds events and counts them, and returns how many were new.
+func (s *Store) InsertEvents(ctx context.Context, events []store.Event) (added int, err error) {
+	if len(events) == 0 {
+		return 0, nil
+	}
+	err = s.writer.do(ctx, func(tx *tx) error {
+		added, err = tx.addEvents(events)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return added, nil
+}
+
+// addEvents adds a batch. While it is open the triggers leave checking codes and
+// counting to it.
+func (t *tx) addEvents(events []store.Event) (added int, err error) {
+	if err := t.checkCodes(events); err != nil {
+		return 0, err
+	}
+	if err := t.exec(`update event_batch set open = 1`); err != nil {
+		return 0, err
+	}
+	sums := tally{}
+	for len(events) > 0 {
+		n, err := t.addChunk(events[:min(eventChunk, len(events))], sums)
+		if err != nil {
+			return 0, err
+		}
+		added += n
+		events = events[min(eventChunk, len(events)):]
+	}
+	if err := t.addCounts(sums); err != nil {
+		return 0, err
+	}
+	return added, t.exec(`update event_batch set open = 0`)
+}
+
+// addChunk adds a few events with one statement. Where it meets one that is known
+// already, it has done nothing, and they are added one by one.
+func (t *tx) addChunk(events []store.Event, sums tally) (added int, err error) {
+	if len(events) == eventChunk {
+		args := make([]any, 0, eventChunk*len(eventColumns))
+		for i := range events {
+			args = eventFields(args, &events[i])
+		}
+		err := t.exec(insertChunk, args...)
+		if err == nil {
+			for i := range events {
+				sums.count(&events[i])
+			}
+			return len(events), nil
+		}
+		if !known(err) {
+			return 0, err
+		}
+	}
+	for i := range events {
+		n, err := t.change(insertEvent, eventFields(nil, &events[i])...)
+		if err != nil {
+			return 0, err
+		}
+		if n == 1 {
+			added++
+			sums.count(&events[i])
+		}
+	}
+	return added, nil
+}
+
+// known reports whether a statement failed because a row was there already.
+func known(err error) bool {
+	var fault *sqlite.Error
+	return errors.As(err, &fault) && fault.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+}
+
+// checkCodes refuses events whose code is not registered.
+func (t *tx) checkCodes(events []store.Event) error {
+	seen := map[recoup.Code]bool{}
+	for _, e := range events {
+		if seen[e.Code] {
+			continue
+		}
+		var registered bool
+		if err := t.row(`select exists (select 1 from error_code where code = ?)`, string(e.Code)).Scan(&registered); err != nil {
+			return err
+		}
+		if !registered {
+			return fmt.Errorf("%w: the code %s is not registered", store.ErrRefused, e.Code)
+		}
+		seen[e.Code] = true
+	}
+	return nil
+}
+
+// BulkLoad adds the events of a span in large steps.
+func (s *Store) BulkLoad(ctx context.Context, span store.Span, events iter.Seq[store.Event]) (added int, err error) {
+	for step, err := range store.Steps(span, events, bulkStep) {
+		if err != nil {
+			return added, err
+		}
+		n, err := s.InsertEvents(ctx, step)
+		added += n
+		if err != nil {
+			return added, err
+		}
+	}
+	return added, s.writer.do(ctx, func(tx *tx) error { return tx.define(`analyze error_event`) })
+}
+
+// EnsureEventPartitions has nothing to make ready: the file has no partitions.
+func (s *Store) EnsureEventPartitions(ctx context.Context, _ time.Time, _ time.Duration) error {
+	return ctx.Err()
+}
+
+const dropEvents = `delete from error_event where (ts, event_id) in
+	(select ts, event_id from error_event where ts < ? order by ts limit 0 + ?)`
+
+// DropEvents deletes the events of all months that are over at a time, a batch
+// at a time, so that others need not wait long for their turn.
+func (s *Store) DropEvents(ctx context.Context, before time.Time) error {
+	until := micros(store.Month(before))
+	for n := purgeBatch; n == purgeBatch; {
+		err := s.writer.do(ctx, func(tx *tx) error {
+			err := tx.exec(`update retention set events_until = ?`, until)
+			if err != nil {
+				return err
+			}
+			if n, err = tx.change(dropEvents, until, purgeBatch); err != nil {
+				return err
+			}
+			return tx.exec(`update retention set events_until = null`)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+-- +goose Up
+-- All governed errors live in one table: static SQL, one set of indexes, one
+-- set of guards. The names of the policy are views over it (see view.go).
+create table error (
+  error_id             blob not null primary key default (randomblob(16)) check (length(error_id) = 16),
+  table_name           text not null,
+  reported_table       text, -- of an orphan: the table that its report named
+  entity_id            text,
+  code                 text not null,
+  severity             text check (severity in ('CRITICAL', 'HIGH', 'MEDIUM', 'LOW')),
+  category             text check (category in ('TRANSIENT', 'OPERATIONAL', 'STRUCTURAL')),
+  class                text,
+  message              text,
+  correlation_id       blob check (length(correlation_id) = 16),
+  policy_version       text, -- null: written by plain SQL and not admitted yet
+  state                text not null default 'ACTIVE'
+                       check (state in ('ACTIVE', 'RETRY_PENDING', 'PARKED', 'ESCALATED', 'RESOLVED')),
+  disposition          text not null
+                       check (disposition in ('RETRY', 'PARKED', 'ARCHIVE', 'IGNORE', 'RESOLVED')),
+  blocking             integer not null default 0 check (blocking in (0, 1)),
+  created_at           integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
+  updated_at           integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
+  expires_at           integer,
+
+  retry_count          integer not null default 0 check (retry_count >= 0),
+  max_retries          integer not null default 0,
+  last_retry_at        integer,
+  next_retry_at        integer,
+  retry_exhausted      integer not null default 0 check (retry_exhausted in (0, 1)),
+  retry_window_ends_at integer,
+  last_failure_code    text,
+  streak_family        text,
+  last_attempt         blob check (length(last_attempt) = 16),
+  last_result          text, -- how it ended
+
+  lease_token          blob check (length(lease_token) = 16),
+  lease_worker         text,
+  leased_at            integer,
+  lease_ends_at        integer,
+
+  parked_at            integer,
+  parked_by            text,
+  park_reason          text,
+  assigned_to          text,
+  last_reviewed_at     integer,
+
+  escalation_level     integer not null default 0 check (escalation_level between 0 and 3),
+  escalated_at         integer,
+  escalated_to         text,
+  escalation_reason    text,
+  next_escalation_at   integer,
+  review_due_at        integer,
+  next_reminder_at     integer,
+  reminded_at          integer,
+
+  resolved_at          integer,
+  resolved_by          text,
+  resolution_reason    text,
+
+  -- A newer report of the same failure replaces the open one (spec 000, 7.1).
+  replaceable          integer not null default 0 check (replaceable in (0, 1)),
+
+  constraint error_retry_budget check (retry_count <= max_retries),
+  constraint error_parked_by check (state not in ('PARKED', 'ESCALATED')
+    or (parked_at is not null and park_reason is not null and escalated_to is not null and disposition = 'PARKED')),
+  constraint error_resolved_by check ((state = 'RESOLVED') = (disposition = 'RESOLVED'))
+) strict;
+
+create index error_due_idx on error (table_name, next_retry_at) where state = 'RETRY_PENDING';
+create index error_lease_idx on error (lease_ends_at) where lease_token is not null;
+create index error_expiry_idx on error (expires_at) where expires_at is not null;
+create index error_window_idx on error (retry_window_ends_at) where state = 'RETRY_PENDING';
+create index error_escalation_idx on error (next_escalation_at) where next_escalation_at is not null;
+create index error_reminder_idx on error (next_reminder_at) where next_reminder_at is not null;
+create index error_resolved_idx on error (resolved_at) where state = 'RESOLVED';
+create index error_admission_idx on error (created_at) where policy_version is null;
+create index error_blocking_idx on error (entity_id, created_at, error_id) where blocking;
+create index error_entity_idx on error (entity_id, created_at, error_id) where entity_id is not null;
+create index error_list_idx on error (table_name, state, created_at, error_id);
+create index error_created_idx on error (created_at, error_id);
+create index error_park_idx on error (table_name, parked_at, error_id) where state in ('PARKED', 'ESCALATED');
+create unique index error_open_key on error (coalesce(reported_table, table_name), entity_id, code) where replaceable;
+
+-- Archived errors: all that they had and what archiving added (spec 000, 7.3).
+create table error_archive (
+  error_id             blob not null primary key check (length(error_id) = 16),
+  table_name           text not null,
+  reported_table       text, -- of an orphan: the table that its report named
+  entity_id            text,
+  code                 text not null,
+  severity             text,
+  category             text,
+  class                text,
+  message              text,
+  correlation_id       blob,
+  policy_version       text,
+  state                text not null check (state = 'ARCHIVED'),
+  disposition          text not null,
+  blocking             integer not null check (blocking = 0),
+  created_at           integer not null,
+  updated_at           integer not null,
+  expires_at           integer,
+
+  retry_count          integer not null,
+  max_retries          integer not null,
+  last_retry_at        integer,
+  next_retry_at        integer,
+  retry_exhausted      integer not null,
+  retry_window_ends_at integer,
+  last_failure_code    text,
+  streak_family        text,
+  last_attempt         blob,
+  last_result          text,
+
+  lease_token          blob,
+  lease_worker         text,
+  leased_at            integer,
+  lease_ends_at        integer,
+
+  parked_at            integer,
+  parked_by            text,
+  park_reason          text,
+  assigned_to          text,
+  last_reviewed_at     integer,
+
+  escalation_level     integer not null,
+  escalated_at         integer,
+  escalated_to         text,
+  escalation_reason    text,
+  next_escalation_at   integer,
+  review_due_at        integer,
+  next_reminder_at     integer,
+  reminded_at          integer,
+
+  resolved_at          integer,
+  resolved_by          text,
+  resolution_reason    text,
+  replaceable          integer not null check (replaceable = 0),
+
+  archived_at          integer not null,
+  archived_by          text not null,
+  archive_reason       text not null check (archive_reason in ('TTL_EXPIRED', 'MANUAL', 'RESOLVED', 'SUPERSEDED')),
+  final_disposition    text not null,
+  superseded_by        blob check (length(superseded_by) = 16),
+  purge_at             integer not null -- the end of the archive's retention
+) strict;
+
+create index error_archive_table_idx on error_archive (table_name, archived_at, error_id);
+create index error_archive_entity_idx on error_archive (entity_id, archived_at, error_id) where entity_id is not null;
+create index error_archive_purge_idx on error_archive (purge_at);

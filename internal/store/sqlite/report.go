@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+var (
+	selectError = `select ` + names(errorColumns) + ` from error`
+
+	// An error stands in its table or in the archive, never in both.
+	selectAnywhere = `select ` + names(errorColumns) + `, null, null, null, null, null, null from error where error_id = ?1
+		union all select ` + names(allColumns) + ` from error_archive where error_id = ?1`
+
+	selectOpen = selectError + ` indexed by error_open_key
+		where coalesce(reported_table, table_name) = ? and entity_id = ? and code = ? and replaceable`
+)
+
+// Report records failures in order.
+func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
+	outcomes := make([]store.Outcome, len(reports))
+	err := s.writer.do(ctx, func(tx *tx) error {
+		b, err := tx.loadReports(reports)
+		if err != nil {
+			return err
+		}
+		for i, r := range reports {
+			outcomes[i] = b.Report(r)
+		}
+		return tx.save(b, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+// loadReports loads the open errors that reports replace and the rows that they
+// admit.
+func (t *tx) loadReports(reports []store.Report) (*batch, error) {
+	var rows []recoup.Error
+	for _, r := range reports {
+		open, err := t.errors(errorColumns, selectOpen, r.Table, r.Entity, string(r.Code))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, open...)
+		if r.Admits.IsZero() {
+			continue
+		}
+		written, err := t.errors(errorColumns, selectError+` where error_id = ?`, id{&r.Admits})
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, written...)
+	}
+	b := newBatch(rows)
+	for _, r := range reports {
+		if err := t.loadStreak(b.Work, store.StreakKey{Family: r.Family, Entity: r.Entity}); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// ApplySteps applies inputs to stored errors, in order.
+func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
+	outcomes := make([]store.Outcome, len(steps))
+	err := s.writer.do(ctx, func(tx *tx) error {
+		b, err := tx.loadSteps(steps)
+		if err != nil {
+			return err
+		}
+		for i, step := range steps {
+			outcomes[i] = b.Step(step)
+		}
+		return tx.save(b, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+func (t *tx) loadSteps(steps []store.Step) (*batch, error) {
+	var rows []recoup.Error
+	for _, step := range steps {
+		found, err := t.errors(allColumns, selectAnywhere, id{&step.ID})
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, found...)
+	}
+	b := newBatch(rows)
+	for _, step := range steps {
+		if err := t.loadStreak(b.Work, store.StreakKey{Family: step.Family, Entity: b.found[step.ID].EntityID}); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}

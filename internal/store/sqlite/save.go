@@ -1,0 +1,149 @@
+package sqlite
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// batch is the unit of work of one verb, and the rows as the transaction found
+// them.
+type batch struct {
+	*store.Work
+	found map[recoup.ID]recoup.Error
+}
+
+// newBatch begins with the rows that a verb has loaded. The writer's transaction
+// is what locks them.
+func newBatch(rows []recoup.Error) *batch {
+	b := &batch{found: map[recoup.ID]recoup.Error{}}
+	distinct := rows[:0:0]
+	for _, e := range rows {
+		if _, known := b.found[e.ID]; !known {
+			b.found[e.ID] = e
+			distinct = append(distinct, e)
+		}
+	}
+	b.Work = store.NewWork(distinct)
+	return b
+}
+
+// save writes what was decided. Archiving comes first because it frees the key
+// of an open error for the one that replaces it.
+func (t *tx) save(b *batch, now time.Time) error {
+	moved, direct := b.Archives()
+	for _, e := range append(moved, direct...) {
+		if err := t.exec(insertArchive, fields(allColumns, &e)...); err != nil {
+			return err
+		}
+	}
+	for _, e := range b.Updates() {
+		if err := t.update(b.found[e.ID], e); err != nil {
+			return err
+		}
+	}
+	for _, e := range b.Inserts() {
+		if err := t.exec(insertError, fields(errorColumns, &e)...); err != nil {
+			return err
+		}
+	}
+	for _, h := range b.History {
+		if err := t.exec(insertHistory, transitionFields(&h)...); err != nil {
+			return err
+		}
+	}
+	for _, n := range b.Notices {
+		if err := t.exec(insertNotice, string(n.Kind), n.To, id{&n.ErrorID}, micros(now), micros(now)); err != nil {
+			return err
+		}
+	}
+	return t.saveStreaks(b.Streaks())
+}
+
+var (
+	insertError   = insertInto("error", errorColumns)
+	insertArchive = insertInto("error_archive", allColumns)
+)
+
+const (
+	historyColumns = `error_id, at, input, actor, reason, before, after, policy_version, worker, claimed_at, attempt`
+	insertHistory  = `insert into error_history (` + historyColumns + `) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertNotice   = `insert into outbox (kind, recipient, error_id, created_at, due_at) values (?, ?, ?, ?, ?)`
+)
+
+func transitionFields(t *recoup.Transition) []any {
+	return []any{
+		id{&t.ErrorID}, stamp{&t.At}, text[string]{&t.Input}, text[string]{&t.Actor}, text[string]{&t.Reason},
+		snapshot{&t.Before}, snapshot{&t.After}, text[string]{&t.PolicyVersion},
+		text[string]{&t.Worker}, stamp{&t.ClaimedAt}, id{&t.Attempt},
+	}
+}
+
+// update writes the columns that have changed and no other: SQLite rewrites the
+// entries of every index that has a column in the statement.
+func (t *tx) update(from, to recoup.Error) error {
+	var (
+		set  strings.Builder
+		args []any
+	)
+	for _, c := range errorColumns {
+		was, err := c.field(&from).Value()
+		if err != nil {
+			return err
+		}
+		is, err := c.field(&to).Value()
+		if err != nil {
+			return err
+		}
+		if !same(was, is) {
+			set.WriteString(", " + c.name + " = ?")
+			args = append(args, is)
+		}
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	return t.exec(`update error set `+set.String()[2:]+` where error_id = ?`, append(args, id{&to.ID})...)
+}
+
+func same(a, b driver.Value) bool {
+	x, ok := a.([]byte)
+	y, also := b.([]byte)
+	if ok && also {
+		return bytes.Equal(x, y)
+	}
+	return ok == also && a == b
+}
+
+func (t *tx) saveStreaks(streaks []store.StreakCount) error {
+	for _, s := range streaks {
+		err := t.exec(`delete from entity_streak where family = ? and entity_id = ?`, s.Family, s.Entity)
+		if err == nil && s.Count > 0 {
+			err = t.exec(`insert into entity_streak (family, entity_id, count) values (?, ?, ?)`, s.Family, s.Entity, s.Count)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadStreak tells the work how many failures of a family an entity has had.
+func (t *tx) loadStreak(w *store.Work, k store.StreakKey) error {
+	if k.Family == "" || k.Entity == "" {
+		return nil
+	}
+	rows, err := t.query(`select count from entity_streak where family = ? and entity_id = ?`, k.Family, k.Entity)
+	if err != nil {
+		return err
+	}
+	counts, err := collect(rows, func(n *int) []any { return []any{n} })
+	for _, n := range counts {
+		w.SetStreak(k, n)
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"database/sql"
+	"testing"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/policy"
+	"recoup/internal/store/storetest"
+)
+
+// Views carry the policy's names and follow it.
+func TestViews(t *testing.T) {
+	d := storetest.NewDriver(t, open(t))
+	raw := d.Store.(opened).raw()
+	e := d.Report(dol, "CO-1", "NETWORK_TIMEOUT", recoup.Medium)
+	const promotionQuery = `select count(*) from "outreach.dol_errors"
+		where outreach_id = 'CO-1' and disposition in ('RETRY', 'PARKED') and archived_at is null`
+	if n := count(t, raw, promotionQuery); n != 1 {
+		t.Errorf("%d blocking", n)
+	}
+	if _, err := raw.Exec(`delete from "outreach.dol_errors"`); err == nil {
+		t.Error("a view is not read-only")
+	}
+	d.Archive(e.ID)
+	if n := count(t, raw, `select count(*) from "outreach.dol_errors_archive" where outreach_id = 'CO-1' and archived_at > 0`); n != 1 {
+		t.Errorf("%d archived", n)
+	}
+	before := count(t, raw, `pragma schema_version`)
+	if err := d.Store.SyncTables(t.Context(), d.Policy); err != nil {
+		t.Fatal(err)
+	}
+	if after := count(t, raw, `pragma schema_version`); before != after {
+		t.Errorf("a sync that changes nothing changed the schema from %d to %d", before, after)
+	}
+}
+
+// A new policy renames a column and an archive, forbids a disposition and drops
+// a table. What was recorded stays, under the new names.
+func TestViewsFollowThePolicy(t *testing.T) {
+	d := storetest.NewDriver(t, open(t))
+	raw := d.Store.(opened).raw()
+	d.Archive(d.Report(dol, "CO-1", "NETWORK_TIMEOUT", recoup.Medium).ID)
+	d.Report("people.people_errors", "CO-2", "NETWORK_TIMEOUT", recoup.Medium)
+	file := policy.DefaultFile()
+	for _, change := range []struct{ old, new string }{
+		{"outreach.dol_errors_archive", "outreach.dol_attic"},
+		{"entity: outreach_id", "entity: filing_id"}, // the first is of dol_errors
+		{"allowed: [RETRY, PARK, ARCHIVE]", "allowed: [RETRY, PARK]"},
+		{"  people.people_errors:", "  people.person_errors:"},
+		{"people.people_errors_archive", "people.person_errors_archive"},
+		{"tables: [people.people_errors]", "tables: [people.person_errors]"},
+	} {
+		file = bytes.Replace(file, []byte(change.old), []byte(change.new), 1)
+	}
+	next, err := policy.Load("next.yaml", file, fault.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Store.SyncTables(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		question string
+		want     int
+	}{
+		{`select count(*) from "outreach.dol_attic" where filing_id = 'CO-1'`, 1},
+		{`select count(*) from sqlite_schema where name = 'outreach.dol_errors_archive'`, 0},
+		{`select count(*) from "people.people_errors" where outreach_id = 'CO-2'`, 1},
+		{`select count(*) from "people.person_errors"`, 0},
+		{`select retired from error_table where table_name = 'people.people_errors'`, 1},
+		{`select retired from error_table where table_name = 'outreach.dol_errors'`, 0},
+		{`select count(*) from error_table_disposition where table_name = 'outreach.dol_errors' and disposition = 'ARCHIVE'`, 0},
+	} {
+		if got := count(t, raw, row.question); got != row.want {
+			t.Errorf("%s: %d, want %d", row.question, got, row.want)
+		}
+	}
+	if err := d.Store.(opened).RawInsert(t.Context(), "people.people_errors", "CO-3", "X"); err == nil {
+		t.Error("a retired table takes new errors")
+	}
+}
+
+func count(t *testing.T, db *sql.DB, question string) (n int) {
+	t.Helper()
+	if err := db.QueryRow(question).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", question, err)
+	}
+	return n
+}

@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"recoup"
+)
+
+// tx is the writing connection as verbs see it, within their transaction. What
+// runs on it is never interrupted.
+type tx struct {
+	conn     *sql.Conn
+	prepared map[string]*sql.Stmt
+}
+
+// statement prepares each text once. There are few: a text varies only by the
+// set of columns that an update changes.
+func (t *tx) statement(query string) (*sql.Stmt, error) {
+	if s := t.prepared[query]; s != nil {
+		return s, nil
+	}
+	s, err := t.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	t.prepared[query] = s
+	return s, nil
+}
+
+func (t *tx) exec(query string, args ...any) error {
+	_, err := t.change(query, args...)
+	return err
+}
+
+// define changes the schema.
+func (t *tx) define(query string) error {
+	_, err := t.conn.ExecContext(context.Background(), query)
+	return err
+}
+
+// change runs a statement and returns how many rows it changed.
+func (t *tx) change(query string, args ...any) (int, error) {
+	s, err := t.statement(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := s.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}
+
+func (t *tx) row(query string, args ...any) rowScanner {
+	s, err := t.statement(query)
+	if err != nil {
+		return failed{err}
+	}
+	return s.QueryRowContext(context.Background(), args...)
+}
+
+func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
+	s, err := t.statement(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(context.Background(), args...)
+}
+
+// errors runs a query for the columns of errors.
+func (t *tx) errors(columns []column, query string, args ...any) ([]recoup.Error, error) {
+	rows, err := t.query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, func(e *recoup.Error) []any { return fields(columns, e) })
+}
+
+func (t *tx) close() error {
+	var all []error
+	for _, s := range t.prepared {
+		all = append(all, s.Close())
+	}
+	return errors.Join(append(all, t.conn.Close())...)
+}
+
+// rowScanner is a *sql.Row, or the reason why there is none.
+type rowScanner interface{ Scan(dest ...any) error }
+
+type failed struct{ error }
+
+func (f failed) Scan(...any) error { return f.error }
+
+// collect reads all rows into values of one type and closes them.
+func collect[T any](rows *sql.Rows, fields func(*T) []any) (list []T, err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var v T
+		if err := rows.Scan(fields(&v)...); err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,248 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxGroup is the most verbs that one commit carries.
+	maxGroup = 128
+
+	// A checkpoint moves what the write-ahead log holds into the file, so that
+	// the log can begin anew. SQLite tries after every commit beyond logPages,
+	// but does not wait for readers that still need older pages: where one
+	// always overlaps with the next the log would grow for ever. So every
+	// checkpointEvery commits the writer looks at it, and if it is longer than
+	// logLimit (64 MiB) stands still for readers to let go, a short while.
+	logPages        = 1000
+	logLimit        = 16 * 1024
+	checkpointEvery = 100
+	checkpointWait  = 100 * time.Millisecond
+)
+
+// errClosed is returned by verbs of a store that was closed.
+var errClosed = errors.New("sqlite: the store is closed")
+
+// writer owns the one connection that writes. Verbs queue up for it; those that
+// wait together are committed together, each in a savepoint of its own, so that
+// one that fails takes nothing from the others. A commit is what costs, and
+// under load they share it.
+type writer struct {
+	db       *sql.DB
+	tx       *tx
+	busy     time.Duration // how long to wait for other processes
+	logLimit int           // pages
+
+	mu     sync.RWMutex // held for writing to close, for reading to submit
+	closed bool
+	queue  chan *task
+	done   chan struct{}
+
+	commits int
+}
+
+// task is a verb that waits for its turn.
+type task struct {
+	run     func(*tx) error
+	begun   atomic.Bool // by the writer, or given up by its caller
+	outcome chan error
+}
+
+func newWriter(ctx context.Context, f file) (*writer, error) {
+	db, err := f.open(1, "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "recursive_triggers(1)",
+		"cache_size(-32768)", fmt.Sprintf("wal_autocheckpoint(%d)", logPages), "journal_size_limit(16777216)")
+	if err != nil {
+		return nil, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	w := &writer{
+		db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}}, busy: f.busy, logLimit: logLimit,
+		queue: make(chan *task, maxGroup), done: make(chan struct{}),
+	}
+	go w.loop()
+	return w, nil
+}
+
+// do runs a verb in a transaction and returns when that is committed. If ctx
+// ends before that transaction begins, the verb never does; once begun it runs to
+// its end, whatever becomes of ctx, so that the answer is always true.
+func (w *writer) do(ctx context.Context, run func(*tx) error) error {
+	t := &task{run: run, outcome: make(chan error, 1)}
+	if err := w.submit(ctx, t); err != nil {
+		return err
+	}
+	select {
+	case err := <-t.outcome:
+		return translate(err)
+	case <-ctx.Done():
+	}
+	if t.begun.CompareAndSwap(false, true) {
+		return ctx.Err()
+	}
+	return translate(<-t.outcome)
+}
+
+func (w *writer) submit(ctx context.Context, t *task) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return errClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case w.queue <- t:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// close runs what was submitted, then closes the connection.
+func (w *writer) close() error {
+	w.mu.Lock()
+	again := w.closed
+	if !again {
+		w.closed = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.done
+	if again {
+		return nil
+	}
+	return errors.Join(w.tx.close(), w.db.Close())
+}
+
+func (w *writer) loop() {
+	defer close(w.done)
+	for t := range w.queue {
+		members := w.gather(t)
+		if len(members) == 0 {
+			continue
+		}
+		w.group(members)
+		if w.commits++; w.commits%checkpointEvery == 0 {
+			w.checkpoint()
+		}
+	}
+}
+
+// gather returns a task and those that have queued up behind it, without those
+// whose callers have given up.
+func (w *writer) gather(t *task) []*task {
+	var members []*task
+	for {
+		if t.begun.CompareAndSwap(false, true) {
+			members = append(members, t)
+		}
+		if len(members) == maxGroup {
+			return members
+		}
+		select {
+		case next, open := <-w.queue:
+			if !open {
+				return members
+			}
+			t = next
+		default:
+			return members
+		}
+	}
+}
+
+// group runs tasks in one transaction. Nobody is answered before the commit.
+func (w *writer) group(members []*task) {
+	outcomes, err := w.transact(members)
+	if err != nil {
+		w.abandon()
+	}
+	for i, t := range members {
+		if err != nil {
+			t.outcome <- err
+			continue
+		}
+		t.outcome <- outcomes[i]
+	}
+}
+
+// transact returns the outcome of each task, or the error that the whole group
+// shares because nothing of it was committed. A task that is alone needs no
+// savepoint, and without one SQLite has less to remember.
+func (w *writer) transact(members []*task) ([]error, error) {
+	if err := w.tx.exec(`begin immediate`); err != nil {
+		return nil, err
+	}
+	outcomes := make([]error, len(members))
+	if len(members) == 1 {
+		if err := contain(members[0].run, w.tx); err != nil {
+			return nil, err
+		}
+		return outcomes, w.tx.exec(`commit`)
+	}
+	for i, t := range members {
+		var err error
+		if outcomes[i], err = w.member(t); err != nil {
+			return nil, err
+		}
+	}
+	return outcomes, w.tx.exec(`commit`)
+}
+
+// member runs one task in a savepoint. The second error is one that the whole
+// group shares: the transaction itself is lost.
+func (w *writer) member(t *task) (outcome, err error) {
+	if err := w.tx.exec(`savepoint verb`); err != nil {
+		return nil, err
+	}
+	if outcome = contain(t.run, w.tx); outcome != nil {
+		if err := w.tx.exec(`rollback to verb`); err != nil {
+			return nil, errors.Join(outcome, err)
+		}
+	}
+	return outcome, w.tx.exec(`release verb`)
+}
+
+// contain turns a panic into the error of the verb that panicked.
+func contain(run func(*tx) error, tx *tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("sqlite: a verb panicked: %v", p)
+		}
+	}()
+	return run(tx)
+}
+
+// abandon ends a transaction that could not be committed. It may have ended by
+// itself, and then there is nothing to roll back: the error that led here has
+// told the callers.
+func (w *writer) abandon() { _ = w.tx.exec(`rollback`) }
+
+// checkpoint keeps the write-ahead log short. One that fails loses nothing: the
+// log keeps what could not be moved, and the next one tries again.
+func (w *writer) checkpoint() {
+	var busy, pages, moved int
+	err := w.tx.row(`pragma wal_checkpoint(passive)`).Scan(&busy, &pages, &moved)
+	if err != nil || pages <= w.logLimit {
+		return
+	}
+	_ = errors.Join(
+		w.tx.exec(busyTimeout(checkpointWait)),
+		w.tx.exec(`pragma wal_checkpoint(truncate)`),
+		w.tx.exec(busyTimeout(w.busy)),
+	)
+}
+
+func busyTimeout(d time.Duration) string {
+	return fmt.Sprintf("pragma busy_timeout(%d)", d.Milliseconds())
+}

@@ -1,0 +1,67 @@
+// Package store holds what the two stores share: the shapes that go in and out
+// of their verbs, the errors they return, and the unit of work that turns
+// decisions into rows. It contains no SQL and decides nothing: a verb is handed
+// a pure function that does.
+//
+// The stores themselves are store/postgres and store/sqlite; what correct means
+// for both is store/storetest.
+package store
+
+import (
+	"errors"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+)
+
+// The errors that verbs return, to be told apart with errors.Is.
+var (
+	// ErrNotFound is returned for an id that names nothing.
+	ErrNotFound = errors.New("not found")
+
+	// ErrBlocked is returned for a promotion of an entity that an error blocks.
+	ErrBlocked = errors.New("promotion blocked")
+
+	// ErrBusy is returned when a lock could not be had in time. Nothing was
+	// done, and the whole verb may be tried again.
+	ErrBusy = errors.New("busy: try again")
+
+	// ErrRefused is returned when the database itself refused a change that the
+	// rules forbid. Nothing was done.
+	ErrRefused = errors.New("refused by the database")
+
+	// ErrSchemaNewer is returned by a binary that is older than the schema.
+	ErrSchemaNewer = errors.New("the database has a newer schema than this binary knows")
+)
+
+// Decide is what a verb asks about each error that it has locked: given the
+// present version (nil if there is none) and the entity's count of failures in
+// the family, what comes next. It is pure; a verb that has to start over asks
+// again. An error it returns refuses this item and leaves the others alone.
+type Decide func(current *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error)
+
+// Report is a failure to be recorded: the key of the open error that it would
+// replace, and the decision.
+type Report struct {
+	Table  string // as it was reported, also if the policy sends it to the orphans
+	Entity string
+	Code   recoup.Code
+	Family string    // of the code, in this table; empty: none
+	Admits recoup.ID // the row, written by plain SQL, that this report admits; zero: none
+	Decide Decide
+}
+
+// Step is an input to a stored error.
+type Step struct {
+	ID     recoup.ID
+	Family string
+	Decide Decide
+}
+
+// Outcome is what became of one item of a batch. Err is what Decide returned,
+// or ErrNotFound.
+type Outcome struct {
+	Error   recoup.Error
+	Effects lifecycle.Effects
+	Err     error
+}

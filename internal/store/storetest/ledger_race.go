@@ -1,0 +1,97 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"recoup/internal/store"
+)
+
+func ledgerRaces() []ledgerClause {
+	return []ledgerClause{
+		{"events that many nodes send at once are counted once", raceDuplicates},
+		{"folding takes nothing from those who add and count meanwhile", raceFolding},
+		{"many nodes can make partitions ready at once", racePartitions},
+	}
+}
+
+func raceDuplicates(b *Bookkeeper) {
+	const rounds, size = 5, 50
+	var batches [rounds][]store.Event
+	for r := range batches {
+		for i := range size {
+			batches[r] = append(batches[r], b.Event(fmt.Sprint("s", i%3), timeout, Epoch().Add(time.Duration(r*size+i)*minute)))
+		}
+		b.enter(batches[r])
+	}
+	var added atomic.Int64
+	b.together(func(i int) error {
+		random := rand.New(rand.NewPCG(uint64(i), 0))
+		for _, batch := range batches {
+			mine := append([]store.Event(nil), batch...)
+			random.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+			n, err := b.Ledger.InsertEvents(b.Context(), mine)
+			if err != nil {
+				return err
+			}
+			added.Add(int64(n))
+		}
+		return nil
+	})
+	if got := added.Load(); got != rounds*size {
+		b.Errorf("%d events were new, want %d", got, rounds*size)
+	}
+	b.Check(store.Span{From: store.Day(Epoch()), To: store.Day(Epoch()).Add(day)})
+}
+
+func raceFolding(b *Bookkeeper) {
+	const each = 20
+	span := store.Span{From: store.Day(Epoch()), To: store.Day(Epoch()).Add(day)}
+	batches := map[int][]store.Event{}
+	for i := range 10 * each {
+		batches[i] = []store.Event{b.Event("billing", timeout, Epoch().Add(time.Duration(i)*time.Second)), b.Event("mail", invalid, Epoch())}
+		b.enter(batches[i])
+	}
+	var acknowledged atomic.Int64
+	b.together(func(i int) error {
+		for j := range each {
+			if _, err := b.Ledger.InsertEvents(b.Context(), batches[i*each+j]); err != nil {
+				return err
+			}
+			least := acknowledged.Add(1)
+			if i < 3 {
+				if err := b.Ledger.FoldRollups(b.Context()); err != nil {
+					return err
+				}
+			}
+			counts, err := b.Ledger.TopCodes(b.Context(), span, 1)
+			if err != nil {
+				return err
+			}
+			if counts[0].Count < least || counts[0].Count > 10*each {
+				return fmt.Errorf("%d events are counted while at least %d and at most %d are there", counts[0].Count, least, 10*each)
+			}
+		}
+		return nil
+	})
+	b.Check(span)
+	b.must(b.Ledger.FoldRollups(b.Context()))
+	b.Check(span)
+}
+
+func racePartitions(b *Bookkeeper) {
+	b.together(func(i int) error {
+		return b.Ledger.EnsureEventPartitions(b.Context(), Epoch(), 90*day)
+	})
+	b.together(func(i int) error { // months that nobody has made ready
+		_, err := b.Ledger.InsertEvents(b.Context(), []store.Event{b.Event("billing", timeout, Epoch().AddDate(1, i%3, 0))})
+		return err
+	})
+	got, err := b.Ledger.Daily(b.Context(), store.DailyFilter{}, Epoch().AddDate(1, 0, 0), Epoch().AddDate(1, 2, 0))
+	b.must(err)
+	if len(got) != 3 || got[0].Count+got[1].Count+got[2].Count != 10 {
+		b.Errorf("the counts are %v, want ten on three days", got)
+	}
+}

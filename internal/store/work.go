@@ -1,0 +1,228 @@
+package store
+
+import (
+	"errors"
+	"slices"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+)
+
+// Work collects the decisions of one transaction and what must be written for
+// them. Items are decided in order, and each sees what those before it have
+// done, so that a batch means the same as its items one by one.
+type Work struct {
+	rows    map[recoup.ID]*row
+	order   []*row
+	open    map[recoup.Identity]*row
+	streaks map[StreakKey]*streak
+
+	// History holds the rows to append, in order.
+	History []recoup.Transition
+
+	// Notices holds what people are to be told, in order.
+	Notices []Notice
+}
+
+// Key returns the identity of the open error that the report replaces.
+func (r Report) Key() recoup.Identity {
+	return recoup.Identity{Table: r.Table, Entity: r.Entity, Code: r.Code}
+}
+
+// StreakKey names an entity's count of failures in a family of codes.
+type StreakKey struct{ Family, Entity string }
+
+// Notice is a notice and the error it is about.
+type Notice struct {
+	recoup.Notice
+	ErrorID recoup.ID
+}
+
+// row is an error in the course of a transaction.
+type row struct {
+	recoup.Error
+	stored  bool // it is in the database already
+	changed bool
+}
+
+type streak struct {
+	count   int
+	changed bool
+}
+
+// NewWork begins with the rows that the transaction has locked.
+func NewWork(locked []recoup.Error) *Work {
+	w := &Work{rows: map[recoup.ID]*row{}, open: map[recoup.Identity]*row{}, streaks: map[StreakKey]*streak{}}
+	for _, e := range locked {
+		r := &row{Error: e, stored: true}
+		w.add(r)
+		w.index(r)
+	}
+	return w
+}
+
+func (w *Work) add(r *row) {
+	w.rows[r.ID] = r
+	w.order = append(w.order, r)
+}
+
+// index remembers which row a report of its key replaces.
+func (w *Work) index(r *row) {
+	switch k := r.Identity(); {
+	case r.Replaceable:
+		w.open[k] = r
+	case w.open[k] == r:
+		delete(w.open, k)
+	}
+}
+
+// SetStreak gives the count that the database holds.
+func (w *Work) SetStreak(k StreakKey, count int) { w.streaks[k] = &streak{count: count} }
+
+// Report decides one report and notes what follows from it. If it admits a
+// row that plain SQL has written, that row is what the report becomes; if the
+// row is gone or admitted already, the answer is ErrNotFound.
+func (w *Work) Report(in Report) Outcome {
+	if r := w.rows[in.Admits]; !in.Admits.IsZero() && (r == nil || r.PolicyVersion != "") {
+		return Outcome{Err: ErrNotFound}
+	}
+	var current *recoup.Error
+	if r := w.open[in.Key()]; r != nil {
+		current = &r.Error
+	}
+	out := w.decide(in.Decide, current, StreakKey{in.Family, in.Entity})
+	if out.Err != nil {
+		return out
+	}
+	if old := out.Effects.Superseded; old != nil {
+		w.set(old.Error)
+		w.History = append(w.History, old.History)
+	}
+	if w.rows[out.Error.ID] == nil {
+		w.add(&row{Error: out.Error})
+	}
+	w.set(out.Error)
+	return out
+}
+
+// Step decides one input to a stored error and notes what follows from it. A
+// decision that changes nothing, as for a result that is sent again, writes
+// nothing.
+func (w *Work) Step(in Step) Outcome {
+	r := w.rows[in.ID]
+	if r == nil {
+		return Outcome{Err: ErrNotFound}
+	}
+	out := w.decide(in.Decide, &r.Error, StreakKey{in.Family, r.EntityID})
+	if out.Err == nil && out.Error != r.Error {
+		w.set(out.Error)
+	}
+	return out
+}
+
+// decide asks, and notes history, notices and streaks. The late result of a
+// worker is refused and leaves its history row all the same.
+func (w *Work) decide(decide Decide, current *recoup.Error, k StreakKey) Outcome {
+	var before *recoup.Error
+	if current != nil {
+		copied := *current
+		before = &copied
+	}
+	next, effects, err := decide(before, w.streak(k))
+	var refusal *lifecycle.Refusal
+	if err != nil && !errors.As(err, &refusal) {
+		return Outcome{Err: err}
+	}
+	if effects.History.Input != "" {
+		w.History = append(w.History, effects.History)
+	}
+	if err != nil {
+		return Outcome{Error: next, Effects: effects, Err: err}
+	}
+	for _, n := range effects.Notices.All() {
+		w.Notices = append(w.Notices, Notice{n, next.ID})
+	}
+	w.count(effects.Streak, next.EntityID)
+	return Outcome{Error: next, Effects: effects}
+}
+
+func (w *Work) streak(k StreakKey) int {
+	if s := w.streaks[k]; s != nil {
+		return s.count
+	}
+	return 0
+}
+
+func (w *Work) count(change lifecycle.Streak, entity string) {
+	if change.Family == "" {
+		return
+	}
+	k := StreakKey{change.Family, entity}
+	s := w.streaks[k]
+	if s == nil {
+		s = &streak{}
+		w.streaks[k] = s
+	}
+	s.changed = true
+	if change.Op == lifecycle.StreakReset {
+		s.count = 0
+		return
+	}
+	s.count++
+}
+
+func (w *Work) set(e recoup.Error) {
+	r := w.rows[e.ID]
+	r.Error, r.changed = e, true
+	w.index(r)
+}
+
+// Inserts returns the new errors that stay in their table.
+func (w *Work) Inserts() []recoup.Error {
+	return w.pick(func(r *row) bool { return !r.stored && r.State != recoup.Archived })
+}
+
+// Updates returns the new versions of stored errors that stay in their table.
+func (w *Work) Updates() []recoup.Error {
+	return w.pick(func(r *row) bool { return r.stored && r.changed && r.State != recoup.Archived })
+}
+
+// Archives returns the errors that go to the archive: those to be moved there,
+// and those that were reported and replaced within this very transaction, which
+// no table has held.
+func (w *Work) Archives() (moved, direct []recoup.Error) {
+	moved = w.pick(func(r *row) bool { return r.stored && r.changed && r.State == recoup.Archived })
+	direct = w.pick(func(r *row) bool { return !r.stored && r.State == recoup.Archived })
+	return moved, direct
+}
+
+// Streaks returns the counts that have changed, in a stable order; a count of
+// zero is to be forgotten.
+func (w *Work) Streaks() []StreakCount {
+	var list []StreakCount
+	for k, s := range w.streaks {
+		if s.changed {
+			list = append(list, StreakCount{k, s.count})
+		}
+	}
+	slices.SortFunc(list, func(a, b StreakCount) int {
+		return slices.Compare([]string{a.Family, a.Entity}, []string{b.Family, b.Entity})
+	})
+	return list
+}
+
+// StreakCount is an entity's count in a family.
+type StreakCount struct {
+	StreakKey
+	Count int
+}
+
+func (w *Work) pick(keep func(*row) bool) []recoup.Error {
+	var list []recoup.Error
+	for _, r := range w.order {
+		if keep(r) {
+			list = append(list, r.Error)
+		}
+	}
+	return list
+}

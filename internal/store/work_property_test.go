@@ -1,0 +1,106 @@
+package store_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// rows is what a database would hold.
+type rows struct {
+	errors  map[recoup.ID]recoup.Error
+	streaks map[store.StreakKey]int
+	history []recoup.Transition
+	notices []store.Notice
+}
+
+func (r *rows) begin() *store.Work {
+	work := store.NewWork(slices.SortedFunc(maps.Values(r.errors), func(a, b recoup.Error) int {
+		return slices.Compare(a.ID[:], b.ID[:])
+	}))
+	for k, n := range r.streaks {
+		work.SetStreak(k, n)
+	}
+	return work
+}
+
+// write does what a store does at the end of a verb.
+func (r *rows) write(work *store.Work) {
+	moved, direct := work.Archives()
+	for _, e := range slices.Concat(moved, direct, work.Updates(), work.Inserts()) {
+		r.errors[e.ID] = e
+	}
+	r.history = append(r.history, work.History...)
+	r.notices = append(r.notices, work.Notices...)
+	for _, s := range work.Streaks() {
+		r.streaks[s.StreakKey] = s.Count
+	}
+	maps.DeleteFunc(r.streaks, func(_ store.StreakKey, n int) bool { return n == 0 })
+}
+
+// item is one entry of a batch; it may refer to errors that earlier ones make.
+type item func(work *store.Work) store.Outcome
+
+// draw draws a batch of reports and steps over few entities, so that they meet.
+func (w *world) draw(t *rapid.T) []item {
+	var known []recoup.ID
+	var items []item
+	for range rapid.IntRange(1, 30).Draw(t, "items") {
+		if len(known) == 0 || rapid.Bool().Draw(t, "report") {
+			id := w.ids.New(w.now)
+			known = append(known, id)
+			r := w.reportAs(id,
+				rapid.SampledFrom([]string{dol, target, "public.shq_master_error_log"}).Draw(t, "table"),
+				rapid.SampledFrom([]string{"a", "b"}).Draw(t, "entity"),
+				rapid.SampledFrom([]recoup.Code{"NETWORK_TIMEOUT", "DNS_TIMEOUT", "DOMAIN_NOT_FOUND"}).Draw(t, "code"),
+				rapid.SampledFrom([]recoup.Severity{recoup.Medium, recoup.Critical}).Draw(t, "severity"))
+			items = append(items, func(work *store.Work) store.Outcome { return work.Report(r) })
+			continue
+		}
+		step := w.step(rapid.SampledFrom(known).Draw(t, "error"), rapid.SampledFrom([]lifecycle.Input{
+			lifecycle.Park{By: "ada", Reason: "look"}, lifecycle.Unpark{By: "ada"}, lifecycle.Resolve{By: "ada"},
+			lifecycle.Escalate{By: "ada"}, lifecycle.ArchiveNow{By: "ada"}, lifecycle.Claim{Token: recoup.ID{1}, Worker: "w1"},
+			lifecycle.Fail{Token: recoup.ID{1}, Failure: failure("DNS_TIMEOUT")},
+		}).Draw(t, "input"))
+		step.Family = w.family(target, "DNS_TIMEOUT")
+		items = append(items, func(work *store.Work) store.Outcome { return work.Step(step) })
+	}
+	return items
+}
+
+// A batch means the same as its items one by one: the same answers, and the same
+// rows in the end.
+func TestABatchMeansItsItemsOneByOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		items := w.draw(t)
+		batch := rows{errors: map[recoup.ID]recoup.Error{}, streaks: map[store.StreakKey]int{}}
+		single := rows{errors: map[recoup.ID]recoup.Error{}, streaks: map[store.StreakKey]int{}}
+		all := batch.begin()
+		for i, run := range items {
+			one := single.begin()
+			got, want := run(all), run(one)
+			single.write(one)
+			if got.Error != want.Error || fmt.Sprint(got.Err) != fmt.Sprint(want.Err) {
+				t.Fatalf("item %d is answered with %s, %v; alone with %s, %v", i, got.Error.State, got.Err, want.Error.State, want.Err)
+			}
+		}
+		batch.write(all)
+		if !maps.Equal(batch.errors, single.errors) {
+			t.Errorf("errors: %+v\nwant %+v", batch.errors, single.errors)
+		}
+		if !maps.Equal(batch.streaks, single.streaks) {
+			t.Errorf("streaks: %v, want %v", batch.streaks, single.streaks)
+		}
+		if !slices.Equal(batch.history, single.history) || !slices.Equal(batch.notices, single.notices) {
+			t.Errorf("history: %v\nwant %v\nnotices: %v\nwant %v", batch.history, single.history, batch.notices, single.notices)
+		}
+	})
+}
