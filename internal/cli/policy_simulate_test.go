@@ -96,3 +96,14 @@ func TestPolicySimulateMessages(t *testing.T) {
 		}
 	}
 }
+
+// Sums over many entities are longer than a duration can hold.
+func TestSecondsOfCenturies(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0s", 90: "1m 30s", 86_400: "1d", 36_525 * 86_400: "36525d", 400 * 365 * 86_400: "146000d",
+	} {
+		if got := seconds(n); got != want {
+			t.Errorf("%d seconds are %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -92,4 +93,12 @@ func total[K comparable](m map[K]int) int {
 	return sum
 }
 
-func seconds(n int64) string { return brief(time.Duration(n) * time.Second) }
+// seconds writes a time in its two largest units. Sums over many entities can be
+// longer than a duration can hold; of centuries the days are enough.
+func seconds(n int64) string {
+	const day, century = 24 * 60 * 60, 36_525
+	if days := n / day; days > century {
+		return fmt.Sprintf("%dd", days)
+	}
+	return brief(time.Duration(n) * time.Second)
+}

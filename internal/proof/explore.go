@@ -23,6 +23,7 @@ type node struct {
 	from     *node // nil: the report
 	what     string
 	repeated bool // the failure was reported again on the way here
+	claims   int  // since the report, or since a person last unparked it
 	order    int
 	depth    int // steps since the report
 }
@@ -35,13 +36,14 @@ type shape struct {
 	disposition recoup.Disposition
 	tier        int
 	retries     int
+	claims      int
 	leased      bool
 	repeated    bool
 }
 
 func (n *node) shape() shape {
 	return shape{
-		n.e.State, n.e.Disposition, n.e.EscalationLevel, n.e.RetryCount,
+		n.e.State, n.e.Disposition, n.e.EscalationLevel, n.e.RetryCount, n.claims,
 		!n.e.LeaseToken.IsZero(), n.repeated,
 	}
 }
@@ -83,19 +85,33 @@ func (c *checker) take(from *node, in lifecycle.Input, at time.Time, what string
 	n.repeated = effects.Superseded != nil
 	if from != nil {
 		n.repeated, n.depth = n.repeated || from.repeated, from.depth+1
+		n.claims = claims(from.claims, in)
 	}
 	return n, effects
 }
 
+// claims counts the attempts that a budget pays for. The machine's own count is
+// what is to be proved, so it is not asked.
+func claims(before int, in lifecycle.Input) int {
+	switch in.(type) {
+	case lifecycle.Claim:
+		return before + 1
+	case lifecycle.Unpark:
+		return 0
+	}
+	return before
+}
+
 // try takes a step, holds its result to the invariants and, if it leads to
-// something new, puts it on the list of what is to be explored.
+// something new, puts it on the list of what is to be explored. Beyond its budget
+// an error is not followed: there might be no end to that.
 func (w *walk) try(from *node, in lifecycle.Input, at time.Time, what string) *node {
 	n, effects := w.take(from, in, at, what)
 	if n == nil {
 		return nil
 	}
 	w.judge(n, &effects)
-	if n.e.State.Open() && !w.seen[n.shape()] {
+	if n.e.State.Open() && !n.overspent() && !w.seen[n.shape()] {
 		w.seen[n.shape()] = true
 		w.queue.push(n)
 	}

@@ -24,7 +24,7 @@ func (w *walk) fault(rule string, n *node, message string, at ...string) {
 // judge holds an error to what must be true at every moment of every life.
 func (w *walk) judge(n *node, effects *lifecycle.Effects) {
 	e, table := &n.e, []string{"tables", n.e.Table}
-	if e.RetryCount > e.MaxRetries {
+	if n.overspent() {
 		w.fault(budget, n, fmt.Sprintf("an error in %s was retried more often than its budget allows", e.Table), table...)
 	}
 	if w.life.table.Infinite() {
@@ -39,6 +39,10 @@ func (w *walk) judge(n *node, effects *lifecycle.Effects) {
 	w.judgeExit(n, effects)
 	w.judgeOwner(n)
 }
+
+// overspent reports whether an error was retried more often than its budget
+// allows: by what happened to it, or by what it says itself.
+func (n *node) overspent() bool { return max(n.claims, n.e.RetryCount) > n.e.MaxRetries }
 
 // judgeOwner wants somebody, or at least the clock, to be responsible.
 func (w *walk) judgeOwner(n *node) {

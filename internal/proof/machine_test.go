@@ -80,6 +80,12 @@ func TestMachinesThatBreakARule(t *testing.T) {
 			}
 			return nil
 		}, "an error in outreach.dol_errors was retried more often than its budget allows"},
+		{"failures do not count", budget, func(in lifecycle.Input, e *recoup.Error, _ *lifecycle.Effects) error {
+			if _, is := in.(lifecycle.Fail); is && e.Table == dol && e.State == recoup.RetryPending {
+				e.RetryCount--
+			}
+			return nil
+		}, "an error in outreach.dol_errors was retried more often than its budget allows"},
 		{"the gate stays shut", unblockable, func(_ lifecycle.Input, e *recoup.Error, _ *lifecycle.Effects) error {
 			e.Blocking = e.Table == dol
 			return nil

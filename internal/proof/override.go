@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"recoup"
 	"recoup/internal/policy"
 )
 
@@ -14,6 +15,7 @@ type override struct {
 	path   []string
 	name   string
 	tables []string // it is meant for; empty: all
+	named  bool     // the policy names these tables, each of them on purpose
 	whole  bool     // its parts are looked at too
 }
 
@@ -35,11 +37,14 @@ func overrides(p *policy.Policy) []override {
 		}
 	}
 	for _, h := range p.Hubs {
-		at, tables := []string{"hubs", h.ID, "overrides"}, hubTables(p, h)
-		add(override{name: "the max_retries of the hub " + h.ID, tables: tables}, append(at, "max_retries")...)
-		add(override{name: "the ttl of the hub " + h.ID, tables: tables}, append(at, "ttl")...)
+		at, o := []string{"hubs", h.ID, "overrides"}, override{tables: hubTables(p, h), named: len(h.Overrides.Tables) > 0}
+		o.name = "the max_retries of the hub " + h.ID
+		add(o, append(at, "max_retries")...)
+		o.name = "the ttl of the hub " + h.ID
+		add(o, append(at, "ttl")...)
 		for i, f := range h.Overrides.Families {
-			add(override{name: "the family " + f.Name, tables: tables}, append(at, "auto_park", strconv.Itoa(i))...)
+			o.name = "the family " + f.Name
+			add(o, append(at, "auto_park", strconv.Itoa(i))...)
 		}
 	}
 	for _, s := range p.Severities {
@@ -48,7 +53,7 @@ func overrides(p *policy.Policy) []override {
 		add(override{name: "the ttl of severity " + string(s.Severity)}, append(at, "ttl")...)
 	}
 	for i, c := range p.Conditions {
-		add(override{name: "the condition " + c.Name, tables: c.Tables}, "parking", "conditions", strconv.Itoa(i))
+		add(override{name: "the condition " + c.Name, tables: c.Tables, named: true}, "parking", "conditions", strconv.Itoa(i))
 	}
 	return list
 }
@@ -105,9 +110,20 @@ type shadows struct {
 func (s *shadows) answers(p *policy.Policy) []answer {
 	list := make([]answer, len(s.questions))
 	for i, q := range s.questions {
-		list[i] = resolve(p, q)
+		list[i] = noticed(p, q)
 	}
 	return list
+}
+
+// noticed is of an answer what makes a difference: how often and how soon it is
+// retried does not where no error gets into retry.
+func noticed(p *policy.Policy, q policy.Question) answer {
+	a := resolve(p, q)
+	if t, _ := p.Table(a.table); a.action == recoup.ActionRetry || t.Allows(recoup.ActionRetry) && t.Allows(recoup.ActionPark) {
+		return a
+	}
+	a.retries, a.manual, a.category, a.floor, a.window = 0, false, "", 0, 0
+	return a
 }
 
 // effect returns the tables in which an override changes an answer.
@@ -135,10 +151,11 @@ func (s *shadows) useless(i int) {
 	s.refute(shadowed, o.path, message, len(s.questions), nil)
 }
 
-// partly reports the tables in which others take all effect from an override
-// that has one elsewhere.
+// partly reports the tables in which an override that has an effect elsewhere has
+// none: because others take it all, or although the policy names the table.
 func (s *shadows) partly(i int) {
 	o := s.list[i]
+	idle := s.idle(i)
 	var where []string
 	var example []Moment
 	cases := 0
@@ -154,15 +171,29 @@ func (s *shadows) partly(i int) {
 		for _, q := range hidden {
 			tables = append(tables, s.present[q].table)
 		}
+		idle = slices.DeleteFunc(idle, func(table string) bool { return slices.Contains(tables, table) })
 		where = append(where, fmt.Sprintf("%s (%s, line %d, wins)",
 			enumerate(slices.Compact(tables)), other.name, s.policy.Line(other.path...)))
 		if cases += len(hidden); example == nil {
 			example = s.show(i, by, hidden[0])
 		}
 	}
+	for _, table := range idle {
+		where = append(where, table)
+		cases += len(s.byTable.of[table])
+	}
 	if len(where) > 0 {
 		s.refute(shadowed, o.path, fmt.Sprintf("%s has no effect in %s", o.name, enumerate(where)), cases, example)
 	}
+}
+
+// idle lists the tables that an override names and in which it changes nothing.
+func (s *shadows) idle(i int) []string {
+	o := s.list[i]
+	if !o.named {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(o.tables), func(table string) bool { return s.effects[i][table] })
 }
 
 // revealed lists the questions, of some tables, whose answer an override would
@@ -178,14 +209,14 @@ func (s *shadows) revealed(i, by int, in func(table string) bool) []int {
 		return nil
 	}
 	neither := without(s.policy, s.list[by], s.list[i])
-	return slices.DeleteFunc(list, func(q int) bool { return resolve(neither, s.questions[q]) == s.absent[by][q] })
+	return slices.DeleteFunc(list, func(q int) bool { return noticed(neither, s.questions[q]) == s.absent[by][q] })
 }
 
 // show tells what the answer is, and what it would be.
 func (s *shadows) show(i, by, question int) []Moment {
 	q := s.questions[question]
 	is, would := s.present[question], s.absent[by][question]
-	neither := resolve(without(s.policy, s.list[by], s.list[i]), q)
+	neither := noticed(without(s.policy, s.list[by], s.list[i]), q)
 	moments := []Moment{{What: "report " + describe(q)}}
 	for _, part := range parts {
 		if now, then := part.value(&is), part.value(&would); now != then && then != part.value(&neither) {

@@ -162,6 +162,22 @@ func TestFilesThatBreakARule(t *testing.T) {
 			"the condition missing-name changes no answer: the condition all-names", "name: missing-name",
 			"its park reason is ESCALATION_REQUIRED; without the condition all-names it would be DATA_QUALITY",
 		}, {
+			"a condition for tables that only ignore", shadowed, []string{
+				"tables: [people.people_errors]", "tables: [people.people_errors, public.shq_error_log, public.shq_master_error_log]",
+			},
+			"the condition missing-name has no effect in public.shq_error_log and public.shq_master_error_log", "name: missing-name", "",
+		}, {
+			"a hub that raises what nobody retries", shadowed, []string{
+				"    lead: platform-lead\n", "    lead: platform-lead\n    overrides: {max_retries: 9}\n",
+			},
+			"the max_retries of the hub platform changes no answer", "max_retries: 9", "",
+		}, {
+			"a hub that raises also what nobody retries", shadowed, []string{
+				"    lead: platform-lead\n", "    lead: platform-lead\n    overrides: {tables: [public.shq_orphan_errors, public.shq_error_log], max_retries: 9}\n",
+				"allowed: [PARK, ARCHIVE]\n", "allowed: [RETRY, PARK, ARCHIVE]\n", "after: 7d", "after: 6d",
+			},
+			"the max_retries of the hub platform has no effect in public.shq_error_log", "max_retries: 9", "",
+		}, {
 			"a severity whose TTL two hubs overrule", shadowed, []string{"MEDIUM:   {}", "MEDIUM:   {disposition: RETRY, ttl: LONG}"},
 			"the ttl of severity MEDIUM has no effect in outreach.company_target_errors (the ttl of the hub company-target, line 34, wins) and people.people_errors",
 			"MEDIUM:   {disposition", "its TTL is 30d; without the ttl of the hub company-target it would be 90d",

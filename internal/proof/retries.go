@@ -45,7 +45,7 @@ func (c *checker) checkRetries() {
 func (c *checker) exhaust(l *life) (n *node, bound string) {
 	in := l.reports()[0]
 	n, _ = c.take(nil, in, epoch, "report "+describe(l.question))
-	for n != nil && n.e.State == recoup.RetryPending {
+	for n != nil && n.e.State == recoup.RetryPending && n.claims < n.e.MaxRetries {
 		claimed, _ := c.take(n, lifecycle.Claim{Token: attempt, Worker: "worker"}, n.e.NextRetryAt, "claimed by a worker")
 		if claimed == nil {
 			return n, over("its TTL", l.answer.ttl)

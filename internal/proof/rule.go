@@ -44,7 +44,7 @@ var rules = []Rule{
 	{unblockable, Error, "every blocking error can be unblocked by a person's act"},
 	{unknownCode, Error, "every code that the policy names is registered under that name"},
 	{unreachableRung, Warning, "every rung of the ladder is reached before the TTL is over"},
-	{shadowed, Warning, "every override, severity rule and parking condition changes an answer, in every table it is meant for"},
+	{shadowed, Warning, "every override, severity rule and parking condition changes an answer, loses no table to another, and has an effect in each table it names"},
 	{impossibleRetry, Warning, "every retry of a budget can happen within the window and the TTL"},
 }
 

@@ -12,9 +12,18 @@ type entity struct {
 	blockers int
 	since    time.Time
 	spells   int
-	total    time.Duration
-	longest  time.Duration
+	expiries int // spells that ended because the last error expired
+	total    millis
+	longest  millis
 }
+
+// millis is a length of time in milliseconds. Blocked time is a sum over all
+// entities, for which the 292 years of a [time.Duration] are too few.
+type millis int64
+
+func between(from, to time.Time) millis { return millis(to.UnixMilli() - from.UnixMilli()) }
+
+func (m millis) seconds() int64 { return int64(m / 1000) }
 
 // shut books one more blocking error.
 func (g gate) shut(name string, now time.Time) {
@@ -29,16 +38,20 @@ func (g gate) shut(name string, now time.Time) {
 	}
 }
 
-// open books one blocking error less.
-func (g gate) open(name string, now time.Time) {
+// open books one blocking error less, which has expired or ceased otherwise.
+func (g gate) open(name string, now time.Time, expired bool) {
 	e := g[name]
-	if e.blockers--; e.blockers == 0 {
-		e.end(now)
+	if e.blockers--; e.blockers > 0 {
+		return
+	}
+	e.end(now)
+	if expired {
+		e.expiries++
 	}
 }
 
 func (e *entity) end(now time.Time) {
-	spell := now.Sub(e.since)
+	spell := between(e.since, now)
 	e.total += spell
 	e.longest = max(e.longest, spell)
 }
@@ -54,10 +67,10 @@ type Blocked struct {
 	LongestSeconds int64 `json:"longest_seconds"`
 }
 
-// sum closes the books: spells that go on are counted up to now.
-func (g gate) sum(now time.Time) Blocked {
-	var b Blocked
-	var total, longest time.Duration
+// sum closes the books: spells that go on are counted up to now. It also returns
+// how many spells only an expiry has ended.
+func (g gate) sum(now time.Time) (b Blocked, expiries int) {
+	var total, longest millis
 	for _, e := range g {
 		if e.blockers > 0 {
 			b.Now++
@@ -65,12 +78,13 @@ func (g gate) sum(now time.Time) Blocked {
 		}
 		b.Entities++
 		b.Spells += e.spells
+		expiries += e.expiries
 		total += e.total
 		longest = max(longest, e.longest)
 	}
-	b.TotalSeconds, b.LongestSeconds = int64(total/time.Second), int64(longest/time.Second)
+	b.TotalSeconds, b.LongestSeconds = total.seconds(), longest.seconds()
 	if b.Spells > 0 {
-		b.MeanSeconds = int64(total / time.Duration(b.Spells) / time.Second)
+		b.MeanSeconds = (total / millis(b.Spells)).seconds()
 	}
-	return b
+	return b, expiries
 }

@@ -68,14 +68,57 @@ func TestGate(t *testing.T) {
 	g := gate{}
 	g.shut("a", at(0))
 	g.shut("a", at(5))
-	g.open("a", at(10))
-	g.open("a", at(20)) // 20 s
+	g.open("a", at(10), false)
+	g.open("a", at(20), false) // 20 s
 	g.shut("a", at(30))
-	g.open("a", at(34)) // 4 s
-	g.shut("b", at(90)) // 10 s so far
+	g.open("a", at(34), false) // 4 s
+	g.shut("b", at(90))        // 10 s so far
 	want := Blocked{Entities: 2, Spells: 3, Now: 1, TotalSeconds: 34, MeanSeconds: 11, LongestSeconds: 20}
-	if got := g.sum(at(100)); got != want {
+	if got, _ := g.sum(at(100)); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Blocked time adds up beyond the 292 years of a time.Duration: over entities,
+// over the spells of one, and within a spell.
+func TestGateOverCenturies(t *testing.T) {
+	const year = 365 * 86400
+	at := func(years int) time.Time { return time.Unix(int64(years)*year, 0) }
+	g := gate{}
+	for _, name := range []string{"a", "b", "c"} {
+		g.shut(name, at(0))
+		g.open(name, at(200), false)
+		g.shut(name, at(300))
+		g.open(name, at(700), false)
+	}
+	want := Blocked{Entities: 3, Spells: 6, TotalSeconds: 1800 * year, MeanSeconds: 300 * year, LongestSeconds: 400 * year}
+	if got, _ := g.sum(at(700)); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Expiry ends a block if the last of its errors expires, however many do.
+func TestGateEndedByExpiry(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		leave []bool // each blocker in turn: by expiry?
+		want  int
+	}{
+		{"all expire", []bool{true, true, true}, 1},
+		{"the last expires", []bool{false, false, true}, 1},
+		{"the last is resolved", []bool{true, true, false}, 0},
+		{"none expires", []bool{false, false, false}, 0},
+	} {
+		g, now := gate{}, time.Unix(0, 0)
+		for range row.leave {
+			g.shut("a", now)
+		}
+		for _, expired := range row.leave {
+			g.open("a", now, expired)
+		}
+		if _, got := g.sum(now); got != row.want {
+			t.Errorf("%s: expiry ended %d blocks, want %d", row.name, got, row.want)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ type Tally struct {
 	Open             map[recoup.State]int         `json:"open"` // when the simulation ended
 
 	Blocked        Blocked                   `json:"blocked"`
-	UnblockedByTTL int                       `json:"unblocked_by_ttl"` // blocking errors that only their expiry has ended
+	UnblockedByTTL int                       `json:"unblocked_by_ttl"` // spells whose last blocking error expired
 	Notices        map[recoup.NoticeKind]int `json:"notices"`
 }
 
@@ -89,8 +89,6 @@ func (t *tally) count(it *item, kind lifecycle.Kind, effects *lifecycle.Effects)
 			t.NotParked++
 		case recoup.NoticeEscalated:
 			t.Escalated[it.EscalationLevel]++
-		case recoup.NoticeUnblocked:
-			t.UnblockedByTTL++
 		}
 	}
 }
@@ -112,21 +110,21 @@ func (w *world) result() (Result, error) {
 	r.Total = emptyTally("")
 	for _, table := range w.Policy.Tables() {
 		t := w.tallies[table.Name]
-		t.Blocked = t.gate.sum(end)
+		t.Blocked, t.UnblockedByTTL = t.gate.sum(end)
 		if ended, open := sum(t.Archived), sum(t.Open); t.Reported != ended+open {
 			return Result{}, lost(t.Table, t.Reported, ended, open)
 		}
 		r.Total.add(&t.Tally)
 		r.Tables = append(r.Tables, t.Tally)
 	}
-	r.Total.Blocked = w.gate.sum(end)
+	r.Total.Blocked, r.Total.UnblockedByTTL = w.gate.sum(end)
 	if r.Total.Reported != w.reported {
 		return Result{}, lost("the tables", w.reported, sum(r.Total.Archived), sum(r.Total.Open))
 	}
 	return r, nil
 }
 
-// add sums up what can be summed; blocked time overlaps between tables.
+// add sums up what can be summed; what blocks an entity overlaps between tables.
 func (t *Tally) add(o *Tally) {
 	t.Reported += o.Reported
 	t.Orphans += o.Orphans
@@ -138,7 +136,6 @@ func (t *Tally) add(o *Tally) {
 	t.Unparked += o.Unparked
 	t.ResolvedByWorker += o.ResolvedByWorker
 	t.ResolvedByPerson += o.ResolvedByPerson
-	t.UnblockedByTTL += o.UnblockedByTTL
 	addAll(t.Parked, o.Parked)
 	addAll(t.Escalated, o.Escalated)
 	addAll(t.Archived, o.Archived)

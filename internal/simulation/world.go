@@ -167,7 +167,8 @@ func (w *world) block(it *item, before, after bool) {
 		w.gate.shut(it.EntityID, w.now)
 		it.tally.gate.shut(it.EntityID, w.now)
 	case before && !after:
-		w.gate.open(it.EntityID, w.now)
-		it.tally.gate.open(it.EntityID, w.now)
+		expired := it.ArchiveReason == recoup.TTLExpired
+		w.gate.open(it.EntityID, w.now, expired)
+		it.tally.gate.open(it.EntityID, w.now, expired)
 	}
 }
