@@ -33,17 +33,22 @@ func issuers() []issuer {
 }
 
 const (
-	cardSeparators = " -."
-	maxCard        = 19 + 4 // digits and separators
-	maxGroup       = 6      // digits in a group after the first
+	maxCard  = 19 // digits
+	maxGroup = 6  // digits in a group after the first
 )
+
+// cardSeparators lists what people and programs write between groups of digits. A
+// separator that begins with another one stands before it.
+func cardSeparators() [11]string {
+	return [...]string{"  ", " ", "-", ".", "%20", "+", "\u00a0", "\t", "–", "/", "_"}
+}
 
 // cardShapes lists how the numbers of cards begin: in one piece or in groups.
 func cardShapes() []string {
 	shapes := []string{strings.Repeat("0", 13)}
-	for _, separator := range cardSeparators {
+	for _, separator := range cardSeparators() {
 		for _, groups := range [][]string{{"0000", "0000", "0000"}, {"0000", "000000", "0000"}} {
-			shapes = append(shapes, strings.Join(groups, string(separator)))
+			shapes = append(shapes, strings.Join(groups, separator))
 		}
 	}
 	return shapes
@@ -74,32 +79,59 @@ func findCards(s string, f finding) finding {
 // cardEnd returns where the card ends that begins at i with the group of digits up
 // to group, or 0 if none does.
 func cardEnd(s string, i, group int) int {
-	if s[i] < '2' || '6' < s[i] || !begins(s, i) {
+	if s[i] < '2' || '6' < s[i] || !begins(s, i) && !glued(s, i) {
 		return 0
 	}
 	fraction := i > 1 && s[i-1] == '.' && digit(s[i-2])
 	if ends(s, group) && !fraction && cardNumber(s[i:group]) {
 		return group
 	}
-	if group-i != 4 || group == len(s) || strings.IndexByte(cardSeparators, s[group]) < 0 {
+	if group-i != 4 {
 		return 0
 	}
-	// Four to six digits follow in each group, any number up to six in the last.
-	// UUIDs, dates and phone numbers have other groups.
-	for end := group; end < len(s) && s[end] == s[group] && end-i < maxCard; {
-		next := groupEnd(s[:min(len(s), end+1+maxGroup)], end+1)
-		switch digits := next - end - 1; {
-		case digits < 1:
-			return 0
-		case ends(s, next) && cardNumber(s[i:next]):
-			return next
-		case digits < 4:
-			return 0
+	for _, separator := range cardSeparators() {
+		if strings.HasPrefix(s[group:], separator) {
+			return groupedEnd(s, i, group, separator)
 		}
-		end = next
 	}
 	return 0
 }
+
+// groupedEnd returns where the card ends whose first group lies from i to end. Four
+// to six digits follow in each group, any number up to six in the last. UUIDs,
+// dates and phone numbers have other groups.
+func groupedEnd(s string, i, end int, separator string) int {
+	digits := append(make([]byte, 0, maxCard+maxGroup), s[i:end]...)
+	for strings.HasPrefix(s[end:], separator) && len(digits) < maxCard {
+		next := end + len(separator)
+		end = groupEnd(s[:min(len(s), next+maxGroup)], next)
+		digits = append(digits, s[next:end]...)
+		switch {
+		case end == next:
+			return 0
+		case ends(s, end) && cardNumber(string(digits)):
+			return end
+		case end-next < 4:
+			return 0
+		}
+	}
+	return 0
+}
+
+// glued reports whether a word stands directly before i, as in card4242. The
+// letters of hashes and identifiers are fewer, or have digits before them.
+func glued(s string, i int) bool {
+	const shortest, longest = 3, 12
+	from, hex := i, true
+	for from > 0 && alphanumeric(s[from-1]) && !digit(s[from-1]) && i-from <= longest {
+		from--
+		hex = hex && s[from]|0x20 <= 'f'
+	}
+	return shortest <= i-from && i-from <= longest && !hex && begins(s, from)
+}
+
+// separated reports whether a number is written in groups, as only cards are.
+func separated(s string, from, to int) bool { return groupEnd(s, from) < to }
 
 func groupEnd(s string, i int) int {
 	for i < len(s) && digit(s[i]) {
@@ -108,7 +140,7 @@ func groupEnd(s string, i int) int {
 	return i
 }
 
-// cardNumber reports whether a number, with or without separators, has an issuer,
+// cardNumber reports whether a number has an issuer,
 // a length that the issuer uses, and the right check digit.
 func cardNumber(s string) bool {
 	if len(s) < 13 || len(s) > maxCard {
@@ -116,9 +148,7 @@ func cardNumber(s string) bool {
 	}
 	digits := make([]byte, 0, maxCard)
 	for i := range len(s) {
-		if digit(s[i]) {
-			digits = append(digits, s[i]-'0')
-		}
+		digits = append(digits, s[i]-'0')
 	}
 	prefix := 0
 	for _, d := range digits[:4] {

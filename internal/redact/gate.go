@@ -12,6 +12,7 @@ type gate struct {
 	hits      []uint64             // state → rules of which a literal ends here
 	counts    []count
 	multiline uint64 // rules that see the whole text instead of a line
+	named     uint64 // rules that find values by their names
 }
 
 // maxSymbols is the size of the alphabet that literals are written in.
@@ -41,6 +42,9 @@ func newGate(rules []rule) *gate {
 		}
 		if rule.multiline {
 			g.multiline |= bit
+		}
+		if rule.key != nil {
+			g.named |= bit
 		}
 	}
 	g.link()

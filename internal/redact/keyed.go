@@ -1,7 +1,9 @@
 package redact
 
 import (
+	"math/bits"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -49,11 +51,15 @@ func families() []family {
 			bare: word, prose: func(string) bool { return false },
 		},
 		{
+			name: "secret", keys: []string{"auth", "otp"}, apart: true,
+			bare: word, prose: opaqueOrPair,
+		},
+		{
 			name: "secret", bare: word, prose: opaqueOrPair,
 			keys: []string{
 				"secret", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
 				"encryption_key", "account_key", "auth_key", "credential", "credentials", "signature_key",
-				"amz_signature", "sessid", "sessionid", "cvv", "ssn", "social_security_number",
+				"amz_signature", "sessid", "session_id", "cvv", "ssn", "social_security_number",
 			},
 		},
 	}
@@ -66,15 +72,19 @@ func opaqueOrPair(v string) bool { return opaque(v) || strings.ContainsAny(v, " 
 // keyed finds the values of a family's names.
 type keyed struct {
 	family
-	names *gate // where a name ends
+	names *gate // where a name ends; the bit of its hit is the length of the name
 	value *regexp.Regexp
 }
 
 // rule makes the family's rule.
 func (f family) rule() rule {
 	literals := f.literals()
-	k := keyed{family: f, names: newGate([]rule{{gate: literals}}), value: regexp.MustCompile("^(?:" + f.bare + ")")}
-	return rule{name: f.name, gate: literals, find: k.find, key: k.matches}
+	byLength := make([]rule, len(slices.MaxFunc(literals, func(a, b string) int { return len(a) - len(b) }))+1)
+	for _, literal := range literals {
+		byLength[len(literal)].gate = append(byLength[len(literal)].gate, literal)
+	}
+	k := keyed{family: f, names: newGate(byLength), value: regexp.MustCompile("^(?:" + f.bare + ")")}
+	return rule{name: f.name, gate: literals, find: k.find, key: k.matches, refuses: assigned}
 }
 
 // literals returns the names with every separator.
@@ -96,33 +106,56 @@ func (k keyed) find(s string, f finding) finding {
 		if k.names.hits[state] == 0 {
 			continue
 		}
-		name := i + 1 // where it ends
-		from, to := k.valueAfter(s, name)
-		if from == to {
+		end := i + 1
+		v := k.valueAfter(s, end+1-bits.Len64(k.names.hits[state]), end)
+		if v.from >= v.to {
 			continue
 		}
-		if !harmless.MatchString(s[from:to]) && !workingDirectory(s[:from], s[from:to]) {
-			f.add(from, to)
+		if !v.harmless(s) {
+			f.add(v.from, v.to)
 		}
-		f.work += to - name
-		i, state = to-1, 0
+		f.work += v.to - end
+		i, state = v.to-1, 0
 	}
 	return f
 }
 
-// matches reports whether the values under a key of JSON are secret.
-func (k keyed) matches(key string) bool {
+// matches reports whether a value under a key of JSON is secret.
+func (k keyed) matches(key string, v any) bool {
 	state := uint16(0)
 	for i := range len(key) {
 		state = k.names.step(state, key[i])
+		hit := k.names.hits[state]
+		if hit == 0 || !k.stands(key, i+2-bits.Len64(hit)) {
+			continue
+		}
+		if m := tailOnly.FindStringSubmatch(key[i+1:]); m != nil && (m[1] == "" || !number(v)) {
+			return true
+		}
 	}
-	return k.names.hits[state] != 0 && k.stands(key, len(key))
+	return false
 }
 
-// stands reports whether the name that ends at i may be a name there.
-func (k keyed) stands(s string, i int) bool {
-	before := i - len(k.keys[0]) - 1
-	return !k.apart || before < 0 || !alphanumeric(s[before])
+// number reports whether a value is one: max_tokens counts tokens.
+func number(v any) bool {
+	switch v.(type) {
+	case string, map[string]any, []any:
+		return false
+	}
+	return true
+}
+
+// assigned reports whether an equals sign stands before a value.
+func assigned(s string, from, _ int) bool {
+	return strings.HasSuffix(strings.TrimRight(s[:from], " \t\"'`[{\\"), "=")
+}
+
+// stands reports whether the name that begins at i may be a name there.
+func (k keyed) stands(s string, i int) bool { return !k.apart || i == 0 || !alphanumeric(s[i-1]) }
+
+// compound reports whether the name that begins at i ends a longer one: db_pass.
+func compound(s string, i int) bool {
+	return i > 1 && strings.IndexByte("_-.", s[i-1]) >= 0 && alphanumeric(s[i-2])
 }
 
 const (
@@ -130,43 +163,54 @@ const (
 	less    = `(?:<|\\+u003[cC])`
 	greater = `(?:>|\\+u003[eE])`
 
-	// The groups of afterName: the sign between a name and its value, and the end
-	// of a tag.
-	sign, tag = 2, 4
+	// encodedQuote is a quote as URLs, HTML and JSON escape it.
+	encodedQuote = `(?:%(?:25)*2[27]|&(?:quot|apos|#3[49]);|\\+u002[27])`
+
+	// tail is what a name may have after it: a plural, a number, and words that say
+	// that it is still the same.
+	tail = `(s?)(?:[_.-]?\d{1,4})?(?i:[_.-]?(?:confirmation|confirm|value|pem))?`
+
+	// The groups of afterName: the plural, the sign between a name and its value,
+	// and the end of a tag.
+	plural, sign, tag = 2, 4, 6
 )
 
 var (
 	// afterName matches what may stand between a name and its value: name=,
-	// "name": , user[name]=, <name>, --name .
-	afterName = regexp.MustCompile(`^(?:(?:\\*["'` + "`" + `])?\]?\s{0,4}(=` + greater + `|:=|={1,2}|:)\s{0,4}|(` + greater + `)|[ \t]{1,4})`)
-	tagBegin  = regexp.MustCompile(less)
+	// "name": , user[name]=, name[]=, <name>, <name a="b">, --name .
+	afterName = regexp.MustCompile(`^` + tail + `(?:(?:\\*["'` + "`" + `]|` + encodedQuote + `)?(?:\[\w{0,16}\]|\]|(?i:%5[bd]))*\s*` +
+		`(=` + greater + `|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|((?:[ \t][^<>]{0,128})?` + greater + `)|[ \t]+)`)
+	tagBegin = regexp.MustCompile(less)
+	tailOnly = regexp.MustCompile(`^` + tail + `$`)
 )
 
-// valueAfter returns where the value lies whose name ends at i, or an empty range
-// if what follows is none.
-func (k keyed) valueAfter(s string, i int) (from, to int) {
+// valueAfter returns where the value lies whose name stands from name to i, or an
+// empty range if what follows is none.
+func (k keyed) valueAfter(s string, name, i int) extent {
 	m := afterName.FindStringSubmatchIndex(s[i:])
-	if m == nil || !k.stands(s, i) {
-		return i, i
+	if m == nil || !k.stands(s, name) {
+		return extent{}
 	}
 	begin := i + m[1]
 	flag, tagged := opened(s, i)
 	switch {
 	case m[sign] >= 0:
-		from, to, bare := k.extent(s, begin)
-		prose := bare && s[i+m[sign]:i+m[sign+1]] == ":" && m[sign+1] < m[1]
-		if !prose || k.prose(s[from:to]) {
-			return from, to
+		v := k.extent(s, begin)
+		between := s[i+m[sign] : begin]
+		prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
+		counted := m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
+		nextLine := v.bare && strings.Contains(between, "\n")
+		if !counted && !nextLine && (!prose || k.prose(s[v.from:v.to]) || k.apart && compound(s, name)) {
+			return v
 		}
 	case m[tag] >= 0 && tagged:
 		if end := tagBegin.FindStringIndex(s[begin:]); len(end) == 2 && strings.HasPrefix(s[begin+end[1]:], "/") {
-			return begin, begin + end[0]
+			return extent{from: begin, to: begin + end[0]}
 		}
 	case m[tag] < 0 && (flag && !strings.HasPrefix(s[begin:], "-") || k.quoted && begin < len(s) && isQuote(s[begin])):
-		from, to, _ := k.extent(s, begin)
-		return from, to
+		return k.extent(s, begin)
 	}
-	return begin, begin
+	return extent{}
 }
 
 // opened reports whether the name that ends at i is a flag (--db-password) or the
@@ -179,76 +223,4 @@ func opened(s string, i int) (flag, tagged bool) {
 	}
 	tagged = from > 0 && (s[from-1] == '<' || s[from-1] == '\\' && strings.HasPrefix(strings.ToLower(s[from:i]), "u003c"))
 	return strings.Contains(s[from:i], "--"), tagged
-}
-
-// extent returns where the value that begins at i lies, without the quotes or
-// brackets around it, and whether it had none.
-func (k keyed) extent(s string, i int) (from, to int, bare bool) {
-	begin := i
-	if i+1 < len(s) && strings.IndexByte("bBuU", s[i]) >= 0 && isQuote(s[i+1]) {
-		i++ // Python's b'…'
-	}
-	escapes := 0
-	for i < len(s) && s[i] == '\\' {
-		escapes++
-		i++
-	}
-	switch {
-	case i < len(s) && isQuote(s[i]):
-		return i + 1, quoteEnd(s, i, escapes), false
-	case escapes == 0 && i < len(s) && (s[i] == '[' || s[i] == '{'):
-		return i + 1, bracketEnd(s, i), false
-	}
-	value := strings.TrimRight(k.value.FindString(s[begin:]), ")]}")
-	return begin, begin + len(value), true
-}
-
-func isQuote(b byte) bool { return b == '"' || b == '\'' || b == '`' }
-
-// quoteEnd returns where the quotation that opens at i ends; at the end of the
-// line if it was cut off. JSON inside JSON escapes its quotes once more at each
-// level: the quote that closes has as many backslashes as the one that opened.
-func quoteEnd(s string, i, escapes int) int {
-	backslashes := 0
-	for j := i + 1; j < len(s); j++ {
-		switch {
-		case s[j] == '\\':
-			backslashes++
-			continue
-		case s[j] == s[i] && escapes == 0 && backslashes%2 == 0:
-			return j
-		case s[j] == s[i] && 0 < escapes && backslashes <= escapes:
-			return j - backslashes
-		}
-		backslashes = 0
-	}
-	return len(s)
-}
-
-// bracketEnd returns where the bracket that opens at i is closed, or the end of
-// the line.
-func bracketEnd(s string, i int) int {
-	depth, closer := 0, s[i]+2 // in ASCII, ] is [ + 2 and } is { + 2
-	for j := i; j < len(s); j++ {
-		switch s[j] {
-		case s[i]:
-			depth++
-		case closer:
-			depth--
-		}
-		if depth == 0 {
-			return j
-		}
-	}
-	return len(s)
-}
-
-// harmless matches values that are no secrets: nothing, masks, punctuation, and
-// the parameters of SQL, formats and templates.
-var harmless = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|undefined|empty|\*+|[^A-Za-z0-9]{1,3}|` +
-	`\$\d{1,3}|[:@][a-z_]+|%[+#]?[svqdx]|\$?\{+ *[\w.]*(?: *\}+)?)$`)
-
-// workingDirectory tells the shell's PWD=/srv from a password.
-func workingDirectory(before, value string) bool {
-	return strings.HasSuffix(before, "PWD=") && strings.HasPrefix(value, "/")
 }

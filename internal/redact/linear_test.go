@@ -14,7 +14,7 @@ func hostile() []string {
 		"1", "4", "4242 ", "4242-", "1.", "1.1.1.", "123-45-", "@", "a@", "a@b.", "a@b.c@", "%40", "a%40b.", "eyJ", "eyJ.", "eyJaaaaaaaaaa.",
 		`"`, `\"`, `\`, `'`, "`", ":", "::", "1:", "a:b:", "f::", "://", "://a:", "://a:@", "a:b@tcp", "-", "-----BEGIN ", "-----BEGIN A-----", "-----BEGIN A-----x",
 		"bearer ", "basic ", "basic aaaaaaaa ", "<", "<token>", `\u003ctoken\u003e`, "[", "{", "password", "password ", "password=", `password="`, `password=\"`, "password=[", "password={", "password: ",
-		"--password ", "--", "token=' ", "cookie: a;", "cookie=a; ", "authorization: digest ", "[redacted:", "[redacted:email]", "password=[redacted:email]", " ", "é", "\xff",
+		"--password ", "--", "token=' ", "cookie: a;", "cookie=a; ", "authorization: digest ", "[redacted:", "[redacted:email]", "password=[redacted:email]", "password%22%3A%22", "password=&quot;", `password="""`, "password=[x]", "password[", "<password a", "passwords1_value", "tokens=[1", "auth", "-----BEGIN PRIVATE KEY-----", "4242%20", "card4242", `"a `, `"a"@`, " ", "é", "\xff",
 	}
 	for _, rule := range Default().rules {
 		if len(rule.gate) > 0 {

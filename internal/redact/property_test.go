@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"bytes"
 	"reflect"
 	"strings"
 	"testing"
@@ -69,7 +68,11 @@ func TestGateIsExact(t *testing.T) {
 		literals = append(literals, rule.gate...)
 	}
 	folded := func(s string) string {
-		return string(bytes.Map(func(r rune) rune { return rune(fold(byte(r))) }, []byte(s)))
+		b := []byte(s)
+		for i := range b {
+			b[i] = fold(b[i])
+		}
+		return string(b)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		line := strings.Join(rapid.SliceOfN(rapid.OneOf(
@@ -128,8 +131,8 @@ func FuzzRedact(f *testing.F) {
 		if (len(evidence) == 0) != (clean == s) {
 			t.Errorf("%q became %q with evidence %v", s, clean, evidence)
 		}
-		if (Default().Identifier(s) != nil) != (len(evidence) > 0) {
-			t.Errorf("%q: refused as an identifier is not the same as cleaned", s)
+		if Default().Identifier(s) != nil && len(evidence) == 0 {
+			t.Errorf("%q: refused as an identifier and yet clean", s)
 		}
 	})
 }

@@ -102,8 +102,17 @@ func (e *SecretError) Error() string {
 
 // Identifier returns a [*SecretError] if s matches a rule. Identifiers are refused
 // rather than cleaned, because a redacted identifier would identify nothing.
+//
+// It is more lenient than [Redactor.String] where names of things look like data:
+// the address of a machine is a normal identifier, a card number in one piece
+// cannot be told from a number of sixteen digits, and a colon after a name such as
+// token is part of a path (/v1/token:refresh), so only name=value is refused.
 func (r *Redactor) Identifier(s string) error {
-	if spans := r.spans(s); len(spans) > 0 {
+	spans := merge(slices.DeleteFunc(r.find(s).spans, func(sp span) bool {
+		refuses := r.rules[sp.rule].refuses
+		return r.replaced(s, sp) || refuses != nil && !refuses(s, sp.from, sp.to)
+	}))
+	if len(spans) > 0 {
 		return &SecretError{Rule: r.rules[spans[0].rule].name}
 	}
 	return nil
@@ -112,12 +121,18 @@ func (r *Redactor) Identifier(s string) error {
 // span is a piece of text that a rule, given by its index, wants replaced.
 type span struct{ from, to, rule int }
 
-// spans returns what is to be replaced in s, in order and without overlaps. Rules
-// see one line at a time, so that a word in a long stack trace costs its line and
-// not the trace; only rules that say so see the whole text.
+// spans returns what is to be replaced in s, in order and without overlaps.
 func (r *Redactor) spans(s string) []span {
+	return merge(slices.DeleteFunc(r.find(s).spans, func(sp span) bool { return r.replaced(s, sp) }))
+}
+
+// find runs the rules. They see one line at a time, so that a word in a long stack
+// trace costs its line and not the trace; only rules that say so see the whole
+// text, and rules with names see the lines on which a value continues.
+func (r *Redactor) find(s string) finding {
 	var found finding
 	var whole uint64
+	continued := 0 // up to where rules with names have looked
 	for from := 0; from < len(s); {
 		to := len(s)
 		if at := strings.IndexByte(s[from:], '\n'); at >= 0 {
@@ -126,11 +141,16 @@ func (r *Redactor) spans(s string) []span {
 		line := s[from:to]
 		hits := r.gate.scan(line)
 		whole |= hits & r.gate.multiline
-		found = found.run(r.rules, hits&^r.gate.multiline, line, from)
+		found = found.run(r.rules, hits&^(r.gate.multiline|r.gate.named), line, from)
+		if hits &= r.gate.named; hits != 0 && from >= continued {
+			if continued = continuedTo(s, from, to); continued > to {
+				hits |= r.gate.scan(s[to:continued]) & r.gate.named
+			}
+			found = found.run(r.rules, hits, s[from:continued], from)
+		}
 		from = to + 1
 	}
-	found = found.run(r.rules, whole, s, 0)
-	return merge(slices.DeleteFunc(found.spans, func(sp span) bool { return r.replaced(s, sp) }))
+	return found.run(r.rules, whole, s, 0)
 }
 
 // merge sorts spans and unites those that overlap. The rule that stands first in

@@ -23,8 +23,11 @@ type rule struct {
 	check func(s string, from, to int) bool
 	find  finder
 
-	multiline bool              // what it finds spans lines
-	key       func(string) bool // whether it takes the values under a name in JSON
+	// refuses says whether what it found makes an identifier refused; nil for always.
+	refuses func(s string, from, to int) bool
+
+	multiline bool                         // what it finds spans lines
+	key       func(key string, v any) bool // whether it takes a value under a name in JSON
 }
 
 // finder returns f with what it finds in s added.
@@ -95,11 +98,7 @@ func defaultRules() []rule {
 func generalRules() []rule {
 	return []rule{
 		{name: "jwt", gate: []string{"eyJ"}, expr: `eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){0,3}`},
-		{
-			// Also on one line with escaped newlines, and cut off before its end.
-			name: "pem", gate: []string{"-----BEGIN"}, multiline: true,
-			expr: `-----BEGIN[A-Z0-9 %+]{1,48}-----(?:[\w+/=\s\\,:.%]|-[\w\\])*(?:-----END[A-Z0-9 %+]{1,48}-----)?`,
-		},
+		{name: "pem", gate: []string{"-----BEGIN"}, multiline: true, find: findPEM},
 		{name: "bearer", gate: []string{"bearer"}, expr: `(?i)bearer(?:[ \t]|%20)+([\w.~+/=-]{8,})`, check: opaqueAt},
 		{name: "basic", gate: []string{"basic"}, expr: `(?i)basic(?:[ \t]|%20)+([\w+/=-]{8,})`, check: basicCredentials},
 		{
@@ -114,14 +113,15 @@ func generalRules() []rule {
 			expr: `([^\s:/"'=,;]+:[^\s"']+)@(?:tcp6?|unix)\(`,
 		},
 		{
-			name: "email", gate: []string{"@", "%40", "%2540", `\u0040`, "&#64;"},
-			expr:  `[\p{L}\p{N}._%+'-]+(?:@|%(?:25)*40|\\u0040|&#64;)(?:[\p{L}\p{N}-]+\.)+\p{L}[\p{L}\p{N}-]*[\p{L}\p{N}]`,
+			name: "email", gate: []string{"@", "＠", "%40", "%2540", `\u0040`, "&#64;"},
+			expr: `(?:\\*"[^"\s@]{1,64}(?: [^"\s@]{1,64}){0,3}"|[\p{L}\p{M}\p{N}._%+'-]+)(?:@|＠|%(?:25)*40|\\u0040|&#64;)` +
+				`(?:[\p{L}\p{M}\p{N}_-]+\.)+\p{L}[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]`,
 			check: address,
 		},
 		{name: "ssn", gate: []string{"000-00-0000"}, expr: `\d{3}-\d{2}-\d{4}`, check: socialSecurity},
-		{name: "card", gate: cardShapes(), find: findCards},
-		{name: "ipv6", gate: []string{"::"}, count: ":", least: 6, find: findIPv6},
-		{name: "ipv4", gate: ipv4Shapes(), find: findIPv4},
+		{name: "card", gate: cardShapes(), find: findCards, refuses: separated},
+		{name: "ipv6", gate: []string{"::"}, count: ":", least: 6, find: findIPv6, refuses: never},
+		{name: "ipv4", gate: ipv4Shapes(), find: findIPv4, refuses: never},
 	}
 }
 
@@ -164,6 +164,8 @@ func socialSecurity(s string, from, to int) bool {
 		(from < 2 || s[from-1] != '-' || !digit(s[from-2])) &&
 		(to+1 >= len(s) || s[to] != '-' || !digit(s[to+1]))
 }
+
+func never(string, int, int) bool { return false }
 
 func digit(b byte) bool { return '0' <= b && b <= '9' }
 

@@ -222,6 +222,9 @@ func (m maker) cards() []string {
 		group(number("4", 16), " ", 4, 4, 4, 4), group(number("55", 16), "-", 4, 4, 4, 4),
 		group(number("34", 15), " ", 4, 6, 5), group(number("4", 16), ".", 4, 4, 4, 4),
 		group(number("62", 19), "-", 4, 4, 4, 4, 3),
+		group(number("4", 16), "%20", 4, 4, 4, 4), group(number("4", 16), "+", 4, 4, 4, 4), group(number("4", 16), "\u00a0", 4, 4, 4, 4),
+		group(number("4", 16), "  ", 4, 4, 4, 4), group(number("4", 16), "–", 4, 4, 4, 4), group(number("34", 15), "/", 4, 6, 5),
+		group(number("4", 16), "_", 4, 4, 4, 4),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -84,11 +85,25 @@ func (w *walk) text(v any, text string) (any, bool) {
 	return clean, true
 }
 
-// array returns a cleaned copy, or nil if there is nothing to clean.
+// array returns a cleaned copy, or nil if there is nothing to clean. A private key
+// may come as an array of its lines.
 func (w *walk) array(items []any, depth int) []any {
 	var copied []any
+	inKey := false
 	for i, item := range items {
-		clean, changed := w.value(item, depth+1)
+		name := ""
+		if i == 1 && len(items) == 2 {
+			name = nameIn(items[0]) // a header: ["Authorization", "…"]
+		}
+		clean, changed := w.member(name, item, depth)
+		if line, ok := item.(string); ok && inKey {
+			inKey = !pemEnd.MatchString(line)
+			if !w.replaced(line, span{to: len(line)}) {
+				clean, changed = w.take("pem"), true
+			}
+		} else if ok {
+			inKey = opensPrivateKey(line)
+		}
 		if changed && copied == nil {
 			copied = slices.Clone(items)
 		}
@@ -103,8 +118,13 @@ func (w *walk) array(items []any, depth int) []any {
 func (w *walk) object(object map[string]any, depth int) map[string]any {
 	var copied map[string]any
 	var renamed []string
+	pair := pairName(object)
 	for key, item := range object {
-		clean, changed := w.member(key, item, depth)
+		name := key
+		if pair != "" && strings.EqualFold(key, "value") {
+			name = pair
+		}
+		clean, changed := w.member(name, item, depth)
 		if len(w.spans(key)) > 0 {
 			renamed = append(renamed, key)
 		}
@@ -119,10 +139,29 @@ func (w *walk) object(object map[string]any, depth int) map[string]any {
 	return copied
 }
 
+// pairName returns the name in an object such as {"name": "DB_PASSWORD", "value": "…"},
+// or "".
+func pairName(object map[string]any) string {
+	for _, key := range [...]string{"name", "Name", "key", "Key"} {
+		if name := nameIn(object[key]); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// nameIn returns a value that can be a name: one word.
+func nameIn(v any) string {
+	if name, ok := v.(string); ok && !strings.ContainsAny(name, " \t\n") {
+		return name
+	}
+	return ""
+}
+
 // member cleans the value of a key. Nothing and a yes or no are no secrets, even
 // under the name of one.
 func (w *walk) member(key string, item any, depth int) (any, bool) {
-	rule := w.secretKey(key)
+	rule := w.secretKey(key, item)
 	if rule == "" {
 		return w.value(item, depth+1)
 	}
@@ -137,11 +176,11 @@ func (w *walk) member(key string, item any, depth int) (any, bool) {
 	return w.take(rule), true
 }
 
-// secretKey returns the rule that takes the values under a key, or "".
-func (r *Redactor) secretKey(key string) string {
+// secretKey returns the rule that takes a value under a key, or "".
+func (r *Redactor) secretKey(key string, v any) string {
 	hits := r.gate.scan(key)
 	for i, rule := range r.rules {
-		if hits>>i&1 == 1 && rule.key != nil && rule.key(key) {
+		if hits>>i&1 == 1 && rule.key != nil && rule.key(key, v) {
 			return rule.name
 		}
 	}

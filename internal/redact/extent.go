@@ -1,0 +1,164 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// extent is where a value lies, without the quotes or brackets around it.
+type extent struct {
+	from, to int
+	bare     bool // it has neither
+}
+
+// extent returns where the value that begins at i lies.
+func (k keyed) extent(s string, i int) extent {
+	begin := i
+	if p := len(quotePrefix.FindString(s[i:])); p > 0 {
+		i += p - 1
+	}
+	if q := openingQuote.FindString(s[i:]); q != "" {
+		return within(s, i+len(q), q)
+	}
+	if doubledQuote.MatchString(s[i:]) {
+		return within(s, i+2, s[i:i+2])
+	}
+	if m := blockScalar.FindString(s[i:]); m != "" {
+		return extent{from: i + len(m), to: len(s)}
+	}
+	escapes := 0
+	for i < len(s) && s[i] == '\\' {
+		escapes++
+		i++
+	}
+	switch {
+	case i < len(s) && isQuote(s[i]):
+		return extent{from: i + 1, to: quoteEnd(s, i, escapes)}
+	case escapes == 0 && i < len(s) && (s[i] == '[' || s[i] == '{'):
+		end := bracketEnd(s, i)
+		if more := k.word(s[min(len(s), end+1):]); more > 0 {
+			return extent{from: i, to: end + 1 + more} // [x]hunter2 is one word
+		}
+		return extent{from: i + 1, to: end}
+	}
+	return extent{from: begin, to: begin + k.word(s[begin:]), bare: true}
+}
+
+// word returns the length of the bare value that s begins with. A bracket at its
+// end belongs to the text around.
+func (k keyed) word(s string) int { return len(strings.TrimRight(k.value.FindString(s), ")]}")) }
+
+var (
+	// quotePrefix matches what Python, C# and shells write before a quote: b'…', $'…'.
+	quotePrefix = regexp.MustCompile(`^[bBuUrRfF$@]{1,2}["'` + "`" + `]`)
+
+	// openingQuote matches quotes that are closed by the same text: escaped ones and
+	// three in a row. doubledQuote matches the two of CSV, in front of a word.
+	openingQuote = regexp.MustCompile(`^(?:` + encodedQuote + `|"{3}|'{3})`)
+	doubledQuote = regexp.MustCompile(`^(?:""|'')[^\s,;&"'<>()\[\]{}:\\]`)
+
+	// blockScalar matches how a text of several lines begins in YAML.
+	blockScalar = regexp.MustCompile(`^[|>][+-]?\d?[ \t]*\r?\n\s*`)
+)
+
+// within returns what lies between i and the closing quote, or the end of the line.
+func within(s string, i int, quote string) extent {
+	if n := strings.Index(s[i:], quote); n >= 0 {
+		return extent{from: i, to: i + n}
+	}
+	return extent{from: i, to: len(s)}
+}
+
+func isQuote(b byte) bool { return b == '"' || b == '\'' || b == '`' }
+
+// quoteEnd returns where the quotation that opens at i ends; at the end of the
+// line if it was cut off. JSON inside JSON escapes its quotes once more at each
+// level: the quote that closes has as many backslashes as the one that opened.
+func quoteEnd(s string, i, escapes int) int {
+	backslashes := 0
+	for j := i + 1; j < len(s); j++ {
+		switch {
+		case s[j] == '\\':
+			backslashes++
+			continue
+		case s[j] == s[i] && escapes == 0 && backslashes%2 == 0:
+			return j
+		case s[j] == s[i] && 0 < escapes && backslashes <= escapes:
+			return j - backslashes
+		}
+		backslashes = 0
+	}
+	return len(s)
+}
+
+// bracketEnd returns where the bracket that opens at i is closed, or the end of
+// the line.
+func bracketEnd(s string, i int) int {
+	depth, closer := 0, s[i]+2 // in ASCII, ] is [ + 2 and } is { + 2
+	for j := i; j < len(s); j++ {
+		switch s[j] {
+		case s[i]:
+			depth++
+		case closer:
+			depth--
+		}
+		if depth == 0 {
+			return j
+		}
+	}
+	return len(s)
+}
+
+// continuedTo returns where the values end that a line from from to to may have on
+// the next lines: one line after a colon or equals sign at its end, every line that
+// is indented deeper after YAML's | or >.
+func continuedTo(s string, from, to int) int {
+	line := strings.TrimRight(s[from:to], " \t\r")
+	for to < len(s) && (strings.HasSuffix(line, ":") || strings.HasSuffix(line, "=")) {
+		from, to = to+1, lineEnd(s, to)
+		line = strings.TrimRight(s[from:to], " \t\r")
+	}
+	if block := strings.TrimRight(line, "+-0123456789"); !strings.HasSuffix(block, "|") && !strings.HasSuffix(block, ">") {
+		return to
+	}
+	for indent := indentation(line); to < len(s); {
+		next := lineEnd(s, to)
+		if text := s[to+1 : next]; strings.TrimSpace(text) != "" && indentation(text) <= indent {
+			break
+		}
+		to = next
+	}
+	return to
+}
+
+// lineEnd returns the end of the line after the newline at i.
+func lineEnd(s string, i int) int {
+	if n := strings.IndexByte(s[i+1:], '\n'); n >= 0 {
+		return i + 1 + n
+	}
+	return len(s)
+}
+
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// noSecret matches values that are no secrets: nothing, masks, punctuation, and
+// the parameters of SQL, formats and templates.
+var noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|undefined|empty|\*+|[^A-Za-z0-9]{1,3}|` +
+	`\$\d{1,3}|%[+#]?[svqdx]|\$?\{+ *[\w.]*(?: *\}+)?)$`)
+
+// parameter matches a named parameter of SQL, which stands apart: password = :name.
+var parameter = regexp.MustCompile(`^[:@][A-Za-z_]+$`)
+
+// digitsOnly matches counts: tokens=512, tokens: [1, 2].
+var digitsOnly = regexp.MustCompile(`^[\d\s,.]*$`)
+
+func (e extent) harmless(s string) bool {
+	before, value := s[:e.from], s[e.from:e.to]
+	named := e.bare && strings.HasSuffix(before, "= ") && parameter.MatchString(value)
+	return named || noSecret.MatchString(value) || workingDirectory(before, value)
+}
+
+// workingDirectory tells the shell's PWD=/srv from a password.
+func workingDirectory(before, value string) bool {
+	return strings.HasSuffix(before, "PWD=") && strings.HasPrefix(value, "/")
+}
