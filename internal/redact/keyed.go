@@ -129,7 +129,7 @@ func (k keyed) matches(key string, v any) bool {
 		if hit == 0 || !k.stands(key, i+2-bits.Len64(hit)) {
 			continue
 		}
-		if m := tailOnly.FindStringSubmatch(key[i+1:]); m != nil && (m[1] == "" || !number(v)) {
+		if m := tailOnly.FindStringSubmatch(key[i+1:]); len(m) > 1 && (m[1] == "" || !number(v)) {
 			return true
 		}
 	}

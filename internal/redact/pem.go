@@ -11,8 +11,8 @@ import (
 const maxPrivateKey = 16 << 10
 
 var (
-	pemBegin = regexp.MustCompile(`-----BEGIN([A-Z0-9 %+]{1,48})-----`)
-	pemEnd   = regexp.MustCompile(`-----END[A-Z0-9 %+]{1,48}-----`)
+	pemBegin = regexp.MustCompile(`-{5}BEGIN([A-Z0-9 %+]{1,48})-{5}`)
+	pemEnd   = regexp.MustCompile(`-{5}END[A-Z0-9 %+]{1,48}-{5}`)
 
 	// pemBody matches a block from its beginning, also on one line with escaped
 	// newlines, and cut off before its end.
@@ -58,5 +58,5 @@ func opensPrivateKey(s string) bool {
 		return false
 	}
 	m := pemBegin.FindStringSubmatchIndex(s[at:])
-	return m != nil && strings.Contains(s[at+m[2]:at+m[3]], "PRIVATE") && !pemEnd.MatchString(s[at:])
+	return len(m) > 3 && strings.Contains(s[at+m[2]:at+m[3]], "PRIVATE") && !pemEnd.MatchString(s[at:])
 }

@@ -240,6 +240,12 @@ func TestPurgeIsBounded(t *testing.T) {
 	s := open(t)
 	raw := s.raw()
 	stage(t, storetest.NewDriver(t, s), raw)
+	if n, err := s.PurgeArchive(t.Context(), storetest.Epoch(), 10); n != 0 || err != nil {
+		t.Errorf("purged %d, %v", n, err)
+	}
+	if err := s.EnsurePartitions(t.Context(), storetest.Epoch()); err != nil {
+		t.Error(err)
+	}
 	before := dump(t, raw)
 	for _, act := range []string{
 		`begin; update retention set archive_until = (select min(purge_at) - 1 from error_archive); delete from error_archive`,

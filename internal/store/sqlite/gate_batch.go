@@ -120,7 +120,7 @@ func (t *tx) freeze(b store.Batch, now time.Time, limit int, decide store.Decide
 	w = store.NewCaseWork(nil)
 	next, err := w.StepBatch(b, decide)
 	if err != nil {
-		return ended, nil // refused: it stays as it is
+		return ended, nil //nolint:nilerr // refused: the batch stays as it is
 	}
 	if err := t.exec(updateBatch, batchFields(&next)...); err != nil {
 		return 0, err

@@ -58,19 +58,7 @@ func gateRaceClaims(d *gateDriver) {
 		d.failAll(d.intakes(batch, each))
 	}
 	d.wait(day)
-	claimed := make([][]store.Case, crowd)
-	d.together(crowd, func(i int) error {
-		for {
-			got, err := d.tryClaim(fmt.Sprint("w", i), 7)
-			if err != nil {
-				return err
-			}
-			claimed[i] = append(claimed[i], got...)
-			if len(got) == 0 {
-				return nil
-			}
-		}
-	})
+	claimed := d.claimTogether()
 	seen := map[recoup.ID]int{}
 	for i := range claimed {
 		for _, c := range claimed[i] {
@@ -91,6 +79,24 @@ func gateRaceClaims(d *gateDriver) {
 	if len(seen) != 3*each {
 		d.Errorf("%d were claimed, want %d", len(seen), 3*each)
 	}
+}
+
+// claimTogether lets a crowd claim until nobody gets anything.
+func (d *gateDriver) claimTogether() [][]store.Case {
+	claimed := make([][]store.Case, crowd)
+	d.together(crowd, func(i int) error {
+		for {
+			got, err := d.tryClaim(fmt.Sprint("w", i), 7)
+			if err != nil {
+				return err
+			}
+			claimed[i] = append(claimed[i], got...)
+			if len(got) == 0 {
+				return nil
+			}
+		}
+	})
+	return claimed
 }
 
 // failAll records the first failure of many intakes.
