@@ -30,8 +30,7 @@ type bench struct {
 }
 
 func newBench(b *testing.B) *bench {
-	owner, app := pgtest.Migrated(b)
-	preSQL(b, owner)
+	_, app := pgtest.Migrated(b)
 	n := &bench{B: b, store: open(b, app), policy: policy.Default(), ids: recoup.NewIDSource(rand.Reader), now: storetest.Epoch()}
 	n.must(n.store.SyncTables(b.Context(), n.policy))
 	n.must(n.store.EnsurePartitions(b.Context(), n.now))

@@ -151,7 +151,10 @@ func (s *Store) tryEvents(ctx context.Context, months monthly, add adder) (added
 		}
 		return nil
 	})
-	return added, err
+	if err != nil {
+		return 0, err
+	}
+	return added, nil
 }
 
 // copyEvents copies the events of a month into its partition. Through the parent,

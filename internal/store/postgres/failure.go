@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"recoup/fault"
 	"recoup/internal/store"
 )
 
@@ -32,6 +33,7 @@ type Failure struct {
 	Doing   string
 	State   string // empty: it did not come from the server
 	Message string
+	notSent bool
 	cause   error // a sentinel, or the end of a context
 }
 
@@ -45,24 +47,34 @@ func (f *Failure) Error() string {
 // SQLState returns the state by which package fault classifies the failure.
 func (f *Failure) SQLState() string { return f.State }
 
+// SafeToRetry reports whether nothing had been sent yet.
+func (f *Failure) SafeToRetry() bool { return f.notSent }
+
 func (f *Failure) Unwrap() error { return f.cause }
 
 // failure turns what the driver returned into what a verb may return.
 func failure(doing string, err error) error {
 	var server *pgconn.PgError
+	var connect *pgconn.ConnectError
+	f := &Failure{Doing: doing, notSent: pgconn.SafeToRetry(err)}
 	switch {
 	case err == nil:
 		return nil
 	case ours(err):
 		return fmt.Errorf("%s: %w", doing, err)
 	case errors.As(err, &server):
-		return &Failure{doing, server.Code, server.Message, meaning(server.Code)}
+		f.State, f.Message, f.cause = server.Code, server.Message, meaning(server.Code)
 	case errors.Is(err, context.Canceled):
-		return &Failure{Doing: doing, Message: "cancelled", cause: context.Canceled}
+		f.Message, f.cause = "cancelled", context.Canceled
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Failure{Doing: doing, Message: "no answer in time", cause: context.DeadlineExceeded}
+		f.Message, f.cause = "no answer in time", context.DeadlineExceeded
+	default:
+		f.Message = "the connection to the database failed: " + root(err)
 	}
-	return &Failure{Doing: doing, Message: "the connection to the database failed: " + root(err)}
+	if errors.As(err, &connect) {
+		return fault.OnAcquire(f)
+	}
+	return f
 }
 
 // ours reports whether an error was made here, and tells nothing it must not.

@@ -1,5 +1,11 @@
 package postgres_test
 
+import (
+	"strings"
+
+	"recoup"
+)
+
 // The tables of spec 000 that the tests use.
 const (
 	dol       = "outreach.dol_errors"
@@ -9,3 +15,13 @@ const (
 	masterLog = "public.shq_master_error_log"
 	letters   = "pipeline.dead_letters"
 )
+
+// placeholders puts ids into plain SQL.
+type placeholders map[string]recoup.ID
+
+func (p placeholders) Replace(sql string) string {
+	for name, id := range p {
+		sql = strings.ReplaceAll(sql, name, "'"+id.String()+"'")
+	}
+	return sql
+}

@@ -15,8 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"recoup/fault"
 )
 
 // ErrBadURL is returned for an address that cannot be read. It does not repeat
@@ -111,7 +109,7 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	var current int64
 	err := s.pool.QueryRow(ctx, "select max(version_id) from recoup.schema_version").Scan(&current)
 	if err != nil && state(err) != undefinedTable {
-		return failure("open", fault.OnAcquire(err))
+		return failure("open", err)
 	}
 	return compare(current, latestMigration())
 }

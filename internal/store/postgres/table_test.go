@@ -102,7 +102,7 @@ func TestPlainInsertIsBornGoverned(t *testing.T) {
 	}
 	got := ask[string](app, `select concat_ws(' ', state, disposition, blocking, expires_at - created_at, policy_version is null)
 		from outreach.dol_errors`)
-	if got != "ACTIVE RETRY t 720:00:00 t" {
+	if got != "ACTIVE RETRY t 30 days t" {
 		t.Errorf("born as %s", got)
 	}
 	if _, _, err := s.Promote(t.Context(), store.Promotion{ID: [16]byte{1}, Entity: "CO-1", Phase: "next", By: "ada"}); !errors.Is(err, store.ErrBlocked) {
@@ -115,11 +115,11 @@ func TestViewDefaults(t *testing.T) {
 	t.Parallel()
 	_, _, app := governed(t)
 	for _, row := range []struct{ insert, want string }{
-		{"company.url_discovery_failures (company_unique_id, code) values ('C1', 'X')", "ARCHIVE f 2160:00:00"},
-		{"public.shq_error_log (code) values ('X')", "IGNORE f 2160:00:00"},
+		{"company.url_discovery_failures (company_unique_id, code) values ('C1', 'X')", "ARCHIVE f 90 days"},
+		{"public.shq_error_log (code) values ('X')", "IGNORE f 90 days"},
 		{"public.shq_master_error_log (code) values ('X')", "IGNORE f never"},
-		{"public.shq_orphan_errors (code) values ('X')", "PARKED f 720:00:00"},
-		{"pipeline.dead_letters (entity_id, code) values ('E', 'X')", "PARKED t 2160:00:00"},
+		{"public.shq_orphan_errors (code) values ('X')", "PARKED f 30 days"},
+		{"pipeline.dead_letters (entity_id, code) values ('E', 'X')", "PARKED t 90 days"},
 	} {
 		got := ask[string](app, "insert into "+row.insert+
 			" returning concat_ws(' ', disposition, blocking, coalesce((expires_at - created_at)::text, 'never'))")
@@ -222,7 +222,7 @@ func TestSyncTablesFromManyNodes(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	got := ask[[]string](at(t, app), "select array_agg(table_name::text order by 1) from recoup.error_table where not retired")
+	got := ask[[]string](at(t, app), "select array_agg(table_name::text order by table_name) from recoup.error_table where not retired")
 	var want []string
 	for _, table := range p.Tables() {
 		want = append(want, table.Name)

@@ -50,7 +50,7 @@ func collect[R any](q *pgx.QueuedQuery, row pgx.RowToFunc[R], into *[]R) {
 // must keep nothing between calls. now is the time that history rows will have.
 func (s *Store) transact(ctx context.Context, doing string, now time.Time, work func(*tx) error) error {
 	for attempt := 1; ; attempt++ {
-		err := s.attempt(ctx, attempt, work)
+		during, err := s.attempt(ctx, attempt, work)
 		switch {
 		case attempt < attempts && partitionMissing(err):
 			if err := s.createPartitions(ctx, now); err != nil {
@@ -59,29 +59,30 @@ func (s *Store) transact(ctx context.Context, doing string, now time.Time, work 
 		case attempt < attempts && reportedTwice(err):
 		case attempt < busyAttempts && busy(err):
 		default:
-			return failure(doing, err)
+			return during(failure(doing, err))
 		}
 	}
 }
 
-func (s *Store) attempt(ctx context.Context, attempt int, work func(*tx) error) error {
+// attempt runs work once. With an error comes what package fault has to know
+// about it: in which phase it happened.
+func (s *Store) attempt(ctx context.Context, attempt int, work func(*tx) error) (during func(error) error, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return fault.OnAcquire(err)
+		return fault.OnAcquire, err
 	}
 	defer conn.Release() // which throws away a connection that is left in a transaction
 	t := &tx{conn: conn.Conn(), batch: &pgx.Batch{}, attempt: attempt}
 	t.queue("begin isolation level read committed")
 	if err := work(t); err != nil {
 		t.rollback(ctx)
-		return err
+		return func(err error) error { return err }, err
 	}
 	t.queue("commit")
-	if err := t.send(ctx); err != nil {
+	if err = t.send(ctx); err != nil {
 		t.rollback(ctx)
-		return fault.OnCommit(err)
 	}
-	return nil
+	return fault.OnCommit, err
 }
 
 func (t *tx) rollback(ctx context.Context) {

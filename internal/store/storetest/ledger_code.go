@@ -57,10 +57,10 @@ func (b *Bookkeeper) wantCodes(want []*fault.Definition) {
 	}
 }
 
-// together runs ten at once and waits for them.
+// together runs a crowd at once and waits for them.
 func (b *Bookkeeper) together(run func(i int) error) {
 	b.Helper()
-	start, results := make(chan struct{}), make([]error, 10)
+	start, results := make(chan struct{}), make([]error, crowd)
 	var all sync.WaitGroup
 	for i := range results {
 		all.Go(func() {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +48,15 @@ func (b *Bookkeeper) full(ts time.Time) store.Event {
 }
 
 func eventReturns(b *Bookkeeper) {
-	b.Add(b.full(Epoch().Add(123456789*time.Nanosecond)), b.Event("x", timeout, Epoch().In(time.FixedZone("", 3600))))
+	full := b.full(Epoch().Add(123456789 * time.Nanosecond))
+	for _, part := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(full.Event)} {
+		for i := range part.NumField() {
+			if part.Field(i).IsZero() {
+				b.Fatalf("the sample leaves %s empty", part.Type().Field(i).Name)
+			}
+		}
+	}
+	b.Add(full, b.Event("x", timeout, Epoch().In(time.FixedZone("", 3600))))
 	b.Check(store.Span{From: store.Day(Epoch()), To: store.Day(Epoch()).Add(day)})
 }
 

@@ -47,11 +47,13 @@ func raceDuplicates(b *Bookkeeper) {
 }
 
 func raceFolding(b *Bookkeeper) {
-	const each = 20
+	const each, size = 20, 20
 	span := store.Span{From: store.Day(Epoch()), To: store.Day(Epoch()).Add(day)}
-	batches := map[int][]store.Event{}
-	for i := range 10 * each {
-		batches[i] = []store.Event{b.Event("billing", timeout, Epoch().Add(time.Duration(i)*time.Second)), b.Event("mail", invalid, Epoch())}
+	batches := make([][]store.Event, crowd*each)
+	for i := range batches {
+		for j := range size {
+			batches[i] = append(batches[i], b.Event(fmt.Sprint("s", (i+j)%size), timeout, Epoch().Add(time.Duration(j)*minute)))
+		}
 		b.enter(batches[i])
 	}
 	var acknowledged atomic.Int64
@@ -60,8 +62,8 @@ func raceFolding(b *Bookkeeper) {
 			if _, err := b.Ledger.InsertEvents(b.Context(), batches[i*each+j]); err != nil {
 				return err
 			}
-			least := acknowledged.Add(1)
-			if i < 3 {
+			least := acknowledged.Add(size)
+			if i%2 == 0 {
 				if err := b.Ledger.FoldRollups(b.Context()); err != nil {
 					return err
 				}
@@ -70,8 +72,8 @@ func raceFolding(b *Bookkeeper) {
 			if err != nil {
 				return err
 			}
-			if counts[0].Count < least || counts[0].Count > 10*each {
-				return fmt.Errorf("%d events are counted while at least %d and at most %d are there", counts[0].Count, least, 10*each)
+			if n := counts[0].Count; n < least || n > crowd*each*size {
+				return fmt.Errorf("%d events are counted while there are at least %d and at most %d", n, least, crowd*each*size)
 			}
 		}
 		return nil
@@ -91,7 +93,7 @@ func racePartitions(b *Bookkeeper) {
 	})
 	got, err := b.Ledger.Daily(b.Context(), store.DailyFilter{}, Epoch().AddDate(1, 0, 0), Epoch().AddDate(1, 2, 0))
 	b.must(err)
-	if len(got) != 3 || got[0].Count+got[1].Count+got[2].Count != 10 {
-		b.Errorf("the counts are %v, want ten on three days", got)
+	if len(got) != 3 || got[0].Count+got[1].Count+got[2].Count != crowd {
+		b.Errorf("the counts are %v, want %d on three days", got, crowd)
 	}
 }

@@ -63,9 +63,7 @@ func (b *Bookkeeper) draw(t *rapid.T, span store.Span) []store.Event {
 			continue
 		}
 		e := b.Event(fmt.Sprint("s", rapid.IntRange(0, 2).Draw(t, "service")), codes[rapid.IntRange(0, 2).Draw(t, "code")], b.moment(t, span))
-		if said := rapid.IntRange(0, 2).Draw(t, "retryable"); said < 2 {
-			e.Details = map[string]any{"retryable": said == 1}
-		}
+		e.Details = []map[string]any{nil, {"limit": int64(3)}, {"retryable": true}, {"retryable": false}}[rapid.IntRange(0, 3).Draw(t, "details")]
 		batch = append(batch, e)
 	}
 	return batch
@@ -164,11 +162,19 @@ func rollupsPurged(b *Bookkeeper) {
 	b.must(b.Ledger.FoldRollups(b.Context()))
 	keep := store.Retention{Hourly: first.Add(9*day + time.Hour), Daily: first.Add(4 * day)}
 	// 19 hours, 8 counts per day and 4 of drops are over.
-	for i, want := range []int{20, 5, 6, 0} {
-		if got, err := b.Ledger.PurgeRollups(b.Context(), keep, 8-3*(i%2)); err != nil || got != want {
-			b.Errorf("purge %d deleted %d, %v, want %d", i, got, err, want)
+	purge := func(limit, want int) {
+		if got, err := b.Ledger.PurgeRollups(b.Context(), keep, limit); err != nil || got != want {
+			b.Errorf("a purge of %d deleted %d, %v, want %d", limit, got, err, want)
 		}
 	}
+	purge(7, 7+7+4)
+	if got, err := b.Ledger.TopCodes(b.Context(), store.Span{From: first, To: first.Add(9 * day)}, 1); err != nil || got[0].Count != 18-7 {
+		b.Errorf("the counts are %v, %v, want those after the first seven", got, err)
+	}
+	b.wantTopCodes(store.Span{From: first.Add(4 * day), To: first.Add(9 * day)}, 1)
+	purge(10, 10+1)
+	purge(10, 2)
+	purge(10, 0)
 	for key, e := range b.book {
 		if e.TS.Before(keep.Daily) {
 			delete(b.book, key)

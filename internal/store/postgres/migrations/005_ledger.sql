@@ -143,11 +143,11 @@ begin
 end $$;
 
 -- fold_rollups adds what was appended to the sums. What is appended meanwhile is
--- left for the next time.
+-- left for the next time. Two that fold at once meet at the first row that both
+-- would take, before either has touched a sum.
 create function recoup.fold_rollups() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  perform pg_advisory_xact_lock(20260206, 0);
   with gone as (delete from recoup.error_aggregate_delta returning *),
   hours as (
     insert into recoup.error_aggregate_hourly as h

@@ -81,7 +81,7 @@ $$;
 
 create function recoup.secure_views() returns void
 language sql set search_path = pg_catalog, pg_temp as $$
-  select recoup.secure_view(v) from recoup.error_table, unnest(array[table_name, archive_name]) v
+  select recoup.secure_view(v) from recoup.error_table, unnest(array_remove(array[table_name, archive_name], null)) v
     where recoup.is_view_of(v, 'recoup.error') or recoup.is_view_of(v, 'recoup.error_archive')
 $$;
 

@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// Planned is a statement whose plan is to be looked at.
+type Planned struct {
+	Name string
+	SQL  string
+	Args []any
+}
+
+// PlannedStatements returns what verbs run against tables that grow.
+func (s *Store) PlannedStatements(now time.Time, size int, tables []string, entity, code string, id recoup.ID) []Planned {
+	keys := []string{entity}
+	list := []Planned{
+		{"claim", s.sql.claim, []any{tables, now, size}},
+		{"lock what reports replace", s.sql.lockKeys, []any{tables[:1], keys, []string{code}, [][]byte{id[:]}}},
+		{"lock what is stepped", s.sql.lockIDs, []any{[][]byte{id[:]}}},
+		{"look into the archive", s.sql.archived, []any{[][]byte{id[:]}}},
+		{"what blocks", s.sql.blocking, []any{entity, size}},
+	}
+	for _, d := range []store.Deadline{store.DueExpiry, store.DueWindow, store.DueLapse, store.DueEscalation, store.DueReminder, store.DueResolved} {
+		sql, err := dueQuery(d)
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, Planned{"due by " + string(d), sql, []any{now, size}})
+	}
+	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: id}
+	for name, f := range map[string]store.Filter{
+		"all": {}, "table": {Table: tables[0]}, "hub": {Tables: tables[:2]}, "entity": {Entity: entity},
+		"parked": {Parked: true}, "parked in a table": {Table: tables[0], State: recoup.Parked}, "assigned": {AssignedTo: "ada"},
+		"blocking": {Blocking: true}, "pending": {State: recoup.RetryPending}, "resolved": {State: recoup.Resolved},
+	} {
+		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+			q := s.listQuery(f, page)
+			list = append(list, Planned{"list " + name + at, q.String(), q.args})
+		}
+	}
+	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+		q := s.parkQuery(tables[:2], page)
+		list = append(list, Planned{"park queue" + at, q.String(), q.args})
+	}
+	return list
+}
+
+// ErrorColumnNames returns the columns that errors and archived errors are
+// moved with.
+func ErrorColumnNames() (errors, archive []string) {
+	for _, c := range errorColumns() {
+		errors = append(errors, c.name)
+	}
+	for _, c := range archiveColumns() {
+		archive = append(archive, c.name)
+	}
+	return errors, archive
+}

@@ -1,0 +1,145 @@
+package postgres_test
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+)
+
+// Ten nodes that start at once on an empty database all find it migrated.
+func TestMigrateFromManyNodes(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t)
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if err := postgres.Migrate(t.Context(), address); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	list, err := postgres.Status(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		if m.AppliedAt.IsZero() {
+			t.Errorf("%s is not applied", m.Name)
+		}
+	}
+	applied := ask[int](at(t, address), "select count(*) from recoup.schema_version where version_id > 0")
+	if applied != len(list) {
+		t.Errorf("%d migrations were applied %d times", len(list), applied)
+	}
+	open(t, address)
+}
+
+func TestStatusChangesNothing(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t)
+	list, err := postgres.Status(t.Context(), address)
+	if err != nil || len(list) == 0 || slices.ContainsFunc(list, func(m postgres.Migration) bool { return !m.AppliedAt.IsZero() }) {
+		t.Errorf("an empty database has %v, %v", list, err)
+	}
+	if n := ask[int](at(t, address), "select count(*) from pg_namespace where nspname = 'recoup'"); n != 0 {
+		t.Error("asking made a schema")
+	}
+	_, err = postgres.Open(t.Context(), address, postgres.Options{})
+	if err == nil || !strings.Contains(err.Error(), "run recoup migrate") {
+		t.Errorf("opened: %v", err)
+	}
+}
+
+// A binary that is older than the schema leaves it alone.
+func TestSchemaNewer(t *testing.T) {
+	t.Parallel()
+	address, _ := pgtest.Migrated(t)
+	at(t, address).run("insert into recoup.schema_version (version_id, is_applied) values (9999, true)")
+	_, openErr := postgres.Open(t.Context(), address, postgres.Options{})
+	_, statusErr := postgres.Status(t.Context(), address)
+	for verb, err := range map[string]error{"migrate": postgres.Migrate(t.Context(), address), "open": openErr, "status": statusErr} {
+		if !errors.Is(err, store.ErrSchemaNewer) || !strings.Contains(err.Error(), "9999") {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+}
+
+// Whoever may not make the nodes' role is told what to ask for, and has a
+// schema; once somebody has made the role, migrating again completes it.
+func TestMigrateWithoutTheRightToMakeRoles(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	owner := at(t, server.New(t))
+	owner.run("create role humble login createdb")
+	address := as(t, owner.Config().ConnString(), "humble", "")
+	at(t, address).run("create database humble")
+	address = as(t, address, "humble", "/humble")
+	if err := postgres.Migrate(t.Context(), address); !errors.Is(err, postgres.ErrNoAppRole) {
+		t.Fatalf("got %v", err)
+	}
+	open(t, address)
+	owner.run("create role recoup_app login")
+	if err := postgres.Migrate(t.Context(), address); err != nil {
+		t.Fatal(err)
+	}
+	open(t, as(t, address, "recoup_app", ""))
+}
+
+func as(t *testing.T, address, role, database string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	if database != "" {
+		u.Path = database
+	}
+	return u.String()
+}
+
+// A migration that finds a table locked lets others through and tries again.
+func TestMigrateTriesAgain(t *testing.T) {
+	t.Parallel()
+	address, _ := pgtest.Migrated(t)
+	holder, watcher := at(t, address), at(t, address)
+	holder.run("begin; lock table recoup.schema_version in access exclusive mode")
+	done := make(chan error, 1)
+	go func() { done <- postgres.Migrate(t.Context(), address) }()
+	// It waits, gives up, and waits again: by then it is another wait.
+	first := watcher.waiting("")
+	watcher.waiting(first)
+	holder.run("rollback")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// waiting returns when a session waits for a lock, since another time than the
+// one given, and says since when.
+func (p prompt) waiting(not string) string {
+	p.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		since := ask[*string](p, `select min(query_start)::text from pg_stat_activity
+			where datname = current_database() and wait_event_type = 'Lock'`)
+		if since != nil && *since != not {
+			return *since
+		}
+		select {
+		case <-tick.C:
+		case <-p.Context().Done():
+			p.Fatal("nobody waits")
+		}
+	}
+}

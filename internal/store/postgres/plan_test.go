@@ -1,0 +1,150 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/policy"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/storetest"
+)
+
+// fill makes 100,000 errors as two months of life leave them, and an archive.
+// Few are resolved, because sweeps archive those at once. The guards are put
+// aside: they are not the question here.
+const fill = `
+alter table recoup.error disable trigger user;
+alter table recoup.error_archive disable trigger user;
+insert into recoup.error (table_name, entity_id, code, category, class, policy_version, state, disposition, blocking, created_at,
+	expires_at, max_retries, next_retry_at, retry_window_ends_at, lease_token, lease_ends_at, parked_at, park_reason, escalated_to,
+	assigned_to, escalation_level, next_escalation_at, next_reminder_at, resolved_at, replaceable)
+select t, 'CO-' || i / 5, 'CODE_' || i % 5, 'TRANSIENT', 'immediate', '1.0.0', s,
+	case s when 'RETRY_PENDING' then 'RETRY' when 'RESOLVED' then 'RESOLVED' when 'ACTIVE' then 'ARCHIVE' else 'PARKED' end,
+	s in ('RETRY_PENDING', 'PARKED', 'ESCALATED'), $1::timestamptz - i * interval '50 seconds',
+	$1::timestamptz - i * interval '50 seconds' + interval '60 days', 5,
+	case s when 'RETRY_PENDING' then $1::timestamptz + (i % 2000 - 1000) * interval '1 minute' end,
+	case s when 'RETRY_PENDING' then $1::timestamptz + (i % 2000 - 20) * interval '1 minute' end,
+	case when s = 'RETRY_PENDING' and i % 40 = 3 then gen_random_uuid() end,
+	case when s = 'RETRY_PENDING' and i % 40 = 3 then $1::timestamptz + (i % 200 - 20) * interval '1 second' end,
+	case when s in ('PARKED', 'ESCALATED') then $1::timestamptz - i * interval '40 seconds' end,
+	case when s in ('PARKED', 'ESCALATED') then 'DATA_QUALITY' end, case when s in ('PARKED', 'ESCALATED') then 'team' end,
+	case when s in ('PARKED', 'ESCALATED') and i % 3 = 0 then 'ada' end, case s when 'ESCALATED' then 2 else 0 end,
+	case s when 'PARKED' then $1::timestamptz + (i % 1000 - 50) * interval '1 hour' end,
+	case when i % 2 = 0 then $1::timestamptz + (i % 5000 - 50) * interval '1 hour' end,
+	case s when 'RESOLVED' then $1::timestamptz - i * interval '1 second' end, s <> 'RESOLVED'
+from (select i, (array['outreach.dol_errors', 'outreach.company_target_errors', 'people.people_errors', 'company.url_discovery_failures'])[i % 4 + 1] as t,
+	case when i % 500 = 0 then 'RESOLVED' when i % 100 < 60 then 'RETRY_PENDING' when i % 100 < 70 then 'PARKED'
+		when i % 100 < 72 then 'ESCALATED' else 'ACTIVE' end as s
+	from generate_series(1, 100000) i) x;
+insert into recoup.error_archive (error_id, table_name, entity_id, code, state, disposition, archived_at, archived_by, archive_reason, final_disposition, purge_at)
+select gen_random_uuid(), 'outreach.dol_errors', 'CO-' || i / 5, 'X', 'ARCHIVED', 'RETRY', $1::timestamptz - i * interval '1 minute', 'system',
+	'TTL_EXPIRED', 'RETRY', $1::timestamptz + interval '1 year' from generate_series(1, 20000) i`
+
+// node is a step of a plan, as EXPLAIN tells it.
+type node struct {
+	Type     string  `json:"Node Type"`
+	Relation string  `json:"Relation Name"`
+	Index    string  `json:"Index Name"`
+	Rows     float64 `json:"Actual Rows"`
+	Loops    float64 `json:"Actual Loops"`
+	Filtered float64 `json:"Rows Removed by Filter"`
+	Plans    []node  `json:"Plans"`
+}
+
+// Every statement against a table that grows finds its rows by an index, reads
+// few that it does not want, and sorts no more than a page of each group, with
+// the planner free to choose.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	s, owner, _ := governed(t)
+	now, size := storetest.Epoch(), 50
+	for _, sql := range strings.Split(fill, ";\n") {
+		if strings.Contains(sql, "$1") {
+			sql = strings.ReplaceAll(sql, "$1", "'"+now.Format(time.RFC3339)+"'")
+		}
+		owner.run(sql)
+	}
+	owner.run("analyze recoup.error, recoup.error_archive, recoup.error_table")
+	id := ask[recoup.ID](owner, "select error_id from recoup.error limit 1")
+	tables := []string{dol, "outreach.company_target_errors", "people.people_errors"}
+	list := s.PlannedStatements(now, size, tables, "CO-77", "CODE_2", id)
+	list = append(list,
+		postgres.Planned{Name: "spec 000, 6.3", SQL: promotionQuery, Args: []any{"CO-77"}},
+		postgres.Planned{Name: "archive", SQL: "select * from outreach.dol_errors_archive order by archived_at desc, error_id desc limit 50"},
+	)
+	groups := len(policy.Default().Tables())
+	for _, p := range list {
+		t.Run(p.Name, func(t *testing.T) {
+			plan := explain(prompt{t, owner.Conn}, p)
+			for _, problem := range problems(plan, float64(size*groups)) {
+				t.Errorf("%s\n%s", problem, outline(plan, ""))
+			}
+		})
+	}
+}
+
+func explain(p prompt, statement postgres.Planned) node {
+	p.Helper()
+	p.run("begin")
+	defer p.run("rollback")
+	var answer []byte
+	if err := p.QueryRow(p.Context(), "explain (analyze, format json) "+statement.SQL, statement.Args...).Scan(&answer); err != nil {
+		p.Fatal(err)
+	}
+	var plans []struct{ Plan node }
+	if err := json.Unmarshal(answer, &plans); err != nil {
+		p.Fatal(err)
+	}
+	return plans[0].Plan
+}
+
+// problems names what is wrong with a plan, if it may read and sort so many
+// rows.
+func problems(n node, most float64) (list []string) {
+	grows := slices.Contains([]string{"error", "error_archive", "error_history"}, n.Relation)
+	switch {
+	case grows && n.Type == "Seq Scan":
+		list = append(list, "reads all of "+n.Relation)
+	case grows && n.Loops*(n.Rows+n.Filtered) > 20*most:
+		list = append(list, fmt.Sprintf("reads %.0f rows of %s", n.Loops*(n.Rows+n.Filtered), n.Relation))
+	}
+	for _, child := range n.Plans {
+		if n.Type == "Sort" && child.Rows > most {
+			list = append(list, fmt.Sprintf("sorts %.0f rows", child.Rows))
+		}
+		list = append(list, problems(child, most)...)
+	}
+	return list
+}
+
+func outline(n node, indent string) string {
+	s := fmt.Sprintf("%s%s %s %s: %.0f rows, %.0f filtered, %.0f times\n", indent, n.Type, n.Relation, n.Index, n.Rows, n.Filtered, n.Loops)
+	for _, child := range n.Plans {
+		s += outline(child, indent+"  ")
+	}
+	return s
+}
+
+// The check itself notices what it is there for.
+func TestPlanProblems(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		n    node
+		want int
+	}{
+		{node{Type: "Seq Scan", Relation: "error", Rows: 10, Loops: 1}, 1},
+		{node{Type: "Seq Scan", Relation: "error_table", Rows: 10, Loops: 1}, 0},
+		{node{Type: "Index Scan", Relation: "error", Rows: 10, Filtered: 5000, Loops: 1}, 1},
+		{node{Type: "Sort", Plans: []node{{Type: "Index Scan", Relation: "error", Rows: 500, Loops: 1}}}, 1},
+		{node{Type: "Limit", Plans: []node{{Type: "Index Scan", Relation: "error", Rows: 50, Loops: 4}}}, 0},
+	} {
+		if got := problems(row.n, 100); len(got) != row.want {
+			t.Errorf("%+v: %v", row.n, got)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package postgres_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/storetest"
+)
+
+// race lets a report and a promotion of one entity meet, round after round.
+type race struct {
+	*testing.T
+	store  *postgres.Store
+	policy *policy.Policy
+	ids    *recoup.IDSource
+	now    time.Time
+}
+
+func newRace(t *testing.T, s *postgres.Store) *race {
+	return &race{t, s, policy.Default(), recoup.NewIDSource(rand.Reader), storetest.Epoch()}
+}
+
+// round returns what the gate has written down about its entity.
+func (r *race) round(entity string) []store.GateEntry {
+	r.Helper()
+	var wg sync.WaitGroup
+	begin := make(chan struct{})
+	for range 2 {
+		wg.Go(func() {
+			<-begin
+			_, _, err := r.store.Promote(r.Context(), store.Promotion{
+				ID: r.ids.New(r.now), Entity: entity, Phase: "enrichment", By: "ada", At: r.now,
+			})
+			if err != nil && !errors.Is(err, store.ErrBlocked) {
+				r.Error(err)
+			}
+		})
+	}
+	wg.Go(func() {
+		<-begin
+		r.reportAndResolve(entity)
+	})
+	close(begin)
+	wg.Wait()
+	log, err := r.store.GateLog(r.Context(), entity, store.MaxPage)
+	if err != nil {
+		r.Error(err)
+	}
+	return log
+}
+
+func (r *race) reportAndResolve(entity string) {
+	in := lifecycle.Report{ID: r.ids.New(r.now), Table: dol, EntityID: entity, Failure: storetest.Failure("NETWORK_TIMEOUT")}
+	outcomes, err := r.store.Report(r.Context(), r.now, []store.Report{{
+		Table: dol, Entity: entity, Code: in.Failure.Code, Decide: r.decide(in),
+	}})
+	if err == nil {
+		_, err = r.store.ApplySteps(r.Context(), r.now, []store.Step{{
+			ID: outcomes[0].Error.ID, Decide: r.decide(lifecycle.Resolve{By: "ada"}),
+		}})
+	}
+	if err != nil {
+		r.Error(err)
+	}
+}
+
+func (r *race) decide(in lifecycle.Input) store.Decide {
+	return func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+		return lifecycle.Step(r.policy, current, in, r.now)
+	}
+}
+
+// slipped returns a promotion that stands between the beginning and the end of
+// a block in the gate's order, if there is one.
+func slipped(log []store.GateEntry) (store.GateEntry, bool) {
+	blocking := map[recoup.ID]bool{}
+	for _, entry := range log {
+		switch entry.Act {
+		case store.GateBlock:
+			blocking[entry.ID] = true
+		case store.GateUnblock:
+			delete(blocking, entry.ID)
+		case store.GatePromote:
+			if len(blocking) > 0 {
+				return entry, true
+			}
+		}
+	}
+	return store.GateEntry{}, false
+}
+
+// rounds is how often the race is run: a share by default, all of it where
+// RECOUP_SOAK is set.
+func rounds() int {
+	if os.Getenv("RECOUP_SOAK") != "" {
+		return 10_000
+	}
+	return 500
+}
+
+// No promotion stands between an error that blocks and its end.
+func TestPromotionCannotBeRaced(t *testing.T) {
+	t.Parallel()
+	s, _, _ := governed(t)
+	r := newRace(t, s)
+	promoted, blocked := 0, 0
+	for i := range rounds() {
+		log := r.round(fmt.Sprintf("CO-%d", i))
+		if entry, ok := slipped(log); ok {
+			t.Fatalf("promotion %d slipped through: %v", entry.Seq, log)
+		}
+		if n := len(log) - 2; n > 0 { // a block, an unblock, and promotions
+			promoted += n
+		}
+		blocked += 4 - len(log)
+	}
+	if promoted == 0 || blocked == 0 {
+		t.Errorf("%d were promoted and %d blocked: they never met", promoted, blocked)
+	}
+}
+
+// The same check notices when the lock is taken out.
+func TestPromotionRaceIsNoticed(t *testing.T) {
+	t.Parallel()
+	s, owner, _ := governed(t)
+	owner.run("create or replace function recoup.lock_stripes(entities text[]) returns void language sql as 'select'")
+	r := newRace(t, s)
+	for i := range 100_000 {
+		if _, ok := slipped(r.round(fmt.Sprintf("CO-%d", i))); ok {
+			t.Logf("slipped through in round %d", i)
+			return
+		}
+	}
+	t.Error("without the lock nothing slipped through: the check cannot fail")
+}
+
+// A caller with an older snapshot could not see what blocks: it is refused.
+func TestPromoteNeedsReadCommitted(t *testing.T) {
+	t.Parallel()
+	_, _, app := governed(t)
+	app.run("begin isolation level repeatable read")
+	if got := app.sqlState("select recoup.promote('e', 'next')"); got != guard {
+		t.Errorf("refused with %s", got)
+	}
+}
+
+// A promotion that cannot have its gate says so, and has done nothing.
+func TestPromoteIsBusy(t *testing.T) {
+	t.Parallel()
+	s, _, app := governed(t)
+	patient, err := postgres.Open(t.Context(), app.Config().ConnString(), postgres.Options{LockTimeout: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = patient.Close() })
+	app.run("begin")
+	app.run("insert into outreach.dol_errors (outreach_id, code) values ('e', 'X')")
+	p := store.Promotion{ID: recoup.ID{1}, Entity: "e", Phase: "next", By: "ada", At: storetest.Epoch()}
+	if _, _, err := patient.Promote(t.Context(), p); !errors.Is(err, store.ErrBusy) {
+		t.Errorf("got %v", err)
+	}
+	app.run("rollback")
+	if _, _, err := s.Promote(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+}
