@@ -50,9 +50,9 @@ func ask[T any](p prompt, sql string, args ...any) (v T) {
 }
 
 // sqlState of a statement that is to fail.
-func (p prompt) sqlState(sql string, args ...any) string {
+func (p prompt) sqlState(sql string) string {
 	p.Helper()
-	_, err := p.Exec(p.Context(), sql, args...)
+	_, err := p.Exec(p.Context(), sql)
 	var server *pgconn.PgError
 	if !errors.As(err, &server) {
 		p.Fatalf("%s: got %v, want a refusal", sql, err)

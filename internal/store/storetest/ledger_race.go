@@ -49,13 +49,7 @@ func raceDuplicates(b *Bookkeeper) {
 func raceFolding(b *Bookkeeper) {
 	const each, size = 20, 20
 	span := store.Span{From: store.Day(Epoch()), To: store.Day(Epoch()).Add(day)}
-	batches := make([][]store.Event, crowd*each)
-	for i := range batches {
-		for j := range size {
-			batches[i] = append(batches[i], b.Event(fmt.Sprint("s", (i+j)%size), timeout, Epoch().Add(time.Duration(j)*minute)))
-		}
-		b.enter(batches[i])
-	}
+	batches := b.batches(crowd*each, size)
 	var acknowledged atomic.Int64
 	b.together(func(i int) error {
 		for j := range each {
@@ -81,6 +75,18 @@ func raceFolding(b *Bookkeeper) {
 	b.Check(span)
 	b.must(b.Ledger.FoldRollups(b.Context()))
 	b.Check(span)
+}
+
+// batches makes events of several services and enters them into the book.
+func (b *Bookkeeper) batches(n, size int) [][]store.Event {
+	list := make([][]store.Event, n)
+	for i := range list {
+		for j := range size {
+			list[i] = append(list[i], b.Event(fmt.Sprint("s", (i+j)%size), timeout, Epoch().Add(time.Duration(j)*minute)))
+		}
+		b.enter(list[i])
+	}
+	return list
 }
 
 func racePartitions(b *Bookkeeper) {
