@@ -33,8 +33,8 @@ test: setup ## run every test
 	go test ./...
 
 .PHONY: race
-race: setup ## run every test under the race detector
-	go test -race ./...
+race: setup ## run every test under the race detector, properties with a fifth of their draws
+	go test -race -short -timeout 20m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME, one after the other
