@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -193,4 +194,14 @@ func tried(t *testing.T, s *postgres.Store) placeholders {
 		t.Fatal(err)
 	}
 	return placeholders{"%open": open, "%parked": parked, "%resolved": resolved, "%kept": kept, "%archived": archived}
+}
+
+// placeholders puts ids into plain SQL.
+type placeholders map[string]recoup.ID
+
+func (p placeholders) Replace(sql string) string {
+	for name, id := range p {
+		sql = strings.ReplaceAll(sql, name, "'"+id.String()+"'")
+	}
+	return sql
 }

@@ -47,27 +47,20 @@ func raceDuplicates(b *Bookkeeper) {
 }
 
 func raceFolding(b *Bookkeeper) {
-	const each, size = 20, 20
+	const each, size = 10, 20
 	span := store.Span{From: store.Day(Epoch()), To: store.Day(Epoch()).Add(day)}
-	batches := b.batches(crowd*each, size)
+	batches := make([][]store.Event, crowd*each)
+	for i := range batches {
+		for j := range size {
+			batches[i] = append(batches[i], b.Event(fmt.Sprint("s", (i+j)%size), timeout, Epoch().Add(time.Duration(j)*minute)))
+		}
+		b.enter(batches[i])
+	}
 	var acknowledged atomic.Int64
 	b.together(func(i int) error {
-		for j := range each {
-			if _, err := b.Ledger.InsertEvents(b.Context(), batches[i*each+j]); err != nil {
+		for _, batch := range batches[i*each : (i+1)*each] {
+			if err := b.addAndCount(batch, i%2 == 0, span, &acknowledged); err != nil {
 				return err
-			}
-			least := acknowledged.Add(size)
-			if i%2 == 0 {
-				if err := b.Ledger.FoldRollups(b.Context()); err != nil {
-					return err
-				}
-			}
-			counts, err := b.Ledger.TopCodes(b.Context(), span, 1)
-			if err != nil {
-				return err
-			}
-			if n := counts[0].Count; n < least || n > crowd*each*size {
-				return fmt.Errorf("%d events are counted while there are at least %d and at most %d", n, least, crowd*each*size)
 			}
 		}
 		return nil
@@ -77,16 +70,26 @@ func raceFolding(b *Bookkeeper) {
 	b.Check(span)
 }
 
-// batches makes events of several services and enters them into the book.
-func (b *Bookkeeper) batches(n, size int) [][]store.Event {
-	list := make([][]store.Event, n)
-	for i := range list {
-		for j := range size {
-			list[i] = append(list[i], b.Event(fmt.Sprint("s", (i+j)%size), timeout, Epoch().Add(time.Duration(j)*minute)))
-		}
-		b.enter(list[i])
+// addAndCount adds events and looks whether at least what was acknowledged is
+// counted, and no more than there will be.
+func (b *Bookkeeper) addAndCount(batch []store.Event, fold bool, span store.Span, acknowledged *atomic.Int64) error {
+	if _, err := b.Ledger.InsertEvents(b.Context(), batch); err != nil {
+		return err
 	}
-	return list
+	least, most := acknowledged.Add(int64(len(batch))), int64(len(b.book))
+	if fold {
+		if err := b.Ledger.FoldRollups(b.Context()); err != nil {
+			return err
+		}
+	}
+	counts, err := b.Ledger.TopCodes(b.Context(), span, 1)
+	if err != nil {
+		return err
+	}
+	if n := counts[0].Count; n < least || n > most {
+		return fmt.Errorf("%d events are counted while there are at least %d and at most %d", n, least, most)
+	}
+	return nil
 }
 
 func racePartitions(b *Bookkeeper) {

@@ -56,7 +56,7 @@ create table event_drop (
 ) strict, without rowid;
 
 -- Open while a node adds events, whose codes it has checked and which it counts
--- itself, a batch at a time: done by triggers, row by row, that halves the rate.
+-- itself, a batch at a time: row by row, by triggers, that costs a third of the rate.
 -- For everybody else the triggers do it, and so the counts are always right.
 create table event_batch (
   one  integer primary key check (one = 1),

@@ -1,0 +1,38 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/storetest"
+)
+
+// A claimer passes over what somebody else holds at this moment, and waits for
+// nobody.
+func TestClaimWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	s, _, app := governed(t)
+	d := storetest.NewDriver(t, s)
+	held := d.Report(dol, "held", "NETWORK_TIMEOUT", recoup.Medium)
+	free := d.Report(dol, "free", "NETWORK_TIMEOUT", recoup.Medium)
+	d.Wait(time.Minute)
+	impatient, err := postgres.Open(t.Context(), app.Config().ConnString(), postgres.Options{LockTimeout: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = impatient.Close() })
+	app.run("begin")
+	app.run("select from recoup.error where error_id = $1 for update", held.ID[:])
+	leased, err := impatient.ClaimDue(t.Context(), store.Claim{Tables: []string{dol}, Limit: 10, Now: d.Now(),
+		Decide: func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error) {
+			return lifecycle.Step(d.Policy, current, lifecycle.Claim{Token: d.ID(), Worker: "w"}, d.Now())
+		}})
+	if err != nil || len(leased) != 1 || leased[0].ID != free.ID {
+		t.Errorf("leased %d, %v", len(leased), err)
+	}
+	app.run("rollback")
+}
