@@ -87,11 +87,8 @@ func (in Fail) apply(s *step) error {
 
 // first checks that this is an intake's first result.
 func (s *step) first() error {
-	switch {
-	case s.Intake.ID.IsZero():
-		return s.refuse(InvalidTransition, "there is no intake")
-	case s.Intake.Status != store.IntakePending:
-		return s.refuse(InvalidTransition, "the intake is "+string(s.Intake.Status)+" already")
+	if s.Intake.Status != store.IntakePending {
+		return s.refuse(InvalidTransition, "the intake is not PENDING")
 	}
 	s.Intake.UpdatedAt = s.now
 	return nil

@@ -11,6 +11,10 @@ import (
 	"recoup/internal/store"
 )
 
+// leasedOf are the recoveries of a batch that are leased.
+const leasedOf = ` where r.batch_id = $1
+	and r.recovery_id = any (array(select recovery_id from cl.gate_zero_lease where token is not null))`
+
 // maxFrozen is how many batches one freeze looks after.
 const maxFrozen = 100
 
@@ -29,7 +33,7 @@ var (
 // CreateBatch makes a batch, or returns the one of that id as it is.
 func (s *Store) CreateBatch(ctx context.Context, id string, now time.Time) (store.Batch, error) {
 	var found []store.Batch
-	err := s.transact(ctx, "create a batch", now, func(t *tx) error {
+	err := s.gate(ctx, "create a batch", func(t *tx) error {
 		found = nil
 		t.queue("insert into cl.gate_zero_batch (batch_id, created_at) values ($1, $2) on conflict do nothing", id, now)
 		collect(t.queue(selectBatch+" where batch_id = $1", id), decode(batchColumns), &found)
@@ -44,11 +48,11 @@ func (s *Store) CreateBatch(ctx context.Context, id string, now time.Time) (stor
 func (s *Store) StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error) {
 	var next store.Batch
 	var refused error
-	err := s.transact(ctx, "change a batch", time.Time{}, func(t *tx) error {
+	err := s.gate(ctx, "change a batch", func(t *tx) error {
 		var found []store.Batch
 		var leased []store.Case
 		collect(t.queue(selectBatch+" where batch_id = $1 for no key update", id), decode(batchColumns), &found)
-		collect(t.queue(selectCase+" where l.token is not null and r.batch_id = $1", id), decode(caseColumns), &leased)
+		collect(t.queue(selectCase+leasedOf, id), decode(caseColumns), &leased)
 		if err := t.send(ctx); err != nil {
 			return err
 		}
@@ -74,7 +78,7 @@ func (s *Store) StepBatch(ctx context.Context, id string, decide store.DecideCas
 // at work on are left for the next time.
 func (s *Store) FreezeDue(ctx context.Context, now time.Time, limit int, decide store.DecideCase) (int, error) {
 	var ended int
-	err := s.transact(ctx, "freeze batches", now, func(t *tx) error {
+	err := s.gate(ctx, "freeze batches", func(t *tx) error {
 		ended = 0
 		var due []store.Batch
 		collect(t.queue(selectBatch+` where frozen_at is null and batch_freeze_at <= $1

@@ -47,6 +47,16 @@ const (
 	lockRecoveries = "select recovery_id from cl.gate_zero_recovery where recovery_id = any ($1::uuid[]) order by 1 for no key update"
 )
 
+// gate is a transaction of Gate Zero. Its plans are made once and kept while
+// tables grow from nothing; the settings see to it that they go by indexes, and
+// that nothing is compiled for a query of milliseconds.
+func (s *Store) gate(ctx context.Context, doing string, work func(*tx) error) error {
+	return s.transact(ctx, doing, time.Time{}, func(t *tx) error {
+		t.queue("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+		return work(t)
+	})
+}
+
 // RecordResults applies first results to intakes, in order.
 func (s *Store) RecordResults(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error) {
 	return s.stepCases(ctx, "record results", byIntake, steps, (*store.CaseWork).StepIntake)
@@ -84,7 +94,7 @@ func (s *Store) stepCases(ctx context.Context, doing string, key caseKey, steps 
 		ids[i] = steps[i].ID
 	}
 	outcomes := make([]store.CaseOutcome, len(steps))
-	err := s.transact(ctx, doing, time.Time{}, func(t *tx) error {
+	err := s.gate(ctx, doing, func(t *tx) error {
 		t.queue(key.lock, raw(ids))
 		cases, err := key.read(ctx, t, ids)
 		if err != nil {
@@ -117,11 +127,11 @@ func (s *Store) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([
 		return nil, nil
 	}
 	var leased []store.Case
-	err := s.transact(ctx, "claim recoveries", claim.Now, func(t *tx) error {
+	err := s.gate(ctx, "claim recoveries", func(t *tx) error {
 		leased = nil
 		var ids []recoup.ID
 		collect(t.queue(claimRecoveries, claim.Now, clamp(claim.Limit)), pgx.RowTo[recoup.ID], &ids)
-		if err := t.send(ctx); err != nil {
+		if err := t.send(ctx); err != nil || len(ids) == 0 {
 			return err
 		}
 		cases, err := byRecovery.read(ctx, t, ids)

@@ -28,10 +28,10 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 		r := &rows[i]
 		r.BatchID, r.Status, r.PreviousID, r.CreatedAt, r.UpdatedAt = batch, store.IntakePending, recoup.ID{}, now, now
 	}
-	added, err := s.importRows(ctx, batch, now, rows, copyIntakes)
+	added, err := s.importRows(ctx, batch, rows, copyIntakes)
 	var known *Failure
 	if errors.As(err, &known) && known.State == uniqueViolation {
-		added, err = s.importRows(ctx, batch, now, rows, insertNewIntakes)
+		added, err = s.importRows(ctx, batch, rows, insertNewIntakes)
 	}
 	if err != nil {
 		return store.Imported{}, err
@@ -39,18 +39,18 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 	return store.Imported{Added: added, Present: len(rows) - added}, nil
 }
 
-// importRows writes rows while their batch is held: it cannot be declared
-// complete meanwhile.
-func (s *Store) importRows(ctx context.Context, batch string, now time.Time, rows []store.Intake,
+// importRows writes rows into a batch that is known to exist. It does not hold
+// the batch: a kill switch must not wait for a long import.
+func (s *Store) importRows(ctx context.Context, batch string, rows []store.Intake,
 	write func(context.Context, *tx, []store.Intake) (int, error)) (added int, err error) {
-	err = s.transact(ctx, "import intakes", now, func(t *tx) error {
-		var held []store.Batch
-		collect(t.queue(selectBatch+" where batch_id = $1 for share", batch), decode(batchColumns), &held)
+	err = s.gate(ctx, "import intakes", func(t *tx) error {
+		var found []store.Batch
+		collect(t.queue(selectBatch+" where batch_id = $1", batch), decode(batchColumns), &found)
 		if err := t.send(ctx); err != nil {
 			return err
 		}
 		if batch != "" {
-			if _, err := one(held, nil, "batch "+batch); err != nil {
+			if _, err := one(found, nil, "batch "+batch); err != nil {
 				return err
 			}
 		}

@@ -28,7 +28,8 @@ const (
 		killed_at = ?6, killed_by = ?7, kill_reason = ?8 where batch_id = ?1`
 )
 
-var selectLeasedOfBatch = selectCase + ` where l.token is not null and r.batch_id = ?`
+var selectLeasedOfBatch = selectCase + ` where r.recovery_id in (select recovery_id from gate_zero_lease where token is not null)
+	and r.batch_id = ?`
 
 // CreateBatch makes a batch, or returns the one of that id as it is.
 func (s *Store) CreateBatch(ctx context.Context, id string, now time.Time) (b store.Batch, err error) {
@@ -118,12 +119,10 @@ func (t *tx) freeze(b store.Batch, now time.Time, limit int, decide store.Decide
 		return ended, err
 	}
 	w = store.NewCaseWork(nil)
-	next, err := w.StepBatch(b, decide)
-	if err != nil {
-		return ended, nil //nolint:nilerr // refused: the batch stays as it is
-	}
-	if err := t.exec(updateBatch, batchFields(&next)...); err != nil {
-		return 0, err
+	if next, refused := w.StepBatch(b, decide); refused == nil {
+		if err := t.exec(updateBatch, batchFields(&next)...); err != nil {
+			return 0, err
+		}
 	}
 	return ended, t.saveCases(w)
 }

@@ -36,17 +36,28 @@ func recoveryIDs(cases []store.Case) []recoup.ID {
 }
 
 func gateClaimOrder(d *gateDriver) {
-	var want []recoup.ID
-	for i := range 12 {
+	want := make([]recoup.ID, 12)
+	for i := range want {
+		want[len(want)-1-i] = d.id() // the oldest id fails last
+	}
+	for i, id := range want {
 		batch := []string{"b1", "b2", "b3", ""}[i%4]
 		if batch != "" {
 			d.batch(batch)
 		}
-		want = append(want, d.failed(batch).Recovery.ID)
+		_, err := d.record(d.intakes(batch, 1)[0], recovery.Fail{Reason: "TIMEOUT", RecoveryID: id})
+		d.must(err)
 		d.wait(minute)
 	}
 	d.wait(day)
-	got := recoveryIDs(append(d.claim(5), d.claim(100)...))
+	var got []recoup.ID
+	for _, n := range []int{1, 1, 1, 2, 7} { // what is held is not in the way
+		claimed := recoveryIDs(d.claim(n))
+		if len(claimed) != n {
+			d.Errorf("claimed %d, want %d", len(claimed), n)
+		}
+		got = append(got, claimed...)
+	}
 	if !slices.Equal(got, want) {
 		d.Errorf("claimed %v, want %v", got, want)
 	}
@@ -129,6 +140,8 @@ func gateTokens(d *gateDriver) {
 		_, err = d.finish(c.Recovery.ID, recovery.Pass{Token: token, NewIntakeID: d.id()})
 		d.wantRefused(err, recovery.LeaseLost)
 	}
+	_, err = d.record(c.Intake.ID, d.pass(c)) // a first result it is not
+	d.wantRefused(err, recovery.InvalidTransition)
 	d.wantStored(c)
 	ended, err := d.finish(c.Recovery.ID, d.pass(c))
 	d.must(err)

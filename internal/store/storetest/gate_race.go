@@ -1,9 +1,11 @@
 package storetest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,31 +60,6 @@ func gateRaceClaims(d *gateDriver) {
 		d.failAll(d.intakes(batch, each))
 	}
 	d.wait(day)
-	claimed := d.claimTogether()
-	seen := map[recoup.ID]int{}
-	for i := range claimed {
-		for _, c := range claimed[i] {
-			seen[c.Recovery.ID]++
-			if got := d.read(c.Intake.ID); got.Lease.LeaseToken != c.Lease.LeaseToken {
-				d.Errorf("%v is stored with another lease than was answered", c.Recovery.ID)
-			}
-		}
-	}
-	for _, c := range d.claim(store.MaxPage) { // left over because others looked at it
-		seen[c.Recovery.ID]++
-	}
-	for id, n := range seen {
-		if n != 1 {
-			d.Errorf("%v was claimed %d times", id, n)
-		}
-	}
-	if len(seen) != 3*each {
-		d.Errorf("%d were claimed, want %d", len(seen), 3*each)
-	}
-}
-
-// claimTogether lets a crowd claim until nobody gets anything.
-func (d *gateDriver) claimTogether() [][]store.Case {
 	claimed := make([][]store.Case, crowd)
 	d.together(crowd, func(i int) error {
 		for {
@@ -96,7 +73,18 @@ func (d *gateDriver) claimTogether() [][]store.Case {
 			}
 		}
 	})
-	return claimed
+	rest := d.claim(store.MaxPage) // left over because others looked at it
+	all := slices.Concat(append(claimed, rest)...)
+	for _, c := range all {
+		if got := d.read(c.Intake.ID); got.Lease.LeaseToken != c.Lease.LeaseToken {
+			d.Errorf("%v is stored with another lease than was answered", c.Recovery.ID)
+		}
+	}
+	ids := recoveryIDs(all)
+	slices.SortFunc(ids, func(a, b recoup.ID) int { return bytes.Compare(a[:], b[:]) })
+	if once := slices.Compact(slices.Clone(ids)); len(once) != 3*each || len(ids) != 3*each {
+		d.Errorf("%d claims were given of %d recoveries, want each of %d once", len(ids), len(once), 3*each)
+	}
 }
 
 // failAll records the first failure of many intakes.

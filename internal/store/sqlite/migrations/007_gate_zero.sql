@@ -148,10 +148,9 @@ create trigger gate_zero_intake_insert before insert on gate_zero_intake begin
     when new.import_key is not null and exists (select 1 from gate_zero_intake
         where coalesce(batch_id, '') = coalesce(new.batch_id, '') and import_key = new.import_key)
       then raise(abort, 'this line of the import exists already')
-    when new.batch_id is not null and not exists (select 1 from gate_zero_batch where batch_id = new.batch_id)
-      then raise(abort, 'there is no such batch')
-    when new.previous_intake_id is null and (select completed_at from gate_zero_batch where batch_id = new.batch_id) is not null
-      then raise(abort, 'the import of this batch is complete')
+    when new.batch_id is not null and (select new.previous_intake_id is null and completed_at is not null
+        from gate_zero_batch where batch_id = new.batch_id) is not 0
+      then raise(abort, 'there is no such batch, or its import is complete')
     when new.previous_intake_id is null and new.status <> 'PENDING'
       then raise(abort, 'an intake begins PENDING')
     when new.previous_intake_id is not null and new.status <> 'AUTHORIZED'
