@@ -145,3 +145,21 @@ func (s *step) resetStreak() {
 func windowOver(e *recoup.Error, t time.Time) bool {
 	return !e.WindowEndsAt.IsZero() && t.After(e.WindowEndsAt)
 }
+
+// Family names the count of failures that an input to a stored error may move,
+// so that a store can have it at hand; it is empty if there is none. A failure
+// moves the count of its own code, everything else that of the error.
+func Family(p *policy.Policy, e *recoup.Error, in Input) string {
+	table, ok := p.Table(e.Table)
+	if !ok {
+		return ""
+	}
+	code := e.Code
+	if fail, ok := in.(Fail); ok {
+		code = fail.Failure.Code
+	}
+	if family := p.FamilyOf(table, code); family != nil {
+		return family.Name
+	}
+	return ""
+}

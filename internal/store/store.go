@@ -54,8 +54,17 @@ type Report struct {
 // Step is an input to a stored error.
 type Step struct {
 	ID     recoup.ID
-	Family string
+	Family func(*recoup.Error) string // of the failure that the input tells of; nil: none
 	Decide Decide
+}
+
+// Streak names the count that the step of a stored error may move; its family is
+// empty if there is none.
+func (s *Step) Streak(e *recoup.Error) StreakKey {
+	if s.Family == nil || e == nil || e.EntityID == "" {
+		return StreakKey{}
+	}
+	return StreakKey{Family: s.Family(e), Entity: e.EntityID}
 }
 
 // Outcome is what became of one item of a batch. Err is what Decide returned,

@@ -113,7 +113,7 @@ func (w *Work) Step(in Step) Outcome {
 	if r == nil {
 		return Outcome{Err: ErrNotFound}
 	}
-	out := w.decide(in.Decide, &r.Error, StreakKey{in.Family, r.EntityID})
+	out := w.decide(in.Decide, &r.Error, in.Streak(&r.Error))
 	if out.Err == nil && out.Error != r.Error {
 		w.set(out.Error)
 	}

@@ -69,7 +69,7 @@ func (w *world) draw(t *rapid.T) []item {
 			lifecycle.Escalate{By: "ada"}, lifecycle.ArchiveNow{By: "ada"}, lifecycle.Claim{Token: recoup.ID{1}, Worker: "w1"},
 			lifecycle.Fail{Token: recoup.ID{1}, Failure: failure("DNS_TIMEOUT")},
 		}).Draw(t, "input"))
-		step.Family = w.family(target, "DNS_TIMEOUT")
+		step.Family = func(*recoup.Error) string { return w.family(target, "DNS_TIMEOUT") }
 		items = append(items, func(work *store.Work) store.Outcome { return work.Step(step) })
 	}
 	return items

@@ -64,19 +64,13 @@ func (s *Store) lockSteps(ctx context.Context, t *tx, steps []store.Step) ([]rec
 // lockStepStreaks locks the counts that the steps move. Few do.
 func lockStepStreaks(ctx context.Context, t *tx, steps []store.Step, locked []recoup.Error) ([]store.StreakCount, error) {
 	var keys []store.StreakKey
-	var entity map[recoup.ID]string
-	for _, step := range steps {
-		if step.Family == "" {
-			continue
-		}
-		if entity == nil {
-			entity = make(map[recoup.ID]string, len(locked))
-			for i := range locked {
-				entity[locked[i].ID] = locked[i].EntityID
-			}
-		}
-		if e := entity[step.ID]; e != "" {
-			keys = append(keys, store.StreakKey{Family: step.Family, Entity: e})
+	found := make(map[recoup.ID]*recoup.Error, len(locked))
+	for i := range locked {
+		found[locked[i].ID] = &locked[i]
+	}
+	for i := range steps {
+		if key := steps[i].Streak(found[steps[i].ID]); key.Family != "" {
+			keys = append(keys, key)
 		}
 	}
 	if len(keys) == 0 {

@@ -96,7 +96,8 @@ func (t *tx) loadSteps(steps []store.Step) (*batch, error) {
 	}
 	b := newBatch(rows)
 	for _, step := range steps {
-		if err := t.loadStreak(b.Work, store.StreakKey{Family: step.Family, Entity: b.found[step.ID].EntityID}); err != nil {
+		found := b.found[step.ID]
+		if err := t.loadStreak(b.Work, step.Streak(&found)); err != nil {
 			return nil, err
 		}
 	}

@@ -152,27 +152,13 @@ func (d *Driver) TryActs(ctx context.Context, acts ...Act) ([]store.Outcome, err
 	batch := make([]store.Step, len(acts))
 	decisions := d.call(len(acts))
 	for i, act := range acts {
-		batch[i] = store.Step{ID: act.ID, Family: d.family(act), Decide: d.decide(&decisions[i], act.Input)}
+		batch[i] = store.Step{
+			ID:     act.ID,
+			Family: func(e *recoup.Error) string { return lifecycle.Family(d.Policy, e, act.Input) },
+			Decide: d.decide(&decisions[i], act.Input),
+		}
 	}
 	return d.verb(decisions, func() ([]store.Outcome, error) { return d.Store.ApplySteps(ctx, d.Now(), batch) })
-}
-
-// family names the count that an input moves: that of the failure it tells of,
-// else that of the error itself.
-func (d *Driver) family(act Act) string {
-	e, ok := d.Expected(act.ID)
-	if !ok {
-		return ""
-	}
-	code := e.Code
-	if fail, ok := act.Input.(lifecycle.Fail); ok {
-		code = fail.Failure.Code
-	}
-	table, _ := d.Policy.Table(e.Table)
-	if family := d.Policy.FamilyOf(table, code); family != nil {
-		return family.Name
-	}
-	return ""
 }
 
 // TryClaim claims due errors of the tables for a worker. Each gets a token of
