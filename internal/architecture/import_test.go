@@ -36,6 +36,11 @@ var layers = []layer{
 		why:     "other programs import it: only the standard library, the vocabulary and retry",
 	},
 	{
+		pkg:     "recoup/client",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault"},
+		why:     "other programs import it: only the standard library and the public packages",
+	},
+	{
 		pkg:     "recoup/internal/redact",
 		imports: []string{"recoup"},
 		why:     "everything that is stored passes through it, so it knows nobody",
@@ -100,8 +105,45 @@ var layers = []layer{
 		why:     "the state machine of the gate is pure: it sees the policy's gate, a recovery and a time",
 	},
 	{
+		pkg:     "recoup/internal/ledger",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/internal/store"},
+		why:     "it governs and writes events; which database there is, its options say",
+	},
+	{
 		pkg: "recoup/bench",
 		why: "benchmarks are tests, which may import anything; there is nothing else in it",
+	},
+	{
+		pkg:     "recoup/examples/renderdb/api",
+		imports: []string{"recoup", "recoup/fault"},
+		why:     "an example is a program of others: it imports what is public",
+	},
+	{
+		pkg:     "recoup/examples/renderdb/ingest",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry"},
+		why:     "a client knows the contract, not the service",
+	},
+	{
+		pkg:     "recoup/examples/renderdb",
+		imports: []string{"recoup", "recoup/examples/renderdb/api"},
+		why:     "main gives the service its clock, its keys and its address",
+	},
+	{
+		pkg:     "recoup/internal/engine",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/redact", "recoup/internal/store"},
+		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
+	},
+	{
+		pkg: "recoup/internal/api",
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/redact", "recoup/internal/store",
+			"recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger"},
+		libraries: []string{"github.com/danielgtaylor/huma/v2"},
+		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
+	},
+	{
+		pkg:      "recoup/internal/app",
+		anything: true,
+		why:      "it puts the parts together, and reads the clock",
 	},
 	{
 		pkg:      "recoup/internal/cli",
