@@ -1,0 +1,181 @@
+package ledger
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/redact"
+	"recoup/internal/store"
+)
+
+// GovernorOptions are what a [Governor] goes by. All of them are required.
+type GovernorOptions struct {
+	Registry  *fault.Registry
+	Providers fault.Providers // the external services that an event may name
+	Tenants   *Tenants
+	IDs       *recoup.IDSource
+	Retention time.Duration // events that happened longer ago are refused
+	Tally     *Tally        // of what is refused and left out
+}
+
+func (o GovernorOptions) validate() error {
+	switch {
+	case o.Registry == nil, o.Tenants == nil, o.IDs == nil, o.Tally == nil:
+		return errors.New("ledger: a governor needs a registry, tenants, a source of ids and a tally")
+	case o.Retention <= 0:
+		return errors.New("ledger: a governor needs a retention")
+	}
+	return nil
+}
+
+// Governor turns what clients send into what is stored: codes by their registered
+// names, ids and times filled in, details held to spec 003's list, tenants hashed.
+// It does not change; another registry or retention is another governor. It is safe
+// for concurrent use.
+type Governor struct {
+	GovernorOptions
+	details redact.AllowList
+	secrets *redact.Redactor
+}
+
+// NewGovernor returns a governor.
+func NewGovernor(o GovernorOptions) (*Governor, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return &Governor{GovernorOptions: o, details: redact.EventDetails(), secrets: redact.Default()}, nil
+}
+
+// Govern decides about each event of a batch by itself: one that is refused takes
+// nothing from the others. Every refusal is a VALIDATION_ERROR that names all bad
+// fields. It is counted once, by what was found first.
+func (g *Governor) Govern(now time.Time, batch []Incoming) Governed {
+	result := Governed{Events: make([]store.Event, 0, len(batch)), IDs: make([]recoup.ID, len(batch))}
+	var left counts
+	var c check
+	for i := range batch {
+		result.Events = append(result.Events, store.Event{})
+		e := &result.Events[len(result.Events)-1]
+		c = check{Governor: g, now: now, in: &batch[i], out: e}
+		c.run()
+		if c.reason != "" {
+			left.add(c.reason, 1)
+			result.Events = result.Events[:len(result.Events)-1]
+			result.Refused = append(result.Refused, Refusal{Index: i, Err: fault.Validation(c.bad...)})
+			continue
+		}
+		for reason, n := range c.left {
+			left.add(reason, n)
+		}
+		result.IDs[i] = e.ID
+	}
+	g.Tally.add(now, left)
+	return result
+}
+
+// check decides about one event. Its methods fill in the event and note what is
+// wrong with it; what is refused in the end was never stored, so they need not
+// care about what they leave in it.
+type check struct {
+	*Governor
+	now  time.Time
+	in   *Incoming
+	out  *store.Event
+	left counts // parts that are left out
+
+	reason string // why the event is refused; empty: it is not
+	bad    []fault.FieldError
+}
+
+func (c *check) run() {
+	c.code()
+	c.id()
+	c.time()
+	c.correlation()
+	c.names()
+	c.status()
+	c.provider()
+	c.sayings()
+	if c.in.Tenant != "" && c.reason == "" {
+		c.out.TenantHash, c.out.TenantKey = c.Tenants.Hash(c.in.Tenant)
+	}
+}
+
+func (c *check) refuse(reason, field, constraint, message string) {
+	if c.reason == "" {
+		c.reason = reason
+	}
+	c.bad = append(c.bad, fault.FieldError{Field: field, Constraint: constraint, Message: message})
+}
+
+// code folds the code. A key in upper case may have the form of a code, so a name
+// that nobody has registered is looked at as it was sent and as it is kept.
+func (c *check) code() {
+	sent := string(c.in.Code)
+	def, name, err := c.Registry.Fold(sent)
+	if err != nil {
+		c.refuse(DropCode, "code", "format", "expected a code such as NETWORK_TIMEOUT: letters, digits and _, beginning with a letter, at most 64")
+		return
+	}
+	c.out.Code = def.Code
+	if name == def.Code {
+		return
+	}
+	c.out.ReportedCode = name
+	c.identifier("code", sent)
+	c.identifier("code", string(name))
+}
+
+// sayings keeps of the details what is allowed.
+func (c *check) sayings() {
+	if len(c.in.Details) == 0 {
+		return
+	}
+	kept, dropped := c.details.Apply(c.secrets, c.in.Details)
+	c.out.Details = kept
+	for reason, n := range dropped {
+		c.left.add(detailsPrefix+reason, int64(n))
+	}
+}
+
+// provider keeps the name of an external service that is registered. Another name
+// would become a dimension of alerts, so the event is stored without it.
+func (c *check) provider() {
+	name := c.in.ExternalService
+	if name == "" {
+		return
+	}
+	if _, ok := c.Providers.Lookup(name); ok {
+		c.out.ExternalService = name
+		return
+	}
+	c.identifier("external_service", name)
+	c.left.add(DropProvider, 1)
+}
+
+// names takes the names of where it happened, or the sender's.
+func (c *check) names() {
+	c.out.Service, c.out.Region = c.in.Service, c.in.Region
+	if s := c.in.Sender; s != nil {
+		if c.out.Service == "" {
+			c.out.Service = s.Service
+		}
+		if c.out.Region == "" {
+			c.out.Region = s.Region
+		}
+	}
+	if strings.TrimSpace(c.out.Service) == "" {
+		c.refuse(DropService, "service", "required", "expected the logical name of the service or job that failed")
+	}
+	c.identifier("service", c.out.Service)
+	c.identifier("region", c.out.Region)
+	endpoint, _, cut := strings.Cut(c.in.Endpoint, "?")
+	if cut {
+		c.left.add(DropQuery, 1)
+	}
+	c.out.Endpoint = endpoint
+	c.identifier("endpoint", endpoint)
+}

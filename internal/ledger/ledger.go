@@ -1,0 +1,44 @@
+// Package ledger turns failures that clients report into rows of spec 003's
+// error_event. The [Governor] decides what may be stored of an event, [Tenants]
+// hides whose it was, and the [Writer] gathers events of many producers into
+// batches and keeps them until they are committed. What is left out on the way is
+// counted in a [Tally], so that totals stay honest.
+//
+// It knows events and a store that adds them. It knows nothing of HTTP, of keys
+// and roles, or of which database there is, and it reads no clock but the one it
+// is given.
+package ledger
+
+import (
+	"context"
+
+	"recoup/internal/store"
+)
+
+// Store is what a writer needs of a database.
+type Store interface {
+	// InsertEvents adds events, all or none of them, and returns how many were
+	// new. An event that the rules forbid is refused with store.ErrRefused.
+	InsertEvents(ctx context.Context, events []store.Event) (added int, err error)
+
+	// CountDrops adds to what was left out of the ledger.
+	CountDrops(ctx context.Context, drops []store.Drop) error
+}
+
+// The reasons under which is counted what did not get into the ledger. Where a
+// reason says so, the event itself was stored without a part of it; what
+// redact.Details leaves out is counted under "details_" and its own reason.
+const (
+	DropCode           = "bad_code"          // not even the form of a code
+	DropID             = "bad_id"            // neither a UUID nor a ULID
+	DropTime           = "bad_time"          // older than the retention, or from the future
+	DropService        = "no_service"        // nobody said who failed
+	DropText           = "bad_text"          // too long, not UTF-8, or with control characters
+	DropStatus         = "bad_status"        // no HTTP status
+	DropSecret         = "secret_identifier" // an identifier that looks like a secret
+	DropProvider       = "unknown_provider"  // part: an external service that is not registered
+	DropQuery          = "endpoint_query"    // part: the query string of an endpoint
+	DropRefusedByStore = "refused_by_store"  // the database's own rules forbid it
+	DropStoreFailed    = "store_failed"      // the database failed in a way that repeating does not mend
+	detailsPrefix      = "details_"          // part: see redact.Drops
+)

@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/store"
+	"recoup/retry"
+)
+
+// insert adds events, through all failures that can pass.
+func (w *Writer) insert(events []store.Event) (added int, err error) {
+	begun := w.o.Now()
+	err = w.persist(func(ctx context.Context) error {
+		begun = w.o.Now()
+		added, err = w.o.Store.InsertEvents(ctx, events)
+		return err
+	})
+	if err == nil {
+		w.observe(w.o.Now().Sub(begun))
+	}
+	return added, err
+}
+
+// persist calls the store until it succeeds, refuses, or has failed too often in a
+// way that looks permanent. It returns errGivenUp when closing can wait no longer.
+// The work must do no harm when it is done twice.
+func (w *Writer) persist(work func(context.Context) error) error {
+	permanent := 0
+	for n := 1; ; n++ {
+		if w.life.Err() != nil {
+			return errGivenUp
+		}
+		err := w.try(work)
+		if err == nil || poisonous(err) {
+			w.answered()
+			return err
+		}
+		if w.life.Err() != nil {
+			return errGivenUp
+		}
+		verdict := judge(err)
+		if !passing(verdict) {
+			if permanent++; permanent > w.o.Retry.MaxRetries {
+				return err
+			}
+		}
+		delay := w.o.Retry.Schedule.Delay(n, w.o.Random)
+		w.failed(verdict, delay, err)
+		if retry.Sleep(w.life, delay) != nil {
+			return errGivenUp
+		}
+	}
+}
+
+func (w *Writer) try(work func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(w.life, w.o.WriteLimit)
+	defer cancel()
+	return work(ctx)
+}
+
+// judge says what a failure of the store means. That a lock could not be had is
+// something the embedded store says in the stores' own words only.
+func judge(err error) fault.Verdict {
+	if errors.Is(err, store.ErrBusy) {
+		return fault.Classify(fault.New(fault.CodeDatabaseBusy, ""))
+	}
+	return fault.Classify(err)
+}
+
+// passing reports whether a failure can pass by itself. Adding an event twice does no
+// harm, and a full disk may have room again by the next try.
+func passing(v fault.Verdict) bool {
+	return v.Retryable(recoup.ConditionIdempotencyKey, recoup.ConditionStateChanged)
+}
+
+// poisonous reports whether a batch failed for what is in it: a rule of the
+// database, a constraint, a value that it cannot hold.
+func poisonous(err error) bool {
+	if err == nil || errors.Is(err, store.ErrRefused) {
+		return err != nil
+	}
+	switch fault.Classify(err).Code {
+	case fault.CodeConstraintViolation, fault.CodeSchemaInvalid:
+		return true
+	}
+	return false
+}
+
+// trouble is what is known of a store that fails. The zero value is none.
+type trouble struct {
+	code  recoup.Code
+	since time.Time
+	delay time.Duration // until it is tried again
+}
+
+// away reports whether the store cannot be had at all, rather than being slow.
+func (t trouble) away() bool {
+	switch t.code {
+	case "", fault.CodeDatabaseBusy, fault.CodeTransactionConflict, fault.CodeQueryCancelled:
+		return false
+	}
+	return true
+}
+
+// wait is how long a caller should stay away.
+func (t trouble) wait() time.Duration { return max(t.delay, leastWait) }
+
+// failed notes a failure. The log hears of the first of several.
+func (w *Writer) failed(v fault.Verdict, delay time.Duration, err error) {
+	now := w.o.Now()
+	w.mu.Lock()
+	first := w.trouble.code == ""
+	if first {
+		w.trouble.since = now
+	}
+	w.trouble.code, w.trouble.delay = v.Code, delay
+	w.sums.failures++
+	held := w.held
+	w.mu.Unlock()
+	if first {
+		w.o.Logger.Warn("the ledger cannot write and keeps its events", "code", string(v.Code), "events", held, "error", err)
+	}
+}
+
+// answered notes that the store works.
+func (w *Writer) answered() {
+	w.mu.Lock()
+	was := w.trouble
+	w.trouble = trouble{}
+	w.mu.Unlock()
+	if was.code != "" {
+		w.o.Logger.Info("the ledger writes again", "after", w.o.Now().Sub(was.since))
+	}
+}
+
+// writeDrops brings the tally to the store now and then, and once more when
+// nothing can be dropped any more. A commit whose outcome nobody knows is repeated:
+// a drop may be counted twice, but none is forgotten.
+func (w *Writer) writeDrops(drained <-chan struct{}) {
+	tick := time.NewTicker(w.o.DropDelay)
+	defer tick.Stop()
+	for last := false; !last; {
+		select {
+		case <-tick.C:
+		case <-drained:
+			last = true
+		}
+		drops := w.o.Tally.take()
+		if len(drops) == 0 {
+			continue
+		}
+		err := w.persist(func(ctx context.Context) error { return w.o.Store.CountDrops(ctx, drops) })
+		if err != nil {
+			w.o.Tally.putBack(drops)
+		}
+	}
+}
