@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"time"
 
 	"recoup"
@@ -81,6 +83,8 @@ type Promotion struct {
 	Phase  string
 	By     string
 	At     time.Time
+
+	Receipt *PromotionReceipt // nil: none
 }
 
 // GateAct is something that happened at the promotion gate.
@@ -109,6 +113,11 @@ type PendingNotice struct {
 	CreatedAt time.Time
 	DueAt     time.Time // when it is to be delivered, or tried again
 	Attempts  int
+}
+
+// OlderNotice orders notices by their age.
+func OlderNotice(a, b PendingNotice) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
 // Count is how many errors a table has in a state.

@@ -30,8 +30,16 @@ var (
 	// rules forbid. Nothing was done.
 	ErrRefused = errors.New("refused by the database")
 
+	// ErrConflict is returned for something that was done otherwise before: another
+	// request under the same receipt, another policy of the same version, a key
+	// that exists already or was rotated already. Nothing was done.
+	ErrConflict = errors.New("in conflict with what was done before")
+
 	// ErrSchemaNewer is returned by a binary that is older than the schema.
 	ErrSchemaNewer = errors.New("the database has a newer schema than this binary knows")
+
+	// ErrSchemaOlder is returned for a schema that must be migrated first.
+	ErrSchemaOlder = errors.New("the database has an older schema than this binary needs")
 )
 
 // Decide is what a verb asks about each error that it has locked: given the
@@ -49,6 +57,8 @@ type Report struct {
 	Family string    // of the code, in this table; empty: none
 	Admits recoup.ID // the row, written by plain SQL, that this report admits; zero: none
 	Decide Decide
+
+	Receipt *Receipt // nil: none
 }
 
 // Step is an input to a stored error.
@@ -56,6 +66,8 @@ type Step struct {
 	ID     recoup.ID
 	Family func(*recoup.Error) string // of the failure that the input tells of; nil: none
 	Decide Decide
+
+	Receipt *Receipt // nil: none
 }
 
 // Streak names the count that the step of a stored error may move; its family is
@@ -68,9 +80,14 @@ func (s *Step) Streak(e *recoup.Error) StreakKey {
 }
 
 // Outcome is what became of one item of a batch. Err is what Decide returned,
-// or ErrNotFound.
+// or ErrNotFound, or ErrConflict.
 type Outcome struct {
 	Error   recoup.Error
 	Effects lifecycle.Effects
 	Err     error
+
+	// Of an item with a receipt: what is to be answered. Of one that was done
+	// before, it is all that there is.
+	Answer   []byte
+	Repeated bool
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -22,6 +23,9 @@ type Work struct {
 
 	// Notices holds what people are to be told, in order.
 	Notices []Notice
+
+	// Receipts holds what is known of the items' receipts, and those to add.
+	Receipts Receipts
 }
 
 // Key returns the identity of the open error that the report replaces.
@@ -32,10 +36,13 @@ func (r Report) Key() recoup.Identity {
 // StreakKey names an entity's count of failures in a family of codes.
 type StreakKey struct{ Family, Entity string }
 
-// Notice is a notice and the error it is about.
+// Notice is a notice and the error it is about, if it is about one. One with a
+// key is told once: another with that key is never written beside it.
 type Notice struct {
 	recoup.Notice
 	ErrorID recoup.ID
+	Key     string
+	Body    JSON
 }
 
 // row is an error in the course of a transaction.
@@ -83,6 +90,23 @@ func (w *Work) SetStreak(k StreakKey, count int) { w.streaks[k] = &streak{count:
 // row that plain SQL has written, that row is what the report becomes; if the
 // row is gone or admitted already, the answer is ErrNotFound.
 func (w *Work) Report(in Report) Outcome {
+	return w.once(in.Receipt, func() Outcome { return w.report(in) })
+}
+
+// once does what has not been done under the same receipt.
+func (w *Work) once(r *Receipt, do func() Outcome) Outcome {
+	if r == nil {
+		return do()
+	}
+	out, answer, repeated, err := Once(&w.Receipts, r, func() (Outcome, error) {
+		out := do()
+		return out, out.Err
+	})
+	out.Answer, out.Repeated, out.Err = answer, repeated, err
+	return out
+}
+
+func (w *Work) report(in Report) Outcome {
 	if r := w.rows[in.Admits]; !in.Admits.IsZero() && (r == nil || r.PolicyVersion != "") {
 		return Outcome{Err: ErrNotFound}
 	}
@@ -109,6 +133,10 @@ func (w *Work) Report(in Report) Outcome {
 // decision that changes nothing, as for a result that is sent again, writes
 // nothing.
 func (w *Work) Step(in Step) Outcome {
+	return w.once(in.Receipt, func() Outcome { return w.step(in) })
+}
+
+func (w *Work) step(in Step) Outcome {
 	r := w.rows[in.ID]
 	if r == nil {
 		return Outcome{Err: ErrNotFound}
@@ -140,7 +168,7 @@ func (w *Work) decide(decide Decide, current *recoup.Error, k StreakKey) Outcome
 		return Outcome{Error: next, Effects: effects, Err: err}
 	}
 	for _, n := range effects.Notices.All() {
-		w.Notices = append(w.Notices, Notice{n, next.ID})
+		w.Notices = append(w.Notices, Notice{Notice: n, ErrorID: next.ID})
 	}
 	w.count(effects.Streak, next.EntityID)
 	return Outcome{Error: next, Effects: effects}
@@ -194,6 +222,14 @@ func (w *Work) Archives() (moved, direct []recoup.Error) {
 	moved = w.pick(func(r *row) bool { return r.stored && r.changed && r.State == recoup.Archived })
 	direct = w.pick(func(r *row) bool { return !r.stored && r.State == recoup.Archived })
 	return moved, direct
+}
+
+// Awaken reports whether something was made due at once, as an unpark does, so
+// that whoever waits for work need not wait for the clock.
+func (w *Work) Awaken(now time.Time) bool {
+	return slices.ContainsFunc(w.order, func(r *row) bool {
+		return r.changed && r.State == recoup.RetryPending && r.LeaseToken.IsZero() && !r.NextRetryAt.After(now)
+	})
 }
 
 // Streaks returns the counts that have changed, in a stable order; a count of

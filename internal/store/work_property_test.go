@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -19,15 +20,25 @@ type rows struct {
 	streaks map[store.StreakKey]int
 	history []recoup.Transition
 	notices []store.Notice
+
+	receipts map[store.ReceiptKey]store.StoredReceipt
 }
 
-func (r *rows) begin() *store.Work {
+func newRows() *rows {
+	return &rows{
+		errors: map[recoup.ID]recoup.Error{}, streaks: map[store.StreakKey]int{},
+		receipts: map[store.ReceiptKey]store.StoredReceipt{},
+	}
+}
+
+func (r *rows) begin(now time.Time) *store.Work {
 	work := store.NewWork(slices.SortedFunc(maps.Values(r.errors), func(a, b recoup.Error) int {
 		return slices.Compare(a.ID[:], b.ID[:])
 	}))
 	for k, n := range r.streaks {
 		work.SetStreak(k, n)
 	}
+	work.Receipts = store.NewReceipts(now, slices.Collect(maps.Values(r.receipts)))
 	return work
 }
 
@@ -41,6 +52,9 @@ func (r *rows) write(work *store.Work) {
 	r.notices = append(r.notices, work.Notices...)
 	for _, s := range work.Streaks() {
 		r.streaks[s.StreakKey] = s.Count
+	}
+	for _, made := range work.Receipts.Added() {
+		r.receipts[made.ReceiptKey] = made
 	}
 	maps.DeleteFunc(r.streaks, func(_ store.StreakKey, n int) bool { return n == 0 })
 }
@@ -61,6 +75,7 @@ func (w *world) draw(t *rapid.T) []item {
 				rapid.SampledFrom([]string{"a", "b"}).Draw(t, "entity"),
 				rapid.SampledFrom([]recoup.Code{"NETWORK_TIMEOUT", "DNS_TIMEOUT", "DOMAIN_NOT_FOUND"}).Draw(t, "code"),
 				rapid.SampledFrom([]recoup.Severity{recoup.Medium, recoup.Critical}).Draw(t, "severity"))
+			r.Receipt = w.drawReceipt(t)
 			items = append(items, func(work *store.Work) store.Outcome { return work.Report(r) })
 			continue
 		}
@@ -70,9 +85,18 @@ func (w *world) draw(t *rapid.T) []item {
 			lifecycle.Fail{Token: recoup.ID{1}, Failure: failure("DNS_TIMEOUT")},
 		}).Draw(t, "input"))
 		step.Family = func(*recoup.Error) string { return w.family(target, "DNS_TIMEOUT") }
+		step.Receipt = w.drawReceipt(t)
 		items = append(items, func(work *store.Work) store.Outcome { return work.Step(step) })
 	}
 	return items
+}
+
+// drawReceipt draws no receipt, or one of few, so that they meet.
+func (w *world) drawReceipt(t *rapid.T) *store.Receipt {
+	if rapid.Bool().Draw(t, "no receipt") {
+		return nil
+	}
+	return w.receipt(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key"), rapid.SampledFrom([]byte{1, 2}).Draw(t, "hash"))
 }
 
 // A batch means the same as its items one by one: the same answers, and the same
@@ -81,20 +105,23 @@ func TestABatchMeansItsItemsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		items := w.draw(t)
-		batch := rows{errors: map[recoup.ID]recoup.Error{}, streaks: map[store.StreakKey]int{}}
-		single := rows{errors: map[recoup.ID]recoup.Error{}, streaks: map[store.StreakKey]int{}}
-		all := batch.begin()
+		batch, single := newRows(), newRows()
+		all := batch.begin(w.now)
 		for i, run := range items {
-			one := single.begin()
+			one := single.begin(w.now)
 			got, want := run(all), run(one)
 			single.write(one)
-			if got.Error != want.Error || fmt.Sprint(got.Err) != fmt.Sprint(want.Err) {
+			if got.Error != want.Error || fmt.Sprint(got.Err) != fmt.Sprint(want.Err) ||
+				got.Repeated != want.Repeated || string(got.Answer) != string(want.Answer) {
 				t.Fatalf("item %d is answered with %s, %v; alone with %s, %v", i, got.Error.State, got.Err, want.Error.State, want.Err)
 			}
 		}
 		batch.write(all)
 		if !maps.Equal(batch.errors, single.errors) {
 			t.Errorf("errors: %+v\nwant %+v", batch.errors, single.errors)
+		}
+		if fmt.Sprint(batch.receipts) != fmt.Sprint(single.receipts) {
+			t.Errorf("receipts: %v, want %v", batch.receipts, single.receipts)
 		}
 		if !maps.Equal(batch.streaks, single.streaks) {
 			t.Errorf("streaks: %v, want %v", batch.streaks, single.streaks)

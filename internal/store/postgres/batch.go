@@ -1,9 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"recoup"
 )
 
 // batch is many records as the parameters of one statement. A column in which
@@ -62,6 +65,26 @@ func (b *batch) update(table string) string {
 		set[i] = b.names[i+1] + " = " + b.values[i+1]
 	}
 	return "update " + table + " e set " + strings.Join(set, ", ") + b.from + " where e." + b.names[0] + " = " + b.values[0]
+}
+
+// move is the statement that takes the records out of one table and adds them to
+// another, which has these columns. What is not among the values comes along.
+func (b *batch) move(from, to string, columns []column[recoup.Error]) string {
+	returning, values := "e.*", map[string]string{}
+	for i, name := range b.names {
+		values[name] = b.values[i]
+		if b.from != "" && b.values[i] == "n."+name {
+			returning += ", n." + name + " as new_" + name
+			values[name] = "new_" + name
+		}
+	}
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = cmp.Or(values[c.name], c.name)
+	}
+	using := strings.Replace(b.from, " from ", " using ", 1)
+	return "with gone as (delete from " + from + " e" + using + " where e." + b.names[0] + " = " + b.values[0] +
+		" returning " + returning + ") insert into " + to + " (" + names(columns, "") + ") select " + strings.Join(list, ", ") + " from gone"
 }
 
 // pointers avoids copying: an error is a kilobyte.

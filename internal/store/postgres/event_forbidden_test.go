@@ -133,7 +133,7 @@ func TestBulkLoadSettles(t *testing.T) {
 	const n = 30_000
 	span := store.Span{From: storetest.Epoch(), To: storetest.Epoch().Add(24 * time.Hour)}
 	added, err := ledger.BulkLoad(t.Context(), span, func(yield func(store.Event) bool) {
-		for _, e := range sampleEvents(n, storetest.Epoch(), time.Millisecond) {
+		for _, e := range storetest.SampleEvents(n, storetest.Epoch(), time.Millisecond) {
 			if !yield(e) {
 				return
 			}
@@ -183,7 +183,7 @@ func TestCrossedBatches(t *testing.T) {
 	s, app := open(t, appURL), session(t, appURL)
 	b := storetest.NewBookkeeper(t, s)
 	for round := range 5 {
-		events := sampleEvents(3000, storetest.Epoch().Add(time.Duration(round)*time.Hour), time.Second)
+		events := storetest.SampleEvents(3000, storetest.Epoch().Add(time.Duration(round)*time.Hour), time.Second)
 		atOnce(t, 4, func(i int) error {
 			mine := slices.Clone(events)
 			rand.New(rand.NewPCG(uint64(i), 0)).Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })

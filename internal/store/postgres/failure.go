@@ -17,6 +17,7 @@ const (
 	guardRaised           = "RC001"
 	checkViolation        = "23514"
 	insufficientPrivilege = "42501"
+	notNullViolation      = "23502"
 	uniqueViolation       = "23505"
 	lockNotAvailable      = "55P03"
 	serializationFailure  = "40001"
@@ -79,7 +80,11 @@ func failure(doing string, err error) error {
 
 // ours reports whether an error was made here, and tells nothing it must not.
 func ours(err error) bool {
-	for _, known := range []error{store.ErrSchemaNewer, store.ErrNotFound, store.ErrBlocked, ErrNoAppRole, ErrNameTaken, ErrBadURL} {
+	var repeat *store.Repeat
+	if errors.As(err, &repeat) {
+		return true
+	}
+	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, ErrNoAppRole, ErrNameTaken, ErrBadURL} {
 		if errors.Is(err, known) {
 			return true
 		}
@@ -101,7 +106,7 @@ func root(err error) string {
 
 func meaning(state string) error {
 	switch state {
-	case guardRaised, checkViolation, insufficientPrivilege:
+	case guardRaised, checkViolation, notNullViolation, insufficientPrivilege:
 		return store.ErrRefused
 	case lockNotAvailable, serializationFailure, deadlockDetected:
 		return store.ErrBusy
@@ -129,10 +134,18 @@ func racing(err error) bool {
 	return false
 }
 
-// reportedTwice reports whether two first reports of one key met.
+// reportedTwice reports whether two first reports of one key met, two first
+// requests with one receipt, or two that bring the same work.
 func reportedTwice(err error) bool {
 	var server *pgconn.PgError
-	return errors.As(err, &server) && server.Code == uniqueViolation && server.ConstraintName == "error_open_key"
+	if !errors.As(err, &server) || server.Code != uniqueViolation {
+		return false
+	}
+	switch server.ConstraintName {
+	case "error_open_key", "idempotency_pkey", "dead_letter_open_key", "work_pkey":
+		return true
+	}
+	return false
 }
 
 // partitionMissing reports whether history has no partition for its month yet.

@@ -45,7 +45,9 @@ func forbiddenActs() []act {
 		{"update recoup.error set resolved_by = 'someone else' where error_id = %resolved", guard},
 		{"update recoup.error_archive set archive_reason = 'MANUAL' where error_id = %archived", privilege},
 		{"delete from recoup.error_archive where error_id = %archived", privilege},
-		{"insert into recoup.error select (jsonb_populate_record(null::recoup.error, to_jsonb(a) || '{\"state\": \"ACTIVE\"}')).* from recoup.error_archive a where error_id = %archived", guard},
+		{"insert into recoup.error select (jsonb_populate_record(null::recoup.error, to_jsonb(a) || '{\"state\": \"ACTIVE\", \"blocking\": true}')).* from recoup.error_archive a where error_id = %archived", guard},
+		{"with gone as (delete from recoup.error where error_id = %resolved returning *) " + archiveOf(`{"archive_reason": "RESOLVED", "message": "rewritten"}`, "gone"), guard},
+		{"with gone as (delete from recoup.error where error_id = %resolved returning *) " + archiveOf("{}", "gone"), check}, // not as RESOLVED
 
 		// A table's policy holds.
 		{"update recoup.error set disposition = 'IGNORE', blocking = false where error_id = %open", guard},
@@ -70,12 +72,19 @@ func forbiddenActs() []act {
 		// What is kept for ever is kept as it is.
 		{"update recoup.error set message = 'x' where error_id = %kept", guard},
 		{"delete from recoup.error where error_id = %kept", guard},
-		{"insert into recoup.error_archive select (jsonb_populate_record(null::recoup.error_archive, to_jsonb(e) || '{\"state\": \"ARCHIVED\", \"archived_at\": \"2026-02-02\", \"archived_by\": \"me\", \"archive_reason\": \"MANUAL\", \"final_disposition\": \"IGNORE\", \"purge_at\": \"2027-02-02\"}')).* from recoup.error e where error_id = %kept", guard},
+		{archiveOf("{}", "recoup.error") + " where error_id = %kept", guard},
 
 		// An error leaves its table only for the archive, and is never in both.
 		{"delete from recoup.error where error_id = %open", guard},
 		{"delete from recoup.error", guard},
-		{"insert into recoup.error_archive select (jsonb_populate_record(null::recoup.error_archive, to_jsonb(e) || '{\"state\": \"ARCHIVED\", \"blocking\": false, \"archived_at\": \"2026-02-02\", \"archived_by\": \"me\", \"archive_reason\": \"MANUAL\", \"final_disposition\": \"RETRY\", \"purge_at\": \"2027-02-02\"}')).* from recoup.error e where error_id = %open", guard},
+		{archiveOf("{}", "recoup.error") + " where error_id = %open", guard},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"code": "ANOTHER"}`, "gone"), guard},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"entity_id": null}`, "gone"), guard},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"policy_version": null}`, "gone"), guard},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"replaceable": true}`, "gone"), check},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"disposition": "ARCHIVE"}`, "gone"), check},                 // not its final one
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"archive_reason": "SUPERSEDED"}`, "gone"), check},           // by nothing
+		{"with gone as (delete from recoup.error where error_id in (%open, %parked) returning *) " + archiveOf("{}", "gone") + " where error_id = %open", guard}, // one of two is lost
 		{"insert into recoup.error_archive (error_id, table_name, code, state, disposition, archived_at, archived_by, archive_reason, final_disposition, purge_at) values (gen_random_uuid(), 'outreach.dol_errors', 'X', 'ARCHIVED', 'RETRY', now(), 'me', 'BECAUSE', 'RETRY', now())", check},
 
 		// Budgets and tiers.
@@ -118,6 +127,14 @@ func forbiddenActs() []act {
 		{"set role recoup_owner", privilege},
 		{"alter role recoup_app superuser", privilege},
 	}
+}
+
+// archiveOf archives what a source has, with these fields of its own.
+func archiveOf(fields, source string) string {
+	return `insert into recoup.error_archive select (jsonb_populate_record(null::recoup.error_archive, to_jsonb(e)
+		|| '{"state": "ARCHIVED", "blocking": false, "replaceable": false, "archived_at": "2026-02-02", "archived_by": "me",
+			"archive_reason": "MANUAL", "purge_at": "2027-02-02"}' || jsonb_build_object('final_disposition', e.disposition)
+		|| '` + fields + `')).* from ` + source + ` e`
 }
 
 func TestForbiddenActs(t *testing.T) {
@@ -171,7 +188,7 @@ func TestAllowedActs(t *testing.T) {
 		"update recoup.error set disposition = 'ARCHIVE', blocking = false where error_id = %open",
 		"update recoup.error set escalation_level = 3 where error_id = %parked",
 		"insert into outreach.dol_errors (outreach_id, code) values ('e', 'X')",
-		"delete from recoup.entity_streak", "delete from recoup.outbox",
+		"delete from recoup.entity_streak",
 	} {
 		app.run(rows.Replace(sql))
 	}

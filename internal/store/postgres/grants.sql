@@ -27,6 +27,20 @@ grant insert on cl.gate_zero_air to recoup_app;
 grant insert, update, delete on cl.gate_zero_lease to recoup_app;
 grant insert, delete on cl.gate_zero_count to recoup_app;
 
+-- The service: what was done is only ever added to, and nothing is deleted but
+-- answers and counts that nobody needs any more, and notices that are finished.
+grant insert, delete on recoup.idempotency to recoup_app;
+grant insert, update on recoup.api_key, recoup.platform_key, recoup.leader, recoup.job to recoup_app;
+grant insert on recoup.audit, recoup.policy_version to recoup_app;
+grant insert, update, delete on recoup.processed_minute, recoup.processed_hour to recoup_app;
+
+-- Staged work: dead letters, rounds, notes and replays are kept; payloads and
+-- checkpoints end with their work, and the queue is of the moment.
+grant insert, update on recoup.dead_letter, recoup.dead_letter_group, recoup.replay, recoup.replay_item to recoup_app;
+grant insert on recoup.dead_letter_round, recoup.dead_letter_note to recoup_app;
+grant insert, delete on recoup.work_payload, recoup.replay_count, recoup.dead_letter_count to recoup_app;
+grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_pause to recoup_app;
+
 revoke execute on all functions in schema recoup from public;
 grant execute on all functions in schema recoup to recoup_app;
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),

@@ -53,23 +53,6 @@ func noticeColumns(now time.Time) []column[store.Notice] {
 	}
 }
 
-// PendingNotices returns notices that wait to be delivered, longest due first.
-func (s *Store) PendingNotices(ctx context.Context, limit int) ([]store.PendingNotice, error) {
-	type n = store.PendingNotice
-	columns := []column[n]{
-		id("notice_id", func(n *n) *recoup.ID { return &n.ID }),
-		text("kind", func(n *n) *recoup.NoticeKind { return &n.Kind }),
-		text("recipient", func(n *n) *string { return &n.To }),
-		id("error_id", func(n *n) *recoup.ID { return &n.ErrorID }),
-		stamp("created_at", func(n *n) *time.Time { return &n.CreatedAt }),
-		stamp("due_at", func(n *n) *time.Time { return &n.DueAt }),
-		number("attempts", func(n *n) *int { return &n.Attempts }),
-	}
-	rows, err := s.pool.Query(ctx, "select "+names(columns, "")+`
-		from recoup.outbox where due_at is not null order by due_at limit $1`, clamp(limit))
-	return collectRows("read the outbox", rows, err, decode(columns))
-}
-
 // collectRows reads the answer to one statement.
 func collectRows[R any](doing string, rows pgx.Rows, err error, row pgx.RowToFunc[R]) ([]R, error) {
 	if err != nil {

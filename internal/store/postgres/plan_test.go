@@ -74,7 +74,7 @@ func TestPlans(t *testing.T) {
 	tables := []string{dol, "outreach.company_target_errors", "people.people_errors"}
 	list := s.PlannedStatements(now, size, tables, "CO-77", "CODE_2", id)
 	list = append(list,
-		postgres.Planned{Name: "spec 000, 6.3", SQL: promotionQuery, Args: []any{"CO-77"}},
+		postgres.Planned{Name: "spec 000, 6.3", SQL: promotionCheck(t, dol), Args: []any{"CO-77"}},
 		postgres.Planned{Name: "archive", SQL: "select * from outreach.dol_errors_archive order by archived_at desc, error_id desc limit 50"},
 	)
 	groups := len(policy.Default().Tables())

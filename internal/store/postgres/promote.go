@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,6 +14,7 @@ import (
 // store.ErrBlocked and what blocks. The gate is held from the check to the
 // commit, so that no report can come between. What blocks may end between the
 // check and its reading; then the gate is open and the check is made again.
+// What was done before, under the same receipt, is answered with *store.Repeat.
 func (s *Store) Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error) {
 	for {
 		number, blockers, err := s.promote(ctx, p)
@@ -33,9 +35,37 @@ func (s *Store) promote(ctx context.Context, p store.Promotion) (number *int64, 
 		t.queue("select seq from recoup.promote($1, $2, $3, $4, $5)", p.Entity, p.Phase, p.By, p.At, p.ID[:]).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&number) })
 		collect(t.queue(s.sql.blocking, p.Entity, maxBlockers), decode(s.sql.errors), &blockers)
-		return nil
+		if p.Receipt == nil {
+			return nil
+		}
+		return promoteOnce(ctx, t, p, &number)
 	})
 	return number, blockers, err
+}
+
+// promoteOnce sends a promotion that is queued, and lets it stand unless it was
+// made before. The gate is held by then, so that whoever made it has committed.
+func promoteOnce(ctx context.Context, t *tx, p store.Promotion, number **int64) error {
+	var found []store.StoredReceipt
+	findReceipts(t, []store.ReceiptKey{p.Receipt.ID()}, &found)
+	if err := t.send(ctx); err != nil {
+		return err
+	}
+	receipts := store.NewReceipts(p.At, found)
+	_, answer, repeated, err := store.Once(&receipts, p.Receipt, func() (int64, error) {
+		if *number == nil {
+			return 0, store.ErrBlocked
+		}
+		return **number, nil
+	})
+	switch {
+	case repeated:
+		return &store.Repeat{Answer: answer}
+	case errors.Is(err, store.ErrBlocked):
+		return nil // as its caller finds out by itself
+	}
+	writeReceipts(t, &receipts)
+	return err
 }
 
 // maxBlockers is how many of the errors that block an entity are told.

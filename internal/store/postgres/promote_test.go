@@ -102,8 +102,11 @@ func slipped(log []store.GateEntry) (store.GateEntry, bool) {
 // rounds is how often the race is run: a share by default, all of it where
 // RECOUP_SOAK is set.
 func rounds() int {
-	if os.Getenv("RECOUP_SOAK") != "" {
+	switch {
+	case os.Getenv("RECOUP_SOAK") != "":
 		return 10_000
+	case testing.Short():
+		return 100
 	}
 	return 500
 }

@@ -17,7 +17,7 @@ func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Repor
 	}
 	outcomes := make([]store.Outcome, len(reports))
 	err := s.transact(ctx, "report", now, func(t *tx) error {
-		w, locked, err := s.lockReports(ctx, t, reports)
+		w, locked, err := s.lockReports(ctx, t, now, reports)
 		if err != nil {
 			return err
 		}
@@ -33,8 +33,9 @@ func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Repor
 	return outcomes, nil
 }
 
-// lockReports locks what reports replace, admit and count.
-func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) (*store.Work, []recoup.Error, error) {
+// lockReports locks what reports replace, admit and count, and then looks for
+// their receipts: whoever held the lock before has left them by then.
+func (s *Store) lockReports(ctx context.Context, t *tx, now time.Time, reports []store.Report) (*store.Work, []recoup.Error, error) {
 	var tables, entities, codes []string
 	var admits [][]byte
 	var keys []store.StreakKey
@@ -58,10 +59,14 @@ func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) 
 	if len(keys) > 0 {
 		lockStreaks(t, keys, &counts)
 	}
+	var found []store.StoredReceipt
+	findReceipts(t, store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt }), &found)
 	if err := t.send(ctx); err != nil {
 		return nil, nil, err
 	}
-	return newWork(locked, counts), locked, nil
+	w := newWork(locked, counts)
+	w.Receipts = store.NewReceipts(now, found)
+	return w, locked, nil
 }
 
 func newWork(locked []recoup.Error, counts []store.StreakCount) *store.Work {

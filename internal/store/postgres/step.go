@@ -17,7 +17,7 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 	}
 	outcomes := make([]store.Outcome, len(steps))
 	err := s.transact(ctx, "apply steps", now, func(t *tx) error {
-		locked, err := s.lockSteps(ctx, t, steps)
+		locked, found, err := s.lockSteps(ctx, t, steps)
 		if err != nil {
 			return err
 		}
@@ -26,6 +26,7 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 			return err
 		}
 		w := newWork(locked, counts)
+		w.Receipts = store.NewReceipts(now, found)
 		for i, step := range steps {
 			outcomes[i] = w.Step(step)
 		}
@@ -39,8 +40,9 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 }
 
 // lockSteps locks the rows of the steps and adds those that are archived, which
-// need no lock: nothing can change them.
-func (s *Store) lockSteps(ctx context.Context, t *tx, steps []store.Step) ([]recoup.Error, error) {
+// need no lock: nothing can change them. Once the rows are locked it looks for
+// receipts: whoever held the lock before has left them by then.
+func (s *Store) lockSteps(ctx context.Context, t *tx, steps []store.Step) ([]recoup.Error, []store.StoredReceipt, error) {
 	missing := make(map[recoup.ID]bool, len(steps))
 	ids := make([][]byte, len(steps))
 	for i := range steps {
@@ -48,17 +50,19 @@ func (s *Store) lockSteps(ctx context.Context, t *tx, steps []store.Step) ([]rec
 	}
 	locked := make([]recoup.Error, 0, len(steps))
 	collect(t.queue(s.sql.lockIDs, ids), decode(s.sql.errors), &locked)
+	var found []store.StoredReceipt
+	findReceipts(t, store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt }), &found)
 	if err := t.send(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range locked {
 		delete(missing, locked[i].ID)
 	}
 	if len(missing) == 0 {
-		return locked, nil
+		return locked, found, nil
 	}
 	collect(t.queue(s.sql.archived, ids), decode(s.sql.archive), &locked)
-	return locked, t.send(ctx)
+	return locked, found, t.send(ctx)
 }
 
 // lockStepStreaks locks the counts that the steps move. Few do.

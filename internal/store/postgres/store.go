@@ -15,6 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"recoup/internal/store"
 )
 
 // ErrBadURL is returned for an address that cannot be read. It does not repeat
@@ -46,6 +48,8 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	pool *pgxpool.Pool
 	sql  statements
+	bell store.Bell // what this node has committed
+	stop func()     // telling others of it
 }
 
 // Open connects to a migrated database. A schema that is not the one this
@@ -73,6 +77,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
+	s.stop = s.startTelling()
 	return s, nil
 }
 
@@ -114,8 +119,18 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	return compare(current, latestMigration())
 }
 
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
+
+// Time returns the database's time, by which its nodes set their clocks.
+func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
+	err = s.pool.QueryRow(ctx, "select clock_timestamp()").Scan(&now)
+	return now, failure("read the clock", err)
+}
+
 // Close ends all sessions.
 func (s *Store) Close() error {
+	s.stop()
 	s.pool.Close()
 	return nil
 }

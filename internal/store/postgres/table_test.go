@@ -82,22 +82,15 @@ func changed(t testing.TB, oldnew ...string) *policy.Policy {
 	return p
 }
 
-const promotionQuery = `SELECT COUNT(*) > 0 AS is_blocked
-FROM outreach.dol_errors
-WHERE outreach_id = $1
-  AND disposition IN ('RETRY', 'PARKED')
-  AND archived_at IS NULL`
-
-// Spec 000, 6.3: the query runs as written, and what plain SQL inserts is born
-// governed and blocks at once.
+// What plain SQL inserts is born governed and blocks at once.
 func TestPlainInsertIsBornGoverned(t *testing.T) {
 	t.Parallel()
 	s, _, app := governed(t)
 	app.run("INSERT INTO outreach.dol_errors (outreach_id, code) VALUES ('CO-1', 'NETWORK_TIMEOUT')")
-	if !ask[bool](app, promotionQuery, "CO-1") || !ask[bool](app, "select recoup.is_blocked('CO-1')") {
+	if !ask[bool](app, promotionCheck(t, dol), "CO-1") || !ask[bool](app, "select recoup.is_blocked('CO-1')") {
 		t.Error("the row does not block")
 	}
-	if ask[bool](app, promotionQuery, "CO-2") {
+	if ask[bool](app, promotionCheck(t, dol), "CO-2") {
 		t.Error("an entity without errors is blocked")
 	}
 	got := ask[string](app, `select concat_ws(' ', state, disposition, blocking, expires_at - created_at, policy_version is null)

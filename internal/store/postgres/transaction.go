@@ -24,6 +24,7 @@ type tx struct {
 	conn    *pgx.Conn
 	batch   *pgx.Batch
 	attempt int // the first is 1
+	woken   []string
 }
 
 // queue adds a statement to the next batch.
@@ -81,8 +82,10 @@ func (s *Store) attempt(ctx context.Context, attempt int, work func(*tx) error) 
 	t.queue("commit")
 	if err = t.send(ctx); err != nil {
 		t.rollback(ctx)
+		return fault.OnCommit, err
 	}
-	return fault.OnCommit, err
+	s.bell.Ring(t.woken...)
+	return fault.OnCommit, nil
 }
 
 func (t *tx) rollback(ctx context.Context) {

@@ -47,7 +47,7 @@ func intKind() kind   { return kind{"int4", pgtype.Int4OID, pgtype.Int4ArrayOID}
 func jsonbKind() kind { return kind{"jsonb", pgtype.JSONBOID, pgtype.JSONBArrayOID} }
 
 func kinds() []kind {
-	return []kind{textKind(), uuidKind(), timeKind(), boolKind(), intKind(), jsonbKind()}
+	return []kind{textKind(), uuidKind(), timeKind(), boolKind(), intKind(), jsonbKind(), bigintKind(), byteaKind(), jsonKind()}
 }
 
 func text[R any, T ~string](name string, at func(*R) *T) column[R] {

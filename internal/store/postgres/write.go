@@ -15,7 +15,7 @@ import (
 func (s *Store) write(t *tx, w *store.Work, locked []recoup.Error, now time.Time) {
 	moved, direct := w.Archives()
 	if len(moved) > 0 {
-		s.move(t, moved)
+		s.move(t, locked, moved)
 	}
 	if len(direct) > 0 {
 		insert(t, "recoup.error_archive", s.sql.archive, direct)
@@ -32,8 +32,13 @@ func (s *Store) write(t *tx, w *store.Work, locked []recoup.Error, now time.Time
 	}
 	if len(w.Notices) > 0 {
 		insert(t, "recoup.outbox", noticeColumns(now), w.Notices)
+		t.wake(store.WakeNotices)
 	}
 	writeStreaks(t, w.Streaks())
+	writeReceipts(t, &w.Receipts)
+	if w.Awaken(now) {
+		t.wake(store.WakeErrors)
+	}
 }
 
 func insert[R any](t *tx, table string, columns []column[R], records []R) {
@@ -49,34 +54,40 @@ func byKey(a, b recoup.Error) int {
 }
 
 // move queues the way of errors to the archive: one statement, so that the
-// guards of both tables see each error in exactly one of them.
-func (s *Store) move(t *tx, errors []recoup.Error) {
-	list := pointers(errors)
-	b := newBatch(s.sql.archive, list)
-	gone := "with gone as (delete from recoup.error where error_id = any (" + b.add(s.sql.archive[0].all(list)) + "::uuid[])) "
-	t.queue(gone+b.insert("recoup.error_archive"), b.args...)
+// guards of both tables see each error in exactly one of them. It sends what has
+// changed and what archiving adds; the rest comes along from the row itself.
+func (s *Store) move(t *tx, locked, errors []recoup.Error) {
+	after := pointers(errors)
+	columns := append(changed(s.sql.errors, locked, after), s.sql.archive[len(s.sql.errors):]...)
+	b := newBatch(columns, after)
+	t.queue(b.move("recoup.error", "recoup.error_archive", s.sql.archive), b.args...)
 }
 
-// update queues new versions of stored errors. It sends only the columns that
-// differ from what is stored in at least one of them: a claim changes seven of
-// forty-four.
+// update queues new versions of stored errors.
 func (s *Store) update(t *tx, locked, updates []recoup.Error) {
+	after := pointers(updates)
+	if columns := changed(s.sql.errors, locked, after); len(columns) > 1 {
+		b := newBatch(columns, after)
+		t.queue(b.update("recoup.error"), b.args...)
+	}
+}
+
+// changed returns the key and the columns in which at least one error differs
+// from what is stored: a claim changes seven of forty-four.
+func changed(columns []column[recoup.Error], locked []recoup.Error, after []*recoup.Error) []column[recoup.Error] {
 	stored := make(map[recoup.ID]*recoup.Error, len(locked))
 	for i := range locked {
 		stored[locked[i].ID] = &locked[i]
 	}
-	before, after := make([]*recoup.Error, len(updates)), pointers(updates)
+	before := make([]*recoup.Error, len(after))
 	for i, e := range after {
 		before[i] = stored[e.ID]
 	}
-	changed := s.sql.errors[:1:1]
-	for _, c := range s.sql.errors[1:] {
+	list := columns[:1:1]
+	for _, c := range columns[1:] {
 		if !slices.EqualFunc(before, after, c.same) {
-			changed = append(changed, c)
+			list = append(list, c)
 		}
 	}
-	if len(changed) > 1 {
-		b := newBatch(changed, after)
-		t.queue(b.update("recoup.error"), b.args...)
-	}
+	return list
 }

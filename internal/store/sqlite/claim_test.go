@@ -13,6 +13,7 @@ import (
 // error whose window or whose life is over waits for a sweep, and were it read
 // it would use up the claim's limit.
 func TestClaimPassesOverWhatIsOver(t *testing.T) {
+	t.Parallel()
 	const day = 24 * time.Hour
 	for _, row := range []struct {
 		name string

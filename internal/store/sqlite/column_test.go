@@ -35,7 +35,7 @@ func sample() recoup.Error {
 		Escalation: recoup.Escalation{EscalationLevel: 2, EscalatedAt: at(), EscalatedTo: word(), EscalationReason: word(),
 			NextEscalationAt: at(), ReviewDueAt: at()},
 		Resolution: recoup.Resolution{ResolvedAt: at(), ResolvedBy: word(), ResolutionReason: word()},
-		Archive: recoup.Archive{ArchivedAt: at(), ArchivedBy: word(), ArchiveReason: recoup.ManualArchive,
+		Archive: recoup.Archive{ArchivedAt: at(), ArchivedBy: word(), ArchiveReason: recoup.SupersededByNext,
 			FinalDisposition: recoup.DispositionParked, SupersededBy: id(), PurgeAt: at()},
 		NextReminderAt: at(), RemindedAt: at(),
 	}
@@ -44,6 +44,7 @@ func sample() recoup.Error {
 // Every field has its column: what is written comes back, from the table, after
 // an update of every column that may change, and from the archive.
 func TestColumnsCoverEveryField(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	if err := s.SyncTables(t.Context(), policy.Default()); err != nil {
 		t.Fatal(err)
@@ -80,6 +81,7 @@ func TestColumnsCoverEveryField(t *testing.T) {
 
 // A column of the wrong type is an error, not a guess.
 func TestFieldsRefuseWhatTheyCannotRead(t *testing.T) {
+	t.Parallel()
 	var e recoup.Error
 	var before recoup.Snapshot
 	for _, row := range []struct {

@@ -20,6 +20,7 @@ import (
 // "done" is resolved, "gone" is archived, "kept" is in the table that keeps for
 // ever, and "twin" was written by plain SQL with the key of "open".
 func TestForbidden(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	raw := s.raw()
 	stage(t, storetest.NewDriver(t, s), raw)
@@ -145,6 +146,15 @@ var forbiddenActs = []string{
 	`update error set error_id = x'00'` + theOpen,
 	`update error set created_at = 'yesterday'` + theOpen,
 
+	// What goes to the archive is the error that it was.
+	strings.Replace(archiveOf(`e.error_id, e.table_name`), "e.code", "'OTHER'", 1) + theOpen,
+	strings.Replace(archiveOf(`e.error_id, e.table_name`), "e.entity_id", "null", 1) + theOpen,
+	strings.Replace(archiveOf(`e.error_id, e.table_name`), "e.policy_version", "null", 1) + theOpen,
+	strings.Replace(archiveOf(`e.error_id, e.table_name`), "'MANUAL'", "'SUPERSEDED'", 1) + theOpen,
+	strings.Replace(archiveOf(`e.error_id, e.table_name`), "'MANUAL', e.disposition", "'MANUAL', 'IGNORE'", 1) + theOpen,
+	archiveOf(`e.error_id, e.table_name`) + theDone,                                               // not as RESOLVED
+	strings.Replace(archiveOf(`e.error_id, e.table_name`), "'MANUAL'", "'RESOLVED'", 1) + theDone, // without who resolved it
+
 	// What is kept for ever is kept as it is.
 	`update error set message = 'rewritten'` + theKept,
 	`delete from error` + theKept,
@@ -198,11 +208,11 @@ var forbiddenActs = []string{
 }
 
 const (
-	archivedColumns = `error_id, table_name, entity_id, code, state, disposition, blocking, created_at, updated_at,
-		retry_count, max_retries, retry_exhausted, escalation_level, replaceable, archived_at, archived_by, archive_reason,
+	archivedColumns = `error_id, table_name, entity_id, code, policy_version, state, disposition, blocking, created_at,
+		updated_at, retry_count, max_retries, retry_exhausted, escalation_level, replaceable, archived_at, archived_by, archive_reason,
 		final_disposition, purge_at`
-	archivedValues = `e.entity_id, e.code, 'ARCHIVED', e.disposition, 0, e.created_at, e.updated_at,
-		0, 0, 0, 0, 0, 0, 'mallory', 'MANUAL', e.disposition, 0 from error e`
+	archivedValues = `e.entity_id, e.code, e.policy_version, 'ARCHIVED', e.disposition, 0, e.created_at,
+		e.updated_at, 0, 0, 0, 0, 0, 0, 'mallory', 'MANUAL', e.disposition, 0 from error e`
 )
 
 // archiveOf archives an error under an id and a table.
@@ -212,6 +222,7 @@ func archiveOf(identity string) string {
 
 // The same path is open to what may leave, or the acts above prove nothing.
 func TestAllowed(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	raw := s.raw()
 	stage(t, storetest.NewDriver(t, s), raw)
@@ -237,6 +248,7 @@ func TestAllowed(t *testing.T) {
 // The purge deletes what is over and nothing else, also for somebody who writes
 // into its one-row table.
 func TestPurgeIsBounded(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	raw := s.raw()
 	stage(t, storetest.NewDriver(t, s), raw)

@@ -5,7 +5,12 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -108,4 +113,71 @@ func newProvider(db *sql.DB) (*goose.Provider, error) {
 		return nil, err
 	}
 	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+}
+
+// Migration is one step of the schema.
+type Migration struct {
+	Version   int64
+	Name      string
+	AppliedAt time.Time // zero: not yet
+}
+
+// Migrate makes the file if there is none, and brings its schema up to date.
+func Migrate(ctx context.Context, path string) error {
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// Status returns every migration that this binary knows, and when it was
+// applied. It changes nothing, and makes no file.
+func Status(ctx context.Context, path string) ([]Migration, error) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	applied := map[int64]time.Time{}
+	if _, err := os.Stat(path); err == nil {
+		if applied, err = appliedMigrations(ctx, path); err != nil {
+			return nil, fmt.Errorf("sqlite: reading %s: %w", path, translate(err))
+		}
+	}
+	var list []Migration
+	for _, file := range names {
+		number, name, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".sql"), "_")
+		version, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Migration{version, name, applied[version]})
+	}
+	return list, nil
+}
+
+// appliedMigrations reads when each migration was applied.
+func appliedMigrations(ctx context.Context, path string) (at map[int64]time.Time, err error) {
+	db, err := file{path: path, busy: time.Second}.open(1, "query_only(1)")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	at = map[int64]time.Time{}
+	if version, err := schemaVersion(ctx, db); version == 0 || err != nil {
+		return at, err
+	}
+	rows, err := db.QueryContext(ctx, `select version_id, strftime('%s', tstamp) from `+versionTable+` where is_applied`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var version, seconds int64
+		if err := rows.Scan(&version, &seconds); err != nil {
+			return nil, err
+		}
+		at[version] = time.Unix(seconds, 0).UTC()
+	}
+	return at, rows.Err()
 }

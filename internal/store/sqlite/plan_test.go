@@ -14,6 +14,7 @@ import (
 // Every question is answered from an index that has the answer's order: no plan
 // reads a whole table, and none sorts.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	if err := s.SyncTables(t.Context(), policy.Default()); err != nil {
 		t.Fatal(err)

@@ -15,20 +15,44 @@ const maxBlockers = 100
 
 // Promote records a promotion unless an error blocks the entity. Reports wait
 // their turn behind it, so nothing can come between its check and its commit.
+// What was done before, under the same receipt, is answered with *store.Repeat.
 func (s *Store) Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
-		blockers, err = tx.errors(errorColumns, selectBlocking, p.Entity, maxBlockers)
+		if p.Receipt == nil {
+			seq, blockers, err = tx.promote(p)
+			return err
+		}
+		receipts, err := tx.findReceipts(p.At, []store.ReceiptKey{p.Receipt.ID()})
 		if err != nil {
 			return err
 		}
-		if len(blockers) > 0 {
-			return store.ErrBlocked
+		number, answer, repeated, err := store.Once(&receipts, p.Receipt, func() (n int64, err error) {
+			n, blockers, err = tx.promote(p)
+			return n, err
+		})
+		if repeated {
+			return &store.Repeat{Answer: answer}
 		}
-		return tx.row(`insert into promotion (seq, promotion_id, entity_id, phase, promoted_by, promoted_at)
-			select seq, ?, ?, ?, ?, ? from gate_next returning seq`,
-			id{&p.ID}, p.Entity, p.Phase, p.By, micros(p.At)).Scan(&seq)
+		if seq = number; err != nil {
+			return err
+		}
+		return tx.saveReceipts(&receipts)
 	})
 	return seq, blockers, err
+}
+
+func (t *tx) promote(p store.Promotion) (seq int64, blockers []recoup.Error, err error) {
+	blockers, err = t.errors(errorColumns, selectBlocking, p.Entity, maxBlockers)
+	if err == nil && len(blockers) > 0 {
+		err = store.ErrBlocked
+	}
+	if err != nil {
+		return 0, blockers, err
+	}
+	err = t.row(`insert into promotion (seq, promotion_id, entity_id, phase, promoted_by, promoted_at)
+		select seq, ?, ?, ?, ?, ? from gate_next returning seq`,
+		id{&p.ID}, p.Entity, p.Phase, p.By, micros(p.At)).Scan(&seq)
+	return seq, nil, err
 }
 
 const selectGate = `select seq, entity_id, case when blocks then 'block' else 'unblock' end, error_id

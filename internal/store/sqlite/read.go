@@ -115,19 +115,6 @@ func (s *Store) Unadmitted(ctx context.Context, limit int) ([]recoup.Error, erro
 	return s.errors(ctx, errorColumns, selectUnadmitted, store.Page{Limit: limit}.Size())
 }
 
-const selectNotices = `select kind, recipient, error_id, notice_id, created_at, due_at, attempts
-	from outbox where due_at is not null order by due_at limit 0 + ?`
-
-// PendingNotices returns notices that wait to be delivered, longest due first.
-func (s *Store) PendingNotices(ctx context.Context, limit int) ([]store.PendingNotice, error) {
-	return query(ctx, s, func(n *store.PendingNotice) []any {
-		return []any{
-			text[recoup.NoticeKind]{&n.Kind}, text[string]{&n.To}, id{&n.ErrorID}, id{&n.ID},
-			stamp{&n.CreatedAt}, stamp{&n.DueAt}, number{&n.Attempts},
-		}
-	}, selectNotices, store.Page{Limit: limit}.Size())
-}
-
 // Counts returns how many errors each table has in each state.
 func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
 	return query(ctx, s, func(c *store.Count) []any {

@@ -27,6 +27,10 @@ func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Repor
 		if err != nil {
 			return err
 		}
+		keys := store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt })
+		if b.Receipts, err = tx.findReceipts(now, keys); err != nil {
+			return err
+		}
 		for i, r := range reports {
 			outcomes[i] = b.Report(r)
 		}
@@ -72,6 +76,10 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 	err := s.writer.do(ctx, func(tx *tx) error {
 		b, err := tx.loadSteps(steps)
 		if err != nil {
+			return err
+		}
+		keys := store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt })
+		if b.Receipts, err = tx.findReceipts(now, keys); err != nil {
 			return err
 		}
 		for i, step := range steps {

@@ -61,6 +61,15 @@ func (t *tx) save(b *batch, now time.Time) error {
 			return err
 		}
 	}
+	if len(b.Notices) > 0 {
+		t.wake(store.WakeNotices)
+	}
+	if b.Awaken(now) {
+		t.wake(store.WakeErrors)
+	}
+	if err := t.saveReceipts(&b.Receipts); err != nil {
+		return err
+	}
 	return t.saveStreaks(b.Streaks())
 }
 

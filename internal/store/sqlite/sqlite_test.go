@@ -24,10 +24,37 @@ type opened struct {
 	path string
 }
 
+// template is the file of an empty database. Every test begins with a copy of
+// it: the migrations are half of the work of a small test.
+var template = sync.OnceValues(func() (file []byte, err error) {
+	folder, err := os.MkdirTemp("", "recoup-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "recoup.db")
+	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
 // open returns a fresh store in a folder of its own.
 func open(t testing.TB) opened {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "recoup.db"))
+	path := filepath.Join(t.TempDir(), "recoup.db")
+	empty, err := template()
+	if err == nil {
+		err = os.WriteFile(path, empty, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openAt(t, path)
 }
 
 func openAt(t testing.TB, path string) opened {
@@ -80,10 +107,12 @@ func (o opened) raw() *sql.DB {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t) })
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	text := filepath.Join(folder, "text")
 	if err := os.WriteFile(text, []byte(strings.Repeat("this is not a database. ", 100)), 0o600); err != nil {
@@ -112,6 +141,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 
 // A name may have whatever a file system allows.
 func TestOpenTakesAnyName(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"with space", "what?.db", "50%.db", "a#b", "ü&=.db"} {
 		path := filepath.Join(t.TempDir(), name)
 		s := openAt(t, path)
@@ -127,7 +157,8 @@ func TestOpenTakesAnyName(t *testing.T) {
 
 // What is recorded about failures is for its owner's eyes.
 func TestOpenMakesPrivateFiles(t *testing.T) {
-	s := open(t)
+	t.Parallel()
+	s := openAt(t, filepath.Join(t.TempDir(), "recoup.db"))
 	if err := s.SyncTables(t.Context(), policy.Default()); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +179,12 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 
 // Ten nodes that start at once on nothing find one schema.
 func TestOpenTogether(t *testing.T) {
-	for range 5 {
+	t.Parallel()
+	rounds := 5
+	if testing.Short() {
+		rounds = 2
+	}
+	for range rounds {
 		path := filepath.Join(t.TempDir(), "recoup.db")
 		var wg sync.WaitGroup
 		for range 10 {
@@ -174,6 +210,7 @@ func TestOpenTogether(t *testing.T) {
 }
 
 func TestOlderBinaryRefusesNewerSchema(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	if _, err := s.raw().Exec(`insert into schema_version (version_id, is_applied) values (999, 1)`); err != nil {
 		t.Fatal(err)
@@ -186,6 +223,7 @@ func TestOlderBinaryRefusesNewerSchema(t *testing.T) {
 // An upgrade needs the file to itself: a process with an older binary would
 // write into a schema that it does not know.
 func TestUpgradeWaitsForOthers(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	if _, err := s.raw().Exec(`delete from schema_version where version_id = (select max(version_id) from schema_version)`); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 // Views carry the policy's names and follow it.
 func TestViews(t *testing.T) {
+	t.Parallel()
 	d := storetest.NewDriver(t, open(t))
 	raw := d.Store.(opened).raw()
 	e := d.Report(dol, "CO-1", "NETWORK_TIMEOUT", recoup.Medium)
@@ -40,6 +41,7 @@ func TestViews(t *testing.T) {
 // A new policy renames a column and an archive, forbids a disposition and drops
 // a table. What was recorded stays, under the new names.
 func TestViewsFollowThePolicy(t *testing.T) {
+	t.Parallel()
 	d := storetest.NewDriver(t, open(t))
 	raw := d.Store.(opened).raw()
 	d.Archive(d.Report(dol, "CO-1", "NETWORK_TIMEOUT", recoup.Medium).ID)

@@ -13,6 +13,10 @@ import (
 type tx struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
+
+	// What follows from a verb once it is committed.
+	woken []string // who is to be woken
+	shred bool     // the log holds what must not be read again
 }
 
 // statement prepares each text once. There are few: a text varies only by the

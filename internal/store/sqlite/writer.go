@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"recoup/internal/store"
 )
 
 const (
@@ -45,6 +47,7 @@ type writer struct {
 	done   chan struct{}
 
 	commits int
+	bell    store.Bell
 }
 
 // task is a verb that waits for its turn.
@@ -56,7 +59,7 @@ type task struct {
 
 func newWriter(ctx context.Context, f file) (*writer, error) {
 	db, err := f.open(1, "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "recursive_triggers(1)",
-		"cache_size(-32768)", fmt.Sprintf("wal_autocheckpoint(%d)", logPages), "journal_size_limit(16777216)")
+		"secure_delete(1)", "cache_size(-32768)", fmt.Sprintf("wal_autocheckpoint(%d)", logPages), "journal_size_limit(16777216)")
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +169,8 @@ func (w *writer) group(members []*task) {
 	outcomes, err := w.transact(members)
 	if err != nil {
 		w.abandon()
+	} else {
+		w.follow()
 	}
 	for i, t := range members {
 		if err != nil {
@@ -228,6 +233,15 @@ func contain(run func(*tx) error, tx *tx) (err error) {
 // told the callers.
 func (w *writer) abandon() { _ = w.tx.exec(`rollback`) }
 
+// follow does what follows from a commit.
+func (w *writer) follow() {
+	if w.tx.shred {
+		w.tx.shred = !w.truncate()
+	}
+	w.bell.Ring(w.tx.woken...)
+	w.tx.woken = w.tx.woken[:0]
+}
+
 // checkpoint keeps the write-ahead log short. One that fails loses nothing: the
 // log keeps what could not be moved, and the next one tries again.
 func (w *writer) checkpoint() {
@@ -236,11 +250,19 @@ func (w *writer) checkpoint() {
 	if err != nil || pages <= w.logLimit {
 		return
 	}
-	_ = errors.Join(
+	w.truncate()
+}
+
+// truncate empties the write-ahead log, and reports whether it could: a reader
+// that does not let go in a short while keeps it from that.
+func (w *writer) truncate() bool {
+	var busy, pages, moved int
+	err := errors.Join(
 		w.tx.exec(busyTimeout(checkpointWait)),
-		w.tx.exec(`pragma wal_checkpoint(truncate)`),
+		w.tx.row(`pragma wal_checkpoint(truncate)`).Scan(&busy, &pages, &moved),
 		w.tx.exec(busyTimeout(w.busy)),
 	)
+	return err == nil && busy == 0
 }
 
 func busyTimeout(d time.Duration) string {

@@ -81,6 +81,7 @@ func (s *Store) queue(t *testing.T, verbs ...func(*tx) error) []error {
 }
 
 func TestOneThatFailsTakesNothingFromTheOthers(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	boom := errors.New("boom")
 	answers := s.queue(t,
@@ -110,6 +111,7 @@ func TestOneThatFailsTakesNothingFromTheOthers(t *testing.T) {
 
 // The same holds for a verb that is alone.
 func TestOneThatFailsAloneLeavesNothing(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	for _, run := range []func(*tx) error{
 		func(tx *tx) error { return errors.Join(note(tx, "a"), errors.New("boom")) },
@@ -131,6 +133,7 @@ func TestOneThatFailsAloneLeavesNothing(t *testing.T) {
 // Verbs that wait together are committed together: as one they see what came
 // before, and readers see all or none.
 func TestVerbsThatWaitShareACommit(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	before := s.writer.commits
 	var seen string
@@ -160,6 +163,7 @@ func TestVerbsThatWaitShareACommit(t *testing.T) {
 
 // If the transaction is lost, all of the group are told so.
 func TestAllLearnOfALostTransaction(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	answers := s.queue(t,
 		func(tx *tx) error { return note(tx, "a") },
@@ -180,6 +184,7 @@ func TestAllLearnOfALostTransaction(t *testing.T) {
 }
 
 func TestContextEndsWaitingButNotRunning(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	release := s.hold(t)
 	waiting, cancelWaiting := context.WithCancel(t.Context())
@@ -211,6 +216,7 @@ func TestContextEndsWaitingButNotRunning(t *testing.T) {
 }
 
 func TestCloseDrains(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	path := s.path(t)
 	release := s.hold(t)
@@ -260,6 +266,7 @@ func (s *Store) path(t *testing.T) (path string) {
 
 // Another process that writes makes verbs wait, then tells them to come again.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	first := newTestStore(t)
 	second, err := Open(t.Context(), first.path(t), Options{Busy: time.Millisecond})
 	if err != nil {
@@ -280,6 +287,7 @@ func TestBusy(t *testing.T) {
 }
 
 func TestPragmas(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	got := map[string]string{}
 	err := s.writer.do(t.Context(), func(tx *tx) error {
@@ -309,6 +317,7 @@ func TestPragmas(t *testing.T) {
 
 // A log that has grown too long is cut, as soon as no reader needs it.
 func TestLogIsCut(t *testing.T) {
+	t.Parallel()
 	s := newTestStore(t)
 	s.writer.logLimit = 50
 	path := s.path(t)

@@ -41,7 +41,7 @@ func fails(t *testing.T, try func(*Driver), s Store) bool {
 // A suite that accepts everything would prove nothing. Each row is a mistake
 // that a store could make, and the clause that must notice it.
 func TestMistakesAreNoticed(t *testing.T) {
-	for _, row := range slices.Concat(writingMistakes(), claimMistakes(), readingMistakes(), keepingMistakes()) {
+	for _, row := range slices.Concat(writingMistakes(), claimMistakes(), readingMistakes(), keepingMistakes(), receiptMistakes()) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			if fails(t, row.by, newMemory()) {

@@ -144,6 +144,23 @@ func (m *memory) Promote(ctx context.Context, p store.Promotion) (int64, []recou
 	if err := ctx.Err(); err != nil {
 		return 0, nil, err
 	}
+	if p.Receipt == nil {
+		return m.promote(p)
+	}
+	known := m.known(p.At)
+	var blockers []recoup.Error
+	seq, answer, repeated, err := store.Once(&known, p.Receipt, func() (seq int64, err error) {
+		seq, blockers, err = m.promote(p)
+		return seq, err
+	})
+	if repeated {
+		err = &store.Repeat{Answer: answer}
+	}
+	m.keep(&known)
+	return seq, blockers, err
+}
+
+func (m *memory) promote(p store.Promotion) (int64, []recoup.Error, error) {
 	if blockers := m.blockers(p.Entity, 100); len(blockers) > 0 {
 		return 0, blockers, store.ErrBlocked
 	}

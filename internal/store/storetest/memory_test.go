@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type memory struct {
 	streaks  map[store.StreakKey]int
 	outbox   []store.PendingNotice
 	gate     []store.GateEntry
+	receipts map[store.ReceiptKey]store.StoredReceipt
 
 	claimable func(e *recoup.Error, now time.Time) bool
 	wrong     func(e *recoup.Error) string
@@ -36,6 +38,7 @@ func newMemory() *memory {
 	m := &memory{
 		open: map[recoup.ID]*recoup.Error{}, archived: map[recoup.ID]*recoup.Error{},
 		history: map[recoup.ID][]recoup.Transition{}, streaks: map[store.StreakKey]int{},
+		receipts:  map[store.ReceiptKey]store.StoredReceipt{},
 		claimable: claimable,
 		keeps:     func(t *policy.Table) time.Duration { return t.TTL + t.Retention },
 	}
@@ -70,7 +73,7 @@ func (m *memory) FoldCounts(context.Context) error { return nil }
 func (m *memory) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w := m.begin(m.named(reports))
+	w := m.begin(m.named(reports), now)
 	outcomes := make([]store.Outcome, len(reports))
 	for i, r := range reports {
 		outcomes[i] = w.Report(r)
@@ -87,7 +90,7 @@ func (m *memory) ApplySteps(ctx context.Context, now time.Time, steps []store.St
 			rows = append(rows, e)
 		}
 	}
-	w := m.begin(rows)
+	w := m.begin(rows, now)
 	outcomes := make([]store.Outcome, len(steps))
 	for i, s := range steps {
 		outcomes[i] = w.Step(s)
@@ -103,7 +106,7 @@ func (m *memory) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Erro
 	})
 	slices.SortStableFunc(due, func(a, b *recoup.Error) int { return a.NextRetryAt.Compare(b.NextRetryAt) })
 	due = due[:min(len(due), claim.Limit)]
-	w := m.begin(due)
+	w := m.begin(due, claim.Now)
 	decide := func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
 		return claim.Decide(current)
 	}
@@ -154,12 +157,23 @@ func (m *memory) find(id recoup.ID) (*recoup.Error, bool) {
 	return e, ok
 }
 
-func (m *memory) begin(rows []*recoup.Error) *store.Work {
+func (m *memory) begin(rows []*recoup.Error, now time.Time) *store.Work {
 	w := store.NewWork(values(rows))
+	w.Receipts = m.known(now)
 	for k, n := range m.streaks {
 		w.SetStreak(k, n)
 	}
 	return w
+}
+
+func (m *memory) known(now time.Time) store.Receipts {
+	return store.NewReceipts(now, slices.Collect(maps.Values(m.receipts)))
+}
+
+func (m *memory) keep(r *store.Receipts) {
+	for _, a := range r.Added() {
+		m.receipts[a.ReceiptKey] = a
+	}
 }
 
 // commit writes what the work has collected, or nothing.
@@ -186,6 +200,7 @@ func (m *memory) commit(ctx context.Context, w *store.Work, now time.Time) error
 	for _, s := range w.Streaks() {
 		m.streaks[s.StreakKey] = s.Count
 	}
+	m.keep(&w.Receipts)
 	return nil
 }
 
@@ -239,7 +254,7 @@ func (m *memory) guard(e *recoup.Error) string {
 		return "it is kept as it is"
 	case !e.State.Open() && e.State != recoup.Resolved || e.EscalationLevel > recoup.MaxTier:
 		return "there is no such state or tier"
-	case !allowed:
+	case !allowed && (!stored || old.Disposition != e.Disposition):
 		return "the disposition is not allowed"
 	case e.Blocking != (t.Blocks && e.EntityID != "" && e.Disposition.Blocks()):
 		return "blocking is wrong"

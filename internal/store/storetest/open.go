@@ -2,8 +2,12 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 
 	"recoup"
+	"recoup/fault"
+	"recoup/internal/lifecycle"
+	"recoup/internal/policy"
 )
 
 func openings() []clause {
@@ -15,6 +19,7 @@ func openings() []clause {
 func syncs() []clause {
 	return []clause{
 		{"the tables of a policy can be synced again and by many nodes at once", syncedTogether},
+		{"an error keeps a disposition that its table has ceased to allow, until it leaves it", keepsDisposition},
 	}
 }
 
@@ -49,5 +54,27 @@ func openedTogether(d *Driver) {
 		}
 		return other.Close()
 	})
+	d.Check()
+}
+
+// keepsDisposition changes the policy under errors that wait for a retry.
+func keepsDisposition(d *Driver) {
+	claimed := d.Report(people, "e1", "NETWORK_TIMEOUT", recoup.Medium)
+	waiting := d.Report(people, "e2", "NETWORK_TIMEOUT", recoup.Medium)
+	file := strings.Replace(string(policy.DefaultFile()),
+		"default: RETRY\n    allowed: [RETRY, PARK, ARCHIVE]\n    blocks: true\n    because: No slot",
+		"default: PARK\n    park_reason: DATA_QUALITY\n    allowed: [PARK, ARCHIVE]\n    blocks: true\n    because: No slot", 1)
+	next, err := policy.Load("next.yaml", []byte(file), fault.Default())
+	if err == nil {
+		d.Policy, err = next, d.Store.SyncTables(d.Context(), next)
+	}
+	if table, _ := d.Policy.Table(people); err != nil || table.Allows(recoup.ActionRetry) {
+		d.Fatalf("the new policy: %v", err)
+	}
+	d.ClaimDue(claimed)
+	d.Park(waiting.ID, "look")
+	if out := d.Try(waiting.ID, lifecycle.Unpark{By: "ada"}); out.Err == nil {
+		d.Errorf("what has left it came back to it")
+	}
 	d.Check()
 }

@@ -88,7 +88,11 @@ func (d *Driver) wantChain(table string, length int) {
 }
 
 func raceBatches(d *Driver) {
-	const keys, rounds = 40, 5
+	const keys = 40
+	rounds := 5
+	if testing.Short() {
+		rounds = 2
+	}
 	d.together(crowd/2, func(i int) error {
 		random := rand.New(rand.NewPCG(1, uint64(i)))
 		for range rounds {
@@ -131,7 +135,7 @@ func raceStreak(d *Driver) {
 func raceClaims(d *Driver) {
 	total := 10_000
 	if testing.Short() {
-		total = 2_000
+		total = 1_000
 	}
 	for i := 0; i < total; i += 500 {
 		var batch []lifecycle.Report

@@ -106,7 +106,7 @@ func everyField(d *Driver) {
 	archived := changed
 	fill(reflect.ValueOf(&archived.Archive).Elem(), new(100))
 	archived.State, archived.Blocking, archived.Replaceable = recoup.Archived, false, false
-	archived.ArchiveReason, archived.FinalDisposition = recoup.TTLExpired, recoup.DispositionParked
+	archived.ArchiveReason, archived.FinalDisposition = recoup.SupersededByNext, recoup.DispositionParked
 	archived.SupersededBy = d.ID()
 	d.replace(archived)
 	d.wantBack(archived)

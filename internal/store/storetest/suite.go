@@ -44,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 func clauses(s Store) []clause {
 	list := slices.Concat(
 		roundTrips(), reports(), steps(), results(), claims(), deadlines(), lists(),
-		promotions(), archives(), atomicity(), syncs(), races(),
+		promotions(), archives(), atomicity(), syncs(), races(), receipts(),
 	)
 	if _, ok := s.(RawInserter); ok {
 		list = append(list, admissions()...)

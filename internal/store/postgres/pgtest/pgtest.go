@@ -29,19 +29,6 @@ const owner = "recoup_owner"
 // shared returns the server of this process, which no test stops.
 var shared = sync.OnceValues(func() (*Server, error) { return start(Options{}) })
 
-// template is a migrated database that others are cloned from.
-var template = sync.OnceValues(func() (string, error) {
-	s, err := shared()
-	if err != nil {
-		return "", err
-	}
-	const name = "recoup_template"
-	if err := s.admin(context.Background(), "create database "+name+" owner "+owner); err != nil {
-		return "", err
-	}
-	return name, postgres.Migrate(context.Background(), s.url(owner, name))
-})
-
 var databases atomic.Int64
 
 // New returns the URL of a fresh, empty database, dropped when the test ends.
@@ -59,13 +46,31 @@ func New(t testing.TB) string {
 // owner of its schema, the other as recoup_app, as nodes do.
 func Migrated(t testing.TB) (ownerURL, appURL string) {
 	t.Helper()
-	source, err := template()
+	s, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := shared()
+	return s.Migrated(t)
+}
+
+// Migrated returns two URLs of a fresh, migrated database on this server.
+func (s *Server) Migrated(t testing.TB) (ownerURL, appURL string) {
+	t.Helper()
+	source, err := s.template()
+	if err != nil {
+		t.Fatal(err)
+	}
 	name := s.create(t, "template "+source)
 	return s.url(owner, name), s.url(postgres.AppRole, name)
+}
+
+// makeTemplate makes a migrated database that others are cloned from.
+func (s *Server) makeTemplate() (string, error) {
+	const name = "recoup_template"
+	if err := s.admin(context.Background(), "create database "+name+" owner "+owner); err != nil {
+		return "", err
+	}
+	return name, postgres.Migrate(context.Background(), s.url(owner, name))
 }
 
 // New returns the URL of a fresh, empty database on this server.

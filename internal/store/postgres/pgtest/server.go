@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -37,6 +38,8 @@ type Server struct {
 	postgres   *exec.Cmd
 	done       chan struct{} // closed when the process is gone
 	undertaker io.Closer     // removes everything when it is closed
+
+	template func() (string, error) // a migrated database, made when it is asked for
 }
 
 // Start starts a server for one test, which may stop and kill it. It is removed
@@ -62,6 +65,7 @@ func start(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{options: o, programs: found}
+	s.template = sync.OnceValues(s.makeTemplate)
 	if s.as, err = credential(); err != nil {
 		return nil, err
 	}
@@ -196,6 +200,10 @@ func (s *Server) await(ctx context.Context) error {
 
 // Stop shuts the server down in order: sessions are ended, nothing is lost.
 func (s *Server) Stop() { s.signal(syscall.SIGINT) }
+
+// Abort ends the server and its sessions at once, as pg_ctl stop -m immediate
+// does: the next start recovers from the log.
+func (s *Server) Abort() { s.signal(syscall.SIGQUIT) }
 
 // Kill ends the server without warning, as a crash of its machine's power
 // supply would, but for what the operating system still writes.

@@ -1,0 +1,34 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+
+	"recoup/internal/store"
+)
+
+func TestBell(t *testing.T) {
+	var b store.Bell
+	b.Ring(store.WakeErrors) // nobody listens
+	first, second := b.Join(), b.Join()
+	b.Ring()
+	if len(first.Ready()) != 0 {
+		t.Error("woken by nothing")
+	}
+	for range 3 {
+		b.Ring(store.WakePolicy, store.WakeErrors)
+		b.Ring(store.WakePolicy)
+	}
+	<-first.Ready()
+	if got := first.Take(); !slices.Equal(got, []string{store.WakeErrors, store.WakePolicy}) {
+		t.Errorf("took %v", got)
+	}
+	if got := first.Take(); len(got) != 0 || len(first.Ready()) != 0 {
+		t.Errorf("took %v again", got)
+	}
+	first.Leave()
+	b.Ring(store.WakeNotices)
+	if len(first.Take()) != 0 || !slices.Equal(second.Take(), store.Wakes()) {
+		t.Error("one who left was told, or one who stayed was not")
+	}
+}

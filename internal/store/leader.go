@@ -1,0 +1,48 @@
+package store
+
+import "time"
+
+// Bid is a node's wish to lead, or to go on leading.
+type Bid struct {
+	Name  string // what is led
+	Node  string
+	Now   time.Time
+	Until time.Time // the end of the term, unless it is renewed
+}
+
+// Term is a time of leadership. Its number goes up with every change of leader,
+// so that what a leader writes who slept can be refused.
+type Term struct {
+	Name   string
+	Number int64
+	Holder string // empty: nobody, the last one has resigned
+	Until  time.Time
+}
+
+// Bid decides what becomes of a bid when this is the last term, or the zero term
+// if there was none. A term that is over is not renewed, even by its holder:
+// somebody else may have led in between.
+func (t Term) Bid(b Bid) (next Term, held bool) {
+	switch lapsed := t.Holder == "" || !b.Now.Before(t.Until); {
+	case lapsed:
+		return Term{b.Name, t.Number + 1, b.Node, kept(b.Until)}, true
+	case t.Holder == b.Node:
+		t.Until = kept(b.Until)
+		return t, true
+	}
+	return t, false
+}
+
+// Job is how a piece of the leader's regular work went the last time. It is kept
+// as its leader says; a new leader reads it first and goes on from there.
+type Job struct {
+	Name       string        `json:"name"`
+	StartedAt  time.Time     `json:"started_at,omitzero"`
+	FinishedAt time.Time     `json:"finished_at,omitzero"`
+	Rows       int64         `json:"rows"`
+	Lag        time.Duration `json:"lag"`
+	Cursor     string        `json:"cursor,omitempty"`
+	Error      string        `json:"error,omitempty"`
+	Runs       int64         `json:"runs"`
+	Failures   int64         `json:"failures"`
+}

@@ -1,0 +1,100 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/storetest"
+)
+
+// crashURL is the database that a child is to write to until it is killed.
+const crashURL = "RECOUP_CRASH_URL"
+
+// Somebody dies at a random moment, again and again: the process that writes, or
+// the server under it. Whatever the process had been told was done is there, and
+// nothing is half done. RECOUP_SOAK=1 makes it two hundred times.
+func TestCrash(t *testing.T) {
+	if url := os.Getenv(crashURL); url != "" {
+		t.Fatal(storetest.Victim(t, open(t, url))) // it runs until somebody dies
+	}
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{Durable: true})
+	rounds := 10
+	switch {
+	case os.Getenv("RECOUP_SOAK") != "":
+		rounds = 200
+	case testing.Short():
+		rounds = 5
+	}
+	deaths := []func(child *os.Process) error{
+		(*os.Process).Kill,
+		func(*os.Process) error { server.Abort(); return server.Restart() },
+		(*os.Process).Kill,
+		func(*os.Process) error { server.Kill(); return server.Restart() },
+		(*os.Process).Kill,
+	}
+	total := 0
+	for i := range rounds {
+		total += crash(t, server, deaths[i%len(deaths)])
+	}
+	t.Logf("%d rounds, %d errors", rounds, total)
+}
+
+// crash lets a child write until somebody dies, and looks at what it has left.
+func crash(t *testing.T, server *pgtest.Server, strike func(*os.Process) error) int {
+	t.Helper()
+	owner, app := server.Migrated(t)
+	journal, err := storetest.Outlive(t, t.Name(), crashURL+"="+app, storetest.Moment(), strike)
+	must(t, err)
+	must(t, alone(t.Context(), owner))
+	s, err := postgres.Open(t.Context(), app, postgres.Options{})
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	errors := storetest.Survived(t, s, journal)
+	p := at(t, owner)
+	for _, rule := range crashRules {
+		if broken := ask[int](p, rule); broken != 0 {
+			t.Errorf("%d times broken: %s", broken, rule)
+		}
+	}
+	return errors
+}
+
+// alone returns when all other sessions of a database are over: the server goes
+// on with what a dead client had asked for last, and its end decides whether
+// that was done.
+func alone(ctx context.Context, url string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	for others := -1; others != 0; {
+		err := conn.QueryRow(ctx, `select count(*) from pg_stat_activity
+			where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`).Scan(&others)
+		if err != nil {
+			return fmt.Errorf("wait for sessions to end: %w", err)
+		}
+	}
+	return nil
+}
+
+// crashRules count what must never be seen, whoever dies, and what the store's
+// own verbs do not show.
+var crashRules = []string{
+	// In both places.
+	"select count(*) from recoup.error join recoup.error_archive using (error_id)",
+	// History of nothing.
+	`select count(*) from recoup.error_history h where not exists (select from recoup.error e where e.error_id = h.error_id)
+		and not exists (select from recoup.error_archive a where a.error_id = h.error_id)`,
+	// Blocking and not in the gate's log, or the other way round.
+	`select count(*) from (select error_id, blocking from recoup.error union all select error_id, blocking from recoup.error_archive) e
+		left join (select distinct on (error_id) error_id, blocks from recoup.gate_log order by error_id, seq desc) g using (error_id)
+		where blocking <> coalesce(blocks, false)`,
+}

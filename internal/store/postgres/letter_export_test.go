@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// PlannedLetters returns what verbs about staged work run against tables that
+// grow.
+func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []Planned {
+	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: letter}
+	list := []Planned{
+		{"claim", claimWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size}},
+		{"lock", lockLetters, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},
+		{"lock the queue", lockQueue, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},
+		{"read", selectParts, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},
+		{"previous", selectPrevious, []any{[][]byte{letter[:]}}},
+		{"release", releaseItems, []any{replay[:], size, 2, now}},
+		{"end", selectEndable, []any{replay[:], now, size}},
+		{"groups", selectGroup + " order by g.last_seen_at desc, g.group_id desc limit 50", nil},
+		{"replays", selectReplay + " order by r.created_at desc, r.replay_id desc limit 50", nil},
+		{"due replays", "select replay_id from recoup.replay where next_at <= $1 order by next_at limit 50", []any{now}},
+	}
+	for name, f := range map[string]store.LetterFilter{
+		"all": {}, "pipeline": {Pipeline: "p1"}, "stage": {Stage: "llm"}, "class": {Class: "C1"}, "step": {Step: store.StepTriaged},
+		"verified": {Step: store.StepVerified}, "group": {Group: group}, "age": {Before: now.Add(-24 * time.Hour)},
+	} {
+		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+			q := lettersQuery(f, page)
+			list = append(list, Planned{"letters by " + name + at, q.String(), q.args})
+		}
+	}
+	return list
+}

@@ -1,0 +1,163 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+var (
+	selectWhole = "select " + names(wholeColumns, "") + " from recoup.dead_letter d" + joinLetter + " left join recoup.error e on e.error_id = d.error_id"
+
+	selectGroup = "select " + names(countedGroupColumns, "") + ` from recoup.dead_letter_group g
+		cross join lateral (
+			select coalesce(sum(open), 0)::bigint as open, coalesce(sum(arrived), 0)::bigint as total
+			from recoup.dead_letter_count k where k.group_id = g.group_id) c`
+)
+
+// DeadLetter returns a dead letter with its error and all that belongs to it.
+func (s *Store) DeadLetter(ctx context.Context, id recoup.ID) (store.Letter, error) {
+	l, err := s.letter(ctx, selectWhole+" where d.error_id = $1", id, "dead letter ")
+	if err == nil && l.Error.ID.IsZero() {
+		l.Error, err = s.Error(ctx, id)
+	}
+	return l, err
+}
+
+// WorkLetter returns what there is of a piece of work.
+func (s *Store) WorkLetter(ctx context.Context, work recoup.ID) (store.Letter, error) {
+	return s.letter(ctx, "select "+names(wholeColumns, "")+` from (select $1::uuid as work_id) o
+		left join recoup.dead_letter d on d.work_id = o.work_id and d.closed_at is null
+		left join recoup.replay_item i on i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED')
+		left join recoup.work w on w.work_id = o.work_id
+		left join recoup.error e on e.error_id = d.error_id
+		where d.work_id is not null or w.work_id is not null`, work, "work ")
+}
+
+func (s *Store) letter(ctx context.Context, sql string, id recoup.ID, what string) (store.Letter, error) {
+	rows, err := s.pool.Query(ctx, sql, id[:])
+	list, err := collectRows("read a dead letter", rows, err, decode(wholeColumns))
+	return one(list, err, what+id.String())
+}
+
+// DeadLetters lists dead letters, newest first.
+func (s *Store) DeadLetters(ctx context.Context, f store.LetterFilter, p store.Page) ([]store.Letter, store.Cursor, error) {
+	q := lettersQuery(f, p)
+	rows, err := s.pool.Query(ctx, q.String(), q.args...)
+	list, err := collectRows("list dead letters", rows, err, decode(wholeColumns))
+	return list, lastOf(list, p, func(l *store.Letter) store.Cursor { return store.Cursor{At: l.Dead.CreatedAt, ID: l.Dead.ErrorID} }), err
+}
+
+// lettersQuery picks the page before it is joined with anything.
+func lettersQuery(f store.LetterFilter, p store.Page) *query {
+	const order = " order by d.created_at desc, d.error_id desc"
+	q := &query{}
+	q.add("select " + names(wholeColumns, "") + " from (select * from recoup.dead_letter d where true")
+	if f.Step != store.StepVerified {
+		q.add(" and d.closed_at is null")
+	}
+	q.equal("d.pipeline", f.Pipeline)
+	q.equal("d.stage", f.Stage)
+	q.equal("d.error_class", string(f.Class))
+	q.equal("d.step", string(f.Step))
+	if !f.Group.IsZero() {
+		q.add(" and d.group_id = " + q.arg(f.Group[:]))
+	}
+	if !f.Before.IsZero() {
+		q.add(" and d.created_at < " + q.arg(f.Before))
+	}
+	if !f.After.IsZero() {
+		q.add(" and d.created_at >= " + q.arg(f.After))
+	}
+	q.past("d.created_at, d.error_id", p.Cursor)
+	q.add(order + " limit " + q.arg(p.Size()) + ") d" + joinLetter + " left join recoup.error e on e.error_id = d.error_id" + order)
+	return q
+}
+
+// Rounds returns the rounds of a dead letter, the first first.
+func (s *Store) Rounds(ctx context.Context, id recoup.ID, limit int) ([]store.Round, error) {
+	rows, err := s.pool.Query(ctx, "select "+names(roundColumns, "")+
+		" from recoup.dead_letter_round where error_id = $1 order by round limit $2", id[:], clamp(limit))
+	return collectRows("read rounds", rows, err, decode(roundColumns))
+}
+
+// Notes returns the notes about what a note names, oldest first.
+func (s *Store) Notes(ctx context.Context, about store.Note, limit int) ([]store.Note, error) {
+	subject, id := "error_id", about.ErrorID
+	switch {
+	case !about.ReplayID.IsZero():
+		subject, id = "replay_id", about.ReplayID
+	case !about.GroupID.IsZero():
+		subject, id = "group_id", about.GroupID
+	}
+	rows, err := s.pool.Query(ctx, "select "+names(noteColumns, "")+
+		" from recoup.dead_letter_note where "+subject+" = $1 order by seq limit $2", id[:], clamp(limit))
+	return collectRows("read notes", rows, err, decode(noteColumns))
+}
+
+// Group returns a group with its counts.
+func (s *Store) Group(ctx context.Context, id recoup.ID) (store.Group, error) {
+	rows, err := s.pool.Query(ctx, selectGroup+" where g.group_id = $1", id[:])
+	list, err := collectRows("read a group", rows, err, decode(countedGroupColumns))
+	return one(list, err, "group "+id.String())
+}
+
+// Groups lists groups with their counts, those first in which something arrived
+// last.
+func (s *Store) Groups(ctx context.Context, pipeline string, p store.Page) ([]store.Group, store.Cursor, error) {
+	q := query{}
+	q.add(selectGroup + " where true")
+	q.equal("g.pipeline", pipeline)
+	q.past("g.last_seen_at, g.group_id", p.Cursor)
+	q.add(" order by g.last_seen_at desc, g.group_id desc limit " + q.arg(p.Size()))
+	rows, err := s.pool.Query(ctx, q.String(), q.args...)
+	list, err := collectRows("list groups", rows, err, decode(countedGroupColumns))
+	return list, lastOf(list, p, func(g *store.Group) store.Cursor { return store.Cursor{At: g.LastSeenAt, ID: g.ID} }), err
+}
+
+// StepGroup changes the owner and the note of a group.
+func (s *Store) StepGroup(ctx context.Context, id recoup.ID, decide store.DecideGroup) (store.Group, error) {
+	var next store.Group
+	var refused error
+	err := s.transact(ctx, "step a group", time.Time{}, func(t *tx) error {
+		var found []store.Group
+		t.queue("select from recoup.dead_letter_group where group_id = $1 for update", id[:])
+		collect(t.queue(selectGroup+" where g.group_id = $1", id[:]), decode(countedGroupColumns), &found)
+		if err := t.send(ctx); err != nil {
+			return err
+		}
+		current, err := one(found, nil, "group "+id.String())
+		if err != nil {
+			return err
+		}
+		var decided store.Group
+		var notes []store.Note
+		if decided, notes, refused = decide(current); refused != nil {
+			decided, notes = current, nil
+		}
+		next = current
+		next.Owner, next.Note = decided.Owner, decided.Note
+		t.queue("update recoup.dead_letter_group set owner = $2, note = $3 where group_id = $1", id[:], optional(next.Owner), optional(next.Note))
+		addRows(t, "recoup.dead_letter_note", noteColumns, notes, "")
+		return nil
+	})
+	if err != nil {
+		return store.Group{}, err
+	}
+	return next, refused
+}
+
+// GroupDays returns what a group has gained on each UTC day from a day on.
+func (s *Store) GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]store.DayCount, error) {
+	rows, err := s.pool.Query(ctx, `select day, sum(arrived)::bigint from recoup.dead_letter_count
+		where group_id = $1 and day >= ($2::timestamptz at time zone 'UTC')::date
+		group by 1 having sum(arrived) <> 0 order by 1 limit $3`, id[:], from, clamp(limit))
+	return collectRows("read the days of a group", rows, err, func(row pgx.CollectableRow) (c store.DayCount, err error) {
+		err = row.Scan(&c.Day, &c.N)
+		return c, err
+	})
+}

@@ -1,0 +1,49 @@
+package postgres_test
+
+import (
+	"strings"
+	"testing"
+
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/storetest"
+)
+
+func TestDeadLetters(t *testing.T) {
+	t.Parallel()
+	storetest.RunDeadLetters(t, func(t *testing.T) storetest.DeadLetters {
+		_, app := pgtest.Migrated(t)
+		return open(t, app)
+	})
+}
+
+var letterTables = []string{
+	"dead_letter", "dead_letter_round", "dead_letter_note", "dead_letter_group", "dead_letter_count",
+	"work", "work_payload", "replay", "replay_item", "replay_count",
+}
+
+// letterSQL is a session of somebody else who looks at staged work.
+type letterSQL struct{ plainSQL }
+
+func (p letterSQL) Dump() string {
+	var b strings.Builder
+	for _, table := range letterTables {
+		lines := p.strings("select t::text from recoup." + table + " t order by 1")
+		if len(lines) == 0 {
+			p.Fatalf("%s has no rows", table)
+		}
+		b.WriteString(table + ":\n" + strings.Join(lines, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// What is forbidden is forbidden to nodes, and but for deletions, for which the
+// owner's purges have to have a way, to the schema's owner too.
+func TestLetterActs(t *testing.T) {
+	t.Parallel()
+	_, app := pgtest.Migrated(t)
+	var truncated []string
+	for _, table := range letterTables {
+		truncated = append(truncated, "truncate recoup."+table)
+	}
+	storetest.RunLetterActs(t, open(t, app), letterSQL{connect(t, app)}, truncated...)
+}

@@ -1,0 +1,216 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+const (
+	lockReplay = "select from recoup.replay where replay_id = $1 for update"
+
+	// releaseItems puts the next items of a replay into the queue. What was
+	// archived at this moment is left out.
+	releaseItems = `
+		with released as (
+			update recoup.replay_item i set state = 'RELEASED', phase = $3, released_at = $4
+			where i.replay_id = $1 and i.state = 'PENDING' and i.position = any (array(
+				select position from recoup.replay_item
+				where replay_id = $1 and state = 'PENDING' order by position limit $2 for update skip locked))
+			returning i.work_id, i.error_id, i.stage)
+		insert into recoup.work (work_id, pipeline, stage, error_class, replay_id, error_id, payload_ref, payload_hash, created_at, due_at)
+		select r.work_id, d.pipeline, r.stage, d.error_class, $1, r.error_id, d.payload_ref, d.payload_hash, $4, $4
+		from released r join recoup.dead_letter d using (error_id)`
+
+	// selectEndable are items that wait for their outcome and that nobody holds.
+	selectEndable = `
+		select error_id from (
+			(select i.error_id from recoup.replay_item i left join recoup.work w on w.work_id = i.work_id
+				where i.replay_id = $1 and i.state = 'RELEASED' and (w.lease_ends_at is null or w.lease_ends_at <= $2)
+				order by i.position limit $3)
+			union all
+			(select error_id from recoup.replay_item where replay_id = $1 and state = 'PENDING' order by position limit $3)) i
+		limit $3`
+)
+
+var (
+	selectReplay = "select " + names(replayStatusColumns, "") + ` from recoup.replay r
+		cross join lateral (
+			select coalesce(json_agg(json_build_object('phase', phase, 'state', state, 'n', n) order by phase, state), '[]') as counts from (
+				select phase, state, sum(n) as n from recoup.replay_count k
+				where k.replay_id = r.replay_id group by 1, 2 having sum(n) <> 0) s) c`
+	selectReplayByID = selectReplay + " where r.replay_id = $1"
+)
+
+// CreateReplay begins a replay without members.
+func (s *Store) CreateReplay(ctx context.Context, r store.Replay, notes ...store.Note) error {
+	return s.transact(ctx, "create a replay", r.CreatedAt, func(t *tx) error {
+		addRows(t, "recoup.replay", replayColumns, []store.Replay{r}, "")
+		addRows(t, "recoup.dead_letter_note", noteColumns, notes, "")
+		return nil
+	})
+}
+
+// readReplay reads a replay that the transaction has locked.
+func readReplay(ctx context.Context, t *tx, id recoup.ID) (store.ReplayStatus, error) {
+	var found []store.ReplayStatus
+	t.queue(lockReplay, id[:])
+	collect(t.queue(selectReplayByID, id[:]), decode(replayStatusColumns), &found)
+	err := t.send(ctx)
+	return one(found, err, "replay "+id.String())
+}
+
+// AddMembers adds members to a replay and keeps the cursor.
+func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) ([]store.LetterOutcome, error) {
+	ids := m.ErrorIDs[:min(len(m.ErrorIDs), store.MaxPage)]
+	outcomes := make([]store.LetterOutcome, len(ids))
+	err := s.transact(ctx, "add members to a replay", now, func(t *tx) error {
+		current, err := readReplay(ctx, t, m.ReplayID)
+		if err != nil {
+			return err
+		}
+		l, err := s.lockLetters(ctx, t, ids, nil)
+		if err != nil {
+			return err
+		}
+		replay := current.Replay
+		for i := range ids {
+			outcomes[i] = l.Join(&replay, store.LetterStep{ErrorID: ids[i], Decide: m.Decide})
+		}
+		s.writeLetters(t, l, now)
+		replay.Cursor = m.Cursor
+		setRows(t, "recoup.replay", replayColumns, []store.Replay{replay})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+// StepReplay applies an input to a replay and puts the items that it releases
+// into the queue.
+func (s *Store) StepReplay(ctx context.Context, now time.Time, id recoup.ID, decide store.DecideReplay) (store.ReplayStatus, error) {
+	var status []store.ReplayStatus
+	var refused error
+	err := s.transact(ctx, "step a replay", now, func(t *tx) error {
+		current, err := readReplay(ctx, t, id)
+		if err != nil {
+			return err
+		}
+		var next store.Replay
+		var effects store.ReplayEffects
+		if next, effects, refused = decide(current); refused != nil {
+			next, effects = current.Replay, store.ReplayEffects{}
+		}
+		if next != current.Replay {
+			setRows(t, "recoup.replay", replayColumns, []store.Replay{next})
+		}
+		if effects.Release > 0 {
+			t.queue(releaseItems, id[:], clamp(effects.Release), next.Phase, now)
+		}
+		addRows(t, "recoup.dead_letter_note", noteColumns, effects.Notes, "")
+		status = nil
+		collect(t.queue(selectReplayByID, id[:]), decode(replayStatusColumns), &status)
+		return nil
+	})
+	if err != nil {
+		return store.ReplayStatus{}, err
+	}
+	return status[0], refused
+}
+
+// EndItems applies an input to items that wait for their outcome and that no
+// worker holds. Whether they still do is asked again when they are locked.
+func (s *Store) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit int, decide store.DecideLetter) (ended int, err error) {
+	err = s.transact(ctx, "end items of a replay", now, func(t *tx) error {
+		ended = 0
+		var ids []recoup.ID
+		collect(t.queue(selectEndable, id[:], now, clamp(limit)), pgx.RowTo[recoup.ID], &ids)
+		if err := t.send(ctx); err != nil || len(ids) == 0 {
+			return err
+		}
+		l, err := s.lockLetters(ctx, t, ids, nil)
+		if err != nil {
+			return err
+		}
+		ended = l.End(id, now, ids, decide)
+		s.writeLetters(t, l, now)
+		return nil
+	})
+	return ended, err
+}
+
+// PurgeReplays deletes items of replays that have ended before a time, and the
+// replays of which none is left.
+func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.pool.QueryRow(ctx, "select recoup.purge_replays($1, $2)", before, clamp(limit)).Scan(&n)
+	return n, failure("purge replays", err)
+}
+
+// Replay returns a replay with its counts.
+func (s *Store) Replay(ctx context.Context, id recoup.ID) (store.ReplayStatus, error) {
+	rows, err := s.pool.Query(ctx, selectReplayByID, id[:])
+	list, err := collectRows("read a replay", rows, err, decode(replayStatusColumns))
+	return one(list, err, "replay "+id.String())
+}
+
+// Replays lists replays with their counts, newest first.
+func (s *Store) Replays(ctx context.Context, state store.ReplayState, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
+	q := query{}
+	q.add(selectReplay + " where true")
+	q.equal("r.state", string(state))
+	q.past("r.created_at, r.replay_id", p.Cursor)
+	q.add(" order by r.created_at desc, r.replay_id desc limit " + q.arg(p.Size()))
+	rows, err := s.pool.Query(ctx, q.String(), q.args...)
+	list, err := collectRows("list replays", rows, err, decode(replayStatusColumns))
+	return list, lastOf(list, p, func(r *store.ReplayStatus) store.Cursor { return store.Cursor{At: r.CreatedAt, ID: r.ID} }), err
+}
+
+// DueReplays returns replays that are to be looked after, longest due first.
+func (s *Store) DueReplays(ctx context.Context, now time.Time, limit int) ([]recoup.ID, error) {
+	rows, err := s.pool.Query(ctx, "select replay_id from recoup.replay where next_at <= $1 order by next_at limit $2", now, clamp(limit))
+	return collectRows("read what replays are due", rows, err, pgx.RowTo[recoup.ID])
+}
+
+// Items lists the items of a replay in the order of their positions.
+func (s *Store) Items(ctx context.Context, replay recoup.ID, state store.ItemState, from, limit int) ([]store.ReplayItem, int, error) {
+	size := store.Page{Limit: limit}.Size()
+	q := query{}
+	q.add("select " + names(itemColumns, "") + " from recoup.replay_item where replay_id = " + q.arg(replay[:]) + " and position >= " + q.arg(from))
+	q.equal("state", string(state))
+	q.add(" order by position limit " + q.arg(size))
+	rows, err := s.pool.Query(ctx, q.String(), q.args...)
+	list, err := collectRows("list the items of a replay", rows, err, decode(itemColumns))
+	if err != nil || len(list) < size {
+		return list, -1, err
+	}
+	return list, list[len(list)-1].Position + 1, nil
+}
+
+// ItemsOf returns the items that a dead letter has been in replays, the last
+// first.
+func (s *Store) ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]store.ReplayItem, error) {
+	rows, err := s.pool.Query(ctx, "select "+names(itemColumns, "i.")+` from recoup.replay_item i join recoup.replay r using (replay_id)
+		where i.error_id = $1 order by r.created_at desc, r.replay_id desc limit $2`, id[:], clamp(limit))
+	return collectRows("read the replays of a dead letter", rows, err, decode(itemColumns))
+}
+
+// past goes on from a cursor in a list that runs from new to old.
+func (q *query) past(columns string, c store.Cursor) {
+	if !c.IsZero() {
+		q.add(" and (" + columns + ") < (" + q.arg(c.At) + ", " + q.arg(c.ID[:]) + ")")
+	}
+}
+
+// lastOf is where a list goes on after this page, or nowhere.
+func lastOf[R any](list []R, p store.Page, at func(*R) store.Cursor) store.Cursor {
+	if len(list) < p.Size() {
+		return store.Cursor{}
+	}
+	return at(&list[len(list)-1])
+}

@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/store"
+)
+
+const (
+	// wakeChannel is where the database says that there is something to look at.
+	wakeChannel = "recoup"
+
+	// A connection on which nothing is said is asked now and then whether it is
+	// still there: one that a network has lost would be silent for ever.
+	heartbeat         = 30 * time.Second
+	heartbeatPatience = 10 * time.Second
+
+	// What is told of the node's own commits is told at most so often.
+	tellPause = 50 * time.Millisecond
+
+	// A connection that was lost is made again, after a pause that grows.
+	firstPause = 100 * time.Millisecond
+	lastPause  = 10 * time.Second
+)
+
+// wake has everybody woken who waits for a kind of thing, after the commit.
+func (t *tx) wake(kind string) { t.woken = append(t.woken, kind) }
+
+// tell tells all nodes what this one has committed, until ctx ends. It is not
+// part of those commits, which would have to wait for each other. What cannot be
+// told is lost: it is a hint, and whoever waits also looks by itself.
+func (s *Store) tell(ctx context.Context, l *store.Listener) {
+	defer l.Leave()
+	for {
+		select {
+		case <-l.Ready():
+		case <-ctx.Done():
+			return
+		}
+		_, _ = s.pool.Exec(ctx, "select pg_notify($1, kind) from unnest($2::text[]) kind", wakeChannel, l.Take())
+		select {
+		case <-time.After(tellPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// startTelling returns how to end it.
+func (s *Store) startTelling() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	l := s.bell.Join()
+	done.Go(func() { s.tell(ctx, l) })
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+// Listen calls wake whenever there is something of a kind to be looked at, until
+// ctx ends. It has a connection of its own, and makes it again when it is lost;
+// what was said meanwhile is made up for by waking everybody. Through a pooler
+// that shares sessions nothing is heard: callers look by themselves now and then.
+func (s *Store) Listen(ctx context.Context, wake func(channel string)) error {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		heard := s.listen(ctx, wake)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if heard {
+			pause = firstPause
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// listen listens on one connection until that is lost, and reports whether it
+// could begin.
+func (s *Store) listen(ctx context.Context, wake func(string)) bool {
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, "listen "+wakeChannel); err != nil {
+		return false
+	}
+	for _, kind := range store.Wakes() {
+		wake(kind)
+	}
+	for {
+		kind, err := hear(ctx, conn)
+		if err != nil {
+			return true
+		}
+		if slices.Contains(store.Wakes(), kind) {
+			wake(kind)
+		}
+	}
+}
+
+// hear returns what is said next, or nothing if for a while nothing is.
+func hear(ctx context.Context, conn *pgx.Conn) (string, error) {
+	silence, cancel := context.WithTimeout(ctx, heartbeat)
+	defer cancel()
+	said, err := conn.WaitForNotification(silence)
+	if err == nil {
+		return said.Payload, nil
+	}
+	if ctx.Err() != nil || silence.Err() == nil {
+		return "", err
+	}
+	patience, cancel := context.WithTimeout(ctx, heartbeatPatience)
+	defer cancel()
+	return "", conn.Ping(patience)
+}

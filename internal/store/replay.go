@@ -1,0 +1,227 @@
+package store
+
+import (
+	"errors"
+	"time"
+
+	"recoup"
+)
+
+// ErrLeaseLost is returned for a checkpoint of work that another worker holds,
+// or nobody.
+var ErrLeaseLost = errors.New("the lease of this work is gone")
+
+// ReplayState is where a replay stands.
+type ReplayState string
+
+// The states of a replay. CANCELLED and DONE are final: every item has ended.
+const (
+	ReplayCollecting ReplayState = "COLLECTING" // members are being added
+	ReplayRunning    ReplayState = "RUNNING"
+	ReplayPaused     ReplayState = "PAUSED"     // by a person, or by itself
+	ReplayCancelling ReplayState = "CANCELLING" // nothing more is released; what is left ends
+	ReplayCancelled  ReplayState = "CANCELLED"
+	ReplayDone       ReplayState = "DONE"
+)
+
+// Over reports whether the state is final.
+func (s ReplayState) Over() bool { return s == ReplayCancelled || s == ReplayDone }
+
+// ReplayPlan is how fast a replay goes, and when it stops by itself. Stores keep
+// it and do not read it.
+type ReplayPlan struct {
+	Rate        float64 `json:"rate"`        // items per second
+	Concurrency int     `json:"concurrency"` // released and not ended at the same time
+	Canary      int     `json:"canary"`      // items of the first step; zero: no ramp
+	Share       float64 `json:"share"`       // of all items, those of the second step
+	Limit       float64 `json:"limit"`       // the share of failures above which a step stops
+}
+
+// Replay is a recorded operation that sends dead letters back to work. Its
+// members are fixed as soon as it leaves COLLECTING.
+type Replay struct {
+	ID        recoup.ID   `json:"replay_id"`
+	State     ReplayState `json:"state"`
+	Selection JSON        `json:"selection,omitempty"` // what was asked for
+	Cursor    string      `json:"cursor,omitempty"`    // how far members have been added
+	Plan      ReplayPlan  `json:"plan"`
+	Members   int         `json:"members"`
+	Phase     int         `json:"phase"` // the step of the ramp, by which results are counted
+	PhaseAt   time.Time   `json:"phase_at,omitzero"`
+	NextAt    time.Time   `json:"next_at,omitzero"` // when it is next to be looked after; zero: not at all
+	CreatedAt time.Time   `json:"created_at"`
+	CreatedBy string      `json:"created_by"`
+	Reason    string      `json:"reason"`
+	StateAt   time.Time   `json:"state_at"`
+	StateBy   string      `json:"state_by"`
+	Why       string      `json:"state_reason,omitempty"` // it is in this state
+	StartedAt time.Time   `json:"started_at,omitzero"`
+	EndedAt   time.Time   `json:"ended_at,omitzero"`
+}
+
+// ItemState is where a member of a replay stands.
+type ItemState string
+
+// The states of an item. All but the first two are outcomes, which are final.
+const (
+	ItemPending   ItemState = "PENDING"
+	ItemReleased  ItemState = "RELEASED"  // it is in the queue
+	ItemSucceeded ItemState = "SUCCEEDED" // its work is done
+	ItemFailed    ItemState = "FAILED"    // its work failed for good, with another class than before
+	ItemRepeated  ItemState = "REPEATED"  // with the same class
+	ItemCancelled ItemState = "CANCELLED" // the replay was cancelled before its turn
+	ItemArchived  ItemState = "ARCHIVED"  // its dead letter was archived meanwhile
+)
+
+// Open reports whether the item still waits for its outcome.
+func (s ItemState) Open() bool { return s == ItemPending || s == ItemReleased }
+
+// ReplayItem is a member of a replay and what became of it.
+type ReplayItem struct {
+	ReplayID   recoup.ID   `json:"replay_id"`
+	Position   int         `json:"position"` // from 0, in the order of release; set by the store
+	ErrorID    recoup.ID   `json:"error_id"`
+	WorkID     recoup.ID   `json:"work_id"`
+	Round      int         `json:"round"` // of the dead letter, that is replayed
+	Stage      string      `json:"stage"` // at which the work goes on
+	State      ItemState   `json:"state"`
+	Phase      int         `json:"phase,omitempty"` // in which it was released
+	ReleasedAt time.Time   `json:"released_at,omitzero"`
+	EndedAt    time.Time   `json:"ended_at,omitzero"`
+	Worker     string      `json:"worker,omitempty"`
+	Class      recoup.Code `json:"error_class,omitempty"` // of the failure it ended with
+	Detail     string      `json:"detail,omitempty"`
+}
+
+// ReplayCount is how many items of a step of the ramp are in a state. Items that
+// were never released count for step 0.
+type ReplayCount struct {
+	Phase int       `json:"phase"`
+	State ItemState `json:"state"`
+	N     int64     `json:"n"`
+}
+
+// ReplayStatus is a replay and how many of its items are in which state.
+type ReplayStatus struct {
+	Replay
+	Counts []ReplayCount `json:"counts"` // by phase and state; what would be zero is left out
+}
+
+// Count adds up the items in these states, in all steps of the ramp.
+func (s *ReplayStatus) Count(states ...ItemState) (n int64) {
+	for _, c := range s.Counts {
+		for _, state := range states {
+			if c.State == state {
+				n += c.N
+			}
+		}
+	}
+	return n
+}
+
+// ReplayEffects is what a decision about a replay causes.
+type ReplayEffects struct {
+	Release int // how many more items go into the queue, in the order of their positions
+	Notes   []Note
+}
+
+// DecideReplay is what a verb asks about a replay that it has locked. It is
+// pure, as [DecideLetter] is.
+type DecideReplay func(current ReplayStatus) (Replay, ReplayEffects, error)
+
+// Members is a stretch of members that is added to a replay. Decide gives each
+// letter an item, whose position the store sets, or refuses it.
+type Members struct {
+	ReplayID recoup.ID
+	ErrorIDs []recoup.ID
+	Cursor   string // kept in the replay, so that whoever goes on knows where
+	Decide   DecideLetter
+}
+
+// QueuedWork is a piece of work that waits for a worker, or that one has. It is
+// in the queue from its submission or its release to its end.
+type QueuedWork struct {
+	WorkID      recoup.ID   `json:"work_id"`
+	Pipeline    string      `json:"pipeline"`
+	Stage       string      `json:"stage"`                 // at which it goes on
+	Class       recoup.Code `json:"error_class,omitempty"` // of the dead letter that is replayed
+	ReplayID    recoup.ID   `json:"replay_id,omitzero"`    // zero: it is new
+	ErrorID     recoup.ID   `json:"error_id,omitzero"`
+	PayloadRef  string      `json:"payload_ref,omitempty"`
+	PayloadHash string      `json:"payload_hash,omitempty"`
+	CreatedAt   time.Time   `json:"created_at"`
+
+	// DueAt is from when on it may be claimed; of leased work it is the lease's
+	// end. Zero: nobody may, it waits for the system.
+	DueAt time.Time `json:"due_at,omitzero"`
+	recoup.Lease
+	Claims int `json:"claims,omitempty"`
+	Lapses int `json:"lapses,omitempty"` // how many workers were lost over it
+}
+
+// Leased reports whether a worker holds a live lease at now.
+func (q *QueuedWork) Leased(now time.Time) bool {
+	return !q.LeaseToken.IsZero() && now.Before(q.LeaseEndsAt)
+}
+
+// Lapsed reports whether a worker took a lease and let it run out.
+func (q *QueuedWork) Lapsed(now time.Time) bool {
+	return !q.LeaseToken.IsZero() && !now.Before(q.LeaseEndsAt)
+}
+
+// Lane is where workers get their work.
+type Lane struct{ Pipeline, Stage string }
+
+// WorkClaim asks for work that is due, the longest due first. Decide turns each
+// into its leased version or, where too many workers were lost over it, into one
+// that is not due any more, which is stored and not returned. What it refuses is
+// skipped.
+type WorkClaim struct {
+	Lanes  []Lane
+	Limit  int
+	Now    time.Time
+	Decide func(current QueuedWork) (QueuedWork, error)
+}
+
+// Pause keeps work from being claimed: of a pipeline, a stage, an error class,
+// or of all that it names together. What is empty does not restrict.
+type Pause struct {
+	Pipeline string      `json:"pipeline,omitempty"`
+	Stage    string      `json:"stage,omitempty"`
+	Class    recoup.Code `json:"error_class,omitempty"`
+	By       string      `json:"by"`
+	Reason   string      `json:"reason"`
+	At       time.Time   `json:"at"`
+	Until    time.Time   `json:"until,omitzero"` // zero: until it is lifted
+}
+
+// Lease asks about each piece of work that a claim has locked. It returns those
+// that are leased, and all that have changed.
+func Lease(due []QueuedWork, decide func(QueuedWork) (QueuedWork, error)) (leased, changed []QueuedWork) {
+	for _, q := range due {
+		next, err := decide(q)
+		if err != nil {
+			continue
+		}
+		changed = append(changed, next)
+		if !next.LeaseToken.IsZero() {
+			leased = append(leased, next)
+		}
+	}
+	return leased, changed
+}
+
+// Fence returns ErrLeaseLost unless the token is that of the lease under which
+// the work is held; work that is not in the queue needs none.
+func Fence(held []QueuedWork, token recoup.ID) error {
+	var owner recoup.ID
+	if len(held) > 0 {
+		if owner = held[0].LeaseToken; owner.IsZero() {
+			return ErrLeaseLost
+		}
+	}
+	if owner != token {
+		return ErrLeaseLost
+	}
+	return nil
+}

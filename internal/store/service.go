@@ -1,0 +1,161 @@
+package store
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"recoup"
+)
+
+// Key lets somebody use the service. The secret itself is never stored.
+type Key struct {
+	ID         recoup.ID `json:"key_id"`
+	Name       string    `json:"name"`
+	Role       string    `json:"role"`
+	Hubs       []string  `json:"hubs,omitempty"` // none: all
+	Hint       string    `json:"hint,omitempty"` // its first characters, for lists
+	Hash       [32]byte  `json:"-"`
+	CreatedAt  time.Time `json:"created_at"`
+	CreatedBy  string    `json:"created_by"`
+	ExpiresAt  time.Time `json:"expires_at,omitzero"` // zero: never
+	RevokedAt  time.Time `json:"revoked_at,omitzero"`
+	RevokedBy  string    `json:"revoked_by,omitempty"`
+	LastUsedAt time.Time `json:"last_used_at,omitzero"`
+	RotatedTo  recoup.ID `json:"rotated_to,omitzero"` // the key that takes over from it
+}
+
+// Valid reports whether the key opens anything at now.
+func (k *Key) Valid(now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}
+
+// Made returns the key as its act makes it: new, and by whoever acts.
+func (k Key) Made(act Act) Key {
+	return Key{
+		ID: k.ID, Name: k.Name, Role: k.Role, Hubs: k.Hubs, Hint: k.Hint, Hash: k.Hash, ExpiresAt: kept(k.ExpiresAt),
+		CreatedAt: kept(act.At), CreatedBy: act.By,
+	}
+}
+
+// kept is a time as stores keep it.
+func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// Revoked returns the key as its act ends it. The first time stands.
+func (k Key) Revoked(act Act) Key {
+	if k.RevokedAt.IsZero() {
+		k.RevokedAt, k.RevokedBy = kept(act.At), act.By
+	}
+	return k
+}
+
+// Rotated returns the key as it is once another takes over: it lasts until a
+// time, or until its own end if that comes first. A key that is revoked or has a
+// successor has none to name any more: ErrConflict.
+func (k Key) Rotated(to recoup.ID, ends time.Time) (Key, error) {
+	if !k.RevokedAt.IsZero() || !k.RotatedTo.IsZero() {
+		return k, ErrConflict
+	}
+	k.RotatedTo = to
+	if k.ExpiresAt.IsZero() || ends.Before(k.ExpiresAt) {
+		k.ExpiresAt = kept(ends)
+	}
+	return k, nil
+}
+
+// About tells the audit what key it is.
+func (k *Key) About() map[string]any {
+	about := map[string]any{"name": k.Name, "role": k.Role}
+	if len(k.Hubs) > 0 {
+		about["hubs"] = k.Hubs
+	}
+	if !k.ExpiresAt.IsZero() {
+		about["expires_at"] = k.ExpiresAt.UTC().Format(time.RFC3339Nano)
+	}
+	return about
+}
+
+// PolicyVersion is a policy that was in force once, or is.
+type PolicyVersion struct {
+	Number  int64     `json:"number"`  // 1, 2, 3…
+	Version string    `json:"version"` // the file's own word, which errors record
+	Hash    [32]byte  `json:"-"`       // of the text, SHA-256
+	Text    string    `json:"text,omitempty"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Reason  string    `json:"reason,omitempty"`
+}
+
+// Made returns the version as its act adds it, without its number.
+func (v PolicyVersion) Made(act Act) PolicyVersion {
+	return PolicyVersion{
+		Version: v.Version, Text: v.Text, Hash: sha256.Sum256([]byte(v.Text)),
+		At: kept(act.At), By: act.By, Reason: act.Reason,
+	}
+}
+
+// Next decides whether a policy is added to a history that ends with current,
+// in which its version is known or not.
+func (v PolicyVersion) Next(current PolicyVersion, known bool) (next PolicyVersion, added bool, err error) {
+	switch {
+	case current.Number > 0 && current.Text == v.Text:
+		return current, false, nil
+	case known:
+		return PolicyVersion{}, false, ErrConflict
+	}
+	v.Number = current.Number + 1
+	return v, true, nil
+}
+
+// PlatformKey is a secret of the platform itself: what tenants are hashed or
+// payloads are sealed with. The secret is opaque here; its owner has sealed it.
+// A deleted key leaves its id behind, which is never used again, because what it
+// was used for still names it.
+type PlatformKey struct {
+	ID        string
+	Purpose   string
+	Secret    []byte
+	CreatedAt time.Time
+}
+
+// Made returns the key as its act adds it.
+func (k PlatformKey) Made(act Act) PlatformKey {
+	k.CreatedAt = kept(act.At)
+	return k
+}
+
+// Processed is how much a service has done for a table in a minute, or, as a
+// sum, in a longer time: the denominator of error rates (spec 000, 11.1).
+type Processed struct {
+	Minute   time.Time // its beginning; zero in a sum
+	Table    string
+	Service  string
+	N        int64
+	Failed   int64
+	Duration time.Duration // of all together
+}
+
+// ProcessedFilter selects counts. Empty fields do not restrict.
+type ProcessedFilter struct{ Table, Service string }
+
+// Minute returns the beginning of the minute, in UTC.
+func Minute(t time.Time) time.Time { return t.UTC().Truncate(time.Minute) }
+
+// Minutes returns the span that the minutes make up which begin in s.
+func (s Span) Minutes() Span { return Span{minuteFrom(s.From), minuteFrom(s.To)} }
+
+// minuteFrom is the first minute that begins at a time or later.
+func minuteFrom(t time.Time) time.Time {
+	if m := Minute(t); !m.Before(t) {
+		return m
+	}
+	return Minute(t).Add(time.Minute)
+}
+
+// Delivery is what became of an attempt to deliver a notice.
+type Delivery struct {
+	ID        recoup.ID
+	Attempt   int // which; a later one makes it void
+	Delivered bool
+	RetryAt   time.Time // of one that failed; zero: it is given up
+	Error     string
+}

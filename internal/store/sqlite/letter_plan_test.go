@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// Questions about staged work are answered from indexes that have the answer's
+// order, too.
+func TestLetterPlans(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	if err := s.SyncTables(t.Context(), policy.Default()); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range letterPlans() {
+		t.Run(name, func(t *testing.T) {
+			rows, err := s.read.Query(`explain query plan `+text, make([]any, 64)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps, err := collect(rows, func(step *string) []any { return []any{new(int), new(int), new(int), step} })
+			if err != nil || len(steps) == 0 {
+				t.Fatal(steps, err)
+			}
+			for _, step := range steps {
+				walk := strings.HasPrefix(step, "SCAN") && !slices.Contains(letterWalks, step)
+				if walk || strings.Contains(step, "TEMP B-TREE") && !slices.Contains(letterSorts, name) {
+					t.Errorf("%s\n%s", step, text)
+				}
+			}
+		})
+	}
+}
+
+// letterWalks are the scans that are right: the first page of a list walks its
+// index from the end, a page that was picked is joined row by row, and there are
+// few pauses and counts of one replay.
+var letterWalks = []string{
+	"SCAN dead_letter USING INDEX dead_letter_list_idx", "SCAN d", "SCAN o", "SCAN CONSTANT ROW", "SCAN (subquery-2)", "SCAN (subquery-3)", "SCAN (subquery-4)",
+	"SCAN r USING INDEX replay_list_idx", "SCAN g USING INDEX dead_letter_group_seen_idx", "SCAN work USING INDEX work_spent_idx",
+	"SCAN (subquery-1)", "SCAN work_pause",
+}
+
+// letterSorts are what sorts no more than the page that it has picked, or the
+// few replays that a dead letter has been in.
+var letterSorts = []string{"letters/all", "letters/pipeline", "letters/step", "letters/group", "letters/cursor", "items of a dead letter"}
+
+func letterPlans() map[string]string {
+	list := func(f store.LetterFilter, c store.Cursor) string {
+		text, _ := lettersText(f, store.Page{Cursor: c})
+		return text
+	}
+	cursor := store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}
+	return map[string]string{
+		"letters/all":            list(store.LetterFilter{}, store.Cursor{}),
+		"letters/cursor":         list(store.LetterFilter{}, cursor),
+		"letters/pipeline":       list(store.LetterFilter{Pipeline: "p"}, cursor),
+		"letters/step":           list(store.LetterFilter{Step: store.StepVerified, Pipeline: "p"}, cursor),
+		"letters/group":          list(store.LetterFilter{Group: recoup.ID{1}, Step: store.StepNew}, cursor),
+		"letter":                 selectWhole,
+		"work":                   selectWorkLetter,
+		"previous":               selectPrevious,
+		"lanes":                  selectLanes,
+		"claim":                  selectDueWork,
+		"release":                selectNext,
+		"endable":                selectEndable,
+		"groups":                 selectGroup + ` order by last_seen_at desc, group_id desc limit 5`,
+		"groups of a pipeline":   selectGroup + ` where pipeline = ? order by last_seen_at desc, group_id desc limit 5`,
+		"replays":                selectReplay + ` order by created_at desc, replay_id desc limit 5`,
+		"replays in a state":     selectReplay + ` where state = ? order by created_at desc, replay_id desc limit 5`,
+		"items":                  `select * from replay_item where replay_id = ? and position >= ? order by position limit 5`,
+		"items in a state":       `select * from replay_item where replay_id = ? and state = ? and position >= ? order by position limit 5`,
+		"items of a dead letter": selectItemsOf,
+		"purge of checkpoints":   purgeCheckpoints,
+		"purge of items":         purgeItems,
+		"purge of replays":       purgeEmpty,
+	}
+}

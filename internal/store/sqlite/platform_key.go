@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"recoup/internal/store"
+)
+
+const (
+	selectPlatformKeys = `select ` + platformKeyColumns + ` from platform_key
+		where purpose = ? and deleted_at is null order by created_at desc, key_id desc limit 0 + ?`
+	platformKeyKnown  = `select exists (select 1 from platform_key where key_id = ?)`
+	deletePlatformKey = `update platform_key set secret = null, deleted_at = ?2 where key_id = ?1 and deleted_at is null returning purpose`
+)
+
+// AddPlatformKey adds a key. An id that was ever used is in conflict.
+func (s *Store) AddPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error {
+	return s.writer.do(ctx, func(tx *tx) error { return tx.addPlatformKey(k.Made(act), act) })
+}
+
+func (t *tx) addPlatformKey(k store.PlatformKey, act store.Act) error {
+	var known bool
+	if err := t.row(platformKeyKnown, k.ID).Scan(&known); err != nil {
+		return err
+	}
+	if known {
+		return fmt.Errorf("platform key %s: %w", k.ID, store.ErrConflict)
+	}
+	if err := t.exec(addTo("platform_key", platformKeyColumns), platformKeyFields(&k)...); err != nil {
+		return err
+	}
+	return t.audit(act.On(store.ActPlatformKeyAdd, k.ID, map[string]any{"purpose": k.Purpose}))
+}
+
+// AddFirstPlatformKey adds a key unless its purpose has one, and returns the
+// newest that there is.
+func (s *Store) AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (newest store.PlatformKey, added bool, err error) {
+	err = s.writer.do(ctx, func(tx *tx) error {
+		present, err := collectAll(tx, platformKeyFields, selectPlatformKeys, k.Purpose, 1)
+		if err != nil {
+			return err
+		}
+		if added = len(present) == 0; !added {
+			newest = present[0]
+			return nil
+		}
+		newest = k.Made(act)
+		return tx.addPlatformKey(newest, act)
+	})
+	if err != nil {
+		return store.PlatformKey{}, false, err
+	}
+	return newest, added, nil
+}
+
+// PlatformKeys returns the keys of a purpose, newest first.
+func (s *Store) PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error) {
+	return query(ctx, s, platformKeyFields, selectPlatformKeys, purpose, store.MaxPage)
+}
+
+// DeletePlatformKey deletes the secret of a key, for good: the writer overwrites
+// what it deletes, and empties the write-ahead log, where the page was, before it
+// answers. Where a reader is in the way of that, it is done after a later commit,
+// or when the file is closed.
+func (s *Store) DeletePlatformKey(ctx context.Context, keyID string, act store.Act) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		purposes, err := collectAll(tx, func(p *string) []any { return []any{p} }, deletePlatformKey, keyID, micros(act.At))
+		purpose, err := one(purposes, err, "platform key "+keyID)
+		if err != nil {
+			return err
+		}
+		tx.shred = true
+		return tx.audit(act.On(store.ActPlatformKeyDelete, keyID, map[string]any{"purpose": purpose}))
+	})
+}

@@ -1,0 +1,144 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+const (
+	// selectLanes are the stretches of a lane that may be claimed from: new work,
+	// and every replay that runs. ?3 is the time.
+	selectLanes = `select replay_id from (select x'00' as replay_id union all select replay_id from replay where state = 'RUNNING')
+		where not exists (select 1 from work_pause where error_class = '' and pipeline in ('', ?1) and stage in ('', ?2)
+			and (until is null or until > ?3))`
+
+	selectDueWork = `select ` + queueColumns + ` from work w indexed by work_due_idx
+		where pipeline = ?1 and stage = ?2 and coalesce(replay_id, x'00') = ?3 and due_at <= ?4
+		and not exists (select 1 from work_pause p where p.error_class = w.error_class and p.pipeline in ('', w.pipeline)
+			and p.stage in ('', w.stage) and (p.until is null or p.until > ?4))
+		order by due_at, work_id limit 0 + ?5`
+
+	upsertPause = `insert into work_pause (` + pauseColumns + `) values (?, ?, ?, ?, ?, ?, ?)
+		on conflict (pipeline, stage, error_class) do update set paused_by = excluded.paused_by, reason = excluded.reason,
+		paused_at = excluded.paused_at, until = excluded.until`
+
+	upsertCheckpoint = `insert into checkpoint (` + checkpointColumns + `) values (?, ?, ?, ?, ?)
+		on conflict (work_id, stage) do update set key_id = excluded.key_id, sealed = excluded.sealed, at = excluded.at`
+
+	purgeCheckpoints = `delete from checkpoint where rowid in (select c.rowid from checkpoint c where at < ?
+		and not exists (select 1 from work w where w.work_id = c.work_id)
+		and not exists (select 1 from dead_letter d where d.work_id = c.work_id and d.closed_at is null)
+		order by at limit 0 + ?)`
+)
+
+// ClaimWork leases work that is due, the longest due first. There is one writer,
+// so none is handed to two claimers.
+func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.QueuedWork, error) {
+	if claim.Limit <= 0 {
+		return nil, nil
+	}
+	var leased []store.QueuedWork
+	err := s.writer.do(ctx, func(tx *tx) error {
+		due, err := tx.dueWork(claim)
+		if err != nil {
+			return err
+		}
+		var changed []store.QueuedWork
+		leased, changed = store.Lease(due, claim.Decide)
+		return each(tx, updateQueued, changed, changesOf(queueFields, queueChanges))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return leased, nil
+}
+
+// dueWork returns the longest due of all lanes: as many as are asked for are
+// read of each stretch, and the first of them are taken.
+func (t *tx) dueWork(claim store.WorkClaim) ([]store.QueuedWork, error) {
+	now, limit := micros(claim.Now), store.Page{Limit: claim.Limit}.Size()
+	var all []store.QueuedWork
+	for _, lane := range claim.Lanes {
+		stretches, err := collectAll(t, func(b *[]byte) []any { return []any{b} }, selectLanes, lane.Pipeline, lane.Stage, now)
+		if err != nil {
+			return nil, err
+		}
+		for _, replay := range stretches {
+			list, err := collectAll(t, queueFields, selectDueWork, lane.Pipeline, lane.Stage, replay, now, limit)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, list...)
+		}
+	}
+	slices.SortFunc(all, func(a, b store.QueuedWork) int {
+		return cmp.Or(a.DueAt.Compare(b.DueAt), bytes.Compare(a.WorkID[:], b.WorkID[:]))
+	})
+	return all[:min(len(all), limit)], nil
+}
+
+// SpentWork returns work that is not due any more, oldest first.
+func (s *Store) SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, error) {
+	return query(ctx, s, queueFields, `select `+queueColumns+` from work where due_at is null order by created_at, work_id limit 0 + ?`,
+		store.Page{Limit: limit}.Size())
+}
+
+// SetPause pauses work.
+func (s *Store) SetPause(ctx context.Context, p store.Pause) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		return tx.exec(upsertPause, p.Pipeline, p.Stage, string(p.Class), p.By, p.Reason, stamp{&p.At}, stamp{&p.Until})
+	})
+}
+
+// LiftPause ends a pause and reports whether there was one.
+func (s *Store) LiftPause(ctx context.Context, p store.Pause) (bool, error) {
+	n, err := s.purge(ctx, `delete from work_pause where pipeline = ? and stage = ? and error_class = ?`, p.Pipeline, p.Stage, string(p.Class))
+	return n > 0, err
+}
+
+// Pauses returns the pauses that hold at now, oldest first.
+func (s *Store) Pauses(ctx context.Context, now time.Time) ([]store.Pause, error) {
+	return query(ctx, s, pauseFields, `select `+pauseColumns+` from work_pause where until is null or until > ?
+		order by paused_at, pipeline, stage, error_class limit 0 + ?`, micros(now), store.MaxPage)
+}
+
+// SaveCheckpoint keeps the output of a stage.
+func (s *Store) SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Checkpoint) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		held, err := collectAll(tx, queueFields, selectQueued, id{&c.WorkID})
+		if err == nil {
+			err = store.Fence(held, token)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.exec(upsertCheckpoint, checkpointFields(&c)...)
+	})
+}
+
+// PurgeCheckpoints deletes checkpoints of work that ended elsewhere.
+func (s *Store) PurgeCheckpoints(ctx context.Context, before time.Time, limit int) (int, error) {
+	return s.purge(ctx, purgeCheckpoints, micros(before), store.Page{Limit: limit}.Size())
+}
+
+// Checkpoints returns the outputs of finished stages in the order in which they
+// were saved.
+func (s *Store) Checkpoints(ctx context.Context, work recoup.ID) ([]store.Checkpoint, error) {
+	return query(ctx, s, checkpointFields, `select `+checkpointColumns+` from checkpoint where work_id = ? order by at, stage limit 0 + ?`,
+		id{&work}, store.MaxPage)
+}
+
+// Payload returns the payload of a piece of work.
+func (s *Store) Payload(ctx context.Context, work recoup.ID) (store.Payload, error) {
+	list, err := query(ctx, s, payloadFields, `select `+payloadColumns+` from work_payload where work_id = ?`, id{&work})
+	return one(list, err, "payload "+work.String())
+}
+
+// FoldLetterCounts has nothing to fold: the triggers count in place.
+func (s *Store) FoldLetterCounts(ctx context.Context) error { return ctx.Err() }

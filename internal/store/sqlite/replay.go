@@ -1,0 +1,277 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+const (
+	selectReplay = `select ` + replayColumns + `, (
+			select json_group_array(json_object('phase', phase, 'state', state, 'n', n)) from (
+				select phase, state, n from replay_count c where c.replay_id = r.replay_id and n <> 0 order by phase, state))
+		from replay r`
+	selectReplayByID = selectReplay + ` where replay_id = ?`
+
+	// selectNext are the positions of the items that are released next.
+	selectNext = `select position from replay_item where replay_id = ? and state = 'PENDING' order by position limit 0 + ?`
+
+	releaseItem = `update replay_item set state = 'RELEASED', phase = ?3, released_at = ?4 where replay_id = ?1 and position = ?2`
+	queueItem   = `insert into work (work_id, pipeline, stage, error_class, replay_id, error_id, payload_ref, payload_hash, created_at, due_at)
+		select i.work_id, d.pipeline, i.stage, d.error_class, ?1, i.error_id, d.payload_ref, d.payload_hash, ?3, ?3
+		from replay_item i join dead_letter d on d.error_id = i.error_id where i.replay_id = ?1 and i.position = ?2`
+
+	// selectEndable are items that wait for their outcome and that nobody holds.
+	selectEndable = `select error_id from (
+			select * from (select i.error_id from replay_item i left join work w on w.work_id = i.work_id
+				where i.replay_id = ?1 and i.state = 'RELEASED' and (w.lease_ends_at is null or w.lease_ends_at <= ?2)
+				order by i.position limit 0 + ?3)
+			union all
+			select * from (select error_id from replay_item where replay_id = ?1 and state = 'PENDING' order by position limit 0 + ?3))
+		limit 0 + ?3`
+
+	purgeItems = `delete from replay_item where (replay_id, position) in (select i.replay_id, i.position
+		from replay r join replay_item i on i.replay_id = r.replay_id where r.ended_at <= ? order by r.ended_at limit 0 + ?)`
+	purgeEmpty = `select replay_id from replay r where ended_at <= ?
+		and not exists (select 1 from replay_item i where i.replay_id = r.replay_id) limit 0 + ?`
+)
+
+var (
+	insertReplay = addTo("replay", replayColumns)
+	updateReplay = setIn("replay", replayColumns, 1)
+)
+
+// CreateReplay begins a replay without members.
+func (s *Store) CreateReplay(ctx context.Context, r store.Replay, notes ...store.Note) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		if err := tx.exec(insertReplay, replayFields(&r)...); err != nil {
+			return err
+		}
+		return each(tx, insertNote, notes, noteFields)
+	})
+}
+
+func (t *tx) replay(key recoup.ID) (store.ReplayStatus, error) {
+	found, err := collectAll(t, replayStatusFields, selectReplayByID, id{&key})
+	return one(found, err, "replay "+key.String())
+}
+
+// AddMembers adds members to a replay and keeps the cursor.
+func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) ([]store.LetterOutcome, error) {
+	ids := m.ErrorIDs[:min(len(m.ErrorIDs), store.MaxPage)]
+	outcomes := make([]store.LetterOutcome, len(ids))
+	err := s.writer.do(ctx, func(tx *tx) error {
+		current, err := tx.replay(m.ReplayID)
+		if err != nil {
+			return err
+		}
+		l, err := tx.loadLetters(ids, nil)
+		if err != nil {
+			return err
+		}
+		replay := current.Replay
+		for i := range ids {
+			outcomes[i] = l.Join(&replay, store.LetterStep{ErrorID: ids[i], Decide: m.Decide})
+		}
+		if err := tx.saveLetters(l, now); err != nil {
+			return err
+		}
+		replay.Cursor = m.Cursor
+		return tx.exec(updateReplay, replayFields(&replay)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+// StepReplay applies an input to a replay and puts the items that it releases
+// into the queue.
+func (s *Store) StepReplay(ctx context.Context, now time.Time, key recoup.ID, decide store.DecideReplay) (store.ReplayStatus, error) {
+	var status store.ReplayStatus
+	var refused error
+	err := s.writer.do(ctx, func(tx *tx) (err error) {
+		if status, err = tx.replay(key); err != nil {
+			return err
+		}
+		var next store.Replay
+		var effects store.ReplayEffects
+		if next, effects, refused = decide(status); refused != nil {
+			next, effects = status.Replay, store.ReplayEffects{}
+		}
+		if next != status.Replay {
+			if err := tx.exec(updateReplay, replayFields(&next)...); err != nil {
+				return err
+			}
+		}
+		if err := tx.release(next, effects.Release, now); err != nil {
+			return err
+		}
+		if err := each(tx, insertNote, effects.Notes, noteFields); err != nil {
+			return err
+		}
+		status, err = tx.replay(key)
+		return err
+	})
+	if err != nil {
+		return store.ReplayStatus{}, err
+	}
+	return status, refused
+}
+
+// release puts the next items of a replay into the queue.
+func (t *tx) release(r store.Replay, n int, now time.Time) error {
+	if n <= 0 {
+		return nil
+	}
+	next, err := collectAll(t, func(p *int) []any { return []any{p} }, selectNext, id{&r.ID}, store.Page{Limit: n}.Size())
+	if err != nil {
+		return err
+	}
+	for _, position := range next {
+		if err := t.exec(releaseItem, id{&r.ID}, position, r.Phase, micros(now)); err != nil {
+			return err
+		}
+		if err := t.exec(queueItem, id{&r.ID}, position, micros(now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EndItems applies an input to items that wait for their outcome and that no
+// worker holds.
+func (s *Store) EndItems(ctx context.Context, now time.Time, key recoup.ID, limit int, decide store.DecideLetter) (ended int, err error) {
+	err = s.writer.do(ctx, func(tx *tx) error {
+		ids, err := collectAll(tx, idField, selectEndable, id{&key}, micros(now), store.Page{Limit: limit}.Size())
+		if err != nil {
+			return err
+		}
+		l, err := tx.loadLetters(ids, nil)
+		if err != nil {
+			return err
+		}
+		ended = l.End(key, now, ids, decide)
+		return tx.saveLetters(l, now)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return ended, nil
+}
+
+// PurgeReplays deletes items of replays that have ended before a time, and the
+// replays of which none is left.
+func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	size := store.Page{Limit: limit}.Size()
+	err = s.writer.do(ctx, func(tx *tx) error {
+		if err := tx.exec(`update retention set replays_until = ?`, micros(before)); err != nil {
+			return err
+		}
+		if n, err = tx.change(purgeItems, micros(before), size); err != nil {
+			return err
+		}
+		empty, err := collectAll(tx, idField, purgeEmpty, micros(before), size)
+		if err != nil {
+			return err
+		}
+		for _, text := range []string{
+			`delete from replay where replay_id = ?`, `delete from replay_count where replay_id = ?`, `delete from dead_letter_note where replay_id = ?`,
+		} {
+			if err := each(tx, text, empty, idField); err != nil {
+				return err
+			}
+		}
+		return tx.exec(`update retention set replays_until = null`)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// Replay returns a replay with its counts.
+func (s *Store) Replay(ctx context.Context, key recoup.ID) (store.ReplayStatus, error) {
+	list, err := query(ctx, s, replayStatusFields, selectReplayByID, id{&key})
+	return one(list, err, "replay "+key.String())
+}
+
+// Replays lists replays with their counts, newest first.
+func (s *Store) Replays(ctx context.Context, state store.ReplayState, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
+	q := choice{}
+	q.equal("state", string(state))
+	q.past("created_at", "replay_id", p.Cursor)
+	text := selectReplay + q.where() + ` order by created_at desc, replay_id desc limit 0 + ` + q.arg(p.Size())
+	list, err := query(ctx, s, replayStatusFields, text, q.args...)
+	return list, lastOf(list, p, func(r *store.ReplayStatus) store.Cursor { return store.Cursor{At: r.CreatedAt, ID: r.ID} }), err
+}
+
+// DueReplays returns replays that are to be looked after, longest due first.
+func (s *Store) DueReplays(ctx context.Context, now time.Time, limit int) ([]recoup.ID, error) {
+	return query(ctx, s, idField, `select replay_id from replay where next_at <= ? order by next_at limit 0 + ?`,
+		micros(now), store.Page{Limit: limit}.Size())
+}
+
+// Items lists the items of a replay in the order of their positions.
+func (s *Store) Items(ctx context.Context, replay recoup.ID, state store.ItemState, from, limit int) ([]store.ReplayItem, int, error) {
+	size := store.Page{Limit: limit}.Size()
+	q := choice{}
+	q.equal("state", string(state))
+	q.require("replay_id = " + q.arg(id{&replay}))
+	q.require("position >= " + q.arg(from))
+	text := `select ` + itemColumns + ` from replay_item` + q.where() + ` order by position limit 0 + ` + q.arg(size)
+	list, err := query(ctx, s, itemFields, text, q.args...)
+	if err != nil || len(list) < size {
+		return list, -1, err
+	}
+	return list, list[len(list)-1].Position + 1, nil
+}
+
+var selectItemsOf = `select ` + of("i", itemColumns) + ` from replay_item i join replay r on r.replay_id = i.replay_id
+	where i.error_id = ? order by r.created_at desc, r.replay_id desc limit 0 + ?`
+
+// ItemsOf returns the items that a dead letter has been in replays, the last
+// first.
+func (s *Store) ItemsOf(ctx context.Context, key recoup.ID, limit int) ([]store.ReplayItem, error) {
+	return query(ctx, s, itemFields, selectItemsOf, id{&key}, store.Page{Limit: limit}.Size())
+}
+
+// choice is the conditions of a list. Which are set makes its text, and there
+// are few such texts.
+type choice struct {
+	conditions string
+	args       []any
+}
+
+// arg adds an argument and returns the parameter that stands for it.
+func (c *choice) arg(v any) string {
+	c.args = append(c.args, v)
+	return parameter(len(c.args))
+}
+
+func (c *choice) require(condition string) { c.conditions += " and " + condition }
+
+func (c *choice) equal(column, value string) {
+	if value != "" {
+		c.require(column + " = " + c.arg(value))
+	}
+}
+
+// past goes on from a cursor in a list that runs from new to old.
+func (c *choice) past(at, key string, cursor store.Cursor) {
+	if !cursor.IsZero() {
+		c.require("(" + at + ", " + key + ") < (" + c.arg(micros(cursor.At)) + ", " + c.arg(id{&cursor.ID}) + ")")
+	}
+}
+
+func (c *choice) where() string { return " where true" + c.conditions }
+
+// lastOf is where a list goes on after this page, or nowhere.
+func lastOf[T any](list []T, p store.Page, at func(*T) store.Cursor) store.Cursor {
+	if len(list) < p.Size() {
+		return store.Cursor{}
+	}
+	return at(&list[len(list)-1])
+}

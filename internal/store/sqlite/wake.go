@@ -1,0 +1,28 @@
+package sqlite
+
+import (
+	"context"
+
+	"recoup/internal/store"
+)
+
+// wake has everybody woken who waits for a kind of thing, after the commit.
+func (t *tx) wake(kind string) { t.woken = append(t.woken, kind) }
+
+// Listen calls wake whenever there is something of a kind to be looked at, until
+// ctx ends. It hears what this process commits; callers look by themselves now
+// and then, for what others may have written into the file.
+func (s *Store) Listen(ctx context.Context, wake func(channel string)) error {
+	l := s.writer.bell.Join()
+	defer l.Leave()
+	for kinds := store.Wakes(); ; kinds = l.Take() {
+		for _, kind := range kinds {
+			wake(kind)
+		}
+		select {
+		case <-l.Ready():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
