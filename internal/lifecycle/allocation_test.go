@@ -15,6 +15,8 @@ func TestStepAllocations(t *testing.T) {
 	pending := w.report(dol, "NETWORK_TIMEOUT", "")
 	parked := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
 	leased, token := w.claim(&pending)
+	older := parked
+	older.PolicyVersion = "0.9.0"
 	report := w.reportOf(dol, "NETWORK_TIMEOUT", "")
 	for _, row := range []struct {
 		name string
@@ -33,6 +35,7 @@ func TestStepAllocations(t *testing.T) {
 		{"park", &pending, func() lifecycle.Input { return lifecycle.Park{By: "ada", Reason: "look"} }, w.now, 1},
 		{"unpark", &parked, func() lifecycle.Input { return lifecycle.Unpark{By: "ada"} }, w.now, 1},
 		{"resolve", &parked, func() lifecycle.Input { return lifecycle.Resolve{By: "ada"} }, w.now, 1},
+		{"rebase", &older, func() lifecycle.Input { return lifecycle.Rebase{By: "ada", From: w.policy} }, w.now, 1},
 		{"expire", &parked, func() lifecycle.Input { return lifecycle.Expire{} }, parked.ExpiresAt, 0},
 	} {
 		got := testing.AllocsPerRun(100, func() {

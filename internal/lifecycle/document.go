@@ -32,7 +32,7 @@ func edges() []edge {
 		for _, to := range recoup.States() {
 			e := edge{from: from, to: to}
 			for _, t := range transitions {
-				if from != to && slices.Contains(t.From, from) && slices.Contains(t.To, to) && moves(t, from) {
+				if from != to && slices.Contains(t.From, from) && slices.Contains(t.To, to) && moves(t, from, to) {
 					e.inputs = append(e.inputs, string(t.Input))
 				}
 			}
@@ -47,14 +47,18 @@ func edges() []edge {
 	return list
 }
 
-// moves reports whether t can lead away from a state. Assigning, reviewing and
-// reminding never do; a report replaces an error rather than moving it.
-func moves(t Transition, from recoup.State) bool {
+// moves reports whether t can lead from one of its states to another. Assigning,
+// reviewing and reminding never do; a report replaces an error rather than moving
+// it; a rebase leaves with people what they have, unless it takes it off the park.
+func moves(t Transition, from, to recoup.State) bool {
 	switch t.Input {
 	case Assigning, Reviewing, Reminding:
 		return false
 	case Reported:
 		return from == none
+	case Rebasing:
+		held := from == recoup.Parked || from == recoup.Escalated
+		return to != recoup.Escalated && (!held || to == recoup.Active)
 	}
 	return true
 }

@@ -61,9 +61,9 @@ const (
 	RetriesOutliveTTL Warning = "RETRIES_OUTLIVE_TTL" // the error would expire before its last retry
 )
 
-// Notices is a short list of notices. No step tells more than two things.
+// Notices is a short list of notices. No step tells more than three things.
 type Notices struct {
-	list [2]recoup.Notice
+	list [3]recoup.Notice
 	n    int
 }
 

@@ -65,11 +65,18 @@ func (s *step) stand(tier int, reason string) {
 		EscalationLevel: tier, EscalatedAt: s.now,
 		EscalatedTo: s.table.Owner(tier), EscalationReason: reason,
 	}
+	s.schedule()
+}
+
+// schedule sets the deadlines of the rung on which the error stands.
+func (s *step) schedule() {
+	e := &s.next
+	e.ReviewDueAt, e.NextEscalationAt = time.Time{}, time.Time{}
 	for _, rung := range s.policy.Ladder {
 		switch {
-		case rung.Tier == tier && rung.ReviewWithin > 0:
-			e.ReviewDueAt = s.now.Add(rung.ReviewWithin)
-		case rung.Tier == tier+1:
+		case rung.Tier == e.EscalationLevel && rung.ReviewWithin > 0:
+			e.ReviewDueAt = e.EscalatedAt.Add(rung.ReviewWithin)
+		case rung.Tier == e.EscalationLevel+1:
 			e.NextEscalationAt = e.ParkedAt.Add(rung.After)
 		}
 	}

@@ -27,6 +27,7 @@ const (
 	Reminding    Kind = "remind"
 	Archiving    Kind = "archive"
 	Expiring     Kind = "expire"
+	Rebasing     Kind = "rebase"
 )
 
 // ofWorker reports whether k comes from the holder of a lease, for whom a state

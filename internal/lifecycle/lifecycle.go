@@ -99,6 +99,8 @@ func (s *step) dispatch(in Input) error {
 		return in.apply(s)
 	case Expire:
 		return in.apply(s)
+	case Rebase:
+		return in.apply(s)
 	}
 	return s.refuse("unknown input")
 }
@@ -119,7 +121,10 @@ func (s *step) begin(kind Kind, actor, reason string) error {
 		return s.refuse("")
 	}
 	table, ok := s.policy.Table(s.current.Table)
-	if !ok {
+	switch {
+	case !ok && s.kind == Rebasing:
+		return s.refuse("the policy has no such table")
+	case !ok:
 		return fmt.Errorf("policy %s has no table %q", s.policy.Version, s.current.Table)
 	}
 	s.table = table

@@ -1,10 +1,12 @@
 package lifecycle_test
 
 import (
+	"sync"
 	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
+	"recoup/internal/policy"
 )
 
 // model is a second, naive opinion on the life of an error: a few numbers moved
@@ -22,7 +24,21 @@ type model struct {
 	lease    recoup.ID
 	leaseEnd time.Time
 	fatal    bool // a retry has shown that no retry helps
+
+	severity recoup.Severity
+	created  time.Time
+	begun    time.Time // of the window
+	second   bool      // it is judged by the second version
 }
+
+// secondVersion is the policy that lives in the middle of which the rules change
+// go on under: MEDIUM lasts 10 days, TRANSIENT failures have 3 retries within 12
+// hours.
+var secondVersion = sync.OnceValue(func() *policy.Policy {
+	return version("10d", "tiers", "MEDIUM", "lasts").
+		With(3, "retry", "categories", "TRANSIENT", "max_retries").
+		With("12h", "retry", "categories", "TRANSIENT", "window")
+})
 
 // shelf is a row of spec 000, section 3, in the model's words.
 type shelf struct {
@@ -51,7 +67,7 @@ func (m *model) budget() int {
 	switch {
 	case m.fatal || m.code == "VALIDATION_ERROR":
 		return 1
-	case m.code == "UNREGISTERED_CODE":
+	case m.code == "UNREGISTERED_CODE" || m.second:
 		return max(3, shelves()[m.table].budget)
 	}
 	return 5
@@ -73,33 +89,26 @@ func (m *model) windowFrom(t time.Time) time.Time {
 		return time.Time{}
 	case m.code == "UNREGISTERED_CODE":
 		return t.Add(7 * day)
+	case m.second:
+		return t.Add(12 * time.Hour)
 	}
 	return t.Add(24 * time.Hour)
 }
 
 func born(table string, code recoup.Code, severity recoup.Severity, now time.Time) *model {
-	m := &model{table: table, code: code}
-	s, days := shelves()[table], 0
+	m := &model{table: table, code: code, severity: severity, created: now, begun: now}
+	s := shelves()[table]
 	state := s.defaultState
-	switch severity {
-	case recoup.Critical:
-		if s.park {
-			state = recoup.Parked
-		}
-	case recoup.High:
-		if s.retry {
-			state, days = recoup.RetryPending, 7
-		}
-	case recoup.Low:
-		if s.archive || table == errorLog {
-			state, days = recoup.Active, 90
-		}
+	switch {
+	case severity == recoup.Critical && s.park:
+		state = recoup.Parked
+	case severity == recoup.High && s.retry:
+		state = recoup.RetryPending
+	case severity == recoup.Low && s.archive:
+		state = recoup.Active
 	}
 	m.window = m.windowFrom(now)
-	m.expires = now.AddDate(0, 0, lifetime(s, days))
-	if s.days == 0 {
-		m.expires = time.Time{}
-	}
+	m.expires = m.end()
 	switch {
 	case state == recoup.RetryPending && code == "VALIDATION_ERROR":
 		m.park(now)
@@ -113,14 +122,25 @@ func born(table string, code recoup.Code, severity recoup.Severity, now time.Tim
 	return m
 }
 
-func lifetime(s shelf, severityDays int) int {
+// end is when it expires: the hub's word comes before the severity's, and that
+// before the table's.
+func (m *model) end() time.Time {
+	s := shelves()[m.table]
+	days := s.days
 	switch {
+	case s.days == 0:
+		return time.Time{}
 	case s.hubDays > 0:
-		return s.hubDays
-	case severityDays > 0:
-		return severityDays
+		days = s.hubDays
+	case m.severity == recoup.High && s.retry:
+		days = 7
+	case m.severity == recoup.Low && s.archive:
+		days = 90
 	}
-	return s.days
+	if m.second && days == 30 {
+		days = 10
+	}
+	return m.created.AddDate(0, 0, days)
 }
 
 func (m *model) park(now time.Time) {
@@ -172,7 +192,9 @@ func (m *model) move(in lifecycle.Input, now time.Time) {
 		m.park(now)
 	case lifecycle.Unpark:
 		m.state, m.count, m.tier, m.parked, m.due = recoup.RetryPending, 0, 0, time.Time{}, now
-		m.window = m.windowFrom(now)
+		m.begun, m.window = now, m.windowFrom(now)
+	case lifecycle.Rebase:
+		m.rebase(now)
 	case lifecycle.Escalate:
 		m.escalate(in, now)
 	case lifecycle.ArchiveNow, lifecycle.Expire:
@@ -185,6 +207,20 @@ func (m *model) lapse(now time.Time) {
 	m.count++
 	m.lease, m.due = recoup.ID{}, now
 	if m.count >= m.budget() || !m.window.IsZero() && now.After(m.window) {
+		m.park(now)
+	}
+}
+
+// rebase goes on under the second version: the end is counted anew from the
+// beginning, and retries that have become too many or too late end in the park.
+func (m *model) rebase(now time.Time) {
+	m.second = true
+	m.expires, m.window = m.end(), m.windowFrom(m.begun)
+	if m.state != recoup.RetryPending {
+		return
+	}
+	late := !m.window.IsZero() && (now.After(m.window) || m.due.After(m.window))
+	if m.count >= m.budget() || late && m.lease.IsZero() {
 		m.park(now)
 	}
 }

@@ -18,6 +18,7 @@ import (
 type life struct {
 	*rapid.T
 	policy *policy.Policy
+	second *policy.Policy // what a rebase goes on under
 	ids    *recoup.IDSource
 	now    time.Time
 	e      recoup.Error
@@ -28,7 +29,7 @@ func (l *life) draw(label string, n int) int { return rapid.IntRange(0, n-1).Dra
 
 // begin reports a failure somewhere, at some severity.
 func begin(t *rapid.T) *life {
-	l := &life{T: t, policy: policy.Default(), ids: recoup.NewIDSource(counting{}), now: epoch}
+	l := &life{T: t, policy: policy.Default(), second: secondVersion(), ids: recoup.NewIDSource(counting{}), now: epoch}
 	tables := []string{dol, target, people, discovery, errorLog, masterLog, orphans}
 	in := l.failing(rapid.SampledFrom(tables).Draw(t, "table"))
 	var err error
@@ -39,12 +40,6 @@ func begin(t *rapid.T) *life {
 	l.check()
 	return l
 }
-
-// counting is a source of "randomness" that keeps ids short to read; the
-// sequence inside the id makes it unique.
-type counting struct{}
-
-func (counting) Read(b []byte) (int, error) { return len(b), nil }
 
 func (l *life) failing(table string) lifecycle.Report {
 	codes := []recoup.Code{"NETWORK_TIMEOUT", "UNREGISTERED_CODE", "QUOTA_EXCEEDED", "VALIDATION_ERROR"}
@@ -70,7 +65,8 @@ func (l *life) input() lifecycle.Input {
 		lifecycle.Park{By: "ada", Reason: "look"}, lifecycle.Unpark{By: "ada"}, lifecycle.Resolve{By: "ada"},
 		lifecycle.Escalate{By: "ada"}, lifecycle.Escalate{}, lifecycle.Assign{By: "ada", To: "bob"},
 		lifecycle.Review{By: "ada"}, lifecycle.Remind{}, lifecycle.ArchiveNow{By: "ada"}, lifecycle.Expire{},
-	}[l.draw("input", 18)]
+		lifecycle.Rebase{By: "ada", From: l.policy},
+	}[l.draw("input", 19)]
 }
 
 // tick lets time pass: often to the next deadline, sometimes anywhere.
@@ -86,17 +82,20 @@ func (l *life) tick() {
 
 func (l *life) step() {
 	in := l.input()
-	before := l.e
-	next, effects, err := lifecycle.Step(l.policy, &l.e, in, l.now)
-	if err != nil {
+	before, judge := l.e, l.policy
+	if _, rebase := in.(lifecycle.Rebase); rebase {
+		judge = l.second
+	}
+	next, effects, err := lifecycle.Step(judge, &l.e, in, l.now)
+	if err != nil || next == before {
 		var refusal *lifecycle.Refusal
-		if !errors.As(err, &refusal) || next != before {
+		if err != nil && !errors.As(err, &refusal) || next != before {
 			l.Fatalf("%T refused with %v, changed: %v", in, err, next != before)
 		}
 		return
 	}
 	l.Logf("%s %T %s -> %s", l.now.Format(time.DateTime), in, before.State, next.State)
-	l.e = next
+	l.e, l.policy = next, judge
 	l.model.move(in, l.now)
 	l.checkMove(before, in, effects)
 	l.check()

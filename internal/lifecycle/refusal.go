@@ -50,10 +50,11 @@ func (s *step) refuse(reason string) error {
 	return r
 }
 
-// exits lists what people can do with the error as it stands.
+// exits lists what people can do with the error as it stands. A rebase asks
+// another policy than the one that would answer that.
 func (s *step) exits() []Kind {
 	table, ok := s.policy.Table(s.current.Table)
-	if !ok || table.Infinite() {
+	if !ok || table.Infinite() || s.kind == Rebasing {
 		return nil
 	}
 	var exits []Kind

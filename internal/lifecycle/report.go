@@ -20,6 +20,7 @@ type Report struct {
 	CorrelationID recoup.ID
 	Attempt       recoup.ID // token of the attempt that failed, if it was one
 	CreatedAt     time.Time // zero: now
+	Stands        bool      // it is a row of its table already, with or without an entity
 	By            string
 }
 
@@ -32,7 +33,7 @@ func (in Report) apply(s *step) error {
 		return err
 	}
 	effective := s.policy.Resolve(policy.Question{
-		Table: in.Table, Entity: in.EntityID != "", Code: in.Failure.Code,
+		Table: in.Table, Entity: in.EntityID != "" || in.Stands, Code: in.Failure.Code,
 		Class: in.Failure.Class, Category: in.Failure.Category, Severity: in.severity(s.current),
 	})
 	s.table = effective.Table
@@ -151,10 +152,16 @@ func (s *step) place(effective policy.Effective, failure Failure, spent recoup.P
 	case recoup.ActionPark:
 		s.hold(recoup.System, effective.ParkReason)
 	default:
-		s.next.NextRetryAt = time.Time{}
-		s.next.State, s.next.Disposition = recoup.Active, effective.Action.Disposition()
-		s.next.ParkReason = effective.ParkReason
+		s.rest(effective)
 	}
+}
+
+// rest leaves an error alone until its TTL: archived or ignored by policy.
+func (s *step) rest(effective policy.Effective) {
+	e := &s.next
+	s.endAttempt("")
+	e.NextRetryAt = time.Time{}
+	e.State, e.Disposition, e.ParkReason = recoup.Active, effective.Action.Disposition(), effective.ParkReason
 }
 
 // inherit takes over from the error that is being replaced whatever a repeat

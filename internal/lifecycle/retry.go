@@ -111,12 +111,14 @@ func (s *step) retryOrHold(at time.Time, spent recoup.ParkReason) {
 }
 
 // effective asks the policy again about the error as it was admitted.
-func (s *step) effective() policy.Effective {
-	e := &s.next
-	return s.policy.Resolve(policy.Question{
+func (s *step) effective() policy.Effective { return s.policy.Resolve(question(&s.next)) }
+
+// question is what a policy is asked about a stored error.
+func question(e *recoup.Error) policy.Question {
+	return policy.Question{
 		Table: e.Table, Entity: e.EntityID != "", Code: e.Code,
 		Class: e.Class, Category: e.Category, Severity: e.Severity,
-	})
+	}
 }
 
 // countStreak counts a failure of a family for the entity and returns the

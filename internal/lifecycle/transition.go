@@ -109,6 +109,12 @@ var transitions = []Transition{
 		[]recoup.State{recoup.Archived},
 		"its TTL is over; a live lease holds it up for a while",
 	},
+	{
+		Rebasing,
+		[]recoup.State{recoup.Active, recoup.RetryPending, recoup.Parked, recoup.Escalated},
+		[]recoup.State{recoup.Active, recoup.RetryPending, recoup.Parked, recoup.Escalated},
+		"another version of the policy judges it; what is parked stays so, unless its table no longer allows PARK",
+	},
 }
 
 func allowed(k Kind, from recoup.State) bool {

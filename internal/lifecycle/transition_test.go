@@ -65,6 +65,7 @@ func (w *world) inputs(e *recoup.Error) map[lifecycle.Kind]lifecycle.Input {
 		"remind":       lifecycle.Remind{},
 		"archive":      lifecycle.ArchiveNow{By: "ada"},
 		"expire":       lifecycle.Expire{},
+		"rebase":       lifecycle.Rebase{By: "ada"},
 	}
 }
 
@@ -84,6 +85,8 @@ func (w *world) ripen(e *recoup.Error, kind lifecycle.Kind) {
 		w.now = e.NextReminderAt
 	case kind == "expire":
 		w.now = e.ExpiresAt
+	case kind == "rebase":
+		e.PolicyVersion = "0.9.0" // an earlier version admitted it
 	}
 }
 

@@ -46,5 +46,7 @@ func Load(name string, data []byte, codes *fault.Registry) (*Policy, error) {
 	if len(found) > 0 {
 		return nil, found.err(name)
 	}
-	return compile(doc, &f), nil
+	p := compile(doc, &f)
+	p.text = string(data)
+	return p, nil
 }

@@ -54,6 +54,7 @@ type Policy struct {
 	Gate           Gate
 	Ledger         Ledger
 
+	text       string
 	doc        *document
 	tables     []*Table
 	byName     map[string]*Table
@@ -65,6 +66,9 @@ func (p *Policy) Table(name string) (*Table, bool) {
 	t, ok := p.byName[name]
 	return t, ok
 }
+
+// Text returns the file that the policy was read from.
+func (p *Policy) Text() string { return p.text }
 
 // Tables returns every governed table in the order of the file.
 func (p *Policy) Tables() []*Table { return slices.Clone(p.tables) }

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// Act is an input to one error.
+type Act struct {
+	ID      recoup.ID
+	Input   lifecycle.Input
+	Receipt *store.Receipt
+}
+
+// Apply applies inputs in order, each answered for itself: a person's acts and
+// workers' results alike. What people write is cleaned first.
+func (e *Engine) Apply(ctx context.Context, c Caller, acts []Act) ([]store.Outcome, error) {
+	if len(acts) > MaxBatch {
+		return nil, tooMany(len(acts))
+	}
+	now := e.Now()
+	out := make([]store.Outcome, len(acts))
+	var steps []store.Step
+	var place []int
+	for i, act := range acts {
+		in, err := e.clean(c, act.Input)
+		if err != nil {
+			out[i].Err = err
+			continue
+		}
+		steps, place = append(steps, e.step(c, act, in, now)), append(place, i)
+	}
+	outcomes, err := e.applySteps(ctx, now, steps)
+	if err != nil {
+		return nil, err
+	}
+	var events []recoup.Event
+	for k := range outcomes {
+		if _, err := recall(&outcomes[k]); err != nil {
+			return nil, err
+		}
+		out[place[k]] = outcomes[k]
+		if code := outcomes[k].Effects.Event; code != "" && outcomes[k].Err == nil {
+			events = append(events, consequence(&outcomes[k], code, acts[place[k]].Input))
+		}
+	}
+	e.announce(outcomes, now)
+	return out, e.record(ctx, now, events)
+}
+
+func (e *Engine) applySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
+	return apart(steps, func(part []store.Step) ([]store.Outcome, error) { return e.Store.ApplySteps(ctx, now, part) })
+}
+
+// One applies an input to one error.
+func (e *Engine) One(ctx context.Context, c Caller, act Act) (store.Outcome, error) {
+	out, err := e.Apply(ctx, c, []Act{act})
+	if err != nil {
+		return store.Outcome{}, err
+	}
+	return out[0], out[0].Err
+}
+
+func (e *Engine) step(c Caller, act Act, in lifecycle.Input, now time.Time) store.Step {
+	return store.Step{
+		ID: act.ID, Receipt: receipt(act.Receipt),
+		Family: func(current *recoup.Error) string {
+			return lifecycle.Family(e.Policies.Of(current), current, in)
+		},
+		Decide: func(current *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error) {
+			if err := e.may(c, current.Table); err != nil {
+				return recoup.Error{}, lifecycle.Effects{}, err
+			}
+			return lifecycle.Step(e.Policies.Of(current), current, withStreak(in, streak), now)
+		},
+	}
+}
+
+// withStreak tells a failure how many of its family came before it.
+func withStreak(in lifecycle.Input, streak int) lifecycle.Input {
+	if fail, ok := in.(lifecycle.Fail); ok {
+		fail.Failure.Streak = streak
+		return fail
+	}
+	return in
+}
+
+// consequence is the ledger's event of a transition, at the time of it. That of a
+// failed attempt has the attempt's own id, so that it is counted once.
+func consequence(o *store.Outcome, code recoup.Code, in lifecycle.Input) recoup.Event {
+	event := recoup.Event{ID: o.Error.ID, Code: code, CorrelationID: correlation(&o.Error), Service: o.Error.Table, TS: o.Error.UpdatedAt}
+	if fail, ok := in.(lifecycle.Fail); ok {
+		event.ID = fail.Token
+	}
+	return event
+}
+
+// clean checks and cleans what a person or a worker wrote into an input, and
+// puts the caller's name on it.
+func (e *Engine) clean(c Caller, in lifecycle.Input) (lifecycle.Input, error) {
+	f := fields{redactor: e.Redactor}
+	reason := func(s string, required bool) string { return f.text("reason", s, MaxReason, required) }
+	switch act := in.(type) {
+	case lifecycle.Park:
+		act.By, act.Reason = c.Name, recoup.ParkReason(reason(string(act.Reason), true))
+		in = act
+	case lifecycle.Unpark:
+		act.By, act.Reason = c.Name, reason(act.Reason, true)
+		in = act
+	case lifecycle.Resolve:
+		act.By, act.Reason = c.Name, reason(act.Reason, true)
+		in = act
+	case lifecycle.Escalate:
+		act.By, act.Reason = c.Name, reason(act.Reason, true)
+		in = act
+	case lifecycle.ArchiveNow:
+		act.By, act.Reason = c.Name, reason(act.Reason, true)
+		in = act
+	case lifecycle.Assign:
+		f.identifier("to", act.To, true)
+		act.By, act.Reason = c.Name, reason(act.Reason, false)
+		in = act
+	case lifecycle.Review:
+		act.By, act.Reason = c.Name, reason(act.Reason, false)
+		in = act
+	case lifecycle.Succeed:
+		act.Reason = reason(act.Reason, false)
+		in = act
+	case lifecycle.Fail:
+		act.Reason = reason(act.Reason, false)
+		in = act
+	case lifecycle.Extend:
+	default:
+		return nil, errors.New("engine: an input of the clock cannot be asked for")
+	}
+	return in, f.err()
+}
+
+// Failure classifies what a worker says went wrong.
+func (e *Engine) Failure(code string, proven []recoup.Condition, retryAfter time.Duration) (lifecycle.Failure, error) {
+	f := fields{redactor: e.Redactor}
+	def, folded := e.fold(code, &f)
+	if err := f.err(); err != nil {
+		return lifecycle.Failure{}, err
+	}
+	return lifecycle.Failure{
+		Code: folded, Class: def.Effective(holds(def, proven)), Category: def.Category, RetryAfter: max(retryAfter, 0),
+	}, nil
+}

@@ -1,0 +1,131 @@
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/engine"
+)
+
+// postgresOnly runs a test where plain SQL can write.
+func postgresOnly(t *testing.T, test func(w *world)) {
+	t.Helper()
+	t.Parallel()
+	db, sql := openPostgres(t)
+	test(newWorld(t, db, sql))
+}
+
+// write writes a row as any program may. It takes its time from the database's own
+// clock, and ours is set by it.
+func (w *world) write(statement string, args ...any) {
+	w.Helper()
+	ctx := w.Context()
+	err := w.sql(statement, args...)
+	rows, unread := w.db.Unadmitted(ctx, 1000)
+	if err := errors.Join(err, unread); err != nil || len(rows) == 0 {
+		w.Fatal(len(rows), err)
+	}
+	w.wait(rows[len(rows)-1].CreatedAt.Add(time.Second).Sub(w.clock()))
+	if err := errors.Join(w.db.EnsurePartitions(ctx, w.clock()),
+		w.db.EnsureEventPartitions(ctx, w.clock(), w.engine.Policies.Current().Ledger.EventRetention)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// admit admits what is there and returns it by entity.
+func (w *world) admit(want int) map[string]recoup.Error {
+	w.Helper()
+	rows, err := w.db.Unadmitted(w.Context(), 1000)
+	if err != nil || len(rows) != want {
+		w.Fatalf("%d rows wait, %v", len(rows), err)
+	}
+	if n, err := w.engine.Admit(w.Context()); err != nil || n != want {
+		w.Fatalf("%d admitted, %v", n, err)
+	}
+	made := map[string]recoup.Error{}
+	for _, row := range rows {
+		e := w.read(row.ID)
+		if e.PolicyVersion == "" || e.Table != row.Table || !e.CreatedAt.Equal(row.CreatedAt) {
+			w.Errorf("%s: version %q in %s", row.EntityID, e.PolicyVersion, e.Table)
+		}
+		made[row.EntityID] = e
+	}
+	if n, err := w.engine.Admit(w.Context()); err != nil || n != 0 {
+		w.Errorf("%d admitted again, %v", n, err)
+	}
+	return made
+}
+
+func TestAdmit(t *testing.T) {
+	postgresOnly(t, func(w *world) {
+		w.write(`insert into outreach.dol_errors (outreach_id, code, message) values ('e1', 'NETWORK_TIMEOUT', 'key ' || $1::text)`, secret)
+		w.write(`insert into outreach.dol_errors (outreach_id, code, severity) values ('e2', 'NETWORK_TIMEOUT', 'CRITICAL')`)
+		w.write(`insert into people.people_errors (outreach_id, code) values ('e3', 'whatever it is')`)
+		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || !gate.Blocked() {
+			w.Errorf("it does not block at once: %v", err)
+		}
+		made := w.admit(3)
+		e1, e2, e3 := made["e1"], made["e2"], made["e3"]
+		if e1.State != recoup.RetryPending || strings.Contains(e1.Message, secret) || !strings.HasPrefix(e1.Message, "key ") {
+			w.Errorf("%s: %q", e1.State, e1.Message)
+		}
+		if e2.State != recoup.Parked || e3.State != recoup.RetryPending || e3.Category != recoup.Operational {
+			w.Errorf("%s, %s %s", e2.State, e3.State, e3.Category)
+		}
+		w.wait(time.Hour)
+		claimed, err := w.engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10})
+		if err != nil || len(claimed) != 2 {
+			w.Errorf("%d claimed, %v", len(claimed), err)
+		}
+	})
+}
+
+// A row stays where it was written, also where a report would have gone to the
+// orphans, and does not hold up the others.
+func TestAdmitWhereAReportWouldBeAnOrphan(t *testing.T) {
+	postgresOnly(t, func(w *world) {
+		w.write(`insert into company.url_discovery_failures (code) values ('NETWORK_TIMEOUT')`)
+		w.write(`insert into outreach.company_target_errors (outreach_id, code) values ('e1', 'NETWORK_TIMEOUT')`)
+		w.write(`insert into outreach.dol_errors (outreach_id, code) values ('e2', 'NETWORK_TIMEOUT')`)
+		next := without(w.T, target)
+		if err := w.db.SyncTables(w.Context(), next); err != nil {
+			w.Fatal(err)
+		}
+		w.engine.Policies.Use(next)
+		made := w.admit(3)
+		if e := made[""]; e.State != recoup.Active || e.Disposition != "ARCHIVE" || e.Table != discovery {
+			w.Errorf("without an entity: %s %s in %s", e.State, e.Disposition, e.Table)
+		}
+		if e := made["e1"]; e.PolicyVersion != "1.0.0" || !e.Blocking {
+			w.Errorf("of a table that is gone: version %s, blocking %v", e.PolicyVersion, e.Blocking)
+		}
+		if e := made["e2"]; e.PolicyVersion != "2.0.0" {
+			w.Errorf("version %s", e.PolicyVersion)
+		}
+	})
+}
+
+// Rows of one key that wait together become one error.
+func TestAdmitRepeats(t *testing.T) {
+	postgresOnly(t, func(w *world) {
+		for range 3 {
+			w.write(`insert into outreach.dol_errors (outreach_id, code) values ('e1', 'NETWORK_TIMEOUT')`)
+		}
+		rows, err := w.db.Unadmitted(w.Context(), 10)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.admit(3)
+		var states []recoup.State
+		for _, row := range rows {
+			states = append(states, w.read(row.ID).State)
+		}
+		if !slices.Equal(states, []recoup.State{recoup.Archived, recoup.Archived, recoup.RetryPending}) {
+			w.Errorf("became %v", states)
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+func (w *world) bulk(b engine.Bulk) (engine.BulkResult, error) {
+	return w.engine.Bulk(w.Context(), ada, b)
+}
+
+func TestBulk(t *testing.T) {
+	everywhere(t, func(w *world) {
+		var reports []engine.Report
+		for i := range 250 { // more than one step
+			reports = append(reports, failing(dol, fmt.Sprintf("e%d", i), "NETWORK_TIMEOUT"))
+		}
+		made := w.report(append(reports, failing(people, "p1", "NETWORK_TIMEOUT"))...)
+		w.act(engine.Act{ID: made[0].ID, Input: lifecycle.Park{Reason: "look"}})
+		park := engine.Bulk{Filter: store.Filter{Table: dol}, Input: lifecycle.Park{Reason: "outage"}, Preview: true}
+
+		preview, err := w.bulk(park)
+		if err != nil || preview.Matched != 250 || preview.Applied != 249 || preview.NotDone != 1 || len(preview.Refused) != 1 || preview.Refused[0].ID != made[0].ID {
+			w.Fatalf("preview %+v, %v", preview, err)
+		}
+		if e := w.read(made[1].ID); e != made[1] {
+			w.Errorf("a preview changed %s", e.State)
+		}
+		park.Preview, park.Expect = false, 249
+		var conflict *fault.Error
+		if _, err := w.bulk(park); !errors.As(err, &conflict) || conflict.Code != fault.CodeConflict {
+			w.Errorf("not the set that was previewed: %v", err)
+		}
+		park.Expect = 250
+		done, err := w.bulk(park)
+		if err != nil || done.Applied != preview.Applied || done.NotDone != preview.NotDone || done.Matched != preview.Matched {
+			w.Errorf("done %+v, %v", done, err)
+		}
+		if last, other := w.read(made[249].ID), w.read(made[250].ID); last.ParkReason != "outage" || last.ParkedBy != "ada" || other.State != recoup.RetryPending {
+			w.Errorf("parked for %s by %s, the other %s", last.ParkReason, last.ParkedBy, other.State)
+		}
+	})
+}
+
+func TestBulkByName(t *testing.T) {
+	everywhere(t, func(w *world) {
+		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(people, "e2", "NETWORK_TIMEOUT"))
+		ids := []recoup.ID{made[0].ID, made[0].ID, {9}, made[1].ID}
+		for _, preview := range []bool{true, false} {
+			r, err := w.bulk(engine.Bulk{IDs: ids, Expect: 3, Preview: preview, Input: lifecycle.Resolve{Reason: "fixed"}})
+			if err != nil || r.Matched != 3 || r.Applied != 2 || r.NotDone != 1 || !errors.Is(r.Refused[0].Err, store.ErrNotFound) {
+				w.Errorf("preview %v: %+v, %v", preview, r, err)
+			}
+		}
+	})
+}
+
+func TestBulkIsRefusedWhole(t *testing.T) {
+	everywhere(t, func(w *world) {
+		w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))
+		resolve := lifecycle.Resolve{Reason: "fixed"}
+		for _, row := range []struct {
+			name string
+			b    engine.Bulk
+			want []string
+		}{
+			{"an empty filter", engine.Bulk{Input: resolve}, []string{"filter"}},
+			{"a filter and ids", engine.Bulk{IDs: []recoup.ID{{1}}, Filter: store.Filter{Table: dol}, Input: resolve}, []string{"ids"}},
+			{"too many ids", engine.Bulk{IDs: make([]recoup.ID, engine.MaxBulk+1), Input: resolve}, []string{"ids"}},
+			{"no reason", engine.Bulk{All: true, Input: lifecycle.Resolve{}}, []string{"reason"}},
+		} {
+			_, err := w.bulk(row.b)
+			w.wantFields(err, nil, row.want...)
+		}
+		if r, err := w.bulk(engine.Bulk{All: true, Input: resolve}); err != nil || r.Applied != 1 {
+			w.Errorf("all that is meant: %+v, %v", r, err)
+		}
+	})
+}
+
+// crowd is a store with more errors than one act may take.
+type crowd struct {
+	database
+	acts int
+}
+
+func (c *crowd) Errors(_ context.Context, _ store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
+	return make([]recoup.Error, p.Size()), store.Cursor{ID: recoup.ID{1}}, nil
+}
+
+func (c *crowd) ApplySteps(ctx context.Context, _ time.Time, steps []store.Step) ([]store.Outcome, error) {
+	c.acts++
+	return make([]store.Outcome, len(steps)), ctx.Err()
+}
+
+func TestBulkCap(t *testing.T) {
+	t.Parallel()
+	many := &crowd{database: openSQLite(t)}
+	w := newWorld(t, many, nil)
+	_, err := w.bulk(engine.Bulk{Filter: store.Filter{Table: dol}, Input: lifecycle.Resolve{Reason: "fixed"}})
+	w.wantFields(err, nil, "filter")
+	if many.acts > 0 {
+		t.Errorf("it began all the same")
+	}
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// Claim asks for errors that are due to be retried.
+type Claim struct {
+	Tables []string // none: every table the caller may touch
+	Worker string
+	Limit  int
+	Lease  time.Duration // zero: the policy's default
+	Wait   time.Duration // how long to wait for something to fall due
+}
+
+// The bounds of a claim.
+const (
+	MaxClaim = 1000
+	MaxWait  = 60 * time.Second
+
+	// look is how often a claim that waits looks for what no bell announces: a
+	// retry that falls due by the clock.
+	look = time.Second
+)
+
+// Claim leases due errors to a worker. With nothing due it waits, for as long as
+// the claim says, and may come back empty.
+func (e *Engine) Claim(ctx context.Context, c Caller, claim Claim) ([]recoup.Error, error) {
+	f := fields{redactor: e.Redactor}
+	f.identifier("worker", claim.Worker, true)
+	if claim.Limit < 1 || claim.Limit > MaxClaim {
+		f.add("limit", "range", "limit must be between 1 and %d", MaxClaim)
+	}
+	if claim.Lease < 0 {
+		f.add("lease_seconds", "minimum", "lease_seconds must not be negative")
+	}
+	if claim.Wait < 0 || claim.Wait > MaxWait {
+		f.add("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(MaxWait.Seconds()))
+	}
+	tables, err := e.claimable(c, claim.Tables, &f)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return e.await(ctx, claim, tables)
+}
+
+// claimable returns the names of the tables to claim from.
+func (e *Engine) claimable(c Caller, names []string, f *fields) ([]string, error) {
+	if len(names) == 0 {
+		for _, t := range e.Policies.Tables() {
+			if c.MayTouch(t) && !t.DeadLetter {
+				names = append(names, t.Name)
+			}
+		}
+		return names, nil
+	}
+	for _, name := range names {
+		f.identifier("tables", name, true)
+		t, ok := e.Policies.Table(name)
+		switch {
+		case !ok:
+			f.add("tables", "known", "the policy has no table of one of the names")
+		case t.DeadLetter:
+			f.add("tables", "no_dead_letters", "dead letters are claimed at /v1/work/claim, once they are replayed")
+		case !c.MayTouch(t):
+			return nil, ErrForbidden
+		}
+	}
+	return names, nil
+}
+
+// await claims, and while there is nothing waits for the bell or the clock.
+func (e *Engine) await(ctx context.Context, claim Claim, tables []string) ([]recoup.Error, error) {
+	if len(tables) == 0 {
+		return nil, nil
+	}
+	over := time.NewTimer(claim.Wait)
+	defer over.Stop()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		rung := e.wake.rung()
+		claimed, err := e.claim(ctx, claim, tables)
+		if err != nil || len(claimed) > 0 || claim.Wait == 0 {
+			return claimed, err
+		}
+		select {
+		case <-rung:
+		case <-tick.C:
+		case <-over.C:
+			return nil, nil
+		case <-e.stopped:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, nil // nothing was claimed, and the caller is gone
+		}
+	}
+}
+
+// claim claims what is due. Where a worker before has let its lease run out, that
+// is an event; what was claimed is handed out whether it could be recorded or not,
+// because the history has it in any case.
+func (e *Engine) claim(ctx context.Context, claim Claim, tables []string) ([]recoup.Error, error) {
+	now := e.Now()
+	lost := map[recoup.ID]recoup.Event{} // by attempt: a verb that starts over asks again
+	claimed, err := e.Store.ClaimDue(ctx, store.Claim{
+		Tables: tables, Limit: claim.Limit, Now: now,
+		Decide: func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error) {
+			in := lifecycle.Claim{Token: e.IDs.New(now), Worker: claim.Worker, Lease: claim.Lease}
+			next, effects, err := lifecycle.Step(e.Policies.Of(current), current, in, now)
+			if err == nil && effects.Event != "" {
+				lost[current.LeaseToken] = lapse(current, effects.Event)
+			}
+			return next, effects, err
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.record(ctx, now, slices.Collect(maps.Values(lost))); err != nil && len(claimed) == 0 {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+// lapse is the event of a lease that ran out. It has the id of the attempt and
+// the time of its end, so that it is one event whoever notices.
+func lapse(e *recoup.Error, code recoup.Code) recoup.Event {
+	return recoup.Event{ID: e.LeaseToken, Code: code, CorrelationID: correlation(e), Service: e.Table, TS: e.LeaseEndsAt}
+}

@@ -1,0 +1,107 @@
+// Package engine applies lifecycle.Step to stored errors: it takes what callers
+// say, checks and cleans it, hands the decision to the store and tells the
+// ledger. It decides nothing itself, and it knows neither HTTP nor SQL.
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/policy"
+	"recoup/internal/redact"
+	"recoup/internal/store"
+)
+
+// Store is what the engine needs of a store.
+type Store interface {
+	Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error)
+	ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error)
+	ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error)
+	Unadmitted(ctx context.Context, limit int) ([]recoup.Error, error)
+
+	Error(ctx context.Context, id recoup.ID) (recoup.Error, error)
+	Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error)
+	ParkQueue(ctx context.Context, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error)
+	Archived(ctx context.Context, table string, p store.Page) ([]recoup.Error, store.Cursor, error)
+	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
+	Blocking(ctx context.Context, entity string, limit int) ([]recoup.Error, error)
+	Counts(ctx context.Context) ([]store.Count, error)
+
+	Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error)
+}
+
+// Ledger is told of every failure. Record returns once the events are durable.
+type Ledger interface {
+	Record(ctx context.Context, now time.Time, events []recoup.Event) error
+}
+
+// Options are what an engine is made of. All but Redactor are required.
+type Options struct {
+	Store    Store
+	Ledger   Ledger
+	Policies *Policies
+	Codes    func() *fault.Registry
+	Now      func() time.Time
+	IDs      *recoup.IDSource
+	Redactor *redact.Redactor // nil: the default rules
+}
+
+// Engine is safe for concurrent use.
+type Engine struct {
+	Options
+	wake    *bell
+	stopped chan struct{}
+	stop    sync.Once
+}
+
+// New checks the options.
+func New(o Options) (*Engine, error) {
+	if o.Store == nil || o.Ledger == nil || o.Policies == nil || o.Codes == nil || o.Now == nil || o.IDs == nil {
+		return nil, errors.New("engine: store, ledger, policies, codes, clock and ids are required")
+	}
+	if o.Redactor == nil {
+		o.Redactor = redact.Default()
+	}
+	return &Engine{Options: o, wake: newBell(), stopped: make(chan struct{})}, nil
+}
+
+// Caller is who asks: the name that the history keeps, and the hubs whose tables
+// they may touch.
+type Caller struct {
+	Name string
+	Hubs []string // none: all
+}
+
+// MayTouch reports whether the caller may see and change errors of a table.
+func (c Caller) MayTouch(t *policy.Table) bool {
+	if len(c.Hubs) == 0 {
+		return true
+	}
+	for _, hub := range c.Hubs {
+		if t != nil && t.Hub == hub {
+			return true
+		}
+	}
+	return false
+}
+
+// ErrForbidden is returned for an error or a table of a hub that the caller's
+// key is not for.
+var ErrForbidden = errors.New("the key is not for this hub")
+
+// may reports ErrForbidden unless the caller may touch the table of that name. A
+// table that no policy has belongs to the orphans' hub.
+func (e *Engine) may(c Caller, table string) error {
+	t, ok := e.Policies.Table(table)
+	if !ok {
+		t = e.Policies.Current().OrphanTable
+	}
+	if !c.MayTouch(t) {
+		return ErrForbidden
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// Blocker is an error that keeps an entity from being promoted.
+type Blocker struct {
+	Error recoup.Error
+	Owner string    // who is to act on it
+	Ends  time.Time // when it would end by itself; zero: never
+}
+
+// Gate says whether an entity may go on, and if not, why, whose turn it is and
+// until when.
+type Gate struct {
+	EntityID string
+	Blockers []Blocker
+	More     bool      // there are more blockers than are listed
+	Opens    time.Time // when the last of them would have ended by itself; zero: never, or it is open
+}
+
+// Blocked reports whether anything blocks.
+func (g *Gate) Blocked() bool { return len(g.Blockers) > 0 }
+
+// maxBlockers is how many blockers a gate lists.
+const maxBlockers = 100
+
+// Gate looks at an entity's gate.
+func (e *Engine) Gate(ctx context.Context, entity string) (Gate, error) {
+	f := fields{redactor: e.Redactor}
+	f.identifier("entity_id", entity, true)
+	if err := f.err(); err != nil {
+		return Gate{}, err
+	}
+	errs, err := e.Store.Blocking(ctx, entity, maxBlockers+1)
+	if err != nil {
+		return Gate{}, err
+	}
+	return gate(entity, errs), nil
+}
+
+func gate(entity string, errs []recoup.Error) Gate {
+	g := Gate{EntityID: entity, More: len(errs) > maxBlockers}
+	never := g.More
+	for i := range errs[:min(len(errs), maxBlockers)] {
+		b := Blocker{Error: errs[i], Owner: errs[i].Owner(), Ends: errs[i].ExpiresAt}
+		g.Blockers = append(g.Blockers, b)
+		never = never || b.Ends.IsZero()
+		if b.Ends.After(g.Opens) {
+			g.Opens = b.Ends
+		}
+	}
+	if never {
+		g.Opens = time.Time{}
+	}
+	return g
+}
+
+// Promotion is a request to move an entity to its next phase.
+type Promotion struct {
+	EntityID string
+	Phase    string
+	Receipt  *store.PromotionReceipt
+}
+
+// Promoted is a promotion that was recorded.
+type Promoted struct {
+	ID       recoup.ID `json:"promotion_id"`
+	Seq      int64     `json:"seq"`
+	EntityID string    `json:"entity_id"`
+	Phase    string    `json:"phase"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Repeated bool      `json:"repeated,omitempty"`
+}
+
+// Promote checks the gate and records the promotion, in one transaction that no
+// report can slip into. If the entity is blocked it returns store.ErrBlocked and
+// the gate.
+func (e *Engine) Promote(ctx context.Context, c Caller, p Promotion) (Promoted, Gate, error) {
+	f := fields{redactor: e.Redactor}
+	f.identifier("entity_id", p.EntityID, true)
+	f.identifier("phase", p.Phase, true)
+	if err := f.err(); err != nil {
+		return Promoted{}, Gate{}, err
+	}
+	now := e.Now()
+	done := Promoted{ID: e.IDs.New(now), EntityID: p.EntityID, Phase: p.Phase, By: c.Name, At: now}
+	promotion := store.Promotion{ID: done.ID, Entity: p.EntityID, Phase: p.Phase, By: c.Name, At: now}
+	if p.Receipt != nil {
+		receipt := *p.Receipt
+		receipt.Answer = func(seq int64) []byte {
+			kept := done
+			kept.Seq = seq
+			return encode(kept)
+		}
+		promotion.Receipt = &receipt
+	}
+	var before *store.Repeat
+	seq, blockers, err := e.Store.Promote(ctx, promotion)
+	switch {
+	case errors.As(err, &before):
+		done = Promoted{}
+		err = json.Unmarshal(before.Answer, &done)
+		done.Repeated = true
+		return done, Gate{}, err
+	case errors.Is(err, store.ErrBlocked):
+		return Promoted{}, gate(p.EntityID, blockers), err
+	}
+	done.Seq = seq
+	return done, Gate{}, err
+}

@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/lifecycle"
+	"recoup/internal/policy"
+	"recoup/internal/redact"
+	"recoup/internal/store"
+)
+
+// Report is a failure as a caller tells it.
+type Report struct {
+	Table         string
+	EntityID      string
+	Code          string // in either case, or an alias
+	Severity      recoup.Severity
+	Message       string
+	CorrelationID recoup.ID
+	Attempt       recoup.ID // token of the attempt that failed, if it was one
+	RetryAfter    time.Duration
+	Proven        []recoup.Condition // what makes a conditional code retryable
+
+	// What the ledger keeps of it beside the code.
+	Service, Endpoint, Region string
+	ExternalService, Tenant   string
+	HTTPStatus                int
+	Details                   map[string]any
+
+	Receipt *store.Receipt // makes a repeated request harmless; nil: none
+}
+
+// Reported is what became of a report.
+type Reported struct {
+	store.Outcome
+	Superseded recoup.ID       // the older error that it replaced
+	Evidence   redact.Evidence // what was taken out of its message
+}
+
+// MaxBatch is the most items of one call.
+const MaxBatch = 1000
+
+// Report records failures, in order, each answered for itself, and returns once
+// they and their events are durable.
+func (e *Engine) Report(ctx context.Context, c Caller, reports []Report) ([]Reported, error) {
+	if len(reports) > MaxBatch {
+		return nil, tooMany(len(reports))
+	}
+	now := e.Now()
+	out := make([]Reported, len(reports))
+	var batch []store.Report
+	var place []int
+	for i := range reports {
+		r, evidence, err := e.prepare(c, &reports[i], now)
+		out[i].Evidence = evidence
+		if err != nil {
+			out[i].Err = err
+			continue
+		}
+		batch, place = append(batch, r), append(place, i)
+	}
+	outcomes, err := e.report(ctx, now, batch)
+	if err != nil {
+		return nil, err
+	}
+	var events []recoup.Event
+	for k, outcome := range outcomes {
+		i := place[k]
+		if out[i].Superseded, err = recall(&outcome); err != nil {
+			return nil, err
+		}
+		out[i].Outcome = outcome
+		if outcome.Err == nil && outcome.Effects.Event != "" {
+			events = append(events, event(&reports[i], &outcome))
+		}
+	}
+	e.announce(outcomes, now)
+	return out, e.record(ctx, now, events)
+}
+
+func (e *Engine) report(ctx context.Context, now time.Time, batch []store.Report) ([]store.Outcome, error) {
+	return apart(batch, func(part []store.Report) ([]store.Outcome, error) { return e.Store.Report(ctx, now, part) })
+}
+
+// apart hands a batch to a verb. If the database refuses it, one item is to
+// blame: the halves are tried by themselves, in order, until that one stands
+// alone with its refusal.
+func apart[T any](batch []T, verb func([]T) ([]store.Outcome, error)) ([]store.Outcome, error) {
+	outcomes, err := verb(batch)
+	switch {
+	case !errors.Is(err, store.ErrRefused) || len(batch) == 0:
+		return outcomes, err
+	case len(batch) == 1:
+		return []store.Outcome{{Err: err}}, nil
+	}
+	half := len(batch) / 2
+	first, err := apart(batch[:half], verb)
+	if err != nil {
+		return nil, err
+	}
+	second, err := apart(batch[half:], verb)
+	return append(first, second...), err
+}
+
+func tooMany(n int) error {
+	return fault.Validation(fault.FieldError{Field: "items", Constraint: "max_items",
+		Message: fmt.Sprintf("one call takes at most %d items, not %d", MaxBatch, n)})
+}
+
+// prepare checks and cleans a report and turns it into what a store takes.
+func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, redact.Evidence, error) {
+	f := fields{redactor: e.Redactor}
+	f.identifier("table", r.Table, true)
+	f.identifier("entity_id", r.EntityID, false)
+	f.identifier("service", r.Service, false)
+	endpoint, _, _ := strings.Cut(r.Endpoint, "?") // the ledger keeps no query
+	f.identifier("endpoint", endpoint, false)
+	f.identifier("region", r.Region, false)
+	f.identifier("external_service", r.ExternalService, false)
+	if r.HTTPStatus != 0 && (r.HTTPStatus < 100 || r.HTTPStatus > 599) {
+		f.add("http_status", "range", "http_status must be between 100 and 599")
+	}
+	def, code := e.fold(r.Code, &f)
+	if !r.Severity.Valid() {
+		f.add("severity", "enum", "severity must be CRITICAL, HIGH, MEDIUM or LOW")
+	}
+	if r.RetryAfter < 0 {
+		f.add("retry_after", "minimum", "retry_after must not be negative")
+	}
+	_, evidence := e.Redactor.String(r.Message)
+	message := f.text("message", r.Message, MaxMessage, false)
+	if err := f.err(); err != nil {
+		return store.Report{}, nil, err
+	}
+	if err := e.may(c, r.Table); err != nil {
+		return store.Report{}, nil, err
+	}
+	in := lifecycle.Report{
+		ID: e.IDs.New(now), Table: r.Table, EntityID: r.EntityID, Message: message, By: c.Name,
+		Failure:  lifecycle.Failure{Code: code, Class: def.Effective(holds(def, r.Proven)), Category: def.Category, RetryAfter: r.RetryAfter},
+		Severity: severity(r.Severity, def), CorrelationID: r.CorrelationID, Attempt: r.Attempt,
+	}
+	if in.CorrelationID.IsZero() {
+		in.CorrelationID = in.ID
+	}
+	prepared := e.decided(in, now)
+	prepared.Receipt = receipt(r.Receipt)
+	return prepared, evidence, nil
+}
+
+// fold reads a code. A name that nobody registered is kept in upper case, so it
+// must be no secret as it was sent, nor as it is kept.
+func (e *Engine) fold(s string, f *fields) (*fault.Definition, recoup.Code) {
+	def, code, err := e.Codes().Fold(s)
+	switch {
+	case err != nil:
+		f.add("code", "pattern", "code must look like a code: %v", err)
+	case def.Code != code && e.Redactor.Identifier(s) == nil:
+		f.identifier("code", string(code), true)
+	case def.Code != code:
+		f.identifier("code", s, true)
+	}
+	return def, code
+}
+
+// holds reports whether the condition of a conditional code was proven.
+func holds(def *fault.Definition, proven []recoup.Condition) bool {
+	return def.Condition != recoup.ConditionNone && slices.Contains(proven, def.Condition)
+}
+
+func severity(reported recoup.Severity, def *fault.Definition) recoup.Severity {
+	if reported != "" {
+		return reported
+	}
+	return def.Severity
+}
+
+// decided puts a report together with its decision.
+func (e *Engine) decided(in lifecycle.Report, now time.Time) store.Report {
+	q := policy.Question{
+		Table: in.Table, Entity: in.EntityID != "" || in.Stands, Code: in.Failure.Code,
+		Class: in.Failure.Class, Category: in.Failure.Category, Severity: in.Severity,
+	}
+	r := store.Report{Table: in.Table, Entity: in.EntityID, Code: in.Failure.Code}
+	if family := e.Policies.Current().Resolve(q).Family; family != nil {
+		r.Family = family.Name
+	}
+	r.Decide = func(older *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error) {
+		in := in
+		in.Failure.Streak = streak
+		p := e.Policies.forReport(older, q)
+		if in.Stands {
+			p = e.Policies.forRow(in.Table)
+		}
+		return lifecycle.Step(p, older, in, now)
+	}
+	return r
+}
+
+// event is what the ledger keeps of a report. It has the id and the time of the
+// error, so that a report that is sent again adds nothing.
+func event(r *Report, outcome *store.Outcome) recoup.Event {
+	made := &outcome.Error
+	service := r.Service
+	if service == "" {
+		service = r.Table
+	}
+	return recoup.Event{
+		ID: made.ID, Code: made.Code, CorrelationID: correlation(made), Service: service, Endpoint: r.Endpoint,
+		HTTPStatus: r.HTTPStatus, Tenant: r.Tenant, Details: r.Details, Region: r.Region,
+		ExternalService: r.ExternalService, TS: made.CreatedAt,
+	}
+}
+
+// correlation is what ties an error's events to others; what plain SQL wrote may
+// have nothing but itself.
+func correlation(e *recoup.Error) recoup.ID {
+	if e.CorrelationID.IsZero() {
+		return e.ID
+	}
+	return e.CorrelationID
+}
+
+// record hands events to the ledger.
+func (e *Engine) record(ctx context.Context, now time.Time, events []recoup.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	return e.Ledger.Record(ctx, now, events)
+}

@@ -1,0 +1,212 @@
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/engine"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// secret is what must never be stored.
+const secret = "AKIAIOSFODNN7EXAMPLE"
+
+func TestReportsAreAnsweredOneByOne(t *testing.T) {
+	everywhere(t, func(w *world) {
+		out, err := w.engine.Report(w.Context(), ada, []engine.Report{
+			failing(dol, "e1", "network_timeout"),
+			failing(dol, "e2", "not a code"),
+			failing("no.such_table", "e3", "SOMETHING_NEW"),
+		})
+		if err != nil {
+			w.Fatal(err)
+		}
+		first, lost := out[0].Error, out[2].Error
+		if first.Code != "NETWORK_TIMEOUT" || first.State != recoup.RetryPending || !first.Blocking || w.read(first.ID) != first {
+			w.Errorf("first: %+v", first)
+		}
+		w.wantFields(out[1].Err, []string{"not a code"}, "code")
+		if lost.Table != orphans || lost.ReportedTable != "no.such_table" || lost.Code != "SOMETHING_NEW" || lost.State != recoup.Parked {
+			w.Errorf("orphan: %+v", lost)
+		}
+		if got := w.events(); len(got) != 2 {
+			w.Errorf("events %v", got)
+		}
+		if h, err := w.engine.History(w.Context(), ada, first.ID, 10); err != nil || len(h) != 1 || h[0].Actor != "ada" {
+			w.Errorf("history %+v, %v", h, err)
+		}
+	})
+}
+
+// Everything that is wrong is said at once, and nothing that was sent is repeated.
+func TestReportValidation(t *testing.T) {
+	everywhere(t, func(w *world) {
+		bad := engine.Report{
+			EntityID: "entity\nwith a break", Code: "+++", Severity: "BAD", Service: " padded", Endpoint: "/v1/" + secret + "?a=b",
+			Region: strings.Repeat("x", 201), ExternalService: "\xff", HTTPStatus: 99, RetryAfter: -time.Second, Message: "nul \x00",
+		}
+		out, err := w.engine.Report(w.Context(), ada, []engine.Report{bad})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.wantFields(out[0].Err, []string{secret, "with a break", "padded", "BAD", "xxx"},
+			"table", "entity_id", "service", "endpoint", "region", "external_service", "http_status", "code", "severity", "retry_after", "message")
+		if _, err := w.engine.Report(w.Context(), ada, make([]engine.Report, engine.MaxBatch+1)); err == nil {
+			w.Error("a batch above the limit was taken")
+		} else {
+			w.wantFields(err, nil, "items")
+		}
+		if list, _, err := w.db.Errors(w.Context(), store.Filter{}, store.Page{}); err != nil || len(list) > 0 {
+			w.Errorf("stored %v, %v", list, err)
+		}
+	})
+}
+
+func TestSecretsInReports(t *testing.T) {
+	everywhere(t, func(w *world) {
+		for field, r := range map[string]engine.Report{
+			"table":            failing(secret, "e1", "NETWORK_TIMEOUT"),
+			"entity_id":        failing(dol, secret, "NETWORK_TIMEOUT"),
+			"code":             failing(dol, "e1", secret),
+			"service":          {Table: dol, Code: "NETWORK_TIMEOUT", Service: secret},
+			"region":           {Table: dol, Code: "NETWORK_TIMEOUT", Region: secret},
+			"external_service": {Table: dol, Code: "NETWORK_TIMEOUT", ExternalService: secret},
+		} {
+			out, err := w.engine.Report(w.Context(), ada, []engine.Report{r})
+			if err != nil {
+				w.Fatal(err)
+			}
+			w.wantFields(out[0].Err, []string{secret}, field)
+		}
+		told := failing(dol, "e1", "NETWORK_TIMEOUT")
+		told.Message = "refused for " + secret
+		out, err := w.engine.Report(w.Context(), ada, []engine.Report{told})
+		if err != nil || out[0].Err != nil {
+			w.Fatal(err, out[0].Err)
+		}
+		if kept := w.read(out[0].Error.ID).Message; strings.Contains(kept, secret) || !strings.HasPrefix(kept, "refused for ") || len(out[0].Evidence) == 0 {
+			w.Errorf("kept %q, evidence %v", kept, out[0].Evidence)
+		}
+	})
+}
+
+// A report that is sent again under its receipt is the same report.
+func TestReportWithAReceipt(t *testing.T) {
+	everywhere(t, func(w *world) {
+		r := failing(dol, "e1", "NETWORK_TIMEOUT")
+		older := w.report(r)[0]
+		send := func(payload string) engine.Reported {
+			r.Receipt = w.receipt("k1", payload)
+			out, err := w.engine.Report(w.Context(), ada, []engine.Report{r})
+			if err != nil {
+				w.Fatal(err)
+			}
+			return out[0]
+		}
+		first := send("p")
+		w.wait(time.Minute)
+		again := send("p")
+		if first.Repeated || !again.Repeated || again.Error.ID != first.Error.ID || again.Error.State != first.Error.State || again.Superseded != older.ID {
+			w.Errorf("first %v, again %v (%v), superseded %v", first.Error.ID, again.Error.ID, again.Repeated, again.Superseded)
+		}
+		if got := w.events(); len(got) != 2 {
+			w.Errorf("%d events for two reports", len(got))
+		}
+		if other := send("another"); !errors.Is(other.Err, store.ErrConflict) {
+			w.Errorf("another payload under the key: %v", other.Err)
+		}
+	})
+}
+
+// The ledger may be away when the report is durable: whoever asks again tells it.
+func TestEventsAreToldAgain(t *testing.T) {
+	everywhere(t, func(w *world) {
+		away := errors.New("the ledger is away")
+		r := failing(dol, "e1", "NETWORK_TIMEOUT")
+		r.Receipt = w.receipt("report", "")
+		w.ledger.fail = away
+		if _, err := w.engine.Report(w.Context(), ada, []engine.Report{r}); !errors.Is(err, away) || len(w.events()) != 0 {
+			w.Fatalf("%v, events %v", err, w.events())
+		}
+		w.wait(2 * time.Second)
+		e := w.report(r)[0]
+		if got := w.events(); !slices.Equal(got, []recoup.Code{"NETWORK_TIMEOUT"}) {
+			w.Fatalf("events %v", got)
+		}
+		claimed, err := w.engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 1})
+		if err != nil || len(claimed) != 1 {
+			w.Fatal(claimed, err)
+		}
+		failure, err := w.engine.Failure("DNS_TIMEOUT", nil, 0)
+		if err != nil {
+			w.Fatal(err)
+		}
+		fail := engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: claimed[0].LeaseToken, Failure: failure}, Receipt: w.receipt("fail", "")}
+		w.ledger.fail = away
+		if _, err := w.engine.One(w.Context(), ada, fail); !errors.Is(err, away) {
+			w.Fatal(err)
+		}
+		for range 2 {
+			w.wait(time.Second)
+			if out := w.act(fail); !out.Repeated || out.Error.RetryCount != 1 {
+				w.Errorf("repeated %v, %d retries", out.Repeated, out.Error.RetryCount)
+			}
+		}
+		if got := w.events(); !slices.Equal(got, []recoup.Code{"DNS_TIMEOUT", "NETWORK_TIMEOUT"}) {
+			w.Errorf("events %v", got)
+		}
+	})
+}
+
+// An attempt that failed and is reported as well is one event.
+func TestOneAttemptIsOneEvent(t *testing.T) {
+	everywhere(t, func(w *world) {
+		e := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
+		token := w.claimOne(e).LeaseToken
+		failure, _ := w.engine.Failure("NETWORK_TIMEOUT", nil, 0)
+		w.act(engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: token, Failure: failure}})
+		again := failing(dol, "e1", "NETWORK_TIMEOUT")
+		again.Attempt = token
+		if next := w.report(again)[0]; next.RetryCount != 1 {
+			w.Errorf("%d retries", next.RetryCount)
+		}
+		if got := w.events(); len(got) != 2 {
+			w.Errorf("events %v", got)
+		}
+	})
+}
+
+// A repeat of an error whose table has left the policy: the gate stays closed, and
+// its neighbours are served.
+func TestRepeatInATableThatLeftThePolicy(t *testing.T) {
+	everywhere(t, func(w *world) {
+		older := w.report(failing(target, "e1", "NETWORK_TIMEOUT"))[0]
+		next := without(w.T, target)
+		w.engine.Policies.Use(next)
+		if repeat := w.report(failing(target, "e1", "NETWORK_TIMEOUT"))[0]; repeat.Table != target || repeat.RetryCount != 1 ||
+			repeat.PolicyVersion != older.PolicyVersion || w.read(older.ID).SupersededBy != repeat.ID {
+			w.Errorf("before the store follows: %+v", repeat)
+		}
+		if err := w.db.SyncTables(w.Context(), next); err != nil {
+			w.Fatal(err)
+		}
+		out, err := w.engine.Report(w.Context(), ada, []engine.Report{
+			failing(dol, "e2", "NETWORK_TIMEOUT"), failing(target, "e1", "NETWORK_TIMEOUT"), failing(target, "e3", "NETWORK_TIMEOUT"),
+		})
+		if err != nil || out[0].Err != nil || out[2].Err != nil || out[2].Error.Table != orphans {
+			w.Fatal(err, out)
+		}
+		// The database takes no new row of a table that is no longer governed.
+		if !errors.Is(out[1].Err, store.ErrRefused) && (out[1].Err != nil || out[1].Error.Table != target) {
+			w.Errorf("got %v in %s", out[1].Err, out[1].Error.Table)
+		}
+		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || len(gate.Blockers) != 1 {
+			w.Errorf("%d blockers, %v", len(gate.Blockers), err)
+		}
+	})
+}
