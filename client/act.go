@@ -1,0 +1,81 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"recoup"
+)
+
+// Verb is something a person does with errors, one or many.
+type Verb string
+
+// The verbs.
+const (
+	Park     Verb = "park"
+	Unpark   Verb = "unpark"
+	Resolve  Verb = "resolve"
+	Escalate Verb = "escalate"
+	Archive  Verb = "archive"
+	Assign   Verb = "assign"
+	Review   Verb = "review"
+)
+
+// Verbs lists every verb.
+func Verbs() []Verb { return []Verb{Park, Unpark, Resolve, Escalate, Archive, Assign, Review} }
+
+// Act does something with one error. A move that its state does not allow is
+// refused with INVALID_TRANSITION, which names the exits.
+func (c *Client) Act(ctx context.Context, verb Verb, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
+	path := "/v1/errors/" + id.String() + "/" + string(verb)
+	return call[Acted](ctx, c, request{method: http.MethodPost, path: path, body: a, safety: keyed}, options)
+}
+
+// Park holds an error for a person.
+func (c *Client) Park(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
+	return c.Act(ctx, Park, id, a, options...)
+}
+
+// Unpark sends a parked error back to be retried.
+func (c *Client) Unpark(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
+	return c.Act(ctx, Unpark, id, a, options...)
+}
+
+// Resolve ends an error by hand.
+func (c *Client) Resolve(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
+	return c.Act(ctx, Resolve, id, a, options...)
+}
+
+// Escalate moves a parked error up the ladder: to the next tier, or to a.Tier.
+func (c *Client) Escalate(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
+	return c.Act(ctx, Escalate, id, a, options...)
+}
+
+// Archive moves an error to the archive before its time.
+func (c *Client) Archive(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
+	return c.Act(ctx, Archive, id, a, options...)
+}
+
+// Assign gives a parked error to a.To.
+func (c *Client) Assign(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
+	return c.Act(ctx, Assign, id, a, options...)
+}
+
+// Review records that a person has looked at a parked error.
+func (c *Client) Review(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
+	return c.Act(ctx, Review, id, a, options...)
+}
+
+// Bulk does something with everything that a filter selects, or with named
+// errors. A preview says what would happen; its Matched belongs into the Expect
+// of the act itself.
+//
+// An act is not repeated where it may have been done already, because a second
+// escalation would be one more: after such a failure, look before acting again.
+func (c *Client) Bulk(ctx context.Context, verb Verb, b Bulk, options ...CallOption) (BulkResult, error) {
+	r := request{method: http.MethodPost, path: "/v1/errors/" + string(verb), body: b, safety: once}
+	if b.Preview {
+		r.safety = harmless
+	}
+	return call[BulkResult](ctx, c, r, options)
+}

@@ -1,0 +1,33 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// Gate says whether an entity may go on, and if not, why, whose turn it is and
+// until when.
+func (c *Client) Gate(ctx context.Context, entity string, options ...CallOption) (Gate, error) {
+	return get[Gate](ctx, c, "/v1/promotion/"+url.PathEscape(entity), nil, options)
+}
+
+// Promote moves an entity to its next phase, unless something blocks it: then
+// the error is PROMOTION_BLOCKED, whose details say what a [Gate] says. Check
+// and record are one transaction.
+func (c *Client) Promote(ctx context.Context, p Promotion, options ...CallOption) (Promoted, error) {
+	return call[Promoted](ctx, c, request{method: http.MethodPost, path: "/v1/promotions", body: p, safety: keyed}, options)
+}
+
+// Processed counts work that was done, for error rates. Counts add up, so a call
+// whose outcome is not known is not repeated.
+func (c *Client) Processed(ctx context.Context, counts []Processed, options ...CallOption) error {
+	batch := ProcessedBatch{Counts: make([]Processed, len(counts))}
+	for i, p := range counts {
+		p.Service = cmp.Or(p.Service, c.o.Service)
+		batch.Counts[i] = p
+	}
+	_, err := call[struct{}](ctx, c, request{method: http.MethodPost, path: "/v1/processed", body: batch, safety: once}, options)
+	return err
+}

@@ -1,0 +1,142 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/retry"
+)
+
+// work runs the handler on one error, whose claim was answered at a time, and
+// tells the server how it went.
+func (s *shift) work(e recoup.Error, received time.Time) {
+	defer s.yield(1)
+	ctx, lose := context.WithCancelCause(s.handlers)
+	defer lose(nil)
+	held, release := context.WithCancel(ctx)
+	var err error
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		defer release()
+		s.run(ctx, e, &err)
+	}()
+	s.keep(held, lose, &e, received)
+	<-finished
+	cause := context.Cause(ctx)
+	if err != nil && errors.Is(cause, ErrLeaseLost) {
+		return // whoever has the lease now will tell
+	}
+	s.tell(s.result(&e, err, cause))
+}
+
+// run calls the handler. It makes an error of a panic, and of a handler that
+// ends its goroutine.
+func (s *shift) run(ctx context.Context, e recoup.Error, err *error) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		p := recover()
+		s.Logger.Error("a handler panicked", "error_id", e.ID, "panic", p, "stack", string(debug.Stack()))
+		*err = fault.New(fault.CodeRuntimeBug, "The handler panicked: %v", p)
+	}()
+	*err = s.Handler(ctx, e)
+	returned = true
+}
+
+// result puts what the handler said into the words of the wire.
+func (s *shift) result(e *recoup.Error, err, cause error) Result {
+	r := Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: Succeeded}
+	if err == nil {
+		return r
+	}
+	v := s.Client.o.Registry.Classify(err)
+	code := v.Code
+	if errors.Is(cause, ErrStopped) { // it did not fail, it was broken off
+		code = fault.CodeWorkerLost
+	} else if _, malformed := recoup.ParseCode(string(code)); malformed != nil {
+		code = fault.CodeInternalError
+	}
+	r.Outcome, r.Code, r.Reason, r.Proven = Failed, string(code), excerpt(err), s.Proven
+	r.RetryAfter = seconds(max(v.RetryAfter, 0))
+	return r
+}
+
+// maxReason is the longest reason that a server takes, in bytes.
+const maxReason = 1000
+
+// excerpt is the text of an error, as far as a server takes it. The server
+// removes secrets before it keeps it.
+func excerpt(err error) string {
+	text := strings.ReplaceAll(strings.ToValidUTF8(fmt.Sprint(err), "?"), "\x00", "?")
+	if len(text) <= maxReason {
+		return text
+	}
+	cut := maxReason
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
+}
+
+// tell sends a result until the server has decided about it.
+func (s *shift) tell(r Result) {
+	for failures := 1; ; failures++ {
+		err := s.clerk.send(s.all, r)
+		if err == nil || s.all.Err() != nil {
+			return
+		}
+		s.Logger.Warn("a result was not accepted", "error_id", r.ErrorID, "outcome", r.Outcome, "error", err)
+		if !s.retryable(err) || retry.Sleep(s.all, pause().Delay(failures, s.Client.random)) != nil {
+			return
+		}
+	}
+}
+
+// retryable reports whether a result should be sent again, which never does harm:
+// its token tells that it is the same.
+func (s *shift) retryable(err error) bool {
+	return s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey)
+}
+
+// keep extends the lease of an error until ctx ends, and ends it with
+// ErrLeaseLost when the lease is lost: the server says so, or nobody has
+// confirmed it for as long as it lasts. How long that is comes from the server's
+// clock, and when it is over from this one's.
+func (s *shift) keep(ctx context.Context, lose context.CancelCauseFunc, e *recoup.Error, received time.Time) {
+	lease := e.LeaseEndsAt.Sub(e.LeasedAt)
+	ends, wait := received.Add(lease), lease/3
+	r := Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: Extended, LeaseSeconds: seconds(lease)}
+	for lease > 0 && retry.Sleep(ctx, wait) == nil {
+		asked := s.Client.o.Now()
+		err := s.extend(ctx, r, ends.Sub(asked))
+		left := ends.Sub(s.Client.o.Now())
+		switch {
+		case err == nil:
+			ends, wait = asked.Add(lease), lease/3
+		case ctx.Err() != nil:
+			return
+		case decided(err) || left <= 0:
+			s.Logger.Warn("a lease is lost", "error_id", e.ID, "error", err)
+			lose(ErrLeaseLost)
+			return
+		default:
+			wait = min(lease/12, left)
+		}
+	}
+}
+
+func (s *shift) extend(ctx context.Context, r Result, left time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	return s.clerk.send(ctx, r)
+}

@@ -1,0 +1,309 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+
+	"recoup"
+)
+
+// Report is a failure to be governed: what could not go on (the entity), in
+// which error table, and why (the code).
+type Report struct {
+	Table         string             `json:"table" doc:"the error table, as the policy names it" example:"outreach.dol_errors"`
+	EntityID      string             `json:"entity_id,omitempty" doc:"what cannot go on because it failed" example:"CO-20260205-000001"`
+	Code          string             `json:"code" doc:"the kind of failure, in either case, or an alias" example:"NETWORK_TIMEOUT"`
+	Severity      recoup.Severity    `json:"severity,omitempty" enum:"CRITICAL,HIGH,MEDIUM,LOW" doc:"default: the code's"`
+	Message       string             `json:"message,omitempty" maxLength:"8192" doc:"for people; secrets in it are replaced before it is stored"`
+	CorrelationID recoup.ID          `json:"correlation_id,omitzero" doc:"a UUID or a ULID"`
+	LeaseToken    recoup.ID          `json:"lease_token,omitzero" doc:"of the attempt that failed, if it was a retry"`
+	RetryAfter    int                `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds that the failing side asked to wait"`
+	Proven        []recoup.Condition `json:"proven,omitempty" doc:"what makes a conditional code worth a retry: idempotency_key, same_payload, state_changed"`
+
+	Service         string         `json:"service,omitempty" doc:"default: the table"`
+	Endpoint        string         `json:"endpoint,omitempty"`
+	Region          string         `json:"region,omitempty"`
+	ExternalService string         `json:"external_service,omitempty" doc:"a registered provider"`
+	Tenant          string         `json:"tenant,omitempty" doc:"kept as a keyed hash only"`
+	HTTPStatus      int            `json:"http_status,omitempty"`
+	Details         map[string]any `json:"details,omitempty" doc:"retryable, field, limit, window_sec, expected_etag, existing_id; others are dropped and counted"`
+}
+
+// Reported is the answer to a report.
+type Reported struct {
+	Error      recoup.Error   `json:"error"`
+	Superseded recoup.ID      `json:"superseded,omitzero" doc:"the older error that this one replaces"`
+	Redacted   map[string]int `json:"redacted,omitempty" doc:"how often each rule found a secret in the message"`
+	Repeated   bool           `json:"repeated,omitempty" doc:"the same request was answered before"`
+}
+
+// Item is the answer to one item of a batch: a result, or a failure.
+type Item[T any] struct {
+	Result  *T              `json:"result,omitempty"`
+	Failure json.RawMessage `json:"failure,omitempty" doc:"an error of the usual shape"`
+}
+
+// ReportBatch is many reports; each is answered for itself.
+type ReportBatch struct {
+	Reports []Report `json:"reports" minItems:"1" maxItems:"1000"`
+}
+
+// ReportedBatch answers a [ReportBatch], in its order.
+type ReportedBatch struct {
+	Items []Item[Reported] `json:"items"`
+}
+
+// Act is what a person does with an error. Reason is required for park, unpark,
+// resolve, escalate and archive.
+type Act struct {
+	Reason string `json:"reason,omitempty" maxLength:"1000"`
+	To     string `json:"to,omitempty" doc:"assign: the new owner"`
+	Tier   int    `json:"tier,omitempty" minimum:"0" maximum:"3" doc:"escalate: the tier; default: the next"`
+}
+
+// Acted is the answer to an act.
+type Acted struct {
+	Error    recoup.Error `json:"error"`
+	Warning  string       `json:"warning,omitempty" doc:"something the caller may not expect"`
+	Repeated bool         `json:"repeated,omitempty"`
+}
+
+// Filter selects open errors. Everything that is set must hold.
+type Filter struct {
+	Table      string       `json:"table,omitempty" query:"table"`
+	Hub        string       `json:"hub,omitempty" query:"hub"`
+	State      recoup.State `json:"state,omitempty" query:"state" enum:"ACTIVE,RETRY_PENDING,PARKED,ESCALATED,RESOLVED"`
+	EntityID   string       `json:"entity_id,omitempty" query:"entity_id"`
+	Code       string       `json:"code,omitempty" query:"code"`
+	AssignedTo string       `json:"assigned_to,omitempty" query:"assigned_to"`
+	Tier       int          `json:"tier,omitempty" query:"tier" minimum:"0" maximum:"3"`
+	Blocking   bool         `json:"blocking,omitempty" query:"blocking"`
+	Parked     bool         `json:"parked,omitempty" query:"parked" doc:"PARKED or ESCALATED"`
+	Before     time.Time    `json:"before,omitzero" query:"before" doc:"created before"`
+	After      time.Time    `json:"after,omitzero" query:"after" doc:"created at or after"`
+}
+
+// Bulk is one act on everything that a filter selects, or on named errors.
+type Bulk struct {
+	Act
+	Filter  Filter      `json:"filter,omitzero"`
+	IDs     []recoup.ID `json:"ids,omitempty" maxItems:"10000"`
+	All     bool        `json:"all,omitempty" doc:"an empty filter is meant"`
+	Expect  int         `json:"expect,omitempty" minimum:"0" doc:"refuse unless the filter selects exactly this many, as the preview said"`
+	Preview bool        `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
+}
+
+// BulkResult says what became of a bulk act, or in a preview what would.
+type BulkResult struct {
+	Preview bool      `json:"preview"`
+	Matched int       `json:"matched"`
+	Applied int       `json:"applied"`
+	NotDone int       `json:"not_done"`
+	Refused []Refused `json:"refused,omitempty" doc:"the first hundred that the act does not apply to"`
+}
+
+// Refused is an error to which a bulk act does not apply.
+type Refused struct {
+	ID     recoup.ID `json:"error_id"`
+	Reason string    `json:"reason"`
+}
+
+// Claim asks for errors that are due to be retried.
+type Claim struct {
+	Tables       []string `json:"tables,omitempty" doc:"default: every table that the key is for"`
+	Worker       string   `json:"worker" doc:"a name for the history"`
+	Limit        int      `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
+	LeaseSeconds int      `json:"lease_seconds,omitempty" minimum:"0" doc:"default: the policy's"`
+	WaitSeconds  int      `json:"wait_seconds,omitempty" minimum:"0" maximum:"60" doc:"how long to wait if nothing is due"`
+}
+
+// Claimed is what a claim leased. Each error carries its lease_token.
+type Claimed struct {
+	Errors []recoup.Error `json:"errors"`
+}
+
+// Result is a worker's word on one attempt.
+type Result struct {
+	ErrorID      recoup.ID          `json:"error_id,omitzero" doc:"not where the path names it"`
+	LeaseToken   recoup.ID          `json:"lease_token"`
+	Outcome      string             `json:"outcome,omitempty" enum:"succeed,fail,extend" doc:"not where the path says it"`
+	Code         string             `json:"code,omitempty" doc:"fail: what went wrong this time"`
+	Reason       string             `json:"reason,omitempty" maxLength:"1000"`
+	RetryAfter   int                `json:"retry_after,omitempty" minimum:"0" maximum:"31536000"`
+	Proven       []recoup.Condition `json:"proven,omitempty"`
+	LeaseSeconds int                `json:"lease_seconds,omitempty" minimum:"0" doc:"extend: from now on"`
+}
+
+// ResultBatch is many results; each is answered for itself.
+type ResultBatch struct {
+	Results []Result `json:"results" minItems:"1" maxItems:"1000"`
+}
+
+// ActedBatch answers a [ResultBatch], in its order.
+type ActedBatch struct {
+	Items []Item[Acted] `json:"items"`
+}
+
+// ErrorPage is a page of errors. Next is the cursor of the following page; it is
+// empty at the end.
+type ErrorPage struct {
+	Errors []recoup.Error `json:"errors"`
+	Next   string         `json:"next,omitempty"`
+}
+
+// History is what happened to an error, oldest first.
+type History struct {
+	Transitions []recoup.Transition `json:"transitions"`
+}
+
+// Explanation says of one error which rules decided, what happens next by itself
+// and when, and what a person can do.
+type Explanation struct {
+	Error   recoup.Error `json:"error"`
+	Policy  string       `json:"policy_version"`
+	Owner   string       `json:"owner"`
+	Decided []Rule       `json:"decided"`
+	Next    []Deadline   `json:"next" doc:"what happens by itself, soonest first"`
+	Exits   []string     `json:"exits" doc:"what a person can do now"`
+	Newer   string       `json:"newer_policy,omitempty" doc:"a newer policy that does not apply to this error unless it is rebased"`
+}
+
+// Rule is what decided one value.
+type Rule struct {
+	Field     string `json:"field"`
+	Value     string `json:"value"`
+	Why       string `json:"why"`
+	Line      int    `json:"line,omitempty" doc:"of the policy file"`
+	Overruled bool   `json:"overruled,omitempty"`
+}
+
+// Deadline is something that happens by itself.
+type Deadline struct {
+	At   time.Time `json:"at"`
+	What string    `json:"what"`
+}
+
+// Gate says whether an entity may go on, and if not, why, whose turn it is and
+// until when.
+type Gate struct {
+	EntityID string    `json:"entity_id"`
+	Blocked  bool      `json:"blocked"`
+	Blockers []Blocker `json:"blockers,omitempty"`
+	More     bool      `json:"more,omitempty" doc:"there are more blockers than are listed"`
+	OpensAt  time.Time `json:"opens_at,omitzero" doc:"when the last blocker would have ended by itself"`
+}
+
+// Blocker is an error that keeps an entity from being promoted. Of one in a hub
+// that the key is not for, only the table, the owner and the times are told.
+type Blocker struct {
+	ErrorID     recoup.ID    `json:"error_id,omitzero"`
+	Table       string       `json:"table"`
+	Code        recoup.Code  `json:"code,omitempty"`
+	State       recoup.State `json:"state,omitempty"`
+	Owner       string       `json:"owner" doc:"who is to act on it"`
+	Since       time.Time    `json:"since"`
+	NextRetryAt time.Time    `json:"next_retry_at,omitzero"`
+	EndsAt      time.Time    `json:"ends_at,omitzero" doc:"when it would end by itself"`
+}
+
+// Promotion asks to move an entity to its next phase.
+type Promotion struct {
+	EntityID string `json:"entity_id" example:"CO-20260205-000001"`
+	Phase    string `json:"phase" example:"outreach"`
+}
+
+// Promoted is a promotion that was recorded. Seq is its place in the gate's
+// order.
+type Promoted struct {
+	ID       recoup.ID `json:"promotion_id"`
+	Seq      int64     `json:"seq"`
+	EntityID string    `json:"entity_id"`
+	Phase    string    `json:"phase"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Repeated bool      `json:"repeated,omitempty"`
+}
+
+// EventBatch is many events for the ledger.
+type EventBatch struct {
+	Events []recoup.Event `json:"events"`
+}
+
+// EventsAccepted says what became of a batch of events. Durable tells whether
+// the accepted ones are stored already, or wait in memory to be.
+type EventsAccepted struct {
+	Accepted int            `json:"accepted"`
+	Durable  bool           `json:"durable"`
+	Refused  []RefusedEvent `json:"refused,omitempty" doc:"the first hundred"`
+	NRefused int            `json:"refused_count,omitempty"`
+	Dropped  map[string]int `json:"dropped,omitempty" doc:"what was left out of accepted events, by reason"`
+}
+
+// RefusedEvent is an event that was not accepted.
+type RefusedEvent struct {
+	Index   int             `json:"index"`
+	Failure json.RawMessage `json:"failure"`
+}
+
+// StoredEvent is an event as the ledger keeps it.
+type StoredEvent struct {
+	recoup.Event
+	ReportedCode recoup.Code `json:"reported_code,omitempty"`
+	TenantHash   string      `json:"tenant_hash,omitempty"`
+	TenantKey    string      `json:"tenant_key,omitempty"`
+}
+
+// EventPage is a page of events, newest first.
+type EventPage struct {
+	Events []StoredEvent `json:"events"`
+	Next   string        `json:"next,omitempty"`
+}
+
+// Processed counts work that was done, failed or not, in a minute: the
+// denominator of error rates.
+type Processed struct {
+	Minute     time.Time `json:"minute,omitzero" doc:"default: now"`
+	Table      string    `json:"table,omitempty"`
+	Service    string    `json:"service,omitempty"`
+	Count      int64     `json:"count" minimum:"1"`
+	Failed     int64     `json:"failed,omitempty" minimum:"0"`
+	DurationMS int64     `json:"duration_ms,omitempty" minimum:"0" doc:"sum of all"`
+}
+
+// ProcessedBatch is many counts.
+type ProcessedBatch struct {
+	Counts []Processed `json:"counts" minItems:"1" maxItems:"1000"`
+}
+
+// Key is an API key as lists show it. The key itself is shown once, when it is
+// made.
+type Key struct {
+	ID         recoup.ID `json:"key_id"`
+	Name       string    `json:"name"`
+	Role       string    `json:"role" enum:"ingest,worker,operator,admin,reader"`
+	Hubs       []string  `json:"hubs,omitempty" doc:"none: all"`
+	Hint       string    `json:"hint" doc:"the beginning of the key"`
+	CreatedAt  time.Time `json:"created_at"`
+	CreatedBy  string    `json:"created_by"`
+	ExpiresAt  time.Time `json:"expires_at"`
+	RevokedAt  time.Time `json:"revoked_at,omitzero"`
+	RevokedBy  string    `json:"revoked_by,omitempty"`
+	LastUsedAt time.Time `json:"last_used_at,omitzero"`
+	RotatedTo  recoup.ID `json:"rotated_to,omitzero"`
+	Secret     string    `json:"key,omitempty" doc:"only in the answer that makes it"`
+}
+
+// NewKey asks for a key.
+type NewKey struct {
+	Name   string   `json:"name"`
+	Role   string   `json:"role" enum:"ingest,worker,operator,admin,reader"`
+	Hubs   []string `json:"hubs,omitempty"`
+	Days   int      `json:"days,omitempty" minimum:"0" maximum:"90" doc:"until it expires; default 90"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// KeyPage is a page of keys.
+type KeyPage struct {
+	Keys []Key  `json:"keys"`
+	Next string `json:"next,omitempty"`
+}

@@ -1,0 +1,184 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+)
+
+// Counts is how many errors each table has in each state.
+type Counts struct {
+	Counts []Count `json:"counts"`
+}
+
+// Count is how many errors a table has in a state.
+type Count struct {
+	Table string       `json:"table"`
+	State recoup.State `json:"state"`
+	N     int64        `json:"n"`
+}
+
+// TopCodes are the codes with the most events in a time.
+type TopCodes struct {
+	From  time.Time   `json:"from"`
+	To    time.Time   `json:"to"`
+	Codes []CodeCount `json:"codes"`
+}
+
+// CodeCount is how many events a code has.
+type CodeCount struct {
+	Code  recoup.Code `json:"code"`
+	Count int64       `json:"count"`
+}
+
+// RetryableRates is the share of failures that are worth trying again.
+type RetryableRates struct {
+	Services []ServiceRate `json:"services"`
+}
+
+// ServiceRate is how many of a service's events are worth trying again.
+type ServiceRate struct {
+	Service   string  `json:"service"`
+	Retryable int64   `json:"retryable"`
+	Total     int64   `json:"total"`
+	Percent   float64 `json:"pct"`
+}
+
+// Daily is counts by day, service and code.
+type Daily struct {
+	Days []DailyCount `json:"days"`
+}
+
+// DailyCount is how often a service failed with a code on a day.
+type DailyCount struct {
+	Day       time.Time   `json:"day"` // midnight, UTC
+	Service   string      `json:"service"`
+	Code      recoup.Code `json:"code"`
+	Count     int64       `json:"count"`
+	Retryable int64       `json:"retryable_count"`
+	LastSeen  time.Time   `json:"last_seen_at"`
+}
+
+// Drops is what was left out of the ledger.
+type Drops struct {
+	Drops []Drop `json:"drops"`
+}
+
+// Drop is how much was left out of the ledger on a day, and why.
+type Drop struct {
+	Day    time.Time `json:"day"` // midnight, UTC
+	Reason string    `json:"reason"`
+	N      int64     `json:"n"`
+}
+
+// Export is counts by day, or, if rows were asked for, a page of events.
+type Export struct {
+	Days   []DailyCount  `json:"days,omitempty"`
+	Events []StoredEvent `json:"events,omitempty"`
+	Next   string        `json:"next,omitempty"`
+}
+
+// Codes is the registry.
+type Codes struct {
+	Codes []fault.Definition `json:"codes"`
+}
+
+// Failure is something that went wrong, as it happened: what a provider or a
+// server answered, or what a database said.
+type Failure struct {
+	Provider string            `json:"provider,omitempty"`
+	Status   int               `json:"status,omitempty"`
+	Headers  map[string]string `json:"headers,omitempty"`
+	Body     string            `json:"body,omitempty"`
+	SQLState string            `json:"sqlstate,omitempty"`
+	Message  string            `json:"message,omitempty"`
+}
+
+// Classified is what a [Failure] means.
+type Classified struct {
+	Code       recoup.Code        `json:"code"`
+	Retryable  bool               `json:"retryable"`
+	Conditions []recoup.Condition `json:"conditions,omitempty"`
+	Scope      fault.Scope        `json:"scope,omitempty"`
+	RetryAfter int                `json:"retry_after,omitempty"` // seconds
+	Details    map[string]any     `json:"details,omitempty"`
+	Definition fault.Definition   `json:"definition"`
+}
+
+// KeyRotation asks for a key that takes over from another.
+type KeyRotation struct {
+	Hours  int    `json:"hours,omitempty"` // how long the old key still works; default 24
+	Reason string `json:"reason,omitempty"`
+}
+
+// reason is the body of a call that needs nothing else.
+type reason struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// AuditEntry is one administrative act.
+type AuditEntry struct {
+	Seq     int64           `json:"seq"`
+	At      time.Time       `json:"at"`
+	Actor   string          `json:"actor"`
+	Act     string          `json:"act"`
+	Target  string          `json:"target,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// AuditPage is a page of the audit, newest first.
+type AuditPage struct {
+	Entries []AuditEntry `json:"entries"`
+	Next    string       `json:"next,omitempty"`
+}
+
+// Policy is the policy in force.
+type Policy struct {
+	Version string `json:"version"`
+	Text    string `json:"text"` // the file
+}
+
+// PolicyVersion is a policy that was in force once, or is.
+type PolicyVersion struct {
+	Number  int64     `json:"number"`
+	Version string    `json:"version"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Reason  string    `json:"reason,omitempty"`
+}
+
+// PolicyVersionPage is a page of policies, newest first.
+type PolicyVersionPage struct {
+	Versions []PolicyVersion `json:"versions"`
+	Next     string          `json:"next,omitempty"`
+}
+
+// PolicyFile is a policy to be looked at.
+type PolicyFile struct {
+	Text string `json:"text"`
+}
+
+// PolicyChange asks to put a policy in force.
+type PolicyChange struct {
+	Text   string `json:"text"`             // the file
+	Rebase bool   `json:"rebase,omitempty"` // apply it to the open errors too
+	Reason string `json:"reason"`
+}
+
+// PolicyApplied says what came of a [PolicyChange]. Added is false if the policy
+// was in force already.
+type PolicyApplied struct {
+	Version string          `json:"version"`
+	Number  int64           `json:"number"`
+	At      time.Time       `json:"at"`
+	By      string          `json:"by"`
+	Added   bool            `json:"added"`
+	Rebased json.RawMessage `json:"rebased,omitempty"`
+}
+
+// PolicyPlan is what a policy would change of the open errors, as the server
+// tells it.
+type PolicyPlan = json.RawMessage
