@@ -11,9 +11,20 @@ import (
 
 func main() {
 	os.Exit(cli.Run(os.Args[1:], cli.Streams{
-		In:       os.Stdin,
-		Out:      os.Stdout,
-		Err:      os.Stderr,
-		Terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		In:          os.Stdin,
+		Out:         os.Stdout,
+		Err:         os.Stderr,
+		Terminal:    term.IsTerminal(int(os.Stderr.Fd())),
+		Interactive: term.IsTerminal(int(os.Stdin.Fd())),
+		Width:       width(os.Stdout),
 	}))
+}
+
+// width is how many columns a terminal has; 0: it is none.
+func width(f *os.File) int {
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }

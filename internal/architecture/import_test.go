@@ -110,10 +110,6 @@ var layers = []layer{
 		why:     "it governs and writes events; which database there is, its options say",
 	},
 	{
-		pkg: "recoup/bench",
-		why: "benchmarks are tests, which may import anything; there is nothing else in it",
-	},
-	{
 		pkg:     "recoup/examples/renderdb/api",
 		imports: []string{"recoup", "recoup/fault"},
 		why:     "an example is a program of others: it imports what is public",

@@ -5,9 +5,11 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -19,13 +21,26 @@ const (
 	ExitUsage   = 2
 )
 
-// Streams are where a command reads and writes. Terminal is true when Err is a
-// terminal, so that progress may be drawn there.
+// Streams are where a command reads and writes, and what it knows of the person
+// there. The zero value of all but the first three is that of a script.
 type Streams struct {
-	In       io.Reader
-	Out      io.Writer
-	Err      io.Writer
-	Terminal bool
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+
+	Terminal    bool // Err is a terminal, so that progress may be drawn there
+	Interactive bool // In is a terminal, so that a question may be answered
+	Width       int  // columns of the terminal that Out is; 0: it is none
+
+	Now func() time.Time // nil: time.Now
+}
+
+// now is the time by which ages are told.
+func (s Streams) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
 }
 
 // errSilent ends a command with status 1 when it has already said why.
@@ -42,10 +57,16 @@ func usagef(format string, args ...any) error {
 
 // Run executes the command line and returns its exit status.
 func Run(args []string, streams Streams) int {
+	return execute(context.Background(), args, streams)
+}
+
+// execute is Run until ctx ends.
+func execute(ctx context.Context, args []string, streams Streams) int {
 	root := newRoot(streams)
-	root.SetArgs(args)
-	err := root.Execute()
+	root.SetArgs(append([]string{}, args...)) // of nil cobra would make the process's own
+	err := root.ExecuteContext(ctx)
 	var usage usageError
+	var refused *serverError
 	switch {
 	case err == nil:
 		return ExitDone
@@ -54,6 +75,9 @@ func Run(args []string, streams Streams) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(streams.Err, "recoup: %v\n", err)
 		return ExitUsage
+	case errors.As(err, &refused):
+		refused.print(streams)
+		return ExitRefused
 	}
 	fmt.Fprintf(streams.Err, "recoup: %v\n", err)
 	return ExitRefused
@@ -68,12 +92,16 @@ func newRoot(streams Streams) *cobra.Command {
 table, and a policy decides what becomes of it: it is retried, parked for a person,
 escalated if nobody acts, and expired in the end.
 
-The examples below change nothing and need no server; begin with the first.`,
+Begin with the first example. Only the last two need a server, such as the one with sample
+data that 'recoup demo' runs in another terminal. None of them changes anything.`,
 		Example: `  recoup codes list                        # what can go wrong
   recoup policy show                       # what the policy does about it
   recoup policy explain --table outreach.dol_errors --code NETWORK_TIMEOUT  # one failure's life
   recoup policy check                      # proof that no failure is lost
-  recoup policy simulate                   # a made-up year of failures`,
+  recoup policy simulate                   # a made-up year of failures
+  recoup demo                              # a server to look around in
+  recoup errors list --parked              # what waits for a person there
+  recoup gate CO-20260205-000001           # whether something may go on, and if not, why`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,
@@ -94,7 +122,12 @@ The examples below change nothing and need no server; begin with the first.`,
 	})
 	help := helpCommand()
 	root.SetHelpCommand(help)
-	root.AddCommand(codesCommand(streams), policyCommand(streams), versionCommand(streams), help)
+	root.AddCommand(
+		serveCommand(streams), demoCommand(streams), configCommand(streams), migrateCommand(streams), keysCommand(streams),
+		errorsCommand(streams), reportCommand(streams), gateCommand(streams), promoteCommand(streams),
+		eventsCommand(streams), topCommand(streams), exportCommand(streams),
+		codesCommand(streams), policyCommand(streams), versionCommand(streams), help,
+	)
 	addCompletion(root)
 	return root
 }

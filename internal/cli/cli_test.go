@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -91,20 +92,26 @@ func TestHelpText(t *testing.T) {
 	golden(t, "help.golden", all.String())
 }
 
-// Every example can be run as it stands, if its files exist.
+// Every example can be run as it stands, if its files and its server exist. The
+// examples end before they begin, because some of them would run for ever.
 func TestHelpExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
+	over, end := context.WithCancel(t.Context())
+	end()
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
 			command, _, _ := strings.Cut(line, "#")
-			command, _, _ = strings.Cut(command, ">")
+			if i := strings.IndexAny(command, "<>"); i >= 0 {
+				command = command[:i]
+			}
 			words, ok := strings.CutPrefix(command, "  recoup ")
 			if !ok {
 				t.Errorf("%s: the example does not begin with recoup: %s", cmd.CommandPath(), line)
 			}
-			if _, stderr, status := run(t, strings.Fields(words)...); status == ExitUsage {
-				t.Errorf("%s: the example is refused: %s", line, stderr)
+			var out, stderr bytes.Buffer
+			if execute(over, shellWords(words), Streams{In: new(bytes.Buffer), Out: &out, Err: &stderr}) == ExitUsage {
+				t.Errorf("%s: the example is refused: %s", line, &stderr)
 			}
 		}
 		for _, sub := range cmd.Commands() {
@@ -112,4 +119,17 @@ func TestHelpExamples(t *testing.T) {
 		}
 	}
 	walk(newRoot(Streams{In: new(bytes.Buffer), Out: new(bytes.Buffer), Err: new(bytes.Buffer)}))
+}
+
+// shellWords splits a line as a shell does: at blanks, but not within quotes.
+func shellWords(line string) []string {
+	var list []string
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 1 {
+			list = append(list, part)
+			continue
+		}
+		list = append(list, strings.Fields(part)...)
+	}
+	return list
 }

@@ -4,22 +4,28 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usageTemplate is what help prints below the description of a command. The
-// examples come last, where the eye is when it has been printed.
+// usageTemplate is what help prints below the description of a command. Flags
+// are wrapped to the page's width. The examples come last, where the eye is when
+// it has been printed.
 const usageTemplate = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{with index .Annotations "use"}}{{.}}
+  {{end}}{{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
 
 Commands:{{range .Commands}}{{if or .IsAvailableCommand (eq .Name "help")}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+{{.LocalFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
 '{{.CommandPath}} COMMAND --help' explains a command.{{end}}{{if .HasExample}}
 
 Examples:
 {{.Example}}{{end}}
 `
+
+// ownUse is the annotation of a command that holds others and does something
+// itself: how that is called.
+const ownUse = "use"
 
 // helpCommand replaces cobra's, which is content with words it does not know.
 func helpCommand() *cobra.Command {

@@ -17,7 +17,8 @@ func policyCommand(streams Streams) *cobra.Command {
 		Use:   "policy",
 		Short: "Read, prove and try out the policy: what happens to which failure, and why",
 		Long: `The policy is a YAML file that says for each error table how failures are retried,
-parked, escalated and expired. These commands read a file; none changes anything.`,
+parked, escalated and expired. Plan and apply talk to a server, and apply changes its
+policy. The others read a file and change nothing.`,
 		Example: `  recoup policy show
   recoup policy explain --table outreach.dol_errors --code NETWORK_TIMEOUT`,
 		Args: noArgs,
@@ -28,6 +29,8 @@ parked, escalated and expired. These commands read a file; none changes anything
 		policyExplain(streams),
 		policyCheck(streams),
 		policySimulate(streams),
+		policyPlan(streams),
+		policyApply(streams),
 		policySchema(streams),
 	)
 	return cmd

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"recoup/fault"
@@ -155,16 +154,9 @@ func (a *simulated) history(streams Streams) ([]simulation.Failure, error) {
 func simulate(ctx context.Context, streams Streams, o simulation.Options) (simulation.Result, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	if streams.Terminal {
-		bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(streams.Err),
-			progressbar.OptionSetDescription("simulating"), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish())
-		o.Progress = func(reported, total int) {
-			bar.ChangeMax(total)
-			_ = bar.Set(reported) // a terminal that is gone cannot be told
-		}
-		defer func() { _ = bar.Finish() }()
-	}
+	advance, end := streams.progress("simulating")
+	defer end()
+	o.Progress = advance
 	return simulation.Run(ctx, o)
 }
 

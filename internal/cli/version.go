@@ -63,3 +63,12 @@ func (v buildVersion) String() string {
 	}
 	return fmt.Sprintf("recoup %s, revision %s, %s", v.Version, revision, v.Go)
 }
+
+// ownVersion is the version of this binary in short.
+func ownVersion() string {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		build = new(debug.BuildInfo)
+	}
+	return versionOf(build).Version
+}

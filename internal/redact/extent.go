@@ -33,7 +33,11 @@ func (k keyed) extent(s string, i int) extent {
 	}
 	switch {
 	case i < len(s) && isQuote(s[i]):
-		return extent{from: i + 1, to: quoteEnd(s, i, escapes)}
+		end := quoteEnd(s, i, escapes)
+		if to := k.continues(s, end); escapes == 0 && to > end {
+			return extent{from: i, to: to} // "x"hunter2 is one word, and so is 'it''s'
+		}
+		return extent{from: i + 1, to: end}
 	case escapes == 0 && i < len(s) && (s[i] == '[' || s[i] == '{'):
 		end := bracketEnd(s, i)
 		if more := k.word(s[min(len(s), end+1):]); more > 0 {
@@ -42,6 +46,23 @@ func (k keyed) extent(s string, i int) extent {
 		return extent{from: i + 1, to: end}
 	}
 	return extent{from: begin, to: begin + k.word(s[begin:]), bare: true}
+}
+
+// continues returns where a value ends whose first quotation closes at end: more
+// quotations and a word may follow it without a blank.
+func (k keyed) continues(s string, end int) int {
+	to := end
+	for at := end + 1; at < len(s); at = to {
+		switch {
+		case isQuote(s[at]):
+			to = min(quoteEnd(s, at, 0)+1, len(s))
+		case alphanumeric(s[at]):
+			return at + k.word(s[at:])
+		default:
+			return to
+		}
+	}
+	return to
 }
 
 // word returns the length of the bare value that s begins with. A bracket at its

@@ -181,6 +181,7 @@ var (
 	afterName = regexp.MustCompile(`^` + tail + `(?:(?:\\*["'` + "`" + `]|` + encodedQuote + `)?(?:\[\w{0,16}\]|\]|(?i:%5[bd]))*\s*` +
 		`(=` + greater + `|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|((?:[ \t][^<>]{0,128})?` + greater + `)|[ \t]+)`)
 	tagBegin = regexp.MustCompile(less)
+	cdata    = regexp.MustCompile(`^` + less + `!\[CDATA\[`)
 	tailOnly = regexp.MustCompile(`^` + tail + `$`)
 )
 
@@ -199,11 +200,14 @@ func (k keyed) valueAfter(s string, name, i int) extent {
 		between := s[i+m[sign] : begin]
 		prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
 		counted := m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
-		nextLine := v.bare && strings.Contains(between, "\n")
-		if !counted && !nextLine && (!prose || k.prose(s[v.from:v.to]) || k.apart && compound(s, name)) {
+		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v)
+		if !counted && !elsewhere && (!prose || k.prose(s[v.from:v.to]) || k.apart && compound(s, name)) {
 			return v
 		}
 	case m[tag] >= 0 && tagged:
+		if c := cdata.FindStringIndex(s[begin:]); c != nil {
+			return within(s, begin+c[1], "]]")
+		}
 		if end := tagBegin.FindStringIndex(s[begin:]); len(end) == 2 && strings.HasPrefix(s[begin+end[1]:], "/") {
 			return extent{from: begin, to: begin + end[0]}
 		}
@@ -211,6 +215,13 @@ func (k keyed) valueAfter(s string, name, i int) extent {
 		return k.extent(s, begin)
 	}
 	return extent{}
+}
+
+// alone reports whether a value on a line of its own looks like one: a single word
+// with a digit in it. What else follows a colon there is a stack or a list.
+func alone(s string, v extent) bool {
+	rest, _, _ := strings.Cut(s[v.to:], "\n")
+	return strings.TrimSpace(rest) == "" && strings.ContainsAny(s[v.from:v.to], "0123456789") && !strings.ContainsAny(s[v.from:v.to], "/:(")
 }
 
 // opened reports whether the name that ends at i is a flag (--db-password) or the

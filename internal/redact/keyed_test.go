@@ -17,6 +17,8 @@ func TestPasswordsInEveryNotation(t *testing.T) {
 		"<password type='x'>SECRET</password>", "password=          SECRET",
 		"a: 1\npassword: |\n  first\n  SECRET\nb: 2", "a:\n  password: >-\n\n    SECRET\n  b: 2", "secrets:\n  password: |\n    SECRET\n", "{\"password\":\n  \"SECRET\"}", "password =\r\n\t'SECRET'",
 		"passwords=SECRET", "password1=SECRET", "password_confirmation=SECRET", "passwordConfirm=SECRET", "token_value=SECRET", "private_key_pem=SECRET",
+		"<password><![CDATA[SECRET]]></password>", `\u003cpassword\u003e\u003c![CDATA[SECRET]]\u003e\u003c/password\u003e`,
+		`password="a"SECRET`, `password='a''SECRET'`, `password="a"'b'SECRET`, `{"password": "a"SECRET}`, "Password:\nSECRET\n", "token =\r\n  SECRET\r\nok",
 		"session_id=SECRET", "auth=SECRET", "otp=SECRET", `"api_keys":["SECRET"]`,
 	} {
 		clean, evidence := Default().String(strings.ReplaceAll(text, "SECRET", secret))
@@ -43,6 +45,10 @@ func TestAroundPasswords(t *testing.T) {
 		{"{\"password\":\n  \"x1\",\n  \"n\": 1}", "{\"password\":\n  \"[redacted:password]\",\n  \"n\": 1}"},
 		{"%22password%22%3A%22x1%22%2C%22n%22%3A1", "%22password%22%3A%22[redacted:password]%22%2C%22n%22%3A1"},
 		{"invalid password:\n  at auth.check(auth.go:17)", "invalid password:\n  at auth.check(auth.go:17)"},
+		{"unexpected token:\n/srv/app7/main.js:17", "unexpected token:\n/srv/app7/main.js:17"},
+		{"password:\nexpected", "password:\nexpected"},
+		{`password="x1", user='y'`, `password="[redacted:password]", user='y'`},
+		{`password=""; user='y'`, `password=""; user='y'`},
 		{"where password = :name and secret = @other, 1", "where password = :name and secret = @other, 1"},
 		{"auth: ok, author=Ada, tokens=[12, 7], laptop=1", "auth: ok, author=Ada, tokens=[12, 7], laptop=1"},
 	} {

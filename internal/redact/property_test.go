@@ -7,7 +7,9 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
 	"recoup"
+	"recoup/internal/redact/redacttest"
 )
 
 // TestPlantedSecrets plants drawn secrets between drawn words: none survives, each
@@ -15,15 +17,15 @@ import (
 func TestPlantedSecrets(t *testing.T) {
 	words := strings.Fields("retry of dol filing failed: timeout after 31ms (attempt 3/5) in stage-2, https://docs.example.org/errors/NETWORK_TIMEOUT v1.2.3")
 	rapid.Check(t, func(t *rapid.T) {
-		list := samples(rapid.Uint64().Draw(t, "seed"))
+		list := redacttest.Samples(rapid.Uint64().Draw(t, "seed"))
 		var text strings.Builder
 		want := Evidence{}
 		var secrets []string
 		for range rapid.IntRange(1, 5).Draw(t, "secrets") {
 			sample := rapid.SampledFrom(list).Draw(t, "sample")
-			text.WriteString(rapid.SampledFrom(words).Draw(t, "word") + "\n" + sample.text + "\n")
-			secrets = append(secrets, sample.secret)
-			want[sample.rule]++
+			text.WriteString(rapid.SampledFrom(words).Draw(t, "word") + "\n" + sample.Text + "\n")
+			secrets = append(secrets, sample.Secret)
+			want[sample.Rule]++
 		}
 		clean, evidence := Default().String(text.String())
 		for _, secret := range secrets {
@@ -100,20 +102,20 @@ func TestGateIsExact(t *testing.T) {
 // nothing that a rule would find.
 func TestGateLetsSecretsThrough(t *testing.T) {
 	r := Default()
-	for _, sample := range samples(3) {
-		all := finding{}.run(r.rules, 1<<len(r.rules)-1, sample.text, 0)
-		gated := r.spans(sample.text)
+	for _, sample := range redacttest.Samples(3) {
+		all := finding{}.run(r.rules, 1<<len(r.rules)-1, sample.Text, 0)
+		gated := r.spans(sample.Text)
 		if ungated := merge(all.spans); !reflect.DeepEqual(ungated, gated) {
-			t.Errorf("%s: with the gate %v, without %v", sample.rule, gated, ungated)
+			t.Errorf("%s: with the gate %v, without %v", sample.Rule, gated, ungated)
 		}
 	}
 }
 
 func FuzzRedact(f *testing.F) {
-	for _, sample := range samples(4) {
-		f.Add(sample.text)
+	for _, sample := range redacttest.Samples(4) {
+		f.Add(sample.Text)
 	}
-	for _, context := range contexts() {
+	for _, context := range redacttest.Contexts() {
 		f.Add(context("password=" + "x" + "\n4242 4242 4242 4242 a@example.org"))
 	}
 	f.Fuzz(func(t *testing.T, s string) {

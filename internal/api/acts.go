@@ -1,0 +1,90 @@
+package api
+
+import (
+	"net/http"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// verb is something a person does with errors, one or many.
+type verb struct {
+	name, summary string
+	input         func(client.Act) lifecycle.Input
+}
+
+func verbs() []verb {
+	return []verb{
+		{"park", "Hold an error for a person", func(a client.Act) lifecycle.Input { return lifecycle.Park{Reason: recoup.ParkReason(a.Reason)} }},
+		{"unpark", "Send a parked error back to be retried", func(a client.Act) lifecycle.Input { return lifecycle.Unpark{Reason: a.Reason} }},
+		{"resolve", "End an error by hand", func(a client.Act) lifecycle.Input { return lifecycle.Resolve{Reason: a.Reason} }},
+		{"escalate", "Move a parked error up the ladder", func(a client.Act) lifecycle.Input {
+			return lifecycle.Escalate{Reason: a.Reason, Tier: a.Tier}
+		}},
+		{"archive", "Move an error to the archive before its time", func(a client.Act) lifecycle.Input { return lifecycle.ArchiveNow{Reason: a.Reason} }},
+		{"assign", "Give a parked error to someone", func(a client.Act) lifecycle.Input { return lifecycle.Assign{To: a.To, Reason: a.Reason} }},
+		{"review", "Record that a person has looked at a parked error", func(a client.Act) lifecycle.Input { return lifecycle.Review{Reason: a.Reason} }},
+	}
+}
+
+type actIn struct {
+	idIn
+	Body client.Act
+}
+
+type bulkIn struct{ Body client.Bulk }
+
+// acts makes the routes of every verb: on one error, and on many.
+func acts() []*route {
+	var list []*route
+	for _, v := range verbs() {
+		one := operation(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *call, in *actIn) (client.Acted, error) {
+			return a.act(c, in.ID, v.input(in.Body))
+		}).repeats(keyed)
+		many := operation(http.MethodPost, "/v1/errors/"+v.name, v.summary+": all that a filter selects, or named ones", func(a *API, c *call, in *bulkIn) (client.BulkResult, error) {
+			return a.bulk(c, in.Body, v.input(in.Body.Act))
+		}).takesUpTo(batchBody).takesLong().repeats(twice)
+		for _, rt := range []*route{one, many} {
+			list = append(list, rt.by(Operator).under(vital).in_("errors"))
+		}
+	}
+	return list
+}
+
+func (a *API) act(c *call, id recoup.ID, in lifecycle.Input) (client.Acted, error) {
+	receipt, err := c.receipt(0)
+	if err != nil {
+		return client.Acted{}, err
+	}
+	out, err := a.Engine.One(c.r.Context(), c.caller, engine.Act{ID: id, Input: in, Receipt: receipt})
+	return acted(out), err
+}
+
+func acted(o store.Outcome) client.Acted {
+	return client.Acted{Error: visible(o.Error)[0], Warning: string(o.Effects.Warning), Repeated: o.Repeated}
+}
+
+func (a *API) bulk(c *call, b client.Bulk, in lifecycle.Input) (client.BulkResult, error) {
+	filter, err := a.filterOf(b.Filter)
+	if err != nil {
+		return client.BulkResult{}, err
+	}
+	result, err := a.Engine.Bulk(c.r.Context(), c.caller, engine.Bulk{
+		Filter: filter, IDs: b.IDs, All: b.All, Expect: b.Expect, Preview: b.Preview, Input: in,
+	})
+	if err != nil && result.Applied+result.NotDone > 0 {
+		return client.BulkResult{}, cutShort(err, map[string]any{"matched": result.Matched, "applied": result.Applied, "not_done": result.NotDone})
+	}
+	out := client.BulkResult{Preview: b.Preview, Matched: result.Matched, Applied: result.Applied, NotDone: result.NotDone}
+	for _, r := range result.Refused {
+		out.Refused = append(out.Refused, client.Refused{ID: r.ID, Reason: publicReason(r.Err)})
+	}
+	return out, err
+}
+
+// publicReason is why an error was left alone, in words for its operator.
+func publicReason(err error) string { return fault.From(failure(err)).Message }

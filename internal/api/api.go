@@ -1,0 +1,177 @@
+// Package api is Recoup over HTTP: it says who may call what, reads requests,
+// asks the engine and the ledger, and writes answers and errors in the contract
+// of package fault. It decides nothing about errors.
+//
+// Everything that it offers is one table of routes (routes.go), from which the
+// handler, the OpenAPI document and the tests of permissions are made.
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/ledger"
+	"recoup/internal/store"
+)
+
+// Store is what the API asks of a store itself; the rest goes through the engine.
+type Store interface {
+	KeyStore
+	CreateKey(ctx context.Context, key store.Key, act store.Act) (store.Key, error)
+	Keys(ctx context.Context, p store.Page) ([]store.Key, store.Cursor, error)
+	RevokeKey(ctx context.Context, id recoup.ID, act store.Act) (store.Key, error)
+	RotateKey(ctx context.Context, id recoup.ID, next store.Key, ends time.Time, act store.Act) (store.Key, error)
+
+	Audit(ctx context.Context, f store.AuditFilter, after store.AuditCursor, limit int) ([]store.AuditEntry, store.AuditCursor, error)
+	AppendAudit(ctx context.Context, entries []store.AuditEntry) error
+
+	Events(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Event, store.Cursor, error)
+	TopCodes(ctx context.Context, span store.Span, limit int) ([]store.CodeCount, error)
+	RetryableRates(ctx context.Context, from, to time.Time) ([]store.ServiceRate, error)
+	Daily(ctx context.Context, f store.DailyFilter, from, to time.Time) ([]store.DailyCount, error)
+	Drops(ctx context.Context, from, to time.Time) ([]store.Drop, error)
+	AddProcessed(ctx context.Context, counts []store.Processed) error
+
+	PolicyVersions(ctx context.Context, before int64, limit int) ([]store.PolicyVersion, int64, error)
+}
+
+// Ledger takes events.
+type Ledger interface {
+	Govern(now time.Time, batch []ledger.Incoming) ledger.Governed
+	Append(ctx context.Context, events []store.Event) (*ledger.Receipt, error)
+	CountDropped(now time.Time, reason string, n int64)
+}
+
+// Registrar changes what codes and policies this node goes by.
+type Registrar interface {
+	Codes() *fault.Registry
+	RegisterCode(ctx context.Context, def fault.Definition, act store.Act) error
+	ApplyPolicy(ctx context.Context, caller engine.Caller, text []byte, rebase bool, reason string) (Applied, error)
+	PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error)
+}
+
+// Applied is what came of applying a policy.
+type Applied struct {
+	Version store.PolicyVersion
+	Added   bool // false: it was the current one already
+	Rebased *engine.RebaseResult
+}
+
+// Options are what an API is made of. All but Open, Limits, Logger and Metrics
+// are required.
+type Options struct {
+	Store     Store
+	Engine    *engine.Engine
+	Ledger    Ledger
+	Registrar Registrar
+	Now       func() time.Time
+	Random    io.Reader
+	IDs       *recoup.IDSource
+
+	// Open is the name under which everybody acts as an administrator, without a
+	// key. It is for demonstrations on loopback only; empty: keys are needed.
+	Open string
+
+	Limits  Limits
+	Version string
+	Ready   func(context.Context) error // why the node cannot serve; nil: it can
+	Metrics http.Handler                // nil: there is none
+	Logger  *slog.Logger
+
+	// Trace is told when a route begins to run, and by what it returns when it has
+	// ended; nil: nobody is.
+	Trace func(r *http.Request, route string) (context.Context, func(error))
+
+	Count func(fault.Request) // told of every request
+}
+
+// API answers requests.
+type API struct {
+	Options
+	keys       *keyring
+	gatekeeper *gatekeeper
+	handler    http.Handler
+	document   []byte
+}
+
+// New checks the options and puts the handler together.
+func New(o Options) (*API, error) {
+	if o.Store == nil || o.Engine == nil || o.Ledger == nil || o.Registrar == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
+		return nil, errors.New("api: store, engine, ledger, registrar, clock, randomness and ids are required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits)}
+	list := routes()
+	document, err := describe(list, o.Version)
+	if err != nil {
+		return nil, err
+	}
+	a.document = document
+	mux := http.NewServeMux()
+	for _, rt := range list {
+		mux.Handle(rt.method+" "+rt.path, a.handle(rt))
+	}
+	a.addPages(mux)
+	around, err := fault.NewMiddleware(fault.Options{
+		Service: "recoup", APIVersion: "v1", Now: o.Now, Random: o.Random, Logger: o.Logger, Count: o.Count,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.handler = forgetful(around(contract(mux)))
+	return a, nil
+}
+
+// ServeHTTP answers a request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// contract answers what no route matches in the contract too, where the mux
+// would answer in plain text.
+func contract(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		probe := &probe{header: http.Header{}}
+		handler.ServeHTTP(probe, r)
+		switch probe.status {
+		case http.StatusMethodNotAllowed:
+			w.Header().Set("Allow", probe.header.Get("Allow"))
+			fault.Write(w, r, fault.New(fault.CodeMethodNotAllowed, "This address does not take %s.", method(r)).With("allow", probe.header.Get("Allow")))
+		case http.StatusNotFound:
+			fault.Write(w, r, fault.New(fault.CodeNotFound, "There is nothing at this address; /docs lists what there is."))
+		default:
+			handler.ServeHTTP(w, r) // a redirect to the clean form of the path
+		}
+	})
+}
+
+// method repeats a request's method if it is one.
+func method(r *http.Request) string {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return r.Method
+	}
+	return "that method"
+}
+
+// probe finds out what a handler would answer.
+type probe struct {
+	header http.Header
+	status int
+}
+
+func (p *probe) Header() http.Header         { return p.header }
+func (p *probe) Write(b []byte) (int, error) { return len(b), nil }
+func (p *probe) WriteHeader(status int)      { p.status = status }

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+// authorize finds out who calls and whether they may.
+func (a *API) authorize(c *call) error {
+	if c.route.open() {
+		return nil
+	}
+	if a.Open != "" {
+		c.caller = engine.Caller{Name: a.Open}
+		return fromHere(c.r)
+	}
+	key, err := a.authenticate(c)
+	if err != nil {
+		return err
+	}
+	c.key, c.caller = key, engine.Caller{Name: key.Name, Hubs: key.Hubs}
+	fault.Annotate(c.r.Context(), func(x *fault.Annotations) { x.APIKeyID = key.Hint + "…" })
+	if !c.route.permits(Role(key.Role)) {
+		return fault.New(fault.CodeInsufficientPermissions, "A key of the role %s may not do this.", key.Role).
+			With("role", key.Role).With("required_roles", c.route.permitted())
+	}
+	if c.route.global && len(key.Hubs) > 0 {
+		return fault.New(fault.CodeInsufficientPermissions, "A key for some hubs may not do this, because it concerns all of them.").
+			With("hubs", key.Hubs)
+	}
+	return nil
+}
+
+// fromHere refuses what a page of somebody else could make a browser on this
+// machine send: without keys, the address is all that protects a demo.
+func fromHere(r *http.Request) error {
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	if err == nil && loopback(r.Host) && (r.Header.Get("Origin") == "" || loopback(origin.Host)) {
+		return nil
+	}
+	return fault.New(fault.CodeInsufficientPermissions, "A demo answers only this machine, under the name of a loopback address.")
+}
+
+func loopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// permitted lists the roles that may call the route.
+func (r *route) permitted() []Role {
+	return slices.DeleteFunc(Roles(), func(role Role) bool { return !r.permits(role) })
+}
+
+// authenticate returns the key that the request carries.
+func (a *API) authenticate(c *call) (*store.Key, error) {
+	secret := bearer(c.r.Header)
+	if !wellFormed(secret) {
+		return nil, invalidKey(c)
+	}
+	hash := sha256.Sum256([]byte(secret))
+	key, err := a.keys.find(c.r.Context(), hash, c.now)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, invalidKey(c)
+	case err != nil:
+		return nil, failure(err)
+	case subtle.ConstantTimeCompare(hash[:], key.Hash[:]) != 1, !key.RevokedAt.IsZero():
+		return nil, invalidKey(c)
+	case !key.Valid(c.now):
+		challenge(c)
+		return nil, fault.New(fault.CodeAPIKeyExpired, "The API key has expired; ask an administrator for a new one.").
+			With("expired_at", key.ExpiresAt.UTC().Format(time.RFC3339)).With("renewal_url", keyRenewal)
+	}
+	a.keys.touch(key.ID, c.now)
+	return key, nil
+}
+
+// bearer returns the key of a request. One that names several is not guessed at:
+// whoever stands in between may have read another than we would.
+func bearer(h http.Header) string {
+	authorization, named := h.Values("Authorization"), h.Values("X-API-Key")
+	if len(authorization)+len(named) != 1 {
+		return ""
+	}
+	if len(named) == 1 {
+		return named[0]
+	}
+	scheme, secret, _ := strings.Cut(authorization[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(secret)
+}
+
+// invalidKey is the answer to whatever is no key, for whatever reason.
+func invalidKey(c *call) error {
+	challenge(c)
+	return fault.New(fault.CodeInvalidAPIKey, "The API key is missing, unknown or revoked: send Authorization: Bearer KEY.").
+		With("key_format", keyFormat).With("expiration_policy", "keys expire after 90 days")
+}
+
+// challenge says which kind of key is wanted.
+func challenge(c *call) { c.w.Header().Set("WWW-Authenticate", `Bearer realm="recoup"`) }

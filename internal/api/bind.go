@@ -1,0 +1,164 @@
+package api
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"recoup/fault"
+)
+
+// binder fills a struct from a request: fields tagged path and query from there,
+// the field Body from JSON.
+type binder struct {
+	params []param
+	body   int // index of the field Body, or -1
+	shape  *shape
+	rules  []ruled // of the body
+}
+
+// param is a parameter: its place in the struct, and the rules that its tags
+// state, which the documentation repeats.
+type param struct {
+	index    []int
+	name     string
+	path     bool
+	required bool
+	rule     rule
+}
+
+func newBinder(t reflect.Type) binder {
+	b := binder{body: -1}
+	b.collect(t, nil)
+	return b
+}
+
+func (b *binder) collect(t reflect.Type, at []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(slices.Clone(at), i)
+		switch {
+		case f.Tag.Get("path") != "":
+			b.params = append(b.params, newParam(f, index, f.Tag.Get("path"), true))
+		case f.Tag.Get("query") != "":
+			b.params = append(b.params, newParam(f, index, f.Tag.Get("query"), false))
+		case f.Name == "Body" && len(at) == 0:
+			b.body, b.shape, b.rules = i, shapeOf(f.Type), rulesOf(f.Type)
+		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			b.collect(f.Type, index)
+		}
+	}
+}
+
+func newParam(f reflect.StructField, index []int, name string, path bool) param {
+	return param{index: index, name: name, path: path, required: path || f.Tag.Get("required") == "true", rule: ruleOf(f.Tag)}
+}
+
+// maxComplaints is how many bad parameters an answer names.
+const maxComplaints = 20
+
+// read fills in. What is wrong with the parameters is told all at once.
+func (b *binder) read(c *call, in reflect.Value) error {
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return fault.Validation(fault.FieldError{Field: "query", Constraint: "encoding", Message: "the query string is not properly encoded"})
+	}
+	var bad []fault.FieldError
+	complain := func(field, constraint, message string) {
+		bad = append(bad, fault.FieldError{Field: field, Constraint: constraint, Message: message})
+	}
+	for _, p := range b.params {
+		values := query[p.name]
+		delete(query, p.name)
+		if p.path {
+			values = []string{c.r.PathValue(p.name)}
+		}
+		if constraint, message := p.set(in.FieldByIndex(p.index), values); constraint != "" {
+			complain(p.name, constraint, p.name+" "+message)
+		}
+	}
+	for name := range query {
+		if complain("query", "unknown", unknownName("parameter", name)); len(bad) >= maxComplaints {
+			break
+		}
+	}
+	if len(bad) > 0 {
+		return fault.Validation(bad...)
+	}
+	if b.body < 0 {
+		return nil
+	}
+	body := in.Field(b.body)
+	if err := decode(c, b.shape, body.Addr().Interface()); err != nil {
+		return err
+	}
+	return checkRules(b.rules, body)
+}
+
+// unknownName repeats a name only if it is a plain word.
+func unknownName(what, name string) string {
+	if name != "" && len(name) <= 40 && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz_-") == "" && !secretive(name) {
+		return "there is no " + what + " " + name
+	}
+	return "there is a " + what + " that is not known here"
+}
+
+// set reads a parameter into its field, or says which rule it breaks, and how.
+func (p *param) set(v reflect.Value, values []string) (constraint, broken string) {
+	if len(values) > 1 {
+		return "unique", "must be given once"
+	}
+	if len(values) == 0 || values[0] == "" {
+		if p.required {
+			return "required", "is required"
+		}
+		return "", ""
+	}
+	s := values[0]
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		return "format", "must be valid UTF-8 without NUL"
+	}
+	if err := set(v, s); err != nil {
+		return "format", err.Error()
+	}
+	return p.rule.broken(v)
+}
+
+// set reads text into a field.
+func set(v reflect.Value, s string) error {
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if err := u.UnmarshalText([]byte(s)); err != nil {
+			if _, isTime := v.Interface().(time.Time); isTime {
+				return errors.New("must be a time such as 2026-02-05T15:04:05Z")
+			}
+			return errors.New("must be an id: a UUID or a ULID")
+		}
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(s)
+	case reflect.Int:
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return errors.New("must be a whole number")
+		}
+		v.SetInt(int64(n))
+	case reflect.Bool:
+		yes, err := strconv.ParseBool(s)
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		v.SetBool(yes)
+	default:
+		return fmt.Errorf("cannot be read into %s", v.Type())
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+
+	"recoup/fault"
+	"recoup/internal/ledger"
+)
+
+// ndjson is one event per line.
+const ndjson = "application/x-ndjson"
+
+// eventMedia are the forms in which events come; NDJSON goes by three names.
+var eventMedia = []string{fault.MediaJSON, ndjson, "application/ndjson", "application/jsonl"}
+
+// eventDecoder reads events. It is not as strict as other bodies are: a field that
+// events do not have is left out and counted, as the details of an event are.
+type eventDecoder struct{ one, document *shape }
+
+// eventDocument is an event, or a list of them under a name of its own.
+type eventDocument struct {
+	ledger.Incoming
+	Events *[]ledger.Incoming `json:"events"`
+}
+
+func newEventDecoder() *eventDecoder {
+	return &eventDecoder{one: shapeOf(reflect.TypeFor[ledger.Incoming]()), document: shapeOf(reflect.TypeFor[eventDocument]())}
+}
+
+// decode reads the body in the form that its media type names. It returns how many
+// fields it did not know.
+func (d *eventDecoder) decode(media string, body []byte) (batch []ledger.Incoming, unknown int, err error) {
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0:
+		return nil, 0, fault.New(fault.CodeMalformedJSON, "The body is empty: send an event.")
+	case media != fault.MediaJSON:
+		batch, err = d.lines(body, &unknown)
+	case body[0] == '[':
+		if err = (&shape{items: d.one}).check(body, &unknown); err == nil {
+			err = json.Unmarshal(body, &batch)
+		}
+	default:
+		batch, err = d.object(body, &unknown)
+	}
+	var ours *fault.Error
+	if err != nil && !errors.As(err, &ours) {
+		err = badJSON(err)
+	}
+	if err == nil {
+		err = countEvents(len(batch))
+	}
+	return batch, unknown, err
+}
+
+// object reads one event or {"events": […]}.
+func (d *eventDecoder) object(body []byte, unknown *int) ([]ledger.Incoming, error) {
+	if err := d.document.check(body, unknown); err != nil {
+		return nil, err
+	}
+	var doc eventDocument
+	if err := json.Unmarshal(body, &doc); err != nil {
+		return nil, err
+	}
+	switch {
+	case doc.Events == nil:
+		return []ledger.Incoming{doc.Incoming}, nil
+	case !reflect.ValueOf(doc.Incoming).IsZero():
+		return nil, fault.Validation(fault.FieldError{Field: "events", Constraint: "alone",
+			Message: "a body is an event or has events, not both; what all events share goes into each of them"})
+	}
+	return *doc.Events, nil
+}
+
+// lines reads one event per line. A line that is not an event is refused with its
+// number, and nothing is kept: half a batch would be hard to repeat.
+func (d *eventDecoder) lines(body []byte, unknown *int) ([]ledger.Incoming, error) {
+	list := make([]ledger.Incoming, 0, min(bytes.Count(body, []byte{'\n'})+1, maxEvents+1))
+	r := bufio.NewReaderSize(bytes.NewReader(body), maxEventLine)
+	for number := 1; ; number++ {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, fault.New(fault.CodePayloadTooLarge, "Line %d is longer than %d bytes.", number, maxEventLine).With("line", number)
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			var in ledger.Incoming
+			bad := d.one.check(line, unknown)
+			if bad == nil {
+				bad = json.Unmarshal(line, &in)
+			}
+			if bad != nil {
+				return nil, fault.New(fault.CodeMalformedJSON, "Line %d is not an event.", number).With("line", number)
+			}
+			if list = append(list, in); len(list) > maxEvents {
+				return list, nil
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+	}
+}
+
+func countEvents(n int) error {
+	if n > maxEvents {
+		return fault.New(fault.CodePayloadTooLarge, "A batch may have %d events.", maxEvents).With("limit", maxEvents)
+	}
+	if n == 0 {
+		return fault.Validation(fault.FieldError{Field: "events", Constraint: "items", Message: "events must not be empty"})
+	}
+	return nil
+}

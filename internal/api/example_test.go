@@ -1,0 +1,173 @@
+package api_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/policy"
+)
+
+// effect is what a key for one hub makes of a call that concerns another.
+type effect int
+
+const (
+	refusedThere effect = iota // INSUFFICIENT_PERMISSIONS
+	left         effect = iota // it is answered, and what belongs to the other is left out or not concerned
+)
+
+// example makes a call that succeeds, whatever was called before: what it needs is
+// made anew, in a table of the caller's choice.
+type example struct {
+	make  func(w *world, table string) (path string, body any)
+	other effect
+}
+
+// entity is a name that was not used before.
+func (w *world) entity() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entities++
+	return fmt.Sprintf("CO-20260202-%06d", w.entities)
+}
+
+// examples has a call of every route. A route without one fails the tests.
+func examples() map[string]example {
+	list := map[string]example{}
+	for _, add := range []func(map[string]example){errorExamples, actExamples, retryExamples, ledgerExamples, adminExamples} {
+		add(list)
+	}
+	return list
+}
+
+// fixed is a call that needs nothing.
+func fixed(path string, body any, other effect) example {
+	return example{func(*world, string) (string, any) { return path, body }, other}
+}
+
+func errorExamples(list map[string]example) {
+	list["POST /v1/errors"] = example{make: func(w *world, table string) (string, any) {
+		return "/v1/errors", client.Report{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}
+	}}
+	list["POST /v1/errors/batch"] = example{other: left, make: func(w *world, table string) (string, any) { // each item is answered for itself
+		return "/v1/errors/batch", client.ReportBatch{Reports: []client.Report{{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}}}
+	}}
+	list["GET /v1/errors"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors?table=" + table, nil }}
+	list["GET /v1/errors/parked"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/parked?table=" + table, nil }}
+	list["GET /v1/errors/archived"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/archived?table=" + table, nil }}
+	list["GET /v1/errors/counts"] = fixed("/v1/errors/counts", nil, left)
+	for _, sub := range []string{"", "/history", "/explain"} {
+		list["GET /v1/errors/{id}"+sub] = example{make: func(w *world, table string) (string, any) {
+			return "/v1/errors/" + w.report(table, w.entity()).ID.String() + sub, nil
+		}}
+	}
+	list["GET /v1/promotion/{entity}"] = example{other: left, make: func(w *world, table string) (string, any) {
+		entity := w.entity()
+		w.report(table, entity)
+		return "/v1/promotion/" + url.PathEscape(entity), nil
+	}}
+	list["POST /v1/promotions"] = example{other: left, make: func(w *world, _ string) (string, any) {
+		return "/v1/promotions", client.Promotion{EntityID: w.entity(), Phase: "outreach"}
+	}}
+	list["POST /v1/processed"] = example{make: func(w *world, table string) (string, any) {
+		return "/v1/processed", client.ProcessedBatch{Counts: []client.Processed{{Table: table, Count: 3, Failed: 1, Minute: w.clock()}}}
+	}}
+}
+
+func actExamples(list map[string]example) {
+	for verb, act := range map[string]client.Act{
+		"park": {Reason: "wait for the filing"}, "unpark": {Reason: "the filing is there"}, "resolve": {Reason: "done by hand"},
+		"escalate": {Reason: "third time"}, "archive": {Reason: "not needed"}, "assign": {To: "ada"}, "review": {},
+	} {
+		ready := func(w *world, table string) recoup.Error {
+			e := w.report(table, w.entity())
+			if verb != "park" && verb != "resolve" && verb != "archive" {
+				w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "made ready"}).ok()
+			}
+			return e
+		}
+		list["POST /v1/errors/{id}/"+verb] = example{make: func(w *world, table string) (string, any) {
+			return "/v1/errors/" + ready(w, table).ID.String() + "/" + verb, act
+		}}
+		list["POST /v1/errors/"+verb] = example{make: func(w *world, table string) (string, any) {
+			e := ready(w, table)
+			return "/v1/errors/" + verb, client.Bulk{Act: act, Filter: client.Filter{Table: table, EntityID: e.EntityID}}
+		}}
+	}
+}
+
+func retryExamples(list map[string]example) {
+	leased := func(w *world, table string) recoup.Error {
+		w.report(table, w.entity())
+		claimed := w.claim(table)
+		return claimed[len(claimed)-1]
+	}
+	list["POST /v1/retries/claim"] = example{make: func(_ *world, table string) (string, any) {
+		return "/v1/retries/claim", client.Claim{Tables: []string{table}, Worker: "w"}
+	}}
+	for _, outcome := range []string{"succeed", "fail", "extend"} {
+		list["POST /v1/retries/{id}/"+outcome] = example{make: func(w *world, table string) (string, any) {
+			e := leased(w, table)
+			body := client.Result{LeaseToken: e.LeaseToken}
+			if outcome == "fail" {
+				body.Code = "NETWORK_TIMEOUT"
+			}
+			return "/v1/retries/" + e.ID.String() + "/" + outcome, body
+		}}
+	}
+	list["POST /v1/retries/results"] = example{other: left, make: func(w *world, table string) (string, any) { // each item is answered for itself
+		e := leased(w, table)
+		return "/v1/retries/results", client.ResultBatch{Results: []client.Result{{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: "succeed"}}}
+	}}
+}
+
+func ledgerExamples(list map[string]example) {
+	list["POST /v1/events"] = example{other: left, make: func(w *world, _ string) (string, any) {
+		return "/v1/events", recoup.Event{Code: "NETWORK_TIMEOUT", Service: "nightly", TS: w.clock()}
+	}}
+	list["GET /v1/events"] = fixed("/v1/events?service=nightly", nil, refusedThere)
+	list["GET /v1/events/export"] = fixed("/v1/events/export", nil, refusedThere)
+	for _, name := range []string{"top-codes", "retryable-rate", "daily", "drops"} {
+		list["GET /v1/stats/"+name] = fixed("/v1/stats/"+name, nil, left)
+	}
+	list["GET /v1/codes"] = fixed("/v1/codes", nil, left)
+	list["GET /v1/codes/{code}"] = fixed("/v1/codes/network_timeout", nil, left)
+	list["PUT /v1/codes/{code}"] = example{make: func(*world, string) (string, any) { return "/v1/codes/QUOTA_OF_MOON", ownCode("QUOTA_OF_MOON") }}
+	list["POST /v1/classify"] = fixed("/v1/classify", map[string]any{"status": 503, "headers": map[string]string{"Retry-After": "7"}}, left)
+}
+
+// ownCode is a code that nobody ships.
+func ownCode(code recoup.Code) fault.Definition {
+	return fault.Definition{
+		Code: code, Domain: "runtime", Class: recoup.ClassFatal, Category: recoup.Operational, Severity: recoup.Low, HTTPStatus: 422,
+		Origin: "test", Description: "The moon has no quota left.", Causes: []string{"Full moon."}, Resolution: []string{"Wait for it to wane."},
+	}
+}
+
+// policyText is the default policy under another version.
+func policyText(version string) string {
+	return strings.Replace(string(policy.DefaultFile()), "version: 1.0.0", "version: "+version, 1)
+}
+
+func adminExamples(list map[string]example) {
+	list["GET /v1/policy"] = fixed("/v1/policy", nil, left)
+	list["GET /v1/policy/versions"] = fixed("/v1/policy/versions", nil, left)
+	list["POST /v1/policy/plan"] = fixed("/v1/policy/plan", client.PolicyFile{Text: policyText("1.0.1")}, refusedThere)
+	list["PUT /v1/policy"] = fixed("/v1/policy", client.PolicyChange{Text: policyText("1.0.1"), Reason: "a try"}, refusedThere)
+	list["GET /v1/keys"] = fixed("/v1/keys", nil, refusedThere)
+	list["POST /v1/keys"] = fixed("/v1/keys", client.NewKey{Name: "another", Role: "reader", Days: 30}, refusedThere)
+	for _, verb := range []string{"revoke", "rotate"} {
+		list["POST /v1/keys/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {
+			var key client.Key
+			w.post("/v1/keys", client.NewKey{Name: "short-lived", Role: "reader"}).ok(&key)
+			return "/v1/keys/" + key.ID.String() + "/" + verb, map[string]any{"reason": "a try"}
+		}}
+	}
+	list["GET /v1/audit"] = fixed("/v1/audit?from="+epoch.Format(time.RFC3339), nil, refusedThere)
+	list["GET /healthz"] = fixed("/healthz", nil, left)
+	list["GET /readyz"] = fixed("/readyz", nil, left)
+}

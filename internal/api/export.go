@@ -1,0 +1,45 @@
+package api
+
+import (
+	"strconv"
+
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+type exportIn struct {
+	daysIn
+	Rows   bool   `query:"rows" doc:"the events themselves instead of their counts; admins only"`
+	Cursor string `query:"cursor"`
+}
+
+// exportEvents gives aggregated counts to everyone who may read, and rows only
+// to whoever has that permission (spec 003, security and privacy). Every export
+// is audited before it is given.
+func (a *API) exportEvents(c *call, in *exportIn) (client.Export, error) {
+	from, to, err := in.span(c.now)
+	if err != nil {
+		return client.Export{}, err
+	}
+	if in.Rows && c.key != nil && Role(c.key.Role) != Admin {
+		return client.Export{}, fault.New(fault.CodeInsufficientPermissions, "Only a key of the role admin may export rows; counts need none.").
+			With("role", c.key.Role).With("required_roles", []Role{Admin})
+	}
+	if err := engine.CheckIdentifier("service", in.Service); err != nil {
+		return client.Export{}, err // it goes into the audit
+	}
+	entry := store.Act{By: c.caller.Name, At: c.now}.On("events.export", in.Service, map[string]any{
+		"rows": strconv.FormatBool(in.Rows), "from": from.UTC().Format("2006-01-02"), "to": to.UTC().Format("2006-01-02"),
+	})
+	if err := a.Store.AppendAudit(c.r.Context(), []store.AuditEntry{entry}); err != nil {
+		return client.Export{}, err
+	}
+	if !in.Rows {
+		days, err := a.dailyCounts(c.r.Context(), c.now, &in.daysIn)
+		return client.Export{Days: days.Days}, err
+	}
+	page, err := a.listEvents(c, &eventsIn{Service: in.Service, Code: in.Code, From: from, To: to, page: page{Limit: store.MaxPage, Cursor: in.Cursor}})
+	return client.Export{Events: page.Events, Next: page.Next}, err
+}

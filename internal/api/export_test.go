@@ -1,0 +1,57 @@
+package api
+
+import (
+	"reflect"
+
+	"recoup/internal/ledger"
+)
+
+// RouteInfo is what the tests see of a route.
+type RouteInfo struct {
+	Method, Path string
+	Status       int
+	Open         bool
+	Global       bool
+	Keyed, Twice bool
+	Shed         bool
+	MaxBody      int64
+	In           reflect.Type
+	Permits      func(Role) bool
+}
+
+// Name names the route as http.ServeMux does.
+func (r RouteInfo) Name() string { return r.Method + " " + r.Path }
+
+// RouteInfos lists all routes.
+func RouteInfos() []RouteInfo {
+	var list []RouteInfo
+	for _, r := range routes() {
+		list = append(list, RouteInfo{
+			Method: r.method, Path: r.path, Status: r.status, Open: r.open(), Global: r.global,
+			Keyed: r.repeat == keyed, Twice: r.repeat == twice, Shed: r.load == shed,
+			MaxBody: r.maxBody, In: r.in, Permits: r.permits,
+		})
+	}
+	return list
+}
+
+// DecodeEvents decodes a body of events.
+func DecodeEvents(media string, body []byte) ([]ledger.Incoming, int, error) {
+	return newEventDecoder().decode(media, body)
+}
+
+// CheckBody compares a body with the type that it is to be read into.
+func CheckBody(t reflect.Type, body []byte) error { return shapeOf(t).check(body, nil) }
+
+// Examine is CheckBody's walk alone: it is true for what it takes for no JSON.
+func Examine(t reflect.Type, body []byte) (broken bool) {
+	return shapeOf(t).examine(body, nil) == errBroken
+}
+
+// EventLimits are the bounds of a batch of events.
+const (
+	MaxEvents    = maxEvents
+	MaxEventLine = maxEventLine
+	SmallBody    = smallBody
+	MaxLookups   = maxLookups
+)

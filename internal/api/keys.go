@@ -1,0 +1,152 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+// KeyOf is a key as it is shown.
+func KeyOf(k store.Key) client.Key {
+	return client.Key{
+		ID: k.ID, Name: k.Name, Role: k.Role, Hubs: k.Hubs, Hint: k.Hint, CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy,
+		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, RevokedBy: k.RevokedBy, LastUsedAt: k.LastUsedAt, RotatedTo: k.RotatedTo,
+	}
+}
+
+func (a *API) listKeys(c *call, in *page) (client.KeyPage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.KeyPage{}, err
+	}
+	keys, cursor, err := a.Store.Keys(c.r.Context(), at)
+	out := client.KeyPage{Keys: []client.Key{}, Next: next(cursor)}
+	for _, k := range keys {
+		out.Keys = append(out.Keys, KeyOf(k))
+	}
+	return out, err
+}
+
+type newKeyIn struct{ Body client.NewKey }
+
+func (a *API) createKey(c *call, in *newKeyIn) (client.Key, error) {
+	if err := CheckKey(in.Body, func(hub string) bool { return len(a.tablesOf(hub)) > 0 }); err != nil {
+		return client.Key{}, err
+	}
+	life := time.Duration(cmp.Or(in.Body.Days, 90)) * 24 * time.Hour
+	key, secret, err := NewKey(a.IDs, a.Random, c.now, in.Body.Name, Role(in.Body.Role), in.Body.Hubs, life)
+	if err != nil {
+		return client.Key{}, err
+	}
+	stored, err := a.Store.CreateKey(c.r.Context(), key, c.act(in.Body.Reason))
+	out := KeyOf(stored)
+	out.Secret = secret
+	return out, err
+}
+
+// act is the administrative act of the caller.
+func (c *call) act(reason string) store.Act {
+	return store.Act{By: c.caller.Name, Reason: reason, At: c.now}
+}
+
+// CheckKey says everything that is wrong with a key that is asked for. The hubs
+// that there are, known knows.
+func CheckKey(k client.NewKey, known func(hub string) bool) error {
+	var bad []fault.FieldError
+	if k.Name == "" {
+		bad = append(bad, fault.FieldError{Field: "name", Constraint: "required", Message: "name is required: who or what will use the key"})
+	}
+	if !slices.Contains(Roles(), Role(k.Role)) {
+		bad = append(bad, fault.FieldError{Field: "role", Constraint: "enum", Message: "role must be ingest, worker, operator, admin or reader"})
+	}
+	if k.Days < 0 || k.Days > 90 {
+		bad = append(bad, fault.FieldError{Field: "days", Constraint: "range", Message: "days must be between 1 and 90"})
+	}
+	for _, hub := range k.Hubs {
+		if !known(hub) {
+			bad = append(bad, fault.FieldError{Field: "hubs", Constraint: "known", Message: "the policy has no hub of one of the names"})
+		}
+	}
+	if len(bad) > 0 {
+		return fault.Validation(bad...)
+	}
+	if err := engine.CheckIdentifier("name", k.Name); err != nil {
+		return err
+	}
+	return engine.CheckReason(k.Reason)
+}
+
+type reasonIn struct {
+	idIn
+	Body struct {
+		Reason string `json:"reason,omitempty" maxLength:"1000"`
+	}
+}
+
+func (a *API) revokeKey(c *call, in *reasonIn) (client.Key, error) {
+	if err := engine.CheckReason(in.Body.Reason); err != nil {
+		return client.Key{}, err
+	}
+	key, err := a.Store.RevokeKey(c.r.Context(), in.ID, c.act(in.Body.Reason))
+	a.keys.forget()
+	return KeyOf(key), err
+}
+
+type rotateIn struct {
+	idIn
+	Body struct {
+		Hours  int    `json:"hours,omitempty" minimum:"0" maximum:"168" doc:"how long the old key still works; default 24"`
+		Reason string `json:"reason,omitempty" maxLength:"1000"`
+	}
+}
+
+func (a *API) rotateKey(c *call, in *rotateIn) (client.Key, error) {
+	if err := engine.CheckReason(in.Body.Reason); err != nil {
+		return client.Key{}, err
+	}
+	old, err := a.key(c, in.ID)
+	if err != nil {
+		return client.Key{}, err
+	}
+	key, secret, err := NewKey(a.IDs, a.Random, c.now, old.Name, Role(old.Role), old.Hubs, KeyLife)
+	if err != nil {
+		return client.Key{}, err
+	}
+	ends := c.now.Add(time.Duration(cmp.Or(in.Body.Hours, 24)) * time.Hour)
+	stored, err := a.Store.RotateKey(c.r.Context(), old.ID, key, ends, c.act(in.Body.Reason))
+	if errors.Is(err, store.ErrConflict) {
+		return client.Key{}, fault.Wrap(err, fault.CodeConflict, "The key is revoked, or another took over from it before.")
+	}
+	if err != nil {
+		return client.Key{}, err
+	}
+	a.keys.forget()
+	out := KeyOf(stored)
+	out.Secret = secret
+	return out, nil
+}
+
+// key finds a key among all of them; they are few.
+func (a *API) key(c *call, id recoup.ID) (store.Key, error) {
+	page := store.Page{Limit: store.MaxPage}
+	for {
+		keys, cursor, err := a.Store.Keys(c.r.Context(), page)
+		if err != nil {
+			return store.Key{}, err
+		}
+		if i := slices.IndexFunc(keys, func(k store.Key) bool { return k.ID == id }); i >= 0 {
+			return keys[i], nil
+		}
+		if cursor.IsZero() {
+			return store.Key{}, store.ErrNotFound
+		}
+		page.Cursor = cursor
+	}
+}

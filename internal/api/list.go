@@ -1,0 +1,113 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/store"
+)
+
+type filterIn struct {
+	client.Filter
+	page
+}
+
+// filterOf reads a filter. A hub stands for all of its tables.
+func (a *API) filterOf(f client.Filter) (store.Filter, error) {
+	filter := store.Filter{
+		Table: f.Table, State: f.State, Entity: f.EntityID, AssignedTo: f.AssignedTo, Tier: f.Tier,
+		Blocking: f.Blocking, Parked: f.Parked, Before: f.Before, After: f.After,
+	}
+	var bad []fault.FieldError
+	complain := func(field, constraint, message string) {
+		bad = append(bad, fault.FieldError{Field: field, Constraint: constraint, Message: message})
+	}
+	for field, name := range map[string]string{"table": f.Table, "entity_id": f.EntityID, "assigned_to": f.AssignedTo} {
+		if strings.ContainsRune(name, 0) {
+			complain(field, "printable", field+" must not contain NUL")
+		}
+	}
+	if f.Code != "" {
+		_, code, err := a.Registrar.Codes().Fold(f.Code)
+		if err != nil {
+			complain("code", "pattern", err.Error())
+		}
+		filter.Code = code
+	}
+	if f.Hub != "" {
+		if filter.Tables = a.tablesOf(f.Hub); len(filter.Tables) == 0 {
+			complain("hub", "known", "the policy has no hub of that name with tables")
+		}
+	}
+	if len(bad) > 0 {
+		return store.Filter{}, fault.Validation(bad...)
+	}
+	return filter, nil
+}
+
+// tablesOf lists the tables of a hub, also those that have left the policy and may
+// still have errors.
+func (a *API) tablesOf(hub string) []string {
+	var names []string
+	for _, t := range a.Engine.Policies.Tables() {
+		if t.Hub == hub {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+func (a *API) listErrors(c *call, in *filterIn) (client.ErrorPage, error) {
+	filter, err := a.filterOf(in.Filter)
+	if err != nil {
+		return client.ErrorPage{}, err
+	}
+	at, err := in.read()
+	if err != nil {
+		return client.ErrorPage{}, err
+	}
+	errs, cursor, err := a.Engine.Errors(c.r.Context(), c.caller, filter, at)
+	return client.ErrorPage{Errors: visible(errs...), Next: next(cursor)}, err
+}
+
+type parkedIn struct {
+	Table string `query:"table"`
+	Hub   string `query:"hub"`
+	page
+}
+
+func (a *API) listParked(c *call, in *parkedIn) (client.ErrorPage, error) {
+	filter, err := a.filterOf(client.Filter{Table: in.Table, Hub: in.Hub})
+	if err != nil {
+		return client.ErrorPage{}, err
+	}
+	at, err := in.read()
+	if err != nil {
+		return client.ErrorPage{}, err
+	}
+	if in.Table != "" {
+		if in.Hub != "" && !slices.Contains(filter.Tables, in.Table) {
+			return client.ErrorPage{Errors: []recoup.Error{}}, nil
+		}
+		filter.Tables = []string{in.Table}
+	}
+	errs, cursor, err := a.Engine.ParkQueue(c.r.Context(), c.caller, filter.Tables, at)
+	return client.ErrorPage{Errors: visible(errs...), Next: next(cursor)}, err
+}
+
+type archivedIn struct {
+	Table string `query:"table" required:"true"`
+	page
+}
+
+func (a *API) listArchived(c *call, in *archivedIn) (client.ErrorPage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.ErrorPage{}, err
+	}
+	errs, cursor, err := a.Engine.Archived(c.r.Context(), c.caller, in.Table, at)
+	return client.ErrorPage{Errors: visible(errs...), Next: next(cursor)}, err
+}

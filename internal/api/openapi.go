@@ -1,0 +1,147 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+)
+
+// describe makes the OpenAPI 3.1 document from the routes and the Go types they
+// take and return.
+func describe(list []*route, version string) ([]byte, error) {
+	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	doc := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "Recoup", Version: version,
+			Description: "Failed work is recorded once, classified, retried by policy, parked for people, escalated, replayed, recovered and archived.",
+		},
+		Components: &huma.Components{
+			Schemas:         registry,
+			SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", BearerFormat: keyFormat}},
+		},
+	}
+	registry.RegisterTypeAlias(reflect.TypeFor[fault.Error](), reflect.TypeFor[failureShape]())
+	for _, rt := range list {
+		doc.AddOperation(rt.describe(registry))
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("the OpenAPI document: %w", err)
+	}
+	return b, nil
+}
+
+// schemaName names a type by its own name, a generic one by its parts.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// describe documents a route.
+func (r *route) describe(registry huma.Registry) *huma.Operation {
+	op := &huma.Operation{
+		Method: r.method, Path: r.path, Summary: r.summary, Tags: []string{r.tag},
+		OperationID: operationID(r), Responses: map[string]*huma.Response{},
+	}
+	if !r.open() {
+		op.Security = []map[string][]string{{"key": {}}}
+		roles := make([]string, len(r.permitted()))
+		for i, role := range r.permitted() {
+			roles[i] = string(role)
+		}
+		op.Description = "Roles: " + strings.Join(roles, ", ") + "."
+	}
+	r.describeInput(op, registry, r.in)
+	op.Responses[strconv.Itoa(r.status)] = &huma.Response{
+		Description: http.StatusText(r.status),
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(r.out, true, "")}},
+	}
+	op.Responses["default"] = describeFailure(registry)
+	return op
+}
+
+// describeFailure documents what every route answers when it fails, in either of
+// the two forms.
+func describeFailure(registry huma.Registry) *huma.Response {
+	form := func(t reflect.Type) *huma.MediaType { return &huma.MediaType{Schema: registry.Schema(t, true, "")} }
+	return &huma.Response{
+		Description: "A failure: error_code says which, /errors/{code} what to do about it",
+		Content: map[string]*huma.MediaType{
+			fault.MediaJSON: form(reflect.TypeFor[failureShape]()), fault.MediaProblem: form(reflect.TypeFor[problemShape]()),
+		},
+	}
+}
+
+func operationID(r *route) string {
+	words := strings.FieldsFunc(strings.TrimPrefix(r.path, "/v1"), func(c rune) bool { return c == '/' || c == '{' || c == '}' || c == '-' })
+	return strings.ToLower(r.method) + "-" + strings.Join(words, "-")
+}
+
+// describeInput documents parameters and body.
+func (r *route) describeInput(op *huma.Operation, registry huma.Registry, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		path, query := f.Tag.Get("path"), f.Tag.Get("query")
+		switch {
+		case path != "":
+			op.Parameters = append(op.Parameters, &huma.Param{Name: path, In: "path", Required: true, Schema: huma.SchemaFromField(registry, f, "")})
+		case query != "":
+			op.Parameters = append(op.Parameters, &huma.Param{Name: query, In: "query", Description: f.Tag.Get("doc"),
+				Required: f.Tag.Get("required") == "true", Schema: huma.SchemaFromField(registry, f, "")})
+		case f.Name == "Body":
+			op.RequestBody = r.describeBody(registry, f.Type)
+			if r.repeat == keyed {
+				op.Parameters = append(op.Parameters, &huma.Param{Name: "Idempotency-Key", In: "header",
+					Description: "the same request with the same key is carried out once", Schema: &huma.Schema{Type: huma.TypeString}})
+			}
+		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			r.describeInput(op, registry, f.Type)
+		}
+	}
+}
+
+// describeBody documents a body.
+func (r *route) describeBody(registry huma.Registry, t reflect.Type) *huma.RequestBody {
+	schema := registry.Schema(t, true, operationID(r)+"-request")
+	body := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{fault.MediaJSON: {Schema: schema}}}
+	if t == reflect.TypeFor[client.EventBatch]() {
+		event := registry.Schema(reflect.TypeFor[recoup.Event](), true, "")
+		body.Content[fault.MediaJSON] = &huma.MediaType{Schema: &huma.Schema{OneOf: []*huma.Schema{
+			schema, event, {Type: huma.TypeArray, Items: event},
+		}}}
+		body.Content[ndjson] = &huma.MediaType{Schema: event}
+	}
+	return body
+}
+
+// failureShape is the contract of spec 001 as JSON has it.
+type failureShape struct {
+	Code             string         `json:"error_code" pattern:"^[A-Z][A-Z0-9_]{0,63}$" doc:"a registered code"`
+	Message          string         `json:"message" doc:"for people"`
+	RequestID        string         `json:"request_id" doc:"names the request in logs"`
+	Details          map[string]any `json:"details,omitempty"`
+	Timestamp        time.Time      `json:"timestamp,omitzero"`
+	RetryAfter       int            `json:"retry_after,omitempty" minimum:"1" doc:"seconds"`
+	DocumentationURL string         `json:"documentation_url,omitempty" doc:"what the code means and what to do about it"`
+}
+
+// problemShape is the same as RFC 9457 has it.
+type problemShape struct {
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	Status   int    `json:"status"`
+	Detail   string `json:"detail,omitempty"`
+	Instance string `json:"instance,omitempty"`
+	failureShape
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	_ "embed"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"recoup"
+	"recoup/fault"
+)
+
+type status struct {
+	Status string `json:"status"`
+}
+
+func (a *API) healthy(*call, *struct{}) (status, error) { return status{"ok"}, nil }
+
+func (a *API) ready(c *call, _ *struct{}) (status, error) {
+	if a.Ready == nil {
+		return status{"ready"}, nil
+	}
+	if err := a.Ready(c.r.Context()); err != nil {
+		return status{}, patient(fault.Wrap(err, fault.CodeDatabaseConnectionError, "The database does not answer."))
+	}
+	return status{"ready"}, nil
+}
+
+// addPages adds what is for people and machines that look around: the document,
+// the pages made from it, and the metrics. None of them tells anything of errors.
+func (a *API) addPages(mux *http.ServeMux) {
+	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(a.document)
+	})
+	mux.Handle("GET /errors/{code}", fault.HandlerFunc(a.codePage))
+	mux.Handle("GET /docs", fault.HandlerFunc(a.docsPage))
+	if a.Metrics != nil {
+		mux.Handle("GET /metrics", a.Metrics)
+	}
+}
+
+// secure sets what keeps a page from doing anything but being read.
+func secure(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+}
+
+//go:embed code.html
+var codeHTML string
+
+//go:embed docs.html
+var docsHTML string
+
+var pages = template.Must(template.Must(template.New("code").Parse(codeHTML)).New("docs").Parse(docsHTML))
+
+// codePage is the documentation of a code, where documentation_url points to.
+func (a *API) codePage(w http.ResponseWriter, r *http.Request) error {
+	def, ok := a.Registrar.Codes().Lookup(recoup.Code(strings.ToUpper(r.PathValue("code"))))
+	if !ok {
+		return fault.New(fault.CodeNotFound, "No such code is registered.")
+	}
+	secure(w)
+	return pages.ExecuteTemplate(w, "code", def)
+}
+
+func (a *API) docsPage(w http.ResponseWriter, _ *http.Request) error {
+	secure(w)
+	return pages.ExecuteTemplate(w, "docs", struct {
+		Version string
+		Groups  []group
+	}{a.Version, groups(routes())})
+}
+
+// group is the routes of one tag.
+type group struct {
+	Name   string
+	Routes []docRoute
+}
+
+type docRoute struct {
+	Method, Path, Summary string
+	Roles                 []Role
+}
+
+func groups(list []*route) []group {
+	var all []group
+	at := map[string]int{}
+	for _, rt := range list {
+		i, ok := at[rt.tag]
+		if !ok {
+			i = len(all)
+			at[rt.tag] = i
+			all = append(all, group{Name: rt.tag})
+		}
+		doc := docRoute{Method: rt.method, Path: rt.path, Summary: rt.summary}
+		if !rt.open() {
+			doc.Roles = rt.permitted()
+		}
+		all[i].Routes = append(all[i].Routes, doc)
+	}
+	return all
+}

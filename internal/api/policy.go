@@ -1,0 +1,67 @@
+package api
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"recoup/client"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+func (a *API) showPolicy(*call, *struct{}) (client.Policy, error) {
+	p := a.Engine.Policies.Current()
+	return client.Policy{Version: p.Version, Text: p.Text()}, nil
+}
+
+func (a *API) policyVersions(c *call, in *page) (client.PolicyVersionPage, error) {
+	before, err := strconv.ParseInt(cmp.Or(in.Cursor, "0"), 10, 64)
+	if err != nil || before < 0 {
+		return client.PolicyVersionPage{}, badCursor()
+	}
+	versions, next, err := a.Store.PolicyVersions(c.r.Context(), before, cmp.Or(in.Limit, 100))
+	out := client.PolicyVersionPage{Versions: each(versions, func(v store.PolicyVersion) client.PolicyVersion {
+		return client.PolicyVersion{Number: v.Number, Version: v.Version, At: v.At, By: v.By, Reason: v.Reason}
+	})}
+	if next > 0 {
+		out.Next = strconv.FormatInt(next, 10)
+	}
+	return out, err
+}
+
+type planIn struct {
+	Body struct {
+		Text string `json:"text" doc:"the policy file"`
+	}
+}
+
+func (a *API) planPolicy(c *call, in *planIn) (engine.Plan, error) {
+	return a.Registrar.PlanPolicy(c.r.Context(), c.caller, []byte(in.Body.Text))
+}
+
+type putPolicyIn struct {
+	Body struct {
+		Text   string `json:"text" doc:"the policy file"`
+		Rebase bool   `json:"rebase,omitempty" doc:"apply it to the open errors too"`
+		Reason string `json:"reason" maxLength:"1000"`
+	}
+}
+
+type appliedOut struct {
+	Version string               `json:"version"`
+	Number  int64                `json:"number"`
+	At      time.Time            `json:"at"`
+	By      string               `json:"by"`
+	Added   bool                 `json:"added" doc:"false: it was in force already"`
+	Rebased *engine.RebaseResult `json:"rebased,omitempty"`
+}
+
+func (a *API) putPolicy(c *call, in *putPolicyIn) (appliedOut, error) {
+	done, err := a.Registrar.ApplyPolicy(c.r.Context(), c.caller, []byte(in.Body.Text), in.Body.Rebase, in.Body.Reason)
+	v := done.Version
+	if err != nil && done.Rebased != nil {
+		return appliedOut{}, cutShort(err, map[string]any{"version": v.Version, "added": done.Added, "rebased": done.Rebased})
+	}
+	return appliedOut{Version: v.Version, Number: v.Number, At: v.At, By: v.By, Added: done.Added, Rebased: done.Rebased}, err
+}

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/redact"
+	"recoup/internal/store"
+)
+
+type codesOut struct {
+	Codes []*fault.Definition `json:"codes"`
+}
+
+func (a *API) listCodes(*call, *struct{}) (codesOut, error) {
+	return codesOut{Codes: a.Registrar.Codes().All()}, nil
+}
+
+type codeIn struct {
+	Code string `path:"code"`
+}
+
+func (a *API) showCode(_ *call, in *codeIn) (*fault.Definition, error) {
+	def, ok := a.Registrar.Codes().Lookup(recoup.Code(strings.ToUpper(in.Code)))
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	return def, nil
+}
+
+type putCodeIn struct {
+	codeIn
+	Body fault.Definition
+}
+
+func (a *API) putCode(c *call, in *putCodeIn) (*fault.Definition, error) {
+	def := in.Body
+	code, err := recoup.ParseCode(in.Code)
+	if err != nil {
+		return nil, fault.Validation(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
+	}
+	if def.Code != "" && def.Code != code {
+		return nil, fault.Validation(fault.FieldError{Field: "code", Constraint: "match", Message: "the body names another code than the address"})
+	}
+	def.Code = code
+	if err := a.Registrar.RegisterCode(c.r.Context(), def, store.Act{By: c.caller.Name, At: c.now}); err != nil {
+		return nil, err
+	}
+	stored, _ := a.Registrar.Codes().Lookup(code)
+	return stored, nil
+}
+
+// classifyIn is a failure as it happened: what a provider or a server answered.
+type classifyIn struct {
+	Body struct {
+		Provider string            `json:"provider,omitempty" doc:"a registered provider"`
+		Status   int               `json:"status,omitempty" doc:"of an HTTP answer"`
+		Headers  map[string]string `json:"headers,omitempty" doc:"of an HTTP answer; Retry-After counts"`
+		Text     string            `json:"body,omitempty" maxLength:"8192" doc:"of an HTTP answer"`
+		SQLState string            `json:"sqlstate,omitempty" doc:"of a database error"`
+		Message  string            `json:"message,omitempty" maxLength:"8192" doc:"of an error of the provider"`
+	}
+}
+
+type classified struct {
+	Code       recoup.Code        `json:"code"`
+	Retryable  bool               `json:"retryable"`
+	Conditions []recoup.Condition `json:"conditions,omitempty" doc:"what must be proven before it is retried"`
+	Scope      string             `json:"scope,omitempty"`
+	RetryAfter int                `json:"retry_after,omitempty"`
+	Details    map[string]any     `json:"details,omitempty"`
+	Definition *fault.Definition  `json:"definition"`
+}
+
+func (a *API) classify(c *call, in *classifyIn) (classified, error) {
+	verdict, err := a.judge(c, in)
+	if err != nil {
+		return classified{}, err
+	}
+	def, ok := a.Registrar.Codes().Lookup(verdict.Code)
+	if !ok {
+		def, _, _ = a.Registrar.Codes().Fold("UNREGISTERED_CODE")
+	}
+	out := classified{
+		Code: verdict.Code, Retryable: verdict.Retryable(), Scope: string(verdict.Scope),
+		RetryAfter: int(verdict.RetryAfter.Seconds()), Details: verdict.Details, Definition: def,
+	}
+	if def.Condition != recoup.ConditionNone {
+		out.Conditions = append(out.Conditions, def.Condition)
+	}
+	return out, nil
+}
+
+// sqlError is an error that carries nothing but its SQLSTATE.
+type sqlError string
+
+func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
+func (e sqlError) SQLState() string { return string(e) }
+
+func (a *API) judge(c *call, in *classifyIn) (fault.Verdict, error) {
+	b := in.Body
+	clean := func(s string) string {
+		s, _ = redact.Default().String(s)
+		return s
+	}
+	header := http.Header{}
+	for name, value := range b.Headers {
+		header.Set(name, value)
+	}
+	registry := a.Registrar.Codes()
+	if b.Provider != "" {
+		provider, ok := fault.DefaultProviders().Lookup(b.Provider)
+		if !ok {
+			return fault.Verdict{}, fault.Validation(fault.FieldError{Field: "provider", Constraint: "known",
+				Message: "provider must be one of " + strings.Join(fault.DefaultProviders().Names(), ", ")})
+		}
+		if b.Status != 0 {
+			return provider.ClassifyResponse(b.Status, header, []byte(b.Text), c.now, clean), nil
+		}
+		return provider.Classify(errors.New(b.Message), clean), nil
+	}
+	switch {
+	case b.Status >= 100 && b.Status <= 599:
+		return registry.ClassifyResponse(b.Status, header, []byte(b.Text), c.now), nil
+	case b.SQLState != "":
+		return registry.Classify(sqlError(b.SQLState)), nil
+	}
+	return fault.Verdict{}, fault.Validation(fault.FieldError{Field: "status", Constraint: "required",
+		Message: "give an HTTP status, a sqlstate, or a provider with its message"})
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"cmp"
+	"reflect"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/lifecycle"
+)
+
+type claimIn struct{ Body client.Claim }
+
+func (a *API) claim(c *call, in *claimIn) (client.Claimed, error) {
+	claimed, err := a.Engine.Claim(c.r.Context(), c.caller, engine.Claim{
+		Tables: in.Body.Tables, Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10),
+		Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
+	})
+	if claimed == nil {
+		claimed = []recoup.Error{}
+	}
+	return client.Claimed{Errors: claimed}, err
+}
+
+type resultIn struct {
+	idIn
+	Body client.Result
+}
+
+func (a *API) succeed(c *call, in *resultIn) (client.Acted, error) {
+	return a.result(c, in, "succeed")
+}
+func (a *API) fail(c *call, in *resultIn) (client.Acted, error)   { return a.result(c, in, "fail") }
+func (a *API) extend(c *call, in *resultIn) (client.Acted, error) { return a.result(c, in, "extend") }
+
+func (a *API) result(c *call, in *resultIn, outcome string) (client.Acted, error) {
+	r := in.Body
+	r.ErrorID, r.Outcome = in.ID, outcome
+	act, err := a.resultOf(c, r, 0)
+	if err != nil {
+		return client.Acted{}, err
+	}
+	out, err := a.Engine.One(c.r.Context(), c.caller, act)
+	return keepToken(acted(out), r), err
+}
+
+// keepToken leaves a worker the token that it has sent.
+func keepToken(a client.Acted, r client.Result) client.Acted {
+	if r.Outcome == "extend" {
+		a.Error.LeaseToken = r.LeaseToken
+	}
+	return a
+}
+
+// resultOf turns the i-th result of a request into an act.
+func (a *API) resultOf(c *call, r client.Result, i int) (engine.Act, error) {
+	if r.LeaseToken.IsZero() {
+		return engine.Act{}, fault.Validation(fault.FieldError{Field: "lease_token", Constraint: "required", Message: "lease_token is required: the claim returned it"})
+	}
+	receipt, err := c.receipt(i)
+	if err != nil {
+		return engine.Act{}, err
+	}
+	act := engine.Act{ID: r.ErrorID, Receipt: receipt}
+	switch r.Outcome {
+	case "succeed":
+		act.Input = lifecycle.Succeed{Token: r.LeaseToken, Reason: r.Reason}
+	case "extend":
+		act.Input = lifecycle.Extend{Token: r.LeaseToken, Lease: seconds(r.LeaseSeconds)}
+	case "fail":
+		failure, err := a.Engine.Failure(r.Code, r.Proven, seconds(r.RetryAfter))
+		if err != nil {
+			return engine.Act{}, err
+		}
+		act.Input = lifecycle.Fail{Token: r.LeaseToken, Failure: failure, Reason: r.Reason}
+	default:
+		return engine.Act{}, fault.Validation(fault.FieldError{Field: "outcome", Constraint: "enum", Message: "outcome must be succeed, fail or extend"})
+	}
+	return act, nil
+}
+
+type resultsIn struct{ Body client.ResultBatch }
+
+// resultRules are the rules of one result among many.
+var resultRules = rulesOf(reflect.TypeFor[client.Result]())
+
+func (a *API) results(c *call, in *resultsIn) (client.ActedBatch, error) {
+	answer := client.ActedBatch{Items: make([]client.Item[client.Acted], len(in.Body.Results))}
+	var acts []engine.Act
+	var place []int
+	for i, r := range in.Body.Results {
+		err := checkRules(resultRules, reflect.ValueOf(r))
+		var act engine.Act
+		if err == nil {
+			act, err = a.resultOf(c, r, i)
+		}
+		if err != nil {
+			answer.Items[i].Failure = a.embed(c, err)
+			continue
+		}
+		acts, place = append(acts, act), append(place, i)
+	}
+	out, err := a.Engine.Apply(c.r.Context(), c.caller, acts)
+	if err != nil {
+		return client.ActedBatch{}, err
+	}
+	for k := range out {
+		i := place[k]
+		if out[k].Err != nil {
+			answer.Items[i].Failure = a.embed(c, out[k].Err)
+			continue
+		}
+		done := keepToken(acted(out[k]), in.Body.Results[i])
+		answer.Items[i].Result = &done
+	}
+	return answer, nil
+}

@@ -1,0 +1,182 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"time"
+
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+// Role is what a key may do: the routes say which of them each is for.
+type Role string
+
+// The roles of keys.
+const (
+	Ingest   Role = "ingest"
+	Worker   Role = "worker"
+	Operator Role = "operator"
+	Admin    Role = "admin"
+	Reader   Role = "reader"
+)
+
+// Roles lists every role.
+func Roles() []Role { return []Role{Ingest, Worker, Operator, Admin, Reader} }
+
+// load says how a request is treated when there are too many.
+type load int
+
+const (
+	shed    load = iota // ingest and workers: turned away early, they come again
+	vital               // the promotion gate and the operators' calls: kept alive
+	waiting             // claims that wait: bounded by themselves
+	always              // whether the node lives: one that is not told so is killed
+)
+
+// repeat says what comes of a request that is sent twice.
+type repeat int
+
+const (
+	harmless repeat = iota // the same, by its nature
+	keyed                  // the same if it has an idempotency key
+	twice                  // it is done twice; a request that hopes otherwise is refused
+)
+
+// route is one operation: how it is reached, who may call it, what it takes and
+// returns. The handler, the documentation and the tests of permissions are all
+// made from it.
+type route struct {
+	method, path string
+	tag, summary string
+	status       int
+	roles        []Role // none: no key is needed
+	global       bool   // a key that is for some hubs only is refused
+	load         load
+	repeat       repeat
+	long         bool // it may touch thousands of errors
+	maxBody      int64
+	in, out      reflect.Type
+
+	serve func(a *API, c *call) (any, error)
+}
+
+// Limits of a request's body.
+const (
+	smallBody = 64 << 10
+	batchBody = 8 << 20
+)
+
+// operation makes a route from a function: In is a struct of parameters, with a
+// Body or without, Out is what is returned as JSON.
+func operation[In, Out any](method, path, summary string, run func(*API, *call, *In) (Out, error)) *route {
+	bind := newBinder(reflect.TypeFor[In]())
+	return &route{
+		method: method, path: path, summary: summary, status: http.StatusOK, maxBody: smallBody,
+		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
+		serve: func(a *API, c *call) (any, error) {
+			in := new(In)
+			if err := bind.read(c, reflect.ValueOf(in).Elem()); err != nil {
+				return nil, err
+			}
+			return run(a, c, in)
+		},
+	}
+}
+
+func (r *route) by(roles ...Role) *route      { r.roles = roles; return r }
+func (r *route) in_(tag string) *route        { r.tag = tag; return r }
+func (r *route) answers(status int) *route    { r.status = status; return r }
+func (r *route) under(l load) *route          { r.load = l; return r }
+func (r *route) takesUpTo(bytes int64) *route { r.maxBody = bytes; return r }
+func (r *route) forAllHubs() *route           { r.global = true; return r }
+func (r *route) forAdmins() *route            { r.roles = []Role{Admin}; return r }
+func (r *route) repeats(as repeat) *route     { r.repeat = as; return r }
+func (r *route) takesLong() *route            { r.long = true; return r }
+
+// call is one request on its way through a handler.
+type call struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	route  *route
+	key    *store.Key // nil: no key was needed
+	caller engine.Caller
+	body   []byte
+	once   *idempotency // nil: not asked for, or not yet read
+	now    time.Time
+}
+
+// handle makes the handler of a route.
+func (a *API) handle(rt *route) http.Handler {
+	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		ctx, end := r.Context(), func(error) {}
+		if a.Trace != nil {
+			ctx, end = a.Trace(r, rt.method+" "+rt.path)
+		}
+		ctx, cancel := context.WithTimeout(ctx, a.patience(rt))
+		defer cancel()
+		err := a.run(&call{w: w, r: r.WithContext(ctx), route: rt, now: a.Now()})
+		end(err)
+		return err
+	})
+}
+
+// patience is how long a request may take. A claim has it on top of its wait.
+func (a *API) patience(rt *route) time.Duration {
+	limit := a.gatekeeper.limits.Time
+	switch {
+	case rt.load == waiting:
+		return limit + engine.MaxWait
+	case rt.long:
+		return 3 * limit
+	}
+	return limit
+}
+
+// run takes a request through its route: authorize, admit, run, answer.
+func (a *API) run(c *call) error {
+	if err := a.authorize(c); err != nil {
+		return err
+	}
+	leave, err := a.gatekeeper.enter(c.route.load, c)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := c.readBody(); err != nil {
+		return err
+	}
+	if c.route.repeat == twice && c.r.Header.Get("Idempotency-Key") != "" {
+		return fault.Validation(fault.FieldError{Field: "Idempotency-Key", Constraint: "unsupported",
+			Message: "what is sent here twice is done twice, whatever its Idempotency-Key; send it without"})
+	}
+	out, err := c.route.serve(a, c)
+	if err != nil {
+		return failure(err)
+	}
+	return c.answer(out)
+}
+
+func (c *call) answer(out any) error {
+	h := c.w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	body, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Type", "application/json")
+	c.w.WriteHeader(c.route.status)
+	_, _ = c.w.Write(append(body, '\n')) // it fails when the caller has gone
+	return nil
+}
+
+// open reports whether a route needs no key.
+func (r *route) open() bool { return len(r.roles) == 0 }
+
+// permits reports whether a role may call the route. An admin may call all.
+func (r *route) permits(role Role) bool { return role == Admin || slices.Contains(r.roles, role) }

@@ -1,0 +1,200 @@
+package api
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"recoup/fault"
+)
+
+// maxDepth is how deeply JSON may be nested.
+const maxDepth = 16
+
+// shape is what a Go type takes from JSON. The decoder of encoding/json is
+// forgiving: it takes a name in any case, the last of two members of one name,
+// and says only in its message which member it does not know. A shape is asked
+// before it, and is not.
+type shape struct {
+	members map[string]member // of an object; nil: of any names
+	items   *shape            // of a list, or of the members of any names
+}
+
+type member struct {
+	index int // its bit among those that were seen
+	*shape
+}
+
+// anything takes whatever is JSON: text, numbers, what reads itself.
+var anything = &shape{}
+
+// shapeOf returns the shape of a type, which must not contain itself.
+func shapeOf(t reflect.Type) *shape {
+	if reads[json.Unmarshaler](t) || reads[encoding.TextUnmarshaler](t) {
+		return anything
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return shapeOf(t.Elem())
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return &shape{items: shapeOf(t.Elem())}
+	case reflect.Struct:
+		s := &shape{members: map[string]member{}}
+		s.add(t)
+		return s
+	}
+	return anything
+}
+
+// reads reports whether a type decodes itself.
+func reads[T any](t reflect.Type) bool { return reflect.PointerTo(t).Implements(reflect.TypeFor[T]()) }
+
+// add adds the fields of a struct; those of structs that it embeds come after
+// its own, which win.
+func (s *shape) add(t reflect.Type) {
+	var embedded []reflect.Type
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			embedded = append(embedded, f.Type)
+			continue
+		}
+		if _, taken := s.members[name]; !taken && f.IsExported() && name != "-" && name != "" {
+			s.members[name] = member{len(s.members), shapeOf(f.Type)}
+		}
+	}
+	for _, t := range embedded {
+		s.add(t)
+	}
+}
+
+// place is where in a document something is.
+type place struct {
+	up    *place
+	name  []byte // of a member; nil: an item
+	index int
+}
+
+// String writes a place the way people do: reports[3].code.
+func (p *place) String() string {
+	var parts []string
+	for ; p != nil; p = p.up {
+		if p.name == nil {
+			parts = append(parts, "["+strconv.Itoa(p.index)+"]")
+			continue
+		}
+		parts = append(parts, "."+string(p.name))
+	}
+	slices.Reverse(parts)
+	return strings.TrimPrefix(strings.Join(parts, ""), ".")
+}
+
+// examine compares a document with the shape. What it does not know is refused,
+// unless there is somebody who counts it. What is no JSON is left to the decoder,
+// which is sure to refuse it: errBroken.
+func (s *shape) examine(document []byte, unknown *int) error {
+	e := examiner{b: document, unknown: unknown}
+	if err := e.value(s, nil, 0); err != nil {
+		return err
+	}
+	if e.next() != 0 {
+		return errBroken
+	}
+	return nil
+}
+
+var errBroken = errors.New("api: not JSON")
+
+// examiner reads a document once and keeps nothing of it.
+type examiner struct {
+	b       []byte
+	i       int
+	unknown *int // nil: what is unknown is refused
+}
+
+// next returns the next byte that is not space; 0 at the end.
+func (e *examiner) next() byte {
+	for ; e.i < len(e.b); e.i++ {
+		switch c := e.b[e.i]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (e *examiner) value(s *shape, at *place, depth int) error {
+	switch c := e.next(); c {
+	case '{', '[':
+		if depth == maxDepth {
+			return fault.New(fault.CodeMalformedJSON, "The body is nested more than %d deep.", maxDepth)
+		}
+		e.i++
+		if c == '{' {
+			return e.object(s, at, depth+1)
+		}
+		return e.list(s, at, depth+1)
+	case '"':
+		_, err := e.text()
+		return err
+	case 0, '}', ']', ',', ':':
+		return errBroken
+	}
+	for e.i < len(e.b) && !strings.ContainsRune(" \t\r\n,]}", rune(e.b[e.i])) {
+		e.i++
+	}
+	return nil
+}
+
+// text returns a string without its quotes and with its escapes.
+func (e *examiner) text() ([]byte, error) {
+	begin := e.i + 1
+	for e.i = begin; e.i < len(e.b); e.i++ {
+		switch e.b[e.i] {
+		case '\\':
+			e.i++
+		case '"':
+			e.i++
+			return e.b[begin : e.i-1], nil
+		}
+	}
+	return nil, errBroken
+}
+
+func (e *examiner) list(s *shape, at *place, depth int) error {
+	items := s.items
+	if items == nil {
+		items = anything
+	}
+	if e.next() == ']' {
+		e.i++
+		return nil
+	}
+	for here := (place{up: at}); ; here.index++ {
+		if err := e.value(items, &here, depth); err != nil {
+			return err
+		}
+		if more, err := e.more(']'); !more || err != nil {
+			return err
+		}
+	}
+}
+
+// more reads what follows an item or a member.
+func (e *examiner) more(end byte) (bool, error) {
+	switch e.next() {
+	case ',':
+		e.i++
+		return true, nil
+	case end:
+		e.i++
+		return false, nil
+	}
+	return false, errBroken
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"recoup/fault"
+)
+
+// object reads an object up to its end.
+func (e *examiner) object(s *shape, at *place, depth int) error {
+	if e.next() == '}' {
+		e.i++
+		return nil
+	}
+	var seen members
+	for {
+		name, err := e.name()
+		if err != nil {
+			return err
+		}
+		inside, err := e.member(s, name, at, &seen)
+		if err != nil {
+			return err
+		}
+		if err := e.value(inside, &place{up: at, name: name}, depth); err != nil {
+			return err
+		}
+		if more, err := e.more('}'); !more || err != nil {
+			return err
+		}
+	}
+}
+
+// name reads the name of a member, and the colon.
+func (e *examiner) name() ([]byte, error) {
+	if e.next() != '"' {
+		return nil, errBroken
+	}
+	name, err := e.text()
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(name, '\\') >= 0 {
+		var plain string
+		if json.Unmarshal([]byte(`"`+string(name)+`"`), &plain) != nil {
+			return nil, errBroken
+		}
+		name = []byte(plain)
+	}
+	if e.next() != ':' {
+		return nil, errBroken
+	}
+	e.i++
+	return name, nil
+}
+
+// members are those of an object that came already, by their bits.
+type members [2]uint64
+
+func (m *members) add(i int) (again bool) {
+	bit := uint64(1) << (i % 64)
+	again = m[i/64]&bit != 0
+	m[i/64] |= bit
+	return again
+}
+
+// member returns the shape of what follows a name. Where any name will do, one
+// that comes twice is the caller's own affair.
+func (e *examiner) member(s *shape, name []byte, at *place, seen *members) (*shape, error) {
+	if s.members == nil {
+		if s.items != nil {
+			return s.items, nil
+		}
+		return anything, nil
+	}
+	known, ok := s.members[string(name)]
+	switch {
+	case !ok && e.unknown != nil:
+		*e.unknown++
+		return anything, nil
+	case !ok:
+		return nil, fault.Validation(fault.FieldError{Field: fieldName(at), Constraint: "unknown", Message: unknownName("field", string(name))})
+	case seen.add(known.index):
+		return nil, fault.Validation(fault.FieldError{Field: fieldName(&place{up: at, name: name}), Constraint: "unique",
+			Message: "the field is there twice"})
+	}
+	return known.shape, nil
+}
+
+// fieldName names a place; the whole is the body.
+func fieldName(at *place) string {
+	if at == nil {
+		return "body"
+	}
+	return at.String()
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/store"
+)
+
+type topIn struct {
+	Hours int `query:"hours" minimum:"1" maximum:"2160" doc:"default 24"`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" doc:"default 20"`
+}
+
+func (a *API) topCodes(c *call, in *topIn) (client.TopCodes, error) {
+	hours, limit := cmp.Or(in.Hours, 24), cmp.Or(in.Limit, 20)
+	span := store.Span{From: c.now.Add(-time.Duration(hours) * time.Hour), To: c.now}
+	codes, err := a.Store.TopCodes(c.r.Context(), span, limit)
+	return client.TopCodes{From: span.From, To: span.To, Codes: each(codes, func(n store.CodeCount) client.CodeCount { return client.CodeCount(n) })}, err
+}
+
+// each turns what a store returns into what is sent: a list that is never null.
+func each[S, T any](list []S, turn func(S) T) []T {
+	out := make([]T, len(list))
+	for i := range list {
+		out[i] = turn(list[i])
+	}
+	return out
+}
+
+type daysIn struct {
+	From    time.Time `query:"from" doc:"a time of the first day; default: 7 days ago"`
+	To      time.Time `query:"to" doc:"a time of the last day; default: today"`
+	Service string    `query:"service"`
+	Code    string    `query:"code"`
+}
+
+// span returns the first and the last day that are asked for.
+func (in daysIn) span(now time.Time) (from, to time.Time, err error) {
+	from, to = in.From, in.To
+	if to.IsZero() {
+		to = now
+	}
+	if from.IsZero() {
+		from = to.AddDate(0, 0, -7)
+	}
+	if from.After(to) || to.Sub(from) > 2*366*24*time.Hour {
+		return from, to, fault.Validation(fault.FieldError{Field: "from", Constraint: "range", Message: "from must be before to, by two years at most"})
+	}
+	return from, to, nil
+}
+
+func (a *API) retryableRate(c *call, in *daysIn) (client.RetryableRates, error) {
+	from, to, err := in.span(c.now)
+	if err != nil {
+		return client.RetryableRates{}, err
+	}
+	found, err := a.Store.RetryableRates(c.r.Context(), from, to)
+	out := client.RetryableRates{Services: []client.ServiceRate{}}
+	for _, r := range found {
+		if in.Service == "" || in.Service == r.Service {
+			out.Services = append(out.Services, client.ServiceRate{Service: r.Service, Retryable: r.Retryable, Total: r.Total, Percent: r.Percent()})
+		}
+	}
+	return out, err
+}
+
+func (a *API) daily(c *call, in *daysIn) (client.Daily, error) {
+	return a.dailyCounts(c.r.Context(), c.now, in)
+}
+
+func (a *API) dailyCounts(ctx context.Context, now time.Time, in *daysIn) (client.Daily, error) {
+	from, to, err := in.span(now)
+	if err != nil {
+		return client.Daily{}, err
+	}
+	filter := store.DailyFilter{Service: in.Service}
+	if in.Code != "" {
+		if _, filter.Code, err = a.Registrar.Codes().Fold(in.Code); err != nil {
+			return client.Daily{}, fault.Validation(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
+		}
+	}
+	days, err := a.Store.Daily(ctx, filter, from, to)
+	return client.Daily{Days: each(days, func(n store.DailyCount) client.DailyCount { return client.DailyCount(n) })}, err
+}
+
+func (a *API) drops(c *call, in *daysIn) (client.Drops, error) {
+	from, to, err := in.span(c.now)
+	if err != nil {
+		return client.Drops{}, err
+	}
+	drops, err := a.Store.Drops(c.r.Context(), from, to)
+	return client.Drops{Drops: each(drops, func(n store.Drop) client.Drop { return client.Drop(n) })}, err
+}

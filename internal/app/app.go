@@ -1,0 +1,129 @@
+// Package app turns options into a running node: it opens the store, brings it
+// up to date, puts engine, ledger and API together, runs what has to run beside
+// them, and stops all of it in the right order. It is where the clock is read.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+
+	"recoup"
+	"recoup/internal/api"
+	"recoup/internal/engine"
+)
+
+// Node is a running Recoup.
+type Node struct {
+	o        Options
+	store    Store
+	clock    *clock
+	ledger   *book
+	engine   *engine.Engine
+	api      *api.API
+	registry *registrar
+	metrics  *metrics
+	traces   *tracing // nil: nobody wants them
+	listener net.Listener
+	loops    sync.WaitGroup
+}
+
+// Open makes a node ready: when it returns the node listens, and answers as soon
+// as [Node.Serve] runs.
+func Open(ctx context.Context, o Options) (*Node, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	s, err := OpenStore(ctx, o.Database, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	return OpenOn(ctx, s, o)
+}
+
+// OpenOn is [Open] on a store that is open already. It is the node's from now on,
+// which closes it, also if this fails.
+func OpenOn(ctx context.Context, s Store, o Options) (*Node, error) {
+	o = o.withDefaults()
+	n := &Node{o: o, store: s, clock: &clock{read: o.Now}}
+	n.o.Now = n.clock.now
+	if err := n.assemble(ctx); err != nil {
+		return nil, errors.Join(err, n.Close(ctx))
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot listen on %s: %w", o.Listen, err), n.Close(ctx))
+	}
+	n.listener = listener
+	return n, nil
+}
+
+// assemble puts the parts together, each made from those before it.
+func (n *Node) assemble(ctx context.Context) error {
+	if err := n.clock.follow(ctx, n.store); err != nil {
+		return err
+	}
+	ids := recoup.NewIDSource(n.o.Random)
+	n.metrics = newMetrics()
+	if n.o.Traces != "" {
+		var err error
+		if n.traces, err = newTracing(ctx, n.o.Traces, n.o.Node, n.o.Version); err != nil {
+			return err
+		}
+	}
+	registry, policies, err := n.begin(ctx)
+	if err != nil {
+		return err
+	}
+	n.ledger, err = newBook(ctx, n.store, registry, policies, ids, n.o)
+	if err != nil {
+		return err
+	}
+	n.registry = &registrar{store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
+	n.registry.codes.Store(registry)
+	n.engine, err = engine.New(engine.Options{
+		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids,
+	})
+	if err != nil {
+		return err
+	}
+	n.registry.engine = n.engine
+	open := ""
+	if n.o.Demo {
+		open = "demo"
+	} else if err := n.firstKey(ctx, ids); err != nil {
+		return err
+	}
+	n.api, err = api.New(api.Options{
+		Store: n.store, Engine: n.engine, Ledger: n.ledger, Registrar: n.registry,
+		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: open, Limits: n.o.Limits, Version: n.o.Version,
+		Trace: n.traceHook(), Ready: n.store.Ping, Metrics: n.metrics.handler(), Logger: n.o.Logger, Count: n.metrics.count,
+	})
+	if err != nil {
+		return err
+	}
+	n.metrics.watch(n)
+	return nil
+}
+
+// Address is where the node listens.
+func (n *Node) Address() string { return n.listener.Addr().String() }
+
+// Handler answers requests without a connection.
+func (n *Node) Handler() http.Handler { return n.api }
+
+// traceHook returns what begins a span, or nil.
+func (n *Node) traceHook() func(*http.Request, string) (context.Context, func(error)) {
+	if n.traces == nil {
+		return nil
+	}
+	return n.traces.begin
+}
+
+// jitter draws from [0, 1).
+func jitter() float64 { return mathrand.Float64() } //nolint:gosec // it spreads retries and protects nothing

@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/ledger"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// guarded is a value that is replaced whole.
+type guarded[T any] struct{ atomic.Pointer[T] }
+
+// guide is what the ledger's governor goes by.
+type guide struct {
+	registry *fault.Registry
+	policy   *policy.Policy
+}
+
+// book is the ledger as the API and the engine see it.
+type book struct {
+	governor guarded[*ledger.Governor]
+	tenants  *ledger.Tenants
+	tally    *ledger.Tally
+	writer   *ledger.Writer
+	remake   func(guide) (*ledger.Governor, error)
+}
+
+// tenantKeys is the purpose of the keys that tenants are hashed with.
+const tenantKeys = "tenant"
+
+func newBook(ctx context.Context, s Store, registry *fault.Registry, policies *engine.Policies, ids *recoup.IDSource, o Options) (*book, error) {
+	tenants, err := loadTenants(ctx, s, o)
+	if err != nil {
+		return nil, err
+	}
+	b := &book{tenants: tenants, tally: ledger.NewTally()}
+	b.remake = func(g guide) (*ledger.Governor, error) {
+		return ledger.NewGovernor(ledger.GovernorOptions{
+			Registry: g.registry, Providers: fault.DefaultProviders(), Tenants: tenants, IDs: ids,
+			Retention: g.policy.Ledger.EventRetention, Tally: b.tally,
+		})
+	}
+	if err := b.follow(guide{registry, policies.Current()}); err != nil {
+		return nil, err
+	}
+	now := o.Now()
+	if err := s.EnsurePartitions(ctx, now); err != nil {
+		return nil, err
+	}
+	if err := s.EnsureEventPartitions(ctx, now, policies.Current().Ledger.EventRetention); err != nil {
+		return nil, err
+	}
+	b.writer, err = ledger.NewWriter(ledger.Options{Store: s, Tally: b.tally, Now: o.Now, Random: jitter, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// loadTenants reads the keys that tenants are hashed with, and makes the first.
+func loadTenants(ctx context.Context, s Store, o Options) (*ledger.Tenants, error) {
+	secret := make([]byte, 32)
+	if _, err := io.ReadFull(o.Random, secret); err != nil {
+		return nil, fmt.Errorf("making a tenant key: %w", err)
+	}
+	now := o.Now()
+	first := store.PlatformKey{ID: "t" + now.UTC().Format("20060102150405"), Purpose: tenantKeys, Secret: secret}
+	newest, _, err := s.AddFirstPlatformKey(ctx, first, store.Act{By: recoup.System, Reason: "first start", At: now})
+	if err != nil {
+		return nil, err
+	}
+	keys, err := s.PlatformKeys(ctx, tenantKeys)
+	if err != nil {
+		return nil, err
+	}
+	ring := make([]ledger.TenantKey, len(keys))
+	for i, k := range keys {
+		ring[i] = ledger.TenantKey{ID: k.ID, Secret: k.Secret}
+	}
+	return ledger.NewTenants(newest.ID, ring...)
+}
+
+// follow makes the governor go by another registry or policy.
+func (b *book) follow(g guide) error {
+	governor, err := b.remake(g)
+	if err == nil {
+		b.governor.Store(&governor)
+	}
+	return err
+}
+
+// Govern decides about what clients sent.
+func (b *book) Govern(now time.Time, batch []ledger.Incoming) ledger.Governed {
+	return (*b.governor.Load()).Govern(now, batch)
+}
+
+// Append hands events to the writer.
+func (b *book) Append(ctx context.Context, events []store.Event) (*ledger.Receipt, error) {
+	return b.writer.Append(ctx, events)
+}
+
+// CountDropped notes what a client could not send.
+func (b *book) CountDropped(now time.Time, reason string, n int64) { b.tally.Add(now, reason, n) }
+
+// Record governs the engine's own events and returns once they are durable. What
+// the governor refuses of them is counted there and is no failure of the report.
+func (b *book) Record(ctx context.Context, now time.Time, events []recoup.Event) error {
+	batch := make([]ledger.Incoming, len(events))
+	for i := range events {
+		batch[i] = ledger.Incoming{Event: events[i]}
+	}
+	governed := b.Govern(now, batch)
+	if len(governed.Events) == 0 {
+		return nil
+	}
+	receipt, err := b.Append(ctx, governed.Events)
+	if err != nil {
+		return err
+	}
+	return receipt.Wait(ctx)
+}

@@ -1,0 +1,192 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Setting is something a node can be told: by a flag, by the environment, or in
+// the configuration file, in this order.
+type Setting struct {
+	Name    string // of the flag and in the file
+	Env     string
+	Default string
+	Help    string
+
+	secret bool
+	read   func(*Options, string) error
+}
+
+// Settings returns all settings.
+func Settings() []Setting {
+	return []Setting{
+		{"database", "RECOUP_DATABASE", DefaultDatabase, "where data is kept: sqlite:FILE or postgres://…", true,
+			func(o *Options, s string) error { o.Database = s; _, _, err := splitDatabase(s); return err }},
+		{"listen", "RECOUP_LISTEN", DefaultListen, "where to listen, HOST:PORT", false,
+			func(o *Options, s string) error { o.Listen = s; return nil }},
+		{"policy", "RECOUP_POLICY", "", "the policy file to put in force (default: what the database has)", false,
+			func(o *Options, s string) error { o.Policy = s; return nil }},
+		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "requests of one key per second", false,
+			func(o *Options, s string) error { return readInt(&o.Limits.PerKey, s) }},
+		{"in-flight", "RECOUP_IN_FLIGHT", "256", "requests at once before load is shed", false,
+			func(o *Options, s string) error { return readInt(&o.Limits.InFlight, s) }},
+		{"grace", "RECOUP_GRACE", "20s", "how long a stop waits for requests", false,
+			func(o *Options, s string) error { return readDuration(&o.Grace, s) }},
+		{"otlp-endpoint", "RECOUP_OTLP_ENDPOINT", "", "where traces go, such as http://127.0.0.1:4318/v1/traces (default: nowhere)", false, readTraces},
+		{"log-level", "RECOUP_LOG_LEVEL", "info", "debug, info, warn or error", false,
+			func(o *Options, s string) error { return o.LogLevel.UnmarshalText([]byte(s)) }},
+		{"log-format", "RECOUP_LOG_FORMAT", "text", "text or json", false, readLogFormat},
+	}
+}
+
+func readInt(into *int, s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return errors.New("must be a whole number above 0")
+	}
+	*into = n
+	return nil
+}
+
+func readDuration(into *time.Duration, s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return errors.New("must be a duration such as 20s or 2m")
+	}
+	*into = d
+	return nil
+}
+
+func readLogFormat(o *Options, s string) error {
+	if s != "text" && s != "json" {
+		return errors.New("must be text or json")
+	}
+	o.LogJSON = s == "json"
+	return nil
+}
+
+func readTraces(o *Options, s string) error {
+	u, err := url.Parse(s)
+	if err != nil || s != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return errors.New("must be an address such as http://127.0.0.1:4318/v1/traces")
+	}
+	o.Traces = s
+	return nil
+}
+
+// Config is what every setting is, and who said so.
+type Config []Value
+
+// Value is a setting's value and where it came from.
+type Value struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // default, the file, the environment variable, or the flag
+}
+
+// ReadConfig gathers the settings: flags win over the environment, which wins
+// over the file. Everything that is wrong is told at once.
+func ReadConfig(flags map[string]string, env func(string) (string, bool), file string) (Config, Options, error) {
+	inFile, err := readConfigFile(file)
+	if err != nil {
+		return nil, Options{}, err
+	}
+	var config Config
+	var options Options
+	var bad []error
+	for _, s := range Settings() {
+		v := Value{Name: s.Name, Value: s.Default, Source: "default"}
+		if given, ok := inFile[s.Name]; ok {
+			v.Value, v.Source = given, file
+			delete(inFile, s.Name)
+		}
+		if given, ok := env(s.Env); ok {
+			v.Value, v.Source = given, s.Env
+		}
+		if given, ok := flags[s.Name]; ok {
+			v.Value, v.Source = given, "--"+s.Name
+		}
+		if err := s.read(&options, v.Value); err != nil {
+			bad = append(bad, fmt.Errorf("%s (from %s): %w", s.Name, v.Source, err))
+		}
+		config = append(config, v)
+	}
+	for name := range inFile {
+		bad = append(bad, fmt.Errorf("%s: there is no setting %q", file, name))
+	}
+	slices.SortFunc(bad, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	if len(bad) == 0 {
+		bad = append(bad, options.withDefaults().validate())
+	}
+	return config, options, errors.Join(bad...)
+}
+
+// readConfigFile reads names and values. No file is no setting.
+func readConfigFile(file string) (map[string]string, error) {
+	if file == "" {
+		return map[string]string{}, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(data, &values); err != nil {
+		return nil, fmt.Errorf("%s is not YAML of the form NAME: VALUE: %w", file, errors.New(yaml.FormatError(err, false, false)))
+	}
+	settings := map[string]string{}
+	for name, value := range values {
+		settings[strings.ReplaceAll(name, "_", "-")] = fmt.Sprint(value)
+	}
+	return settings, nil
+}
+
+// Masked returns the configuration as it may be shown: without passwords.
+func (c Config) Masked() Config {
+	shown := slices.Clone(c)
+	for i, s := range Settings() {
+		if s.secret {
+			shown[i].Value = MaskURL(shown[i].Value)
+		}
+	}
+	return shown
+}
+
+var passwords = regexp.MustCompile(`(?i)(password|passfile|sslpassword|sslkey)=[^&\s]*`)
+
+// MaskURL returns an address of a database without its password.
+func MaskURL(address string) string {
+	masked := passwords.ReplaceAllString(address, "$1=***")
+	u, err := url.Parse(masked)
+	if err != nil {
+		kind, _, _ := strings.Cut(address, ":")
+		return kind + ":***"
+	}
+	if _, has := u.User.Password(); has {
+		u.User = url.UserPassword(u.User.Username(), "MASKED")
+		return strings.Replace(u.String(), ":MASKED@", ":***@", 1)
+	}
+	return masked
+}
+
+// logger makes the logger that the options ask for.
+func (o *Options) logger(w interface{ Write([]byte) (int, error) }) *slog.Logger {
+	options := &slog.HandlerOptions{Level: o.LogLevel, ReplaceAttr: unsaid}
+	if o.LogJSON {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// LogTo makes the node write its log there.
+func (o *Options) LogTo(w interface{ Write([]byte) (int, error) }) { o.Logger = o.logger(w) }

@@ -1,0 +1,181 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/api"
+	"recoup/internal/engine"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// CommandLine is who acts on a database without a server.
+const CommandLine = "command line"
+
+// rotationOverlap is how long a key works on after another took over from it,
+// unless somebody says otherwise.
+const rotationOverlap = 24 * time.Hour
+
+// Keys are the keys of a database, for who can open it: the way to make a key
+// when nobody has one. Nothing else of a node runs meanwhile.
+type Keys struct {
+	store  Store
+	ids    *recoup.IDSource
+	random io.Reader
+	now    func() time.Time
+}
+
+// What keeps a key from being changed.
+var (
+	ErrNoKey   = errors.New("there is no key with this id")
+	ErrKeyGone = errors.New("the key is revoked, or another took over from it before")
+)
+
+// ErrNoDatabase is returned for a database file that does not exist, where one
+// with keys in it is needed.
+var ErrNoDatabase = errors.New("there is no database file of that name")
+
+// OpenKeys opens the database of the options. A database file that does not
+// exist is made if create says so.
+func OpenKeys(ctx context.Context, o Options, create bool) (*Keys, error) {
+	o = o.withDefaults()
+	kind, file, err := splitDatabase(o.Database)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(file); kind == "sqlite" && !create && errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrNoDatabase, file)
+	}
+	s, err := OpenStore(ctx, o.Database, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return &Keys{store: s, ids: recoup.NewIDSource(o.Random), random: o.Random, now: o.Now}, nil
+}
+
+// Close closes the database.
+func (k *Keys) Close() error { return k.store.Close() }
+
+func (k *Keys) act(reason string) store.Act {
+	return store.Act{By: CommandLine, Reason: reason, At: k.now()}
+}
+
+// Create makes a key. Its Secret is nowhere else.
+func (k *Keys) Create(ctx context.Context, asked client.NewKey) (client.Key, error) {
+	p, err := k.policy(ctx)
+	if err != nil {
+		return client.Key{}, err
+	}
+	known := func(hub string) bool {
+		return slices.ContainsFunc(p.Tables(), func(t *policy.Table) bool { return t.Hub == hub })
+	}
+	if err := api.CheckKey(asked, known); err != nil {
+		return client.Key{}, err
+	}
+	life := api.KeyLife
+	if asked.Days > 0 {
+		life = time.Duration(asked.Days) * 24 * time.Hour
+	}
+	key, secret, err := api.NewKey(k.ids, k.random, k.now(), asked.Name, api.Role(asked.Role), asked.Hubs, life)
+	if err != nil {
+		return client.Key{}, err
+	}
+	stored, err := k.store.CreateKey(ctx, key, k.act(asked.Reason))
+	return shown(stored, secret), err
+}
+
+// policy is the one that nodes on this database go by: it knows the hubs.
+func (k *Keys) policy(ctx context.Context) (*policy.Policy, error) {
+	current, err := k.store.CurrentPolicy(ctx)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return policy.Default(), nil
+	case err != nil:
+		return nil, err
+	}
+	registry, err := storedCodes(ctx, k.store)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Load(current.Version, []byte(current.Text), registry)
+}
+
+func shown(k store.Key, secret string) client.Key {
+	out := api.KeyOf(k)
+	out.Secret = secret
+	return out
+}
+
+// List returns all keys, newest first.
+func (k *Keys) List(ctx context.Context) ([]client.Key, error) {
+	all, err := k.all(ctx)
+	keys := make([]client.Key, len(all))
+	for i := range all {
+		keys[i] = api.KeyOf(all[i])
+	}
+	return keys, err
+}
+
+func (k *Keys) all(ctx context.Context) ([]store.Key, error) {
+	var all []store.Key
+	page := store.Page{Limit: store.MaxPage}
+	for {
+		keys, next, err := k.store.Keys(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, keys...)
+		if next.IsZero() {
+			return all, nil
+		}
+		page.Cursor = next
+	}
+}
+
+// Revoke ends a key. Nodes that run notice it within seconds.
+func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (client.Key, error) {
+	if err := engine.CheckReason(reason); err != nil {
+		return client.Key{}, err
+	}
+	key, err := k.store.RevokeKey(ctx, id, k.act(reason))
+	if errors.Is(err, store.ErrNotFound) {
+		err = ErrNoKey
+	}
+	return api.KeyOf(key), err
+}
+
+// Rotate makes a key that takes over from another, which works a while longer.
+func (k *Keys) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (client.Key, error) {
+	if err := engine.CheckReason(r.Reason); err != nil {
+		return client.Key{}, err
+	}
+	all, err := k.all(ctx)
+	if err != nil {
+		return client.Key{}, err
+	}
+	i := slices.IndexFunc(all, func(k store.Key) bool { return k.ID == id })
+	if i < 0 {
+		return client.Key{}, ErrNoKey
+	}
+	old, now := all[i], k.now()
+	key, secret, err := api.NewKey(k.ids, k.random, now, old.Name, api.Role(old.Role), old.Hubs, api.KeyLife)
+	if err != nil {
+		return client.Key{}, err
+	}
+	ends := now.Add(cmp.Or(time.Duration(r.Hours)*time.Hour, rotationOverlap))
+	stored, err := k.store.RotateKey(ctx, old.ID, key, ends, k.act(r.Reason))
+	if errors.Is(err, store.ErrConflict) {
+		return client.Key{}, ErrKeyGone
+	}
+	return shown(stored, secret), err
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"recoup/internal/store"
+)
+
+// loop is something that runs beside the requests: at least so often, and at
+// once when the store wakes it.
+type loop struct {
+	name  string
+	every time.Duration
+	wake  string // the store's channel; empty: none
+	run   func(context.Context) error
+}
+
+func (n *Node) allLoops() []loop {
+	return []loop{
+		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit},
+		{"refresh", 10 * time.Second, store.WakePolicy, n.registry.Refresh},
+		{"key use", 10 * time.Second, "", n.api.FlushKeyUse},
+		{"fold", 5 * time.Second, "", n.fold},
+		{"clock", time.Minute, "", func(ctx context.Context) error { return n.clock.follow(ctx, n.store) }},
+		{"partitions", time.Hour, "", n.partitions},
+		{"receipts", time.Minute, "", n.receipts},
+	}
+}
+
+// runLoops starts all loops; they end with ctx.
+func (n *Node) runLoops(ctx context.Context) {
+	bells := map[string]chan struct{}{}
+	for _, l := range n.allLoops() {
+		bell := make(chan struct{}, 1)
+		if l.wake != "" {
+			bells[l.wake] = bell
+		}
+		n.loops.Go(func() { n.run(ctx, l, bell) })
+	}
+	n.loops.Go(func() {
+		err := n.store.Listen(ctx, func(channel string) {
+			if channel == store.WakeErrors {
+				n.engine.Wake()
+			}
+			select {
+			case bells[channel] <- struct{}{}:
+			default: // it is awake, or nobody waits
+			}
+		})
+		if err != nil && ctx.Err() == nil {
+			n.o.Logger.Error("wake-ups ended; loops go by the clock alone", "cause", err)
+		}
+	})
+}
+
+// run runs one loop. A failure is logged once until it is over.
+func (n *Node) run(ctx context.Context, l loop, bell <-chan struct{}) {
+	tick := time.NewTicker(l.every)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-bell:
+		}
+		err := l.run(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrBusy):
+			if !failing {
+				n.o.Logger.Warn("a loop failed and goes on trying", "loop", l.name, "cause", err)
+			}
+			failing = true
+		case failing:
+			n.o.Logger.Info("a loop works again", "loop", l.name)
+			failing = false
+		}
+	}
+}
+
+// admit brings what plain SQL wrote under the policy, until nothing is left.
+func (n *Node) admit(ctx context.Context) error {
+	for {
+		if admitted, err := n.engine.Admit(ctx); admitted == 0 || err != nil {
+			return err
+		}
+	}
+}
+
+func (n *Node) fold(ctx context.Context) error {
+	return errors.Join(n.store.FoldCounts(ctx), n.store.FoldRollups(ctx))
+}
+
+func (n *Node) partitions(ctx context.Context) error {
+	now := n.o.Now()
+	return errors.Join(n.store.EnsurePartitions(ctx, now),
+		n.store.EnsureEventPartitions(ctx, now, n.engine.Policies.Current().Ledger.EventRetention))
+}
+
+func (n *Node) receipts(ctx context.Context) error {
+	for {
+		if purged, err := n.store.PurgeReceipts(ctx, n.o.Now(), 1000); purged < 1000 || err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"recoup/internal/api"
+)
+
+// Options of a node. Zero values stand for what withDefaults says.
+type Options struct {
+	Database string // sqlite:FILE or postgres://…
+	Listen   string // HOST:PORT
+	Policy   string // a file; empty: what the database has, else the default policy
+	Demo     bool   // no keys are needed; on loopback only
+
+	Traces   string // the address of an OpenTelemetry collector; empty: none
+	Limits   api.Limits
+	Timeouts Timeouts
+	Grace    time.Duration // how long a stop waits for requests
+	Version  string
+	Node     string // the node's name, in logs
+	Logger   *slog.Logger
+	LogLevel slog.Level // of the logger that LogTo makes
+	LogJSON  bool
+	Now      func() time.Time
+	Random   io.Reader
+	FirstKey func(secret string) // told the admin key that a first start makes
+}
+
+// Timeouts bound how long a connection can make the node wait.
+type Timeouts struct {
+	Header time.Duration // until a request's header has come
+	Read   time.Duration // until the whole of it has
+	Write  time.Duration // from there until its answer has left; a claim may wait for a minute
+	Idle   time.Duration // between requests
+}
+
+func (t Timeouts) withDefaults() Timeouts {
+	t.Header = cmp.Or(t.Header, 10*time.Second)
+	t.Read = cmp.Or(t.Read, 30*time.Second)
+	t.Write = cmp.Or(t.Write, 2*time.Minute)
+	t.Idle = cmp.Or(t.Idle, 2*time.Minute)
+	return t
+}
+
+// DefaultDatabase is where data is kept unless somebody says otherwise.
+const (
+	DefaultDatabase = "sqlite:recoup.db"
+	DefaultListen   = "127.0.0.1:8080"
+)
+
+func (o Options) withDefaults() Options {
+	o.Database = cmp.Or(o.Database, DefaultDatabase)
+	o.Listen = cmp.Or(o.Listen, DefaultListen)
+	o.Timeouts = o.Timeouts.withDefaults()
+	o.Grace = cmp.Or(o.Grace, 20*time.Second)
+	o.Version = cmp.Or(o.Version, "dev")
+	if o.Node == "" {
+		o.Node, _ = os.Hostname()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	if o.FirstKey == nil {
+		o.FirstKey = func(string) {}
+	}
+	return o
+}
+
+// ErrDemoBeyondLoopback is returned for a demo that others could reach: it asks
+// for no keys.
+var ErrDemoBeyondLoopback = errors.New("a demo needs no key, so it listens on loopback only: choose 127.0.0.1:PORT, or run recoup serve")
+
+func (o Options) validate() error {
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %q is not HOST:PORT", o.Listen)
+	}
+	if ip := net.ParseIP(host); o.Demo && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return ErrDemoBeyondLoopback
+	}
+	_, _, err = splitDatabase(o.Database)
+	return err
+}
+
+// splitDatabase tells the kind of a database from its address.
+func splitDatabase(address string) (kind, rest string, err error) {
+	if file, ok := strings.CutPrefix(address, "sqlite:"); ok && file != "" {
+		return "sqlite", strings.TrimPrefix(file, "//"), nil
+	}
+	if strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") {
+		return "postgres", address, nil
+	}
+	return "", "", errors.New("--database must be sqlite:FILE or postgres://…")
+}

@@ -1,0 +1,168 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// registrar holds the codes and the policy that the node goes by, and changes
+// them: first in the database, then here, so that every node follows.
+type registrar struct {
+	store    Store
+	policies *engine.Policies
+	book     *book
+	engine   *engine.Engine
+	now      func() time.Time
+
+	codes   atomic.Pointer[fault.Registry]
+	changes sync.Mutex
+}
+
+// begin reads what the node goes by from the database, and puts there what a
+// first start brings along.
+func (n *Node) begin(ctx context.Context) (*fault.Registry, *engine.Policies, error) {
+	now := n.o.Now()
+	if err := n.store.SyncCodes(ctx, now, fault.Default().All()); err != nil {
+		return nil, nil, err
+	}
+	registry, err := storedCodes(ctx, n.store)
+	if err != nil {
+		return nil, nil, err
+	}
+	current, err := n.policyText(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := policy.Load(current.Version, []byte(current.Text), registry)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the policy in the database: %w", err)
+	}
+	policies := engine.NewPolicies(p)
+	if err := keepVersions(ctx, n.store, policies, registry); err != nil {
+		return nil, nil, err
+	}
+	return registry, policies, n.store.SyncTables(ctx, p)
+}
+
+// storedCodes is the registry with the codes that were registered at runtime.
+func storedCodes(ctx context.Context, s Store) (*fault.Registry, error) {
+	stored, err := s.Codes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var own []fault.Definition
+	for _, def := range stored {
+		if _, shipped := fault.Default().Lookup(def.Code); !shipped {
+			own = append(own, def)
+		}
+	}
+	return fault.Default().With(own...)
+}
+
+// policyText returns the policy to begin with: the file that was named, else
+// what the database has, else the default.
+func (n *Node) policyText(ctx context.Context) (store.PolicyVersion, error) {
+	act := store.Act{By: recoup.System, At: n.o.Now(), Reason: "first start"}
+	text := policy.DefaultFile()
+	if n.o.Policy == "" {
+		current, err := n.store.CurrentPolicy(ctx)
+		if !errors.Is(err, store.ErrNotFound) {
+			return current, err
+		}
+	} else {
+		var err error
+		if text, err = os.ReadFile(n.o.Policy); err != nil {
+			return store.PolicyVersion{}, fmt.Errorf("reading the policy: %w", err)
+		}
+		act.Reason = "the policy file of a node"
+	}
+	if secrets := secretsInPolicy(string(text)); secrets != nil {
+		return store.PolicyVersion{}, fmt.Errorf("%s: %s", n.o.Policy, secrets[0].Message)
+	}
+	p, err := policy.Load(n.o.Policy, text, fault.Default())
+	if err != nil {
+		return store.PolicyVersion{}, err
+	}
+	current, _, err := n.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
+	if errors.Is(err, store.ErrConflict) {
+		return current, fmt.Errorf("the policy file has the version %q, which another policy had before: give it a new version", p.Version)
+	}
+	return current, err
+}
+
+// keepVersions loads the versions that admitted errors which may still be open.
+func keepVersions(ctx context.Context, s Store, policies *engine.Policies, registry *fault.Registry) error {
+	var before int64
+	for {
+		versions, next, err := s.PolicyVersions(ctx, before, 100)
+		if err != nil {
+			return err
+		}
+		for _, v := range versions {
+			if policies.Has(v.Version) {
+				continue
+			}
+			if err := keepVersion(ctx, s, policies, registry, v.Version); err != nil {
+				return err
+			}
+		}
+		if next == 0 {
+			return nil
+		}
+		before = next
+	}
+}
+
+// keepVersion loads one version; lists leave out the texts.
+func keepVersion(ctx context.Context, s Store, policies *engine.Policies, registry *fault.Registry, version string) error {
+	v, err := s.PolicyVersion(ctx, version)
+	if err != nil {
+		return err
+	}
+	p, err := policy.Load(v.Version, []byte(v.Text), registry)
+	if err != nil {
+		return fmt.Errorf("the policy version %s in the database: %w", v.Version, err)
+	}
+	policies.Keep(p)
+	return nil
+}
+
+// Codes returns the registry.
+func (r *registrar) Codes() *fault.Registry { return r.codes.Load() }
+
+// Refresh follows what other nodes have put into the database.
+func (r *registrar) Refresh(ctx context.Context) error {
+	r.changes.Lock()
+	defer r.changes.Unlock()
+	registry, err := storedCodes(ctx, r.store)
+	if err != nil {
+		return err
+	}
+	r.codes.Store(registry)
+	current, err := r.store.CurrentPolicy(ctx)
+	if err != nil {
+		return err
+	}
+	if current.Version == r.policies.Current().Version {
+		return r.book.follow(guide{registry: registry, policy: r.policies.Current()})
+	}
+	p, err := policy.Load(current.Version, []byte(current.Text), registry)
+	if err != nil {
+		return fmt.Errorf("the policy version %s in the database is not good, the old one stays: %w", current.Version, err)
+	}
+	if err := keepVersions(ctx, r.store, r.policies, registry); err != nil {
+		return err
+	}
+	return r.use(ctx, p)
+}

@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"recoup/fault"
+	"recoup/internal/api"
+	"recoup/internal/engine"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// load reads a policy text, and tells everything that is wrong with it.
+func (r *registrar) load(text []byte) (*policy.Policy, error) {
+	if secrets := secretsInPolicy(string(text)); secrets != nil {
+		return nil, fault.Validation(secrets...)
+	}
+	p, err := policy.Load("policy", text, r.Codes())
+	var bad *policy.LoadError
+	if !errors.As(err, &bad) {
+		return p, err
+	}
+	fields := make([]fault.FieldError, 0, len(bad.Problems))
+	for _, problem := range bad.Problems {
+		fields = append(fields, fault.FieldError{Field: "text", Constraint: "policy",
+			Message: fmt.Sprintf("line %d, column %d: %s", problem.Line, problem.Column, problem.Message)})
+	}
+	return nil, fault.Validation(fields...)
+}
+
+// PlanPolicy says what a policy would change of the open errors.
+func (r *registrar) PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error) {
+	p, err := r.load(text)
+	if err != nil {
+		return engine.Plan{}, err
+	}
+	return r.engine.Plan(ctx, caller, p)
+}
+
+// ApplyPolicy puts a policy in force, and on request applies it to the open
+// errors. A bad one is refused, and the old one stays.
+func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text []byte, rebase bool, reason string) (api.Applied, error) {
+	r.changes.Lock()
+	defer r.changes.Unlock()
+	if err := engine.CheckReason(reason); err != nil {
+		return api.Applied{}, err
+	}
+	p, err := r.load(text)
+	if err != nil {
+		return api.Applied{}, err
+	}
+	version, added, err := r.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()},
+		store.Act{By: caller.Name, Reason: reason, At: r.now()})
+	if errors.Is(err, store.ErrConflict) {
+		return api.Applied{}, fault.Wrap(err, fault.CodeVersionConflict, "Another policy has the version %s already: give the file a new version.", p.Version)
+	}
+	if err != nil {
+		return api.Applied{}, err
+	}
+	if err := r.use(ctx, p); err != nil {
+		return api.Applied{}, err
+	}
+	done := api.Applied{Version: version, Added: added}
+	if rebase {
+		result, err := r.rebase(ctx, caller, p, reason)
+		done.Rebased = &result
+		return done, err
+	}
+	return done, nil
+}
+
+// rebase applies a policy to the open errors. It is an act of its own, because it
+// can be done long after the policy was put in force.
+func (r *registrar) rebase(ctx context.Context, caller engine.Caller, p *policy.Policy, reason string) (engine.RebaseResult, error) {
+	act := store.Act{By: caller.Name, Reason: reason, At: r.now()}
+	if err := r.store.AppendAudit(ctx, []store.AuditEntry{act.On("policy.rebase", p.Version, nil)}); err != nil {
+		return engine.RebaseResult{}, err
+	}
+	return r.engine.Rebase(ctx, caller, p, reason, nil)
+}
+
+// use makes a policy that the database has the node's own.
+func (r *registrar) use(ctx context.Context, p *policy.Policy) error {
+	if err := r.store.SyncTables(ctx, p); err != nil {
+		return err
+	}
+	r.policies.Use(p)
+	return r.book.follow(guide{registry: r.Codes(), policy: p})
+}

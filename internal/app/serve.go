@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+)
+
+// Serve answers requests until ctx ends, and then stops: it takes no new request,
+// lets those that run finish, and writes what was accepted.
+func (n *Node) Serve(ctx context.Context) error {
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	server := &http.Server{
+		Handler:           n.api,
+		ReadHeaderTimeout: n.o.Timeouts.Header,
+		ReadTimeout:       n.o.Timeouts.Read,
+		WriteTimeout:      n.o.Timeouts.Write,
+		IdleTimeout:       n.o.Timeouts.Idle,
+		MaxHeaderBytes:    32 << 10,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          slog.NewLogLogger(n.o.Logger.Handler(), slog.LevelDebug),
+	}
+	n.runLoops(life)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(n.listener) }()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		n.o.Logger.Info("stopping")
+		n.engine.StopWaiting()
+		graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.o.Grace)
+		err = server.Shutdown(graceful)
+		cancel()
+		cut()
+		if err != nil { // somebody held on for longer than that
+			err = errors.Join(err, server.Close())
+		}
+		<-served
+	}
+	stop()
+	n.loops.Wait()
+	return errors.Join(ignoreClosed(err), n.close(context.WithoutCancel(ctx)))
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Close ends a node that is not serving: it writes what was accepted and closes
+// the store. [Node.Serve] does that itself.
+func (n *Node) Close(ctx context.Context) error {
+	var err error
+	if n.listener != nil {
+		err = n.listener.Close()
+	}
+	return errors.Join(err, n.close(context.WithoutCancel(ctx)))
+}
+
+// close writes what was accepted and closes the store, of a node that may not be
+// put together wholly.
+func (n *Node) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, n.o.Grace)
+	defer cancel()
+	var failed []error
+	if n.api != nil {
+		failed = append(failed, n.api.FlushKeyUse(ctx))
+	}
+	if n.ledger != nil {
+		failed = append(failed, n.ledger.writer.Close(ctx))
+	}
+	return errors.Join(append(failed, n.traces.close(ctx), n.store.Close())...)
+}

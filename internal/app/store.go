@@ -1,0 +1,97 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/api"
+	"recoup/internal/engine"
+	"recoup/internal/ledger"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/sqlite"
+)
+
+// Store is what a node needs of a store, all together.
+type Store interface {
+	engine.Store
+	ledger.Store
+	api.Store
+
+	SyncTables(ctx context.Context, p *policy.Policy) error
+	SyncCodes(ctx context.Context, now time.Time, codes []*fault.Definition) error
+	Codes(ctx context.Context) ([]fault.Definition, error)
+	CreateFirstKey(ctx context.Context, k store.Key, act store.Act) (created bool, err error)
+	AddPolicy(ctx context.Context, v store.PolicyVersion, act store.Act) (stored store.PolicyVersion, added bool, err error)
+	CurrentPolicy(ctx context.Context) (store.PolicyVersion, error)
+	PolicyVersion(ctx context.Context, version string) (store.PolicyVersion, error)
+	AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (newest store.PlatformKey, added bool, err error)
+	PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error)
+
+	EnsurePartitions(ctx context.Context, now time.Time) error
+	EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error
+	FoldCounts(ctx context.Context) error
+	FoldRollups(ctx context.Context) error
+	PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error)
+	Listen(ctx context.Context, wake func(channel string)) error
+	Ping(ctx context.Context) error
+	Close() error
+}
+
+var (
+	_ Store = (*postgres.Store)(nil)
+	_ Store = (*sqlite.Store)(nil)
+)
+
+// OpenStore opens a database and brings its schema up to date. On PostgreSQL the
+// user of the address must be allowed to do that, unless it was done before by
+// recoup migrate.
+func OpenStore(ctx context.Context, address string, logger *slog.Logger) (Store, error) {
+	kind, rest, err := splitDatabase(address)
+	if err != nil {
+		return nil, err
+	}
+	if kind == "sqlite" {
+		s, err := sqlite.Open(ctx, rest, sqlite.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	s, err := postgres.Open(ctx, rest, postgres.Options{})
+	if !errors.Is(err, store.ErrSchemaOlder) {
+		return opened(s, err)
+	}
+	logger.Info("bringing the schema up to date")
+	if err := postgres.Migrate(ctx, rest); err != nil && !errors.Is(err, postgres.ErrNoAppRole) {
+		return nil, err
+	}
+	return opened(postgres.Open(ctx, rest, postgres.Options{}))
+}
+
+// opened keeps a nil store from becoming an interface that is not nil.
+func opened(s *postgres.Store, err error) (Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// firstKey makes an admin key on a first start, and tells it once.
+func (n *Node) firstKey(ctx context.Context, ids *recoup.IDSource) error {
+	now := n.o.Now()
+	key, secret, err := api.NewKey(ids, n.o.Random, now, "first admin", api.Admin, nil, api.KeyLife)
+	if err != nil {
+		return err
+	}
+	created, err := n.store.CreateFirstKey(ctx, key, store.Act{By: recoup.System, Reason: "first start", At: now})
+	if created {
+		n.o.FirstKey(secret)
+	}
+	return err
+}

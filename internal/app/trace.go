@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"recoup/fault"
+)
+
+// tracing sends a span per request to an OpenTelemetry collector. Spans carry the
+// route and the code of a failure, and nothing that a caller sent.
+type tracing struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	caller   propagation.TraceContext
+}
+
+func newTracing(ctx context.Context, endpoint, node, version string) (*tracing, error) {
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
+	if err != nil {
+		return nil, fmt.Errorf("traces cannot be sent to the endpoint that was given: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(exporter),
+		sdktrace.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", "recoup"), attribute.String("service.version", version), attribute.String("service.instance.id", node))),
+	)
+	return &tracing{provider: provider, tracer: provider.Tracer("recoup")}, nil
+}
+
+// begin starts the span of a request, below the caller's if there is one.
+func (t *tracing) begin(r *http.Request, route string) (context.Context, func(error)) {
+	ctx := t.caller.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, span := t.tracer.Start(ctx, route, trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", route)))
+	return ctx, func(err error) {
+		if err != nil {
+			failed := fault.From(err)
+			span.SetAttributes(attribute.String("error.type", string(failed.Code)))
+			span.SetStatus(codes.Error, string(failed.Code))
+		}
+		span.End()
+	}
+}
+
+// close sends what has not been sent.
+func (t *tracing) close(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	return t.provider.Shutdown(ctx)
+}

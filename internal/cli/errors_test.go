@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/client"
+)
+
+// What a person sees who looks around and acts on single errors.
+func TestErrorsTranscript(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, true)
+	n.advance(3 * time.Hour)
+	parked := n.ids("--parked", "--table", "people.people_errors", "--code", "MISSING_NAME")
+	slices.Sort(parked)
+	retried := n.ids("--state", "retry_pending", "--table", "outreach.dol_errors", "--code", "NETWORK_TIMEOUT")
+	one, other, waiting := parked[1], parked[2], retried[0]
+	golden(t, "errors.golden", n.transcript(
+		[]string{"errors", "list", "--limit", "4"},
+		[]string{"errors", "list", "--parked", "--table", "people.people_errors"},
+		[]string{"errors", "list", "--assigned-to", "nobody"},
+		[]string{"errors", "list", "--before", "48h"},
+		[]string{"errors", "show", one},
+		[]string{"errors", "explain", one},
+		[]string{"errors", "assign", one, "--to", "grace"},
+		[]string{"errors", "review", one, "--reason", "asked the provider"},
+		[]string{"errors", "escalate", one, "--reason", "no answer", "--to-tier", "3"},
+		[]string{"errors", "unpark", one, "--reason", "answered"},
+		[]string{"errors", "history", one},
+		[]string{"errors", "park", waiting, "--reason", "the server is being moved"},
+		[]string{"errors", "resolve", other, "--reason", "the name was found"},
+		[]string{"errors", "archive", waiting, "--reason", "it never comes back"},
+		[]string{"errors", "show", waiting},
+		[]string{"errors", "explain", waiting},
+		[]string{"errors", "list", "--archived", "--table", "outreach.dol_errors"},
+		[]string{"errors", "show", "0198c0de-0000-7000-8000-000000000001"},
+	))
+}
+
+// A move that the state does not allow is refused with the exits.
+func TestErrorsRefused(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, true)
+	id := n.ids("--state", "RETRY_PENDING")[0]
+	r := n.run("errors", "escalate", id, "--reason", "impatience")
+	for _, want := range []string{"recoup: INVALID_TRANSITION: ", "\n  state    RETRY_PENDING\n", "\n  exits    park, resolve", "\n  request  ", "\n  way out  Choose one of its exits."} {
+		if !strings.Contains(r.err, want) {
+			t.Errorf("said %q, without %q", r.err, want)
+		}
+	}
+	if r.status != ExitRefused || r.out != "" {
+		t.Errorf("status %d, printed %q", r.status, r.out)
+	}
+}
+
+func TestErrorsMisused(t *testing.T) {
+	t.Parallel()
+	const id = "0198c0de-0000-7000-8000-000000000001"
+	for _, row := range []struct {
+		args   []string
+		stderr string
+	}{
+		{[]string{"show"}, "ID is missing"},
+		{[]string{"show", "nope"}, `"nope" is no id: expected a UUID or a ULID`},
+		{[]string{"list", "--state", "BROKEN"}, `unknown state "BROKEN": expected one of ACTIVE, RETRY_PENDING, PARKED, ESCALATED, RESOLVED`},
+		{[]string{"list", "--before", "yesterday"}, `--before "yesterday" is no time: expected an age such as 90m`},
+		{[]string{"list", "--after", "soon"}, `--after "soon" is no time`},
+		{[]string{"list", "--tier", "4"}, "--tier is 4: expected a number from 1 to 3"},
+		{[]string{"list", "--limit", "0"}, "--limit is 0: expected a number from 1 to 1000"},
+		{[]string{"list", "--archived"}, "--archived needs --table"},
+		{[]string{"list", "--archived", "--table", "x", "--code", "y"}, "--archived lists the archive of a --table, and knows no other filter"},
+		{[]string{"park", "--reason", "x"}, "neither an id nor a filter is given: --all means every open error"},
+		{[]string{"park", id, "--table", "x", "--reason", "x"}, "ids and a filter are given: expected one of the two"},
+		{[]string{"park", id, "--all", "--reason", "x"}, "ids and a filter are given"},
+		{[]string{"park", id}, "--reason is missing"},
+		{[]string{"resolve", id, "--reason", " "}, "--reason is missing"},
+		{[]string{"assign", id}, "--to is missing"},
+		{[]string{"escalate", id, "--reason", "x", "--to-tier", "9"}, "--to-tier is 9"},
+		{[]string{"review", "--server", "nowhere", id}, "the server must be an address such as https://recoup.example.com"},
+	} {
+		_, stderr, status := run(t, append([]string{"errors"}, row.args...)...)
+		if status != ExitUsage || !strings.Contains(stderr, row.stderr) {
+			t.Errorf("%v: status %d, said %q, want %q", row.args, status, stderr, row.stderr)
+		}
+	}
+}
+
+// typed is a terminal on which somebody types an answer.
+func typed(answer string) Streams {
+	return Streams{In: bytes.NewBufferString(answer), Interactive: true, Terminal: true}
+}
+
+// A filter acts only on what was shown, and only if that is confirmed by its
+// number.
+func TestErrorsByFilter(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, true)
+	filter := []string{"--table", "outreach.dol_errors", "--code", "EIN_MISMATCH"}
+	act := append([]string{"errors", "resolve", "--reason", "corrected"}, filter...)
+	for _, row := range []struct {
+		streams Streams
+		more    []string
+		status  int
+		stderr  string
+	}{
+		{Streams{}, nil, ExitRefused, "this needs a confirmation, and there is no terminal to ask on: --yes says that it is meant"},
+		{typed("y\n"), nil, ExitRefused, "not confirmed: nothing was done"},
+		{typed("5\n"), nil, ExitRefused, "not confirmed: nothing was done"},
+		{typed(""), nil, ExitRefused, "not confirmed: nothing was done"},
+		{Streams{}, []string{"--dry-run"}, ExitDone, ""},
+	} {
+		r := n.as(row.streams, "", append(act, row.more...)...)
+		if r.status != row.status || !strings.Contains(r.err, row.stderr) {
+			t.Errorf("%+v: status %d, said %q", row, r.status, r.err)
+		}
+		if left := len(n.ids(filter...)); left != 4 {
+			t.Fatalf("%+v: it left %d of 4", row, left)
+		}
+	}
+	r := n.as(typed("4\n"), "", act...)
+	if r.status != ExitDone || r.out != "4 of 4 errors resolved.\n" || !strings.Contains(r.err, "4 of 4 errors would be resolved.\nResolve 4 errors? Type 4 to go on: ") {
+		t.Errorf("status %d, printed %q, said %q", r.status, r.out, r.err)
+	}
+	if left := n.ids(append(filter, "--state", "PARKED")...); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	if r := n.run(append(act, "--yes", "--entity", "nobody")...); r.status != ExitDone || r.err != "No error matches.\n" {
+		t.Errorf("status %d, said %q", r.status, r.err)
+	}
+}
+
+// What cannot be done is told with its reason, and the rest is done.
+func TestErrorsPartly(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, true)
+	table := []string{"--table", "outreach.dol_errors"}
+	all, parked := n.ids(table...), n.ids(append(table, "--parked")...)
+	r := n.run(append([]string{"errors", "review", "--yes", "--json"}, table...)...)
+	var got client.BulkResult
+	parse(t, r.out, &got)
+	if r.status != ExitRefused || got.Matched != len(all) || got.Applied != len(parked) || got.NotDone != len(all)-len(parked) || len(got.Refused) != got.NotDone {
+		t.Errorf("status %d: %+v; all %d, parked %d", r.status, got, len(all), len(parked))
+	}
+	r = n.run(append([]string{"errors", "review"}, all...)...)
+	if r.status != ExitRefused || !strings.Contains(r.err, " were not:\nERRORS  WHY") || !strings.Contains(r.err, " and ") {
+		t.Errorf("status %d: %s", r.status, r.err)
+	}
+	if r = n.run(append([]string{"errors", "review", "--dry-run"}, all...)...); r.status != ExitDone || !strings.Contains(r.out, "would be reviewed") {
+		t.Errorf("status %d: %s %s", r.status, r.out, r.err)
+	}
+}
+
+// More errors than one request changes are changed all the same.
+func TestErrorsInSteps(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, true)
+	c, err := client.New(client.Options{Server: n.url, Now: n.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	reports := make([]client.Report, actStep+50)
+	for i := range reports {
+		reports[i] = client.Report{Table: "people.people_errors", EntityID: fmt.Sprintf("E-%d", i), Code: "LINKEDIN_DOWN"}
+	}
+	if _, err := c.ReportBatch(t.Context(), reports); err != nil {
+		t.Fatal(err)
+	}
+	r := n.as(typed("250\n"), "", "errors", "archive", "--reason", "a test", "--code", "LINKEDIN_DOWN")
+	if r.status != ExitDone || r.out != "250 of 250 errors archived.\n" {
+		t.Errorf("status %d, printed %q, said %q", r.status, r.out, r.err)
+	}
+}
+
+func TestUpNext(t *testing.T) {
+	t.Parallel()
+	s := Streams{Now: func() time.Time { return morning }}
+	at := func(d time.Duration) time.Time { return morning.Add(d) }
+	for _, row := range []struct {
+		e    recoup.Error
+		want string
+	}{
+		{recoup.Error{State: recoup.Active}, ""},
+		{recoup.Error{State: recoup.Resolved, ExpiresAt: at(time.Hour)}, ""},
+		{recoup.Error{State: recoup.RetryPending, Retry: recoup.Retry{NextRetryAt: at(90 * time.Second)}, ExpiresAt: at(time.Hour)}, "retry in 1m"},
+		{recoup.Error{State: recoup.RetryPending, Retry: recoup.Retry{NextRetryAt: at(-time.Second)}}, "retry due"},
+		{recoup.Error{State: recoup.Parked, Escalation: recoup.Escalation{EscalationLevel: 1, NextEscalationAt: at(48*time.Hour - time.Second)}}, "tier 2 in 2d"},
+		{recoup.Error{State: recoup.Escalated, ExpiresAt: at(time.Hour)}, "expires in 1h"},
+		{recoup.Error{State: recoup.RetryPending, Lease: recoup.Lease{LeaseToken: recoup.ID{1}, LeaseWorker: "w", LeaseEndsAt: at(time.Minute)}}, "with w for 1m"},
+	} {
+		if got := s.upNext(&row.e); got != row.want {
+			t.Errorf("%+v: %q, want %q", row.e, got, row.want)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/policy"
+)
+
+// serverError is a server's refusal, or the lack of a server.
+type serverError struct {
+	server string
+	said   *fault.Error
+	err    error
+}
+
+func (e *serverError) Error() string { return e.err.Error() }
+
+func (e *serverError) Unwrap() error { return e.err }
+
+// unreachable reports whether err means that nobody answers at an address.
+func unreachable(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// print says what went wrong, why, under which request id, and the way out.
+func (e *serverError) print(s Streams) {
+	if unreachable(e.err) {
+		var op *net.OpError
+		_ = errors.As(e.err, &op) // it is one
+		fmt.Fprintf(s.Err, "recoup: no server answers at %s: %v\n", e.server, op.Err)
+		fmt.Fprintln(s.Err, "'recoup demo' starts one with sample data, 'recoup serve' one that keeps its data.\n"+
+			"--server URL or $RECOUP_SERVER names one that runs elsewhere.")
+		return
+	}
+	fmt.Fprintf(s.Err, "recoup: %s: %s\n", e.said.Code, printable(e.said.Message))
+	var p page
+	if gate, ok := gateOf(e.said); ok {
+		p.verbatim(gateTable(s, gate).String())
+	}
+	rows := e.why()
+	if e.said.RequestID != "" {
+		rows = append(rows, []string{"request", printable(e.said.RequestID)})
+	}
+	for _, way := range wayOut(e.said) {
+		rows = append(rows, []string{"way out", way})
+	}
+	p.columns(rows...)
+	fmt.Fprint(s.Err, p.String())
+}
+
+// helpful are the details that a person can use, in the order they are told.
+var helpful = []string{
+	"state", "exits", "superseded_by", "role", "required_roles", "hubs", "expired_at",
+	"matched", "expected", "limit", "window_sec", "line", "existing_id",
+}
+
+// why lists bad fields, one a line, and the details that help.
+func (e *serverError) why() [][]string {
+	var rows [][]string
+	for _, f := range e.said.Fields() {
+		rows = append(rows, []string{printable(f.Field), printable(f.Message)})
+	}
+	for _, name := range helpful {
+		if value, ok := e.said.Details[name]; ok {
+			rows = append(rows, []string{words(name), printable(detail(value))})
+		}
+	}
+	return rows
+}
+
+// detail writes a value as people do.
+func detail(v any) string {
+	list, ok := v.([]any)
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	var texts []string
+	for _, item := range list {
+		texts = append(texts, fmt.Sprint(item))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// gateOf returns the gate that a refused promotion came to.
+func gateOf(e *fault.Error) (client.Gate, bool) {
+	var gate client.Gate
+	data, err := json.Marshal(e.Details)
+	ok := e.Code == fault.CodePromotionBlocked && err == nil && json.Unmarshal(data, &gate) == nil
+	return gate, ok && len(gate.Blockers) > 0
+}
+
+// wayOut says what to do: in terms of this command line where it knows better,
+// else as the registry does.
+func wayOut(e *fault.Error) []string {
+	var ways []string
+	switch e.Code {
+	case fault.CodeInvalidAPIKey:
+		ways = []string{"Put a key into $RECOUP_KEY. 'recoup keys create --role operator --name YOU' makes one, on the machine that has the database."}
+	case fault.CodeAPIKeyExpired:
+		ways = []string{"Ask an administrator for a new key: 'recoup keys rotate ID' or 'recoup keys create' makes one."}
+	case fault.CodeInsufficientPermissions:
+		ways = []string{"Ask an administrator for a key with a role, and for hubs, that may do this."}
+	case fault.CodeInvalidTransition:
+		ways = []string{"Choose one of its exits. 'recoup errors explain ID' says what else will happen to it."}
+	case fault.CodePromotionBlocked:
+		ways = []string{"Resolve what blocks it, or wait. 'recoup errors explain ERROR' explains each."}
+	case fault.CodeVersionConflict:
+		ways = []string{"Give the policy file a version of its own and try again."}
+	case fault.CodeValidationError:
+		ways = []string{"Correct what is listed above and try again."}
+	default:
+		ways = slices.Clone(e.Definition().Resolution[:min(1, len(e.Definition().Resolution))])
+		ways = append(ways, fmt.Sprintf("'recoup codes show %s' says more.", e.Definition().Code))
+	}
+	if e.RetryAfter > 0 {
+		ways = append(ways, "Try again in "+policy.FormatDuration(e.RetryAfter)+".")
+	}
+	return ways
+}

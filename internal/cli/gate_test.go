@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"recoup/client"
+)
+
+// A script's morning: report, see the gate closed, resolve, go on.
+func TestGateTranscript(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, true)
+	report := []string{"report", "--table", "outreach.dol_errors", "--entity", "CO-7", "--code", "network_timeout", "--message", "call 415-555-0100 about it"}
+	said := n.transcript(
+		[]string{"gate", "CO-7"},
+		append(report, "--idempotency-key", "first"),
+		append(report, "--idempotency-key", "first"),
+		append(report, "--severity", "high", "--retry-after", "90s", "--service", "import"),
+		[]string{"report", "--table", "no.such_table", "--entity", "CO-8", "--code", "MY_OWN"},
+		[]string{"report", "--table", "outreach.dol_errors", "--code", "?"},
+		[]string{"gate", "CO-7"},
+		[]string{"promote", "CO-7", "--phase", "outreach"},
+	)
+	said += n.transcript(
+		[]string{"errors", "resolve", n.ids("--entity", "CO-7")[0], "--reason", "the server is back"},
+		[]string{"gate", "CO-7"},
+		[]string{"promote", "CO-7", "--phase", "outreach", "--idempotency-key", "go"},
+		[]string{"promote", "CO-7", "--phase", "outreach", "--idempotency-key", "go"},
+		[]string{"promote", "CO-7", "--phase", "another", "--idempotency-key", "go"},
+	)
+	golden(t, "gate.golden", said)
+}
+
+func TestGateJSON(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, true)
+	r := n.run("gate", "CO-20260205-000001", "--json")
+	var got client.Gate
+	parse(t, r.out, &got)
+	if r.status != ExitRefused || !got.Blocked || len(got.Blockers) == 0 || r.err != "" {
+		t.Errorf("status %d: %+v, %s", r.status, got, r.err)
+	}
+	r = n.run("gate", "nobody/knows it", "--json")
+	parse(t, r.out, &got)
+	if r.status != ExitDone || got.EntityID != "nobody/knows it" {
+		t.Errorf("status %d: %+v, %s", r.status, got, r.err)
+	}
+}
+
+func TestReportMisused(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"report --code X":                                 "--table is missing",
+		"report --table x.y":                              "--code is missing",
+		"report --table x.y --code X --severity BAD":      `unknown severity "BAD"`,
+		"report --table x.y --code X --proven nothing":    `unknown condition "nothing": expected one of idempotency_key, same_payload, state_changed`,
+		"report --table x.y --code X --correlation-id 1":  `--correlation-id "1" is no id`,
+		"report --table x.y --code X --retry-after 1week": `"1week" is no duration`,
+		"promote CO-1":                                    "--phase is missing",
+		"promote":                                         "ENTITY is missing",
+		"gate":                                            "ENTITY is missing",
+		"top --hours 0":                                   "--hours is 0: expected a number from 1 to 2160",
+		"top --limit 2000":                                "--limit is 2000",
+		"events --from never":                             `--from "never" is no time`,
+		"events --to never":                               `--to "never" is no time`,
+		"events --correlation-id x":                       `--correlation-id "x" is no id`,
+		"events --limit -1":                               "--limit is -1",
+		"events sned":                                     `unknown command "sned" for "recoup events": did you mean send?`,
+		"export events --format xml":                      `unknown format "xml": expected one of csv, json, ndjson`,
+		"export events --format csv --json":               "--json asks for JSON, --format for csv",
+		"policy plan":                                     "FILE is missing",
+		"policy apply x.yaml":                             "--reason is missing",
+		"keys create --name x":                            "--role is missing: expected one of ingest, worker, operator, admin, reader",
+		"keys create --role king --name x":                `unknown role "king"`,
+		"keys create --role admin":                        "--name is missing",
+		"keys create --role admin --name x --days 91":     "--days is 91: expected a number from 1 to 90",
+		"keys revoke x":                                   `"x" is no id: expected that of a key`,
+		"keys rotate x --hours 1":                         `"x" is no id`,
+		"keys list --server http://x --database sqlite:x": "--server and --database are given: expected one of the two",
+		"keys list --database mysql:x":                    "--database must be sqlite:FILE or postgres://",
+		"keys list --server ftp://x":                      "the server must be an address",
+	} {
+		dir := t.TempDir()
+		words := strings.Fields(args)
+		if words[0] == "keys" && !strings.Contains(args, "--server") && !strings.Contains(args, "--database") {
+			words = append(words, "--database", "sqlite:"+dir+"/keys.db")
+			if words[1] != "create" {
+				run(t, "keys", "create", "--role", "admin", "--name", "x", "--database", "sqlite:"+dir+"/keys.db")
+			}
+		}
+		if _, stderr, status := run(t, words...); status != ExitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, said %q, want %q", args, status, stderr, want)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// progress draws how far long work has come, where somebody watches. A total of
+// -1 is not known. Its end is to be called when the work is over.
+func (s Streams) progress(what string) (advance func(done, total int), end func()) {
+	if !s.Terminal {
+		return func(int, int) {}, func() {}
+	}
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.Err),
+		progressbar.OptionSetDescription(what), progressbar.OptionShowCount(),
+		progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetSpinnerChangeInterval(0)) // or it would turn by itself, beside what is printed
+	return func(done, total int) {
+		bar.ChangeMax(total)
+		_ = bar.Set(done) // a terminal that is gone cannot be told
+	}, func() { _ = bar.Finish() }
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Everything that prints for machines prints JSON and nothing else.
+func TestServerJSON(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, true)
+	parked, waiting := n.ids("--parked"), n.ids("--state", "RETRY_PENDING")
+	for _, args := range [][]string{
+		{"errors", "list", "--limit", "2"}, {"errors", "list", "--parked", "--all"}, {"errors", "list", "--all"},
+		{"errors", "list", "--archived", "--table", "outreach.dol_errors"}, {"errors", "list", "--archived", "--table", "outreach.dol_errors", "--all"},
+		{"errors", "show", parked[0]}, {"errors", "explain", parked[0]}, {"errors", "history", parked[0]},
+		{"errors", "assign", parked[0], "--to", "ada"}, {"errors", "review", parked[0], parked[1]},
+		{"errors", "park", waiting[0], "--reason", "x", "--dry-run"}, {"errors", "park", waiting[0], "--reason", "x"},
+		{"errors", "escalate", "--entity", "nobody", "--reason", "x", "--yes"},
+		{"report", "--table", "outreach.dol_errors", "--entity", "E", "--code", "TIMEOUT"},
+		{"gate", "nobody"}, {"promote", "nobody", "--phase", "p"},
+		{"events"}, {"events", "--all"}, {"events", "send"}, {"top"}, {"export", "events"}, {"export", "events", "--rows"},
+		{"keys", "create", "--role", "reader", "--name", "x"}, {"keys", "list"}, {"keys", "list", "--valid"},
+	} {
+		r := n.run(append(args, "--json")...)
+		if !json.Valid([]byte(r.out)) || r.status != ExitDone || r.err != "" {
+			t.Errorf("%v: status %d, printed %s, said %s", args, r.status, r.out, r.err)
+		}
+	}
+}
+
+// Nobody at an address is told at once, with the way to a server.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed again at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := "recoup: no server answers at " + address + ": connect: connection refused\n" +
+		"'recoup demo' starts one with sample data, 'recoup serve' one that keeps its data.\n" +
+		"--server URL or $RECOUP_SERVER names one that runs elsewhere.\n"
+	for _, command := range []string{"errors list", "gate x", "top", "report --table a.b --code X", "events", "keys list"} {
+		out, stderr, status := run(t, append(strings.Fields(command), "--server", address)...)
+		if status != ExitRefused || stderr != want || out != "" {
+			t.Errorf("%s: status %d, said %q, printed %q", command, status, stderr, out)
+		}
+	}
+}
+
+// A server is named by the environment where no flag does.
+func TestServerOfTheEnvironment(t *testing.T) {
+	n := startNode(t, false)
+	t.Setenv("RECOUP_SERVER", n.url)
+	t.Setenv("RECOUP_KEY", n.key)
+	for _, command := range []string{"errors list", "keys list"} {
+		if out, stderr, status := run(t, strings.Fields(command)...); status != ExitDone {
+			t.Errorf("%s: status %d: %s %s", command, status, out, stderr)
+		}
+	}
+	_, stderr, status := run(t, "gate", "x", "--key", "rdb_wrong")
+	if status != ExitRefused || !strings.Contains(stderr, "INVALID_API_KEY") {
+		t.Errorf("the flag does not win: status %d: %s", status, stderr)
+	}
+}
+
+// Whoever may not do something is told what is missing, and how to get it.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, false)
+	reader := strings.TrimSpace(n.must("keys", "create", "--role", "reader", "--name", "looker"))
+	limited := strings.TrimSpace(n.must("keys", "create", "--role", "operator", "--name", "one hub", "--hub", "dol-filings"))
+	for _, row := range []struct {
+		key, command string
+		want         []string
+	}{
+		{"", "errors list", []string{"INVALID_API_KEY", "way out  Put a key into $RECOUP_KEY."}},
+		{"rdb_nonsense", "errors list", []string{"INVALID_API_KEY"}},
+		{reader, "report --table outreach.dol_errors --entity x --code TIMEOUT", []string{"INSUFFICIENT_PERMISSIONS", "role            reader", "required roles  ingest, worker, operator, admin", "way out         Ask an administrator"}},
+		{reader, "keys create --role admin --name me", []string{"INSUFFICIENT_PERMISSIONS", "required roles  admin"}},
+		{reader, "export events --rows", []string{"INSUFFICIENT_PERMISSIONS", "Only a key of the role admin may export rows"}},
+		{limited, "events", []string{"INSUFFICIENT_PERMISSIONS", "hubs     dol-filings"}},
+		{limited, "report --table people.people_errors --entity x --code TIMEOUT", []string{"INSUFFICIENT_PERMISSIONS"}},
+	} {
+		r := n.as(Streams{}, row.key, strings.Fields(row.command)...)
+		for _, want := range append(row.want, "  request ", "recoup: ") {
+			if !strings.Contains(r.err, want) {
+				t.Errorf("%s: said %q, without %q", row.command, r.err, want)
+			}
+		}
+		if r.status != ExitRefused || r.out != "" {
+			t.Errorf("%s: status %d, printed %q", row.command, r.status, r.out)
+		}
+	}
+	n.advance(91 * 24 * time.Hour)
+	if r := n.as(Streams{}, reader, "errors", "list"); r.status != ExitRefused || !strings.Contains(r.err, "expired at  2026-05-06T08:00:00Z") {
+		t.Errorf("status %d: %s", r.status, r.err)
+	}
+}
+
+// stub answers every request in the same way.
+func stub(t *testing.T, answer http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(answer)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A long wait is not sat out: it is told.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	s := stub(t, func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.Header().Set("Retry-After", "90")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.Write([]byte(`{"error_code":"RATE_LIMIT_EXCEEDED","message":"Too many.","details":{"limit":5,"window_sec":60},"request_id":"r-1"}`))
+	})
+	_, stderr, status := run(t, "top", "--server", s.URL)
+	for _, want := range []string{"recoup: RATE_LIMIT_EXCEEDED: Too many.\n", "limit       5\n", "request     r-1\n", "way out     Try again in 90s.\n"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("said %q, without %q", stderr, want)
+		}
+	}
+	if status != ExitRefused || calls.Load() != 1 {
+		t.Errorf("status %d after %d calls", status, calls.Load())
+	}
+}
+
+// What was done before a failure is told with it.
+func TestFailureHalfway(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	s := stub(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 {
+			_, _ = w.Write([]byte(`{"matched":200,"applied":200}`))
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write([]byte(`{"error_code":"RUNTIME_BUG","message":"A \u001b[2Jbug.","request_id":"r-2"}`))
+	})
+	args := []string{"errors", "review", "--server", s.URL}
+	for range 300 {
+		args = append(args, "0198c0de-0000-7000-8000-000000000001")
+	}
+	_, stderr, status := run(t, args...)
+	if status != ExitRefused || !strings.HasPrefix(stderr, "200 errors reviewed before it failed:\nrecoup: RUNTIME_BUG: A  [2Jbug.\n") {
+		t.Errorf("status %d: %q", status, stderr)
+	}
+}
