@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"recoup"
@@ -62,6 +63,9 @@ func CheckKey(k client.NewKey, known func(hub string) bool) error {
 	var bad []fault.FieldError
 	if k.Name == "" {
 		bad = append(bad, fault.FieldError{Field: "name", Constraint: "required", Message: "name is required: who or what will use the key"})
+	}
+	if strings.EqualFold(k.Name, recoup.System) {
+		bad = append(bad, fault.FieldError{Field: "name", Constraint: "reserved", Message: "system is the name of what nobody asked for; choose another"})
 	}
 	if !slices.Contains(Roles(), Role(k.Role)) {
 		bad = append(bad, fault.FieldError{Field: "role", Constraint: "enum", Message: "role must be ingest, worker, operator, admin or reader"})

@@ -51,6 +51,9 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err != nil {
 		return api.Applied{}, err
 	}
+	if err := r.endable(ctx, p); err != nil {
+		return api.Applied{}, err
+	}
 	version, added, err := r.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()},
 		store.Act{By: caller.Name, Reason: reason, At: r.now()})
 	if errors.Is(err, store.ErrConflict) {
@@ -69,6 +72,26 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 		return done, err
 	}
 	return done, nil
+}
+
+// endable refuses a policy under which open errors could never end: a table that
+// keeps its errors for ever, as they are, must not have any that wait for somebody.
+func (r *registrar) endable(ctx context.Context, next *policy.Policy) error {
+	counts, err := r.engine.Counts(ctx, engine.Caller{})
+	if err != nil {
+		return err
+	}
+	current := r.policies.Current()
+	for _, n := range counts {
+		before, known := current.Table(n.Table)
+		after, stays := next.Table(n.Table)
+		if known && stays && n.N > 0 && after.Infinite() && !before.Infinite() {
+			return fault.New(fault.CodeBusinessRuleViolation,
+				"%s would be kept for ever, as it is, but has errors that can still end: end them first, or give the table another name.", n.Table).
+				With("table", n.Table).With("state", string(n.State)).With("errors", n.N)
+		}
+	}
+	return nil
 }
 
 // rebase applies a policy to the open errors. It is an act of its own, because it

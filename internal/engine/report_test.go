@@ -201,12 +201,32 @@ func TestRepeatInATableThatLeftThePolicy(t *testing.T) {
 		if err != nil || out[0].Err != nil || out[2].Err != nil || out[2].Error.Table != orphans {
 			w.Fatal(err, out)
 		}
-		// The database takes no new row of a table that is no longer governed.
-		if !errors.Is(out[1].Err, store.ErrRefused) && (out[1].Err != nil || out[1].Error.Table != target) {
-			w.Errorf("got %v in %s", out[1].Err, out[1].Error.Table)
+		if out[1].Err != nil || out[1].Error.Table != target || out[1].Error.RetryCount != 2 {
+			w.Errorf("got %v, %+v", out[1].Err, out[1].Error)
 		}
 		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || len(gate.Blockers) != 1 {
 			w.Errorf("%d blockers, %v", len(gate.Blockers), err)
+		}
+	})
+}
+
+// Errors follow the version that admitted them, also where their table says
+// something else by now: they can be claimed and parked, and go on to block.
+func TestOlderVersionsStayUsable(t *testing.T) {
+	everywhere(t, func(w *world) {
+		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"))
+		next := edited(w.T, "2.0.0", "    blocks: true\n    because: DOL", "    blocks: false\n    because: DOL")
+		w.engine.Policies.Use(next)
+		if err := w.db.SyncTables(w.Context(), next); err != nil {
+			w.Fatal(err)
+		}
+		w.claimOne(made[0])
+		parked := w.act(engine.Act{ID: made[1].ID, Input: lifecycle.Park{Reason: "look"}})
+		if !parked.Error.Blocking || !w.read(made[0].ID).Blocking {
+			w.Error("a new version has opened the gate of errors that it did not admit")
+		}
+		if fresh := w.report(failing(dol, "e3", "NETWORK_TIMEOUT"))[0]; fresh.Blocking {
+			w.Error("the new version does not hold for what is new")
 		}
 	})
 }

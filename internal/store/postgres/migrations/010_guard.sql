@@ -1,8 +1,9 @@
 -- +goose Up
 -- The guards of errors, drawn tighter. An error that is in the archive does not
 -- come back; one that goes there is still the error it was; and one that was
--- admitted under an older policy keeps its disposition when its table ceases to
--- allow it, or nobody could touch it any more.
+-- admitted under an older policy keeps its disposition, and whether it blocks,
+-- when its table says otherwise now, or nobody could touch it any more. What plain
+-- SQL writes is held to the table as it is.
 --
 -- Where a function rules out kinds of plans, the cost of what is left is beyond
 -- all measure, and the planner would compile it anew at every call: hence jit.
@@ -24,11 +25,13 @@ declare
 begin
   select min(a.table_name || ': ' || case
       when t.table_name is null then 'is not a governed table'
-      when t.retired then 'is no longer governed'
+      when t.retired and a.policy_version is null then 'is no longer governed'
       when not a.disposition = any (t.dispositions) then a.disposition || ' is not allowed'
       when a.state = 'RESOLVED' then 'no error is born resolved'
       when a.policy_version is null and a.state <> 'ACTIVE' then 'what is not admitted yet is ACTIVE'
       when a.blocking <> (t.blocks and a.entity_id is not null and a.disposition in ('RETRY', 'PARKED'))
+        and (a.blocking and (a.entity_id is null or a.disposition not in ('RETRY', 'PARKED'))
+          or coalesce(a.policy_version, t.policy_version) = t.policy_version)
         then 'blocking must be ' || (not a.blocking)
       when r.error_id is not null then 'what is archived does not come back' end),
       array_agg(distinct a.entity_id) filter (where a.blocking)
@@ -70,6 +73,10 @@ begin
       when t.ttl is null and o.policy_version is not null then 'errors of this table are kept as they are'
       when n.disposition <> o.disposition and not n.disposition = any (t.dispositions) then n.disposition || ' is not allowed'
       when n.blocking <> (t.blocks and n.entity_id is not null and n.disposition in ('RETRY', 'PARKED'))
+        and (n.blocking and (n.entity_id is null or n.disposition not in ('RETRY', 'PARKED'))
+          or coalesce(n.policy_version, t.policy_version) = t.policy_version
+          or n.blocking <> o.blocking and n.policy_version = o.policy_version
+            and (n.disposition in ('RETRY', 'PARKED')) = (o.disposition in ('RETRY', 'PARKED')))
         then 'blocking must be ' || (not n.blocking) end),
       array_agg(distinct n.entity_id) filter (where n.blocking and not o.blocking),
       bool_or(n.blocking <> o.blocking), bool_or(n.state <> o.state)
@@ -133,28 +140,38 @@ alter function recoup.error_archived() set jit = off;
 alter function recoup.event_guard() set jit = off;
 
 -- +goose StatementBegin
--- fold_rollups adds what was appended to the sums, in the order of its time: what
--- is read together lies together, also after a load of months at once. What is
--- appended meanwhile is left for the next time. Two that fold at once meet at the
--- first row that both would take, before either has touched a sum.
-create or replace function recoup.fold_rollups() returns void
+drop function recoup.fold_rollups();
+
+-- fold_rollups adds a batch of what was appended to the sums, and returns how
+-- much that was: a load of months at once leaves millions. Sums are written in
+-- the order of their time, so that what is read together lies together, and so
+-- that two that fold at once do not wait for each other crosswise. Where both
+-- would take the same rows, the later one finds nothing.
+create function recoup.fold_rollups(batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  n int;
 begin
-  with gone as (delete from recoup.error_aggregate_delta returning *),
+  with gone as (
+    delete from recoup.error_aggregate_delta
+      where ctid = any (array(select ctid from recoup.error_aggregate_delta limit batch)) returning *),
   hours as (
     insert into recoup.error_aggregate_hourly as h
       select hour, service, code, sum(count), sum(retryable_count), max(last_seen_at) from gone group by 1, 2, 3 order by 1, 2, 3
       on conflict (hour, service, code) do update set count = h.count + excluded.count,
         retryable_count = h.retryable_count + excluded.retryable_count,
-        last_seen_at = greatest(h.last_seen_at, excluded.last_seen_at))
-  insert into recoup.error_aggregate_daily as d
-    select (hour at time zone 'UTC')::date, service, code, sum(count), sum(retryable_count), max(last_seen_at) from gone group by 1, 2, 3 order by 1, 2, 3
-    on conflict (day, service, code) do update set count = d.count + excluded.count,
-      retryable_count = d.retryable_count + excluded.retryable_count,
-      last_seen_at = greatest(d.last_seen_at, excluded.last_seen_at);
+        last_seen_at = greatest(h.last_seen_at, excluded.last_seen_at)),
+  days as (
+    insert into recoup.error_aggregate_daily as d
+      select (hour at time zone 'UTC')::date, service, code, sum(count), sum(retryable_count), max(last_seen_at) from gone group by 1, 2, 3 order by 1, 2, 3
+      on conflict (day, service, code) do update set count = d.count + excluded.count,
+        retryable_count = d.retryable_count + excluded.retryable_count,
+        last_seen_at = greatest(d.last_seen_at, excluded.last_seen_at))
+  select count(*) into n from gone;
   with many as (select day, reason from recoup.event_drop group by 1, 2 having count(*) > 1),
   gone as (delete from recoup.event_drop using many
     where event_drop.day = many.day and event_drop.reason = many.reason returning event_drop.*)
-  insert into recoup.event_drop select day, reason, sum(n) from gone group by 1, 2;
+  insert into recoup.event_drop select g.day, g.reason, sum(g.n) from gone g group by 1, 2;
+  return n;
 end $$;
 -- +goose StatementEnd

@@ -83,7 +83,7 @@ create trigger error_insert before insert on error begin
         where coalesce(reported_table, table_name) = coalesce(new.reported_table, new.table_name)
           and entity_id = new.entity_id and code = new.code and replaceable)
       then raise(abort, 'an error of this table, entity and code is open')
-    when not exists (select 1 from error_table where table_name = new.table_name and not retired)
+    when not exists (select 1 from error_table where table_name = new.table_name and (not retired or new.policy_version is not null))
       then raise(abort, 'this is not a governed table')
     when new.state = 'RESOLVED'
       then raise(abort, 'no error is born resolved')
@@ -92,8 +92,10 @@ create trigger error_insert before insert on error begin
     when not exists (select 1 from error_table_disposition
         where table_name = new.table_name and disposition = new.disposition)
       then raise(abort, 'the table does not allow this disposition')
-    when new.blocking <> (select blocks and new.entity_id is not null and new.disposition in ('RETRY', 'PARKED')
-        from error_table where table_name = new.table_name)
+    when exists (select 1 from error_table t where t.table_name = new.table_name
+        and new.blocking <> (t.blocks and new.entity_id is not null and new.disposition in ('RETRY', 'PARKED'))
+        and (new.blocking and (new.entity_id is null or new.disposition not in ('RETRY', 'PARKED'))
+          or coalesce(new.policy_version, t.policy_version) = t.policy_version))
       then raise(abort, 'blocking is not what the table says')
   end;
 end;
@@ -131,8 +133,12 @@ create trigger error_update before update on error begin
     when new.disposition is not old.disposition and not exists (select 1 from error_table_disposition
         where table_name = new.table_name and disposition = new.disposition)
       then raise(abort, 'the table does not allow this disposition')
-    when new.blocking <> (select blocks and new.entity_id is not null and new.disposition in ('RETRY', 'PARKED')
-        from error_table where table_name = new.table_name)
+    when exists (select 1 from error_table t where t.table_name = new.table_name
+        and new.blocking <> (t.blocks and new.entity_id is not null and new.disposition in ('RETRY', 'PARKED'))
+        and (new.blocking and (new.entity_id is null or new.disposition not in ('RETRY', 'PARKED'))
+          or coalesce(new.policy_version, t.policy_version) = t.policy_version
+          or new.blocking <> old.blocking and new.policy_version = old.policy_version
+            and (new.disposition in ('RETRY', 'PARKED')) = (old.disposition in ('RETRY', 'PARKED'))))
       then raise(abort, 'blocking is not what the table says')
     when new.replaceable and not old.replaceable and exists (select 1 from error
         where coalesce(reported_table, table_name) = coalesce(new.reported_table, new.table_name)
