@@ -57,7 +57,7 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	version, added, err := r.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()},
 		store.Act{By: caller.Name, Reason: reason, At: r.now()})
 	if errors.Is(err, store.ErrConflict) {
-		return api.Applied{}, fault.Wrap(err, fault.CodeVersionConflict, "Another policy has the version %s already: give the file a new version.", p.Version)
+		return api.Applied{}, fault.Wrap(err, fault.CodeDuplicateRecord, "Another policy has the version %s already: give the file a new version.", p.Version)
 	}
 	if err != nil {
 		return api.Applied{}, err

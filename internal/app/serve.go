@@ -15,7 +15,9 @@ func (n *Node) Serve(ctx context.Context) error {
 	defer stop()
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
+	open := &connections{}
 	server := &http.Server{
+		ConnState:         open.note,
 		Handler:           n.api,
 		ReadHeaderTimeout: n.o.Timeouts.Header,
 		ReadTimeout:       n.o.Timeouts.Read,
@@ -34,14 +36,15 @@ func (n *Node) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 		n.o.Logger.Info("stopping")
 		n.engine.StopWaiting()
+		err = n.listener.Close()
+		<-served // from now on all of its connections are known
 		graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.o.Grace)
-		err = server.Shutdown(graceful)
+		err = errors.Join(err, open.drain(graceful, server))
 		cancel()
 		cut()
 		if err != nil { // somebody held on for longer than that
 			err = errors.Join(err, server.Close())
 		}
-		<-served
 	}
 	stop()
 	n.loops.Wait()

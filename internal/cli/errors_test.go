@@ -2,7 +2,8 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -41,22 +42,6 @@ func TestErrorsTranscript(t *testing.T) {
 		[]string{"errors", "list", "--archived", "--table", "outreach.dol_errors"},
 		[]string{"errors", "show", "0198c0de-0000-7000-8000-000000000001"},
 	))
-}
-
-// A move that the state does not allow is refused with the exits.
-func TestErrorsRefused(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, true)
-	id := n.ids("--state", "RETRY_PENDING")[0]
-	r := n.run("errors", "escalate", id, "--reason", "impatience")
-	for _, want := range []string{"recoup: INVALID_TRANSITION: ", "\n  state    RETRY_PENDING\n", "\n  exits    park, resolve", "\n  request  ", "\n  way out  Choose one of its exits."} {
-		if !strings.Contains(r.err, want) {
-			t.Errorf("said %q, without %q", r.err, want)
-		}
-	}
-	if r.status != ExitRefused || r.out != "" {
-		t.Errorf("status %d, printed %q", r.status, r.out)
-	}
 }
 
 func TestErrorsMisused(t *testing.T) {
@@ -135,12 +120,25 @@ func TestErrorsByFilter(t *testing.T) {
 	}
 }
 
-// What cannot be done is told with its reason, and the rest is done.
-func TestErrorsPartly(t *testing.T) {
+// What cannot be done is told with its reason, and the rest is done. Of a single
+// error the exits are told.
+func TestErrorsRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, true)
+	one := n.run("errors", "escalate", n.ids("--state", "RETRY_PENDING")[0], "--reason", "impatience")
+	for _, want := range []string{"recoup: INVALID_TRANSITION: ", "\n  state    RETRY_PENDING\n", "\n  exits    park, resolve", "\n  request  ", "\n  way out  Choose one of its exits."} {
+		if !strings.Contains(one.err, want) {
+			t.Errorf("said %q, without %q", one.err, want)
+		}
+	}
+	if one.status != ExitRefused || one.out != "" {
+		t.Errorf("status %d, printed %q", one.status, one.out)
+	}
 	table := []string{"--table", "outreach.dol_errors"}
-	all, parked := n.ids(table...), n.ids(append(table, "--parked")...)
+	all, parked := n.ids(append(table, "--limit", "1")...), n.ids(append(table, "--parked", "--limit", "1")...)
+	if len(all) != 16 || len(parked) < 4 {
+		t.Fatalf("all are %d, %d of them parked", len(all), len(parked))
+	}
 	r := n.run(append([]string{"errors", "review", "--yes", "--json"}, table...)...)
 	var got client.BulkResult
 	parse(t, r.out, &got)
@@ -156,32 +154,43 @@ func TestErrorsPartly(t *testing.T) {
 	}
 }
 
-// More errors than one request changes are changed all the same.
+// More errors than one request changes are changed all the same, in steps.
 func TestErrorsInSteps(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, true)
-	c, err := client.New(client.Options{Server: n.url, Now: n.now})
-	if err != nil {
-		t.Fatal(err)
+	open := 2*actStep + 50
+	var steps []int
+	s := stub(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_, _ = w.Write([]byte(`{"errors":[{}` + strings.Repeat(",{}", open-1) + "]}"))
+			return
+		}
+		var b client.Bulk
+		if err := json.NewDecoder(r.Body).Decode(&b); err != nil || r.URL.Path != "/v1/errors/archive" {
+			t.Errorf("%s: %v", r.URL, err)
+		}
+		if !b.Preview {
+			steps = append(steps, len(b.IDs))
+		}
+		_ = json.NewEncoder(w).Encode(client.BulkResult{Preview: b.Preview, Matched: len(b.IDs), Applied: len(b.IDs)})
+	})
+	var out, stderr bytes.Buffer
+	person := typed("450\n")
+	person.Out, person.Err = &out, &stderr
+	status := Run([]string{"errors", "archive", "--reason", "a test", "--code", "X", "--server", s.URL}, person)
+	if status != ExitDone || out.String() != "450 of 450 errors archived.\n" || !slices.Equal(steps, []int{actStep, actStep, 50}) {
+		t.Errorf("status %d in steps of %v, printed %q, said %q", status, steps, &out, &stderr)
 	}
-	defer c.Close()
-	reports := make([]client.Report, actStep+50)
-	for i := range reports {
-		reports[i] = client.Report{Table: "people.people_errors", EntityID: fmt.Sprintf("E-%d", i), Code: "LINKEDIN_DOWN"}
-	}
-	if _, err := c.ReportBatch(t.Context(), reports); err != nil {
-		t.Fatal(err)
-	}
-	r := n.as(typed("250\n"), "", "errors", "archive", "--reason", "a test", "--code", "LINKEDIN_DOWN")
-	if r.status != ExitDone || r.out != "250 of 250 errors archived.\n" {
-		t.Errorf("status %d, printed %q, said %q", r.status, r.out, r.err)
+	open = maxActs + 1
+	_, said, status := run(t, "errors", "archive", "--reason", "a test", "--all", "--yes", "--server", s.URL)
+	if status != ExitRefused || !strings.Contains(said, "the filter selects more than 10000 errors: narrow it") || len(steps) != 3 {
+		t.Errorf("status %d, said %q", status, said)
 	}
 }
 
 func TestUpNext(t *testing.T) {
 	t.Parallel()
 	s := Streams{Now: func() time.Time { return morning }}
-	at := func(d time.Duration) time.Time { return morning.Add(d) }
+	at := morning.Add
 	for _, row := range []struct {
 		e    recoup.Error
 		want string

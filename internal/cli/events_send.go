@@ -18,7 +18,7 @@ import (
 
 // The bounds of what is sent at once.
 const (
-	eventBatch   = 1000
+	eventBatch   = 500
 	maxEventLine = 16 << 10
 )
 
@@ -58,7 +58,7 @@ It ends when all are stored. The exit status is 1 if any was refused.`,
 type sent struct {
 	Accepted int            `json:"accepted"`
 	Refused  int            `json:"refused"`
-	Lines    []refusedLine  `json:"refused_lines,omitempty"` // the first hundred of each thousand
+	Lines    []refusedLine  `json:"refused_lines,omitempty"` // the first hundred of each batch
 	Dropped  map[string]int `json:"dropped,omitempty"`
 }
 

@@ -112,7 +112,7 @@ func wayOut(e *fault.Error) []string {
 		ways = []string{"Choose one of its exits. 'recoup errors explain ID' says what else will happen to it."}
 	case fault.CodePromotionBlocked:
 		ways = []string{"Resolve what blocks it, or wait. 'recoup errors explain ERROR' explains each."}
-	case fault.CodeVersionConflict:
+	case fault.CodeDuplicateRecord:
 		ways = []string{"Give the policy file a version of its own and try again."}
 	case fault.CodeValidationError:
 		ways = []string{"Correct what is listed above and try again."}

@@ -3,8 +3,6 @@ package cli
 import (
 	"strings"
 	"testing"
-
-	"recoup/client"
 )
 
 // A script's morning: report, see the gate closed, resolve, go on.
@@ -32,23 +30,8 @@ func TestGateTranscript(t *testing.T) {
 	golden(t, "gate.golden", said)
 }
 
-func TestGateJSON(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, true)
-	r := n.run("gate", "CO-20260205-000001", "--json")
-	var got client.Gate
-	parse(t, r.out, &got)
-	if r.status != ExitRefused || !got.Blocked || len(got.Blockers) == 0 || r.err != "" {
-		t.Errorf("status %d: %+v, %s", r.status, got, r.err)
-	}
-	r = n.run("gate", "nobody/knows it", "--json")
-	parse(t, r.out, &got)
-	if r.status != ExitDone || got.EntityID != "nobody/knows it" {
-		t.Errorf("status %d: %+v, %s", r.status, got, r.err)
-	}
-}
-
-func TestReportMisused(t *testing.T) {
+// Wrong usage is told before anything is opened or sent.
+func TestServerCommandsMisused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"report --code X":                                 "--table is missing",
@@ -76,20 +59,13 @@ func TestReportMisused(t *testing.T) {
 		"keys create --role admin":                        "--name is missing",
 		"keys create --role admin --name x --days 91":     "--days is 91: expected a number from 1 to 90",
 		"keys revoke x":                                   `"x" is no id: expected that of a key`,
-		"keys rotate x --hours 1":                         `"x" is no id`,
-		"keys list --server http://x --database sqlite:x": "--server and --database are given: expected one of the two",
-		"keys list --database mysql:x":                    "--database must be sqlite:FILE or postgres://",
-		"keys list --server ftp://x":                      "the server must be an address",
+		"keys rotate 0198c0de-0000-7000-8000-000000000001 --hours 169": "--hours is 169: expected a number from 1 to 168",
+		"keys rotate x --hours 1":                                      `"x" is no id`,
+		"keys list --server http://x --database sqlite:x":              "--server and --database are given: expected one of the two",
+		"keys list --database mysql:x":                                 "--database must be sqlite:FILE or postgres://",
+		"keys list --server ftp://x":                                   "the server must be an address",
 	} {
-		dir := t.TempDir()
-		words := strings.Fields(args)
-		if words[0] == "keys" && !strings.Contains(args, "--server") && !strings.Contains(args, "--database") {
-			words = append(words, "--database", "sqlite:"+dir+"/keys.db")
-			if words[1] != "create" {
-				run(t, "keys", "create", "--role", "admin", "--name", "x", "--database", "sqlite:"+dir+"/keys.db")
-			}
-		}
-		if _, stderr, status := run(t, words...); status != ExitUsage || !strings.Contains(stderr, want) {
+		if _, stderr, status := run(t, strings.Fields(args)...); status != ExitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, said %q, want %q", args, status, stderr, want)
 		}
 	}

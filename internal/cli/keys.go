@@ -47,12 +47,13 @@ type keyFlags struct {
 	create  bool // a database file that is not there is made
 }
 
-// onKeys makes cmd a command that works on a keyring.
-func onKeys(flags keyFlags, cmd *cobra.Command, run func(ctx context.Context, k keyring, asJSON bool, args []string) error) *cobra.Command {
+// onKeys makes cmd a command that works on a keyring. What is wrong with its
+// flags is found before, in its PreRunE: a mistake must not make a database.
+func onKeys(flags keyFlags, cmd *cobra.Command, run func(ctx context.Context, k keyring, asJSON bool) error) *cobra.Command {
 	flags.addAs(cmd, "`URL` of a server to ask, instead of the database ($RECOUP_SERVER)")
 	read := settingFlags(cmd, "database")
 	jsonFlag(cmd, &flags.asJSON)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		direct := cmd.Flags().Changed("database")
 		if direct && flags.server != "" {
 			return usagef("--server and --database are given: expected one of the two")
@@ -63,7 +64,7 @@ func onKeys(flags keyFlags, cmd *cobra.Command, run func(ctx context.Context, k 
 				return err
 			}
 			defer c.Close()
-			return flags.explain(run(cmd.Context(), remoteKeys{c}, flags.asJSON, args))
+			return flags.explain(run(cmd.Context(), remoteKeys{c}, flags.asJSON))
 		}
 		_, options, err := read()
 		if err != nil {
@@ -77,7 +78,7 @@ func onKeys(flags keyFlags, cmd *cobra.Command, run func(ctx context.Context, k 
 		if err != nil {
 			return err
 		}
-		return errors.Join(flags.explain(run(cmd.Context(), keys, flags.asJSON, args)), keys.Close())
+		return errors.Join(flags.explain(run(cmd.Context(), keys, flags.asJSON)), keys.Close())
 	}
 	return cmd
 }

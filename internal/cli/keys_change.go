@@ -37,7 +37,7 @@ kept.`,
 	cmd.Flags().StringSliceVar(&ask.Hubs, "hub", nil, "only for this `HUB`; may be repeated (default: all)")
 	cmd.Flags().IntVar(&ask.Days, "days", maxKeyDays, "it lasts `N` days, 90 at most")
 	cmd.Flags().StringVar(&ask.Reason, "reason", "", "why, as `TEXT` for the audit")
-	return onKeys(keyFlags{streams: streams, create: true}, cmd, func(ctx context.Context, k keyring, asJSON bool, _ []string) error {
+	cmd.PreRunE = func(*cobra.Command, []string) error {
 		chosen, err := oneOf("role", role, api.Roles())
 		switch {
 		case err != nil:
@@ -50,6 +50,9 @@ kept.`,
 			return usagef("--days is %d: expected a number from 1 to %d", ask.Days, maxKeyDays)
 		}
 		ask.Role = string(chosen)
+		return nil
+	}
+	return onKeys(keyFlags{streams: streams, create: true}, cmd, func(ctx context.Context, k keyring, asJSON bool) error {
 		key, err := k.Create(ctx, ask)
 		if err != nil {
 			return err
@@ -74,16 +77,16 @@ func printSecret(streams Streams, k client.Key, asJSON bool) error {
 	return err
 }
 
-// oneKey reads the id of a key.
-func oneKey(args []string) (recoup.ID, error) {
-	id, err := recoup.ParseID(args[0])
-	if err != nil {
-		return id, usagef("%q is no id: expected that of a key, as 'recoup keys list' prints it", printable(args[0]))
+// readKey reads the id of a key.
+func readKey(arg string, id *recoup.ID) (err error) {
+	if *id, err = recoup.ParseID(arg); err != nil {
+		return usagef("%q is no id: expected that of a key, as 'recoup keys list' prints it", arg)
 	}
-	return id, nil
+	return nil
 }
 
 func keysRevoke(streams Streams) *cobra.Command {
+	var id recoup.ID
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "revoke ID",
@@ -94,11 +97,8 @@ nothing.`,
 		Args:    exactArgs("ID"),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, as `TEXT` for the audit")
-	return onKeys(keyFlags{streams: streams}, cmd, func(ctx context.Context, k keyring, asJSON bool, args []string) error {
-		id, err := oneKey(args)
-		if err != nil {
-			return err
-		}
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error { return readKey(args[0], &id) }
+	return onKeys(keyFlags{streams: streams}, cmd, func(ctx context.Context, k keyring, asJSON bool) error {
 		key, err := k.Revoke(ctx, id, reason)
 		switch {
 		case err != nil:
@@ -112,6 +112,7 @@ nothing.`,
 }
 
 func keysRotate(streams Streams) *cobra.Command {
+	var id recoup.ID
 	var ask client.KeyRotation
 	cmd := &cobra.Command{
 		Use:   "rotate ID",
@@ -123,14 +124,13 @@ func keysRotate(streams Streams) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&ask.Hours, "hours", 24, "the old key works for `N` hours, 168 at most")
 	cmd.Flags().StringVar(&ask.Reason, "reason", "", "why, as `TEXT` for the audit")
-	return onKeys(keyFlags{streams: streams}, cmd, func(ctx context.Context, k keyring, asJSON bool, args []string) error {
-		id, err := oneKey(args)
-		switch {
-		case err != nil:
-			return err
-		case ask.Hours < 1 || ask.Hours > maxOverlapHours:
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		if ask.Hours < 1 || ask.Hours > maxOverlapHours {
 			return usagef("--hours is %d: expected a number from 1 to %d", ask.Hours, maxOverlapHours)
 		}
+		return readKey(args[0], &id)
+	}
+	return onKeys(keyFlags{streams: streams}, cmd, func(ctx context.Context, k keyring, asJSON bool) error {
 		key, err := k.Rotate(ctx, id, ask)
 		if err != nil {
 			return err

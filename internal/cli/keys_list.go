@@ -20,7 +20,7 @@ func keysList(streams Streams) *cobra.Command {
 		Args: noArgs,
 	}
 	cmd.Flags().BoolVar(&valid, "valid", false, "only keys that are neither revoked nor expired")
-	return onKeys(keyFlags{streams: streams}, cmd, func(ctx context.Context, k keyring, asJSON bool, _ []string) error {
+	return onKeys(keyFlags{streams: streams}, cmd, func(ctx context.Context, k keyring, asJSON bool) error {
 		keys, err := k.List(ctx)
 		if err != nil {
 			return err

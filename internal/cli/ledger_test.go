@@ -55,7 +55,7 @@ func TestSendRefused(t *testing.T) {
 		{good + "\n" + `{"code":"TIMEOUT"}` + "\n" + good, "2 events stored.\n", "1 refused:\nstandard input:3: "},
 		{good + "not json\n", "", "standard input:2: not an event: "},
 		{good + `{"code":` + strings.Repeat(" ", maxEventLine) + "\n", "", "standard input:2: longer than 16384 bytes"},
-		{strings.Repeat(good, eventBatch) + "[]", "", "1000 events stored before it failed:\nrecoup: standard input:1001: not an event"},
+		{strings.Repeat(good, eventBatch) + "[]", "", "500 events stored before it failed:\nrecoup: standard input:501: not an event"},
 	} {
 		r := n.send(row.lines)
 		if r.status != ExitRefused || r.out != row.out || !strings.Contains(r.err, row.stderr) {
@@ -65,28 +65,28 @@ func TestSendRefused(t *testing.T) {
 	if r := n.send(""); r.status != ExitDone || r.out != "0 events stored.\n" {
 		t.Errorf("status %d: %s %s", r.status, r.out, r.err)
 	}
+	sendMany(t, n)
 }
 
-// Any number of lines is sent, in batches, and comes out again.
-func TestSendMany(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, true)
+// sendMany sends more than one batch, which all comes out again.
+func sendMany(t *testing.T, n *testNode) {
+	t.Helper()
 	var lines bytes.Buffer
-	for i := range 2*eventBatch + 5 {
+	for i := range eventBatch + 5 {
 		fmt.Fprintf(&lines, `{"code":"TIMEOUT","service":"many","endpoint":"/e/%d"}`+"\n", i)
 	}
 	lines.WriteString(`{"code":"TIMEOUT"}`) // no line break at its end, and no service
 	r := n.send(lines.String(), "--json")
 	var got sent
 	parse(t, r.out, &got)
-	if r.status != ExitRefused || got.Accepted != 2*eventBatch+5 || got.Refused != 1 || got.Lines[0].Line != 2*eventBatch+6 {
+	if r.status != ExitRefused || got.Accepted != eventBatch+5 || got.Refused != 1 || got.Lines[0].Line != eventBatch+6 {
 		t.Errorf("status %d: %+v, %s", r.status, got, r.err)
 	}
 	n.advance(time.Minute) // an export ends before now
 	var page client.EventPage
 	parse(t, n.must("events", "--service", "many", "--all", "--json"), &page)
 	rows, err := csv.NewReader(strings.NewReader(n.must("export", "events", "--service", "many", "--rows"))).ReadAll()
-	if err != nil || len(rows) != 2*eventBatch+6 || len(page.Events) != 2*eventBatch+5 {
+	if err != nil || len(rows) != eventBatch+6 || len(page.Events) != eventBatch+5 {
 		t.Errorf("%d rows and %d events came out, %v", len(rows), len(page.Events), err)
 	}
 }

@@ -72,9 +72,8 @@ func makeTemplate(demo bool) (made template, err error) {
 	return made, err
 }
 
-// startNode runs a node until the test ends: a demo with its samples, or one
-// that asks for keys and holds nothing.
-func startNode(t *testing.T, demo bool) *testNode {
+// newNode is a node that does not run: a database, and a clock.
+func newNode(t *testing.T, demo bool) *testNode {
 	t.Helper()
 	begin, err := emptyTemplate()
 	if demo {
@@ -88,6 +87,14 @@ func startNode(t *testing.T, demo bool) *testNode {
 	if err := os.WriteFile(n.file, begin.file, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return n
+}
+
+// startNode runs a node until the test ends: a demo with its samples, or one
+// that asks for keys and holds nothing.
+func startNode(t *testing.T, demo bool) *testNode {
+	t.Helper()
+	n := newNode(t, demo)
 	ctx, stop := context.WithCancel(context.Background())
 	node, err := app.Open(ctx, app.Options{Database: "sqlite:" + n.file, Listen: "127.0.0.1:0", Demo: demo, Now: n.now})
 	if err != nil {

@@ -35,6 +35,7 @@ func TestPolicyApply(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, true)
 	n.advance(time.Hour)
+	refusePolicies(t, n)
 	file := edited(t, "version: 1.0.0", "version: 1.1.0", "MEDIUM:   {lasts: 30d,", "MEDIUM:   {lasts: 20d,")
 	shown := n.must("policy", "plan", file)
 	golden(t, "policy_plan.golden", n.plain(shown))
@@ -77,14 +78,14 @@ func TestPolicyApply(t *testing.T) {
 	}
 }
 
-// A bad file is refused with its lines, and the policy stays.
-func TestPolicyRefused(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, true)
+// refusePolicies applies bad files: they are refused with their lines, and the
+// policy stays.
+func refusePolicies(t *testing.T, n *testNode) {
+	t.Helper()
 	for _, row := range []struct{ file, stderr string }{
 		{edited(t, "version: 1.0.0", "version: 1.1.0", "hub: dol-filings", "hub: dol-fillings"), "VALIDATION_ERROR"},
 		{edited(t, "version: 1.0.0", "version: 1.1.0", "hub: dol-filings", "hub: dol-fillings"), "line 60, column "},
-		{edited(t, "lasts: 30d", "lasts: 31d"), "VERSION_CONFLICT"},
+		{edited(t, "lasts: 30d", "lasts: 31d"), "DUPLICATE_RECORD"},
 		{edited(t, "lasts: 30d", "lasts: 31d"), "way out  Give the policy file a version of its own"},
 		{"no-such-file.yaml", "the policy cannot be read: open no-such-file.yaml"},
 	} {

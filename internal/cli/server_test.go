@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"recoup/client"
 )
 
 // Everything that prints for machines prints JSON and nothing else.
@@ -24,7 +26,7 @@ func TestServerJSON(t *testing.T) {
 		{"errors", "park", waiting[0], "--reason", "x", "--dry-run"}, {"errors", "park", waiting[0], "--reason", "x"},
 		{"errors", "escalate", "--entity", "nobody", "--reason", "x", "--yes"},
 		{"report", "--table", "outreach.dol_errors", "--entity", "E", "--code", "TIMEOUT"},
-		{"gate", "nobody"}, {"promote", "nobody", "--phase", "p"},
+		{"gate", "nobody/knows it"}, {"promote", "nobody", "--phase", "p"},
 		{"events"}, {"events", "--all"}, {"events", "send"}, {"top"}, {"export", "events"}, {"export", "events", "--rows"},
 		{"keys", "create", "--role", "reader", "--name", "x"}, {"keys", "list"}, {"keys", "list", "--valid"},
 	} {
@@ -32,6 +34,12 @@ func TestServerJSON(t *testing.T) {
 		if !json.Valid([]byte(r.out)) || r.status != ExitDone || r.err != "" {
 			t.Errorf("%v: status %d, printed %s, said %s", args, r.status, r.out, r.err)
 		}
+	}
+	r := n.run("gate", "CO-20260205-000001", "--json")
+	var got client.Gate
+	parse(t, r.out, &got)
+	if r.status != ExitRefused || !got.Blocked || len(got.Blockers) == 0 || r.err != "" {
+		t.Errorf("a closed gate: status %d: %+v, %s", r.status, got, r.err)
 	}
 }
 
@@ -59,17 +67,24 @@ func TestNoServer(t *testing.T) {
 
 // A server is named by the environment where no flag does.
 func TestServerOfTheEnvironment(t *testing.T) {
-	n := startNode(t, false)
-	t.Setenv("RECOUP_SERVER", n.url)
-	t.Setenv("RECOUP_KEY", n.key)
-	for _, command := range []string{"errors list", "keys list"} {
-		if out, stderr, status := run(t, strings.Fields(command)...); status != ExitDone {
-			t.Errorf("%s: status %d: %s %s", command, status, out, stderr)
+	var key string
+	s := stub(t, func(w http.ResponseWriter, r *http.Request) {
+		key = r.Header.Get("Authorization")
+		_, _ = w.Write([]byte("{}"))
+	})
+	t.Setenv("RECOUP_SERVER", s.URL)
+	t.Setenv("RECOUP_KEY", "rdb_environment")
+	for _, command := range []string{"errors list", "keys list", "gate x"} {
+		if out, stderr, status := run(t, strings.Fields(command)...); status != ExitDone || key != "Bearer rdb_environment" {
+			t.Errorf("%s: status %d with %q: %s %s", command, status, key, out, stderr)
 		}
 	}
-	_, stderr, status := run(t, "gate", "x", "--key", "rdb_wrong")
-	if status != ExitRefused || !strings.Contains(stderr, "INVALID_API_KEY") {
-		t.Errorf("the flag does not win: status %d: %s", status, stderr)
+	if _, stderr, status := run(t, "top", "--key", "rdb_flag"); status != ExitDone || key != "Bearer rdb_flag" {
+		t.Errorf("the flag does not win: status %d with %q: %s", status, key, stderr)
+	}
+	_, stderr, status := run(t, "keys", "list", "--database", "sqlite:"+t.TempDir()+"/none.db")
+	if status != ExitRefused || !strings.Contains(stderr, "there is no database file of that name") {
+		t.Errorf("the flag --database does not win: status %d: %s", status, stderr)
 	}
 }
 

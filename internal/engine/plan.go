@@ -97,7 +97,7 @@ func predicted(before, after recoup.Error, kept error) Prediction {
 // version that judges them, so it must not mean two things.
 func (s *Policies) clash(next *policy.Policy) error {
 	if known := s.version(next.Version); known != nil && known.Text() != next.Text() {
-		return fault.New(fault.CodeVersionConflict, "Version %s is that of another policy: give the file a version of its own.", next.Version).
+		return fault.New(fault.CodeDuplicateRecord, "Version %s is that of another policy: give the file a version of its own.", next.Version).
 			With("version", next.Version)
 	}
 	return nil

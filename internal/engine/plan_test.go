@@ -216,7 +216,7 @@ func TestRebaseRefused(t *testing.T) {
 		_, rebase := w.engine.Rebase(w.Context(), ada, same, "new rules", nil)
 		for _, err := range []error{plan, rebase} {
 			var f *fault.Error
-			if !errors.As(err, &f) || f.Code != fault.CodeVersionConflict {
+			if !errors.As(err, &f) || f.Code != fault.CodeDuplicateRecord {
 				w.Errorf("another text of the same version: %v", err)
 			}
 		}

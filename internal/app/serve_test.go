@@ -1,0 +1,240 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/app"
+	"recoup/internal/store"
+)
+
+// node is a node that serves on a port of its own.
+type node struct {
+	*testing.T
+	*app.Node
+	key     string
+	claimed chan struct{} // a claim has looked for work
+	stop    context.CancelFunc
+	done    chan error
+}
+
+// noticing tells when somebody claims.
+type noticing struct {
+	app.Store
+	claimed chan struct{}
+}
+
+func (s *noticing) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error) {
+	defer func() { s.claimed <- struct{}{} }()
+	return s.Store.ClaimDue(ctx, claim)
+}
+
+// serve starts a node with short timeouts. It must be stopped by the test.
+func serve(t *testing.T, grace time.Duration) *node {
+	t.Helper()
+	s, err := app.OpenStore(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "recoup.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{T: t, claimed: make(chan struct{}, 100), done: make(chan error, 1)}
+	n.Node, err = app.OpenOn(t.Context(), &noticing{s, n.claimed}, app.Options{
+		Listen: "127.0.0.1:0", Grace: grace,
+		Timeouts: app.Timeouts{Header: 100 * time.Millisecond, Read: 200 * time.Millisecond, Idle: 100 * time.Millisecond},
+		FirstKey: func(secret string) { n.key = secret },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	go func() { n.done <- n.Serve(ctx) }()
+	return n
+}
+
+// dial opens a connection and sends something.
+func (n *node) dial(text string) *net.TCPConn {
+	n.Helper()
+	conn, err := net.Dial("tcp", n.Address())
+	if err != nil {
+		n.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, text); err != nil {
+		n.Fatal(err)
+	}
+	return conn.(*net.TCPConn)
+}
+
+// rest returns all that comes until the node closes the connection. It hangs if
+// the node does not. A reset ends it as well.
+func rest(conn *net.TCPConn) string {
+	got, _ := io.ReadAll(conn)
+	_ = conn.Close()
+	return string(got)
+}
+
+func (n *node) request(method, path, headers, body string) string {
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%s\r\n%s", method, path, n.Address(), n.key, headers, body)
+}
+
+// Clients that are slow, stop in the middle or send nonsense get an answer or lose
+// their connection, do nothing, and leave nothing behind. It does not run beside
+// other tests: it counts goroutines.
+func TestRudeClients(t *testing.T) { //nolint:paralleltest // it counts what is left behind
+	before := runtime.NumGoroutine()
+	n := serve(t, 5*time.Second)
+	report := `{"table":"outreach.dol_errors","entity_id":"CO-1","code":"TIMEOUT"}`
+	media := "Content-Type: application/json\r\n"
+	length := fmt.Sprintf("Content-Length: %d\r\n", len(report))
+	var talks sync.WaitGroup
+	for name, row := range map[string]struct {
+		text  string
+		close bool
+		want  string
+	}{
+		"says nothing":             {"", false, ""},
+		"half a header":            {"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ", false, ""},
+		"half a body":              {n.request("POST", "/v1/errors", media+length, report[:10]), false, `"error_code":"TIMEOUT"`},
+		"half a body, then closes": {n.request("POST", "/v1/errors", media+length, report[:10]), true, `"error_code":"REQUEST_CANCELLED"`},
+		"half a chunk":             {n.request("POST", "/v1/errors", media+"Transfer-Encoding: chunked\r\n", "10\r\n{"), true, `"error_code":"REQUEST_CANCELLED"`},
+		"no chunk":                 {n.request("POST", "/v1/errors", media+"Transfer-Encoding: chunked\r\n", "zz\r\n"), true, `"error_code":"REQUEST_CANCELLED"`},
+		"stays without asking":     {n.request("GET", "/healthz", "", ""), false, `{"status":"ok"}`},
+		"does not listen for more": {n.request("GET", "/v1/policy", "Connection: close\r\n", ""), true, `"version":"1.0.0"`},
+		"no HTTP":                  {"\x16\x03\x01\x02\x00\x01\x00", true, "400 Bad Request"},
+		"a long header":            {n.request("GET", "/healthz", "X-Long: "+strings.Repeat("a", 64<<10)+"\r\n", ""), false, "431 Request Header Fields Too Large"},
+		"many headers":             {n.request("GET", "/healthz", strings.Repeat("X-A: b\r\n", 10_000), ""), false, "431 Request Header Fields Too Large"},
+		"a NUL in a header":        {n.request("GET", "/healthz", "X-A: b\x00c\r\n", ""), false, "400 Bad Request"},
+		"a folded header":          {n.request("GET", "/v1/policy", "X-A: b\r\n X-B: c\r\nConnection: close\r\n", ""), false, ""},
+		"two keys":                 {n.request("GET", "/v1/policy", "Authorization: Bearer "+n.key+"\r\nConnection: close\r\n", ""), false, `"error_code":"INVALID_API_KEY"`},
+		"two lengths":              {n.request("POST", "/v1/errors", media+length+"Content-Length: 5\r\n", report), false, "400 Bad Request"},
+		"a negative length":        {n.request("POST", "/v1/errors", media+"Content-Length: -5\r\n", report), false, "400 Bad Request"},
+		"no host":                  {"GET /healthz HTTP/1.1\r\n\r\n", false, "400 Bad Request"},
+		"a request id of its own":  {n.request("GET", "/v1/none", "X-Request-Id: <script>\r\nConnection: close\r\n", ""), false, `"request_id":"req_`},
+		"a large body":             {n.request("POST", "/v1/errors", media+"Content-Length: 99999999\r\nConnection: close\r\n", strings.Repeat(" ", 70<<10)), false, `"error_code":"PAYLOAD_TOO_LARGE"`},
+	} {
+		conn := n.dial(row.text)
+		if row.close {
+			if err := conn.CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		talks.Go(func() {
+			if got := rest(conn); !strings.Contains(got, row.want) || strings.Contains(got, "<script>") {
+				t.Errorf("%s: got %.400q, want %q", name, got, row.want)
+			}
+		})
+	}
+	talks.Wait()
+	if got := rest(n.dial(n.request("GET", "/v1/errors", "Connection: close\r\n", ""))); !strings.Contains(got, `{"errors":[]}`) {
+		t.Errorf("something was stored: %s", got)
+	}
+	n.stop()
+	if err := <-n.done; err != nil {
+		t.Error(err)
+	}
+	settle(t, before)
+}
+
+// settle waits until no more goroutines are left than there were. The runtime has
+// no signal for that, so it yields until it is so; the test's own deadline ends it.
+func settle(t *testing.T, before int) {
+	t.Helper()
+	for deadline, ok := t.Deadline(); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if ok && time.Until(deadline) < 5*time.Second {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines are left of %d:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
+
+// A stop lets what runs finish: a claim that waits comes back empty at once, and no
+// new connection is taken.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	n := serve(t, 30*time.Second)
+	body := `{"worker":"w","wait_seconds":60}`
+	conn := n.dial(n.request("POST", "/v1/retries/claim", fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n", len(body)), body))
+	<-n.claimed
+	n.stop()
+	if got := rest(conn); !strings.Contains(got, `{"errors":[]}`) {
+		t.Errorf("the claim was answered %q", got)
+	}
+	if err := <-n.done; err != nil {
+		t.Error(err)
+	}
+	if conn, err := net.Dial("tcp", n.Address()); err == nil {
+		_ = conn.Close()
+		t.Error("a node that has stopped takes connections")
+	}
+}
+
+// stuck never finishes a gate by itself.
+type stuck struct {
+	app.Store
+	arrived chan struct{}
+}
+
+func (s *stuck) Blocking(ctx context.Context, _ string, _ int) ([]recoup.Error, error) {
+	close(s.arrived)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A request that takes longer than the grace is cut, and the stop says so.
+func TestStopWithoutPatience(t *testing.T) {
+	t.Parallel()
+	s, err := app.OpenStore(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "recoup.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := &stuck{s, make(chan struct{})}
+	n := &node{T: t}
+	n.Node, err = app.OpenOn(t.Context(), slow, app.Options{Listen: "127.0.0.1:0", Grace: time.Second / 4, FirstKey: func(secret string) { n.key = secret }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- n.Serve(ctx) }()
+	conn := n.dial(n.request("GET", "/v1/promotion/CO-1", "", ""))
+	<-slow.arrived
+	stop()
+	if err := <-done; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the stop says %v", err)
+	}
+	rest(conn)
+}
+
+// A node that cannot be put together leaves nothing open.
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }() // nobody connects to it
+	file := filepath.Join(t.TempDir(), "recoup.db")
+	if _, err := app.Open(t.Context(), app.Options{Database: "sqlite:" + file, Listen: taken.Addr().String()}); err == nil {
+		t.Error("two listen on one port")
+	}
+	if _, err := app.Open(t.Context(), app.Options{Database: "sqlite:" + file, Listen: "0.0.0.0:0", Demo: true}); !errors.Is(err, app.ErrDemoBeyondLoopback) {
+		t.Errorf("a demo for everybody: %v", err)
+	}
+	n, err := app.Open(t.Context(), app.Options{Database: "sqlite:" + file, Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
