@@ -12,6 +12,15 @@ ARGS     ?=
 FUZZTIME ?= 10s
 CHECKS   ?= 20000
 
+# Which benchmarks, and how long each.
+BENCH     ?= .
+BENCHTIME ?= 2s
+
+# The race detector watches our code and the driver's, but not what is translated
+# from C: SQLite works on memory of its own, and takes many times as long when it
+# is watched.
+UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
+
 .PHONY: help
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,18 +43,20 @@ test: setup ## run every test
 
 .PHONY: race
 race: setup ## run every test under the race detector, properties with a fifth of their draws
-	go test -race -short -timeout 20m ./...
+	go test -race -short -timeout 20m $(UNWATCHED) ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME, one after the other
 	@scripts/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: ## run the benchmarks
-	go test ./bench -bench . -benchmem -run '^$$'
+bench: setup ## run the benchmarks, about ten minutes: make bench BENCH=Work BENCHTIME=10s
+	cd bench && go test -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -run '^$$' .
 
 .PHONY: soak
-soak: setup ## run the long proofs: CHECKS draws of every property, 2 minutes of every fuzz target
+soak: setup ## run the long proofs: crashes, races, CHECKS draws of every property, 2 minutes of every fuzz target
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|Promotion)' ./internal/store/postgres ./internal/store/sqlite
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v ./internal/endtoend
 	@scripts/properties $(CHECKS)
 	@scripts/fuzz 2m
 
@@ -63,10 +74,12 @@ check-fmt: ## fail if a Go file is not formatted
 .PHONY: vet
 vet: ## run go vet
 	go vet ./...
+	cd bench && go vet ./...
 
 .PHONY: lint
 lint: ## run the linters of .golangci.yml (the first run builds them, about two minutes)
 	$(GOLANGCI) run
+	cd bench && go tool -modfile=../tools/go.mod golangci-lint run
 
 .PHONY: generate
 generate: ## make the generated files anew

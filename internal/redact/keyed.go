@@ -205,14 +205,21 @@ func (k keyed) valueAfter(s string, name, i int) extent {
 			return v
 		}
 	case m[tag] >= 0 && tagged:
-		if c := cdata.FindStringIndex(s[begin:]); c != nil {
-			return within(s, begin+c[1], "]]")
-		}
-		if end := tagBegin.FindStringIndex(s[begin:]); len(end) == 2 && strings.HasPrefix(s[begin+end[1]:], "/") {
-			return extent{from: begin, to: begin + end[0]}
-		}
+		return enclosed(s, begin)
 	case m[tag] < 0 && (flag && !strings.HasPrefix(s[begin:], "-") || k.quoted && begin < len(s) && isQuote(s[begin])):
 		return k.extent(s, begin)
+	}
+	return extent{}
+}
+
+// enclosed returns what stands in a tag that has been opened before i: text up to
+// the tag's end, or quoted as XML does it.
+func enclosed(s string, i int) extent {
+	if m := cdata.FindStringIndex(s[i:]); m != nil {
+		return within(s, i+m[1], "]]")
+	}
+	if end := tagBegin.FindStringIndex(s[i:]); len(end) == 2 && strings.HasPrefix(s[i+end[1]:], "/") {
+		return extent{from: i, to: i + end[0]}
 	}
 	return extent{}
 }

@@ -7,10 +7,11 @@ const (
 	WakeErrors  = "errors"  // an error was made due at once, or plain SQL wrote one that waits to be admitted
 	WakeNotices = "notices" // there is something to be told
 	WakePolicy  = "policy"  // a policy was added
+	WakeWork    = "work"    // there is work to be claimed at once
 )
 
 // Wakes returns everything that somebody may wait for.
-func Wakes() []string { return []string{WakeErrors, WakeNotices, WakePolicy} }
+func Wakes() []string { return []string{WakeErrors, WakeNotices, WakePolicy, WakeWork} }
 
 // Bell tells those who listen, in this process, that there is something of a
 // kind. Whoever rings never waits. The zero value is a bell without listeners.

@@ -324,6 +324,14 @@ func (w *LetterWork) Queue() (gone []recoup.ID, changed, added []QueuedWork) {
 	return gone, changed, added
 }
 
+// Offers reports whether work was put into the queue that can be claimed at once.
+func (w *LetterWork) Offers(now time.Time) bool {
+	return slices.ContainsFunc(w.rows, func(r *letterRow) bool {
+		q := &r.Queued
+		return *q != r.was.Queued && !q.WorkID.IsZero() && q.LeaseToken.IsZero() && !q.DueAt.IsZero() && !q.DueAt.After(now)
+	})
+}
+
 // Payloads returns the payloads to be kept.
 func (w *LetterWork) Payloads() []Payload { return w.payloads }
 

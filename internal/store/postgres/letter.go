@@ -177,6 +177,9 @@ func (s *Store) writeLetters(t *tx, l *letters, now time.Time) {
 	}
 	setRows(t, "recoup.work", queueColumns[:queueChanges], changed)
 	addRows(t, "recoup.work", queueColumns, added, "")
+	if l.Offers(now) {
+		t.wake(store.WakeWork)
+	}
 	addRows(t, "recoup.work_payload", payloadColumns, l.Payloads(), " on conflict (work_id) do nothing")
 	if forgotten := l.Forgotten(); len(forgotten) > 0 {
 		t.queue("delete from recoup.work_payload where work_id = any ($1::uuid[])", raw(forgotten))

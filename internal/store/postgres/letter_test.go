@@ -36,8 +36,8 @@ func (p letterSQL) Dump() string {
 	return b.String()
 }
 
-// What is forbidden is forbidden to nodes, and but for deletions, for which the
-// owner's purges have to have a way, to the schema's owner too.
+// What is forbidden is forbidden to nodes. The schema's owner may delete replays
+// that have ended, because purges run with its rights.
 func TestLetterActs(t *testing.T) {
 	t.Parallel()
 	_, app := pgtest.Migrated(t)

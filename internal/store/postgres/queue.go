@@ -115,7 +115,7 @@ func (s *Store) PurgeCheckpoints(ctx context.Context, before time.Time, limit in
 	tag, err := s.pool.Exec(ctx, `delete from recoup.checkpoint where (work_id, stage) in (
 		select work_id, stage from recoup.checkpoint c where at < $1
 			and not exists (select from recoup.work w where w.work_id = c.work_id)
-			and not exists (select from recoup.dead_letter d where d.work_id = c.work_id and d.closed_at is null)
+			and (select 1 from recoup.dead_letter d where d.work_id = c.work_id and d.closed_at is null limit 1) is null
 		order by at limit $2)`, before, clamp(limit))
 	return int(tag.RowsAffected()), failure("purge checkpoints", err)
 }

@@ -112,6 +112,7 @@ func (s *Store) StepReplay(ctx context.Context, now time.Time, id recoup.ID, dec
 		}
 		if effects.Release > 0 {
 			t.queue(releaseItems, id[:], clamp(effects.Release), next.Phase, now)
+			t.wake(store.WakeWork)
 		}
 		addRows(t, "recoup.dead_letter_note", noteColumns, effects.Notes, "")
 		status = nil

@@ -80,10 +80,18 @@ func (s *Store) Drops(ctx context.Context, from, to time.Time) ([]store.Drop, er
 	})
 }
 
-// FoldRollups adds what was appended to the sums.
+// foldBatch is how much is folded in one transaction.
+const foldBatch = 50_000
+
+// FoldRollups adds what was appended to the sums, in bounded steps.
 func (s *Store) FoldRollups(ctx context.Context) error {
-	_, err := s.pool.Exec(ctx, "select recoup.fold_rollups()")
-	return failure("fold rollups", err)
+	for {
+		var n int
+		err := s.pool.QueryRow(ctx, "select recoup.fold_rollups($1)", foldBatch).Scan(&n)
+		if err != nil || n < foldBatch {
+			return failure("fold rollups", err)
+		}
+	}
 }
 
 // PurgeRollups deletes counts that are no longer needed.

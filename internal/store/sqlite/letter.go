@@ -169,6 +169,9 @@ func (t *tx) ofWork(work recoup.ID) ([]store.Letter, error) {
 
 // saveLetters writes everything that was decided.
 func (t *tx) saveLetters(l *letters, now time.Time) error {
+	if l.Offers(now) {
+		t.wake(store.WakeWork)
+	}
 	joined, items := l.Items()
 	gone, changed, added := l.Queue()
 	for _, write := range []func() error{

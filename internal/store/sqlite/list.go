@@ -129,14 +129,17 @@ func (s *Store) tables(ctx context.Context) ([]string, error) {
 	return query(ctx, s, func(name *string) []any { return []any{name} }, `select table_name from error_table`)
 }
 
-// listErrors chooses the index: the entity's, else a stretch for each table and
-// state that is asked for, else that of all errors.
+// listErrors chooses the index: the entity's or the assignee's, else a stretch for
+// each table and state that is asked for, else that of all errors.
 func listErrors(f store.Filter, tables, states []string) *listing {
 	l := &listing{columns: errorColumns, key: "created_at", at: func(e *recoup.Error) time.Time { return e.CreatedAt }}
 	switch {
 	case f.Entity != "":
 		l.from = "error indexed by error_entity_idx"
 		l.require("entity_id = " + l.arg(f.Entity))
+		l.among(tables, states)
+	case f.AssignedTo != "":
+		l.from = "error indexed by error_assigned_idx"
 		l.among(tables, states)
 	case len(tables) > 0 && len(tables)*len(states) <= maxArms:
 		l.from = "error indexed by error_list_idx"

@@ -130,6 +130,7 @@ func (t *tx) release(r store.Replay, n int, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	t.wake(store.WakeWork)
 	for _, position := range next {
 		if err := t.exec(releaseItem, id{&r.ID}, position, r.Phase, micros(now)); err != nil {
 			return err

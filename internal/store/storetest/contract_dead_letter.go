@@ -27,6 +27,7 @@ type DeadLetters interface {
 	Error(ctx context.Context, id recoup.ID) (recoup.Error, error)
 	Due(ctx context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error)
 	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
+	Listen(ctx context.Context, wake func(channel string)) error
 	Close() error
 }
 

@@ -44,7 +44,7 @@ func (d *letterDriver) walk(f store.LetterFilter, size int) (ids []recoup.ID) {
 func letterList(d *letterDriver) {
 	var all []recoup.ID
 	want := map[string][]recoup.ID{}
-	for i := range 24 {
+	for i := range 15 {
 		f := []breakdown{slow, malformed, {Stage: "fetch", Class: "VALIDATION_ERROR", Signature: "x"}}[i%3]
 		id := d.dead(f).Dead.ErrorID
 		if i%4 == 0 {

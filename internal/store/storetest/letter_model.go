@@ -40,7 +40,7 @@ func letterModel(d *letterDriver) {
 			rapid.SampledFrom([]string{"record", "validate", "replay", "release", "claim", "succeed", "succeed", "fail", "verify", "archive", "cancel", "lapse"}).Draw(t, "act"),
 			rapid.IntRange(0, 1000).Draw(t, "pick"),
 		}
-	}), 60, 60).Example(7)
+	}), 50, 50).Example(7)
 	b := &letterBook{step: map[recoup.ID]store.WorkflowStep{}, round: map[recoup.ID]int{}, items: map[recoup.ID]store.ItemState{}}
 	for _, p := range plan {
 		d.wait(minute / 4)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ func letterQueue() []letterClause {
 		{"work over which too many workers were lost is set aside", queueSpent},
 		{"new work that fails for good is a dead letter and leaves the queue", queueDead},
 		{"a pause of a pipeline, a stage or a class holds back what it names, until its end", queuePause},
+		{"whoever waits for work is woken when there is some", queueWakes},
 	}
 }
 
@@ -363,5 +365,34 @@ func (d *letterDriver) giveBack(works []recoup.ID) {
 			return l, store.LetterEffects{}, nil
 		})
 		d.must(err)
+	}
+}
+
+func queueWakes(d *letterDriver) {
+	ctx, cancel := context.WithCancel(d.Context())
+	heard, ended := make(chan struct{}, 100), make(chan error, 1)
+	go func() {
+		ended <- d.store.Listen(ctx, func(kind string) {
+			if kind == store.WakeWork {
+				heard <- struct{}{}
+			}
+		})
+	}()
+	<-heard // everybody who begins to listen is woken once
+	d.submit("fetch", 3)
+	<-heard
+	d.ack(d.claim(3))
+	id := d.dead(slow).Dead.ErrorID
+	d.validated(id)
+	if len(heard) > 0 {
+		d.Errorf("woken without work")
+	}
+	d.replayed(1, id)
+	<-heard
+	d.giveBack(workIDs(d.claim(1)))
+	<-heard
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		d.Errorf("listening ended with %v", err)
 	}
 }

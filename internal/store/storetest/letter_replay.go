@@ -131,22 +131,22 @@ func (d *letterDriver) items(replay recoup.ID, state store.ItemState) []store.Re
 }
 
 func replayMembers(d *letterDriver) {
-	ids := d.deadMany(25, slow)
-	d.validated(ids[:20]...)
+	ids := d.deadMany(11, slow)
+	d.validated(ids[:8]...)
 	r := d.replayOf()
-	if got := d.add(r.ID, "a", ids[:10]...); got != 0 {
+	if got := d.add(r.ID, "a", ids[:4]...); got != 0 {
 		d.Errorf("%d refused", got)
 	}
 	// The same stretch once more, as after a crash; some that are not ready, one
 	// that nobody knows, one twice.
-	if got := d.add(r.ID, "b", slices.Concat(ids[:10], ids[10:22], []recoup.ID{d.id()}, ids[10:11])...); got != 10+2+1+1 {
+	if got := d.add(r.ID, "b", slices.Concat(ids[:4], ids[4:10], []recoup.ID{d.id()}, ids[4:5])...); got != 4+2+1+1 {
 		d.Errorf("%d refused", got)
 	}
 	s, err := d.store.Replay(d.Context(), r.ID)
 	d.must(err)
 	want := r
-	want.Members, want.Cursor = 20, "b"
-	if s.Replay != want || s.Count(store.ItemPending) != 20 {
+	want.Members, want.Cursor = 8, "b"
+	if s.Replay != want || s.Count(store.ItemPending) != 8 {
 		d.Errorf("the replay is %+v", s)
 	}
 	for i, item := range d.items(r.ID, "") {
@@ -159,12 +159,12 @@ func replayMembers(d *letterDriver) {
 		d.Errorf("a member is %+v", l)
 	}
 	d.steps(r.ID, d.to(store.ReplayRunning, 0))
-	d.validated(ids[22])
-	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: r.ID, ErrorIDs: ids[22:23], Cursor: "b", Decide: d.join(r.ID)})
+	d.validated(ids[10])
+	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: r.ID, ErrorIDs: ids[10:], Cursor: "b", Decide: d.join(r.ID)})
 	if !errors.Is(err, store.ErrRefused) {
 		d.Errorf("a late member is answered with %v", err)
 	}
-	if l := d.read(ids[22]); l.Dead.Step != store.StepValidated || l.Error.ExpiresAt.IsZero() {
+	if l := d.read(ids[10]); l.Dead.Step != store.StepValidated || l.Error.ExpiresAt.IsZero() {
 		d.Errorf("it has become %+v", l)
 	}
 }
@@ -191,17 +191,17 @@ func replayOnce(d *letterDriver) {
 }
 
 func replayRelease(d *letterDriver) {
-	ids := d.deadMany(30, slow)
+	ids := d.deadMany(10, slow)
 	d.validated(ids...)
 	replay := d.replayed(1, ids...)
-	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 29}, store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 1})
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 9}, store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 1})
 	d.wait(minute)
 	d.steps(replay, func(s store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
 		r := s.Replay
 		r.Phase, r.PhaseAt = 2, d.now
 		return r, store.ReplayEffects{Release: 3}, nil
 	})
-	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 26},
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 6},
 		store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 1}, store.ReplayCount{Phase: 2, State: store.ItemReleased, N: 3})
 	got := d.claim(10)
 	if len(got) != 4 {
@@ -220,10 +220,10 @@ func replayRelease(d *letterDriver) {
 		}
 	}
 	s := d.steps(replay, d.to(store.ReplayRunning, 500)) // more than there are
-	if s.Count(store.ItemReleased) != 30 || len(d.claim(100)) != 26 {
+	if s.Count(store.ItemReleased) != 10 || len(d.claim(100)) != 6 {
 		d.Errorf("released %+v", s)
 	}
-	if s = d.steps(replay, d.to(store.ReplayRunning, 5)); s.Count(store.ItemReleased) != 30 || len(d.claim(100)) != 0 {
+	if s = d.steps(replay, d.to(store.ReplayRunning, 5)); s.Count(store.ItemReleased) != 10 || len(d.claim(100)) != 0 {
 		d.Errorf("released twice: %+v", s)
 	}
 	d.ack(d.queued(replay))

@@ -57,11 +57,11 @@ func replayLists(d *letterDriver) {
 }
 
 func replayItems(d *letterDriver) {
-	ids := d.deadMany(20, slow)
+	ids := d.deadMany(12, slow)
 	d.validated(ids...)
-	replay := d.replayed(12, ids...)
-	d.ack(d.claim(9))
-	for state, want := range map[store.ItemState]int{store.ItemPending: 8, store.ItemReleased: 3, store.ItemSucceeded: 9, store.ItemFailed: 0, "": 20} {
+	replay := d.replayed(8, ids...)
+	d.ack(d.claim(5))
+	for state, want := range map[store.ItemState]int{store.ItemPending: 4, store.ItemReleased: 3, store.ItemSucceeded: 5, store.ItemFailed: 0, "": 12} {
 		items := d.items(replay, state)
 		if len(items) != want {
 			d.Errorf("%q: %d items, want %d", state, len(items), want)

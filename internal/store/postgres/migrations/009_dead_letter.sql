@@ -298,7 +298,8 @@ declare
   works uuid[];
   at    timestamptz;
 begin
-  select array_agg(error_id) into ids from gone join recoup.error_table t using (table_name) where t.dead_letter;
+  select array_agg(error_id) into ids from gone
+   where table_name = any (array(select t.table_name from recoup.error_table t where t.dead_letter));
   if ids is null then
     return null;
   end if;
@@ -327,7 +328,8 @@ set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   ids uuid[];
 begin
-  select array_agg(error_id) into ids from gone join recoup.error_table t using (table_name) where t.dead_letter;
+  select array_agg(error_id) into ids from gone
+   where table_name = any (array(select t.table_name from recoup.error_table t where t.dead_letter));
   if ids is not null then
     delete from recoup.dead_letter where error_id = any (ids);
     delete from recoup.dead_letter_round where error_id = any (ids);

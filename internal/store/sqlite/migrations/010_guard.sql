@@ -25,3 +25,6 @@ create trigger error_archive_kept before insert on error_archive begin
   end;
 end;
 -- +goose StatementEnd
+
+-- What a person has to do is found without looking at what others have to.
+create index error_assigned_idx on error (assigned_to, created_at, error_id) where assigned_to is not null;

@@ -1,0 +1,176 @@
+package bench
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// BenchmarkArchive archives what has expired in batches of 500, as the sweep
+// does: read and locked, decided, moved with its history row, the gate opened,
+// counts and guards on. Beside it the bare statement (delete, returning, insert)
+// moves as many rows between two tables that are the same but for the guards.
+// Target: 0.9 of the bare statement. "guarded" is the same statement on the
+// tables themselves: what the guards leave of its rate, before anything is read,
+// decided or written down.
+func BenchmarkArchive(b *testing.B) {
+	b.Run("postgres", func(b *testing.B) {
+		s, owner := openPostgres(b)
+		execute(b, owner, `create schema bare; create table bare.error (like recoup.error including all) with (fillfactor = 70);
+			create table bare.error_archive (like recoup.error_archive including all)`)
+		columns := columnsOf(b, owner)
+		n, c, guarded := newNode(b, s), contest{B: b}, []float64(nil)
+		move := "with gone as (delete from bare.error where error_id = any ($1) returning *) insert into bare.error_archive (" +
+			strings.Join(columns, ", ") + archiveColumns + ") select " + shelved(columns) + " from gone"
+		for b.Loop() {
+			b.StopTimer()
+			list := n.report(workBatch)
+			execute(b, owner, "insert into bare.error select * from recoup.error where error_id = any ($1)", keys(list))
+			n.now = list[0].ExpiresAt
+			must(b, s.EnsurePartitions(b.Context(), n.now))
+			b.StartTimer()
+			c.round(workBatch, just(func() { n.expire(list) }), just(func() { execute(b, owner, move, keys(list)) }))
+			b.StopTimer()
+			list = n.report(workBatch)
+			b.StartTimer()
+			guarded = append(guarded, rate(workBatch, just(func() {
+				execute(b, owner, strings.ReplaceAll(move, "bare.", "recoup."), keys(list))
+			})))
+		}
+		c.report("errors", "bare")
+		b.ReportMetric(median(guarded), "guarded/s")
+	})
+	b.Run("sqlite", func(b *testing.B) {
+		s, db := openSQLite(b)
+		c, n := contest{B: b}, newNode(b, s)
+		bare := newBareFile(b, db)
+		for b.Loop() {
+			b.StopTimer()
+			list := n.report(workBatch)
+			bare.load(list)
+			n.now = list[0].ExpiresAt
+			b.StartTimer()
+			c.round(workBatch, just(func() { n.expire(list) }), just(func() { bare.move(list) }))
+		}
+		c.report("errors", "bare")
+	})
+}
+
+// expire lets the time of errors be over.
+func (n *node) expire(list []recoup.Error) {
+	n.Helper()
+	steps := make([]store.Step, len(list))
+	for i := range list {
+		steps[i] = store.Step{ID: list[i].ID, Decide: n.decide(lifecycle.Expire{})}
+	}
+	must(n, n.apply(steps))
+}
+
+const archiveColumns = ", archived_at, archived_by, archive_reason, final_disposition, purge_at"
+
+// shelved is what a moved row has in the archive.
+func shelved(columns []string) string {
+	values := slices.Clone(columns)
+	for i, column := range columns {
+		switch column {
+		case "state":
+			values[i] = "'ARCHIVED'"
+		case "blocking", "replaceable":
+			values[i] = "false"
+		}
+	}
+	return strings.Join(values, ", ") + ", expires_at, 'system', 'TTL_EXPIRED', disposition, expires_at"
+}
+
+func keys(list []recoup.Error) [][]byte {
+	ids := make([][]byte, len(list))
+	for i := range list {
+		ids[i] = list[i].ID[:]
+	}
+	return ids
+}
+
+func columnsOf(b *testing.B, conn *pgx.Conn) []string {
+	b.Helper()
+	rows, _ := conn.Query(b.Context(), "select attname::text from pg_attribute where attrelid = 'recoup.error'::regclass and attnum > 0 order by attnum")
+	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	must(b, err)
+	return columns
+}
+
+// bareFile is a SQLite file with the tables and indexes of errors, and without
+// their triggers.
+type bareFile struct {
+	*testing.B
+	*sql.DB
+	columns []string
+}
+
+func newBareFile(b *testing.B, source *sql.DB) *bareFile {
+	b.Helper()
+	var path string
+	must(b, source.QueryRowContext(b.Context(), "select file from pragma_database_list where name = 'main'").Scan(&path))
+	f := &bareFile{B: b, DB: connect(b, path+".bare")}
+	schema := texts(b, source, "select sql from sqlite_schema where tbl_name in ('error', 'error_archive') and type in ('table', 'index') and sql is not null order by type desc")
+	for _, ddl := range schema {
+		f.run(ddl)
+	}
+	f.columns = texts(b, source, "select name from pragma_table_info('error')")
+	f.run("attach '" + path + "' as theirs")
+	return f
+}
+
+func (f *bareFile) run(statement string, args ...any) {
+	f.Helper()
+	_, err := f.ExecContext(f.Context(), statement, args...)
+	must(f, err)
+}
+
+func texts(b *testing.B, db *sql.DB, query string) (list []string) {
+	b.Helper()
+	rows, err := db.QueryContext(b.Context(), query)
+	must(b, err)
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var text string
+		must(b, rows.Scan(&text))
+		list = append(list, text)
+	}
+	must(b, rows.Err())
+	return list
+}
+
+// load copies errors from the store's file.
+func (f *bareFile) load(list []recoup.Error) {
+	f.Helper()
+	f.run("insert into main.error select * from theirs.error where error_id in (" + literals(list) + ")")
+}
+
+// move moves errors in one transaction.
+func (f *bareFile) move(list []recoup.Error) {
+	f.Helper()
+	which := " from main.error where error_id in (" + literals(list) + ")"
+	tx, err := f.BeginTx(f.Context(), nil)
+	must(f, err)
+	_, err = tx.ExecContext(f.Context(), "insert into main.error_archive ("+strings.Join(f.columns, ", ")+archiveColumns+") select "+shelved(f.columns)+which)
+	must(f, err)
+	_, err = tx.ExecContext(f.Context(), "delete"+which)
+	must(f, err)
+	must(f, tx.Commit())
+}
+
+func literals(list []recoup.Error) string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = fmt.Sprintf("x'%x'", list[i].ID[:])
+	}
+	return strings.Join(ids, ", ")
+}

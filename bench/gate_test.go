@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/store"
+	"recoup/internal/store/storetest"
+)
+
+// BenchmarkGateZero measures Gate Zero, beside imports into a table with one index,
+// no guards and no counts.
+func BenchmarkGateZero(b *testing.B) {
+	b.Run("postgres", func(b *testing.B) {
+		storetest.BenchGate(b, func(b *testing.B) storetest.Gate { s, _ := openPostgres(b); return s },
+			map[string]func(*testing.B) func([]store.Intake){"bare_copy": copyIntakes})
+	})
+	b.Run("sqlite", func(b *testing.B) {
+		storetest.BenchGate(b, func(b *testing.B) storetest.Gate { s, _ := openSQLite(b); return s },
+			map[string]func(*testing.B) func([]store.Intake){"bare_insert": insertIntakes})
+	})
+}
+
+func copyIntakes(b *testing.B) func([]store.Intake) {
+	_, conn := openPostgres(b)
+	execute(b, conn, `create table bare (intake_id uuid primary key, batch_id text, import_key text, company_name text,
+		domain text, linkedin_url text, state text, status text, created_at timestamptz, updated_at timestamptz)`)
+	columns := []string{"intake_id", "batch_id", "import_key", "company_name", "domain", "linkedin_url", "state", "status", "created_at", "updated_at"}
+	return func(list []store.Intake) {
+		rows := pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
+			c := &list[i]
+			return []any{[16]byte(c.ID), c.BatchID, c.ImportKey, c.CompanyName, c.Domain, c.LinkedInURL, c.State, c.Status, c.CreatedAt, c.UpdatedAt}, nil
+		})
+		_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"bare"}, columns, rows)
+		must(b, err)
+	}
+}
+
+// insertIntakes writes a transaction for each chunk, as durable as the store.
+func insertIntakes(b *testing.B) func([]store.Intake) {
+	db := connect(b, filepath.Join(b.TempDir(), "bare.db"))
+	_, err := db.ExecContext(b.Context(), `create table bare (intake_id blob primary key, batch_id text, import_key text, company_name text, domain text,
+		linkedin_url text, state text, status text, created_at integer, updated_at integer) strict, without rowid`)
+	must(b, err)
+	return func(list []store.Intake) {
+		tx, err := db.BeginTx(b.Context(), nil)
+		must(b, err)
+		insert, err := tx.PrepareContext(b.Context(), "insert into bare values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+		must(b, err)
+		for i := range list {
+			c := &list[i]
+			_, err := insert.ExecContext(b.Context(), c.ID[:], c.BatchID, c.ImportKey, c.CompanyName, c.Domain, c.LinkedInURL,
+				c.State, string(c.Status), c.CreatedAt.UnixMicro(), c.UpdatedAt.UnixMicro())
+			must(b, err)
+		}
+		must(b, tx.Commit())
+	}
+}

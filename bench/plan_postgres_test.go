@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+)
+
+// fillPostgres fills a database with set-based inserts. The guards look at whole
+// statements, so they are on.
+func fillPostgres(b *testing.B, v volume) filled {
+	b.Helper()
+	s, owner := openPostgres(b)
+	must(b, s.EnsureEventPartitions(b.Context(), present(), historyDays*24*time.Hour))
+	sampleCodes(func(code string) {
+		execute(b, owner, "insert into recoup.error_code (code, domain, description, retryable) values ($1, 'data', '', $2)", code, code < "SAMPLE_2")
+	})
+	spell := func(text string, oldnew ...string) string {
+		return strings.NewReplacer(append(oldnew, "{now}", "'"+present().Format(time.RFC3339)+"'::timestamptz", "{minute}", "interval '1 minute'",
+			"{id}", "gen_random_uuid()", "GET /v1/things/{id}", "GET /v1/things/{id}")...).Replace(text)
+	}
+	for from, step := 0, 50_000; from < v.errors; from += step {
+		execute(b, owner, fmt.Sprintf("with n as (select i from generate_series(%d, %d) i) insert into recoup.error (%s) select %s",
+			from, min(from+step, v.errors)-1, columns, spell(mix)))
+	}
+	fillPostgresEvents(b, owner, v.history, present().AddDate(0, 0, -historyDays), present().Add(-recent), spell)
+	fillPostgresEvents(b, owner, recentEvents, present().Add(-recent), present(), spell)
+	execute(b, owner, `update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, replaceable = false, next_retry_at = null,
+		resolved_at = updated_at where entity_id like 'CO-1_9' and state = 'RETRY_PENDING'`)
+	must(b, s.FoldRollups(b.Context()))
+	must(b, s.FoldCounts(b.Context()))
+	execute(b, owner, "vacuum analyze")
+	var correlation recoup.ID
+	must(b, owner.QueryRow(b.Context(), "select correlation_id from recoup.error_event limit 1").Scan(&correlation))
+	return filled{s, correlation}
+}
+
+// fillPostgresEvents spreads events evenly over a span, month by month, because
+// the guard of a partition counts what goes there directly.
+func fillPostgresEvents(b *testing.B, owner *pgx.Conn, n int, from, to time.Time, spell func(string, ...string) string) {
+	b.Helper()
+	if n == 0 {
+		return
+	}
+	apart := (to.Sub(from) / time.Duration(n)).Truncate(time.Microsecond)
+	for first := 0; first < n; {
+		at := from.Add(time.Duration(first) * apart)
+		month := time.Date(at.Year(), at.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+		last := min(n, first+int((month.Sub(at)+apart-1)/apart))
+		execute(b, owner, fmt.Sprintf(`with n as (select i from generate_series(%d, %d) i)
+			insert into recoup.error_event_y%s (event_id, code, correlation_id, service, endpoint, http_status, ts) select %s`, first, last-1,
+			at.Format("2006m01"), spell(eventRow, "{begin}", "'"+from.Format(time.RFC3339Nano)+"'::timestamptz",
+				"{apart}", fmt.Sprintf("interval '%d microseconds'", apart.Microseconds()))))
+		first = last
+	}
+}

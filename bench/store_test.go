@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/fault"
+	"recoup/internal/policy"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/sqlite"
+	"recoup/internal/store/storetest"
+)
+
+// database is a store with a second way in, by plain SQL, for whoever is
+// compared with it.
+type database interface {
+	storetest.Store
+	storetest.Ledger
+	Close() error
+}
+
+// prepare makes a store ready for the default policy.
+func prepare[S database](b *testing.B, s S) S {
+	b.Helper()
+	b.Cleanup(func() { must(b, s.Close()) })
+	must(b, s.SyncTables(b.Context(), policy.Default()))
+	must(b, s.SyncCodes(b.Context(), storetest.Epoch(), fault.Default().All()))
+	must(b, s.EnsurePartitions(b.Context(), storetest.Epoch()))
+	return s
+}
+
+// openPostgres returns a store and its owner's session on the same server.
+func openPostgres(b *testing.B) (*postgres.Store, *pgx.Conn) {
+	b.Helper()
+	owner, app := pgtest.Migrated(b)
+	conn, err := pgx.Connect(b.Context(), owner)
+	must(b, err)
+	b.Cleanup(func() { _ = conn.Close(context.Background()) })
+	s, err := postgres.Open(b.Context(), app, postgres.Options{})
+	must(b, err)
+	return prepare(b, s), conn
+}
+
+// openSQLite returns a store and a connection to its file.
+func openSQLite(b *testing.B) (*sqlite.Store, *sql.DB) {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "recoup.db")
+	s, err := sqlite.Open(b.Context(), path, sqlite.Options{})
+	must(b, err)
+	return prepare(b, s), connect(b, path)
+}
+
+// connect opens a file as durably as the store does.
+func connect(b *testing.B, path string) *sql.DB {
+	b.Helper()
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=cache_size(-65536)")
+	must(b, err)
+	db.SetMaxOpenConns(1)
+	b.Cleanup(func() { must(b, db.Close()) })
+	return db
+}
+
+func execute(b *testing.B, conn *pgx.Conn, statements string, args ...any) {
+	b.Helper()
+	if len(args) == 0 {
+		args = []any{pgx.QueryExecModeSimpleProtocol}
+	}
+	_, err := conn.Exec(b.Context(), statements, args...)
+	must(b, err)
+}

@@ -1,0 +1,173 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+var (
+	letterTime = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+	workID     = recoup.ID{1}
+	letterID   = recoup.ID{2}
+	replayID   = recoup.ID{3}
+)
+
+// openLetter is a dead letter whose replay is under way.
+func openLetter() store.Letter {
+	return store.Letter{
+		Queued: store.QueuedWork{WorkID: workID, Pipeline: "p", Stage: "s", ReplayID: replayID, ErrorID: letterID},
+		Dead: store.DeadLetter{
+			ErrorID: letterID, WorkID: workID, Pipeline: "p", Stage: "s", Class: "C", Step: store.StepReplaying, Round: 1,
+			Group: store.GroupID("p", "s", "C", ""),
+		},
+		Error: recoup.Error{ID: letterID, State: recoup.Parked},
+		Item:  store.ReplayItem{ReplayID: replayID, Position: 4, ErrorID: letterID, WorkID: workID, State: store.ItemReleased},
+	}
+}
+
+func letterWork(l store.Letter) *store.LetterWork {
+	return store.NewLetterWork(store.NewWork([]recoup.Error{l.Error}), []store.Letter{l})
+}
+
+// decided is a decision that changes a letter.
+func decided(change func(l *store.Letter)) store.DecideLetter {
+	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		change(&l)
+		return l, store.LetterEffects{}, nil
+	}
+}
+
+func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
+	t.Parallel()
+	w := letterWork(openLetter())
+	w.Step(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
+		l.Item.State, l.Item.EndedAt, l.Queued, l.Dead.Step = store.ItemSucceeded, letterTime, store.QueuedWork{}, store.StepReplayed
+	})})
+	w.Step(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
+		if l.Item.ReplayID != (recoup.ID{}) || l.Dead.Step != store.StepReplayed {
+			t.Errorf("the next one sees %+v", l)
+		}
+		l.Dead.Step, l.Dead.ClosedAt = store.StepVerified, letterTime
+	})})
+	w.Step(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
+		if l.Dead.ErrorID != (recoup.ID{}) || l.Previous.ErrorID != letterID {
+			t.Errorf("the same work again sees %+v", l)
+		}
+		l.Error.ID = recoup.ID{9}
+		l.Dead = store.DeadLetter{ErrorID: l.Error.ID, WorkID: workID, Round: 1}
+	})})
+	added, changed := w.Items()
+	if len(added) != 0 || len(changed) != 1 || changed[0].State != store.ItemSucceeded || changed[0].Position != 4 {
+		t.Errorf("items %+v, %+v", added, changed)
+	}
+	if gone, _, queued := w.Queue(); !slices.Equal(gone, []recoup.ID{workID}) || len(queued) != 0 {
+		t.Errorf("out of the queue go %v", gone)
+	}
+	if n, u := w.NewLetters(), w.Letters(); len(n) != 1 || len(u) != 1 || n[0].ErrorID != (recoup.ID{9}) || u[0].Step != store.StepVerified {
+		t.Errorf("letters %+v, %+v", n, u)
+	}
+	if len(w.Inserts()) != 1 {
+		t.Errorf("errors %+v", w.Inserts())
+	}
+}
+
+// What the database does by itself when an error is archived is not written.
+func TestLetterWorkArchives(t *testing.T) {
+	t.Parallel()
+	w := letterWork(openLetter())
+	out := w.Step(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
+		l.Error.State, l.Error.ArchivedAt = recoup.Archived, letterTime
+		l.Dead.Cause = store.CauseData // which comes to nothing
+	})})
+	if out.Err != nil || !out.Letter.Dead.ClosedAt.Equal(letterTime) || out.Letter.Item.ReplayID != (recoup.ID{}) || out.Letter.Dead.Cause != "" {
+		t.Errorf("archived it is %+v", out)
+	}
+	moved, _ := w.Archives()
+	_, items := w.Items()
+	gone, changed, added := w.Queue()
+	if len(moved) != 1 || len(items)+len(gone)+len(changed)+len(added)+len(w.Letters()) != 0 {
+		t.Errorf("written are %v, %v, %v", items, gone, w.Letters())
+	}
+	again := w.Step(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
+		if l.Previous.ErrorID != letterID || l.Queued.WorkID != (recoup.ID{}) {
+			t.Errorf("its work is %+v", l)
+		}
+	})})
+	if again.Err != nil {
+		t.Error(again.Err)
+	}
+}
+
+func TestLetterWorkRefuses(t *testing.T) {
+	t.Parallel()
+	w := letterWork(openLetter())
+	no := errors.New("no")
+	out := w.Step(store.LetterStep{WorkID: workID, Decide: func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		l.Dead.Step = store.StepNew
+		return l, store.LetterEffects{Notes: []store.Note{{Actor: "ada"}}, Forget: true, Round: store.Round{Round: 2}}, no
+	}})
+	if !errors.Is(out.Err, no) || out.Letter != openLetter() {
+		t.Errorf("answered %+v", out)
+	}
+	if len(w.Letters())+len(w.Notes())+len(w.Rounds())+len(w.Forgotten()) != 0 {
+		t.Error("something is written")
+	}
+	if out := w.Step(store.LetterStep{ErrorID: recoup.ID{7}}); !errors.Is(out.Err, store.ErrNotFound) {
+		t.Errorf("an unknown one is %v", out.Err)
+	}
+}
+
+func TestLetterWorkJoins(t *testing.T) {
+	t.Parallel()
+	l := openLetter()
+	l.Item, l.Queued = store.ReplayItem{}, store.QueuedWork{}
+	w := letterWork(l)
+	r := store.Replay{ID: recoup.ID{8}, Members: 6}
+	join := store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) { l.Item.ReplayID = r.ID })}
+	for range 2 { // the second is of a member already
+		if out := w.Join(&r, join); out.Err != nil || out.Letter.Item.Position != 6 || out.Letter.Item.WorkID != workID {
+			t.Errorf("joined %+v", out)
+		}
+	}
+	if added, _ := w.Items(); r.Members != 7 || len(added) != 1 || added[0].State != store.ItemPending {
+		t.Errorf("%d members, items %+v", r.Members, added)
+	}
+}
+
+// What was claimed between the search and the lock is left to its worker.
+func TestLetterWorkEnds(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		change func(l *store.Letter)
+		want   int
+	}{
+		"free":              {func(*store.Letter) {}, 1},
+		"lapsed":            {func(l *store.Letter) { l.Queued.LeaseToken, l.Queued.LeaseEndsAt = recoup.ID{5}, letterTime }, 1},
+		"held":              {func(l *store.Letter) { l.Queued.LeaseToken, l.Queued.LeaseEndsAt = recoup.ID{5}, letterTime.Add(1) }, 0},
+		"of another replay": {func(l *store.Letter) { l.Item.ReplayID = recoup.ID{6} }, 0},
+		"ended":             {func(l *store.Letter) { l.Item = store.ReplayItem{} }, 0},
+	} {
+		l := openLetter()
+		row.change(&l)
+		got := letterWork(l).End(replayID, letterTime, []recoup.ID{letterID, {77}}, decided(func(l *store.Letter) { l.Item.State = store.ItemCancelled }))
+		if got != row.want {
+			t.Errorf("%s: ended %d, want %d", name, got, row.want)
+		}
+	}
+}
+
+func TestGroupIDTellsPartsApart(t *testing.T) {
+	t.Parallel()
+	seen := map[recoup.ID]bool{}
+	for _, parts := range [][4]string{{"a", "b", "c", "d"}, {"ab", "", "c", "d"}, {"a", "b", "cd", ""}, {"a", "b", "c", ""}, {"", "ab", "c", "d"}} {
+		seen[store.GroupID(parts[0], parts[1], recoup.Code(parts[2]), parts[3])] = true
+	}
+	if len(seen) != 5 {
+		t.Errorf("%d groups", len(seen))
+	}
+}
