@@ -215,8 +215,9 @@ func TestObserve(t *testing.T) {
 // repeated.
 func TestBadAnswers(t *testing.T) {
 	t.Parallel()
+	elsewhere := serve(t, reply(`{}`))
 	redirect := func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "http://elsewhere.example.com/", http.StatusTemporaryRedirect)
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	}
 	for name, row := range map[string]struct {
 		handler http.HandlerFunc
@@ -236,6 +237,9 @@ func TestBadAnswers(t *testing.T) {
 		if !errors.As(err, &got) || got.Code != row.want || len(s.all()) != 1 {
 			t.Errorf("%s: got %v after %d requests", name, err, len(s.all()))
 		}
+	}
+	if n := len(elsewhere.all()); n != 0 {
+		t.Errorf("%d requests, and the key, went elsewhere", n)
 	}
 }
 
@@ -301,6 +305,20 @@ func TestTimeout(t *testing.T) {
 		}
 		if !errors.Is(err, fault.New(fault.CodeNetworkTimeout, "")) || requests != 6 {
 			t.Errorf("got %v after %d requests", err, requests)
+		}
+	})
+}
+
+// A claim may wait for longer than other calls take.
+func TestLongPoll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(time.Minute, 0)
+		c := bubble(t, o)
+		start := time.Now()
+		claimed, err := c.Claim(t.Context(), client.Claim{Worker: "w", WaitSeconds: 60})
+		if err != nil || len(claimed) != 0 || time.Since(start) != time.Minute || len(o.claims) != 1 {
+			t.Errorf("%v, %v after %v and %d requests", claimed, err, time.Since(start), len(o.claims))
 		}
 	})
 }

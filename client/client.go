@@ -44,7 +44,7 @@ type Options struct {
 	Observe func(retry.Attempt)
 
 	Now    func() time.Time                           // default time.Now
-	Sleep  func(context.Context, time.Duration) error // default retry.Sleep
+	Sleep  func(context.Context, time.Duration) error // between the attempts of a call; default retry.Sleep
 	Random io.Reader                                  // default crypto/rand.Reader
 }
 

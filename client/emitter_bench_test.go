@@ -21,10 +21,9 @@ func idle(b testing.TB) *Emitter {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		m.buffer = m.buffer[:0]
-		if err := m.Close(context.Background()); err != nil {
-			b.Error(err)
-		}
+		gone, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = m.Close(gone) // there is no server
 	})
 	return m
 }
@@ -71,5 +70,17 @@ func TestEmitAllocatesNothing(t *testing.T) {
 	e := recoup.Event{Code: "NETWORK_TIMEOUT", Details: map[string]any{"retryable": true}}
 	if n := testing.AllocsPerRun(1000, func() { m.Emit(e) }); n != 0 {
 		t.Errorf("Emit allocates %v times", n)
+	}
+}
+
+// TestBufferForgets wants details to be garbage once they are written down.
+func TestBufferForgets(t *testing.T) {
+	m := idle(t)
+	m.Emit(recoup.Event{Code: "NETWORK_TIMEOUT", Details: map[string]any{"retryable": true}})
+	m.collect()
+	for _, e := range append(m.spare[:cap(m.spare)], m.buffer[:cap(m.buffer)]...) {
+		if e.Details != nil {
+			t.Fatalf("still there: %+v", e)
+		}
 	}
 }

@@ -2,10 +2,8 @@ package client_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"reflect"
@@ -19,65 +17,6 @@ import (
 	"recoup/client"
 	"recoup/fault"
 )
-
-// ledger takes events as a server does: each once, by its id.
-type ledger struct {
-	mu       sync.Mutex
-	events   map[recoup.ID]recoup.Event
-	requests []batch
-	fail     func(n int, w http.ResponseWriter, r *http.Request) bool // of the n-th request, from 0
-}
-
-// batch is one request for events.
-type batch struct {
-	at     time.Time
-	header http.Header
-	events []recoup.Event
-}
-
-func newLedger() *ledger { return &ledger{events: map[recoup.ID]recoup.Event{}} }
-
-func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	b := batch{at: time.Now(), header: r.Header}
-	for line := range strings.Lines(string(body)) {
-		var e recoup.Event
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			panic(err)
-		}
-		b.events = append(b.events, e)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := len(l.requests)
-	l.requests = append(l.requests, b)
-	if l.fail != nil && l.fail(n, w, r) {
-		return
-	}
-	l.keep(b)
-	_ = json.NewEncoder(w).Encode(client.EventsAccepted{Accepted: len(b.events), Durable: true})
-}
-
-func (l *ledger) keep(b batch) {
-	for _, e := range b.events {
-		l.events[e.ID] = e
-	}
-}
-
-// down answers with a failure as long as it is told to.
-func down(e *fault.Error, until func(n int) bool) func(int, http.ResponseWriter, *http.Request) bool {
-	return func(n int, w http.ResponseWriter, r *http.Request) bool {
-		if until(n) {
-			return false
-		}
-		fault.Write(w, r, e)
-		return true
-	}
-}
-
-func always(int) bool { return false }
-
-func from(n int) func(int) bool { return func(i int) bool { return i >= n } }
 
 // start begins an emitter; the test closes it.
 func start(t testing.TB, o client.EmitterOptions) *client.Emitter {
@@ -147,6 +86,24 @@ func TestBatches(t *testing.T) {
 		}
 		if err := shut(t, m); err != nil || len(l.requests) != 2 || len(l.events) != 13 {
 			t.Errorf("%v; %d events in %d requests", err, len(l.events), len(l.requests))
+		}
+	})
+}
+
+// What there is no room for is dropped, and what comes next is not.
+func TestFullBuffer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger()
+		m := start(t, client.EmitterOptions{Client: bubble(t, l), Buffer: 10})
+		emit(m, 15)
+		if s := m.Stats(); s.Dropped != 5 || s.Waiting != 10 {
+			t.Errorf("stats are %+v", s)
+		}
+		time.Sleep(2 * time.Second)
+		emit(m, 10)
+		if err := shut(t, m); err != nil || len(l.events) != 20 || m.Stats().Dropped != 5 || l.requests[0].header.Get("X-Recoup-Dropped") != "5" {
+			t.Errorf("%v: %d events, stats are %+v", err, len(l.events), m.Stats())
 		}
 	})
 }
@@ -244,17 +201,18 @@ func TestRetryAfterOfEvents(t *testing.T) {
 		m := start(t, client.EmitterOptions{Client: bubble(t, l)})
 		emit(m, 1)
 		began := time.Now()
-		if err := m.Flush(t.Context()); err != nil {
-			t.Error(err)
+		var wg sync.WaitGroup
+		for range 2 { // the second comes during the pause
+			wg.Go(func() {
+				if err := m.Flush(t.Context()); err != nil || time.Since(began) != 40*time.Second {
+					t.Errorf("%v after %v", err, time.Since(began))
+				}
+			})
+			synctest.Wait()
 		}
-		if err := m.Flush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(began); took != 40*time.Second {
-			t.Errorf("it took %v", took)
-		}
-		if err := shut(t, m); err != nil {
-			t.Error(err)
+		wg.Wait()
+		if err := shut(t, m); err != nil || len(l.requests) != 2 {
+			t.Errorf("%v after %d requests", err, len(l.requests))
 		}
 	})
 }
@@ -312,8 +270,8 @@ func TestFlushWithAWrongKey(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(l.events) != 2 {
-			t.Errorf("%d events arrived in the end", len(l.events))
+		if len(l.events) != 2 || l.requests[2].at.Sub(began) != time.Minute {
+			t.Errorf("%d events arrived in the end, by %d requests", len(l.events), len(l.requests))
 		}
 		if err := shut(t, m); err != nil {
 			t.Error(err)

@@ -176,6 +176,21 @@ func TestLogHandler(t *testing.T) {
 	}
 }
 
+// A record that the next handler does not want becomes an event all the same.
+func TestLogHandlerKeepsLevels(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger()
+		m := start(t, client.EmitterOptions{Client: bubble(t, l)})
+		var out strings.Builder
+		logger := slog.New(m.Handler(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelError + 1})))
+		logger.Error("failed", "error", context.DeadlineExceeded)
+		if err := shut(t, m); err != nil || len(l.events) != 1 || out.String() != "" {
+			t.Errorf("%v: %d events, and the log says %q", err, len(l.events), out.String())
+		}
+	})
+}
+
 // Within a request the event belongs to its trace, also if nobody reads the log.
 func TestLogHandlerInARequest(t *testing.T) {
 	t.Parallel()
