@@ -99,9 +99,14 @@ func (n *Node) assemble(ctx context.Context) error {
 	} else if err := n.firstKey(ctx, ids); err != nil {
 		return err
 	}
+	return n.open(ids, open)
+}
+
+// open puts the API in front of the rest.
+func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		Store: n.store, Engine: n.engine, Ledger: n.ledger, Registrar: n.registry,
-		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: open, Limits: n.o.Limits, Version: n.o.Version,
+		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Version,
 		Trace: n.traceHook(), Ready: n.store.Ping, Metrics: n.metrics.handler(), Logger: n.o.Logger, Count: n.metrics.count,
 	})
 	if err != nil {
@@ -125,5 +130,5 @@ func (n *Node) traceHook() func(*http.Request, string) (context.Context, func(er
 	return n.traces.begin
 }
 
-// jitter draws from [0, 1).
-func jitter() float64 { return mathrand.Float64() } //nolint:gosec // it spreads retries and protects nothing
+// jitter draws from [0, 1). It spreads retries and protects nothing.
+func jitter() float64 { return mathrand.Float64() }

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"recoup/internal/policy"
+	"recoup/internal/redact/redacttest"
+)
+
+// What a log line or a policy says of the secrets of the corpus is nothing.
+func TestSecretsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	for _, asJSON := range []bool{false, true} {
+		var log bytes.Buffer
+		o := Options{LogJSON: asJSON}
+		o.LogTo(&log)
+		for _, s := range redacttest.Samples(8) {
+			if s.Rule == "ipv4" || s.Rule == "ipv6" {
+				continue
+			}
+			log.Reset()
+			o.Logger.With("who", s.Text).Warn("it says "+s.Text, "cause", errors.New(s.Text), "context", struct{ Agent string }{s.Text})
+			if strings.Contains(log.String(), s.Secret) {
+				t.Errorf("%s: %s", s.Rule, &log)
+			}
+		}
+	}
+}
+
+func TestSecretsInPolicies(t *testing.T) {
+	t.Parallel()
+	text := string(policy.DefaultFile())
+	if found := secretsInPolicy(text); found != nil {
+		t.Errorf("the default policy: %v", found)
+	}
+	for _, s := range redacttest.Samples(9) {
+		if s.Rule == "ipv4" || s.Rule == "ipv6" {
+			continue
+		}
+		found := secretsInPolicy("# one\n# " + strings.ReplaceAll(s.Text, "\n", "\n# ") + "\n" + text)
+		if len(found) == 0 || strings.Contains(found[0].Message, s.Secret) || s.Rule != "pem" && !strings.HasPrefix(found[0].Message, "line 2 ") {
+			t.Errorf("%s: %v", s.Rule, found)
+		}
+	}
+}

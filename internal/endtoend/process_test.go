@@ -1,0 +1,135 @@
+package endtoend
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// binary builds the program once for all tests of this process.
+var binary = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "recoup-endtoend-")
+	if err != nil {
+		return "", err
+	}
+	built.Store(&folder)
+	path := filepath.Join(folder, "recoup")
+	out, err := exec.Command("go", "build", "-o", path, "recoup/cmd/recoup").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the program: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// built is the folder to remove in the end.
+var built atomic.Pointer[string]
+
+func TestMain(m *testing.M) {
+	defer func() {
+		if folder := built.Load(); folder != nil {
+			_ = os.RemoveAll(*folder)
+		}
+	}()
+	m.Run()
+}
+
+// program returns the built program.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// site is a place where a node is run, killed and run again. What is sent to it
+// reaches the node that runs there now.
+type site struct {
+	*testing.T
+	database string
+	out, log *text // of all its nodes
+	address  atomic.Pointer[string]
+	node     *exec.Cmd
+	exited   chan error
+}
+
+func newSite(t *testing.T, d database) *site {
+	t.Helper()
+	s := &site{T: t, database: d.nodes, out: &text{}, log: &text{}}
+	nowhere := "127.0.0.1:1"
+	s.address.Store(&nowhere)
+	t.Cleanup(func() {
+		if s.node != nil {
+			_ = s.node.Process.Kill()
+			<-s.exited
+		}
+	})
+	return s
+}
+
+var listens = regexp.MustCompile(`Recoup listens on http://(\S+)`)
+
+// start runs a node and returns once it listens.
+func (s *site) start() {
+	s.Helper()
+	heard := make(chan string, 1)
+	s.node = exec.Command(program(s.T), "serve", "--listen", "127.0.0.1:0", "--database", s.database,
+		"--log-level", "debug", "--rate-per-key", "1000000")
+	s.node.Stdout, s.node.Stderr = s.out, &ear{text: s.log, heard: heard}
+	if err := s.node.Start(); err != nil {
+		s.Fatal(err)
+	}
+	s.exited = make(chan error, 1)
+	go func() { s.exited <- s.node.Wait() }()
+	select {
+	case address := <-heard:
+		s.address.Store(&address)
+	case err := <-s.exited:
+		s.exited <- err
+		s.Fatalf("the node ended: %v\n%s", err, s.log)
+	}
+}
+
+// ear listens to what a node says of its address.
+type ear struct {
+	*text
+	heard chan<- string
+	said  string
+}
+
+func (e *ear) Write(p []byte) (int, error) {
+	if e.heard != nil {
+		e.said += string(p)
+		if m := listens.FindStringSubmatch(e.said); m != nil && strings.HasSuffix(e.said, "\n") {
+			e.heard <- m[1]
+			e.heard = nil
+		}
+	}
+	return e.text.Write(p)
+}
+
+// signal sends a signal that ends the node, and waits for its end.
+func (s *site) signal(sig syscall.Signal) error {
+	s.Helper()
+	if err := s.node.Process.Signal(sig); err != nil {
+		s.Fatal(err)
+	}
+	return s.wait()
+}
+
+func (s *site) wait() error {
+	err := <-s.exited
+	s.node = nil
+	return err
+}
+
+// key is the administrator's, which the first node has printed.
+func (s *site) key() string { return strings.TrimSpace(s.out.String()) }
