@@ -8,7 +8,7 @@ SHELL := /bin/bash
 # the product's.
 GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 
-ARGS     ?=
+ARGS     ?= serve
 FUZZTIME ?= 10s
 CHECKS   ?= 20000
 
@@ -26,7 +26,7 @@ help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build ## build and run it: make run ARGS="codes"
+run: build ## build it and run the server, or something else: make run ARGS="codes list"
 	@bin/recoup $(ARGS)
 
 .PHONY: build

@@ -75,7 +75,7 @@ accepted is written.`,
 		options.FirstKey = func(secret string) {
 			fmt.Fprintf(streams.Err, "\nThis is the admin key. It is shown this once; keep it safe:\n\n")
 			fmt.Fprintln(streams.Out, secret)
-			fmt.Fprintf(streams.Err, "\nTry: curl -H \"Authorization: Bearer $KEY\" http://%s/v1/errors\n\n", options.Listen)
+			fmt.Fprintln(streams.Err)
 		}
 		return serve(cmd.Context(), streams, options, nil)
 	}
