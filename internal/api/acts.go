@@ -49,7 +49,7 @@ func acts() []*route {
 			return a.bulk(c, in.Body, v.input(in.Body.Act))
 		}).takesUpTo(batchBody).takesLong().repeats(twice)
 		for _, rt := range []*route{one, many} {
-			list = append(list, rt.by(Operator).under(vital).in_("errors"))
+			list = append(list, rt.by(Operator).under(vital).tagged("errors"))
 		}
 	}
 	return list

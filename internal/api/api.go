@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"recoup"
@@ -81,6 +82,7 @@ type Options struct {
 
 	Limits  Limits
 	Version string
+	Node    string                      // the node's name, in logs
 	Ready   func(context.Context) error // why the node cannot serve; nil: it can
 	Metrics http.Handler                // nil: there is none
 	Logger  *slog.Logger
@@ -98,7 +100,7 @@ type API struct {
 	keys       *keyring
 	gatekeeper *gatekeeper
 	handler    http.Handler
-	document   []byte
+	document   func() ([]byte, error)
 }
 
 // New checks the options and puts the handler together.
@@ -111,18 +113,14 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits)}
 	list := routes()
-	document, err := describe(list, o.Version)
-	if err != nil {
-		return nil, err
-	}
-	a.document = document
+	a.document = sync.OnceValues(func() ([]byte, error) { return describe(list, o.Version) }) // few ask, and a start need not wait for it
 	mux := http.NewServeMux()
 	for _, rt := range list {
 		mux.Handle(rt.method+" "+rt.path, a.handle(rt))
 	}
 	a.addPages(mux)
 	around, err := fault.NewMiddleware(fault.Options{
-		Service: "recoup", APIVersion: "v1", Now: o.Now, Random: o.Random, Logger: o.Logger, Count: o.Count,
+		Service: "recoup", ServerID: o.Node, APIVersion: "v1", Now: o.Now, Random: o.Random, Logger: o.Logger, Count: o.Count,
 	})
 	if err != nil {
 		return nil, err

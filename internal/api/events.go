@@ -1,8 +1,10 @@
 package api
 
 import (
+	"encoding/hex"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +24,15 @@ const (
 	maxRefused   = 100 // those that an answer names
 )
 
+// sendEventsIn is what the document says of the request.
+type sendEventsIn struct {
+	Prefer  string `header:"Prefer" doc:"respond-sync: answer once the events are durable"`
+	Service string `header:"X-Recoup-Service" doc:"the service of events that name none"`
+	Region  string `header:"X-Recoup-Region" doc:"the region of events that name none"`
+	Dropped string `header:"X-Recoup-Dropped" doc:"how many events the client had to drop before it could send these"`
+	Body    client.EventBatch
+}
+
 // sendEvents takes one event, many in a list, or many as NDJSON. It reads its
 // body itself, because there is more than one form of it.
 func sendEvents() *route {
@@ -29,7 +40,7 @@ func sendEvents() *route {
 	return &route{
 		method: http.MethodPost, path: "/v1/events", status: http.StatusAccepted, maxBody: eventsBody,
 		summary: "Add events to the ledger: one, {\"events\": […]}, or NDJSON. With Prefer: respond-sync the answer comes once they are durable",
-		in:      reflect.TypeFor[struct{ Body client.EventBatch }](), out: reflect.TypeFor[client.EventsAccepted](),
+		in:      reflect.TypeFor[sendEventsIn](), out: reflect.TypeFor[client.EventsAccepted](),
 		serve: func(a *API, c *call) (any, error) { return a.addEvents(c, decoder) },
 	}
 }
@@ -98,10 +109,18 @@ func (a *API) noteDropped(c *call, unknown int, out *client.EventsAccepted) {
 // senderOf is what the request itself says for all of its events.
 func senderOf(c *call) *ledger.Sender {
 	s := &ledger.Sender{Service: c.r.Header.Get("X-Recoup-Service"), Region: c.r.Header.Get("X-Recoup-Region")}
-	if ctx, ok := fault.FromContext(c.r.Context()); ok {
-		s.Trace, _ = recoup.ParseID(ctx.TraceID)
-	}
+	s.Trace = c.trace()
 	return s
+}
+
+// trace is the request's trace, as an id.
+func (c *call) trace() (id recoup.ID) {
+	if ctx, ok := fault.FromContext(c.r.Context()); ok {
+		if b, err := hex.DecodeString(ctx.TraceID); err == nil && len(b) == len(id) {
+			return recoup.ID(b)
+		}
+	}
+	return id
 }
 
 type eventsIn struct {
@@ -114,20 +133,42 @@ type eventsIn struct {
 }
 
 func (a *API) listEvents(c *call, in *eventsIn) (client.EventPage, error) {
-	at, err := in.read()
+	query, err := a.eventQuery(in)
 	if err != nil {
 		return client.EventPage{}, err
 	}
-	filter := store.EventFilter{Correlation: in.CorrelationID, Service: in.Service, From: in.From, To: in.To}
-	if in.Code != "" {
-		if _, filter.Code, err = a.Registrar.Codes().Fold(in.Code); err != nil {
-			return client.EventPage{}, fault.Validation(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
-		}
+	return a.readEvents(c, query)
+}
+
+// eventQuery is a list of events that may be asked for.
+type eventQuery struct {
+	filter   store.EventFilter
+	reported recoup.Code // a name that nobody has registered
+	page     store.Page
+}
+
+func (a *API) eventQuery(in *eventsIn) (eventQuery, error) {
+	at, err := in.read()
+	q := eventQuery{page: at, filter: store.EventFilter{Correlation: in.CorrelationID, Service: in.Service, From: in.From, To: in.To}}
+	if in.Code == "" || err != nil {
+		return q, err
 	}
-	events, cursor, err := a.Store.Events(c.r.Context(), filter, at)
-	out := client.EventPage{Events: make([]client.StoredEvent, len(events)), Next: next(cursor)}
-	for i, e := range events {
-		out.Events[i] = client.StoredEvent(e)
+	def, name, err := a.Registrar.Codes().Fold(in.Code)
+	if err != nil {
+		return q, fault.Validation(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
 	}
-	return out, err
+	if q.filter.Code = def.Code; name != def.Code {
+		q.reported = name
+	}
+	return q, nil
+}
+
+// readEvents returns a page of events. Those of a code that is not registered are
+// picked out of all such, so a page of them may be short and not the last.
+func (a *API) readEvents(c *call, q eventQuery) (client.EventPage, error) {
+	events, cursor, err := a.Store.Events(c.r.Context(), q.filter, q.page)
+	if q.reported != "" {
+		events = slices.DeleteFunc(events, func(e store.Event) bool { return e.ReportedCode != q.reported })
+	}
+	return client.EventPage{Events: each(events, func(e store.Event) client.StoredEvent { return client.StoredEvent(e) }), Next: next(cursor)}, err
 }

@@ -17,7 +17,7 @@ type effect int
 
 const (
 	refusedThere effect = iota // INSUFFICIENT_PERMISSIONS
-	left         effect = iota // it is answered, and what belongs to the other is left out or not concerned
+	leftOut      effect = iota // it is answered, and what belongs to the other is left out or not concerned
 )
 
 // example makes a call that succeeds, whatever was called before: what it needs is
@@ -53,24 +53,24 @@ func errorExamples(list map[string]example) {
 	list["POST /v1/errors"] = example{make: func(w *world, table string) (string, any) {
 		return "/v1/errors", client.Report{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}
 	}}
-	list["POST /v1/errors/batch"] = example{other: left, make: func(w *world, table string) (string, any) { // each item is answered for itself
+	list["POST /v1/errors/batch"] = example{other: leftOut, make: func(w *world, table string) (string, any) { // each item is answered for itself
 		return "/v1/errors/batch", client.ReportBatch{Reports: []client.Report{{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}}}
 	}}
 	list["GET /v1/errors"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors?table=" + table, nil }}
 	list["GET /v1/errors/parked"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/parked?table=" + table, nil }}
 	list["GET /v1/errors/archived"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/archived?table=" + table, nil }}
-	list["GET /v1/errors/counts"] = fixed("/v1/errors/counts", nil, left)
+	list["GET /v1/errors/counts"] = fixed("/v1/errors/counts", nil, leftOut)
 	for _, sub := range []string{"", "/history", "/explain"} {
 		list["GET /v1/errors/{id}"+sub] = example{make: func(w *world, table string) (string, any) {
 			return "/v1/errors/" + w.report(table, w.entity()).ID.String() + sub, nil
 		}}
 	}
-	list["GET /v1/promotion/{entity}"] = example{other: left, make: func(w *world, table string) (string, any) {
+	list["GET /v1/promotion/{entity}"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
 		entity := w.entity()
 		w.report(table, entity)
 		return "/v1/promotion/" + url.PathEscape(entity), nil
 	}}
-	list["POST /v1/promotions"] = example{other: left, make: func(w *world, _ string) (string, any) {
+	list["POST /v1/promotions"] = example{other: leftOut, make: func(w *world, _ string) (string, any) {
 		return "/v1/promotions", client.Promotion{EntityID: w.entity(), Phase: "outreach"}
 	}}
 	list["POST /v1/processed"] = example{make: func(w *world, table string) (string, any) {
@@ -119,31 +119,31 @@ func retryExamples(list map[string]example) {
 			return "/v1/retries/" + e.ID.String() + "/" + outcome, body
 		}}
 	}
-	list["POST /v1/retries/results"] = example{other: left, make: func(w *world, table string) (string, any) { // each item is answered for itself
+	list["POST /v1/retries/results"] = example{other: leftOut, make: func(w *world, table string) (string, any) { // each item is answered for itself
 		e := leased(w, table)
 		return "/v1/retries/results", client.ResultBatch{Results: []client.Result{{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: "succeed"}}}
 	}}
 }
 
 func ledgerExamples(list map[string]example) {
-	list["POST /v1/events"] = example{other: left, make: func(w *world, _ string) (string, any) {
+	list["POST /v1/events"] = example{other: leftOut, make: func(w *world, _ string) (string, any) {
 		return "/v1/events", recoup.Event{Code: "NETWORK_TIMEOUT", Service: "nightly", TS: w.clock()}
 	}}
 	list["GET /v1/events"] = fixed("/v1/events?service=nightly", nil, refusedThere)
 	list["GET /v1/events/export"] = fixed("/v1/events/export", nil, refusedThere)
 	for _, name := range []string{"top-codes", "retryable-rate", "daily", "drops"} {
-		list["GET /v1/stats/"+name] = fixed("/v1/stats/"+name, nil, left)
+		list["GET /v1/stats/"+name] = fixed("/v1/stats/"+name, nil, refusedThere)
 	}
-	list["GET /v1/codes"] = fixed("/v1/codes", nil, left)
-	list["GET /v1/codes/{code}"] = fixed("/v1/codes/network_timeout", nil, left)
+	list["GET /v1/codes"] = fixed("/v1/codes", nil, leftOut)
+	list["GET /v1/codes/{code}"] = fixed("/v1/codes/network_timeout", nil, leftOut)
 	list["PUT /v1/codes/{code}"] = example{make: func(*world, string) (string, any) { return "/v1/codes/QUOTA_OF_MOON", ownCode("QUOTA_OF_MOON") }}
-	list["POST /v1/classify"] = fixed("/v1/classify", map[string]any{"status": 503, "headers": map[string]string{"Retry-After": "7"}}, left)
+	list["POST /v1/classify"] = fixed("/v1/classify", map[string]any{"status": 503, "headers": map[string]string{"Retry-After": "7"}}, leftOut)
 }
 
 // ownCode is a code that nobody ships.
 func ownCode(code recoup.Code) fault.Definition {
 	return fault.Definition{
-		Code: code, Domain: "runtime", Class: recoup.ClassFatal, Category: recoup.Operational, Severity: recoup.Low, HTTPStatus: 422,
+		Code: code, Domain: "runtime", Class: recoup.ClassFatal, Category: recoup.Operational, Severity: recoup.Medium, HTTPStatus: 422,
 		Origin: "test", Description: "The moon has no quota left.", Causes: []string{"Full moon."}, Resolution: []string{"Wait for it to wane."},
 	}
 }
@@ -154,8 +154,8 @@ func policyText(version string) string {
 }
 
 func adminExamples(list map[string]example) {
-	list["GET /v1/policy"] = fixed("/v1/policy", nil, left)
-	list["GET /v1/policy/versions"] = fixed("/v1/policy/versions", nil, left)
+	list["GET /v1/policy"] = fixed("/v1/policy", nil, leftOut)
+	list["GET /v1/policy/versions"] = fixed("/v1/policy/versions", nil, leftOut)
 	list["POST /v1/policy/plan"] = fixed("/v1/policy/plan", client.PolicyFile{Text: policyText("1.0.1")}, refusedThere)
 	list["PUT /v1/policy"] = fixed("/v1/policy", client.PolicyChange{Text: policyText("1.0.1"), Reason: "a try"}, refusedThere)
 	list["GET /v1/keys"] = fixed("/v1/keys", nil, refusedThere)
@@ -168,6 +168,6 @@ func adminExamples(list map[string]example) {
 		}}
 	}
 	list["GET /v1/audit"] = fixed("/v1/audit?from="+epoch.Format(time.RFC3339), nil, refusedThere)
-	list["GET /healthz"] = fixed("/healthz", nil, left)
-	list["GET /readyz"] = fixed("/readyz", nil, left)
+	list["GET /healthz"] = fixed("/healthz", nil, leftOut)
+	list["GET /readyz"] = fixed("/readyz", nil, leftOut)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"strconv"
+	"time"
 
 	"recoup/client"
 	"recoup/fault"
@@ -27,8 +28,9 @@ func (a *API) exportEvents(c *call, in *exportIn) (client.Export, error) {
 		return client.Export{}, fault.New(fault.CodeInsufficientPermissions, "Only a key of the role admin may export rows; counts need none.").
 			With("role", c.key.Role).With("required_roles", []Role{Admin})
 	}
-	if err := engine.CheckIdentifier("service", in.Service); err != nil {
-		return client.Export{}, err // it goes into the audit
+	read, err := a.exporter(c, in, from, to)
+	if err != nil {
+		return client.Export{}, err
 	}
 	entry := store.Act{By: c.caller.Name, At: c.now}.On("events.export", in.Service, map[string]any{
 		"rows": strconv.FormatBool(in.Rows), "from": from.UTC().Format("2006-01-02"), "to": to.UTC().Format("2006-01-02"),
@@ -36,10 +38,25 @@ func (a *API) exportEvents(c *call, in *exportIn) (client.Export, error) {
 	if err := a.Store.AppendAudit(c.r.Context(), []store.AuditEntry{entry}); err != nil {
 		return client.Export{}, err
 	}
-	if !in.Rows {
-		days, err := a.dailyCounts(c.r.Context(), c.now, &in.daysIn)
-		return client.Export{Days: days.Days}, err
+	return read()
+}
+
+// exporter checks what is asked for and returns what reads it.
+func (a *API) exporter(c *call, in *exportIn, from, to time.Time) (func() (client.Export, error), error) {
+	if err := engine.CheckIdentifier("service", in.Service); err != nil { // the audit keeps it
+		return nil, err
 	}
-	page, err := a.listEvents(c, &eventsIn{Service: in.Service, Code: in.Code, From: from, To: to, page: page{Limit: store.MaxPage, Cursor: in.Cursor}})
-	return client.Export{Events: page.Events, Next: page.Next}, err
+	if !in.Rows {
+		filter, err := a.dailyFilter(&in.daysIn)
+		return func() (client.Export, error) {
+			days, err := a.dailyCounts(c, filter, from, to)
+			return client.Export{Days: days.Days}, err
+		}, err
+	}
+	wanted := &eventsIn{Service: in.Service, Code: in.Code, From: from, To: to, page: page{Limit: store.MaxPage, Cursor: in.Cursor}}
+	query, err := a.eventQuery(wanted)
+	return func() (client.Export, error) {
+		page, err := a.readEvents(c, query)
+		return client.Export{Events: page.Events, Next: page.Next}, err
+	}, err
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"reflect"
+	"slices"
 
 	"recoup/internal/ledger"
 )
@@ -13,11 +14,12 @@ type RouteInfo struct {
 	Open         bool
 	Global       bool
 	Keyed, Twice bool
-	Shed         bool
-	MaxBody      int64
 	In           reflect.Type
-	Permits      func(Role) bool
+	Roles        []Role
 }
+
+// Permits reports whether a role may call the route, by the table alone.
+func (r RouteInfo) Permits(role Role) bool { return role == Admin || slices.Contains(r.Roles, role) }
 
 // Name names the route as http.ServeMux does.
 func (r RouteInfo) Name() string { return r.Method + " " + r.Path }
@@ -28,16 +30,18 @@ func RouteInfos() []RouteInfo {
 	for _, r := range routes() {
 		list = append(list, RouteInfo{
 			Method: r.method, Path: r.path, Status: r.status, Open: r.open(), Global: r.global,
-			Keyed: r.repeat == keyed, Twice: r.repeat == twice, Shed: r.load == shed,
-			MaxBody: r.maxBody, In: r.in, Permits: r.permits,
+			Keyed: r.repeat == keyed, Twice: r.repeat == twice,
+			In: r.in, Roles: r.roles,
 		})
 	}
 	return list
 }
 
+var decoder = newEventDecoder()
+
 // DecodeEvents decodes a body of events.
 func DecodeEvents(media string, body []byte) ([]ledger.Incoming, int, error) {
-	return newEventDecoder().decode(media, body)
+	return decoder.decode(media, body)
 }
 
 // CheckBody compares a body with the type that it is to be read into.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"recoup/fault"
@@ -65,7 +66,7 @@ func cutShort(err error, far map[string]any) error {
 
 // refused tells why the state machine said no, and the way out.
 func refused(r *lifecycle.Refusal) error {
-	e := fault.Wrap(r, r.Code, "%s", r.Error()).With("input", string(r.Input))
+	e := fault.Wrap(r, r.Code, "%s", strings.TrimPrefix(r.Error(), string(r.Code)+": ")).With("input", string(r.Input))
 	if r.State != "" {
 		e = e.With("state", string(r.State))
 	}

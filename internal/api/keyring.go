@@ -19,13 +19,13 @@ type KeyStore interface {
 // keyring remembers keys for a few seconds, so that a request costs no query. A
 // key that is revoked on another node works that long at most.
 type keyring struct {
-	store   KeyStore
-	lookups chan struct{} // those that run
+	store KeyStore
 
 	mu      sync.Mutex
 	known   map[[32]byte]remembered
+	running map[[32]byte]*lookup
 	used    map[recoup.ID]time.Time
-	changes int
+	changes int // how often keys have changed
 }
 
 type remembered struct {
@@ -33,67 +33,78 @@ type remembered struct {
 	until time.Time
 }
 
+// lookup is a question to the store, for all who ask it at the same time.
+type lookup struct {
+	done chan struct{}
+	key  store.Key
+	err  error
+}
+
 const (
-	keyMemory = 3 * time.Second
-	maxKnown  = 10000
+	keyMemory  = 3 * time.Second
+	keyTimeout = 5 * time.Second // of a lookup
+	maxKnown   = 10000
 
 	// maxLookups is how many keys are looked up at once. Whoever has no key can
 	// make up as many as they like: they must not take the database from others.
-	maxLookups = 32
+	maxLookups = 64
 )
 
 func newKeyring(s KeyStore) *keyring {
 	return &keyring{
-		store: s, lookups: make(chan struct{}, maxLookups),
-		known: map[[32]byte]remembered{}, used: map[recoup.ID]time.Time{},
+		store: s, known: map[[32]byte]remembered{}, running: map[[32]byte]*lookup{}, used: map[recoup.ID]time.Time{},
 	}
 }
 
 func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time) (*store.Key, error) {
-	known, fresh, changes := k.recall(hash, now)
-	if fresh {
-		return known, nil
+	k.mu.Lock()
+	found, known := k.known[hash]
+	if known && now.Before(found.until) {
+		k.mu.Unlock()
+		return found.key, nil
 	}
-	if known == nil {
-		select {
-		case k.lookups <- struct{}{}:
-			defer func() { <-k.lookups }()
-		default:
-			return nil, fault.New(fault.CodeServiceOverloaded, "Too many keys that were not seen lately are being looked up.").After(time.Second)
+	l, runs := k.running[hash]
+	switch {
+	case runs:
+	case !known && len(k.running) >= maxLookups:
+		k.mu.Unlock()
+		return nil, fault.New(fault.CodeServiceOverloaded, "Too many keys that were not seen lately are being looked up.").After(time.Second)
+	default:
+		l = &lookup{done: make(chan struct{})}
+		k.running[hash] = l
+		if known { // until it is looked up, the others take it as it was
+			k.known[hash] = remembered{found.key, now.Add(keyMemory)}
 		}
+		go k.lookUp(context.WithoutCancel(ctx), l, hash, now, k.changes)
 	}
-	key, err := k.store.KeyByHash(ctx, hash)
-	if err != nil {
-		return nil, err
+	k.mu.Unlock()
+	select {
+	case <-l.done:
+		return &l.key, l.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	k.remember(hash, &key, now, changes)
-	return &key, nil
 }
 
-// recall returns a key that was seen lately. Of those who come when that is over,
-// one is told so and looks again, and the others take it as it was. With it comes
-// how often keys have changed so far.
-func (k *keyring) recall(hash [32]byte, now time.Time) (key *store.Key, fresh bool, changes int) {
+// lookUp asks the store, and remembers what it says unless keys have changed
+// meanwhile.
+func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time.Time, changes int) {
+	defer close(l.done)
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	defer cancel()
+	l.key, l.err = k.store.KeyByHash(ctx, hash)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	found, ok := k.known[hash]
-	if fresh = ok && now.Before(found.until); ok && !fresh {
-		k.known[hash] = remembered{found.key, now.Add(keyMemory)}
+	if k.running[hash] == l {
+		delete(k.running, hash)
 	}
-	return found.key, fresh, k.changes
-}
-
-// remember keeps what was looked up, unless keys have changed meanwhile.
-func (k *keyring) remember(hash [32]byte, key *store.Key, now time.Time, changes int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.changes != changes {
+	if l.err != nil || k.changes != changes {
 		return
 	}
 	if len(k.known) >= maxKnown {
 		clear(k.known)
 	}
-	k.known[hash] = remembered{key, now.Add(keyMemory)}
+	k.known[hash] = remembered{&l.key, now.Add(keyMemory)}
 }
 
 // forget makes a change of keys take effect on this node at once.
@@ -102,6 +113,7 @@ func (k *keyring) forget() {
 	defer k.mu.Unlock()
 	k.changes++
 	clear(k.known)
+	clear(k.running) // who asks from now on must not hear what was true before
 }
 
 // touch notes that a key was used.

@@ -31,7 +31,7 @@ func describe(list []*route, version string) ([]byte, error) {
 			SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", BearerFormat: keyFormat}},
 		},
 	}
-	registry.RegisterTypeAlias(reflect.TypeFor[fault.Error](), reflect.TypeFor[failureShape]())
+	registry.RegisterTypeAlias(reflect.TypeFor[fault.Error](), reflect.TypeFor[Failure]())
 	for _, rt := range list {
 		doc.AddOperation(rt.describe(registry))
 	}
@@ -78,7 +78,7 @@ func describeFailure(registry huma.Registry) *huma.Response {
 	return &huma.Response{
 		Description: "A failure: error_code says which, /errors/{code} what to do about it",
 		Content: map[string]*huma.MediaType{
-			fault.MediaJSON: form(reflect.TypeFor[failureShape]()), fault.MediaProblem: form(reflect.TypeFor[problemShape]()),
+			fault.MediaJSON: form(reflect.TypeFor[Failure]()), fault.MediaProblem: form(reflect.TypeFor[Problem]()),
 		},
 	}
 }
@@ -92,8 +92,11 @@ func operationID(r *route) string {
 func (r *route) describeInput(op *huma.Operation, registry huma.Registry, t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		path, query := f.Tag.Get("path"), f.Tag.Get("query")
+		path, query, header := f.Tag.Get("path"), f.Tag.Get("query"), f.Tag.Get("header")
 		switch {
+		case header != "":
+			op.Parameters = append(op.Parameters, &huma.Param{Name: header, In: "header", Description: f.Tag.Get("doc"),
+				Schema: &huma.Schema{Type: huma.TypeString}})
 		case path != "":
 			op.Parameters = append(op.Parameters, &huma.Param{Name: path, In: "path", Required: true, Schema: huma.SchemaFromField(registry, f, "")})
 		case query != "":
@@ -116,17 +119,26 @@ func (r *route) describeBody(registry huma.Registry, t reflect.Type) *huma.Reque
 	schema := registry.Schema(t, true, operationID(r)+"-request")
 	body := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{fault.MediaJSON: {Schema: schema}}}
 	if t == reflect.TypeFor[client.EventBatch]() {
-		event := registry.Schema(reflect.TypeFor[recoup.Event](), true, "")
-		body.Content[fault.MediaJSON] = &huma.MediaType{Schema: &huma.Schema{OneOf: []*huma.Schema{
-			schema, event, {Type: huma.TypeArray, Items: event},
-		}}}
-		body.Content[ndjson] = &huma.MediaType{Schema: event}
+		body.Content = describeEvents(registry)
 	}
 	return body
 }
 
-// failureShape is the contract of spec 001 as JSON has it.
-type failureShape struct {
+// describeEvents documents the forms in which events come. A header may name the
+// service of all of them.
+func describeEvents(registry huma.Registry) map[string]*huma.MediaType {
+	event := *registry.Schema(reflect.TypeFor[recoup.Event](), false, "")
+	event.Required = []string{"code"}
+	many := &huma.Schema{Type: huma.TypeArray, Items: &event, MaxItems: new(maxEvents)}
+	named := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"events": many}, Required: []string{"events"}, AdditionalProperties: false}
+	return map[string]*huma.MediaType{
+		fault.MediaJSON: {Schema: &huma.Schema{OneOf: []*huma.Schema{&event, many, named}}},
+		ndjson:          {Schema: &event},
+	}
+}
+
+// Failure is the contract of spec 001 as JSON has it.
+type Failure struct {
 	Code             string         `json:"error_code" pattern:"^[A-Z][A-Z0-9_]{0,63}$" doc:"a registered code"`
 	Message          string         `json:"message" doc:"for people"`
 	RequestID        string         `json:"request_id" doc:"names the request in logs"`
@@ -136,12 +148,12 @@ type failureShape struct {
 	DocumentationURL string         `json:"documentation_url,omitempty" doc:"what the code means and what to do about it"`
 }
 
-// problemShape is the same as RFC 9457 has it.
-type problemShape struct {
+// Problem is the same as RFC 9457 has it.
+type Problem struct {
 	Type     string `json:"type"`
 	Title    string `json:"title"`
 	Status   int    `json:"status"`
 	Detail   string `json:"detail,omitempty"`
 	Instance string `json:"instance,omitempty"`
-	failureShape
+	Failure
 }

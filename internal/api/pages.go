@@ -29,15 +29,23 @@ func (a *API) ready(c *call, _ *struct{}) (status, error) {
 // addPages adds what is for people and machines that look around: the document,
 // the pages made from it, and the metrics. None of them tells anything of errors.
 func (a *API) addPages(mux *http.ServeMux) {
-	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(a.document)
-	})
+	mux.Handle("GET /openapi.json", fault.HandlerFunc(a.openAPI))
 	mux.Handle("GET /errors/{code}", fault.HandlerFunc(a.codePage))
 	mux.Handle("GET /docs", fault.HandlerFunc(a.docsPage))
 	if a.Metrics != nil {
 		mux.Handle("GET /metrics", a.Metrics)
 	}
+}
+
+func (a *API) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	document, err := a.document()
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", fault.MediaJSON)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(document) // it fails when the caller has gone
+	return nil
 }
 
 // secure sets what keeps a page from doing anything but being read.

@@ -9,8 +9,12 @@ import (
 	"recoup/internal/store"
 )
 
-// reportOf turns a report on the wire into the engine's.
-func reportOf(r client.Report, receipt *store.Receipt) engine.Report {
+// reportOf turns a report on the wire into the engine's. One that is correlated
+// with nothing is with its request.
+func (c *call) reportOf(r client.Report, receipt *store.Receipt) engine.Report {
+	if r.CorrelationID.IsZero() {
+		r.CorrelationID = c.trace()
+	}
 	return engine.Report{
 		Table: r.Table, EntityID: r.EntityID, Code: r.Code, Severity: r.Severity, Message: r.Message,
 		CorrelationID: r.CorrelationID, Attempt: r.LeaseToken, RetryAfter: seconds(r.RetryAfter), Proven: r.Proven,
@@ -36,7 +40,7 @@ func (a *API) report(c *call, in *reportIn) (client.Reported, error) {
 	if err != nil {
 		return client.Reported{}, err
 	}
-	out, err := a.Engine.Report(c.r.Context(), c.caller, []engine.Report{reportOf(in.Body, receipt)})
+	out, err := a.Engine.Report(c.r.Context(), c.caller, []engine.Report{c.reportOf(in.Body, receipt)})
 	switch {
 	case err != nil:
 		return client.Reported{}, err
@@ -64,7 +68,7 @@ func (a *API) reportBatch(c *call, in *reportBatchIn) (client.ReportedBatch, err
 			answer.Items[i].Failure = a.embed(c, err)
 			continue
 		}
-		reports, place = append(reports, reportOf(r, receipt)), append(place, i)
+		reports, place = append(reports, c.reportOf(r, receipt)), append(place, i)
 	}
 	out, err := a.Engine.Report(c.r.Context(), c.caller, reports)
 	if err != nil {

@@ -89,7 +89,7 @@ func operation[In, Out any](method, path, summary string, run func(*API, *call, 
 }
 
 func (r *route) by(roles ...Role) *route      { r.roles = roles; return r }
-func (r *route) in_(tag string) *route        { r.tag = tag; return r }
+func (r *route) tagged(tag string) *route     { r.tag = tag; return r }
 func (r *route) answers(status int) *route    { r.status = status; return r }
 func (r *route) under(l load) *route          { r.load = l; return r }
 func (r *route) takesUpTo(bytes int64) *route { r.maxBody = bytes; return r }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -73,25 +72,10 @@ func (s *shape) add(t reflect.Type) {
 	}
 }
 
-// place is where in a document something is.
+// place is a step on the way into a document: the name of a member, or which item.
 type place struct {
-	up    *place
-	name  []byte // of a member; nil: an item
+	name  []byte // nil: an item
 	index int
-}
-
-// String writes a place the way people do: reports[3].code.
-func (p *place) String() string {
-	var parts []string
-	for ; p != nil; p = p.up {
-		if p.name == nil {
-			parts = append(parts, "["+strconv.Itoa(p.index)+"]")
-			continue
-		}
-		parts = append(parts, "."+string(p.name))
-	}
-	slices.Reverse(parts)
-	return strings.TrimPrefix(strings.Join(parts, ""), ".")
 }
 
 // examine compares a document with the shape. What it does not know is refused,
@@ -99,7 +83,7 @@ func (p *place) String() string {
 // which is sure to refuse it: errBroken.
 func (s *shape) examine(document []byte, unknown *int) error {
 	e := examiner{b: document, unknown: unknown}
-	if err := e.value(s, nil, 0); err != nil {
+	if err := e.value(s, 0); err != nil {
 		return err
 	}
 	if e.next() != 0 {
@@ -115,6 +99,23 @@ type examiner struct {
 	b       []byte
 	i       int
 	unknown *int // nil: what is unknown is refused
+	path    [maxDepth]place
+}
+
+// where writes a place the way people do: reports[3].code. The whole is the body.
+func (e *examiner) where(depth int) string {
+	if depth == 0 {
+		return "body"
+	}
+	var text strings.Builder
+	for _, p := range e.path[:depth] {
+		if p.name == nil {
+			text.WriteString("[" + strconv.Itoa(p.index) + "]")
+			continue
+		}
+		text.WriteString("." + string(p.name))
+	}
+	return strings.TrimPrefix(text.String(), ".")
 }
 
 // next returns the next byte that is not space; 0 at the end.
@@ -129,7 +130,7 @@ func (e *examiner) next() byte {
 	return 0
 }
 
-func (e *examiner) value(s *shape, at *place, depth int) error {
+func (e *examiner) value(s *shape, depth int) error {
 	switch c := e.next(); c {
 	case '{', '[':
 		if depth == maxDepth {
@@ -137,9 +138,9 @@ func (e *examiner) value(s *shape, at *place, depth int) error {
 		}
 		e.i++
 		if c == '{' {
-			return e.object(s, at, depth+1)
+			return e.object(s, depth)
 		}
-		return e.list(s, at, depth+1)
+		return e.list(s, depth)
 	case '"':
 		_, err := e.text()
 		return err
@@ -167,7 +168,8 @@ func (e *examiner) text() ([]byte, error) {
 	return nil, errBroken
 }
 
-func (e *examiner) list(s *shape, at *place, depth int) error {
+// list reads a list that is depth deep in the document.
+func (e *examiner) list(s *shape, depth int) error {
 	items := s.items
 	if items == nil {
 		items = anything
@@ -176,8 +178,9 @@ func (e *examiner) list(s *shape, at *place, depth int) error {
 		e.i++
 		return nil
 	}
-	for here := (place{up: at}); ; here.index++ {
-		if err := e.value(items, &here, depth); err != nil {
+	for index := 0; ; index++ {
+		e.path[depth] = place{index: index}
+		if err := e.value(items, depth+1); err != nil {
 			return err
 		}
 		if more, err := e.more(']'); !more || err != nil {

@@ -7,8 +7,8 @@ import (
 	"recoup/fault"
 )
 
-// object reads an object up to its end.
-func (e *examiner) object(s *shape, at *place, depth int) error {
+// object reads an object that is depth deep in the document.
+func (e *examiner) object(s *shape, depth int) error {
 	if e.next() == '}' {
 		e.i++
 		return nil
@@ -19,11 +19,12 @@ func (e *examiner) object(s *shape, at *place, depth int) error {
 		if err != nil {
 			return err
 		}
-		inside, err := e.member(s, name, at, &seen)
+		e.path[depth] = place{name: name}
+		inside, err := e.member(s, depth, &seen)
 		if err != nil {
 			return err
 		}
-		if err := e.value(inside, &place{up: at, name: name}, depth); err != nil {
+		if err := e.value(inside, depth+1); err != nil {
 			return err
 		}
 		if more, err := e.more('}'); !more || err != nil {
@@ -65,33 +66,25 @@ func (m *members) add(i int) (again bool) {
 	return again
 }
 
-// member returns the shape of what follows a name. Where any name will do, one
-// that comes twice is the caller's own affair.
-func (e *examiner) member(s *shape, name []byte, at *place, seen *members) (*shape, error) {
+// member returns the shape of what follows the name that was read last. Where any
+// name will do, one that comes twice is the caller's own affair.
+func (e *examiner) member(s *shape, depth int, seen *members) (*shape, error) {
 	if s.members == nil {
 		if s.items != nil {
 			return s.items, nil
 		}
 		return anything, nil
 	}
+	name := e.path[depth].name
 	known, ok := s.members[string(name)]
 	switch {
 	case !ok && e.unknown != nil:
 		*e.unknown++
 		return anything, nil
 	case !ok:
-		return nil, fault.Validation(fault.FieldError{Field: fieldName(at), Constraint: "unknown", Message: unknownName("field", string(name))})
+		return nil, fault.Validation(fault.FieldError{Field: e.where(depth), Constraint: "unknown", Message: unknownName("field", string(name))})
 	case seen.add(known.index):
-		return nil, fault.Validation(fault.FieldError{Field: fieldName(&place{up: at, name: name}), Constraint: "unique",
-			Message: "the field is there twice"})
+		return nil, fault.Validation(fault.FieldError{Field: e.where(depth + 1), Constraint: "unique", Message: "the field is there twice"})
 	}
 	return known.shape, nil
-}
-
-// fieldName names a place; the whole is the body.
-func fieldName(at *place) string {
-	if at == nil {
-		return "body"
-	}
-	return at.String()
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"recoup/client"
@@ -69,21 +68,31 @@ func (a *API) retryableRate(c *call, in *daysIn) (client.RetryableRates, error) 
 }
 
 func (a *API) daily(c *call, in *daysIn) (client.Daily, error) {
-	return a.dailyCounts(c.r.Context(), c.now, in)
-}
-
-func (a *API) dailyCounts(ctx context.Context, now time.Time, in *daysIn) (client.Daily, error) {
-	from, to, err := in.span(now)
+	from, to, err := in.span(c.now)
 	if err != nil {
 		return client.Daily{}, err
 	}
+	filter, err := a.dailyFilter(in)
+	if err != nil {
+		return client.Daily{}, err
+	}
+	return a.dailyCounts(c, filter, from, to)
+}
+
+func (a *API) dailyFilter(in *daysIn) (store.DailyFilter, error) {
 	filter := store.DailyFilter{Service: in.Service}
 	if in.Code != "" {
-		if _, filter.Code, err = a.Registrar.Codes().Fold(in.Code); err != nil {
-			return client.Daily{}, fault.Validation(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
+		def, _, err := a.Registrar.Codes().Fold(in.Code)
+		if err != nil {
+			return filter, fault.Validation(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
 		}
+		filter.Code = def.Code // days count what nobody registered together
 	}
-	days, err := a.Store.Daily(ctx, filter, from, to)
+	return filter, nil
+}
+
+func (a *API) dailyCounts(c *call, filter store.DailyFilter, from, to time.Time) (client.Daily, error) {
+	days, err := a.Store.Daily(c.r.Context(), filter, from, to)
 	return client.Daily{Days: each(days, func(n store.DailyCount) client.DailyCount { return client.DailyCount(n) })}, err
 }
 

@@ -11,15 +11,18 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"recoup"
 	"recoup/internal/api"
 	"recoup/internal/engine"
+	"recoup/internal/store"
 )
 
 // Node is a running Recoup.
 type Node struct {
 	o        Options
+	name     string // of this process, among all that share its database
 	store    Store
 	clock    *clock
 	ledger   *book
@@ -30,6 +33,7 @@ type Node struct {
 	traces   *tracing // nil: nobody wants them
 	listener net.Listener
 	loops    sync.WaitGroup
+	term     atomic.Pointer[store.Term] // of its leadership; nil: it has never led
 }
 
 // Open makes a node ready: when it returns the node listens, and answers as soon
@@ -69,6 +73,7 @@ func (n *Node) assemble(ctx context.Context) error {
 		return err
 	}
 	ids := recoup.NewIDSource(n.o.Random)
+	n.name = n.o.Node + " " + ids.New(n.o.Now()).String()
 	n.metrics = newMetrics()
 	if n.o.Traces != "" {
 		var err error
@@ -106,7 +111,7 @@ func (n *Node) assemble(ctx context.Context) error {
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		Store: n.store, Engine: n.engine, Ledger: n.ledger, Registrar: n.registry,
-		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Version,
+		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Version, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.store.Ping, Metrics: n.metrics.handler(), Logger: n.o.Logger, Count: n.metrics.count,
 	})
 	if err != nil {

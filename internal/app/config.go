@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"regexp"
@@ -33,7 +34,7 @@ func Settings() []Setting {
 		{"database", "RECOUP_DATABASE", DefaultDatabase, "where data is kept: sqlite:FILE or postgres://…", true,
 			func(o *Options, s string) error { o.Database = s; _, _, err := splitDatabase(s); return err }},
 		{"listen", "RECOUP_LISTEN", DefaultListen, "where to listen, HOST:PORT", false,
-			func(o *Options, s string) error { o.Listen = s; return nil }},
+			readListen},
 		{"policy", "RECOUP_POLICY", "", "the policy file to put in force (default: what the database has)", false,
 			func(o *Options, s string) error { o.Policy = s; return nil }},
 		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "requests of one key per second", false,
@@ -47,6 +48,14 @@ func Settings() []Setting {
 			func(o *Options, s string) error { return o.LogLevel.UnmarshalText([]byte(s)) }},
 		{"log-format", "RECOUP_LOG_FORMAT", "text", "text or json", false, readLogFormat},
 	}
+}
+
+func readListen(o *Options, s string) error {
+	o.Listen = s
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return errors.New("must be HOST:PORT")
+	}
+	return nil
 }
 
 func readInt(into *int, s string) error {

@@ -26,6 +26,8 @@ func (n *Node) allLoops() []loop {
 		{"clock", time.Minute, "", func(ctx context.Context) error { return n.clock.follow(ctx, n.store) }},
 		{"partitions", time.Hour, "", n.partitions},
 		{"receipts", time.Minute, "", n.receipts},
+		{"clockwork", time.Second, "", n.clockwork},
+		{"retention", time.Hour, "", n.retention},
 	}
 }
 

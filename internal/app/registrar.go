@@ -40,7 +40,7 @@ func (n *Node) begin(ctx context.Context) (*fault.Registry, *engine.Policies, er
 	if err != nil {
 		return nil, nil, err
 	}
-	current, err := n.policyText(ctx)
+	current, err := n.policyText(ctx, registry)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,7 +72,7 @@ func storedCodes(ctx context.Context, s Store) (*fault.Registry, error) {
 
 // policyText returns the policy to begin with: the file that was named, else
 // what the database has, else the default.
-func (n *Node) policyText(ctx context.Context) (store.PolicyVersion, error) {
+func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (store.PolicyVersion, error) {
 	act := store.Act{By: recoup.System, At: n.o.Now(), Reason: "first start"}
 	text := policy.DefaultFile()
 	if n.o.Policy == "" {
@@ -90,8 +90,11 @@ func (n *Node) policyText(ctx context.Context) (store.PolicyVersion, error) {
 	if secrets := secretsInPolicy(string(text)); secrets != nil {
 		return store.PolicyVersion{}, fmt.Errorf("%s: %s", n.o.Policy, secrets[0].Message)
 	}
-	p, err := policy.Load(n.o.Policy, text, fault.Default())
+	p, err := policy.Load(n.o.Policy, text, registry)
 	if err != nil {
+		return store.PolicyVersion{}, err
+	}
+	if err := n.checkSuccession(ctx, p, registry); err != nil {
 		return store.PolicyVersion{}, err
 	}
 	current, _, err := n.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
@@ -99,6 +102,27 @@ func (n *Node) policyText(ctx context.Context) (store.PolicyVersion, error) {
 		return current, fmt.Errorf("the policy file has the version %q, which another policy had before: give it a new version", p.Version)
 	}
 	return current, err
+}
+
+// checkSuccession holds a policy file to what holds for a policy that is applied
+// to a running node.
+func (n *Node) checkSuccession(ctx context.Context, next *policy.Policy, registry *fault.Registry) error {
+	before, err := n.store.CurrentPolicy(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	current, err := policy.Load(before.Version, []byte(before.Text), registry)
+	if err != nil {
+		return fmt.Errorf("the policy in the database: %w", err)
+	}
+	counts, err := n.store.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	return stranded(counts, current, next)
 }
 
 // keepVersions loads the versions that admitted errors which may still be open.

@@ -77,11 +77,15 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 // endable refuses a policy under which open errors could never end: a table that
 // keeps its errors for ever, as they are, must not have any that wait for somebody.
 func (r *registrar) endable(ctx context.Context, next *policy.Policy) error {
-	counts, err := r.engine.Counts(ctx, engine.Caller{})
+	counts, err := r.store.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	current := r.policies.Current()
+	return stranded(counts, r.policies.Current(), next)
+}
+
+// stranded refuses what endable speaks of.
+func stranded(counts []store.Count, current, next *policy.Policy) error {
 	for _, n := range counts {
 		before, known := current.Table(n.Table)
 		after, stays := next.Table(n.Table)

@@ -73,7 +73,7 @@ func (n *Node) Close(ctx context.Context) error {
 func (n *Node) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, n.o.Grace)
 	defer cancel()
-	var failed []error
+	failed := []error{n.resign(ctx)}
 	if n.api != nil {
 		failed = append(failed, n.api.FlushKeyUse(ctx))
 	}

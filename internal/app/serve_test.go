@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -43,13 +44,48 @@ func (s *noticing) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Er
 	return s.Store.ClaimDue(ctx, claim)
 }
 
-// serve starts a node with short timeouts. It must be stopped by the test.
-func serve(t *testing.T, grace time.Duration) *node {
+// migrated is an empty file whose schema is up to date, of which every test gets a
+// copy: making one takes long.
+var migrated = sync.OnceValues(func() (file []byte, err error) {
+	folder, err := os.MkdirTemp("", "recoup-app-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "recoup.db")
+	if _, err := app.MigrateUp(context.Background(), "sqlite:"+path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func emptyFile(t *testing.T) string {
 	t.Helper()
-	s, err := app.OpenStore(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "recoup.db"), slog.New(slog.DiscardHandler))
+	file, err := migrated()
 	if err != nil {
 		t.Fatal(err)
 	}
+	path := filepath.Join(t.TempDir(), "recoup.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func openStore(t *testing.T) app.Store {
+	t.Helper()
+	s, err := app.OpenStore(t.Context(), "sqlite:"+emptyFile(t), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// serve starts a node with short timeouts. It must be stopped by the test.
+func serve(t *testing.T, grace time.Duration) *node {
+	t.Helper()
+	s := openStore(t)
+	var err error
 	n := &node{T: t, claimed: make(chan struct{}, 100), done: make(chan error, 1)}
 	n.Node, err = app.OpenOn(t.Context(), &noticing{s, n.claimed}, app.Options{
 		Listen: "127.0.0.1:0", Grace: grace,
@@ -200,12 +236,9 @@ func (s *stuck) Blocking(ctx context.Context, _ string, _ int) ([]recoup.Error, 
 // A request that takes longer than the grace is cut, and the stop says so.
 func TestStopWithoutPatience(t *testing.T) {
 	t.Parallel()
-	s, err := app.OpenStore(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "recoup.db"), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	slow := &stuck{s, make(chan struct{})}
+	slow := &stuck{openStore(t), make(chan struct{})}
 	n := &node{T: t}
+	var err error
 	n.Node, err = app.OpenOn(t.Context(), slow, app.Options{Listen: "127.0.0.1:0", Grace: time.Second / 4, FirstKey: func(secret string) { n.key = secret }})
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +263,7 @@ func TestOpenFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }() // nobody connects to it
-	file := filepath.Join(t.TempDir(), "recoup.db")
+	file := emptyFile(t)
 	if _, err := app.Open(t.Context(), app.Options{Database: "sqlite:" + file, Listen: taken.Addr().String()}); err == nil {
 		t.Error("two listen on one port")
 	}

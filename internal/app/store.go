@@ -36,6 +36,11 @@ type Store interface {
 	EnsurePartitions(ctx context.Context, now time.Time) error
 	EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error
 	FoldCounts(ctx context.Context) error
+	Lead(ctx context.Context, b store.Bid) (term store.Term, held bool, err error)
+	Resign(ctx context.Context, term store.Term) error
+	PurgeArchive(ctx context.Context, now time.Time, limit int) (int, error)
+	DropEvents(ctx context.Context, before time.Time) error
+	PurgeRollups(ctx context.Context, keep store.Retention, limit int) (int, error)
 	FoldRollups(ctx context.Context) error
 	PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error)
 	Listen(ctx context.Context, wake func(channel string)) error

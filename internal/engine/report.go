@@ -136,6 +136,9 @@ func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, reda
 	}
 	_, evidence := e.Redactor.String(r.Message)
 	message := f.text("message", r.Message, MaxMessage, false)
+	if t, ok := e.Policies.Current().Table(r.Table); ok && t.DeadLetter {
+		f.add("table", "no_dead_letters", "dead letters carry their work, and are not reported like other errors")
+	}
 	if err := f.err(); err != nil {
 		return store.Report{}, nil, err
 	}

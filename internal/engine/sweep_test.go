@@ -1,0 +1,55 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/engine"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// The clock does what the policy says at each deadline, and nothing before it.
+func TestSweep(t *testing.T) {
+	everywhere(t, func(w *world) {
+		sweep := func(d store.Deadline, want int) {
+			w.Helper()
+			if n, err := w.engine.Sweep(w.Context(), d, 100); err != nil || n != want {
+				w.Fatalf("%s: %d changed, %v; want %d", d, n, err, want)
+			}
+		}
+		all := []store.Deadline{store.DueLapse, store.DueWindow, store.DueExpiry, store.DueResolved, store.DueEscalation, store.DueReminder}
+		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"), failing(dol, "e3", "NETWORK_TIMEOUT"))
+		for _, d := range all {
+			sweep(d, 0)
+		}
+		w.act(engine.Act{ID: made[0].ID, Input: lifecycle.Park{Reason: "look"}})
+		w.act(engine.Act{ID: made[1].ID, Input: lifecycle.Resolve{Reason: "done"}})
+		sweep(store.DueResolved, 1)
+		if got := w.read(made[1].ID); got.ArchiveReason != recoup.ResolvedArchive {
+			w.Errorf("resolved: %+v", got.Archive)
+		}
+		w.wait(49 * time.Hour) // beyond the window of a transient failure, and the second tier
+		sweep(store.DueWindow, 1)
+		sweep(store.DueEscalation, 1)
+		if got := w.read(made[2].ID); got.ParkReason != recoup.RetryWindowClosed {
+			w.Errorf("window: %s", got.ParkReason)
+		}
+		if got := w.read(made[0].ID); got.State != recoup.Escalated || got.EscalationLevel != 2 {
+			w.Errorf("escalated: %s, tier %d", got.State, got.EscalationLevel)
+		}
+		w.wait(30 * 24 * time.Hour)
+		sweep(store.DueExpiry, 2)
+		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || gate.Blocked() {
+			w.Errorf("the gate is closed: %v", err)
+		}
+		if got := w.read(made[0].ID); got.ArchiveReason != recoup.TTLExpired {
+			w.Errorf("expired: %+v", got.Archive)
+		}
+		told, _, err := w.db.Events(w.Context(), store.EventFilter{Code: lifecycle.BlockExpired, From: epoch, To: w.clock().Add(time.Hour)}, store.Page{})
+		if err != nil || len(told) != 2 {
+			w.Errorf("the ledger has %v, %v", told, err)
+		}
+	})
+}
