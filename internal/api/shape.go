@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -69,6 +70,9 @@ func (s *shape) add(t reflect.Type) {
 	}
 	for _, t := range embedded {
 		s.add(t)
+	}
+	if len(s.members) > maxMembers {
+		panic(fmt.Sprintf("api: %s has more than %d fields", t, maxMembers))
 	}
 }
 

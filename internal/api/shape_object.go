@@ -57,7 +57,10 @@ func (e *examiner) name() ([]byte, error) {
 }
 
 // members are those of an object that came already, by their bits.
-type members [2]uint64
+type members [maxMembers / 64]uint64
+
+// maxMembers is how many fields a body may have.
+const maxMembers = 128
 
 func (m *members) add(i int) (again bool) {
 	bit := uint64(1) << (i % 64)

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/engine"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// shifted is a clock that can be moved.
+type shifted struct{ by atomic.Int64 }
+
+func (s *shifted) now() time.Time { return time.Now().Add(time.Duration(s.by.Load())) }
+
+// One node leads and lets the clock act; the next leads when it resigns, or when
+// its term is over. Retention ends what has been kept long enough.
+func TestClockwork(t *testing.T) {
+	t.Parallel()
+	clock := &shifted{}
+	file := "sqlite:" + filepath.Join(t.TempDir(), "recoup.db")
+	first, second := openNode(t, file, clock), openNode(t, file, clock)
+	report := func(entity string) recoup.ID {
+		t.Helper()
+		out, err := first.engine.Report(t.Context(), engine.Caller{Name: "ada"},
+			[]engine.Report{{Table: "outreach.dol_errors", EntityID: entity, Code: "NETWORK_TIMEOUT"}})
+		if err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+		return out[0].Error.ID
+	}
+	state := func(id recoup.ID) recoup.State {
+		t.Helper()
+		e, err := first.store.Error(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.State
+	}
+	run := func(n *Node) {
+		t.Helper()
+		if err := n.clockwork(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e1 := report("e1")
+	run(first)
+	if got := state(e1); got != recoup.RetryPending {
+		t.Fatalf("before its time it is %s", got)
+	}
+	clock.by.Store(int64(31 * 24 * time.Hour))
+	if led, err := first.leads(t.Context()); !led || err != nil {
+		t.Fatal(led, err)
+	}
+	if run(second); state(e1) != recoup.RetryPending {
+		t.Fatal("a node acted that does not lead")
+	}
+	if run(first); state(e1) != recoup.Archived {
+		t.Fatalf("after its TTL it is %s", state(e1))
+	}
+	e2 := report("e2")
+	clock.by.Add(int64(30*24*time.Hour + term)) // nobody has led for a term
+	if run(second); state(e2) != recoup.Archived {
+		t.Error("nobody took over")
+	}
+	if err := second.resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock.by.Add(int64(400 * 24 * time.Hour)) // the archive keeps a year
+	if err := first.retention(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left, _, err := first.store.Archived(t.Context(), "outreach.dol_errors", store.Page{})
+	if err != nil || len(left) != 0 {
+		t.Errorf("%d are left in the archive, %v", len(left), err)
+	}
+	if retention := policy.Default().Ledger.EventRetention; retention > 400*24*time.Hour {
+		t.Fatal("the test waits too little")
+	}
+	if events, _, err := first.store.Events(t.Context(), store.EventFilter{}, store.Page{}); err != nil || len(events) != 0 {
+		t.Errorf("%d events are left, %v", len(events), err)
+	}
+}
+
+// openNode opens a node whose loops do not run.
+func openNode(t *testing.T, database string, clock *shifted) *Node {
+	t.Helper()
+	n, err := Open(t.Context(), Options{Database: database, Listen: "127.0.0.1:0", Now: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = n.listener.Close()
+		if err := n.close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
