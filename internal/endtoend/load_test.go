@@ -72,10 +72,14 @@ func (l *load) await(n int) {
 	}
 }
 
+// patience is how often something is tried that always fails: for longer than any
+// node takes to start.
+const patience = 5000
+
 // insist calls until the server has done it, always under the same key, and then
 // notes it.
 func insist[T any](l *load, key string, call func(context.Context, ...client.CallOption) (T, error), note func(T)) {
-	for {
+	for attempt := 0; ; attempt++ {
 		answer, err := call(l.Context(), client.IdempotencyKey(key), client.NoRetry())
 		if err == nil {
 			l.mu.Lock()
@@ -86,9 +90,14 @@ func insist[T any](l *load, key string, call func(context.Context, ...client.Cal
 		}
 		if v := fault.Classify(err); !v.Retryable(recoup.ConditionIdempotencyKey) {
 			l.Errorf("%s: %v", key, err)
+			l.acked <- struct{}{} // nobody waits for it for ever
 			return
 		}
-		if retry.Sleep(l.Context(), 2*time.Millisecond) != nil {
+		if attempt == patience {
+			l.Errorf("%s: tried %d times: %v", key, attempt, err)
+		}
+		if attempt >= patience || retry.Sleep(l.Context(), 2*time.Millisecond) != nil {
+			l.acked <- struct{}{} // nobody waits for it for ever
 			return
 		}
 	}

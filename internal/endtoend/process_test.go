@@ -59,11 +59,14 @@ type site struct {
 	address  atomic.Pointer[string]
 	node     *exec.Cmd
 	exited   chan error
+	keyed    chan struct{} // closed once the first node has printed its key
+	printed  func()
 }
 
 func newSite(t *testing.T, d database) *site {
 	t.Helper()
-	s := &site{T: t, database: d.nodes, out: &text{}, log: &text{}}
+	s := &site{T: t, database: d.nodes, out: &text{}, log: &text{}, keyed: make(chan struct{})}
+	s.printed = sync.OnceFunc(func() { close(s.keyed) })
 	nowhere := "127.0.0.1:1"
 	s.address.Store(&nowhere)
 	t.Cleanup(func() {
@@ -83,7 +86,7 @@ func (s *site) start() {
 	heard := make(chan string, 1)
 	s.node = exec.Command(program(s.T), "serve", "--listen", "127.0.0.1:0", "--database", s.database,
 		"--log-level", "debug", "--rate-per-key", "1000000")
-	s.node.Stdout, s.node.Stderr = s.out, &ear{text: s.log, heard: heard}
+	s.node.Stdout, s.node.Stderr = &printer{text: s.out, line: s.printed}, &ear{text: s.log, heard: heard}
 	if err := s.node.Start(); err != nil {
 		s.Fatal(err)
 	}
@@ -131,5 +134,23 @@ func (s *site) wait() error {
 	return err
 }
 
+// printer tells when the first line was printed. What a node says of its address
+// comes another way, and may be read sooner.
+type printer struct {
+	*text
+	line func()
+}
+
+func (p *printer) Write(b []byte) (int, error) {
+	n, err := p.text.Write(b)
+	if strings.Contains(p.String(), "\n") {
+		p.line()
+	}
+	return n, err
+}
+
 // key is the administrator's, which the first node has printed.
-func (s *site) key() string { return strings.TrimSpace(s.out.String()) }
+func (s *site) key() string {
+	<-s.keyed
+	return strings.TrimSpace(s.out.String())
+}
