@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ import (
 func settingFlags(cmd *cobra.Command, only ...string) func() (app.Config, app.Options, error) {
 	given := map[string]*string{}
 	for _, s := range app.Settings() {
-		if len(only) > 0 && !contains(only, s.Name) {
+		if len(only) > 0 && !slices.Contains(only, s.Name) {
 			continue
 		}
 		help := s.Help + " (" + s.Env + ")"
@@ -40,15 +41,6 @@ func settingFlags(cmd *cobra.Command, only ...string) func() (app.Config, app.Op
 		}
 		return app.ReadConfig(flags, os.LookupEnv, *file)
 	}
-}
-
-func contains(list []string, word string) bool {
-	for _, w := range list {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 func serveCommand(streams Streams) *cobra.Command {

@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -82,12 +83,7 @@ func (c Caller) MayTouch(t *policy.Table) bool {
 	if len(c.Hubs) == 0 {
 		return true
 	}
-	for _, hub := range c.Hubs {
-		if t != nil && t.Hub == hub {
-			return true
-		}
-	}
-	return false
+	return t != nil && slices.Contains(c.Hubs, t.Hub)
 }
 
 // ErrForbidden is returned for an error or a table of a hub that the caller's

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -19,16 +20,16 @@ func (e *Engine) Sweep(ctx context.Context, d store.Deadline, limit int) (int, e
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
+	told := make([]recoup.Event, len(ids)) // a verb that starts over asks again
 	steps := make([]store.Step, len(ids))
 	for i, id := range ids {
 		steps[i] = store.Step{ID: id, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
-			p := e.Policies.Of(current)
-			for _, deadline := range lifecycle.Deadlines(p, current) {
-				if deadline.Kind == kindOf[d] && !deadline.At.After(now) {
-					return lifecycle.Step(p, current, deadline.Input, now)
-				}
+			next, effects, err := e.due(current, d, now)
+			told[i] = consequence(&store.Outcome{Error: next}, effects.Event, nil)
+			if d == store.DueLapse {
+				told[i] = lapse(current, effects.Event)
 			}
-			return recoup.Error{}, lifecycle.Effects{}, errNotDue
+			return next, effects, err
 		}}
 	}
 	outcomes, err := e.applySteps(ctx, now, steps)
@@ -41,13 +42,23 @@ func (e *Engine) Sweep(ctx context.Context, d store.Deadline, limit int) (int, e
 			continue
 		}
 		changed++
-		if code := outcomes[i].Effects.Event; code != "" {
-			events = append(events, recoup.Event{
-				ID: e.IDs.New(now), Code: code, CorrelationID: outcomes[i].Error.CorrelationID, Service: outcomes[i].Error.Table, TS: now,
-			})
+		if told[i].Code != "" {
+			events = append(events, told[i])
 		}
 	}
+	e.announce(outcomes, now)
 	return changed, e.record(ctx, now, events)
+}
+
+// due applies to an error what its deadline of a kind causes, if it has come.
+func (e *Engine) due(current *recoup.Error, d store.Deadline, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+	p := e.Policies.Of(current)
+	for _, deadline := range lifecycle.Deadlines(p, current) {
+		if deadline.Kind == kindOf[d] && !deadline.At.After(now) {
+			return lifecycle.Step(p, current, deadline.Input, now)
+		}
+	}
+	return *current, lifecycle.Effects{}, errNotDue
 }
 
 // kindOf names what happens at a deadline.

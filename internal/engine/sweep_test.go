@@ -53,3 +53,23 @@ func TestSweep(t *testing.T) {
 		}
 	})
 }
+
+// A lease that ran out is one failed attempt and one event, whoever notices.
+func TestSweepLapse(t *testing.T) {
+	everywhere(t, func(w *world) {
+		leased := w.claimOne(w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0])
+		w.wait(leased.LeaseEndsAt.Sub(w.clock()))
+		for want := range 2 {
+			if n, err := w.engine.Sweep(w.Context(), store.DueLapse, 100); err != nil || n != 1-want {
+				w.Fatalf("%d lapsed, %v", n, err)
+			}
+		}
+		if got := w.read(leased.ID); got.RetryCount != 1 || !got.LeaseToken.IsZero() {
+			w.Errorf("%d retries, lease %s", got.RetryCount, got.LeaseToken)
+		}
+		told, _, err := w.db.Events(w.Context(), store.EventFilter{Code: "WORKER_LOST", From: epoch, To: w.clock().Add(time.Hour)}, store.Page{})
+		if err != nil || len(told) != 1 || told[0].ID != leased.LeaseToken || !told[0].TS.Equal(leased.LeaseEndsAt) {
+			w.Errorf("the ledger has %v, %v", told, err)
+		}
+	})
+}

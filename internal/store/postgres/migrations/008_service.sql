@@ -304,7 +304,7 @@ create table recoup.processed_hour (
 -- wake tells whoever listens on the channel recoup that there is something to be
 -- looked at. Equal ones of a transaction are told once. It is for what is rare,
 -- because transactions that notify commit one after the other: of single reports
--- by eight writers at once it takes a third of the rate. What reports and steps
+-- by eight writers at once it took between a quarter and half of the rate. What reports and steps
 -- bring about, nodes tell by themselves, after the commit.
 create function recoup.wake() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
