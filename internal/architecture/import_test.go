@@ -41,6 +41,11 @@ var layers = []layer{
 		why:     "other programs import it: only the standard library and the public packages",
 	},
 	{
+		pkg:     "recoup/stage",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact"},
+		why:     "other programs import it; a dead letter is cleaned before it leaves them",
+	},
+	{
 		pkg:     "recoup/internal/redact",
 		imports: []string{"recoup"},
 		why:     "everything that is stored passes through it, so it knows nobody",

@@ -1,0 +1,145 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/redact"
+	"recoup/retry"
+)
+
+// DeadLetter is work that a stage could not finish (spec 002, 8.4). It is
+// cleaned: its stack holds no secret, and its context is of the allowed keys
+// only. The server cleans it once more.
+type DeadLetter struct {
+	WorkID         recoup.ID      `json:"work_id"`
+	Pipeline       string         `json:"pipeline"`
+	Stage          string         `json:"stage"`
+	Class          recoup.Code    `json:"error_class"`
+	Exhausted      bool           `json:"exhausted"` // its last failure could be retried, and its budget is spent
+	LastStack      string         `json:"last_stack"`
+	Context        map[string]any `json:"sanitized_context"`
+	FirstFailureAt time.Time      `json:"first_failure_at"` // of the stage, in this run
+	LastFailureAt  time.Time      `json:"last_failure_at"`
+	PayloadRef     string         `json:"payload_ref,omitempty"`
+	PayloadHash    string         `json:"payload_hash,omitempty"`
+
+	Err error `json:"-"` // the last failure, as the stage returned it
+}
+
+func (d *DeadLetter) Error() string {
+	why := "cannot be retried"
+	if d.Exhausted {
+		why = "has no attempt left"
+	}
+	return fmt.Sprintf("stage %s of %s %s: %s", d.Stage, d.Pipeline, why, d.Class)
+}
+
+// Unwrap returns the last failure.
+func (d *DeadLetter) Unwrap() error { return d.Err }
+
+// maxStack is how much of a stack is kept: its beginning, which is where it broke.
+const maxStack = 16 << 10
+
+// failures is what a stage has met so far.
+type failures struct {
+	first, last time.Time
+	err         error
+	verdict     fault.Verdict
+}
+
+func (f *failures) add(now time.Time, err error, verdict fault.Verdict) {
+	if f.first.IsZero() {
+		f.first = now
+	}
+	f.last, f.err, f.verdict = now, err, verdict
+}
+
+// deadLetter writes down everything that an operator needs.
+func (r *run) deadLetter(s *Stage, gaveUp *retry.Error, f *failures) *DeadLetter {
+	d := &DeadLetter{
+		WorkID: r.work.ID, Pipeline: r.pipeline.Name, Stage: s.Name, Class: f.verdict.Code,
+		Exhausted: gaveUp.Verdict != retry.NotRetryable, LastStack: stack(f.err), FirstFailureAt: f.first, LastFailureAt: f.last,
+		PayloadRef: r.work.PayloadRef, PayloadHash: PayloadHash(r.work.Payload), Err: f.err,
+	}
+	attempts, requests := map[string]any{}, map[string]any{}
+	for name, n := range r.result.Attempts {
+		attempts[name] = n
+	}
+	for name, id := range r.work.RequestIDs {
+		requests[name] = id
+	}
+	facts := map[string]any{
+		"stage": s.Name, "attempts": attempts, "exhausted": d.Exhausted, "idempotency_key": r.work.key(s.Name),
+	}
+	if d.PayloadHash != "" {
+		facts["payload_hash"] = d.PayloadHash
+	}
+	if len(requests) > 0 {
+		facts["request_ids"] = requests
+	}
+	maps.Copy(facts, contextOf(f.err))
+	d.Context, _ = redact.Context(facts)
+	return d
+}
+
+// WithContext adds facts to a failure for the dead letter that it may become:
+// upstream, upstream_status, request_id, prompt_hash and the like. Keys that are
+// not allowed are left out, so that no prompt and no body gets in.
+func WithContext(err error, facts map[string]any) error {
+	if err == nil {
+		return nil
+	}
+	return &annotated{err, facts}
+}
+
+type annotated struct {
+	error
+	facts map[string]any
+}
+
+func (a *annotated) Unwrap() error { return a.error }
+
+// contextOf collects the facts of a chain; what was added last counts.
+func contextOf(err error) map[string]any {
+	facts := map[string]any{}
+	for ; err != nil; err = errors.Unwrap(err) {
+		if a, ok := err.(*annotated); ok { //nolint:errorlint // every link of the chain is looked at
+			for key, value := range a.facts {
+				if _, known := facts[key]; !known {
+					facts[key] = value
+				}
+			}
+		}
+	}
+	return facts
+}
+
+// stack is the chain of an error, and the stack of a panic, without secrets.
+func stack(err error) string {
+	var b strings.Builder
+	for depth := 0; err != nil && depth < 20; depth++ {
+		if _, ok := err.(*annotated); ok { //nolint:errorlint // this very link of the chain
+			err = errors.Unwrap(err)
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\ncaused by: ")
+		}
+		fmt.Fprintf(&b, "%T: %v", err, err)
+		if p, ok := err.(*panicked); ok { //nolint:errorlint // this very link of the chain
+			b.WriteString("\n" + p.stack)
+		}
+		err = errors.Unwrap(err)
+	}
+	clean, _ := redact.Default().String(b.String())
+	if len(clean) > maxStack {
+		clean = strings.ToValidUTF8(clean[:maxStack], "") + "\n…"
+	}
+	return clean
+}
