@@ -89,6 +89,10 @@ generate: ## make the generated files anew
 check-generated: ## fail if a generated file is not current
 	@scripts/check-generated
 
+.PHONY: check-rules
+check-rules: ## have promtool check what 'recoup export prometheus-rules' writes, if it can be had
+	@scripts/check-rules
+
 .PHONY: smoke
 smoke: build ## build the binary and see it start, answer and refuse
 	@scripts/smoke bin/recoup

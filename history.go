@@ -59,7 +59,21 @@ const (
 	NoticeExpiring     NoticeKind = "EXPIRING"      // its expiry will unblock its entity
 	NoticeUnblocked    NoticeKind = "UNBLOCKED"     // its expiry has unblocked its entity
 	NoticePage         NoticeKind = "PAGE"          // an operator is needed now
+
+	NoticeAlert         NoticeKind = "ALERT"          // rules hold, or still hold
+	NoticeAlertResolved NoticeKind = "ALERT_RESOLVED" // they hold no more
+	NoticeJobLate       NoticeKind = "JOB_LATE"       // what the clock should do is not done in time
+	NoticeJobRecovered  NoticeKind = "JOB_RECOVERED"  // it has caught up
+	NoticePolicyRefused NoticeKind = "POLICY_REFUSED" // a changed policy is bad, so the old one stays
 )
+
+// NoticeKinds returns all kinds.
+func NoticeKinds() []NoticeKind {
+	return []NoticeKind{
+		NoticeParked, NoticeNotParked, NoticeEscalated, NoticeReviewMissed, NoticeExpiring, NoticeUnblocked, NoticePage,
+		NoticeAlert, NoticeAlertResolved, NoticeJobLate, NoticeJobRecovered, NoticePolicyRefused,
+	}
+}
 
 // Notice is something that a transition causes to be said to someone.
 type Notice struct {

@@ -83,21 +83,33 @@ func parseUUID(s string) (ID, error) {
 	if s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return ID{}, ErrBadID
 	}
-	var digits [32]byte
-	n := 0
-	for i := range len(s) {
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			continue
-		}
-		digits[n] = s[i]
-		n++
-	}
 	var id ID
-	if _, err := hex.Decode(id[:], digits[:]); err != nil {
-		return ID{}, ErrBadID
+	at := 0
+	for i := range id {
+		if at == 8 || at == 13 || at == 18 || at == 23 {
+			at++
+		}
+		high, low := hexDigits[s[at]], hexDigits[s[at+1]]
+		if high|low > 0xf {
+			return ID{}, ErrBadID
+		}
+		id[i] = high<<4 | low
+		at += 2
 	}
 	return id, nil
 }
+
+// hexDigits holds the value of every hexadecimal digit, and more than any has for
+// the other bytes.
+var hexDigits = func() (values [256]byte) {
+	for c := range values {
+		values[c] = 0xff
+	}
+	for v := range byte(16) {
+		values["0123456789abcdef"[v]], values["0123456789ABCDEF"[v]] = v, v
+	}
+	return values
+}()
 
 // parseULID reads Crockford's base 32: ten characters of time, sixteen of
 // randomness, 130 bits of which the top two must be zero.

@@ -39,11 +39,18 @@ func copyIntakes(b *testing.B) func([]store.Intake) {
 }
 
 // insertIntakes writes a transaction for each chunk, as durable as the store.
-func insertIntakes(b *testing.B) func([]store.Intake) {
+func insertIntakes(b *testing.B) func([]store.Intake) { return bareIntakes(b) }
+
+// bareIntakes makes the table, and what else is asked for.
+func bareIntakes(b *testing.B, more ...string) func([]store.Intake) {
 	db := connect(b, filepath.Join(b.TempDir(), "bare.db"))
 	_, err := db.ExecContext(b.Context(), `create table bare (intake_id blob primary key, batch_id text, import_key text, company_name text, domain text,
 		linkedin_url text, state text, status text, created_at integer, updated_at integer) strict, without rowid`)
 	must(b, err)
+	for _, statement := range more {
+		_, err := db.ExecContext(b.Context(), statement)
+		must(b, err)
+	}
 	return func(list []store.Intake) {
 		tx, err := db.BeginTx(b.Context(), nil)
 		must(b, err)

@@ -43,7 +43,8 @@ func fillSQLite(b *testing.B, v volume) filled {
 	events(recentEvents, present().Add(-recent), present())
 	run(`update error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = 0, replaceable = 0, next_retry_at = null, resolved_at = updated_at
 		where entity_id like 'CO-1_9' and state = 'RETRY_PENDING'`)
-	run("update error_count set n = (select count(*) from error e where e.table_name = error_count.table_name and e.state = error_count.state)")
+	run(`insert into error_count select table_name, state, ttl, count(*), sum(blocking), sum(iif(ttl > 0, created_at / 1000000, 0)), sum(iif(ttl > 0, created_at % 1000000, 0))
+		from (select *, iif(state <> 'RESOLVED' and expires_at > created_at, expires_at - created_at, 0) as ttl from error) group by 1, 2, 3`)
 	for table, span := range map[string]string{"hourly": "3600000000", "daily": "86400000000"} {
 		run(`insert into error_aggregate_` + table + ` select ts - ts % ` + span + `, service, code, count(*), sum(retryable), max(ts)
 			from error_event join error_code using (code) group by 1, 2, 3`)

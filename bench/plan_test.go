@@ -85,7 +85,7 @@ func questions() []question {
 	list := []question{
 		{"claim_100", claimHundred(tables)},
 		counting("gate_check", 1, func(b *testing.B, f filled) (int, error) {
-			list, err := f.Blocking(b.Context(), "CO-77", 1)
+			list, err := f.Blocking(b.Context(), []string{"CO-77"}, 1)
 			return len(list), err
 		}),
 		counting("park_queue", 100, func(b *testing.B, f filled) (int, error) {

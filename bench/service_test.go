@@ -144,7 +144,9 @@ func ndjson(b *testing.B, events []store.Event) []byte {
 	return body.Bytes()
 }
 
-func together(run func(i int)) {
+func together(run func(i int)) { crowd(callers, run) }
+
+func crowd(callers int, run func(i int)) {
 	var all sync.WaitGroup
 	for i := range callers {
 		all.Go(func() { run(i) })
@@ -152,49 +154,51 @@ func together(run func(i int)) {
 	all.Wait()
 }
 
-const gateChecks = 2000
+const (
+	gateChecks = 2000
+	many       = 40 // clients of a gate that is busy
+)
 
-// BenchmarkGate asks for an entity's gate over HTTP, four clients at once, beside
-// a handler that does nothing on the same stack (target: 0.6 of it) and beside the
-// same query by bare pgx over four connections.
+// BenchmarkGate asks for an entity's gate over HTTP, beside a handler that does
+// nothing (target: 0.6 of it), with four clients and with forty, and beside the same
+// query by bare pgx over four connections. The handler is bare net/http, without
+// routes, keys, limits, logs and metrics, called by the same clients with the same
+// headers; a check has all of these on top, and a way to the database and back.
 func BenchmarkGate(b *testing.B) {
 	s := serve(b)
 	for i := range 200 {
 		body := fmt.Sprintf(`{"table":%q,"entity_id":"CO-%d","code":"NETWORK_TIMEOUT"}`, dol, i%100)
 		s.post("/v1/errors", "application/json", []byte(body), nil)
 	}
-	check := just(func() {
-		together(func(i int) {
-			for n := range gateChecks / callers {
-				request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, fmt.Sprintf("%s/v1/promotion/CO-%d", s.url, (n+i)%200), nil)
-				must(b, err)
-				s.send(request, nil)
-			}
+	asking := func(callers int, url func(n int) string) turn {
+		return just(func() {
+			crowd(callers, func(i int) {
+				for n := range gateChecks / callers {
+					request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url(n+i), nil)
+					must(b, err)
+					s.send(request, nil)
+				}
+			})
 		})
-	})
-	b.Run("handler", func(b *testing.B) {
-		empty := emptyServer(b)
-		c := contest{B: b}
-		for b.Loop() {
-			c.round(gateChecks, check, just(func() {
-				together(func(int) {
-					for range gateChecks / callers {
-						request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, empty, nil)
-						must(b, err)
-						s.send(request, nil)
-					}
-				})
-			}))
-		}
-		c.report("checks", "empty")
-	})
+	}
+	gate := func(n int) string { return fmt.Sprintf("%s/v1/promotion/CO-%d", s.url, n%200) }
+	for _, callers := range []int{callers, many} {
+		b.Run(fmt.Sprintf("handler/clients=%d", callers), func(b *testing.B) {
+			empty := emptyServer(b)
+			c := contest{B: b}
+			for b.Loop() {
+				c.round(gateChecks, asking(callers, gate), asking(callers, func(int) string { return empty }))
+			}
+			c.report("checks", "empty")
+		})
+	}
 	b.Run("pgx", func(b *testing.B) {
 		pool, err := pgxpool.New(b.Context(), s.app)
 		must(b, err)
 		b.Cleanup(pool.Close)
 		c := contest{B: b}
 		for b.Loop() {
-			c.round(gateChecks, check, just(func() {
+			c.round(gateChecks, asking(callers, gate), just(func() {
 				together(func(i int) {
 					for n := range gateChecks / callers {
 						rows, err := pool.Query(b.Context(), "select error_id, table_name, code, state, created_at, expires_at from recoup.error where entity_id = $1 and blocking order by created_at, error_id limit 101", fmt.Sprintf("CO-%d", (n+i)%200))

@@ -111,6 +111,17 @@ func TestRequests(t *testing.T) {
 		`GET /v1/keys?cursor=c&limit=5`:            func(c *client.Client, x ctx) (any, error) { return c.Keys(x, page) },
 		`POST ` + k1 + `/revoke {"reason":"lost"}`: func(c *client.Client, x ctx) (any, error) { return c.RevokeKey(x, id(1), "lost") },
 		`POST ` + k1 + `/rotate {"hours":2}`:       func(c *client.Client, x ctx) (any, error) { return c.RotateKey(x, id(1), client.KeyRotation{Hours: 2}) },
+		`GET /v1/jobs`:                             func(c *client.Client, x ctx) (any, error) { return c.Jobs(x) },
+		`POST /v1/jobs/ttl/run {"dry_run":true}`: func(c *client.Client, x ctx) (any, error) {
+			return c.RunJob(x, "ttl", client.JobRun{DryRun: true})
+		},
+		`GET /v1/notices?cursor=c&kind=ALERT&limit=5&state=GIVEN_UP&to=t`: func(c *client.Client, x ctx) (any, error) {
+			return c.Notices(x, client.NoticeFilter{State: client.NoticeGivenUp, To: "t", Kind: recoup.NoticeAlert}, page)
+		},
+		`POST /v1/notices/resend {"ids":["00000000-0000-0000-0000-000000000001"],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
+			return c.ResendNotices(x, client.NoticeResend{IDs: []recoup.ID{id(1)}, Reason: "why"})
+		},
+		`POST /v1/channels/a%2Fb/test {}`: func(c *client.Client, x ctx) (any, error) { return c.TestChannel(x, "a/b") },
 		`GET /v1/audit?act=key.create&actor=ada&target=k`: func(c *client.Client, x ctx) (any, error) {
 			return c.Audit(x, client.AuditFilter{Actor: "ada", Act: "key.create", Target: "k"}, client.Page{})
 		},
@@ -226,12 +237,13 @@ func TestPages(t *testing.T) {
 // The other iterators ask their own lists.
 func TestOtherLists(t *testing.T) {
 	t.Parallel()
-	const row = `{"errors":[{}],"events":[{}],"entries":[{}]}`
+	const row = `{"errors":[{}],"events":[{}],"entries":[{}],"notices":[{}]}`
 	for want, walk := range map[string]func(*client.Client) int{
 		"/v1/errors/parked?limit=1000":           func(c *client.Client) int { return count(c.AllParked(t.Context(), client.ParkedFilter{})) },
 		"/v1/errors/archived?limit=1000&table=t": func(c *client.Client) int { return count(c.AllArchived(t.Context(), "t")) },
 		"/v1/events?limit=1000":                  func(c *client.Client) int { return count(c.AllEvents(t.Context(), client.EventFilter{})) },
 		"/v1/events/export?rows=true":            func(c *client.Client) int { return count(c.ExportEvents(t.Context(), client.Days{})) },
+		"/v1/notices?limit=1000":                 func(c *client.Client) int { return count(c.AllNotices(t.Context(), client.NoticeFilter{})) },
 		"/v1/audit?limit=1000":                   func(c *client.Client) int { return count(c.AllAudit(t.Context(), client.AuditFilter{})) },
 	} {
 		s := serve(t, reply(row))

@@ -123,6 +123,8 @@ type Client struct {
 	base string
 	http *http.Client
 	ids  *recoup.IDSource
+
+	switchboard switchboard
 }
 
 // New checks the options. It makes no request.

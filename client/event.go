@@ -54,12 +54,13 @@ type EventFilter struct {
 	CorrelationID recoup.ID
 	Service       string
 	Code          string
+	Tenant        string    // its name; found in at most 31 days
 	From, To      time.Time // happened in [From, To)
 }
 
 // Events lists the ledger, newest first.
 func (c *Client) Events(ctx context.Context, f EventFilter, p Page, options ...CallOption) (EventPage, error) {
-	q := query{}.text("correlation_id", f.CorrelationID.String()).text("service", f.Service).text("code", f.Code).
+	q := query{}.text("correlation_id", f.CorrelationID.String()).text("service", f.Service).text("code", f.Code).text("tenant", f.Tenant).
 		time("from", f.From).time("to", f.To)
 	return get[EventPage](ctx, c, "/v1/events", p.query(q), options)
 }

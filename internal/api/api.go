@@ -17,8 +17,10 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/ledger"
+	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
 
@@ -41,6 +43,11 @@ type Store interface {
 	AddProcessed(ctx context.Context, counts []store.Processed) error
 
 	PolicyVersions(ctx context.Context, before int64, limit int) ([]store.PolicyVersion, int64, error)
+
+	AlertStore
+
+	Notices(ctx context.Context, f store.NoticeFilter, p store.Page) ([]store.NoticeRecord, store.Cursor, error)
+	ResendNotices(ctx context.Context, ids []recoup.ID, act store.Act) (int, error)
 }
 
 // Ledger takes events.
@@ -48,10 +55,14 @@ type Ledger interface {
 	Govern(now time.Time, batch []ledger.Incoming) ledger.Governed
 	Append(ctx context.Context, events []store.Event) (*ledger.Receipt, error)
 	CountDropped(now time.Time, reason string, n int64)
+
+	// Candidates returns the hashes that a tenant may have in the ledger.
+	Candidates(tenant string) []string
 }
 
-// Registrar changes what codes and policies this node goes by.
+// Registrar changes what codes, policies and tenant keys this node goes by.
 type Registrar interface {
+	TenantKeys
 	Codes() *fault.Registry
 	RegisterCode(ctx context.Context, def fault.Definition, act store.Act) error
 	ApplyPolicy(ctx context.Context, caller engine.Caller, text []byte, rebase bool, reason string) (Applied, error)
@@ -70,8 +81,12 @@ type Applied struct {
 type Options struct {
 	Store     Store
 	Engine    *engine.Engine
+	GateZero  *recovery.Service
+	Letters   *deadletter.Service
 	Ledger    Ledger
 	Registrar Registrar
+	Jobs      Jobs
+	Channels  Channels
 	Now       func() time.Time
 	Random    io.Reader
 	IDs       *recoup.IDSource
@@ -105,8 +120,8 @@ type API struct {
 
 // New checks the options and puts the handler together.
 func New(o Options) (*API, error) {
-	if o.Store == nil || o.Engine == nil || o.Ledger == nil || o.Registrar == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
-		return nil, errors.New("api: store, engine, ledger, registrar, clock, randomness and ids are required")
+	if o.Store == nil || o.Engine == nil || o.GateZero == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
+		return nil, errors.New("api: store, engine, Gate Zero, ledger, registrar, jobs, channels, clock, randomness and ids are required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -92,7 +92,7 @@ func (b *binder) read(c *call, in reflect.Value) error {
 	if len(bad) > 0 {
 		return fault.Validation(bad...)
 	}
-	if b.body < 0 {
+	if b.body < 0 || c.route.mayLack && len(c.body) == 0 {
 		return nil
 	}
 	body := in.Field(b.body)

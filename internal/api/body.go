@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"os"
@@ -17,6 +16,10 @@ import (
 	"recoup/fault"
 )
 
+// firstRead is how much room is made for a body because a request says that it has
+// one of that size. What only says so must not take more.
+const firstRead = 1 << 20
+
 // readBody reads the body, as far as the route takes it.
 func (c *call) readBody() error {
 	if c.r.Body == nil || c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
@@ -25,7 +28,8 @@ func (c *call) readBody() error {
 	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return fault.New(fault.CodeUnsupportedContentType, "The body must not be compressed.")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.route.maxBody))
+	body := bytes.NewBuffer(make([]byte, 0, min(max(c.r.ContentLength, 0), firstRead)+bytes.MinRead))
+	_, err := body.ReadFrom(http.MaxBytesReader(c.w, c.r.Body, c.route.maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -35,7 +39,7 @@ func (c *call) readBody() error {
 	case err != nil:
 		return fault.Wrap(err, fault.CodeRequestCancelled, "The body could not be read to its end; nothing was done.")
 	}
-	c.body = body
+	c.body = body.Bytes()
 	return nil
 }
 
@@ -61,8 +65,11 @@ func decode(c *call, s *shape, into any) error {
 	if _, err := c.media(fault.MediaJSON); err != nil {
 		return err
 	}
-	if len(bytes.TrimSpace(c.body)) == 0 {
+	switch body := bytes.TrimSpace(c.body); {
+	case len(body) == 0:
 		return fault.New(fault.CodeMalformedJSON, "The body is empty: send a JSON object.")
+	case string(body) == "null": // which the decoder takes for an empty object
+		return fault.Validation(fault.FieldError{Field: "body", Constraint: "type", Message: "must be an object, not null"})
 	}
 	if err := s.check(c.body, nil); err != nil {
 		return err

@@ -127,13 +127,14 @@ type eventsIn struct {
 	CorrelationID recoup.ID `query:"correlation_id"`
 	Service       string    `query:"service"`
 	Code          string    `query:"code"`
+	Tenant        string    `query:"tenant" maxLength:"256" doc:"its name; found under every live tenant key, in at most 31 days: the last ones unless from or to says otherwise"`
 	From          time.Time `query:"from"`
 	To            time.Time `query:"to"`
 	page
 }
 
 func (a *API) listEvents(c *call, in *eventsIn) (client.EventPage, error) {
-	query, err := a.eventQuery(in)
+	query, err := a.eventQuery(c.now, in)
 	if err != nil {
 		return client.EventPage{}, err
 	}
@@ -147,9 +148,12 @@ type eventQuery struct {
 	page     store.Page
 }
 
-func (a *API) eventQuery(in *eventsIn) (eventQuery, error) {
+func (a *API) eventQuery(now time.Time, in *eventsIn) (eventQuery, error) {
 	at, err := in.read()
 	q := eventQuery{page: at, filter: store.EventFilter{Correlation: in.CorrelationID, Service: in.Service, From: in.From, To: in.To}}
+	if err == nil && in.Tenant != "" {
+		err = a.ofTenant(&q.filter, in.Tenant, now)
+	}
 	if in.Code == "" || err != nil {
 		return q, err
 	}
@@ -161,6 +165,27 @@ func (a *API) eventQuery(in *eventsIn) (eventQuery, error) {
 		q.reported = name
 	}
 	return q, nil
+}
+
+// tenantSpan is how far a search for a tenant may reach: no index helps it.
+const tenantSpan = 31 * 24 * time.Hour
+
+// ofTenant restricts a list to a tenant.
+func (a *API) ofTenant(f *store.EventFilter, tenant string, now time.Time) error {
+	switch {
+	case f.To.IsZero() && f.From.IsZero():
+		f.From = now.Add(-tenantSpan + 24*time.Hour) // events may be dated a day ahead
+		f.To = f.From.Add(tenantSpan)
+	case f.To.IsZero():
+		f.To = f.From.Add(tenantSpan)
+	case f.From.IsZero():
+		f.From = f.To.Add(-tenantSpan)
+	}
+	if f.To.Sub(f.From) > tenantSpan {
+		return fault.Validation(fault.FieldError{Field: "from", Constraint: "range", Message: "a search for a tenant covers at most 31 days"})
+	}
+	f.Tenants = a.Ledger.Candidates(tenant)
+	return nil
 }
 
 // readEvents returns a page of events. Those of a code that is not registered are

@@ -1,12 +1,11 @@
 package api
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"reflect"
+	"strings"
 
 	"recoup/fault"
 	"recoup/internal/ledger"
@@ -40,7 +39,7 @@ func (d *eventDecoder) decode(media string, body []byte) (batch []ledger.Incomin
 	case len(body) == 0:
 		return nil, 0, fault.New(fault.CodeMalformedJSON, "The body is empty: send an event.")
 	case media != fault.MediaJSON:
-		batch, err = d.lines(body, &unknown)
+		batch, err = d.lines(string(body), newPlainReader().read, &unknown)
 	case body[0] == '[':
 		if err = (&shape{items: d.one}).check(body, &unknown); err == nil {
 			err = json.Unmarshal(body, &batch)
@@ -78,32 +77,36 @@ func (d *eventDecoder) object(body []byte, unknown *int) ([]ledger.Incoming, err
 }
 
 // lines reads one event per line. A line that is not an event is refused with its
-// number, and nothing is kept: half a batch would be hard to repeat.
-func (d *eventDecoder) lines(body []byte, unknown *int) ([]ledger.Incoming, error) {
-	list := make([]ledger.Incoming, 0, min(bytes.Count(body, []byte{'\n'})+1, maxEvents+1))
-	r := bufio.NewReaderSize(bytes.NewReader(body), maxEventLine)
-	for number := 1; ; number++ {
-		line, err := r.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
+// number, and nothing is kept: half a batch would be hard to repeat. What plain does
+// not read is read by encoding/json.
+func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) bool, unknown *int) ([]ledger.Incoming, error) {
+	list := make([]ledger.Incoming, 0, min(strings.Count(body, "\n")+1, maxEvents+1))
+	for number, more := 1, true; more && len(list) <= maxEvents; number++ {
+		var line string
+		line, body, more = strings.Cut(body, "\n")
+		if len(line) >= maxEventLine {
 			return nil, fault.New(fault.CodePayloadTooLarge, "Line %d is longer than %d bytes.", number, maxEventLine).With("line", number)
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			var in ledger.Incoming
-			bad := d.one.check(line, unknown)
-			if bad == nil {
-				bad = json.Unmarshal(line, &in)
-			}
-			if bad != nil {
-				return nil, fault.New(fault.CodeMalformedJSON, "Line %d is not an event.", number).With("line", number)
-			}
-			if list = append(list, in); len(list) > maxEvents {
-				return list, nil
-			}
+		if line = strings.TrimSpace(line); line == "" {
+			continue
 		}
-		if errors.Is(err, io.EOF) {
-			return list, nil
+		list = append(list, ledger.Incoming{})
+		in := &list[len(list)-1]
+		if !plain(line, in) && d.line(line, in, unknown) != nil {
+			return nil, fault.New(fault.CodeMalformedJSON, "Line %d is not an event.", number).With("line", number)
 		}
 	}
+	return list, nil
+}
+
+// line reads an event, however it is written.
+func (d *eventDecoder) line(line string, in *ledger.Incoming, unknown *int) error {
+	document := []byte(line)
+	*in = ledger.Incoming{}
+	if err := d.one.check(document, unknown); err != nil {
+		return err
+	}
+	return json.Unmarshal(document, in)
 }
 
 func countEvents(n int) error {

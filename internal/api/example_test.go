@@ -38,7 +38,7 @@ func (w *world) entity() string {
 // examples has a call of every route. A route without one fails the tests.
 func examples() map[string]example {
 	list := map[string]example{}
-	for _, add := range []func(map[string]example){errorExamples, actExamples, retryExamples, ledgerExamples, adminExamples} {
+	for _, add := range []func(map[string]example){errorExamples, actExamples, retryExamples, ledgerExamples, adminExamples, noticeExamples, alertExamples, gateZeroExamples, letterExamples} {
 		add(list)
 	}
 	return list
@@ -167,6 +167,20 @@ func adminExamples(list map[string]example) {
 			return "/v1/keys/" + key.ID.String() + "/" + verb, map[string]any{"reason": "a try"}
 		}}
 	}
+	list["GET /v1/tenant-keys"] = fixed("/v1/tenant-keys", nil, refusedThere)
+	list["POST /v1/tenant-keys/rotate"] = example{make: func(w *world, _ string) (string, any) {
+		w.wait(time.Second) // a key is named after its second
+		return "/v1/tenant-keys/rotate", map[string]any{"reason": "a try"}
+	}}
+	list["POST /v1/tenant-keys/{key_id}/delete"] = example{make: func(w *world, _ string) (string, any) {
+		var keys client.TenantKeyList
+		w.get("/v1/tenant-keys").ok(&keys)
+		w.wait(time.Second)
+		w.post("/v1/tenant-keys/rotate", map[string]any{}).ok()
+		return "/v1/tenant-keys/" + keys.Keys[0].ID + "/delete", map[string]any{"reason": "a try"}
+	}}
+	list["GET /v1/jobs"] = fixed("/v1/jobs", nil, leftOut)
+	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", client.JobRun{Reason: "a try"}, refusedThere)
 	list["GET /v1/audit"] = fixed("/v1/audit?from="+epoch.Format(time.RFC3339), nil, refusedThere)
 	list["GET /healthz"] = fixed("/healthz", nil, leftOut)
 	list["GET /readyz"] = fixed("/readyz", nil, leftOut)

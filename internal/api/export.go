@@ -54,7 +54,7 @@ func (a *API) exporter(c *call, in *exportIn, from, to time.Time) (func() (clien
 		}, err
 	}
 	wanted := &eventsIn{Service: in.Service, Code: in.Code, From: from, To: to, page: page{Limit: store.MaxPage, Cursor: in.Cursor}}
-	query, err := a.eventQuery(wanted)
+	query, err := a.eventQuery(c.now, wanted)
 	return func() (client.Export, error) {
 		page, err := a.readEvents(c, query)
 		return client.Export{Events: page.Events, Next: page.Next}, err

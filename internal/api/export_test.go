@@ -3,6 +3,7 @@ package api
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"recoup/internal/ledger"
 )
@@ -59,3 +60,28 @@ const (
 	SmallBody    = smallBody
 	MaxLookups   = maxLookups
 )
+
+// DecodeLines reads a body of lines.
+func DecodeLines(body string) ([]ledger.Incoming, int, error) {
+	return DecodeEvents(ndjson, []byte(body))
+}
+
+// DecodeLinesSlowly reads a body of lines by encoding/json alone.
+func DecodeLinesSlowly(body string) ([]ledger.Incoming, int, error) {
+	var unknown int
+	body = strings.TrimSpace(body)
+	if body == "" {
+		return DecodeLines(body)
+	}
+	batch, err := decoder.lines(body, func(string, *ledger.Incoming) bool { return false }, &unknown)
+	if err == nil {
+		err = countEvents(len(batch))
+	}
+	return batch, unknown, err
+}
+
+// ReadsPlainly reports whether a line is read without encoding/json.
+func ReadsPlainly(line string) bool { return newPlainReader().read(line, new(ledger.Incoming)) }
+
+// Encode writes an answer.
+func Encode(out any) ([]byte, error) { return encode(out) }

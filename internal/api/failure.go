@@ -10,6 +10,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
+	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
 
@@ -17,6 +18,7 @@ import (
 // known here is classified by package fault, which tells nothing of its cause.
 func failure(err error) error {
 	var refusal *lifecycle.Refusal
+	var gate *recovery.Refusal
 	var ours *fault.Error
 	switch {
 	case err == nil:
@@ -25,6 +27,8 @@ func failure(err error) error {
 		return err
 	case errors.As(err, &refusal):
 		return refused(refusal)
+	case errors.As(err, &gate):
+		return gate.Fault()
 	case errors.Is(err, store.ErrNotFound):
 		return fault.Wrap(err, fault.CodeNotFound, "There is nothing of that name or id.")
 	case errors.Is(err, engine.ErrForbidden):

@@ -79,7 +79,7 @@ func (s *away) Report(context.Context, time.Time, []store.Report) ([]store.Outco
 	return nil, s.err
 }
 func (s *away) Ping(context.Context) error { return s.err }
-func (s *away) Blocking(context.Context, string, int) ([]recoup.Error, error) {
+func (s *away) Blocking(context.Context, []string, int) ([][]store.Blocker, error) {
 	return nil, s.err
 }
 

@@ -65,11 +65,11 @@ func (s *stuck) Report(ctx context.Context, now time.Time, reports []store.Repor
 	return s.Store.Report(ctx, now, reports)
 }
 
-func (s *stuck) Blocking(ctx context.Context, entity string, limit int) ([]recoup.Error, error) {
+func (s *stuck) Blocking(ctx context.Context, entities []string, limit int) ([][]store.Blocker, error) {
 	if err := s.hold(ctx, "gate"); err != nil {
 		return nil, err
 	}
-	return s.Store.Blocking(ctx, entity, limit)
+	return s.Store.Blocking(ctx, entities, limit)
 }
 
 // later runs a request beside the test and returns what it came to.

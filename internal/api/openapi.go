@@ -117,9 +117,12 @@ func (r *route) describeInput(op *huma.Operation, registry huma.Registry, t refl
 // describeBody documents a body.
 func (r *route) describeBody(registry huma.Registry, t reflect.Type) *huma.RequestBody {
 	schema := registry.Schema(t, true, operationID(r)+"-request")
-	body := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{fault.MediaJSON: {Schema: schema}}}
+	body := &huma.RequestBody{Required: !r.mayLack, Content: map[string]*huma.MediaType{fault.MediaJSON: {Schema: schema}}}
 	if t == reflect.TypeFor[client.EventBatch]() {
 		body.Content = describeEvents(registry)
+	}
+	if t == reflect.TypeFor[client.IntakeImport]() {
+		body.Content = describeIntakes(registry, schema)
 	}
 	return body
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"slices"
@@ -59,6 +58,7 @@ type route struct {
 	load         load
 	repeat       repeat
 	long         bool // it may touch thousands of errors
+	mayLack      bool // the body may be left out
 	maxBody      int64
 	in, out      reflect.Type
 
@@ -97,6 +97,7 @@ func (r *route) forAllHubs() *route           { r.global = true; return r }
 func (r *route) forAdmins() *route            { r.roles = []Role{Admin}; return r }
 func (r *route) repeats(as repeat) *route     { r.repeat = as; return r }
 func (r *route) takesLong() *route            { r.long = true; return r }
+func (r *route) mayBeEmpty() *route           { r.mayLack = true; return r }
 
 // call is one request on its way through a handler.
 type call struct {
@@ -165,7 +166,7 @@ func (c *call) answer(out any) error {
 	h := c.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	body, err := json.Marshal(out)
+	body, err := encode(out)
 	if err != nil {
 		return err
 	}

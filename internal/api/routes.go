@@ -7,9 +7,11 @@ import (
 
 // routes is everything that the API offers: the one place where it is said what
 // there is and who may call it. Admins may call all of it.
-func routes() []*route { return slices.Concat(workRoutes(), ledgerRoutes(), adminRoutes(), acts()) }
+func routes() []*route {
+	return slices.Concat(workRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), gateZeroRoutes(), letterRoutes(), acts())
+}
 
-const get, post, put = http.MethodGet, http.MethodPost, http.MethodPut
+const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 
 // readers are the roles that see errors.
 func readers() []Role { return []Role{Worker, Operator, Reader} }
@@ -72,6 +74,11 @@ func adminRoutes() []*route {
 		operation(post, "/v1/keys", "Make a key; the answer is the only place where it is shown", (*API).createKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		operation(post, "/v1/keys/{id}/revoke", "Revoke a key", (*API).revokeKey).forAdmins().forAllHubs().tagged("keys"),
 		operation(post, "/v1/keys/{id}/rotate", "Replace a key; the old one works a while longer", (*API).rotateKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
+		operation(get, "/v1/tenant-keys", "List the keys that tenants are hashed with", (*API).listTenantKeys).forAdmins().forAllHubs().tagged("keys"),
+		operation(post, "/v1/tenant-keys/rotate", "Hash tenants with a new key from now on", (*API).rotateTenantKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
+		operation(post, "/v1/tenant-keys/{key_id}/delete", "Delete a tenant key that is not in use; what it hashed cannot be found again", (*API).deleteTenantKey).forAdmins().forAllHubs().tagged("keys"),
+		operation(get, "/v1/jobs", "List the regular work of the clock, and how it goes", (*API).listJobs).by(Operator, Reader).under(vital).tagged("operations"),
+		operation(post, "/v1/jobs/{name}/run", "Run a job now, a few seconds' worth of it, or count what it would move", (*API).runJob).forAdmins().forAllHubs().takesLong().tagged("operations"),
 		operation(get, "/v1/audit", "List administrative acts, newest first", (*API).audit).by(Operator).forAllHubs().under(vital).tagged("operations"),
 
 		operation(get, "/healthz", "Whether the process runs", (*API).healthy).tagged("operations").under(always),

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"sync/atomic"
 
 	"recoup/fault"
 	"recoup/internal/redact"
@@ -14,11 +15,18 @@ func secretive(text string) bool { return redact.Default().Identifier(text) != n
 // forgetful drops what requests say of themselves where it looks like a secret:
 // it would be logged, and the request's id also sent back.
 func forgetful(next http.Handler) http.Handler {
+	var clean atomic.Pointer[string] // the agent that was looked at last: most requests come from one that has just called
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, name := range []string{fault.RequestIDHeader, "User-Agent"} {
-			if value := r.Header.Get(name); value != "" && secretive(value) {
-				r.Header.Del(name)
-			}
+		if id := r.Header.Get(fault.RequestIDHeader); id != "" && secretive(id) {
+			r.Header.Del(fault.RequestIDHeader)
+		}
+		agent, last := r.UserAgent(), clean.Load()
+		switch {
+		case last != nil && *last == agent:
+		case agent != "" && secretive(agent):
+			r.Header.Del("User-Agent")
+		default:
+			clean.Store(&agent)
 		}
 		next.ServeHTTP(w, r)
 	})

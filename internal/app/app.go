@@ -11,12 +11,14 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"recoup"
 	"recoup/internal/api"
+	"recoup/internal/clockwork"
+	"recoup/internal/deadletter"
 	"recoup/internal/engine"
-	"recoup/internal/store"
+	"recoup/internal/notify"
+	"recoup/internal/recovery"
 )
 
 // Node is a running Recoup.
@@ -33,7 +35,11 @@ type Node struct {
 	traces   *tracing // nil: nobody wants them
 	listener net.Listener
 	loops    sync.WaitGroup
-	term     atomic.Pointer[store.Term] // of its leadership; nil: it has never led
+	jobs     *clockwork.Clock
+	notifier *notify.Dispatcher
+	gateZero *recovery.Service
+	letters  *deadletter.Service
+	policing policing
 }
 
 // Open makes a node ready: when it returns the node listens, and answers as soon
@@ -81,15 +87,19 @@ func (n *Node) assemble(ctx context.Context) error {
 			return err
 		}
 	}
+	if n.o.Policy != "" { // what changes from here on is noticed
+		n.policing.seen, _, _ = n.look()
+	}
 	registry, policies, err := n.begin(ctx)
 	if err != nil {
 		return err
 	}
-	n.ledger, err = newBook(ctx, n.store, registry, policies, ids, n.o)
+	keys := newTenantKeys(n.store, n.o)
+	n.ledger, err = newBook(ctx, n.store, keys, registry, policies, ids, n.o)
 	if err != nil {
 		return err
 	}
-	n.registry = &registrar{store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
+	n.registry = &registrar{tenantKeys: keys, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
 	n.engine, err = engine.New(engine.Options{
 		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids,
@@ -98,6 +108,18 @@ func (n *Node) assemble(ctx context.Context) error {
 		return err
 	}
 	n.registry.engine = n.engine
+	if n.jobs, err = n.newClockwork(); err != nil {
+		return err
+	}
+	if n.gateZero, err = n.newGateZero(ids); err != nil {
+		return err
+	}
+	if n.letters, err = n.newLetters(ctx, ids); err != nil {
+		return err
+	}
+	if n.notifier, err = n.newNotifier(); err != nil {
+		return err
+	}
 	open := ""
 	if n.o.Demo {
 		open = "demo"
@@ -110,7 +132,7 @@ func (n *Node) assemble(ctx context.Context) error {
 // open puts the API in front of the rest.
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
-		Store: n.store, Engine: n.engine, Ledger: n.ledger, Registrar: n.registry,
+		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: office{n.jobs}, Channels: switchboard{n, ids},
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Version, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.store.Ping, Metrics: n.metrics.handler(), Logger: n.o.Logger, Count: n.metrics.count,
 	})
@@ -118,6 +140,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 		return err
 	}
 	n.metrics.watch(n)
+	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, &policyCollector{n: n}, &gateCollector{n})
 	return nil
 }
 

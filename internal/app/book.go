@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"sync/atomic"
 	"time"
 
@@ -33,14 +31,11 @@ type book struct {
 	remake   func(guide) (*ledger.Governor, error)
 }
 
-// tenantKeys is the purpose of the keys that tenants are hashed with.
-const tenantKeys = "tenant"
-
-func newBook(ctx context.Context, s Store, registry *fault.Registry, policies *engine.Policies, ids *recoup.IDSource, o Options) (*book, error) {
-	tenants, err := loadTenants(ctx, s, o)
-	if err != nil {
+func newBook(ctx context.Context, s Store, keys *tenantKeys, registry *fault.Registry, policies *engine.Policies, ids *recoup.IDSource, o Options) (*book, error) {
+	if err := keys.begin(ctx); err != nil {
 		return nil, err
 	}
+	tenants := keys.ring
 	b := &book{tenants: tenants, tally: ledger.NewTally()}
 	b.remake = func(g guide) (*ledger.Governor, error) {
 		return ledger.NewGovernor(ledger.GovernorOptions{
@@ -58,34 +53,12 @@ func newBook(ctx context.Context, s Store, registry *fault.Registry, policies *e
 	if err := s.EnsureEventPartitions(ctx, now, policies.Current().Ledger.EventRetention); err != nil {
 		return nil, err
 	}
-	b.writer, err = ledger.NewWriter(ledger.Options{Store: s, Tally: b.tally, Now: o.Now, Random: jitter, Logger: o.Logger})
+	writer, err := ledger.NewWriter(ledger.Options{Store: s, Tally: b.tally, Now: o.Now, Random: jitter, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
+	b.writer = writer
 	return b, nil
-}
-
-// loadTenants reads the keys that tenants are hashed with, and makes the first.
-func loadTenants(ctx context.Context, s Store, o Options) (*ledger.Tenants, error) {
-	secret := make([]byte, 32)
-	if _, err := io.ReadFull(o.Random, secret); err != nil {
-		return nil, fmt.Errorf("making a tenant key: %w", err)
-	}
-	now := o.Now()
-	first := store.PlatformKey{ID: "t" + now.UTC().Format("20060102150405"), Purpose: tenantKeys, Secret: secret}
-	newest, _, err := s.AddFirstPlatformKey(ctx, first, store.Act{By: recoup.System, Reason: "first start", At: now})
-	if err != nil {
-		return nil, err
-	}
-	keys, err := s.PlatformKeys(ctx, tenantKeys)
-	if err != nil {
-		return nil, err
-	}
-	ring := make([]ledger.TenantKey, len(keys))
-	for i, k := range keys {
-		ring[i] = ledger.TenantKey{ID: k.ID, Secret: k.Secret}
-	}
-	return ledger.NewTenants(newest.ID, ring...)
 }
 
 // follow makes the governor go by another registry or policy.
@@ -106,6 +79,9 @@ func (b *book) Govern(now time.Time, batch []ledger.Incoming) ledger.Governed {
 func (b *book) Append(ctx context.Context, events []store.Event) (*ledger.Receipt, error) {
 	return b.writer.Append(ctx, events)
 }
+
+// Candidates returns the hashes that a tenant may have in the ledger.
+func (b *book) Candidates(tenant string) []string { return b.tenants.Candidates(tenant) }
 
 // CountDropped notes what a client could not send.
 func (b *book) CountDropped(now time.Time, reason string, n int64) { b.tally.Add(now, reason, n) }

@@ -3,11 +3,15 @@ package app
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"net/http/httptest"
+
 	"recoup"
+	"recoup/internal/clockwork"
 	"recoup/internal/engine"
 	"recoup/internal/policy"
 	"recoup/internal/store"
@@ -44,7 +48,7 @@ func TestClockwork(t *testing.T) {
 	}
 	run := func(n *Node) {
 		t.Helper()
-		if err := n.clockwork(t.Context()); err != nil {
+		if err := n.jobs.Tick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,18 +57,15 @@ func TestClockwork(t *testing.T) {
 	if got := state(e1); got != recoup.RetryPending {
 		t.Fatalf("before its time it is %s", got)
 	}
+	if run(second); second.jobs.Leads() || !first.jobs.Leads() {
+		t.Fatal("a second node leads")
+	}
 	clock.by.Store(int64(31 * 24 * time.Hour))
-	if led, err := first.leads(t.Context()); !led || err != nil {
-		t.Fatal(led, err)
-	}
-	if run(second); state(e1) != recoup.RetryPending {
-		t.Fatal("a node acted that does not lead")
-	}
 	if run(first); state(e1) != recoup.Archived {
 		t.Fatalf("after its TTL it is %s", state(e1))
 	}
 	e2 := report("e2")
-	clock.by.Add(int64(30*24*time.Hour + term)) // nobody has led for a term
+	clock.by.Add(int64(30*24*time.Hour + clockwork.DefaultTenure)) // nobody has led for a term
 	if run(second); state(e2) != recoup.Archived {
 		t.Error("nobody took over")
 	}
@@ -72,9 +73,7 @@ func TestClockwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.by.Add(int64(400 * 24 * time.Hour)) // the archive keeps a year
-	if err := first.retention(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	run(first)
 	left, _, err := first.store.Archived(t.Context(), "outreach.dol_errors", store.Page{})
 	if err != nil || len(left) != 0 {
 		t.Errorf("%d are left in the archive, %v", len(left), err)
@@ -87,10 +86,45 @@ func TestClockwork(t *testing.T) {
 	}
 }
 
+// Every node tells how the jobs go, whoever runs them, and how long the oldest of
+// what is to be done has been waiting.
+func TestJobMetrics(t *testing.T) {
+	t.Parallel()
+	clock := &shifted{}
+	file := "sqlite:" + filepath.Join(t.TempDir(), "recoup.db")
+	first, second := openNode(t, file, clock), openNode(t, file, clock)
+	_, err := first.engine.Report(t.Context(), engine.Caller{Name: "ada"},
+		[]engine.Report{{Table: "outreach.dol_errors", EntityID: "e1", Code: "NETWORK_TIMEOUT"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.jobs.Tick(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clock.by.Store(int64(40 * 24 * time.Hour)) // ten days after its expiry
+	read := func(n *Node) string {
+		rec := httptest.NewRecorder()
+		n.metrics.handler().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+		return rec.Body.String()
+	}
+	for _, want := range []string{
+		"recoup_leader 0", `recoup_job_runs_total{job="ttl"} 1`, `recoup_job_late{job="ttl"} 0`, `recoup_oldest_overdue_age_seconds{job="ttl"} 864`,
+		`recoup_policy_refused 0`, `recoup_oldest_overdue_age_seconds{job="archive"} 0`,
+	} {
+		if text := read(second); !strings.Contains(text, want) {
+			t.Errorf("the metrics lack %s:\n%s", want, text)
+		}
+	}
+}
+
 // openNode opens a node whose loops do not run.
-func openNode(t *testing.T, database string, clock *shifted) *Node {
+func openNode(t *testing.T, database string, clock *shifted, change ...func(*Options)) *Node {
 	t.Helper()
-	n, err := Open(t.Context(), Options{Database: database, Listen: "127.0.0.1:0", Now: clock.now})
+	o := Options{Database: database, Listen: "127.0.0.1:0", Now: clock.now}
+	for _, c := range change {
+		c(&o)
+	}
+	n, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

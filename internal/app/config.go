@@ -37,6 +37,7 @@ func Settings() []Setting {
 			readListen},
 		{"policy", "RECOUP_POLICY", "", "the policy file to put in force (default: what the database has)", false,
 			func(o *Options, s string) error { o.Policy = s; return nil }},
+		{"url", "RECOUP_URL", "", "where people find this server, for links in notifications (default: no links)", false, readURL},
 		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "requests of one key per second", false,
 			func(o *Options, s string) error { return readInt(&o.Limits.PerKey, s) }},
 		{"in-flight", "RECOUP_IN_FLIGHT", "256", "requests at once before load is shed", false,
@@ -101,18 +102,21 @@ type Value struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"` // default, the file, the environment variable, or the flag
+
+	secret bool // of a channel: nothing of it is shown
 }
 
 // ReadConfig gathers the settings: flags win over the environment, which wins
 // over the file. Everything that is wrong is told at once.
 func ReadConfig(flags map[string]string, env func(string) (string, bool), file string) (Config, Options, error) {
-	inFile, err := readConfigFile(file)
+	inFile, section, err := readConfigFile(file)
 	if err != nil {
 		return nil, Options{}, err
 	}
 	var config Config
 	var options Options
-	var bad []error
+	channels, shown, bad := readChannels(section, env, file)
+	options.Channels = channels
 	for _, s := range Settings() {
 		v := Value{Name: s.Name, Value: s.Default, Source: "default"}
 		if given, ok := inFile[s.Name]; ok {
@@ -133,6 +137,7 @@ func ReadConfig(flags map[string]string, env func(string) (string, bool), file s
 	for name := range inFile {
 		bad = append(bad, fmt.Errorf("%s: there is no setting %q", file, name))
 	}
+	config = append(config, shown...)
 	slices.SortFunc(bad, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	if len(bad) == 0 {
 		bad = append(bad, options.withDefaults().validate())
@@ -140,24 +145,27 @@ func ReadConfig(flags map[string]string, env func(string) (string, bool), file s
 	return config, options, errors.Join(bad...)
 }
 
-// readConfigFile reads names and values. No file is no setting.
-func readConfigFile(file string) (map[string]string, error) {
+// readConfigFile reads names and values, and the section of channels. No file is
+// no setting.
+func readConfigFile(file string) (settings map[string]string, channels any, err error) {
 	if file == "" {
-		return map[string]string{}, nil
+		return map[string]string{}, nil, nil
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("reading the configuration: %w", err)
+		return nil, nil, fmt.Errorf("reading the configuration: %w", err)
 	}
 	var values map[string]any
 	if err := yaml.Unmarshal(data, &values); err != nil {
-		return nil, fmt.Errorf("%s is not YAML of the form NAME: VALUE: %w", file, errors.New(yaml.FormatError(err, false, false)))
+		return nil, nil, fmt.Errorf("%s is not YAML of the form NAME: VALUE: %w", file, errors.New(yaml.FormatError(err, false, false)))
 	}
-	settings := map[string]string{}
+	channels = values[channelsSetting]
+	delete(values, channelsSetting)
+	settings = map[string]string{}
 	for name, value := range values {
 		settings[strings.ReplaceAll(name, "_", "-")] = fmt.Sprint(value)
 	}
-	return settings, nil
+	return settings, channels, nil
 }
 
 // Masked returns the configuration as it may be shown: without passwords.
@@ -166,6 +174,11 @@ func (c Config) Masked() Config {
 	for i, s := range Settings() {
 		if s.secret {
 			shown[i].Value = MaskURL(shown[i].Value)
+		}
+	}
+	for i := range shown {
+		if shown[i].secret {
+			shown[i].Value = "***"
 		}
 	}
 	return shown

@@ -20,14 +20,13 @@ type loop struct {
 func (n *Node) allLoops() []loop {
 	return []loop{
 		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit},
-		{"refresh", 10 * time.Second, store.WakePolicy, n.registry.Refresh},
+		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy},
 		{"key use", 10 * time.Second, "", n.api.FlushKeyUse},
-		{"fold", 5 * time.Second, "", n.fold},
 		{"clock", time.Minute, "", func(ctx context.Context) error { return n.clock.follow(ctx, n.store) }},
-		{"partitions", time.Hour, "", n.partitions},
-		{"receipts", time.Minute, "", n.receipts},
-		{"clockwork", time.Second, "", n.clockwork},
-		{"retention", time.Hour, "", n.retention},
+		{"clockwork", time.Second, "", n.jobs.Tick},
+		{"replays", 250 * time.Millisecond, "", n.advanceLetters},
+		{"letter retention", time.Hour, "", n.letters.Purge},
+		{"notifications", 2 * time.Second, store.WakeNotices, n.notifier.Run},
 	}
 }
 
@@ -43,8 +42,11 @@ func (n *Node) runLoops(ctx context.Context) {
 	}
 	n.loops.Go(func() {
 		err := n.store.Listen(ctx, func(channel string) {
-			if channel == store.WakeErrors {
+			switch channel {
+			case store.WakeErrors:
 				n.engine.Wake()
+			case store.WakeWork:
+				n.letters.Wake()
 			}
 			select {
 			case bells[channel] <- struct{}{}:
@@ -87,24 +89,6 @@ func (n *Node) run(ctx context.Context, l loop, bell <-chan struct{}) {
 func (n *Node) admit(ctx context.Context) error {
 	for {
 		if admitted, err := n.engine.Admit(ctx); admitted == 0 || err != nil {
-			return err
-		}
-	}
-}
-
-func (n *Node) fold(ctx context.Context) error {
-	return errors.Join(n.store.FoldCounts(ctx), n.store.FoldRollups(ctx))
-}
-
-func (n *Node) partitions(ctx context.Context) error {
-	now := n.o.Now()
-	return errors.Join(n.store.EnsurePartitions(ctx, now),
-		n.store.EnsureEventPartitions(ctx, now, n.engine.Policies.Current().Ledger.EventRetention))
-}
-
-func (n *Node) receipts(ctx context.Context) error {
-	for {
-		if purged, err := n.store.PurgeReceipts(ctx, n.o.Now(), 1000); purged < 1000 || err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"recoup/internal/api"
+	"recoup/internal/notify"
 )
 
 // Options of a node. Zero values stand for what withDefaults says.
@@ -21,6 +22,8 @@ type Options struct {
 	Listen   string // HOST:PORT
 	Policy   string // a file; empty: what the database has, else the default policy
 	Demo     bool   // no keys are needed; on loopback only
+	URL      string // where people find the node, for links; empty: there are none
+	Channels []notify.Config
 
 	Traces   string // the address of an OpenTelemetry collector; empty: none
 	Limits   api.Limits

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -19,6 +21,7 @@ import (
 // registrar holds the codes and the policy that the node goes by, and changes
 // them: first in the database, then here, so that every node follows.
 type registrar struct {
+	*tenantKeys
 	store    Store
 	policies *engine.Policies
 	book     *book
@@ -64,10 +67,36 @@ func storedCodes(ctx context.Context, s Store) (*fault.Registry, error) {
 	var own []fault.Definition
 	for _, def := range stored {
 		if _, shipped := fault.Default().Lookup(def.Code); !shipped {
-			own = append(own, def)
+			own = append(own, completed(def))
 		}
 	}
-	return fault.Default().With(own...)
+	registry, err := fault.Default().With(own...)
+	if err == nil {
+		return registry, nil
+	}
+	// Plain SQL may have written what is no definition. It stays unregistered;
+	// nobody is kept from starting by it.
+	registry = fault.Default()
+	for _, def := range own {
+		if next, err := registry.With(def); err == nil {
+			registry = next
+		}
+	}
+	return registry, nil
+}
+
+// completed fills in what a row of plain SQL may leave out (spec 003 asks for the
+// first columns only).
+func completed(def fault.Definition) fault.Definition {
+	def.HTTPStatus = cmp.Or(def.HTTPStatus, http.StatusInternalServerError)
+	def.Description = cmp.Or(def.Description, "Registered by plain SQL, without a description.")
+	if len(def.Causes) == 0 {
+		def.Causes = []string{"Nobody has written down a cause."}
+	}
+	if len(def.Resolution) == 0 {
+		def.Resolution = []string{"Nobody has written down what to do."}
+	}
+	return def
 }
 
 // policyText returns the policy to begin with: the file that was named, else
@@ -169,6 +198,9 @@ func (r *registrar) Codes() *fault.Registry { return r.codes.Load() }
 func (r *registrar) Refresh(ctx context.Context) error {
 	r.changes.Lock()
 	defer r.changes.Unlock()
+	if err := r.follow(ctx); err != nil {
+		return err
+	}
 	registry, err := storedCodes(ctx, r.store)
 	if err != nil {
 		return err

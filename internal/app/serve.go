@@ -36,6 +36,7 @@ func (n *Node) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 		n.o.Logger.Info("stopping")
 		n.engine.StopWaiting()
+		n.letters.StopWaiting()
 		err = n.listener.Close()
 		<-served // from now on all of its connections are known
 		graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.o.Grace)
@@ -74,6 +75,9 @@ func (n *Node) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, n.o.Grace)
 	defer cancel()
 	failed := []error{n.resign(ctx)}
+	if n.notifier != nil {
+		n.notifier.Wait() // its context has ended, or it never ran
+	}
 	if n.api != nil {
 		failed = append(failed, n.api.FlushKeyUse(ctx))
 	}

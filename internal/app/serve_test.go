@@ -227,7 +227,7 @@ type stuck struct {
 	arrived chan struct{}
 }
 
-func (s *stuck) Blocking(ctx context.Context, _ string, _ int) ([]recoup.Error, error) {
+func (s *stuck) Blocking(ctx context.Context, _ []string, _ int) ([][]store.Blocker, error) {
 	close(s.arrived)
 	<-ctx.Done()
 	return nil, ctx.Err()

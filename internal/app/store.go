@@ -8,10 +8,15 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/alert"
 	"recoup/internal/api"
+	"recoup/internal/clockwork"
+	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/ledger"
+	"recoup/internal/notify"
 	"recoup/internal/policy"
+	"recoup/internal/recovery"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/sqlite"
@@ -22,6 +27,10 @@ type Store interface {
 	engine.Store
 	ledger.Store
 	api.Store
+	clockwork.Store
+	clockwork.Keeper
+	recovery.Store
+	deadletter.Store
 
 	SyncTables(ctx context.Context, p *policy.Policy) error
 	SyncCodes(ctx context.Context, now time.Time, codes []*fault.Definition) error
@@ -31,18 +40,14 @@ type Store interface {
 	CurrentPolicy(ctx context.Context) (store.PolicyVersion, error)
 	PolicyVersion(ctx context.Context, version string) (store.PolicyVersion, error)
 	AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (newest store.PlatformKey, added bool, err error)
+	AddPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error
 	PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error)
+	DeletePlatformKey(ctx context.Context, id string, act store.Act) error
 
-	EnsurePartitions(ctx context.Context, now time.Time) error
-	EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error
-	FoldCounts(ctx context.Context) error
-	Lead(ctx context.Context, b store.Bid) (term store.Term, held bool, err error)
-	Resign(ctx context.Context, term store.Term) error
-	PurgeArchive(ctx context.Context, now time.Time, limit int) (int, error)
-	DropEvents(ctx context.Context, before time.Time) error
-	PurgeRollups(ctx context.Context, keep store.Retention, limit int) (int, error)
-	FoldRollups(ctx context.Context) error
-	PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error)
+	notify.Store
+	OutboxLevels(ctx context.Context) (store.OutboxLevel, error)
+	alert.Store
+
 	Listen(ctx context.Context, wake func(channel string)) error
 	Ping(ctx context.Context) error
 	Close() error

@@ -37,7 +37,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/client",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault"},
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/stage"},
 		why:     "other programs import it: only the standard library and the public packages",
 	},
 	{
@@ -110,13 +110,27 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/recovery",
-		imports: []string{"recoup", "recoup/internal/policy", "recoup/internal/store"},
-		why:     "the state machine of the gate is pure: it sees the policy's gate, a recovery and a time",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/redact", "recoup/internal/store"},
+		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
+	},
+	{
+		pkg: "recoup/internal/verifier",
+		why: "it looks at domains, with the resolver and the HTTP client it is given, and knows nothing of Gate Zero",
+	},
+	{
+		pkg:     "recoup/internal/alert",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/store"},
+		why:     "it measures and judges; where figures come from and how people are told, others know",
 	},
 	{
 		pkg:     "recoup/internal/ledger",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/internal/store"},
 		why:     "it governs and writes events; which database there is, its options say",
+	},
+	{
+		pkg:     "recoup/internal/notify",
+		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/alert"},
+		why:     "it tells people what the outbox holds; the lifecycle does not know it, so it cannot wait for it",
 	},
 	{
 		pkg:     "recoup/examples/renderdb/api",
@@ -139,14 +153,31 @@ var layers = []layer{
 		why:     "an example is a program of others: it imports what is public",
 	},
 	{
+		pkg:     "recoup/examples/criticizer",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/stage", "recoup/client", "recoup/internal/app"},
+		why:     "an example is a program of others; it brings its own server along, so that it runs by itself",
+	},
+	{
 		pkg:     "recoup/internal/engine",
 		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/redact", "recoup/internal/store"},
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
+		pkg: "recoup/internal/deadletter",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/redact", "recoup/internal/store",
+			"recoup/internal/engine"},
+		why: "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
+	},
+	{
+		pkg:     "recoup/internal/clockwork",
+		imports: []string{"recoup", "recoup/internal/policy", "recoup/internal/store", "recoup/internal/recovery"},
+		why:     "it gives regular work its turn; what the work does to errors is the engine's, which its parts bring along",
+	},
+	{
 		pkg: "recoup/internal/api",
 		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/redact", "recoup/internal/store",
-			"recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger"},
+			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
+			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
 	},

@@ -12,7 +12,7 @@ import (
 )
 
 // eventFilter selects events of the ledger.
-type eventFilter struct{ correlation, service, code, from, to string }
+type eventFilter struct{ correlation, service, code, tenant, from, to string }
 
 func (f *eventFilter) addSpan(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.service, "service", "", "only events of this `SERVICE`")
@@ -31,7 +31,7 @@ func (f *eventFilter) span(now time.Time) (from, to time.Time, err error) {
 
 func (f *eventFilter) read(now time.Time) (client.EventFilter, error) {
 	from, to, err := f.span(now)
-	filter := client.EventFilter{Service: f.service, Code: f.code, From: from, To: to}
+	filter := client.EventFilter{Service: f.service, Code: f.code, Tenant: f.tenant, From: from, To: to}
 	if err != nil || f.correlation == "" {
 		return filter, err
 	}
@@ -55,6 +55,7 @@ request. This lists it, newest first.`,
 		Annotations: map[string]string{ownUse: "recoup events [flags]"},
 	}
 	cmd.Flags().StringVar(&filter.correlation, "correlation-id", "", "only events that share this `ID`")
+	cmd.Flags().StringVar(&filter.tenant, "tenant", "", "only events of this `TENANT`, in 31 days at most")
 	filter.addSpan(cmd)
 	pages.add(cmd)
 	cmd.AddCommand(eventsSend(streams))

@@ -15,13 +15,14 @@ import (
 
 func exportCommand(streams Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "export",
-		Short:   "Write the ledger to a file, for other programs",
-		Example: `  recoup export events > counts.csv`,
-		Args:    noArgs,
-		RunE:    group,
+		Use:   "export",
+		Short: "Write the ledger, alert rules or a dashboard to a file, for other programs",
+		Example: `  recoup export events > counts.csv
+  recoup export prometheus-rules > recoup.rules.yml`,
+		Args: noArgs,
+		RunE: group,
 	}
-	cmd.AddCommand(exportEvents(streams))
+	cmd.AddCommand(exportEvents(streams), exportRules(streams), exportDashboard(streams))
 	return cmd
 }
 

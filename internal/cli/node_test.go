@@ -95,22 +95,32 @@ func newNode(t *testing.T, demo bool) *testNode {
 func startNode(t *testing.T, demo bool) *testNode {
 	t.Helper()
 	n := newNode(t, demo)
+	n.serve(demo)
+	return n
+}
+
+// serve runs the node until the test ends.
+func (n *testNode) serve(demo bool, change ...func(*app.Options)) {
+	n.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	node, err := app.Open(ctx, app.Options{Database: "sqlite:" + n.file, Listen: "127.0.0.1:0", Demo: demo, Now: n.now})
+	options := app.Options{Database: "sqlite:" + n.file, Listen: "127.0.0.1:0", Demo: demo, Now: n.now}
+	for _, c := range change {
+		c(&options)
+	}
+	node, err := app.Open(ctx, options)
 	if err != nil {
 		stop()
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
 	n.url = "http://" + node.Address()
 	over := make(chan error, 1)
 	go func() { over <- node.Serve(ctx) }()
-	t.Cleanup(func() {
+	n.t.Cleanup(func() {
 		stop()
 		if err := <-over; err != nil {
-			t.Error(err)
+			n.t.Error(err)
 		}
 	})
-	return n
 }
 
 func (n *testNode) now() time.Time { return time.Unix(0, n.clock.Load()).UTC() }

@@ -49,6 +49,7 @@ func showPolicy(w io.Writer, p *policy.Policy, name string) error {
 	showRetries(&b, p)
 	showLadder(&b, p)
 	showAlerts(&b, p)
+	showNotifications(&b, p)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -200,7 +201,34 @@ func showAlerts(b *page, p *policy.Policy) {
 		rows = append(rows, []string{a.Condition(), scope, string(a.Severity), string(a.Action)})
 	}
 	b.columns(rows...)
-	b.text(fmt.Sprintf("Rates are silent below %d samples.", p.MinSamples))
+	b.text(fmt.Sprintf("Rates are silent below %d samples. What goes on is told again after %s.", p.MinSamples, policy.FormatDuration(p.Repeat)))
+	for _, g := range p.Providers {
+		back := "only by hand"
+		if g.BackAfter > 0 {
+			back = "after " + policy.FormatDuration(g.BackAfter) + " of quiet"
+		}
+		b.text(fmt.Sprintf("Providers of %s: %s; back to the first %s.", g.Name, strings.Join(g.Members, ", then "), back))
+	}
+}
+
+func showNotifications(b *page, p *policy.Policy) {
+	b.heading("NOTIFICATIONS")
+	rows := [][]string{{"TEAM", "CHANNEL", "FROM", "KINDS"}}
+	add := func(team string, routes []policy.Route) {
+		for _, r := range routes {
+			rows = append(rows, []string{team, r.Channel, string(r.From), cmp.Or(join(r.Kinds), "all")})
+		}
+	}
+	for _, t := range p.Notifications.Teams {
+		add(t.Team, t.Routes)
+	}
+	add("all others", p.Notifications.Default)
+	b.columns(rows...)
+	for _, kind := range recoup.NoticeKinds() {
+		if every := p.Notifications.Digests[kind]; every > 0 {
+			b.text(fmt.Sprintf("%s is told in digests, every %s.", kind, policy.FormatDuration(every)))
+		}
+	}
 }
 
 // prefixed returns s after its prefix, or nothing for nothing.

@@ -19,6 +19,9 @@ type policyView struct {
 	Categories []categoryView `json:"categories"`
 	Ladder     []rungView     `json:"ladder"`
 	Alerts     []alertView    `json:"alerts"`
+	Providers  []providerView `json:"providers"`
+
+	Notifications notificationView `json:"notifications"`
 }
 
 type tableView struct {
@@ -73,6 +76,25 @@ type alertView struct {
 	Hub      string               `json:"hub,omitempty"`
 	Severity policy.AlertSeverity `json:"severity"`
 	Action   policy.AlertAction   `json:"action"`
+	Repeat   string               `json:"repeat"`
+}
+
+type providerView struct {
+	Group     string   `json:"group"`
+	Members   []string `json:"members"`
+	BackAfter string   `json:"back_after,omitempty"`
+}
+
+type notificationView struct {
+	Default []routeView                  `json:"default"`
+	Teams   map[string][]routeView       `json:"teams"`
+	Digests map[recoup.NoticeKind]string `json:"digests"`
+}
+
+type routeView struct {
+	Channel string              `json:"channel"`
+	From    policy.Urgency      `json:"from"`
+	Kinds   []recoup.NoticeKind `json:"kinds,omitempty"` // none: all
 }
 
 func viewPolicy(p *policy.Policy) policyView {
@@ -90,9 +112,32 @@ func viewPolicy(p *policy.Policy) policyView {
 		v.Ladder = append(v.Ladder, rungView{r.Tier, r.Owner, policy.FormatDuration(r.After), policy.FormatDuration(r.ReviewWithin)})
 	}
 	for _, a := range p.Alerts {
-		v.Alerts = append(v.Alerts, alertView{a.Name, a.Condition(), a.Per, a.Hub, a.Severity, a.Action})
+		v.Alerts = append(v.Alerts, alertView{a.Name, a.Condition(), a.Per, a.Hub, a.Severity, a.Action, policy.FormatDuration(a.Repeat)})
+	}
+	for _, g := range p.Providers {
+		v.Providers = append(v.Providers, providerView{g.Name, g.Members, span(g.BackAfter)})
+	}
+	v.Notifications = viewNotifications(&p.Notifications)
+	return v
+}
+
+func viewNotifications(n *policy.Notifications) notificationView {
+	v := notificationView{viewRoutes(n.Default), map[string][]routeView{}, map[recoup.NoticeKind]string{}}
+	for _, t := range n.Teams {
+		v.Teams[t.Team] = viewRoutes(t.Routes)
+	}
+	for kind, every := range n.Digests {
+		v.Digests[kind] = policy.FormatDuration(every)
 	}
 	return v
+}
+
+func viewRoutes(routes []policy.Route) []routeView {
+	var list []routeView
+	for _, r := range routes {
+		list = append(list, routeView(r))
+	}
+	return list
 }
 
 func viewTable(p *policy.Policy, t *policy.Table) tableView {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -21,6 +22,7 @@ type call struct {
 	path  string                          // the values of path parameters
 	query string
 	body  string
+	none  bool // nobody can have made one: it is asked for in vain
 }
 
 const (
@@ -55,6 +57,7 @@ func calls() map[string][]call {
 		"POST /v1/keys":                 {{body: `{"name": "key {n}", "role": "reader"}`}},
 		"POST /v1/keys/{id}/revoke":     {{needs: (*caller).apiKey, body: `{"reason": "because"}`}},
 		"POST /v1/keys/{id}/rotate":     {{needs: (*caller).apiKey, body: `{"reason": "because"}`}},
+		"POST /v1/jobs/{name}/run":      {{path: "name=ttl", body: `{"reason": "because"}`}},
 		"GET /v1/events/export":         {{}, {query: "rows=true"}},
 	}
 	for verb, needs := range map[string]func(*caller) map[string]string{
@@ -70,6 +73,9 @@ func calls() map[string][]call {
 			{needs: needs, body: `{"reason": "because", "ids": ["{id}"]` + to + `}`},
 			{body: `{"reason": "because", "preview": true, "filter": {"entity_id": "E-{n}"}` + to + `}`},
 		}
+	}
+	for _, more := range []map[string][]call{letterCalls(), gateCalls(), officeCalls()} {
+		maps.Copy(list, more)
 	}
 	return list
 }
@@ -135,6 +141,17 @@ func (c *caller) made(path, body string, into any) {
 	got := c.send(http.MethodPost, path, nil, []byte(c.filled(body, nil)))
 	if got.status >= 300 {
 		c.Fatalf("%s %s: %s", path, body, got.body)
+	}
+	if err := json.Unmarshal(got.body, into); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// read asks for what must be there.
+func (c *caller) read(path string, into any) {
+	got := c.send(http.MethodGet, path, nil, nil)
+	if got.status >= 300 {
+		c.Fatalf("%s: %s", path, got.body)
 	}
 	if err := json.Unmarshal(got.body, into); err != nil {
 		c.Fatal(err)

@@ -60,7 +60,7 @@ func (c *caller) slots() []slot {
 
 // slotsOf lists the places of one call, after it has succeeded as it is.
 func (c *caller) slotsOf(doc *document, s slot, o operation) []slot {
-	if got := c.send(c.request(s, "", "")); got.status >= 300 {
+	if got := c.send(c.request(s, "", "")); got.status >= 300 && !(s.none && got.status == http.StatusNotFound) {
 		c.Errorf("%s %s does not succeed, so nothing can be planted in it; the table of calls must say how: %s", s.method, s.route, got.body)
 		return nil
 	}
@@ -76,7 +76,9 @@ func (c *caller) slotsOf(doc *document, s slot, o operation) []slot {
 	}
 	for _, body := range o.Body.Content {
 		for _, at := range doc.paths(body.Schema, nil) {
-			add("body", at...)
+			if len(at) > 0 { // else it is text as a whole, as a CSV file, whose rows are read like the others
+				add("body", at...)
+			}
 		}
 		add("body", naming) // a member that nobody knows
 	}

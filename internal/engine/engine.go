@@ -30,7 +30,7 @@ type Store interface {
 	ParkQueue(ctx context.Context, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error)
 	Archived(ctx context.Context, table string, p store.Page) ([]recoup.Error, store.Cursor, error)
 	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
-	Blocking(ctx context.Context, entity string, limit int) ([]recoup.Error, error)
+	Blocking(ctx context.Context, entities []string, limit int) ([][]store.Blocker, error)
 	Counts(ctx context.Context) ([]store.Count, error)
 
 	Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error)
@@ -55,6 +55,7 @@ type Options struct {
 // Engine is safe for concurrent use.
 type Engine struct {
 	Options
+	gates   *desk
 	wake    *bell
 	stopped chan struct{}
 	stop    sync.Once
@@ -68,7 +69,10 @@ func New(o Options) (*Engine, error) {
 	if o.Redactor == nil {
 		o.Redactor = redact.Default()
 	}
-	return &Engine{Options: o, wake: newBell(), stopped: make(chan struct{})}, nil
+	gates := &desk{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
+		return o.Store.Blocking(ctx, entities, maxBlockers+1)
+	}}
+	return &Engine{Options: o, gates: gates, wake: newBell(), stopped: make(chan struct{})}, nil
 }
 
 // Caller is who asks: the name that the history keeps, and the hubs whose tables

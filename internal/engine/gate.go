@@ -12,7 +12,7 @@ import (
 
 // Blocker is an error that keeps an entity from being promoted.
 type Blocker struct {
-	Error recoup.Error
+	Error store.Blocker
 	Owner string    // who is to act on it
 	Ends  time.Time // when it would end by itself; zero: never
 }
@@ -39,18 +39,18 @@ func (e *Engine) Gate(ctx context.Context, entity string) (Gate, error) {
 	if err := f.err(); err != nil {
 		return Gate{}, err
 	}
-	errs, err := e.Store.Blocking(ctx, entity, maxBlockers+1)
+	blockers, err := e.gates.check(ctx, entity)
 	if err != nil {
 		return Gate{}, err
 	}
-	return gate(entity, errs), nil
+	return gate(entity, blockers), nil
 }
 
-func gate(entity string, errs []recoup.Error) Gate {
-	g := Gate{EntityID: entity, More: len(errs) > maxBlockers}
+func gate(entity string, blockers []store.Blocker) Gate {
+	g := Gate{EntityID: entity, More: len(blockers) > maxBlockers}
 	never := g.More
-	for i := range errs[:min(len(errs), maxBlockers)] {
-		b := Blocker{Error: errs[i], Owner: errs[i].Owner(), Ends: errs[i].ExpiresAt}
+	for i := range blockers[:min(len(blockers), maxBlockers)] {
+		b := Blocker{Error: blockers[i], Owner: blockers[i].Owner(), Ends: blockers[i].ExpiresAt}
 		g.Blockers = append(g.Blockers, b)
 		never = never || b.Ends.IsZero()
 		if b.Ends.After(g.Opens) {
@@ -112,7 +112,11 @@ func (e *Engine) Promote(ctx context.Context, c Caller, p Promotion) (Promoted, 
 		done.Repeated = true
 		return done, Gate{}, err
 	case errors.Is(err, store.ErrBlocked):
-		return Promoted{}, gate(p.EntityID, blockers), err
+		shown := make([]store.Blocker, len(blockers))
+		for i := range blockers {
+			shown[i] = store.BlockerOf(&blockers[i])
+		}
+		return Promoted{}, gate(p.EntityID, shown), err
 	}
 	done.Seq = seq
 	return done, Gate{}, err

@@ -23,13 +23,15 @@ const (
 // that looks like a secret is refused: redacted it would name nothing.
 func (c *check) identifier(field, s string) {
 	switch {
-	case s == "":
+	case s == "" || c.clean[s]:
 	case len(s) > maxName:
 		c.refuse(DropText, field, "max_length", "expected at most 200 bytes")
 	case !printable(s):
 		c.refuse(DropText, field, "format", "expected UTF-8 without control characters")
 	case c.secrets.Identifier(s) != nil:
 		c.refuse(DropSecret, field, "no_secret", "looks like a secret or personal data, which is never stored")
+	default:
+		c.clean[s] = true
 	}
 }
 

@@ -56,10 +56,11 @@ func (g *Governor) Govern(now time.Time, batch []Incoming) Governed {
 	result := Governed{Events: make([]store.Event, 0, len(batch)), IDs: make([]recoup.ID, len(batch))}
 	var left counts
 	var c check
+	known := newKnowledge()
 	for i := range batch {
 		result.Events = append(result.Events, store.Event{})
 		e := &result.Events[len(result.Events)-1]
-		c = check{Governor: g, now: now, in: &batch[i], out: e}
+		c = check{Governor: g, knowledge: known, now: now, in: &batch[i], out: e}
 		c.run()
 		if c.reason != "" {
 			left.add(c.reason, 1)
@@ -81,6 +82,7 @@ func (g *Governor) Govern(now time.Time, batch []Incoming) Governed {
 // care about what they leave in it.
 type check struct {
 	*Governor
+	*knowledge
 	now  time.Time
 	in   *Incoming
 	out  *store.Event
@@ -100,7 +102,7 @@ func (c *check) run() {
 	c.provider()
 	c.sayings()
 	if c.in.Tenant != "" && c.reason == "" {
-		c.out.TenantHash, c.out.TenantKey = c.Tenants.Hash(c.in.Tenant)
+		c.out.TenantHash, c.out.TenantKey = c.tenant(c.Tenants, c.in.Tenant)
 	}
 }
 

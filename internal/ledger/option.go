@@ -19,10 +19,10 @@ type Options struct {
 	Random func() float64   // the jitter of retries, in [0, 1)
 	Logger *slog.Logger     // nil: says nothing
 
-	BatchSize   int           // events of one insert at most; 2,000
+	BatchSize   int           // events of one insert at most; 5,000
 	BatchDelay  time.Duration // how long events wait for company; 20 ms
 	UrgentDelay time.Duration // the same while somebody waits for them; 5 ms
-	Flushers    int           // inserts at the same time; 1
+	Flushers    int           // inserts at the same time; 2, so that one can be gathered and sent while another commits
 	DropDelay   time.Duration // how often drop counts are written; 1 s
 
 	// MaxEvents and MaxBytes bound what is held in memory, what is being written
@@ -45,10 +45,10 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	o.BatchSize = cmp.Or(o.BatchSize, 2000)
+	o.BatchSize = cmp.Or(o.BatchSize, 5000)
 	o.BatchDelay = cmp.Or(o.BatchDelay, 20*time.Millisecond)
 	o.UrgentDelay = cmp.Or(o.UrgentDelay, min(5*time.Millisecond, o.BatchDelay))
-	o.Flushers = cmp.Or(o.Flushers, 1)
+	o.Flushers = cmp.Or(o.Flushers, 2)
 	o.DropDelay = cmp.Or(o.DropDelay, time.Second)
 	o.MaxEvents = cmp.Or(o.MaxEvents, 100_000)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 128<<20)

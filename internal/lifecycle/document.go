@@ -48,12 +48,15 @@ func edges() []edge {
 }
 
 // moves reports whether t can lead from one of its states to another. Assigning,
-// reviewing and reminding never do; a report replaces an error rather than moving
+// reviewing, reminding and the way into a replay and back never do; a replay that
+// fails takes nothing down the ladder; a report replaces an error rather than moving
 // it; a rebase leaves with people what they have, unless it takes it off the park.
 func moves(t Transition, from, to recoup.State) bool {
 	switch t.Input {
-	case Assigning, Reviewing, Reminding:
+	case Assigning, Reviewing, Reminding, Replaying, Returning:
 		return false
+	case FailingAgain:
+		return to == recoup.Escalated
 	case Reported:
 		return from == none
 	case Rebasing:

@@ -28,6 +28,10 @@ const (
 	Archiving    Kind = "archive"
 	Expiring     Kind = "expire"
 	Rebasing     Kind = "rebase"
+	Replaying    Kind = "replay"
+	Returning    Kind = "return"
+	FailingAgain Kind = "fail_again"
+	Verifying    Kind = "verify"
 )
 
 // ofWorker reports whether k comes from the holder of a lease, for whom a state

@@ -101,6 +101,14 @@ func (s *step) dispatch(in Input) error {
 		return in.apply(s)
 	case Rebase:
 		return in.apply(s)
+	case Replay:
+		return in.apply(s)
+	case Return:
+		return in.apply(s)
+	case FailAgain:
+		return in.apply(s)
+	case Verify:
+		return in.apply(s)
 	}
 	return s.refuse("unknown input")
 }

@@ -115,6 +115,30 @@ var transitions = []Transition{
 		[]recoup.State{recoup.Active, recoup.RetryPending, recoup.Parked, recoup.Escalated},
 		"another version of the policy judges it; what is parked stays so, unless its table no longer allows PARK",
 	},
+	{
+		Replaying,
+		[]recoup.State{recoup.Parked, recoup.Escalated},
+		[]recoup.State{recoup.Parked, recoup.Escalated},
+		"a dead letter, the state stays: it does not expire while it is replayed",
+	},
+	{
+		Returning,
+		[]recoup.State{recoup.Parked, recoup.Escalated},
+		[]recoup.State{recoup.Parked, recoup.Escalated},
+		"a dead letter, the state stays: its replay worked, or was cancelled",
+	},
+	{
+		FailingAgain,
+		[]recoup.State{recoup.Parked, recoup.Escalated},
+		[]recoup.State{recoup.Parked, recoup.Escalated},
+		"a dead letter whose replay failed: parked anew, on no lower tier",
+	},
+	{
+		Verifying,
+		[]recoup.State{recoup.Parked, recoup.Escalated},
+		[]recoup.State{recoup.Resolved},
+		"a dead letter whose replay is seen to have worked",
+	},
 }
 
 func allowed(k Kind, from recoup.State) bool {

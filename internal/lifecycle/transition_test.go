@@ -21,6 +21,9 @@ func (w *world) specimen(state recoup.State, kind lifecycle.Kind) *recoup.Error 
 	if state == "" {
 		return nil
 	}
+	if slices.Contains(letterKinds, kind) && !slices.Contains([]recoup.State{recoup.Active, recoup.RetryPending}, state) {
+		return w.letter(state, kind)
+	}
 	e := w.report(dol, "NETWORK_TIMEOUT", recoup.Medium)
 	switch state {
 	case recoup.Active:
@@ -66,6 +69,10 @@ func (w *world) inputs(e *recoup.Error) map[lifecycle.Kind]lifecycle.Input {
 		"archive":      lifecycle.ArchiveNow{By: "ada"},
 		"expire":       lifecycle.Expire{},
 		"rebase":       lifecycle.Rebase{By: "ada"},
+		"replay":       lifecycle.Replay{By: "ada"},
+		"return":       lifecycle.Return{},
+		"fail_again":   lifecycle.FailAgain{Failure: failure("NETWORK_TIMEOUT")},
+		"verify":       lifecycle.Verify{By: "ada"},
 	}
 }
 

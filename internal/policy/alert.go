@@ -44,6 +44,20 @@ func kindOf(metric string) (MetricKind, bool) {
 	return "", false
 }
 
+// CountedPer lists what a metric can be counted for.
+func CountedPer(metric string) []Scope {
+	switch metric {
+	case "request_error_rate":
+		return []Scope{PerPlatform, PerService}
+	case "database_errors", "external_service_errors":
+		return []Scope{PerPlatform, PerProvider}
+	}
+	if _, known := kindOf(metric); known {
+		return []Scope{PerPlatform, PerHub}
+	}
+	return nil
+}
+
 // Relative reports whether values of this kind are shares, written in percent.
 func (k MetricKind) Relative() bool { return k == Rate || k == Share }
 
@@ -58,6 +72,7 @@ type Alert struct {
 	Value    float64       // a share for rates
 	Window   time.Duration // zero: the metric is a level
 	For      time.Duration // it must hold this long before anyone is told
+	Repeat   time.Duration // while it holds it is told again so often
 	Per      Scope
 	Hub      string // empty: every hub
 	Severity AlertSeverity

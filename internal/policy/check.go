@@ -28,6 +28,7 @@ func check(doc *document, f *file, codes *fault.Registry) problems {
 	c.checkLadder()
 	c.checkMetrics()
 	c.checkAlerts()
+	c.checkNotifications()
 	c.checkAltitudes()
 	c.checkLedger()
 	return c.problems

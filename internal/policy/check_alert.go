@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 func (c *checker) checkMetrics() {
 	for _, name := range c.doc.keysOf("metrics") {
 		kind, known := kindOf(name)
@@ -54,6 +56,9 @@ func (c *checker) checkTerm(f fileRule, at []string) {
 		return
 	}
 	c.quantity(kind, when.metric, when.value, path(at, "when")...)
+	if scopes := CountedPer(when.metric); f.Per != "" && !slices.Contains(scopes, f.Per) {
+		c.add(c.doc.at(path(at, "per")...), "%s cannot be counted per %s, expected %s or %s", when.metric, f.Per, scopes[0], scopes[1])
+	}
 	switch given := c.doc.given(path(at, "window")...); {
 	case kind.Windowed() && !given:
 		c.add(c.doc.at(path(at, "when")...), "%s is counted over time, expected a window", when.metric)

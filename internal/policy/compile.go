@@ -12,6 +12,9 @@ import (
 // defaultEntityColumn names the entity in tables that have no name for it.
 const defaultEntityColumn = "entity_id"
 
+// defaultRepeat is how often an alert is told of in a policy that does not say.
+const defaultRepeat = duration(4 * time.Hour)
+
 // compiler turns a checked file into a Policy.
 type compiler struct {
 	doc  *document
@@ -33,6 +36,7 @@ func compile(doc *document, f *file) *Policy {
 			ExpiryGrace: time.Duration(f.Leases.ExpiryGrace),
 		},
 		MinSamples: f.Alerts.MinSamples,
+		Repeat:     time.Duration(cmp.Or(f.Alerts.Repeat, defaultRepeat)),
 		Reasons:    descriptions(doc, f.Parking.Reasons, "parking", "reasons"),
 		doc:        doc,
 		byName:     map[string]*Table{},
@@ -44,6 +48,7 @@ func compile(doc *document, f *file) *Policy {
 	c.tables()
 	c.decisions()
 	c.measures()
+	c.notifications()
 	c.altitudes()
 	c.ledger()
 	return c.out
@@ -88,6 +93,7 @@ func (c *compiler) hubs() {
 		}
 		c.out.Hubs = append(c.out.Hubs, hub)
 	}
+	c.out.PlatformHub = c.hub(c.file.PlatformHub)
 }
 
 func (c *compiler) hub(id string) *Hub {
@@ -216,11 +222,13 @@ func (c *compiler) measures() {
 		c.out.Alerts = append(c.out.Alerts, Alert{
 			Name: f.Name, Metric: when.metric, Compare: when.compare, Value: when.value.value,
 			Window: time.Duration(f.Window), For: time.Duration(f.For),
-			Per: f.Per, Hub: f.Hub, Severity: f.Severity, Action: f.Action,
+			Repeat: cmp.Or(time.Duration(f.Repeat), c.out.Repeat),
+			Per:    f.Per, Hub: f.Hub, Severity: f.Severity, Action: f.Action,
 		})
 	}
 	for _, name := range c.doc.keysOf("providers") {
-		c.out.Providers = append(c.out.Providers, ProviderGroup{name, c.file.Providers[name]})
+		f := c.file.Providers[name]
+		c.out.Providers = append(c.out.Providers, ProviderGroup{name, f.Members, time.Duration(f.BackAfter)})
 	}
 }
 

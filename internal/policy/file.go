@@ -28,7 +28,8 @@ type file struct {
 	Leases      fileLeases                       `json:"leases"`
 	Metrics     map[string]fileMetric            `json:"metrics"`
 	Alerts      fileAlerts                       `json:"alerts"`
-	Providers   map[string][]string              `json:"providers"`
+	Providers   map[string]fileProviders         `json:"providers"`
+	Notices     fileNotifications                `json:"notifications"`
 	Requests    fileRequests                     `json:"requests"`
 	Stages      fileStages                       `json:"stages"`
 	Ledger      fileLedger                       `json:"ledger"`
@@ -160,6 +161,7 @@ func (a *amount) UnmarshalJSON(b []byte) error {
 
 type fileAlerts struct {
 	MinSamples int        `json:"min_samples"`
+	Repeat     duration   `json:"repeat"`
 	Rules      []fileRule `json:"rules"`
 }
 
@@ -168,10 +170,37 @@ type fileRule struct {
 	When     string        `json:"when"`
 	Window   duration      `json:"window"`
 	For      duration      `json:"for"`
+	Repeat   duration      `json:"repeat"`
 	Per      Scope         `json:"per"`
 	Hub      string        `json:"hub"`
 	Severity AlertSeverity `json:"severity"`
 	Action   AlertAction   `json:"action"`
+}
+
+// fileProviders is a group of providers: a mapping, or only its members.
+type fileProviders struct {
+	Members   []string `json:"members"`
+	BackAfter duration `json:"back_after"`
+}
+
+func (p *fileProviders) UnmarshalJSON(b []byte) error {
+	if b[0] == '[' {
+		return json.Unmarshal(b, &p.Members)
+	}
+	type mapping fileProviders // without this method
+	return json.Unmarshal(b, (*mapping)(p))
+}
+
+type fileNotifications struct {
+	Default []fileRoute                    `json:"default"`
+	Teams   map[string][]fileRoute         `json:"teams"`
+	Digests map[recoup.NoticeKind]duration `json:"digests"`
+}
+
+type fileRoute struct {
+	Channel string              `json:"channel"`
+	From    Urgency             `json:"from"`
+	Kinds   []recoup.NoticeKind `json:"kinds"`
 }
 
 type fileRequests struct {

@@ -54,7 +54,7 @@ func TestAlerts(t *testing.T) {
 	}
 	p := policy.Default()
 	for i := range rows {
-		rows[i].Compare = policy.Above
+		rows[i].Compare, rows[i].Repeat = policy.Above, 4*time.Hour
 	}
 	if !slices.Equal(p.Alerts, rows) {
 		t.Errorf("alerts are\n%+v\nwant\n%+v", p.Alerts, rows)

@@ -99,7 +99,8 @@ const (
 // preferred one first.
 type ProviderGroup struct {
 	Name      string
-	Providers []string
+	Members   []string
+	BackAfter time.Duration // quiet for so long, the first one is used again; zero: only by hand
 }
 
 // Gate is the policy of Gate Zero (spec 004).

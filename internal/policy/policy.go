@@ -25,6 +25,9 @@ type Policy struct {
 	Hubs       []*Hub
 	DeadTables []DeadTable
 
+	// PlatformHub is the hub whose team owns the last rung of the ladder.
+	PlatformHub *Hub
+
 	// OrphanTable is where a report goes that has no table to go to.
 	OrphanTable *Table
 
@@ -46,7 +49,11 @@ type Policy struct {
 	Metrics    []Metric
 	MinSamples int // a rate with fewer samples is silent
 	Alerts     []Alert
+	Repeat     time.Duration // of alerts that name no interval of their own
 	Providers  []ProviderGroup
+
+	// Notifications says who is told what, and where.
+	Notifications Notifications
 
 	Requests       map[recoup.Code]retry.Policy
 	DefaultRequest retry.Policy // of codes that Requests does not name

@@ -72,6 +72,8 @@ func TestSchemaKnowsEveryWord(t *testing.T) {
 		"#/$defs/alert/properties/severity/enum":                                           spell([]AlertSeverity{AlertWarning, AlertHigh, AlertCritical}),
 		"#/$defs/alert/properties/action/enum":                                             spell([]AlertAction{NotifyHubTeam, PageOnCall, ReviewParkQueue, EscalateToPlatform, PagePlatformOnCall, SlackAlert, SwitchProvider}),
 		"#/properties/ledger/properties/details/properties/keys/additionalProperties/enum": spell([]DetailType{DetailBool, DetailString, DetailInt, DetailUUID}),
+		"#/$defs/kind/enum":                                                                spell(recoup.NoticeKinds()),
+		"#/$defs/route/properties/from/enum":                                               spell(urgencies()),
 		"#/properties/severities/required":                                                 spell(recoup.Severities()),
 		"#/properties/retry/properties/categories/required":                                spell(recoup.Categories()),
 		"#/properties/parking/properties/reasons/required":                                 spell(recoup.ParkReasons()),

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -232,8 +233,8 @@ func TestBounds(t *testing.T) {
 	if p.ExpiryNotice != 24*time.Hour || p.Version != "1.0.0" {
 		t.Errorf("expiry notice %v, version %s", p.ExpiryNotice, p.Version)
 	}
-	want := policy.ProviderGroup{Name: "email_validation", Providers: []string{"millionverifier", "zerobounce"}}
-	if got := p.Providers; len(got) != 1 || got[0].Name != want.Name || !slices.Equal(got[0].Providers, want.Providers) {
+	want := []policy.ProviderGroup{{Name: "email_validation", Members: []string{"millionverifier", "zerobounce"}, BackAfter: time.Hour}}
+	if got := p.Providers; !reflect.DeepEqual(got, want) {
 		t.Errorf("providers are %v, want %v", got, want)
 	}
 }

@@ -160,7 +160,7 @@ func TestAnyLife(t *testing.T) {
 		ends[l.c.Recovery.Status]++
 	})
 	for _, status := range []store.RecoveryStatus{"", store.RecoveryActive, store.RecoveryExhausted, store.RecoverySucceeded} {
-		if ends[status] == 0 {
+		if ends[status] == 0 && !testing.Short() { // of few lives not every end is among them
 			t.Errorf("no life ended %q: %v", status, ends)
 		}
 	}

@@ -1,9 +1,10 @@
-// Package recovery decides what becomes of an intake at Gate Zero and of its
-// recovery once it has failed (spec 004). [Step] is the only place where that is
-// decided; stores and handlers apply what it says.
+// Package recovery is Gate Zero: it takes in company candidates, and decides what
+// becomes of them and of the recovery of those that failed (spec 004). [Step] is
+// the only place where that is decided. It is pure: it reads no clock, no database
+// and no randomness, and what may follow what is a table ([Transitions]).
 //
-// The package is pure: it reads no clock, no database and no randomness, and it
-// keeps nothing between calls. What may follow what is a table ([Transitions]).
+// [Service] checks what callers send and asks a store to apply what Step says. It
+// knows neither HTTP nor SQL.
 package recovery
 
 import (

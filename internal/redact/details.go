@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 
 	"recoup"
 )
@@ -132,7 +133,7 @@ func (l AllowList) admit(r *Redactor, kind Kind, v any) (value any, size int, re
 	if !ok {
 		return nil, 0, DropWrongType
 	}
-	text := fmt.Sprint(value)
+	text := plain(value)
 	switch {
 	case len(text) > l.MaxValue:
 		return nil, 0, DropTooLarge
@@ -141,11 +142,40 @@ func (l AllowList) admit(r *Redactor, kind Kind, v any) (value any, size int, re
 	case kind.shape != nil && !kind.shape(text):
 		return nil, 0, DropWrongType
 	}
-	encoded, err := json.Marshal(value)
+	encoded, err := encodedSize(value, text)
 	if err != nil {
 		return nil, 0, DropWrongType
 	}
-	return value, len(encoded), ""
+	return value, encoded, ""
+}
+
+// plain writes a value that is kept as text.
+func plain(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	}
+	return fmt.Sprint(value)
+}
+
+// encodedSize is how long the JSON of a value is. Words, numbers and the plainest
+// of texts are as long as they are; others are written to be measured.
+func encodedSize(value any, text string) (int, error) {
+	s, isText := value.(string)
+	if !isText {
+		return len(text), nil
+	}
+	for i := range len(s) {
+		if c := s[i]; !digit(c) && c != '_' && c != '.' && c != '-' && (c|0x20 < 'a' || c|0x20 > 'z') {
+			encoded, err := json.Marshal(s)
+			return len(encoded), err
+		}
+	}
+	return len(s) + len(`""`), nil
 }
 
 func as[T any](v any) (any, bool) {

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -111,4 +112,23 @@ func TestDetailsAccountForEverything(t *testing.T) {
 			t.Fatalf("%v became %v (%v)", kept, again, more)
 		}
 	})
+}
+
+// The size of a value that is measured without writing it is that of its JSON.
+func TestEncodedSize(t *testing.T) {
+	t.Parallel()
+	for _, value := range []any{
+		true, false, int64(0), int64(-12), int64(1) << 62, "", "name", "items[0].price", "A_b-9.", "é", "<", "@", "[", "`", "{", "\x7f", "W/\"x\"", "a b",
+	} {
+		want, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := encodedSize(value, plain(value)); got != len(want) || err != nil {
+			t.Errorf("%v: %d, %v, want %d", value, got, err, len(want))
+		}
+		if text := plain(value); text != fmt.Sprint(value) {
+			t.Errorf("%v is %q as text", value, text)
+		}
+	}
 }

@@ -180,6 +180,10 @@ type LetterEffects struct {
 	Notes             []Note
 	Payload           Payload // to be kept with the work; its WorkID is zero if there is none
 	Forget            bool    // the work is done: its payload and checkpoints go
+
+	// Anew is the only checkpoint that is left of work that begins anew, to tell
+	// that it did; its WorkID is zero if it does not.
+	Anew Checkpoint
 }
 
 // DecideLetter is what a verb asks about each piece of work that it has locked.

@@ -21,9 +21,11 @@ type Term struct {
 
 // Bid decides what becomes of a bid when this is the last term, or the zero term
 // if there was none. A term that is over is not renewed, even by its holder:
-// somebody else may have led in between.
+// somebody else may have led in between. One that would last for longer than two
+// such bids was begun by a clock that was wrong, and holds nobody up.
 func (t Term) Bid(b Bid) (next Term, held bool) {
-	switch lapsed := t.Holder == "" || !b.Now.Before(t.Until); {
+	length := b.Until.Sub(b.Now)
+	switch lapsed := t.Holder == "" || !b.Now.Before(t.Until) || t.Until.After(b.Until.Add(length)); {
 	case lapsed:
 		return Term{b.Name, t.Number + 1, b.Node, kept(b.Until)}, true
 	case t.Holder == b.Node:
@@ -39,7 +41,7 @@ type Job struct {
 	Name       string        `json:"name"`
 	StartedAt  time.Time     `json:"started_at,omitzero"`
 	FinishedAt time.Time     `json:"finished_at,omitzero"`
-	Rows       int64         `json:"rows"`
+	Rows       int64         `json:"rows"` // moved in all its runs
 	Lag        time.Duration `json:"lag"`
 	Cursor     string        `json:"cursor,omitempty"`
 	Error      string        `json:"error,omitempty"`

@@ -34,6 +34,7 @@ type EventFilter struct {
 	Correlation recoup.ID
 	Service     string
 	Code        recoup.Code
+	Tenants     []string  // hashes of one tenant, one per key; none: any tenant
 	From, To    time.Time // happened in [From, To)
 }
 
@@ -47,6 +48,13 @@ type DailyFilter struct {
 type CodeCount struct {
 	Code  recoup.Code `json:"code"`
 	Count int64       `json:"count"`
+}
+
+// RecentCount is how many events a code has that name a provider, or none.
+type RecentCount struct {
+	Code            recoup.Code `json:"code"`
+	ExternalService string      `json:"external_service,omitempty"`
+	N               int64       `json:"n"`
 }
 
 // ServiceRate is how many of a service's events are worth trying again.
@@ -122,6 +130,9 @@ func Month(t time.Time) time.Time {
 func EncodeDetails(details map[string]any) []byte {
 	if len(details) == 0 {
 		return nil
+	}
+	if b, ok := encodePlain(details); ok {
+		return b
 	}
 	b, err := json.Marshal(details)
 	if err != nil {

@@ -25,6 +25,7 @@ type LetterWork struct {
 	notes    []Note
 	payloads []Payload
 	forgot   []recoup.ID
+	anew     []Checkpoint
 }
 
 // letterRow is a letter in the course of a transaction.
@@ -197,6 +198,9 @@ func (w *LetterWork) note(r *letterRow, effects LetterEffects) {
 	if effects.Forget {
 		w.forgot = append(w.forgot, r.workID())
 	}
+	if !effects.Anew.WorkID.IsZero() {
+		w.anew = append(w.anew, effects.Anew)
+	}
 }
 
 // workID is the work that a letter is, or was, about.
@@ -337,6 +341,9 @@ func (w *LetterWork) Payloads() []Payload { return w.payloads }
 
 // Forgotten returns the work whose payload and checkpoints go.
 func (w *LetterWork) Forgotten() []recoup.ID { return w.forgot }
+
+// Anew returns the checkpoints that take the place of all others of their work.
+func (w *LetterWork) Anew() []Checkpoint { return w.anew }
 
 // Notes returns the notes to append, in order.
 func (w *LetterWork) Notes() []Note { return w.notes }

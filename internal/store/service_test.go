@@ -11,7 +11,7 @@ import (
 
 func TestBidsForLeadership(t *testing.T) {
 	now := time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
-	until, later := now.Add(time.Minute), now.Add(time.Hour)
+	until, later, absurd := now.Add(time.Minute), now.Add(2*time.Minute), now.Add(2*time.Minute+1)
 	for _, row := range []struct {
 		name string
 		last store.Term
@@ -23,6 +23,7 @@ func TestBidsForLeadership(t *testing.T) {
 		{"another leads", store.Term{Name: "x", Number: 4, Holder: "m", Until: later}, store.Term{Name: "x", Number: 4, Holder: "m", Until: later}, false},
 		{"another led until now", store.Term{Name: "x", Number: 4, Holder: "m", Until: now}, store.Term{Name: "x", Number: 5, Holder: "n", Until: until}, true},
 		{"it leads", store.Term{Name: "x", Number: 4, Holder: "n", Until: later}, store.Term{Name: "x", Number: 4, Holder: "n", Until: until}, true},
+		{"another leads for ever, by a clock that was wrong", store.Term{Name: "x", Number: 4, Holder: "m", Until: absurd}, store.Term{Name: "x", Number: 5, Holder: "n", Until: until}, true},
 		{"it led until now", store.Term{Name: "x", Number: 4, Holder: "n", Until: now}, store.Term{Name: "x", Number: 5, Holder: "n", Until: until}, true},
 	} {
 		if got, held := row.last.Bid(store.Bid{Name: "x", Node: "n", Now: now, Until: until}); got != row.want || held != row.held {

@@ -17,12 +17,16 @@ type Work struct {
 	order   []*row
 	open    map[recoup.Identity]*row
 	streaks map[StreakKey]*streak
+	current recoup.Error // the one that is decided on, apart from its row
 
 	// History holds the rows to append, in order.
 	History []recoup.Transition
 
 	// Notices holds what people are to be told, in order.
 	Notices []Notice
+
+	// Tallies counts what happened.
+	Tallies Tallies
 
 	// Receipts holds what is known of the items' receipts, and those to add.
 	Receipts Receipts
@@ -48,7 +52,7 @@ type Notice struct {
 // row is an error in the course of a transaction.
 type row struct {
 	recoup.Error
-	stored  bool // it is in the database already
+	was     *recoup.Error // as the database has it; nil: it has not
 	changed bool
 }
 
@@ -57,13 +61,21 @@ type streak struct {
 	changed bool
 }
 
-// NewWork begins with the rows that the transaction has locked.
+// NewWork begins with the rows that the transaction has locked, which must stay
+// as they are.
 func NewWork(locked []recoup.Error) *Work {
-	w := &Work{rows: map[recoup.ID]*row{}, open: map[recoup.Identity]*row{}, streaks: map[StreakKey]*streak{}}
-	for _, e := range locked {
-		r := &row{Error: e, stored: true}
-		w.add(r)
-		w.index(r)
+	w := &Work{
+		rows: make(map[recoup.ID]*row, len(locked)), order: make([]*row, 0, len(locked)),
+		open: map[recoup.Identity]*row{}, streaks: map[StreakKey]*streak{},
+	}
+	rows := make([]row, len(locked)) // at once: an error is a kilobyte
+	for i := range locked {
+		if w.rows[locked[i].ID] != nil {
+			continue // it was found twice
+		}
+		rows[i] = row{Error: locked[i], was: &locked[i]}
+		w.add(&rows[i])
+		w.index(&rows[i])
 	}
 	return w
 }
@@ -119,6 +131,7 @@ func (w *Work) report(in Report) Outcome {
 		return out
 	}
 	if old := out.Effects.Superseded; old != nil {
+		w.Tallies.note(current, &old.Error, lifecycle.Archiving)
 		w.set(old.Error)
 		w.History = append(w.History, old.History)
 	}
@@ -153,8 +166,8 @@ func (w *Work) step(in Step) Outcome {
 func (w *Work) decide(decide Decide, current *recoup.Error, k StreakKey) Outcome {
 	var before *recoup.Error
 	if current != nil {
-		copied := *current
-		before = &copied
+		w.current = *current
+		before = &w.current
 	}
 	next, effects, err := decide(before, w.streak(k))
 	var refusal *lifecycle.Refusal
@@ -171,6 +184,7 @@ func (w *Work) decide(decide Decide, current *recoup.Error, k StreakKey) Outcome
 		w.Notices = append(w.Notices, Notice{Notice: n, ErrorID: next.ID})
 	}
 	w.count(effects.Streak, next.EntityID)
+	w.Tallies.note(current, &next, lifecycle.Kind(effects.History.Input))
 	return Outcome{Error: next, Effects: effects}
 }
 
@@ -206,21 +220,29 @@ func (w *Work) set(e recoup.Error) {
 }
 
 // Inserts returns the new errors that stay in their table.
-func (w *Work) Inserts() []recoup.Error {
-	return w.pick(func(r *row) bool { return !r.stored && r.State != recoup.Archived })
+func (w *Work) Inserts() []*recoup.Error {
+	return w.pick(func(r *row) bool { return r.was == nil && r.State != recoup.Archived })
 }
 
 // Updates returns the new versions of stored errors that stay in their table.
-func (w *Work) Updates() []recoup.Error {
-	return w.pick(func(r *row) bool { return r.stored && r.changed && r.State != recoup.Archived })
+func (w *Work) Updates() []*recoup.Error {
+	return w.pick(func(r *row) bool { return r.was != nil && r.changed && r.State != recoup.Archived })
+}
+
+// Was returns an error as it was when it was locked, or nil if it was not.
+func (w *Work) Was(id recoup.ID) *recoup.Error {
+	if r := w.rows[id]; r != nil {
+		return r.was
+	}
+	return nil
 }
 
 // Archives returns the errors that go to the archive: those to be moved there,
 // and those that were reported and replaced within this very transaction, which
 // no table has held.
-func (w *Work) Archives() (moved, direct []recoup.Error) {
-	moved = w.pick(func(r *row) bool { return r.stored && r.changed && r.State == recoup.Archived })
-	direct = w.pick(func(r *row) bool { return !r.stored && r.State == recoup.Archived })
+func (w *Work) Archives() (moved, direct []*recoup.Error) {
+	moved = w.pick(func(r *row) bool { return r.was != nil && r.changed && r.State == recoup.Archived })
+	direct = w.pick(func(r *row) bool { return r.was == nil && r.State == recoup.Archived })
 	return moved, direct
 }
 
@@ -253,11 +275,11 @@ type StreakCount struct {
 	Count int
 }
 
-func (w *Work) pick(keep func(*row) bool) []recoup.Error {
-	var list []recoup.Error
+func (w *Work) pick(keep func(*row) bool) []*recoup.Error {
+	var list []*recoup.Error
 	for _, r := range w.order {
 		if keep(r) {
-			list = append(list, r.Error)
+			list = append(list, &r.Error)
 		}
 	}
 	return list

@@ -46,7 +46,7 @@ func (r *rows) begin(now time.Time) *store.Work {
 func (r *rows) write(work *store.Work) {
 	moved, direct := work.Archives()
 	for _, e := range slices.Concat(moved, direct, work.Updates(), work.Inserts()) {
-		r.errors[e.ID] = e
+		r.errors[e.ID] = *e
 	}
 	r.history = append(r.history, work.History...)
 	r.notices = append(r.notices, work.Notices...)

@@ -102,7 +102,7 @@ func inputs(rows []recoup.Transition) []string {
 	return list
 }
 
-func wantIDs(t *testing.T, what string, list []recoup.Error, want ...recoup.ID) {
+func wantIDs(t *testing.T, what string, list []*recoup.Error, want ...recoup.ID) {
 	t.Helper()
 	var got []recoup.ID
 	for _, e := range list {

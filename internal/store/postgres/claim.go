@@ -35,7 +35,7 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 				leased = append(leased, out.Error)
 			}
 		}
-		s.write(t, w, due, claim.Now)
+		s.write(t, w, claim.Now)
 		return nil
 	})
 	if err != nil {

@@ -45,6 +45,9 @@ func (q *query) events(f store.EventFilter, span store.Span, c store.Cursor) {
 		q.add(" and correlation_id = " + q.arg(f.Correlation[:]))
 	}
 	q.equal("service", f.Service)
+	if len(f.Tenants) > 0 {
+		q.add(" and tenant_hash = any (" + q.arg(f.Tenants) + ")")
+	}
 	q.equal("code", string(f.Code))
 	byDay := f.Service != "" || f.Code != ""
 	if !span.From.IsZero() {

@@ -166,7 +166,11 @@ func writeCases(t *tx, w *store.CaseWork) {
 	if len(gone) > 0 {
 		t.queue("delete from cl.gate_zero_lease where recovery_id = any ($1::uuid[])", leaseColumns[0].all(pointers(gone)))
 	}
+	if done := w.Turns(); len(done) > 0 {
+		t.queue("delete from cl.gate_zero_turn where intake_id = any ($1::uuid[])", raw(done))
+	}
 	addRows(t, "cl.gate_zero_air", airColumns, w.AIR(), "")
+	addRows(t, "recoup.audit", auditColumns, w.Audit(), "")
 }
 
 // addRows queues the insertion of records, with what the statement ends in.

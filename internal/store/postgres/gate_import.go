@@ -71,8 +71,7 @@ func insertNewIntakes(ctx context.Context, t *tx, rows []store.Intake) (added in
 	slices.SortStableFunc(rows, func(a, b store.Intake) int { return strings.Compare(a.ImportKey, b.ImportKey) })
 	var ids []recoup.ID
 	b := newBatch(intakeColumns, pointers(rows))
-	collect(t.queue(b.insert("cl.gate_zero_intake")+` on conflict (coalesce(batch_id, ''), import_key)
-		where import_key is not null do nothing returning intake_id`, b.args...), pgx.RowTo[recoup.ID], &ids)
+	collect(t.queue(b.insert("cl.gate_zero_intake")+` on conflict do nothing returning intake_id`, b.args...), pgx.RowTo[recoup.ID], &ids)
 	err = t.send(ctx)
 	return len(ids), err
 }

@@ -19,13 +19,13 @@ grant insert on recoup.error_archive, recoup.error_history, recoup.error_event, 
 grant insert, delete on recoup.error_count to recoup_app;
 
 -- Gate Zero: what happened is only ever added to, and nothing is deleted but
--- leases and folded counts.
+-- leases, turns and folded counts.
 grant usage on schema cl to recoup_app;
 grant select on all tables in schema cl to recoup_app;
 grant insert, update on cl.gate_zero_batch, cl.gate_zero_intake, cl.gate_zero_recovery to recoup_app;
 grant insert on cl.gate_zero_air to recoup_app;
-grant insert, update, delete on cl.gate_zero_lease to recoup_app;
-grant insert, delete on cl.gate_zero_count to recoup_app;
+grant insert, update, delete on cl.gate_zero_lease, cl.gate_zero_turn to recoup_app;
+grant insert, delete on cl.gate_zero_count, cl.gate_zero_reason to recoup_app;
 
 -- The service: what was done is only ever added to, and nothing is deleted but
 -- answers and counts that nobody needs any more, and notices that are finished.
@@ -33,6 +33,12 @@ grant insert, delete on recoup.idempotency to recoup_app;
 grant insert, update on recoup.api_key, recoup.platform_key, recoup.leader, recoup.job to recoup_app;
 grant insert on recoup.audit, recoup.policy_version to recoup_app;
 grant insert, update, delete on recoup.processed_minute, recoup.processed_hour to recoup_app;
+
+-- Alerts: episodes, silences and switches are kept; what is long over goes by
+-- purge_alerts. Activity is counted, and deleted when nobody needs it any more.
+grant insert, update on recoup.alert, recoup.silence, recoup.provider to recoup_app;
+grant insert, delete on recoup.activity_delta to recoup_app;
+grant insert, update, delete on recoup.activity_minute, recoup.activity_hour to recoup_app;
 
 -- Staged work: dead letters, rounds, notes and replays are kept; payloads and
 -- checkpoints end with their work, and the queue is of the moment.

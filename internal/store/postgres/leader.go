@@ -40,6 +40,16 @@ func (s *Store) Resign(ctx context.Context, term store.Term) error {
 	return failure("resign", err)
 }
 
+// Leader returns the last term of a leadership; the zero term if there was none.
+func (s *Store) Leader(ctx context.Context, name string) (store.Term, error) {
+	rows, err := s.pool.Query(ctx, selectTerm, name)
+	found, err := collectRows("read who leads", rows, err, decode(termColumns))
+	if err != nil || len(found) == 0 {
+		return store.Term{}, err
+	}
+	return found[0], nil
+}
+
 // SaveJob notes how a job went. The database refuses it from a leader whose term
 // is over.
 func (s *Store) SaveJob(ctx context.Context, term store.Term, job store.Job) error {

@@ -85,16 +85,10 @@ func (s *Store) StepLetters(ctx context.Context, now time.Time, steps []store.Le
 	return outcomes, nil
 }
 
-// letters is the unit of work of one verb, and the errors as they were.
-type letters struct {
-	*store.LetterWork
-	locked []recoup.Error
-}
-
 // lockLetters locks and reads letters by their errors and by their work. What
 // turns out to have got a dead letter while its place in the queue was waited
 // for is locked once more, with it.
-func (s *Store) lockLetters(ctx context.Context, t *tx, errors, works []recoup.ID) (*letters, error) {
+func (s *Store) lockLetters(ctx context.Context, t *tx, errors, works []recoup.ID) (*store.LetterWork, error) {
 	for {
 		var locked []recoup.Error
 		var found []store.Letter
@@ -141,7 +135,7 @@ func attach(found []store.Letter, locked []recoup.Error) (missing []recoup.ID) {
 	return missing
 }
 
-func newLetters(locked []recoup.Error, found []store.Letter, queued []store.QueuedWork, previous []store.DeadLetter) *letters {
+func newLetters(locked []recoup.Error, found []store.Letter, queued []store.QueuedWork, previous []store.DeadLetter) *store.LetterWork {
 	for _, q := range queued {
 		found = append(found, store.Letter{Queued: q})
 	}
@@ -149,7 +143,7 @@ func newLetters(locked []recoup.Error, found []store.Letter, queued []store.Queu
 	for _, d := range previous {
 		w.SetPrevious(d)
 	}
-	return &letters{w, locked}
+	return w
 }
 
 func errorIDs(errors []recoup.Error) []recoup.ID {
@@ -161,8 +155,8 @@ func errorIDs(errors []recoup.Error) []recoup.ID {
 }
 
 // writeLetters queues everything that was decided, one statement per kind of row.
-func (s *Store) writeLetters(t *tx, l *letters, now time.Time) {
-	s.write(t, l.Work, l.locked, now)
+func (s *Store) writeLetters(t *tx, l *store.LetterWork, now time.Time) {
+	s.write(t, l.Work, now)
 	addRows(t, "recoup.dead_letter_group", groupColumns, l.Groups(), ` on conflict (group_id) do update
 		set last_seen_at = greatest(dead_letter_group.last_seen_at, excluded.last_seen_at)`)
 	addRows(t, "recoup.dead_letter", letterColumns, l.NewLetters(), "")
@@ -184,6 +178,14 @@ func (s *Store) writeLetters(t *tx, l *letters, now time.Time) {
 	if forgotten := l.Forgotten(); len(forgotten) > 0 {
 		t.queue("delete from recoup.work_payload where work_id = any ($1::uuid[])", raw(forgotten))
 		t.queue("delete from recoup.checkpoint where work_id = any ($1::uuid[])", raw(forgotten))
+	}
+	if anew := l.Anew(); len(anew) > 0 {
+		works := make([]recoup.ID, len(anew))
+		for i := range anew {
+			works[i] = anew[i].WorkID
+		}
+		t.queue("delete from recoup.checkpoint where work_id = any ($1::uuid[])", raw(works))
+		addRows(t, "recoup.checkpoint", checkpointColumns, anew, "")
 	}
 	addRows(t, "recoup.dead_letter_note", noteColumns, l.Notes(), "")
 }

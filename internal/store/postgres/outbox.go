@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup/internal/store"
@@ -18,8 +19,7 @@ func (s *Store) PendingNotices(ctx context.Context, limit int) ([]store.PendingN
 	return collectRows("read the outbox", rows, err, decode(pendingColumns))
 }
 
-// AddNotices adds notices that no error causes. They go in by the order of their
-// keys, so that two nodes that add the same do not wait for each other crosswise.
+// AddNotices adds notices that no error causes.
 func (s *Store) AddNotices(ctx context.Context, now time.Time, notices []store.Notice) (added int, err error) {
 	for _, n := range notices {
 		if err := n.Body.Check(); err != nil {
@@ -29,21 +29,26 @@ func (s *Store) AddNotices(ctx context.Context, now time.Time, notices []store.N
 	if len(notices) == 0 {
 		return 0, nil
 	}
-	sorted := slices.SortedStableFunc(slices.Values(notices), func(a, b store.Notice) int { return strings.Compare(a.Key, b.Key) })
-	columns := append(noticeColumns(now),
-		text("dedup_key", func(n *store.Notice) *string { return &n.Key }),
-		jsonText("body", func(n *store.Notice) *store.JSON { return &n.Body }))
 	err = s.transact(ctx, "add notices", time.Time{}, func(t *tx) error {
-		b := newBatch(columns, pointers(sorted))
-		t.queue(b.insert("recoup.outbox")+" on conflict (dedup_key) where dedup_key is not null do nothing", b.args...).
-			Exec(count(&added))
-		t.wake(store.WakeNotices)
+		addNotices(t, now, notices).Exec(count(&added))
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
 	return added, nil
+}
+
+// addNotices queues notices. They go in by the order of their keys, so that two
+// nodes that add the same do not wait for each other crosswise.
+func addNotices(t *tx, now time.Time, notices []store.Notice) *pgx.QueuedQuery {
+	sorted := slices.SortedStableFunc(slices.Values(notices), func(a, b store.Notice) int { return strings.Compare(a.Key, b.Key) })
+	columns := append(noticeColumns(now),
+		text("dedup_key", func(n *store.Notice) *string { return &n.Key }),
+		jsonText("body", func(n *store.Notice) *store.JSON { return &n.Body }))
+	b := newBatch(columns, pointers(sorted))
+	t.wake(store.WakeNotices)
+	return t.queue(b.insert("recoup.outbox")+" on conflict (dedup_key) where dedup_key is not null do nothing", b.args...)
 }
 
 // count takes up how many rows a queued statement has changed.

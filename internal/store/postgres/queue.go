@@ -87,20 +87,34 @@ func (s *Store) Pauses(ctx context.Context, now time.Time) ([]store.Pause, error
 	return collectRows("read what is paused", rows, err, decode(pauseColumns))
 }
 
-// SaveCheckpoint keeps the output of a stage. The place of its work in the queue
-// is held meanwhile, so that nobody can claim it.
+// SaveCheckpoint keeps the output of a stage.
 func (s *Store) SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Checkpoint) error {
+	return s.fenced(ctx, "save a checkpoint", token, c.WorkID, c.At, func(t *tx) {
+		addRows(t, "recoup.checkpoint", checkpointColumns, []store.Checkpoint{c}, ` on conflict (work_id, stage) do update
+			set key_id = excluded.key_id, sealed = excluded.sealed, at = excluded.at`)
+	})
+}
+
+// ForgetCheckpoints deletes the checkpoints of a piece of work.
+func (s *Store) ForgetCheckpoints(ctx context.Context, token, work recoup.ID) error {
+	return s.fenced(ctx, "forget checkpoints", token, work, time.Time{}, func(t *tx) {
+		t.queue("delete from recoup.checkpoint where work_id = $1", work[:])
+	})
+}
+
+// fenced does what only the holder of a lease may. The place of the work in the
+// queue is held meanwhile, so that nobody can claim it.
+func (s *Store) fenced(ctx context.Context, what string, token, work recoup.ID, now time.Time, do func(*tx)) error {
 	var lost error
-	err := s.transact(ctx, "save a checkpoint", c.At, func(t *tx) error {
+	err := s.transact(ctx, what, now, func(t *tx) error {
 		var held []store.QueuedWork
 		lost = nil
-		collect(t.queue("select "+names(queueColumns, "")+" from recoup.work where work_id = $1 for share", c.WorkID[:]), decode(queueColumns), &held)
+		collect(t.queue("select "+names(queueColumns, "")+" from recoup.work where work_id = $1 for share", work[:]), decode(queueColumns), &held)
 		if err := t.send(ctx); err != nil {
 			return err
 		}
 		if lost = store.Fence(held, token); lost == nil {
-			addRows(t, "recoup.checkpoint", checkpointColumns, []store.Checkpoint{c}, ` on conflict (work_id, stage) do update
-				set key_id = excluded.key_id, sealed = excluded.sealed, at = excluded.at`)
+			do(t)
 		}
 		return nil
 	})
@@ -133,6 +147,12 @@ func (s *Store) Payload(ctx context.Context, work recoup.ID) (store.Payload, err
 	rows, err := s.pool.Query(ctx, "select "+names(payloadColumns, "")+" from recoup.work_payload where work_id = $1", work[:])
 	list, err := collectRows("read a payload", rows, err, decode(payloadColumns))
 	return one(list, err, "payload "+work.String())
+}
+
+// Payloads returns the payloads of those pieces of work that have one.
+func (s *Store) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error) {
+	rows, err := s.pool.Query(ctx, "select "+names(payloadColumns, "")+" from recoup.work_payload where work_id = any ($1::uuid[])", raw(works))
+	return collectRows("read payloads", rows, err, decode(payloadColumns))
 }
 
 // FoldLetterCounts replaces appended deltas by their sums.

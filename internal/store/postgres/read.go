@@ -29,12 +29,6 @@ func (s *Store) Error(ctx context.Context, id recoup.ID) (recoup.Error, error) {
 	return recoup.Error{}, fmt.Errorf("error %v: %w", id, store.ErrNotFound)
 }
 
-// Blocking returns the errors that block an entity, oldest first.
-func (s *Store) Blocking(ctx context.Context, entity string, limit int) ([]recoup.Error, error) {
-	rows, err := s.pool.Query(ctx, s.sql.blocking, entity, clamp(limit))
-	return collectRows("read what blocks", rows, err, decode(s.sql.errors))
-}
-
 // Unadmitted returns rows written by plain SQL that no engine has seen yet,
 // oldest first.
 func (s *Store) Unadmitted(ctx context.Context, limit int) ([]recoup.Error, error) {

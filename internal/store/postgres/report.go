@@ -17,14 +17,14 @@ func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Repor
 	}
 	outcomes := make([]store.Outcome, len(reports))
 	err := s.transact(ctx, "report", now, func(t *tx) error {
-		w, locked, err := s.lockReports(ctx, t, now, reports)
+		w, err := s.lockReports(ctx, t, now, reports)
 		if err != nil {
 			return err
 		}
 		for i, r := range reports {
 			outcomes[i] = w.Report(r)
 		}
-		s.write(t, w, locked, now)
+		s.write(t, w, now)
 		return nil
 	})
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Repor
 
 // lockReports locks what reports replace, admit and count, and then looks for
 // their receipts: whoever held the lock before has left them by then.
-func (s *Store) lockReports(ctx context.Context, t *tx, now time.Time, reports []store.Report) (*store.Work, []recoup.Error, error) {
+func (s *Store) lockReports(ctx context.Context, t *tx, now time.Time, reports []store.Report) (*store.Work, error) {
 	var tables, entities, codes []string
 	var admits [][]byte
 	var keys []store.StreakKey
@@ -62,11 +62,11 @@ func (s *Store) lockReports(ctx context.Context, t *tx, now time.Time, reports [
 	var found []store.StoredReceipt
 	findReceipts(t, store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt }), &found)
 	if err := t.send(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	w := newWork(locked, counts)
 	w.Receipts = store.NewReceipts(now, found)
-	return w, locked, nil
+	return w, nil
 }
 
 func newWork(locked []recoup.Error, counts []store.StreakCount) *store.Work {

@@ -30,7 +30,7 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 		for i, step := range steps {
 			outcomes[i] = w.Step(step)
 		}
-		s.write(t, w, locked, now)
+		s.write(t, w, now)
 		return nil
 	})
 	if err != nil {

@@ -46,10 +46,11 @@ func (o Options) withDefaults() Options {
 
 // Store is a database of errors. It is safe for concurrent use.
 type Store struct {
-	pool *pgxpool.Pool
-	sql  statements
-	bell store.Bell // what this node has committed
-	stop func()     // telling others of it
+	pool  *pgxpool.Pool
+	sql   statements
+	gates gateCheck
+	bell  store.Bell // what this node has committed
+	stop  func()     // telling others of it
 }
 
 // Open connects to a migrated database. A schema that is not the one this
@@ -72,7 +73,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, failure("open", err)
 	}
-	s := &Store{pool: pool, sql: newStatements()}
+	s := &Store{pool: pool, sql: newStatements(), gates: newGateCheck()}
 	if err := s.checkSchema(ctx); err != nil {
 		pool.Close()
 		return nil, err

@@ -12,20 +12,20 @@ import (
 
 // write queues everything that a unit of work has decided. Each kind of row is
 // one statement, however many rows there are.
-func (s *Store) write(t *tx, w *store.Work, locked []recoup.Error, now time.Time) {
+func (s *Store) write(t *tx, w *store.Work, now time.Time) {
 	moved, direct := w.Archives()
 	if len(moved) > 0 {
-		s.move(t, locked, moved)
+		s.move(t, w, moved)
 	}
 	if len(direct) > 0 {
-		insert(t, "recoup.error_archive", s.sql.archive, direct)
+		insertAll(t, "recoup.error_archive", s.sql.archive, direct)
 	}
 	if updates := w.Updates(); len(updates) > 0 {
-		s.update(t, locked, updates)
+		s.update(t, w, updates)
 	}
 	if inserts := w.Inserts(); len(inserts) > 0 {
 		slices.SortStableFunc(inserts, byKey)
-		insert(t, "recoup.error", s.sql.errors, inserts)
+		insertAll(t, "recoup.error", s.sql.errors, inserts)
 	}
 	if len(w.History) > 0 {
 		insert(t, "recoup.error_history", s.sql.history, w.History)
@@ -35,6 +35,7 @@ func (s *Store) write(t *tx, w *store.Work, locked []recoup.Error, now time.Time
 		t.wake(store.WakeNotices)
 	}
 	writeStreaks(t, w.Streaks())
+	writeActivity(t, w, now)
 	writeReceipts(t, &w.Receipts)
 	if w.Awaken(now) {
 		t.wake(store.WakeErrors)
@@ -42,13 +43,17 @@ func (s *Store) write(t *tx, w *store.Work, locked []recoup.Error, now time.Time
 }
 
 func insert[R any](t *tx, table string, columns []column[R], records []R) {
-	b := newBatch(columns, pointers(records))
+	insertAll(t, table, columns, pointers(records))
+}
+
+func insertAll[R any](t *tx, table string, columns []column[R], records []*R) {
+	b := newBatch(columns, records)
 	t.queue(b.insert(table), b.args...)
 }
 
 // byKey is the order in which new errors are inserted: two batches that hold
 // the same keys must not wait for each other crosswise.
-func byKey(a, b recoup.Error) int {
+func byKey(a, b *recoup.Error) int {
 	x, y := a.Identity(), b.Identity()
 	return cmp.Or(strings.Compare(x.Table, y.Table), strings.Compare(x.Entity, y.Entity), strings.Compare(string(x.Code), string(y.Code)))
 }
@@ -56,17 +61,15 @@ func byKey(a, b recoup.Error) int {
 // move queues the way of errors to the archive: one statement, so that the
 // guards of both tables see each error in exactly one of them. It sends what has
 // changed and what archiving adds; the rest comes along from the row itself.
-func (s *Store) move(t *tx, locked, errors []recoup.Error) {
-	after := pointers(errors)
-	columns := append(changed(s.sql.errors, locked, after), s.sql.archive[len(s.sql.errors):]...)
+func (s *Store) move(t *tx, w *store.Work, after []*recoup.Error) {
+	columns := append(changed(s.sql.errors, w, after), s.sql.archive[len(s.sql.errors):]...)
 	b := newBatch(columns, after)
 	t.queue(b.move("recoup.error", "recoup.error_archive", s.sql.archive), b.args...)
 }
 
 // update queues new versions of stored errors.
-func (s *Store) update(t *tx, locked, updates []recoup.Error) {
-	after := pointers(updates)
-	if columns := changed(s.sql.errors, locked, after); len(columns) > 1 {
+func (s *Store) update(t *tx, w *store.Work, after []*recoup.Error) {
+	if columns := changed(s.sql.errors, w, after); len(columns) > 1 {
 		b := newBatch(columns, after)
 		t.queue(b.update("recoup.error"), b.args...)
 	}
@@ -74,14 +77,10 @@ func (s *Store) update(t *tx, locked, updates []recoup.Error) {
 
 // changed returns the key and the columns in which at least one error differs
 // from what is stored: a claim changes seven of forty-four.
-func changed(columns []column[recoup.Error], locked []recoup.Error, after []*recoup.Error) []column[recoup.Error] {
-	stored := make(map[recoup.ID]*recoup.Error, len(locked))
-	for i := range locked {
-		stored[locked[i].ID] = &locked[i]
-	}
+func changed(columns []column[recoup.Error], w *store.Work, after []*recoup.Error) []column[recoup.Error] {
 	before := make([]*recoup.Error, len(after))
 	for i, e := range after {
-		before[i] = stored[e.ID]
+		before[i] = w.Was(e.ID)
 	}
 	list := columns[:1:1]
 	for _, c := range columns[1:] {

@@ -32,14 +32,14 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 		if err != nil {
 			return err
 		}
-		b := newBatch(rows)
+		w := store.NewWork(rows)
 		for _, e := range rows {
-			out := b.Step(store.Step{ID: e.ID, Decide: decide})
+			out := w.Step(store.Step{ID: e.ID, Decide: decide})
 			if out.Err == nil && !out.Error.LeaseToken.IsZero() {
 				leased = append(leased, out.Error)
 			}
 		}
-		return tx.save(b, claim.Now)
+		return tx.save(w, claim.Now)
 	})
 	if err != nil {
 		return nil, err

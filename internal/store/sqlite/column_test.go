@@ -65,9 +65,9 @@ func TestColumnsCoverEveryField(t *testing.T) {
 		want  recoup.Error
 	}{
 		{"bare", func(tx *tx) error { return tx.exec(insertError, fields(errorColumns, &bare)...) }, bare},
-		{"updated", func(tx *tx) error { return tx.update(bare, full) }, full},
-		{"emptied", func(tx *tx) error { return tx.update(full, emptied) }, emptied},
-		{"filled", func(tx *tx) error { return tx.update(emptied, full) }, full},
+		{"updated", func(tx *tx) error { return tx.update(&bare, &full) }, full},
+		{"emptied", func(tx *tx) error { return tx.update(&full, &emptied) }, emptied},
+		{"filled", func(tx *tx) error { return tx.update(&emptied, &full) }, full},
 		{"archived", func(tx *tx) error { return tx.exec(insertArchive, fields(allColumns, &archived)...) }, archived},
 	} {
 		if err := s.writer.do(t.Context(), row.write); err != nil {

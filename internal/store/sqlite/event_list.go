@@ -38,6 +38,13 @@ func listEvents(f store.EventFilter, c store.Cursor, limit int) (string, []any) 
 		from = "error_event indexed by error_event_correlation_idx"
 		require("correlation_id = ?", id{&f.Correlation})
 	}
+	if len(f.Tenants) > 0 {
+		hashes := make([]any, len(f.Tenants))
+		for i, hash := range f.Tenants {
+			hashes[i] = hash
+		}
+		require("tenant_hash in (?"+strings.Repeat(", ?", len(hashes)-1)+")", hashes...)
+	}
 	if !f.From.IsZero() {
 		require("ts >= ?", micros(f.From))
 	}

@@ -179,7 +179,9 @@ func (t *tx) saveCases(w *store.CaseWork) error {
 		func() error {
 			return each(t, deleteLease, gone, func(l *store.LeaseOf) []any { return []any{id{&l.RecoveryID}} })
 		},
+		func() error { return each(t, deleteTurn, w.Turns(), ownID) },
 		func() error { return each(t, insertAIR, w.AIR(), airFields) },
+		func() error { return each(t, insertAudit, w.Audit(), auditFields) },
 	} {
 		if err := write(); err != nil {
 			return err

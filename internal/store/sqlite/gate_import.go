@@ -1,17 +1,23 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
 )
 
-// selectImported finds which of many keys a batch has already.
-const selectImported = `select import_key from gate_zero_intake indexed by gate_zero_intake_import_key
-	where coalesce(batch_id, '') = ? and import_key in (select value from json_each(?))`
+const (
+	// selectImported finds which of many keys a batch has already.
+	selectImported = `select import_key from gate_zero_intake indexed by gate_zero_intake_import_key
+		where coalesce(batch_id, '') = ? and import_key in (select value from json_each(?))`
+
+	selectExists = `select exists (select 1 from gate_zero_intake where intake_id = ?)`
+)
 
 // ImportIntakes adds pending intakes to a batch, but for those that it has
 // already.
@@ -32,19 +38,19 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 		if err != nil {
 			return err
 		}
+		fresh := make([]store.Intake, 0, len(intakes))
 		for _, i := range intakes {
-			if i.ImportKey != "" && present[i.ImportKey] {
+			key := cmp.Or(i.ImportKey, i.ID.String())
+			if present[key] {
 				done.Present++
 				continue
 			}
-			present[i.ImportKey] = true
+			present[key] = true
 			i.BatchID, i.Status, i.PreviousID, i.CreatedAt, i.UpdatedAt = batch, store.IntakePending, recoup.ID{}, now, now
-			if err := tx.exec(insertIntake, intakeFields(&i)...); err != nil {
-				return err
-			}
-			done.Added++
+			fresh = append(fresh, i)
 		}
-		return nil
+		done.Added = len(fresh)
+		return tx.addIntakes(fresh)
 	})
 	if err != nil {
 		return store.Imported{}, err
@@ -52,20 +58,48 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 	return done, nil
 }
 
-// imported returns which of the import keys a batch has already.
-func (t *tx) imported(batch string, intakes []store.Intake) (map[string]bool, error) {
-	keys := make([]string, 0, len(intakes))
-	for i := range intakes {
-		if key := intakes[i].ImportKey; key != "" {
-			keys = append(keys, key)
+// importWidth is how many intakes one statement adds: what a statement costs
+// beside its rows is then no matter.
+const importWidth = 50
+
+var insertIntakes = insertIntake + strings.Repeat(", "+insertIntake[strings.LastIndex(insertIntake, "("):], importWidth-1)
+
+// addIntakes writes many intakes.
+func (t *tx) addIntakes(list []store.Intake) error {
+	args := make([]any, 0, importWidth*11)
+	for ; len(list) >= importWidth; list = list[importWidth:] {
+		args = args[:0]
+		for i := range list[:importWidth] {
+			args = append(args, intakeFields(&list[i])...)
 		}
+		if err := t.exec(insertIntakes, args...); err != nil {
+			return err
+		}
+	}
+	return each(t, insertIntake, list, intakeFields)
+}
+
+// imported returns which of the import keys a batch has already. What has none,
+// or goes by its own id, is known by that, in whatever batch.
+func (t *tx) imported(batch string, intakes []store.Intake) (map[string]bool, error) {
+	keys, present := make([]string, 0, len(intakes)), make(map[string]bool, len(intakes))
+	for _, i := range intakes {
+		key := i.ID.String()
+		if i.ImportKey != "" && i.ImportKey != key {
+			keys = append(keys, i.ImportKey)
+			continue
+		}
+		var there bool
+		if err := t.row(selectExists, id{&i.ID}).Scan(&there); err != nil {
+			return nil, err
+		}
+		present[key] = there
 	}
 	list, err := json.Marshal(keys)
 	if err != nil {
 		return nil, err
 	}
-	found, err := collectAll(t, func(key *string) []any { return []any{key} }, selectImported, batch, string(list))
-	present := make(map[string]bool, len(intakes))
+	found, err := collectAll(t, plainText, selectImported, batch, string(list))
 	for _, key := range found {
 		present[key] = true
 	}

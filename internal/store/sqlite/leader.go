@@ -43,6 +43,15 @@ func (s *Store) Resign(ctx context.Context, term store.Term) error {
 	return s.writer.do(ctx, func(tx *tx) error { return tx.exec(endTerm, term.Name, term.Number, term.Holder) })
 }
 
+// Leader returns the last term of a leadership; the zero term if there was none.
+func (s *Store) Leader(ctx context.Context, name string) (store.Term, error) {
+	found, err := query(ctx, s, termFields, selectTerm, name)
+	if err != nil || len(found) == 0 {
+		return store.Term{}, err
+	}
+	return found[0], nil
+}
+
 // SaveJob notes how a job went. The database refuses it from a leader whose term
 // is over.
 func (s *Store) SaveJob(ctx context.Context, term store.Term, job store.Job) error {

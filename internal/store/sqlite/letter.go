@@ -97,14 +97,8 @@ func (s *Store) StepLetters(ctx context.Context, now time.Time, steps []store.Le
 	return outcomes, nil
 }
 
-// letters is the unit of work of one verb, and the rows as it found them.
-type letters struct {
-	*store.LetterWork
-	batch *batch
-}
-
 // loadLetters reads letters by their errors and by their work.
-func (t *tx) loadLetters(errors, works []recoup.ID) (*letters, error) {
+func (t *tx) loadLetters(errors, works []recoup.ID) (*store.LetterWork, error) {
 	found, err := t.parts(errors, works)
 	if err != nil {
 		return nil, err
@@ -122,8 +116,7 @@ func (t *tx) loadLetters(errors, works []recoup.ID) (*letters, error) {
 		found[i].Error = e
 		rows = append(rows, e)
 	}
-	b := newBatch(rows)
-	l := &letters{store.NewLetterWork(b.Work, found), b}
+	l := store.NewLetterWork(store.NewWork(rows), found)
 	for _, work := range works {
 		previous, err := collectAll(t, letterFields, selectPrevious, id{&work})
 		if err != nil {
@@ -168,14 +161,14 @@ func (t *tx) ofWork(work recoup.ID) ([]store.Letter, error) {
 }
 
 // saveLetters writes everything that was decided.
-func (t *tx) saveLetters(l *letters, now time.Time) error {
+func (t *tx) saveLetters(l *store.LetterWork, now time.Time) error {
 	if l.Offers(now) {
 		t.wake(store.WakeWork)
 	}
 	joined, items := l.Items()
 	gone, changed, added := l.Queue()
 	for _, write := range []func() error{
-		func() error { return t.save(l.batch, now) },
+		func() error { return t.save(l.Work, now) },
 		func() error { return t.saveGroups(l.Groups()) },
 		func() error { return each(t, insertLetter, l.NewLetters(), letterFields) },
 		func() error { return each(t, insertItem, joined, itemFields) },
@@ -188,6 +181,8 @@ func (t *tx) saveLetters(l *letters, now time.Time) error {
 		func() error { return each(t, insertPayload, l.Payloads(), payloadFields) },
 		func() error { return each(t, deletePayload, l.Forgotten(), idField) },
 		func() error { return each(t, deleteCheckpoints, l.Forgotten(), idField) },
+		func() error { return each(t, deleteCheckpoints, l.Anew(), changesOf(checkpointFields, 1)) },
+		func() error { return each(t, upsertCheckpoint, l.Anew(), checkpointFields) },
 		func() error { return each(t, insertNote, l.Notes(), noteFields) },
 	} {
 		if err := write(); err != nil {

@@ -33,19 +33,25 @@ func (s *Store) AddNotices(ctx context.Context, now time.Time, notices []store.N
 		}
 	}
 	err = s.writer.do(ctx, func(tx *tx) error {
-		added = 0
-		for _, n := range notices {
-			m, err := tx.change(addNotice, string(n.Kind), n.To, id{&n.ErrorID}, micros(now), text[string]{&n.Key}, text[store.JSON]{&n.Body})
-			if err != nil {
-				return err
-			}
-			added += m
-		}
-		tx.wake(store.WakeNotices)
-		return nil
+		added, err = tx.addNotices(now, notices)
+		return err
 	})
 	if err != nil {
 		return 0, err
+	}
+	return added, nil
+}
+
+func (t *tx) addNotices(now time.Time, notices []store.Notice) (added int, err error) {
+	for _, n := range notices {
+		m, err := t.change(addNotice, string(n.Kind), n.To, id{&n.ErrorID}, micros(now), text[string]{&n.Key}, text[store.JSON]{&n.Body})
+		if err != nil {
+			return 0, err
+		}
+		added += m
+	}
+	if len(notices) > 0 {
+		t.wake(store.WakeNotices)
 	}
 	return added, nil
 }

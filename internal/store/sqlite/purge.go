@@ -65,6 +65,3 @@ func (t *tx) purgeHistory(now time.Time) (int, error) {
 	}
 	return n, t.exec(`update retention set history_until = null`)
 }
-
-// FoldCounts has nothing to fold: the triggers count in place.
-func (s *Store) FoldCounts(ctx context.Context) error { return ctx.Err() }

@@ -122,6 +122,20 @@ func (s *Store) SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Che
 	})
 }
 
+// ForgetCheckpoints deletes the checkpoints of a piece of work.
+func (s *Store) ForgetCheckpoints(ctx context.Context, token, work recoup.ID) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		held, err := collectAll(tx, queueFields, selectQueued, id{&work})
+		if err == nil {
+			err = store.Fence(held, token)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.exec(deleteCheckpoints, id{&work})
+	})
+}
+
 // PurgeCheckpoints deletes checkpoints of work that ended elsewhere.
 func (s *Store) PurgeCheckpoints(ctx context.Context, before time.Time, limit int) (int, error) {
 	return s.purge(ctx, purgeCheckpoints, micros(before), store.Page{Limit: limit}.Size())
@@ -138,6 +152,19 @@ func (s *Store) Checkpoints(ctx context.Context, work recoup.ID) ([]store.Checkp
 func (s *Store) Payload(ctx context.Context, work recoup.ID) (store.Payload, error) {
 	list, err := query(ctx, s, payloadFields, `select `+payloadColumns+` from work_payload where work_id = ?`, id{&work})
 	return one(list, err, "payload "+work.String())
+}
+
+// Payloads returns the payloads of those pieces of work that have one.
+func (s *Store) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error) {
+	list := make([]store.Payload, 0, len(works))
+	for i := range works {
+		found, err := query(ctx, s, payloadFields, `select `+payloadColumns+` from work_payload where work_id = ?`, id{&works[i]})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
 }
 
 // FoldLetterCounts has nothing to fold: the triggers count in place.

@@ -79,11 +79,6 @@ func (s *Store) History(ctx context.Context, errorID recoup.ID, limit int) ([]re
 
 const selectHistory = `select ` + historyColumns + ` from error_history where error_id = ? order by at, seq limit 0 + ?`
 
-// Blocking returns the errors that block an entity, oldest first.
-func (s *Store) Blocking(ctx context.Context, entity string, limit int) ([]recoup.Error, error) {
-	return s.errors(ctx, errorColumns, selectBlocking, entity, store.Page{Limit: limit}.Size())
-}
-
 // selectDeadline says for each deadline which errors have reached it: as
 // lifecycle.Deadlines has it, with indexes.
 var selectDeadline = map[store.Deadline]string{
@@ -113,11 +108,4 @@ var selectUnadmitted = selectError + ` where policy_version is null order by cre
 // oldest first.
 func (s *Store) Unadmitted(ctx context.Context, limit int) ([]recoup.Error, error) {
 	return s.errors(ctx, errorColumns, selectUnadmitted, store.Page{Limit: limit}.Size())
-}
-
-// Counts returns how many errors each table has in each state.
-func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
-	return query(ctx, s, func(c *store.Count) []any {
-		return []any{text[string]{&c.Table}, text[recoup.State]{&c.State}, &c.N}
-	}, `select table_name, state, n from error_count where n <> 0 order by table_name, state`)
 }

@@ -23,18 +23,18 @@ var (
 func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
 	outcomes := make([]store.Outcome, len(reports))
 	err := s.writer.do(ctx, func(tx *tx) error {
-		b, err := tx.loadReports(reports)
+		w, err := tx.loadReports(reports)
 		if err != nil {
 			return err
 		}
 		keys := store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt })
-		if b.Receipts, err = tx.findReceipts(now, keys); err != nil {
+		if w.Receipts, err = tx.findReceipts(now, keys); err != nil {
 			return err
 		}
 		for i, r := range reports {
-			outcomes[i] = b.Report(r)
+			outcomes[i] = w.Report(r)
 		}
-		return tx.save(b, now)
+		return tx.save(w, now)
 	})
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Repor
 
 // loadReports loads the open errors that reports replace and the rows that they
 // admit.
-func (t *tx) loadReports(reports []store.Report) (*batch, error) {
+func (t *tx) loadReports(reports []store.Report) (*store.Work, error) {
 	var rows []recoup.Error
 	for _, r := range reports {
 		open, err := t.errors(errorColumns, selectOpen, r.Table, r.Entity, string(r.Code))
@@ -61,31 +61,31 @@ func (t *tx) loadReports(reports []store.Report) (*batch, error) {
 		}
 		rows = append(rows, written...)
 	}
-	b := newBatch(rows)
+	w := store.NewWork(rows)
 	for _, r := range reports {
-		if err := t.loadStreak(b.Work, store.StreakKey{Family: r.Family, Entity: r.Entity}); err != nil {
+		if err := t.loadStreak(w, store.StreakKey{Family: r.Family, Entity: r.Entity}); err != nil {
 			return nil, err
 		}
 	}
-	return b, nil
+	return w, nil
 }
 
 // ApplySteps applies inputs to stored errors, in order.
 func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
 	outcomes := make([]store.Outcome, len(steps))
 	err := s.writer.do(ctx, func(tx *tx) error {
-		b, err := tx.loadSteps(steps)
+		w, err := tx.loadSteps(steps)
 		if err != nil {
 			return err
 		}
 		keys := store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt })
-		if b.Receipts, err = tx.findReceipts(now, keys); err != nil {
+		if w.Receipts, err = tx.findReceipts(now, keys); err != nil {
 			return err
 		}
 		for i, step := range steps {
-			outcomes[i] = b.Step(step)
+			outcomes[i] = w.Step(step)
 		}
-		return tx.save(b, now)
+		return tx.save(w, now)
 	})
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 	return outcomes, nil
 }
 
-func (t *tx) loadSteps(steps []store.Step) (*batch, error) {
+func (t *tx) loadSteps(steps []store.Step) (*store.Work, error) {
 	var rows []recoup.Error
 	for _, step := range steps {
 		found, err := t.errors(allColumns, selectAnywhere, id{&step.ID})
@@ -102,12 +102,11 @@ func (t *tx) loadSteps(steps []store.Step) (*batch, error) {
 		}
 		rows = append(rows, found...)
 	}
-	b := newBatch(rows)
+	w := store.NewWork(rows)
 	for _, step := range steps {
-		found := b.found[step.ID]
-		if err := t.loadStreak(b.Work, step.Streak(&found)); err != nil {
+		if err := t.loadStreak(w, step.Streak(w.Was(step.ID))); err != nil {
 			return nil, err
 		}
 	}
-	return b, nil
+	return w, nil
 }

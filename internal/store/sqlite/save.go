@@ -10,67 +10,48 @@ import (
 	"recoup/internal/store"
 )
 
-// batch is the unit of work of one verb, and the rows as the transaction found
-// them.
-type batch struct {
-	*store.Work
-	found map[recoup.ID]recoup.Error
-}
-
-// newBatch begins with the rows that a verb has loaded. The writer's transaction
-// is what locks them.
-func newBatch(rows []recoup.Error) *batch {
-	b := &batch{found: map[recoup.ID]recoup.Error{}}
-	distinct := rows[:0:0]
-	for _, e := range rows {
-		if _, known := b.found[e.ID]; !known {
-			b.found[e.ID] = e
-			distinct = append(distinct, e)
-		}
-	}
-	b.Work = store.NewWork(distinct)
-	return b
-}
-
 // save writes what was decided. Archiving comes first because it frees the key
 // of an open error for the one that replaces it.
-func (t *tx) save(b *batch, now time.Time) error {
-	moved, direct := b.Archives()
+func (t *tx) save(w *store.Work, now time.Time) error {
+	moved, direct := w.Archives()
 	for _, e := range append(moved, direct...) {
-		if err := t.exec(insertArchive, fields(allColumns, &e)...); err != nil {
+		if err := t.exec(insertArchive, fields(allColumns, e)...); err != nil {
 			return err
 		}
 	}
-	for _, e := range b.Updates() {
-		if err := t.update(b.found[e.ID], e); err != nil {
+	for _, e := range w.Updates() {
+		if err := t.update(w.Was(e.ID), e); err != nil {
 			return err
 		}
 	}
-	for _, e := range b.Inserts() {
-		if err := t.exec(insertError, fields(errorColumns, &e)...); err != nil {
+	for _, e := range w.Inserts() {
+		if err := t.exec(insertError, fields(errorColumns, e)...); err != nil {
 			return err
 		}
 	}
-	for _, h := range b.History {
+	for _, h := range w.History {
 		if err := t.exec(insertHistory, transitionFields(&h)...); err != nil {
 			return err
 		}
 	}
-	for _, n := range b.Notices {
+	for _, n := range w.Notices {
 		if err := t.exec(insertNotice, string(n.Kind), n.To, id{&n.ErrorID}, micros(now), micros(now)); err != nil {
 			return err
 		}
 	}
-	if len(b.Notices) > 0 {
+	if len(w.Notices) > 0 {
 		t.wake(store.WakeNotices)
 	}
-	if b.Awaken(now) {
+	if w.Awaken(now) {
 		t.wake(store.WakeErrors)
 	}
-	if err := t.saveReceipts(&b.Receipts); err != nil {
+	if err := t.saveActivity(w, now); err != nil {
 		return err
 	}
-	return t.saveStreaks(b.Streaks())
+	if err := t.saveReceipts(&w.Receipts); err != nil {
+		return err
+	}
+	return t.saveStreaks(w.Streaks())
 }
 
 var (
@@ -94,17 +75,17 @@ func transitionFields(t *recoup.Transition) []any {
 
 // update writes the columns that have changed and no other: SQLite rewrites the
 // entries of every index that has a column in the statement.
-func (t *tx) update(from, to recoup.Error) error {
+func (t *tx) update(from, to *recoup.Error) error {
 	var (
 		set  strings.Builder
 		args []any
 	)
 	for _, c := range errorColumns {
-		was, err := c.field(&from).Value()
+		was, err := c.field(from).Value()
 		if err != nil {
 			return err
 		}
-		is, err := c.field(&to).Value()
+		is, err := c.field(to).Value()
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ func (d *Driver) Check() {
 	d.CheckErrors()
 	d.checkNothingElse()
 	d.checkCounts()
+	d.checkLevels()
 	d.checkNotices()
 }
 
@@ -77,14 +78,31 @@ func (d *Driver) checkHistory(id recoup.ID) {
 
 func (d *Driver) checkBlocking(entity string, want []recoup.ID) {
 	d.Helper()
-	blockers, err := d.Store.Blocking(d.Context(), entity, store.MaxPage)
-	if err != nil {
-		d.Errorf("blocking %q: %v", entity, err)
+	blockers, err := d.Store.Blocking(d.Context(), []string{entity}, store.MaxPage)
+	if err != nil || len(blockers) != 1 {
+		d.Errorf("blocking %q: %v, %v", entity, blockers, err)
 		return
 	}
-	if diff := idDifference(ids(blockers), want); diff != "" {
+	if diff := idDifference(blockerIDs(blockers[0]), want); diff != "" {
 		d.Errorf("%q is blocked by: %s", entity, diff)
 	}
+	for i := range blockers[0] {
+		got := &blockers[0][i]
+		d.mu.Lock()
+		known := d.book.errors[got.ID].Error
+		d.mu.Unlock()
+		if diff := difference(*got, store.BlockerOf(&known)); diff != "" {
+			d.Errorf("the blocker %v of %q is not what it should be:%s", got.ID, entity, diff)
+		}
+	}
+}
+
+func blockerIDs(list []store.Blocker) []recoup.ID {
+	out := make([]recoup.ID, len(list))
+	for i := range list {
+		out[i] = list[i].ID
+	}
+	return out
 }
 
 // checkNothingElse compares the lists of open and archived errors with what

@@ -88,8 +88,9 @@ type Reading interface {
 	// History returns the history of an error, oldest first.
 	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
 
-	// Blocking returns the errors that block an entity, oldest first.
-	Blocking(ctx context.Context, entity string, limit int) ([]recoup.Error, error)
+	// Blocking returns for each entity the errors that block it, oldest first, at
+	// most limit of each. What was committed before the call is in it.
+	Blocking(ctx context.Context, entities []string, limit int) ([][]store.Blocker, error)
 
 	// Due returns ids of errors whose deadline has come, longest overdue first:
 	// exactly those whose input lifecycle.Step accepts at now, except that an

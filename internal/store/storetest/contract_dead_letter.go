@@ -55,6 +55,10 @@ type Letters interface {
 	// work that is not must come without one, else store.ErrLeaseLost.
 	SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Checkpoint) error
 
+	// ForgetCheckpoints deletes the checkpoints of work that begins anew, or that is
+	// done elsewhere, under the same fence.
+	ForgetCheckpoints(ctx context.Context, token, work recoup.ID) error
+
 	// PurgeCheckpoints deletes at most limit checkpoints from before a time whose
 	// work is neither in the queue nor an open dead letter: it ended elsewhere.
 	PurgeCheckpoints(ctx context.Context, before time.Time, limit int) (int, error)
@@ -136,6 +140,10 @@ type LetterReading interface {
 
 	// Payload returns the payload of a piece of work, else store.ErrNotFound.
 	Payload(ctx context.Context, work recoup.ID) (store.Payload, error)
+
+	// Payloads returns the payloads of those pieces of work that have one, in any
+	// order.
+	Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error)
 
 	// Checkpoints returns the outputs of finished stages, in the order in which
 	// they were saved.

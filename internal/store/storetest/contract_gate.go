@@ -15,6 +15,7 @@ type Gate interface {
 	GateBatches
 	GateCases
 	GateReading
+	Audit(ctx context.Context, f store.AuditFilter, after store.AuditCursor, limit int) ([]store.AuditEntry, store.AuditCursor, error)
 	Close() error
 }
 
@@ -25,7 +26,8 @@ type GateBatches interface {
 
 	// ImportIntakes adds pending intakes to a batch, or, without one, to none.
 	// Those whose import key the batch has already are left as they are, so that
-	// an import that broke off is simply run again. It returns store.ErrNotFound
+	// an import that broke off is simply run again; so are those whose id is known
+	// and that have no key, or their id for a key. It returns store.ErrNotFound
 	// for an unknown batch, and store.ErrRefused if something is new to a batch
 	// whose import was declared complete.
 	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []store.Intake) (store.Imported, error)
@@ -60,6 +62,11 @@ type GateCases interface {
 	// FinishRecoveries applies results of retries, in order; CaseStep.ID is the
 	// recovery's.
 	FinishRecoveries(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)
+
+	// ClaimPending hands intakes without a result to a worker, the oldest first,
+	// but those of killed batches and those that others are at. None is handed to
+	// two claimers.
+	ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]store.Intake, error)
 }
 
 // GateReading answers questions. Lists have an index, a limit and a cursor, as
@@ -76,6 +83,12 @@ type GateReading interface {
 
 	// Recovery returns the case of a recovery, else store.ErrNotFound.
 	Recovery(ctx context.Context, id recoup.ID) (store.Case, error)
+
+	// Intakes lists intakes, newest first.
+	Intakes(ctx context.Context, f store.IntakeFilter, p store.Page) ([]store.Intake, store.Cursor, error)
+
+	// GateFigures counts batches, and intakes and recoveries by status.
+	GateFigures(ctx context.Context) (store.GateFigures, error)
 
 	// Eligible lists ACTIVE recoveries whose wait is over, of one batch or of all,
 	// the longest waiting first (spec 004, 10). Those that are leased, or paused

@@ -20,6 +20,7 @@ type Service interface {
 	Policies
 	PlatformKeys
 	Leadership
+	Clocked
 	Outbox
 	Processing
 	Waking
@@ -123,12 +124,25 @@ type Leadership interface {
 	// Resign ends a term before its time. One that is over is left alone.
 	Resign(ctx context.Context, term store.Term) error
 
+	// Leader returns the last term of a leadership, over or not; the zero term if
+	// there was none.
+	Leader(ctx context.Context, name string) (store.Term, error)
+
 	// SaveJob notes how a job went. From a leader whose term is not the current
 	// one, because it slept or has resigned, it is store.ErrRefused.
 	SaveJob(ctx context.Context, term store.Term, job store.Job) error
 
 	// Jobs returns all jobs, by name.
 	Jobs(ctx context.Context) ([]store.Job, error)
+}
+
+// Clocked says what is left for the clock to do.
+type Clocked interface {
+	// Overdue says how much of a kind has come at a time, at most limit, and since
+	// when the first of it has been due: of the deadlines of errors what Due
+	// returns, of the rest what the verb that deletes or freezes it would take. It
+	// costs no more than what it counts.
+	Overdue(ctx context.Context, d store.Deadline, at time.Time, limit int) (store.Overdue, error)
 }
 
 // Outbox delivers notices. One waits, or is delivered, or is given up, and is

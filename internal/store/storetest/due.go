@@ -89,6 +89,7 @@ func (d *Driver) checkDue(due deadline, now time.Time) {
 	if diff := idDifference(got, want); diff != "" {
 		d.Errorf("due by %s at %v: %s", due.kind, now, diff)
 	}
+	d.checkOverdue(due, now, got)
 	if !slices.IsSortedFunc(got, func(a, b recoup.ID) int {
 		x, _ := d.Expected(a)
 		y, _ := d.Expected(b)

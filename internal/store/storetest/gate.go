@@ -25,7 +25,7 @@ type gateClause struct {
 // parallel on a fresh store; open registers its own clean-up.
 func RunGate(t *testing.T, open func(t *testing.T) Gate) {
 	clauses := slices.Concat(gateImports(), gateResults(), gateClaims(), gateKills(), gateFreezes(),
-		gateLists(), gateAtomicity(), gateRaces())
+		gateLists(), gateDesk(), gateAtomicity(), gateRaces())
 	for _, c := range clauses {
 		t.Run(c.says, func(t *testing.T) {
 			t.Parallel()

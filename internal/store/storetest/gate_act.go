@@ -168,6 +168,8 @@ func forbiddenRecoveries() []gateAct {
 		{"a deleted recovery", "delete from cl.gate_zero_recovery where intake_id = " + of("active")},
 		{"all recoveries deleted", "delete from cl.gate_zero_recovery"},
 		{"a second recovery", begin("active", "'open'", "ACTIVE", "1")},
+		{"a recovery under the id of another", strings.Replace(begin("bare", "'open'", "ACTIVE", "1"), "{id}",
+			"(select recovery_id from cl.gate_zero_recovery where intake_id = "+of("active")+")", 1)},
 		{"a second recovery instead of the first", begin("exhausted", "'frozen'", "ACTIVE", "1") +
 			" on conflict (intake_id) do update set status = 'ACTIVE'"},
 		{"a recovery of another batch", begin("bare", "'frozen'", "ACTIVE", "1")},

@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"testing"
 
@@ -116,4 +119,19 @@ func benchWork(x *gateBench, b *testing.B) {
 		total += len(claimed)
 	}
 	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "recoveries/s")
+}
+
+// Companies are n rows of a file as a store has them, each known by its own key.
+func Companies(n int) []store.Intake {
+	ids := recoup.NewIDSource(rand.Reader)
+	list := make([]store.Intake, n)
+	for i := range list {
+		key := sha256.Sum256([]byte(fmt.Sprint(i)))
+		list[i] = store.Intake{
+			ID: ids.New(Epoch()), BatchID: "b1", ImportKey: base64.RawURLEncoding.EncodeToString(key[:16]), Status: store.IntakePending, State: "OH",
+			CompanyName: fmt.Sprintf("Company %d Incorporated", i), Domain: fmt.Sprintf("company%d.example", i),
+			LinkedInURL: fmt.Sprintf("https://linkedin.example/company/%d", i), CreatedAt: Epoch(), UpdatedAt: Epoch(),
+		}
+	}
+	return list
 }

@@ -19,6 +19,7 @@ func letterQueue() []letterClause {
 		{"work over which too many workers were lost is set aside", queueSpent},
 		{"new work that fails for good is a dead letter and leaves the queue", queueDead},
 		{"a pause of a pipeline, a stage or a class holds back what it names, until its end", queuePause},
+		{"work that begins anew keeps of its checkpoints only the one that says so", queueAnew},
 		{"whoever waits for work is woken when there is some", queueWakes},
 	}
 }
@@ -394,5 +395,44 @@ func queueWakes(d *letterDriver) {
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		d.Errorf("listening ended with %v", err)
+	}
+}
+
+func queueAnew(d *letterDriver) {
+	works := d.submit("fetch", 2)
+	held := d.claim(2)
+	for _, q := range held {
+		for _, stage := range []string{"fetch", "llm"} {
+			d.must(d.store.SaveCheckpoint(d.Context(), q.LeaseToken, store.Checkpoint{WorkID: q.WorkID, Stage: stage, KeyID: "k", Sealed: []byte(stage), At: d.now}))
+		}
+	}
+	left := store.Checkpoint{WorkID: works[0], Stage: "~restart", KeyID: "none", Sealed: []byte("2"), At: d.now}
+	_, err := d.stepWork(works[0], func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		return l, store.LetterEffects{Anew: left}, nil
+	})
+	d.must(err)
+	want := func(work recoup.ID, stages ...string) {
+		d.Helper()
+		list, err := d.store.Checkpoints(d.Context(), work)
+		d.must(err)
+		var got []string
+		for _, c := range list {
+			got = append(got, c.Stage)
+		}
+		if !slices.Equal(got, stages) {
+			d.Errorf("checkpoints of %v, want %v", got, stages)
+		}
+	}
+	want(works[0], "~restart")
+	want(works[1], "fetch", "llm")
+	if err := d.store.ForgetCheckpoints(d.Context(), d.id(), works[1]); !errors.Is(err, store.ErrLeaseLost) {
+		d.Errorf("forgotten under another token: %v", err)
+	}
+	d.must(d.store.ForgetCheckpoints(d.Context(), held[1].LeaseToken, works[1]))
+	want(works[1])
+	payloads, err := d.store.Payloads(d.Context(), append(works, d.id()))
+	d.must(err)
+	if len(payloads) != 2 || string(payloads[0].Sealed) != "in" {
+		d.Errorf("payloads are %+v", payloads)
 	}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"recoup"
@@ -144,11 +145,15 @@ func blockingOrder(d *Driver) {
 	}
 	d.Report(discovery, "e1", "NETWORK_TIMEOUT", recoup.High)
 	for _, limit := range []int{2, 10} {
-		got, err := d.Store.Blocking(d.Context(), "e1", limit)
-		if err != nil {
-			d.Fatalf("blocking: %v", err)
+		got, err := d.Store.Blocking(d.Context(), []string{"e3", "e1", "e2", "e1"}, limit)
+		if err != nil || len(got) != 4 || len(got[0]) != 0 || len(got[2]) != min(limit, len(want)) {
+			d.Fatalf("blocking: %+v, %v", got, err)
 		}
-		d.wantIDs(got, want[:min(limit, len(want))]...)
+		for _, again := range []int{1, 3} {
+			if list := blockerIDs(got[again]); !slices.Equal(list, want[:min(limit, len(want))]) {
+				d.Errorf("e1 is blocked by %v, want the first %d of %v", list, limit, want)
+			}
+		}
 	}
 	d.Check()
 }

@@ -69,10 +69,16 @@ func (m *memory) History(_ context.Context, id recoup.ID, limit int) ([]recoup.T
 	return slices.Clone(rows[:min(len(rows), limit)]), nil
 }
 
-func (m *memory) Blocking(_ context.Context, entity string, limit int) ([]recoup.Error, error) {
+func (m *memory) Blocking(_ context.Context, entities []string, limit int) ([][]store.Blocker, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.blockers(entity, limit), nil
+	found := make([][]store.Blocker, len(entities))
+	for i, entity := range entities {
+		for _, e := range m.blockers(entity, limit) {
+			found[i] = append(found[i], store.BlockerOf(&e))
+		}
+	}
+	return found, nil
 }
 
 func (m *memory) blockers(entity string, limit int) []recoup.Error {

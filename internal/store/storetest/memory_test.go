@@ -185,11 +185,11 @@ func (m *memory) commit(ctx context.Context, w *store.Work, now time.Time) error
 	for _, e := range slices.Concat(moved, direct) {
 		m.gateMoves(m.open[e.ID], e)
 		delete(m.open, e.ID)
-		m.archived[e.ID] = new(Canonical(e))
+		m.archived[e.ID] = new(Canonical(*e))
 	}
 	for _, e := range slices.Concat(w.Updates(), w.Inserts()) {
 		m.gateMoves(m.open[e.ID], e)
-		m.open[e.ID] = new(Canonical(e))
+		m.open[e.ID] = new(Canonical(*e))
 	}
 	for _, h := range w.History {
 		m.history[h.ErrorID] = append(m.history[h.ErrorID], h)
@@ -204,7 +204,7 @@ func (m *memory) commit(ctx context.Context, w *store.Work, now time.Time) error
 	return nil
 }
 
-func (m *memory) gateMoves(old *recoup.Error, next recoup.Error) {
+func (m *memory) gateMoves(old *recoup.Error, next *recoup.Error) {
 	blocked := old != nil && old.Blocking
 	switch {
 	case next.Blocking && !blocked:
@@ -229,7 +229,7 @@ func (m *memory) refuse(w *store.Work) error {
 		}
 	}
 	for _, e := range slices.Concat(w.Updates(), w.Inserts()) {
-		if why := m.wrong(&e); why != "" {
+		if why := m.wrong(e); why != "" {
 			return fmt.Errorf("%w: %v: %s", store.ErrRefused, e.ID, why)
 		}
 	}
@@ -278,7 +278,7 @@ func (m *memory) RawInsert(_ context.Context, table, entity string, code recoup.
 		ID: recoup.NewIDSource(rand.Reader).New(at), Table: table, EntityID: entity, Code: code, CreatedAt: at, UpdatedAt: at,
 		State: recoup.Active, Disposition: t.Default.Disposition(), Blocking: t.Blocks && t.Default.Disposition().Blocks(),
 	}
-	m.gateMoves(nil, e)
+	m.gateMoves(nil, &e)
 	m.open[e.ID] = &e
 	return nil
 }

@@ -205,13 +205,13 @@ func (d *Driver) block(entity string) error {
 	if _, err := d.TryReport(ctx, d.Failing(dol, entity, "NETWORK_TIMEOUT", recoup.Medium)); err != nil {
 		return err
 	}
-	list, err := d.Store.Blocking(ctx, entity, 10)
+	list, err := d.Store.Blocking(ctx, []string{entity}, 10)
 	if err != nil {
 		return err
 	}
 	var ends []Act
-	for _, e := range list {
-		ends = append(ends, Act{e.ID, lifecycle.Resolve{By: "ada"}})
+	for _, b := range list[0] {
+		ends = append(ends, Act{b.ID, lifecycle.Resolve{By: "ada"}})
 	}
 	_, err = d.TryActs(ctx, ends...)
 	return err

@@ -11,6 +11,7 @@ import (
 func leaderClauses() []serviceClause {
 	return []serviceClause{
 		{"what is free or has lapsed is led by the next who bids, as another term", leaderTerms},
+		{"a term that a wrong clock has begun holds nobody up", leaderAhead},
 		{"of ten nodes at once one leads, and all know who", leaderRace},
 		{"what a leader writes whose term is over is refused", leaderSlept},
 		{"jobs are kept as their leader tells, by name", jobKept},
@@ -37,8 +38,18 @@ func (d *serviceDriver) leads(node string, number int64) store.Term {
 	return t
 }
 
+// wantLeader says what everybody must be told of who leads.
+func (d *serviceDriver) wantLeader(want store.Term) {
+	d.Helper()
+	got, err := d.store.Leader(d.Context(), "clockwork")
+	d.must(err)
+	wantSame(d, got, want)
+}
+
 func leaderTerms(d *serviceDriver) {
+	d.wantLeader(store.Term{})
 	first := d.leads("n1", 1)
+	d.wantLeader(first)
 	d.wait(term - time.Microsecond)
 	if t, held := d.bid("n2"); held || t != first {
 		d.Errorf("n2 was told %+v", t)
@@ -54,6 +65,7 @@ func leaderTerms(d *serviceDriver) {
 		d.Errorf("n1 was told %+v", t)
 	}
 	d.must(d.store.Resign(d.Context(), second))
+	d.wantLeader(store.Term{Name: "clockwork", Number: 2})
 	d.leads("n3", 3)
 	d.wait(term)
 	d.leads("n3", 4) // somebody else may have led in between
@@ -61,6 +73,19 @@ func leaderTerms(d *serviceDriver) {
 	if d.must(err); !held || other.Number != 1 {
 		d.Errorf("another leadership is %+v", other)
 	}
+}
+
+func leaderAhead(d *serviceDriver) {
+	d.wait(term)
+	ahead := d.leads("n1", 1)
+	d.wait(-term)
+	if t, held := d.bid("n2"); held || t != ahead {
+		d.Errorf("n2 was told %+v", t) // a clock may be late by a term
+	}
+	d.wait(-time.Microsecond)
+	d.leads("n2", 2)
+	d.wantErr(d.store.SaveJob(d.Context(), ahead, store.Job{Name: "expiry"}), store.ErrRefused)
+	d.leads("n2", 2)
 }
 
 func leaderRace(d *serviceDriver) {

@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/app"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// BenchmarkSweep archives 200,000 errors whose time is over, in steps of 500 as
+// the clock does: found, read and locked, decided, moved with a history row, the
+// gate opened, guards and counts on. Beside it the bare statement moves as many
+// rows, also found by their time, between two tables that are the same but for
+// the guards. Target: 0.8 of the bare statement. "claims" is what claiming and
+// acknowledging keeps of its idle rate while the sweep goes on; target: 0.7.
+//
+// With -short there are 10,000.
+func BenchmarkSweep(b *testing.B) {
+	expired := 200_000
+	if testing.Short() {
+		expired = 10_000
+	}
+	s, owner := openPostgres(b)
+	execute(b, owner, `create schema bare; create table bare.error (like recoup.error including all) with (fillfactor = 70);
+		create table bare.error_archive (like recoup.error_archive including all)`)
+	n, c, kept := newNode(b, s), contest{B: b}, []float64(nil)
+	for b.Loop() {
+		b.StopTimer()
+		for range expired / workBatch {
+			n.report(workBatch)
+		}
+		over := n.report(1)[0].ExpiresAt
+		execute(b, owner, "truncate bare.error, bare.error_archive")
+		execute(b, owner, "insert into bare.error select * from recoup.error where expires_at <= $1", over)
+		execute(b, owner, "analyze recoup.error, bare.error")
+		n.now = over
+		must(b, s.EnsurePartitions(b.Context(), n.now))
+		n.load(claimed / workBatch)
+		idle := rate(claimed, just(func() { n.drain(2) }))
+		n.load(claimed / workBatch)
+		var sweep sync.WaitGroup
+		swept := 0
+		b.StartTimer()
+		sweep.Go(func() { swept = n.sweep(expired / 2) })
+		beside := rate(claimed, just(func() { n.drain(2) }))
+		sweep.Wait()
+		kept = append(kept, beside/idle)
+		rest := expired - swept
+		c.round(rest, just(func() { n.sweep(rest) }), just(func() { bareSweep(b, owner, over, rest) }))
+	}
+	c.report("errors", "bare")
+	b.ReportMetric(median(kept), "claims")
+}
+
+// claimed is how many errors are worked on beside the sweep.
+const claimed = 10_000
+
+// sweep expires errors that are due until so many are done, and returns how many
+// that were.
+func (n *node) sweep(count int) (done int) {
+	for done < count {
+		ids, err := n.store.Due(n.Context(), store.DueExpiry, n.now, workBatch)
+		must(n, err)
+		if len(ids) == 0 {
+			break
+		}
+		steps := make([]store.Step, len(ids))
+		for i, id := range ids {
+			steps[i] = store.Step{ID: id, Decide: n.decide(lifecycle.Expire{})}
+		}
+		must(n, n.apply(steps))
+		done += len(ids)
+	}
+	return done
+}
+
+// bareSweep moves rows whose time is over until so many are done.
+func bareSweep(b *testing.B, conn *pgx.Conn, over time.Time, count int) {
+	b.Helper()
+	columns := columnsOf(b, conn)
+	move := `with due as (select error_id from bare.error where expires_at <= $1 order by expires_at limit $2 for update),
+		gone as (delete from bare.error e using due where e.error_id = due.error_id returning e.*)
+		insert into bare.error_archive (` + strings.Join(columns, ", ") + archiveColumns + ") select " + shelved(columns) + " from gone"
+	for done := 0; done < count; done += workBatch {
+		execute(b, conn, move, over, workBatch)
+	}
+}
+
+// BenchmarkScrape reads /metrics of a node on a million errors and five million
+// events, none of it from memory. Target: 50 ms. With -short it is 50,000 errors.
+func BenchmarkScrape(b *testing.B) {
+	v := volume{errors: 1_000_000, history: 4_990_000}
+	if testing.Short() {
+		v = volume{errors: 50_000, history: 240_000}
+	}
+	for name, fill := range map[string]func(*testing.B, volume) filled{"postgres": fillPostgres, "sqlite": fillSQLite} {
+		b.Run(name, func(b *testing.B) {
+			s, ok := fill(b, v).database.(app.Store)
+			if !ok {
+				b.Fatal("the store lacks a verb of a node")
+			}
+			now := present()
+			node, err := app.OpenOn(b.Context(), s, app.Options{Listen: "127.0.0.1:0", Demo: true, Now: func() time.Time { return now }})
+			must(b, err)
+			for b.Loop() {
+				now = now.Add(time.Minute) // what was read before is too old
+				w := httptest.NewRecorder()
+				node.Handler().ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/metrics", http.NoBody))
+				if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "recoup_blocking_errors") {
+					b.Fatalf("%d %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strconv"
+
+	"recoup"
+	"recoup/stage"
+)
+
+// Bury records work that failed for good. Work that was claimed is better told of
+// by [Client.WorkResults], which is the same with others.
+func (c *Client) Bury(ctx context.Context, d NewDeadLetter, options ...CallOption) (DeadLetter, error) {
+	return call[DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters", body: d, safety: keyed}, options)
+}
+
+// NewDeadLetterOf is what a runner returned, as the server takes it.
+func NewDeadLetterOf(d *stage.DeadLetter) NewDeadLetter {
+	return NewDeadLetter{
+		WorkID: d.WorkID, Pipeline: d.Pipeline, Stage: d.Stage, Class: string(d.Class), Exhausted: d.Exhausted,
+		LastStack: d.LastStack, Context: d.Context, FirstFailureAt: d.FirstFailureAt, LastFailureAt: d.LastFailureAt,
+		PayloadRef: d.PayloadRef, PayloadHash: d.PayloadHash,
+	}
+}
+
+// DeadLetters lists dead letters, newest first.
+func (c *Client) DeadLetters(ctx context.Context, f DeadLetterFilter, p Page, options ...CallOption) (DeadLetterPage, error) {
+	return get[DeadLetterPage](ctx, c, "/v1/dead-letters", p.query(f.query()), options)
+}
+
+// AllDeadLetters walks all dead letters that the filter selects, newest first.
+func (c *Client) AllDeadLetters(ctx context.Context, f DeadLetterFilter) iter.Seq2[DeadLetter, error] {
+	return all(ctx, func(ctx context.Context, p Page) ([]DeadLetter, string, error) {
+		page, err := c.DeadLetters(ctx, f, p)
+		return page.DeadLetters, page.Next, err
+	})
+}
+
+// DeadLetter returns a dead letter with its rounds, notes and replays.
+func (c *Client) DeadLetter(ctx context.Context, id recoup.ID, options ...CallOption) (DeadLetterDetails, error) {
+	return get[DeadLetterDetails](ctx, c, "/v1/dead-letters/"+id.String(), nil, options)
+}
+
+// Triage says what is the matter: the first step. A step that was skipped is
+// refused with INVALID_TRANSITION, whose details name the missing_step.
+func (c *Client) Triage(ctx context.Context, id recoup.ID, t Triage, options ...CallOption) (DeadLetter, error) {
+	return c.letterStep(ctx, id, "triage", t, options)
+}
+
+// Remediate says what was done about it.
+func (c *Client) Remediate(ctx context.Context, id recoup.ID, r Remediation, options ...CallOption) (DeadLetter, error) {
+	return c.letterStep(ctx, id, "remediate", r, options)
+}
+
+// Validate says that a replay does no harm.
+func (c *Client) Validate(ctx context.Context, id recoup.ID, v Validation, options ...CallOption) (DeadLetter, error) {
+	return c.letterStep(ctx, id, "validate", v, options)
+}
+
+// Verify says whether the result of the replay has arrived, and closes.
+func (c *Client) Verify(ctx context.Context, id recoup.ID, v Verification, options ...CallOption) (DeadLetter, error) {
+	return c.letterStep(ctx, id, "verify", v, options)
+}
+
+func (c *Client) letterStep(ctx context.Context, id recoup.ID, verb string, body any, options []CallOption) (DeadLetter, error) {
+	return call[DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters/" + id.String() + "/" + verb, body: body, safety: keyed}, options)
+}
+
+// ReplayOne sends one dead letter back to work. A second replay of it is refused
+// while the first is under way.
+func (c *Client) ReplayOne(ctx context.Context, id recoup.ID, r SingleReplay, options ...CallOption) (Replay, error) {
+	return call[Replay](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters/" + id.String() + "/replay", body: r, safety: once}, options)
+}
+
+// ReadPayload returns what a dead letter is about, where the server keeps it. The
+// look is written down.
+func (c *Client) ReadPayload(ctx context.Context, id recoup.ID, reason string, options ...CallOption) ([]byte, error) {
+	r := request{method: http.MethodPost, path: "/v1/dead-letters/" + id.String() + "/payload", body: PayloadLook{reason}}
+	answer, err := call[Payload](ctx, c, r, options)
+	return answer.Payload, err
+}
+
+// DeadLetterGroups lists groups of one pipeline or of all, the last seen first.
+func (c *Client) DeadLetterGroups(ctx context.Context, pipeline string, p Page, options ...CallOption) (DeadLetterGroupPage, error) {
+	return get[DeadLetterGroupPage](ctx, c, "/v1/dead-letter-groups", p.query(query{}.text("pipeline", pipeline)), options)
+}
+
+// DeadLetterGroup returns a group with its trend and its notes.
+func (c *Client) DeadLetterGroup(ctx context.Context, id recoup.ID, options ...CallOption) (DeadLetterGroupDetails, error) {
+	return get[DeadLetterGroupDetails](ctx, c, "/v1/dead-letter-groups/"+id.String(), nil, options)
+}
+
+// NoteGroup says who owns a group, and what is known of it.
+func (c *Client) NoteGroup(ctx context.Context, id recoup.ID, n GroupNote, options ...CallOption) (DeadLetterGroup, error) {
+	return call[DeadLetterGroup](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letter-groups/" + id.String() + "/note", body: n, safety: once}, options)
+}
+
+// TriageGroup is [Client.Triage] for all open dead letters of a group. A preview
+// says what would happen; its Matched belongs into Expect.
+func (c *Client) TriageGroup(ctx context.Context, id recoup.ID, t GroupTriage, options ...CallOption) (BulkResult, error) {
+	return c.groupStep(ctx, id, "triage", t, t.Preview, options)
+}
+
+// RemediateGroup is [Client.Remediate] for a group.
+func (c *Client) RemediateGroup(ctx context.Context, id recoup.ID, r GroupRemediation, options ...CallOption) (BulkResult, error) {
+	return c.groupStep(ctx, id, "remediate", r, r.Preview, options)
+}
+
+// ValidateGroup is [Client.Validate] for a group.
+func (c *Client) ValidateGroup(ctx context.Context, id recoup.ID, v GroupValidation, options ...CallOption) (BulkResult, error) {
+	return c.groupStep(ctx, id, "validate", v, v.Preview, options)
+}
+
+// VerifyGroup is [Client.Verify] for a group.
+func (c *Client) VerifyGroup(ctx context.Context, id recoup.ID, v GroupVerification, options ...CallOption) (BulkResult, error) {
+	return c.groupStep(ctx, id, "verify", v, v.Preview, options)
+}
+
+func (c *Client) groupStep(ctx context.Context, id recoup.ID, verb string, body any, preview bool, options []CallOption) (BulkResult, error) {
+	r := request{method: http.MethodPost, path: "/v1/dead-letter-groups/" + id.String() + "/" + verb, body: body, safety: once}
+	if preview {
+		r.safety = harmless
+	}
+	return call[BulkResult](ctx, c, r, options)
+}
+
+// PreviewReplay says what a replay would have as members, and what not and why.
+func (c *Client) PreviewReplay(ctx context.Context, s ReplaySelection, options ...CallOption) (ReplayPreview, error) {
+	return call[ReplayPreview](ctx, c, request{method: http.MethodPost, path: "/v1/replays/preview", body: s}, options)
+}
+
+// Replay sends dead letters back to work, at a rate and in a ramp. Its members are
+// fixed by the time it runs.
+func (c *Client) Replay(ctx context.Context, r NewReplay, options ...CallOption) (Replay, error) {
+	return call[Replay](ctx, c, request{method: http.MethodPost, path: "/v1/replays", body: r, safety: once}, options)
+}
+
+// Replays lists replays, in one state or in all, newest first.
+func (c *Client) Replays(ctx context.Context, state string, p Page, options ...CallOption) (ReplayPage, error) {
+	return get[ReplayPage](ctx, c, "/v1/replays", p.query(query{}.text("state", state)), options)
+}
+
+// ReplayStatus returns a replay, how far it has come, and its notes.
+func (c *Client) ReplayStatus(ctx context.Context, id recoup.ID, options ...CallOption) (ReplayDetails, error) {
+	return get[ReplayDetails](ctx, c, "/v1/replays/"+id.String(), nil, options)
+}
+
+// ReplayItems lists the members of a replay, in one state or in all, from a
+// position on.
+func (c *Client) ReplayItems(ctx context.Context, id recoup.ID, state string, from, limit int, options ...CallOption) (ReplayItems, error) {
+	q := query{}.text("state", state).number("limit", limit)
+	if from > 0 {
+		q = q.text("from", strconv.Itoa(from))
+	}
+	return get[ReplayItems](ctx, c, "/v1/replays/"+id.String()+"/items", q.values(), options)
+}
+
+// PauseReplay keeps a replay from releasing more; what workers have goes on.
+func (c *Client) PauseReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (Replay, error) {
+	return c.replayAct(ctx, id, "pause", reason, options)
+}
+
+// ResumeReplay lets a paused replay go on: where it stood, or with a ramp from the
+// beginning if it has stopped itself.
+func (c *Client) ResumeReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (Replay, error) {
+	return c.replayAct(ctx, id, "resume", reason, options)
+}
+
+// CancelReplay ends a replay. Members that no worker has are as they were before.
+func (c *Client) CancelReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (Replay, error) {
+	return c.replayAct(ctx, id, "cancel", reason, options)
+}
+
+func (c *Client) replayAct(ctx context.Context, id recoup.ID, verb, reason string, options []CallOption) (Replay, error) {
+	return call[Replay](ctx, c, request{method: http.MethodPost, path: "/v1/replays/" + id.String() + "/" + verb, body: ReplayAct{reason}}, options)
+}

@@ -1,0 +1,70 @@
+package client_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"recoup/client"
+)
+
+// Every method of Gate Zero asks for exactly what the API documents.
+func TestGateZeroRequests(t *testing.T) {
+	t.Parallel()
+	const at = "/v1/gate-zero"
+	const one = "00000000-0000-0000-0000-000000000001"
+	page := client.Page{Cursor: "c", Limit: 5}
+	work := client.GateZeroWork{Intake: client.Intake{ID: id(1)}, RecoveryID: id(2), LeaseToken: id(3)}
+	type ctx = context.Context
+	for want, call := range map[string]func(*client.Client, ctx) (any, error){
+		`POST ` + at + `/intakes?batch_id=b {"company_name":"Acme"}`: func(c *client.Client, x ctx) (any, error) {
+			return c.CreateIntake(x, "b", client.NewIntake{CompanyName: "Acme"})
+		},
+		`POST ` + at + `/intakes/import?batch_id=b {"company_name":"A"}` + "\n" + `{"import_key":"7","company_name":"B"}` + "\n": func(c *client.Client, x ctx) (any, error) {
+			return c.ImportIntakes(x, "b", []client.NewIntake{{CompanyName: "A"}, {CompanyName: "B", ImportKey: "7"}})
+		},
+		`GET ` + at + `/intakes?batch_id=b&cursor=c&limit=5&status=PENDING`: func(c *client.Client, x ctx) (any, error) {
+			return c.Intakes(x, client.IntakeFilter{BatchID: "b", Status: "PENDING"}, page)
+		},
+		`GET ` + at + `/intakes/` + one:            func(c *client.Client, x ctx) (any, error) { return c.IntakeStory(x, id(1)) },
+		`POST ` + at + `/batches {"batch_id":"b"}`: func(c *client.Client, x ctx) (any, error) { return c.CreateIntakeBatch(x, "b") },
+		`POST ` + at + `/batches/b%2F1/complete {}`: func(c *client.Client, x ctx) (any, error) {
+			return c.CompleteIntakeBatch(x, "b/1", client.BatchAct{})
+		},
+		`GET ` + at + `/batches?cursor=c&limit=5`: func(c *client.Client, x ctx) (any, error) { return c.IntakeBatches(x, page) },
+		`GET ` + at + `/batches/b%2F1`:            func(c *client.Client, x ctx) (any, error) { return c.IntakeBatch(x, "b/1") },
+		`GET /cl/gate-zero/kill-switch?batch_id=b+1`: func(c *client.Client, x ctx) (any, error) {
+			return c.KillSwitch(x, "b 1")
+		},
+		`POST /cl/gate-zero/kill-switch?batch_id=b {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
+			return c.Kill(x, "b", client.BatchAct{Reason: "why"})
+		},
+		`DELETE /cl/gate-zero/kill-switch?batch_id=b {}`: func(c *client.Client, x ctx) (any, error) {
+			return c.Release(x, "b", client.BatchAct{})
+		},
+		`GET ` + at + `/recoveries?batch_id=b&cursor=c&limit=5&list=EXHAUSTED`: func(c *client.Client, x ctx) (any, error) {
+			return c.Recoveries(x, client.RecoveryFilter{List: client.Exhausted, BatchID: "b"}, page)
+		},
+		`GET ` + at + `/recoveries?limit=1000`: func(c *client.Client, x ctx) (any, error) {
+			return count(c.AllRecoveries(x, client.RecoveryFilter{})), nil
+		},
+		`GET ` + at + `/recoveries/` + one: func(c *client.Client, x ctx) (any, error) { return c.Recovery(x, id(1)) },
+		`GET ` + at + `/status`:            func(c *client.Client, x ctx) (any, error) { return c.GateZeroStatus(x) },
+		`POST ` + at + `/claim {"worker":"w","limit":5,"what":"intakes"}`: func(c *client.Client, x ctx) (any, error) {
+			return c.ClaimGateZero(x, client.GateZeroClaim{Worker: "w", Limit: 5, What: client.ClaimIntakes})
+		},
+		`POST ` + at + `/results {"results":[{"intake_id":"` + one + `","recovery_id":"00000000-0000-0000-0000-000000000002","lease_token":"00000000-0000-0000-0000-000000000003","verdict":"FAIL","reason":"TIMEOUT"}]}`: func(c *client.Client, x ctx) (any, error) {
+			return c.GateZeroResults(x, []client.GateZeroResult{work.Result(client.VerdictFail, "TIMEOUT")})
+		},
+	} {
+		s := serve(t, reply(`{"items":[{}]}`))
+		if _, err := call(s.client(t), t.Context()); err != nil {
+			t.Errorf("%s: %v", want, err)
+			continue
+		}
+		got := s.all()[0]
+		if text := strings.TrimSuffix(got.method+" "+got.target+" "+got.body, " "); text != want {
+			t.Errorf("got  %s\nwant %s", text, want)
+		}
+	}
+}

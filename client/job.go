@@ -1,0 +1,58 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Jobs is the regular work of the clock.
+type Jobs struct {
+	Leader string `json:"leader,omitempty"` // the node that runs them; empty: none at the moment
+	Jobs   []Job  `json:"jobs"`
+}
+
+// Job is a piece of regular work, and how it goes.
+type Job struct {
+	Name       string    `json:"name"`
+	About      string    `json:"about"`
+	Every      int64     `json:"every_seconds"`
+	Late       bool      `json:"late"`                 // it is behind, or has not succeeded, for longer than it may
+	Lag        int64     `json:"lag_seconds"`          // how long the oldest of what it has to do has been waiting
+	StartedAt  time.Time `json:"started_at,omitzero"`  // the last run
+	FinishedAt time.Time `json:"finished_at,omitzero"` // of the last run
+	NextAt     time.Time `json:"next_at,omitzero"`     // when it begins again
+	Rows       int64     `json:"rows"`                 // moved in all its runs
+	Runs       int64     `json:"runs"`
+	Failures   int64     `json:"failures"`
+	Error      string    `json:"error,omitempty"` // of the last run
+}
+
+// JobRun asks for a job to be run now.
+type JobRun struct {
+	DryRun bool   `json:"dry_run,omitempty"` // only count what it would move
+	Reason string `json:"reason,omitempty"`
+}
+
+// JobRan is what came of a [JobRun].
+type JobRan struct {
+	Name   string `json:"name"`
+	DryRun bool   `json:"dry_run"`
+	Rows   int64  `json:"rows"` // moved; of a dry run: what it would move
+	More   bool   `json:"more"` // there is more to do: ask again; of a dry run: there is more than was counted
+
+	// Uncounted says, of a dry run, that nobody knows before how much there is.
+	Uncounted bool `json:"uncounted,omitempty"`
+}
+
+// Jobs lists the regular work of the clock.
+func (c *Client) Jobs(ctx context.Context, options ...CallOption) (Jobs, error) {
+	return get[Jobs](ctx, c, "/v1/jobs", nil, options)
+}
+
+// RunJob runs a job now, a few seconds' worth of it. What it says is More is
+// done by calling it again. A job does no harm when it is run twice.
+func (c *Client) RunJob(ctx context.Context, name string, run JobRun, options ...CallOption) (JobRan, error) {
+	return call[JobRan](ctx, c, request{method: http.MethodPost, path: "/v1/jobs/" + url.PathEscape(name) + "/run", body: run}, options)
+}

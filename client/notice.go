@@ -1,0 +1,97 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+
+	"recoup"
+)
+
+// The states of a notice.
+const (
+	NoticeWaiting   = "WAITING"
+	NoticeDelivered = "DELIVERED"
+	NoticeGivenUp   = "GIVEN_UP"
+)
+
+// Notice is something that somebody was told, or is to be told.
+type Notice struct {
+	ID          recoup.ID         `json:"notice_id"`
+	Kind        recoup.NoticeKind `json:"kind"`
+	To          string            `json:"to"` // a team or a lead
+	State       string            `json:"state"`
+	ErrorID     recoup.ID         `json:"error_id,omitzero"` // what it is about, if that is an error
+	CreatedAt   time.Time         `json:"created_at"`
+	DueAt       time.Time         `json:"due_at,omitzero"` // of one that waits: when it is tried, or tried again
+	Attempts    int               `json:"attempts"`
+	DeliveredAt time.Time         `json:"delivered_at,omitzero"`
+	GivenUpAt   time.Time         `json:"given_up_at,omitzero"`
+	LastError   string            `json:"last_error,omitempty"`
+	Channel     string            `json:"channel,omitempty"`  // of a copy: where it goes
+	CopyOf      recoup.ID         `json:"copy_of,omitzero"`   // the notice that was passed on to several channels
+	ResendOf    recoup.ID         `json:"resend_of,omitzero"` // the notice that was given up
+	Body        json.RawMessage   `json:"body,omitempty"`     // what it says
+}
+
+// NoticePage is a page of notices.
+type NoticePage struct {
+	Notices []Notice `json:"notices"`
+	Next    string   `json:"next,omitempty"`
+}
+
+// NoticeFilter selects notices. Everything that is set must hold.
+type NoticeFilter struct {
+	State string            `query:"state" enum:"WAITING,DELIVERED,GIVEN_UP"`
+	To    string            `query:"to"`
+	Kind  recoup.NoticeKind `query:"kind"`
+}
+
+// NoticeResend puts notices that were given up in again.
+type NoticeResend struct {
+	IDs    []recoup.ID `json:"ids" minItems:"1" maxItems:"1000"`
+	Reason string      `json:"reason,omitempty" maxLength:"1000"`
+}
+
+// NoticeResent is how many notices were put in again. Those that wait, are
+// delivered, are unknown or were put in again before are left as they are.
+type NoticeResent struct {
+	Resent int `json:"resent"`
+}
+
+// ChannelTest is what came of a message that tries a channel.
+type ChannelTest struct {
+	Channel  string `json:"channel"`
+	Accepted bool   `json:"accepted"`
+	Reason   string `json:"reason,omitempty"` // why not
+}
+
+// Notices lists notices, newest first.
+func (c *Client) Notices(ctx context.Context, f NoticeFilter, p Page, options ...CallOption) (NoticePage, error) {
+	q := query{}.text("state", f.State).text("to", f.To).text("kind", string(f.Kind))
+	return get[NoticePage](ctx, c, "/v1/notices", p.query(q), options)
+}
+
+// AllNotices walks notices, newest first, page by page. It ends with the first
+// failure.
+func (c *Client) AllNotices(ctx context.Context, f NoticeFilter) iter.Seq2[Notice, error] {
+	return all(ctx, func(ctx context.Context, p Page) ([]Notice, string, error) {
+		page, err := c.Notices(ctx, f, p)
+		return page.Notices, page.Next, err
+	})
+}
+
+// ResendNotices puts notices that were given up in again. Each is put in once,
+// however often it is asked for.
+func (c *Client) ResendNotices(ctx context.Context, r NoticeResend, options ...CallOption) (NoticeResent, error) {
+	return call[NoticeResent](ctx, c, request{method: http.MethodPost, path: "/v1/notices/resend", body: r}, options)
+}
+
+// TestChannel sends a message through a channel of the node that answers. It is not
+// repeated where it may have been sent.
+func (c *Client) TestChannel(ctx context.Context, name string, options ...CallOption) (ChannelTest, error) {
+	return call[ChannelTest](ctx, c, request{method: http.MethodPost, path: "/v1/channels/" + url.PathEscape(name) + "/test", body: struct{}{}, safety: once}, options)
+}

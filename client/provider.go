@@ -1,0 +1,88 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+)
+
+// Provider is which member of a group of providers is in use.
+type Provider struct {
+	Group   string    `json:"group"`
+	Active  string    `json:"active"`
+	Members []string  `json:"members"`          // the preferred one first
+	Since   time.Time `json:"since,omitzero"`   // of the last switch; none of these: there was none
+	By      string    `json:"by,omitempty"`     // who switched
+	Reason  string    `json:"reason,omitempty"` // and why
+	AlertID recoup.ID `json:"alert_id,omitzero"`
+}
+
+// Providers is every group of providers.
+type Providers struct {
+	Providers []Provider `json:"providers"`
+}
+
+// ProviderSwitch asks to use another member of a group.
+type ProviderSwitch struct {
+	To     string `json:"to" maxLength:"100"`
+	Reason string `json:"reason" maxLength:"1000"`
+}
+
+// Providers returns the groups of providers, each with the member in use.
+func (c *Client) Providers(ctx context.Context, options ...CallOption) ([]Provider, error) {
+	answer, err := get[Providers](ctx, c, "/v1/providers", nil, options)
+	return answer.Providers, err
+}
+
+// providerLife is how long an answer is taken for the present: a switch is noticed
+// within it.
+const providerLife = 5 * time.Second
+
+// providerPatience is how long a call waits for news when there is an old answer.
+const providerPatience = 2 * time.Second
+
+// switchboard remembers which providers are in use.
+type switchboard struct {
+	mu    sync.Mutex
+	known []Provider
+	until time.Time
+}
+
+// ActiveProvider returns the member of a group to be asked now. It is meant to be
+// called before every use: the answer is remembered for a few seconds, and while
+// the server is away the last one stands. A group that there is not is NOT_FOUND.
+func (c *Client) ActiveProvider(ctx context.Context, group string) (string, error) {
+	b := &c.switchboard
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := c.o.Now(); b.known == nil || !now.Before(b.until) {
+		if err := b.refresh(ctx, c); err != nil && b.known == nil {
+			return "", err
+		}
+		b.until = now.Add(providerLife)
+	}
+	i := slices.IndexFunc(b.known, func(p Provider) bool { return p.Group == group })
+	if i < 0 {
+		return "", fault.New(fault.CodeNotFound, "The policy has no group of providers of that name.")
+	}
+	return b.known[i].Active, nil
+}
+
+func (b *switchboard) refresh(ctx context.Context, c *Client) error {
+	var options []CallOption
+	if b.known != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, providerPatience)
+		defer cancel()
+		options = append(options, NoRetry())
+	}
+	list, err := c.Providers(ctx, options...)
+	if err == nil {
+		b.known = append([]Provider{}, list...)
+	}
+	return err
+}

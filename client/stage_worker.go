@@ -1,0 +1,292 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/retry"
+	"recoup/stage"
+)
+
+// StageWorker takes work through a pipeline: it claims new and replayed work,
+// runs the stages that are not finished, keeps their outputs on the server,
+// extends the lease while that runs, and tells how it went. Work that fails for
+// good becomes a dead letter. Client, Name and Pipeline are required.
+type StageWorker struct {
+	Client   *Client
+	Name     string // of this worker, in the history of dead letters
+	Pipeline stage.Pipeline
+
+	// Options are those of the runner, but for its checkpoints.
+	Options stage.Options
+
+	// Payload gets the payload of work that comes with a reference only; nil: the
+	// stages do without.
+	Payload func(ctx context.Context, w Work) ([]byte, error)
+
+	Concurrency int           // pieces of work at once; default 8, at most 1000
+	Lease       time.Duration // default: the policy's
+	Poll        time.Duration // how long a claim waits for work; default 20 s, at most 60 s
+	Grace       time.Duration // how long stages may go on after a stop; default 30 s
+	Logger      *slog.Logger  // is told of failures; nil: nobody is
+}
+
+func (w StageWorker) withDefaults() StageWorker {
+	w.Concurrency, w.Poll, w.Grace = cmp.Or(w.Concurrency, 8), cmp.Or(w.Poll, 20*time.Second), cmp.Or(w.Grace, 30*time.Second)
+	if w.Logger == nil {
+		w.Logger = slog.New(slog.DiscardHandler)
+	}
+	return w
+}
+
+func (w StageWorker) validate() error {
+	switch {
+	case w.Client == nil:
+		return errors.New("client: a worker needs a client")
+	case w.Name == "":
+		return errors.New("client: a worker needs a name, which the history of dead letters keeps")
+	case w.Concurrency < 1 || w.Concurrency > maxResults:
+		return fmt.Errorf("client: a worker's concurrency must be between 1 and %d", maxResults)
+	case w.Lease < 0 || w.Grace < 0 || w.Poll < 0 || w.Poll > time.Minute:
+		return errors.New("client: lease, grace and poll must not be negative, a poll at most a minute")
+	}
+	return w.Pipeline.Validate()
+}
+
+// Run works until ctx ends, or until the server refuses the worker for good. Then
+// it claims no more, lets what runs finish for as long as Grace says, and gives
+// back what does not: nothing of that counts as a failure.
+func (w StageWorker) Run(ctx context.Context) error {
+	w = w.withDefaults()
+	if err := w.validate(); err != nil {
+		return err
+	}
+	s := &stageShift{StageWorker: w, slots: make(chan struct{}, w.Concurrency)}
+	var end context.CancelFunc
+	s.all, end = context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	s.running, s.evict = context.WithCancelCause(s.all)
+	for _, st := range w.Pipeline.Stages {
+		s.lanes = append(s.lanes, Lane{Pipeline: w.Pipeline.Name, Stage: st.Name})
+	}
+	return errors.Join(s.claimAll(ctx), s.drain())
+}
+
+// stageShift is one run of a stage worker.
+type stageShift struct {
+	StageWorker
+	lanes   []Lane
+	slots   chan struct{} // holds one for each piece of work
+	tasks   sync.WaitGroup
+	running context.Context // ends when stages must
+	evict   context.CancelCauseFunc
+	all     context.Context // ends when everything must
+}
+
+// claimAll claims whenever there is a free slot, until ctx ends.
+func (s *stageShift) claimAll(ctx context.Context) error {
+	for failures := 0; ; {
+		free := s.free(ctx)
+		if free == 0 {
+			return nil
+		}
+		claimed, err := s.claim(ctx, free)
+		received := s.Client.o.Now()
+		for range free - len(claimed) {
+			<-s.slots
+		}
+		for _, w := range claimed {
+			s.tasks.Go(func() { s.work(w, received) })
+		}
+		if err == nil || ctx.Err() != nil { // the end of ctx is why it failed, and is seen above
+			failures = 0
+			continue
+		}
+		if failures++; s.final(ctx, failures, err) {
+			return err
+		}
+	}
+}
+
+// free takes all free slots, and waits for one if there is none. It returns zero
+// when ctx ends.
+func (s *stageShift) free(ctx context.Context) int {
+	if ctx.Err() != nil {
+		return 0
+	}
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		return 0
+	}
+	for n := 1; ; n++ {
+		select {
+		case s.slots <- struct{}{}:
+		default:
+			return n
+		}
+	}
+}
+
+// claim takes what is there, and waits if there is nothing. The first request is
+// answered at once and not broken off by a stop, because what it leased would have
+// to run out; the second is, as it is nearly always idle.
+func (s *stageShift) claim(ctx context.Context, limit int) ([]Work, error) {
+	c := WorkClaim{Lanes: s.lanes, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease)}
+	claimed, err := s.Client.ClaimWork(s.all, c, NoRetry())
+	if err == nil && len(claimed) == 0 && ctx.Err() == nil {
+		c.WaitSeconds = max(seconds(s.Poll), 1)
+		claimed, err = s.Client.ClaimWork(ctx, c, NoRetry())
+	}
+	return claimed[:min(len(claimed), limit)], err
+}
+
+// final reports whether claiming again will not help; if it may, it waits first.
+func (s *stageShift) final(ctx context.Context, failures int, err error) bool {
+	v := s.Client.o.Registry.Classify(err)
+	if !v.Retryable(recoup.ConditionIdempotencyKey) { // a claim that comes twice does no harm
+		return true
+	}
+	delay := max(pause().Delay(failures, s.Client.random), min(v.RetryAfter, longestPause))
+	s.Logger.Warn("work cannot be claimed", "next_try_in", delay, "error", err)
+	_ = retry.Sleep(ctx, delay) // when it ends early, so does claiming
+	return false
+}
+
+// drain waits for what is running: first for it to finish, then for it to be
+// broken off and given back.
+func (s *stageShift) drain() error {
+	finished := make(chan struct{})
+	go func() {
+		s.tasks.Wait()
+		close(finished)
+	}()
+	if within(finished, s.Grace) {
+		return nil
+	}
+	s.evict(ErrStopped)
+	if within(finished, unwind) {
+		return nil
+	}
+	return fault.New(fault.CodeWorkerLost, "%d pieces of work did not end, or their results could not be sent.", len(s.slots))
+}
+
+// work takes one piece of work through the pipeline, and tells how it went.
+func (s *stageShift) work(w Work, received time.Time) {
+	defer func() { <-s.slots }()
+	ctx, lose := context.WithCancelCause(s.running)
+	defer lose(nil)
+	held, release := context.WithCancel(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		s.keep(held, lose, &w, received)
+	}()
+	err := s.run(ctx, &w)
+	release()
+	<-kept
+	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
+		return // whoever has the lease now will tell
+	}
+	s.tell(s.result(&w, err))
+}
+
+// run runs the stages that are not finished.
+func (s *stageShift) run(ctx context.Context, w *Work) error {
+	var progress WorkProgress
+	var err error
+	if !w.fresh() {
+		if progress, err = s.Client.Progress(ctx, w.WorkID, w.LeaseToken); err != nil {
+			return err
+		}
+	}
+	payload := w.Payload
+	if payload == nil && s.Payload != nil {
+		if payload, err = s.Payload(ctx, *w); err != nil {
+			return err
+		}
+	}
+	options := s.Options
+	options.Checkpoints = &leased{s.Client, w.LeaseToken, progress.Outputs}
+	runner, err := stage.New(s.Pipeline, options)
+	if err != nil {
+		return err
+	}
+	_, err = runner.Run(ctx, stage.Work{ID: w.WorkID, Payload: payload, PayloadRef: w.PayloadRef, Restart: progress.Restart})
+	return err
+}
+
+// result puts what the runner said into the words of the wire. Whatever is not a
+// failure for good gives the work back.
+func (s *stageShift) result(w *Work, err error) WorkResult {
+	r := WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Succeeded}
+	var dead *stage.DeadLetter
+	switch {
+	case err == nil:
+	case errors.As(err, &dead):
+		letter := NewDeadLetterOf(dead)
+		letter.WorkID = recoup.ID{}
+		r.Outcome, r.Failure = Failed, &letter
+	default:
+		s.Logger.Warn("work is given back", "work_id", w.WorkID, "error", err)
+		r.Outcome = Released
+	}
+	return r
+}
+
+// tell sends a result until the server has decided about it. It has one key, so
+// that it counts once however often it is sent.
+func (s *stageShift) tell(r WorkResult) {
+	key := IdempotencyKey(r.LeaseToken.String() + "/" + r.Outcome)
+	for failures := 1; ; failures++ {
+		_, err := s.Client.WorkResult(s.all, r, key)
+		if err == nil || s.all.Err() != nil {
+			return
+		}
+		s.Logger.Warn("a result was not accepted", "work_id", r.WorkID, "outcome", r.Outcome, "error", err)
+		if !s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey) ||
+			retry.Sleep(s.all, pause().Delay(failures, s.Client.random)) != nil {
+			return
+		}
+	}
+}
+
+// keep extends the lease until ctx ends, and ends the work with ErrLeaseLost when
+// the lease is lost: the server says so, or nobody has confirmed it for as long as
+// it lasts.
+func (s *stageShift) keep(ctx context.Context, lose context.CancelCauseFunc, w *Work, received time.Time) {
+	lease := w.LeaseEndsAt.Sub(w.LeasedAt)
+	ends, wait := received.Add(lease), lease/3
+	r := WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Extended, LeaseSeconds: seconds(lease)}
+	for lease > 0 && retry.Sleep(ctx, wait) == nil {
+		asked := s.Client.o.Now()
+		err := s.extend(ctx, r, ends.Sub(asked))
+		left := ends.Sub(s.Client.o.Now())
+		switch {
+		case err == nil:
+			ends, wait = asked.Add(lease), lease/3
+		case ctx.Err() != nil:
+			return
+		case !s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey) || left <= 0:
+			s.Logger.Warn("a lease is lost", "work_id", w.WorkID, "error", err)
+			lose(ErrLeaseLost)
+			return
+		default:
+			wait = min(lease/12, left)
+		}
+	}
+}
+
+func (s *stageShift) extend(ctx context.Context, r WorkResult, left time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	_, err := s.Client.WorkResult(ctx, r, NoRetry())
+	return err
+}

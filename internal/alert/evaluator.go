@@ -1,0 +1,111 @@
+package alert
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// Store is what an evaluation reads and writes.
+type Store interface {
+	Ledger
+	OpenAlerts(ctx context.Context) ([]store.Alert, error)
+	Alerts(ctx context.Context, f store.AlertFilter, p store.Page) ([]store.Alert, store.Cursor, error)
+	Silences(ctx context.Context, activeAt time.Time, p store.Page) ([]store.Silence, store.Cursor, error)
+	Providers(ctx context.Context) ([]store.Provider, error)
+	SaveAlerts(ctx context.Context, term store.Term, now time.Time, v store.Verdict) error
+}
+
+// Evaluator judges the rules of the policy in force against the figures of a store.
+// Every field is required.
+type Evaluator struct {
+	Store    Store
+	Policies func() *policy.Policy
+	Codes    func() *fault.Registry
+	Now      func() time.Time
+	IDs      *recoup.IDSource
+}
+
+// Run evaluates every rule once and keeps what has changed, in one commit. It
+// returns how many alerts and providers that was. From a leader whose term is over
+// it is store.ErrRefused, and if somebody switches a provider meanwhile it is
+// store.ErrConflict: then nothing was done, and the next run decides anew.
+func (e *Evaluator) Run(ctx context.Context, term store.Term) (changed int, err error) {
+	s, err := e.situation(ctx)
+	if err != nil {
+		return 0, err
+	}
+	v := Evaluate(s)
+	if len(v.Alerts)+len(v.Notices)+len(v.Switches) == 0 {
+		return 0, nil
+	}
+	if err := e.Store.SaveAlerts(ctx, term, s.Now, v); err != nil {
+		return 0, err
+	}
+	return len(v.Alerts) + len(v.Switches), nil
+}
+
+// situation reads all that a judgement depends on.
+func (e *Evaluator) situation(ctx context.Context) (Situation, error) {
+	s := Situation{Policy: e.Policies(), Now: e.Now(), IDs: e.IDs}
+	figures, err := Load(ctx, e.Store, s.Policy, e.Codes(), s.Now)
+	if err != nil {
+		return s, err
+	}
+	s.Read = figures.Read
+	if s.Open, err = e.Store.OpenAlerts(ctx); err != nil {
+		return s, err
+	}
+	if s.Silences, err = e.silences(ctx, s.Now); err != nil {
+		return s, err
+	}
+	if s.Providers, err = e.Store.Providers(ctx); err != nil {
+		return s, err
+	}
+	s.Resolved, err = e.resolved(ctx, &s)
+	return s, err
+}
+
+func (e *Evaluator) silences(ctx context.Context, now time.Time) ([]store.Silence, error) {
+	var all []store.Silence
+	page := store.Page{Limit: store.MaxPage}
+	for {
+		list, next, err := e.Store.Silences(ctx, now, page)
+		all = append(all, list...)
+		if err != nil || next.IsZero() {
+			return all, err
+		}
+		page.Cursor = next
+	}
+}
+
+// resolved says when the last alert of each provider ended that can switch it, for
+// groups that are not where they began.
+func (e *Evaluator) resolved(ctx context.Context, s *Situation) (map[string]time.Time, error) {
+	ended := map[string]time.Time{}
+	for i := range s.Policy.Providers {
+		group := &s.Policy.Providers[i]
+		if active, _ := InUse(group, s.Providers); active == group.Members[0] {
+			continue
+		}
+		for _, rule := range s.Policy.Alerts {
+			if rule.Action != policy.SwitchProvider {
+				continue
+			}
+			for _, member := range group.Members {
+				list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []store.AlertState{store.AlertResolved}, Rule: rule.Name, Scope: member}, store.Page{Limit: 1})
+				if err != nil {
+					return nil, err
+				}
+				if len(list) > 0 && list[0].ResolvedAt.After(ended[member]) {
+					ended[member] = list[0].ResolvedAt
+				}
+			}
+		}
+	}
+	return ended, nil
+}

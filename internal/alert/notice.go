@@ -1,0 +1,163 @@
+package alert
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"recoup"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// Body is what a notice of the kinds ALERT and ALERT_RESOLVED carries: everything
+// that changed for one recipient at one time. It holds nothing private.
+type Body struct {
+	Page     bool     `json:"page,omitempty"` // somebody has to be woken
+	Alerts   []Line   `json:"alerts,omitempty"`
+	More     int      `json:"more,omitempty"` // alerts that the list leaves out
+	Switches []Change `json:"switches,omitempty"`
+}
+
+// Line is one alert of a notice.
+type Line struct {
+	ID        recoup.ID            `json:"alert_id"`
+	Rule      string               `json:"rule"`
+	Scope     string               `json:"scope,omitempty"`
+	Severity  policy.AlertSeverity `json:"severity"`
+	Action    policy.AlertAction   `json:"action"`
+	Condition string               `json:"condition"`
+	Value     float64              `json:"value"`
+	Samples   int64                `json:"samples,omitempty"`
+	Since     time.Time            `json:"since"`
+	Until     time.Time            `json:"until,omitzero"` // it has ended then
+	Told      int                  `json:"told"`           // which time it is told: 1, 2, 3…
+	Hint      string               `json:"hint,omitempty"`
+}
+
+// Change is a group that another provider serves from now on.
+type Change struct {
+	Group string `json:"group"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+// maxLines is how many alerts one notice lists.
+const maxLines = 50
+
+// notice is one in the making.
+type notice struct {
+	to   string
+	kind recoup.NoticeKind
+	body Body
+	key  string
+}
+
+// name gives a notice its key, if it has none yet.
+func (n *notice) name(key string) {
+	if n.key == "" {
+		n.key = key
+	}
+}
+
+// notice returns the one for a recipient, with which all else goes that they are to
+// hear now.
+func (j *judgement) notice(to string, kind recoup.NoticeKind, page bool) *notice {
+	for _, n := range j.notices {
+		if n.to == to && n.kind == kind && n.body.Page == page {
+			return n
+		}
+	}
+	n := &notice{to: to, kind: kind, body: Body{Page: page}}
+	j.notices = append(j.notices, n)
+	return n
+}
+
+// tell says what people are to hear: that an alert fires, again when it still does
+// after its interval, and that it is over if they have heard of it before. Of a
+// silenced one they hear nothing.
+func (j *judgement) tell() {
+	for _, m := range j.cases {
+		if j.silenced(&m.next) {
+			continue
+		}
+		to, page := recipient(j.Policy, m)
+		switch {
+		case m.due(j.Now):
+			m.next.Notified++
+			m.next.NotifiedAt = j.Now
+			j.notice(to, recoup.NoticeAlert, page).add(m)
+		case m.next.State == store.AlertResolved && m.next.Notified > 0:
+			j.notice(to, recoup.NoticeAlertResolved, page).add(m)
+		}
+	}
+	for _, n := range j.notices {
+		j.verdict.Notices = append(j.verdict.Notices, n.write())
+	}
+}
+
+// due reports whether it is time to tell of an alert that fires.
+func (m *matter) due(now time.Time) bool {
+	if m.next.State != store.AlertFiring || m.few {
+		return false
+	}
+	return m.next.NotifiedAt.IsZero() || now.Sub(m.next.NotifiedAt) >= m.rule.Repeat
+}
+
+func (n *notice) add(m *matter) {
+	a := &m.next
+	which := fmt.Sprint(a.Notified)
+	if a.State == store.AlertResolved {
+		which = "resolved"
+	}
+	n.name("alert:" + a.ID.String() + ":" + which)
+	if len(n.body.Alerts) == maxLines {
+		n.body.More++
+		return
+	}
+	n.body.Alerts = append(n.body.Alerts, Line{
+		ID: a.ID, Rule: a.Rule, Scope: a.Scope, Severity: a.Severity, Action: a.Action, Condition: a.Condition,
+		Value: a.Value, Samples: a.Samples, Since: a.PendingAt, Until: a.ResolvedAt, Told: a.Notified, Hint: hint(a),
+	})
+}
+
+// hint says what to do about an alert.
+func hint(a *store.Alert) string {
+	switch {
+	case a.State == store.AlertResolved || a.Action != policy.ReviewParkQueue:
+		return ""
+	case a.Scope == "":
+		return "review the park queue: recoup errors list --parked"
+	}
+	return "review the park queue: recoup errors list --parked --hub " + a.Scope
+}
+
+func (n *notice) write() store.Notice {
+	body, err := json.Marshal(n.body)
+	if err != nil {
+		body = []byte("unencodable") // which no store accepts; a number that is none is the only way here
+	}
+	return store.Notice{Notice: recoup.Notice{Kind: n.kind, To: n.to}, Key: n.key, Body: store.JSON(body)}
+}
+
+// recipient says who hears of an alert, and whether they are woken. Where there is
+// no hub to tell, the platform's people are told.
+func recipient(p *policy.Policy, m *matter) (to string, page bool) {
+	base, hub := p.PlatformHub, p.PlatformHub
+	if m.rule == nil || m.rule.Per == policy.PerHub {
+		for _, h := range p.Hubs {
+			if h.ID == m.next.Scope {
+				hub = h
+			}
+		}
+	}
+	switch m.next.Action {
+	case policy.NotifyHubTeam, policy.ReviewParkQueue:
+		return hub.Team, false
+	case policy.PageOnCall:
+		return hub.Lead, true
+	case policy.PagePlatformOnCall:
+		return base.Team, true
+	}
+	return base.Team, false
+}

@@ -1,0 +1,179 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/alert"
+	"recoup/internal/engine"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// AlertStore is what the API asks of a store about alerts.
+type AlertStore interface {
+	alert.Ledger
+	Alert(ctx context.Context, id recoup.ID) (store.Alert, error)
+	Alerts(ctx context.Context, f store.AlertFilter, p store.Page) ([]store.Alert, store.Cursor, error)
+	AddSilence(ctx context.Context, s store.Silence, act store.Act) (store.Silence, error)
+	EndSilence(ctx context.Context, id recoup.ID, act store.Act) (store.Silence, error)
+	Silences(ctx context.Context, activeAt time.Time, p store.Page) ([]store.Silence, store.Cursor, error)
+	Providers(ctx context.Context) ([]store.Provider, error)
+	SwitchProvider(ctx context.Context, s store.Switch, act store.Act) (store.Provider, error)
+}
+
+// alertRoutes are about what is measured, who is told, and which provider is used.
+func alertRoutes() []*route {
+	return []*route{
+		operation(get, "/v1/stats/metrics", "The metrics of the policy, with their thresholds", (*API).metrics).by(Operator, Reader).under(vital).tagged("alerts"),
+		operation(get, "/v1/alerts", "List alerts, newest first", (*API).listAlerts).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
+		operation(get, "/v1/alerts/{id}", "Show an alert", (*API).showAlert).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
+		operation(get, "/v1/silences", "List silences, newest first", (*API).listSilences).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
+		operation(post, "/v1/silences", "Keep alerts from being told for a time", (*API).addSilence).answers(201).by(Operator).forAllHubs().under(vital).repeats(twice).tagged("alerts"),
+		operation(del, "/v1/silences/{id}", "End a silence before its time", (*API).endSilence).by(Operator).forAllHubs().under(vital).tagged("alerts"),
+		operation(get, "/v1/providers", "Which provider of each group to use", (*API).providers).by(everyone()...).under(vital).tagged("alerts"),
+		operation(post, "/v1/providers/{group}/switch", "Use another provider of a group", (*API).switchProvider).by(Operator).forAllHubs().under(vital).tagged("alerts"),
+	}
+}
+
+type alertsIn struct {
+	client.AlertFilter
+	page
+}
+
+func (a *API) listAlerts(c *call, in *alertsIn) (client.AlertPage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.AlertPage{}, err
+	}
+	f := store.AlertFilter{Rule: in.Rule, Scope: in.Scope}
+	switch {
+	case in.Open && in.State != "":
+		return client.AlertPage{}, fault.Validation(fault.FieldError{Field: "open", Constraint: "exclusive", Message: "open stands for two states; give it or state"})
+	case in.Open:
+		f.States = []store.AlertState{store.AlertPending, store.AlertFiring}
+	case in.State != "":
+		f.States = []store.AlertState{store.AlertState(in.State)}
+	}
+	found, cursor, err := a.Store.Alerts(c.r.Context(), f, at)
+	if err != nil {
+		return client.AlertPage{}, err
+	}
+	shown, err := a.alertsOf(c, found)
+	return client.AlertPage{Alerts: shown, Next: next(cursor)}, err
+}
+
+func (a *API) showAlert(c *call, in *idIn) (client.Alert, error) {
+	found, err := a.Store.Alert(c.r.Context(), in.ID)
+	if err != nil {
+		return client.Alert{}, err
+	}
+	shown, err := a.alertsOf(c, []store.Alert{found})
+	if err != nil {
+		return client.Alert{}, err
+	}
+	return shown[0], nil
+}
+
+// alertsOf is alerts as they are shown: with whether people are told of them.
+func (a *API) alertsOf(c *call, list []store.Alert) ([]client.Alert, error) {
+	silences, _, err := a.Store.Silences(c.r.Context(), c.now, store.Page{Limit: store.MaxPage})
+	return each(list, func(n store.Alert) client.Alert {
+		return client.Alert{
+			ID: n.ID, Rule: n.Rule, Scope: n.Scope, State: string(n.State), Severity: string(n.Severity), Action: string(n.Action),
+			Condition: n.Condition, Value: n.Value, Samples: n.Samples, PendingAt: n.PendingAt, FiredAt: n.FiredAt,
+			ResolvedAt: n.ResolvedAt, NotifiedAt: n.NotifiedAt, Notified: n.Notified,
+			Silenced: n.State != store.AlertResolved &&
+				slices.ContainsFunc(silences, func(s store.Silence) bool { return s.Covers(&n, c.now) }),
+		}
+	}), err
+}
+
+type silencesIn struct {
+	Past bool `query:"past" doc:"those that are over too"`
+	page
+}
+
+func (a *API) listSilences(c *call, in *silencesIn) (client.SilencePage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.SilencePage{}, err
+	}
+	now := c.now
+	if in.Past {
+		now = time.Time{}
+	}
+	found, cursor, err := a.Store.Silences(c.r.Context(), now, at)
+	return client.SilencePage{Silences: each(found, func(s store.Silence) client.Silence { return client.Silence(s) }), Next: next(cursor)}, err
+}
+
+// maxSilence is how long a silence lasts at most: one that is forgotten ends.
+const maxSilence = 30 * 24 * time.Hour
+
+type newSilenceIn struct{ Body client.NewSilence }
+
+func (a *API) addSilence(c *call, in *newSilenceIn) (client.Silence, error) {
+	if err := a.checkSilence(c, in.Body); err != nil {
+		return client.Silence{}, err
+	}
+	s := store.Silence{ID: a.IDs.New(c.now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
+	made, err := a.Store.AddSilence(c.r.Context(), s, c.act(in.Body.Reason))
+	return client.Silence(made), err
+}
+
+func (a *API) checkSilence(c *call, s client.NewSilence) error {
+	var bad []fault.FieldError
+	complain := func(field, constraint, message string) {
+		bad = append(bad, fault.FieldError{Field: field, Constraint: constraint, Message: message})
+	}
+	if named := s.Rule != "" || s.Scope != ""; named == s.All {
+		complain("rule", "required", "name a rule or a scope, or say with all that everything is meant")
+	}
+	rules := a.Engine.Policies.Current().Alerts
+	if s.Rule != "" && !slices.ContainsFunc(rules, func(r policy.Alert) bool { return r.Name == s.Rule }) {
+		complain("rule", "known", "the policy has no alert rule of that name")
+	}
+	if !s.Until.After(c.now) || s.Until.Sub(c.now) > maxSilence {
+		complain("until", "range", "until must be a time of the next 30 days")
+	}
+	if strings.TrimSpace(s.Reason) == "" {
+		complain("reason", "required", "reason is required: it tells others why they hear nothing")
+	}
+	if len(bad) > 0 {
+		return fault.Validation(bad...)
+	}
+	return errors.Join(engine.CheckIdentifier("scope", s.Scope), engine.CheckReason(s.Reason))
+}
+
+func (a *API) endSilence(c *call, in *idIn) (client.Silence, error) {
+	ended, err := a.Store.EndSilence(c.r.Context(), in.ID, c.act(""))
+	return client.Silence(ended), err
+}
+
+func (a *API) metrics(c *call, _ *struct{}) (client.Metrics, error) {
+	figures, err := alert.Load(c.r.Context(), a.Store, a.Engine.Policies.Current(), a.Registrar.Codes(), c.now)
+	if err != nil {
+		return client.Metrics{}, err
+	}
+	out := client.Metrics{At: c.now, Metrics: []client.Metric{}}
+	for _, r := range figures.Readings() {
+		if len(c.caller.Hubs) > 0 && !slices.Contains(c.caller.Hubs, r.Hub) {
+			continue // what belongs to no hub is for those who see all
+		}
+		m := client.Metric{
+			Metric: r.Metric, Per: string(r.Per), Scope: r.Scope, Hub: r.Hub, Value: r.Value, Samples: r.Samples,
+			Threshold: r.Threshold, Above: r.Above, Few: r.Few,
+		}
+		if r.Window > 0 {
+			m.Window = policy.FormatDuration(r.Window)
+		}
+		out.Metrics = append(out.Metrics, m)
+	}
+	return out, nil
+}

@@ -1,0 +1,220 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/deadletter"
+	"recoup/internal/store"
+)
+
+// letterRoutes are about work that failed for good, the way it takes back, and the
+// queue. Pipelines belong to no hub, so keys for some hubs have no part in it.
+func letterRoutes() []*route {
+	list := []*route{
+		operation(post, "/v1/dead-letters", "Record work that failed for good", (*API).buryLetter).answers(http.StatusCreated).takesUpTo(letterBody).by(Ingest, Worker, Operator).repeats(keyed),
+		operation(get, "/v1/dead-letters", "List dead letters, newest first", (*API).listLetters).by(readers()...).under(vital),
+		operation(get, "/v1/dead-letters/{id}", "Show a dead letter: its rounds, notes and replays", (*API).showLetter).by(readers()...).under(vital),
+		operation(post, "/v1/dead-letters/{id}/triage", "Say what is the matter: the first step", (*API).triageLetter).by(Operator).under(vital).repeats(keyed),
+		operation(post, "/v1/dead-letters/{id}/remediate", "Say what was done about it, as its cause demands", (*API).remediateLetter).by(Operator).under(vital).repeats(keyed),
+		operation(post, "/v1/dead-letters/{id}/validate", "Say that a replay does no harm", (*API).validateLetter).by(Operator).under(vital).repeats(keyed),
+		operation(post, "/v1/dead-letters/{id}/replay", "Send a dead letter back to work, at the stage that failed", (*API).replayLetter).answers(http.StatusCreated).by(Operator).under(vital).repeats(twice),
+		operation(post, "/v1/dead-letters/{id}/verify", "Say whether the result has arrived, and close", (*API).verifyLetter).by(Operator).under(vital).repeats(keyed),
+		operation(post, "/v1/dead-letters/{id}/payload", "Read the payload; the look is audited", (*API).readPayload).forAdmins().under(vital).repeats(twice),
+
+		operation(get, "/v1/dead-letter-groups", "List groups of dead letters, the last seen first", (*API).listGroups).by(readers()...).under(vital),
+		operation(get, "/v1/dead-letter-groups/{id}", "Show a group: its trend and its notes", (*API).showGroup).by(readers()...).under(vital),
+		operation(post, "/v1/dead-letter-groups/{id}/note", "Say who owns a group, and what is known of it", (*API).noteGroup).by(Operator).under(vital).repeats(twice),
+		operation(post, "/v1/dead-letter-groups/{id}/triage", "Triage all open dead letters of a group", (*API).triageGroup).by(Operator).under(vital).takesLong().repeats(twice),
+		operation(post, "/v1/dead-letter-groups/{id}/remediate", "Remediate all open dead letters of a group", (*API).remediateGroup).by(Operator).under(vital).takesLong().repeats(twice),
+		operation(post, "/v1/dead-letter-groups/{id}/validate", "Validate all open dead letters of a group", (*API).validateGroup).by(Operator).under(vital).takesLong().repeats(twice),
+		operation(post, "/v1/dead-letter-groups/{id}/verify", "Verify all replayed dead letters of a group", (*API).verifyGroup).by(Operator).under(vital).takesLong().repeats(twice),
+	}
+	list = append(list, replayRoutes()...)
+	for _, rt := range list {
+		rt.forAllHubs().tagged("dead letters")
+	}
+	return append(list, queueRoutes()...)
+}
+
+// letterBody is room for a payload in base64 and a stack.
+const letterBody = 1 << 20
+
+// letterReceipt is [call.receipt] of a step of a letter.
+func (c *call) letterReceipt(i int) (*store.LetterReceipt, error) {
+	id, err := c.idempotency()
+	if id == nil || err != nil {
+		return nil, err
+	}
+	return &store.LetterReceipt{Scope: id.scope, Key: id.item(i), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}, nil
+}
+
+func letterOf(l *store.Letter) client.DeadLetter {
+	d, e := &l.Dead, &l.Error
+	out := client.DeadLetter{
+		ErrorID: d.ErrorID, WorkID: d.WorkID, Pipeline: d.Pipeline, Stage: d.Stage, Class: d.Class, Signature: d.Signature,
+		GroupID: d.Group, Step: string(d.Step), Next: deadletter.NextAct(d), Cause: string(d.Cause), Round: d.Round,
+		FirstFailureAt: d.FirstFailureAt, LastFailureAt: d.LastFailureAt, PayloadRef: d.PayloadRef, PayloadHash: d.PayloadHash,
+		PreviousID: d.PreviousID, EntityID: e.EntityID, State: e.State, Tier: e.EscalationLevel, ParkReason: string(e.ParkReason),
+		ExpiresAt: e.ExpiresAt, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, ClosedAt: d.ClosedAt,
+	}
+	if l.Item.State.Open() {
+		out.ReplayID = l.Item.ReplayID
+	}
+	if !e.ID.IsZero() {
+		out.Owner = e.Owner()
+	}
+	return out
+}
+
+// letterAnswer is the answer to an act on one dead letter.
+func letterAnswer(done deadletter.Done, err error) (client.DeadLetter, error) {
+	out := letterOf(&done.Letter)
+	out.Repeated = done.Repeated
+	return out, err
+}
+
+type buryIn struct{ Body client.NewDeadLetter }
+
+func (a *API) buryLetter(c *call, in *buryIn) (client.DeadLetter, error) {
+	receipt, err := c.letterReceipt(0)
+	if err != nil {
+		return client.DeadLetter{}, err
+	}
+	failure := failureOf(&in.Body)
+	failure.Receipt = receipt
+	done, err := a.Letters.Record(c.r.Context(), c.caller.Name, []deadletter.Failure{failure})
+	if err != nil {
+		return client.DeadLetter{}, err
+	}
+	return letterAnswer(done[0], done[0].Err)
+}
+
+func failureOf(d *client.NewDeadLetter) deadletter.Failure {
+	return deadletter.Failure{
+		WorkID: d.WorkID, Token: d.LeaseToken, Table: d.Table, Entity: d.EntityID, Pipeline: d.Pipeline, Stage: d.Stage,
+		Class: d.Class, Exhausted: d.Exhausted, Stack: d.LastStack, Context: d.Context,
+		FirstFailureAt: d.FirstFailureAt, LastFailureAt: d.LastFailureAt,
+		PayloadRef: d.PayloadRef, PayloadHash: d.PayloadHash, Payload: d.Payload,
+	}
+}
+
+type lettersIn struct {
+	client.DeadLetterFilter
+	page
+}
+
+func (a *API) listLetters(c *call, in *lettersIn) (client.DeadLetterPage, error) {
+	class, err := a.classOf(in.Class)
+	if err != nil {
+		return client.DeadLetterPage{}, err
+	}
+	at, err := in.read()
+	if err != nil {
+		return client.DeadLetterPage{}, err
+	}
+	letters, cursor, err := a.Letters.Store.DeadLetters(c.r.Context(), store.LetterFilter{
+		Pipeline: in.Pipeline, Stage: in.Stage, Class: class, Step: store.WorkflowStep(in.Step), Group: in.GroupID, After: in.After, Before: in.Before,
+	}, at)
+	return client.DeadLetterPage{DeadLetters: each(letters, func(l store.Letter) client.DeadLetter { return letterOf(&l) }), Next: next(cursor)}, err
+}
+
+// classOf reads a class as people write it.
+func (a *API) classOf(text string) (recoup.Code, error) {
+	if text == "" {
+		return "", nil
+	}
+	_, code, err := a.Registrar.Codes().Fold(text)
+	if err != nil {
+		return "", fault.Validation(fault.FieldError{Field: "error_class", Constraint: "pattern", Message: err.Error()})
+	}
+	return code, nil
+}
+
+func (a *API) showLetter(c *call, in *idIn) (client.DeadLetterDetails, error) {
+	d, err := a.Letters.Letter(c.r.Context(), in.ID)
+	return client.DeadLetterDetails{
+		DeadLetter: letterOf(&d.Letter), Rounds: each(d.Rounds, roundOf), Notes: each(d.Notes, noteOf), Replays: each(d.Items, itemOf),
+	}, err
+}
+
+func roundOf(r store.Round) client.Round {
+	return client.Round{
+		Round: r.Round, ReplayID: r.ReplayID, Stage: r.Stage, Class: r.Class, Signature: r.Signature, LastStack: r.LastStack,
+		Context: json.RawMessage(r.Context), FirstFailureAt: r.FirstFailureAt, LastFailureAt: r.LastFailureAt, At: r.At,
+	}
+}
+
+func noteOf(n store.Note) client.Note {
+	return client.Note{Round: n.Round, Step: string(n.Step), Actor: n.Actor, At: n.At, Text: n.Text, Link: n.Link, Fields: json.RawMessage(n.Fields)}
+}
+
+type (
+	triageIn struct {
+		idIn
+		Body client.Triage
+	}
+	remediateIn struct {
+		idIn
+		Body client.Remediation
+	}
+	validateIn struct {
+		idIn
+		Body client.Validation
+	}
+	verifyIn struct {
+		idIn
+		Body client.Verification
+	}
+)
+
+func (a *API) triageLetter(c *call, in *triageIn) (client.DeadLetter, error) {
+	return a.takeLetter(c, in.ID, triageOf(in.Body))
+}
+
+func (a *API) remediateLetter(c *call, in *remediateIn) (client.DeadLetter, error) {
+	return a.takeLetter(c, in.ID, remediationOf(in.Body))
+}
+
+func (a *API) validateLetter(c *call, in *validateIn) (client.DeadLetter, error) {
+	return a.takeLetter(c, in.ID, deadletter.Validation(in.Body))
+}
+
+func (a *API) verifyLetter(c *call, in *verifyIn) (client.DeadLetter, error) {
+	return a.takeLetter(c, in.ID, verificationOf(in.Body))
+}
+
+func (a *API) takeLetter(c *call, id recoup.ID, step deadletter.Step) (client.DeadLetter, error) {
+	receipt, err := c.letterReceipt(0)
+	if err != nil {
+		return client.DeadLetter{}, err
+	}
+	return letterAnswer(a.Letters.Take(c.r.Context(), c.caller.Name, id, step, receipt))
+}
+
+func triageOf(t client.Triage) deadletter.Step {
+	return deadletter.Triage{Cause: store.Cause(t.Cause), Stage: t.Stage, Class: t.Class, Note: t.Note}
+}
+
+func remediationOf(r client.Remediation) deadletter.Step {
+	return deadletter.Remediation{
+		Link: r.Link, Note: r.Note, UpstreamChecked: r.UpstreamChecked, Corrected: r.Corrected, Fixed: r.Fixed, Release: r.Release, ValidatedIn: r.ValidatedIn,
+	}
+}
+
+func verificationOf(v client.Verification) deadletter.Step {
+	return deadletter.Verification{Outcome: deadletter.Outcome(v.Outcome), Note: v.Note, Link: v.Link}
+}
+
+type payloadIn struct {
+	idIn
+	Body client.PayloadLook
+}
+
+func (a *API) readPayload(c *call, in *payloadIn) (client.Payload, error) {
+	plain, err := a.Letters.Payload(c.r.Context(), c.caller.Name, in.ID, in.Body.Reason)
+	return client.Payload{Payload: plain}, err
+}

@@ -1,0 +1,30 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"recoup/internal/api"
+	"recoup/internal/store/storetest"
+)
+
+// BenchmarkDecodeEvents reads a batch of 5,000 events, half of them with details.
+func BenchmarkDecodeEvents(b *testing.B) {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	for _, e := range storetest.SampleEvents(5000, storetest.Epoch(), time.Microsecond) {
+		e.Tenant = "acme"
+		if err := encoder.Encode(e.Event); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(int64(body.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		if batch, unknown, err := api.DecodeEvents(lines, body.Bytes()); len(batch) != 5000 || unknown != 0 || err != nil {
+			b.Fatal(len(batch), unknown, err)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package api
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"reflect"
+	"time"
+
+	"recoup/client"
+	"recoup/internal/engine"
+	"recoup/internal/recovery"
+	"recoup/internal/store"
+)
+
+// gateZeroRoutes are about company candidates and the recovery of those that
+// failed. Gate Zero stands before all hubs, so a key for some of them is not for
+// it. The kill switch has the address that spec 004, 5 gives it.
+func gateZeroRoutes() []*route {
+	const killSwitch = "/cl/gate-zero/kill-switch"
+	list := []*route{
+		operation(get, "/v1/gate-zero/status", "Count batches, intakes and recoveries, by reason", (*API).gateZeroStatus).by(readers()...).under(vital),
+		operation(get, "/v1/gate-zero/batches", "List batches with their counts, newest first", (*API).listBatches).by(readers()...).under(vital),
+		operation(post, "/v1/gate-zero/batches", "Make a batch, or find it as it is", (*API).createBatch).by(Ingest, Operator),
+		operation(get, "/v1/gate-zero/batches/{batch_id}", "Show a batch and what was done to it", (*API).showBatch).by(readers()...).under(vital),
+		operation(post, "/v1/gate-zero/batches/{batch_id}/complete", "Say that the import is done: the recovery window begins", (*API).completeBatch).by(Ingest, Operator).mayBeEmpty(),
+
+		operation(get, "/v1/gate-zero/intakes", "List intakes, newest first", (*API).listIntakes).by(readers()...).under(vital),
+		operation(post, "/v1/gate-zero/intakes", "Take in a candidate; with an id of its own it may be sent again", (*API).createIntake).answers(http.StatusCreated).by(Ingest, Operator),
+		importIntakes().by(Ingest, Operator),
+		operation(get, "/v1/gate-zero/intakes/{id}", "Show an intake, from its first result to its end", (*API).showIntake).by(readers()...).under(vital),
+
+		operation(get, "/v1/gate-zero/recoveries", "List recoveries that are eligible, or that are exhausted", (*API).listRecoveries).by(readers()...).under(vital),
+		operation(get, "/v1/gate-zero/recoveries/{id}", "Show a recovery", (*API).showRecovery).by(readers()...).under(vital),
+		operation(post, "/v1/gate-zero/claim", "Lease retries that are eligible, and intakes that nobody has verified yet", (*API).claimGateZero).by(Worker).repeats(twice),
+		operation(post, "/v1/gate-zero/results", "Tell the results of many verifications, each answered for itself", (*API).gateZeroResults).takesUpTo(batchBody).by(Worker),
+
+		operation(get, killSwitch, "Show the kill switch of a batch", (*API).showKillSwitch).by(readers()...).under(vital),
+		operation(post, killSwitch, "Pause a batch at once, and take back what was claimed", (*API).kill).by(Operator).under(vital).mayBeEmpty(),
+		operation(del, killSwitch, "Let a batch go on", (*API).release).by(Operator).under(vital).mayBeEmpty(),
+	}
+	for _, r := range list {
+		r.tagged("gate zero").forAllHubs()
+	}
+	return list
+}
+
+type batchIn struct {
+	BatchID string `path:"batch_id"`
+}
+
+type newBatchIn struct{ Body client.NewIntakeBatch }
+
+func (a *API) createBatch(c *call, in *newBatchIn) (client.IntakeBatch, error) {
+	made, err := a.GateZero.CreateBatch(c.r.Context(), in.Body.ID)
+	return a.batchOf(store.BatchStatus{Batch: made}), err
+}
+
+func (a *API) showBatch(c *call, in *batchIn) (client.BatchStory, error) {
+	found, err := a.GateZero.Batch(c.r.Context(), in.BatchID)
+	if err != nil {
+		return client.BatchStory{}, err
+	}
+	rows, err := a.GateZero.BatchTimeline(c.r.Context(), in.BatchID, store.MaxPage)
+	return client.BatchStory{Batch: a.batchOf(found), Timeline: each(rows, intakeEventOf)}, err
+}
+
+type completeIn struct {
+	batchIn
+	Body client.BatchAct
+}
+
+func (a *API) completeBatch(c *call, in *completeIn) (client.IntakeBatch, error) {
+	if err := engine.CheckReason(in.Body.Reason); err != nil {
+		return client.IntakeBatch{}, err
+	}
+	done, err := a.GateZero.Complete(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
+	return a.batchOf(store.BatchStatus{Batch: done}), err
+}
+
+type killSwitchIn struct {
+	BatchID string `query:"batch_id" required:"true" maxLength:"200"`
+}
+
+type killIn struct {
+	killSwitchIn
+	Body client.BatchAct
+}
+
+func (a *API) showKillSwitch(c *call, in *killSwitchIn) (client.KillSwitch, error) {
+	found, err := a.GateZero.Batch(c.r.Context(), in.BatchID)
+	return switchOf(found.Batch), err
+}
+
+func (a *API) kill(c *call, in *killIn) (client.KillSwitch, error) {
+	if err := engine.CheckReason(in.Body.Reason); err != nil {
+		return client.KillSwitch{}, err
+	}
+	b, err := a.GateZero.Kill(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
+	return switchOf(b), err
+}
+
+func (a *API) release(c *call, in *killIn) (client.KillSwitch, error) {
+	if err := engine.CheckReason(in.Body.Reason); err != nil {
+		return client.KillSwitch{}, err
+	}
+	b, err := a.GateZero.Release(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
+	return switchOf(b), err
+}
+
+func switchOf(b store.Batch) client.KillSwitch {
+	return client.KillSwitch{BatchID: b.ID, Killed: b.Killed(), KilledAt: b.KilledAt, KilledBy: b.KilledBy, Reason: b.KillReason}
+}
+
+func (a *API) listBatches(c *call, in *page) (client.IntakeBatchPage, error) {
+	after, err := batchCursor(in.Cursor)
+	if err != nil {
+		return client.IntakeBatchPage{}, err
+	}
+	found, cursor, err := a.GateZero.Batches(c.r.Context(), after, cmp.Or(in.Limit, 100))
+	return client.IntakeBatchPage{Batches: each(found, a.batchOf), Next: nextBatch(cursor)}, err
+}
+
+// batchCursor reads the cursor of a list of batches: a time and a name.
+func batchCursor(s string) (store.BatchCursor, error) {
+	if s == "" {
+		return store.BatchCursor{}, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(b) < 9 {
+		return store.BatchCursor{}, badCursor()
+	}
+	c := store.BatchCursor{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), ID: string(b[8:])}
+	if !plausible(c.At) || engine.CheckIdentifier("cursor", c.ID) != nil {
+		return store.BatchCursor{}, badCursor()
+	}
+	return c, nil
+}
+
+func nextBatch(c store.BatchCursor) string {
+	if c.IsZero() {
+		return ""
+	}
+	b := binary.BigEndian.AppendUint64(nil, uint64(c.At.UnixMicro()))
+	return base64.RawURLEncoding.EncodeToString(append(b, c.ID...))
+}
+
+func (a *API) batchOf(b store.BatchStatus) client.IntakeBatch {
+	return client.IntakeBatch{
+		ID: b.ID, CreatedAt: b.CreatedAt, CompletedAt: b.CompletedAt, FreezeAt: b.FreezeAt, FrozenAt: b.FrozenAt,
+		WindowDays: int(a.GateZero.Gate().RecoveryWindow / (24 * time.Hour)),
+		Killed:     b.Killed(), KilledAt: b.KilledAt, KilledBy: b.KilledBy, KillReason: b.KillReason,
+		Intakes: byName(b.Intakes), Recoveries: byName(b.Recoveries),
+	}
+}
+
+// byName is counts under plain names.
+func byName[S ~string](counts map[S]int64) map[string]int64 {
+	out := make(map[string]int64, len(counts))
+	for name, n := range counts {
+		out[string(name)] = n
+	}
+	return out
+}
+
+func (a *API) gateZeroStatus(c *call, _ *struct{}) (client.GateZeroStatus, error) {
+	f, err := a.GateZero.GateFigures(c.r.Context())
+	return client.GateZeroStatus{
+		Batches: f.Batches, Killed: f.Killed, Frozen: f.Frozen, Intakes: byName(f.Intakes),
+		Recoveries: each(f.Recoveries, func(r store.ReasonCount) client.RecoveryCount {
+			return client.RecoveryCount{Status: string(r.Status), Reason: r.Reason, Inconclusive: recovery.Inconclusive(r.Reason), N: r.N}
+		}),
+	}, err
+}
+
+type recoveriesIn struct {
+	client.RecoveryFilter
+	page
+}
+
+func (a *API) listRecoveries(c *call, in *recoveriesIn) (client.RecoveryPage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.RecoveryPage{}, err
+	}
+	list := func() ([]store.Case, store.Cursor, error) {
+		return a.GateZero.Eligible(c.r.Context(), in.BatchID, c.now, at)
+	}
+	if in.List == client.Exhausted {
+		list = func() ([]store.Case, store.Cursor, error) { return a.GateZero.Exhausted(c.r.Context(), in.BatchID, at) }
+	}
+	cases, cursor, err := list()
+	return client.RecoveryPage{
+		Recoveries: each(cases, func(x store.Case) client.Recovery { return recoveryOf(x, c.now) }), Next: next(cursor),
+	}, err
+}
+
+func (a *API) showRecovery(c *call, in *idIn) (client.Recovery, error) {
+	found, err := a.GateZero.Recovery(c.r.Context(), in.ID)
+	return recoveryOf(found, c.now), err
+}
+
+// recoveryOf is a recovery as lists show it: the token of its lease is its
+// worker's.
+func recoveryOf(x store.Case, now time.Time) client.Recovery {
+	r := x.Recovery
+	out := client.Recovery{
+		ID: r.ID, IntakeID: r.IntakeID, BatchID: r.BatchID, CompanyName: x.Intake.CompanyName, FailureReason: r.FailureReason,
+		Inconclusive: recovery.Inconclusive(r.FailureReason), AttemptCount: r.AttemptCount, NextEligibleAt: r.NextEligibleAt,
+		Status: string(r.Status), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		BatchKilled: x.Batch.Killed(), BatchFrozen: x.Batch.Frozen(now),
+	}
+	if x.Lease.Live(now) {
+		out.LeaseWorker, out.LeaseEndsAt = x.Lease.LeaseWorker, x.Lease.LeaseEndsAt
+	}
+	return out
+}
+
+type gateClaimIn struct{ Body client.GateZeroClaim }
+
+func (a *API) claimGateZero(c *call, in *gateClaimIn) (client.GateZeroClaimed, error) {
+	cases, err := a.GateZero.Claim(c.r.Context(), recovery.Order{
+		Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), What: in.Body.What,
+	})
+	return client.GateZeroClaimed{Work: each(cases, func(x store.Case) client.GateZeroWork {
+		return client.GateZeroWork{
+			Intake: intakeOf(x.Intake), RecoveryID: x.Recovery.ID, Attempt: x.Recovery.AttemptCount,
+			LeaseToken: x.Lease.LeaseToken, LeaseEndsAt: x.Lease.LeaseEndsAt,
+		}
+	})}, err
+}
+
+type gateResultsIn struct{ Body client.GateZeroResults }
+
+// gateResultRules are the rules of one result among many.
+var gateResultRules = rulesOf(reflect.TypeFor[client.GateZeroResult]())
+
+func (a *API) gateZeroResults(c *call, in *gateResultsIn) (client.GateZeroRecordedBatch, error) {
+	answer := client.GateZeroRecordedBatch{Items: make([]client.Item[client.GateZeroRecorded], len(in.Body.Results))}
+	var results []recovery.Result
+	var place []int
+	for i, r := range in.Body.Results {
+		if err := checkRules(gateResultRules, reflect.ValueOf(r)); err != nil {
+			answer.Items[i].Failure = a.embed(c, err)
+			continue
+		}
+		results = append(results, recovery.Result{
+			IntakeID: r.IntakeID, RecoveryID: r.RecoveryID, Token: r.LeaseToken,
+			Worker: cmp.Or(r.Worker, c.caller.Name), Verdict: r.Verdict, Reason: r.Reason,
+		})
+		place = append(place, i)
+	}
+	out, err := a.GateZero.Record(c.r.Context(), results)
+	if err != nil {
+		return client.GateZeroRecordedBatch{}, err
+	}
+	for k := range out {
+		item := &answer.Items[place[k]]
+		if out[k].Err != nil {
+			item.Failure = a.embed(c, out[k].Err)
+			continue
+		}
+		item.Result = recordedOf(out[k], c.now)
+	}
+	return answer, nil
+}
+
+func recordedOf(out store.CaseOutcome, now time.Time) *client.GateZeroRecorded {
+	done := &client.GateZeroRecorded{Intake: intakeOf(out.Case.Intake), NewIntakeID: out.Effects.Reentry.ID}
+	if !out.Case.Recovery.ID.IsZero() {
+		r := recoveryOf(out.Case, now)
+		done.Recovery = &r
+	}
+	return done
+}

@@ -1,0 +1,188 @@
+package api
+
+import (
+	"bytes"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/recovery"
+	"recoup/internal/store"
+)
+
+// The bounds of an import.
+const (
+	maxIntakes = 10000
+	importBody = 16 << 20
+	textCSV    = "text/csv"
+)
+
+type newIntakeIn struct {
+	BatchID string `query:"batch_id" maxLength:"200"`
+	Body    client.NewIntake
+}
+
+func (a *API) createIntake(c *call, in *newIntakeIn) (client.IntakeCreated, error) {
+	if in.Body.ImportKey != "" {
+		return client.IntakeCreated{}, fault.Validation(fault.FieldError{Field: "import_key", Constraint: "unexpected",
+			Message: "a candidate that is sent alone is recognised by its intake_id"})
+	}
+	candidate := candidateOf(in.Body)
+	candidate.BatchID = in.BatchID
+	found, created, err := a.GateZero.Create(c.r.Context(), candidate)
+	return client.IntakeCreated{Intake: intakeOf(found.Intake), Created: created}, err
+}
+
+func candidateOf(in client.NewIntake) store.Intake {
+	return store.Intake{
+		ID: in.ID, ImportKey: in.ImportKey, CompanyName: in.CompanyName, Domain: in.Domain, LinkedInURL: in.LinkedInURL, State: in.State,
+	}
+}
+
+type importParams struct {
+	BatchID string `query:"batch_id" maxLength:"200" doc:"a batch that exists; without it they belong to none"`
+}
+
+type importIn struct {
+	importParams
+	Body client.IntakeImport
+}
+
+// importIntakes takes many candidates as JSON, NDJSON or CSV. It reads its body
+// itself, because there is more than one form of it.
+func importIntakes() *route {
+	bind, form := newBinder(reflect.TypeFor[importParams]()), shapeOf(reflect.TypeFor[client.IntakeImport]())
+	return &route{
+		method: http.MethodPost, path: "/v1/gate-zero/intakes/import", status: http.StatusOK, maxBody: importBody, long: true,
+		summary: "Import candidates, each row answered for itself: JSON, NDJSON, or CSV with the names of the columns in its first line",
+		in:      reflect.TypeFor[importIn](), out: reflect.TypeFor[client.IntakesImported](),
+		serve: func(a *API, c *call) (any, error) {
+			var in importParams
+			if err := bind.read(c, reflect.ValueOf(&in).Elem()); err != nil {
+				return nil, err
+			}
+			rows, ignored, err := readRows(c, form)
+			if err != nil {
+				return nil, err
+			}
+			return a.importRows(c, in.BatchID, rows, ignored)
+		},
+	}
+}
+
+// readRows reads the body in the form that its media type names.
+func readRows(c *call, form *shape) (rows []recovery.Row, ignored []string, err error) {
+	media, err := c.media(slices.Concat(eventMedia, []string{textCSV})...)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch media {
+	case fault.MediaJSON:
+		var in client.IntakeImport
+		if err := decode(c, form, &in); err != nil {
+			return nil, nil, err
+		}
+		for i := range in.Intakes {
+			rows = append(rows, recovery.Row{Line: i + 1, Intake: candidateOf(in.Intakes[i])})
+		}
+	default:
+		format := recovery.NDJSON
+		if media == textCSV {
+			format = recovery.CSV
+		}
+		file, err := recovery.ReadRows(format, bytes.NewReader(c.body))
+		if err != nil {
+			return nil, nil, err
+		}
+		if rows, err = file.Take(maxIntakes + 1); err != nil {
+			return nil, nil, err
+		}
+		ignored = file.Ignored()
+	}
+	if len(rows) == 0 || len(rows) > maxIntakes {
+		return nil, nil, fault.Validation(fault.FieldError{Field: "intakes", Constraint: "items", Message: "an import must have between 1 and 10000 rows"})
+	}
+	return rows, ignored, nil
+}
+
+func (a *API) importRows(c *call, batch string, rows []recovery.Row, ignored []string) (client.IntakesImported, error) {
+	done, err := a.GateZero.Import(c.r.Context(), batch, rows)
+	if err != nil {
+		return client.IntakesImported{}, err
+	}
+	return client.IntakesImported{
+		Added: done.Added, Present: done.Present, NRefused: len(done.Refused),
+		Refused: each(done.Refused, func(r recovery.Row) client.RefusedRow {
+			return client.RefusedRow{Line: r.Line, Failure: a.embed(c, r.Err)}
+		}),
+		Ignored: plainNames(ignored),
+	}, nil
+}
+
+// maxIgnored is how many columns an answer names.
+const maxIgnored = 20
+
+// plainNames are those that may be repeated.
+func plainNames(names []string) (list []string) {
+	for _, name := range names[:min(len(names), maxIgnored)] {
+		if len(name) > 40 || secretive(name) {
+			name = "?"
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+// describeIntakes documents the forms in which candidates come.
+func describeIntakes(registry huma.Registry, list *huma.Schema) map[string]*huma.MediaType {
+	one := *registry.Schema(reflect.TypeFor[client.NewIntake](), true, "")
+	return map[string]*huma.MediaType{
+		fault.MediaJSON: {Schema: list},
+		ndjson:          {Schema: &one},
+		textCSV:         {Schema: &huma.Schema{Type: huma.TypeString}},
+	}
+}
+
+type intakesIn struct {
+	client.IntakeFilter
+	page
+}
+
+func (a *API) listIntakes(c *call, in *intakesIn) (client.IntakePage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.IntakePage{}, err
+	}
+	filter := store.IntakeFilter{Batch: in.BatchID, Status: store.IntakeStatus(in.Status)}
+	found, cursor, err := a.GateZero.Intakes(c.r.Context(), filter, at)
+	return client.IntakePage{Intakes: each(found, intakeOf), Next: next(cursor)}, err
+}
+
+func (a *API) showIntake(c *call, in *idIn) (client.IntakeStory, error) {
+	story, err := a.GateZero.Story(c.r.Context(), in.ID)
+	out := client.IntakeStory{Intake: intakeOf(story.Intake), Timeline: each(story.Rows, intakeEventOf)}
+	if !story.Recovery.ID.IsZero() {
+		r := recoveryOf(story.Case, c.now)
+		out.Recovery = &r
+	}
+	return out, err
+}
+
+func intakeOf(i store.Intake) client.Intake {
+	return client.Intake{
+		ID: i.ID, BatchID: i.BatchID, ImportKey: i.ImportKey, CompanyName: i.CompanyName, Domain: i.Domain,
+		LinkedInURL: i.LinkedInURL, State: i.State, Status: string(i.Status), PreviousID: i.PreviousID,
+		CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt,
+	}
+}
+
+func intakeEventOf(a store.AIR) client.IntakeEvent {
+	return client.IntakeEvent{
+		At: a.At, Event: string(a.Event), IntakeID: a.IntakeID, Reason: a.Reason, Inconclusive: recovery.Inconclusive(a.Reason),
+		AttemptCount: a.Attempt, Actor: a.Actor, NewIntakeID: a.NewIntakeID,
+	}
+}

@@ -1,0 +1,197 @@
+package api_test
+
+import (
+	"fmt"
+
+	"recoup"
+	"recoup/client"
+)
+
+// pipeline is a name that was not used before.
+func (w *world) pipeline() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entities++
+	return fmt.Sprintf("criticizer-%d", w.entities)
+}
+
+// workID is an id that was not used before.
+func (w *world) workID() recoup.ID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entities++
+	return recoup.ID{0xaa, byte(w.entities >> 16), byte(w.entities >> 8), byte(w.entities), 15: 1}
+}
+
+// breakdown is work that failed for good.
+func (w *world) breakdown(pipeline string) client.NewDeadLetter {
+	return client.NewDeadLetter{
+		WorkID: w.workID(), Pipeline: pipeline, Stage: "llm", Class: "VALIDATION_ERROR", LastStack: "decoding: missing field \"title\"",
+		Context: map[string]any{"upstream": "openai", "upstream_status": 422}, PayloadRef: "s3://in/1", PayloadHash: "0123456789abcdef", Payload: []byte(`{"a":1}`),
+	}
+}
+
+// letter makes a dead letter and takes it to a step.
+func (w *world) letter(step string) client.DeadLetter {
+	w.Helper()
+	var d client.DeadLetter
+	w.post("/v1/dead-letters", w.breakdown(w.pipeline())).ok(&d)
+	return w.taken(d, step)
+}
+
+// taken takes a dead letter on, step by step.
+func (w *world) taken(d client.DeadLetter, step string) client.DeadLetter {
+	w.Helper()
+	at := "/v1/dead-letters/" + d.ErrorID.String()
+	for d.Step != step {
+		switch d.Step {
+		case client.StepNew:
+			w.post(at+"/triage", client.Triage{Cause: client.CauseData}).ok(&d)
+		case client.StepTriaged:
+			w.post(at+"/remediate", client.Remediation{Link: "https://tickets.example/1", Corrected: "the title"}).ok(&d)
+		case client.StepRemediated:
+			w.post(at+"/validate", client.Validation{Idempotent: true}).ok(&d)
+		case client.StepValidated:
+			w.post(at+"/replay", client.SingleReplay{Reason: "corrected"}).ok()
+			d.Step = client.StepReplaying
+		case client.StepReplaying:
+			held := w.claimWork(d.Pipeline, d.Stage)[0]
+			w.post("/v1/work/"+held.WorkID.String()+"/succeed", client.WorkResult{LeaseToken: held.LeaseToken}).ok()
+			d.Step = client.StepReplayed
+		case client.StepReplayed:
+			w.post(at+"/verify", client.Verification{Outcome: "DELIVERED", Note: "seen"}).ok(&d)
+		}
+	}
+	return d
+}
+
+// submit puts work into the queue.
+func (w *world) submit(pipeline, stage string) {
+	w.Helper()
+	var out client.WorkBatch
+	w.post("/v1/work", client.NewWorkBatch{Work: []client.NewWork{{Pipeline: pipeline, Stage: stage, Payload: []byte("in")}}}).ok(&out)
+	if out.Items[0].Result == nil {
+		w.Fatalf("not submitted: %s", out.Items[0].Failure)
+	}
+}
+
+// claimWork claims what there is of a stage.
+func (w *world) claimWork(pipeline, stage string) []client.Work {
+	w.Helper()
+	var out client.WorkClaimed
+	w.post("/v1/work/claim", client.WorkClaim{Lanes: []client.Lane{{Pipeline: pipeline, Stage: stage}}, Worker: "w", Limit: 100}).ok(&out)
+	return out.Work
+}
+
+// held is work that a worker has.
+func (w *world) held() client.Work {
+	w.Helper()
+	pipeline := w.pipeline()
+	w.submit(pipeline, "fetch")
+	return w.claimWork(pipeline, "fetch")[0]
+}
+
+func letterExamples(list map[string]example) {
+	list["POST /v1/dead-letters"] = example{make: func(w *world, _ string) (string, any) { return "/v1/dead-letters", w.breakdown(w.pipeline()) }}
+	list["GET /v1/dead-letters"] = fixed("/v1/dead-letters?error_class=validation_error", nil, refusedThere)
+	list["GET /v1/dead-letters/{id}"] = example{make: func(w *world, _ string) (string, any) {
+		return "/v1/dead-letters/" + w.letter(client.StepValidated).ErrorID.String(), nil
+	}}
+	for verb, x := range map[string]struct {
+		from string
+		body any
+	}{
+		"triage":    {client.StepNew, client.Triage{Cause: client.CauseData, Stage: "llm", Class: "VALIDATION_ERROR"}},
+		"remediate": {client.StepTriaged, client.Remediation{Link: "INC-1", Corrected: "the title"}},
+		"validate":  {client.StepRemediated, client.Validation{DuplicateSafe: "the receiver drops duplicates"}},
+		"replay":    {client.StepValidated, client.SingleReplay{Reason: "corrected"}},
+		"verify":    {client.StepReplayed, client.Verification{Outcome: "DELIVERED", Note: "seen"}},
+		"payload":   {client.StepNew, client.PayloadLook{Reason: "to see what is wrong"}},
+	} {
+		list["POST /v1/dead-letters/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {
+			return "/v1/dead-letters/" + w.letter(x.from).ErrorID.String() + "/" + verb, x.body
+		}}
+		list["POST /v1/dead-letter-groups/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {
+			return "/v1/dead-letter-groups/" + w.letter(x.from).GroupID.String() + "/" + verb, x.body
+		}}
+	}
+	delete(list, "POST /v1/dead-letter-groups/{id}/replay")
+	delete(list, "POST /v1/dead-letter-groups/{id}/payload")
+	list["GET /v1/dead-letter-groups"] = fixed("/v1/dead-letter-groups", nil, refusedThere)
+	list["GET /v1/dead-letter-groups/{id}"] = example{make: func(w *world, _ string) (string, any) {
+		return "/v1/dead-letter-groups/" + w.letter(client.StepNew).GroupID.String(), nil
+	}}
+	list["POST /v1/dead-letter-groups/{id}/note"] = example{make: func(w *world, _ string) (string, any) {
+		return "/v1/dead-letter-groups/" + w.letter(client.StepNew).GroupID.String() + "/note", client.GroupNote{Owner: "ada", Note: "known"}
+	}}
+	replayExamples(list)
+	queueExamples(list)
+}
+
+func replayExamples(list map[string]example) {
+	replay := func(w *world) client.Replay {
+		w.Helper()
+		var r client.Replay
+		w.post("/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{IDs: []recoup.ID{w.letter(client.StepValidated).ErrorID}}, Reason: "corrected"}).ok(&r)
+		return r
+	}
+	list["POST /v1/replays/preview"] = fixed("/v1/replays/preview", client.ReplaySelection{Pipeline: "criticizer"}, refusedThere)
+	list["POST /v1/replays"] = example{make: func(w *world, _ string) (string, any) {
+		d := w.letter(client.StepValidated)
+		return "/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{Pipeline: d.Pipeline}, Plan: client.ReplayPlan{Rate: 2.5}, Reason: "corrected"}
+	}}
+	list["GET /v1/replays"] = fixed("/v1/replays?state=RUNNING", nil, refusedThere)
+	for _, sub := range []string{"", "/items"} {
+		list["GET /v1/replays/{id}"+sub] = example{make: func(w *world, _ string) (string, any) { return "/v1/replays/" + replay(w).ID.String() + sub, nil }}
+	}
+	for _, act := range []string{"pause", "resume", "cancel"} {
+		list["POST /v1/replays/{id}/"+act] = example{make: func(w *world, _ string) (string, any) {
+			return "/v1/replays/" + replay(w).ID.String() + "/" + act, client.ReplayAct{Reason: "a try"}
+		}}
+	}
+}
+
+func queueExamples(list map[string]example) {
+	list["POST /v1/work"] = example{make: func(w *world, _ string) (string, any) {
+		return "/v1/work", client.NewWorkBatch{Work: []client.NewWork{{Pipeline: w.pipeline(), Stage: "fetch", Payload: []byte("in")}}}
+	}}
+	list["POST /v1/work/claim"] = example{make: func(w *world, _ string) (string, any) {
+		pipeline := w.pipeline()
+		w.submit(pipeline, "fetch")
+		return "/v1/work/claim", client.WorkClaim{Lanes: []client.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w"}
+	}}
+	failed := &client.NewDeadLetter{Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true}
+	for _, outcome := range []string{"succeed", "fail", "extend", "release"} {
+		list["POST /v1/work/{id}/"+outcome] = example{make: func(w *world, _ string) (string, any) {
+			held := w.held()
+			r := client.WorkResult{LeaseToken: held.LeaseToken}
+			if outcome == "fail" {
+				r.Failure = failed
+			}
+			return "/v1/work/" + held.WorkID.String() + "/" + outcome, r
+		}}
+	}
+	list["POST /v1/work/results"] = example{make: func(w *world, _ string) (string, any) {
+		held := w.held()
+		return "/v1/work/results", client.WorkResultBatch{Results: []client.WorkResult{{WorkID: held.WorkID, LeaseToken: held.LeaseToken, Outcome: "fail", Failure: failed}}}
+	}}
+	for _, verb := range []string{"progress", "forget"} {
+		list["POST /v1/work/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {
+			held := w.held()
+			return "/v1/work/" + held.WorkID.String() + "/" + verb, client.WorkLease{LeaseToken: held.LeaseToken}
+		}}
+	}
+	list["PUT /v1/work/{id}/checkpoints/{stage}"] = example{make: func(w *world, _ string) (string, any) {
+		held := w.held()
+		return "/v1/work/" + held.WorkID.String() + "/checkpoints/fetch", client.NewCheckpoint{LeaseToken: held.LeaseToken, Output: []byte("a page")}
+	}}
+	list["GET /v1/pauses"] = fixed("/v1/pauses", nil, refusedThere)
+	list["POST /v1/pauses"] = example{make: func(w *world, _ string) (string, any) {
+		return "/v1/pauses", client.NewPause{Pipeline: w.pipeline(), Reason: "the upstream is down"}
+	}}
+	list["DELETE /v1/pauses"] = example{make: func(w *world, _ string) (string, any) {
+		pipeline := w.pipeline()
+		w.post("/v1/pauses", client.NewPause{Pipeline: pipeline, Reason: "the upstream is down"}).ok()
+		return "/v1/pauses?pipeline=" + pipeline, nil
+	}}
+}

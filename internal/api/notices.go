@@ -1,0 +1,89 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/notify"
+	"recoup/internal/store"
+)
+
+// Channels are the node's ways to tell somebody something.
+type Channels interface {
+	// TestChannel sends a message through a channel, and returns why it was not
+	// accepted, or nothing. A channel that the node does not have is
+	// store.ErrNotFound.
+	TestChannel(ctx context.Context, name, by string) (reason string, err error)
+}
+
+// actChannelTest is how the audit names a message that tries a channel.
+const actChannelTest = "channel.test"
+
+// noticeRoutes are about what people are told.
+func noticeRoutes() []*route {
+	return []*route{
+		operation(get, "/v1/notices", "List what people were told and are to be told, newest first", (*API).listNotices).by(Operator).forAllHubs().under(vital).tagged("operations"),
+		operation(post, "/v1/notices/resend", "Put notices that were given up in again", (*API).resendNotices).by(Operator).forAllHubs().under(vital).tagged("operations"),
+		operation(post, "/v1/channels/{name}/test", "Send a message through a channel of this node, to try it", (*API).testChannel).forAdmins().forAllHubs().takesLong().repeats(twice).tagged("operations"),
+	}
+}
+
+type noticesIn struct {
+	client.NoticeFilter
+	page
+}
+
+func (a *API) listNotices(c *call, in *noticesIn) (client.NoticePage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.NoticePage{}, err
+	}
+	if in.Kind != "" && !slices.Contains(recoup.NoticeKinds(), in.Kind) {
+		return client.NoticePage{}, fault.Validation(fault.FieldError{Field: "kind", Constraint: "enum", Message: "kind must be one of the kinds of notices, such as PARKED or ALERT"})
+	}
+	if err := engine.CheckIdentifier("to", in.To); in.To != "" && err != nil {
+		return client.NoticePage{}, err
+	}
+	f := store.NoticeFilter{State: store.NoticeState(in.State), To: in.To, Kind: in.Kind}
+	list, cursor, err := a.Store.Notices(c.r.Context(), f, at)
+	return client.NoticePage{Notices: each(list, noticeOf), Next: next(cursor)}, err
+}
+
+func noticeOf(n store.NoticeRecord) client.Notice {
+	channel, of, body := notify.Unwrap(n.Body)
+	return client.Notice{
+		ID: n.ID, Kind: n.Kind, To: n.To, State: string(n.State()), ErrorID: n.ErrorID, CreatedAt: n.CreatedAt, DueAt: n.DueAt, Attempts: n.Attempts,
+		DeliveredAt: n.DeliveredAt, GivenUpAt: n.GivenUpAt, LastError: n.LastError, Channel: channel, CopyOf: of, ResendOf: n.ResendOf, Body: json.RawMessage(body),
+	}
+}
+
+type resendIn struct{ Body client.NoticeResend }
+
+func (a *API) resendNotices(c *call, in *resendIn) (client.NoticeResent, error) {
+	if err := engine.CheckReason(in.Body.Reason); err != nil {
+		return client.NoticeResent{}, err
+	}
+	n, err := a.Store.ResendNotices(c.r.Context(), in.Body.IDs, c.act(in.Body.Reason))
+	return client.NoticeResent{Resent: n}, err
+}
+
+type testChannelIn struct {
+	Name string `path:"name"`
+	Body struct{}
+}
+
+// testChannel tries a channel. That it does not work is an answer, and no failure of
+// the request.
+func (a *API) testChannel(c *call, in *testChannelIn) (client.ChannelTest, error) {
+	reason, err := a.Channels.TestChannel(c.r.Context(), in.Name, c.caller.Name)
+	if err != nil {
+		return client.ChannelTest{}, err
+	}
+	entry := c.act("").On(actChannelTest, in.Name, map[string]any{"accepted": reason == ""})
+	return client.ChannelTest{Channel: in.Name, Accepted: reason == "", Reason: reason}, a.Store.AppendAudit(c.r.Context(), []store.AuditEntry{entry})
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/alert"
+	"recoup/internal/engine"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+func (a *API) providers(c *call, _ *struct{}) (client.Providers, error) {
+	rows, err := a.Store.Providers(c.r.Context())
+	return client.Providers{Providers: each(a.Engine.Policies.Current().Providers, func(g policy.ProviderGroup) client.Provider {
+		return providerOf(&g, rows)
+	})}, err
+}
+
+func providerOf(g *policy.ProviderGroup, rows []store.Provider) client.Provider {
+	active, row := alert.InUse(g, rows)
+	out := client.Provider{Group: g.Name, Active: active, Members: g.Members}
+	if row != nil && row.Active == active {
+		out.Since, out.By, out.Reason, out.AlertID = row.Since, row.By, row.Reason, row.AlertID
+	}
+	return out
+}
+
+type switchIn struct {
+	Group string `path:"group"`
+	Body  client.ProviderSwitch
+}
+
+// switchProvider uses another provider. That it is in use already is as good.
+func (a *API) switchProvider(c *call, in *switchIn) (client.Provider, error) {
+	groups := a.Engine.Policies.Current().Providers
+	i := slices.IndexFunc(groups, func(g policy.ProviderGroup) bool { return g.Name == in.Group })
+	if i < 0 {
+		return client.Provider{}, store.ErrNotFound
+	}
+	group := &groups[i]
+	if err := checkSwitch(group, in.Body); err != nil {
+		return client.Provider{}, err
+	}
+	rows, err := a.Store.Providers(c.r.Context())
+	if err != nil {
+		return client.Provider{}, err
+	}
+	active, row := alert.InUse(group, rows)
+	if active == in.Body.To {
+		return providerOf(group, rows), nil
+	}
+	change := store.Switch{Group: group.Name, To: in.Body.To}
+	if row != nil {
+		change.From = row.Active
+	}
+	done, err := a.Store.SwitchProvider(c.r.Context(), change, c.act(in.Body.Reason))
+	if errors.Is(err, store.ErrConflict) {
+		return client.Provider{}, fault.Wrap(err, fault.CodeConflict, "Somebody else has switched it meanwhile; look again.")
+	}
+	return providerOf(group, []store.Provider{done}), err
+}
+
+func checkSwitch(g *policy.ProviderGroup, s client.ProviderSwitch) error {
+	var bad []fault.FieldError
+	if !slices.Contains(g.Members, s.To) {
+		bad = append(bad, fault.FieldError{Field: "to", Constraint: "known", Message: "to must be a member of the group: " + strings.Join(g.Members, ", ")})
+	}
+	if strings.TrimSpace(s.Reason) == "" {
+		bad = append(bad, fault.FieldError{Field: "reason", Constraint: "required", Message: "reason is required"})
+	}
+	if len(bad) > 0 {
+		return fault.Validation(bad...)
+	}
+	return engine.CheckReason(s.Reason)
+}

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"net/http"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/deadletter"
+	"recoup/internal/store"
+)
+
+// replayRoutes are about operations that send dead letters back to work.
+func replayRoutes() []*route {
+	list := []*route{
+		operation(post, "/v1/replays/preview", "Say what a replay would have as members, and what not and why", (*API).previewReplay).by(Operator, Reader).under(vital).takesLong(),
+		operation(post, "/v1/replays", "Send dead letters back to work, at a rate and in a ramp", (*API).createReplay).answers(http.StatusCreated).by(Operator).under(vital).takesLong().repeats(twice),
+		operation(get, "/v1/replays", "List replays, newest first", (*API).listReplays).by(readers()...).under(vital),
+		operation(get, "/v1/replays/{id}", "Show a replay and how far it has come", (*API).showReplay).by(readers()...).under(vital),
+		operation(get, "/v1/replays/{id}/items", "List the members of a replay and what became of each", (*API).listReplayItems).by(readers()...).under(vital),
+	}
+	for act, summary := range map[string]string{
+		deadletter.ActPause:  "Keep a replay from releasing more",
+		deadletter.ActResume: "Let a paused replay go on",
+		deadletter.ActCancel: "End a replay; what no worker has is as it was before",
+	} {
+		list = append(list, operation(post, "/v1/replays/{id}/"+act, summary, func(a *API, c *call, in *replayActIn) (client.Replay, error) {
+			status, err := a.Letters.ActOnReplay(c.r.Context(), c.caller.Name, in.ID, act, in.Body.Reason)
+			return replayOf(status), err
+		}).by(Operator).under(vital))
+	}
+	return list
+}
+
+type replayActIn struct {
+	idIn
+	Body client.ReplayAct
+}
+
+func replayOf(s store.ReplayStatus) client.Replay {
+	return client.Replay{
+		ID: s.ID, State: string(s.State), Step: deadletter.StepName(&s.Replay), Plan: client.ReplayPlan(s.Plan), Members: s.Members,
+		Counts: client.ItemCounts{
+			Pending: s.Count(store.ItemPending), Released: s.Count(store.ItemReleased), Succeeded: s.Count(store.ItemSucceeded),
+			Failed: s.Count(store.ItemFailed), Repeated: s.Count(store.ItemRepeated),
+			Cancelled: s.Count(store.ItemCancelled), Archived: s.Count(store.ItemArchived),
+		},
+		CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, Reason: s.Reason, StateAt: s.StateAt, StateBy: s.StateBy, Why: s.Why,
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt,
+	}
+}
+
+func itemOf(i store.ReplayItem) client.ReplayItem {
+	return client.ReplayItem{
+		ReplayID: i.ReplayID, Position: i.Position, ErrorID: i.ErrorID, WorkID: i.WorkID, Round: i.Round, Stage: i.Stage, State: string(i.State),
+		Phase: i.Phase, ReleasedAt: i.ReleasedAt, EndedAt: i.EndedAt, Worker: i.Worker, Class: i.Class, Detail: i.Detail,
+	}
+}
+
+func (a *API) selectionOf(s *client.ReplaySelection) (deadletter.Selection, error) {
+	class, err := a.classOf(s.Class)
+	return deadletter.Selection{
+		IDs: s.IDs, Pipeline: s.Pipeline, Stage: s.Stage, Class: class, Group: s.GroupID, After: s.After, Before: s.Before, All: s.All, FromStart: s.FromStart,
+	}, err
+}
+
+type replayLetterIn struct {
+	idIn
+	Body client.SingleReplay
+}
+
+func (a *API) replayLetter(c *call, in *replayLetterIn) (client.Replay, error) {
+	status, err := a.Letters.Replay(c.r.Context(), c.caller.Name, deadletter.NewReplay{
+		Selection: deadletter.Selection{IDs: []recoup.ID{in.ID}, FromStart: in.Body.FromStart}, Reason: in.Body.Reason,
+	})
+	return replayOf(status), err
+}
+
+type replayIn struct{ Body client.NewReplay }
+
+func (a *API) createReplay(c *call, in *replayIn) (client.Replay, error) {
+	selection, err := a.selectionOf(&in.Body.ReplaySelection)
+	if err != nil {
+		return client.Replay{}, err
+	}
+	status, err := a.Letters.Replay(c.r.Context(), c.caller.Name, deadletter.NewReplay{
+		Selection: selection, Plan: store.ReplayPlan(in.Body.Plan), Reason: in.Body.Reason,
+	})
+	return replayOf(status), err
+}
+
+type previewIn struct{ Body client.ReplaySelection }
+
+func (a *API) previewReplay(c *call, in *previewIn) (client.ReplayPreview, error) {
+	selection, err := a.selectionOf(&in.Body)
+	if err != nil {
+		return client.ReplayPreview{}, err
+	}
+	p, err := a.Letters.Preview(c.r.Context(), selection)
+	return client.ReplayPreview{Eligible: p.Eligible, NotEligible: p.NotEligible, Refused: each(p.Refused, refusedOf), More: p.More}, err
+}
+
+type replaysIn struct {
+	State string `query:"state" enum:"COLLECTING,RUNNING,PAUSED,CANCELLING,CANCELLED,DONE"`
+	page
+}
+
+func (a *API) listReplays(c *call, in *replaysIn) (client.ReplayPage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.ReplayPage{}, err
+	}
+	found, cursor, err := a.Letters.Store.Replays(c.r.Context(), store.ReplayState(in.State), at)
+	return client.ReplayPage{Replays: each(found, replayOf), Next: next(cursor)}, err
+}
+
+func (a *API) showReplay(c *call, in *idIn) (client.ReplayDetails, error) {
+	status, err := a.Letters.Store.Replay(c.r.Context(), in.ID)
+	if err != nil {
+		return client.ReplayDetails{}, err
+	}
+	notes, err := a.Letters.Store.Notes(c.r.Context(), store.Note{ReplayID: in.ID}, store.MaxPage)
+	return client.ReplayDetails{Replay: replayOf(status), Notes: each(notes, noteOf)}, err
+}
+
+type replayItemsIn struct {
+	idIn
+	State string `query:"state" enum:"PENDING,RELEASED,SUCCEEDED,FAILED,REPEATED,CANCELLED,ARCHIVED"`
+	From  int    `query:"from" minimum:"0" doc:"the position from which on; default 0"`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"rows of a page; default 100"`
+}
+
+func (a *API) listReplayItems(c *call, in *replayItemsIn) (client.ReplayItems, error) {
+	if _, err := a.Letters.Store.Replay(c.r.Context(), in.ID); err != nil {
+		return client.ReplayItems{}, err
+	}
+	items, next, err := a.Letters.Store.Items(c.r.Context(), in.ID, store.ItemState(in.State), in.From, in.Limit)
+	return client.ReplayItems{Items: each(items, itemOf), Next: max(next, 0)}, err
+}

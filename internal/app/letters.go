@@ -1,0 +1,32 @@
+package app
+
+import (
+	"context"
+
+	"recoup"
+	"recoup/internal/deadletter"
+)
+
+// newLetters makes what looks after staged work and dead letters.
+func (n *Node) newLetters(ctx context.Context, ids *recoup.IDSource) (*deadletter.Service, error) {
+	keys, err := deadletter.NewKeyring(ctx, n.store, n.o.Random, n.o.Now())
+	if err != nil {
+		return nil, err
+	}
+	return deadletter.New(deadletter.Options{
+		Store: n.store, Ledger: n.ledger, Policies: n.engine.Policies, Codes: n.registry.Codes, Keys: keys, Now: n.o.Now, IDs: ids,
+	})
+}
+
+// maxAdvances bounds how long replays are advanced without a pause.
+const maxAdvances = 50
+
+// advanceLetters lets replays go on, and buries work over which workers were lost.
+func (n *Node) advanceLetters(ctx context.Context) error {
+	for range maxAdvances {
+		if more, err := n.letters.Advance(ctx); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"recoup/internal/alert"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// figuresLife is for how long figures are told again: many may scrape a node, and
+// what they are told does not change by the second.
+const figuresLife = 5 * time.Second
+
+// policyCollector tells Prometheus the metrics of the policy, by the names that
+// recoup export prometheus-rules relies on, and how many alerts there are.
+type policyCollector struct {
+	n *Node
+
+	mu    sync.Mutex
+	known []prometheus.Metric
+	until time.Time
+}
+
+var (
+	descAlerts   = describe("alerts", "Alerts that are not resolved, by state and severity.", "state", "severity")
+	descSilences = describe("silences", "Silences that hold.")
+	descActive   = describe("provider_active", "Which provider of a group is in use.", "group", "provider")
+)
+
+// Describe sends nothing: which series there are depends on the policy.
+func (c *policyCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect tells what is known, and reads it anew if that is old. What cannot be
+// read is not told: an old value would look like a present one.
+func (c *policyCollector) Collect(out chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := c.n.o.Now(); !now.Before(c.until) {
+		c.known, c.until = c.read(now), now.Add(figuresLife)
+	}
+	for _, m := range c.known {
+		out <- m
+	}
+}
+
+func (c *policyCollector) read(now time.Time) []prometheus.Metric {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	p := c.n.engine.Policies.Current()
+	var list []prometheus.Metric
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		list = append(list, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...))
+	}
+	figures, err := alert.Load(ctx, c.n.store, p, c.n.registry.Codes(), now)
+	if err != nil {
+		return nil
+	}
+	for _, e := range figures.Exposition() {
+		gauge(prometheus.NewDesc(e.Name, e.Help, e.Labels, nil), e.Value, e.Values...)
+	}
+	open, err := c.n.store.OpenAlerts(ctx)
+	if err != nil {
+		return list
+	}
+	counts := map[[2]string]int{}
+	for _, state := range []store.AlertState{store.AlertPending, store.AlertFiring} {
+		for _, severity := range []policy.AlertSeverity{policy.AlertWarning, policy.AlertHigh, policy.AlertCritical} {
+			counts[[2]string{string(state), string(severity)}] = 0
+		}
+	}
+	for i := range open {
+		counts[[2]string{string(open[i].State), string(open[i].Severity)}]++
+	}
+	for labels, n := range counts {
+		gauge(descAlerts, float64(n), labels[0], labels[1])
+	}
+	if silences, _, err := c.n.store.Silences(ctx, now, store.Page{Limit: store.MaxPage}); err == nil {
+		gauge(descSilences, float64(len(silences)))
+	}
+	c.providers(ctx, p, gauge)
+	return list
+}
+
+// providers tells which member of each group is in use.
+func (c *policyCollector) providers(ctx context.Context, p *policy.Policy, gauge func(*prometheus.Desc, float64, ...string)) {
+	rows, err := c.n.store.Providers(ctx)
+	if err != nil {
+		return
+	}
+	for i := range p.Providers {
+		active, _ := alert.InUse(&p.Providers[i], rows)
+		for _, member := range p.Providers[i].Members {
+			used := 0.0
+			if member == active {
+				used = 1
+			}
+			gauge(descActive, used, p.Providers[i].Name, member)
+		}
+	}
+}

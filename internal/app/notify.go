@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"recoup"
+	"recoup/internal/notify"
+	"recoup/retry"
+)
+
+// newNotifier makes what delivers notices, with the channels of this node.
+func (n *Node) newNotifier() (*notify.Dispatcher, error) {
+	d, err := notify.NewDispatcher(notify.Options{
+		Store: n.store, Policy: n.engine.Policies.Current, Channels: n.o.Channels, URL: n.o.URL,
+		Tools:  notify.Tools{Now: n.o.Now, Logger: n.o.Logger, Source: n.o.Node},
+		Random: jitter, Wait: retry.Sleep,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range d.Stats().Missing {
+		n.o.Logger.Warn("the policy names a channel that this node does not have: its notices are only logged", "channel", name)
+	}
+	return d, nil
+}
+
+// switchboard is what the API asks of the channels.
+type switchboard struct {
+	n   *Node
+	ids *recoup.IDSource
+}
+
+// TestChannel sends a message through a channel of this node.
+func (s switchboard) TestChannel(ctx context.Context, name, by string) (reason string, err error) {
+	err = s.n.notifier.Test(ctx, name, by, s.ids.New(s.n.o.Now()))
+	if failed, ok := errors.AsType[*notify.Failure](err); ok {
+		return failed.Reason, nil
+	}
+	return "", err
+}
+
+// noticeCollector reads how full the outbox is, and how it goes with the channels.
+type noticeCollector struct{ n *Node }
+
+var (
+	descNotices    = describe("notices", "Notices in the outbox, waiting or given up; at most 100000 are counted.", "state")
+	descNoticesAge = describe("notices_overdue_seconds", "How long the oldest notice that is due has been waiting.")
+	descSent       = describe("notifications_total", "Notices by channel of this node and what became of them.", "channel", "outcome")
+	descQueue      = describe("notifications_queued", "Notices that this node has taken and not yet sent.", "channel")
+	descIsAway     = describe("channel_away", "Whether a channel has failed so often that it is left alone for now.", "channel")
+	descMissing    = describe("channel_missing", "Channels that the policy names and this node does not have.", "channel")
+)
+
+// Describe sends nothing: which series there are depends on the channels.
+func (c *noticeCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads everything anew.
+func (c *noticeCollector) Collect(out chan<- prometheus.Metric) {
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if level, err := c.n.store.OutboxLevels(ctx); err == nil {
+		send(descNotices, prometheus.GaugeValue, float64(level.Waiting), "waiting")
+		send(descNotices, prometheus.GaugeValue, float64(level.GivenUp), "given_up")
+		age := 0.0
+		if !level.OldestDue.IsZero() {
+			age = max(0, c.n.o.Now().Sub(level.OldestDue).Seconds())
+		}
+		send(descNoticesAge, prometheus.GaugeValue, age)
+	}
+	stats := c.n.notifier.Stats()
+	for _, s := range stats.Channels {
+		send(descSent, prometheus.CounterValue, float64(s.Sent), s.Channel, "sent")
+		send(descSent, prometheus.CounterValue, float64(s.Failed), s.Channel, "failed")
+		send(descSent, prometheus.CounterValue, float64(s.GivenUp), s.Channel, "given_up")
+		send(descQueue, prometheus.GaugeValue, float64(s.Waiting), s.Channel)
+		send(descIsAway, prometheus.GaugeValue, truth(s.Away), s.Channel)
+	}
+	for _, name := range stats.Missing {
+		send(descMissing, prometheus.GaugeValue, 1, name)
+	}
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"recoup"
+	"recoup/client"
+)
+
+// buried makes dead letters, and returns the id of the last.
+func (n *testNode) buried(pipeline string, count int) string {
+	n.t.Helper()
+	c := n.client()
+	defer c.Close()
+	var last client.DeadLetter
+	for i := range count {
+		var err error
+		if last, err = c.Bury(n.t.Context(), client.NewDeadLetter{
+			WorkID: recoup.ID{1, byte(len(pipeline)), byte(i), 15: 1}, Pipeline: pipeline, Stage: "llm", Class: "VALIDATION_ERROR",
+			LastStack: "*json.SyntaxError: invalid character 'x' at offset 1234", Context: map[string]any{"upstream": "openai", "upstream_status": 422}, PayloadRef: "s3://in/1",
+		}); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	return last.ErrorID.String()
+}
+
+// works does what there is to do, as a worker would.
+func (n *testNode) works(pipeline string) {
+	n.t.Helper()
+	c := n.client()
+	defer c.Close()
+	work, err := c.ClaimWork(n.t.Context(), client.WorkClaim{Lanes: []client.Lane{{Pipeline: pipeline, Stage: "llm"}}, Worker: "w1", WaitSeconds: 30})
+	if err != nil || len(work) == 0 {
+		n.t.Fatalf("claimed %v, %v", work, err)
+	}
+	for _, w := range work {
+		if _, err := c.WorkResult(n.t.Context(), client.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: client.Succeeded}); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+}
+
+// An operator takes a dead letter out, and a group of them to where they can be
+// replayed.
+func TestDeadLettersTranscript(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, false)
+	id := n.buried("criticizer", 1)
+	said := n.transcript(
+		[]string{"dead-letters", "list"},
+		[]string{"dead-letters", "remediate", id, "--link", "INC-7", "--corrected", "x"},
+		[]string{"dead-letters", "triage", id, "--cause", "data", "--note", "the vendor sends HTML"},
+		[]string{"dead-letters", "remediate", id, "--link", "INC-7", "--fixed", "x"},
+		[]string{"dead-letters", "remediate", id, "--link", "INC-7", "--corrected", "the input"},
+		[]string{"dead-letters", "validate", id, "--idempotent"},
+		[]string{"dead-letters", "replay", id, "--dry-run"},
+		[]string{"dead-letters", "replay", id, "--reason", "corrected"},
+	)
+	n.works("criticizer")
+	said += n.transcript(
+		[]string{"dead-letters", "triage", id, "--cause", "data"},
+		[]string{"dead-letters", "verify", id, "--note", "the channel has it"},
+		[]string{"dead-letters", "show", id},
+	)
+	n.buried("newsletter", 3)
+	group := n.group("newsletter")
+	said += n.transcript(
+		[]string{"dead-letters", "groups", "--pipeline", "newsletter"},
+		[]string{"dead-letters", "triage", "--group", group, "--cause", "transient"},
+		[]string{"dead-letters", "triage", "--group", group, "--cause", "transient", "--dry-run"},
+		[]string{"dead-letters", "triage", "--group", group, "--cause", "transient", "--yes"},
+		[]string{"dead-letters", "validate", "--group", group, "--idempotent", "--yes"},
+		[]string{"dead-letters", "replay", "--pipeline", "newsletter", "--dry-run"},
+		[]string{"work", "pause", "--pipeline", "newsletter", "--for", "2h", "--reason", "the model is down"},
+		[]string{"work", "paused"},
+		[]string{"work", "unpause", "--pipeline", "newsletter"},
+		[]string{"work", "unpause", "--pipeline", "newsletter"},
+	)
+	golden(t, "dead_letters.golden", said)
+}
+
+// group returns the id of the only group of a pipeline.
+func (n *testNode) group(pipeline string) string {
+	n.t.Helper()
+	var list client.DeadLetterGroupPage
+	parse(n.t, n.must("dead-letters", "groups", "--pipeline", pipeline, "--json"), &list)
+	return list.Groups[0].ID.String()
+}
+
+// A replay is watched, paused and cancelled.
+func TestReplaysCommands(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, false)
+	n.buried("criticizer", 3)
+	group := n.group("criticizer")
+	n.must("dead-letters", "triage", "--group", group, "--cause", "data", "--yes")
+	n.must("dead-letters", "remediate", "--group", group, "--link", "INC-7", "--corrected", "x", "--yes")
+	n.must("dead-letters", "validate", "--group", group, "--idempotent", "--yes")
+	var r client.Replay
+	parse(t, n.must("dead-letters", "replay", "--group", group, "--reason", "corrected", "--no-ramp", "--rate", "1", "--yes", "--json"), &r)
+	if r.Members != 3 || r.State != "RUNNING" || r.Counts.Released != 1 {
+		t.Fatalf("the replay is %+v", r)
+	}
+	id := r.ID.String()
+	if got := n.must("replays", "pause", id, "--reason", "lunch"); !strings.Contains(got, id+" paused; paused: 0 of 3 ended") {
+		t.Errorf("paused: %s", got)
+	}
+	if got := n.run("replays", "watch", id); got.status != ExitRefused || !strings.Contains(got.out, "paused: 0 of 3 ended") {
+		t.Errorf("watched: %+v", got)
+	}
+	for _, args := range [][]string{{"replays", "list", "--state", "paused"}, {"replays", "show", id}, {"replays", "show", id, "--items", "PENDING"}} {
+		if got := n.must(args...); !strings.Contains(got, "PAUSED") && !strings.Contains(got, "PENDING") {
+			t.Errorf("%v: %s", args, got)
+		}
+	}
+	n.must("replays", "resume", id, "--reason", "back")
+	n.works("criticizer")
+	n.must("replays", "cancel", id, "--reason", "enough")
+	if got := n.run("replays", "watch", id); got.status != ExitRefused || !strings.Contains(got.out, "cancelled: 3 of 3 ended, ") {
+		t.Errorf("watched: %+v", got)
+	}
+}
+
+func TestDeadLettersMisused(t *testing.T) {
+	t.Parallel()
+	const id = "0198c0de-0000-7000-8000-000000000001"
+	for args, want := range map[string]string{
+		"dead-letters triage " + id:                                      "--cause is missing",
+		"dead-letters triage --cause data":                               "expected the ID of a dead letter, or --group ID",
+		"dead-letters triage x --cause data":                             `"x" is no id`,
+		"dead-letters triage " + id + " --cause bad":                     `unknown cause "bad"`,
+		"dead-letters triage " + id + " --group " + id + " --cause data": "expected the ID of a dead letter, or --group ID",
+		"dead-letters remediate " + id:                                   "--link is missing",
+		"dead-letters validate " + id:                                    "expected --idempotent",
+		"dead-letters verify " + id:                                      "--note is missing",
+		"dead-letters replay":                                            "neither an id nor a filter is given",
+		"dead-letters replay " + id:                                      "--reason is missing",
+		"dead-letters replay " + id + " --stage llm --reason x":          "ids and a filter are given",
+		"dead-letters list --step LATER":                                 `unknown step "LATER"`,
+		"dead-letters list --limit 0":                                    "--limit is 0",
+		"replays pause " + id:                                            "--reason is missing",
+		"replays list --state ASLEEP":                                    `unknown state "ASLEEP"`,
+		"work pause --reason x":                                          "expected --pipeline, --stage or --class",
+		"work pause --all":                                               "--reason is missing",
+	} {
+		if _, stderr, status := run(t, strings.Fields(args)...); status != ExitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, said %q", args, status, stderr)
+		}
+	}
+}

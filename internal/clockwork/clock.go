@@ -1,0 +1,173 @@
+package clockwork
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"recoup/internal/store"
+)
+
+// Clock leads, if nobody else does, and then runs the jobs.
+type Clock struct {
+	Options
+	progress []*progress // of one tick at a time
+
+	mu      sync.Mutex
+	term    store.Term // zero: it does not lead
+	renewed time.Time
+}
+
+// New checks the options.
+func New(o Options) (*Clock, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return &Clock{Options: o}, nil
+}
+
+// Tick bids for the leadership and, where it leads, runs every job whose time has
+// come, until none has anything left. Jobs take turns step by step, so that the
+// backlog of one does not keep others waiting. What fails is noted with its job
+// and tried again; an error is returned only if leading itself has failed, or
+// noting how a job went.
+//
+// It is called again and again, about every second, by one goroutine.
+func (c *Clock) Tick(ctx context.Context) error {
+	if led, err := c.lead(ctx); !led || err != nil {
+		return err
+	}
+	var unsaved []error
+	for again := true; again && ctx.Err() == nil; {
+		var err error
+		if again, err = c.round(ctx); err != nil {
+			unsaved = append(unsaved, err)
+		}
+	}
+	return errors.Join(unsaved...)
+}
+
+// round gives each job that is due one turn, and reports whether there is more to
+// do at once. It ends early where the node does not lead any more.
+func (c *Clock) round(ctx context.Context) (again bool, err error) {
+	var unsaved []error
+	for _, p := range c.progress {
+		now := c.Now()
+		if !p.due(now) {
+			continue
+		}
+		if led, err := c.renew(ctx, now); !led || err != nil {
+			return false, errors.Join(append(unsaved, err)...)
+		}
+		err := c.turn(ctx, p)
+		if errors.Is(err, store.ErrRefused) { // the term is over: another has begun
+			c.forget()
+			return false, errors.Join(unsaved...)
+		}
+		if err != nil {
+			unsaved = append(unsaved, err)
+		}
+		again = again || p.running
+	}
+	return again, errors.Join(unsaved...)
+}
+
+// turn lets a job take a step, and notes how it went. Nothing is noted of a step
+// that was cut off because the node stops: the next leader does it again.
+func (c *Clock) turn(ctx context.Context, p *progress) error {
+	now, term := c.Now(), c.Term()
+	p.begin(now)
+	step, cancel := context.WithTimeout(ctx, max(term.Until.Sub(now), time.Second)) // no step outlives its term
+	rows, more, err := p.Step(step, Turn{Now: now, Term: term})
+	cancel()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrConflict) {
+		more, err = false, nil // somebody else is at work there: later
+	}
+	was := p.saved.Error != ""
+	p.took(c.Now(), rows, more && rows > 0, err)
+	switch fails := p.saved.Error != ""; {
+	case fails && !was:
+		c.Logger.Warn("a job failed and is tried again", "job", p.Name, "cause", err)
+	case was && !fails:
+		c.Logger.Info("a job works again", "job", p.Name)
+	}
+	return c.note(ctx, p)
+}
+
+// lead bids, and begins where the last leader ended.
+func (c *Clock) lead(ctx context.Context) (bool, error) {
+	before := c.Term()
+	led, err := c.bid(ctx)
+	if !led || err != nil {
+		return led, err
+	}
+	if c.Term().Number == before.Number {
+		return true, nil
+	}
+	known, err := c.Store.Jobs(ctx)
+	if err != nil {
+		c.forget()
+		return false, err
+	}
+	c.progress = make([]*progress, len(c.Jobs))
+	for i, j := range c.Jobs {
+		c.progress[i] = resume(j, known, c.Now())
+	}
+	c.Logger.Info("this node leads", "term", c.Term().Number)
+	return true, nil
+}
+
+// renew prolongs the term once a part of it is over.
+func (c *Clock) renew(ctx context.Context, now time.Time) (bool, error) {
+	c.mu.Lock()
+	fresh := !now.Before(c.renewed) && now.Before(c.renewed.Add(c.Tenure/4))
+	c.mu.Unlock()
+	if fresh {
+		return true, nil
+	}
+	return c.lead(ctx)
+}
+
+func (c *Clock) bid(ctx context.Context) (bool, error) {
+	now := c.Now()
+	term, held, err := c.Store.Lead(ctx, store.Bid{Name: Leadership, Node: c.Node, Now: now, Until: now.Add(c.Tenure)})
+	if err != nil || !held {
+		c.forget()
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.term, c.renewed = term, now
+	return true, nil
+}
+
+// Term is the term in which this node leads, or the zero term.
+func (c *Clock) Term() store.Term {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.term
+}
+
+// Leads reports whether this node leads at the moment, as far as it knows.
+func (c *Clock) Leads() bool { return c.Now().Before(c.Term().Until) }
+
+func (c *Clock) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.term, c.renewed = store.Term{}, time.Time{}
+}
+
+// Resign lets another node lead at once.
+func (c *Clock) Resign(ctx context.Context) error {
+	term := c.Term()
+	if term.Number == 0 {
+		return nil
+	}
+	c.forget()
+	return c.Store.Resign(ctx, term)
+}

@@ -1,0 +1,205 @@
+package clockwork
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"recoup/internal/policy"
+	"recoup/internal/recovery"
+	"recoup/internal/store"
+)
+
+// Keeper is what the jobs need of a store; what happens to errors goes through
+// the engine.
+type Keeper interface {
+	Overdue(ctx context.Context, d store.Deadline, at time.Time, limit int) (store.Overdue, error)
+
+	FreezeDue(ctx context.Context, now time.Time, limit int, decide store.DecideCase) (int, error)
+	PurgeArchive(ctx context.Context, now time.Time, limit int) (int, error)
+	PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error)
+	PurgeNotices(ctx context.Context, before time.Time, limit int) (int, error)
+	PurgeProcessed(ctx context.Context, before time.Time, limit int) (int, error)
+	PurgeActivity(ctx context.Context, before time.Time, limit int) (int, error)
+	PurgeAlerts(ctx context.Context, before time.Time, limit int) (int, error)
+	PurgeRollups(ctx context.Context, keep store.Retention, limit int) (int, error)
+	DropEvents(ctx context.Context, before time.Time) error
+	EnsurePartitions(ctx context.Context, now time.Time) error
+	EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error
+
+	FoldCounts(ctx context.Context) error
+	FoldBatchCounts(ctx context.Context) error
+	FoldLetterCounts(ctx context.Context) error
+	FoldActivity(ctx context.Context) error
+	FoldRollups(ctx context.Context) error
+}
+
+// Sweeper lets the clock act on errors; see engine.Engine.
+type Sweeper interface {
+	Sweep(ctx context.Context, d store.Deadline, limit int) (int, error)
+}
+
+// Parts are what the jobs work on.
+type Parts struct {
+	Store  Keeper
+	Engine Sweeper
+	Policy func() *policy.Policy
+
+	// Alerts evaluates the alert rules; nil: there are none.
+	Alerts func(ctx context.Context, term store.Term) (changed int, err error)
+}
+
+// How much a step takes on. A sweep locks its errors, so it takes few at a time.
+const (
+	sweepStep = 200
+	purgeStep = 1000
+)
+
+// How long is kept what the policy says nothing of.
+const (
+	keepNotices = 30 * 24 * time.Hour  // delivered or given up
+	keepFigures = 35 * 24 * time.Hour  // what rates are made of: they look back a day at most
+	keepAlerts  = 365 * 24 * time.Hour // resolved
+)
+
+// All returns every job there is, in the order in which they take turns: first
+// what ends an attempt, then what ends an error, then what tells people of it.
+func All(p Parts) []Job {
+	jobs := []Job{
+		p.sweep("leases", "count leases that ran out as failed attempts", store.DueLapse),
+		p.sweep("windows", "park errors whose retry window has closed", store.DueWindow),
+		p.sweep("ttl", "archive errors whose TTL is over", store.DueExpiry),
+		p.sweep("resolved", "archive resolved errors", store.DueResolved),
+		p.sweep("escalation", "escalate what was parked for too long", store.DueEscalation),
+		p.sweep("reminders", "tell of missed reviews and of blocks that are about to expire", store.DueReminder),
+		{
+			Name: "freeze", About: "end the recoveries of batches whose time is over", Every: 10 * time.Second, Late: time.Hour,
+			Step: p.freeze, Overdue: p.overdue(store.DueFreeze, nil),
+		},
+		{
+			Name: "counts", About: "fold the counts of errors, of what happens to them, of batches and dead letters", Every: 5 * time.Second, Late: 15 * time.Minute,
+			Step: fold(p.Store.FoldCounts, p.Store.FoldActivity, p.Store.FoldBatchCounts, p.Store.FoldLetterCounts),
+		},
+		{
+			Name: "rollups", About: "fold the counts of events, late ones too", Every: 5 * time.Second, Late: 15 * time.Minute,
+			Step: fold(p.Store.FoldRollups),
+		},
+		{
+			Name: "receipts", About: "delete expired idempotency receipts", Every: time.Minute, Late: 6 * time.Hour,
+			Step: purge(p.Store.PurgeReceipts, nil), Overdue: p.overdue(store.DueReceipt, nil),
+		},
+		{
+			Name: "partitions", About: "make partitions ahead, and drop history that nobody can need", Every: time.Hour, Late: 24 * time.Hour,
+			Step: p.partitions,
+		},
+	}
+	if p.Alerts != nil {
+		jobs = append(jobs, Job{
+			Name: "alerts", About: "evaluate the alert rules", Every: 15 * time.Second, Late: 5 * time.Minute, Fenced: true,
+			Step: func(ctx context.Context, t Turn) (int, bool, error) {
+				n, err := p.Alerts(ctx, t.Term)
+				return n, false, err
+			},
+		})
+	}
+	return append(jobs, p.retention()...)
+}
+
+// retention are the jobs that end what has been kept as long as the policy says.
+func (p Parts) retention() []Job {
+	events := func() time.Duration { return p.Policy().Ledger.EventRetention }
+	rollups := func() time.Duration { return p.Policy().Ledger.RollupRetention }
+	retain := func(name, about string, step stepper, due store.Deadline, keep func() time.Duration) Job {
+		j := Job{Name: name, About: about, Every: time.Hour, Late: 3 * 24 * time.Hour, Step: step}
+		if due != "" {
+			j.Overdue = p.overdue(due, keep)
+		}
+		return j
+	}
+	return []Job{
+		retain("archive", "delete archived errors whose retention is over", purge(p.Store.PurgeArchive, nil), store.DuePurge, nil),
+		retain("events", "drop months of events whose retention is over", func(ctx context.Context, t Turn) (int, bool, error) {
+			return 0, false, p.Store.DropEvents(ctx, t.Now.Add(-events()))
+		}, "", nil),
+		retain("rollup-retention", "delete counts of events whose retention is over", func(ctx context.Context, t Turn) (int, bool, error) {
+			n, err := p.Store.PurgeRollups(ctx, store.Retention{Hourly: t.Now.Add(-events()), Daily: t.Now.Add(-rollups())}, purgeStep)
+			return n, n >= purgeStep, err
+		}, store.DueDaily, rollups),
+		retain("outbox", "delete notices that were delivered or given up a month ago", purge(p.Store.PurgeNotices, kept(keepNotices)), store.DueNotice, kept(keepNotices)),
+		retain("processed", "delete old counts of work done", purge(p.Store.PurgeProcessed, kept(keepFigures)), store.DueProcessed, kept(keepFigures)),
+		retain("activity", "delete old counts of what happened to errors", purge(p.Store.PurgeActivity, kept(keepFigures)), "", nil),
+		retain("alert-retention", "delete alerts that were resolved a year ago", purge(p.Store.PurgeAlerts, kept(keepAlerts)), "", nil),
+	}
+}
+
+type stepper = func(ctx context.Context, t Turn) (rows int, more bool, err error)
+
+func kept(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+
+// sweep is the job that meets a kind of deadline of errors. An expiry that waits
+// for a live lease counts as overdue for the quarter of an hour that it may.
+func (p Parts) sweep(name, about string, d store.Deadline) Job {
+	return Job{
+		Name: name, About: about, Every: time.Second, Late: 30 * time.Minute,
+		Step: func(ctx context.Context, _ Turn) (int, bool, error) {
+			n, err := p.Engine.Sweep(ctx, d, sweepStep)
+			return n, n >= sweepStep, err
+		},
+		Overdue: p.overdue(d, nil),
+	}
+}
+
+// overdue looks for what has been due since a time, or since the end of what it
+// was to be kept for.
+func (p Parts) overdue(d store.Deadline, keep func() time.Duration) func(context.Context, time.Time, int) (store.Overdue, error) {
+	return func(ctx context.Context, now time.Time, limit int) (store.Overdue, error) {
+		var age time.Duration
+		if keep != nil {
+			age = keep()
+		}
+		found, err := p.Store.Overdue(ctx, d, now.Add(-age), limit)
+		if !found.Since.IsZero() {
+			found.Since = found.Since.Add(age)
+		}
+		return found, err
+	}
+}
+
+// purge is a step that deletes what is older than it is to be kept.
+func purge(delete func(ctx context.Context, before time.Time, limit int) (int, error), keep func() time.Duration) stepper {
+	return func(ctx context.Context, t Turn) (int, bool, error) {
+		before := t.Now
+		if keep != nil {
+			before = before.Add(-keep())
+		}
+		n, err := delete(ctx, before, purgeStep)
+		return n, n >= purgeStep, err
+	}
+}
+
+// fold is a step that does all of a few things, and fails if one of them does.
+func fold(folds ...func(context.Context) error) stepper {
+	return func(ctx context.Context, _ Turn) (int, bool, error) {
+		var failed []error
+		for _, f := range folds {
+			failed = append(failed, f(ctx))
+		}
+		return 0, false, errors.Join(failed...)
+	}
+}
+
+// partitions makes ready what the next writes need.
+func (p Parts) partitions(ctx context.Context, t Turn) (int, bool, error) {
+	return 0, false, errors.Join(p.Store.EnsurePartitions(ctx, t.Now),
+		p.Store.EnsureEventPartitions(ctx, t.Now, p.Policy().Ledger.EventRetention))
+}
+
+// freeze ends what is left of batches whose time is over, by the rules of Gate
+// Zero: each recovery is decided again under its lock.
+func (p Parts) freeze(ctx context.Context, t Turn) (int, bool, error) {
+	gate := p.Policy().Gate
+	n, err := p.Store.FreezeDue(ctx, t.Now, sweepStep, func(c store.Case) (store.Case, store.CaseEffects, error) {
+		return recovery.Step(gate, c, recovery.Freeze{}, t.Now)
+	})
+	return n, n >= sweepStep, err
+}

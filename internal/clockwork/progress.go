@@ -1,0 +1,188 @@
+package clockwork
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// progress is a job on its way.
+type progress struct {
+	Job
+	saved   store.Job // what is known of it, saved or about to be
+	note    note
+	running bool // there is more to do at once
+	moved   bool // something since it was saved is worth saving now
+	at      time.Time
+}
+
+// note is what one leader tells the next of a job, beside how it went. Episodes
+// are the times it was late, by number. What people are to be told is noted first,
+// then told, under a key of its number: a leader that dies in between is followed
+// by one that tells them, and nothing is told twice.
+type note struct {
+	Worked  time.Time `json:"worked"` // when it last went well
+	Episode int       `json:"episode"`
+	Late    bool      `json:"late,omitempty"`
+	Untold  bool      `json:"untold,omitempty"`
+}
+
+// The rhythm of notes and of further attempts.
+const (
+	noteEvery  = 5 * time.Second  // of a job that is at work for long
+	tryAgain   = 30 * time.Second // after a failure at the latest
+	maxMessage = 500              // bytes
+)
+
+// resume begins where the last leader ended, or anew.
+func resume(j Job, known []store.Job, now time.Time) *progress {
+	p := &progress{Job: j, saved: store.Job{Name: j.Name}, note: note{Worked: now}}
+	if i := slices.IndexFunc(known, func(k store.Job) bool { return k.Name == j.Name }); i >= 0 {
+		p.saved = known[i]
+		if json.Unmarshal([]byte(p.saved.Cursor), &p.note) != nil {
+			p.note = note{Worked: now}
+		}
+	}
+	return p
+}
+
+// due reports whether the job is to be begun, or goes on. A beginning that is in
+// the future tells of a clock that went back: nobody waits for it to come again.
+func (p *progress) due(now time.Time) bool {
+	begun, every := p.saved.StartedAt, p.Every
+	if p.saved.Error != "" {
+		every = min(every, tryAgain)
+	}
+	return p.running || now.Before(begun) || !now.Before(begun.Add(every))
+}
+
+func (p *progress) begin(now time.Time) {
+	if !p.running {
+		p.saved.StartedAt = now
+		p.running = true
+	}
+}
+
+// took notes how a step went. A run ends with a step that leaves nothing or fails.
+func (p *progress) took(now time.Time, rows int, more bool, err error) {
+	p.saved.Rows += int64(rows)
+	p.moved = p.moved || rows > 0
+	if more && err == nil {
+		return
+	}
+	p.running = false
+	p.saved.FinishedAt = now
+	p.saved.Runs++
+	said := ""
+	if err != nil {
+		p.saved.Failures++
+		said = message(err)
+	} else {
+		p.note.Worked = now
+	}
+	p.moved = p.moved || (said != "") != (p.saved.Error != "")
+	p.saved.Error = said
+}
+
+func message(err error) string {
+	s := err.Error()
+	return s[:min(len(s), maxMessage)]
+}
+
+// note saves how a job goes, if that is news or has not been told for a while,
+// and tells people if it is late, or late no more.
+func (c *Clock) note(ctx context.Context, p *progress) error {
+	now := c.Now()
+	if !now.Before(p.at) && now.Before(p.at.Add(c.pause(p))) {
+		return nil
+	}
+	lag, err := p.lag(ctx, now)
+	if err != nil {
+		c.Logger.Warn("how far a job is behind is not known", "job", p.Name, "cause", err)
+	}
+	p.saved.Lag = lag
+	silent := now.Sub(p.note.Worked)
+	p.judge(silent)
+	if err := c.save(ctx, p); err != nil {
+		return err
+	}
+	p.moved, p.at = false, now
+	if !p.note.Untold {
+		return nil
+	}
+	if err := c.tell(ctx, p, now, silent); err != nil {
+		return err
+	}
+	p.note.Untold = false
+	return c.save(ctx, p)
+}
+
+func (c *Clock) save(ctx context.Context, p *progress) error {
+	cursor, err := json.Marshal(p.note)
+	if err != nil {
+		return err
+	}
+	p.saved.Cursor = string(cursor)
+	if err := c.Store.SaveJob(ctx, c.Term(), p.saved); err != nil {
+		return fmt.Errorf("job %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// pause is how long to wait before how a job goes is noted again.
+func (c *Clock) pause(p *progress) time.Duration {
+	switch {
+	case p.running:
+		return noteEvery
+	case p.moved || p.note.Untold:
+		return 0
+	}
+	return c.Quiet
+}
+
+// lag is how long the oldest of what a job has to do has been waiting.
+func (j *Job) lag(ctx context.Context, now time.Time) (time.Duration, error) {
+	if j.Overdue == nil {
+		return 0, nil
+	}
+	overdue, err := j.Overdue(ctx, now, 1)
+	return overdue.Age(now), err
+}
+
+// judge decides whether the job is late. What people have not been told of yet
+// comes first.
+func (p *progress) judge(silent time.Duration) {
+	late := p.saved.Lag > p.Late || silent > p.Late+p.Every
+	if late == p.note.Late || p.note.Untold {
+		return
+	}
+	p.note.Late, p.note.Untold = late, true
+	if late {
+		p.note.Episode++
+	}
+}
+
+// tell tells people of a job that is late, once, and once that it has caught up.
+func (c *Clock) tell(ctx context.Context, p *progress, now time.Time, silent time.Duration) error {
+	kind := recoup.NoticeJobRecovered
+	if p.note.Late {
+		kind = recoup.NoticeJobLate
+	}
+	_, err := c.Store.AddNotices(ctx, now, []store.Notice{{
+		Notice: recoup.Notice{Kind: kind, To: c.Tell()},
+		Key:    fmt.Sprintf("job:%s:%d:%s", p.Name, p.note.Episode, kind),
+		Body: store.EncodeJSON(map[string]any{
+			"job": p.Name, "lag_seconds": int64(p.saved.Lag.Seconds()), "silent_seconds": int64(max(silent, 0).Seconds()),
+		}),
+	}})
+	if err != nil {
+		return fmt.Errorf("telling of job %s: %w", p.Name, err)
+	}
+	c.Logger.Warn("a job is late, or late no more", "job", p.Name, "late", p.note.Late, "lag", p.saved.Lag, "silent", silent)
+	return nil
+}

@@ -1,0 +1,134 @@
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// How much a call of [Service.Advance] takes on.
+const (
+	maxReplays = 20  // that are looked after
+	maxEnded   = 500 // items of a cancelled replay, at a time
+	maxSpent   = 200 // pieces of work over which workers were lost
+)
+
+// Advance looks after what is due by the clock: replays go on, and work over which
+// too many workers were lost is buried. All that it knows is in the store, so that
+// any node may call it, at any time and more than one at once. It reports whether
+// there is more to do at once.
+func (s *Service) Advance(ctx context.Context) (more bool, err error) {
+	buried, failed := s.buryLost(ctx, maxSpent)
+	ids, err := s.Store.DueReplays(ctx, s.now(), maxReplays)
+	if err != nil {
+		return false, errors.Join(failed, err)
+	}
+	more = buried >= maxSpent || len(ids) >= maxReplays
+	for _, id := range ids {
+		again, err := s.advance(ctx, id)
+		more, failed = more || again, errors.Join(failed, err)
+	}
+	return more, failed
+}
+
+// advance takes one replay a step further.
+func (s *Service) advance(ctx context.Context, id recoup.ID) (more bool, err error) {
+	status, err := s.Store.Replay(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	switch status.State {
+	case store.ReplayCollecting:
+		return s.fill(ctx, status.Replay)
+	case store.ReplayCancelling:
+		return s.empty(ctx, status.Replay)
+	case store.ReplayRunning:
+		return s.run(ctx, id)
+	}
+	return false, nil
+}
+
+// run releases what is due.
+func (s *Service) run(ctx context.Context, id recoup.ID) (more bool, err error) {
+	now := s.now()
+	released := 0
+	status, err := s.Store.StepReplay(ctx, now, id, func(current store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+		released = 0
+		if current.NextAt.After(now) {
+			return current.Replay, store.ReplayEffects{}, nil // another node was here
+		}
+		r, effects := DecideReplay(current, now)
+		released = effects.Release
+		return r, effects, nil
+	})
+	if released > 0 {
+		s.Wake()
+	}
+	return err == nil && status.State == store.ReplayRunning && !status.NextAt.After(now), err
+}
+
+// fill adds members to a replay until all are there, and lets it run. The store
+// keeps how far it came.
+func (s *Service) fill(ctx context.Context, r store.Replay) (more bool, err error) {
+	if more, err := s.collect(ctx, &r); err != nil || more {
+		return more, ended(err)
+	}
+	now := s.now()
+	_, err = s.Store.StepReplay(ctx, now, r.ID, func(current store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+		if current.State != store.ReplayCollecting {
+			return current.Replay, store.ReplayEffects{}, nil
+		}
+		next, effects := begin(current.Replay, now)
+		return next, effects, nil
+	})
+	return true, err
+}
+
+// ended forgives that another node has fixed the members meanwhile.
+func ended(err error) error {
+	if errors.Is(err, store.ErrRefused) {
+		return nil
+	}
+	return err
+}
+
+// empty ends the items of a cancelled replay that no worker holds. Those that one
+// does are waited for.
+func (s *Service) empty(ctx context.Context, r store.Replay) (more bool, err error) {
+	now := s.now()
+	n, err := s.Store.EndItems(ctx, now, r.ID, maxEnded, s.leave(r.StateBy, r.Why, now))
+	if err != nil || n >= maxEnded {
+		return n >= maxEnded, err
+	}
+	_, err = s.Store.StepReplay(ctx, now, r.ID, func(current store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+		next := current.Replay
+		if current.State != store.ReplayCancelling {
+			return next, store.ReplayEffects{}, nil
+		}
+		if t := count(&current); t.pending+t.out > 0 {
+			next.NextAt = now.Add(look)
+			return next, store.ReplayEffects{}, nil
+		}
+		next, effects := changed(next, store.ReplayCancelled, next.StateBy, next.Why, now)
+		return next, effects, nil
+	})
+	return false, err
+}
+
+// How long is kept what is over.
+const (
+	keepReplays     = 90 * 24 * time.Hour
+	keepCheckpoints = 30 * 24 * time.Hour // of work that ended elsewhere
+	purgeStep       = 1000
+)
+
+// Purge deletes what has been kept long enough, a bounded part of it.
+func (s *Service) Purge(ctx context.Context) error {
+	now := s.now()
+	_, replays := s.Store.PurgeReplays(ctx, now.Add(-keepReplays), purgeStep)
+	_, checkpoints := s.Store.PurgeCheckpoints(ctx, now.Add(-keepCheckpoints), purgeStep)
+	return errors.Join(replays, checkpoints)
+}

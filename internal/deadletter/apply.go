@@ -1,0 +1,151 @@
+package deadletter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/store"
+)
+
+// Done is what became of one item of a call.
+type Done struct {
+	Letter   store.Letter
+	Err      error
+	Repeated bool // it was done before, under the same receipt
+}
+
+func tooMany(n int) error {
+	return fault.Validation(fault.FieldError{Field: "items", Constraint: "max_items",
+		Message: fmt.Sprintf("one call takes at most %d items, not %d", MaxBatch, n)})
+}
+
+// each makes a step of every item and applies those that could be made, in order.
+func (s *Service) each(ctx context.Context, now time.Time, n int, step func(i int) (store.LetterStep, error)) ([]Done, error) {
+	out := make([]Done, n)
+	var steps []store.LetterStep
+	var place []int
+	for i := range n {
+		made, err := step(i)
+		if err != nil {
+			out[i].Err = err
+			continue
+		}
+		made.Receipt = receipt(made.Receipt)
+		steps, place = append(steps, made), append(place, i)
+	}
+	outcomes, err := s.apart(ctx, now, steps)
+	if err != nil {
+		return nil, err
+	}
+	var events []recoup.Event
+	for k := range outcomes {
+		done, code, err := recall(&outcomes[k])
+		if err != nil {
+			return nil, err
+		}
+		if code != "" && done.Err == nil {
+			events = append(events, event(&done.Letter, code))
+		}
+		out[place[k]] = done
+	}
+	if len(events) == 0 {
+		return out, nil
+	}
+	return out, s.Ledger.Record(ctx, now, events)
+}
+
+// apart applies steps. If the database refuses them, one is to blame: the halves
+// are tried by themselves, until that one stands alone with its refusal.
+func (s *Service) apart(ctx context.Context, now time.Time, steps []store.LetterStep) ([]store.LetterOutcome, error) {
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	outcomes, err := s.Store.StepLetters(ctx, now, steps)
+	switch {
+	case !errors.Is(err, store.ErrRefused):
+		return outcomes, err
+	case len(steps) == 1:
+		return []store.LetterOutcome{{Err: err}}, nil
+	}
+	first, err := s.apart(ctx, now, steps[:len(steps)/2])
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.apart(ctx, now, steps[len(steps)/2:])
+	return append(first, second...), err
+}
+
+// answer is what a receipt keeps of an outcome.
+type answer struct {
+	Letter store.Letter `json:"letter"`
+	Event  recoup.Code  `json:"event,omitempty"`
+}
+
+// receipt completes what a caller asked for with how an outcome is written down.
+func receipt(r *store.LetterReceipt) *store.LetterReceipt {
+	if r == nil {
+		return nil
+	}
+	complete := *r
+	complete.Answer = func(o store.LetterOutcome) []byte {
+		b, err := json.Marshal(answer{o.Letter, o.Effects.Event})
+		if err != nil {
+			panic("deadletter: an answer is not JSON: " + err.Error())
+		}
+		return b
+	}
+	return &complete
+}
+
+// recall reads an outcome. The event of a repeated one is told once more, because
+// the first time may have ended before the ledger had it: it has the same id.
+func recall(o *store.LetterOutcome) (Done, recoup.Code, error) {
+	if !o.Repeated {
+		return Done{Letter: o.Letter, Err: o.Err}, o.Effects.Event, nil
+	}
+	var kept answer
+	if err := json.Unmarshal(o.Answer, &kept); err != nil {
+		return Done{}, "", fmt.Errorf("the answer of a repeated request cannot be read: %w", err)
+	}
+	return Done{Letter: kept.Letter, Repeated: true}, kept.Event, nil
+}
+
+// event is what the ledger keeps of a round. The first has the id of the error,
+// and each later one an id of its own that is always the same.
+func event(l *store.Letter, code recoup.Code) recoup.Event {
+	d := &l.Dead
+	id := d.ErrorID
+	if d.Round > 1 {
+		sum := sha256.Sum256([]byte(d.ErrorID.String() + "/" + strconv.Itoa(d.Round)))
+		id = recoup.ID(sum[:len(id)])
+	}
+	return recoup.Event{ID: id, Code: code, CorrelationID: d.WorkID, Service: d.Pipeline, Endpoint: d.Stage, TS: d.UpdatedAt}
+}
+
+// one is a call with one item.
+func one(list []Done, err error) (Done, error) {
+	if err != nil {
+		return Done{}, err
+	}
+	return list[0], list[0].Err
+}
+
+// Take does an act of the workflow on a dead letter.
+func (s *Service) Take(ctx context.Context, by string, id recoup.ID, in Step, r *store.LetterReceipt) (Done, error) {
+	var f fields
+	in = in.clean(&f)
+	if err := f.err(); err != nil {
+		return Done{}, err
+	}
+	now := s.now()
+	return one(s.each(ctx, now, 1, func(int) (store.LetterStep, error) {
+		return store.LetterStep{ErrorID: id, Decide: s.step(in, by, now), Receipt: r}, nil
+	}))
+}

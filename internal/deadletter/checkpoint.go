@@ -1,0 +1,127 @@
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/store"
+)
+
+// restartMark is the checkpoint that tells that work was begun anew; no stage has
+// such a name. It is no secret.
+const restartMark, unsealed = "~restart", "none"
+
+// restarted is the mark of work whose round was begun anew.
+func restarted(d *store.DeadLetter, now time.Time) store.Checkpoint {
+	return store.Checkpoint{WorkID: d.WorkID, Stage: restartMark, KeyID: unsealed, Sealed: []byte(strconv.Itoa(d.Round)), At: now}
+}
+
+// Progress is how far a piece of work has come.
+type Progress struct {
+	Outputs map[string][]byte // of the stages that are finished
+	Restart int               // the round in which it was begun anew; zero: never
+}
+
+// SaveCheckpoint keeps the output of a stage, sealed. When it returns it survives
+// whatever happens.
+func (s *Service) SaveCheckpoint(ctx context.Context, work, token recoup.ID, stage string, output []byte) error {
+	var f fields
+	f.name("stage", stage)
+	if len(output) > MaxCheckpoint {
+		f.add("output", "max_length", "output may have %d bytes, not %d", MaxCheckpoint, len(output))
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	key, sealed, err := s.Keys.seal(work, stage, output)
+	if err != nil {
+		return err
+	}
+	return s.lost(ctx, work, s.Store.SaveCheckpoint(ctx, token, store.Checkpoint{WorkID: work, Stage: stage, KeyID: key, Sealed: sealed, At: s.now()}))
+}
+
+// Progress returns the outputs of finished stages to whoever may go on with the
+// work: the holder of its lease or, of work that is not in the queue, its client.
+func (s *Service) Progress(ctx context.Context, work, token recoup.ID) (Progress, error) {
+	p := Progress{Outputs: map[string][]byte{}}
+	l, err := s.Store.WorkLetter(ctx, work)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return p, err
+	case !l.Queued.WorkID.IsZero() || !token.IsZero():
+		if err := holds(&l, token); err != nil {
+			return p, err
+		}
+	}
+	list, err := s.Store.Checkpoints(ctx, work)
+	if err != nil {
+		return p, err
+	}
+	for _, c := range list {
+		if c.Stage == restartMark {
+			p.Restart, _ = strconv.Atoi(string(c.Sealed))
+			continue
+		}
+		plain, err := s.Keys.open(ctx, c.KeyID, work, c.Stage, c.Sealed)
+		if errors.Is(err, errSealed) {
+			continue // the stage runs once more
+		}
+		if err != nil {
+			return p, err
+		}
+		p.Outputs[c.Stage] = plain
+	}
+	return p, nil
+}
+
+// Forget drops the outputs of all stages.
+func (s *Service) Forget(ctx context.Context, work, token recoup.ID) error {
+	return s.lost(ctx, work, s.Store.ForgetCheckpoints(ctx, token, work))
+}
+
+// lost explains what became of work whose lease is gone.
+func (s *Service) lost(ctx context.Context, work recoup.ID, err error) error {
+	if !errors.Is(err, store.ErrLeaseLost) {
+		return err
+	}
+	l, failed := s.Store.WorkLetter(ctx, work)
+	if failed != nil && !errors.Is(failed, store.ErrNotFound) {
+		return failed
+	}
+	return leaseLost(&l)
+}
+
+// actPayload is how the audit names a look at a payload.
+const actPayload = "dead_letter.payload"
+
+// Payload returns what a dead letter is about. That it was looked at is written
+// down first; a look that cannot be written down does not happen.
+func (s *Service) Payload(ctx context.Context, by string, id recoup.ID, reason string) ([]byte, error) {
+	var f fields
+	reason = f.needed("reason", reason)
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	l, err := s.Store.DeadLetter(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.Store.Payload(ctx, l.Dead.WorkID)
+	if err != nil {
+		return nil, err
+	}
+	act := store.Act{By: by, Reason: reason, At: s.now()}
+	if err := s.Store.AppendAudit(ctx, []store.AuditEntry{act.On(actPayload, id.String(), map[string]any{"work_id": l.Dead.WorkID.String()})}); err != nil {
+		return nil, err
+	}
+	plain, err := s.Keys.open(ctx, p.KeyID, p.WorkID, payloadPlace, p.Sealed)
+	if errors.Is(err, errSealed) {
+		return nil, fault.Wrap(err, fault.CodeNotFound, "The payload can no longer be opened: its key was deleted.")
+	}
+	return plain, err
+}

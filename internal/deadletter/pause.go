@@ -1,0 +1,95 @@
+package deadletter
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// How the audit names what is done to pauses.
+const (
+	actPaused = "work.pause"
+	actLifted = "work.unpause"
+)
+
+// Pause keeps work from being claimed: of a pipeline, a stage, an error class, or
+// of all that it names together. all says that naming nothing is meant.
+func (s *Service) Pause(ctx context.Context, p store.Pause, all bool) (store.Pause, error) {
+	var f fields
+	s.checkPause(&p, all, &f)
+	now := s.now()
+	p.Reason, p.At = f.needed("reason", p.Reason), now
+	if p.Until = p.Until.Truncate(time.Microsecond); !p.Until.IsZero() && !p.Until.After(now) {
+		f.add("until", "range", "until must lie in the future")
+	}
+	if err := f.err(); err != nil {
+		return p, err
+	}
+	if err := s.Store.SetPause(ctx, p); err != nil {
+		return p, err
+	}
+	details := map[string]any{"pipeline": p.Pipeline, "stage": p.Stage, "error_class": string(p.Class)}
+	if !p.Until.IsZero() {
+		details["until"] = p.Until.UTC().Format(time.RFC3339)
+	}
+	act := store.Act{By: p.By, Reason: p.Reason, At: now}
+	return p, s.Store.AppendAudit(ctx, []store.AuditEntry{act.On(actPaused, pauseName(&p), details)})
+}
+
+// Unpause ends the pause of just this pipeline, stage and class.
+func (s *Service) Unpause(ctx context.Context, by string, p store.Pause, reason string) error {
+	var f fields
+	s.checkPause(&p, true, &f)
+	reason = f.text("reason", reason, maxText)
+	if err := f.err(); err != nil {
+		return err
+	}
+	there, err := s.Store.LiftPause(ctx, p)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return store.ErrNotFound
+	}
+	s.Wake()
+	act := store.Act{By: by, Reason: reason, At: s.now()}
+	return s.Store.AppendAudit(ctx, []store.AuditEntry{act.On(actLifted, pauseName(&p), nil)})
+}
+
+// Pauses returns the pauses that hold now, oldest first.
+func (s *Service) Pauses(ctx context.Context) ([]store.Pause, error) {
+	return s.Store.Pauses(ctx, s.now())
+}
+
+func (s *Service) checkPause(p *store.Pause, all bool, f *fields) {
+	if p.Pipeline != "" {
+		f.name("pipeline", p.Pipeline)
+	}
+	if p.Stage != "" {
+		f.name("stage", p.Stage)
+	}
+	if p.Class != "" {
+		_, code, err := s.Codes().Fold(string(p.Class))
+		if err != nil {
+			f.add("error_class", "pattern", "error_class must look like a code: %v", err)
+		}
+		f.identifier("error_class", string(code))
+		p.Class = code
+	}
+	if !all && p.Pipeline == "" && p.Stage == "" && p.Class == recoup.Code("") {
+		f.add("pipeline", "required", `name a pipeline, a stage or an error_class, or say "all": true if all work is meant`)
+	}
+}
+
+// pauseName names a pause in the audit.
+func pauseName(p *store.Pause) string {
+	or := func(s string) string {
+		if s == "" {
+			return "*"
+		}
+		return s
+	}
+	return or(p.Pipeline) + "/" + or(p.Stage) + "/" + or(string(p.Class))
+}

@@ -1,0 +1,230 @@
+package deadletter
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/lifecycle"
+	"recoup/internal/redact"
+	"recoup/internal/store"
+)
+
+// Failure is work that failed for good, as a worker or a client tells it (spec
+// 002, 8.4).
+type Failure struct {
+	WorkID    recoup.ID
+	Token     recoup.ID // of the lease; zero: the work is not in the queue
+	Table     string    // of dead letters; empty: the policy's first
+	Entity    string
+	Pipeline  string // of work in the queue: as it is there
+	Stage     string
+	Class     string
+	Exhausted bool // it could be retried, and its budget is spent
+	Stack     string
+	Context   map[string]any
+
+	FirstFailureAt time.Time
+	LastFailureAt  time.Time
+	PayloadRef     string
+	PayloadHash    string
+	Payload        []byte // nil: it is not kept, or is already
+
+	Receipt *store.LetterReceipt
+}
+
+// breakdown is a failure that was checked and cleaned.
+type breakdown struct {
+	Failure
+	failure   lifecycle.Failure
+	severity  recoup.Severity
+	message   string
+	signature string
+	context   store.JSON
+	sealed    store.Payload
+	id        recoup.ID // of the error, should it be a new one
+	spent     bool      // the system tells of it: no worker holds the work
+	by        string
+}
+
+// Record makes dead letters of failures, in order, each answered for itself.
+func (s *Service) Record(ctx context.Context, by string, failures []Failure) ([]Done, error) {
+	if len(failures) > MaxBatch {
+		return nil, tooMany(len(failures))
+	}
+	now := s.now()
+	return s.each(ctx, now, len(failures), func(i int) (store.LetterStep, error) {
+		b, err := s.prepare(&failures[i], by, now)
+		if err != nil {
+			return store.LetterStep{}, err
+		}
+		return store.LetterStep{WorkID: b.WorkID, Decide: s.breakdown(b, now), Receipt: failures[i].Receipt}, nil
+	})
+}
+
+// prepare checks and cleans a failure. What the client has cleaned is cleaned
+// once more: nothing is stored because somebody else said that it was safe.
+func (s *Service) prepare(in *Failure, by string, now time.Time) (*breakdown, error) {
+	var f fields
+	b := &breakdown{Failure: *in, by: by, id: s.IDs.New(now)}
+	f.require("work_id", !in.WorkID.IsZero())
+	f.identifier("entity_id", in.Entity)
+	if in.Token.IsZero() {
+		f.name("pipeline", in.Pipeline)
+	}
+	f.name("stage", in.Stage)
+	s.classify(b, &f)
+	clean := f.text("last_stack", in.Stack, MaxStack)
+	b.message, b.signature, b.Stack = cut(cause(clean), 1000), Signature(clean), cut(clean, maxKeptStack)
+	kept, _ := redact.Context(in.Context)
+	b.context = store.EncodeJSON(kept)
+	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
+	b.times(now)
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	table, err := s.table(in.Table)
+	if err != nil {
+		return nil, err
+	}
+	b.Table = table.Name
+	b.sealed, err = s.sealPayload(in.WorkID, in.Payload, now)
+	return b, err
+}
+
+// classify folds the class. A conditional one that was retried until its budget
+// was spent could be retried: its condition was proven where it ran.
+func (s *Service) classify(b *breakdown, f *fields) {
+	def, code, err := s.Codes().Fold(b.Class)
+	switch {
+	case err != nil:
+		f.add("error_class", "pattern", "error_class must look like a code: %v", err)
+		return
+	case def.Code != code:
+		f.identifier("error_class", string(code))
+	}
+	b.severity = def.Severity
+	b.failure = lifecycle.Failure{Code: code, Class: def.Effective(b.Exhausted), Category: def.Category}
+}
+
+// times puts the times in order; those of another clock may lie in the future.
+func (b *breakdown) times(now time.Time) {
+	within := func(t, last time.Time) time.Time {
+		if t.IsZero() || t.After(last) {
+			return last
+		}
+		return t.UTC().Truncate(time.Microsecond)
+	}
+	b.LastFailureAt = within(b.LastFailureAt, now)
+	b.FirstFailureAt = within(b.FirstFailureAt, b.LastFailureAt)
+}
+
+// checkPayload checks what is said of a payload. A reference identifies, so it
+// must not be one that opens: no key and no signature in it.
+func checkPayload(f *fields, ref, hash string, payload []byte) {
+	f.identifier("payload_ref", ref)
+	if _, err := hex.DecodeString(hash); err != nil || len(hash) > 64 {
+		f.add("payload_hash", "pattern", "payload_hash must be hexadecimal, of 64 digits at most")
+	}
+	if len(payload) > MaxPayload {
+		f.add("payload", "max_length", "payload may have %d bytes, not %d", MaxPayload, len(payload))
+	}
+}
+
+func (s *Service) sealPayload(work recoup.ID, payload []byte, now time.Time) (store.Payload, error) {
+	if payload == nil {
+		return store.Payload{}, nil
+	}
+	key, sealed, err := s.Keys.seal(work, payloadPlace, payload)
+	return store.Payload{WorkID: work, KeyID: key, Sealed: sealed, At: now}, err
+}
+
+// breakdown decides what becomes of work that failed for good: a dead letter, or
+// the next round of the one that was replayed.
+func (s *Service) breakdown(b *breakdown, now time.Time) store.DecideLetter {
+	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		var effects store.LetterEffects
+		if err := b.fenced(&l); err != nil {
+			return l, effects, err
+		}
+		var err error
+		if l.Dead.Open() {
+			err = s.failAgain(&l, &effects, b, now)
+		} else {
+			err = s.bury(&l, &effects, b, now)
+		}
+		if err != nil {
+			return l, effects, err
+		}
+		d := &l.Dead
+		l.Queued = store.QueuedWork{}
+		d.Round++
+		d.Step, d.Cause = store.StepNew, ""
+		d.Stage, d.Class, d.Signature = b.Stage, b.failure.Code, b.signature
+		d.LastFailureAt, d.UpdatedAt = b.LastFailureAt, now
+		effects.Payload = b.sealed
+		effects.Round = store.Round{
+			ErrorID: d.ErrorID, Round: d.Round, ReplayID: effects.Round.ReplayID, Stage: d.Stage, Class: d.Class, Signature: d.Signature,
+			LastStack: b.Stack, Context: b.context, FirstFailureAt: b.FirstFailureAt, LastFailureAt: b.LastFailureAt, At: now,
+		}
+		return l, effects, nil
+	}
+}
+
+// fenced reports whether whoever tells of the failure is the one to tell.
+func (b *breakdown) fenced(l *store.Letter) error {
+	switch {
+	case b.spent && l.Queued.DueAt.IsZero() && !l.Queued.WorkID.IsZero():
+		return nil
+	case b.spent:
+		return leaseLost(l)
+	case !l.Queued.WorkID.IsZero() || !b.Token.IsZero():
+		return holds(l, b.Token)
+	case l.Dead.Open():
+		return fault.New(fault.CodeConflict, "This work is a dead letter already.").With("error_id", l.Dead.ErrorID.String()).With("step", string(l.Dead.Step))
+	}
+	return nil
+}
+
+// bury makes a dead letter of work that had none.
+func (s *Service) bury(l *store.Letter, effects *store.LetterEffects, b *breakdown, now time.Time) (err error) {
+	l.Error, effects.Effects, err = lifecycle.Step(s.Policies.Current(), nil, lifecycle.Report{
+		ID: b.id, Table: b.Table, EntityID: b.Entity, Failure: b.failure, Severity: b.severity,
+		Message: b.message, CorrelationID: b.WorkID, By: b.teller(l),
+	}, now)
+	l.Dead = store.DeadLetter{
+		ErrorID: b.id, WorkID: b.WorkID, Pipeline: cmp.Or(l.Queued.Pipeline, b.Pipeline), FirstFailureAt: b.FirstFailureAt, CreatedAt: now,
+		PayloadRef: cmp.Or(l.Queued.PayloadRef, b.PayloadRef), PayloadHash: cmp.Or(l.Queued.PayloadHash, b.PayloadHash),
+		PreviousID: l.Previous.ErrorID,
+	}
+	return err
+}
+
+// engineering is the tier of an engineering review.
+const engineering = 2
+
+// failAgain begins the next round of a dead letter whose replay failed. The same
+// class again, where no retry helps, is for the engineers at once.
+func (s *Service) failAgain(l *store.Letter, effects *store.LetterEffects, b *breakdown, now time.Time) error {
+	in := lifecycle.FailAgain{By: b.teller(l), Failure: b.failure, Expires: l.Dead.HeldExpiry}
+	l.Item.State = store.ItemFailed
+	if b.failure.Code == l.Dead.Class {
+		l.Item.State = store.ItemRepeated
+		if b.failure.Class == recoup.ClassFatal {
+			in.Tier, in.Reason = engineering, "the same failure after a replay: engineering review"
+		}
+	}
+	if err := s.move(l, effects, in, now); err != nil {
+		return err
+	}
+	effects.Round.ReplayID = l.Item.ReplayID
+	l.Item.EndedAt, l.Item.Worker, l.Item.Class, l.Item.Detail = now, l.Queued.LeaseWorker, b.failure.Code, b.signature
+	l.Dead.HeldExpiry = time.Time{}
+	return nil
+}
+
+// teller is who tells of a failure: the worker that had the work, or the caller.
+func (b *breakdown) teller(l *store.Letter) string { return cmp.Or(l.Queued.LeaseWorker, b.by) }

@@ -1,0 +1,264 @@
+package deadletter
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// Selection is what a replay is asked for. It is kept with the replay.
+type Selection struct {
+	IDs      []recoup.ID `json:"ids,omitempty"` // instead of a filter
+	Pipeline string      `json:"pipeline,omitempty"`
+	Stage    string      `json:"stage,omitempty"`
+	Class    recoup.Code `json:"error_class,omitempty"`
+	Group    recoup.ID   `json:"group_id,omitzero"`
+	After    time.Time   `json:"after,omitzero"`
+	Before   time.Time   `json:"before,omitzero"`
+	All      bool        `json:"all,omitempty"` // an empty filter is meant
+
+	// FromStart is the first stage of the pipeline if all of it is to be run again;
+	// empty: work goes on at the stage that failed.
+	FromStart string `json:"from_start,omitempty"`
+}
+
+func (sel *Selection) filter() store.LetterFilter {
+	return store.LetterFilter{Pipeline: sel.Pipeline, Stage: sel.Stage, Class: sel.Class, Group: sel.Group, After: sel.After, Before: sel.Before}
+}
+
+// MaxNamed is how many dead letters a replay may name; a filter may select more.
+const MaxNamed = 1000
+
+func (sel *Selection) check(f *fields) {
+	empty := sel.filter() == store.LetterFilter{}
+	switch {
+	case len(sel.IDs) > 0 && !empty:
+		f.add("ids", "exclusive", "give a filter or ids, not both")
+	case len(sel.IDs) > MaxNamed:
+		f.add("ids", "max_items", "a replay may name %d dead letters: use a filter for more", MaxNamed)
+	case len(sel.IDs) == 0 && empty && !sel.All:
+		f.add("filter", "required", `an empty filter selects every dead letter; say "all": true if that is meant`)
+	}
+	for field, name := range map[string]string{"pipeline": sel.Pipeline, "stage": sel.Stage, "from_start": sel.FromStart} {
+		if name != "" {
+			f.name(field, name)
+		}
+	}
+}
+
+// Plan fills in what a plan leaves open.
+func Plan(p store.ReplayPlan, single bool) store.ReplayPlan {
+	if p.Rate == 0 {
+		p.Rate = 10
+	}
+	if p.Concurrency == 0 {
+		p.Concurrency = 100
+	}
+	switch {
+	case p.Canary < 0 || single:
+		p.Canary = 0
+	case p.Canary == 0:
+		p.Canary = 1
+	}
+	if p.Share == 0 {
+		p.Share = 0.1
+	}
+	if p.Limit == 0 {
+		p.Limit = 0.1
+	}
+	return p
+}
+
+func checkPlan(p store.ReplayPlan, f *fields) {
+	if !(p.Rate > 0 && p.Rate <= 10_000) {
+		f.add("rate", "range", "rate must be above 0 and at most 10000 items per second")
+	}
+	if p.Concurrency < 1 || p.Concurrency > 100_000 {
+		f.add("concurrency", "range", "concurrency must be between 1 and 100000")
+	}
+	if p.Canary > 1000 {
+		f.add("canary", "range", "canary must be at most 1000 items; below 0: there is no ramp")
+	}
+	for field, share := range map[string]float64{"share": p.Share, "limit": p.Limit} {
+		if !(share > 0 && share <= 1) {
+			f.add(field, "range", "%s must be above 0 and at most 1", field)
+		}
+	}
+}
+
+// NewReplay asks for a replay.
+type NewReplay struct {
+	Selection Selection
+	Plan      store.ReplayPlan
+	Reason    string
+}
+
+// advanceAtOnce is how far a replay is taken before it is answered: the first
+// stretches of its members are added, and a small one runs. The rest is up to
+// whoever looks after it.
+const advanceAtOnce = 4
+
+// Replay begins a replay of the dead letters that can be replayed now. Its members
+// are fixed: what becomes ready later is not among them.
+func (s *Service) Replay(ctx context.Context, by string, in NewReplay) (store.ReplayStatus, error) {
+	var f fields
+	in.Selection.check(&f)
+	plan := Plan(in.Plan, len(in.Selection.IDs) == 1)
+	checkPlan(plan, &f)
+	reason := f.needed("reason", in.Reason)
+	if err := f.err(); err != nil {
+		return store.ReplayStatus{}, err
+	}
+	if err := s.replayable(ctx, &in.Selection); err != nil {
+		return store.ReplayStatus{}, err
+	}
+	now := s.now()
+	if len(in.Selection.IDs) == 0 && (in.Selection.Before.IsZero() || in.Selection.Before.After(now)) {
+		in.Selection.Before = now.Add(time.Microsecond)
+	}
+	selection, err := json.Marshal(in.Selection)
+	if err != nil {
+		return store.ReplayStatus{}, err
+	}
+	r := store.Replay{
+		ID: s.IDs.New(now), State: store.ReplayCollecting, Selection: store.JSON(selection), Plan: plan, NextAt: now,
+		CreatedAt: now, CreatedBy: by, Reason: reason, StateAt: now, StateBy: by,
+	}
+	if err := s.Store.CreateReplay(ctx, r, store.Note{ReplayID: r.ID, Step: store.WorkflowStep(r.State), Actor: by, At: now, Text: reason}); err != nil {
+		return store.ReplayStatus{}, err
+	}
+	for range advanceAtOnce {
+		if more, err := s.advance(ctx, r.ID); err != nil || !more {
+			break // it is stored, and goes on without us
+		}
+	}
+	return s.Store.Replay(ctx, r.ID)
+}
+
+// replayable refuses a replay that would have no member. A single dead letter says
+// itself what stands in its way.
+func (s *Service) replayable(ctx context.Context, sel *Selection) error {
+	if len(sel.IDs) == 1 {
+		l, err := s.Store.DeadLetter(ctx, sel.IDs[0])
+		if err != nil {
+			return err
+		}
+		return may(&l, ActReplay)
+	}
+	p, err := s.preview(ctx, sel, 1)
+	if err == nil && p.Eligible == 0 && !p.More {
+		err = fault.New(fault.CodeBusinessRuleViolation, "None of the dead letters can be replayed now; the preview says why.").With("not_eligible", p.NotEligible)
+	}
+	return err
+}
+
+// collect adds the next stretch of members to a replay, and reports whether there
+// may be more.
+func (s *Service) collect(ctx context.Context, r *store.Replay) (more bool, err error) {
+	if r.Cursor == allCollected {
+		return false, nil
+	}
+	var sel Selection
+	if err := json.Unmarshal([]byte(r.Selection), &sel); err != nil {
+		return false, fmt.Errorf("replay %s: its selection cannot be read: %w", r.ID, err)
+	}
+	ids, cursor, err := s.stretch(ctx, &sel, r.Cursor)
+	if err != nil {
+		return false, err
+	}
+	if len(ids) > 0 {
+		now := s.now()
+		_, err = s.Store.AddMembers(ctx, now, store.Members{ReplayID: r.ID, ErrorIDs: ids, Cursor: cursor, Decide: s.join(r, &sel, now)})
+	}
+	return cursor != allCollected, err
+}
+
+// allCollected is the cursor of a replay whose members are all there.
+const allCollected = "."
+
+// stretch returns the next dead letters of a selection, and where it goes on.
+func (s *Service) stretch(ctx context.Context, sel *Selection, at string) ([]recoup.ID, string, error) {
+	if len(sel.IDs) > 0 {
+		return sel.IDs, allCollected, nil
+	}
+	cursor, err := parseCursor(at)
+	if err != nil {
+		return nil, "", err
+	}
+	filter := sel.filter()
+	filter.Step = store.StepValidated
+	letters, next, err := s.Store.DeadLetters(ctx, filter, store.Page{Cursor: cursor, Limit: store.MaxPage})
+	ids := make([]recoup.ID, len(letters))
+	for i := range letters {
+		ids[i] = letters[i].Dead.ErrorID
+	}
+	return ids, formatCursor(next), err
+}
+
+func formatCursor(c store.Cursor) string {
+	if c.IsZero() {
+		return allCollected
+	}
+	return base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(nil, uint64(c.At.UnixMicro())), c.ID[:]...))
+}
+
+func parseCursor(s string) (c store.Cursor, err error) {
+	if s == "" {
+		return c, nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(b) != 24 {
+		return c, fmt.Errorf("a replay's cursor cannot be read: %w", err)
+	}
+	c.At, c.ID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), recoup.ID(b[8:])
+	return c, nil
+}
+
+// join decides whether a dead letter becomes a member of a replay. It does not
+// expire until it comes back.
+func (s *Service) join(r *store.Replay, sel *Selection, now time.Time) store.DecideLetter {
+	replay, by, reason, start := r.ID, r.CreatedBy, r.Reason, sel.FromStart
+	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		var effects store.LetterEffects
+		if err := may(&l, ActReplay); err != nil {
+			return l, effects, err
+		}
+		held := l.Error.ExpiresAt
+		if err := s.move(&l, &effects, lifecycle.Replay{By: by, Reason: reason}, now); err != nil {
+			return l, effects, err
+		}
+		d := &l.Dead
+		l.Item = store.ReplayItem{ReplayID: replay, Round: d.Round, Stage: d.Stage}
+		d.Step, d.HeldExpiry, d.UpdatedAt = store.StepReplaying, held, now
+		details := map[string]any{"replay_id": replay.String()}
+		if start != "" {
+			l.Item.Stage, effects.Anew = start, restarted(d, now)
+			details["from_start"] = start
+		}
+		effects.Notes = []store.Note{{ErrorID: d.ErrorID, Round: d.Round, Step: d.Step, Actor: by, At: now, Text: reason, Fields: store.EncodeJSON(details)}}
+		return l, effects, nil
+	}
+}
+
+// leave decides what becomes of a member of a cancelled replay: it is as it was
+// before, and can be replayed again.
+func (s *Service) leave(by, why string, now time.Time) store.DecideLetter {
+	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		var effects store.LetterEffects
+		if err := s.move(&l, &effects, lifecycle.Return{By: by, Reason: "the replay was cancelled", Expires: l.Dead.HeldExpiry}, now); err != nil {
+			return l, effects, err
+		}
+		l.Item.State, l.Item.EndedAt, l.Item.Detail = store.ItemCancelled, now, why
+		l.Queued = store.QueuedWork{}
+		l.Dead.Step, l.Dead.HeldExpiry, l.Dead.UpdatedAt = store.StepValidated, time.Time{}, now
+		return l, effects, nil
+	}
+}

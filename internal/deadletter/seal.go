@@ -1,0 +1,126 @@
+package deadletter
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// keyPurpose is the purpose of the platform keys that payloads and checkpoints
+// are sealed with.
+const keyPurpose = "payload"
+
+// KeyStore keeps platform keys.
+type KeyStore interface {
+	AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (newest store.PlatformKey, added bool, err error)
+	PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error)
+}
+
+// Keyring seals what work is about, and what its stages returned, with
+// AES-256-GCM. The newest key seals; each sealed text says by which key it is,
+// and belongs to one piece of work and one place of it, so that none can be put
+// in place of another.
+type Keyring struct {
+	store  KeyStore
+	random io.Reader
+
+	mu     sync.RWMutex
+	newest string
+	keys   map[string]cipher.AEAD
+}
+
+// NewKeyring reads the keys, and makes the first.
+func NewKeyring(ctx context.Context, s KeyStore, random io.Reader, now time.Time) (*Keyring, error) {
+	secret := make([]byte, 32)
+	if _, err := io.ReadFull(random, secret); err != nil {
+		return nil, fmt.Errorf("making a payload key: %w", err)
+	}
+	first := store.PlatformKey{ID: "p" + now.UTC().Format("20060102150405"), Purpose: keyPurpose, Secret: secret}
+	if _, _, err := s.AddFirstPlatformKey(ctx, first, store.Act{By: recoup.System, Reason: "first start", At: now}); err != nil {
+		return nil, err
+	}
+	k := &Keyring{store: s, random: random}
+	return k, k.Follow(ctx)
+}
+
+// Follow goes by the keys that there are now.
+func (k *Keyring) Follow(ctx context.Context) error {
+	found, err := k.store.PlatformKeys(ctx, keyPurpose)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return errors.New("the database has no payload key")
+	}
+	keys := make(map[string]cipher.AEAD, len(found))
+	for _, key := range found {
+		block, err := aes.NewCipher(key.Secret)
+		if err != nil {
+			return fmt.Errorf("the payload key %s cannot be used: %w", key.ID, err)
+		}
+		if keys[key.ID], err = cipher.NewGCM(block); err != nil {
+			return fmt.Errorf("the payload key %s cannot be used: %w", key.ID, err)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.newest, k.keys = found[0].ID, keys
+	return nil
+}
+
+// seal seals what belongs to a place of a piece of work.
+func (k *Keyring) seal(work recoup.ID, place string, plain []byte) (keyID string, sealed []byte, err error) {
+	k.mu.RLock()
+	keyID = k.newest
+	key := k.keys[keyID]
+	k.mu.RUnlock()
+	nonce := make([]byte, key.NonceSize(), key.NonceSize()+len(plain)+key.Overhead())
+	if _, err := io.ReadFull(k.random, nonce); err != nil {
+		return "", nil, fmt.Errorf("sealing: %w", err)
+	}
+	return keyID, key.Seal(nonce, nonce, plain, bound(work, place)), nil
+}
+
+// errSealed is returned for what cannot be opened: its key was deleted, or it is
+// not what was sealed.
+var errSealed = errors.New("it cannot be opened: its key is gone, or it was changed")
+
+// open opens what was sealed for the place. A key that another node has made
+// meanwhile is looked up.
+func (k *Keyring) open(ctx context.Context, keyID string, work recoup.ID, place string, sealed []byte) ([]byte, error) {
+	key := k.key(keyID)
+	if key == nil {
+		if err := k.Follow(ctx); err != nil {
+			return nil, err
+		}
+		key = k.key(keyID)
+	}
+	if key == nil || len(sealed) < key.NonceSize() {
+		return nil, errSealed
+	}
+	n := key.NonceSize()
+	plain, err := key.Open([]byte{}, sealed[:n], sealed[n:], bound(work, place))
+	if err != nil {
+		return nil, errSealed
+	}
+	return plain, nil
+}
+
+func (k *Keyring) key(id string) cipher.AEAD {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.keys[id]
+}
+
+// payloadPlace is the place of the payload; no stage has such a name.
+const payloadPlace = "/payload"
+
+func bound(work recoup.ID, place string) []byte { return append(work[:], place...) }

@@ -1,0 +1,132 @@
+package deadletter
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// MaxLapses is how many workers may be lost over a piece of work before it is a
+// dead letter: it may be what kills them.
+const MaxLapses = 3
+
+var errHeld = fault.New(fault.CodeConflict, "A worker holds it.")
+
+// lease decides a claim of work that is due. Work over which too many workers were
+// lost is set aside, for the system to bury.
+func lease(q store.QueuedWork, l recoup.Lease) (store.QueuedWork, error) {
+	now := l.LeasedAt
+	switch {
+	case q.DueAt.IsZero(), q.DueAt.After(now), q.Leased(now):
+		return q, errHeld
+	case q.Lapsed(now):
+		q.Lapses++
+	}
+	if q.Lapses >= MaxLapses {
+		q.Lease, q.DueAt = recoup.Lease{}, time.Time{}
+		return q, nil
+	}
+	q.Lease, q.DueAt = l, l.LeaseEndsAt
+	q.Claims++
+	return q, nil
+}
+
+// holds is the fence: only the token of the present lease may speak. One that ran
+// out counts as long as nobody else has claimed the work.
+func holds(l *store.Letter, token recoup.ID) error {
+	if token.IsZero() || token != l.Queued.LeaseToken {
+		return leaseLost(l)
+	}
+	return nil
+}
+
+// leaseLost says what became of work that a worker no longer holds.
+func leaseLost(l *store.Letter) error {
+	instead := "it is done, or was never submitted"
+	switch q, d := &l.Queued, &l.Dead; {
+	case !q.LeaseToken.IsZero():
+		instead = "now held by " + q.LeaseWorker
+	case !q.WorkID.IsZero():
+		instead = "it waits for a worker"
+	case d.Open():
+		instead = fmt.Sprintf("it is a dead letter, %s", d.Step)
+	case !l.Previous.ErrorID.IsZero():
+		instead = "its dead letter is closed"
+	}
+	e := fault.New(fault.CodeLeaseLost, "The lease of this work is gone: %s.", instead)
+	if id := cmp.Or(l.Dead.ErrorID, l.Previous.ErrorID); !id.IsZero() {
+		e = e.With("error_id", id.String())
+	}
+	return e
+}
+
+// extend prolongs a lease from now on.
+func extend(token recoup.ID, until time.Time) store.DecideLetter {
+	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		if err := holds(&l, token); err != nil {
+			return l, store.LetterEffects{}, err
+		}
+		l.Queued.LeaseEndsAt, l.Queued.DueAt = until, until
+		return l, store.LetterEffects{}, nil
+	}
+}
+
+// release gives work back that its worker could not finish through no fault of
+// the work: nothing counts. It is due at once; what comes back again and again
+// waits longer each time, a minute at most.
+func release(token recoup.ID, now time.Time) store.DecideLetter {
+	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		if err := holds(&l, token); err != nil {
+			return l, store.LetterEffects{}, err
+		}
+		again := time.Duration(min(l.Queued.Claims-1, 60)) * time.Second
+		l.Queued.Lease, l.Queued.DueAt = recoup.Lease{}, now.Add(again)
+		return l, store.LetterEffects{}, nil
+	}
+}
+
+// succeed ends work that is done. Of a replay, its dead letter waits to be
+// verified; of other work nothing is left.
+func (s *Service) succeed(token recoup.ID, now time.Time) store.DecideLetter {
+	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		var effects store.LetterEffects
+		if err := holds(&l, token); err != nil {
+			return l, effects, err
+		}
+		worker := l.Queued.LeaseWorker
+		l.Queued = store.QueuedWork{}
+		if !l.Dead.Open() {
+			effects.Forget = true
+			return l, effects, nil
+		}
+		if err := s.move(&l, &effects, lifecycle.Return{By: worker, Reason: "the replay worked", Expires: l.Dead.HeldExpiry}, now); err != nil {
+			return l, effects, err
+		}
+		l.Item.State, l.Item.EndedAt, l.Item.Worker = store.ItemSucceeded, now, worker
+		l.Dead.Step, l.Dead.HeldExpiry, l.Dead.UpdatedAt = store.StepReplayed, time.Time{}, now
+		effects.Notes = []store.Note{{ErrorID: l.Dead.ErrorID, Round: l.Dead.Round, Step: store.StepReplayed, Actor: cmp.Or(worker, recoup.System), At: now}}
+		return l, effects, nil
+	}
+}
+
+// enter puts new work into the queue. Work that is there already stays as it is.
+func enter(q store.QueuedWork, payload store.Payload) store.DecideLetter {
+	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		switch {
+		case l.Dead.Open():
+			return l, store.LetterEffects{}, fault.New(fault.CodeConflict, "This work is a dead letter: it goes back to work by a replay.").
+				With("error_id", l.Dead.ErrorID.String()).With("step", string(l.Dead.Step))
+		case !l.Queued.WorkID.IsZero() && l.Queued.Pipeline != q.Pipeline:
+			return l, store.LetterEffects{}, fault.New(fault.CodeConflict, "There is work of that id in another pipeline.")
+		case !l.Queued.WorkID.IsZero():
+			return l, store.LetterEffects{}, nil
+		}
+		l.Queued = q
+		return l, store.LetterEffects{Payload: payload}, nil
+	}
+}

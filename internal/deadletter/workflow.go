@@ -1,0 +1,129 @@
+package deadletter
+
+import (
+	"time"
+
+	"recoup/fault"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// The acts of the workflow (spec 002, 8.5), in their order.
+const (
+	ActTriage    = "triage"
+	ActRemediate = "remediate"
+	ActValidate  = "validate"
+	ActReplay    = "replay"
+	ActVerify    = "verify"
+)
+
+// workflow is the order of the acts, and how far each takes a dead letter.
+var workflow = []struct {
+	act string
+	to  store.WorkflowStep
+}{
+	{ActTriage, store.StepTriaged},
+	{ActRemediate, store.StepRemediated},
+	{ActValidate, store.StepValidated},
+	{ActReplay, store.StepReplayed},
+	{ActVerify, store.StepVerified},
+}
+
+// done is how many acts of the workflow a dead letter has behind it.
+func done(step store.WorkflowStep) int {
+	for i, w := range workflow {
+		if w.to == step {
+			return i + 1
+		}
+	}
+	if step == store.StepReplaying {
+		return done(store.StepValidated)
+	}
+	return 0
+}
+
+// NextAct is the act that a dead letter waits for; it is empty while a replay is
+// under way, and when it is closed.
+func NextAct(d *store.DeadLetter) string {
+	if n := done(d.Step); d.Open() && d.Step != store.StepReplaying && n < len(workflow) {
+		return workflow[n].act
+	}
+	return ""
+}
+
+// may reports whether it is the turn of an act. An act can be done anew as long as
+// nothing is replayed, which takes the workflow back to it; a skipped one is named.
+func may(l *store.Letter, act string) error {
+	d, at := &l.Dead, 0
+	for i, w := range workflow {
+		if w.act == act {
+			at = i
+		}
+	}
+	refuse := func(format string, args ...any) *fault.Error {
+		return fault.New(fault.CodeInvalidTransition, format, args...).With("input", act).With("step", string(d.Step))
+	}
+	behind := done(d.Step)
+	switch {
+	case !l.Error.ArchivedAt.IsZero():
+		return refuse("It is archived: an archived dead letter can no longer be replayed.").With("reason", "ARCHIVED")
+	case !d.Open():
+		return refuse("It is closed.").With("reason", "CLOSED")
+	case d.Step == store.StepReplaying && act == ActVerify:
+		return refuse("Its replay has brought no result yet.").With("missing_step", ActReplay).With("reason", "REPLAYING").With("replay_id", l.Item.ReplayID.String())
+	case d.Step == store.StepReplaying:
+		return refuse("It is part of a replay, whose result comes first.").With("reason", "REPLAYING").With("replay_id", l.Item.ReplayID.String())
+	case behind < at:
+		return refuse("Before that it must pass another step: %s.", workflow[behind].act).With("missing_step", workflow[behind].act).With("reason", "MISSING_STEP")
+	case d.Step == store.StepReplayed && act != ActVerify:
+		return refuse("Its replay worked: verify it, or say that it did not.").With("reason", "REPLAYED").With("exits", []string{ActVerify})
+	}
+	return nil
+}
+
+// Step is an act of the workflow that a person does.
+type Step interface {
+	act() string
+
+	// clean checks and cleans what the person wrote.
+	clean(f *fields) Step
+
+	// take moves the letter, and returns what the note keeps beside what every note
+	// does. It may complain of what the letter's cause demands.
+	take(l *store.Letter, f *fields) (fields map[string]any)
+
+	// said is what the person wrote, and the ticket or incident it is about.
+	said() (note, link string)
+}
+
+// step decides an act of a person on a dead letter.
+func (s *Service) step(in Step, by string, now time.Time) store.DecideLetter {
+	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		var effects store.LetterEffects
+		if err := may(&l, in.act()); err != nil {
+			return l, effects, err
+		}
+		var f fields
+		details := in.take(&l, &f)
+		if err := f.err(); err != nil {
+			return l, effects, err
+		}
+		l.Dead.UpdatedAt = now
+		note, link := in.said()
+		effects.Notes = []store.Note{{
+			ErrorID: l.Dead.ErrorID, Round: l.Dead.Round, Step: l.Dead.Step, Actor: by, At: now,
+			Text: note, Link: link, Fields: store.EncodeJSON(details),
+		}}
+		var seen lifecycle.Input = lifecycle.Review{By: by, Reason: in.act()}
+		if l.Dead.Step == store.StepVerified {
+			l.Dead.ClosedAt, seen = now, lifecycle.Verify{By: by, Reason: note}
+		}
+		return l, effects, s.move(&l, &effects, seen, now)
+	}
+}
+
+// move applies an input to the error of a letter.
+func (s *Service) move(l *store.Letter, effects *store.LetterEffects, in lifecycle.Input, now time.Time) (err error) {
+	l.Error, effects.Effects, err = lifecycle.Step(s.Policies.Of(&l.Error), &l.Error, in, now)
+	return err
+}

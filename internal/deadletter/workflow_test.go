@@ -1,0 +1,247 @@
+package deadletter_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/deadletter"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// All steps of spec 002, 8.5, in their order, with a history that only grows.
+func TestWorkflow(t *testing.T) {
+	everywhere(t, func(w *world) {
+		id := w.dead("llm", "VALIDATION_ERROR")
+		w.take(id, triage)
+		w.take(id, deadletter.Triage{Cause: store.CauseDefect, Note: "no: it is the parser"}) // on second thought
+		w.take(id, deadletter.Remediation{Link: "INC-7", Release: "1.2.3", ValidatedIn: "staging"})
+		w.take(id, deadletter.Validation{DuplicateSafe: "the receiver drops duplicates"})
+		before := w.read(id)
+		r := w.replay(id)
+		if r.State != store.ReplayRunning || r.Members != 1 || !w.read(id).Error.ExpiresAt.IsZero() {
+			w.Fatalf("the replay is %+v", r)
+		}
+		q := w.claim(1)[0]
+		if q.Stage != "llm" || q.PayloadRef != "s3://in/1" || q.ErrorID != id || q.Class != "VALIDATION_ERROR" {
+			w.Errorf("claimed %+v", q)
+		}
+		w.say(q, deadletter.Succeeded)
+		if d := w.read(id); d.Dead.Step != store.StepReplayed || !d.Error.ExpiresAt.Equal(before.Error.ExpiresAt) || d.Items[0].State != store.ItemSucceeded {
+			w.Errorf("replayed it is %+v", d)
+		}
+		w.take(id, deadletter.Verification{Outcome: deadletter.Delivered, Note: "the channel has it", Link: "INC-7"})
+		d := w.read(id)
+		if d.Dead.Step != store.StepVerified || d.Dead.ClosedAt.IsZero() || d.Error.State != recoup.Resolved {
+			w.Errorf("verified it is %+v", d)
+		}
+		var steps []store.WorkflowStep
+		for _, n := range d.Notes {
+			steps = append(steps, n.Step)
+		}
+		want := []store.WorkflowStep{"TRIAGED", "TRIAGED", "REMEDIATED", "VALIDATED", "REPLAYING", "REPLAYED", "VERIFIED"}
+		if !slices.Equal(steps, want) || d.Notes[1].Text != "no: it is the parser" || d.Notes[2].Link != "INC-7" || d.Notes[6].Text != "the channel has it" {
+			w.Errorf("notes are %+v", d.Notes)
+		}
+		w.advance()
+		if r, err := w.db.Replay(w.Context(), r.ID); err != nil || r.State != store.ReplayRunning && r.State != store.ReplayDone {
+			w.Errorf("the replay is %+v, %v", r, err)
+		}
+		details := w.refused(second(w.Take(w.Context(), ada, id, triage, nil)), fault.CodeInvalidTransition)
+		if details["reason"] != "CLOSED" {
+			w.Errorf("details are %v", details)
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A step that was skipped is refused, and the answer names it.
+func TestSkippedSteps(t *testing.T) {
+	everywhere(t, func(w *world) {
+		id := w.dead("llm", "VALIDATION_ERROR")
+		acts := []struct {
+			name string
+			step deadletter.Step // nil: the replay
+		}{{"triage", triage}, {"remediate", remedy}, {"validate", validated}, {"replay", nil}, {"verify", delivered}}
+		for done := range 4 {
+			for i, act := range acts {
+				if i <= done {
+					continue
+				}
+				before := w.read(id)
+				var err error
+				if act.step == nil {
+					_, err = w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "r"})
+				} else {
+					_, err = w.Take(w.Context(), ada, id, act.step, nil)
+				}
+				details := w.refused(err, fault.CodeInvalidTransition)
+				if details["missing_step"] != acts[done].name {
+					w.Errorf("%s after %d steps: details are %v", act.name, done, details)
+				}
+				if after := w.read(id); after.Letter != before.Letter || len(after.Notes) != len(before.Notes) {
+					w.Errorf("%s has changed something", act.name)
+				}
+			}
+			if acts[done].step != nil {
+				w.take(id, acts[done].step)
+			}
+		}
+		w.replay(id)
+		if details := w.refused(second(w.Take(w.Context(), ada, id, delivered, nil)), fault.CodeInvalidTransition); details["missing_step"] != "replay" {
+			w.Errorf("verified during the replay: %v", details)
+		}
+		if details := w.refused(second(w.Take(w.Context(), ada, id, triage, nil)), fault.CodeInvalidTransition); details["reason"] != "REPLAYING" {
+			w.Errorf("triaged during the replay: %v", details)
+		}
+		for _, in := range []lifecycle.Input{lifecycle.Unpark{By: ada}, lifecycle.Resolve{By: ada}} {
+			if err := w.apply(id, in); err == nil {
+				w.Errorf("%T is a way out", in)
+			}
+		}
+	})
+}
+
+// The form asks for what its cause needs, and for nothing else.
+func TestRemediationByCause(t *testing.T) {
+	everywhere(t, func(w *world) {
+		full := deadletter.Remediation{Link: "INC-1", UpstreamChecked: "a", Corrected: "b", Fixed: "c", Release: "d", ValidatedIn: "e"}
+		for cause, row := range map[store.Cause]struct {
+			good            deadletter.Remediation
+			missing, beside []string
+		}{
+			store.CauseTransient: {deadletter.Remediation{UpstreamChecked: "up"}, []string{"upstream_checked"}, []string{"corrected", "fixed", "release", "validated_in"}},
+			store.CauseData:      {deadletter.Remediation{Corrected: "title"}, []string{"corrected"}, []string{"upstream_checked", "fixed", "release", "validated_in"}},
+			store.CauseAccess:    {deadletter.Remediation{Fixed: "rotated"}, []string{"fixed"}, []string{"upstream_checked", "corrected", "release", "validated_in"}},
+			store.CauseDefect:    {deadletter.Remediation{Release: "1.1", ValidatedIn: "staging"}, []string{"release", "validated_in"}, []string{"upstream_checked", "corrected", "fixed"}},
+		} {
+			id := w.dead("llm", "VALIDATION_ERROR")
+			w.take(id, deadletter.Triage{Cause: cause})
+			w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Remediation{Link: "INC-1"}, nil)), row.missing...)
+			w.invalid(second(w.Take(w.Context(), ada, id, full, nil)), row.beside...)
+			w.invalid(second(w.Take(w.Context(), ada, id, row.good, nil)), "link")
+			row.good.Link = "INC-1"
+			w.take(id, row.good)
+		}
+		id := w.dead("llm", "VALIDATION_ERROR")
+		w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Triage{Cause: "MAGIC"}, nil)), "cause")
+		w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Triage{Cause: store.CauseData, Stage: "fetch", Class: "OTHER"}, nil)), "stage", "error_class")
+		w.prepared(id)
+		w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Validation{}, nil)), "idempotent")
+		w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Verification{Outcome: "MAYBE"}, nil)), "outcome", "note")
+	})
+}
+
+// The same class again, where no retry helps, is for the engineers: tier 2 at
+// once, in the next round of the same dead letter. Another class, or one that is
+// worth a retry, is not.
+func TestSameClassAgain(t *testing.T) {
+	everywhere(t, func(w *world) {
+		for _, row := range []struct {
+			first, then string
+			tier        int
+			item        store.ItemState
+		}{
+			{"VALIDATION_ERROR", "VALIDATION_ERROR", 2, store.ItemRepeated},
+			{"VALIDATION_ERROR", "INVALID_API_KEY", 1, store.ItemFailed},
+			{"NETWORK_TIMEOUT", "NETWORK_TIMEOUT", 1, store.ItemRepeated},
+		} {
+			id := w.dead("llm", row.first)
+			w.prepared(id)
+			r := w.replay(id)
+			w.wait(time.Minute)
+			f := w.failing("notify", row.then)
+			f.Exhausted = row.first == "NETWORK_TIMEOUT"
+			l := w.say(w.claim(1)[0], deadletter.Failed, f)
+			d := w.read(id)
+			if l.Dead.ErrorID != id || d.Dead.Round != 2 || d.Dead.Step != store.StepNew || d.Dead.Cause != "" || d.Dead.Stage != "notify" || d.Dead.Class != recoup.Code(row.then) {
+				w.Errorf("%s, then %s: it is %+v", row.first, row.then, d.Dead)
+			}
+			if d.Error.EscalationLevel != row.tier || (row.tier == 2) != (d.Error.State == recoup.Escalated) || d.Error.ExpiresAt.IsZero() {
+				w.Errorf("%s, then %s: %s on tier %d", row.first, row.then, d.Error.State, d.Error.EscalationLevel)
+			}
+			if d.Items[0].State != row.item || len(d.Rounds) != 2 || d.Rounds[1].ReplayID != r.ID || d.Rounds[0].Class != recoup.Code(row.first) {
+				w.Errorf("%s, then %s: rounds %+v, items %+v", row.first, row.then, d.Rounds, d.Items)
+			}
+			details := w.refused(second(w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "again"})), fault.CodeInvalidTransition)
+			if details["missing_step"] != "triage" {
+				w.Errorf("the new round begins with %v", details)
+			}
+		}
+		if n := len(w.ledger.events); n != 6 {
+			w.Errorf("the ledger was told %d times", n)
+		}
+	})
+}
+
+// What did not arrive goes back to triage; what did cannot be buried twice.
+func TestNotDelivered(t *testing.T) {
+	everywhere(t, func(w *world) {
+		id := w.dead("llm", "VALIDATION_ERROR")
+		w.prepared(id)
+		w.replay(id)
+		w.say(w.claim(1)[0], deadletter.Succeeded)
+		w.refused(second(w.Take(w.Context(), ada, id, triage, nil)), fault.CodeInvalidTransition)
+		if l := w.take(id, deadletter.Verification{Outcome: deadletter.NotDelivered, Note: "nothing there"}); l.Dead.Step != store.StepNew || !l.Dead.Open() || l.Error.State != recoup.Parked {
+			w.Errorf("it is %+v", l)
+		}
+		w.prepared(id)
+		w.advance()
+		w.replay(id)
+		w.say(w.claim(1)[0], deadletter.Succeeded)
+		w.take(id, delivered)
+	})
+}
+
+// A group is taken through the workflow at once: first it is counted, and what is
+// not ready is said.
+func TestGroups(t *testing.T) {
+	everywhere(t, func(w *world) {
+		var failures []deadletter.Failure
+		for i := range 12 {
+			f := w.failing("llm", "VALIDATION_ERROR")
+			f.Stack = "item " + string(rune('0'+i%10)) + `: missing field "x` + string(rune('a'+i)) + `"`
+			failures = append(failures, f)
+		}
+		letters := w.bury(append(failures, w.failing("fetch", "VALIDATION_ERROR"))...)
+		group := letters[0].Dead.Group
+		for _, l := range letters[:12] {
+			if l.Dead.Group != group {
+				w.Errorf("%q is not with the others", l.Dead.Signature)
+			}
+		}
+		if letters[12].Dead.Group == group {
+			w.Error("another stage is another group")
+		}
+		w.take(letters[3].Dead.ErrorID, triage)
+		act := deadletter.GroupAct{Step: remedy, Preview: true}
+		r, err := w.TakeGroup(w.Context(), ada, group, act)
+		if err != nil || r.Matched != 12 || r.Applied != 1 || r.NotDone != 11 || len(r.Refused) != 11 {
+			w.Errorf("the preview is %+v, %v", r, err)
+		}
+		if d := w.read(letters[3].Dead.ErrorID); d.Dead.Step != store.StepTriaged {
+			w.Errorf("a preview has changed it: %s", d.Dead.Step)
+		}
+		w.refused(second(w.TakeGroup(w.Context(), ada, group, deadletter.GroupAct{Step: triage, Expect: 11})), fault.CodeConflict)
+		for _, step := range []deadletter.Step{triage, remedy, validated} {
+			if r, err := w.TakeGroup(w.Context(), ada, group, deadletter.GroupAct{Step: step, Expect: 12}); err != nil || r.Applied != 12 {
+				w.Errorf("%T: %+v, %v", step, r, err)
+			}
+		}
+		g, err := w.NoteGroup(w.Context(), ada, group, "bob", "the vendor has changed its format")
+		w.must(err)
+		details, err := w.Group(w.Context(), group)
+		w.must(err)
+		if g.Owner != "bob" || details.Open != 12 || details.Total != 12 || len(details.Days) != 1 || details.Days[0].N != 12 || len(details.Notes) != 1 {
+			w.Errorf("the group is %+v", details)
+		}
+		if _, err := w.TakeGroup(w.Context(), ada, w.id(), deadletter.GroupAct{Step: triage}); !errors.Is(err, store.ErrNotFound) {
+			w.Errorf("a group that there is not: %v", err)
+		}
+	})
+}

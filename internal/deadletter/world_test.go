@@ -1,0 +1,315 @@
+package deadletter_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/deadletter"
+	"recoup/internal/engine"
+	"recoup/internal/lifecycle"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/sqlite"
+)
+
+var epoch = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+
+// database is what the tests need of a store.
+type database interface {
+	deadletter.Store
+	deadletter.KeyStore
+	SyncTables(ctx context.Context, p *policy.Policy) error
+	EnsurePartitions(ctx context.Context, now time.Time) error
+	ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error)
+	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
+	Audit(ctx context.Context, f store.AuditFilter, after store.AuditCursor, limit int) ([]store.AuditEntry, store.AuditCursor, error)
+	Close() error
+}
+
+// book is a ledger that remembers what it is told.
+type book struct {
+	mu     sync.Mutex
+	events []recoup.Event
+	fail   error // of the next record, once
+}
+
+func (b *book) Record(_ context.Context, _ time.Time, events []recoup.Event) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.fail; err != nil {
+		b.fail = nil
+		return err
+	}
+	b.events = append(b.events, events...)
+	return nil
+}
+
+// world is a service on a real store, with a clock that is moved by hand.
+type world struct {
+	*testing.T
+	*deadletter.Service
+	db     database
+	ledger *book
+	ids    *recoup.IDSource
+	mu     sync.Mutex
+	time   time.Time
+}
+
+// everywhere runs a test on each store.
+func everywhere(t *testing.T, test func(w *world)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(newWorld(t, openSQLite(t)))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		_, url := pgtest.Migrated(t)
+		s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
+		test(newWorld(t, opened(t, s, err)))
+	})
+}
+
+// emptySQLite is a migrated file, of which every test gets a copy.
+var emptySQLite = sync.OnceValues(func() (file []byte, err error) {
+	folder, err := os.MkdirTemp("", "recoup-deadletter-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "recoup.db")
+	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func openSQLite(t *testing.T) database {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "recoup.db")
+	empty, err := emptySQLite()
+	if err == nil {
+		err = os.WriteFile(path, empty, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	return opened(t, s, err)
+}
+
+func opened(t *testing.T, db database, err error) database {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func newWorld(t *testing.T, db database) *world {
+	t.Helper()
+	w := &world{T: t, db: db, ledger: &book{}, ids: recoup.NewIDSource(rand.Reader), time: epoch}
+	ctx, p := t.Context(), policy.Default()
+	w.must(errors.Join(db.SyncTables(ctx, p), db.EnsurePartitions(ctx, epoch)))
+	keys, err := deadletter.NewKeyring(ctx, db, rand.Reader, epoch)
+	w.must(err)
+	w.Service, err = deadletter.New(deadletter.Options{
+		Store: db, Ledger: w.ledger, Policies: engine.NewPolicies(p), Codes: fault.Default, Keys: keys, Now: w.clock, IDs: w.ids,
+	})
+	w.must(err)
+	return w
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.time
+}
+
+func (w *world) wait(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.time = w.time.Add(d)
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) id() recoup.ID { return w.ids.New(w.clock()) }
+
+const (
+	pipeline = "criticizer"
+	ada      = "ada"
+)
+
+// failing is work that failed for good.
+func (w *world) failing(stage, class string) deadletter.Failure {
+	return deadletter.Failure{
+		WorkID: w.id(), Pipeline: pipeline, Stage: stage, Class: class, Stack: "upstream: " + class,
+		Context: map[string]any{"stage": stage, "attempts": map[string]any{stage: 1}}, PayloadRef: "s3://in/1", PayloadHash: "00ff",
+	}
+}
+
+// bury records failures that are expected to be accepted.
+func (w *world) bury(failures ...deadletter.Failure) []store.Letter {
+	w.Helper()
+	done, err := w.Record(w.Context(), ada, failures)
+	w.must(err)
+	letters := make([]store.Letter, len(done))
+	for i := range done {
+		w.must(done[i].Err)
+		letters[i] = done[i].Letter
+	}
+	return letters
+}
+
+// dead is one dead letter of a stage.
+func (w *world) dead(stage, class string) recoup.ID {
+	w.Helper()
+	return w.bury(w.failing(stage, class))[0].Dead.ErrorID
+}
+
+func (w *world) read(id recoup.ID) deadletter.Details {
+	w.Helper()
+	d, err := w.Letter(w.Context(), id)
+	w.must(err)
+	return d
+}
+
+// take does an act that is expected to be accepted.
+func (w *world) take(id recoup.ID, in deadletter.Step) store.Letter {
+	w.Helper()
+	done, err := w.Take(w.Context(), ada, id, in, nil)
+	w.must(err)
+	return done.Letter
+}
+
+var (
+	triage    = deadletter.Triage{Cause: store.CauseData}
+	remedy    = deadletter.Remediation{Link: "INC-1", Corrected: "the title"}
+	validated = deadletter.Validation{Idempotent: true}
+	delivered = deadletter.Verification{Outcome: deadletter.Delivered, Note: "seen downstream"}
+)
+
+// prepared takes dead letters to where they can be replayed.
+func (w *world) prepared(ids ...recoup.ID) {
+	w.Helper()
+	for _, id := range ids {
+		for _, step := range []deadletter.Step{triage, remedy, validated} {
+			w.take(id, step)
+		}
+	}
+}
+
+// replay begins a replay of named dead letters.
+func (w *world) replay(ids ...recoup.ID) store.ReplayStatus {
+	w.Helper()
+	r, err := w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{IDs: ids}, Reason: "corrected"})
+	w.must(err)
+	return r
+}
+
+// claim claims what there is of all stages.
+func (w *world) claim(limit int) []deadletter.Claimed {
+	w.Helper()
+	var lanes []store.Lane
+	for _, stage := range []string{"fetch", "llm", "notify"} {
+		lanes = append(lanes, store.Lane{Pipeline: pipeline, Stage: stage})
+	}
+	list, err := w.Claim(w.Context(), deadletter.Claim{Lanes: lanes, Worker: "w1", Limit: limit})
+	w.must(err)
+	return list
+}
+
+// say tells a result that is expected to be accepted.
+func (w *world) say(q deadletter.Claimed, outcome string, failure ...deadletter.Failure) store.Letter {
+	w.Helper()
+	r := deadletter.Result{WorkID: q.WorkID, Token: q.LeaseToken, Outcome: outcome}
+	for _, f := range failure {
+		r.Failure = f
+	}
+	done, err := w.Results(w.Context(), "worker key", []deadletter.Result{r})
+	w.must(err)
+	w.must(done[0].Err)
+	return done[0].Letter
+}
+
+// advance lets the clock act until there is nothing more to do at once.
+func (w *world) advance() {
+	w.Helper()
+	for range 1000 {
+		more, err := w.Advance(w.Context())
+		w.must(err)
+		if !more {
+			return
+		}
+	}
+	w.Fatal("there is no end to it")
+}
+
+// apply hands an input of the lifecycle to the store, as the engine does.
+func (w *world) apply(id recoup.ID, in lifecycle.Input) error {
+	now := w.clock()
+	out, err := w.db.ApplySteps(w.Context(), now, []store.Step{{ID: id, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+		return lifecycle.Step(policy.Default(), current, in, now)
+	}}})
+	if err != nil {
+		return err
+	}
+	return out[0].Err
+}
+
+// refused says with which code something was refused, and returns the details.
+func (w *world) refused(err error, code recoup.Code) map[string]any {
+	w.Helper()
+	var said *fault.Error
+	if !errors.As(err, &said) || said.Code != code {
+		w.Fatalf("got %v, want %s", err, code)
+	}
+	return said.Details
+}
+
+// invalid says which fields were complained about.
+func (w *world) invalid(err error, fields ...string) {
+	w.Helper()
+	var said *fault.Error
+	if !errors.As(err, &said) || said.Code != fault.CodeValidationError {
+		w.Fatalf("got %v, want a complaint about %v", err, fields)
+	}
+	got := map[string]bool{}
+	for _, f := range said.Fields() {
+		got[f.Field] = true
+	}
+	for _, f := range fields {
+		if !got[f] {
+			w.Errorf("nothing is said of %s: %v", f, said.Fields())
+		}
+	}
+	if len(got) != len(fields) {
+		w.Errorf("complained about %v, want %v", got, fields)
+	}
+}

@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// held is a store that answers when it is told to.
+type held struct {
+	asked  chan []string
+	answer chan error
+}
+
+func newHeld() *held { return &held{make(chan []string, 100), make(chan error)} }
+
+func (h *held) ask(ctx context.Context, entities []string) ([][]store.Blocker, error) {
+	h.asked <- slices.Clone(entities)
+	select {
+	case err := <-h.answer:
+		found := make([][]store.Blocker, len(entities))
+		for i, entity := range entities {
+			found[i] = []store.Blocker{{Table: entity}}
+		}
+		return found, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+type answered struct {
+	entity   string
+	blockers []store.Blocker
+	err      error
+}
+
+// Checks that come while the desk is asking gather for the next question, each gets
+// its own answer, and no question is asked for more than its share.
+func TestDeskGathers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld()
+		d := &desk{ask: h.ask}
+		got := make(chan answered, 200)
+		check := func(entity string) {
+			go func() {
+				blockers, err := d.check(t.Context(), entity)
+				got <- answered{entity, blockers, err}
+			}()
+			synctest.Wait()
+		}
+		for i := range maxAsking + maxRound + 1 {
+			check(fmt.Sprint("e", i))
+		}
+		if len(h.asked) != maxAsking {
+			t.Fatalf("%d questions are under way, want %d", len(h.asked), maxAsking)
+		}
+		for range maxAsking + 2 {
+			h.answer <- nil
+			synctest.Wait()
+		}
+		var sizes []int
+		for range maxAsking + 2 {
+			sizes = append(sizes, len(<-h.asked))
+		}
+		if !slices.Equal(sizes, []int{1, 1, maxRound, 1}) {
+			t.Errorf("the questions were for %v", sizes)
+		}
+		for range maxAsking + maxRound + 1 {
+			if a := <-got; a.err != nil || len(a.blockers) != 1 || a.blockers[0].Table != a.entity {
+				t.Errorf("%+v", a)
+			}
+		}
+		if d.asking != 0 || len(d.rounds) != 0 {
+			t.Errorf("%d questions and %d rounds are left", d.asking, len(d.rounds))
+		}
+	})
+}
+
+// Who gives up is not waited for, does not end the question of the others, and is
+// the end of a question that was theirs alone. A failure is everybody's.
+func TestDeskLeaving(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld()
+		d := &desk{ask: h.ask}
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan error, 10)
+		check := func(ctx context.Context, entity string) {
+			go func() { _, err := d.check(ctx, entity); got <- err }()
+			synctest.Wait()
+		}
+		for i := range maxAsking { // alone in their questions
+			check(ctx, fmt.Sprint("alone", i))
+		}
+		check(ctx, "leaves")
+		check(t.Context(), "stays")
+		cancel()
+		for range maxAsking + 1 {
+			if err := <-got; !errors.Is(err, context.Canceled) {
+				t.Errorf("who has left got %v", err)
+			}
+		}
+		synctest.Wait() // their questions have ended, and the next is asked
+		down := errors.New("the database is down")
+		h.answer <- down
+		if err := <-got; !errors.Is(err, down) {
+			t.Errorf("who has stayed got %v", err)
+		}
+		synctest.Wait()
+		if d.asking != 0 {
+			t.Errorf("%d questions are left", d.asking)
+		}
+	})
+}
+
+// A check that begins after a failure was acknowledged sees it, however many ask at
+// the same time.
+func TestDeskRemembersNothing(t *testing.T) {
+	t.Parallel()
+	var reported atomic.Int64 // every failure blocks for good
+	d := &desk{ask: func(_ context.Context, entities []string) ([][]store.Blocker, error) {
+		n := reported.Load()
+		found := make([][]store.Blocker, len(entities))
+		for i := range found {
+			found[i] = []store.Blocker{{ID: recoup.ID{15: byte(n), 14: byte(n >> 8)}}}
+		}
+		return found, nil
+	}}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 1000 {
+				acknowledged := reported.Add(1)
+				found, err := d.check(t.Context(), "e")
+				if err != nil || int64(found[0].ID[15])|int64(found[0].ID[14])<<8 < acknowledged {
+					t.Errorf("the gate shows %+v, %v after failure %d", found, err, acknowledged)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,164 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/alert"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// maxItems is how many things one message lists. Errors beyond are counted and not
+// looked up.
+const maxItems = 100
+
+// composer builds messages.
+type composer struct {
+	find   func(context.Context, recoup.ID) (recoup.Error, error)
+	policy *policy.Policy
+	base   string // of links; empty: none
+}
+
+// body is what of a notice's body may be told: whatever else is in there stays.
+type body struct {
+	alert.Body
+	Job     string `json:"job"`
+	Lag     int64  `json:"lag_seconds"`
+	Silent  int64  `json:"silent_seconds"`
+	InForce string `json:"in_force"`
+}
+
+// readBody reads what it can: a body that says something else says nothing.
+func readBody(text store.JSON) body {
+	var b body
+	if err := json.Unmarshal([]byte(text), &b); err != nil {
+		return body{}
+	}
+	return b
+}
+
+// compose builds the message that tells of all notices, which are of one kind and
+// to one team.
+func (c *composer) compose(ctx context.Context, list []letter, u policy.Urgency) (*Message, error) {
+	first := &list[0]
+	m := &Message{ID: groupID(list), Kind: first.Kind, To: clean(first.To), Urgency: u, At: first.CreatedAt, Count: len(list)}
+	things := 0
+	for i := range list {
+		items, more, err := c.items(ctx, &list[i], len(m.Items) < maxItems)
+		if err != nil {
+			return nil, err
+		}
+		things += len(items) + more
+		m.Items = append(m.Items, items...)
+	}
+	m.Items = m.Items[:min(len(m.Items), maxItems)]
+	m.More = things - len(m.Items)
+	m.Title = title(m.Kind, things)
+	return m, nil
+}
+
+// groupID returns the id of the notice, or one that only these notices have.
+func groupID(list []letter) recoup.ID {
+	if len(list) == 1 {
+		return list[0].ID
+	}
+	ids := make([]recoup.ID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	slices.SortFunc(ids, func(a, b recoup.ID) int { return bytes.Compare(a[:], b[:]) })
+	h := sha256.New()
+	for _, id := range ids {
+		h.Write(id[:])
+	}
+	id := recoup.ID(h.Sum(nil)[:16])
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID of version 8
+	return id
+}
+
+// items returns what a notice is about, and how much of it the list leaves out. If
+// nobody will see the list it is only counted.
+func (c *composer) items(ctx context.Context, n *letter, shown bool) (items []Item, more int, err error) {
+	switch {
+	case !n.ErrorID.IsZero() && !shown:
+		return nil, 1, nil
+	case !n.ErrorID.IsZero():
+		item, err := c.error(ctx, n)
+		return []Item{item}, 0, err
+	}
+	b := readBody(n.body)
+	for _, line := range b.Alerts {
+		items = append(items, c.alert(n, &line))
+	}
+	for _, s := range b.Switches {
+		items = append(items, Item{NoticeID: n.ID, Key: "provider:" + clean(s.Group), Provider: clean(fmt.Sprintf("%s: %s → %s", s.Group, s.From, s.To))})
+	}
+	if items == nil {
+		items = append(items, c.other(n, &b))
+	}
+	return items, max(b.More, 0), nil
+}
+
+// error tells of an error. One that is gone is told of by its id alone.
+func (c *composer) error(ctx context.Context, n *letter) (Item, error) {
+	item := Item{NoticeID: n.ID, ErrorID: n.ErrorID, Key: "notice:" + n.ID.String(), Link: c.link("errors", n.ErrorID)}
+	e, err := c.find(ctx, n.ErrorID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return item, nil
+	case err != nil:
+		return item, err
+	}
+	item.Key = fmt.Sprintf("%s:%s:%s:%s", n.Kind, clean(n.To), clean(e.Table), clean(string(e.Code)))
+	item.Table, item.Code, item.Severity = clean(e.Table), recoup.Code(clean(string(e.Code))), clean(string(e.Severity))
+	item.Reason, item.Tier, item.Blocking = recoup.ParkReason(clean(string(e.ParkReason))), e.EscalationLevel, e.Blocking
+	if t, ok := c.policy.Table(e.Table); ok {
+		item.Hub = t.Hub
+	}
+	switch n.Kind {
+	case recoup.NoticeExpiring:
+		item.Deadline = e.ExpiresAt
+	case recoup.NoticeParked, recoup.NoticeEscalated, recoup.NoticeReviewMissed, recoup.NoticePage:
+		item.Deadline = e.ReviewDueAt
+	}
+	return item, nil
+}
+
+func (c *composer) alert(n *letter, l *alert.Line) Item {
+	return Item{
+		NoticeID: n.ID, Key: "alert:" + l.ID.String(), Link: c.link("alerts", l.ID),
+		Severity: clean(string(l.Severity)), Rule: clean(l.Rule), Scope: clean(l.Scope), Condition: clean(l.Condition),
+		Value: &l.Value, Since: l.Since, Until: l.Until, Told: l.Told, Hint: clean(l.Hint),
+	}
+}
+
+// other tells of what is neither an error nor an alert.
+func (c *composer) other(n *letter, b *body) Item {
+	item := Item{NoticeID: n.ID, Key: "notice:" + n.ID.String()}
+	if b.Job != "" {
+		item.Key, item.Job = "job:"+clean(b.Job), clean(b.Job)
+		behind := time.Duration(max(b.Lag, b.Silent, 0)) * time.Second
+		if n.Kind == recoup.NoticeJobLate && behind > 0 {
+			item.Since = n.CreatedAt.Add(-behind)
+		}
+	}
+	if b.InForce != "" {
+		item.Key, item.Hint = "policy", "version "+clean(b.InForce)+" is in force"
+	}
+	return item
+}
+
+func (c *composer) link(what string, id recoup.ID) string {
+	if c.base == "" || id.IsZero() {
+		return ""
+	}
+	return c.base + "/" + what + "/" + id.String()
+}

@@ -1,0 +1,240 @@
+package notify
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"recoup/internal/policy"
+	"recoup/internal/store"
+	"recoup/retry"
+)
+
+const (
+	// trust is how many messages in a row may fail before a channel is left alone
+	// for a while. So a thousand notices do not each wait for the same time-out.
+	trust = 3
+
+	// A notice is given up when it is this old and was tried this often: nodes that
+	// were off for a weekend still deliver what they find.
+	giveUpAfter  = 24 * time.Hour
+	giveUpTries  = 10
+	maxQueue     = 2 * claimSize
+	longestPause = 15 * time.Minute // that another side can ask for
+	soonest      = time.Second
+	spare        = 5 * time.Second // what a delivery may take beside its time-out
+)
+
+// again is how long a notice waits that has failed, and pause how long a channel is
+// left alone.
+var (
+	again  = retry.Schedule{Kind: retry.Exponential, Base: 5 * time.Second, Multiplier: 2, Cap: 15 * time.Minute, Jitter: retry.Full}
+	urgent = retry.Schedule{Kind: retry.Exponential, Base: 2 * time.Second, Multiplier: 2, Cap: time.Minute, Jitter: retry.Full}
+	pause  = retry.Schedule{Kind: retry.Exponential, Base: 5 * time.Second, Multiplier: 2, Cap: 5 * time.Minute}
+)
+
+// batch is a message to be.
+type batch struct {
+	group
+	list    []letter
+	claimed time.Time
+}
+
+// lane delivers what one channel has to send, one message after the other.
+type lane struct {
+	d       *Dispatcher
+	name    string
+	channel Channel
+	gap     time.Duration // between messages
+
+	mu     sync.Mutex
+	queue  []batch
+	queued int  // notices in the queue
+	busy   bool // somebody works at it
+	failed int  // messages in a row
+	reason string
+	closed time.Time // it is left alone until then
+	next   time.Time // no message is sent before
+	count  ChannelStats
+}
+
+// take queues a batch, or says when it is to be tried again: a channel that is left
+// alone, or has more than it can send in time, takes nothing.
+func (l *lane) take(ctx context.Context, now time.Time, b batch) []store.Delivery {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if off := l.shut(now, &b); off != nil {
+		return off
+	}
+	if l.queued+len(b.list) > maxQueue {
+		return later(&b, now.Add(lease/2), "the channel is busy")
+	}
+	l.queue = append(l.queue, b)
+	l.queued += len(b.list)
+	if !l.busy {
+		l.busy = true
+		l.d.work.Go(func() { l.run(ctx) })
+	}
+	return nil
+}
+
+// pop returns what is next: pages first.
+func (l *lane) pop() (b batch, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		l.busy = false
+		return batch{}, false
+	}
+	i := max(0, slices.IndexFunc(l.queue, func(b batch) bool { return b.urgency == policy.Page }))
+	b = l.queue[i]
+	l.queue = slices.Delete(l.queue, i, i+1)
+	l.queued -= len(b.list)
+	return b, true
+}
+
+// run empties the queue. If the node stops, what is left is sent by whoever takes it
+// when its lease is over.
+func (l *lane) run(ctx context.Context) {
+	for {
+		b, ok := l.pop()
+		if !ok {
+			return
+		}
+		if ctx.Err() != nil {
+			continue
+		}
+		if err := l.deliver(ctx, &b); err != nil && ctx.Err() == nil {
+			l.d.log().Warn("notices could not be dealt with and are tried again", "channel", l.name, "notices", len(b.list), "cause", err)
+		}
+	}
+}
+
+// deliver sends one message and notes what became of it. An error is the store's.
+func (l *lane) deliver(ctx context.Context, b *batch) error {
+	if err := l.slot(ctx); err != nil {
+		return err
+	}
+	now := l.d.o.Tools.Now()
+	if now.After(b.claimed.Add(lease - l.d.o.Timeout - spare)) {
+		return nil // it may be somebody else's by the time it is sent
+	}
+	l.mu.Lock()
+	off := l.shut(now, b)
+	l.mu.Unlock()
+	if off != nil {
+		return l.d.finish(ctx, now, off)
+	}
+	c := composer{find: l.d.o.Store.Error, policy: l.d.o.Policy(), base: l.d.o.URL}
+	m, err := c.compose(ctx, b.list, b.urgency)
+	if err != nil {
+		return err
+	}
+	sending, cancel := context.WithTimeout(ctx, l.d.o.Timeout)
+	err = l.channel.Send(sending, m)
+	cancel()
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err() // nobody knows whether it was sent
+	}
+	now = l.d.o.Tools.Now()
+	return l.d.finish(ctx, now, l.settle(now, b, err))
+}
+
+// slot waits until the channel may send again.
+func (l *lane) slot(ctx context.Context) error {
+	l.mu.Lock()
+	now := l.d.o.Tools.Now()
+	at := l.next
+	if at.Before(now) {
+		at = now
+	}
+	l.next = at.Add(l.gap)
+	l.mu.Unlock()
+	if at.After(now) {
+		return l.d.o.Wait(ctx, at.Sub(now))
+	}
+	return nil
+}
+
+// settle notes how it went with the channel, and says what becomes of the notices.
+func (l *lane) settle(now time.Time, b *batch, err error) []store.Delivery {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		l.failed, l.reason, l.closed = 0, "", time.Time{}
+		l.count.Sent += int64(len(b.list))
+		return deliveries(b, func(x *store.Delivery, _ *letter) { x.Delivered = true })
+	}
+	f := failureOf(err)
+	l.count.Failed += int64(len(b.list))
+	if f.Permanent {
+		l.count.GivenUp += int64(len(b.list))
+		l.d.log().Warn("notices are given up: they will never be accepted", "channel", l.name, "notices", len(b.list), "reason", f.Reason)
+		return deliveries(b, func(x *store.Delivery, _ *letter) { x.Error = l.name + ": " + f.Reason })
+	}
+	l.failed++
+	l.reason = f.Reason
+	wait := min(f.RetryAfter, longestPause)
+	if l.failed >= trust {
+		wait = max(wait, pause.Delay(l.failed-trust+1, nil))
+	}
+	if l.closed = now.Add(wait); l.failed == trust {
+		l.d.log().Warn("a channel fails and is left alone for a while", "channel", l.name, "reason", f.Reason)
+	}
+	return l.putOff(now, b, f.Reason, wait)
+}
+
+// shut puts notices off if the channel is left alone, and is nil if it is not.
+func (l *lane) shut(now time.Time, b *batch) []store.Delivery {
+	if !now.Before(l.closed) {
+		return nil
+	}
+	return l.putOff(now, b, l.reason, l.closed.Sub(now))
+}
+
+// putOff says when notices are tried again, which is the same time for all of a
+// batch, or gives them up. Waiting for a channel that is away counts as trying.
+func (l *lane) putOff(now time.Time, b *batch, reason string, wait time.Duration) []store.Delivery {
+	schedule := again
+	if b.urgency == policy.Page {
+		schedule = urgent
+	}
+	wait = max(soonest, wait, schedule.Delay(b.attempts, l.d.o.Random))
+	givenUp := 0
+	list := deliveries(b, func(x *store.Delivery, n *letter) {
+		x.Error = l.name + ": " + reason
+		if n.Attempts >= giveUpTries && now.Sub(n.CreatedAt) >= giveUpAfter {
+			givenUp++
+			return
+		}
+		x.RetryAt = now.Add(wait)
+	})
+	if givenUp > 0 {
+		l.count.GivenUp += int64(givenUp)
+		l.d.log().Warn("notices are given up: the channel has failed for too long", "channel", l.name, "notices", givenUp, "reason", reason)
+	}
+	return list
+}
+
+// later puts notices off that nothing is wrong with.
+func later(b *batch, at time.Time, why string) []store.Delivery {
+	return deliveries(b, func(x *store.Delivery, _ *letter) { x.RetryAt, x.Error = at, why })
+}
+
+func deliveries(b *batch, say func(*store.Delivery, *letter)) []store.Delivery {
+	list := make([]store.Delivery, len(b.list))
+	for i := range b.list {
+		list[i] = store.Delivery{ID: b.list[i].ID, Attempt: b.list[i].Attempts}
+		say(&list[i], &b.list[i])
+	}
+	return list
+}
+
+func (l *lane) stats(now time.Time) ChannelStats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.count
+	s.Channel, s.Waiting, s.Away = l.name, l.queued, l.failed >= trust && now.Before(l.closed)
+	return s
+}

@@ -1,0 +1,63 @@
+package notify
+
+import (
+	"encoding/json"
+
+	"recoup"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// letter is a notice on its way. The outbox has one row and one fate per notice, so
+// one that goes to several channels is passed on: a copy for each is put into the
+// outbox, and from then on each copy waits, fails and is given up by itself.
+type letter struct {
+	store.PendingNotice
+	body    store.JSON // what the notice says
+	channel string     // of a copy: where it goes; empty: the policy says
+}
+
+// copied is the body of a copy. It names the channel there and not in its key,
+// because a copy that is put in again by hand has another key.
+type copied struct {
+	Channel string          `json:"channel"`
+	CopyOf  recoup.ID       `json:"copy_of"`
+	Body    json.RawMessage `json:"body,omitempty"`
+}
+
+func read(n store.PendingNotice) letter {
+	l := letter{PendingNotice: n}
+	l.channel, _, l.body = Unwrap(n.Body)
+	return l
+}
+
+// Unwrap returns, of the body of a copy, where the copy goes, what it is a copy of
+// and what that says. Any other body says what it says.
+func Unwrap(body store.JSON) (channel string, of recoup.ID, said store.JSON) {
+	var c copied
+	if err := json.Unmarshal([]byte(body), &c); err != nil || c.Channel == "" || c.CopyOf.IsZero() {
+		return "", recoup.ID{}, body
+	}
+	return c.Channel, c.CopyOf, store.JSON(c.Body)
+}
+
+// copy returns the notice for one channel. It is put in once, however often that is
+// tried.
+func (l *letter) copy(channel string) (store.Notice, error) {
+	c := copied{Channel: channel, CopyOf: l.ID}
+	if l.body != "" {
+		c.Body = json.RawMessage(l.body)
+	}
+	body, err := json.Marshal(c)
+	return store.Notice{
+		Notice: l.Notice.Notice, ErrorID: l.ErrorID, Key: "copy:" + l.ID.String() + ":" + channel, Body: store.JSON(body),
+	}, err
+}
+
+// urgency says how urgent a notice is: as its kind, or more if it says so itself.
+func (l *letter) urgency() policy.Urgency {
+	if (l.Kind == recoup.NoticeAlert || l.Kind == recoup.NoticeAlertResolved) && readBody(l.body).Page {
+		return policy.Page
+	}
+	return policy.UrgencyOf(l.Kind)
+}

@@ -1,0 +1,243 @@
+package notify_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/notify"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/sqlite"
+	"recoup/internal/store/storetest"
+)
+
+// emptySQLite is a migrated file, of which every test gets a copy.
+var emptySQLite = sync.OnceValues(func() (file []byte, err error) {
+	folder, err := os.MkdirTemp("", "recoup-notify-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "recoup.db")
+	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+type database interface {
+	storetest.Service
+	storetest.Mailroom
+	Close() error
+}
+
+// onBoth runs a test on both stores.
+func onBoth(t *testing.T, test func(*testing.T, database)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "recoup.db")
+		empty, err := emptySQLite()
+		if err == nil {
+			err = os.WriteFile(path, empty, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, closing(t, s))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		_, url := pgtest.Migrated(t)
+		s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, closing(t, s))
+	})
+}
+
+func closing(t *testing.T, db database) database {
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// routes is the notifications section of the tests' policy.
+const routes = `notifications:
+  default: [{channel: log}]
+  teams:
+    dol-filings-team: [{channel: chat}]
+    dol-filings-lead: [{channel: hook}]
+    platform-team: [{channel: pager, from: PAGE}, {channel: chat}]
+    platform-lead: [{channel: mail}]
+    company-target-team: [{channel: carrier-pigeon}]
+  digests: {PARKED: 15m}
+`
+
+// world is a dispatcher with all its channels, before a store, under a clock that
+// only the test turns.
+type world struct {
+	*testing.T
+	*storetest.Driver
+	db     database
+	policy *policy.Policy
+	d      *notify.Dispatcher
+	chat   *receiver
+	pager  *receiver
+	hook   *receiver
+	mail   *mailServer
+	log    *syncBuffer
+
+	mu     sync.Mutex
+	waits  []time.Duration
+	random float64
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func newWorld(t *testing.T, db database) *world {
+	t.Helper()
+	w := &world{T: t, Driver: storetest.NewDriver(t, db), db: db, random: 0.5, log: &syncBuffer{}}
+	text := string(policy.DefaultFile())
+	from, to := strings.Index(text, "notifications:\n"), strings.Index(text, "# Retries inside a caller's request")
+	var err error
+	if w.policy, err = policy.Load("test.yaml", []byte(text[:from]+routes+text[to:]), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.chat = newReceiver(t, http.StatusOK, checkSlack)
+	w.pager = newReceiver(t, http.StatusAccepted, checkPager)
+	w.hook = newReceiver(t, http.StatusOK, checkJSON)
+	w.mail = newMailServer(t, false)
+	w.d = w.dispatcher(db)
+	return w
+}
+
+// dispatcher makes one, as another node would have, on a store that may fail.
+func (w *world) dispatcher(s notify.Store) *notify.Dispatcher {
+	w.T.Helper()
+	d, err := notify.NewDispatcher(notify.Options{
+		Store: s, Policy: func() *policy.Policy { return w.policy }, URL: "https://recoup.example.com",
+		Tools: notify.Tools{Now: w.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)), Source: "node-1", Roots: w.mail.roots},
+		Channels: []notify.Config{
+			config("chat", notify.Slack, "url", w.chat.URL+secretPath),
+			config("pager", notify.PagerDuty, "url", w.pager.URL, "key", routingKey),
+			config("hook", notify.Webhook, "url", w.hook.URL+secretPath, "secret", webhookSecret),
+			config("mail", notify.Email, "server", w.mail.address(), "from", "recoup@example.com", "to", "ops@example.com"),
+		},
+		Random: func() float64 { return w.random }, Wait: w.wait, Timeout: 20 * time.Second,
+	})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.T.Cleanup(d.Wait)
+	return d
+}
+
+// wait lets the clock go on instead of waiting.
+func (w *world) wait(_ context.Context, by time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waits = append(w.waits, by)
+	w.Wait(by)
+	return nil
+}
+
+// run lets the dispatcher take what is due and waits until it is dealt with; again
+// for what was passed on.
+func (w *world) run() {
+	w.T.Helper()
+	for range 2 {
+		if err := w.d.Run(w.T.Context()); err != nil {
+			w.T.Fatal(err)
+		}
+		w.d.Wait()
+	}
+}
+
+// tell puts notices into the outbox that no error causes.
+func (w *world) tell(list ...store.Notice) {
+	w.T.Helper()
+	if _, err := w.db.AddNotices(w.T.Context(), w.Now(), list); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func notice(kind recoup.NoticeKind, to, body string) store.Notice {
+	return store.Notice{Notice: recoup.Notice{Kind: kind, To: to}, Body: store.JSON(body)}
+}
+
+// pending says how many notices must wait, and returns them.
+func (w *world) pending(want int) []store.PendingNotice {
+	w.T.Helper()
+	list, err := w.db.PendingNotices(w.T.Context(), store.MaxPage)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	if len(list) != want {
+		w.T.Fatalf("%d notices wait, want %d", len(list), want)
+	}
+	return list
+}
+
+// got says how many requests a receiver must have had.
+func (w *world) got(r *receiver, want int) []map[string]any {
+	w.T.Helper()
+	list := r.bodies()
+	if len(list) != want {
+		w.T.Fatalf("%d requests, want %d: %v", len(list), want, list)
+	}
+	return list
+}
+
+// faulty is a store that fails when it is told to.
+type faulty struct {
+	notify.Store
+	finish func(context.Context, time.Time, []store.Delivery) (int, error)
+}
+
+func (f *faulty) FinishNotices(ctx context.Context, now time.Time, list []store.Delivery) (int, error) {
+	if f.finish != nil {
+		return f.finish(ctx, now, list)
+	}
+	return f.Store.FinishNotices(ctx, now, list)
+}

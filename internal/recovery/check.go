@@ -1,0 +1,131 @@
+package recovery
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"recoup/fault"
+	"recoup/internal/redact"
+	"recoup/internal/store"
+)
+
+// The bounds of what callers send, in bytes.
+const (
+	maxIdentifier = 200
+	maxCompany    = 300
+	maxDomain     = 253
+	maxURL        = 500
+	maxState      = 100
+)
+
+// fields collects what is wrong with what a caller has sent, all of it.
+type fields struct{ list []fault.FieldError }
+
+func (f *fields) add(field, constraint, format string, args ...any) {
+	f.list = append(f.list, fault.FieldError{Field: field, Constraint: constraint, Message: fmt.Sprintf(format, args...)})
+}
+
+func (f *fields) err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	return fault.Validation(f.list...)
+}
+
+// identifier checks the name of something, which is refused rather than cleaned
+// and never repeated.
+func (f *fields) identifier(field, s string, required bool) {
+	if s == "" && required {
+		f.add(field, "required", "%s is required", field)
+	}
+	f.plain(field, s, maxIdentifier)
+}
+
+// plain checks a value that must be stored as it is or not at all.
+func (f *fields) plain(field, s string, limit int) {
+	var secret *redact.SecretError
+	switch {
+	case len(s) > limit:
+		f.add(field, "max_length", "%s may have %d bytes, not %d", field, limit, len(s))
+	case !utf8.ValidString(s):
+		f.add(field, "utf8", "%s must be valid UTF-8", field)
+	case strings.ContainsFunc(s, unicode.IsControl):
+		f.add(field, "printable", "%s must not contain control characters", field)
+	case s != strings.TrimSpace(s):
+		f.add(field, "trimmed", "%s must not begin or end with a space", field)
+	case errors.As(redact.Default().Identifier(s), &secret):
+		f.add(field, "no_secret", "%s looks like a secret (rule %s)", field, secret.Rule)
+	}
+}
+
+func checkBatch(id string) error {
+	var f fields
+	f.identifier("batch_id", id, true)
+	return f.err()
+}
+
+// clean brings a candidate into the form in which it is kept, and says what is
+// wrong with it. A company's name is free text, from which secrets are taken out;
+// the rest must identify and is refused.
+func clean(i *store.Intake) error {
+	for _, s := range []*string{&i.CompanyName, &i.Domain, &i.LinkedInURL, &i.State, &i.ImportKey} {
+		*s = strings.TrimSpace(*s)
+	}
+	var f fields
+	switch {
+	case i.CompanyName == "":
+		f.add("company_name", "required", "company_name is required")
+	case len(i.CompanyName) > maxCompany:
+		f.add("company_name", "max_length", "company_name may have %d bytes, not %d", maxCompany, len(i.CompanyName))
+	case !utf8.ValidString(i.CompanyName) || strings.ContainsFunc(i.CompanyName, unicode.IsControl):
+		f.add("company_name", "printable", "company_name must be valid UTF-8 without control characters")
+	default:
+		i.CompanyName, _ = redact.Default().String(i.CompanyName)
+	}
+	if host, ok := hostOf(i.Domain); ok {
+		i.Domain = host
+	} else {
+		f.add("domain", "format", "domain must be a name such as example.com")
+	}
+	f.plain("domain", i.Domain, maxDomain)
+	f.plain("linkedin_url", i.LinkedInURL, maxURL)
+	f.plain("state", i.State, maxState)
+	f.plain("import_key", i.ImportKey, maxIdentifier)
+	return f.err()
+}
+
+// hostOf reads a domain, which people often write as an address.
+func hostOf(s string) (host string, ok bool) {
+	if s == "" {
+		return "", true
+	}
+	for _, scheme := range []string{"https://", "http://"} {
+		if len(s) > len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
+			s = s[len(scheme):]
+		}
+	}
+	s, _, _ = strings.Cut(s, "/")
+	s = strings.ToLower(strings.TrimSuffix(s, "."))
+	labels := 0
+	for label := range strings.SplitSeq(s, ".") {
+		labels++
+		if !isLabel(label) {
+			return s, false
+		}
+	}
+	return s, labels > 1
+}
+
+// isLabel reports whether a part of a name may be one; letters beyond ASCII are
+// the resolver's business.
+func isLabel(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+}

@@ -1,0 +1,195 @@
+package recovery
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// How long a worker holds what it has claimed.
+const (
+	DefaultLease = 5 * time.Minute
+	MaxLease     = time.Hour
+)
+
+// The kinds of work that a worker may claim.
+const (
+	ClaimAny        = ""           // eligible recoveries, then new intakes
+	ClaimRecoveries = "recoveries" // retries only
+	ClaimIntakes    = "intakes"    // first verifications only
+)
+
+// Order is a worker's wish for work.
+type Order struct {
+	Worker string
+	Limit  int
+	Lease  time.Duration // zero: DefaultLease
+	What   string
+}
+
+// Claim leases work: recoveries that are eligible, the longest waiting first, and
+// where there are too few, intakes that nobody has verified yet. A case without a
+// recovery is such an intake; its result needs no token, because only the first
+// one counts. Nothing of a killed batch is handed out, no recovery before its
+// time, and none of a frozen batch.
+func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
+	now := s.now()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	lease := o.Lease
+	if lease == 0 {
+		lease = DefaultLease
+	}
+	var cases []store.Case
+	if o.What != ClaimIntakes {
+		gate := s.gate()
+		claimed, err := s.store.ClaimEligible(ctx, store.RecoveryClaim{Limit: o.Limit, Now: now,
+			Decide: func(current store.Case) (store.Case, store.CaseEffects, error) {
+				return Step(gate, current, Claim{Token: s.ids.New(now), Worker: o.Worker, Lease: lease}, now)
+			}})
+		if err != nil {
+			return nil, err
+		}
+		cases = claimed
+	}
+	if o.What == ClaimRecoveries || len(cases) >= o.Limit {
+		return cases, nil
+	}
+	intakes, err := s.store.ClaimPending(ctx, store.IntakeClaim{
+		Worker: o.Worker, Limit: o.Limit - len(cases), Now: now, Until: now.Add(lease),
+	})
+	for i := range intakes {
+		cases = append(cases, store.Case{Intake: intakes[i], Lease: store.RecoveryLease{
+			Lease: recoup.Lease{LeaseWorker: o.Worker, LeasedAt: now, LeaseEndsAt: now.Add(lease)},
+		}})
+	}
+	return cases, err
+}
+
+func (o Order) check() error {
+	var f fields
+	f.identifier("worker", o.Worker, true)
+	if o.Limit < 1 || o.Limit > store.MaxPage {
+		f.add("limit", "range", "limit must be between 1 and %d", store.MaxPage)
+	}
+	if o.Lease < 0 || o.Lease > MaxLease {
+		f.add("lease_seconds", "range", "a lease lasts an hour at most")
+	}
+	if o.What != ClaimAny && o.What != ClaimIntakes && o.What != ClaimRecoveries {
+		f.add("what", "enum", "what must be %s or %s, or left out", ClaimRecoveries, ClaimIntakes)
+	}
+	return f.err()
+}
+
+// The verdicts of a verification.
+const (
+	VerdictPass = "PASS"
+	VerdictFail = "FAIL"
+)
+
+// Result is what a verification came to. Of a retry it names the recovery and the
+// token of its lease; of a first verification only the intake.
+type Result struct {
+	IntakeID   recoup.ID
+	RecoveryID recoup.ID
+	Token      recoup.ID
+	Worker     string
+	Verdict    string
+	Reason     string // of a FAIL: one of the policy's
+}
+
+// Record takes results, each for itself, in their order. The error of an outcome
+// is a *[Refusal], a *[fault.Error] about what the result lacks, or
+// store.ErrNotFound. What was recorded already is refused and changes nothing.
+func (s *Service) Record(ctx context.Context, results []Result) ([]store.CaseOutcome, error) {
+	now, out := s.now(), make([]store.CaseOutcome, len(results))
+	var first, retried batchOf
+	for i := range results {
+		r := &results[i]
+		in, err := s.input(r, now)
+		switch {
+		case err != nil:
+			out[i].Err = err
+		case r.RecoveryID.IsZero():
+			first.add(i, r.IntakeID, s.decide(in, now))
+		default:
+			retried.add(i, r.RecoveryID, s.decide(in, now))
+		}
+	}
+	if err := first.apply(ctx, s.store.RecordResults, out); err != nil {
+		return nil, err
+	}
+	if err := retried.apply(ctx, s.store.FinishRecoveries, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// batchOf is results of one kind, with their places among all.
+type batchOf struct {
+	steps  []store.CaseStep
+	places []int
+}
+
+func (b *batchOf) add(place int, id recoup.ID, decide store.DecideCase) {
+	b.steps, b.places = append(b.steps, store.CaseStep{ID: id, Decide: decide}), append(b.places, place)
+}
+
+func (b *batchOf) apply(ctx context.Context, verb func(context.Context, []store.CaseStep) ([]store.CaseOutcome, error), out []store.CaseOutcome) error {
+	if len(b.steps) == 0 {
+		return nil
+	}
+	got, err := verb(ctx, b.steps)
+	for k := range got {
+		out[b.places[k]] = got[k]
+	}
+	return err
+}
+
+// input is what a result is to the state machine.
+func (s *Service) input(r *Result, now time.Time) (Input, error) {
+	var f fields
+	f.identifier("worker", r.Worker, false)
+	if r.IntakeID.IsZero() && r.RecoveryID.IsZero() {
+		f.add("intake_id", "required", "intake_id or recovery_id is required")
+	}
+	if r.Verdict == VerdictFail && !known(s.gate(), r.Reason) {
+		f.add("reason", "enum", "reason must be one of %s", strings.Join(reasons(s.gate()), ", "))
+	}
+	if r.Verdict == VerdictPass && r.Reason != "" {
+		f.add("reason", "unexpected", "a PASS has no reason")
+	}
+	if r.Verdict != VerdictPass && r.Verdict != VerdictFail {
+		f.add("verdict", "enum", "verdict must be PASS or FAIL")
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	if r.Verdict == VerdictPass {
+		return Pass{Token: r.Token, Worker: r.Worker, NewIntakeID: s.ids.New(now)}, nil
+	}
+	return Fail{Token: r.Token, Worker: r.Worker, Reason: r.Reason, RecoveryID: s.ids.New(now)}, nil
+}
+
+func reasons(gate policy.Gate) []string {
+	list := make([]string, len(gate.Reasons))
+	for i := range gate.Reasons {
+		list[i] = gate.Reasons[i].Name
+	}
+	return list
+}
+
+// Fault is a refusal in the contract that callers see.
+func (r *Refusal) Fault() *fault.Error {
+	e := fault.Wrap(r, r.Code, "%s", strings.TrimPrefix(r.Error(), string(r.Code)+": ")).With("input", string(r.Input))
+	if r.Status != none {
+		e = e.With("status", string(r.Status))
+	}
+	return e
+}

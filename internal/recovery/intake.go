@@ -1,0 +1,133 @@
+package recovery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/store"
+)
+
+// Create takes in one candidate. With an id of the caller's it may be sent again:
+// the same comes back as it is by then, and another under the same id is refused
+// with CONFLICT. It joins a batch that exists, or none.
+func (s *Service) Create(ctx context.Context, in store.Intake) (found store.Case, created bool, err error) {
+	if err := clean(&in); err != nil {
+		return store.Case{}, false, err
+	}
+	if in.ID.IsZero() {
+		in.ID = s.ids.New(s.now())
+	}
+	in.ImportKey = in.ID.String()
+	if in.BatchID != "" {
+		if err := checkBatch(in.BatchID); err != nil {
+			return store.Case{}, false, err
+		}
+	}
+	done, err := s.store.ImportIntakes(ctx, in.BatchID, s.now(), []store.Intake{in})
+	if err != nil {
+		return store.Case{}, false, importFailure(err)
+	}
+	if found, err = s.store.Intake(ctx, in.ID); err != nil {
+		return store.Case{}, false, err
+	}
+	if done.Added == 0 && !sameCandidate(found.Intake, in) {
+		return store.Case{}, false, fault.New(fault.CodeConflict, "Another intake has this id.")
+	}
+	return found, done.Added == 1, nil
+}
+
+func sameCandidate(a, b store.Intake) bool {
+	return a.BatchID == b.BatchID && a.CompanyName == b.CompanyName && a.Domain == b.Domain &&
+		a.LinkedInURL == b.LinkedInURL && a.State == b.State
+}
+
+// Imported is what became of the rows of an import.
+type Imported struct {
+	store.Imported
+	Refused []Row // in their order; Err says why
+}
+
+// Import adds rows to a batch, or to none, in one transaction. Rows that came with
+// an error, or that are no candidates, are left out and returned; so a file may be
+// corrected and imported again: what is there already is recognised by its key.
+func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Imported, error) {
+	var out Imported
+	if batch != "" {
+		if err := checkBatch(batch); err != nil {
+			return out, err
+		}
+	}
+	now := s.now()
+	good := make([]store.Intake, 0, len(rows))
+	for _, r := range rows {
+		if r.Err == nil {
+			r.Err = r.Identify()
+		}
+		if r.Err != nil {
+			out.Refused = append(out.Refused, r)
+			continue
+		}
+		if r.Intake.ID.IsZero() {
+			r.Intake.ID = s.ids.New(now)
+		}
+		good = append(good, r.Intake)
+	}
+	var err error
+	out.Imported, err = s.store.ImportIntakes(ctx, batch, now, good)
+	return out, importFailure(err)
+}
+
+// Identify cleans a row and gives it the key by which it is recognised when it
+// comes again: its own id or key, else what it says. So two rows that say the same
+// are one, in whatever file and line they stand.
+func (r *Row) Identify() error {
+	i := &r.Intake
+	if err := clean(i); err != nil {
+		return err
+	}
+	switch {
+	case !i.ID.IsZero() && i.ImportKey != "":
+		return fault.Validation(fault.FieldError{Field: "import_key", Constraint: "exclusive", Message: "a row has an intake_id or an import_key, not both"})
+	case !i.ID.IsZero():
+		i.ImportKey = i.ID.String()
+	case i.ImportKey == "":
+		i.ImportKey = fingerprint(i)
+	}
+	return nil
+}
+
+// fingerprint is a candidate in 128 bits.
+func fingerprint(i *store.Intake) string {
+	text := make([]byte, 0, 256)
+	for _, s := range []string{i.CompanyName, i.Domain, i.LinkedInURL, i.State} {
+		text = append(append(text, s...), 0)
+	}
+	sum := sha256.Sum256(text)
+	return "=" + base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// Row is one row of a file: a candidate, or what is wrong with it.
+type Row struct {
+	Line   int // where it begins, from 1
+	Intake store.Intake
+	Err    error
+}
+
+func badRow(line int, field, message string) Row {
+	return Row{Line: line, Err: fault.Validation(fault.FieldError{Field: field, Constraint: "format", Message: message})}
+}
+
+func parseRowID(row *Row, text string) {
+	if text == "" {
+		return
+	}
+	id, err := recoup.ParseID(text)
+	if err != nil {
+		*row = badRow(row.Line, "intake_id", "intake_id must be a UUID or a ULID")
+		return
+	}
+	row.Intake.ID = id
+}

@@ -1,0 +1,140 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// Store is where Gate Zero keeps its things. Every verb is one transaction.
+type Store interface {
+	Reading
+
+	CreateBatch(ctx context.Context, id string, now time.Time) (store.Batch, error)
+	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []store.Intake) (store.Imported, error)
+	StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error)
+
+	ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]store.Intake, error)
+	RecordResults(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)
+	ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]store.Case, error)
+	FinishRecoveries(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)
+
+	AppendAudit(ctx context.Context, entries []store.AuditEntry) error
+}
+
+// Reading answers questions about Gate Zero.
+type Reading interface {
+	Batch(ctx context.Context, id string) (store.BatchStatus, error)
+	Batches(ctx context.Context, after store.BatchCursor, limit int) ([]store.BatchStatus, store.BatchCursor, error)
+	Intake(ctx context.Context, id recoup.ID) (store.Case, error)
+	Intakes(ctx context.Context, f store.IntakeFilter, p store.Page) ([]store.Intake, store.Cursor, error)
+	Recovery(ctx context.Context, id recoup.ID) (store.Case, error)
+	Eligible(ctx context.Context, batch string, now time.Time, p store.Page) ([]store.Case, store.Cursor, error)
+	Exhausted(ctx context.Context, batch string, p store.Page) ([]store.Case, store.Cursor, error)
+	Timeline(ctx context.Context, intake recoup.ID, limit int) ([]store.AIR, error)
+	BatchTimeline(ctx context.Context, batch string, limit int) ([]store.AIR, error)
+	GateFigures(ctx context.Context) (store.GateFigures, error)
+}
+
+// Options are what a service is made of. All of them are required.
+type Options struct {
+	Store Store
+	Gate  func() policy.Gate // the one in force
+	Now   func() time.Time
+	IDs   *recoup.IDSource
+}
+
+// Service is Gate Zero as callers see it. What it reads goes to the store as it
+// is; what it is told, it checks.
+type Service struct {
+	Reading
+	store Store
+	gate  func() policy.Gate
+	now   func() time.Time
+	ids   *recoup.IDSource
+}
+
+// New makes a service.
+func New(o Options) (*Service, error) {
+	if o.Store == nil || o.Gate == nil || o.Now == nil || o.IDs == nil {
+		return nil, errors.New("recovery: store, policy, clock and ids are required")
+	}
+	return &Service{Reading: o.Store, store: o.Store, gate: o.Gate, now: o.Now, ids: o.IDs}, nil
+}
+
+// decide is the decision about an input at a time, by the policy now in force.
+func (s *Service) decide(in Input, now time.Time) store.DecideCase {
+	gate := s.gate()
+	return func(current store.Case) (store.Case, store.CaseEffects, error) { return Step(gate, current, in, now) }
+}
+
+// Gate is the policy in force.
+func (s *Service) Gate() policy.Gate { return s.gate() }
+
+// ActBatchComplete is how the audit names the end of an import.
+const ActBatchComplete = "gate_zero.complete"
+
+// CreateBatch makes a batch, or returns the one of that id as it is.
+func (s *Service) CreateBatch(ctx context.Context, id string) (store.Batch, error) {
+	if err := checkBatch(id); err != nil {
+		return store.Batch{}, err
+	}
+	return s.store.CreateBatch(ctx, id, s.now())
+}
+
+// Complete ends the import of a batch, from when its time runs. Saying it again
+// changes nothing. The audit is written first: it tells who asked.
+func (s *Service) Complete(ctx context.Context, id string, act store.Act) (store.Batch, error) {
+	found, err := s.store.Batch(ctx, id)
+	if err != nil || !found.CompletedAt.IsZero() {
+		return found.Batch, err
+	}
+	if err := s.store.AppendAudit(ctx, []store.AuditEntry{act.On(ActBatchComplete, id, nil)}); err != nil {
+		return store.Batch{}, err
+	}
+	return s.store.StepBatch(ctx, id, s.decide(Complete{}, act.At))
+}
+
+// Kill turns the kill switch of a batch on. When it returns, nothing in the batch
+// is leased, nor will be until it is released.
+func (s *Service) Kill(ctx context.Context, id string, act store.Act) (store.Batch, error) {
+	return s.store.StepBatch(ctx, id, s.decide(Kill{By: act.By, Reason: act.Reason}, act.At))
+}
+
+// Release turns it off again.
+func (s *Service) Release(ctx context.Context, id string, act store.Act) (store.Batch, error) {
+	return s.store.StepBatch(ctx, id, s.decide(Release{By: act.By, Reason: act.Reason}, act.At))
+}
+
+// Story is one intake from its first result to its end.
+type Story struct {
+	store.Case
+	Rows []store.AIR // oldest first
+}
+
+// Story returns what happened to an intake; of one that took over after a
+// recovery, what happened to the failed one too.
+func (s *Service) Story(ctx context.Context, intake recoup.ID) (Story, error) {
+	c, err := s.store.Intake(ctx, intake)
+	if err != nil {
+		return Story{}, err
+	}
+	rows, err := s.store.Timeline(ctx, intake, store.MaxPage)
+	return Story{Case: c, Rows: rows}, err
+}
+
+// importFailure says what is wrong with an import as a whole.
+func importFailure(err error) error {
+	switch {
+	case errors.Is(err, store.ErrRefused):
+		return fault.Wrap(err, fault.CodeInvalidTransition, "The import of this batch is complete; what is new needs another batch.")
+	case errors.Is(err, store.ErrNotFound):
+		return fault.Wrap(err, fault.CodeNotFound, "There is no such batch; make it first.")
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+)
+
+// Activity is what happened to the errors of a table in a minute or, as a sum,
+// in a longer time: the figures that rates are made of (spec 000, 11.1).
+type Activity struct {
+	Minute    time.Time // its beginning; zero in a sum
+	Table     string
+	Reported  int64 // reports, repeats too
+	Parked    int64 // errors that came to wait for a person, each time they did
+	Escalated int64 // of those that waited, the ones that moved up for the first time since
+	Attempts  int64 // results of retries, lost workers too
+	Succeeded int64 // attempts that went well
+	Retried   int64 // errors that used up the first of their retries since they were reported or unparked
+	Exhausted int64 // errors that used up the last of their retries in vain
+	Expired   int64 // errors whose TTL ran out
+	Archived  int64 // errors that went to the archive, for whatever reason
+}
+
+// Tally says what one transition of an error counts as. before is nil for the
+// first report of a failure; for a repeat it is the error that is replaced, so
+// that what is taken over from it is not counted again.
+//
+// A repeat of an error that waits for its retry uses one up, as a failed attempt
+// does, although no worker made it: so that whatever is exhausted was retried.
+func Tally(before, next *recoup.Error, input lifecycle.Kind) Activity {
+	var none recoup.Error
+	if before == nil {
+		before = &none
+	}
+	ended := next.LastAttempt == before.LeaseToken && next.LastResult != ""
+	won := ended && next.LastResult == string(lifecycle.Succeeded)
+	inRetry := before.State == recoup.RetryPending
+	gone := next.State == recoup.Archived && before.State != recoup.Archived
+	return Activity{
+		Table:     next.Table,
+		Reported:  one(input == lifecycle.Reported),
+		Parked:    one(parked(next) && !parked(before)),
+		Escalated: one(next.State == recoup.Escalated && before.State != recoup.Escalated),
+		Attempts:  one(ended),
+		Succeeded: one(won),
+		Retried:   one(inRetry && before.RetryCount == 0 && (next.RetryCount > 0 || won)),
+		Exhausted: one(inRetry && next.RetryExhausted && !before.RetryExhausted),
+		Expired:   one(gone && next.ArchiveReason == recoup.TTLExpired),
+		Archived:  one(gone),
+	}
+}
+
+func parked(e *recoup.Error) bool { return e.State == recoup.Parked || e.State == recoup.Escalated }
+
+func one(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// add adds what happened beside.
+func (a *Activity) add(b *Activity) {
+	a.Reported += b.Reported
+	a.Parked += b.Parked
+	a.Escalated += b.Escalated
+	a.Attempts += b.Attempts
+	a.Succeeded += b.Succeeded
+	a.Retried += b.Retried
+	a.Exhausted += b.Exhausted
+	a.Expired += b.Expired
+	a.Archived += b.Archived
+}
+
+// Tallies is what happened in a transaction, by table.
+type Tallies []Activity
+
+// note adds a transition.
+func (t *Tallies) note(before, next *recoup.Error, input lifecycle.Kind) {
+	a := Tally(before, next, input)
+	if a == (Activity{Table: a.Table}) {
+		return
+	}
+	for i := range *t {
+		if (*t)[i].Table == a.Table {
+			(*t)[i].add(&a)
+			return
+		}
+	}
+	*t = append(*t, a)
+}
+
+// Of returns what happened as that of a minute, by the order of its tables.
+func (t Tallies) Of(now time.Time) []Activity {
+	for i := range t {
+		t[i].Minute = Minute(now)
+	}
+	slices.SortFunc(t, func(a, b Activity) int { return strings.Compare(a.Table, b.Table) })
+	return t
+}
+
+// Level is how many errors of a table are in a state at the moment, and how old
+// they are together.
+type Level struct {
+	Table    string
+	Blocking int64
+	Open     int64   // not resolved
+	Parked   int64   // escalated ones too
+	Used     float64 // the sum over open errors that expire of age per TTL
+	Expiring int64   // how many those are
+}
+
+// LevelSum is what a store keeps count of: the errors of a table that are in a
+// state and live equally long, with the sum of the times at which they were
+// made. Of errors that do not expire, and of resolved ones, the TTL and the sum
+// are zero.
+type LevelSum struct {
+	Table    string
+	State    recoup.State
+	TTL      int64 // microseconds; a person may write one that no Duration can hold
+	N        int64
+	Blocking int64
+	Seconds  int64 // of the times since 1970, together
+	Micros   int64 // and what they have beyond whole seconds
+}
+
+// Levels adds sums up to levels at now, by table. The sum of (now − created) per
+// TTL over n errors is (n · now − the sum of created) per TTL: no error has to be
+// looked at.
+func Levels(now time.Time, sums []LevelSum) []Level {
+	var list []Level
+	at := map[string]int{}
+	for _, s := range sums {
+		i, known := at[s.Table]
+		if !known {
+			i = len(list)
+			at[s.Table], list = i, append(list, Level{Table: s.Table})
+		}
+		list[i].add(now, s)
+	}
+	list = slices.DeleteFunc(list, func(l Level) bool { return l == Level{Table: l.Table} })
+	slices.SortFunc(list, func(a, b Level) int { return strings.Compare(a.Table, b.Table) })
+	return list
+}
+
+func (l *Level) add(now time.Time, s LevelSum) {
+	l.Blocking += s.Blocking
+	if s.State.Open() {
+		l.Open += s.N
+	}
+	if s.State == recoup.Parked || s.State == recoup.Escalated {
+		l.Parked += s.N
+	}
+	if s.TTL > 0 {
+		l.Expiring += s.N
+		seconds := s.N*now.Unix() - s.Seconds
+		micros := s.N*int64(now.Nanosecond()/1000) - s.Micros
+		l.Used += (float64(seconds) + float64(micros)/1e6) / (float64(s.TTL) / 1e6)
+	}
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"time"
+
+	"recoup"
+)
+
+// NoticeState is what became of a notice.
+type NoticeState string
+
+// The states of a notice.
+const (
+	NoticeWaiting   NoticeState = "WAITING"
+	NoticeDelivered NoticeState = "DELIVERED"
+	NoticeGivenUp   NoticeState = "GIVEN_UP"
+)
+
+// NoticeFilter selects notices. Empty fields do not restrict.
+type NoticeFilter struct {
+	State NoticeState
+	To    string
+	Kind  recoup.NoticeKind
+}
+
+// NoticeRecord is a notice with all that is known of it.
+type NoticeRecord struct {
+	PendingNotice           // DueAt is zero once it no longer waits
+	DeliveredAt   time.Time `json:"delivered_at,omitzero"`
+	GivenUpAt     time.Time `json:"given_up_at,omitzero"`
+	LastError     string    `json:"last_error,omitempty"`
+	ResendOf      recoup.ID `json:"resend_of,omitzero"` // the notice that was given up, of which this is another try
+}
+
+// State returns what became of the notice.
+func (n *NoticeRecord) State() NoticeState {
+	switch {
+	case !n.DeliveredAt.IsZero():
+		return NoticeDelivered
+	case !n.GivenUpAt.IsZero():
+		return NoticeGivenUp
+	}
+	return NoticeWaiting
+}
+
+// ResendKey is the key under which a notice that was given up is put in again:
+// once, however often it is asked for. If that is given up too, it has an id of
+// its own to be put in again by.
+func ResendKey(id recoup.ID) string { return "resend:" + id.String() }
+
+// ActNoticeResend is the act of putting a notice in again, as the audit names it.
+const ActNoticeResend = "notice.resend"
+
+// MaxOutboxCount is how far notices are counted; beyond, it is "at least".
+const MaxOutboxCount = 100_000
+
+// OutboxLevel is how full the outbox is.
+type OutboxLevel struct {
+	Waiting   int64
+	OldestDue time.Time // zero: nothing waits
+	GivenUp   int64
+}

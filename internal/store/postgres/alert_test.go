@@ -1,0 +1,83 @@
+package postgres_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/storetest"
+)
+
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	storetest.RunAlerts(t, func(t *testing.T) storetest.Alerting {
+		_, app := pgtest.Migrated(t)
+		return &opened{Store: open(t, app), url: app}
+	})
+}
+
+// alertSQL is a session of somebody else that looks at the tables of alerts.
+type alertSQL struct{ serviceSQL }
+
+func (s alertSQL) Dump() string {
+	var b strings.Builder
+	for _, table := range []string{"alert", "silence", "provider", "outbox", "activity_minute", "activity_hour"} {
+		rows, _ := s.conn.Query(s.Context(), "select t::text from recoup."+table+" t order by 1")
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil || len(lines) == 0 {
+			s.Fatalf("%s has %d rows: %v", table, len(lines), err)
+		}
+		fmt.Fprintf(&b, "%s:\n%s\n", table, strings.Join(lines, "\n"))
+	}
+	return b.String()
+}
+
+// What is forbidden is forbidden to nodes, and to the schema's owner as long as
+// the guards stand.
+func TestAlertActs(t *testing.T) {
+	t.Parallel()
+	for role, more := range map[string][]string{
+		"owner":      nil,
+		"recoup_app": {"delete from recoup.alert where rule = 'resolved'", "update recoup.activity_delta set reported = 1"},
+	} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			owner, app := pgtest.Migrated(t)
+			as := map[string]string{"recoup_app": app, "owner": owner}[role]
+			storetest.RunAlertActs(t, open(t, app), alertSQL{serviceSQL{connect(t, as)}},
+				append(more, "truncate recoup.alert", "truncate recoup.silence", "truncate recoup.provider")...)
+		})
+	}
+}
+
+// Of two who fold at once, the later one finds some deltas gone and not yet the
+// sum that they became: what it has then is no error, but the difference of two.
+func TestFoldsMeet(t *testing.T) {
+	t.Parallel()
+	owner, app := pgtest.Migrated(t)
+	d := storetest.NewDriver(t, open(t, app))
+	first := d.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
+	earlier, later, watcher := at(t, owner), at(t, owner), at(t, owner)
+	earlier.run("begin")
+	earlier.run(postgres.FoldCountsSQL)
+	d.Wait(1234567 * time.Microsecond)
+	d.Report(dol, "e2", "NETWORK_TIMEOUT", recoup.Medium)
+	d.Archive(first.ID)
+	done := make(chan error, 1)
+	go func() {
+		_, err := later.Exec(t.Context(), postgres.FoldCountsSQL)
+		done <- err
+	}()
+	watcher.waiting("")
+	earlier.run("commit")
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	d.Check()
+}

@@ -1,0 +1,388 @@
+-- +goose Up
+-- Alerts: which rules hold, for whom, since when; what is not to be told for a
+-- time; which providers are in use.
+create table recoup.alert (
+  alert_id    uuid primary key,
+  rule        text collate "C" not null,
+  scope       text collate "C", -- null: everything together
+  state       text not null check (state in ('PENDING', 'FIRING', 'RESOLVED')),
+  severity    text not null,
+  action      text not null,
+  condition   text not null, -- in words
+  samples     bigint not null check (samples >= 0),
+  pending_at  timestamptz not null,
+  fired_at    timestamptz,
+  resolved_at timestamptz,
+  notified_at timestamptz,
+  notified    int not null default 0 check (notified >= 0),
+  value       float8 not null,
+  constraint alert_fired check (state = 'RESOLVED' or (state = 'FIRING') = (fired_at is not null)),
+  constraint alert_resolved check ((state = 'RESOLVED') = (resolved_at is not null)),
+  constraint alert_notified check ((notified = 0) = (notified_at is null))
+) with (fillfactor = 70);
+create unique index alert_open_key on recoup.alert (rule, coalesce(scope, '')) where state <> 'RESOLVED';
+create index alert_list_idx on recoup.alert (pending_at, alert_id);
+create index alert_open_list_idx on recoup.alert (pending_at, alert_id) where state <> 'RESOLVED';
+create index alert_rule_idx on recoup.alert (rule, pending_at, alert_id);
+create index alert_scope_idx on recoup.alert (scope, pending_at, alert_id) where scope is not null;
+create index alert_resolved_idx on recoup.alert (resolved_at) where resolved_at is not null;
+
+-- +goose StatementBegin
+-- alert_guard keeps an episode what it was, and over once it is over.
+create function recoup.alert_guard() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  bad text;
+begin
+  if tg_op = 'DELETE' then
+    if old.state <> 'RESOLVED' then
+      raise exception using errcode = 'RC001', message = 'an alert that is not resolved is not deleted';
+    end if;
+    return old;
+  end if;
+  if tg_op = 'INSERT' then
+    bad := case
+      when new.state = 'RESOLVED' then 'an alert begins before it ends'
+      when exists (select from recoup.alert a where a.rule = new.rule and coalesce(a.scope, '') = coalesce(new.scope, '')
+        and a.state <> 'RESOLVED') then 'the rule holds for this scope already'
+    end;
+  else
+    bad := case
+      when old.state = 'RESOLVED' then 'this alert is resolved'
+      when (new.alert_id, new.rule, new.scope, new.pending_at) is distinct from (old.alert_id, old.rule, old.scope, old.pending_at)
+        then 'what an alert is about and when it began is permanent'
+      when old.fired_at is not null and new.fired_at is distinct from old.fired_at then 'it fired when it fired'
+      when new.notified < old.notified then 'what was told was told'
+    end;
+  end if;
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = bad;
+  end if;
+  return new;
+end $$;
+
+-- purge_alerts deletes a batch of alerts that are long over. It is the only way:
+-- nodes may not delete from the table.
+create function recoup.purge_alerts(as_of timestamptz, batch int) returns int
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare n int;
+begin
+  with old as (select alert_id from recoup.alert where resolved_at < as_of order by resolved_at limit batch)
+  delete from recoup.alert a using old where a.alert_id = old.alert_id;
+  get diagnostics n = row_count;
+  return n;
+end $$;
+
+-- hold_term refuses a leader whose term is over. The term is held until the
+-- commit, so that no other can begin meanwhile, and what the leader writes in it
+-- is written one after the other.
+create function recoup.hold_term(leader text, term bigint) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from recoup.leader l where l.name = leader and l.number = term and l.holder is not null for no key update;
+  if not found then
+    raise exception using errcode = 'RC001', message = 'this term is over: somebody else leads';
+  end if;
+end $$;
+-- +goose StatementEnd
+create trigger guard before insert or update or delete on recoup.alert
+  for each row execute function recoup.alert_guard();
+create trigger forbidden_truncate before truncate on recoup.alert
+  for each statement execute function recoup.forbid();
+
+create table recoup.silence (
+  silence_id uuid primary key,
+  rule       text collate "C", -- null: any
+  scope      text collate "C", -- null: any
+  until      timestamptz not null,
+  reason     text not null check (reason <> ''),
+  created_at timestamptz not null,
+  created_by text not null,
+  ended_at   timestamptz, -- by hand, before its time
+  ended_by   text,
+  constraint silence_time check (until > created_at),
+  constraint silence_ended check ((ended_at is null) = (ended_by is null) and ended_at < until)
+);
+create index silence_list_idx on recoup.silence (created_at, silence_id);
+create index silence_until_idx on recoup.silence (until) where ended_at is null;
+
+-- +goose StatementBegin
+create function recoup.silence_guard() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    if new.ended_at is not null then
+      raise exception using errcode = 'RC001', message = 'a silence begins before it ends';
+    end if;
+    return new;
+  end if;
+  if old.ended_at is not null or new.ended_at is null
+    or (new.silence_id, new.rule, new.scope, new.until, new.reason, new.created_at, new.created_by)
+    is distinct from (old.silence_id, old.rule, old.scope, old.until, old.reason, old.created_at, old.created_by) then
+    raise exception using errcode = 'RC001', message = 'a silence can only be ended, once';
+  end if;
+  return new;
+end $$;
+-- +goose StatementEnd
+create trigger guard before insert or update on recoup.silence
+  for each row execute function recoup.silence_guard();
+create trigger forbidden before delete on recoup.silence
+  for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.silence
+  for each statement execute function recoup.forbid();
+
+-- Groups of providers that were switched. What was before is in the audit.
+create table recoup.provider (
+  group_name  text collate "C" primary key,
+  active      text not null check (active <> ''),
+  since       timestamptz not null,
+  switched_by text not null,
+  reason      text,
+  alert_id    uuid -- null: a person did
+) with (fillfactor = 50);
+
+-- +goose StatementBegin
+create function recoup.provider_guard() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if new.group_name <> old.group_name or new.active = old.active then
+    raise exception using errcode = 'RC001', message = 'a switch is from one provider of a group to another';
+  end if;
+  return new;
+end $$;
+-- +goose StatementEnd
+create trigger guard before update on recoup.provider
+  for each row execute function recoup.provider_guard();
+create trigger forbidden before delete on recoup.provider
+  for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.provider
+  for each statement execute function recoup.forbid();
+
+-- Levels. What is counted of errors is counted by how long they live as well,
+-- with how many of them block and with the sum of the times at which they were
+-- made: how much of their TTLs they have used together, at any time, follows
+-- from that without a look at them. Nothing may write errors until it is counted
+-- anew.
+lock table recoup.error in share row exclusive mode;
+alter table recoup.error_count
+  add column ttl_us   bigint not null default 0, -- microseconds; 0: resolved, or does not expire
+  add column blocking bigint not null default 0,
+  add column born_s   bigint not null default 0, -- the sum of created_at, in seconds since 1970, where there is a TTL
+  add column born_us  bigint not null default 0; -- and what is beyond whole seconds
+
+-- +goose StatementBegin
+-- ttl_us is how long an error lives, or 0 if that does not matter.
+create function recoup.ttl_us(state text, created timestamptz, expires timestamptz) returns bigint
+language sql immutable parallel safe as $$
+  select case when state <> 'RESOLVED' and expires > created and isfinite(expires) and isfinite(created)
+    then (date_part('epoch', expires - created) * 1000000)::bigint else 0 end
+$$;
+
+-- born_us is when an error was made, or 0 if that does not matter. Like what it
+-- calls, it is only stable: called more than it says, it would not be inlined.
+create function recoup.born_us(ttl bigint, created timestamptz) returns bigint
+language sql stable parallel safe as $$
+  select case when ttl > 0 then (date_part('epoch', created) * 1000000)::bigint else 0 end
+$$;
+-- +goose StatementEnd
+
+delete from recoup.error_count;
+insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
+  select table_name, state, ttl, count(*), count(*) filter (where blocking),
+      div(sum(recoup.born_us(ttl, created_at)), 1000000), mod(sum(recoup.born_us(ttl, created_at)), 1000000)
+    from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from recoup.error) e
+   group by table_name, state, ttl;
+
+-- +goose StatementBegin
+-- error_inserted holds new errors to their table, closes the gate and counts.
+create or replace function recoup.error_inserted() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+declare
+  bad      text;
+  entities text[];
+begin
+  select min(a.table_name || ': ' || case
+      when t.table_name is null then 'is not a governed table'
+      when t.retired and a.policy_version is null then 'is no longer governed'
+      when not a.disposition = any (t.dispositions) then a.disposition || ' is not allowed'
+      when a.state = 'RESOLVED' then 'no error is born resolved'
+      when a.policy_version is null and a.state <> 'ACTIVE' then 'what is not admitted yet is ACTIVE'
+      when a.blocking <> (t.blocks and a.entity_id is not null and a.disposition in ('RETRY', 'PARKED'))
+        and (a.blocking and (a.entity_id is null or a.disposition not in ('RETRY', 'PARKED'))
+          or coalesce(a.policy_version, t.policy_version) = t.policy_version)
+        then 'blocking must be ' || (not a.blocking)
+      when r.error_id is not null then 'what is archived does not come back' end),
+      array_agg(distinct a.entity_id) filter (where a.blocking)
+    into bad, entities
+    from added a
+    left join recoup.error_table t on t.table_name = a.table_name
+    left join recoup.error_archive r on r.error_id = a.error_id;
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = bad;
+  end if;
+  if entities is not null then
+    perform recoup.lock_stripes(entities);
+    insert into recoup.gate_log (entity_id, error_id, blocks)
+      select entity_id, error_id, true from added where blocking;
+  end if;
+  insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
+    select table_name, state, ttl, count(*), count(*) filter (where blocking),
+        div(sum(recoup.born_us(ttl, created_at)), 1000000), mod(sum(recoup.born_us(ttl, created_at)), 1000000)
+      from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from added offset 0) e
+     group by table_name, state, ttl;
+  return null;
+end $$;
+
+-- error_updated refuses what must not change and what must not come back. An
+-- error that ceases to block needs no lock: nobody sees it before the commit,
+-- and its number is drawn by then.
+create or replace function recoup.error_updated() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
+declare
+  bad      text;
+  entities text[];
+  gates    boolean;
+  counts   boolean;
+begin
+  select min(n.error_id || ': ' || case
+      when o.error_id is null then 'an error keeps its id'
+      when o.table_name <> n.table_name or o.entity_id is distinct from n.entity_id or o.code <> n.code
+        or o.created_at <> n.created_at or o.correlation_id is distinct from n.correlation_id
+        or o.reported_table is distinct from n.reported_table
+        then 'what it is and when it was made is permanent'
+      when o.state = 'RESOLVED' then 'it is resolved'
+      when o.policy_version is not null and n.policy_version is null then 'it is admitted'
+      when t.ttl is null and o.policy_version is not null then 'errors of this table are kept as they are'
+      when n.disposition <> o.disposition and not n.disposition = any (t.dispositions) then n.disposition || ' is not allowed'
+      when n.blocking <> (t.blocks and n.entity_id is not null and n.disposition in ('RETRY', 'PARKED'))
+        and (n.blocking and (n.entity_id is null or n.disposition not in ('RETRY', 'PARKED'))
+          or coalesce(n.policy_version, t.policy_version) = t.policy_version
+          or n.blocking <> o.blocking and n.policy_version = o.policy_version
+            and (n.disposition in ('RETRY', 'PARKED')) = (o.disposition in ('RETRY', 'PARKED')))
+        then 'blocking must be ' || (not n.blocking) end),
+      array_agg(distinct n.entity_id) filter (where n.blocking and not o.blocking),
+      bool_or(n.blocking <> o.blocking),
+      bool_or(n.state <> o.state or n.blocking <> o.blocking or n.expires_at is distinct from o.expires_at)
+    into bad, entities, gates, counts
+    from changed n
+    left join was o on o.error_id = n.error_id
+    left join recoup.error_table t on t.table_name = n.table_name;
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = bad;
+  end if;
+  if gates then
+    perform recoup.lock_stripes(entities);
+    insert into recoup.gate_log (entity_id, error_id, blocks)
+      select n.entity_id, n.error_id, n.blocking
+        from changed n join was o using (error_id) where n.blocking <> o.blocking;
+  end if;
+  if counts then
+    insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
+      select table_name, state, ttl, sum(d), coalesce(sum(d) filter (where blocking), 0),
+          div(sum(d * recoup.born_us(ttl, created_at)), 1000000), mod(sum(d * recoup.born_us(ttl, created_at)), 1000000)
+        from (select n.table_name, n.created_at, v.state, v.blocking, v.d, recoup.ttl_us(v.state, n.created_at, v.expires_at) as ttl
+          from changed n join was o using (error_id)
+          cross join lateral (values (n.state, n.blocking, n.expires_at, 1), (o.state, o.blocking, o.expires_at, -1))
+            as v (state, blocking, expires_at, d)
+          where n.state <> o.state or n.blocking <> o.blocking or n.expires_at is distinct from o.expires_at offset 0) e
+       group by table_name, state, ttl;
+  end if;
+  return null;
+end $$;
+
+-- error_deleted lets an error go only to the archive, as what it was: no update
+-- could have made of it what is there. What is resolved goes there unchanged.
+create or replace function recoup.error_deleted() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+declare
+  bad text;
+begin
+  select min(g.error_id || ': ' || case
+      when a.error_id is null then 'an error leaves its table only for the archive'
+      when a.table_name <> g.table_name or a.entity_id is distinct from g.entity_id or a.code <> g.code
+        or a.created_at <> g.created_at or a.correlation_id is distinct from g.correlation_id
+        or a.reported_table is distinct from g.reported_table
+        then 'what it is and when it was made is permanent'
+      when g.policy_version is not null and a.policy_version is null then 'it is admitted'
+      when g.state = 'RESOLVED' and row(a.disposition, a.severity, a.category, a.class, a.message, a.policy_version,
+          a.retry_count, a.max_retries, a.parked_at, a.parked_by, a.park_reason, a.escalation_level,
+          a.resolved_at, a.resolved_by, a.resolution_reason)
+        is distinct from row(g.disposition, g.severity, g.category, g.class, g.message, g.policy_version,
+          g.retry_count, g.max_retries, g.parked_at, g.parked_by, g.park_reason, g.escalation_level,
+          g.resolved_at, g.resolved_by, g.resolution_reason) then 'it is resolved' end)
+    into bad
+    from gone g left join recoup.error_archive a on a.error_id = g.error_id;
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = bad;
+  end if;
+  insert into recoup.gate_log (entity_id, error_id, blocks)
+    select entity_id, error_id, false from gone where blocking;
+  insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
+    select table_name, state, ttl, -count(*), -count(*) filter (where blocking),
+        div(-sum(recoup.born_us(ttl, created_at)), 1000000), mod(-sum(recoup.born_us(ttl, created_at)), 1000000)
+      from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from gone offset 0) e
+     group by table_name, state, ttl;
+  return null;
+end $$;
+-- +goose StatementEnd
+
+-- Activity: what happened to errors, by minute and by hour. Every transaction
+-- appends what it did, so that writers never wait for each other; folding adds
+-- that to the sums, and readers count what is not folded yet.
+create table recoup.activity_minute (
+  minute     timestamptz not null,
+  table_name text collate "C" not null,
+  reported   bigint not null,
+  parked     bigint not null,
+  escalated  bigint not null,
+  attempts   bigint not null,
+  succeeded  bigint not null,
+  retried    bigint not null,
+  exhausted  bigint not null,
+  expired    bigint not null,
+  archived   bigint not null,
+  constraint activity_minute_counts check (least(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
+);
+create table recoup.activity_delta (like recoup.activity_minute including constraints);
+create table recoup.activity_hour (like recoup.activity_minute including constraints);
+alter table recoup.activity_hour rename column minute to hour;
+alter table recoup.activity_minute add primary key (minute, table_name), set (fillfactor = 70);
+alter table recoup.activity_hour add primary key (hour, table_name), set (fillfactor = 50);
+-- It costs a writer nothing, and lets nodes, which ask for indexes, read the few
+-- rows that are not folded without a plan for many.
+create index activity_delta_idx on recoup.activity_delta using brin (minute);
+
+-- The outbox as a list, newest first; what is put in again names what was given
+-- up.
+alter table recoup.outbox add column resend_of uuid;
+create index outbox_list_idx on recoup.outbox (created_at, notice_id);
+create index outbox_waiting_idx on recoup.outbox (created_at, notice_id) where due_at is not null;
+create index outbox_given_up_idx on recoup.outbox (created_at, notice_id) where given_up_at is not null;
+
+-- +goose StatementBegin
+create or replace function recoup.outbox_guard() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  bad text;
+begin
+  if tg_op = 'DELETE' then
+    if old.due_at is not null then
+      raise exception using errcode = 'RC001', message = 'a notice that waits is not deleted';
+    end if;
+    return old;
+  end if;
+  bad := case
+    when old.due_at is null then 'this notice is delivered or given up'
+    when (new.notice_id, new.kind, new.recipient, new.error_id, new.created_at, new.dedup_key, new.resend_of, new.body::text)
+      is distinct from (old.notice_id, old.kind, old.recipient, old.error_id, old.created_at, old.dedup_key, old.resend_of, old.body::text)
+      then 'what a notice says is permanent'
+    when new.attempts not in (old.attempts, old.attempts + 1) then 'attempts are counted one by one'
+  end;
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = bad;
+  end if;
+  return new;
+end $$;
+-- +goose StatementEnd

@@ -1,0 +1,92 @@
+package postgres_test
+
+import (
+	"math"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+)
+
+// migratedTo is a database with the schema of an older version.
+func migratedTo(t *testing.T, version int64) (string, prompt) {
+	t.Helper()
+	address := pgtest.New(t)
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDB(*config)
+	defer func() { _ = db.Close() }()
+	p := at(t, address)
+	p.run("create schema recoup")
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("migrations"),
+		goose.WithTableName("recoup.schema_version"), goose.WithDisableGlobalRegistry(true))
+	if err == nil {
+		_, err = provider.UpTo(t.Context(), version)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address, p
+}
+
+// A database that has errors counts them when it learns to tell levels, and goes
+// on from there.
+func TestLevelsOfOlderErrors(t *testing.T) {
+	t.Parallel()
+	address, owner := migratedTo(t, 10)
+	owner.run(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version, retention)
+		select t, 'h', 'e', '{RETRY,PARKED,ARCHIVE,RESOLVED}', 'RETRY', '7 days', true, '1', '1 year' from unnest(array['a.a', 'b.b']) t`)
+	owner.run(`insert into recoup.error (error_id, table_name, entity_id, code, policy_version, state, disposition, blocking, created_at, expires_at, max_retries)
+		select md5('e' || i)::uuid, (array['a.a', 'b.b'])[1 + i % 2], 'e' || i, 'C', '1', 'RETRY_PENDING', 'RETRY', true, '2026-02-01'::timestamptz + i * interval '7.000013 seconds',
+			case when i % 10 > 0 then '2026-02-01'::timestamptz + i * interval '7.000013 seconds' + (1 + i % 3) * interval '1 day 0.25 seconds' end, 5
+		from generate_series(1, 500) i`)
+	owner.run(`insert into recoup.error (table_name, entity_id, code, disposition, blocking, created_at, expires_at) values
+		('a.a', 'x', 'C', 'RETRY', true, '2026-02-01', 'infinity'), ('a.a', 'x', 'C', 'RETRY', true, '2026-02-01', '2026-01-01'),
+		('b.b', 'x', 'C', 'RETRY', true, '2026-02-01', '9999-12-31')`)
+	if err := postgres.Migrate(t.Context(), address); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, address)
+	now := time.Date(2026, 2, 2, 3, 4, 5, 600, time.UTC)
+	check := func() {
+		t.Helper()
+		got, err := s.Levels(t.Context(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, _ := owner.Query(t.Context(), `select table_name, count(*) filter (where blocking), count(*) filter (where state <> 'RESOLVED'),
+				count(*) filter (where state in ('PARKED', 'ESCALATED')),
+				sum(extract(epoch from $1 - created_at) / extract(epoch from expires_at - created_at)) filter (where e)::float8, count(*) filter (where e)
+			from (select *, state <> 'RESOLVED' and expires_at > created_at and isfinite(expires_at) as e from recoup.error) x group by 1 order by 1`, now)
+		want, err := pgx.CollectRows(rows, pgx.RowToStructByPos[store.Level])
+		same := func(a, b store.Level) bool {
+			near := math.Abs(a.Used-b.Used) < 1e-9*b.Used
+			a.Used = b.Used
+			return near && a == b
+		}
+		if err != nil || len(want) != 2 || !slices.EqualFunc(got, want, same) {
+			t.Fatalf("levels are %+v, want %+v, %v", got, want, err)
+		}
+	}
+	check()
+	owner.run("update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, resolved_at = '2026-02-02' where code = 'C' and policy_version = '1' and entity_id like 'e1%'")
+	check()
+	owner.run("update recoup.error set expires_at = created_at + interval '90 minutes' where entity_id like 'e2%'")
+	check()
+	owner.run(`update recoup.error set state = 'PARKED', disposition = 'PARKED', parked_at = '2026-02-02', park_reason = 'x', escalated_to = 't' where entity_id like 'e3%'`)
+	check()
+	if err := s.FoldCounts(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check()
+}
