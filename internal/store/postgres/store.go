@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,7 +26,7 @@ var ErrBadURL = errors.New("the database URL cannot be read: expected postgres:/
 
 // Options of a store. The zero value is good.
 type Options struct {
-	MaxConns         int32         // zero: as many as pgx finds right, or the URL says
+	MaxConns         int32         // zero: 10, or what the URL says (pool_max_conns)
 	LockTimeout      time.Duration // how long a verb waits for a lock at a time; zero: 3 s
 	StatementTimeout time.Duration // zero: 30 s
 	Name             string        // application_name; empty: recoup
@@ -61,8 +62,11 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 		return nil, ErrBadURL
 	}
 	options = options.withDefaults()
-	if options.MaxConns > 0 {
+	switch {
+	case options.MaxConns > 0:
 		config.MaxConns = options.MaxConns
+	case !strings.Contains(url, "pool_max_conns"):
+		config.MaxConns = 10 // the ledger, the gate, the clock and the bell hold some of them most of the time
 	}
 	configure(config.ConnConfig, options)
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
