@@ -1,6 +1,7 @@
 // Package app turns options into a running node: it opens the store, brings it
-// up to date, puts engine, ledger and API together, runs what has to run beside
-// them, and stops all of it in the right order. It is where the clock is read.
+// up to date, puts engine, ledger, dead letters, Gate Zero, clockwork, notifier
+// and API together, runs what has to run beside them, and stops all of it in the
+// right order. It is where the clock is read.
 package app
 
 import (
