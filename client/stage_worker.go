@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"recoup"
-	"recoup/fault"
 	"recoup/retry"
 	"recoup/stage"
 )
@@ -68,119 +66,33 @@ func (w StageWorker) Run(ctx context.Context) error {
 	if err := w.validate(); err != nil {
 		return err
 	}
-	s := &stageShift{StageWorker: w, slots: make(chan struct{}, w.Concurrency)}
-	var end context.CancelFunc
-	s.all, end = context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	s.running, s.evict = context.WithCancelCause(s.all)
+	s := &stageShift{StageWorker: w, crew: newCrew(ctx, w.Client, w.Logger, "work", w.Concurrency)}
+	defer s.end()
 	for _, st := range w.Pipeline.Stages {
 		s.lanes = append(s.lanes, Lane{Pipeline: w.Pipeline.Name, Stage: st.Name})
 	}
-	return errors.Join(s.claimAll(ctx), s.drain())
+	return errors.Join(claimAll(ctx, s.crew, s.claim, s.work),
+		s.drain(w.Grace, "%d pieces of work did not end, or their results could not be sent."))
 }
 
 // stageShift is one run of a stage worker.
 type stageShift struct {
 	StageWorker
-	lanes   []Lane
-	slots   chan struct{} // holds one for each piece of work
-	tasks   sync.WaitGroup
-	running context.Context // ends when stages must
-	evict   context.CancelCauseFunc
-	all     context.Context // ends when everything must
+	*crew
+	lanes []Lane
 }
 
-// claimAll claims whenever there is a free slot, until ctx ends.
-func (s *stageShift) claimAll(ctx context.Context) error {
-	for failures := 0; ; {
-		free := s.free(ctx)
-		if free == 0 {
-			return nil
-		}
-		claimed, err := s.claim(ctx, free)
-		received := s.Client.o.Now()
-		for range free - len(claimed) {
-			<-s.slots
-		}
-		for _, w := range claimed {
-			s.tasks.Go(func() { s.work(w, received) })
-		}
-		if err == nil || ctx.Err() != nil { // the end of ctx is why it failed, and is seen above
-			failures = 0
-			continue
-		}
-		if failures++; s.final(ctx, failures, err) {
-			return err
-		}
-	}
-}
-
-// free takes all free slots, and waits for one if there is none. It returns zero
-// when ctx ends.
-func (s *stageShift) free(ctx context.Context) int {
-	if ctx.Err() != nil {
-		return 0
-	}
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return 0
-	}
-	for n := 1; ; n++ {
-		select {
-		case s.slots <- struct{}{}:
-		default:
-			return n
-		}
-	}
-}
-
-// claim takes what is there, and waits if there is nothing. The first request is
-// answered at once and not broken off by a stop, because what it leased would have
-// to run out; the second is, as it is nearly always idle.
+// claim takes what is there, and waits if there is nothing.
 func (s *stageShift) claim(ctx context.Context, limit int) ([]Work, error) {
-	c := WorkClaim{Lanes: s.lanes, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease)}
-	claimed, err := s.Client.ClaimWork(s.all, c, NoRetry())
-	if err == nil && len(claimed) == 0 && ctx.Err() == nil {
-		c.WaitSeconds = max(seconds(s.Poll), 1)
-		claimed, err = s.Client.ClaimWork(ctx, c, NoRetry())
-	}
+	claimed, err := claimTwice(ctx, s.crew, s.Poll, func(ctx context.Context, wait int) ([]Work, error) {
+		return s.Client.ClaimWork(ctx, WorkClaim{Lanes: s.lanes, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
+	})
 	return claimed[:min(len(claimed), limit)], err
-}
-
-// final reports whether claiming again will not help; if it may, it waits first.
-func (s *stageShift) final(ctx context.Context, failures int, err error) bool {
-	v := s.Client.o.Registry.Classify(err)
-	if !v.Retryable(recoup.ConditionIdempotencyKey) { // a claim that comes twice does no harm
-		return true
-	}
-	delay := max(pause().Delay(failures, s.Client.random), min(v.RetryAfter, longestPause))
-	s.Logger.Warn("work cannot be claimed", "next_try_in", delay, "error", err)
-	_ = retry.Sleep(ctx, delay) // when it ends early, so does claiming
-	return false
-}
-
-// drain waits for what is running: first for it to finish, then for it to be
-// broken off and given back.
-func (s *stageShift) drain() error {
-	finished := make(chan struct{})
-	go func() {
-		s.tasks.Wait()
-		close(finished)
-	}()
-	if within(finished, s.Grace) {
-		return nil
-	}
-	s.evict(ErrStopped)
-	if within(finished, unwind) {
-		return nil
-	}
-	return fault.New(fault.CodeWorkerLost, "%d pieces of work did not end, or their results could not be sent.", len(s.slots))
 }
 
 // work takes one piece of work through the pipeline, and tells how it went.
 func (s *stageShift) work(w Work, received time.Time) {
-	defer func() { <-s.slots }()
+	defer s.yield(1)
 	ctx, lose := context.WithCancelCause(s.running)
 	defer lose(nil)
 	held, release := context.WithCancel(ctx)

@@ -18,7 +18,7 @@ import (
 // tells the server how it went.
 func (s *shift) work(e recoup.Error, received time.Time) {
 	defer s.yield(1)
-	ctx, lose := context.WithCancelCause(s.handlers)
+	ctx, lose := context.WithCancelCause(s.running)
 	defer lose(nil)
 	held, release := context.WithCancel(ctx)
 	var err error
