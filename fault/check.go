@@ -105,13 +105,14 @@ func (d *Definition) checkRetry(wrong func(string, ...any)) {
 }
 
 func (d *Definition) checkTexts(wrong func(string, ...any)) {
-	for name, texts := range map[string][]string{
-		"description": {d.Description}, "causes": d.Causes, "resolution": d.Resolution,
-	} {
+	filled := func(name string, texts ...string) {
 		if len(texts) == 0 || slices.ContainsFunc(texts, func(s string) bool { return strings.TrimSpace(s) == "" }) {
 			wrong("%s is empty", name)
 		}
 	}
+	filled("description", d.Description)
+	filled("causes", d.Causes...)
+	filled("resolution", d.Resolution...)
 	e := d.Example
 	if e == nil {
 		return

@@ -25,8 +25,8 @@ func (a *API) filterOf(f client.Filter) (store.Filter, error) {
 	complain := func(field, constraint, message string) {
 		bad = append(bad, fault.FieldError{Field: field, Constraint: constraint, Message: message})
 	}
-	for field, name := range map[string]string{"table": f.Table, "entity_id": f.EntityID, "assigned_to": f.AssignedTo} {
-		if strings.ContainsRune(name, 0) {
+	for _, x := range [][2]string{{"table", f.Table}, {"entity_id", f.EntityID}, {"assigned_to", f.AssignedTo}} {
+		if field, name := x[0], x[1]; strings.ContainsRune(name, 0) {
 			complain(field, "printable", field+" must not contain NUL")
 		}
 	}

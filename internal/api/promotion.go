@@ -109,8 +109,8 @@ func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 }
 
 func (a *API) checkProcessed(c *call, p store.Processed) error {
-	for field, value := range map[string]string{"table": p.Table, "service": p.Service} {
-		if err := engine.CheckIdentifier(field, value); err != nil {
+	for _, x := range [][2]string{{"table", p.Table}, {"service", p.Service}} {
+		if err := engine.CheckIdentifier(x[0], x[1]); err != nil {
 			return err
 		}
 	}

@@ -18,11 +18,12 @@ func replayRoutes() []*route {
 		operation(get, "/v1/replays/{id}", "Show a replay and how far it has come", (*API).showReplay).by(readers()...).under(vital),
 		operation(get, "/v1/replays/{id}/items", "List the members of a replay and what became of each", (*API).listReplayItems).by(readers()...).under(vital),
 	}
-	for act, summary := range map[string]string{
-		deadletter.ActPause:  "Keep a replay from releasing more",
-		deadletter.ActResume: "Let a paused replay go on",
-		deadletter.ActCancel: "End a replay; what no worker has is as it was before",
+	for _, verb := range [][2]string{
+		{deadletter.ActPause, "Keep a replay from releasing more"},
+		{deadletter.ActResume, "Let a paused replay go on"},
+		{deadletter.ActCancel, "End a replay; what no worker has is as it was before"},
 	} {
+		act, summary := verb[0], verb[1]
 		list = append(list, operation(post, "/v1/replays/{id}/"+act, summary, func(a *API, c *call, in *replayActIn) (client.Replay, error) {
 			status, err := a.Letters.ActOnReplay(c.r.Context(), c.caller.Name, in.ID, act, in.Body.Reason)
 			return replayOf(status), err

@@ -27,10 +27,13 @@ func queueRoutes() []*route {
 		operation(post, "/v1/pauses", "Keep work from being claimed: of a pipeline, a stage or an error class", (*API).addPause).by(Operator).under(vital),
 		operation(del, "/v1/pauses", "Let it be claimed again", (*API).liftPause).by(Operator).under(vital),
 	}
-	for outcome, summary := range map[string]string{
-		deadletter.Succeeded: "The work is done", deadletter.Failed: "The work failed for good: it is a dead letter",
-		deadletter.Extended: "Prolong a lease", deadletter.Released: "Give work back unfinished, through no fault of its own",
+	for _, verb := range [][2]string{
+		{deadletter.Succeeded, "The work is done"},
+		{deadletter.Failed, "The work failed for good: it is a dead letter"},
+		{deadletter.Extended, "Prolong a lease"},
+		{deadletter.Released, "Give work back unfinished, through no fault of its own"},
 	} {
+		outcome, summary := verb[0], verb[1]
 		list = append(list, operation(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *call, in *workResultIn) (client.WorkDone, error) {
 			return a.workResult(c, in, outcome)
 		}).takesUpTo(letterBody).by(Worker).repeats(keyed))

@@ -47,8 +47,8 @@ func (sel *Selection) check(f *fields) {
 	case len(sel.IDs) == 0 && empty && !sel.All:
 		f.add("filter", "required", `an empty filter selects every dead letter; say "all": true if that is meant`)
 	}
-	for field, name := range map[string]string{"pipeline": sel.Pipeline, "stage": sel.Stage, "from_start": sel.FromStart} {
-		if name != "" {
+	for _, x := range [][2]string{{"pipeline", sel.Pipeline}, {"stage", sel.Stage}, {"from_start", sel.FromStart}} {
+		if field, name := x[0], x[1]; name != "" {
 			f.name(field, name)
 		}
 	}
@@ -87,10 +87,11 @@ func checkPlan(p store.ReplayPlan, f *fields) {
 	if p.Canary > 1000 {
 		f.add("canary", "range", "canary must be at most 1000 items; below 0: there is no ramp")
 	}
-	for field, share := range map[string]float64{"share": p.Share, "limit": p.Limit} {
-		if !(share > 0 && share <= 1) {
-			f.add(field, "range", "%s must be above 0 and at most 1", field)
-		}
+	if !(p.Share > 0 && p.Share <= 1) {
+		f.add("share", "range", "share must be above 0 and at most 1")
+	}
+	if !(p.Limit > 0 && p.Limit <= 1) {
+		f.add("limit", "range", "limit must be above 0 and at most 1")
 	}
 }
 
