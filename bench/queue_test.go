@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/deadletter"
+	"recoup/internal/engine"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+// BenchmarkQueue claims and finishes staged work in batches of 500, each piece with
+// a lease, beside River working jobs that do nothing, on the same server. Target:
+// 0.8 of River.
+func BenchmarkQueue(b *testing.B) {
+	s, owner := openPostgres(b)
+	q, rival, c := newQueue(b, s), newRiver(b, owner.Config()), contest{B: b}
+	for b.Loop() {
+		for range workRounds {
+			q.load(backlog)
+			rival.load(backlog)
+			c.round(backlog, just(func() { q.drain(4) }), rival.drain)
+		}
+	}
+	c.report("items", "river")
+}
+
+// queue is a service that takes work and gives it out.
+type queue struct {
+	*testing.B
+	*deadletter.Service
+}
+
+// silent is a ledger that nobody reads: work that goes well is not in it.
+type silent struct{}
+
+func (silent) Record(context.Context, time.Time, []recoup.Event) error { return nil }
+
+func newQueue(b *testing.B, s interface {
+	deadletter.Store
+	deadletter.KeyStore
+}) *queue {
+	b.Helper()
+	now := time.Now()
+	keys, err := deadletter.NewKeyring(b.Context(), s, rand.Reader, now)
+	must(b, err)
+	service, err := deadletter.New(deadletter.Options{
+		Store: s, Ledger: silent{}, Policies: engine.NewPolicies(policy.Default()), Codes: fault.Default, Keys: keys,
+		Now: func() time.Time { return now }, IDs: recoup.NewIDSource(rand.Reader),
+	})
+	must(b, err)
+	return &queue{b, service}
+}
+
+// load submits work in batches.
+func (q *queue) load(items int) {
+	q.Helper()
+	for first := 0; first < items; first += workBatch {
+		batch := make([]deadletter.Submission, workBatch)
+		for i := range batch {
+			batch[i] = deadletter.Submission{Pipeline: "criticizer", Stage: "fetch", PayloadRef: fmt.Sprint("s3://items/", first+i)}
+		}
+		done, err := q.Submit(q.Context(), batch)
+		must(q, err)
+		q.check(done)
+	}
+}
+
+func (q *queue) check(done []deadletter.Done) {
+	q.Helper()
+	for _, d := range done {
+		must(q, d.Err)
+	}
+}
+
+// drain claims and finishes until there is nothing left.
+func (q *queue) drain(workers int) {
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				claimed, err := q.Claim(q.Context(), deadletter.Claim{
+					Lanes: []store.Lane{{Pipeline: "criticizer", Stage: "fetch"}}, Worker: "worker-1", Limit: workBatch,
+				})
+				if err != nil || len(claimed) == 0 {
+					if err != nil {
+						q.Error(err)
+					}
+					return
+				}
+				results := make([]deadletter.Result, len(claimed))
+				for i := range claimed {
+					results[i] = deadletter.Result{WorkID: claimed[i].WorkID, Token: claimed[i].LeaseToken, Outcome: deadletter.Succeeded}
+				}
+				done, err := q.Results(q.Context(), "worker-1", results)
+				if err != nil {
+					q.Error(err)
+					return
+				}
+				q.check(done)
+			}
+		})
+	}
+	wg.Wait()
+}
