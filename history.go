@@ -59,19 +59,22 @@ const (
 	NoticeExpiring     NoticeKind = "EXPIRING"      // its expiry will unblock its entity
 	NoticeUnblocked    NoticeKind = "UNBLOCKED"     // its expiry has unblocked its entity
 	NoticePage         NoticeKind = "PAGE"          // an operator is needed now
+	NoticePageOver     NoticeKind = "PAGE_OVER"     // what an operator was needed for has ended
 
 	NoticeAlert         NoticeKind = "ALERT"          // rules hold, or still hold
 	NoticeAlertResolved NoticeKind = "ALERT_RESOLVED" // they hold no more
 	NoticeJobLate       NoticeKind = "JOB_LATE"       // what the clock should do is not done in time
 	NoticeJobRecovered  NoticeKind = "JOB_RECOVERED"  // it has caught up
 	NoticePolicyRefused NoticeKind = "POLICY_REFUSED" // a changed policy is bad, so the old one stays
+	NoticeReplayStopped NoticeKind = "REPLAY_STOPPED" // a replay has stopped itself and waits for a person
 )
 
 // NoticeKinds returns all kinds.
 func NoticeKinds() []NoticeKind {
 	return []NoticeKind{
-		NoticeParked, NoticeNotParked, NoticeEscalated, NoticeReviewMissed, NoticeExpiring, NoticeUnblocked, NoticePage,
+		NoticeParked, NoticeNotParked, NoticeEscalated, NoticeReviewMissed, NoticeExpiring, NoticeUnblocked, NoticePage, NoticePageOver,
 		NoticeAlert, NoticeAlertResolved, NoticeJobLate, NoticeJobRecovered, NoticePolicyRefused,
+		NoticeReplayStopped,
 	}
 }
 

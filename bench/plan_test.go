@@ -119,7 +119,7 @@ func questions() []question {
 	}
 	for _, d := range []store.Deadline{store.DueExpiry, store.DueWindow, store.DueLapse, store.DueEscalation, store.DueReminder, store.DueResolved} {
 		list = append(list, counting("due_"+string(d), 1, func(b *testing.B, f filled) (int, error) {
-			ids, err := f.Due(b.Context(), d, present(), 100)
+			ids, err := f.Due(b.Context(), d, present(), 0, 100)
 			return len(ids), err
 		}))
 	}

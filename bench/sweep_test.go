@@ -67,7 +67,7 @@ const claimed = 10_000
 // that were.
 func (n *node) sweep(count int) (done int) {
 	for done < count {
-		ids, err := n.store.Due(n.Context(), store.DueExpiry, n.now, workBatch)
+		ids, err := n.store.Due(n.Context(), store.DueExpiry, n.now, 0, workBatch)
 		must(n, err)
 		if len(ids) == 0 {
 			break

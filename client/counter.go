@@ -24,8 +24,8 @@ type countKey struct {
 }
 
 type count struct {
-	n, failed int64
-	took      time.Duration
+	n, failed        int64
+	took, failedTook time.Duration
 }
 
 // maxCounts bounds what is kept while the server is away, and what one request
@@ -59,6 +59,7 @@ func (k *counter) add(table string, failed bool, took time.Duration, now time.Ti
 	at.took += max(took, 0)
 	if failed {
 		at.failed++
+		at.failedTook += max(took, 0)
 	}
 }
 
@@ -116,7 +117,7 @@ func (k *counter) take() []Processed {
 	for key, at := range k.counts {
 		list = append(list, Processed{
 			Minute: time.Unix(key.minute*60, 0).UTC(), Table: key.table,
-			Count: at.n, Failed: at.failed, DurationMS: at.took.Milliseconds(),
+			Count: at.n, Failed: at.failed, DurationMS: at.took.Milliseconds(), FailedDurationMS: at.failedTook.Milliseconds(),
 		})
 	}
 	clear(k.counts)

@@ -85,7 +85,7 @@ func TestMiddleware(t *testing.T) {
 				t.Errorf("emitted %+v", e)
 			}
 		}
-		want := client.Processed{Minute: time.Now().Truncate(time.Minute).UTC(), Service: "renderdb", Count: 3, Failed: 1, DurationMS: 30}
+		want := client.Processed{Minute: time.Now().Truncate(time.Minute).UTC(), Service: "renderdb", Count: 3, Failed: 1, DurationMS: 30, FailedDurationMS: 10}
 		if len(d.counts) != 1 || len(d.counts[0]) != 1 || d.counts[0][0] != want {
 			t.Errorf("counted %+v, want %+v", d.counts, want)
 		}

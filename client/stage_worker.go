@@ -90,21 +90,23 @@ func (s *stageShift) claim(ctx context.Context, limit int) ([]Work, error) {
 	return claimed[:min(len(claimed), limit)], err
 }
 
+// errUnsaid is how a run went that ended without saying so.
+var errUnsaid = errors.New("client: the run ended without a result")
+
 // work takes one piece of work through the pipeline, and tells how it went.
 func (s *stageShift) work(w Work, received time.Time) {
 	defer s.yield(1)
-	ctx, lose := context.WithCancelCause(s.running)
-	defer lose(nil)
-	held, release := context.WithCancel(ctx)
-	kept := make(chan struct{})
-	go func() {
-		defer close(kept)
-		s.keep(held, lose, &w, received)
-	}()
-	err := s.run(ctx, &w)
-	release()
-	<-kept
-	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
+	err := errUnsaid // should a stage end its goroutine
+	lease := hold{of: "work_id", id: w.WorkID, lasts: w.LeaseEndsAt.Sub(w.LeasedAt), received: received,
+		extend: func(ctx context.Context, seconds int) error {
+			_, err := s.Client.WorkResult(ctx, WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Extended, LeaseSeconds: seconds}, NoRetry())
+			if err != nil && !s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey) {
+				return decision{err}
+			}
+			return err
+		}}
+	cause := s.holding(lease, func(ctx context.Context) { err = s.run(ctx, &w) })
+	if errors.Is(cause, ErrLeaseLost) {
 		return // whoever has the lease now will tell
 	}
 	s.tell(s.result(&w, err))
@@ -168,37 +170,4 @@ func (s *stageShift) tell(r WorkResult) {
 			return
 		}
 	}
-}
-
-// keep extends the lease until ctx ends, and ends the work with ErrLeaseLost when
-// the lease is lost: the server says so, or nobody has confirmed it for as long as
-// it lasts.
-func (s *stageShift) keep(ctx context.Context, lose context.CancelCauseFunc, w *Work, received time.Time) {
-	lease := w.LeaseEndsAt.Sub(w.LeasedAt)
-	ends, wait := received.Add(lease), lease/3
-	r := WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Extended, LeaseSeconds: seconds(lease)}
-	for lease > 0 && retry.Sleep(ctx, wait) == nil {
-		asked := s.Client.o.Now()
-		err := s.extend(ctx, r, ends.Sub(asked))
-		left := ends.Sub(s.Client.o.Now())
-		switch {
-		case err == nil:
-			ends, wait = asked.Add(lease), lease/3
-		case ctx.Err() != nil:
-			return
-		case !s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey) || left <= 0:
-			s.Logger.Warn("a lease is lost", "work_id", w.WorkID, "error", err)
-			lose(ErrLeaseLost)
-			return
-		default:
-			wait = min(lease/12, left)
-		}
-	}
-}
-
-func (s *stageShift) extend(ctx context.Context, r WorkResult, left time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, left)
-	defer cancel()
-	_, err := s.Client.WorkResult(ctx, r, NoRetry())
-	return err
 }

@@ -18,19 +18,12 @@ import (
 // tells the server how it went.
 func (s *shift) work(e recoup.Error, received time.Time) {
 	defer s.yield(1)
-	ctx, lose := context.WithCancelCause(s.running)
-	defer lose(nil)
-	held, release := context.WithCancel(ctx)
 	var err error
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		defer release()
-		s.run(ctx, e, &err)
-	}()
-	s.keep(held, lose, &e, received)
-	<-finished
-	cause := context.Cause(ctx)
+	lease := hold{of: "error_id", id: e.ID, lasts: e.LeaseEndsAt.Sub(e.LeasedAt), received: received,
+		extend: func(ctx context.Context, seconds int) error {
+			return s.clerk.send(ctx, Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: Extended, LeaseSeconds: seconds})
+		}}
+	cause := s.holding(lease, func(ctx context.Context) { s.run(ctx, e, &err) })
 	if err != nil && errors.Is(cause, ErrLeaseLost) {
 		return // whoever has the lease now will tell
 	}
@@ -106,37 +99,4 @@ func (s *shift) tell(r Result) {
 // its token tells that it is the same.
 func (s *shift) retryable(err error) bool {
 	return s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey)
-}
-
-// keep extends the lease of an error until ctx ends, and ends it with
-// ErrLeaseLost when the lease is lost: the server says so, or nobody has
-// confirmed it for as long as it lasts. How long that is comes from the server's
-// clock, and when it is over from this one's.
-func (s *shift) keep(ctx context.Context, lose context.CancelCauseFunc, e *recoup.Error, received time.Time) {
-	lease := e.LeaseEndsAt.Sub(e.LeasedAt)
-	ends, wait := received.Add(lease), lease/3
-	r := Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: Extended, LeaseSeconds: seconds(lease)}
-	for lease > 0 && retry.Sleep(ctx, wait) == nil {
-		asked := s.Client.o.Now()
-		err := s.extend(ctx, r, ends.Sub(asked))
-		left := ends.Sub(s.Client.o.Now())
-		switch {
-		case err == nil:
-			ends, wait = asked.Add(lease), lease/3
-		case ctx.Err() != nil:
-			return
-		case decided(err) || left <= 0:
-			s.Logger.Warn("a lease is lost", "error_id", e.ID, "error", err)
-			lose(ErrLeaseLost)
-			return
-		default:
-			wait = min(lease/12, left)
-		}
-	}
-}
-
-func (s *shift) extend(ctx context.Context, r Result, left time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, left)
-	defer cancel()
-	return s.clerk.send(ctx, r)
 }

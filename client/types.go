@@ -268,6 +268,8 @@ type Processed struct {
 	Count      int64     `json:"count" minimum:"1"`
 	Failed     int64     `json:"failed,omitempty" minimum:"0"`
 	DurationMS int64     `json:"duration_ms,omitempty" minimum:"0" doc:"sum of all"`
+
+	FailedDurationMS int64 `json:"failed_duration_ms,omitempty" minimum:"0" doc:"how much of that went into what failed"`
 }
 
 // ProcessedBatch is many counts.

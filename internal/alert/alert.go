@@ -35,6 +35,7 @@ type Situation struct {
 	Policy    *policy.Policy
 	Read      Read
 	Open      []store.Alert // those that are not resolved
+	Earlier   []store.Alert // those before them of what holds now and has not been told
 	Silences  []store.Silence
 	Providers []store.Provider
 	Resolved  map[string]time.Time // when the last alert that switches a provider ended, by provider

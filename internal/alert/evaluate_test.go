@@ -2,6 +2,7 @@ package alert_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,8 +144,60 @@ func TestSilence(t *testing.T) {
 	}
 	s.silences[0].Until = s.now.Add(24 * time.Hour)
 	s.values = map[point]alert.Sample{}
-	if got := s.after(t, time.Minute); len(got) != 1 || got[0].To != "people-intelligence-team" || len(s.open()) != 0 {
-		t.Errorf("the end of a silenced one is told: %+v", got)
+	if got := s.after(t, time.Minute); len(got) != 2 || got[0].Kind != recoup.NoticeAlertResolved || got[1].Kind != recoup.NoticeAlertResolved || len(s.open()) != 0 {
+		t.Errorf("who heard that it fires hears that it is over, silenced or not: %+v", got)
+	}
+}
+
+// Of what nobody heard the beginning, because it was silenced, nobody hears the end.
+func TestSilencedFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	s := newScene(ruled(level("parked")))
+	s.set("parked_errors", dolHub, 11)
+	s.silences = []store.Silence{{Until: epoch.Add(time.Hour)}}
+	s.evaluate(t)
+	s.set("parked_errors", dolHub, 0)
+	if got := s.after(t, time.Minute); len(got) != 0 || len(s.open()) != 0 {
+		t.Errorf("told %+v", got)
+	}
+}
+
+// What comes and goes every two minutes is told again after 5, 10, 20, 40 and 80
+// minutes, and never more than seven times within its interval; what comes back after
+// its interval is told at once.
+func TestFlapping(t *testing.T) {
+	t.Parallel()
+	s := newScene(ruled(level("parked", func(a *policy.Alert) { a.Repeat = 4 * time.Hour })))
+	var beginnings []time.Duration
+	ends := 0
+	for minute := range 12 * 60 {
+		s.now = epoch.Add(time.Duration(minute) * time.Minute)
+		s.set("parked_errors", dolHub, float64(11*(1-minute/2%2)))
+		from := len(s.told)
+		s.evaluate(t)
+		for _, heard := range s.told[from:] {
+			if heard.Kind == recoup.NoticeAlert {
+				beginnings = append(beginnings, s.now.Sub(epoch))
+			} else {
+				ends++
+			}
+		}
+	}
+	if len(beginnings) < 8 || ends != len(beginnings) || slices.ContainsFunc(beginnings[7:], func(at time.Duration) bool {
+		return at-beginnings[slices.Index(beginnings, at)-7] < 4*time.Hour
+	}) {
+		t.Errorf("in twelve hours it is told to begin at %v, and to end %d times", beginnings, ends)
+	}
+	for i, rest := range []time.Duration{5, 10, 20, 40, 80} {
+		if got := beginnings[i+1] - beginnings[i]; got < rest*time.Minute || got > rest*time.Minute+4*time.Minute {
+			t.Errorf("after the time %d it rests for %v, not %dm", i+1, got, rest)
+		}
+	}
+	s.set("parked_errors", dolHub, 0)
+	s.evaluate(t)
+	s.set("parked_errors", dolHub, 11)
+	if got := s.after(t, 5*time.Hour); len(got) != 1 || got[0].Kind != recoup.NoticeAlert {
+		t.Errorf("hours later: %+v", got)
 	}
 }
 

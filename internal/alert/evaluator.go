@@ -60,6 +60,9 @@ func (e *Evaluator) situation(ctx context.Context) (Situation, error) {
 	if s.Open, err = e.Store.OpenAlerts(ctx); err != nil {
 		return s, err
 	}
+	if s.Earlier, err = e.earlier(ctx, &s); err != nil {
+		return s, err
+	}
 	if s.Silences, err = e.silences(ctx, s.Now); err != nil {
 		return s, err
 	}
@@ -68,6 +71,35 @@ func (e *Evaluator) situation(ctx context.Context) (Situation, error) {
 	}
 	s.Resolved, err = e.resolved(ctx, &s)
 	return s, err
+}
+
+// maxEarlier is how many alerts of a rule and a scope are looked back at: more than
+// it takes to rest for as long as a rule can.
+const maxEarlier = 10
+
+// earlier returns the last alerts that were told, and are over, of each rule and
+// scope that holds and of which nobody has been told yet.
+func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]store.Alert, error) {
+	told := map[key]bool{}
+	for _, a := range s.Open {
+		told[key{a.Rule, a.Scope}] = a.Notified > 0
+	}
+	var all []store.Alert
+	for i := range s.Policy.Alerts {
+		rule := &s.Policy.Alerts[i]
+		for _, sample := range s.Read(rule) {
+			if told[key{rule.Name, sample.Scope}] || !rule.Compare.Holds(sample.Value, rule.Value) {
+				continue
+			}
+			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []store.AlertState{store.AlertResolved}, Rule: rule.Name, Scope: sample.Scope},
+				store.Page{Limit: maxEarlier})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, list...)
+		}
+	}
+	return all, nil
 }
 
 func (e *Evaluator) silences(ctx context.Context, now time.Time) ([]store.Silence, error) {

@@ -42,7 +42,8 @@ func (f *Figures) Exposition() []Exposed {
 func told(p *policy.Policy) []policy.Metric {
 	return append(slices.Clone(p.Metrics),
 		policy.Metric{Name: RetrySuccess, Kind: policy.Rate, Means: "retries that succeed, per retry"},
-		policy.Metric{Name: RequestDuration, Kind: policy.Level, Means: "mean time that an API request took"})
+		policy.Metric{Name: RequestDuration, Kind: policy.Level, Means: "mean time that an API request took"},
+		policy.Metric{Name: FailedDuration, Kind: policy.Level, Means: "mean time that an API request took that failed"})
 }
 
 // windows lists the windows over which a metric is told, the shortest first.

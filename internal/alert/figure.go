@@ -56,6 +56,7 @@ func Load(ctx context.Context, from Ledger, p *policy.Policy, codes *fault.Regis
 	}
 	l.need(RetrySuccess, Window(p, RetrySuccess))
 	l.need(RequestDuration, Window(p, RequestDuration))
+	l.need(FailedDuration, Window(p, FailedDuration))
 	for _, m := range p.Metrics {
 		l.need(m.Name, Window(p, m.Name))
 	}
@@ -69,7 +70,7 @@ func Load(ctx context.Context, from Ledger, p *policy.Policy, codes *fault.Regis
 // first rule that looks at it, else a day. Of what holds at the moment it is zero.
 // Durations go with the failures of requests.
 func Window(p *policy.Policy, metric string) time.Duration {
-	if metric == RequestDuration {
+	if metric == RequestDuration || metric == FailedDuration {
 		metric = "request_error_rate"
 	}
 	if kind := kindOf(p, metric); kind != "" && !kind.Windowed() {

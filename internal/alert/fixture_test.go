@@ -101,6 +101,7 @@ func (s *scene) situation() alert.Situation {
 	return alert.Situation{
 		Policy: s.policy, Read: s.read, Open: s.open(), Silences: s.silences, Now: s.now, IDs: s.ids,
 		Providers: slices.Collect(maps.Values(s.providers)), Resolved: resolved,
+		Earlier: slices.DeleteFunc(slices.Collect(maps.Values(s.alerts)), func(a store.Alert) bool { return a.State != store.AlertResolved }),
 	}
 }
 

@@ -57,7 +57,7 @@ func (d *dashboard) metric(m policy.Metric) {
 	switch {
 	case m.Kind.Relative():
 		unit = "percentunit"
-	case m.Name == RequestDuration:
+	case m.Name == RequestDuration || m.Name == FailedDuration:
 		unit = "s"
 	}
 	legend := "{{" + string(per) + "}}"

@@ -32,7 +32,7 @@ func source(metric string) origin {
 		return fromToday
 	case "parked_errors", "blocking_errors", "average_ttl_utilization":
 		return fromLevels
-	case "request_error_rate", RequestDuration:
+	case "request_error_rate", RequestDuration, FailedDuration:
 		return fromRequests
 	case "database_errors", "external_service_errors":
 		return fromEvents
@@ -42,8 +42,9 @@ func source(metric string) origin {
 
 // Metrics of spec 001 that no rule compares.
 const (
-	RetrySuccess    = "retry_success_rate"       // attempts that went well, per attempt
-	RequestDuration = "request_duration_seconds" // how long a request took on average
+	RetrySuccess    = "retry_success_rate"              // attempts that went well, per attempt
+	RequestDuration = "request_duration_seconds"        // how long a request took on average
+	FailedDuration  = "failed_request_duration_seconds" // how long one that failed did
 )
 
 // Scopes lists what a metric can be told for.
@@ -232,10 +233,17 @@ func (f *Figures) addRequests(out sums, metric string, window time.Duration, per
 		if per == policy.PerService {
 			scope = p.Service
 		}
-		if metric == RequestDuration {
+		whole := p.N
+		switch metric {
+		case RequestDuration:
 			part = p.Duration.Seconds()
+		case FailedDuration:
+			part = p.FailedDuration.Seconds()
+			if whole = p.Failed; part == 0 {
+				whole = 0 // it was not timed
+			}
 		}
-		out.add(scope, part, float64(p.N), p.N)
+		out.add(scope, part, float64(whole), whole)
 	}
 }
 

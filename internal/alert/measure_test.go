@@ -79,7 +79,7 @@ func counted() *fixed {
 				{Table: dol, Service: "one", N: 300, Failed: 1}, {Table: dol, Service: "two", N: 300},
 				{Table: target, Service: "one", N: 100}, {Service: "api", N: 5000, Failed: 1000},
 			},
-			fiveMinutes: {{Service: "api", N: 50, Failed: 5, Duration: 25 * time.Second}, {Service: "web", N: 50}, {Table: dol, Service: "api", N: 900, Failed: 900}},
+			fiveMinutes: {{Service: "api", N: 50, Failed: 5, Duration: 25 * time.Second, FailedDuration: 10 * time.Second}, {Service: "web", N: 50}, {Table: dol, Service: "api", N: 900, Failed: 900}},
 		},
 		recent: map[time.Duration][]store.RecentCount{
 			time.Minute: {{Code: "DATABASE_CONNECTION_ERROR", N: 4}, {Code: "STORAGE_FULL", ExternalService: "neon", N: 3}, {Code: "VALIDATION_SERVICE_ERROR", N: 9}},
@@ -130,6 +130,8 @@ func TestMeasure(t *testing.T) {
 		{"request_error_rate", fiveMinutes, policy.PerService, "web", 0, 50},
 		{"request_error_rate", fiveMinutes, policy.PerPlatform, "", .05, 100},
 		{alert.RequestDuration, fiveMinutes, policy.PerService, "api", .5, 50},
+		{alert.FailedDuration, fiveMinutes, policy.PerService, "api", 2, 5},
+		{alert.FailedDuration, fiveMinutes, policy.PerPlatform, "", 2, 5}, // of others nothing failed
 		{"database_errors", time.Minute, policy.PerPlatform, "", 7, 7},
 		{"external_service_errors", fiveMinutes, policy.PerProvider, "millionverifier", 12, 12},
 		{"external_service_errors", fiveMinutes, policy.PerPlatform, "", 14, 14},

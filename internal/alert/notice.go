@@ -74,16 +74,14 @@ func (j *judgement) notice(to string, kind recoup.NoticeKind, page bool) *notice
 }
 
 // tell says what people are to hear: that an alert fires, again when it still does
-// after its interval, and that it is over if they have heard of it before. Of a
-// silenced one they hear nothing.
+// after its interval, and that it is over if they have heard of it before. Of one
+// that is silenced they do not hear that it fires; that it is over they hear all
+// the same, because what was told to begin must not seem to last for ever.
 func (j *judgement) tell() {
 	for _, m := range j.cases {
-		if j.silenced(&m.next) {
-			continue
-		}
 		to, page := recipient(j.Policy, m)
 		switch {
-		case m.due(j.Now):
+		case m.due(j.Now) && !j.silenced(&m.next) && !j.resting(m):
 			m.next.Notified++
 			m.next.NotifiedAt = j.Now
 			j.notice(to, recoup.NoticeAlert, page).add(m)
@@ -101,7 +99,34 @@ func (m *matter) due(now time.Time) bool {
 	if m.next.State != store.AlertFiring || m.few {
 		return false
 	}
-	return m.next.NotifiedAt.IsZero() || now.Sub(m.next.NotifiedAt) >= m.rule.Repeat
+	told := m.next.NotifiedAt
+	return told.IsZero() || told.After(now) || now.Sub(told) >= m.rule.Repeat // or the clock was set back
+}
+
+// leastRest is how long nobody is told that a rule holds again that was told to hold
+// before. It doubles with every time.
+const leastRest = 5 * time.Minute
+
+// resting reports whether an alert that comes and goes is left untold for now. Each
+// time that it was told within the rule's interval doubles the wait, up to that
+// interval: what flaps is told a few times in it, and what has ended for good and
+// comes back later is told at once.
+func (j *judgement) resting(m *matter) bool {
+	if m.next.Notified > 0 {
+		return false
+	}
+	rest, last := time.Duration(0), time.Time{}
+	for i := range j.Earlier {
+		a := &j.Earlier[i]
+		if a.Rule != m.next.Rule || a.Scope != m.next.Scope || a.Notified == 0 || a.NotifiedAt.After(j.Now) || j.Now.Sub(a.NotifiedAt) >= m.rule.Repeat {
+			continue
+		}
+		rest = min(max(2*rest, leastRest), m.rule.Repeat)
+		if a.NotifiedAt.After(last) {
+			last = a.NotifiedAt
+		}
+	}
+	return j.Now.Sub(last) < rest
 }
 
 func (n *notice) add(m *matter) {

@@ -241,3 +241,43 @@ func TestStoredSilence(t *testing.T) {
 		}
 	})
 }
+
+// Whoever heard that a rule holds hears that it is over, also in a silence, and what
+// comes back at once is left untold for a while.
+func TestStoredEnd(t *testing.T) {
+	everywhere(t, func(w *world) {
+		fail := func(n int) { w.events(n, "DATABASE_ERROR", "") }
+		kinds := func() (began, ended int) {
+			list, _, err := w.db.Notices(w.Context(), store.NoticeFilter{}, store.Page{Limit: store.MaxPage})
+			w.must(err)
+			for _, n := range list {
+				switch n.Kind {
+				case recoup.NoticeAlert:
+					began++
+				case recoup.NoticeAlertResolved:
+					ended++
+				}
+			}
+			return began, ended
+		}
+		want := func(when string, began, ended int) {
+			w.Helper()
+			w.evaluate()
+			if b, e := kinds(); b != began || e != ended {
+				w.Errorf("%s: told to begin %d times and to end %d times, not %d and %d", when, b, e, began, ended)
+			}
+		}
+		fail(11)
+		want("it fires", 1, 0)
+		_, err := w.db.AddSilence(w.Context(), store.Silence{ID: w.ids.New(w.now), Until: w.now.Add(2 * time.Minute)}, store.Act{By: "ada", Reason: "known", At: w.now})
+		w.must(err)
+		w.wait(90 * time.Second)
+		want("it ends while silenced", 1, 1)
+		w.wait(time.Minute)
+		fail(11)
+		want("it is back within five minutes", 1, 1)
+		w.wait(3 * time.Minute)
+		fail(11)
+		want("it holds after five minutes", 2, 1)
+	})
+}

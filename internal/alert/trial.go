@@ -134,7 +134,10 @@ func (s *Situation) apply(v store.Verdict, providers map[string]store.Provider) 
 		s.Open = slices.DeleteFunc(s.Open, func(o store.Alert) bool { return o.ID == a.ID })
 		if a.State != store.AlertResolved {
 			s.Open = append(s.Open, a)
-		} else if a.ResolvedAt.After(s.Resolved[a.Scope]) {
+			continue
+		}
+		s.Earlier = append(s.Earlier, a)
+		if a.ResolvedAt.After(s.Resolved[a.Scope]) {
 			s.Resolved[a.Scope] = a.ResolvedAt
 		}
 	}

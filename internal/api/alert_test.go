@@ -213,7 +213,7 @@ func TestMetrics(t *testing.T) {
 			}
 		})
 	}
-	w.post("/v1/processed", client.ProcessedBatch{Counts: []client.Processed{{Table: dol, Count: 1000, Minute: w.clock()}, {Service: "api", Count: 50, Failed: 5, DurationMS: 2500, Minute: w.clock()}}}).ok()
+	w.post("/v1/processed", client.ProcessedBatch{Counts: []client.Processed{{Table: dol, Count: 1000, Minute: w.clock()}, {Service: "api", Count: 50, Failed: 5, DurationMS: 2500, FailedDurationMS: 1000, Minute: w.clock()}}}).ok()
 	find := func(key, metric, scope string) (client.Metric, bool) {
 		var out client.Metrics
 		w.do(key, http.MethodGet, "/v1/stats/metrics", nil).ok(&out)
@@ -230,6 +230,7 @@ func TestMetrics(t *testing.T) {
 		{Metric: "parked_errors", Per: "platform", Value: 9, Samples: 9},
 		{Metric: "request_error_rate", Per: "service", Scope: "api", Value: .1, Samples: 50, Window: "5m"},
 		{Metric: "request_duration_seconds", Per: "service", Scope: "api", Value: .05, Samples: 50, Window: "5m"},
+		{Metric: "failed_request_duration_seconds", Per: "service", Scope: "api", Value: .2, Samples: 5, Window: "5m"},
 	} {
 		if got, ok := find("reader", want.Metric, want.Scope); !ok || got != want {
 			t.Errorf("got %+v, want %+v", got, want)

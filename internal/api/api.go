@@ -60,9 +60,10 @@ type Ledger interface {
 	Candidates(tenant string) []string
 }
 
-// Registrar changes what codes, policies and tenant keys this node goes by.
+// Registrar changes what codes, policies and platform keys this node goes by.
 type Registrar interface {
 	TenantKeys
+	PayloadKeys
 	Codes() *fault.Registry
 	RegisterCode(ctx context.Context, def fault.Definition, act store.Act) error
 	ApplyPolicy(ctx context.Context, caller engine.Caller, text []byte, rebase bool, reason string) (Applied, error)
@@ -87,6 +88,7 @@ type Options struct {
 	Registrar Registrar
 	Jobs      Jobs
 	Channels  Channels
+	Receivers Receivers
 	Now       func() time.Time
 	Random    io.Reader
 	IDs       *recoup.IDSource
@@ -120,8 +122,8 @@ type API struct {
 
 // New checks the options and puts the handler together.
 func New(o Options) (*API, error) {
-	if o.Store == nil || o.Engine == nil || o.GateZero == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
-		return nil, errors.New("api: store, engine, Gate Zero, ledger, registrar, jobs, channels, clock, randomness and ids are required")
+	if o.Store == nil || o.Engine == nil || o.GateZero == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Receivers == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
+		return nil, errors.New("api: store, engine, Gate Zero, ledger, registrar, jobs, channels, receivers, clock, randomness and ids are required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -65,16 +65,21 @@ func decode(c *call, s *shape, into any) error {
 	if _, err := c.media(fault.MediaJSON); err != nil {
 		return err
 	}
-	switch body := bytes.TrimSpace(c.body); {
+	return s.read(c.body, into)
+}
+
+// read reads a document as one JSON value of the shape.
+func (s *shape) read(document []byte, into any) error {
+	switch body := bytes.TrimSpace(document); {
 	case len(body) == 0:
 		return fault.New(fault.CodeMalformedJSON, "The body is empty: send a JSON object.")
 	case string(body) == "null": // which the decoder takes for an empty object
 		return fault.Validation(fault.FieldError{Field: "body", Constraint: "type", Message: "must be an object, not null"})
 	}
-	if err := s.check(c.body, nil); err != nil {
+	if err := s.check(document, nil); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(c.body, into); err != nil {
+	if err := json.Unmarshal(document, into); err != nil {
 		return badJSON(err)
 	}
 	return nil

@@ -167,6 +167,12 @@ func adminExamples(list map[string]example) {
 			return "/v1/keys/" + key.ID.String() + "/" + verb, map[string]any{"reason": "a try"}
 		}}
 	}
+	list["GET /v1/payload-keys"] = fixed("/v1/payload-keys", nil, refusedThere)
+	list["POST /v1/payload-keys/rotate"] = example{make: func(w *world, _ string) (string, any) {
+		w.wait(time.Second) // its name is made of the time
+		return "/v1/payload-keys/rotate", map[string]any{"reason": "a try"}
+	}}
+	list["POST /v1/payload-keys/wrap"] = fixed("/v1/payload-keys/wrap", map[string]any{"reason": "a try"}, refusedThere)
 	list["GET /v1/tenant-keys"] = fixed("/v1/tenant-keys", nil, refusedThere)
 	list["POST /v1/tenant-keys/rotate"] = example{make: func(w *world, _ string) (string, any) {
 		w.wait(time.Second) // a key is named after its second
@@ -180,6 +186,7 @@ func adminExamples(list map[string]example) {
 		return "/v1/tenant-keys/" + keys.Keys[0].ID + "/delete", map[string]any{"reason": "a try"}
 	}}
 	list["GET /v1/jobs"] = fixed("/v1/jobs", nil, leftOut)
+	list["GET /v1/receivers"] = fixed("/v1/receivers", nil, refusedThere)
 	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", client.JobRun{Reason: "a try"}, refusedThere)
 	list["GET /v1/audit"] = fixed("/v1/audit?from="+epoch.Format(time.RFC3339), nil, refusedThere)
 	list["GET /healthz"] = fixed("/healthz", nil, leftOut)

@@ -223,12 +223,7 @@ func (a *API) claimGateZero(c *call, in *gateClaimIn) (client.GateZeroClaimed, e
 	cases, err := a.GateZero.Claim(c.r.Context(), recovery.Order{
 		Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), What: in.Body.What,
 	})
-	return client.GateZeroClaimed{Work: each(cases, func(x store.Case) client.GateZeroWork {
-		return client.GateZeroWork{
-			Intake: intakeOf(x.Intake), RecoveryID: x.Recovery.ID, Attempt: x.Recovery.AttemptCount,
-			LeaseToken: x.Lease.LeaseToken, LeaseEndsAt: x.Lease.LeaseEndsAt,
-		}
-	})}, err
+	return client.GateZeroClaimed{Work: each(cases, func(x store.Case) client.GateZeroWork { return ClaimedCase(&x) })}, err
 }
 
 type gateResultsIn struct{ Body client.GateZeroResults }

@@ -96,7 +96,7 @@ func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 		}
 		counts[i] = store.Processed{
 			Minute: store.Minute(minute), Table: p.Table, Service: p.Service, N: p.Count, Failed: p.Failed,
-			Duration: milliseconds(p.DurationMS),
+			Duration: milliseconds(p.DurationMS), FailedDuration: milliseconds(p.FailedDurationMS),
 		}
 		if err := a.checkProcessed(c, counts[i]); err != nil {
 			return processedOut{}, err
@@ -122,6 +122,8 @@ func (a *API) checkProcessed(c *call, p store.Processed) error {
 		return bad("count", "range", "count must be positive, and failed between 0 and count")
 	case p.Duration < 0:
 		return bad("duration_ms", "range", "duration_ms must be between 0 and 2^40")
+	case p.FailedDuration < 0 || p.FailedDuration > p.Duration || p.Failed == 0 && p.FailedDuration > 0:
+		return bad("failed_duration_ms", "range", "failed_duration_ms must be part of duration_ms, and 0 if nothing failed")
 	case p.Minute.Before(c.now.Add(-24*time.Hour)) || p.Minute.After(c.now.Add(time.Hour)):
 		return bad("minute", "range", "minute must be within the last day")
 	case p.Table == "" && p.Service == "":

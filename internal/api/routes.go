@@ -8,7 +8,7 @@ import (
 // routes is everything that the API offers: the one place where it is said what
 // there is and who may call it. Admins may call all of it.
 func routes() []*route {
-	return slices.Concat(workRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), gateZeroRoutes(), letterRoutes(), acts())
+	return slices.Concat(workRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), receiverRoutes(), gateZeroRoutes(), letterRoutes(), acts())
 }
 
 const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
@@ -74,6 +74,9 @@ func adminRoutes() []*route {
 		operation(post, "/v1/keys", "Make a key; the answer is the only place where it is shown", (*API).createKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		operation(post, "/v1/keys/{id}/revoke", "Revoke a key", (*API).revokeKey).forAdmins().forAllHubs().tagged("keys"),
 		operation(post, "/v1/keys/{id}/rotate", "Replace a key; the old one works a while longer", (*API).rotateKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
+		operation(get, "/v1/payload-keys", "List the keys that payloads are sealed with", (*API).listPayloadKeys).forAdmins().forAllHubs().tagged("keys"),
+		operation(post, "/v1/payload-keys/rotate", "Seal payloads with a new key from now on", (*API).rotatePayloadKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
+		operation(post, "/v1/payload-keys/wrap", "Seal the platform's keys that lie bare with the master key", (*API).wrapKeys).forAdmins().forAllHubs().tagged("keys"),
 		operation(get, "/v1/tenant-keys", "List the keys that tenants are hashed with", (*API).listTenantKeys).forAdmins().forAllHubs().tagged("keys"),
 		operation(post, "/v1/tenant-keys/rotate", "Hash tenants with a new key from now on", (*API).rotateTenantKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		operation(post, "/v1/tenant-keys/{key_id}/delete", "Delete a tenant key that is not in use; what it hashed cannot be found again", (*API).deleteTenantKey).forAdmins().forAllHubs().tagged("keys"),

@@ -107,11 +107,7 @@ func (a *API) claimWork(c *call, in *claimWorkIn) (client.WorkClaimed, error) {
 		Lanes:  each(in.Body.Lanes, func(l client.Lane) store.Lane { return store.Lane(l) }),
 		Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
 	})
-	return client.WorkClaimed{Work: each(claimed, func(w deadletter.Claimed) client.Work {
-		out := workOf(&w.QueuedWork)
-		out.LeaseToken, out.Payload = w.LeaseToken, w.Payload
-		return out
-	})}, err
+	return client.WorkClaimed{Work: each(claimed, func(w deadletter.Claimed) client.Work { return ClaimedWork(&w) })}, err
 }
 
 type workResultIn struct {
@@ -136,18 +132,12 @@ func (a *API) workResult(c *call, in *workResultIn, outcome string) (client.Work
 // workResultOf turns the i-th result of a request into the service's.
 func workResultOf(c *call, r *client.WorkResult, i int) (deadletter.Result, error) {
 	receipt, err := c.letterReceipt(i)
-	out := deadletter.Result{WorkID: r.WorkID, Token: r.LeaseToken, Outcome: r.Outcome, Lease: seconds(r.LeaseSeconds), Receipt: receipt}
-	switch failed := r.Outcome == deadletter.Failed; {
-	case err != nil:
-		return out, err
-	case failed && r.Failure == nil:
-		return out, fault.Validation(fault.FieldError{Field: "failure", Constraint: "required", Message: "failure is required: how it failed"})
-	case failed:
-		out.Failure = failureOf(r.Failure)
-	case r.Failure != nil:
-		return out, fault.Validation(fault.FieldError{Field: "failure", Constraint: "outcome", Message: "failure belongs to the outcome fail"})
+	if err != nil {
+		return deadletter.Result{}, err
 	}
-	return out, nil
+	out, err := WorkResult(r)
+	out.Receipt = receipt
+	return out, err
 }
 
 // workDone is the answer to a result. A worker keeps the token that it has sent.

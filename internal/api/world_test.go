@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -171,7 +172,7 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 	t.Helper()
 	w := &world{T: t, store: s, state: &state{now: epoch.Add(time.Hour)}}
 	w.keys, _ = secrets()
-	o := app.Options{Listen: "127.0.0.1:0", Now: w.clock, Version: "test"}
+	o := app.Options{Listen: "127.0.0.1:0", Now: w.clock, Version: "test", MasterKey: bytes.Repeat([]byte{1}, 32)}
 	for _, change := range options {
 		change(w, &o)
 	}

@@ -19,6 +19,7 @@ import (
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/notify"
+	"recoup/internal/push"
 	"recoup/internal/recovery"
 )
 
@@ -27,6 +28,7 @@ type Node struct {
 	o        Options
 	name     string // of this process, among all that share its database
 	store    Store
+	vault    *vault
 	clock    *clock
 	ledger   *book
 	engine   *engine.Engine
@@ -40,6 +42,7 @@ type Node struct {
 	notifier *notify.Dispatcher
 	gateZero *recovery.Service
 	letters  *deadletter.Service
+	pusher   *push.Pusher
 	policing policing
 }
 
@@ -91,11 +94,15 @@ func (n *Node) assemble(ctx context.Context) error {
 	if n.o.Policy != "" { // what changes from here on is noticed
 		n.policing.seen, _, _ = n.look()
 	}
+	var err error
+	if n.vault, err = newVault(n.store, n.o); err != nil {
+		return err
+	}
 	registry, policies, err := n.begin(ctx)
 	if err != nil {
 		return err
 	}
-	keys := newTenantKeys(n.store, n.o)
+	keys := newTenantKeys(n.vault, n.o)
 	n.ledger, err = newBook(ctx, n.store, keys, registry, policies, ids, n.o)
 	if err != nil {
 		return err
@@ -121,6 +128,9 @@ func (n *Node) assemble(ctx context.Context) error {
 	if n.notifier, err = n.newNotifier(); err != nil {
 		return err
 	}
+	if n.pusher, err = n.newPusher(); err != nil {
+		return err
+	}
 	open := ""
 	if n.o.Demo {
 		open = "demo"
@@ -133,7 +143,7 @@ func (n *Node) assemble(ctx context.Context) error {
 // open puts the API in front of the rest.
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
-		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: office{n.jobs}, Channels: switchboard{n, ids},
+		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: office{n.jobs}, Channels: switchboard{n, ids}, Receivers: n.pusher,
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Version, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.store.Ping, Metrics: n.metrics.handler(), Logger: n.o.Logger, Count: n.metrics.count,
 	})
@@ -141,7 +151,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 		return err
 	}
 	n.metrics.watch(n)
-	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, &policyCollector{n: n}, &gateCollector{n})
+	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, &policyCollector{n: n}, &gateCollector{n}, &letterCollector{n: n}, &receiverCollector{n})
 	return nil
 }
 

@@ -9,21 +9,45 @@ import (
 	"strings"
 
 	"recoup/internal/notify"
+	"recoup/internal/push"
 )
 
-// channelsSetting is the section of the configuration file that sets channels up:
+// section is a part of the configuration file that sets things up by their names:
 //
 //	channels:
 //	  chat: {kind: slack, url: https://hooks.slack.com/…}
 //
 // Each field can be given, or replaced, by an environment variable:
-// RECOUP_CHANNEL_CHAT_URL. Channels that only the environment sets up are named
-// in RECOUP_CHANNELS, with commas between them.
-const (
-	channelsSetting = "channels"
-	channelsEnv     = "RECOUP_CHANNELS"
-	channelEnv      = "RECOUP_CHANNEL_"
-)
+// RECOUP_CHANNEL_CHAT_URL. What only the environment sets up is named in
+// RECOUP_CHANNELS, with commas between the names.
+type section struct {
+	setting string // in the file
+	thing   string // one of them
+	fields  func(kind string) []notify.Field
+	kinds   []string
+}
+
+func channelSection() section {
+	s := section{setting: "channels", thing: "channel", fields: func(kind string) []notify.Field { return notify.Fields(notify.Kind(kind)) }}
+	for _, k := range notify.Kinds() {
+		s.kinds = append(s.kinds, string(k))
+	}
+	return s
+}
+
+func receiverSection() section {
+	s := section{setting: "receivers", thing: "receiver", fields: func(kind string) []notify.Field { return push.Fields(push.Kind(kind)) }}
+	for _, k := range push.Kinds() {
+		s.kinds = append(s.kinds, string(k))
+	}
+	return s
+}
+
+// item is something that a section sets up.
+type item struct {
+	name, kind string
+	values     map[string]string // by field
+}
 
 // readURL reads where people find this node, for links.
 func readURL(o *Options, s string) error {
@@ -35,28 +59,11 @@ func readURL(o *Options, s string) error {
 	return nil
 }
 
-// readChannels gathers the channels from the file's section and the environment.
-func readChannels(section any, env func(string) (string, bool), file string) (list []notify.Config, shown []Value, bad []error) {
-	given, bad := channelSection(section, file)
-	if names, ok := env(channelsEnv); ok {
-		for name := range strings.SplitSeq(names, ",") {
-			if name = strings.TrimSpace(name); name != "" && given[name] == nil {
-				given[name] = map[string]string{}
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		c := notify.Config{Name: name, Values: given[name]}
-		sources := map[string]string{}
-		for _, field := range channelFields() {
-			variable := channelEnv + envName(name) + "_" + envName(field)
-			if value, ok := env(variable); ok {
-				c.Values[field], sources[field] = value, variable
-			}
-		}
-		c.Kind = notify.Kind(c.Values["kind"])
-		shown = append(shown, channelValues(c, sources, file)...)
-		delete(c.Values, "kind")
+// readChannels gathers the channels.
+func readChannels(given any, env func(string) (string, bool), file string) (list []notify.Config, shown []Value, bad []error) {
+	items, shown, bad := channelSection().read(given, env, file)
+	for _, i := range items {
+		c := notify.Config{Name: i.name, Kind: notify.Kind(i.kind), Values: i.values}
 		if err := c.Check(); err != nil {
 			bad = append(bad, err)
 		}
@@ -65,13 +72,53 @@ func readChannels(section any, env func(string) (string, bool), file string) (li
 	return list, shown, bad
 }
 
+// readReceivers gathers the receivers.
+func readReceivers(given any, env func(string) (string, bool), file string) (list []push.Config, shown []Value, bad []error) {
+	items, shown, bad := receiverSection().read(given, env, file)
+	for _, i := range items {
+		c := push.Config{Name: i.name, Kind: push.Kind(i.kind), Values: i.values}
+		if err := c.Check(); err != nil {
+			bad = append(bad, err)
+		}
+		list = append(list, c)
+	}
+	return list, shown, bad
+}
+
+// read gathers what the file's section and the environment set up.
+func (s section) read(given any, env func(string) (string, bool), file string) (list []item, shown []Value, bad []error) {
+	found, bad := s.parse(given, file)
+	if names, ok := env("RECOUP_" + envName(s.setting)); ok {
+		for name := range strings.SplitSeq(names, ",") {
+			if name = strings.TrimSpace(name); name != "" && found[name] == nil {
+				found[name] = map[string]string{}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		i := item{name: name, values: found[name]}
+		sources := map[string]string{}
+		for _, field := range s.allFields() {
+			variable := "RECOUP_" + envName(s.thing) + "_" + envName(name) + "_" + envName(field)
+			if value, ok := env(variable); ok {
+				i.values[field], sources[field] = value, variable
+			}
+		}
+		i.kind = i.values["kind"]
+		shown = append(shown, s.show(i, sources, file)...)
+		delete(i.values, "kind")
+		list = append(list, i)
+	}
+	return list, shown, bad
+}
+
 func envName(s string) string { return strings.ToUpper(strings.ReplaceAll(s, "-", "_")) }
 
-// channelFields lists every field that some kind of channel has.
-func channelFields() []string {
+// allFields lists every field that some kind has.
+func (s section) allFields() []string {
 	fields := []string{"kind"}
-	for _, kind := range notify.Kinds() {
-		for _, f := range notify.Fields(kind) {
+	for _, kind := range s.kinds {
+		for _, f := range s.fields(kind) {
 			if !slices.Contains(fields, f.Name) {
 				fields = append(fields, f.Name)
 			}
@@ -80,28 +127,28 @@ func channelFields() []string {
 	return fields
 }
 
-// channelSection reads the file's section: names, and for each fields and values.
-func channelSection(section any, file string) (given map[string]map[string]string, bad []error) {
-	given = map[string]map[string]string{}
-	if section == nil {
-		return given, nil
+// parse reads the file's section: names, and for each fields and values.
+func (s section) parse(given any, file string) (found map[string]map[string]string, bad []error) {
+	found = map[string]map[string]string{}
+	if given == nil {
+		return found, nil
 	}
-	channels, ok := section.(map[string]any)
+	things, ok := given.(map[string]any)
 	if !ok {
-		return given, []error{fmt.Errorf("%s: channels must be of the form NAME: {kind: KIND, …}", file)}
+		return found, []error{fmt.Errorf("%s: %s must be of the form NAME: {kind: KIND, …}", file, s.setting)}
 	}
-	for name, value := range channels {
+	for name, value := range things {
 		fields, ok := value.(map[string]any)
 		if !ok {
-			bad = append(bad, fmt.Errorf("%s: channel %.70q must be of the form {kind: KIND, …}", file, name))
+			bad = append(bad, fmt.Errorf("%s: %s %.70q must be of the form {kind: KIND, …}", file, s.thing, name))
 			continue
 		}
-		given[name] = map[string]string{}
+		found[name] = map[string]string{}
 		for field, v := range fields {
-			given[name][strings.ReplaceAll(field, "_", "-")] = fieldValue(v)
+			found[name][strings.ReplaceAll(field, "_", "-")] = fieldValue(v)
 		}
 	}
-	return given, bad
+	return found, bad
 }
 
 // fieldValue writes a value; a list is one with commas.
@@ -117,16 +164,16 @@ func fieldValue(v any) string {
 	return strings.Join(parts, ", ")
 }
 
-// channelValues returns what may be shown of a channel: all but its secrets. What
-// no kind of channel has may be anything, so it is not shown either.
-func channelValues(c notify.Config, sources map[string]string, file string) []Value {
+// show returns what may be shown of something: all but its secrets. What no kind of it
+// has may be anything, so it is not shown either.
+func (s section) show(i item, sources map[string]string, file string) []Value {
 	var shown []Value
-	for _, field := range slices.Sorted(maps.Keys(c.Values)) {
-		v := Value{Name: channelsSetting + "." + c.Name + "." + field, Value: c.Values[field], Source: file, secret: field != "kind"}
+	for _, field := range slices.Sorted(maps.Keys(i.values)) {
+		v := Value{Name: s.setting + "." + i.name + "." + field, Value: i.values[field], Source: file, secret: field != "kind"}
 		if from, ok := sources[field]; ok {
 			v.Source = from
 		}
-		for _, f := range notify.Fields(c.Kind) {
+		for _, f := range s.fields(i.kind) {
 			if f.Name == field {
 				v.secret = f.Secret
 			}

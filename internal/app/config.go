@@ -38,6 +38,7 @@ func Settings() []Setting {
 		{"policy", "RECOUP_POLICY", "", "the policy file to put in force (default: what the database has)", false,
 			func(o *Options, s string) error { o.Policy = s; return nil }},
 		{"url", "RECOUP_URL", "", "where people find this server, for links in notifications (default: no links)", false, readURL},
+		{"master-key-file", "RECOUP_MASTER_KEY_FILE", "", "a file with 32 bytes in base64 that seal the keys in the database (default: they lie there as they are)", false, readMasterKey},
 		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "requests of one key per second", false,
 			func(o *Options, s string) error { return readInt(&o.Limits.PerKey, s) }},
 		{"in-flight", "RECOUP_IN_FLIGHT", "256", "requests at once before load is shed", false,
@@ -103,20 +104,22 @@ type Value struct {
 	Value  string `json:"value"`
 	Source string `json:"source"` // default, the file, the environment variable, or the flag
 
-	secret bool // of a channel: nothing of it is shown
+	secret bool // of a section: nothing of it is shown
 }
 
 // ReadConfig gathers the settings: flags win over the environment, which wins
 // over the file. Everything that is wrong is told at once.
 func ReadConfig(flags map[string]string, env func(string) (string, bool), file string) (Config, Options, error) {
-	inFile, section, err := readConfigFile(file)
+	inFile, sections, err := readConfigFile(file)
 	if err != nil {
 		return nil, Options{}, err
 	}
 	var config Config
 	var options Options
-	channels, shown, bad := readChannels(section, env, file)
-	options.Channels = channels
+	channels, shown, bad := readChannels(sections[channelSection().setting], env, file)
+	receivers, more, wrong := readReceivers(sections[receiverSection().setting], env, file)
+	options.Channels, options.Receivers = channels, receivers
+	shown, bad = append(shown, more...), append(bad, wrong...)
 	for _, s := range Settings() {
 		v := Value{Name: s.Name, Value: s.Default, Source: "default"}
 		if given, ok := inFile[s.Name]; ok {
@@ -145,9 +148,8 @@ func ReadConfig(flags map[string]string, env func(string) (string, bool), file s
 	return config, options, errors.Join(bad...)
 }
 
-// readConfigFile reads names and values, and the section of channels. No file is
-// no setting.
-func readConfigFile(file string) (settings map[string]string, channels any, err error) {
+// readConfigFile reads names and values, and the sections. No file is no setting.
+func readConfigFile(file string) (settings map[string]string, sections map[string]any, err error) {
 	if file == "" {
 		return map[string]string{}, nil, nil
 	}
@@ -159,13 +161,16 @@ func readConfigFile(file string) (settings map[string]string, channels any, err 
 	if err := yaml.Unmarshal(data, &values); err != nil {
 		return nil, nil, fmt.Errorf("%s is not YAML of the form NAME: VALUE: %w", file, errors.New(yaml.FormatError(err, false, false)))
 	}
-	channels = values[channelsSetting]
-	delete(values, channelsSetting)
+	sections = map[string]any{}
+	for _, s := range []section{channelSection(), receiverSection()} {
+		sections[s.setting] = values[s.setting]
+		delete(values, s.setting)
+	}
 	settings = map[string]string{}
 	for name, value := range values {
 		settings[strings.ReplaceAll(name, "_", "-")] = fmt.Sprint(value)
 	}
-	return settings, channels, nil
+	return settings, sections, nil
 }
 
 // Masked returns the configuration as it may be shown: without passwords.

@@ -9,9 +9,13 @@ import (
 
 // newLetters makes what looks after staged work and dead letters.
 func (n *Node) newLetters(ctx context.Context, ids *recoup.IDSource) (*deadletter.Service, error) {
-	keys, err := deadletter.NewKeyring(ctx, n.store, n.o.Random, n.o.Now())
+	keys, err := deadletter.NewKeyring(ctx, n.vault, n.o.Random, n.o.Now())
 	if err != nil {
 		return nil, err
+	}
+	n.registry.payloadKeys = &payloadKeys{vault: n.vault, ring: keys}
+	if n.vault.master == nil && !n.o.Demo {
+		n.o.Logger.Warn("the keys that payloads are sealed with lie bare in the database; --master-key-file seals them")
 	}
 	return deadletter.New(deadletter.Options{
 		Store: n.store, Ledger: n.ledger, Policies: n.engine.Policies, Codes: n.registry.Codes, Keys: keys, Now: n.o.Now, IDs: ids,

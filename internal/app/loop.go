@@ -27,6 +27,7 @@ func (n *Node) allLoops() []loop {
 		{"replays", 250 * time.Millisecond, "", n.advanceLetters},
 		{"letter retention", time.Hour, "", n.letters.Purge},
 		{"notifications", 2 * time.Second, store.WakeNotices, n.notifier.Run},
+		{"receivers", time.Second, store.WakeWork, n.pusher.Run},
 	}
 }
 

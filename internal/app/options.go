@@ -14,6 +14,7 @@ import (
 
 	"recoup/internal/api"
 	"recoup/internal/notify"
+	"recoup/internal/push"
 )
 
 // Options of a node. Zero values stand for what withDefaults says.
@@ -24,6 +25,10 @@ type Options struct {
 	Demo     bool   // no keys are needed; on loopback only
 	URL      string // where people find the node, for links; empty: there are none
 	Channels []notify.Config
+
+	MasterKey []byte // 32 bytes that seal the platform's own keys; none: they lie bare in the database
+
+	Receivers []push.Config
 
 	Traces   string // the address of an OpenTelemetry collector; empty: none
 	Limits   api.Limits

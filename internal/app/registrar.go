@@ -22,6 +22,7 @@ import (
 // them: first in the database, then here, so that every node follows.
 type registrar struct {
 	*tenantKeys
+	*payloadKeys
 	store    Store
 	policies *engine.Policies
 	book     *book
@@ -198,7 +199,7 @@ func (r *registrar) Codes() *fault.Registry { return r.codes.Load() }
 func (r *registrar) Refresh(ctx context.Context) error {
 	r.changes.Lock()
 	defer r.changes.Unlock()
-	if err := r.follow(ctx); err != nil {
+	if err := errors.Join(r.follow(ctx), r.payloadKeys.ring.Follow(ctx)); err != nil {
 		return err
 	}
 	registry, err := storedCodes(ctx, r.store)

@@ -40,7 +40,9 @@ func (n *Node) Serve(ctx context.Context) error {
 		err = n.listener.Close()
 		<-served // from now on all of its connections are known
 		graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.o.Grace)
-		err = errors.Join(err, open.drain(graceful, server))
+		delivered := make(chan error, 1)
+		go func() { delivered <- n.pusher.Drain(graceful) }()
+		err = errors.Join(err, open.drain(graceful, server), <-delivered)
 		cancel()
 		cut()
 		if err != nil { // somebody held on for longer than that
@@ -77,6 +79,9 @@ func (n *Node) close(ctx context.Context) error {
 	failed := []error{n.resign(ctx)}
 	if n.notifier != nil {
 		n.notifier.Wait() // its context has ended, or it never ran
+	}
+	if n.pusher != nil {
+		failed = append(failed, n.pusher.Drain(ctx))
 	}
 	if n.api != nil {
 		failed = append(failed, n.api.FlushKeyUse(ctx))

@@ -42,10 +42,12 @@ type Store interface {
 	AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (newest store.PlatformKey, added bool, err error)
 	AddPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error
 	PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error)
+	WrapPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error
 	DeletePlatformKey(ctx context.Context, id string, act store.Act) error
 
 	notify.Store
 	OutboxLevels(ctx context.Context) (store.OutboxLevel, error)
+	LetterFigures(ctx context.Context, now time.Time) (store.LetterFigures, error)
 	alert.Store
 
 	Listen(ctx context.Context, wake func(channel string)) error

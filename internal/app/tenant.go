@@ -22,13 +22,13 @@ const tenantPurpose = "tenant"
 // newest hashes what is new; the others live until somebody deletes them, so that
 // what they hashed can still be found.
 type tenantKeys struct {
-	store  Store
+	store  *vault
 	random io.Reader
 	now    func() time.Time
 	ring   *ledger.Tenants // what this node goes by
 }
 
-func newTenantKeys(s Store, o Options) *tenantKeys {
+func newTenantKeys(s *vault, o Options) *tenantKeys {
 	return &tenantKeys{store: s, random: o.Random, now: o.Now, ring: &ledger.Tenants{}}
 }
 

@@ -37,8 +37,8 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/client",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/stage"},
-		why:     "other programs import it: only the standard library and the public packages",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/stage", "recoup/internal/signature"},
+		why:     "other programs import it: only the standard library, the public packages, and how signatures are made",
 	},
 	{
 		pkg:     "recoup/stage",
@@ -57,6 +57,10 @@ var layers = []layer{
 	{
 		pkg: "recoup/internal/nearest",
 		why: "it compares words and knows nothing of what they name",
+	},
+	{
+		pkg: "recoup/internal/signature",
+		why: "who signs and who checks share it, so it knows nobody",
 	},
 	{
 		pkg:       "recoup/internal/policy",
@@ -129,7 +133,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/notify",
-		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/alert"},
+		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/alert", "recoup/internal/signature"},
 		why:     "it tells people what the outbox holds; the lifecycle does not know it, so it cannot wait for it",
 	},
 	{
@@ -180,6 +184,12 @@ var layers = []layer{
 			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
+	},
+	{
+		pkg: "recoup/internal/push",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/signature",
+			"recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/notify", "recoup/internal/api"},
+		why: "it is the API turned round, in the API's own words, over the connections that notices use",
 	},
 	{
 		pkg:      "recoup/internal/app",

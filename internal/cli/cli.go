@@ -126,7 +126,7 @@ data that 'recoup demo' runs in another terminal. None of them changes anything.
 		serveCommand(streams), demoCommand(streams), configCommand(streams), migrateCommand(streams), keysCommand(streams),
 		errorsCommand(streams), reportCommand(streams), gateCommand(streams), promoteCommand(streams), gateZeroCommand(streams),
 		eventsCommand(streams), topCommand(streams), exportCommand(streams),
-		codesCommand(streams), policyCommand(streams), alertsCommand(streams), providersCommand(streams), deadLettersCommand(streams), replaysCommand(streams), workCommand(streams), jobsCommand(streams), noticesCommand(streams), channelsCommand(streams), versionCommand(streams), help,
+		codesCommand(streams), policyCommand(streams), alertsCommand(streams), providersCommand(streams), deadLettersCommand(streams), replaysCommand(streams), workCommand(streams), jobsCommand(streams), noticesCommand(streams), channelsCommand(streams), receiversCommand(streams), versionCommand(streams), help,
 	)
 	addCompletion(root)
 	return root

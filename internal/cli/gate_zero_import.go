@@ -185,19 +185,18 @@ func (m *intakeImport) open() (*counter, int, error) {
 	return &counter{ReadCloser: f}, int(info.Size()), nil
 }
 
-// copy imports rows stretch by stretch, so that a file may be of any length.
+// copy imports rows stretch by stretch, so that a file may be of any length. The
+// next stretch is read while one is imported.
 func (m *intakeImport) copy(ctx context.Context, office intakeOffice, rows *recovery.Rows, in *counter, size int, sum *importSum) error {
 	advance, end := m.progress("importing " + printable(m.file))
 	defer end()
-	for {
-		list, err := rows.Take(office.size())
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.file, err)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for next := range readAhead(ctx, rows, in, office.size()) {
+		if next.err != nil {
+			return fmt.Errorf("%s: %w", m.file, next.err)
 		}
-		if len(list) == 0 {
-			return nil
-		}
-		done, refused, err := office.add(ctx, m.batch, list)
+		done, refused, err := office.add(ctx, m.batch, next.rows)
 		if err != nil {
 			return err
 		}
@@ -206,9 +205,40 @@ func (m *intakeImport) copy(ctx context.Context, office intakeOffice, rows *reco
 				sum.Lines = append(sum.Lines, l)
 			}
 		}
-		sum.Rows, sum.Added, sum.Present = sum.Rows+len(list), sum.Added+done.Added, sum.Present+done.Present
-		advance(in.n, size)
+		sum.Rows, sum.Added, sum.Present = sum.Rows+len(next.rows), sum.Added+done.Added, sum.Present+done.Present
+		advance(next.read, size)
 	}
+	return ctx.Err()
+}
+
+// stretch is some rows of a file, or why there are no more.
+type stretch struct {
+	rows []recovery.Row
+	read int // bytes of the file so far
+	err  error
+}
+
+// readAhead reads a file, never more than a stretch before what is taken from it.
+func readAhead(ctx context.Context, rows *recovery.Rows, in *counter, size int) <-chan stretch {
+	out := make(chan stretch)
+	go func() {
+		defer close(out)
+		for {
+			list, err := rows.Take(size)
+			if err == nil && len(list) == 0 {
+				return
+			}
+			select {
+			case out <- stretch{list, in.n, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return out
 }
 
 // shownLines is how many refused rows people are shown.

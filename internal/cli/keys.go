@@ -27,7 +27,7 @@ admin. Without, they work on the database itself, also while a server runs on it
 		Args: noArgs,
 		RunE: group,
 	}
-	cmd.AddCommand(keysCreate(streams), keysList(streams), keysRevoke(streams), keysRotate(streams), keysTenant(streams))
+	cmd.AddCommand(keysCreate(streams), keysList(streams), keysRevoke(streams), keysRotate(streams), keysTenant(streams), keysPayload(streams))
 	return cmd
 }
 

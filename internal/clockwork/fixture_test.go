@@ -12,6 +12,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/alert"
 	"recoup/internal/clockwork"
 	"recoup/internal/engine"
 	"recoup/internal/policy"
@@ -43,6 +44,10 @@ type database interface {
 	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]store.PendingNotice, error)
 	FinishNotices(ctx context.Context, now time.Time, deliveries []store.Delivery) (int, error)
 	AddProcessed(ctx context.Context, counts []store.Processed) error
+	ResendNotices(ctx context.Context, ids []recoup.ID, act store.Act) (int, error)
+	AddSilence(ctx context.Context, s store.Silence, act store.Act) (store.Silence, error)
+	CountDrops(ctx context.Context, drops []store.Drop) error
+	alert.Store
 	CreateBatch(ctx context.Context, id string, now time.Time) (store.Batch, error)
 	StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error)
 	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []store.Intake) (store.Imported, error)

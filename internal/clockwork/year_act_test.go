@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"time"
 
@@ -19,11 +18,15 @@ import (
 
 // How much happens in a year.
 const (
-	reportsAYear = 100
-	personsAYear = 50
-	eventsAYear  = 25
+	reportsAYear = 36
+	personsAYear = 20
+	eventsAYear  = 12
 	jumpsAYear   = 5
 	changesAYear = 3
+
+	incidentsAYear = 4
+	silencesAYear  = 4
+	outagesAYear   = 2
 )
 
 // plan draws when what happens by itself does.
@@ -35,7 +38,8 @@ func (y *year) plan(end time.Time) {
 		rough bool
 	}{
 		{reportsAYear, y.report, false}, {personsAYear, y.person, false}, {eventsAYear, y.event, false},
-		{jumpsAYear, y.jump, true}, {changesAYear, y.change, true},
+		{incidentsAYear, y.incident, false}, {silencesAYear, y.hush, false},
+		{jumpsAYear, y.jump, true}, {changesAYear, y.change, true}, {outagesAYear, y.outage, true},
 	} {
 		for range p.n {
 			at := y.now.Add(time.Duration(y.r.Int64N(int64(span))))
@@ -71,13 +75,18 @@ func (y *year) report() {
 	}
 	var out []engine.Reported
 	y.must(y.insist(func(ctx context.Context) (err error) {
-		out, err = y.engine.Report(ctx, engine.Caller{Name: "ada"}, []engine.Report{r})
+		out, err = y.nodes[0].engine.Report(ctx, engine.Caller{Name: "ada"}, []engine.Report{r})
 		return err
 	}))
 	y.must(out[0].Err)
 	e := out[0].Error
 	if y.db.sabotage == losesErrors && y.r.IntN(20) == 0 {
 		e.ID = y.ids.New(y.clock())
+	}
+	if y.r.IntN(3) == 0 { // of some tables it is known how much they do
+		y.must(y.insist(func(ctx context.Context) error {
+			return y.db.AddProcessed(ctx, []store.Processed{{Minute: store.Minute(y.clock()), Table: t.Name, N: int64(4 + y.r.IntN(40))}})
+		}))
 	}
 	y.made[e.ID] = &life{reported: e}
 	y.order = append(y.order, e.ID)
@@ -94,12 +103,13 @@ func (y *year) expectRetry(e recoup.Error) {
 // work claims what is due, and says how it went: well, badly, or nothing at all.
 func (y *year) work() {
 	var claimed []recoup.Error
+	before, _, _ := y.ground.state()
 	_, err := y.alive(0, func() (err error) {
-		claimed, err = y.engine.Claim(y.Context(), engine.Caller{Name: "w"}, engine.Claim{Worker: "w", Limit: 5})
+		claimed, err = y.nodes[0].engine.Claim(y.Context(), engine.Caller{Name: "w"}, engine.Claim{Worker: "w", Limit: 5})
 		return err
 	})
 	if err != nil {
-		if !errors.Is(err, errCut) {
+		if struck, _, _ := y.ground.state(); struck == before {
 			y.must(err)
 		}
 		y.agenda.add(y.now.Add(2*time.Minute), y.work) // what it got without knowing lapses
@@ -129,7 +139,7 @@ func (y *year) work() {
 func (y *year) act(act engine.Act) {
 	var out store.Outcome
 	err := y.insist(func(ctx context.Context) (err error) {
-		out, err = y.engine.One(ctx, engine.Caller{Name: "ada"}, act)
+		out, err = y.nodes[0].engine.One(ctx, engine.Caller{Name: "ada"}, act)
 		return err
 	})
 	var refusal *lifecycle.Refusal
@@ -171,7 +181,7 @@ func (y *year) person() {
 func (y *year) event() {
 	at := y.clock().Add(-time.Duration(y.r.Int64N(int64(80 * day)))).Truncate(time.Microsecond)
 	e := recoup.Event{ID: y.ids.New(at), TS: at, Code: "NETWORK_TIMEOUT", Service: "import", CorrelationID: y.ids.New(at)}
-	y.must(y.insist(func(ctx context.Context) error { return book{y.db}.Record(ctx, y.clock(), []recoup.Event{e}) }))
+	y.must(y.insist(func(ctx context.Context) error { return y.nodes[0].book.Record(ctx, y.clock(), []recoup.Event{e}) }))
 }
 
 // recorded notes what the ledger has.
@@ -198,93 +208,30 @@ func (y *year) right() {
 	y.skew = 0
 }
 
+// policy is the default one, with routes to the year's channels, rules that wait
+// before they fire, and rates that are made of as little as happens in a year.
+func (y *year) policy(changes ...string) *policy.Policy {
+	text := strings.NewReplacer(append(changes,
+		"    - {channel: log}", "    - {channel: chat}\n    - {channel: pager, from: PAGE}", "min_samples: 20", "min_samples: 3",
+		"average_ttl_utilization > 80%, per", "average_ttl_utilization > 80%, for: 30m, per", "external_service_errors > 20, window: 5m, per", "external_service_errors > 20, window: 5m, for: 1m, per",
+	)...).Replace(string(policy.DefaultFile()))
+	p, err := policy.Load("policy", []byte(text), fault.Default())
+	y.must(err)
+	return p
+}
+
 // change puts another policy in force, with another ladder and other TTLs, and
 // sometimes over the errors that are open.
 func (y *year) change() {
 	y.changes++
-	text := strings.NewReplacer("version: 1.0.0", fmt.Sprint("version: 1.0.", y.changes),
-		"after: 48h", fmt.Sprintf("after: %dh", 30+y.r.IntN(40)), "lasts: 30d", fmt.Sprintf("lasts: %dd", 20+y.r.IntN(20)),
-	).Replace(string(policy.DefaultFile()))
-	next, err := policy.Load("policy", []byte(text), fault.Default())
-	y.must(err)
-	y.must(y.db.SyncTables(y.Context(), next))
+	next := y.policy("version: 1.0.0", fmt.Sprint("version: 1.0.", y.changes),
+		"after: 48h", fmt.Sprintf("after: %dh", 30+y.r.IntN(40)), "lasts: 30d", fmt.Sprintf("lasts: %dd", 20+y.r.IntN(20)))
+	y.must(y.insist(func(ctx context.Context) error { return y.db.SyncTables(ctx, next) }))
 	y.policies.Use(next)
 	if y.r.IntN(2) == 0 {
 		y.must(y.insist(func(ctx context.Context) error {
-			_, err := y.engine.Rebase(ctx, engine.Caller{Name: "ada"}, next, "a change", nil)
+			_, err := y.nodes[0].engine.Rebase(ctx, engine.Caller{Name: "ada"}, next, "a change", nil)
 			return err
 		}))
 	}
-}
-
-// chance draws for a notice: its id is the database's own, and would make two
-// runs of a seed differ.
-func (y *year) chance(n *store.PendingNotice, of uint64) uint64 {
-	h := fnv.New64a()
-	fmt.Fprint(h, y.seed, n.ErrorID, n.Kind, n.CreatedAt.UnixMicro(), n.Attempts)
-	return h.Sum64() % of
-}
-
-// notify delivers notices through a channel that fails, or times out after it has
-// delivered.
-func (y *year) notify() {
-	for range 3 {
-		var list []store.PendingNotice
-		_, err := y.alive(0, func() (err error) {
-			list, err = y.db.ClaimNotices(y.Context(), y.clock(), time.Minute, 100)
-			return err
-		})
-		if err != nil {
-			y.agenda.add(y.now.Add(2*time.Minute), func() {})
-			return
-		}
-		if len(list) == 0 {
-			return
-		}
-		done := make([]store.Delivery, len(list))
-		for i := range list {
-			done[i] = y.send(&list[i])
-		}
-		_, err = y.alive(0, func() error {
-			_, err := y.db.FinishNotices(y.Context(), y.clock(), done)
-			return err
-		})
-		if err != nil && !y.db.applied {
-			for _, d := range done {
-				if d.Delivered {
-					y.received[d.ID].excused++ // nobody knows that it came
-				}
-			}
-			y.agenda.add(y.now.Add(2*time.Minute), func() {})
-		}
-	}
-}
-
-// send is one attempt to deliver a notice.
-func (y *year) send(n *store.PendingNotice) store.Delivery {
-	d := store.Delivery{ID: n.ID, Attempt: n.Attempts, Delivered: true}
-	if y.rough && y.chance(n, 6) == 0 {
-		d = store.Delivery{ID: n.ID, Attempt: n.Attempts, RetryAt: y.clock().Add(time.Hour), Error: "no answer"}
-		y.agenda.add(y.now.Add(hour+time.Second), func() {})
-		if y.chance(n, 12) < 6 {
-			return d
-		}
-	}
-	if y.db.sabotage == losesNotices && y.chance(n, 10) == 0 {
-		return d
-	}
-	y.delivered++
-	l := y.received[n.ID]
-	if l == nil {
-		l = &letter{PendingNotice: *n}
-		y.received[n.ID] = l
-	}
-	l.times++
-	if !d.Delivered {
-		l.excused++ // it came, and nobody knows
-	}
-	if y.db.sabotage == tellsTwice && y.chance(n, 10) == 0 {
-		l.times++
-	}
-	return d
 }

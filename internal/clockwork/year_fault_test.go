@@ -2,168 +2,237 @@ package clockwork_test
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"math/rand/v2"
+	"net/url"
+	"strings"
+	"sync"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
 )
 
-// trouble is what may go wrong with a verb of the store.
-type trouble int
-
-// The faults: the caller gets an error, or the caller's process dies, before the
-// verb or after its commit; or the caller sleeps before it while others go on.
-const (
-	none trouble = iota
-	failsBefore
-	failsAfter
-	diesBefore
-	diesAfter
-	sleeps
-)
-
-// death is what a process panics with that is killed in the middle of something.
-type death struct{}
-
 var errCut = errors.New("the connection was cut")
 
-// shaky is a store as nodes see it while things go wrong, one verb in so many.
-type shaky struct {
-	database
-	r        *rand.Rand
-	one      int // of so many verbs one goes wrong; 0: none
-	struck   int
-	applied  bool                // the last verb was carried out
-	sleep    func()              // what the others do meanwhile
-	recorded func([]store.Event) // told of what is in the ledger
+// ground is what a file's statements run on. It shakes: of so many statements one
+// is cut off, before it or, if it is a commit, also after it, and sometimes the
+// process that ran it dies of that.
+type ground struct {
+	mu    sync.Mutex
+	r     *rand.Rand
+	one   int  // of so many statements one goes wrong; 0: none
+	reads bool // those of readers go wrong, too
+
+	dead    bool // nothing goes through any more: to the file, the process is gone
+	struck  int
+	commits int
 
 	sabotage sabotage
 }
 
-// strike draws what happens to the next verb.
-func (s *shaky) strike() trouble {
-	if s.one == 0 || s.r.IntN(s.one) > 0 {
-		return none
-	}
-	s.struck++
-	return trouble(1 + s.r.IntN(int(sleeps)))
+// shake sets of how many statements one goes wrong, and returns what it was.
+func (g *ground) shake(one int, reads bool) (before int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before, g.one, g.reads = g.one, one, reads
+	return before
 }
 
-// shaken runs a verb, or what becomes of it.
-func shaken[T any](s *shaky, verb func() (T, error)) (T, error) {
-	var nothing T
-	f := s.strike()
-	s.applied = false
-	switch f {
-	case none:
-	case failsBefore:
-		return nothing, errCut
-	case diesBefore:
-		panic(death{})
-	case sleeps:
-		s.sleep()
-	case failsAfter, diesAfter:
-	}
-	out, err := verb()
-	s.applied = err == nil
-	switch {
-	case f == failsAfter:
-		return nothing, errCut
-	case f == diesAfter:
-		panic(death{})
-	}
-	return out, err
+// state returns what has happened so far.
+func (g *ground) state() (struck, commits int, dead bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.struck, g.commits, g.dead
 }
 
-// shakenOnly is shaken for verbs that return nothing.
-func shakenOnly(s *shaky, verb func() error) error {
-	_, err := shaken(s, func() (struct{}, error) { return struct{}{}, verb() })
+func (g *ground) revive() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.dead = false
+}
+
+// draw returns a number for those who run beside the test's own goroutine.
+func (g *ground) draw(n int) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.r.IntN(n)
+}
+
+// run runs a statement, or what becomes of it. What was begun is always rolled
+// back, as it is when a process dies.
+func (g *ground) run(text string, reader bool, do func() error) error {
+	before, after := g.strike(text, reader)
+	if before {
+		return errCut
+	}
+	err := do()
+	if err == nil && text == "commit" {
+		g.mu.Lock()
+		g.commits++
+		g.mu.Unlock()
+	}
+	if err == nil && after {
+		return errCut
+	}
 	return err
 }
 
-func (s *shaky) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
-	return shaken(s, func() ([]store.Outcome, error) { return s.database.Report(ctx, now, reports) })
+func (g *ground) strike(text string, reader bool) (before, after bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case text == "rollback":
+		return false, false
+	case g.dead:
+		return true, false
+	case g.one == 0 || reader && !g.reads || g.r.IntN(g.one) > 0:
+		return false, false
+	}
+	g.struck++
+	g.dead = g.r.IntN(3) == 0
+	after = text == "commit" && g.r.IntN(2) == 0
+	return !after, after
+}
+
+// shakyDriver is the name of SQLite's driver on shaky ground.
+const shakyDriver = "sqlite-shaky"
+
+var (
+	grounds       sync.Map // by the path of the file
+	registerShaky = sync.OnceValue(func() error {
+		db, err := sql.Open("sqlite", "")
+		if err != nil {
+			return err
+		}
+		sql.Register(shakyDriver, quaking{db.Driver()})
+		return db.Close()
+	})
+)
+
+type quaking struct{ driver.Driver }
+
+// connection is what SQLite's driver offers, all of which is passed on.
+type connection interface {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.ConnBeginTx
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+	driver.Pinger
+}
+
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+func (d quaking) Open(name string) (driver.Conn, error) {
+	c, err := d.Driver.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	at, err := url.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	g, known := grounds.Load(at.Path)
+	if !known {
+		return nil, errors.New("nothing is known of " + at.Path)
+	}
+	return quakingConn{c.(connection), g.(*ground), strings.Contains(at.RawQuery, "query_only")}, nil
+}
+
+type quakingConn struct {
+	connection
+	*ground
+	reader bool
+}
+
+func (c quakingConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	s, err := c.connection.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return quakingStmt{s.(statement), c, text}, nil
+}
+
+func (c quakingConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (r driver.Result, err error) {
+	err = c.run(text, c.reader, func() error { r, err = c.connection.ExecContext(ctx, text, args); return err })
+	return r, err
+}
+
+func (c quakingConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (r driver.Rows, err error) {
+	err = c.run(text, c.reader, func() error { r, err = c.connection.QueryContext(ctx, text, args); return err })
+	return r, err
+}
+
+type quakingStmt struct {
+	statement
+	conn quakingConn
+	text string
+}
+
+func (s quakingStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (r driver.Result, err error) {
+	if s.text == "rollback" && s.conn.sabotage == keepsHalves {
+		return s.conn.connection.ExecContext(ctx, "commit", nil)
+	}
+	err = s.conn.run(s.text, s.conn.reader, func() error { r, err = s.statement.ExecContext(ctx, args); return err })
+	return r, err
+}
+
+func (s quakingStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (r driver.Rows, err error) {
+	err = s.conn.run(s.text, s.conn.reader, func() error { r, err = s.statement.QueryContext(ctx, args); return err })
+	return r, err
+}
+
+// shaky is a store as nodes see it: before some verbs a leader falls asleep while
+// others go on, and what was written is noted.
+type shaky struct {
+	database
+	y        *year
+	sabotage sabotage
+}
+
+// applied runs a verb that writes, and reports whether it was committed, whatever
+// its caller was told.
+func (s *shaky) applied(verb func() error) (bool, error) {
+	_, before, _ := s.y.ground.state()
+	err := verb()
+	_, after, _ := s.y.ground.state()
+	return err == nil || after > before, err
 }
 
 func (s *shaky) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
-	return shaken(s, func() ([]store.Outcome, error) { return s.database.ApplySteps(ctx, now, steps) })
+	s.y.doze()
+	return s.database.ApplySteps(ctx, now, steps)
 }
 
-func (s *shaky) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error) {
-	return shaken(s, func() ([]recoup.Error, error) { return s.database.ClaimDue(ctx, claim) })
-}
-
-func (s *shaky) Due(ctx context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error) {
-	return shaken(s, func() ([]recoup.ID, error) { return s.database.Due(ctx, d, now, limit) })
-}
-
-func (s *shaky) InsertEvents(ctx context.Context, events []store.Event) (int, error) {
-	return shaken(s, func() (int, error) {
-		kept := events
-		if s.sabotage == losesEvents && s.r.IntN(10) == 0 {
-			kept = nil
-		}
-		n, err := s.database.InsertEvents(ctx, kept)
-		if err == nil {
-			s.recorded(events)
-		}
-		return n, err
-	})
-}
-
-func (s *shaky) Lead(ctx context.Context, b store.Bid) (term store.Term, held bool, err error) {
-	term, err = shaken(s, func() (store.Term, error) {
-		term, ok, err := s.database.Lead(ctx, b)
-		held = ok
-		return term, err
-	})
-	return term, held && err == nil, err
-}
-
-func (s *shaky) Jobs(ctx context.Context) ([]store.Job, error) {
-	return shaken(s, func() ([]store.Job, error) { return s.database.Jobs(ctx) })
+func (s *shaky) Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error) {
+	s.y.doze()
+	return s.database.Due(ctx, d, now, skip, limit)
 }
 
 func (s *shaky) SaveJob(ctx context.Context, term store.Term, job store.Job) error {
-	return shakenOnly(s, func() error { return s.database.SaveJob(ctx, term, job) })
+	s.y.doze()
+	return s.database.SaveJob(ctx, term, job)
 }
 
-func (s *shaky) AddNotices(ctx context.Context, now time.Time, notices []store.Notice) (int, error) {
-	return shaken(s, func() (int, error) { return s.database.AddNotices(ctx, now, notices) })
-}
-
-func (s *shaky) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]store.PendingNotice, error) {
-	return shaken(s, func() ([]store.PendingNotice, error) { return s.database.ClaimNotices(ctx, now, lease, limit) })
-}
-
-func (s *shaky) FinishNotices(ctx context.Context, now time.Time, deliveries []store.Delivery) (int, error) {
-	return shaken(s, func() (int, error) { return s.database.FinishNotices(ctx, now, deliveries) })
-}
-
-func (s *shaky) PurgeArchive(ctx context.Context, now time.Time, limit int) (int, error) {
-	return shaken(s, func() (int, error) { return s.database.PurgeArchive(ctx, now, limit) })
-}
-
-func (s *shaky) PurgeNotices(ctx context.Context, before time.Time, limit int) (int, error) {
-	return shaken(s, func() (int, error) { return s.database.PurgeNotices(ctx, before, limit) })
-}
-
-func (s *shaky) PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error) {
-	return shaken(s, func() (int, error) { return s.database.PurgeReceipts(ctx, now, limit) })
-}
-
-func (s *shaky) PurgeRollups(ctx context.Context, keep store.Retention, limit int) (int, error) {
-	return shaken(s, func() (int, error) { return s.database.PurgeRollups(ctx, keep, limit) })
-}
-
-func (s *shaky) DropEvents(ctx context.Context, before time.Time) error {
-	return shakenOnly(s, func() error { return s.database.DropEvents(ctx, before) })
-}
-
-func (s *shaky) EnsurePartitions(ctx context.Context, now time.Time) error {
-	return shakenOnly(s, func() error { return s.database.EnsurePartitions(ctx, now) })
+func (s *shaky) InsertEvents(ctx context.Context, events []store.Event) (n int, err error) {
+	kept := events
+	if s.sabotage == losesEvents && s.y.ground.draw(10) == 0 {
+		kept = nil
+	}
+	done, err := s.applied(func() error { n, err = s.database.InsertEvents(ctx, kept); return err })
+	if done {
+		s.y.recorded(events)
+	}
+	return n, err
 }
 
 // Errors shows, to a test of the tests, an archived error as one that is open.

@@ -10,24 +10,27 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/clockwork"
 	"recoup/internal/engine"
-	"recoup/internal/policy"
+	"recoup/internal/ledger"
+	"recoup/internal/notify"
 	"recoup/internal/store"
 	"recoup/internal/store/sqlite"
 )
 
 var onlySeed = flag.Uint64("seed", 0, "simulate the year of this seed and no other")
 
-// TestYear simulates years of mixed failures with the real engine, the real jobs
-// and the embedded store, in which things go wrong, one year for each seed: jobs
-// are cut off between any two calls of the store, nodes die and sleep, two lead for
-// a moment, clocks jump, policies change, notifications fail and time out. In the
-// end nothing goes wrong any more, and all that is left must come to its end.
+// TestYear simulates years of mixed failures with the real engine, jobs, ledger,
+// alert rules and notifier on the embedded store, in which things go wrong, one year
+// for each seed: what nodes do is cut off between any two statements, nodes die and
+// sleep, two lead for a moment, clocks jump, policies change, those who are to be
+// notified are away, refuse, or do not answer. In the end nothing goes wrong any
+// more, and all that is left must come to its end.
 //
 // A year that fails is run again with -run TestYear -seed N. RECOUP_SOAK=1 makes
 // it a thousand years.
@@ -47,9 +50,7 @@ func TestYear(t *testing.T) {
 	for i := range uint64(seeds) {
 		t.Run(strconv.FormatUint(first+i, 10), func(t *testing.T) {
 			t.Parallel()
-			y := newYear(t, first+i, true, honest)
-			y.pass(365 * day)
-			y.settle()
+			y := simulate(t, first+i, true, honest, 365*day)
 			for _, broken := range y.broken {
 				t.Error(broken)
 			}
@@ -61,41 +62,96 @@ func TestYear(t *testing.T) {
 	}
 }
 
+// simulate lets time pass, and then things settle, in a bubble of their own: those
+// who wait for each other there take no time, and do so in the same order each time.
+func simulate(t *testing.T, seed uint64, rough bool, s sabotage, d time.Duration) (y *year) {
+	t.Helper()
+	_, err := emptySQLite()
+	if err = errors.Join(err, registerShaky()); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		y = newYear(t, seed, rough, s)
+		y.pass(d)
+		y.settle()
+	})
+	return y
+}
+
+// pause lets the time of the bubble go by.
+func pause(d time.Duration) { time.Sleep(d) }
+
 // year is a simulated one.
 type year struct {
 	*testing.T
 	seed     uint64
-	r        *rand.Rand
+	r        *rand.Rand // of what the test's own goroutine does
 	path     string
+	ground   *ground
 	db       *shaky
+	post     *post
+	watch    *watch
 	policies *engine.Policies
 	ids      *recoup.IDSource
-	engine   *engine.Engine
-	nodes    [2]*clockwork.Clock
+	nodes    [2]*node
 	births   int
 	idle     int // ticks since a leader had done all there was to do
 
 	now    time.Time
+	mark   time.Time     // when it was now, in the bubble
+	looked time.Time     // when it was last checked where everything is
 	skew   time.Duration // what the nodes' clocks are ahead
 	latest time.Time     // that a clock has ever shown
 	rough  bool          // things go wrong
+	asleep bool          // nobody falls asleep now
+	due    time.Time     // when the clock has something to do; zero: that has to be looked up
 	agenda agenda
 	numbers
 
-	made     map[recoup.ID]*life
-	order    []recoup.ID
-	events   map[eventKey]recoup.Code
-	received map[recoup.ID]*letter
-	swept    []time.Time  // when a leader had done all there was to do, by a clock that was right
-	odd      []store.Span // what clocks showed that were wrong
-	broken   []string
+	made   map[recoup.ID]*life
+	order  []recoup.ID
+	events map[eventKey]recoup.Code
+	swept  []time.Time  // when a leader had done all there was to do, by a clock that was right
+	odd    []store.Span // what clocks showed that were wrong
+	broken []string
+}
+
+// node is a process.
+type node struct {
+	clock  *clockwork.Clock
+	engine *engine.Engine
+	book   *ledgerBook
+	teller *notify.Dispatcher
+}
+
+// ledgerBook is the real ledger, as a node has it.
+type ledgerBook struct {
+	governor *ledger.Governor
+	*ledger.Writer
+}
+
+func (b *ledgerBook) Record(ctx context.Context, now time.Time, events []recoup.Event) error {
+	batch := make([]ledger.Incoming, len(events))
+	for i := range events {
+		batch[i].Event = events[i]
+	}
+	governed := b.governor.Govern(now, batch)
+	if len(governed.Events) == 0 {
+		return nil
+	}
+	receipt, err := b.Append(ctx, governed.Events)
+	if err != nil {
+		return err
+	}
+	return receipt.Wait(ctx)
 }
 
 // numbers tell what a year was like.
-type numbers struct{ reports, ticks, full, deaths, doubles, jumps, changes, delivered int }
+type numbers struct{ steps, reports, ticks, full, deaths, doubles, jumps, changes, delivered int }
 
 func (y *year) String() string {
-	return fmt.Sprintf("%+v, %d faults, %d events", y.numbers, y.db.struck, len(y.events))
+	struck, _, _ := y.ground.state()
+	return fmt.Sprintf("%+v, %d faults, %d events, %d notices, %d alerts", y.numbers, struck, len(y.events), len(y.post.letters), y.watch.fired)
 }
 
 // life is what is known of a reported error.
@@ -108,12 +164,6 @@ type life struct {
 type eventKey struct {
 	id recoup.ID
 	at int64
-}
-
-// letter is a notice as it came.
-type letter struct {
-	store.PendingNotice
-	times, excused int
 }
 
 func newYear(t *testing.T, seed uint64, rough bool, s sabotage) *year {
@@ -129,29 +179,35 @@ func newYear(t *testing.T, seed uint64, rough bool, s sabotage) *year {
 		return rand.NewChaCha8([32]byte{stream, byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24)})
 	}
 	y := &year{
-		T: t, seed: seed, r: rand.New(random(1)), path: newFile(t, folder), now: epoch, latest: epoch, rough: rough,
-		policies: engine.NewPolicies(policy.Default()), ids: recoup.NewIDSource(random(2)),
-		made: map[recoup.ID]*life{}, events: map[eventKey]recoup.Code{}, received: map[recoup.ID]*letter{},
+		T: t, seed: seed, r: rand.New(random(1)), path: newFile(t, folder), now: epoch, mark: time.Now(), looked: epoch, latest: epoch, rough: rough,
+		ids: recoup.NewIDSource(random(2)), ground: &ground{r: rand.New(random(3)), sabotage: s},
+		made: map[recoup.ID]*life{}, events: map[eventKey]recoup.Code{},
 	}
-	y.db = &shaky{r: y.r, sleep: y.doubled, recorded: y.recorded, sabotage: s}
+	grounds.Store(y.path, y.ground)
+	y.db = &shaky{y: y, sabotage: s}
+	y.post = &post{shaky: y.db, letters: map[recoup.ID]*letter{}, away: map[string]time.Time{}}
+	y.watch = &watch{shaky: y.db, seen: map[subject]*holding{}, open: map[subject]store.Alert{}, told: map[recoup.ID]*telling{}, last: map[subject][]time.Time{}}
 	y.open()
-	t.Cleanup(func() { y.must(y.db.Close()) })
+	first := y.policy()
+	y.policies = engine.NewPolicies(first)
 	ctx := t.Context()
-	y.must(errors.Join(y.db.SyncTables(ctx, policy.Default()), y.db.SyncCodes(ctx, epoch, fault.Default().All()),
-		y.db.EnsureEventPartitions(ctx, epoch, policy.Default().Ledger.EventRetention)))
-	var err error
-	y.engine, err = engine.New(engine.Options{
-		Store: y.db, Ledger: book{y.db}, Policies: y.policies, Codes: fault.Default, Now: y.clock, IDs: y.ids,
-	})
-	y.must(err)
+	y.must(errors.Join(y.db.SyncTables(ctx, first), y.db.SyncCodes(ctx, epoch, fault.Default().All()),
+		y.db.EnsureEventPartitions(ctx, epoch, first.Ledger.EventRetention)))
 	for i := range y.nodes {
 		y.born(i)
 	}
+	t.Cleanup(func() {
+		for i := range y.nodes {
+			y.buried(i)
+		}
+		y.must(y.db.Close())
+		grounds.Delete(y.path)
+	})
 	return y
 }
 
 func (y *year) open() {
-	s, err := sqlite.Open(y.Context(), y.path, sqlite.Options{Readers: 1})
+	s, err := sqlite.Open(y.Context(), y.path, sqlite.Options{Readers: 1, Driver: shakyDriver})
 	y.must(err)
 	y.db.database = s
 }
@@ -164,44 +220,84 @@ func (y *year) must(err error) {
 }
 
 // clock is what the nodes' clocks show.
-func (y *year) clock() time.Time { return y.now.Add(y.skew) }
+func (y *year) clock() time.Time {
+	return y.now.Add(y.skew + time.Since(y.mark)).Truncate(time.Microsecond)
+}
 
 // born starts a node in the place of another.
 func (y *year) born(i int) {
 	y.births++
-	jobs := clockwork.All(clockwork.Parts{Store: y.db, Engine: y.engine, Policy: y.policies.Current})
+	n := &node{book: y.newBook()}
+	y.nodes[i] = n
+	var err error
+	n.engine, err = engine.New(engine.Options{
+		Store: y.db, Ledger: n.book, Policies: y.policies, Codes: fault.Default, Now: y.clock, IDs: y.ids,
+	})
+	y.must(err)
+	n.teller = y.post.dispatcher(y)
+	jobs := clockwork.All(clockwork.Parts{Store: y.db, Engine: n.engine, Policy: y.policies.Current, Alerts: y.watch.evaluate})
 	for k := range jobs {
-		if jobs[k].Every >= time.Hour {
-			jobs[k].Every = 14 * day // a year is short
+		switch j := &jobs[k]; {
+		case j.Every >= time.Hour:
+			j.Every, j.Late = 14*day, 30*day // a year is short
+		case j.Name == "counts" || j.Name == "rollups" || j.Name == "receipts" || j.Name == "freeze":
+			j.Every = 5 * hour
 		}
 	}
-	var err error
-	y.nodes[i], err = clockwork.New(clockwork.Options{
+	n.clock, err = clockwork.New(clockwork.Options{
 		Store: y.db, Node: fmt.Sprint("node ", y.births), Now: y.clock, Tell: func() string { return "platform-team" },
 		Jobs: y.db.sabotage.of(jobs), Quiet: day,
 	})
 	y.must(err)
 }
 
-// alive runs something on a node, and reports whether the node survived it. Some
-// of those that die leave the file to be opened anew.
+// newBook is the ledger of a new node.
+func (y *year) newBook() *ledgerBook {
+	tally := ledger.NewTally()
+	tenants, err := ledger.NewTenants("1", ledger.TenantKey{ID: "1", Secret: []byte("a secret of the year")})
+	y.must(err)
+	governor, err := ledger.NewGovernor(ledger.GovernorOptions{
+		Registry: fault.Default(), Providers: fault.DefaultProviders(), Tenants: tenants, IDs: y.ids,
+		Retention: y.policies.Current().Ledger.EventRetention, Tally: tally,
+	})
+	y.must(err)
+	writer, err := ledger.NewWriter(ledger.Options{
+		Store: y.db, Tally: tally, Now: y.clock, Random: func() float64 { return 0.5 }, Flushers: 1,
+	})
+	y.must(err)
+	return &ledgerBook{governor, writer}
+}
+
+// buried ends what a node had under way. What its ledger held is lost with it.
+func (y *year) buried(i int) {
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = y.nodes[i].book.Close(gone) // which says how much that is
+}
+
+// bury puts a node in the place of one that has died. Some leave the file to be
+// opened anew.
+func (y *year) bury(i int) {
+	y.deaths++
+	y.buried(i)
+	y.ground.revive()
+	if y.r.IntN(10) == 0 {
+		one := y.ground.shake(0, false)
+		y.must(y.db.Close())
+		y.open()
+		y.ground.shake(one, true)
+	}
+	y.born(i)
+}
+
+// alive runs something on a node, and reports whether the node survived it.
 func (y *year) alive(i int, run func() error) (ok bool, err error) {
-	defer func() {
-		switch r := recover(); r {
-		case nil:
-		case death{}:
-			y.deaths++
-			ok, err = false, errCut
-			if y.r.IntN(10) == 0 {
-				y.must(y.db.Close())
-				y.open()
-			}
-			y.born(i)
-		default:
-			panic(r)
-		}
-	}()
-	return true, run()
+	err = run()
+	if _, _, dead := y.ground.state(); !dead {
+		return true, err
+	}
+	y.bury(i)
+	return false, errCut
 }
 
 // tick lets the nodes' clocks tick, the leader's and now and then the other's. If
@@ -215,12 +311,13 @@ func (y *year) tick() {
 	}
 	done := false
 	for i := range one {
-		before := y.db.struck
-		ok, err := y.alive(i, func() error { return y.nodes[i].Tick(y.Context()) })
-		if ok && err != nil && y.db.struck == before {
+		before, _, _ := y.ground.state()
+		ok, err := y.alive(i, func() error { return y.nodes[i].clock.Tick(y.Context()) })
+		struck, _, _ := y.ground.state()
+		if ok && err != nil && struck == before {
 			y.Fatalf("seed %d: %v", y.seed, err)
 		}
-		done = done || ok && err == nil && y.db.struck == before && y.nodes[i].Leads()
+		done = done || ok && err == nil && struck == before && y.nodes[i].clock.Leads()
 	}
 	if y.idle++; !done {
 		if y.idle > 100 {
@@ -233,21 +330,24 @@ func (y *year) tick() {
 	if y.skew == 0 {
 		y.swept = append(y.swept, y.clock())
 	}
+	shaking := y.ground.shake(0, false) // whoever looks is not disturbed
 	y.checkSwept()
+	y.ground.shake(shaking, true)
 }
 
-// doubled is what happens while a leader sleeps in the middle of something: its
-// term ends, another leads and does what there is to do, and then it wakes up.
-func (y *year) doubled() {
-	if y.r.IntN(3) > 0 {
-		return // it was a short sleep
+// doze is what happens to a leader in the middle of something: it sleeps, its term
+// ends, another leads and does what there is to do, and then it wakes up.
+func (y *year) doze() {
+	if _, _, dead := y.ground.state(); !y.rough || y.asleep || dead || y.r.IntN(900) > 0 {
+		return
 	}
+	y.asleep = true
 	y.doubles++
-	one := y.db.one
-	y.db.one = 0
-	defer func() { y.db.one = one }()
+	one := y.ground.shake(0, false)
 	y.now = y.now.Add(clockwork.DefaultTenure)
-	y.must(y.nodes[1].Tick(y.Context()))
+	y.must(y.nodes[1].clock.Tick(y.Context()))
+	y.ground.shake(one, true)
+	y.asleep = false
 }
 
 // pass lets time go by, from one thing that happens to the next.
@@ -261,26 +361,46 @@ func (y *year) pass(d time.Duration) {
 
 // next goes on to the next thing that happens, or to the end.
 func (y *year) next(end time.Time) {
-	at := y.deadline(end)
+	if y.due.IsZero() {
+		y.due = y.deadline(end)
+	}
+	due := y.due
+	if end.Before(due) {
+		due = end
+	}
+	at := due
 	if len(y.agenda) > 0 && y.agenda[0].at.Before(at) {
 		at = y.agenda[0].at
 	}
 	at = later(at, y.now.Add(5*time.Second)).Add(time.Duration(y.r.IntN(1000)) * time.Millisecond) // when the loop next looks
-	y.now = at.Truncate(time.Microsecond)
-	y.db.one = 0
+	y.now, y.mark = at.Truncate(time.Microsecond), time.Now()
 	if y.rough {
-		y.db.one = 100
+		y.ground.shake(faultyOne, true)
 	}
+	idle := y.now.Before(due)
 	for len(y.agenda) > 0 && !y.agenda[0].at.After(y.now) {
-		heap.Pop(&y.agenda).(entry).do()
+		e := heap.Pop(&y.agenda).(entry)
+		if e.do != nil {
+			idle = false
+			e.do()
+		}
 	}
-	y.tick()
+	if !idle {
+		y.tick()
+		y.due = time.Time{}
+	}
 	y.notify()
-	y.db.one = 0
-	if y.ticks%199 == 0 {
+	y.ground.shake(0, false)
+	y.now, y.mark = y.now.Add(time.Since(y.mark)), time.Now()
+	y.steps++
+	if y.now.Sub(y.looked) > 60*day { // often enough to see each error archived before it is purged
+		y.looked = y.now
 		y.checkPlaces()
 	}
 }
+
+// faultyOne is of how many statements one goes wrong.
+const faultyOne = 400
 
 // deadline is the earliest time at which the clock has something to do.
 func (y *year) deadline(end time.Time) time.Time {
@@ -300,6 +420,8 @@ func (y *year) deadline(end time.Time) time.Time {
 func (y *year) settle() {
 	y.rough = false
 	y.right()
+	clear(y.post.away)
+	y.resend()
 	for i := 0; (len(y.agenda) > 0 || i < 3) && len(y.broken) == 0; i++ { // what goes wrong no more is done at once
 		y.next(y.now.Add(hour))
 		if i > 10_000 {
@@ -329,7 +451,7 @@ type agenda []entry
 
 type entry struct {
 	at time.Time
-	do func()
+	do func() // nil: only notices are delivered
 }
 
 func (a agenda) Len() int           { return len(a) }
@@ -344,12 +466,15 @@ func (a *agenda) Pop() any {
 
 func (a *agenda) add(at time.Time, do func()) { heap.Push(a, entry{at, do}) }
 
+// quiet has notices delivered at a time.
+func (y *year) quiet(at time.Time) { y.agenda.add(at, nil) }
+
 // insist tries until it is done, as clients do. Node 0 is the one that they ask.
 func (y *year) insist(run func(ctx context.Context) error) error {
 	for range 100 {
-		before := y.db.struck
+		before, _, _ := y.ground.state()
 		_, err := y.alive(0, func() error { return run(y.Context()) })
-		if err == nil || y.db.struck == before {
+		if struck, _, _ := y.ground.state(); err == nil || struck == before {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package deadletter
 import (
 	"context"
 	"errors"
-	"time"
 
 	"recoup"
 	"recoup/internal/store"
@@ -61,7 +60,7 @@ func (s *Service) run(ctx context.Context, id recoup.ID) (more bool, err error) 
 			return current.Replay, store.ReplayEffects{}, nil // another node was here
 		}
 		r, effects := DecideReplay(current, now)
-		released = effects.Release
+		released, effects.Notices = effects.Release, s.tell(&current, &r)
 		return r, effects, nil
 	})
 	if released > 0 {
@@ -118,17 +117,14 @@ func (s *Service) empty(ctx context.Context, r store.Replay) (more bool, err err
 	return false, err
 }
 
-// How long is kept what is over.
-const (
-	keepReplays     = 90 * 24 * time.Hour
-	keepCheckpoints = 30 * 24 * time.Hour // of work that ended elsewhere
-	purgeStep       = 1000
-)
+// purgeStep is how much a call of [Service.Purge] deletes of each kind.
+const purgeStep = 1000
 
-// Purge deletes what has been kept long enough, a bounded part of it.
+// Purge deletes what has been kept for as long as the policy says, a bounded part
+// of it.
 func (s *Service) Purge(ctx context.Context) error {
-	now := s.now()
-	_, replays := s.Store.PurgeReplays(ctx, now.Add(-keepReplays), purgeStep)
-	_, checkpoints := s.Store.PurgeCheckpoints(ctx, now.Add(-keepCheckpoints), purgeStep)
+	now, p := s.now(), s.Policies.Current()
+	_, replays := s.Store.PurgeReplays(ctx, now.Add(-p.ReplayRetention), purgeStep)
+	_, checkpoints := s.Store.PurgeCheckpoints(ctx, now.Add(-p.CheckpointRetention), purgeStep)
 	return errors.Join(replays, checkpoints)
 }

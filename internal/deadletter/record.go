@@ -214,7 +214,7 @@ func (s *Service) failAgain(l *store.Letter, effects *store.LetterEffects, b *br
 	if b.failure.Code == l.Dead.Class {
 		l.Item.State = store.ItemRepeated
 		if b.failure.Class == recoup.ClassFatal {
-			in.Tier, in.Reason = engineering, "the same failure after a replay: engineering review"
+			in.Tier, in.Reason = engineering, store.EngineeringReview
 		}
 	}
 	if err := s.move(l, effects, in, now); err != nil {

@@ -1,7 +1,11 @@
 package deadletter_test
 
 import (
+	"encoding/json"
 	"errors"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +13,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/deadletter"
 	"recoup/internal/lifecycle"
+	"recoup/internal/policy"
 	"recoup/internal/store"
 )
 
@@ -90,47 +95,145 @@ func (w *world) pace(s *store.ReplayStatus) float64 {
 	return float64(n-1) / last.Sub(first).Seconds()
 }
 
-// A planted bad class stops a replay at its canary; after the fix the rest goes at
-// the rate that was set, and everything has its result.
+// soaking reports whether the long tests are wanted.
+func soaking() bool { return os.Getenv("RECOUP_SOAK") != "" }
+
+// A planted bad class stops a replay of ten thousand at its canary, of which its
+// team is told; after the fix the rest goes at the rate that was set, until somebody
+// cancels it; a replay of what that left untouched has a result for everything.
 func TestReplayRamp(t *testing.T) {
-	everywhere(t, func(w *world) {
-		const rate = 200.0
-		members := 1500
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		members := 10_000
 		if testing.Short() {
 			members = 400
 		}
-		w.buried(members)
-		r, err := w.Replay(w.Context(), ada, deadletter.NewReplay{
-			Selection: deadletter.Selection{Pipeline: pipeline}, Plan: store.ReplayPlan{Rate: rate, Concurrency: 5000}, Reason: "corrected",
-		})
+		crowded(t, members).ramp(members)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		members := 400
+		if soaking() {
+			members = 10_000
+		}
+		crowdedPostgres(t, members).ramp(members)
+	})
+}
+
+func (w *world) ramp(members int) {
+	w.Helper()
+	rate := float64(members) / 5
+	plan := store.ReplayPlan{Rate: rate, Concurrency: 50_000}
+	begin := func(want int) *store.ReplayStatus {
+		w.Helper()
+		r, err := w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{Pipeline: pipeline}, Plan: plan, Reason: "corrected"})
 		w.must(err)
-		done := 0
-		bad := func(int) string { return "VALIDATION_ERROR" }
-		for range 20 {
+		for w.advance(); r.State == store.ReplayCollecting; r = *w.status(r.ID) {
 			w.advance()
-			w.serve(bad, &done)
-			w.wait(time.Second)
 		}
-		s := w.status(r.ID)
-		if s.State != store.ReplayPaused || s.StateBy != recoup.System || s.Members != members || done != 1 || s.Count(store.ItemRepeated) != 1 || s.Count(store.ItemPending) != int64(members-1) {
-			w.Fatalf("after the bad class: %+v, %d done", s, done)
+		if r = *w.status(r.ID); r.Members != want {
+			w.Fatalf("it has %d members, want %d", r.Members, want)
 		}
-		if _, err := w.ActOnReplay(w.Context(), ada, r.ID, deadletter.ActResume, "the fix is out"); err != nil {
-			w.Fatal(err)
+		return &r
+	}
+	r, done := begin(members), 0
+	for range 20 {
+		w.advance()
+		w.serve(func(int) string { return "VALIDATION_ERROR" }, &done)
+		w.wait(time.Second)
+	}
+	s := w.status(r.ID)
+	if s.State != store.ReplayPaused || s.StateBy != recoup.System || done != 1 || s.Count(store.ItemRepeated) != 1 || s.Count(store.ItemPending) != int64(members-1) {
+		w.Fatalf("after the bad class: %+v, %d done", s, done)
+	}
+	w.toldOf(s)
+	if _, err := w.ActOnReplay(w.Context(), ada, r.ID, deadletter.ActResume, "the fix is out"); err != nil {
+		w.Fatal(err)
+	}
+	w.until(r.ID, &done, func(s *store.ReplayStatus) bool { return done > members*4/5 })
+	s = w.status(r.ID)
+	w.wantPace(s, rate)
+	cancelled, err := w.ActOnReplay(w.Context(), ada, r.ID, deadletter.ActCancel, "the fix is half a fix")
+	w.must(err)
+	w.advance()
+	left := members - done
+	if s = w.status(r.ID); s.State != store.ReplayCancelled || s.Count(store.ItemCancelled) != int64(left) || s.Count(store.ItemSucceeded) != int64(done-1) {
+		w.Fatalf("cancelled: %+v, then %+v, %d done", cancelled, s, done)
+	}
+	if got := w.claim(10); len(got) != 0 {
+		w.Errorf("%d can be claimed of what was cancelled", len(got))
+	}
+	r = begin(left) // all of them are as they were
+	w.until(r.ID, &done, func(s *store.ReplayStatus) bool { return s.State == store.ReplayDone })
+	if s = w.status(r.ID); s.State != store.ReplayDone || s.Count(store.ItemSucceeded) != int64(left) || done != members {
+		w.Fatalf("in the end: %+v, %d done", s, done)
+	}
+	w.wantPace(s, rate)
+}
+
+// until lets the clock and healthy workers go on until something is so.
+func (w *world) until(replay recoup.ID, done *int, so func(*store.ReplayStatus) bool) {
+	w.Helper()
+	for range 1000 {
+		if so(w.status(replay)) {
+			return
 		}
-		for range 1000 {
-			if s = w.status(r.ID); s.State == store.ReplayDone {
-				break
-			}
-			w.wait(100 * time.Millisecond)
-			w.advance()
-			w.serve(healthy, &done)
-		}
-		if s.State != store.ReplayDone || s.Count(store.ItemSucceeded) != int64(members-1) || done != members {
-			w.Fatalf("in the end: %+v, %d done", s, done)
-		}
-		if got := w.pace(s); got < 0.9*rate || got > 1.1*rate {
-			w.Errorf("the last step goes at %.1f per second, not at %v", got, rate)
+		w.wait(100 * time.Millisecond)
+		w.advance()
+		w.serve(healthy, done)
+	}
+	w.Fatal("it never is so")
+}
+
+func (w *world) wantPace(s *store.ReplayStatus, rate float64) {
+	w.Helper()
+	if got := w.pace(s); got < 0.9*rate || got > 1.1*rate {
+		w.Errorf("the last step goes at %.1f per second, not at %v", got, rate)
+	}
+}
+
+// toldOf says that the team was told, once, that a replay has stopped itself, and
+// why.
+func (w *world) toldOf(s *store.ReplayStatus) {
+	w.Helper()
+	list, _, err := w.db.Notices(w.Context(), store.NoticeFilter{Kind: recoup.NoticeReplayStopped}, store.Page{})
+	w.must(err)
+	if len(list) != 1 {
+		w.Fatalf("told is %+v", list)
+	}
+	var said store.ReplayStop
+	w.must(json.Unmarshal([]byte(list[0].Body), &said))
+	table, _ := policy.Default().Table(w.read(w.member(s.ID)).Error.Table)
+	want := store.ReplayStop{ReplayID: s.ID, Why: s.Why, Members: s.Members, Left: int(s.Count(store.ItemPending))}
+	if list[0].To != table.Owner(1) || said != want || !strings.Contains(said.Why, "the same class came back") {
+		w.Errorf("%s is told %+v, want %s and %+v", list[0].To, said, table.Owner(1), want)
+	}
+}
+
+// member is the first member of a replay.
+func (w *world) member(replay recoup.ID) recoup.ID {
+	w.Helper()
+	items, _, err := w.db.Items(w.Context(), replay, "", 0, 1)
+	w.must(err)
+	return items[0].ErrorID
+}
+
+// The same class again where no retry helps is for the engineers, who are told.
+func TestEngineeringReviewIsTold(t *testing.T) {
+	everywhere(t, func(w *world) {
+		id := w.dead("llm", "VALIDATION_ERROR")
+		w.prepared(id)
+		w.replay(id)
+		w.say(w.claim(1)[0], deadletter.Failed, w.failing("llm", "VALIDATION_ERROR"))
+		d := w.read(id)
+		list, _, err := w.db.Notices(w.Context(), store.NoticeFilter{Kind: recoup.NoticeEscalated}, store.Page{})
+		w.must(err)
+		told := slices.ContainsFunc(list, func(n store.NoticeRecord) bool {
+			return n.ErrorID == id && n.To == d.Error.EscalatedTo
+		})
+		if !told || d.Error.EscalationReason != store.EngineeringReview || d.Error.EscalationLevel != 2 {
+			w.Errorf("told is %+v of %+v", list, d.Error)
 		}
 	})
 }

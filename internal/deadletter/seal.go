@@ -14,9 +14,9 @@ import (
 	"recoup/internal/store"
 )
 
-// keyPurpose is the purpose of the platform keys that payloads and checkpoints
+// KeyPurpose is the purpose of the platform keys that payloads and checkpoints
 // are sealed with.
-const keyPurpose = "payload"
+const KeyPurpose = "payload"
 
 // KeyStore keeps platform keys.
 type KeyStore interface {
@@ -43,7 +43,7 @@ func NewKeyring(ctx context.Context, s KeyStore, random io.Reader, now time.Time
 	if _, err := io.ReadFull(random, secret); err != nil {
 		return nil, fmt.Errorf("making a payload key: %w", err)
 	}
-	first := store.PlatformKey{ID: "p" + now.UTC().Format("20060102150405"), Purpose: keyPurpose, Secret: secret}
+	first := store.PlatformKey{ID: "p" + now.UTC().Format("20060102150405"), Purpose: KeyPurpose, Secret: secret}
 	if _, _, err := s.AddFirstPlatformKey(ctx, first, store.Act{By: recoup.System, Reason: "first start", At: now}); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func NewKeyring(ctx context.Context, s KeyStore, random io.Reader, now time.Time
 
 // Follow goes by the keys that there are now.
 func (k *Keyring) Follow(ctx context.Context) error {
-	found, err := k.store.PlatformKeys(ctx, keyPurpose)
+	found, err := k.store.PlatformKeys(ctx, KeyPurpose)
 	if err != nil {
 		return err
 	}

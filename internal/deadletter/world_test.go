@@ -31,6 +31,7 @@ type database interface {
 	SyncTables(ctx context.Context, p *policy.Policy) error
 	EnsurePartitions(ctx context.Context, now time.Time) error
 	ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error)
+	Notices(ctx context.Context, f store.NoticeFilter, p store.Page) ([]store.NoticeRecord, store.Cursor, error)
 	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
 	Audit(ctx context.Context, f store.AuditFilter, after store.AuditCursor, limit int) ([]store.AuditEntry, store.AuditCursor, error)
 	Close() error

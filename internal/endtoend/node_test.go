@@ -63,6 +63,7 @@ func startNode(t *testing.T, d database) *node {
 	options := app.Options{
 		Database: d.nodes, Listen: "127.0.0.1:0", LogLevel: slog.LevelDebug, Limits: api.Limits{PerKey: 1e6},
 		Now: time.Now, Random: rand.Reader, FirstKey: func(secret string) { n.key = secret },
+		MasterKey: bytes.Repeat([]byte{7}, 32),
 	}
 	options.LogTo(n.logs)
 	ctx, stop := context.WithCancel(context.Background())

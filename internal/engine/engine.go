@@ -23,7 +23,7 @@ type Store interface {
 	ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error)
 	ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error)
 	Unadmitted(ctx context.Context, limit int) ([]recoup.Error, error)
-	Due(ctx context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error)
+	Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error)
 
 	Error(ctx context.Context, id recoup.ID) (recoup.Error, error)
 	Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error)

@@ -12,19 +12,39 @@ import (
 
 // Sweep lets the clock act on errors whose deadline of a kind has come: it expires
 // them, closes their window, lapses their lease, escalates, reminds, or archives
-// what is resolved. It takes at most limit of them and returns how many changed;
-// what cannot change yet is left for the next time.
-func (e *Engine) Sweep(ctx context.Context, d store.Deadline, limit int) (int, error) {
+// what is resolved. It takes limit of them at a time and returns how many changed.
+// What cannot change yet, because a worker holds it, is left for the next time and
+// keeps nothing that comes after it waiting: the sweep goes on behind it, until limit
+// have changed or there are no more.
+func (e *Engine) Sweep(ctx context.Context, d store.Deadline, limit int) (changed int, err error) {
+	for held := 0; held < maxHeld; {
+		tried, moved, stuck, err := e.sweep(ctx, d, held, limit)
+		changed, held = changed+moved, held+stuck
+		if err != nil || tried < limit || stuck == 0 || changed >= limit {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+// maxHeld is how many errors that cannot change yet a sweep goes past.
+const maxHeld = 10_000
+
+// sweep acts on errors behind the first ones. It returns how many it has tried, how
+// many of those changed, and how many are due and could not.
+func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (tried, changed, stuck int, err error) {
 	now := e.Now()
-	ids, err := e.Store.Due(ctx, d, now, limit)
+	ids, err := e.Store.Due(ctx, d, now, skip, limit)
 	if err != nil || len(ids) == 0 {
-		return 0, err
+		return 0, 0, 0, err
 	}
 	told := make([]recoup.Event, len(ids)) // a verb that starts over asks again
+	held := make([]bool, len(ids))
 	steps := make([]store.Step, len(ids))
 	for i, id := range ids {
 		steps[i] = store.Step{ID: id, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
 			next, effects, err := e.due(current, d, now)
+			held[i] = err != nil && current.Leased(now) && expires(current, d, now)
 			told[i] = consequence(&store.Outcome{Error: next}, effects.Event, nil)
 			if d == store.DueLapse {
 				told[i] = lapse(current, effects.Event)
@@ -34,20 +54,28 @@ func (e *Engine) Sweep(ctx context.Context, d store.Deadline, limit int) (int, e
 	}
 	outcomes, err := e.applySteps(ctx, now, steps)
 	if err != nil {
-		return 0, err
+		return len(ids), 0, 0, err
 	}
-	changed, events := 0, []recoup.Event(nil)
+	var events []recoup.Event
 	for i := range outcomes {
-		if outcomes[i].Err != nil {
-			continue
-		}
-		changed++
-		if told[i].Code != "" {
-			events = append(events, told[i])
+		switch {
+		case outcomes[i].Err == nil:
+			changed++
+			if told[i].Code != "" {
+				events = append(events, told[i])
+			}
+		case held[i]:
+			stuck++
 		}
 	}
 	e.announce(outcomes, now)
-	return changed, e.record(ctx, now, events)
+	return len(ids), changed, stuck, e.record(ctx, now, events)
+}
+
+// expires reports whether it is an expiry that is due: the one deadline that is due
+// in the store while a live lease still holds it up.
+func expires(e *recoup.Error, d store.Deadline, now time.Time) bool {
+	return d == store.DueExpiry && e.State.Open() && !e.ExpiresAt.After(now)
 }
 
 // due applies to an error what its deadline of a kind causes, if it has come.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -70,6 +71,45 @@ func TestSweepLapse(t *testing.T) {
 		told, _, err := w.db.Events(w.Context(), store.EventFilter{Code: "WORKER_LOST", From: epoch, To: w.clock().Add(time.Hour)}, store.Page{})
 		if err != nil || len(told) != 1 || told[0].ID != leased.LeaseToken || !told[0].TS.Equal(leased.LeaseEndsAt) {
 			w.Errorf("the ledger has %v, %v", told, err)
+		}
+	})
+}
+
+// What workers hold keeps nothing behind it waiting, however much that is, and goes
+// when they let go.
+func TestSweepGoesPastWhatIsHeld(t *testing.T) {
+	everywhere(t, func(w *world) {
+		var made []recoup.Error
+		for i := range 11 {
+			made = append(made, w.report(failing(dol, fmt.Sprint("e", i), "NETWORK_TIMEOUT"))...)
+			w.wait(time.Second)
+		}
+		expiry := made[0].ExpiresAt
+		for i := range made { // their window would have closed long before
+			w.act(engine.Act{ID: made[i].ID, Input: lifecycle.Park{Reason: "look"}})
+		}
+		w.wait(expiry.Sub(w.clock()) - time.Minute)
+		for i := range made[:7] {
+			w.act(engine.Act{ID: made[i].ID, Input: lifecycle.Unpark{Reason: "try"}})
+		}
+		claimed, err := w.engine.Claim(w.Context(), engine.Caller{Name: "ada"}, engine.Claim{Worker: "w", Limit: 100, Lease: 10 * time.Minute})
+		if err != nil || len(claimed) != 7 {
+			w.Fatalf("%d claimed, %v", len(claimed), err)
+		}
+		w.wait(2 * time.Minute)
+		for _, want := range []int{4, 0} { // three are tried at a time, and the first seven are held
+			if n, err := w.engine.Sweep(w.Context(), store.DueExpiry, 3); err != nil || n != want {
+				w.Fatalf("%d expired, not %d: %v", n, want, err)
+			}
+		}
+		for i, e := range made {
+			if archived := w.read(e.ID).State == recoup.Archived; archived != (i >= 7) {
+				w.Errorf("of %d it is %v that it is archived", i, archived)
+			}
+		}
+		w.wait(15 * time.Minute)
+		if n, err := w.engine.Sweep(w.Context(), store.DueExpiry, 100); err != nil || n != 7 {
+			w.Errorf("%d expired in the end, %v", n, err)
 		}
 	})
 }

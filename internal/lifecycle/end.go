@@ -28,6 +28,7 @@ func (in Resolve) apply(s *step) error {
 func (s *step) finish(actor, reason string) {
 	e := &s.next
 	s.endAttempt("")
+	s.dismiss()
 	e.State, e.Disposition = recoup.Resolved, recoup.DispositionResolved
 	e.ResolvedAt, e.ResolvedBy, e.ResolutionReason = s.now, actor, reason
 	e.NextRetryAt, e.NextEscalationAt, e.ReviewDueAt, e.NextReminderAt =
@@ -76,12 +77,21 @@ func (s *step) shelve(actor string, reason recoup.ArchiveReason) {
 	e := &s.next
 	if e.State == recoup.Resolved {
 		reason = recoup.ResolvedArchive
+	} else {
+		s.dismiss()
 	}
 	s.endAttempt("")
 	e.FinalDisposition, e.State = e.Disposition, recoup.Archived
 	e.ArchivedAt, e.ArchivedBy, e.ArchiveReason = s.now, actor, reason
 	e.PurgeAt = s.now.Add(s.table.Retention)
 	s.effects.Archive = true
+}
+
+// dismiss tells the operator who was paged for the error that it has ended.
+func (s *step) dismiss() {
+	if s.policy.Pages(s.table, &s.next) {
+		s.tell(recoup.NoticePageOver, s.table.Owner(recoup.MaxTier))
+	}
 }
 
 func expired(e *recoup.Error, now time.Time) bool {

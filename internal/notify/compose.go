@@ -23,6 +23,7 @@ const maxItems = 100
 // composer builds messages.
 type composer struct {
 	find   func(context.Context, recoup.ID) (recoup.Error, error)
+	list   func(context.Context, store.Filter, store.Page) ([]recoup.Error, store.Cursor, error)
 	policy *policy.Policy
 	base   string // of links; empty: none
 }
@@ -34,6 +35,7 @@ type body struct {
 	Lag     int64  `json:"lag_seconds"`
 	Silent  int64  `json:"silent_seconds"`
 	InForce string `json:"in_force"`
+	store.ReplayStop
 }
 
 // readBody reads what it can: a body that says something else says nothing.
@@ -117,11 +119,16 @@ func (c *composer) error(ctx context.Context, n *letter) (Item, error) {
 	case err != nil:
 		return item, err
 	}
-	item.Key = fmt.Sprintf("%s:%s:%s:%s", n.Kind, clean(n.To), clean(e.Table), clean(string(e.Code)))
+	if item.Key, err = c.key(ctx, n, &e); err != nil {
+		return item, err
+	}
 	item.Table, item.Code, item.Severity = clean(e.Table), recoup.Code(clean(string(e.Code))), clean(string(e.Severity))
 	item.Reason, item.Tier, item.Blocking = recoup.ParkReason(clean(string(e.ParkReason))), e.EscalationLevel, e.Blocking
 	if t, ok := c.policy.Table(e.Table); ok {
 		item.Hub = t.Hub
+		if t.DeadLetter {
+			item.Hint = letterHint(n, &e)
+		}
 	}
 	switch n.Kind {
 	case recoup.NoticeExpiring:
@@ -130,6 +137,52 @@ func (c *composer) error(ctx context.Context, n *letter) (Item, error) {
 		item.Deadline = e.ReviewDueAt
 	}
 	return item, nil
+}
+
+// key is the same for all errors of a code that one team hears of in one way, which
+// are one matter, and for the end of the last of them: while others of them are open,
+// the matter is not over, and the end of one has a key of its own.
+func (c *composer) key(ctx context.Context, n *letter, e *recoup.Error) (string, error) {
+	kind := n.Kind
+	if kind == recoup.NoticePageOver {
+		kind = recoup.NoticePage
+		open, err := c.paged(ctx, e)
+		if open || err != nil {
+			return "ended:" + e.ID.String(), err
+		}
+	}
+	return fmt.Sprintf("%s:%s:%s:%s", kind, clean(n.To), clean(e.Table), clean(string(e.Code))), nil
+}
+
+// paged reports whether another error is open that an operator was called for
+// together with this one.
+func (c *composer) paged(ctx context.Context, e *recoup.Error) (bool, error) {
+	t, ok := c.policy.Table(e.Table)
+	if !ok {
+		return false, nil
+	}
+	for page := (store.Page{Limit: store.MaxPage}); ; {
+		others, next, err := c.list(ctx, store.Filter{Table: e.Table, Code: e.Code}, page)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(others, func(o recoup.Error) bool { return o.ID != e.ID && o.State.Open() && c.policy.Pages(t, &o) }) {
+			return true, nil
+		}
+		if page.Cursor = next; next.IsZero() {
+			return false, nil
+		}
+	}
+}
+
+// letterHint says where a dead letter is looked at, and why it is the engineers'
+// turn if it is. Why a person escalated it stays behind the link.
+func letterHint(n *letter, e *recoup.Error) string {
+	look := "recoup dead-letters show " + e.ID.String()
+	if n.Kind == recoup.NoticeEscalated && e.EscalationReason == store.EngineeringReview {
+		return store.EngineeringReview + "; " + look
+	}
+	return look
 }
 
 func (c *composer) alert(n *letter, l *alert.Line) Item {
@@ -149,6 +202,10 @@ func (c *composer) other(n *letter, b *body) Item {
 		if n.Kind == recoup.NoticeJobLate && behind > 0 {
 			item.Since = n.CreatedAt.Add(-behind)
 		}
+	}
+	if !b.ReplayID.IsZero() {
+		item.Key, item.Link = "replay:"+b.ReplayID.String(), c.link("replays", b.ReplayID)
+		item.Hint = fmt.Sprintf("%s: %d of %d items are left; recoup replays show %s", clean(b.Why), b.Left, b.Members, b.ReplayID)
 	}
 	if b.InForce != "" {
 		item.Key, item.Hint = "policy", "version "+clean(b.InForce)+" is in force"

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/mail"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,32 +108,43 @@ func (c Config) Check() error {
 		complain("kind", "must be one of %v", Kinds())
 		return errors.Join(bad...)
 	}
-	known := map[string]bool{}
-	for _, f := range fields {
-		known[f.Name] = true
-		value := c.Values[f.Name]
-		switch {
-		case value == "" && f.Required:
-			complain(f.Name, "is missing: %s", f.Help)
-		case value != "":
-			if err := c.checkField(f.Name, value); err != nil {
-				complain(f.Name, "%s", err)
-			}
-		}
-	}
-	for name := range c.Values {
-		if !known[name] {
-			complain(name, "is nothing that a channel of the kind %s has", c.Kind)
-		}
-	}
+	bad = append(bad, CheckValues("channel", c.Name, string(c.Kind), fields, c.Values, checkField)...)
 	if c.Kind == Email && c.Values["user"] != "" && c.Values["tls"] == string(NoTLS) {
 		complain("tls", "must not be none where a password is sent")
 	}
 	return errors.Join(bad...)
 }
 
-func (c Config) checkField(name, value string) error {
-	switch name {
+// CheckValues returns what is wrong with the values of a channel, or whatever else has
+// a name, a kind and fields: what is missing, what check does not like, and what it
+// does not have. No value is in the errors.
+func CheckValues(what, name, kind string, fields []Field, values map[string]string, check func(field, value string) error) []error {
+	var bad []error
+	complain := func(field, format string, args ...any) {
+		bad = append(bad, fmt.Errorf("%s %s: %s %s", what, name, field, fmt.Sprintf(format, args...)))
+	}
+	for _, f := range fields {
+		switch value := values[f.Name]; {
+		case value == "" && f.Required:
+			complain(f.Name, "is missing: %s", f.Help)
+		case value != "":
+			if err := check(f.Name, value); err != nil {
+				complain(f.Name, "%s", err)
+			}
+		}
+	}
+	for _, field := range slices.Sorted(maps.Keys(values)) {
+		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == field }) {
+			complain(field, "is nothing that a %s of the kind %s has", what, kind)
+		}
+	}
+	return bad
+}
+
+// CheckAddress checks the fields that say where signed requests go: url, secret and
+// public-only.
+func CheckAddress(field, value string) error {
+	switch field {
 	case "url":
 		return checkURL(value)
 	case "secret":
@@ -142,6 +155,12 @@ func (c Config) checkField(name, value string) error {
 		if value != "true" && value != "false" {
 			return errors.New("must be true or false")
 		}
+	}
+	return nil
+}
+
+func checkField(name, value string) error {
+	switch name {
 	case "server":
 		if host, port, err := net.SplitHostPort(value); err != nil || host == "" || port == "" {
 			return errors.New("must be HOST:PORT")
@@ -159,7 +178,7 @@ func (c Config) checkField(name, value string) error {
 			return errors.New("must be starttls, implicit or none")
 		}
 	}
-	return nil
+	return CheckAddress(name, value)
 }
 
 // checkURL wants https, or http to this machine. It never repeats the address.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -19,10 +20,11 @@ type Store interface {
 	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]store.PendingNotice, error)
 	FinishNotices(ctx context.Context, now time.Time, deliveries []store.Delivery) (int, error)
 	Error(ctx context.Context, id recoup.ID) (recoup.Error, error)
+	Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error)
 }
 
-// Options are what a dispatcher is made of. All but Channels, Timeout and URL are
-// required.
+// Options are what a dispatcher is made of. All but Channels, Timeout, URL and
+// Transport are required.
 type Options struct {
 	Store    Store
 	Policy   func() *policy.Policy
@@ -32,6 +34,10 @@ type Options struct {
 	Random   func() float64
 	Wait     func(context.Context, time.Duration) error
 	Timeout  time.Duration // of one message; zero: ten seconds
+
+	// Transport carries the requests of all channels that speak HTTP. Nil: each has
+	// connections of its own.
+	Transport http.RoundTripper
 }
 
 const (
@@ -74,6 +80,9 @@ func NewDispatcher(o Options) (*Dispatcher, error) {
 		if err != nil {
 			bad = append(bad, err)
 			continue
+		}
+		if over, ok := channel.(interface{ over(http.RoundTripper) }); ok && o.Transport != nil {
+			over.over(o.Transport)
 		}
 		d.lanes[c.Name] = &lane{d: d, name: c.Name, channel: channel, gap: c.Kind.gap()}
 	}

@@ -51,19 +51,19 @@ func (e *email) Send(ctx context.Context, m *Message) error {
 	}
 	conn, err := e.dial(ctx)
 	if err != nil {
-		return unreachable(err)
+		return Unreachable(err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	defer func() { _ = conn.Close() }()
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
-			return unreachable(err)
+			return Unreachable(err)
 		}
 	}
 	if err := e.deliver(conn, text); err != nil {
 		if ctx.Err() != nil {
-			return unreachable(ctx.Err())
+			return Unreachable(ctx.Err())
 		}
 		return err
 	}
@@ -141,7 +141,7 @@ func (e *email) recipients(c *smtp.Client) error {
 func mailFailure(step string, err error) *Failure {
 	var said *textproto.Error
 	if !errors.As(err, &said) {
-		return unreachable(err)
+		return Unreachable(err)
 	}
 	f := temporary("the mail server refused the %s with %d", step, said.Code)
 	f.Permanent = said.Code >= 500 && (step == "message" || step == "recipient")

@@ -29,15 +29,22 @@ type poster struct {
 }
 
 func newPoster(url string, t Tools, publicOnly bool) *poster {
+	return &poster{NewClient(t.Roots, publicOnly, 1), url, t.Now}
+}
+
+// NewClient makes a client for addresses of others, which keeps that many connections
+// to each. It follows no redirect, verifies certificates by roots, or by the machine's
+// own where roots is nil, and if publicOnly says so connects to no private network.
+func NewClient(roots *x509.CertPool, publicOnly bool, connections int) *http.Client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	if publicOnly {
 		dialer.Control = refusePrivate
 	}
 	transport := &http.Transport{
 		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.Roots},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
 		TLSHandshakeTimeout:    5 * time.Second,
-		MaxIdleConnsPerHost:    1,
+		MaxIdleConnsPerHost:    connections,
 		IdleConnTimeout:        time.Minute,
 		MaxResponseHeaderBytes: 16 << 10,
 		ForceAttemptHTTP2:      true,
@@ -45,12 +52,14 @@ func newPoster(url string, t Tools, publicOnly bool) *poster {
 	if !publicOnly {
 		transport.Proxy = http.ProxyFromEnvironment
 	}
-	client := &http.Client{
+	return &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &poster{client, url, t.Now}
 }
+
+// over lets requests be carried by something else.
+func (p *poster) over(t http.RoundTripper) { p.client.Transport = t }
 
 // post sends a body and returns the beginning of the answer if it was accepted.
 func (p *poster) post(ctx context.Context, body []byte, header map[string]string) ([]byte, error) {
@@ -65,13 +74,13 @@ func (p *poster) post(ctx context.Context, body []byte, header map[string]string
 	}
 	answer, err := p.client.Do(r)
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, Unreachable(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if answer.StatusCode >= 200 && answer.StatusCode < 300 {
 		if err != nil {
-			return nil, unreachable(err)
+			return nil, Unreachable(err)
 		}
 		return said, nil
 	}
@@ -95,16 +104,16 @@ func refused(answer *http.Response, now time.Time) *Failure {
 	return f
 }
 
-// unreachable says in a few words why there was no answer. The error itself holds
+// Unreachable says in a few words why there was no answer. The error itself holds
 // the address and is not repeated.
-func unreachable(err error) *Failure {
+func Unreachable(err error) *Failure {
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
 	var timeout net.Error
 	switch {
 	case errors.Is(err, errPrivate):
-		return temporary("its address is private, which the channel does not allow")
+		return temporary("its address is private, which is not allowed")
 	case errors.Is(err, context.Canceled):
 		return temporary("stopped while sending")
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):

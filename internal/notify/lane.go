@@ -126,7 +126,7 @@ func (l *lane) deliver(ctx context.Context, b *batch) error {
 	if off != nil {
 		return l.d.finish(ctx, now, off)
 	}
-	c := composer{find: l.d.o.Store.Error, policy: l.d.o.Policy(), base: l.d.o.URL}
+	c := composer{find: l.d.o.Store.Error, list: l.d.o.Store.Errors, policy: l.d.o.Policy(), base: l.d.o.URL}
 	m, err := c.compose(ctx, b.list, b.urgency)
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ type Message struct {
 
 // Ends reports whether the message says that something is over.
 func (m *Message) Ends() bool {
-	return m.Kind == recoup.NoticeAlertResolved || m.Kind == recoup.NoticeJobRecovered
+	return m.Kind == recoup.NoticeAlertResolved || m.Kind == recoup.NoticeJobRecovered || m.Kind == recoup.NoticePageOver
 }
 
 // Item is one thing that a message is about: an error, an alert or a job. None of

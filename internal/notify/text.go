@@ -62,6 +62,8 @@ func title(kind recoup.NoticeKind, count int) string {
 		return n + " error" + s + " expired and unblocked"
 	case recoup.NoticePage:
 		return n + " error" + s + " that an operator has to look at now"
+	case recoup.NoticePageOver:
+		return n + " error" + s + " ended that an operator was called for"
 	case recoup.NoticeAlert:
 		return n + " alert" + s + " firing"
 	case recoup.NoticeAlertResolved:
@@ -72,6 +74,8 @@ func title(kind recoup.NoticeKind, count int) string {
 		return n + " job" + s + " caught up"
 	case recoup.NoticePolicyRefused:
 		return "a changed policy was refused, the old one stays in force"
+	case recoup.NoticeReplayStopped:
+		return n + " replay" + s + " stopped, waiting for you"
 	}
 	return n + " notice" + s + " of the kind " + clean(string(kind))
 }

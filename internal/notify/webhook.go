@@ -2,16 +2,14 @@ package notify
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"strconv"
+
+	"recoup/internal/signature"
 )
 
 // The headers of a webhook's request.
 const (
-	SignatureHeader = "Recoup-Signature"
+	SignatureHeader = signature.Header
 	IDHeader        = "Idempotency-Key"
 )
 
@@ -30,17 +28,7 @@ func (w *webhook) Send(ctx context.Context, m *Message) error {
 		return unwritable()
 	}
 	_, err = w.post(ctx, body, map[string]string{
-		IDHeader: m.ID.String(), SignatureHeader: Sign(w.secret, w.now().Unix(), body),
+		IDHeader: m.ID.String(), SignatureHeader: signature.Sign(w.secret, w.now().Unix(), body),
 	})
 	return err
-}
-
-// Sign returns the signature of a body: t=<seconds>,v1=<HMAC-SHA256 over
-// "<seconds>.<body>" in hexadecimal digits>.
-func Sign(secret []byte, at int64, body []byte) string {
-	t := strconv.FormatInt(at, 10)
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte(t + "."))
-	mac.Write(body)
-	return "t=" + t + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }

@@ -142,12 +142,23 @@ func (c *checker) checkAltitudes() {
 	if s := c.file.Stages; s.RetryAfterCeiling > 0 && s.RetryAfterCeiling < s.Schedule.Cap {
 		c.add(c.doc.at("stages", "retry_after_ceiling"), "the ceiling is below the cap of the schedule, expected at least %s", FormatDuration(time.Duration(s.Schedule.Cap)))
 	}
+	c.checkKept(c.file.Stages.ReplayRetention, "stages", "replay_retention")
+	c.checkKept(c.file.Stages.CheckpointRetention, "stages", "checkpoint_retention")
 	g := c.file.Gate
 	if len(g.Waits) > 0 && g.MaxAttempts > 0 && len(g.Waits) != g.MaxAttempts {
 		c.add(c.doc.at("gate", "waits"), "%d waits for %d attempts, expected one after each", len(g.Waits), g.MaxAttempts)
 	}
 	for _, code := range c.doc.keysOf("gate", "reasons") {
 		c.knownCode(recoup.Code(code), "gate", "reasons", code)
+	}
+}
+
+// leastKept is how long people need at least to look at what is over.
+const leastKept = 24 * time.Hour
+
+func (c *checker) checkKept(d duration, at ...string) {
+	if d > 0 && time.Duration(d) < leastKept {
+		c.add(c.doc.at(at...), "it would be gone before anybody could look at it, expected at least %s", FormatDuration(leastKept))
 	}
 }
 

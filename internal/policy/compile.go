@@ -233,6 +233,12 @@ func (c *compiler) measures() {
 }
 
 // altitudes compiles the retries that do not belong to a stored error.
+// How long is kept what is over, of policies that do not say.
+const (
+	defaultReplayRetention     = 90 * 24 * time.Hour
+	defaultCheckpointRetention = 30 * 24 * time.Hour
+)
+
 func (c *compiler) altitudes() {
 	c.out.DefaultRequest = c.file.Requests.Default.compile()
 	c.out.Requests = make(map[recoup.Code]retry.Policy, len(c.file.Requests.Codes))
@@ -246,6 +252,8 @@ func (c *compiler) altitudes() {
 		RetryAfter: retry.Honour,
 		Ceiling:    time.Duration(s.RetryAfterCeiling),
 	}
+	c.out.ReplayRetention = cmp.Or(time.Duration(s.ReplayRetention), defaultReplayRetention)
+	c.out.CheckpointRetention = cmp.Or(time.Duration(s.CheckpointRetention), defaultCheckpointRetention)
 	g := c.file.Gate
 	c.out.Gate = Gate{
 		Schedule:       fileSchedule{Kind: retry.Fixed, Steps: g.Waits}.compile(),

@@ -219,6 +219,10 @@ type fileStages struct {
 	MaxAttempts       int          `json:"max_attempts"`
 	Schedule          fileSchedule `json:"schedule"`
 	RetryAfterCeiling duration     `json:"retry_after_ceiling"`
+
+	// How long is kept what is over; what is not said is as in the default policy.
+	ReplayRetention     duration `json:"replay_retention"`
+	CheckpointRetention duration `json:"checkpoint_retention"`
 }
 
 type fileLedger struct {

@@ -138,6 +138,9 @@ func TestLedger(t *testing.T) { // spec 003, Governance of details, Operational 
 	if l.MaxValueBytes != 128 || l.MaxBytes != 1024 || l.EventRetention != 90*day || l.RollupRetention != 730*day {
 		t.Errorf("the ledger's bounds are %+v", l)
 	}
+	if p := policy.Default(); p.ReplayRetention != 90*day || p.CheckpointRetention != 30*day {
+		t.Errorf("replays are kept for %s, outputs of stages for %s", p.ReplayRetention, p.CheckpointRetention)
+	}
 }
 
 func TestGate(t *testing.T) { // spec 004, 5, 6 and 8

@@ -56,7 +56,7 @@ func UrgencyOf(kind recoup.NoticeKind) Urgency {
 	switch kind {
 	case recoup.NoticeParked, recoup.NoticeUnblocked:
 		return Info
-	case recoup.NoticePage, recoup.NoticeJobLate, recoup.NoticeJobRecovered:
+	case recoup.NoticePage, recoup.NoticePageOver, recoup.NoticeJobLate, recoup.NoticeJobRecovered:
 		return Page
 	}
 	return Warning
@@ -70,6 +70,8 @@ func beginning(kind recoup.NoticeKind) recoup.NoticeKind {
 		return recoup.NoticeAlert
 	case recoup.NoticeJobRecovered:
 		return recoup.NoticeJobLate
+	case recoup.NoticePageOver:
+		return recoup.NoticePage
 	}
 	return kind
 }

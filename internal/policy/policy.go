@@ -58,8 +58,14 @@ type Policy struct {
 	Requests       map[recoup.Code]retry.Policy
 	DefaultRequest retry.Policy // of codes that Requests does not name
 	Stage          retry.Policy
-	Gate           Gate
-	Ledger         Ledger
+
+	// How long replays that have ended are kept, and the outputs of stages whose work
+	// ended elsewhere.
+	ReplayRetention     time.Duration
+	CheckpointRetention time.Duration
+
+	Gate   Gate
+	Ledger Ledger
 
 	text       string
 	doc        *document

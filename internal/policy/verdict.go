@@ -31,6 +31,12 @@ func (p *Policy) MustPark(t *Table, code recoup.Code, class recoup.Class, catego
 	return Verdict{}
 }
 
+// Pages reports whether an error is one for which the platform's operator is paged:
+// for what it was reported with, or for how it failed last.
+func (p *Policy) Pages(t *Table, e *recoup.Error) bool {
+	return p.MustPark(t, e.Code, e.Class, e.Category).Page || p.MustPark(t, e.LastFailureCode, e.Class, e.Category).Page
+}
+
 // fatal reports whether a class forbids retries by the system. A conditional
 // failure whose condition was proven arrives as the class that it then has.
 func fatal(c recoup.Class) bool { return c == recoup.ClassFatal || c == recoup.ClassConditional }

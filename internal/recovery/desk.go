@@ -30,6 +30,7 @@ type Order struct {
 	Limit  int
 	Lease  time.Duration // zero: DefaultLease
 	What   string
+	Batch  string // only what belongs to it; empty: whatever there is
 }
 
 // Claim leases work: recoveries that are eligible, the longest waiting first, and
@@ -49,7 +50,7 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 	var cases []store.Case
 	if o.What != ClaimIntakes {
 		gate := s.gate()
-		claimed, err := s.store.ClaimEligible(ctx, store.RecoveryClaim{Limit: o.Limit, Now: now,
+		claimed, err := s.store.ClaimEligible(ctx, store.RecoveryClaim{Batch: o.Batch, Limit: o.Limit, Now: now,
 			Decide: func(current store.Case) (store.Case, store.CaseEffects, error) {
 				return Step(gate, current, Claim{Token: s.ids.New(now), Worker: o.Worker, Lease: lease}, now)
 			}})
@@ -62,7 +63,7 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 		return cases, nil
 	}
 	intakes, err := s.store.ClaimPending(ctx, store.IntakeClaim{
-		Worker: o.Worker, Limit: o.Limit - len(cases), Now: now, Until: now.Add(lease),
+		Batch: o.Batch, Worker: o.Worker, Limit: o.Limit - len(cases), Now: now, Until: now.Add(lease),
 	})
 	for i := range intakes {
 		cases = append(cases, store.Case{Intake: intakes[i], Lease: store.RecoveryLease{
@@ -75,6 +76,7 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 func (o Order) check() error {
 	var f fields
 	f.identifier("worker", o.Worker, true)
+	f.identifier("batch_id", o.Batch, false)
 	if o.Limit < 1 || o.Limit > store.MaxPage {
 		f.add("limit", "range", "limit must be between 1 and %d", store.MaxPage)
 	}
@@ -129,6 +131,17 @@ func (s *Service) Record(ctx context.Context, results []Result) ([]store.CaseOut
 		return nil, err
 	}
 	return out, nil
+}
+
+// GiveBack ends the lease of a retry that could not be made, through no fault of the
+// company: no attempt is used, and it can be claimed again at once. A first
+// verification has no lease; it is claimed again when its time is over.
+func (s *Service) GiveBack(ctx context.Context, id, token recoup.ID) error {
+	done, err := s.store.FinishRecoveries(ctx, []store.CaseStep{{ID: id, Decide: s.decide(GiveBack{Token: token}, s.now())}})
+	if err != nil {
+		return err
+	}
+	return done[0].Err
 }
 
 // batchOf is results of one kind, with their places among all.

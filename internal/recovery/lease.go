@@ -71,6 +71,20 @@ func (s *step) lapse() (used bool) {
 	return true
 }
 
+// GiveBack ends the lease of a worker that could not verify anything, through no
+// fault of the company. Nothing counts: neither an attempt nor a lapse.
+type GiveBack struct{ Token recoup.ID }
+
+func (GiveBack) kind() Kind { return GivenBack }
+
+func (in GiveBack) apply(s *step) error {
+	if _, err := s.holds(in.Token); err != nil {
+		return err
+	}
+	s.endLease()
+	return nil
+}
+
 // holds checks the fence: only the token of the present lease may speak, and in
 // a killed batch there is none. A lease that ran out is lost only when somebody
 // notices. A result is never older than its claim, whatever the clocks of two

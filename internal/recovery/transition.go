@@ -15,6 +15,7 @@ const (
 	Failed    Kind = "fail"
 	Claimed   Kind = "claim"
 	Lapsed    Kind = "lapse"
+	GivenBack Kind = "give back"
 	Frozen    Kind = "freeze"
 	Killed    Kind = "kill"
 	Released  Kind = "release"
@@ -68,6 +69,12 @@ var transitions = []Transition{
 		[]store.RecoveryStatus{store.RecoveryActive},
 		[]store.RecoveryStatus{store.RecoveryActive, store.RecoveryExhausted},
 		"a lease ran out; the third in a row is a failed attempt",
+	},
+	{
+		GivenBack,
+		[]store.RecoveryStatus{store.RecoveryActive},
+		[]store.RecoveryStatus{store.RecoveryActive},
+		"with the token, not in a killed batch; no attempt is used and no lapse is counted",
 	},
 	{
 		Frozen,

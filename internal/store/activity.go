@@ -128,6 +128,19 @@ type LevelSum struct {
 	Micros   int64 // and what they have beyond whole seconds
 }
 
+// CoarseTTL is the SQL by which sums are folded and read: from twenty seconds on, a TTL to a
+// fortieth of itself or less, in steps that people use. What a policy says stays
+// as it is, whole days from twenty days on and whole hours below; what SQL or the
+// end of an older error made of it becomes one of some thousand, so that levels
+// cost the same however many errors there are. It is always the same of a TTL, and
+// of what it made of one: what is counted and what leaves meet.
+const CoarseTTL = `(ttl_us + ttl_unit / 2) / ttl_unit * ttl_unit`
+
+// TTLUnit is what CoarseTTL calls ttl_unit.
+const TTLUnit = `case when ttl_us < 1000000 then 1 when ttl_us < 200000000 then 1000000 when ttl_us < 1200000000 then 10000000
+	when ttl_us < 12000000000 then 60000000 when ttl_us < 72000000000 then 600000000 when ttl_us < 1728000000000 then 3600000000
+	else 86400000000 end`
+
 // Levels adds sums up to levels at now, by table. The sum of (now − created) per
 // TTL over n errors is (n · now − the sum of created) per TTL: no error has to be
 // looked at.

@@ -23,6 +23,7 @@ const (
 	ActPolicyAdd         = "policy.add"
 	ActPlatformKeyAdd    = "platform_key.add"
 	ActPlatformKeyDelete = "platform_key.delete"
+	ActPlatformKeyWrap   = "platform_key.wrap"
 )
 
 // AuditEntry is one row of the audit. Rows are only ever added.

@@ -34,6 +34,10 @@ const (
 	CauseDefect    Cause = "CODE_DEFECT"
 )
 
+// EngineeringReview is why a dead letter is escalated that failed after a replay
+// as it had before, where no retry helps.
+const EngineeringReview = "the same failure after a replay: engineering review"
+
 // DeadLetter is what an error in a table of dead letters carries of its work.
 // Stage, class and signature are those of the present round: each failure of
 // the same work after a replay is the next round of the same dead letter.

@@ -171,6 +171,7 @@ type CaseOutcome struct {
 // earlier lease has used an attempt, into one without a lease, which is stored
 // and not returned. What it refuses is skipped.
 type RecoveryClaim struct {
+	Batch  string // only of it; empty: of all, and of none
 	Limit  int
 	Now    time.Time
 	Decide DecideCase

@@ -15,6 +15,7 @@ type IntakeFilter struct {
 // IntakeClaim asks for intakes that nobody has verified yet, the oldest first.
 // What it returns is not handed to others until Until.
 type IntakeClaim struct {
+	Batch  string // only of it; empty: of all, and of none
 	Worker string
 	Limit  int
 	Now    time.Time

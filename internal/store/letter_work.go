@@ -302,11 +302,26 @@ func (w *LetterWork) Items() (added, changed []ReplayItem) {
 	return added, changed
 }
 
-// Letters returns the new versions of stored dead letters.
-func (w *LetterWork) Letters() []DeadLetter {
-	return pickLetters(w, func(r *letterRow) (DeadLetter, bool) {
-		return r.Dead, !r.was.Dead.ErrorID.IsZero() && r.Dead != r.was.Dead
-	})
+// Letters returns the new versions of stored dead letters: those that only went a
+// step on in their workflow, and the others.
+func (w *LetterWork) Letters() (moved, changed []DeadLetter) {
+	for _, r := range w.rows {
+		switch is, was := &r.Dead, &r.was.Dead; {
+		case was.ErrorID.IsZero() || *is == *was:
+		case is.onlyMoved(*was):
+			moved = append(moved, *is)
+		default:
+			changed = append(changed, *is)
+		}
+	}
+	return moved, changed
+}
+
+// onlyMoved reports whether a dead letter differs in nothing but what a step of its
+// workflow changes.
+func (d *DeadLetter) onlyMoved(was DeadLetter) bool {
+	was.Step, was.Cause, was.HeldExpiry, was.UpdatedAt = d.Step, d.Cause, d.HeldExpiry, d.UpdatedAt
+	return *d == was
 }
 
 // Rounds returns the rounds to append, in order.

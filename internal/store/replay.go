@@ -123,6 +123,16 @@ func (s *ReplayStatus) Count(states ...ItemState) (n int64) {
 type ReplayEffects struct {
 	Release int // how many more items go into the queue, in the order of their positions
 	Notes   []Note
+	Notices []Notice // what people are to be told
+}
+
+// ReplayStop is what the notice of a replay that stopped itself says. It holds
+// nothing private.
+type ReplayStop struct {
+	ReplayID recoup.ID `json:"replay_id,omitzero"`
+	Why      string    `json:"why,omitempty"`
+	Members  int       `json:"members,omitempty"`
+	Left     int       `json:"left,omitempty"` // members without an outcome
 }
 
 // DecideReplay is what a verb asks about a replay that it has locked. It is

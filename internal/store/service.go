@@ -115,6 +115,7 @@ type PlatformKey struct {
 	Purpose   string
 	Secret    []byte
 	CreatedAt time.Time
+	WrappedBy string // the key, kept elsewhere, that the secret is sealed with; empty: it is bare
 }
 
 // Made returns the key as its act adds it.
@@ -132,6 +133,9 @@ type Processed struct {
 	N        int64
 	Failed   int64
 	Duration time.Duration // of all together
+
+	// FailedDuration is how much of it went into what failed.
+	FailedDuration time.Duration
 }
 
 // ProcessedFilter selects counts. Empty fields do not restrict.

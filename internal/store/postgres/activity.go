@@ -90,7 +90,7 @@ func (s *Store) FoldActivity(ctx context.Context) error {
 func (s *Store) Activity(ctx context.Context, span store.Span) ([]store.Activity, error) {
 	span = span.Minutes()
 	head, whole, tail := span.Hours()
-	rows, err := s.pool.Query(ctx, selectActivity,
+	rows, err := s.within(ctx, selectActivity,
 		whole.From, whole.To, head.From, head.To, tail.From, tail.To, span.From, span.To)
 	return collectRows("sum up activity", rows, err, decode(activityColumns[1:]))
 }
@@ -118,7 +118,7 @@ func (s *Store) PurgeActivity(ctx context.Context, before time.Time, limit int) 
 // follow from the times; they keep the index of codes from being read from the
 // beginning of the month on.
 func (s *Store) RecentEvents(ctx context.Context, span store.Span, codes []recoup.Code) ([]store.RecentCount, error) {
-	rows, err := s.pool.Query(ctx, `select code, coalesce(external_service, ''), count(*) from recoup.error_event
+	rows, err := s.within(ctx, `select code, coalesce(external_service, ''), count(*) from recoup.error_event
 		where ts >= $1 and ts < $2 and code = any ($3)
 			and day >= ($1 at time zone 'UTC')::date and day <= ($2 at time zone 'UTC')::date
 		group by 1, 2 order by 1, 2`, span.From, span.To, codes)

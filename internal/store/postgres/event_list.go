@@ -25,7 +25,7 @@ func (s *Store) Events(ctx context.Context, f store.EventFilter, p store.Page) (
 		q.add("select " + names(columns, "") + " from recoup.error_event where true")
 		q.events(f, span, p.Cursor)
 		q.add(" order by ts desc, event_id desc limit " + q.arg(p.Size()-len(list)))
-		rows, err := s.pool.Query(ctx, q.String(), q.args...)
+		rows, err := s.within(ctx, q.String(), q.args...)
 		part, err := collectRows("list events", rows, err, decode(columns))
 		if err != nil {
 			return nil, store.Cursor{}, err

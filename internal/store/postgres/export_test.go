@@ -29,7 +29,7 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		if err != nil {
 			panic(err)
 		}
-		list = append(list, Planned{"due by " + string(d), sql, []any{now, size}})
+		list = append(list, Planned{"due by " + string(d), sql, []any{now, size, 0}})
 	}
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: id}
 	for name, f := range map[string]store.Filter{

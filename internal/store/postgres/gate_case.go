@@ -36,6 +36,7 @@ var (
 			select recovery_id, next_eligible_at from cl.gate_zero_recovery r
 			where coalesce(r.batch_id, '') = b.batch_id and status = 'ACTIVE' and next_eligible_at <= $1 and ` + unheld + `
 			order by next_eligible_at, recovery_id limit $2 for no key update of r skip locked) r
+		where $3::text = '' or b.batch_id = $3
 		order by r.next_eligible_at, r.recovery_id limit $2`
 )
 
@@ -130,7 +131,7 @@ func (s *Store) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([
 	err := s.gate(ctx, "claim recoveries", func(t *tx) error {
 		leased = nil
 		var ids []recoup.ID
-		collect(t.queue(claimRecoveries, claim.Now, clamp(claim.Limit)), pgx.RowTo[recoup.ID], &ids)
+		collect(t.queue(claimRecoveries, claim.Now, clamp(claim.Limit), claim.Batch), pgx.RowTo[recoup.ID], &ids)
 		if err := t.send(ctx); err != nil || len(ids) == 0 {
 			return err
 		}

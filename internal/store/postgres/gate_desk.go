@@ -20,6 +20,7 @@ const pendingIntakes = `
 		where coalesce(i.batch_id, '') = b.batch_id and status = 'PENDING'
 		and not exists (select from cl.gate_zero_turn t where t.intake_id = i.intake_id and t.ends_at > $1)
 		order by intake_id limit $2 for no key update of i skip locked) i
+	where $3::text = '' or b.batch_id = $3
 	order by i.intake_id limit $2`
 
 // ClaimPending hands intakes that nobody has verified yet to a worker, the oldest
@@ -33,7 +34,7 @@ func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]st
 	err := s.gate(ctx, "claim intakes", func(t *tx) error {
 		taken = nil
 		var ids, free []recoup.ID
-		collect(t.queue(pendingIntakes, claim.Now, clamp(claim.Limit)), pgx.RowTo[recoup.ID], &ids)
+		collect(t.queue(pendingIntakes, claim.Now, clamp(claim.Limit), claim.Batch), pgx.RowTo[recoup.ID], &ids)
 		if err := t.send(ctx); err != nil || len(ids) == 0 {
 			return err
 		}

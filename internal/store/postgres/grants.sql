@@ -44,7 +44,8 @@ grant insert, update, delete on recoup.activity_minute, recoup.activity_hour to 
 -- checkpoints end with their work, and the queue is of the moment.
 grant insert, update on recoup.dead_letter, recoup.dead_letter_group, recoup.replay, recoup.replay_item to recoup_app;
 grant insert on recoup.dead_letter_round, recoup.dead_letter_note to recoup_app;
-grant insert, delete on recoup.work_payload, recoup.replay_count, recoup.dead_letter_count to recoup_app;
+grant insert, delete on recoup.work_payload, recoup.replay_count, recoup.dead_letter_count, recoup.dead_letter_level,
+  recoup.replay_outcome to recoup_app;
 grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_pause to recoup_app;
 
 revoke execute on all functions in schema recoup from public;

@@ -163,7 +163,8 @@ func (s *Store) writeLetters(t *tx, l *store.LetterWork, now time.Time) {
 	joined, items := l.Items()
 	addRows(t, "recoup.replay_item", itemColumns, joined, "")
 	setItems(t, items)
-	setRows(t, "recoup.dead_letter", letterColumns, l.Letters())
+	moved, other := l.Letters()
+	setRows(t, "recoup.dead_letter", letterColumns, append(moved, other...))
 	addRows(t, "recoup.dead_letter_round", roundColumns, l.Rounds(), "")
 	gone, changed, added := l.Queue()
 	if len(gone) > 0 {

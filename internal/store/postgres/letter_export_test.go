@@ -21,6 +21,11 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		{"end", selectEndable, []any{replay[:], now, size}},
 		{"groups", selectGroup + " order by g.last_seen_at desc, g.group_id desc limit 50", nil},
 		{"replays", selectReplay + " order by r.created_at desc, r.replay_id desc limit 50", nil},
+		{"levels", selectLetterLevels, nil},
+		{"untriaged", selectUntriaged, nil},
+		{"lanes", selectLaneLevels, []any{now, 20, size}},
+		{"replays by state", selectReplayLevels, []any{[]string{"RUNNING", "DONE"}, size}},
+		{"outcomes", selectOutcomes, nil},
 		{"due replays", "select replay_id from recoup.replay where next_at <= $1 order by next_at limit 50", []any{now}},
 	}
 	for name, f := range map[string]store.LetterFilter{

@@ -69,6 +69,9 @@ func (s *Store) listQuery(f store.Filter, p store.Page) *query {
 	default:
 		s.each(q, "recoup.error_table t", "table_name = t.table_name", list)
 		q.tables("t.table_name", f)
+		if f.Blocking { // a table of which nothing blocks would be read to its end
+			q.add(" and (select sum(blocking) from recoup.error_count c where c.table_name = t.table_name) > 0")
+		}
 	}
 	q.newest(p)
 	return q

@@ -83,3 +83,22 @@ func (s *Store) DeletePlatformKey(ctx context.Context, id string, act store.Act)
 		return nil
 	})
 }
+
+// WrapPlatformKey puts the secret of a key, sealed by a key that is kept elsewhere,
+// in place of what it was.
+func (s *Store) WrapPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error {
+	return s.transact(ctx, "wrap a platform key", time.Time{}, func(t *tx) error {
+		var purposes []string
+		collect(t.queue(`update recoup.platform_key set secret = $2, wrapped_by = nullif($3, '')
+			where key_id = $1 and deleted_at is null returning purpose`, k.ID, k.Secret, k.WrappedBy), pgx.RowTo[string], &purposes)
+		if err := t.send(ctx); err != nil {
+			return err
+		}
+		purpose, err := one(purposes, nil, "platform key "+k.ID)
+		if err != nil {
+			return err
+		}
+		audit(t, act.On(store.ActPlatformKeyWrap, k.ID, map[string]any{"purpose": purpose, "wrapped_by": k.WrappedBy}))
+		return nil
+	})
+}

@@ -164,5 +164,10 @@ func (s *Store) FoldLetterCounts(ctx context.Context) error {
 	batch.Queue(`with old as (delete from recoup.dead_letter_count returning group_id, day, arrived, open)
 		insert into recoup.dead_letter_count
 		select group_id, day, sum(arrived), sum(open) from old group by 1, 2 having sum(arrived) <> 0 or sum(open) <> 0`)
+	batch.Queue(`with old as (delete from recoup.dead_letter_level returning pipeline, error_class, step, n)
+		insert into recoup.dead_letter_level
+		select pipeline, error_class, step, sum(n) from old group by 1, 2, 3 having sum(n) <> 0`)
+	batch.Queue(`with old as (delete from recoup.replay_outcome returning state, n)
+		insert into recoup.replay_outcome select state, sum(n) from old group by 1`)
 	return failure("fold counts of dead letters", s.pool.SendBatch(ctx, batch).Close())
 }

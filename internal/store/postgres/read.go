@@ -42,31 +42,32 @@ func (s *Store) Unadmitted(ctx context.Context, limit int) ([]recoup.Error, erro
 func dueQuery(d store.Deadline) (string, error) {
 	switch d {
 	case store.DueExpiry:
-		return "select error_id from recoup.error where expires_at <= $1 order by expires_at limit $2", nil
+		return "select error_id from recoup.error where expires_at <= $1 order by expires_at limit $2 offset $3", nil
 	case store.DueWindow:
 		return `select error_id from recoup.error where state = 'RETRY_PENDING' and lease_token is null
 			and coalesce(lease_ends_at, retry_window_ends_at) < $1
-			order by coalesce(lease_ends_at, retry_window_ends_at) limit $2`, nil
+			order by coalesce(lease_ends_at, retry_window_ends_at) limit $2 offset $3`, nil
 	case store.DueLapse:
 		return `select error_id from recoup.error where state = 'RETRY_PENDING' and lease_token is not null
 			and coalesce(lease_ends_at, retry_window_ends_at) <= $1
-			order by coalesce(lease_ends_at, retry_window_ends_at) limit $2`, nil
+			order by coalesce(lease_ends_at, retry_window_ends_at) limit $2 offset $3`, nil
 	case store.DueEscalation:
-		return "select error_id from recoup.error where next_escalation_at <= $1 order by next_escalation_at limit $2", nil
+		return "select error_id from recoup.error where next_escalation_at <= $1 order by next_escalation_at limit $2 offset $3", nil
 	case store.DueReminder:
-		return "select error_id from recoup.error where next_reminder_at <= $1 order by next_reminder_at limit $2", nil
+		return "select error_id from recoup.error where next_reminder_at <= $1 order by next_reminder_at limit $2 offset $3", nil
 	case store.DueResolved:
-		return "select error_id from recoup.error where state = 'RESOLVED' and resolved_at <= $1 order by resolved_at limit $2", nil
+		return "select error_id from recoup.error where state = 'RESOLVED' and resolved_at <= $1 order by resolved_at limit $2 offset $3", nil
 	}
 	return "", fmt.Errorf("there is no deadline %q", d)
 }
 
-// Due returns ids of errors whose deadline has come, longest overdue first.
-func (s *Store) Due(ctx context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error) {
+// Due returns ids of errors whose deadline has come, longest overdue first, without
+// the first of them.
+func (s *Store) Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error) {
 	sql, err := dueQuery(d)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, sql, now, clamp(limit))
+	rows, err := s.pool.Query(ctx, sql, now, clamp(limit), max(skip, 0))
 	return collectRows("read what is due", rows, err, pgx.RowTo[recoup.ID])
 }

@@ -115,6 +115,9 @@ func (s *Store) StepReplay(ctx context.Context, now time.Time, id recoup.ID, dec
 			t.wake(store.WakeWork)
 		}
 		addRows(t, "recoup.dead_letter_note", noteColumns, effects.Notes, "")
+		if len(effects.Notices) > 0 {
+			addNotices(t, now, effects.Notices)
+		}
 		status = nil
 		collect(t.queue(selectReplayByID, id[:]), decode(replayStatusColumns), &status)
 		return nil

@@ -14,7 +14,7 @@ import (
 // sees sums, what is not folded yet and events as of one moment.
 func (s *Store) TopCodes(ctx context.Context, span store.Span, limit int) ([]store.CodeCount, error) {
 	head, whole, tail := span.Hours()
-	rows, err := s.pool.Query(ctx, `
+	rows, err := s.within(ctx, `
 		select code, sum(n)::bigint from (
 			select code, sum(count) as n from recoup.error_aggregate_hourly where hour >= $1 and hour < $2 group by 1
 			union all select code, sum(count) from recoup.error_aggregate_delta where hour >= $1 and hour < $2 group by 1
@@ -38,7 +38,7 @@ const byDay = ` from (
 
 // RetryableRates returns the retryable share of every service.
 func (s *Store) RetryableRates(ctx context.Context, from, to time.Time) ([]store.ServiceRate, error) {
-	rows, err := s.pool.Query(ctx, "select service, sum(retryable_count)::bigint, sum(count)::bigint"+byDay+
+	rows, err := s.within(ctx, "select service, sum(retryable_count)::bigint, sum(count)::bigint"+byDay+
 		`group by 1 order by sum(retryable_count) / sum(count) desc, service collate "C"`, store.Day(from), store.Day(to))
 	return collectRows("count services", rows, err, func(row pgx.CollectableRow) (r store.ServiceRate, err error) {
 		err = row.Scan(&r.Service, &r.Retryable, &r.Total)
@@ -48,7 +48,7 @@ func (s *Store) RetryableRates(ctx context.Context, from, to time.Time) ([]store
 
 // Daily returns the counts per day.
 func (s *Store) Daily(ctx context.Context, f store.DailyFilter, from, to time.Time) ([]store.DailyCount, error) {
-	rows, err := s.pool.Query(ctx, "select day, service, code, sum(count)::bigint, sum(retryable_count)::bigint, max(last_seen_at)"+byDay+
+	rows, err := s.within(ctx, "select day, service, code, sum(count)::bigint, sum(retryable_count)::bigint, max(last_seen_at)"+byDay+
 		`where ($3 = '' or service = $3) and ($4 = '' or code = $4)
 		group by 1, 2, 3 order by day, service collate "C", code collate "C"`, store.Day(from), store.Day(to), f.Service, string(f.Code))
 	return collectRows("count days", rows, err, func(row pgx.CollectableRow) (c store.DailyCount, err error) {

@@ -163,6 +163,7 @@ var (
 			text("purpose", func(k *k) *string { return &k.Purpose }),
 			blob("secret", func(k *k) *[]byte { return &k.Secret }),
 			stamp("created_at", func(k *k) *time.Time { return &k.CreatedAt }),
+			text("wrapped_by", func(k *k) *string { return &k.WrappedBy }),
 		}
 	}()
 

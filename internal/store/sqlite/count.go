@@ -8,11 +8,27 @@ import (
 	"recoup/internal/store"
 )
 
-// FoldCounts has nothing to fold, because the triggers count in place. It clears
-// away what has become none.
+// FoldCounts adds up what lives about as long. The triggers count in place, so it
+// finds little to do, and clears away what has become none.
 func (s *Store) FoldCounts(ctx context.Context) error {
-	return s.writer.do(ctx, func(tx *tx) error { return tx.exec(`delete from error_count where n = 0`) })
+	return s.writer.do(ctx, func(tx *tx) error {
+		if err := tx.exec(foldCounts); err != nil {
+			return err
+		}
+		return tx.exec(clearCounts)
+	})
 }
+
+const (
+	foldCounts = `insert into error_count
+		select table_name, state, coarse, sum(n), sum(blocking), sum(born_s), sum(born_us) from (
+			select *, ` + store.CoarseTTL + ` as coarse from (select *, ` + store.TTLUnit + ` as ttl_unit from error_count) where coarse <> ttl_us)
+		group by 1, 2, 3
+		on conflict (table_name, state, ttl_us) do update set n = n + excluded.n, blocking = blocking + excluded.blocking,
+			born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us`
+	clearCounts = `delete from error_count where n = 0 and blocking = 0 and born_s = 0 and born_us = 0
+		or (select ` + store.CoarseTTL + ` from (select ` + store.TTLUnit + ` as ttl_unit)) <> ttl_us`
+)
 
 // Counts returns how many errors each table has in each state.
 func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
@@ -25,6 +41,6 @@ func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
 func (s *Store) Levels(ctx context.Context, now time.Time) ([]store.Level, error) {
 	sums, err := query(ctx, s, func(l *store.LevelSum) []any {
 		return []any{&l.Table, text[recoup.State]{&l.State}, &l.TTL, &l.N, &l.Blocking, &l.Seconds, &l.Micros}
-	}, `select table_name, state, ttl_us, n, blocking, born_s, born_us from error_count where n <> 0`)
+	}, `select table_name, state, `+store.CoarseTTL+`, n, blocking, born_s, born_us from (select *, `+store.TTLUnit+` as ttl_unit from error_count)`)
 	return store.Levels(now, sums), err
 }

@@ -27,9 +27,10 @@ var (
 
 const (
 	// eligibleBatches are those that neither a kill switch nor the freeze holds
-	// back, and '' for what has none. ?1 is the time.
-	eligibleBatches = `select '' union all select batch_id from gate_zero_batch
-		where frozen_at is null and killed_at is null and (batch_freeze_at is null or batch_freeze_at > ?1)`
+	// back, and '' for what has none. ?1 is the time; ?2 is the one that is asked
+	// for, or ''.
+	eligibleBatches = `select '' where ?2 = '' union all select batch_id from gate_zero_batch
+		where frozen_at is null and killed_at is null and (batch_freeze_at is null or batch_freeze_at > ?1) and ?2 in ('', batch_id)`
 
 	// unheld is a recovery r that no worker holds at ?1.
 	unheld = `not exists (select 1 from gate_zero_lease l where l.recovery_id = r.recovery_id and l.ends_at > ?1)`
@@ -126,7 +127,7 @@ type waiting struct {
 // are read of each, and the first of them are taken.
 func (t *tx) claimable(claim store.RecoveryClaim) ([]recoup.ID, error) {
 	now, limit := micros(claim.Now), store.Page{Limit: claim.Limit}.Size()
-	batches, err := collectAll(t, func(b *string) []any { return []any{b} }, eligibleBatches, now)
+	batches, err := collectAll(t, func(b *string) []any { return []any{b} }, eligibleBatches, now, claim.Batch)
 	if err != nil {
 		return nil, err
 	}

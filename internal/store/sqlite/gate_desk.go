@@ -11,8 +11,9 @@ import (
 
 const (
 	// openBatches are those whose kill switch is off, and '' for what has none. A
-	// frozen batch is among them: its intakes get their first result.
-	openBatches = `select '' union all select batch_id from gate_zero_batch where killed_at is null`
+	// frozen batch is among them: its intakes get their first result. ?1 is the one
+	// that is asked for, or ''.
+	openBatches = `select '' where ?1 = '' union all select batch_id from gate_zero_batch where killed_at is null and ?1 in ('', batch_id)`
 	anyBatch    = `select '' union all select batch_id from gate_zero_batch`
 
 	// selectPending reads the intakes of one batch that wait for their first
@@ -64,7 +65,7 @@ func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]st
 // pending returns the oldest of all open batches.
 func (t *tx) pending(claim store.IntakeClaim) ([]recoup.ID, error) {
 	limit := store.Page{Limit: claim.Limit}.Size()
-	batches, err := collectAll(t, plainText, openBatches)
+	batches, err := collectAll(t, plainText, openBatches, claim.Batch)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ var (
 )
 
 const (
+	// moveLetter leaves alone what no step of the workflow changes, and with it all
+	// indexes but that of the steps.
+	moveLetter    = `update dead_letter set step = ?2, cause = ?3, held_expiry = ?4, updated_at = ?5 where error_id = ?1`
 	seeGroup      = `update dead_letter_group set last_seen_at = max(last_seen_at, ?2) where group_id = ?1`
 	insertPayload = `insert into work_payload (` + payloadColumns + `) select ?1, ?2, ?3, ?4
 		where not exists (select 1 from work_payload where work_id = ?1)`
@@ -166,6 +169,7 @@ func (t *tx) saveLetters(l *store.LetterWork, now time.Time) error {
 		t.wake(store.WakeWork)
 	}
 	joined, items := l.Items()
+	moved, other := l.Letters()
 	gone, changed, added := l.Queue()
 	for _, write := range []func() error{
 		func() error { return t.save(l.Work, now) },
@@ -173,7 +177,8 @@ func (t *tx) saveLetters(l *store.LetterWork, now time.Time) error {
 		func() error { return each(t, insertLetter, l.NewLetters(), letterFields) },
 		func() error { return each(t, insertItem, joined, itemFields) },
 		func() error { return each(t, updateItem, items, changesOf(itemFields, itemChanges)) },
-		func() error { return each(t, updateLetter, l.Letters(), letterFields) },
+		func() error { return each(t, moveLetter, moved, movedFields) },
+		func() error { return each(t, updateLetter, other, letterFields) },
 		func() error { return each(t, insertRound, l.Rounds(), roundFields) },
 		func() error { return each(t, deleteQueued, gone, idField) },
 		func() error { return each(t, updateQueued, changed, changesOf(queueFields, queueChanges)) },
@@ -205,6 +210,11 @@ func (t *tx) saveGroups(groups []store.Group) error {
 		}
 	}
 	return nil
+}
+
+// movedFields are what a step of the workflow changes, after the key.
+func movedFields(d *store.DeadLetter) []any {
+	return []any{id{&d.ErrorID}, text[store.WorkflowStep]{&d.Step}, text[store.Cause]{&d.Cause}, stamp{&d.HeldExpiry}, stamp{&d.UpdatedAt}}
 }
 
 func idField(key *recoup.ID) []any { return []any{id{key}} }

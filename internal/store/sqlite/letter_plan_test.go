@@ -45,7 +45,7 @@ func TestLetterPlans(t *testing.T) {
 var letterWalks = []string{
 	"SCAN dead_letter USING INDEX dead_letter_list_idx", "SCAN d", "SCAN o", "SCAN CONSTANT ROW", "SCAN (subquery-2)", "SCAN (subquery-3)", "SCAN (subquery-4)",
 	"SCAN r USING INDEX replay_list_idx", "SCAN g USING INDEX dead_letter_group_seen_idx", "SCAN work USING INDEX work_spent_idx",
-	"SCAN (subquery-1)", "SCAN work_pause",
+	"SCAN (subquery-1)", "SCAN work_pause", "SCAN dead_letter USING INDEX dead_letter_untriaged_idx",
 }
 
 // letterSorts are what sorts no more than the page that it has picked, or the
@@ -81,5 +81,9 @@ func letterPlans() map[string]string {
 		"purge of checkpoints":   purgeCheckpoints,
 		"purge of items":         purgeItems,
 		"purge of replays":       purgeEmpty,
+		"untriaged":              selectUntriaged,
+		"lane after":             selectNextLane,
+		"lane":                   selectLaneLevel,
+		"replays of a state":     selectReplayLevel,
 	}
 }

@@ -158,7 +158,7 @@ func Status(ctx context.Context, path string) ([]Migration, error) {
 
 // appliedMigrations reads when each migration was applied.
 func appliedMigrations(ctx context.Context, path string) (at map[int64]time.Time, err error) {
-	db, err := file{path: path, busy: time.Second}.open(1, "query_only(1)")
+	db, err := file{path: path, busy: time.Second, driver: ownDriver}.open(1, "query_only(1)")
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ const (
 	selectPlatformKeys = `select ` + platformKeyColumns + ` from platform_key
 		where purpose = ? and deleted_at is null order by created_at desc, key_id desc limit 0 + ?`
 	platformKeyKnown  = `select exists (select 1 from platform_key where key_id = ?)`
+	wrapPlatformKey   = `update platform_key set secret = ?2, wrapped_by = ?3 where key_id = ?1 and deleted_at is null returning purpose`
 	deletePlatformKey = `update platform_key set secret = null, deleted_at = ?2 where key_id = ?1 and deleted_at is null returning purpose`
 )
 
@@ -72,5 +73,19 @@ func (s *Store) DeletePlatformKey(ctx context.Context, keyID string, act store.A
 		}
 		tx.shred = true
 		return tx.audit(act.On(store.ActPlatformKeyDelete, keyID, map[string]any{"purpose": purpose}))
+	})
+}
+
+// WrapPlatformKey puts the secret of a key, sealed by a key that is kept elsewhere,
+// in place of what it was, which is overwritten as that of a deleted key is.
+func (s *Store) WrapPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		purposes, err := collectAll(tx, func(p *string) []any { return []any{p} }, wrapPlatformKey, k.ID, k.Secret, text[string]{&k.WrappedBy})
+		purpose, err := one(purposes, err, "platform key "+k.ID)
+		if err != nil {
+			return err
+		}
+		tx.shred = true
+		return tx.audit(act.On(store.ActPlatformKeyWrap, k.ID, map[string]any{"purpose": purpose, "wrapped_by": k.WrappedBy}))
 	})
 }

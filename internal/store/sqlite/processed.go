@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	addMinute = `insert into processed_minute (minute, table_name, service, n, failed, duration_us) values (?, ?, ?, ?, ?, ?)` + addUp
-	addHour   = `insert into processed_hour (hour, table_name, service, n, failed, duration_us) values (?, ?, ?, ?, ?, ?)` + addUp
-	addUp     = ` on conflict do update set n = n + excluded.n, failed = failed + excluded.failed, duration_us = duration_us + excluded.duration_us`
+	addMinute = `insert into processed_minute (minute, table_name, service, n, failed, duration_us, failed_us) values (?, ?, ?, ?, ?, ?, ?)` + addUp
+	addHour   = `insert into processed_hour (hour, table_name, service, n, failed, duration_us, failed_us) values (?, ?, ?, ?, ?, ?, ?)` + addUp
+	addUp     = ` on conflict do update set n = n + excluded.n, failed = failed + excluded.failed, duration_us = duration_us + excluded.duration_us,
+		failed_us = failed_us + excluded.failed_us`
 
-	selectProcessed = `select table_name, service, sum(n), sum(failed), sum(duration_us) from (
-			select table_name, service, n, failed, duration_us from processed_hour where hour >= ?1 and hour < ?2
+	selectProcessed = `select table_name, service, sum(n), sum(failed), sum(duration_us), sum(failed_us) from (
+			select table_name, service, n, failed, duration_us, failed_us from processed_hour where hour >= ?1 and hour < ?2
 			union all
-			select table_name, service, n, failed, duration_us from processed_minute where minute >= ?3 and minute < ?4
+			select table_name, service, n, failed, duration_us, failed_us from processed_minute where minute >= ?3 and minute < ?4
 			union all
-			select table_name, service, n, failed, duration_us from processed_minute where minute >= ?5 and minute < ?6)
+			select table_name, service, n, failed, duration_us, failed_us from processed_minute where minute >= ?5 and minute < ?6)
 		where (?7 = '' or table_name = ?7) and (?8 = '' or service = ?8) group by 1, 2 order by 1, 2`
 
 	purgeMinutes = `delete from processed_minute where (minute, table_name, service) in
@@ -33,7 +34,7 @@ func (s *Store) AddProcessed(ctx context.Context, counts []store.Processed) erro
 	}
 	return s.writer.do(ctx, func(tx *tx) error {
 		for _, c := range counts {
-			rest := []any{c.Table, c.Service, c.N, c.Failed, c.Duration.Microseconds()}
+			rest := []any{c.Table, c.Service, c.N, c.Failed, c.Duration.Microseconds(), c.FailedDuration.Microseconds()}
 			if err := tx.exec(addMinute, append([]any{micros(store.Minute(c.Minute))}, rest...)...); err != nil {
 				return err
 			}
@@ -49,7 +50,7 @@ func (s *Store) AddProcessed(ctx context.Context, counts []store.Processed) erro
 func (s *Store) Processed(ctx context.Context, span store.Span, f store.ProcessedFilter) ([]store.Processed, error) {
 	head, whole, tail := span.Minutes().Hours()
 	return query(ctx, s, func(p *store.Processed) []any {
-		return []any{&p.Table, &p.Service, &p.N, &p.Failed, elapsed{&p.Duration}}
+		return []any{&p.Table, &p.Service, &p.N, &p.Failed, elapsed{&p.Duration}, elapsed{&p.FailedDuration}}
 	}, selectProcessed, micros(whole.From), micros(whole.To), micros(head.From), micros(head.To), micros(tail.From), micros(tail.To),
 		f.Table, f.Service)
 }

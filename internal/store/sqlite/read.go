@@ -82,24 +82,25 @@ const selectHistory = `select ` + historyColumns + ` from error_history where er
 // selectDeadline says for each deadline which errors have reached it: as
 // lifecycle.Deadlines has it, with indexes.
 var selectDeadline = map[store.Deadline]string{
-	store.DueExpiry: `select error_id from error where expires_at <= ? order by expires_at limit 0 + ?`,
+	store.DueExpiry: `select error_id from error where expires_at <= ? order by expires_at limit 0 + ? offset 0 + ?`,
 	store.DueWindow: `select error_id from error where state = 'RETRY_PENDING' and lease_token is null
-		and retry_window_ends_at < ? order by retry_window_ends_at limit 0 + ?`,
+		and retry_window_ends_at < ? order by retry_window_ends_at limit 0 + ? offset 0 + ?`,
 	store.DueLapse: `select error_id from error where lease_token is not null
-		and lease_ends_at <= ? order by lease_ends_at limit 0 + ?`,
-	store.DueEscalation: `select error_id from error where next_escalation_at <= ? order by next_escalation_at limit 0 + ?`,
-	store.DueReminder:   `select error_id from error where next_reminder_at <= ? order by next_reminder_at limit 0 + ?`,
+		and lease_ends_at <= ? order by lease_ends_at limit 0 + ? offset 0 + ?`,
+	store.DueEscalation: `select error_id from error where next_escalation_at <= ? order by next_escalation_at limit 0 + ? offset 0 + ?`,
+	store.DueReminder:   `select error_id from error where next_reminder_at <= ? order by next_reminder_at limit 0 + ? offset 0 + ?`,
 	store.DueResolved: `select error_id from error where state = 'RESOLVED'
-		and resolved_at <= ? order by resolved_at limit 0 + ?`,
+		and resolved_at <= ? order by resolved_at limit 0 + ? offset 0 + ?`,
 }
 
-// Due returns ids of errors whose deadline has come, longest overdue first.
-func (s *Store) Due(ctx context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error) {
+// Due returns ids of errors whose deadline has come, longest overdue first, without
+// the first of them.
+func (s *Store) Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error) {
 	text, ok := selectDeadline[d]
 	if !ok {
 		return nil, fmt.Errorf("sqlite: %q is not a deadline", d)
 	}
-	return query(ctx, s, func(to *recoup.ID) []any { return []any{id{to}} }, text, micros(now), store.Page{Limit: limit}.Size())
+	return query(ctx, s, func(to *recoup.ID) []any { return []any{id{to}} }, text, micros(now), store.Page{Limit: limit}.Size(), max(skip, 0))
 }
 
 var selectUnadmitted = selectError + ` where policy_version is null order by created_at limit 0 + ?`

@@ -112,6 +112,9 @@ func (s *Store) StepReplay(ctx context.Context, now time.Time, key recoup.ID, de
 		if err := each(tx, insertNote, effects.Notes, noteFields); err != nil {
 			return err
 		}
+		if _, err := tx.addNotices(now, effects.Notices); err != nil {
+			return err
+		}
 		status, err = tx.replay(key)
 		return err
 	})

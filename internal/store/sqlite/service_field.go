@@ -94,7 +94,7 @@ const (
 	keyColumns         = `key_id, name, role, hubs, hint, key_hash, created_at, created_by, expires_at, revoked_at, revoked_by, last_used_at, rotated_to`
 	auditColumns       = `at, actor, act, target, reason, details` // and a number, which the database draws
 	policyColumns      = `number, version, hash, added_at, added_by, reason, text`
-	platformKeyColumns = `key_id, purpose, secret, created_at`
+	platformKeyColumns = `key_id, purpose, secret, created_at, wrapped_by`
 	termColumns        = `name, number, holder, ends_at`
 	jobColumns         = `name, started_at, finished_at, row_count, lag_us, cursor, error, runs, failures`
 	pendingColumns     = `notice_id, kind, recipient, error_id, dedup_key, body, created_at, due_at, attempts`
@@ -131,7 +131,7 @@ func policyHeadFields(v *store.PolicyVersion) []any {
 }
 
 func platformKeyFields(k *store.PlatformKey) []any {
-	return []any{text[string]{&k.ID}, text[string]{&k.Purpose}, blob{&k.Secret}, stamp{&k.CreatedAt}}
+	return []any{text[string]{&k.ID}, text[string]{&k.Purpose}, blob{&k.Secret}, stamp{&k.CreatedAt}, text[string]{&k.WrappedBy}}
 }
 
 func termFields(t *store.Term) []any {

@@ -26,6 +26,9 @@ import (
 	_ "modernc.org/sqlite" // the driver that database/sql knows as "sqlite"
 )
 
+// ownDriver is SQLite's name in database/sql.
+const ownDriver = "sqlite"
+
 // Options tune a store. The zero value is right for a node.
 type Options struct {
 	// Busy is how long to wait for another process that is writing. Zero: 5 s.
@@ -33,11 +36,16 @@ type Options struct {
 
 	// Readers is how many queries may run at once. Zero: 4.
 	Readers int
+
+	// Driver is the name by which database/sql knows the driver: SQLite's own, or
+	// one that passes on to it. Empty: "sqlite".
+	Driver string
 }
 
 func (o Options) withDefaults() Options {
 	o.Busy = cmp.Or(o.Busy, 5*time.Second)
 	o.Readers = cmp.Or(o.Readers, 4)
+	o.Driver = cmp.Or(o.Driver, ownDriver)
 	return o
 }
 
@@ -71,7 +79,7 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := file{path: path, busy: options.Busy}
+	f := file{path: path, busy: options.Busy, driver: options.Driver}
 	if err := f.migrate(ctx); err != nil {
 		return nil, fmt.Errorf("sqlite: migrating %s: %w", path, translate(err))
 	}
@@ -135,10 +143,12 @@ func create(path string) error {
 	return nil
 }
 
-// file is a database file and how long to wait for its locks.
+// file is a database file, how long to wait for its locks, and by which driver it
+// is opened.
 type file struct {
-	path string
-	busy time.Duration
+	path   string
+	busy   time.Duration
+	driver string
 }
 
 // open returns a pool of at most n connections with these pragmas. The driver
@@ -152,7 +162,7 @@ func (f file) open(n int, pragmas ...string) (*sql.DB, error) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // a drive letter
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
+	db, err := sql.Open(f.driver, (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}

@@ -94,8 +94,9 @@ type Reading interface {
 
 	// Due returns ids of errors whose deadline has come, longest overdue first:
 	// exactly those whose input lifecycle.Step accepts at now, except that an
-	// expiry is also due where a live lease still holds it up.
-	Due(ctx context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error)
+	// expiry is also due where a live lease still holds it up. The first of them
+	// are left out, as many as skip says: so a sweep gets past what it cannot move.
+	Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error)
 
 	// Unadmitted returns rows written by plain SQL that no engine has seen yet,
 	// oldest first.

@@ -25,8 +25,9 @@ type DeadLetters interface {
 	ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error)
 	PurgeArchive(ctx context.Context, now time.Time, limit int) (int, error)
 	Error(ctx context.Context, id recoup.ID) (recoup.Error, error)
-	Due(ctx context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error)
+	Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error)
 	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
+	PendingNotices(ctx context.Context, limit int) ([]store.PendingNotice, error)
 	Listen(ctx context.Context, wake func(channel string)) error
 	Close() error
 }
@@ -102,8 +103,8 @@ type Replays interface {
 	// letter is a member of one replay at a time. At most store.MaxPage at once.
 	AddMembers(ctx context.Context, now time.Time, m store.Members) ([]store.LetterOutcome, error)
 
-	// StepReplay applies an input to a replay and puts the items that it releases
-	// into the queue. The error is what decide returned, or store.ErrNotFound.
+	// StepReplay applies an input to a replay, puts the items that it releases into
+	// the queue, and the notices that it causes into the outbox. The error is what decide returned, or store.ErrNotFound.
 	StepReplay(ctx context.Context, now time.Time, id recoup.ID, decide store.DecideReplay) (store.ReplayStatus, error)
 
 	// EndItems applies an input to at most limit items of a replay that wait for
@@ -178,4 +179,9 @@ type LetterReading interface {
 	// ItemsOf returns the items that a dead letter has been in replays, the last
 	// first.
 	ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]store.ReplayItem, error)
+
+	// LetterFigures tells how staged work stands at now, from counts that are kept
+	// as rows change, and from indexes as far as store.MaxFigure. Letters and
+	// lanes are ordered by their names.
+	LetterFigures(ctx context.Context, now time.Time) (store.LetterFigures, error)
 }

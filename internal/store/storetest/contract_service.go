@@ -109,6 +109,11 @@ type PlatformKeys interface {
 	// PlatformKeys returns the keys of a purpose, newest first.
 	PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error)
 
+	// WrapPlatformKey puts the secret of a live key, sealed by a key that is kept
+	// elsewhere, in place of what it was. By the same key it is store.ErrRefused; a
+	// key that is gone is store.ErrNotFound.
+	WrapPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error
+
 	// DeletePlatformKey deletes a secret so that nothing it sealed or hashed can
 	// be told again. A key that is unknown or deleted is store.ErrNotFound.
 	DeletePlatformKey(ctx context.Context, id string, act store.Act) error

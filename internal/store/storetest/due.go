@@ -67,7 +67,12 @@ func dueIsExact(d *Driver) {
 
 func (d *Driver) due(kind store.Deadline, now time.Time, limit int) []recoup.ID {
 	d.Helper()
-	list, err := d.Store.Due(d.Context(), kind, now, limit)
+	return d.dueBehind(kind, now, 0, limit)
+}
+
+func (d *Driver) dueBehind(kind store.Deadline, now time.Time, skip, limit int) []recoup.ID {
+	d.Helper()
+	list, err := d.Store.Due(d.Context(), kind, now, skip, limit)
 	if err != nil {
 		d.Fatalf("%s: %v", kind, err)
 	}
@@ -132,6 +137,12 @@ func dueOrder(d *Driver) {
 	d.Wait(30 * day)
 	if got := d.due(store.DueExpiry, d.Now(), 2); !slices.Equal(got, list[:2]) {
 		d.Errorf("due are %v, want %v", got, list[:2])
+	}
+	for skip := range len(list) + 2 { // also beyond the last
+		want := list[min(skip, len(list)):min(skip+2, len(list))]
+		if got := d.dueBehind(store.DueExpiry, d.Now(), skip, 2); !slices.Equal(got, want) {
+			d.Errorf("behind %d, due are %v, want %v", skip, got, want)
+		}
 	}
 }
 

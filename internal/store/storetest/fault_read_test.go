@@ -159,14 +159,14 @@ func (s talkative) History(ctx context.Context, id recoup.ID, limit int) ([]reco
 
 type hasty struct{ *memory }
 
-func (s hasty) Due(ctx context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error) {
-	return s.memory.Due(ctx, d, now.Add(time.Microsecond), limit)
+func (s hasty) Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error) {
+	return s.memory.Due(ctx, d, now.Add(time.Microsecond), skip, limit)
 }
 
 type unlimited struct{ *memory }
 
-func (s unlimited) Due(ctx context.Context, d store.Deadline, now time.Time, _ int) ([]recoup.ID, error) {
-	return s.memory.Due(ctx, d, now, store.MaxPage)
+func (s unlimited) Due(ctx context.Context, d store.Deadline, now time.Time, skip, _ int) ([]recoup.ID, error) {
+	return s.memory.Due(ctx, d, now, skip, store.MaxPage)
 }
 
 // hoarder counts what has left its table.

@@ -16,6 +16,8 @@ func gateDesk() []gateClause {
 		{"new intakes are handed out oldest first, each to one worker, until its turn is over", gateTurns},
 		{"no new intake of a killed batch is handed out, and those of a frozen one are", gateTurnsHeldBack},
 		{"of many who claim new intakes at once none gets what another has", gateTurnsRaced},
+		{"a claim that asks for one batch gets nothing else", gateOneBatch},
+		{"a retry that is given back uses nothing up", gateGivenBack},
 		{"intakes are listed newest first by batch and status, page by page", gateIntakeList},
 		{"an intake that comes again with its id is the same", gateSameID},
 		{"recoveries are counted by status and last reason", gateReasons},
@@ -64,6 +66,71 @@ func gateTurns(d *gateDriver) {
 	c, err := d.record(all[1], recovery.Pass{Worker: "w1"}) // late, and the first all the same
 	d.must(err)
 	d.wantStored(c)
+}
+
+// gateOneBatch wants claims that ask for one batch to see nothing else.
+func gateOneBatch(d *gateDriver) {
+	d.batch("b1")
+	d.batch("b2")
+	var all [][]recoup.ID
+	for _, batch := range []string{"b1", "", "b2"} {
+		all = append(all, d.intakes(batch, 2))
+	}
+	pending := func(batch string, limit int) (ids []recoup.ID) {
+		d.Helper()
+		taken, err := d.store.ClaimPending(d.Context(), store.IntakeClaim{Batch: batch, Worker: "w1", Limit: limit, Now: d.now, Until: d.now.Add(gateLease)})
+		d.must(err)
+		for i := range taken {
+			ids = append(ids, taken[i].ID)
+		}
+		return ids
+	}
+	d.wantIDs(pending("b2", 1), all[2][:1], "the first of a batch")
+	d.wantIDs(pending("b3", 10), nil, "a batch that is not there")
+	d.wantIDs(pending("b2", 10), all[2][1:], "the rest of the batch")
+	d.wantIDs(pending("", 10), slices.Concat(all[0], all[1]), "everything else")
+	for _, id := range slices.Concat(all...) {
+		d.fails(id)
+	}
+	d.wait(day)
+	eligible := func(batch string) (ids []recoup.ID) {
+		d.Helper()
+		cases, err := d.store.ClaimEligible(d.Context(), store.RecoveryClaim{Batch: batch, Limit: 10, Now: d.now,
+			Decide: func(c store.Case) (store.Case, store.CaseEffects, error) {
+				return d.step(recovery.Claim{Token: d.id(), Worker: "w1", Lease: gateLease})(c)
+			}})
+		d.must(err)
+		for i := range cases {
+			ids = append(ids, cases[i].Intake.ID)
+		}
+		return ids
+	}
+	d.wantIDs(eligible("b3"), nil, "retries of a batch that is not there")
+	d.wantIDs(eligible("b1"), all[0], "retries of a batch")
+	d.stepBatch("b2", recovery.Kill{By: "ada"})
+	d.wantIDs(eligible("b2"), nil, "retries of a killed batch")
+	d.wantIDs(eligible(""), all[1], "all other retries")
+}
+
+func gateGivenBack(d *gateDriver) {
+	d.batch("b1")
+	failed := d.claimed(d.failed("b1"))
+	d.wait(gateLease) // one lapse
+	held := d.claimedNow(failed)
+	for range 2 * recovery.MaxLapses {
+		back, err := d.finish(held.Recovery.ID, recovery.GiveBack{Token: held.Lease.LeaseToken})
+		d.must(err)
+		want := held
+		want.Lease.Lease = recoup.Lease{}
+		if back != want || want.Lease.Lapses != 1 {
+			d.Fatalf("given back it is %+v, want %+v", back, want)
+		}
+		d.wantStored(want)
+		_, err = d.finish(held.Recovery.ID, recovery.GiveBack{Token: held.Lease.LeaseToken})
+		d.wantRefused(err, recovery.LeaseLost)
+		held = d.claimedNow(back)
+	}
+	d.wantEvents(held.Intake.ID, store.AIRFail, store.AIRLapse)
 }
 
 func gateTurnsHeldBack(d *gateDriver) {

@@ -172,7 +172,7 @@ func (d *letterDriver) modelResult(b *letterBook, p letterPlan) {
 // agrees compares what is stored with the book.
 func (d *letterDriver) agrees(b *letterBook) {
 	d.Helper()
-	open := 0
+	open, levels := 0, map[store.WorkflowStep]int64{}
 	for id, step := range b.step {
 		l := d.read(id)
 		if l.Dead.Step != step || l.Dead.Round != b.round[id] || l.Item.State != "" && l.Item.State != b.items[id] {
@@ -180,8 +180,10 @@ func (d *letterDriver) agrees(b *letterBook) {
 		}
 		if l.Dead.Open() {
 			open++
+			levels[step]++
 		}
 	}
+	d.wantLevels(levels)
 	if n := len(d.walkLetters(store.LetterFilter{})); n != open {
 		d.Fatalf("%d are open, want %d", n, open)
 	}

@@ -385,7 +385,7 @@ func replayExpiry(d *letterDriver) {
 	d.replayed(1, ids[:2]...)
 	d.now = expiry.Add(day)
 	d.must(d.store.EnsurePartitions(d.Context(), d.now))
-	due, err := d.store.Due(d.Context(), store.DueExpiry, d.now, 10)
+	due, err := d.store.Due(d.Context(), store.DueExpiry, d.now, 0, 10)
 	d.must(err)
 	if !slices.Equal(due, ids[2:]) {
 		d.Errorf("due are %v", due)

@@ -87,7 +87,7 @@ func (m *memory) blockers(entity string, limit int) []recoup.Error {
 	return values(list[:min(len(list), limit)])
 }
 
-func (m *memory) Due(_ context.Context, d store.Deadline, now time.Time, limit int) ([]recoup.ID, error) {
+func (m *memory) Due(_ context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := map[store.Deadline]func(e *recoup.Error) time.Time{
@@ -100,6 +100,7 @@ func (m *memory) Due(_ context.Context, d store.Deadline, now time.Time, limit i
 	}[d]
 	list := m.pick(m.open, func(e *recoup.Error) bool { return !at(e).IsZero() && !at(e).After(now) })
 	slices.SortStableFunc(list, func(a, b *recoup.Error) int { return at(a).Compare(at(b)) })
+	list = list[min(len(list), skip):]
 	var due []recoup.ID
 	for _, e := range list[:min(len(list), limit)] {
 		due = append(due, e.ID)

@@ -126,6 +126,8 @@ func forbiddenRecords() []string {
 
 		"update recoup.platform_key set secret = {hash} where key_id = 'live'",
 		"update recoup.platform_key set secret = null where key_id = 'live'",
+		"update recoup.platform_key set secret = {hash}, wrapped_by = null where key_id = 'live'",
+		"update recoup.platform_key set secret = {hash}, wrapped_by = 'm1' where key_id = 'deleted'",
 		"update recoup.platform_key set deleted_at = {time} where key_id = 'live'",
 		"update recoup.platform_key set purpose = 'x' where key_id = 'live'",
 		"update recoup.platform_key set key_id = 'x' where key_id = 'live'",

@@ -158,8 +158,18 @@ func platformKeyKept(d *serviceDriver) {
 	d.wantPlatformKeys("payload", c)
 	d.wantErr(d.store.AddPlatformKey(d.Context(), store.PlatformKey{ID: "a", Purpose: "payload", Secret: []byte("x")}, d.act("ada")), store.ErrConflict)
 	d.wantErr(d.store.AddPlatformKey(d.Context(), store.PlatformKey{ID: "d", Purpose: "payload"}, d.act("ada")), store.ErrRefused)
-	for _, e := range d.wantActs("ada platform_key.add a", "ada platform_key.add b", "ada platform_key.add c") {
-		if e.Details != `{"purpose":"tenant"}` && e.Target != "c" {
+
+	wrapped := a
+	wrapped.Secret, wrapped.WrappedBy = []byte("\x00wrapped a"), "m1"
+	d.must(d.store.WrapPlatformKey(d.Context(), wrapped, d.act("ada")))
+	d.wantPlatformKeys("tenant", b, wrapped)
+	d.wantErr(d.store.WrapPlatformKey(d.Context(), wrapped, d.act("ada")), store.ErrRefused) // by the same key
+	wrapped.WrappedBy = ""
+	d.wantErr(d.store.WrapPlatformKey(d.Context(), wrapped, d.act("ada")), store.ErrRefused) // bare again
+	d.wantErr(d.store.WrapPlatformKey(d.Context(), store.PlatformKey{ID: "x", Secret: []byte("x"), WrappedBy: "m1"}, d.act("ada")), store.ErrNotFound)
+	for _, e := range d.wantActs("ada platform_key.add a", "ada platform_key.add b", "ada platform_key.add c", "ada platform_key.wrap a") {
+		wraps := e.Act == store.ActPlatformKeyWrap && e.Details == `{"purpose":"tenant","wrapped_by":"m1"}`
+		if e.Details != `{"purpose":"tenant"}` && e.Target != "c" && !wraps {
 			d.Errorf("the audit tells %s", e.Details)
 		}
 	}

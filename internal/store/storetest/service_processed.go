@@ -28,7 +28,7 @@ func processedAdds(d *serviceDriver) {
 	d.must(d.store.AddProcessed(d.Context(), nil))
 	d.together(8, func(i int) error {
 		batch := []store.Processed{
-			{Minute: at.Add(59 * time.Second), Table: dol, Service: "api", N: 10, Failed: 1, Duration: time.Millisecond},
+			{Minute: at.Add(59 * time.Second), Table: dol, Service: "api", N: 10, Failed: 1, Duration: time.Millisecond, FailedDuration: time.Microsecond},
 			{Minute: at, Table: dol, Service: "api", N: 5, Duration: time.Microsecond},
 			{Minute: at.Add(time.Minute), Service: "web", N: 3, Failed: 3},
 		}
@@ -39,7 +39,7 @@ func processedAdds(d *serviceDriver) {
 	})
 	both := []store.Processed{
 		{Service: "web", N: 24, Failed: 24},
-		{Table: dol, Service: "api", N: 120, Failed: 8, Duration: 8*time.Millisecond + 8*time.Microsecond},
+		{Table: dol, Service: "api", N: 120, Failed: 8, Duration: 8*time.Millisecond + 8*time.Microsecond, FailedDuration: 8 * time.Microsecond},
 	}
 	wantSame(d, d.processed(at, at.Add(2*time.Minute), store.ProcessedFilter{}), both)
 	wantSame(d, d.processed(at, at.Add(time.Hour), store.ProcessedFilter{}), both)
@@ -56,9 +56,10 @@ func processedSpans(d *serviceDriver) {
 	begin := d.now.Truncate(time.Hour)
 	var all []store.Processed
 	for range 300 {
-		n := draw.Int64N(100)
+		n, took := draw.Int64N(100), draw.IntN(1e6)
 		all = append(all, store.Processed{Minute: begin.Add(time.Duration(draw.IntN(300)) * time.Minute), Table: dol, Service: "api",
-			N: n, Failed: draw.Int64N(n + 1), Duration: time.Duration(draw.IntN(1e6)) * time.Microsecond})
+			N: n, Failed: draw.Int64N(n + 1), Duration: time.Duration(took) * time.Microsecond,
+			FailedDuration: time.Duration(draw.IntN(took+1)) * time.Microsecond})
 	}
 	d.must(d.store.AddProcessed(d.Context(), all))
 	for range 40 {
@@ -68,6 +69,7 @@ func processedSpans(d *serviceDriver) {
 		for _, c := range all {
 			if !c.Minute.Before(from) && c.Minute.Before(to) {
 				want.N, want.Failed, want.Duration = want.N+c.N, want.Failed+c.Failed, want.Duration+c.Duration
+				want.FailedDuration += c.FailedDuration
 			}
 		}
 		got := d.processed(from, to, store.ProcessedFilter{})
@@ -84,7 +86,8 @@ func processedRefused(d *serviceDriver) {
 	for _, bad := range []store.Processed{
 		{Minute: d.now, Service: "x", N: -1}, {Minute: d.now, Service: "x", N: 1, Failed: 2},
 		{Minute: d.now, Service: "x", N: 1, Failed: -1}, {Minute: d.now, Service: "x", N: 1, Duration: -time.Second},
-		{Minute: d.now, Table: dol, N: -1, Failed: -1},
+		{Minute: d.now, Table: dol, N: -1, Failed: -1}, {Minute: d.now, Service: "x", N: 1, Failed: 1, FailedDuration: -time.Second},
+		{Minute: d.now, Service: "x", N: 1, Failed: 1, Duration: time.Second, FailedDuration: 2 * time.Second},
 	} {
 		d.wantErr(d.store.AddProcessed(d.Context(), []store.Processed{good, bad}[1:]), store.ErrRefused)
 	}

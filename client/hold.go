@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+	"recoup/retry"
+)
+
+// hold is a lease on something that is worked on. How long it lasts comes from the
+// server's clock, and when it is over from this one's.
+type hold struct {
+	of       string // what is held, in the log
+	id       recoup.ID
+	lasts    time.Duration
+	received time.Time // when the claim was answered
+
+	// extend asks for the lease once more, from now on, for as long.
+	extend func(ctx context.Context, seconds int) error
+}
+
+// holding does something under a lease, which it extends meanwhile. What is done
+// gets a context that ends with ErrLeaseLost when the lease is lost; holding
+// returns when it has ended, with why its context ended before, if it did.
+func (w *crew) holding(h hold, do func(ctx context.Context)) (cause error) {
+	ctx, lose := context.WithCancelCause(w.running)
+	defer lose(nil)
+	held, release := context.WithCancel(ctx)
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		defer release()
+		do(ctx)
+	}()
+	w.keep(held, lose, &h)
+	<-finished
+	return context.Cause(ctx)
+}
+
+// keep extends a lease until ctx ends, and says when it is lost: the server says
+// so, or nobody has confirmed it for as long as it lasts.
+func (w *crew) keep(ctx context.Context, lose context.CancelCauseFunc, h *hold) {
+	ends, wait := h.received.Add(h.lasts), h.lasts/3
+	for h.lasts > 0 && retry.Sleep(ctx, wait) == nil {
+		asked := w.client.o.Now()
+		err := h.ask(ctx, ends.Sub(asked))
+		left := ends.Sub(w.client.o.Now())
+		switch {
+		case err == nil:
+			ends, wait = asked.Add(h.lasts), h.lasts/3
+		case ctx.Err() != nil:
+			return
+		case decided(err) || left <= 0:
+			w.logger.Warn("a lease is lost", h.of, h.id, "error", err)
+			lose(ErrLeaseLost)
+			return
+		default:
+			wait = min(h.lasts/12, left)
+		}
+	}
+}
+
+// ask asks for the lease once more, for as long as it is still held.
+func (h *hold) ask(ctx context.Context, left time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	return h.extend(ctx, seconds(h.lasts))
+}

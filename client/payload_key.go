@@ -1,0 +1,45 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// PayloadKey is a key that payloads and the outputs of stages are sealed with,
+// without its secret.
+type PayloadKey struct {
+	ID        string    `json:"key_id"`
+	CreatedAt time.Time `json:"created_at"`
+	Current   bool      `json:"current" doc:"it seals what is new; the others only open what they sealed"`
+	WrappedBy string    `json:"wrapped_by,omitempty" doc:"the master key that it is sealed with in the database; empty: it lies there as it is"`
+}
+
+// PayloadKeyList lists payload keys.
+type PayloadKeyList struct {
+	Keys []PayloadKey `json:"keys"`
+}
+
+// KeysWrapped is how many of the platform's keys were sealed, and by which master
+// key.
+type KeysWrapped struct {
+	Wrapped   int    `json:"wrapped"`
+	WrappedBy string `json:"wrapped_by"`
+}
+
+// PayloadKeys lists the live payload keys, newest first.
+func (c *Client) PayloadKeys(ctx context.Context, options ...CallOption) (PayloadKeyList, error) {
+	return get[PayloadKeyList](ctx, c, "/v1/payload-keys", nil, options)
+}
+
+// RotatePayloadKey makes the key that seals from now on; the others stay and open
+// what they sealed.
+func (c *Client) RotatePayloadKey(ctx context.Context, why string, options ...CallOption) (PayloadKey, error) {
+	return call[PayloadKey](ctx, c, request{method: http.MethodPost, path: "/v1/payload-keys/rotate", body: reason{why}, safety: once}, options)
+}
+
+// WrapKeys seals those of the platform's keys, of payloads and of tenants, that lie
+// bare in the database with the server's master key.
+func (c *Client) WrapKeys(ctx context.Context, why string, options ...CallOption) (KeysWrapped, error) {
+	return call[KeysWrapped](ctx, c, request{method: http.MethodPost, path: "/v1/payload-keys/wrap", body: reason{why}}, options)
+}

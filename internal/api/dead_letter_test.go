@@ -1,0 +1,197 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup/client"
+	"recoup/fault"
+)
+
+// Spec 002, 8.4: each field of a dead letter comes back as it was told, cleaned, and
+// what must not be there is refused or left out.
+func TestDeadLetterFields(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.breakdown(w.pipeline())
+	in.FirstFailureAt, in.LastFailureAt = w.clock().Add(-time.Minute), w.clock().Add(-time.Second)
+	in.LastStack = "calling openai: Authorization: Bearer sk-proj-abcdefghijklmnopqrstuvwx0123456789"
+	in.Context = map[string]any{
+		"stage": "llm", "attempts": map[string]any{"fetch": 1, "llm": 5}, "upstream_status": 503, "prompt_hash": "0123456789abcdef",
+		"prompt": "write to ada@example.com", "authorization": "Bearer x",
+	}
+	var d client.DeadLetter
+	w.post("/v1/dead-letters", in).ok(&d)
+	var all client.DeadLetterDetails
+	answer := w.get("/v1/dead-letters/" + d.ErrorID.String()).ok(&all)
+	round := all.Rounds[0]
+	for field, ok := range map[string]bool{
+		"error_class":       all.Class == fault.CodeValidationError && round.Class == all.Class,
+		"last_stack":        strings.HasPrefix(round.LastStack, "calling openai: "),
+		"sanitized_context": string(round.Context) == `{"attempts":{"fetch":1,"llm":5},"prompt_hash":"0123456789abcdef","stage":"llm","upstream_status":503}`,
+		"first_failure_at":  all.FirstFailureAt.Equal(in.FirstFailureAt) && round.FirstFailureAt.Equal(in.FirstFailureAt),
+		"last_failure_at":   all.LastFailureAt.Equal(in.LastFailureAt) && round.LastFailureAt.Equal(in.LastFailureAt),
+		"stage":             all.Stage == "llm" && round.Stage == "llm",
+		"pipeline":          all.Pipeline == in.Pipeline,
+		"payload_ref":       all.PayloadRef == in.PayloadRef,
+		"payload_hash":      all.PayloadHash == in.PayloadHash,
+		"next_step":         all.Next == "triage" && all.Step == client.StepNew,
+	} {
+		if !ok {
+			t.Errorf("%s is not as it was told: %s", field, answer.Body)
+		}
+	}
+	for _, secret := range []string{"sk-proj", "ada@example.com", "write to", "Bearer", `{"a":1}`} {
+		if strings.Contains(answer.Body.String(), secret) {
+			t.Errorf("%q is told: %s", secret, answer.Body)
+		}
+	}
+	for name, row := range map[string]struct {
+		change            func(*client.NewDeadLetter)
+		field, constraint string
+	}{
+		"no work":          {func(n *client.NewDeadLetter) { n.WorkID = [16]byte{} }, "work_id", "required"},
+		"no pipeline":      {func(n *client.NewDeadLetter) { n.Pipeline = "" }, "pipeline", "required"},
+		"no stage":         {func(n *client.NewDeadLetter) { n.Stage = "" }, "stage", "required"},
+		"a stage of words": {func(n *client.NewDeadLetter) { n.Stage = "two words" }, "stage", "pattern"},
+		"no class":         {func(n *client.NewDeadLetter) { n.Class = "" }, "error_class", "pattern"},
+		"a class of words": {func(n *client.NewDeadLetter) { n.Class = "it broke!" }, "error_class", "pattern"},
+		"a hash of words":  {func(n *client.NewDeadLetter) { n.PayloadHash = "xyz" }, "payload_hash", "pattern"},
+		"a reference that opens": {func(n *client.NewDeadLetter) {
+			n.PayloadRef = "https://b.s3.amazonaws.com/k?X-Amz-Signature=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+		}, "payload_ref", "no_secret"},
+		"a table of no dead letters": {func(n *client.NewDeadLetter) { n.Table = people }, "table", "dead_letters"},
+	} {
+		bad := w.breakdown(w.pipeline())
+		row.change(&bad)
+		e := w.post("/v1/dead-letters", bad).failed(http.StatusBadRequest, fault.CodeValidationError)
+		if !slices.ContainsFunc(e.Fields, func(f fault.FieldError) bool { return f.Field == row.field && f.Constraint == row.constraint }) {
+			t.Errorf("%s: complained about %+v, want %s %s", name, e.Fields, row.field, row.constraint)
+		}
+	}
+}
+
+// Spec 002, 8.5: from every step, each act that is not its turn is refused, and says
+// which step is missing, or why there is no way back.
+func TestDeadLetterSteps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	acts := []struct {
+		name string
+		body any
+	}{
+		{"triage", client.Triage{Cause: client.CauseData}},
+		{"remediate", client.Remediation{Link: "INC-1", Corrected: "the title"}},
+		{"validate", client.Validation{Idempotent: true}},
+		{"replay", client.SingleReplay{Reason: "corrected"}},
+		{"verify", client.Verification{Outcome: "DELIVERED", Note: "seen"}},
+	}
+	for step, want := range map[string][5]string{ // of each act: ok, the step that is missing, or another reason
+		client.StepNew:        {"ok", "triage", "triage", "triage", "triage"},
+		client.StepTriaged:    {"ok", "ok", "remediate", "remediate", "remediate"},
+		client.StepRemediated: {"ok", "ok", "ok", "validate", "validate"},
+		client.StepValidated:  {"ok", "ok", "ok", "ok", "replay"},
+		client.StepReplaying:  {"REPLAYING", "REPLAYING", "REPLAYING", "REPLAYING", "replay"},
+		client.StepReplayed:   {"REPLAYED", "REPLAYED", "REPLAYED", "REPLAYED", "ok"},
+		client.StepVerified:   {"CLOSED", "CLOSED", "CLOSED", "CLOSED", "CLOSED"},
+	} {
+		d := w.letter(step)
+		for i, act := range acts {
+			if want[i] == "ok" {
+				continue // see the examples
+			}
+			e := w.post("/v1/dead-letters/"+d.ErrorID.String()+"/"+act.name, act.body).failed(http.StatusConflict, fault.CodeInvalidTransition)
+			missing, reason := e.Details["missing_step"], e.Details["reason"]
+			if got := fmt.Sprint(missing); missing != nil && got == want[i] || missing == nil && reason == want[i] {
+				continue
+			}
+			t.Errorf("%s in step %s: %s %v, want %s", act.name, step, e.Message, e.Details, want[i])
+		}
+		if got := w.details(d); got.Step != step || len(got.Notes) != len(w.details(d).Notes) {
+			t.Errorf("what was refused made %s of %s", got.Step, step)
+		}
+	}
+}
+
+func (w *world) details(d client.DeadLetter) (all client.DeadLetterDetails) {
+	w.Helper()
+	w.get("/v1/dead-letters/" + d.ErrorID.String()).ok(&all)
+	return all
+}
+
+// Spec 002, 8.5, step 2: each cause asks for what was done about it, and for nothing
+// else.
+func TestRemediationFields(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	full := client.Remediation{Link: "INC-1", UpstreamChecked: "a", Corrected: "b", Fixed: "c", Release: "d", ValidatedIn: "e"}
+	for cause, row := range map[string]struct {
+		good   client.Remediation
+		demand []string
+	}{
+		client.CauseTransient:  {client.Remediation{UpstreamChecked: "their status page"}, []string{"upstream_checked"}},
+		client.CauseData:       {client.Remediation{Corrected: "the title"}, []string{"corrected"}},
+		client.CauseAuthConfig: {client.Remediation{Fixed: "the key was rotated"}, []string{"fixed"}},
+		client.CauseCodeDefect: {client.Remediation{Release: "v1.2.3", ValidatedIn: "staging"}, []string{"release", "validated_in"}},
+	} {
+		d := w.letter(client.StepNew)
+		at := "/v1/dead-letters/" + d.ErrorID.String()
+		w.post(at+"/triage", client.Triage{Cause: cause}).ok()
+		about := func(body client.Remediation) (fields []string) {
+			for _, f := range w.post(at+"/remediate", body).failed(http.StatusBadRequest, fault.CodeValidationError).Fields {
+				fields = append(fields, f.Field)
+			}
+			slices.Sort(fields)
+			return fields
+		}
+		if got := about(row.good); !slices.Equal(got, []string{"link"}) {
+			t.Errorf("%s without a ticket: %v", cause, got)
+		}
+		if got := about(client.Remediation{Link: "INC-1"}); !slices.Equal(got, row.demand) {
+			t.Errorf("%s with nothing done: %v, want %v", cause, got, row.demand)
+		}
+		if got := about(full); len(got) != 5-len(row.demand) || slices.ContainsFunc(row.demand, func(f string) bool { return slices.Contains(got, f) }) {
+			t.Errorf("%s with everything done: %v", cause, got)
+		}
+		row.good.Link = "https://tickets.example/1"
+		w.post(at+"/remediate", row.good).ok(&d)
+		if d.Step != client.StepRemediated {
+			t.Errorf("%s: it is %s", cause, d.Step)
+		}
+		w.post(at+"/validate", client.Validation{}).invalid("idempotent", "required")
+	}
+}
+
+// What is counted of staged work can be scraped.
+func TestLetterMetrics(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := w.letter(client.StepVerified)
+	w.letter(client.StepReplaying)
+	fresh := w.letter(client.StepNew)
+	w.wait(time.Minute)
+	w.submit("newsletter", "send")
+	w.submit("newsletter", "send")
+	var out client.WorkClaimed
+	w.post("/v1/work/claim", client.WorkClaim{Lanes: []client.Lane{{Pipeline: "newsletter", Stage: "send"}}, Worker: "w", Limit: 1}).ok(&out)
+	figures := w.get("/metrics").Body.String()
+	for _, want := range []string{
+		`recoup_dead_letters{class="VALIDATION_ERROR",pipeline="` + fresh.Pipeline + `",step="NEW"} 1`,
+		`recoup_dead_letters_untriaged_age_seconds 60`,
+		`recoup_work{pipeline="newsletter",stage="send",state="queued"} 1`, `recoup_work{pipeline="newsletter",stage="send",state="leased"} 1`,
+		`recoup_work{pipeline="newsletter",stage="send",state="lapsed"} 0`,
+		`recoup_replays{state="RUNNING"} 2`, `recoup_replays{state="DONE"} 0`,
+		`recoup_replay_items_total{outcome="SUCCEEDED"} 1`, `recoup_replay_items_total{outcome="REPEATED"} 0`,
+	} {
+		if !strings.Contains(figures, want+"\n") {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	if strings.Contains(figures, d.Pipeline) {
+		t.Error("a closed dead letter is counted")
+	}
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"reflect"
+
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/deadletter"
+	"recoup/internal/store"
+)
+
+// Receivers are the addresses that the node delivers work to.
+type Receivers interface {
+	Receivers() []client.Receiver
+}
+
+// receiverRoutes are about delivered work, which is told in the words that claims and
+// results have: the functions below are for who delivers it.
+func receiverRoutes() []*route {
+	return []*route{
+		operation(get, "/v1/receivers", "List the addresses that this node delivers work to, and how it goes", (*API).listReceivers).by(Operator, Reader).forAllHubs().under(vital).tagged("operations"),
+	}
+}
+
+func (a *API) listReceivers(*call, *struct{}) (client.Receivers, error) {
+	return client.Receivers{Node: a.Node, Receivers: a.Receivers.Receivers()}, nil
+}
+
+// ClaimedWork is work as a claim answers with it.
+func ClaimedWork(w *deadletter.Claimed) client.Work {
+	out := workOf(&w.QueuedWork)
+	out.LeaseToken, out.Payload = w.LeaseToken, w.Payload
+	return out
+}
+
+// ClaimedCase is a verification as a claim answers with it.
+func ClaimedCase(x *store.Case) client.GateZeroWork {
+	return client.GateZeroWork{
+		Intake: intakeOf(x.Intake), RecoveryID: x.Recovery.ID, Attempt: x.Recovery.AttemptCount,
+		LeaseToken: x.Lease.LeaseToken, LeaseEndsAt: x.Lease.LeaseEndsAt,
+	}
+}
+
+// Read reads a document as a request's body of that type is read: strictly, and held
+// to the rules of its fields.
+func Read(document []byte, into any) error {
+	t := reflect.TypeOf(into).Elem()
+	if err := shapeOf(t).read(document, into); err != nil {
+		return err
+	}
+	return checkRules(rulesOf(t), reflect.ValueOf(into).Elem())
+}
+
+// WorkResult is a worker's word as the service takes it.
+func WorkResult(r *client.WorkResult) (deadletter.Result, error) {
+	out := deadletter.Result{WorkID: r.WorkID, Token: r.LeaseToken, Outcome: r.Outcome, Lease: seconds(r.LeaseSeconds)}
+	switch failed := r.Outcome == deadletter.Failed; {
+	case failed && r.Failure == nil:
+		return out, fault.Validation(fault.FieldError{Field: "failure", Constraint: "required", Message: "failure is required: how it failed"})
+	case failed:
+		out.Failure = failureOf(r.Failure)
+	case r.Failure != nil:
+		return out, fault.Validation(fault.FieldError{Field: "failure", Constraint: "outcome", Message: "failure belongs to the outcome fail"})
+	}
+	return out, nil
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/deadletter"
+	"recoup/internal/store"
+)
+
+// payloadKeys are the keys that payloads and checkpoints are sealed with. The newest
+// seals what is new, and all of them open what they sealed.
+type payloadKeys struct {
+	vault *vault
+	ring  *deadletter.Keyring // what this node goes by
+}
+
+// PayloadKeys lists the live keys, newest first.
+func (k *payloadKeys) PayloadKeys(ctx context.Context) ([]client.PayloadKey, error) {
+	keys, err := k.vault.PlatformKeys(ctx, deadletter.KeyPurpose)
+	list := make([]client.PayloadKey, len(keys))
+	for i, key := range keys {
+		list[i] = client.PayloadKey{ID: key.ID, CreatedAt: key.CreatedAt, Current: i == 0, WrappedBy: key.WrappedBy}
+	}
+	return list, err
+}
+
+// RotatePayloadKey makes the key that seals from now on.
+func (k *payloadKeys) RotatePayloadKey(ctx context.Context, act store.Act) (client.PayloadKey, error) {
+	drawn := make([]byte, 32+4)
+	if _, err := io.ReadFull(k.vault.random, drawn); err != nil {
+		return client.PayloadKey{}, fmt.Errorf("making a payload key: %w", err)
+	}
+	key := store.PlatformKey{ID: fmt.Sprintf("p%s-%x", act.At.UTC().Format("20060102"), drawn[32:]), Purpose: deadletter.KeyPurpose, Secret: drawn[:32]}
+	if err := k.vault.AddPlatformKey(ctx, key, act); err != nil {
+		return client.PayloadKey{}, err
+	}
+	return client.PayloadKey{ID: key.ID, CreatedAt: act.At, Current: true, WrappedBy: k.vault.name}, k.ring.Follow(ctx)
+}
+
+// WrapKeys seals the platform's keys that lie bare, those of tenants too.
+func (k *payloadKeys) WrapKeys(ctx context.Context, act store.Act) (client.KeysWrapped, error) {
+	if k.vault.master == nil {
+		return client.KeysWrapped{}, fault.New(fault.CodeConflict, "This node has no master key: start it with --master-key-file FILE.")
+	}
+	n, err := k.vault.wrap(ctx, act)
+	if errors.Is(err, ErrMasterKey) {
+		err = fault.Wrap(err, fault.CodeConflict, "Some keys are sealed by another master key, and stay as they are.")
+	}
+	return client.KeysWrapped{Wrapped: n, WrappedBy: k.vault.name}, err
+}

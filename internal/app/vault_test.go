@@ -1,0 +1,164 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/app"
+	"recoup/internal/deadletter"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres/pgtest"
+)
+
+// guarded is a node with a master key, or without.
+func guarded(t *testing.T, database string, master []byte, log *bytes.Buffer) (*client.Client, func()) {
+	t.Helper()
+	o := app.Options{Database: database, Listen: "127.0.0.1:0", Demo: true, MasterKey: master}
+	o.LogTo(log)
+	n, err := app.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	ctx, stop := context.WithCancel(context.Background())
+	go func() { done <- n.Serve(ctx) }()
+	c, err := client.New(client.Options{Server: "http://" + n.Address()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		c.Close()
+	}
+}
+
+// Payloads open after a rotation, after the keys were wrapped, and only for nodes
+// that have the master key; with a wrong one a node does not start, and nothing is
+// lost by that.
+func TestPayloadKeys(t *testing.T) {
+	t.Parallel()
+	for name, database := range map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "recoup.db") },
+		"postgres": func(t *testing.T) string { _, url := pgtest.Migrated(t); return url },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testPayloadKeys(t, database(t))
+		})
+	}
+}
+
+func testPayloadKeys(t *testing.T, database string) {
+	t.Helper()
+	ctx, master, wrong := t.Context(), bytes.Repeat([]byte{7}, 32), bytes.Repeat([]byte{8}, 32)
+	var works []recoup.ID
+	bury := func(c *client.Client) {
+		t.Helper()
+		d, err := c.Bury(ctx, client.NewDeadLetter{
+			WorkID: recoup.ID{9, byte(len(works)), 15: 1}, Pipeline: "p", Stage: "s", Class: "VALIDATION_ERROR", Payload: []byte("what it is about"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		works = append(works, d.ErrorID)
+	}
+	opens := func(c *client.Client) {
+		t.Helper()
+		for _, id := range works {
+			if p, err := c.ReadPayload(ctx, id, "a look"); err != nil || string(p) != "what it is about" {
+				t.Fatalf("the payload is %q, %v", p, err)
+			}
+		}
+	}
+	var log bytes.Buffer
+	c, end := guarded(t, database, nil, &log)
+	bury(c)
+	first, err := c.RotatePayloadKey(ctx, "a try")
+	if err != nil || first.WrappedBy != "" {
+		t.Fatalf("rotated to %+v, %v", first, err)
+	}
+	bury(c)
+	opens(c)
+	if _, err := c.WrapKeys(ctx, "too early"); err == nil || !strings.Contains(err.Error(), "no master key") {
+		t.Errorf("without a master key keys are wrapped: %v", err)
+	}
+	end()
+
+	c, end = guarded(t, database, master, &log)
+	opens(c)
+	if _, err := c.RotatePayloadKey(ctx, "a master key"); err != nil {
+		t.Fatal(err)
+	}
+	bury(c)
+	if done, err := c.WrapKeys(ctx, "a master key"); err != nil || done.Wrapped != 3 { // two of payloads, one of tenants
+		t.Errorf("wrapped: %+v, %v", done, err)
+	}
+	if done, err := c.WrapKeys(ctx, "again"); err != nil || done.Wrapped != 0 {
+		t.Errorf("wrapped again: %+v, %v", done, err)
+	}
+	keys, err := c.PayloadKeys(ctx)
+	if err != nil || len(keys.Keys) != 3 || keys.Keys[1].ID != first.ID {
+		t.Fatalf("the keys are %+v, %v", keys, err)
+	}
+	for i, k := range keys.Keys {
+		if k.WrappedBy == "" || k.Current != (i == 0) {
+			t.Errorf("a key is %+v", k)
+		}
+	}
+	opens(c)
+	end()
+
+	for _, key := range [][]byte{nil, wrong} {
+		o := app.Options{Database: database, Listen: "127.0.0.1:0", Demo: true, MasterKey: key}
+		if _, err := app.Open(ctx, o); !errors.Is(err, app.ErrMasterKey) || strings.Contains(err.Error(), string(key)) && len(key) > 0 {
+			t.Errorf("without its master key a node says %v", err)
+		}
+	}
+	c, end = guarded(t, database, master, &log)
+	opens(c)
+	end()
+	bare(t, database)
+	if strings.Contains(log.String(), "what it is about") {
+		t.Error("a payload is in the log")
+	}
+}
+
+// bare says that no key lies in the database as it is.
+func bare(t *testing.T, database string) {
+	t.Helper()
+	s, err := app.OpenStore(t.Context(), database, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }() // it was read
+	for _, purpose := range []string{"tenant", deadletter.KeyPurpose} {
+		keys, err := s.PlatformKeys(t.Context(), purpose)
+		if err != nil || len(keys) == 0 {
+			t.Fatal(keys, err)
+		}
+		for _, k := range keys {
+			if len(k.Secret) != 12+32+16 {
+				t.Errorf("the key %s has %d bytes", k.ID, len(k.Secret))
+			}
+		}
+	}
+	acts, _, err := s.Audit(t.Context(), store.AuditFilter{}, store.AuditCursor{}, 100)
+	wrapped := 0
+	for _, a := range acts {
+		if a.Act == store.ActPlatformKeyWrap {
+			wrapped++
+		}
+	}
+	if err != nil || wrapped != 3 {
+		t.Errorf("the audit has %d of 3, %v", wrapped, err)
+	}
+}

@@ -1,0 +1,36 @@
+package deadletter
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// tell says what people are to hear of a step of a replay: that it stopped itself,
+// in the commit in which it did. It stops once in a phase, so a second word on the
+// same stop is none.
+func (s *Service) tell(was *store.ReplayStatus, is *store.Replay) []store.Notice {
+	if was.State != store.ReplayRunning || is.State != store.ReplayPaused {
+		return nil
+	}
+	t := count(was)
+	body, err := json.Marshal(store.ReplayStop{ReplayID: is.ID, Why: is.Why, Members: is.Members, Left: t.pending + t.out})
+	if err != nil {
+		panic("deadletter: a notice is not JSON: " + err.Error())
+	}
+	return []store.Notice{{
+		Notice: recoup.Notice{Kind: recoup.NoticeReplayStopped, To: s.team()},
+		Key:    fmt.Sprintf("replay:%s:%d", is.ID, is.Phase), Body: store.JSON(body),
+	}}
+}
+
+// team is who looks after replays: the team of the hub that has the dead letters.
+// Pipelines belong to no hub, and the keys of those who begin replays to no team.
+func (s *Service) team() string {
+	if t, err := s.table(""); err == nil {
+		return t.Owner(1)
+	}
+	return s.Policies.Current().PlatformHub.Team
+}

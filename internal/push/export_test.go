@@ -1,0 +1,8 @@
+package push
+
+// Settle waits until no delivery is on its way. Nobody may run the pusher meanwhile.
+func (p *Pusher) Settle() {
+	for _, r := range p.receivers {
+		r.under.Wait()
+	}
+}

@@ -1,0 +1,113 @@
+package push
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/api"
+	"recoup/internal/recovery"
+	"recoup/internal/store"
+)
+
+// outcomePass is what a verification comes to where it does not fail.
+const outcomePass = "pass"
+
+// gateSource is verifications of Gate Zero, of one batch or of all.
+type gateSource struct {
+	gate   Gate
+	worker string
+	batch  string
+}
+
+func (s *gateSource) claim(ctx context.Context, limit int, lease time.Duration) ([]parcel, error) {
+	cases, err := s.gate.Claim(ctx, recovery.Order{Worker: s.worker, Limit: limit, Lease: lease, Batch: s.batch})
+	list := make([]parcel, len(cases))
+	for i := range cases {
+		list[i] = &gateParcel{s, &cases[i]}
+	}
+	return list, err
+}
+
+// gateParcel is the verification of a company.
+type gateParcel struct {
+	*gateSource
+	company *store.Case
+}
+
+// key is that of the intake for its first verification, and of the recovery and how
+// often it has failed for a retry.
+func (p *gateParcel) key() string {
+	if r := &p.company.Recovery; !r.ID.IsZero() {
+		return "recovery/" + r.ID.String() + "/" + strconv.Itoa(r.AttemptCount)
+	}
+	return "intake/" + p.company.Intake.ID.String()
+}
+
+func (p *gateParcel) message() any     { return api.ClaimedCase(p.company) }
+func (p *gateParcel) until() time.Time { return p.company.Lease.LeaseEndsAt }
+
+// aside: what is given back is the longest waiting, and would be claimed again before
+// all others. A retry is kept for the rest of its lease, a minute at most. The time of
+// a first verification has to run out by itself.
+func (p *gateParcel) aside() (time.Time, bool) {
+	lease := &p.company.Lease
+	end, enough := lease.LeaseEndsAt.Add(-settled), lease.LeasedAt.Add(time.Minute)
+	switch {
+	case p.company.Recovery.ID.IsZero():
+		return lease.LeaseEndsAt, true
+	case enough.Before(end):
+		return enough, true
+	}
+	return end, true
+}
+
+func (p *gateParcel) settle(ctx context.Context, a *answer) (string, error) {
+	if a.status == http.StatusNoContent {
+		return "", unusable(fault.New(fault.CodeValidationError, "a status of 204 does not say whether the company passed."))
+	}
+	var result client.GateZeroResult
+	if err := api.Read(a.body, &result); err != nil {
+		return "", unusable(err)
+	}
+	c := p.company
+	if !same(result.IntakeID, c.Intake.ID) || !same(result.RecoveryID, c.Recovery.ID) || !same(result.LeaseToken, c.Lease.LeaseToken) {
+		return "", unusable(other())
+	}
+	out, err := p.gate.Record(ctx, []recovery.Result{{
+		IntakeID: c.Intake.ID, RecoveryID: c.Recovery.ID, Token: c.Lease.LeaseToken,
+		Worker: cmp.Or(result.Worker, p.worker), Verdict: result.Verdict, Reason: result.Reason,
+	}})
+	if err != nil {
+		return "", err
+	}
+	if err := out[0].Err; err != nil && !lost(err) {
+		return "", unusable(err)
+	}
+	if result.Verdict == recovery.VerdictPass {
+		return outcomePass, out[0].Err
+	}
+	return outcomeFail, out[0].Err
+}
+
+// giveBack ends the lease of a retry. A first verification has none: it is claimed
+// again when its time is over.
+func (p *gateParcel) giveBack(ctx context.Context) error {
+	if p.company.Recovery.ID.IsZero() {
+		return nil
+	}
+	return p.gate.GiveBack(ctx, p.company.Recovery.ID, p.company.Lease.LeaseToken)
+}
+
+// same reports whether an id that an answer may leave out is the one it is about.
+func same(said, is recoup.ID) bool { return said.IsZero() || said == is }
+
+// other is what is wrong with an answer about something else.
+func other() error {
+	return fault.New(fault.CodeValidationError, "it is about something else than what was delivered.")
+}

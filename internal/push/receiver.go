@@ -1,0 +1,220 @@
+package push
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"recoup/client"
+	"recoup/internal/notify"
+	"recoup/internal/store"
+	"recoup/retry"
+)
+
+// backoff is how long a receiver that fails is left alone, by how often it has failed
+// in a row. Its own wish for longer is heard, up to the cap.
+var backoff = retry.Schedule{Kind: retry.Exponential, Base: time.Second, Multiplier: 2, Cap: 5 * time.Minute, Jitter: retry.Full}
+
+const (
+	soonest = time.Second // after a failure
+	settled = 5 * time.Second
+)
+
+// parcel is one piece of work on its way to a receiver.
+type parcel interface {
+	// key is the same whenever the same attempt is delivered.
+	key() string
+
+	// message is what is sent, which is written as JSON.
+	message() any
+
+	// until is when its lease ends.
+	until() time.Time
+
+	// settle applies an answer and returns what it has come to. An error that is a
+	// [*trouble] is the receiver's: what it answered is no result.
+	settle(ctx context.Context, a *answer) (outcome string, err error)
+
+	// giveBack ends the lease, and nothing else happens.
+	giveBack(ctx context.Context) error
+
+	// aside reports whether it would be claimed again before all others. Then it is
+	// given back at that time and not before, and others are delivered before it.
+	aside() (until time.Time, yes bool)
+}
+
+// source is where a receiver's parcels come from.
+type source interface {
+	claim(ctx context.Context, limit int, lease time.Duration) ([]parcel, error)
+}
+
+// receiver is an address that work is delivered to.
+type receiver struct {
+	plan
+	name, kind string
+	source     source
+	client     *http.Client
+	now        func() time.Time
+	random     func() float64
+	log        *slog.Logger
+	cut        <-chan struct{}
+	under      sync.WaitGroup // passes and deliveries
+
+	mu      sync.Mutex
+	stopped bool
+	running int              // deliveries, and places for those that are being claimed
+	failed  int              // failures in a row
+	era     int              // counts failures; what began in an earlier era tells nothing new
+	closed  time.Time        // it is left alone until then
+	last    *trouble         // of the last failure, also when it is over
+	lastAt  time.Time        // of that
+	counts  map[string]int64 // deliveries by outcome
+	shelf   []shelved
+	sour    []string // keys of parcels that have failed and are put aside, the longest ago first
+}
+
+func newReceiver(c Config, o *Options, cut <-chan struct{}) *receiver {
+	p := c.plan()
+	r := &receiver{
+		plan: p, name: c.Name, kind: string(c.Kind), client: notify.NewClient(o.Roots, p.publicOnly, p.concurrency),
+		now: o.Now, random: o.Random, log: o.Logger, cut: cut, counts: map[string]int64{},
+	}
+	worker := "push:" + c.Name
+	r.source = &workSource{o.Letters, worker, p.lanes}
+	if c.Kind == GateZero {
+		r.source = &gateSource{o.Gate, worker, p.batch}
+	}
+	return r
+}
+
+// pass claims as much as the receiver takes and delivers it, beside the caller.
+func (r *receiver) pass(ctx context.Context) error {
+	if err := r.giveBack(ctx, false); err != nil {
+		return err
+	}
+	places, era := r.reserve()
+	if places == 0 {
+		return nil
+	}
+	defer r.under.Done()
+	parcels, err := r.claim(ctx, places)
+	r.free(places - len(parcels))
+	for _, p := range parcels {
+		r.under.Go(func() {
+			r.deliver(context.WithoutCancel(ctx), p, era)
+			r.free(1)
+			if len(parcels) == places { // there may be more
+				_ = r.pass(ctx) // a failure comes up again, and is told, in the pass of the clock
+			}
+		})
+	}
+	return err
+}
+
+// reserve takes the places that are free. One that has failed gets one delivery at a
+// time until it takes something. Whoever gets places is under way until they say Done.
+func (r *receiver) reserve() (places, era int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped || r.now().Before(r.closed) {
+		return 0, r.era
+	}
+	most := r.concurrency
+	if r.failed > 0 {
+		most = 1
+	}
+	places = max(0, most-r.running)
+	r.running += places
+	if places > 0 {
+		r.under.Add(1)
+	}
+	return places, r.era
+}
+
+func (r *receiver) free(places int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running -= places
+}
+
+func (r *receiver) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = true
+}
+
+// note counts an outcome. A receiver whose answer it is works again, unless another
+// delivery has failed after this one began.
+func (r *receiver) note(p parcel, outcome string, era int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[outcome]++
+	r.sweeten(p)
+	if era != r.era || r.failed == 0 {
+		return
+	}
+	r.failed, r.closed = 0, time.Time{}
+	r.log.Info("a receiver works again", "receiver", r.name)
+}
+
+// fail notes that a delivery came to nothing and leaves the receiver alone for a
+// while. Deliveries that fail together count once.
+func (r *receiver) fail(p parcel, t *trouble, era int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	r.counts[outcomeFailed]++
+	r.sweeten(p)
+	if _, yes := p.aside(); yes {
+		r.sour = append(r.sour[max(0, len(r.sour)+1-maxSour):], p.key())
+	}
+	if era == r.era {
+		r.era++
+		r.failed++
+	}
+	wait := max(soonest, backoff.Delay(r.failed, r.random), min(t.after, backoff.Cap))
+	if until := now.Add(wait); until.After(r.closed) {
+		r.closed = until
+	}
+	if r.failed == 1 || r.last == nil || r.last.reason != t.reason {
+		text := "a receiver fails and is left alone for a while"
+		if t.misconfigured {
+			text = "a receiver turns deliveries away: its address or its secret may be wrong"
+		}
+		r.log.Warn(text, "receiver", r.name, "reason", t.reason)
+	}
+	r.last, r.lastAt = t, now
+}
+
+// report tells how it goes. Neither the address nor the secret is in it.
+func (r *receiver) report() client.Receiver {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := client.Receiver{
+		Name: r.name, Kind: r.kind, Lanes: lanesOf(r.lanes), BatchID: r.batch, Concurrency: r.concurrency, TimeoutSeconds: r.timeout.Seconds(),
+		State: client.ReceiverUp, InFlight: r.running, Deliveries: map[string]int64{},
+	}
+	for _, outcome := range outcomes(Kind(r.kind)) {
+		out.Deliveries[outcome] = r.counts[outcome]
+	}
+	if r.failed > 0 {
+		out.State, out.Failures = client.ReceiverBackingOff, r.failed
+		if r.now().Before(r.closed) {
+			out.Until = r.closed
+		}
+	}
+	if r.last != nil {
+		out.LastError, out.LastErrorAt, out.Misconfigured = r.last.reason, r.lastAt, r.failed > 0 && r.last.misconfigured
+	}
+	return out
+}
+
+func lanesOf(lanes []store.Lane) []client.Lane {
+	list := make([]client.Lane, len(lanes))
+	for i, l := range lanes {
+		list[i] = client.Lane(l)
+	}
+	return list
+}

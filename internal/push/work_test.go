@@ -1,0 +1,317 @@
+package push_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/deadletter"
+	"recoup/internal/push"
+	"recoup/internal/store"
+)
+
+// submit puts work into the queue.
+func (w *world) submit(n int) []recoup.ID {
+	w.Helper()
+	subs := make([]deadletter.Submission, n)
+	for i := range subs {
+		subs[i] = deadletter.Submission{Pipeline: "criticizer", Stage: "fetch", PayloadRef: "s3://in/1", Payload: []byte("the payload")}
+	}
+	done, err := w.letters.Submit(w.Context(), subs)
+	w.must(err)
+	ids := make([]recoup.ID, n)
+	for i := range done {
+		w.must(done[i].Err)
+		ids[i] = done[i].Letter.Queued.WorkID
+	}
+	return ids
+}
+
+// claim is what another worker would get.
+func (w *world) claim() []deadletter.Claimed {
+	w.Helper()
+	got, err := w.letters.Claim(w.Context(), deadletter.Claim{Lanes: []store.Lane{{Pipeline: "criticizer", Stage: "fetch"}}, Worker: "w2", Limit: 100})
+	w.must(err)
+	return got
+}
+
+// buried lists the classes of dead letters.
+func (w *world) buried() (classes []string) {
+	w.Helper()
+	list, _, err := w.db.DeadLetters(w.Context(), store.LetterFilter{}, store.Page{})
+	w.must(err)
+	for i := range list {
+		classes = append(classes, string(list[i].Dead.Class))
+	}
+	return classes
+}
+
+// forward answers with where somebody else would be.
+func forward(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+}
+
+// drop closes the connection without an answer.
+func drop(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	_ = conn.Close()
+}
+
+// drip begins an answer and never comes to its end.
+func drip(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(200)
+	_, _ = io.WriteString(w, `{"outcome":`)
+	_ = http.NewResponseController(w).Flush()
+	hang(w, r)
+}
+
+// flood answers with more than anybody wants to read.
+func flood(w http.ResponseWriter, _ *http.Request) {
+	w.WriteHeader(200)
+	piece := strings.Repeat(" ", 64<<10)
+	for range 1000 {
+		if _, err := io.WriteString(w, piece); err != nil {
+			return
+		}
+	}
+}
+
+// What becomes of work.
+const (
+	gone   = "gone"   // it is done, or dead
+	held   = "held"   // the lease stays
+	queued = "queued" // it went back, and can be claimed at once
+)
+
+// workAnswers are all answers to a delivery of work: what it comes to, what becomes of
+// the work, and what is said where it is no result.
+var workAnswers = []struct {
+	name    string
+	answer  http.HandlerFunc
+	outcome string
+	work    string
+	class   string // of its dead letter
+	says    string // of the last error
+}{
+	{"succeed", says(200, `{"outcome":"succeed"}`), "succeed", gone, "", ""},
+	{"no content", says(204, ""), "succeed", gone, "", ""},
+	{"fail", says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"network_timeout","last_stack":"password=hunter2"}}`), "fail", gone, "NETWORK_TIMEOUT", ""},
+	{"release", says(200, `{"outcome":"release"}`), "release", queued, "", ""},
+	{"taken", says(202, "whatever"), "taken", held, "", ""},
+
+	{"extend is no answer", says(200, `{"outcome":"extend"}`), "failed", queued, "", "no result: "},
+	{"no outcome", says(200, `{}`), "failed", queued, "", "no result: "},
+	{"unknown outcome", says(200, `{"outcome":"hunter2"}`), "failed", queued, "", "no result: "},
+	{"unknown field", says(200, `{"outcome":"succeed","more":1}`), "failed", queued, "", "no result: "},
+	{"a field twice", says(200, `{"outcome":"fail","outcome":"succeed"}`), "failed", queued, "", "no result: "},
+	{"fail without a failure", says(200, `{"outcome":"fail"}`), "failed", queued, "", "no result: "},
+	{"a failure that is none", says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"?!"}}`), "failed", queued, "", "no result: "},
+	{"succeed with a failure", says(200, `{"outcome":"succeed","failure":{"stage":"fetch","error_class":"TIMEOUT"}}`), "failed", queued, "", "no result: "},
+	{"about other work", says(200, `{"outcome":"succeed","work_id":"00000000-0000-0000-0000-000000000001"}`), "failed", queued, "", "no result: "},
+	{"another lease", says(200, `{"outcome":"succeed","lease_token":"00000000-0000-0000-0000-000000000001"}`), "failed", queued, "", "no result: "},
+	{"empty", says(200, ""), "failed", queued, "", "no result: "},
+	{"null", says(200, "null"), "failed", queued, "", "no result: "},
+	{"no JSON", says(200, "<html>hunter2</html>"), "failed", queued, "", "no result: "},
+	{"two documents", says(200, `{"outcome":"succeed"}{}`), "failed", queued, "", "no result: "},
+	{"another success", says(201, `{"outcome":"succeed"}`), "failed", queued, "", "answered with status 201"},
+	{"bad request", says(400, "hunter2"), "failed", queued, "", "answered with status 400"},
+	{"unauthorized", says(401, ""), "failed", queued, "", "answered with status 401"},
+	{"forbidden", says(403, ""), "failed", queued, "", "answered with status 403"},
+	{"not found", says(404, ""), "failed", queued, "", "answered with status 404"},
+	{"gone", says(410, ""), "failed", queued, "", "answered with status 410"},
+	{"too many", says(429, "", "Retry-After", "7"), "failed", queued, "", "answered with status 429"},
+	{"internal", says(500, `{"outcome":"succeed"}`), "failed", queued, "", "answered with status 500"},
+	{"unavailable", says(503, ""), "failed", queued, "", "answered with status 503"},
+	{"redirect", forward, "failed", queued, "", "answered with status 307, and redirects are not followed"},
+	{"dropped", drop, "failed", queued, "", "the connection failed"},
+	{"time-out", hang, "failed", queued, "", "no answer in time"},
+	{"slow drip", drip, "failed", queued, "", "no answer in time"},
+	{"flood", flood, "failed", queued, "", "answered with more than 1048576 bytes"},
+}
+
+// Every answer decides what becomes of the work, and only a result does anything to it.
+func TestWorkAnswers(t *testing.T) {
+	everywhere(t, func(w *world) {
+		for _, row := range workAnswers {
+			r := w.receiver(row.answer)
+			timeout := "1m"
+			if row.name == "time-out" || row.name == "slow drip" {
+				timeout = "50ms"
+			}
+			p := w.pusher(push.Work, r.values("lanes", lane, "timeout", timeout))
+			id, before := w.submit(1)[0], len(w.buried())
+			is := p.run()
+			if is.Deliveries[row.outcome] != 1 || len(r.keys()) != 1 {
+				w.Errorf("%s: deliveries are %v", row.name, is.Deliveries)
+			}
+			if failed := row.outcome == "failed"; failed != (is.State == client.ReceiverBackingOff) || !strings.Contains(is.LastError, row.says) ||
+				strings.Contains(is.LastError, "hunter2") || row.says == "" && is.LastError != "" {
+				w.Errorf("%s: it is %s, %q", row.name, is.State, is.LastError)
+			}
+			misconfigured := slices.Contains([]string{"unauthorized", "forbidden", "not found", "gone", "redirect"}, row.name)
+			if is.Misconfigured != misconfigured {
+				w.Errorf("%s: misconfigured is %v", row.name, is.Misconfigured)
+			}
+			if classes := w.buried(); row.class != "" && (len(classes) != before+1 || classes[0] != row.class) || row.class == "" && len(classes) != before {
+				w.Errorf("%s: the dead letters are %v", row.name, classes)
+			}
+			w.checkQueue(row.name, row.work, id)
+		}
+	})
+}
+
+// checkQueue looks what became of work, and takes it out of the way.
+func (w *world) checkQueue(name, want string, id recoup.ID) {
+	w.Helper()
+	got := w.claim()
+	if (want == queued) != (len(got) == 1) {
+		w.Errorf("%s: %d can be claimed", name, len(got))
+	}
+	if want == held {
+		w.wait(75 * time.Second) // its time-out, and what is added
+		if got = w.claim(); len(got) != 1 || got[0].Lapses != 1 {
+			w.Errorf("%s: its lease does not run out: %v", name, got)
+		}
+	}
+	for _, c := range got {
+		if c.WorkID != id || want == queued && c.Lapses != 0 {
+			w.Errorf("%s: claimed %+v", name, c.QueuedWork)
+		}
+		done, err := w.letters.Results(w.Context(), "w2", []deadletter.Result{{WorkID: c.WorkID, Token: c.LeaseToken, Outcome: deadletter.Succeeded}})
+		w.must(err)
+		w.must(done[0].Err)
+	}
+}
+
+// A delivery is what a claim would have been answered with, and whoever has said that
+// he has taken it tells the result with the token in it.
+func TestDeliveryIsAClaim(t *testing.T) {
+	everywhere(t, func(w *world) {
+		r := w.receiver(says(202, ""))
+		p := w.pusher(push.Work, r.values("lanes", "other/stage, "+lane))
+		id := w.submit(1)[0]
+		p.run()
+		got := <-r.arrived
+		var work client.Work
+		if err := json.Unmarshal([]byte(got.body), &work); err != nil {
+			w.Fatal(err)
+		}
+		if work.WorkID != id || work.Pipeline != "criticizer" || work.Stage != "fetch" || string(work.Payload) != "the payload" ||
+			work.PayloadRef != "s3://in/1" || work.LeaseToken.IsZero() || !work.LeaseEndsAt.Equal(w.clock().Add(45*time.Second)) || work.Claims != 1 {
+			w.Errorf("delivered %s", got.body)
+		}
+		if want := "work/" + id.String() + "/fetch"; got.key != want {
+			w.Errorf("the key is %q, want %q", got.key, want)
+		}
+		done, err := w.letters.Results(w.Context(), "later", []deadletter.Result{{WorkID: id, Token: work.LeaseToken, Outcome: deadletter.Succeeded}})
+		w.must(err)
+		w.must(done[0].Err)
+		w.wait(time.Hour)
+		if left := w.claim(); len(left) != 0 {
+			w.Errorf("%v is left", left)
+		}
+	})
+}
+
+// A node that dies between a delivery and its result loses nothing: when the lease is
+// over another delivers the same under the same key. What the first hears then comes
+// too late.
+func TestLostBetweenDeliveryAndResult(t *testing.T) {
+	everywhere(t, func(w *world) {
+		let := make(chan struct{})
+		slow := w.receiver(func(rw http.ResponseWriter, q *http.Request) {
+			<-let
+			says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"TIMEOUT"}}`)(rw, q)
+		})
+		quick := w.receiver(says(204, ""))
+		first, second := w.pusher(push.Work, slow.values("lanes", lane)), w.pusher(push.Work, quick.values("lanes", lane))
+		w.submit(1)
+		w.must(first.Run(w.Context()))
+		one := <-slow.arrived
+		if second.run(); len(quick.keys()) != 0 {
+			w.Fatal("delivered twice at once")
+		}
+		w.wait(45 * time.Second)
+		second.run()
+		second.wants(map[string]int64{"succeed": 1})
+		two := <-quick.arrived
+		if one.key != two.key || one.body == two.body {
+			w.Errorf("first %+v, then %+v", one, two)
+		}
+		close(let)
+		first.Settle()
+		first.wants(map[string]int64{"lost": 1})
+		if classes := w.buried(); len(classes) != 0 || first.is().State != client.ReceiverUp {
+			w.Errorf("there are %v, and it is %+v", classes, first.is())
+		}
+	})
+}
+
+// A replay is a new attempt, with a key of its own.
+func TestReplayHasAKeyOfItsOwn(t *testing.T) {
+	everywhere(t, func(w *world) {
+		r := w.receiver(says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"TIMEOUT"}}`))
+		p := w.pusher(push.Work, r.values("lanes", lane))
+		id := w.submit(1)[0]
+		p.run()
+		replay := w.replay()
+		r.from(says(204, ""))
+		p.run()
+		if keys := r.keys(); len(keys) != 2 || keys[0] != "work/"+id.String()+"/fetch" || keys[1] != keys[0]+"/"+replay.String() {
+			w.Errorf("the keys are %v, the replay is %v", keys, replay)
+		}
+		p.wants(map[string]int64{"fail": 1, "succeed": 1})
+	})
+}
+
+// A pause keeps work from being delivered, and lets what is on its way end.
+func TestPausedWhileDelivering(t *testing.T) {
+	everywhere(t, func(w *world) {
+		let := make(chan struct{})
+		r := w.receiver(func(rw http.ResponseWriter, q *http.Request) { <-let; says(204, "")(rw, q) })
+		p := w.pusher(push.Work, r.values("lanes", lane, "concurrency", "1"))
+		w.submit(2)
+		w.must(p.Run(w.Context()))
+		<-r.arrived
+		pause := store.Pause{Pipeline: "criticizer", By: "ada", Reason: "an incident"}
+		_, err := w.letters.Pause(w.Context(), pause, false)
+		w.must(err)
+		close(let)
+		p.Settle()
+		p.run()
+		p.wants(map[string]int64{"succeed": 1})
+		w.must(w.letters.Unpause(w.Context(), "ada", store.Pause{Pipeline: "criticizer"}, "over"))
+		p.run()
+		p.wants(map[string]int64{"succeed": 2})
+	})
+}
+
+// replay sends the one dead letter that there is back to work, as its steps demand.
+func (w *world) replay() recoup.ID {
+	w.Helper()
+	list, _, err := w.db.DeadLetters(w.Context(), store.LetterFilter{}, store.Page{})
+	w.must(err)
+	id := list[0].Dead.ErrorID
+	for _, step := range []deadletter.Step{
+		deadletter.Triage{Cause: store.CauseData}, deadletter.Remediation{Link: "INC-1", Corrected: "the title"}, deadletter.Validation{Idempotent: true},
+	} {
+		_, err := w.letters.Take(w.Context(), "ada", id, step, nil)
+		w.must(err)
+	}
+	r, err := w.letters.Replay(w.Context(), "ada", deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "corrected"})
+	w.must(err)
+	for more := true; more; {
+		more, err = w.letters.Advance(w.Context())
+		w.must(err)
+	}
+	return r.ID
+}

@@ -1,0 +1,311 @@
+package push_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/deadletter"
+	"recoup/internal/engine"
+	"recoup/internal/policy"
+	"recoup/internal/push"
+	"recoup/internal/recovery"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/sqlite"
+)
+
+var epoch = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+
+const (
+	secret = "a-secret-of-the-receiver"
+	path   = "/hooks/hunter2" // an address may be a secret
+	lane   = "criticizer/fetch"
+)
+
+type database interface {
+	deadletter.Store
+	deadletter.KeyStore
+	recovery.Store
+	SyncTables(ctx context.Context, p *policy.Policy) error
+	EnsurePartitions(ctx context.Context, now time.Time) error
+	Close() error
+}
+
+type silent struct{}
+
+func (silent) Record(context.Context, time.Time, []recoup.Event) error { return nil }
+
+// world is the services on a real store, with a clock that is moved by hand.
+type world struct {
+	*testing.T
+	db      database
+	letters *deadletter.Service
+	gate    *recovery.Service
+	log     *bytes.Buffer
+	told    chan struct{} // a line of the log
+	mu      *sync.Mutex
+	time    *time.Time
+}
+
+// everywhere runs a test on each store.
+func everywhere(t *testing.T, test func(w *world)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(newWorld(t, openSQLite(t)))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		_, url := pgtest.Migrated(t)
+		s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
+		test(newWorld(t, opened(t, s, err)))
+	})
+}
+
+// emptySQLite is a migrated file, of which every test gets a copy.
+var emptySQLite = sync.OnceValues(func() (file []byte, err error) {
+	folder, err := os.MkdirTemp("", "recoup-push-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	name := filepath.Join(folder, "recoup.db")
+	s, err := sqlite.Open(context.Background(), name, sqlite.Options{})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(name)
+})
+
+func openSQLite(t *testing.T) database {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "recoup.db")
+	empty, err := emptySQLite()
+	if err == nil {
+		err = os.WriteFile(name, empty, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), name, sqlite.Options{})
+	return opened(t, s, err)
+}
+
+func opened(t *testing.T, db database, err error) database {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func newWorld(t *testing.T, db database) *world {
+	t.Helper()
+	start := epoch
+	w := &world{T: t, db: db, log: &bytes.Buffer{}, told: make(chan struct{}, 10000), mu: &sync.Mutex{}, time: &start}
+	ctx, p, ids := t.Context(), policy.Default(), recoup.NewIDSource(rand.Reader)
+	w.must(errors.Join(db.SyncTables(ctx, p), db.EnsurePartitions(ctx, epoch)))
+	keys, err := deadletter.NewKeyring(ctx, db, rand.Reader, epoch)
+	w.must(err)
+	w.letters, err = deadletter.New(deadletter.Options{
+		Store: db, Ledger: silent{}, Policies: engine.NewPolicies(p), Codes: fault.Default, Keys: keys, Now: w.clock, IDs: ids,
+	})
+	w.must(err)
+	w.gate, err = recovery.New(recovery.Options{Store: db, Gate: func() policy.Gate { return p.Gate }, Now: w.clock, IDs: ids})
+	w.must(err)
+	t.Cleanup(func() {
+		if text := w.logged(); strings.Contains(text, secret) || strings.Contains(text, "hunter2") {
+			t.Errorf("the log tells secrets:\n%s", text)
+		}
+	})
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return *w.time
+}
+
+func (w *world) wait(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*w.time = w.time.Add(d)
+}
+
+// Write takes the log.
+func (w *world) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told <- struct{}{}
+	return w.log.Write(b)
+}
+
+func (w *world) logged() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String()
+}
+
+// delivery is a request that a receiver got.
+type delivery struct {
+	key  string
+	body string
+}
+
+// receiver is a server that gets deliveries. It holds each to its signature.
+type receiver struct {
+	*world
+	*httptest.Server
+	arrived chan delivery
+
+	mu     sync.Mutex
+	answer http.HandlerFunc
+	got    []delivery
+}
+
+func (w *world) receiver(answer http.HandlerFunc) *receiver {
+	r := &receiver{world: w, arrived: make(chan delivery, 10000), answer: answer}
+	r.Server = httptest.NewServer(r)
+	w.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(rw http.ResponseWriter, q *http.Request) {
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		r.Errorf("a body could not be read: %v", err)
+	}
+	if err := client.VerifySignature(secret, q.Header.Get(client.SignatureHeader), body, r.clock(), 0); err != nil {
+		r.Errorf("the signature of a delivery: %v", err)
+	}
+	if q.Method != http.MethodPost || q.Header.Get("Content-Type") != "application/json" {
+		r.Errorf("%s of %s", q.Method, q.Header.Get("Content-Type"))
+	}
+	d := delivery{q.Header.Get("Idempotency-Key"), string(body)}
+	r.mu.Lock()
+	r.got = append(r.got, d)
+	answer := r.answer
+	r.mu.Unlock()
+	r.arrived <- d
+	answer(rw, q)
+}
+
+func (r *receiver) from(answer http.HandlerFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+func (r *receiver) keys() (list []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.got {
+		list = append(list, d.key)
+	}
+	return list
+}
+
+// says answers with a status and a body, and headers as name, value, name, value…
+func says(status int, body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for pair := range slices.Chunk(header, 2) {
+			w.Header().Set(pair[0], pair[1])
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// hang never answers: it waits until the other side has gone.
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// pusher is what delivers, on a node of its own.
+type pusher struct {
+	*push.Pusher
+	w *world
+}
+
+// values are the settings of a receiver.
+func (r *receiver) values(more ...string) map[string]string {
+	v := map[string]string{"url": r.URL + path, "secret": secret}
+	for pair := range slices.Chunk(more, 2) {
+		v[pair[0]] = pair[1]
+	}
+	return v
+}
+
+func (w *world) pusher(kind push.Kind, values map[string]string) *pusher {
+	w.Helper()
+	return w.pusherOn(w.letters, kind, values)
+}
+
+func (w *world) pusherOn(letters push.Letters, kind push.Kind, values map[string]string) *pusher {
+	w.Helper()
+	p, err := push.New(push.Options{
+		Letters: letters, Gate: w.gate, Now: w.clock, Random: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(w, nil)),
+		Receivers: []push.Config{{Name: "render", Kind: kind, Values: values}},
+	})
+	w.must(err)
+	w.Cleanup(func() {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := p.Drain(ended); err != nil {
+			w.Error(err)
+		}
+	})
+	return &pusher{p, w}
+}
+
+// run lets deliveries begin, and waits until none is on its way.
+func (p *pusher) run() client.Receiver {
+	p.w.Helper()
+	p.w.must(p.Run(p.w.Context()))
+	p.Settle()
+	return p.is()
+}
+
+func (p *pusher) is() client.Receiver { return p.Receivers()[0] }
+
+// wants compares how often deliveries came to what; what is not named is none.
+func (p *pusher) wants(want map[string]int64) {
+	p.w.Helper()
+	for outcome, n := range p.is().Deliveries {
+		if n != want[outcome] {
+			p.w.Errorf("deliveries are %v, want %v", p.is().Deliveries, want)
+			return
+		}
+	}
+}

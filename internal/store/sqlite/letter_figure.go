@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"recoup/internal/store"
+)
+
+const (
+	selectLetterLevels = `select pipeline, error_class, step, n from dead_letter_level order by 1, 2, 3`
+	selectUntriaged    = `select updated_at from dead_letter indexed by dead_letter_untriaged_idx
+		where step = 'NEW' and closed_at is null order by updated_at limit 1`
+	selectNextLane = `select pipeline, stage from work indexed by work_due_idx
+		where due_at is not null and (pipeline, stage) > (?, ?) order by pipeline, stage limit 1`
+	selectLaneLevel = `select count(*) filter (where lease_ends_at is null and due_at <= ?3),
+			count(*) filter (where lease_ends_at is null and due_at > ?3),
+			count(*) filter (where lease_ends_at > ?3), count(*) filter (where lease_ends_at <= ?3)
+		from (select due_at, lease_ends_at from work indexed by work_due_idx
+			where pipeline = ?1 and stage = ?2 and due_at is not null limit 0 + ?4)`
+	selectReplayLevel = `select count(*) from (select 1 from replay where state = ?1 limit 0 + ?2)`
+	selectOutcomes    = `select state, n from replay_outcome`
+)
+
+// LetterFigures tells how staged work stands.
+func (s *Store) LetterFigures(ctx context.Context, now time.Time) (f store.LetterFigures, err error) {
+	f.Letters, err = query(ctx, s, func(l *store.LetterLevel) []any { return []any{&l.Pipeline, &l.Class, &l.Step, &l.N} }, selectLetterLevels)
+	if err != nil {
+		return f, err
+	}
+	oldest, err := query(ctx, s, func(t *time.Time) []any { return []any{stamp{t}} }, selectUntriaged)
+	if err != nil {
+		return f, err
+	}
+	if len(oldest) > 0 {
+		f.Waiting = oldest[0]
+	}
+	if f.Lanes, err = s.laneLevels(ctx, now); err != nil {
+		return f, err
+	}
+	f.Replays = map[store.ReplayState]int64{}
+	for _, state := range store.ReplayStates() {
+		n, err := query(ctx, s, func(n *int64) []any { return []any{n} }, selectReplayLevel, string(state), store.MaxFigure)
+		if err != nil {
+			return f, err
+		}
+		f.Replays[state] = n[0]
+	}
+	type outcome struct {
+		state store.ItemState
+		n     int64
+	}
+	outcomes, err := query(ctx, s, func(o *outcome) []any { return []any{&o.state, &o.n} }, selectOutcomes)
+	f.Items = make(map[store.ItemState]int64, len(outcomes))
+	for _, o := range outcomes {
+		f.Items[o.state] = o.n
+	}
+	return f, err
+}
+
+// laneLevels goes from lane to lane by the index, and counts each as far as its
+// share of what may be counted goes.
+func (s *Store) laneLevels(ctx context.Context, now time.Time) (list []store.LaneLevel, err error) {
+	var last store.Lane
+	for len(list) < store.MaxLanes {
+		next, err := query(ctx, s, func(l *store.Lane) []any { return []any{&l.Pipeline, &l.Stage} }, selectNextLane, last.Pipeline, last.Stage)
+		if err != nil {
+			return nil, err
+		}
+		if len(next) == 0 {
+			break
+		}
+		last = next[0]
+		list = append(list, store.LaneLevel{Lane: last})
+	}
+	for i, l := range list {
+		levels, err := query(ctx, s, func(l *store.LaneLevel) []any { return []any{&l.Due, &l.Delayed, &l.Leased, &l.Lapsed} },
+			selectLaneLevel, l.Pipeline, l.Stage, micros(now), store.MaxFigure/len(list))
+		if err != nil {
+			return nil, err
+		}
+		list[i] = levels[0]
+		list[i].Lane = l.Lane
+	}
+	return list, nil
+}
