@@ -128,7 +128,7 @@ func (p Parts) retention() []Job {
 		retain("outbox", "delete notices that were delivered or given up a month ago", purge(p.Store.PurgeNotices, kept(keepNotices)), store.DueNotice, kept(keepNotices)),
 		retain("processed", "delete old counts of work done", purge(p.Store.PurgeProcessed, kept(keepFigures)), store.DueProcessed, kept(keepFigures)),
 		retain("activity", "delete old counts of what happened to errors", purge(p.Store.PurgeActivity, kept(keepFigures)), "", nil),
-		retain("alert-retention", "delete alerts that were resolved a year ago", purge(p.Store.PurgeAlerts, kept(keepAlerts)), "", nil),
+		retain("alert-retention", "delete alerts and silences that were over a year ago", purge(p.Store.PurgeAlerts, kept(keepAlerts)), "", nil),
 	}
 }
 

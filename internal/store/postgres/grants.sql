@@ -35,7 +35,8 @@ grant insert on recoup.audit, recoup.policy_version to recoup_app;
 grant insert, update, delete on recoup.processed_minute, recoup.processed_hour to recoup_app;
 
 -- Alerts: episodes, silences and switches are kept; what is long over goes by
--- purge_alerts. Activity is counted, and deleted when nobody needs it any more.
+-- purge_alerts and purge_silences. Activity is counted, and deleted when nobody
+-- needs it any more.
 grant insert, update on recoup.alert, recoup.silence, recoup.provider to recoup_app;
 grant insert, delete on recoup.activity_delta to recoup_app;
 grant insert, update, delete on recoup.activity_minute, recoup.activity_hour to recoup_app;

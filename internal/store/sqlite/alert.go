@@ -58,6 +58,8 @@ const (
 		pending_at = ?9, fired_at = ?10, resolved_at = ?11, notified_at = ?12, notified = ?13, value = ?14 where alert_id = ?1`
 	purgeAlerts = `delete from alert where alert_id in
 		(select alert_id from alert where resolved_at < ? order by resolved_at limit 0 + ?)`
+	purgeSilences = `delete from silence where silence_id in
+		(select silence_id from silence where created_at < ?1 and until < ?1 order by created_at, silence_id limit 0 + ?2)`
 	termHeld = `select exists (select 1 from leader where name = ? and number = ? and holder is not null)`
 )
 
@@ -152,17 +154,22 @@ func (t *tx) saveAlert(a *store.Alert) error {
 	return t.exec(addTo("alert", alertColumns), alertFields(a)...)
 }
 
-// PurgeAlerts deletes at most limit alerts that were resolved before a time. The
-// guard lets them go because, and as far as, the table retention says so for
-// this one transaction.
+// PurgeAlerts deletes at most limit alerts that were resolved before a time, and as
+// many silences that were over. The guard lets them go because, and as far as, the
+// table retention says so for this one transaction.
 func (s *Store) PurgeAlerts(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.writer.do(ctx, func(tx *tx) error {
 		err := tx.exec(`update retention set alert_until = ?`, micros(before))
 		if err != nil {
 			return err
 		}
-		if n, err = tx.change(purgeAlerts, micros(before), store.Page{Limit: limit}.Size()); err != nil {
-			return err
+		n = 0
+		for _, purge := range []string{purgeAlerts, purgeSilences} {
+			gone, err := tx.change(purge, micros(before), store.Page{Limit: limit}.Size())
+			if err != nil {
+				return err
+			}
+			n += gone
 		}
 		return tx.exec(`update retention set alert_until = null`)
 	})

@@ -16,6 +16,7 @@ func silenceClauses() []alertClause {
 		{"the first end of a silence stands, and its own time is one", silenceEnds},
 		{"a silence needs a reason, some time and an id of its own", silenceRefused},
 		{"silences are listed newest first, all or those that hold", silenceListed},
+		{"silences that are long over are deleted, ended ones when their time would be", silencePurged},
 	}
 }
 
@@ -38,6 +39,36 @@ func (d *alertDriver) wantSilences(at time.Time, want ...store.Silence) {
 		return d.store.Silences(d.Context(), at, store.Page{Cursor: c, Limit: 2})
 	}, store.Cursor.IsZero)
 	wantSame(d.serviceDriver, got, want)
+}
+
+func silencePurged(d *alertDriver) {
+	var all []store.Silence
+	for i := range 4 {
+		all = append(all, d.silenced(d.silence("r", fmt.Sprint(i), 4-i)))
+		d.wait(time.Minute)
+	}
+	_, err := d.store.EndSilence(d.Context(), all[0].ID, d.act("ada"))
+	d.must(err)
+	purge := func(before time.Time, limit, want int) {
+		d.Helper()
+		n, err := d.store.PurgeAlerts(d.Context(), before, limit)
+		if d.must(err); n != want {
+			d.Fatalf("%d silences were purged, want %d", n, want)
+		}
+	}
+	purge(all[3].Until, 10, 0)
+	purge(all[1].Until, 1, 1)
+	d.wantSilences(time.Time{}, all[3], all[1], d.ended(all[0]))
+	purge(all[1].Until, 10, 1)
+	d.wantSilences(time.Time{}, all[1], d.ended(all[0]))
+	purge(all[0].Until.Add(time.Second), 10, 2)
+	d.wantSilences(time.Time{})
+}
+
+// ended is a silence that ada has ended just now.
+func (d *alertDriver) ended(s store.Silence) store.Silence {
+	s.EndedAt, s.EndedBy = d.now, "ada"
+	return s
 }
 
 func silenceKept(d *alertDriver) {

@@ -40,7 +40,8 @@ type Alerts interface {
 	SaveAlerts(ctx context.Context, term store.Term, now time.Time, v store.Verdict) error
 
 	// PurgeAlerts deletes at most limit alerts that were resolved before a time,
-	// those first that were resolved first. Nothing else can delete one.
+	// those first that were resolved first, and as many silences whose time was
+	// over. Nothing else can delete one.
 	PurgeAlerts(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// AddSilence adds a silence, by whoever acts. One without a reason or without

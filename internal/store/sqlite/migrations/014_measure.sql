@@ -35,3 +35,12 @@ create trigger error_deleted after delete on error begin
       born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us;
 end;
 -- +goose StatementEnd
+
+-- Silences that are long over go with the alerts that are.
+drop trigger silence_delete;
+-- +goose StatementBegin
+create trigger silence_delete before delete on silence
+when (select old.until < alert_until from retention) is not true begin
+  select raise(abort, 'a silence is deleted only when it is long over');
+end;
+-- +goose StatementEnd
