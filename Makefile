@@ -57,7 +57,8 @@ bench: setup ## run the benchmarks, about ten minutes: make bench BENCH=Work BEN
 
 .PHONY: soak
 soak: setup ## run the long proofs: crashes, races, CHECKS draws of every property, 2 minutes of every fuzz target
-	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|Promotion)' ./internal/store/postgres ./internal/store/sqlite
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion)' ./internal/store/postgres ./internal/store/sqlite
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Fortnight|ReplayRamp|Year)' ./internal/recovery ./internal/deadletter ./internal/clockwork
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v ./internal/endtoend
 	@scripts/properties $(CHECKS)
 	@scripts/fuzz 2m

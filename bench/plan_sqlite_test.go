@@ -50,6 +50,7 @@ func fillSQLite(b *testing.B, v volume) filled {
 			from error_event join error_code using (code) group by 1, 2, 3`)
 	}
 	back()
+	must(b, s.FoldCounts(b.Context()))
 	run("analyze")
 	var correlation []byte
 	must(b, db.QueryRowContext(b.Context(), "select correlation_id from error_event limit 1").Scan(&correlation))

@@ -261,17 +261,21 @@ func TestGateZeroFreeze(t *testing.T) {
 		if s, events := w.story(active.IntakeID); events != "FAIL EXHAUSTED" || s.Timeline[1].Reason != "BATCH_FROZEN" || !s.Recovery.BatchFrozen {
 			t.Errorf("the record is %+v", s)
 		}
-		born, err := w.verdict(client.GateZeroResult{IntakeID: late.ID, Verdict: client.VerdictFail, Reason: "TIMEOUT"})
+		first := client.GateZeroResult{IntakeID: late.ID, Verdict: client.VerdictFail, Reason: "TIMEOUT"}
+		_, err := w.verdict(first)
+		w.refusedWith(err, fault.CodeBatchKilled)
+		w.do("admin", http.MethodDelete, "/cl/gate-zero/kill-switch?batch_id="+batch, nil).ok()
+		born, err := w.verdict(first)
 		w.must(err)
 		if born.Recovery.Status != "EXHAUSTED" {
 			t.Errorf("a failure in a frozen batch is %+v", born.Recovery)
 		}
 		var story client.BatchStory
 		w.get("/v1/gate-zero/batches/" + batch).ok(&story)
-		if story.Batch.FrozenAt.IsZero() || story.Batch.Recoveries["EXHAUSTED"] != 2 || len(story.Timeline) != 2 {
+		if story.Batch.FrozenAt.IsZero() || story.Batch.Recoveries["EXHAUSTED"] != 2 || len(story.Timeline) != 3 {
 			t.Errorf("the batch is %+v", story)
 		}
-		w.holdAudit(batch, "gate_zero.complete admin ", "gate_zero.kill admin ", "gate_zero.freeze system ")
+		w.holdAudit(batch, "gate_zero.complete admin ", "gate_zero.kill admin ", "gate_zero.freeze system ", "gate_zero.release admin ")
 	})
 }
 

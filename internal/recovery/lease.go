@@ -21,7 +21,7 @@ func (Claim) kind() Kind { return Claimed }
 func (in Claim) apply(s *step) error {
 	switch {
 	case s.Batch.Killed():
-		return s.refuse(BatchKilled, "its batch is paused by the kill switch")
+		return s.refuse(BatchKilled, "its batch is stopped by the kill switch")
 	case s.Batch.Frozen(s.now):
 		return s.refuse(InvalidTransition, "its batch is frozen")
 	case s.now.Before(s.Recovery.NextEligibleAt):
@@ -92,7 +92,7 @@ func (in GiveBack) apply(s *step) error {
 func (s *step) holds(token recoup.ID) (worker string, err error) {
 	switch {
 	case s.Batch.Killed():
-		return "", s.refuse(BatchKilled, "its batch is paused by the kill switch; no attempt was used")
+		return "", s.refuse(BatchKilled, "its batch is stopped by the kill switch; no attempt was used")
 	case token.IsZero() || token != s.Lease.LeaseToken:
 		return "", s.refuse(LeaseLost, "the lease is gone, and the result with it")
 	}

@@ -85,10 +85,14 @@ func (in Fail) apply(s *step) error {
 	return nil
 }
 
-// first checks that this is an intake's first result.
+// first checks that this is an intake's first result. Like any other it does not
+// count while the batch is killed: the intake stays what it was.
 func (s *step) first() error {
-	if s.Intake.Status != store.IntakePending {
+	switch {
+	case s.Intake.Status != store.IntakePending:
 		return s.refuse(InvalidTransition, "the intake is not PENDING")
+	case s.Batch.Killed():
+		return s.refuse(BatchKilled, "its batch is stopped by the kill switch; no attempt was used")
 	}
 	s.Intake.UpdatedAt = s.now
 	return nil

@@ -50,7 +50,7 @@ var transitions = []Transition{
 		Passed,
 		[]store.RecoveryStatus{none, store.RecoveryActive},
 		[]store.RecoveryStatus{none, store.RecoverySucceeded},
-		"of a pending intake; of a retry with the token, also in a frozen batch, not in a killed one",
+		"of a pending intake, or of a retry with the token; also in a frozen batch, not in a killed one",
 	},
 	{
 		Failed,
