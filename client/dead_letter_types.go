@@ -58,6 +58,7 @@ type DeadLetter struct {
 	Step           string       `json:"step"`
 	Next           string       `json:"next_step,omitempty" doc:"the act that it waits for"`
 	Cause          string       `json:"cause,omitempty"`
+	Exhausted      bool         `json:"exhausted,omitempty" doc:"what failed could be retried, and its budget was spent"`
 	Round          int          `json:"round" doc:"how often the work has failed for good"`
 	FirstFailureAt time.Time    `json:"first_failure_at"`
 	LastFailureAt  time.Time    `json:"last_failure_at"`

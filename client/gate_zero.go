@@ -84,7 +84,7 @@ func (c *Client) KillSwitch(ctx context.Context, batch string, options ...CallOp
 	return get[KillSwitch](ctx, c, killSwitch, query{}.text("batch_id", batch).values(), options)
 }
 
-// Kill pauses a batch at once: nothing in it is claimed, and what was claimed is
+// Kill stops a batch at once: nothing in it is claimed, and what was claimed is
 // taken back without using an attempt.
 func (c *Client) Kill(ctx context.Context, batch string, act BatchAct, options ...CallOption) (KillSwitch, error) {
 	r := request{method: http.MethodPost, path: killSwitch, query: query{}.text("batch_id", batch).values(), body: act}

@@ -40,7 +40,7 @@ type Options struct {
 	Count func(Request)
 
 	// Logger gets what callers must not see: panics with their stacks and the
-	// causes of failures. Nil discards it.
+	// causes of failures, those of 4xx at the level debug. Nil discards it.
 	Logger *slog.Logger
 }
 
@@ -168,14 +168,20 @@ func (m *middleware) end(c *call) {
 	}
 }
 
-// report logs a failure whose cause the caller could not see, and emits it.
+// report logs a failure whose cause the caller could not see, and emits it. Only
+// what the service itself did wrong is an error; that a caller asked for what is
+// not there is for those who look closely.
 func (m *middleware) report(c *call, failure *Error, status int, now time.Time) {
 	if status >= 500 || failure.cause != nil {
 		attrs := []slog.Attr{slog.String("code", string(failure.Code)), slog.Int("status", status), slog.String("error", failure.Error())}
 		if c.stack != nil {
 			attrs = append(attrs, slog.String("stack", string(c.stack)))
 		}
-		m.log(c, "request failed", attrs...)
+		level := slog.LevelDebug
+		if status >= 500 || c.stack != nil {
+			level = slog.LevelError
+		}
+		m.log(c, level, "request failed", attrs...)
 	}
 	if m.Emit != nil {
 		m.guard(c, "Emit", func() { m.Emit(c.event(failure, status, now)) })
@@ -186,7 +192,7 @@ func (m *middleware) report(c *call, failure *Error, status int, now time.Time) 
 func (m *middleware) guard(c *call, hook string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			m.log(c, "hook panicked", slog.String("hook", hook), slog.Any("panic", p))
+			m.log(c, slog.LevelError, "hook panicked", slog.String("hook", hook), slog.Any("panic", p))
 		}
 	}()
 	f()
@@ -194,8 +200,8 @@ func (m *middleware) guard(c *call, hook string, f func()) {
 
 // log never panics: it runs when the request has been answered, and a logger
 // that fails must not cost the event and the count.
-func (m *middleware) log(c *call, message string, attrs ...slog.Attr) {
+func (m *middleware) log(c *call, level slog.Level, message string, attrs ...slog.Attr) {
 	defer func() { _ = recover() }()
 	attrs = append(attrs, slog.Any("context", c.snapshot()))
-	m.Logger.LogAttrs(c.request.Context(), slog.LevelError, message, attrs...)
+	m.Logger.LogAttrs(c.request.Context(), level, message, attrs...)
 }

@@ -40,7 +40,7 @@ func newBench() *bench {
 		Random: rand.NewChaCha8([32]byte{1}),
 		Emit:   func(e recoup.Event) { b.events = append(b.events, e) },
 		Count:  func(r Request) { b.counted = append(b.counted, r) },
-		Logger: slog.New(slog.NewJSONHandler(&b.log, nil)),
+		Logger: slog.New(slog.NewJSONHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	return b
 }
@@ -219,6 +219,36 @@ func TestFailureIsCompletedAndReported(t *testing.T) {
 	}
 	if log := b.log.String(); !strings.Contains(log, "the cause") || !strings.Contains(log, body["request_id"].(string)) {
 		t.Errorf("the log does not tell the cause under the request id: %s", log)
+	}
+}
+
+// What callers ask for wrongly is no error of the service, whatever caused it.
+func TestOnlyOurFailuresAreLoggedAsErrors(t *testing.T) {
+	for name, row := range map[string]struct {
+		handler http.HandlerFunc
+		level   string
+	}{
+		"not there":             {fail(Wrap(errors.New("no rows"), CodeNotFound, "There is nothing.")), "DEBUG"},
+		"in the way":            {fail(Wrap(errors.New("version 3"), CodeConflict, "Look again.")), "DEBUG"},
+		"no cause":              {fail(New(CodeNotFound, "There is nothing.")), ""},
+		"ours":                  {fail(errors.New("broken")), "ERROR"},
+		"a panic":               {func(http.ResponseWriter, *http.Request) { panic("broken") }, "ERROR"},
+		"a panic in mid-answer": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); panic("broken") }, "ERROR"},
+	} {
+		b := newBench()
+		func() {
+			defer func() { _ = recover() }() // the connection of a broken answer is dropped
+			b.serve(t, post(), row.handler)
+		}()
+		var line struct{ Level string }
+		if text := b.log.Bytes(); len(text) > 0 {
+			if err := json.Unmarshal(text, &line); err != nil {
+				t.Errorf("%s: %v: %s", name, err, text)
+			}
+		}
+		if line.Level != row.level {
+			t.Errorf("%s is logged at %q, want %q", name, line.Level, row.level)
+		}
 	}
 }
 

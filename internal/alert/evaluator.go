@@ -91,7 +91,7 @@ func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]store.Alert, e
 			if told[key{rule.Name, sample.Scope}] || !rule.Compare.Holds(sample.Value, rule.Value) {
 				continue
 			}
-			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []store.AlertState{store.AlertResolved}, Rule: rule.Name, Scope: sample.Scope},
+			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []store.AlertState{store.AlertResolved}, Rule: rule.Name, Scope: sample.Scope, Told: true},
 				store.Page{Limit: maxEarlier})
 			if err != nil {
 				return nil, err

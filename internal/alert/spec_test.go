@@ -281,3 +281,24 @@ func TestStoredEnd(t *testing.T) {
 		want("it holds after five minutes", 2, 1)
 	})
 }
+
+// What comes and goes for as long as its interval is told at most seven times, however
+// often it was not told in between.
+func TestStoredFlapping(t *testing.T) {
+	everywhere(t, func(w *world) {
+		for range 4 * 60 / 4 {
+			w.events(11, "DATABASE_ERROR", "")
+			if open := w.evaluate(); len(open) != 1 {
+				w.Fatalf("open are %q", open)
+			}
+			w.wait(2 * time.Minute)
+			if open := w.evaluate(); len(open) != 0 {
+				w.Fatalf("open are %q", open)
+			}
+			w.wait(2 * time.Minute)
+		}
+		if n := len(w.heard("database-errors")); n < 4 || n > 7 {
+			w.Errorf("in four hours it is told %d times", n)
+		}
+	})
+}

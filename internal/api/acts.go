@@ -61,7 +61,7 @@ func (a *API) act(c *call, id recoup.ID, in lifecycle.Input) (client.Acted, erro
 		return client.Acted{}, err
 	}
 	out, err := a.Engine.One(c.r.Context(), c.caller, engine.Act{ID: id, Input: in, Receipt: receipt})
-	return acted(out), err
+	return acted(out), a.inReplay(c, id, err)
 }
 
 func acted(o store.Outcome) client.Acted {

@@ -133,6 +133,9 @@ func TestSilences(t *testing.T) {
 		{func(s *client.NewSilence) { s.Until = w.clock().Add(31 * 24 * time.Hour) }, "until", "range"},
 		{func(s *client.NewSilence) { s.Until = time.Time{} }, "until", "range"},
 		{func(s *client.NewSilence) { s.Rule = "park-rat" }, "rule", "known"},
+		{func(s *client.NewSilence) { s.Scope = "dol-filing" }, "scope", "known"},
+		{func(s *client.NewSilence) { s.Rule, s.Scope = "dol-park-threshold", "platform" }, "scope", "known"},
+		{func(s *client.NewSilence) { s.Rule = "parked-errors" }, "scope", "known"}, // it has none
 		{func(s *client.NewSilence) { s.Rule, s.Scope = "", "" }, "rule", "required"},
 		{func(s *client.NewSilence) { s.All = true }, "rule", "required"},
 		{func(s *client.NewSilence) { s.Reason = "key AKIAIOSFODNN7EXAMPLE" }, "reason", "no_secret"},

@@ -135,9 +135,15 @@ func (a *API) checkSilence(c *call, s client.NewSilence) error {
 	if named := s.Rule != "" || s.Scope != ""; named == s.All {
 		complain("rule", "required", "name a rule or a scope, or say with all that everything is meant")
 	}
-	rules := a.Engine.Policies.Current().Alerts
-	if s.Rule != "" && !slices.ContainsFunc(rules, func(r policy.Alert) bool { return r.Name == s.Rule }) {
-		complain("rule", "known", "the policy has no alert rule of that name")
+	p := a.Engine.Policies.Current()
+	if names := each(p.Alerts, func(r policy.Alert) string { return r.Name }); s.Rule != "" && !slices.Contains(names, s.Rule) {
+		complain("rule", "known", "the policy has no alert rule of that name; it has "+strings.Join(names, ", "))
+	} else if scopes, finite := scopesOf(p, s.Rule); s.Scope != "" && engine.CheckIdentifier("scope", s.Scope) == nil && finite && !slices.Contains(scopes, s.Scope) {
+		message := "what is to be silenced is counted for everything together, and has no scope"
+		if len(scopes) > 0 {
+			message = "the policy has no such scope; expected one of " + strings.Join(scopes, ", ")
+		}
+		complain("scope", "known", message)
 	}
 	if !s.Until.After(c.now) || s.Until.Sub(c.now) > maxSilence {
 		complain("until", "range", "until must be a time of the next 30 days")
@@ -149,6 +155,24 @@ func (a *API) checkSilence(c *call, s client.NewSilence) error {
 		return fault.Validation(bad...)
 	}
 	return errors.Join(engine.CheckIdentifier("scope", s.Scope), engine.CheckReason(s.Reason))
+}
+
+// scopesOf lists what a rule can be silenced for, or every rule if none is named.
+// It is not finite where a service or a provider may have any name.
+func scopesOf(p *policy.Policy, rule string) (scopes []string, finite bool) {
+	for _, r := range p.Alerts {
+		switch {
+		case rule != "" && r.Name != rule, r.Per == policy.PerPlatform:
+		case r.Per != policy.PerHub:
+			return nil, false
+		case r.Hub != "":
+			scopes = append(scopes, r.Hub)
+		default:
+			scopes = append(scopes, each(p.Hubs, func(h *policy.Hub) string { return h.ID })...)
+		}
+	}
+	slices.Sort(scopes)
+	return slices.Compact(scopes), true
 }
 
 func (a *API) endSilence(c *call, in *idIn) (client.Silence, error) {

@@ -61,7 +61,11 @@ type (
 )
 
 func (a *API) triageGroup(c *call, in *groupTriageIn) (client.BulkResult, error) {
-	return a.takeGroup(c, in.ID, triageOf(in.Body.Triage), in.Body.ForGroup)
+	step, err := a.triageOf(in.Body.Triage)
+	if err != nil {
+		return client.BulkResult{}, err
+	}
+	return a.takeGroup(c, in.ID, step, in.Body.ForGroup)
 }
 
 func (a *API) remediateGroup(c *call, in *groupRemediateIn) (client.BulkResult, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 )
@@ -114,6 +115,28 @@ func TestDeadLetterSteps(t *testing.T) {
 		if got := w.details(d); got.Step != step || len(got.Notes) != len(w.details(d).Notes) {
 			t.Errorf("what was refused made %s of %s", got.Step, step)
 		}
+	}
+}
+
+// In mid-replay nobody archives a dead letter: the answer names the replay, and one of
+// many is refused by itself.
+func TestDeadLetterArchive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := w.letter(client.StepReplaying)
+	e := w.post("/v1/errors/"+d.ErrorID.String()+"/archive", client.Act{Reason: "enough"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
+	if e.Details["replay_id"] != w.details(d).ReplayID.String() || !strings.Contains(e.Message, "cancel the replay first") {
+		t.Errorf("refused with %s %v", e.Message, e.Details)
+	}
+	var many client.BulkResult
+	other := w.letter(client.StepNew)
+	w.post("/v1/errors/archive", client.Bulk{IDs: []recoup.ID{d.ErrorID, other.ErrorID}, Act: client.Act{Reason: "enough"}}).ok(&many)
+	if many.Applied != 1 || len(many.Refused) != 1 || many.Refused[0].ID != d.ErrorID {
+		t.Errorf("many are answered with %+v", many)
+	}
+	notes := w.details(other).Notes
+	if len(notes) != 1 || notes[0].Step != "ARCHIVED" || notes[0].Text != "enough" {
+		t.Errorf("notes are %+v", notes)
 	}
 }
 

@@ -2,12 +2,14 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/deadletter"
+	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
 
@@ -56,7 +58,7 @@ func letterOf(l *store.Letter) client.DeadLetter {
 	d, e := &l.Dead, &l.Error
 	out := client.DeadLetter{
 		ErrorID: d.ErrorID, WorkID: d.WorkID, Pipeline: d.Pipeline, Stage: d.Stage, Class: d.Class, Signature: d.Signature,
-		GroupID: d.Group, Step: string(d.Step), Next: deadletter.NextAct(d), Cause: string(d.Cause), Round: d.Round,
+		GroupID: d.Group, Step: string(d.Step), Next: deadletter.NextAct(d), Cause: string(d.Cause), Exhausted: d.Exhausted, Round: d.Round,
 		FirstFailureAt: d.FirstFailureAt, LastFailureAt: d.LastFailureAt, PayloadRef: d.PayloadRef, PayloadHash: d.PayloadHash,
 		PreviousID: d.PreviousID, EntityID: e.EntityID, State: e.State, Tier: e.EscalationLevel, ParkReason: string(e.ParkReason),
 		ExpiresAt: e.ExpiresAt, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, ClosedAt: d.ClosedAt,
@@ -172,7 +174,11 @@ type (
 )
 
 func (a *API) triageLetter(c *call, in *triageIn) (client.DeadLetter, error) {
-	return a.takeLetter(c, in.ID, triageOf(in.Body))
+	step, err := a.triageOf(in.Body)
+	if err != nil {
+		return client.DeadLetter{}, err
+	}
+	return a.takeLetter(c, in.ID, step)
 }
 
 func (a *API) remediateLetter(c *call, in *remediateIn) (client.DeadLetter, error) {
@@ -195,8 +201,9 @@ func (a *API) takeLetter(c *call, id recoup.ID, step deadletter.Step) (client.De
 	return letterAnswer(a.Letters.Take(c.r.Context(), c.caller.Name, id, step, receipt))
 }
 
-func triageOf(t client.Triage) deadletter.Step {
-	return deadletter.Triage{Cause: store.Cause(t.Cause), Stage: t.Stage, Class: t.Class, Note: t.Note}
+func (a *API) triageOf(t client.Triage) (deadletter.Step, error) {
+	class, err := a.classOf(string(t.Class))
+	return deadletter.Triage{Cause: store.Cause(t.Cause), Stage: t.Stage, Class: class, Note: t.Note}, err
 }
 
 func remediationOf(r client.Remediation) deadletter.Step {
@@ -217,4 +224,17 @@ type payloadIn struct {
 func (a *API) readPayload(c *call, in *payloadIn) (client.Payload, error) {
 	plain, err := a.Letters.Payload(c.r.Context(), c.caller.Name, in.ID, in.Body.Reason)
 	return client.Payload{Payload: plain}, err
+}
+
+// inReplay adds to a refused archive which replay is in the way.
+func (a *API) inReplay(c *call, id recoup.ID, err error) error {
+	var refusal *lifecycle.Refusal
+	if !errors.As(err, &refusal) || refusal.Input != lifecycle.Archiving {
+		return err
+	}
+	l, unread := a.Letters.Store.DeadLetter(c.r.Context(), id)
+	if unread != nil || !l.Item.State.Open() {
+		return err
+	}
+	return fault.From(failure(err)).With("reason", "REPLAYING").With("replay_id", l.Item.ReplayID.String())
 }

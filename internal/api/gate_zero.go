@@ -37,8 +37,8 @@ func gateZeroRoutes() []*route {
 		operation(post, "/v1/gate-zero/results", "Tell the results of many verifications, each answered for itself", (*API).gateZeroResults).takesUpTo(batchBody).by(Worker),
 
 		operation(get, killSwitch, "Show the kill switch of a batch", (*API).showKillSwitch).by(readers()...).under(vital),
-		operation(post, killSwitch, "Pause a batch at once, and take back what was claimed", (*API).kill).by(Operator).under(vital).mayBeEmpty(),
-		operation(del, killSwitch, "Let a batch go on", (*API).release).by(Operator).under(vital).mayBeEmpty(),
+		operation(post, killSwitch, "Kill a batch: stop it at once, and take back what was claimed", (*API).kill).by(Operator).under(vital).mayBeEmpty(),
+		operation(del, killSwitch, "Release a batch: let it go on", (*API).release).by(Operator).under(vital).mayBeEmpty(),
 	}
 	for _, r := range list {
 		r.tagged("gate zero").forAllHubs()

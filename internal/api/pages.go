@@ -2,6 +2,7 @@ package api
 
 import (
 	_ "embed"
+	"errors"
 	"html/template"
 	"net/http"
 	"strings"
@@ -20,7 +21,11 @@ func (a *API) ready(c *call, _ *struct{}) (status, error) {
 	if a.Ready == nil {
 		return status{"ready"}, nil
 	}
-	if err := a.Ready(c.r.Context()); err != nil {
+	err := a.Ready(c.r.Context())
+	if said, ok := errors.AsType[*fault.Error](err); ok {
+		return status{}, patient(said)
+	}
+	if err != nil {
 		return status{}, patient(fault.Wrap(err, fault.CodeDatabaseConnectionError, "The database does not answer."))
 	}
 	return status{"ready"}, nil

@@ -94,8 +94,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	if n.o.Policy != "" { // what changes from here on is noticed
 		n.policing.seen, _, _ = n.look()
 	}
-	var err error
-	if n.vault, err = newVault(n.store, n.o); err != nil {
+	if err := n.openVault(ctx); err != nil { // before anything is put in force
 		return err
 	}
 	registry, policies, err := n.begin(ctx)
@@ -145,7 +144,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: office{n.jobs}, Channels: switchboard{n, ids}, Receivers: n.pusher,
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Version, Node: n.o.Node,
-		Trace: n.traceHook(), Ready: n.store.Ping, Metrics: n.metrics.handler(), Logger: n.o.Logger, Count: n.metrics.count,
+		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metrics.handler(), Logger: n.o.Logger, Count: n.metrics.count,
 	})
 	if err != nil {
 		return err
@@ -153,6 +152,14 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.metrics.watch(n)
 	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, &policyCollector{n: n}, &gateCollector{n}, &letterCollector{n: n}, &receiverCollector{n})
 	return nil
+}
+
+// ready says why the node cannot serve, if it cannot.
+func (n *Node) ready(ctx context.Context) error {
+	if err := n.store.Ping(ctx); err != nil {
+		return err
+	}
+	return n.vault.ready(ctx)
 }
 
 // Address is where the node listens.

@@ -32,9 +32,19 @@ func samples() []sample {
 	}
 }
 
-// AddSamples reports the failures of the demo. Tables that the policy does not
-// have are left out, so that a demo runs with any policy.
+// AddSamples adds the failures of the demo, dead letters, and a batch of company
+// candidates. What the policy does not have is left out, so that a demo runs with
+// any policy.
 func (n *Node) AddSamples(ctx context.Context) error {
+	for _, add := range []func(context.Context) error{n.addLetters, n.addBatch, n.addErrors} {
+		if err := add(ctx); err != nil {
+			return fmt.Errorf("adding sample data: %w", err)
+		}
+	}
+	return nil
+}
+
+func (n *Node) addErrors(ctx context.Context) error {
 	caller := engine.Caller{Name: "demo"}
 	p := n.engine.Policies.Current()
 	var reports []engine.Report
@@ -52,7 +62,7 @@ func (n *Node) AddSamples(ctx context.Context) error {
 	}
 	out, err := n.engine.Report(ctx, caller, reports)
 	if err != nil {
-		return fmt.Errorf("adding sample data: %w", err)
+		return err
 	}
 	return n.parkSome(ctx, caller, out)
 }
@@ -62,7 +72,7 @@ func (n *Node) parkSome(ctx context.Context, caller engine.Caller, reported []en
 	var acts []engine.Act
 	for i, r := range reported {
 		if r.Err != nil {
-			return fmt.Errorf("adding sample data: %w", r.Err)
+			return r.Err
 		}
 		switch {
 		case r.Error.State == recoup.RetryPending && i%5 == 0:

@@ -14,9 +14,6 @@ func (n *Node) newLetters(ctx context.Context, ids *recoup.IDSource) (*deadlette
 		return nil, err
 	}
 	n.registry.payloadKeys = &payloadKeys{vault: n.vault, ring: keys}
-	if n.vault.master == nil && !n.o.Demo {
-		n.o.Logger.Warn("the keys that payloads are sealed with lie bare in the database; --master-key-file seals them")
-	}
 	return deadletter.New(deadletter.Options{
 		Store: n.store, Ledger: n.ledger, Policies: n.engine.Policies, Codes: n.registry.Codes, Keys: keys, Now: n.o.Now, IDs: ids,
 	})

@@ -26,7 +26,7 @@ type letterCollector struct {
 var (
 	descLetters   = describe("dead_letters", "Open dead letters by pipeline, class and step of their workflow; the smallest kinds together are _other.", "pipeline", "class", "step")
 	descUntriaged = describe("dead_letters_untriaged_age_seconds", "How long the oldest dead letter has waited to be triaged; 0: none does.")
-	descWork      = describe("work", "Work in the queue by pipeline, stage and state, up to twenty thousand, of which each lane has its share.", "pipeline", "stage", "state")
+	descWork      = describe("work", "Work in the queue by pipeline, stage and state; the smallest lanes together are _other. Counted up to twenty thousand, of which each lane has its share.", "pipeline", "stage", "state")
 	descReplays   = describe("replays", "Replays by state, up to twenty thousand in each.", "state")
 	descItems     = describe("replay_items_total", "Items of replays by their outcome.", "outcome")
 )
@@ -68,6 +68,10 @@ func (c *letterCollector) read(now time.Time) (list []prometheus.Metric) {
 		waited = max(now.Sub(f.Waiting), 0).Seconds()
 	}
 	send(descUntriaged, prometheus.GaugeValue, waited)
+	if f.Others.Sum() > 0 {
+		f.Others.Lane = store.Lane{Pipeline: otherKind, Stage: otherKind}
+		f.Lanes = append(f.Lanes, f.Others)
+	}
 	for _, l := range f.Lanes {
 		send(descWork, prometheus.GaugeValue, float64(l.Due), l.Pipeline, l.Stage, "queued")
 		send(descWork, prometheus.GaugeValue, float64(l.Delayed), l.Pipeline, l.Stage, "delayed")

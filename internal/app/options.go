@@ -28,6 +28,8 @@ type Options struct {
 
 	MasterKey []byte // 32 bytes that seal the platform's own keys; none: they lie bare in the database
 
+	LooseKeyFile string // where the master key was read from, if others can read it too
+
 	Receivers []push.Config
 
 	Traces   string // the address of an OpenTelemetry collector; empty: none

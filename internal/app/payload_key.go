@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -21,7 +20,7 @@ type payloadKeys struct {
 
 // PayloadKeys lists the live keys, newest first.
 func (k *payloadKeys) PayloadKeys(ctx context.Context) ([]client.PayloadKey, error) {
-	keys, err := k.vault.PlatformKeys(ctx, deadletter.KeyPurpose)
+	keys, err := k.vault.Store.PlatformKeys(ctx, deadletter.KeyPurpose) // they need not open to be told
 	list := make([]client.PayloadKey, len(keys))
 	for i, key := range keys {
 		list[i] = client.PayloadKey{ID: key.ID, CreatedAt: key.CreatedAt, Current: i == 0, WrappedBy: key.WrappedBy}
@@ -48,8 +47,5 @@ func (k *payloadKeys) WrapKeys(ctx context.Context, act store.Act) (client.KeysW
 		return client.KeysWrapped{}, fault.New(fault.CodeConflict, "This node has no master key: start it with --master-key-file FILE.")
 	}
 	n, err := k.vault.wrap(ctx, act)
-	if errors.Is(err, ErrMasterKey) {
-		err = fault.Wrap(err, fault.CodeConflict, "Some keys are sealed by another master key, and stay as they are.")
-	}
-	return client.KeysWrapped{Wrapped: n, WrappedBy: k.vault.name}, err
+	return client.KeysWrapped{Wrapped: n, WrappedBy: k.vault.name}, k.vault.told(err)
 }

@@ -195,13 +195,16 @@ func keepVersion(ctx context.Context, s Store, policies *engine.Policies, regist
 // Codes returns the registry.
 func (r *registrar) Codes() *fault.Registry { return r.codes.Load() }
 
-// Refresh follows what other nodes have put into the database.
+// Refresh follows what other nodes have put into the database. Keys that cannot be
+// opened keep it from following neither codes nor the policy.
 func (r *registrar) Refresh(ctx context.Context) error {
 	r.changes.Lock()
 	defer r.changes.Unlock()
-	if err := errors.Join(r.follow(ctx), r.payloadKeys.ring.Follow(ctx)); err != nil {
-		return err
-	}
+	return errors.Join(r.followRules(ctx), r.follow(ctx), r.payloadKeys.ring.Follow(ctx))
+}
+
+// followRules follows codes and policy.
+func (r *registrar) followRules(ctx context.Context) error {
 	registry, err := storedCodes(ctx, r.store)
 	if err != nil {
 		return err

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
+	"recoup/fault"
 	"recoup/internal/deadletter"
 	"recoup/internal/store"
 )
@@ -30,6 +32,9 @@ type vault struct {
 // not have. Nothing is lost: with the right one they open.
 var ErrMasterKey = errors.New("the keys in the database are sealed by another master key: --master-key-file must name the file with that one")
 
+// errKeyChanged is returned for a key that its master key does not open.
+var errKeyChanged = errors.New("was changed in the database, or moved there: it does not open")
+
 // masterKeySize is the length of a master key in bytes.
 const masterKeySize = 32
 
@@ -44,9 +49,12 @@ func readMasterKey(o *Options, file string) error {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != masterKeySize {
-		return fmt.Errorf("must name a file with %d bytes in base64, as \"head -c %d /dev/urandom | base64\" makes them", masterKeySize, masterKeySize)
+		return fmt.Errorf("must name a file with %d bytes in base64, as \"umask 077; head -c %d /dev/urandom | base64 > FILE\" makes it", masterKeySize, masterKeySize)
 	}
 	o.MasterKey = key
+	if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		o.LooseKeyFile = file
+	}
 	return nil
 }
 
@@ -65,6 +73,27 @@ func newVault(s Store, o Options) (*vault, error) {
 	sum := sha256.Sum256(append([]byte("recoup master key\x00"), o.MasterKey...))
 	v.name = fmt.Sprintf("m%x", sum[:4])
 	return v, nil
+}
+
+// openVault opens the keys that there are. A node that cannot does not start.
+func (n *Node) openVault(ctx context.Context) (err error) {
+	if n.vault, err = newVault(n.store, n.o); err != nil {
+		return err
+	}
+	bare, err := n.vault.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	if n.o.LooseKeyFile != "" {
+		n.o.Logger.Warn("others can read the master key: chmod 600 keeps it to its owner", "file", n.o.LooseKeyFile)
+	}
+	switch {
+	case n.vault.master != nil && bare > 0:
+		n.o.Logger.Warn("keys lie bare in the database although there is a master key: 'recoup keys payload wrap' seals them", "keys", bare)
+	case n.vault.master == nil && !n.o.Demo:
+		n.o.Logger.Warn("the keys that payloads are sealed with lie bare in the database; --master-key-file seals them")
+	}
+	return nil
 }
 
 // seal seals a key, if there is a master key.
@@ -91,7 +120,7 @@ func (v *vault) open(k store.PlatformKey) (store.PlatformKey, error) {
 	n := v.master.NonceSize()
 	secret, err := v.master.Open(nil, k.Secret[:n], k.Secret[n:], boundTo(&k))
 	if err != nil {
-		return k, fmt.Errorf("platform key %s was changed in the database, or moved there: it does not open", k.ID)
+		return k, fmt.Errorf("platform key %s %w", k.ID, errKeyChanged)
 	}
 	k.Secret = secret
 	return k, nil
@@ -107,6 +136,9 @@ func (v *vault) AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, ac
 		return k, false, err
 	}
 	newest, added, err := v.Store.AddFirstPlatformKey(ctx, sealed, act)
+	if errors.Is(err, store.ErrOtherWrap) {
+		return newest, false, fmt.Errorf("platform key %s: %w", k.ID, ErrMasterKey)
+	}
 	if err != nil {
 		return newest, false, err
 	}
@@ -114,13 +146,25 @@ func (v *vault) AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, ac
 	return newest, added, err
 }
 
-// AddPlatformKey adds a key.
+// AddPlatformKey adds a key. Beside keys that are sealed by a master key which this node
+// does not have it is refused, before anything is written.
 func (v *vault) AddPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error {
 	sealed, err := v.seal(k)
 	if err != nil {
 		return err
 	}
-	return v.Store.AddPlatformKey(ctx, sealed, act)
+	return v.told(v.Store.AddPlatformKey(ctx, sealed, act))
+}
+
+// told says to people why a key is refused beside others.
+func (v *vault) told(err error) error {
+	switch {
+	case !errors.Is(err, store.ErrOtherWrap) && !errors.Is(err, ErrMasterKey):
+		return err
+	case v.master == nil:
+		return fault.Wrap(err, fault.CodeConflict, "This node has no master key, and the keys in the database are sealed by one: start it with --master-key-file FILE.")
+	}
+	return fault.Wrap(err, fault.CodeConflict, "The keys in the database are sealed by another master key than this node has: nothing was changed.")
 }
 
 // PlatformKeys returns the keys of a purpose, newest first.
@@ -134,9 +178,37 @@ func (v *vault) PlatformKeys(ctx context.Context, purpose string) ([]store.Platf
 	return keys, err
 }
 
+// purposes are what the platform has keys for.
+func purposes() []string { return []string{tenantPurpose, deadletter.KeyPurpose} }
+
+// inspect opens all live keys, and counts those that lie bare.
+func (v *vault) inspect(ctx context.Context) (bare int, err error) {
+	for _, purpose := range purposes() {
+		keys, err := v.PlatformKeys(ctx, purpose)
+		if err != nil {
+			return bare, err
+		}
+		for i := range keys {
+			if keys[i].WrappedBy == "" {
+				bare++
+			}
+		}
+	}
+	return bare, nil
+}
+
+// ready says why a node cannot use the keys, if it cannot.
+func (v *vault) ready(ctx context.Context) error {
+	_, err := v.inspect(ctx)
+	if errors.Is(err, ErrMasterKey) || errors.Is(err, errKeyChanged) {
+		return fault.Wrap(err, fault.CodeTemporaryUnavailable, "This node cannot open the keys in the database: its master key is missing or another one, or a key was changed there.")
+	}
+	return err
+}
+
 // wrap seals the keys that lie bare, and returns how many did.
 func (v *vault) wrap(ctx context.Context, act store.Act) (n int, err error) {
-	for _, purpose := range []string{tenantPurpose, deadletter.KeyPurpose} {
+	for _, purpose := range purposes() {
 		keys, err := v.PlatformKeys(ctx, purpose)
 		if err != nil {
 			return n, err
@@ -148,10 +220,13 @@ func (v *vault) wrap(ctx context.Context, act store.Act) (n int, err error) {
 			if k, err = v.seal(k); err != nil {
 				return n, err
 			}
-			if err := v.WrapPlatformKey(ctx, k, act); err != nil && !errors.Is(err, store.ErrRefused) { // another node was faster
+			err := v.WrapPlatformKey(ctx, k, act)
+			switch {
+			case err == nil:
+				n++
+			case errors.Is(err, store.ErrOtherWrap), !errors.Is(err, store.ErrRefused) && !errors.Is(err, store.ErrNotFound):
 				return n, err
-			}
-			n++
+			} // else another node was faster
 		}
 	}
 	return n, nil

@@ -112,6 +112,7 @@ func TestAlertTranscript(t *testing.T) {
 		[]string{"alerts", "show", "0198c0de-0000-7000-8000-000000000001"},
 		[]string{"alerts", "silence", "--all", "--until", "2026-02-06", "--reason", "moving house"},
 		[]string{"alerts", "silence", "park-rat", "--for", "1h", "--reason", "x"},
+		[]string{"alerts", "silence", "park-rate", "--scope", "dol", "--for", "1h", "--reason", "x"},
 		[]string{"alerts", "silence", "park-rate", "--for", "1h"},
 		[]string{"alerts", "silence", "park-rate", "--reason", "x"},
 		[]string{"alerts", "silence", "--for", "1h", "--reason", "x"},

@@ -49,7 +49,7 @@ func (f *letterFilter) add(cmd *cobra.Command) {
 func (f *letterFilter) read(s *session) (out client.DeadLetterFilter, err error) {
 	out = client.DeadLetterFilter{Pipeline: f.pipeline, Stage: f.stage, Class: f.class}
 	if f.group != "" {
-		if out.GroupID, err = oneID([]string{f.group}); err != nil {
+		if out.GroupID, err = groupID(f.group); err != nil {
 			return out, err
 		}
 	}
@@ -96,7 +96,7 @@ func lettersList(streams Streams) *cobra.Command {
 			fmt.Fprintln(s.Err, "No dead letter matches.")
 			return nil
 		}
-		t := newTable(s.Streams, "ID", "PIPELINE", "STAGE", "CLASS", "STEP", "ROUND", "OWNER", "AGE", "CAUSE")
+		t := newTable(s.Streams, "ID", "PIPELINE", "STAGE", "CLASS", "STEP", "ROUND", "OWNER", "AGE", "ERROR").prose("ERROR")
 		for i := range list.DeadLetters {
 			d := &list.DeadLetters[i]
 			t.add(d.ErrorID.String(), d.Pipeline, d.Stage, string(d.Class), d.Step, fmt.Sprint(d.Round), d.Owner, s.ago(d.CreatedAt), d.Signature)
@@ -132,7 +132,7 @@ func lettersGroups(streams Streams) *cobra.Command {
 			fmt.Fprintln(s.Err, "There is no group.")
 			return nil
 		}
-		t := newTable(s.Streams, "ID", "PIPELINE", "STAGE", "CLASS", "OPEN", "TOTAL", "LAST", "OWNER", "CAUSE")
+		t := newTable(s.Streams, "ID", "PIPELINE", "STAGE", "CLASS", "OPEN", "TOTAL", "LAST", "OWNER", "ERROR").prose("ERROR")
 		for _, g := range list.Groups {
 			t.add(g.ID.String(), g.Pipeline, g.Stage, string(g.Class), fmt.Sprint(g.Open), fmt.Sprint(g.Total), s.relative(g.LastSeenAt), g.Owner, g.Signature)
 		}
@@ -172,7 +172,7 @@ func (s Streams) describeLetter(p *page, d *client.DeadLetterDetails) {
 	p.heading(string(d.Class) + " at " + d.Stage)
 	p.known(
 		fact{"id", d.ErrorID.String()}, fact{"work", d.WorkID.String()}, fact{"pipeline", d.Pipeline}, fact{"entity", d.EntityID},
-		fact{"step", d.Step}, fact{"next", d.Next}, fact{"cause", d.Cause}, fact{"state", string(d.State)}, fact{"owner", d.Owner},
+		fact{"step", d.Step}, fact{"next", d.Next}, fact{"cause", d.Cause}, fact{"retries", spent(d.Exhausted)}, fact{"state", string(d.State)}, fact{"parked for", d.ParkReason}, fact{"owner", d.Owner},
 		fact{"group", d.GroupID.String()}, fact{"payload", d.PayloadRef}, fact{"replay", id(d.ReplayID)}, fact{"previous", id(d.PreviousID)},
 		fact{"first failure", s.when(d.FirstFailureAt)}, fact{"last failure", s.when(d.LastFailureAt)}, fact{"expires", s.when(d.ExpiresAt)},
 		fact{"closed", s.when(d.ClosedAt)},
@@ -192,6 +192,14 @@ func (s Streams) describeLetter(p *page, d *client.DeadLetterDetails) {
 		}
 		p.columns(rows...)
 	}
+}
+
+// spent says that the retries of what failed were spent, if they were.
+func spent(exhausted bool) string {
+	if exhausted {
+		return "spent: it could be retried, and failed each time"
+	}
+	return ""
 }
 
 // letterTarget is what an act is about: one dead letter, or a group of them.
@@ -237,7 +245,7 @@ func (t *letterTarget) act(s *session, args []string, past string,
 
 // actAll says first what would happen to a group, and asks whether that is meant.
 func (t *letterTarget) actAll(s *session, past string, all func(recoup.ID, client.ForGroup) (client.BulkResult, error)) error {
-	id, err := oneID([]string{t.group})
+	id, err := groupID(t.group)
 	if err != nil {
 		return err
 	}

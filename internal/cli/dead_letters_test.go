@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/client"
@@ -50,17 +54,21 @@ func TestDeadLettersTranscript(t *testing.T) {
 	id := n.buried("criticizer", 1)
 	said := n.transcript(
 		[]string{"dead-letters", "list"},
+		[]string{"errors", "explain", id},
 		[]string{"dead-letters", "remediate", id, "--link", "INC-7", "--corrected", "x"},
 		[]string{"dead-letters", "triage", id, "--cause", "data", "--note", "the vendor sends HTML"},
 		[]string{"dead-letters", "remediate", id, "--link", "INC-7", "--fixed", "x"},
 		[]string{"dead-letters", "remediate", id, "--link", "INC-7", "--corrected", "the input"},
 		[]string{"dead-letters", "validate", id, "--idempotent"},
 		[]string{"dead-letters", "replay", id, "--dry-run"},
+		[]string{"dead-letters", "replay", id, "--from-start", "fetch", "--dry-run"},
 		[]string{"dead-letters", "replay", id, "--reason", "corrected"},
+		[]string{"dead-letters", "verify", id, "--note", "too early"},
 	)
 	n.works("criticizer")
 	said += n.transcript(
 		[]string{"dead-letters", "triage", id, "--cause", "data"},
+		[]string{"dead-letters", "verify", id, "--note", "the channel has it"},
 		[]string{"dead-letters", "verify", id, "--note", "the channel has it"},
 		[]string{"dead-letters", "show", id},
 	)
@@ -123,6 +131,51 @@ func TestReplaysCommands(t *testing.T) {
 	}
 }
 
+// Whoever watches sees what changes, and is told when nothing comes back.
+func TestReplayWatched(t *testing.T) {
+	t.Parallel()
+	running := client.ReplayDetails{Replay: client.Replay{State: "RUNNING", Step: "canary", Members: 4, Counts: client.ItemCounts{Pending: 3, Released: 1}}}
+	further, done := running, running
+	further.Step, further.Counts = "rest", client.ItemCounts{Released: 1, Succeeded: 1, Failed: 1, Repeated: 1}
+	done.State, done.EndedAt, done.Counts = "DONE", morning, client.ItemCounts{Succeeded: 1, Failed: 1, Repeated: 1, Archived: 1}
+	for terminal, want := range map[bool][]string{
+		false: {
+			"running: 0 of 4 ended, 0 succeeded, 0 failed, step canary, 1 out\n" +
+				"running: 0 of 4 ended, 0 succeeded, 0 failed, step canary, 1 out; no worker takes this work, or it is slow\n" +
+				"running: 3 of 4 ended, 1 succeeded, 2 failed, step rest, 1 out\n",
+		},
+		true: {"canary: 0 succeeded, 0 failed ", "canary: 0 succeeded, 0 failed; no worker takes this work, or it is slow ", "rest: 1 succeeded, 2 failed "},
+	} {
+		now, answers := morning, []client.ReplayDetails{running, running, running, further, done}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			now = now.Add(quietAfter / 2)
+			if err := json.NewEncoder(w).Encode(answers[0]); err != nil {
+				t.Error(err)
+			}
+			answers = answers[1:]
+		}))
+		t.Cleanup(server.Close)
+		c, err := client.New(client.Options{Server: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		var out, shown strings.Builder
+		s := &session{Client: c, Streams: Streams{Out: &out, Err: &shown, Terminal: terminal, Now: func() time.Time { return now }}}
+		if err := s.watchReplay(t.Context(), recoup.ID{1}, time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		for _, text := range want {
+			if !strings.Contains(shown.String(), text) {
+				t.Errorf("a terminal is %t: shown is %q, without %q", terminal, &shown, text)
+			}
+		}
+		if !strings.HasSuffix(out.String(), " done: 4 of 4 ended, 1 succeeded, 2 failed, 1 archived\n") {
+			t.Errorf("it says %q", &out)
+		}
+	}
+}
+
 func TestDeadLettersMisused(t *testing.T) {
 	t.Parallel()
 	const id = "0198c0de-0000-7000-8000-000000000001"
@@ -138,6 +191,17 @@ func TestDeadLettersMisused(t *testing.T) {
 		"dead-letters replay":                                            "neither an id nor a filter is given",
 		"dead-letters replay " + id:                                      "--reason is missing",
 		"dead-letters replay " + id + " --stage llm --reason x":          "ids and a filter are given",
+		"dead-letters replay --all --dry-run --rate 0":                   "--rate is 0: expected a number above 0, 10000 at most",
+		"dead-letters replay --all --dry-run --concurrency -1":           "--concurrency is -1: expected a number above 0, 100000 at most",
+		"dead-letters replay --all --dry-run --failure-limit 1.5":        "--failure-limit is 1.5: expected a number above 0, 1 at most",
+		"dead-letters list --group x":                                    "as 'recoup dead-letters groups' prints them",
+		"dead-letters show x":                                            "as 'recoup dead-letters list' prints them",
+		"replays show x":                                                 "as 'recoup replays list' prints them",
+		"gate-zero show x":                                               "as 'recoup gate-zero eligible' prints them",
+		"alerts unsilence x":                                             "as 'recoup alerts silences --past' prints them",
+		"errors show x":                                                  "as 'recoup errors list' prints them",
+		"notices resend x":                                               "as 'recoup notices list' prints them",
+		"gate-zero kill b":                                               "--reason is missing",
 		"dead-letters list --step LATER":                                 `unknown step "LATER"`,
 		"dead-letters list --limit 0":                                    "--limit is 0",
 		"replays pause " + id:                                            "--reason is missing",

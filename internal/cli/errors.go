@@ -75,28 +75,6 @@ func (f *errorFilter) read(now time.Time) (client.Filter, error) {
 	return f.Filter, nil
 }
 
-// parseIDs reads ids in either spelling.
-func parseIDs(args []string) ([]recoup.ID, error) {
-	ids := make([]recoup.ID, len(args))
-	for i, arg := range args {
-		id, err := recoup.ParseID(arg)
-		if err != nil {
-			return nil, usagef("%q is no id: expected a UUID or a ULID, as 'recoup errors list' prints them", arg)
-		}
-		ids[i] = id
-	}
-	return ids, nil
-}
-
-// oneID reads the id of a command that takes one.
-func oneID(args []string) (recoup.ID, error) {
-	ids, err := parseIDs(args[:1])
-	if err != nil {
-		return recoup.ID{}, err
-	}
-	return ids[0], nil
-}
-
 // standing says where an error stands, whose it is and what comes next.
 func (s Streams) standing(e *recoup.Error) string {
 	text := string(e.State)

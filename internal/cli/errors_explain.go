@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"recoup"
 	"recoup/client"
+	"recoup/fault"
 	"recoup/internal/lifecycle"
 )
 
@@ -24,11 +26,14 @@ func errorsExplain(streams Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		x, err := s.Explain(ctx, id)
-		switch {
-		case err != nil:
+		var x errorStory
+		if x.Explanation, err = s.Explain(ctx, id); err != nil {
 			return err
-		case s.json:
+		}
+		if x.Step, err = s.workflowStep(ctx, &x.Error); err != nil {
+			return err
+		}
+		if s.json {
 			return printJSON(s.Out, x)
 		}
 		fmt.Fprint(s.Out, s.explained(&x))
@@ -36,7 +41,34 @@ func errorsExplain(streams Streams) *cobra.Command {
 	})
 }
 
-func (s *session) explained(x *client.Explanation) string {
+// errorStory is the explanation of an error, and of a dead letter the command that
+// comes next.
+type errorStory struct {
+	client.Explanation
+	Step string `json:"next_step,omitempty"`
+}
+
+// workflowStep is the command that comes next for an error that is a dead letter.
+func (s *session) workflowStep(ctx context.Context, e *recoup.Error) (string, error) {
+	if !e.State.Open() || e.ParkedAt.IsZero() {
+		return "", nil // a dead letter is parked from the beginning
+	}
+	d, err := s.DeadLetter(ctx, e.ID)
+	said, refused := errors.AsType[*fault.Error](err)
+	switch {
+	case refused && (said.Code == fault.CodeNotFound || said.Code == fault.CodeInsufficientPermissions):
+		return "", nil // it is none, or not for us to see
+	case err != nil:
+		return "", err
+	case d.Next != "":
+		return fmt.Sprintf("recoup dead-letters %s %s", d.Next, e.ID), nil
+	case !d.ReplayID.IsZero():
+		return fmt.Sprintf("recoup replays show %s", d.ReplayID), nil
+	}
+	return "", nil
+}
+
+func (s *session) explained(x *errorStory) string {
 	var p page
 	s.describe(&p, &x.Error)
 	p.heading("DECIDED BY POLICY " + printable(x.Policy))
@@ -64,10 +96,14 @@ func (s *session) explained(x *client.Explanation) string {
 		p.columns(rows...)
 	}
 	p.heading("WHAT A PERSON CAN DO")
-	if len(x.Exits) == 0 {
+	switch exits := strings.Join(x.Exits, ", "); {
+	case x.Step != "":
+		p.text("It is a dead letter, and leaves by its workflow.")
+		p.columns([]string{"next", printable(x.Step)}, []string{"else", exits})
+	case exits != "":
+		p.text(exits)
+	default:
 		p.text("Nothing: it has ended.")
-	} else {
-		p.text(strings.Join(x.Exits, ", "))
 	}
 	return p.String()
 }

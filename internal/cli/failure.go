@@ -16,6 +16,7 @@ import (
 // serverError is a server's refusal, or the lack of a server.
 type serverError struct {
 	server string
+	about  subject
 	said   *fault.Error
 	err    error
 }
@@ -49,7 +50,7 @@ func (e *serverError) print(s Streams) {
 	if e.said.RequestID != "" {
 		rows = append(rows, []string{"request", printable(e.said.RequestID)})
 	}
-	for _, way := range wayOut(e.said) {
+	for _, way := range wayOut(e.said, e.about) {
 		rows = append(rows, []string{"way out", way})
 	}
 	p.columns(rows...)
@@ -99,7 +100,7 @@ func gateOf(e *fault.Error) (client.Gate, bool) {
 
 // wayOut says what to do: in terms of this command line where it knows better,
 // else as the registry does.
-func wayOut(e *fault.Error) []string {
+func wayOut(e *fault.Error, about subject) []string {
 	var ways []string
 	switch e.Code {
 	case fault.CodeInvalidAPIKey:
@@ -109,7 +110,9 @@ func wayOut(e *fault.Error) []string {
 	case fault.CodeInsufficientPermissions:
 		ways = []string{"Ask an administrator for a key with a role, and for hubs, that may do this."}
 	case fault.CodeInvalidTransition:
-		ways = []string{"Choose one of its exits. 'recoup errors explain ID' says what else will happen to it."}
+		ways = []string{nextStep(e, about)}
+	case fault.CodeNotFound:
+		ways = found(e, about)
 	case fault.CodePromotionBlocked:
 		ways = []string{"Resolve what blocks it, or wait. 'recoup errors explain ERROR' explains each."}
 	case fault.CodeDuplicateRecord:
@@ -117,11 +120,52 @@ func wayOut(e *fault.Error) []string {
 	case fault.CodeValidationError:
 		ways = []string{"Correct what is listed above and try again."}
 	default:
-		ways = slices.Clone(e.Definition().Resolution[:min(1, len(e.Definition().Resolution))])
-		ways = append(ways, fmt.Sprintf("'recoup codes show %s' says more.", e.Definition().Code))
+		ways = registered(e)
 	}
 	if e.RetryAfter > 0 {
 		ways = append(ways, "Try again in "+policy.FormatDuration(e.RetryAfter)+".")
 	}
 	return ways
+}
+
+// registered is the way out of the registry. It says of a conflict which thing is
+// in the way, which not every one has.
+func registered(e *fault.Error) []string {
+	var ways []string
+	if _, named := e.Details["existing_id"]; named || e.Code != fault.CodeConflict {
+		ways = slices.Clone(e.Definition().Resolution[:min(1, len(e.Definition().Resolution))])
+	}
+	return append(ways, fmt.Sprintf("'recoup codes show %s' says more.", e.Definition().Code))
+}
+
+// found says where things of the kind are that was not found.
+func found(e *fault.Error, about subject) []string {
+	list := about.list()
+	switch {
+	case about.about("channels"):
+		return []string{"'recoup config show', run where the server is, prints its channels."}
+	case list == "" || about.about("errors"):
+		return registered(e) // it may be in the archive
+	}
+	return []string{"'" + list + "' says what there is."}
+}
+
+// nextStep says what comes before an act that was refused, or instead of it.
+func nextStep(e *fault.Error, about subject) string {
+	step, _ := e.Details["missing_step"].(string)
+	replay, _ := e.Details["replay_id"].(string)
+	exits, _ := e.Details["exits"].([]any)
+	switch {
+	case replay != "":
+		return fmt.Sprintf("'recoup replays show %s' says how far its replay is.", printable(replay))
+	case step != "":
+		return fmt.Sprintf("Do that first: 'recoup dead-letters %s %s'.", printable(step), about.id())
+	case about.about("dead-letters") && len(exits) == 1:
+		return fmt.Sprintf("Do that: 'recoup dead-letters %s %s'.", printable(fmt.Sprint(exits[0])), about.id())
+	case about.about("dead-letters"), about.about("replays"):
+		return fmt.Sprintf("'%s show %s' says how it stands.", strings.Join(strings.Fields(about.command)[:2], " "), about.id())
+	case about.about("gate-zero"):
+		return "'recoup gate-zero status' says how the batches stand."
+	}
+	return fmt.Sprintf("Choose one of its exits. 'recoup errors explain %s' says what else will happen to it.", about.id())
 }

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -93,45 +95,56 @@ nothing.`,
 func gateZeroKill(streams Streams) *cobra.Command {
 	return killSwitchCommand(streams, &cobra.Command{
 		Use:   "kill BATCH",
-		Short: "Pause a batch at once",
-		Long: `Pauses a batch at once: nothing in it is claimed, and what workers hold is taken back
+		Short: "Stop a batch at once, until it is released",
+		Long: `Kills a batch: from now on nothing in it is claimed, and what workers hold is taken back
 without using an attempt. It lasts until the batch is released. The freeze comes all the
-same.`,
+same. Killing it again changes nothing, neither who did it nor why.`,
 		Example: `  recoup gate-zero kill 2026_annual_outreach --reason "the file was wrong"`,
-	}, func(ctx context.Context, s *session, batch string, act client.BatchAct) (client.KillSwitch, error) {
-		return s.Kill(ctx, batch, act)
+	}, "why, as `TEXT` for others to read; required", func(ctx context.Context, s *session, batch string, act client.BatchAct) error {
+		if strings.TrimSpace(act.Reason) == "" {
+			return usagef("--reason is missing: expected why the batch is stopped")
+		}
+		before, _ := s.KillSwitch(ctx, batch) // only to say whether this is new: what stands in the way stops the kill too
+		k, err := s.Kill(ctx, batch, act)
+		switch {
+		case err != nil:
+			return err
+		case s.json:
+			return printJSON(s.Out, k)
+		}
+		how := "is killed"
+		if before.Killed && before.KilledAt.Equal(k.KilledAt) {
+			how = "was killed already"
+		}
+		fmt.Fprintf(s.Out, "%s %s, by %s: %s\n", printable(k.BatchID), how, printable(k.KilledBy), cmp.Or(printable(k.Reason), "no reason was given"))
+		return nil
 	})
 }
 
 func gateZeroRelease(streams Streams) *cobra.Command {
 	return killSwitchCommand(streams, &cobra.Command{
 		Use:     "release BATCH",
-		Short:   "Let a batch go on that was paused",
+		Short:   "Let a batch go on that was killed",
 		Example: `  recoup gate-zero release 2026_annual_outreach --reason "corrected"`,
-	}, func(ctx context.Context, s *session, batch string, act client.BatchAct) (client.KillSwitch, error) {
-		return s.Release(ctx, batch, act)
-	})
-}
-
-func killSwitchCommand(streams Streams, cmd *cobra.Command,
-	turn func(context.Context, *session, string, client.BatchAct) (client.KillSwitch, error)) *cobra.Command {
-	var act client.BatchAct
-	cmd.Args = exactArgs("BATCH")
-	cmd.Flags().StringVar(&act.Reason, "reason", "", "why, as `TEXT` for the audit")
-	return onServer(streams, cmd, func(ctx context.Context, s *session, args []string) error {
-		k, err := turn(ctx, s, args[0], act)
+	}, "why, as `TEXT` for the audit", func(ctx context.Context, s *session, batch string, act client.BatchAct) error {
+		k, err := s.Release(ctx, batch, act)
 		switch {
 		case err != nil:
 			return err
 		case s.json:
 			return printJSON(s.Out, k)
-		case k.Killed:
-			fmt.Fprintf(s.Out, "%s is killed, by %s\n", printable(k.BatchID), printable(k.KilledBy))
-		default:
-			fmt.Fprintf(s.Out, "%s goes on\n", printable(k.BatchID))
 		}
+		fmt.Fprintf(s.Out, "%s is released, and goes on\n", printable(k.BatchID))
 		return nil
 	})
+}
+
+func killSwitchCommand(streams Streams, cmd *cobra.Command, reason string,
+	turn func(ctx context.Context, s *session, batch string, act client.BatchAct) error) *cobra.Command {
+	var act client.BatchAct
+	cmd.Args = exactArgs("BATCH")
+	cmd.Flags().StringVar(&act.Reason, "reason", "", reason)
+	return onServer(streams, cmd, func(ctx context.Context, s *session, args []string) error { return turn(ctx, s, args[0], act) })
 }
 
 func gateZeroShow(streams Streams) *cobra.Command {

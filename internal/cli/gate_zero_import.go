@@ -81,7 +81,7 @@ it is imported without a server. The exit status is 1 if any row was refused.`,
 				return err
 			}
 			defer c.Close()
-			return m.explain(m.run(cmd.Context(), remoteOffice{c}, format))
+			return m.explain(subjectOf(cmd, nil), m.run(cmd.Context(), remoteOffice{c}, format))
 		}
 		_, options, err := read()
 		if err != nil {
@@ -92,7 +92,7 @@ it is imported without a server. The exit status is 1 if any row was refused.`,
 		if err != nil {
 			return err
 		}
-		return errors.Join(m.explain(m.run(cmd.Context(), directOffice{gate}, format)), gate.Close())
+		return errors.Join(m.explain(subjectOf(cmd, nil), m.run(cmd.Context(), directOffice{gate}, format)), gate.Close())
 	}
 	return cmd
 }

@@ -82,7 +82,9 @@ func TestGateZeroTranscript(t *testing.T) {
 	n.advance(24 * time.Hour)
 	said.WriteString(n.transcript(
 		[]string{"gate-zero", "eligible"},
+		[]string{"gate-zero", "kill", "2026_outreach"},
 		[]string{"gate-zero", "kill", "2026_outreach", "--reason", "a look at it"},
+		[]string{"gate-zero", "kill", "2026_outreach", "--reason", "a second look"},
 		[]string{"gate-zero", "eligible", "--batch", "2026_outreach"},
 	))
 	if sum := n.verifies(nil); len(sum) != 0 {
@@ -99,7 +101,7 @@ func TestGateZeroTranscript(t *testing.T) {
 		[]string{"gate-zero", "status", "2026_outreach"},
 		[]string{"gate-zero", "exhausted"},
 		[]string{"gate-zero", "complete", "2026_outreach"},
-		[]string{"gate-zero", "kill", "no_such_batch"},
+		[]string{"gate-zero", "kill", "no_such_batch", "--reason", "a look at it"},
 		[]string{"gate-zero", "show", "7"},
 		[]string{"gate-zero", "import", "x.txt", "--batch", "b"},
 		[]string{"gate-zero", "import", "x.csv"},

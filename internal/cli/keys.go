@@ -20,8 +20,9 @@ func keysCommand(streams Streams) *cobra.Command {
 		Long: `A key lets a program or a person use a server. It has a role, lasts 90 days at most, and
 may be for some hubs only.
 
-With --server or $RECOUP_SERVER these commands ask a server, and need a key of the role
-admin. Without, they work on the database itself, also while a server runs on it.`,
+With --server or $RECOUP_SERVER create, list, revoke and rotate ask a server, and need a
+key of the role admin. Without, they work on the database itself, also while a server runs
+on it. Those of tenant and payload always ask a server.`,
 		Example: `  recoup keys create --role operator --name ada
   recoup keys list`,
 		Args: noArgs,
@@ -53,8 +54,8 @@ func onKeys(flags keyFlags, cmd *cobra.Command, run func(ctx context.Context, k 
 	flags.addAs(cmd, "`URL` of a server to ask, instead of the database ($RECOUP_SERVER)")
 	read := settingFlags(cmd, "database")
 	jsonFlag(cmd, &flags.asJSON)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		direct := cmd.Flags().Changed("database")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		about, direct := subjectOf(cmd, args), cmd.Flags().Changed("database")
 		if direct && flags.server != "" {
 			return usagef("--server and --database are given: expected one of the two")
 		}
@@ -64,7 +65,7 @@ func onKeys(flags keyFlags, cmd *cobra.Command, run func(ctx context.Context, k 
 				return err
 			}
 			defer c.Close()
-			return flags.explain(run(cmd.Context(), remoteKeys{c}, flags.asJSON))
+			return flags.explain(about, run(cmd.Context(), remoteKeys{c}, flags.asJSON))
 		}
 		_, options, err := read()
 		if err != nil {
@@ -78,7 +79,7 @@ func onKeys(flags keyFlags, cmd *cobra.Command, run func(ctx context.Context, k 
 		if err != nil {
 			return err
 		}
-		return errors.Join(flags.explain(run(cmd.Context(), keys, flags.asJSON)), keys.Close())
+		return errors.Join(flags.explain(about, run(cmd.Context(), keys, flags.asJSON)), keys.Close())
 	}
 	return cmd
 }

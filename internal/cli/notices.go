@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +30,12 @@ and has a copy for each of them.`,
 // noticeFlags are the flags that select notices.
 func noticeFlags(cmd *cobra.Command, f *client.NoticeFilter) {
 	cmd.Flags().StringVar(&f.To, "to", "", "only to this `TEAM`")
-	cmd.Flags().StringVar((*string)(&f.Kind), "kind", "", "only of this `KIND`, such as PARKED or ALERT")
+	cmd.Flags().StringVar((*string)(&f.Kind), "kind", "", "only of this `KIND`: "+join(recoup.NoticeKinds()))
+}
+
+// noticeStates are how a notice can stand.
+func noticeStates() []string {
+	return []string{client.NoticeWaiting, client.NoticeDelivered, client.NoticeGivenUp}
 }
 
 func noticesList(streams Streams) *cobra.Command {
@@ -44,7 +48,7 @@ func noticesList(streams Streams) *cobra.Command {
   recoup notices list --state waiting --to platform-team --json`,
 		Args: noArgs,
 	}
-	cmd.Flags().StringVar(&filter.State, "state", "", "only those that are `STATE`: waiting, delivered or given_up")
+	cmd.Flags().StringVar(&filter.State, "state", "", "only those that are `STATE`: "+join(noticeStates()))
 	noticeFlags(cmd, &filter)
 	cmd.Flags().IntVar(&p.Limit, "limit", 50, "at most `N` notices")
 	cmd.Flags().StringVar(&p.Cursor, "cursor", "", "go on `AFTER` the last page")
@@ -52,7 +56,13 @@ func noticesList(streams Streams) *cobra.Command {
 		if p.Limit < 1 || p.Limit > maxRows {
 			return usagef("--limit is %d: expected a number from 1 to %d", p.Limit, maxRows)
 		}
-		filter.State, filter.Kind = strings.ToUpper(filter.State), recoup.NoticeKind(strings.ToUpper(string(filter.Kind)))
+		var err error
+		if filter.State, err = oneOf("state", filter.State, noticeStates()); err != nil {
+			return err
+		}
+		if filter.Kind, err = oneOf("kind", string(filter.Kind), recoup.NoticeKinds()); err != nil {
+			return err
+		}
 		list, err := s.Notices(ctx, filter, p)
 		switch {
 		case err != nil:
@@ -107,7 +117,11 @@ that is asked for; if the new one is given up too, that has an ID to be named by
 		if !givenUp && (filter.To != "" || filter.Kind != "") {
 			return usagef("--to and --kind select among --given-up, and IDs are given")
 		}
-		filter.State, filter.Kind = client.NoticeGivenUp, recoup.NoticeKind(strings.ToUpper(string(filter.Kind)))
+		var err error
+		if filter.Kind, err = oneOf("kind", string(filter.Kind), recoup.NoticeKinds()); err != nil {
+			return err
+		}
+		filter.State = client.NoticeGivenUp
 		resent, err := s.resend(ctx, ask, filter, args)
 		switch {
 		case err != nil:
@@ -121,13 +135,9 @@ that is asked for; if the new one is given up too, that has an ID to be named by
 }
 
 // resend puts in what is named, or all that a filter selects, a page at a time.
-func (s *session) resend(ctx context.Context, ask client.NoticeResend, filter client.NoticeFilter, args []string) (client.NoticeResent, error) {
-	for _, arg := range args {
-		id, err := recoup.ParseID(arg)
-		if err != nil {
-			return client.NoticeResent{}, usagef("%q is %w", arg, err)
-		}
-		ask.IDs = append(ask.IDs, id)
+func (s *session) resend(ctx context.Context, ask client.NoticeResend, filter client.NoticeFilter, args []string) (_ client.NoticeResent, err error) {
+	if ask.IDs, err = parseIDs(args); err != nil {
+		return client.NoticeResent{}, err
 	}
 	if len(args) > 0 {
 		return s.ResendNotices(ctx, ask)

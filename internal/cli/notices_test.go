@@ -75,8 +75,10 @@ func TestNotices(t *testing.T) {
 			t.Errorf("%v ends with %d: %s", bad, r.status, r.err)
 		}
 	}
-	if r := n.run("notices", "list", "--state", "lost"); r.status != ExitRefused {
-		t.Errorf("a state that there is not ends with %d", r.status)
+	for flag, want := range map[string]string{"--state": "WAITING, DELIVERED, GIVEN_UP", "--kind": "PARKED, NOT_PARKED, ESCALATED"} {
+		if r := n.run("notices", "list", flag, "lost"); r.status != ExitUsage || !strings.Contains(r.err, "expected one of "+want) {
+			t.Errorf("%s lost: %+v", flag, r)
+		}
 	}
 }
 

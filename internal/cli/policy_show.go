@@ -192,13 +192,13 @@ func showLadder(b *page, p *policy.Policy) {
 
 func showAlerts(b *page, p *policy.Policy) {
 	b.heading("ALERTS")
-	rows := [][]string{{"WHEN", "FOR EACH", "SEVERITY", "ACTION"}}
+	rows := [][]string{{"RULE", "FOR EACH", "SEVERITY", "ACTION", "WHEN"}}
 	for _, a := range p.Alerts {
 		scope := string(a.Per)
 		if a.Hub != "" {
 			scope = a.Hub
 		}
-		rows = append(rows, []string{a.Condition(), scope, string(a.Severity), string(a.Action)})
+		rows = append(rows, []string{a.Name, scope, string(a.Severity), string(a.Action), a.Condition()})
 	}
 	b.columns(rows...)
 	b.text(fmt.Sprintf("Rates are silent below %d samples. What goes on is told again after %s.", p.MinSamples, policy.FormatDuration(p.Repeat)))

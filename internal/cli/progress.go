@@ -12,12 +12,17 @@ func (s Streams) progress(what string) (advance func(done, total int), end func(
 	if !s.Terminal {
 		return func(int, int) {}, func() {}
 	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.Err),
-		progressbar.OptionSetDescription(what), progressbar.OptionShowCount(),
-		progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetSpinnerChangeInterval(0)) // or it would turn by itself, beside what is printed
+	bar := s.progressBar(what, 50*time.Millisecond)
 	return func(done, total int) {
 		bar.ChangeMax(total)
 		_ = bar.Set(done) // a terminal that is gone cannot be told
 	}, func() { _ = bar.Finish() }
+}
+
+// progressBar is a bar for a terminal, which is drawn at most so often.
+func (s Streams) progressBar(what string, every time.Duration) *progressbar.ProgressBar {
+	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.Err),
+		progressbar.OptionSetDescription(what), progressbar.OptionShowCount(),
+		progressbar.OptionThrottle(every), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetSpinnerChangeInterval(0)) // or it would turn by itself, beside what is printed
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"recoup"
 	"recoup/client"
-	"recoup/retry"
 )
 
 func replaysCommand(streams Streams) *cobra.Command {
@@ -39,6 +37,14 @@ each. 'recoup dead-letters replay' begins one.`,
 func replayLine(r *client.Replay) string {
 	c := r.Counts
 	line := fmt.Sprintf("%s: %d of %d ended, %d succeeded, %d failed", strings.ToLower(r.State), c.Ended(), r.Members, c.Succeeded, c.Failed+c.Repeated)
+	for _, rare := range []struct {
+		n    int64
+		what string
+	}{{c.Cancelled, "cancelled"}, {c.Archived, "archived"}} {
+		if rare.n > 0 {
+			line += fmt.Sprintf(", %d %s", rare.n, rare.what)
+		}
+	}
 	if r.Step != "" && !r.Over() {
 		line += ", step " + r.Step
 	}
@@ -157,55 +163,6 @@ func (s *session) printItems(ctx context.Context, replay recoup.ID, state string
 	}
 	fmt.Fprint(s.Out, t)
 	return nil
-}
-
-// watchEvery is how often a replay is looked at that somebody watches.
-const watchEvery = 500 * time.Millisecond
-
-func replaysWatch(streams Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "watch ID",
-		Short: "Stay and show how a replay goes, until it ends or stops",
-		Long: `Shows how a replay goes until it has ended. The exit status is 1 if it was paused, stopped by
-itself or was cancelled.`,
-		Example: "  recoup replays watch 0198c0de-0000-7000-8000-000000000001",
-		Args:    exactArgs("ID"),
-	}
-	return onServer(streams, cmd, func(ctx context.Context, s *session, args []string) error {
-		id, err := oneID(args)
-		if err != nil {
-			return err
-		}
-		return s.watchReplay(ctx, id, watchEvery)
-	})
-}
-
-// watchReplay draws the progress of a replay, and says in the end how it ended.
-func (s *session) watchReplay(ctx context.Context, id recoup.ID, every time.Duration) error {
-	advance, end := s.progress("replaying")
-	defer end()
-	for {
-		r, err := s.ReplayStatus(ctx, id)
-		if err != nil {
-			return err
-		}
-		advance(int(r.Counts.Ended()), max(r.Members, 1))
-		if r.Over() || r.State == "PAUSED" {
-			end()
-			if s.json {
-				err = printJSON(s.Out, r)
-			} else {
-				fmt.Fprintf(s.Out, "%s %s\n", r.ID, replayLine(&r.Replay))
-			}
-			if err == nil && r.State != "DONE" {
-				return errSilent
-			}
-			return err
-		}
-		if err := retry.Sleep(ctx, every); err != nil {
-			return err
-		}
-	}
 }
 
 // replayAct is something done to a replay, as a command.

@@ -90,21 +90,21 @@ func onSlowServer(streams Streams, cmd *cobra.Command, timeout time.Duration, ru
 		}
 		defer c.Close()
 		s.Client = c
-		return flags.explain(run(cmd.Context(), s, args))
+		return flags.explain(subjectOf(cmd, args), run(cmd.Context(), s, args))
 	}
 	return cmd
 }
 
-// explain marks what the server, or the way to it, has to say.
-func (f *serverFlags) explain(err error) error {
+// explain marks what the server, or the way to it, has to say about a subject.
+func (f *serverFlags) explain(about subject, err error) error {
 	said, ok := errors.AsType[*fault.Error](err)
 	if !ok {
-		return err
+		return about.explain(err)
 	}
 	if errors.Is(err, errNoPatience) {
 		if first, ok := errors.AsType[*fault.Error](said.Unwrap()); ok {
 			said = first
 		}
 	}
-	return &serverError{server: f.server, said: said, err: err}
+	return &serverError{server: f.server, about: about, said: said, err: err}
 }

@@ -17,10 +17,17 @@ import (
 type table struct {
 	streams Streams
 	rows    [][]string // the first is the header
+	text    string     // a column that may be cut although its name is in uncut
 }
 
 func newTable(s Streams, header ...string) *table {
 	return &table{streams: s, rows: [][]string{header}}
+}
+
+// prose says that the column of a name holds text here, which may be cut.
+func (t *table) prose(name string) *table {
+	t.text = name
+	return t
 }
 
 // uncut are the columns that are useless in part: what a person copies, and what
@@ -92,7 +99,8 @@ const narrowest = 4
 func (t *table) widest(widths []int) int {
 	widest := -1
 	for i, width := range widths {
-		if width > narrowest && !slices.Contains(uncut, t.rows[0][i]) && (widest < 0 || width > widths[widest]) {
+		name := t.rows[0][i]
+		if width > narrowest && (name == t.text || !slices.Contains(uncut, name)) && (widest < 0 || width > widths[widest]) {
 			widest = i
 		}
 	}

@@ -25,6 +25,18 @@ func TestTableInAFile(t *testing.T) {
 	}
 }
 
+// A column whose name says that it is whole elsewhere may hold text.
+func TestProseIsCut(t *testing.T) {
+	t.Parallel()
+	for want, prose := range map[string]string{"ID     ERROR\n12345  the channel refused the message\n": "", "ID     ERROR\n12345  the channel…\n": "ERROR"} {
+		table := newTable(Streams{Width: 19}, "ID", "ERROR").prose(prose)
+		table.add("12345", "the channel refused the message")
+		if got := table.String(); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	}
+}
+
 // On a terminal no line is longer than it is wide, ids and states are whole, and
 // states have colours unless somebody does not want them.
 func TestTableOnATerminal(t *testing.T) {

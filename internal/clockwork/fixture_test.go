@@ -42,6 +42,7 @@ type database interface {
 	TopCodes(ctx context.Context, span store.Span, limit int) ([]store.CodeCount, error)
 	PendingNotices(ctx context.Context, limit int) ([]store.PendingNotice, error)
 	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]store.PendingNotice, error)
+	WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]store.PendingNotice, error)
 	FinishNotices(ctx context.Context, now time.Time, deliveries []store.Delivery) (int, error)
 	AddProcessed(ctx context.Context, counts []store.Processed) error
 	ResendNotices(ctx context.Context, ids []recoup.ID, act store.Act) (int, error)

@@ -3,6 +3,7 @@ package deadletter
 import (
 	"context"
 	"errors"
+	"time"
 
 	"recoup"
 	"recoup/internal/store"
@@ -117,14 +118,28 @@ func (s *Service) empty(ctx context.Context, r store.Replay) (more bool, err err
 	return false, err
 }
 
-// purgeStep is how much a call of [Service.Purge] deletes of each kind.
-const purgeStep = 1000
+// How much a call of [Service.Purge] deletes of each kind: so many at a time, which
+// holds nobody up for long, and so many times.
+const (
+	purgeStep = store.MaxPage
+	maxPurges = 50
+)
 
-// Purge deletes what has been kept for as long as the policy says, a bounded part
-// of it.
+// Purge deletes what has been kept for as long as the policy says, a bounded part of
+// it.
 func (s *Service) Purge(ctx context.Context) error {
 	now, p := s.now(), s.Policies.Current()
-	_, replays := s.Store.PurgeReplays(ctx, now.Add(-p.ReplayRetention), purgeStep)
-	_, checkpoints := s.Store.PurgeCheckpoints(ctx, now.Add(-p.CheckpointRetention), purgeStep)
-	return errors.Join(replays, checkpoints)
+	return errors.Join(
+		purge(ctx, now.Add(-p.ReplayRetention), s.Store.PurgeReplays),
+		purge(ctx, now.Add(-p.CheckpointRetention), s.Store.PurgeCheckpoints))
+}
+
+// purge deletes until a step is not full any more.
+func purge(ctx context.Context, before time.Time, step func(context.Context, time.Time, int) (int, error)) error {
+	for range maxPurges {
+		if n, err := step(ctx, before, purgeStep); err != nil || n < purgeStep {
+			return err
+		}
+	}
+	return nil
 }

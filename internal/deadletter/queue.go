@@ -1,16 +1,13 @@
 package deadletter
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"recoup"
 	"recoup/fault"
-	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -62,125 +59,6 @@ func (s *Service) submission(in Submission, now time.Time) (store.LetterStep, er
 		CreatedAt: now, DueAt: now.Add(in.Delay),
 	}
 	return store.LetterStep{WorkID: in.WorkID, Decide: enter(q, payload), Receipt: in.Receipt}, err
-}
-
-// Claim asks for work.
-type Claim struct {
-	Lanes  []store.Lane
-	Worker string
-	Limit  int
-	Lease  time.Duration // zero: the policy's default
-	Wait   time.Duration // how long to wait for some
-}
-
-// The bounds of a claim.
-const (
-	MaxClaim = 1000
-	maxLanes = 100
-
-	// look is how often a claim that waits looks for what no bell announces: work
-	// that falls due by the clock.
-	look = time.Second
-)
-
-// Claimed is work that a worker has, with its payload where that is kept here.
-type Claimed struct {
-	store.QueuedWork
-	Payload []byte
-}
-
-// Claim leases work to a worker. With nothing to do it waits, for as long as the
-// claim says, and may come back empty.
-func (s *Service) Claim(ctx context.Context, in Claim) ([]Claimed, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	over := time.NewTimer(in.Wait)
-	defer over.Stop()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	bell := s.bell.Join()
-	defer bell.Leave()
-	for {
-		bell.Take()
-		claimed, err := s.claim(ctx, in)
-		if err != nil || len(claimed) > 0 || in.Wait == 0 {
-			return claimed, err
-		}
-		select {
-		case <-bell.Ready():
-		case <-tick.C:
-		case <-over.C:
-			return nil, nil
-		case <-s.stopped:
-			return nil, nil
-		case <-ctx.Done():
-			return nil, nil // nothing was claimed, and the caller is gone
-		}
-	}
-}
-
-func (in *Claim) check() error {
-	var f fields
-	f.require("worker", in.Worker != "")
-	f.identifier("worker", in.Worker)
-	if len(in.Lanes) == 0 || len(in.Lanes) > maxLanes {
-		f.add("lanes", "items", "lanes must be between 1 and %d", maxLanes)
-	}
-	for _, lane := range in.Lanes[:min(len(in.Lanes), maxLanes)] {
-		f.name("lanes.pipeline", lane.Pipeline)
-		f.name("lanes.stage", lane.Stage)
-	}
-	if in.Limit < 1 || in.Limit > MaxClaim {
-		f.add("limit", "range", "limit must be between 1 and %d", MaxClaim)
-	}
-	if in.Lease < 0 {
-		f.add("lease_seconds", "minimum", "lease_seconds must not be negative")
-	}
-	if in.Wait < 0 || in.Wait > engine.MaxWait {
-		f.add("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(engine.MaxWait.Seconds()))
-	}
-	return f.err()
-}
-
-// claim claims what is due, and opens the payloads.
-func (s *Service) claim(ctx context.Context, in Claim) ([]Claimed, error) {
-	now := s.now()
-	leased, err := s.Store.ClaimWork(ctx, store.WorkClaim{
-		Lanes: in.Lanes, Limit: in.Limit, Now: now,
-		Decide: func(q store.QueuedWork) (store.QueuedWork, error) {
-			return lease(q, recoup.Lease{LeaseToken: s.IDs.New(now), LeaseWorker: in.Worker, LeasedAt: now, LeaseEndsAt: now.Add(s.leaseLength(in.Lease))})
-		},
-	})
-	if err != nil || len(leased) == 0 {
-		return nil, err
-	}
-	works := make([]recoup.ID, len(leased))
-	out := make([]Claimed, len(leased))
-	at := make(map[recoup.ID]int, len(leased))
-	for i, q := range leased {
-		works[i], out[i].QueuedWork, at[q.WorkID] = q.WorkID, q, i
-	}
-	payloads, err := s.Store.Payloads(ctx, works)
-	if err != nil {
-		return nil, err // the leases run out, and the work is claimed again
-	}
-	for _, p := range payloads {
-		plain, err := s.Keys.open(ctx, p.KeyID, p.WorkID, payloadPlace, p.Sealed)
-		if errors.Is(err, errSealed) {
-			continue // its key was deleted: what it is about can be had by its reference only
-		}
-		if err != nil {
-			return nil, err
-		}
-		out[at[p.WorkID]].Payload = plain
-	}
-	return out, nil
-}
-
-func (s *Service) leaseLength(asked time.Duration) time.Duration {
-	bounds := s.Policies.Current().Leases
-	return min(cmp.Or(asked, bounds.Default), bounds.Max)
 }
 
 // The outcomes of a result.

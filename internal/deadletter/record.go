@@ -107,7 +107,7 @@ func (s *Service) classify(b *breakdown, f *fields) {
 		f.identifier("error_class", string(code))
 	}
 	b.severity = def.Severity
-	b.failure = lifecycle.Failure{Code: code, Class: def.Effective(b.Exhausted), Category: def.Category}
+	b.failure = lifecycle.Failure{Code: code, Class: def.Effective(b.Exhausted), Category: def.Category, Exhausted: b.Exhausted}
 }
 
 // times puts the times in order; those of another clock may lie in the future.
@@ -163,7 +163,7 @@ func (s *Service) breakdown(b *breakdown, now time.Time) store.DecideLetter {
 		l.Queued = store.QueuedWork{}
 		d.Round++
 		d.Step, d.Cause = store.StepNew, ""
-		d.Stage, d.Class, d.Signature = b.Stage, b.failure.Code, b.signature
+		d.Stage, d.Class, d.Signature, d.Exhausted = b.Stage, b.failure.Code, b.signature, b.Exhausted
 		d.LastFailureAt, d.UpdatedAt = b.LastFailureAt, now
 		effects.Payload = b.sealed
 		effects.Round = store.Round{

@@ -29,7 +29,7 @@ func TestRecord(t *testing.T) {
 			w.Errorf("stored is %+v, answered was %+v", d.Letter, l)
 		}
 		dead := d.Dead
-		if dead.WorkID != f.WorkID || dead.Pipeline != pipeline || dead.Stage != "llm" || dead.Class != fault.CodeNetworkTimeout || dead.Round != 1 || dead.Step != store.StepNew ||
+		if dead.WorkID != f.WorkID || dead.Pipeline != pipeline || dead.Stage != "llm" || dead.Class != fault.CodeNetworkTimeout || !dead.Exhausted || dead.Round != 1 || dead.Step != store.StepNew ||
 			!dead.FirstFailureAt.Equal(f.FirstFailureAt) || !dead.LastFailureAt.Equal(f.LastFailureAt) || dead.PayloadRef != f.PayloadRef || dead.PayloadHash != f.PayloadHash {
 			w.Errorf("it is %+v", dead)
 		}
@@ -75,6 +75,30 @@ func TestRecordByClass(t *testing.T) {
 		} {
 			if l := w.bury(w.failing("llm", class))[0]; l.Error.ParkReason != want {
 				w.Errorf("%s is parked for %s, want %s", class, l.Error.ParkReason, want)
+			}
+		}
+	})
+}
+
+// Exhaustion is kept for the round, and what could be retried is parked for it (spec
+// 002, 8.5; spec 000, 4.3). What could not, for what it is.
+func TestRecordExhausted(t *testing.T) {
+	everywhere(t, func(w *world) {
+		for _, row := range []struct {
+			class     string
+			exhausted bool
+			want      recoup.ParkReason
+		}{
+			{"NETWORK_TIMEOUT", true, recoup.MaxRetriesExceeded},
+			{"NETWORK_TIMEOUT", false, recoup.EscalationRequired},
+			{"VALIDATION_ERROR", true, recoup.NonRetryableError},
+			{"RUNTIME_BUG", true, recoup.NonRetryableError},
+		} {
+			f := w.failing("llm", row.class)
+			f.Exhausted = row.exhausted
+			d := w.read(w.bury(f)[0].Dead.ErrorID)
+			if d.Dead.Exhausted != row.exhausted || d.Error.ParkReason != row.want {
+				w.Errorf("%s, exhausted %v: kept is %v, parked for %s, want %s", row.class, row.exhausted, d.Dead.Exhausted, d.Error.ParkReason, row.want)
 			}
 		}
 	})

@@ -6,7 +6,8 @@ import (
 )
 
 // Triage says what is the matter. Stage and Class confirm what was looked at: if
-// they are given and the dead letter has moved on, nothing happens.
+// they are given and the dead letter has moved on, nothing happens. The note keeps
+// what was confirmed, and nothing that was not.
 type Triage struct {
 	Cause store.Cause
 	Stage string
@@ -35,7 +36,14 @@ func (in Triage) take(l *store.Letter, f *fields) map[string]any {
 		f.add("error_class", "current", "the class of its failure is another")
 	}
 	d.Step, d.Cause = store.StepTriaged, in.Cause
-	return map[string]any{"cause": string(in.Cause), "stage": d.Stage, "error_class": string(d.Class)}
+	details := map[string]any{"cause": string(in.Cause)}
+	if in.Stage != "" {
+		details["stage"] = in.Stage
+	}
+	if in.Class != "" {
+		details["error_class"] = string(in.Class)
+	}
+	return details
 }
 
 // Remediation says what was done, as its cause demands, and where that is

@@ -107,6 +107,53 @@ func TestSkippedSteps(t *testing.T) {
 	})
 }
 
+// A person may not archive what a worker holds: the replay is cancelled first, or its
+// result comes. Who archived a dead letter, and why, is in its notes.
+func TestArchiveInMidReplay(t *testing.T) {
+	everywhere(t, func(w *world) {
+		id := w.dead("llm", "VALIDATION_ERROR")
+		w.prepared(id)
+		w.replay(id)
+		q := w.claim(1)[0]
+		var refusal *lifecycle.Refusal
+		if err := w.apply(id, lifecycle.ArchiveNow{By: ada, Reason: "enough"}); !errors.As(err, &refusal) || refusal.Code != lifecycle.InvalidTransition {
+			w.Errorf("archived in mid-replay: %v", err)
+		}
+		w.say(q, deadletter.Succeeded)
+		before := len(w.read(id).Notes)
+		w.must(w.apply(id, lifecycle.ArchiveNow{By: ada, Reason: "enough"}))
+		d := w.read(id)
+		if len(d.Notes) != before+1 || d.Error.State != recoup.Archived {
+			w.Fatalf("archived it is %+v", d)
+		}
+		if n := d.Notes[before]; n.Step != store.NoteArchived || n.Actor != ada || n.Text != "enough" || n.Round != 1 {
+			w.Errorf("the note says %+v", n)
+		}
+	})
+}
+
+// The note of a triage keeps what the person has confirmed, not what the server
+// knows by itself.
+func TestTriageConfirms(t *testing.T) {
+	everywhere(t, func(w *world) {
+		for _, row := range []struct {
+			in   deadletter.Triage
+			want map[string]any
+		}{
+			{deadletter.Triage{Cause: store.CauseData}, map[string]any{"cause": "DATA"}},
+			{deadletter.Triage{Cause: store.CauseData, Stage: "llm"}, map[string]any{"cause": "DATA", "stage": "llm"}},
+			{deadletter.Triage{Cause: store.CauseData, Stage: "llm", Class: "VALIDATION_ERROR"},
+				map[string]any{"cause": "DATA", "stage": "llm", "error_class": "VALIDATION_ERROR"}},
+		} {
+			id := w.dead("llm", "VALIDATION_ERROR")
+			w.take(id, row.in)
+			if got, want := w.read(id).Notes[0].Fields, store.EncodeJSON(row.want); got != want {
+				w.Errorf("confirmed is %s, want %s", got, want)
+			}
+		}
+	})
+}
+
 // The form asks for what its cause needs, and for nothing else.
 func TestRemediationByCause(t *testing.T) {
 	everywhere(t, func(w *world) {

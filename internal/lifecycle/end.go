@@ -43,6 +43,9 @@ func (in ArchiveNow) apply(s *step) error {
 	if err := s.begin(Archiving, in.By, in.Reason); err != nil {
 		return err
 	}
+	if replaying(s.table, &s.next) {
+		return s.refuse("it is part of a replay, and a worker may hold its work: cancel the replay first")
+	}
 	s.shelve(s.actor, recoup.ManualArchive)
 	return nil
 }

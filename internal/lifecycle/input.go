@@ -54,6 +54,10 @@ type Failure struct {
 	Category   recoup.Category
 	RetryAfter time.Duration // what the failing side asked for, or zero
 
+	// Exhausted says that its budget was spent where it ran, outside of the machine:
+	// what could be retried is parked for that.
+	Exhausted bool
+
 	// Streak is how many failures of this code's family were already counted
 	// for the entity, over all its errors.
 	Streak int

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/policy"
 )
 
 // The inputs of dead letters, whose errors leave by their workflow alone (spec
@@ -73,7 +74,7 @@ func (in FailAgain) apply(s *step) error {
 	if verdict.Page {
 		s.tell(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
 	}
-	e.ParkedAt, e.ParkedBy, e.ParkReason = s.now, recoup.System, cmp.Or(verdict.Reason, s.table.ParkReason)
+	e.ParkedAt, e.ParkedBy, e.ParkReason = s.now, recoup.System, cmp.Or(verdict.Reason, s.spent(f, s.table.ParkReason))
 	tier := min(max(in.Tier, e.EscalationLevel, 1), s.policy.TopTier())
 	if tier > e.EscalationLevel {
 		e.AssignedTo = ""
@@ -101,6 +102,15 @@ func (in Verify) apply(s *step) error {
 	return nil
 }
 
+// spent is why a dead letter is parked whose work could be retried: because it was,
+// for as often as it may be, or for the reason that it would have otherwise.
+func (s *step) spent(f Failure, otherwise recoup.ParkReason) recoup.ParkReason {
+	if s.table.DeadLetter && f.Exhausted && !s.policy.MustPark(s.table, f.Code, f.Class, f.Category).Must {
+		return recoup.MaxRetriesExceeded
+	}
+	return otherwise
+}
+
 // beginLetter begins an input that only dead letters know.
 func (s *step) beginLetter(kind Kind, actor, reason string) error {
 	if err := s.begin(kind, actor, reason); err != nil {
@@ -114,6 +124,11 @@ func (s *step) beginLetter(kind Kind, actor, reason string) error {
 
 // held reports whether the error has no expiry because it is part of a replay.
 func (s *step) held() bool { return s.next.ExpiresAt.IsZero() }
+
+// replaying reports whether an error is that of a dead letter in mid-replay.
+func replaying(t *policy.Table, e *recoup.Error) bool {
+	return t.DeadLetter && e.State.Open() && e.ExpiresAt.IsZero()
+}
 
 // resume gives the expiry back. What a replay brought can be seen for as long as
 // owners are warned of an expiry, also if its time came meanwhile.

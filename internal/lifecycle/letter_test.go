@@ -2,6 +2,7 @@ package lifecycle_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -147,5 +148,40 @@ func TestDeadLettersLeaveByTheirWorkflow(t *testing.T) {
 	w.now = letter.ExpiresAt
 	if _, _, err := lifecycle.Step(w.policy, &letter, lifecycle.Replay{By: "ada"}, w.now); err == nil {
 		t.Error("what has expired is replayed")
+	}
+}
+
+// What is in mid-replay is not archived by hand: a worker may hold its work. Nor is
+// that named as a way out.
+func TestArchiveWaitsForTheReplay(t *testing.T) {
+	w := newWorld(t)
+	e := w.report(letters, "NETWORK_TIMEOUT", "")
+	held, _ := w.must(&e, lifecycle.Replay{By: "ada"})
+	for _, in := range []lifecycle.Input{lifecycle.ArchiveNow{By: "ada", Reason: "enough"}, lifecycle.Resolve{By: "ada"}} {
+		_, _, err := lifecycle.Step(w.policy, &held, in, w.now)
+		var refusal *lifecycle.Refusal
+		if !errors.As(err, &refusal) || refusal.Code != lifecycle.InvalidTransition || slices.Contains(refusal.Exits, lifecycle.Archiving) {
+			t.Errorf("%T in mid-replay is answered with %v", in, err)
+		}
+	}
+	back, _ := w.must(&held, lifecycle.Return{By: "ada", Expires: e.ExpiresAt})
+	if gone, _ := w.must(&back, lifecycle.ArchiveNow{By: "ada"}); gone.State != recoup.Archived {
+		t.Errorf("after the replay it is %s", gone.State)
+	}
+}
+
+// A replay that fails with its budget spent is parked for that.
+func TestFailAgainExhausted(t *testing.T) {
+	for code, want := range map[recoup.Code]recoup.ParkReason{
+		"NETWORK_TIMEOUT": recoup.MaxRetriesExceeded, "VALIDATION_ERROR": recoup.NonRetryableError,
+	} {
+		w := newWorld(t)
+		e := w.report(letters, "NETWORK_TIMEOUT", "")
+		held, _ := w.must(&e, lifecycle.Replay{By: "ada"})
+		f := failure(code)
+		f.Exhausted = true
+		if back, _ := w.must(&held, lifecycle.FailAgain{Expires: e.ExpiresAt, Failure: f}); back.ParkReason != want {
+			t.Errorf("%s is parked for %s, want %s", code, back.ParkReason, want)
+		}
 	}
 }

@@ -102,6 +102,8 @@ func permits(p *policy.Policy, t *policy.Table, e *recoup.Error, k Kind) bool {
 		return !t.DeadLetter
 	case Escalating:
 		return e.EscalationLevel < p.TopTier()
+	case Archiving:
+		return !replaying(t, e)
 	}
 	return true
 }

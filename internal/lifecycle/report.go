@@ -150,7 +150,7 @@ func (s *step) place(effective policy.Effective, failure Failure, spent recoup.P
 		}
 		s.retryOrHold(at, spent)
 	case recoup.ActionPark:
-		s.hold(recoup.System, effective.ParkReason)
+		s.hold(recoup.System, s.spent(failure, effective.ParkReason))
 	default:
 		s.rest(effective)
 	}

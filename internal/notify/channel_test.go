@@ -87,6 +87,7 @@ func TestAnswers(t *testing.T) {
 		{"gone", status(404), "status 404", false, 0},
 		{"redirect", status(307, "Location", "http://127.0.0.1:1/elsewhere"), "redirects are not followed", false, 0},
 		{"moved", status(301, "Location", "/elsewhere"), "redirects are not followed", false, 0},
+		{"switched", switched, "status 101", false, 0},
 		{"time-out", hang, "no answer in time", false, 0},
 		{"closed", drop, "the connection failed", false, 0},
 		{"garbage", garbage, "the connection failed", false, 0},

@@ -77,6 +77,10 @@ func (p *poster) post(ctx context.Context, body []byte, header map[string]string
 		return nil, Unreachable(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode < http.StatusOK { // it has switched protocols: what follows is no body, and has no end
+		return nil, refused(answer, p.now())
+	}
+	defer context.AfterFunc(ctx, func() { _ = answer.Body.Close() })()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if answer.StatusCode >= 200 && answer.StatusCode < 300 {
 		if err != nil {

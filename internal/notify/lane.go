@@ -126,6 +126,13 @@ func (l *lane) deliver(ctx context.Context, b *batch) error {
 	if off != nil {
 		return l.d.finish(ctx, now, off)
 	}
+	held, err := l.hold(ctx, now, b)
+	if err != nil {
+		return err
+	}
+	if err := l.d.finish(ctx, now, held); err != nil || len(b.list) == 0 {
+		return err
+	}
 	c := composer{find: l.d.o.Store.Error, list: l.d.o.Store.Errors, policy: l.d.o.Policy(), base: l.d.o.URL}
 	m, err := c.compose(ctx, b.list, b.urgency)
 	if err != nil {

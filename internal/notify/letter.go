@@ -2,6 +2,7 @@ package notify
 
 import (
 	"encoding/json"
+	"time"
 
 	"recoup"
 	"recoup/internal/policy"
@@ -15,6 +16,15 @@ type letter struct {
 	store.PendingNotice
 	body    store.JSON // what the notice says
 	channel string     // of a copy: where it goes; empty: the policy says
+	first   time.Time  // of a copy: when what it is a copy of arose
+}
+
+// arose says when what the notice tells of was to be told first.
+func (l *letter) arose() time.Time {
+	if !l.first.IsZero() {
+		return l.first
+	}
+	return l.CreatedAt
 }
 
 // copied is the body of a copy. It names the channel there and not in its key,
@@ -22,29 +32,37 @@ type letter struct {
 type copied struct {
 	Channel string          `json:"channel"`
 	CopyOf  recoup.ID       `json:"copy_of"`
+	At      time.Time       `json:"at,omitzero"` // when that arose
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
 func read(n store.PendingNotice) letter {
-	l := letter{PendingNotice: n}
-	l.channel, _, l.body = Unwrap(n.Body)
-	return l
+	c, ok := unwrap(n.Body)
+	if !ok {
+		return letter{PendingNotice: n, body: n.Body}
+	}
+	return letter{PendingNotice: n, body: store.JSON(c.Body), channel: c.Channel, first: c.At}
 }
 
 // Unwrap returns, of the body of a copy, where the copy goes, what it is a copy of
 // and what that says. Any other body says what it says.
 func Unwrap(body store.JSON) (channel string, of recoup.ID, said store.JSON) {
-	var c copied
-	if err := json.Unmarshal([]byte(body), &c); err != nil || c.Channel == "" || c.CopyOf.IsZero() {
+	c, ok := unwrap(body)
+	if !ok {
 		return "", recoup.ID{}, body
 	}
 	return c.Channel, c.CopyOf, store.JSON(c.Body)
 }
 
+func unwrap(body store.JSON) (c copied, ok bool) {
+	err := json.Unmarshal([]byte(body), &c)
+	return c, err == nil && c.Channel != "" && !c.CopyOf.IsZero()
+}
+
 // copy returns the notice for one channel. It is put in once, however often that is
 // tried.
 func (l *letter) copy(channel string) (store.Notice, error) {
-	c := copied{Channel: channel, CopyOf: l.ID}
+	c := copied{Channel: channel, CopyOf: l.ID, At: l.CreatedAt}
 	if l.body != "" {
 		c.Body = json.RawMessage(l.body)
 	}

@@ -2,8 +2,10 @@ package notify_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -45,6 +47,94 @@ func TestIncidentOfErrorsIsResolved(t *testing.T) {
 		w.Archive(made[0].ID) // it was told already that it has ended
 		if again := events(); len(again) != len(got) {
 			t.Errorf("told again: %q", again[len(got):])
+		}
+	})
+}
+
+// What has ended is told after what has begun, also where the beginning could not be
+// told at first: an incident is never opened after it was resolved.
+func TestBeginningsComeFirst(t *testing.T) {
+	const alert = `{"page":true,"alerts":[{"alert_id":"01900000-0000-7000-8000-000000000001","rule":"r","severity":"CRITICAL","condition":"c","since":"2026-02-02T08:00:00Z","told":1}]}`
+	for name, row := range map[string]struct{ begin, end func(*world) }{
+		"page": {
+			func(w *world) { w.Report(dol, "e", "RUNTIME_BUG", recoup.Medium) },
+			func(w *world) { w.Resolve(w.pending(2)[0].ErrorID) },
+		},
+		"alert": {
+			func(w *world) { w.tell(notice(recoup.NoticeAlert, "platform-team", alert)) },
+			func(w *world) { w.tell(notice(recoup.NoticeAlertResolved, "platform-team", alert)) },
+		},
+		"job": {
+			func(w *world) { w.tell(notice(recoup.NoticeJobLate, "platform-team", `{"job":"sweep"}`)) },
+			func(w *world) { w.tell(notice(recoup.NoticeJobRecovered, "platform-team", `{"job":"sweep"}`)) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, db database) {
+				w := newWorld(t, db)
+				w.pager.next(status(http.StatusInternalServerError))
+				row.begin(w)
+				w.run()
+				w.Wait(time.Microsecond)
+				row.end(w)
+				w.run()
+				for range 20 {
+					w.Wait(time.Minute)
+					w.run()
+				}
+				w.pending(0)
+				var got []string
+				for _, body := range w.pager.bodies() {
+					got = append(got, fmt.Sprint(body["event_action"]))
+				}
+				if want := []string{"trigger", "trigger", "resolve"}; !slices.Equal(got, want) {
+					t.Errorf("told was %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
+// A job that is late again is told of after the end of the last time.
+func TestJobLateAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		w := newWorld(t, db)
+		tell := func(kind recoup.NoticeKind) {
+			w.tell(notice(kind, "platform-team", `{"job":"sweep"}`))
+			w.run()
+			w.Wait(time.Microsecond)
+		}
+		tell(recoup.NoticeJobLate)
+		w.pager.next(status(http.StatusInternalServerError))
+		tell(recoup.NoticeJobRecovered)
+		tell(recoup.NoticeJobLate)
+		for range 20 {
+			w.Wait(10 * time.Second)
+			w.run()
+		}
+		w.pending(0)
+		var got []string
+		for _, body := range w.pager.bodies() {
+			got = append(got, fmt.Sprint(body["event_action"]))
+		}
+		if want := []string{"trigger", "resolve", "resolve", "trigger"}; !slices.Equal(got, want) {
+			t.Errorf("told was %q, want %q", got, want)
+		}
+	})
+}
+
+// A beginning that is given up holds nothing up, and one for another channel neither.
+func TestGivenUpBeginningHoldsNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		w := newWorld(t, db)
+		w.pager.next(status(http.StatusBadRequest)) // for good
+		w.chat.now(status(http.StatusInternalServerError))
+		e := w.Report(dol, "e", "RUNTIME_BUG", recoup.Medium)
+		w.run()
+		w.Resolve(e.ID)
+		w.run()
+		if got := w.got(w.pager, 2)[1]["event_action"]; got != "resolve" {
+			t.Errorf("told was %v", got)
 		}
 	})
 }

@@ -127,6 +127,17 @@ func status(code int, header ...string) http.HandlerFunc {
 // hang never answers: it waits until the other side has gone.
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
+// switched leaves HTTP, and is silent until the other side has gone.
+func switched(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: silence\r\n\r\n")
+	_, _ = io.Copy(io.Discard, conn)
+}
+
 // drop closes the connection in the middle of an answer.
 func drop(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()

@@ -54,17 +54,18 @@ type trouble struct {
 
 func (t *trouble) Error() string { return t.reason }
 
-// unusable says why an answer is no result.
+// unusable says why an answer is no result: which fields break which rule, in our own
+// words.
 func unusable(err error) *trouble {
 	why := "it is not in the form of a result"
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		why = f.Message
+		if fields := f.Fields(); len(fields) > 0 {
+			why = complaint(fields)
+		}
 	}
 	why, _ = redact.Default().String("answered with what is no result: " + why)
-	if len(why) > 300 {
-		why = why[:300]
-	}
-	return &trouble{reason: why}
+	return &trouble{reason: cut(why, maxReason)}
 }
 
 // lost reports whether a result was refused because of what has happened to the work
@@ -157,6 +158,10 @@ func (r *receiver) send(ctx context.Context, p parcel) (*answer, error) {
 		return nil, r.unanswered(err)
 	}
 	defer func() { _ = w.Body.Close() }()
+	if w.StatusCode < http.StatusOK { // it has switched protocols: what follows is no body, and has no end
+		return nil, turnedAway(w, r.now())
+	}
+	defer context.AfterFunc(ctx, func() { _ = w.Body.Close() })()
 	said, err := io.ReadAll(io.LimitReader(w.Body, maxAnswer+1))
 	switch {
 	case w.StatusCode != http.StatusOK && w.StatusCode != http.StatusAccepted && w.StatusCode != http.StatusNoContent:

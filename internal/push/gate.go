@@ -53,15 +53,11 @@ func (p *gateParcel) message() any     { return api.ClaimedCase(p.company) }
 func (p *gateParcel) until() time.Time { return p.company.Lease.LeaseEndsAt }
 
 // aside: what is given back is the longest waiting, and would be claimed again before
-// all others. A retry is kept for the rest of its lease, a minute at most. The time of
-// a first verification has to run out by itself.
+// all others. It is kept for the rest of its lease, a minute at most.
 func (p *gateParcel) aside() (time.Time, bool) {
 	lease := &p.company.Lease
 	end, enough := lease.LeaseEndsAt.Add(-settled), lease.LeasedAt.Add(time.Minute)
-	switch {
-	case p.company.Recovery.ID.IsZero():
-		return lease.LeaseEndsAt, true
-	case enough.Before(end):
+	if enough.Before(end) {
 		return enough, true
 	}
 	return end, true
@@ -95,11 +91,10 @@ func (p *gateParcel) settle(ctx context.Context, a *answer) (string, error) {
 	return outcomeFail, out[0].Err
 }
 
-// giveBack ends the lease of a retry. A first verification has none: it is claimed
-// again when its time is over.
+// giveBack ends the lease of a retry, or the turn of a first verification.
 func (p *gateParcel) giveBack(ctx context.Context) error {
 	if p.company.Recovery.ID.IsZero() {
-		return nil
+		return p.gate.GiveBackIntake(ctx, p.company)
 	}
 	return p.gate.GiveBack(ctx, p.company.Recovery.ID, p.company.Lease.LeaseToken)
 }

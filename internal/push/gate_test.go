@@ -1,6 +1,7 @@
 package push_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -215,6 +216,72 @@ func TestOthersGetTheirTurn(t *testing.T) {
 				w.Errorf("%s: %d of 3 have passed: %v", kind, got, p.is().Deliveries)
 			}
 		}
+	})
+}
+
+// What was claimed to look beyond companies that have failed, and is not delivered, is
+// there for others at once, also where it is a first verification.
+func TestSurplusIsGivenBack(t *testing.T) {
+	everywhere(t, func(w *world) {
+		r := w.receiver(says(500, ""))
+		p := w.pusher(push.GateZero, r.values("concurrency", "3"))
+		var bad []recoup.ID
+		for i := range 3 {
+			bad = append(bad, w.intake("", fmt.Sprintf("Bad %d", i)))
+		}
+		p.run() // all of them fail together
+		for _, id := range bad {
+			out, err := w.gate.Record(w.Context(), []recovery.Result{{IntakeID: id, Worker: "w1", Verdict: "PASS"}})
+			w.must(err)
+			w.must(out[0].Err)
+		}
+		var good []recoup.ID
+		for i := range 4 {
+			good = append(good, w.intake("", fmt.Sprintf("Good %d", i)))
+		}
+		w.wait(time.Minute)
+		let := make(chan struct{})
+		r.from(func(rw http.ResponseWriter, q *http.Request) { <-let; says(200, `{"verdict":"PASS"}`)(rw, q) })
+		w.must(p.Run(w.Context())) // one at a time, and three more because of those that have failed
+		for range 4 {
+			<-r.arrived
+		}
+		got, err := w.gate.Claim(w.Context(), recovery.Order{Worker: "w2", Limit: 10})
+		w.must(err)
+		var ids []recoup.ID
+		for i := range got {
+			ids = append(ids, got[i].Intake.ID)
+		}
+		if !slices.Equal(ids, good[1:]) {
+			w.Errorf("another worker gets %v, want %v", ids, good[1:])
+		}
+		close(let)
+		p.Settle()
+		p.wants(map[string]int64{"failed": 3, "pass": 1})
+	})
+}
+
+// A first verification that came to nothing is given back after a while, and when the
+// node stops, and not only when its time is over.
+func TestFirstVerificationIsGivenBack(t *testing.T) {
+	everywhere(t, func(w *world) {
+		r := w.receiver(says(500, ""))
+		p := w.pusher(push.GateZero, r.values("lease", "10m"))
+		id := w.intake("", "Acme")
+		claims := func(want int, when string) {
+			w.Helper()
+			got, err := w.gate.Claim(w.Context(), recovery.Order{Worker: "w2", Limit: 10, Lease: time.Minute})
+			w.must(err)
+			if len(got) != want || want == 1 && got[0].Intake.ID != id {
+				w.Errorf("%s another worker gets %+v", when, got)
+			}
+		}
+		p.run()
+		claims(0, "at once")
+		ended, cancel := context.WithCancel(w.Context())
+		cancel()
+		w.must(p.Drain(ended))
+		claims(1, "when the node has stopped")
 	})
 }
 

@@ -37,6 +37,7 @@ type Gate interface {
 	Claim(ctx context.Context, o recovery.Order) ([]store.Case, error)
 	Record(ctx context.Context, results []recovery.Result) ([]store.CaseOutcome, error)
 	GiveBack(ctx context.Context, id, token recoup.ID) error
+	GiveBackIntake(ctx context.Context, c *store.Case) error
 }
 
 // Options are what a pusher is made of. All but Receivers and Roots are required.

@@ -65,6 +65,7 @@ type receiver struct {
 	mu      sync.Mutex
 	stopped bool
 	running int              // deliveries, and places for those that are being claimed
+	places  int              // of these, places
 	failed  int              // failures in a row
 	era     int              // counts failures; what began in an earlier era tells nothing new
 	closed  time.Time        // it is left alone until then
@@ -100,11 +101,11 @@ func (r *receiver) pass(ctx context.Context) error {
 	}
 	defer r.under.Done()
 	parcels, err := r.claim(ctx, places)
-	r.free(places - len(parcels))
+	r.fill(places, len(parcels))
 	for _, p := range parcels {
 		r.under.Go(func() {
 			r.deliver(context.WithoutCancel(ctx), p, era)
-			r.free(1)
+			r.free()
 			if len(parcels) == places { // there may be more
 				_ = r.pass(ctx) // a failure comes up again, and is told, in the pass of the clock
 			}
@@ -127,16 +128,26 @@ func (r *receiver) reserve() (places, era int) {
 	}
 	places = max(0, most-r.running)
 	r.running += places
+	r.places += places
 	if places > 0 {
 		r.under.Add(1)
 	}
 	return places, r.era
 }
 
-func (r *receiver) free(places int) {
+// fill puts deliveries into places that were reserved, and frees the rest.
+func (r *receiver) fill(places, deliveries int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.running -= places
+	r.places -= places
+	r.running -= places - deliveries
+}
+
+// free frees the place of a delivery.
+func (r *receiver) free() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running--
 }
 
 func (r *receiver) stop() {
@@ -194,7 +205,7 @@ func (r *receiver) report() client.Receiver {
 	defer r.mu.Unlock()
 	out := client.Receiver{
 		Name: r.name, Kind: r.kind, Lanes: lanesOf(r.lanes), BatchID: r.batch, Concurrency: r.concurrency, TimeoutSeconds: r.timeout.Seconds(),
-		State: client.ReceiverUp, InFlight: r.running, Deliveries: map[string]int64{},
+		State: client.ReceiverUp, InFlight: r.running - r.places, Deliveries: map[string]int64{},
 	}
 	for _, outcome := range outcomes(Kind(r.kind)) {
 		out.Deliveries[outcome] = r.counts[outcome]

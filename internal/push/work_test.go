@@ -66,6 +66,17 @@ func drop(w http.ResponseWriter, _ *http.Request) {
 	_ = conn.Close()
 }
 
+// switched leaves HTTP, and is silent until the other side has gone.
+func switched(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: silence\r\n\r\n")
+	_, _ = io.Copy(io.Discard, conn)
+}
+
 // drip begins an answer and never comes to its end.
 func drip(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(200)
@@ -108,14 +119,16 @@ var workAnswers = []struct {
 	{"release", says(200, `{"outcome":"release"}`), "release", queued, "", ""},
 	{"taken", says(202, "whatever"), "taken", held, "", ""},
 
-	{"extend is no answer", says(200, `{"outcome":"extend"}`), "failed", queued, "", "no result: "},
-	{"no outcome", says(200, `{}`), "failed", queued, "", "no result: "},
-	{"unknown outcome", says(200, `{"outcome":"hunter2"}`), "failed", queued, "", "no result: "},
-	{"unknown field", says(200, `{"outcome":"succeed","more":1}`), "failed", queued, "", "no result: "},
-	{"a field twice", says(200, `{"outcome":"fail","outcome":"succeed"}`), "failed", queued, "", "no result: "},
-	{"fail without a failure", says(200, `{"outcome":"fail"}`), "failed", queued, "", "no result: "},
-	{"a failure that is none", says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"?!"}}`), "failed", queued, "", "no result: "},
-	{"succeed with a failure", says(200, `{"outcome":"succeed","failure":{"stage":"fetch","error_class":"TIMEOUT"}}`), "failed", queued, "", "no result: "},
+	{"extend is no answer", says(200, `{"outcome":"extend"}`), "failed", queued, "", "no result: outcome (enum)"},
+	{"no outcome", says(200, `{}`), "failed", queued, "", "no result: outcome (enum)"},
+	{"unknown outcome", says(200, `{"outcome":"hunter2"}`), "failed", queued, "", "no result: outcome (enum)"},
+	{"unknown field", says(200, `{"outcome":"succeed","hunter2":1}`), "failed", queued, "", "no result: body (unknown)"},
+	{"unknown field of a failure", says(200, `{"outcome":"fail","failure":{"hunter2":1}}`), "failed", queued, "", "no result: failure (unknown)"},
+	{"a field twice", says(200, `{"outcome":"fail","outcome":"succeed"}`), "failed", queued, "", "no result: outcome (unique)"},
+	{"a field of another type", says(200, `{"outcome":7}`), "failed", queued, "", "no result: outcome (type)"},
+	{"fail without a failure", says(200, `{"outcome":"fail"}`), "failed", queued, "", "no result: failure (required)"},
+	{"a failure that is none", says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"?!"}}`), "failed", queued, "", "no result: error_class (pattern)"},
+	{"succeed with a failure", says(200, `{"outcome":"succeed","failure":{"stage":"fetch","error_class":"TIMEOUT"}}`), "failed", queued, "", "no result: failure (outcome)"},
 	{"about other work", says(200, `{"outcome":"succeed","work_id":"00000000-0000-0000-0000-000000000001"}`), "failed", queued, "", "no result: "},
 	{"another lease", says(200, `{"outcome":"succeed","lease_token":"00000000-0000-0000-0000-000000000001"}`), "failed", queued, "", "no result: "},
 	{"empty", says(200, ""), "failed", queued, "", "no result: "},
@@ -134,6 +147,7 @@ var workAnswers = []struct {
 	{"redirect", forward, "failed", queued, "", "answered with status 307, and redirects are not followed"},
 	{"dropped", drop, "failed", queued, "", "the connection failed"},
 	{"time-out", hang, "failed", queued, "", "no answer in time"},
+	{"switched", switched, "failed", queued, "", "answered with status 101"},
 	{"slow drip", drip, "failed", queued, "", "no answer in time"},
 	{"flood", flood, "failed", queued, "", "answered with more than 1048576 bytes"},
 }

@@ -134,14 +134,19 @@ func (s *Service) Record(ctx context.Context, results []Result) ([]store.CaseOut
 }
 
 // GiveBack ends the lease of a retry that could not be made, through no fault of the
-// company: no attempt is used, and it can be claimed again at once. A first
-// verification has no lease; it is claimed again when its time is over.
+// company: no attempt is used, and it can be claimed again at once.
 func (s *Service) GiveBack(ctx context.Context, id, token recoup.ID) error {
 	done, err := s.store.FinishRecoveries(ctx, []store.CaseStep{{ID: id, Decide: s.decide(GiveBack{Token: token}, s.now())}})
 	if err != nil {
 		return err
 	}
 	return done[0].Err
+}
+
+// GiveBackIntake ends the turn of a first verification as it was claimed: others can
+// claim it at once. If it is another's by now nothing happens.
+func (s *Service) GiveBackIntake(ctx context.Context, c *store.Case) error {
+	return s.store.ReturnPending(ctx, c.Intake.ID, c.Lease.LeaseWorker, c.Lease.LeaseEndsAt)
 }
 
 // batchOf is results of one kind, with their places among all.

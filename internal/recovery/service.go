@@ -20,6 +20,7 @@ type Store interface {
 	StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error)
 
 	ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]store.Intake, error)
+	ReturnPending(ctx context.Context, id recoup.ID, worker string, until time.Time) error
 	RecordResults(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)
 	ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]store.Case, error)
 	FinishRecoveries(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)

@@ -48,6 +48,10 @@ type AlertFilter struct {
 	States []AlertState
 	Rule   string
 	Scope  string
+
+	// Told leaves only those that people were told of. It goes with a rule, and the
+	// scope counts then, also if it is empty.
+	Told bool
 }
 
 // Open reports whether the filter asks for nothing that is resolved.

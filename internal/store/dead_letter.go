@@ -39,7 +39,7 @@ const (
 const EngineeringReview = "the same failure after a replay: engineering review"
 
 // DeadLetter is what an error in a table of dead letters carries of its work.
-// Stage, class and signature are those of the present round: each failure of
+// Stage, class, signature and exhaustion are those of the present round: each failure of
 // the same work after a replay is the next round of the same dead letter.
 type DeadLetter struct {
 	ErrorID        recoup.ID    `json:"error_id"`
@@ -51,6 +51,7 @@ type DeadLetter struct {
 	Group          recoup.ID    `json:"group_id"`  // set by the store: see [GroupID]
 	Step           WorkflowStep `json:"step"`
 	Cause          Cause        `json:"cause,omitempty"`
+	Exhausted      bool         `json:"exhausted,omitempty"` // what failed could be retried, and its budget was spent
 	Round          int          `json:"round"`
 	FirstFailureAt time.Time    `json:"first_failure_at"`
 	LastFailureAt  time.Time    `json:"last_failure_at"`
@@ -105,6 +106,10 @@ type Note struct {
 	Link     string       `json:"link,omitempty"`   // the ticket or incident
 	Fields   JSON         `json:"fields,omitempty"` // what the step asks for
 }
+
+// NoteArchived is the step of a note that tells who archived a dead letter by hand,
+// and why.
+const NoteArchived WorkflowStep = "ARCHIVED"
 
 // Payload is what a piece of work is about, sealed by the caller. It never
 // changes, and is destroyed when its dead letter is archived or its work done.

@@ -54,6 +54,9 @@ const ActNoticeResend = "notice.resend"
 // MaxOutboxCount is how far notices are counted; beyond, it is "at least".
 const MaxOutboxCount = 100_000
 
+// MaxWaitingNotices is how many notices of a kind are looked at that wait.
+const MaxWaitingNotices = 10 * MaxPage
+
 // OutboxLevel is how full the outbox is.
 type OutboxLevel struct {
 	Waiting   int64

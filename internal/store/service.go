@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"time"
 
 	"recoup"
@@ -117,6 +118,11 @@ type PlatformKey struct {
 	CreatedAt time.Time
 	WrappedBy string // the key, kept elsewhere, that the secret is sealed with; empty: it is bare
 }
+
+// ErrOtherWrap is returned for a platform key that would lie beside keys which are
+// wrapped by another key than it is, or while it is bare: no node could use both. It
+// is a kind of [ErrRefused].
+var ErrOtherWrap = fmt.Errorf("%w: live platform keys are wrapped by another key", ErrRefused)
 
 // Made returns the key as its act adds it.
 func (k PlatformKey) Made(act Act) PlatformKey {

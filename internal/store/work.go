@@ -188,6 +188,17 @@ func (w *Work) decide(decide Decide, current *recoup.Error, k StreakKey) Outcome
 	return Outcome{Error: next, Effects: effects}
 }
 
+// Shelved returns the rows of the history that tell of what people have archived.
+// Where that is a dead letter, its notes tell of it too.
+func (w *Work) Shelved() (list []recoup.Transition) {
+	for _, h := range w.History {
+		if h.Input == string(lifecycle.Archiving) && h.Actor != recoup.System && h.After.State == recoup.Archived {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
 func (w *Work) streak(k StreakKey) int {
 	if s := w.streaks[k]; s != nil {
 		return s.count

@@ -61,8 +61,12 @@ func alertQuery(f store.AlertFilter, p store.Page) *query {
 	if len(f.States) > 0 {
 		q.add(" and state = any (" + q.arg(f.States) + ")")
 	}
-	q.equal("rule", f.Rule)
-	q.equal("scope", f.Scope)
+	if f.Told {
+		q.add(" and notified > 0 and rule = " + q.arg(f.Rule) + " and coalesce(scope, '') = " + q.arg(f.Scope))
+	} else {
+		q.equal("rule", f.Rule)
+		q.equal("scope", f.Scope)
+	}
 	if !p.Cursor.IsZero() {
 		q.add(" and (pending_at, alert_id) < (" + q.arg(p.Cursor.At) + ", " + q.arg(p.Cursor.ID[:]) + ")")
 	}

@@ -24,6 +24,7 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 		for name, f := range map[string]store.AlertFilter{
 			"all": {}, "rule": {Rule: "r1"}, "scope": {Scope: "s1"}, "state": {States: []store.AlertState{store.AlertFiring}},
 			"resolved": {States: []store.AlertState{store.AlertResolved}},
+			"told":     {States: []store.AlertState{store.AlertResolved}, Rule: "r1", Scope: "s1", Told: true},
 		} {
 			q := alertQuery(f, page)
 			list = append(list, Planned{"alerts by " + name + at, q.String(), q.args})
@@ -35,6 +36,10 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 			q := noticeQuery(f, page)
 			list = append(list, Planned{"notices by " + name + at, q.String(), q.args})
 		}
+	}
+	for name, errors := range map[string][]recoup.ID{"of errors": {{1}, {2}}, "of no error": nil} {
+		q := waitingQuery(recoup.NoticeAlert, errors)
+		list = append(list, Planned{"what waits " + name, q.String(), q.args})
 	}
 	return list
 }

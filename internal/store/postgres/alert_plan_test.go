@@ -17,8 +17,9 @@ insert into recoup.alert (alert_id, rule, scope, state, severity, action, condit
 select md5('a' || i)::uuid, 'r' || i % 11, 's' || i % 7, 'FIRING', 'HIGH', 'x', 'x', 1, $1::timestamptz - i * interval '4 minutes', $1::timestamptz - i * interval '4 minutes', 1
 from generate_series(1, 40) i;
 alter table recoup.alert disable trigger user;
-insert into recoup.alert (alert_id, rule, scope, state, severity, action, condition, samples, pending_at, resolved_at, value)
-select md5('a' || i)::uuid, 'r' || i % 11, 's' || i % 7, 'RESOLVED', 'HIGH', 'x', 'x', 1, $1::timestamptz - i * interval '4 minutes', $1, 1
+insert into recoup.alert (alert_id, rule, scope, state, severity, action, condition, samples, pending_at, resolved_at, value, notified, notified_at)
+select md5('a' || i)::uuid, 'r' || i % 11, 's' || i % 7, 'RESOLVED', 'HIGH', 'x', 'x', 1, $1::timestamptz - i * interval '4 minutes', $1::timestamptz, 1,
+	i % 2, case when i % 2 = 1 then $1::timestamptz end
 from generate_series(41, 20000) i;
 insert into recoup.outbox (kind, recipient, created_at, due_at, delivered_at, given_up_at)
 select 'ALERT', 't' || i % 5, $1::timestamptz - i * interval '4 minutes', case when i % 400 = 0 then $1::timestamptz end,

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -52,6 +53,14 @@ func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]st
 		return nil, err
 	}
 	return taken, nil
+}
+
+// ReturnPending lets others claim an intake that was handed to a worker.
+func (s *Store) ReturnPending(ctx context.Context, id recoup.ID, worker string, until time.Time) error {
+	return s.gate(ctx, "return an intake", func(t *tx) error {
+		t.queue("delete from cl.gate_zero_turn where intake_id = $1 and worker = $2 and ends_at = $3", id[:], worker, until)
+		return t.send(ctx)
+	})
 }
 
 // Intakes lists intakes, newest first. Of every batch and status in question as

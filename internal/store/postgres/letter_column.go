@@ -24,6 +24,7 @@ var (
 			id("group_id", func(d *d) *recoup.ID { return &d.Group }),
 			text("step", func(d *d) *store.WorkflowStep { return &d.Step }),
 			text("cause", func(d *d) *store.Cause { return &d.Cause }),
+			flag("exhausted", func(d *d) *bool { return &d.Exhausted }),
 			number("round", func(d *d) *int { return &d.Round }),
 			stamp("first_failure_at", func(d *d) *time.Time { return &d.FirstFailureAt }),
 			stamp("last_failure_at", func(d *d) *time.Time { return &d.LastFailureAt }),

@@ -15,21 +15,25 @@ const (
 
 	selectUntriaged = "select updated_at from recoup.dead_letter where step = 'NEW' and closed_at is null order by updated_at limit 1"
 
-	// selectLaneLevels goes from lane to lane by the index, and counts each as far
-	// as its share of what may be counted goes.
-	selectLaneLevels = `with recursive lane (pipeline, stage) as (
+	// selectLaneNames goes from lane to lane by the index.
+	selectLaneNames = `with recursive lane (pipeline, stage) as (
 			(select pipeline, stage from recoup.work where due_at is not null order by pipeline, stage limit 1)
 			union all
 			select n.pipeline, n.stage from lane l cross join lateral (
 				select w.pipeline, w.stage from recoup.work w where w.due_at is not null and (w.pipeline, w.stage) > (l.pipeline, l.stage)
-				order by w.pipeline, w.stage limit 1) n),
-			few as materialized (select * from lane limit $2)
-		select l.pipeline, l.stage, c.* from few l cross join lateral (
-			select count(*) filter (where lease_ends_at is null and due_at <= $1), count(*) filter (where lease_ends_at is null and due_at > $1),
-				count(*) filter (where lease_ends_at > $1), count(*) filter (where lease_ends_at <= $1)
-			from (select due_at, lease_ends_at from recoup.work w
-				where w.pipeline = l.pipeline and w.stage = l.stage and w.due_at is not null
-				order by coalesce(w.replay_id, '00000000-0000-0000-0000-000000000000'), w.due_at limit $3 / (select count(*) from few)) w) c`
+				order by w.pipeline, w.stage limit 1) n)
+		select * from lane limit $1`
+
+	countLane = `select count(*) filter (where lease_ends_at is null and due_at <= $1), count(*) filter (where lease_ends_at is null and due_at > $1),
+			count(*) filter (where lease_ends_at > $1), count(*) filter (where lease_ends_at <= $1)
+		from (select due_at, lease_ends_at from recoup.work w where w.due_at is not null and `
+
+	selectLaneLevels = `select l.pipeline, l.stage, c.* from unnest($3::text[], $4::text[]) with ordinality l (pipeline, stage, i) cross join lateral (` +
+		countLane + `w.pipeline = l.pipeline and w.stage = l.stage
+			order by coalesce(w.replay_id, '00000000-0000-0000-0000-000000000000'), w.due_at limit $2) w) c order by l.i`
+
+	// selectBeyond counts what lies behind the last lane that was named.
+	selectBeyond = countLane + `(w.pipeline, w.stage) > ($3, $4) order by w.pipeline, w.stage limit $2) w`
 
 	selectReplayLevels = `select s.state, (select count(*) from (select from recoup.replay r where r.state = s.state limit $2) r)
 		from unnest($1::text[]) s (state)`
@@ -52,11 +56,7 @@ func (s *Store) LetterFigures(ctx context.Context, now time.Time) (f store.Lette
 	if len(oldest) > 0 {
 		f.Waiting = oldest[0].UTC()
 	}
-	rows, err = s.pool.Query(ctx, selectLaneLevels, now, store.MaxLanes, store.MaxFigure)
-	f.Lanes, err = collectRows(what, rows, err, func(row pgx.CollectableRow) (l store.LaneLevel, err error) {
-		return l, row.Scan(&l.Pipeline, &l.Stage, &l.Due, &l.Delayed, &l.Leased, &l.Lapsed)
-	})
-	if err != nil {
+	if err := s.lanes(ctx, now, &f); err != nil {
 		return f, err
 	}
 	rows, err = s.pool.Query(ctx, selectReplayLevels, store.ReplayStates(), store.MaxFigure)
@@ -66,6 +66,49 @@ func (s *Store) LetterFigures(ctx context.Context, now time.Time) (f store.Lette
 	rows, err = s.pool.Query(ctx, selectOutcomes)
 	f.Items, err = counts[store.ItemState](what, rows, err)
 	return f, err
+}
+
+// lanes counts the lanes, and once more, further, those that are told if they are not
+// all.
+func (s *Store) lanes(ctx context.Context, now time.Time, f *store.LetterFigures) error {
+	const what = "count staged work"
+	rows, err := s.pool.Query(ctx, selectLaneNames, store.MaxLaneWalk)
+	names, err := collectRows(what, rows, err, func(row pgx.CollectableRow) (l store.LaneLevel, err error) { return l, row.Scan(&l.Pipeline, &l.Stage) })
+	if err != nil {
+		return err
+	}
+	levels, err := s.laneLevels(ctx, now, names)
+	if err != nil || len(names) <= store.MaxLanes {
+		f.Lanes = levels
+		return err
+	}
+	largest, others := store.LargestLanes(levels)
+	last := &names[len(names)-1]
+	var beyond store.LaneLevel
+	err = s.pool.QueryRow(ctx, selectBeyond, now, store.MaxFigure, last.Pipeline, last.Stage).
+		Scan(&beyond.Due, &beyond.Delayed, &beyond.Leased, &beyond.Lapsed)
+	if err != nil {
+		return failure(what, err)
+	}
+	others.Add(beyond)
+	f.Others = others
+	f.Lanes, err = s.laneLevels(ctx, now, largest)
+	return err
+}
+
+// laneLevels counts each lane as far as its share of what may be counted goes.
+func (s *Store) laneLevels(ctx context.Context, now time.Time, lanes []store.LaneLevel) ([]store.LaneLevel, error) {
+	if len(lanes) == 0 {
+		return nil, nil
+	}
+	pipelines, stages := make([]string, len(lanes)), make([]string, len(lanes))
+	for i := range lanes {
+		pipelines[i], stages[i] = lanes[i].Pipeline, lanes[i].Stage
+	}
+	rows, err := s.pool.Query(ctx, selectLaneLevels, now, store.MaxFigure/len(lanes), pipelines, stages)
+	return collectRows("count staged work", rows, err, func(row pgx.CollectableRow) (l store.LaneLevel, err error) {
+		return l, row.Scan(&l.Pipeline, &l.Stage, &l.Due, &l.Delayed, &l.Leased, &l.Lapsed)
+	})
 }
 
 // counts reads rows of a name and a number.

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -76,6 +77,30 @@ func (s *Store) ClaimNotices(ctx context.Context, now time.Time, lease time.Dura
 	}
 	slices.SortFunc(list, store.OlderNotice)
 	return list, nil
+}
+
+// WaitingNotices returns the notices of a kind that wait, oldest first: those of some
+// errors, or those that no error causes.
+func (s *Store) WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]store.PendingNotice, error) {
+	q := waitingQuery(kind, errors)
+	rows, err := s.pool.Query(ctx, q.String(), q.args...)
+	list, err := collectRows("read the outbox", rows, err, decode(pendingColumns))
+	slices.SortFunc(list, store.OlderNotice)
+	return list, err
+}
+
+// waitingQuery names the kinds outright, so that their index can serve.
+func waitingQuery(kind recoup.NoticeKind, errors []recoup.ID) *query {
+	q := &query{}
+	q.add("select " + names(pendingColumns, "") + ` from recoup.outbox
+		where due_at is not null and kind in ('PAGE', 'ALERT', 'JOB_LATE', 'JOB_RECOVERED') and kind = ` + q.arg(string(kind)))
+	if len(errors) > 0 {
+		q.add(" and error_id = any (" + q.arg(raw(errors)) + "::uuid[])")
+	} else {
+		q.add(" and error_id is null")
+	}
+	q.add(" limit " + q.arg(store.MaxWaitingNotices))
+	return q
 }
 
 // FinishNotices notes what became of deliveries, and returns of how many: those

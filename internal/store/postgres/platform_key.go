@@ -21,7 +21,25 @@ func (s *Store) AddPlatformKey(ctx context.Context, k store.PlatformKey, act sto
 	})
 }
 
+// alikeWrapped refuses a key beside live ones that are wrapped by another. Whoever
+// adds or wraps keys meanwhile waits.
+func alikeWrapped(ctx context.Context, t *tx, k store.PlatformKey) error {
+	var other []bool
+	t.queue("select pg_advisory_xact_lock($1, $2)", serviceLock, lockPlatformKey)
+	collect(t.queue("select exists (select from recoup.platform_key where deleted_at is null and wrapped_by <> $1)", k.WrappedBy), pgx.RowTo[bool], &other)
+	if err := t.send(ctx); err != nil {
+		return err
+	}
+	if other[0] {
+		return fmt.Errorf("platform key %s: %w", k.ID, store.ErrOtherWrap)
+	}
+	return nil
+}
+
 func addPlatformKey(ctx context.Context, t *tx, k store.PlatformKey, act store.Act) error {
+	if err := alikeWrapped(ctx, t, k); err != nil {
+		return err
+	}
 	var added []string
 	b := newBatch(platformKeyColumns, []*store.PlatformKey{&k})
 	collect(t.queue(b.insert("recoup.platform_key")+" on conflict do nothing returning key_id", b.args...), pgx.RowTo[string], &added)
@@ -84,15 +102,23 @@ func (s *Store) DeletePlatformKey(ctx context.Context, id string, act store.Act)
 	})
 }
 
-// WrapPlatformKey puts the secret of a key, sealed by a key that is kept elsewhere,
-// in place of what it was.
+// WrapPlatformKey puts the secret of a bare key, sealed by a key that is kept
+// elsewhere, in place of what it was.
 func (s *Store) WrapPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error {
 	return s.transact(ctx, "wrap a platform key", time.Time{}, func(t *tx) error {
+		if err := alikeWrapped(ctx, t, k); err != nil {
+			return err
+		}
 		var purposes []string
+		var known []bool
 		collect(t.queue(`update recoup.platform_key set secret = $2, wrapped_by = nullif($3, '')
-			where key_id = $1 and deleted_at is null returning purpose`, k.ID, k.Secret, k.WrappedBy), pgx.RowTo[string], &purposes)
+			where key_id = $1 and deleted_at is null and wrapped_by is null returning purpose`, k.ID, k.Secret, k.WrappedBy), pgx.RowTo[string], &purposes)
+		collect(t.queue("select exists (select from recoup.platform_key where key_id = $1 and deleted_at is null)", k.ID), pgx.RowTo[bool], &known)
 		if err := t.send(ctx); err != nil {
 			return err
+		}
+		if len(purposes) == 0 && known[0] {
+			return fmt.Errorf("platform key %s is wrapped already: %w", k.ID, store.ErrRefused)
 		}
 		purpose, err := one(purposes, nil, "platform key "+k.ID)
 		if err != nil {

@@ -30,6 +30,7 @@ func (s *Store) write(t *tx, w *store.Work, now time.Time) {
 	if len(w.History) > 0 {
 		insert(t, "recoup.error_history", s.sql.history, w.History)
 	}
+	noteShelved(t, w.Shelved())
 	if len(w.Notices) > 0 {
 		insert(t, "recoup.outbox", noticeColumns(now), w.Notices)
 		t.wake(store.WakeNotices)
@@ -40,6 +41,22 @@ func (s *Store) write(t *tx, w *store.Work, now time.Time) {
 	if w.Awaken(now) {
 		t.wake(store.WakeErrors)
 	}
+}
+
+// noteShelved queues the notes of dead letters that people have archived.
+func noteShelved(t *tx, list []recoup.Transition) {
+	if len(list) == 0 {
+		return
+	}
+	ids, at := make([]recoup.ID, len(list)), make([]time.Time, len(list))
+	actors, reasons := make([]string, len(list)), make([]string, len(list))
+	for i, h := range list {
+		ids[i], at[i], actors[i], reasons[i] = h.ErrorID, h.At, h.Actor, h.Reason
+	}
+	t.queue(`insert into recoup.dead_letter_note (error_id, round, step, actor, at, note)
+		select d.error_id, d.round, $5, h.actor, h.at, nullif(h.reason, '')
+		from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[]) h (error_id, at, actor, reason)
+		join recoup.dead_letter d using (error_id)`, raw(ids), at, actors, reasons, string(store.NoteArchived))
 }
 
 func insert[R any](t *tx, table string, columns []column[R], records []R) {

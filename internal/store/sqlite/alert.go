@@ -94,7 +94,10 @@ func listAlerts(f store.AlertFilter, p store.Page) (string, []any) {
 			index, where, args = "alert_"+c.column+"_idx", where+" and "+c.column+" = ?", append(args, c.value)
 		}
 	}
-	if f.Open() {
+	if f.Told {
+		index, where = "alert_told_idx", "(pending_at, alert_id) < (?, ?) and rule = ? and coalesce(scope, '') = ? and notified > 0"
+		args = append(args[:2], f.Rule, f.Scope)
+	} else if f.Open() {
 		index, where = "alert_open_list_idx", where+" and state <> 'RESOLVED'"
 	}
 	if len(f.States) > 0 {

@@ -17,12 +17,16 @@ func TestAlertPlans(t *testing.T) {
 	page := store.Page{Cursor: store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
 	alerts := func(f store.AlertFilter) string { text, _ := listAlerts(f, page); return text }
 	notices := func(f store.NoticeFilter) string { text, _ := listNotices(f, page); return text }
+	waiting := func(kind recoup.NoticeKind, ids ...recoup.ID) string { text, _ := waitingText(kind, ids); return text }
 	for name, text := range map[string]string{
 		"open":             selectOpenAlerts,
 		"alerts":           alerts(store.AlertFilter{}),
 		"alerts/rule":      alerts(store.AlertFilter{Rule: "r"}),
 		"alerts/scope":     alerts(store.AlertFilter{Scope: "s"}),
 		"alerts/firing":    alerts(store.AlertFilter{States: []store.AlertState{store.AlertFiring}, Rule: "r"}),
+		"alerts/told":      alerts(store.AlertFilter{States: []store.AlertState{store.AlertResolved}, Rule: "r", Told: true}),
+		"notices/page":     waiting(recoup.NoticePage, recoup.ID{1}, recoup.ID{2}),
+		"notices/alert":    waiting(recoup.NoticeAlert),
 		"alerts/purge":     purgeAlerts,
 		"silences":         selectSilences,
 		"notices":          notices(store.NoticeFilter{}),

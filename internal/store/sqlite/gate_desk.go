@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"recoup"
 	"recoup/internal/store"
@@ -26,6 +27,7 @@ const (
 	upsertTurn = `insert into gate_zero_turn values (?, ?, ?)
 		on conflict (intake_id) do update set worker = excluded.worker, ends_at = excluded.ends_at`
 	deleteTurn = `delete from gate_zero_turn where intake_id = ?`
+	returnTurn = `delete from gate_zero_turn where intake_id = ? and worker = ? and ends_at = ?`
 )
 
 func ownID(key *recoup.ID) []any { return []any{id{key}} }
@@ -60,6 +62,11 @@ func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]st
 		return nil, err
 	}
 	return taken, nil
+}
+
+// ReturnPending lets others claim an intake that was handed to a worker.
+func (s *Store) ReturnPending(ctx context.Context, intake recoup.ID, worker string, until time.Time) error {
+	return s.writer.do(ctx, func(tx *tx) error { return tx.exec(returnTurn, id{&intake}, worker, stamp{&until}) })
 }
 
 // pending returns the oldest of all open batches.

@@ -11,8 +11,8 @@ import (
 // The columns of the tables of staged work. The functions below return the
 // fields they belong to, in the same order.
 const (
-	letterColumns = `error_id, work_id, pipeline, stage, error_class, signature, group_id, step, cause, round, first_failure_at, ` +
-		`last_failure_at, payload_ref, payload_hash, previous_id, held_expiry, created_at, updated_at, closed_at`
+	letterColumns = `error_id, work_id, pipeline, stage, error_class, signature, group_id, step, cause, exhausted, round, ` +
+		`first_failure_at, last_failure_at, payload_ref, payload_hash, previous_id, held_expiry, created_at, updated_at, closed_at`
 	roundColumns = `error_id, round, replay_id, stage, error_class, signature, last_stack, context, first_failure_at, last_failure_at, at`
 	noteColumns  = `error_id, replay_id, group_id, round, step, actor, at, note, link, fields`
 	groupColumns = `group_id, pipeline, stage, error_class, signature, owner, note, first_seen_at, last_seen_at`
@@ -37,8 +37,8 @@ const (
 func letterFields(d *store.DeadLetter) []any {
 	return []any{
 		id{&d.ErrorID}, id{&d.WorkID}, text[string]{&d.Pipeline}, text[string]{&d.Stage}, text[recoup.Code]{&d.Class},
-		text[string]{&d.Signature}, id{&d.Group}, text[store.WorkflowStep]{&d.Step}, text[store.Cause]{&d.Cause}, optional{&d.Round},
-		stamp{&d.FirstFailureAt}, stamp{&d.LastFailureAt}, text[string]{&d.PayloadRef}, text[string]{&d.PayloadHash},
+		text[string]{&d.Signature}, id{&d.Group}, text[store.WorkflowStep]{&d.Step}, text[store.Cause]{&d.Cause},
+		optionalFlag{&d.Exhausted}, optional{&d.Round}, stamp{&d.FirstFailureAt}, stamp{&d.LastFailureAt}, text[string]{&d.PayloadRef}, text[string]{&d.PayloadHash},
 		id{&d.PreviousID}, stamp{&d.HeldExpiry}, stamp{&d.CreatedAt}, stamp{&d.UpdatedAt}, stamp{&d.ClosedAt},
 	}
 }

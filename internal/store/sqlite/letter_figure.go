@@ -13,11 +13,12 @@ const (
 		where step = 'NEW' and closed_at is null order by updated_at limit 1`
 	selectNextLane = `select pipeline, stage from work indexed by work_due_idx
 		where due_at is not null and (pipeline, stage) > (?, ?) order by pipeline, stage limit 1`
-	selectLaneLevel = `select count(*) filter (where lease_ends_at is null and due_at <= ?3),
+	countLane = `select count(*) filter (where lease_ends_at is null and due_at <= ?3),
 			count(*) filter (where lease_ends_at is null and due_at > ?3),
 			count(*) filter (where lease_ends_at > ?3), count(*) filter (where lease_ends_at <= ?3)
-		from (select due_at, lease_ends_at from work indexed by work_due_idx
-			where pipeline = ?1 and stage = ?2 and due_at is not null limit 0 + ?4)`
+		from (select due_at, lease_ends_at from work indexed by work_due_idx where due_at is not null and `
+	selectLaneLevel   = countLane + `pipeline = ?1 and stage = ?2 limit 0 + ?4)`
+	selectBeyond      = countLane + `(pipeline, stage) > (?1, ?2) limit 0 + ?4)`
 	selectReplayLevel = `select count(*) from (select 1 from replay where state = ?1 limit 0 + ?2)`
 	selectOutcomes    = `select state, n from replay_outcome`
 )
@@ -35,7 +36,7 @@ func (s *Store) LetterFigures(ctx context.Context, now time.Time) (f store.Lette
 	if len(oldest) > 0 {
 		f.Waiting = oldest[0]
 	}
-	if f.Lanes, err = s.laneLevels(ctx, now); err != nil {
+	if err := s.lanes(ctx, now, &f); err != nil {
 		return f, err
 	}
 	f.Replays = map[store.ReplayState]int64{}
@@ -58,29 +59,53 @@ func (s *Store) LetterFigures(ctx context.Context, now time.Time) (f store.Lette
 	return f, err
 }
 
-// laneLevels goes from lane to lane by the index, and counts each as far as its
-// share of what may be counted goes.
-func (s *Store) laneLevels(ctx context.Context, now time.Time) (list []store.LaneLevel, err error) {
+// lanes counts the lanes, and once more, further, those that are told if they are not
+// all.
+func (s *Store) lanes(ctx context.Context, now time.Time, f *store.LetterFigures) error {
+	var names []store.Lane
 	var last store.Lane
-	for len(list) < store.MaxLanes {
+	for len(names) < store.MaxLaneWalk {
 		next, err := query(ctx, s, func(l *store.Lane) []any { return []any{&l.Pipeline, &l.Stage} }, selectNextLane, last.Pipeline, last.Stage)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(next) == 0 {
 			break
 		}
 		last = next[0]
-		list = append(list, store.LaneLevel{Lane: last})
+		names = append(names, last)
 	}
-	for i, l := range list {
-		levels, err := query(ctx, s, func(l *store.LaneLevel) []any { return []any{&l.Due, &l.Delayed, &l.Leased, &l.Lapsed} },
-			selectLaneLevel, l.Pipeline, l.Stage, micros(now), store.MaxFigure/len(list))
+	levels, err := s.laneLevels(ctx, now, names)
+	if err != nil || len(names) <= store.MaxLanes {
+		f.Lanes = levels
+		return err
+	}
+	largest, others := store.LargestLanes(levels)
+	beyond, err := query(ctx, s, levelFields, selectBeyond, last.Pipeline, last.Stage, micros(now), store.MaxFigure)
+	if err != nil {
+		return err
+	}
+	others.Add(beyond[0])
+	named := make([]store.Lane, len(largest))
+	for i := range largest {
+		named[i] = largest[i].Lane
+	}
+	f.Others = others
+	f.Lanes, err = s.laneLevels(ctx, now, named)
+	return err
+}
+
+func levelFields(l *store.LaneLevel) []any { return []any{&l.Due, &l.Delayed, &l.Leased, &l.Lapsed} }
+
+// laneLevels counts each lane as far as its share of what may be counted goes.
+func (s *Store) laneLevels(ctx context.Context, now time.Time, lanes []store.Lane) (list []store.LaneLevel, err error) {
+	for _, lane := range lanes {
+		levels, err := query(ctx, s, levelFields, selectLaneLevel, lane.Pipeline, lane.Stage, micros(now), store.MaxFigure/len(lanes))
 		if err != nil {
 			return nil, err
 		}
-		list[i] = levels[0]
-		list[i].Lane = l.Lane
+		levels[0].Lane = lane
+		list = append(list, levels[0])
 	}
 	return list, nil
 }

@@ -84,6 +84,7 @@ func letterPlans() map[string]string {
 		"untriaged":              selectUntriaged,
 		"lane after":             selectNextLane,
 		"lane":                   selectLaneLevel,
+		"lanes beyond":           selectBeyond,
 		"replays of a state":     selectReplayLevel,
 	}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
 	"time"
 
 	"recoup"
@@ -45,6 +46,8 @@ func absent(f any) any {
 }
 
 type optionalFlag struct{ to *bool }
+
+func (f optionalFlag) Value() (driver.Value, error) { return flag(f).Value() }
 
 func (f optionalFlag) Scan(src any) error {
 	if *f.to = false; src == nil {

@@ -3,8 +3,10 @@ package sqlite
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -14,6 +16,8 @@ const (
 		select ?1, ?2, ?3, ?4, ?4, ?5, ?6 where not exists (select 1 from outbox where dedup_key = ?5)`
 	claimNotices = `update outbox set due_at = ?2, attempts = attempts + 1 where notice_id in
 		(select notice_id from outbox where due_at <= ?1 order by due_at limit 0 + ?3) returning ` + pendingColumns
+	waitingNotices = `select ` + pendingColumns + ` from outbox indexed by outbox_span_idx
+		where due_at is not null and kind in ('PAGE', 'ALERT', 'JOB_LATE', 'JOB_RECOVERED') and kind = ?`
 	finishNotice = `update outbox set due_at = ?3, delivered_at = ?4, given_up_at = ?5, last_error = ?6
 		where notice_id = ?1 and attempts = ?2 and due_at is not null`
 	purgeNotices = `delete from outbox where notice_id in (select notice_id from outbox
@@ -67,6 +71,26 @@ func (s *Store) ClaimNotices(ctx context.Context, now time.Time, lease time.Dura
 	}
 	slices.SortFunc(list, store.OlderNotice)
 	return list, nil
+}
+
+// WaitingNotices returns the notices of a kind that wait, oldest first: those of some
+// errors, or those that no error causes.
+func (s *Store) WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]store.PendingNotice, error) {
+	text, args := waitingText(kind, errors)
+	list, err := query(ctx, s, pendingFields, text, args...)
+	slices.SortFunc(list, store.OlderNotice)
+	return list, err
+}
+
+func waitingText(kind recoup.NoticeKind, errors []recoup.ID) (string, []any) {
+	text, args := waitingNotices+` and error_id is null`, []any{string(kind)}
+	if len(errors) > 0 {
+		text = waitingNotices + ` and error_id in (?` + strings.Repeat(", ?", len(errors)-1) + `)`
+		for i := range errors {
+			args = append(args, id{&errors[i]})
+		}
+	}
+	return text + ` limit 0 + ?`, append(args, store.MaxWaitingNotices)
 }
 
 // FinishNotices notes what became of deliveries, and returns of how many: those

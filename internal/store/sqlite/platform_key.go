@@ -11,7 +11,9 @@ const (
 	selectPlatformKeys = `select ` + platformKeyColumns + ` from platform_key
 		where purpose = ? and deleted_at is null order by created_at desc, key_id desc limit 0 + ?`
 	platformKeyKnown  = `select exists (select 1 from platform_key where key_id = ?)`
-	wrapPlatformKey   = `update platform_key set secret = ?2, wrapped_by = ?3 where key_id = ?1 and deleted_at is null returning purpose`
+	platformKeyLive   = `select exists (select 1 from platform_key where key_id = ? and deleted_at is null)`
+	platformKeyOther  = `select exists (select 1 from platform_key where deleted_at is null and wrapped_by <> ?)`
+	wrapPlatformKey   = `update platform_key set secret = ?2, wrapped_by = ?3 where key_id = ?1 and deleted_at is null and wrapped_by is null returning purpose`
 	deletePlatformKey = `update platform_key set secret = null, deleted_at = ?2 where key_id = ?1 and deleted_at is null returning purpose`
 )
 
@@ -28,10 +30,25 @@ func (t *tx) addPlatformKey(k store.PlatformKey, act store.Act) error {
 	if known {
 		return fmt.Errorf("platform key %s: %w", k.ID, store.ErrConflict)
 	}
+	if err := t.alikeWrapped(k); err != nil {
+		return err
+	}
 	if err := t.exec(addTo("platform_key", platformKeyColumns), platformKeyFields(&k)...); err != nil {
 		return err
 	}
 	return t.audit(act.On(store.ActPlatformKeyAdd, k.ID, map[string]any{"purpose": k.Purpose}))
+}
+
+// alikeWrapped refuses a key beside live ones that are wrapped by another.
+func (t *tx) alikeWrapped(k store.PlatformKey) error {
+	var other bool
+	if err := t.row(platformKeyOther, k.WrappedBy).Scan(&other); err != nil {
+		return err
+	}
+	if other {
+		return fmt.Errorf("platform key %s: %w", k.ID, store.ErrOtherWrap)
+	}
+	return nil
 }
 
 // AddFirstPlatformKey adds a key unless its purpose has one, and returns the
@@ -76,11 +93,21 @@ func (s *Store) DeletePlatformKey(ctx context.Context, keyID string, act store.A
 	})
 }
 
-// WrapPlatformKey puts the secret of a key, sealed by a key that is kept elsewhere,
-// in place of what it was, which is overwritten as that of a deleted key is.
+// WrapPlatformKey puts the secret of a bare key, sealed by a key that is kept
+// elsewhere, in place of what it was, which is overwritten as that of a deleted key is.
 func (s *Store) WrapPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error {
 	return s.writer.do(ctx, func(tx *tx) error {
+		if err := tx.alikeWrapped(k); err != nil {
+			return err
+		}
+		var live bool
+		if err := tx.row(platformKeyLive, k.ID).Scan(&live); err != nil {
+			return err
+		}
 		purposes, err := collectAll(tx, func(p *string) []any { return []any{p} }, wrapPlatformKey, k.ID, k.Secret, text[string]{&k.WrappedBy})
+		if err == nil && len(purposes) == 0 && live {
+			return fmt.Errorf("platform key %s is wrapped already: %w", k.ID, store.ErrRefused)
+		}
 		purpose, err := one(purposes, err, "platform key "+k.ID)
 		if err != nil {
 			return err

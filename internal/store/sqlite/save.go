@@ -29,10 +29,11 @@ func (t *tx) save(w *store.Work, now time.Time) error {
 			return err
 		}
 	}
-	for _, h := range w.History {
-		if err := t.exec(insertHistory, transitionFields(&h)...); err != nil {
-			return err
-		}
+	if err := each(t, insertHistory, w.History, transitionFields); err != nil {
+		return err
+	}
+	if err := each(t, noteShelved, w.Shelved(), shelvedFields); err != nil {
+		return err
 	}
 	for _, n := range w.Notices {
 		if err := t.exec(insertNotice, string(n.Kind), n.To, id{&n.ErrorID}, micros(now), micros(now)); err != nil {
@@ -62,7 +63,9 @@ var (
 const (
 	historyColumns = `error_id, at, input, actor, reason, before, after, policy_version, worker, claimed_at, attempt`
 	insertHistory  = `insert into error_history (` + historyColumns + `) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertNotice   = `insert into outbox (kind, recipient, error_id, created_at, due_at) values (?, ?, ?, ?, ?)`
+	noteShelved    = `insert into dead_letter_note (error_id, round, step, actor, at, note)
+		select error_id, round, ?2, ?3, ?4, ?5 from dead_letter where error_id = ?1`
+	insertNotice = `insert into outbox (kind, recipient, error_id, created_at, due_at) values (?, ?, ?, ?, ?)`
 )
 
 func transitionFields(t *recoup.Transition) []any {
@@ -71,6 +74,11 @@ func transitionFields(t *recoup.Transition) []any {
 		snapshot{&t.Before}, snapshot{&t.After}, text[string]{&t.PolicyVersion},
 		text[string]{&t.Worker}, stamp{&t.ClaimedAt}, id{&t.Attempt},
 	}
+}
+
+// shelvedFields are what a dead letter's note tells of who archived it.
+func shelvedFields(t *recoup.Transition) []any {
+	return []any{id{&t.ErrorID}, string(store.NoteArchived), text[string]{&t.Actor}, stamp{&t.At}, text[string]{&t.Reason}}
 }
 
 // update writes the columns that have changed and no other: SQLite rewrites the

@@ -149,8 +149,12 @@ func alertListed(d *alertDriver) {
 		a := d.alert(fmt.Sprint("r", i%2), []string{"", "x", "y"}[i%3])
 		d.must(d.save(a))
 		if i < 9 {
-			d.must(d.save(d.fires(a)))
-			a = d.resolves(d.fires(a))
+			fired := d.fires(a)
+			if i%4 > 1 {
+				fired.Notified, fired.NotifiedAt = 0, time.Time{} // silenced
+			}
+			d.must(d.save(fired))
+			a = d.resolves(fired)
 			d.must(d.save(a))
 		}
 		all = append(all, a)
@@ -162,10 +166,13 @@ func alertListed(d *alertDriver) {
 		{}, {Rule: "r1"}, {Scope: "y"}, {Rule: "r0", Scope: "x"}, {Rule: "none"}, {States: []store.AlertState{store.AlertResolved}},
 		{States: []store.AlertState{store.AlertPending, store.AlertFiring}}, {States: []store.AlertState{store.AlertPending}, Scope: "x"},
 		{States: []store.AlertState{store.AlertFiring}}, {States: []store.AlertState{"?"}},
+		{Rule: "r0", Told: true}, {Rule: "r0", Scope: "x", Told: true}, {Rule: "r1", Told: true},
+		{Rule: "r0", Scope: "y", Told: true, States: []store.AlertState{store.AlertResolved}},
+		{Rule: "r0", Scope: "y", Told: true, States: []store.AlertState{store.AlertFiring}},
 	} {
 		var want []store.Alert
 		for _, a := range all {
-			if (f.Rule == "" || f.Rule == a.Rule) && (f.Scope == "" || f.Scope == a.Scope) && (f.States == nil || slices.Contains(f.States, a.State)) {
+			if (f.Rule == "" || f.Rule == a.Rule) && (f.Scope == "" && !f.Told || f.Scope == a.Scope) && (!f.Told || a.Notified > 0) && (f.States == nil || slices.Contains(f.States, a.State)) {
 				want = append(want, a)
 			}
 		}

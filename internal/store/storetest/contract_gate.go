@@ -67,6 +67,10 @@ type GateCases interface {
 	// but those of killed batches and those that others are at. None is handed to
 	// two claimers.
 	ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]store.Intake, error)
+
+	// ReturnPending lets others claim an intake that was handed to a worker until
+	// then, at once. If it is not that worker's any more nothing happens.
+	ReturnPending(ctx context.Context, id recoup.ID, worker string, until time.Time) error
 }
 
 // GateReading answers questions. Lists have an index, a limit and a cursor, as

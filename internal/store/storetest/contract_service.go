@@ -98,7 +98,9 @@ type Policies interface {
 
 // PlatformKeys keeps the platform's own secrets, which their owner has sealed.
 type PlatformKeys interface {
-	// AddPlatformKey adds a key. An id that was ever used is store.ErrConflict.
+	// AddPlatformKey adds a key. An id that was ever used is store.ErrConflict. Beside
+	// live keys that are wrapped by another key than this one, or while it is bare, it
+	// is store.ErrOtherWrap; so it is in the next two verbs that write.
 	AddPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error
 
 	// AddFirstPlatformKey adds a key unless its purpose has one, and returns the
@@ -109,8 +111,8 @@ type PlatformKeys interface {
 	// PlatformKeys returns the keys of a purpose, newest first.
 	PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error)
 
-	// WrapPlatformKey puts the secret of a live key, sealed by a key that is kept
-	// elsewhere, in place of what it was. By the same key it is store.ErrRefused; a
+	// WrapPlatformKey puts the secret of a live, bare key, sealed by a key that is kept
+	// elsewhere, in place of what it was. One that is wrapped is store.ErrRefused; a
 	// key that is gone is store.ErrNotFound.
 	WrapPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error
 
@@ -162,6 +164,12 @@ type Outbox interface {
 	// attempt and makes them due again when the lease is over. No notice is handed
 	// to two nodes.
 	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]store.PendingNotice, error)
+
+	// WaitingNotices returns the notices of a kind that wait, claimed or not, oldest
+	// first: those of some errors, or, if none are named, those that no error
+	// causes; at most store.MaxWaitingNotices. It knows the kinds PAGE, ALERT,
+	// JOB_LATE and JOB_RECOVERED, and none of another.
+	WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]store.PendingNotice, error)
 
 	// FinishNotices notes what became of deliveries, and returns of how many: that
 	// of an attempt which is not the last one any more, because its lease was over

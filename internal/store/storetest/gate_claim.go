@@ -213,9 +213,14 @@ func gateKillOthers(d *gateDriver) {
 	if got := recoveryIDs(d.claim(100)); !slices.Equal(got, []recoup.ID{loose.Recovery.ID}) {
 		d.Errorf("claimed %v", got)
 	}
-	c := d.failed("b1") // the switch pauses recoveries, not first results
-	if c.Recovery.Status != store.RecoveryActive {
-		d.Errorf("a failure in a killed batch is %+v", c.Recovery)
+	fresh := d.intakes("b1", 1)[0]
+	_, err := d.record(fresh, recovery.Fail{Reason: "STATE_MISMATCH", RecoveryID: d.id(), Worker: "w0"})
+	d.wantRefused(err, recovery.BatchKilled)
+	_, err = d.record(fresh, recovery.Pass{Worker: "w0"})
+	d.wantRefused(err, recovery.BatchKilled)
+	d.stepBatch("b1", recovery.Release{By: "ada"})
+	if c := d.fails(fresh); c.Recovery.Status != store.RecoveryActive {
+		d.Errorf("a failure after the release is %+v", c.Recovery)
 	}
 	d.checkCounts("b1", "b2")
 }

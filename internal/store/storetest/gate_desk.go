@@ -18,6 +18,7 @@ func gateDesk() []gateClause {
 		{"of many who claim new intakes at once none gets what another has", gateTurnsRaced},
 		{"a claim that asks for one batch gets nothing else", gateOneBatch},
 		{"a retry that is given back uses nothing up", gateGivenBack},
+		{"a new intake that is given back is there for others, and only its worker gives it back", gateTurnReturned},
 		{"intakes are listed newest first by batch and status, page by page", gateIntakeList},
 		{"an intake that comes again with its id is the same", gateSameID},
 		{"recoveries are counted by status and last reason", gateReasons},
@@ -66,6 +67,27 @@ func gateTurns(d *gateDriver) {
 	c, err := d.record(all[1], recovery.Pass{Worker: "w1"}) // late, and the first all the same
 	d.must(err)
 	d.wantStored(c)
+}
+
+func gateTurnReturned(d *gateDriver) {
+	all, until := d.intakes("", 3), d.now.Add(gateLease)
+	give := func(i int, worker string, until time.Time) {
+		d.Helper()
+		d.must(d.store.ReturnPending(d.Context(), all[i], worker, until))
+	}
+	d.wantIDs(d.take("w1", 2), all[:2], "the first")
+	give(0, "w2", until)
+	give(0, "w1", until.Add(time.Second)) // of another turn
+	give(2, "w1", until)                  // nobody has it
+	d.wantIDs(d.take("w2", 10), all[2:], "what nobody has")
+	give(0, "w1", until)
+	d.wantIDs(d.take("w2", 10), all[:1], "what was given back")
+	give(0, "w1", until) // it is another's
+	d.wantIDs(d.take("w3", 10), nil, "nothing")
+	_, err := d.record(all[1], recovery.Pass{Worker: "w1"})
+	d.must(err)
+	give(1, "w1", until)
+	d.wantIDs(d.take("w3", 10), nil, "what has its result")
 }
 
 // gateOneBatch wants claims that ask for one batch to see nothing else.

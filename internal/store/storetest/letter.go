@@ -113,7 +113,7 @@ func (d *letterDriver) fail(work recoup.ID, f breakdown) store.DecideLetter {
 		}
 		l.Queued = store.QueuedWork{}
 		l.Dead.Round++
-		l.Dead.Step, l.Dead.Cause = store.StepNew, ""
+		l.Dead.Step, l.Dead.Cause, l.Dead.Exhausted = store.StepNew, "", f.Class == slow.Class
 		l.Dead.Stage, l.Dead.Class, l.Dead.Signature, l.Dead.LastFailureAt, l.Dead.UpdatedAt = f.Stage, f.Class, f.Signature, now, now
 		effects.Round = store.Round{
 			ErrorID: l.Dead.ErrorID, Round: l.Dead.Round, ReplayID: effects.Round.ReplayID, Stage: f.Stage, Class: f.Class, Signature: f.Signature,
@@ -252,9 +252,28 @@ func (d *letterDriver) wantLetter(want store.Letter) {
 // apply hands an input of the lifecycle to the store, as the engine does.
 func (d *letterDriver) apply(id recoup.ID, in lifecycle.Input) error {
 	now := d.now
-	out, err := d.store.ApplySteps(d.Context(), now, []store.Step{{ID: id, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+	return d.decide(id, func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
 		return lifecycle.Step(d.policy, current, in, now)
-	}}})
+	})
+}
+
+// archive archives a dead letter by hand, also in mid-replay, which no store decides.
+func (d *letterDriver) archive(id recoup.ID) error { return d.decide(id, d.shelve(d.now)) }
+
+func (d *letterDriver) shelve(now time.Time) store.Decide {
+	return func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+		free := *current
+		if free.ExpiresAt.IsZero() {
+			free.ExpiresAt = now.Add(time.Hour)
+		}
+		next, effects, err := lifecycle.Step(d.policy, &free, lifecycle.ArchiveNow{By: "ada", Reason: "enough"}, now)
+		next.ExpiresAt = current.ExpiresAt
+		return next, effects, err
+	}
+}
+
+func (d *letterDriver) decide(id recoup.ID, decide store.Decide) error {
+	out, err := d.store.ApplySteps(d.Context(), d.now, []store.Step{{ID: id, Decide: decide}})
 	if err != nil {
 		return err
 	}

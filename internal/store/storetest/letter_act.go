@@ -96,6 +96,7 @@ func forbiddenLetters() []gateAct {
 		{"another previous one", letterAct("new", "previous_id = error_id")},
 		{"another stage in the same round", letterAct("new", "stage = 'fetch'")},
 		{"another class in the same round", letterAct("new", "error_class = 'OTHER'")},
+		{"another exhaustion in the same round", letterAct("new", "exhausted = not exhausted")},
 		{"a skipped step", letterAct("new", "step = 'REMEDIATED', cause = 'DATA'")},
 		{"a triage without a cause", letterAct("new", "step = 'TRIAGED'")},
 		{"a skipped round", letterAct("new", "round = 3")},

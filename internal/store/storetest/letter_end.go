@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"recoup"
@@ -34,12 +35,23 @@ func (d *letterDriver) wantDestroyed(work recoup.ID) {
 	}
 }
 
+// wantShelved says that the last note tells who archived the dead letter, and why.
+func (d *letterDriver) wantShelved(id recoup.ID) {
+	d.Helper()
+	notes := d.notes(store.Note{ErrorID: id})
+	archived := slices.DeleteFunc(slices.Clone(notes), func(n store.Note) bool { return n.Step != store.NoteArchived })
+	want := store.Note{ErrorID: id, Round: 1, Step: store.NoteArchived, Actor: "ada", At: d.now, Text: "enough"}
+	if len(archived) != 1 || archived[0] != want || notes[len(notes)-1] != want {
+		d.Errorf("its notes are %+v, want the last to be %+v", notes, want)
+	}
+}
+
 func letterArchive(d *letterDriver) {
 	f := slow
 	f.Payload = []byte("sealed")
 	kept := d.dead(f)
 	for reason, in := range map[recoup.ArchiveReason]lifecycle.Input{
-		recoup.ManualArchive: lifecycle.ArchiveNow{By: "ada"}, recoup.TTLExpired: lifecycle.Expire{},
+		recoup.ManualArchive: lifecycle.ArchiveNow{By: "ada", Reason: "enough"}, recoup.TTLExpired: lifecycle.Expire{},
 	} {
 		l := d.dead(f)
 		d.must(d.store.SaveCheckpoint(d.Context(), recoup.ID{}, store.Checkpoint{
@@ -50,6 +62,11 @@ func letterArchive(d *letterDriver) {
 		}
 		d.must(d.apply(l.Dead.ErrorID, in))
 		d.wantDestroyed(l.Dead.WorkID)
+		if notes := d.notes(store.Note{ErrorID: l.Dead.ErrorID}); reason == recoup.ManualArchive {
+			d.wantShelved(l.Dead.ErrorID)
+		} else if len(notes) > 0 {
+			d.Errorf("what has expired has the notes %+v", notes)
+		}
 		got := d.read(l.Dead.ErrorID)
 		if got.Error.ArchiveReason != reason || !got.Dead.ClosedAt.Equal(d.now) || got.Dead.Step != store.StepNew {
 			d.Errorf("archived it is %+v", got)
@@ -77,14 +94,14 @@ func letterArchiveByStep(d *letterDriver) {
 	d.claim(1)
 	now := d.now
 	got, err := d.stepLetter(l.Dead.ErrorID, func(l store.Letter) (store.Letter, store.LetterEffects, error) {
-		e, effects, err := lifecycle.Step(d.policy, &l.Error, lifecycle.ArchiveNow{By: "ada"}, now)
+		e, effects, err := d.shelve(now)(&l.Error, 0)
 		l.Error = e
-		note := store.Note{ErrorID: e.ID, Round: 1, Step: "ARCHIVED", Actor: "ada", At: now}
-		return l, store.LetterEffects{Effects: effects, Notes: []store.Note{note}}, err
+		return l, store.LetterEffects{Effects: effects}, err
 	})
 	d.must(err)
 	d.wantLetter(got)
 	d.wantDestroyed(l.Dead.WorkID)
+	d.wantShelved(l.Dead.ErrorID)
 	d.wantCounts(replay, store.ReplayCount{Phase: 1, State: store.ItemArchived, N: 1})
 }
 

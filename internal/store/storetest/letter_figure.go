@@ -15,6 +15,7 @@ func letterFigures() []letterClause {
 	return []letterClause{
 		{"figures tell how many dead letters are open, in which step, and since when one waits", figuresOfLetters},
 		{"figures tell what of the queue can be claimed, is held, and was lost, lane by lane", figuresOfWork},
+		{"of many lanes figures tell the largest, and the others together", figuresOfLanes},
 		{"figures count replays by state and items by outcome, also of those that are purged", figuresOfReplays},
 		{"what a step of a replay tells is in its commit, and once", replayTells},
 	}
@@ -104,6 +105,29 @@ func figuresOfWork(d *letterDriver) {
 	}
 	if got := d.figures().Lanes; !slices.Equal(got, want) {
 		d.Errorf("the lanes are\n%+v, want\n%+v", got, want)
+	}
+}
+
+// figuresOfLanes has more lanes than are told: the largest, which is the last by its
+// name, is, and those that are not are counted together.
+func figuresOfLanes(d *letterDriver) {
+	const lanes = store.MaxLanes + 10
+	for i := range lanes {
+		d.submit(fmt.Sprintf("s%03d", i), 1)
+	}
+	d.submit("z", 7)
+	f := d.figures()
+	if len(f.Lanes) != store.MaxLanes || f.Lanes[0].Stage != "s000" || f.Lanes[len(f.Lanes)-1] != (store.LaneLevel{Lane: store.Lane{Pipeline: criticizer, Stage: "z"}, Due: 7}) {
+		d.Errorf("the lanes are %+v", f.Lanes)
+	}
+	if want := (store.LaneLevel{Due: lanes - store.MaxLanes + 1}); f.Others != want {
+		d.Errorf("the others are %+v, want %+v", f.Others, want)
+	}
+	for i := lanes; i < store.MaxLaneWalk+5; i++ {
+		d.submit(fmt.Sprintf("s%03d", i), 1)
+	}
+	if f := d.figures(); len(f.Lanes) != store.MaxLanes || f.Others.Due != store.MaxLaneWalk+5-store.MaxLanes+7 {
+		d.Errorf("of more than are looked at, others are %+v", f.Others)
 	}
 }
 

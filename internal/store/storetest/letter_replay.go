@@ -425,7 +425,7 @@ func replayArchived(d *letterDriver) {
 	replay := d.replayed(2, ids...)
 	held := d.claim(1)[0]
 	for _, id := range ids { // leased, released, pending
-		d.must(d.apply(id, lifecycle.ArchiveNow{By: "ada"}))
+		d.must(d.archive(id))
 	}
 	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemArchived, N: 1}, store.ReplayCount{Phase: 1, State: store.ItemArchived, N: 2})
 	if _, err := d.stepWork(held.WorkID, d.succeed(held.LeaseToken)); !errors.Is(err, errNo) {

@@ -59,6 +59,7 @@ func serviceScene(d *serviceDriver) {
 	d.addPlatformKey("live", "tenant")
 	d.addPlatformKey("deleted", "tenant")
 	d.must(d.store.DeletePlatformKey(d.Context(), "deleted", d.act("ada")))
+	d.must(d.store.AddPlatformKey(d.Context(), store.PlatformKey{ID: "wrapped", Purpose: "payload", Secret: []byte("x"), WrappedBy: "m1"}, d.act("ada")))
 	d.leads("n1", 1)
 	d.wait(term)
 	d.must(d.store.SaveJob(d.Context(), d.leads("n2", 2), store.Job{Name: "expiry", Runs: 2, Failures: 1}))
@@ -128,6 +129,13 @@ func forbiddenRecords() []string {
 		"update recoup.platform_key set secret = null where key_id = 'live'",
 		"update recoup.platform_key set secret = {hash}, wrapped_by = null where key_id = 'live'",
 		"update recoup.platform_key set secret = {hash}, wrapped_by = 'm1' where key_id = 'deleted'",
+		"update recoup.platform_key set secret = {hash}, wrapped_by = 'm2' where key_id = 'live'",
+		"update recoup.platform_key set secret = {hash}, wrapped_by = 'm2' where key_id = 'wrapped'",
+		"update recoup.platform_key set secret = {hash}, wrapped_by = 'm1' where key_id = 'wrapped'",
+		"update recoup.platform_key set wrapped_by = null where key_id = 'wrapped'",
+		"update recoup.platform_key set secret = null, deleted_at = {time}, wrapped_by = 'm2' where key_id = 'wrapped'",
+		"insert into recoup.platform_key (key_id, purpose, secret, created_at) values ('x', 'payload', {hash}, {time})",
+		"insert into recoup.platform_key (key_id, purpose, secret, created_at, wrapped_by) values ('x', 'payload', {hash}, {time}, 'm2')",
 		"update recoup.platform_key set deleted_at = {time} where key_id = 'live'",
 		"update recoup.platform_key set purpose = 'x' where key_id = 'live'",
 		"update recoup.platform_key set key_id = 'x' where key_id = 'live'",
@@ -215,7 +223,7 @@ func serviceAllowed() []string {
 		"insert into recoup.audit (at, actor, act, details) values ({time}, 'x', 'x', '{}')",
 		newPolicy("3", "3"),
 		"update recoup.platform_key set secret = null, deleted_at = {time} where key_id = 'live'",
-		"insert into recoup.platform_key (key_id, purpose, secret, created_at) values ('x', 'tenant', {hash}, {time})",
+		"insert into recoup.platform_key (key_id, purpose, secret, created_at, wrapped_by) values ('x', 'tenant', {hash}, {time}, 'm1')",
 		"update recoup.leader set number = number + 1, holder = 'x'",
 		"update recoup.leader set ends_at = ends_at + {hour}",
 		"update recoup.leader set holder = null, ends_at = null",

@@ -19,6 +19,7 @@ func outboxClauses() []serviceClause {
 		{"sixteen nodes deliver each notice once", noticeRace},
 		{"the same notice is told once, however often it is added", noticeDedup},
 		{"notices of errors are delivered like all others", noticeOfError},
+		{"what waits of a kind is found by its errors, or as what no error causes", noticeWaits},
 		{"what is delivered or given up is purged, oldest first, and nothing else", noticePurged},
 		{"receipts that have expired are purged, and no others", receiptPurged},
 	}
@@ -208,6 +209,41 @@ func noticeOfError(d *serviceDriver) {
 	}
 	d.finish(1, store.Delivery{ID: n.ID, Attempt: 1, Delivered: true})
 	d.pending(0)
+}
+
+func noticeWaits(d *serviceDriver) {
+	one, two := d.ids.New(d.now), d.ids.New(d.now)
+	for i, n := range []store.Notice{
+		{Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: one}, {Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: two},
+		{Notice: recoup.Notice{Kind: recoup.NoticePageOver}, ErrorID: one}, {Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: one},
+		{Notice: recoup.Notice{Kind: recoup.NoticeAlert}}, {Notice: recoup.Notice{Kind: recoup.NoticeJobLate}}, {Notice: recoup.Notice{Kind: recoup.NoticeParked}},
+		{Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: one}, {Notice: recoup.Notice{Kind: recoup.NoticeAlert}},
+	} {
+		n.To, n.Key, n.Body = "ops", fmt.Sprint(i), `{"a": 1}`
+		_, err := d.store.AddNotices(d.Context(), d.now, []store.Notice{n})
+		d.must(err)
+		d.wait(time.Microsecond)
+	}
+	list := d.claimed(10, "0", "1", "2", "3", "4", "5", "6", "7", "8") // which wait nonetheless
+	d.finish(1, store.Delivery{ID: list[7].ID, Attempt: 1, Delivered: true})
+	d.finish(1, store.Delivery{ID: list[8].ID, Attempt: 1})
+	for _, row := range []struct {
+		kind   recoup.NoticeKind
+		errors []recoup.ID
+		want   []int
+	}{
+		{recoup.NoticePage, []recoup.ID{one}, []int{0, 3}}, {recoup.NoticePage, []recoup.ID{two, one}, []int{0, 1, 3}},
+		{recoup.NoticePage, nil, nil}, {recoup.NoticePage, []recoup.ID{d.ids.New(d.now)}, nil}, {recoup.NoticeAlert, []recoup.ID{one}, nil},
+		{recoup.NoticeAlert, nil, []int{4}}, {recoup.NoticeJobLate, nil, []int{5}}, {recoup.NoticeJobRecovered, nil, nil},
+	} {
+		var want []store.PendingNotice
+		for _, i := range row.want {
+			want = append(want, list[i])
+		}
+		got, err := d.store.WaitingNotices(d.Context(), row.kind, row.errors)
+		d.must(err)
+		wantSame(d, got, want)
+	}
 }
 
 func noticePurged(d *serviceDriver) {

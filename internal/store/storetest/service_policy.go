@@ -129,6 +129,8 @@ func policyList(d *serviceDriver) {
 func platformKeyClauses() []serviceClause {
 	return []serviceClause{
 		{"platform keys are kept by purpose, newest first", platformKeyKept},
+		{"platform keys are wrapped by one key only, and no bare one comes beside it", platformKeyOneWrap},
+		{"of ten nodes that wrap platform keys by one of their own each, one does", platformKeyWrapRace},
 		{"of ten nodes at once one adds the first platform key of a purpose, and all get it", platformKeyFirst},
 		{"a deleted platform key is gone, and its id is never used again", platformKeyDeleted},
 	}
@@ -172,6 +174,69 @@ func platformKeyKept(d *serviceDriver) {
 		if e.Details != `{"purpose":"tenant"}` && e.Target != "c" && !wraps {
 			d.Errorf("the audit tells %s", e.Details)
 		}
+	}
+}
+
+// wrapsOf are the keys that live platform keys are wrapped by.
+func (d *serviceDriver) wrapsOf() map[string]int {
+	d.Helper()
+	by := map[string]int{}
+	for _, purpose := range []string{"tenant", "payload"} {
+		keys, err := d.store.PlatformKeys(d.Context(), purpose)
+		d.must(err)
+		for _, k := range keys {
+			by[k.WrappedBy]++
+		}
+	}
+	return by
+}
+
+func platformKeyOneWrap(d *serviceDriver) {
+	a, b := d.addPlatformKey("a", "tenant"), d.addPlatformKey("b", "payload")
+	key := func(id, by string) store.PlatformKey {
+		return store.PlatformKey{ID: id, Purpose: "payload", Secret: []byte("x"), WrappedBy: by}
+	}
+	d.must(d.store.AddPlatformKey(d.Context(), key("m1", "m1"), d.act("ada"))) // beside bare ones it may lie
+	for _, by := range []string{"m2", ""} {
+		d.wantErr(d.store.AddPlatformKey(d.Context(), key("c", by), d.act("ada")), store.ErrOtherWrap)
+		first := key("c", by)
+		first.Purpose = "another"
+		_, _, err := d.store.AddFirstPlatformKey(d.Context(), first, d.act("ada"))
+		d.wantErr(err, store.ErrOtherWrap)
+	}
+	a.WrappedBy, b.WrappedBy = "m2", "m1"
+	d.wantErr(d.store.WrapPlatformKey(d.Context(), a, d.act("ada")), store.ErrOtherWrap)
+	d.must(d.store.WrapPlatformKey(d.Context(), b, d.act("ada")))
+	d.wantErr(d.store.WrapPlatformKey(d.Context(), b, d.act("ada")), store.ErrRefused)
+	d.must(d.store.AddPlatformKey(d.Context(), key("m1 again", "m1"), d.act("ada")))
+	wantSame(d, d.wrapsOf(), map[string]int{"": 1, "m1": 3})
+	d.wantActs("ada platform_key.add a", "ada platform_key.add b", "ada platform_key.add m1", "ada platform_key.wrap b", "ada platform_key.add m1 again")
+	for _, id := range []string{"m1", "b", "m1 again"} { // what is deleted stands in nobody's way
+		d.must(d.store.DeletePlatformKey(d.Context(), id, d.act("ada")))
+	}
+	d.must(d.store.WrapPlatformKey(d.Context(), a, d.act("ada")))
+}
+
+func platformKeyWrapRace(d *serviceDriver) {
+	for i := range 10 {
+		d.addPlatformKey(fmt.Sprint("k", i), []string{"tenant", "payload"}[i%2])
+	}
+	d.together(10, func(i int) error {
+		by := fmt.Sprint("m", i)
+		for n := range 10 {
+			k := store.PlatformKey{ID: fmt.Sprint("k", (n+i)%10), Secret: []byte(by), WrappedBy: by}
+			if err := d.store.WrapPlatformKey(d.Context(), k, d.act("ada")); err != nil && !errors.Is(err, store.ErrRefused) {
+				return err
+			}
+			added := store.PlatformKey{ID: fmt.Sprint("new ", i, n), Purpose: "payload", Secret: []byte(by), WrappedBy: by}
+			if err := d.store.AddPlatformKey(d.Context(), added, d.act("ada")); err != nil && !errors.Is(err, store.ErrOtherWrap) {
+				return err
+			}
+		}
+		return nil
+	})
+	if by := d.wrapsOf(); len(by) != 1 || by[""] != 0 {
+		d.Errorf("the keys are wrapped by %v", by)
 	}
 }
 

@@ -19,6 +19,24 @@ create table replay_outcome (
 insert into replay_outcome
   select state, sum(n) from replay_count where state not in ('PENDING', 'RELEASED') group by 1 having sum(n) <> 0;
 
+-- Whether what failed could be retried, and its budget was spent. It belongs to the
+-- round, and of rounds before this was kept nobody knows.
+alter table dead_letter add column exhausted integer not null default 0 check (exhausted in (0, 1));
+-- +goose StatementBegin
+create trigger dead_letter_exhausted before update of exhausted on dead_letter
+when new.exhausted <> old.exhausted and new.round is old.round begin
+  select raise(abort, 'only a new round fails otherwise');
+end;
+-- +goose StatementEnd
+
+-- The alerts of a rule that people were told of.
+create index alert_told_idx on alert (rule, coalesce(scope, ''), pending_at, alert_id) where notified > 0;
+
+-- What waits to be told and has an end or is one: nobody hears of an end before they
+-- have heard of the beginning.
+create index outbox_span_idx on outbox (kind, error_id)
+  where due_at is not null and kind in ('PAGE', 'ALERT', 'JOB_LATE', 'JOB_RECOVERED');
+
 -- Whose turn it is to be triaged: the one that has waited longest is its front.
 create index dead_letter_untriaged_idx on dead_letter (updated_at) where step = 'NEW' and closed_at is null;
 
@@ -47,14 +65,24 @@ end;
 -- +goose StatementEnd
 
 -- The keys that payloads are sealed and tenants are hashed with can themselves be
--- sealed by a key that is not in the database, and then say by which.
+-- sealed by a key that is not in the database, and then say by which. All live ones
+-- that are sealed are sealed by the same one, and from the first of them on no bare
+-- one is added: else no node could use them all.
 alter table platform_key add column wrapped_by text;
+-- +goose StatementBegin
+create trigger platform_key_alike before insert on platform_key
+when exists (select 1 from platform_key where deleted_at is null and wrapped_by <> coalesce(new.wrapped_by, '')) begin
+  select raise(abort, 'live platform keys are wrapped by another key');
+end;
+-- +goose StatementEnd
 drop trigger platform_key_update;
 -- +goose StatementBegin
 create trigger platform_key_update before update on platform_key
 when old.deleted_at is not null or new.key_id is not old.key_id or new.rowid is not old.rowid
   or new.purpose is not old.purpose or new.created_at is not old.created_at
-  or new.deleted_at is null and (new.wrapped_by is null or new.wrapped_by is old.wrapped_by) begin
-  select raise(abort, 'of a platform key the secret can be deleted, once, and wrapped by another key');
+  or new.deleted_at is null and (new.wrapped_by is null or old.wrapped_by is not null
+    or exists (select 1 from platform_key where deleted_at is null and wrapped_by <> new.wrapped_by))
+  or new.deleted_at is not null and new.wrapped_by is not old.wrapped_by begin
+  select raise(abort, 'of a platform key the secret can be deleted, and before that wrapped by another key, once each');
 end;
 -- +goose StatementEnd

@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"recoup/internal/deadletter"
+	"recoup/internal/policy"
+	"recoup/internal/recovery"
+	"recoup/internal/store"
+)
+
+// addLetters adds dead letters in two groups, one of which somebody has begun to
+// work on.
+func (n *Node) addLetters(ctx context.Context) error {
+	if !slices.ContainsFunc(n.engine.Policies.Current().Tables(), func(t *policy.Table) bool { return t.DeadLetter }) {
+		return nil
+	}
+	now := n.o.Now()
+	var failures []deadletter.Failure
+	for i := range 6 {
+		f := deadletter.Failure{
+			Pipeline: "newsletter", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true, Stack: "*net.OpError: dial tcp: i/o timeout",
+			Context: map[string]any{"upstream": "model-host", "attempt": 5},
+		}
+		if i >= 4 {
+			f.Stage, f.Class, f.Exhausted = "notify", "VALIDATION_ERROR", false
+			f.Stack, f.Context = "the channel refused the message: title is missing", map[string]any{"upstream": "channel", "upstream_status": 422}
+		}
+		f.WorkID, f.FirstFailureAt = n.letters.IDs.New(now), now.Add(-time.Duration(i+1)*11*time.Minute)
+		f.PayloadRef = fmt.Sprintf("s3://newsletter/issue-%d", i+1)
+		failures = append(failures, f)
+	}
+	done, err := n.letters.Record(ctx, "demo", failures)
+	if err != nil {
+		return err
+	}
+	steps := []deadletter.Step{
+		deadletter.Triage{Cause: store.CauseTransient, Note: "the model host was down"},
+		deadletter.Remediation{Link: "INC-7", UpstreamChecked: "it answers again"},
+		deadletter.Validation{Idempotent: true},
+	}
+	for i, d := range done {
+		if d.Err != nil {
+			return d.Err
+		}
+		for _, step := range steps[:max(len(steps)-i, 0)] { // each a step behind the one before
+			if _, err := n.letters.Take(ctx, "demo", d.Letter.Dead.ErrorID, step, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// company is a candidate of the demo, and what came of each of its verifications:
+// a reason, or that it passed.
+type company struct {
+	name, domain string
+	results      []string
+}
+
+func companies() []company {
+	const pass = recovery.VerdictPass
+	return []company{
+		{"Acme Tools", "acme.example", []string{pass}},
+		{"Birch Foods", "birch.example", []string{"DOMAIN_NOT_FOUND", pass}},
+		{"Cedar Logistics", "cedar.example", []string{"TIMEOUT", "TIMEOUT", pass}},
+		{"Delta Clinics", "delta.example", []string{"DOMAIN_NOT_FOUND", "DOMAIN_NOT_FOUND", "DOMAIN_NOT_FOUND", "DOMAIN_NOT_FOUND"}},
+		{"Elm Studios", "elm.example", []string{"DOMAIN_NO_IMPRINT", "DOMAIN_NO_IMPRINT", "DOMAIN_NO_IMPRINT"}},
+		{"Fir and Sons", "fir.example", []string{"API_UNAVAILABLE", "API_UNAVAILABLE"}},
+		{"Grove Bakery", "grove.example", nil},
+	}
+}
+
+// demoBatch is the batch of the demo.
+const demoBatch = "2026_annual_outreach"
+
+// addBatch adds a batch whose import was eleven days ago, with what has become of
+// it since.
+func (n *Node) addBatch(ctx context.Context) error {
+	at := n.o.Now().Add(-11*24*time.Hour - time.Hour)
+	gate, err := recovery.New(recovery.Options{
+		Store: n.store, Gate: n.gateZero.Gate, Now: func() time.Time { return at }, IDs: n.letters.IDs,
+	})
+	if err != nil {
+		return err
+	}
+	var rows []recovery.Row
+	results := map[string][]string{}
+	for i, c := range companies() {
+		if slices.ContainsFunc(c.results, func(r string) bool { return r != recovery.VerdictPass && !hasReason(gate.Gate(), r) }) {
+			continue
+		}
+		rows = append(rows, recovery.Row{Line: i + 1, Intake: store.Intake{CompanyName: c.name, Domain: c.domain}})
+		results[c.domain] = c.results
+	}
+	if _, err := gate.CreateBatch(ctx, demoBatch); err != nil {
+		return err
+	}
+	if _, err := gate.Import(ctx, demoBatch, rows); err != nil {
+		return err
+	}
+	if _, err := gate.Complete(ctx, demoBatch, store.Act{By: "demo", At: at}); err != nil {
+		return err
+	}
+	for round, wait := range []time.Duration{0, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour} {
+		at = at.Add(wait)
+		if err := verifyRound(ctx, gate, round, results); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyRound is a worker that verifies what there is. What it has no result for
+// goes back.
+func verifyRound(ctx context.Context, gate *recovery.Service, round int, results map[string][]string) error {
+	cases, err := gate.Claim(ctx, recovery.Order{Worker: "demo", Limit: store.MaxPage, Batch: demoBatch})
+	if err != nil {
+		return err
+	}
+	var found []recovery.Result
+	for _, c := range cases {
+		r := recovery.Result{IntakeID: c.Intake.ID, RecoveryID: c.Recovery.ID, Token: c.Lease.LeaseToken, Worker: "demo"}
+		if known := results[c.Intake.Domain]; len(known) > round {
+			found = append(found, verdict(r, known[round]))
+		} else if !r.RecoveryID.IsZero() {
+			if err := gate.GiveBack(ctx, r.RecoveryID, r.Token); err != nil {
+				return err
+			}
+		}
+	}
+	outcomes, err := gate.Record(ctx, found)
+	for _, o := range outcomes {
+		if o.Err != nil {
+			return o.Err
+		}
+	}
+	return err
+}
+
+func verdict(r recovery.Result, result string) recovery.Result {
+	if r.Verdict = result; result != recovery.VerdictPass {
+		r.Verdict, r.Reason = recovery.VerdictFail, result
+	}
+	return r
+}
+
+func hasReason(g policy.Gate, name string) bool {
+	return slices.ContainsFunc(g.Reasons, func(d policy.Description) bool { return d.Name == name })
+}

@@ -1,0 +1,174 @@
+package deadletter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+// Claim asks for work.
+type Claim struct {
+	Lanes  []store.Lane
+	Worker string
+	Limit  int
+	Lease  time.Duration // zero: the policy's default
+	Wait   time.Duration // how long to wait for some
+}
+
+// The bounds of a claim.
+const (
+	MaxClaim = 1000
+	maxLanes = 100
+
+	// look is how often a claim that waits looks for what no bell announces: work
+	// that falls due by the clock.
+	look = time.Second
+)
+
+// Claimed is work that a worker has, with its payload where that is kept here.
+type Claimed struct {
+	store.QueuedWork
+	Payload []byte
+}
+
+// Claim leases work to a worker. With nothing to do it waits, for as long as the
+// claim says, and may come back empty.
+func (s *Service) Claim(ctx context.Context, in Claim) ([]Claimed, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	over := time.NewTimer(in.Wait)
+	defer over.Stop()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	bell := s.bell.Join()
+	defer bell.Leave()
+	for {
+		bell.Take()
+		claimed, err := s.claim(ctx, in)
+		if err != nil || len(claimed) > 0 || in.Wait == 0 {
+			return claimed, err
+		}
+		select {
+		case <-bell.Ready():
+		case <-tick.C:
+		case <-over.C:
+			return nil, nil
+		case <-s.stopped:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, nil // nothing was claimed, and the caller is gone
+		}
+	}
+}
+
+func (in *Claim) check() error {
+	var f fields
+	f.require("worker", in.Worker != "")
+	f.identifier("worker", in.Worker)
+	if len(in.Lanes) == 0 || len(in.Lanes) > maxLanes {
+		f.add("lanes", "items", "lanes must be between 1 and %d", maxLanes)
+	}
+	for _, lane := range in.Lanes[:min(len(in.Lanes), maxLanes)] {
+		f.name("lanes.pipeline", lane.Pipeline)
+		f.name("lanes.stage", lane.Stage)
+	}
+	if in.Limit < 1 || in.Limit > MaxClaim {
+		f.add("limit", "range", "limit must be between 1 and %d", MaxClaim)
+	}
+	if in.Lease < 0 {
+		f.add("lease_seconds", "minimum", "lease_seconds must not be negative")
+	}
+	if in.Wait < 0 || in.Wait > engine.MaxWait {
+		f.add("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(engine.MaxWait.Seconds()))
+	}
+	return f.err()
+}
+
+// claim claims what is due, and opens the payloads. What it cannot hand over it puts
+// back.
+func (s *Service) claim(ctx context.Context, in Claim) ([]Claimed, error) {
+	now := s.now()
+	leased, err := s.Store.ClaimWork(ctx, store.WorkClaim{
+		Lanes: in.Lanes, Limit: in.Limit, Now: now,
+		Decide: func(q store.QueuedWork) (store.QueuedWork, error) {
+			return lease(q, recoup.Lease{LeaseToken: s.IDs.New(now), LeaseWorker: in.Worker, LeasedAt: now, LeaseEndsAt: now.Add(s.leaseLength(in.Lease))})
+		},
+	})
+	if err != nil || len(leased) == 0 {
+		return nil, err
+	}
+	out, stuck, err := s.unpack(ctx, leased)
+	if len(stuck) > 0 {
+		err = errors.Join(err, s.putBack(ctx, now, stuck))
+	}
+	if len(out) > 0 {
+		return out, nil // what is stuck comes up again, here or elsewhere
+	}
+	return nil, err
+}
+
+// unpack opens the payloads of work that was leased. What cannot be opened for now is
+// stuck, and the error says why; the rest does not suffer by it.
+func (s *Service) unpack(ctx context.Context, leased []store.QueuedWork) (out []Claimed, stuck []store.QueuedWork, err error) {
+	works := make([]recoup.ID, len(leased))
+	for i := range leased {
+		works[i] = leased[i].WorkID
+	}
+	payloads, err := s.Store.Payloads(ctx, works)
+	if err != nil {
+		return nil, leased, err
+	}
+	plain, closed, failed := map[recoup.ID][]byte{}, map[recoup.ID]bool{}, map[string]error{}
+	for _, p := range payloads {
+		if failed[p.KeyID] != nil { // one look for each key is enough
+			closed[p.WorkID] = true
+			continue
+		}
+		text, err := s.Keys.open(ctx, p.KeyID, p.WorkID, payloadPlace, p.Sealed)
+		switch {
+		case errors.Is(err, errSealed): // its key was deleted: what it is about can be had by its reference only
+		case err != nil:
+			closed[p.WorkID], failed[p.KeyID] = true, err
+		default:
+			plain[p.WorkID] = text
+		}
+	}
+	for _, q := range leased {
+		if closed[q.WorkID] {
+			stuck = append(stuck, q)
+			continue
+		}
+		out = append(out, Claimed{q, plain[q.WorkID]})
+	}
+	for _, key := range slices.Sorted(maps.Keys(failed)) {
+		err = errors.Join(err, failed[key])
+	}
+	return out, stuck, err
+}
+
+// handover is how long it may take to put work back for which nobody waits any more.
+const handover = 5 * time.Second
+
+// putBack releases work that its claimer cannot be given. It is not to blame, so no
+// worker counts as lost over it.
+func (s *Service) putBack(ctx context.Context, now time.Time, list []store.QueuedWork) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handover)
+	defer cancel()
+	_, err := s.each(ctx, now, len(list), func(i int) (store.LetterStep, error) {
+		return store.LetterStep{WorkID: list[i].WorkID, Decide: release(list[i].LeaseToken, now)}, nil
+	})
+	return err
+}
+
+func (s *Service) leaseLength(asked time.Duration) time.Duration {
+	bounds := s.Policies.Current().Leases
+	return min(cmp.Or(asked, bounds.Default), bounds.Max)
+}
