@@ -16,6 +16,9 @@ CHECKS   ?= 20000
 BENCH     ?= .
 BENCHTIME ?= 2s
 
+# What tests write goes to memory if it can; what the compiler writes does not.
+QUICKLY := GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/fast-temp)
+
 # The race detector watches our code and the driver's, but not what is translated
 # from C: SQLite works on memory of its own, and takes many times as long when it
 # is watched.
@@ -39,13 +42,18 @@ setup: ## install what the other tasks need and the machine lacks
 
 .PHONY: test
 test: setup ## run every test
-	go test ./...
+	$(QUICKLY) go test ./...
 
 # Left out: the tests from outside, which drive a program that is built without the
-# detector, and the slowest of what starts no goroutine.
+# detector, and the slowest of what starts no goroutine. Of the stores, what shares
+# connections, writers and bells: every verb goes through them in the same way.
+SINGLE  := /internal/(endtoend|proof|redact|simulation|architecture|policy|cli)$$
+STORES  := ./internal/store/postgres ./internal/store/sqlite
+SHARING := ^Test(Conformance|Ledger|Service|OpenTogether|Wake|Verbs|One|All|Context|Promotion)
 .PHONY: race
 race: setup ## run the tests under the race detector, properties with a fifth of their draws
-	go test -race -short -timeout 20m $(UNWATCHED) $$(go list ./... | grep -vE '/internal/(endtoend|proof|redact|simulation|architecture)$$')
+	$(QUICKLY) go test -race -short -timeout 20m $(UNWATCHED) $$(go list ./... | grep -vE '$(SINGLE)|/internal/store/(postgres|sqlite)$$')
+	$(QUICKLY) go test -race -short -timeout 20m $(UNWATCHED) -run '$(SHARING)' $(STORES)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME, one after the other
