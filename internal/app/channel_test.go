@@ -16,6 +16,7 @@ import (
 	"recoup/internal/app"
 	"recoup/internal/notify"
 	"recoup/internal/policy"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 func configFile(t *testing.T, text string) string {
@@ -103,7 +104,7 @@ channels:
 		t.Errorf("got %v", err)
 	}
 	if _, err := app.Open(t.Context(), app.Options{
-		Database: "sqlite:" + emptyFile(t), Listen: "127.0.0.1:0", Channels: []notify.Config{{Name: "chat", Kind: notify.Slack}},
+		Database: "sqlite:" + sqlitetest.File(t, t.TempDir()), Listen: "127.0.0.1:0", Channels: []notify.Config{{Name: "chat", Kind: notify.Slack}},
 	}); err == nil || !strings.Contains(err.Error(), "channel chat: url is missing") {
 		t.Errorf("a node starts with %v", err)
 	}
@@ -122,7 +123,7 @@ func TestNodeNotifies(t *testing.T) {
 	text = strings.Replace(text, "  digests:\n", "  teams:\n    platform-team: [{channel: hook, from: PAGE}, {channel: nowhere, from: PAGE}]\n  digests:\n", 1)
 	var key string
 	n, err := app.Open(t.Context(), app.Options{
-		Database: "sqlite:" + emptyFile(t), Listen: "127.0.0.1:0", Policy: configFile(t, text), URL: "https://recoup.example.com", Grace: 5 * time.Second,
+		Database: "sqlite:" + sqlitetest.File(t, t.TempDir()), Listen: "127.0.0.1:0", Policy: configFile(t, text), URL: "https://recoup.example.com", Grace: 5 * time.Second,
 		FirstKey: func(secret string) { key = secret }, Logger: slog.New(slog.DiscardHandler),
 		Channels: []notify.Config{{Name: "hook", Kind: notify.Webhook, Values: map[string]string{"url": hook.URL, "secret": "sixteen characters"}}},
 	})

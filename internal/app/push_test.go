@@ -14,6 +14,7 @@ import (
 	"recoup/client"
 	"recoup/internal/app"
 	"recoup/internal/push"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 // Receivers come from the file and the environment as channels do; what is secret is
@@ -83,7 +84,7 @@ receivers:
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a secret is told: %v", err)
 	}
-	if _, err := app.Open(t.Context(), app.Options{Database: "sqlite:" + emptyFile(t), Listen: "127.0.0.1:0", Receivers: []push.Config{
+	if _, err := app.Open(t.Context(), app.Options{Database: "sqlite:" + sqlitetest.File(t, t.TempDir()), Listen: "127.0.0.1:0", Receivers: []push.Config{
 		{Name: "slow", Kind: push.Work, Values: map[string]string{"url": "https://x.example", "secret": "hunter2hunter2hunter2", "lanes": "a/b", "timeout": "15m"}},
 	}}); err == nil || !strings.Contains(err.Error(), "receiver slow: its lease of 15m15s is longer than the policy allows") {
 		t.Errorf("a node starts with %v", err)
@@ -105,7 +106,7 @@ func TestNodeDelivers(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	t.Cleanup(hook.Close)
-	file, key := "sqlite:"+emptyFile(t), ""
+	file, key := "sqlite:"+sqlitetest.File(t, t.TempDir()), ""
 	open := func(receivers ...push.Config) *app.Node {
 		n, err := app.Open(t.Context(), app.Options{
 			Database: file, Listen: "127.0.0.1:0", Grace: 20 * time.Second, FirstKey: func(secret string) { key = secret }, Logger: slog.New(slog.DiscardHandler), Receivers: receivers,

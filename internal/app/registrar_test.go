@@ -2,27 +2,19 @@ package app_test
 
 import (
 	"database/sql"
-	"os"
-	"path/filepath"
 	"testing"
 
 	_ "modernc.org/sqlite"
 
 	"recoup/internal/app"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 // A code that somebody has registered by plain SQL, with no more than spec 003
 // asks for, is known; one that cannot be understood keeps nobody from starting.
 func TestCodesByPlainSQL(t *testing.T) {
 	t.Parallel()
-	file, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "recoup.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := sqlitetest.File(t, t.TempDir())
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)

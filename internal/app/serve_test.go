@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -21,6 +19,7 @@ import (
 	"recoup"
 	"recoup/internal/app"
 	"recoup/internal/store"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 // node is a node that serves on a port of its own.
@@ -44,37 +43,9 @@ func (s *noticing) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Er
 	return s.Store.ClaimDue(ctx, claim)
 }
 
-// migrated is an empty file whose schema is up to date, of which every test gets a
-// copy: making one takes long.
-var migrated = sync.OnceValues(func() (file []byte, err error) {
-	folder, err := os.MkdirTemp("", "recoup-app-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "recoup.db")
-	if _, err := app.MigrateUp(context.Background(), "sqlite:"+path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-func emptyFile(t *testing.T) string {
-	t.Helper()
-	file, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "recoup.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func openStore(t *testing.T) app.Store {
 	t.Helper()
-	s, err := app.OpenStore(t.Context(), "sqlite:"+emptyFile(t), slog.New(slog.DiscardHandler))
+	s, err := app.OpenStore(t.Context(), "sqlite:"+sqlitetest.File(t, t.TempDir()), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +234,7 @@ func TestOpenFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }() // nobody connects to it
-	file := emptyFile(t)
+	file := sqlitetest.File(t, t.TempDir())
 	if _, err := app.Open(t.Context(), app.Options{Database: "sqlite:" + file, Listen: taken.Addr().String()}); err == nil {
 		t.Error("two listen on one port")
 	}

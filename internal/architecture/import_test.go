@@ -101,6 +101,11 @@ var layers = []layer{
 		why:       "a store moves rows; who uses it is not its business",
 	},
 	{
+		pkg:     "recoup/internal/store/sqlite/sqlitetest",
+		imports: []string{"recoup/internal/store/sqlite"},
+		why:     "it gives tests migrated files",
+	},
+	{
 		pkg:       "recoup/internal/store/postgres",
 		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
 		libraries: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},

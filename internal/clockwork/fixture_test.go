@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -17,9 +15,8 @@ import (
 	"recoup/internal/engine"
 	"recoup/internal/policy"
 	"recoup/internal/store"
-	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 const (
@@ -88,13 +85,11 @@ func everywhere(t *testing.T, test func(w *world)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(newWorld(t, openSQLite(t)))
+		test(newWorld(t, sqlitetest.Open(t)))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		_, url := pgtest.Migrated(t)
-		db, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
-		test(newWorld(t, opened(t, db, err)))
+		test(newWorld(t, pgtest.Open(t)))
 	})
 }
 
@@ -213,55 +208,4 @@ func (w *world) read(id recoup.ID) recoup.Error {
 		w.Fatal(err)
 	}
 	return e
-}
-
-// emptySQLite is a migrated file, of which every test gets a copy.
-var emptySQLite = sync.OnceValues(func() (file []byte, err error) {
-	folder, err := os.MkdirTemp("", "recoup-clockwork-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "recoup.db")
-	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
-	if err == nil {
-		err = s.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-func openSQLite(t *testing.T) database {
-	t.Helper()
-	s, err := sqlite.Open(t.Context(), newFile(t, t.TempDir()), sqlite.Options{})
-	return opened(t, s, err)
-}
-
-// newFile is a migrated database in a folder.
-func newFile(t *testing.T, folder string) string {
-	t.Helper()
-	path := filepath.Join(folder, "recoup.db")
-	empty, err := emptySQLite()
-	if err == nil {
-		err = os.WriteFile(path, empty, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func opened(t *testing.T, db database, err error) database {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
 }

@@ -21,6 +21,7 @@ import (
 	"recoup/internal/notify"
 	"recoup/internal/store"
 	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 var onlySeed = flag.Uint64("seed", 0, "simulate the year of this seed and no other")
@@ -66,8 +67,8 @@ func TestYear(t *testing.T) {
 // who wait for each other there take no time, and do so in the same order each time.
 func simulate(t *testing.T, seed uint64, rough bool, s sabotage, d time.Duration) (y *year) {
 	t.Helper()
-	_, err := emptySQLite()
-	if err = errors.Join(err, registerShaky()); err != nil {
+	sqlitetest.File(t, t.TempDir()) // what is made once is made outside of the bubble
+	if err := registerShaky(); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +180,7 @@ func newYear(t *testing.T, seed uint64, rough bool, s sabotage) *year {
 		return rand.NewChaCha8([32]byte{stream, byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24)})
 	}
 	y := &year{
-		T: t, seed: seed, r: rand.New(random(1)), path: newFile(t, folder), now: epoch, mark: time.Now(), looked: epoch, latest: epoch, rough: rough,
+		T: t, seed: seed, r: rand.New(random(1)), path: sqlitetest.File(t, folder), now: epoch, mark: time.Now(), looked: epoch, latest: epoch, rough: rough,
 		ids: recoup.NewIDSource(random(2)), ground: &ground{r: rand.New(random(3)), sabotage: s},
 		made: map[recoup.ID]*life{}, events: map[eventKey]recoup.Code{},
 	}

@@ -4,14 +4,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 // crowded is a world with so many dead letters that can be replayed. In a file all
@@ -19,14 +18,7 @@ import (
 // its steps.
 func crowded(t *testing.T, members int) *world {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "recoup.db")
-	empty, err := emptySQLite()
-	if err == nil {
-		err = os.WriteFile(path, empty, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := sqlitetest.File(t, t.TempDir())
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)

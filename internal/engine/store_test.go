@@ -1,51 +1,17 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
-// emptySQLite is a migrated file, of which every test gets a copy.
-var emptySQLite = sync.OnceValues(func() (file []byte, err error) {
-	folder, err := os.MkdirTemp("", "recoup-engine-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "recoup.db")
-	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
-	if err == nil {
-		err = s.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-func openSQLite(t *testing.T) database {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "recoup.db")
-	empty, err := emptySQLite()
-	if err == nil {
-		err = os.WriteFile(path, empty, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	return opened(t, s, err)
-}
+func openSQLite(t *testing.T) database { return sqlitetest.Open(t) }
 
 func openPostgres(t *testing.T) (database, func(string, ...any) error) {
 	t.Helper()

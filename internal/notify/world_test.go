@@ -3,11 +3,8 @@ package notify_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,29 +14,10 @@ import (
 	"recoup/internal/notify"
 	"recoup/internal/policy"
 	"recoup/internal/store"
-	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
 	"recoup/internal/store/storetest"
 )
-
-// emptySQLite is a migrated file, of which every test gets a copy.
-var emptySQLite = sync.OnceValues(func() (file []byte, err error) {
-	folder, err := os.MkdirTemp("", "recoup-notify-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "recoup.db")
-	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
-	if err == nil {
-		err = s.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
 
 type database interface {
 	storetest.Service
@@ -53,38 +31,12 @@ func onBoth(t *testing.T, test func(*testing.T, database)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "recoup.db")
-		empty, err := emptySQLite()
-		if err == nil {
-			err = os.WriteFile(path, empty, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, closing(t, s))
+		test(t, sqlitetest.Open(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		_, url := pgtest.Migrated(t)
-		s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, closing(t, s))
+		test(t, pgtest.Open(t))
 	})
-}
-
-func closing(t *testing.T, db database) database {
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
 }
 
 // routes is the notifications section of the tests' policy.

@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,9 +23,8 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/push"
 	"recoup/internal/recovery"
-	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 var epoch = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
@@ -69,59 +66,12 @@ func everywhere(t *testing.T, test func(w *world)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(newWorld(t, openSQLite(t)))
+		test(newWorld(t, sqlitetest.Open(t)))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		_, url := pgtest.Migrated(t)
-		s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
-		test(newWorld(t, opened(t, s, err)))
+		test(newWorld(t, pgtest.Open(t)))
 	})
-}
-
-// emptySQLite is a migrated file, of which every test gets a copy.
-var emptySQLite = sync.OnceValues(func() (file []byte, err error) {
-	folder, err := os.MkdirTemp("", "recoup-push-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	name := filepath.Join(folder, "recoup.db")
-	s, err := sqlite.Open(context.Background(), name, sqlite.Options{})
-	if err == nil {
-		err = s.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(name)
-})
-
-func openSQLite(t *testing.T) database {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "recoup.db")
-	empty, err := emptySQLite()
-	if err == nil {
-		err = os.WriteFile(name, empty, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := sqlite.Open(t.Context(), name, sqlite.Options{})
-	return opened(t, s, err)
-}
-
-func opened(t *testing.T, db database, err error) database {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
 }
 
 func newWorld(t *testing.T, db database) *world {

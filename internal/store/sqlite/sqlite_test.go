@@ -14,6 +14,7 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/store"
 	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
 	"recoup/internal/store/storetest"
 )
 
@@ -24,37 +25,10 @@ type opened struct {
 	path string
 }
 
-// template is the file of an empty database. Every test begins with a copy of
-// it: the migrations are half of the work of a small test.
-var template = sync.OnceValues(func() (file []byte, err error) {
-	folder, err := os.MkdirTemp("", "recoup-template-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "recoup.db")
-	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
 // open returns a fresh store in a folder of its own.
 func open(t testing.TB) opened {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "recoup.db")
-	empty, err := template()
-	if err == nil {
-		err = os.WriteFile(path, empty, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return openAt(t, path)
+	return openAt(t, sqlitetest.File(t, t.TempDir()))
 }
 
 func openAt(t testing.TB, path string) opened {

@@ -53,6 +53,23 @@ func Migrated(t testing.TB) (ownerURL, appURL string) {
 	return s.Migrated(t)
 }
 
+// Open opens a fresh, migrated database as a node does, with few connections. It is
+// closed with the test.
+func Open(t testing.TB) *postgres.Store {
+	t.Helper()
+	_, url := Migrated(t)
+	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
 // Migrated returns two URLs of a fresh, migrated database on this server.
 func (s *Server) Migrated(t testing.TB) (ownerURL, appURL string) {
 	t.Helper()
