@@ -59,6 +59,10 @@ var layers = []layer{
 		why: "it compares words and knows nothing of what they name",
 	},
 	{
+		pkg: "recoup/internal/netfault",
+		why: "it stalls and cuts connections for tests, and knows no protocol",
+	},
+	{
 		pkg: "recoup/internal/signature",
 		why: "who signs and who checks share it, so it knows nobody",
 	},
