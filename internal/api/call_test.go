@@ -60,6 +60,13 @@ func (w *world) do(key, method, path string, body any, headers ...string) *answe
 	return w.send(w.request(key, method, path, body, headers...))
 }
 
+// answered sends a request without looking at the answer.
+func (w *world) answered(r *http.Request) *answer {
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, r)
+	return &answer{rec, w.T}
+}
+
 func (w *world) send(r *http.Request) *answer {
 	w.Helper()
 	body, err := io.ReadAll(r.Body)

@@ -19,7 +19,7 @@ var eventMedia = []string{fault.MediaJSON, ndjson, "application/ndjson", "applic
 
 // eventDecoder reads events. It is not as strict as other bodies are: a field that
 // events do not have is left out and counted, as the details of an event are.
-type eventDecoder struct{ one, document *shape }
+type eventDecoder struct{ one, list, document *shape }
 
 // eventDocument is an event, or a list of them under a name of its own.
 type eventDocument struct {
@@ -28,7 +28,12 @@ type eventDocument struct {
 }
 
 func newEventDecoder() *eventDecoder {
-	return &eventDecoder{one: shapeOf(reflect.TypeFor[ledger.Incoming]()), document: shapeOf(reflect.TypeFor[eventDocument]())}
+	d := &eventDecoder{one: shapeOf(reflect.TypeFor[ledger.Incoming]()), document: shapeOf(reflect.TypeFor[eventDocument]())}
+	most := maxEvents
+	d.list = &shape{items: d.one, length: rule{utmost: &most}, tooMany: tooManyEvents}
+	events := d.document.members["events"]
+	d.document.members["events"] = member{events.index, d.list}
+	return d
 }
 
 // decode reads the body in the form that its media type names. It returns how many
@@ -41,7 +46,7 @@ func (d *eventDecoder) decode(media string, body []byte) (batch []ledger.Incomin
 	case media != fault.MediaJSON:
 		batch, err = d.lines(string(body), newPlainReader().read, &unknown)
 	case body[0] == '[':
-		if err = (&shape{items: d.one}).check(body, &unknown); err == nil {
+		if err = d.list.check(body, &unknown); err == nil {
 			err = json.Unmarshal(body, &batch)
 		}
 	default:
@@ -111,10 +116,14 @@ func (d *eventDecoder) line(line string, in *ledger.Incoming, unknown *int) erro
 
 func countEvents(n int) error {
 	if n > maxEvents {
-		return fault.New(fault.CodePayloadTooLarge, "A batch may have %d events.", maxEvents).With("limit", maxEvents)
+		return tooManyEvents()
 	}
 	if n == 0 {
 		return fault.Validation(fault.FieldError{Field: "events", Constraint: "items", Message: "events must not be empty"})
 	}
 	return nil
+}
+
+func tooManyEvents() error {
+	return fault.New(fault.CodePayloadTooLarge, "A batch may have %d events.", maxEvents).With("limit", maxEvents)
 }

@@ -22,6 +22,8 @@ const maxDepth = 16
 type shape struct {
 	members map[string]member // of an object; nil: of any names
 	items   *shape            // of a list, or of the members of any names
+	length  rule              // how many items there may be
+	tooMany func() error      // what more of them are answered; nil: VALIDATION_ERROR
 }
 
 type member struct {
@@ -65,7 +67,7 @@ func (s *shape) add(t reflect.Type) {
 			continue
 		}
 		if _, taken := s.members[name]; !taken && f.IsExported() && name != "-" && name != "" {
-			s.members[name] = member{len(s.members), shapeOf(f.Type)}
+			s.members[name] = member{len(s.members), shapeOf(f.Type).bounded(f.Tag)}
 		}
 	}
 	for _, t := range embedded {
@@ -74,6 +76,14 @@ func (s *shape) add(t reflect.Type) {
 	if len(s.members) > maxMembers {
 		panic(fmt.Sprintf("api: %s has more than %d fields", t, maxMembers))
 	}
+}
+
+// bounded is the shape with the bounds that a field's tags set to its length.
+func (s *shape) bounded(tag reflect.StructTag) *shape {
+	if s.items != nil {
+		s.length = ruleOf(tag)
+	}
+	return s
 }
 
 // place is a step on the way into a document: the name of a member, or which item.
@@ -104,6 +114,7 @@ type examiner struct {
 	i       int
 	unknown *int // nil: what is unknown is refused
 	path    [maxDepth]place
+	free    int // values so far of no stated shape
 }
 
 // where writes a place the way people do: reports[3].code. The whole is the body.
@@ -183,6 +194,9 @@ func (e *examiner) list(s *shape, depth int) error {
 		return nil
 	}
 	for index := 0; ; index++ {
+		if err := e.count(s, depth, index+1); err != nil {
+			return err
+		}
 		e.path[depth] = place{index: index}
 		if err := e.value(items, depth+1); err != nil {
 			return err

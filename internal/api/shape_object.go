@@ -14,10 +14,15 @@ func (e *examiner) object(s *shape, depth int) error {
 		return nil
 	}
 	var seen members
-	for {
+	for n := 1; ; n++ {
 		name, err := e.name()
 		if err != nil {
 			return err
+		}
+		if s.members == nil {
+			if err := e.count(s, depth, n); err != nil {
+				return err
+			}
 		}
 		e.path[depth] = place{name: name}
 		inside, err := e.member(s, depth, &seen)
