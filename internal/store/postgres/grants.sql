@@ -51,6 +51,7 @@ grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_paus
 
 revoke execute on all functions in schema recoup from public;
 grant execute on all functions in schema recoup to recoup_app;
+grant execute on function recoup.clock() to public; -- guards ask it, whoever acts
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass) from recoup_app;
 

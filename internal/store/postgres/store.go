@@ -129,7 +129,7 @@ func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.
 
 // Time returns the database's time, by which its nodes set their clocks.
 func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
-	err = s.pool.QueryRow(ctx, "select clock_timestamp()").Scan(&now)
+	err = s.pool.QueryRow(ctx, "select recoup.clock()").Scan(&now)
 	return now, failure("read the clock", err)
 }
 

@@ -2,6 +2,12 @@
 create schema if not exists recoup;
 comment on schema recoup is 'Recoup: recorded failures and their lifecycle';
 
+-- clock is the time by which acts are judged. It goes on within a transaction,
+-- so that one that waited for a lock does not act on the time before its wait.
+-- It is a function of one expression, which costs nothing, and nobody but its
+-- owner can replace it, which is how tests set the clock.
+create function recoup.clock() returns timestamptz language sql volatile as 'select clock_timestamp()';
+
 -- +goose StatementBegin
 -- forbid refuses a statement outright. RC001 is the state that Recoup's own
 -- guards raise; clients recognise it by that, never by its text.
