@@ -55,6 +55,26 @@ func TestSweep(t *testing.T) {
 	})
 }
 
+// Whichever sweep meets a resolved error past its TTL first archives it as resolved,
+// and its history tells of no expiry.
+func TestSweepResolvedPastTTL(t *testing.T) {
+	everywhere(t, func(w *world) {
+		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
+		w.act(engine.Act{ID: made.ID, Input: lifecycle.Resolve{Reason: "done"}})
+		w.wait(31 * 24 * time.Hour)
+		if n, err := w.engine.Sweep(w.Context(), store.DueExpiry, 10); err != nil || n != 1 {
+			w.Fatalf("%d changed, %v", n, err)
+		}
+		if got := w.read(made.ID); got.ArchiveReason != recoup.ResolvedArchive {
+			w.Errorf("archived as %s", got.ArchiveReason)
+		}
+		history, err := w.db.History(w.Context(), made.ID, 10)
+		if err != nil || len(history) != 3 || history[2].Input != string(lifecycle.Archiving) || history[2].Reason != "" {
+			w.Errorf("its history is %+v, %v", history, err)
+		}
+	})
+}
+
 // A lease that ran out is one failed attempt and one event, whoever notices.
 func TestSweepLapse(t *testing.T) {
 	everywhere(t, func(w *world) {

@@ -51,10 +51,14 @@ func (in ArchiveNow) apply(s *step) error {
 }
 
 // Expire moves an error to the archive because its TTL is over. It waits for a
-// live lease, but not for ever.
+// live lease, but not for ever. What was resolved before then is archived as
+// that: nothing of it expires.
 type Expire struct{}
 
 func (Expire) apply(s *step) error {
+	if s.next.State == recoup.Resolved && expired(&s.next, s.now) {
+		return ArchiveNow{}.apply(s)
+	}
 	if err := s.begin(Expiring, "", string(recoup.TTLExpired)); err != nil {
 		return err
 	}
