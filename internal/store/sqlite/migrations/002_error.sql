@@ -18,8 +18,8 @@ create table error (
   disposition          text not null
                        check (disposition in ('RETRY', 'PARKED', 'ARCHIVE', 'IGNORE', 'RESOLVED')),
   blocking             integer not null default 0 check (blocking in (0, 1)),
-  created_at           integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
-  updated_at           integer not null default (cast(unixepoch('subsec') * 1000000 as integer)),
+  created_at           integer not null default (cast(strftime('%s', 'now') as integer) * 1000000 + cast(substr(strftime('%f', 'now'), 4) as integer) * 1000),
+  updated_at           integer not null default (cast(strftime('%s', 'now') as integer) * 1000000 + cast(substr(strftime('%f', 'now'), 4) as integer) * 1000),
   expires_at           integer,
 
   retry_count          integer not null default 0 check (retry_count >= 0),

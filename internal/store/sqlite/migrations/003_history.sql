@@ -8,7 +8,7 @@ create table error_history (
   input          text not null,
   actor          text not null,
   reason         text,
-  before         text check (json_valid(before)),
+  before         text check (before is null or json_valid(before)),
   after          text not null check (json_valid(after)),
   policy_version text not null,
   worker         text,

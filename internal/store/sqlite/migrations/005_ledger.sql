@@ -11,7 +11,7 @@ create table error_event (
   tenant_hash      text,
   details          text,
   region           text,
-  ts               integer not null default (cast(unixepoch('subsec') * 1000000 as integer)) check (ts >= 0),
+  ts               integer not null default (cast(strftime('%s', 'now') as integer) * 1000000 + cast(substr(strftime('%f', 'now'), 4) as integer) * 1000) check (ts >= 0),
   day              integer generated always as (ts - ts % 86400000000) virtual,
   external_service text, -- the provider that failed
   reported_code    text, -- of an unregistered code: the name that was sent

@@ -89,7 +89,7 @@ create table audit (
   act     text not null,
   target  text,
   reason  text,
-  details text check (json_valid(details))
+  details text check (details is null or json_valid(details))
 ) strict;
 create index audit_at_idx on audit (at, seq);
 create index audit_actor_idx on audit (actor, at, seq);
@@ -260,7 +260,7 @@ end;
 
 -- Notices wait, or are delivered, or are given up.
 alter table outbox add column last_error text;
-alter table outbox add column body text check (json_valid(body));
+alter table outbox add column body text check (body is null or json_valid(body));
 alter table outbox add column dedup_key text; -- of what is told once
 alter table outbox add column given_up_at integer
   check ((due_at is not null) + (delivered_at is not null) + (given_up_at is not null) = 1);

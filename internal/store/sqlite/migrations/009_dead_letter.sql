@@ -69,7 +69,7 @@ create table dead_letter_round (
   error_class      text not null,
   signature        text,
   last_stack       text,
-  context          text check (json_valid(context)),
+  context          text check (context is null or json_valid(context)),
   first_failure_at integer not null,
   last_failure_at  integer not null,
   at               integer not null,
@@ -88,7 +88,7 @@ create table dead_letter_note (
   at        integer not null,
   note      text,
   link      text,
-  fields    text check (json_valid(fields)),
+  fields    text check (fields is null or json_valid(fields)),
   check ((error_id is not null) + (replay_id is not null) + (group_id is not null) = 1)
 ) strict;
 create index dead_letter_note_error_idx on dead_letter_note (error_id, seq) where error_id is not null;
@@ -156,9 +156,9 @@ create table replay (
   replay_id    blob not null primary key check (length(replay_id) = 16),
   state        text not null
                check (state in ('COLLECTING', 'RUNNING', 'PAUSED', 'CANCELLING', 'CANCELLED', 'DONE')),
-  selection    text check (json_valid(selection)),
+  selection    text check (selection is null or json_valid(selection)),
   cursor       text, -- how far members have been added
-  plan         text check (json_valid(plan)),
+  plan         text check (plan is null or json_valid(plan)),
   members      integer not null default 0 check (members >= 0),
   phase        integer not null default 0,
   phase_at     integer,
