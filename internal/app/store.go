@@ -75,12 +75,15 @@ func OpenStore(ctx context.Context, address string, logger *slog.Logger) (Store,
 		}
 		return s, nil
 	}
-	s, err := postgres.Open(ctx, rest, postgres.Options{})
-	if !errors.Is(err, store.ErrSchemaOlder) {
-		return opened(s, err)
+	s, older := postgres.Open(ctx, rest, postgres.Options{})
+	if !errors.Is(older, store.ErrSchemaOlder) {
+		return opened(s, older)
 	}
 	logger.Info("bringing the schema up to date")
-	if err := postgres.Migrate(ctx, rest); err != nil && !errors.Is(err, postgres.ErrNoAppRole) {
+	switch err := postgres.Migrate(ctx, rest); {
+	case errors.Is(err, store.ErrRefused): // nodes own nothing: whoever does has to
+		return nil, older
+	case err != nil && !errors.Is(err, postgres.ErrNoAppRole):
 		return nil, err
 	}
 	return opened(postgres.Open(ctx, rest, postgres.Options{}))

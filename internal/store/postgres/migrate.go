@@ -137,7 +137,7 @@ func compare(current, target int64) error {
 	case current > target:
 		return fmt.Errorf("%w: it is at version %d, this binary knows %d: upgrade the binary", store.ErrSchemaNewer, current, target)
 	case current < target:
-		return fmt.Errorf("%w: it is at version %d, this binary needs %d: run recoup migrate up", store.ErrSchemaOlder, current, target)
+		return fmt.Errorf("%w: it is at version %d, this binary needs %d: run recoup migrate up as the owner of the schema", store.ErrSchemaOlder, current, target)
 	}
 	return nil
 }
