@@ -110,9 +110,11 @@ func TestRequests(t *testing.T) {
 		},
 		`GET /v1/keys?cursor=c&limit=5`:            func(c *client.Client, x ctx) (any, error) { return c.Keys(x, page) },
 		`POST ` + k1 + `/revoke {"reason":"lost"}`: func(c *client.Client, x ctx) (any, error) { return c.RevokeKey(x, id(1), "lost") },
-		`POST ` + k1 + `/rotate {"hours":2}`:       func(c *client.Client, x ctx) (any, error) { return c.RotateKey(x, id(1), client.KeyRotation{Hours: 2}) },
-		`GET /v1/jobs`:                             func(c *client.Client, x ctx) (any, error) { return c.Jobs(x) },
-		`GET /v1/receivers`:                        func(c *client.Client, x ctx) (any, error) { return c.Receivers(x) },
+		`POST ` + k1 + `/rotate {"hours":2}`: func(c *client.Client, x ctx) (any, error) {
+			return c.RotateKey(x, id(1), client.KeyRotation{Hours: new(2)})
+		},
+		`GET /v1/jobs`:      func(c *client.Client, x ctx) (any, error) { return c.Jobs(x) },
+		`GET /v1/receivers`: func(c *client.Client, x ctx) (any, error) { return c.Receivers(x) },
 		`POST /v1/jobs/ttl/run {"dry_run":true}`: func(c *client.Client, x ctx) (any, error) {
 			return c.RunJob(x, "ttl", client.JobRun{DryRun: true})
 		},

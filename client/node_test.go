@@ -307,7 +307,7 @@ func (n *node) testAdministration(t *testing.T) {
 	if _, err := reader.CreateKey(ctx, client.NewKey{Name: "x", Role: "admin"}); !errors.Is(err, fault.New(fault.CodeInsufficientPermissions, "")) {
 		t.Errorf("a reader made a key: %v", err)
 	}
-	next := must(n.RotateKey(ctx, key.ID, client.KeyRotation{Hours: 1, Reason: "it is time"}))(t)
+	next := must(n.RotateKey(ctx, key.ID, client.KeyRotation{Hours: new(1), Reason: "it is time"}))(t)
 	must(n.as(t, next.Secret).Counts(ctx))(t)
 	if gone := must(n.RevokeKey(ctx, next.ID, "lost"))(t); gone.RevokedAt.IsZero() {
 		t.Errorf("revoked as %+v", gone)

@@ -109,7 +109,7 @@ type Classified struct {
 
 // KeyRotation asks for a key that takes over from another.
 type KeyRotation struct {
-	Hours  int    `json:"hours,omitempty"` // how long the old key still works; default 24
+	Hours  *int   `json:"hours,omitempty"` // how long the old key still works; 0: it ends now; default 24
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -123,6 +123,7 @@ type AuditEntry struct {
 	Seq     int64           `json:"seq"`
 	At      time.Time       `json:"at"`
 	Actor   string          `json:"actor"`
+	KeyID   recoup.ID       `json:"key_id,omitzero"` // the key that the actor used
 	Act     string          `json:"act"`
 	Target  string          `json:"target,omitempty"`
 	Reason  string          `json:"reason,omitempty"`

@@ -30,6 +30,6 @@ func (a *API) audit(c *call, in *auditIn) (client.AuditPage, error) {
 
 func auditOf(e store.AuditEntry) client.AuditEntry {
 	return client.AuditEntry{
-		Seq: e.Seq, At: e.At, Actor: e.Actor, Act: e.Act, Target: e.Target, Reason: e.Reason, Details: json.RawMessage(e.Details),
+		Seq: e.Seq, At: e.At, Actor: e.Actor, KeyID: e.Key, Act: e.Act, Target: e.Target, Reason: e.Reason, Details: json.RawMessage(e.Details),
 	}
 }

@@ -29,7 +29,7 @@ func (a *API) authorize(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.key, c.caller = key, engine.Caller{Name: key.Name, Hubs: key.Hubs}
+	c.key, c.caller = key, engine.Caller{Name: key.Name, Key: key.ID, Hubs: key.Hubs}
 	fault.Annotate(c.r.Context(), func(x *fault.Annotations) { x.APIKeyID = key.Hint + "…" })
 	if !c.route.permits(Role(key.Role)) {
 		return fault.New(fault.CodeInsufficientPermissions, "A key of the role %s may not do this.", key.Role).

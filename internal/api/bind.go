@@ -143,6 +143,12 @@ func set(v reflect.Value, s string) error {
 		return nil
 	}
 	switch v.Kind() {
+	case reflect.Pointer:
+		there := reflect.New(v.Type().Elem())
+		if err := set(there.Elem(), s); err != nil {
+			return err
+		}
+		v.Set(there)
 	case reflect.String:
 		v.SetString(s)
 	case reflect.Int:

@@ -37,7 +37,7 @@ type groupNoteIn struct {
 }
 
 func (a *API) noteGroup(c *call, in *groupNoteIn) (client.DeadLetterGroup, error) {
-	g, err := a.Letters.NoteGroup(c.r.Context(), c.caller.Name, in.ID, in.Body.Owner, in.Body.Note)
+	g, err := a.Letters.NoteGroup(c.r.Context(), c.caller, in.ID, in.Body.Owner, in.Body.Note)
 	return groupOf(g), err
 }
 
@@ -81,7 +81,7 @@ func (a *API) verifyGroup(c *call, in *groupVerifyIn) (client.BulkResult, error)
 }
 
 func (a *API) takeGroup(c *call, id recoup.ID, step deadletter.Step, how client.ForGroup) (client.BulkResult, error) {
-	r, err := a.Letters.TakeGroup(c.r.Context(), c.caller.Name, id, deadletter.GroupAct{Step: step, Preview: how.Preview, Expect: how.Expect})
+	r, err := a.Letters.TakeGroup(c.r.Context(), c.caller, id, deadletter.GroupAct{Step: step, Preview: how.Preview, Expect: how.Expect})
 	if err != nil && r.Applied+r.NotDone > 0 {
 		return client.BulkResult{}, cutShort(err, map[string]any{"matched": r.Matched, "applied": r.Applied, "not_done": r.NotDone})
 	}

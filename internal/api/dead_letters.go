@@ -88,7 +88,7 @@ func (a *API) buryLetter(c *call, in *buryIn) (client.DeadLetter, error) {
 	}
 	failure := failureOf(&in.Body)
 	failure.Receipt = receipt
-	done, err := a.Letters.Record(c.r.Context(), c.caller.Name, []deadletter.Failure{failure})
+	done, err := a.Letters.Record(c.r.Context(), c.caller, []deadletter.Failure{failure})
 	if err != nil {
 		return client.DeadLetter{}, err
 	}
@@ -198,7 +198,7 @@ func (a *API) takeLetter(c *call, id recoup.ID, step deadletter.Step) (client.De
 	if err != nil {
 		return client.DeadLetter{}, err
 	}
-	return letterAnswer(a.Letters.Take(c.r.Context(), c.caller.Name, id, step, receipt))
+	return letterAnswer(a.Letters.Take(c.r.Context(), c.caller, id, step, receipt))
 }
 
 func (a *API) triageOf(t client.Triage) (deadletter.Step, error) {
@@ -222,7 +222,7 @@ type payloadIn struct {
 }
 
 func (a *API) readPayload(c *call, in *payloadIn) (client.Payload, error) {
-	plain, err := a.Letters.Payload(c.r.Context(), c.caller.Name, in.ID, in.Body.Reason)
+	plain, err := a.Letters.Payload(c.r.Context(), c.caller, in.ID, in.Body.Reason)
 	return client.Payload{Payload: plain}, err
 }
 

@@ -32,7 +32,7 @@ func (a *API) exportEvents(c *call, in *exportIn) (client.Export, error) {
 	if err != nil {
 		return client.Export{}, err
 	}
-	entry := store.Act{By: c.caller.Name, At: c.now}.On("events.export", in.Service, map[string]any{
+	entry := c.act("").On("events.export", in.Service, map[string]any{
 		"rows": strconv.FormatBool(in.Rows), "from": from.UTC().Format("2006-01-02"), "to": to.UTC().Format("2006-01-02"),
 	})
 	if err := a.Store.AppendAudit(c.r.Context(), []store.AuditEntry{entry}); err != nil {

@@ -24,6 +24,7 @@ type keyring struct {
 	mu      sync.Mutex
 	known   map[[32]byte]remembered
 	running map[[32]byte]*lookup
+	watched map[[32]byte]*keyWatch
 	used    map[recoup.ID]time.Time
 	changes int // how often keys have changed
 }
@@ -52,7 +53,7 @@ const (
 
 func newKeyring(s KeyStore) *keyring {
 	return &keyring{
-		store: s, known: map[[32]byte]remembered{}, running: map[[32]byte]*lookup{}, used: map[recoup.ID]time.Time{},
+		store: s, known: map[[32]byte]remembered{}, running: map[[32]byte]*lookup{}, watched: map[[32]byte]*keyWatch{}, used: map[recoup.ID]time.Time{},
 	}
 }
 
@@ -114,6 +115,7 @@ func (k *keyring) forget() {
 	k.changes++
 	clear(k.known)
 	clear(k.running) // who asks from now on must not hear what was true before
+	k.recheck()
 }
 
 // touch notes that a key was used.

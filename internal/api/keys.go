@@ -54,7 +54,7 @@ func (a *API) createKey(c *call, in *newKeyIn) (client.Key, error) {
 
 // act is the administrative act of the caller.
 func (c *call) act(reason string) store.Act {
-	return store.Act{By: c.caller.Name, Reason: reason, At: c.now}
+	return c.caller.Act(reason, c.now)
 }
 
 // CheckKey says everything that is wrong with a key that is asked for. The hubs
@@ -106,7 +106,7 @@ func (a *API) revokeKey(c *call, in *reasonIn) (client.Key, error) {
 type rotateIn struct {
 	idIn
 	Body struct {
-		Hours  int    `json:"hours,omitempty" minimum:"0" maximum:"168" doc:"how long the old key still works; default 24"`
+		Hours  *int   `json:"hours,omitempty" minimum:"0" maximum:"168" doc:"how long the old key still works; 0: it ends now; default 24"`
 		Reason string `json:"reason,omitempty" maxLength:"1000"`
 	}
 }
@@ -123,7 +123,7 @@ func (a *API) rotateKey(c *call, in *rotateIn) (client.Key, error) {
 	if err != nil {
 		return client.Key{}, err
 	}
-	ends := c.now.Add(time.Duration(cmp.Or(in.Body.Hours, 24)) * time.Hour)
+	ends := c.now.Add(Overlap(in.Body.Hours))
 	stored, err := a.Store.RotateKey(c.r.Context(), old.ID, key, ends, c.act(in.Body.Reason))
 	if errors.Is(err, store.ErrConflict) {
 		return client.Key{}, fault.Wrap(err, fault.CodeConflict, "The key is revoked, or another took over from it before.")
@@ -135,6 +135,15 @@ func (a *API) rotateKey(c *call, in *rotateIn) (client.Key, error) {
 	out := KeyOf(stored)
 	out.Secret = secret
 	return out, nil
+}
+
+// Overlap is how long a key still works once another has taken over from it: a day,
+// unless somebody says otherwise. None at all is said with a zero.
+func Overlap(hours *int) time.Duration {
+	if hours == nil {
+		return 24 * time.Hour
+	}
+	return time.Duration(*hours) * time.Hour
 }
 
 // key finds a key among all of them; they are few.

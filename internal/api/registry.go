@@ -46,7 +46,7 @@ func (a *API) putCode(c *call, in *putCodeIn) (*fault.Definition, error) {
 		return nil, fault.Validation(fault.FieldError{Field: "code", Constraint: "match", Message: "the body names another code than the address"})
 	}
 	def.Code = code
-	if err := a.Registrar.RegisterCode(c.r.Context(), def, store.Act{By: c.caller.Name, At: c.now}); err != nil {
+	if err := a.Registrar.RegisterCode(c.r.Context(), def, c.act("")); err != nil {
 		return nil, err
 	}
 	stored, _ := a.Registrar.Codes().Lookup(code)

@@ -25,7 +25,7 @@ func replayRoutes() []*route {
 	} {
 		act, summary := verb[0], verb[1]
 		list = append(list, operation(post, "/v1/replays/{id}/"+act, summary, func(a *API, c *call, in *replayActIn) (client.Replay, error) {
-			status, err := a.Letters.ActOnReplay(c.r.Context(), c.caller.Name, in.ID, act, in.Body.Reason)
+			status, err := a.Letters.ActOnReplay(c.r.Context(), c.caller, in.ID, act, in.Body.Reason)
 			return replayOf(status), err
 		}).by(Operator).under(vital))
 	}
@@ -70,7 +70,7 @@ type replayLetterIn struct {
 }
 
 func (a *API) replayLetter(c *call, in *replayLetterIn) (client.Replay, error) {
-	status, err := a.Letters.Replay(c.r.Context(), c.caller.Name, deadletter.NewReplay{
+	status, err := a.Letters.Replay(c.r.Context(), c.caller, deadletter.NewReplay{
 		Selection: deadletter.Selection{IDs: []recoup.ID{in.ID}, FromStart: in.Body.FromStart}, Reason: in.Body.Reason,
 	})
 	return replayOf(status), err
@@ -83,7 +83,7 @@ func (a *API) createReplay(c *call, in *replayIn) (client.Replay, error) {
 	if err != nil {
 		return client.Replay{}, err
 	}
-	status, err := a.Letters.Replay(c.r.Context(), c.caller.Name, deadletter.NewReplay{
+	status, err := a.Letters.Replay(c.r.Context(), c.caller, deadletter.NewReplay{
 		Selection: selection, Plan: store.ReplayPlan(in.Body.Plan), Reason: in.Body.Reason,
 	})
 	return replayOf(status), err

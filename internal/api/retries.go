@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"reflect"
 
 	"recoup"
@@ -14,9 +15,11 @@ import (
 type claimIn struct{ Body client.Claim }
 
 func (a *API) claim(c *call, in *claimIn) (client.Claimed, error) {
-	claimed, err := a.Engine.Claim(c.r.Context(), c.caller, engine.Claim{
-		Tables: in.Body.Tables, Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10),
-		Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
+	claimed, err := poll(a, c, func(ctx context.Context) ([]recoup.Error, error) {
+		return a.Engine.Claim(ctx, c.caller, engine.Claim{
+			Tables: in.Body.Tables, Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10),
+			Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
+		})
 	})
 	if claimed == nil {
 		claimed = []recoup.Error{}

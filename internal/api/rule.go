@@ -41,6 +41,7 @@ func (r *rule) isZero() bool {
 
 // broken says which rule a value breaks, and how.
 func (r *rule) broken(v reflect.Value) (constraint, how string) {
+	v = reflect.Indirect(v)
 	under := func(n int, bound *int) bool { return bound != nil && n < *bound }
 	over := func(n int, bound *int) bool { return bound != nil && n > *bound }
 	switch {

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"net/http"
 	"reflect"
 	"time"
@@ -103,9 +104,11 @@ func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
 type claimWorkIn struct{ Body client.WorkClaim }
 
 func (a *API) claimWork(c *call, in *claimWorkIn) (client.WorkClaimed, error) {
-	claimed, err := a.Letters.Claim(c.r.Context(), deadletter.Claim{
-		Lanes:  each(in.Body.Lanes, func(l client.Lane) store.Lane { return store.Lane(l) }),
-		Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
+	claimed, err := poll(a, c, func(ctx context.Context) ([]deadletter.Claimed, error) {
+		return a.Letters.Claim(ctx, deadletter.Claim{
+			Lanes:  each(in.Body.Lanes, func(l client.Lane) store.Lane { return store.Lane(l) }),
+			Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
+		})
 	})
 	return client.WorkClaimed{Work: each(claimed, func(w deadletter.Claimed) client.Work { return ClaimedWork(&w) })}, err
 }
@@ -122,7 +125,7 @@ func (a *API) workResult(c *call, in *workResultIn, outcome string) (client.Work
 	if err != nil {
 		return client.WorkDone{}, err
 	}
-	done, err := a.Letters.Results(c.r.Context(), c.caller.Name, []deadletter.Result{result})
+	done, err := a.Letters.Results(c.r.Context(), c.caller, []deadletter.Result{result})
 	if err != nil {
 		return client.WorkDone{}, err
 	}
@@ -179,7 +182,7 @@ func (a *API) workResults(c *call, in *workResultsIn) (client.WorkDoneBatch, err
 		}
 		results, place = append(results, result), append(place, i)
 	}
-	done, err := a.Letters.Results(c.r.Context(), c.caller.Name, results)
+	done, err := a.Letters.Results(c.r.Context(), c.caller, results)
 	if err != nil {
 		return client.WorkDoneBatch{}, err
 	}
@@ -246,8 +249,8 @@ type pauseIn struct{ Body client.NewPause }
 
 func (a *API) addPause(c *call, in *pauseIn) (client.WorkPause, error) {
 	b := in.Body
-	p, err := a.Letters.Pause(c.r.Context(), store.Pause{
-		Pipeline: b.Pipeline, Stage: b.Stage, Class: recoup.Code(b.Class), By: c.caller.Name, Reason: b.Reason, Until: b.Until.In(time.UTC),
+	p, err := a.Letters.Pause(c.r.Context(), c.caller, store.Pause{
+		Pipeline: b.Pipeline, Stage: b.Stage, Class: recoup.Code(b.Class), Reason: b.Reason, Until: b.Until.In(time.UTC),
 	}, b.All)
 	return client.WorkPause(p), err
 }
@@ -261,5 +264,5 @@ type unpauseIn struct {
 
 func (a *API) liftPause(c *call, in *unpauseIn) (Acknowledged, error) {
 	p := store.Pause{Pipeline: in.Pipeline, Stage: in.Stage, Class: recoup.Code(in.Class)}
-	return Acknowledged{}, a.Letters.Unpause(c.r.Context(), c.caller.Name, p, in.Reason)
+	return Acknowledged{}, a.Letters.Unpause(c.r.Context(), c.caller, p, in.Reason)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"recoup/internal/deadletter"
+	"recoup/internal/engine"
 	"recoup/internal/policy"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
@@ -33,7 +34,7 @@ func (n *Node) addLetters(ctx context.Context) error {
 		f.PayloadRef = fmt.Sprintf("s3://newsletter/issue-%d", i+1)
 		failures = append(failures, f)
 	}
-	done, err := n.letters.Record(ctx, "demo", failures)
+	done, err := n.letters.Record(ctx, engine.Caller{Name: "demo"}, failures)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (n *Node) addLetters(ctx context.Context) error {
 			return d.Err
 		}
 		for _, step := range steps[:max(len(steps)-i, 0)] { // each a step behind the one before
-			if _, err := n.letters.Take(ctx, "demo", d.Letter.Dead.ErrorID, step, nil); err != nil {
+			if _, err := n.letters.Take(ctx, engine.Caller{Name: "demo"}, d.Letter.Dead.ErrorID, step, nil); err != nil {
 				return err
 			}
 		}

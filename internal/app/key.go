@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +20,6 @@ import (
 
 // CommandLine is who acts on a database without a server.
 const CommandLine = "command line"
-
-// rotationOverlap is how long a key works on after another took over from it,
-// unless somebody says otherwise.
-const rotationOverlap = 24 * time.Hour
 
 // Keys are the keys of a database, for who can open it: the way to make a key
 // when nobody has one. Nothing else of a node runs meanwhile.
@@ -172,8 +167,7 @@ func (k *Keys) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (
 	if err != nil {
 		return client.Key{}, err
 	}
-	ends := now.Add(cmp.Or(time.Duration(r.Hours)*time.Hour, rotationOverlap))
-	stored, err := k.store.RotateKey(ctx, old.ID, key, ends, k.act(r.Reason))
+	stored, err := k.store.RotateKey(ctx, old.ID, key, now.Add(api.Overlap(r.Hours)), k.act(r.Reason))
 	if errors.Is(err, store.ErrConflict) {
 		return client.Key{}, ErrKeyGone
 	}

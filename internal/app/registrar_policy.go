@@ -55,7 +55,7 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 		return api.Applied{}, err
 	}
 	version, added, err := r.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()},
-		store.Act{By: caller.Name, Reason: reason, At: r.now()})
+		caller.Act(reason, r.now()))
 	if errors.Is(err, store.ErrConflict) {
 		return api.Applied{}, fault.Wrap(err, fault.CodeDuplicateRecord, "Another policy has the version %s already: give the file a new version.", p.Version)
 	}
@@ -101,7 +101,7 @@ func stranded(counts []store.Count, current, next *policy.Policy) error {
 // rebase applies a policy to the open errors. It is an act of its own, because it
 // can be done long after the policy was put in force.
 func (r *registrar) rebase(ctx context.Context, caller engine.Caller, p *policy.Policy, reason string) (engine.RebaseResult, error) {
-	act := store.Act{By: caller.Name, Reason: reason, At: r.now()}
+	act := caller.Act(reason, r.now())
 	if err := r.store.AppendAudit(ctx, []store.AuditEntry{act.On("policy.rebase", p.Version, nil)}); err != nil {
 		return engine.RebaseResult{}, err
 	}

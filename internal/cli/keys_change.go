@@ -118,15 +118,16 @@ func keysRotate(streams Streams) *cobra.Command {
 		Use:   "rotate ID",
 		Short: "Replace a key; the old one works a while longer",
 		Long: `Makes a key that takes over from another, with its name, role and hubs, and prints it as
-'recoup keys create' does. The old key works until the hours are over.`,
+'recoup keys create' does. The old key works until the hours are over; with --hours 0 it
+ends now, long polls included.`,
 		Example: `  recoup keys rotate 0198c0de-0000-7000-8000-000000000001 --hours 48`,
 		Args:    exactArgs("ID"),
 	}
-	cmd.Flags().IntVar(&ask.Hours, "hours", 24, "the old key works for `N` hours, 168 at most")
+	ask.Hours = cmd.Flags().Int("hours", 24, "the old key works for `N` hours, 168 at most; 0 ends it now")
 	cmd.Flags().StringVar(&ask.Reason, "reason", "", "why, as `TEXT` for the audit")
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
-		if ask.Hours < 1 || ask.Hours > maxOverlapHours {
-			return usagef("--hours is %d: expected a number from 1 to %d", ask.Hours, maxOverlapHours)
+		if *ask.Hours < 0 || *ask.Hours > maxOverlapHours {
+			return usagef("--hours is %d: expected a number from 0 to %d", *ask.Hours, maxOverlapHours)
 		}
 		return readKey(args[0], &id)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -138,7 +139,7 @@ func one(list []Done, err error) (Done, error) {
 }
 
 // Take does an act of the workflow on a dead letter.
-func (s *Service) Take(ctx context.Context, by string, id recoup.ID, in Step, r *store.LetterReceipt) (Done, error) {
+func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in Step, r *store.LetterReceipt) (Done, error) {
 	var f fields
 	in = in.clean(&f)
 	if err := f.err(); err != nil {
@@ -146,6 +147,6 @@ func (s *Service) Take(ctx context.Context, by string, id recoup.ID, in Step, r 
 	}
 	now := s.now()
 	return one(s.each(ctx, now, 1, func(int) (store.LetterStep, error) {
-		return store.LetterStep{ErrorID: id, Decide: s.step(in, by, now), Receipt: r}, nil
+		return store.LetterStep{ErrorID: id, Decide: s.step(in, c.Name, now), Receipt: r}, nil
 	}))
 }

@@ -8,6 +8,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -101,7 +102,7 @@ const actPayload = "dead_letter.payload"
 
 // Payload returns what a dead letter is about. That it was looked at is written
 // down first; a look that cannot be written down does not happen.
-func (s *Service) Payload(ctx context.Context, by string, id recoup.ID, reason string) ([]byte, error) {
+func (s *Service) Payload(ctx context.Context, c engine.Caller, id recoup.ID, reason string) ([]byte, error) {
 	var f fields
 	reason = f.needed("reason", reason)
 	if err := f.err(); err != nil {
@@ -115,8 +116,7 @@ func (s *Service) Payload(ctx context.Context, by string, id recoup.ID, reason s
 	if err != nil {
 		return nil, err
 	}
-	act := store.Act{By: by, Reason: reason, At: s.now()}
-	if err := s.Store.AppendAudit(ctx, []store.AuditEntry{act.On(actPayload, id.String(), map[string]any{"work_id": l.Dead.WorkID.String()})}); err != nil {
+	if err := s.Store.AppendAudit(ctx, []store.AuditEntry{c.Act(reason, s.now()).On(actPayload, id.String(), map[string]any{"work_id": l.Dead.WorkID.String()})}); err != nil {
 		return nil, err
 	}
 	plain, err := s.Keys.open(ctx, p.KeyID, p.WorkID, payloadPlace, p.Sealed)

@@ -7,6 +7,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -32,7 +33,7 @@ const groupStep = 200
 
 // TakeGroup does an act on the open dead letters of a group. First the set is
 // fixed, then each is changed under its own lock, in steps.
-func (s *Service) TakeGroup(ctx context.Context, by string, id recoup.ID, in GroupAct) (GroupResult, error) {
+func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, in GroupAct) (GroupResult, error) {
 	var f fields
 	step := in.Step.clean(&f)
 	if err := f.err(); err != nil {
@@ -52,7 +53,7 @@ func (s *Service) TakeGroup(ctx context.Context, by string, id recoup.ID, in Gro
 	result := GroupResult{Matched: len(letters)}
 	for begin := 0; begin < len(letters); begin += groupStep {
 		part := letters[begin:min(begin+groupStep, len(letters))]
-		if err := s.groupStep(ctx, by, part, step, in.Preview, &result); err != nil {
+		if err := s.groupStep(ctx, c.Name, part, step, in.Preview, &result); err != nil {
 			return result, fmt.Errorf("after %d of %d: %w", result.Applied+result.NotDone, len(letters), err)
 		}
 	}
@@ -105,7 +106,7 @@ func (s *Service) groupStep(ctx context.Context, by string, letters []store.Lett
 }
 
 // NoteGroup says who owns a group and what is known of it. Earlier notes stay.
-func (s *Service) NoteGroup(ctx context.Context, by string, id recoup.ID, owner, note string) (store.Group, error) {
+func (s *Service) NoteGroup(ctx context.Context, c engine.Caller, id recoup.ID, owner, note string) (store.Group, error) {
 	var f fields
 	f.identifier("owner", owner)
 	note = f.text("note", note, maxText)
@@ -122,7 +123,7 @@ func (s *Service) NoteGroup(ctx context.Context, by string, id recoup.ID, owner,
 		if note != "" {
 			g.Note = note
 		}
-		return g, []store.Note{{GroupID: g.ID, Step: "NOTED", Actor: by, At: now, Text: note, Fields: store.EncodeJSON(details)}}, nil
+		return g, []store.Note{{GroupID: g.ID, Step: "NOTED", Actor: c.Name, At: now, Text: note, Fields: store.EncodeJSON(details)}}, nil
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -16,11 +17,11 @@ const (
 
 // Pause keeps work from being claimed: of a pipeline, a stage, an error class, or
 // of all that it names together. all says that naming nothing is meant.
-func (s *Service) Pause(ctx context.Context, p store.Pause, all bool) (store.Pause, error) {
+func (s *Service) Pause(ctx context.Context, c engine.Caller, p store.Pause, all bool) (store.Pause, error) {
 	var f fields
 	s.checkPause(&p, all, &f)
 	now := s.now()
-	p.Reason, p.At = f.needed("reason", p.Reason), now
+	p.By, p.Reason, p.At = c.Name, f.needed("reason", p.Reason), now
 	if p.Until = p.Until.Truncate(time.Microsecond); !p.Until.IsZero() && !p.Until.After(now) {
 		f.add("until", "range", "until must lie in the future")
 	}
@@ -34,12 +35,11 @@ func (s *Service) Pause(ctx context.Context, p store.Pause, all bool) (store.Pau
 	if !p.Until.IsZero() {
 		details["until"] = p.Until.UTC().Format(time.RFC3339)
 	}
-	act := store.Act{By: p.By, Reason: p.Reason, At: now}
-	return p, s.Store.AppendAudit(ctx, []store.AuditEntry{act.On(actPaused, pauseName(&p), details)})
+	return p, s.Store.AppendAudit(ctx, []store.AuditEntry{c.Act(p.Reason, now).On(actPaused, pauseName(&p), details)})
 }
 
 // Unpause ends the pause of just this pipeline, stage and class.
-func (s *Service) Unpause(ctx context.Context, by string, p store.Pause, reason string) error {
+func (s *Service) Unpause(ctx context.Context, c engine.Caller, p store.Pause, reason string) error {
 	var f fields
 	s.checkPause(&p, true, &f)
 	reason = f.text("reason", reason, maxText)
@@ -54,8 +54,7 @@ func (s *Service) Unpause(ctx context.Context, by string, p store.Pause, reason 
 		return store.ErrNotFound
 	}
 	s.Wake()
-	act := store.Act{By: by, Reason: reason, At: s.now()}
-	return s.Store.AppendAudit(ctx, []store.AuditEntry{act.On(actLifted, pauseName(&p), nil)})
+	return s.Store.AppendAudit(ctx, []store.AuditEntry{c.Act(reason, s.now()).On(actLifted, pauseName(&p), nil)})
 }
 
 // Pauses returns the pauses that hold now, oldest first.

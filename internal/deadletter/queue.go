@@ -8,6 +8,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -80,14 +81,14 @@ type Result struct {
 }
 
 // Results applies what workers say, in order, each answered for itself.
-func (s *Service) Results(ctx context.Context, by string, results []Result) ([]Done, error) {
+func (s *Service) Results(ctx context.Context, c engine.Caller, results []Result) ([]Done, error) {
 	if len(results) > MaxBatch {
 		return nil, tooMany(len(results))
 	}
 	now := s.now()
 	out, err := s.each(ctx, now, len(results), func(i int) (store.LetterStep, error) {
 		r := &results[i]
-		decide, err := s.result(r, by, now)
+		decide, err := s.result(r, c, now)
 		return store.LetterStep{WorkID: r.WorkID, Decide: decide, Receipt: r.Receipt}, err
 	})
 	if slices.ContainsFunc(results, func(r Result) bool { return r.Outcome == Released }) {
@@ -96,7 +97,7 @@ func (s *Service) Results(ctx context.Context, by string, results []Result) ([]D
 	return out, err
 }
 
-func (s *Service) result(r *Result, by string, now time.Time) (store.DecideLetter, error) {
+func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.DecideLetter, error) {
 	if r.Token.IsZero() {
 		return nil, fault.Validation(fault.FieldError{Field: "lease_token", Constraint: "required", Message: "lease_token is required: the claim returned it"})
 	}
@@ -113,7 +114,7 @@ func (s *Service) result(r *Result, by string, now time.Time) (store.DecideLette
 	case Failed:
 		in := r.Failure
 		in.WorkID, in.Token = r.WorkID, r.Token
-		b, err := s.prepare(&in, by, now)
+		b, err := s.prepare(&in, c, now)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +135,7 @@ func (s *Service) buryLost(ctx context.Context, limit int) (int, error) {
 		b, err := s.prepare(&Failure{
 			WorkID: q.WorkID, Pipeline: q.Pipeline, Stage: q.Stage, Class: string(fault.CodeWorkerLost),
 			Stack: fmt.Sprintf("%d workers were lost over this work", q.Lapses),
-		}, recoup.System, now)
+		}, engine.Caller{Name: recoup.System}, now)
 		if err != nil {
 			return store.LetterStep{}, err
 		}

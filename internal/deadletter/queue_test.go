@@ -20,7 +20,7 @@ func (w *world) submit(stage string, payload []byte) recoup.ID {
 }
 
 func (w *world) result(q deadletter.Claimed, outcome string) error {
-	return first(w.Results(w.Context(), "w", []deadletter.Result{{WorkID: q.WorkID, Token: q.LeaseToken, Outcome: outcome, Failure: w.failing("llm", "VALIDATION_ERROR")}}))
+	return first(w.Results(w.Context(), caller("w"), []deadletter.Result{{WorkID: q.WorkID, Token: q.LeaseToken, Outcome: outcome, Failure: w.failing("llm", "VALIDATION_ERROR")}}))
 }
 
 // Work is submitted once, handed to one worker with its payload, and gone when it
@@ -83,7 +83,7 @@ func TestReplayGoesOnWhereItFailed(t *testing.T) {
 		w.say(q, deadletter.Failed, w.failing("llm", "VALIDATION_ERROR"))
 		w.prepared(id)
 		w.advance()
-		_, err = w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}, FromStart: "fetch"}, Reason: "all of it"})
+		_, err = w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}, FromStart: "fetch"}, Reason: "all of it"})
 		w.must(err)
 		q = w.claim(1)[0]
 		p, err = w.Progress(w.Context(), work, q.LeaseToken)
@@ -125,7 +125,7 @@ func TestLostWorkers(t *testing.T) {
 // A claim waits for work, and is woken; a pause keeps it waiting.
 func TestClaimWaits(t *testing.T) {
 	everywhere(t, func(w *world) {
-		w.must(second(w.Pause(w.Context(), store.Pause{Stage: "llm", By: ada, Reason: "the model is down"}, false)))
+		w.must(second(w.Pause(w.Context(), caller("ada"), store.Pause{Stage: "llm", By: ada, Reason: "the model is down"}, false)))
 		lanes := []store.Lane{{Pipeline: pipeline, Stage: "fetch"}, {Pipeline: pipeline, Stage: "llm"}}
 		got := make(chan []deadletter.Claimed, 1)
 		go func() {
@@ -140,11 +140,11 @@ func TestClaimWaits(t *testing.T) {
 		if list, err := w.Pauses(w.Context()); err != nil || len(list) != 1 || list[0].By != ada {
 			w.Errorf("paused is %+v, %v", list, err)
 		}
-		w.must(w.Unpause(w.Context(), ada, store.Pause{Stage: "llm"}, "it is back"))
+		w.must(w.Unpause(w.Context(), caller(ada), store.Pause{Stage: "llm"}, "it is back"))
 		if list := w.claim(5); len(list) != 1 || list[0].WorkID != held {
 			w.Errorf("claimed %+v", list)
 		}
-		w.invalid(second(w.Pause(w.Context(), store.Pause{By: ada, Until: epoch}, false)), "pipeline", "reason", "until")
+		w.invalid(second(w.Pause(w.Context(), caller("ada"), store.Pause{By: ada, Until: epoch}, false)), "pipeline", "reason", "until")
 		w.StopWaiting()
 		if list, err := w.Claim(w.Context(), deadletter.Claim{Lanes: lanes, Worker: "w", Limit: 5, Wait: 30 * time.Second}); err != nil || len(list) != 0 {
 			w.Errorf("stopped: %v, %v", list, err)

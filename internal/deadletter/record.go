@@ -8,6 +8,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/redact"
 	"recoup/internal/store"
@@ -51,13 +52,13 @@ type breakdown struct {
 }
 
 // Record makes dead letters of failures, in order, each answered for itself.
-func (s *Service) Record(ctx context.Context, by string, failures []Failure) ([]Done, error) {
+func (s *Service) Record(ctx context.Context, c engine.Caller, failures []Failure) ([]Done, error) {
 	if len(failures) > MaxBatch {
 		return nil, tooMany(len(failures))
 	}
 	now := s.now()
 	return s.each(ctx, now, len(failures), func(i int) (store.LetterStep, error) {
-		b, err := s.prepare(&failures[i], by, now)
+		b, err := s.prepare(&failures[i], c, now)
 		if err != nil {
 			return store.LetterStep{}, err
 		}
@@ -67,9 +68,9 @@ func (s *Service) Record(ctx context.Context, by string, failures []Failure) ([]
 
 // prepare checks and cleans a failure. What the client has cleaned is cleaned
 // once more: nothing is stored because somebody else said that it was safe.
-func (s *Service) prepare(in *Failure, by string, now time.Time) (*breakdown, error) {
+func (s *Service) prepare(in *Failure, c engine.Caller, now time.Time) (*breakdown, error) {
 	var f fields
-	b := &breakdown{Failure: *in, by: by, id: s.IDs.New(now)}
+	b := &breakdown{Failure: *in, by: c.Name, id: s.IDs.New(now)}
 	f.require("work_id", !in.WorkID.IsZero())
 	f.identifier("entity_id", in.Entity)
 	if in.Token.IsZero() {

@@ -50,7 +50,7 @@ func TestRecord(t *testing.T) {
 		if ev := w.ledger.events; len(ev) != 1 || ev[0].ID != dead.ErrorID || ev[0].Code != dead.Class || ev[0].Service != pipeline {
 			w.Errorf("events are %+v", ev)
 		}
-		details := w.refused(first(w.Record(w.Context(), ada, []deadletter.Failure{f})), fault.CodeConflict)
+		details := w.refused(first(w.Record(w.Context(), caller(ada), []deadletter.Failure{f})), fault.CodeConflict)
 		if details["error_id"] != dead.ErrorID.String() {
 			w.Errorf("recorded twice: %v", details)
 		}
@@ -106,18 +106,18 @@ func TestRecordExhausted(t *testing.T) {
 
 func TestRecordValidation(t *testing.T) {
 	everywhere(t, func(w *world) {
-		w.invalid(first(w.Record(w.Context(), ada, []deadletter.Failure{{Stage: "two words", Class: "+", PayloadHash: "no", Stack: "nul \x00", Payload: make([]byte, deadletter.MaxPayload+1)}})),
+		w.invalid(first(w.Record(w.Context(), caller(ada), []deadletter.Failure{{Stage: "two words", Class: "+", PayloadHash: "no", Stack: "nul \x00", Payload: make([]byte, deadletter.MaxPayload+1)}})),
 			"work_id", "pipeline", "stage", "error_class", "payload_hash", "last_stack", "payload")
 		f := w.failing("llm", "VALIDATION_ERROR")
 		f.Table = "outreach.dol_errors"
-		w.invalid(first(w.Record(w.Context(), ada, []deadletter.Failure{f})), "table")
+		w.invalid(first(w.Record(w.Context(), caller(ada), []deadletter.Failure{f})), "table")
 		// Clocks differ: what lies in the future is now, what is out of order is put in order.
 		f = w.failing("llm", "VALIDATION_ERROR")
 		f.FirstFailureAt, f.LastFailureAt = epoch.Add(2*time.Hour), epoch.Add(time.Hour)
 		if d := w.bury(f)[0].Dead; !d.FirstFailureAt.Equal(epoch) || !d.LastFailureAt.Equal(epoch) {
 			w.Errorf("failed from %v to %v", d.FirstFailureAt, d.LastFailureAt)
 		}
-		if _, err := w.Record(w.Context(), ada, make([]deadletter.Failure, deadletter.MaxBatch+1)); err == nil {
+		if _, err := w.Record(w.Context(), caller(ada), make([]deadletter.Failure, deadletter.MaxBatch+1)); err == nil {
 			w.Error("a batch above the limit was taken")
 		}
 	})
@@ -148,13 +148,13 @@ func TestNoSecretIsKept(t *testing.T) {
 			if strings.Contains(string(written), secret.Secret) || strings.Contains(string(p.Sealed), secret.Secret) {
 				w.Errorf("%s (%s) is kept", secret.Secret, secret.Rule)
 			}
-			plain, err := w.Payload(w.Context(), ada, l.Dead.ErrorID, "to look")
+			plain, err := w.Payload(w.Context(), caller(ada), l.Dead.ErrorID, "to look")
 			if err != nil || string(plain) != secret.Text {
 				w.Errorf("the payload comes back as %q, %v", plain, err)
 			}
 			f = w.failing("llm", "VALIDATION_ERROR")
 			f.PayloadRef = "https://files.example/x?token=" + secret.Secret
-			if err := first(w.Record(w.Context(), ada, []deadletter.Failure{f})); err == nil && secret.Rule != "ipv4" && secret.Rule != "ipv6" {
+			if err := first(w.Record(w.Context(), caller(ada), []deadletter.Failure{f})); err == nil && secret.Rule != "ipv4" && secret.Rule != "ipv6" {
 				w.Errorf("a reference that opens is kept: %s", secret.Rule)
 			}
 		}
@@ -168,8 +168,8 @@ func TestPayload(t *testing.T) {
 		f.Payload, other.Payload = []byte("mine"), []byte("theirs")
 		letters := w.bury(f, other)
 		id := letters[0].Dead.ErrorID
-		w.invalid(second(w.Payload(w.Context(), "eve", id, " ")), "reason")
-		if plain, err := w.Payload(w.Context(), "eve", id, "to look"); err != nil || string(plain) != "mine" {
+		w.invalid(second(w.Payload(w.Context(), caller("eve"), id, " ")), "reason")
+		if plain, err := w.Payload(w.Context(), caller("eve"), id, "to look"); err != nil || string(plain) != "mine" {
 			w.Errorf("got %q, %v", plain, err)
 		}
 		rows, _, err := w.db.Audit(w.Context(), store.AuditFilter{Act: "dead_letter.payload"}, store.AuditCursor{}, 10)
@@ -177,10 +177,10 @@ func TestPayload(t *testing.T) {
 			w.Errorf("the audit has %+v, %v", rows, err)
 		}
 		w.must(w.apply(id, lifecycle.ArchiveNow{By: ada, Reason: "not needed"}))
-		if _, err := w.Payload(w.Context(), "eve", id, "to look"); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.Payload(w.Context(), caller("eve"), id, "to look"); !errors.Is(err, store.ErrNotFound) {
 			w.Errorf("archived, it is answered with %v", err)
 		}
-		details := w.refused(second(w.Take(w.Context(), ada, id, triage, nil)), fault.CodeInvalidTransition)
+		details := w.refused(second(w.Take(w.Context(), caller(ada), id, triage, nil)), fault.CodeInvalidTransition)
 		if details["reason"] != "ARCHIVED" {
 			w.Errorf("archived: %v", details)
 		}
@@ -200,13 +200,13 @@ func TestReceipts(t *testing.T) {
 		f.Receipt = &store.LetterReceipt{Scope: "key", Key: "k1", Hash: [32]byte{1}, ExpiresAt: epoch.Add(time.Hour)}
 		away := errors.New("the ledger is away")
 		w.ledger.fail = away
-		if _, err := w.Record(w.Context(), ada, []deadletter.Failure{f}); !errors.Is(err, away) {
+		if _, err := w.Record(w.Context(), caller(ada), []deadletter.Failure{f}); !errors.Is(err, away) {
 			w.Fatal(err)
 		}
 		var ids []recoup.ID
 		for range 2 {
 			w.wait(time.Second)
-			done, err := w.Record(w.Context(), ada, []deadletter.Failure{f})
+			done, err := w.Record(w.Context(), caller(ada), []deadletter.Failure{f})
 			w.must(err)
 			w.must(done[0].Err)
 			if !done[0].Repeated {
@@ -218,7 +218,7 @@ func TestReceipts(t *testing.T) {
 			w.Errorf("ids %v, events %v", ids, w.ledger.events)
 		}
 		f.Receipt.Hash = [32]byte{2}
-		if err := first(w.Record(w.Context(), ada, []deadletter.Failure{f})); !errors.Is(err, store.ErrConflict) {
+		if err := first(w.Record(w.Context(), caller(ada), []deadletter.Failure{f})); !errors.Is(err, store.ErrConflict) {
 			w.Errorf("another request under the key: %v", err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
@@ -109,7 +110,7 @@ const advanceAtOnce = 4
 
 // Replay begins a replay of the dead letters that can be replayed now. Its members
 // are fixed: what becomes ready later is not among them.
-func (s *Service) Replay(ctx context.Context, by string, in NewReplay) (store.ReplayStatus, error) {
+func (s *Service) Replay(ctx context.Context, c engine.Caller, in NewReplay) (store.ReplayStatus, error) {
 	var f fields
 	in.Selection.check(&f)
 	plan := Plan(in.Plan, len(in.Selection.IDs) == 1)
@@ -131,9 +132,9 @@ func (s *Service) Replay(ctx context.Context, by string, in NewReplay) (store.Re
 	}
 	r := store.Replay{
 		ID: s.IDs.New(now), State: store.ReplayCollecting, Selection: store.JSON(selection), Plan: plan, NextAt: now,
-		CreatedAt: now, CreatedBy: by, Reason: reason, StateAt: now, StateBy: by,
+		CreatedAt: now, CreatedBy: c.Name, Reason: reason, StateAt: now, StateBy: c.Name,
 	}
-	if err := s.Store.CreateReplay(ctx, r, store.Note{ReplayID: r.ID, Step: store.WorkflowStep(r.State), Actor: by, At: now, Text: reason}); err != nil {
+	if err := s.Store.CreateReplay(ctx, r, store.Note{ReplayID: r.ID, Step: store.WorkflowStep(r.State), Actor: c.Name, At: now, Text: reason}); err != nil {
 		return store.ReplayStatus{}, err
 	}
 	for range advanceAtOnce {

@@ -6,6 +6,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -106,7 +107,7 @@ const (
 )
 
 // ActOnReplay pauses, resumes or cancels a replay. What it is already, it stays.
-func (s *Service) ActOnReplay(ctx context.Context, by string, id recoup.ID, act, reason string) (store.ReplayStatus, error) {
+func (s *Service) ActOnReplay(ctx context.Context, c engine.Caller, id recoup.ID, act, reason string) (store.ReplayStatus, error) {
 	var f fields
 	reason = f.needed("reason", reason)
 	if err := f.err(); err != nil {
@@ -117,11 +118,11 @@ func (s *Service) ActOnReplay(ctx context.Context, by string, id recoup.ID, act,
 		r, effects := current.Replay, store.ReplayEffects{}
 		switch from := r.State; {
 		case act == ActPause && from == store.ReplayRunning:
-			r, effects = changed(r, store.ReplayPaused, by, reason, now)
+			r, effects = changed(r, store.ReplayPaused, c.Name, reason, now)
 		case act == ActResume && from == store.ReplayPaused:
-			r, effects = resume(current, by, reason, now)
+			r, effects = resume(current, c.Name, reason, now)
 		case act == ActCancel && !from.Over() && from != store.ReplayCancelling:
-			r, effects = changed(r, store.ReplayCancelling, by, reason, now)
+			r, effects = changed(r, store.ReplayCancelling, c.Name, reason, now)
 			r.NextAt = now
 		case act == ActPause && from == store.ReplayPaused, act == ActResume && from == store.ReplayRunning,
 			act == ActCancel && (from == store.ReplayCancelling || from == store.ReplayCancelled):

@@ -33,7 +33,7 @@ func (w *world) buried(count int) []recoup.ID {
 	}
 	group := w.read(ids[0]).Dead.Group
 	for _, step := range []deadletter.Step{triage, remedy, validated} {
-		if r, err := w.TakeGroup(w.Context(), ada, group, deadletter.GroupAct{Step: step}); err != nil || r.Applied != count {
+		if r, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step}); err != nil || r.Applied != count {
 			w.Fatalf("%T: %+v, %v", step, r, err)
 		}
 	}
@@ -63,7 +63,7 @@ func (w *world) serve(class func(work int) string, done *int) {
 			}
 			*done++
 		}
-		out, err := w.Results(w.Context(), "w", results)
+		out, err := w.Results(w.Context(), caller("w"), results)
 		w.must(err)
 		for _, o := range out {
 			w.must(o.Err)
@@ -127,7 +127,7 @@ func (w *world) ramp(members int) {
 	plan := store.ReplayPlan{Rate: rate, Concurrency: 50_000}
 	begin := func(want int) *store.ReplayStatus {
 		w.Helper()
-		r, err := w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{Pipeline: pipeline}, Plan: plan, Reason: "corrected"})
+		r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{Pipeline: pipeline}, Plan: plan, Reason: "corrected"})
 		w.must(err)
 		for w.advance(); r.State == store.ReplayCollecting; r = *w.status(r.ID) {
 			w.advance()
@@ -148,13 +148,13 @@ func (w *world) ramp(members int) {
 		w.Fatalf("after the bad class: %+v, %d done", s, done)
 	}
 	w.toldOf(s)
-	if _, err := w.ActOnReplay(w.Context(), ada, r.ID, deadletter.ActResume, "the fix is out"); err != nil {
+	if _, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActResume, "the fix is out"); err != nil {
 		w.Fatal(err)
 	}
 	w.until(r.ID, &done, func(s *store.ReplayStatus) bool { return done > members*4/5 })
 	s = w.status(r.ID)
 	w.wantPace(s, rate)
-	cancelled, err := w.ActOnReplay(w.Context(), ada, r.ID, deadletter.ActCancel, "the fix is half a fix")
+	cancelled, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActCancel, "the fix is half a fix")
 	w.must(err)
 	w.advance()
 	left := members - done
@@ -243,14 +243,14 @@ func TestEngineeringReviewIsTold(t *testing.T) {
 func TestReplayCancel(t *testing.T) {
 	everywhere(t, func(w *world) {
 		ids := w.buried(40)
-		r, err := w.Replay(w.Context(), ada, deadletter.NewReplay{
+		r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{
 			Selection: deadletter.Selection{Pipeline: pipeline}, Plan: store.ReplayPlan{Rate: 10, Concurrency: 10, Canary: -1}, Reason: "corrected",
 		})
 		w.must(err)
 		w.wait(time.Second)
 		w.advance()
 		held := w.claim(3)
-		cancelled, err := w.ActOnReplay(w.Context(), ada, r.ID, deadletter.ActCancel, "wrong fix")
+		cancelled, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActCancel, "wrong fix")
 		w.must(err)
 		if s := &cancelled; s.State != store.ReplayCancelling || len(held) != 3 {
 			w.Fatalf("cancelled it is %+v, %d held", s, len(held))
@@ -279,8 +279,8 @@ func TestReplayCancel(t *testing.T) {
 		if got := w.claim(100); len(got) != 0 {
 			w.Errorf("claimed %d of a cancelled replay", len(got))
 		}
-		w.refused(second(w.ActOnReplay(w.Context(), ada, r.ID, deadletter.ActResume, "go on")), fault.CodeInvalidTransition)
-		again, err := w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{Pipeline: pipeline}, Reason: "the right fix"})
+		w.refused(second(w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActResume, "go on")), fault.CodeInvalidTransition)
+		again, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{Pipeline: pipeline}, Reason: "the right fix"})
 		if err != nil || again.Members != 38 {
 			w.Errorf("again: %+v, %v", again, err)
 		}
@@ -298,11 +298,11 @@ func TestReplayPauseAndPreview(t *testing.T) {
 		}
 		w.invalid(second(w.Preview(w.Context(), deadletter.Selection{})), "filter")
 		w.invalid(second(w.Preview(w.Context(), deadletter.Selection{IDs: ids, Stage: "llm"})), "ids")
-		w.refused(second(w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{Stage: "fetch"}, Reason: "r"})), fault.CodeBusinessRuleViolation)
-		w.invalid(second(w.Replay(w.Context(), ada, deadletter.NewReplay{
+		w.refused(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{Stage: "fetch"}, Reason: "r"})), fault.CodeBusinessRuleViolation)
+		w.invalid(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{
 			Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: -1, Concurrency: -1, Canary: 2000, Share: 2, Limit: -1},
 		})), "rate", "concurrency", "canary", "share", "limit", "reason")
-		r, err := w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: 1, Canary: -1}, Reason: "corrected"})
+		r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: 1, Canary: -1}, Reason: "corrected"})
 		w.must(err)
 		if r.State != store.ReplayRunning || r.Members != 5 || r.Count(store.ItemReleased) != 1 {
 			w.Fatalf("the replay is %+v", r)
@@ -311,7 +311,7 @@ func TestReplayPauseAndPreview(t *testing.T) {
 			w.Errorf("the preview is %+v, %v", p, err)
 		}
 		for range 2 { // twice is as good as once
-			if s, err := w.ActOnReplay(w.Context(), ada, r.ID, deadletter.ActPause, "lunch"); err != nil || s.State != store.ReplayPaused || s.StateBy != ada {
+			if s, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActPause, "lunch"); err != nil || s.State != store.ReplayPaused || s.StateBy != ada {
 				w.Errorf("paused: %+v, %v", s, err)
 			}
 		}
@@ -320,13 +320,13 @@ func TestReplayPauseAndPreview(t *testing.T) {
 		if got := w.claim(10); len(got) != 0 || w.status(r.ID).Count(store.ItemReleased) != 1 {
 			w.Errorf("claimed %d of a paused replay", len(got))
 		}
-		if s, err := w.ActOnReplay(w.Context(), ada, r.ID, deadletter.ActResume, "back"); err != nil || s.State != store.ReplayRunning || s.Phase != r.Phase || s.Count(store.ItemReleased) != 2 {
+		if s, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActResume, "back"); err != nil || s.State != store.ReplayRunning || s.Phase != r.Phase || s.Count(store.ItemReleased) != 2 {
 			w.Errorf("resumed: %+v, %v", s, err)
 		}
 		if s := w.status(r.ID); s.Reason != "corrected" || s.CreatedBy != ada {
 			w.Errorf("it is %+v", s)
 		}
-		if _, err := w.ActOnReplay(w.Context(), ada, w.id(), deadletter.ActPause, "x"); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.ActOnReplay(w.Context(), caller(ada), w.id(), deadletter.ActPause, "x"); !errors.Is(err, store.ErrNotFound) {
 			w.Errorf("a replay that there is not: %v", err)
 		}
 	})
@@ -337,7 +337,7 @@ func TestReplayPauseAndPreview(t *testing.T) {
 func TestReplayOnTwoNodes(t *testing.T) {
 	everywhere(t, func(w *world) {
 		w.buried(60)
-		r, err := w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: 20, Canary: -1}, Reason: "corrected"})
+		r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: 20, Canary: -1}, Reason: "corrected"})
 		w.must(err)
 		keys, err := deadletter.NewKeyring(w.Context(), w.db, zeros{}, epoch)
 		w.must(err)

@@ -51,7 +51,7 @@ func TestWorkflow(t *testing.T) {
 		if r, err := w.db.Replay(w.Context(), r.ID); err != nil || r.State != store.ReplayRunning && r.State != store.ReplayDone {
 			w.Errorf("the replay is %+v, %v", r, err)
 		}
-		details := w.refused(second(w.Take(w.Context(), ada, id, triage, nil)), fault.CodeInvalidTransition)
+		details := w.refused(second(w.Take(w.Context(), caller(ada), id, triage, nil)), fault.CodeInvalidTransition)
 		if details["reason"] != "CLOSED" {
 			w.Errorf("details are %v", details)
 		}
@@ -76,9 +76,9 @@ func TestSkippedSteps(t *testing.T) {
 				before := w.read(id)
 				var err error
 				if act.step == nil {
-					_, err = w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "r"})
+					_, err = w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "r"})
 				} else {
-					_, err = w.Take(w.Context(), ada, id, act.step, nil)
+					_, err = w.Take(w.Context(), caller(ada), id, act.step, nil)
 				}
 				details := w.refused(err, fault.CodeInvalidTransition)
 				if details["missing_step"] != acts[done].name {
@@ -93,10 +93,10 @@ func TestSkippedSteps(t *testing.T) {
 			}
 		}
 		w.replay(id)
-		if details := w.refused(second(w.Take(w.Context(), ada, id, delivered, nil)), fault.CodeInvalidTransition); details["missing_step"] != "replay" {
+		if details := w.refused(second(w.Take(w.Context(), caller(ada), id, delivered, nil)), fault.CodeInvalidTransition); details["missing_step"] != "replay" {
 			w.Errorf("verified during the replay: %v", details)
 		}
-		if details := w.refused(second(w.Take(w.Context(), ada, id, triage, nil)), fault.CodeInvalidTransition); details["reason"] != "REPLAYING" {
+		if details := w.refused(second(w.Take(w.Context(), caller(ada), id, triage, nil)), fault.CodeInvalidTransition); details["reason"] != "REPLAYING" {
 			w.Errorf("triaged during the replay: %v", details)
 		}
 		for _, in := range []lifecycle.Input{lifecycle.Unpark{By: ada}, lifecycle.Resolve{By: ada}} {
@@ -169,18 +169,18 @@ func TestRemediationByCause(t *testing.T) {
 		} {
 			id := w.dead("llm", "VALIDATION_ERROR")
 			w.take(id, deadletter.Triage{Cause: cause})
-			w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Remediation{Link: "INC-1"}, nil)), row.missing...)
-			w.invalid(second(w.Take(w.Context(), ada, id, full, nil)), row.beside...)
-			w.invalid(second(w.Take(w.Context(), ada, id, row.good, nil)), "link")
+			w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Remediation{Link: "INC-1"}, nil)), row.missing...)
+			w.invalid(second(w.Take(w.Context(), caller(ada), id, full, nil)), row.beside...)
+			w.invalid(second(w.Take(w.Context(), caller(ada), id, row.good, nil)), "link")
 			row.good.Link = "INC-1"
 			w.take(id, row.good)
 		}
 		id := w.dead("llm", "VALIDATION_ERROR")
-		w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Triage{Cause: "MAGIC"}, nil)), "cause")
-		w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Triage{Cause: store.CauseData, Stage: "fetch", Class: "OTHER"}, nil)), "stage", "error_class")
+		w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Triage{Cause: "MAGIC"}, nil)), "cause")
+		w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Triage{Cause: store.CauseData, Stage: "fetch", Class: "OTHER"}, nil)), "stage", "error_class")
 		w.prepared(id)
-		w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Validation{}, nil)), "idempotent")
-		w.invalid(second(w.Take(w.Context(), ada, id, deadletter.Verification{Outcome: "MAYBE"}, nil)), "outcome", "note")
+		w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Validation{}, nil)), "idempotent")
+		w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Verification{Outcome: "MAYBE"}, nil)), "outcome", "note")
 	})
 }
 
@@ -215,7 +215,7 @@ func TestSameClassAgain(t *testing.T) {
 			if d.Items[0].State != row.item || len(d.Rounds) != 2 || d.Rounds[1].ReplayID != r.ID || d.Rounds[0].Class != recoup.Code(row.first) {
 				w.Errorf("%s, then %s: rounds %+v, items %+v", row.first, row.then, d.Rounds, d.Items)
 			}
-			details := w.refused(second(w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "again"})), fault.CodeInvalidTransition)
+			details := w.refused(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "again"})), fault.CodeInvalidTransition)
 			if details["missing_step"] != "triage" {
 				w.Errorf("the new round begins with %v", details)
 			}
@@ -233,7 +233,7 @@ func TestNotDelivered(t *testing.T) {
 		w.prepared(id)
 		w.replay(id)
 		w.say(w.claim(1)[0], deadletter.Succeeded)
-		w.refused(second(w.Take(w.Context(), ada, id, triage, nil)), fault.CodeInvalidTransition)
+		w.refused(second(w.Take(w.Context(), caller(ada), id, triage, nil)), fault.CodeInvalidTransition)
 		if l := w.take(id, deadletter.Verification{Outcome: deadletter.NotDelivered, Note: "nothing there"}); l.Dead.Step != store.StepNew || !l.Dead.Open() || l.Error.State != recoup.Parked {
 			w.Errorf("it is %+v", l)
 		}
@@ -267,27 +267,27 @@ func TestGroups(t *testing.T) {
 		}
 		w.take(letters[3].Dead.ErrorID, triage)
 		act := deadletter.GroupAct{Step: remedy, Preview: true}
-		r, err := w.TakeGroup(w.Context(), ada, group, act)
+		r, err := w.TakeGroup(w.Context(), caller(ada), group, act)
 		if err != nil || r.Matched != 12 || r.Applied != 1 || r.NotDone != 11 || len(r.Refused) != 11 {
 			w.Errorf("the preview is %+v, %v", r, err)
 		}
 		if d := w.read(letters[3].Dead.ErrorID); d.Dead.Step != store.StepTriaged {
 			w.Errorf("a preview has changed it: %s", d.Dead.Step)
 		}
-		w.refused(second(w.TakeGroup(w.Context(), ada, group, deadletter.GroupAct{Step: triage, Expect: 11})), fault.CodeConflict)
+		w.refused(second(w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: triage, Expect: 11})), fault.CodeConflict)
 		for _, step := range []deadletter.Step{triage, remedy, validated} {
-			if r, err := w.TakeGroup(w.Context(), ada, group, deadletter.GroupAct{Step: step, Expect: 12}); err != nil || r.Applied != 12 {
+			if r, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step, Expect: 12}); err != nil || r.Applied != 12 {
 				w.Errorf("%T: %+v, %v", step, r, err)
 			}
 		}
-		g, err := w.NoteGroup(w.Context(), ada, group, "bob", "the vendor has changed its format")
+		g, err := w.NoteGroup(w.Context(), caller(ada), group, "bob", "the vendor has changed its format")
 		w.must(err)
 		details, err := w.Group(w.Context(), group)
 		w.must(err)
 		if g.Owner != "bob" || details.Open != 12 || details.Total != 12 || len(details.Days) != 1 || details.Days[0].N != 12 || len(details.Notes) != 1 {
 			w.Errorf("the group is %+v", details)
 		}
-		if _, err := w.TakeGroup(w.Context(), ada, w.id(), deadletter.GroupAct{Step: triage}); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.TakeGroup(w.Context(), caller(ada), w.id(), deadletter.GroupAct{Step: triage}); !errors.Is(err, store.ErrNotFound) {
 			w.Errorf("a group that there is not: %v", err)
 		}
 	})

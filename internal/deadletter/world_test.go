@@ -141,7 +141,7 @@ func (w *world) failing(stage, class string) deadletter.Failure {
 // bury records failures that are expected to be accepted.
 func (w *world) bury(failures ...deadletter.Failure) []store.Letter {
 	w.Helper()
-	done, err := w.Record(w.Context(), ada, failures)
+	done, err := w.Record(w.Context(), caller(ada), failures)
 	w.must(err)
 	letters := make([]store.Letter, len(done))
 	for i := range done {
@@ -167,7 +167,7 @@ func (w *world) read(id recoup.ID) deadletter.Details {
 // take does an act that is expected to be accepted.
 func (w *world) take(id recoup.ID, in deadletter.Step) store.Letter {
 	w.Helper()
-	done, err := w.Take(w.Context(), ada, id, in, nil)
+	done, err := w.Take(w.Context(), caller(ada), id, in, nil)
 	w.must(err)
 	return done.Letter
 }
@@ -192,7 +192,7 @@ func (w *world) prepared(ids ...recoup.ID) {
 // replay begins a replay of named dead letters.
 func (w *world) replay(ids ...recoup.ID) store.ReplayStatus {
 	w.Helper()
-	r, err := w.Replay(w.Context(), ada, deadletter.NewReplay{Selection: deadletter.Selection{IDs: ids}, Reason: "corrected"})
+	r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: ids}, Reason: "corrected"})
 	w.must(err)
 	return r
 }
@@ -216,7 +216,7 @@ func (w *world) say(q deadletter.Claimed, outcome string, failure ...deadletter.
 	for _, f := range failure {
 		r.Failure = f
 	}
-	done, err := w.Results(w.Context(), "worker key", []deadletter.Result{r})
+	done, err := w.Results(w.Context(), caller("worker key"), []deadletter.Result{r})
 	w.must(err)
 	w.must(done[0].Err)
 	return done[0].Letter
@@ -277,3 +277,6 @@ func (w *world) invalid(err error, fields ...string) {
 		w.Errorf("complained about %v, want %v", got, fields)
 	}
 }
+
+// caller is somebody who may do everything.
+func caller(name string) engine.Caller { return engine.Caller{Name: name} }

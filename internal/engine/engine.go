@@ -79,7 +79,13 @@ func New(o Options) (*Engine, error) {
 // they may touch.
 type Caller struct {
 	Name string
-	Hubs []string // none: all
+	Key  recoup.ID // the API key that the caller used; zero: none
+	Hubs []string  // none: all
+}
+
+// Act is an administrative act of the caller.
+func (c Caller) Act(reason string, now time.Time) store.Act {
+	return store.Act{By: c.Name, Key: c.Key, Reason: reason, At: now}
 }
 
 // MayTouch reports whether the caller may see and change errors of a table.

@@ -14,6 +14,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/deadletter"
+	"recoup/internal/engine"
 	"recoup/internal/push"
 )
 
@@ -228,11 +229,11 @@ type faltering struct {
 	fails atomic.Int64
 }
 
-func (f *faltering) Results(ctx context.Context, by string, results []deadletter.Result) ([]deadletter.Done, error) {
+func (f *faltering) Results(ctx context.Context, c engine.Caller, results []deadletter.Result) ([]deadletter.Done, error) {
 	if f.fails.Add(-1) >= 0 {
 		return nil, errors.New("the database is away")
 	}
-	return f.Service.Results(ctx, by, results)
+	return f.Service.Results(ctx, c, results)
 }
 
 // An answer that cannot be written down is asked for again when the lease is over,

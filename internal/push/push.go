@@ -22,6 +22,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/deadletter"
+	"recoup/internal/engine"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -29,7 +30,7 @@ import (
 // Letters is where staged work comes from.
 type Letters interface {
 	Claim(ctx context.Context, in deadletter.Claim) ([]deadletter.Claimed, error)
-	Results(ctx context.Context, by string, results []deadletter.Result) ([]deadletter.Done, error)
+	Results(ctx context.Context, c engine.Caller, results []deadletter.Result) ([]deadletter.Done, error)
 }
 
 // Gate is where verifications come from.

@@ -9,6 +9,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/api"
 	"recoup/internal/deadletter"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -81,7 +82,7 @@ func (p *workParcel) settle(ctx context.Context, a *answer) (string, error) {
 
 // apply tells the service. What it refuses because of what it says is unusable.
 func (p *workParcel) apply(ctx context.Context, result deadletter.Result) error {
-	done, err := p.letters.Results(ctx, p.worker, []deadletter.Result{result})
+	done, err := p.letters.Results(ctx, engine.Caller{Name: p.worker}, []deadletter.Result{result})
 	if err != nil {
 		return err
 	}

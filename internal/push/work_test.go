@@ -12,6 +12,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/deadletter"
+	"recoup/internal/engine"
 	"recoup/internal/push"
 	"recoup/internal/store"
 )
@@ -200,7 +201,7 @@ func (w *world) checkQueue(name, want string, id recoup.ID) {
 		if c.WorkID != id || want == queued && c.Lapses != 0 {
 			w.Errorf("%s: claimed %+v", name, c.QueuedWork)
 		}
-		done, err := w.letters.Results(w.Context(), "w2", []deadletter.Result{{WorkID: c.WorkID, Token: c.LeaseToken, Outcome: deadletter.Succeeded}})
+		done, err := w.letters.Results(w.Context(), caller("w2"), []deadletter.Result{{WorkID: c.WorkID, Token: c.LeaseToken, Outcome: deadletter.Succeeded}})
 		w.must(err)
 		w.must(done[0].Err)
 	}
@@ -226,7 +227,7 @@ func TestDeliveryIsAClaim(t *testing.T) {
 		if want := "work/" + id.String() + "/fetch"; got.key != want {
 			w.Errorf("the key is %q, want %q", got.key, want)
 		}
-		done, err := w.letters.Results(w.Context(), "later", []deadletter.Result{{WorkID: id, Token: work.LeaseToken, Outcome: deadletter.Succeeded}})
+		done, err := w.letters.Results(w.Context(), caller("later"), []deadletter.Result{{WorkID: id, Token: work.LeaseToken, Outcome: deadletter.Succeeded}})
 		w.must(err)
 		w.must(done[0].Err)
 		w.wait(time.Hour)
@@ -297,13 +298,13 @@ func TestPausedWhileDelivering(t *testing.T) {
 		w.must(p.Run(w.Context()))
 		<-r.arrived
 		pause := store.Pause{Pipeline: "criticizer", By: "ada", Reason: "an incident"}
-		_, err := w.letters.Pause(w.Context(), pause, false)
+		_, err := w.letters.Pause(w.Context(), caller("ada"), pause, false)
 		w.must(err)
 		close(let)
 		p.Settle()
 		p.run()
 		p.wants(map[string]int64{"succeed": 1})
-		w.must(w.letters.Unpause(w.Context(), "ada", store.Pause{Pipeline: "criticizer"}, "over"))
+		w.must(w.letters.Unpause(w.Context(), caller("ada"), store.Pause{Pipeline: "criticizer"}, "over"))
 		p.run()
 		p.wants(map[string]int64{"succeed": 2})
 	})
@@ -318,10 +319,10 @@ func (w *world) replay() recoup.ID {
 	for _, step := range []deadletter.Step{
 		deadletter.Triage{Cause: store.CauseData}, deadletter.Remediation{Link: "INC-1", Corrected: "the title"}, deadletter.Validation{Idempotent: true},
 	} {
-		_, err := w.letters.Take(w.Context(), "ada", id, step, nil)
+		_, err := w.letters.Take(w.Context(), caller("ada"), id, step, nil)
 		w.must(err)
 	}
-	r, err := w.letters.Replay(w.Context(), "ada", deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "corrected"})
+	r, err := w.letters.Replay(w.Context(), caller("ada"), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "corrected"})
 	w.must(err)
 	for more := true; more; {
 		more, err = w.letters.Advance(w.Context())
@@ -329,3 +330,6 @@ func (w *world) replay() recoup.ID {
 	}
 	return r.ID
 }
+
+// caller is somebody who may do everything.
+func caller(name string) engine.Caller { return engine.Caller{Name: name} }

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"recoup"
 )
 
 // Act is who does something administrative, when and why. The verb that does it
 // writes it down in the same commit.
 type Act struct {
 	By     string
+	Key    recoup.ID // the API key that By used; zero: none was needed
 	Reason string
 	At     time.Time
 }
@@ -31,6 +34,7 @@ type AuditEntry struct {
 	Seq     int64     `json:"seq"` // drawn by the database
 	At      time.Time `json:"at"`
 	Actor   string    `json:"actor"`
+	Key     recoup.ID `json:"key_id,omitzero"` // that the actor used; names can be alike
 	Act     string    `json:"act"`
 	Target  string    `json:"target,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
@@ -40,7 +44,7 @@ type AuditEntry struct {
 // On returns the row that tells of the act. The details are an object that may
 // be nil.
 func (a Act) On(act, target string, details map[string]any) AuditEntry {
-	return AuditEntry{At: a.At, Actor: a.By, Act: act, Target: target, Reason: a.Reason, Details: EncodeJSON(details)}
+	return AuditEntry{At: a.At, Actor: a.By, Key: a.Key, Act: act, Target: target, Reason: a.Reason, Details: EncodeJSON(details)}
 }
 
 // AuditFilter selects rows of the audit. Empty fields do not restrict; all that

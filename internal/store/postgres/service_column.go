@@ -135,6 +135,7 @@ var (
 		return []column[a]{
 			stamp("at", func(a *a) *time.Time { return &a.At }),
 			text("actor", func(a *a) *string { return &a.Actor }),
+			id("key_id", func(a *a) *recoup.ID { return &a.Key }),
 			text("act", func(a *a) *string { return &a.Act }),
 			text("target", func(a *a) *string { return &a.Target }),
 			text("reason", func(a *a) *string { return &a.Reason }),

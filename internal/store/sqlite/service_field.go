@@ -92,7 +92,7 @@ func (f words) Scan(src any) error {
 const (
 	receiptColumns     = `scope, key, request_hash, answer, created_at, expires_at`
 	keyColumns         = `key_id, name, role, hubs, hint, key_hash, created_at, created_by, expires_at, revoked_at, revoked_by, last_used_at, rotated_to`
-	auditColumns       = `at, actor, act, target, reason, details` // and a number, which the database draws
+	auditColumns       = `at, actor, key_id, act, target, reason, details` // and a number, which the database draws
 	policyColumns      = `number, version, hash, added_at, added_by, reason, text`
 	platformKeyColumns = `key_id, purpose, secret, created_at, wrapped_by`
 	termColumns        = `name, number, holder, ends_at`
@@ -114,7 +114,7 @@ func keyFields(k *store.Key) []any {
 
 func auditFields(e *store.AuditEntry) []any {
 	return []any{
-		stamp{&e.At}, text[string]{&e.Actor}, text[string]{&e.Act}, text[string]{&e.Target}, text[string]{&e.Reason},
+		stamp{&e.At}, text[string]{&e.Actor}, id{&e.Key}, text[string]{&e.Act}, text[string]{&e.Target}, text[string]{&e.Reason},
 		text[store.JSON]{&e.Details},
 	}
 }

@@ -85,6 +85,7 @@ create table recoup.audit (
   seq     bigint generated always as identity primary key,
   at      timestamptz not null,
   actor   text collate "C" not null,
+  key_id  uuid, -- the API key that the actor used
   act     text collate "C" not null,
   target  text collate "C",
   reason  text,

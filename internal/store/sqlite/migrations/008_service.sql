@@ -86,6 +86,7 @@ create table audit (
   seq     integer primary key check (seq > 0),
   at      integer not null,
   actor   text not null,
+  key_id  blob check (length(key_id) = 16), -- the API key that the actor used
   act     text not null,
   target  text,
   reason  text,
