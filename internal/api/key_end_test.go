@@ -76,3 +76,19 @@ func TestAuditNamesTheKey(t *testing.T) {
 		}
 	}
 }
+
+// Whoever asks with a token that holds no more is told so, and not that the work has
+// come nowhere: also of work that is done, and of work that never was.
+func TestProgressOfALostLease(t *testing.T) {
+	t.Parallel()
+	for name, w := range map[string]*world{"sqlite": newWorld(t), "postgres": newPostgresWorld(t)} {
+		held := w.held()
+		at := "/v1/work/" + held.WorkID.String()
+		w.post(at+"/progress", client.WorkLease{LeaseToken: held.LeaseToken}).ok()
+		w.post(at+"/succeed", client.WorkResult{LeaseToken: held.LeaseToken}).ok()
+		t.Log(name)
+		w.post(at+"/progress", client.WorkLease{LeaseToken: held.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)
+		w.post("/v1/work/"+w.workID().String()+"/progress", client.WorkLease{LeaseToken: held.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)
+		w.post(at+"/progress", client.WorkLease{}).ok()
+	}
+}

@@ -51,8 +51,7 @@ func (s *Service) Progress(ctx context.Context, work, token recoup.ID) (Progress
 	p := Progress{Outputs: map[string][]byte{}}
 	l, err := s.Store.WorkLetter(ctx, work)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
-	case err != nil:
+	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return p, err
 	case !l.Queued.WorkID.IsZero() || !token.IsZero():
 		if err := holds(&l, token); err != nil {
