@@ -179,3 +179,32 @@ func wantJSON(t *testing.T, v any, want string) {
 		t.Errorf("got  %s, %v\nwant %s", data, err, want)
 	}
 }
+
+func TestFieldErrorsMerge(t *testing.T) {
+	var found FieldErrors
+	if found.Err() != nil {
+		t.Error("nothing was added, and it is an error")
+	}
+	found.Add(FieldError{Field: "items[1]", Constraint: "type", Message: "m"})
+	merged := found.Merge(Validation(
+		FieldError{Field: "items[1].name", Constraint: "required"}, // within what is wrong already
+		FieldError{Field: "items[1]", Constraint: "required"},
+		FieldError{Field: "items[10]", Constraint: "required", Value: 3, Safe: true},
+		FieldError{Field: "items[10]", Constraint: "enum"},
+	))
+	if merged = merged && !found.Merge(errors.New("other")) && !found.Merge(nil); !merged || found.Len() != 3 {
+		t.Errorf("%d were found", found.Len())
+	}
+	e := From(found.Err())
+	if f := e.Fields(); len(f) != 3 || f[1].Field != "items[10]" || f[1].Value != 3 || f[2].Constraint != "enum" {
+		t.Errorf("the fields are %+v", f)
+	}
+}
+
+func TestFieldErrorsAreBounded(t *testing.T) {
+	fields := make([]FieldError, 3*MaxFieldErrors)
+	e := Validation(fields...)
+	if len(e.Fields()) != MaxFieldErrors || e.Details["total_errors"] != len(fields) {
+		t.Errorf("%d listed of %v", len(e.Fields()), e.Details["total_errors"])
+	}
+}

@@ -48,6 +48,8 @@ func acts() []*route {
 		many := operation(http.MethodPost, "/v1/errors/"+v.name, v.summary+": all that a filter selects, or named ones", func(a *API, c *call, in *bulkIn) (client.BulkResult, error) {
 			return a.bulk(c, in.Body, v.input(in.Body.Act))
 		}).takesUpTo(batchBody).takesLong().repeats(twice)
+		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
+		checked(many, func(a *API, _ *call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
 		for _, rt := range []*route{one, many} {
 			list = append(list, rt.by(Operator).under(vital).tagged("errors"))
 		}
@@ -66,6 +68,14 @@ func (a *API) act(c *call, id recoup.ID, in lifecycle.Input) (client.Acted, erro
 
 func acted(o store.Outcome) client.Acted {
 	return client.Acted{Error: visible(o.Error)[0], Warning: string(o.Effects.Warning), Repeated: o.Repeated}
+}
+
+func (a *API) checkBulk(b client.Bulk, in lifecycle.Input) error {
+	var bad fault.FieldErrors
+	_, err := a.filterOf(b.Filter)
+	bad.Merge(err)
+	bad.Merge(a.Engine.CheckInput(in))
+	return bad.Err()
 }
 
 func (a *API) bulk(c *call, b client.Bulk, in lifecycle.Input) (client.BulkResult, error) {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +34,7 @@ func alertRoutes() []*route {
 		operation(get, "/v1/alerts", "List alerts, newest first", (*API).listAlerts).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
 		operation(get, "/v1/alerts/{id}", "Show an alert", (*API).showAlert).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
 		operation(get, "/v1/silences", "List silences, newest first", (*API).listSilences).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
-		operation(post, "/v1/silences", "Keep alerts from being told for a time", (*API).addSilence).answers(201).by(Operator).forAllHubs().under(vital).repeats(twice).tagged("alerts"),
+		checked(operation(post, "/v1/silences", "Keep alerts from being told for a time", (*API).addSilence), (*API).checkSilence).answers(201).by(Operator).forAllHubs().under(vital).repeats(twice).tagged("alerts"),
 		operation(del, "/v1/silences/{id}", "End a silence before its time", (*API).endSilence).by(Operator).forAllHubs().under(vital).tagged("alerts"),
 		operation(get, "/v1/providers", "Which provider of each group to use", (*API).providers).by(everyone()...).under(vital).tagged("alerts"),
 		operation(post, "/v1/providers/{group}/switch", "Use another provider of a group", (*API).switchProvider).by(Operator).forAllHubs().under(vital).tagged("alerts"),
@@ -119,7 +118,7 @@ const maxSilence = 30 * 24 * time.Hour
 type newSilenceIn struct{ Body client.NewSilence }
 
 func (a *API) addSilence(c *call, in *newSilenceIn) (client.Silence, error) {
-	if err := a.checkSilence(c, in.Body); err != nil {
+	if err := a.checkSilence(c, in); err != nil {
 		return client.Silence{}, err
 	}
 	s := store.Silence{ID: a.IDs.New(c.now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
@@ -127,11 +126,12 @@ func (a *API) addSilence(c *call, in *newSilenceIn) (client.Silence, error) {
 	return client.Silence(made), err
 }
 
-func (a *API) checkSilence(c *call, s client.NewSilence) error {
-	var bad []fault.FieldError
+func (a *API) checkSilence(c *call, in *newSilenceIn) error {
+	var bad fault.FieldErrors
 	complain := func(field, constraint, message string) {
-		bad = append(bad, fault.FieldError{Field: field, Constraint: constraint, Message: message})
+		bad.Add(fault.FieldError{Field: field, Constraint: constraint, Message: message})
 	}
+	s := in.Body
 	if named := s.Rule != "" || s.Scope != ""; named == s.All {
 		complain("rule", "required", "name a rule or a scope, or say with all that everything is meant")
 	}
@@ -151,10 +151,9 @@ func (a *API) checkSilence(c *call, s client.NewSilence) error {
 	if strings.TrimSpace(s.Reason) == "" {
 		complain("reason", "required", "reason is required: it tells others why they hear nothing")
 	}
-	if len(bad) > 0 {
-		return fault.Validation(bad...)
-	}
-	return errors.Join(engine.CheckIdentifier("scope", s.Scope), engine.CheckReason(s.Reason))
+	bad.Merge(engine.CheckIdentifier("scope", s.Scope))
+	bad.Merge(engine.CheckReason(s.Reason))
+	return bad.Err()
 }
 
 // scopesOf lists what a rule can be silenced for, or every rule if none is named.

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"recoup/fault"
+	"recoup/internal/nearest"
 )
 
 // binder fills a struct from a request: fields tagged path and query from there,
@@ -61,53 +63,84 @@ func newParam(f reflect.StructField, index []int, name string, path bool) param 
 	return param{index: index, name: name, path: path, required: path || f.Tag.Get("required") == "true", rule: ruleOf(f.Tag)}
 }
 
-// maxComplaints is how many bad parameters an answer names.
-const maxComplaints = 20
+// read fills in. What is wrong with the request is told all at once: its parameters,
+// the shape of its body, the rules of its fields and, where something is wrong, what
+// the route's own check says of the rest.
+func (b *binder) read(a *API, c *call, in reflect.Value) error {
+	var r reading
+	if err := b.readParams(c, in, &r); err != nil {
+		return err
+	}
+	if c.route.repeat == keyed {
+		if _, err := c.idempotency(); err != nil && !r.found.Merge(err) {
+			return err
+		}
+	}
+	if err := b.readBody(c, in, &r); err != nil {
+		if r.found.Len() == 0 {
+			return err
+		}
+		if !r.found.Merge(err) {
+			r.found.Add(fault.FieldError{Field: "body", Constraint: "json", Message: fault.From(err).Message})
+		}
+		return c.illustrated(r.found.Err())
+	}
+	if r.found.Len() > 0 && !r.void && c.route.check != nil {
+		r.found.Merge(c.route.check(a, c, in.Addr().Interface()))
+	}
+	return c.illustrated(r.found.Err())
+}
 
-// read fills in. What is wrong with the parameters is told all at once.
-func (b *binder) read(c *call, in reflect.Value) error {
+func (b *binder) readParams(c *call, in reflect.Value, r *reading) error {
 	query, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
 		return fault.Validation(fault.FieldError{Field: "query", Constraint: "encoding", Message: "the query string is not properly encoded"})
 	}
-	var bad []fault.FieldError
-	complain := func(field, constraint, message string) {
-		bad = append(bad, fault.FieldError{Field: field, Constraint: constraint, Message: message})
-	}
+	known := make([]string, 0, len(b.params))
 	for _, p := range b.params {
 		values := query[p.name]
 		delete(query, p.name)
 		if p.path {
 			values = []string{c.r.PathValue(p.name)}
+		} else {
+			known = append(known, p.name)
 		}
 		if constraint, message := p.set(in.FieldByIndex(p.index), values); constraint != "" {
-			complain(p.name, constraint, p.name+" "+message)
+			bad := fault.FieldError{Field: p.name, Constraint: constraint, Message: p.name + " " + message}
+			if len(values) == 1 && values[0] != "" {
+				bad.Value, bad.Safe = shownText(p.name, values[0])
+			}
+			r.found.Add(bad)
 		}
 	}
-	for name := range query {
-		if complain("query", "unknown", unknownName("parameter", name)); len(bad) >= maxComplaints {
-			break
-		}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		r.found.Add(unknown("parameter", shownName(name), name, known))
 	}
-	if len(bad) > 0 {
-		return fault.Validation(bad...)
-	}
+	return nil
+}
+
+func (b *binder) readBody(c *call, in reflect.Value, r *reading) error {
 	if b.body < 0 || c.route.mayLack && len(c.body) == 0 {
 		return nil
 	}
 	body := in.Field(b.body)
-	if err := decode(c, b.shape, body.Addr().Interface()); err != nil {
+	if err := decode(c, b.shape, body.Addr().Interface(), r); err != nil {
 		return err
 	}
-	return checkRules(b.rules, body)
+	if !r.void {
+		r.found.Merge(checkRules(b.rules, body))
+	}
+	return nil
 }
 
-// unknownName repeats a name only if it is a plain word.
-func unknownName(what, name string) string {
-	if name != "" && len(name) <= 40 && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz_-") == "" && !secretive(name) {
-		return "there is no " + what + " " + name
+// unknown says that there is no field or parameter of a name, and which was probably
+// meant.
+func unknown(what, field, name string, known []string) fault.FieldError {
+	message := "there is no " + what + " " + field
+	if near := nearest.Words(name, known, 2); len(near) > 0 {
+		message += "; did you mean " + near[0] + "?"
 	}
-	return "there is a " + what + " that is not known here"
+	return fault.FieldError{Field: field, Constraint: "unknown", Message: message}
 }
 
 // set reads a parameter into its field, or says which rule it breaks, and how.

@@ -2,16 +2,13 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"mime"
 	"net/http"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"recoup/fault"
 )
@@ -59,65 +56,13 @@ func (c *call) media(allowed ...string) (string, error) {
 		With("supported", allowed)
 }
 
-// decode reads the body as one JSON value and nothing else. It is strict: what
-// would be ignored or silently changed is refused.
-func decode(c *call, s *shape, into any) error {
+// decode reads the body as one JSON value and nothing else. What is wrong with its
+// fields is found, an error is about all of it.
+func decode(c *call, s *shape, into any, r *reading) error {
 	if _, err := c.media(fault.MediaJSON); err != nil {
 		return err
 	}
-	return s.read(c.body, into)
-}
-
-// read reads a document as one JSON value of the shape.
-func (s *shape) read(document []byte, into any) error {
-	switch body := bytes.TrimSpace(document); {
-	case len(body) == 0:
-		return fault.New(fault.CodeMalformedJSON, "The body is empty: send a JSON object.")
-	case string(body) == "null": // which the decoder takes for an empty object
-		return fault.Validation(fault.FieldError{Field: "body", Constraint: "type", Message: "must be an object, not null"})
-	}
-	if err := s.check(document, nil); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(document, into); err != nil {
-		return badJSON(err)
-	}
-	return nil
-}
-
-// check refuses what the decoder would swallow or choke on. Those who count what
-// they do not know are not refused it.
-func (s *shape) check(document []byte, unknown *int) error {
-	if !utf8.Valid(document) {
-		return fault.New(fault.CodeMalformedJSON, "The body is not valid UTF-8.")
-	}
-	err := s.examine(document, unknown)
-	if !errors.Is(err, errBroken) {
-		return err
-	}
-	if err := json.Unmarshal(document, new(any)); err != nil {
-		return badJSON(err) // which says where
-	}
-	return fault.New(fault.CodeMalformedJSON, "The body is not JSON.")
-}
-
-// badJSON puts a decoder's complaint into the contract without repeating values.
-func badJSON(err error) error {
-	var wrong *json.UnmarshalTypeError
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &wrong):
-		found, _, _ := strings.Cut(wrong.Value, " ") // the rest is a number as it was sent
-		field := wrong.Field
-		if field == "" {
-			field = "body"
-		}
-		return fault.Validation(fault.FieldError{Field: field, Constraint: "type", Message: fmt.Sprintf("must be %s, not %s", plain(wrong.Type), found)})
-	case errors.As(err, &syntax):
-		return fault.New(fault.CodeMalformedJSON, "The body is not JSON: it breaks at byte %d.", syntax.Offset)
-	}
-	return fault.Validation(fault.FieldError{Field: "body", Constraint: "format",
-		Message: "one of the values has the wrong form: ids are UUIDs or ULIDs, times look like 2026-02-05T15:04:05Z"})
+	return r.read(s, c.body, into)
 }
 
 // plain names a Go type in JSON's words.
@@ -132,7 +77,7 @@ func plain(t reflect.Type) string {
 	case reflect.Struct, reflect.Map:
 		return "an object"
 	case reflect.Float64:
-		return "a number that can be stored"
+		return "a number"
 	}
 	return "a whole number"
 }

@@ -17,7 +17,7 @@ import (
 // queue. Pipelines belong to no hub, so keys for some hubs have no part in it.
 func letterRoutes() []*route {
 	list := []*route{
-		operation(post, "/v1/dead-letters", "Record work that failed for good", (*API).buryLetter).answers(http.StatusCreated).takesUpTo(letterBody).by(Ingest, Worker, Operator).repeats(keyed),
+		checked(operation(post, "/v1/dead-letters", "Record work that failed for good", (*API).buryLetter), (*API).checkLetter).answers(http.StatusCreated).takesUpTo(letterBody).by(Ingest, Worker, Operator).repeats(keyed),
 		operation(get, "/v1/dead-letters", "List dead letters, newest first", (*API).listLetters).by(readers()...).under(vital),
 		operation(get, "/v1/dead-letters/{id}", "Show a dead letter: its rounds, notes and replays", (*API).showLetter).by(readers()...).under(vital),
 		operation(post, "/v1/dead-letters/{id}/triage", "Say what is the matter: the first step", (*API).triageLetter).by(Operator).under(vital).repeats(keyed),
@@ -93,6 +93,11 @@ func (a *API) buryLetter(c *call, in *buryIn) (client.DeadLetter, error) {
 		return client.DeadLetter{}, err
 	}
 	return letterAnswer(done[0], done[0].Err)
+}
+
+func (a *API) checkLetter(_ *call, in *buryIn) error {
+	failure := failureOf(&in.Body)
+	return a.Letters.CheckFailure(&failure)
 }
 
 func failureOf(d *client.NewDeadLetter) deadletter.Failure {

@@ -2,8 +2,6 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"reflect"
 	"strings"
 
@@ -30,7 +28,7 @@ type eventDocument struct {
 func newEventDecoder() *eventDecoder {
 	d := &eventDecoder{one: shapeOf(reflect.TypeFor[ledger.Incoming]()), document: shapeOf(reflect.TypeFor[eventDocument]())}
 	most := maxEvents
-	d.list = &shape{items: d.one, length: rule{utmost: &most}, tooMany: tooManyEvents}
+	d.list = &shape{form: listing, items: d.one, length: rule{utmost: &most}, tooMany: tooManyEvents}
 	events := d.document.members["events"]
 	d.document.members["events"] = member{events.index, d.list}
 	return d
@@ -46,15 +44,9 @@ func (d *eventDecoder) decode(media string, body []byte) (batch []ledger.Incomin
 	case media != fault.MediaJSON:
 		batch, err = d.lines(string(body), newPlainReader().read, &unknown)
 	case body[0] == '[':
-		if err = d.list.check(body, &unknown); err == nil {
-			err = json.Unmarshal(body, &batch)
-		}
+		err = readWhole(d.list, body, &batch, &unknown)
 	default:
 		batch, err = d.object(body, &unknown)
-	}
-	var ours *fault.Error
-	if err != nil && !errors.As(err, &ours) {
-		err = badJSON(err)
 	}
 	if err == nil {
 		err = countEvents(len(batch))
@@ -64,11 +56,8 @@ func (d *eventDecoder) decode(media string, body []byte) (batch []ledger.Incomin
 
 // object reads one event or {"events": […]}.
 func (d *eventDecoder) object(body []byte, unknown *int) ([]ledger.Incoming, error) {
-	if err := d.document.check(body, unknown); err != nil {
-		return nil, err
-	}
 	var doc eventDocument
-	if err := json.Unmarshal(body, &doc); err != nil {
+	if err := readWhole(d.document, body, &doc, unknown); err != nil {
 		return nil, err
 	}
 	switch {
@@ -106,12 +95,17 @@ func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) b
 
 // line reads an event, however it is written.
 func (d *eventDecoder) line(line string, in *ledger.Incoming, unknown *int) error {
-	document := []byte(line)
 	*in = ledger.Incoming{}
-	if err := d.one.check(document, unknown); err != nil {
+	return readWhole(d.one, []byte(line), in, unknown)
+}
+
+// readWhole reads a document that is refused as a whole.
+func readWhole(s *shape, document []byte, into any, unknown *int) error {
+	r := reading{unknown: unknown}
+	if err := r.read(s, document, into); err != nil {
 		return err
 	}
-	return json.Unmarshal(document, in)
+	return r.found.Err()
 }
 
 func countEvents(n int) error {

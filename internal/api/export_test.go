@@ -46,11 +46,13 @@ func DecodeEvents(media string, body []byte) ([]ledger.Incoming, int, error) {
 }
 
 // CheckBody compares a body with the type that it is to be read into.
-func CheckBody(t reflect.Type, body []byte) error { return shapeOf(t).check(body, nil) }
+func CheckBody(t reflect.Type, body []byte) error {
+	return readWhole(shapeOf(t), body, reflect.New(t).Interface(), nil)
+}
 
 // Examine is CheckBody's walk alone: it is true for what it takes for no JSON.
 func Examine(t reflect.Type, body []byte) (broken bool) {
-	return shapeOf(t).examine(body, nil) == errBroken
+	return (&examiner{b: body}).examine(shapeOf(t)) == errBroken
 }
 
 // EventLimits are the bounds of a batch of events.

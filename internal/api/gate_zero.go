@@ -27,7 +27,7 @@ func gateZeroRoutes() []*route {
 		operation(post, "/v1/gate-zero/batches/{batch_id}/complete", "Say that the import is done: the recovery window begins", (*API).completeBatch).by(Ingest, Operator).mayBeEmpty(),
 
 		operation(get, "/v1/gate-zero/intakes", "List intakes, newest first", (*API).listIntakes).by(readers()...).under(vital),
-		operation(post, "/v1/gate-zero/intakes", "Take in a candidate; with an id of its own it may be sent again", (*API).createIntake).answers(http.StatusCreated).by(Ingest, Operator),
+		checked(operation(post, "/v1/gate-zero/intakes", "Take in a candidate; with an id of its own it may be sent again", (*API).createIntake), (*API).checkIntake).answers(http.StatusCreated).by(Ingest, Operator),
 		importIntakes().by(Ingest, Operator),
 		operation(get, "/v1/gate-zero/intakes/{id}", "Show an intake, from its first result to its end", (*API).showIntake).by(readers()...).under(vital),
 

@@ -27,14 +27,24 @@ type newIntakeIn struct {
 }
 
 func (a *API) createIntake(c *call, in *newIntakeIn) (client.IntakeCreated, error) {
-	if in.Body.ImportKey != "" {
-		return client.IntakeCreated{}, fault.Validation(fault.FieldError{Field: "import_key", Constraint: "unexpected",
-			Message: "a candidate that is sent alone is recognised by its intake_id"})
+	if err := a.checkIntake(c, in); err != nil {
+		return client.IntakeCreated{}, err
 	}
 	candidate := candidateOf(in.Body)
 	candidate.BatchID = in.BatchID
 	found, created, err := a.GateZero.Create(c.r.Context(), candidate)
 	return client.IntakeCreated{Intake: intakeOf(found.Intake), Created: created}, err
+}
+
+func (a *API) checkIntake(_ *call, in *newIntakeIn) error {
+	var bad fault.FieldErrors
+	if in.Body.ImportKey != "" {
+		bad.Add(fault.FieldError{Field: "import_key", Constraint: "unexpected", Message: "a candidate that is sent alone is recognised by its intake_id"})
+	}
+	candidate := candidateOf(in.Body)
+	candidate.BatchID = in.BatchID
+	bad.Merge(recovery.Check(&candidate))
+	return bad.Err()
 }
 
 func candidateOf(in client.NewIntake) store.Intake {
@@ -62,7 +72,7 @@ func importIntakes() *route {
 		in:      reflect.TypeFor[importIn](), out: reflect.TypeFor[client.IntakesImported](),
 		serve: func(a *API, c *call) (any, error) {
 			var in importParams
-			if err := bind.read(c, reflect.ValueOf(&in).Elem()); err != nil {
+			if err := bind.read(a, c, reflect.ValueOf(&in).Elem()); err != nil {
 				return nil, err
 			}
 			rows, ignored, err := readRows(c, form)
@@ -83,7 +93,7 @@ func readRows(c *call, form *shape) (rows []recovery.Row, ignored []string, err 
 	switch media {
 	case fault.MediaJSON:
 		var in client.IntakeImport
-		if err := decode(c, form, &in); err != nil {
+		if err := readWhole(form, c.body, &in, nil); err != nil {
 			return nil, nil, err
 		}
 		for i := range in.Intakes {

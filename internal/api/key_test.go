@@ -69,11 +69,11 @@ func TestKeysThatAreNone(t *testing.T) {
 	before := w.trace()
 	good := client.NewKey{Name: "n", Role: "reader"}
 	for field, change := range map[string]func(*client.NewKey){
-		"name":   func(k *client.NewKey) { k.Name = "" },
-		"role":   func(k *client.NewKey) { k.Role = "root" },
-		"days":   func(k *client.NewKey) { k.Days = 91 },
-		"hubs":   func(k *client.NewKey) { k.Hubs = []string{"nobody"} },
-		"reason": func(k *client.NewKey) { k.Reason = "password=hunter2hunter2" },
+		"name":    func(k *client.NewKey) { k.Name = "" },
+		"role":    func(k *client.NewKey) { k.Role = "root" },
+		"days":    func(k *client.NewKey) { k.Days = 91 },
+		"hubs[0]": func(k *client.NewKey) { k.Hubs = []string{"nobody"} },
+		"reason":  func(k *client.NewKey) { k.Reason = "password=hunter2hunter2" },
 	} {
 		bad := good
 		change(&bad)

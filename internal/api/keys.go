@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func (a *API) listKeys(c *call, in *page) (client.KeyPage, error) {
 type newKeyIn struct{ Body client.NewKey }
 
 func (a *API) createKey(c *call, in *newKeyIn) (client.Key, error) {
-	if err := CheckKey(in.Body, func(hub string) bool { return len(a.tablesOf(hub)) > 0 }); err != nil {
+	if err := a.checkKey(c, in); err != nil {
 		return client.Key{}, err
 	}
 	life := time.Duration(cmp.Or(in.Body.Days, 90)) * 24 * time.Hour
@@ -57,34 +58,34 @@ func (c *call) act(reason string) store.Act {
 	return c.caller.Act(reason, c.now)
 }
 
+func (a *API) checkKey(_ *call, in *newKeyIn) error {
+	return CheckKey(in.Body, func(hub string) bool { return len(a.tablesOf(hub)) > 0 })
+}
+
 // CheckKey says everything that is wrong with a key that is asked for. The hubs
 // that there are, known knows.
 func CheckKey(k client.NewKey, known func(hub string) bool) error {
-	var bad []fault.FieldError
+	var bad fault.FieldErrors
 	if k.Name == "" {
-		bad = append(bad, fault.FieldError{Field: "name", Constraint: "required", Message: "name is required: who or what will use the key"})
+		bad.Add(fault.FieldError{Field: "name", Constraint: "required", Message: "name is required: who or what will use the key"})
 	}
 	if strings.EqualFold(k.Name, recoup.System) {
-		bad = append(bad, fault.FieldError{Field: "name", Constraint: "reserved", Message: "system is the name of what nobody asked for; choose another"})
+		bad.Add(fault.FieldError{Field: "name", Constraint: "reserved", Message: "system is the name of what nobody asked for; choose another"})
 	}
 	if !slices.Contains(Roles(), Role(k.Role)) {
-		bad = append(bad, fault.FieldError{Field: "role", Constraint: "enum", Message: "role must be ingest, worker, operator, admin or reader"})
+		bad.Add(fault.FieldError{Field: "role", Constraint: "enum", Message: "role must be ingest, worker, operator, admin or reader"})
 	}
 	if k.Days < 0 || k.Days > 90 {
-		bad = append(bad, fault.FieldError{Field: "days", Constraint: "range", Message: "days must be between 1 and 90"})
+		bad.Add(fault.FieldError{Field: "days", Constraint: "range", Message: "days must be between 1 and 90"})
 	}
-	for _, hub := range k.Hubs {
+	for i, hub := range k.Hubs {
 		if !known(hub) {
-			bad = append(bad, fault.FieldError{Field: "hubs", Constraint: "known", Message: "the policy has no hub of one of the names"})
+			bad.Add(fault.FieldError{Field: fmt.Sprintf("hubs[%d]", i), Constraint: "known", Message: "the policy has no hub of this name; recoup policy show lists its hubs"})
 		}
 	}
-	if len(bad) > 0 {
-		return fault.Validation(bad...)
-	}
-	if err := engine.CheckIdentifier("name", k.Name); err != nil {
-		return err
-	}
-	return engine.CheckReason(k.Reason)
+	bad.Merge(engine.CheckIdentifier("name", k.Name))
+	bad.Merge(engine.CheckReason(k.Reason))
+	return bad.Err()
 }
 
 type reasonIn struct {

@@ -73,6 +73,11 @@ func (a *API) listErrors(c *call, in *filterIn) (client.ErrorPage, error) {
 	return client.ErrorPage{Errors: visible(errs...), Next: next(cursor)}, err
 }
 
+func (a *API) checkFilter(_ *call, in *filterIn) error {
+	_, err := a.filterOf(in.Filter)
+	return err
+}
+
 type parkedIn struct {
 	Table string `query:"table"`
 	Hub   string `query:"hub"`

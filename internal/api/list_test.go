@@ -145,8 +145,8 @@ func TestFilters(t *testing.T) {
 		"table=a&table=b":                 {"table", "unique"},
 		"entity_id=a%00b":                 {"entity_id", "format"},
 		"entity_id=%ff":                   {"entity_id", "format"},
-		"tabel=x":                         {"query", "unknown"},
-		"a%3Cscript%3E=x":                 {"query", "unknown"},
+		"tabel=x":                         {"tabel", "unknown"},
+		"a%3Cscript%3E=x":                 {"a<script>", "unknown"},
 		"a=%zz":                           {"query", "encoding"},
 		"a;b=1":                           {"query", "encoding"},
 	} {

@@ -65,15 +65,13 @@ func (a *API) switchProvider(c *call, in *switchIn) (client.Provider, error) {
 }
 
 func checkSwitch(g *policy.ProviderGroup, s client.ProviderSwitch) error {
-	var bad []fault.FieldError
+	var bad fault.FieldErrors
 	if !slices.Contains(g.Members, s.To) {
-		bad = append(bad, fault.FieldError{Field: "to", Constraint: "known", Message: "to must be a member of the group: " + strings.Join(g.Members, ", ")})
+		bad.Add(fault.FieldError{Field: "to", Constraint: "known", Message: "to must be a member of the group: " + strings.Join(g.Members, ", ")})
 	}
 	if strings.TrimSpace(s.Reason) == "" {
-		bad = append(bad, fault.FieldError{Field: "reason", Constraint: "required", Message: "reason is required"})
+		bad.Add(fault.FieldError{Field: "reason", Constraint: "required", Message: "reason is required"})
 	}
-	if len(bad) > 0 {
-		return fault.Validation(bad...)
-	}
-	return engine.CheckReason(s.Reason)
+	bad.Merge(engine.CheckReason(s.Reason))
+	return bad.Err()
 }

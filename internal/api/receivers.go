@@ -45,10 +45,12 @@ func ClaimedCase(x *store.Case) client.GateZeroWork {
 // to the rules of its fields.
 func Read(document []byte, into any) error {
 	t := reflect.TypeOf(into).Elem()
-	if err := shapeOf(t).read(document, into); err != nil {
+	var r reading
+	if err := r.read(shapeOf(t), document, into); err != nil {
 		return err
 	}
-	return checkRules(rulesOf(t), reflect.ValueOf(into).Elem())
+	r.found.Merge(checkRules(rulesOf(t), reflect.ValueOf(into).Elem()))
+	return r.found.Err()
 }
 
 // WorkResult is a worker's word as the service takes it.

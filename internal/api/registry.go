@@ -100,6 +100,11 @@ type sqlError string
 func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
 func (e sqlError) SQLState() string { return string(e) }
 
+func (a *API) checkClassify(c *call, in *classifyIn) error {
+	_, err := a.judge(c, in)
+	return err
+}
+
 func (a *API) judge(c *call, in *classifyIn) (fault.Verdict, error) {
 	b := in.Body
 	clean := func(s string) string {

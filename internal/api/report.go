@@ -50,6 +50,11 @@ func (a *API) report(c *call, in *reportIn) (client.Reported, error) {
 	return reportedOf(out[0]), nil
 }
 
+func (a *API) checkReport(c *call, in *reportIn) error {
+	r := c.reportOf(in.Body, nil)
+	return a.Engine.CheckReport(&r)
+}
+
 type reportBatchIn struct{ Body client.ReportBatch }
 
 // reportRules are the rules of one report among many.

@@ -57,31 +57,48 @@ func keepToken(a client.Acted, r client.Result) client.Acted {
 	return a
 }
 
+// checkResult says what is wrong with the result of an attempt.
+func checkResult(outcome string) func(*API, *call, *resultIn) error {
+	return func(a *API, _ *call, in *resultIn) error {
+		r := in.Body
+		r.ErrorID, r.Outcome = in.ID, outcome
+		_, err := a.inputOf(r)
+		return err
+	}
+}
+
 // resultOf turns the i-th result of a request into an act.
 func (a *API) resultOf(c *call, r client.Result, i int) (engine.Act, error) {
-	if r.LeaseToken.IsZero() {
-		return engine.Act{}, fault.Validation(fault.FieldError{Field: "lease_token", Constraint: "required", Message: "lease_token is required: the claim returned it"})
-	}
 	receipt, err := c.receipt(i)
 	if err != nil {
 		return engine.Act{}, err
 	}
-	act := engine.Act{ID: r.ErrorID, Receipt: receipt}
+	input, err := a.inputOf(r)
+	return engine.Act{ID: r.ErrorID, Receipt: receipt, Input: input}, err
+}
+
+// inputOf is what a result means for its error, or all that is wrong with it.
+func (a *API) inputOf(r client.Result) (input lifecycle.Input, err error) {
+	var bad fault.FieldErrors
+	if r.LeaseToken.IsZero() {
+		bad.Add(fault.FieldError{Field: "lease_token", Constraint: "required", Message: "lease_token is required: the claim returned it"})
+	}
 	switch r.Outcome {
 	case "succeed":
-		act.Input = lifecycle.Succeed{Token: r.LeaseToken, Reason: r.Reason}
+		input = lifecycle.Succeed{Token: r.LeaseToken, Reason: r.Reason}
 	case "extend":
-		act.Input = lifecycle.Extend{Token: r.LeaseToken, Lease: seconds(r.LeaseSeconds)}
+		input = lifecycle.Extend{Token: r.LeaseToken, Lease: seconds(r.LeaseSeconds)}
 	case "fail":
 		failure, err := a.Engine.Failure(r.Code, r.Proven, seconds(r.RetryAfter))
-		if err != nil {
-			return engine.Act{}, err
-		}
-		act.Input = lifecycle.Fail{Token: r.LeaseToken, Failure: failure, Reason: r.Reason}
+		bad.Merge(err)
+		input = lifecycle.Fail{Token: r.LeaseToken, Failure: failure, Reason: r.Reason}
 	default:
-		return engine.Act{}, fault.Validation(fault.FieldError{Field: "outcome", Constraint: "enum", Message: "outcome must be succeed, fail or extend"})
+		bad.Add(fault.FieldError{Field: "outcome", Constraint: "enum", Message: "outcome must be succeed, fail or extend"})
 	}
-	return act, nil
+	if input != nil {
+		bad.Merge(a.Engine.CheckInput(input))
+	}
+	return input, bad.Err()
 }
 
 type resultsIn struct{ Body client.ResultBatch }

@@ -63,6 +63,11 @@ type route struct {
 	in, out      reflect.Type
 
 	serve func(a *API, c *call) (any, error)
+
+	// check says what is wrong with a request, in terms of the domain, without doing
+	// anything. It is asked of those alone that are refused anyway, so that what the
+	// operation would say next comes in the same answer; nil: it would say nothing.
+	check func(a *API, c *call, in any) error
 }
 
 // Limits of a request's body.
@@ -80,12 +85,19 @@ func operation[In, Out any](method, path, summary string, run func(*API, *call, 
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 		serve: func(a *API, c *call) (any, error) {
 			in := new(In)
-			if err := bind.read(c, reflect.ValueOf(in).Elem()); err != nil {
+			if err := bind.read(a, c, reflect.ValueOf(in).Elem()); err != nil {
 				return nil, err
 			}
-			return run(a, c, in)
+			out, err := run(a, c, in)
+			return out, c.illustrated(err)
 		},
 	}
+}
+
+// checked gives a route its check.
+func checked[In any](r *route, check func(*API, *call, *In) error) *route {
+	r.check = func(a *API, c *call, in any) error { return check(a, c, in.(*In)) }
+	return r
 }
 
 func (r *route) by(roles ...Role) *route      { r.roles = roles; return r }

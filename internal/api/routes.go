@@ -22,9 +22,9 @@ func everyone() []Role { return Roles() }
 // workRoutes are about errors, their retries and the gate.
 func workRoutes() []*route {
 	return []*route{
-		operation(post, "/v1/errors", "Report a failure", (*API).report).answers(http.StatusCreated).by(Ingest, Worker, Operator).repeats(keyed).tagged("errors"),
+		checked(operation(post, "/v1/errors", "Report a failure", (*API).report), (*API).checkReport).answers(http.StatusCreated).by(Ingest, Worker, Operator).repeats(keyed).tagged("errors"),
 		operation(post, "/v1/errors/batch", "Report many failures, each answered for itself", (*API).reportBatch).takesUpTo(batchBody).by(Ingest, Worker, Operator).repeats(keyed).tagged("errors"),
-		operation(get, "/v1/errors", "List open errors, newest first", (*API).listErrors).by(readers()...).under(vital).tagged("errors"),
+		checked(operation(get, "/v1/errors", "List open errors, newest first", (*API).listErrors), (*API).checkFilter).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/parked", "List the park queue, longest parked first", (*API).listParked).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/archived", "List the archive of a table, last archived first", (*API).listArchived).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/counts", "Count errors by table and state", (*API).counts).by(readers()...).under(vital).tagged("errors"),
@@ -34,9 +34,9 @@ func workRoutes() []*route {
 
 		operation(post, "/v1/retries/claim", "Lease errors that are due, and wait for some", (*API).claim).by(Worker).under(waiting).repeats(twice).tagged("retries"),
 		operation(post, "/v1/retries/results", "Tell the results of many attempts, each answered for itself", (*API).results).takesUpTo(batchBody).by(Worker).repeats(keyed).tagged("retries"),
-		operation(post, "/v1/retries/{id}/succeed", "The retry worked", (*API).succeed).by(Worker).repeats(keyed).tagged("retries"),
-		operation(post, "/v1/retries/{id}/fail", "The retry failed", (*API).fail).by(Worker).repeats(keyed).tagged("retries"),
-		operation(post, "/v1/retries/{id}/extend", "Prolong a lease", (*API).extend).by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/succeed", "The retry worked", (*API).succeed), checkResult("succeed")).by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/fail", "The retry failed", (*API).fail), checkResult("fail")).by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/extend", "Prolong a lease", (*API).extend), checkResult("extend")).by(Worker).repeats(keyed).tagged("retries"),
 
 		operation(get, "/v1/promotion/{entity}", "See whether an entity may go on, and if not, why, whose turn it is and until when", (*API).gate).by(readers()...).under(vital).tagged("promotion"),
 		operation(post, "/v1/promotions", "Check the gate and record a promotion, in one transaction", (*API).promote).answers(http.StatusCreated).by(Worker, Operator).under(vital).repeats(keyed).tagged("promotion"),
@@ -58,7 +58,7 @@ func ledgerRoutes() []*route {
 		operation(get, "/v1/codes", "List the registry", (*API).listCodes).by(everyone()...).tagged("registry"),
 		operation(get, "/v1/codes/{code}", "Show a code", (*API).showCode).by(everyone()...).tagged("registry"),
 		operation(put, "/v1/codes/{code}", "Register a code, or change one of your own", (*API).putCode).forAdmins().forAllHubs().tagged("registry"),
-		operation(post, "/v1/classify", "Classify a failure", (*API).classify).by(everyone()...).tagged("registry"),
+		checked(operation(post, "/v1/classify", "Classify a failure", (*API).classify), (*API).checkClassify).by(everyone()...).tagged("registry"),
 	}
 }
 
@@ -71,7 +71,7 @@ func adminRoutes() []*route {
 		operation(put, "/v1/policy", "Put a policy in force", (*API).putPolicy).takesUpTo(1 << 20).forAdmins().forAllHubs().takesLong().tagged("policy"),
 
 		operation(get, "/v1/keys", "List keys", (*API).listKeys).forAdmins().forAllHubs().tagged("keys"),
-		operation(post, "/v1/keys", "Make a key; the answer is the only place where it is shown", (*API).createKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
+		checked(operation(post, "/v1/keys", "Make a key; the answer is the only place where it is shown", (*API).createKey), (*API).checkKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		operation(post, "/v1/keys/{id}/revoke", "Revoke a key", (*API).revokeKey).forAdmins().forAllHubs().tagged("keys"),
 		operation(post, "/v1/keys/{id}/rotate", "Replace a key; the old one works a while longer", (*API).rotateKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		operation(get, "/v1/payload-keys", "List the keys that payloads are sealed with", (*API).listPayloadKeys).forAdmins().forAllHubs().tagged("keys"),

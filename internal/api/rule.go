@@ -107,7 +107,13 @@ func checkRules(list []ruled, body reflect.Value) error {
 			continue
 		}
 		if constraint, how := r.rule.broken(v); constraint != "" {
-			bad = append(bad, fault.FieldError{Field: r.name, Constraint: constraint, Message: r.name + " " + how})
+			problem := fault.FieldError{Field: r.name, Constraint: constraint, Message: r.name + " " + how}
+			if v.Kind() == reflect.String {
+				problem.Value, problem.Safe = shownText(r.name, v.String())
+			} else if v.CanInt() {
+				problem.Value, problem.Safe = v.Int(), true
+			}
+			bad = append(bad, problem)
 		}
 	}
 	if len(bad) > 0 {

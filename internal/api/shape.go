@@ -17,39 +17,57 @@ const maxDepth = 16
 
 // shape is what a Go type takes from JSON. The decoder of encoding/json is
 // forgiving: it takes a name in any case, the last of two members of one name,
-// and says only in its message which member it does not know. A shape is asked
-// before it, and is not.
+// and stops at the first value that it cannot take. A shape is asked before it, and
+// is not.
 type shape struct {
-	members map[string]member // of an object; nil: of any names
-	items   *shape            // of a list, or of the members of any names
+	form    form
+	members map[string]member // of a struct
+	items   *shape            // of a list, or of the members of a map
+	leaf    reflect.Type      // of a value that the decoder is asked about; nil: anything will do
 	length  rule              // how many items there may be
 	tooMany func() error      // what more of them are answered; nil: VALIDATION_ERROR
 }
+
+// form is what a shape is: a value that is read as a whole, a list, or an object
+// with any names or with given ones.
+type form int
+
+const (
+	whole form = iota
+	listing
+	dictionary
+	record
+)
 
 type member struct {
 	index int // its bit among those that were seen
 	*shape
 }
 
-// anything takes whatever is JSON: text, numbers, what reads itself.
+// anything takes whatever is JSON.
 var anything = &shape{}
 
 // shapeOf returns the shape of a type, which must not contain itself.
 func shapeOf(t reflect.Type) *shape {
 	if reads[json.Unmarshaler](t) || reads[encoding.TextUnmarshaler](t) {
-		return anything
+		return &shape{leaf: t}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return shapeOf(t.Elem())
-	case reflect.Slice, reflect.Array, reflect.Map:
-		return &shape{items: shapeOf(t.Elem())}
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return &shape{leaf: t} // base64
+		}
+		return &shape{form: listing, items: shapeOf(t.Elem())}
+	case reflect.Map:
+		return &shape{form: dictionary, items: shapeOf(t.Elem())}
 	case reflect.Struct:
-		s := &shape{members: map[string]member{}}
+		s := &shape{form: record, members: map[string]member{}}
 		s.add(t)
 		return s
 	}
-	return anything
+	return &shape{leaf: t}
 }
 
 // reads reports whether a type decodes itself.
@@ -92,11 +110,27 @@ type place struct {
 	index int
 }
 
-// examine compares a document with the shape. What it does not know is refused,
-// unless there is somebody who counts it. What is no JSON is left to the decoder,
-// which is sure to refuse it: errBroken.
-func (s *shape) examine(document []byte, unknown *int) error {
-	e := examiner{b: document, unknown: unknown}
+// errBroken is what is no JSON, errUnfit what does not have the shape.
+var (
+	errBroken = errors.New("api: not JSON")
+	errUnfit  = errors.New("api: not of the shape")
+)
+
+// examiner reads a document once and keeps nothing of it.
+type examiner struct {
+	b         []byte
+	i         int
+	at        string     // where the document is in the request; empty: it is the body
+	unknown   *int       // counts members that are unknown; nil: they are wrong
+	diagnosis *diagnosis // is told all that is wrong; nil: the first is errUnfit
+	path      [maxDepth]place
+	free      int // values so far of no stated shape
+}
+
+// examine compares a document with the shape. What is no JSON is left to the
+// decoder, which is sure to refuse it: errBroken. So is the depth of nesting:
+// MALFORMED_JSON.
+func (e *examiner) examine(s *shape) error {
 	if err := e.value(s, 0); err != nil {
 		return err
 	}
@@ -106,31 +140,24 @@ func (s *shape) examine(document []byte, unknown *int) error {
 	return nil
 }
 
-var errBroken = errors.New("api: not JSON")
-
-// examiner reads a document once and keeps nothing of it.
-type examiner struct {
-	b       []byte
-	i       int
-	unknown *int // nil: what is unknown is refused
-	path    [maxDepth]place
-	free    int // values so far of no stated shape
-}
-
 // where writes a place the way people do: reports[3].code. The whole is the body.
 func (e *examiner) where(depth int) string {
-	if depth == 0 {
-		return "body"
-	}
 	var text strings.Builder
+	text.WriteString(e.at)
 	for _, p := range e.path[:depth] {
 		if p.name == nil {
 			text.WriteString("[" + strconv.Itoa(p.index) + "]")
 			continue
 		}
-		text.WriteString("." + string(p.name))
+		if text.Len() > 0 {
+			text.WriteByte('.')
+		}
+		text.WriteString(shownName(string(p.name)))
 	}
-	return strings.TrimPrefix(text.String(), ".")
+	if text.Len() == 0 {
+		return "body"
+	}
+	return text.String()
 }
 
 // next returns the next byte that is not space; 0 at the end.
@@ -146,7 +173,16 @@ func (e *examiner) next() byte {
 }
 
 func (e *examiner) value(s *shape, depth int) error {
-	switch c := e.next(); c {
+	c := e.next()
+	if e.diagnosis != nil {
+		return e.diagnosis.value(e, s, c, depth)
+	}
+	return e.inside(s, c, depth)
+}
+
+// inside reads a value that begins with c.
+func (e *examiner) inside(s *shape, c byte, depth int) error {
+	switch c {
 	case '{', '[':
 		if depth == maxDepth {
 			return fault.New(fault.CodeMalformedJSON, "The body is nested more than %d deep.", maxDepth)

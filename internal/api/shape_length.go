@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"reflect"
 
 	"recoup/fault"
 )
@@ -27,10 +28,15 @@ func (e *examiner) count(s *shape, depth, n int) error {
 		field := e.where(depth)
 		return fault.Validation(fault.FieldError{Field: field, Constraint: "items", Message: field + " must have " + between(s.length.fewest, &most) + " items"})
 	}
-	if s.items == nil || s.items == anything {
+	if s.items == nil || s.items.free() {
 		if e.free++; e.free > maxFree {
 			return fault.Validation(fault.FieldError{Field: "body", Constraint: "items", Message: fmt.Sprintf("the body must have at most %d values in lists and details", maxFree)})
 		}
 	}
 	return nil
+}
+
+// free reports whether a shape takes whatever is JSON.
+func (s *shape) free() bool {
+	return s.form == whole && (s.leaf == nil || s.leaf.Kind() == reflect.Interface)
 }

@@ -3,8 +3,6 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-
-	"recoup/fault"
 )
 
 // object reads an object that is depth deep in the document.
@@ -19,7 +17,7 @@ func (e *examiner) object(s *shape, depth int) error {
 		if err != nil {
 			return err
 		}
-		if s.members == nil {
+		if s.form != record {
 			if err := e.count(s, depth, n); err != nil {
 				return err
 			}
@@ -77,22 +75,28 @@ func (m *members) add(i int) (again bool) {
 // member returns the shape of what follows the name that was read last. Where any
 // name will do, one that comes twice is the caller's own affair.
 func (e *examiner) member(s *shape, depth int, seen *members) (*shape, error) {
-	if s.members == nil {
-		if s.items != nil {
-			return s.items, nil
-		}
+	switch s.form {
+	case dictionary:
+		return s.items, nil
+	case record:
+	default:
 		return anything, nil
 	}
-	name := e.path[depth].name
-	known, ok := s.members[string(name)]
+	known, ok := s.members[string(e.path[depth].name)]
 	switch {
 	case !ok && e.unknown != nil:
 		*e.unknown++
 		return anything, nil
+	case !ok && e.diagnosis != nil:
+		e.diagnosis.unknown(e, s, depth)
+		return anything, nil
 	case !ok:
-		return nil, fault.Validation(fault.FieldError{Field: e.where(depth), Constraint: "unknown", Message: unknownName("field", string(name))})
-	case seen.add(known.index):
-		return nil, fault.Validation(fault.FieldError{Field: e.where(depth + 1), Constraint: "unique", Message: "the field is there twice"})
+		return nil, errUnfit
+	case !seen.add(known.index):
+	case e.diagnosis != nil:
+		e.diagnosis.twice(e, depth+1)
+	default:
+		return nil, errUnfit
 	}
 	return known.shape, nil
 }

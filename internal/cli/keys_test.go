@@ -94,7 +94,7 @@ func TestKeysList(t *testing.T) {
 func refuseKeys(t *testing.T, name string, do func(...string) result) {
 	t.Helper()
 	r := do("keys", "create", "--role", "worker", "--name", "x", "--hub", "atlantis")
-	if r.status != ExitRefused || r.out != "" || !strings.Contains(r.err, "recoup: VALIDATION_ERROR: ") || !strings.Contains(r.err, "  hubs     the policy has no hub") {
+	if r.status != ExitRefused || r.out != "" || !strings.Contains(r.err, "recoup: VALIDATION_ERROR: ") || !strings.Contains(r.err, "  hubs[0]  the policy has no hub") {
 		t.Errorf("%s: status %d: %q %q", name, r.status, r.out, r.err)
 	}
 	if r := do("keys", "create", "--role", "worker", "--name", "AKIAIOSFODNN7EXAMPLE"); r.status != ExitRefused || strings.Contains(r.err, "AKIA") {

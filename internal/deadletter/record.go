@@ -66,11 +66,28 @@ func (s *Service) Record(ctx context.Context, c engine.Caller, failures []Failur
 	})
 }
 
-// prepare checks and cleans a failure. What the client has cleaned is cleaned
-// once more: nothing is stored because somebody else said that it was safe.
+// CheckFailure says everything that is wrong with a failure, and does nothing.
+func (s *Service) CheckFailure(in *Failure) error {
+	_, err := s.check(in, s.now())
+	return err
+}
+
+// prepare checks and cleans a failure, and seals its payload.
 func (s *Service) prepare(in *Failure, c engine.Caller, now time.Time) (*breakdown, error) {
+	b, err := s.check(in, now)
+	if err != nil {
+		return nil, err
+	}
+	b.by = c.Name
+	b.sealed, err = s.sealPayload(in.WorkID, in.Payload, now)
+	return b, err
+}
+
+// check checks and cleans a failure. What the client has cleaned is cleaned
+// once more: nothing is stored because somebody else said that it was safe.
+func (s *Service) check(in *Failure, now time.Time) (*breakdown, error) {
 	var f fields
-	b := &breakdown{Failure: *in, by: c.Name, id: s.IDs.New(now)}
+	b := &breakdown{Failure: *in, id: s.IDs.New(now)}
 	f.require("work_id", !in.WorkID.IsZero())
 	f.identifier("entity_id", in.Entity)
 	if in.Token.IsZero() {
@@ -84,16 +101,19 @@ func (s *Service) prepare(in *Failure, c engine.Caller, now time.Time) (*breakdo
 	b.context = store.EncodeJSON(kept)
 	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
 	b.times(now)
+	table, err := s.table(in.Table)
+	switch bad := fault.From(err); {
+	case err == nil:
+	case bad.Code == fault.CodeValidationError:
+		f.list = append(f.list, bad.Fields()...)
+	default:
+		return nil, err
+	}
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	table, err := s.table(in.Table)
-	if err != nil {
-		return nil, err
-	}
 	b.Table = table.Name
-	b.sealed, err = s.sealPayload(in.WorkID, in.Payload, now)
-	return b, err
+	return b, nil
 }
 
 // classify folds the class. A conditional one that was retried until its budget

@@ -100,6 +100,13 @@ func consequence(o *store.Outcome, code recoup.Code, in lifecycle.Input) recoup.
 	return event
 }
 
+// CheckInput says everything that is wrong with an input that a person or a worker
+// asks for, and does nothing.
+func (e *Engine) CheckInput(in lifecycle.Input) error {
+	_, err := e.clean(Caller{}, in)
+	return err
+}
+
 // clean checks and cleans what a person or a worker wrote into an input, and
 // puts the caller's name on it.
 func (e *Engine) clean(c Caller, in lifecycle.Input) (lifecycle.Input, error) {

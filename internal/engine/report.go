@@ -114,9 +114,16 @@ func tooMany(n int) error {
 		Message: fmt.Sprintf("one call takes at most %d items, not %d", MaxBatch, n)})
 }
 
-// prepare checks and cleans a report and turns it into what a store takes.
-func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, redact.Evidence, error) {
+// CheckReport says everything that is wrong with a report, and does nothing.
+func (e *Engine) CheckReport(r *Report) error {
 	f := fields{redactor: e.Redactor}
+	e.check(r, &f)
+	return f.err()
+}
+
+// check collects what is wrong with a report, and returns what its code and its
+// message are kept as.
+func (e *Engine) check(r *Report, f *fields) (def *fault.Definition, code recoup.Code, message string) {
 	f.identifier("table", r.Table, true)
 	f.identifier("entity_id", r.EntityID, false)
 	f.identifier("service", r.Service, false)
@@ -127,18 +134,25 @@ func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, reda
 	if r.HTTPStatus != 0 && (r.HTTPStatus < 100 || r.HTTPStatus > 599) {
 		f.add("http_status", "range", "http_status must be between 100 and 599")
 	}
-	def, code := e.fold(r.Code, &f)
+	def, code = e.fold(r.Code, f)
 	if !r.Severity.Valid() {
 		f.add("severity", "enum", "severity must be CRITICAL, HIGH, MEDIUM or LOW")
 	}
 	if r.RetryAfter < 0 {
 		f.add("retry_after", "minimum", "retry_after must not be negative")
 	}
-	_, evidence := e.Redactor.String(r.Message)
-	message := f.text("message", r.Message, MaxMessage, false)
+	message = f.text("message", r.Message, MaxMessage, false)
 	if t, ok := e.Policies.Current().Table(r.Table); ok && t.DeadLetter {
 		f.add("table", "no_dead_letters", "dead letters carry their work, and are not reported like other errors")
 	}
+	return def, code, message
+}
+
+// prepare checks and cleans a report and turns it into what a store takes.
+func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, redact.Evidence, error) {
+	f := fields{redactor: e.Redactor}
+	_, evidence := e.Redactor.String(r.Message)
+	def, code, message := e.check(r, &f)
 	if err := f.err(); err != nil {
 		return store.Report{}, nil, err
 	}

@@ -123,7 +123,7 @@ var workAnswers = []struct {
 	{"extend is no answer", says(200, `{"outcome":"extend"}`), "failed", queued, "", "no result: outcome (enum)"},
 	{"no outcome", says(200, `{}`), "failed", queued, "", "no result: outcome (enum)"},
 	{"unknown outcome", says(200, `{"outcome":"hunter2"}`), "failed", queued, "", "no result: outcome (enum)"},
-	{"unknown field", says(200, `{"outcome":"succeed","hunter2":1}`), "failed", queued, "", "no result: body (unknown)"},
+	{"unknown field", says(200, `{"outcome":"succeed","hunter2":1}`), "failed", queued, "", "no result: a field (unknown)"},
 	{"unknown field of a failure", says(200, `{"outcome":"fail","failure":{"hunter2":1}}`), "failed", queued, "", "no result: failure (unknown)"},
 	{"a field twice", says(200, `{"outcome":"fail","outcome":"succeed"}`), "failed", queued, "", "no result: outcome (unique)"},
 	{"a field of another type", says(200, `{"outcome":7}`), "failed", queued, "", "no result: outcome (type)"},

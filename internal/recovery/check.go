@@ -67,6 +67,17 @@ func checkBatch(id string) error {
 	return f.err()
 }
 
+// Check brings a candidate and the name of its batch into the form in which they
+// are kept, and says everything that is wrong with them.
+func Check(i *store.Intake) error {
+	var bad fault.FieldErrors
+	bad.Merge(clean(i))
+	if i.BatchID != "" {
+		bad.Merge(checkBatch(i.BatchID))
+	}
+	return bad.Err()
+}
+
 // clean brings a candidate into the form in which it is kept, and says what is
 // wrong with it. A company's name is free text, from which secrets are taken out;
 // the rest must identify and is refused.

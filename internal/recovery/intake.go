@@ -14,18 +14,13 @@ import (
 // the same comes back as it is by then, and another under the same id is refused
 // with CONFLICT. It joins a batch that exists, or none.
 func (s *Service) Create(ctx context.Context, in store.Intake) (found store.Case, created bool, err error) {
-	if err := clean(&in); err != nil {
+	if err := Check(&in); err != nil {
 		return store.Case{}, false, err
 	}
 	if in.ID.IsZero() {
 		in.ID = s.ids.New(s.now())
 	}
 	in.ImportKey = in.ID.String()
-	if in.BatchID != "" {
-		if err := checkBatch(in.BatchID); err != nil {
-			return store.Case{}, false, err
-		}
-	}
 	done, err := s.store.ImportIntakes(ctx, in.BatchID, s.now(), []store.Intake{in})
 	if err != nil {
 		return store.Case{}, false, importFailure(err)
