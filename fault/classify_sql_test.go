@@ -36,7 +36,7 @@ func TestClassifySQLState(t *testing.T) {
 		immediate, short   = recoup.ClassImmediate, recoup.ClassShortDelay
 		conditional, fatal = recoup.ClassConditional, recoup.ClassFatal
 		request, once      = fault.ScopeRequest, fault.ScopeIdempotentOnly
-		transaction        = fault.ScopeTransaction
+		transaction, long  = fault.ScopeTransaction, recoup.ClassLongDelay
 	)
 	for state, want := range map[string]expect{
 		// Refused before anything was done: retryable.
@@ -62,8 +62,8 @@ func TestClassifySQLState(t *testing.T) {
 		"23505": {"DUPLICATE_WRITE", conditional, once, "unique_violation"},
 		"23P01": {"CONFLICT", conditional, request, "exclusion_violation"},
 		"57014": {"QUERY_CANCELLED", conditional, once, "query_canceled"},
-		"53100": {"STORAGE_FULL", conditional, request, "disk_full"},
-		"58030": {"STORAGE_FULL", conditional, request, "io_error"},
+		"53100": {"STORAGE_FULL", long, request, "disk_full"},
+		"58030": {"STORAGE_FULL", long, request, "io_error"},
 		// Fatal.
 		"22001": {"SCHEMA_INVALID", fatal, request, "data_exception"},
 		"22P02": {"SCHEMA_INVALID", fatal, request, "data_exception"},
