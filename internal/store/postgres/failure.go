@@ -16,7 +16,6 @@ import (
 const (
 	guardRaised           = "RC001"
 	checkViolation        = "23514"
-	insufficientPrivilege = "42501"
 	notNullViolation      = "23502"
 	uniqueViolation       = "23505"
 	lockNotAvailable      = "55P03"
@@ -25,6 +24,17 @@ const (
 	duplicateSchema       = "42P06"
 	duplicateTable        = "42P07"
 	undefinedTable        = "42P01"
+	diskFull              = "53100"
+	ioError               = "58030"
+	queryCanceled         = "57014"
+	insufficientPrivilege = "42501"
+	readOnly              = "25006"
+	dataCorrupted         = "XX001"
+	indexCorrupted        = "XX002"
+
+	// connectionFailure is what a session that ended without a word of the server
+	// is known by.
+	connectionFailure = "08006"
 )
 
 // Failure is a failure of the database as far as it may be told: what was being
@@ -35,6 +45,7 @@ type Failure struct {
 	State   string // empty: it did not come from the server
 	Message string
 	notSent bool
+	lost    bool  // the session is over
 	cause   error // a sentinel, or the end of a context
 }
 
@@ -46,14 +57,21 @@ func (f *Failure) Error() string {
 }
 
 // SQLState returns the state by which package fault classifies the failure.
-func (f *Failure) SQLState() string { return f.State }
+func (f *Failure) SQLState() string {
+	if f.State == "" && f.lost {
+		return connectionFailure
+	}
+	return f.State
+}
 
 // SafeToRetry reports whether nothing had been sent yet.
 func (f *Failure) SafeToRetry() bool { return f.notSent }
 
 func (f *Failure) Unwrap() error { return f.cause }
 
-// failure turns what the driver returned into what a verb may return.
+// failure turns what the driver returned into what a verb may return. What is the
+// matter with the database itself gets its code of the contract here: a caller's
+// request is as good as it was, and may be sent again.
 func failure(doing string, err error) error {
 	var server *pgconn.PgError
 	var connect *pgconn.ConnectError
@@ -64,18 +82,72 @@ func failure(doing string, err error) error {
 	case ours(err):
 		return fmt.Errorf("%s: %w", doing, err)
 	case errors.As(err, &server):
-		f.State, f.Message, f.cause = server.Code, server.Message, meaning(server.Code)
+		f.State, f.Message, f.cause, f.lost = server.Code, server.Message, meaning(server.Code), !rolledBack(err)
 	case errors.Is(err, context.Canceled):
 		f.Message, f.cause = "cancelled", context.Canceled
 	case errors.Is(err, context.DeadlineExceeded):
-		f.Message, f.cause = "no answer in time", context.DeadlineExceeded
+		f.Message, f.cause, f.lost = "no answer in time", context.DeadlineExceeded, true
 	default:
-		f.Message = "the connection to the database failed: " + root(err)
+		f.Message, f.lost = "the connection to the database failed: "+root(err), true
 	}
 	if errors.As(err, &connect) {
-		return fault.OnAcquire(f)
+		return onAcquire(f)
+	}
+	return named(f)
+}
+
+// named gives a fault of the database itself its code.
+func named(f *Failure) error {
+	switch f.State {
+	case diskFull, ioError:
+		return fault.Wrap(f, fault.CodeStorageFull, "The database has no space left, or cannot write to its disk. Nothing was changed.")
+	case insufficientPrivilege:
+		return fault.Wrap(f, fault.CodeTemporaryUnavailable, "This node lacks a privilege in its database. Nothing was changed; 'recoup migrate up' grants what nodes need.").
+			With("error_type", "insufficient_privilege")
+	case readOnly:
+		return fault.Wrap(f, fault.CodeTemporaryUnavailable, "The database is read-only: a standby, or a primary that was replaced. Nothing was changed.").
+			With("error_type", "read_only")
+	case dataCorrupted, indexCorrupted:
+		return fault.Wrap(f, fault.CodeTemporaryUnavailable, "The database reports damaged data. Nothing was changed; an operator has to repair it.").
+			With("error_type", "data_corrupted")
+	case queryCanceled:
+		return fault.Wrap(f, fault.CodeDatabaseBusy, "The database took too long. Nothing was changed; try again.").
+			With("error_type", "statement_timeout")
 	}
 	return f
+}
+
+// rolledBack reports whether the server itself said that a transaction failed, and
+// goes on: what it had done is undone. After a fatal error, or none, nobody knows.
+func rolledBack(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && server.SeverityUnlocalized == "ERROR"
+}
+
+// onAcquire is the failure of a session that never began. Whatever the server has
+// against it, a password or a limit, is nothing that a caller could do better.
+func onAcquire(err error) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return fault.OnAcquire(err)
+	}
+	f.lost = false
+	if f.State == "" || fault.Classify(f).Code == fault.CodeDatabaseConnectionError {
+		return fault.OnAcquire(f)
+	}
+	return fault.Wrap(f, fault.CodeDatabaseConnectionError, "The database refused a connection to this node. Nothing was changed.").
+		With("error_type", "connection_rejected")
+}
+
+// beforeCommit is the failure of a transaction whose commit was never sent: if its
+// session is over, so is all that it did.
+func beforeCommit(err error) error {
+	var f *Failure
+	if errors.As(err, &f) && f.lost {
+		return fault.Wrap(err, fault.CodeDatabaseConnectionError, "The connection to the database was lost. Nothing was changed.").
+			With("error_type", "connection_lost")
+	}
+	return err
 }
 
 // ours reports whether an error was made here, and tells nothing it must not.
@@ -106,7 +178,7 @@ func root(err error) string {
 
 func meaning(state string) error {
 	switch state {
-	case guardRaised, checkViolation, notNullViolation, insufficientPrivilege:
+	case guardRaised, checkViolation, notNullViolation:
 		return store.ErrRefused
 	case lockNotAvailable, serializationFailure, deadlockDetected:
 		return store.ErrBusy

@@ -56,7 +56,7 @@ func TestLostAtCommit(t *testing.T) {
 	s, owner, _ := governed(t)
 	d := storetest.NewDriver(t, s)
 	script(t, owner.Conn, `
-		create function cut() returns trigger language plpgsql security definer as
+		create function cut() returns trigger language plpgsql as
 			'begin perform pg_terminate_backend(pg_backend_pid()); return null; end';
 		create constraint trigger cut after insert on recoup.error
 			deferrable initially deferred for each row execute function cut()`)

@@ -47,11 +47,13 @@ func (o Options) withDefaults() Options {
 
 // Store is a database of errors. It is safe for concurrent use.
 type Store struct {
-	pool  *pgxpool.Pool
-	sql   statements
-	gates gateCheck
-	bell  store.Bell // what this node has committed
-	stop  func()     // telling others of it
+	pool    *pgxpool.Pool
+	sql     statements
+	gates   gateCheck
+	granted privileges // what this role may do, as it was at the start
+	trouble store.Trouble
+	bell    store.Bell // what this node has committed
+	stop    func()     // telling others of it
 }
 
 // Open connects to a migrated database. A schema that is not the one this
@@ -69,6 +71,8 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 		config.MaxConns = 10 // the ledger, the gate, the clock and the bell hold some of them most of the time
 	}
 	configure(config.ConnConfig, options)
+	s := &Store{sql: newStatements(), gates: newGateCheck()}
+	s.watch(config.ConnConfig)
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		acceptEncoded(conn.TypeMap())
 		return nil
@@ -77,8 +81,12 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, failure("open", err)
 	}
-	s := &Store{pool: pool, sql: newStatements(), gates: newGateCheck()}
+	s.pool = pool
 	if err := s.checkSchema(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	if s.granted, err = s.privileges(ctx); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -123,9 +131,6 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	}
 	return compare(current, latestMigration())
 }
-
-// Ping reports whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
 
 // Time returns the database's time, by which its nodes set their clocks.
 func (s *Store) Time(ctx context.Context) (now time.Time, err error) {

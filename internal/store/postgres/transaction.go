@@ -70,22 +70,25 @@ func (s *Store) transact(ctx context.Context, doing string, now time.Time, work 
 func (s *Store) attempt(ctx context.Context, attempt int, work func(*tx) error) (during func(error) error, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return fault.OnAcquire, err
+		return onAcquire, err
 	}
 	defer conn.Release() // which throws away a connection that is left in a transaction
 	t := &tx{conn: conn.Conn(), batch: &pgx.Batch{}, attempt: attempt}
 	t.queue("begin isolation level read committed")
 	if err := work(t); err != nil {
 		t.rollback(ctx)
-		return func(err error) error { return err }, err
+		return beforeCommit, err
 	}
 	t.queue("commit")
 	if err = t.send(ctx); err != nil {
 		t.rollback(ctx)
+		if rolledBack(err) {
+			return beforeCommit, err
+		}
 		return fault.OnCommit, err
 	}
 	s.bell.Ring(t.woken...)
-	return fault.OnCommit, nil
+	return beforeCommit, nil
 }
 
 func (t *tx) rollback(ctx context.Context) {
