@@ -77,7 +77,7 @@ func (a *API) authenticate(c *call) (*store.Key, error) {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, invalidKey(c)
 	case err != nil:
-		return nil, failure(err)
+		return nil, unread(err)
 	case subtle.ConstantTimeCompare(hash[:], key.Hash[:]) != 1, !key.RevokedAt.IsZero():
 		return nil, invalidKey(c)
 	case !key.Valid(c.now):

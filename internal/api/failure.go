@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -23,6 +24,8 @@ func failure(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &ours) && ours.Definition().HTTPStatus >= http.StatusInternalServerError:
+		return patient(fault.From(err)) // it may have failed while it was committed, too
 	case errors.As(err, &ours):
 		return err
 	case errors.As(err, &refusal):
@@ -38,24 +41,55 @@ func failure(err error) error {
 	case errors.Is(err, store.ErrRefused):
 		return fault.Wrap(err, fault.CodeBusinessRuleViolation, "The database refused a change that the rules forbid; nothing was done.")
 	case errors.Is(err, store.ErrBusy):
-		return patient(fault.Wrap(err, fault.CodeDatabaseBusy, "Others hold what this needs; nothing was done."))
+		return patient(fault.Wrap(err, fault.CodeDatabaseBusy, "Lock timeout. Nothing was changed; try again."))
 	case errors.Is(err, lifecycle.ErrMismatch):
 		return fault.Wrap(err, fault.CodeConflict, "The open error of this table, entity and code is kept elsewhere.")
 	}
-	return patient(fault.From(err))
+	e := fault.From(err)
+	if e.Code == fault.CodeNetworkTimeout && errors.Is(err, context.DeadlineExceeded) { // this node's own: the network is another's
+		e = fault.Wrap(err, fault.CodeDatabaseBusy, "The database did not answer in time. Nothing was changed; try again.")
+	}
+	return patient(e)
 }
 
 // patient tells a caller when to come back, where a failure passes by itself and
 // does not say when.
 func patient(e *fault.Error) *fault.Error {
-	if e.RetryAfter > 0 || e.Definition().HTTPStatus != http.StatusServiceUnavailable {
+	if e.RetryAfter > 0 {
 		return e
 	}
-	return e.After(comeBack)
+	switch e.Definition().HTTPStatus {
+	case http.StatusServiceUnavailable:
+		return e.After(comeBack)
+	case http.StatusInsufficientStorage:
+		return e.After(comeBackLater)
+	}
+	return e
 }
 
-// comeBack is how long that is.
-const comeBack = 2 * time.Second
+// When callers are to come back: most of what fails passes in seconds, and somebody
+// has to make room on a disk.
+const (
+	comeBack      = 2 * time.Second
+	comeBackLater = 30 * time.Second
+)
+
+// failure is that of a request.
+func (c *call) failure(err error) error {
+	if c.r.Method == http.MethodGet {
+		return unread(err)
+	}
+	return failure(err)
+}
+
+// unread is the failure of a read. One that was cut off has changed nothing.
+func unread(err error) error {
+	err = failure(err)
+	if said, ok := errors.AsType[*fault.Error](err); ok && said.Code == fault.CodeOutcomeUnknown {
+		return patient(fault.Wrap(err, fault.CodeDatabaseConnectionError, "The connection to the database was lost. Nothing was changed."))
+	}
+	return err
+}
 
 // cutShort is the failure of something that was done in part. Its details say how
 // far it came, because that much is done and stays done.

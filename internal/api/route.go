@@ -169,7 +169,7 @@ func (a *API) run(c *call) error {
 	}
 	out, err := c.route.serve(a, c)
 	if err != nil {
-		return failure(err)
+		return c.failure(err)
 	}
 	return c.answer(out)
 }

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"recoup"
 	"recoup/internal/api"
@@ -44,6 +45,7 @@ type Node struct {
 	letters  *deadletter.Service
 	pusher   *push.Pusher
 	policing policing
+	unusable bool // the database, as the log knows it
 }
 
 // Open makes a node ready: when it returns the node listens, and answers as soon
@@ -161,6 +163,25 @@ func (n *Node) ready(ctx context.Context) error {
 	}
 	return n.vault.ready(ctx)
 }
+
+// watchDatabase logs that the database cannot be used, and that it can again.
+func (n *Node) watchDatabase(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pingPatience)
+	defer cancel()
+	err := n.store.Ping(ctx)
+	switch {
+	case err != nil && !n.unusable && !errors.Is(err, context.Canceled):
+		n.o.Logger.Error("the database cannot be used; this node is not ready", "cause", err)
+		n.unusable = true
+	case err == nil && n.unusable:
+		n.o.Logger.Info("the database can be used again")
+		n.unusable = false
+	}
+	return nil
+}
+
+// pingPatience is how long a database may take to say that it is there.
+const pingPatience = 5 * time.Second
 
 // Address is where the node listens.
 func (n *Node) Address() string { return n.listener.Addr().String() }

@@ -19,6 +19,7 @@ type loop struct {
 
 func (n *Node) allLoops() []loop {
 	return []loop{
+		{"database", 500 * time.Millisecond, "", n.watchDatabase},
 		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit},
 		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy},
 		{"key use", 10 * time.Second, "", n.api.FlushKeyUse},

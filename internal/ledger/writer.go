@@ -78,7 +78,7 @@ func (w *Writer) run() {
 // receipt's Wait returns when it is.
 //
 // It returns a [*fault.Error]: DATABASE_CONNECTION_ERROR if there is no more room
-// because the database is away, SERVICE_OVERLOADED if there is none because the
+// because the database is away, STORAGE_FULL if its disk is full, SERVICE_OVERLOADED if there is none because the
 // database is slower than its callers, TEMPORARY_UNAVAILABLE once the writer is
 // closed, each with the time to wait, and PAYLOAD_TOO_LARGE for a batch that will
 // never fit. If ctx has ended it returns the context's error.
@@ -120,6 +120,8 @@ func (w *Writer) room(n int, bytes int64) error {
 		return fault.New(fault.CodePayloadTooLarge, "The batch is larger than the ledger's whole buffer.").With("limit", w.o.MaxEvents)
 	case w.held+n <= w.o.MaxEvents && w.bytes+bytes <= w.o.MaxBytes:
 		return nil
+	case w.trouble.code == fault.CodeStorageFull:
+		return fault.New(fault.CodeStorageFull, "The ledger's database has no space left, and its buffer is full.").After(w.trouble.wait())
 	case w.trouble.away():
 		return fault.New(fault.CodeDatabaseConnectionError, "The ledger's database cannot be reached, and its buffer is full.").After(w.trouble.wait())
 	}

@@ -170,6 +170,3 @@ func (f file) open(n int, pragmas ...string) (*sql.DB, error) {
 	db.SetMaxIdleConns(n)
 	return db, nil
 }
-
-// Ping reports whether the file answers.
-func (s *Store) Ping(ctx context.Context) error { return translate(s.read.PingContext(ctx)) }

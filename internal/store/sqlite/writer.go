@@ -46,8 +46,10 @@ type writer struct {
 	queue  chan *task
 	done   chan struct{}
 
-	commits int
-	bell    store.Bell
+	commits  int
+	bell     store.Bell
+	identity *identity
+	trouble  store.Trouble
 }
 
 // task is a verb that waits for its turn.
@@ -67,8 +69,12 @@ func newWriter(ctx context.Context, f file) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	own, err := newIdentity(f.path)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(), db.Close())
+	}
 	w := &writer{
-		db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}}, busy: f.busy, logLimit: logLimit,
+		identity: own, db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}}, busy: f.busy, logLimit: logLimit,
 		queue: make(chan *task, maxGroup), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -85,13 +91,13 @@ func (w *writer) do(ctx context.Context, run func(*tx) error) error {
 	}
 	select {
 	case err := <-t.outcome:
-		return translate(err)
+		return err
 	case <-ctx.Done():
 	}
 	if t.begun.CompareAndSwap(false, true) {
 		return ctx.Err()
 	}
-	return translate(<-t.outcome)
+	return <-t.outcome
 }
 
 func (w *writer) submit(ctx context.Context, t *task) error {
@@ -164,9 +170,17 @@ func (w *writer) gather(t *task) []*task {
 	}
 }
 
-// group runs tasks in one transaction. Nobody is answered before the commit.
+// group runs tasks in one transaction. Nobody is answered before the commit, nor
+// if it went to a file that is no longer where the next start will look for it.
 func (w *writer) group(members []*task) {
-	outcomes, err := w.transact(members)
+	var outcomes []error
+	err := w.identity.check()
+	if err == nil {
+		outcomes, err = w.transact(members)
+	}
+	if err == nil {
+		err = w.identity.check()
+	}
 	if err != nil {
 		w.abandon()
 	} else {
@@ -174,10 +188,10 @@ func (w *writer) group(members []*task) {
 	}
 	for i, t := range members {
 		if err != nil {
-			t.outcome <- err
+			t.outcome <- w.settled(err)
 			continue
 		}
-		t.outcome <- outcomes[i]
+		t.outcome <- w.settled(outcomes[i])
 	}
 }
 
