@@ -60,8 +60,19 @@ func ipv4Within(s string, from, to int) (int, int, bool) {
 	for from < to && s[to-1] == '.' {
 		to--
 	}
-	version := from > 0 && s[from-1]|0x20 == 'v'
+	version := from > 0 && s[from-1]|0x20 == 'v' || browser(s[:from])
 	return from, to, !version && ends(s, to) && somebodys(s[from:to])
+}
+
+// browser reports whether a text ends with the name of a browser, whose versions
+// have four numbers.
+func browser(before string) bool {
+	for _, name := range [...]string{"Chrome/", "Chromium/", "Edg/", "OPR/"} {
+		if strings.HasSuffix(before, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // somebodys reports whether a text is an address other than this machine's, which

@@ -9,42 +9,43 @@ import "strings"
 type gate struct {
 	symbol    [256]uint8           // what a byte is read as; 0 stands in no literal
 	next      [][maxSymbols]uint16 // state and symbol → state
-	hits      []uint64             // state → rules of which a literal ends here
+	ends      []bool               // state → whether a literal ends here
+	hits      []set                // state → rules of which a literal ends here
 	counts    []count
-	multiline uint64 // rules that see the whole text instead of a line
-	named     uint64 // rules that find values by their names
+	multiline set // rules that see the whole text instead of a line
+	named     set // rules that find values by their names
 }
 
 // maxSymbols is the size of the alphabet that literals are written in.
-const maxSymbols = 64
+const maxSymbols = 128
 
 // count lets rules through when a byte occurs often enough in a line.
 type count struct {
 	of    string
 	least int
-	rule  uint64
+	rule  set
 }
 
 func newGate(rules []rule) *gate {
-	g := &gate{next: make([][maxSymbols]uint16, 1), hits: make([]uint64, 1)}
-	if len(rules) > 64 {
-		panic("redact: a set of rules has 64 bits")
+	g := &gate{next: make([][maxSymbols]uint16, 1), hits: make([]set, 1)}
+	if len(rules) > maxRules {
+		panic("redact: there are more rules than a set of rules has bits")
 	}
 	symbols := uint8(0)
 	for i, rule := range rules {
-		bit := uint64(1) << i
+		bit := single(i)
 		for _, literal := range rule.gate {
 			symbols = g.learn(literal, symbols)
-			g.insert(literal, bit)
+			g.insert(literal, &bit)
 		}
 		if rule.least > 0 {
 			g.counts = append(g.counts, count{of: rule.count, least: rule.least, rule: bit})
 		}
 		if rule.multiline {
-			g.multiline |= bit
+			g.multiline.add(&bit)
 		}
-		if rule.key != nil {
-			g.named |= bit
+		if rule.key != nil && rule.exact == nil {
+			g.named.add(&bit)
 		}
 	}
 	g.link()
@@ -82,20 +83,20 @@ func fold(b byte) byte {
 }
 
 // insert adds a literal to the trie, where 0 still means that there is no edge.
-func (g *gate) insert(literal string, rule uint64) {
+func (g *gate) insert(literal string, rule *set) {
 	state := uint16(0)
 	for i := range len(literal) {
 		edge := &g.next[state][g.symbol[literal[i]]]
 		if *edge == 0 {
 			*edge = uint16(len(g.hits))
 			g.next = append(g.next, [maxSymbols]uint16{})
-			g.hits = append(g.hits, 0)
+			g.hits = append(g.hits, set{})
 			state = uint16(len(g.hits) - 1)
 			continue
 		}
 		state = *edge
 	}
-	g.hits[state] |= rule
+	g.hits[state].add(rule)
 }
 
 // link turns the trie into the automaton: breadth first, each missing edge is
@@ -106,7 +107,7 @@ func (g *gate) link() {
 	for len(queue) > 0 {
 		state := queue[0]
 		queue = queue[1:]
-		g.hits[state] |= g.hits[suffix[state]]
+		g.hits[state].add(&g.hits[suffix[state]])
 		for symbol := range g.next[state] {
 			edge := &g.next[state][symbol]
 			fallback := uint16(0)
@@ -121,22 +122,25 @@ func (g *gate) link() {
 			queue = append(queue, *edge)
 		}
 	}
+	for i := range g.hits {
+		g.ends = append(g.ends, !g.hits[i].empty())
+	}
 }
 
 // step reads a byte. The state that it leads to tells by its hits what ends there.
 func (g *gate) step(state uint16, b byte) uint16 { return g.next[state][g.symbol[b]%maxSymbols] }
 
-// scan returns the set of rules that may match in a line, one bit each.
-func (g *gate) scan(line string) uint64 {
-	var hits uint64
+// scan returns the set of rules that may match in a line.
+func (g *gate) scan(line string) (hits set) {
 	state := uint16(0)
 	for i := range len(line) {
-		state = g.step(state, line[i])
-		hits |= g.hits[state]
+		if state = g.step(state, line[i]); g.ends[state] {
+			hits.add(&g.hits[state])
+		}
 	}
-	for _, c := range g.counts {
-		if hits&c.rule == 0 && strings.Count(line, c.of) >= c.least {
-			hits |= c.rule
+	for i := range g.counts {
+		if c := &g.counts[i]; strings.Count(line, c.of) >= c.least {
+			hits.add(&c.rule)
 		}
 	}
 	return hits

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"fmt"
 	"math/bits"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 // family is a set of names whose values are secret, whatever they look like.
 type family struct {
 	name string
+	of   string   // tells families of one name apart
 	keys []string // _ is any or no separator
 
 	// bare matches a value without quotes, from its beginning.
@@ -25,6 +27,9 @@ type family struct {
 
 	// apart says that a name must not continue another word, as in bypass.
 	apart bool
+
+	// only says which values count at all; nil for all.
+	only func(value string) bool
 }
 
 // word matches a bare value: up to a blank, a separator of fields, a quote, or an
@@ -32,10 +37,11 @@ type family struct {
 const word = `(?:[^\s,;&"'<>` + "`" + `\\]|\\[^nrt"'])+`
 
 func families() []family {
+	always := func(string) bool { return true }
 	return []family{
 		{
 			name: "authorization", keys: []string{"authorization", "x_auth"}, prose: opaqueOrPair,
-			bare: `(?i:digest|hawk|oauth|aws4-hmac-sha256)[ \t].*|(?i:(?:bearer|basic|token|apikey|key|negotiate|ntlm|bot|dpop)[ \t]+)?` + word,
+			bare: `(?i:digest|hawk|oauth|aws4-hmac-sha256)[ \t].*|(?i:(?:bearer|basic|token|apikey|key|negotiate|ntlm|bot|dpop|ssws)[ \t]+)?` + word,
 		},
 		{
 			name: "cookie", keys: []string{"cookie", "cookies"}, prose: opaqueOrPair,
@@ -43,27 +49,67 @@ func families() []family {
 		},
 		{
 			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd"},
-			bare: word, prose: func(string) bool { return true }, quoted: true,
+			bare: word, prose: always, quoted: true,
+		},
+		{
+			name: "password", of: "other languages", bare: word, prose: always,
+			keys: []string{
+				"passwort", "kennwort", "mot_de_passe", "motdepasse", "contraseña", "Contraseña", "contrasena", "senha", "wachtwoord", "hasło", "Hasło", "haslo",
+				"lösenord", "losenord", "salasana", "adgangskode", "şifre", "Şifre", "пароль", "Пароль", "ПАРОЛЬ", "密码", "密碼", "パスワード", "비밀번호",
+			},
 		},
 		{
 			// PASS is also what a test says.
-			name: "password", keys: []string{"pass"}, apart: true,
+			name: "password", of: "short", keys: []string{"pass", "clave", "parola", "heslo", "pin", "pgpass", "cvc", "pw"}, apart: true,
 			bare: word, prose: func(string) bool { return false },
 		},
 		{
-			name: "secret", keys: []string{"auth", "otp"}, apart: true,
+			name: "secret", of: "short", keys: []string{"auth", "otp", "jwt", "totp", "mfa", "dsn", "psk", "x_vault", "sonar.login", "hapikey", "x_jfrog_art_api"}, apart: true,
 			bare: word, prose: opaqueOrPair,
 		},
 		{
 			name: "secret", bare: word, prose: opaqueOrPair,
 			keys: []string{
 				"secret", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
-				"encryption_key", "account_key", "auth_key", "credential", "credentials", "signature_key",
+				"encryption_key", "account_key", "auth_key", "application_key", "master_key", "credential", "credentials", "signature_key",
 				"amz_signature", "sessid", "session_id", "cvv", "ssn", "social_security_number",
 			},
 		},
+		{
+			name: "phone", of: "named", keys: []string{"phone", "telephone", "phone_number", "msisdn", "mobile", "telefon", "telefono", "téléfono", "téléphone", "telefone", "whatsapp", "fax"},
+			bare: `[+(]?\d[\d ()./-]{5,20}\d`, prose: always, only: dialable,
+		},
+		{
+			name: "person", keys: []string{"date_of_birth", "birth_date", "birthdate", "birthday", "passport_number", "passport_no", "tax_id", "national_id", "iban"},
+			bare: word, prose: func(v string) bool { _, _, digits := mixture(v); return digits > 3 },
+		},
+		{
+			name: "body", bare: `[^\n]+`, prose: wordy,
+			keys: []string{"prompt", "system_prompt", "user_prompt", "prompt_text", "completion_text", "chat_history"},
+		},
+		{
+			// "invalid request body: unexpected EOF" has none in it.
+			name: "body", of: "bodies", bare: `[^\s"'&]+`, prose: func(string) bool { return false },
+			keys: []string{"request_body", "response_body", "raw_body", "http_body", "email_body", "message_body", "req_body", "resp_body", "body_text", "body_html"},
+		},
+		{
+			name: "body", of: "short", apart: true, bare: `[^\s"'&]+`, prose: func(string) bool { return false }, only: written,
+			keys: []string{"body", "messages", "completion", "html_body", "raw_request", "raw_response"},
+		},
 	}
 }
+
+// dialable accepts what has as many digits as the number of a telephone.
+func dialable(v string) bool {
+	_, _, digits := mixture(v)
+	return digits >= 7 && digits <= mostPhone
+}
+
+// wordy accepts a text of several words: a prompt is a sentence.
+func wordy(v string) bool { return strings.Count(v, " ") > 1 }
+
+// written accepts a text or an object, not a number or a single word.
+func written(v string) bool { return len(v) > 24 || strings.ContainsAny(v, " {[<\n") }
 
 // opaqueOrPair accepts what a machine made, and headers: a scheme with its
 // credential, a cookie with its value.
@@ -84,7 +130,7 @@ func (f family) rule() rule {
 		byLength[len(literal)].gate = append(byLength[len(literal)].gate, literal)
 	}
 	k := keyed{family: f, names: newGate(byLength), value: regexp.MustCompile("^(?:" + f.bare + ")")}
-	return rule{name: f.name, gate: literals, find: k.find, key: k.matches, refuses: assigned}
+	return rule{name: f.name, of: f.of, gate: literals, find: k.find, key: k.matches, refuses: assigned}
 }
 
 // literals returns the names with every separator.
@@ -103,15 +149,15 @@ func (k keyed) find(s string, f finding) finding {
 	state := uint16(0)
 	for i := 0; i < len(s); i++ {
 		state = k.names.step(state, s[i])
-		if k.names.hits[state] == 0 {
+		if !k.names.ends[state] {
 			continue
 		}
 		end := i + 1
-		v := k.valueAfter(s, end+1-bits.Len64(k.names.hits[state]), end)
+		v := k.valueAfter(s, end+1-bits.Len64(k.names.hits[state][0]), end)
 		if v.from >= v.to {
 			continue
 		}
-		if !v.harmless(s) {
+		if !v.harmless(s) && (k.only == nil || k.only(s[v.from:v.to])) {
 			f.add(v.from, v.to)
 		}
 		f.work += v.to - end
@@ -125,12 +171,12 @@ func (k keyed) matches(key string, v any) bool {
 	state := uint16(0)
 	for i := range len(key) {
 		state = k.names.step(state, key[i])
-		hit := k.names.hits[state]
+		hit := k.names.hits[state][0]
 		if hit == 0 || !k.stands(key, i+2-bits.Len64(hit)) {
 			continue
 		}
 		if m := tailOnly.FindStringSubmatch(key[i+1:]); len(m) > 1 && (m[1] == "" || !number(v)) {
-			return true
+			return k.only == nil || k.only(fmt.Sprint(v))
 		}
 	}
 	return false
@@ -200,7 +246,7 @@ func (k keyed) valueAfter(s string, name, i int) extent {
 		between := s[i+m[sign] : begin]
 		prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
 		counted := m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
-		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v)
+		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || between == ":" && resource(s[:name])
 		if !counted && !elsewhere && (!prose || k.prose(s[v.from:v.to]) || k.apart && compound(s, name)) {
 			return v
 		}
@@ -210,6 +256,13 @@ func (k keyed) valueAfter(s string, name, i int) extent {
 		return k.extent(s, begin)
 	}
 	return extent{}
+}
+
+// resource reports whether a text ends within the name of a resource of AWS, where
+// secret: stands before a name.
+func resource(before string) bool {
+	word := before[strings.LastIndexAny(before, " \t\"'=,")+1:]
+	return strings.HasPrefix(word, "arn:") && strings.HasSuffix(word, ":")
 }
 
 // enclosed returns what stands in a tag that has been opened before i: text up to

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -91,7 +92,7 @@ func TestGateIsExact(t *testing.T) {
 			for _, literal := range rule.gate {
 				want = want || strings.Contains(folded(line), folded(literal))
 			}
-			if got := hits>>i&1 == 1; got != want {
+			if got := hits.has(i); got != want {
 				t.Fatalf("%s in %q: got %v, want %v", rule.name, line, got, want)
 			}
 		}
@@ -103,9 +104,21 @@ func TestGateIsExact(t *testing.T) {
 func TestGateLetsSecretsThrough(t *testing.T) {
 	r := Default()
 	for _, sample := range redacttest.Samples(3) {
-		all := finding{}.run(r.rules, 1<<len(r.rules)-1, sample.Text, 0)
-		gated := r.spans(sample.Text)
-		if ungated := merge(all.spans); !reflect.DeepEqual(ungated, gated) {
+		if sample.Rule == "beside" {
+			continue
+		}
+		var every set
+		for i, rule := range r.rules {
+			if rule.name != "beside" { // here the gate is what makes it a secret
+				every[i/64] |= 1 << (i % 64)
+			}
+		}
+		all := finding{}.run(r.rules, every, sample.Text, 0)
+		gated := merge(r.lines(sample.Text).spans)
+		ungated := merge(all.spans)
+		if !slices.EqualFunc(ungated, gated, func(a, b span) bool {
+			return a.from == b.from && a.to == b.to && r.rules[a.rule].name == r.rules[b.rule].name
+		}) {
 			t.Errorf("%s: with the gate %v, without %v", sample.Rule, gated, ungated)
 		}
 	}

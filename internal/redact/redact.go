@@ -35,6 +35,7 @@ type Redactor struct {
 	rules       []rule
 	gate        *gate
 	known       map[string]bool // names that a replacement may carry
+	exact       map[string]int  // rules that take a value under exactly this name
 	longestName int
 }
 
@@ -44,9 +45,12 @@ var defaultRedactor = sync.OnceValue(func() *Redactor { return newRedactor(defau
 func Default() *Redactor { return defaultRedactor() }
 
 func newRedactor(rules []rule) *Redactor {
-	r := &Redactor{rules: rules, gate: newGate(rules), known: map[string]bool{unstable: true, tooDeep: true, unsupported: true}}
-	for _, rule := range rules {
+	r := &Redactor{rules: rules, gate: newGate(rules), known: map[string]bool{unstable: true, tooDeep: true, unsupported: true}, exact: map[string]int{}}
+	for i, rule := range rules {
 		r.known[rule.name] = true
+		for _, name := range rule.exact {
+			r.exact[name] = i
+		}
 	}
 	for name := range r.known {
 		r.longestName = max(r.longestName, len(name))
@@ -108,10 +112,7 @@ func (e *SecretError) Error() string {
 // cannot be told from a number of sixteen digits, and a colon after a name such as
 // token is part of a path (/v1/token:refresh), so only name=value is refused.
 func (r *Redactor) Identifier(s string) error {
-	spans := merge(slices.DeleteFunc(r.find(s).spans, func(sp span) bool {
-		refuses := r.rules[sp.rule].refuses
-		return r.replaced(s, sp) || refuses != nil && !refuses(s, sp.from, sp.to)
-	}))
+	spans := merge(slices.DeleteFunc(r.find(s).spans, func(sp span) bool { return sp.lenient || r.replaced(s, sp) }))
 	if len(spans) > 0 {
 		return &SecretError{Rule: r.rules[spans[0].rule].name}
 	}
@@ -119,19 +120,25 @@ func (r *Redactor) Identifier(s string) error {
 }
 
 // span is a piece of text that a rule, given by its index, wants replaced.
-type span struct{ from, to, rule int }
+type span struct {
+	from, to, rule int
+	lenient        bool // an identifier may look like this
+}
 
 // spans returns what is to be replaced in s, in order and without overlaps.
 func (r *Redactor) spans(s string) []span {
 	return merge(slices.DeleteFunc(r.find(s).spans, func(sp span) bool { return r.replaced(s, sp) }))
 }
 
-// find runs the rules. They see one line at a time, so that a word in a long stack
+// find looks at a text as it is and behind one layer of disguise.
+func (r *Redactor) find(s string) finding { return r.covered(s, r.lines(s)) }
+
+// lines runs the rules. They see one line at a time, so that a word in a long stack
 // trace costs its line and not the trace; only rules that say so see the whole
 // text, and rules with names see the lines on which a value continues.
-func (r *Redactor) find(s string) finding {
+func (r *Redactor) lines(s string) finding {
 	var found finding
-	var whole uint64
+	var whole set
 	continued := 0 // up to where rules with names have looked
 	for from := 0; from < len(s); {
 		to := len(s)
@@ -140,13 +147,17 @@ func (r *Redactor) find(s string) finding {
 		}
 		line := s[from:to]
 		hits := r.gate.scan(line)
-		whole |= hits & r.gate.multiline
-		found = found.run(r.rules, hits&^(r.gate.multiline|r.gate.named), line, from)
-		if hits &= r.gate.named; hits != 0 && from >= continued {
-			if continued = continuedTo(s, from, to); continued > to {
-				hits |= r.gate.scan(s[to:continued]) & r.gate.named
+		if !hits.empty() {
+			multi, named := hits.and(r.gate.multiline), hits.and(r.gate.named)
+			whole.add(&multi)
+			found = found.run(r.rules, hits.without(r.gate.multiline).without(r.gate.named), line, from)
+			if !named.empty() && from >= continued {
+				if continued = continuedTo(s, from, to); continued > to {
+					more := r.gate.scan(s[to:continued]).and(r.gate.named)
+					named.add(&more)
+				}
+				found = found.run(r.rules, named, s[from:continued], from)
 			}
-			found = found.run(r.rules, hits, s[from:continued], from)
 		}
 		from = to + 1
 	}

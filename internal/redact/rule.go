@@ -2,14 +2,15 @@ package redact
 
 import (
 	"encoding/base64"
-	"math/bits"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // rule finds one kind of secret.
 type rule struct {
-	name string
+	name string // what stands in its place: several rules may share one
+	of   string // tells rules of one name apart
 
 	// The gate: the rule runs on a line that has one of these literals (letters
 	// without case, 0 for any digit), or the byte count at least so many times.
@@ -17,7 +18,7 @@ type rule struct {
 	count string
 	least int
 
-	// What it finds: the first group of expr, or all of it, where check agrees.
+	// What it finds: the first group of expr that matched, or all of it, where check agrees.
 	// find replaces both where a regular expression cannot say it.
 	expr  string
 	check func(s string, from, to int) bool
@@ -28,6 +29,7 @@ type rule struct {
 
 	multiline bool                         // what it finds spans lines
 	key       func(key string, v any) bool // whether it takes a value under a name in JSON
+	exact     []string                     // the only names for which key is asked; nil for those that open the gate
 }
 
 // finder returns f with what it finds in s added.
@@ -44,12 +46,13 @@ type finding struct {
 func (f *finding) add(from, to int) { f.spans = append(f.spans, span{from: from, to: to}) }
 
 // run lets the chosen rules look at a part of a text that begins at offset.
-func (f finding) run(rules []rule, chosen uint64, part string, offset int) finding {
-	for ; chosen != 0; chosen &= chosen - 1 {
-		i, n := bits.TrailingZeros64(chosen), len(f.spans)
+func (f finding) run(rules []rule, chosen set, part string, offset int) finding {
+	for i := range chosen.all {
+		n, refuses := len(f.spans), rules[i].refuses
 		f = rules[i].find(part, f)
 		for k := n; k < len(f.spans); k++ {
 			sp := &f.spans[k]
+			sp.lenient = refuses != nil && !refuses(part, sp.from, sp.to)
 			sp.from, sp.to, sp.rule = sp.from+offset, sp.to+offset, i
 		}
 	}
@@ -67,8 +70,10 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 				break
 			}
 			from, to := at+m[0], at+m[1]
-			if len(m) > 2 {
-				from, to = at+m[2], at+m[3]
+			for g := len(m) - 2; g > 0; g -= 2 {
+				if m[g] >= 0 {
+					from, to = at+m[g], at+m[g+1]
+				}
 			}
 			if check == nil || check(s, from, to) {
 				f.add(from, to)
@@ -83,7 +88,7 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 // defaultRules is the table, from the specific to the general: where two rules
 // find overlapping text, the earlier one names it.
 func defaultRules() []rule {
-	rules := append(vendorRules(), generalRules()...)
+	rules := slices.Concat(vendorRules(), serviceRules(), generalRules(), personalRules(), commandRules(), storedRules())
 	for _, family := range families() {
 		rules = append(rules, family.rule())
 	}
@@ -109,7 +114,7 @@ func generalRules() []rule {
 		},
 		{
 			// The form of Go's MySQL driver: user:password@tcp(host:port)/name.
-			name: "url", gate: []string{"@tcp", "@unix("},
+			name: "url", of: "go-mysql", gate: []string{"@tcp", "@unix("},
 			expr: `([^\s:/"'=,;]+:[^\s"']+)@(?:tcp6?|unix)\(`,
 		},
 		{

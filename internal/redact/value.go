@@ -178,11 +178,13 @@ func (w *walk) member(key string, item any, depth int) (any, bool) {
 
 // secretKey returns the rule that takes a value under a key, or "".
 func (r *Redactor) secretKey(key string, v any) string {
-	hits := r.gate.scan(key)
-	for i, rule := range r.rules {
-		if hits>>i&1 == 1 && rule.key != nil && rule.key(key, v) {
-			return rule.name
+	for i := range r.gate.scan(key).and(r.gate.named).all {
+		if r.rules[i].key(key, v) {
+			return r.rules[i].name
 		}
+	}
+	if i, ok := r.exact[key]; ok && r.rules[i].key(key, v) {
+		return r.rules[i].name
 	}
 	return ""
 }

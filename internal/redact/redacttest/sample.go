@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -142,14 +143,16 @@ func (m maker) cards() []string {
 // Samples returns several hundred samples, the same for the same seed.
 func Samples(seed uint64) []Sample {
 	m := newMaker(seed)
+	return slices.Concat(m.kinds(), m.kinds())
+}
+
+// kinds makes one sample of every kind.
+func (m maker) kinds() []Sample {
 	var list []Sample
-	for range 3 {
-		for _, shape := range vendorShapes() {
-			list = append(list, m.vendor(shape))
-		}
-		list = append(list, m.general()...)
+	for _, shape := range slices.Concat(vendorShapes(), serviceShapes()) {
+		list = append(list, m.vendor(shape))
 	}
-	return list
+	return slices.Concat(list, m.general(), m.person(), m.told(), m.stored())
 }
 
 // luhn reports whether the last digit of a number is the check of the others.
@@ -174,9 +177,11 @@ func (s Sample) Refusable() bool {
 		return false
 	case "card":
 		return strings.Trim(s.Text, digits) != ""
-	case "authorization", "password", "secret":
+	case "body":
+		return strings.HasPrefix(s.Text, "prompt=")
+	case "authorization", "password", "secret", "phone", "person":
 		before, _, _ := strings.Cut(s.Text, s.Secret)
-		return strings.HasSuffix(before, "=")
+		return strings.HasSuffix(before, "=") || before == ""
 	}
 	return true
 }

@@ -1,0 +1,48 @@
+package redact
+
+import "strings"
+
+// commandRules finds the passwords that people give to programs, and those that
+// they tell each other.
+func commandRules() []rule {
+	const value = `(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|&;<>()\[\]]+))`
+	return []rule{
+		{name: "command", of: "curl", gate: []string{"curl", "wget", "http "}, expr: `(?:curl|wget|http)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]?["']?([^\s"':/]+:[^\s"']+)`, check: notAddressed},
+		{name: "command", of: "-p word", gate: []string{"sshpass", "docker login", "podman login", "helm registry", "mongo", "az login", "oc login", "mariadb", "influx", "skopeo", "plink", "cqlsh", "sqlcmd", "bcp "}, expr: `(?:sshpass|(?:docker|podman|skopeo|az|oc) login|helm registry login|mongo\w*|influx|mariadb|plink|cqlsh|sqlcmd|bcp)\b.*?\s-(?:p|pw|P)[ =]?["']?([^\s"'-][^\s"']*)`},
+		{name: "command", of: "-pword", gate: []string{"mysql", "0z x ", "0z a ", "0z e ", "0za ", "0zr ", "unrar", "mariadb"}, expr: `(?:mysql\w*|mariadb\w*|7z[ar]?|(?:un)?rar)\b.*?\s-(?:p|hp)["']?([^\s"'-][^\s"']*)`, check: notPort},
+		{name: "command", of: "-a", gate: []string{"redis-cli", "valkey-cli"}, expr: `(?:redis|valkey)-cli\b.*?\s-a[ =]?["']?([^\s"']+)`},
+		{name: "command", of: "-w", gate: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"}, expr: `ldap\w+\b.*?\s-[wsa] ?["']?([^\s"'-][^\s"']*)`},
+		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget", "net use", "mount"}, expr: `(?i)(?:(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]?["']?[^\s"'%]+%|net use\b.*?\s/user:\S+\s+)([^\s"']+)`},
+		{name: "command", of: "pass:", gate: []string{"pass:"}, expr: `\bpass:([^\s"']+)`, check: passArgument},
+		{name: "command", of: "htpasswd", gate: []string{"htpasswd", "chpasswd"}, expr: `htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?([^\s"']+)|echo\s+["']?\w+:([^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd`},
+		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login[ \t\n]+[^\s]+[ \t\n]+(?:account[ \t\n]+[^\s]+[ \t\n]+)?pass(?:word|wd)[ \t\n]+([^\s]+)`},
+		{name: "sql", gate: []string{"identified"}, expr: `(?i)identified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?` + value, check: givenPassword},
+		{name: "told", gate: toldWords(), find: findTold},
+	}
+}
+
+// notPort tells the password of -ppassword from what other programs call -p, and
+// from masks.
+func notPort(s string, from, to int) bool {
+	v := s[from:to]
+	return !strings.HasPrefix(v, "ort") && !strings.HasPrefix(v, "rotocol") && !masked(v)
+}
+
+// passArgument wants pass: to be an argument of OpenSSL's, not the end of a word or
+// what a test says.
+func passArgument(s string, from, to int) bool {
+	before := s[:from-len("pass:")]
+	return strings.HasSuffix(before, " ") && strings.Contains(before, "-pass") && !masked(s[from:to])
+}
+
+// notAddressed tells user:password from https://host.
+func notAddressed(s string, from, to int) bool { return !strings.Contains(s[from:to], "://") }
+
+// givenPassword wants a password in quotes, or one that looks like it: a file may
+// be identified by its hash.
+func givenPassword(s string, from, to int) bool {
+	return !masked(s[from:to]) && (isQuote(s[from-1]) || chosen(s[from:to]))
+}
+
+// masked reports whether a value is none: stars, or the parameter of a template.
+func masked(v string) bool { return noSecret.MatchString(v) || strings.HasPrefix(v, "$") }

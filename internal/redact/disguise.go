@@ -1,0 +1,217 @@
+package redact
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// view is a text with one layer of disguise taken off, and where each of its bytes
+// stood before.
+type view struct {
+	text string
+	at   []int32 // one more than there are bytes: the last is the end
+}
+
+// original returns where a part of the view stands in the text it was made of.
+func (v *view) original(from, to int) (int, int) {
+	if from == to {
+		return int(v.at[from]), int(v.at[from])
+	}
+	return int(v.at[from]), int(v.at[to])
+}
+
+// plain reports whether a text cannot be disguised: it has neither an escape nor a
+// character beyond ASCII. It is what every clean text pays.
+func plainText(s string) bool {
+	if strings.IndexByte(s, '%') >= 0 || strings.IndexByte(s, '\\') >= 0 || strings.Contains(s, "&#") {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// uncover takes escapes off (%40, \u0040, \x40, &#64;, \n, \/), writes full-width,
+// mathematical and look-alike letters as those that they look like, and leaves out
+// what cannot be seen. It reports false if there is none of it.
+func uncover(s string) (v view, changed bool) {
+	if plainText(s) {
+		return v, false
+	}
+	first := -1
+	for i := 0; i < len(s); {
+		if _, kept, width := uncovered(s[i:]); !kept || width != 1 && s[i] < utf8.RuneSelf || width > 1 && s[i] >= utf8.RuneSelf && look(s[i:]) {
+			first = i
+			break
+		} else {
+			i += width
+		}
+	}
+	if first < 0 {
+		return v, false
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	b.WriteString(s[:first])
+	v.at = make([]int32, 0, len(s)+1)
+	for i := range first {
+		v.at = append(v.at, int32(i))
+	}
+	for i := first; i < len(s); {
+		r, kept, width := uncovered(s[i:])
+		if n := b.Len(); kept && r >= 0 {
+			b.WriteRune(r)
+			for range b.Len() - n {
+				v.at = append(v.at, int32(i))
+			}
+		} else if kept { // not valid UTF-8
+			b.WriteByte(s[i])
+			v.at = append(v.at, int32(i))
+		}
+		i += width
+	}
+	v.text, v.at = b.String(), append(v.at, int32(len(s)))
+	return v, true
+}
+
+// look reports whether s begins with a character that stands for another.
+func look(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	plain, kept := lookalike(r)
+	return !kept || plain != r
+}
+
+// uncovered reads what s begins with: the character that it stands for, whether it
+// is seen at all, and how many bytes it takes. The character is negative for a byte
+// that is not UTF-8.
+func uncovered(s string) (r rune, kept bool, width int) {
+	switch b := s[0]; {
+	case b == '%':
+		return percent(s)
+	case b == '\\':
+		return backslash(s)
+	case b == '&':
+		return entity(s)
+	case b < utf8.RuneSelf:
+		return rune(b), true, 1
+	}
+	r, width = utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && width == 1 {
+		return -1, true, 1
+	}
+	r, kept = lookalike(r)
+	return r, kept, width
+}
+
+// percent reads %40, and %2540 as if it had been written once.
+func percent(s string) (rune, bool, int) {
+	i := 1
+	for strings.HasPrefix(s[i:], "25") && i+3 < len(s) && hexDigit(s[i+2]) >= 0 && hexDigit(s[i+3]) >= 0 {
+		i += 2
+	}
+	if n, ok := hexNumber(s[i:], 2); ok && n < utf8.RuneSelf {
+		return rune(n), true, i + 2
+	} else if ok {
+		return percentUTF8(s, i)
+	}
+	return '%', true, 1
+}
+
+// percentUTF8 reads a character of several bytes, each with its percent sign.
+func percentUTF8(s string, i int) (rune, bool, int) {
+	var raw [utf8.UTFMax]byte
+	for k := range raw {
+		n, ok := hexNumber(s[i:], 2)
+		if !ok {
+			break
+		}
+		raw[k] = byte(n)
+		i += 2
+		if r, size := utf8.DecodeRune(raw[:k+1]); size == k+1 && r != utf8.RuneError {
+			r, kept := lookalike(r)
+			return r, kept, i
+		}
+		if i >= len(s) || s[i] != '%' {
+			break
+		}
+		i++
+	}
+	return '%', true, 1
+}
+
+// backslash reads the escapes of JSON and of Go, also those in JSON within JSON.
+func backslash(s string) (rune, bool, int) {
+	i := 1
+	for i < len(s) && s[i] == '\\' {
+		i++
+	}
+	if i == len(s) {
+		return '\\', true, 1
+	}
+	digits := map[byte]int{'u': 4, 'x': 2, 'U': 8}[s[i]]
+	if n, ok := hexNumber(s[i+1:], digits); ok && digits > 0 {
+		r, kept := lookalike(n)
+		return r, kept, i + 1 + digits
+	}
+	switch s[i] {
+	case 'n', 'r':
+		return '\n', true, i + 1
+	case 't':
+		return '\t', true, i + 1
+	case '/':
+		return '/', true, i + 1
+	}
+	return '\\', true, 1
+}
+
+// entity reads &#64; and &#x40;.
+func entity(s string) (rune, bool, int) {
+	const longest = 10
+	end := strings.IndexByte(s[:min(len(s), longest)], ';')
+	if end < 4 || s[1] != '#' {
+		return '&', true, 1
+	}
+	n := rune(0)
+	for i := 2; i < end; i++ {
+		d := hexDigit(s[i])
+		switch {
+		case s[2]|0x20 == 'x' && i == 2:
+		case s[2]|0x20 == 'x' && d >= 0:
+			n = n*16 + rune(d)
+		case s[2]|0x20 != 'x' && digit(s[i]):
+			n = n*10 + rune(d)
+		default:
+			return '&', true, 1
+		}
+	}
+	r, kept := lookalike(n)
+	return r, kept, end + 1
+}
+
+func hexDigit(b byte) int {
+	switch {
+	case digit(b):
+		return int(b - '0')
+	case 'a' <= b|0x20 && b|0x20 <= 'f':
+		return int((b|0x20)-'a') + 10
+	}
+	return -1
+}
+
+// hexNumber reads so many digits in base 16.
+func hexNumber(s string, digits int) (n rune, ok bool) {
+	if len(s) < digits {
+		return 0, false
+	}
+	for i := range digits {
+		d := hexDigit(s[i])
+		if d < 0 {
+			return 0, false
+		}
+		n = n<<4 | rune(d)
+	}
+	return n, true
+}

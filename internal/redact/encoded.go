@@ -1,0 +1,179 @@
+package redact
+
+import "unicode/utf8"
+
+const (
+	// shortestRun is the least length of what is looked at as base 64 or base 16:
+	// twelve bytes in the first, eight in the other.
+	shortestRun = 16
+
+	// shortestText is how much of it must be text to be looked at.
+	shortestText = 8
+)
+
+// encoded looks for secrets in what is written in base 64 or base 16. A text that
+// has one in it is taken whole, because its letters cannot be told apart.
+func (r *Redactor) encoded(s string, f finding) finding {
+	for i := shortestRun - 1; i < len(s); {
+		if !base64Byte(s[i]) {
+			i += shortestRun // no run of this length lies around here
+			continue
+		}
+		from, to := i, i
+		for from > 0 && i-from < shortestRun && base64Byte(s[from-1]) {
+			from--
+		}
+		for to < len(s) && base64Byte(s[to]) {
+			to++
+		}
+		if to-from >= shortestRun {
+			f = r.run(s, from, to, f)
+		}
+		i = to + shortestRun
+	}
+	return f
+}
+
+func base64Byte(b byte) bool {
+	return alphanumeric(b) || b == '+' || b == '/' || b == '-' || b == '_'
+}
+
+// run looks at a run of the letters of base 64.
+func (r *Redactor) run(s string, from, to int, f finding) finding {
+	hex := 0
+	for i := from; i < to; i++ {
+		if hexDigit(s[i]) >= 0 {
+			hex++
+		}
+	}
+	f.work += to - from
+	if hex >= shortestRun {
+		f = r.hexRuns(s, from, to, f)
+	}
+	if hex+4 >= to-from { // a hash, or an id with its dashes
+		return f
+	}
+	for offset := range min(4, to-from) {
+		f = r.texts(s, from+offset, to, base64Decoder, f)
+	}
+	return f
+}
+
+// hexRuns looks at the longest runs of digits in base 16.
+func (r *Redactor) hexRuns(s string, from, to int, f finding) finding {
+	for i := from; i < to; i++ {
+		begin := i
+		for i < to && hexDigit(s[i]) >= 0 {
+			i++
+		}
+		if i-begin < shortestRun {
+			continue
+		}
+		for offset := range 2 {
+			f = r.texts(s, begin+offset, i, hexDecoder, f)
+		}
+	}
+	return f
+}
+
+// decoder reads a group of letters as bytes.
+type decoder struct {
+	letters, bytes int
+	value          func(byte) int
+	bits           int
+}
+
+var (
+	base64Decoder = decoder{letters: 4, bytes: 3, bits: 6, value: base64Value}
+	hexDecoder    = decoder{letters: 2, bytes: 1, bits: 4, value: hexDigit}
+)
+
+func base64Value(b byte) int {
+	switch {
+	case 'A' <= b && b <= 'Z':
+		return int(b - 'A')
+	case 'a' <= b && b <= 'z':
+		return int(b-'a') + 26
+	case digit(b):
+		return int(b-'0') + 52
+	case b == '+' || b == '-':
+		return 62
+	}
+	return 63
+}
+
+// texts decodes s from from to to and looks at each part of it that is text.
+func (r *Redactor) texts(s string, from, to int, d decoder, f finding) finding {
+	var room [96]byte
+	text, begin := room[:0], from
+	flush := func(end int) {
+		if len(text) >= shortestText && utf8.Valid(text) {
+			f = r.within(s, begin, end, string(text), f)
+		}
+		text = text[:0]
+	}
+	for i := from; i < to; i += d.letters {
+		group := min(d.letters, to-i) // the last may be shorter
+		bits, n := 0, group*d.bits/8
+		for k := range d.letters {
+			bits <<= d.bits
+			if k < group {
+				bits |= d.value(s[i+k])
+			}
+		}
+		for k := range n {
+			b := byte(bits >> (8 * (d.bytes - 1 - k)))
+			if !textByte(b) {
+				flush(i + group)
+				begin = i
+				continue
+			}
+			if len(text) == 0 {
+				begin = i
+			}
+			text = append(text, b)
+		}
+	}
+	f.work += to - from
+	flush(to)
+	return f
+}
+
+func textByte(b byte) bool { return ' ' <= b && b != 0x7f || b == '\n' || b == '\r' || b == '\t' }
+
+// within looks at a text that stands encoded from from to to. If a rule finds
+// something in it, all of it is taken, with the padding behind.
+func (r *Redactor) within(s string, from, to int, text string, f finding) finding {
+	inner := r.lines(text)
+	if v, changed := uncover(text); changed {
+		more := r.lines(v.text)
+		inner.spans, inner.work = append(inner.spans, more.spans...), inner.work+more.work
+	}
+	f.work += inner.work
+	for _, sp := range inner.spans {
+		end := to
+		for end < len(s) && s[end] == '=' {
+			end++
+		}
+		f.spans = append(f.spans, span{from: from, to: end, rule: sp.rule, lenient: sp.lenient})
+	}
+	return f
+}
+
+// covered looks for secrets behind one layer of disguise.
+func (r *Redactor) covered(s string, f finding) finding {
+	f = r.encoded(s, f)
+	v, changed := uncover(s)
+	if !changed {
+		return f
+	}
+	inner := r.encoded(v.text, r.lines(v.text))
+	f.work += inner.work
+	for _, sp := range inner.spans {
+		if sp.from < sp.to {
+			sp.from, sp.to = v.original(sp.from, sp.to)
+			f.spans = append(f.spans, sp)
+		}
+	}
+	return f
+}
