@@ -1,0 +1,139 @@
+package redact
+
+import (
+	"strings"
+	"testing"
+
+	"recoup/internal/redact/redacttest"
+)
+
+// lookalikesOf has, for a rule by its name and what tells it apart, texts that open
+// its gate and hold nothing that it looks for. A rule whose literals begin its
+// secrets needs no entry: a secret that breaks off behind them is one.
+func lookalikesOf() map[string][]string {
+	return map[string][]string{
+		"airtable/former":          {"keyboard", "key12345678901234", "keyOfTheKingdomX"},
+		"azure":                    {"sig=none"},
+		"github":                   {"ghp_pages", "github_pat_short"},
+		"grafana":                  {"glsa_", "glc_1"},
+		"openai":                   {"sk-proj-one", "T3BlbkFJ"},
+		"slack":                    {"xoxo", "hooks.slack.com/"},
+		"tailscale":                {"tskey-auth-"},
+		"asana":                    {"7/1724840130123 of 9"},
+		"azure/client secret":      {"8Q~"},
+		"braintree":                {"access_token$production$short"},
+		"clickhouse":               {"4b1d"},
+		"crates":                   {"precious", "cioaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
+		"discord/bot":              {"MTIz.example.org", "api.example.org/v1.2.3", "NewRelicAgentForGoServices.config.loader"},
+		"discord":                  {"/api/webhooks/17/x"},
+		"mailchimp":                {"node-us1", "e69de29-us2"},
+		"maxmind":                  {"a_mmk"},
+		"telegram":                 {"10:AA"},
+		"terraform":                {"see .atlasv1. in the manual"},
+		"vault/former":             {"errors.yaml", "s.aaaaaaaaaaaaaaaaaaaaaaaaaaa", "services.NewTokenProviderFactory1"},
+		"beside/aws":               {"aws_instance.web: 9fceb02d0ae598e95dc970b74767f19372d61af8", "arn:aws:iam::123456789012:role/Admin"},
+		"beside/hex":               {"twilio answered 503", "sonar scan of 9fceb02"},
+		"jwt":                      {"eyJ is how a token begins", "eyJhbGciOiJIUzI1NiJ9"},
+		"pem":                      {"-----BEGIN"},
+		"bearer":                   {"use bearer authentication"},
+		"basic":                    {"basic authentication is off"},
+		"url":                      {"a@b", "https://example.org/@ada"},
+		"url/go-mysql":             {"see @tcp(db:3306)"},
+		"email":                    {"me@", "lodash@4.17.21.tgz", "git@github.com"},
+		"ssn":                      {"000-12-3456", "123-45-67890", "666-12-3456"},
+		"ssn/spaced":               {"000 12 3456", "12 123 45 6789 10", "900 12 3456"},
+		"card":                     {strings.Repeat("4242", 3) + "4243", "1724840130123"},
+		"ipv4":                     {"127.0.0.1", "v1.2.3.4", "256.1.1.1", "Chrome/126.0.0.0"},
+		"ipv6":                     {"::1", "std::vec", "x[::2]"},
+		"iban":                     {"DE00123456789012345678", "de89abcd", "GB82 WEST 1234 5698 7654 33"},
+		"phone":                    {"+0200", "2024-08-28 10:15:30 +0000 UTC", "192.168.100", "1,024 000 512", "CO-20240828-000001", "555-010-99", "(404) 2024-08-28"},
+		"phone/named":              {"phone: none", "mobile=yes", "phone_count=12"},
+		"passport":                 {"passport is required", "passport: EXPIRED", "passport.js 0.7"},
+		"birth":                    {"born to run", "date of birth is missing", "birthday cake"},
+		"command/curl":             {"curl -sS -u https://example.org", "curl https://example.org/a:b"},
+		"command/-p word":          {"sshpass is not installed", "docker login registry.example.org", "mongo --port 27017"},
+		"command/-pword":           {"mysql -u root -p < dump.sql", "mysql --port=3306", "mysql -protocol=tcp"},
+		"command/-a":               {"redis-cli -h cache ping"},
+		"command/-w":               {"ldapsearch -x -b dc=example"},
+		"command/user%password":    {"smbclient -L host", "mount /srv"},
+		"command/pass:":            {"--- pass: TestX", "bypass: on"},
+		"command/htpasswd":         {"htpasswd file ada"},
+		"netrc":                    {"login failed for ada, password expired", "login ada"},
+		"sql":                      {"a file identified by its hash", "IDENTIFIED BY '***'"},
+		"told":                     {"the password is required", "token is expired", "Das Passwort ist falsch", "password is 12 characters", "password is ***"},
+		"hash":                     {"$2a$ is bcrypt", "costs $1$ or $5$"},
+		"hash/P":                   {"$P$B is phpass"},
+		"hash/scheme":              {"{SSHA} is a scheme", "{SHA}"},
+		"hash/database":            {"md5: d41d8cd98f00b204e9800998ecf8427e", "scram-sha-256 is on", "md5sum"},
+		"hash/mysql":               {"*0", "3 *4 = 12", "**bold**"},
+		"jwk":                      {`{"kty":"RSA","n":"x","e":"AQAB"}`},
+		"jwk/alone":                {`{"d":"short"}`, `{"d":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}`},
+		"pem/PuTTY":                {"PuTTY-User-Key-File-", "Private-Lines: 3"},
+		"pem/fragment":             {"MIIE", "MIIBIjANBgkq"},
+		"pem/end":                  {"-----END PRIVATE KEY-----", "-----END CERTIFICATE-----"},
+		"parameter/signature":      {"?signature=x&y=1", "the signature=none"},
+		"parameter/code":           {"/v1/errors?code=NETWORK_TIMEOUT", "?key=name", "&state=RETRY_PENDING", "?code=4041234567890"},
+		"scheme":                   {"SSWS is a scheme"},
+		"scheme/aws":               {"AWS4-HMAC-SHA256 is a scheme"},
+		"authorization":            {"authorization: denied"},
+		"cookie":                   {"cookie: missing"},
+		"password":                 {"password=***", "password authentication failed", "the password must be long"},
+		"password/other languages": {"senha inválida", "Passwort vergessen?", "пароль неверен"},
+		"password/short":           {"--- PASS: TestX", "pass: ok", "bypass=hunter2"},
+		"secret":                   {"unexpected token: end of input", "tokens=512", "secret=${VAULT}"},
+		"secret/short":             {"auth: ok", "authority: x"},
+		"person":                   {"tax_id: missing", "iban=***"},
+		"body":                     {"command prompt: waiting", "prompt=***"},
+		"body/bodies":              {"invalid request body: unexpected EOF", "response body too large"},
+		"body/short":               {"body=512", "body: empty", "messages: 17", "nobody=1"},
+	}
+}
+
+// TestEveryRuleHasExamples wants, of every rule, a secret that it finds by itself
+// and a text that opens its gate in vain.
+func TestEveryRuleHasExamples(t *testing.T) {
+	t.Parallel()
+	samples, known := redacttest.Samples(5), lookalikesOf()
+	seen := map[string]bool{}
+	for _, rule := range Default().rules {
+		id := strings.TrimSuffix(rule.name+"/"+rule.of, "/")
+		if seen[id] {
+			t.Errorf("there are two rules %s: say what tells them apart", id)
+		}
+		seen[id] = true
+		opens := newGate([]entry{rule})
+		finds := func(s string) bool { return len(rule.find(s, finding{}).spans) > 0 }
+		near := known[id]
+		found := false
+		for _, sample := range samples {
+			if sample.Rule == rule.name && finds(sample.Text) && opens.scan(sample.Text).has(0) {
+				found = true
+				if from := strings.Index(sample.Text, sample.Secret); known[id] == nil && from > 0 {
+					near = append(near, sample.Text[:from]+sample.Secret[:min(3, len(sample.Secret))])
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no sample of redacttest is found by it", id)
+		}
+		if len(near) == 0 {
+			t.Errorf("%s: no text that looks like its secrets and is none", id)
+		}
+		for _, text := range near {
+			if !opens.scan(text).has(0) {
+				t.Errorf("%s: %q does not open its gate", id, text)
+			}
+			if clean, evidence := Default().String(text); finds(text) || evidence != nil {
+				t.Errorf("%s: %q became %q", id, text, clean)
+			}
+		}
+	}
+	for id := range known {
+		if !seen[id] {
+			t.Errorf("there is no rule %s", id)
+		}
+	}
+}
+
+// entry is a rule where the word is taken.
+type entry = rule
