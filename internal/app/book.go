@@ -86,20 +86,7 @@ func (b *book) Candidates(tenant string) []string { return b.tenants.Candidates(
 // CountDropped notes what a client could not send.
 func (b *book) CountDropped(now time.Time, reason string, n int64) { b.tally.Add(now, reason, n) }
 
-// Record governs the engine's own events and returns once they are durable. What
-// the governor refuses of them is counted there and is no failure of the report.
-func (b *book) Record(ctx context.Context, now time.Time, events []recoup.Event) error {
-	batch := make([]ledger.Incoming, len(events))
-	for i := range events {
-		batch[i] = ledger.Incoming{Event: events[i]}
-	}
-	governed := b.Govern(now, batch)
-	if len(governed.Events) == 0 {
-		return nil
-	}
-	receipt, err := b.Append(ctx, governed.Events)
-	if err != nil {
-		return err
-	}
-	return receipt.Wait(ctx)
+// Keep says what is stored of events together with the act that they tell of.
+func (b *book) Keep(now time.Time, events []recoup.Event) []*store.Event {
+	return (*b.governor.Load()).Keep(now, events)
 }

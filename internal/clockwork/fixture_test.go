@@ -55,18 +55,14 @@ type database interface {
 }
 
 // book is the engine's ledger in its simplest form: what is told is stored.
-type book struct{ database }
+type book struct{}
 
-func (b book) Record(ctx context.Context, _ time.Time, events []recoup.Event) error {
-	rows := make([]store.Event, len(events))
+func (book) Keep(_ time.Time, events []recoup.Event) []*store.Event {
+	kept := make([]*store.Event, len(events))
 	for i, e := range events {
-		rows[i] = store.Event{Event: e}
-		if def, folded, err := fault.Default().Fold(string(e.Code)); err == nil && def.Code != folded {
-			rows[i].Code, rows[i].ReportedCode = def.Code, folded
-		}
+		kept[i] = engine.OwnEvent(fault.Default(), e)
 	}
-	_, err := b.InsertEvents(ctx, rows)
-	return err
+	return kept
 }
 
 // world is an engine on a real store, with a clock that is moved by hand.
@@ -103,7 +99,7 @@ func newWorld(t *testing.T, db database) *world {
 	}
 	var err error
 	w.engine, err = engine.New(engine.Options{
-		Store: db, Ledger: book{db}, Policies: engine.NewPolicies(p), Codes: fault.Default, Now: w.clock, IDs: recoup.NewIDSource(rand.Reader),
+		Store: db, Ledger: book{}, Policies: engine.NewPolicies(p), Codes: fault.Default, Now: w.clock, IDs: recoup.NewIDSource(rand.Reader),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -208,9 +210,59 @@ func (s *shaky) applied(verb func() error) (bool, error) {
 	return err == nil || after > before, err
 }
 
-func (s *shaky) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
+// heard is the events that acts have told of.
+type heard map[eventKey]store.Event
+
+// listen passes on what the ledger is told, and notes it.
+func (s *shaky) listen(tell store.Tell, h heard) store.Tell {
+	if tell == nil {
+		return nil
+	}
+	return func(before *recoup.Error, out *store.Outcome) *store.Event {
+		told := tell(before, out)
+		if told != nil {
+			h[eventKey{told.ID, told.TS.UnixMicro()}] = *told
+		}
+		if s.sabotage == losesEvents && s.y.ground.draw(10) == 0 {
+			return nil
+		}
+		return told
+	}
+}
+
+// told runs a verb whose acts tell the ledger.
+func (s *shaky) told(h heard, verb func() error) error {
+	done, err := s.applied(verb)
+	if done {
+		s.y.recorded(slices.Collect(maps.Values(h)))
+	}
+	return err
+}
+
+func (s *shaky) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) (out []store.Outcome, err error) {
 	s.y.doze()
-	return s.database.ApplySteps(ctx, now, steps)
+	steps, h := slices.Clone(steps), heard{}
+	for i := range steps {
+		steps[i].Tell = s.listen(steps[i].Tell, h)
+	}
+	err = s.told(h, func() error { out, err = s.database.ApplySteps(ctx, now, steps); return err })
+	return out, err
+}
+
+func (s *shaky) Report(ctx context.Context, now time.Time, reports []store.Report) (out []store.Outcome, err error) {
+	reports, h := slices.Clone(reports), heard{}
+	for i := range reports {
+		reports[i].Tell = s.listen(reports[i].Tell, h)
+	}
+	err = s.told(h, func() error { out, err = s.database.Report(ctx, now, reports); return err })
+	return out, err
+}
+
+func (s *shaky) ClaimDue(ctx context.Context, claim store.Claim) (out []recoup.Error, err error) {
+	h := heard{}
+	claim.Tell = s.listen(claim.Tell, h)
+	err = s.told(h, func() error { out, err = s.database.ClaimDue(ctx, claim); return err })
+	return out, err
 }
 
 func (s *shaky) Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error) {

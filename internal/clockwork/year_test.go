@@ -127,7 +127,7 @@ type node struct {
 
 // ledgerBook is the real ledger, as a node has it.
 type ledgerBook struct {
-	governor *ledger.Governor
+	*ledger.Governor
 	*ledger.Writer
 }
 
@@ -136,7 +136,7 @@ func (b *ledgerBook) Record(ctx context.Context, now time.Time, events []recoup.
 	for i := range events {
 		batch[i].Event = events[i]
 	}
-	governed := b.governor.Govern(now, batch)
+	governed := b.Govern(now, batch)
 	if len(governed.Events) == 0 {
 		return nil
 	}

@@ -38,28 +38,19 @@ func (s *Service) each(ctx context.Context, now time.Time, n int, step func(i in
 			out[i].Err = err
 			continue
 		}
-		made.Receipt = receipt(made.Receipt)
+		made.Receipt, made.Tell = receipt(made.Receipt), s.event
 		steps, place = append(steps, made), append(place, i)
 	}
 	outcomes, err := s.apart(ctx, now, steps)
 	if err != nil {
 		return nil, err
 	}
-	var events []recoup.Event
 	for k := range outcomes {
-		done, code, err := recall(&outcomes[k])
-		if err != nil {
+		if out[place[k]], err = recall(&outcomes[k]); err != nil {
 			return nil, err
 		}
-		if code != "" && done.Err == nil {
-			events = append(events, event(&done.Letter, code))
-		}
-		out[place[k]] = done
 	}
-	if len(events) == 0 {
-		return out, nil
-	}
-	return out, s.Ledger.Record(ctx, now, events)
+	return out, nil
 }
 
 // apart applies steps. If the database refuses them, one is to blame: the halves
@@ -86,7 +77,6 @@ func (s *Service) apart(ctx context.Context, now time.Time, steps []store.Letter
 // answer is what a receipt keeps of an outcome.
 type answer struct {
 	Letter store.Letter `json:"letter"`
-	Event  recoup.Code  `json:"event,omitempty"`
 }
 
 // receipt completes what a caller asked for with how an outcome is written down.
@@ -96,7 +86,7 @@ func receipt(r *store.LetterReceipt) *store.LetterReceipt {
 	}
 	complete := *r
 	complete.Answer = func(o store.LetterOutcome) []byte {
-		b, err := json.Marshal(answer{o.Letter, o.Effects.Event})
+		b, err := json.Marshal(answer{o.Letter})
 		if err != nil {
 			panic("deadletter: an answer is not JSON: " + err.Error())
 		}
@@ -105,29 +95,28 @@ func receipt(r *store.LetterReceipt) *store.LetterReceipt {
 	return &complete
 }
 
-// recall reads an outcome. The event of a repeated one is told once more, because
-// the first time may have ended before the ledger had it: it has the same id.
-func recall(o *store.LetterOutcome) (Done, recoup.Code, error) {
+// recall reads an outcome.
+func recall(o *store.LetterOutcome) (Done, error) {
 	if !o.Repeated {
-		return Done{Letter: o.Letter, Err: o.Err}, o.Effects.Event, nil
+		return Done{Letter: o.Letter, Err: o.Err}, nil
 	}
 	var kept answer
 	if err := json.Unmarshal(o.Answer, &kept); err != nil {
-		return Done{}, "", fmt.Errorf("the answer of a repeated request cannot be read: %w", err)
+		return Done{}, fmt.Errorf("the answer of a repeated request cannot be read: %w", err)
 	}
-	return Done{Letter: kept.Letter, Repeated: true}, kept.Event, nil
+	return Done{Letter: kept.Letter, Repeated: true}, nil
 }
 
 // event is what the ledger keeps of a round. The first has the id of the error,
 // and each later one an id of its own that is always the same.
-func event(l *store.Letter, code recoup.Code) recoup.Event {
+func (s *Service) event(l *store.Letter, code recoup.Code) *store.Event {
 	d := &l.Dead
 	id := d.ErrorID
 	if d.Round > 1 {
 		sum := sha256.Sum256([]byte(d.ErrorID.String() + "/" + strconv.Itoa(d.Round)))
 		id = recoup.ID(sum[:len(id)])
 	}
-	return recoup.Event{ID: id, Code: code, CorrelationID: d.WorkID, Service: d.Pipeline, Endpoint: d.Stage, TS: d.UpdatedAt}
+	return engine.OwnEvent(s.Codes(), recoup.Event{ID: id, Code: code, CorrelationID: d.WorkID, Service: d.Pipeline, Endpoint: d.Stage, TS: d.UpdatedAt})
 }
 
 // one is a call with one item.

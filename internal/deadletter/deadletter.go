@@ -4,8 +4,9 @@
 // work to workers.
 //
 // What is decided is decided by pure functions of a letter or a replay and a
-// time; the [Service] checks and cleans what callers say, hands the decision to
-// the store and tells the ledger. It knows neither HTTP nor SQL.
+// time; the [Service] checks and cleans what callers say, and hands the
+// decision to the store together with what the ledger keeps of it. It knows neither
+// HTTP nor SQL.
 package deadletter
 
 import (
@@ -64,7 +65,6 @@ type Store interface {
 // Options are what a service is made of. All are required.
 type Options struct {
 	Store    Store
-	Ledger   engine.Ledger
 	Policies *engine.Policies
 	Codes    func() *fault.Registry
 	Keys     *Keyring
@@ -82,8 +82,8 @@ type Service struct {
 
 // New checks the options.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.Ledger == nil || o.Policies == nil || o.Codes == nil || o.Keys == nil || o.Now == nil || o.IDs == nil {
-		return nil, errors.New("deadletter: store, ledger, policies, codes, keys, clock and ids are required")
+	if o.Store == nil || o.Policies == nil || o.Codes == nil || o.Keys == nil || o.Now == nil || o.IDs == nil {
+		return nil, errors.New("deadletter: store, policies, codes, keys, clock and ids are required")
 	}
 	return &Service{Options: o, stopped: make(chan struct{})}, nil
 }

@@ -220,7 +220,7 @@ func TestSameClassAgain(t *testing.T) {
 				w.Errorf("the new round begins with %v", details)
 			}
 		}
-		if n := len(w.ledger.events); n != 6 {
+		if n := len(w.events()); n != 6 {
 			w.Errorf("the ledger was told %d times", n)
 		}
 	})

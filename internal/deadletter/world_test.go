@@ -26,6 +26,8 @@ type database interface {
 	deadletter.Store
 	deadletter.KeyStore
 	SyncTables(ctx context.Context, p *policy.Policy) error
+	SyncCodes(ctx context.Context, now time.Time, codes []*fault.Definition) error
+	Events(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Event, store.Cursor, error)
 	EnsurePartitions(ctx context.Context, now time.Time) error
 	ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error)
 	Notices(ctx context.Context, f store.NoticeFilter, p store.Page) ([]store.NoticeRecord, store.Cursor, error)
@@ -34,33 +36,14 @@ type database interface {
 	Close() error
 }
 
-// book is a ledger that remembers what it is told.
-type book struct {
-	mu     sync.Mutex
-	events []recoup.Event
-	fail   error // of the next record, once
-}
-
-func (b *book) Record(_ context.Context, _ time.Time, events []recoup.Event) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.fail; err != nil {
-		b.fail = nil
-		return err
-	}
-	b.events = append(b.events, events...)
-	return nil
-}
-
 // world is a service on a real store, with a clock that is moved by hand.
 type world struct {
 	*testing.T
 	*deadletter.Service
-	db     database
-	ledger *book
-	ids    *recoup.IDSource
-	mu     sync.Mutex
-	time   time.Time
+	db   database
+	ids  *recoup.IDSource
+	mu   sync.Mutex
+	time time.Time
 }
 
 // everywhere runs a test on each store.
@@ -92,13 +75,13 @@ func opened(t *testing.T, db database, err error) database {
 
 func newWorld(t *testing.T, db database) *world {
 	t.Helper()
-	w := &world{T: t, db: db, ledger: &book{}, ids: recoup.NewIDSource(rand.Reader), time: epoch}
+	w := &world{T: t, db: db, ids: recoup.NewIDSource(rand.Reader), time: epoch}
 	ctx, p := t.Context(), policy.Default()
-	w.must(errors.Join(db.SyncTables(ctx, p), db.EnsurePartitions(ctx, epoch)))
+	w.must(errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()), db.EnsurePartitions(ctx, epoch)))
 	keys, err := deadletter.NewKeyring(ctx, db, rand.Reader, epoch)
 	w.must(err)
 	w.Service, err = deadletter.New(deadletter.Options{
-		Store: db, Ledger: w.ledger, Policies: engine.NewPolicies(p), Codes: fault.Default, Keys: keys, Now: w.clock, IDs: w.ids,
+		Store: db, Policies: engine.NewPolicies(p), Codes: fault.Default, Keys: keys, Now: w.clock, IDs: w.ids,
 	})
 	w.must(err)
 	return w
@@ -121,6 +104,14 @@ func (w *world) must(err error) {
 	if err != nil {
 		w.Fatal(err)
 	}
+}
+
+// events returns what the ledger has, newest first.
+func (w *world) events() []store.Event {
+	w.Helper()
+	list, _, err := w.db.Events(w.Context(), store.EventFilter{From: epoch.AddDate(0, -1, 0), To: epoch.AddDate(0, 2, 0)}, store.Page{Limit: store.MaxPage})
+	w.must(err)
+	return list
 }
 
 func (w *world) id() recoup.ID { return w.ids.New(w.clock()) }

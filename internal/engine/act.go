@@ -39,18 +39,14 @@ func (e *Engine) Apply(ctx context.Context, c Caller, acts []Act) ([]store.Outco
 	if err != nil {
 		return nil, err
 	}
-	var events []recoup.Event
 	for k := range outcomes {
 		if _, err := recall(&outcomes[k]); err != nil {
 			return nil, err
 		}
 		out[place[k]] = outcomes[k]
-		if code := outcomes[k].Effects.Event; code != "" && outcomes[k].Err == nil {
-			events = append(events, consequence(&outcomes[k], code, acts[place[k]].Input))
-		}
 	}
 	e.announce(outcomes, now)
-	return out, e.record(ctx, now, events)
+	return out, nil
 }
 
 func (e *Engine) applySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
@@ -68,7 +64,7 @@ func (e *Engine) One(ctx context.Context, c Caller, act Act) (store.Outcome, err
 
 func (e *Engine) step(c Caller, act Act, in lifecycle.Input, now time.Time) store.Step {
 	return store.Step{
-		ID: act.ID, Receipt: receipt(act.Receipt),
+		ID: act.ID, Receipt: receipt(act.Receipt), Tell: e.consequence(in),
 		Family: func(current *recoup.Error) string {
 			return lifecycle.Family(e.Policies.Of(current), current, in)
 		},
@@ -88,16 +84,6 @@ func withStreak(in lifecycle.Input, streak int) lifecycle.Input {
 		return fail
 	}
 	return in
-}
-
-// consequence is the ledger's event of a transition, at the time of it. That of a
-// failed attempt has the attempt's own id, so that it is counted once.
-func consequence(o *store.Outcome, code recoup.Code, in lifecycle.Input) recoup.Event {
-	event := recoup.Event{ID: o.Error.ID, Code: code, CorrelationID: correlation(&o.Error), Service: o.Error.Table, TS: o.Error.UpdatedAt}
-	if fail, ok := in.(lifecycle.Fail); ok {
-		event.ID = fail.Token
-	}
-	return event
 }
 
 // CheckInput says everything that is wrong with an input that a person or a worker

@@ -24,30 +24,38 @@ func (e *Engine) Admit(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	now := e.Now()
-	batch := make([]store.Report, len(rows))
+	batch, events := make([]store.Report, len(rows)), make([]recoup.Event, len(rows))
 	for i := range rows {
-		batch[i] = e.admission(&rows[i], now)
+		batch[i], events[i] = e.admission(&rows[i], now), e.admitted(&rows[i])
 	}
+	e.keep(now, batch, events)
 	outcomes, err := e.report(ctx, now, batch)
 	if err != nil {
 		return 0, err
 	}
-	admitted, events, refused := 0, []recoup.Event(nil), []error(nil)
+	admitted, refused := 0, []error(nil)
 	for i := range outcomes {
 		switch err := outcomes[i].Err; {
 		case err == nil:
 			admitted++
-			made := event(&Report{Table: rows[i].Table}, &outcomes[i])
-			if _, _, err := e.Codes().Fold(string(made.Code)); err != nil {
-				made.Code = fault.CodeUnregisteredCode // the ledger takes codes only
-			}
-			events = append(events, made)
 		case !errors.Is(err, store.ErrNotFound): // another node was faster
 			refused = append(refused, err)
 		}
 	}
 	e.announce(outcomes, now)
-	return admitted, errors.Join(append(refused, e.record(ctx, now, events))...)
+	return admitted, errors.Join(refused...)
+}
+
+// admitted is what a row that plain SQL has written says to the ledger. Where its
+// writer took for a code what cannot be one, or looks like a secret, the ledger keeps
+// the code that stands for all such.
+func (e *Engine) admitted(row *recoup.Error) recoup.Event {
+	code := row.Code
+	def, _, err := e.Codes().Fold(string(code))
+	if err != nil || def.Code != code && e.Redactor.Identifier(string(code)) != nil {
+		code = fault.CodeUnregisteredCode
+	}
+	return event(&Report{Table: row.Table}, code, row.CreatedAt)
 }
 
 // admission is the report that a row stands for. What its writer took for a code

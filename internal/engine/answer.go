@@ -15,7 +15,6 @@ type answer struct {
 	Error      recoup.Error      `json:"error"`
 	Superseded recoup.ID         `json:"superseded,omitzero"`
 	Warning    lifecycle.Warning `json:"warning,omitempty"`
-	Event      recoup.Code       `json:"event,omitempty"`
 }
 
 // receipt completes what a caller asked for with how an outcome is written down.
@@ -25,7 +24,7 @@ func receipt(r *store.Receipt) *store.Receipt {
 	}
 	complete := *r
 	complete.Answer = func(o store.Outcome) []byte {
-		kept := answer{Error: o.Error, Warning: o.Effects.Warning, Event: o.Effects.Event}
+		kept := answer{Error: o.Error, Warning: o.Effects.Warning}
 		if s := o.Effects.Superseded; s != nil {
 			kept.Superseded = s.Error.ID
 		}
@@ -43,9 +42,7 @@ func encode(answer any) []byte {
 	return b
 }
 
-// recall reads the answer of a repeated request. Its event is told once more,
-// because the first time may have ended before the ledger had it: it has the same
-// id and time.
+// recall reads the answer of a repeated request.
 func recall(o *store.Outcome) (superseded recoup.ID, err error) {
 	if s := o.Effects.Superseded; s != nil {
 		return s.Error.ID, nil
@@ -57,6 +54,6 @@ func recall(o *store.Outcome) (superseded recoup.ID, err error) {
 	if err := json.Unmarshal(o.Answer, &kept); err != nil {
 		return recoup.ID{}, fmt.Errorf("the answer of a repeated request cannot be read: %w", err)
 	}
-	o.Error, o.Effects.Warning, o.Effects.Event = kept.Error, kept.Warning, kept.Event
+	o.Error, o.Effects.Warning = kept.Error, kept.Warning
 	return kept.Superseded, nil
 }

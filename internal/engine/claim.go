@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"recoup"
@@ -108,33 +106,14 @@ func (e *Engine) await(ctx context.Context, claim Claim, tables []string) ([]rec
 }
 
 // claim claims what is due. Where a worker before has let its lease run out, that
-// is an event; what was claimed is handed out whether it could be recorded or not,
-// because the history has it in any case.
+// is an event.
 func (e *Engine) claim(ctx context.Context, claim Claim, tables []string) ([]recoup.Error, error) {
 	now := e.Now()
-	lost := map[recoup.ID]recoup.Event{} // by attempt: a verb that starts over asks again
-	claimed, err := e.Store.ClaimDue(ctx, store.Claim{
-		Tables: tables, Limit: claim.Limit, Now: now,
+	return e.Store.ClaimDue(ctx, store.Claim{
+		Tables: tables, Limit: claim.Limit, Now: now, Tell: e.lapse,
 		Decide: func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error) {
 			in := lifecycle.Claim{Token: e.IDs.New(now), Worker: claim.Worker, Lease: claim.Lease}
-			next, effects, err := lifecycle.Step(e.Policies.Of(current), current, in, now)
-			if err == nil && effects.Event != "" {
-				lost[current.LeaseToken] = lapse(current, effects.Event)
-			}
-			return next, effects, err
+			return lifecycle.Step(e.Policies.Of(current), current, in, now)
 		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	if err := e.record(ctx, now, slices.Collect(maps.Values(lost))); err != nil && len(claimed) == 0 {
-		return nil, err
-	}
-	return claimed, nil
-}
-
-// lapse is the event of a lease that ran out. It has the id of the attempt and
-// the time of its end, so that it is one event whoever notices.
-func lapse(e *recoup.Error, code recoup.Code) recoup.Event {
-	return recoup.Event{ID: e.LeaseToken, Code: code, CorrelationID: correlation(e), Service: e.Table, TS: e.LeaseEndsAt}
 }

@@ -1,6 +1,7 @@
 // Package engine applies lifecycle.Step to stored errors: it takes what callers
-// say, checks and cleans it, hands the decision to the store and tells the
-// ledger. It decides nothing itself, and it knows neither HTTP nor SQL.
+// say, checks and cleans it, and hands the decision to the store together with
+// what the ledger keeps of it. It decides nothing itself, and it knows neither
+// HTTP nor SQL.
 package engine
 
 import (
@@ -36,9 +37,11 @@ type Store interface {
 	Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error)
 }
 
-// Ledger is told of every failure. Record returns once the events are durable.
+// Ledger says what may be kept of failures.
 type Ledger interface {
-	Record(ctx context.Context, now time.Time, events []recoup.Event) error
+	// Keep returns what is to be stored of each event, in their order; nil where
+	// the ledger's rules refuse one. What it leaves out is counted.
+	Keep(now time.Time, events []recoup.Event) []*store.Event
 }
 
 // Options are what an engine is made of. All but Redactor are required.

@@ -44,32 +44,14 @@ type database interface {
 }
 
 // book is the engine's ledger in its simplest form: what is told is stored.
-type book struct {
-	database
-	mu   sync.Mutex
-	fail error // of the next record, once
-}
+type book struct{ codes *fault.Registry }
 
-func (b *book) Record(ctx context.Context, _ time.Time, events []recoup.Event) error {
-	b.mu.Lock()
-	fail := b.fail
-	b.fail = nil
-	b.mu.Unlock()
-	if fail != nil {
-		return fail
-	}
-	rows := make([]store.Event, len(events))
+func (b *book) Keep(_ time.Time, events []recoup.Event) []*store.Event {
+	kept := make([]*store.Event, len(events))
 	for i, e := range events {
-		rows[i] = store.Event{Event: e}
-		if def, folded, err := fault.Default().Fold(string(e.Code)); err == nil {
-			rows[i].Code = def.Code
-			if def.Code != folded {
-				rows[i].ReportedCode = folded
-			}
-		}
+		kept[i] = engine.OwnEvent(b.codes, e)
 	}
-	_, err := b.InsertEvents(ctx, rows)
-	return err
+	return kept
 }
 
 // world is an engine on a real store, with a clock that is moved by hand.
@@ -103,7 +85,7 @@ func everywhere(t *testing.T, test func(w *world)) {
 
 func newWorld(t *testing.T, db database, sql func(string, ...any) error) *world {
 	t.Helper()
-	w := &world{T: t, db: db, ledger: &book{database: db}, sql: sql, now: epoch}
+	w := &world{T: t, db: db, ledger: &book{fault.Default()}, sql: sql, now: epoch}
 	ctx, p := t.Context(), policy.Default()
 	if err := errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()),
 		db.EnsurePartitions(ctx, epoch), db.EnsureEventPartitions(ctx, epoch, p.Ledger.EventRetention)); err != nil {

@@ -48,7 +48,7 @@ type Reported struct {
 const MaxBatch = 1000
 
 // Report records failures, in order, each answered for itself, and returns once
-// they and their events are durable.
+// they are durable, each together with its event.
 func (e *Engine) Report(ctx context.Context, c Caller, reports []Report) ([]Reported, error) {
 	if len(reports) > MaxBatch {
 		return nil, tooMany(len(reports))
@@ -56,6 +56,7 @@ func (e *Engine) Report(ctx context.Context, c Caller, reports []Report) ([]Repo
 	now := e.Now()
 	out := make([]Reported, len(reports))
 	var batch []store.Report
+	var events []recoup.Event
 	var place []int
 	for i := range reports {
 		r, evidence, err := e.prepare(c, &reports[i], now)
@@ -64,25 +65,22 @@ func (e *Engine) Report(ctx context.Context, c Caller, reports []Report) ([]Repo
 			out[i].Err = err
 			continue
 		}
-		batch, place = append(batch, r), append(place, i)
+		batch, events, place = append(batch, r), append(events, event(&reports[i], r.Code, now)), append(place, i)
 	}
+	e.keep(now, batch, events)
 	outcomes, err := e.report(ctx, now, batch)
 	if err != nil {
 		return nil, err
 	}
-	var events []recoup.Event
 	for k, outcome := range outcomes {
 		i := place[k]
 		if out[i].Superseded, err = recall(&outcome); err != nil {
 			return nil, err
 		}
 		out[i].Outcome = outcome
-		if outcome.Err == nil && outcome.Effects.Event != "" {
-			events = append(events, event(&reports[i], &outcome))
-		}
 	}
 	e.announce(outcomes, now)
-	return out, e.record(ctx, now, events)
+	return out, nil
 }
 
 func (e *Engine) report(ctx context.Context, now time.Time, batch []store.Report) ([]store.Outcome, error) {
@@ -219,36 +217,4 @@ func (e *Engine) decided(in lifecycle.Report, now time.Time) store.Report {
 		return lifecycle.Step(p, older, in, now)
 	}
 	return r
-}
-
-// event is what the ledger keeps of a report. It has the id and the time of the
-// error, so that a report that is sent again adds nothing.
-func event(r *Report, outcome *store.Outcome) recoup.Event {
-	made := &outcome.Error
-	service := r.Service
-	if service == "" {
-		service = r.Table
-	}
-	return recoup.Event{
-		ID: made.ID, Code: made.Code, CorrelationID: correlation(made), Service: service, Endpoint: r.Endpoint,
-		HTTPStatus: r.HTTPStatus, Tenant: r.Tenant, Details: r.Details, Region: r.Region,
-		ExternalService: r.ExternalService, TS: made.CreatedAt,
-	}
-}
-
-// correlation is what ties an error's events to others; what plain SQL wrote may
-// have nothing but itself.
-func correlation(e *recoup.Error) recoup.ID {
-	if e.CorrelationID.IsZero() {
-		return e.ID
-	}
-	return e.CorrelationID
-}
-
-// record hands events to the ledger.
-func (e *Engine) record(ctx context.Context, now time.Time, events []recoup.Event) error {
-	if len(events) == 0 {
-		return nil
-	}
-	return e.Ledger.Record(ctx, now, events)
 }

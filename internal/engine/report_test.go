@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/fault"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
@@ -123,39 +124,36 @@ func TestReportWithAReceipt(t *testing.T) {
 	})
 }
 
-// The ledger may be away when the report is durable: whoever asks again tells it.
-func TestEventsAreToldAgain(t *testing.T) {
+// An event stands or falls with its act: where the database refuses one, neither is
+// there, and the neighbours of the batch are.
+func TestEventsStandWithTheirActs(t *testing.T) {
 	everywhere(t, func(w *world) {
-		away := errors.New("the ledger is away")
-		r := failing(dol, "e1", "NETWORK_TIMEOUT")
-		r.Receipt = w.receipt("report", "")
-		w.ledger.fail = away
-		if _, err := w.engine.Report(w.Context(), ada, []engine.Report{r}); !errors.Is(err, away) || len(w.events()) != 0 {
-			w.Fatalf("%v, events %v", err, w.events())
-		}
-		w.wait(2 * time.Second)
-		e := w.report(r)[0]
-		if got := w.events(); !slices.Equal(got, []recoup.Code{"NETWORK_TIMEOUT"}) {
-			w.Fatalf("events %v", got)
-		}
-		claimed, err := w.engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 1})
-		if err != nil || len(claimed) != 1 {
-			w.Fatal(claimed, err)
-		}
-		failure, err := w.engine.Failure("DNS_TIMEOUT", nil, 0)
+		def, _ := fault.Default().Lookup("NETWORK_TIMEOUT")
+		unknown := *def
+		unknown.Code, unknown.Example = "GHOST_FAILED", nil
+		ghost, err := fault.Default().With(unknown)
 		if err != nil {
 			w.Fatal(err)
 		}
-		fail := engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: claimed[0].LeaseToken, Failure: failure}, Receipt: w.receipt("fail", "")}
-		w.ledger.fail = away
-		if _, err := w.engine.One(w.Context(), ada, fail); !errors.Is(err, away) {
+		w.ledger.codes = ghost
+		w.engine.Codes = func() *fault.Registry { return ghost } // with a code that the database does not have
+		out, err := w.engine.Report(w.Context(), ada, []engine.Report{
+			failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "GHOST_FAILED"), failing(dol, "e3", "DNS_TIMEOUT"),
+		})
+		if err != nil || out[0].Err != nil || !errors.Is(out[1].Err, store.ErrRefused) || out[2].Err != nil {
+			w.Fatalf("%v, %+v", err, out)
+		}
+		if gate, err := w.engine.Gate(w.Context(), "e2"); err != nil || len(gate.Blockers) != 0 {
+			w.Errorf("an error without its event: %v, %v", gate.Blockers, err)
+		}
+		leased := w.claimOne(out[0].Error)
+		failure, err := w.engine.Failure("GHOST_FAILED", nil, 0)
+		if err != nil {
 			w.Fatal(err)
 		}
-		for range 2 {
-			w.wait(time.Second)
-			if out := w.act(fail); !out.Repeated || out.Error.RetryCount != 1 {
-				w.Errorf("repeated %v, %d retries", out.Repeated, out.Error.RetryCount)
-			}
+		_, err = w.engine.One(w.Context(), ada, engine.Act{ID: leased.ID, Input: lifecycle.Fail{Token: leased.LeaseToken, Failure: failure}})
+		if now := w.read(leased.ID); !errors.Is(err, store.ErrRefused) || now.RetryCount != 0 || now.LeaseToken != leased.LeaseToken {
+			w.Errorf("%v, %+v", err, now)
 		}
 		if got := w.events(); !slices.Equal(got, []recoup.Code{"DNS_TIMEOUT", "NETWORK_TIMEOUT"}) {
 			w.Errorf("events %v", got)
@@ -227,6 +225,18 @@ func TestOlderVersionsStayUsable(t *testing.T) {
 		}
 		if fresh := w.report(failing(dol, "e3", "NETWORK_TIMEOUT"))[0]; fresh.Blocking {
 			w.Error("the new version does not hold for what is new")
+		}
+	})
+}
+
+// A month that has no partition yet gets one, and neither report nor event is lost.
+func TestReportsMakeTheirPartition(t *testing.T) {
+	everywhere(t, func(w *world) {
+		w.wait(120 * 24 * time.Hour)
+		w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "DNS_TIMEOUT"))
+		list, _, err := w.db.Events(w.Context(), store.EventFilter{From: w.clock(), To: w.clock().Add(time.Hour)}, store.Page{})
+		if err != nil || len(list) != 2 {
+			w.Errorf("events %v, %v", list, err)
 		}
 	})
 }

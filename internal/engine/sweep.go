@@ -38,17 +38,16 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 	if err != nil || len(ids) == 0 {
 		return 0, 0, 0, err
 	}
-	told := make([]recoup.Event, len(ids)) // a verb that starts over asks again
-	held := make([]bool, len(ids))
+	tell := e.consequence(nil)
+	if d == store.DueLapse {
+		tell = e.lapse
+	}
+	held := make([]bool, len(ids)) // a verb that starts over asks again
 	steps := make([]store.Step, len(ids))
 	for i, id := range ids {
-		steps[i] = store.Step{ID: id, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+		steps[i] = store.Step{ID: id, Tell: tell, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
 			next, effects, err := e.due(current, d, now)
 			held[i] = err != nil && current.Leased(now) && expires(current, d, now)
-			told[i] = consequence(&store.Outcome{Error: next}, effects.Event, nil)
-			if d == store.DueLapse {
-				told[i] = lapse(current, effects.Event)
-			}
 			return next, effects, err
 		}}
 	}
@@ -56,20 +55,16 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 	if err != nil {
 		return len(ids), 0, 0, err
 	}
-	var events []recoup.Event
 	for i := range outcomes {
 		switch {
 		case outcomes[i].Err == nil:
 			changed++
-			if told[i].Code != "" {
-				events = append(events, told[i])
-			}
 		case held[i]:
 			stuck++
 		}
 	}
 	e.announce(outcomes, now)
-	return len(ids), changed, stuck, e.record(ctx, now, events)
+	return len(ids), changed, stuck, nil
 }
 
 // expires reports whether it is an expiry that is due: the one deadline that is due

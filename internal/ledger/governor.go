@@ -77,6 +77,26 @@ func (g *Governor) Govern(now time.Time, batch []Incoming) Governed {
 	return result
 }
 
+// Keep governs events that are stored together with the act that they tell of. The
+// result has nil in the place of one that is refused; the act stands without it.
+func (g *Governor) Keep(now time.Time, events []recoup.Event) []*store.Event {
+	batch := make([]Incoming, len(events))
+	for i := range events {
+		batch[i].Event = events[i]
+	}
+	governed := g.Govern(now, batch)
+	kept, refused := make([]*store.Event, len(events)), governed.Refused
+	for i, next := 0, 0; i < len(events); i++ {
+		if len(refused) > 0 && refused[0].Index == i {
+			refused = refused[1:]
+			continue
+		}
+		kept[i] = &governed.Events[next]
+		next++
+	}
+	return kept
+}
+
 // check decides about one event. Its methods fill in the event and note what is
 // wrong with it; what is refused in the end was never stored, so they need not
 // care about what they leave in it.

@@ -40,13 +40,10 @@ type database interface {
 	deadletter.KeyStore
 	recovery.Store
 	SyncTables(ctx context.Context, p *policy.Policy) error
+	SyncCodes(ctx context.Context, now time.Time, codes []*fault.Definition) error
 	EnsurePartitions(ctx context.Context, now time.Time) error
 	Close() error
 }
-
-type silent struct{}
-
-func (silent) Record(context.Context, time.Time, []recoup.Event) error { return nil }
 
 // world is the services on a real store, with a clock that is moved by hand.
 type world struct {
@@ -79,11 +76,11 @@ func newWorld(t *testing.T, db database) *world {
 	start := epoch
 	w := &world{T: t, db: db, log: &bytes.Buffer{}, told: make(chan struct{}, 10000), mu: &sync.Mutex{}, time: &start}
 	ctx, p, ids := t.Context(), policy.Default(), recoup.NewIDSource(rand.Reader)
-	w.must(errors.Join(db.SyncTables(ctx, p), db.EnsurePartitions(ctx, epoch)))
+	w.must(errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()), db.EnsurePartitions(ctx, epoch)))
 	keys, err := deadletter.NewKeyring(ctx, db, rand.Reader, epoch)
 	w.must(err)
 	w.letters, err = deadletter.New(deadletter.Options{
-		Store: db, Ledger: silent{}, Policies: engine.NewPolicies(p), Codes: fault.Default, Keys: keys, Now: w.clock, IDs: ids,
+		Store: db, Policies: engine.NewPolicies(p), Codes: fault.Default, Keys: keys, Now: w.clock, IDs: ids,
 	})
 	w.must(err)
 	w.gate, err = recovery.New(recovery.Options{Store: db, Gate: func() policy.Gate { return p.Gate }, Now: w.clock, IDs: ids})

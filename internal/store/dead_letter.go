@@ -206,9 +206,14 @@ type LetterStep struct {
 	ErrorID recoup.ID
 	WorkID  recoup.ID
 	Decide  DecideLetter
+	Tell    TellLetter // nil: the ledger is not told
 
 	Receipt *LetterReceipt // nil: none
 }
+
+// TellLetter returns what the ledger keeps of a step whose effects name an event,
+// as [Tell] does.
+type TellLetter func(next *Letter, code recoup.Code) *Event
 
 // LetterReceipt is that of a step of a letter.
 type LetterReceipt = ReceiptFor[LetterOutcome]

@@ -133,7 +133,10 @@ func (w *LetterWork) step(in LetterStep) LetterOutcome {
 		next = r.shelve(next.Error)
 	}
 	w.set(r, next)
-	w.note(r, effects)
+	w.noteEffects(r, effects)
+	if effects.Event != "" && in.Tell != nil {
+		w.note(in.Tell(&next, effects.Event))
+	}
 	return LetterOutcome{Letter: next, Effects: effects}
 }
 
@@ -187,7 +190,7 @@ func (w *LetterWork) setItem(item ReplayItem, stored bool) {
 	w.order = append(w.order, row)
 }
 
-func (w *LetterWork) note(r *letterRow, effects LetterEffects) {
+func (w *LetterWork) noteEffects(r *letterRow, effects LetterEffects) {
 	if effects.Round.Round > 0 {
 		w.rounds = append(w.rounds, effects.Round)
 	}

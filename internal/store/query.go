@@ -61,6 +61,7 @@ type Claim struct {
 	Limit  int
 	Now    time.Time
 	Decide func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error)
+	Tell   Tell // of leases that have lapsed; nil: the ledger is not told
 }
 
 // Deadline is a kind of deadline that a sweep looks for.

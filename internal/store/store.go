@@ -48,6 +48,12 @@ var (
 // again. An error it returns refuses this item and leaves the others alone.
 type Decide func(current *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error)
 
+// Tell returns what the ledger keeps of a decision whose effects name an event,
+// given the version before it (nil if there was none); nil if it keeps nothing.
+// It is pure, as Decide is. The event is added in the transaction of its act, so
+// that neither stands without the other.
+type Tell func(before *recoup.Error, out *Outcome) *Event
+
 // Report is a failure to be recorded: the key of the open error that it would
 // replace, and the decision.
 type Report struct {
@@ -57,6 +63,7 @@ type Report struct {
 	Family string    // of the code, in this table; empty: none
 	Admits recoup.ID // the row, written by plain SQL, that this report admits; zero: none
 	Decide Decide
+	Tell   Tell // nil: the ledger is not told
 
 	Receipt *Receipt // nil: none
 }
@@ -66,6 +73,7 @@ type Step struct {
 	ID     recoup.ID
 	Family func(*recoup.Error) string // of the failure that the input tells of; nil: none
 	Decide Decide
+	Tell   Tell // nil: the ledger is not told
 
 	Receipt *Receipt // nil: none
 }

@@ -22,6 +22,9 @@ type Work struct {
 	// History holds the rows to append, in order.
 	History []recoup.Transition
 
+	// Events holds what the ledger keeps of it, in order.
+	Events []Event
+
 	// Notices holds what people are to be told, in order.
 	Notices []Notice
 
@@ -126,7 +129,7 @@ func (w *Work) report(in Report) Outcome {
 	if r := w.open[in.Key()]; r != nil {
 		current = &r.Error
 	}
-	out := w.decide(in.Decide, current, StreakKey{in.Family, in.Entity})
+	out := w.decide(in.Decide, in.Tell, current, StreakKey{in.Family, in.Entity})
 	if out.Err != nil {
 		return out
 	}
@@ -154,16 +157,16 @@ func (w *Work) step(in Step) Outcome {
 	if r == nil {
 		return Outcome{Err: ErrNotFound}
 	}
-	out := w.decide(in.Decide, &r.Error, in.Streak(&r.Error))
+	out := w.decide(in.Decide, in.Tell, &r.Error, in.Streak(&r.Error))
 	if out.Err == nil && out.Error != r.Error {
 		w.set(out.Error)
 	}
 	return out
 }
 
-// decide asks, and notes history, notices and streaks. The late result of a
-// worker is refused and leaves its history row all the same.
-func (w *Work) decide(decide Decide, current *recoup.Error, k StreakKey) Outcome {
+// decide asks, and notes history, events, notices and streaks. The late result of
+// a worker is refused and leaves its history row all the same.
+func (w *Work) decide(decide Decide, tell Tell, current *recoup.Error, k StreakKey) Outcome {
 	var before *recoup.Error
 	if current != nil {
 		w.current = *current
@@ -185,7 +188,18 @@ func (w *Work) decide(decide Decide, current *recoup.Error, k StreakKey) Outcome
 	}
 	w.count(effects.Streak, next.EntityID)
 	w.Tallies.note(current, &next, lifecycle.Kind(effects.History.Input))
-	return Outcome{Error: next, Effects: effects}
+	out := Outcome{Error: next, Effects: effects}
+	if effects.Event != "" && tell != nil {
+		w.note(tell(before, &out))
+	}
+	return out
+}
+
+// note adds an event, if there is one.
+func (w *Work) note(e *Event) {
+	if e != nil {
+		w.Events = append(w.Events, *e)
+	}
 }
 
 // Shelved returns the rows of the history that tell of what people have archived.

@@ -30,7 +30,7 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 		w := store.NewWork(due)
 		leased = make([]recoup.Error, 0, len(due))
 		for i := range due {
-			out := w.Step(store.Step{ID: due[i].ID, Decide: decide})
+			out := w.Step(store.Step{ID: due[i].ID, Decide: decide, Tell: claim.Tell})
 			if out.Err == nil && !out.Error.LeaseToken.IsZero() {
 				leased = append(leased, out.Error)
 			}

@@ -220,9 +220,9 @@ func reportedTwice(err error) bool {
 	return false
 }
 
-// partitionMissing reports whether history has no partition for its month yet.
-func partitionMissing(err error) bool {
+// partitionMissing reports whether a table has no partition for a month yet.
+func partitionMissing(err error, table string) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && server.Code == checkViolation && server.ConstraintName == "" &&
-		server.TableName == historyTable
+		server.TableName == table
 }

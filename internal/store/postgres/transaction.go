@@ -25,6 +25,7 @@ type tx struct {
 	batch   *pgx.Batch
 	attempt int // the first is 1
 	woken   []string
+	months  []time.Time // of the events that it adds
 }
 
 // queue adds a statement to the next batch.
@@ -51,11 +52,16 @@ func collect[R any](q *pgx.QueuedQuery, row pgx.RowToFunc[R], into *[]R) {
 // must keep nothing between calls. now is the time that history rows will have.
 func (s *Store) transact(ctx context.Context, doing string, now time.Time, work func(*tx) error) error {
 	for attempt := 1; ; attempt++ {
-		during, err := s.attempt(ctx, attempt, work)
+		t := &tx{attempt: attempt}
+		during, err := s.attempt(ctx, t, work)
 		switch {
-		case attempt < attempts && partitionMissing(err):
+		case attempt < attempts && partitionMissing(err, historyTable):
 			if err := s.createPartitions(ctx, now); err != nil {
 				return failure(doing, err)
+			}
+		case attempt < attempts && partitionMissing(err, eventTable):
+			if err := s.ensureEventPartitions(ctx, t.months); err != nil {
+				return err
 			}
 		case attempt < attempts && reportedTwice(err):
 		case attempt < busyAttempts && busy(err):
@@ -67,13 +73,13 @@ func (s *Store) transact(ctx context.Context, doing string, now time.Time, work 
 
 // attempt runs work once. With an error comes what package fault has to know
 // about it: in which phase it happened.
-func (s *Store) attempt(ctx context.Context, attempt int, work func(*tx) error) (during func(error) error, err error) {
+func (s *Store) attempt(ctx context.Context, t *tx, work func(*tx) error) (during func(error) error, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return onAcquire, err
 	}
 	defer conn.Release() // which throws away a connection that is left in a transaction
-	t := &tx{conn: conn.Conn(), batch: &pgx.Batch{}, attempt: attempt}
+	t.conn, t.batch = conn.Conn(), &pgx.Batch{}
 	t.queue("begin isolation level read committed")
 	if err := work(t); err != nil {
 		t.rollback(ctx)

@@ -30,6 +30,7 @@ func (s *Store) write(t *tx, w *store.Work, now time.Time) {
 	if len(w.History) > 0 {
 		insert(t, "recoup.error_history", s.sql.history, w.History)
 	}
+	writeEvents(t, w.Events)
 	noteShelved(t, w.Shelved())
 	if len(w.Notices) > 0 {
 		insert(t, "recoup.outbox", noticeColumns(now), w.Notices)

@@ -34,7 +34,7 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 		}
 		w := store.NewWork(rows)
 		for _, e := range rows {
-			out := w.Step(store.Step{ID: e.ID, Decide: decide})
+			out := w.Step(store.Step{ID: e.ID, Decide: decide, Tell: claim.Tell})
 			if out.Err == nil && !out.Error.LeaseToken.IsZero() {
 				leased = append(leased, out.Error)
 			}

@@ -50,6 +50,15 @@ func (s *Store) InsertEvents(ctx context.Context, events []store.Event) (added i
 	return added, nil
 }
 
+// saveEvents adds the events of a unit of work.
+func (t *tx) saveEvents(events []store.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	_, err := t.addEvents(events)
+	return err
+}
+
 // addEvents adds a batch. While it is open the triggers leave checking codes and
 // counting to it.
 func (t *tx) addEvents(events []store.Event) (added int, err error) {

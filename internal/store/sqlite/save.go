@@ -32,6 +32,9 @@ func (t *tx) save(w *store.Work, now time.Time) error {
 	if err := each(t, insertHistory, w.History, transitionFields); err != nil {
 		return err
 	}
+	if err := t.saveEvents(w.Events); err != nil {
+		return err
+	}
 	if err := each(t, noteShelved, w.Shelved(), shelvedFields); err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (m *memory) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Erro
 	}
 	var claimed []recoup.Error
 	for _, e := range due {
-		out := w.Step(store.Step{ID: e.ID, Decide: decide})
+		out := w.Step(store.Step{ID: e.ID, Decide: decide, Tell: claim.Tell})
 		if out.Err == nil && !out.Error.LeaseToken.IsZero() {
 			claimed = append(claimed, out.Error)
 		}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// event is what a report says to the ledger. Which error it becomes, and when, is
+// known once it is decided.
+func event(r *Report, code recoup.Code, now time.Time) recoup.Event {
+	service := r.Service
+	if service == "" {
+		service = r.Table
+	}
+	return recoup.Event{
+		Code: code, Service: service, Endpoint: r.Endpoint, HTTPStatus: r.HTTPStatus, Tenant: r.Tenant,
+		Details: r.Details, Region: r.Region, ExternalService: r.ExternalService, TS: now,
+	}
+}
+
+// keep asks the ledger what it keeps of reports, before anything is locked for
+// them, and has them tell it.
+func (e *Engine) keep(now time.Time, reports []store.Report, events []recoup.Event) {
+	for i, kept := range e.Ledger.Keep(now, events) {
+		if kept != nil {
+			reports[i].Tell = e.ofReport(kept)
+		}
+	}
+}
+
+// ofReport gives what is kept of a report the id and the time of its error. Plain
+// SQL may have given a row any id; those of events are UUIDv7.
+func (e *Engine) ofReport(kept *store.Event) store.Tell {
+	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
+		made, told := &out.Error, *kept
+		told.ID, told.CorrelationID, told.TS = made.ID, correlation(made), made.CreatedAt
+		if _, ok := recoup.TimeOf(made.ID.String()); !ok {
+			told.ID = e.IDs.New(made.UpdatedAt)
+		}
+		return &told
+	}
+}
+
+// correlation is what ties an error's events to others; what plain SQL wrote may
+// have nothing but itself.
+func correlation(e *recoup.Error) recoup.ID {
+	if e.CorrelationID.IsZero() {
+		return e.ID
+	}
+	return e.CorrelationID
+}
+
+// consequence tells of a transition, at the time of it. The event of a failed
+// attempt has the attempt's own id, so that it is counted once.
+func (e *Engine) consequence(in lifecycle.Input) store.Tell {
+	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
+		id := out.Error.ID
+		if fail, ok := in.(lifecycle.Fail); ok {
+			id = fail.Token
+		}
+		return e.told(&out.Error, out.Effects.Event, id, out.Error.UpdatedAt)
+	}
+}
+
+// lapse tells of a lease that ran out. The event has the id of the attempt and the
+// time of its end, or of its discovery where the end is beyond what the ledger keeps.
+func (e *Engine) lapse(before *recoup.Error, out *store.Outcome) *store.Event {
+	at := before.LeaseEndsAt
+	if at.Before(out.Error.UpdatedAt.Add(-e.Policies.Current().Ledger.EventRetention)) {
+		at = out.Error.UpdatedAt
+	}
+	return e.told(before, out.Effects.Event, before.LeaseToken, at)
+}
+
+func (e *Engine) told(of *recoup.Error, code recoup.Code, id recoup.ID, at time.Time) *store.Event {
+	return OwnEvent(e.Codes(), recoup.Event{ID: id, Code: code, CorrelationID: correlation(of), Service: of.Table, TS: at})
+}
+
+// OwnEvent is what the ledger keeps of an event that we ourselves tell of, whose
+// names were checked when they came. A code that is not registered is kept beside
+// the one that stands for it.
+func OwnEvent(codes *fault.Registry, e recoup.Event) *store.Event {
+	kept := &store.Event{Event: e}
+	def, name, err := codes.Fold(string(e.Code))
+	if err != nil {
+		def, name, _ = codes.Fold(string(fault.CodeUnregisteredCode))
+	}
+	if kept.Code = def.Code; name != def.Code {
+		kept.ReportedCode = name
+	}
+	return kept
+}
