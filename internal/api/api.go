@@ -90,6 +90,7 @@ type Options struct {
 	Channels  Channels
 	Receivers Receivers
 	Now       func() time.Time
+	Wall      func() time.Time // what deadlines of connections go by; nil: time.Now
 	Random    io.Reader
 	IDs       *recoup.IDSource
 
@@ -127,6 +128,9 @@ func New(o Options) (*API, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Wall == nil {
+		o.Wall = time.Now
 	}
 	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits)}
 	list := routes()

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"errors"
 	"mime"
 	"net/http"
@@ -13,30 +12,31 @@ import (
 	"recoup/fault"
 )
 
-// firstRead is how much room is made for a body because a request says that it has
-// one of that size. What only says so must not take more.
-const firstRead = 1 << 20
-
-// readBody reads the body, as far as the route takes it.
-func (c *call) readBody() error {
+// readBody reads the body, as far as the route takes it, the key has room for it
+// and it comes in time.
+func (c *call) readBody(v *visit) error {
 	if c.r.Body == nil || c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
+		c.readForever()
 		return nil
 	}
 	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return fault.New(fault.CodeUnsupportedContentType, "The body must not be compressed.")
 	}
-	body := bytes.NewBuffer(make([]byte, 0, min(max(c.r.ContentLength, 0), firstRead)+bytes.MinRead))
-	_, err := body.ReadFrom(http.MaxBytesReader(c.w, c.r.Body, c.route.maxBody))
+	body, err := c.receive(http.MaxBytesReader(c.w, c.r.Body, c.route.maxBody), c.r.ContentLength, v)
 	var large *http.MaxBytesError
+	var ours *fault.Error
 	switch {
 	case errors.As(err, &large):
 		return fault.New(fault.CodePayloadTooLarge, "The body may have %d bytes.", large.Limit).With("limit", large.Limit)
+	case errors.As(err, &ours):
+		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fault.Wrap(err, fault.CodeTimeout, "The body took too long to arrive; nothing was done.")
 	case err != nil:
 		return fault.Wrap(err, fault.CodeRequestCancelled, "The body could not be read to its end; nothing was done.")
 	}
-	c.body = body.Bytes()
+	c.body = body
+	c.readForever()
 	return nil
 }
 

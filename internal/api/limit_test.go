@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,25 +85,28 @@ func (w *world) later(key, method, path string, body any) <-chan *answer {
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	var s stuck
-	w := newWorld(t, stick(&s), limits(api.Limits{InFlight: 2, Reserved: 2}))
+	w := newWorld(t, stick(&s), limits(api.Limits{InFlight: 4, Reserved: 2}))
 	report := client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
-	running := []<-chan *answer{w.later("ingest", "POST", "/v1/errors", report), w.later("worker", "POST", "/v1/errors", report)}
-	<-s.arrived
-	<-s.arrived
+	var running []<-chan *answer
+	for _, key := range []string{"ingest", "worker", "operator", "ingest" + onlyDOL} {
+		running = append(running, w.later(key, "POST", "/v1/errors", report))
+		<-s.arrived
+	}
 
 	e := w.do("ingest", http.MethodPost, "/v1/errors", report).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
 	if e.RetryAfter != time.Second {
 		t.Errorf("retry_after is %v", e.RetryAfter)
 	}
 	w.do("ingest", http.MethodPost, "/v1/events", recoup.Event{Code: "TIMEOUT", Service: "s"}).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
-	w.do("operator", http.MethodGet, "/v1/errors", nil).ok()
+	w.do("reader", http.MethodGet, "/v1/errors", nil).ok()
 	w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()
-	w.do("worker", http.MethodPost, "/v1/promotions", client.Promotion{EntityID: "CO-2", Phase: "p"}).ok()
+	w.do("admin", http.MethodPost, "/v1/promotions", client.Promotion{EntityID: "CO-2", Phase: "p"}).ok()
 
-	running = append(running, w.later("operator", "GET", "/v1/promotion/CO-1", nil), w.later("operator", "GET", "/v1/promotion/CO-1", nil))
-	<-s.arrived
-	<-s.arrived
-	w.do("operator", http.MethodGet, "/v1/errors", nil).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
+	for _, key := range []string{"reader", "admin"} {
+		running = append(running, w.later(key, "GET", "/v1/promotion/CO-1", nil))
+		<-s.arrived
+	}
+	w.do("operator"+onlyDOL, http.MethodGet, "/v1/errors", nil).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
 	w.do("", http.MethodGet, "/healthz", nil).ok()
 	w.do("", http.MethodGet, "/readyz", nil).ok()
 
@@ -113,13 +117,63 @@ func TestOverload(t *testing.T) {
 	w.do("ingest", http.MethodPost, "/v1/errors", report).ok()
 }
 
+// No key has more than a quarter of the slots, of those that wait and of the bytes
+// under way: its own requests are turned away, and those of others are not.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	var s stuck
+	n := newNotifier()
+	w := newWorld(t, stick(&s), n.option(), limits(api.Limits{InFlight: 8, Reserved: 8, Waiting: 8, Memory: 1 << 20}))
+	report := client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
+	running := []<-chan *answer{w.later("worker", "POST", "/v1/errors", report), w.later("worker", "POST", "/v1/errors", report)}
+	<-s.arrived
+	<-s.arrived
+	tooMuch := func(got *answer, limit float64) {
+		t.Helper()
+		if e := got.failed(http.StatusTooManyRequests, fault.CodeRateLimitExceeded); e.Details["limit"] != limit || e.RetryAfter != time.Second {
+			t.Errorf("got %+v", e)
+		}
+	}
+	tooMuch(w.do("worker", http.MethodPost, "/v1/errors", report), 2)
+	w.do("worker", http.MethodGet, "/v1/errors", nil).ok() // of the reserve it has a share too
+	running = append(running, w.later("operator", "POST", "/v1/errors", report))
+	<-s.arrived
+
+	gone, leave := context.WithCancel(t.Context())
+	polls := make(chan *answer, 2)
+	for range 2 {
+		r := w.request("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w", WaitSeconds: 60})
+		go func() { polls <- w.send(r.WithContext(gone)) }()
+		<-n.claims
+	}
+	tooMuch(w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}), 2)
+	w.do("worker"+onlyDOL, http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()
+
+	large := `{"events":[` + strings.Repeat(" ", 200<<10) + `]}`
+	tooMuch(w.do("ingest", http.MethodPost, "/v1/events", large), 256<<10)
+	w.do("ingest", http.MethodPost, "/v1/events", recoup.Event{Code: "TIMEOUT", Service: "s"}).ok()
+
+	leave()
+	close(s.release)
+	for range 2 {
+		(<-polls).ok()
+	}
+	for _, r := range running {
+		(<-r).ok()
+	}
+	for range 3 { // what was taken was given back
+		w.do("worker", http.MethodPost, "/v1/errors", report).ok()
+		w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()
+	}
+}
+
 // A request that takes too long ends, and so does the work for it.
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	var s stuck
 	w := newWorld(t, stick(&s), limits(api.Limits{Time: time.Millisecond}))
 	e := w.do("admin", http.MethodGet, "/v1/promotion/CO-1", nil)
-	if e.Code != http.StatusGatewayTimeout {
+	if e.Code != http.StatusServiceUnavailable {
 		t.Errorf("got %d %s", e.Code, e.Body)
 	}
 }

@@ -121,6 +121,7 @@ type call struct {
 	body   []byte
 	once   *idempotency // nil: not asked for, or not yet read
 	now    time.Time
+	connection
 }
 
 // handle makes the handler of a route.
@@ -130,10 +131,12 @@ func (a *API) handle(rt *route) http.Handler {
 		if a.Trace != nil {
 			ctx, end = a.Trace(r, rt.method+" "+rt.path)
 		}
-		ctx, cancel := context.WithTimeout(ctx, a.patience(rt))
-		defer cancel()
-		err := a.run(&call{w: w, r: r.WithContext(ctx), route: rt, now: a.Now()})
+		c := &call{w: w, r: r.WithContext(ctx), route: rt, now: a.Now(), connection: connection{http.NewResponseController(w), a.Wall}}
+		err := a.run(c)
 		end(err)
+		if err != nil {
+			c.writeWithin(0)
+		}
 		return err
 	})
 }
@@ -150,42 +153,59 @@ func (a *API) patience(rt *route) time.Duration {
 	return limit
 }
 
-// run takes a request through its route: authorize, admit, run, answer.
+// run takes a request through its route: authorize, receive, admit, serve, answer.
+// It has a slot only while it is served: neither a body that comes slowly nor an
+// answer that is read slowly keeps others out.
 func (a *API) run(c *call) error {
 	if err := a.authorize(c); err != nil {
 		return err
 	}
-	leave, err := a.gatekeeper.enter(c.route.load, c)
+	v, err := a.gatekeeper.admit(c)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	if err := c.readBody(); err != nil {
+	defer v.end()
+	if err := c.readBody(v); err != nil {
 		return err
 	}
+	answer, err := a.serve(c, v)
+	if err != nil {
+		return err
+	}
+	c.answer(answer)
+	return nil
+}
+
+// serve runs a request that is complete and returns its answer.
+func (a *API) serve(c *call, v *visit) ([]byte, error) {
+	if err := v.enter(c.route.load); err != nil {
+		return nil, err
+	}
+	var answer []byte
+	defer func() { v.leave(len(answer)) }()
+	ctx, cancel := context.WithTimeout(c.r.Context(), a.patience(c.route))
+	defer cancel()
+	c.r, c.now = c.r.WithContext(ctx), a.Now() // the body may have taken its time
 	if c.route.repeat == twice && c.r.Header.Get("Idempotency-Key") != "" {
-		return fault.Validation(fault.FieldError{Field: "Idempotency-Key", Constraint: "unsupported",
+		return nil, fault.Validation(fault.FieldError{Field: "Idempotency-Key", Constraint: "unsupported",
 			Message: "what is sent here twice is done twice, whatever its Idempotency-Key; send it without"})
 	}
 	out, err := c.route.serve(a, c)
 	if err != nil {
-		return c.failure(err)
+		return nil, c.failure(err)
 	}
-	return c.answer(out)
+	answer, err = encode(out)
+	return answer, err
 }
 
-func (c *call) answer(out any) error {
+func (c *call) answer(body []byte) {
 	h := c.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	body, err := encode(out)
-	if err != nil {
-		return err
-	}
 	h.Set("Content-Type", "application/json")
+	c.writeWithin(len(body))
 	c.w.WriteHeader(c.route.status)
 	_, _ = c.w.Write(append(body, '\n')) // it fails when the caller has gone
-	return nil
 }
 
 // open reports whether a route needs no key.
