@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"recoup"
@@ -27,8 +28,7 @@ const (
 	MaxClaim = 1000
 	maxLanes = 100
 
-	// look is how often a claim that waits looks for what no bell announces: work
-	// that falls due by the clock.
+	// look is how often a replay that ends looks for what no bell announces.
 	look = time.Second
 )
 
@@ -44,29 +44,39 @@ func (s *Service) Claim(ctx context.Context, in Claim) ([]Claimed, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	over := time.NewTimer(in.Wait)
-	defer over.Stop()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	bell := s.bell.Join()
-	defer bell.Leave()
-	for {
-		bell.Take()
-		claimed, err := s.claim(ctx, in)
-		if err != nil || len(claimed) > 0 || in.Wait == 0 {
-			return claimed, err
+	var bell *store.Listener
+	defer func() {
+		if bell != nil {
+			bell.Leave()
 		}
-		select {
-		case <-bell.Ready():
-		case <-tick.C:
-		case <-over.C:
-			return nil, nil
-		case <-s.stopped:
-			return nil, nil
-		case <-ctx.Done():
-			return nil, nil // nothing was claimed, and the caller is gone
-		}
+	}()
+	var claimed []Claimed
+	err := s.polls.Await(ctx, engine.Poll{
+		For: in.lanes(), Wait: in.Wait, Stopped: s.stopped,
+		Rung: func() <-chan struct{} {
+			if bell == nil {
+				bell = s.bell.Join()
+			}
+			bell.Take()
+			return bell.Ready()
+		},
+		Look: func() (bool, error) {
+			var err error
+			claimed, err = s.claim(ctx, in)
+			return len(claimed) > 0, err
+		},
+	})
+	return claimed, err
+}
+
+// lanes names the lanes of a claim, in no order.
+func (in *Claim) lanes() string {
+	var names []string
+	for _, lane := range in.Lanes {
+		names = append(names, lane.Pipeline+"\x00"+lane.Stage)
 	}
+	slices.Sort(names)
+	return strings.Join(names, "\x00")
 }
 
 func (in *Claim) check() error {

@@ -76,6 +76,7 @@ type Options struct {
 type Service struct {
 	Options
 	bell    store.Bell
+	polls   *engine.Polls
 	stopped chan struct{}
 	stop    sync.Once
 }
@@ -85,7 +86,7 @@ func New(o Options) (*Service, error) {
 	if o.Store == nil || o.Policies == nil || o.Codes == nil || o.Keys == nil || o.Now == nil || o.IDs == nil {
 		return nil, errors.New("deadletter: store, policies, codes, keys, clock and ids are required")
 	}
-	return &Service{Options: o, stopped: make(chan struct{})}, nil
+	return &Service{Options: o, polls: engine.NewPolls(), stopped: make(chan struct{})}, nil
 }
 
 // now is the time as stores keep it, so that what is answered is what is kept.

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"recoup"
@@ -22,10 +24,6 @@ type Claim struct {
 const (
 	MaxClaim = 1000
 	MaxWait  = 60 * time.Second
-
-	// look is how often a claim that waits looks for what no bell announces: a
-	// retry that falls due by the clock.
-	look = time.Second
 )
 
 // Claim leases due errors to a worker. With nothing due it waits, for as long as
@@ -78,31 +76,19 @@ func (e *Engine) claimable(c Caller, names []string, f *fields) ([]string, error
 }
 
 // await claims, and while there is nothing waits for the bell or the clock.
-func (e *Engine) await(ctx context.Context, claim Claim, tables []string) ([]recoup.Error, error) {
+func (e *Engine) await(ctx context.Context, claim Claim, tables []string) (claimed []recoup.Error, err error) {
 	if len(tables) == 0 {
 		return nil, nil
 	}
-	over := time.NewTimer(claim.Wait)
-	defer over.Stop()
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	for {
-		rung := e.wake.rung()
-		claimed, err := e.claim(ctx, claim, tables)
-		if err != nil || len(claimed) > 0 || claim.Wait == 0 {
-			return claimed, err
-		}
-		select {
-		case <-rung:
-		case <-tick.C:
-		case <-over.C:
-			return nil, nil
-		case <-e.stopped:
-			return nil, nil
-		case <-ctx.Done():
-			return nil, nil // nothing was claimed, and the caller is gone
-		}
-	}
+	err = e.polls.Await(ctx, Poll{
+		For: strings.Join(slices.Sorted(slices.Values(tables)), " "), Wait: claim.Wait, Stopped: e.stopped, Rung: e.wake.rung,
+		Look: func() (bool, error) {
+			var err error
+			claimed, err = e.claim(ctx, claim, tables)
+			return len(claimed) > 0, err
+		},
+	})
+	return claimed, err
 }
 
 // claim claims what is due. Where a worker before has let its lease run out, that

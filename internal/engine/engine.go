@@ -60,6 +60,7 @@ type Engine struct {
 	Options
 	gates   *desk
 	wake    *bell
+	polls   *Polls
 	stopped chan struct{}
 	stop    sync.Once
 }
@@ -75,7 +76,7 @@ func New(o Options) (*Engine, error) {
 	gates := &desk{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
 		return o.Store.Blocking(ctx, entities, maxBlockers+1)
 	}}
-	return &Engine{Options: o, gates: gates, wake: newBell(), stopped: make(chan struct{})}, nil
+	return &Engine{Options: o, gates: gates, wake: newBell(), polls: NewPolls(), stopped: make(chan struct{})}, nil
 }
 
 // Caller is who asks: the name that the history keeps, and the hubs whose tables
