@@ -70,6 +70,10 @@ type Registrar interface {
 	PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error)
 }
 
+// Metrics writes what Prometheus reads, as far as a caller may see it: with hubs,
+// nothing that is of another.
+type Metrics func(hubs []string) ([]byte, error)
+
 // Applied is what came of applying a policy.
 type Applied struct {
 	Version store.PolicyVersion
@@ -102,7 +106,7 @@ type Options struct {
 	Version string
 	Node    string                      // the node's name, in logs
 	Ready   func(context.Context) error // why the node cannot serve; nil: it can
-	Metrics http.Handler                // nil: there is none
+	Metrics Metrics                     // nil: they are elsewhere
 	Logger  *slog.Logger
 
 	// Trace is told when a route begins to run, and by what it returns when it has
@@ -117,6 +121,8 @@ type API struct {
 	Options
 	keys       *keyring
 	gatekeeper *gatekeeper
+	refusals   *refusals
+	readiness  *readiness
 	handler    http.Handler
 	document   func() ([]byte, error)
 }
@@ -132,7 +138,9 @@ func New(o Options) (*API, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits)}
+	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits, o.Wall)}
+	a.refusals = &refusals{logger: o.Logger, kinds: map[recoup.Code]*refusal{}}
+	a.readiness = &readiness{check: o.Ready, now: o.Wall}
 	list := routes()
 	a.document = sync.OnceValues(func() ([]byte, error) { return describe(list, o.Version) }) // few ask, and a start need not wait for it
 	mux := http.NewServeMux()
@@ -141,7 +149,7 @@ func New(o Options) (*API, error) {
 	}
 	a.addPages(mux)
 	around, err := fault.NewMiddleware(fault.Options{
-		Service: "recoup", ServerID: o.Node, APIVersion: "v1", Now: o.Now, Random: o.Random, Logger: o.Logger, Count: o.Count,
+		Service: "recoup", ServerID: o.Node, APIVersion: "v1", Now: o.Now, Random: o.Random, Logger: slog.New(quiet{o.Logger.Handler()}), Count: o.Count,
 	})
 	if err != nil {
 		return nil, err

@@ -39,19 +39,21 @@ func (l Limits) withDefaults() Limits {
 // than its share, and everything that can come again while there is too much to do.
 type gatekeeper struct {
 	limits Limits
+	wall   func() time.Time
 
 	mu      sync.Mutex
 	buckets map[recoup.ID]*bucket
 	swept   time.Time
 	all     usage // what requests have of the node
 	keys    map[recoup.ID]*account
+	full    time.Time // when something was turned away for want of room
 }
 
 // bucket holds a key's tokens as the time at which it was, or will be, empty.
 type bucket struct{ empty time.Time }
 
-func newGatekeeper(l Limits) *gatekeeper {
-	return &gatekeeper{limits: l.withDefaults(), buckets: map[recoup.ID]*bucket{}, keys: map[recoup.ID]*account{}}
+func newGatekeeper(l Limits, wall func() time.Time) *gatekeeper {
+	return &gatekeeper{limits: l.withDefaults(), wall: wall, buckets: map[recoup.ID]*bucket{}, keys: map[recoup.ID]*account{}}
 }
 
 // take takes a token of a key, or returns how long it takes until there is one.
@@ -87,6 +89,13 @@ func (g *gatekeeper) sweep(now time.Time) {
 			delete(g.buckets, id)
 		}
 	}
+}
+
+// overloaded reports whether requests are turned away, or were a moment ago.
+func (g *gatekeeper) overloaded() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all.busy >= g.limits.InFlight || !g.full.IsZero() && g.wall().Sub(g.full) < 2*time.Second
 }
 
 // InFlight returns how many requests are being served.

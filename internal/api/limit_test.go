@@ -117,13 +117,29 @@ func TestOverload(t *testing.T) {
 	w.do("ingest", http.MethodPost, "/v1/errors", report).ok()
 }
 
+// looker tells which tables claims look at.
+type looker struct {
+	app.Store
+	tables chan string
+}
+
+func (l *looker) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error) {
+	l.tables <- claim.Tables[0]
+	return l.Store.ClaimDue(ctx, claim)
+}
+
+func (l *looker) await(table string) {
+	for <-l.tables != table {
+	}
+}
+
 // No key has more than a quarter of the slots, of those that wait and of the bytes
 // under way: its own requests are turned away, and those of others are not.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	var s stuck
-	n := newNotifier()
-	w := newWorld(t, stick(&s), n.option(), limits(api.Limits{InFlight: 8, Reserved: 8, Waiting: 8, Memory: 1 << 20}))
+	n := &looker{tables: make(chan string, 1000)}
+	w := newWorld(t, stick(&s), wrapped(func(under app.Store) app.Store { n.Store = under; return n }), limits(api.Limits{InFlight: 8, Reserved: 8, Waiting: 8, Memory: 1 << 20}))
 	report := client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
 	running := []<-chan *answer{w.later("worker", "POST", "/v1/errors", report), w.later("worker", "POST", "/v1/errors", report)}
 	<-s.arrived
@@ -141,10 +157,10 @@ func TestShares(t *testing.T) {
 
 	gone, leave := context.WithCancel(t.Context())
 	polls := make(chan *answer, 2)
-	for range 2 {
-		r := w.request("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w", WaitSeconds: 60})
+	for _, table := range []string{dol, people} {
+		r := w.request("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w", Tables: []string{table}, WaitSeconds: 60})
 		go func() { polls <- w.send(r.WithContext(gone)) }()
-		<-n.claims
+		n.await(table)
 	}
 	tooMuch(w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}), 2)
 	w.do("worker"+onlyDOL, http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()

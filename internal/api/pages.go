@@ -2,7 +2,6 @@ package api
 
 import (
 	_ "embed"
-	"errors"
 	"html/template"
 	"net/http"
 	"strings"
@@ -11,35 +10,26 @@ import (
 	"recoup/fault"
 )
 
-type status struct {
-	Status string `json:"status"`
-}
-
-func (a *API) healthy(*call, *struct{}) (status, error) { return status{"ok"}, nil }
-
-func (a *API) ready(c *call, _ *struct{}) (status, error) {
-	if a.Ready == nil {
-		return status{"ready"}, nil
-	}
-	err := a.Ready(c.r.Context())
-	if said, ok := errors.AsType[*fault.Error](err); ok {
-		return status{}, patient(said)
-	}
-	if err != nil {
-		return status{}, patient(fault.Wrap(err, fault.CodeDatabaseConnectionError, "The database does not answer."))
-	}
-	return status{"ready"}, nil
-}
-
 // addPages adds what is for people and machines that look around: the document,
-// the pages made from it, and the metrics. None of them tells anything of errors.
+// the pages made from it, and the metrics.
 func (a *API) addPages(mux *http.ServeMux) {
 	mux.Handle("GET /openapi.json", fault.HandlerFunc(a.openAPI))
 	mux.Handle("GET /errors/{code}", fault.HandlerFunc(a.codePage))
 	mux.Handle("GET /docs", fault.HandlerFunc(a.docsPage))
 	if a.Metrics != nil {
-		mux.Handle("GET /metrics", a.Metrics)
+		mux.Handle("GET /metrics", a.handle(metricsRoute()))
 	}
+}
+
+// metricsRoute is for whoever scrapes the node with a key. It is no part of the
+// document: what it answers is Prometheus's.
+func metricsRoute() *route {
+	rt := &route{method: http.MethodGet, path: "/metrics", status: http.StatusOK, media: "text/plain; version=0.0.4; charset=utf-8"}
+	rt.serve = func(a *API, c *call) (any, error) {
+		text, err := a.Metrics(c.caller.Hubs)
+		return raw(text), err
+	}
+	return rt.by(Operator, Reader)
 }
 
 func (a *API) openAPI(w http.ResponseWriter, _ *http.Request) error {

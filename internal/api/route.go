@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -60,6 +61,7 @@ type route struct {
 	long         bool // it may touch thousands of errors
 	mayLack      bool // the body may be left out
 	maxBody      int64
+	media        string // of the answer; empty: JSON
 	in, out      reflect.Type
 
 	serve func(a *API, c *call) (any, error)
@@ -135,6 +137,7 @@ func (a *API) handle(rt *route) http.Handler {
 		err := a.run(c)
 		end(err)
 		if err != nil {
+			a.refusals.note(c, err)
 			c.writeWithin(0)
 		}
 		return err
@@ -202,10 +205,13 @@ func (c *call) answer(body []byte) {
 	h := c.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", cmp.Or(c.route.media, fault.MediaJSON))
 	c.writeWithin(len(body))
 	c.w.WriteHeader(c.route.status)
-	_, _ = c.w.Write(append(body, '\n')) // it fails when the caller has gone
+	if c.route.media == "" {
+		body = append(body, '\n')
+	}
+	_, _ = c.w.Write(body) // it fails when the caller has gone
 }
 
 // open reports whether a route needs no key.

@@ -90,8 +90,7 @@ func (v *visit) enter(l load) (err error) {
 		err = v.reserve(usage{busy: 1}, limits.InFlight+limits.Reserved, (*usage).requests, "requests being served")
 	case shed:
 		err = v.reserve(usage{busy: 1}, limits.InFlight, (*usage).requests, "requests being served")
-	case always:
-		v.change(usage{busy: 1})
+	case always: // which costs nothing
 	}
 	if err == nil {
 		v.change(usage{held: -carriage})
@@ -150,6 +149,7 @@ func (v *visit) reserve(more usage, bound int, of func(*usage) int, what string)
 	switch {
 	case v.load == always:
 	case of(&v.g.all)+of(&more) > bound:
+		v.g.full = v.g.wall()
 		return fault.New(fault.CodeServiceOverloaded, "There is too much to do right now; nothing was done.").After(time.Second)
 	case v.key != nil && of(&v.key.usage)+of(&more) > share:
 		return fault.New(fault.CodeRateLimitExceeded, "The key has its share of %s, %d, and others need theirs; nothing was done.", what, share).

@@ -7,7 +7,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	mathrand "math/rand/v2"
 	"net"
 	"net/http"
@@ -38,6 +37,8 @@ type Node struct {
 	metrics  *metrics
 	traces   *tracing // nil: nobody wants them
 	listener net.Listener
+	figures  net.Listener // of the metrics; nil: they are with the API
+	secure   bool         // with TLS
 	loops    sync.WaitGroup
 	jobs     *clockwork.Clock
 	notifier *notify.Dispatcher
@@ -71,11 +72,9 @@ func OpenOn(ctx context.Context, s Store, o Options) (*Node, error) {
 	if err := n.assemble(ctx); err != nil {
 		return nil, errors.Join(err, n.Close(ctx))
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot listen on %s: %w", o.Listen, err), n.Close(ctx))
+	if err := n.listen(ctx); err != nil {
+		return nil, errors.Join(err, n.Close(ctx))
 	}
-	n.listener = listener
 	return n, nil
 }
 
@@ -146,7 +145,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: office{n.jobs}, Channels: switchboard{n, ids}, Receivers: n.pusher,
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Version, Node: n.o.Node,
-		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metrics.handler(), Logger: n.o.Logger, Count: n.metrics.count,
+		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count,
 	})
 	if err != nil {
 		return err

@@ -35,6 +35,12 @@ func Settings() []Setting {
 			func(o *Options, s string) error { o.Database = s; _, _, err := splitDatabase(s); return err }},
 		{"listen", "RECOUP_LISTEN", DefaultListen, "where to listen, HOST:PORT", false,
 			readListen},
+		{"metrics-listen", "RECOUP_METRICS_LISTEN", "", "where to show metrics without a key, HOST:PORT (default: /metrics of the API, for keys of the roles reader, operator and admin)", false,
+			readMetricsListen},
+		{"tls-cert", "RECOUP_TLS_CERT", "", "a file with the certificate and its chain, PEM; read again when it changes (default: no TLS)", false,
+			func(o *Options, s string) error { o.TLSCert = s; return nil }},
+		{"tls-key", "RECOUP_TLS_KEY", "", "a file with the certificate's key, PEM", false,
+			func(o *Options, s string) error { o.TLSKey = s; return nil }},
 		{"policy", "RECOUP_POLICY", "", "the policy file to put in force (default: what the database has)", false,
 			func(o *Options, s string) error { o.Policy = s; return nil }},
 		{"url", "RECOUP_URL", "", "where people find this server, for links in notifications (default: no links)", false, readURL},
@@ -55,6 +61,14 @@ func Settings() []Setting {
 func readListen(o *Options, s string) error {
 	o.Listen = s
 	if _, _, err := net.SplitHostPort(s); err != nil {
+		return errors.New("must be HOST:PORT")
+	}
+	return nil
+}
+
+func readMetricsListen(o *Options, s string) error {
+	o.MetricsListen = s
+	if _, _, err := net.SplitHostPort(s); s != "" && err != nil {
 		return errors.New("must be HOST:PORT")
 	}
 	return nil

@@ -23,6 +23,7 @@ func (n *Node) allLoops() []loop {
 		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit},
 		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy},
 		{"key use", 10 * time.Second, "", n.api.FlushKeyUse},
+		{"refusals", 10 * time.Second, "", n.api.LogRefusals},
 		{"clock", time.Minute, "", func(ctx context.Context) error { return n.clock.follow(ctx, n.store) }},
 		{"clockwork", time.Second, "", n.jobs.Tick},
 		{"replays", 250 * time.Millisecond, "", n.advanceLetters},

@@ -33,8 +33,11 @@ func newMetrics() *metrics {
 	return m
 }
 
+// maxScrapes is how many scrapes are answered at once at an address of their own.
+const maxScrapes = 4
+
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: 10 * time.Second})
 }
 
 // count is told of every request.

@@ -32,6 +32,9 @@ type Options struct {
 
 	Receivers []push.Config
 
+	MetricsListen   string // HOST:PORT where metrics are shown to all who can reach it; empty: with the API, for keys
+	TLSCert, TLSKey string // files; empty: no TLS
+
 	Traces   string // the address of an OpenTelemetry collector; empty: none
 	Limits   api.Limits
 	Timeouts Timeouts
@@ -100,6 +103,9 @@ func (o Options) validate() error {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen %q is not HOST:PORT", o.Listen)
+	}
+	if (o.TLSCert == "") != (o.TLSKey == "") {
+		return errors.New("--tls-cert and --tls-key go together: give both or none")
 	}
 	if ip := net.ParseIP(host); o.Demo && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return ErrDemoBeyondLoopback

@@ -28,6 +28,7 @@ func (n *Node) Serve(ctx context.Context) error {
 		ErrorLog:          slog.NewLogLogger(n.o.Logger.Handler(), slog.LevelDebug),
 	}
 	n.runLoops(life)
+	n.serveMetrics(life)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(n.listener) }()
 	var err error
@@ -65,8 +66,10 @@ func ignoreClosed(err error) error {
 // the store. [Node.Serve] does that itself.
 func (n *Node) Close(ctx context.Context) error {
 	var err error
-	if n.listener != nil {
-		err = n.listener.Close()
+	for _, l := range []net.Listener{n.listener, n.figures} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
 	}
 	return errors.Join(err, n.close(context.WithoutCancel(ctx)))
 }

@@ -54,7 +54,8 @@ makes an admin key and prints it, once.
 It stops on SIGINT and SIGTERM: requests that run are finished, and everything that was
 accepted is written.`,
 		Example: `  recoup serve
-  recoup serve --database postgres://recoup_app@db/recoup --listen 0.0.0.0:8080`,
+  recoup serve --database postgres://recoup_app@db/recoup
+  recoup serve --listen 0.0.0.0:8443 --tls-cert tls.crt --tls-key tls.key`,
 		Args: noArgs,
 	}
 	read := settingFlags(cmd)
@@ -88,7 +89,7 @@ func serve(ctx context.Context, streams Streams, options app.Options, ready func
 			return err
 		}
 	}
-	fmt.Fprintf(streams.Err, "Recoup listens on http://%s (docs: http://%s/docs)\n", node.Address(), node.Address())
+	fmt.Fprintf(streams.Err, "Recoup listens on %s (docs: %s/docs)\n", node.URL(), node.URL())
 	return node.Serve(ctx)
 }
 

@@ -164,6 +164,7 @@ func (c *cluster) metrics(s *site) string {
 	if err != nil {
 		c.Fatal(err)
 	}
+	request.Header.Set("Authorization", "Bearer "+c.key)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return ""

@@ -1,0 +1,109 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"recoup/fault"
+)
+
+type status struct {
+	Status string `json:"status"`
+}
+
+func (a *API) healthy(*call, *struct{}) (status, error) { return status{"ok"}, nil }
+
+// How readiness is found out: whoever asks is answered within the patience as long
+// as the last answer is young, however busy the database is.
+const (
+	readyPatience = 50 * time.Millisecond
+	readyLife     = 5 * time.Second
+	readyTimeout  = 5 * time.Second // of a check
+)
+
+// readiness remembers what the last check came to, and shares the one that runs.
+type readiness struct {
+	check func(context.Context) error
+	now   func() time.Time
+
+	mu      sync.Mutex
+	running chan struct{} // closed at its end; nil: none runs
+	err     error         // of the last one
+	at      time.Time
+}
+
+// ask returns what a check that ran since then came to, or if that takes too long
+// what the last one did.
+func (r *readiness) ask(ctx context.Context) error {
+	done := r.start()
+	timer := time.NewTimer(readyPatience)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return r.last()
+	case <-timer.C:
+	}
+	if r.young() {
+		return nil
+	}
+	select {
+	case <-done:
+		return r.last()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// start begins a check unless one runs.
+func (r *readiness) start() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running != nil {
+		return r.running
+	}
+	done := make(chan struct{})
+	r.running = done
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+		defer cancel()
+		err := r.check(ctx)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.err, r.at, r.running = err, r.now(), nil
+		close(done)
+	}()
+	return done
+}
+
+func (r *readiness) last() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// young reports whether the last check was good and lately.
+func (r *readiness) young() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err == nil && !r.at.IsZero() && r.now().Sub(r.at) < readyLife
+}
+
+// ready says whether the node can serve. One that turns requests away can, and says
+// that it does.
+func (a *API) ready(c *call, _ *struct{}) (status, error) {
+	if a.Ready != nil {
+		err := a.readiness.ask(c.r.Context())
+		if said, ok := errors.AsType[*fault.Error](err); ok {
+			return status{}, patient(said)
+		}
+		if err != nil {
+			return status{}, patient(fault.Wrap(err, fault.CodeDatabaseConnectionError, "The database does not answer."))
+		}
+	}
+	if a.gatekeeper.overloaded() {
+		return status{"overloaded"}, nil
+	}
+	return status{"ready"}, nil
+}

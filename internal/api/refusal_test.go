@@ -1,0 +1,123 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/api"
+	"recoup/internal/app"
+)
+
+// journal is a log that a test reads.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+// lines returns the lines that were written since it was last asked.
+func (j *journal) lines() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	text := strings.TrimSpace(j.text.String())
+	j.text.Reset()
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+func logged(j *journal) option {
+	return func(_ *world, o *app.Options) { o.Logger = slog.New(slog.NewTextHandler(j, nil)) }
+}
+
+// Requests that are turned away are logged as a count, at most every ten seconds
+// for each code, and none by itself.
+func TestRefusalsAreSampled(t *testing.T) {
+	t.Parallel()
+	var j journal
+	var s stuck
+	w := newWorld(t, stick(&s), logged(&j), limits(api.Limits{InFlight: 1, PerKey: 50}))
+	running := w.later("operator", "POST", "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"})
+	<-s.arrived
+	j.lines()
+	for range 100 {
+		w.do("", http.MethodGet, "/v1/policy", nil).failed(http.StatusUnauthorized, fault.CodeInvalidAPIKey)
+		w.do("ingest", http.MethodGet, "/v1/policy", nil).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
+	}
+	w.do("ingest", http.MethodGet, "/v1/policy", nil).failed(http.StatusTooManyRequests, fault.CodeRateLimitExceeded)
+	first := strings.Join(j.lines(), "\n")
+	for _, want := range []string{
+		`level=WARN msg="requests turned away" code=INVALID_API_KEY count=1 endpoint="GET /v1/policy"`,
+		`level=WARN msg="requests turned away" code=SERVICE_OVERLOADED count=1 endpoint="GET /v1/policy" key=rdb_`,
+		`code=RATE_LIMIT_EXCEEDED count=1`,
+	} {
+		if !strings.Contains(first, want) {
+			t.Errorf("%s\ndoes not say %s", first, want)
+		}
+	}
+	if n := strings.Count(first, "\n") + 1; n != 3 {
+		t.Errorf("%d lines for 201 requests:\n%s", n, first)
+	}
+	w.wait(11 * time.Second)
+	w.do("", http.MethodGet, "/v1/policy", nil).failed(http.StatusUnauthorized, fault.CodeInvalidAPIKey)
+	if then := j.lines(); len(then) != 1 || !strings.Contains(then[0], "code=INVALID_API_KEY count=100 ") {
+		t.Errorf("then it says %q", then)
+	}
+	close(s.release)
+	(<-running).ok()
+}
+
+// lazy answers the first ping and holds the others.
+type lazy struct {
+	app.Store
+	pinged chan struct{}
+	once   sync.Once
+}
+
+func (l *lazy) Ping(ctx context.Context) error {
+	first := false
+	l.once.Do(func() { first = true })
+	if first {
+		return l.Store.Ping(ctx)
+	}
+	close(l.pinged)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A node that turns requests away still says that it is ready, and that it is
+// overloaded; it does not wait for a database that is busy.
+func TestReadyUnderOverload(t *testing.T) {
+	t.Parallel()
+	l := &lazy{pinged: make(chan struct{})}
+	var s stuck
+	w := newWorld(t, stick(&s), wrapped(func(under app.Store) app.Store { l.Store = under; return l }), limits(api.Limits{InFlight: 1}))
+	says := func(want string) {
+		t.Helper()
+		var out struct{ Status string }
+		if w.do("", http.MethodGet, "/readyz", nil).ok(&out); out.Status != want {
+			t.Errorf("it says %s", out.Status)
+		}
+	}
+	says("ready")
+	running := w.later("operator", "POST", "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"})
+	<-s.arrived
+	says("overloaded") // from what was known: the ping does not come back
+	<-l.pinged
+	close(s.release)
+	(<-running).ok()
+}
