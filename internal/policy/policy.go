@@ -126,6 +126,9 @@ type Table struct {
 	overrides *Overrides // the hub's, or none
 }
 
+// HubName is what people call the hub that owns the table.
+func (t *Table) HubName() string { return t.hub.Name }
+
 // Infinite reports whether errors of this table are kept for ever, untouched.
 func (t *Table) Infinite() bool { return t.TTL == 0 }
 

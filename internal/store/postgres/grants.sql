@@ -1,4 +1,6 @@
--- What nodes may do. Run after every migration: it grants, it changes no data.
+-- What nodes, pipelines and analysts may do. Run after every migration: it grants,
+-- it changes no data.
+--
 -- recoup_app owns nothing, truncates nothing, and deletes only what is guarded
 -- or of the moment. What only follows from something else (gate_log, promotion,
 -- error_table, partitions) is written by functions that run as the owner.
@@ -9,6 +11,21 @@ begin
   end if;
 exception when duplicate_object or unique_violation then
   null; -- the migration of another database on this server was faster
+end $$;
+
+-- Whoever may not make roles does without the other two.
+do $$
+declare who text;
+begin
+  foreach who in array '{recoup_writer,recoup_reader}'::text[] loop
+    begin
+      if to_regrole(who) is null then
+        execute format('create role %I login', who);
+      end if;
+    exception when insufficient_privilege or duplicate_object or unique_violation then
+      null;
+    end;
+  end loop;
 end $$;
 
 grant usage on schema recoup to recoup_app;
@@ -52,18 +69,40 @@ grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_paus
 revoke execute on all functions in schema recoup from public;
 grant execute on all functions in schema recoup to recoup_app;
 grant execute on function recoup.clock() to public; -- guards ask it, whoever acts
+grant execute on function recoup.sees(text, name), recoup.readable(name), recoup.granted(name, text) to public; -- as row security does
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass) from recoup_app;
+
+-- Pipelines in plain SQL: they insert into the views that carry the policy's
+-- names, ask the gate and pass it. Analysts read.
+do $$
+begin
+  if to_regrole('recoup_writer') is not null then
+    grant usage on schema recoup to recoup_writer;
+    grant execute on function recoup.is_blocked(text), recoup.promote(text, text, text, timestamptz, uuid) to recoup_writer;
+  end if;
+  if to_regrole('recoup_reader') is not null then
+    grant usage on schema recoup, cl to recoup_reader;
+    grant select on recoup.error_code, recoup.error_table, recoup.error_event, recoup.error_aggregate_hourly, recoup.error_aggregate_daily,
+      recoup.error_aggregate_delta, recoup.error, recoup.error_archive, recoup.error_history, cl.gate_zero_batch, cl.gate_zero_intake,
+      cl.gate_zero_recovery, cl.gate_zero_air to recoup_reader;
+    grant execute on function recoup.id(text) to recoup_reader;
+  end if;
+end $$;
 
 -- Views and partitions that were made before the role was.
 select recoup.grant_view(table_name, 'recoup.error') from recoup.error_table;
 select recoup.grant_view(archive_name, 'recoup.error_archive') from recoup.error_table where archive_name is not null;
 select recoup.ensure_event_partitions('{}');
 
+-- Under these paths the queries of the specifications run as they are written.
 do $$
+declare who text;
 begin
-  execute format('alter role recoup_app in database %I set search_path = recoup, public', current_database());
-  execute format('alter role recoup_app in database %I set timezone = ''UTC''', current_database());
+  for who in select rolname from pg_roles where rolname in ('recoup_app', 'recoup_writer', 'recoup_reader') loop
+    execute format('alter role %I in database %I set search_path = recoup, cl, public', who, current_database());
+    execute format('alter role %I in database %I set timezone = ''UTC''', who, current_database());
+  end loop;
 exception when insufficient_privilege then
   null; -- comfort for people at a prompt; nodes set both themselves
 end $$;

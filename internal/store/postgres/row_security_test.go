@@ -33,15 +33,26 @@ func TestRowSecurity(t *testing.T) {
 
 	reading{events: 5, days: 3, deltas: 1, partition: 5, errors: 2, archived: 1, view: 1}.expect(t, analyst, "off by default")
 
+	who := analyst.Config().User
 	script(t, owner, "select recoup.enable_row_security()")
-	reading{}.expect(t, analyst, "nothing is set, nothing is read")
-	script(t, analyst, "set recoup.services = 'search,billing'; set recoup.hubs = 'nobody'")
+	reading{}.expect(t, analyst, "nothing is granted, nothing is read")
+	allow := func(kind, name string) {
+		t.Helper()
+		script(t, owner, "select recoup.allow_read('"+who+"', '"+kind+"', '"+name+"')")
+	}
+	allow("service", "search")
+	allow("service", "billing")
 	reading{events: 3, days: 2}.expect(t, analyst, "two services")
-	hub, _ := policy.Default().Table(dol)
-	script(t, analyst, "set recoup.services = 'mail'; set recoup.hubs = '"+hub.Hub+",nobody'")
-	reading{events: 2, days: 1, deltas: 1, errors: 1, archived: 1, view: 1}.expect(t, analyst, "one service and one hub")
-	script(t, analyst, "set recoup.hubs = ''")
-	reading{events: 2, days: 1, deltas: 1}.expect(t, analyst, "no hub, not through a view either")
+	script(t, owner, "select recoup.forbid_read('"+who+"', 'service', 'search'), recoup.forbid_read('"+who+"', 'service', 'billing')")
+	allow("service", "mail")
+	for _, hub := range []string{"DOL Filings", "dol-filings"} {
+		allow("hub", hub)
+		reading{events: 2, days: 1, deltas: 1, errors: 1, archived: 1, view: 1}.expect(t, analyst, "one service and the hub "+hub)
+		script(t, owner, "select recoup.forbid_read('"+who+"', 'hub', '"+hub+"')")
+		reading{events: 2, days: 1, deltas: 1}.expect(t, analyst, "no hub, not through a view either")
+	}
+	cannotLift(t, prompt{t, analyst})
+	reading{events: 2, days: 1, deltas: 1}.expect(t, analyst, "whatever it has tried")
 
 	// Nodes see everything, and write: also events that were known, in months to
 	// come, after a restart.
@@ -53,10 +64,61 @@ func TestRowSecurity(t *testing.T) {
 	d.Report(dol, "e3", "NETWORK_TIMEOUT", recoup.Medium)
 	d.Check()
 	script(t, owner, "grant select on all tables in schema recoup to "+analyst.Config().User)
+	script(t, owner, "revoke all on recoup.read_grant from "+who)
 	reading{events: 3, days: 1, deltas: 2}.expect(t, analyst, "a new partition is closed, and a renewed view")
 
 	script(t, owner, "select recoup.disable_row_security()")
 	reading{events: 7, days: 3, deltas: 3, partition: 6, errors: 3, archived: 1, view: 2}.expect(t, analyst, "off again")
+}
+
+// cannotLift tries what a reader might to read more.
+func cannotLift(t *testing.T, analyst prompt) {
+	t.Helper()
+	who := analyst.Config().User
+	analyst.run("set recoup.services = 'search'; set recoup.hubs = 'DOL Filings,dol-filings'") // as it once was
+	for _, sql := range []string{
+		"select recoup.allow_read('" + who + "', 'hub', 'DOL Filings')",
+		"insert into recoup.read_grant values ('" + who + "', 'hub', '*')",
+		"select recoup.disable_row_security()", "alter table recoup.error disable row level security",
+		"set role recoup_app", "set role recoup_owner", "set session authorization recoup_app",
+		"alter view outreach.dol_errors set (security_invoker = false)",
+		"create or replace function recoup.sees(governed text, reader name) returns boolean language sql as 'select true'",
+	} {
+		if got := analyst.sqlState(sql); got != privilege {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
+
+// Grants are for roles and hubs that there are, and go for members of a role.
+func TestReadGrants(t *testing.T) {
+	t.Parallel()
+	s, owner, app := governed(t)
+	storetest.NewDriver(t, s).Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
+	team, member := "team_"+owner.Config().Database, "member_"+owner.Config().Database
+	owner.run("create role " + team + " in role recoup_reader")
+	owner.run("create role " + member + " login in role " + team)
+	owner.run("select recoup.enable_row_security()")
+	for sql, want := range map[string]string{
+		"select recoup.allow_read('" + team + "', 'hub', 'DOL')":             `unknown hub 'DOL'; hubs are: company-target, dol-filings, people-intelligence, platform`,
+		"select recoup.allow_read('nobody', 'hub', 'DOL Filings')":           "there is no role nobody",
+		"select recoup.allow_read('" + team + "', 'pipeline', 'criticizer')": "kinds are: service, hub, gate_zero",
+	} {
+		if _, err := owner.Exec(t.Context(), sql); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	owner.run("select recoup.allow_read('" + team + "', 'hub', 'DOL Filings')")
+	reader := at(t, strings.Replace(owner.Config().ConnString(), owner.Config().User, member, 1))
+	for sql, want := range map[string]int{
+		"select count(*) from outreach.dol_errors": 1, "select count(*) from recoup.error": 1, "select count(*) from recoup.error_history": 1,
+		"select count(*) from people.people_errors": 0,
+	} {
+		if got := ask[int](reader, sql); got != want {
+			t.Errorf("%s: %d", sql, got)
+		}
+	}
+	app.run("insert into people.people_errors (outreach_id, code) values ('CO-1', 'NETWORK_TIMEOUT')")
 }
 
 // reading is how many rows a role reads.

@@ -33,9 +33,10 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 		for _, table := range p.Tables() {
 			names = append(names, table.Name)
 			t.queue(`select recoup.sync_table(row($1::text, $2::text, $3::text, $4::text[], $5::text, $6::interval, $7::bool,
-				$8::bool, $9::text, $10::interval, $11::text, false)::recoup.error_table)`,
+				$8::bool, $9::text, $10::interval, $11::text, false, $12::text, $13::bool, $14::bool)::recoup.error_table)`,
 				table.Name, table.Hub, table.EntityColumn, dispositions(table), string(table.Default.Disposition()),
 				optional(table.TTL), table.Blocks, table.DeadLetter, optional(table.Archive), optional(table.Retention), p.Version,
+				table.HubName(), !table.EntityOptional, table == p.OrphanTable,
 			).QueryRow(func(row pgx.Row) error {
 				var list []string
 				err := row.Scan(&list)

@@ -64,5 +64,8 @@ create table recoup.error_table (
   archive_name        text,
   retention           interval,
   policy_version      text not null,
-  retired             boolean not null default false -- no longer in the policy, rows may remain
+  retired             boolean not null default false, -- no longer in the policy, rows may remain
+  hub_name            text not null default '',       -- as people know the hub
+  entity_required     boolean not null default false, -- what has none is kept among the orphans
+  orphans             boolean not null default false  -- which is here
 );

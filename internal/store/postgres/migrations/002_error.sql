@@ -110,8 +110,32 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       and r.ev_class = to_regclass(format('%I.%I', split_part(name, '.', 1), split_part(name, '.', 2))))
 $$;
 
+-- other_name is the second name that an entity has in every view. The promotion
+-- check of spec 000, 6.3 asks each table for its outreach_id, whatever the policy
+-- calls it.
+create function recoup.other_name(entity_column text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select case entity_column when 'outreach_id' then 'entity_id' else 'outreach_id' end
+$$;
+
+-- rename_entity gives the entity of a view another name, and its second name too.
+create function recoup.rename_entity(target text, was text, is_now text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  step record;
+begin
+  for step in select * from (values (was, '_entity'), (recoup.other_name(was), '_other'), ('_entity', is_now),
+      ('_other', recoup.other_name(is_now))) as v (old, new) loop
+    if exists (select from pg_attribute where attrelid = target::regclass and attname = step.old) then
+      execute format('alter view %s rename column %I to %I', target, step.old, step.new);
+    end if;
+  end loop;
+end $$;
+
 -- sync_view makes or renews the view that carries a name of the policy. It
 -- returns false, and leaves it alone, if something else has that name already.
+-- A row that has become an orphan is one of the view's until the end of the
+-- transaction that wrote it, or the check option would refuse it.
 create function recoup.sync_view(name text, source regclass, t recoup.error_table, entity_was text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -127,16 +151,19 @@ begin
   if to_regnamespace(quote_ident(folder)) is null then
     execute format('create schema if not exists %I', folder);
   end if;
-  if exists (select from pg_attribute where attrelid = present and attname = entity_was) and entity_was <> t.entity_column then
-    execute format('alter view %s rename column %I to %I', target, entity_was, t.entity_column);
+  if present is not null and entity_was <> t.entity_column then
+    perform recoup.rename_entity(target, entity_was, t.entity_column);
   end if;
   select string_agg(case
       when attname = 'entity_id' then format('entity_id as %I', t.entity_column)
       when attname = 'created_at' and live then 'created_at, null::timestamptz as archived_at' -- of spec 000, 6.3
-      else quote_ident(attname) end, ', ' order by attnum)
+      else quote_ident(attname) end, ', ' order by attnum) || format(', entity_id as %I', recoup.other_name(t.entity_column))
     into columns
     from pg_attribute where attrelid = source and attnum > 0 and not attisdropped;
-  execute format('create or replace view %s as select %s from %s where table_name = %L %s', target, columns, source,
+  execute format('create or replace view %s as select %s from %s where %s and (select recoup.sees(%L, current_user)) %s',
+    target, columns, source, case when live
+      then format('(table_name = %1$L or reported_table = %1$L and policy_version is null and updated_at = now())', t.table_name)
+      else format('table_name = %L', t.table_name) end,
     t.table_name, case when live then 'with local check option' end);
   if live then
     execute format('alter view %s alter column table_name set default %L,
@@ -149,26 +176,37 @@ begin
       for each row execute function recoup.forbid()', target);
   end if;
   perform recoup.grant_view(name, source);
-  if recoup.secured() then
-    perform recoup.secure_view(name); -- which its renewal has undone
-  end if;
   return true;
 end $$;
 
--- grant_view lets nodes use a view of ours, once their role exists.
+-- grant_view lets nodes, pipelines and analysts use a view of ours, once their
+-- roles exist. A pipeline says what failed and how; what follows is the policy's.
 create function recoup.grant_view(name text, source regclass) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   folder text := split_part(name, '.', 1);
+  target text := format('%I.%I', folder, split_part(name, '.', 2));
+  live   boolean := source = 'recoup.error'::regclass;
+  who    text;
+  entity text;
 begin
-  if to_regrole('recoup_app') is null or not recoup.is_view_of(name, source) then
+  if not recoup.is_view_of(name, source) then
     return;
   end if;
-  if folder <> 'public' then -- which others own and everyone may use
-    execute format('grant usage on schema %I to recoup_app', folder);
-  end if;
-  execute format('grant %s on %I.%I to recoup_app',
-    case when source = 'recoup.error'::regclass then 'select, insert' else 'select' end, folder, split_part(name, '.', 2));
+  foreach who in array '{recoup_app,recoup_writer,recoup_reader}'::text[] loop
+    continue when to_regrole(who) is null;
+    if folder <> 'public' then -- which others own and everyone may use
+      execute format('grant usage on schema %I to %I', folder, who);
+    end if;
+    execute format('grant select on %s to %I', target, who);
+    if live and who = 'recoup_app' then
+      execute format('grant insert on %s to %I', target, who);
+    elsif live and who = 'recoup_writer' then
+      select entity_column into entity from recoup.error_table where table_name = name;
+      execute format('grant insert (error_id, %I, %I, code, severity, message, correlation_id) on %s to %I',
+        entity, recoup.other_name(entity), target, who);
+    end if;
+  end loop;
 end $$;
 
 -- sync_table takes over a table of the policy and returns the names that are
@@ -184,7 +222,8 @@ begin
     on conflict (table_name) do update set hub = excluded.hub, entity_column = excluded.entity_column,
       dispositions = excluded.dispositions, default_disposition = excluded.default_disposition, ttl = excluded.ttl,
       blocks = excluded.blocks, dead_letter = excluded.dead_letter, archive_name = excluded.archive_name,
-      retention = excluded.retention, policy_version = excluded.policy_version, retired = excluded.retired;
+      retention = excluded.retention, policy_version = excluded.policy_version, retired = excluded.retired,
+      hub_name = excluded.hub_name, entity_required = excluded.entity_required, orphans = excluded.orphans;
   if not recoup.sync_view(t.table_name, 'recoup.error', t, was.entity_column) then
     taken := taken || t.table_name;
   end if;
@@ -197,6 +236,6 @@ end $$;
 -- retire_tables marks what is not in the policy any more. Rows may remain.
 create function recoup.retire_tables(kept text[]) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-  update recoup.error_table set retired = true where not retired and table_name <> all (kept)
+  update recoup.error_table set retired = true, orphans = false where not retired and table_name <> all (kept)
 $$;
 -- +goose StatementEnd

@@ -74,6 +74,7 @@ begin
     execute format('create trigger known_codes after insert on recoup.%I referencing new table as added
       for each statement execute function recoup.event_guard()', name);
   end if;
+  perform recoup.secure_partition(format('recoup.%I', name)::regclass);
   return true;
 exception when duplicate_table then
   return false;

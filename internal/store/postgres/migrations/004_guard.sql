@@ -178,9 +178,10 @@ create trigger forbidden_truncate before truncate on recoup.error_archive
   for each statement execute function recoup.forbid();
 
 -- +goose StatementBegin
--- is_blocked answers spec 000, 6.3 over every table at once.
+-- is_blocked answers spec 000, 6.3 over every table at once, to whoever may ask
+-- it, whether or not they may read errors.
 create function recoup.is_blocked(entity text) returns boolean
-language sql stable as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select exists (select from recoup.error where entity_id = entity and blocking)
 $$;
 

@@ -3,28 +3,82 @@
 -- (spec 003, Security and Privacy). It is off until the schema's owner says
 --
 --   select recoup.enable_row_security();
---   grant usage on schema recoup to analyst;
---   grant select on recoup.error_event, recoup.error, recoup.error_table to analyst;
---   alter role analyst set recoup.services = 'billing,search';
---   alter role analyst set recoup.hubs = 'DOL Filings';
+--   create role ada login in role recoup_reader;
+--   select recoup.allow_read('ada', 'service', 'billing');
+--   select recoup.allow_read('ada', 'hub', 'DOL Filings');
 --
--- Events and counts are read by service, errors and archived errors by hub. The
--- settings are lists with commas and without spaces around them; a role without
--- the setting reads nothing. A session may change its own settings: this keeps
--- programs that set them for their users apart, not people at a prompt, to whom
--- a role of their own gives no more than the grants say.
+-- Events and counts are read by service; errors, archived errors, history and the
+-- views that carry the policy's names by hub; Gate Zero as a whole. What a role
+-- may read is in a table that only the owner can change, and goes for its members
+-- as well; a role that is not in it reads nothing.
 --
--- Before PostgreSQL 15 a view reads with the rights of its owner, and so the
--- views that carry the policy's names (outreach.dol_errors) show every row: grant
--- the tables of recoup instead. From 15 on the views read with the rights of
--- whoever asks. Nodes are held to nothing here; they write events with INSERT
+-- Nodes and pipelines are held to nothing here. Nodes write events with INSERT
 -- then, at about 60 % of the rate, because COPY does not know row security.
+create table recoup.read_grant (
+  reader name not null,
+  kind   text not null check (kind in ('service', 'hub', 'gate_zero')),
+  name   text not null, -- of a service, or the id of a hub; *: all of them
+  primary key (reader, kind, name)
+);
 
 -- +goose StatementBegin
 -- secured reports whether row security is on.
 create function recoup.secured() returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select relrowsecurity from pg_class where oid = 'recoup.error_event'::regclass
+$$;
+
+-- granted lists what of a kind a role may read by itself or as a member of others.
+create function recoup.granted(reader name, of_kind text) returns text[]
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select coalesce(array_agg(distinct g.name), '{}') from recoup.read_grant g join pg_roles r on r.rolname = g.reader
+   where g.kind = of_kind and pg_has_role($1, r.oid, 'usage')
+$$;
+
+-- readable lists the tables whose hub a role may read.
+create function recoup.readable(reader name) returns text[]
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select coalesce(array_agg(t.table_name::text), '{}') from recoup.error_table t
+   where array['*', t.hub] && recoup.granted($1, 'hub')
+$$;
+
+-- sees reports whether a role may read a table by its name of the policy.
+create function recoup.sees(governed text, reader name) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select not recoup.secured()
+    or pg_has_role($2, (select relowner from pg_class where oid = 'recoup.error'::regclass), 'usage')
+    or exists (select from pg_roles where rolname in ('recoup_app', 'recoup_writer') and pg_has_role($2, oid, 'usage'))
+    or $1 = any (recoup.readable($2))
+$$;
+
+-- allow_read lets a role read the events of a service, or the errors of a hub,
+-- which may be named by its id or as people know it.
+create function recoup.allow_read(reader name, kind text, name text default '*') returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  known text := name;
+begin
+  if to_regrole(quote_ident(reader)) is null then
+    raise exception using errcode = 'RC001', message = format('there is no role %I', reader);
+  end if;
+  if kind not in ('service', 'hub', 'gate_zero') then
+    raise exception using errcode = 'RC001', message = format('unknown kind %L; kinds are: service, hub, gate_zero', kind);
+  end if;
+  if kind = 'hub' and name <> '*' then
+    select min(t.hub) into known from recoup.error_table t where $3 in (t.hub, t.hub_name);
+    if known is null then
+      raise exception using errcode = 'RC001', message = format('unknown hub %L; hubs are: %s', name,
+        (select coalesce(string_agg(distinct t.hub, ', '), 'none, until a node has started') from recoup.error_table t where not t.retired));
+    end if;
+  end if;
+  insert into recoup.read_grant values (reader, kind, known) on conflict do nothing;
+end $$;
+
+-- forbid_read takes back what allow_read has given to a role.
+create function recoup.forbid_read(reader name, kind text, name text default '*') returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  delete from recoup.read_grant g where g.reader = $1 and g.kind = $2 and ($3 = g.name
+    or $2 = 'hub' and exists (select from recoup.error_table t where t.hub = g.name and t.hub_name = $3))
 $$;
 
 -- secure turns row security on for a table: nodes see all, others what the
@@ -58,45 +112,35 @@ begin
   end if;
 end $$;
 
--- secure_view makes a view read with the rights of whoever asks, or of its owner.
-create function recoup.secure_view(name text) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if current_setting('server_version_num')::int >= 150000 then
-    execute format('alter view %I.%I set (security_invoker = %s)', split_part(name, '.', 1), split_part(name, '.', 2), recoup.secured());
-  end if;
-end $$;
-
+-- row_security_tables lists what is secured and what others may read of it. What
+-- a role was granted is looked up once for a query, not for each row.
 create function recoup.row_security_tables() returns table (relation regclass, condition text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select r, 'service = any (string_to_array(current_setting(''recoup.services'', true), '',''))'
+  select r, 'service = any (array(select unnest(recoup.granted(current_user, ''service''))))
+      or (select ''*'' = any (recoup.granted(current_user, ''service'')))'
     from unnest('{recoup.error_event,recoup.error_aggregate_hourly,recoup.error_aggregate_daily,recoup.error_aggregate_delta}'::regclass[]) r
   union all
-  select r, 'table_name in (select t.table_name from recoup.error_table t
-      where t.hub = any (string_to_array(current_setting(''recoup.hubs'', true), '','')))'
+  select r, 'table_name = any (array(select unnest(recoup.readable(current_user))))'
     from unnest('{recoup.error,recoup.error_archive}'::regclass[]) r
   union all
-  select inhrelid, null from pg_inherits where inhparent = 'recoup.error_event'::regclass
-$$;
-
-create function recoup.secure_views() returns void
-language sql set search_path = pg_catalog, pg_temp as $$
-  select recoup.secure_view(v) from recoup.error_table, unnest(array_remove(array[table_name, archive_name], null)) v
-    where recoup.is_view_of(v, 'recoup.error') or recoup.is_view_of(v, 'recoup.error_archive')
+  select 'recoup.error_history', 'exists (select from recoup.error e where e.error_id = error_history.error_id)
+      or exists (select from recoup.error_archive a where a.error_id = error_history.error_id)'
+  union all
+  select to_regclass(r), '(select ''*'' = any (recoup.granted(current_user, ''gate_zero'')))'
+    from unnest('{cl.gate_zero_batch,cl.gate_zero_intake,cl.gate_zero_recovery,cl.gate_zero_air}'::text[]) r
+  union all
+  select inhrelid, null from pg_inherits where inhparent in ('recoup.error_event'::regclass, 'recoup.error_history'::regclass)
 $$;
 
 create function recoup.enable_row_security() returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   select recoup.secure(relation, condition) from recoup.row_security_tables();
-  select recoup.secure_views();
 $$;
-comment on function recoup.enable_row_security() is
-  'Other roles read events of the services in recoup.services and errors of the hubs in recoup.hubs only';
+comment on function recoup.enable_row_security() is 'Other roles than nodes and pipelines read only what recoup.allow_read has given them';
 
 create function recoup.disable_row_security() returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   select recoup.release(relation) from recoup.row_security_tables();
-  select recoup.secure_views();
 $$;
 comment on function recoup.disable_row_security() is 'Takes recoup.enable_row_security() back';
 -- +goose StatementEnd
