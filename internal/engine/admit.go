@@ -16,7 +16,7 @@ const admitBatch = 200
 
 // Admit brings rows that plain SQL has written under the policy, and returns how
 // many. Until then they block and are not retried. What their writer put into
-// the message is cleaned. They stay in the table they were written into, also
+// the message is cleaned. They stay in the table where the database has put them, also
 // without the entity that it requires, and also if it has left the policy.
 func (e *Engine) Admit(ctx context.Context) (int, error) {
 	rows, err := e.Store.Unadmitted(ctx, admitBatch)
@@ -68,8 +68,9 @@ func (e *Engine) admission(row *recoup.Error, now time.Time) store.Report {
 	}
 	r := e.decided(lifecycle.Report{
 		ID: row.ID, Table: row.Table, EntityID: row.EntityID, Message: message, CreatedAt: row.CreatedAt, Stands: true,
-		Failure:  lifecycle.Failure{Code: row.Code, Class: def.Effective(false), Category: def.Category},
-		Severity: severity(row.Severity, def), CorrelationID: row.CorrelationID,
+		ReportedTable: row.ReportedTable,
+		Failure:       lifecycle.Failure{Code: row.Code, Class: def.Effective(false), Category: def.Category},
+		Severity:      severity(row.Severity, def), CorrelationID: row.CorrelationID,
 	}, now)
 	r.Admits = row.ID
 	return r

@@ -21,6 +21,7 @@ type Report struct {
 	Attempt       recoup.ID // token of the attempt that failed, if it was one
 	CreatedAt     time.Time // zero: now
 	Stands        bool      // it is a row of its table already, with or without an entity
+	ReportedTable string    // of a row that stands among the orphans: where it was written
 	By            string
 }
 
@@ -69,7 +70,7 @@ func (in Report) repeats(older *recoup.Error, effective policy.Effective) bool {
 // orphan is the table that the report named, if it was not to be had.
 func (in Report) orphan(effective policy.Effective) string {
 	if !effective.Orphaned {
-		return ""
+		return in.ReportedTable
 	}
 	return in.Table
 }

@@ -112,7 +112,6 @@ func TestViewDefaults(t *testing.T) {
 		{"public.shq_error_log (code) values ('X')", "IGNORE f 90 days"},
 		{"public.shq_master_error_log (code) values ('X')", "IGNORE f never"},
 		{"public.shq_orphan_errors (code) values ('X')", "PARKED f 30 days"},
-		{"pipeline.dead_letters (entity_id, code) values ('E', 'X')", "PARKED t 90 days"},
 	} {
 		got := ask[string](app, "insert into "+row.insert+
 			" returning concat_ws(' ', disposition, blocking, coalesce((expires_at - created_at)::text, 'never'))")
@@ -127,7 +126,7 @@ func TestViewRefuses(t *testing.T) {
 	_, _, app := governed(t)
 	for _, row := range []struct{ sql, state string }{
 		{"insert into outreach.dol_errors (outreach_id, code, table_name) values ('E', 'X', 'people.people_errors')", "44000"},
-		{"insert into outreach.dol_errors (code) values ('X')", "RC001"}, // no entity, so it cannot block
+		{"insert into pipeline.dead_letters (entity_id, code) values ('E', 'X')", "RC001"},
 		{"insert into outreach.dol_errors (outreach_id, code, state) values ('E', 'X', 'RETRY_PENDING')", "RC001"},
 		{"insert into outreach.dol_errors (outreach_id, code, disposition, blocking) values ('E', 'X', 'IGNORE', false)", "RC001"},
 		{"insert into outreach.dol_errors_archive (outreach_id, code) values ('E', 'X')", "42501"},

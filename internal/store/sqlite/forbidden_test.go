@@ -134,7 +134,6 @@ var forbiddenActs = []string{
 	someone + `('no.such_table', 'e', 'X', 'RETRY', 1)`,
 	someone + `('outreach.dol_errors', 'e', 'X', 'IGNORE', 0)`,
 	someone + `('outreach.dol_errors', 'e', 'X', 'RETRY', 0)`,
-	someone + `('outreach.dol_errors', null, 'X', 'RETRY', 1)`,
 	someone + `('public.shq_error_log', 'e', 'X', 'IGNORE', 1)`,
 	someone + `('outreach.dol_errors', 'e', 'X', 'RETRY', 2)`,
 	`insert into error (table_name, entity_id, code, state, disposition, policy_version)

@@ -12,11 +12,11 @@ import (
 // the policy no longer has are retired: their rows, views and rules stay.
 func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 	return s.writer.do(ctx, func(tx *tx) error {
-		if err := tx.exec(`update error_table set retired = 1`); err != nil {
+		if err := tx.exec(`update error_table set retired = 1, orphans = 0`); err != nil {
 			return err
 		}
 		for _, table := range p.Tables() {
-			if err := tx.syncTable(table, p.Version); err != nil {
+			if err := tx.syncTable(table, p); err != nil {
 				return err
 			}
 		}
@@ -24,7 +24,7 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 	})
 }
 
-func (t *tx) syncTable(table *policy.Table, version string) error {
+func (t *tx) syncTable(table *policy.Table, p *policy.Policy) error {
 	was, err := t.archiveName(table.Name)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (t *tx) syncTable(table *policy.Table, version string) error {
 			return err
 		}
 	}
-	if err := t.mirror(table, version); err != nil {
+	if err := t.mirror(table, p); err != nil {
 		return err
 	}
 	if err := t.allow(table); err != nil {
@@ -58,20 +58,22 @@ func (t *tx) archiveName(table string) (string, error) {
 
 // mirror writes the table's row. A replacement would be refused, hence the two
 // statements.
-func (t *tx) mirror(table *policy.Table, version string) error {
+func (t *tx) mirror(table *policy.Table, p *policy.Policy) error {
 	args := []any{
 		table.Hub, table.EntityColumn, string(table.Default.Disposition()), span(table.TTL),
-		table.Blocks, table.DeadLetter, text[string]{&table.Archive}, span(table.Retention), version, table.Name,
+		table.Blocks, table.DeadLetter, text[string]{&table.Archive}, span(table.Retention), p.Version,
+		!table.EntityOptional, table == p.OrphanTable, table.Name,
 	}
 	n, err := t.change(`update error_table set hub = ?, entity_column = ?, default_disposition = ?, ttl = ?,
-		blocks = ?, dead_letter = ?, archive_name = ?, retention = ?, policy_version = ?, retired = 0
+		blocks = ?, dead_letter = ?, archive_name = ?, retention = ?, policy_version = ?,
+		entity_required = ?, orphans = ?, retired = 0
 		where table_name = ?`, args...)
 	if err != nil || n > 0 {
 		return err
 	}
 	return t.exec(`insert into error_table (hub, entity_column, default_disposition, ttl,
-		blocks, dead_letter, archive_name, retention, policy_version, table_name)
-		values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
+		blocks, dead_letter, archive_name, retention, policy_version, entity_required, orphans, table_name)
+		values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
 }
 
 // span is how a length of time is stored: in microseconds, null for ever.

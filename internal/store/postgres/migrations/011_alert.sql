@@ -194,6 +194,46 @@ insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, 
    group by table_name, state, ttl;
 
 -- +goose StatementBegin
+-- error_plain reads what plain SQL has written as a report is read: its code is
+-- folded and must look like one, and what lacks the entity that its table
+-- requires is kept among the orphans, as the policy has it.
+create function recoup.error_plain() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  folded text := upper(new.code collate "C");
+  t      recoup.error_table;
+begin
+  if folded !~ '^[A-Z][A-Z0-9_]{0,63}$' or new.code ~ '[^ -~]' then
+    raise exception using errcode = 'RC001', message = format(
+      'code %L does not look like a code: expected letters, digits and _, at most 64, beginning with a letter, such as NETWORK_TIMEOUT',
+      left(new.code, 80));
+  end if;
+  new.code := coalesce((select c.code from recoup.error_code c where c.code = folded),
+    (select c.code from recoup.error_code c where c.definition -> 'aliases' ? folded), folded);
+  select * into t from recoup.error_table e where e.table_name = new.table_name;
+  if t.dead_letter then
+    raise exception using errcode = 'RC001', message = format(
+      '%s takes no plain inserts, because a dead letter carries its work: send it with POST /v1/dead-letters', t.table_name);
+  end if;
+  if t.entity_required and not t.retired and coalesce(new.entity_id, '') = '' then
+    select * into t from recoup.error_table e where e.orphans;
+    if found then
+      new.reported_table := new.table_name;
+      new.table_name := t.table_name;
+      new.entity_id := null;
+      new.disposition := t.default_disposition;
+      new.blocking := false;
+      new.updated_at := now();
+      new.expires_at := new.created_at + t.ttl;
+    end if;
+  end if;
+  return new;
+end $$;
+-- +goose StatementEnd
+create trigger plain before insert on recoup.error
+  for each row when (new.policy_version is null) execute function recoup.error_plain();
+
+-- +goose StatementBegin
 -- error_inserted holds new errors to their table, closes the gate and counts.
 create or replace function recoup.error_inserted() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off

@@ -47,7 +47,9 @@ create table error_table (
   archive_name        text,
   retention           integer,        -- microseconds
   policy_version      text not null,
-  retired             integer not null default 0 check (retired in (0, 1)) -- no longer in the policy, rows may remain
+  retired             integer not null default 0 check (retired in (0, 1)), -- no longer in the policy, rows may remain
+  entity_required     integer not null default 0 check (entity_required in (0, 1)), -- what has none is kept among the orphans
+  orphans             integer not null default 0 check (orphans in (0, 1)) -- which is here
 ) strict, without rowid;
 
 -- The dispositions that a table allows, as they are stored.

@@ -1,0 +1,175 @@
+package postgres_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"recoup/fault"
+	"recoup/internal/policy"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/storetest"
+)
+
+// role opens a session of one of the roles that migrations make.
+func role(t testing.TB, owner prompt, name string) prompt {
+	t.Helper()
+	return at(t, strings.Replace(owner.Config().ConnString(), owner.Config().User, name, 1))
+}
+
+// registered writes the codes that nodes bring along.
+func registered(t testing.TB, s *postgres.Store) {
+	t.Helper()
+	must(t, s.SyncCodes(t.Context(), storetest.Epoch(), fault.Default().All()))
+}
+
+// afresh is a database that recoup migrate has just made, governed by the default
+// policy. A copy of one lacks what belongs to a database itself: the paths of its roles.
+func afresh(t testing.TB) (owner prompt, s *postgres.Store) {
+	t.Helper()
+	address := pgtest.New(t)
+	must(t, postgres.Migrate(t.Context(), address))
+	owner = at(t, address)
+	s = open(t, strings.Replace(address, owner.Config().User, "recoup_app", 1))
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	registered(t, s)
+	return owner, s
+}
+
+// A code in plain SQL is folded and checked like one in a report.
+func TestPlainCodes(t *testing.T) {
+	t.Parallel()
+	s, owner, _ := governed(t)
+	registered(t, s)
+	writer := role(t, owner, "recoup_writer")
+	for given, want := range map[string]string{
+		"network_timeout": "NETWORK_TIMEOUT", "Network_Timeout": "NETWORK_TIMEOUT", "rate_limited": "RATE_LIMIT_EXCEEDED",
+		"validation_failed": "VALIDATION_ERROR", "already_exists": "DUPLICATE_RECORD", "stale_read": "STALE_READ", "our_own_code": "OUR_OWN_CODE",
+	} {
+		got := ask[string](writer, "insert into outreach.dol_errors (outreach_id, code) values ('CO-1', $1) returning code", given)
+		if got != want {
+			t.Errorf("%s is kept as %s, want %s", given, got, want)
+		}
+	}
+	for _, bad := range []string{"", "not a code", "9LIVES", "_X", "NAÏVE", "naïve", "a-b", strings.Repeat("A", 65)} {
+		_, err := writer.Exec(t.Context(), "insert into outreach.dol_errors (outreach_id, code) values ('CO-1', $1)", bad)
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != guard || !strings.Contains(refused.Message, "does not look like a code") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// A row without the entity that its table requires is kept among the orphans, under
+// the name of the table that it was meant for, and one with an entity is not.
+func TestPlainOrphans(t *testing.T) {
+	t.Parallel()
+	_, owner, app := governed(t)
+	writer := role(t, owner, "recoup_writer")
+	writer.run("insert into outreach.dol_errors (code, message) values ('NETWORK_TIMEOUT', 'whose?')")
+	writer.run("insert into company.url_discovery_failures (company_unique_id, code) values ('', 'NETWORK_TIMEOUT')")
+	writer.run("insert into outreach.dol_errors (outreach_id, code) select nullif(e, ''), 'X' from unnest(array['CO-1', '', 'CO-2']) e")
+	const born = `select string_agg(concat_ws(' ', reported_table, disposition, blocking, expires_at - created_at), ', ' order by reported_table)
+		from public.shq_orphan_errors`
+	want := "company.url_discovery_failures PARKED f 30 days, outreach.dol_errors PARKED f 30 days, outreach.dol_errors PARKED f 30 days"
+	if got := ask[string](app, born); got != want {
+		t.Errorf("the orphans are %s", got)
+	}
+	if n := ask[int](app, "select count(*) from outreach.dol_errors"); n != 2 {
+		t.Errorf("%d rows are in the table itself", n)
+	}
+}
+
+// A dead letter carries its work, which no plain insert has: the refusal names the call.
+func TestPlainDeadLetter(t *testing.T) {
+	t.Parallel()
+	_, owner, app := governed(t)
+	for _, who := range []prompt{owner, app, role(t, owner, "recoup_writer")} {
+		_, err := who.Exec(t.Context(), "insert into pipeline.dead_letters (entity_id, code) values ('E', 'X')")
+		if err == nil || !strings.Contains(err.Error(), "send it with POST /v1/dead-letters") {
+			t.Errorf("%s: %v", who.Config().User, err)
+		}
+	}
+}
+
+// The promotion query of spec 000, 6.3 is answered by each of the tables of 6.2, and
+// the gate as a whole, for whoever runs a pipeline.
+func TestPromotionQueryOnEveryTable(t *testing.T) {
+	t.Parallel()
+	_, owner, _ := governed(t)
+	for _, name := range []string{"recoup_writer", "recoup_reader", "recoup_app"} {
+		who := role(t, owner, name)
+		for _, table := range []string{dol, "outreach.company_target_errors", people, "company.url_discovery_failures",
+			"public.shq_error_log", masterLog, "public.shq_orphan_errors", "pipeline.dead_letters"} {
+			if ask[bool](who, promotionCheck(t, table), "CO-"+name) {
+				t.Errorf("%s: %s blocks what has no error", name, table)
+			}
+		}
+	}
+	writer := role(t, owner, "recoup_writer")
+	writer.run("insert into outreach.dol_errors (outreach_id, code) values ('CO-1', 'NETWORK_TIMEOUT')")
+	writer.run("insert into company.url_discovery_failures (outreach_id, code) values ('CO-1', 'NETWORK_TIMEOUT')")
+	if !ask[bool](writer, promotionCheck(t, dol), "CO-1") || ask[bool](writer, promotionCheck(t, "company.url_discovery_failures"), "CO-1") {
+		t.Error("a blocking table blocks and another does not")
+	}
+	if got := ask[string](writer, "select company_unique_id || ' ' || outreach_id from company.url_discovery_failures"); got != "CO-1 CO-1" {
+		t.Errorf("the entity is %s", got)
+	}
+}
+
+// A pipeline in plain SQL needs no more than its role has, and has no more.
+func TestWriterRole(t *testing.T) {
+	t.Parallel()
+	owner, _ := afresh(t)
+	writer := role(t, owner, "recoup_writer")
+	writer.run("INSERT INTO outreach.dol_errors (outreach_id, code, severity, message) VALUES ('CO-1', 'NETWORK_TIMEOUT', 'HIGH', 'slow')")
+	if !ask[bool](writer, "SELECT is_blocked('CO-1')") || ask[bool](writer, "SELECT is_blocked('CO-2')") {
+		t.Error("is_blocked is wrong")
+	}
+	if ask[bool](writer, "SELECT seq IS NOT NULL FROM promote('CO-1', 'outreach')") || !ask[bool](writer, "SELECT seq IS NOT NULL FROM promote('CO-2', 'outreach')") {
+		t.Error("promote is wrong")
+	}
+	if got := ask[string](owner, "select promoted_by from recoup.promotion"); got != "recoup_writer" {
+		t.Errorf("promoted by %s", got)
+	}
+	for _, sql := range []string{
+		"insert into outreach.dol_errors (outreach_id, code, disposition) values ('E', 'X', 'ARCHIVE')",
+		"insert into outreach.dol_errors (outreach_id, code, policy_version) values ('E', 'X', '1.0.0')",
+		"update outreach.dol_errors set message = ''", "delete from outreach.dol_errors", "select * from error", "insert into error (code) values ('X')",
+		"select * from error_event", "select purge_archive(now(), 1)", "select * from api_key", "select sync_table(null)",
+		"insert into outreach.dol_errors_archive (outreach_id, code) values ('E', 'X')",
+	} {
+		if got := writer.sqlState(sql); got != privilege {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
+
+// An analyst runs the queries of the specifications as they are written, and nothing else.
+func TestReaderRole(t *testing.T) {
+	t.Parallel()
+	owner, s := afresh(t)
+	now := ask[time.Time](owner, "select now()")
+	run(t, session(t, owner.Config().ConnString()), "spec003/2_partition.sql")
+	must(t, s.EnsureEventPartitions(t.Context(), now, 90*24*time.Hour))
+	app := role(t, owner, "recoup_app")
+	run(t, app.Conn, "spec003/fixture.sql")
+	run(t, app.Conn, "spec004/fixture.sql")
+	reader := role(t, owner, "recoup_reader")
+	for _, name := range []string{"spec003/3_top_errors", "spec003/4_retryable_rate", "spec003/5_drill_down", "spec004/1_eligible", "spec004/2_exhausted"} {
+		answers(t, reader.Conn, name)
+	}
+	for _, sql := range []string{
+		"delete from error_event", "insert into error_code (code, domain, description) values ('X', 'data', '')", "select * from api_key",
+		"select * from platform_key", "select * from work_payload", "select * from audit", "update cl.gate_zero_recovery set attempt_count = 1",
+		"select promote('CO-1', 'x')", "create table public.mine (n int)", "select recoup.enable_row_security()",
+	} {
+		if got := reader.sqlState(sql); got != privilege {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}

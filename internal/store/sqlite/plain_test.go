@@ -1,0 +1,76 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"recoup/fault"
+	"recoup/internal/store/storetest"
+)
+
+// plainly writes a row as somebody else's program does. What it says of blocking is
+// what its table says.
+func plainly(table, entity, code string) string {
+	return fmt.Sprintf(`insert into error (table_name, entity_id, code, disposition, blocking)
+		select table_name, nullif('%s', ''), '%s', default_disposition, blocks and default_disposition in ('RETRY', 'PARKED')
+		from error_table where table_name = '%s'`, entity, code, table)
+}
+
+// Codes in plain SQL are folded and checked, rows without their entity are orphans, and
+// dead letters are refused with the name of the call.
+func TestPlainInserts(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	d, raw := storetest.NewDriver(t, s), s.raw()
+	if err := s.SyncCodes(t.Context(), d.Now(), fault.Default().All()); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ table, entity, code, want string }{
+		{dol, "CO-1", "network_timeout", "outreach.dol_errors - NETWORK_TIMEOUT RETRY 1"},
+		{dol, "CO-2", "rate_limited", "outreach.dol_errors - RATE_LIMIT_EXCEEDED RETRY 1"},
+		{dol, "CO-3", "our_own_code", "outreach.dol_errors - OUR_OWN_CODE RETRY 1"},
+		{dol, "CO-4", "OUR_OWN_CODE", "outreach.dol_errors - OUR_OWN_CODE RETRY 1"},
+		{dol, "", "stale_read", "public.shq_orphan_errors outreach.dol_errors STALE_READ PARKED 0"},
+		{"public.shq_error_log", "", "STALE_READ", "public.shq_error_log - STALE_READ IGNORE 0"},
+	} {
+		if _, err := raw.Exec(plainly(row.table, row.entity, row.code)); err != nil {
+			t.Fatalf("%+v: %v", row, err)
+		}
+		var got string
+		err := raw.QueryRow(`select table_name || ' ' || coalesce(reported_table, '-') || ' ' || code || ' ' || disposition || ' ' || blocking
+			from error order by rowid desc limit 1`).Scan(&got)
+		if err != nil || got != row.want {
+			t.Errorf("%+v became %s, %v", row, got, err)
+		}
+	}
+	for _, row := range []struct{ sql, want string }{
+		{plainly(dol, "CO-5", "not a code"), "does not look like a code"},
+		{plainly(dol, "CO-5", "9LIVES"), "does not look like a code"},
+		{plainly(dol, "CO-5", strings.Repeat("A", 65)), "does not look like a code"},
+		{plainly("pipeline.dead_letters", "CO-5", "X"), "send it with POST /v1/dead-letters"},
+	} {
+		if _, err := raw.Exec(row.sql); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v", row.sql, err)
+		}
+	}
+}
+
+// The promotion query of spec 000, 6.3 is answered under every name of 6.2.
+func TestPromotionQueryOnEveryTable(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	d, raw := storetest.NewDriver(t, s), s.raw()
+	d.Report("company.url_discovery_failures", "CO-1", "NETWORK_TIMEOUT", "MEDIUM")
+	d.Report(dol, "CO-1", "NETWORK_TIMEOUT", "MEDIUM")
+	for table, want := range map[string]int{
+		"outreach.dol_errors": 1, "outreach.company_target_errors": 0, "people.people_errors": 0, "company.url_discovery_failures": 0,
+		"public.shq_error_log": 0, "public.shq_master_error_log": 0,
+	} {
+		got := count(t, raw, `SELECT COUNT(*) > 0 AS is_blocked FROM "`+table+`"
+			WHERE outreach_id = 'CO-1' AND disposition IN ('RETRY', 'PARKED') AND archived_at IS NULL`)
+		if got != want {
+			t.Errorf("%s: %d, want %d", table, got, want)
+		}
+	}
+}
