@@ -68,7 +68,9 @@ grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_paus
 
 revoke execute on all functions in schema recoup from public;
 grant execute on all functions in schema recoup to recoup_app;
-grant execute on function recoup.clock() to public; -- guards ask it, whoever acts
+grant execute on function recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz) to public; -- guards ask them, whoever acts
+revoke execute on function cl.sync_gate(interval[], text[], interval) from public;
+grant execute on function cl.sync_gate(interval[], text[], interval) to recoup_app;
 grant execute on function recoup.sees(text, name), recoup.readable(name), recoup.granted(name, text) to public; -- as row security does
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass) from recoup_app;

@@ -153,6 +153,7 @@ func TestWriterRole(t *testing.T) {
 func TestReaderRole(t *testing.T) {
 	t.Parallel()
 	owner, s := afresh(t)
+	pgtest.OwnTime(t, owner.Config().ConnString())
 	now := ask[time.Time](owner, "select now()")
 	run(t, session(t, owner.Config().ConnString()), "spec003/2_partition.sql")
 	must(t, s.EnsureEventPartitions(t.Context(), now, 90*24*time.Hour))

@@ -45,12 +45,32 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 			})
 		}
 		t.queue("select recoup.retire_tables($1)", names)
+		if gate := &p.Gate; gate.MaxAttempts > 0 {
+			t.queue("select cl.sync_gate($1, $2, $3)", waits(gate), reasons(gate), gate.RecoveryWindow)
+		}
 		return nil
 	})
 	if err == nil && len(taken) > 0 {
 		return fmt.Errorf("%s: %w", strings.Join(taken, ", "), ErrNameTaken)
 	}
 	return err
+}
+
+// waits lists how long a recovery of Gate Zero waits after each of its attempts.
+func waits(gate *policy.Gate) []time.Duration {
+	list := make([]time.Duration, gate.MaxAttempts)
+	for i := range list {
+		list[i] = gate.Schedule.Delay(i+1, nil)
+	}
+	return list
+}
+
+func reasons(gate *policy.Gate) []string {
+	list := make([]string, len(gate.Reasons))
+	for i := range gate.Reasons {
+		list[i] = gate.Reasons[i].Name
+	}
+	return list
 }
 
 // dispositions lists what the column may hold in a table: what its policy

@@ -24,7 +24,7 @@ func sample() recoup.Error {
 	}
 	word := func() string { n++; return fmt.Sprint("word ", n) }
 	return recoup.Error{
-		ID: id(), Table: "outreach.dol_errors", ReportedTable: word(), EntityID: word(), Code: recoup.Code(word()), Severity: recoup.High,
+		ID: id(), Table: "outreach.dol_errors", ReportedTable: word(), EntityID: word(), Code: "A_CODE", Severity: recoup.High,
 		Category: recoup.Operational, Class: recoup.ClassLongDelay, Message: word(), CorrelationID: id(), PolicyVersion: word(),
 		State: recoup.Escalated, Disposition: recoup.DispositionParked, Blocking: true, Replaceable: true,
 		CreatedAt: at(), UpdatedAt: at(), ExpiresAt: at(),

@@ -113,7 +113,7 @@ func change(company, set string) string {
 // begin is a new recovery of a company.
 func begin(company, batch, status string, attempts string) string {
 	return `insert into cl.gate_zero_recovery (recovery_id, intake_id, batch_id, failure_reason, attempt_count, next_eligible_at,
-		status, created_at, updated_at) select {id}, intake_id, ` + batch + `, 'TIMEOUT', ` + attempts + `, created_at + {hour}, '` + status + `',
+		status, created_at, updated_at) select {id}, intake_id, ` + batch + `, 'TIMEOUT', ` + attempts + `, created_at + 24 * {hour}, '` + status + `',
 		created_at, created_at from cl.gate_zero_intake where intake_id = ` + of(company)
 }
 
@@ -151,6 +151,9 @@ func forbiddenRecoveries() []gateAct {
 		{"a skipped attempt", change("active", "attempt_count = 3"+waits)},
 		{"an attempt taken back", change("third", "attempt_count = 2"+waits)},
 		{"an attempt without a wait", change("active", "attempt_count = 2"+lawful+", next_eligible_at = next_eligible_at - {hour}")},
+		{"an attempt with too short a wait", change("active", "attempt_count = 2"+lawful+", next_eligible_at = next_eligible_at + 71 * {hour}")},
+		{"an attempt with the wait of another", change("active", "attempt_count = 2"+lawful+", next_eligible_at = next_eligible_at + 168 * {hour}")},
+		{"an attempt that failed for no known reason", change("active", "attempt_count = 2, failure_reason = 'BAD_LUCK'"+waits)},
 		{"EXHAUSTED that is ACTIVE again", change("exhausted", "status = 'ACTIVE'")},
 		{"EXHAUSTED that succeeds", change("exhausted", "status = 'SUCCEEDED'"+lawful)},
 		{"EXHAUSTED with another reason", change("exhausted", "failure_reason = 'STATE_MISSING'")},
@@ -158,6 +161,7 @@ func forbiddenRecoveries() []gateAct {
 		{"SUCCEEDED that is EXHAUSTED", change("succeeded", "status = 'EXHAUSTED'")},
 		{"a status that does not exist", change("active", "status = 'LOST'"+lawful)},
 		{"an attempt before its time", change("active", "attempt_count = 2, updated_at = next_eligible_at - {hour}, next_eligible_at = next_eligible_at + {hour}")},
+		{"an end with attempts left", change("active", "status = 'EXHAUSTED'"+lawful)},
 		{"a success before its time", change("active", "status = 'SUCCEEDED', updated_at = next_eligible_at - {hour}")},
 		{"an end before its time", change("third", "status = 'EXHAUSTED', updated_at = next_eligible_at - {hour}")},
 		{"an end before its time, without a batch", change("loose", "status = 'EXHAUSTED', updated_at = next_eligible_at - {hour}")},
@@ -176,7 +180,9 @@ func forbiddenRecoveries() []gateAct {
 		{"a recovery of no batch", begin("bare", "null", "ACTIVE", "1")},
 		{"a recovery of an intake that did not fail", begin("pending", "'open'", "ACTIVE", "1")},
 		{"a recovery that begins with its second attempt", begin("bare", "'open'", "ACTIVE", "2")},
-		{"a recovery that need not wait", strings.Replace(begin("bare", "'open'", "ACTIVE", "1"), "+ {hour}", "- {hour}", 1)},
+		{"a recovery that need not wait", strings.Replace(begin("bare", "'open'", "ACTIVE", "1"), "+ 24 * {hour}", "- {hour}", 1)},
+		{"a recovery that waits too short a time", strings.Replace(begin("bare", "'open'", "ACTIVE", "1"), "24 *", "23 *", 1)},
+		{"a recovery for no known reason", strings.Replace(begin("bare", "'open'", "ACTIVE", "1"), "'TIMEOUT'", "'BAD_LUCK'", 1)},
 		{"a recovery that begins SUCCEEDED", begin("bare", "'open'", "SUCCEEDED", "1")},
 		{"a recovery that begins EXHAUSTED in an open batch", begin("bare", "'open'", "EXHAUSTED", "1")},
 		{"a recovery that begins ACTIVE in a frozen batch", begin("bare in a frozen batch", "'frozen'", "ACTIVE", "1")},
@@ -222,6 +228,14 @@ func forbiddenIntakes() []gateAct {
 		{"an AIR row of nothing", "insert into cl.gate_zero_air (event, attempt_count, at) values ('FAIL', 1, {time})"},
 		{"an AIR row of an unknown event", "insert into cl.gate_zero_air (intake_id, event, at) values (" + of("active") + ", 'PARTY', {time})"},
 
+		{"a failure told twice", "insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, attempt_count, at) " +
+			"select intake_id, recovery_id, batch_id, 'FAIL', 1, {time} from cl.gate_zero_recovery where intake_id = " + of("active")},
+		{"an end told that is none", "insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, attempt_count, at) " +
+			"select intake_id, recovery_id, batch_id, 'EXHAUSTED', 1, {time} from cl.gate_zero_recovery where intake_id = " + of("active")},
+		{"a pass told that was none", "insert into cl.gate_zero_air (intake_id, batch_id, event, at) values (" + of("pending") + ", 'open', 'AUTH', {time})"},
+		{"a kill told that was none", "insert into cl.gate_zero_air (batch_id, event, at) values ('open', 'KILL', {time})"},
+		{"a window that is too short", "update cl.gate_zero_batch set completed_at = created_at, batch_freeze_at = created_at + {hour} where batch_id = 'open'"},
+
 		{"a renamed batch", "update cl.gate_zero_batch set batch_id = 'x' where batch_id = 'open'"},
 		{"a batch of another time", "update cl.gate_zero_batch set created_at = created_at + {hour} where batch_id = 'open'"},
 		{"a longer window", "update cl.gate_zero_batch set batch_freeze_at = batch_freeze_at + {hour} where batch_id = 'frozen'"},
@@ -245,8 +259,9 @@ func gateAllowed() []gateAct {
 		{"a recovery of a failed intake", begin("bare", "'open'", "ACTIVE", "1")},
 		{"an intake", enter("'open'", "PENDING", "null")},
 		{"an intake that takes over", enter("'open'", "AUTHORIZED", of("active"))},
-		{"an AIR row", "insert into cl.gate_zero_air (intake_id, event, at) values (" + of("active") + ", 'FAIL', {time})"},
+		{"an AIR row of a late result", "insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, at) " +
+			"select intake_id, recovery_id, batch_id, 'LATE_RESULT', {time} from cl.gate_zero_recovery where intake_id = " + of("exhausted")},
 		{"a kill", "update cl.gate_zero_batch set killed_at = created_at, killed_by = 'ada' where batch_id = 'open'"},
-		{"a completion", "update cl.gate_zero_batch set completed_at = created_at, batch_freeze_at = created_at + {hour} where batch_id = 'open'"},
+		{"a completion", "update cl.gate_zero_batch set completed_at = created_at, batch_freeze_at = created_at + 336 * {hour} where batch_id = 'open'"},
 	}
 }

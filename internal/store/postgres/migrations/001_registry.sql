@@ -8,6 +8,16 @@ comment on schema recoup is 'Recoup: recorded failures and their lifecycle';
 -- owner can replace it, which is how tests set the clock.
 create function recoup.clock() returns timestamptz language sql volatile as 'select clock_timestamp()';
 
+-- tolerance is how far from the clock a time may be that a writer brings along: as
+-- long as a transaction takes, or a node's clock goes wrong. Tests that live in a
+-- time of their own replace it, as they do the clock.
+create function recoup.tolerance() returns interval language sql stable as $$select interval '1 minute'$$;
+
+-- timely reports whether a time is now.
+create function recoup.timely(at timestamptz) returns boolean language sql volatile as $$
+  select at between recoup.clock() - recoup.tolerance() and recoup.clock() + recoup.tolerance()
+$$;
+
 -- +goose StatementBegin
 -- forbid refuses a statement outright. RC001 is the state that Recoup's own
 -- guards raise; clients recognise it by that, never by its text.

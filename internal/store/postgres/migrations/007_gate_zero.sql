@@ -135,6 +135,18 @@ create table cl.gate_zero_count (
 );
 create index gate_zero_count_idx on cl.gate_zero_count (batch_id);
 
+-- What the database must know of the policy to hold Gate Zero to it: the waits
+-- after each failed attempt, the reasons that an attempt can fail for, and how long
+-- after its completion a batch freezes. It is spec 004's until a policy says
+-- otherwise.
+create table cl.gate_zero_policy (
+  one             boolean primary key default true check (one),
+  waits           interval[] not null default '{24:00:00,72:00:00,168:00:00}' check (cardinality(waits) between 1 and 3),
+  reasons         text[] not null default '{DOMAIN_NOT_FOUND,DOMAIN_NO_IMPRINT,NO_LINKEDIN_COMPANY,STATE_MISMATCH,STATE_AMBIGUOUS,STATE_MISSING,API_UNAVAILABLE,TIMEOUT}',
+  recovery_window interval not null default '336:00:00'
+);
+insert into cl.gate_zero_policy default values;
+
 -- The guards look at whole statements: a check per row would cost an import or
 -- five thousand results more than all the rest. They run as the schema's owner,
 -- so that whoever may write an intake need not be able to write what follows
@@ -148,9 +160,40 @@ begin
   end if;
 end $$;
 
+-- gate_policy is the policy in force; its waits are asked for by attempt.
+create function cl.gate_policy() returns cl.gate_zero_policy language sql stable
+security definer set search_path = pg_catalog, pg_temp as $$select p from cl.gate_zero_policy p$$;
+
+-- sync_gate follows a policy.
+create function cl.sync_gate(waits interval[], reasons text[], recovery_window interval) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform cl.refuse(case
+    when interval '0' >= any (waits) or recovery_window <= interval '0' then 'a wait of Gate Zero takes time'
+    when exists (select from unnest(reasons) r where r !~ '^[A-Z][A-Z0-9_]{0,63}$') or cardinality(reasons) = 0 then 'a reason of Gate Zero is a code' end);
+  update cl.gate_zero_policy p set waits = sync_gate.waits, reasons = sync_gate.reasons, recovery_window = sync_gate.recovery_window
+   where (p.waits, p.reasons, p.recovery_window) is distinct from (sync_gate.waits, sync_gate.reasons, sync_gate.recovery_window);
+end $$;
+
+-- near reports whether two times are the same but for the time that writing takes.
+create function cl.near(a timestamptz, b timestamptz) returns boolean language sql immutable as $$
+  select a between b - interval '1 minute' and b + interval '1 minute'
+$$;
+
+-- recovery_touched dates what was changed without a date.
+create function cl.recovery_touched() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  new.updated_at := recoup.clock();
+  return new;
+end $$;
+
 create function cl.guard_batch() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform cl.refuse('batch ' || old.batch_id || ': ' || case
+    when old.completed_at is null and not recoup.timely(new.completed_at) then 'it is complete now, and at no other time'
+    when old.completed_at is null and not cl.near(new.batch_freeze_at, new.completed_at + (cl.gate_policy()).recovery_window)
+      then 'it freezes ' || (cl.gate_policy()).recovery_window || ' after it is complete'
+    when old.frozen_at is null and not recoup.timely(new.frozen_at) then 'it is frozen now, and at no other time'
     when new.batch_id <> old.batch_id or new.created_at <> old.created_at then 'what it is and when it was made is permanent'
     when old.completed_at is not null
       and (new.completed_at is distinct from old.completed_at or new.batch_freeze_at is distinct from old.batch_freeze_at)
@@ -206,12 +249,16 @@ end $$;
 create function cl.recoveries_added() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+declare
+  gate cl.gate_zero_policy := cl.gate_policy();
 begin
   perform cl.refuse(min('the recovery of intake ' || a.intake_id || ': ' || case
       when i.status is distinct from 'FAILED' then 'only a failed intake is recovered'
       when i.batch_id is distinct from a.batch_id then 'it belongs to the batch of its intake'
       when a.attempt_count <> 1 then 'the first attempt comes first'
-      when a.next_eligible_at < a.created_at then 'it waits before it is retried'
+      when not recoup.timely(a.created_at) then 'it begins now, and at no other time'
+      when not cl.near(a.next_eligible_at, a.created_at + gate.waits[1]) then 'it waits ' || gate.waits[1] || ' before it is retried'
+      when a.failure_reason <> all (gate.reasons) then 'unknown failure_reason ' || a.failure_reason || '; reasons are: ' || array_to_string(gate.reasons, ', ')
       when a.status <> case when b.frozen_at is not null or b.batch_freeze_at <= a.created_at then 'EXHAUSTED' else 'ACTIVE' end
         then 'it begins ACTIVE or, in a frozen batch, EXHAUSTED' end))
     from added a
@@ -222,8 +269,13 @@ begin
   return null;
 end $$;
 
+-- recoveries_changed lets attempt_count, next_eligible_at and the reason move together,
+-- by the schedule and not before their time. That a change is of now is judged by
+-- the database's clock, so that no column which the writer sets has to be believed.
 create function cl.recoveries_changed() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
+declare
+  gate cl.gate_zero_policy := cl.gate_policy();
 begin
   perform cl.refuse(min('recovery ' || n.recovery_id || ': ' || case
       when o.recovery_id is null or n.intake_id <> o.intake_id or n.batch_id is distinct from o.batch_id
@@ -232,14 +284,19 @@ begin
       when n.attempt_count not in (o.attempt_count, o.attempt_count + 1) then 'attempts are counted one by one'
       when n.attempt_count = o.attempt_count and n.next_eligible_at <> o.next_eligible_at
         then 'only a failed attempt moves the time of the next'
-      when n.attempt_count > o.attempt_count and n.next_eligible_at < n.updated_at then 'it waits before it is retried again'
+      when not recoup.timely(n.updated_at) then 'it changes now, and at no other time'
+      when n.attempt_count > o.attempt_count and not coalesce(cl.near(n.next_eligible_at, n.updated_at + gate.waits[n.attempt_count]), false)
+        then coalesce('it waits ' || gate.waits[n.attempt_count] || ' before it is retried again', 'its attempts are used up')
+      when (n.attempt_count > o.attempt_count or n.failure_reason <> o.failure_reason) and n.failure_reason <> all (gate.reasons)
+        then 'unknown failure_reason ' || n.failure_reason || '; reasons are: ' || array_to_string(gate.reasons, ', ')
       when n.attempt_count = o.attempt_count and n.failure_reason <> o.failure_reason and n.status <> 'EXHAUSTED'
         then 'only a failed attempt has a reason'
-      when n.updated_at >= o.next_eligible_at then null
-      when n.attempt_count > o.attempt_count or n.status = 'SUCCEEDED' or n.failure_reason <> o.failure_reason
+      when n.updated_at < o.next_eligible_at
+        and (n.attempt_count > o.attempt_count or n.status = 'SUCCEEDED' or n.failure_reason <> o.failure_reason)
         then 'it is not eligible before ' || o.next_eligible_at
-      when n.status = 'EXHAUSTED' and not exists (select from cl.gate_zero_batch b
-        where b.batch_id = n.batch_id and b.batch_freeze_at <= n.updated_at) then 'its batch is not frozen' end))
+      when n.status = 'EXHAUSTED' and (n.updated_at < o.next_eligible_at or o.attempt_count < cardinality(gate.waits))
+        and not exists (select from cl.gate_zero_batch b where b.batch_id = n.batch_id and b.batch_freeze_at <= n.updated_at)
+        then 'it has attempts left, and its batch is not frozen' end))
     from changed n left join was o using (recovery_id);
   insert into cl.gate_zero_count
     select batch_id, status, sum(d) from (
@@ -248,6 +305,56 @@ begin
   return null;
 end $$;
 -- +goose StatementEnd
+
+-- +goose StatementBegin
+-- recovery_told sees to it that what happened to a recovery stands in the AIR by the
+-- end of its transaction: what its writer has not told there, it tells.
+create function cl.recovery_told() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, reason, attempt_count, actor, at)
+    select new.intake_id, new.recovery_id, new.batch_id, e, case when e <> 'AUTH' then new.failure_reason end,
+        new.attempt_count, session_user, new.updated_at
+      from unnest(array[
+        case when tg_op = 'INSERT' or new.attempt_count > old.attempt_count then 'FAIL' end,
+        case new.status when 'EXHAUSTED' then 'EXHAUSTED' when 'SUCCEEDED' then 'AUTH' end]) e
+     where e is not null and not exists (select from cl.gate_zero_air a where a.intake_id = new.intake_id and a.event = e
+       and coalesce(a.attempt_count, new.attempt_count) = new.attempt_count);
+  return null;
+end $$;
+
+-- air_added lets the AIR tell only of what is so, once, when it happens.
+create function cl.air_added() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp
+set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+begin
+  perform cl.refuse(min('the AIR row ' || a.event || coalesce(' of intake ' || a.intake_id, ' of batch ' || a.batch_id) || ': ' || case
+      when not recoup.timely(a.at) then 'it tells of now, and of no other time'
+      when a.intake_id is null then case when not exists (select from cl.gate_zero_batch b where b.batch_id = a.batch_id
+        and case a.event when 'KILL' then b.killed_at is not null when 'RELEASE' then b.killed_at is null else b.frozen_at is not null end)
+        then 'its batch is not so' end
+      when i.intake_id is null or a.batch_id is distinct from i.batch_id then 'there is no such intake in its batch'
+      when a.event = 'AUTH' and r.recovery_id is null then case when i.status <> 'AUTHORIZED' then 'its intake is ' || i.status end
+      when r.recovery_id is null or a.recovery_id <> r.recovery_id then 'there is no such recovery'
+      when a.event in ('AUTH', 'REENTER') then case when r.status <> 'SUCCEEDED' then 'its recovery is ' || r.status end
+      when a.event in ('EXHAUSTED', 'LATE_RESULT') then case when r.status <> 'EXHAUSTED' then 'its recovery is ' || r.status end
+      when a.event = 'FAIL' and (a.attempt_count > r.attempt_count or (select count(*) from cl.gate_zero_air f
+          where f.intake_id = a.intake_id and f.event = 'FAIL') > r.attempt_count + (r.status = 'EXHAUSTED')::int)
+        then 'no attempt failed that is not told yet: change the recovery first, in the same transaction' end))
+    from added a
+    left join cl.gate_zero_intake i on i.intake_id = a.intake_id
+    left join cl.gate_zero_recovery r on r.intake_id = a.intake_id;
+  return null;
+end $$;
+-- +goose StatementEnd
+create trigger touched before update on cl.gate_zero_recovery
+  for each row when (new.updated_at = old.updated_at) execute function cl.recovery_touched();
+create constraint trigger told_insert after insert on cl.gate_zero_recovery deferrable initially deferred
+  for each row execute function cl.recovery_told();
+create constraint trigger told_update after update on cl.gate_zero_recovery deferrable initially deferred
+  for each row when (new.attempt_count <> old.attempt_count or new.status <> old.status) execute function cl.recovery_told();
+create trigger guard_insert after insert on cl.gate_zero_air referencing new table as added
+  for each statement execute function cl.air_added();
 
 create trigger guard before update on cl.gate_zero_batch for each row execute function cl.guard_batch();
 create trigger guard_insert after insert on cl.gate_zero_intake referencing new table as added

@@ -87,7 +87,10 @@ func (s *Server) makeTemplate() (string, error) {
 	if err := s.admin(context.Background(), "create database "+name+" owner "+owner); err != nil {
 		return "", err
 	}
-	return name, postgres.Migrate(context.Background(), s.url(owner, name))
+	if err := postgres.Migrate(context.Background(), s.url(owner, name)); err != nil {
+		return "", err
+	}
+	return name, tolerate(context.Background(), s.url(owner, name), forever)
 }
 
 // New returns the URL of a fresh, empty database on this server.

@@ -102,6 +102,21 @@ create table gate_zero_count (
   primary key (batch_id, status)
 ) strict, without rowid;
 
+-- What the file must know of the policy to hold Gate Zero to it, in microseconds:
+-- the waits after each failed attempt, how long after its completion a batch
+-- freezes, and the reasons that an attempt can fail for. It is spec 004's until a
+-- policy says otherwise.
+create table gate_zero_wait (
+  attempt integer primary key check (attempt between 0 and 3), -- 0: the window of a batch
+  lasts   integer not null check (lasts > 0)
+) strict;
+insert into gate_zero_wait values (0, 1209600000000), (1, 86400000000), (2, 259200000000), (3, 604800000000);
+create table gate_zero_failure (
+  reason text not null primary key
+) strict, without rowid;
+insert into gate_zero_failure values ('DOMAIN_NOT_FOUND'), ('DOMAIN_NO_IMPRINT'), ('NO_LINKEDIN_COMPANY'), ('STATE_MISMATCH'),
+  ('STATE_AMBIGUOUS'), ('STATE_MISSING'), ('API_UNAVAILABLE'), ('TIMEOUT');
+
 -- The guards. A connection of somebody else does not have recursive_triggers on,
 -- and so REPLACE would delete rows without a word; hence every guarded table
 -- refuses an insert, before it happens, that meets a row.
@@ -125,6 +140,9 @@ create trigger gate_zero_batch_update before update on gate_zero_batch begin
     when old.completed_at is not null
       and (new.completed_at is not old.completed_at or new.batch_freeze_at is not old.batch_freeze_at)
       then raise(abort, 'the time of this batch runs already')
+    when old.completed_at is null and new.completed_at is not null
+      and abs(new.batch_freeze_at - new.completed_at - (select lasts from gate_zero_wait where attempt = 0)) > 60000000
+      then raise(abort, 'a batch freezes when its window is over, and at no other time')
     when old.frozen_at is not null and new.frozen_at is not old.frozen_at
       then raise(abort, 'this batch is frozen for good')
     when old.frozen_at is null and new.frozen_at is not null and exists (select 1 from gate_zero_recovery
@@ -211,8 +229,10 @@ create trigger gate_zero_recovery_insert before insert on gate_zero_recovery beg
       then raise(abort, 'a recovery belongs to the batch of its intake')
     when new.attempt_count is not 1
       then raise(abort, 'the first attempt comes first')
-    when new.next_eligible_at < new.created_at
-      then raise(abort, 'a recovery waits before it is retried')
+    when abs(new.next_eligible_at - new.created_at - (select lasts from gate_zero_wait where attempt = 1)) > 60000000
+      then raise(abort, 'a recovery waits as long as the schedule says before it is retried')
+    when not exists (select 1 from gate_zero_failure where reason = new.failure_reason)
+      then raise(abort, 'unknown failure_reason: the table gate_zero_failure has those that there are')
     when new.status is not case when exists (select 1 from gate_zero_batch where batch_id = new.batch_id
         and (frozen_at is not null or batch_freeze_at <= new.created_at)) then 'EXHAUSTED' else 'ACTIVE' end
       then raise(abort, 'a recovery begins ACTIVE or, in a frozen batch, EXHAUSTED')
@@ -236,16 +256,21 @@ create trigger gate_zero_recovery_update before update on gate_zero_recovery beg
       then raise(abort, 'attempts are counted one by one')
     when new.next_eligible_at is not old.next_eligible_at and new.attempt_count is old.attempt_count
       then raise(abort, 'only a failed attempt moves the time of the next')
-    when new.attempt_count is not old.attempt_count and new.next_eligible_at < new.updated_at
-      then raise(abort, 'a recovery waits before it is retried again')
+    when new.attempt_count is not old.attempt_count and coalesce(abs(new.next_eligible_at - new.updated_at
+        - (select lasts from gate_zero_wait where attempt = new.attempt_count)) > 60000000, 1)
+      then raise(abort, 'a recovery waits as long as the schedule says before it is retried again')
+    when (new.attempt_count is not old.attempt_count or new.failure_reason is not old.failure_reason)
+      and not exists (select 1 from gate_zero_failure where reason = new.failure_reason)
+      then raise(abort, 'unknown failure_reason: the table gate_zero_failure has those that there are')
     when new.failure_reason is not old.failure_reason and new.attempt_count is old.attempt_count and new.status <> 'EXHAUSTED'
       then raise(abort, 'only a failed attempt has a reason')
     when new.updated_at < old.next_eligible_at and (new.attempt_count is not old.attempt_count or new.status = 'SUCCEEDED'
       or new.failure_reason is not old.failure_reason)
       then raise(abort, 'this recovery is not eligible yet')
-    when new.updated_at < old.next_eligible_at and new.status = 'EXHAUSTED' and not exists (select 1 from gate_zero_batch
-        where batch_id = new.batch_id and batch_freeze_at <= new.updated_at)
-      then raise(abort, 'the batch of this recovery is not frozen')
+    when new.status = 'EXHAUSTED'
+      and (new.updated_at < old.next_eligible_at or old.attempt_count < (select max(attempt) from gate_zero_wait))
+      and not exists (select 1 from gate_zero_batch where batch_id = new.batch_id and batch_freeze_at <= new.updated_at)
+      then raise(abort, 'this recovery has attempts left, and its batch is not frozen')
   end;
 end;
 -- +goose StatementEnd
@@ -263,9 +288,25 @@ end;
 
 -- The AIR.
 -- +goose StatementBegin
-create trigger gate_zero_air_insert before insert on gate_zero_air
-when exists (select 1 from gate_zero_air where air_id = new.air_id) begin
-  select raise(abort, 'the AIR is never rewritten');
+create trigger gate_zero_air_insert before insert on gate_zero_air begin
+  select case
+    when exists (select 1 from gate_zero_air where air_id = new.air_id)
+      then raise(abort, 'the AIR is never rewritten')
+    when new.intake_id is null and not exists (select 1 from gate_zero_batch where batch_id = new.batch_id
+        and case new.event when 'KILL' then killed_at is not null when 'RELEASE' then killed_at is null else frozen_at is not null end)
+      then raise(abort, 'the AIR tells of a batch only what is so')
+    when new.intake_id is not null and not exists (select 1 from gate_zero_intake i
+        left join gate_zero_recovery r on r.intake_id = i.intake_id
+        where i.intake_id = new.intake_id and i.batch_id is new.batch_id and case
+          when new.event = 'AUTH' and r.recovery_id is null then i.status = 'AUTHORIZED'
+          when r.recovery_id is null or new.recovery_id <> r.recovery_id then 0
+          when new.event in ('AUTH', 'REENTER') then r.status = 'SUCCEEDED'
+          when new.event in ('EXHAUSTED', 'LATE_RESULT') then r.status = 'EXHAUSTED'
+          when new.event = 'FAIL' then coalesce(new.attempt_count, 1) <= r.attempt_count and (select count(*) from gate_zero_air f
+            where f.intake_id = new.intake_id and f.event = 'FAIL') < r.attempt_count + (r.status = 'EXHAUSTED')
+          else 1 end)
+      then raise(abort, 'the AIR tells of an intake only what is so, once: change its recovery first')
+  end;
 end;
 -- +goose StatementEnd
 -- +goose StatementBegin
