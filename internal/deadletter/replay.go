@@ -142,7 +142,19 @@ func (s *Service) Replay(ctx context.Context, c engine.Caller, in NewReplay) (st
 			break // it is stored, and goes on without us
 		}
 	}
-	return s.Store.Replay(ctx, r.ID)
+	status, err := s.Store.Replay(ctx, r.ID)
+	if err == nil && status.Members == 0 && status.State != store.ReplayCollecting {
+		return status, s.overtaken(ctx, &in.Selection)
+	}
+	return status, err
+}
+
+// overtaken says why a replay has found nothing: another was faster.
+func (s *Service) overtaken(ctx context.Context, sel *Selection) error {
+	if err := s.replayable(ctx, sel); err != nil {
+		return err
+	}
+	return fault.New(fault.CodeConflict, "Another replay was faster, and has ended meanwhile; look at the dead letters again.")
 }
 
 // replayable refuses a replay that would have no member. A single dead letter says
