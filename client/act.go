@@ -67,8 +67,8 @@ func (c *Client) Review(ctx context.Context, id recoup.ID, a Act, options ...Cal
 }
 
 // Bulk does something with everything that a filter selects, or with named
-// errors. A preview says what would happen; its Matched belongs into the Expect
-// of the act itself.
+// errors. A filter is previewed first; the Token of the answer stands for the set
+// that the preview has shown, and is what the act itself is done with.
 //
 // An act is not repeated where it may have been done already, because a second
 // escalation would be one more: after such a failure, look before acting again.

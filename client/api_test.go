@@ -55,8 +55,8 @@ func TestRequests(t *testing.T) {
 		`POST ` + e1 + `/archive {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) { return c.Archive(x, id(1), act) },
 		`POST ` + e1 + `/assign {"to":"ada"}`:      func(c *client.Client, x ctx) (any, error) { return c.Assign(x, id(1), client.Act{To: "ada"}) },
 		`POST ` + e1 + `/review {}`:                func(c *client.Client, x ctx) (any, error) { return c.Review(x, id(1), client.Act{}) },
-		`POST /v1/errors/unpark {"reason":"why","filter":{"table":"t","parked":true},"expect":3}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Bulk(x, client.Unpark, client.Bulk{Act: act, Filter: client.Filter{Table: "t", Parked: true}, Expect: 3})
+		`POST /v1/errors/unpark {"reason":"why","filter":{"table":"t","parked":false},"preview":true}`: func(c *client.Client, x ctx) (any, error) {
+			return c.Bulk(x, client.Unpark, client.Bulk{Act: act, Filter: client.Filter{Table: "t", Parked: new(false)}, Preview: true})
 		},
 
 		`POST /v1/retries/claim {"tables":["t"],"worker":"w","limit":5,"wait_seconds":20}`: func(c *client.Client, x ctx) (any, error) {
@@ -173,7 +173,7 @@ func TestFilterIsSentWhole(t *testing.T) {
 	t.Parallel()
 	f := client.Filter{
 		Table: "t", Hub: "h", State: recoup.Parked, EntityID: "e", Code: "c", AssignedTo: "a",
-		Tier: 2, Blocking: true, Parked: true, Before: noon, After: noon.Add(-time.Hour),
+		Tier: 2, Blocking: new(true), Parked: new(true), Before: noon, After: noon.Add(-time.Hour),
 	}
 	s := serve(t, reply(`{}`))
 	if _, err := s.client(t).Errors(t.Context(), f, client.Page{}); err != nil {

@@ -171,8 +171,8 @@ type Verification struct {
 
 // ForGroup is an act of the workflow on all open dead letters of a group.
 type ForGroup struct {
-	Preview bool `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
-	Expect  int  `json:"expect,omitempty" minimum:"0" doc:"refuse unless the group has exactly this many, as the preview said"`
+	Preview bool   `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
+	Token   string `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant; default: the open dead letters of the group now"`
 }
 
 // GroupTriage is a [Triage] of a group.

@@ -172,8 +172,7 @@ func (n *node) testActs(t *testing.T) {
 	}
 	all := client.Bulk{Act: client.Act{Reason: "look at it"}, Filter: client.Filter{Table: actTable, State: recoup.RetryPending}, Preview: true}
 	preview := must(n.Bulk(ctx, client.Park, all))(t)
-	all.Preview, all.Expect = false, preview.Matched
-	if done := must(n.Bulk(ctx, client.Park, all))(t); preview.Matched != 1 || done.Applied != 1 {
+	if done := must(n.Bulk(ctx, client.Park, client.Bulk{Act: all.Act, Token: preview.Token}))(t); preview.Matched != 1 || done.Applied != 1 {
 		t.Errorf("previewed %+v, did %+v", preview, done)
 	}
 	if page := must(n.Parked(ctx, client.ParkedFilter{Table: actTable}, client.Page{}))(t); len(page.Errors) != 1 {

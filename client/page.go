@@ -46,6 +46,14 @@ func (q query) flag(name string, yes bool) query {
 	return q.text(name, "true")
 }
 
+// either is a flag that may be asked for, excluded, or left open.
+func (q query) either(name string, is *bool) query {
+	if is == nil {
+		return q
+	}
+	return q.text(name, strconv.FormatBool(*is))
+}
+
 func (q query) time(name string, t time.Time) query {
 	if t.IsZero() {
 		return q
@@ -82,7 +90,7 @@ func all[T any](ctx context.Context, list func(context.Context, Page) ([]T, stri
 func (f Filter) query() query {
 	return query{}.text("table", f.Table).text("hub", f.Hub).text("state", string(f.State)).
 		text("entity_id", f.EntityID).text("code", f.Code).text("assigned_to", f.AssignedTo).
-		number("tier", f.Tier).flag("blocking", f.Blocking).flag("parked", f.Parked).
+		number("tier", f.Tier).either("blocking", f.Blocking).either("parked", f.Parked).
 		time("before", f.Before).time("after", f.After)
 }
 

@@ -77,19 +77,20 @@ type Filter struct {
 	Code       string       `json:"code,omitempty" query:"code"`
 	AssignedTo string       `json:"assigned_to,omitempty" query:"assigned_to"`
 	Tier       int          `json:"tier,omitempty" query:"tier" minimum:"0" maximum:"3"`
-	Blocking   bool         `json:"blocking,omitempty" query:"blocking"`
-	Parked     bool         `json:"parked,omitempty" query:"parked" doc:"PARKED or ESCALATED"`
+	Blocking   *bool        `json:"blocking,omitempty" query:"blocking" doc:"true: those that block their entity; false: the others"`
+	Parked     *bool        `json:"parked,omitempty" query:"parked" doc:"true: PARKED or ESCALATED; false: the others"`
 	Before     time.Time    `json:"before,omitzero" query:"before" doc:"created before"`
 	After      time.Time    `json:"after,omitzero" query:"after" doc:"created at or after"`
 }
 
-// Bulk is one act on everything that a filter selects, or on named errors.
+// Bulk is one act on everything that a filter selected in a preview, or on named
+// errors.
 type Bulk struct {
 	Act
-	Filter  Filter      `json:"filter,omitzero"`
-	IDs     []recoup.ID `json:"ids,omitempty" maxItems:"10000"`
+	Filter  Filter      `json:"filter,omitzero" doc:"of a preview"`
+	IDs     []recoup.ID `json:"ids,omitempty" maxItems:"10000" doc:"instead of a filter"`
 	All     bool        `json:"all,omitempty" doc:"an empty filter is meant"`
-	Expect  int         `json:"expect,omitempty" minimum:"0" doc:"refuse unless the filter selects exactly this many, as the preview said"`
+	Token   string      `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant, instead of a filter or ids"`
 	Preview bool        `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
 }
 
@@ -100,6 +101,7 @@ type BulkResult struct {
 	Applied int       `json:"applied"`
 	NotDone int       `json:"not_done"`
 	Refused []Refused `json:"refused,omitempty" doc:"the first hundred that the act does not apply to"`
+	Token   string    `json:"token,omitempty" doc:"of a preview: act with it within 15 minutes, and exactly this set is meant; what changed meanwhile is refused by itself"`
 }
 
 // Refused is an error to which a bulk act does not apply.

@@ -45,8 +45,8 @@ func acts() []*route {
 		one := operation(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *call, in *actIn) (client.Acted, error) {
 			return a.act(c, in.ID, v.input(in.Body))
 		}).repeats(keyed)
-		many := operation(http.MethodPost, "/v1/errors/"+v.name, v.summary+": all that a filter selects, or named ones", func(a *API, c *call, in *bulkIn) (client.BulkResult, error) {
-			return a.bulk(c, in.Body, v.input(in.Body.Act))
+		many := operation(http.MethodPost, "/v1/errors/"+v.name, v.summary+": all that a filter selected in a preview, or named ones", func(a *API, c *call, in *bulkIn) (client.BulkResult, error) {
+			return a.bulk(c, in.Body, v)
 		}).takesUpTo(batchBody).takesLong().repeats(twice)
 		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
 		checked(many, func(a *API, _ *call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
@@ -78,18 +78,21 @@ func (a *API) checkBulk(b client.Bulk, in lifecycle.Input) error {
 	return bad.Err()
 }
 
-func (a *API) bulk(c *call, b client.Bulk, in lifecycle.Input) (client.BulkResult, error) {
+func (a *API) bulk(c *call, b client.Bulk, v verb) (client.BulkResult, error) {
 	filter, err := a.filterOf(b.Filter)
 	if err != nil {
 		return client.BulkResult{}, err
 	}
 	result, err := a.Engine.Bulk(c.r.Context(), c.caller, engine.Bulk{
-		Filter: filter, IDs: b.IDs, All: b.All, Expect: b.Expect, Preview: b.Preview, Input: in,
+		Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act),
 	})
 	if err != nil && result.Applied+result.NotDone > 0 {
 		return client.BulkResult{}, cutShort(err, map[string]any{"matched": result.Matched, "applied": result.Applied, "not_done": result.NotDone})
 	}
 	out := client.BulkResult{Preview: b.Preview, Matched: result.Matched, Applied: result.Applied, NotDone: result.NotDone}
+	if b.Preview {
+		out.Token = result.Frozen.Token()
+	}
 	for _, r := range result.Refused {
 		out.Refused = append(out.Refused, client.Refused{ID: r.ID, Reason: publicReason(r.Err)})
 	}

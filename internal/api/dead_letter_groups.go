@@ -81,12 +81,12 @@ func (a *API) verifyGroup(c *call, in *groupVerifyIn) (client.BulkResult, error)
 }
 
 func (a *API) takeGroup(c *call, id recoup.ID, step deadletter.Step, how client.ForGroup) (client.BulkResult, error) {
-	r, err := a.Letters.TakeGroup(c.r.Context(), c.caller, id, deadletter.GroupAct{Step: step, Preview: how.Preview, Expect: how.Expect})
+	r, err := a.Letters.TakeGroup(c.r.Context(), c.caller, id, deadletter.GroupAct{Step: step, Preview: how.Preview, Token: how.Token})
 	if err != nil && r.Applied+r.NotDone > 0 {
 		return client.BulkResult{}, cutShort(err, map[string]any{"matched": r.Matched, "applied": r.Applied, "not_done": r.NotDone})
 	}
 	return client.BulkResult{
-		Preview: how.Preview, Matched: r.Matched, Applied: r.Applied, NotDone: r.NotDone, Refused: each(r.Refused, refusedOf),
+		Preview: how.Preview, Matched: r.Matched, Applied: r.Applied, NotDone: r.NotDone, Refused: each(r.Refused, refusedOf), Token: r.Frozen.Token(),
 	}, err
 }
 

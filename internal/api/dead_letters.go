@@ -30,10 +30,10 @@ func letterRoutes() []*route {
 		operation(get, "/v1/dead-letter-groups", "List groups of dead letters, the last seen first", (*API).listGroups).by(readers()...).under(vital),
 		operation(get, "/v1/dead-letter-groups/{id}", "Show a group: its trend and its notes", (*API).showGroup).by(readers()...).under(vital),
 		operation(post, "/v1/dead-letter-groups/{id}/note", "Say who owns a group, and what is known of it", (*API).noteGroup).by(Operator).under(vital).repeats(twice),
-		operation(post, "/v1/dead-letter-groups/{id}/triage", "Triage all open dead letters of a group", (*API).triageGroup).by(Operator).under(vital).takesLong().repeats(twice),
-		operation(post, "/v1/dead-letter-groups/{id}/remediate", "Remediate all open dead letters of a group", (*API).remediateGroup).by(Operator).under(vital).takesLong().repeats(twice),
-		operation(post, "/v1/dead-letter-groups/{id}/validate", "Validate all open dead letters of a group", (*API).validateGroup).by(Operator).under(vital).takesLong().repeats(twice),
-		operation(post, "/v1/dead-letter-groups/{id}/verify", "Verify all replayed dead letters of a group", (*API).verifyGroup).by(Operator).under(vital).takesLong().repeats(twice),
+		operation(post, "/v1/dead-letter-groups/{id}/triage", "Triage all open dead letters of a group", (*API).triageGroup).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
+		operation(post, "/v1/dead-letter-groups/{id}/remediate", "Remediate all open dead letters of a group", (*API).remediateGroup).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
+		operation(post, "/v1/dead-letter-groups/{id}/validate", "Validate all open dead letters of a group", (*API).validateGroup).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
+		operation(post, "/v1/dead-letter-groups/{id}/verify", "Verify all replayed dead letters of a group", (*API).verifyGroup).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
 	}
 	list = append(list, replayRoutes()...)
 	for _, rt := range list {

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"recoup/internal/nearest"
 )
@@ -75,4 +77,22 @@ func join[S ~string](words []S) string {
 		b.WriteString(string(w))
 	}
 	return b.String()
+}
+
+// either adds a flag that may be set, set to false, or left open.
+func either(flags *pflag.FlagSet, at **bool, name, usage string) {
+	flags.VarPF(eitherValue{at}, name, "", usage).NoOptDefVal = "true"
+}
+
+type eitherValue struct{ at **bool }
+
+func (v eitherValue) String() string { return "" }
+func (v eitherValue) Type() string   { return "bool" }
+
+func (v eitherValue) Set(s string) error {
+	is, err := strconv.ParseBool(s)
+	if err == nil {
+		*v.at = &is
+	}
+	return err
 }

@@ -262,7 +262,7 @@ func (t *letterTarget) actAll(s *session, past string, all func(recoup.ID, clien
 				return err
 			}
 		}
-		if would, err = all(id, client.ForGroup{Expect: would.Matched}); err != nil {
+		if would, err = all(id, client.ForGroup{Token: would.Token}); err != nil {
 			return err
 		}
 	}

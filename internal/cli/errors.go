@@ -46,8 +46,8 @@ func (f *errorFilter) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Code, "code", "", "only errors of this `CODE`")
 	flags.StringVar(&f.AssignedTo, "assigned-to", "", "only errors that were assigned to this `PERSON`")
 	flags.IntVar(&f.Tier, "tier", 0, "only errors on rung `N` of the ladder, 1 to 3")
-	flags.BoolVar(&f.Blocking, "blocking", false, "only errors that block their entity")
-	flags.BoolVar(&f.Parked, "parked", false, "only errors that wait for a person: PARKED or ESCALATED")
+	either(flags, &f.Blocking, "blocking", "only errors that block their entity; --blocking=false: only the others")
+	either(flags, &f.Parked, "parked", "only errors that wait for a person: PARKED or ESCALATED; --parked=false: only the others")
 	flags.StringVar(&f.before, "before", "", "only errors from before this `TIME`, or older than an age such as 48h")
 	flags.StringVar(&f.after, "after", "", "only errors from this `TIME` on, or not older than an age such as 48h")
 }

@@ -82,7 +82,7 @@ func (a *actRequest) run(ctx context.Context, s *session, args []string) error {
 	case len(ids) == 0:
 		return a.filtered(ctx, s, filter)
 	}
-	return a.show(s, a.many(ctx, s, ids, a.dryRun))
+	return a.show(s, a.many(ctx, s, inSteps(ids, a.dryRun), len(ids)))
 }
 
 // read checks the flags: ids or a filter, and what the verb needs.
@@ -128,7 +128,8 @@ func (a *actRequest) one(ctx context.Context, s *session, id recoup.ID) error {
 }
 
 // filtered acts on the errors that a filter selects now. It looks the set up
-// once, so that what is done is done to exactly those that were shown.
+// once, so that what is done is done to exactly those that were shown, as they were
+// shown: what changes before the answer is given is left alone and told.
 func (a *actRequest) filtered(ctx context.Context, s *session, f client.Filter) error {
 	if err := s.askable(a.yes || a.dryRun); err != nil {
 		return err
@@ -138,9 +139,9 @@ func (a *actRequest) filtered(ctx context.Context, s *session, f client.Filter) 
 		return err
 	}
 	if a.yes && !a.dryRun {
-		return a.show(s, a.many(ctx, s, ids, false))
+		return a.show(s, a.many(ctx, s, inSteps(ids, false), len(ids)))
 	}
-	preview := a.many(ctx, s, ids, true)
+	preview := a.many(ctx, s, inSteps(ids, true), len(ids))
 	if preview.err != nil || a.dryRun || len(ids) == 0 {
 		return a.show(s, preview)
 	}
@@ -152,7 +153,7 @@ func (a *actRequest) filtered(ctx context.Context, s *session, f client.Filter) 
 	if err := s.confirm(question, fmt.Sprint(preview.Applied)); err != nil {
 		return err
 	}
-	return a.show(s, a.many(ctx, s, ids, false))
+	return a.show(s, a.many(ctx, s, preview.frozen, preview.Matched))
 }
 
 // maxActs is the most errors of one act, which is also the server's bound.
@@ -177,30 +178,42 @@ func (a *actRequest) members(ctx context.Context, s *session, f client.Filter) (
 // outcome is what became of many, as far as it went.
 type outcome struct {
 	client.BulkResult
-	err error
+	frozen []client.Bulk // of a preview: what to ask for to act on what it has shown
+	err    error
 }
 
 // actStep is how many errors one request changes: few enough to see it go on.
 const actStep = 200
 
-// many acts on errors in steps, or says what would happen to them.
-func (a *actRequest) many(ctx context.Context, s *session, ids []recoup.ID, preview bool) outcome {
-	what := string(a.verb)
-	if preview {
-		what = "previewing"
+// inSteps asks for errors in steps.
+func inSteps(ids []recoup.ID, preview bool) (steps []client.Bulk) {
+	for step := range slices.Chunk(ids, actStep) {
+		steps = append(steps, client.Bulk{IDs: step, Preview: preview})
+	}
+	return steps
+}
+
+// many acts on errors step by step, or says what would happen to them.
+func (a *actRequest) many(ctx context.Context, s *session, steps []client.Bulk, total int) outcome {
+	what, sum := string(a.verb), outcome{}
+	if len(steps) > 0 && steps[0].Preview {
+		what, sum.Preview = "previewing", true
 	}
 	advance, end := s.progress(what)
 	defer end()
-	sum := outcome{BulkResult: client.BulkResult{Preview: preview}}
-	for step := range slices.Chunk(ids, actStep) {
-		done, err := s.Bulk(ctx, a.verb, client.Bulk{Act: a.Act, IDs: step, Preview: preview})
+	for _, step := range steps {
+		step.Act = a.Act
+		done, err := s.Bulk(ctx, a.verb, step)
 		if err != nil {
 			sum.err = err
 			break
 		}
 		sum.Matched, sum.Applied, sum.NotDone = sum.Matched+done.Matched, sum.Applied+done.Applied, sum.NotDone+done.NotDone
 		sum.Refused = append(sum.Refused, done.Refused...)
-		advance(sum.Matched, len(ids))
+		if done.Token != "" {
+			sum.frozen = append(sum.frozen, client.Bulk{Token: done.Token})
+		}
+		advance(sum.Matched, total)
 	}
 	return sum
 }

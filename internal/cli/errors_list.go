@@ -89,7 +89,7 @@ func checkArchived(archived bool, f client.Filter) error {
 // errorPage reads one page, or all of them.
 func (s *session) errorPage(ctx context.Context, f client.Filter, archived bool, p paging) (client.ErrorPage, error) {
 	queue := client.ParkedFilter{Table: f.Table, Hub: f.Hub}
-	waiting := f == client.Filter{Table: f.Table, Hub: f.Hub, Parked: true}
+	waiting := f.Parked != nil && *f.Parked && f == client.Filter{Table: f.Table, Hub: f.Hub, Parked: f.Parked}
 	page := client.Page{Limit: p.limit}
 	switch {
 	case archived && p.all:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -168,10 +169,12 @@ func TestErrorsInSteps(t *testing.T) {
 		if err := json.NewDecoder(r.Body).Decode(&b); err != nil || r.URL.Path != "/v1/errors/archive" {
 			t.Errorf("%s: %v", r.URL, err)
 		}
-		if !b.Preview {
-			steps = append(steps, len(b.IDs))
+		done := client.BulkResult{Preview: b.Preview, Matched: len(b.IDs), Applied: len(b.IDs), Token: strconv.Itoa(len(b.IDs))}
+		if !b.Preview { // what the preview has shown is named by its token
+			frozen, _ := strconv.Atoi(b.Token)
+			steps, done = append(steps, frozen), client.BulkResult{Matched: frozen, Applied: frozen}
 		}
-		_ = json.NewEncoder(w).Encode(client.BulkResult{Preview: b.Preview, Matched: len(b.IDs), Applied: len(b.IDs)})
+		_ = json.NewEncoder(w).Encode(done)
 	})
 	var out, stderr bytes.Buffer
 	person := typed("450\n")

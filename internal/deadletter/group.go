@@ -3,6 +3,7 @@ package deadletter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"recoup"
@@ -15,14 +16,15 @@ import (
 // turn of.
 type GroupAct struct {
 	Step    Step
-	Preview bool // say what would happen, and do nothing
-	Expect  int  // how many the caller has seen in the preview; zero: not checked
+	Preview bool   // say what would happen, and do nothing
+	Token   string // of the preview whose set is meant; empty: the group as it is now
 }
 
 // GroupResult says what became of it, or in a preview what would.
 type GroupResult struct {
 	Matched, Applied, NotDone int
-	Refused                   []Refused // the first hundred
+	Refused                   []Refused     // the first hundred
+	Frozen                    engine.Frozen // of a preview: the set that it has shown
 }
 
 // MaxGroup is the most dead letters of one act on a group.
@@ -42,20 +44,30 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	if _, err := s.Store.Group(ctx, id); err != nil {
 		return GroupResult{}, err
 	}
+	act := step.act() + " " + id.String()
+	if in.Token != "" && !in.Preview {
+		frozen, err := engine.Thaw(in.Token, act, s.now())
+		if err != nil {
+			return GroupResult{}, err
+		}
+		return s.takeMembers(ctx, c, frozen.Members, step)
+	}
 	letters, err := s.groupMembers(ctx, id)
 	if err != nil {
 		return GroupResult{}, err
 	}
-	if in.Expect > 0 && in.Expect != len(letters) {
-		return GroupResult{}, fault.New(fault.CodeConflict, "The group has %d open dead letters now, not %d: preview it again.", len(letters), in.Expect).
-			With("matched", len(letters)).With("expected", in.Expect)
+	members := make([]engine.Member, len(letters))
+	for i := range letters {
+		members[i] = engine.Member{ID: letters[i].Dead.ErrorID, UpdatedAt: letters[i].Dead.UpdatedAt}
 	}
-	result := GroupResult{Matched: len(letters)}
-	for begin := 0; begin < len(letters); begin += groupStep {
-		part := letters[begin:min(begin+groupStep, len(letters))]
-		if err := s.groupStep(ctx, c.Name, part, step, in.Preview, &result); err != nil {
-			return result, fmt.Errorf("after %d of %d: %w", result.Applied+result.NotDone, len(letters), err)
-		}
+	if !in.Preview {
+		return s.takeMembers(ctx, c, members, step)
+	}
+	result := GroupResult{Matched: len(letters), Frozen: engine.Frozen{Act: act, Until: s.now().Add(engine.PreviewLife), Members: members}}
+	decide := s.step(step, c.Name, s.now())
+	for i := range letters { // as each is, without a lock
+		_, _, err := decide(letters[i])
+		result.count(letters[i].Dead.ErrorID, err)
 	}
 	return result, nil
 }
@@ -77,32 +89,39 @@ func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.L
 	}
 }
 
-func (s *Service) groupStep(ctx context.Context, by string, letters []store.Letter, in Step, preview bool, r *GroupResult) error {
-	now := s.now()
-	decide := s.step(in, by, now)
-	outcomes := make([]Done, len(letters))
-	if preview {
-		for i := range letters {
-			_, _, outcomes[i].Err = decide(letters[i])
+// takeMembers does an act on dead letters in steps, each under its own lock, unless
+// it has changed since it was seen.
+func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []engine.Member, in Step) (GroupResult, error) {
+	result := GroupResult{Matched: len(members)}
+	for part := range slices.Chunk(members, groupStep) {
+		now := s.now()
+		decide := s.step(in, c.Name, now)
+		outcomes, err := s.each(ctx, now, len(part), func(i int) (store.LetterStep, error) {
+			return store.LetterStep{ErrorID: part[i].ID, Decide: func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+				if err := part[i].Unchanged(l.Dead.UpdatedAt); err != nil {
+					return l, store.LetterEffects{}, err
+				}
+				return decide(l)
+			}}, nil
+		})
+		if err != nil {
+			return result, fmt.Errorf("after %d of %d: %w", result.Applied+result.NotDone, len(members), err)
 		}
-	} else {
-		var err error
-		if outcomes, err = s.each(ctx, now, len(letters), func(i int) (store.LetterStep, error) {
-			return store.LetterStep{ErrorID: letters[i].Dead.ErrorID, Decide: decide}, nil
-		}); err != nil {
-			return err
-		}
-	}
-	for i, o := range outcomes {
-		if o.Err == nil {
-			r.Applied++
-			continue
-		}
-		if r.NotDone++; len(r.Refused) < maxRefused {
-			r.Refused = append(r.Refused, Refused{letters[i].Dead.ErrorID, o.Err})
+		for i, o := range outcomes {
+			result.count(part[i].ID, o.Err)
 		}
 	}
-	return nil
+	return result, nil
+}
+
+func (r *GroupResult) count(id recoup.ID, err error) {
+	if err == nil {
+		r.Applied++
+		return
+	}
+	if r.NotDone++; len(r.Refused) < maxRefused {
+		r.Refused = append(r.Refused, Refused{id, err})
+	}
 }
 
 // NoteGroup says who owns a group and what is known of it. Earlier notes stay.

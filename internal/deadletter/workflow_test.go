@@ -274,10 +274,16 @@ func TestGroups(t *testing.T) {
 		if d := w.read(letters[3].Dead.ErrorID); d.Dead.Step != store.StepTriaged {
 			w.Errorf("a preview has changed it: %s", d.Dead.Step)
 		}
-		w.refused(second(w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: triage, Expect: 11})), fault.CodeConflict)
+		w.refused(second(w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: triage, Token: r.Frozen.Token()})), fault.CodeValidationError)
 		for _, step := range []deadletter.Step{triage, remedy, validated} {
-			if r, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step, Expect: 12}); err != nil || r.Applied != 12 {
-				w.Errorf("%T: %+v, %v", step, r, err)
+			seen, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step, Preview: true})
+			w.must(err)
+			for _, want := range []int{12, 0} { // the second time all have changed since
+				w.wait(time.Second)
+				r, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step, Token: seen.Frozen.Token()})
+				if err != nil || r.Applied != want || r.NotDone != 12-want {
+					w.Errorf("%T: %+v, %v", step, r, err)
+				}
 			}
 		}
 		g, err := w.NoteGroup(w.Context(), caller(ada), group, "bob", "the vendor has changed its format")

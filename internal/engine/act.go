@@ -14,6 +14,7 @@ import (
 type Act struct {
 	ID      recoup.ID
 	Input   lifecycle.Input
+	Seen    Member // as a preview has shown it; zero: it may have changed
 	Receipt *store.Receipt
 }
 
@@ -70,6 +71,9 @@ func (e *Engine) step(c Caller, act Act, in lifecycle.Input, now time.Time) stor
 		},
 		Decide: func(current *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error) {
 			if err := e.may(c, current.Table); err != nil {
+				return recoup.Error{}, lifecycle.Effects{}, err
+			}
+			if err := act.Seen.Unchanged(current.UpdatedAt); err != nil {
 				return recoup.Error{}, lifecycle.Effects{}, err
 			}
 			return lifecycle.Step(e.Policies.Of(current), current, withStreak(in, streak), now)

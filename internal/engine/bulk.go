@@ -11,13 +11,15 @@ import (
 	"recoup/internal/store"
 )
 
-// Bulk is one act on everything that a filter selects, or on named errors.
+// Bulk is one act on everything that a filter selected in a preview, or on named
+// errors.
 type Bulk struct {
-	Filter  store.Filter
-	IDs     []recoup.ID // instead of a filter
-	All     bool        // an empty filter is meant
-	Expect  int         // how many the caller has seen in the preview; zero: not checked
-	Preview bool        // say what would happen, and do nothing
+	Act     string       // its name, to which a preview's token is bound
+	Filter  store.Filter // of a preview
+	IDs     []recoup.ID  // instead of a filter
+	All     bool         // an empty filter is meant
+	Token   string       // of the preview whose set is meant, instead of both
+	Preview bool         // say what would happen, and do nothing
 	Input   lifecycle.Input
 }
 
@@ -36,14 +38,16 @@ type BulkResult struct {
 	Applied int
 	Refused []Refused // the first hundred of them
 	NotDone int       // how many were refused in all
+	Frozen  Frozen    // of a preview: the set that it has shown
 }
 
 // bulkStep is how many errors one transaction of a bulk act changes.
 const bulkStep = 200
 
 // Bulk applies an act to many errors: first the set is fixed, then each is
-// changed under its own lock, in steps. A set that is larger than MaxBulk, or
-// not the one that was previewed, is refused before anything is done.
+// changed under its own lock, in steps. A set that is larger than MaxBulk is
+// refused before anything is done; a member that has changed since its preview is
+// refused by itself.
 func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (BulkResult, error) {
 	input, err := e.clean(c, b.Input)
 	if err != nil {
@@ -52,23 +56,18 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (BulkResult, error)
 	if err := b.check(); err != nil {
 		return BulkResult{}, err
 	}
-	ids, err := e.members(ctx, c, b)
+	members, err := e.members(ctx, c, b)
 	if err != nil {
 		return BulkResult{}, err
 	}
-	if b.Expect > 0 && b.Expect != len(ids) {
-		return BulkResult{}, fault.New(fault.CodeConflict, "the filter selects %d errors now, not %d: preview it again", len(ids), b.Expect).
-			With("matched", len(ids)).With("expected", b.Expect)
-	}
-	result := BulkResult{Matched: len(ids)}
-	for begin := 0; begin < len(ids); begin += bulkStep {
-		step := ids[begin:min(begin+bulkStep, len(ids))]
+	result := BulkResult{Matched: len(members), Frozen: Frozen{Act: b.Act, Until: e.Now().Add(PreviewLife)}}
+	for step := range slices.Chunk(members, bulkStep) {
 		run := e.applyStep
 		if b.Preview {
 			run = e.previewStep
 		}
 		if err := run(ctx, c, input, step, &result); err != nil {
-			return result, fmt.Errorf("after %d of %d: %w", result.Applied+result.NotDone, len(ids), err)
+			return result, fmt.Errorf("after %d of %d: %w", result.Applied+result.NotDone, len(members), err)
 		}
 	}
 	return result, nil
@@ -77,14 +76,20 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (BulkResult, error)
 func (b *Bulk) check() error {
 	f := b.Filter
 	empty := f.Table == "" && len(f.Tables) == 0 && f.State == "" && f.Entity == "" && f.Code == "" && f.AssignedTo == "" &&
-		f.Tier == 0 && !f.Blocking && !f.Parked && f.Before.IsZero() && f.After.IsZero()
+		f.Tier == 0 && f.Blocking == nil && f.Parked == nil && f.Before.IsZero() && f.After.IsZero()
 	switch {
+	case b.Token != "" && (len(b.IDs) > 0 || !empty || b.All || b.Preview):
+		return badBulk("token", "a token stands for the set of its preview: give no filter and no ids beside it")
+	case b.Token != "":
+		return nil
 	case len(b.IDs) > 0 && !empty:
 		return badBulk("ids", "give a filter or ids, not both")
 	case len(b.IDs) > MaxBulk:
 		return badBulk("ids", fmt.Sprintf("one act takes at most %d errors", MaxBulk))
 	case len(b.IDs) == 0 && empty && !b.All:
 		return badBulk("filter", `an empty filter selects every error; say "all": true if that is meant`)
+	case len(b.IDs) == 0 && !b.Preview:
+		return badBulk("token", `preview the filter first ("preview": true), and act with the token of its answer`)
 	}
 	return nil
 }
@@ -94,11 +99,18 @@ func badBulk(field, message string) error {
 }
 
 // members fixes the set.
-func (e *Engine) members(ctx context.Context, c Caller, b Bulk) ([]recoup.ID, error) {
-	if len(b.IDs) > 0 {
-		return distinct(b.IDs), nil
+func (e *Engine) members(ctx context.Context, c Caller, b Bulk) ([]Member, error) {
+	var list []Member
+	if b.Token != "" {
+		f, err := Thaw(b.Token, b.Act, e.Now())
+		return f.Members, err
 	}
-	var ids []recoup.ID
+	for _, id := range distinct(b.IDs) {
+		list = append(list, Member{ID: id})
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
 	page := store.Page{Limit: store.MaxPage}
 	for {
 		found, next, err := e.Errors(ctx, c, b.Filter, page)
@@ -106,13 +118,13 @@ func (e *Engine) members(ctx context.Context, c Caller, b Bulk) ([]recoup.ID, er
 			return nil, err
 		}
 		for i := range found {
-			ids = append(ids, found[i].ID)
+			list = append(list, Member{ID: found[i].ID})
 		}
-		if len(ids) > MaxBulk {
+		if len(list) > MaxBulk {
 			return nil, badBulk("filter", fmt.Sprintf("the filter selects more than %d errors: narrow it", MaxBulk))
 		}
 		if next.IsZero() {
-			return ids, nil
+			return list, nil
 		}
 		page.Cursor = next
 	}
@@ -128,33 +140,34 @@ func distinct(ids []recoup.ID) []recoup.ID {
 	})
 }
 
-func (e *Engine) applyStep(ctx context.Context, c Caller, in lifecycle.Input, ids []recoup.ID, r *BulkResult) error {
-	acts := make([]Act, len(ids))
-	for i, id := range ids {
-		acts[i] = Act{ID: id, Input: in}
+func (e *Engine) applyStep(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *BulkResult) error {
+	acts := make([]Act, len(members))
+	for i, m := range members {
+		acts[i] = Act{ID: m.ID, Input: in, Seen: m}
 	}
 	outcomes, err := e.Apply(ctx, c, acts)
 	if err != nil {
 		return err
 	}
 	for i := range outcomes {
-		r.count(ids[i], outcomes[i].Err)
+		r.count(members[i].ID, outcomes[i].Err)
 	}
 	return nil
 }
 
 // previewStep asks the state machine about each error as it is, without a lock.
-func (e *Engine) previewStep(ctx context.Context, c Caller, in lifecycle.Input, ids []recoup.ID, r *BulkResult) error {
+func (e *Engine) previewStep(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *BulkResult) error {
 	now := e.Now()
-	for _, id := range ids {
-		current, err := e.Error(ctx, c, id)
+	for _, m := range members {
+		current, err := e.Error(ctx, c, m.ID)
 		if err == nil {
+			r.Frozen.Members = append(r.Frozen.Members, Member{m.ID, current.UpdatedAt})
 			_, _, err = lifecycle.Step(e.Policies.Of(&current), &current, in, now)
 		}
 		if broken(err) {
 			return err
 		}
-		r.count(id, err)
+		r.count(m.ID, err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/fault"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
@@ -35,13 +34,8 @@ func TestBulk(t *testing.T) {
 		if e := w.read(made[1].ID); e != made[1] {
 			w.Errorf("a preview changed %s", e.State)
 		}
-		park.Preview, park.Expect = false, 249
-		var conflict *fault.Error
-		if _, err := w.bulk(park); !errors.As(err, &conflict) || conflict.Code != fault.CodeConflict {
-			w.Errorf("not the set that was previewed: %v", err)
-		}
-		park.Expect = 250
-		done, err := w.bulk(park)
+		w.report(failing(dol, "late", "NETWORK_TIMEOUT")) // the filter selects it, and the preview has not shown it
+		done, err := w.bulk(engine.Bulk{Token: preview.Frozen.Token(), Input: park.Input})
 		if err != nil || done.Applied != preview.Applied || done.NotDone != preview.NotDone || done.Matched != preview.Matched {
 			w.Errorf("done %+v, %v", done, err)
 		}
@@ -56,7 +50,7 @@ func TestBulkByName(t *testing.T) {
 		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(people, "e2", "NETWORK_TIMEOUT"))
 		ids := []recoup.ID{made[0].ID, made[0].ID, {9}, made[1].ID}
 		for _, preview := range []bool{true, false} {
-			r, err := w.bulk(engine.Bulk{IDs: ids, Expect: 3, Preview: preview, Input: lifecycle.Resolve{Reason: "fixed"}})
+			r, err := w.bulk(engine.Bulk{IDs: ids, Preview: preview, Input: lifecycle.Resolve{Reason: "fixed"}})
 			if err != nil || r.Matched != 3 || r.Applied != 2 || r.NotDone != 1 || !errors.Is(r.Refused[0].Err, store.ErrNotFound) {
 				w.Errorf("preview %v: %+v, %v", preview, r, err)
 			}
@@ -76,12 +70,15 @@ func TestBulkIsRefusedWhole(t *testing.T) {
 			{"an empty filter", engine.Bulk{Input: resolve}, []string{"filter"}},
 			{"a filter and ids", engine.Bulk{IDs: []recoup.ID{{1}}, Filter: store.Filter{Table: dol}, Input: resolve}, []string{"ids"}},
 			{"too many ids", engine.Bulk{IDs: make([]recoup.ID, engine.MaxBulk+1), Input: resolve}, []string{"ids"}},
+			{"a filter that was not previewed", engine.Bulk{Filter: store.Filter{Table: dol}, Input: resolve}, []string{"token"}},
+			{"a token that is none", engine.Bulk{Token: "AAAA", Input: resolve}, []string{"token"}},
+			{"a token and ids", engine.Bulk{Token: "AAAA", IDs: []recoup.ID{{1}}, Input: resolve}, []string{"token"}},
 			{"no reason", engine.Bulk{All: true, Input: lifecycle.Resolve{}}, []string{"reason"}},
 		} {
 			_, err := w.bulk(row.b)
 			w.wantFields(err, nil, row.want...)
 		}
-		if r, err := w.bulk(engine.Bulk{All: true, Input: resolve}); err != nil || r.Applied != 1 {
+		if r, err := w.bulk(engine.Bulk{All: true, Preview: true, Input: resolve}); err != nil || r.Applied != 1 {
 			w.Errorf("all that is meant: %+v, %v", r, err)
 		}
 	})
@@ -106,7 +103,7 @@ func TestBulkCap(t *testing.T) {
 	t.Parallel()
 	many := &crowd{database: openSQLite(t)}
 	w := newWorld(t, many, nil)
-	_, err := w.bulk(engine.Bulk{Filter: store.Filter{Table: dol}, Input: lifecycle.Resolve{Reason: "fixed"}})
+	_, err := w.bulk(engine.Bulk{Filter: store.Filter{Table: dol}, Preview: true, Input: lifecycle.Resolve{Reason: "fixed"}})
 	w.wantFields(err, nil, "filter")
 	if many.acts > 0 {
 		t.Errorf("it began all the same")

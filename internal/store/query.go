@@ -21,9 +21,9 @@ type Filter struct {
 	Entity     string
 	Code       recoup.Code
 	AssignedTo string
-	Tier       int // zero: any
-	Blocking   bool
-	Parked     bool // PARKED or ESCALATED
+	Tier       int   // zero: any
+	Blocking   *bool // nil: either
+	Parked     *bool // PARKED or ESCALATED, or neither of them; nil: either
 	Before     time.Time
 	After      time.Time // created in [After, Before)
 }

@@ -34,8 +34,8 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: id}
 	for name, f := range map[string]store.Filter{
 		"all": {}, "table": {Table: tables[0]}, "hub": {Tables: tables[:2]}, "entity": {Entity: entity},
-		"parked": {Parked: true}, "parked in a table": {Table: tables[0], State: recoup.Parked}, "assigned": {AssignedTo: "ada"},
-		"blocking": {Blocking: true}, "pending": {State: recoup.RetryPending}, "resolved": {State: recoup.Resolved},
+		"parked": {Parked: new(true)}, "parked in a table": {Table: tables[0], State: recoup.Parked}, "assigned": {AssignedTo: "ada"},
+		"blocking": {Blocking: new(true)}, "not blocking": {Blocking: new(false)}, "not parked": {Parked: new(false)}, "pending": {State: recoup.RetryPending}, "resolved": {State: recoup.Resolved},
 	} {
 		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 			q := s.listQuery(f, page)

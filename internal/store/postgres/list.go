@@ -69,9 +69,7 @@ func (s *Store) listQuery(f store.Filter, p store.Page) *query {
 	default:
 		s.each(q, "recoup.error_table t", "table_name = t.table_name", list)
 		q.tables("t.table_name", f)
-		if f.Blocking { // a table of which nothing blocks would be read to its end
-			q.add(" and (select sum(blocking) from recoup.error_count c where c.table_name = t.table_name) > 0")
-		}
+		q.some(f)
 	}
 	q.newest(p)
 	return q
@@ -107,12 +105,8 @@ func (q *query) filter(f store.Filter, p store.Page) {
 	if f.Tier > 0 {
 		q.add(" and escalation_level = " + q.arg(f.Tier))
 	}
-	if f.Blocking {
-		q.add(" and blocking")
-	}
-	if f.Parked {
-		q.add(" and state in ('PARKED', 'ESCALATED')")
-	}
+	q.either(" and blocking", " and not blocking", f.Blocking)
+	q.either(" and state in ('PARKED', 'ESCALATED')", " and state not in ('PARKED', 'ESCALATED')", f.Parked)
 	if !f.Before.IsZero() {
 		q.add(" and created_at < " + q.arg(f.Before))
 	}
@@ -120,6 +114,30 @@ func (q *query) filter(f store.Filter, p store.Page) {
 		q.add(" and created_at >= " + q.arg(f.After))
 	}
 	q.before("created_at", p.Cursor)
+}
+
+// some leaves out tables that have nothing of what is asked for: they would be read
+// to their end.
+func (q *query) some(f store.Filter) {
+	if f.Blocking == nil && f.Parked == nil {
+		return
+	}
+	q.add(" and (select sum(n")
+	q.either(" - (n - blocking)", " - blocking", f.Blocking)
+	q.add(") from recoup.error_count c where c.table_name = t.table_name")
+	q.either(" and state in ('PARKED', 'ESCALATED')", " and state not in ('PARKED', 'ESCALATED')", f.Parked)
+	q.add(") > 0")
+}
+
+// either adds a condition, or its opposite, or none.
+func (q *query) either(is, isNot string, which *bool) {
+	switch {
+	case which == nil:
+	case *which:
+		q.add(is)
+	default:
+		q.add(isNot)
+	}
 }
 
 func (q *query) equal(column, value string) {

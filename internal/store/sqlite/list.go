@@ -167,8 +167,8 @@ func (l *listing) filter(f store.Filter) {
 	if f.Tier != 0 {
 		l.require("escalation_level = " + l.arg(f.Tier))
 	}
-	if f.Blocking {
-		l.require("blocking")
+	if f.Blocking != nil {
+		l.require(map[bool]string{true: "blocking", false: "not blocking"}[*f.Blocking])
 	}
 	if !f.Before.IsZero() {
 		l.require("created_at < " + l.arg(micros(f.Before)))
@@ -187,7 +187,7 @@ func storedStates() []recoup.State {
 func statesOf(f store.Filter) []string {
 	var list []string
 	for _, s := range storedStates() {
-		if (f.State == "" || f.State == s) && (!f.Parked || s == recoup.Parked || s == recoup.Escalated) {
+		if (f.State == "" || f.State == s) && (f.Parked == nil || *f.Parked == (s == recoup.Parked || s == recoup.Escalated)) {
 			list = append(list, string(s))
 		}
 	}

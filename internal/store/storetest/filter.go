@@ -20,8 +20,8 @@ func Fits(f store.Filter, e *recoup.Error) bool {
 		(f.Code == "" || e.Code == f.Code) &&
 		(f.AssignedTo == "" || e.AssignedTo == f.AssignedTo) &&
 		(f.Tier == 0 || e.EscalationLevel == f.Tier) &&
-		(!f.Blocking || e.Blocking) &&
-		(!f.Parked || e.State == recoup.Parked || e.State == recoup.Escalated) &&
+		(f.Blocking == nil || *f.Blocking == e.Blocking) &&
+		(f.Parked == nil || *f.Parked == (e.State == recoup.Parked || e.State == recoup.Escalated)) &&
 		(f.Before.IsZero() || e.CreatedAt.Before(f.Before)) &&
 		(f.After.IsZero() || !e.CreatedAt.Before(f.After))
 }
@@ -61,7 +61,7 @@ func (d *Driver) checkFilter(t TB, f store.Filter, known []recoup.Error, limit i
 // singleFilters returns every filter that restricts one thing, with values of
 // errors that are there, and the filter that restricts nothing.
 func singleFilters(known []recoup.Error) []store.Filter {
-	list := []store.Filter{{}, {Blocking: true}, {Parked: true}, {Table: "no.such_table"}, {Tables: []string{"no.such_table"}}}
+	list := []store.Filter{{}, {Blocking: new(true)}, {Blocking: new(false)}, {Parked: new(true)}, {Parked: new(false)}, {Table: "no.such_table"}, {Tables: []string{"no.such_table"}}}
 	for _, e := range known {
 		list = append(list,
 			store.Filter{Table: e.Table}, store.Filter{Tables: []string{e.Table, target}}, store.Filter{State: e.State},
@@ -115,7 +115,11 @@ func drawFilter(t *rapid.T, known []recoup.Error) store.Filter {
 	if e := some("after"); e != nil {
 		f.After = e.CreatedAt
 	}
-	f.Blocking = some("blocking") != nil
-	f.Parked = some("parked") != nil
+	if e := some("blocking"); e != nil {
+		f.Blocking = new(e.Blocking)
+	}
+	if e := some("parked"); e != nil {
+		f.Parked = new(e.State == recoup.Parked || e.State == recoup.Escalated)
+	}
 	return f
 }

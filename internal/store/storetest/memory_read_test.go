@@ -49,7 +49,7 @@ func page(list []*recoup.Error, p store.Page, at func(*recoup.Error) time.Time, 
 func (m *memory) ParkQueue(_ context.Context, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := m.pick(m.open, func(e *recoup.Error) bool { return Fits(store.Filter{Parked: true, Tables: tables}, e) })
+	list := m.pick(m.open, func(e *recoup.Error) bool { return Fits(store.Filter{Parked: new(true), Tables: tables}, e) })
 	rows, next := page(list, p, func(e *recoup.Error) time.Time { return e.ParkedAt }, 1)
 	return rows, next, nil
 }

@@ -125,7 +125,7 @@ func raceStreak(d *Driver) {
 		return nil
 	})
 	for n := range entities {
-		if got := d.List(store.Filter{Entity: fmt.Sprint("e", n), Parked: true}); len(got) != 1 {
+		if got := d.List(store.Filter{Entity: fmt.Sprint("e", n), Parked: new(true)}); len(got) != 1 {
 			d.Errorf("of three failures of e%d %d are parked, want the last one", n, len(got))
 		}
 	}

@@ -187,7 +187,7 @@ func noEntity(d *Driver) {
 func lettersStay(d *Driver) {
 	d.Report(letters, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	d.ReportAll(d.Failing(letters, "e1", "NETWORK_TIMEOUT", recoup.Medium), d.Failing(letters, "e1", "NETWORK_TIMEOUT", recoup.Medium))
-	d.wantOpen(store.Filter{Table: letters, Blocking: true}, 3)
+	d.wantOpen(store.Filter{Table: letters, Blocking: new(true)}, 3)
 	d.Check()
 }
 

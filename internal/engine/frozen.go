@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+)
+
+// Frozen is the set that a preview has shown, with when each member had changed
+// last. Whoever acts hands it back as a token, and what is done is done to these,
+// as they were: a filter that is asked again may select others.
+//
+// A token is no permission. It names rows, as ids do, and each is checked for
+// itself when it is acted on; so it is not signed, only guarded against being cut.
+type Frozen struct {
+	Act     string // what was previewed
+	Until   time.Time
+	Members []Member
+}
+
+// Member is a row of a frozen set.
+type Member struct {
+	ID        recoup.ID
+	UpdatedAt time.Time
+}
+
+// PreviewLife is how long a preview can be acted on.
+const PreviewLife = 15 * time.Minute
+
+const (
+	memberBytes = len(recoup.ID{}) + 8
+	headBytes   = 1 + 8 + 8 // version, name of the act, end
+	sumBytes    = 8
+	tokenForm   = 1
+)
+
+// Token writes the set down. An empty set has none.
+func (f *Frozen) Token() string {
+	if len(f.Members) == 0 {
+		return ""
+	}
+	b := make([]byte, 0, headBytes+len(f.Members)*memberBytes+sumBytes)
+	b = append(b, tokenForm)
+	b = append(b, nameSum(f.Act)...)
+	b = binary.BigEndian.AppendUint64(b, uint64(f.Until.UnixMicro()))
+	for i := range f.Members {
+		b = append(b, f.Members[i].ID[:]...)
+		b = binary.BigEndian.AppendUint64(b, uint64(f.Members[i].UpdatedAt.UnixMicro()))
+	}
+	sum := sha256.Sum256(b)
+	return base64.RawURLEncoding.EncodeToString(append(b, sum[:sumBytes]...))
+}
+
+func nameSum(act string) []byte {
+	sum := sha256.Sum256([]byte(act))
+	return sum[:8]
+}
+
+// Thaw reads a token of a preview of the same act.
+func Thaw(token, act string, now time.Time) (Frozen, error) {
+	bad := func(constraint, message string) (Frozen, error) {
+		return Frozen{}, fault.Validation(fault.FieldError{Field: "token", Constraint: constraint, Message: message})
+	}
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	rest := len(b) - headBytes - sumBytes
+	if err != nil || rest <= 0 || rest%memberBytes != 0 || rest/memberBytes > MaxBulk || b[0] != tokenForm {
+		return bad("format", "token must be that of a preview, whole; preview again")
+	}
+	body := b[:len(b)-sumBytes]
+	if sum := sha256.Sum256(body); string(sum[:sumBytes]) != string(b[len(body):]) {
+		return bad("format", "token must be that of a preview, whole; preview again")
+	}
+	if string(body[1:9]) != string(nameSum(act)) {
+		return bad("act", "token is of the preview of another act; preview "+act)
+	}
+	f := Frozen{Act: act, Until: time.UnixMicro(int64(binary.BigEndian.Uint64(body[9:headBytes]))).UTC()}
+	if !now.Before(f.Until) || f.Until.After(now.Add(2*PreviewLife)) {
+		return bad("expired", "the preview is older than "+PreviewLife.String()+"; preview again")
+	}
+	for at := headBytes; at < len(body); at += memberBytes {
+		f.Members = append(f.Members, Member{
+			ID: recoup.ID(body[at : at+16]), UpdatedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(body[at+16:]))).UTC(),
+		})
+	}
+	return f, nil
+}
+
+// Unchanged refuses a row that has changed since its preview.
+func (m *Member) Unchanged(updated time.Time) error {
+	if m.UpdatedAt.IsZero() || updated.Equal(m.UpdatedAt) {
+		return nil
+	}
+	return fault.New(fault.CodeStaleRead, "It has changed since the preview, at %s; look at it again.", updated.UTC().Format(time.RFC3339))
+}
