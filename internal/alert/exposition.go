@@ -84,6 +84,9 @@ func finest(metric string) policy.Scope {
 func (f *Figures) expose(m policy.Metric, window time.Duration) []Exposed {
 	per := finest(m.Name)
 	measured := f.Measure(m.Name, window, per)
+	if per != PerTable { // which the policy names
+		measured = largest(measured, m.Name)
+	}
 	if per == policy.PerProvider {
 		measured = append(measured, f.nameless(m.Name, window, measured))
 	}

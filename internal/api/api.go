@@ -123,6 +123,7 @@ type API struct {
 	gatekeeper *gatekeeper
 	refusals   *refusals
 	readiness  *readiness
+	names      *names
 	handler    http.Handler
 	document   func() ([]byte, error)
 }
@@ -140,6 +141,7 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits, o.Wall)}
 	a.refusals = &refusals{logger: o.Logger, kinds: map[recoup.Code]*refusal{}}
+	a.names = newNames(a.gatekeeper.limits.Names)
 	a.readiness = &readiness{check: o.Ready, now: o.Wall}
 	list := routes()
 	a.document = sync.OnceValues(func() ([]byte, error) { return describe(list, o.Version) }) // few ask, and a start need not wait for it

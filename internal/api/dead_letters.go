@@ -95,9 +95,12 @@ func (a *API) buryLetter(c *call, in *buryIn) (client.DeadLetter, error) {
 	return letterAnswer(done[0], done[0].Err)
 }
 
-func (a *API) checkLetter(_ *call, in *buryIn) error {
+func (a *API) checkLetter(c *call, in *buryIn) error {
 	failure := failureOf(&in.Body)
-	return a.Letters.CheckFailure(&failure)
+	if err := a.Letters.CheckFailure(&failure); err != nil {
+		return err
+	}
+	return a.checkLane(c, in.Body.Pipeline, in.Body.Stage)
 }
 
 func failureOf(d *client.NewDeadLetter) deadletter.Failure {

@@ -58,6 +58,7 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	for i := range batch {
 		batch[i].Sender = sender
 	}
+	folded := a.foldServices(c, batch, sender)
 	governed := a.Ledger.Govern(c.now, batch)
 	out := client.EventsAccepted{Accepted: len(governed.Events), NRefused: len(governed.Refused)}
 	for _, r := range governed.Refused[:min(len(governed.Refused), maxRefused)] {
@@ -77,7 +78,7 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 		out.Durable = true
 		c.w.Header().Set("Preference-Applied", "respond-sync")
 	}
-	a.noteDropped(c, unknown, &out)
+	a.noteDropped(c, map[string]int{"unknown_field": unknown, droppedName: folded}, &out)
 	return out, nil
 }
 
@@ -94,15 +95,21 @@ func wantsSync(r *http.Request) bool {
 }
 
 // noteDropped counts what a client says it had to drop before it could send, and
-// the fields that events do not have. A batch that comes again because it failed
+// the parts of events that were left out, by reason. A batch that comes again because it failed
 // tells of the first once more, so nothing is counted before it is accepted.
-func (a *API) noteDropped(c *call, unknown int, out *client.EventsAccepted) {
+func (a *API) noteDropped(c *call, parts map[string]int, out *client.EventsAccepted) {
 	if n, err := strconv.ParseInt(c.r.Header.Get("X-Recoup-Dropped"), 10, 64); err == nil && n > 0 && n < 1e12 {
 		a.Ledger.CountDropped(c.now, "client_buffer_full", n)
 	}
-	if unknown > 0 {
-		a.Ledger.CountDropped(c.now, "unknown_field", int64(unknown))
-		out.Dropped = map[string]int{"unknown_field": unknown}
+	for reason, n := range parts {
+		if n == 0 {
+			continue
+		}
+		a.Ledger.CountDropped(c.now, reason, int64(n))
+		if out.Dropped == nil {
+			out.Dropped = map[string]int{}
+		}
+		out.Dropped[reason] = n
 	}
 }
 

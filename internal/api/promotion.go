@@ -8,6 +8,7 @@ import (
 
 	"recoup/client"
 	"recoup/fault"
+	"recoup/internal/alert"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -100,6 +101,9 @@ func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 		}
 		if err := a.checkProcessed(c, counts[i]); err != nil {
 			return processedOut{}, err
+		}
+		if !a.names.admit(c, "service", p.Service) {
+			counts[i].Service = alert.Other
 		}
 	}
 	if err := a.Store.AddProcessed(c.r.Context(), counts); err != nil {

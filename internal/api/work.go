@@ -75,7 +75,11 @@ func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
 		if err != nil {
 			return client.WorkBatch{}, err
 		}
-		if err := checkRules(newWorkRules, reflect.ValueOf(*w)); err != nil {
+		err = checkRules(newWorkRules, reflect.ValueOf(*w))
+		if err == nil {
+			err = a.checkLane(c, w.Pipeline, w.Stage)
+		}
+		if err != nil {
 			answer.Items[i].Failure = a.embed(c, err)
 			continue
 		}
