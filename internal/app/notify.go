@@ -25,6 +25,11 @@ func (n *Node) newNotifier() (*notify.Dispatcher, error) {
 	for _, name := range d.Stats().Missing {
 		n.o.Logger.Warn("the policy names a channel that this node does not have: its notices are only logged", "channel", name)
 	}
+	if !n.o.Demo {
+		for _, x := range d.Unreached() {
+			n.o.Logger.Warn("alerts of this action reach nobody but the log: set up a channel of its kind, or name one in the policy's notifications", "action", x.Action, "teams", x.Teams)
+		}
+	}
 	return d, nil
 }
 

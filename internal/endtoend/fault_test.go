@@ -74,7 +74,8 @@ func (s *site) until(what string, ask func() reply, wanted func(reply) bool) {
 			return
 		}
 		if try == patience || retry.Sleep(s.Context(), 5*time.Millisecond) != nil {
-			s.Fatalf("%s: still %d %s\n%s", what, got.status, got.body, s.log)
+			log := s.log.String()
+			s.Fatalf("%s: still %d %s; the node said at last\n%s", what, got.status, got.body, log[max(0, len(log)-4000):])
 		}
 	}
 }

@@ -55,6 +55,8 @@ func program(t *testing.T) string {
 type site struct {
 	*testing.T
 	database string
+	flags    []string // beside those of every node
+	env      []string
 	out, log *text // of all its nodes
 	address  atomic.Pointer[string]
 	node     *exec.Cmd
@@ -86,6 +88,8 @@ func (s *site) start() {
 	heard := make(chan string, 1)
 	s.node = exec.Command(program(s.T), "serve", "--listen", "127.0.0.1:0", "--database", s.database,
 		"--log-level", "debug", "--rate-per-key", "1000000")
+	s.node.Args = append(s.node.Args, s.flags...)
+	s.node.Env = append(os.Environ(), s.env...)
 	s.node.Stdout, s.node.Stderr = &printer{text: s.out, line: s.printed}, &ear{text: s.log, heard: heard}
 	if err := s.node.Start(); err != nil {
 		s.Fatal(err)

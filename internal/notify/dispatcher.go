@@ -85,7 +85,7 @@ func NewDispatcher(o Options) (*Dispatcher, error) {
 		if over, ok := channel.(interface{ over(http.RoundTripper) }); ok && o.Transport != nil {
 			over.over(o.Transport)
 		}
-		d.lanes[c.Name] = &lane{d: d, name: c.Name, channel: channel, gap: c.Kind.gap()}
+		d.lanes[c.Name] = &lane{d: d, name: c.Name, kind: c.Kind, channel: channel, gap: c.Kind.gap()}
 	}
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func digestAt(rules *policy.Notifications, l *letter, u policy.Urgency) time.Tim
 func (d *Dispatcher) channels(rules *policy.Notifications, l *letter, u policy.Urgency) []string {
 	names := []string{l.channel}
 	if l.channel == "" {
-		names = rules.Channels(l.To, l.Kind, u)
+		names = d.reach(rules, l.To, l.Kind, u, l.wants(u))
 	}
 	var known []string
 	for _, name := range names {

@@ -45,6 +45,7 @@ type batch struct {
 type lane struct {
 	d       *Dispatcher
 	name    string
+	kind    Kind
 	channel Channel
 	gap     time.Duration // between messages
 
