@@ -104,6 +104,9 @@ func completed(def fault.Definition) fault.Definition {
 // what the database has, else the default.
 func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (store.PolicyVersion, error) {
 	act := store.Act{By: recoup.System, At: n.o.Now(), Reason: "first start"}
+	if n.o.Demo {
+		act.By = demoActor
+	}
 	text := policy.DefaultFile()
 	if n.o.Policy == "" {
 		current, err := n.store.CurrentPolicy(ctx)
@@ -124,14 +127,36 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (store.
 	if err != nil {
 		return store.PolicyVersion{}, err
 	}
+	if newer, ok, err := n.outdated(ctx, p); ok || err != nil {
+		return newer, err
+	}
 	if err := n.checkSuccession(ctx, p, registry); err != nil {
 		return store.PolicyVersion{}, err
 	}
 	current, _, err := n.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
 	if errors.Is(err, store.ErrConflict) {
-		return current, fmt.Errorf("the policy file has the version %q, which another policy had before: give it a new version", p.Version)
+		return current, fmt.Errorf("the policy file has the version %q, which a policy with another text had before: give it a new version", p.Version)
 	}
 	return current, err
+}
+
+// outdated reports whether a policy file is what was in force before a newer
+// version was applied to a running node. Then the newer one stays.
+func (n *Node) outdated(ctx context.Context, p *policy.Policy) (newer store.PolicyVersion, ok bool, err error) {
+	known, err := n.store.PolicyVersion(ctx, p.Version)
+	if errors.Is(err, store.ErrNotFound) {
+		return newer, false, nil
+	}
+	if err != nil || known.Text != p.Text() {
+		return newer, false, err
+	}
+	newer, err = n.store.CurrentPolicy(ctx)
+	if err != nil || newer.Version == known.Version {
+		return newer, false, err
+	}
+	n.o.Logger.Warn("the policy file is an earlier version than the one in force, which stays; to put it in force again, give it a new version",
+		"file", n.o.Policy, "version", known.Version, "in_force", newer.Version, "since", newer.At, "by", newer.By)
+	return newer, true, nil
 }
 
 // checkSuccession holds a policy file to what holds for a policy that is applied

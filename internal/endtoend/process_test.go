@@ -82,14 +82,29 @@ func newSite(t *testing.T, d database) *site {
 
 var listens = regexp.MustCompile(`Recoup listens on http://(\S+)`)
 
+// serve is the command that runs a node.
+func (s *site) serve() *exec.Cmd {
+	cmd := exec.Command(program(s.T), append([]string{"serve", "--listen", "127.0.0.1:0", "--database", s.database,
+		"--log-level", "debug", "--rate-per-key", "1000000"}, s.flags...)...)
+	cmd.Env = append(os.Environ(), s.env...)
+	return cmd
+}
+
+// refuses runs a node that must not start, and returns what it says.
+func (s *site) refuses() string {
+	s.Helper()
+	out, err := s.serve().CombinedOutput()
+	if err == nil {
+		s.Errorf("it has run, and ended well: %s", out)
+	}
+	return string(out)
+}
+
 // start runs a node and returns once it listens.
 func (s *site) start() {
 	s.Helper()
 	heard := make(chan string, 1)
-	s.node = exec.Command(program(s.T), "serve", "--listen", "127.0.0.1:0", "--database", s.database,
-		"--log-level", "debug", "--rate-per-key", "1000000")
-	s.node.Args = append(s.node.Args, s.flags...)
-	s.node.Env = append(os.Environ(), s.env...)
+	s.node = s.serve()
 	s.node.Stdout, s.node.Stderr = &printer{text: s.out, line: s.printed}, &ear{text: s.log, heard: heard}
 	if err := s.node.Start(); err != nil {
 		s.Fatal(err)
