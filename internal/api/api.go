@@ -160,8 +160,17 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// ServeHTTP answers a request.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+// ServeHTTP answers a request. Without keys, where it comes from is all that
+// protects what is behind any of the paths.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.Open != "" {
+		if err := fromHere(r); err != nil {
+			fault.Write(w, r, err)
+			return
+		}
+	}
+	a.handler.ServeHTTP(w, r)
+}
 
 // contract answers what no route matches in the contract too, where the mux
 // would answer in plain text.

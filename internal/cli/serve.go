@@ -98,24 +98,29 @@ func demoCommand(streams Streams) *cobra.Command {
 		Use:   "demo",
 		Short: "Run the service with sample data and without keys, on this machine only",
 		Long: `Run the service with sample data. Nobody needs a key, so it listens on loopback only, and
-its data is gone when it stops, unless --database says where to keep it.`,
+its data is gone when it stops, unless --database names a file to keep it in. It opens only
+a database that a demo has made, and takes none from RECOUP_DATABASE.`,
 		Example: `  recoup demo
   recoup errors list --server http://127.0.0.1:8080`,
 		Args: noArgs,
 	}
 	read := settingFlags(cmd, "database", "listen", "policy", "log-level", "log-format")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		config, options, err := read()
+		_, options, err := read()
 		if err != nil {
 			return usageError{err}
 		}
-		if config[0].Source == "default" {
-			folder, err := os.MkdirTemp("", "recoup-demo")
-			if err != nil {
-				return err
+		if cmd.Flags().Changed("database") { // what the environment names is another's
+			err = app.CheckDemo(cmd.Context(), options.Database)
+		} else {
+			var folder string
+			if folder, err = os.MkdirTemp("", "recoup-demo"); err == nil {
+				defer func() { _ = os.RemoveAll(folder) }()
+				options.Database = "sqlite:" + filepath.Join(folder, "demo.db")
 			}
-			defer func() { _ = os.RemoveAll(folder) }()
-			options.Database = "sqlite:" + filepath.Join(folder, "demo.db")
+		}
+		if err != nil {
+			return err
 		}
 		options.Demo = true
 		options.LogTo(streams.Err)
