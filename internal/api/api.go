@@ -156,20 +156,27 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.handler = forgetful(around(contract(mux)))
+	handler := contract(mux)
+	if o.Open != "" {
+		handler = local(handler)
+	}
+	a.handler = forgetful(around(handler))
 	return a, nil
 }
 
-// ServeHTTP answers a request. Without keys, where it comes from is all that
-// protects what is behind any of the paths.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if a.Open != "" {
+// ServeHTTP answers a request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// local answers requests of this machine only, whatever their path: without keys,
+// that is all that protects what is behind it.
+func local(next http.Handler) http.Handler {
+	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		if err := fromHere(r); err != nil {
-			fault.Write(w, r, err)
-			return
+			return err
 		}
-	}
-	a.handler.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
+		return nil
+	})
 }
 
 // contract answers what no route matches in the contract too, where the mux

@@ -158,7 +158,7 @@ func TestNotReadyWithoutKeys(t *testing.T) {
 		}
 		ready := func() *httptest.ResponseRecorder {
 			rec := httptest.NewRecorder()
-			n.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+			n.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://localhost/readyz", nil))
 			return rec
 		}
 		if got := ready(); got.Code != http.StatusOK {
