@@ -124,12 +124,12 @@ func encode(body any) (data []byte, media string, err error) {
 // retrying is how this call is repeated: as the registry says of each code, and
 // only where that is safe.
 func (c *Client) retrying(r *request) retry.Options {
-	var proven []recoup.Condition
-	if r.safety != once || r.key != "" {
-		proven = append(proven, recoup.ConditionIdempotencyKey)
+	proven := recoup.ConditionIdempotencyKey
+	if r.safety == once && r.key == "" {
+		proven = fault.NotIdempotent()
 	}
 	return retry.Options{
-		Policy: c.o.Registry.Policy, Classify: c.o.Registry.Classifier(proven...), Observe: c.o.Observe,
+		Policy: c.o.Registry.Policy, Classify: c.o.Registry.Classifier(proven), Observe: c.o.Observe,
 		Now: c.o.Now, Sleep: c.o.Sleep, Random: c.random,
 	}
 }

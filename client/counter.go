@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"recoup/fault"
 )
 
 // counter adds up what was processed and tells the server once a minute.
@@ -101,7 +103,7 @@ func (k *counter) flush(ctx context.Context) error {
 			return nil
 		}
 		err := k.c.Processed(ctx, k.parcel, NoRetry())
-		if err == nil || !k.c.o.Registry.Classify(err).Retryable() {
+		if err == nil || !k.c.o.Registry.Classify(err).Retryable(fault.NotIdempotent()) { // counts that come twice are counted twice
 			k.parcel = nil
 		}
 		if err != nil {

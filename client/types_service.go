@@ -94,6 +94,8 @@ type Failure struct {
 	Body     string            `json:"body,omitempty"`
 	SQLState string            `json:"sqlstate,omitempty"`
 	Message  string            `json:"message,omitempty"`
+
+	Idempotent *bool `json:"idempotent,omitempty"` // false: the work must not be done twice
 }
 
 // Classified is what a [Failure] means.

@@ -21,7 +21,7 @@ func StageCategories() []StageCategory {
 		{
 			Name: "network_transient", Retryable: true, Scope: ScopeIdempotentOnly,
 			Codes: []recoup.Code{CodeDNSTimeout, CodeNetworkTimeout, CodeConnectionReset, CodeTemporaryUnavailable, CodeExternalServiceTimeout},
-			Note:  "Back off exponentially, with jitter. What may have arrived is repeated only if it is idempotent.",
+			Note:  "Back off exponentially, with jitter. What may have arrived is not repeated where it must not be done twice.",
 		}, {
 			Name: "rate_limit", Retryable: true, Scope: ScopeRequest,
 			Codes: []recoup.Code{CodeRateLimitExceeded, CodeQuotaExceeded, CodeServiceOverloaded},
@@ -29,7 +29,7 @@ func StageCategories() []StageCategory {
 		}, {
 			Name: "upstream_internal", Retryable: true, Scope: ScopeIdempotentOnly,
 			Codes: []recoup.Code{CodeUpstreamError, CodeInternalError, CodeExternalServiceError},
-			Note:  "Retry while attempts are left what is idempotent.",
+			Note:  "Retry while attempts are left, unless it must not be done twice.",
 		}, {
 			Name: "conflict", Retryable: true, Scope: ScopeIdempotentOnly, Condition: recoup.ConditionIdempotencyKey,
 			Codes: []recoup.Code{CodeDuplicateWrite, CodeVersionConflict, CodeStaleRead},

@@ -101,8 +101,11 @@ func TestStageCategories(t *testing.T) {
 			if got := v.Retryable(recoup.ConditionIdempotencyKey); got != row.retryable {
 				t.Errorf("%s: retryable is %t with an idempotent stage", name, got)
 			}
-			if got := v.Retryable(); row.name == "rate_limit" && !got || v.Scope == fault.ScopeIdempotentOnly && got {
-				t.Errorf("%s: retryable is %t with any stage", name, got)
+			if got := v.Retryable(); got != (row.retryable && v.Class != recoup.ClassConditional) {
+				t.Errorf("%s: retryable is %t where nothing is said", name, got)
+			}
+			if got := v.Retryable(fault.NotIdempotent()); row.name == "rate_limit" && !got || v.Scope == fault.ScopeIdempotentOnly && got {
+				t.Errorf("%s: retryable is %t with a stage that must not be repeated", name, got)
 			}
 		}
 	}

@@ -20,7 +20,8 @@ import (
 )
 
 // Classifier returns [Classify] in the form that retry.NewOptions takes, for
-// work that has proven these conditions.
+// work that has proven these conditions. Whoever retries has declared that the work
+// may be repeated; for work that may not, pass [NotIdempotent].
 func Classifier(proven ...recoup.Condition) func(error) retry.Failure {
 	return Default().Classifier(proven...)
 }

@@ -45,6 +45,12 @@ func ExampleClassifier() {
 	// Output: gave up after attempt 4 (budget_spent): DATABASE_CONNECTION_ERROR: the pool is exhausted
 }
 
+func ExampleNotIdempotent() {
+	reset := fault.Classify(syscall.ECONNRESET)
+	fmt.Println(reset.Code, reset.Scope, reset.Retryable(), reset.Retryable(fault.NotIdempotent()))
+	// Output: CONNECTION_RESET idempotent_only true false
+}
+
 func ExampleProvider_ClassifyResponse() {
 	verifier, _ := fault.DefaultProviders().Lookup("millionverifier")
 	body := []byte(`{"error": "Insufficient credits"}`)

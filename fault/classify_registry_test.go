@@ -56,7 +56,7 @@ func TestClassifyByARegistry(t *testing.T) {
 			t.Errorf("%s, by the default registry = %+v", row.given, v)
 		}
 	}
-	if v := reg.Classify(fault.New("PRINT_LOST", "")); v.Retryable() || !v.Retryable(recoup.ConditionIdempotencyKey) {
+	if v := reg.Classify(fault.New("PRINT_LOST", "")); v.Retryable(fault.NotIdempotent()) || !v.Retryable() {
 		t.Errorf("a code of its own that may have had its effect = %+v", v)
 	}
 	if v := reg.Classify(nil); v.Code != "" {

@@ -164,15 +164,18 @@ func TestAnErrorOfTheContractSpeaksForItself(t *testing.T) {
 
 func TestVerdictRetryable(t *testing.T) {
 	const key, same, changed = recoup.ConditionIdempotencyKey, recoup.ConditionSamePayload, recoup.ConditionStateChanged
-	proofs := map[string][]recoup.Condition{"nothing": nil, "key": {key}, "same": {same}, "changed": {changed}, "all": {key, same, changed}}
+	once := fault.NotIdempotent()
+	proofs := map[string][]recoup.Condition{
+		"nothing": nil, "key": {key}, "same": {same}, "changed": {changed}, "all": {key, same, changed}, "once": {once}, "once-keyed": {once, key},
+	}
 	for name, c := range map[string]struct {
 		err  error
 		with string // the proofs with which it may be retried
 	}{
-		"nothing was sent": {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "nothing key same changed all"},
-		"maybe it arrived": {syscall.ECONNRESET, "key all"},
-		"rolled back":      {sqlError("40001"), "nothing key same changed all"},
-		"commit broke":     {fault.OnCommit(io.ErrUnexpectedEOF), "key all"},
+		"nothing was sent": {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "nothing key same changed all once once-keyed"},
+		"maybe it arrived": {syscall.ECONNRESET, "nothing key same changed all once-keyed"},
+		"rolled back":      {sqlError("40001"), "nothing key same changed all once once-keyed"},
+		"commit broke":     {fault.OnCommit(io.ErrUnexpectedEOF), "key all once-keyed"},
 		"same payload":     {fault.New(fault.CodeIdempotencyConflict, ""), "same all"},
 		"slot may free":    {fault.New(fault.CodeSlotConflict, ""), "changed all"},
 		"fatal":            {fault.New(fault.CodeValidationError, ""), ""},
@@ -199,13 +202,48 @@ func TestClassifierDrivesRetry(t *testing.T) {
 	}{
 		"spec 001's five retries":      {&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, 6, retry.BudgetSpent},
 		"a wait above the cap":         {fault.New(fault.CodeRateLimitExceeded, "").After(time.Hour), 1, retry.RetryAfterTooLong},
-		"not without idempotency":      {os.ErrDeadlineExceeded, 1, retry.NotRetryable},
+		"a time-out":                   {os.ErrDeadlineExceeded, 6, retry.BudgetSpent},
 		"what is unknown is not tried": {errors.New("?"), 1, retry.NotRetryable},
 	} {
 		err := retry.Do(t.Context(), options, func(context.Context) error { return c.err })
 		gaveUp, ok := errors.AsType[*retry.Error](err)
 		if !ok || gaveUp.Attempts != c.attempts || gaveUp.Verdict != c.verdict {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What both specifications call retryable is retried without further words; a
+// caller whose work must not be done twice says so, and only then is it not.
+func TestRetryableMeansRetryable(t *testing.T) {
+	answered := func(status int) error {
+		return fault.ClassifyResponse(status, nil, nil, time.Time{}).Wrap(nil, "upstream")
+	}
+	for name, err := range map[string]error{
+		"NETWORK_TIMEOUT": os.ErrDeadlineExceeded, "CONNECTION_RESET": syscall.ECONNRESET,
+		"EXTERNAL_SERVICE_TIMEOUT": fault.New(fault.CodeExternalServiceTimeout, ""),
+		"500":                      answered(500), "502": answered(502), "504": answered(504),
+	} {
+		for _, row := range []struct {
+			what     string
+			classify func(error) retry.Failure
+			again    bool
+		}{{"by default", fault.Classifier(), true}, {"not idempotent", fault.Classifier(fault.NotIdempotent()), false}} {
+			options := retry.NewOptions(retry.Request, row.classify)
+			options.Sleep = func(context.Context, time.Duration) error { return nil }
+			tries := 0
+			done := retry.Do(t.Context(), options, func(context.Context) error {
+				if tries++; tries == 1 {
+					return err
+				}
+				return nil
+			})
+			if (done == nil) != row.again || (tries == 2) != row.again {
+				t.Errorf("%s, %s: %d tries, %v", name, row.what, tries, done)
+			}
+		}
+		if v := fault.Classify(err); v.Scope != fault.ScopeIdempotentOnly {
+			t.Errorf("%s: the scope %s hides the caveat", name, v.Scope)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"recoup/retry"
 )
 
-// Scope says what has to be repeated for a retry to be safe.
+// Scope says what has to be repeated for a retry to be safe. It is the caveat of a
+// verdict: see [Verdict.Retryable] for what it forbids.
 type Scope string
 
 // The scopes.
@@ -32,13 +33,21 @@ type Verdict struct {
 	Page       bool // wake the platform's operator
 }
 
+// notIdempotent is what [NotIdempotent] says. No code has it as its condition.
+const notIdempotent recoup.Condition = "not_idempotent"
+
+// NotIdempotent is said, among what is proven, by a caller whose work must not be
+// done twice and carries no idempotency key: what may have happened already is then
+// not repeated. Whoever retries without saying so has declared that it may be.
+func NotIdempotent() recoup.Condition { return notIdempotent }
+
 // Retryable reports whether the work may be tried again, given the conditions
-// that the caller has proven. It is the answer that counts for a caller: what
-// the code means (see [Definition.Retryable]), narrowed by what repeating could
-// do a second time. Someone who retries an idempotent operation, or
-// one that carries an idempotency key, proves recoup.ConditionIdempotencyKey.
+// that the caller has proven. A conditional code needs its condition. All others are
+// retryable as their class says (see [Definition.Retryable]); only what may have
+// been done already ([ScopeIdempotentOnly]) is refused to those who say
+// [NotIdempotent] and have no idempotency key, recoup.ConditionIdempotencyKey.
 func (v Verdict) Retryable(proven ...recoup.Condition) bool {
-	if v.Scope == ScopeIdempotentOnly && !slices.Contains(proven, recoup.ConditionIdempotencyKey) {
+	if v.Scope == ScopeIdempotentOnly && slices.Contains(proven, notIdempotent) && !slices.Contains(proven, recoup.ConditionIdempotencyKey) {
 		return false
 	}
 	switch v.Class {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/fault"
 	"recoup/retry"
 )
 
@@ -54,7 +55,7 @@ type Stage struct {
 // proven is what is true of every attempt.
 func (s *Stage) proven() []recoup.Condition {
 	if s.Once {
-		return s.Proven
+		return append([]recoup.Condition{fault.NotIdempotent()}, s.Proven...)
 	}
 	return append([]recoup.Condition{recoup.ConditionIdempotencyKey, recoup.ConditionSamePayload}, s.Proven...)
 }

@@ -62,6 +62,8 @@ type classifyIn struct {
 		Text     string            `json:"body,omitempty" maxLength:"8192" doc:"of an HTTP answer"`
 		SQLState string            `json:"sqlstate,omitempty" doc:"of a database error"`
 		Message  string            `json:"message,omitempty" maxLength:"8192" doc:"of an error of the provider"`
+
+		Idempotent *bool `json:"idempotent,omitempty" doc:"false: the work must not be done twice, so what may have happened already is not retryable; true: it may, or carries an idempotency key"`
 	}
 }
 
@@ -69,7 +71,7 @@ type classified struct {
 	Code       recoup.Code        `json:"code"`
 	Retryable  bool               `json:"retryable"`
 	Conditions []recoup.Condition `json:"conditions,omitempty" doc:"what must be proven before it is retried"`
-	Scope      string             `json:"scope,omitempty"`
+	Scope      string             `json:"scope,omitempty" doc:"what a retry repeats: request, transaction, or idempotent_only if it may have been done already"`
 	RetryAfter int                `json:"retry_after,omitempty"`
 	Details    map[string]any     `json:"details,omitempty"`
 	Definition *fault.Definition  `json:"definition"`
@@ -85,13 +87,24 @@ func (a *API) classify(c *call, in *classifyIn) (classified, error) {
 		def, _, _ = a.Registrar.Codes().Fold("UNREGISTERED_CODE")
 	}
 	out := classified{
-		Code: verdict.Code, Retryable: verdict.Retryable(), Scope: string(verdict.Scope),
+		Code: verdict.Code, Retryable: verdict.Retryable(repeatable(in.Body.Idempotent)...), Scope: string(verdict.Scope),
 		RetryAfter: int(verdict.RetryAfter.Seconds()), Details: verdict.Details, Definition: def,
 	}
 	if def.Condition != recoup.ConditionNone {
 		out.Conditions = append(out.Conditions, def.Condition)
 	}
 	return out, nil
+}
+
+// repeatable is what a caller has proven by what it says of its work.
+func repeatable(idempotent *bool) []recoup.Condition {
+	switch {
+	case idempotent == nil:
+		return nil
+	case *idempotent:
+		return []recoup.Condition{recoup.ConditionIdempotencyKey}
+	}
+	return []recoup.Condition{fault.NotIdempotent()}
 }
 
 // sqlError is an error that carries nothing but its SQLSTATE.

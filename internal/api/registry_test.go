@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -82,6 +83,15 @@ func TestClassify(t *testing.T) {
 		"its own words": {object{"status": 409, "body": `{"error_code":"SLOT_CONFLICT","message":"m","request_id":"r"}`}, fault.CodeSlotConflict, false, 0},
 		"a deadlock":    {object{"sqlstate": "40P01"}, fault.CodeTransactionConflict, true, 0},
 		"a provider":    {object{"provider": "millionverifier", "status": 503}, fault.CodeValidationServiceError, true, 0},
+
+		"upstream 500":   {object{"status": 500}, fault.CodeUpstreamError, true, 0},
+		"upstream 502":   {object{"status": 502}, fault.CodeUpstreamError, true, 0},
+		"upstream 504":   {object{"status": 504}, fault.CodeExternalServiceTimeout, true, 0},
+		"done once":      {object{"status": 504, "idempotent": false}, fault.CodeExternalServiceTimeout, false, 0},
+		"not sent":       {object{"status": 429, "idempotent": false}, fault.CodeRateLimitExceeded, true, 0},
+		"its own, again": {object{"status": 409, "idempotent": true, "body": `{"error_code":"SLOT_CONFLICT","message":"m","request_id":"r"}`}, fault.CodeSlotConflict, false, 0},
+		"a conflict":     {object{"sqlstate": "23505"}, fault.CodeDuplicateWrite, false, 0},
+		"by its key":     {object{"sqlstate": "23505", "idempotent": true}, fault.CodeDuplicateWrite, true, 0},
 	} {
 		var out client.Classified
 		w.post("/v1/classify", row.body).ok(&out)
@@ -233,5 +243,23 @@ func TestDemo(t *testing.T) {
 		if got.Code != http.StatusForbidden {
 			t.Errorf("%s: %d %s", name, got.Code, got.Body)
 		}
+	}
+}
+
+// A record whose failure both specifications call retryable is retried, without a
+// word about idempotency.
+func TestRetryableRecords(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func(*testing.T) *world{"sqlite": func(t *testing.T) *world { return newWorld(t) }, "postgres": newPostgresWorld} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := make(t)
+			for i, code := range []string{"NETWORK_TIMEOUT", "CONNECTION_RESET", "EXTERNAL_SERVICE_TIMEOUT", "UPSTREAM_ERROR", "TIMEOUT", "INTERNAL_ERROR"} {
+				e := w.report(dol, fmt.Sprint("CO-", i), func(r *client.Report) { r.Code = code })
+				if e.State != recoup.RetryPending {
+					t.Errorf("%s is %s", code, e.State)
+				}
+			}
+		})
 	}
 }

@@ -106,8 +106,8 @@ func firstSentence(s string) string {
 const typeScriptTail = `
 /** Reports whether trying again can succeed without a change. A conditional code
  *  is retryable only where its condition is proven; a code whose effect may have
- *  happened only where the operation is idempotent; an unknown code is not. */
-export function retryable(code: string, { proven = false, idempotent = false } = {}): boolean {
+ *  happened not for work that is said not to be idempotent; an unknown code never. */
+export function retryable(code: string, { proven = false, idempotent = true } = {}): boolean {
   if (!Object.hasOwn(codes, code)) return false;
   const known = codes[code as Code];
   if (known.repeat === "idempotent_only" && !idempotent) return false;

@@ -50,7 +50,7 @@ func retryAdvice(d *fault.Definition) string {
 	meaning := classMeaning(d.Class)
 	advice := strings.ToUpper(meaning[:1]) + meaning[1:] + "."
 	if d.Repeat == fault.ScopeIdempotentOnly {
-		advice += " Repeat an operation that writes only if it is idempotent or carries an idempotency key."
+		advice += " It may have been done already: work that must not be done twice needs an idempotency key."
 	}
 	return advice
 }
