@@ -224,7 +224,7 @@ func TestClassifyRealNameServers(t *testing.T) {
 		rcode int
 		want  expect
 	}{
-		"no such name":   {nxDomain, expect{"DOMAIN_NOT_FOUND", recoup.ClassLongDelay, fault.ScopeRequest, "dns_not_found"}},
+		"no such name":   {nxDomain, expect{"DOMAIN_NOT_FOUND", recoup.ClassShortDelay, fault.ScopeRequest, "dns_not_found"}},
 		"server failure": {servFail, expect{"DNS_TIMEOUT", recoup.ClassImmediate, fault.ScopeRequest, "dns_server_failure"}},
 		"no answer":      {silence, expect{"DNS_TIMEOUT", recoup.ClassImmediate, fault.ScopeRequest, "dns_timeout"}},
 		"refused":        {refused, expect{"INTERNAL_ERROR", recoup.ClassFatal, fault.ScopeRequest, ""}},
