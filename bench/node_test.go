@@ -36,7 +36,7 @@ func newNode(b *testing.B, s storetest.Store) *node {
 
 func (n *node) decide(in lifecycle.Input) store.Decide {
 	now := n.now
-	return func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+	return func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return lifecycle.Step(n.policy, current, in, now)
 	}
 }
@@ -78,7 +78,7 @@ func (n *node) load(batches int) {
 
 func (n *node) claim() ([]recoup.Error, error) {
 	return n.store.ClaimDue(n.Context(), store.Claim{Tables: []string{dol}, Limit: workBatch, Now: n.now,
-		Decide: func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error) {
+		Decide: func(current *recoup.Error, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 			return lifecycle.Step(n.policy, current, lifecycle.Claim{Token: n.ids.New(n.now), Worker: "worker-1"}, n.now)
 		}})
 }

@@ -152,7 +152,7 @@ func claimHundred(tables []string) func(b *testing.B, f filled) func() {
 	return func(b *testing.B, f filled) func() {
 		token := recoup.ID{1}
 		claimed, err := f.ClaimDue(b.Context(), store.Claim{Tables: tables, Limit: 100, Now: present(),
-			Decide: func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error) {
+			Decide: func(current *recoup.Error, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 				return lifecycle.Step(p, current, lifecycle.Claim{Token: token, Worker: "w"}, present())
 			}})
 		if err != nil || len(claimed) != 100 {
@@ -167,7 +167,7 @@ func release(b *testing.B, f filled, claimed []recoup.Error) {
 	b.Helper()
 	steps := make([]store.Step, len(claimed))
 	for i := range claimed {
-		steps[i] = store.Step{ID: claimed[i].ID, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+		steps[i] = store.Step{ID: claimed[i].ID, Decide: func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 			free := *current
 			free.LeaseToken, free.LeaseWorker, free.LeasedAt, free.LeaseEndsAt = recoup.ID{}, "", time.Time{}, time.Time{}
 			free.NextRetryAt = present().AddDate(0, 0, -1)

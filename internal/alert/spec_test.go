@@ -211,7 +211,7 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 		w.report(101, dol, "NETWORK_TIMEOUT")
 		old := w.term()
 		w.wait(2 * time.Hour)
-		if _, held, err := w.db.Lead(w.Context(), store.Bid{Name: "clockwork", Node: "n2", Now: w.now, Until: w.now.Add(time.Hour)}); !held || err != nil {
+		if _, held, err := w.db.Lead(w.Context(), store.Bid{Name: "clockwork", Node: "n2", Now: w.now, Tenure: time.Hour}); !held || err != nil {
 			w.Fatal(held, err)
 		}
 		if changed, err := w.alerts.Run(w.Context(), old); changed != 0 || !errors.Is(err, store.ErrRefused) {

@@ -36,6 +36,7 @@ type database interface {
 	Lead(ctx context.Context, b store.Bid) (store.Term, bool, error)
 	Notices(ctx context.Context, f store.NoticeFilter, p store.Page) ([]store.NoticeRecord, store.Cursor, error)
 	AddSilence(ctx context.Context, s store.Silence, act store.Act) (store.Silence, error)
+	UseClock(clock func() time.Time)
 	Close() error
 }
 
@@ -91,6 +92,7 @@ func newWorld(t *testing.T, db database) *world {
 	ctx, p := t.Context(), policy.Default()
 	policies := engine.NewPolicies(p)
 	clock := func() time.Time { return w.now }
+	db.UseClock(clock)
 	var err error
 	w.engine, err = engine.New(engine.Options{Store: db, Ledger: silent{}, Policies: policies, Codes: fault.Default, Now: clock, IDs: w.ids})
 	if err := errors.Join(err, db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()),
@@ -164,7 +166,7 @@ func (w *world) events(n int, code recoup.Code, provider string) {
 
 func (w *world) term() store.Term {
 	w.Helper()
-	term, held, err := w.db.Lead(w.Context(), store.Bid{Name: "clockwork", Node: "n1", Now: w.now, Until: w.now.Add(time.Hour)})
+	term, held, err := w.db.Lead(w.Context(), store.Bid{Name: "clockwork", Node: "n1", Now: w.now, Tenure: time.Hour})
 	if err != nil || !held {
 		w.Fatalf("it does not lead: %v", err)
 	}

@@ -57,7 +57,7 @@ func (w *world) alert(rule, scope string) store.Alert {
 func (w *world) save(v store.Verdict) {
 	w.Helper()
 	now := w.clock()
-	term, held, err := w.store.Lead(w.Context(), store.Bid{Name: "test", Node: "test", Now: now, Until: now.Add(time.Minute)})
+	term, held, err := w.store.Lead(w.Context(), store.Bid{Name: "test", Node: "test", Now: now, Tenure: time.Minute})
 	if err != nil || !held {
 		w.Fatal(held, err)
 	}

@@ -67,8 +67,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 // which closes it, also if this fails.
 func OpenOn(ctx context.Context, s Store, o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{o: o, store: s, clock: &clock{read: o.Now}}
-	n.o.Now = n.clock.now
+	n := &Node{o: o, store: s}
 	if err := n.assemble(ctx); err != nil {
 		return nil, errors.Join(err, n.Close(ctx))
 	}
@@ -80,7 +79,7 @@ func OpenOn(ctx context.Context, s Store, o Options) (*Node, error) {
 
 // assemble puts the parts together, each made from those before it.
 func (n *Node) assemble(ctx context.Context) error {
-	if err := n.clock.follow(ctx, n.store); err != nil {
+	if err := n.setClock(ctx); err != nil {
 		return err
 	}
 	ids := recoup.NewIDSource(n.o.Random)

@@ -2,40 +2,161 @@ package app
 
 import (
 	"context"
-	"sync/atomic"
+	"log/slog"
+	"sync"
 	"time"
+
+	"recoup/internal/store"
 )
 
-// clock is the node's clock, corrected to that of its database, so that nodes
-// whose own clocks differ agree on what is due. Times are whole microseconds,
-// which is what the stores keep.
+// The bounds of a node's clock.
+const (
+	// maxRoundTrip is how long a sample may take: half of it is how wrong it may be.
+	maxRoundTrip = 250 * time.Millisecond
+
+	// maxCorrection is how far one sample moves the clock: with one every clockEvery
+	// it goes at most by a twentieth too fast or too slow.
+	maxCorrection = 500 * time.Millisecond
+	clockEvery    = 10 * time.Second
+
+	// toldCorrection is from where on a correction is worth a line in the log.
+	toldCorrection = 50 * time.Millisecond
+
+	// firstSamples is how often a start asks for a sample that is good enough.
+	firstSamples = 5
+)
+
+// clock is the node's own: it says what time is shown, and by what it waits. It
+// goes on as the machine's monotonic clock does, whoever sets the machine's time;
+// it follows a reference in bounded steps, and never goes back. Leases, expiries
+// and terms are not judged by it but by the store's (see store.Decide), which in
+// an embedded store is this one, and in PostgreSQL the database's.
 type clock struct {
-	read   func() time.Time
-	offset atomic.Int64 // nanoseconds that the database is ahead
+	read   func() time.Time                         // the machine's, whose monotonic reading counts
+	ask    func(context.Context) (time.Time, error) // the reference; nil: there is none
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	start  time.Time
+	offset time.Duration // added to what has gone by since the start
+	last   time.Time     // no time is said that is before it
+	figures
 }
 
+// figures are what a clock tells of itself.
+type figures struct {
+	ahead       time.Duration // how far the reference was ahead at the last sample
+	corrections int           // that moved it
+	corrected   time.Duration // by how much they did, all together
+	discarded   int           // samples that took too long
+}
+
+func newClock(read func() time.Time, logger *slog.Logger) *clock {
+	return &clock{read: read, logger: logger, start: read()}
+}
+
+// now is a time in whole microseconds, which is what the stores keep.
 func (c *clock) now() time.Time {
-	return c.read().Add(time.Duration(c.offset.Load())).UTC().Truncate(time.Microsecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.uncorrected().Add(c.offset); t.After(c.last) {
+		c.last = t
+	}
+	return c.last.UTC().Truncate(time.Microsecond)
 }
 
-// timed is a store with a clock of its own.
+// uncorrected is where the machine's monotonic clock stands.
+func (c *clock) uncorrected() time.Time { return c.start.Add(c.read().Sub(c.start)).Round(0) }
+
+// begin sets the clock to the reference. One that answers too slowly is left for
+// later: the machine's time serves meanwhile.
+func (c *clock) begin(ctx context.Context) error {
+	for range firstSamples {
+		ahead, good, err := c.sample(ctx)
+		if err != nil {
+			return err
+		}
+		if good {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.offset = ahead
+			return nil
+		}
+	}
+	c.logger.Warn("the database answers too slowly to set the clock by it; the machine's time is used meanwhile")
+	return nil
+}
+
+// follow takes a sample and moves the clock towards the reference, a bounded step.
+func (c *clock) follow(ctx context.Context) error {
+	if c.ask == nil {
+		return nil
+	}
+	ahead, good, err := c.sample(ctx)
+	if err != nil || !good || ahead == 0 {
+		return err
+	}
+	step := min(max(ahead, -maxCorrection), maxCorrection)
+	c.mu.Lock()
+	c.offset += step
+	c.corrections++
+	c.corrected += step.Abs()
+	c.mu.Unlock()
+	if step.Abs() >= toldCorrection {
+		c.logger.Warn("the clock was corrected", "by", step, "left", ahead-step)
+	}
+	return nil
+}
+
+// sample asks the reference how far it is ahead. Half of the way there and back is
+// taken for the way back; what took too long tells nothing.
+func (c *clock) sample(ctx context.Context) (ahead time.Duration, good bool, err error) {
+	sent := c.read()
+	there, err := c.ask(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	took := c.read().Sub(sent)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if took < 0 || took > maxRoundTrip {
+		c.discarded++
+		return 0, false, nil
+	}
+	here := c.start.Add(sent.Sub(c.start) + took/2).Round(0)
+	c.ahead = there.Sub(here.Add(c.offset))
+	return c.ahead, true, nil
+}
+
+// told returns the figures.
+func (c *clock) told() figures {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.figures
+}
+
+// timed is a store with a clock of its own, which its nodes share.
 type timed interface {
 	Time(ctx context.Context) (time.Time, error)
 }
 
-// follow compares the clock with the database's. Half of the way there and back
-// is taken for the way back.
-func (c *clock) follow(ctx context.Context, s any) error {
-	database, ok := s.(timed)
-	if !ok {
+// setClock gives the node its clock: that of its database or, with an embedded
+// store, one that the store shares and that follows whoever sets the machine's
+// time slowly. A test's clock is the node's and the store's.
+func (n *Node) setClock(ctx context.Context) error {
+	if n.o.Now != nil {
+		n.clock = newClock(n.o.Now, n.o.Logger)
+		n.o.Now = store.Steady(n.o.Now)
+		n.store.UseClock(n.o.Now)
 		return nil
 	}
-	sent := c.read()
-	there, err := database.Time(ctx)
-	if err != nil {
-		return err
+	n.clock = newClock(time.Now, n.o.Logger)
+	n.o.Now = n.clock.now
+	if database, ok := n.store.(timed); ok {
+		n.clock.ask = database.Time
+	} else {
+		n.clock.ask = func(context.Context) (time.Time, error) { return time.Now().Round(0), nil }
+		n.store.UseClock(n.clock.now)
 	}
-	took := c.read().Sub(sent)
-	c.offset.Store(int64(there.Sub(sent.Add(took / 2))))
-	return nil
+	return n.clock.begin(ctx)
 }

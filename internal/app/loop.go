@@ -24,7 +24,7 @@ func (n *Node) allLoops() []loop {
 		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy},
 		{"key use", 10 * time.Second, "", n.api.FlushKeyUse},
 		{"refusals", 10 * time.Second, "", n.api.LogRefusals},
-		{"clock", time.Minute, "", func(ctx context.Context) error { return n.clock.follow(ctx, n.store) }},
+		{"clock", clockEvery, "", n.clock.follow},
 		{"clockwork", time.Second, "", n.jobs.Tick},
 		{"replays", 250 * time.Millisecond, "", n.advanceLetters},
 		{"letter retention", time.Hour, "", n.letters.Purge},

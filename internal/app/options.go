@@ -44,7 +44,7 @@ type Options struct {
 	Logger   *slog.Logger
 	LogLevel slog.Level // of the logger that LogTo makes
 	LogJSON  bool
-	Now      func() time.Time
+	Now      func() time.Time // a test's, for the node and its store; nil: the real one
 	Random   io.Reader
 	FirstKey func(secret string) // told the admin key that a first start makes
 }
@@ -82,9 +82,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	if o.Random == nil {
 		o.Random = rand.Reader

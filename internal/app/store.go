@@ -51,6 +51,9 @@ type Store interface {
 	alert.Store
 
 	Listen(ctx context.Context, wake func(channel string)) error
+	// UseClock lets acts happen by a clock. It is called before the first act.
+	UseClock(clock func() time.Time)
+
 	Ping(ctx context.Context) error
 	Close() error
 }

@@ -135,7 +135,7 @@ func (c *Clock) renew(ctx context.Context, now time.Time) (bool, error) {
 
 func (c *Clock) bid(ctx context.Context) (bool, error) {
 	now := c.Now()
-	term, held, err := c.Store.Lead(ctx, store.Bid{Name: Leadership, Node: c.Node, Now: now, Until: now.Add(c.Tenure)})
+	term, held, err := c.Store.Lead(ctx, store.Bid{Name: Leadership, Node: c.Node, Tenure: c.Tenure})
 	if err != nil || !held {
 		c.forget()
 		return false, err

@@ -51,6 +51,7 @@ type database interface {
 	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []store.Intake) (store.Imported, error)
 	RecordResults(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)
 	Batch(ctx context.Context, id string) (store.BatchStatus, error)
+	UseClock(clock func() time.Time)
 	Close() error
 }
 
@@ -92,6 +93,7 @@ func everywhere(t *testing.T, test func(w *world)) {
 func newWorld(t *testing.T, db database) *world {
 	t.Helper()
 	w := &world{T: t, db: db, now: epoch}
+	db.UseClock(w.clock)
 	ctx, p := t.Context(), policy.Default()
 	if err := errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()),
 		db.EnsurePartitions(ctx, epoch), db.EnsureEventPartitions(ctx, epoch, p.Ledger.EventRetention)); err != nil {

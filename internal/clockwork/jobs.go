@@ -198,8 +198,8 @@ func (p Parts) partitions(ctx context.Context, t Turn) (int, bool, error) {
 // Zero: each recovery is decided again under its lock.
 func (p Parts) freeze(ctx context.Context, t Turn) (int, bool, error) {
 	gate := p.Policy().Gate
-	n, err := p.Store.FreezeDue(ctx, t.Now, sweepStep, func(c store.Case) (store.Case, store.CaseEffects, error) {
-		return recovery.Step(gate, c, recovery.Freeze{}, t.Now)
+	n, err := p.Store.FreezeDue(ctx, time.Time{}, sweepStep, func(c store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
+		return recovery.Step(gate, c, recovery.Freeze{}, now)
 	})
 	return n, n >= sweepStep, err
 }

@@ -117,7 +117,7 @@ func (w *world) batch() {
 	w.Helper()
 	gate := policy.Default().Gate
 	step := func(in recovery.Input) store.DecideCase {
-		return func(c store.Case) (store.Case, store.CaseEffects, error) {
+		return func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
 			return recovery.Step(gate, c, in, w.clock())
 		}
 	}

@@ -210,6 +210,7 @@ func newYear(t *testing.T, seed uint64, rough bool, s sabotage) *year {
 func (y *year) open() {
 	s, err := sqlite.Open(y.Context(), y.path, sqlite.Options{Readers: 1, Driver: shakyDriver})
 	y.must(err)
+	s.UseClock(y.clock)
 	y.db.database = s
 }
 

@@ -53,10 +53,9 @@ func (s *Service) advance(ctx context.Context, id recoup.ID) (more bool, err err
 
 // run releases what is due.
 func (s *Service) run(ctx context.Context, id recoup.ID) (more bool, err error) {
-	now := s.now()
-	released := 0
-	status, err := s.Store.StepReplay(ctx, now, id, func(current store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
-		released = 0
+	released, at := 0, time.Time{}
+	status, err := s.Store.StepReplay(ctx, time.Time{}, id, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {
+		released, at = 0, now
 		if current.NextAt.After(now) {
 			return current.Replay, store.ReplayEffects{}, nil // another node was here
 		}
@@ -67,7 +66,7 @@ func (s *Service) run(ctx context.Context, id recoup.ID) (more bool, err error) 
 	if released > 0 {
 		s.Wake()
 	}
-	return err == nil && status.State == store.ReplayRunning && !status.NextAt.After(now), err
+	return err == nil && status.State == store.ReplayRunning && !status.NextAt.After(at), err
 }
 
 // fill adds members to a replay until all are there, and lets it run. The store
@@ -76,8 +75,7 @@ func (s *Service) fill(ctx context.Context, r store.Replay) (more bool, err erro
 	if more, err := s.collect(ctx, &r); err != nil || more {
 		return more, ended(err)
 	}
-	now := s.now()
-	_, err = s.Store.StepReplay(ctx, now, r.ID, func(current store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+	_, err = s.Store.StepReplay(ctx, time.Time{}, r.ID, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {
 		if current.State != store.ReplayCollecting {
 			return current.Replay, store.ReplayEffects{}, nil
 		}
@@ -98,12 +96,11 @@ func ended(err error) error {
 // empty ends the items of a cancelled replay that no worker holds. Those that one
 // does are waited for.
 func (s *Service) empty(ctx context.Context, r store.Replay) (more bool, err error) {
-	now := s.now()
-	n, err := s.Store.EndItems(ctx, now, r.ID, maxEnded, s.leave(r.StateBy, r.Why, now))
+	n, err := s.Store.EndItems(ctx, time.Time{}, r.ID, maxEnded, s.leave(r.StateBy, r.Why))
 	if err != nil || n >= maxEnded {
 		return n >= maxEnded, err
 	}
-	_, err = s.Store.StepReplay(ctx, now, r.ID, func(current store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+	_, err = s.Store.StepReplay(ctx, time.Time{}, r.ID, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {
 		next := current.Replay
 		if current.State != store.ReplayCancelling {
 			return next, store.ReplayEffects{}, nil

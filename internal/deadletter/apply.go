@@ -28,7 +28,7 @@ func tooMany(n int) error {
 }
 
 // each makes a step of every item and applies those that could be made, in order.
-func (s *Service) each(ctx context.Context, now time.Time, n int, step func(i int) (store.LetterStep, error)) ([]Done, error) {
+func (s *Service) each(ctx context.Context, n int, step func(i int) (store.LetterStep, error)) ([]Done, error) {
 	out := make([]Done, n)
 	var steps []store.LetterStep
 	var place []int
@@ -41,7 +41,7 @@ func (s *Service) each(ctx context.Context, now time.Time, n int, step func(i in
 		made.Receipt, made.Tell = receipt(made.Receipt), s.event
 		steps, place = append(steps, made), append(place, i)
 	}
-	outcomes, err := s.apart(ctx, now, steps)
+	outcomes, err := s.apart(ctx, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -55,22 +55,22 @@ func (s *Service) each(ctx context.Context, now time.Time, n int, step func(i in
 
 // apart applies steps. If the database refuses them, one is to blame: the halves
 // are tried by themselves, until that one stands alone with its refusal.
-func (s *Service) apart(ctx context.Context, now time.Time, steps []store.LetterStep) ([]store.LetterOutcome, error) {
+func (s *Service) apart(ctx context.Context, steps []store.LetterStep) ([]store.LetterOutcome, error) {
 	if len(steps) == 0 {
 		return nil, nil
 	}
-	outcomes, err := s.Store.StepLetters(ctx, now, steps)
+	outcomes, err := s.Store.StepLetters(ctx, time.Time{}, steps)
 	switch {
 	case !errors.Is(err, store.ErrRefused):
 		return outcomes, err
 	case len(steps) == 1:
 		return []store.LetterOutcome{{Err: err}}, nil
 	}
-	first, err := s.apart(ctx, now, steps[:len(steps)/2])
+	first, err := s.apart(ctx, steps[:len(steps)/2])
 	if err != nil {
 		return nil, err
 	}
-	second, err := s.apart(ctx, now, steps[len(steps)/2:])
+	second, err := s.apart(ctx, steps[len(steps)/2:])
 	return append(first, second...), err
 }
 
@@ -134,8 +134,7 @@ func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in St
 	if err := f.err(); err != nil {
 		return Done{}, err
 	}
-	now := s.now()
-	return one(s.each(ctx, now, 1, func(int) (store.LetterStep, error) {
-		return store.LetterStep{ErrorID: id, Decide: s.step(in, c.Name, now), Receipt: r}, nil
+	return one(s.each(ctx, 1, func(int) (store.LetterStep, error) {
+		return store.LetterStep{ErrorID: id, Decide: s.step(in, c.Name), Receipt: r}, nil
 	}))
 }

@@ -105,10 +105,9 @@ func (in *Claim) check() error {
 // claim claims what is due, and opens the payloads. What it cannot hand over it puts
 // back.
 func (s *Service) claim(ctx context.Context, in Claim) ([]Claimed, error) {
-	now := s.now()
 	leased, err := s.Store.ClaimWork(ctx, store.WorkClaim{
-		Lanes: in.Lanes, Limit: in.Limit, Now: now,
-		Decide: func(q store.QueuedWork) (store.QueuedWork, error) {
+		Lanes: in.Lanes, Limit: in.Limit,
+		Decide: func(q store.QueuedWork, now time.Time) (store.QueuedWork, error) {
 			return lease(q, recoup.Lease{LeaseToken: s.IDs.New(now), LeaseWorker: in.Worker, LeasedAt: now, LeaseEndsAt: now.Add(s.leaseLength(in.Lease))})
 		},
 	})
@@ -117,7 +116,7 @@ func (s *Service) claim(ctx context.Context, in Claim) ([]Claimed, error) {
 	}
 	out, stuck, err := s.unpack(ctx, leased)
 	if len(stuck) > 0 {
-		err = errors.Join(err, s.putBack(ctx, now, stuck))
+		err = errors.Join(err, s.putBack(ctx, stuck))
 	}
 	if len(out) > 0 {
 		return out, nil // what is stuck comes up again, here or elsewhere
@@ -169,11 +168,11 @@ const handover = 5 * time.Second
 
 // putBack releases work that its claimer cannot be given. It is not to blame, so no
 // worker counts as lost over it.
-func (s *Service) putBack(ctx context.Context, now time.Time, list []store.QueuedWork) error {
+func (s *Service) putBack(ctx context.Context, list []store.QueuedWork) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handover)
 	defer cancel()
-	_, err := s.each(ctx, now, len(list), func(i int) (store.LetterStep, error) {
-		return store.LetterStep{WorkID: list[i].WorkID, Decide: release(list[i].LeaseToken, now)}, nil
+	_, err := s.each(ctx, len(list), func(i int) (store.LetterStep, error) {
+		return store.LetterStep{WorkID: list[i].WorkID, Decide: release(list[i].LeaseToken)}, nil
 	})
 	return err
 }

@@ -64,9 +64,9 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 		return s.takeMembers(ctx, c, members, step)
 	}
 	result := GroupResult{Matched: len(letters), Frozen: engine.Frozen{Act: act, Until: s.now().Add(engine.PreviewLife), Members: members}}
-	decide := s.step(step, c.Name, s.now())
+	decide := s.step(step, c.Name)
 	for i := range letters { // as each is, without a lock
-		_, _, err := decide(letters[i])
+		_, _, err := decide(letters[i], s.now())
 		result.count(letters[i].Dead.ErrorID, err)
 	}
 	return result, nil
@@ -94,14 +94,13 @@ func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.L
 func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []engine.Member, in Step) (GroupResult, error) {
 	result := GroupResult{Matched: len(members)}
 	for part := range slices.Chunk(members, groupStep) {
-		now := s.now()
-		decide := s.step(in, c.Name, now)
-		outcomes, err := s.each(ctx, now, len(part), func(i int) (store.LetterStep, error) {
-			return store.LetterStep{ErrorID: part[i].ID, Decide: func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		decide := s.step(in, c.Name)
+		outcomes, err := s.each(ctx, len(part), func(i int) (store.LetterStep, error) {
+			return store.LetterStep{ErrorID: part[i].ID, Decide: func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 				if err := part[i].Unchanged(l.Dead.UpdatedAt); err != nil {
 					return l, store.LetterEffects{}, err
 				}
-				return decide(l)
+				return decide(l, now)
 			}}, nil
 		})
 		if err != nil {

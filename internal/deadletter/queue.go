@@ -35,7 +35,7 @@ func (s *Service) Submit(ctx context.Context, subs []Submission) ([]Done, error)
 		return nil, tooMany(len(subs))
 	}
 	now := s.now()
-	out, err := s.each(ctx, now, len(subs), func(i int) (store.LetterStep, error) { return s.submission(subs[i], now) })
+	out, err := s.each(ctx, len(subs), func(i int) (store.LetterStep, error) { return s.submission(subs[i], now) })
 	s.Wake()
 	return out, err
 }
@@ -57,9 +57,8 @@ func (s *Service) submission(in Submission, now time.Time) (store.LetterStep, er
 	payload, err := s.sealPayload(in.WorkID, in.Payload, now)
 	q := store.QueuedWork{
 		WorkID: in.WorkID, Pipeline: in.Pipeline, Stage: in.Stage, PayloadRef: in.PayloadRef, PayloadHash: in.PayloadHash,
-		CreatedAt: now, DueAt: now.Add(in.Delay),
 	}
-	return store.LetterStep{WorkID: in.WorkID, Decide: enter(q, payload), Receipt: in.Receipt}, err
+	return store.LetterStep{WorkID: in.WorkID, Decide: enter(q, in.Delay, payload), Receipt: in.Receipt}, err
 }
 
 // The outcomes of a result.
@@ -86,7 +85,7 @@ func (s *Service) Results(ctx context.Context, c engine.Caller, results []Result
 		return nil, tooMany(len(results))
 	}
 	now := s.now()
-	out, err := s.each(ctx, now, len(results), func(i int) (store.LetterStep, error) {
+	out, err := s.each(ctx, len(results), func(i int) (store.LetterStep, error) {
 		r := &results[i]
 		decide, err := s.result(r, c, now)
 		return store.LetterStep{WorkID: r.WorkID, Decide: decide, Receipt: r.Receipt}, err
@@ -103,14 +102,14 @@ func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.Decid
 	}
 	switch r.Outcome {
 	case Succeeded:
-		return s.succeed(r.Token, now), nil
+		return s.succeed(r.Token), nil
 	case Extended:
 		if r.Lease < 0 {
 			return nil, fault.Validation(fault.FieldError{Field: "lease_seconds", Constraint: "minimum", Message: "lease_seconds must not be negative"})
 		}
-		return extend(r.Token, now.Add(s.leaseLength(r.Lease))), nil
+		return extend(r.Token, s.leaseLength(r.Lease)), nil
 	case Released:
-		return release(r.Token, now), nil
+		return release(r.Token), nil
 	case Failed:
 		in := r.Failure
 		in.WorkID, in.Token = r.WorkID, r.Token
@@ -118,7 +117,7 @@ func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.Decid
 		if err != nil {
 			return nil, err
 		}
-		return s.breakdown(b, now), nil
+		return s.breakdown(b), nil
 	}
 	return nil, fault.Validation(fault.FieldError{Field: "outcome", Constraint: "enum", Message: "outcome must be succeed, fail, extend or release"})
 }
@@ -130,7 +129,7 @@ func (s *Service) buryLost(ctx context.Context, limit int) (int, error) {
 		return 0, err
 	}
 	now := s.now()
-	done, err := s.each(ctx, now, len(spent), func(i int) (store.LetterStep, error) {
+	done, err := s.each(ctx, len(spent), func(i int) (store.LetterStep, error) {
 		q := &spent[i]
 		b, err := s.prepare(&Failure{
 			WorkID: q.WorkID, Pipeline: q.Pipeline, Stage: q.Stage, Class: string(fault.CodeWorkerLost),
@@ -140,7 +139,7 @@ func (s *Service) buryLost(ctx context.Context, limit int) (int, error) {
 			return store.LetterStep{}, err
 		}
 		b.spent = true
-		return store.LetterStep{WorkID: q.WorkID, Decide: s.breakdown(b, now)}, nil
+		return store.LetterStep{WorkID: q.WorkID, Decide: s.breakdown(b)}, nil
 	})
 	return len(done), err
 }

@@ -57,12 +57,12 @@ func (s *Service) Record(ctx context.Context, c engine.Caller, failures []Failur
 		return nil, tooMany(len(failures))
 	}
 	now := s.now()
-	return s.each(ctx, now, len(failures), func(i int) (store.LetterStep, error) {
+	return s.each(ctx, len(failures), func(i int) (store.LetterStep, error) {
 		b, err := s.prepare(&failures[i], c, now)
 		if err != nil {
 			return store.LetterStep{}, err
 		}
-		return store.LetterStep{WorkID: b.WorkID, Decide: s.breakdown(b, now), Receipt: failures[i].Receipt}, nil
+		return store.LetterStep{WorkID: b.WorkID, Decide: s.breakdown(b), Receipt: failures[i].Receipt}, nil
 	})
 }
 
@@ -100,7 +100,6 @@ func (s *Service) check(in *Failure, now time.Time) (*breakdown, error) {
 	kept, _ := redact.Context(in.Context)
 	b.context = store.EncodeJSON(kept)
 	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
-	b.times(now)
 	table, err := s.table(in.Table)
 	switch bad := fault.From(err); {
 	case err == nil:
@@ -131,16 +130,19 @@ func (s *Service) classify(b *breakdown, f *fields) {
 	b.failure = lifecycle.Failure{Code: code, Class: def.Effective(b.Exhausted), Category: def.Category, Exhausted: b.Exhausted}
 }
 
-// times puts the times in order; those of another clock may lie in the future.
-func (b *breakdown) times(now time.Time) {
+// at is the failure as it is told at a time, with its own times in order: those of
+// another clock may lie in the future.
+func (b *breakdown) at(now time.Time) *breakdown {
+	told := *b
 	within := func(t, last time.Time) time.Time {
 		if t.IsZero() || t.After(last) {
 			return last
 		}
 		return t.UTC().Truncate(time.Microsecond)
 	}
-	b.LastFailureAt = within(b.LastFailureAt, now)
-	b.FirstFailureAt = within(b.FirstFailureAt, b.LastFailureAt)
+	told.LastFailureAt = within(b.LastFailureAt, now)
+	told.FirstFailureAt = within(b.FirstFailureAt, told.LastFailureAt)
+	return &told
 }
 
 // checkPayload checks what is said of a payload. A reference identifies, so it
@@ -165,9 +167,10 @@ func (s *Service) sealPayload(work recoup.ID, payload []byte, now time.Time) (st
 
 // breakdown decides what becomes of work that failed for good: a dead letter, or
 // the next round of the one that was replayed.
-func (s *Service) breakdown(b *breakdown, now time.Time) store.DecideLetter {
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+func (s *Service) breakdown(b *breakdown) store.DecideLetter {
+	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		var effects store.LetterEffects
+		b := b.at(now)
 		if err := b.fenced(&l); err != nil {
 			return l, effects, err
 		}

@@ -189,8 +189,7 @@ func (s *Service) collect(ctx context.Context, r *store.Replay) (more bool, err 
 		return false, err
 	}
 	if len(ids) > 0 {
-		now := s.now()
-		_, err = s.Store.AddMembers(ctx, now, store.Members{ReplayID: r.ID, ErrorIDs: ids, Cursor: cursor, Decide: s.join(r, &sel, now)})
+		_, err = s.Store.AddMembers(ctx, time.Time{}, store.Members{ReplayID: r.ID, ErrorIDs: ids, Cursor: cursor, Decide: s.join(r, &sel)})
 	}
 	return cursor != allCollected, err
 }
@@ -238,9 +237,9 @@ func parseCursor(s string) (c store.Cursor, err error) {
 
 // join decides whether a dead letter becomes a member of a replay. It does not
 // expire until it comes back.
-func (s *Service) join(r *store.Replay, sel *Selection, now time.Time) store.DecideLetter {
+func (s *Service) join(r *store.Replay, sel *Selection) store.DecideLetter {
 	replay, by, reason, start := r.ID, r.CreatedBy, r.Reason, sel.FromStart
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		var effects store.LetterEffects
 		if err := may(&l, ActReplay); err != nil {
 			return l, effects, err
@@ -264,8 +263,8 @@ func (s *Service) join(r *store.Replay, sel *Selection, now time.Time) store.Dec
 
 // leave decides what becomes of a member of a cancelled replay: it is as it was
 // before, and can be replayed again.
-func (s *Service) leave(by, why string, now time.Time) store.DecideLetter {
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+func (s *Service) leave(by, why string) store.DecideLetter {
+	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		var effects store.LetterEffects
 		if err := s.move(&l, &effects, lifecycle.Return{By: by, Reason: "the replay was cancelled", Expires: l.Dead.HeldExpiry}, now); err != nil {
 			return l, effects, err

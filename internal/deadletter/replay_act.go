@@ -3,6 +3,7 @@ package deadletter
 import (
 	"context"
 	"errors"
+	"time"
 
 	"recoup"
 	"recoup/fault"
@@ -113,8 +114,7 @@ func (s *Service) ActOnReplay(ctx context.Context, c engine.Caller, id recoup.ID
 	if err := f.err(); err != nil {
 		return store.ReplayStatus{}, err
 	}
-	now := s.now()
-	status, err := s.Store.StepReplay(ctx, now, id, func(current store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+	status, err := s.Store.StepReplay(ctx, time.Time{}, id, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {
 		r, effects := current.Replay, store.ReplayEffects{}
 		switch from := r.State; {
 		case act == ActPause && from == store.ReplayRunning:

@@ -66,12 +66,13 @@ func leaseLost(l *store.Letter) error {
 }
 
 // extend prolongs a lease from now on.
-func extend(token recoup.ID, until time.Time) store.DecideLetter {
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+func extend(token recoup.ID, length time.Duration) store.DecideLetter {
+	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		if err := holds(&l, token); err != nil {
 			return l, store.LetterEffects{}, err
 		}
-		l.Queued.LeaseEndsAt, l.Queued.DueAt = until, until
+		l.Queued.LeaseEndsAt = now.Add(length)
+		l.Queued.DueAt = l.Queued.LeaseEndsAt
 		return l, store.LetterEffects{}, nil
 	}
 }
@@ -79,8 +80,8 @@ func extend(token recoup.ID, until time.Time) store.DecideLetter {
 // release gives work back that its worker could not finish through no fault of
 // the work: nothing counts. It is due at once; what comes back again and again
 // waits longer each time, a minute at most.
-func release(token recoup.ID, now time.Time) store.DecideLetter {
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+func release(token recoup.ID) store.DecideLetter {
+	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		if err := holds(&l, token); err != nil {
 			return l, store.LetterEffects{}, err
 		}
@@ -92,8 +93,8 @@ func release(token recoup.ID, now time.Time) store.DecideLetter {
 
 // succeed ends work that is done. Of a replay, its dead letter waits to be
 // verified; of other work nothing is left.
-func (s *Service) succeed(token recoup.ID, now time.Time) store.DecideLetter {
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+func (s *Service) succeed(token recoup.ID) store.DecideLetter {
+	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		var effects store.LetterEffects
 		if err := holds(&l, token); err != nil {
 			return l, effects, err
@@ -114,9 +115,9 @@ func (s *Service) succeed(token recoup.ID, now time.Time) store.DecideLetter {
 	}
 }
 
-// enter puts new work into the queue. Work that is there already stays as it is.
-func enter(q store.QueuedWork, payload store.Payload) store.DecideLetter {
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+// enter puts new work into the queue, due after a delay. Work that is there already stays as it is.
+func enter(q store.QueuedWork, delay time.Duration, payload store.Payload) store.DecideLetter {
+	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		switch {
 		case l.Dead.Open():
 			return l, store.LetterEffects{}, fault.New(fault.CodeConflict, "This work is a dead letter: it goes back to work by a replay.").
@@ -127,6 +128,7 @@ func enter(q store.QueuedWork, payload store.Payload) store.DecideLetter {
 			return l, store.LetterEffects{}, nil
 		}
 		l.Queued = q
+		l.Queued.CreatedAt, l.Queued.DueAt = now, now.Add(delay)
 		return l, store.LetterEffects{Payload: payload}, nil
 	}
 }

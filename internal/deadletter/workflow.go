@@ -97,8 +97,8 @@ type Step interface {
 }
 
 // step decides an act of a person on a dead letter.
-func (s *Service) step(in Step, by string, now time.Time) store.DecideLetter {
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+func (s *Service) step(in Step, by string) store.DecideLetter {
+	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		var effects store.LetterEffects
 		if err := may(&l, in.act()); err != nil {
 			return l, effects, err

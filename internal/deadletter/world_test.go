@@ -33,6 +33,7 @@ type database interface {
 	Notices(ctx context.Context, f store.NoticeFilter, p store.Page) ([]store.NoticeRecord, store.Cursor, error)
 	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
 	Audit(ctx context.Context, f store.AuditFilter, after store.AuditCursor, limit int) ([]store.AuditEntry, store.AuditCursor, error)
+	UseClock(clock func() time.Time)
 	Close() error
 }
 
@@ -76,6 +77,7 @@ func opened(t *testing.T, db database, err error) database {
 func newWorld(t *testing.T, db database) *world {
 	t.Helper()
 	w := &world{T: t, db: db, ids: recoup.NewIDSource(rand.Reader), time: epoch}
+	db.UseClock(w.clock)
 	ctx, p := t.Context(), policy.Default()
 	w.must(errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()), db.EnsurePartitions(ctx, epoch)))
 	keys, err := deadletter.NewKeyring(ctx, db, rand.Reader, epoch)
@@ -229,7 +231,7 @@ func (w *world) advance() {
 // apply hands an input of the lifecycle to the store, as the engine does.
 func (w *world) apply(id recoup.ID, in lifecycle.Input) error {
 	now := w.clock()
-	out, err := w.db.ApplySteps(w.Context(), now, []store.Step{{ID: id, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+	out, err := w.db.ApplySteps(w.Context(), now, []store.Step{{ID: id, Decide: func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return lifecycle.Step(policy.Default(), current, in, now)
 	}}})
 	if err != nil {

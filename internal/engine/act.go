@@ -24,7 +24,6 @@ func (e *Engine) Apply(ctx context.Context, c Caller, acts []Act) ([]store.Outco
 	if len(acts) > MaxBatch {
 		return nil, tooMany(len(acts))
 	}
-	now := e.Now()
 	out := make([]store.Outcome, len(acts))
 	var steps []store.Step
 	var place []int
@@ -34,9 +33,9 @@ func (e *Engine) Apply(ctx context.Context, c Caller, acts []Act) ([]store.Outco
 			out[i].Err = err
 			continue
 		}
-		steps, place = append(steps, e.step(c, act, in, now)), append(place, i)
+		steps, place = append(steps, e.step(c, act, in)), append(place, i)
 	}
-	outcomes, err := e.applySteps(ctx, now, steps)
+	outcomes, err := e.applySteps(ctx, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +45,12 @@ func (e *Engine) Apply(ctx context.Context, c Caller, acts []Act) ([]store.Outco
 		}
 		out[place[k]] = outcomes[k]
 	}
-	e.announce(outcomes, now)
+	e.announce(outcomes)
 	return out, nil
 }
 
-func (e *Engine) applySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
-	return apart(steps, func(part []store.Step) ([]store.Outcome, error) { return e.Store.ApplySteps(ctx, now, part) })
+func (e *Engine) applySteps(ctx context.Context, steps []store.Step) ([]store.Outcome, error) {
+	return apart(steps, func(part []store.Step) ([]store.Outcome, error) { return e.Store.ApplySteps(ctx, time.Time{}, part) })
 }
 
 // One applies an input to one error.
@@ -63,13 +62,13 @@ func (e *Engine) One(ctx context.Context, c Caller, act Act) (store.Outcome, err
 	return out[0], out[0].Err
 }
 
-func (e *Engine) step(c Caller, act Act, in lifecycle.Input, now time.Time) store.Step {
+func (e *Engine) step(c Caller, act Act, in lifecycle.Input) store.Step {
 	return store.Step{
 		ID: act.ID, Receipt: receipt(act.Receipt), Tell: e.consequence(in),
 		Family: func(current *recoup.Error) string {
 			return lifecycle.Family(e.Policies.Of(current), current, in)
 		},
-		Decide: func(current *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error) {
+		Decide: func(current *recoup.Error, streak int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			if err := e.may(c, current.Table); err != nil {
 				return recoup.Error{}, lifecycle.Effects{}, err
 			}

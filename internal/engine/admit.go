@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"time"
 
 	"recoup"
 	"recoup/fault"
@@ -23,13 +22,12 @@ func (e *Engine) Admit(ctx context.Context) (int, error) {
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	now := e.Now()
 	batch, events := make([]store.Report, len(rows)), make([]recoup.Event, len(rows))
 	for i := range rows {
-		batch[i], events[i] = e.admission(&rows[i], now), e.admitted(&rows[i])
+		batch[i], events[i] = e.admission(&rows[i]), e.admitted(&rows[i])
 	}
-	e.keep(now, batch, events)
-	outcomes, err := e.report(ctx, now, batch)
+	e.keep(e.Now(), batch, events)
+	outcomes, err := e.report(ctx, batch)
 	if err != nil {
 		return 0, err
 	}
@@ -42,7 +40,7 @@ func (e *Engine) Admit(ctx context.Context) (int, error) {
 			refused = append(refused, err)
 		}
 	}
-	e.announce(outcomes, now)
+	e.announce(outcomes)
 	return admitted, errors.Join(refused...)
 }
 
@@ -60,7 +58,7 @@ func (e *Engine) admitted(row *recoup.Error) recoup.Event {
 
 // admission is the report that a row stands for. What its writer took for a code
 // is judged as one that nobody registered if it cannot be one.
-func (e *Engine) admission(row *recoup.Error, now time.Time) store.Report {
+func (e *Engine) admission(row *recoup.Error) store.Report {
 	message, _ := e.Redactor.String(row.Message)
 	def, _, err := e.Codes().Fold(string(row.Code))
 	if err != nil {
@@ -71,7 +69,7 @@ func (e *Engine) admission(row *recoup.Error, now time.Time) store.Report {
 		ReportedTable: row.ReportedTable,
 		Failure:       lifecycle.Failure{Code: row.Code, Class: def.Effective(false), Category: def.Category},
 		Severity:      severity(row.Severity, def), CorrelationID: row.CorrelationID,
-	}, now)
+	})
 	r.Admits = row.ID
 	return r
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 	"sync"
-	"time"
 
 	"recoup"
 	"recoup/internal/store"
@@ -37,9 +36,9 @@ func (e *Engine) StopWaiting() { e.stop.Do(func() { close(e.stopped) }) }
 
 // announce rings if something was made due at once. What falls due later, those
 // who wait find by the clock.
-func (e *Engine) announce(outcomes []store.Outcome, now time.Time) {
+func (e *Engine) announce(outcomes []store.Outcome) {
 	if slices.ContainsFunc(outcomes, func(o store.Outcome) bool {
-		return o.Err == nil && !o.Repeated && o.Error.State == recoup.RetryPending && o.Error.LeaseToken.IsZero() && !o.Error.NextRetryAt.After(now)
+		return o.Err == nil && !o.Repeated && o.Error.State == recoup.RetryPending && o.Error.LeaseToken.IsZero() && !o.Error.NextRetryAt.After(o.Error.UpdatedAt)
 	}) {
 		e.wake.ring()
 	}

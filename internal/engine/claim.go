@@ -94,10 +94,9 @@ func (e *Engine) await(ctx context.Context, claim Claim, tables []string) (claim
 // claim claims what is due. Where a worker before has let its lease run out, that
 // is an event.
 func (e *Engine) claim(ctx context.Context, claim Claim, tables []string) ([]recoup.Error, error) {
-	now := e.Now()
 	return e.Store.ClaimDue(ctx, store.Claim{
-		Tables: tables, Limit: claim.Limit, Now: now, Tell: e.lapse,
-		Decide: func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error) {
+		Tables: tables, Limit: claim.Limit, Tell: e.lapse,
+		Decide: func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			in := lifecycle.Claim{Token: e.IDs.New(now), Worker: claim.Worker, Lease: claim.Lease}
 			return lifecycle.Step(e.Policies.Of(current), current, in, now)
 		},

@@ -40,6 +40,7 @@ type database interface {
 	EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error
 	InsertEvents(ctx context.Context, events []store.Event) (int, error)
 	Events(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Event, store.Cursor, error)
+	UseClock(clock func() time.Time)
 	Close() error
 }
 
@@ -86,6 +87,7 @@ func everywhere(t *testing.T, test func(w *world)) {
 func newWorld(t *testing.T, db database, sql func(string, ...any) error) *world {
 	t.Helper()
 	w := &world{T: t, db: db, ledger: &book{fault.Default()}, sql: sql, now: epoch}
+	db.UseClock(w.clock)
 	ctx, p := t.Context(), policy.Default()
 	if err := errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()),
 		db.EnsurePartitions(ctx, epoch), db.EnsureEventPartitions(ctx, epoch, p.Ledger.EventRetention)); err != nil {

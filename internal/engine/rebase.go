@@ -84,14 +84,13 @@ func (r *rebase) result() RebaseResult { return RebaseResult{Plan: r.plan.done()
 // apply changes errors in one transaction, but for those that the database
 // refuses to change.
 func (r *rebase) apply(ctx context.Context, errs []recoup.Error) error {
-	now := r.Now()
 	before := make([]recoup.Error, len(errs))
 	steps := make([]store.Step, len(errs))
 	for i := range errs {
 		before[i] = errs[i]
-		steps[i] = store.Step{ID: errs[i].ID, Decide: r.decide(&before[i], now)}
+		steps[i] = store.Step{ID: errs[i].ID, Decide: r.decide(&before[i])}
 	}
-	outcomes, err := r.applySteps(ctx, now, steps)
+	outcomes, err := r.applySteps(ctx, steps)
 	if err != nil {
 		return err
 	}
@@ -102,8 +101,8 @@ func (r *rebase) apply(ctx context.Context, errs []recoup.Error) error {
 }
 
 // decide notes what the error was when it was decided about.
-func (r *rebase) decide(before *recoup.Error, now time.Time) store.Decide {
-	return func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+func (r *rebase) decide(before *recoup.Error) store.Decide {
+	return func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 		*before = *current
 		return r.rebased(r.caller, r.next, current, r.in, now)
 	}

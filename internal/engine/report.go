@@ -68,7 +68,7 @@ func (e *Engine) Report(ctx context.Context, c Caller, reports []Report) ([]Repo
 		batch, events, place = append(batch, r), append(events, event(&reports[i], r.Code, now)), append(place, i)
 	}
 	e.keep(now, batch, events)
-	outcomes, err := e.report(ctx, now, batch)
+	outcomes, err := e.report(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +79,12 @@ func (e *Engine) Report(ctx context.Context, c Caller, reports []Report) ([]Repo
 		}
 		out[i].Outcome = outcome
 	}
-	e.announce(outcomes, now)
+	e.announce(outcomes)
 	return out, nil
 }
 
-func (e *Engine) report(ctx context.Context, now time.Time, batch []store.Report) ([]store.Outcome, error) {
-	return apart(batch, func(part []store.Report) ([]store.Outcome, error) { return e.Store.Report(ctx, now, part) })
+func (e *Engine) report(ctx context.Context, batch []store.Report) ([]store.Outcome, error) {
+	return apart(batch, func(part []store.Report) ([]store.Outcome, error) { return e.Store.Report(ctx, time.Time{}, part) })
 }
 
 // apart hands a batch to a verb. If the database refuses it, one item is to
@@ -165,7 +165,7 @@ func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, reda
 	if in.CorrelationID.IsZero() {
 		in.CorrelationID = in.ID
 	}
-	prepared := e.decided(in, now)
+	prepared := e.decided(in)
 	prepared.Receipt = receipt(r.Receipt)
 	return prepared, evidence, nil
 }
@@ -198,7 +198,7 @@ func severity(reported recoup.Severity, def *fault.Definition) recoup.Severity {
 }
 
 // decided puts a report together with its decision.
-func (e *Engine) decided(in lifecycle.Report, now time.Time) store.Report {
+func (e *Engine) decided(in lifecycle.Report) store.Report {
 	q := policy.Question{
 		Table: in.Table, Entity: in.EntityID != "" || in.Stands, Code: in.Failure.Code,
 		Class: in.Failure.Class, Category: in.Failure.Category, Severity: in.Severity,
@@ -207,7 +207,7 @@ func (e *Engine) decided(in lifecycle.Report, now time.Time) store.Report {
 	if family := e.Policies.Current().Resolve(q).Family; family != nil {
 		r.Family = family.Name
 	}
-	r.Decide = func(older *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error) {
+	r.Decide = func(older *recoup.Error, streak int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 		in := in
 		in.Failure.Streak = streak
 		p := e.Policies.forReport(older, q)

@@ -45,13 +45,13 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 	held := make([]bool, len(ids)) // a verb that starts over asks again
 	steps := make([]store.Step, len(ids))
 	for i, id := range ids {
-		steps[i] = store.Step{ID: id, Tell: tell, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+		steps[i] = store.Step{ID: id, Tell: tell, Decide: func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			next, effects, err := e.due(current, d, now)
 			held[i] = err != nil && current.Leased(now) && expires(current, d, now)
 			return next, effects, err
 		}}
 	}
-	outcomes, err := e.applySteps(ctx, now, steps)
+	outcomes, err := e.applySteps(ctx, steps)
 	if err != nil {
 		return len(ids), 0, 0, err
 	}
@@ -63,7 +63,7 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 			stuck++
 		}
 	}
-	e.announce(outcomes, now)
+	e.announce(outcomes)
 	return len(ids), changed, stuck, nil
 }
 

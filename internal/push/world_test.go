@@ -42,6 +42,7 @@ type database interface {
 	SyncTables(ctx context.Context, p *policy.Policy) error
 	SyncCodes(ctx context.Context, now time.Time, codes []*fault.Definition) error
 	EnsurePartitions(ctx context.Context, now time.Time) error
+	UseClock(clock func() time.Time)
 	Close() error
 }
 
@@ -75,6 +76,7 @@ func newWorld(t *testing.T, db database) *world {
 	t.Helper()
 	start := epoch
 	w := &world{T: t, db: db, log: &bytes.Buffer{}, told: make(chan struct{}, 10000), mu: &sync.Mutex{}, time: &start}
+	db.UseClock(w.clock)
 	ctx, p, ids := t.Context(), policy.Default(), recoup.NewIDSource(rand.Reader)
 	w.must(errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()), db.EnsurePartitions(ctx, epoch)))
 	keys, err := deadletter.NewKeyring(ctx, db, rand.Reader, epoch)

@@ -39,7 +39,6 @@ type Order struct {
 // one counts. Nothing of a killed batch is handed out, no recovery before its
 // time, and none of a frozen batch.
 func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
-	now := s.now()
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -50,8 +49,8 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 	var cases []store.Case
 	if o.What != ClaimIntakes {
 		gate := s.gate()
-		claimed, err := s.store.ClaimEligible(ctx, store.RecoveryClaim{Batch: o.Batch, Limit: o.Limit, Now: now,
-			Decide: func(current store.Case) (store.Case, store.CaseEffects, error) {
+		claimed, err := s.store.ClaimEligible(ctx, store.RecoveryClaim{Batch: o.Batch, Limit: o.Limit,
+			Decide: func(current store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
 				return Step(gate, current, Claim{Token: s.ids.New(now), Worker: o.Worker, Lease: lease}, now)
 			}})
 		if err != nil {
@@ -62,12 +61,12 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 	if o.What == ClaimRecoveries || len(cases) >= o.Limit {
 		return cases, nil
 	}
-	intakes, err := s.store.ClaimPending(ctx, store.IntakeClaim{
-		Batch: o.Batch, Worker: o.Worker, Limit: o.Limit - len(cases), Now: now, Until: now.Add(lease),
+	intakes, at, err := s.store.ClaimPending(ctx, store.IntakeClaim{
+		Batch: o.Batch, Worker: o.Worker, Limit: o.Limit - len(cases), Lease: lease,
 	})
 	for i := range intakes {
 		cases = append(cases, store.Case{Intake: intakes[i], Lease: store.RecoveryLease{
-			Lease: recoup.Lease{LeaseWorker: o.Worker, LeasedAt: now, LeaseEndsAt: now.Add(lease)},
+			Lease: recoup.Lease{LeaseWorker: o.Worker, LeasedAt: at, LeaseEndsAt: at.Add(lease)},
 		}})
 	}
 	return cases, err
@@ -119,9 +118,9 @@ func (s *Service) Record(ctx context.Context, results []Result) ([]store.CaseOut
 		case err != nil:
 			out[i].Err = err
 		case r.RecoveryID.IsZero():
-			first.add(i, r.IntakeID, s.decide(in, now))
+			first.add(i, r.IntakeID, s.decide(in))
 		default:
-			retried.add(i, r.RecoveryID, s.decide(in, now))
+			retried.add(i, r.RecoveryID, s.decide(in))
 		}
 	}
 	if err := first.apply(ctx, s.store.RecordResults, out); err != nil {
@@ -136,7 +135,7 @@ func (s *Service) Record(ctx context.Context, results []Result) ([]store.CaseOut
 // GiveBack ends the lease of a retry that could not be made, through no fault of the
 // company: no attempt is used, and it can be claimed again at once.
 func (s *Service) GiveBack(ctx context.Context, id, token recoup.ID) error {
-	done, err := s.store.FinishRecoveries(ctx, []store.CaseStep{{ID: id, Decide: s.decide(GiveBack{Token: token}, s.now())}})
+	done, err := s.store.FinishRecoveries(ctx, []store.CaseStep{{ID: id, Decide: s.decide(GiveBack{Token: token})}})
 	if err != nil {
 		return err
 	}

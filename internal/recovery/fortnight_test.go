@@ -93,6 +93,7 @@ func newFortnight(t *testing.T, seed uint64) *fortnight {
 		TB: t, store: s, gate: policy.Default().Gate, chance: mathrand.New(mathrand.NewPCG(seed, seed)), now: epoch,
 		counted: map[string]int64{}, refused: map[recoup.Code]int{},
 	}
+	s.UseClock(func() time.Time { return f.now })
 	f.Service, err = recovery.New(recovery.Options{
 		Store: s, Gate: func() policy.Gate { return f.gate }, Now: func() time.Time { return f.now }, IDs: recoup.NewIDSource(rand.Reader),
 	})
@@ -208,15 +209,19 @@ func (f *fortnight) record(list []recovery.Result) {
 // kill and release use the switch a minute after what else happens, so that it is
 // clear what came first.
 func (f *fortnight) kill() {
-	at := f.now.Add(minute)
-	_, err := f.Kill(f.Context(), fortnightBatch, store.Act{By: "ada", Reason: "a look at it", At: at})
+	f.now = f.now.Add(minute)
+	defer func() { f.now = f.now.Add(-minute) }()
+	at := f.now
+	_, err := f.Kill(f.Context(), fortnightBatch, store.Act{By: "ada", Reason: "a look at it"})
 	f.must(err)
 	f.killed = append(f.killed, [2]time.Time{at, {}})
 }
 
 func (f *fortnight) release() {
-	at := f.now.Add(minute)
-	_, err := f.Release(f.Context(), fortnightBatch, store.Act{By: "ada", At: at})
+	f.now = f.now.Add(minute)
+	defer func() { f.now = f.now.Add(-minute) }()
+	at := f.now
+	_, err := f.Release(f.Context(), fortnightBatch, store.Act{By: "ada"})
 	f.must(err)
 	f.killed[len(f.killed)-1][1] = at
 }
@@ -236,7 +241,7 @@ func (f *fortnight) freeze() {
 	step := func() {
 		for n := 200; n == 200; {
 			var err error
-			n, err = f.store.FreezeDue(context.Background(), f.now, 200, func(c store.Case) (store.Case, store.CaseEffects, error) {
+			n, err = f.store.FreezeDue(context.Background(), f.now, 200, func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
 				return recovery.Step(f.gate, c, recovery.Freeze{}, f.now)
 			})
 			f.must(err)

@@ -19,7 +19,7 @@ type Store interface {
 	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []store.Intake) (store.Imported, error)
 	StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error)
 
-	ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]store.Intake, error)
+	ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken []store.Intake, at time.Time, err error)
 	ReturnPending(ctx context.Context, id recoup.ID, worker string, until time.Time) error
 	RecordResults(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)
 	ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]store.Case, error)
@@ -68,10 +68,12 @@ func New(o Options) (*Service, error) {
 	return &Service{Reading: o.Store, store: o.Store, gate: o.Gate, now: o.Now, ids: o.IDs}, nil
 }
 
-// decide is the decision about an input at a time, by the policy now in force.
-func (s *Service) decide(in Input, now time.Time) store.DecideCase {
+// decide is the decision about an input, by the policy now in force.
+func (s *Service) decide(in Input) store.DecideCase {
 	gate := s.gate()
-	return func(current store.Case) (store.Case, store.CaseEffects, error) { return Step(gate, current, in, now) }
+	return func(current store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
+		return Step(gate, current, in, now)
+	}
 }
 
 // Gate is the policy in force.
@@ -98,18 +100,18 @@ func (s *Service) Complete(ctx context.Context, id string, act store.Act) (store
 	if err := s.store.AppendAudit(ctx, []store.AuditEntry{act.On(ActBatchComplete, id, nil)}); err != nil {
 		return store.Batch{}, err
 	}
-	return s.store.StepBatch(ctx, id, s.decide(Complete{}, act.At))
+	return s.store.StepBatch(ctx, id, s.decide(Complete{}))
 }
 
 // Kill turns the kill switch of a batch on. When it returns, nothing in the batch
 // is leased, nor will be until it is released.
 func (s *Service) Kill(ctx context.Context, id string, act store.Act) (store.Batch, error) {
-	return s.store.StepBatch(ctx, id, s.decide(Kill{By: act.By, Reason: act.Reason}, act.At))
+	return s.store.StepBatch(ctx, id, s.decide(Kill{By: act.By, Reason: act.Reason}))
 }
 
 // Release turns it off again.
 func (s *Service) Release(ctx context.Context, id string, act store.Act) (store.Batch, error) {
-	return s.store.StepBatch(ctx, id, s.decide(Release{By: act.By, Reason: act.Reason}, act.At))
+	return s.store.StepBatch(ctx, id, s.decide(Release{By: act.By, Reason: act.Reason}))
 }
 
 // Story is one intake from its first result to its end.

@@ -198,7 +198,7 @@ type LetterEffects struct {
 // DecideLetter is what a verb asks about each piece of work that it has locked.
 // It is pure; a verb that has to start over asks again. An error it returns
 // refuses this item and leaves the others alone.
-type DecideLetter func(current Letter) (Letter, LetterEffects, error)
+type DecideLetter func(current Letter, now time.Time) (Letter, LetterEffects, error)
 
 // LetterStep is an input to a dead letter, named by its error, or to a piece of
 // work, which may be new: exactly one of the two ids is set.

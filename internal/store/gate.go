@@ -149,7 +149,7 @@ type CaseEffects struct {
 // DecideCase is what a verb asks about each case that it has locked. It is pure;
 // a verb that has to start over asks again. An error it returns refuses this
 // case and leaves the others alone; the AIR rows returned with it are kept.
-type DecideCase func(current Case) (Case, CaseEffects, error)
+type DecideCase func(current Case, now time.Time) (Case, CaseEffects, error)
 
 // CaseStep is an input to a stored case. ID is that of the intake where a first
 // result is recorded, and that of the recovery where a retry is finished.
@@ -173,7 +173,7 @@ type CaseOutcome struct {
 type RecoveryClaim struct {
 	Batch  string // only of it; empty: of all, and of none
 	Limit  int
-	Now    time.Time
+	Now    time.Time // zero: as the store's clock says
 	Decide DecideCase
 }
 

@@ -13,13 +13,13 @@ type IntakeFilter struct {
 }
 
 // IntakeClaim asks for intakes that nobody has verified yet, the oldest first.
-// What it returns is not handed to others until Until.
+// What it returns is not handed to others until its lease is over.
 type IntakeClaim struct {
 	Batch  string // only of it; empty: of all, and of none
 	Worker string
 	Limit  int
-	Now    time.Time
-	Until  time.Time
+	Now    time.Time // zero: as the store's clock says
+	Lease  time.Duration
 }
 
 // IntakeStatuses lists the statuses of an intake, in the order of its life.

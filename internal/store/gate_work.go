@@ -1,12 +1,17 @@
 package store
 
-import "recoup"
+import (
+	"time"
+
+	"recoup"
+)
 
 // CaseWork collects the decisions about cases of one transaction and what must
 // be written for them. Cases are decided in order, and each sees what those
 // before it have done. What it returns is to be written in the order of its
 // methods: reentries, recoveries, intakes, new recoveries, leases, AIR.
 type CaseWork struct {
+	now        time.Time
 	cases      []*caseRow
 	byIntake   map[recoup.ID]*caseRow
 	byRecovery map[recoup.ID]*caseRow
@@ -21,9 +26,10 @@ type caseRow struct {
 	was Case // as it is stored
 }
 
-// NewCaseWork begins with the cases that the transaction has locked.
-func NewCaseWork(locked []Case) *CaseWork {
-	w := &CaseWork{byIntake: map[recoup.ID]*caseRow{}, byRecovery: map[recoup.ID]*caseRow{}}
+// NewCaseWork begins with the cases that the transaction has locked, and the time
+// at which it had them: that of all that is decided.
+func NewCaseWork(now time.Time, locked []Case) *CaseWork {
+	w := &CaseWork{now: now, byIntake: map[recoup.ID]*caseRow{}, byRecovery: map[recoup.ID]*caseRow{}}
 	for _, c := range locked {
 		r := &caseRow{Case: c, was: c}
 		w.cases = append(w.cases, r)
@@ -67,7 +73,7 @@ func (w *CaseWork) StepAll(decide DecideCase) []Case {
 // StepBatch decides an input to a batch as a whole and, once its kill switch is
 // on, to every case, which is the cases of the batch that are leased.
 func (w *CaseWork) StepBatch(b Batch, decide DecideCase) (Batch, error) {
-	next, effects, err := decide(Case{Batch: b})
+	next, effects, err := decide(Case{Batch: b}, w.now)
 	w.air = append(w.air, effects.AIR...)
 	if err != nil {
 		return b, err
@@ -82,7 +88,7 @@ func (w *CaseWork) StepBatch(b Batch, decide DecideCase) (Batch, error) {
 }
 
 func (w *CaseWork) step(r *caseRow, current Case, decide DecideCase) CaseOutcome {
-	next, effects, err := decide(current)
+	next, effects, err := decide(current, w.now)
 	w.air = append(w.air, effects.AIR...)
 	if err != nil {
 		return CaseOutcome{Case: r.Case, Effects: effects, Err: err}

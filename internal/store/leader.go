@@ -4,10 +4,10 @@ import "time"
 
 // Bid is a node's wish to lead, or to go on leading.
 type Bid struct {
-	Name  string // what is led
-	Node  string
-	Now   time.Time
-	Until time.Time // the end of the term, unless it is renewed
+	Name   string // what is led
+	Node   string
+	Now    time.Time     // zero: as the store's clock says, once it holds the leadership's row
+	Tenure time.Duration // how long the term lasts, unless it is renewed
 }
 
 // Term is a time of leadership. Its number goes up with every change of leader,
@@ -24,12 +24,12 @@ type Term struct {
 // somebody else may have led in between. One that would last for longer than two
 // such bids was begun by a clock that was wrong, and holds nobody up.
 func (t Term) Bid(b Bid) (next Term, held bool) {
-	length := b.Until.Sub(b.Now)
-	switch lapsed := t.Holder == "" || !b.Now.Before(t.Until) || t.Until.After(b.Until.Add(length)); {
+	until := kept(b.Now.Add(b.Tenure))
+	switch lapsed := t.Holder == "" || !b.Now.Before(t.Until) || t.Until.After(until.Add(b.Tenure)); {
 	case lapsed:
-		return Term{b.Name, t.Number + 1, b.Node, kept(b.Until)}, true
+		return Term{b.Name, t.Number + 1, b.Node, until}, true
 	case t.Holder == b.Node:
-		t.Until = kept(b.Until)
+		t.Until = until
 		return t, true
 	}
 	return t, false

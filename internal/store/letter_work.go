@@ -122,7 +122,7 @@ func (w *LetterWork) step(in LetterStep) LetterOutcome {
 	if r == nil {
 		return LetterOutcome{Err: ErrNotFound}
 	}
-	next, effects, err := in.Decide(r.Letter)
+	next, effects, err := in.Decide(r.Letter, w.now)
 	if out := w.stepError(r, next, effects.Effects, err); out != nil {
 		return LetterOutcome{Letter: r.Letter, Effects: effects, Err: out}
 	}
@@ -143,7 +143,9 @@ func (w *LetterWork) step(in LetterStep) LetterOutcome {
 // stepError hands the decision about the error, if there is one, to the work,
 // which keeps the history also of a refusal.
 func (w *LetterWork) stepError(r *letterRow, next Letter, effects lifecycle.Effects, err error) error {
-	decide := func(*recoup.Error, int) (recoup.Error, lifecycle.Effects, error) { return next.Error, effects, err }
+	decide := func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
+		return next.Error, effects, err
+	}
 	switch {
 	case !r.Error.ID.IsZero():
 		return w.Work.Step(Step{ID: r.Error.ID, Decide: decide}).Err
@@ -220,8 +222,8 @@ func (r *letterRow) workID() recoup.ID {
 // position.
 func (w *LetterWork) Join(replay *Replay, in LetterStep) LetterOutcome {
 	decide := in.Decide
-	in.Decide = func(current Letter) (Letter, LetterEffects, error) {
-		next, effects, err := decide(current)
+	in.Decide = func(current Letter, now time.Time) (Letter, LetterEffects, error) {
+		next, effects, err := decide(current, now)
 		if err == nil && current.Item.ReplayID != replay.ID && next.Item.ReplayID == replay.ID {
 			next.Item.ErrorID, next.Item.WorkID = next.Dead.ErrorID, next.Dead.WorkID
 			next.Item.State, next.Item.Position = ItemPending, replay.Members
@@ -234,10 +236,10 @@ func (w *LetterWork) Join(replay *Replay, in LetterStep) LetterOutcome {
 
 // End applies the same input to items of a replay, as far as they wait for their
 // outcome and nobody holds them, and returns how many have ended.
-func (w *LetterWork) End(replay recoup.ID, now time.Time, ids []recoup.ID, decide DecideLetter) (ended int) {
+func (w *LetterWork) End(replay recoup.ID, ids []recoup.ID, decide DecideLetter) (ended int) {
 	for _, id := range ids {
 		r := w.byError[id]
-		if r == nil || r.Item.ReplayID != replay || r.Queued.Leased(now) {
+		if r == nil || r.Item.ReplayID != replay || r.Queued.Leased(w.now) {
 			continue
 		}
 		if out := w.Step(LetterStep{ErrorID: id, Decide: decide}); out.Err == nil && !out.Letter.Item.State.Open() {

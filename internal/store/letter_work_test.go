@@ -31,12 +31,12 @@ func openLetter() store.Letter {
 }
 
 func letterWork(l store.Letter) *store.LetterWork {
-	return store.NewLetterWork(store.NewWork([]recoup.Error{l.Error}), []store.Letter{l})
+	return store.NewLetterWork(store.NewWork(letterTime, []recoup.Error{l.Error}), []store.Letter{l})
 }
 
 // decided is a decision that changes a letter.
 func decided(change func(l *store.Letter)) store.DecideLetter {
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		change(&l)
 		return l, store.LetterEffects{}, nil
 	}
@@ -109,7 +109,7 @@ func TestLetterWorkRefuses(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
 	no := errors.New("no")
-	out := w.Step(store.LetterStep{WorkID: workID, Decide: func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	out := w.Step(store.LetterStep{WorkID: workID, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		l.Dead.Step = store.StepNew
 		return l, store.LetterEffects{Notes: []store.Note{{Actor: "ada"}}, Forget: true, Round: store.Round{Round: 2}}, no
 	}})
@@ -157,7 +157,7 @@ func TestLetterWorkEnds(t *testing.T) {
 	} {
 		l := openLetter()
 		row.change(&l)
-		got := letterWork(l).End(replayID, letterTime, []recoup.ID{letterID, {77}}, decided(func(l *store.Letter) { l.Item.State = store.ItemCancelled }))
+		got := letterWork(l).End(replayID, []recoup.ID{letterID, {77}}, decided(func(l *store.Letter) { l.Item.State = store.ItemCancelled }))
 		if got != row.want {
 			t.Errorf("%s: ended %d, want %d", name, got, row.want)
 		}

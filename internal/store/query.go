@@ -59,8 +59,8 @@ func (p Page) Size() int {
 type Claim struct {
 	Tables []string
 	Limit  int
-	Now    time.Time
-	Decide func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error)
+	Now    time.Time // zero: as the store's clock says
+	Decide func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error)
 	Tell   Tell // of leases that have lapsed; nil: the ledger is not told
 }
 

@@ -137,7 +137,7 @@ type ReplayStop struct {
 
 // DecideReplay is what a verb asks about a replay that it has locked. It is
 // pure, as [DecideLetter] is.
-type DecideReplay func(current ReplayStatus) (Replay, ReplayEffects, error)
+type DecideReplay func(current ReplayStatus, now time.Time) (Replay, ReplayEffects, error)
 
 // Members is a stretch of members that is added to a replay. Decide gives each
 // letter an item, whose position the store sets, or refuses it.
@@ -189,8 +189,8 @@ type Lane struct{ Pipeline, Stage string }
 type WorkClaim struct {
 	Lanes  []Lane
 	Limit  int
-	Now    time.Time
-	Decide func(current QueuedWork) (QueuedWork, error)
+	Now    time.Time // zero: as the store's clock says
+	Decide func(current QueuedWork, now time.Time) (QueuedWork, error)
 }
 
 // Pause keeps work from being claimed: of a pipeline, a stage, an error class,
@@ -207,9 +207,9 @@ type Pause struct {
 
 // Lease asks about each piece of work that a claim has locked. It returns those
 // that are leased, and all that have changed.
-func Lease(due []QueuedWork, decide func(QueuedWork) (QueuedWork, error)) (leased, changed []QueuedWork) {
+func Lease(now time.Time, due []QueuedWork, decide func(QueuedWork, time.Time) (QueuedWork, error)) (leased, changed []QueuedWork) {
 	for _, q := range due {
-		next, err := decide(q)
+		next, err := decide(q, now)
 		if err != nil {
 			continue
 		}

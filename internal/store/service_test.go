@@ -26,7 +26,7 @@ func TestBidsForLeadership(t *testing.T) {
 		{"another leads for ever, by a clock that was wrong", store.Term{Name: "x", Number: 4, Holder: "m", Until: absurd}, store.Term{Name: "x", Number: 5, Holder: "n", Until: until}, true},
 		{"it led until now", store.Term{Name: "x", Number: 4, Holder: "n", Until: now}, store.Term{Name: "x", Number: 5, Holder: "n", Until: until}, true},
 	} {
-		if got, held := row.last.Bid(store.Bid{Name: "x", Node: "n", Now: now, Until: until}); got != row.want || held != row.held {
+		if got, held := row.last.Bid(store.Bid{Name: "x", Node: "n", Now: now, Tenure: time.Minute}); got != row.want || held != row.held {
 			t.Errorf("%s: %+v, %v, want %+v, %v", row.name, got, held, row.want, row.held)
 		}
 	}

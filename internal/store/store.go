@@ -9,6 +9,7 @@ package store
 
 import (
 	"errors"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -44,9 +45,10 @@ var (
 
 // Decide is what a verb asks about each error that it has locked: given the
 // present version (nil if there is none) and the entity's count of failures in
-// the family, what comes next. It is pure; a verb that has to start over asks
-// again. An error it returns refuses this item and leaves the others alone.
-type Decide func(current *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error)
+// the family, what comes next. now is the act's time: that of the store's clock
+// once the error is locked. It is pure; a verb that has to start over asks again.
+// An error it returns refuses this item and leaves the others alone.
+type Decide func(current *recoup.Error, streak int, now time.Time) (recoup.Error, lifecycle.Effects, error)
 
 // Tell returns what the ledger keeps of a decision whose effects name an event,
 // given the version before it (nil if there was none); nil if it keeps nothing.

@@ -13,6 +13,7 @@ import (
 // them. Items are decided in order, and each sees what those before it have
 // done, so that a batch means the same as its items one by one.
 type Work struct {
+	now     time.Time
 	rows    map[recoup.ID]*row
 	order   []*row
 	open    map[recoup.Identity]*row
@@ -65,9 +66,10 @@ type streak struct {
 }
 
 // NewWork begins with the rows that the transaction has locked, which must stay
-// as they are.
-func NewWork(locked []recoup.Error) *Work {
+// as they are, and the time at which it had them: that of all that is decided.
+func NewWork(now time.Time, locked []recoup.Error) *Work {
 	w := &Work{
+		now:  now,
 		rows: make(map[recoup.ID]*row, len(locked)), order: make([]*row, 0, len(locked)),
 		open: map[recoup.Identity]*row{}, streaks: map[StreakKey]*streak{},
 	}
@@ -172,7 +174,7 @@ func (w *Work) decide(decide Decide, tell Tell, current *recoup.Error, k StreakK
 		w.current = *current
 		before = &w.current
 	}
-	next, effects, err := decide(before, w.streak(k))
+	next, effects, err := decide(before, w.streak(k), w.now)
 	var refusal *lifecycle.Refusal
 	if err != nil && !errors.As(err, &refusal) {
 		return Outcome{Err: err}

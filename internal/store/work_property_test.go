@@ -32,7 +32,7 @@ func newRows() *rows {
 }
 
 func (r *rows) begin(now time.Time) *store.Work {
-	work := store.NewWork(slices.SortedFunc(maps.Values(r.errors), func(a, b recoup.Error) int {
+	work := store.NewWork(time.Time{}, slices.SortedFunc(maps.Values(r.errors), func(a, b recoup.Error) int {
 		return slices.Compare(a.ID[:], b.ID[:])
 	}))
 	for k, n := range r.streaks {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -16,18 +17,18 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 	if claim.Limit <= 0 || len(claim.Tables) == 0 {
 		return nil, nil
 	}
-	decide := func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
-		return claim.Decide(current)
+	decide := func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+		return claim.Decide(current, now)
 	}
 	var leased []recoup.Error
 	err := s.transact(ctx, "claim", claim.Now, func(t *tx) error {
 		leased = nil
 		due := make([]recoup.Error, 0, clamp(claim.Limit))
-		collect(t.queue(s.sql.claim, claim.Tables, claim.Now, clamp(claim.Limit)), decode(s.sql.errors), &due)
-		if err := t.send(ctx); err != nil {
+		collect(t.queue(s.sql.claim, claim.Tables, t.due(), clamp(claim.Limit)), decode(s.sql.errors), &due)
+		if err := t.lock(ctx); err != nil {
 			return err
 		}
-		w := store.NewWork(due)
+		w := store.NewWork(t.now, due)
 		leased = make([]recoup.Error, 0, len(due))
 		for i := range due {
 			out := w.Step(store.Step{ID: due[i].ID, Decide: decide, Tell: claim.Tell})
@@ -35,7 +36,7 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 				leased = append(leased, out.Error)
 			}
 		}
-		s.write(t, w, claim.Now)
+		s.write(t, w)
 		return nil
 	})
 	if err != nil {

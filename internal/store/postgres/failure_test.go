@@ -61,7 +61,7 @@ func TestLostAtCommit(t *testing.T) {
 		create constraint trigger cut after insert on recoup.error
 			deferrable initially deferred for each row execute function cut()`)
 	_, err := s.Report(t.Context(), d.Now(), []store.Report{{Table: dol, Entity: "e", Code: "NETWORK_TIMEOUT",
-		Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+		Decide: func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 			return lifecycle.Step(d.Policy, current, d.Failing(dol, "e", "NETWORK_TIMEOUT", ""), d.Now())
 		}}})
 	if verdict := fault.Classify(err); err == nil || verdict.Code != "OUTCOME_UNKNOWN" {
@@ -83,7 +83,7 @@ func TestRefused(t *testing.T) {
 		"tier":       func(e *recoup.Error) { e.EscalationLevel = 4 },
 		"reasonless": func(e *recoup.Error) { e.State, e.Disposition = recoup.Parked, recoup.DispositionParked },
 	} {
-		_, err := s.ApplySteps(t.Context(), d.Now(), []store.Step{{ID: e.ID, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+		_, err := s.ApplySteps(t.Context(), d.Now(), []store.Step{{ID: e.ID, Decide: func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 			next := *current
 			wrong(&next)
 			return next, lifecycle.Effects{}, nil
@@ -109,7 +109,7 @@ func TestBusy(t *testing.T) {
 	app.run("begin")
 	app.run("select from recoup.error where error_id = $1 for update", e.ID[:])
 	asked := 0
-	_, err = impatient.ApplySteps(t.Context(), d.Now(), []store.Step{{ID: e.ID, Decide: func(*recoup.Error, int) (recoup.Error, lifecycle.Effects, error) {
+	_, err = impatient.ApplySteps(t.Context(), d.Now(), []store.Step{{ID: e.ID, Decide: func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
 		asked++
 		return recoup.Error{}, lifecycle.Effects{}, errors.New("asked")
 	}}})
@@ -158,7 +158,7 @@ func TestUnpreparedMonth(t *testing.T) {
 	d := storetest.NewDriver(t, s)
 	e := d.Report(dol, "e", "NETWORK_TIMEOUT", recoup.Medium)
 	later := storetest.Epoch().AddDate(0, 5, 0)
-	_, err := s.ApplySteps(t.Context(), later, []store.Step{{ID: e.ID, Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+	_, err := s.ApplySteps(t.Context(), later, []store.Step{{ID: e.ID, Decide: func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return lifecycle.Step(d.Policy, current, lifecycle.ArchiveNow{By: "ada", Reason: "late"}, later)
 	}}})
 	if err != nil {

@@ -33,7 +33,7 @@ var (
 // CreateBatch makes a batch, or returns the one of that id as it is.
 func (s *Store) CreateBatch(ctx context.Context, id string, now time.Time) (store.Batch, error) {
 	var found []store.Batch
-	err := s.gate(ctx, "create a batch", func(t *tx) error {
+	err := s.gate(ctx, "create a batch", time.Time{}, func(t *tx) error {
 		found = nil
 		t.queue("insert into cl.gate_zero_batch (batch_id, created_at) values ($1, $2) on conflict do nothing", id, now)
 		collect(t.queue(selectBatch+" where batch_id = $1", id), decode(batchColumns), &found)
@@ -48,19 +48,19 @@ func (s *Store) CreateBatch(ctx context.Context, id string, now time.Time) (stor
 func (s *Store) StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error) {
 	var next store.Batch
 	var refused error
-	err := s.gate(ctx, "change a batch", func(t *tx) error {
+	err := s.gate(ctx, "change a batch", time.Time{}, func(t *tx) error {
 		var found []store.Batch
 		var leased []store.Case
 		collect(t.queue(selectBatch+" where batch_id = $1 for no key update", id), decode(batchColumns), &found)
 		collect(t.queue(selectCase+leasedOf, id), decode(caseColumns), &leased)
-		if err := t.send(ctx); err != nil {
+		if err := t.lock(ctx); err != nil {
 			return err
 		}
 		current, err := one(found, nil, "batch "+id)
 		if err != nil {
 			return err
 		}
-		w := store.NewCaseWork(leased)
+		w := store.NewCaseWork(t.now, leased)
 		if next, refused = w.StepBatch(current, decide); next != current {
 			setRows(t, "cl.gate_zero_batch", batchColumns, []store.Batch{next})
 		}
@@ -78,16 +78,16 @@ func (s *Store) StepBatch(ctx context.Context, id string, decide store.DecideCas
 // at work on are left for the next time.
 func (s *Store) FreezeDue(ctx context.Context, now time.Time, limit int, decide store.DecideCase) (int, error) {
 	var ended int
-	err := s.gate(ctx, "freeze batches", func(t *tx) error {
+	err := s.gate(ctx, "freeze batches", now, func(t *tx) error {
 		ended = 0
 		var due []store.Batch
-		collect(t.queue(selectBatch+` where frozen_at is null and batch_freeze_at <= $1
-			order by batch_freeze_at limit $2 for no key update skip locked`, now, maxFrozen), decode(batchColumns), &due)
+		collect(t.queue(selectBatch+` where frozen_at is null and batch_freeze_at <= `+clockOr("$1")+`
+			order by batch_freeze_at limit $2 for no key update skip locked`, t.due(), maxFrozen), decode(batchColumns), &due)
 		if err := t.send(ctx); err != nil || len(due) == 0 {
 			return err
 		}
 		var ids []recoup.ID
-		collect(t.queue(freezeRecoveries, now, batchIDs(due), clamp(limit)), pgx.RowTo[recoup.ID], &ids)
+		collect(t.queue(freezeRecoveries, t.due(), batchIDs(due), clamp(limit)), pgx.RowTo[recoup.ID], &ids)
 		if err := t.send(ctx); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (s *Store) FreezeDue(ctx context.Context, now time.Time, limit int, decide 
 		if err != nil {
 			return err
 		}
-		w := store.NewCaseWork(cases)
+		w := store.NewCaseWork(t.now, cases)
 		ended = len(w.StepAll(decide))
 		writeCases(t, w)
 		return sealBatches(ctx, t, due, decide)
@@ -116,7 +116,7 @@ func sealBatches(ctx context.Context, t *tx, due []store.Batch, decide store.Dec
 	for _, id := range empty {
 		isEmpty[id] = true
 	}
-	w, sealed := store.NewCaseWork(nil), []store.Batch{}
+	w, sealed := store.NewCaseWork(t.now, nil), []store.Batch{}
 	for _, b := range due {
 		if !isEmpty[b.ID] {
 			continue

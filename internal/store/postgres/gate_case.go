@@ -31,19 +31,19 @@ var (
 		select r.recovery_id from (
 			select '' as batch_id union all
 			select batch_id from cl.gate_zero_batch
-			where frozen_at is null and killed_at is null and (batch_freeze_at is null or batch_freeze_at > $1)) b
+			where frozen_at is null and killed_at is null and (batch_freeze_at is null or batch_freeze_at > ` + clockOr("$1") + `)) b
 		cross join lateral (
 			select recovery_id, next_eligible_at from cl.gate_zero_recovery r
-			where coalesce(r.batch_id, '') = b.batch_id and status = 'ACTIVE' and next_eligible_at <= $1 and ` + unheld + `
+			where coalesce(r.batch_id, '') = b.batch_id and status = 'ACTIVE' and next_eligible_at <= ` + clockOr("$1") + ` and ` + unheld + `
 			order by next_eligible_at, recovery_id limit $2 for no key update of r skip locked) r
 		where $3::text = '' or b.batch_id = $3
 		order by r.next_eligible_at, r.recovery_id limit $2`
 )
 
-const (
-	// unheld is a recovery r that no worker holds at $1.
-	unheld = `not exists (select from cl.gate_zero_lease l where l.recovery_id = r.recovery_id and l.ends_at > $1)`
+// unheld is a recovery r that no worker holds at $1.
+var unheld = `not exists (select from cl.gate_zero_lease l where l.recovery_id = r.recovery_id and l.ends_at > ` + clockOr("$1") + `)`
 
+const (
 	lockIntakes    = "select intake_id from cl.gate_zero_intake where intake_id = any ($1::uuid[]) order by 1 for no key update"
 	lockRecoveries = "select recovery_id from cl.gate_zero_recovery where recovery_id = any ($1::uuid[]) order by 1 for no key update"
 )
@@ -51,8 +51,8 @@ const (
 // gate is a transaction of Gate Zero. Its plans are made once and kept while
 // tables grow from nothing; the settings see to it that they go by indexes, and
 // that nothing is compiled for a query of milliseconds.
-func (s *Store) gate(ctx context.Context, doing string, work func(*tx) error) error {
-	return s.transact(ctx, doing, time.Time{}, func(t *tx) error {
+func (s *Store) gate(ctx context.Context, doing string, at time.Time, work func(*tx) error) error {
+	return s.transact(ctx, doing, at, func(t *tx) error {
 		t.queue("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
 		return work(t)
 	})
@@ -95,13 +95,13 @@ func (s *Store) stepCases(ctx context.Context, doing string, key caseKey, steps 
 		ids[i] = steps[i].ID
 	}
 	outcomes := make([]store.CaseOutcome, len(steps))
-	err := s.gate(ctx, doing, func(t *tx) error {
+	err := s.gate(ctx, doing, time.Time{}, func(t *tx) error {
 		t.queue(key.lock, raw(ids))
 		cases, err := key.read(ctx, t, ids)
 		if err != nil {
 			return err
 		}
-		w := store.NewCaseWork(cases)
+		w := store.NewCaseWork(t.now, cases)
 		for i := range steps {
 			outcomes[i] = step(w, steps[i])
 		}
@@ -118,7 +118,7 @@ func (s *Store) stepCases(ctx context.Context, doing string, key caseKey, steps 
 func (k caseKey) read(ctx context.Context, t *tx, ids []recoup.ID) (cases []store.Case, err error) {
 	t.queue(k.share, raw(ids))
 	collect(t.queue(selectCase+" where "+k.column+" = any ($1::uuid[])"+k.order, raw(ids)), decode(caseColumns), &cases)
-	return cases, t.send(ctx)
+	return cases, t.lock(ctx)
 }
 
 // ClaimEligible leases eligible recoveries, the longest waiting first. Rows that
@@ -128,10 +128,10 @@ func (s *Store) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([
 		return nil, nil
 	}
 	var leased []store.Case
-	err := s.gate(ctx, "claim recoveries", func(t *tx) error {
+	err := s.gate(ctx, "claim recoveries", claim.Now, func(t *tx) error {
 		leased = nil
 		var ids []recoup.ID
-		collect(t.queue(claimRecoveries, claim.Now, clamp(claim.Limit), claim.Batch), pgx.RowTo[recoup.ID], &ids)
+		collect(t.queue(claimRecoveries, t.due(), clamp(claim.Limit), claim.Batch), pgx.RowTo[recoup.ID], &ids)
 		if err := t.send(ctx); err != nil || len(ids) == 0 {
 			return err
 		}
@@ -139,7 +139,7 @@ func (s *Store) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([
 		if err != nil {
 			return err
 		}
-		w := store.NewCaseWork(cases)
+		w := store.NewCaseWork(t.now, cases)
 		for _, c := range w.StepAll(claim.Decide) {
 			if !c.Lease.LeaseToken.IsZero() {
 				leased = append(leased, c)

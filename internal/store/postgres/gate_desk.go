@@ -13,13 +13,13 @@ import (
 // pendingIntakes are those that wait for their first result and that nobody is
 // at, batch by batch, so that what a kill switch holds back is not in the way.
 // The intakes of a frozen batch are among them: they get their first result.
-const pendingIntakes = `
+var pendingIntakes = `
 	select i.intake_id from (
 		select '' as batch_id union all select batch_id from cl.gate_zero_batch where killed_at is null) b
 	cross join lateral (
 		select intake_id from cl.gate_zero_intake i
 		where coalesce(i.batch_id, '') = b.batch_id and status = 'PENDING'
-		and not exists (select from cl.gate_zero_turn t where t.intake_id = i.intake_id and t.ends_at > $1)
+		and not exists (select from cl.gate_zero_turn t where t.intake_id = i.intake_id and t.ends_at > ` + clockOr("$1") + `)
 		order by intake_id limit $2 for no key update of i skip locked) i
 	where $3::text = '' or b.batch_id = $3
 	order by i.intake_id limit $2`
@@ -27,21 +27,21 @@ const pendingIntakes = `
 // ClaimPending hands intakes that nobody has verified yet to a worker, the oldest
 // first. Rows that another claimer holds at this moment are passed over; whether
 // somebody is at an intake is asked again once it is locked.
-func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]store.Intake, error) {
+func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken []store.Intake, at time.Time, err error) {
 	if claim.Limit <= 0 {
-		return nil, nil
+		return nil, time.Time{}, nil
 	}
-	var taken []store.Intake
-	err := s.gate(ctx, "claim intakes", func(t *tx) error {
+	err = s.gate(ctx, "claim intakes", claim.Now, func(t *tx) error {
 		taken = nil
 		var ids, free []recoup.ID
-		collect(t.queue(pendingIntakes, claim.Now, clamp(claim.Limit), claim.Batch), pgx.RowTo[recoup.ID], &ids)
-		if err := t.send(ctx); err != nil || len(ids) == 0 {
+		collect(t.queue(pendingIntakes, t.due(), clamp(claim.Limit), claim.Batch), pgx.RowTo[recoup.ID], &ids)
+		if err := t.lock(ctx); err != nil || len(ids) == 0 {
 			return err
 		}
+		at = t.now
 		collect(t.queue(`insert into cl.gate_zero_turn as t select unnest($1::uuid[]), $2, $3
 			on conflict (intake_id) do update set worker = excluded.worker, ends_at = excluded.ends_at where t.ends_at <= $4
-			returning intake_id`, raw(ids), claim.Worker, claim.Until, claim.Now), pgx.RowTo[recoup.ID], &free)
+			returning intake_id`, raw(ids), claim.Worker, at.Add(claim.Lease), at), pgx.RowTo[recoup.ID], &free)
 		if err := t.send(ctx); err != nil {
 			return err
 		}
@@ -50,14 +50,14 @@ func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]st
 		return t.send(ctx)
 	})
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
-	return taken, nil
+	return taken, at, nil
 }
 
 // ReturnPending lets others claim an intake that was handed to a worker.
 func (s *Store) ReturnPending(ctx context.Context, id recoup.ID, worker string, until time.Time) error {
-	return s.gate(ctx, "return an intake", func(t *tx) error {
+	return s.gate(ctx, "return an intake", time.Time{}, func(t *tx) error {
 		t.queue("delete from cl.gate_zero_turn where intake_id = $1 and worker = $2 and ends_at = $3", id[:], worker, until)
 		return t.send(ctx)
 	})

@@ -43,7 +43,7 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 // the batch: a kill switch must not wait for a long import.
 func (s *Store) importRows(ctx context.Context, batch string, rows []store.Intake,
 	write func(context.Context, *tx, []store.Intake) (int, error)) (added int, err error) {
-	err = s.gate(ctx, "import intakes", func(t *tx) error {
+	err = s.gate(ctx, "import intakes", time.Time{}, func(t *tx) error {
 		var found []store.Batch
 		collect(t.queue(selectBatch+" where batch_id = $1", batch), decode(batchColumns), &found)
 		if err := t.send(ctx); err != nil {

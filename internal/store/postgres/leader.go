@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"recoup/internal/store"
 )
@@ -11,13 +10,14 @@ var selectTerm = "select " + names(termColumns, "") + " from recoup.leader where
 
 // Lead bids for a leadership. Bids for one take turns at its row.
 func (s *Store) Lead(ctx context.Context, b store.Bid) (term store.Term, held bool, err error) {
-	err = s.transact(ctx, "lead", time.Time{}, func(t *tx) error {
+	err = s.transact(ctx, "lead", b.Now, func(t *tx) error {
 		var found []store.Term
 		t.queue("insert into recoup.leader (name, number) values ($1, 0) on conflict do nothing", b.Name)
 		collect(t.queue(selectTerm+" for update", b.Name), decode(termColumns), &found)
-		if err := t.send(ctx); err != nil {
+		if err := t.lock(ctx); err != nil {
 			return err
 		}
+		b.Now = t.now
 		last, err := one(found, nil, "leadership "+b.Name)
 		if err != nil {
 			return err

@@ -72,11 +72,11 @@ func (s *Store) StepLetters(ctx context.Context, now time.Time, steps []store.Le
 				return err
 			}
 		}
-		l.Receipts = store.NewReceipts(now, found)
+		l.Receipts = store.NewReceipts(t.now, found)
 		for i := range steps {
 			outcomes[i] = l.Step(steps[i])
 		}
-		s.writeLetters(t, l, now)
+		s.writeLetters(t, l)
 		return nil
 	})
 	if err != nil {
@@ -107,14 +107,14 @@ func (s *Store) lockLetters(ctx context.Context, t *tx, errors, works []recoup.I
 		if len(locked) < len(errors) { // some are archived, or unknown
 			collect(t.queue(s.sql.archived, raw(errors)), decode(s.sql.archive), &locked)
 		}
-		if err := t.send(ctx); err != nil {
+		if err := t.lock(ctx); err != nil {
 			return nil, err
 		}
 		if missing := attach(found, locked); len(missing) > 0 {
 			errors = append(slices.Clip(errors), missing...)
 			continue
 		}
-		return newLetters(locked, found, queued, previous), nil
+		return newLetters(t.now, locked, found, queued, previous), nil
 	}
 }
 
@@ -135,11 +135,11 @@ func attach(found []store.Letter, locked []recoup.Error) (missing []recoup.ID) {
 	return missing
 }
 
-func newLetters(locked []recoup.Error, found []store.Letter, queued []store.QueuedWork, previous []store.DeadLetter) *store.LetterWork {
+func newLetters(now time.Time, locked []recoup.Error, found []store.Letter, queued []store.QueuedWork, previous []store.DeadLetter) *store.LetterWork {
 	for _, q := range queued {
 		found = append(found, store.Letter{Queued: q})
 	}
-	w := store.NewLetterWork(store.NewWork(locked), found)
+	w := store.NewLetterWork(store.NewWork(now, locked), found)
 	for _, d := range previous {
 		w.SetPrevious(d)
 	}
@@ -155,8 +155,8 @@ func errorIDs(errors []recoup.Error) []recoup.ID {
 }
 
 // writeLetters queues everything that was decided, one statement per kind of row.
-func (s *Store) writeLetters(t *tx, l *store.LetterWork, now time.Time) {
-	s.write(t, l.Work, now)
+func (s *Store) writeLetters(t *tx, l *store.LetterWork) {
+	s.write(t, l.Work)
 	addRows(t, "recoup.dead_letter_group", groupColumns, l.Groups(), ` on conflict (group_id) do update
 		set last_seen_at = greatest(dead_letter_group.last_seen_at, excluded.last_seen_at)`)
 	addRows(t, "recoup.dead_letter", letterColumns, l.NewLetters(), "")
@@ -172,7 +172,7 @@ func (s *Store) writeLetters(t *tx, l *store.LetterWork, now time.Time) {
 	}
 	setRows(t, "recoup.work", queueColumns[:queueChanges], changed)
 	addRows(t, "recoup.work", queueColumns, added, "")
-	if l.Offers(now) {
+	if l.Offers(t.now) {
 		t.wake(store.WakeWork)
 	}
 	addRows(t, "recoup.work_payload", payloadColumns, l.Payloads(), " on conflict (work_id) do nothing")

@@ -30,7 +30,7 @@ func TestReceiptsThatMeet(t *testing.T) {
 		report := store.Report{Table: dol, Entity: in.EntityID, Code: in.Failure.Code,
 			Receipt: &store.Receipt{Scope: "s", Key: "k", ExpiresAt: d.Now().Add(time.Hour),
 				Answer: func(out store.Outcome) []byte { return []byte(out.Error.EntityID) }},
-			Decide: func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+			Decide: func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 				arrive()
 				return lifecycle.Step(d.Policy, current, in, d.Now())
 			}}

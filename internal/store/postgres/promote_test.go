@@ -75,7 +75,7 @@ func (r *race) reportAndResolve(entity string) {
 }
 
 func (r *race) decide(in lifecycle.Input) store.Decide {
-	return func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+	return func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return lifecycle.Step(r.policy, current, in, r.now)
 	}
 }

@@ -20,13 +20,13 @@ var claimWork = `
 			select '00000000-0000-0000-0000-000000000000'::uuid as replay_id
 			union all select replay_id from recoup.replay where state = 'RUNNING') r
 		where not exists (select from recoup.work_pause p where p.error_class = '' and p.pipeline in ('', l.pipeline)
-			and p.stage in ('', l.stage) and (p.until is null or p.until > $3))) l
+			and p.stage in ('', l.stage) and (p.until is null or p.until > ` + clockOr("$3") + `))) l
 	cross join lateral (
 		select * from recoup.work w
 		where w.pipeline = l.pipeline and w.stage = l.stage
-			and coalesce(w.replay_id, '00000000-0000-0000-0000-000000000000') = l.replay_id and w.due_at <= $3
+			and coalesce(w.replay_id, '00000000-0000-0000-0000-000000000000') = l.replay_id and w.due_at <= ` + clockOr("$3") + `
 			and not exists (select from recoup.work_pause p where p.error_class = w.error_class and p.pipeline in ('', w.pipeline)
-				and p.stage in ('', w.stage) and (p.until is null or p.until > $3))
+				and p.stage in ('', w.stage) and (p.until is null or p.until > ` + clockOr("$3") + `))
 		order by w.due_at, w.work_id limit $4 for update of w skip locked) w
 	order by w.due_at, w.work_id limit $4`
 
@@ -43,11 +43,11 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 	var leased []store.QueuedWork
 	err := s.transact(ctx, "claim work", claim.Now, func(t *tx) error {
 		var due, changed []store.QueuedWork
-		collect(t.queue(claimWork, pipelines, stages, claim.Now, clamp(claim.Limit)), decode(queueColumns), &due)
-		if err := t.send(ctx); err != nil {
+		collect(t.queue(claimWork, pipelines, stages, t.due(), clamp(claim.Limit)), decode(queueColumns), &due)
+		if err := t.lock(ctx); err != nil {
 			return err
 		}
-		leased, changed = store.Lease(due, claim.Decide)
+		leased, changed = store.Lease(t.now, due, claim.Decide)
 		setRows(t, "recoup.work", queueColumns[:queueChanges], changed)
 		return nil
 	})

@@ -30,7 +30,7 @@ const (
 	selectEndable = `
 		select error_id from (
 			(select i.error_id from recoup.replay_item i left join recoup.work w on w.work_id = i.work_id
-				where i.replay_id = $1 and i.state = 'RELEASED' and (w.lease_ends_at is null or w.lease_ends_at <= $2)
+				where i.replay_id = $1 and i.state = 'RELEASED' and (w.lease_ends_at is null or w.lease_ends_at <= coalesce($2::timestamptz, recoup.clock()))
 				order by i.position limit $3)
 			union all
 			(select error_id from recoup.replay_item where replay_id = $1 and state = 'PENDING' order by position limit $3)) i
@@ -60,7 +60,7 @@ func readReplay(ctx context.Context, t *tx, id recoup.ID) (store.ReplayStatus, e
 	var found []store.ReplayStatus
 	t.queue(lockReplay, id[:])
 	collect(t.queue(selectReplayByID, id[:]), decode(replayStatusColumns), &found)
-	err := t.send(ctx)
+	err := t.lock(ctx)
 	return one(found, err, "replay "+id.String())
 }
 
@@ -81,7 +81,7 @@ func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) 
 		for i := range ids {
 			outcomes[i] = l.Join(&replay, store.LetterStep{ErrorID: ids[i], Decide: m.Decide})
 		}
-		s.writeLetters(t, l, now)
+		s.writeLetters(t, l)
 		replay.Cursor = m.Cursor
 		setRows(t, "recoup.replay", replayColumns, []store.Replay{replay})
 		return nil
@@ -104,19 +104,19 @@ func (s *Store) StepReplay(ctx context.Context, now time.Time, id recoup.ID, dec
 		}
 		var next store.Replay
 		var effects store.ReplayEffects
-		if next, effects, refused = decide(current); refused != nil {
+		if next, effects, refused = decide(current, t.now); refused != nil {
 			next, effects = current.Replay, store.ReplayEffects{}
 		}
 		if next != current.Replay {
 			setRows(t, "recoup.replay", replayColumns, []store.Replay{next})
 		}
 		if effects.Release > 0 {
-			t.queue(releaseItems, id[:], clamp(effects.Release), next.Phase, now)
+			t.queue(releaseItems, id[:], clamp(effects.Release), next.Phase, t.now)
 			t.wake(store.WakeWork)
 		}
 		addRows(t, "recoup.dead_letter_note", noteColumns, effects.Notes, "")
 		if len(effects.Notices) > 0 {
-			addNotices(t, now, effects.Notices)
+			addNotices(t, t.now, effects.Notices)
 		}
 		status = nil
 		collect(t.queue(selectReplayByID, id[:]), decode(replayStatusColumns), &status)
@@ -134,7 +134,7 @@ func (s *Store) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit
 	err = s.transact(ctx, "end items of a replay", now, func(t *tx) error {
 		ended = 0
 		var ids []recoup.ID
-		collect(t.queue(selectEndable, id[:], now, clamp(limit)), pgx.RowTo[recoup.ID], &ids)
+		collect(t.queue(selectEndable, id[:], t.due(), clamp(limit)), pgx.RowTo[recoup.ID], &ids)
 		if err := t.send(ctx); err != nil || len(ids) == 0 {
 			return err
 		}
@@ -142,8 +142,8 @@ func (s *Store) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit
 		if err != nil {
 			return err
 		}
-		ended = l.End(id, now, ids, decide)
-		s.writeLetters(t, l, now)
+		ended = l.End(id, ids, decide)
+		s.writeLetters(t, l)
 		return nil
 	})
 	return ended, err

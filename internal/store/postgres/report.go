@@ -17,14 +17,14 @@ func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Repor
 	}
 	outcomes := make([]store.Outcome, len(reports))
 	err := s.transact(ctx, "report", now, func(t *tx) error {
-		w, err := s.lockReports(ctx, t, now, reports)
+		w, err := s.lockReports(ctx, t, reports)
 		if err != nil {
 			return err
 		}
 		for i, r := range reports {
 			outcomes[i] = w.Report(r)
 		}
-		s.write(t, w, now)
+		s.write(t, w)
 		return nil
 	})
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Repor
 
 // lockReports locks what reports replace, admit and count, and then looks for
 // their receipts: whoever held the lock before has left them by then.
-func (s *Store) lockReports(ctx context.Context, t *tx, now time.Time, reports []store.Report) (*store.Work, error) {
+func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) (*store.Work, error) {
 	var tables, entities, codes []string
 	var admits [][]byte
 	var keys []store.StreakKey
@@ -61,16 +61,16 @@ func (s *Store) lockReports(ctx context.Context, t *tx, now time.Time, reports [
 	}
 	var found []store.StoredReceipt
 	findReceipts(t, store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt }), &found)
-	if err := t.send(ctx); err != nil {
+	if err := t.lock(ctx); err != nil {
 		return nil, err
 	}
-	w := newWork(locked, counts)
-	w.Receipts = store.NewReceipts(now, found)
+	w := newWork(t.now, locked, counts)
+	w.Receipts = store.NewReceipts(t.now, found)
 	return w, nil
 }
 
-func newWork(locked []recoup.Error, counts []store.StreakCount) *store.Work {
-	w := store.NewWork(locked)
+func newWork(now time.Time, locked []recoup.Error, counts []store.StreakCount) *store.Work {
+	w := store.NewWork(now, locked)
 	for _, c := range counts {
 		w.SetStreak(c.StreakKey, c.Count)
 	}

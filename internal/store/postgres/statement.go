@@ -30,9 +30,9 @@ func newStatements() statements {
 	// The due predicate is what lifecycle.Step asks of a claim.
 	s.claim = "select " + cols + ` from unnest($1::text[]) as t (name) cross join lateral (
 			select * from recoup.error
-			where table_name = t.name and state = 'RETRY_PENDING' and next_retry_at <= $2
-				and (retry_window_ends_at is null or retry_window_ends_at >= $2 or lease_token is not null)
-				and (expires_at is null or expires_at > $2)
+			where table_name = t.name and state = 'RETRY_PENDING' and next_retry_at <= ` + clockOr("$2") + `
+				and (retry_window_ends_at is null or retry_window_ends_at >= ` + clockOr("$2") + ` or lease_token is not null)
+				and (expires_at is null or expires_at > ` + clockOr("$2") + `)
 			order by next_retry_at limit $3 for update skip locked) e
 		limit $3`
 

@@ -25,12 +25,12 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 		if err != nil {
 			return err
 		}
-		w := newWork(locked, counts)
-		w.Receipts = store.NewReceipts(now, found)
+		w := newWork(t.now, locked, counts)
+		w.Receipts = store.NewReceipts(t.now, found)
 		for i, step := range steps {
 			outcomes[i] = w.Step(step)
 		}
-		s.write(t, w, now)
+		s.write(t, w)
 		return nil
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) lockSteps(ctx context.Context, t *tx, steps []store.Step) ([]rec
 	collect(t.queue(s.sql.lockIDs, ids), decode(s.sql.errors), &locked)
 	var found []store.StoredReceipt
 	findReceipts(t, store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt }), &found)
-	if err := t.send(ctx); err != nil {
+	if err := t.lock(ctx); err != nil {
 		return nil, nil, err
 	}
 	for i := range locked {
@@ -82,5 +82,5 @@ func lockStepStreaks(ctx context.Context, t *tx, steps []store.Step, locked []re
 	}
 	var counts []store.StreakCount
 	lockStreaks(t, keys, &counts)
-	return counts, t.send(ctx)
+	return counts, t.lock(ctx)
 }

@@ -52,8 +52,9 @@ type Store struct {
 	gates   gateCheck
 	granted privileges // what this role may do, as it was at the start
 	trouble store.Trouble
-	bell    store.Bell // what this node has committed
-	stop    func()     // telling others of it
+	clock   func() time.Time // nil: the database's
+	bell    store.Bell       // what this node has committed
+	stop    func()           // telling others of it
 }
 
 // Open connects to a migrated database. A schema that is not the one this
@@ -131,6 +132,10 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	}
 	return compare(current, latestMigration())
 }
+
+// UseClock lets acts happen by another clock than the database's own, which is what
+// makes nodes agree: it is for tests, and called before the first act.
+func (s *Store) UseClock(clock func() time.Time) { s.clock = clock }
 
 // Time returns the database's time, by which its nodes set their clocks.
 func (s *Store) Time(ctx context.Context) (now time.Time, err error) {

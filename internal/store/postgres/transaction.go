@@ -26,6 +26,10 @@ type tx struct {
 	attempt int // the first is 1
 	woken   []string
 	months  []time.Time // of the events that it adds
+
+	at    time.Time        // when the act happens, if its caller says so; zero: as the clock says
+	clock func() time.Time // a test's; nil: the database's
+	now   time.Time        // when it happens; known once the locks are taken
 }
 
 // queue adds a statement to the next batch.
@@ -36,6 +40,38 @@ func (t *tx) send(ctx context.Context) error {
 	batch := t.batch
 	t.batch = &pgx.Batch{}
 	return t.conn.SendBatch(ctx, batch).Close()
+}
+
+// lock runs what is queued, which takes the locks of the act, and reads the clock
+// behind it: however long it had to wait for them, the act happens now.
+func (t *tx) lock(ctx context.Context) error {
+	t.now = t.at
+	if t.at.IsZero() && t.clock == nil {
+		t.queue("select recoup.clock()").QueryRow(func(row pgx.Row) error { return row.Scan(&t.now) })
+	}
+	if err := t.send(ctx); err != nil {
+		return err
+	}
+	if t.at.IsZero() && t.clock != nil {
+		t.now = t.clock()
+	}
+	t.now = t.now.UTC()
+	return nil
+}
+
+// due is the time by which a statement looks for what is due, as the parameter of
+// [clockOr]: nothing if the database is to ask its own clock.
+func (t *tx) due() *time.Time {
+	if t.at.IsZero() && t.clock != nil {
+		return optional(t.clock())
+	}
+	return optional(t.at)
+}
+
+// clockOr is the time that a parameter says, or else the database's, asked once
+// for the whole statement, so that indexes serve.
+func clockOr(parameter string) string {
+	return "(select coalesce(" + parameter + "::timestamptz, recoup.clock()))"
 }
 
 // collect puts the rows of a queued query where into points, when it is sent.
@@ -49,14 +85,15 @@ func collect[R any](q *pgx.QueuedQuery, row pgx.RowToFunc[R], into *[]R) {
 
 // transact runs work in a transaction and commits it together with what work
 // has left in the queue. Where others were in the way it starts over, so work
-// must keep nothing between calls. now is the time that history rows will have.
-func (s *Store) transact(ctx context.Context, doing string, now time.Time, work func(*tx) error) error {
+// must keep nothing between calls. at is when the act happens; zero: when it has
+// its locks (see [tx.lock]).
+func (s *Store) transact(ctx context.Context, doing string, at time.Time, work func(*tx) error) error {
 	for attempt := 1; ; attempt++ {
-		t := &tx{attempt: attempt}
+		t := &tx{attempt: attempt, at: at, clock: s.clock}
 		during, err := s.attempt(ctx, t, work)
 		switch {
 		case attempt < attempts && partitionMissing(err, historyTable):
-			if err := s.createPartitions(ctx, now); err != nil {
+			if err := s.createPartitions(ctx, t.now); err != nil {
 				return failure(doing, err)
 			}
 		case attempt < attempts && partitionMissing(err, eventTable):

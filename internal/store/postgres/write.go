@@ -12,7 +12,7 @@ import (
 
 // write queues everything that a unit of work has decided. Each kind of row is
 // one statement, however many rows there are.
-func (s *Store) write(t *tx, w *store.Work, now time.Time) {
+func (s *Store) write(t *tx, w *store.Work) {
 	moved, direct := w.Archives()
 	if len(moved) > 0 {
 		s.move(t, w, moved)
@@ -33,13 +33,13 @@ func (s *Store) write(t *tx, w *store.Work, now time.Time) {
 	writeEvents(t, w.Events)
 	noteShelved(t, w.Shelved())
 	if len(w.Notices) > 0 {
-		insert(t, "recoup.outbox", noticeColumns(now), w.Notices)
+		insert(t, "recoup.outbox", noticeColumns(t.now), w.Notices)
 		t.wake(store.WakeNotices)
 	}
 	writeStreaks(t, w.Streaks())
-	writeActivity(t, w, now)
+	writeActivity(t, w, t.now)
 	writeReceipts(t, &w.Receipts)
-	if w.Awaken(now) {
+	if w.Awaken(t.now) {
 		t.wake(store.WakeErrors)
 	}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -23,23 +24,23 @@ var selectDue = selectError + ` indexed by error_due_idx
 // named, and in each the longest overdue error comes first. There is one writer,
 // so no error is handed to two claimers.
 func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error) {
-	decide := func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
-		return claim.Decide(current)
+	decide := func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+		return claim.Decide(current, now)
 	}
 	var leased []recoup.Error
-	err := s.writer.do(ctx, func(tx *tx) error {
+	err := s.writer.doAt(ctx, claim.Now, func(tx *tx) error {
 		rows, err := tx.loadDue(claim)
 		if err != nil {
 			return err
 		}
-		w := store.NewWork(rows)
+		w := store.NewWork(tx.now, rows)
 		for _, e := range rows {
 			out := w.Step(store.Step{ID: e.ID, Decide: decide, Tell: claim.Tell})
 			if out.Err == nil && !out.Error.LeaseToken.IsZero() {
 				leased = append(leased, out.Error)
 			}
 		}
-		return tx.save(w, claim.Now)
+		return tx.save(w)
 	})
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (t *tx) loadDue(claim store.Claim) ([]recoup.Error, error) {
 	var rows []recoup.Error
 	limit := min(max(claim.Limit, 0), store.MaxPage)
 	for _, table := range claim.Tables {
-		due, err := t.errors(errorColumns, selectDue, table, micros(claim.Now), limit-len(rows))
+		due, err := t.errors(errorColumns, selectDue, table, micros(t.now), limit-len(rows))
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func (s *Store) StepBatch(ctx context.Context, id string, decide store.DecideCas
 		if err != nil {
 			return err
 		}
-		w := store.NewCaseWork(leased)
+		w := store.NewCaseWork(tx.now, leased)
 		if next, refused = w.StepBatch(current, decide); next != current {
 			if err := tx.exec(updateBatch, batchFields(&next)...); err != nil {
 				return err
@@ -80,14 +80,14 @@ func (s *Store) StepBatch(ctx context.Context, id string, decide store.DecideCas
 // FreezeDue ends at most limit recoveries of batches whose time is over, and
 // the batches in which nothing is left.
 func (s *Store) FreezeDue(ctx context.Context, now time.Time, limit int, decide store.DecideCase) (ended int, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
+	err = s.writer.doAt(ctx, now, func(tx *tx) error {
 		ended = 0
-		due, err := collectAll(tx, batchFields, selectDueBatches, micros(now), maxFrozen)
+		due, err := collectAll(tx, batchFields, selectDueBatches, micros(tx.now), maxFrozen)
 		if err != nil {
 			return err
 		}
 		for _, b := range due {
-			n, err := tx.freeze(b, now, store.Page{Limit: limit}.Size()-ended, decide)
+			n, err := tx.freeze(b, store.Page{Limit: limit}.Size()-ended, decide)
 			if err != nil {
 				return err
 			}
@@ -100,8 +100,8 @@ func (s *Store) FreezeDue(ctx context.Context, now time.Time, limit int, decide 
 
 // freeze ends at most limit recoveries of a batch, and the batch if nothing in
 // it is ACTIVE any more.
-func (t *tx) freeze(b store.Batch, now time.Time, limit int, decide store.DecideCase) (ended int, err error) {
-	ids, err := collectAll(t, func(key *recoup.ID) []any { return []any{id{key}} }, selectFreezable, micros(now), b.ID, limit)
+func (t *tx) freeze(b store.Batch, limit int, decide store.DecideCase) (ended int, err error) {
+	ids, err := collectAll(t, func(key *recoup.ID) []any { return []any{id{key}} }, selectFreezable, micros(t.now), b.ID, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -109,7 +109,7 @@ func (t *tx) freeze(b store.Batch, now time.Time, limit int, decide store.Decide
 	if err != nil {
 		return 0, err
 	}
-	w := store.NewCaseWork(cases)
+	w := store.NewCaseWork(t.now, cases)
 	ended = len(w.StepAll(decide))
 	if err := t.saveCases(w); err != nil {
 		return 0, err
@@ -118,7 +118,7 @@ func (t *tx) freeze(b store.Batch, now time.Time, limit int, decide store.Decide
 	if err := t.row(selectActive, b.ID).Scan(&active); err != nil || active {
 		return ended, err
 	}
-	w = store.NewCaseWork(nil)
+	w = store.NewCaseWork(t.now, nil)
 	if next, refused := w.StepBatch(b, decide); refused == nil {
 		if err := t.exec(updateBatch, batchFields(&next)...); err != nil {
 			return 0, err

@@ -75,7 +75,7 @@ func (s *Store) stepCases(ctx context.Context, query string, steps []store.CaseS
 		if err != nil {
 			return err
 		}
-		w := store.NewCaseWork(cases)
+		w := store.NewCaseWork(tx.now, cases)
 		for i := range steps {
 			outcomes[i] = step(w, steps[i])
 		}
@@ -94,7 +94,7 @@ func (s *Store) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([
 		return nil, nil
 	}
 	var leased []store.Case
-	err := s.writer.do(ctx, func(tx *tx) error {
+	err := s.writer.doAt(ctx, claim.Now, func(tx *tx) error {
 		ids, err := tx.claimable(claim)
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (s *Store) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([
 		if err != nil {
 			return err
 		}
-		w := store.NewCaseWork(cases)
+		w := store.NewCaseWork(tx.now, cases)
 		for _, c := range w.StepAll(claim.Decide) {
 			if !c.Lease.LeaseToken.IsZero() {
 				leased = append(leased, c)
@@ -126,7 +126,7 @@ type waiting struct {
 // claimable returns the longest waiting of all batches: as many as are asked for
 // are read of each, and the first of them are taken.
 func (t *tx) claimable(claim store.RecoveryClaim) ([]recoup.ID, error) {
-	now, limit := micros(claim.Now), store.Page{Limit: claim.Limit}.Size()
+	now, limit := micros(t.now), store.Page{Limit: claim.Limit}.Size()
 	batches, err := collectAll(t, func(b *string) []any { return []any{b} }, eligibleBatches, now, claim.Batch)
 	if err != nil {
 		return nil, err

@@ -36,19 +36,19 @@ func plainText(s *string) []any { return []any{s} }
 
 // ClaimPending hands intakes that nobody has verified yet to a worker, the oldest
 // first.
-func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]store.Intake, error) {
+func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken []store.Intake, at time.Time, err error) {
 	if claim.Limit <= 0 {
-		return nil, nil
+		return nil, time.Time{}, nil
 	}
-	var taken []store.Intake
-	err := s.writer.do(ctx, func(tx *tx) error {
-		taken = nil
+	err = s.writer.doAt(ctx, claim.Now, func(tx *tx) error {
+		at = tx.now
+		until := at.Add(claim.Lease)
 		ids, err := tx.pending(claim)
 		if err != nil {
 			return err
 		}
 		for _, key := range ids {
-			if err := tx.exec(upsertTurn, id{&key}, text[string]{&claim.Worker}, stamp{&claim.Until}); err != nil {
+			if err := tx.exec(upsertTurn, id{&key}, text[string]{&claim.Worker}, stamp{&until}); err != nil {
 				return err
 			}
 		}
@@ -59,9 +59,9 @@ func (s *Store) ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]st
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
-	return taken, nil
+	return taken, at, nil
 }
 
 // ReturnPending lets others claim an intake that was handed to a worker.
@@ -78,7 +78,7 @@ func (t *tx) pending(claim store.IntakeClaim) ([]recoup.ID, error) {
 	}
 	var all []recoup.ID
 	for _, batch := range batches {
-		list, err := collectAll(t, ownID, selectPending, micros(claim.Now), batch, limit)
+		list, err := collectAll(t, ownID, selectPending, micros(t.now), batch, limit)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,8 @@ const (
 
 // Lead bids for a leadership.
 func (s *Store) Lead(ctx context.Context, b store.Bid) (term store.Term, held bool, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
+	err = s.writer.doAt(ctx, b.Now, func(tx *tx) error {
+		b.Now = tx.now
 		found, err := collectAll(tx, termFields, selectTerm, b.Name)
 		if err != nil {
 			return err

@@ -81,18 +81,18 @@ func (s *Store) StepLetters(ctx context.Context, now time.Time, steps []store.Le
 		}
 	}
 	outcomes := make([]store.LetterOutcome, len(steps))
-	err := s.writer.do(ctx, func(tx *tx) error {
+	err := s.writer.doAt(ctx, now, func(tx *tx) error {
 		l, err := tx.loadLetters(errors, works)
 		if err != nil {
 			return err
 		}
-		if l.Receipts, err = tx.findReceipts(now, receipts); err != nil {
+		if l.Receipts, err = tx.findReceipts(tx.now, receipts); err != nil {
 			return err
 		}
 		for i := range steps {
 			outcomes[i] = l.Step(steps[i])
 		}
-		return tx.saveLetters(l, now)
+		return tx.saveLetters(l)
 	})
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (t *tx) loadLetters(errors, works []recoup.ID) (*store.LetterWork, error) {
 		found[i].Error = e
 		rows = append(rows, e)
 	}
-	l := store.NewLetterWork(store.NewWork(rows), found)
+	l := store.NewLetterWork(store.NewWork(t.now, rows), found)
 	for _, work := range works {
 		previous, err := collectAll(t, letterFields, selectPrevious, id{&work})
 		if err != nil {
@@ -164,15 +164,15 @@ func (t *tx) ofWork(work recoup.ID) ([]store.Letter, error) {
 }
 
 // saveLetters writes everything that was decided.
-func (t *tx) saveLetters(l *store.LetterWork, now time.Time) error {
-	if l.Offers(now) {
+func (t *tx) saveLetters(l *store.LetterWork) error {
+	if l.Offers(t.now) {
 		t.wake(store.WakeWork)
 	}
 	joined, items := l.Items()
 	moved, other := l.Letters()
 	gone, changed, added := l.Queue()
 	for _, write := range []func() error{
-		func() error { return t.save(l.Work, now) },
+		func() error { return t.save(l.Work) },
 		func() error { return t.saveGroups(l.Groups()) },
 		func() error { return each(t, insertLetter, l.NewLetters(), letterFields) },
 		func() error { return each(t, insertItem, joined, itemFields) },

@@ -44,13 +44,13 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 		return nil, nil
 	}
 	var leased []store.QueuedWork
-	err := s.writer.do(ctx, func(tx *tx) error {
+	err := s.writer.doAt(ctx, claim.Now, func(tx *tx) error {
 		due, err := tx.dueWork(claim)
 		if err != nil {
 			return err
 		}
 		var changed []store.QueuedWork
-		leased, changed = store.Lease(due, claim.Decide)
+		leased, changed = store.Lease(tx.now, due, claim.Decide)
 		return each(tx, updateQueued, changed, changesOf(queueFields, queueChanges))
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 // dueWork returns the longest due of all lanes: as many as are asked for are
 // read of each stretch, and the first of them are taken.
 func (t *tx) dueWork(claim store.WorkClaim) ([]store.QueuedWork, error) {
-	now, limit := micros(claim.Now), store.Page{Limit: claim.Limit}.Size()
+	now, limit := micros(t.now), store.Page{Limit: claim.Limit}.Size()
 	var all []store.QueuedWork
 	for _, lane := range claim.Lanes {
 		stretches, err := collectAll(t, func(b *[]byte) []any { return []any{b} }, selectLanes, lane.Pipeline, lane.Stage, now)

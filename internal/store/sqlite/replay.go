@@ -62,7 +62,7 @@ func (t *tx) replay(key recoup.ID) (store.ReplayStatus, error) {
 func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) ([]store.LetterOutcome, error) {
 	ids := m.ErrorIDs[:min(len(m.ErrorIDs), store.MaxPage)]
 	outcomes := make([]store.LetterOutcome, len(ids))
-	err := s.writer.do(ctx, func(tx *tx) error {
+	err := s.writer.doAt(ctx, now, func(tx *tx) error {
 		current, err := tx.replay(m.ReplayID)
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) 
 		for i := range ids {
 			outcomes[i] = l.Join(&replay, store.LetterStep{ErrorID: ids[i], Decide: m.Decide})
 		}
-		if err := tx.saveLetters(l, now); err != nil {
+		if err := tx.saveLetters(l); err != nil {
 			return err
 		}
 		replay.Cursor = m.Cursor
@@ -92,13 +92,13 @@ func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) 
 func (s *Store) StepReplay(ctx context.Context, now time.Time, key recoup.ID, decide store.DecideReplay) (store.ReplayStatus, error) {
 	var status store.ReplayStatus
 	var refused error
-	err := s.writer.do(ctx, func(tx *tx) (err error) {
+	err := s.writer.doAt(ctx, now, func(tx *tx) (err error) {
 		if status, err = tx.replay(key); err != nil {
 			return err
 		}
 		var next store.Replay
 		var effects store.ReplayEffects
-		if next, effects, refused = decide(status); refused != nil {
+		if next, effects, refused = decide(status, tx.now); refused != nil {
 			next, effects = status.Replay, store.ReplayEffects{}
 		}
 		if next != status.Replay {
@@ -106,13 +106,13 @@ func (s *Store) StepReplay(ctx context.Context, now time.Time, key recoup.ID, de
 				return err
 			}
 		}
-		if err := tx.release(next, effects.Release, now); err != nil {
+		if err := tx.release(next, effects.Release); err != nil {
 			return err
 		}
 		if err := each(tx, insertNote, effects.Notes, noteFields); err != nil {
 			return err
 		}
-		if _, err := tx.addNotices(now, effects.Notices); err != nil {
+		if _, err := tx.addNotices(tx.now, effects.Notices); err != nil {
 			return err
 		}
 		status, err = tx.replay(key)
@@ -125,7 +125,7 @@ func (s *Store) StepReplay(ctx context.Context, now time.Time, key recoup.ID, de
 }
 
 // release puts the next items of a replay into the queue.
-func (t *tx) release(r store.Replay, n int, now time.Time) error {
+func (t *tx) release(r store.Replay, n int) error {
 	if n <= 0 {
 		return nil
 	}
@@ -135,10 +135,10 @@ func (t *tx) release(r store.Replay, n int, now time.Time) error {
 	}
 	t.wake(store.WakeWork)
 	for _, position := range next {
-		if err := t.exec(releaseItem, id{&r.ID}, position, r.Phase, micros(now)); err != nil {
+		if err := t.exec(releaseItem, id{&r.ID}, position, r.Phase, micros(t.now)); err != nil {
 			return err
 		}
-		if err := t.exec(queueItem, id{&r.ID}, position, micros(now)); err != nil {
+		if err := t.exec(queueItem, id{&r.ID}, position, micros(t.now)); err != nil {
 			return err
 		}
 	}
@@ -148,8 +148,8 @@ func (t *tx) release(r store.Replay, n int, now time.Time) error {
 // EndItems applies an input to items that wait for their outcome and that no
 // worker holds.
 func (s *Store) EndItems(ctx context.Context, now time.Time, key recoup.ID, limit int, decide store.DecideLetter) (ended int, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
-		ids, err := collectAll(tx, idField, selectEndable, id{&key}, micros(now), store.Page{Limit: limit}.Size())
+	err = s.writer.doAt(ctx, now, func(tx *tx) error {
+		ids, err := collectAll(tx, idField, selectEndable, id{&key}, micros(tx.now), store.Page{Limit: limit}.Size())
 		if err != nil {
 			return err
 		}
@@ -157,8 +157,8 @@ func (s *Store) EndItems(ctx context.Context, now time.Time, key recoup.ID, limi
 		if err != nil {
 			return err
 		}
-		ended = l.End(key, now, ids, decide)
-		return tx.saveLetters(l, now)
+		ended = l.End(key, ids, decide)
+		return tx.saveLetters(l)
 	})
 	if err != nil {
 		return 0, err

@@ -22,19 +22,19 @@ var (
 // Report records failures in order.
 func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
 	outcomes := make([]store.Outcome, len(reports))
-	err := s.writer.do(ctx, func(tx *tx) error {
+	err := s.writer.doAt(ctx, now, func(tx *tx) error {
 		w, err := tx.loadReports(reports)
 		if err != nil {
 			return err
 		}
 		keys := store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt })
-		if w.Receipts, err = tx.findReceipts(now, keys); err != nil {
+		if w.Receipts, err = tx.findReceipts(tx.now, keys); err != nil {
 			return err
 		}
 		for i, r := range reports {
 			outcomes[i] = w.Report(r)
 		}
-		return tx.save(w, now)
+		return tx.save(w)
 	})
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (t *tx) loadReports(reports []store.Report) (*store.Work, error) {
 		}
 		rows = append(rows, written...)
 	}
-	w := store.NewWork(rows)
+	w := store.NewWork(t.now, rows)
 	for _, r := range reports {
 		if err := t.loadStreak(w, store.StreakKey{Family: r.Family, Entity: r.Entity}); err != nil {
 			return nil, err
@@ -73,19 +73,19 @@ func (t *tx) loadReports(reports []store.Report) (*store.Work, error) {
 // ApplySteps applies inputs to stored errors, in order.
 func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
 	outcomes := make([]store.Outcome, len(steps))
-	err := s.writer.do(ctx, func(tx *tx) error {
+	err := s.writer.doAt(ctx, now, func(tx *tx) error {
 		w, err := tx.loadSteps(steps)
 		if err != nil {
 			return err
 		}
 		keys := store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt })
-		if w.Receipts, err = tx.findReceipts(now, keys); err != nil {
+		if w.Receipts, err = tx.findReceipts(tx.now, keys); err != nil {
 			return err
 		}
 		for i, step := range steps {
 			outcomes[i] = w.Step(step)
 		}
-		return tx.save(w, now)
+		return tx.save(w)
 	})
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (t *tx) loadSteps(steps []store.Step) (*store.Work, error) {
 		}
 		rows = append(rows, found...)
 	}
-	w := store.NewWork(rows)
+	w := store.NewWork(t.now, rows)
 	for _, step := range steps {
 		if err := t.loadStreak(w, step.Streak(w.Was(step.ID))); err != nil {
 			return nil, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"strings"
-	"time"
 
 	"recoup"
 	"recoup/internal/store"
@@ -12,7 +11,7 @@ import (
 
 // save writes what was decided. Archiving comes first because it frees the key
 // of an open error for the one that replaces it.
-func (t *tx) save(w *store.Work, now time.Time) error {
+func (t *tx) save(w *store.Work) error {
 	moved, direct := w.Archives()
 	for _, e := range append(moved, direct...) {
 		if err := t.exec(insertArchive, fields(allColumns, e)...); err != nil {
@@ -39,17 +38,17 @@ func (t *tx) save(w *store.Work, now time.Time) error {
 		return err
 	}
 	for _, n := range w.Notices {
-		if err := t.exec(insertNotice, string(n.Kind), n.To, id{&n.ErrorID}, micros(now), micros(now)); err != nil {
+		if err := t.exec(insertNotice, string(n.Kind), n.To, id{&n.ErrorID}, micros(t.now), micros(t.now)); err != nil {
 			return err
 		}
 	}
 	if len(w.Notices) > 0 {
 		t.wake(store.WakeNotices)
 	}
-	if w.Awaken(now) {
+	if w.Awaken(t.now) {
 		t.wake(store.WakeErrors)
 	}
-	if err := t.saveActivity(w, now); err != nil {
+	if err := t.saveActivity(w, t.now); err != nil {
 		return err
 	}
 	if err := t.saveReceipts(&w.Receipts); err != nil {

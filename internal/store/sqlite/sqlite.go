@@ -94,6 +94,10 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	return &Store{writer: w, read: &reader{DB: pool, prepared: map[string]*sql.Stmt{}}}, nil
 }
 
+// UseClock lets acts happen by another clock than the machine's as it has gone on
+// since the file was opened. It is called before the first act.
+func (s *Store) UseClock(clock func() time.Time) { s.writer.clock = clock }
+
 // Close lets the verbs that were accepted finish, and closes the file.
 func (s *Store) Close() error {
 	return errors.Join(s.writer.close(), s.read.Close())

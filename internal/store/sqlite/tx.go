@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"recoup"
 )
@@ -13,6 +14,7 @@ import (
 type tx struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
+	now      time.Time // when the verb happens
 
 	// What follows from a verb once it is committed.
 	woken []string // who is to be woken

@@ -46,6 +46,7 @@ type writer struct {
 	queue  chan *task
 	done   chan struct{}
 
+	clock    func() time.Time
 	commits  int
 	bell     store.Bell
 	identity *identity
@@ -55,6 +56,7 @@ type writer struct {
 // task is a verb that waits for its turn.
 type task struct {
 	run     func(*tx) error
+	at      time.Time   // when it happens, if its caller says so; zero: as the clock says
 	begun   atomic.Bool // by the writer, or given up by its caller
 	outcome chan error
 }
@@ -74,7 +76,7 @@ func newWriter(ctx context.Context, f file) (*writer, error) {
 		return nil, errors.Join(err, conn.Close(), db.Close())
 	}
 	w := &writer{
-		identity: own, db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}}, busy: f.busy, logLimit: logLimit,
+		identity: own, clock: store.Steady(time.Now), db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}}, busy: f.busy, logLimit: logLimit,
 		queue: make(chan *task, maxGroup), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -85,7 +87,13 @@ func newWriter(ctx context.Context, f file) (*writer, error) {
 // ends before that transaction begins, the verb never does; once begun it runs to
 // its end, whatever becomes of ctx, so that the answer is always true.
 func (w *writer) do(ctx context.Context, run func(*tx) error) error {
-	t := &task{run: run, outcome: make(chan error, 1)}
+	return w.doAt(ctx, time.Time{}, run)
+}
+
+// doAt is [writer.do] for what happens at a time, or, if that is zero, when its
+// turn has come.
+func (w *writer) doAt(ctx context.Context, at time.Time, run func(*tx) error) error {
+	t := &task{run: run, at: at, outcome: make(chan error, 1)}
 	if err := w.submit(ctx, t); err != nil {
 		return err
 	}
@@ -204,7 +212,7 @@ func (w *writer) transact(members []*task) ([]error, error) {
 	}
 	outcomes := make([]error, len(members))
 	if len(members) == 1 {
-		if err := contain(members[0].run, w.tx); err != nil {
+		if err := w.run(members[0]); err != nil {
 			return nil, err
 		}
 		return outcomes, w.tx.exec(`commit`)
@@ -224,12 +232,21 @@ func (w *writer) member(t *task) (outcome, err error) {
 	if err := w.tx.exec(`savepoint verb`); err != nil {
 		return nil, err
 	}
-	if outcome = contain(t.run, w.tx); outcome != nil {
+	if outcome = w.run(t); outcome != nil {
 		if err := w.tx.exec(`rollback to verb`); err != nil {
 			return nil, errors.Join(outcome, err)
 		}
 	}
 	return outcome, w.tx.exec(`release verb`)
+}
+
+// run runs a task at its time. The clock is read here, where nobody else writes:
+// a task that waited for its turn does not act on the time before its wait.
+func (w *writer) run(t *task) error {
+	if w.tx.now = t.at; t.at.IsZero() {
+		w.tx.now = w.clock()
+	}
+	return contain(t.run, w.tx)
 }
 
 // contain turns a panic into the error of the verb that panicked.

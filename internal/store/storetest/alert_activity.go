@@ -308,7 +308,7 @@ func levelOdd(d *alertDriver) {
 		steps := make([]store.Step, len(odd))
 		for i := range odd {
 			odd[i].ExpiresAt = odd[i].CreatedAt.Add(long(i))
-			steps[i] = store.Step{ID: odd[i].ID, Decide: func(*recoup.Error, int) (recoup.Error, lifecycle.Effects, error) {
+			steps[i] = store.Step{ID: odd[i].ID, Decide: func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
 				return odd[i], lifecycle.Effects{}, nil
 			}}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -48,7 +49,9 @@ func cancelled(d *Driver) {
 		made := make([]decision, 1)
 		claim := store.Claim{Tables: []string{people}, Limit: 10, Now: d.Now()}
 		decide := after(d.decide(&made[0], lifecycle.Claim{Token: d.ID(), Worker: "w1"}), cancel)
-		claim.Decide = func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error) { return decide(current, 0) }
+		claim.Decide = func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+			return decide(current, 0, now)
+		}
 		claimed, err := d.Store.ClaimDue(ctx, claim)
 		if err == nil {
 			d.learnClaims(made, claimed)
@@ -73,9 +76,9 @@ func (d *Driver) giveUp(verb func(ctx context.Context, cancel func()) error) {
 
 // after does something when a decision has been made.
 func after(decide store.Decide, do func()) store.Decide {
-	return func(current *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error) {
+	return func(current *recoup.Error, streak int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 		defer do()
-		return decide(current, streak)
+		return decide(current, streak, now)
 	}
 }
 
@@ -163,7 +166,7 @@ func (d *Driver) wantForbidden(name string, step store.Step, other recoup.ID) {
 
 func refusedThenDone(d *Driver) {
 	in := d.Failing(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
-	wrong := func(*recoup.Error, int) (recoup.Error, lifecycle.Effects, error) {
+	wrong := func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
 		next, effects, err := lifecycle.Step(d.Policy, nil, in, d.Now())
 		next.Blocking = false
 		return next, effects, err

@@ -190,10 +190,10 @@ func claimPaused(d *Driver) {
 	d.Wait(minute)
 	var decisions []decision
 	claimed, err := d.Store.ClaimDue(d.Context(), store.Claim{Tables: []string{dol}, Limit: 10, Now: d.Now(),
-		Decide: func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error) {
+		Decide: func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			var made decision
 			paused := slices.Contains([]recoup.ID{list[0].ID, list[2].ID}, current.ID)
-			next, effects, err := d.decide(&made, lifecycle.Claim{Token: d.ID(), Worker: "w1", Paused: paused})(current, 0)
+			next, effects, err := d.decide(&made, lifecycle.Claim{Token: d.ID(), Worker: "w1", Paused: paused})(current, 0, now)
 			decisions = append(decisions, made)
 			return next, effects, err
 		}})

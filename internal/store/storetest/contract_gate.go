@@ -66,7 +66,7 @@ type GateCases interface {
 	// ClaimPending hands intakes without a result to a worker, the oldest first,
 	// but those of killed batches and those that others are at. None is handed to
 	// two claimers.
-	ClaimPending(ctx context.Context, claim store.IntakeClaim) ([]store.Intake, error)
+	ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken []store.Intake, at time.Time, err error)
 
 	// ReturnPending lets others claim an intake that was handed to a worker until
 	// then, at once. If it is not that worker's any more nothing happens.

@@ -168,9 +168,9 @@ func (d *Driver) TryClaim(ctx context.Context, worker string, limit int, tables 
 		var decisions []decision
 		call := d.calls.Add(1)
 		claim := store.Claim{Tables: tables, Limit: limit, Now: d.Now()}
-		claim.Decide = func(current *recoup.Error) (recoup.Error, lifecycle.Effects, error) {
+		claim.Decide = func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			made := decision{call: call, item: len(decisions)}
-			next, effects, err := d.decide(&made, lifecycle.Claim{Token: d.ID(), Worker: worker})(current, 0)
+			next, effects, err := d.decide(&made, lifecycle.Claim{Token: d.ID(), Worker: worker})(current, 0, now)
 			decisions = append(decisions, made)
 			return next, effects, err
 		}
@@ -225,7 +225,7 @@ type decision struct {
 
 func (d *Driver) decide(into *decision, in lifecycle.Input) store.Decide {
 	now := d.Now()
-	return func(current *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error) {
+	return func(current *recoup.Error, streak int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		next, effects, err := lifecycle.Step(d.Policy, current, counted(in, streak), now)
 		into.order = d.order.Add(1)
 		into.Outcome = store.Outcome{Error: next, Effects: effects, Err: err}

@@ -35,7 +35,9 @@ type forgetful struct{ *memory }
 
 func (s forgetful) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
 	return s.memory.Report(ctx, now, asking(reports, func(decide store.Decide) store.Decide {
-		return func(_ *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error) { return decide(nil, streak) }
+		return func(_ *recoup.Error, streak int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+			return decide(nil, streak, now)
+		}
 	}))
 }
 
@@ -52,7 +54,9 @@ type uncounting struct{ *memory }
 
 func (s uncounting) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
 	return s.memory.Report(ctx, now, asking(reports, func(decide store.Decide) store.Decide {
-		return func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) { return decide(current, 0) }
+		return func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+			return decide(current, 0, now)
+		}
 	}))
 }
 

@@ -62,7 +62,7 @@ func (d *gateDriver) id() recoup.ID { return d.ids.New(d.now) }
 // step is the decision about an input, at the time it is now.
 func (d *gateDriver) step(in recovery.Input) store.DecideCase {
 	now := d.now
-	return func(current store.Case) (store.Case, store.CaseEffects, error) {
+	return func(current store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
 		return recovery.Step(d.gate, current, in, now)
 	}
 }
@@ -163,7 +163,7 @@ func (d *gateDriver) claim(n int) []store.Case {
 func (d *gateDriver) tryClaim(worker string, n int) ([]store.Case, error) {
 	now := d.now
 	return d.store.ClaimEligible(d.Context(), store.RecoveryClaim{Limit: n, Now: now,
-		Decide: func(current store.Case) (store.Case, store.CaseEffects, error) {
+		Decide: func(current store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
 			in := recovery.Claim{Token: d.ids.New(now), Worker: worker, Lease: gateLease}
 			return recovery.Step(d.gate, current, in, now)
 		}})

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"time"
 
 	"recoup"
 	"recoup/internal/recovery"
@@ -20,8 +21,8 @@ func gateAtomicity() []gateClause {
 
 // breaking lets a decision be made and then spoils what comes of it.
 func breaking(decide store.DecideCase, spoil func(next *store.Case, effects *store.CaseEffects)) store.DecideCase {
-	return func(current store.Case) (store.Case, store.CaseEffects, error) {
-		next, effects, err := decide(current)
+	return func(current store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
+		next, effects, err := decide(current, now)
 		spoil(&next, &effects)
 		return next, effects, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"recoup"
 	"recoup/internal/recovery"
@@ -61,7 +62,9 @@ func (d *gateDriver) passSome(ctx context.Context, write func(gatePass)) error {
 	list := make([]store.Intake, gateBatch)
 	fails := make([]store.CaseStep, gateBatch)
 	at := func(in recovery.Input) store.DecideCase {
-		return func(c store.Case) (store.Case, store.CaseEffects, error) { return recovery.Step(d.gate, c, in, now) }
+		return func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
+			return recovery.Step(d.gate, c, in, now)
+		}
 	}
 	for i := range list {
 		list[i] = store.Intake{ID: d.ids.New(now), CompanyName: "Company"}
@@ -74,7 +77,7 @@ func (d *gateDriver) passSome(ctx context.Context, write func(gatePass)) error {
 		return err
 	}
 	claimed, err := d.store.ClaimEligible(ctx, store.RecoveryClaim{Limit: gateBatch, Now: later,
-		Decide: func(c store.Case) (store.Case, store.CaseEffects, error) {
+		Decide: func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
 			return recovery.Step(d.gate, c, recovery.Claim{Token: d.ids.New(later), Worker: "w1", Lease: gateLease}, later)
 		}})
 	if err != nil {
@@ -92,7 +95,7 @@ func (d *gateDriver) passAll(ctx context.Context, claimed []store.Case, write fu
 		p := gatePass{Old: c.Intake.ID, New: in.NewIntakeID, Recovery: c.Recovery.ID, Pad: string(bytes.Repeat([]byte{'.'}, 400))}
 		write(p)
 		passes = append(passes, p)
-		steps = append(steps, store.CaseStep{ID: c.Recovery.ID, Decide: func(c store.Case) (store.Case, store.CaseEffects, error) {
+		steps = append(steps, store.CaseStep{ID: c.Recovery.ID, Decide: func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
 			return recovery.Step(d.gate, c, in, later)
 		}})
 	}

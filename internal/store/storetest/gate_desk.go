@@ -29,7 +29,7 @@ func gateDesk() []gateClause {
 // take claims up to n new intakes for a worker.
 func (d *gateDriver) take(worker string, n int) []recoup.ID {
 	d.Helper()
-	list, err := d.store.ClaimPending(d.Context(), store.IntakeClaim{Worker: worker, Limit: n, Now: d.now, Until: d.now.Add(gateLease)})
+	list, _, err := d.store.ClaimPending(d.Context(), store.IntakeClaim{Worker: worker, Limit: n, Now: d.now, Lease: gateLease})
 	d.must(err)
 	ids := make([]recoup.ID, len(list))
 	for i := range list {
@@ -100,7 +100,7 @@ func gateOneBatch(d *gateDriver) {
 	}
 	pending := func(batch string, limit int) (ids []recoup.ID) {
 		d.Helper()
-		taken, err := d.store.ClaimPending(d.Context(), store.IntakeClaim{Batch: batch, Worker: "w1", Limit: limit, Now: d.now, Until: d.now.Add(gateLease)})
+		taken, _, err := d.store.ClaimPending(d.Context(), store.IntakeClaim{Batch: batch, Worker: "w1", Limit: limit, Now: d.now, Lease: gateLease})
 		d.must(err)
 		for i := range taken {
 			ids = append(ids, taken[i].ID)
@@ -118,8 +118,8 @@ func gateOneBatch(d *gateDriver) {
 	eligible := func(batch string) (ids []recoup.ID) {
 		d.Helper()
 		cases, err := d.store.ClaimEligible(d.Context(), store.RecoveryClaim{Batch: batch, Limit: 10, Now: d.now,
-			Decide: func(c store.Case) (store.Case, store.CaseEffects, error) {
-				return d.step(recovery.Claim{Token: d.id(), Worker: "w1", Lease: gateLease})(c)
+			Decide: func(c store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
+				return d.step(recovery.Claim{Token: d.id(), Worker: "w1", Lease: gateLease})(c, now)
 			}})
 		d.must(err)
 		for i := range cases {

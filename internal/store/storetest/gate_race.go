@@ -252,7 +252,7 @@ func (d *gateDriver) gateAnything(random *rand.Rand, pending []recoup.ID, freezi
 	case 1, 2:
 		_, err = d.store.StepBatch(d.Context(), "b1", d.step(recovery.Release{By: "ada"}))
 	case 3:
-		_, err = d.store.FreezeDue(d.Context(), freezing, 2, func(c store.Case) (store.Case, store.CaseEffects, error) {
+		_, err = d.store.FreezeDue(d.Context(), freezing, 2, func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
 			return recovery.Step(d.gate, c, recovery.Freeze{}, freezing)
 		})
 	case 4:

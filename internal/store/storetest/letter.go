@@ -95,7 +95,7 @@ var (
 // round of the one that it is.
 func (d *letterDriver) fail(work recoup.ID, f breakdown) store.DecideLetter {
 	now, id := d.now, d.id()
-	return func(l store.Letter) (next store.Letter, effects store.LetterEffects, err error) {
+	return func(l store.Letter, _ time.Time) (next store.Letter, effects store.LetterEffects, err error) {
 		switch {
 		case l.Queued.LeaseToken != f.Token || l.Dead.Open() && l.Item.ReplayID.IsZero():
 			return l, effects, errNo
@@ -193,7 +193,7 @@ func (d *letterDriver) deadMany(n int, f breakdown) []recoup.ID {
 // move takes a dead letter to a step of its workflow, with a note.
 func (d *letterDriver) move(to store.WorkflowStep) store.DecideLetter {
 	now := d.now
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		effects := store.LetterEffects{Effects: touch(&l.Error, string(to), now)}
 		l.Dead.Step, l.Dead.UpdatedAt = to, now
 		if l.Dead.Cause == "" {
@@ -252,7 +252,7 @@ func (d *letterDriver) wantLetter(want store.Letter) {
 // apply hands an input of the lifecycle to the store, as the engine does.
 func (d *letterDriver) apply(id recoup.ID, in lifecycle.Input) error {
 	now := d.now
-	return d.decide(id, func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+	return d.decide(id, func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return lifecycle.Step(d.policy, current, in, now)
 	})
 }
@@ -261,7 +261,7 @@ func (d *letterDriver) apply(id recoup.ID, in lifecycle.Input) error {
 func (d *letterDriver) archive(id recoup.ID) error { return d.decide(id, d.shelve(d.now)) }
 
 func (d *letterDriver) shelve(now time.Time) store.Decide {
-	return func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
+	return func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		free := *current
 		if free.ExpiresAt.IsZero() {
 			free.ExpiresAt = now.Add(time.Hour)

@@ -92,9 +92,8 @@ func letterArchiveByStep(d *letterDriver) {
 	d.validated(l.Dead.ErrorID)
 	replay := d.replayed(1, l.Dead.ErrorID)
 	d.claim(1)
-	now := d.now
-	got, err := d.stepLetter(l.Dead.ErrorID, func(l store.Letter) (store.Letter, store.LetterEffects, error) {
-		e, effects, err := d.shelve(now)(&l.Error, 0)
+	got, err := d.stepLetter(l.Dead.ErrorID, func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+		e, effects, err := d.shelve(now)(&l.Error, 0, now)
 		l.Error = e
 		return l, store.LetterEffects{Effects: effects}, err
 	})

@@ -90,7 +90,7 @@ func figuresOfWork(d *letterDriver) {
 	d.wait(workLease)
 	d.submit("llm", 1)
 	works := d.submit("notify", 2)
-	_, err := d.stepWork(works[0], func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	_, err := d.stepWork(works[0], func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		l.Queued.DueAt = l.Queued.DueAt.Add(time.Hour)
 		return l, store.LetterEffects{}, nil
 	})
@@ -172,7 +172,7 @@ func replayTells(d *letterDriver) {
 		return got
 	}
 	tell := func(refuse error) store.DecideReplay {
-		return func(s store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+		return func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
 			return s.Replay, store.ReplayEffects{Notices: []store.Notice{{
 				Notice: recoup.Notice{Kind: recoup.NoticeReplayStopped, To: "team"}, Key: "replay:1", Body: `{"why": "x"}`}}}, refuse
 		}

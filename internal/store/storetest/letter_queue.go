@@ -43,7 +43,7 @@ func (d *letterDriver) submit(stage string, n int) []recoup.ID {
 
 func (d *letterDriver) enter(work recoup.ID, stage string) store.DecideLetter {
 	now := d.now
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		if !l.Queued.WorkID.IsZero() || l.Dead.Open() {
 			return l, store.LetterEffects{}, errNo
 		}
@@ -62,7 +62,7 @@ func (d *letterDriver) claim(n int) []store.QueuedWork {
 
 func (d *letterDriver) tryClaim(worker string, n int, lanes ...store.Lane) ([]store.QueuedWork, error) {
 	now := d.now
-	return d.store.ClaimWork(d.Context(), store.WorkClaim{Lanes: lanes, Limit: n, Now: now, Decide: func(q store.QueuedWork) (store.QueuedWork, error) {
+	return d.store.ClaimWork(d.Context(), store.WorkClaim{Lanes: lanes, Limit: n, Now: now, Decide: func(q store.QueuedWork, _ time.Time) (store.QueuedWork, error) {
 		switch {
 		case q.Leased(now) || q.DueAt.After(now):
 			return q, errNo
@@ -84,7 +84,7 @@ func (d *letterDriver) tryClaim(worker string, n int, lanes ...store.Lane) ([]st
 // verified; else nothing is left of it.
 func (d *letterDriver) succeed(token recoup.ID) store.DecideLetter {
 	now := d.now
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		if l.Queued.LeaseToken.IsZero() || l.Queued.LeaseToken != token {
 			return l, store.LetterEffects{}, errNo
 		}
@@ -169,7 +169,7 @@ func queueWork(d *letterDriver) {
 func queueStages(d *letterDriver) {
 	work := d.submit("fetch", 1)[0]
 	q := d.claim(1)[0]
-	_, err := d.stepWork(work, func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	_, err := d.stepWork(work, func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		l.Queued.Stage, l.Queued.DueAt, l.Queued.Lease = "llm", d.now, recoup.Lease{}
 		return l, store.LetterEffects{}, nil
 	})
@@ -220,7 +220,7 @@ func queueExtend(d *letterDriver) {
 	work := d.submit("fetch", 1)[0]
 	q := d.claim(1)[0]
 	d.wait(5 * minute)
-	extend := func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	extend := func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		if l.Queued.LeaseToken != q.LeaseToken {
 			return l, store.LetterEffects{}, errNo
 		}
@@ -293,7 +293,7 @@ func queueDead(d *letterDriver) {
 		d.Errorf("a dead letter is submitted: %v", err)
 	}
 	// Also when the decision does not look.
-	_, err = d.stepWork(work, func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	_, err = d.stepWork(work, func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		l.Queued = store.QueuedWork{WorkID: work, Pipeline: criticizer, Stage: "llm", CreatedAt: d.now, DueAt: d.now}
 		return l, store.LetterEffects{}, nil
 	})
@@ -361,7 +361,7 @@ func queuePause(d *letterDriver) {
 func (d *letterDriver) giveBack(works []recoup.ID) {
 	d.Helper()
 	for _, work := range works {
-		_, err := d.stepWork(work, func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+		_, err := d.stepWork(work, func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 			l.Queued.Lease, l.Queued.DueAt = recoup.Lease{}, d.now
 			return l, store.LetterEffects{}, nil
 		})
@@ -407,7 +407,7 @@ func queueAnew(d *letterDriver) {
 		}
 	}
 	left := store.Checkpoint{WorkID: works[0], Stage: "~restart", KeyID: "none", Sealed: []byte("2"), At: d.now}
-	_, err := d.stepWork(works[0], func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	_, err := d.stepWork(works[0], func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		return l, store.LetterEffects{Anew: left}, nil
 	})
 	d.must(err)

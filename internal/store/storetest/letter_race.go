@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"recoup"
 	"recoup/internal/store"
@@ -160,7 +161,7 @@ func letterRaceReleases(d *letterDriver) {
 	d.validated(ids...)
 	replay := d.replayed(0, ids...)
 	d.together(func(int) error {
-		_, err := d.store.StepReplay(d.Context(), d.now, replay, func(s store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+		_, err := d.store.StepReplay(d.Context(), d.now, replay, func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
 			s.Phase++
 			return s.Replay, store.ReplayEffects{Release: 1}, nil
 		})

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -67,7 +68,7 @@ func second[T any](_ T, err error) error { return err }
 
 func letterRefused(d *letterDriver) {
 	one, two := d.id(), d.id()
-	no := func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	no := func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		return l, store.LetterEffects{}, errNo
 	}
 	outcomes, err := d.store.StepLetters(d.Context(), d.now, []store.LetterStep{
@@ -195,8 +196,8 @@ func letterAtomic(d *letterDriver) {
 		f := slow
 		f.Payload = []byte("x")
 		decide := d.fail(work, f)
-		spoiled := func(current store.Letter) (store.Letter, store.LetterEffects, error) {
-			l, effects, err := decide(current)
+		spoiled := func(current store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+			l, effects, err := decide(current, now)
 			spoil(&l, &effects)
 			return l, effects, err
 		}

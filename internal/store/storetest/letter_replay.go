@@ -40,7 +40,7 @@ func (d *letterDriver) replayOf() store.Replay {
 // else has it, and holds its expiry.
 func (d *letterDriver) join(replay recoup.ID) store.DecideLetter {
 	now := d.now
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		if l.Dead.Step != store.StepValidated || !l.Dead.Open() {
 			return l, store.LetterEffects{}, fmt.Errorf("%w: it is %s", errNo, l.Dead.Step)
 		}
@@ -68,7 +68,7 @@ func (d *letterDriver) add(replay recoup.ID, cursor string, ids ...recoup.ID) (r
 // to is a decision that moves a replay to a state and releases n items.
 func (d *letterDriver) to(state store.ReplayState, n int) store.DecideReplay {
 	now := d.now
-	return func(s store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+	return func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
 		r := s.Replay
 		if r.State != state {
 			r.State, r.StateAt, r.StateBy = state, now, "ada"
@@ -178,7 +178,7 @@ func replayOnce(d *letterDriver) {
 		d.Errorf("%d refused", got)
 	}
 	// Also when the decision does not look.
-	_, err := d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids, Decide: func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	_, err := d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		l.Item = store.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
 		return l, store.LetterEffects{}, nil
 	}})
@@ -196,7 +196,7 @@ func replayRelease(d *letterDriver) {
 	replay := d.replayed(1, ids...)
 	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 9}, store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 1})
 	d.wait(minute)
-	d.steps(replay, func(s store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+	d.steps(replay, func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
 		r := s.Replay
 		r.Phase, r.PhaseAt = 2, d.now
 		return r, store.ReplayEffects{Release: 3}, nil
@@ -311,7 +311,7 @@ func replayPause(d *letterDriver) {
 		d.Errorf("claimed %+v", got)
 	}
 	refused := errors.New("refused")
-	_, err = d.store.StepReplay(d.Context(), d.now, replay, func(s store.ReplayStatus) (store.Replay, store.ReplayEffects, error) {
+	_, err = d.store.StepReplay(d.Context(), d.now, replay, func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
 		return store.Replay{}, store.ReplayEffects{Release: 1}, refused
 	})
 	if !errors.Is(err, refused) {
@@ -327,7 +327,7 @@ func replayPause(d *letterDriver) {
 // cancel ends the item of a dead letter as if it had never been asked.
 func (d *letterDriver) cancel() store.DecideLetter {
 	now := d.now
-	return func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		effects := store.LetterEffects{Effects: touch(&l.Error, "cancel", now)}
 		l.Item.State, l.Item.EndedAt = store.ItemCancelled, now
 		l.Queued = store.QueuedWork{}
@@ -394,7 +394,7 @@ func replayExpiry(d *letterDriver) {
 		d.Errorf("it expires during a replay")
 	}
 	// Also when the decision does not look.
-	_, err = d.stepLetter(ids[0], func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	_, err = d.stepLetter(ids[0], func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		l.Error.ExpiresAt = expiry
 		e, effects, err := lifecycle.Step(d.policy, &l.Error, lifecycle.Expire{}, d.now)
 		l.Error = e
@@ -408,7 +408,7 @@ func replayExpiry(d *letterDriver) {
 	if refused := d.add(other.ID, "", ids[2]); refused != 1 {
 		d.Errorf("what is archived is replayed")
 	}
-	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids[2:], Decide: func(l store.Letter) (store.Letter, store.LetterEffects, error) {
+	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids[2:], Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		l.Item = store.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
 		return l, store.LetterEffects{}, nil
 	}})

@@ -107,8 +107,8 @@ func (m *memory) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Erro
 	slices.SortStableFunc(due, func(a, b *recoup.Error) int { return a.NextRetryAt.Compare(b.NextRetryAt) })
 	due = due[:min(len(due), claim.Limit)]
 	w := m.begin(due, claim.Now)
-	decide := func(current *recoup.Error, _ int) (recoup.Error, lifecycle.Effects, error) {
-		return claim.Decide(current)
+	decide := func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+		return claim.Decide(current, now)
 	}
 	var claimed []recoup.Error
 	for _, e := range due {
@@ -158,7 +158,7 @@ func (m *memory) find(id recoup.ID) (*recoup.Error, bool) {
 }
 
 func (m *memory) begin(rows []*recoup.Error, now time.Time) *store.Work {
-	w := store.NewWork(values(rows))
+	w := store.NewWork(now, values(rows))
 	w.Receipts = m.known(now)
 	for k, n := range m.streaks {
 		w.SetStreak(k, n)

@@ -216,8 +216,8 @@ func receiptUndone(d *Driver) {
 	}
 	batch[0].Receipt = d.receipt("a", "x")
 	decide := batch[1].Decide
-	batch[1].Decide = func(current *recoup.Error, streak int) (recoup.Error, lifecycle.Effects, error) {
-		next, effects, err := decide(current, streak)
+	batch[1].Decide = func(current *recoup.Error, streak int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+		next, effects, err := decide(current, streak, now)
 		next.Disposition = recoup.DispositionIgnore
 		return next, effects, err
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -203,7 +204,7 @@ func refusedReport(d *Driver) {
 	first, last := decision{}, decision{}
 	batch := []store.Report{
 		d.report(d.Failing(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium), &first),
-		{Table: dol, Entity: "e2", Code: "NETWORK_TIMEOUT", Decide: func(*recoup.Error, int) (recoup.Error, lifecycle.Effects, error) {
+		{Table: dol, Entity: "e2", Code: "NETWORK_TIMEOUT", Decide: func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
 			return recoup.Error{}, lifecycle.Effects{}, boom
 		}},
 		d.report(d.Failing(dol, "e3", "NETWORK_TIMEOUT", recoup.Medium), &last),

@@ -58,7 +58,9 @@ func fill(v reflect.Value, n *int) {
 
 // keep is a decision that stores an error as it is, past the state machine.
 func keep(e recoup.Error) store.Decide {
-	return func(*recoup.Error, int) (recoup.Error, lifecycle.Effects, error) { return e, lifecycle.Effects{}, nil }
+	return func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
+		return e, lifecycle.Effects{}, nil
+	}
 }
 
 func (d *Driver) put(e recoup.Error) {

@@ -22,7 +22,7 @@ const term = 30 * time.Second
 
 func (d *serviceDriver) bid(node string) (store.Term, bool) {
 	d.Helper()
-	t, held, err := d.store.Lead(d.Context(), store.Bid{Name: "clockwork", Node: node, Now: d.now, Until: d.now.Add(term)})
+	t, held, err := d.store.Lead(d.Context(), store.Bid{Name: "clockwork", Node: node, Now: d.now, Tenure: term})
 	d.must(err)
 	return t, held
 }
@@ -69,7 +69,7 @@ func leaderTerms(d *serviceDriver) {
 	d.leads("n3", 3)
 	d.wait(term)
 	d.leads("n3", 4) // somebody else may have led in between
-	other, held, err := d.store.Lead(d.Context(), store.Bid{Name: "other", Node: "n1", Now: d.now, Until: d.now.Add(term)})
+	other, held, err := d.store.Lead(d.Context(), store.Bid{Name: "other", Node: "n1", Now: d.now, Tenure: term})
 	if d.must(err); !held || other.Number != 1 {
 		d.Errorf("another leadership is %+v", other)
 	}
@@ -93,7 +93,7 @@ func leaderRace(d *serviceDriver) {
 		terms := make([]store.Term, 10)
 		var leaders atomic.Int64
 		d.together(10, func(i int) error {
-			b := store.Bid{Name: "clockwork", Node: fmt.Sprint("n", i), Now: d.now, Until: d.now.Add(term)}
+			b := store.Bid{Name: "clockwork", Node: fmt.Sprint("n", i), Now: d.now, Tenure: term}
 			t, held, err := d.store.Lead(d.Context(), b)
 			if held {
 				leaders.Add(1)
