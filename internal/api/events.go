@@ -54,7 +54,7 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
-	sender := senderOf(c)
+	sender := a.senderOf(c)
 	for i := range batch {
 		batch[i].Sender = sender
 	}
@@ -114,9 +114,13 @@ func (a *API) noteDropped(c *call, parts map[string]int, out *client.EventsAccep
 }
 
 // senderOf is what the request itself says for all of its events.
-func senderOf(c *call) *ledger.Sender {
+func (a *API) senderOf(c *call) *ledger.Sender {
 	s := &ledger.Sender{Service: c.r.Header.Get("X-Recoup-Service"), Region: c.r.Header.Get("X-Recoup-Region")}
 	s.Trace = c.trace()
+	if len(c.caller.Hubs) > 0 {
+		s.MaySay = func(service string) bool { return a.Engine.OwnsService(c.caller, service) }
+		s.MayBlame = func(provider string) bool { return a.Engine.OwnsProvider(c.caller, provider) }
+	}
 	return s
 }
 

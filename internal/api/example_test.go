@@ -95,7 +95,7 @@ func actExamples(list map[string]example) {
 		}}
 		list["POST /v1/errors/"+verb] = example{make: func(w *world, table string) (string, any) {
 			e := ready(w, table)
-			return "/v1/errors/" + verb, client.Bulk{Act: act, Filter: client.Filter{Table: table, EntityID: e.EntityID}}
+			return "/v1/errors/" + verb, client.Bulk{Act: act, Filter: client.Filter{Table: table, EntityID: e.EntityID}, Preview: true}
 		}}
 	}
 }
@@ -127,7 +127,7 @@ func retryExamples(list map[string]example) {
 
 func ledgerExamples(list map[string]example) {
 	list["POST /v1/events"] = example{other: leftOut, make: func(w *world, _ string) (string, any) {
-		return "/v1/events", recoup.Event{Code: "NETWORK_TIMEOUT", Service: "nightly", TS: w.clock()}
+		return "/v1/events", recoup.Event{Code: "NETWORK_TIMEOUT", Service: dol, TS: w.clock()}
 	}}
 	list["GET /v1/events"] = fixed("/v1/events?service=nightly", nil, refusedThere)
 	list["GET /v1/events/export"] = fixed("/v1/events/export", nil, refusedThere)

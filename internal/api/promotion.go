@@ -135,7 +135,7 @@ func (a *API) checkProcessed(c *call, p store.Processed) error {
 	case p.Table != "" && !a.mayTouch(c, p.Table):
 		return engine.ErrForbidden
 	}
-	return nil
+	return a.Engine.CheckService(c.caller, p.Service)
 }
 
 // milliseconds is negative for what is out of range.

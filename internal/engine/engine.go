@@ -100,6 +100,35 @@ func (c Caller) MayTouch(t *policy.Table) bool {
 	return t != nil && slices.Contains(c.Hubs, t.Hub)
 }
 
+// Of reports whether the caller may act for a hub. What is no hub's is for keys
+// that are for all.
+func (c Caller) Of(hub string) bool {
+	return len(c.Hubs) == 0 || hub != "" && slices.Contains(c.Hubs, hub)
+}
+
+// foreignService says what to do about a service that is not of the caller's hubs.
+const foreignService = "service must be one of the key's hubs: list it there as one of its services in the policy, or use a key for all hubs"
+
+// CheckService refuses a service that the caller may not speak for: its rate would
+// be theirs to dilute, and its alerts theirs to set off.
+func (e *Engine) CheckService(c Caller, service string) error {
+	if service == "" || e.OwnsService(c, service) {
+		return nil
+	}
+	return fault.Validation(fault.FieldError{Field: "service", Constraint: "hub", Message: foreignService})
+}
+
+// OwnsService reports whether the caller may speak for a service.
+func (e *Engine) OwnsService(c Caller, service string) bool {
+	return len(c.Hubs) == 0 || c.Of(e.Policies.Current().ServiceHub(service))
+}
+
+// OwnsProvider reports whether the caller may say that a provider has failed: who
+// does can have another one used in its place.
+func (e *Engine) OwnsProvider(c Caller, provider string) bool {
+	return len(c.Hubs) == 0 || c.Of(e.Policies.Current().ProviderHub(provider))
+}
+
 // ErrForbidden is returned for an error or a table of a hub that the caller's
 // key is not for.
 var ErrForbidden = errors.New("the key is not for this hub")

@@ -151,6 +151,12 @@ func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, reda
 	f := fields{redactor: e.Redactor}
 	_, evidence := e.Redactor.String(r.Message)
 	def, code, message := e.check(r, &f)
+	if r.Service != "" && !e.OwnsService(c, r.Service) {
+		f.add("service", "hub", foreignService)
+	}
+	if !e.OwnsProvider(c, r.ExternalService) {
+		r.ExternalService = "" // the report stands without it
+	}
 	if err := f.err(); err != nil {
 		return store.Report{}, nil, err
 	}

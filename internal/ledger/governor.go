@@ -170,6 +170,11 @@ func (c *check) provider() {
 	if name == "" {
 		return
 	}
+	if s := c.in.Sender; s != nil && s.MayBlame != nil && !s.MayBlame(name) {
+		c.identifier("external_service", name)
+		c.left.add(DropForeignProvider, 1)
+		return
+	}
 	if _, ok := c.Providers.Lookup(name); ok {
 		c.out.ExternalService = name
 		return
@@ -193,6 +198,9 @@ func (c *check) names() {
 		c.refuse(DropService, "service", "required", "expected the logical name of the service or job that failed")
 	}
 	c.identifier("service", c.out.Service)
+	if s := c.in.Sender; s != nil && s.MaySay != nil && c.out.Service != "" && !s.MaySay(c.out.Service) {
+		c.refuse(DropForeign, "service", "hub", "expected a service of the key's hubs: list it there as one of its services in the policy, or use a key for all hubs")
+	}
 	c.identifier("region", c.out.Region)
 	endpoint, _, cut := strings.Cut(c.in.Endpoint, "?")
 	if cut {

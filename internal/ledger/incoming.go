@@ -25,6 +25,11 @@ type Sender struct {
 	Service string
 	Region  string
 	Trace   recoup.ID // of the request: the correlation of events that have none
+
+	// What a sender may not speak for is refused, or of a provider left out; nil:
+	// it may for all.
+	MaySay   func(service string) bool
+	MayBlame func(provider string) bool
 }
 
 // Governed is what became of a batch.

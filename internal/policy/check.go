@@ -121,6 +121,10 @@ func (c *checker) once(what string, names []string, at ...string) {
 
 func (c *checker) checkHubs() {
 	reference(c, "hub", c.file.PlatformHub, c.file.Hubs, "platform_hub")
+	c.checkServices()
+	for name, p := range c.file.Providers {
+		reference(c, "hub", p.Hub, c.file.Hubs, "providers", name, "hub")
+	}
 	for _, id := range c.doc.keysOf("hubs") {
 		at := []string{"hubs", id, "overrides"}
 		o := c.file.Hubs[id].Overrides
@@ -133,6 +137,24 @@ func (c *checker) checkHubs() {
 			}
 		}
 		c.checkFamilies(o.AutoPark, path(at, "auto_park"))
+	}
+}
+
+// checkServices refuses a service of two hubs, and one that is another hub's table:
+// it would be nobody's to say who speaks for it.
+func (c *checker) checkServices() {
+	owner := map[string]string{}
+	for _, id := range c.doc.keysOf("hubs") {
+		for i, name := range c.file.Hubs[id].Services {
+			other := owner[name]
+			if t, ok := c.file.Tables[name]; ok && t.Hub != id {
+				other = t.Hub
+			}
+			if other != "" {
+				c.add(c.doc.at("hubs", id, "services", itoa(i)), "%s belongs to the hub %s already, expected it in one hub", name, other)
+			}
+			owner[name] = id
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func (c *compiler) hubs() {
 		h := c.file.Hubs[id]
 		o := h.Overrides
 		hub := &Hub{
-			ID: id, Name: h.Name, Team: h.Team, Lead: h.Lead,
+			ID: id, Name: h.Name, Team: h.Team, Lead: h.Lead, Services: h.Services,
 			Overrides: Overrides{Tables: o.Tables, MaxRetries: o.MaxRetries, TTLTier: o.TTL, ttl: c.ttl(o.TTL)},
 		}
 		for _, f := range o.AutoPark {
@@ -228,7 +228,7 @@ func (c *compiler) measures() {
 	}
 	for _, name := range c.doc.keysOf("providers") {
 		f := c.file.Providers[name]
-		c.out.Providers = append(c.out.Providers, ProviderGroup{name, f.Members, time.Duration(f.BackAfter)})
+		c.out.Providers = append(c.out.Providers, ProviderGroup{name, f.Members, time.Duration(f.BackAfter), f.Hub})
 	}
 }
 

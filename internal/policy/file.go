@@ -48,6 +48,7 @@ type fileHub struct {
 	Name      string        `json:"name"`
 	Team      string        `json:"team"`
 	Lead      string        `json:"lead"`
+	Services  []string      `json:"services"`
 	Overrides fileOverrides `json:"overrides"`
 }
 
@@ -181,6 +182,7 @@ type fileRule struct {
 type fileProviders struct {
 	Members   []string `json:"members"`
 	BackAfter duration `json:"back_after"`
+	Hub       string   `json:"hub"`
 }
 
 func (p *fileProviders) UnmarshalJSON(b []byte) error {

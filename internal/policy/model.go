@@ -20,6 +20,7 @@ type Hub struct {
 	Name      string
 	Team      string
 	Lead      string
+	Services  []string // that its keys may speak for, beside its tables
 	Overrides Overrides
 }
 
@@ -101,6 +102,7 @@ type ProviderGroup struct {
 	Name      string
 	Members   []string
 	BackAfter time.Duration // quiet for so long, the first one is used again; zero: only by hand
+	Hub       string        // that alone uses them; empty: all do
 }
 
 // Gate is the policy of Gate Zero (spec 004).
