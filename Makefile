@@ -47,7 +47,7 @@ test: setup ## run every test
 # Left out: the tests from outside, which drive a program that is built without the
 # detector, and the slowest of what starts no goroutine. Of the stores, what shares
 # connections, writers and bells: every verb goes through them in the same way.
-SINGLE  := /internal/(endtoend|proof|redact|simulation|architecture|policy|cli)$$
+SINGLE  := /internal/(endtoend|proof|redact|simulation|architecture)$$
 STORES  := ./internal/store/postgres ./internal/store/sqlite
 SHARING := ^Test(Conformance|Ledger|Service|OpenTogether|Wake|Verbs|One|All|Context|Promotion)
 .PHONY: race
@@ -70,6 +70,19 @@ soak: setup ## run the long proofs: crashes, races, CHECKS draws of every proper
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v ./internal/endtoend
 	@scripts/properties $(CHECKS)
 	@scripts/fuzz 2m
+
+# The crash, stall and jump rounds: whatever takes the database, the network, the
+# clock or the node away while clients work.
+.PHONY: chaos
+chaos: setup ## run the crash, stall and jump rounds in full, about twenty minutes
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Clock)' ./internal/store/postgres ./internal/store/sqlite
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crashes|SignalsUnderLoad|NetworkUnderLoad|LeaderKilled|LostGrant|FullDisk|Database|Clock|Stall|Jump)' ./internal/endtoend
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead)' ./internal/clockwork ./internal/app
+
+.PHONY: check-tidy
+check-tidy: ## fail if go.mod or go.sum of a module is not tidy
+	go mod tidy -diff
+	cd bench && go mod tidy -diff
 
 .PHONY: fmt
 fmt: ## format the Go files

@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,7 @@ type site struct {
 	database string
 	flags    []string // beside those of every node
 	env      []string
+	seen     func(*http.Response) // is shown what the site's clients get
 	out, log *text // of all its nodes
 	address  atomic.Pointer[string]
 	node     *exec.Cmd

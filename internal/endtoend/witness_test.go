@@ -16,7 +16,7 @@ import (
 // request that a node has begun and left without an answer.
 func (s *site) client(cut func(error)) *client.Client {
 	s.Helper()
-	w := &witness{cut: cut}
+	w := &witness{cut: cut, seen: s.seen}
 	w.Transport = http.Transport{
 		DisableKeepAlives: true, // a request is never sent into a connection that a node is closing
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -39,7 +39,8 @@ func (s *site) client(cut func(error)) *client.Client {
 // witness watches requests, each with a connection of its own.
 type witness struct {
 	http.Transport
-	cut func(error)
+	cut  func(error)
+	seen func(*http.Response) // nil: nobody looks
 }
 
 // RoundTrip tells a request that was cut from one that was refused: its connection
@@ -49,6 +50,9 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := w.Transport.RoundTrip(r.WithContext(context.WithValue(r.Context(), w, refused)))
 	if err != nil && !refused.Load() && r.Context().Err() == nil {
 		w.cut(fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err))
+	}
+	if err == nil && w.seen != nil {
+		w.seen(response)
 	}
 	return response, err
 }
