@@ -59,7 +59,7 @@ type site struct {
 	flags    []string // beside those of every node
 	env      []string
 	seen     func(*http.Response) // is shown what the site's clients get
-	out, log *text // of all its nodes
+	out, log *text                // of all its nodes
 	address  atomic.Pointer[string]
 	node     *exec.Cmd
 	exited   chan error
