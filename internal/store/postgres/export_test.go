@@ -1,11 +1,29 @@
 package postgres
 
 import (
+	"context"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
 )
+
+// TakeAll takes every connection that is not kept for what is vital.
+func (s *Store) TakeAll(ctx context.Context) (giveBack func(), err error) {
+	conns := s.pool.AcquireAllIdle(ctx)
+	for int32(len(conns)) < s.pool.Config().MaxConns {
+		conn, err := s.pool.Acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		conns = append(conns, conn)
+	}
+	return func() {
+		for _, conn := range conns {
+			conn.Release()
+		}
+	}, nil
+}
 
 // Planned is a statement whose plan is to be looked at.
 type Planned struct {

@@ -69,7 +69,7 @@ func (s *Store) Blocking(ctx context.Context, entities []string, limit int) ([][
 		}
 		sql, whom = s.gates.many, string(list)
 	}
-	rows, err := s.pool.Query(ctx, sql, whom, clamp(limit))
+	rows, err := s.vital.Query(ctx, sql, whom, clamp(limit))
 	list, err := collectRows("read what blocks", rows, err, decode(s.gates.columns))
 	if err != nil {
 		return nil, err

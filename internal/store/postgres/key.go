@@ -76,7 +76,7 @@ func (s *Store) CreateFirstKey(ctx context.Context, k store.Key, act store.Act) 
 
 // KeyByHash returns the key of a secret.
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (store.Key, error) {
-	rows, err := s.pool.Query(ctx, selectKey+" where key_hash = $1", hash[:])
+	rows, err := s.vital.Query(ctx, selectKey+" where key_hash = $1", hash[:])
 	list, err := collectRows("read a key", rows, err, decode(keyColumns))
 	return one(list, err, "key")
 }

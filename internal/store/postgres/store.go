@@ -48,6 +48,7 @@ func (o Options) withDefaults() Options {
 // Store is a database of errors. It is safe for concurrent use.
 type Store struct {
 	pool    *pgxpool.Pool
+	vital   *pgxpool.Pool // of the gate and the keys, which must not wait behind the rest
 	sql     statements
 	gates   gateCheck
 	granted privileges // what this role may do, as it was at the start
@@ -78,21 +79,50 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 		acceptEncoded(conn.TypeMap())
 		return nil
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
+	if err := s.connect(ctx, config); err != nil {
 		return nil, failure("open", err)
 	}
-	s.pool = pool
 	if err := s.checkSchema(ctx); err != nil {
-		pool.Close()
+		s.disconnect()
 		return nil, err
 	}
 	if s.granted, err = s.privileges(ctx); err != nil {
-		pool.Close()
+		s.disconnect()
 		return nil, err
 	}
 	s.stop = s.startTelling()
 	return s, nil
+}
+
+// vitalConns is how many connections are kept for what is vital, where there are
+// enough to divide.
+const vitalConns = 2
+
+// connect divides the connections. Whoever asks the gate never waits for one that
+// reports, claims and lists have taken.
+func (s *Store) connect(ctx context.Context, config *pgxpool.Config) (err error) {
+	if config.MaxConns < 3*vitalConns {
+		s.pool, err = pgxpool.NewWithConfig(ctx, config)
+		s.vital = s.pool
+		return err
+	}
+	own := config.Copy()
+	own.MaxConns, own.MinConns, own.MinIdleConns = vitalConns, 0, 0
+	config.MaxConns -= vitalConns
+	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return err
+	}
+	if s.vital, err = pgxpool.NewWithConfig(ctx, own); err != nil {
+		s.pool.Close()
+	}
+	return err
+}
+
+func (s *Store) disconnect() {
+	s.pool.Close()
+	if s.vital != s.pool {
+		s.vital.Close()
+	}
 }
 
 // parse reads an address.
@@ -146,7 +176,7 @@ func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 // Close ends all sessions.
 func (s *Store) Close() error {
 	s.stop()
-	s.pool.Close()
+	s.disconnect()
 	return nil
 }
 
