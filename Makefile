@@ -84,6 +84,10 @@ check-tidy: ## fail if go.mod or go.sum of a module is not tidy
 	go mod tidy -diff
 	cd bench && go mod tidy -diff
 
+.PHONY: hostile
+hostile: setup ## besiege the built binary: slow bodies, slow readers, long polls, body bombs, new names, overload; print the figures
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 20m -parallel 1 -v -run '^TestHostile' ./internal/endtoend | grep -v '^=== '
+
 .PHONY: fmt
 fmt: ## format the Go files
 	@gofmt -s -w .
