@@ -5,6 +5,7 @@ import "strings"
 // commandRules finds the passwords that people give to programs, and those that
 // they tell each other.
 func commandRules() []rule {
+	const gap = `[\s#>|*]+` // also between the lines of a comment or a quotation
 	const value = `(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|&;<>()\[\]]+))`
 	return []rule{
 		{name: "command", of: "curl", gate: []string{"curl", "wget", "http "}, expr: `(?:curl|wget|http)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]?["']?([^\s"':/]+:[^\s"']+)`, check: notAddressed},
@@ -15,7 +16,7 @@ func commandRules() []rule {
 		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget", "net use", "mount"}, expr: `(?i)(?:(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]?["']?[^\s"'%]+%|net use\b.*?\s/user:\S+\s+)([^\s"']+)`},
 		{name: "command", of: "pass:", gate: []string{"pass:"}, expr: `\bpass:([^\s"']+)`, check: passArgument},
 		{name: "command", of: "htpasswd", gate: []string{"htpasswd", "chpasswd"}, expr: `htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?([^\s"']+)|echo\s+["']?\w+:([^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd`},
-		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login[ \t\n]+[^\s]+[ \t\n]+(?:account[ \t\n]+[^\s]+[ \t\n]+)?pass(?:word|wd)[ \t\n]+([^\s]+)`},
+		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login` + gap + `[^\s]+` + gap + `(?:account` + gap + `[^\s]+` + gap + `)?pass(?:word|wd)` + gap + `([^\s]+)`},
 		{name: "sql", gate: []string{"identified"}, expr: `(?i)identified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?` + value, check: givenPassword},
 		{name: "told", gate: toldWords(), find: findTold},
 	}

@@ -4,11 +4,11 @@ import "unicode/utf8"
 
 const (
 	// shortestRun is the least length of what is looked at as base 64 or base 16:
-	// twelve bytes in the first, eight in the other.
-	shortestRun = 16
+	// ten bytes in the first, seven in the other.
+	shortestRun = 14
 
 	// shortestText is how much of it must be text to be looked at.
-	shortestText = 8
+	shortestText = 7
 )
 
 // encoded looks for secrets in what is written in base 64 or base 16. A text that

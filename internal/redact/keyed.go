@@ -71,7 +71,7 @@ func families() []family {
 			name: "secret", bare: word, prose: opaqueOrPair,
 			keys: []string{
 				"secret", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
-				"encryption_key", "account_key", "auth_key", "application_key", "master_key", "credential", "credentials", "signature_key",
+				"encryption_key", "account_key", "auth_key", "application_key", "credential", "credentials", "signature_key",
 				"amz_signature", "sessid", "session_id", "cvv", "ssn", "social_security_number",
 			},
 		},
@@ -138,7 +138,8 @@ func (f family) literals() []string {
 	var literals []string
 	for _, key := range f.keys {
 		for _, separator := range []string{"", "_", "-", ".", " "} {
-			literals = append(literals, strings.ReplaceAll(key, "_", separator))
+			literal := strings.ReplaceAll(key, "_", separator)
+			literals = append(literals, literal, folded(literal)) // as it is seen behind a disguise
 		}
 	}
 	return literals

@@ -1,25 +1,26 @@
 package redact
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // latin has the letters of other alphabets that look like those of ASCII.
 func latin() map[rune]rune {
 	pairs := map[string]string{
-		"абвгеѕіјкԛмпорстухԁһԝѵьэқңӏ":  "a6Brescjkqmnopctyxdhwvb3kHl",
-		"АВЕЅІЈКМНОРСТУХԌԚԜѴЗЬҮӀЛ":     "ABESIJKMHOPCTYXGQWV3bYIJ",
-		"αβγεικνορτυχωϲϳ":              "aByeikvoptuxwcj",
-		"ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ":              "ABEZHIKMNOPTYXC",
-		"ɑɡıɩʟոսհցօքԁԍᴀʙᴄᴅᴇɢʜɪᴊᴋᴍɴᴏᴘʀ": "agiilnuhgoqdGabcdeghijkmnopr",
-		"ѡսꜱᴛᴜᴠᴡʏᴢℓⅼⅰⅴⅹ‐‑–−﹘":          "wustuvwyzlliivx-----",
+		"асеорхуѕіјһԁԛԝѵӏ":     "aceopxysijhdqwvl",
+		"АВЕЅІЈКМНОРСТУХԌԚԜѴӀ": "ABESIJKMHOPCTYXGQWVI",
+		"αικνορτυχϲϳ":          "aikvoptuxcj",
+		"ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ":      "ABEZHIKMNOPTYXC",
+		"ɑɡıʟոսհցօքᴀʙᴄᴅᴇɢʜɪᴊᴋᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢℓⅼⅰⅴⅹ": "agilnuhgoqabcdeghijkmnoprstuvwyzllivx",
+		"‐‑–−﹘": "-----",
 	}
 	table := map[rune]rune{}
 	for from, to := range pairs {
 		plain := []rune(to)
 		i := 0
 		for _, r := range from {
-			if i < len(plain) {
-				table[r] = plain[i]
-			}
+			table[r] = plain[i]
 			i++
 		}
 	}
@@ -78,4 +79,14 @@ func Invisible(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// folded writes look-alike letters as what they look like.
+func folded(s string) string {
+	return strings.Map(func(r rune) rune {
+		if plain, seen := lookalike(r); seen {
+			return plain
+		}
+		return -1
+	}, s)
 }

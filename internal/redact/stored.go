@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// between is what stands between two lines of a key: what programs put before,
+// behind and instead of a line break.
+const between = `(?:\\[rn]|[\s"',#>|*])+`
+
 // storedRules finds what programs keep or sign: the hashes of passwords, keys in
 // files, and the parameters of signed addresses.
 func storedRules() []rule {
@@ -29,7 +33,7 @@ func storedRules() []rule {
 		{
 			name: "pem", of: "fragment", multiline: true,
 			gate: []string{"MIIE", "MIIB", "MIIC", "MIIJ", "MIG0", "MIGH", "MHcC", "MHQC", "MC0C", "MFEC", "MIIG", "b0BlbnNzaC0r", "lQOY", "lQcY", "lQWG", "lIYE", "lFgE"},
-			expr: `(?:MII[A-Za-z0-9+/]{2}[AIQ]IB[A-Za-z0-9+/]{24,}|(?:MIG[0-9H]|MH[cQ]C|MC[4-9]C|MFEC)AQ[A-Za-z0-9+/]{24,}|b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{16,}|l(?:QOY|QcY|QWG|IYE|FgE)B[A-Za-z0-9+/]{40,})={0,2}(?:(?:\\[rn]|\s|["',])+[A-Za-z0-9+/]{48,}={0,2})*(?:(?:\\[rn]|\s|["',])+[A-Za-z0-9+/]{4,}={1,2})?`,
+			expr: `(?:MII[A-Za-z0-9+/]{2}[AIQ]IB[A-Za-z0-9+/]{24,}|(?:MIG[0-9H]|MH[cQ]C|MC[4-9]C|MFEC)AQ[A-Za-z0-9+/]{24,}|b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{16,}|l(?:QOY|QcY|QWG|IYE|FgE)B[A-Za-z0-9+/]{40,})={0,2}(?:` + between + `[A-Za-z0-9+/]{48,}={0,2})*(?:` + between + `[A-Za-z0-9+/]{4,}={1,2})?`,
 		},
 		{name: "pem", of: "end", gate: []string{"-----END"}, multiline: true, find: findPEMTail},
 		{
@@ -72,7 +76,7 @@ func opaqueParameter(s string, from, to int) bool {
 
 var (
 	puttyEnd  = regexp.MustCompile(`Private-MAC:[ \t]*[0-9a-fA-F]{16,}`)
-	puttyBody = regexp.MustCompile(`^Private-Lines:[ \t]*\d+(?:(?:\\[rn]|\s)+[A-Za-z0-9+/]{40,}={0,2})*(?:(?:\\[rn]|\s)+[A-Za-z0-9+/]{4,}={1,2})?`)
+	puttyBody = regexp.MustCompile(`^Private-Lines:[ \t]*\d+(?:` + between + `[A-Za-z0-9+/]{40,}={0,2})*(?:` + between + `[A-Za-z0-9+/]{4,}={1,2})?`)
 )
 
 // findPuTTY takes a key of PuTTY's from its first line to its last, or what there
@@ -136,7 +140,7 @@ func findPEMTail(s string, f finding) finding {
 func pemLine(s string, least, i int) int {
 	const shortest = 16
 	end := i
-	for end > least && strings.IndexByte("\n\r \t\"',", s[end-1]) >= 0 {
+	for end > least && strings.IndexByte("\n\r \t\"',#>|*", s[end-1]) >= 0 {
 		end--
 	}
 	for end-1 > least && s[end-2] == '\\' && (s[end-1] == 'n' || s[end-1] == 'r') {

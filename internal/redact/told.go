@@ -10,15 +10,15 @@ import (
 func toldWords() []string {
 	return []string{
 		"password", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "mot de passe", "contraseña", "Contraseña", "contrasena", "senha",
-		"parola", "wachtwoord", "hasło", "Hasło", "haslo", "lösenord", "salasana", "adgangskode", "şifre", "Şifre", "пароль", "Пароль", "ПАРОЛЬ",
+		"parola", "wachtwoord", "hasło", "Hasło", "haslo", "lösenord", "salasana", "adgangskode", "şifre", "Şifre", "пароль", "Пароль", "ПАРОЛЬ", folded("пароль"), folded("Пароль"), folded("ПАРОЛЬ"),
 		"密码", "密碼", "パスワード", "비밀번호", " pin", "secret", "token", "api key", "passkey",
 	}
 }
 
 // told matches a word for a password, a word for is, and a value.
 var told = regexp.MustCompile(`(?i)(?:password|passwd|passphrase|passcode|pwd|passwort|kennwort|mot de passe|contraseña|contrasena|senha|parola|wachtwoord|hasło|haslo|lösenord|` +
-	`salasana|adgangskode|şifre|пароль|密码|密碼|パスワード|비밀번호|\bpin|secret|token|api key|passkey)(?:\s+(?:for|für|pour|para|per|voor)\s+[\w@.-]{1,40})?` +
-	`(?:\s+(?:is|was|ist|lautet|war|est|es|é|è|jest|to|är|er|on|это)(?:\s+(?:now|set to|jetzt|nun))?\s*[:=]?\s+|\s*(?:是|为|為|は|은|는)\s*)` +
+	`salasana|adgangskode|şifre|пароль|` + folded("пароль|ПАРОЛЬ") + `|密码|密碼|パスワード|비밀번호|\bpin|secret|token|api key|passkey)(?:\s+(?:for|für|pour|para|per|voor)\s+[\w@.-]{1,40})?` +
+	`(?:\s+(?:is|was|ist|lautet|war|est|es|é|è|jest|to|är|er|on|это|` + folded("это") + `)(?:\s+(?:now|set to|jetzt|nun))?\s*[:=]?\s+|\s*(?:是|为|為|は|은|는)\s*)` +
 	"(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`|([^\\s\"'`,;]+))")
 
 // findTold looks for "the password is …". What is quoted is a value; what is not

@@ -50,7 +50,9 @@ func (m maker) phones() []string {
 
 // person makes one sample of each kind of personal data.
 func (m maker) person() []Sample {
-	whole := func(rule, before, secret string) Sample { return Sample{rule, before + secret, secret} }
+	whole := func(rule, before, secret string) Sample {
+		return Sample{Rule: rule, Text: before + secret, Secret: secret}
+	}
 	number := m.filler("123456789", 1) + m.filler(digits, 7)
 	list := []Sample{
 		whole("passport", "passport number ", "C"+number), whole("passport", "Passport No: ", number+"1"), whole("passport", "Reisepass: ", "C"+number),
@@ -67,13 +69,13 @@ func (m maker) person() []Sample {
 		whole("phone", "phone=", "0"+m.filler("123456789", 9)), whole("phone", "mobile: ", m.filler("23456789", 10)), whole("phone", "msisdn=", "49"+m.filler("123456789", 9)),
 	)
 	ssn := fmt.Sprintf("%03d %02d %04d", 1+m.IntN(665), 1+m.IntN(99), 1+m.IntN(9999))
-	list = append(list, Sample{"ssn", ssn, ssn})
+	list = append(list, Sample{Rule: "ssn", Text: ssn, Secret: ssn})
 	for _, p := range m.phones() {
-		list = append(list, Sample{"phone", p, p})
+		list = append(list, Sample{Rule: "phone", Text: p, Secret: p})
 	}
 	german, french := m.iban("DE", 18), m.iban("FR", 23)
 	for _, n := range []string{german, french, m.iban("AT", 16), m.iban("ES", 20), m.iban("BE", 12), grouped(german, " ", 4), grouped(french, " ", 4), strings.ToLower(german)} {
-		list = append(list, Sample{"iban", n, n})
+		list = append(list, Sample{Rule: "iban", Text: n, Secret: n})
 	}
 	return list
 }
@@ -86,7 +88,7 @@ func (m maker) told() []Sample {
 	var list []Sample
 	add := func(rule, before, after string) {
 		secret := password()
-		list = append(list, Sample{rule, before + secret + after, secret})
+		list = append(list, Sample{Rule: rule, Text: before + secret + after, Secret: secret})
 	}
 	for _, before := range []string{
 		"the password is ", "password was ", "Das Passwort ist ", "Kennwort lautet: ", "le mot de passe est ", "la contraseña es ", "a senha é ", "la parola è ",
@@ -113,7 +115,9 @@ func (m maker) told() []Sample {
 
 // stored makes what programs keep and sign.
 func (m maker) stored() []Sample {
-	keep := func(rule, before, secret, after string) Sample { return Sample{rule, before + secret + after, secret} }
+	keep := func(rule, before, secret, after string) Sample {
+		return Sample{Rule: rule, Text: before + secret + after, Secret: secret}
+	}
 	crypt := func(n int) string { return m.filler(alnum+"./", n) }
 	sum := sha256.Sum256([]byte(m.filler(alnum, 9)))
 	digest := base64.RawStdEncoding.EncodeToString(sum[:])

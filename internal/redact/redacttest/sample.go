@@ -11,7 +11,10 @@ import (
 
 // Sample is a text with a secret in it, and the rule that must find it. Secret is
 // the part of the text that must not survive.
-type Sample struct{ Rule, Text, Secret string }
+type Sample struct {
+	Rule, Text, Secret string
+	plain              *Sample // it without its disguise; nil: it has none
+}
 
 type maker struct{ *rand.Rand }
 
@@ -45,11 +48,13 @@ func (m maker) general() []Sample {
 	basic := base64.StdEncoding.EncodeToString([]byte(m.filler(lower, 5) + ":" + m.filler(alnum, 11)))
 	token, body := m.filler(alnum, 30)+"7", m.filler(alnum, 64)
 	pem := func(newline string) Sample {
-		return Sample{"pem", "-----BEGIN RSA " + "PRIVATE KEY-----" + newline + body + newline + m.filler(alnum, 40) + newline + "-----END RSA " + "PRIVATE KEY-----", body}
+		return Sample{Rule: "pem", Text: "-----BEGIN RSA " + "PRIVATE KEY-----" + newline + body + newline + m.filler(alnum, 40) + newline + "-----END RSA " + "PRIVATE KEY-----", Secret: body}
 	}
-	keyed := func(rule, before, secret, after string) Sample { return Sample{rule, before + secret + after, secret} }
+	keyed := func(rule, before, secret, after string) Sample {
+		return Sample{Rule: rule, Text: before + secret + after, Secret: secret}
+	}
 	list := []Sample{
-		{"jwt", "eyJ" + base64url(30) + ".eyJ" + base64url(60) + "." + token, token},
+		keyed("jwt", "eyJ"+base64url(30)+".eyJ"+base64url(60)+".", token, ""),
 		pem("\n"), pem(`\n`), pem("\r\n"),
 		keyed("bearer", "Bearer ", token, ""),
 		keyed("bearer", "bearer ", token, ""),
@@ -83,12 +88,12 @@ func (m maker) general() []Sample {
 		keyed("email", "/home/", m.filler(lower, 9), "@example.org/inbox"),
 	}
 	ssn := fmt.Sprintf("%03d-%02d-%04d", 1+m.IntN(665), 1+m.IntN(99), 1+m.IntN(9999))
-	list = append(list, Sample{"ssn", ssn, ssn})
+	list = append(list, Sample{Rule: "ssn", Text: ssn, Secret: ssn})
 	for _, a := range m.addresses() {
-		list = append(list, Sample{a.Rule, a.Text, a.Text})
+		list = append(list, Sample{Rule: a.Rule, Text: a.Text, Secret: a.Text})
 	}
 	for _, c := range m.cards() {
-		list = append(list, Sample{"card", c, c})
+		list = append(list, Sample{Rule: "card", Text: c, Secret: c})
 	}
 	return list
 }
@@ -172,6 +177,9 @@ func luhn(number string) bool {
 // the address of a machine or a number of sixteen digits, and a path may have a
 // colon behind a word such as token.
 func (s Sample) Refusable() bool {
+	if s.plain != nil {
+		return s.plain.Refusable()
+	}
 	switch s.Rule {
 	case "ipv4", "ipv6", "cookie":
 		return false

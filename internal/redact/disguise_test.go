@@ -1,0 +1,70 @@
+package redact
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"recoup/internal/redact/redacttest"
+)
+
+// TestDisguisedSecretsDoNotSurvive hides every kind of secret in every way, and
+// plants it in a log line.
+func TestDisguisedSecretsDoNotSurvive(t *testing.T) {
+	t.Parallel()
+	list := redacttest.Samples(11)
+	for _, name := range slices.Sorted(maps.Keys(redacttest.Disguises())) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, sample := range list {
+				hidden := sample.Disguised(name)
+				text := "2024-08-28T10:15:30.123Z ERROR dol: upstream refused " + hidden.Text + " after 3 tries"
+				clean, evidence := Default().String(text)
+				if strings.Contains(clean, hidden.Secret) || len(evidence) == 0 {
+					t.Errorf("%s: %q survives in %q", sample.Rule, sample.Text, clean)
+				}
+				if again, more := Default().String(clean); again != clean || more != nil {
+					t.Errorf("%s: cleaned twice: %q became %q", sample.Rule, clean, again)
+				}
+				if sample.Refusable() && Default().CheckIdentifier(hidden.Text, 1<<20) == nil {
+					t.Errorf("%s: %q is taken for a name", sample.Rule, hidden.Text)
+				}
+			}
+		})
+	}
+}
+
+// TestUncover says what a disguise is and where what is behind it stood.
+func TestUncover(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ in, want string }{
+		{"plain text", ""}, {"100 % and a\\b & more", ""}, {"日本語", ""}, {"café", ""},
+		{"a%40b", "a@b"}, {"a%2540b", "a@b"}, {"%e2%80%8bx", "x"}, {"%zz%4", ""}, {`\u0041\x42\/`, "AB/"}, {`\\u0041`, "A"}, {"&#64;&#x41;&amp;", "@A&amp;"},
+		{"ＡＢＣ！", "ABC!"}, {"p\u200ba\u00ads", "pas"}, {"раss", "pass"}, {"𝐀𝟗", "A9"}, {`a\nb`, "a\nb"}, {"\xff%41", "\xffA"},
+	} {
+		v, changed := uncover(test.in)
+		if changed != (test.want != "") || v.text != test.want {
+			t.Errorf("%q became %q (%v), want %q", test.in, v.text, changed, test.want)
+		}
+		if changed && (len(v.at) != len(v.text)+1 || int(v.at[len(v.text)]) != len(test.in) || !slices.IsSorted(v.at)) {
+			t.Errorf("%q: the positions are %v", test.in, v.at)
+		}
+	}
+}
+
+// TestDisguiseKeepsTheRest replaces what was hidden and nothing around it.
+func TestDisguiseKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ in, want string }{
+		{"q=a%40example.org&x=1", "q=[redacted:email]&x=1"},
+		{`{"m":"\u0070assword=hunter2","n":1}`, `{"m":"\u0070assword=[redacted:password]","n":1}`},
+		{"see cGFzc3dvcmQ9aHVudGVyMg== now", "see [redacted:password] now"},
+		{"see 70617373776f72643d68756e74657232 now", "see [redacted:password] now"},
+		{"ｐａｓｓｗｏｒｄ＝ｈｕｎｔｅｒ２ ok", "ｐａｓｓｗｏｒｄ＝[redacted:password] ok"},
+	} {
+		if got, _ := Default().String(test.in); got != test.want {
+			t.Errorf("got  %q\nwant %q", got, test.want)
+		}
+	}
+}
