@@ -161,6 +161,9 @@ func (p *param) set(v reflect.Value, values []string) (constraint, broken string
 	if err := set(v, s); err != nil {
 		return "format", err.Error()
 	}
+	if t, isTime := v.Interface().(time.Time); isTime && t.Year() <= 1 {
+		return "range", ourDays
+	}
 	return p.rule.broken(v)
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"time"
 
 	"recoup"
 	"recoup/fault"
@@ -73,14 +72,17 @@ func (s *shape) words() string {
 // judge asks the decoder for its opinion of a value.
 func (s *shape) judge(raw []byte) (constraint, message string) {
 	err := json.Unmarshal(raw, reflect.New(s.leaf).Interface())
-	if err == nil {
+	switch {
+	case s.leaf == timeType && yearOne(raw):
+		return "range", ourDays
+	case err == nil:
 		return "", ""
 	}
 	wrong, isType := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case s.leaf == reflect.TypeFor[recoup.ID]():
 		return "format", "must be an id: a UUID or a ULID"
-	case s.leaf == reflect.TypeFor[time.Time]():
+	case s.leaf == timeType:
 		return "format", "must be a time such as 2026-02-05T15:04:05Z"
 	case isType && wrong.Field == "" && kindOf(raw) == aNumber && wrong.Type.Kind() != reflect.String && wrong.Type.Kind() != reflect.Bool:
 		return "type", "must be " + plain(wrong.Type) + " of at most 64 bits"

@@ -99,7 +99,7 @@ func (r *plainReader) member(name string, in *ledger.Incoming, seen *fields) boo
 		return r.name(&in.ExternalService) && seen.first(fieldExternal)
 	case "ts":
 		text, ok := r.text()
-		return ok && in.TS.UnmarshalText([]byte(text)) == nil && seen.first(fieldTS)
+		return ok && in.TS.UnmarshalText([]byte(text)) == nil && in.TS.Year() > 1 && seen.first(fieldTS)
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"recoup/fault"
 )
@@ -177,7 +179,26 @@ func (e *examiner) value(s *shape, depth int) error {
 	if e.diagnosis != nil {
 		return e.diagnosis.value(e, s, c, depth)
 	}
-	return e.inside(s, c, depth)
+	begin := e.i
+	if err := e.inside(s, c, depth); err != nil {
+		return err
+	}
+	if s.leaf == timeType && yearOne(e.b[begin:e.i]) {
+		return errUnfit
+	}
+	return nil
+}
+
+// ourDays is what a time of the year 1 is answered.
+const ourDays = "must be a time of our days such as 2026-02-05T15:04:05Z; leave it out if there is none"
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// yearOne reports whether a value is a time of the year 0 or 1. Go's time that was
+// never set is the first moment of the year 1, so that one would pass for none.
+func yearOne(raw []byte) bool {
+	var t time.Time
+	return bytes.HasPrefix(raw, []byte(`"000`)) && json.Unmarshal(raw, &t) == nil && t.Year() <= 1
 }
 
 // inside reads a value that begins with c.

@@ -81,12 +81,15 @@ func cleanDefinition(def *fault.Definition) error {
 		text("resolution", &def.Resolution[i])
 	}
 	for _, name := range append([]recoup.Code{def.Code}, def.Aliases...) {
-		if secrets.Identifier(string(name)) != nil {
-			complain("code", "no_secret", "the code or an alias looks like a secret")
+		if bad := secrets.CheckIdentifier(string(name), recoup.MaxCodeLength); bad != nil {
+			complain("code", bad.Constraint, "the code or an alias "+bad.Message)
 		}
 	}
 	if e := def.Example; e != nil {
 		text("example", &e.Message, &e.RequestID, &e.DocumentationURL)
+		if u := strings.ToLower(e.DocumentationURL); u != "" && !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") {
+			complain("example.documentation_url", "scheme", "the documentation_url of the example must begin with https:// or http://")
+		}
 		details, err := json.Marshal(e.Details)
 		if clean, _ := secrets.String(string(details)); err != nil || clean != string(details) || bytes.Contains(details, []byte(`\u0000`)) {
 			complain("example", "no_secret", "the details of the example look like they hold a secret, or cannot be stored")

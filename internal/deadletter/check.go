@@ -67,6 +67,22 @@ func (f *fields) identifier(field, s string) {
 	}
 }
 
+// link checks where a ticket or an incident is kept: its name, or its address.
+func (f *fields) link(s string) {
+	f.identifier("link", s)
+	if !redact.WebAddress(s) {
+		f.add("link", "scheme", "link must begin with https:// or http://, or be the name of a ticket such as OPS-17")
+	}
+}
+
+// folded checks a name that is kept in another form than it came in.
+func (f *fields) folded(field, sent, kept string) {
+	var bad *fault.Error
+	if errors.As(engine.CheckFolded(field, sent, kept), &bad) {
+		f.list = append(f.list, bad.Fields()...)
+	}
+}
+
 // text checks and cleans free text, which may be empty.
 func (f *fields) text(field, s string, limit int) string {
 	switch {

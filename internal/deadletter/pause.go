@@ -74,7 +74,7 @@ func (s *Service) checkPause(p *store.Pause, all bool, f *fields) {
 		if err != nil {
 			f.add("error_class", "pattern", "error_class must look like a code: %v", err)
 		}
-		f.identifier("error_class", string(code))
+		f.folded("error_class", string(p.Class), string(code))
 		p.Class = code
 	}
 	if !all && p.Pipeline == "" && p.Stage == "" && p.Class == recoup.Code("") {

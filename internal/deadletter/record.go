@@ -124,7 +124,7 @@ func (s *Service) classify(b *breakdown, f *fields) {
 		f.add("error_class", "pattern", "error_class must look like a code: %v", err)
 		return
 	case def.Code != code:
-		f.identifier("error_class", string(code))
+		f.folded("error_class", b.Class, string(code))
 	}
 	b.severity = def.Severity
 	b.failure = lifecycle.Failure{Code: code, Class: def.Effective(b.Exhausted), Category: def.Category, Exhausted: b.Exhausted}

@@ -64,7 +64,7 @@ func (in Remediation) said() (string, string) { return in.Note, in.Link }
 
 func (in Remediation) clean(f *fields) Step {
 	f.require("link", in.Link != "")
-	f.identifier("link", in.Link)
+	f.link(in.Link)
 	in.Note = f.text("note", in.Note, maxText)
 	for _, d := range in.deeds() {
 		*d.text = f.text(d.field, *d.text, maxText)
@@ -158,7 +158,7 @@ func (in Verification) clean(f *fields) Step {
 		f.add("outcome", "enum", "outcome must be %s or %s", Delivered, NotDelivered)
 	}
 	in.Note = f.needed("note", in.Note)
-	f.identifier("link", in.Link)
+	f.link(in.Link)
 	return in
 }
 

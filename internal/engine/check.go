@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"recoup/fault"
@@ -39,20 +37,12 @@ func (f *fields) err() error {
 // identifier checks the name of something. It must identify, so it is refused
 // rather than cleaned; the answer never repeats it.
 func (f *fields) identifier(field, s string, required bool) {
-	var secret *redact.SecretError
-	switch {
-	case s == "" && required:
+	if s == "" && required {
 		f.add(field, "required", "%s is required", field)
-	case len(s) > MaxIdentifier:
-		f.add(field, "max_length", "%s may have %d bytes, not %d", field, MaxIdentifier, len(s))
-	case !utf8.ValidString(s):
-		f.add(field, "utf8", "%s must be valid UTF-8", field)
-	case strings.ContainsFunc(s, unicode.IsControl):
-		f.add(field, "printable", "%s must not contain control characters", field)
-	case s != strings.TrimSpace(s):
-		f.add(field, "trimmed", "%s must not begin or end with a space", field)
-	case errors.As(f.redactor.Identifier(s), &secret):
-		f.add(field, "no_secret", "%s looks like a secret (rule %s); send a name that is none", field, secret.Rule)
+		return
+	}
+	if bad := f.redactor.CheckIdentifier(s, MaxIdentifier); bad != nil {
+		f.add(field, bad.Constraint, "%s %s", field, bad.Message)
 	}
 }
 
@@ -81,6 +71,21 @@ func CheckIdentifier(field, s string) error {
 	f := fields{redactor: redact.Default()}
 	f.identifier(field, s, false)
 	return f.err()
+}
+
+// CheckFolded checks a name that is kept in another form than it came in: neither
+// may be a secret.
+func CheckFolded(field, sent, kept string) error {
+	f := fields{redactor: redact.Default()}
+	f.folded(field, sent, kept)
+	return f.err()
+}
+
+func (f *fields) folded(field, sent, kept string) {
+	before := len(f.list)
+	if f.identifier(field, sent, true); len(f.list) == before && kept != sent {
+		f.identifier(field, kept, true)
+	}
 }
 
 // CheckReason checks the reason of an administrative act, which must not hold a

@@ -183,10 +183,8 @@ func (e *Engine) fold(s string, f *fields) (*fault.Definition, recoup.Code) {
 	switch {
 	case err != nil:
 		f.add("code", "pattern", "code must look like a code: %v", err)
-	case def.Code != code && e.Redactor.Identifier(s) == nil:
-		f.identifier("code", string(code), true)
 	case def.Code != code:
-		f.identifier("code", s, true)
+		f.folded("code", s, string(code))
 	}
 	return def, code
 }

@@ -2,10 +2,9 @@ package ledger
 
 import (
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"recoup"
+	"recoup/internal/redact"
 )
 
 const (
@@ -24,29 +23,17 @@ const (
 func (c *check) identifier(field, s string) {
 	switch {
 	case s == "" || c.clean[s]:
-	case len(s) > maxName:
-		c.refuse(DropText, field, "max_length", "expected at most 200 bytes")
-	case !printable(s):
-		c.refuse(DropText, field, "format", "expected UTF-8 without control characters")
-	case c.secrets.Identifier(s) != nil:
-		c.refuse(DropSecret, field, "no_secret", "looks like a secret or personal data, which is never stored")
 	default:
-		c.clean[s] = true
-	}
-}
-
-func printable(s string) bool {
-	for i, r := range s {
-		if unicode.IsControl(r) {
-			return false
-		}
-		if r == utf8.RuneError {
-			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
-				return false
-			}
+		bad := c.secrets.CheckIdentifier(s, maxName)
+		switch {
+		case bad == nil:
+			c.clean[s] = true
+		case bad.Constraint == redact.NoSecret:
+			c.refuse(DropSecret, field, bad.Constraint, field+" "+bad.Message)
+		default:
+			c.refuse(DropText, field, bad.Constraint, field+" "+bad.Message)
 		}
 	}
-	return true
 }
 
 // id reads the event's id, or makes one. Made ids are of the present whatever the

@@ -196,8 +196,9 @@ func (c *check) names() {
 	}
 	if strings.TrimSpace(c.out.Service) == "" {
 		c.refuse(DropService, "service", "required", "expected the logical name of the service or job that failed")
+	} else {
+		c.identifier("service", c.out.Service)
 	}
-	c.identifier("service", c.out.Service)
 	if s := c.in.Sender; s != nil && s.MaySay != nil && c.out.Service != "" && !s.MaySay(c.out.Service) {
 		c.refuse(DropForeign, "service", "hub", "expected a service of the key's hubs: list it there as one of its services in the policy, or use a key for all hubs")
 	}

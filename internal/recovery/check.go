@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -46,18 +45,8 @@ func (f *fields) identifier(field, s string, required bool) {
 
 // plain checks a value that must be stored as it is or not at all.
 func (f *fields) plain(field, s string, limit int) {
-	var secret *redact.SecretError
-	switch {
-	case len(s) > limit:
-		f.add(field, "max_length", "%s may have %d bytes, not %d", field, limit, len(s))
-	case !utf8.ValidString(s):
-		f.add(field, "utf8", "%s must be valid UTF-8", field)
-	case strings.ContainsFunc(s, unicode.IsControl):
-		f.add(field, "printable", "%s must not contain control characters", field)
-	case s != strings.TrimSpace(s):
-		f.add(field, "trimmed", "%s must not begin or end with a space", field)
-	case errors.As(redact.Default().Identifier(s), &secret):
-		f.add(field, "no_secret", "%s looks like a secret (rule %s)", field, secret.Rule)
+	if bad := redact.Default().CheckIdentifier(s, limit); bad != nil {
+		f.add(field, bad.Constraint, "%s %s", field, bad.Message)
 	}
 }
 
@@ -103,6 +92,9 @@ func clean(i *store.Intake) error {
 	}
 	f.plain("domain", i.Domain, maxDomain)
 	f.plain("linkedin_url", i.LinkedInURL, maxURL)
+	if !redact.WebAddress(i.LinkedInURL) {
+		f.add("linkedin_url", "scheme", "linkedin_url must begin with https:// or http://, or have no scheme at all; write https://www.linkedin.com/company/…")
+	}
 	f.plain("state", i.State, maxState)
 	f.plain("import_key", i.ImportKey, maxIdentifier)
 	return f.err()
