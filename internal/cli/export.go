@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -138,6 +139,9 @@ func (w *export) write(row any, cells ...string) {
 		return
 	}
 	if w.format == "csv" {
+		for i, cell := range cells {
+			cells[i] = inert(cell)
+		}
 		w.err = w.csv.Write(cells)
 		return
 	}
@@ -153,6 +157,15 @@ func (w *export) write(row any, cells ...string) {
 	if w.err = err; err == nil {
 		_, w.err = fmt.Fprintf(w.s.Out, "%s%s%s", before, data, after)
 	}
+}
+
+// inert puts an apostrophe before a cell that a spreadsheet would take for a formula
+// and run.
+func inert(cell string) string {
+	if cell != "" && strings.IndexByte("=+-@\t\r", cell[0]) >= 0 {
+		return "'" + cell
+	}
+	return cell
 }
 
 func (w *export) close() error {

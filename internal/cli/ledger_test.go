@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,5 +89,26 @@ func sendMany(t *testing.T, n *testNode) {
 	rows, err := csv.NewReader(strings.NewReader(n.must("export", "events", "--service", "many", "--rows"))).ReadAll()
 	if err != nil || len(rows) != eventBatch+6 || len(page.Events) != eventBatch+5 {
 		t.Errorf("%d rows and %d events came out, %v", len(rows), len(page.Events), err)
+	}
+}
+
+// TestExportIsInert opens an export in a spreadsheet: no cell is a formula.
+func TestExportIsInert(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, false)
+	if r := n.send(`{"code":"TIMEOUT","service":"inert","endpoint":"=cmd|'/c calc'!A1","region":"@SUM(1)"}` + "\n" + `{"code":"TIMEOUT","service":"+1","endpoint":"-2+3"}`); r.status != ExitDone {
+		t.Fatalf("status %d: %s", r.status, r.err)
+	}
+	n.advance(time.Minute)
+	for _, args := range [][]string{{"export", "events", "--rows"}, {"export", "events"}} {
+		rows, err := csv.NewReader(strings.NewReader(n.must(args...))).ReadAll()
+		if err != nil || len(rows) != 3 {
+			t.Fatalf("%v: %d rows, %v", args, len(rows), err)
+		}
+		for _, cell := range slices.Concat(rows...) {
+			if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
+				t.Errorf("%v: the cell %q is a formula", args, cell)
+			}
+		}
 	}
 }
