@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -143,5 +144,20 @@ func postgresRemains(t *testing.T, address string) map[string]string {
 		t.Fatal(err)
 	}
 	kept["the server's log"] = string(log)
+	kept["pg_dump"] = dumped(t, address)
 	return kept
+}
+
+// dumped returns the database as pg_dump writes it.
+func dumped(t *testing.T, address string) string {
+	t.Helper()
+	dump, err := exec.LookPath("pg_dump")
+	if beside, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump"); err != nil && len(beside) > 0 {
+		dump = beside[len(beside)-1]
+	}
+	out, err := exec.CommandContext(t.Context(), dump, "--dbname", address).Output()
+	if err != nil {
+		t.Fatalf("pg_dump: %v", err)
+	}
+	return string(out)
 }
