@@ -30,6 +30,11 @@ type Options struct {
 	// empty, where a Recoup server keeps its pages.
 	Documentation string
 
+	// Origin returns where the service is found by whoever sent a request, such as
+	// https://recoup.example.com; a Documentation that is a path is appended to it.
+	// Nil, or the empty text: nobody knows, and links are paths.
+	Origin func(*http.Request) string
+
 	Now    func() time.Time // time.Now in production
 	Random io.Reader        // crypto/rand.Reader in production
 
@@ -39,8 +44,10 @@ type Options struct {
 	Emit  func(recoup.Event)
 	Count func(Request)
 
-	// Logger gets what callers must not see: panics with their stacks and the
-	// causes of failures, those of 4xx at the level debug. Nil discards it.
+	// Logger gets every failure with the context of its request (spec 001), and what
+	// callers must not see: causes, and panics with their stacks. 5xx are errors; 401,
+	// 403, 408, 413 and 429 warnings; other 4xx are logged at the level debug. Nil
+	// discards it.
 	Logger *slog.Logger
 }
 
@@ -168,24 +175,32 @@ func (m *middleware) end(c *call) {
 	}
 }
 
-// report logs a failure whose cause the caller could not see, and emits it. Only
-// what the service itself did wrong is an error; that a caller asked for what is
-// not there is for those who look closely.
+// report logs a failure with all that is known about its request, and emits it.
 func (m *middleware) report(c *call, failure *Error, status int, now time.Time) {
-	if status >= 500 || failure.cause != nil {
-		attrs := []slog.Attr{slog.String("code", string(failure.Code)), slog.Int("status", status), slog.String("error", failure.Error())}
-		if c.stack != nil {
-			attrs = append(attrs, slog.String("stack", string(c.stack)))
-		}
-		level := slog.LevelDebug
-		if status >= 500 || c.stack != nil {
-			level = slog.LevelError
-		}
-		m.log(c, level, "request failed", attrs...)
+	attrs := []slog.Attr{slog.String("code", string(failure.Code)), slog.Int("status", status), slog.String("error", failure.Error())}
+	level := levelOf(status)
+	if c.stack != nil {
+		level, attrs = slog.LevelError, append(attrs, slog.String("stack", string(c.stack)))
 	}
+	m.log(c, level, "request failed", attrs...)
 	if m.Emit != nil {
 		m.guard(c, "Emit", func() { m.Emit(c.event(failure, status, now)) })
 	}
+}
+
+// levelOf is how loudly a failure is logged. What the service did wrong is an error.
+// Who was turned away, and what went on for too long or came too often, is worth an
+// operator's look; that a caller asked for what is not there, or asked badly, is for
+// those who look closely.
+func levelOf(status int) slog.Level {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests:
+		return slog.LevelWarn
+	}
+	if status >= 500 {
+		return slog.LevelError
+	}
+	return slog.LevelDebug
 }
 
 // guard keeps a hook that panics from taking the request down.

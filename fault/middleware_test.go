@@ -230,7 +230,11 @@ func TestOnlyOurFailuresAreLoggedAsErrors(t *testing.T) {
 	}{
 		"not there":             {fail(Wrap(errors.New("no rows"), CodeNotFound, "There is nothing.")), "DEBUG"},
 		"in the way":            {fail(Wrap(errors.New("version 3"), CodeConflict, "Look again.")), "DEBUG"},
-		"no cause":              {fail(New(CodeNotFound, "There is nothing.")), ""},
+		"no cause":              {fail(New(CodeNotFound, "There is nothing.")), "DEBUG"},
+		"turned away":           {fail(New(CodeInvalidAPIKey, "No.")), "WARN"},
+		"not permitted":         {fail(New(CodeInsufficientPermissions, "No.")), "WARN"},
+		"too often":             {fail(New(CodeRateLimitExceeded, "Slow down.")), "WARN"},
+		"good":                  {func(http.ResponseWriter, *http.Request) {}, ""},
 		"ours":                  {fail(errors.New("broken")), "ERROR"},
 		"a panic":               {func(http.ResponseWriter, *http.Request) { panic("broken") }, "ERROR"},
 		"a panic in mid-answer": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); panic("broken") }, "ERROR"},

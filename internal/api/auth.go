@@ -30,7 +30,12 @@ func (a *API) authorize(c *call) error {
 		return err
 	}
 	c.key, c.caller = key, engine.Caller{Name: key.Name, Key: key.ID, Hubs: key.Hubs}
-	fault.Annotate(c.r.Context(), func(x *fault.Annotations) { x.APIKeyID = key.Hint + "…" })
+	fault.Annotate(c.r.Context(), func(x *fault.Annotations) {
+		x.APIKeyID, x.AccountID = key.Hint+"…", key.Name
+		if source := c.r.Header.Get("X-Recoup-Service"); len(source) <= engine.MaxIdentifier && !secretive(source) {
+			x.RequestSource = source
+		}
+	})
 	if !c.route.permits(Role(key.Role)) {
 		return fault.New(fault.CodeInsufficientPermissions, "A key of the role %s may not do this.", key.Role).
 			With("role", key.Role).With("required_roles", c.route.permitted())
