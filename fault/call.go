@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,11 +60,19 @@ func (c *call) complete(e *Error) {
 		e.Timestamp = c.Now()
 	}
 	if e.DocumentationURL == "" && e.def.Code == e.Code {
-		e.DocumentationURL = c.Documentation + string(e.Code)
+		e.DocumentationURL = c.documentation() + string(e.Code)
 	}
 	if c.failure == nil {
 		c.failure = e
 	}
+}
+
+// documentation is the address that a code is appended to, whole if it is known.
+func (c *call) documentation() string {
+	if c.Origin == nil || !strings.HasPrefix(c.Documentation, "/") {
+		return c.Documentation
+	}
+	return strings.TrimSuffix(c.Origin(c.request), "/") + c.Documentation
 }
 
 // crashed remembers that the handler panicked, which is worse than any failure

@@ -155,7 +155,7 @@ func holdFailure(t *testing.T, rec *httptest.ResponseRecorder, media string) {
 		t.Errorf("%s came with %d, and is %d", e.Code, rec.Code, def.HTTPStatus)
 	case e.Message == "" || e.RequestID == "" || e.RequestID != header.Get(fault.RequestIDHeader):
 		t.Errorf("message or request id is missing: %s", rec.Body)
-	case e.URL != "/errors/"+string(e.Code):
+	case e.URL != "http://example.com/errors/"+string(e.Code):
 		t.Errorf("documentation_url is %q", e.URL)
 	case e.After != after:
 		t.Errorf("retry_after is %d, Retry-After %d", e.After, after)

@@ -62,7 +62,7 @@ func TestRefusals(t *testing.T) {
 			problem := w.do("admin", row.method, row.path, row.body, append(row.headers, "Accept", "application/problem+json")...)
 			var p fault.Problem
 			decodeInto(t, problem.Body.Bytes(), &p)
-			if problem.Header().Get("Content-Type") != fault.MediaProblem || p.Status != row.status || p.Type != "/errors/"+string(row.code) || p.Title == "" {
+			if problem.Header().Get("Content-Type") != fault.MediaProblem || p.Status != row.status || p.Type != "http://example.com/errors/"+string(row.code) || p.Title == "" {
 				t.Errorf("the problem is %s", problem.Body)
 			}
 		})

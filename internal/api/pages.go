@@ -2,6 +2,7 @@ package api
 
 import (
 	_ "embed"
+	"encoding/json"
 	"html/template"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 // the pages made from it, and the metrics.
 func (a *API) addPages(mux *http.ServeMux) {
 	mux.Handle("GET /openapi.json", fault.HandlerFunc(a.openAPI))
+	mux.Handle("GET /errors", fault.HandlerFunc(a.codesPage))
 	mux.Handle("GET /errors/{code}", fault.HandlerFunc(a.codePage))
 	mux.Handle("GET /docs", fault.HandlerFunc(a.docsPage))
 	if a.Metrics != nil {
@@ -55,10 +57,13 @@ func secure(w http.ResponseWriter) {
 //go:embed code.html
 var codeHTML string
 
+//go:embed codes.html
+var codesHTML string
+
 //go:embed docs.html
 var docsHTML string
 
-var pages = template.Must(template.Must(template.New("code").Parse(codeHTML)).New("docs").Parse(docsHTML))
+var pages = template.Must(template.Must(template.Must(template.New("code").Parse(codeHTML)).New("codes").Parse(codesHTML)).New("docs").Parse(docsHTML))
 
 // codePage is the documentation of a code, where documentation_url points to.
 func (a *API) codePage(w http.ResponseWriter, r *http.Request) error {
@@ -66,8 +71,36 @@ func (a *API) codePage(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return fault.New(fault.CodeNotFound, "No such code is registered.")
 	}
+	example, err := json.MarshalIndent(def.Example, "", "  ")
+	if err != nil {
+		return err
+	}
 	secure(w)
-	return pages.ExecuteTemplate(w, "code", def)
+	return pages.ExecuteTemplate(w, "code", struct {
+		*fault.Definition
+		Retries []altitude
+		Body    string
+	}{def, a.altitudes(def), string(example)})
+}
+
+// codesPage is the list of all codes, by what they are about.
+func (a *API) codesPage(w http.ResponseWriter, _ *http.Request) error {
+	type domain struct {
+		Name  string
+		Codes []*fault.Definition
+	}
+	var list []domain
+	for _, name := range fault.Domains() {
+		of := domain{Name: name}
+		for _, def := range a.Registrar.Codes().All() {
+			if def.Domain == name {
+				of.Codes = append(of.Codes, def)
+			}
+		}
+		list = append(list, of)
+	}
+	secure(w)
+	return pages.ExecuteTemplate(w, "codes", list)
 }
 
 func (a *API) docsPage(w http.ResponseWriter, _ *http.Request) error {

@@ -23,12 +23,20 @@ type codeIn struct {
 	Code string `path:"code"`
 }
 
-func (a *API) showCode(_ *call, in *codeIn) (*fault.Definition, error) {
+// codeOut is a code with what its class means for a caller.
+type codeOut struct {
+	fault.Definition
+	Retryable bool `json:"retryable" doc:"whether trying again can succeed without a change; a conditional code says false, and its condition"`
+}
+
+func codeOf(def *fault.Definition) codeOut { return codeOut{*def, def.Retryable(false)} }
+
+func (a *API) showCode(_ *call, in *codeIn) (codeOut, error) {
 	def, ok := a.Registrar.Codes().Lookup(recoup.Code(strings.ToUpper(in.Code)))
 	if !ok {
-		return nil, store.ErrNotFound
+		return codeOut{}, store.ErrNotFound
 	}
-	return def, nil
+	return codeOf(def), nil
 }
 
 type putCodeIn struct {

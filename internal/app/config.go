@@ -43,7 +43,7 @@ func Settings() []Setting {
 			func(o *Options, s string) error { o.TLSKey = s; return nil }},
 		{"policy", "RECOUP_POLICY", "", "the policy file to put in force (default: what the database has)", false,
 			func(o *Options, s string) error { o.Policy = s; return nil }},
-		{"url", "RECOUP_URL", "", "where people find this server, for links in notifications (default: no links)", false, readURL},
+		{"url", "RECOUP_URL", "", "where people find this server, for links in notifications and answers (default: no links in notifications; in answers the request's own host)", false, readURL},
 		{"master-key-file", "RECOUP_MASTER_KEY_FILE", "", "a file with 32 bytes in base64 that seal the keys in the database (default: they lie there as they are)", false, readMasterKey},
 		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "requests of one key per second", false,
 			func(o *Options, s string) error { return readInt(&o.Limits.PerKey, s) }},

@@ -188,7 +188,7 @@ var layers = []layer{
 	},
 	{
 		pkg: "recoup/internal/api",
-		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/store",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/store",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
 			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
