@@ -53,7 +53,7 @@ type Daily struct {
 
 // DailyCount is how often a service failed with a code on a day.
 type DailyCount struct {
-	Day       time.Time   `json:"day"` // midnight, UTC
+	Day       string      `json:"day" format:"date" doc:"in UTC"`
 	Service   string      `json:"service"`
 	Code      recoup.Code `json:"code"`
 	Count     int64       `json:"count"`
@@ -68,9 +68,9 @@ type Drops struct {
 
 // Drop is how much was left out of the ledger on a day, and why.
 type Drop struct {
-	Day    time.Time `json:"day"` // midnight, UTC
-	Reason string    `json:"reason"`
-	N      int64     `json:"n"`
+	Day    string `json:"day" format:"date" doc:"in UTC"`
+	Reason string `json:"reason"`
+	N      int64  `json:"n"`
 }
 
 // Export is counts by day, or, if rows were asked for, a page of events.

@@ -93,8 +93,15 @@ func (a *API) dailyFilter(in *daysIn) (store.DailyFilter, error) {
 
 func (a *API) dailyCounts(c *call, filter store.DailyFilter, from, to time.Time) (client.Daily, error) {
 	days, err := a.Store.Daily(c.r.Context(), filter, from, to)
-	return client.Daily{Days: each(days, func(n store.DailyCount) client.DailyCount { return client.DailyCount(n) })}, err
+	return client.Daily{Days: each(days, dailyCount)}, err
 }
+
+func dailyCount(n store.DailyCount) client.DailyCount {
+	return client.DailyCount{Day: date(n.Day), Service: n.Service, Code: n.Code, Count: n.Count, Retryable: n.Retryable, LastSeen: n.LastSeen}
+}
+
+// date writes a day as spec 003 has it.
+func date(day time.Time) string { return day.UTC().Format(time.DateOnly) }
 
 func (a *API) drops(c *call, in *daysIn) (client.Drops, error) {
 	from, to, err := in.span(c.now)
@@ -102,5 +109,5 @@ func (a *API) drops(c *call, in *daysIn) (client.Drops, error) {
 		return client.Drops{}, err
 	}
 	drops, err := a.Store.Drops(c.r.Context(), from, to)
-	return client.Drops{Drops: each(drops, func(n store.Drop) client.Drop { return client.Drop(n) })}, err
+	return client.Drops{Drops: each(drops, func(n store.Drop) client.Drop { return client.Drop{Day: date(n.Day), Reason: n.Reason, N: n.N} })}, err
 }

@@ -81,7 +81,7 @@ func (s *session) exportCounts(ctx context.Context, d client.Days, format string
 	}
 	w := newExport(s, format, "days", "day", "service", "code", "count", "retryable_count", "last_seen_at")
 	for _, c := range counts {
-		w.write(c, c.Day.Format(time.DateOnly), c.Service, string(c.Code), strconv.FormatInt(c.Count, 10),
+		w.write(c, c.Day, c.Service, string(c.Code), strconv.FormatInt(c.Count, 10),
 			strconv.FormatInt(c.Retryable, 10), c.LastSeen.UTC().Format(time.RFC3339))
 	}
 	return w.close()
