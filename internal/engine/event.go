@@ -89,6 +89,7 @@ func OwnEvent(codes *fault.Registry, e recoup.Event) *store.Event {
 	if err != nil {
 		def, name, _ = codes.Fold(string(fault.CodeUnregisteredCode))
 	}
+	kept.Details = map[string]any{"retryable": def.Retryable(false)}
 	if kept.Code = def.Code; name != def.Code {
 		kept.ReportedCode = name
 	}

@@ -39,6 +39,7 @@ type Governor struct {
 	GovernorOptions
 	details redact.AllowList
 	secrets *redact.Redactor
+	unsaid  map[bool]map[string]any // the details of events that have none, by their code's retryability
 }
 
 // NewGovernor returns a governor.
@@ -46,7 +47,9 @@ func NewGovernor(o GovernorOptions) (*Governor, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return &Governor{GovernorOptions: o, details: redact.EventDetails(), secrets: redact.Default()}, nil
+	return &Governor{GovernorOptions: o, details: redact.EventDetails(), secrets: redact.Default(), unsaid: map[bool]map[string]any{
+		true: {"retryable": true}, false: {"retryable": false},
+	}}, nil
 }
 
 // Govern decides about each event of a batch by itself: one that is refused takes
@@ -107,6 +110,7 @@ type check struct {
 	in   *Incoming
 	out  *store.Event
 	left counts // parts that are left out
+	def  *fault.Definition
 
 	reason string // why the event is refused; empty: it is not
 	bad    []fault.FieldError
@@ -142,7 +146,7 @@ func (c *check) code() {
 		c.refuse(DropCode, "code", "format", "expected a code such as NETWORK_TIMEOUT: letters, digits and _, beginning with a letter, at most 64")
 		return
 	}
-	c.out.Code = def.Code
+	c.out.Code, c.def = def.Code, def
 	if name == def.Code {
 		return
 	}
@@ -151,16 +155,29 @@ func (c *check) code() {
 	c.identifier("code", string(name))
 }
 
-// sayings keeps of the details what is allowed.
+// sayings keeps of the details what is allowed. An event that does not say whether
+// trying again is worth it is stored with what the registry says, so that spec 003's
+// query over the details counts what the rollups do.
 func (c *check) sayings() {
+	if c.reason != "" {
+		return
+	}
+	retryable := c.def.Retryable(false)
 	if len(c.in.Details) == 0 {
+		c.out.Details = c.unsaid[retryable]
 		return
 	}
 	kept, dropped := c.details.Apply(c.secrets, c.in.Details)
-	c.out.Details = kept
 	for reason, n := range dropped {
 		c.left.add(detailsPrefix+reason, int64(n))
 	}
+	if kept == nil {
+		kept = map[string]any{}
+	}
+	if _, said := kept["retryable"]; !said {
+		kept["retryable"] = retryable
+	}
+	c.out.Details = kept
 }
 
 // provider keeps the name of an external service that is registered. Another name
