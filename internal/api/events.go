@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/hex"
 	"net/http"
 	"reflect"
@@ -50,22 +51,24 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
-	batch, unknown, err := decoder.decode(media, c.body)
+	batch, err := decoder.decode(media, c.body)
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
 	sender := a.senderOf(c)
-	for i := range batch {
-		batch[i].Sender = sender
+	for i := range batch.events {
+		batch.events[i].Sender = sender
 	}
-	folded := a.foldServices(c, batch, sender)
-	governed := a.Ledger.Govern(c.now, batch)
-	out := client.EventsAccepted{Accepted: len(governed.Events), NRefused: len(governed.Refused)}
-	for _, r := range governed.Refused[:min(len(governed.Refused), maxRefused)] {
-		out.Refused = append(out.Refused, client.RefusedEvent{Index: r.Index, Failure: a.embed(c, r.Err)})
+	folded := a.foldServices(c, batch.events, sender)
+	governed := a.Ledger.Govern(c.now, batch.events)
+	refused := allRefused(batch, &governed)
+	out := client.EventsAccepted{Accepted: len(governed.Events), NRefused: len(refused)}
+	if len(refused) == 1 && out.Accepted == 0 {
+		a.countMalformed(c, batch)
+		return out, refused[0].err
 	}
-	if len(batch) == 1 && len(governed.Refused) == 1 {
-		return out, governed.Refused[0].Err
+	for _, r := range refused[:min(len(refused), maxRefused)] {
+		out.Refused = append(out.Refused, client.RefusedEvent{Index: r.index, Failure: a.embed(c, r.err)})
 	}
 	receipt, err := a.Ledger.Append(c.r.Context(), governed.Events)
 	if err != nil {
@@ -78,8 +81,28 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 		out.Durable = true
 		c.w.Header().Set("Preference-Applied", "respond-sync")
 	}
-	a.noteDropped(c, map[string]int{"unknown_field": unknown, droppedName: folded}, &out)
+	a.countMalformed(c, batch)
+	a.noteDropped(c, map[string]int{"unknown_field": batch.unknown, droppedName: folded}, &out)
 	return out, nil
+}
+
+// allRefused lists everything that is refused of a batch, by the place that it has.
+func allRefused(b *eventBatch, governed *ledger.Governed) []refusedEvent {
+	list := slices.Clone(b.refused)
+	for _, r := range governed.Refused {
+		index := b.place(r.Index)
+		list = append(list, refusedEvent{index, located(b.at(index), r.Err)})
+	}
+	slices.SortFunc(list, func(x, y refusedEvent) int { return cmp.Compare(x.index, y.index) })
+	return list
+}
+
+// countMalformed counts what could not be read as events. The governor counts what
+// it refuses.
+func (a *API) countMalformed(c *call, b *eventBatch) {
+	if n := len(b.refused); n > 0 {
+		a.Ledger.CountDropped(c.now, ledger.DropMalformed, int64(n))
+	}
 }
 
 // wantsSync reports whether the caller waits until its events are durable.
@@ -206,5 +229,9 @@ func (a *API) readEvents(c *call, q eventQuery) (client.EventPage, error) {
 	if q.reported != "" {
 		events = slices.DeleteFunc(events, func(e store.Event) bool { return e.ReportedCode != q.reported })
 	}
-	return client.EventPage{Events: each(events, func(e store.Event) client.StoredEvent { return client.StoredEvent(e) }), Next: next(cursor)}, err
+	return client.EventPage{Events: each(events, storedEvent), Next: next(cursor)}, err
+}
+
+func storedEvent(e store.Event) client.StoredEvent {
+	return client.StoredEvent{Event: e.Event, ReportedCode: e.ReportedCode, TenantHash: e.TenantHash, TenantKey: e.TenantKey}
 }

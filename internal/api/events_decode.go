@@ -2,7 +2,10 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"recoup/fault"
@@ -34,63 +37,153 @@ func newEventDecoder() *eventDecoder {
 	return d
 }
 
-// decode reads the body in the form that its media type names. It returns how many
-// fields it did not know.
-func (d *eventDecoder) decode(media string, body []byte) (batch []ledger.Incoming, unknown int, err error) {
+// eventBatch is what a body holds: the events that could be read, and what is wrong
+// with the others.
+type eventBatch struct {
+	events  []ledger.Incoming
+	places  []int // by event: which of the batch it is; nil: in order
+	refused []refusedEvent
+	list    string // the name of the list that they came in
+	single  bool   // the body is an event, not a list
+	unknown int    // fields that events do not have
+}
+
+// refusedEvent is an item of a batch that is no event.
+type refusedEvent struct {
+	index int
+	err   error
+}
+
+// place returns which of the batch an event is.
+func (b *eventBatch) place(i int) int {
+	if b.places == nil {
+		return i
+	}
+	return b.places[i]
+}
+
+// at is where the client wrote an item; nothing if it is alone, or on a line.
+func (b *eventBatch) at(index int) string {
+	if b.single || b.list == ndjson {
+		return ""
+	}
+	return b.list + "[" + strconv.Itoa(index) + "]"
+}
+
+// add takes the item that was read last, or notes why it is none. index is its place.
+func (b *eventBatch) add(index int, in *ledger.Incoming, err error) {
+	if err != nil {
+		b.refused = append(b.refused, refusedEvent{index, err})
+		return
+	}
+	b.events, b.places = append(b.events, *in), append(b.places, index)
+}
+
+// decode reads the body in the form that its media type names.
+func (d *eventDecoder) decode(media string, body []byte) (b *eventBatch, err error) {
 	body = bytes.TrimSpace(body)
 	switch {
 	case len(body) == 0:
-		return nil, 0, fault.New(fault.CodeMalformedJSON, "The body is empty: send an event.")
+		return nil, fault.New(fault.CodeMalformedJSON, "The body is empty: send an event.")
 	case media != fault.MediaJSON:
-		batch, err = d.lines(string(body), newPlainReader().read, &unknown)
+		b, err = d.lines(string(body), newPlainReader().read)
 	case body[0] == '[':
-		err = readWhole(d.list, body, &batch, &unknown)
+		b, err = d.array(body)
 	default:
-		batch, err = d.object(body, &unknown)
+		b, err = d.object(body)
 	}
 	if err == nil {
-		err = countEvents(len(batch))
+		err = countEvents(len(b.events) + len(b.refused))
 	}
-	return batch, unknown, err
+	return b, err
+}
+
+// array reads a list of events.
+func (d *eventDecoder) array(body []byte) (*eventBatch, error) {
+	b := &eventBatch{}
+	err := readWhole(d.list, body, &b.events, &b.unknown)
+	if !within(err, "") {
+		return b, err
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(body, &items) != nil {
+		return nil, err
+	}
+	return d.apart("", items), nil
 }
 
 // object reads one event or {"events": […]}.
-func (d *eventDecoder) object(body []byte, unknown *int) ([]ledger.Incoming, error) {
+func (d *eventDecoder) object(body []byte) (*eventBatch, error) {
 	var doc eventDocument
-	if err := readWhole(d.document, body, &doc, unknown); err != nil {
-		return nil, err
+	b := &eventBatch{list: "events"}
+	err := readWhole(d.document, body, &doc, &b.unknown)
+	if within(err, "events") {
+		var items struct{ Events []json.RawMessage }
+		if json.Unmarshal(body, &items) == nil && reflect.ValueOf(doc.Incoming).IsZero() {
+			return d.apart("events", items.Events), nil
+		}
 	}
 	switch {
+	case err != nil:
+		return nil, err
 	case doc.Events == nil:
-		return []ledger.Incoming{doc.Incoming}, nil
+		b.events, b.single = []ledger.Incoming{doc.Incoming}, true
+		return b, nil
 	case !reflect.ValueOf(doc.Incoming).IsZero():
 		return nil, fault.Validation(fault.FieldError{Field: "events", Constraint: "alone",
 			Message: "a body is an event or has events, not both; what all events share goes into each of them"})
 	}
-	return *doc.Events, nil
+	b.events = *doc.Events
+	return b, nil
 }
 
-// lines reads one event per line. A line that is not an event is refused with its
-// number, and nothing is kept: half a batch would be hard to repeat. What plain does
-// not read is read by encoding/json.
-func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) bool, unknown *int) ([]ledger.Incoming, error) {
-	list := make([]ledger.Incoming, 0, min(strings.Count(body, "\n")+1, maxEvents+1))
-	for number, more := 1, true; more && len(list) <= maxEvents; number++ {
+// apart reads the items of a list of which some are no events, each by itself.
+func (d *eventDecoder) apart(list string, items []json.RawMessage) *eventBatch {
+	b := &eventBatch{list: list}
+	for i, item := range items {
+		var in ledger.Incoming
+		r := reading{at: b.at(i), unknown: &b.unknown}
+		b.add(i, &in, r.item(d.one, item, &in))
+	}
+	return b
+}
+
+// lines reads one event per line. One that is not an event is refused with its number
+// and leaves the others alone. What plain does not read is read by encoding/json.
+func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) bool) (*eventBatch, error) {
+	b := &eventBatch{list: ndjson, events: make([]ledger.Incoming, 0, min(strings.Count(body, "\n")+1, maxEvents+1))}
+	for number, index, more := 1, 0, true; more && index <= maxEvents; number++ {
 		var line string
 		line, body, more = strings.Cut(body, "\n")
-		if len(line) >= maxEventLine {
-			return nil, fault.New(fault.CodePayloadTooLarge, "Line %d is longer than %d bytes.", number, maxEventLine).With("line", number)
-		}
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		list = append(list, ledger.Incoming{})
-		in := &list[len(list)-1]
-		if !plain(line, in) && d.line(line, in, unknown) != nil {
-			return nil, fault.New(fault.CodeMalformedJSON, "Line %d is not an event.", number).With("line", number)
+		b.events = append(b.events, ledger.Incoming{})
+		in := &b.events[len(b.events)-1]
+		if err := d.numbered(number, line, in, plain, &b.unknown); err != nil {
+			b.events = b.events[:len(b.events)-1]
+			b.refused = append(b.refused, refusedEvent{index, err})
+		} else {
+			b.places = append(b.places, index)
 		}
+		index++
 	}
-	return list, nil
+	return b, nil
+}
+
+// numbered reads the event of a line.
+func (d *eventDecoder) numbered(number int, line string, in *ledger.Incoming, plain func(string, *ledger.Incoming) bool, unknown *int) error {
+	if len(line) >= maxEventLine {
+		return fault.New(fault.CodePayloadTooLarge, "Line %d is longer than %d bytes.", number, maxEventLine).With("line", number)
+	}
+	if plain(line, in) {
+		return nil
+	}
+	err := d.line(line, in, unknown)
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Code == fault.CodeMalformedJSON {
+		return fault.New(fault.CodeMalformedJSON, "Line %d is not an event.", number).With("line", number)
+	}
+	return err
 }
 
 // line reads an event, however it is written.

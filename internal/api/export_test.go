@@ -42,7 +42,18 @@ var decoder = newEventDecoder()
 
 // DecodeEvents decodes a body of events.
 func DecodeEvents(media string, body []byte) ([]ledger.Incoming, int, error) {
-	return decoder.decode(media, body)
+	return opened(decoder.decode(media, body))
+}
+
+// opened is a batch without its refusals, of which the first is returned.
+func opened(b *eventBatch, err error) ([]ledger.Incoming, int, error) {
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case len(b.refused) > 0:
+		return nil, b.unknown, b.refused[0].err
+	}
+	return b.events, b.unknown, nil
 }
 
 // CheckBody compares a body with the type that it is to be read into.
@@ -70,16 +81,15 @@ func DecodeLines(body string) ([]ledger.Incoming, int, error) {
 
 // DecodeLinesSlowly reads a body of lines by encoding/json alone.
 func DecodeLinesSlowly(body string) ([]ledger.Incoming, int, error) {
-	var unknown int
 	body = strings.TrimSpace(body)
 	if body == "" {
 		return DecodeLines(body)
 	}
-	batch, err := decoder.lines(body, func(string, *ledger.Incoming) bool { return false }, &unknown)
+	b, err := decoder.lines(body, func(string, *ledger.Incoming) bool { return false })
 	if err == nil {
-		err = countEvents(len(batch))
+		err = countEvents(len(b.events) + len(b.refused))
 	}
-	return batch, unknown, err
+	return opened(b, err)
 }
 
 // ReadsPlainly reports whether a line is read without encoding/json.

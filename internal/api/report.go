@@ -1,7 +1,12 @@
 package api
 
 import (
+	"cmp"
+	"encoding/json"
+	"net/http"
 	"reflect"
+	"slices"
+	"strconv"
 	"time"
 
 	"recoup/client"
@@ -57,20 +62,60 @@ func (a *API) checkReport(c *call, in *reportIn) error {
 
 type reportBatchIn struct{ Body client.ReportBatch }
 
-// reportRules are the rules of one report among many.
-var reportRules = rulesOf(reflect.TypeFor[client.Report]())
+// The shape and the rules of one report among many.
+var (
+	reportShape = shapeOf(reflect.TypeFor[client.Report]())
+	reportRules = rulesOf(reflect.TypeFor[client.Report]())
+)
+
+// reportMany is the route of many reports. What is wrong with one of them, even if it
+// cannot be read at all, takes nothing from the others.
+func reportMany() *route {
+	r := operation(http.MethodPost, "/v1/errors/batch", "Report many failures, each answered for itself", (*API).reportBatch)
+	whole := r.serve
+	r.serve = func(a *API, c *call) (any, error) {
+		out, err := whole(a, c)
+		var body struct{ Reports []json.RawMessage }
+		if !within(err, "reports") || json.Unmarshal(c.body, &body) != nil {
+			return out, err
+		}
+		reports, wrong := readReports(body.Reports)
+		if !slices.Contains(wrong, nil) {
+			return out, err // there is none to be served
+		}
+		return a.reportItems(c, reports, wrong)
+	}
+	return r
+}
+
+// readReports reads reports of which some are none, each by itself.
+func readReports(items []json.RawMessage) ([]client.Report, []error) {
+	reports, wrong := make([]client.Report, len(items)), make([]error, len(items))
+	for i, item := range items {
+		r := reading{at: reportAt(i)}
+		wrong[i] = r.item(reportShape, item, &reports[i])
+	}
+	return reports, wrong
+}
+
+func reportAt(i int) string { return "reports[" + strconv.Itoa(i) + "]" }
 
 func (a *API) reportBatch(c *call, in *reportBatchIn) (client.ReportedBatch, error) {
-	answer := client.ReportedBatch{Items: make([]client.Item[client.Reported], len(in.Body.Reports))}
+	return a.reportItems(c, in.Body.Reports, make([]error, len(in.Body.Reports)))
+}
+
+// reportItems records the reports with which nothing is wrong yet.
+func (a *API) reportItems(c *call, items []client.Report, wrong []error) (client.ReportedBatch, error) {
+	answer := client.ReportedBatch{Items: make([]client.Item[client.Reported], len(items))}
 	var reports []engine.Report
 	var place []int
-	for i, r := range in.Body.Reports {
+	for i, r := range items {
 		receipt, err := c.receipt(i)
 		if err != nil {
 			return client.ReportedBatch{}, err
 		}
-		if err := checkRules(reportRules, reflect.ValueOf(r)); err != nil {
-			answer.Items[i].Failure = a.embed(c, err)
+		if err := cmp.Or(wrong[i], checkRules(reportRules, reflect.ValueOf(r))); err != nil {
+			answer.Items[i].Failure = a.embed(c, located(reportAt(i), err))
 			continue
 		}
 		reports, place = append(reports, c.reportOf(r, receipt)), append(place, i)
@@ -82,7 +127,7 @@ func (a *API) reportBatch(c *call, in *reportBatchIn) (client.ReportedBatch, err
 	for k := range out {
 		item := &answer.Items[place[k]]
 		if out[k].Err != nil {
-			item.Failure = a.embed(c, out[k].Err)
+			item.Failure = a.embed(c, located(reportAt(place[k]), out[k].Err))
 			continue
 		}
 		reported := reportedOf(out[k])

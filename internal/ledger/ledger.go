@@ -29,16 +29,17 @@ type Store interface {
 // reason says so, the event itself was stored without a part of it; what
 // redact.Details leaves out is counted under "details_" and its own reason.
 const (
-	DropCode     = "bad_code"          // not even the form of a code
-	DropID       = "bad_id"            // neither a UUID nor a ULID
-	DropTime     = "bad_time"          // older than the retention, or from the future
-	DropService  = "no_service"        // nobody said who failed
-	DropText     = "bad_text"          // too long, not UTF-8, or with control characters
-	DropStatus   = "bad_status"        // no HTTP status
-	DropSecret   = "secret_identifier" // an identifier that looks like a secret
-	DropProvider = "unknown_provider"  // part: an external service that is not registered
-	DropForeign  = "foreign_service"   // a service of another hub than the key's
-	DropQuery    = "endpoint_query"    // part: the query string of an endpoint
+	DropMalformed = "malformed"         // cannot be read as an event
+	DropCode      = "bad_code"          // not even the form of a code
+	DropID        = "bad_id"            // neither a UUID nor a ULID
+	DropTime      = "bad_time"          // older than the retention, or from the future
+	DropService   = "no_service"        // nobody said who failed
+	DropText      = "bad_text"          // too long, not UTF-8, or with control characters
+	DropStatus    = "bad_status"        // no HTTP status
+	DropSecret    = "secret_identifier" // an identifier that looks like a secret
+	DropProvider  = "unknown_provider"  // part: an external service that is not registered
+	DropForeign   = "foreign_service"   // a service of another hub than the key's
+	DropQuery     = "endpoint_query"    // part: the query string of an endpoint
 	// part: a provider that all hubs use, or another one, named with a key for some
 	DropForeignProvider = "foreign_provider"
 
