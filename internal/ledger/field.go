@@ -47,6 +47,8 @@ func (c *check) id() {
 			return
 		}
 		c.out.ID = id
+		_, dated := c.timeOfID()
+		c.out.Timeless = !dated
 	}
 	if c.out.ID.IsZero() {
 		c.out.ID = c.IDs.New(c.now)

@@ -19,7 +19,14 @@ type Event struct {
 	ReportedCode recoup.Code `json:"reported_code,omitempty"` // of an unregistered code: the folded name that was sent
 	TenantHash   string      `json:"tenant_hash,omitempty"`
 	TenantKey    string      `json:"tenant_key,omitempty"` // which key made the hash
+
+	// Timeless says that the id carries no time, so that the id alone must tell
+	// whether the event has come before. A store remembers it for a day.
+	Timeless bool `json:"-"`
 }
+
+// EventIDsKept is how long ids that carry no time are remembered.
+const EventIDsKept = 24 * time.Hour
 
 // Retryable returns what the event itself says about trying again. If it says
 // nothing, the registry's word for its code counts.

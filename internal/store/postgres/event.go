@@ -142,8 +142,12 @@ func (s *Store) tryEvents(ctx context.Context, months monthly, add adder) (added
 		if err := t.send(ctx); err != nil {
 			return err
 		}
-		for _, month := range slices.SortedFunc(maps.Keys(months), time.Time.Compare) {
-			n, err := add(t, ctx, month, months[month])
+		fresh, err := t.rememberIDs(ctx, months)
+		if err != nil {
+			return err
+		}
+		for _, month := range slices.SortedFunc(maps.Keys(fresh), time.Time.Compare) {
+			n, err := add(t, ctx, month, fresh[month])
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,13 +42,38 @@ func (s *Store) InsertEvents(ctx context.Context, events []store.Event) (added i
 		return 0, nil
 	}
 	err = s.writer.do(ctx, func(tx *tx) error {
-		added, err = tx.addEvents(events)
+		fresh, err := tx.rememberIDs(events)
+		if err != nil {
+			return err
+		}
+		added, err = tx.addEvents(fresh)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
 	return added, nil
+}
+
+// rememberIDs remembers the ids that carry no time, and leaves out the events whose
+// id has come before: whenever that was dated, they are the same.
+func (t *tx) rememberIDs(events []store.Event) (fresh []store.Event, err error) {
+	if !slices.ContainsFunc(events, func(e store.Event) bool { return e.Timeless }) {
+		return events, nil
+	}
+	for i := range events {
+		if events[i].Timeless {
+			n, err := t.change(`insert into event_known (event_id) values (?) on conflict do nothing`, id{&events[i].ID})
+			if err != nil {
+				return nil, err
+			}
+			if n == 0 {
+				continue
+			}
+		}
+		fresh = append(fresh, events[i])
+	}
+	return fresh, nil
 }
 
 // saveEvents adds the events of a unit of work.

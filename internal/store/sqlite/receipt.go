@@ -41,9 +41,19 @@ func (t *tx) saveReceipts(r *store.Receipts) error {
 	return each(t, insertReceipt, added, receiptFields)
 }
 
-// PurgeReceipts deletes at most limit receipts that have expired.
+const purgeEventIDs = `delete from event_known where event_id in
+	(select event_id from event_known where seen_at <= ? order by seen_at limit 0 + ?)`
+
+// PurgeReceipts deletes at most limit receipts that have expired, and as many ids of
+// events that are remembered no more.
 func (s *Store) PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error) {
-	return s.purge(ctx, purgeReceipts, micros(now), store.Page{Limit: limit}.Size())
+	size := store.Page{Limit: limit}.Size()
+	receipts, err := s.purge(ctx, purgeReceipts, micros(now), size)
+	if err != nil {
+		return 0, err
+	}
+	ids, err := s.purge(ctx, purgeEventIDs, micros(now.Add(-store.EventIDsKept)), size)
+	return receipts + ids, err
 }
 
 // purge runs one statement that deletes, and returns how many rows it deleted.

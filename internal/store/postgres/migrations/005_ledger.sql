@@ -29,6 +29,14 @@ create index error_event_service_day_idx on recoup.error_event (service, day);
 create index error_event_ts_idx on recoup.error_event using brin (ts) with (pages_per_range = 32, autosummarize = on);
 create index error_event_correlation_idx on recoup.error_event (correlation_id);
 
+-- Ids of events that carry no time of their own, such as a random UUID, for a day: an
+-- event that comes again is recognised by its id, whatever time it is given.
+create table recoup.event_known (
+  event_id uuid primary key,
+  seen_at  timestamptz not null default now()
+);
+create index event_known_seen_idx on recoup.event_known (seen_at);
+
 -- Counts per day (spec 003) and per hour. Every statement that adds events
 -- appends what it added, so that writers never wait for each other; folding adds
 -- that to the sums, and readers count what is not folded yet.

@@ -25,6 +25,14 @@ create index error_event_code_idx on error_event (code, ts, event_id);
 create index error_event_service_idx on error_event (service, ts, event_id);
 create index error_event_correlation_idx on error_event (correlation_id, ts, event_id);
 
+-- Ids of events that carry no time of their own, such as a random UUID, for a day: an
+-- event that comes again is recognised by its id, whatever time it is given.
+create table event_known (
+  event_id blob primary key check (length(event_id) = 16),
+  seen_at  integer not null default (cast(unixepoch('subsec') * 1000000 as integer))
+) strict, without rowid;
+create index event_known_seen_idx on event_known (seen_at);
+
 -- Counts per day (spec 003) and per hour, by the beginning of each. There is one
 -- writer, so they are counted in place.
 create table error_aggregate_daily (
