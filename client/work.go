@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -27,23 +28,24 @@ type NewWorkBatch struct {
 
 // Work is a piece of work in the queue.
 type Work struct {
-	WorkID      recoup.ID   `json:"work_id"`
-	Pipeline    string      `json:"pipeline"`
-	Stage       string      `json:"stage" doc:"at which it goes on"`
-	Class       recoup.Code `json:"error_class,omitempty" doc:"of the dead letter that is replayed"`
-	ReplayID    recoup.ID   `json:"replay_id,omitzero"`
-	ErrorID     recoup.ID   `json:"error_id,omitzero" doc:"of the dead letter that is replayed"`
-	PayloadRef  string      `json:"payload_ref,omitempty"`
-	PayloadHash string      `json:"payload_hash,omitempty"`
-	Payload     []byte      `json:"payload,omitempty" doc:"base64; only for the worker that has claimed it"`
-	CreatedAt   time.Time   `json:"created_at"`
-	DueAt       time.Time   `json:"due_at,omitzero"`
-	LeaseToken  recoup.ID   `json:"lease_token,omitzero" doc:"only for the worker that has claimed it"`
-	LeasedAt    time.Time   `json:"leased_at,omitzero"`
-	LeaseEndsAt time.Time   `json:"lease_ends_at,omitzero"`
-	Claims      int         `json:"claims,omitempty"`
-	Lapses      int         `json:"lapses,omitempty" doc:"how many workers were lost over it"`
-	Repeated    bool        `json:"repeated,omitempty" doc:"the same request was answered before"`
+	WorkID      recoup.ID       `json:"work_id"`
+	Pipeline    string          `json:"pipeline"`
+	Stage       string          `json:"stage" doc:"at which it goes on"`
+	Class       recoup.Code     `json:"error_class,omitempty" doc:"of the dead letter that is replayed"`
+	ReplayID    recoup.ID       `json:"replay_id,omitzero"`
+	ErrorID     recoup.ID       `json:"error_id,omitzero" doc:"of the dead letter that is replayed"`
+	PayloadRef  string          `json:"payload_ref,omitempty"`
+	PayloadHash string          `json:"payload_hash,omitempty"`
+	Payload     []byte          `json:"payload,omitempty" doc:"base64; only for the worker that has claimed it"`
+	Context     json.RawMessage `json:"sanitized_context,omitempty" doc:"of the dead letter that is replayed, as its last failure left it"`
+	CreatedAt   time.Time       `json:"created_at"`
+	DueAt       time.Time       `json:"due_at,omitzero"`
+	LeaseToken  recoup.ID       `json:"lease_token,omitzero" doc:"only for the worker that has claimed it"`
+	LeasedAt    time.Time       `json:"leased_at,omitzero"`
+	LeaseEndsAt time.Time       `json:"lease_ends_at,omitzero"`
+	Claims      int             `json:"claims,omitempty"`
+	Lapses      int             `json:"lapses,omitempty" doc:"how many workers were lost over it"`
+	Repeated    bool            `json:"repeated,omitempty" doc:"the same request was answered before"`
 }
 
 // fresh reports whether nobody has worked on it before, so that it cannot have

@@ -65,6 +65,11 @@ func TestDeadLetterFields(t *testing.T) {
 		"a reference that opens": {func(n *client.NewDeadLetter) {
 			n.PayloadRef = "https://b.s3.amazonaws.com/k?X-Amz-Signature=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 		}, "payload_ref", "no_secret"},
+		"no stack":                   {func(n *client.NewDeadLetter) { n.LastStack = " " }, "last_stack", "required"},
+		"no context":                 {func(n *client.NewDeadLetter) { n.Context = nil }, "sanitized_context", "required"},
+		"no attempts":                {func(n *client.NewDeadLetter) { n.Context = map[string]any{"attempts": map[string]any{"fetch": 1}} }, "sanitized_context.attempts", "required"},
+		"no first failure":           {func(n *client.NewDeadLetter) { n.FirstFailureAt = time.Time{} }, "first_failure_at", "required"},
+		"no last failure":            {func(n *client.NewDeadLetter) { n.LastFailureAt = time.Time{} }, "last_failure_at", "required"},
 		"a table of no dead letters": {func(n *client.NewDeadLetter) { n.Table = people }, "table", "dead_letters"},
 	} {
 		bad := w.breakdown(w.pipeline())
@@ -217,4 +222,25 @@ func TestLetterMetrics(t *testing.T) {
 	if strings.Contains(figures, d.Pipeline) {
 		t.Error("a closed dead letter is counted")
 	}
+}
+
+// Spec 002, 8.5, step 4: replayed work comes with the context of its last failure,
+// and a failure of claimed work needs the parts of a dead letter as any other does.
+func TestReplayedWorkHasItsContext(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(w *world) {
+		d := w.letter(client.StepReplaying)
+		held := w.claimWork(d.Pipeline, d.Stage)[0]
+		if want := `{"attempts":{"llm":1},"upstream":"openai","upstream_status":422}`; string(held.Context) != want {
+			w.Errorf("the context is %s, want %s", held.Context, want)
+		}
+		bare := client.WorkResult{LeaseToken: held.LeaseToken, Failure: &client.NewDeadLetter{Stage: "llm", Class: "VALIDATION_ERROR"}}
+		e := w.post("/v1/work/"+held.WorkID.String()+"/fail", bare).failed(http.StatusBadRequest, fault.CodeValidationError)
+		if len(e.Fields) != 4 {
+			w.Errorf("complained about %+v", e.Fields)
+		}
+		if fresh := w.held(); fresh.Context != nil {
+			w.Errorf("new work has the context %s", fresh.Context)
+		}
+	})
 }

@@ -87,6 +87,7 @@ func (a *API) buryLetter(c *call, in *buryIn) (client.DeadLetter, error) {
 		return client.DeadLetter{}, err
 	}
 	failure := failureOf(&in.Body)
+	failure.Whole = true
 	failure.Receipt = receipt
 	done, err := a.Letters.Record(c.r.Context(), c.caller, []deadletter.Failure{failure})
 	if err != nil {
@@ -97,6 +98,7 @@ func (a *API) buryLetter(c *call, in *buryIn) (client.DeadLetter, error) {
 
 func (a *API) checkLetter(c *call, in *buryIn) error {
 	failure := failureOf(&in.Body)
+	failure.Whole = true
 	if err := a.Letters.CheckFailure(&failure); err != nil {
 		return err
 	}

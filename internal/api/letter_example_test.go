@@ -27,7 +27,8 @@ func (w *world) workID() recoup.ID {
 func (w *world) breakdown(pipeline string) client.NewDeadLetter {
 	return client.NewDeadLetter{
 		WorkID: w.workID(), Pipeline: pipeline, Stage: "llm", Class: "VALIDATION_ERROR", LastStack: "decoding: missing field \"title\"",
-		Context: map[string]any{"upstream": "openai", "upstream_status": 422}, PayloadRef: "s3://in/1", PayloadHash: "0123456789abcdef", Payload: []byte(`{"a":1}`),
+		Context:        map[string]any{"attempts": map[string]any{"llm": 1}, "upstream": "openai", "upstream_status": 422},
+		FirstFailureAt: epoch, LastFailureAt: epoch, PayloadRef: "s3://in/1", PayloadHash: "0123456789abcdef", Payload: []byte(`{"a":1}`),
 	}
 }
 
@@ -160,7 +161,10 @@ func queueExamples(list map[string]example) {
 		w.submit(pipeline, "fetch")
 		return "/v1/work/claim", client.WorkClaim{Lanes: []client.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w"}
 	}}
-	failed := &client.NewDeadLetter{Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true}
+	failed := &client.NewDeadLetter{
+		Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true, LastStack: "none",
+		Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: epoch, LastFailureAt: epoch,
+	}
 	for _, outcome := range []string{"succeed", "fail", "extend", "release"} {
 		list["POST /v1/work/{id}/"+outcome] = example{make: func(w *world, _ string) (string, any) {
 			held := w.held()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"reflect"
 
 	"recoup/client"
@@ -29,7 +30,7 @@ func (a *API) listReceivers(*call, *struct{}) (client.Receivers, error) {
 // ClaimedWork is work as a claim answers with it.
 func ClaimedWork(w *deadletter.Claimed) client.Work {
 	out := workOf(&w.QueuedWork)
-	out.LeaseToken, out.Payload = w.LeaseToken, w.Payload
+	out.LeaseToken, out.Payload, out.Context = w.LeaseToken, w.Payload, json.RawMessage(w.Context)
 	return out
 }
 

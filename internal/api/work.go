@@ -143,7 +143,7 @@ func workResultOf(c *call, r *client.WorkResult, i int) (deadletter.Result, erro
 		return deadletter.Result{}, err
 	}
 	out, err := WorkResult(r)
-	out.Receipt = receipt
+	out.Receipt, out.Failure.Whole = receipt, true
 	return out, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/client"
@@ -65,6 +66,7 @@ func testPayloadKeys(t *testing.T, database string) {
 		t.Helper()
 		d, err := c.Bury(ctx, client.NewDeadLetter{
 			WorkID: recoup.ID{9, byte(len(works)), 15: 1}, Pipeline: "p", Stage: "s", Class: "VALIDATION_ERROR", Payload: []byte("what it is about"),
+			LastStack: "none", Context: map[string]any{"attempts": map[string]any{"s": 1}}, FirstFailureAt: time.Now(), LastFailureAt: time.Now(),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -22,7 +22,8 @@ func (n *testNode) buried(pipeline string, count int) string {
 		var err error
 		if last, err = c.Bury(n.t.Context(), client.NewDeadLetter{
 			WorkID: recoup.ID{1, byte(len(pipeline)), byte(i), 15: 1}, Pipeline: pipeline, Stage: "llm", Class: "VALIDATION_ERROR",
-			LastStack: "*json.SyntaxError: invalid character 'x' at offset 1234", Context: map[string]any{"upstream": "openai", "upstream_status": 422}, PayloadRef: "s3://in/1",
+			LastStack: "*json.SyntaxError: invalid character 'x' at offset 1234", PayloadRef: "s3://in/1",
+			Context: map[string]any{"attempts": map[string]any{"llm": 1}, "upstream": "openai", "upstream_status": 422}, FirstFailureAt: time.Now(), LastFailureAt: time.Now(),
 		}); err != nil {
 			n.t.Fatal(err)
 		}

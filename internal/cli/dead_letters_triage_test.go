@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/client"
@@ -15,7 +16,8 @@ func TestDeadLetterTriageConfirms(t *testing.T) {
 	n := startNode(t, false)
 	c := n.client()
 	defer c.Close()
-	d, err := c.Bury(t.Context(), client.NewDeadLetter{WorkID: recoup.ID{7, 15: 1}, Pipeline: "criticizer", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true})
+	d, err := c.Bury(t.Context(), client.NewDeadLetter{WorkID: recoup.ID{7, 15: 1}, Pipeline: "criticizer", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true,
+		LastStack: "none", Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: time.Now(), LastFailureAt: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

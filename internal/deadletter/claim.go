@@ -36,6 +36,7 @@ const (
 type Claimed struct {
 	store.QueuedWork
 	Payload []byte
+	Context store.JSON // of replayed work: what its last failure left
 }
 
 // Claim leases work to a worker. With nothing to do it waits, for as long as the
@@ -155,12 +156,30 @@ func (s *Service) unpack(ctx context.Context, leased []store.QueuedWork) (out []
 			stuck = append(stuck, q)
 			continue
 		}
-		out = append(out, Claimed{q, plain[q.WorkID]})
+		context, failed := s.lastContext(ctx, q.ErrorID)
+		if failed != nil {
+			stuck, err = append(stuck, q), errors.Join(err, failed)
+			continue
+		}
+		out = append(out, Claimed{q, plain[q.WorkID], context})
 	}
 	for _, key := range slices.Sorted(maps.Keys(failed)) {
 		err = errors.Join(err, failed[key])
 	}
 	return out, stuck, err
+}
+
+// lastContext returns the context of the last failure of a dead letter. Replays are
+// released at a rate, so one question for each is few.
+func (s *Service) lastContext(ctx context.Context, id recoup.ID) (store.JSON, error) {
+	if id.IsZero() {
+		return "", nil
+	}
+	rounds, err := s.Store.Rounds(ctx, id, store.MaxPage)
+	if err != nil || len(rounds) == 0 {
+		return "", err
+	}
+	return rounds[len(rounds)-1].Context, nil
 }
 
 // handover is how long it may take to put work back for which nobody waits any more.

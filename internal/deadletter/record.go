@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"recoup"
@@ -34,7 +35,26 @@ type Failure struct {
 	PayloadHash    string
 	Payload        []byte // nil: it is not kept, or is already
 
+	// Whole demands every part that spec 002, 8.4 names, of those who tell of it.
+	Whole   bool
 	Receipt *store.LetterReceipt
+}
+
+// demand complains about parts that are missing.
+func (in *Failure) demand(f *fields) {
+	if strings.TrimSpace(in.Stack) == "" {
+		f.add("last_stack", "required", `last_stack is required: the stack or the chain of errors, or "none" where there is no stack`)
+	}
+	f.require("first_failure_at", !in.FirstFailureAt.IsZero())
+	f.require("last_failure_at", !in.LastFailureAt.IsZero())
+	if !f.require("sanitized_context", in.Context != nil) {
+		return
+	}
+	attempts, _ := in.Context["attempts"].(map[string]any)
+	if n, ok := attempts[in.Stage].(float64); !ok || n < 1 {
+		f.add("sanitized_context.attempts", "required",
+			`sanitized_context.attempts is required: how often each stage was tried, the failed one at least, such as {"fetch": 1, "llm": 5}`)
+	}
 }
 
 // breakdown is a failure that was checked and cleaned.
@@ -94,6 +114,9 @@ func (s *Service) check(in *Failure, now time.Time) (*breakdown, error) {
 		f.name("pipeline", in.Pipeline)
 	}
 	f.name("stage", in.Stage)
+	if in.Whole {
+		in.demand(&f)
+	}
 	s.classify(b, &f)
 	clean := f.text("last_stack", in.Stack, MaxStack)
 	b.message, b.signature, b.Stack = cut(cause(clean), 1000), Signature(clean), cut(clean, maxKeptStack)

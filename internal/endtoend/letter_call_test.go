@@ -8,7 +8,8 @@ import (
 
 const (
 	brokenWork = `{"work_id": "{work}", "pipeline": "critic", "stage": "llm", "error_class": "VALIDATION_ERROR", "last_stack": "it broke",
-		"sanitized_context": {"upstream": "openai"}, "payload_ref": "s3://in/1", "payload_hash": "00ff"}`
+		"sanitized_context": {"attempts": {"llm": 1}, "upstream": "openai"}, "first_failure_at": "2026-02-02T09:00:00Z",
+		"last_failure_at": "2026-02-02T09:00:00Z", "payload_ref": "s3://in/1", "payload_hash": "00ff"}`
 	reasoned = `{"reason": "because"}`
 )
 
@@ -42,10 +43,11 @@ func letterCalls() map[string][]call {
 		"POST /v1/work/{id}/succeed":   {{needs: (*caller).heldWork, body: `{"lease_token": "{token}"}`}},
 		"POST /v1/work/{id}/extend":    {{needs: (*caller).heldWork, body: `{"lease_token": "{token}"}`}},
 		"POST /v1/work/{id}/release":   {{needs: (*caller).heldWork, body: `{"lease_token": "{token}"}`}},
-		"POST /v1/work/{id}/fail":      {{needs: (*caller).heldWork, body: `{"lease_token": "{token}", "failure": {"stage": "llm", "error_class": "VALIDATION_ERROR", "last_stack": "it broke"}}`}},
-		"POST /v1/work/results":        {{needs: (*caller).heldWork, body: `{"results": [{"work_id": "{id}", "lease_token": "{token}", "outcome": "succeed"}]}`}},
-		"POST /v1/work/{id}/progress":  {{needs: (*caller).heldWork, body: `{"lease_token": "{token}"}`}},
-		"POST /v1/work/{id}/forget":    {{needs: (*caller).heldWork, body: `{"lease_token": "{token}"}`}},
+		"POST /v1/work/{id}/fail": {{needs: (*caller).heldWork, body: `{"lease_token": "{token}", "failure": {"stage": "llm", "error_class": "VALIDATION_ERROR", "last_stack": "it broke",
+			"sanitized_context": {"attempts": {"llm": 1}}, "first_failure_at": "2026-02-02T09:00:00Z", "last_failure_at": "2026-02-02T09:00:00Z"}}`}},
+		"POST /v1/work/results":       {{needs: (*caller).heldWork, body: `{"results": [{"work_id": "{id}", "lease_token": "{token}", "outcome": "succeed"}]}`}},
+		"POST /v1/work/{id}/progress": {{needs: (*caller).heldWork, body: `{"lease_token": "{token}"}`}},
+		"POST /v1/work/{id}/forget":   {{needs: (*caller).heldWork, body: `{"lease_token": "{token}"}`}},
 		"PUT /v1/work/{id}/checkpoints/{stage}": {
 			{needs: (*caller).heldWork, path: "stage=fetch", body: `{"lease_token": "{token}", "output": "aW4="}`}},
 		"POST /v1/pauses":   {{body: `{"pipeline": "paused-{n}", "reason": "because"}`}},
