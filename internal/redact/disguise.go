@@ -20,7 +20,7 @@ func (v *view) original(from, to int) (int, int) {
 	return int(v.at[from]), int(v.at[to])
 }
 
-// plain reports whether a text cannot be disguised: it has neither an escape nor a
+// plainText reports whether a text cannot be disguised: it has neither an escape nor a
 // character beyond ASCII. It is what every clean text pays.
 func plainText(s string) bool {
 	if strings.IndexByte(s, '%') >= 0 || strings.IndexByte(s, '\\') >= 0 || strings.Contains(s, "&#") {
@@ -43,12 +43,12 @@ func uncover(s string) (v view, changed bool) {
 	}
 	first := -1
 	for i := 0; i < len(s); {
-		if _, kept, width := uncovered(s[i:]); !kept || width != 1 && s[i] < utf8.RuneSelf || width > 1 && s[i] >= utf8.RuneSelf && look(s[i:]) {
+		_, kept, width := uncovered(s[i:])
+		if !kept || width != 1 && s[i] < utf8.RuneSelf || width > 1 && s[i] >= utf8.RuneSelf && look(s[i:]) {
 			first = i
 			break
-		} else {
-			i += width
 		}
+		i += width
 	}
 	if first < 0 {
 		return v, false
@@ -113,7 +113,7 @@ func percent(s string) (rune, bool, int) {
 		i += 2
 	}
 	if n, ok := hexNumber(s[i:], 2); ok && n < utf8.RuneSelf {
-		return rune(n), true, i + 2
+		return n, true, i + 2
 	} else if ok {
 		return percentUTF8(s, i)
 	}

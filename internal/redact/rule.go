@@ -88,7 +88,7 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 // defaultRules is the table, from the specific to the general: where two rules
 // find overlapping text, the earlier one names it.
 func defaultRules() []rule {
-	rules := slices.Concat(vendorRules(), serviceRules(), generalRules(), personalRules(), commandRules(), storedRules())
+	rules := slices.Concat(vendorRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commandRules(), storedRules())
 	for _, family := range families() {
 		rules = append(rules, family.rule())
 	}

@@ -81,6 +81,12 @@ func serviceRules() []rule {
 		{name: "wakatime", gate: []string{"waka_"}, expr: `waka_` + uuid},
 		{name: "xai", gate: []string{"xai-"}, expr: `xai-[A-Za-z0-9]{70,}`},
 		{name: "yandex", gate: []string{"y0_", "t0.", "AQVN"}, expr: `(?:y0_[\w-]{50,}|t1\.[A-Z0-9a-z_-]+={0,2}\.[A-Z0-9a-z_-]{60,}={0,2}|AQVN[\w-]{35,})`},
+	}
+}
+
+// besideRules finds what is a secret only beside the name of its vendor.
+func besideRules() []rule {
+	return []rule{
 		{name: "beside", of: "aws", gate: []string{"aws", "AKIA", "ASIA", "secretaccesskey", "secret_access_key", "secret access key"}, find: findAWSSecret},
 		{
 			name: "beside", of: "hex", gate: []string{"twilio", "sonar", "datadog", "okta", "cloudflare", "pagerduty", "mailjet", "codecov"},

@@ -154,7 +154,7 @@ func Samples(seed uint64) []Sample {
 // kinds makes one sample of every kind.
 func (m maker) kinds() []Sample {
 	var list []Sample
-	for _, shape := range slices.Concat(vendorShapes(), serviceShapes()) {
+	for _, shape := range slices.Concat(vendorShapes(), serviceShapes(), moreShapes()) {
 		list = append(list, m.vendor(shape))
 	}
 	return slices.Concat(list, m.general(), m.person(), m.told(), m.stored())

@@ -1,14 +1,17 @@
 package redacttest
 
+const lowerDigits = lower + digits
+
+func one(rule, prefix, alphabet string, length int) shape {
+	return shape{rule, []piece{{prefix, alphabet, length}}}
+}
+
+func uuid(rule, prefix string) shape {
+	return shape{rule, []piece{{prefix, hexa, 8}, {"-", hexa, 4}, {"-", hexa, 4}, {"-", hexa, 4}, {"-", hexa, 12}}}
+}
+
 // serviceShapes are the keys of services, of tools and of those who host models.
 func serviceShapes() []shape {
-	one := func(rule, prefix, alphabet string, length int) shape {
-		return shape{rule, []piece{{prefix, alphabet, length}}}
-	}
-	uuid := func(rule, prefix string) shape {
-		return shape{rule, []piece{{prefix, hexa, 8}, {"-", hexa, 4}, {"-", hexa, 4}, {"-", hexa, 4}, {"-", hexa, 12}}}
-	}
-	lowerDigits := lower + digits
 	return []shape{
 		one("adafruit", "aio_", alnum, 28),
 		{"airtable", []piece{{"pat", alnum, 14}, {".", hexa, 64}}},
@@ -59,6 +62,12 @@ func serviceShapes() []shape {
 		{"onepassword", []piece{{"A3-", upper, 6}, {"-", upper, 11}, {"-", upper, 5}, {"-", upper, 5}, {"-", upper, 5}}},
 		one("onepassword", "ops_eyJ", alnum, 200),
 		one("openai", "sess-", alnum, 40), one("openai", "sk-svcacct-", wordlike, 120), one("openai", "sk-admin-", wordlike, 80),
+	}
+}
+
+// moreShapes go on from there.
+func moreShapes() []shape {
+	return []shape{
 		one("perplexity", "pplx-", alnum, 48),
 		{"pinecone", []piece{{"pcsk_", alnum, 6}, {"_", alnum, 63}}},
 		uuid("plaid", "access-sandbox-"), uuid("plaid", "access-production-"),

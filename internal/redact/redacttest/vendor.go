@@ -25,9 +25,6 @@ type shape struct {
 }
 
 func vendorShapes() []shape {
-	one := func(rule, prefix, alphabet string, length int) shape {
-		return shape{rule, []piece{{prefix, alphabet, length}}}
-	}
 	return []shape{
 		one("recoup", "rdb_", alnum, 32),
 		one("age", "AGE-SECRET-KEY-1", upper+digits, 58),
