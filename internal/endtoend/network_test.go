@@ -42,7 +42,6 @@ func TestNetworkUnderLoad(t *testing.T) {
 			l.await(50)
 			l.finish()
 			l.verify(s, database{"postgres", owner, through})
-			t.Logf("%d refusals", len(refused))
 		})
 	}
 }
