@@ -69,8 +69,8 @@ func (g *gatekeeper) take(id recoup.ID, now time.Time) time.Duration {
 		b = &bucket{}
 		g.buckets[id] = b
 	}
-	full := now.Add(-2 * time.Second) // a burst of twice the rate
-	if b.empty.Before(full) {
+	full := now.Add(-2 * time.Second)               // a burst of twice the rate
+	if b.empty.Before(full) || b.empty.After(now) { // or the clock was set back
 		b.empty = full
 	}
 	if next := b.empty.Add(cost); next.After(now) {
@@ -82,7 +82,7 @@ func (g *gatekeeper) take(id recoup.ID, now time.Time) time.Duration {
 
 // sweep forgets keys that have not been used for a while.
 func (g *gatekeeper) sweep(now time.Time) {
-	if now.Sub(g.swept) < time.Minute {
+	if d := now.Sub(g.swept); d >= 0 && d < time.Minute {
 		return
 	}
 	g.swept = now

@@ -37,6 +37,20 @@ func TestRateLimit(t *testing.T) {
 	w.do("reader", http.MethodGet, "/v1/policy", nil).ok()
 }
 
+// A clock that is set back by an hour turns nobody away.
+func TestRateLimitOutlivesABackwardClock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limits(api.Limits{PerKey: 5}))
+	for range 10 {
+		w.do("reader", http.MethodGet, "/v1/policy", nil).ok()
+	}
+	w.wait(-time.Hour)
+	for range 10 {
+		w.do("reader", http.MethodGet, "/v1/policy", nil).ok()
+	}
+	w.do("reader", http.MethodGet, "/v1/policy", nil).failed(http.StatusTooManyRequests, fault.CodeRateLimitExceeded)
+}
+
 // stuck holds reports and gates until it is told to go on, or their time is up.
 type stuck struct {
 	app.Store
