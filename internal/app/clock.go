@@ -108,6 +108,9 @@ func (c *clock) follow(ctx context.Context) error {
 	return nil
 }
 
+// since is how much time has gone by, by the machine's monotonic clock.
+func (c *clock) since() time.Duration { return c.read().Sub(c.start) }
+
 // sample asks the reference how far it is ahead. Half of the way there and back is
 // taken for the way back; what took too long tells nothing.
 func (c *clock) sample(ctx context.Context) (ahead time.Duration, good bool, err error) {

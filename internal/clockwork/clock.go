@@ -15,8 +15,8 @@ type Clock struct {
 	progress []*progress // of one tick at a time
 
 	mu      sync.Mutex
-	term    store.Term // zero: it does not lead
-	renewed time.Time
+	term    store.Term    // zero: it does not lead
+	renewed time.Duration // when it last asked for the term, by Since
 }
 
 // New checks the options.
@@ -54,11 +54,10 @@ func (c *Clock) Tick(ctx context.Context) error {
 func (c *Clock) round(ctx context.Context) (again bool, err error) {
 	var unsaved []error
 	for _, p := range c.progress {
-		now := c.Now()
-		if !p.due(now) {
+		if !p.due(c.Now()) {
 			continue
 		}
-		if led, err := c.renew(ctx, now); !led || err != nil {
+		if led, err := c.renew(ctx); !led || err != nil {
 			return false, errors.Join(append(unsaved, err)...)
 		}
 		err := c.turn(ctx, p)
@@ -79,7 +78,7 @@ func (c *Clock) round(ctx context.Context) (again bool, err error) {
 func (c *Clock) turn(ctx context.Context, p *progress) error {
 	now, term := c.Now(), c.Term()
 	p.begin(now)
-	step, cancel := context.WithTimeout(ctx, max(term.Until.Sub(now), time.Second)) // no step outlives its term
+	step, cancel := context.WithTimeout(ctx, c.left()) // no step outlives its term
 	rows, more, err := p.Step(step, Turn{Now: now, Term: term})
 	cancel()
 	if ctx.Err() != nil {
@@ -123,27 +122,39 @@ func (c *Clock) lead(ctx context.Context) (bool, error) {
 }
 
 // renew prolongs the term once a part of it is over.
-func (c *Clock) renew(ctx context.Context, now time.Time) (bool, error) {
-	c.mu.Lock()
-	fresh := !now.Before(c.renewed) && now.Before(c.renewed.Add(c.Tenure/4))
-	c.mu.Unlock()
-	if fresh {
+func (c *Clock) renew(ctx context.Context) (bool, error) {
+	if c.left() > c.Tenure*3/4 {
 		return true, nil
 	}
 	return c.lead(ctx)
 }
 
+// bid asks for the term. Its end is reckoned from before it asked, so that it is
+// over here before another can have it; an answer that comes later than that is
+// none.
 func (c *Clock) bid(ctx context.Context) (bool, error) {
-	now := c.Now()
+	asked := c.Since()
+	ctx, cancel := context.WithTimeout(ctx, c.Tenure)
+	defer cancel()
 	term, held, err := c.Store.Lead(ctx, store.Bid{Name: Leadership, Node: c.Node, Tenure: c.Tenure})
 	if err != nil || !held {
 		c.forget()
 		return false, err
 	}
 	c.mu.Lock()
+	c.term, c.renewed = term, asked
+	c.mu.Unlock()
+	return c.Leads(), nil
+}
+
+// left is how much of the term is left, by the monotonic clock.
+func (c *Clock) left() time.Duration {
+	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.term, c.renewed = term, now
-	return true, nil
+	if c.term.Number == 0 {
+		return 0
+	}
+	return c.renewed + c.Tenure - c.Since()
 }
 
 // Term is the term in which this node leads, or the zero term.
@@ -154,12 +165,12 @@ func (c *Clock) Term() store.Term {
 }
 
 // Leads reports whether this node leads at the moment, as far as it knows.
-func (c *Clock) Leads() bool { return c.Now().Before(c.Term().Until) }
+func (c *Clock) Leads() bool { return c.left() > 0 }
 
 func (c *Clock) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.term, c.renewed = store.Term{}, time.Time{}
+	c.term, c.renewed = store.Term{}, 0
 }
 
 // Resign lets another node lead at once.

@@ -76,6 +76,11 @@ type Options struct {
 	// until another takes over.
 	Tenure time.Duration
 
+	// Since is how much time has gone by, by the monotonic clock: by it a leader
+	// knows that its term is over, also where it does not reach the store. Nil: as
+	// Now says.
+	Since func() time.Duration
+
 	// Quiet is how often a job that does nothing is noted to have run.
 	Quiet time.Duration
 }
@@ -92,6 +97,10 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Quiet == 0 {
 		o.Quiet = DefaultQuiet
+	}
+	if o.Since == nil && o.Now != nil {
+		start, now := o.Now(), o.Now
+		o.Since = func() time.Duration { return now().Sub(start) }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
