@@ -64,6 +64,10 @@ var (
 	descAway      = describe("ledger_away_seconds", "How long the ledger's database has been failing.")
 	descEvents    = describe("ledger_events_total", "Events by what became of them.", "outcome")
 	descDropped   = describe("ledger_dropped_total", "What was left out of the ledger, by reason.", "reason")
+	descAhead     = describe("clock_ahead_seconds", "How far the reference of the node's clock was ahead at the last sample.")
+	descCorrected = describe("clock_corrected_seconds_total", "By how much the node's clock was corrected, all together.")
+	descSteps     = describe("clock_corrections_total", "How often the node's clock was corrected.")
+	descDiscarded = describe("clock_samples_discarded_total", "Samples of the reference that took too long to tell anything.")
 	descReachable = describe("database_up", "Whether the database answers.")
 )
 
@@ -86,6 +90,11 @@ func (c *nodeCollector) Collect(out chan<- prometheus.Metric) {
 		up = 0
 	}
 	gauge(descReachable, up)
+	clock := c.n.clock.told()
+	gauge(descAhead, clock.ahead.Seconds())
+	out <- prometheus.MustNewConstMetric(descCorrected, prometheus.CounterValue, clock.corrected.Seconds())
+	total(descSteps, int64(clock.corrections))
+	total(descDiscarded, int64(clock.discarded))
 	for _, count := range counts {
 		gauge(descErrors, float64(count.N), count.Table, string(count.State))
 	}
