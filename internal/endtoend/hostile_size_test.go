@@ -112,8 +112,8 @@ func TestHostileOverload(t *testing.T) {
 		if overloaded == 0 {
 			t.Error("/readyz never says that the node is overloaded")
 		}
-		s.beside("the gate at ten times", before, now)
-		t.Logf("%-28s %v, %d times overloaded; %d reports done, %d turned away", "/readyz:", ready, overloaded, done.Load(), shed.Load())
+		s.beside("the gate at ten times, "+d.name, before, now)
+		t.Logf("%-28s %v, %d times overloaded; %d reports done, %d turned away", "/readyz, "+d.name+":", ready, overloaded, done.Load(), shed.Load())
 		if lines := strings.Count(s.log.String(), "\n"); lines > 50 {
 			t.Errorf("the log has %d lines:\n%.2000s", lines, s.log)
 		}
