@@ -3,6 +3,8 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,5 +51,28 @@ func waits(w *world, entity, code string) {
 	}
 	if e.State != recoup.Parked || e.ParkReason != "MAX_RETRIES_EXCEEDED" {
 		w.Errorf("%s ends as %s %s", code, e.State, e.ParkReason)
+	}
+}
+
+// The third failed lookup of a domain parks (spec 000, 9.2) before the retries are
+// spent; the history tells the count that decided.
+func TestAutoParkTellsItsCount(t *testing.T) {
+	t.Parallel()
+	const table = "outreach.company_target_errors"
+	w := newWorld(t)
+	e := w.report(table, "CO-1", func(r *client.Report) { r.Code = "DOMAIN_NOT_FOUND" })
+	for e.State == recoup.RetryPending {
+		claimed := w.claim(table)
+		var out client.Acted
+		w.do("worker", http.MethodPost, "/v1/retries/"+e.ID.String()+"/fail", client.Result{LeaseToken: claimed[0].LeaseToken, Code: "DOMAIN_NOT_FOUND"}).ok(&out)
+		e = out.Error
+	}
+	var history client.History
+	w.get("/v1/errors/" + e.ID.String() + "/history").ok(&history)
+	told := func(h recoup.Transition) bool {
+		return strings.Contains(h.Reason, "failure 3 of 3 of domain-lookup for this entity")
+	}
+	if e.ParkReason != "MAX_RETRIES_EXCEEDED" || e.RetryCount != 2 || !slices.ContainsFunc(history.Transitions, told) {
+		t.Errorf("parked with %s after %d of %d retries: %+v", e.ParkReason, e.RetryCount, e.MaxRetries, history.Transitions)
 	}
 }

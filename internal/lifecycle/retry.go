@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"time"
 
 	"recoup"
@@ -129,10 +130,19 @@ func (s *step) countStreak(family *policy.Family, failure Failure) recoup.ParkRe
 	}
 	s.next.StreakFamily = family.Name
 	s.effects.Streak = Streak{Family: family.Name, Op: StreakCount}
-	if failure.Streak+1 >= family.After {
-		return family.Reason
+	if failure.Streak+1 < family.After {
+		return ""
 	}
-	return ""
+	s.because(fmt.Sprintf("failure %d of %d of %s for this entity", failure.Streak+1, family.After, family.Name))
+	return family.Reason
+}
+
+// because adds to the reason of a transition what decided it.
+func (s *step) because(why string) {
+	if s.reason != "" {
+		why = s.reason + "; " + why
+	}
+	s.reason = why
 }
 
 // resetStreak begins the count anew in which the error's failures were counted.
