@@ -32,7 +32,7 @@ grant usage on schema recoup to recoup_app;
 grant select on all tables in schema recoup to recoup_app;
 grant insert, update on recoup.error_code to recoup_app;
 grant insert, update, delete on recoup.error, recoup.entity_streak, recoup.outbox to recoup_app;
-grant insert on recoup.error_archive, recoup.error_history, recoup.error_event, recoup.event_drop to recoup_app;
+grant insert on recoup.error_archive, recoup.error_event, recoup.event_drop to recoup_app;
 grant insert, delete on recoup.error_count, recoup.event_known to recoup_app;
 
 -- Gate Zero: what happened is only ever added to, and nothing is deleted but
@@ -40,7 +40,6 @@ grant insert, delete on recoup.error_count, recoup.event_known to recoup_app;
 grant usage on schema cl to recoup_app;
 grant select on all tables in schema cl to recoup_app;
 grant insert, update on cl.gate_zero_batch, cl.gate_zero_intake, cl.gate_zero_recovery to recoup_app;
-grant insert on cl.gate_zero_air to recoup_app;
 grant insert, update, delete on cl.gate_zero_lease, cl.gate_zero_turn to recoup_app;
 grant insert, delete on cl.gate_zero_count, cl.gate_zero_reason to recoup_app;
 
@@ -48,8 +47,21 @@ grant insert, delete on cl.gate_zero_count, cl.gate_zero_reason to recoup_app;
 -- answers and counts that nobody needs any more, and notices that are finished.
 grant insert, delete on recoup.idempotency to recoup_app;
 grant insert, update on recoup.api_key, recoup.platform_key, recoup.leader, recoup.job to recoup_app;
-grant insert on recoup.audit, recoup.policy_version to recoup_app;
+grant insert on recoup.policy_version to recoup_app;
 grant insert, update, delete on recoup.processed_minute, recoup.processed_hour to recoup_app;
+
+-- What happened is numbered by the database alone: nodes write every column but
+-- the number.
+do $$
+declare
+  ledger regclass;
+begin
+  foreach ledger in array '{recoup.audit,recoup.error_history,cl.gate_zero_air}'::regclass[] loop
+    execute format('revoke insert on %s from recoup_app', ledger);
+    execute (select format('grant insert (%s) on %s to recoup_app', string_agg(quote_ident(attname), ', '), ledger)
+      from pg_attribute where attrelid = ledger and attnum > 0 and not attisdropped and attidentity = '');
+  end loop;
+end $$;
 
 -- Alerts: episodes, silences and switches are kept; what is long over goes by
 -- purge_alerts and purge_silences. Activity is counted, and deleted when nobody
@@ -73,7 +85,8 @@ revoke execute on function cl.sync_gate(interval[], text[], interval) from publi
 grant execute on function cl.sync_gate(interval[], text[], interval) to recoup_app;
 grant execute on function recoup.sees(text, name), recoup.readable(name), recoup.granted(name, text) to public; -- as row security does
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
-  recoup.grant_view(text, regclass) from recoup_app;
+  recoup.grant_view(text, regclass), recoup.allow_read(name, text, text), recoup.forbid_read(name, text, text),
+  recoup.enable_row_security(), recoup.disable_row_security(), recoup.secure(regclass, text), recoup.release(regclass) from recoup_app;
 
 -- Pipelines in plain SQL: they insert into the views that carry the policy's
 -- names, ask the gate and pass it. Analysts read.

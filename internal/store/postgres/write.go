@@ -17,15 +17,15 @@ func (s *Store) write(t *tx, w *store.Work) {
 	if len(moved) > 0 {
 		s.move(t, w, moved)
 	}
-	if len(direct) > 0 {
-		insertAll(t, "recoup.error_archive", s.sql.archive, direct)
-	}
 	if updates := w.Updates(); len(updates) > 0 {
 		s.update(t, w, updates)
 	}
 	if inserts := w.Inserts(); len(inserts) > 0 {
 		slices.SortStableFunc(inserts, byKey)
 		insertAll(t, "recoup.error", s.sql.errors, inserts)
+	}
+	if len(direct) > 0 { // after what has replaced them
+		insertAll(t, "recoup.error_archive", s.sql.archive, direct)
 	}
 	if len(w.History) > 0 {
 		insert(t, "recoup.error_history", s.sql.history, w.History)

@@ -328,3 +328,22 @@ func difference(before, after string) string {
 	}
 	return b.String()
 }
+
+// An error is not resolved without its history, and the archive takes only what was an
+// error and for as long as the policy says.
+func TestNothingIsForged(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	raw := s.raw()
+	stage(t, storetest.NewDriver(t, s), raw)
+	for act, why := range map[string]string{
+		`update error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = 0, replaceable = 0, resolved_at = 1, resolved_by = 'ada' where entity_id = 'other'`: "together with the row of its history",
+		`insert into error_archive (error_id, table_name, entity_id, code, state, disposition, blocking, created_at, updated_at, retry_count, max_retries,
+			retry_exhausted, escalation_level, replaceable, archived_at, archived_by, archive_reason, final_disposition, purge_at)
+			values (randomblob(16), 'outreach.dol_errors', 'x', 'X', 'ARCHIVED', 'RETRY', 0, 1, 1, 0, 0, 0, 0, 0, 1, 'ada', 'MANUAL', 'RETRY', 2)`: "it was never an error",
+	} {
+		if _, err := raw.Exec(act); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", act, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"database/sql/driver"
+	"slices"
 	"strings"
 
 	"recoup"
@@ -10,13 +11,15 @@ import (
 )
 
 // save writes what was decided. Archiving comes first because it frees the key
-// of an open error for the one that replaces it.
+// of an open error for the one that replaces it; history comes before what it
+// resolves, and what was replaced at once after what has replaced it.
 func (t *tx) save(w *store.Work) error {
 	moved, direct := w.Archives()
-	for _, e := range append(moved, direct...) {
-		if err := t.exec(insertArchive, fields(allColumns, e)...); err != nil {
-			return err
-		}
+	if err := t.archive(moved); err != nil {
+		return err
+	}
+	if err := each(t, insertHistory, w.History, transitionFields); err != nil {
+		return err
 	}
 	for _, e := range w.Updates() {
 		if err := t.update(w.Was(e.ID), e); err != nil {
@@ -28,7 +31,8 @@ func (t *tx) save(w *store.Work) error {
 			return err
 		}
 	}
-	if err := each(t, insertHistory, w.History, transitionFields); err != nil {
+	slices.Reverse(direct) // what was replaced last has its successor in the table
+	if err := t.archive(direct); err != nil {
 		return err
 	}
 	if err := t.saveEvents(w.Events); err != nil {
@@ -55,6 +59,15 @@ func (t *tx) save(w *store.Work) error {
 		return err
 	}
 	return t.saveStreaks(w.Streaks())
+}
+
+func (t *tx) archive(list []*recoup.Error) error {
+	for _, e := range list {
+		if err := t.exec(insertArchive, fields(allColumns, e)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var (

@@ -203,6 +203,7 @@ func (d *letterDriver) move(to store.WorkflowStep) store.DecideLetter {
 			l.Dead.ClosedAt = now
 			l.Error.State, l.Error.Disposition, l.Error.Blocking = recoup.Resolved, recoup.DispositionResolved, false
 			l.Error.ResolvedAt, l.Error.ResolvedBy, l.Error.NextEscalationAt, l.Error.NextReminderAt = now, "ada", time.Time{}, time.Time{}
+			effects.History.After = l.Error.Snapshot()
 		}
 		effects.Notes = []store.Note{{
 			ErrorID: l.Dead.ErrorID, Round: l.Dead.Round, Step: to, Actor: "ada", At: now, Text: "did " + string(to),

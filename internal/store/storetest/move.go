@@ -53,8 +53,10 @@ func (m move) value(column string) string {
 		return "'ARCHIVED'"
 	case "blocking", "replaceable":
 		return "false"
-	case "archived_at", "purge_at":
+	case "archived_at":
 		return "{time}"
+	case "purge_at":
+		return "{time} + 17520 * {hour}"
 	case "archived_by":
 		return "'ada'"
 	case "archive_reason":

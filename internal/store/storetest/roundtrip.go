@@ -127,7 +127,7 @@ func nothingSet(d *Driver) {
 	d.put(e)
 	d.wantBack(e)
 	e.State, e.FinalDisposition, e.ArchiveReason = recoup.Archived, e.Disposition, recoup.ManualArchive
-	e.ArchivedAt, e.ArchivedBy, e.PurgeAt = d.Now(), "ada", d.Now()
+	e.ArchivedAt, e.ArchivedBy, e.PurgeAt = d.Now(), "ada", d.Now().Add(730*day)
 	d.replace(e)
 	d.wantBack(e)
 	if !e.SupersededBy.IsZero() {

@@ -48,6 +48,7 @@ func RunServiceActs(t *testing.T, s Service, raw ServiceSQL, more ...string) {
 
 // serviceScene fills a store with one of everything, in every state.
 func serviceScene(d *serviceDriver) {
+	errors := NewDriver(d.TB, d.store)
 	live, revoked, rotated := d.created(d.key("live")), d.created(d.key("revoked")), d.created(d.key("rotated"))
 	d.must(d.store.TouchKeys(d.Context(), map[recoup.ID]time.Time{live.ID: d.now}))
 	_, err := d.store.RevokeKey(d.Context(), revoked.ID, d.act("ada"))
@@ -74,7 +75,6 @@ func serviceScene(d *serviceDriver) {
 		}
 	}
 	d.must(d.store.AddProcessed(d.Context(), []store.Processed{{Minute: d.now, Table: dol, Service: "api", N: 10, Failed: 1}}))
-	errors := NewDriver(d.TB, d.store)
 	errors.reportOnce("e1", errors.receipt("a", "x"))
 }
 

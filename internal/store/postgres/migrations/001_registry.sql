@@ -60,6 +60,14 @@ end $$;
 create trigger guard before update on recoup.error_code
   for each row execute function recoup.error_code_guard();
 
+-- How long the ledger keeps events and counts, as the policy has it.
+create table recoup.ledger_policy (
+  one              boolean primary key default true check (one),
+  event_retention  interval not null default '2160:00:00' check (event_retention > interval '0'),
+  rollup_retention interval not null default '17520:00:00' check (rollup_retention > interval '0')
+);
+insert into recoup.ledger_policy default values;
+
 -- What the database must know of the policy to hold errors to it. The rest of
 -- the policy is read by nodes.
 create table recoup.error_table (

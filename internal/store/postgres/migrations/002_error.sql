@@ -209,6 +209,35 @@ begin
   end loop;
 end $$;
 
+-- check_policy holds the caller to the policies that are on record: what is not
+-- there was never in force, and what was is never changed. Nor is the mirror a way
+-- to a view among the tables of the database itself.
+create function recoup.check_policy(t recoup.error_table, was recoup.error_table) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  recorded boolean := exists (select from recoup.policy_version v where v.version = t.policy_version);
+  bad      text := case
+    when not recorded and exists (select from recoup.policy_version) then 'its policy ' || t.policy_version || ' is not on record'
+    when recorded and was.policy_version = t.policy_version and not was.retired
+      and row(was.hub, was.entity_column, was.dispositions, was.default_disposition, was.ttl, was.blocks, was.dead_letter, was.archive_name, was.retention)
+        is distinct from row(t.hub, t.entity_column, t.dispositions, t.default_disposition, t.ttl, t.blocks, t.dead_letter, t.archive_name, t.retention)
+      then 'a policy that was in force is never changed'
+    when (t.table_name || coalesce(' ' || t.archive_name, '')) ~ '(^| )(recoup|cl|pg_[a-z_]*|information_schema)\.' then 'its name is among our own'
+    when t.default_disposition <> all (t.dispositions) then 'its default is not allowed'
+    when t.ttl <= interval '0' or t.retention <= interval '0' then 'what is kept is kept for some time' end;
+begin
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = t.table_name || ': ' || bad;
+  end if;
+end $$;
+
+-- sync_ledger follows what a policy says of the ledger.
+create function recoup.sync_ledger(events interval, rollups interval) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  update recoup.ledger_policy set event_retention = events, rollup_retention = rollups
+   where (event_retention, rollup_retention) is distinct from (events, rollups)
+$$;
+
 -- sync_table takes over a table of the policy and returns the names that are
 -- taken by something else.
 create function recoup.sync_table(t recoup.error_table) returns text[]
@@ -218,6 +247,7 @@ declare
   taken text[] := '{}';
 begin
   select * into was from recoup.error_table o where o.table_name = t.table_name;
+  perform recoup.check_policy(t, was);
   insert into recoup.error_table select t.*
     on conflict (table_name) do update set hub = excluded.hub, entity_column = excluded.entity_column,
       dispositions = excluded.dispositions, default_disposition = excluded.default_disposition, ttl = excluded.ttl,

@@ -80,18 +80,25 @@ exception when duplicate_table then
   return false;
 end $$;
 
--- drop_partition drops the partition of a month whole. It refuses a month that
--- is not over, whatever the caller believes the date to be.
+-- drop_partition drops the partition of a month whole, once all of it is older than
+-- the policy keeps such rows: events for themselves, history as long as the longest
+-- life of an error and its archive together. Whatever the caller believes the date
+-- to be, the database's clock is asked.
 create function recoup.drop_partition(parent text, month date) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   first date := date_trunc('month', month)::date;
   name  text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
+  kept  interval := case parent when 'error_event' then (select event_retention from recoup.ledger_policy)
+    else (select max(ttl) + max(retention) from recoup.error_table) end;
 begin
   if parent not in ('error_event', 'error_history') then
     raise exception using errcode = 'RC001', message = format('%s has no partitions', parent);
   end if;
   if to_regclass(format('recoup.%I', name)) is null or first + interval '1 month' > now() then
+    return false;
+  end if;
+  if coalesce((first + interval '1 month') at time zone 'UTC' + kept > recoup.clock() + recoup.tolerance(), true) then
     return false;
   end if;
   execute format('drop table recoup.%I', name);

@@ -193,6 +193,15 @@ create function recoup.promote(entity text, phase text, actor text default curre
   out seq bigint, out blockers uuid[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  if coalesce(btrim(entity), '') = '' or coalesce(btrim(phase), '') = '' then
+    raise exception using errcode = 'RC001', message = 'promote needs an entity and a phase';
+  end if;
+  if not exists (select from pg_roles where rolname = 'recoup_app' and pg_has_role(session_user, oid, 'usage')) then
+    actor := session_user; -- only nodes speak for others
+  end if;
+  if at is null or not recoup.timely(at) then
+    at := recoup.clock();
+  end if;
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'RC001', message = 'promote needs READ COMMITTED: an older snapshot could not see what blocks';
   end if;
@@ -205,11 +214,13 @@ begin
   insert into recoup.promotion values (id, seq, entity, phase, actor, at);
 end $$;
 
--- purge_archive deletes a batch of archived errors whose retention is over.
+-- purge_archive deletes a batch of archived errors whose retention is over, by the
+-- database's clock.
 create function recoup.purge_archive(as_of timestamptz, batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare n int;
 begin
+  as_of := least(as_of, recoup.clock() + recoup.tolerance());
   with old as (select error_id from recoup.error_archive where purge_at <= as_of order by purge_at limit batch)
   delete from recoup.error_archive a using old where a.error_id = old.error_id;
   get diagnostics n = row_count;

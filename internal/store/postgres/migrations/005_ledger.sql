@@ -174,7 +174,8 @@ begin
   insert into recoup.event_drop select day, reason, sum(n) from gone group by 1, 2;
 end $$;
 
--- purge_rollups deletes a batch of counts per hour and one of counts per day.
+-- purge_rollups deletes a batch of counts per hour and one of counts per day, none
+-- that the policy keeps.
 create function recoup.purge_rollups(hours_before timestamptz, days_before date, batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -182,6 +183,9 @@ declare
   days  int;
   drops int;
 begin
+  select least(hours_before, recoup.clock() + recoup.tolerance() - event_retention),
+      least(days_before, ((recoup.clock() + recoup.tolerance() - rollup_retention) at time zone 'UTC')::date)
+    into hours_before, days_before from recoup.ledger_policy;
   delete from recoup.error_aggregate_hourly where ctid = any (array(
     select ctid from recoup.error_aggregate_hourly where hour < hours_before order by hour limit batch));
   get diagnostics hours = row_count;

@@ -96,6 +96,24 @@ create index audit_actor_idx on recoup.audit (actor, at, seq);
 create index audit_act_idx on recoup.audit (act, at, seq);
 create index audit_target_idx on recoup.audit (target, at, seq) where target is not null;
 
+-- +goose StatementBegin
+-- timely_rows refuses rows that tell of another time than now: what was done is
+-- written down when it is done, and never later or for later.
+create function recoup.timely_rows() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from (select min(at) as first, max(at) as last from added) a
+      where not recoup.timely(a.first) or not recoup.timely(a.last)) then
+    raise exception using errcode = 'RC001', message = format('a row of %s.%s tells of now, and of no other time', tg_table_schema, tg_table_name);
+  end if;
+  return null;
+end $$;
+-- +goose StatementEnd
+create trigger guard_insert after insert on recoup.audit referencing new table as added
+  for each statement execute function recoup.timely_rows();
+create trigger guard_insert after insert on recoup.error_history referencing new table as added
+  for each statement execute function recoup.timely_rows();
+
 create trigger forbidden before update or delete on recoup.audit
   for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.audit

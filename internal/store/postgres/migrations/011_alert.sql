@@ -67,6 +67,7 @@ create function recoup.purge_alerts(as_of timestamptz, batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare n int;
 begin
+  as_of := least(as_of, recoup.clock() + recoup.tolerance() - interval '365 days');
   with old as (select alert_id from recoup.alert where resolved_at < as_of order by resolved_at limit batch)
   delete from recoup.alert a using old where a.alert_id = old.alert_id;
   get diagnostics n = row_count;
@@ -192,6 +193,10 @@ insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, 
       div(sum(recoup.born_us(ttl, created_at)), 1000000), mod(sum(recoup.born_us(ttl, created_at)), 1000000)
     from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from recoup.error) e
    group by table_name, state, ttl;
+
+-- What leaves its table within a statement that has not ended: the archive takes
+-- nothing else. It is empty at the end of every statement.
+create unlogged table recoup.error_leaving (error_id uuid primary key);
 
 -- +goose StatementBegin
 -- error_plain reads what plain SQL has written as a report is read: its code is
@@ -331,6 +336,52 @@ begin
   return null;
 end $$;
 
+-- error_archived lets into the archive only what leaves its table by the same
+-- statement, now, for as long as its policy keeps it; or what was replaced within
+-- the transaction that brought it, which no table has held: then what replaced it
+-- is there.
+create or replace function recoup.error_archived() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+declare
+  bad text;
+begin
+  select min(a.error_id || ': ' || case
+      when t.ttl is null then 'errors of this table are kept for ever'
+      when e.error_id is not null then 'an error is in its table or in the archive, not in both'
+      when not recoup.timely(a.archived_at) then 'it is archived now, and at no other time'
+      when a.policy_version = t.policy_version and a.purge_at < a.archived_at + t.retention then 'it is kept for ' || t.retention
+      when l.error_id is null and not (a.archive_reason = 'SUPERSEDED' and a.created_at >= a.archived_at and exists (
+          select from recoup.error s where s.error_id = a.superseded_by
+            and s.table_name = a.table_name and s.entity_id = a.entity_id and s.code = a.code
+          union all select from recoup.error_archive s where s.error_id = a.superseded_by
+            and s.table_name = a.table_name and s.entity_id = a.entity_id and s.code = a.code))
+        then 'it was never an error: what is archived leaves its table by the same statement' end)
+    into bad
+    from added a
+    left join recoup.error_table t on t.table_name = a.table_name
+    left join recoup.error e on e.error_id = a.error_id
+    left join recoup.error_leaving l on l.error_id = a.error_id;
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = bad;
+  end if;
+  delete from recoup.error_leaving l using added a where l.error_id = a.error_id;
+  return null;
+end $$;
+
+-- error_resolved demands, by the end of the transaction that resolves an error, the
+-- row of its history that says so.
+create function recoup.error_resolved() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from recoup.error_history h
+      where h.error_id = new.error_id and h.at = new.resolved_at and h.after ->> 'state' = 'RESOLVED') then
+    raise exception using errcode = 'RC001',
+      message = new.error_id || ': an error is resolved together with the row of its history that says who did and why';
+  end if;
+  return null;
+end $$;
+
 -- error_deleted lets an error go only to the archive, as what it was: no update
 -- could have made of it what is there. What is resolved goes there unchanged.
 create or replace function recoup.error_deleted() returns trigger language plpgsql
@@ -357,6 +408,7 @@ begin
   if bad is not null then
     raise exception using errcode = 'RC001', message = bad;
   end if;
+  insert into recoup.error_leaving select error_id from gone;
   insert into recoup.gate_log (entity_id, error_id, blocks)
     select entity_id, error_id, false from gone where blocking;
   insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
@@ -367,6 +419,9 @@ begin
   return null;
 end $$;
 -- +goose StatementEnd
+
+create constraint trigger resolved after update on recoup.error deferrable initially deferred
+  for each row when (new.state = 'RESOLVED' and old.state <> 'RESOLVED') execute function recoup.error_resolved();
 
 -- Activity: what happened to errors, by minute and by hour. Every transaction
 -- appends what it did, so that writers never wait for each other; folding adds

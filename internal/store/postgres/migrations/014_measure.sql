@@ -26,6 +26,7 @@ create function recoup.purge_silences(as_of timestamptz, batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare n int;
 begin
+  as_of := least(as_of, recoup.clock() + recoup.tolerance() - interval '365 days');
   perform set_config('recoup.silences_until', as_of::text, true);
   with old as (select silence_id from recoup.silence where created_at < as_of and until < as_of order by created_at, silence_id limit batch)
   delete from recoup.silence s using old where s.silence_id = old.silence_id;

@@ -5,6 +5,15 @@
 -- +goose StatementBegin
 create trigger error_archive_kept before insert on error_archive begin
   select case
+    when not exists (select 1 from error where error_id = new.error_id)
+      and not (new.archive_reason = 'SUPERSEDED' and new.created_at >= new.archived_at and exists (
+        select 1 from error s where s.error_id = new.superseded_by and s.table_name = new.table_name and s.entity_id = new.entity_id and s.code = new.code
+        union all select 1 from error_archive s where s.error_id = new.superseded_by and s.table_name = new.table_name
+          and s.entity_id = new.entity_id and s.code = new.code))
+      then raise(abort, 'it was never an error: what is archived leaves its table')
+    when exists (select 1 from error_table t where t.table_name = new.table_name and t.policy_version = new.policy_version
+        and new.purge_at < new.archived_at + t.retention)
+      then raise(abort, 'the archive keeps its errors as long as the policy says')
     when new.final_disposition <> new.disposition
       then raise(abort, 'the final disposition is the one it had')
     when (new.archive_reason = 'SUPERSEDED') <> (new.superseded_by is not null)
@@ -28,6 +37,16 @@ end;
 
 -- What a person has to do is found without looking at what others have to.
 create index error_assigned_idx on error (assigned_to, created_at, error_id) where assigned_to is not null;
+
+-- An error is resolved together with the row of its history that says so, which
+-- is written first.
+-- +goose StatementBegin
+create trigger error_resolved before update of state on error
+when new.state = 'RESOLVED' and old.state <> 'RESOLVED' and not exists (select 1 from error_history h
+    where h.error_id = new.error_id and h.at = new.resolved_at and json_extract(h.after, '$.state') = 'RESOLVED') begin
+  select raise(abort, 'an error is resolved together with the row of its history that says who did and why');
+end;
+-- +goose StatementEnd
 
 -- What plain SQL writes is read as a report is read: its code is folded and must
 -- look like one, what lacks the entity that its table requires is kept among the

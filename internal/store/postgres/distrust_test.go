@@ -1,0 +1,175 @@
+package postgres_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/storetest"
+)
+
+// A node that was taken over holds the database's own clock and the policy on record
+// against itself: here it is, with plain SQL and the rights of its role.
+
+// timely is a database whose guards go by its own clock, and which has one error of each
+// kind, made now.
+func timely(t *testing.T) (ownerURL string, app prompt, rows placeholders) {
+	t.Helper()
+	ownerURL, appURL := pgtest.Migrated(t)
+	s := open(t, appURL)
+	d := storetest.NewDriver(t, s)
+	app = at(t, appURL)
+	d.WaitUntil(ask[time.Time](app, "select recoup.clock()"))
+	rows = placeholders{"%open": d.Report(dol, "e-open", "NETWORK_TIMEOUT", recoup.Medium).ID}
+	archived := d.Report(dol, "e-archived", "NETWORK_TIMEOUT", recoup.Medium).ID
+	d.Archive(archived)
+	rows["%archived"] = archived
+	pgtest.HoldToClock(t, ownerURL)
+	return ownerURL, app, rows
+}
+
+// resolve sets an error RESOLVED as a node does.
+const resolve = `update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, replaceable = false, resolved_at = now(),
+	resolved_by = 'ada', updated_at = now() where error_id = %open`
+
+// told writes the history of that.
+const told = `insert into recoup.error_history (error_id, at, input, actor, after, policy_version)
+	values (%open, now(), 'resolve', 'ada', '{"state": "RESOLVED"}', '1.0.0')`
+
+func TestNoResolutionWithoutItsHistory(t *testing.T) {
+	t.Parallel()
+	_, app, rows := timely(t)
+	if got := app.refusal(rows.Replace(resolve)); !strings.Contains(got, "together with the row of its history") {
+		t.Errorf("without its history: %s", got)
+	}
+	if !ask[bool](app, "select recoup.is_blocked('e-open')") {
+		t.Error("it blocks no more")
+	}
+	app.run("begin; " + rows.Replace(resolve) + "; " + rows.Replace(told) + "; commit")
+	if ask[bool](app, "select recoup.is_blocked('e-open')") {
+		t.Error("it blocks still")
+	}
+}
+
+// The archive takes what leaves its table, now, for as long as the policy keeps it.
+func TestNoForgedArchive(t *testing.T) {
+	t.Parallel()
+	_, app, rows := timely(t)
+	gone := "with gone as (delete from recoup.error where error_id = %open returning *) "
+	now := ask[time.Time](app, "select now()")
+	fields := func(archived, purge time.Time) string {
+		return fmt.Sprintf(`{"archived_at": %q, "purge_at": %q}`, archived.Format(time.RFC3339), purge.Format(time.RFC3339))
+	}
+	for _, row := range []struct{ sql, why string }{
+		{archiveOf(strings.Replace(fields(now, now.AddDate(1, 0, 1)), "{", `{"error_id": "`+recoup.ID{1}.String()+`", `, 1), "recoup.error") + " where error_id = %open", "never an error"},
+		{gone + archiveOf(fields(now.AddDate(0, 0, -30), now.AddDate(1, 0, 1)), "gone"), "it is archived now"},
+		{gone + archiveOf(fields(now, now.AddDate(0, 0, 1)), "gone"), "it is kept for 365 days"},
+	} {
+		if got := app.refusal(rows.Replace(row.sql)); !strings.Contains(strings.ReplaceAll(got, "8760:00:00", "365 days"), row.why) {
+			t.Errorf("%s: %s", row.why, got)
+		}
+	}
+	app.run(rows.Replace(gone + archiveOf(fields(now, now.AddDate(1, 0, 1)), "gone")))
+	if n := ask[int](app, "select count(*) from recoup.error_leaving"); n != 0 {
+		t.Errorf("%d are still leaving", n)
+	}
+}
+
+// What was done is written down when it is done.
+func TestNoForgedAudit(t *testing.T) {
+	t.Parallel()
+	_, app, rows := timely(t)
+	for _, when := range []string{"now() - interval '1 day'", "now() + interval '1 day'"} {
+		app.refusal("insert into recoup.audit (at, actor, act) values (" + when + ", 'ada', 'policy.add')")
+		app.refusal(strings.Replace(rows.Replace(told), "now()", when, 1))
+	}
+	app.run("insert into recoup.audit (at, actor, act) values (now(), 'ada', 'policy.add')")
+	for _, sql := range []string{
+		"insert into recoup.audit (seq, at, actor, act) overriding system value values (999999, now(), 'ada', 'x')", "update recoup.audit set actor = 'bob'", "delete from recoup.audit",
+	} {
+		if got := app.sqlState(sql); got != privilege {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
+
+// Nothing goes before its retention is over by the database's clock, whatever time the
+// caller gives.
+func TestPurgesGoByTheDatabasesClock(t *testing.T) {
+	t.Parallel()
+	ownerURL, app, _ := timely(t)
+	app.run("select recoup.create_partition('error_event', (now() - interval '3 months')::date), recoup.create_partition('error_history', (now() - interval '3 months')::date)")
+	past := "(now() - interval '3 months')::date"
+	purges := map[string]int{
+		"select recoup.purge_archive('2999-01-01', 10)":                                          1,
+		"select recoup.drop_partition('error_event', " + past + ")::int":                         1,
+		"select recoup.drop_partition('error_history', " + past + ")::int":                       1,
+		"select recoup.purge_rollups('2999-01-01', '2999-01-01', 10)":                            2,
+		"select recoup.purge_alerts('2999-01-01', 10) + recoup.purge_silences('2999-01-01', 10)": 0,
+	}
+	owner := at(t, ownerURL)
+	owner.run(`insert into recoup.error_aggregate_hourly values (date_trunc('hour', now()), 's', 'C', 1, 1, now());
+		insert into recoup.error_aggregate_daily values (current_date, 's', 'C', 1, 1, now())`)
+	for sql := range purges {
+		if n := ask[int](app, sql); n != 0 {
+			t.Errorf("%s: %d", sql, n)
+		}
+	}
+	pgtest.ShiftClock(t, ownerURL, 3*365*24*time.Hour)
+	for sql, want := range purges {
+		if n := ask[int](app, sql); n != want {
+			t.Errorf("three years later %s: %d, want %d", sql, n, want)
+		}
+	}
+}
+
+// The mirror of the policy follows the policies on record, and nothing else.
+func TestSyncTableGoesByTheRecord(t *testing.T) {
+	t.Parallel()
+	s, _, app := governed(t)
+	p := policy.Default()
+	_, _, err := s.AddPolicy(t.Context(), store.PolicyVersion{Version: p.Version, Text: p.Text()}, store.Act{By: "ada", At: storetest.Epoch()})
+	must(t, err)
+	must(t, s.SyncTables(t.Context(), p))
+	sync := func(set string) string {
+		return "select recoup.sync_table(jsonb_populate_record(t, '" + set + "')) from recoup.error_table t where table_name = '" + dol + "'"
+	}
+	for set, why := range map[string]string{
+		`{"policy_version": "9.9.9"}`:                                "is not on record",
+		`{"blocks": false}`:                                          "never changed",
+		`{"retention": "1 second"}`:                                  "never changed",
+		`{"ttl": null}`:                                              "never changed",
+		`{"dispositions": ["IGNORE"]}`:                               "never changed",
+		`{"table_name": "recoup.api_key", "archive_name": null}`:     "among our own",
+		`{"table_name": "x.y", "archive_name": "pg_catalog.x"}`:      "among our own",
+		`{"table_name": "x.y", "default_disposition": "RESOLVEDLY"}`: "not allowed",
+	} {
+		if got := app.refusal(sync(set)); !strings.Contains(got, why) {
+			t.Errorf("%s: %s", set, got)
+		}
+	}
+	app.run(sync("{}"))
+}
+
+// A promotion is dated by the database, and only nodes name somebody else.
+func TestPromoteGoesByTheDatabasesClock(t *testing.T) {
+	t.Parallel()
+	ownerURL, app, _ := timely(t)
+	app.run("select recoup.promote('e-1', 'next', 'ada', '2020-01-01')")
+	if !ask[bool](app, "select promoted_at > now() - interval '1 minute' and promoted_by = 'ada' from recoup.promotion") {
+		t.Error("a promotion is dated as its caller likes")
+	}
+	writer := role(t, at(t, ownerURL), "recoup_writer")
+	writer.run("select recoup.promote('e-2', 'next', 'somebody else')")
+	if got := ask[string](app, "select promoted_by from recoup.promotion where entity_id = 'e-2'"); got != "recoup_writer" {
+		t.Errorf("promoted by %s", got)
+	}
+	if got := writer.refusal("select recoup.promote('', 'next')"); !strings.Contains(got, "needs an entity") {
+		t.Errorf("nothing was promoted: %s", got)
+	}
+}
