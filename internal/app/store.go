@@ -84,7 +84,7 @@ func OpenStore(ctx context.Context, address string, logger *slog.Logger) (Store,
 	}
 	logger.Info("bringing the schema up to date")
 	switch err := postgres.Migrate(ctx, rest); {
-	case errors.Is(err, store.ErrRefused): // nodes own nothing: whoever does has to
+	case errors.Is(err, postgres.ErrNotOwner): // whoever is has to
 		return nil, older
 	case err != nil && !errors.Is(err, postgres.ErrNoAppRole):
 		return nil, err

@@ -34,6 +34,7 @@ func databases() map[string]func(*testing.T) database {
 		},
 		"postgres": func(t *testing.T) database {
 			owner, nodes := pgtest.Migrated(t)
+			pgtest.HoldToClock(t, owner)
 			return database{"postgres", owner, nodes}
 		},
 	}

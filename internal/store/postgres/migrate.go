@@ -47,6 +47,10 @@ const (
 var ErrNoAppRole = errors.New("the role " + AppRole + " does not exist and this user may not create it: " +
 	"run CREATE ROLE " + AppRole + " LOGIN as an administrator and migrate again")
 
+// ErrNotOwner is returned by [Migrate] to a user who may not change the schema, as
+// nodes may not.
+var ErrNotOwner = errors.New("this user may not change the schema: run recoup migrate up as its owner")
+
 // Migration is one step of the schema.
 type Migration struct {
 	Version   int64
@@ -68,6 +72,9 @@ func Migrate(ctx context.Context, url string) error {
 	defer func() { _ = db.Close() }()
 	for attempt := 1; ; attempt++ {
 		err := migrate(ctx, db)
+		if state(err) == insufficientPrivilege {
+			return ErrNotOwner
+		}
 		if attempt == migrationAttempts || !busy(err) && !racing(err) {
 			return failure("migrate", err)
 		}

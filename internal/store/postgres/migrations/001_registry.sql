@@ -18,6 +18,13 @@ create function recoup.timely(at timestamptz) returns boolean language sql volat
   select at between recoup.clock() - recoup.tolerance() and recoup.clock() + recoup.tolerance()
 $$;
 
+-- recent reports whether a time is about now: what nodes write down of themselves
+-- must not be lost to a clock of theirs that has jumped and is not yet corrected.
+create function recoup.recent(at timestamptz) returns boolean language sql volatile as $$
+  select at between recoup.clock() - greatest(recoup.tolerance(), interval '15 minutes')
+    and recoup.clock() + greatest(recoup.tolerance(), interval '15 minutes')
+$$;
+
 -- +goose StatementBegin
 -- forbid refuses a statement outright. RC001 is the state that Recoup's own
 -- guards raise; clients recognise it by that, never by its text.

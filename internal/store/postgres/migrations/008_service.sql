@@ -103,7 +103,7 @@ create function recoup.timely_rows() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (select from (select min(at) as first, max(at) as last from added) a
-      where not recoup.timely(a.first) or not recoup.timely(a.last)) then
+      where not recoup.recent(a.first) or not recoup.recent(a.last)) then
     raise exception using errcode = 'RC001', message = format('a row of %s.%s tells of now, and of no other time', tg_table_schema, tg_table_name);
   end if;
   return null;

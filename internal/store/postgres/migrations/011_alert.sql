@@ -349,7 +349,7 @@ begin
   select min(a.error_id || ': ' || case
       when t.ttl is null then 'errors of this table are kept for ever'
       when e.error_id is not null then 'an error is in its table or in the archive, not in both'
-      when not recoup.timely(a.archived_at) then 'it is archived now, and at no other time'
+      when not recoup.recent(a.archived_at) then 'it is archived now, and at no other time'
       when a.policy_version = t.policy_version and a.purge_at < a.archived_at + t.retention then 'it is kept for ' || t.retention
       when l.error_id is null and not (a.archive_reason = 'SUPERSEDED' and a.created_at >= a.archived_at and exists (
           select from recoup.error s where s.error_id = a.superseded_by
