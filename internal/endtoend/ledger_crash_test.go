@@ -144,6 +144,7 @@ func checkLedger(t *testing.T, d database, written int) {
 		"reports without an event":    "select count(*) from " + all + " where entity_id like 'E-%' and error_id not in (select event_id from error_event)",
 		"admissions without an event": "select count(*) from " + all + " where entity_id like 'S-%' and coalesce(correlation_id, error_id) not in (select correlation_id from error_event)",
 		"attempts without an event":   "select count(*) from " + attempts + " and attempt not in (select event_id from error_event)",
+		"events without a UUIDv7":     "select count(*) from error_event where substr(" + db.digits + ", 13, 1) <> '7'",
 		"events that are there twice": "select count(*) from (select event_id from error_event group by event_id having count(*) > 1) twice",
 	} {
 		if n := db.count(question); n != 0 {
@@ -174,13 +175,14 @@ func insertPlainly(t *testing.T, d database, round int) {
 type bare struct {
 	*testing.T
 	*sql.DB
+	digits string // the digits of an event's id, in its words
 }
 
 func plainly(t *testing.T, d database) bare {
 	t.Helper()
-	driver, address := "sqlite", "file:"+strings.TrimPrefix(d.owner, "sqlite:")+"?_pragma=busy_timeout(10000)"
+	driver, address, digits := "sqlite", "file:"+strings.TrimPrefix(d.owner, "sqlite:")+"?_pragma=busy_timeout(10000)", "hex(event_id)"
 	if d.name == "postgres" {
-		driver, address = "pgx", d.owner
+		driver, address, digits = "pgx", d.owner, "replace(event_id::text, '-', '')"
 	}
 	db, err := sql.Open(driver, address)
 	if err != nil {
@@ -193,7 +195,7 @@ func plainly(t *testing.T, d database) bare {
 			t.Fatal(err)
 		}
 	}
-	return bare{t, db}
+	return bare{t, db, digits}
 }
 
 // count asks a question whose answer is a number.
