@@ -25,6 +25,7 @@ func eventClauses() []ledgerClause {
 		{"an event comes back as it was, but for its tenant's name", eventReturns},
 		{"an event that is known already is ignored, whatever comes with it", eventOnce},
 		{"the same id at another time is another event", eventTwice},
+		{"the same id at another time is the same event if it carries no time", eventTimeless},
 		{"a code that is not registered refuses its whole batch", eventUnregistered},
 		{"details that are not allowed are refused", eventDetails},
 		{"a batch may reach over many months", eventMonths},
@@ -51,8 +52,8 @@ func eventReturns(b *Bookkeeper) {
 	full := b.full(Epoch().Add(123456789 * time.Nanosecond))
 	for _, part := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(full.Event)} {
 		for i := range part.NumField() {
-			if part.Field(i).IsZero() {
-				b.Fatalf("the sample leaves %s empty", part.Type().Field(i).Name)
+			if name := part.Type().Field(i).Name; part.Field(i).IsZero() && name != "Timeless" { // which is not stored
+				b.Fatalf("the sample leaves %s empty", name)
 			}
 		}
 	}
@@ -72,6 +73,18 @@ func eventOnce(b *Bookkeeper) {
 	twin := b.Event("billing", timeout, Epoch())
 	b.Add(twin, twin)
 	b.Check(store.Span{From: store.Day(Epoch()), To: store.Day(Epoch()).Add(day)})
+}
+
+func eventTimeless(b *Bookkeeper) {
+	e := b.Event("billing", timeout, Epoch())
+	e.Timeless = true
+	later := e
+	later.TS = e.TS.Add(40 * day) // in another month
+	for i, want := range []int{1, 0} {
+		if n, err := b.Ledger.InsertEvents(b.Context(), []store.Event{e, later, e}); n != want || err != nil {
+			b.Errorf("time %d: %d were new, %v", i+1, n, err)
+		}
+	}
 }
 
 func eventTwice(b *Bookkeeper) {
