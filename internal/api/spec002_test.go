@@ -1,0 +1,40 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+)
+
+// Spec 002, 8.5: a replay that fails again with the same permanent failure puts the
+// work back among the dead letters, for engineering to review; any other failure
+// puts it back for its team.
+func TestSpec002FailsAgain(t *testing.T) {
+	onBothStores(t, func(w *world) {
+		for _, row := range []struct {
+			then string
+			tier int
+		}{{"VALIDATION_ERROR", 2}, {"INVALID_API_KEY", 1}} {
+			d := w.letter(client.StepReplaying)
+			held := w.claimWork(d.Pipeline, d.Stage)[0]
+			again := w.breakdown(d.Pipeline)
+			again.Class = row.then
+			w.post("/v1/work/"+held.WorkID.String()+"/fail", client.WorkResult{LeaseToken: held.LeaseToken, Failure: &again}).ok()
+			now, e := w.details(d), recoup.Error{}
+			w.get("/v1/errors/" + d.ErrorID.String()).ok(&e)
+			if now.Step != client.StepNew || len(now.Rounds) != 2 || string(now.Class) != row.then {
+				w.Errorf("%s again: step %s, class %s, %d rounds", row.then, now.Step, now.Class, len(now.Rounds))
+			}
+			if e.EscalationLevel != row.tier || e.Disposition != "PARKED" || (row.tier == 2) != (e.State == recoup.Escalated) {
+				w.Errorf("%s again: %s on tier %d", row.then, e.State, e.EscalationLevel)
+			}
+			refused := w.post("/v1/dead-letters/"+d.ErrorID.String()+"/replay", client.SingleReplay{Reason: "again"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
+			if refused.Details["missing_step"] != "triage" {
+				w.Errorf("the new round begins with %v", refused.Details)
+			}
+		}
+	})
+}
