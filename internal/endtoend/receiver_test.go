@@ -21,10 +21,11 @@ type delivery struct {
 
 // receive answers deliveries: work succeeds, and companies pass.
 func receive(t *testing.T, secret string, got chan<- delivery) *httptest.Server {
+	now := time.Now
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = client.VerifySignature(secret, r.Header.Get(client.SignatureHeader), body, time.Now(), 0)
+			err = client.VerifySignature(secret, r.Header.Get(client.SignatureHeader), body, now(), 0)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", r.URL.Path, err)
