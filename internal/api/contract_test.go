@@ -43,7 +43,7 @@ func theDocument(t *testing.T, handler http.Handler) *document {
 		return documented.document
 	}
 	rec := httptest.NewRecorder()
-	handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://localhost/openapi.json", nil)) // which a demo serves too
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(rec.Body.Bytes()))
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func (d *document) hold(t *testing.T, r *http.Request, sent []byte, rec *httptes
 	media, _, _ := strings.Cut(rec.Header().Get("Content-Type"), ";")
 	_, pattern := d.mux.Handler(r)
 	if rec.Code >= 400 {
-		holdFailure(t, rec, media)
+		holdFailure(t, r, rec, media)
 	}
 	if pattern == "" || r.Method == http.MethodHead {
 		return
@@ -133,7 +133,7 @@ func (d *document) holdRequest(t *testing.T, pattern string, sent []byte) {
 }
 
 // holdFailure holds a failure to spec 001: its fields, its status, its headers.
-func holdFailure(t *testing.T, rec *httptest.ResponseRecorder, media string) {
+func holdFailure(t *testing.T, r *http.Request, rec *httptest.ResponseRecorder, media string) {
 	t.Helper()
 	var e struct {
 		Code      recoup.Code `json:"error_code"`
@@ -155,7 +155,7 @@ func holdFailure(t *testing.T, rec *httptest.ResponseRecorder, media string) {
 		t.Errorf("%s came with %d, and is %d", e.Code, rec.Code, def.HTTPStatus)
 	case e.Message == "" || e.RequestID == "" || e.RequestID != header.Get(fault.RequestIDHeader):
 		t.Errorf("message or request id is missing: %s", rec.Body)
-	case e.URL != "http://example.com/errors/"+string(e.Code):
+	case e.URL != "http://"+r.Host+"/errors/"+string(e.Code):
 		t.Errorf("documentation_url is %q", e.URL)
 	case e.After != after:
 		t.Errorf("retry_after is %d, Retry-After %d", e.After, after)
