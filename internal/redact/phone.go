@@ -139,10 +139,30 @@ func nationalEnd(s string, i int) int {
 	if n < 2 || !over(s, d.ends[n-1]) || s[d.ends[n-1]-1] == ' ' {
 		return 0
 	}
-	if d.northAmerican() || d.trunk() || d.brazilian() {
+	if !registered(s[:i]) && (d.northAmerican() || d.trunk() && !dumped(s, i, d.ends[n-1]) || d.brazilian()) {
 		return d.ends[n-1]
 	}
 	return 0
+}
+
+// registered reports whether a text ends with the name of a register of companies
+// or books, whose numbers are in groups too.
+func registered(before string) bool {
+	before = strings.TrimRight(before, " :=#")
+	for _, register := range [...]string{"DUNS", "D-U-N-S", "EIN", "ISBN", "ISSN", "CIK"} {
+		if from := len(before) - len(register); from >= 0 && strings.EqualFold(before[from:], register) && begins(before, from) {
+			return true
+		}
+	}
+	return false
+}
+
+// dumped reports whether a byte in base 16 stands next to a number, which makes
+// it a row of bytes: 4b 03 04 14 00 06.
+func dumped(s string, from, to int) bool {
+	pair := func(s string) bool { return hexDigit(s[0]) >= 0 && hexDigit(s[1]) >= 0 && (digit(s[0]) || digit(s[1])) }
+	return from > 2 && s[from-1] == ' ' && pair(s[from-3:]) && (from == 3 || !alphanumeric(s[from-4])) ||
+		to+2 < len(s) && s[to] == ' ' && pair(s[to+1:]) && ends(s, to+3)
 }
 
 // northAmerican is three, three and four digits, of which neither the area nor the
@@ -159,13 +179,17 @@ func (d *dialled) northAmerican() bool {
 // trunk is a number whose first digit is the 0 of calls within a country, or the
 // 00 of those to another.
 func (d *dialled) trunk() bool {
-	digits, same, dates := 0, true, len(d.groups) > 2 && len(d.groups[0]) == 2 && len(d.groups[1]) == 2 && len(d.groups[2]) == 4
+	digits, same, pairs, dates := 0, true, true, len(d.groups) > 2 && len(d.groups[0]) == 2 && len(d.groups[1]) == 2 && len(d.groups[2]) == 4
 	for i, g := range d.groups {
 		digits += len(g)
 		same = same && (i < 2 || d.gaps[i-1] == d.gaps[1] || d.gaps[i-1] == "-")
+		pairs = pairs && len(g) == 2
 		if len(g) < 2 {
 			return false
 		}
+	}
+	if pairs && len(d.groups) != 5 { // as in France; more of them are bytes
+		return false
 	}
 	first := d.groups[0]
 	abroad := len(first) > 3 && first[:2] == "00" && first[2] != '0'

@@ -151,11 +151,16 @@ func basicCredentials(s string, from, to int) bool {
 // versions (@4.17.21.tgz), pictures (@2x.png) and units (@tty1.service).
 var notAddress = regexp.MustCompile(`^v?\d+\.\d+\.|^\dx\.\w+$|\.(?:service|socket|target|timer|mount|slice)$`)
 
+// ownMachine matches the names that are only known within a network.
+var ownMachine = regexp.MustCompile(`(?i)\.(?:internal|local|localdomain|lan|svc)$`)
+
 func address(s string, from, to int) bool {
 	match := s[from:to]
 	if at := strings.LastIndexByte(match, '@'); at >= 0 {
 		// git@host:path is where a repository lives, not a person.
-		return match[:at] != "git" && !notAddress.MatchString(match[at+1:])
+		// Nor is the account at a machine of one's own: postgres://app@db.internal.
+		account := strings.HasSuffix(s[:from], "://") && ownMachine.MatchString(match[at+1:])
+		return match[:at] != "git" && !account && !notAddress.MatchString(match[at+1:])
 	}
 	return true
 }
