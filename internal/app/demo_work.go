@@ -83,6 +83,10 @@ const demoBatch = "2026_annual_outreach"
 // it since.
 func (n *Node) addBatch(ctx context.Context) error {
 	at := n.o.Now().Add(-11*24*time.Hour - time.Hour)
+	if _, own := n.store.(timed); !own { // a database with a clock of its own cannot be taken back
+		n.store.UseClock(func() time.Time { return at })
+		defer n.store.UseClock(n.o.Now)
+	}
 	gate, err := recovery.New(recovery.Options{
 		Store: n.store, Gate: n.gateZero.Gate, Now: func() time.Time { return at }, IDs: n.letters.IDs,
 	})

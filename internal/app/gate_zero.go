@@ -33,11 +33,11 @@ func OpenGateZero(ctx context.Context, o Options) (*GateZero, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &GateZero{keys: &Keys{store: s, ids: recoup.NewIDSource(o.Random), random: o.Random, now: o.Now}}
+	g := &GateZero{keys: &Keys{store: s, ids: recoup.NewIDSource(o.Random), random: o.Random, now: o.clock()}}
 	p, err := g.keys.policy(ctx)
 	if err == nil {
 		g.Service, err = recovery.New(recovery.Options{
-			Store: s, Gate: func() policy.Gate { return p.Gate }, Now: o.Now, IDs: g.keys.ids,
+			Store: s, Gate: func() policy.Gate { return p.Gate }, Now: g.keys.now, IDs: g.keys.ids,
 		})
 	}
 	if err != nil {

@@ -55,7 +55,7 @@ func OpenKeys(ctx context.Context, o Options, create bool) (*Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keys{store: s, ids: recoup.NewIDSource(o.Random), random: o.Random, now: o.Now}, nil
+	return &Keys{store: s, ids: recoup.NewIDSource(o.Random), random: o.Random, now: o.clock()}, nil
 }
 
 // Close closes the database.

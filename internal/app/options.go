@@ -71,6 +71,14 @@ const (
 	DefaultListen   = "127.0.0.1:8080"
 )
 
+// clock is that of who opens a database without a node.
+func (o Options) clock() func() time.Time {
+	if o.Now != nil {
+		return o.Now
+	}
+	return time.Now
+}
+
 func (o Options) withDefaults() Options {
 	o.Database = cmp.Or(o.Database, DefaultDatabase)
 	o.Listen = cmp.Or(o.Listen, DefaultListen)

@@ -197,7 +197,7 @@ var layers = []layer{
 	{
 		pkg: "recoup/internal/push",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/signature",
-			"recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/notify", "recoup/internal/api"},
+			"recoup/internal/engine", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/notify", "recoup/internal/api"},
 		why: "it is the API turned round, in the API's own words, over the connections that notices use",
 	},
 	{

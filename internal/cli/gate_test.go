@@ -59,7 +59,7 @@ func TestServerCommandsMisused(t *testing.T) {
 		"keys create --role admin":                        "--name is missing",
 		"keys create --role admin --name x --days 91":     "--days is 91: expected a number from 1 to 90",
 		"keys revoke x":                                   `"x" is no id: expected that of a key`,
-		"keys rotate 0198c0de-0000-7000-8000-000000000001 --hours 169": "--hours is 169: expected a number from 1 to 168",
+		"keys rotate 0198c0de-0000-7000-8000-000000000001 --hours 169": "--hours is 169: expected a number from 0 to 168",
 		"keys rotate x --hours 1":                                      `"x" is no id`,
 		"keys list --server http://x --database sqlite:x":              "--server and --database are given: expected one of the two",
 		"keys list --database mysql:x":                                 "--database must be sqlite:FILE or postgres://",

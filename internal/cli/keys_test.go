@@ -113,3 +113,13 @@ func TestKeysOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// Keys are made in a database by the machine's clock, without a server.
+func TestKeysByTheRealClock(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, false)
+	said, stderr, status := run(t, "keys", "create", "--role", "reader", "--name", "x", "--database", "sqlite:"+n.file)
+	if status != 0 || !strings.Contains(said+stderr, "Key ") {
+		t.Errorf("status %d, said %q and %q", status, said, stderr)
+	}
+}

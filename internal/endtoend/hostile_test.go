@@ -26,11 +26,12 @@ type siege struct {
 	admin              *client.Client
 	hostile, neighbour string
 	http               *http.Client
+	clock              func() time.Time
 }
 
 func besiege(t *testing.T, d database, flags ...string) *siege {
 	t.Helper()
-	s := &siege{site: newSite(t, d), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}}
+	s := &siege{site: newSite(t, d), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}, clock: time.Now}
 	s.flags = append([]string{"--log-level", "warn"}, flags...)
 	s.start()
 	s.admin = s.client(nil)
@@ -67,7 +68,7 @@ func (s *siege) dial() net.Conn {
 // call sends a request with a key and returns its status, its body and how long it
 // took.
 func (s *siege) call(key, method, path, body string) (int, string, time.Duration) {
-	begun := time.Now()
+	begun := s.clock()
 	r, err := http.NewRequestWithContext(s.Context(), method, "http://"+*s.address.Load()+path, strings.NewReader(body))
 	if err != nil {
 		s.Fatal(err)
@@ -78,11 +79,11 @@ func (s *siege) call(key, method, path, body string) (int, string, time.Duration
 	}
 	response, err := s.http.Do(r)
 	if err != nil {
-		return 0, err.Error(), time.Since(begun)
+		return 0, err.Error(), s.clock().Sub(begun)
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, _ := io.ReadAll(response.Body)
-	return response.StatusCode, string(text), time.Since(begun)
+	return response.StatusCode, string(text), s.clock().Sub(begun)
 }
 
 // figures are how long calls took.
