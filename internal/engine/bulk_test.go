@@ -17,6 +17,16 @@ func (w *world) bulk(b engine.Bulk) (engine.BulkResult, error) {
 	return w.engine.Bulk(w.Context(), ada, b)
 }
 
+// previewed acts on everything that the preview of a filter shows.
+func (w *world) previewed(c engine.Caller, b engine.Bulk) (engine.BulkResult, error) {
+	b.Preview = true
+	shown, err := w.engine.Bulk(w.Context(), c, b)
+	if err != nil || shown.Matched == 0 {
+		return shown, err
+	}
+	return w.engine.Bulk(w.Context(), c, engine.Bulk{Act: b.Act, Token: shown.Frozen.Token(), Input: b.Input})
+}
+
 func TestBulk(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var reports []engine.Report

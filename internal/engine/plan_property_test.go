@@ -156,7 +156,7 @@ func (w *world) compare(t *rapid.T, got recoup.Error, x engine.Prediction) {
 
 // clear ends what can be ended, so that every draw costs the same.
 func (w *world) clear(t *rapid.T) {
-	if _, err := w.bulk(engine.Bulk{All: true, Input: lifecycle.ArchiveNow{Reason: "next draw"}}); err != nil {
+	if _, err := w.previewed(ada, engine.Bulk{All: true, Input: lifecycle.ArchiveNow{Reason: "next draw"}}); err != nil {
 		t.Fatal(err)
 	}
 	left, _, err := w.db.Errors(w.Context(), store.Filter{}, store.Page{Limit: store.MaxPage})
