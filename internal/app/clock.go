@@ -19,6 +19,12 @@ const (
 	maxCorrection = 500 * time.Millisecond
 	clockEvery    = 10 * time.Second
 
+	// longGap is from where on a reference that is ahead is not approached but
+	// stepped to, once gapSamples in a row have said so: then the machine has slept.
+	// It is the longest lease of the default policy: who held one before has lost it.
+	longGap    = 15 * time.Minute
+	gapSamples = 2
+
 	// toldCorrection is from where on a correction is worth a line in the log.
 	toldCorrection = 50 * time.Millisecond
 
@@ -40,6 +46,7 @@ type clock struct {
 	start  time.Time
 	offset time.Duration // added to what has gone by since the start
 	last   time.Time     // no time is said that is before it
+	gaps   int           // samples in a row that were ahead by more than longGap
 	figures
 }
 
@@ -87,7 +94,8 @@ func (c *clock) begin(ctx context.Context) error {
 	return nil
 }
 
-// follow takes a sample and moves the clock towards the reference, a bounded step.
+// follow takes a sample and moves the clock towards the reference: by a bounded
+// step, or over a long gap at once.
 func (c *clock) follow(ctx context.Context) error {
 	if c.ask == nil {
 		return nil
@@ -96,16 +104,30 @@ func (c *clock) follow(ctx context.Context) error {
 	if err != nil || !good || ahead == 0 {
 		return err
 	}
-	step := min(max(ahead, -maxCorrection), maxCorrection)
-	c.mu.Lock()
-	c.offset += step
-	c.corrections++
-	c.corrected += step.Abs()
-	c.mu.Unlock()
+	step := c.correct(ahead)
 	if step.Abs() >= toldCorrection {
 		c.logger.Warn("the clock was corrected", "by", step, "left", ahead-step)
 	}
 	return nil
+}
+
+// correct moves the clock, and returns by how much.
+func (c *clock) correct(ahead time.Duration) (step time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ahead > longGap {
+		c.gaps++
+	} else {
+		c.gaps = 0
+	}
+	step = min(max(ahead, -maxCorrection), maxCorrection)
+	if c.gaps >= gapSamples {
+		step, c.gaps = ahead, 0
+	}
+	c.offset += step
+	c.corrections++
+	c.corrected += step.Abs()
+	return step
 }
 
 // since is how much time has gone by, by the machine's monotonic clock.
