@@ -114,6 +114,9 @@ func (y *year) checkPlaces() {
 			continue
 		}
 		known.purgeAt = e.PurgeAt
+		if e.ArchiveReason == recoup.SupersededByNext && e.ParkReason != "" {
+			known.heir = e.SupersededBy
+		}
 	}
 	for _, id := range y.order {
 		if _, there := seen[id]; !there && (y.made[id].purgeAt.IsZero() || y.made[id].purgeAt.After(y.latest)) {
@@ -259,10 +262,8 @@ func (y *year) countJob(jobs map[string]int, l *letter) {
 // held are the errors that took over a place in the park, of which nobody is told.
 func (y *year) held() map[recoup.ID]bool {
 	held := map[recoup.ID]bool{}
-	for _, e := range y.archived() {
-		if e.ArchiveReason == recoup.SupersededByNext && e.ParkReason != "" {
-			held[e.SupersededBy] = true
-		}
+	for _, l := range y.made {
+		held[l.heir] = true
 	}
 	return held
 }

@@ -158,6 +158,7 @@ func (y *year) String() string {
 // life is what is known of a reported error.
 type life struct {
 	purgeAt  time.Time // once it is archived
+	heir     recoup.ID // that took over its place in the park
 	reported recoup.Error
 }
 
