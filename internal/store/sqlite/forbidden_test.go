@@ -211,7 +211,7 @@ const (
 		updated_at, retry_count, max_retries, retry_exhausted, escalation_level, replaceable, archived_at, archived_by, archive_reason,
 		final_disposition, purge_at`
 	archivedValues = `e.entity_id, e.code, e.policy_version, 'ARCHIVED', e.disposition, 0, e.created_at,
-		e.updated_at, 0, 0, 0, 0, 0, 0, 'mallory', 'MANUAL', e.disposition, 0 from error e`
+		e.updated_at, 0, 0, 0, 0, 0, 0, 'mallory', 'MANUAL', e.disposition, 9e15 from error e`
 )
 
 // archiveOf archives an error under an id and a table.
