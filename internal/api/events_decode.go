@@ -86,7 +86,7 @@ func (d *eventDecoder) decode(media string, body []byte) (b *eventBatch, err err
 	case len(body) == 0:
 		return nil, fault.New(fault.CodeMalformedJSON, "The body is empty: send an event.")
 	case media != fault.MediaJSON:
-		b, err = d.lines(string(body), newPlainReader().read)
+		b = d.lines(string(body), newPlainReader().read)
 	case body[0] == '[':
 		b, err = d.array(body)
 	default:
@@ -150,7 +150,7 @@ func (d *eventDecoder) apart(list string, items []json.RawMessage) *eventBatch {
 
 // lines reads one event per line. One that is not an event is refused with its number
 // and leaves the others alone. What plain does not read is read by encoding/json.
-func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) bool) (*eventBatch, error) {
+func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) bool) *eventBatch {
 	b := &eventBatch{list: ndjson, events: make([]ledger.Incoming, 0, min(strings.Count(body, "\n")+1, maxEvents+1))}
 	for number, index, more := 1, 0, true; more && index <= maxEvents; number++ {
 		var line string
@@ -168,7 +168,7 @@ func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) b
 		}
 		index++
 	}
-	return b, nil
+	return b
 }
 
 // numbered reads the event of a line.

@@ -85,11 +85,8 @@ func DecodeLinesSlowly(body string) ([]ledger.Incoming, int, error) {
 	if body == "" {
 		return DecodeLines(body)
 	}
-	b, err := decoder.lines(body, func(string, *ledger.Incoming) bool { return false })
-	if err == nil {
-		err = countEvents(len(b.events) + len(b.refused))
-	}
-	return opened(b, err)
+	b := decoder.lines(body, func(string, *ledger.Incoming) bool { return false })
+	return opened(b, countEvents(len(b.events)+len(b.refused)))
 }
 
 // ReadsPlainly reports whether a line is read without encoding/json.

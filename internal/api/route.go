@@ -98,7 +98,7 @@ func operation[In, Out any](method, path, summary string, run func(*API, *call, 
 
 // checked gives a route its check.
 func checked[In any](r *route, check func(*API, *call, *In) error) *route {
-	r.check = func(a *API, c *call, in any) error { return check(a, c, in.(*In)) }
+	r.check = func(a *API, c *call, in any) error { return check(a, c, in.(*In)) } //nolint:errcheck // the binder has made it
 	return r
 }
 

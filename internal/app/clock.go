@@ -85,8 +85,8 @@ func (c *clock) begin(ctx context.Context) error {
 		}
 		if good {
 			c.mu.Lock()
-			defer c.mu.Unlock()
 			c.offset = ahead
+			c.mu.Unlock()
 			return nil
 		}
 	}

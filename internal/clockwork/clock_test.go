@@ -21,8 +21,8 @@ func fake(name string, step func(ctx context.Context, t clockwork.Turn) (int, bo
 	return clockwork.Job{Name: name, Every: time.Second, Late: time.Minute, Step: step}
 }
 
-func counting(name string, n *int) clockwork.Job {
-	return fake(name, func(context.Context, clockwork.Turn) (int, bool, error) { *n++; return 1, false, nil })
+func counting(n *int) clockwork.Job {
+	return fake("x", func(context.Context, clockwork.Turn) (int, bool, error) { *n++; return 1, false, nil })
 }
 
 // One leads. When it is silent for a term another takes over, when it resigns at
@@ -30,7 +30,7 @@ func counting(name string, n *int) clockwork.Job {
 func TestHandover(t *testing.T) {
 	everywhere(t, func(w *world) {
 		ran := map[string]*int{"a": new(int), "b": new(int)}
-		a, b := w.node("a", counting("x", ran["a"])), w.node("b", counting("x", ran["b"]))
+		a, b := w.node("a", counting(ran["a"])), w.node("b", counting(ran["b"]))
 		both := func(wantA, wantB int) {
 			w.Helper()
 			w.tick(a)
@@ -79,7 +79,7 @@ func TestSleeper(t *testing.T) {
 		})
 		slow.Fenced = true
 		n := 0
-		a, b := w.node("a", slow), w.node("b", counting("x", &n))
+		a, b := w.node("a", slow), w.node("b", counting(&n))
 		done := make(chan error)
 		go func() { done <- a.Tick(w.Context()) }()
 		<-asleep

@@ -31,7 +31,7 @@ func TestLeadershipSurvivesJumps(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var jumps [2]time.Duration
 		n := 0
-		a, b := w.jumpy("a", w.db, &jumps[0], counting("x", &n)), w.jumpy("b", w.db, &jumps[1], counting("x", &n))
+		a, b := w.jumpy("a", w.db, &jumps[0], counting(&n)), w.jumpy("b", w.db, &jumps[1], counting(&n))
 		r := rand.New(rand.NewPCG(11, 1))
 		for range 40 {
 			jumps[r.IntN(2)] = time.Duration(r.IntN(1200)-600) * time.Second
@@ -71,7 +71,7 @@ func TestPartitionedLeaderStopsInTime(t *testing.T) {
 		var still time.Duration
 		ran := 0
 		way := &away{Store: w.db}
-		a := w.jumpy("a", way, &still, counting("x", &ran))
+		a := w.jumpy("a", way, &still, counting(&ran))
 		w.tick(a)
 		if !a.Leads() || ran != 1 {
 			w.Fatalf("a leads: %v, and ran %d times", a.Leads(), ran)

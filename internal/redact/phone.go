@@ -179,27 +179,33 @@ func (d *dialled) northAmerican() bool {
 // trunk is a number whose first digit is the 0 of calls within a country, or the
 // 00 of those to another.
 func (d *dialled) trunk() bool {
-	digits, same, pairs, dates := 0, true, true, len(d.groups) > 2 && len(d.groups[0]) == 2 && len(d.groups[1]) == 2 && len(d.groups[2]) == 4
-	for i, g := range d.groups {
-		digits += len(g)
-		same = same && (i < 2 || d.gaps[i-1] == d.gaps[1] || d.gaps[i-1] == "-")
-		pairs = pairs && len(g) == 2
-		if len(g) < 2 {
-			return false
-		}
-	}
-	if pairs && len(d.groups) != 5 { // as in France; more of them are bytes
+	digits, regular := d.regular()
+	if !regular {
 		return false
 	}
 	first := d.groups[0]
 	abroad := len(first) > 3 && first[:2] == "00" && first[2] != '0'
-	if dates || !same || first[0] != '0' || first[1] == '0' && !abroad || len(first) > 5 {
+	if first[0] != '0' || first[1] == '0' && !abroad || len(first) > 5 {
 		return false
 	}
 	if d.gaps[0] == "/" && len(d.groups) > 3 || d.gaps[0] == "." && len(d.groups) < 3 {
 		return false
 	}
 	return digits > 8 && digits < 13 || abroad && digits < 16
+}
+
+// regular reports whether groups are set apart alike, as people write numbers, and
+// are neither a date nor a row of bytes. It counts the digits.
+func (d *dialled) regular() (digits int, ok bool) {
+	same, pairs, g := true, true, d.groups
+	for i := range g {
+		digits += len(g[i])
+		same = same && (i < 2 || d.gaps[i-1] == d.gaps[1] || d.gaps[i-1] == "-") && len(g[i]) > 1
+		pairs = pairs && len(g[i]) == 2
+	}
+	date := len(g) > 2 && len(g[0]) == 2 && len(g[1]) == 2 && len(g[2]) == 4
+	bytes := pairs && len(g) != 5 // five are a number in France
+	return digits, same && !date && !bytes
 }
 
 // brazilian is an area of two digits in brackets, with eight or nine behind.
