@@ -43,7 +43,8 @@ func (c *Client) DeadLetter(ctx context.Context, id recoup.ID, options ...CallOp
 	return get[DeadLetterDetails](ctx, c, "/v1/dead-letters/"+id.String(), nil, options)
 }
 
-// Triage says what is the matter: the first step. A step that was skipped is
+// Triage says what is the matter, and confirms the class, the stage and whether the
+// retries were spent: the first step. A step that was skipped is
 // refused with INVALID_TRANSITION, whose details name the missing_step.
 func (c *Client) Triage(ctx context.Context, id recoup.ID, t Triage, options ...CallOption) (DeadLetter, error) {
 	return c.letterStep(ctx, id, "triage", t, options)
@@ -98,7 +99,7 @@ func (c *Client) NoteGroup(ctx context.Context, id recoup.ID, n GroupNote, optio
 }
 
 // TriageGroup is [Client.Triage] for all open dead letters of a group. A preview
-// says what would happen; its Matched belongs into Expect.
+// says what would happen; its Token belongs into the act.
 func (c *Client) TriageGroup(ctx context.Context, id recoup.ID, t GroupTriage, options ...CallOption) (BulkResult, error) {
 	return c.groupStep(ctx, id, "triage", t, t.Preview, options)
 }

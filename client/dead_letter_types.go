@@ -134,12 +134,14 @@ func (f DeadLetterFilter) query() query {
 		text("group_id", f.GroupID.String()).time("after", f.After).time("before", f.Before)
 }
 
-// Triage says what is the matter with a dead letter.
+// Triage says what is the matter with a dead letter, and confirms what was looked
+// at: if the dead letter says otherwise, nothing happens.
 type Triage struct {
-	Cause string      `json:"cause" enum:"TRANSIENT,DATA,AUTH_CONFIG,CODE_DEFECT"`
-	Stage string      `json:"stage,omitempty" doc:"confirms what was looked at"`
-	Class recoup.Code `json:"error_class,omitempty" doc:"confirms what was looked at"`
-	Note  string      `json:"note,omitempty" maxLength:"4000"`
+	Cause     string      `json:"cause" enum:"TRANSIENT,DATA,AUTH_CONFIG,CODE_DEFECT"`
+	Stage     string      `json:"stage" doc:"that failed, as was seen" example:"llm"`
+	Class     recoup.Code `json:"error_class" doc:"of its failure, as was seen" example:"NETWORK_TIMEOUT"`
+	Exhausted *bool       `json:"exhausted" doc:"whether its retries were spent, as was seen"`
+	Note      string      `json:"note,omitempty" maxLength:"4000"`
 }
 
 // Remediation says what was done, as the cause demands, and where it is written

@@ -144,7 +144,7 @@ func TestStageWorker(t *testing.T) {
 	}
 	for _, step := range []func() (client.DeadLetter, error){
 		func() (client.DeadLetter, error) {
-			return p.client.Triage(t.Context(), d.ErrorID, client.Triage{Cause: client.CauseAuthConfig})
+			return p.client.Triage(t.Context(), d.ErrorID, client.Triage{Cause: client.CauseAuthConfig, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
 		},
 		func() (client.DeadLetter, error) {
 			return p.client.Remediate(t.Context(), d.ErrorID, client.Remediation{Link: "INC-1", Fixed: "the key"})

@@ -137,7 +137,7 @@ func (s *show) report(dead map[string]client.DeadLetter) {
 
 // remedy takes a dead letter through the steps before its replay.
 func (s *show) remedy(ctx context.Context, d client.DeadLetter) error {
-	triage := client.Triage{Cause: client.CauseTransient, Stage: d.Stage, Class: d.Class}
+	triage := client.Triage{Cause: client.CauseTransient, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}
 	remedy := client.Remediation{Link: "INC-42", UpstreamChecked: "it answers again"}
 	switch d.Class {
 	case "CONTENT_REJECTED":

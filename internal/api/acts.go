@@ -100,4 +100,10 @@ func (a *API) bulk(c *call, b client.Bulk, v verb) (client.BulkResult, error) {
 }
 
 // publicReason is why an error was left alone, in words for its operator.
-func publicReason(err error) string { return fault.From(failure(err)).Message }
+func publicReason(err error) string {
+	bad := fault.From(failure(err))
+	if fields := bad.Fields(); len(fields) > 0 {
+		return fields[0].Message
+	}
+	return bad.Message
+}

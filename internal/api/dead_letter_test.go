@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -90,7 +91,7 @@ func TestDeadLetterSteps(t *testing.T) {
 		name string
 		body any
 	}{
-		{"triage", client.Triage{Cause: client.CauseData}},
+		{"triage", client.Triage{Cause: client.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}},
 		{"remediate", client.Remediation{Link: "INC-1", Corrected: "the title"}},
 		{"validate", client.Validation{Idempotent: true}},
 		{"replay", client.SingleReplay{Reason: "corrected"}},
@@ -168,7 +169,7 @@ func TestRemediationFields(t *testing.T) {
 	} {
 		d := w.letter(client.StepNew)
 		at := "/v1/dead-letters/" + d.ErrorID.String()
-		w.post(at+"/triage", client.Triage{Cause: cause}).ok()
+		w.post(at+"/triage", client.Triage{Cause: cause, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}).ok()
 		about := func(body client.Remediation) (fields []string) {
 			for _, f := range w.post(at+"/remediate", body).failed(http.StatusBadRequest, fault.CodeValidationError).Fields {
 				fields = append(fields, f.Field)
@@ -243,4 +244,36 @@ func TestReplayedWorkHasItsContext(t *testing.T) {
 			w.Errorf("new work has the context %s", fresh.Context)
 		}
 	})
+}
+
+// Triage confirms class, stage and exhaustion: each is required, and held to what the
+// dead letter says, whose value the refusal names; of a group as of one.
+func TestTriageConfirms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := w.letter(client.StepNew)
+	for _, at := range []string{"/v1/dead-letters/" + d.ErrorID.String() + "/triage", "/v1/dead-letter-groups/" + d.GroupID.String() + "/triage"} {
+		for field, row := range map[string]struct{ other, names string }{
+			"stage": {`"fetch"`, "llm"}, "error_class": {`"NETWORK_TIMEOUT"`, "VALIDATION_ERROR"}, "exhausted": {"true", "false"},
+		} {
+			body := map[string]any{"cause": "DATA", "stage": "llm", "error_class": "validation_error", "exhausted": false}
+			delete(body, field)
+			if got := w.post(at, body).failed(http.StatusBadRequest, fault.CodeValidationError).Fields; len(got) != 1 || got[0].Field != field || got[0].Constraint != "required" {
+				t.Errorf("%s without %s: %+v", at, field, got)
+			}
+			body[field] = json.RawMessage(row.other)
+			answer := w.post(at, body)
+			if field == "exhausted" && strings.Contains(at, "groups") { // its letters differ in that
+				var r client.BulkResult
+				answer.ok(&r)
+				if r.Applied != 0 || !strings.Contains(r.Refused[0].Reason, row.names) {
+					t.Errorf("%s with another %s: %+v", at, field, r)
+				}
+				continue
+			}
+			if got := answer.failed(http.StatusBadRequest, fault.CodeValidationError).Fields; len(got) != 1 || got[0].Field != field || !strings.Contains(got[0].Message, row.names) {
+				t.Errorf("%s with another %s: %+v", at, field, got)
+			}
+		}
+	}
 }

@@ -213,7 +213,7 @@ func (a *API) takeLetter(c *call, id recoup.ID, step deadletter.Step) (client.De
 
 func (a *API) triageOf(t client.Triage) (deadletter.Step, error) {
 	class, err := a.classOf(string(t.Class))
-	return deadletter.Triage{Cause: store.Cause(t.Cause), Stage: t.Stage, Class: class, Note: t.Note}, err
+	return deadletter.Triage{Cause: store.Cause(t.Cause), Stage: t.Stage, Class: class, Exhausted: t.Exhausted, Note: t.Note}, err
 }
 
 func remediationOf(r client.Remediation) deadletter.Step {

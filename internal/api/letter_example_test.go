@@ -47,7 +47,7 @@ func (w *world) taken(d client.DeadLetter, step string) client.DeadLetter {
 	for d.Step != step {
 		switch d.Step {
 		case client.StepNew:
-			w.post(at+"/triage", client.Triage{Cause: client.CauseData}).ok(&d)
+			w.post(at+"/triage", client.Triage{Cause: client.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}).ok(&d)
 		case client.StepTriaged:
 			w.post(at+"/remediate", client.Remediation{Link: "https://tickets.example/1", Corrected: "the title"}).ok(&d)
 		case client.StepRemediated:
@@ -102,7 +102,7 @@ func letterExamples(list map[string]example) {
 		from string
 		body any
 	}{
-		"triage":    {client.StepNew, client.Triage{Cause: client.CauseData, Stage: "llm", Class: "VALIDATION_ERROR"}},
+		"triage":    {client.StepNew, client.Triage{Cause: client.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}},
 		"remediate": {client.StepTriaged, client.Remediation{Link: "INC-1", Corrected: "the title"}},
 		"validate":  {client.StepRemediated, client.Validation{DuplicateSafe: "the receiver drops duplicates"}},
 		"replay":    {client.StepValidated, client.SingleReplay{Reason: "corrected"}},

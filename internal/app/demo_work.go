@@ -38,8 +38,9 @@ func (n *Node) addLetters(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	first := &done[0].Letter.Dead
 	steps := []deadletter.Step{
-		deadletter.Triage{Cause: store.CauseTransient, Note: "the model host was down"},
+		deadletter.Triage{Cause: store.CauseTransient, Stage: first.Stage, Class: first.Class, Exhausted: &first.Exhausted, Note: "the model host was down"},
 		deadletter.Remediation{Link: "INC-7", UpstreamChecked: "it answers again"},
 		deadletter.Validation{Idempotent: true},
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,13 +23,27 @@ func (s Streams) askable(yes bool) error {
 
 // confirm asks a person to type what shows that the question was read.
 func (s Streams) confirm(question, answer string) error {
-	fmt.Fprintf(s.Err, "%s Type %s to go on: ", question, answer)
-	line, err := bufio.NewReader(s.In).ReadString('\n')
-	if strings.TrimSpace(line) == answer {
+	line := s.ask(fmt.Sprintf("%s Type %s to go on: ", question, answer))
+	if line == answer {
 		return nil
 	}
-	if err != nil {
-		fmt.Fprintln(s.Err)
-	}
 	return errors.New("not confirmed: nothing was done")
+}
+
+// ask asks a person for a line. It takes no more than that from the input: the next
+// question finds its own answer there.
+func (s Streams) ask(question string) string {
+	fmt.Fprint(s.Err, question)
+	var line []byte
+	for b := make([]byte, 1); ; {
+		n, err := s.In.Read(b)
+		if n == 1 && b[0] == '\n' {
+			break
+		}
+		if line = append(line, b[:n]...); err != nil {
+			fmt.Fprintln(s.Err)
+			break
+		}
+	}
+	return strings.TrimSpace(string(line))
 }

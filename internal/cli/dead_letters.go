@@ -172,7 +172,7 @@ func (s Streams) describeLetter(p *page, d *client.DeadLetterDetails) {
 	p.heading(string(d.Class) + " at " + d.Stage)
 	p.known(
 		fact{"id", d.ErrorID.String()}, fact{"work", d.WorkID.String()}, fact{"pipeline", d.Pipeline}, fact{"entity", d.EntityID},
-		fact{"step", d.Step}, fact{"next", d.Next}, fact{"cause", d.Cause}, fact{"retries", spent(d.Exhausted)}, fact{"state", string(d.State)}, fact{"parked for", d.ParkReason}, fact{"owner", d.Owner},
+		fact{"step", d.Step}, fact{"next", d.Next}, fact{"cause", d.Cause}, fact{"exhausted", exhausted(d.Exhausted)}, fact{"state", string(d.State)}, fact{"parked for", d.ParkReason}, fact{"owner", d.Owner},
 		fact{"group", d.GroupID.String()}, fact{"payload", d.PayloadRef}, fact{"replay", id(d.ReplayID)}, fact{"previous", id(d.PreviousID)},
 		fact{"first failure", s.when(d.FirstFailureAt)}, fact{"last failure", s.when(d.LastFailureAt)}, fact{"expires", s.when(d.ExpiresAt)},
 		fact{"closed", s.when(d.ClosedAt)},
@@ -194,12 +194,12 @@ func (s Streams) describeLetter(p *page, d *client.DeadLetterDetails) {
 	}
 }
 
-// spent says that the retries of what failed were spent, if they were.
-func spent(exhausted bool) string {
-	if exhausted {
-		return "spent: it could be retried, and failed each time"
+// exhausted says whether the retries of what failed were exhausted.
+func exhausted(yes bool) string {
+	if yes {
+		return "yes: it could be retried, and failed each time"
 	}
-	return ""
+	return "no"
 }
 
 // letterTarget is what an act is about: one dead letter, or a group of them.
@@ -215,11 +215,24 @@ func (t *letterTarget) add(cmd *cobra.Command) {
 	yesFlag(cmd, &t.yes)
 }
 
+// check wants one of the two.
+func (t *letterTarget) check(args []string) (err error) {
+	switch {
+	case (len(args) == 1) == (t.group != ""):
+		return usagef("expected the ID of a dead letter, or --group ID")
+	case t.group != "":
+		_, err = groupID(t.group)
+	default:
+		_, err = oneID(args)
+	}
+	return err
+}
+
 // act does an act on whatever was asked for.
 func (t *letterTarget) act(s *session, args []string, past string,
 	one func(recoup.ID) (client.DeadLetter, error), all func(recoup.ID, client.ForGroup) (client.BulkResult, error)) error {
-	if (len(args) == 1) == (t.group != "") {
-		return usagef("expected the ID of a dead letter, or --group ID")
+	if err := t.check(args); err != nil {
+		return err
 	}
 	if t.group != "" {
 		return t.actAll(s, past, all)

@@ -12,20 +12,23 @@ import (
 
 func lettersTriage(streams Streams) *cobra.Command {
 	var ask client.Triage
-	var class string
+	var seen sighting
 	var target letterTarget
 	cmd := &cobra.Command{
 		Use:   "triage [ID]",
 		Short: "Say what is the matter: the first step",
+		Long: `Says what is the matter, and confirms what was looked at: the class of the failure, the stage
+that failed, and whether its retries were exhausted. On a terminal it shows the dead letter
+and asks for them; in a script --class, --stage and --exhausted say them. If the dead letter
+says otherwise nothing happens. The class and the stage of a group are those of all in it.`,
 		Example: `  recoup dead-letters triage 0198c0de-0000-7000-8000-000000000001 --cause transient
-  recoup dead-letters triage 0198c0de-0000-7000-8000-000000000001 --cause data --stage llm
-  recoup dead-letters triage --group 0198c0de-0000-7000-8000-000000000002 --cause data --yes`,
+  recoup dead-letters triage 0198c0de-0000-7000-8000-000000000001 --cause data --class DATABASE_ERROR --stage llm --exhausted yes
+  recoup dead-letters triage --group 0198c0de-0000-7000-8000-000000000002 --cause data`,
 	}
 	causes := []string{client.CauseTransient, client.CauseData, client.CauseAuthConfig, client.CauseCodeDefect}
 	target.add(cmd)
 	cmd.Flags().StringVar(&ask.Cause, "cause", "", "the `CAUSE`: "+strings.Join(causes, ", ")+"; required")
-	cmd.Flags().StringVar(&class, "class", "", "the `CLASS` that was looked at: if it fails otherwise by now, nothing happens")
-	cmd.Flags().StringVar(&ask.Stage, "stage", "", "the `STAGE` that was looked at, likewise")
+	seen.add(cmd)
 	cmd.Flags().StringVar(&ask.Note, "note", "", "what was found, as `TEXT` for the history")
 	return onServer(streams, cmd, func(ctx context.Context, s *session, args []string) (err error) {
 		if ask.Cause == "" {
@@ -34,7 +37,13 @@ func lettersTriage(streams Streams) *cobra.Command {
 		if ask.Cause, err = oneOf("cause", ask.Cause, causes); err != nil {
 			return err
 		}
-		ask.Class = recoup.Code(class)
+		if err := target.check(args); err != nil {
+			return err
+		}
+		if err := seen.complete(ctx, s, &target, args); err != nil {
+			return err
+		}
+		ask.Class, ask.Stage, ask.Exhausted = recoup.Code(seen.class), seen.stage, seen.spent()
 		return target.act(s, args, "triaged",
 			func(id recoup.ID) (client.DeadLetter, error) { return s.Triage(ctx, id, ask) },
 			func(id recoup.ID, how client.ForGroup) (client.BulkResult, error) {

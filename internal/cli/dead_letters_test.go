@@ -53,11 +53,14 @@ func TestDeadLettersTranscript(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, false)
 	id := n.buried("criticizer", 1)
+	seen := []string{"--class", "VALIDATION_ERROR", "--stage", "llm", "--exhausted", "no"}
 	said := n.transcript(
 		[]string{"dead-letters", "list"},
 		[]string{"errors", "explain", id},
 		[]string{"dead-letters", "remediate", id, "--link", "INC-7", "--corrected", "x"},
-		[]string{"dead-letters", "triage", id, "--cause", "data", "--note", "the vendor sends HTML"},
+		[]string{"dead-letters", "triage", id, "--cause", "data"},
+		[]string{"dead-letters", "triage", id, "--cause", "data", "--class", "NETWORK_TIMEOUT", "--stage", "fetch", "--exhausted", "yes"},
+		append([]string{"dead-letters", "triage", id, "--cause", "data", "--note", "the vendor sends HTML"}, seen...),
 		[]string{"dead-letters", "remediate", id, "--link", "INC-7", "--fixed", "x"},
 		[]string{"dead-letters", "remediate", id, "--link", "INC-7", "--corrected", "the input"},
 		[]string{"dead-letters", "validate", id, "--idempotent"},
@@ -68,7 +71,7 @@ func TestDeadLettersTranscript(t *testing.T) {
 	)
 	n.works("criticizer")
 	said += n.transcript(
-		[]string{"dead-letters", "triage", id, "--cause", "data"},
+		append([]string{"dead-letters", "triage", id, "--cause", "data"}, seen...),
 		[]string{"dead-letters", "verify", id, "--note", "the channel has it"},
 		[]string{"dead-letters", "verify", id, "--note", "the channel has it"},
 		[]string{"dead-letters", "show", id},
@@ -77,9 +80,10 @@ func TestDeadLettersTranscript(t *testing.T) {
 	group := n.group("newsletter")
 	said += n.transcript(
 		[]string{"dead-letters", "groups", "--pipeline", "newsletter"},
-		[]string{"dead-letters", "triage", "--group", group, "--cause", "transient"},
-		[]string{"dead-letters", "triage", "--group", group, "--cause", "transient", "--dry-run"},
 		[]string{"dead-letters", "triage", "--group", group, "--cause", "transient", "--yes"},
+		append([]string{"dead-letters", "triage", "--group", group, "--cause", "transient"}, seen...),
+		append([]string{"dead-letters", "triage", "--group", group, "--cause", "transient", "--dry-run"}, seen...),
+		append([]string{"dead-letters", "triage", "--group", group, "--cause", "transient", "--yes"}, seen...),
 		[]string{"dead-letters", "validate", "--group", group, "--idempotent", "--yes"},
 		[]string{"dead-letters", "replay", "--pipeline", "newsletter", "--dry-run"},
 		[]string{"work", "pause", "--pipeline", "newsletter", "--for", "2h", "--reason", "the model is down"},
@@ -104,7 +108,7 @@ func TestReplaysCommands(t *testing.T) {
 	n := startNode(t, false)
 	n.buried("criticizer", 3)
 	group := n.group("criticizer")
-	n.must("dead-letters", "triage", "--group", group, "--cause", "data", "--yes")
+	n.must("dead-letters", "triage", "--group", group, "--cause", "data", "--class", "VALIDATION_ERROR", "--stage", "llm", "--exhausted", "no", "--yes")
 	n.must("dead-letters", "remediate", "--group", group, "--link", "INC-7", "--corrected", "x", "--yes")
 	n.must("dead-letters", "validate", "--group", group, "--idempotent", "--yes")
 	var r client.Replay
@@ -181,34 +185,35 @@ func TestDeadLettersMisused(t *testing.T) {
 	t.Parallel()
 	const id = "0198c0de-0000-7000-8000-000000000001"
 	for args, want := range map[string]string{
-		"dead-letters triage " + id:                                      "--cause is missing",
-		"dead-letters triage --cause data":                               "expected the ID of a dead letter, or --group ID",
-		"dead-letters triage x --cause data":                             `"x" is no id`,
-		"dead-letters triage " + id + " --cause bad":                     `unknown cause "bad"`,
-		"dead-letters triage " + id + " --group " + id + " --cause data": "expected the ID of a dead letter, or --group ID",
-		"dead-letters remediate " + id:                                   "--link is missing",
-		"dead-letters validate " + id:                                    "expected --idempotent",
-		"dead-letters verify " + id:                                      "--note is missing",
-		"dead-letters replay":                                            "neither an id nor a filter is given",
-		"dead-letters replay " + id:                                      "--reason is missing",
-		"dead-letters replay " + id + " --stage llm --reason x":          "ids and a filter are given",
-		"dead-letters replay --all --dry-run --rate 0":                   "--rate is 0: expected a number above 0, 10000 at most",
-		"dead-letters replay --all --dry-run --concurrency -1":           "--concurrency is -1: expected a number above 0, 100000 at most",
-		"dead-letters replay --all --dry-run --failure-limit 1.5":        "--failure-limit is 1.5: expected a number above 0, 1 at most",
-		"dead-letters list --group x":                                    "as 'recoup dead-letters groups' prints them",
-		"dead-letters show x":                                            "as 'recoup dead-letters list' prints them",
-		"replays show x":                                                 "as 'recoup replays list' prints them",
-		"gate-zero show x":                                               "as 'recoup gate-zero eligible' prints them",
-		"alerts unsilence x":                                             "as 'recoup alerts silences --past' prints them",
-		"errors show x":                                                  "as 'recoup errors list' prints them",
-		"notices resend x":                                               "as 'recoup notices list' prints them",
-		"gate-zero kill b":                                               "--reason is missing",
-		"dead-letters list --step LATER":                                 `unknown step "LATER"`,
-		"dead-letters list --limit 0":                                    "--limit is 0",
-		"replays pause " + id:                                            "--reason is missing",
-		"replays list --state ASLEEP":                                    `unknown state "ASLEEP"`,
-		"work pause --reason x":                                          "expected --pipeline, --stage or --class",
-		"work pause --all":                                               "--reason is missing",
+		"dead-letters triage " + id:          "--cause is missing",
+		"dead-letters triage --cause data":   "expected the ID of a dead letter, or --group ID",
+		"dead-letters triage x --cause data": `"x" is no id`,
+		"dead-letters triage " + id + " --cause data --stage llm --class X --exhausted maybe": `unknown exhausted "maybe"`,
+		"dead-letters triage " + id + " --cause bad":                                          `unknown cause "bad"`,
+		"dead-letters triage " + id + " --group " + id + " --cause data":                      "expected the ID of a dead letter, or --group ID",
+		"dead-letters remediate " + id:                                                        "--link is missing",
+		"dead-letters validate " + id:                                                         "expected --idempotent",
+		"dead-letters verify " + id:                                                           "--note is missing",
+		"dead-letters replay":                                                                 "neither an id nor a filter is given",
+		"dead-letters replay " + id:                                                           "--reason is missing",
+		"dead-letters replay " + id + " --stage llm --reason x":                               "ids and a filter are given",
+		"dead-letters replay --all --dry-run --rate 0":                                        "--rate is 0: expected a number above 0, 10000 at most",
+		"dead-letters replay --all --dry-run --concurrency -1":                                "--concurrency is -1: expected a number above 0, 100000 at most",
+		"dead-letters replay --all --dry-run --failure-limit 1.5":                             "--failure-limit is 1.5: expected a number above 0, 1 at most",
+		"dead-letters list --group x":                                                         "as 'recoup dead-letters groups' prints them",
+		"dead-letters show x":                                                                 "as 'recoup dead-letters list' prints them",
+		"replays show x":                                                                      "as 'recoup replays list' prints them",
+		"gate-zero show x":                                                                    "as 'recoup gate-zero eligible' prints them",
+		"alerts unsilence x":                                                                  "as 'recoup alerts silences --past' prints them",
+		"errors show x":                                                                       "as 'recoup errors list' prints them",
+		"notices resend x":                                                                    "as 'recoup notices list' prints them",
+		"gate-zero kill b":                                                                    "--reason is missing",
+		"dead-letters list --step LATER":                                                      `unknown step "LATER"`,
+		"dead-letters list --limit 0":                                                         "--limit is 0",
+		"replays pause " + id:                                                                 "--reason is missing",
+		"replays list --state ASLEEP":                                                         `unknown state "ASLEEP"`,
+		"work pause --reason x":                                                               "expected --pipeline, --stage or --class",
+		"work pause --all":                                                                    "--reason is missing",
 	} {
 		if _, stderr, status := run(t, strings.Fields(args)...); status != ExitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, said %q", args, status, stderr)

@@ -9,8 +9,8 @@ import (
 	"recoup/client"
 )
 
-// What a dead letter's retries came to is shown, and triage confirms what was looked
-// at: the note has that, and nothing that nobody confirmed.
+// Triage shows what there is to be seen and asks for it; what is typed is held to the
+// dead letter, and the note keeps it. Nothing is filled in for who does not look.
 func TestDeadLetterTriageConfirms(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, false)
@@ -22,17 +22,38 @@ func TestDeadLetterTriageConfirms(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := d.ErrorID.String()
-	said := n.transcript(
-		[]string{"dead-letters", "show", id},
-		[]string{"dead-letters", "triage", id, "--cause", "transient", "--stage", "fetch"},
-		[]string{"dead-letters", "triage", id, "--cause", "transient", "--class", "network_timeout", "--stage", "llm"},
-		[]string{"dead-letters", "show", id},
-	)
-	for _, want := range []string{
-		"spent: it could be retried", "MAX_RETRIES_EXCEEDED", "the stage that failed is another", `{"cause":"TRANSIENT","error_class":"NETWORK_TIMEOUT","stage":"llm"}`,
+	one, all := []string{"dead-letters", "triage", id, "--cause", "transient"}, []string{"dead-letters", "triage", "--group", n.group("criticizer"), "--cause", "transient"}
+	for _, row := range []struct {
+		typed  string
+		args   []string
+		status int
+		want   []string // is said, in this order
+	}{
+		{"", one, ExitRefused, []string{"NETWORK_TIMEOUT at llm", "exhausted", "yes: it could be retried", "The class of its failure: ", "not confirmed: nothing was done"}},
+		{"NETWORK_TIMEOUT\n\n", one, ExitRefused, []string{"The stage that failed: ", "not confirmed: nothing was done"}},
+		{"DATABASE_ERROR\nfetch\nno\n", one, ExitRefused, []string{"and what failed is llm", "and it failed with NETWORK_TIMEOUT", "exhausted is false"}},
+		{"NETWORK_TIMEOUT\nllm\nno\n1\n", all, ExitRefused, []string{"exhausted", "1 of 1 looked at", "the dead letter says true"}},
+		{"network_timeout\nllm\nyes\n1\n", all, ExitDone, []string{"Type 1 to go on", "1 dead letter of 1 triaged."}},
+		{"yes\n", append(one, "--class", "network_timeout", "--stage", "llm"), ExitDone, []string{"exhausted, yes or no: ", "triaged; next: remediate."}},
 	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is not in\n%s", want, said)
+		r := n.as(typed(row.typed), n.key, row.args...)
+		if said := r.err + r.out; r.status != row.status || !inOrder(said, row.want) {
+			t.Errorf("typed %q: status %d, and %q are not in\n%s", row.typed, r.status, row.want, said)
 		}
 	}
+	if said, want := n.must("dead-letters", "show", id), `{"cause":"TRANSIENT","error_class":"NETWORK_TIMEOUT","exhausted":true,"stage":"llm"}`; strings.Count(said, want) != 2 {
+		t.Errorf("%q is not there twice:\n%s", want, said)
+	}
+}
+
+// inOrder reports whether a text has parts in their order.
+func inOrder(text string, parts []string) bool {
+	for _, part := range parts {
+		_, after, ok := strings.Cut(text, part)
+		if !ok {
+			return false
+		}
+		text = after
+	}
+	return true
 }

@@ -41,8 +41,15 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	if err := f.err(); err != nil {
 		return GroupResult{}, err
 	}
-	if _, err := s.Store.Group(ctx, id); err != nil {
+	group, err := s.Store.Group(ctx, id)
+	if err != nil {
 		return GroupResult{}, err
+	}
+	if triage, ok := step.(Triage); ok { // of all alike, so it is told once
+		triage.confirms(&f, group.Stage, group.Class)
+		if err := f.err(); err != nil {
+			return GroupResult{}, err
+		}
 	}
 	act := step.act() + " " + id.String()
 	if in.Token != "" && !in.Preview {

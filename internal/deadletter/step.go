@@ -5,14 +5,15 @@ import (
 	"recoup/internal/store"
 )
 
-// Triage says what is the matter. Stage and Class confirm what was looked at: if
-// they are given and the dead letter has moved on, nothing happens. The note keeps
-// what was confirmed, and nothing that was not.
+// Triage says what is the matter. It confirms what was looked at (spec 002, 8.5):
+// if the dead letter says otherwise, nothing happens. The note keeps what was
+// confirmed.
 type Triage struct {
-	Cause store.Cause
-	Stage string
-	Class recoup.Code
-	Note  string
+	Cause     store.Cause
+	Stage     string
+	Class     recoup.Code
+	Exhausted *bool // whether its retries were spent; nil: not said
+	Note      string
 }
 
 func (Triage) act() string               { return ActTriage }
@@ -23,27 +24,31 @@ func (in Triage) clean(f *fields) Step {
 	default:
 		f.add("cause", "enum", "cause must be TRANSIENT, DATA, AUTH_CONFIG or CODE_DEFECT")
 	}
+	f.require("stage", in.Stage != "")
+	f.require("error_class", in.Class != "")
+	f.require("exhausted", in.Exhausted != nil)
 	in.Note = f.text("note", in.Note, maxText)
 	return in
 }
 
 func (in Triage) take(l *store.Letter, f *fields) map[string]any {
 	d := &l.Dead
-	if in.Stage != "" && in.Stage != d.Stage {
-		f.add("stage", "current", "the stage that failed is another")
-	}
-	if in.Class != "" && in.Class != d.Class {
-		f.add("error_class", "current", "the class of its failure is another")
+	in.confirms(f, d.Stage, d.Class)
+	if *in.Exhausted != d.Exhausted {
+		f.add("exhausted", "current", "exhausted is %t, and the dead letter says %t: look at it again", *in.Exhausted, d.Exhausted)
 	}
 	d.Step, d.Cause = store.StepTriaged, in.Cause
-	details := map[string]any{"cause": string(in.Cause)}
-	if in.Stage != "" {
-		details["stage"] = in.Stage
+	return map[string]any{"cause": string(in.Cause), "stage": in.Stage, "error_class": string(in.Class), "exhausted": *in.Exhausted}
+}
+
+// confirms complains of a stage or a class that is not the one that failed.
+func (in Triage) confirms(f *fields, stage string, class recoup.Code) {
+	if in.Stage != stage {
+		f.add("stage", "current", "stage is %s, and what failed is %s: look at it again", in.Stage, stage)
 	}
-	if in.Class != "" {
-		details["error_class"] = string(in.Class)
+	if in.Class != class {
+		f.add("error_class", "current", "error_class is %s, and it failed with %s: look at it again", in.Class, class)
 	}
-	return details
 }
 
 // Remediation says what was done, as its cause demands, and where that is

@@ -132,24 +132,38 @@ func TestArchiveInMidReplay(t *testing.T) {
 	})
 }
 
-// The note of a triage keeps what the person has confirmed, not what the server
-// knows by itself.
+// Triage says what was looked at, all of it, and is refused where the dead letter
+// says otherwise. The note keeps what was confirmed; of a group it is told once.
 func TestTriageConfirms(t *testing.T) {
 	everywhere(t, func(w *world) {
+		f := w.failing("llm", "NETWORK_TIMEOUT")
+		f.Exhausted = true
+		l := w.bury(f)[0].Dead
+		spent := true
+		good := deadletter.Triage{Cause: store.CauseData, Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: &spent}
 		for _, row := range []struct {
 			in   deadletter.Triage
-			want map[string]any
+			want []string
 		}{
-			{deadletter.Triage{Cause: store.CauseData}, map[string]any{"cause": "DATA"}},
-			{deadletter.Triage{Cause: store.CauseData, Stage: "llm"}, map[string]any{"cause": "DATA", "stage": "llm"}},
-			{deadletter.Triage{Cause: store.CauseData, Stage: "llm", Class: "VALIDATION_ERROR"},
-				map[string]any{"cause": "DATA", "stage": "llm", "error_class": "VALIDATION_ERROR"}},
+			{deadletter.Triage{Cause: store.CauseData}, []string{"stage", "error_class", "exhausted"}},
+			{deadletter.Triage{Cause: store.CauseData, Stage: "fetch", Class: "OTHER", Exhausted: new(bool)}, []string{"stage", "error_class", "exhausted"}},
+			{deadletter.Triage{Cause: store.CauseData, Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: new(bool)}, []string{"exhausted"}},
 		} {
-			id := w.dead("llm", "VALIDATION_ERROR")
-			w.take(id, row.in)
-			if got, want := w.read(id).Notes[0].Fields, store.EncodeJSON(row.want); got != want {
-				w.Errorf("confirmed is %s, want %s", got, want)
-			}
+			w.invalid(second(w.Take(w.Context(), caller(ada), l.ErrorID, row.in, nil)), row.want...)
+		}
+		other := good
+		other.Stage = "fetch"
+		w.invalid(second(w.TakeGroup(w.Context(), caller(ada), l.Group, deadletter.GroupAct{Step: other})), "stage")
+		other = good
+		other.Exhausted = new(bool)
+		if r, err := w.TakeGroup(w.Context(), caller(ada), l.Group, deadletter.GroupAct{Step: other}); err != nil || r.NotDone != 1 || r.Applied != 0 {
+			w.Errorf("a group of which one is exhausted: %+v, %v", r, err)
+		}
+		_, err := w.Take(w.Context(), caller(ada), l.ErrorID, good, nil)
+		w.must(err)
+		want := store.EncodeJSON(map[string]any{"cause": "DATA", "stage": "llm", "error_class": "NETWORK_TIMEOUT", "exhausted": true})
+		if got := w.read(l.ErrorID).Notes[0].Fields; got != want {
+			w.Errorf("confirmed is %s, want %s", got, want)
 		}
 	})
 }
@@ -176,8 +190,7 @@ func TestRemediationByCause(t *testing.T) {
 			w.take(id, row.good)
 		}
 		id := w.dead("llm", "VALIDATION_ERROR")
-		w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Triage{Cause: "MAGIC"}, nil)), "cause")
-		w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Triage{Cause: store.CauseData, Stage: "fetch", Class: "OTHER"}, nil)), "stage", "error_class")
+		w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Triage{Cause: "MAGIC", Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}, nil)), "cause")
 		w.prepared(id)
 		w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Validation{}, nil)), "idempotent")
 		w.invalid(second(w.Take(w.Context(), caller(ada), id, deadletter.Verification{Outcome: "MAYBE"}, nil)), "outcome", "note")

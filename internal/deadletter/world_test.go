@@ -160,13 +160,24 @@ func (w *world) read(id recoup.ID) deadletter.Details {
 // take does an act that is expected to be accepted.
 func (w *world) take(id recoup.ID, in deadletter.Step) store.Letter {
 	w.Helper()
+	if t, ok := in.(deadletter.Triage); ok {
+		in = w.looked(id, t)
+	}
 	done, err := w.Take(w.Context(), caller(ada), id, in, nil)
 	w.must(err)
 	return done.Letter
 }
 
+// looked is a triage by somebody who has looked at the dead letter.
+func (w *world) looked(id recoup.ID, t deadletter.Triage) deadletter.Triage {
+	w.Helper()
+	d := w.read(id).Dead
+	t.Stage, t.Class, t.Exhausted = d.Stage, d.Class, &d.Exhausted
+	return t
+}
+
 var (
-	triage    = deadletter.Triage{Cause: store.CauseData}
+	triage    = deadletter.Triage{Cause: store.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}
 	remedy    = deadletter.Remediation{Link: "INC-1", Corrected: "the title"}
 	validated = deadletter.Validation{Idempotent: true}
 	delivered = deadletter.Verification{Outcome: deadletter.Delivered, Note: "seen downstream"}

@@ -10,7 +10,8 @@ const (
 	brokenWork = `{"work_id": "{work}", "pipeline": "critic", "stage": "llm", "error_class": "VALIDATION_ERROR", "last_stack": "it broke",
 		"sanitized_context": {"attempts": {"llm": 1}, "upstream": "openai"}, "first_failure_at": "2026-02-02T09:00:00Z",
 		"last_failure_at": "2026-02-02T09:00:00Z", "payload_ref": "s3://in/1", "payload_hash": "00ff"}`
-	reasoned = `{"reason": "because"}`
+	reasoned  = `{"reason": "because"}`
+	confirmed = `{"cause": "DATA", "stage": "llm", "error_class": "VALIDATION_ERROR", "exhausted": false}`
 )
 
 // letterCalls says how the operations on dead letters and work are called.
@@ -18,7 +19,7 @@ func letterCalls() map[string][]call {
 	list := map[string][]call{
 		"POST /v1/dead-letters":                     {{needs: (*caller).newWork, body: brokenWork}},
 		"GET /v1/dead-letters/{id}":                 {{needs: (*caller).buried}},
-		"POST /v1/dead-letters/{id}/triage":         {{needs: (*caller).buried, body: `{"cause": "DATA", "note": "because"}`}},
+		"POST /v1/dead-letters/{id}/triage":         {{needs: (*caller).buried, body: `{"cause": "DATA", "stage": "llm", "error_class": "VALIDATION_ERROR", "exhausted": false, "note": "because"}`}},
 		"POST /v1/dead-letters/{id}/remediate":      {{needs: (*caller).triaged, body: `{"link": "INC-{n}", "corrected": "it", "note": "because"}`}},
 		"POST /v1/dead-letters/{id}/validate":       {{needs: (*caller).remediated, body: `{"duplicate_safe": "yes", "note": "because"}`}},
 		"POST /v1/dead-letters/{id}/replay":         {{needs: (*caller).validated, body: reasoned}},
@@ -26,7 +27,7 @@ func letterCalls() map[string][]call {
 		"POST /v1/dead-letters/{id}/payload":        {{needs: (*caller).keptPayload, body: reasoned}},
 		"GET /v1/dead-letter-groups/{id}":           {{needs: (*caller).grouped}},
 		"POST /v1/dead-letter-groups/{id}/note":     {{needs: (*caller).grouped, body: `{"owner": "ada", "note": "because"}`}},
-		"POST /v1/dead-letter-groups/{id}/triage":   {{needs: (*caller).grouped, body: `{"cause": "DATA", "note": "because", "preview": true}`}},
+		"POST /v1/dead-letter-groups/{id}/triage":   {{needs: (*caller).grouped, body: `{"cause": "DATA", "stage": "llm", "error_class": "VALIDATION_ERROR", "exhausted": false, "note": "because", "preview": true}`}},
 		"POST /v1/dead-letter-groups/{id}/validate": {{needs: (*caller).grouped, body: `{"idempotent": true, "note": "because", "preview": true}`}},
 		"POST /v1/dead-letter-groups/{id}/verify":   {{needs: (*caller).grouped, body: `{"outcome": "DELIVERED", "note": "because", "preview": true}`}},
 		"POST /v1/dead-letter-groups/{id}/remediate": {
@@ -88,7 +89,7 @@ func (c *caller) stepped(from func() map[string]string, verb, body string) map[s
 }
 
 func (c *caller) triaged() map[string]string {
-	return c.stepped(c.buried, "triage", `{"cause": "DATA"}`)
+	return c.stepped(c.buried, "triage", confirmed)
 }
 func (c *caller) remediated() map[string]string {
 	return c.stepped(c.triaged, "remediate", `{"link": "INC-1", "corrected": "it"}`)
@@ -111,7 +112,7 @@ func (c *caller) replayed() map[string]string {
 	pipeline := c.filled("critic-{n}", nil)
 	alone := strings.Replace(brokenWork, `"critic"`, `"`+pipeline+`"`, 1) // nobody else claims it
 	from := func() map[string]string { return c.bury(alone) }
-	triaged := func() map[string]string { return c.stepped(from, "triage", `{"cause": "DATA"}`) }
+	triaged := func() map[string]string { return c.stepped(from, "triage", confirmed) }
 	remediated := func() map[string]string {
 		return c.stepped(triaged, "remediate", `{"link": "INC-1", "corrected": "it"}`)
 	}

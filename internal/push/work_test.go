@@ -315,9 +315,10 @@ func (w *world) replay() recoup.ID {
 	w.Helper()
 	list, _, err := w.db.DeadLetters(w.Context(), store.LetterFilter{}, store.Page{})
 	w.must(err)
-	id := list[0].Dead.ErrorID
+	d := &list[0].Dead
+	id := d.ErrorID
 	for _, step := range []deadletter.Step{
-		deadletter.Triage{Cause: store.CauseData}, deadletter.Remediation{Link: "INC-1", Corrected: "the title"}, deadletter.Validation{Idempotent: true},
+		deadletter.Triage{Cause: store.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}, deadletter.Remediation{Link: "INC-1", Corrected: "the title"}, deadletter.Validation{Idempotent: true},
 	} {
 		_, err := w.letters.Take(w.Context(), caller("ada"), id, step, nil)
 		w.must(err)
