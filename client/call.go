@@ -53,7 +53,8 @@ type CallOption func(*request)
 // the first time. Without it, a call recognises only its own retries.
 func IdempotencyKey(key string) CallOption { return func(r *request) { r.key = key } }
 
-// RequestID gives a call the id under which the server logs it.
+// RequestID gives a call the id under which the server logs it, and which its answer
+// names; without it every call has one of its own.
 func RequestID(id string) CallOption { return func(r *request) { r.id = id } }
 
 // NoRetry returns the first failure.

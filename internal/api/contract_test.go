@@ -112,9 +112,23 @@ func (d *document) hold(t *testing.T, r *http.Request, sent []byte, rec *httptes
 	if err := d.schema(t, pattern, rec.Code, media).Validate(value); err != nil {
 		t.Errorf("%s %s answers %d, which the document does not have: %v\n%s", r.Method, r.URL, rec.Code, err, rec.Body)
 	}
+	if r.Method != http.MethodGet && rec.Code < 300 {
+		holdRequestID(t, r, rec, value)
+	}
 	holdSecrets(t, pattern, rec)
 	if asked, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); rec.Code < 300 && len(sent) > 0 && asked == fault.MediaJSON && !strings.Contains(rec.Body.String(), `"failure":`) {
 		d.holdRequest(t, pattern, sent)
+	}
+}
+
+// holdRequestID holds what answers a write to spec 001's example: the request's id
+// stands beside the members of what was asked for, once.
+func holdRequestID(t *testing.T, r *http.Request, rec *httptest.ResponseRecorder, value any) {
+	t.Helper()
+	members, _ := value.(object)
+	id := rec.Header().Get(fault.RequestIDHeader)
+	if got := members["request_id"]; id == "" || got != id || !strings.HasSuffix(strings.TrimSpace(rec.Body.String()), `"request_id":"`+id+`"}`) {
+		t.Errorf("%s %s answers with the request id %v, and its header says %q", r.Method, r.URL, got, id)
 	}
 }
 

@@ -32,6 +32,18 @@ func encode(out any) ([]byte, error) {
 	return w.b, w.err
 }
 
+// withRequestID adds the id of the request as the last member of an object, which is
+// the writer's to change. An answer that is no object stays as it is.
+func withRequestID(object []byte, id string) []byte {
+	last := len(object) - 1
+	if last < 1 || object[0] != '{' || id == "" {
+		return object
+	}
+	w := writer{b: object[:last]}
+	w.text(`"request_id":`, id)
+	return append(w.b, '}')
+}
+
 // raw is an answer that is written already.
 type raw []byte
 
@@ -129,6 +141,12 @@ func (w *writer) flagOr(name string, v bool) {
 func (w *writer) number(name string, n int) {
 	w.name(name)
 	w.b = strconv.AppendInt(w.b, int64(n), 10)
+}
+
+func (w *writer) numberOr(name string, n int) {
+	if n != 0 {
+		w.number(name, n)
+	}
 }
 
 // list writes n items between brackets.

@@ -20,6 +20,7 @@ func withoutRepeat(t *testing.T, body []byte) string {
 	var o object
 	decodeInto(t, body, &o)
 	delete(o, "repeated")
+	delete(o, "request_id") // of the request, not of what it asked for
 	for _, item := range list(o["items"]) {
 		delete(item["result"].(object), "repeated")
 	}

@@ -3,8 +3,11 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"path"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,10 +68,30 @@ func (r *route) describe(registry huma.Registry) *huma.Operation {
 	r.describeInput(op, registry, r.in)
 	op.Responses[strconv.Itoa(r.status)] = &huma.Response{
 		Description: http.StatusText(r.status),
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(r.out, true, "")}},
+		Content:     map[string]*huma.MediaType{fault.MediaJSON: {Schema: r.describeAnswer(registry)}},
 	}
 	op.Responses["default"] = describeFailure(registry)
 	return op
+}
+
+// describeAnswer documents what a route answers when it succeeds. What answers a write
+// has the id of the request beside its own members: a schema of its own, because the
+// same type is without it where it is read.
+func (r *route) describeAnswer(registry huma.Registry) *huma.Schema {
+	read := registry.Schema(r.out, true, "")
+	own := registry.SchemaFromRef(read.Ref)
+	if !r.writes() || own == nil {
+		return read
+	}
+	named := *own
+	named.Properties = maps.Clone(own.Properties)
+	if named.Properties == nil {
+		named.Properties = map[string]*huma.Schema{}
+	}
+	named.Properties["request_id"] = &huma.Schema{Type: huma.TypeString, Description: "names the request in logs, as the header X-Request-Id does"}
+	named.Required = append(slices.Clone(own.Required), "request_id")
+	registry.Map()[path.Base(read.Ref)+"Answer"] = &named
+	return &huma.Schema{Ref: read.Ref + "Answer"}
 }
 
 // describeFailure documents what every route answers when it fails, in either of

@@ -197,7 +197,9 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 	if err != nil {
 		return nil, c.failure(err)
 	}
-	answer, err = encode(out)
+	if answer, err = encode(out); err == nil && c.route.writes() {
+		answer = withRequestID(answer, c.w.Header().Get(fault.RequestIDHeader))
+	}
 	return answer, err
 }
 
@@ -213,6 +215,10 @@ func (c *call) answer(body []byte) {
 	}
 	_, _ = c.w.Write(body) // it fails when the caller has gone
 }
+
+// writes reports whether the route does something, so that its answer names the
+// request.
+func (r *route) writes() bool { return r.method != http.MethodGet }
 
 // open reports whether a route needs no key.
 func (r *route) open() bool { return len(r.roles) == 0 }
