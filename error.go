@@ -56,6 +56,7 @@ type Retry struct {
 	WindowEndsAt    time.Time `json:"retry_window_ends_at,omitzero"` // zero: no window
 	LastFailureCode Code      `json:"last_failure_code,omitempty"`
 	StreakFamily    string    `json:"streak_family,omitempty"` // the family in which its failures were counted last
+	StreakCount     int       `json:"streak_count,omitempty"`  // how many the entity had of that family, this error's last among them
 	LastAttempt     ID        `json:"last_attempt,omitzero"`   // token of the lease that ended last
 	LastResult      string    `json:"last_result,omitempty"`   // how it ended: succeed, fail, lapse, or empty if it was taken away
 }

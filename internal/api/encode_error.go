@@ -83,6 +83,7 @@ func (w *writer) retry(r *recoup.Retry) {
 	w.timeOr(`"retry_window_ends_at":`, r.WindowEndsAt)
 	w.textOr(`"last_failure_code":`, string(r.LastFailureCode))
 	w.textOr(`"streak_family":`, r.StreakFamily)
+	w.numberOr(`"streak_count":`, r.StreakCount)
 	w.idOr(`"last_attempt":`, r.LastAttempt)
 	w.textOr(`"last_result":`, r.LastResult)
 }

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,12 +126,29 @@ func TestSpec000AutoPark(t *testing.T) {
 			if e.State != recoup.RetryPending {
 				w.Fatalf("it is %s before the third lookup", e.State)
 			}
+			w.showsStreak(e, 1+e.RetryCount)
 			e = w.fail(e, code)
 		}
 		if e.State != recoup.Parked || e.ParkReason != recoup.MaxRetriesExceeded || !w.gate(e.EntityID).Blocked {
 			w.Errorf("after the third lookup: %s %s", e.State, e.ParkReason)
 		}
+		w.showsStreak(e, 3)
 	})
+}
+
+// showsStreak holds an error to the count that decided over it, which is not its own
+// count of retries: in itself, where it is shown, and in what explains it.
+func (w *world) showsStreak(e recoup.Error, count int) {
+	w.Helper()
+	shown := w.show(e)
+	if e.StreakCount != count || shown.StreakCount != count || shown.StreakFamily != "domain-lookup" {
+		w.Errorf("counted %d, shown as %d of %q, want %d", e.StreakCount, shown.StreakCount, shown.StreakFamily, count)
+	}
+	var x client.Explanation
+	w.get("/v1/errors/" + e.ID.String() + "/explain").ok(&x)
+	if !slices.Contains(x.Decided, client.Rule{Field: "streak", Value: fmt.Sprint(count), Why: "failures of domain-lookup that this entity has had"}) {
+		w.Errorf("the explanation lacks the count: %+v", x.Decided)
+	}
 }
 
 // Spec 000, 4.4 and 6.1: the exits of a parked error, and what each does to the

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -39,6 +40,9 @@ func (e *Engine) Explain(ctx context.Context, c Caller, id recoup.ID) (Explanati
 		Table: table, Entity: found.EntityID != "", Code: found.Code,
 		Class: found.Class, Category: found.Category, Severity: found.Severity,
 	})
+	if n := found.StreakCount; n > 0 { // the entity's count, of which its own retries are only a part
+		x.Decided = append(x.Decided, policy.Reason{Field: "streak", Value: strconv.Itoa(n), Why: "failures of " + found.StreakFamily + " that this entity has had"})
+	}
 	if x.Gone {
 		return x, nil
 	}

@@ -46,7 +46,7 @@ func (in Unpark) apply(s *step) error {
 	e, effective := &s.next, s.effective()
 	e.Retry = recoup.Retry{
 		MaxRetries: effective.MaxRetries, LastRetryAt: e.LastRetryAt,
-		LastFailureCode: e.LastFailureCode, StreakFamily: e.StreakFamily,
+		LastFailureCode: e.LastFailureCode, StreakFamily: e.StreakFamily, StreakCount: e.StreakCount,
 		LastAttempt: e.LastAttempt, LastResult: e.LastResult, NextRetryAt: s.now,
 	}
 	if effective.Window > 0 {

@@ -178,7 +178,7 @@ func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (held bool) {
 	}
 	e.MaxRetries = min(e.MaxRetries, older.MaxRetries)
 	e.RetryCount = min(count, e.MaxRetries)
-	e.LastRetryAt, e.StreakFamily = older.LastRetryAt, older.StreakFamily
+	e.LastRetryAt, e.StreakFamily, e.StreakCount = older.LastRetryAt, older.StreakFamily, older.StreakCount
 	e.LastAttempt, e.LastResult = older.LastAttempt, older.LastResult
 	switch {
 	case !older.LeaseToken.IsZero():

@@ -128,7 +128,7 @@ func (s *step) countStreak(family *policy.Family, failure Failure) recoup.ParkRe
 	if family == nil || s.next.EntityID == "" {
 		return ""
 	}
-	s.next.StreakFamily = family.Name
+	s.next.StreakFamily, s.next.StreakCount = family.Name, failure.Streak+1
 	s.effects.Streak = Streak{Family: family.Name, Op: StreakCount}
 	if failure.Streak+1 < family.After {
 		return ""
@@ -150,7 +150,7 @@ func (s *step) resetStreak() {
 	if family := s.next.StreakFamily; family != "" {
 		s.effects.Streak = Streak{Family: family, Op: StreakReset}
 	}
-	s.next.StreakFamily = ""
+	s.next.StreakFamily, s.next.StreakCount = "", 0
 }
 
 // windowOver reports whether a retry at t would fall outside the window.

@@ -39,6 +39,7 @@ func errorColumns() []column[recoup.Error] {
 		stamp("retry_window_ends_at", func(e *e) *time.Time { return &e.WindowEndsAt }),
 		text("last_failure_code", func(e *e) *recoup.Code { return &e.LastFailureCode }),
 		text("streak_family", func(e *e) *string { return &e.StreakFamily }),
+		number("streak_count", func(e *e) *int { return &e.StreakCount }),
 		id("last_attempt", func(e *e) *recoup.ID { return &e.LastAttempt }),
 		text("last_result", func(e *e) *string { return &e.LastResult }),
 

@@ -43,6 +43,7 @@ var (
 		{"retry_window_ends_at", func(e *recoup.Error) field { return stamp{&e.WindowEndsAt} }},
 		{"last_failure_code", func(e *recoup.Error) field { return text[recoup.Code]{&e.LastFailureCode} }},
 		{"streak_family", func(e *recoup.Error) field { return text[string]{&e.StreakFamily} }},
+		{"streak_count", func(e *recoup.Error) field { return number{&e.StreakCount} }},
 		{"last_attempt", func(e *recoup.Error) field { return id{&e.LastAttempt} }},
 		{"last_result", func(e *recoup.Error) field { return text[string]{&e.LastResult} }},
 		{"lease_token", func(e *recoup.Error) field { return id{&e.LeaseToken} }},

@@ -30,6 +30,7 @@ create table recoup.error (
   retry_window_ends_at timestamptz,
   last_failure_code    text,
   streak_family        text,
+  streak_count         int not null default 0,
   last_attempt         uuid,
   last_result          text,
 

@@ -30,6 +30,7 @@ create table error (
   retry_window_ends_at integer,
   last_failure_code    text,
   streak_family        text,
+  streak_count         integer not null default 0,
   last_attempt         blob check (length(last_attempt) = 16),
   last_result          text, -- how it ended
 
@@ -109,6 +110,7 @@ create table error_archive (
   retry_window_ends_at integer,
   last_failure_code    text,
   streak_family        text,
+  streak_count         integer not null default 0,
   last_attempt         blob,
   last_result          text,
 
