@@ -54,6 +54,10 @@ type Store interface {
 // Ledger takes events.
 type Ledger interface {
 	Govern(now time.Time, batch []ledger.Incoming) ledger.Governed
+
+	// Check says what is wrong with an event that is not governed, as far as it could
+	// be read.
+	Check(now time.Time, in *ledger.Incoming) error
 	Append(ctx context.Context, events []store.Event) (*ledger.Receipt, error)
 	CountDropped(now time.Time, reason string, n int64)
 

@@ -42,7 +42,10 @@ func sendEvents() *route {
 		method: http.MethodPost, path: "/v1/events", status: http.StatusAccepted, maxBody: eventsBody,
 		summary: "Add events to the ledger: one, {\"events\": […]}, or NDJSON. With Prefer: respond-sync the answer comes once they are durable",
 		in:      reflect.TypeFor[sendEventsIn](), out: reflect.TypeFor[client.EventsAccepted](),
-		serve: func(a *API, c *call) (any, error) { return a.addEvents(c, decoder) },
+		serve: func(a *API, c *call) (any, error) {
+			out, err := a.addEvents(c, decoder)
+			return out, c.illustrated(err)
+		},
 	}
 }
 
@@ -59,6 +62,7 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	for i := range batch.events {
 		batch.events[i].Sender = sender
 	}
+	a.checkRefused(c, batch, sender)
 	folded := a.foldServices(c, batch.events, sender)
 	governed := a.Ledger.Govern(c.now, batch.events)
 	refused := allRefused(batch, &governed)
@@ -68,7 +72,7 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 		return out, refused[0].err
 	}
 	for _, r := range refused[:min(len(refused), maxRefused)] {
-		out.Refused = append(out.Refused, client.RefusedEvent{Index: r.index, Failure: a.embed(c, r.err)})
+		out.Refused = append(out.Refused, client.RefusedEvent{Index: r.index, Failure: a.embed(c, c.illustrated(r.err))})
 	}
 	receipt, err := a.Ledger.Append(c.r.Context(), governed.Events)
 	if err != nil {
@@ -86,12 +90,28 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	return out, nil
 }
 
+// checkRefused adds to what is wrong with the form of an event what is wrong with the
+// rest of it, for those that the answer names.
+func (a *API) checkRefused(c *call, b *eventBatch, sender *ledger.Sender) {
+	for i := range b.refused[:min(len(b.refused), maxRefused)] {
+		r := &b.refused[i]
+		if r.in == nil {
+			continue
+		}
+		var found fault.FieldErrors
+		if r.in.Sender = sender; found.Merge(r.err) {
+			found.Merge(located(b.at(r.index), a.Ledger.Check(c.now, r.in)))
+			r.err = found.Err()
+		}
+	}
+}
+
 // allRefused lists everything that is refused of a batch, by the place that it has.
 func allRefused(b *eventBatch, governed *ledger.Governed) []refusedEvent {
 	list := slices.Clone(b.refused)
 	for _, r := range governed.Refused {
 		index := b.place(r.Index)
-		list = append(list, refusedEvent{index, located(b.at(index), r.Err)})
+		list = append(list, refusedEvent{index: index, err: located(b.at(index), r.Err)})
 	}
 	slices.SortFunc(list, func(x, y refusedEvent) int { return cmp.Compare(x.index, y.index) })
 	return list

@@ -52,6 +52,7 @@ type eventBatch struct {
 type refusedEvent struct {
 	index int
 	err   error
+	in    *ledger.Incoming // what could be read of it; nil: nothing
 }
 
 // place returns which of the batch an event is.
@@ -73,10 +74,19 @@ func (b *eventBatch) at(index int) string {
 // add takes the item that was read last, or notes why it is none. index is its place.
 func (b *eventBatch) add(index int, in *ledger.Incoming, err error) {
 	if err != nil {
-		b.refused = append(b.refused, refusedEvent{index, err})
+		b.refuse(index, in, err)
 		return
 	}
 	b.events, b.places = append(b.events, *in), append(b.places, index)
+}
+
+// refuse notes why an item is no event, and what of it could be read.
+func (b *eventBatch) refuse(index int, in *ledger.Incoming, err error) {
+	refused := refusedEvent{index: index, err: err}
+	if !reflect.ValueOf(*in).IsZero() {
+		refused.in = in
+	}
+	b.refused = append(b.refused, refused)
 }
 
 // decode reads the body in the form that its media type names.
@@ -124,6 +134,10 @@ func (d *eventDecoder) object(body []byte) (*eventBatch, error) {
 		}
 	}
 	switch {
+	case err != nil && doc.Events == nil && !reflect.ValueOf(doc.Incoming).IsZero():
+		b.single = true
+		b.refuse(0, &doc.Incoming, err)
+		return b, nil
 	case err != nil:
 		return nil, err
 	case doc.Events == nil:
@@ -161,8 +175,9 @@ func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) b
 		b.events = append(b.events, ledger.Incoming{})
 		in := &b.events[len(b.events)-1]
 		if err := d.numbered(number, line, in, plain, &b.unknown); err != nil {
+			read := *in
 			b.events = b.events[:len(b.events)-1]
-			b.refused = append(b.refused, refusedEvent{index, err})
+			b.refuse(index, &read, err)
 		} else {
 			b.places = append(b.places, index)
 		}

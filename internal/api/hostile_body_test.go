@@ -104,20 +104,20 @@ func TestWhereItIs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for body, want := range map[string][2]string{
-		`{"reports":[{"tabel":"t"}]}`:               {"reports[0].tabel", "unknown"},
-		`{"reports":[{"table":"t","table":"u"}]}`:   {"reports[0].table", "unique"},
-		`{"reports":[{}],"raports":[]}`:             {"raports", "unknown"},
-		`{"reports":[{"http_status":"x"}]}`:         {"reports[0].http_status", "type"},
-		`{"reports":[{"details":{"limit":1e400}}]}`: {"reports[0].details.limit", "type"},
-		`{"reports":{}}`:                            {"reports", "type"},
-		`{"reports":[]}`:                            {"reports", "items"},
-		`{}`:                                        {"reports", "items"},
-		`null`:                                      {"body", "type"},
-		`[]`:                                        {"body", "type"},
-		`{"reports":[{"sk_live_4eC39HqLyjWDarjtT1zdp7dc4eC39HqLyjWDarjt":1}]}`:           {"reports[0].(a name that looks like a secret)", "unknown"},
-		`{"reports":[{"` + strings.Repeat("k", 500) + `":1}]}`:                           {"reports[0].(a name of 500 bytes)", "unknown"},
-		`{"reports":[{"a\u202eb":1}]}`:                                                   {"reports[0].(a name that cannot be shown)", "unknown"},
-		`{"reports":[{"correlation_id":"sk_live_4eC39HqLyjWDarjtT1zdp7dc4eC39HqLyjW"}]}`: {"reports[0].correlation_id", "format"},
+		`{"reports":[{"table":"t","code":"TIMEOUT","tabel":"t"}]}`:               {"reports[0].tabel", "unknown"},
+		`{"reports":[{"table":"t","code":"TIMEOUT","table":"u"}]}`:               {"reports[0].table", "unique"},
+		`{"reports":[{}],"raports":[]}`:                                          {"raports", "unknown"},
+		`{"reports":[{"table":"t","code":"TIMEOUT","http_status":"x"}]}`:         {"reports[0].http_status", "type"},
+		`{"reports":[{"table":"t","code":"TIMEOUT","details":{"limit":1e400}}]}`: {"reports[0].details.limit", "type"},
+		`{"reports":{}}`: {"reports", "type"},
+		`{"reports":[]}`: {"reports", "items"},
+		`{}`:             {"reports", "items"},
+		`null`:           {"body", "type"},
+		`[]`:             {"body", "type"},
+		`{"reports":[{"table":"t","code":"TIMEOUT","sk_live_4eC39HqLyjWDarjtT1zdp7dc4eC39HqLyjWDarjt":1}]}`:           {"reports[0].(a name that looks like a secret)", "unknown"},
+		`{"reports":[{"table":"t","code":"TIMEOUT","` + strings.Repeat("k", 500) + `":1}]}`:                           {"reports[0].(a name of 500 bytes)", "unknown"},
+		`{"reports":[{"table":"t","code":"TIMEOUT","a\u202eb":1}]}`:                                                   {"reports[0].(a name that cannot be shown)", "unknown"},
+		`{"reports":[{"table":"t","code":"TIMEOUT","correlation_id":"sk_live_4eC39HqLyjWDarjtT1zdp7dc4eC39HqLyjW"}]}`: {"reports[0].correlation_id", "format"},
 	} {
 		got := w.post("/v1/errors/batch", body)
 		got.invalid(want[0], want[1])

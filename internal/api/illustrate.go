@@ -40,17 +40,18 @@ func telling(constraint string) bool {
 	return !slices.Contains([]string{"no_secret", "required", "unknown", "unique"}, constraint)
 }
 
-// parsed is the body if it is JSON and small enough to be read for its values.
-func (c *call) parsed() (body any) {
-	if len(c.body) == 0 || len(c.body) > smallBody {
-		return nil
+// parsed is the body if it is one document of JSON and small enough to be read for its
+// values. It is read once, however many items of it are refused.
+func (c *call) parsed() any {
+	if c.document != nil || len(c.body) == 0 || len(c.body) > smallBody || !json.Valid(c.body) {
+		return c.document
 	}
 	decoder := json.NewDecoder(bytes.NewReader(c.body))
 	decoder.UseNumber()
-	if decoder.Decode(&body) != nil {
-		return nil
+	if decoder.Decode(&c.document) != nil {
+		c.document = nil
 	}
-	return body
+	return c.document
 }
 
 // at finds a value by its path; nil: there is none.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -56,6 +57,43 @@ func TestOneBadItemNeverLosesABatch(t *testing.T) {
 		}
 		w.drops(t, map[string]int64{"bad_id": 3, "bad_time": 3, "malformed": 6})
 	})
+}
+
+// Of each bad item everything is said at once, its form and its meaning, with what the
+// client sent.
+func TestBadItemListsEverything(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		const good, bad = `{"code":"TIMEOUT","service":"s"}`, `{"code":"b d","service":" s","ts":"yesterday","event_id":"17"}`
+		var events client.EventsAccepted
+		w.do("ingest", http.MethodPost, "/v1/events", `{"events":[`+good+`,`+bad+`]}`).ok(&events)
+		wrong(t, events.Refused[0].Failure, map[string]any{
+			"events[1].ts": "yesterday", "events[1].code": "b d", "events[1].service": " s", "events[1].event_id": "17",
+		})
+		var lined client.EventsAccepted
+		w.do("ingest", http.MethodPost, "/v1/events", good+"\n"+bad, "Content-Type", lines).ok(&lined)
+		wrong(t, lined.Refused[0].Failure, map[string]any{"ts": "yesterday", "code": nil, "service": nil, "event_id": nil})
+
+		var reports client.ReportedBatch
+		w.do("ingest", http.MethodPost, "/v1/errors/batch", `{"reports":[{"table":"`+dol+`","entity_id":"e1","code":"TIMEOUT"},
+			{"table":"`+dol+`","entity_id":7,"code":"b d","severity":"BAD"},
+			{"table":"`+dol+`","entity_id":" e3","code":"TIMEOUT","severity":"BAD"}]}`).ok(&reports)
+		wrong(t, reports.Items[1].Failure, map[string]any{"reports[1].entity_id": 7.0, "reports[1].code": "b d", "reports[1].severity": "BAD"})
+		wrong(t, reports.Items[2].Failure, map[string]any{"reports[2].entity_id": " e3", "reports[2].severity": "BAD"})
+	})
+}
+
+// wrong holds the bad fields of an item, with their values, to what is wanted.
+func wrong(t *testing.T, failure []byte, want map[string]any) {
+	t.Helper()
+	var e fault.Error
+	decodeInto(t, failure, &e)
+	got := map[string]any{}
+	for _, f := range e.Fields() {
+		got[f.Field] = f.Value
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("wrong are %v, want %v", got, want)
+	}
 }
 
 // drops holds what was counted as dropped to what is wanted.

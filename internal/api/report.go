@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"recoup/client"
+	"recoup/fault"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -79,9 +80,9 @@ func reportMany() *route {
 		if !within(err, "reports") || json.Unmarshal(c.body, &body) != nil {
 			return out, err
 		}
-		reports, wrong := readReports(body.Reports)
+		reports, wrong := a.readReports(c, body.Reports)
 		if !slices.Contains(wrong, nil) {
-			return out, err // there is none to be served
+			return out, c.illustrated(cmp.Or(joined(wrong), err)) // there is none to be served
 		}
 		return a.reportItems(c, reports, wrong)
 	}
@@ -89,13 +90,36 @@ func reportMany() *route {
 }
 
 // readReports reads reports of which some are none, each by itself.
-func readReports(items []json.RawMessage) ([]client.Report, []error) {
+func (a *API) readReports(c *call, items []json.RawMessage) ([]client.Report, []error) {
 	reports, wrong := make([]client.Report, len(items)), make([]error, len(items))
 	for i, item := range items {
 		r := reading{at: reportAt(i)}
 		wrong[i] = r.item(reportShape, item, &reports[i])
+		if r.found.Len() > 0 && !r.void {
+			r.found.Merge(located(r.at, a.checkItem(c, reports[i])))
+			wrong[i] = r.found.Err()
+		}
 	}
 	return reports, wrong
+}
+
+// checkItem says everything that is wrong with a report of the right shape.
+func (a *API) checkItem(c *call, r client.Report) error {
+	var found fault.FieldErrors
+	if !found.Merge(checkRules(reportRules, reflect.ValueOf(r))) {
+		return a.checkReport(c, &reportIn{r})
+	}
+	found.Merge(a.checkReport(c, &reportIn{r}))
+	return found.Err()
+}
+
+// joined is everything that is wrong with the items of a batch as one failure.
+func joined(wrong []error) error {
+	var found fault.FieldErrors
+	for _, err := range wrong {
+		found.Merge(err)
+	}
+	return found.Err()
 }
 
 func reportAt(i int) string { return "reports[" + strconv.Itoa(i) + "]" }
@@ -114,8 +138,11 @@ func (a *API) reportItems(c *call, items []client.Report, wrong []error) (client
 		if err != nil {
 			return client.ReportedBatch{}, err
 		}
-		if err := cmp.Or(wrong[i], checkRules(reportRules, reflect.ValueOf(r))); err != nil {
-			answer.Items[i].Failure = a.embed(c, located(reportAt(i), err))
+		if err := wrong[i]; err != nil || checkRules(reportRules, reflect.ValueOf(r)) != nil {
+			if err == nil {
+				err = a.checkItem(c, r)
+			}
+			answer.Items[i].Failure = a.embed(c, c.illustrated(located(reportAt(i), err)))
 			continue
 		}
 		reports, place = append(reports, c.reportOf(r, receipt)), append(place, i)
@@ -127,7 +154,7 @@ func (a *API) reportItems(c *call, items []client.Report, wrong []error) (client
 	for k := range out {
 		item := &answer.Items[place[k]]
 		if out[k].Err != nil {
-			item.Failure = a.embed(c, located(reportAt(place[k]), out[k].Err))
+			item.Failure = a.embed(c, c.illustrated(located(reportAt(place[k]), out[k].Err)))
 			continue
 		}
 		reported := reportedOf(out[k])

@@ -115,14 +115,15 @@ func (r *route) mayBeEmpty() *route           { r.mayLack = true; return r }
 
 // call is one request on its way through a handler.
 type call struct {
-	w      http.ResponseWriter
-	r      *http.Request
-	route  *route
-	key    *store.Key // nil: no key was needed
-	caller engine.Caller
-	body   []byte
-	once   *idempotency // nil: not asked for, or not yet read
-	now    time.Time
+	w        http.ResponseWriter
+	r        *http.Request
+	route    *route
+	key      *store.Key // nil: no key was needed
+	caller   engine.Caller
+	body     []byte
+	document any          // the body, once it was read for its values
+	once     *idempotency // nil: not asked for, or not yet read
+	now      time.Time
 	connection
 }
 

@@ -53,6 +53,10 @@ func TestValidationListsEverything(t *testing.T) {
 			want: []problem{{"until", "format", "soon"}, {"all", "type", "yes"}, {"rule", "known", "none"}, {"reason", "required", nil}}},
 		"values": {method: "POST", path: "/v1/classify", body: `{"status":"Bearer abcdefghijklmnop0123456789ABCDEF","provider":"` + long + `"}`,
 			want: []problem{{"status", "type", nil}, {"provider", "known", strings.Repeat("é", 80) + "…"}}},
+		"an event": {method: "POST", path: "/v1/events", body: `{"ts":"x","code":"b d","service":" s","event_id":"q","http_status":7}`,
+			want: []problem{{"ts", "format", "x"}, {"code", "format", "b d"}, {"service", "trimmed", " s"}, {"event_id", "format", "q"}, {"http_status", "range", 7.0}}},
+		"reports of which none is good": {method: "POST", path: "/v1/errors/batch", body: `{"reports":[{"table":"t","entity_id":7,"code":"no code","severity":"BAD","foo":1}]}`,
+			want: []problem{{"reports[0].entity_id", "type", 7.0}, {"reports[0].foo", "unknown", nil}, {"reports[0].code", "pattern", "no code"}, {"reports[0].severity", "enum", "BAD"}}},
 		"no JSON, and parameters": {method: "POST", path: "/v1/errors?x=1", body: `{"a`, want: []problem{{"x", "unknown", nil}, {"body", "json", nil}}},
 	} {
 		t.Run(name, func(t *testing.T) {

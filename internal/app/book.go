@@ -70,6 +70,11 @@ func (b *book) follow(g guide) error {
 	return err
 }
 
+// Check says what is wrong with an event.
+func (b *book) Check(now time.Time, in *ledger.Incoming) error {
+	return (*b.governor.Load()).Check(now, in)
+}
+
 // Govern decides about what clients sent.
 func (b *book) Govern(now time.Time, batch []ledger.Incoming) ledger.Governed {
 	return (*b.governor.Load()).Govern(now, batch)

@@ -80,6 +80,15 @@ func (g *Governor) Govern(now time.Time, batch []Incoming) Governed {
 	return result
 }
 
+// Check says everything that is wrong with an event, and counts nothing.
+func (g *Governor) Check(now time.Time, in *Incoming) error {
+	c := check{Governor: g, knowledge: newKnowledge(), now: now, in: in, out: &store.Event{}}
+	if c.run(); c.reason == "" {
+		return nil
+	}
+	return fault.Validation(c.bad...)
+}
+
 // Keep governs events that are stored together with the act that they tell of. The
 // result has nil in the place of one that is refused; the act stands without it.
 func (g *Governor) Keep(now time.Time, events []recoup.Event) []*store.Event {
