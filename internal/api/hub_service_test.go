@@ -23,7 +23,7 @@ func TestHubKeysEndAtTheirHub(t *testing.T) {
 
 		for _, service := range []string{"billing", people} {
 			count := client.ProcessedBatch{Counts: []client.Processed{{Service: service, Count: 1_000_000}}}
-			w.do(key, http.MethodPost, "/v1/processed", count).invalid("service", "hub")
+			w.do(key, http.MethodPost, "/v1/processed", count).invalid("counts[0].service", "hub")
 			w.do(key, http.MethodPost, "/v1/events", recoup.Event{Code: "TIMEOUT", Service: service}).invalid("service", "hub")
 			w.do(key, http.MethodPost, "/v1/events", recoup.Event{Code: "TIMEOUT"}, "X-Recoup-Service", service).invalid("service", "hub")
 			w.do(key, http.MethodPost, "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT", Service: service}).invalid("service", "hub")

@@ -90,6 +90,7 @@ type processedOut struct {
 
 func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 	counts := make([]store.Processed, len(in.Body.Counts))
+	var found fault.FieldErrors
 	for i, p := range in.Body.Counts {
 		minute := p.Minute
 		if minute.IsZero() {
@@ -100,11 +101,17 @@ func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 			Duration: milliseconds(p.DurationMS), FailedDuration: milliseconds(p.FailedDurationMS),
 		}
 		if err := a.checkProcessed(c, counts[i]); err != nil {
-			return processedOut{}, err
+			if !found.Merge(located("counts["+strconv.Itoa(i)+"]", err)) {
+				return processedOut{}, err
+			}
+			continue
 		}
-		if !a.names.admit(c, "service", p.Service) {
+		if found.Len() == 0 && !a.names.admit(c, "service", p.Service) {
 			counts[i].Service = alert.Other
 		}
+	}
+	if err := found.Err(); err != nil {
+		return processedOut{}, err
 	}
 	if err := a.Store.AddProcessed(c.r.Context(), counts); err != nil {
 		return processedOut{}, err

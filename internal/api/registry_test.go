@@ -186,10 +186,10 @@ func TestPromotion(t *testing.T) {
 		t.Errorf("promoted %+v", done)
 	}
 	w.post("/v1/promotions", client.Promotion{EntityID: entity}).invalid("phase", "required")
-	w.post("/v1/processed", object{"counts": []object{{"table": dol, "count": 3, "failed": 4}}}).invalid("count", "range")
-	w.post("/v1/processed", object{"counts": []object{{"count": 3}}}).invalid("table", "required")
-	w.post("/v1/processed", object{"counts": []object{{"service": "s", "count": 3, "minute": "2020-01-01T00:00:00Z"}}}).invalid("minute", "range")
-	w.post("/v1/processed", object{"counts": []object{{"service": "s", "count": 3, "duration_ms": 1 << 50}}}).invalid("duration_ms", "range")
+	w.post("/v1/processed", object{"counts": []object{{"table": dol, "count": 3, "failed": 4}}}).invalid("counts[0].count", "range")
+	w.post("/v1/processed", object{"counts": []object{{"count": 3}}}).invalid("counts[0].table", "required")
+	w.post("/v1/processed", object{"counts": []object{{"service": "s", "count": 3, "minute": "2020-01-01T00:00:00Z"}}}).invalid("counts[0].minute", "range")
+	w.post("/v1/processed", object{"counts": []object{{"service": "s", "count": 3, "duration_ms": 1 << 50}}}).invalid("counts[0].duration_ms", "range")
 }
 
 // Pages for people say nothing that a definition could make a browser run.

@@ -57,6 +57,8 @@ func TestValidationListsEverything(t *testing.T) {
 			want: []problem{{"ts", "format", "x"}, {"code", "format", "b d"}, {"service", "trimmed", " s"}, {"event_id", "format", "q"}, {"http_status", "range", 7.0}}},
 		"reports of which none is good": {method: "POST", path: "/v1/errors/batch", body: `{"reports":[{"table":"t","entity_id":7,"code":"no code","severity":"BAD","foo":1}]}`,
 			want: []problem{{"reports[0].entity_id", "type", 7.0}, {"reports[0].foo", "unknown", nil}, {"reports[0].code", "pattern", "no code"}, {"reports[0].severity", "enum", "BAD"}}},
+		"counts": {method: "POST", path: "/v1/processed", body: `{"counts":[{"service":"s","count":3,"failed":9},{"count":1},{"service":"s","count":1}]}`,
+			want: []problem{{"counts[0].count", "range", 3.0}, {"counts[1].table", "required", nil}}},
 		"no JSON, and parameters": {method: "POST", path: "/v1/errors?x=1", body: `{"a`, want: []problem{{"x", "unknown", nil}, {"body", "json", nil}}},
 	} {
 		t.Run(name, func(t *testing.T) {
