@@ -41,7 +41,7 @@ func (a *API) authorize(c *call) error {
 			With("role", key.Role).With("required_roles", c.route.permitted())
 	}
 	if c.route.global && len(key.Hubs) > 0 {
-		return fault.New(fault.CodeInsufficientPermissions, "A key for some hubs may not do this, because it concerns all of them.").
+		return fault.New(fault.CodeInsufficientPermissions, "A key for some hubs may not do this, because it concerns all of them: use a key for all hubs.").
 			With("hubs", key.Hubs)
 	}
 	return nil

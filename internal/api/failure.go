@@ -35,7 +35,7 @@ func failure(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return fault.Wrap(err, fault.CodeNotFound, "There is nothing of that name or id.")
 	case errors.Is(err, engine.ErrForbidden):
-		return fault.Wrap(err, fault.CodeInsufficientPermissions, "The key is not for the hub that this belongs to.")
+		return fault.Wrap(err, fault.CodeInsufficientPermissions, "The key is not for the hub that this belongs to: use a key for that hub, or for all hubs.")
 	case errors.Is(err, store.ErrConflict):
 		return fault.Wrap(err, fault.CodeIdempotencyConflict, "The idempotency key was used for another request.")
 	case errors.Is(err, store.ErrRefused):

@@ -39,13 +39,23 @@ func (a *API) filterOf(f client.Filter) (store.Filter, error) {
 	}
 	if f.Hub != "" {
 		if filter.Tables = a.tablesOf(f.Hub); len(filter.Tables) == 0 {
-			complain("hub", "known", "the policy has no hub of that name with tables")
+			complain("hub", "known", "unknown hub; hubs with tables are: "+strings.Join(a.hubs(), ", "))
 		}
 	}
 	if len(bad) > 0 {
 		return store.Filter{}, fault.Validation(bad...)
 	}
 	return filter, nil
+}
+
+// hubs lists the hubs that have tables, sorted.
+func (a *API) hubs() []string {
+	var names []string
+	for _, t := range a.Engine.Policies.Tables() {
+		names = append(names, t.Hub)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // tablesOf lists the tables of a hub, also those that have left the policy and may
