@@ -105,6 +105,7 @@ a database that a demo has made, and takes none from RECOUP_DATABASE.`,
 		Args: noArgs,
 	}
 	read := settingFlags(cmd, "database", "listen", "policy", "log-level", "log-format")
+	cmd.Flags().Lookup("database").Usage = "where data is kept: sqlite:FILE or postgres://… (default: a file that is gone when it stops)"
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		_, options, err := read()
 		if err != nil {
