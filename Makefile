@@ -67,6 +67,7 @@ bench: setup ## run the benchmarks, about ten minutes: make bench BENCH=Work BEN
 soak: setup ## run the long proofs: crashes, races, CHECKS draws of every property, 2 minutes of every fuzz target
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion)' ./internal/store/postgres ./internal/store/sqlite
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Fortnight|ReplayRamp|Year)' ./internal/recovery ./internal/deadletter ./internal/clockwork
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^TestLeasesAreExclusive' ./internal/engine
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v ./internal/endtoend
 	@scripts/properties $(CHECKS)
 	@scripts/fuzz 2m
@@ -77,7 +78,8 @@ soak: setup ## run the long proofs: crashes, races, CHECKS draws of every proper
 chaos: setup ## run the crash, stall and jump rounds in full, about twenty minutes
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Clock)' ./internal/store/postgres ./internal/store/sqlite
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crashes|SignalsUnderLoad|NetworkUnderLoad|LeaderKilled|LostGrant|FullDisk|Database|Clock|Stall|Jump)' ./internal/endtoend
-	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead)' ./internal/clockwork ./internal/app
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead|Partitioned)' ./internal/clockwork ./internal/app
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(LeasesAreExclusive|AJump)' ./internal/engine
 
 .PHONY: check-tidy
 check-tidy: ## fail if go.mod or go.sum of a module is not tidy

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,10 +31,7 @@ func TestLedgerIsCompleteAfterCrashes(t *testing.T) {
 		if soaking() {
 			rounds = 100
 		}
-		seed, err := strconv.ParseUint(os.Getenv("RECOUP_SEED"), 10, 64)
-		if err != nil {
-			seed = uint64(os.Getpid())
-		}
+		seed := seed()
 		t.Logf("seed %d", seed)
 		r := rand.New(rand.NewPCG(seed, 0))
 		l := &careless{T: t, site: newSite(t, d), acked: make(chan struct{}, 1<<16)}
