@@ -89,6 +89,11 @@ func TestPartitionedLeaderStopsInTime(t *testing.T) {
 		if w.tick(a); a.Leads() || ran != 1 {
 			w.Errorf("after a late answer it leads: %v, and ran %d times", a.Leads(), ran)
 		}
+		way.late = nil
+		if w.tick(a); !a.Leads() {
+			w.Error("it does not lead again")
+		}
+		w.wait(clockwork.DefaultTenure / 2) // it renews, and its term would last
 		way.cut = true
 		if err := a.Tick(w.Context()); err == nil || a.Leads() {
 			w.Errorf("cut off it leads: %v, %v", a.Leads(), err)
