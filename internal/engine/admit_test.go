@@ -9,6 +9,7 @@ import (
 
 	"recoup"
 	"recoup/internal/engine"
+	"recoup/internal/lifecycle"
 )
 
 // postgresOnly runs a test where plain SQL can write.
@@ -126,6 +127,33 @@ func TestAdmitRepeats(t *testing.T) {
 		}
 		if !slices.Equal(states, []recoup.State{recoup.Archived, recoup.Archived, recoup.RetryPending}) {
 			w.Errorf("became %v", states)
+		}
+	})
+}
+
+// What plain SQL has written is cleaned when it is admitted. Until then nobody can
+// act on it, because an act would carry its message as it is to the archive.
+func TestNoActBeforeAdmission(t *testing.T) {
+	postgresOnly(t, func(w *world) {
+		w.write(`insert into outreach.dol_errors (outreach_id, code, message) values ('e1', 'NETWORK_TIMEOUT', 'key ' || $1::text)`, secret)
+		rows, err := w.db.Unadmitted(w.Context(), 10)
+		if err != nil || len(rows) != 1 {
+			w.Fatal(len(rows), err)
+		}
+		for _, in := range []lifecycle.Input{
+			lifecycle.Park{Reason: "look"}, lifecycle.Resolve{Reason: "done"}, lifecycle.ArchiveNow{Reason: "done"},
+		} {
+			_, err := w.engine.One(w.Context(), ada, engine.Act{ID: rows[0].ID, Input: in})
+			if err == nil || !strings.Contains(err.Error(), "not admitted yet") {
+				w.Errorf("%T: %v", in, err)
+			}
+		}
+		w.report(engine.Report{Table: "outreach.dol_errors", EntityID: "e1", Code: "NETWORK_TIMEOUT"}) // does not replace it
+		if n, err := w.engine.Admit(w.Context()); n != 1 || err != nil {
+			w.Fatal(n, err)
+		}
+		if e := w.read(rows[0].ID); strings.Contains(e.Message, secret) || !strings.HasPrefix(e.Message, "key ") {
+			w.Errorf("%s: %q", e.State, e.Message)
 		}
 	})
 }

@@ -114,9 +114,9 @@ func (s *step) dispatch(in Input) error {
 }
 
 // begin notes who asks for what, and checks what every input must respect: the
-// transition table, and that rows of INFINITE tables are kept as they are. A
-// report finds its own table; for the word of a worker its lease decides, not
-// the state.
+// transition table, that rows of INFINITE tables are kept as they are, and that
+// what plain SQL has written is admitted first. A report finds its own table; for
+// the word of a worker its lease decides, not the state.
 func (s *step) begin(kind Kind, actor, reason string) error {
 	s.kind, s.actor, s.reason = kind, cmp.Or(actor, recoup.System), reason
 	switch {
@@ -136,7 +136,12 @@ func (s *step) begin(kind Kind, actor, reason string) error {
 		return fmt.Errorf("policy %s has no table %q", s.policy.Version, s.current.Table)
 	}
 	s.table = table
-	if table.Infinite() && s.kind != Reported {
+	switch {
+	case s.kind == Reported:
+		return nil
+	case s.current.PolicyVersion == "": // its message is as its writer left it
+		return s.refuse("it is not admitted yet, which takes about a second: try again")
+	case table.Infinite():
 		return s.refuse("errors of this table are kept for ever, as they are")
 	}
 	return nil

@@ -36,8 +36,6 @@ func (in Rebase) apply(s *step) error {
 	}
 	is := s.effective()
 	switch {
-	case e.PolicyVersion == "":
-		return s.refuse("it is not admitted yet")
 	case e.ExpiresAt.IsZero():
 		return s.refuse("it does not expire, and is kept as it is")
 	case is.Table != s.table:

@@ -54,7 +54,7 @@ func (s *step) refuse(reason string) error {
 // another policy than the one that would answer that.
 func (s *step) exits() []Kind {
 	table, ok := s.policy.Table(s.current.Table)
-	if !ok || table.Infinite() || s.kind == Rebasing {
+	if !ok || table.Infinite() || s.kind == Rebasing || s.current.PolicyVersion == "" {
 		return nil
 	}
 	var exits []Kind
