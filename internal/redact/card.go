@@ -60,8 +60,14 @@ func findCards(s string, f finding) finding {
 	f.work += len(s)
 	for i := 0; i < len(s); {
 		switch {
+		case s[i] > '9': // most of a line
+			i++
 		case digit(s[i]):
 			end := groupEnd(s, i)
+			if end-i < 4 {
+				i = end
+				continue
+			}
 			if card := cardEnd(s, i, end); card > 0 {
 				f.add(i, card)
 				end = card

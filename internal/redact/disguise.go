@@ -23,11 +23,8 @@ func (v *view) original(from, to int) (int, int) {
 // plainText reports whether a text cannot be disguised: it has neither an escape nor a
 // character beyond ASCII. It is what every clean text pays.
 func plainText(s string) bool {
-	if strings.IndexByte(s, '%') >= 0 || strings.IndexByte(s, '\\') >= 0 || strings.Contains(s, "&#") {
-		return false
-	}
 	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
+		if classes[s[i]]&covering != 0 && (s[i] != '&' || strings.HasPrefix(s[i+1:], "#")) {
 			return false
 		}
 	}

@@ -1,6 +1,9 @@
 package redact
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	// shortestRun is the least length of what is looked at as base 64 or base 16:
@@ -34,17 +37,39 @@ func (r *Redactor) encoded(s string, f finding) finding {
 	return f
 }
 
-func base64Byte(b byte) bool {
-	return alphanumeric(b) || b == '+' || b == '/' || b == '-' || b == '_'
-}
+// class says what a byte may be part of, one bit each.
+type class uint8
+
+const (
+	inBase64 class = 1 << iota
+	inHex
+	covering // begins an escape, or is no ASCII
+)
+
+// classes is a table because every byte of every text is looked up in it.
+var classes = func() (table [256]class) {
+	for i := range table {
+		b := byte(i)
+		if alphanumeric(b) || strings.IndexByte("+/-_", b) >= 0 {
+			table[i] |= inBase64
+		}
+		if hexDigit(b) >= 0 {
+			table[i] |= inHex
+		}
+		if b >= utf8.RuneSelf || strings.IndexByte(`%\&`, b) >= 0 {
+			table[i] |= covering
+		}
+	}
+	return table
+}()
+
+func base64Byte(b byte) bool { return classes[b]&inBase64 != 0 }
 
 // run looks at a run of the letters of base 64.
 func (r *Redactor) run(s string, from, to int, f finding) finding {
 	hex := 0
 	for i := from; i < to; i++ {
-		if hexDigit(s[i]) >= 0 {
-			hex++
-		}
+		hex += int(classes[s[i]] & inHex >> 1)
 	}
 	f.work += to - from
 	if hex >= shortestRun {
@@ -54,7 +79,7 @@ func (r *Redactor) run(s string, from, to int, f finding) finding {
 		return f
 	}
 	for offset := range min(4, to-from) {
-		f = r.texts(s, from+offset, to, base64Decoder, f)
+		f = r.texts(s, from+offset, to, &base64Decoder, f)
 	}
 	return f
 }
@@ -63,14 +88,14 @@ func (r *Redactor) run(s string, from, to int, f finding) finding {
 func (r *Redactor) hexRuns(s string, from, to int, f finding) finding {
 	for i := from; i < to; i++ {
 		begin := i
-		for i < to && hexDigit(s[i]) >= 0 {
+		for i < to && classes[s[i]]&inHex != 0 {
 			i++
 		}
 		if i-begin < shortestRun {
 			continue
 		}
 		for offset := range 2 {
-			f = r.texts(s, begin+offset, i, hexDecoder, f)
+			f = r.texts(s, begin+offset, i, &hexDecoder, f)
 		}
 	}
 	return f
@@ -79,14 +104,21 @@ func (r *Redactor) hexRuns(s string, from, to int, f finding) finding {
 // decoder reads a group of letters as bytes.
 type decoder struct {
 	letters, bytes int
-	value          func(byte) int
+	value          [256]uint8 // of each letter
 	bits           int
 }
 
 var (
-	base64Decoder = decoder{letters: 4, bytes: 3, bits: 6, value: base64Value}
-	hexDecoder    = decoder{letters: 2, bytes: 1, bits: 4, value: hexDigit}
+	base64Decoder = decoder{letters: 4, bytes: 3, bits: 6, value: tabled(base64Value)}
+	hexDecoder    = decoder{letters: 2, bytes: 1, bits: 4, value: tabled(hexDigit)}
 )
+
+func tabled(value func(byte) int) (table [256]uint8) {
+	for b := range table {
+		table[b] = uint8(max(0, value(byte(b)))) //nolint:gosec // both are below 64
+	}
+	return table
+}
 
 func base64Value(b byte) int {
 	switch {
@@ -103,7 +135,7 @@ func base64Value(b byte) int {
 }
 
 // texts decodes s from from to to and looks at each part of it that is text.
-func (r *Redactor) texts(s string, from, to int, d decoder, f finding) finding {
+func (r *Redactor) texts(s string, from, to int, d *decoder, f finding) finding {
 	var room [96]byte
 	text, begin := room[:0], from
 	flush := func(end int) {
@@ -118,7 +150,7 @@ func (r *Redactor) texts(s string, from, to int, d decoder, f finding) finding {
 		for k := range d.letters {
 			bits <<= d.bits
 			if k < group {
-				bits |= d.value(s[i+k])
+				bits |= int(d.value[s[i+k]])
 			}
 		}
 		for k := range n {

@@ -8,8 +8,7 @@ import "strings"
 // every digit as 0, so that the shape of a number is a literal too.
 type gate struct {
 	symbol    [256]uint8           // what a byte is read as; 0 stands in no literal
-	next      [][maxSymbols]uint16 // state and symbol → state
-	ends      []bool               // state → whether a literal ends here
+	next      [][maxSymbols]uint16 // state and symbol → state, with ending if a literal ends there
 	hits      []set                // state → rules of which a literal ends here
 	counts    []count
 	multiline set // rules that see the whole text instead of a line
@@ -18,6 +17,9 @@ type gate struct {
 
 // maxSymbols is the size of the alphabet that literals are written in.
 const maxSymbols = 128
+
+// ending marks a state in which a literal ends.
+const ending = 1 << 15
 
 // count lets rules through when a byte occurs often enough in a line.
 type count struct {
@@ -122,20 +124,32 @@ func (g *gate) link() {
 			queue = append(queue, *edge)
 		}
 	}
-	for i := range g.hits {
-		g.ends = append(g.ends, !g.hits[i].empty())
+	if len(g.hits) > ending {
+		panic("redact: the literals of the rules are too many")
+	}
+	for i := range g.next {
+		for symbol, to := range g.next[i] {
+			if !g.hits[to].empty() {
+				g.next[i][symbol] |= ending
+			}
+		}
 	}
 }
 
-// step reads a byte. The state that it leads to tells by its hits what ends there.
-func (g *gate) step(state uint16, b byte) uint16 { return g.next[state][g.symbol[b]%maxSymbols] }
+// step reads a byte. What it returns is a state, with ending if a literal ends there.
+func (g *gate) step(state uint16, b byte) uint16 {
+	return g.next[state&^ending][g.symbol[b]%maxSymbols]
+}
+
+// ended returns the rules of which a literal ends in a state.
+func (g *gate) ended(state uint16) *set { return &g.hits[state&^ending] }
 
 // scan returns the set of rules that may match in a line.
 func (g *gate) scan(line string) (hits set) {
 	state := uint16(0)
 	for i := range len(line) {
-		if state = g.step(state, line[i]); g.ends[state] {
-			hits.add(&g.hits[state])
+		if state = g.step(state, line[i]); state >= ending {
+			hits.add(g.ended(state))
 		}
 	}
 	for i := range g.counts {

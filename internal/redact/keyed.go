@@ -154,11 +154,11 @@ func (k keyed) find(s string, f finding) finding {
 	state := uint16(0)
 	for i := 0; i < len(s); i++ {
 		state = k.names.step(state, s[i])
-		if !k.names.ends[state] {
+		if state < ending {
 			continue
 		}
 		end := i + 1
-		v := k.valueAfter(s, end+1-bits.Len64(k.names.hits[state][0]), end)
+		v := k.valueAfter(s, end+1-bits.Len64(k.names.ended(state)[0]), end)
 		if v.from >= v.to {
 			continue
 		}
@@ -176,7 +176,7 @@ func (k keyed) matches(key string, v any) bool {
 	state := uint16(0)
 	for i := range len(key) {
 		state = k.names.step(state, key[i])
-		hit := k.names.hits[state][0]
+		hit := k.names.ended(state)[0]
 		if hit == 0 || !k.stands(key, i+2-bits.Len64(hit)) {
 			continue
 		}

@@ -55,7 +55,7 @@ func pairs(s string) (list []string) {
 // where letters of one cannot be told from those around it, the middle of all.
 func (s Sample) Disguised(name string) Sample {
 	hide := Disguises()[name]
-	hidden := Sample{Rule: s.Rule, Text: hide(s.Text), Secret: hide(s.Secret), plain: &s}
+	hidden := Sample{Rule: s.Rule, Text: hide(s.Text), Secret: hide(s.Secret), plain: &s, disguise: name}
 	if strings.HasPrefix(name, "base64") || name == "hex" {
 		third := len(hidden.Text) / 3
 		hidden.Secret = hidden.Text[third : len(hidden.Text)-third]

@@ -14,6 +14,7 @@ import (
 type Sample struct {
 	Rule, Text, Secret string
 	plain              *Sample // it without its disguise; nil: it has none
+	disguise           string
 }
 
 type maker struct{ *rand.Rand }
