@@ -1,12 +1,8 @@
 package endtoend
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -30,38 +26,37 @@ func TestPlantedSecrets(t *testing.T) {
 		n := startNode(t, d)
 		c := &caller{T: t, node: n, key: n.key}
 		corpus := redacttest.Planted(7, planted)
-		p := &planting{caller: c, corpus: corpus, sent: make([]atomic.Int64, len(corpus))}
-		p.everywhere(c.slots())
+		p := &planting{caller: c, corpus: corpus, tracer: newTracer(corpus), sent: make([]atomic.Int64, len(corpus))}
+		slots := c.slots()
+		p.sing(slots)
+		p.everywhere(slots)
 		for i := range corpus {
 			if p.sent[i].Load() == 0 && !testing.Short() {
 				t.Errorf("a secret (rule %s) was sent nowhere", corpus[i].Rule)
 			}
 		}
 		p.commandLine()
+		p.plainSQL(d)
 		shown := p.shown()
 		n.stop()
 		kept := remains(t, d)
+		p.heard(kept)
 		maps.Copy(kept, shown)
-		kept["logs"] = n.logs.String()
-		sings := 0
+		kept["logs"], kept["answers"] = n.logs.String(), p.answers.String()
 		for place, text := range kept {
 			p.search(place, text)
-			sings += strings.Count(text, canary)
-		}
-		if sings == 0 {
-			t.Errorf("what was looked through does not hold what was stored")
 		}
 	})
 }
 
-// canary is a text that is no secret, to be found.
-const canary = "a canary sings"
-
 // planting sends the corpus.
 type planting struct {
 	*caller
-	corpus []redacttest.Sample
-	sent   []atomic.Int64
+	*tracer
+	corpus   []redacttest.Sample
+	sent     []atomic.Int64
+	answers  text              // all of them
+	canaries map[string]string // texts that are no secrets and must be found, with where they were sent
 }
 
 // How many secrets go through each slot when there is little time. Where people
@@ -74,7 +69,6 @@ const (
 // everywhere sends secrets through the slots: all of them through each, or a
 // share, which is another one for every slot.
 func (p *planting) everywhere(slots []slot) {
-	p.made("/v1/errors", strings.Replace(report, "{", `{"message": "`+canary+`", `, 1), new(any))
 	var work sync.WaitGroup
 	jobs := make(chan func())
 	for range 4 {
@@ -106,6 +100,7 @@ func (p *planting) everywhere(slots []slot) {
 		case testing.Short():
 			left = 1
 		}
+		planned := left
 		for range p.corpus {
 			i := *at % len(p.corpus)
 			if left == 0 {
@@ -116,6 +111,9 @@ func (p *planting) everywhere(slots []slot) {
 				left--
 				jobs <- func() { p.try(s, i) }
 			}
+		}
+		if left == planned {
+			p.Errorf("%s: no secret was sent through it", s.where())
 		}
 	}
 	close(jobs)
@@ -131,8 +129,9 @@ func (p *planting) try(s slot, i int) {
 	for _, form := range s.forms(secret) {
 		method, path, header, body := p.request(s, free[i%len(free)], p.filled(form, nil))
 		got := p.send(method, path, header, body)
-		where := s.method + " " + s.route + ", " + s.in + " " + strings.Join(s.at, ".")
-		if repeats(got.text, secret) {
+		where := s.where()
+		_, _ = p.answers.Write([]byte(got.text + "\n"))
+		if slices.ContainsFunc(secret.Traces(), func(trace string) bool { return strings.Contains(got.text, trace) }) {
 			p.Errorf("%s: the answer repeats a secret (rule %s): %s", where, secret.Rule, got.text)
 		}
 		refused := strings.Contains(got.text, `"error_code":"VALIDATION_ERROR"`)
@@ -147,79 +146,26 @@ func (p *planting) try(s slot, i int) {
 	}
 }
 
-// repeats reports whether a text holds a secret, or a good part of it. What JSON
-// and policies would write otherwise is not looked for.
-func repeats(text string, secret redacttest.Sample) bool {
-	if strings.Contains(secret.Secret, `\u`) || strings.Contains(secret.Secret, "&#") { // escapes, as they are and in JSON
-		middle := secret.Secret[len(secret.Secret)/4 : len(secret.Secret)*3/4]
-		return strings.Contains(text, middle) || strings.Contains(text, strings.NewReplacer(`\`, `\\`, "&", `\u0026`).Replace(middle))
-	}
-	parts := strings.FieldsFunc(secret.Secret, func(r rune) bool { return strings.ContainsRune("\"\\\n\r<>&", r) })
-	needle := slices.MaxFunc(parts, func(a, b string) int { return len(a) - len(b) })
-	if strings.Contains(text, needle) {
-		return true
-	}
-	return len(needle) >= 16 && strings.Contains(text, needle[len(needle)/2:])
-}
-
-// search looks for every secret.
+// search looks for every secret, plain, disguised and in parts.
 func (p *planting) search(place, text string) {
-	found := map[string]int{}
-	for _, secret := range p.corpus {
-		if repeats(text, secret) {
-			found[secret.Rule]++
-		}
+	if found := p.find(text); len(found) > 0 {
+		p.Errorf("%s: found secrets of the rules %v", place, found)
 	}
-	if len(found) > 0 {
-		p.Errorf("%s: found secrets of the rules %v", place, slices.Sorted(maps.Keys(found)))
-	}
-}
-
-// commandLine sends secrets with the program: as messages, as reasons, and in files
-// of events.
-func (p *planting) commandLine() {
-	var lines strings.Builder
-	for i := 0; i < len(p.corpus); i += 7 {
-		line, err := json.Marshal(map[string]any{"code": "NETWORK_TIMEOUT", "service": "import", "details": map[string]any{"field": p.corpus[i].Text}})
-		if err != nil {
-			p.Fatal(err)
-		}
-		lines.Write(append(line, '\n'))
-	}
-	p.recoup(lines.String(), "events", "send")
-	for i := 3; i < len(p.corpus); i += len(p.corpus) / 8 {
-		secret := p.corpus[i].Text
-		out := p.recoup("", "report", "--table", "outreach.dol_errors", "--entity", p.filled("CLI-{n}", nil), "--code", "NETWORK_TIMEOUT", "--message", "it said "+secret, "--json")
-		var made struct {
-			ID string `json:"error_id"`
-		}
-		if err := json.Unmarshal([]byte(out), &made); err == nil && made.ID != "" {
-			p.recoup("", "errors", "park", made.ID, "--reason", "see "+secret, "--yes")
-		}
-		p.recoup("", "report", "--table", "outreach.dol_errors", "--entity", secret, "--code", "NETWORK_TIMEOUT")
-	}
-}
-
-// recoup runs the program against the node and looks through what it says.
-func (p *planting) recoup(in string, args ...string) string {
-	command := exec.CommandContext(p.Context(), program(p.T), args...)
-	command.Env = append(os.Environ(), "RECOUP_SERVER="+p.url, "RECOUP_KEY="+p.key)
-	command.Stdin = strings.NewReader(in)
-	var out, said bytes.Buffer
-	command.Stdout, command.Stderr = &out, &said
-	_ = command.Run() // a name that is a secret is refused
-	p.search("recoup "+args[0], out.String()+said.String())
-	return out.String()
 }
 
 // shown returns what the node answers to those who read, and the exports.
 func (p *planting) shown() map[string]string {
 	shown := map[string]string{}
-	for _, path := range []string{
-		"/metrics", "/v1/errors?limit=1000", "/v1/events?limit=1000", "/v1/events/export?rows=true", "/v1/events/export", "/v1/dead-letters?limit=1000", "/v1/audit?limit=1000",
-		"/v1/codes", "/v1/keys", "/v1/policy", "/v1/gate-zero/intakes?limit=1000", "/v1/notices?limit=1000", "/v1/alerts",
+	for path, must := range map[string]string{
+		"/metrics": "recoup_", "/v1/errors?limit=1000": "[redacted:", "/v1/events?limit=1000": "event_id", "/v1/events/export?rows=true": "NETWORK_TIMEOUT", "/v1/events/export": "NETWORK_TIMEOUT",
+		"/v1/dead-letters?limit=1000": "[redacted:", "/v1/dead-letter-groups": "group_id", "/v1/audit?limit=1000": "[redacted:", "/v1/codes": "E2E_", "/v1/keys": "key_id", "/v1/policy": "version",
+		"/v1/gate-zero/intakes?limit=1000": "intake_id", "/v1/notices?limit=1000": "{", "/v1/alerts": "{", "/v1/silences": "silence_id", "/v1/pauses": "[redacted:", "/v1/replays": "[redacted:",
 	} {
-		shown["GET "+path] = p.send(http.MethodGet, path, nil, nil).text
+		got := p.send(http.MethodGet, path, nil, nil)
+		if got.status != http.StatusOK || !strings.Contains(string(got.body), must) {
+			p.Errorf("GET %s is answered with %d and without %q", path, got.status, must)
+		}
+		shown["GET "+path] = got.text
 	}
 	shown["recoup export"] = p.recoup("", "export", "events", "--rows")
 	return shown

@@ -29,6 +29,11 @@ func (s *slot) name() string {
 	return ""
 }
 
+// where says which place it is, for people.
+func (s *slot) where() string {
+	return s.method + " " + s.route + ", " + s.in + " " + strings.Join(s.at, ".")
+}
+
 // slots lists the places for text in every operation.
 func (c *caller) slots() []slot {
 	var doc document
