@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -77,7 +78,24 @@ func (p *workParcel) settle(ctx context.Context, a *answer) (string, error) {
 	if err != nil {
 		return "", unusable(err)
 	}
+	if said.Outcome == outcomeFail {
+		p.complete(&said.Failure)
+	}
 	return result.Outcome, p.apply(ctx, said)
+}
+
+// complete adds to a failure what the delivery itself tells: its stage, its time and
+// that it was tried once. The class and the stack are for the receiver to say.
+func (p *workParcel) complete(f *deadletter.Failure) {
+	f.Whole, f.Stage = true, cmp.Or(f.Stage, p.work.Stage)
+	f.FirstFailureAt = cmp.Or(f.FirstFailureAt, f.LastFailureAt, p.work.LeasedAt)
+	f.LastFailureAt = cmp.Or(f.LastFailureAt, f.FirstFailureAt)
+	if f.Context == nil {
+		f.Context = map[string]any{}
+	}
+	if f.Context["attempts"] == nil {
+		f.Context["attempts"] = map[string]any{f.Stage: float64(1)}
+	}
 }
 
 // apply tells the service. What it refuses because of what it says is unusable.

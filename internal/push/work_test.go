@@ -128,7 +128,10 @@ var workAnswers = []struct {
 	{"a field twice", says(200, `{"outcome":"fail","outcome":"succeed"}`), "failed", queued, "", "no result: outcome (unique)"},
 	{"a field of another type", says(200, `{"outcome":7}`), "failed", queued, "", "no result: outcome (type)"},
 	{"fail without a failure", says(200, `{"outcome":"fail"}`), "failed", queued, "", "no result: failure (required)"},
-	{"a failure that is none", says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"?!"}}`), "failed", queued, "", "no result: error_class (pattern)"},
+	{"a failure that is none", says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"?!","last_stack":"none"}}`), "failed", queued, "", "no result: error_class (pattern)"},
+	{"fail, as short as can be", says(200, `{"outcome":"fail","failure":{"error_class":"network_timeout","last_stack":"none"}}`), "fail", gone, "NETWORK_TIMEOUT", ""},
+	{"a failure without a stack", says(200, `{"outcome":"fail","failure":{"error_class":"network_timeout"}}`), "failed", queued, "", "no result: last_stack (required)"},
+	{"a failure without a class", says(200, `{"outcome":"fail","failure":{"last_stack":"none"}}`), "failed", queued, "", "no result: error_class (pattern)"},
 	{"succeed with a failure", says(200, `{"outcome":"succeed","failure":{"stage":"fetch","error_class":"TIMEOUT"}}`), "failed", queued, "", "no result: failure (outcome)"},
 	{"about other work", says(200, `{"outcome":"succeed","work_id":"00000000-0000-0000-0000-000000000001"}`), "failed", queued, "", "no result: "},
 	{"another lease", says(200, `{"outcome":"succeed","lease_token":"00000000-0000-0000-0000-000000000001"}`), "failed", queued, "", "no result: "},
@@ -245,7 +248,7 @@ func TestLostBetweenDeliveryAndResult(t *testing.T) {
 		let := make(chan struct{})
 		slow := w.receiver(func(rw http.ResponseWriter, q *http.Request) {
 			<-let
-			says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"TIMEOUT"}}`)(rw, q)
+			says(200, `{"outcome":"fail","failure":{"error_class":"TIMEOUT","last_stack":"none"}}`)(rw, q)
 		})
 		quick := w.receiver(says(204, ""))
 		first, second := w.pusher(push.Work, slow.values("lanes", lane)), w.pusher(push.Work, quick.values("lanes", lane))
@@ -274,7 +277,7 @@ func TestLostBetweenDeliveryAndResult(t *testing.T) {
 // A replay is a new attempt, with a key of its own.
 func TestReplayHasAKeyOfItsOwn(t *testing.T) {
 	everywhere(t, func(w *world) {
-		r := w.receiver(says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"TIMEOUT"}}`))
+		r := w.receiver(says(200, `{"outcome":"fail","failure":{"error_class":"TIMEOUT","last_stack":"none"}}`))
 		p := w.pusher(push.Work, r.values("lanes", lane))
 		id := w.submit(1)[0]
 		p.run()
