@@ -69,6 +69,9 @@ func TestNoForgedArchive(t *testing.T) {
 		{archiveOf(strings.Replace(fields(now, now.AddDate(1, 0, 1)), "{", `{"error_id": "`+recoup.ID{1}.String()+`", `, 1), "recoup.error") + " where error_id = %open", "never an error"},
 		{gone + archiveOf(fields(now.AddDate(0, 0, -30), now.AddDate(1, 0, 1)), "gone"), "it is archived now"},
 		{gone + archiveOf(fields(now, now.AddDate(0, 0, 1)), "gone"), "it is kept for 365 days"},
+		{gone + archiveOf(strings.Replace(fields(now, now), "{", `{"policy_version": "9.9.9", `, 1), "gone"), "it is kept for 365 days"},
+		{gone + archiveOf(strings.Replace(fields(now, now.AddDate(1, 0, 1)), "{", `{"archive_reason": "RESOLVED", "disposition": "RESOLVED",
+			"final_disposition": "RESOLVED", "resolved_by": "ada", "resolved_at": "`+now.Format(time.RFC3339)+`", `, 1), "gone"), "together with the row of its history"},
 	} {
 		if got := app.refusal(rows.Replace(row.sql)); !strings.Contains(strings.ReplaceAll(got, "8760:00:00", "365 days"), row.why) {
 			t.Errorf("%s: %s", row.why, got)
@@ -152,6 +155,22 @@ func TestSyncTableGoesByTheRecord(t *testing.T) {
 		if got := app.refusal(sync(set)); !strings.Contains(got, why) {
 			t.Errorf("%s: %s", set, got)
 		}
+	}
+	app.run("select recoup.retire_tables('" + p.Version + "', '{}')")
+	if n := ask[int](app, "select count(*) from recoup.error_table where retired"); n != 0 {
+		t.Errorf("%d tables of the policy in force were retired", n)
+	}
+	for _, sql := range []string{
+		"select recoup.sync_ledger('" + p.Version + "', '1 second', '1 second')",
+		"select cl.sync_gate('" + p.Version + "', '{00:00:01}', '{TIMEOUT}', '1 second')",
+	} {
+		if got := app.refusal(sql); !strings.Contains(got, "never changed") {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+	app.run("select recoup.sync_ledger('9.9.9', '1 second', '1 second'), cl.sync_gate('9.9.9', '{00:00:01}', '{TIMEOUT}', '1 second')")
+	if !ask[bool](app, "select event_retention > interval '1 day' and (cl.gate_policy()).waits[1] > interval '1 hour' from recoup.ledger_policy") {
+		t.Error("a policy that is not on record was followed")
 	}
 	app.run(sync("{}"))
 }

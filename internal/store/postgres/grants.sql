@@ -81,8 +81,8 @@ grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_paus
 revoke execute on all functions in schema recoup from public;
 grant execute on all functions in schema recoup to recoup_app;
 grant execute on function recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz) to public; -- guards ask them, whoever acts
-revoke execute on function cl.sync_gate(interval[], text[], interval) from public;
-grant execute on function cl.sync_gate(interval[], text[], interval) to recoup_app;
+revoke execute on function cl.sync_gate(text, interval[], text[], interval) from public;
+grant execute on function cl.sync_gate(text, interval[], text[], interval) to recoup_app;
 grant execute on function recoup.sees(text, name), recoup.readable(name), recoup.granted(name, text) to public; -- as row security does
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass), recoup.allow_read(name, text, text), recoup.forbid_read(name, text, text),

@@ -44,10 +44,10 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 				return err
 			})
 		}
-		t.queue("select recoup.retire_tables($1)", names)
-		t.queue("select recoup.sync_ledger($1, $2)", p.Ledger.EventRetention, p.Ledger.RollupRetention)
+		t.queue("select recoup.retire_tables($1, $2)", p.Version, names)
+		t.queue("select recoup.sync_ledger($1, $2, $3)", p.Version, p.Ledger.EventRetention, p.Ledger.RollupRetention)
 		if gate := &p.Gate; gate.MaxAttempts > 0 {
-			t.queue("select cl.sync_gate($1, $2, $3)", waits(gate), reasons(gate), gate.RecoveryWindow)
+			t.queue("select cl.sync_gate($1, $2, $3, $4)", p.Version, waits(gate), reasons(gate), gate.RecoveryWindow)
 		}
 		return nil
 	})

@@ -226,7 +226,7 @@ func TestAllowed(t *testing.T) {
 	raw := s.raw()
 	stage(t, storetest.NewDriver(t, s), raw)
 	for _, act := range []string{
-		archiveOf(`e.error_id, e.table_name`) + theOpen,
+		strings.Replace(archiveOf(`e.error_id, e.table_name`), "'MANUAL', e.disposition, 0", "'MANUAL', e.disposition, 1 << 55", 1) + theOpen,
 		someone + `('outreach.dol_errors', 'e', 'X', 'RETRY', 1)`,
 		someone + `('public.shq_error_log', null, 'X', 'IGNORE', 0)`,
 		`update error set message = 'corrected' where entity_id = 'other'`,
@@ -329,6 +329,14 @@ func difference(before, after string) string {
 	return b.String()
 }
 
+// forged begins an archived row of an error, and theOther ends it.
+const (
+	forged = `insert into error_archive (error_id, table_name, entity_id, code, correlation_id, state, blocking, created_at, updated_at, retry_count,
+		max_retries, retry_exhausted, escalation_level, replaceable, archived_at, archived_by, policy_version, disposition, archive_reason, final_disposition,
+		resolved_at, purge_at) select error_id, table_name, entity_id, code, correlation_id, 'ARCHIVED', 0, created_at, 1, 0, 0, 0, 0, 0, 1, 'ada', `
+	theOther = ` from error where entity_id = 'other'`
+)
+
 // An error is not resolved without its history, and the archive takes only what was an
 // error and for as long as the policy says.
 func TestNothingIsForged(t *testing.T) {
@@ -341,6 +349,8 @@ func TestNothingIsForged(t *testing.T) {
 		`insert into error_archive (error_id, table_name, entity_id, code, state, disposition, blocking, created_at, updated_at, retry_count, max_retries,
 			retry_exhausted, escalation_level, replaceable, archived_at, archived_by, archive_reason, final_disposition, purge_at)
 			values (randomblob(16), 'outreach.dol_errors', 'x', 'X', 'ARCHIVED', 'RETRY', 0, 1, 1, 0, 0, 0, 0, 0, 1, 'ada', 'MANUAL', 'RETRY', 2)`: "it was never an error",
+		forged + `'1.0.0', 'RESOLVED', 'RESOLVED', 'RESOLVED', 1, 99999999999999999` + theOther: "together with the row of its history",
+		forged + `'9.9.9', 'RETRY', 'MANUAL', 'RETRY', null, 1` + theOther:                      "as long as the policy says",
 	} {
 		if _, err := raw.Exec(act); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", act, err)

@@ -10,15 +10,15 @@ import (
 	"recoup/internal/store"
 )
 
-// save writes what was decided. Archiving comes first because it frees the key
-// of an open error for the one that replaces it; history comes before what it
-// resolves, and what was replaced at once after what has replaced it.
+// save writes what was decided. History comes before what it resolves; archiving comes
+// next because it frees the key of an open error for the one that replaces it, and what
+// was replaced at once after what has replaced it.
 func (t *tx) save(w *store.Work) error {
-	moved, direct := w.Archives()
-	if err := t.archive(moved); err != nil {
+	if err := each(t, insertHistory, w.History, transitionFields); err != nil {
 		return err
 	}
-	if err := each(t, insertHistory, w.History, transitionFields); err != nil {
+	moved, direct := w.Archives()
+	if err := t.archive(moved); err != nil {
 		return err
 	}
 	for _, e := range w.Updates() {

@@ -109,7 +109,7 @@ func everyField(d *Driver) {
 	fill(reflect.ValueOf(&archived.Archive).Elem(), new(100))
 	archived.State, archived.Blocking, archived.Replaceable = recoup.Archived, false, false
 	archived.ArchiveReason, archived.FinalDisposition = recoup.SupersededByNext, recoup.DispositionParked
-	archived.SupersededBy = d.ID()
+	archived.SupersededBy, archived.PurgeAt = d.ID(), archived.ArchivedAt.AddDate(2, 0, 0)
 	d.replace(archived)
 	d.wantBack(archived)
 	d.wantListed(d.ArchivedAll(), archived)

@@ -56,7 +56,8 @@ create trigger forbidden before delete on recoup.error_code
 create trigger forbidden_truncate before truncate on recoup.error_code
   for each statement execute function recoup.forbid();
 -- +goose StatementBegin
-create function recoup.error_code_guard() returns trigger language plpgsql as $$
+create function recoup.error_code_guard() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   if new.code is distinct from old.code or new.created_at is distinct from old.created_at then
     raise exception using errcode = 'RC001', message = format('the code %s is permanent', old.code);
@@ -71,7 +72,8 @@ create trigger guard before update on recoup.error_code
 create table recoup.ledger_policy (
   one              boolean primary key default true check (one),
   event_retention  interval not null default '2160:00:00' check (event_retention > interval '0'),
-  rollup_retention interval not null default '17520:00:00' check (rollup_retention > interval '0')
+  rollup_retention interval not null default '17520:00:00' check (rollup_retention > interval '0'),
+  policy_version   text -- whose it is; null: the default
 );
 insert into recoup.ledger_policy default values;
 

@@ -135,6 +135,8 @@ end $$;
 
 -- sync_view makes or renews the view that carries a name of the policy. It
 -- returns false, and leaves it alone, if something else has that name already.
+-- It is a barrier: it belongs to the schema's owner, whom row security does not hold,
+-- and a reader's own function in a condition would else see rows of other tables.
 -- A row that has become an orphan is one of the view's until the end of the
 -- transaction that wrote it, or the check option would refuse it.
 create function recoup.sync_view(name text, source regclass, t recoup.error_table, entity_was text) returns boolean
@@ -161,7 +163,7 @@ begin
       else quote_ident(attname) end, ', ' order by attnum) || format(', entity_id as %I', recoup.other_name(t.entity_column))
     into columns
     from pg_attribute where attrelid = source and attnum > 0 and not attisdropped;
-  execute format('create or replace view %s as select %s from %s where %s and (select recoup.sees(%L, current_user)) %s',
+  execute format('create or replace view %s with (security_barrier) as select %s from %s where %s and (select recoup.sees(%L, current_user)) %s',
     target, columns, source, case when live
       then format('(table_name = %1$L or reported_table = %1$L and policy_version is null and updated_at = now())', t.table_name)
       else format('table_name = %L', t.table_name) end,
@@ -219,7 +221,7 @@ declare
   recorded boolean := exists (select from recoup.policy_version v where v.version = t.policy_version);
   bad      text := case
     when not recorded and exists (select from recoup.policy_version) then 'its policy ' || t.policy_version || ' is not on record'
-    when recorded and was.policy_version = t.policy_version and not was.retired
+    when recorded and was.policy_version = t.policy_version
       and row(was.hub, was.entity_column, was.dispositions, was.default_disposition, was.ttl, was.blocks, was.dead_letter, was.archive_name, was.retention)
         is distinct from row(t.hub, t.entity_column, t.dispositions, t.default_disposition, t.ttl, t.blocks, t.dead_letter, t.archive_name, t.retention)
       then 'a policy that was in force is never changed'
@@ -232,12 +234,30 @@ begin
   end if;
 end $$;
 
--- sync_ledger follows what a policy says of the ledger.
-create function recoup.sync_ledger(events interval, rollups interval) returns void
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-  update recoup.ledger_policy set event_retention = events, rollup_retention = rollups
-   where (event_retention, rollup_retention) is distinct from (events, rollups)
-$$;
+-- newest_policy reports whether a policy is the last on record, or none is.
+create function recoup.newest_policy(name text) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return coalesce((select v.version = name from recoup.policy_version v order by v.number desc limit 1), true);
+end $$;
+
+-- sync_ledger follows what the newest policy says of the ledger, once.
+create function recoup.sync_ledger(version text, events interval, rollups interval) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  was recoup.ledger_policy;
+begin
+  select * into was from recoup.ledger_policy;
+  if not recoup.newest_policy(version) then
+    return; -- whoever has the newest follows it
+  end if;
+  if was.policy_version = version and (was.event_retention, was.rollup_retention) is distinct from (events, rollups)
+    and exists (select from recoup.policy_version) then
+    raise exception using errcode = 'RC001', message = 'the ledger: a policy that was in force is never changed';
+  end if;
+  update recoup.ledger_policy set event_retention = events, rollup_retention = rollups, policy_version = version
+   where (event_retention, rollup_retention, policy_version) is distinct from (events, rollups, version);
+end $$;
 
 -- sync_table takes over a table of the policy and returns the names that are
 -- taken by something else.
@@ -249,6 +269,9 @@ declare
 begin
   select * into was from recoup.error_table o where o.table_name = t.table_name;
   perform recoup.check_policy(t, was);
+  if not recoup.newest_policy(t.policy_version) then
+    return taken; -- whoever has the newest follows it
+  end if;
   insert into recoup.error_table select t.*
     on conflict (table_name) do update set hub = excluded.hub, entity_column = excluded.entity_column,
       dispositions = excluded.dispositions, default_disposition = excluded.default_disposition, ttl = excluded.ttl,
@@ -264,9 +287,13 @@ begin
   return taken;
 end $$;
 
--- retire_tables marks what is not in the policy any more. Rows may remain.
-create function recoup.retire_tables(kept text[]) returns void
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-  update recoup.error_table set retired = true, orphans = false where not retired and table_name <> all (kept)
-$$;
+-- retire_tables marks what is not in the newest policy any more. Rows may remain. What
+-- that policy has brought is not among it.
+create function recoup.retire_tables(version text, kept text[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update recoup.error_table set retired = true, orphans = false
+   where not retired and table_name <> all (kept) and recoup.newest_policy(version)
+     and (policy_version <> version or not exists (select from recoup.policy_version));
+end $$;
 -- +goose StatementEnd

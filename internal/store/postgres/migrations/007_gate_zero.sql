@@ -143,7 +143,8 @@ create table cl.gate_zero_policy (
   one             boolean primary key default true check (one),
   waits           interval[] not null default '{24:00:00,72:00:00,168:00:00}' check (cardinality(waits) between 1 and 3),
   reasons         text[] not null default '{DOMAIN_NOT_FOUND,DOMAIN_NO_IMPRINT,NO_LINKEDIN_COMPANY,STATE_MISMATCH,STATE_AMBIGUOUS,STATE_MISSING,API_UNAVAILABLE,TIMEOUT}',
-  recovery_window interval not null default '336:00:00'
+  recovery_window interval not null default '336:00:00',
+  policy_version  text -- whose it is; null: the specification's
 );
 insert into cl.gate_zero_policy default values;
 
@@ -164,15 +165,25 @@ end $$;
 create function cl.gate_policy() returns cl.gate_zero_policy language sql stable
 security definer set search_path = pg_catalog, pg_temp as $$select p from cl.gate_zero_policy p$$;
 
--- sync_gate follows a policy.
-create function cl.sync_gate(waits interval[], reasons text[], recovery_window interval) returns void
+-- sync_gate follows the newest policy, once.
+create function cl.sync_gate(version text, waits interval[], reasons text[], recovery_window interval) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  was cl.gate_zero_policy := cl.gate_policy();
 begin
+  if not recoup.newest_policy(version) then
+    return; -- whoever has the newest follows it
+  end if;
   perform cl.refuse(case
     when interval '0' >= any (waits) or recovery_window <= interval '0' then 'a wait of Gate Zero takes time'
-    when exists (select from unnest(reasons) r where r !~ '^[A-Z][A-Z0-9_]{0,63}$') or cardinality(reasons) = 0 then 'a reason of Gate Zero is a code' end);
-  update cl.gate_zero_policy p set waits = sync_gate.waits, reasons = sync_gate.reasons, recovery_window = sync_gate.recovery_window
-   where (p.waits, p.reasons, p.recovery_window) is distinct from (sync_gate.waits, sync_gate.reasons, sync_gate.recovery_window);
+    when exists (select from unnest(reasons) r where r !~ '^[A-Z][A-Z0-9_]{0,63}$') or cardinality(reasons) = 0 then 'a reason of Gate Zero is a code'
+    when was.policy_version = version and exists (select from recoup.policy_version)
+      and (was.waits, was.reasons, was.recovery_window) is distinct from (waits, reasons, recovery_window)
+      then 'Gate Zero: a policy that was in force is never changed' end);
+  update cl.gate_zero_policy p set waits = sync_gate.waits, reasons = sync_gate.reasons, recovery_window = sync_gate.recovery_window,
+      policy_version = version
+   where (p.waits, p.reasons, p.recovery_window, p.policy_version)
+     is distinct from (sync_gate.waits, sync_gate.reasons, sync_gate.recovery_window, version);
 end $$;
 
 -- near reports whether two times are the same but for the time that writing takes.

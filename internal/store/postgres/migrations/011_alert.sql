@@ -350,7 +350,8 @@ begin
       when t.ttl is null then 'errors of this table are kept for ever'
       when e.error_id is not null then 'an error is in its table or in the archive, not in both'
       when not recoup.recent(a.archived_at) then 'it is archived now, and at no other time'
-      when a.policy_version = t.policy_version and a.purge_at < a.archived_at + t.retention then 'it is kept for ' || t.retention
+      when a.purge_at < a.archived_at + t.retention and (a.policy_version = t.policy_version
+          or not exists (select from recoup.policy_version v where v.version = a.policy_version)) then 'it is kept for ' || t.retention
       when l.error_id is null and not (a.archive_reason = 'SUPERSEDED' and a.created_at >= a.archived_at and exists (
           select from recoup.error s where s.error_id = a.superseded_by
             and s.table_name = a.table_name and s.entity_id = a.entity_id and s.code = a.code
@@ -422,6 +423,8 @@ end $$;
 
 create constraint trigger resolved after update on recoup.error deferrable initially deferred
   for each row when (new.state = 'RESOLVED' and old.state <> 'RESOLVED') execute function recoup.error_resolved();
+create constraint trigger resolved after insert on recoup.error_archive deferrable initially deferred
+  for each row when (new.disposition = 'RESOLVED') execute function recoup.error_resolved();
 
 -- Activity: what happened to errors, by minute and by hour. Every transaction
 -- appends what it did, so that writers never wait for each other; folding adds

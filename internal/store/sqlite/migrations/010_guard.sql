@@ -11,8 +11,8 @@ create trigger error_archive_kept before insert on error_archive begin
         union all select 1 from error_archive s where s.error_id = new.superseded_by and s.table_name = new.table_name
           and s.entity_id = new.entity_id and s.code = new.code))
       then raise(abort, 'it was never an error: what is archived leaves its table')
-    when exists (select 1 from error_table t where t.table_name = new.table_name and t.policy_version = new.policy_version
-        and new.purge_at < new.archived_at + t.retention)
+    when exists (select 1 from error_table t where t.table_name = new.table_name and new.purge_at < new.archived_at + t.retention
+        and (t.policy_version = new.policy_version or new.policy_version is not null and not exists (select 1 from policy_version v where v.version = new.policy_version)))
       then raise(abort, 'the archive keeps its errors as long as the policy says')
     when new.final_disposition <> new.disposition
       then raise(abort, 'the final disposition is the one it had')
@@ -20,6 +20,9 @@ create trigger error_archive_kept before insert on error_archive begin
       then raise(abort, 'what is superseded names what came after it')
     when (new.archive_reason = 'RESOLVED') <> (new.disposition = 'RESOLVED')
       then raise(abort, 'what is resolved is archived as resolved')
+    when new.disposition = 'RESOLVED' and not exists (select 1 from error_history h
+        where h.error_id = new.error_id and h.at = new.resolved_at and json_extract(h.after, '$.state') = 'RESOLVED')
+      then raise(abort, 'an error is resolved together with the row of its history that says who did and why')
     when exists (select 1 from error e where e.error_id = new.error_id
         and e.policy_version is not null and new.policy_version is null)
       then raise(abort, 'this error is admitted')
