@@ -86,7 +86,8 @@ grant execute on function cl.sync_gate(text, interval[], text[], interval) to re
 grant execute on function recoup.sees(text, name), recoup.readable(name), recoup.granted(name, text) to public; -- as row security does
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass), recoup.allow_read(name, text, text), recoup.forbid_read(name, text, text),
-  recoup.enable_row_security(), recoup.disable_row_security(), recoup.secure(regclass, text), recoup.release(regclass) from recoup_app;
+  recoup.enable_row_security(), recoup.disable_row_security(), recoup.secure(regclass, text), recoup.release(regclass),
+  recoup.raise_barriers(boolean) from recoup_app;
 
 -- Pipelines in plain SQL: they insert into the views that carry the policy's
 -- names, ask the gate and pass it. Analysts read.

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
+	"strings"
 	"testing"
 
 	"recoup"
@@ -21,6 +22,12 @@ func TestViews(t *testing.T) {
 		where outreach_id = 'CO-1' and disposition in ('RETRY', 'PARKED') and archived_at is null`
 	if n := count(t, raw, promotionQuery); n != 1 {
 		t.Errorf("%d blocking", n)
+	}
+	for _, table := range []string{"outreach.company_target_errors", "people.people_errors", "company.url_discovery_failures",
+		"public.shq_error_log", "public.shq_master_error_log"} {
+		if n := count(t, raw, strings.Replace(promotionQuery, dol, table, 1)); n != 0 {
+			t.Errorf("%s: %d blocking", table, n)
+		}
 	}
 	if _, err := raw.Exec(`delete from "outreach.dol_errors"`); err == nil {
 		t.Error("a view is not read-only")

@@ -135,8 +135,7 @@ end $$;
 
 -- sync_view makes or renews the view that carries a name of the policy. It
 -- returns false, and leaves it alone, if something else has that name already.
--- It is a barrier: it belongs to the schema's owner, whom row security does not hold,
--- and a reader's own function in a condition would else see rows of other tables.
+-- With row security on it is a barrier (raise_barriers).
 -- A row that has become an orphan is one of the view's until the end of the
 -- transaction that wrote it, or the check option would refuse it.
 create function recoup.sync_view(name text, source regclass, t recoup.error_table, entity_was text) returns boolean
@@ -163,8 +162,8 @@ begin
       else quote_ident(attname) end, ', ' order by attnum) || format(', entity_id as %I', recoup.other_name(t.entity_column))
     into columns
     from pg_attribute where attrelid = source and attnum > 0 and not attisdropped;
-  execute format('create or replace view %s with (security_barrier) as select %s from %s where %s and (select recoup.sees(%L, current_user)) %s',
-    target, columns, source, case when live
+  execute format('create or replace view %s with (security_barrier = %s) as select %s from %s where %s and (select recoup.sees(%L, current_user)) %s',
+    target, recoup.secured(), columns, source, case when live
       then format('(table_name = %1$L or reported_table = %1$L and policy_version is null and updated_at = now())', t.table_name)
       else format('table_name = %L', t.table_name) end,
     t.table_name, case when live then 'with local check option' end);

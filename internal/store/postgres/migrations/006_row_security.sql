@@ -132,8 +132,25 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select inhrelid, null from pg_inherits where inhparent in ('recoup.error_event'::regclass, 'recoup.error_history'::regclass)
 $$;
 
+-- raise_barriers makes barriers of the views that carry the policy's names, or takes
+-- that back. They belong to the schema's owner, whom row security does not hold: a
+-- reader's own function in a condition would else be asked about rows of other hubs.
+-- Lists by time cannot stop early then.
+create function recoup.raise_barriers(up boolean) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v record;
+begin
+  for v in select t.table_name as name, 'recoup.error'::regclass as source from recoup.error_table t
+      union all select t.archive_name, 'recoup.error_archive' from recoup.error_table t where t.archive_name is not null loop
+    continue when not recoup.is_view_of(v.name, v.source);
+    execute format('alter view %I.%I set (security_barrier = %s)', split_part(v.name, '.', 1), split_part(v.name, '.', 2), up);
+  end loop;
+end $$;
+
 create function recoup.enable_row_security() returns void
 language sql set search_path = pg_catalog, pg_temp as $$
+  select recoup.raise_barriers(true);
   select recoup.secure(relation, condition) from recoup.row_security_tables();
 $$;
 comment on function recoup.enable_row_security() is 'Other roles than nodes and pipelines read only what recoup.allow_read has given them';
@@ -141,6 +158,7 @@ comment on function recoup.enable_row_security() is 'Other roles than nodes and 
 create function recoup.disable_row_security() returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   select recoup.release(relation) from recoup.row_security_tables();
+  select recoup.raise_barriers(false);
 $$;
 comment on function recoup.disable_row_security() is 'Takes recoup.enable_row_security() back';
 -- +goose StatementEnd
