@@ -12,11 +12,11 @@ import (
 )
 
 type codesOut struct {
-	Codes []*fault.Definition `json:"codes"`
+	Codes []codeOut `json:"codes"`
 }
 
 func (a *API) listCodes(*call, *struct{}) (codesOut, error) {
-	return codesOut{Codes: a.Registrar.Codes().All()}, nil
+	return codesOut{Codes: each(a.Registrar.Codes().All(), codeOf)}, nil
 }
 
 type codeIn struct {

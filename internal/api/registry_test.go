@@ -246,6 +246,29 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// Whether a code is retryable is said in the list as it is of each.
+func TestListedCodesAreRetryable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var out struct {
+		Codes []struct {
+			Code      recoup.Code
+			Retryable *bool
+		}
+	}
+	w.get("/v1/codes").ok(&out)
+	want := map[recoup.Code]bool{"NETWORK_TIMEOUT": true, "RATE_LIMIT_EXCEEDED": true, "VALIDATION_ERROR": false, "RUNTIME_BUG": false}
+	for _, c := range out.Codes {
+		retryable, asked := want[c.Code]
+		if delete(want, c.Code); c.Retryable == nil || asked && *c.Retryable != retryable {
+			t.Errorf("%s: %v", c.Code, c.Retryable)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("the list lacks %v", want)
+	}
+}
+
 // A record whose failure both specifications call retryable is retried, without a
 // word about idempotency.
 func TestRetryableRecords(t *testing.T) {

@@ -47,11 +47,32 @@ func codesList(streams Streams) *cobra.Command {
 		case err != nil:
 			return err
 		case asJSON:
-			return printJSON(streams.Out, defs)
+			shown := make([]codeShown, len(defs))
+			for i, d := range defs {
+				shown[i] = codeShown{d, d.Retryable(false)}
+			}
+			return printJSON(streams.Out, shown)
 		}
 		return printCodes(streams, defs)
 	}
 	return cmd
+}
+
+// codeShown is a code as the API shows it.
+type codeShown struct {
+	*fault.Definition
+	Retryable bool `json:"retryable"`
+}
+
+// retryable answers whether trying again can help, in a word.
+func retryable(d *fault.Definition) string {
+	switch {
+	case d.Retryable(false):
+		return "yes"
+	case d.Retryable(true):
+		return "depends"
+	}
+	return "no"
 }
 
 // filters choose codes; an empty one lets all through.
@@ -75,13 +96,13 @@ func printCodes(streams Streams, defs []*fault.Definition) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CODE\tDOMAIN\tRETRY\tCATEGORY\tHTTP")
+	fmt.Fprintln(t, "CODE\tDOMAIN\tRETRYABLE\tRETRY\tCATEGORY\tHTTP")
 	for _, d := range defs {
 		retry := string(d.Class)
 		if d.Class == recoup.ClassConditional {
 			retry = fmt.Sprintf("%s if %s", d.Proven, d.Condition)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\n", d.Code, d.Domain, retry, d.Category, d.HTTPStatus)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\n", d.Code, d.Domain, retryable(d), retry, d.Category, d.HTTPStatus)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -122,7 +143,7 @@ Upper and lower case are the same, and other names of a code lead to it.`,
 			fmt.Fprintf(streams.Err, "%s is written %s.\n\n", args[0], asked)
 		}
 		if asJSON {
-			return printJSON(streams.Out, def)
+			return printJSON(streams.Out, codeShown{def, def.Retryable(false)})
 		}
 		return manual(streams.Out, def)
 	}
