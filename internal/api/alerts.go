@@ -37,7 +37,7 @@ func alertRoutes() []*route {
 		checked(operation(post, "/v1/silences", "Keep alerts from being told for a time", (*API).addSilence), (*API).checkSilence).answers(201).by(Operator).forAllHubs().under(vital).repeats(twice).tagged("alerts"),
 		operation(del, "/v1/silences/{id}", "End a silence before its time", (*API).endSilence).by(Operator).forAllHubs().under(vital).tagged("alerts"),
 		operation(get, "/v1/providers", "Which provider of each group to use", (*API).providers).by(everyone()...).under(vital).tagged("alerts"),
-		operation(post, "/v1/providers/{group}/switch", "Use another provider of a group", (*API).switchProvider).by(Operator).forAllHubs().under(vital).tagged("alerts"),
+		checked(operation(post, "/v1/providers/{group}/switch", "Use another provider of a group", (*API).switchProvider), (*API).checkProvider).by(Operator).forAllHubs().under(vital).tagged("alerts"),
 	}
 }
 

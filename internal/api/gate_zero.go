@@ -24,7 +24,7 @@ func gateZeroRoutes() []*route {
 		operation(get, "/v1/gate-zero/batches", "List batches with their counts, newest first", (*API).listBatches).by(readers()...).under(vital),
 		operation(post, "/v1/gate-zero/batches", "Make a batch, or find it as it is", (*API).createBatch).by(Ingest, Operator),
 		operation(get, "/v1/gate-zero/batches/{batch_id}", "Show a batch and what was done to it", (*API).showBatch).by(readers()...).under(vital),
-		operation(post, "/v1/gate-zero/batches/{batch_id}/complete", "Say that the import is done: the recovery window begins", (*API).completeBatch).by(Ingest, Operator).mayBeEmpty(),
+		checked(operation(post, "/v1/gate-zero/batches/{batch_id}/complete", "Say that the import is done: the recovery window begins", (*API).completeBatch), checkCompletion).by(Ingest, Operator).mayBeEmpty(),
 
 		operation(get, "/v1/gate-zero/intakes", "List intakes, newest first", (*API).listIntakes).by(readers()...).under(vital),
 		checked(operation(post, "/v1/gate-zero/intakes", "Take in a candidate; with an id of its own it may be sent again", (*API).createIntake), (*API).checkIntake).answers(http.StatusCreated).by(Ingest, Operator),
@@ -37,8 +37,8 @@ func gateZeroRoutes() []*route {
 		operation(post, "/v1/gate-zero/results", "Tell the results of many verifications, each answered for itself", (*API).gateZeroResults).takesUpTo(batchBody).by(Worker),
 
 		operation(get, killSwitch, "Show the kill switch of a batch", (*API).showKillSwitch).by(readers()...).under(vital),
-		operation(post, killSwitch, "Kill a batch: stop it at once, and take back what was claimed", (*API).kill).by(Operator).under(vital).mayBeEmpty(),
-		operation(del, killSwitch, "Release a batch: let it go on", (*API).release).by(Operator).under(vital).mayBeEmpty(),
+		checked(operation(post, killSwitch, "Kill a batch: stop it at once, and take back what was claimed", (*API).kill), checkKill).by(Operator).under(vital).mayBeEmpty(),
+		checked(operation(del, killSwitch, "Release a batch: let it go on", (*API).release), checkKill).by(Operator).under(vital).mayBeEmpty(),
 	}
 	for _, r := range list {
 		r.tagged("gate zero").forAllHubs()
@@ -92,6 +92,12 @@ func (a *API) showKillSwitch(c *call, in *killSwitchIn) (client.KillSwitch, erro
 	found, err := a.GateZero.Batch(c.r.Context(), in.BatchID)
 	return switchOf(found.Batch), err
 }
+
+func checkCompletion(_ *API, _ *call, in *completeIn) error {
+	return engine.CheckReason(in.Body.Reason)
+}
+
+func checkKill(_ *API, _ *call, in *killIn) error { return engine.CheckReason(in.Body.Reason) }
 
 func (a *API) kill(c *call, in *killIn) (client.KillSwitch, error) {
 	if err := engine.CheckReason(in.Body.Reason); err != nil {

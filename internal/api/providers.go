@@ -64,6 +64,17 @@ func (a *API) switchProvider(c *call, in *switchIn) (client.Provider, error) {
 	return providerOf(group, []store.Provider{done}), err
 }
 
+// checkProvider is [checkSwitch] of a request that is refused anyway. Of a group that
+// does not exist nothing is said: the operation does.
+func (a *API) checkProvider(_ *call, in *switchIn) error {
+	groups := a.Engine.Policies.Current().Providers
+	i := slices.IndexFunc(groups, func(g policy.ProviderGroup) bool { return g.Name == in.Group })
+	if i < 0 {
+		return nil
+	}
+	return checkSwitch(&groups[i], in.Body)
+}
+
 func checkSwitch(g *policy.ProviderGroup, s client.ProviderSwitch) error {
 	var bad fault.FieldErrors
 	if !slices.Contains(g.Members, s.To) {
