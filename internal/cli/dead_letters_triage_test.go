@@ -31,7 +31,7 @@ func TestDeadLetterTriageConfirms(t *testing.T) {
 	}{
 		{"", one, ExitRefused, []string{"NETWORK_TIMEOUT at llm", "exhausted", "yes: it could be retried", "The class of its failure: ", "not confirmed: nothing was done"}},
 		{"NETWORK_TIMEOUT\n\n", one, ExitRefused, []string{"The stage that failed: ", "not confirmed: nothing was done"}},
-		{"DATABASE_ERROR\nfetch\nno\n", one, ExitRefused, []string{"and what failed is llm", "and it failed with NETWORK_TIMEOUT", "exhausted is false"}},
+		{"DATABASE_ERROR\nfetch\nno\n", one, ExitRefused, []string{"not the one that failed, llm", "not that of the failure, NETWORK_TIMEOUT", "exhausted is false"}},
 		{"NETWORK_TIMEOUT\nllm\nno\n1\n", all, ExitRefused, []string{"exhausted", "1 of 1 looked at", "the dead letter says true"}},
 		{"network_timeout\nllm\nyes\n1\n", all, ExitDone, []string{"Type 1 to go on", "1 dead letter of 1 triaged."}},
 		{"yes\n", append(one, "--class", "network_timeout", "--stage", "llm"), ExitDone, []string{"exhausted, yes or no: ", "triaged; next: remediate."}},

@@ -44,10 +44,10 @@ func (in Triage) take(l *store.Letter, f *fields) map[string]any {
 // confirms complains of a stage or a class that is not the one that failed.
 func (in Triage) confirms(f *fields, stage string, class recoup.Code) {
 	if in.Stage != stage {
-		f.add("stage", "current", "stage is %s, and what failed is %s: look at it again", in.Stage, stage)
+		f.add("stage", "current", "stage is not the one that failed, %s: look at it again", stage)
 	}
 	if in.Class != class {
-		f.add("error_class", "current", "error_class is %s, and it failed with %s: look at it again", in.Class, class)
+		f.add("error_class", "current", "error_class is not that of the failure, %s: look at it again", class)
 	}
 }
 
