@@ -17,14 +17,14 @@ func (a *API) listGroups(c *call, in *groupsIn) (client.DeadLetterGroupPage, err
 	if err != nil {
 		return client.DeadLetterGroupPage{}, err
 	}
-	groups, cursor, err := a.Letters.Store.Groups(c.r.Context(), in.Pipeline, at)
+	groups, cursor, err := a.Letters.Groups(c.r.Context(), c.caller, in.Pipeline, at)
 	return client.DeadLetterGroupPage{Groups: each(groups, groupOf), Next: next(cursor)}, err
 }
 
 func groupOf(g store.Group) client.DeadLetterGroup { return client.DeadLetterGroup(g) }
 
 func (a *API) showGroup(c *call, in *idIn) (client.DeadLetterGroupDetails, error) {
-	d, err := a.Letters.Group(c.r.Context(), in.ID)
+	d, err := a.Letters.Group(c.r.Context(), c.caller, in.ID)
 	return client.DeadLetterGroupDetails{
 		DeadLetterGroup: groupOf(d.Group), Notes: each(d.Notes, noteOf),
 		Days: each(d.Days, func(n store.DayCount) client.DayCount { return client.DayCount(n) }),

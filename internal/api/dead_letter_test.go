@@ -19,7 +19,7 @@ import (
 func TestDeadLetterFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	in := w.breakdown(w.pipeline())
+	in := w.breakdown(w.pipeline(""))
 	in.FirstFailureAt, in.LastFailureAt = w.clock().Add(-time.Minute), w.clock().Add(-time.Second)
 	in.LastStack = "calling openai: Authorization: Bearer sk-proj-abcdefghijklmnopqrstuvwx0123456789"
 	in.Context = map[string]any{
@@ -73,7 +73,7 @@ func TestDeadLetterFields(t *testing.T) {
 		"no last failure":            {func(n *client.NewDeadLetter) { n.LastFailureAt = time.Time{} }, "last_failure_at", "required"},
 		"a table of no dead letters": {func(n *client.NewDeadLetter) { n.Table = people }, "table", "dead_letters"},
 	} {
-		bad := w.breakdown(w.pipeline())
+		bad := w.breakdown(w.pipeline(""))
 		row.change(&bad)
 		e := w.post("/v1/dead-letters", bad).failed(http.StatusBadRequest, fault.CodeValidationError)
 		if !slices.ContainsFunc(e.Fields, func(f fault.FieldError) bool { return f.Field == row.field && f.Constraint == row.constraint }) {

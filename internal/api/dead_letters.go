@@ -14,7 +14,7 @@ import (
 )
 
 // letterRoutes are about work that failed for good, the way it takes back, and the
-// queue. Pipelines belong to no hub, so keys for some hubs have no part in it.
+// queue. Keys for some hubs have part in what is of the pipelines of these.
 func letterRoutes() []*route {
 	list := []*route{
 		checked(operation(post, "/v1/dead-letters", "Record work that failed for good", (*API).buryLetter), (*API).checkLetter).answers(http.StatusCreated).takesUpTo(letterBody).by(Ingest, Worker, Operator).repeats(keyed),
@@ -37,7 +37,7 @@ func letterRoutes() []*route {
 	}
 	list = append(list, replayRoutes()...)
 	for _, rt := range list {
-		rt.forAllHubs().tagged("dead letters")
+		rt.tagged("dead letters")
 	}
 	return append(list, queueRoutes()...)
 }
@@ -128,7 +128,7 @@ func (a *API) listLetters(c *call, in *lettersIn) (client.DeadLetterPage, error)
 	if err != nil {
 		return client.DeadLetterPage{}, err
 	}
-	letters, cursor, err := a.Letters.Store.DeadLetters(c.r.Context(), store.LetterFilter{
+	letters, cursor, err := a.Letters.Letters(c.r.Context(), c.caller, store.LetterFilter{
 		Pipeline: in.Pipeline, Stage: in.Stage, Class: class, Step: store.WorkflowStep(in.Step), Group: in.GroupID, After: in.After, Before: in.Before,
 	}, at)
 	return client.DeadLetterPage{DeadLetters: each(letters, func(l store.Letter) client.DeadLetter { return letterOf(&l) }), Next: next(cursor)}, err
@@ -147,7 +147,7 @@ func (a *API) classOf(text string) (recoup.Code, error) {
 }
 
 func (a *API) showLetter(c *call, in *idIn) (client.DeadLetterDetails, error) {
-	d, err := a.Letters.Letter(c.r.Context(), in.ID)
+	d, err := a.Letters.Letter(c.r.Context(), c.caller, in.ID)
 	return client.DeadLetterDetails{
 		DeadLetter: letterOf(&d.Letter), Rounds: each(d.Rounds, roundOf), Notes: each(d.Notes, noteOf), Replays: each(d.Items, itemOf),
 	}, err

@@ -17,7 +17,9 @@ type effect int
 
 const (
 	refusedThere effect = iota // INSUFFICIENT_PERMISSIONS
-	leftOut      effect = iota // it is answered, and what belongs to the other is left out or not concerned
+	unknownThere               // NOT_FOUND, as of what is not there
+	lostThere                  // LEASE_LOST, as of work that nobody has submitted
+	leftOut                    // it is answered, and what belongs to the other is left out or not concerned
 )
 
 // example makes a call that succeeds, whatever was called before: what it needs is
@@ -156,8 +158,8 @@ func policyText(version string) string {
 func adminExamples(list map[string]example) {
 	list["GET /v1/policy"] = fixed("/v1/policy", nil, leftOut)
 	list["GET /v1/policy/versions"] = fixed("/v1/policy/versions", nil, leftOut)
-	list["POST /v1/policy/plan"] = fixed("/v1/policy/plan", client.PolicyFile{Text: policyText("1.0.1")}, refusedThere)
-	list["PUT /v1/policy"] = fixed("/v1/policy", client.PolicyChange{Text: policyText("1.0.1"), Reason: "a try"}, refusedThere)
+	list["POST /v1/policy/plan"] = fixed("/v1/policy/plan", client.PolicyFile{Text: pipelinePolicy("1.0.2")}, refusedThere)
+	list["PUT /v1/policy"] = fixed("/v1/policy", client.PolicyChange{Text: pipelinePolicy("1.0.1"), Reason: "a try"}, refusedThere)
 	list["GET /v1/keys"] = fixed("/v1/keys", nil, refusedThere)
 	list["POST /v1/keys"] = fixed("/v1/keys", client.NewKey{Name: "another", Role: "reader", Days: 30}, refusedThere)
 	for _, verb := range []string{"revoke", "rotate"} {

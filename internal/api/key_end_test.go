@@ -63,7 +63,7 @@ func TestAuditNamesTheKey(t *testing.T) {
 		var made [2]client.Key
 		for i := range made {
 			w.post("/v1/keys", client.NewKey{Name: "ada", Role: "admin"}).ok(&made[i])
-			w.do(w.use(made[i]), http.MethodPost, "/v1/pauses", client.NewPause{Pipeline: w.pipeline(), Reason: "a try"}).ok()
+			w.do(w.use(made[i]), http.MethodPost, "/v1/pauses", client.NewPause{Pipeline: w.pipeline(""), Reason: "a try"}).ok()
 		}
 		var page client.AuditPage
 		w.get("/v1/audit?actor=ada").ok(&page)

@@ -2,17 +2,49 @@ package api_test
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 
 	"recoup"
 	"recoup/client"
 )
 
-// pipeline is a name that was not used before.
-func (w *world) pipeline() string {
+// pipelines is how many pipelines each of the two hubs has in a world's policy.
+const pipelines = 100
+
+// pipeline is one of the hub of a table, in turn. Of no table, it is one that was not
+// used before, and the platform's.
+func (w *world) pipeline(table string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.entities++
+	switch table {
+	case dol, people:
+		return fmt.Sprintf("%s-%d", map[string]string{dol: "filings", people: "people"}[table], w.entities%pipelines)
+	}
 	return fmt.Sprintf("criticizer-%d", w.entities)
+}
+
+// pipelinePolicy is the default policy, with pipelines for two hubs.
+func pipelinePolicy(version string) string {
+	text := policyText(version)
+	for hub, name := range map[string]string{dolHub: "filings", peopleHub: "people"} {
+		var list []string
+		for i := range pipelines {
+			list = append(list, fmt.Sprintf("%s-%d", name, i))
+		}
+		lead := "    lead: " + hub + "-lead\n"
+		text = strings.Replace(text, lead, lead+"    pipelines: ["+strings.Join(list, ", ")+"]\n", 1)
+	}
+	return text
+}
+
+// withPipelines puts that policy in force.
+func (w *world) withPipelines() *world {
+	w.Helper()
+	w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: pipelinePolicy("1.0.1"), Reason: "pipelines"}).ok()
+	return w
 }
 
 // workID is an id that was not used before.
@@ -33,10 +65,13 @@ func (w *world) breakdown(pipeline string) client.NewDeadLetter {
 }
 
 // letter makes a dead letter and takes it to a step.
-func (w *world) letter(step string) client.DeadLetter {
+func (w *world) letter(step string) client.DeadLetter { w.Helper(); return w.letterIn("", step) }
+
+// letterIn makes one of a pipeline of a table's hub.
+func (w *world) letterIn(table, step string) client.DeadLetter {
 	w.Helper()
 	var d client.DeadLetter
-	w.post("/v1/dead-letters", w.breakdown(w.pipeline())).ok(&d)
+	w.post("/v1/dead-letters", w.breakdown(w.pipeline(table))).ok(&d)
 	return w.taken(d, step)
 }
 
@@ -56,7 +91,8 @@ func (w *world) taken(d client.DeadLetter, step string) client.DeadLetter {
 			w.post(at+"/replay", client.SingleReplay{Reason: "corrected"}).ok()
 			d.Step = client.StepReplaying
 		case client.StepReplaying:
-			held := w.claimWork(d.Pipeline, d.Stage)[0]
+			all := w.claimWork(d.Pipeline, d.Stage)
+			held := all[slices.IndexFunc(all, func(other client.Work) bool { return other.WorkID == d.WorkID })]
 			w.post("/v1/work/"+held.WorkID.String()+"/succeed", client.WorkResult{LeaseToken: held.LeaseToken}).ok()
 			d.Step = client.StepReplayed
 		case client.StepReplayed:
@@ -85,18 +121,23 @@ func (w *world) claimWork(pipeline, stage string) []client.Work {
 }
 
 // held is work that a worker has.
-func (w *world) held() client.Work {
+func (w *world) held() client.Work { w.Helper(); return w.heldIn("") }
+
+// heldIn is work of a pipeline of a table's hub that a worker has.
+func (w *world) heldIn(table string) client.Work {
 	w.Helper()
-	pipeline := w.pipeline()
+	pipeline := w.pipeline(table)
 	w.submit(pipeline, "fetch")
 	return w.claimWork(pipeline, "fetch")[0]
 }
 
 func letterExamples(list map[string]example) {
-	list["POST /v1/dead-letters"] = example{make: func(w *world, _ string) (string, any) { return "/v1/dead-letters", w.breakdown(w.pipeline()) }}
-	list["GET /v1/dead-letters"] = fixed("/v1/dead-letters?error_class=validation_error", nil, refusedThere)
-	list["GET /v1/dead-letters/{id}"] = example{make: func(w *world, _ string) (string, any) {
-		return "/v1/dead-letters/" + w.letter(client.StepValidated).ErrorID.String(), nil
+	list["POST /v1/dead-letters"] = example{make: func(w *world, table string) (string, any) { return "/v1/dead-letters", w.breakdown(w.pipeline(table)) }}
+	list["GET /v1/dead-letters"] = example{make: func(w *world, table string) (string, any) {
+		return "/v1/dead-letters?error_class=validation_error&pipeline=" + w.pipeline(table), nil
+	}}
+	list["GET /v1/dead-letters/{id}"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
+		return "/v1/dead-letters/" + w.letterIn(table, client.StepValidated).ErrorID.String(), nil
 	}}
 	for verb, x := range map[string]struct {
 		from string
@@ -109,55 +150,61 @@ func letterExamples(list map[string]example) {
 		"verify":    {client.StepReplayed, client.Verification{Outcome: "DELIVERED", Note: "seen"}},
 		"payload":   {client.StepNew, client.PayloadLook{Reason: "to see what is wrong"}},
 	} {
-		list["POST /v1/dead-letters/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {
-			return "/v1/dead-letters/" + w.letter(x.from).ErrorID.String() + "/" + verb, x.body
+		list["POST /v1/dead-letters/{id}/"+verb] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
+			return "/v1/dead-letters/" + w.letterIn(table, x.from).ErrorID.String() + "/" + verb, x.body
 		}}
-		list["POST /v1/dead-letter-groups/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {
-			return "/v1/dead-letter-groups/" + w.letter(x.from).GroupID.String() + "/" + verb, x.body
+		list["POST /v1/dead-letter-groups/{id}/"+verb] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
+			return "/v1/dead-letter-groups/" + w.letterIn(table, x.from).GroupID.String() + "/" + verb, x.body
 		}}
 	}
 	delete(list, "POST /v1/dead-letter-groups/{id}/replay")
 	delete(list, "POST /v1/dead-letter-groups/{id}/payload")
-	list["GET /v1/dead-letter-groups"] = fixed("/v1/dead-letter-groups", nil, refusedThere)
-	list["GET /v1/dead-letter-groups/{id}"] = example{make: func(w *world, _ string) (string, any) {
-		return "/v1/dead-letter-groups/" + w.letter(client.StepNew).GroupID.String(), nil
+	list["GET /v1/dead-letter-groups"] = example{make: func(w *world, table string) (string, any) {
+		return "/v1/dead-letter-groups?pipeline=" + w.pipeline(table), nil
 	}}
-	list["POST /v1/dead-letter-groups/{id}/note"] = example{make: func(w *world, _ string) (string, any) {
-		return "/v1/dead-letter-groups/" + w.letter(client.StepNew).GroupID.String() + "/note", client.GroupNote{Owner: "ada", Note: "known"}
+	list["GET /v1/dead-letter-groups/{id}"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
+		return "/v1/dead-letter-groups/" + w.letterIn(table, client.StepNew).GroupID.String(), nil
+	}}
+	list["POST /v1/dead-letter-groups/{id}/note"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
+		return "/v1/dead-letter-groups/" + w.letterIn(table, client.StepNew).GroupID.String() + "/note", client.GroupNote{Owner: "ada", Note: "known"}
 	}}
 	replayExamples(list)
 	queueExamples(list)
 }
 
 func replayExamples(list map[string]example) {
-	replay := func(w *world) client.Replay {
+	replay := func(w *world, table string) client.Replay {
 		w.Helper()
 		var r client.Replay
-		w.post("/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{IDs: []recoup.ID{w.letter(client.StepValidated).ErrorID}}, Reason: "corrected"}).ok(&r)
+		w.post("/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{IDs: []recoup.ID{w.letterIn(table, client.StepValidated).ErrorID}}, Reason: "corrected"}).ok(&r)
 		return r
 	}
-	list["POST /v1/replays/preview"] = fixed("/v1/replays/preview", client.ReplaySelection{Pipeline: "criticizer"}, refusedThere)
-	list["POST /v1/replays"] = example{make: func(w *world, _ string) (string, any) {
-		d := w.letter(client.StepValidated)
+	list["POST /v1/replays/preview"] = example{make: func(w *world, table string) (string, any) {
+		return "/v1/replays/preview", client.ReplaySelection{Pipeline: w.pipeline(table)}
+	}}
+	list["POST /v1/replays"] = example{make: func(w *world, table string) (string, any) {
+		d := w.letterIn(table, client.StepValidated)
 		return "/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{Pipeline: d.Pipeline}, Plan: client.ReplayPlan{Rate: 2.5}, Reason: "corrected"}
 	}}
-	list["GET /v1/replays"] = fixed("/v1/replays?state=RUNNING", nil, refusedThere)
+	list["GET /v1/replays"] = fixed("/v1/replays?state=RUNNING", nil, leftOut)
 	for _, sub := range []string{"", "/items"} {
-		list["GET /v1/replays/{id}"+sub] = example{make: func(w *world, _ string) (string, any) { return "/v1/replays/" + replay(w).ID.String() + sub, nil }}
+		list["GET /v1/replays/{id}"+sub] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
+			return "/v1/replays/" + replay(w, table).ID.String() + sub, nil
+		}}
 	}
 	for _, act := range []string{"pause", "resume", "cancel"} {
-		list["POST /v1/replays/{id}/"+act] = example{make: func(w *world, _ string) (string, any) {
-			return "/v1/replays/" + replay(w).ID.String() + "/" + act, client.ReplayAct{Reason: "a try"}
+		list["POST /v1/replays/{id}/"+act] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
+			return "/v1/replays/" + replay(w, table).ID.String() + "/" + act, client.ReplayAct{Reason: "a try"}
 		}}
 	}
 }
 
 func queueExamples(list map[string]example) {
-	list["POST /v1/work"] = example{make: func(w *world, _ string) (string, any) {
-		return "/v1/work", client.NewWorkBatch{Work: []client.NewWork{{Pipeline: w.pipeline(), Stage: "fetch", Payload: []byte("in")}}}
+	list["POST /v1/work"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
+		return "/v1/work", client.NewWorkBatch{Work: []client.NewWork{{Pipeline: w.pipeline(table), Stage: "fetch", Payload: []byte("in")}}}
 	}}
-	list["POST /v1/work/claim"] = example{make: func(w *world, _ string) (string, any) {
-		pipeline := w.pipeline()
+	list["POST /v1/work/claim"] = example{make: func(w *world, table string) (string, any) {
+		pipeline := w.pipeline(table)
 		w.submit(pipeline, "fetch")
 		return "/v1/work/claim", client.WorkClaim{Lanes: []client.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w"}
 	}}
@@ -166,8 +213,8 @@ func queueExamples(list map[string]example) {
 		Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: epoch, LastFailureAt: epoch,
 	}
 	for _, outcome := range []string{"succeed", "fail", "extend", "release"} {
-		list["POST /v1/work/{id}/"+outcome] = example{make: func(w *world, _ string) (string, any) {
-			held := w.held()
+		list["POST /v1/work/{id}/"+outcome] = example{other: lostThere, make: func(w *world, table string) (string, any) {
+			held := w.heldIn(table)
 			r := client.WorkResult{LeaseToken: held.LeaseToken}
 			if outcome == "fail" {
 				r.Failure = failed
@@ -175,27 +222,27 @@ func queueExamples(list map[string]example) {
 			return "/v1/work/" + held.WorkID.String() + "/" + outcome, r
 		}}
 	}
-	list["POST /v1/work/results"] = example{make: func(w *world, _ string) (string, any) {
-		held := w.held()
+	list["POST /v1/work/results"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
+		held := w.heldIn(table)
 		return "/v1/work/results", client.WorkResultBatch{Results: []client.WorkResult{{WorkID: held.WorkID, LeaseToken: held.LeaseToken, Outcome: "fail", Failure: failed}}}
 	}}
 	for _, verb := range []string{"progress", "forget"} {
-		list["POST /v1/work/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {
-			held := w.held()
+		list["POST /v1/work/{id}/"+verb] = example{other: lostThere, make: func(w *world, table string) (string, any) {
+			held := w.heldIn(table)
 			return "/v1/work/" + held.WorkID.String() + "/" + verb, client.WorkLease{LeaseToken: held.LeaseToken}
 		}}
 	}
-	list["PUT /v1/work/{id}/checkpoints/{stage}"] = example{make: func(w *world, _ string) (string, any) {
-		held := w.held()
+	list["PUT /v1/work/{id}/checkpoints/{stage}"] = example{other: lostThere, make: func(w *world, table string) (string, any) {
+		held := w.heldIn(table)
 		return "/v1/work/" + held.WorkID.String() + "/checkpoints/fetch", client.NewCheckpoint{LeaseToken: held.LeaseToken, Output: []byte("a page")}
 	}}
-	list["GET /v1/pauses"] = fixed("/v1/pauses", nil, refusedThere)
-	list["POST /v1/pauses"] = example{make: func(w *world, _ string) (string, any) {
-		return "/v1/pauses", client.NewPause{Pipeline: w.pipeline(), Reason: "the upstream is down"}
+	list["GET /v1/pauses"] = fixed("/v1/pauses", nil, leftOut)
+	list["POST /v1/pauses"] = example{make: func(w *world, table string) (string, any) {
+		return "/v1/pauses", client.NewPause{Pipeline: w.pipeline(table), Stage: "paused", Reason: "the upstream is down"}
 	}}
-	list["DELETE /v1/pauses"] = example{make: func(w *world, _ string) (string, any) {
-		pipeline := w.pipeline()
-		w.post("/v1/pauses", client.NewPause{Pipeline: pipeline, Reason: "the upstream is down"}).ok()
-		return "/v1/pauses?pipeline=" + pipeline, nil
+	list["DELETE /v1/pauses"] = example{make: func(w *world, table string) (string, any) {
+		pipeline := w.pipeline(table)
+		w.post("/v1/pauses", client.NewPause{Pipeline: pipeline, Stage: "paused", Reason: "the upstream is down"}).ok()
+		return "/v1/pauses?stage=paused&pipeline=" + pipeline, nil
 	}}
 }

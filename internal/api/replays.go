@@ -96,7 +96,7 @@ func (a *API) previewReplay(c *call, in *previewIn) (client.ReplayPreview, error
 	if err != nil {
 		return client.ReplayPreview{}, err
 	}
-	p, err := a.Letters.Preview(c.r.Context(), selection)
+	p, err := a.Letters.Preview(c.r.Context(), c.caller, selection)
 	return client.ReplayPreview{Eligible: p.Eligible, NotEligible: p.NotEligible, Refused: each(p.Refused, refusedOf), More: p.More}, err
 }
 
@@ -110,12 +110,12 @@ func (a *API) listReplays(c *call, in *replaysIn) (client.ReplayPage, error) {
 	if err != nil {
 		return client.ReplayPage{}, err
 	}
-	found, cursor, err := a.Letters.Store.Replays(c.r.Context(), store.ReplayState(in.State), at)
+	found, cursor, err := a.Letters.Replays(c.r.Context(), c.caller, store.ReplayState(in.State), at)
 	return client.ReplayPage{Replays: each(found, replayOf), Next: next(cursor)}, err
 }
 
 func (a *API) showReplay(c *call, in *idIn) (client.ReplayDetails, error) {
-	status, err := a.Letters.Store.Replay(c.r.Context(), in.ID)
+	status, err := a.Letters.Status(c.r.Context(), c.caller, in.ID)
 	if err != nil {
 		return client.ReplayDetails{}, err
 	}
@@ -131,7 +131,7 @@ type replayItemsIn struct {
 }
 
 func (a *API) listReplayItems(c *call, in *replayItemsIn) (client.ReplayItems, error) {
-	if _, err := a.Letters.Store.Replay(c.r.Context(), in.ID); err != nil {
+	if _, err := a.Letters.Status(c.r.Context(), c.caller, in.ID); err != nil {
 		return client.ReplayItems{}, err
 	}
 	items, next, err := a.Letters.Store.Items(c.r.Context(), in.ID, store.ItemState(in.State), in.From, in.Limit)

@@ -40,7 +40,7 @@ func queueRoutes() []*route {
 		}).takesUpTo(letterBody).by(Worker).repeats(keyed))
 	}
 	for _, rt := range list {
-		rt.forAllHubs().tagged("work")
+		rt.tagged("work")
 	}
 	return list
 }
@@ -88,7 +88,7 @@ func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
 			Delay: seconds(w.DelaySeconds), Receipt: receipt,
 		}), append(place, i)
 	}
-	done, err := a.Letters.Submit(c.r.Context(), subs)
+	done, err := a.Letters.Submit(c.r.Context(), c.caller, subs)
 	if err != nil {
 		return client.WorkBatch{}, err
 	}
@@ -109,7 +109,7 @@ type claimWorkIn struct{ Body client.WorkClaim }
 
 func (a *API) claimWork(c *call, in *claimWorkIn) (client.WorkClaimed, error) {
 	claimed, err := poll(a, c, func(ctx context.Context) ([]deadletter.Claimed, error) {
-		return a.Letters.Claim(ctx, deadletter.Claim{
+		return a.Letters.Claim(ctx, c.caller, deadletter.Claim{
 			Lanes:  each(in.Body.Lanes, func(l client.Lane) store.Lane { return store.Lane(l) }),
 			Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
 		})
@@ -220,7 +220,7 @@ func (a *API) workProgress(c *call, in *leaseIn) (client.WorkProgress, error) {
 	if err := c.sent(); err != nil {
 		return client.WorkProgress{}, err
 	}
-	p, err := a.Letters.Progress(c.r.Context(), in.ID, in.Body.LeaseToken)
+	p, err := a.Letters.Progress(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken)
 	return client.WorkProgress(p), err
 }
 
@@ -234,18 +234,18 @@ func (a *API) saveCheckpoint(c *call, in *checkpointIn) (Acknowledged, error) {
 	if err := c.sent(); err != nil {
 		return Acknowledged{}, err
 	}
-	return Acknowledged{}, a.Letters.SaveCheckpoint(c.r.Context(), in.ID, in.Body.LeaseToken, in.Stage, in.Body.Output)
+	return Acknowledged{}, a.Letters.SaveCheckpoint(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken, in.Stage, in.Body.Output)
 }
 
 func (a *API) forgetCheckpoints(c *call, in *leaseIn) (Acknowledged, error) {
 	if err := c.sent(); err != nil {
 		return Acknowledged{}, err
 	}
-	return Acknowledged{}, a.Letters.Forget(c.r.Context(), in.ID, in.Body.LeaseToken)
+	return Acknowledged{}, a.Letters.Forget(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken)
 }
 
 func (a *API) listPauses(c *call, _ *struct{}) (client.WorkPauses, error) {
-	pauses, err := a.Letters.Pauses(c.r.Context())
+	pauses, err := a.Letters.Pauses(c.r.Context(), c.caller)
 	return client.WorkPauses{Pauses: each(pauses, func(p store.Pause) client.WorkPause { return client.WorkPause(p) })}, err
 }
 

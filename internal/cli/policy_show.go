@@ -144,6 +144,16 @@ func showHubs(b *page, p *policy.Policy) {
 		rows = append(rows, []string{h.ID, h.Team, h.Lead, overrides(h.Overrides)})
 	}
 	b.columns(rows...)
+	for _, h := range p.Hubs {
+		for _, owned := range []struct {
+			what  string
+			names []string
+		}{{"services", h.Services}, {"pipelines", h.Pipelines}} {
+			if len(owned.names) > 0 {
+				b.text(fmt.Sprintf("The %s of %s: %s.", owned.what, h.ID, join(owned.names)))
+			}
+		}
+	}
 }
 
 // overrides says in a few words what a hub decides otherwise.

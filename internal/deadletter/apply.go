@@ -135,6 +135,6 @@ func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in St
 		return Done{}, err
 	}
 	return one(s.each(ctx, 1, func(int) (store.LetterStep, error) {
-		return store.LetterStep{ErrorID: id, Decide: s.step(in, c.Name), Receipt: r}, nil
+		return store.LetterStep{ErrorID: id, Decide: s.only(c, store.ErrNotFound, s.step(in, c.Name)), Receipt: r}, nil
 	}))
 }

@@ -29,13 +29,16 @@ type Progress struct {
 
 // SaveCheckpoint keeps the output of a stage, sealed. When it returns it survives
 // whatever happens.
-func (s *Service) SaveCheckpoint(ctx context.Context, work, token recoup.ID, stage string, output []byte) error {
+func (s *Service) SaveCheckpoint(ctx context.Context, c engine.Caller, work, token recoup.ID, stage string, output []byte) error {
 	var f fields
 	f.name("stage", stage)
 	if len(output) > MaxCheckpoint {
 		f.add("output", "max_length", "output may have %d bytes, not %d", MaxCheckpoint, len(output))
 	}
 	if err := f.err(); err != nil {
+		return err
+	}
+	if err := s.holder(ctx, c, work, token); err != nil {
 		return err
 	}
 	key, sealed, err := s.Keys.seal(work, stage, output)
@@ -47,8 +50,11 @@ func (s *Service) SaveCheckpoint(ctx context.Context, work, token recoup.ID, sta
 
 // Progress returns the outputs of finished stages to whoever may go on with the
 // work: the holder of its lease or, of work that is not in the queue, its client.
-func (s *Service) Progress(ctx context.Context, work, token recoup.ID) (Progress, error) {
+func (s *Service) Progress(ctx context.Context, c engine.Caller, work, token recoup.ID) (Progress, error) {
 	p := Progress{Outputs: map[string][]byte{}}
+	if err := s.holder(ctx, c, work, token); err != nil {
+		return p, err
+	}
 	l, err := s.Store.WorkLetter(ctx, work)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
@@ -62,25 +68,28 @@ func (s *Service) Progress(ctx context.Context, work, token recoup.ID) (Progress
 	if err != nil {
 		return p, err
 	}
-	for _, c := range list {
-		if c.Stage == restartMark {
-			p.Restart, _ = strconv.Atoi(string(c.Sealed))
+	for _, kept := range list {
+		if kept.Stage == restartMark {
+			p.Restart, _ = strconv.Atoi(string(kept.Sealed))
 			continue
 		}
-		plain, err := s.Keys.open(ctx, c.KeyID, work, c.Stage, c.Sealed)
+		plain, err := s.Keys.open(ctx, kept.KeyID, work, kept.Stage, kept.Sealed)
 		if errors.Is(err, errSealed) {
 			continue // the stage runs once more
 		}
 		if err != nil {
 			return p, err
 		}
-		p.Outputs[c.Stage] = plain
+		p.Outputs[kept.Stage] = plain
 	}
 	return p, nil
 }
 
 // Forget drops the outputs of all stages.
-func (s *Service) Forget(ctx context.Context, work, token recoup.ID) error {
+func (s *Service) Forget(ctx context.Context, c engine.Caller, work, token recoup.ID) error {
+	if err := s.holder(ctx, c, work, token); err != nil {
+		return err
+	}
 	return s.lost(ctx, work, s.Store.ForgetCheckpoints(ctx, token, work))
 }
 
@@ -109,6 +118,9 @@ func (s *Service) Payload(ctx context.Context, c engine.Caller, id recoup.ID, re
 	}
 	l, err := s.Store.DeadLetter(ctx, id)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.visible(c, l.Dead.Pipeline); err != nil {
 		return nil, err
 	}
 	p, err := s.Store.Payload(ctx, l.Dead.WorkID)

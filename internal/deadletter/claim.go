@@ -41,9 +41,14 @@ type Claimed struct {
 
 // Claim leases work to a worker. With nothing to do it waits, for as long as the
 // claim says, and may come back empty.
-func (s *Service) Claim(ctx context.Context, in Claim) ([]Claimed, error) {
+func (s *Service) Claim(ctx context.Context, c engine.Caller, in Claim) ([]Claimed, error) {
 	if err := in.check(); err != nil {
 		return nil, err
+	}
+	for _, lane := range in.Lanes {
+		if err := s.within(c, lane.Pipeline); err != nil {
+			return nil, err
+		}
 	}
 	var bell *store.Listener
 	defer func() {

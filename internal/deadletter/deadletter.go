@@ -34,7 +34,7 @@ type Store interface {
 	SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, error)
 	SetPause(ctx context.Context, p store.Pause) error
 	LiftPause(ctx context.Context, p store.Pause) (bool, error)
-	Pauses(ctx context.Context, now time.Time) ([]store.Pause, error)
+	Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]store.Pause, error)
 
 	CreateReplay(ctx context.Context, r store.Replay, notes ...store.Note) error
 	AddMembers(ctx context.Context, now time.Time, m store.Members) ([]store.LetterOutcome, error)
@@ -51,10 +51,10 @@ type Store interface {
 	Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error)
 	Checkpoints(ctx context.Context, work recoup.ID) ([]store.Checkpoint, error)
 	Group(ctx context.Context, id recoup.ID) (store.Group, error)
-	Groups(ctx context.Context, pipeline string, p store.Page) ([]store.Group, store.Cursor, error)
+	Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error)
 	GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]store.DayCount, error)
 	Replay(ctx context.Context, id recoup.ID) (store.ReplayStatus, error)
-	Replays(ctx context.Context, state store.ReplayState, p store.Page) ([]store.ReplayStatus, store.Cursor, error)
+	Replays(ctx context.Context, f store.ReplayFilter, p store.Page) ([]store.ReplayStatus, store.Cursor, error)
 	DueReplays(ctx context.Context, now time.Time, limit int) ([]recoup.ID, error)
 	Items(ctx context.Context, replay recoup.ID, state store.ItemState, from, limit int) ([]store.ReplayItem, int, error)
 	ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]store.ReplayItem, error)
@@ -111,4 +111,32 @@ func (s *Service) table(name string) (*policy.Table, error) {
 		return nil, fault.New(fault.CodeConfigurationError, "The policy has no table of dead letters.")
 	}
 	return nil, fault.Validation(fault.FieldError{Field: "table", Constraint: "dead_letters", Message: "table must be one of the policy's tables of dead letters"})
+}
+
+// tableOf returns the table of that name for dead letters; without a name, that of the
+// pipeline's hub, and the policy's first where the hub has none.
+func (s *Service) tableOf(name, pipeline string) (*policy.Table, error) {
+	p := s.Policies.Current()
+	for _, t := range p.Tables() {
+		if name == "" && t.DeadLetter && t.Hub == p.PipelineHub(pipeline).ID {
+			return t, nil
+		}
+	}
+	return s.table(name)
+}
+
+// mayKeep refuses a table that the caller names and that is another hub's, unless it
+// is the one that those without their own have in common.
+func (s *Service) mayKeep(c engine.Caller, name string) error {
+	if name == "" || len(c.Hubs) == 0 {
+		return nil
+	}
+	t, err := s.table(name)
+	if err != nil {
+		return err
+	}
+	if common, err := s.table(""); err != nil || t != common && !c.MayTouch(t) {
+		return engine.ErrForbidden
+	}
+	return nil
 }

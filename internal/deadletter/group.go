@@ -42,6 +42,9 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 		return GroupResult{}, err
 	}
 	group, err := s.Store.Group(ctx, id)
+	if err == nil {
+		err = s.visible(c, group.Pipeline)
+	}
 	if err != nil {
 		return GroupResult{}, err
 	}
@@ -101,7 +104,7 @@ func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.L
 func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []engine.Member, in Step) (GroupResult, error) {
 	result := GroupResult{Matched: len(members)}
 	for part := range slices.Chunk(members, groupStep) {
-		decide := s.step(in, c.Name)
+		decide := s.only(c, store.ErrNotFound, s.step(in, c.Name)) // a token can be made up
 		outcomes, err := s.each(ctx, len(part), func(i int) (store.LetterStep, error) {
 			return store.LetterStep{ErrorID: part[i].ID, Decide: func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 				if err := part[i].Unchanged(l.Dead.UpdatedAt); err != nil {
@@ -141,6 +144,9 @@ func (s *Service) NoteGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	}
 	now := s.now()
 	return s.Store.StepGroup(ctx, id, func(g store.Group) (store.Group, []store.Note, error) {
+		if err := s.visible(c, g.Pipeline); err != nil {
+			return g, nil, err
+		}
 		details := map[string]any{}
 		if owner != "" {
 			g.Owner, details["owner"] = owner, owner
@@ -163,11 +169,14 @@ type GroupDetails struct {
 }
 
 // Group returns a group with what it gained on each day of the last month.
-func (s *Service) Group(ctx context.Context, id recoup.ID) (GroupDetails, error) {
+func (s *Service) Group(ctx context.Context, c engine.Caller, id recoup.ID) (GroupDetails, error) {
 	var d GroupDetails
 	var err error
 	if d.Group, err = s.Store.Group(ctx, id); err != nil {
 		return d, err
+	}
+	if err := s.visible(c, d.Pipeline); err != nil {
+		return GroupDetails{}, err
 	}
 	from := s.now().AddDate(0, 0, 1-trendDays).Truncate(24 * time.Hour)
 	if d.Days, err = s.Store.GroupDays(ctx, id, from, trendDays+1); err != nil {
@@ -186,11 +195,14 @@ type Details struct {
 }
 
 // Letter returns a dead letter with its rounds, notes and replays.
-func (s *Service) Letter(ctx context.Context, id recoup.ID) (Details, error) {
+func (s *Service) Letter(ctx context.Context, c engine.Caller, id recoup.ID) (Details, error) {
 	var d Details
 	var err error
 	if d.Letter, err = s.Store.DeadLetter(ctx, id); err != nil {
 		return d, err
+	}
+	if err := s.visible(c, d.Dead.Pipeline); err != nil {
+		return Details{}, err
 	}
 	if d.Rounds, err = s.Store.Rounds(ctx, id, store.MaxPage); err != nil {
 		return d, err

@@ -21,16 +21,22 @@ func (s *Service) tell(was *store.ReplayStatus, is *store.Replay) []store.Notice
 		panic("deadletter: a notice is not JSON: " + err.Error())
 	}
 	return []store.Notice{{
-		Notice: recoup.Notice{Kind: recoup.NoticeReplayStopped, To: s.team()},
+		Notice: recoup.Notice{Kind: recoup.NoticeReplayStopped, To: s.team(is.Hub)},
 		Key:    fmt.Sprintf("replay:%s:%d", is.ID, is.Phase), Body: store.JSON(body),
 	}}
 }
 
-// team is who looks after replays: the team of the hub that has the dead letters.
-// Pipelines belong to no hub, and the keys of those who begin replays to no team.
-func (s *Service) team() string {
+// team is who looks after a replay: the team of its hub, and of one that concerns
+// several the team of the hub that has the dead letters.
+func (s *Service) team(hub string) string {
+	p := s.Policies.Current()
+	for _, h := range p.Hubs {
+		if h.ID == hub {
+			return h.Team
+		}
+	}
 	if t, err := s.table(""); err == nil {
 		return t.Owner(1)
 	}
-	return s.Policies.Current().PlatformHub.Team
+	return p.PlatformHub.Team
 }

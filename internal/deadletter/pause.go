@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -19,13 +20,13 @@ const (
 // of all that it names together. all says that naming nothing is meant.
 func (s *Service) Pause(ctx context.Context, c engine.Caller, p store.Pause, all bool) (store.Pause, error) {
 	var f fields
-	s.checkPause(&p, all, &f)
+	s.checkPause(c, &p, all, &f)
 	now := s.now()
 	p.By, p.Reason, p.At = c.Name, f.needed("reason", p.Reason), now
 	if p.Until = p.Until.Truncate(time.Microsecond); !p.Until.IsZero() && !p.Until.After(now) {
 		f.add("until", "range", "until must lie in the future")
 	}
-	if err := f.err(); err != nil {
+	if err := cmp.Or(f.err(), s.within(c, p.Pipeline)); err != nil {
 		return p, err
 	}
 	if err := s.Store.SetPause(ctx, p); err != nil {
@@ -41,9 +42,9 @@ func (s *Service) Pause(ctx context.Context, c engine.Caller, p store.Pause, all
 // Unpause ends the pause of just this pipeline, stage and class.
 func (s *Service) Unpause(ctx context.Context, c engine.Caller, p store.Pause, reason string) error {
 	var f fields
-	s.checkPause(&p, true, &f)
+	s.checkPause(c, &p, true, &f)
 	reason = f.text("reason", reason, maxText)
-	if err := f.err(); err != nil {
+	if err := cmp.Or(f.err(), s.within(c, p.Pipeline)); err != nil {
 		return err
 	}
 	there, err := s.Store.LiftPause(ctx, p)
@@ -57,12 +58,12 @@ func (s *Service) Unpause(ctx context.Context, c engine.Caller, p store.Pause, r
 	return s.Store.AppendAudit(ctx, []store.AuditEntry{c.Act(reason, s.now()).On(actLifted, pauseName(&p), nil)})
 }
 
-// Pauses returns the pauses that hold now, oldest first.
-func (s *Service) Pauses(ctx context.Context) ([]store.Pause, error) {
-	return s.Store.Pauses(ctx, s.now())
+// Pauses returns the pauses of the caller's pipelines that hold now, oldest first.
+func (s *Service) Pauses(ctx context.Context, c engine.Caller) ([]store.Pause, error) {
+	return s.Store.Pauses(ctx, s.now(), s.bounds(c))
 }
 
-func (s *Service) checkPause(p *store.Pause, all bool, f *fields) {
+func (s *Service) checkPause(c engine.Caller, p *store.Pause, all bool, f *fields) {
 	if p.Pipeline != "" {
 		f.name("pipeline", p.Pipeline)
 	}
@@ -77,7 +78,9 @@ func (s *Service) checkPause(p *store.Pause, all bool, f *fields) {
 		f.folded("error_class", string(p.Class), string(code))
 		p.Class = code
 	}
-	if !all && p.Pipeline == "" && p.Stage == "" && p.Class == recoup.Code("") {
+	if p.Pipeline == "" && len(c.Hubs) > 0 {
+		f.add("pipeline", "required", "pipeline is required of a key for some hubs: without one, work of all hubs is meant")
+	} else if !all && p.Pipeline == "" && p.Stage == "" && p.Class == recoup.Code("") {
 		f.add("pipeline", "required", `name a pipeline, a stage or an error_class, or say "all": true if all work is meant`)
 	}
 }

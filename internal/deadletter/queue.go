@@ -30,17 +30,17 @@ const maxDelay = 30 * 24 * time.Hour
 
 // Submit puts work into the queue, in order, each answered for itself. Work of an
 // id that is there already is not there twice.
-func (s *Service) Submit(ctx context.Context, subs []Submission) ([]Done, error) {
+func (s *Service) Submit(ctx context.Context, c engine.Caller, subs []Submission) ([]Done, error) {
 	if len(subs) > MaxBatch {
 		return nil, tooMany(len(subs))
 	}
 	now := s.now()
-	out, err := s.each(ctx, len(subs), func(i int) (store.LetterStep, error) { return s.submission(subs[i], now) })
+	out, err := s.each(ctx, len(subs), func(i int) (store.LetterStep, error) { return s.submission(c, subs[i], now) })
 	s.Wake()
 	return out, err
 }
 
-func (s *Service) submission(in Submission, now time.Time) (store.LetterStep, error) {
+func (s *Service) submission(c engine.Caller, in Submission, now time.Time) (store.LetterStep, error) {
 	var f fields
 	f.name("pipeline", in.Pipeline)
 	f.name("stage", in.Stage)
@@ -51,6 +51,9 @@ func (s *Service) submission(in Submission, now time.Time) (store.LetterStep, er
 	if err := f.err(); err != nil {
 		return store.LetterStep{}, err
 	}
+	if err := s.within(c, in.Pipeline); err != nil {
+		return store.LetterStep{}, err
+	}
 	if in.WorkID.IsZero() {
 		in.WorkID = s.IDs.New(now)
 	}
@@ -58,7 +61,7 @@ func (s *Service) submission(in Submission, now time.Time) (store.LetterStep, er
 	q := store.QueuedWork{
 		WorkID: in.WorkID, Pipeline: in.Pipeline, Stage: in.Stage, PayloadRef: in.PayloadRef, PayloadHash: in.PayloadHash,
 	}
-	return store.LetterStep{WorkID: in.WorkID, Decide: enter(q, in.Delay, payload), Receipt: in.Receipt}, err
+	return store.LetterStep{WorkID: in.WorkID, Decide: s.only(c, taken(), enter(q, in.Delay, payload)), Receipt: in.Receipt}, err
 }
 
 // The outcomes of a result.
@@ -88,7 +91,7 @@ func (s *Service) Results(ctx context.Context, c engine.Caller, results []Result
 	out, err := s.each(ctx, len(results), func(i int) (store.LetterStep, error) {
 		r := &results[i]
 		decide, err := s.result(r, c, now)
-		return store.LetterStep{WorkID: r.WorkID, Decide: decide, Receipt: r.Receipt}, err
+		return store.LetterStep{WorkID: r.WorkID, Decide: s.only(c, unknownWork(), decide), Receipt: r.Receipt}, err
 	})
 	if slices.ContainsFunc(results, func(r Result) bool { return r.Outcome == Released }) {
 		s.Wake()

@@ -8,13 +8,14 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/deadletter"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
 // submit puts work into the queue.
 func (w *world) submit(stage string, payload []byte) recoup.ID {
 	w.Helper()
-	done, err := w.Submit(w.Context(), []deadletter.Submission{{Pipeline: pipeline, Stage: stage, Payload: payload}})
+	done, err := w.Submit(w.Context(), engine.Caller{}, []deadletter.Submission{{Pipeline: pipeline, Stage: stage, Payload: payload}})
 	w.must(first(done, err))
 	return done[0].Letter.Queued.WorkID
 }
@@ -28,7 +29,7 @@ func (w *world) result(q deadletter.Claimed, outcome string) error {
 func TestWork(t *testing.T) {
 	everywhere(t, func(w *world) {
 		work := w.submit("fetch", []byte("in"))
-		again, err := w.Submit(w.Context(), []deadletter.Submission{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}, {WorkID: work, Pipeline: "other", Stage: "fetch"}})
+		again, err := w.Submit(w.Context(), engine.Caller{}, []deadletter.Submission{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}, {WorkID: work, Pipeline: "other", Stage: "fetch"}})
 		w.must(err)
 		w.must(again[0].Err)
 		w.refused(again[1].Err, fault.CodeConflict)
@@ -41,10 +42,10 @@ func TestWork(t *testing.T) {
 		for _, outcome := range []string{deadletter.Succeeded, deadletter.Failed, deadletter.Extended, deadletter.Released} {
 			w.refused(w.result(stranger, outcome), fault.CodeLeaseLost)
 		}
-		w.must(w.SaveCheckpoint(w.Context(), work, q[0].LeaseToken, "fetch", []byte("a page")))
-		w.refused(w.SaveCheckpoint(w.Context(), work, stranger.LeaseToken, "fetch", []byte("another")), fault.CodeLeaseLost)
-		w.refused(second(w.Progress(w.Context(), work, stranger.LeaseToken)), fault.CodeLeaseLost)
-		w.refused(w.Forget(w.Context(), work, recoup.ID{}), fault.CodeLeaseLost)
+		w.must(w.SaveCheckpoint(w.Context(), engine.Caller{}, work, q[0].LeaseToken, "fetch", []byte("a page")))
+		w.refused(w.SaveCheckpoint(w.Context(), engine.Caller{}, work, stranger.LeaseToken, "fetch", []byte("another")), fault.CodeLeaseLost)
+		w.refused(second(w.Progress(w.Context(), engine.Caller{}, work, stranger.LeaseToken)), fault.CodeLeaseLost)
+		w.refused(w.Forget(w.Context(), engine.Caller{}, work, recoup.ID{}), fault.CodeLeaseLost)
 		w.wait(50 * time.Second)
 		w.say(q[0], deadletter.Extended)
 		w.wait(50 * time.Second)
@@ -53,12 +54,12 @@ func TestWork(t *testing.T) {
 		}
 		w.say(q[0], deadletter.Released)
 		q = w.claim(10)
-		if p, err := w.Progress(w.Context(), work, q[0].LeaseToken); err != nil || string(p.Outputs["fetch"]) != "a page" || q[0].Lapses != 0 || q[0].Claims != 2 {
+		if p, err := w.Progress(w.Context(), engine.Caller{}, work, q[0].LeaseToken); err != nil || string(p.Outputs["fetch"]) != "a page" || q[0].Lapses != 0 || q[0].Claims != 2 {
 			w.Errorf("progress %+v, %v; claimed %+v", p, err, q)
 		}
 		w.say(q[0], deadletter.Succeeded)
 		w.refused(w.result(q[0], deadletter.Succeeded), fault.CodeLeaseLost)
-		if p, err := w.Progress(w.Context(), work, recoup.ID{}); err != nil || len(p.Outputs) != 0 {
+		if p, err := w.Progress(w.Context(), engine.Caller{}, work, recoup.ID{}); err != nil || len(p.Outputs) != 0 {
 			w.Errorf("left is %+v, %v", p, err)
 		}
 	})
@@ -70,13 +71,13 @@ func TestReplayGoesOnWhereItFailed(t *testing.T) {
 	everywhere(t, func(w *world) {
 		work := w.submit("fetch", []byte("in"))
 		q := w.claim(1)[0]
-		w.must(w.SaveCheckpoint(w.Context(), work, q.LeaseToken, "fetch", []byte("a page")))
+		w.must(w.SaveCheckpoint(w.Context(), engine.Caller{}, work, q.LeaseToken, "fetch", []byte("a page")))
 		id := w.say(q, deadletter.Failed, w.failing("llm", "VALIDATION_ERROR")).Dead.ErrorID
-		w.refused(first(w.Submit(w.Context(), []deadletter.Submission{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}})), fault.CodeConflict)
+		w.refused(first(w.Submit(w.Context(), engine.Caller{}, []deadletter.Submission{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}})), fault.CodeConflict)
 		w.prepared(id)
 		w.replay(id)
 		q = w.claim(1)[0]
-		p, err := w.Progress(w.Context(), work, q.LeaseToken)
+		p, err := w.Progress(w.Context(), engine.Caller{}, work, q.LeaseToken)
 		if err != nil || q.Stage != "llm" || string(q.Payload) != "in" || string(p.Outputs["fetch"]) != "a page" || p.Restart != 0 {
 			w.Errorf("claimed %+v, progress %+v, %v", q, p, err)
 		}
@@ -86,7 +87,7 @@ func TestReplayGoesOnWhereItFailed(t *testing.T) {
 		_, err = w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}, FromStart: "fetch"}, Reason: "all of it"})
 		w.must(err)
 		q = w.claim(1)[0]
-		p, err = w.Progress(w.Context(), work, q.LeaseToken)
+		p, err = w.Progress(w.Context(), engine.Caller{}, work, q.LeaseToken)
 		if err != nil || q.Stage != "fetch" || len(p.Outputs) != 0 || p.Restart != 2 || string(q.Payload) != "in" {
 			w.Errorf("begun anew: claimed %+v, progress %+v, %v", q, p, err)
 		}
@@ -129,7 +130,7 @@ func TestClaimWaits(t *testing.T) {
 		lanes := []store.Lane{{Pipeline: pipeline, Stage: "fetch"}, {Pipeline: pipeline, Stage: "llm"}}
 		got := make(chan []deadletter.Claimed, 1)
 		go func() {
-			list, _ := w.Claim(context.Background(), deadletter.Claim{Lanes: lanes, Worker: "w", Limit: 5, Wait: 30 * time.Second})
+			list, _ := w.Claim(context.Background(), engine.Caller{}, deadletter.Claim{Lanes: lanes, Worker: "w", Limit: 5, Wait: 30 * time.Second})
 			got <- list
 		}()
 		held := w.submit("llm", nil)
@@ -137,7 +138,7 @@ func TestClaimWaits(t *testing.T) {
 		if list := <-got; len(list) != 1 || list[0].WorkID != work {
 			w.Errorf("claimed %+v", list)
 		}
-		if list, err := w.Pauses(w.Context()); err != nil || len(list) != 1 || list[0].By != ada {
+		if list, err := w.Pauses(w.Context(), engine.Caller{}); err != nil || len(list) != 1 || list[0].By != ada {
 			w.Errorf("paused is %+v, %v", list, err)
 		}
 		w.must(w.Unpause(w.Context(), caller(ada), store.Pause{Stage: "llm"}, "it is back"))
@@ -146,10 +147,10 @@ func TestClaimWaits(t *testing.T) {
 		}
 		w.invalid(second(w.Pause(w.Context(), caller("ada"), store.Pause{By: ada, Until: epoch}, false)), "pipeline", "reason", "until")
 		w.StopWaiting()
-		if list, err := w.Claim(w.Context(), deadletter.Claim{Lanes: lanes, Worker: "w", Limit: 5, Wait: 30 * time.Second}); err != nil || len(list) != 0 {
+		if list, err := w.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Lanes: lanes, Worker: "w", Limit: 5, Wait: 30 * time.Second}); err != nil || len(list) != 0 {
 			w.Errorf("stopped: %v, %v", list, err)
 		}
-		w.invalid(second(w.Claim(w.Context(), deadletter.Claim{Limit: 0, Lease: -1, Wait: time.Hour})), "worker", "lanes", "limit", "lease_seconds", "wait_seconds")
+		w.invalid(second(w.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Limit: 0, Lease: -1, Wait: time.Hour})), "worker", "lanes", "limit", "lease_seconds", "wait_seconds")
 		rows, _, err := w.db.Audit(w.Context(), store.AuditFilter{}, store.AuditCursor{}, 10)
 		if err != nil || len(rows) < 2 || rows[0].Act != "work.unpause" || rows[1].Act != "work.pause" {
 			w.Errorf("the audit has %+v, %v", rows, err)

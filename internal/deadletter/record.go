@@ -20,7 +20,7 @@ import (
 type Failure struct {
 	WorkID    recoup.ID
 	Token     recoup.ID // of the lease; zero: the work is not in the queue
-	Table     string    // of dead letters; empty: the policy's first
+	Table     string    // of dead letters; empty: that of the pipeline's hub, else the policy's first
 	Entity    string
 	Pipeline  string // of work in the queue: as it is there
 	Stage     string
@@ -82,7 +82,7 @@ func (s *Service) Record(ctx context.Context, c engine.Caller, failures []Failur
 		if err != nil {
 			return store.LetterStep{}, err
 		}
-		return store.LetterStep{WorkID: b.WorkID, Decide: s.breakdown(b), Receipt: failures[i].Receipt}, nil
+		return store.LetterStep{WorkID: b.WorkID, Decide: s.only(c, taken(), s.breakdown(b)), Receipt: failures[i].Receipt}, nil
 	})
 }
 
@@ -96,6 +96,9 @@ func (s *Service) CheckFailure(in *Failure) error {
 func (s *Service) prepare(in *Failure, c engine.Caller, now time.Time) (*breakdown, error) {
 	b, err := s.check(in, now)
 	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(s.within(c, in.Pipeline), s.mayKeep(c, in.Table)); err != nil {
 		return nil, err
 	}
 	b.by = c.Name
@@ -123,7 +126,7 @@ func (s *Service) check(in *Failure, now time.Time) (*breakdown, error) {
 	kept, _ := redact.Context(in.Context)
 	b.context = store.EncodeJSON(kept)
 	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
-	table, err := s.table(in.Table)
+	_, err := s.table(in.Table)
 	switch bad := fault.From(err); {
 	case err == nil:
 	case bad.Code == fault.CodeValidationError:
@@ -134,7 +137,6 @@ func (s *Service) check(in *Failure, now time.Time) (*breakdown, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	b.Table = table.Name
 	return b, nil
 }
 
@@ -238,12 +240,17 @@ func (b *breakdown) fenced(l *store.Letter) error {
 
 // bury makes a dead letter of work that had none.
 func (s *Service) bury(l *store.Letter, effects *store.LetterEffects, b *breakdown, now time.Time) (err error) {
+	pipeline := cmp.Or(l.Queued.Pipeline, b.Pipeline)
+	table, err := s.tableOf(b.Table, pipeline)
+	if err != nil {
+		return err
+	}
 	l.Error, effects.Effects, err = lifecycle.Step(s.Policies.Current(), nil, lifecycle.Report{
-		ID: b.id, Table: b.Table, EntityID: b.Entity, Failure: b.failure, Severity: b.severity,
+		ID: b.id, Table: table.Name, EntityID: b.Entity, Failure: b.failure, Severity: b.severity,
 		Message: b.message, CorrelationID: b.WorkID, By: b.teller(l),
 	}, now)
 	l.Dead = store.DeadLetter{
-		ErrorID: b.id, WorkID: b.WorkID, Pipeline: cmp.Or(l.Queued.Pipeline, b.Pipeline), FirstFailureAt: b.FirstFailureAt, CreatedAt: now,
+		ErrorID: b.id, WorkID: b.WorkID, Pipeline: pipeline, FirstFailureAt: b.FirstFailureAt, CreatedAt: now,
 		PayloadRef: cmp.Or(l.Queued.PayloadRef, b.PayloadRef), PayloadHash: cmp.Or(l.Queued.PayloadHash, b.PayloadHash),
 		PreviousID: l.Previous.ErrorID,
 	}

@@ -29,17 +29,28 @@ type Selection struct {
 	// FromStart is the first stage of the pipeline if all of it is to be run again;
 	// empty: work goes on at the stage that failed.
 	FromStart string `json:"from_start,omitempty"`
+
+	// Within are the pipelines that whoever asked may replay; nil: all.
+	Within *store.Pipelines `json:"within,omitempty"`
 }
 
-func (sel *Selection) filter() store.LetterFilter {
+// asked is the filter as it was asked for.
+func (sel *Selection) asked() store.LetterFilter {
 	return store.LetterFilter{Pipeline: sel.Pipeline, Stage: sel.Stage, Class: sel.Class, Group: sel.Group, After: sel.After, Before: sel.Before}
+}
+
+// filter is what was asked for, within its bounds.
+func (sel *Selection) filter() store.LetterFilter {
+	f := sel.asked()
+	f.Pipeline, f.Within = sel.Within.Narrow(f.Pipeline)
+	return f
 }
 
 // MaxNamed is how many dead letters a replay may name; a filter may select more.
 const MaxNamed = 1000
 
 func (sel *Selection) check(f *fields) {
-	empty := sel.filter() == store.LetterFilter{}
+	empty := sel.asked() == store.LetterFilter{}
 	switch {
 	case len(sel.IDs) > 0 && !empty:
 		f.add("ids", "exclusive", "give a filter or ids, not both")
@@ -119,7 +130,14 @@ func (s *Service) Replay(ctx context.Context, c engine.Caller, in NewReplay) (st
 	if err := f.err(); err != nil {
 		return store.ReplayStatus{}, err
 	}
+	if err := s.bind(c, &in.Selection); err != nil {
+		return store.ReplayStatus{}, err
+	}
 	if err := s.replayable(ctx, &in.Selection); err != nil {
+		return store.ReplayStatus{}, err
+	}
+	hub, err := s.replayHub(ctx, c, &in.Selection)
+	if err != nil {
 		return store.ReplayStatus{}, err
 	}
 	now := s.now()
@@ -131,7 +149,7 @@ func (s *Service) Replay(ctx context.Context, c engine.Caller, in NewReplay) (st
 		return store.ReplayStatus{}, err
 	}
 	r := store.Replay{
-		ID: s.IDs.New(now), State: store.ReplayCollecting, Selection: store.JSON(selection), Plan: plan, NextAt: now,
+		ID: s.IDs.New(now), State: store.ReplayCollecting, Hub: hub, Selection: store.JSON(selection), Plan: plan, NextAt: now,
 		CreatedAt: now, CreatedBy: c.Name, Reason: reason, StateAt: now, StateBy: c.Name,
 	}
 	if err := s.Store.CreateReplay(ctx, r, store.Note{ReplayID: r.ID, Step: store.WorkflowStep(r.State), Actor: c.Name, At: now, Text: reason}); err != nil {
@@ -161,11 +179,7 @@ func (s *Service) overtaken(ctx context.Context, sel *Selection) error {
 // itself what stands in its way.
 func (s *Service) replayable(ctx context.Context, sel *Selection) error {
 	if len(sel.IDs) == 1 {
-		l, err := s.Store.DeadLetter(ctx, sel.IDs[0])
-		if err != nil {
-			return err
-		}
-		return may(&l, ActReplay)
+		return s.mayReplay(ctx, sel, sel.IDs[0])
 	}
 	p, err := s.preview(ctx, sel, 1)
 	if err == nil && p.Eligible == 0 && !p.More {
@@ -238,9 +252,12 @@ func parseCursor(s string) (c store.Cursor, err error) {
 // join decides whether a dead letter becomes a member of a replay. It does not
 // expire until it comes back.
 func (s *Service) join(r *store.Replay, sel *Selection) store.DecideLetter {
-	replay, by, reason, start := r.ID, r.CreatedBy, r.Reason, sel.FromStart
+	replay, by, reason, start, bounds := r.ID, r.CreatedBy, r.Reason, sel.FromStart, sel.Within
 	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		var effects store.LetterEffects
+		if !within(bounds, &l) {
+			return l, effects, store.ErrNotFound
+		}
 		if err := may(&l, ActReplay); err != nil {
 			return l, effects, err
 		}

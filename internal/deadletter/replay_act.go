@@ -33,10 +33,13 @@ const MaxPreview = 10_000
 const maxRefused = 100
 
 // Preview says what a replay would do, and does nothing.
-func (s *Service) Preview(ctx context.Context, sel Selection) (Preview, error) {
+func (s *Service) Preview(ctx context.Context, c engine.Caller, sel Selection) (Preview, error) {
 	var f fields
 	sel.check(&f)
 	if err := f.err(); err != nil {
+		return Preview{}, err
+	}
+	if err := s.bind(c, &sel); err != nil {
 		return Preview{}, err
 	}
 	return s.preview(ctx, &sel, MaxPreview)
@@ -46,12 +49,10 @@ func (s *Service) Preview(ctx context.Context, sel Selection) (Preview, error) {
 func (s *Service) preview(ctx context.Context, sel *Selection, enough int) (Preview, error) {
 	p := Preview{NotEligible: map[string]int{}}
 	for _, id := range sel.IDs {
-		l, err := s.Store.DeadLetter(ctx, id)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		err := s.mayReplay(ctx, sel, id)
+		var no *fault.Error
+		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.As(err, &no) {
 			return p, err
-		}
-		if err == nil {
-			err = may(&l, ActReplay)
 		}
 		p.add(id, err)
 	}
@@ -117,6 +118,8 @@ func (s *Service) ActOnReplay(ctx context.Context, c engine.Caller, id recoup.ID
 	status, err := s.Store.StepReplay(ctx, time.Time{}, id, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {
 		r, effects := current.Replay, store.ReplayEffects{}
 		switch from := r.State; {
+		case !c.Of(r.Hub):
+			return r, effects, store.ErrNotFound
 		case act == ActPause && from == store.ReplayRunning:
 			r, effects = changed(r, store.ReplayPaused, c.Name, reason, now)
 		case act == ActResume && from == store.ReplayPaused:

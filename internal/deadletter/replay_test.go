@@ -12,6 +12,7 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/deadletter"
+	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/policy"
 	"recoup/internal/store"
@@ -292,12 +293,12 @@ func TestReplayPauseAndPreview(t *testing.T) {
 		ids := w.buried(5)
 		fresh, gone := w.dead("fetch", "INVALID_API_KEY"), w.dead("notify", "INVALID_API_KEY")
 		w.must(w.apply(gone, lifecycle.ArchiveNow{By: ada, Reason: "not needed"}))
-		p, err := w.Preview(w.Context(), deadletter.Selection{IDs: append([]recoup.ID{fresh, gone, w.id()}, ids...)})
+		p, err := w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{IDs: append([]recoup.ID{fresh, gone, w.id()}, ids...)})
 		if err != nil || p.Eligible != 5 || p.NotEligible["MISSING_triage"] != 1 || p.NotEligible["ARCHIVED"] != 1 || p.NotEligible["UNKNOWN"] != 1 || len(p.Refused) != 3 {
 			w.Errorf("the preview is %+v, %v", p, err)
 		}
-		w.invalid(second(w.Preview(w.Context(), deadletter.Selection{})), "filter")
-		w.invalid(second(w.Preview(w.Context(), deadletter.Selection{IDs: ids, Stage: "llm"})), "ids")
+		w.invalid(second(w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{})), "filter")
+		w.invalid(second(w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{IDs: ids, Stage: "llm"})), "ids")
 		w.refused(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{Stage: "fetch"}, Reason: "r"})), fault.CodeBusinessRuleViolation)
 		w.invalid(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{
 			Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: -1, Concurrency: -1, Canary: 2000, Share: 2, Limit: -1},
@@ -307,7 +308,7 @@ func TestReplayPauseAndPreview(t *testing.T) {
 		if r.State != store.ReplayRunning || r.Members != 5 || r.Count(store.ItemReleased) != 1 {
 			w.Fatalf("the replay is %+v", r)
 		}
-		if p, err := w.Preview(w.Context(), deadletter.Selection{All: true}); err != nil || p.Eligible != 0 || p.NotEligible["REPLAYING"] != 5 {
+		if p, err := w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{All: true}); err != nil || p.Eligible != 0 || p.NotEligible["REPLAYING"] != 5 {
 			w.Errorf("the preview is %+v, %v", p, err)
 		}
 		for range 2 { // twice is as good as once

@@ -123,7 +123,7 @@ func enter(q store.QueuedWork, delay time.Duration, payload store.Payload) store
 			return l, store.LetterEffects{}, fault.New(fault.CodeConflict, "This work is a dead letter: it goes back to work by a replay.").
 				With("error_id", l.Dead.ErrorID.String()).With("step", string(l.Dead.Step))
 		case !l.Queued.WorkID.IsZero() && l.Queued.Pipeline != q.Pipeline:
-			return l, store.LetterEffects{}, fault.New(fault.CodeConflict, "There is work of that id in another pipeline.")
+			return l, store.LetterEffects{}, taken()
 		case !l.Queued.WorkID.IsZero():
 			return l, store.LetterEffects{}, nil
 		}

@@ -9,6 +9,7 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/deadletter"
+	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
@@ -301,7 +302,7 @@ func TestGroups(t *testing.T) {
 		}
 		g, err := w.NoteGroup(w.Context(), caller(ada), group, "bob", "the vendor has changed its format")
 		w.must(err)
-		details, err := w.Group(w.Context(), group)
+		details, err := w.Group(w.Context(), engine.Caller{}, group)
 		w.must(err)
 		if g.Owner != "bob" || details.Open != 12 || details.Total != 12 || len(details.Days) != 1 || details.Days[0].N != 12 || len(details.Notes) != 1 {
 			w.Errorf("the group is %+v", details)

@@ -152,7 +152,7 @@ func (w *world) dead(stage, class string) recoup.ID {
 
 func (w *world) read(id recoup.ID) deadletter.Details {
 	w.Helper()
-	d, err := w.Letter(w.Context(), id)
+	d, err := w.Letter(w.Context(), engine.Caller{}, id)
 	w.must(err)
 	return d
 }
@@ -208,7 +208,7 @@ func (w *world) claim(limit int) []deadletter.Claimed {
 	for _, stage := range []string{"fetch", "llm", "notify"} {
 		lanes = append(lanes, store.Lane{Pipeline: pipeline, Stage: stage})
 	}
-	list, err := w.Claim(w.Context(), deadletter.Claim{Lanes: lanes, Worker: "w1", Limit: limit})
+	list, err := w.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Lanes: lanes, Worker: "w1", Limit: limit})
 	w.must(err)
 	return list
 }

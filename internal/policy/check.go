@@ -121,7 +121,7 @@ func (c *checker) once(what string, names []string, at ...string) {
 
 func (c *checker) checkHubs() {
 	reference(c, "hub", c.file.PlatformHub, c.file.Hubs, "platform_hub")
-	c.checkServices()
+	c.checkOwned()
 	for name, p := range c.file.Providers {
 		reference(c, "hub", p.Hub, c.file.Hubs, "providers", name, "hub")
 	}
@@ -140,22 +140,30 @@ func (c *checker) checkHubs() {
 	}
 }
 
-// checkServices refuses a service of two hubs, and one that is another hub's table:
+// checkOwned refuses what two hubs list, and a service that is another hub's table:
 // it would be nobody's to say who speaks for it.
-func (c *checker) checkServices() {
-	owner := map[string]string{}
+func (c *checker) checkOwned() {
+	services, pipelines := map[string]string{}, map[string]string{}
 	for _, id := range c.doc.keysOf("hubs") {
 		for i, name := range c.file.Hubs[id].Services {
-			other := owner[name]
+			other := services[name]
 			if t, ok := c.file.Tables[name]; ok && t.Hub != id {
 				other = t.Hub
 			}
-			if other != "" {
-				c.add(c.doc.at("hubs", id, "services", itoa(i)), "%s belongs to the hub %s already, expected it in one hub", name, other)
-			}
-			owner[name] = id
+			c.one(services, name, id, other, "hubs", id, "services", itoa(i))
+		}
+		for i, name := range c.file.Hubs[id].Pipelines {
+			c.one(pipelines, name, id, pipelines[name], "hubs", id, "pipelines", itoa(i))
 		}
 	}
+}
+
+// one gives a name to a hub unless another has it.
+func (c *checker) one(owner map[string]string, name, id, other string, at ...string) {
+	if other != "" {
+		c.add(c.doc.at(at...), "%s belongs to the hub %s already, expected it in one hub", name, other)
+	}
+	owner[name] = id
 }
 
 func (c *checker) checkFamilies(families []fileFamily, at []string) {

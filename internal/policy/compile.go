@@ -85,7 +85,7 @@ func (c *compiler) hubs() {
 		h := c.file.Hubs[id]
 		o := h.Overrides
 		hub := &Hub{
-			ID: id, Name: h.Name, Team: h.Team, Lead: h.Lead, Services: h.Services,
+			ID: id, Name: h.Name, Team: h.Team, Lead: h.Lead, Services: h.Services, Pipelines: h.Pipelines,
 			Overrides: Overrides{Tables: o.Tables, MaxRetries: o.MaxRetries, TTLTier: o.TTL, ttl: c.ttl(o.TTL)},
 		}
 		for _, f := range o.AutoPark {

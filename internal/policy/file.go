@@ -49,6 +49,7 @@ type fileHub struct {
 	Team      string        `json:"team"`
 	Lead      string        `json:"lead"`
 	Services  []string      `json:"services"`
+	Pipelines []string      `json:"pipelines"`
 	Overrides fileOverrides `json:"overrides"`
 }
 

@@ -21,6 +21,7 @@ type Hub struct {
 	Team      string
 	Lead      string
 	Services  []string // that its keys may speak for, beside its tables
+	Pipelines []string // whose work, dead letters and replays are its keys' as well
 	Overrides Overrides
 }
 

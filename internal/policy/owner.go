@@ -26,3 +26,26 @@ func (p *Policy) ProviderHub(provider string) string {
 	}
 	return ""
 }
+
+// PipelineHub returns the hub that a pipeline belongs to: the one that lists it, else
+// the platform's.
+func (p *Policy) PipelineHub(pipeline string) *Hub {
+	for _, h := range p.Hubs {
+		if slices.Contains(h.Pipelines, pipeline) {
+			return h
+		}
+	}
+	return p.PlatformHub
+}
+
+// PipelinesOf returns the pipelines of some hubs. The platform hub has all that no hub
+// lists: with it among them, it returns those that are not theirs instead.
+func (p *Policy) PipelinesOf(hubs []string) (names []string, except bool) {
+	except = slices.Contains(hubs, p.PlatformHub.ID)
+	for _, h := range p.Hubs {
+		if slices.Contains(hubs, h.ID) != except {
+			names = append(names, h.Pipelines...)
+		}
+	}
+	return names, except
+}

@@ -29,7 +29,7 @@ import (
 
 // Letters is where staged work comes from.
 type Letters interface {
-	Claim(ctx context.Context, in deadletter.Claim) ([]deadletter.Claimed, error)
+	Claim(ctx context.Context, c engine.Caller, in deadletter.Claim) ([]deadletter.Claimed, error)
 	Results(ctx context.Context, c engine.Caller, results []deadletter.Result) ([]deadletter.Done, error)
 }
 

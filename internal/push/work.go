@@ -29,7 +29,7 @@ type workSource struct {
 }
 
 func (s *workSource) claim(ctx context.Context, limit int, lease time.Duration) ([]parcel, error) {
-	claimed, err := s.letters.Claim(ctx, deadletter.Claim{Lanes: s.lanes, Worker: s.worker, Limit: limit, Lease: lease})
+	claimed, err := s.letters.Claim(ctx, engine.Caller{Name: s.worker}, deadletter.Claim{Lanes: s.lanes, Worker: s.worker, Limit: limit, Lease: lease})
 	list := make([]parcel, len(claimed))
 	for i := range claimed {
 		list[i] = &workParcel{s, &claimed[i]}

@@ -24,7 +24,7 @@ func (w *world) submit(n int) []recoup.ID {
 	for i := range subs {
 		subs[i] = deadletter.Submission{Pipeline: "criticizer", Stage: "fetch", PayloadRef: "s3://in/1", Payload: []byte("the payload")}
 	}
-	done, err := w.letters.Submit(w.Context(), subs)
+	done, err := w.letters.Submit(w.Context(), engine.Caller{}, subs)
 	w.must(err)
 	ids := make([]recoup.ID, n)
 	for i := range done {
@@ -37,7 +37,7 @@ func (w *world) submit(n int) []recoup.ID {
 // claim is what another worker would get.
 func (w *world) claim() []deadletter.Claimed {
 	w.Helper()
-	got, err := w.letters.Claim(w.Context(), deadletter.Claim{Lanes: []store.Lane{{Pipeline: "criticizer", Stage: "fetch"}}, Worker: "w2", Limit: 100})
+	got, err := w.letters.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Lanes: []store.Lane{{Pipeline: "criticizer", Stage: "fetch"}}, Worker: "w2", Limit: 100})
 	w.must(err)
 	return got
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"recoup"
@@ -165,6 +166,40 @@ type LetterFilter struct {
 	Group    recoup.ID
 	After    time.Time
 	Before   time.Time // created in [After, Before)
+	Within   *Pipelines
+}
+
+// Pipelines bounds what a caller sees to those named or, with Except, to all others.
+// Nil bounds nothing.
+type Pipelines struct {
+	Names  []string `json:"names,omitempty"`
+	Except bool     `json:"except,omitempty"`
+}
+
+// Has reports whether a pipeline is within the bounds.
+func (p *Pipelines) Has(name string) bool {
+	return p == nil || slices.Contains(p.Names, name) != p.Except
+}
+
+// None reports whether no pipeline is within the bounds.
+func (p *Pipelines) None() bool { return p != nil && !p.Except && len(p.Names) == 0 }
+
+// Narrow returns what a list of one pipeline, or of all if none is named, is bounded
+// by: a single one where that says it all.
+func (p *Pipelines) Narrow(pipeline string) (string, *Pipelines) {
+	switch {
+	case p == nil || pipeline != "" && p.Has(pipeline):
+		return pipeline, nil
+	case pipeline == "" && !p.Except && len(p.Names) == 1:
+		return p.Names[0], nil
+	}
+	return pipeline, p
+}
+
+// GroupFilter selects groups. What is empty does not restrict.
+type GroupFilter struct {
+	Pipeline string
+	Within   *Pipelines
 }
 
 // Letter is what a decision about a piece of work may look at, as far as there

@@ -42,6 +42,7 @@ type ReplayPlan struct {
 type Replay struct {
 	ID        recoup.ID   `json:"replay_id"`
 	State     ReplayState `json:"state"`
+	Hub       string      `json:"hub,omitempty"`       // whose pipelines all of its members are of; empty: of several hubs
 	Selection JSON        `json:"selection,omitempty"` // what was asked for
 	Cursor    string      `json:"cursor,omitempty"`    // how far members have been added
 	Plan      ReplayPlan  `json:"plan"`
@@ -57,6 +58,12 @@ type Replay struct {
 	Why       string      `json:"state_reason,omitempty"` // it is in this state
 	StartedAt time.Time   `json:"started_at,omitzero"`
 	EndedAt   time.Time   `json:"ended_at,omitzero"`
+}
+
+// ReplayFilter selects replays. What is empty does not restrict.
+type ReplayFilter struct {
+	State ReplayState
+	Hubs  []string
 }
 
 // ItemState is where a member of a replay stands.

@@ -158,6 +158,7 @@ var (
 		return []column[r]{
 			id("replay_id", func(r *r) *recoup.ID { return &r.ID }),
 			text("state", func(r *r) *store.ReplayState { return &r.State }),
+			text("hub", func(r *r) *string { return &r.Hub }),
 			jsonText("selection", func(r *r) *store.JSON { return &r.Selection }),
 			text("cursor", func(r *r) *string { return &r.Cursor }),
 			object("plan", func(r *r) *store.ReplayPlan { return &r.Plan }),

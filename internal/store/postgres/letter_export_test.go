@@ -30,9 +30,12 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		{"outcomes", selectOutcomes, nil},
 		{"due replays", "select replay_id from recoup.replay where next_at <= $1 order by next_at limit 50", []any{now}},
 	}
+	groups := groupsQuery(store.GroupFilter{Within: &store.Pipelines{Names: []string{"p1", "p2"}}}, store.Page{Limit: size, Cursor: cursor})
+	list = append(list, Planned{"groups of some pipelines", groups.String(), groups.args})
 	for name, f := range map[string]store.LetterFilter{
 		"all": {}, "pipeline": {Pipeline: "p1"}, "stage": {Stage: "llm"}, "class": {Class: "C1"}, "step": {Step: store.StepTriaged},
 		"verified": {Step: store.StepVerified}, "group": {Group: group}, "age": {Before: now.Add(-24 * time.Hour)},
+		"some pipelines": {Within: &store.Pipelines{Names: []string{"p1", "p2"}}},
 	} {
 		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 			q := lettersQuery(f, page)

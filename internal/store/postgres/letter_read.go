@@ -13,11 +13,13 @@ import (
 var (
 	selectWhole = "select " + names(wholeColumns, "") + " from recoup.dead_letter d" + joinLetter + " left join recoup.error e on e.error_id = d.error_id"
 
-	selectGroup = "select " + names(countedGroupColumns, "") + ` from recoup.dead_letter_group g
+	selectGroup = "select " + names(countedGroupColumns, "") + " from recoup.dead_letter_group g" + countGroup
+)
+
+const countGroup = `
 		cross join lateral (
 			select coalesce(sum(open), 0)::bigint as open, coalesce(sum(arrived), 0)::bigint as total
 			from recoup.dead_letter_count k where k.group_id = g.group_id) c`
-)
 
 // DeadLetter returns a dead letter with its error and all that belongs to it.
 func (s *Store) DeadLetter(ctx context.Context, id recoup.ID) (store.Letter, error) {
@@ -52,30 +54,61 @@ func (s *Store) DeadLetters(ctx context.Context, f store.LetterFilter, p store.P
 	return list, lastOf(list, p, func(l *store.Letter) store.Cursor { return store.Cursor{At: l.Dead.CreatedAt, ID: l.Dead.ErrorID} }), err
 }
 
-// lettersQuery picks the page before it is joined with anything.
+// lettersQuery picks the page before it is joined with anything. What is closed is in
+// no index of pipelines.
 func lettersQuery(f store.LetterFilter, p store.Page) *query {
 	const order = " order by d.created_at desc, d.error_id desc"
 	q := &query{}
-	q.add("select " + names(wholeColumns, "") + " from (select * from recoup.dead_letter d where true")
-	if f.Step != store.StepVerified {
-		q.add(" and d.closed_at is null")
-	}
-	q.equal("d.pipeline", f.Pipeline)
-	q.equal("d.stage", f.Stage)
-	q.equal("d.error_class", string(f.Class))
-	q.equal("d.step", string(f.Step))
-	if !f.Group.IsZero() {
-		q.add(" and d.group_id = " + q.arg(f.Group[:]))
-	}
-	if !f.Before.IsZero() {
-		q.add(" and d.created_at < " + q.arg(f.Before))
-	}
-	if !f.After.IsZero() {
-		q.add(" and d.created_at >= " + q.arg(f.After))
-	}
-	q.past("d.created_at, d.error_id", p.Cursor)
-	q.add(order + " limit " + q.arg(p.Size()) + ") d" + joinLetter + " left join recoup.error e on e.error_id = d.error_id" + order)
+	q.add("select " + names(wholeColumns, "") + " from (")
+	q.newestOf("recoup.dead_letter d", order, f.Within, f.Step == store.StepVerified || !f.Group.IsZero(), p, func() {
+		if f.Step != store.StepVerified {
+			q.add(" and d.closed_at is null")
+		}
+		q.equal("d.pipeline", f.Pipeline)
+		q.equal("d.stage", f.Stage)
+		q.equal("d.error_class", string(f.Class))
+		q.equal("d.step", string(f.Step))
+		if !f.Group.IsZero() {
+			q.add(" and d.group_id = " + q.arg(f.Group[:]))
+		}
+		if !f.Before.IsZero() {
+			q.add(" and d.created_at < " + q.arg(f.Before))
+		}
+		if !f.After.IsZero() {
+			q.add(" and d.created_at >= " + q.arg(f.After))
+		}
+		q.past("d.created_at, d.error_id", p.Cursor)
+	})
+	q.add(") d" + joinLetter + " left join recoup.error e on e.error_id = d.error_id" + order)
 	return q
+}
+
+// newestOf picks a page of what is named d. Of several pipelines a page of each is
+// read from its index, and the newest of them are taken, unless another index serves.
+func (q *query) newestOf(from, order string, within *store.Pipelines, another bool, p store.Page, conditions func()) {
+	limit := order + " limit " + q.arg(p.Size())
+	if within == nil || within.Except || another {
+		q.add("select * from " + from + " where true")
+		q.among("d.pipeline", within)
+		conditions()
+		q.add(limit)
+		return
+	}
+	q.add("select d.* from unnest(" + q.arg(within.Names) + "::text[]) n (pipeline) cross join lateral (select * from " + from +
+		` where d.pipeline = n.pipeline collate "C"`)
+	conditions()
+	q.add(limit + ") d" + limit)
+}
+
+// among restricts to the pipelines that a caller sees.
+func (q *query) among(column string, within *store.Pipelines) {
+	switch {
+	case within == nil:
+	case within.Except:
+		q.add(" and " + column + " <> all (" + q.arg(append([]string{}, within.Names...)) + ")")
+	default:
+		q.add(" and " + column + " = any (" + q.arg(append([]string{}, within.Names...)) + ")")
+	}
 }
 
 // Rounds returns the rounds of a dead letter, the first first.
@@ -108,15 +141,23 @@ func (s *Store) Group(ctx context.Context, id recoup.ID) (store.Group, error) {
 
 // Groups lists groups with their counts, those first in which something arrived
 // last.
-func (s *Store) Groups(ctx context.Context, pipeline string, p store.Page) ([]store.Group, store.Cursor, error) {
-	q := query{}
-	q.add(selectGroup + " where true")
-	q.equal("g.pipeline", pipeline)
-	q.past("g.last_seen_at, g.group_id", p.Cursor)
-	q.add(" order by g.last_seen_at desc, g.group_id desc limit " + q.arg(p.Size()))
+func (s *Store) Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error) {
+	q := groupsQuery(f, p)
 	rows, err := s.pool.Query(ctx, q.String(), q.args...)
 	list, err := collectRows("list groups", rows, err, decode(countedGroupColumns))
 	return list, lastOf(list, p, func(g *store.Group) store.Cursor { return store.Cursor{At: g.LastSeenAt, ID: g.ID} }), err
+}
+
+// groupsQuery picks the page before its groups are counted.
+func groupsQuery(f store.GroupFilter, p store.Page) *query {
+	q := &query{}
+	q.add("select " + names(countedGroupColumns, "") + " from (")
+	q.newestOf("recoup.dead_letter_group d", " order by d.last_seen_at desc, d.group_id desc", f.Within, false, p, func() {
+		q.equal("d.pipeline", f.Pipeline)
+		q.past("d.last_seen_at, d.group_id", p.Cursor)
+	})
+	q.add(") g" + countGroup + " order by g.last_seen_at desc, g.group_id desc")
+	return q
 }
 
 // StepGroup changes the owner and the note of a group.

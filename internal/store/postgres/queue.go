@@ -81,9 +81,15 @@ func (s *Store) LiftPause(ctx context.Context, p store.Pause) (bool, error) {
 }
 
 // Pauses returns the pauses that hold at now, oldest first.
-func (s *Store) Pauses(ctx context.Context, now time.Time) ([]store.Pause, error) {
-	rows, err := s.pool.Query(ctx, "select "+names(pauseColumns, "")+` from recoup.work_pause
-		where until is null or until > $1 order by paused_at, pipeline, stage, error_class limit $2`, now, store.MaxPage)
+func (s *Store) Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]store.Pause, error) {
+	q := query{}
+	q.add("select " + names(pauseColumns, "") + " from recoup.work_pause where (until is null or until > " + q.arg(now) + ")")
+	q.among("pipeline", within)
+	if within != nil {
+		q.add(" and pipeline <> ''") // what names none concerns all
+	}
+	q.add(" order by paused_at, pipeline, stage, error_class limit " + q.arg(store.MaxPage))
+	rows, err := s.pool.Query(ctx, q.String(), q.args...)
 	return collectRows("read what is paused", rows, err, decode(pauseColumns))
 }
 

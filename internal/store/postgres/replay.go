@@ -164,10 +164,13 @@ func (s *Store) Replay(ctx context.Context, id recoup.ID) (store.ReplayStatus, e
 }
 
 // Replays lists replays with their counts, newest first.
-func (s *Store) Replays(ctx context.Context, state store.ReplayState, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
+func (s *Store) Replays(ctx context.Context, f store.ReplayFilter, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
 	q := query{}
 	q.add(selectReplay + " where true")
-	q.equal("r.state", string(state))
+	q.equal("r.state", string(f.State))
+	if len(f.Hubs) > 0 {
+		q.add(" and r.hub = any (" + q.arg(f.Hubs) + ")")
+	}
 	q.past("r.created_at, r.replay_id", p.Cursor)
 	q.add(" order by r.created_at desc, r.replay_id desc limit " + q.arg(p.Size()))
 	rows, err := s.pool.Query(ctx, q.String(), q.args...)

@@ -23,7 +23,7 @@ const (
 		`pipeline, error_class, replay_id, error_id, payload_ref, payload_hash, created_at`
 	pauseColumns = `pipeline, stage, error_class, paused_by, reason, paused_at, until`
 
-	replayColumns = `replay_id, state, selection, cursor, plan, members, phase, phase_at, next_at, created_at, created_by, reason, ` +
+	replayColumns = `replay_id, state, hub, selection, cursor, plan, members, phase, phase_at, next_at, created_at, created_by, reason, ` +
 		`state_at, state_by, state_reason, started_at, ended_at`
 	itemColumns = `replay_id, position, state, phase, released_at, ended_at, worker, error_class, detail, error_id, work_id, round, stage`
 )
@@ -91,7 +91,7 @@ func pauseFields(p *store.Pause) []any {
 
 func replayFields(r *store.Replay) []any {
 	return []any{
-		id{&r.ID}, text[store.ReplayState]{&r.State}, text[store.JSON]{&r.Selection}, text[string]{&r.Cursor}, plan{&r.Plan},
+		id{&r.ID}, text[store.ReplayState]{&r.State}, text[string]{&r.Hub}, text[store.JSON]{&r.Selection}, text[string]{&r.Cursor}, plan{&r.Plan},
 		number{&r.Members}, number{&r.Phase}, stamp{&r.PhaseAt}, stamp{&r.NextAt}, stamp{&r.CreatedAt}, text[string]{&r.CreatedBy},
 		text[string]{&r.Reason}, stamp{&r.StateAt}, text[string]{&r.StateBy}, text[string]{&r.Why}, stamp{&r.StartedAt}, stamp{&r.EndedAt},
 	}

@@ -43,14 +43,14 @@ func TestLetterPlans(t *testing.T) {
 // index from the end, a page that was picked is joined row by row, and there are
 // few pauses and counts of one replay.
 var letterWalks = []string{
-	"SCAN dead_letter USING INDEX dead_letter_list_idx", "SCAN d", "SCAN o", "SCAN CONSTANT ROW", "SCAN (subquery-2)", "SCAN (subquery-3)", "SCAN (subquery-4)",
+	"SCAN dead_letter USING INDEX dead_letter_list_idx", "SCAN d", "SCAN o", "SCAN CONSTANT ROW", "SCAN (subquery-2)", "SCAN (subquery-3)", "SCAN (subquery-4)", "SCAN (subquery-5)", "SCAN g",
 	"SCAN r USING INDEX replay_list_idx", "SCAN g USING INDEX dead_letter_group_seen_idx", "SCAN work USING INDEX work_spent_idx",
 	"SCAN (subquery-1)", "SCAN work_pause", "SCAN dead_letter USING INDEX dead_letter_untriaged_idx",
 }
 
 // letterSorts are what sorts no more than the page that it has picked, or the
 // few replays that a dead letter has been in.
-var letterSorts = []string{"letters/all", "letters/pipeline", "letters/step", "letters/group", "letters/cursor", "items of a dead letter"}
+var letterSorts = []string{"letters/all", "letters/pipeline", "letters/step", "letters/group", "letters/cursor", "letters/some pipelines", "letters/but pipelines", "letters/some, closed", "groups of some pipelines", "replays of hubs", "items of a dead letter"}
 
 func letterPlans() map[string]string {
 	list := func(f store.LetterFilter, c store.Cursor) string {
@@ -58,33 +58,40 @@ func letterPlans() map[string]string {
 		return text
 	}
 	cursor := store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}
+	groups, _ := groupsText(store.GroupFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}, store.Page{Cursor: cursor})
 	return map[string]string{
-		"letters/all":            list(store.LetterFilter{}, store.Cursor{}),
-		"letters/cursor":         list(store.LetterFilter{}, cursor),
-		"letters/pipeline":       list(store.LetterFilter{Pipeline: "p"}, cursor),
-		"letters/step":           list(store.LetterFilter{Step: store.StepVerified, Pipeline: "p"}, cursor),
-		"letters/group":          list(store.LetterFilter{Group: recoup.ID{1}, Step: store.StepNew}, cursor),
-		"letter":                 selectWhole,
-		"work":                   selectWorkLetter,
-		"previous":               selectPrevious,
-		"lanes":                  selectLanes,
-		"claim":                  selectDueWork,
-		"release":                selectNext,
-		"endable":                selectEndable,
-		"groups":                 selectGroup + ` order by last_seen_at desc, group_id desc limit 5`,
-		"groups of a pipeline":   selectGroup + ` where pipeline = ? order by last_seen_at desc, group_id desc limit 5`,
-		"replays":                selectReplay + ` order by created_at desc, replay_id desc limit 5`,
-		"replays in a state":     selectReplay + ` where state = ? order by created_at desc, replay_id desc limit 5`,
-		"items":                  `select * from replay_item where replay_id = ? and position >= ? order by position limit 5`,
-		"items in a state":       `select * from replay_item where replay_id = ? and state = ? and position >= ? order by position limit 5`,
-		"items of a dead letter": selectItemsOf,
-		"purge of checkpoints":   purgeCheckpoints,
-		"purge of items":         purgeItems,
-		"purge of replays":       purgeEmpty,
-		"untriaged":              selectUntriaged,
-		"lane after":             selectNextLane,
-		"lane":                   selectLaneLevel,
-		"lanes beyond":           selectBeyond,
-		"replays of a state":     selectReplayLevel,
+		"letters/all":              list(store.LetterFilter{}, store.Cursor{}),
+		"letters/cursor":           list(store.LetterFilter{}, cursor),
+		"letters/pipeline":         list(store.LetterFilter{Pipeline: "p"}, cursor),
+		"letters/step":             list(store.LetterFilter{Step: store.StepVerified, Pipeline: "p"}, cursor),
+		"letters/group":            list(store.LetterFilter{Group: recoup.ID{1}, Step: store.StepNew}, cursor),
+		"letters/some pipelines":   list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
+		"letters/but pipelines":    list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}, Except: true}}, cursor),
+		"letters/some, closed":     list(store.LetterFilter{Step: store.StepVerified, Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
+		"letter":                   selectWhole,
+		"work":                     selectWorkLetter,
+		"previous":                 selectPrevious,
+		"lanes":                    selectLanes,
+		"claim":                    selectDueWork,
+		"release":                  selectNext,
+		"endable":                  selectEndable,
+		"groups":                   selectGroup + ` order by last_seen_at desc, group_id desc limit 5`,
+		"groups of a pipeline":     selectGroup + ` where pipeline = ? order by last_seen_at desc, group_id desc limit 5`,
+		"groups of some pipelines": groups,
+		"replays of hubs":          selectReplay + ` where hub in (?, ?) order by created_at desc, replay_id desc limit 5`,
+		"replays of a hub":         selectReplay + ` where hub in (?) order by created_at desc, replay_id desc limit 5`,
+		"replays":                  selectReplay + ` order by created_at desc, replay_id desc limit 5`,
+		"replays in a state":       selectReplay + ` where state = ? order by created_at desc, replay_id desc limit 5`,
+		"items":                    `select * from replay_item where replay_id = ? and position >= ? order by position limit 5`,
+		"items in a state":         `select * from replay_item where replay_id = ? and state = ? and position >= ? order by position limit 5`,
+		"items of a dead letter":   selectItemsOf,
+		"purge of checkpoints":     purgeCheckpoints,
+		"purge of items":           purgeItems,
+		"purge of replays":         purgeEmpty,
+		"untriaged":                selectUntriaged,
+		"lane after":               selectNextLane,
+		"lane":                     selectLaneLevel,
+		"lanes beyond":             selectBeyond,
+		"replays of a state":       selectReplayLevel,
 	}
 }

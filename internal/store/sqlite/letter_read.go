@@ -19,8 +19,9 @@ var (
 		left join replay_item i on i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED')
 		left join work w on w.work_id = o.work_id` + joinError + ` where d.work_id is not null or w.work_id is not null`
 
-	selectGroup = `select ` + of("g", groupColumns) + `, coalesce((select sum(open) from dead_letter_count c where c.group_id = g.group_id), 0),
-		coalesce((select sum(arrived) from dead_letter_count c where c.group_id = g.group_id), 0) from dead_letter_group g`
+	selectGroup = countGroups + `dead_letter_group g`
+	countGroups = `select ` + of("g", groupColumns) + `, coalesce((select sum(open) from dead_letter_count c where c.group_id = g.group_id), 0),
+		coalesce((select sum(arrived) from dead_letter_count c where c.group_id = g.group_id), 0) from `
 	updateGroup = `update dead_letter_group set owner = ?2, note = ?3 where group_id = ?1`
 )
 
@@ -74,6 +75,9 @@ func (s *Store) WorkLetter(ctx context.Context, work recoup.ID) (store.Letter, e
 
 // DeadLetters lists dead letters, newest first.
 func (s *Store) DeadLetters(ctx context.Context, f store.LetterFilter, p store.Page) ([]store.Letter, store.Cursor, error) {
+	if f.Within.None() {
+		return nil, store.Cursor{}, nil
+	}
 	text, args := lettersText(f, p)
 	list, err := query(ctx, s, wholeFields, text, args...)
 	return list, lastOf(list, p, func(l *store.Letter) store.Cursor { return store.Cursor{At: l.Dead.CreatedAt, ID: l.Dead.ErrorID} }), err
@@ -109,9 +113,12 @@ func lettersText(f store.LetterFilter, p store.Page) (string, []any) {
 		q.require("created_at >= " + q.arg(micros(f.After)))
 	}
 	q.past("created_at", "error_id", p.Cursor)
-	page := `(select * from dead_letter indexed by ` + index + q.where() +
-		` order by created_at desc, error_id desc limit 0 + ` + q.arg(p.Size()) + `) d`
-	text := `select ` + wholeNames + ` from ` + page + `
+	byPipeline := "" // what is closed is in no index of pipelines
+	if f.Step != store.StepVerified && f.Group.IsZero() {
+		byPipeline = "dead_letter indexed by dead_letter_pipeline_idx"
+	}
+	page := q.newestOf("dead_letter indexed by "+index, byPipeline, " order by created_at desc, error_id desc", f.Within, p)
+	text := `select ` + wholeNames + ` from ` + page + ` d
 		left join replay_item i on i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED')
 		left join work w on w.work_id = d.work_id and d.closed_at is null` + joinError +
 		` order by d.created_at desc, d.error_id desc`
@@ -145,13 +152,23 @@ func (s *Store) Group(ctx context.Context, key recoup.ID) (store.Group, error) {
 
 // Groups lists groups with their counts, those first in which something arrived
 // last.
-func (s *Store) Groups(ctx context.Context, pipeline string, p store.Page) ([]store.Group, store.Cursor, error) {
-	q := choice{}
-	q.equal("pipeline", pipeline)
-	q.past("last_seen_at", "group_id", p.Cursor)
-	text := selectGroup + q.where() + ` order by last_seen_at desc, group_id desc limit 0 + ` + q.arg(p.Size())
-	list, err := query(ctx, s, countedGroupFields, text, q.args...)
+func (s *Store) Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error) {
+	if f.Within.None() {
+		return nil, store.Cursor{}, nil
+	}
+	text, args := groupsText(f, p)
+	list, err := query(ctx, s, countedGroupFields, text, args...)
 	return list, lastOf(list, p, func(g *store.Group) store.Cursor { return store.Cursor{At: g.LastSeenAt, ID: g.ID} }), err
+}
+
+// groupsText picks the page before its groups are counted.
+func groupsText(f store.GroupFilter, p store.Page) (string, []any) {
+	q := choice{}
+	q.equal("pipeline", f.Pipeline)
+	q.past("last_seen_at", "group_id", p.Cursor)
+	page := q.newestOf("dead_letter_group", "dead_letter_group indexed by dead_letter_group_pipeline_idx",
+		" order by last_seen_at desc, group_id desc", f.Within, p)
+	return countGroups + page + ` g order by last_seen_at desc, group_id desc`, q.args
 }
 
 // StepGroup changes the owner and the note of a group.

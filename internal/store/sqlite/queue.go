@@ -103,9 +103,15 @@ func (s *Store) LiftPause(ctx context.Context, p store.Pause) (bool, error) {
 }
 
 // Pauses returns the pauses that hold at now, oldest first.
-func (s *Store) Pauses(ctx context.Context, now time.Time) ([]store.Pause, error) {
-	return query(ctx, s, pauseFields, `select `+pauseColumns+` from work_pause where until is null or until > ?
-		order by paused_at, pipeline, stage, error_class limit 0 + ?`, micros(now), store.MaxPage)
+func (s *Store) Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]store.Pause, error) {
+	q := choice{}
+	q.require("(until is null or until > " + q.arg(micros(now)) + ")")
+	q.among(within)
+	if within != nil {
+		q.require("pipeline <> ''") // what names none concerns all
+	}
+	return query(ctx, s, pauseFields, `select `+pauseColumns+` from work_pause`+q.where()+`
+		order by paused_at, pipeline, stage, error_class limit 0 + `+q.arg(store.MaxPage), q.args...)
 }
 
 // SaveCheckpoint keeps the output of a stage.

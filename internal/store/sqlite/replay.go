@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"recoup"
@@ -203,9 +204,12 @@ func (s *Store) Replay(ctx context.Context, key recoup.ID) (store.ReplayStatus, 
 }
 
 // Replays lists replays with their counts, newest first.
-func (s *Store) Replays(ctx context.Context, state store.ReplayState, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
+func (s *Store) Replays(ctx context.Context, f store.ReplayFilter, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
 	q := choice{}
-	q.equal("state", string(state))
+	q.equal("state", string(f.State))
+	if len(f.Hubs) > 0 {
+		q.require("hub in " + q.list(f.Hubs))
+	}
 	q.past("created_at", "replay_id", p.Cursor)
 	text := selectReplay + q.where() + ` order by created_at desc, replay_id desc limit 0 + ` + q.arg(p.Size())
 	list, err := query(ctx, s, replayStatusFields, text, q.args...)
@@ -261,6 +265,43 @@ func (c *choice) equal(column, value string) {
 	if value != "" {
 		c.require(column + " = " + c.arg(value))
 	}
+}
+
+// list adds the values of a list.
+func (c *choice) list(values []string) string {
+	var parameters []string
+	for _, v := range values {
+		parameters = append(parameters, c.arg(v))
+	}
+	return "(" + strings.Join(parameters, ", ") + ")"
+}
+
+// among restricts to the pipelines that a caller sees. The plus keeps the planner from
+// leaving the index that has the order.
+func (c *choice) among(within *store.Pipelines) {
+	switch {
+	case within == nil:
+	case within.Except:
+		c.require("+pipeline not in " + c.list(within.Names))
+	default:
+		c.require("+pipeline in " + c.list(within.Names))
+	}
+}
+
+// newestOf picks a page. Of several pipelines a page of each is read from the index of
+// pipelines, and the newest of them are taken; where there is no such index, or too
+// many pipelines for a statement, from is read.
+func (c *choice) newestOf(from, byPipeline, order string, within *store.Pipelines, p store.Page) string {
+	limit := order + " limit 0 + " + c.arg(p.Size())
+	if within == nil || within.Except || byPipeline == "" || len(within.Names) > maxArms {
+		c.among(within)
+		return "(select * from " + from + c.where() + limit + ")"
+	}
+	var arms []string
+	for _, name := range within.Names {
+		arms = append(arms, "select * from (select * from "+byPipeline+c.where()+" and pipeline = "+c.arg(name)+limit+")")
+	}
+	return "(select * from (" + strings.Join(arms, " union all ") + ")" + limit + ")"
 }
 
 // past goes on from a cursor in a list that runs from new to old.

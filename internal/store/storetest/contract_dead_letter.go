@@ -88,8 +88,9 @@ type WorkQueue interface {
 	// whether there was one.
 	LiftPause(ctx context.Context, p store.Pause) (bool, error)
 
-	// Pauses returns the pauses that hold at now, oldest first.
-	Pauses(ctx context.Context, now time.Time) ([]store.Pause, error)
+	// Pauses returns the pauses that hold at now, oldest first; within bounds, of these
+	// pipelines alone, and none that names no pipeline.
+	Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]store.Pause, error)
 }
 
 // Replays sends dead letters back to work.
@@ -153,10 +154,10 @@ type LetterReading interface {
 	// Group returns a group with its counts, else store.ErrNotFound.
 	Group(ctx context.Context, id recoup.ID) (store.Group, error)
 
-	// Groups lists groups with their counts, of one pipeline or of all, those
+	// Groups lists groups with their counts, of one pipeline, of some or of all, those
 	// first in which something arrived last. One in which something arrives
 	// meanwhile moves to the front.
-	Groups(ctx context.Context, pipeline string, p store.Page) ([]store.Group, store.Cursor, error)
+	Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error)
 
 	// GroupDays returns what a group has gained on each UTC day from a day on,
 	// oldest first; days without anything are left out.
@@ -165,9 +166,9 @@ type LetterReading interface {
 	// Replay returns a replay with its counts, else store.ErrNotFound.
 	Replay(ctx context.Context, id recoup.ID) (store.ReplayStatus, error)
 
-	// Replays lists replays with their counts, in one state or in all, newest
-	// first.
-	Replays(ctx context.Context, state store.ReplayState, p store.Page) ([]store.ReplayStatus, store.Cursor, error)
+	// Replays lists replays with their counts, in one state or in all, of some
+	// hubs or of all, newest first.
+	Replays(ctx context.Context, f store.ReplayFilter, p store.Page) ([]store.ReplayStatus, store.Cursor, error)
 
 	// DueReplays returns replays that are to be looked after, longest due first.
 	DueReplays(ctx context.Context, now time.Time, limit int) ([]recoup.ID, error)

@@ -70,14 +70,17 @@ func letterList(d *letterDriver) {
 		"": {}, "criticizer": {Pipeline: criticizer}, "fetch": {Stage: "fetch"}, "llm": {Stage: "llm", Pipeline: criticizer},
 		"VALIDATION_ERROR": {Class: "VALIDATION_ERROR"}, "NETWORK_TIMEOUT": {Class: "NETWORK_TIMEOUT", Stage: "fetch"},
 		"triaged": {Step: store.StepTriaged}, "verified": {Step: store.StepVerified}, "other": {Pipeline: "other"},
+		"within": {Within: &store.Pipelines{Names: []string{"other", criticizer}}}, "within others": {Within: &store.Pipelines{Names: []string{"other", "another"}}},
+		"except": {Within: &store.Pipelines{Names: []string{"other"}, Except: true}}, "except it": {Within: &store.Pipelines{Names: []string{criticizer}, Except: true}},
+		"within none": {Within: &store.Pipelines{}}, "verified within": {Step: store.StepVerified, Within: &store.Pipelines{Names: []string{"other", criticizer}}},
 		"verified again":    {Step: store.StepVerified, Pipeline: criticizer, Group: store.GroupID(criticizer, "fetch", slow.Class, slow.Signature)},
 		malformed.Signature: {Group: store.GroupID(criticizer, "llm", malformed.Class, malformed.Signature)},
 	} {
 		expected := want[name]
 		switch name {
-		case "", "criticizer":
+		case "", "criticizer", "within", "except":
 			expected = all
-		case "verified again":
+		case "verified again", "verified within":
 			expected = want["verified"]
 		}
 		expected = slices.Clone(expected)
@@ -153,7 +156,7 @@ func letterGroups(d *letterDriver) {
 	for pipeline, want := range map[string]int{"": 2, criticizer: 2, "other": 0} {
 		var got []store.Group
 		for p := (store.Page{Limit: 1}); ; {
-			page, next, err := d.store.Groups(d.Context(), pipeline, p)
+			page, next, err := d.store.Groups(d.Context(), store.GroupFilter{Pipeline: pipeline}, p)
 			d.must(err)
 			got = append(got, page...)
 			if p.Cursor = next; next.IsZero() {

@@ -187,7 +187,7 @@ func (d *letterDriver) agrees(b *letterBook) {
 	if n := len(d.walkLetters(store.LetterFilter{})); n != open {
 		d.Fatalf("%d are open, want %d", n, open)
 	}
-	groups, _, err := d.store.Groups(d.Context(), "", store.Page{})
+	groups, _, err := d.store.Groups(d.Context(), store.GroupFilter{}, store.Page{})
 	d.must(err)
 	for _, g := range groups {
 		open -= int(g.Open)

@@ -336,7 +336,7 @@ func queuePause(d *letterDriver) {
 		if !slices.Equal(got, want) {
 			d.Errorf("paused %+v, claimed %d, want %d", row.pause, len(got), len(want))
 		}
-		if list, err := d.store.Pauses(d.Context(), d.now); err != nil || !slices.Equal(list, []store.Pause{p}) {
+		if list, err := d.store.Pauses(d.Context(), d.now, nil); err != nil || !slices.Equal(list, []store.Pause{p}) {
 			d.Errorf("paused is %+v, want %+v: %v", list, p, err)
 		}
 		if there, err := d.store.LiftPause(d.Context(), row.pause); err != nil || !there {
@@ -352,7 +352,7 @@ func queuePause(d *letterDriver) {
 	if got := d.claim(10); len(got) != 3 {
 		d.Errorf("when the pause is over %d are claimed", len(got))
 	}
-	if list, err := d.store.Pauses(d.Context(), d.now); err != nil || len(list) > 0 {
+	if list, err := d.store.Pauses(d.Context(), d.now, nil); err != nil || len(list) > 0 {
 		d.Errorf("paused is %+v: %v", list, err)
 	}
 }

@@ -30,7 +30,7 @@ func replayLists(d *letterDriver) {
 	slices.Reverse(ids)
 	list := func(state store.ReplayState) (got []recoup.ID) {
 		for p := (store.Page{Limit: 2}); ; {
-			page, next, err := d.store.Replays(d.Context(), state, p)
+			page, next, err := d.store.Replays(d.Context(), store.ReplayFilter{State: state}, p)
 			d.must(err)
 			for _, s := range page {
 				got = append(got, s.ID)
@@ -45,6 +45,12 @@ func replayLists(d *letterDriver) {
 	}
 	if got := list(store.ReplayRunning); !slices.Equal(got, []recoup.ID{ids[0], ids[2], ids[4], ids[6]}) {
 		d.Errorf("running are %v", got)
+	}
+	of := d.replayOf()
+	of.ID, of.Hub = d.id(), "sales"
+	d.must(d.store.CreateReplay(d.Context(), of))
+	if page, _, err := d.store.Replays(d.Context(), store.ReplayFilter{Hubs: []string{"sales", "people"}}, store.Page{}); err != nil || len(page) != 1 || page[0].Replay != of {
+		d.Errorf("of a hub are %+v (%v), want %+v", page, err, of)
 	}
 	due, err := d.store.DueReplays(d.Context(), d.now, 3)
 	d.must(err)

@@ -150,6 +150,7 @@ create table recoup.replay (
   replay_id    uuid primary key,
   state        text collate "C" not null
                check (state in ('COLLECTING', 'RUNNING', 'PAUSED', 'CANCELLING', 'CANCELLED', 'DONE')),
+  hub          text collate "C", -- whose pipelines all of its members are of
   selection    json,
   cursor       text, -- how far members have been added
   plan         jsonb,
@@ -169,6 +170,7 @@ create table recoup.replay (
 ) with (fillfactor = 50);
 create index replay_list_idx on recoup.replay (created_at, replay_id);
 create index replay_state_idx on recoup.replay (state, created_at, replay_id);
+create index replay_hub_idx on recoup.replay (hub, created_at, replay_id) where hub is not null;
 create index replay_next_idx on recoup.replay (next_at) where next_at is not null;
 create index replay_ended_idx on recoup.replay (ended_at, replay_id) where ended_at is not null;
 

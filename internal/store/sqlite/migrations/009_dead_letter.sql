@@ -156,6 +156,7 @@ create table replay (
   replay_id    blob not null primary key check (length(replay_id) = 16),
   state        text not null
                check (state in ('COLLECTING', 'RUNNING', 'PAUSED', 'CANCELLING', 'CANCELLED', 'DONE')),
+  hub          text, -- whose pipelines all of its members are of
   selection    text check (selection is null or json_valid(selection)),
   cursor       text, -- how far members have been added
   plan         text check (plan is null or json_valid(plan)),
@@ -175,6 +176,7 @@ create table replay (
 ) strict, without rowid;
 create index replay_list_idx on replay (created_at, replay_id);
 create index replay_state_idx on replay (state, created_at, replay_id);
+create index replay_hub_idx on replay (hub, created_at, replay_id) where hub is not null;
 create index replay_next_idx on replay (next_at) where next_at is not null;
 create index replay_ended_idx on replay (ended_at, replay_id) where ended_at is not null;
 

@@ -1,0 +1,176 @@
+package api_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+)
+
+// Staged work belongs to the hub of its pipeline: what lists, previews and replays show
+// and touch with a key for one hub is that hub's, page by page, and what another hub has
+// looks as if it were not there.
+func TestPipelinesBelongToAHub(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(w *world) {
+		w.withPipelines()
+		var mine, theirs []client.DeadLetter
+		for range 3 {
+			mine = append(mine, w.letterIn(dol, client.StepValidated))
+			theirs = append(theirs, w.letterIn(people, client.StepValidated), w.letter(client.StepValidated)) // and the platform's
+			w.wait(time.Second)
+		}
+		w.seesOnly(mine)
+		w.selectsOnly(mine, theirs)
+		w.replaysOnly(mine, theirs)
+		w.pausesOnly(mine[0].Pipeline, theirs[0].Pipeline)
+	})
+}
+
+// seesOnly walks the lists of a hub, a row at a time.
+func (w *world) seesOnly(mine []client.DeadLetter) {
+	w.Helper()
+	var letters, groups []recoup.ID
+	for next := ""; ; {
+		var page client.DeadLetterPage
+		w.do("reader"+onlyDOL, http.MethodGet, "/v1/dead-letters?limit=1&cursor="+next, nil).ok(&page)
+		for _, d := range page.DeadLetters {
+			letters = append(letters, d.ErrorID)
+		}
+		if next = page.Next; next == "" {
+			break
+		}
+	}
+	for next := ""; ; {
+		var page client.DeadLetterGroupPage
+		w.do("reader"+onlyDOL, http.MethodGet, "/v1/dead-letter-groups?limit=1&cursor="+next, nil).ok(&page)
+		for _, g := range page.Groups {
+			groups = append(groups, g.ID)
+		}
+		if next = page.Next; next == "" {
+			break
+		}
+	}
+	var want, wantGroups []recoup.ID
+	for _, d := range slices.Backward(mine) {
+		want, wantGroups = append(want, d.ErrorID), append(wantGroups, d.GroupID)
+	}
+	if !slices.Equal(letters, want) || !slices.Equal(groups, wantGroups) {
+		w.Errorf("a key for one hub sees the dead letters %v and groups %v, want %v and %v", letters, groups, want, wantGroups)
+	}
+}
+
+// selectsOnly previews by a filter, by ids and by a group.
+func (w *world) selectsOnly(mine, theirs []client.DeadLetter) {
+	w.Helper()
+	key := "operator" + onlyDOL
+	var p client.ReplayPreview
+	w.do(key, http.MethodPost, "/v1/replays/preview", client.ReplaySelection{All: true}).ok(&p)
+	if p.Eligible != len(mine) || len(p.NotEligible) > 0 {
+		w.Errorf("a preview of all is %+v", p)
+	}
+	w.do(key, http.MethodPost, "/v1/replays/preview", client.ReplaySelection{IDs: []recoup.ID{mine[0].ErrorID, theirs[0].ErrorID, theirs[1].ErrorID}}).ok(&p)
+	if p.Eligible != 1 || p.NotEligible["UNKNOWN"] != 2 {
+		w.Errorf("a preview of ids is %+v", p)
+	}
+	w.do(key, http.MethodPost, "/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{GroupID: theirs[0].GroupID}, Reason: "a try"}).
+		failed(http.StatusUnprocessableEntity, fault.CodeBusinessRuleViolation)
+	got := w.do(key, http.MethodPost, "/v1/work", client.NewWorkBatch{Work: []client.NewWork{{WorkID: theirs[0].WorkID, Pipeline: mine[0].Pipeline, Stage: "llm"}}})
+	if text := got.Body.String(); !strings.Contains(text, "in another pipeline") || strings.Contains(text, theirs[0].ErrorID.String()) {
+		w.Errorf("an id that another hub uses is answered with %s", text)
+	}
+}
+
+// replaysOnly replays everything of a hub while others replay theirs.
+func (w *world) replaysOnly(mine, theirs []client.DeadLetter) {
+	w.Helper()
+	key := "operator" + onlyDOL
+	var all, own, of client.Replay
+	w.do(key, http.MethodPost, "/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{All: true}, Reason: "a try"}).ok(&own)
+	if own.Members != len(mine) {
+		w.Errorf("a replay of all that a hub has is of %d, want %d", own.Members, len(mine))
+	}
+	w.post("/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{All: true}, Reason: "a try"}).ok(&all)
+	if all.Members != len(theirs) {
+		w.Errorf("a replay of the rest is of %d, want %d", all.Members, len(theirs))
+	}
+	last := w.letterIn(dol, client.StepValidated)
+	w.post("/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{IDs: []recoup.ID{last.ErrorID}}, Reason: "a try"}).ok(&of)
+	var page client.ReplayPage
+	w.do(key, http.MethodGet, "/v1/replays", nil).ok(&page)
+	var ids []recoup.ID
+	for _, r := range page.Replays {
+		ids = append(ids, r.ID)
+	}
+	if !slices.Equal(ids, []recoup.ID{of.ID, own.ID}) {
+		w.Errorf("a key for one hub sees the replays %v, want %v", ids, []recoup.ID{of.ID, own.ID})
+	}
+	w.do(key, http.MethodPost, "/v1/replays/"+all.ID.String()+"/cancel", client.ReplayAct{Reason: "a try"}).failed(http.StatusNotFound, fault.CodeNotFound)
+}
+
+// pausesOnly pauses work of a hub, of others, and of all.
+func (w *world) pausesOnly(mine, theirs string) {
+	w.Helper()
+	key := "operator" + onlyDOL
+	for _, b := range []client.NewPause{{Stage: "x", Reason: "a try"}, {Class: "TIMEOUT", Reason: "a try"}, {All: true, Reason: "a try"}} {
+		w.do(key, http.MethodPost, "/v1/pauses", b).invalid("pipeline", "required")
+		b.Pipeline = theirs
+		w.post("/v1/pauses", b).ok()
+	}
+	w.post("/v1/pauses", client.NewPause{All: true, Reason: "a try"}).ok()
+	w.do(key, http.MethodPost, "/v1/pauses", client.NewPause{Pipeline: mine, Stage: "x", Reason: "a try"}).ok()
+	w.do(key, http.MethodDelete, "/v1/pauses", nil).invalid("pipeline", "required")
+	var list client.WorkPauses
+	w.do("reader"+onlyDOL, http.MethodGet, "/v1/pauses", nil).ok(&list)
+	if len(list.Pauses) != 1 || list.Pauses[0].Pipeline != mine {
+		w.Errorf("a key for one hub sees the pauses %+v", list)
+	}
+}
+
+// A key of the platform has what no hub lists, and a hub that lists nothing has nothing.
+func TestPipelinesThatNoHubLists(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(w *world) {
+		w.withPipelines()
+		var platform, empty, two client.Key
+		for hub, at := range map[string]*client.Key{"platform": &platform, "company-target": &empty} {
+			w.post("/v1/keys", client.NewKey{Name: hub, Role: "operator", Hubs: []string{hub}, Days: 1}).ok(at)
+		}
+		w.post("/v1/keys", client.NewKey{Name: "two", Role: "operator", Hubs: []string{dolHub, peopleHub}, Days: 1}).ok(&two)
+		mine, theirs, free := w.letterIn(dol, client.StepValidated), w.letterIn(people, client.StepValidated), w.letter(client.StepValidated)
+		for key, want := range map[string][]recoup.ID{
+			w.use(platform): {free.ErrorID}, w.use(empty): nil, w.use(two): {theirs.ErrorID, mine.ErrorID},
+		} {
+			var page client.DeadLetterPage
+			w.do(key, http.MethodGet, "/v1/dead-letters", nil).ok(&page)
+			var got []recoup.ID
+			for _, d := range page.DeadLetters {
+				got = append(got, d.ErrorID)
+			}
+			slices.SortFunc(got, func(a, b recoup.ID) int { return strings.Compare(b.String(), a.String()) })
+			if !slices.Equal(got, want) {
+				w.Errorf("%s sees %v, want %v", key, got, want)
+			}
+		}
+		several := client.NewReplay{ReplaySelection: client.ReplaySelection{All: true}, Reason: "a try"}
+		w.do(w.use(two), http.MethodPost, "/v1/replays", several).invalid("pipeline", "hub")
+		several.ReplaySelection = client.ReplaySelection{Pipeline: theirs.Pipeline}
+		w.do(w.use(two), http.MethodPost, "/v1/replays", several).ok()
+	})
+}
+
+// A policy in which two hubs list a pipeline is refused.
+func TestPipelineOfTwoHubs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	text := strings.Replace(pipelinePolicy("1.0.1"), "pipelines: [people-0,", "pipelines: [filings-7,", 1)
+	got := w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: text, Reason: "a try"})
+	if text := got.Body.String(); got.Code == http.StatusOK || !strings.Contains(text, "filings-7 belongs to the hub dol-filings already, expected it in one hub") {
+		t.Errorf("answered with %d %s", got.Code, text)
+	}
+}
