@@ -16,13 +16,13 @@ func lettersTriage(streams Streams) *cobra.Command {
 	var target letterTarget
 	cmd := &cobra.Command{
 		Use:   "triage [ID]",
-		Short: "Say what is the matter: the first step",
+		Short: "Triage: record the root cause (step 1 of 5)",
 		Long: `Says what is the matter, and confirms what was looked at: the class of the failure, the stage
 that failed, and whether its retries were exhausted. On a terminal it shows the dead letter
 and asks for them; in a script --class, --stage and --exhausted say them. If the dead letter
 says otherwise nothing happens. The class and the stage of a group are those of all in it.`,
 		Example: `  recoup dead-letters triage 0198c0de-0000-7000-8000-000000000001 --cause transient
-  recoup dead-letters triage 0198c0de-0000-7000-8000-000000000001 --cause data --class DATABASE_ERROR --stage llm --exhausted yes
+  recoup dead-letters triage 0198c0de-0000-7000-8000-000000000001 --cause data --exhausted yes
   recoup dead-letters triage --group 0198c0de-0000-7000-8000-000000000002 --cause data`,
 	}
 	causes := []string{client.CauseTransient, client.CauseData, client.CauseAuthConfig, client.CauseCodeDefect}
