@@ -89,9 +89,9 @@ func (n *Node) openVault(ctx context.Context) (err error) {
 	}
 	switch {
 	case n.vault.master != nil && bare > 0:
-		n.o.Logger.Warn("keys lie bare in the database although there is a master key: 'recoup keys payload wrap' seals them", "keys", bare)
+		n.o.Logger.Warn("plaintext keys in the database although there is a master key: 'recoup keys payload wrap' encrypts them", "keys", bare)
 	case n.vault.master == nil && !n.o.Demo:
-		n.o.Logger.Warn("the keys that payloads are sealed with lie bare in the database; --master-key-file seals them")
+		n.o.Logger.Warn("the keys that encrypt payloads are stored in plaintext; --master-key-file encrypts them")
 	}
 	return nil
 }
