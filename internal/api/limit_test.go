@@ -193,7 +193,7 @@ func TestShares(t *testing.T) {
 	for _, r := range running {
 		(<-r).ok()
 	}
-	for range 3 { // what was taken was given back
+	for range 9 { // what was taken was given back
 		w.do("worker", http.MethodPost, "/v1/errors", report).ok()
 		w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()
 	}
