@@ -22,6 +22,7 @@ const (
 	personsAYear = 20
 	eventsAYear  = 12
 	jumpsAYear   = 5
+	wrongsAYear  = 6
 	changesAYear = 3
 
 	incidentsAYear = 4
@@ -39,7 +40,7 @@ func (y *year) plan(end time.Time) {
 	}{
 		{reportsAYear, y.report, false}, {personsAYear, y.person, false}, {eventsAYear, y.event, false},
 		{incidentsAYear, y.incident, false}, {silencesAYear, y.hush, false},
-		{jumpsAYear, y.jump, true}, {changesAYear, y.change, true}, {outagesAYear, y.outage, true},
+		{jumpsAYear, y.jump, true}, {wrongsAYear, y.stray, true}, {changesAYear, y.change, true}, {outagesAYear, y.outage, true},
 	} {
 		for range p.n {
 			at := y.now.Add(time.Duration(y.r.Int64N(int64(span))))
@@ -200,8 +201,17 @@ func (y *year) jump() {
 	y.agenda.add(y.now.Add(time.Duration(y.r.Int64N(int64(10*hour)))), y.right)
 }
 
+// stray makes a node's own clock wrong by minutes, forwards or back, for some hours.
+func (y *year) stray() {
+	y.wrongs++
+	i := y.r.IntN(len(y.off))
+	y.off[i] = time.Duration(y.r.Int64N(int64(20*time.Minute))) - 10*time.Minute
+	y.agenda.add(y.now.Add(time.Duration(y.r.Int64N(int64(10*hour)))), func() { y.off[i] = 0 })
+}
+
 // right puts the clocks right.
 func (y *year) right() {
+	clear(y.off[:])
 	if y.skew != 0 {
 		y.odd[len(y.odd)-1].To = y.clock()
 	}

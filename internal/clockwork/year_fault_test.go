@@ -241,6 +241,7 @@ func (s *shaky) told(h heard, verb func() error) error {
 
 func (s *shaky) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) (out []store.Outcome, err error) {
 	s.y.doze()
+	s.y.stall()
 	steps, h := slices.Clone(steps), heard{}
 	for i := range steps {
 		steps[i].Tell = s.listen(steps[i].Tell, h)
@@ -250,6 +251,7 @@ func (s *shaky) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 }
 
 func (s *shaky) Report(ctx context.Context, now time.Time, reports []store.Report) (out []store.Outcome, err error) {
+	s.y.stall()
 	reports, h := slices.Clone(reports), heard{}
 	for i := range reports {
 		reports[i].Tell = s.listen(reports[i].Tell, h)
@@ -259,9 +261,18 @@ func (s *shaky) Report(ctx context.Context, now time.Time, reports []store.Repor
 }
 
 func (s *shaky) ClaimDue(ctx context.Context, claim store.Claim) (out []recoup.Error, err error) {
-	h := heard{}
+	if s.sabotage == goesByNodes {
+		claim.Now = s.y.clock().Add(s.y.off[0])
+	}
+	s.y.stall()
+	begun, h := s.y.clock(), heard{}
 	claim.Tell = s.listen(claim.Tell, h)
 	err = s.told(h, func() error { out, err = s.database.ClaimDue(ctx, claim); return err })
+	for _, e := range out {
+		if e.LeasedAt.Before(begun) || e.LeasedAt.After(s.y.clock()) {
+			s.y.wrong("%v was leased at %v: between %v and %v by the store's clock", e.ID, e.LeasedAt, begun, s.y.clock())
+		}
+	}
 	return out, err
 }
 

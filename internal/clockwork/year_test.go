@@ -29,7 +29,8 @@ var onlySeed = flag.Uint64("seed", 0, "simulate the year of this seed and no oth
 // TestYear simulates years of mixed failures with the real engine, jobs, ledger,
 // alert rules and notifier on the embedded store, in which things go wrong, one year
 // for each seed: what nodes do is cut off between any two statements, nodes die and
-// sleep, two lead for a moment, clocks jump, policies change, those who are to be
+// sleep, two lead for a moment, clocks jump, a node's own strays by minutes, verbs
+// stall on their way to the database, policies change, those who are to be
 // notified are away, refuse, or do not answer. In the end nothing goes wrong any
 // more, and all that is left must come to its end.
 //
@@ -99,13 +100,14 @@ type year struct {
 	idle     int // ticks since a leader had done all there was to do
 
 	now    time.Time
-	mark   time.Time     // when it was now, in the bubble
-	looked time.Time     // when it was last checked where everything is
-	skew   time.Duration // what the nodes' clocks are ahead
-	latest time.Time     // that a clock has ever shown
-	rough  bool          // things go wrong
-	asleep bool          // nobody falls asleep now
-	due    time.Time     // when the clock has something to do; zero: that has to be looked up
+	mark   time.Time        // when it was now, in the bubble
+	looked time.Time        // when it was last checked where everything is
+	skew   time.Duration    // what the nodes' and the store's clocks are ahead
+	off    [2]time.Duration // what each node's is ahead of the store's
+	latest time.Time        // that a clock has ever shown
+	rough  bool             // things go wrong
+	asleep bool             // nobody falls asleep now
+	due    time.Time        // when the clock has something to do; zero: that has to be looked up
 	agenda agenda
 	numbers
 
@@ -148,7 +150,7 @@ func (b *ledgerBook) Record(ctx context.Context, now time.Time, events []recoup.
 }
 
 // numbers tell what a year was like.
-type numbers struct{ steps, reports, ticks, full, deaths, doubles, jumps, changes, delivered int }
+type numbers struct{ steps, reports, ticks, full, deaths, doubles, stalls, jumps, wrongs, changes, delivered int }
 
 func (y *year) String() string {
 	struck, _, _ := y.ground.state()
@@ -227,14 +229,18 @@ func (y *year) clock() time.Time {
 	return y.now.Add(y.skew + time.Since(y.mark)).Truncate(time.Microsecond)
 }
 
+// since is what the nodes' monotonic clocks show.
+func (y *year) since() time.Duration { return y.now.Sub(epoch) + time.Since(y.mark) }
+
 // born starts a node in the place of another.
 func (y *year) born(i int) {
 	y.births++
-	n := &node{book: y.newBook()}
+	now := func() time.Time { return y.clock().Add(y.off[i]) }
+	n := &node{book: y.newBook(now)}
 	y.nodes[i] = n
 	var err error
 	n.engine, err = engine.New(engine.Options{
-		Store: y.db, Ledger: n.book, Policies: y.policies, Codes: fault.Default, Now: y.clock, IDs: y.ids,
+		Store: y.db, Ledger: n.book, Policies: y.policies, Codes: fault.Default, Now: now, IDs: y.ids,
 	})
 	y.must(err)
 	n.teller = y.post.dispatcher(y)
@@ -248,14 +254,14 @@ func (y *year) born(i int) {
 		}
 	}
 	n.clock, err = clockwork.New(clockwork.Options{
-		Store: y.db, Node: fmt.Sprint("node ", y.births), Now: y.clock, Tell: func() string { return "platform-team" },
+		Store: y.db, Node: fmt.Sprint("node ", y.births), Now: now, Since: y.since, Tell: func() string { return "platform-team" },
 		Jobs: y.db.sabotage.of(jobs), Quiet: day,
 	})
 	y.must(err)
 }
 
 // newBook is the ledger of a new node.
-func (y *year) newBook() *ledgerBook {
+func (y *year) newBook(now func() time.Time) *ledgerBook {
 	tally := ledger.NewTally()
 	tenants, err := ledger.NewTenants("1", ledger.TenantKey{ID: "1", Secret: []byte("a secret of the year")})
 	y.must(err)
@@ -265,7 +271,7 @@ func (y *year) newBook() *ledgerBook {
 	})
 	y.must(err)
 	writer, err := ledger.NewWriter(ledger.Options{
-		Store: y.db, Tally: tally, Now: y.clock, Random: func() float64 { return 0.5 }, Flushers: 1,
+		Store: y.db, Tally: tally, Now: now, Random: func() float64 { return 0.5 }, Flushers: 1,
 	})
 	y.must(err)
 	return &ledgerBook{governor, writer}
@@ -307,7 +313,8 @@ func (y *year) alive(i int, run func() error) (ok bool, err error) {
 // nothing went wrong meanwhile, all that was due is done.
 func (y *year) tick() {
 	y.ticks++
-	y.latest = later(y.latest, y.clock())
+	y.latest = later(y.latest, y.clock().Add(max(0, y.off[0], y.off[1])))
+	stalls := y.stalls
 	one := 1 + y.r.IntN(2)
 	if y.r.IntN(8) > 0 {
 		one = 1
@@ -329,7 +336,11 @@ func (y *year) tick() {
 		y.agenda.add(y.now.Add(time.Second+time.Duration(y.r.IntN(10))*time.Second), func() {})
 		return
 	}
-	y.full, y.idle = y.full+1, 0
+	y.idle = 0
+	if y.stalls > stalls || y.off != [2]time.Duration{} {
+		return // what became due meanwhile, or is not yet by a node's clock, waits
+	}
+	y.full++
 	if y.skew == 0 {
 		y.swept = append(y.swept, y.clock())
 	}
@@ -351,6 +362,16 @@ func (y *year) doze() {
 	y.must(y.nodes[1].clock.Tick(y.Context()))
 	y.ground.shake(one, true)
 	y.asleep = false
+}
+
+// stall is a verb that takes long, longer than many leases: time passes on its way
+// to the database, before it has its locks.
+func (y *year) stall() {
+	if _, _, dead := y.ground.state(); !y.rough || y.asleep || dead || y.r.IntN(40) > 0 {
+		return
+	}
+	y.stalls++
+	y.now = y.now.Add(time.Duration(1 + y.r.Int64N(int64(5*time.Minute))))
 }
 
 // pass lets time go by, from one thing that happens to the next.
@@ -411,7 +432,7 @@ func (y *year) deadline(end time.Time) time.Time {
 	for _, d := range []store.Deadline{store.DueExpiry, store.DueWindow, store.DueLapse, store.DueEscalation, store.DueReminder, store.DueResolved} {
 		found, err := y.db.Overdue(y.Context(), d, y.clock().Add(1000*day), 1)
 		y.must(err)
-		if at := found.Since.Add(-y.skew); found.N > 0 && at.Before(first) {
+		if at := found.Since.Add(-y.skew + max(0, -y.off[0])); found.N > 0 && at.Before(first) {
 			first = at
 		}
 	}
