@@ -29,7 +29,7 @@ func sample() recoup.Error {
 		State: recoup.Escalated, Disposition: recoup.DispositionParked, Blocking: true, Replaceable: true,
 		CreatedAt: at(), UpdatedAt: at(), ExpiresAt: at(),
 		Retry: recoup.Retry{RetryCount: 3, MaxRetries: 4, LastRetryAt: at(), NextRetryAt: at(), RetryExhausted: true,
-			WindowEndsAt: at(), LastFailureCode: recoup.Code(word()), LastAttempt: id(), LastResult: word()},
+			WindowEndsAt: at(), LastFailureCode: recoup.Code(word()), StreakFamily: word(), StreakCount: 2, LastAttempt: id(), LastResult: word()},
 		Lease:   recoup.Lease{LeaseToken: id(), LeaseWorker: word(), LeasedAt: at(), LeaseEndsAt: at()},
 		Parking: recoup.Parking{ParkedAt: at(), ParkedBy: word(), ParkReason: recoup.ParkReason(word()), AssignedTo: word(), LastReviewedAt: at()},
 		Escalation: recoup.Escalation{EscalationLevel: 2, EscalatedAt: at(), EscalatedTo: word(), EscalationReason: word(),
@@ -50,6 +50,7 @@ func TestColumnsCoverEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	archived := sample()
+	archived.PurgeAt = archived.ArchivedAt.Add(365 * 24 * time.Hour) // as the table's policy keeps it
 	full := archived
 	full.Archive = recoup.Archive{}
 	bare := recoup.Error{
