@@ -115,7 +115,7 @@ var (
 
 func tabled(value func(byte) int) (table [256]uint8) {
 	for b := range table {
-		table[b] = uint8(max(0, value(byte(b)))) //nolint:gosec // both are below 64
+		table[b] = uint8(max(0, value(byte(b))))
 	}
 	return table
 }
