@@ -55,6 +55,8 @@ func TestValidationListsEverything(t *testing.T) {
 			want: []problem{{"batch", "unknown", nil}, {"reason", "no_secret", nil}}},
 		"a kill": {method: "POST", path: "/cl/gate-zero/kill-switch?batch=b", body: `{"reason":"Bearer abcdefghijklmnop0123456789ABCDEF"}`,
 			want: []problem{{"batch_id", "required", nil}, {"batch", "unknown", nil}, {"reason", "no_secret", nil}}},
+		"a switch": {method: "POST", path: "/v1/providers/email_validation/switch", body: `{"to":"nobody","why":"x"}`,
+			want: []problem{{"why", "unknown", nil}, {"to", "known", "nobody"}, {"reason", "required", nil}}},
 		"values": {method: "POST", path: "/v1/classify", body: `{"status":"Bearer abcdefghijklmnop0123456789ABCDEF","provider":"` + long + `"}`,
 			want: []problem{{"status", "type", nil}, {"provider", "known", strings.Repeat("é", 80) + "…"}}},
 		"an event": {method: "POST", path: "/v1/events", body: `{"ts":"x","code":"b d","service":" s","event_id":"q","http_status":7}`,
