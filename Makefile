@@ -77,7 +77,7 @@ soak: setup ## run the long proofs: crashes, races, CHECKS draws of every proper
 .PHONY: chaos
 chaos: setup ## run the crash, stall and jump rounds in full, about twenty minutes
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Clock)' ./internal/store/postgres ./internal/store/sqlite
-	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crashes|SignalsUnderLoad|NetworkUnderLoad|LeaderKilled|LostGrant|FullDisk|Database|Clock|Stall|Jump)' ./internal/endtoend
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crashes|LedgerIsComplete|SignalsUnderLoad|NetworkUnderLoad|LeaderKilled|LostGrant|FullDisk|Database|Clock|Stall|Jump)' ./internal/endtoend
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead|Partitioned)' ./internal/clockwork ./internal/app
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(LeasesAreExclusive|AJump)' ./internal/engine
 
