@@ -125,7 +125,7 @@ func questions() []question {
 	}
 	for name, filter := range map[string]store.Filter{
 		"all": {}, "table": {Table: dol}, "hub": {Tables: tables[:2]}, "state": {Table: dol, State: recoup.Parked}, "entity": {Entity: "CO-77"},
-		"code": {Table: dol, Code: "CODE_1"}, "assignee": {AssignedTo: "ada"}, "tier": {Parked: true, Tier: 2}, "blocking": {Blocking: true},
+		"code": {Table: dol, Code: "CODE_1"}, "assignee": {AssignedTo: "ada"}, "tier": {Parked: new(true), Tier: 2}, "blocking": {Blocking: new(true)},
 		"age": {Table: dol, Before: present().Add(-100 * time.Hour)},
 	} {
 		list = append(list, counting("list_"+name, 1, func(b *testing.B, f filled) (int, error) {
