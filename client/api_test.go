@@ -100,10 +100,10 @@ func TestRequests(t *testing.T) {
 		`POST /v1/classify {"status":429,"headers":{"Retry-After":"3"}}`: func(c *client.Client, x ctx) (any, error) {
 			return c.Classify(x, client.Failure{Status: 429, Headers: map[string]string{"Retry-After": "3"}})
 		},
-		`GET /v1/policy`:                          func(c *client.Client, x ctx) (any, error) { return c.Policy(x) },
-		`GET /v1/policy/versions?limit=5`:         func(c *client.Client, x ctx) (any, error) { return c.PolicyVersions(x, client.Page{Limit: 5}) },
-		`POST /v1/policy/plan {"text":"a: b"}`:    func(c *client.Client, x ctx) (any, error) { return c.PlanPolicy(x, "a: b") },
-		`PUT /v1/policy {"text":"a","reason":""}`: func(c *client.Client, x ctx) (any, error) { return c.ApplyPolicy(x, client.PolicyChange{Text: "a"}) },
+		`GET /v1/policy`:                       func(c *client.Client, x ctx) (any, error) { return c.Policy(x) },
+		`GET /v1/policy/versions?limit=5`:      func(c *client.Client, x ctx) (any, error) { return c.PolicyVersions(x, client.Page{Limit: 5}) },
+		`POST /v1/policy/plan {"text":"a: b"}`: func(c *client.Client, x ctx) (any, error) { return c.PlanPolicy(x, "a: b") },
+		`PUT /v1/policy {"text":"a"}`:          func(c *client.Client, x ctx) (any, error) { return c.ApplyPolicy(x, client.PolicyChange{Text: "a"}) },
 
 		`POST /v1/keys {"name":"n","role":"reader"}`: func(c *client.Client, x ctx) (any, error) {
 			return c.CreateKey(x, client.NewKey{Name: "n", Role: "reader"})

@@ -168,7 +168,7 @@ type PolicyFile struct {
 type PolicyChange struct {
 	Text   string `json:"text"`             // the file
 	Rebase bool   `json:"rebase,omitempty"` // apply it to the open errors too
-	Reason string `json:"reason"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // PolicyApplied says what came of a [PolicyChange]. Added is false if the policy

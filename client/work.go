@@ -118,7 +118,7 @@ type WorkLease struct {
 // NewCheckpoint is the output of a finished stage.
 type NewCheckpoint struct {
 	LeaseToken recoup.ID `json:"lease_token,omitzero" doc:"of work that was claimed"`
-	Output     []byte    `json:"output" doc:"base64, at most 1 MiB; kept encrypted"`
+	Output     []byte    `json:"output,omitempty" doc:"base64, at most 1 MiB; kept encrypted"`
 }
 
 // WorkProgress is how far a piece of work has come.

@@ -15,19 +15,21 @@ import (
 type verb struct {
 	name, summary string
 	input         func(client.Act) lifecycle.Input
+	demands       []string // what must be said
 }
 
 func verbs() []verb {
+	reasoned := []string{"reason"}
 	return []verb{
-		{"park", "Hold an error for a person", func(a client.Act) lifecycle.Input { return lifecycle.Park{Reason: recoup.ParkReason(a.Reason)} }},
-		{"unpark", "Send a parked error back to be retried", func(a client.Act) lifecycle.Input { return lifecycle.Unpark{Reason: a.Reason} }},
-		{"resolve", "End an error by hand", func(a client.Act) lifecycle.Input { return lifecycle.Resolve{Reason: a.Reason} }},
+		{"park", "Hold an error for a person", func(a client.Act) lifecycle.Input { return lifecycle.Park{Reason: recoup.ParkReason(a.Reason)} }, reasoned},
+		{"unpark", "Send a parked error back to be retried", func(a client.Act) lifecycle.Input { return lifecycle.Unpark{Reason: a.Reason} }, reasoned},
+		{"resolve", "End an error by hand", func(a client.Act) lifecycle.Input { return lifecycle.Resolve{Reason: a.Reason} }, reasoned},
 		{"escalate", "Move a parked error up the ladder", func(a client.Act) lifecycle.Input {
 			return lifecycle.Escalate{Reason: a.Reason, Tier: a.Tier}
-		}},
-		{"archive", "Move an error to the archive before its time", func(a client.Act) lifecycle.Input { return lifecycle.ArchiveNow{Reason: a.Reason} }},
-		{"assign", "Give a parked error to someone", func(a client.Act) lifecycle.Input { return lifecycle.Assign{To: a.To, Reason: a.Reason} }},
-		{"review", "Record that a person has looked at a parked error", func(a client.Act) lifecycle.Input { return lifecycle.Review{Reason: a.Reason} }},
+		}, reasoned},
+		{"archive", "Move an error to the archive before its time", func(a client.Act) lifecycle.Input { return lifecycle.ArchiveNow{Reason: a.Reason} }, reasoned},
+		{"assign", "Give a parked error to someone", func(a client.Act) lifecycle.Input { return lifecycle.Assign{To: a.To, Reason: a.Reason} }, []string{"to"}},
+		{"review", "Record that a person has looked at a parked error", func(a client.Act) lifecycle.Input { return lifecycle.Review{Reason: a.Reason} }, nil},
 	}
 }
 
@@ -51,7 +53,7 @@ func acts() []*route {
 		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
 		checked(many, func(a *API, _ *call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
 		for _, rt := range []*route{one, many} {
-			list = append(list, rt.by(Operator).under(vital).tagged("errors"))
+			list = append(list, rt.by(Operator).under(vital).demands(v.demands...).tagged("errors"))
 		}
 	}
 	return list

@@ -17,7 +17,7 @@ import (
 // queue. Keys for some hubs have part in what is of the pipelines of these.
 func letterRoutes() []*route {
 	list := []*route{
-		checked(operation(post, "/v1/dead-letters", "Record work that failed for good", (*API).buryLetter), (*API).checkLetter).answers(http.StatusCreated).takesUpTo(letterBody).by(Ingest, Worker, Operator).repeats(keyed),
+		checked(operation(post, "/v1/dead-letters", "Record work that failed for good", (*API).buryLetter), (*API).checkLetter).answers(http.StatusCreated).takesUpTo(letterBody).demands("work_id", "pipeline").by(Ingest, Worker, Operator).repeats(keyed),
 		operation(get, "/v1/dead-letters", "List dead letters, newest first", (*API).listLetters).by(readers()...).under(vital),
 		operation(get, "/v1/dead-letters/{id}", "Show a dead letter: its rounds, notes and replays", (*API).showLetter).by(readers()...).under(vital),
 		operation(post, "/v1/dead-letters/{id}/triage", "Say what is the matter: the first step", (*API).triageLetter).by(Operator).under(vital).repeats(keyed),

@@ -140,6 +140,9 @@ func (r *route) describeInput(op *huma.Operation, registry huma.Registry, t refl
 // describeBody documents a body.
 func (r *route) describeBody(registry huma.Registry, t reflect.Type) *huma.RequestBody {
 	schema := registry.Schema(t, true, operationID(r)+"-request")
+	if len(r.required) > 0 {
+		schema = &huma.Schema{AllOf: []*huma.Schema{schema, {Required: r.required}}}
+	}
 	body := &huma.RequestBody{Required: !r.mayLack, Content: map[string]*huma.MediaType{fault.MediaJSON: {Schema: schema}}}
 	if t == reflect.TypeFor[client.EventBatch]() {
 		body.Content = describeEvents(registry)

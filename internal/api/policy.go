@@ -44,7 +44,7 @@ type putPolicyIn struct {
 	Body struct {
 		Text   string `json:"text" doc:"the policy file"`
 		Rebase bool   `json:"rebase,omitempty" doc:"apply it to the open errors too"`
-		Reason string `json:"reason" maxLength:"1000"`
+		Reason string `json:"reason,omitempty" maxLength:"1000"`
 	}
 }
 

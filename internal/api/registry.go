@@ -44,13 +44,38 @@ type putCodeIn struct {
 	Body fault.Definition
 }
 
+// checkCode says which parts of a definition are missing.
+func (a *API) checkCode(_ *call, in *putCodeIn) error {
+	var bad fault.FieldErrors
+	_, err := recoup.ParseCode(in.Code)
+	if err != nil {
+		bad.Add(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
+	}
+	for _, part := range []struct {
+		name    string
+		missing bool
+	}{
+		{"code", in.Body.Code == "" && err == nil}, {"domain", in.Body.Domain == ""}, {"class", in.Body.Class == ""}, {"category", in.Body.Category == ""},
+		{"severity", in.Body.Severity == ""}, {"http_status", in.Body.HTTPStatus == 0}, {"origin", in.Body.Origin == ""},
+		{"description", in.Body.Description == ""}, {"causes", len(in.Body.Causes) == 0}, {"resolution", len(in.Body.Resolution) == 0},
+	} {
+		if part.missing {
+			bad.Add(fault.FieldError{Field: part.name, Constraint: "required", Message: part.name + " is required"})
+		}
+	}
+	return bad.Err()
+}
+
 func (a *API) putCode(c *call, in *putCodeIn) (*fault.Definition, error) {
+	if err := a.checkCode(c, in); err != nil {
+		return nil, err
+	}
 	def := in.Body
 	code, err := recoup.ParseCode(in.Code)
 	if err != nil {
-		return nil, fault.Validation(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
+		return nil, err
 	}
-	if def.Code != "" && def.Code != code {
+	if def.Code != code {
 		return nil, fault.Validation(fault.FieldError{Field: "code", Constraint: "match", Message: "the body names another code than the address"})
 	}
 	def.Code = code

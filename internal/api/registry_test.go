@@ -51,7 +51,6 @@ func TestCodes(t *testing.T) {
 	for name, change := range map[string]func(*fault.Definition){
 		"class":       func(d *fault.Definition) { d.Class = "soon" },
 		"http_status": func(d *fault.Definition) { d.HTTPStatus = 200 },
-		"causes":      func(d *fault.Definition) { d.Causes = nil },
 		"aliases":     func(d *fault.Definition) { d.Aliases = []recoup.Code{"TIMEOUT"} },
 		"related":     func(d *fault.Definition) { d.Related = []recoup.Code{"NO_SUCH_CODE"} },
 	} {
@@ -62,6 +61,9 @@ func TestCodes(t *testing.T) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
+	bare := ownCode("BAD_ONE")
+	bare.Causes = nil
+	put("BAD_ONE", bare).invalid("causes", "required")
 	nul := ownCode("BAD_ONE")
 	nul.Resolution = []string{"a\x00b"}
 	put("BAD_ONE", nul).invalid("resolution", "format")

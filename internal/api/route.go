@@ -63,6 +63,7 @@ type route struct {
 	maxBody      int64
 	media        string // of the answer; empty: JSON
 	in, out      reflect.Type
+	required     []string // members that this operation demands of a body that others share
 
 	serve func(a *API, c *call) (any, error)
 
@@ -111,7 +112,12 @@ func (r *route) forAllHubs() *route           { r.global = true; return r }
 func (r *route) forAdmins() *route            { r.roles = []Role{Admin}; return r }
 func (r *route) repeats(as repeat) *route     { r.repeat = as; return r }
 func (r *route) takesLong() *route            { r.long = true; return r }
-func (r *route) mayBeEmpty() *route           { r.mayLack = true; return r }
+func (r *route) demands(members ...string) *route {
+	r.required = members
+	return r
+}
+
+func (r *route) mayBeEmpty() *route { r.mayLack = true; return r }
 
 // call is one request on its way through a handler.
 type call struct {

@@ -35,7 +35,7 @@ func workRoutes() []*route {
 		operation(post, "/v1/retries/claim", "Lease errors that are due, and wait for some", (*API).claim).by(Worker).under(waiting).repeats(twice).tagged("retries"),
 		operation(post, "/v1/retries/results", "Tell the results of many attempts, each answered for itself", (*API).results).takesUpTo(batchBody).by(Worker).repeats(keyed).tagged("retries"),
 		checked(operation(post, "/v1/retries/{id}/succeed", "The retry worked", (*API).succeed), checkResult("succeed")).by(Worker).repeats(keyed).tagged("retries"),
-		checked(operation(post, "/v1/retries/{id}/fail", "The retry failed", (*API).fail), checkResult("fail")).by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/fail", "The retry failed", (*API).fail), checkResult("fail")).demands("code").by(Worker).repeats(keyed).tagged("retries"),
 		checked(operation(post, "/v1/retries/{id}/extend", "Prolong a lease", (*API).extend), checkResult("extend")).by(Worker).repeats(keyed).tagged("retries"),
 
 		operation(get, "/v1/promotion/{entity}", "See whether an entity may go on, and if not, why, whose turn it is and until when", (*API).gate).by(readers()...).under(vital).tagged("promotion"),
@@ -57,7 +57,7 @@ func ledgerRoutes() []*route {
 
 		operation(get, "/v1/codes", "List the registry", (*API).listCodes).by(everyone()...).tagged("registry"),
 		operation(get, "/v1/codes/{code}", "Show a code", (*API).showCode).by(everyone()...).tagged("registry"),
-		operation(put, "/v1/codes/{code}", "Register a code, or change one of your own", (*API).putCode).forAdmins().forAllHubs().tagged("registry"),
+		checked(operation(put, "/v1/codes/{code}", "Register a code, or change one of your own", (*API).putCode), (*API).checkCode).forAdmins().forAllHubs().tagged("registry"),
 		checked(operation(post, "/v1/classify", "Classify a failure", (*API).classify), (*API).checkClassify).by(everyone()...).tagged("registry"),
 	}
 }

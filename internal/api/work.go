@@ -35,9 +35,13 @@ func queueRoutes() []*route {
 		{deadletter.Released, "Give work back unfinished, through no fault of its own"},
 	} {
 		outcome, summary := verb[0], verb[1]
-		list = append(list, operation(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *call, in *workResultIn) (client.WorkDone, error) {
+		rt := operation(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *call, in *workResultIn) (client.WorkDone, error) {
 			return a.workResult(c, in, outcome)
-		}).takesUpTo(letterBody).by(Worker).repeats(keyed))
+		}).takesUpTo(letterBody).by(Worker).repeats(keyed)
+		if outcome == deadletter.Failed {
+			rt.demands("failure")
+		}
+		list = append(list, rt)
 	}
 	for _, rt := range list {
 		rt.tagged("work")
