@@ -180,7 +180,7 @@ func TestStop(t *testing.T) {
 	conn := n.dial(n.request("POST", "/v1/retries/claim", fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n", len(body)), body))
 	<-n.claimed
 	n.stop()
-	if got := rest(conn); !strings.Contains(got, `{"errors":[]}`) {
+	if got := rest(conn); !strings.Contains(got, `{"errors":[],"request_id":`) {
 		t.Errorf("the claim was answered %q", got)
 	}
 	if err := <-n.done; err != nil {
