@@ -57,8 +57,12 @@ func (c *Clock) round(ctx context.Context) (again bool, err error) {
 		if !p.due(c.Now()) {
 			continue
 		}
+		before := c.Term().Number
 		if led, err := c.renew(ctx); !led || err != nil {
 			return false, errors.Join(append(unsaved, err)...)
+		}
+		if c.Term().Number != before { // another has led meanwhile, and what p knows is old
+			return true, errors.Join(unsaved...)
 		}
 		err := c.turn(ctx, p)
 		if errors.Is(err, store.ErrRefused) { // the term is over: another has begun
