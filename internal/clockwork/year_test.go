@@ -446,7 +446,10 @@ func (y *year) settle() {
 	y.right()
 	clear(y.post.away)
 	y.resend()
-	for i := 0; (len(y.agenda) > 0 || i < 3) && len(y.broken) == 0; i++ { // what goes wrong no more is done at once
+	for i, idle := 0, 0; idle < 3 && len(y.broken) == 0; i++ { // what goes wrong no more is done at once
+		if len(y.agenda) == 0 {
+			idle++ // nothing is left to be told, so this hour ends with a tick
+		}
 		y.next(y.now.Add(hour))
 		if i > 10_000 {
 			y.Fatalf("seed %d: it goes on for ever", y.seed)
