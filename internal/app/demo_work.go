@@ -81,10 +81,13 @@ func companies() []company {
 const demoBatch = "2026_annual_outreach"
 
 // addBatch adds a batch whose import was eleven days ago, with what has become of
-// it since.
+// it since; in a database with a clock of its own, one that was imported just now.
 func (n *Node) addBatch(ctx context.Context) error {
-	at := n.o.Now().Add(-11*24*time.Hour - time.Hour)
-	if _, own := n.store.(timed); !own { // a database with a clock of its own cannot be taken back
+	at, waits := n.o.Now(), []time.Duration{0, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour}
+	if _, own := n.store.(timed); own { // it cannot be taken back: only the first round has been
+		waits = waits[:1]
+	} else {
+		at = at.Add(-11*24*time.Hour - time.Hour)
 		n.store.UseClock(func() time.Time { return at })
 		defer n.store.UseClock(n.o.Now)
 	}
@@ -112,7 +115,7 @@ func (n *Node) addBatch(ctx context.Context) error {
 	if _, err := gate.Complete(ctx, demoBatch, store.Act{By: "demo", At: at}); err != nil {
 		return err
 	}
-	for round, wait := range []time.Duration{0, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour} {
+	for round, wait := range waits {
 		at = at.Add(wait)
 		if err := verifyRound(ctx, gate, round, results); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 
 	"recoup/client"
@@ -42,6 +43,9 @@ func TestFailuresAreLoggedWithTheirContext(t *testing.T) {
 		defer func() { _ = answer.Body.Close() }()
 		if answer.StatusCode != http.StatusForbidden {
 			t.Fatalf("it is answered %s", answer.Status)
+		}
+		if err := s.signal(syscall.SIGTERM); err != nil { // so that all that is logged has been written
+			t.Error(err)
 		}
 		logged := contextOf(t, s.log.String(), "req_context")
 		for field, want := range map[string]string{
