@@ -38,6 +38,7 @@ type schema struct {
 	Items      *schema            `json:"items"`
 	Others     json.RawMessage    `json:"additionalProperties"`
 	OneOf      []*schema          `json:"oneOf"`
+	AllOf      []*schema          `json:"allOf"` // a schema, and what is required beside it
 }
 
 // is reports whether a value of the schema may have a type.
@@ -64,6 +65,9 @@ func (d *document) paths(s *schema, at []string) [][]string {
 	var all [][]string
 	for _, one := range s.OneOf {
 		all = append(all, d.paths(one, at)...)
+	}
+	if len(s.AllOf) > 0 {
+		return d.paths(s.AllOf[0], at)
 	}
 	switch {
 	case s.is("array"):
