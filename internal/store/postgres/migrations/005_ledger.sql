@@ -76,7 +76,7 @@ create index event_drop_idx on recoup.event_drop (day, reason);
 -- of the rate. Rows that were ignored as duplicates are not among them. A plan
 -- that was made for one row would sort where 5,000 are better hashed.
 create function recoup.event_guard() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp set enable_sort = off as $$
+security definer set search_path = pg_catalog, pg_temp set jit = off set enable_sort = off as $$
 declare
   unknown text;
 begin
@@ -150,28 +150,37 @@ begin
   end loop;
 end $$;
 
--- fold_rollups adds what was appended to the sums. What is appended meanwhile is
--- left for the next time. Two that fold at once meet at the first row that both
--- would take, before either has touched a sum.
-create function recoup.fold_rollups() returns void
+-- fold_rollups adds a batch of what was appended to the sums, and returns how
+-- much that was: a load of months at once leaves millions. Sums are written in
+-- the order of their time, so that what is read together lies together, and so
+-- that two that fold at once do not wait for each other crosswise. Where both
+-- would take the same rows, the later one finds nothing.
+create function recoup.fold_rollups(batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  n int;
 begin
-  with gone as (delete from recoup.error_aggregate_delta returning *),
+  with gone as (
+    delete from recoup.error_aggregate_delta
+      where ctid = any (array(select ctid from recoup.error_aggregate_delta limit batch)) returning *),
   hours as (
     insert into recoup.error_aggregate_hourly as h
-      select hour, service, code, sum(count), sum(retryable_count), max(last_seen_at) from gone group by 1, 2, 3
+      select hour, service, code, sum(count), sum(retryable_count), max(last_seen_at) from gone group by 1, 2, 3 order by 1, 2, 3
       on conflict (hour, service, code) do update set count = h.count + excluded.count,
         retryable_count = h.retryable_count + excluded.retryable_count,
-        last_seen_at = greatest(h.last_seen_at, excluded.last_seen_at))
-  insert into recoup.error_aggregate_daily as d
-    select (hour at time zone 'UTC')::date, service, code, sum(count), sum(retryable_count), max(last_seen_at) from gone group by 1, 2, 3
-    on conflict (day, service, code) do update set count = d.count + excluded.count,
-      retryable_count = d.retryable_count + excluded.retryable_count,
-      last_seen_at = greatest(d.last_seen_at, excluded.last_seen_at);
+        last_seen_at = greatest(h.last_seen_at, excluded.last_seen_at)),
+  days as (
+    insert into recoup.error_aggregate_daily as d
+      select (hour at time zone 'UTC')::date, service, code, sum(count), sum(retryable_count), max(last_seen_at) from gone group by 1, 2, 3 order by 1, 2, 3
+      on conflict (day, service, code) do update set count = d.count + excluded.count,
+        retryable_count = d.retryable_count + excluded.retryable_count,
+        last_seen_at = greatest(d.last_seen_at, excluded.last_seen_at))
+  select count(*) into n from gone;
   with many as (select day, reason from recoup.event_drop group by 1, 2 having count(*) > 1),
   gone as (delete from recoup.event_drop using many
     where event_drop.day = many.day and event_drop.reason = many.reason returning event_drop.*)
-  insert into recoup.event_drop select day, reason, sum(n) from gone group by 1, 2;
+  insert into recoup.event_drop select g.day, g.reason, sum(g.n) from gone g group by 1, 2;
+  return n;
 end $$;
 
 -- purge_rollups deletes a batch of counts per hour and one of counts per day, none

@@ -238,9 +238,21 @@ end $$;
 create trigger plain before insert on recoup.error
   for each row when (new.policy_version is null) execute function recoup.error_plain();
 
+-- The guards of errors run as the schema's owner: whoever may write an error,
+-- through a view for example, need not be able to write what follows from it.
+-- Their settings keep plans good that are made for one row and reused for 500.
+-- Where a function rules out kinds of plans, the cost of what is left is beyond
+-- all measure, and the planner would compile it anew at every call: hence jit.
+-- Nodes have it off; people at a prompt do not.
+--
+-- An error that is in the archive does not come back; one that goes there is
+-- still the error it was; and one that was admitted under an older policy keeps
+-- its disposition, and whether it blocks, when its table says otherwise now, or
+-- nobody could touch it any more. What plain SQL writes is held to the table as
+-- it is.
 -- +goose StatementBegin
 -- error_inserted holds new errors to their table, closes the gate and counts.
-create or replace function recoup.error_inserted() returns trigger language plpgsql
+create function recoup.error_inserted() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
@@ -282,7 +294,7 @@ end $$;
 -- error_updated refuses what must not change and what must not come back. An
 -- error that ceases to block needs no lock: nobody sees it before the commit,
 -- and its number is drawn by then.
-create or replace function recoup.error_updated() returns trigger language plpgsql
+create function recoup.error_updated() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
 declare
   bad      text;
@@ -340,7 +352,7 @@ end $$;
 -- statement, now, for as long as its policy keeps it; or what was replaced within
 -- the transaction that brought it, which no table has held: then what replaced it
 -- is there.
-create or replace function recoup.error_archived() returns trigger language plpgsql
+create function recoup.error_archived() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
@@ -385,7 +397,7 @@ end $$;
 
 -- error_deleted lets an error go only to the archive, as what it was: no update
 -- could have made of it what is there. What is resolved goes there unchanged.
-create or replace function recoup.error_deleted() returns trigger language plpgsql
+create function recoup.error_deleted() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
@@ -421,6 +433,14 @@ begin
 end $$;
 -- +goose StatementEnd
 
+create trigger guard_insert after insert on recoup.error referencing new table as added
+  for each statement execute function recoup.error_inserted();
+create trigger guard_update after update on recoup.error referencing old table as was new table as changed
+  for each statement execute function recoup.error_updated();
+create trigger guard_delete after delete on recoup.error referencing old table as gone
+  for each statement execute function recoup.error_deleted();
+create trigger guard_insert after insert on recoup.error_archive referencing new table as added
+  for each statement execute function recoup.error_archived();
 create constraint trigger resolved after update on recoup.error deferrable initially deferred
   for each row when (new.state = 'RESOLVED' and old.state <> 'RESOLVED') execute function recoup.error_resolved();
 create constraint trigger resolved after insert on recoup.error_archive deferrable initially deferred
