@@ -83,7 +83,7 @@ grant execute on all functions in schema recoup to recoup_app;
 grant execute on function recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz) to public; -- guards ask them, whoever acts
 revoke execute on function cl.sync_gate(text, interval[], text[], interval) from public;
 grant execute on function cl.sync_gate(text, interval[], text[], interval) to recoup_app;
-grant execute on function recoup.sees(text, name), recoup.readable(name), recoup.granted(name, text) to public; -- as row security does
+grant execute on function recoup.caller(), recoup.sees(text), recoup.readable(), recoup.granted(text) to public; -- as row security does
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass), recoup.allow_read(name, text, text), recoup.forbid_read(name, text, text),
   recoup.enable_row_security(), recoup.disable_row_security(), recoup.secure(regclass, text), recoup.release(regclass),

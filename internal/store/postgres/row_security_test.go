@@ -82,7 +82,7 @@ func cannotLift(t *testing.T, analyst prompt) {
 		"select recoup.disable_row_security()", "alter table recoup.error disable row level security",
 		"set role recoup_app", "set role recoup_owner", "set session authorization recoup_app",
 		"alter view outreach.dol_errors set (security_invoker = false)",
-		"create or replace function recoup.sees(governed text, reader name) returns boolean language sql as 'select true'",
+		"create or replace function recoup.sees(governed text) returns boolean language sql as 'select true'",
 	} {
 		if got := analyst.sqlState(sql); got != privilege {
 			t.Errorf("%s: %s", sql, got)

@@ -28,27 +28,35 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select relrowsecurity from pg_class where oid = 'recoup.error_event'::regclass
 $$;
 
--- granted lists what of a kind a role may read by itself or as a member of others.
-create function recoup.granted(reader name, of_kind text) returns text[]
+-- caller is the role that asks: the one that was set, or else that of the session.
+-- A function that runs as another role does not change it, so that the functions
+-- below, which read as the owner, tell nobody what others may read.
+create function recoup.caller() returns name
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(nullif(current_setting('role'), 'none')::name, session_user)
+$$;
+
+-- granted lists what of a kind the caller may read by itself or as a member of others.
+create function recoup.granted(of_kind text) returns text[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(distinct g.name), '{}') from recoup.read_grant g join pg_roles r on r.rolname = g.reader
-   where g.kind = of_kind and pg_has_role($1, r.oid, 'usage')
+   where g.kind = of_kind and pg_has_role(recoup.caller(), r.oid, 'usage')
 $$;
 
--- readable lists the tables whose hub a role may read.
-create function recoup.readable(reader name) returns text[]
+-- readable lists the tables whose hub the caller may read.
+create function recoup.readable() returns text[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(t.table_name::text), '{}') from recoup.error_table t
-   where array['*', t.hub] && recoup.granted($1, 'hub')
+   where array['*', t.hub] && recoup.granted('hub')
 $$;
 
--- sees reports whether a role may read a table by its name of the policy.
-create function recoup.sees(governed text, reader name) returns boolean
+-- sees reports whether the caller may read a table by its name of the policy.
+create function recoup.sees(governed text) returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select not recoup.secured()
-    or pg_has_role($2, (select relowner from pg_class where oid = 'recoup.error'::regclass), 'usage')
-    or exists (select from pg_roles where rolname in ('recoup_app', 'recoup_writer') and pg_has_role($2, oid, 'usage'))
-    or $1 = any (recoup.readable($2))
+    or pg_has_role(recoup.caller(), (select relowner from pg_class where oid = 'recoup.error'::regclass), 'usage')
+    or exists (select from pg_roles where rolname in ('recoup_app', 'recoup_writer') and pg_has_role(recoup.caller(), oid, 'usage'))
+    or $1 = any (recoup.readable())
 $$;
 
 -- allow_read lets a role read the events of a service, or the errors of a hub,
@@ -116,17 +124,17 @@ end $$;
 -- a role was granted is looked up once for a query, not for each row.
 create function recoup.row_security_tables() returns table (relation regclass, condition text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select r, 'service = any (array(select unnest(recoup.granted(current_user, ''service''))))
-      or (select ''*'' = any (recoup.granted(current_user, ''service'')))'
+  select r, 'service = any (array(select unnest(recoup.granted(''service''))))
+      or (select ''*'' = any (recoup.granted(''service'')))'
     from unnest('{recoup.error_event,recoup.error_aggregate_hourly,recoup.error_aggregate_daily,recoup.error_aggregate_delta}'::regclass[]) r
   union all
-  select r, 'table_name = any (array(select unnest(recoup.readable(current_user))))'
+  select r, 'table_name = any (array(select unnest(recoup.readable())))'
     from unnest('{recoup.error,recoup.error_archive}'::regclass[]) r
   union all
   select 'recoup.error_history', 'exists (select from recoup.error e where e.error_id = error_history.error_id)
       or exists (select from recoup.error_archive a where a.error_id = error_history.error_id)'
   union all
-  select to_regclass(r), '(select ''*'' = any (recoup.granted(current_user, ''gate_zero'')))'
+  select to_regclass(r), '(select ''*'' = any (recoup.granted(''gate_zero'')))'
     from unnest('{cl.gate_zero_batch,cl.gate_zero_intake,cl.gate_zero_recovery,cl.gate_zero_air}'::text[]) r
   union all
   select inhrelid, null from pg_inherits where inhparent in ('recoup.error_event'::regclass, 'recoup.error_history'::regclass)
