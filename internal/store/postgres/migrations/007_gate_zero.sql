@@ -19,6 +19,7 @@ create table cl.gate_zero_batch (
   constraint gate_zero_batch_killed check ((killed_at is null) = (killed_by is null))
 );
 create index gate_zero_batch_list_idx on cl.gate_zero_batch (created_at, batch_id);
+create index gate_zero_batch_killed_idx on cl.gate_zero_batch (batch_id) where killed_at is not null;
 create index gate_zero_batch_open_idx on cl.gate_zero_batch (batch_freeze_at) where frozen_at is null;
 
 -- What intakes and recoveries name is checked by their guards: a check per
@@ -104,6 +105,10 @@ create table cl.gate_zero_lease (
   constraint gate_zero_lease_whole check (num_nulls(token, leased_at, ends_at) in (0, 3))
 ) with (fillfactor = 70);
 create index gate_zero_lease_held_idx on cl.gate_zero_lease (recovery_id) where token is not null;
+
+-- The recoveries whose lease the kill switch has taken away, until the AIR tells
+-- of it, in the same transaction.
+create unlogged table cl.gate_zero_revoked (recovery_id uuid primary key);
 
 -- What happened, once and for all. Rows of a batch as a whole name no intake.
 create table cl.gate_zero_air (
@@ -200,6 +205,12 @@ end $$;
 
 create function cl.guard_batch() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  if tg_op = 'INSERT' then
+    perform cl.refuse('batch ' || new.batch_id || ': ' || case
+      when num_nonnulls(new.completed_at, new.batch_freeze_at, new.frozen_at) > 0 then 'it begins open: complete it when its import is done'
+      when new.killed_at is not null then 'it begins with its kill switch off: turn that on when it is there' end);
+    return new;
+  end if;
   perform cl.refuse('batch ' || old.batch_id || ': ' || case
     when old.completed_at is null and not recoup.timely(new.completed_at) then 'it is complete now, and at no other time'
     when old.completed_at is null and not cl.near(new.batch_freeze_at, new.completed_at + (cl.gate_policy()).recovery_window)
@@ -334,6 +345,73 @@ begin
   return null;
 end $$;
 
+-- leases_added and leases_changed hold leases to what they are: one begins now, is
+-- only ever extended, and has run out when its time is over. So the AIR can be held
+-- to them. What a worker loses to the kill switch is noted for it.
+create function cl.leases_added() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  perform cl.check_leases(array(select row(a.*)::cl.gate_zero_lease from added a where token is not null));
+  perform cl.refuse('the lease of recovery ' || min(recovery_id::text) || ': none of it has run out yet') from added where lapses > 0
+    having count(*) > 0;
+  return null;
+end $$;
+
+create function cl.leases_changed() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
+begin
+  perform cl.refuse(min('the lease of recovery ' || n.recovery_id || ': ' || case
+      when o.recovery_id is null then 'it is of that recovery for good'
+      when n.lapses < o.lapses then 'lapses are counted until an attempt is used'
+      when n.lapses > o.lapses and (n.lapses > o.lapses + 1 or o.token is null or n.token = o.token
+        or o.ends_at > recoup.clock() + recoup.tolerance()) then 'it has not run out'
+      when n.token = o.token and (n.leased_at <> o.leased_at or n.ends_at < o.ends_at) then 'it is only ever extended'
+      when n.token <> o.token and n.lapses = o.lapses then 'a worker holds it' end))
+    from changed n left join was o using (recovery_id);
+  perform cl.check_leases(array(select row(n.*)::cl.gate_zero_lease
+    from changed n join was o using (recovery_id) where n.token is distinct from o.token and n.token is not null));
+  perform cl.revoke_leases(array(select o.recovery_id
+    from changed n join was o using (recovery_id) where o.token is not null and n.token is null));
+  return null;
+end $$;
+
+create function cl.leases_deleted() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  perform cl.refuse(min('the lease of recovery ' || g.recovery_id || ': lapses are counted until an attempt is used'))
+    from gone g where g.lapses > 0 and exists (select from cl.gate_zero_recovery r
+      join cl.gate_zero_air a on a.intake_id = r.intake_id and a.event = 'LAPSE' and a.attempt_count = r.attempt_count
+      where r.recovery_id = g.recovery_id and r.status = 'ACTIVE');
+  perform cl.revoke_leases(array(select recovery_id from gone where token is not null));
+  return null;
+end $$;
+
+-- check_leases refuses leases that do not begin now, or in a batch that is stopped.
+create function cl.check_leases(begun cl.gate_zero_lease[]) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  killed text[] := array(select batch_id from cl.gate_zero_batch where killed_at is not null);
+begin
+  perform cl.refuse(min('the lease of recovery ' || n.recovery_id || ': ' || case
+      when not recoup.timely(n.leased_at) or n.ends_at <= n.leased_at then 'it begins now, and takes time'
+      when cardinality(killed) > 0 and (select r.batch_id from cl.gate_zero_recovery r where r.recovery_id = n.recovery_id) = any (killed)
+        then 'its batch is stopped by the kill switch' end))
+    from unnest(begun) n;
+end $$;
+
+-- revoke_leases notes which of the leases that ended were taken by the kill switch.
+create function cl.revoke_leases(ended uuid[]) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  killed text[] := array(select batch_id from cl.gate_zero_batch where killed_at is not null);
+begin
+  if cardinality(ended) > 0 and cardinality(killed) > 0 then
+    insert into cl.gate_zero_revoked
+      select r.recovery_id from cl.gate_zero_recovery r where r.recovery_id = any (ended) and r.batch_id = any (killed)
+      on conflict do nothing;
+  end if;
+end $$;
+
 -- air_added lets the AIR tell only of what is so, once, when it happens.
 create function cl.air_added() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp
@@ -351,13 +429,27 @@ begin
       when a.event in ('EXHAUSTED', 'LATE_RESULT') then case when r.status <> 'EXHAUSTED' then 'its recovery is ' || r.status end
       when a.event = 'FAIL' and (a.attempt_count > r.attempt_count or (select count(*) from cl.gate_zero_air f
           where f.intake_id = a.intake_id and f.event = 'FAIL') > r.attempt_count + (r.status = 'EXHAUSTED')::int)
-        then 'no attempt failed that is not told yet: change the recovery first, in the same transaction' end))
+        then 'no attempt failed that is not told yet: change the recovery first, in the same transaction'
+      when a.event = 'LAPSE' and (a.attempt_count is distinct from r.attempt_count or (select count(*) from cl.gate_zero_air f
+          where f.intake_id = a.intake_id and f.event = 'LAPSE' and f.attempt_count = r.attempt_count)
+          > coalesce((select l.lapses from cl.gate_zero_lease l where l.recovery_id = r.recovery_id), 0))
+        then 'no lease ran out that is not told yet: count the lapse first, in the same transaction'
+      when a.event = 'REVOKE' and (not exists (select from cl.gate_zero_revoked v where v.recovery_id = r.recovery_id)
+          or (select count(*) from added d where d.event = 'REVOKE' and d.intake_id = a.intake_id) > 1)
+        then 'the kill switch took no lease away that is not told yet: end the lease first, in the same transaction' end))
     from added a
     left join cl.gate_zero_intake i on i.intake_id = a.intake_id
     left join cl.gate_zero_recovery r on r.intake_id = a.intake_id;
+  delete from cl.gate_zero_revoked v using added a where v.recovery_id = a.recovery_id and a.event = 'REVOKE';
   return null;
 end $$;
 -- +goose StatementEnd
+create trigger guard_insert after insert on cl.gate_zero_lease referencing new table as added
+  for each statement execute function cl.leases_added();
+create trigger guard_update after update on cl.gate_zero_lease referencing old table as was new table as changed
+  for each statement execute function cl.leases_changed();
+create trigger guard_delete after delete on cl.gate_zero_lease referencing old table as gone
+  for each statement execute function cl.leases_deleted();
 create trigger touched before update on cl.gate_zero_recovery
   for each row when (new.updated_at = old.updated_at) execute function cl.recovery_touched();
 create constraint trigger told_insert after insert on cl.gate_zero_recovery deferrable initially deferred
@@ -367,7 +459,7 @@ create constraint trigger told_update after update on cl.gate_zero_recovery defe
 create trigger guard_insert after insert on cl.gate_zero_air referencing new table as added
   for each statement execute function cl.air_added();
 
-create trigger guard before update on cl.gate_zero_batch for each row execute function cl.guard_batch();
+create trigger guard before insert or update on cl.gate_zero_batch for each row execute function cl.guard_batch();
 create trigger guard_insert after insert on cl.gate_zero_intake referencing new table as added
   for each statement execute function cl.intakes_added();
 create trigger guard_update after update on cl.gate_zero_intake referencing old table as was new table as changed
