@@ -348,10 +348,18 @@ begin
   return null;
 end $$;
 
+-- is_news reports whether nothing is told of an error by an earlier transaction.
+-- What tells of it is never changed, so that whoever wrote it is known.
+create function recoup.is_news(entity text, id uuid) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select not exists (select from recoup.error_history h where h.error_id = id and h.xmin <> pg_current_xact_id()::xid)
+    and not exists (select from recoup.gate_log g where g.entity_id = entity and g.error_id = id and g.xmin <> pg_current_xact_id()::xid)
+$$;
+
 -- error_archived lets into the archive only what leaves its table by the same
 -- statement, now, for as long as its policy keeps it; or what was replaced within
 -- the transaction that brought it, which no table has held: then what replaced it
--- is there.
+-- is there, and came by the same transaction.
 create function recoup.error_archived() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
@@ -365,10 +373,11 @@ begin
       when a.purge_at < a.archived_at + t.retention and (a.policy_version = t.policy_version
           or not exists (select from recoup.policy_version v where v.version = a.policy_version)) then 'it is kept for ' || t.retention
       when l.error_id is null and not (a.archive_reason = 'SUPERSEDED' and a.created_at >= a.archived_at and exists (
-          select from recoup.error s where s.error_id = a.superseded_by
+          select from recoup.error s where s.error_id = a.superseded_by and s.xmin = pg_current_xact_id()::xid
             and s.table_name = a.table_name and s.entity_id = a.entity_id and s.code = a.code
-          union all select from recoup.error_archive s where s.error_id = a.superseded_by
-            and s.table_name = a.table_name and s.entity_id = a.entity_id and s.code = a.code))
+          union all select from recoup.error_archive s where s.error_id = a.superseded_by and s.xmin = pg_current_xact_id()::xid
+            and s.table_name = a.table_name and s.entity_id = a.entity_id and s.code = a.code)
+          and recoup.is_news(a.entity_id, a.superseded_by))
         then 'it was never an error: what is archived leaves its table by the same statement' end)
     into bad
     from added a
