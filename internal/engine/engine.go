@@ -34,7 +34,7 @@ type Store interface {
 	Blocking(ctx context.Context, entities []string, limit int) ([][]store.Blocker, error)
 	Counts(ctx context.Context) ([]store.Count, error)
 
-	Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error)
+	Promote(ctx context.Context, p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error)
 }
 
 // Ledger says what may be kept of failures.

@@ -91,20 +91,19 @@ func (e *Engine) Promote(ctx context.Context, c Caller, p Promotion) (Promoted, 
 	if err := f.err(); err != nil {
 		return Promoted{}, Gate{}, err
 	}
-	now := e.Now()
-	done := Promoted{ID: e.IDs.New(now), EntityID: p.EntityID, Phase: p.Phase, By: c.Name, At: now}
-	promotion := store.Promotion{ID: done.ID, Entity: p.EntityID, Phase: p.Phase, By: c.Name, At: now}
+	done := Promoted{ID: e.IDs.New(e.Now()), EntityID: p.EntityID, Phase: p.Phase, By: c.Name}
+	recorded := func(as store.Promoted) Promoted {
+		done.Seq, done.At = as.Seq, as.At
+		return done
+	}
+	promotion := store.Promotion{ID: done.ID, Entity: p.EntityID, Phase: p.Phase, By: c.Name}
 	if p.Receipt != nil {
 		receipt := *p.Receipt
-		receipt.Answer = func(seq int64) []byte {
-			kept := done
-			kept.Seq = seq
-			return encode(kept)
-		}
+		receipt.Answer = func(as store.Promoted) []byte { return encode(recorded(as)) }
 		promotion.Receipt = &receipt
 	}
 	var before *store.Repeat
-	seq, blockers, err := e.Store.Promote(ctx, promotion)
+	as, blockers, err := e.Store.Promote(ctx, promotion)
 	switch {
 	case errors.As(err, &before):
 		done = Promoted{}
@@ -118,6 +117,5 @@ func (e *Engine) Promote(ctx context.Context, c Caller, p Promotion) (Promoted, 
 		}
 		return Promoted{}, gate(p.EntityID, shown), err
 	}
-	done.Seq = seq
-	return done, Gate{}, err
+	return recorded(as), Gate{}, err
 }

@@ -83,9 +83,16 @@ type Promotion struct {
 	Entity string
 	Phase  string
 	By     string
-	At     time.Time
+	At     time.Time // zero: as the store's clock says
 
 	Receipt *PromotionReceipt // nil: none
+}
+
+// Promoted is a promotion that was recorded: its number in the gate's order, and
+// when it was, by the clock that was read while the gate was held.
+type Promoted struct {
+	Seq int64
+	At  time.Time
 }
 
 // GateAct is something that happened at the promotion gate.

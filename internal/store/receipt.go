@@ -24,8 +24,8 @@ type (
 	// Receipt is that of a report or a step.
 	Receipt = ReceiptFor[Outcome]
 
-	// PromotionReceipt is that of a promotion, whose outcome is its number.
-	PromotionReceipt = ReceiptFor[int64]
+	// PromotionReceipt is that of a promotion.
+	PromotionReceipt = ReceiptFor[Promoted]
 )
 
 // ReceiptKey names a receipt.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,53 +11,61 @@ import (
 	"recoup/internal/store"
 )
 
-// Promote records a promotion and returns its number in the gate's order, or
-// store.ErrBlocked and what blocks. The gate is held from the check to the
+// Promote records a promotion and returns its number in the gate's order and its
+// time, or store.ErrBlocked and what blocks. The gate is held from the check to the
 // commit, so that no report can come between. What blocks may end between the
 // check and its reading; then the gate is open and the check is made again.
 // What was done before, under the same receipt, is answered with *store.Repeat.
-func (s *Store) Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error) {
+func (s *Store) Promote(ctx context.Context, p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error) {
 	for {
-		number, blockers, err := s.promote(ctx, p)
+		passed, blockers, err := s.promote(ctx, p)
 		switch {
 		case err != nil:
-			return 0, nil, err
-		case number != nil:
-			return *number, nil, nil
+			return done, nil, err
+		case passed != nil:
+			return *passed, nil, nil
 		case len(blockers) > 0:
-			return 0, blockers, store.ErrBlocked
+			return done, blockers, store.ErrBlocked
 		}
 	}
 }
 
-func (s *Store) promote(ctx context.Context, p store.Promotion) (number *int64, blockers []recoup.Error, err error) {
+func (s *Store) promote(ctx context.Context, p store.Promotion) (passed *store.Promoted, blockers []recoup.Error, err error) {
 	err = s.transact(ctx, "promote", p.At, func(t *tx) error {
-		number, blockers = nil, nil
-		t.queue("select seq from recoup.promote($1, $2, $3, $4, $5)", p.Entity, p.Phase, p.By, p.At, p.ID[:]).
-			QueryRow(func(row pgx.Row) error { return row.Scan(&number) })
+		passed, blockers = nil, nil
+		t.queue("select seq, promoted_at from recoup.promote($1, $2, $3, $4, $5)", p.Entity, p.Phase, p.By, t.due(), p.ID[:]).
+			QueryRow(func(row pgx.Row) error {
+				var seq *int64
+				var at *time.Time
+				if err := row.Scan(&seq, &at); err != nil || seq == nil {
+					return err
+				}
+				passed = &store.Promoted{Seq: *seq, At: at.UTC()}
+				return nil
+			})
 		collect(t.queue(s.sql.blocking, p.Entity, maxBlockers), decode(s.sql.errors), &blockers)
 		if p.Receipt == nil {
 			return nil
 		}
-		return promoteOnce(ctx, t, p, &number)
+		return promoteOnce(ctx, t, p, &passed)
 	})
-	return number, blockers, err
+	return passed, blockers, err
 }
 
 // promoteOnce sends a promotion that is queued, and lets it stand unless it was
 // made before. The gate is held by then, so that whoever made it has committed.
-func promoteOnce(ctx context.Context, t *tx, p store.Promotion, number **int64) error {
+func promoteOnce(ctx context.Context, t *tx, p store.Promotion, passed **store.Promoted) error {
 	var found []store.StoredReceipt
 	findReceipts(t, []store.ReceiptKey{p.Receipt.ID()}, &found)
-	if err := t.send(ctx); err != nil {
+	if err := t.lock(ctx); err != nil {
 		return err
 	}
-	receipts := store.NewReceipts(p.At, found)
-	_, answer, repeated, err := store.Once(&receipts, p.Receipt, func() (int64, error) {
-		if *number == nil {
-			return 0, store.ErrBlocked
+	receipts := store.NewReceipts(t.now, found)
+	_, answer, repeated, err := store.Once(&receipts, p.Receipt, func() (store.Promoted, error) {
+		if *passed == nil {
+			return store.Promoted{}, store.ErrBlocked
 		}
-		return **number, nil
+		return **passed, nil
 	})
 	switch {
 	case repeated:

@@ -16,43 +16,44 @@ const maxBlockers = 100
 // Promote records a promotion unless an error blocks the entity. Reports wait
 // their turn behind it, so nothing can come between its check and its commit.
 // What was done before, under the same receipt, is answered with *store.Repeat.
-func (s *Store) Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
+func (s *Store) Promote(ctx context.Context, p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error) {
+	err = s.writer.doAt(ctx, p.At, func(tx *tx) error {
 		if p.Receipt == nil {
-			seq, blockers, err = tx.promote(p)
+			done, blockers, err = tx.promote(p)
 			return err
 		}
-		receipts, err := tx.findReceipts(p.At, []store.ReceiptKey{p.Receipt.ID()})
+		receipts, err := tx.findReceipts(tx.now, []store.ReceiptKey{p.Receipt.ID()})
 		if err != nil {
 			return err
 		}
-		number, answer, repeated, err := store.Once(&receipts, p.Receipt, func() (n int64, err error) {
-			n, blockers, err = tx.promote(p)
-			return n, err
+		passed, answer, repeated, err := store.Once(&receipts, p.Receipt, func() (passed store.Promoted, err error) {
+			passed, blockers, err = tx.promote(p)
+			return passed, err
 		})
 		if repeated {
 			return &store.Repeat{Answer: answer}
 		}
-		if seq = number; err != nil {
+		if done = passed; err != nil {
 			return err
 		}
 		return tx.saveReceipts(&receipts)
 	})
-	return seq, blockers, err
+	return done, blockers, err
 }
 
-func (t *tx) promote(p store.Promotion) (seq int64, blockers []recoup.Error, err error) {
+func (t *tx) promote(p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error) {
 	blockers, err = t.errors(errorColumns, selectBlocking, p.Entity, maxBlockers)
 	if err == nil && len(blockers) > 0 {
 		err = store.ErrBlocked
 	}
 	if err != nil {
-		return 0, blockers, err
+		return done, blockers, err
 	}
 	err = t.row(`insert into promotion (seq, promotion_id, entity_id, phase, promoted_by, promoted_at)
 		select seq, ?, ?, ?, ?, ? from gate_next returning seq`,
-		id{&p.ID}, p.Entity, p.Phase, p.By, micros(p.At)).Scan(&seq)
-	return seq, nil, err
+		id{&p.ID}, p.Entity, p.Phase, p.By, micros(t.now)).Scan(&done.Seq)
+	done.At = t.now
+	return done, nil, err
 }
 
 const selectGate = `select seq, entity_id, case when blocks then 'block' else 'unblock' end, error_id

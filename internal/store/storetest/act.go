@@ -83,7 +83,7 @@ func (d *Driver) Archive(id recoup.ID) recoup.Error {
 }
 
 // Promote asks for an entity's promotion.
-func (d *Driver) Promote(entity string) (seq int64, blockers []recoup.Error, err error) {
+func (d *Driver) Promote(entity string) (done store.Promoted, blockers []recoup.Error, err error) {
 	return d.Store.Promote(d.Context(), store.Promotion{
 		ID: d.ID(), Entity: entity, Phase: "enrichment", By: "ada", At: d.Now(),
 	})

@@ -114,7 +114,7 @@ type Reading interface {
 type Promotions interface {
 	// Promote records a promotion and returns its number in the gate's order, or
 	// store.ErrBlocked and what blocks. It cannot be raced by a report.
-	Promote(ctx context.Context, p store.Promotion) (seq int64, blockers []recoup.Error, err error)
+	Promote(ctx context.Context, p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error)
 
 	// GateLog returns what happened at an entity's gate, in the order of Seq:
 	// errors that began and ceased to block, and promotions.

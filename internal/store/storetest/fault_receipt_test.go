@@ -66,7 +66,7 @@ func (s clerk) Report(ctx context.Context, now time.Time, reports []store.Report
 // repeater promotes without looking for receipts.
 type repeater struct{ *memory }
 
-func (s repeater) Promote(ctx context.Context, p store.Promotion) (int64, []recoup.Error, error) {
+func (s repeater) Promote(ctx context.Context, p store.Promotion) (store.Promoted, []recoup.Error, error) {
 	p.Receipt = nil
 	return s.memory.Promote(ctx, p)
 }

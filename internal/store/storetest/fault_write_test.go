@@ -139,6 +139,6 @@ func (s harmless) RawInsert(ctx context.Context, table, entity string, code reco
 
 type openGate struct{ *memory }
 
-func (s openGate) Promote(context.Context, store.Promotion) (int64, []recoup.Error, error) {
-	return 1, nil, nil
+func (s openGate) Promote(context.Context, store.Promotion) (store.Promoted, []recoup.Error, error) {
+	return store.Promoted{Seq: 1}, nil, nil
 }

@@ -145,33 +145,33 @@ func (m *memory) Counts(context.Context) ([]store.Count, error) {
 	return list, nil
 }
 
-func (m *memory) Promote(ctx context.Context, p store.Promotion) (int64, []recoup.Error, error) {
+func (m *memory) Promote(ctx context.Context, p store.Promotion) (store.Promoted, []recoup.Error, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return 0, nil, err
+		return store.Promoted{}, nil, err
 	}
 	if p.Receipt == nil {
 		return m.promote(p)
 	}
 	known := m.known(p.At)
 	var blockers []recoup.Error
-	seq, answer, repeated, err := store.Once(&known, p.Receipt, func() (seq int64, err error) {
-		seq, blockers, err = m.promote(p)
-		return seq, err
+	done, answer, repeated, err := store.Once(&known, p.Receipt, func() (done store.Promoted, err error) {
+		done, blockers, err = m.promote(p)
+		return done, err
 	})
 	if repeated {
 		err = &store.Repeat{Answer: answer}
 	}
 	m.keep(&known)
-	return seq, blockers, err
+	return done, blockers, err
 }
 
-func (m *memory) promote(p store.Promotion) (int64, []recoup.Error, error) {
+func (m *memory) promote(p store.Promotion) (store.Promoted, []recoup.Error, error) {
 	if blockers := m.blockers(p.Entity, 100); len(blockers) > 0 {
-		return 0, blockers, store.ErrBlocked
+		return store.Promoted{}, blockers, store.ErrBlocked
 	}
-	return m.log(p.Entity, store.GatePromote, p.ID), nil, nil
+	return store.Promoted{Seq: m.log(p.Entity, store.GatePromote, p.ID), At: p.At}, nil, nil
 }
 
 func (m *memory) GateLog(_ context.Context, entity string, limit int) ([]store.GateEntry, error) {

@@ -25,11 +25,14 @@ func promotions() []clause {
 
 func (d *Driver) wantPromoted(entity string) int64 {
 	d.Helper()
-	seq, blockers, err := d.Promote(entity)
+	done, blockers, err := d.Promote(entity)
 	if err != nil || len(blockers) != 0 {
 		d.Fatalf("%s does not go on: %v, %v", entity, ids(blockers), err)
 	}
-	return seq
+	if !done.At.Equal(d.Now()) {
+		d.Errorf("%s is said to go on at %v, want %v", entity, done.At, d.Now())
+	}
+	return done.Seq
 }
 
 func (d *Driver) wantBlocked(entity string, by ...recoup.ID) {
@@ -179,11 +182,11 @@ func raceGate(d *Driver) {
 				}
 				continue
 			}
-			seq, blockers, err := d.Promote(entity)
+			done, blockers, err := d.Promote(entity)
 			switch {
 			case err == nil:
 				mu.Lock()
-				passed[entity] = append(passed[entity], seq)
+				passed[entity] = append(passed[entity], done.Seq)
 				mu.Unlock()
 			case errors.Is(err, store.ErrBusy):
 			case !errors.Is(err, store.ErrBlocked) || len(blockers) == 0:

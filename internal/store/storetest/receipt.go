@@ -227,19 +227,19 @@ func receiptUndone(d *Driver) {
 	d.wantFirst(d.reportOnce("e0", d.receipt("a", "y")))
 }
 
-func (d *Driver) promoteOnce(entity, payload string, rendered *atomic.Int64) (int64, error) {
+func (d *Driver) promoteOnce(entity, payload string, rendered *atomic.Int64) (store.Promoted, error) {
 	p := store.Promotion{ID: d.ID(), Entity: entity, Phase: "enrichment", By: "ada", At: d.Now()}
 	p.Receipt = &store.PromotionReceipt{
 		Scope: "k1 POST /v1/promotions", Key: "a", Hash: hashOf(payload), ExpiresAt: d.Now().Add(day),
-		Answer: func(seq int64) []byte {
+		Answer: func(done store.Promoted) []byte {
 			rendered.Add(1)
-			return fmt.Append(nil, seq)
+			return fmt.Append(nil, done)
 		},
 	}
 	for {
-		seq, _, err := d.Store.Promote(d.Context(), p)
+		done, _, err := d.Store.Promote(d.Context(), p)
 		if !errors.Is(err, store.ErrBusy) {
-			return seq, err
+			return done, err
 		}
 	}
 }
@@ -251,14 +251,14 @@ func receiptPromotion(d *Driver) {
 		d.Fatalf("a blocked entity is answered with %v", err)
 	}
 	d.Resolve(e.ID)
-	seq, err := d.promoteOnce("e1", "x", &rendered)
-	if err != nil || seq == 0 {
-		d.Fatalf("promote: %d, %v", seq, err)
+	done, err := d.promoteOnce("e1", "x", &rendered)
+	if err != nil || done.Seq == 0 || !done.At.Equal(d.Now()) {
+		d.Fatalf("promote: %v, %v", done, err)
 	}
 	d.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	var repeat *store.Repeat
-	if _, err := d.promoteOnce("e1", "x", &rendered); !errors.As(err, &repeat) || string(repeat.Answer) != fmt.Sprint(seq) {
-		d.Errorf("again it is answered with %v (%+v), want %d", err, repeat, seq)
+	if _, err := d.promoteOnce("e1", "x", &rendered); !errors.As(err, &repeat) || string(repeat.Answer) != fmt.Sprint(done) {
+		d.Errorf("again it is answered with %v (%+v), want %v", err, repeat, done)
 	}
 	_, err = d.promoteOnce("e2", "y", &rendered)
 	d.wantConflict(err)

@@ -65,11 +65,12 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- promote records that an entity goes on, unless an error blocks it. Nobody can
--- close the gate between the check and the commit. seq is null if it is blocked.
--- It is the only way to record a promotion: nodes may not write the table.
+-- close the gate between the check and the commit, and it is dated when the gate
+-- is held: a caller's time counts only if it is that of the clock. seq and
+-- promoted_at are null if it is blocked. It is the only way to record a promotion: nodes may not write the table.
 create function recoup.promote(entity text, phase text, actor text default current_user,
-  at timestamptz default now(), id uuid default gen_random_uuid(),
-  out seq bigint, out blockers uuid[])
+  at timestamptz default null, id uuid default gen_random_uuid(),
+  out seq bigint, out blockers uuid[], out promoted_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if coalesce(btrim(entity), '') = '' or coalesce(btrim(phase), '') = '' then
@@ -77,9 +78,6 @@ begin
   end if;
   if not exists (select from pg_roles where rolname = 'recoup_app' and pg_has_role(session_user, oid, 'usage')) then
     actor := session_user; -- only nodes speak for others
-  end if;
-  if at is null or not recoup.timely(at) then
-    at := recoup.clock();
   end if;
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'RC001', message = 'promote needs READ COMMITTED: an older snapshot could not see what blocks';
@@ -90,7 +88,8 @@ begin
     return;
   end if;
   seq := nextval('recoup.gate_seq');
-  insert into recoup.promotion values (id, seq, entity, phase, actor, at);
+  promoted_at := case when recoup.timely(at) then at else recoup.clock() end;
+  insert into recoup.promotion values (id, seq, entity, phase, actor, promoted_at);
 end $$;
 
 -- purge_archive deletes a batch of archived errors whose retention is over, by the
