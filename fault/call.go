@@ -119,5 +119,8 @@ func (c *call) snapshot() Context {
 	defer c.mu.Unlock()
 	info := c.info
 	info.Endpoint = c.request.Pattern
+	if c.Client != nil {
+		info.Client = c.Client(c.request)
+	}
 	return info
 }

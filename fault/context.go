@@ -20,6 +20,7 @@ type Context struct {
 	Endpoint   string    `json:"endpoint,omitempty"` // the pattern that matched, never the raw path
 	Timestamp  time.Time `json:"timestamp"`
 	ServerID   string    `json:"server_id,omitempty"`
+	Client     string    `json:"client,omitempty"` // its address
 	Annotations
 }
 

@@ -35,6 +35,11 @@ type Options struct {
 	// Nil, or the empty text: nobody knows, and links are paths.
 	Origin func(*http.Request) string
 
+	// Client returns the address that a request comes from, for the log, as the
+	// service knows it: behind a proxy that is not the connection's. Nil: it is not
+	// logged.
+	Client func(*http.Request) string
+
 	Now    func() time.Time // time.Now in production
 	Random io.Reader        // crypto/rand.Reader in production
 

@@ -12,7 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"regexp"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -111,6 +111,9 @@ type Options struct {
 	// go to the host that a request was sent to.
 	URL string
 
+	// Proxies are the addresses whose X-Forwarded headers are believed; nobody's else.
+	Proxies []netip.Prefix
+
 	Limits  Limits
 	Version string
 	Node    string                      // the node's name, in logs
@@ -161,7 +164,7 @@ func New(o Options) (*API, error) {
 	a.addPages(mux)
 	around, err := fault.NewMiddleware(fault.Options{
 		Service: "recoup", ServerID: o.Node, APIVersion: "v1", Now: o.Now, Random: o.Random, Logger: slog.New(quiet{o.Logger.Handler()}), Count: o.Count,
-		Origin: a.origin,
+		Origin: a.origin, Client: func(r *http.Request) string { return named(a.client(r)) },
 	})
 	if err != nil {
 		return nil, err
@@ -187,24 +190,6 @@ func local(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 		return nil
 	})
-}
-
-// hostPattern is a name or an address, with a port or without.
-var hostPattern = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
-
-// origin is where whoever sent a request finds this server: its URL, else the host
-// that the request names. Behind a proxy that ends TLS, or that names another host,
-// the URL has to be set: what a client says of a proxy is not believed.
-func (a *API) origin(r *http.Request) string {
-	switch {
-	case a.URL != "":
-		return a.URL
-	case !hostPattern.MatchString(r.Host) || secretive(r.Host):
-		return ""
-	case r.TLS != nil:
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
 }
 
 // contract answers what no route matches in the contract too, where the mux

@@ -48,6 +48,9 @@ func (r *refusals) note(c *call, err error) {
 	if c.key != nil {
 		example = append(example, "key", c.key.Hint+"…")
 	}
+	if c.client.IsValid() {
+		example = append(example, "client", named(c.client))
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.kinds[code]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"slices"
 	"time"
@@ -130,6 +131,7 @@ type call struct {
 	document any          // the body, once it was read for its values
 	once     *idempotency // nil: not asked for, or not yet read
 	now      time.Time
+	client   netip.Addr // that it comes from
 	connection
 }
 
@@ -140,7 +142,7 @@ func (a *API) handle(rt *route) http.Handler {
 		if a.Trace != nil {
 			ctx, end = a.Trace(r, rt.method+" "+rt.path)
 		}
-		c := &call{w: w, r: r.WithContext(ctx), route: rt, now: a.Now(), connection: connection{http.NewResponseController(w), a.Wall}}
+		c := &call{w: w, r: r.WithContext(ctx), route: rt, now: a.Now(), client: a.client(r), connection: connection{http.NewResponseController(w), a.Wall}}
 		err := a.run(c)
 		end(err)
 		if err != nil {

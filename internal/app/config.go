@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"regexp"
@@ -44,6 +45,7 @@ func Settings() []Setting {
 		{"policy", "RECOUP_POLICY", "", "the policy file to put in force (default: what the database has)", false,
 			func(o *Options, s string) error { o.Policy = s; return nil }},
 		{"url", "RECOUP_URL", "", "where people find this server, for links in notifications and answers (default: no links in notifications; in answers the request's own host)", false, readURL},
+		{"trusted-proxy", "RECOUP_TRUSTED_PROXY", "", "addresses of proxies in front of this server, CIDR[,CIDR]; only their X-Forwarded-For, -Host and -Proto are believed (default: nobody's)", false, readProxies},
 		{"master-key-file", "RECOUP_MASTER_KEY_FILE", "", "a file with 32 bytes in base64 that seal the keys in the database (default: they lie there as they are)", false, readMasterKey},
 		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "requests of one key per second", false,
 			func(o *Options, s string) error { return readInt(&o.Limits.PerKey, s) }},
@@ -108,6 +110,32 @@ func readTraces(o *Options, s string) error {
 		return errors.New("must be an address such as http://127.0.0.1:4318/v1/traces")
 	}
 	o.Traces = s
+	return nil
+}
+
+// readProxies reads addresses and networks. One that holds everybody would let every
+// client say where it comes from.
+func readProxies(o *Options, s string) error {
+	o.Proxies = nil
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" && s == "" {
+			return nil
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if address, e := netip.ParseAddr(part); e == nil && address.Zone() == "" {
+			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("%q is neither an address nor a network: write 10.0.0.7 or 10.0.0.0/24, several with commas between them", part)
+		case prefix.Bits() == 0:
+			return fmt.Errorf("%s holds every address, so every client could say where it comes from: name the proxies alone", part)
+		case prefix.Addr().Is4In6():
+			return fmt.Errorf("%s is an address of IPv4: write it as one, such as 10.0.0.0/24", part)
+		}
+		o.Proxies = append(o.Proxies, prefix.Masked())
+	}
 	return nil
 }
 

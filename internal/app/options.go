@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -25,6 +26,8 @@ type Options struct {
 	Demo     bool   // no keys are needed; on loopback only
 	URL      string // where people find the node, for links; empty: there are none
 	Channels []notify.Config
+
+	Proxies []netip.Prefix // whose X-Forwarded headers are believed
 
 	MasterKey []byte // 32 bytes that seal the platform's own keys; none: they lie bare in the database
 

@@ -50,7 +50,7 @@ func TestFailuresAreLoggedWithTheirContext(t *testing.T) {
 		logged := contextOf(t, s.log.String(), "req_context")
 		for field, want := range map[string]string{
 			"trace_id": "0af7651916cd43dd8448eb211c80319c", "user_agent": "importer/2.1", "api_version": "v1", "endpoint": "POST /v1/errors",
-			"account_id": "ada", "request_source": "ingest-repo",
+			"account_id": "ada", "request_source": "ingest-repo", "client": "127.0.0.1",
 		} {
 			if logged[field] != want {
 				t.Errorf("%s is %v, want %s: %v", field, logged[field], want, logged)
