@@ -73,10 +73,15 @@ func (r *route) permitted() []Role {
 // authenticate returns the key that the request carries.
 func (a *API) authenticate(c *call) (*store.Key, error) {
 	secret := bearer(c.r.Header)
+	hash := sha256.Sum256([]byte(secret))
+	if !a.keys.knows(hash, c.now) {
+		if err := a.gatekeeper.unkeyed(c); err != nil {
+			return nil, err
+		}
+	}
 	if !wellFormed(secret) {
 		return nil, invalidKey(c)
 	}
-	hash := sha256.Sum256([]byte(secret))
 	key, err := a.keys.find(c.r.Context(), hash, c.now)
 	switch {
 	case errors.Is(err, store.ErrNotFound):

@@ -87,6 +87,15 @@ func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time) (*stor
 	}
 }
 
+// knows reports whether a key was valid when it was last looked up, however long ago.
+// A request with any other may be a guess.
+func (k *keyring) knows(hash [32]byte, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	found, known := k.known[hash]
+	return known && found.key.Valid(now)
+}
+
 // lookUp asks the store, and remembers what it says unless keys have changed
 // meanwhile.
 func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time.Time, changes int) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 // Limits bound what callers can take. Zero values are replaced by the defaults.
 type Limits struct {
 	PerKey   int // requests of one key per second; twice as many in a burst
+	Unkeyed  int // requests without a valid key of one address per second; twice as many in a burst
 	InFlight int // requests at once from which on those that can come again are turned away
 	Reserved int // how many more of the gate and of operators are let in
 	Waiting  int // claims that wait for work
@@ -26,6 +28,7 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	set(&l.PerKey, 2000)
+	set(&l.Unkeyed, 2000)
 	set(&l.InFlight, 256)
 	set(&l.Reserved, 128)
 	set(&l.Waiting, 4096)
@@ -43,53 +46,20 @@ type gatekeeper struct {
 	limits Limits
 	wall   func() time.Time
 
-	mu      sync.Mutex
-	buckets map[recoup.ID]*bucket
-	swept   time.Time
-	all     usage // what requests have of the node
-	keys    map[recoup.ID]*account
-	full    time.Time // when something was turned away for want of room
-}
+	byKey     rates[recoup.ID]
+	byAddress rates[netip.Addr] // of requests without a valid key
 
-// bucket holds a key's tokens as the time at which it was, or will be, empty.
-type bucket struct{ empty time.Time }
+	mu   sync.Mutex
+	all  usage // what requests have of the node
+	keys map[recoup.ID]*account
+	full time.Time // when something was turned away for want of room
+}
 
 func newGatekeeper(l Limits, wall func() time.Time) *gatekeeper {
-	return &gatekeeper{limits: l.withDefaults(), wall: wall, buckets: map[recoup.ID]*bucket{}, keys: map[recoup.ID]*account{}}
-}
-
-// take takes a token of a key, or returns how long it takes until there is one.
-func (g *gatekeeper) take(id recoup.ID, now time.Time) time.Duration {
-	cost := time.Second / time.Duration(g.limits.PerKey)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sweep(now)
-	b := g.buckets[id]
-	if b == nil {
-		b = &bucket{}
-		g.buckets[id] = b
-	}
-	full := now.Add(-2 * time.Second)               // a burst of twice the rate
-	if b.empty.Before(full) || b.empty.After(now) { // or the clock was set back
-		b.empty = full
-	}
-	if next := b.empty.Add(cost); next.After(now) {
-		return next.Sub(now)
-	}
-	b.empty = b.empty.Add(cost)
-	return 0
-}
-
-// sweep forgets keys that have not been used for a while.
-func (g *gatekeeper) sweep(now time.Time) {
-	if d := now.Sub(g.swept); d >= 0 && d < time.Minute {
-		return
-	}
-	g.swept = now
-	for id, b := range g.buckets {
-		if now.Sub(b.empty) > time.Minute {
-			delete(g.buckets, id)
-		}
+	l = l.withDefaults()
+	return &gatekeeper{
+		limits: l, wall: wall, keys: map[recoup.ID]*account{},
+		byKey: newRates[recoup.ID](l.PerKey), byAddress: newRates[netip.Addr](l.Unkeyed),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"recoup/fault"
+	"recoup/internal/api"
 	"recoup/internal/app"
 )
 
@@ -99,4 +100,49 @@ func TestForwardedClientIsLogged(t *testing.T) {
 			t.Errorf("%s %q: want client=%s in\n%s", row.peer, row.headers, row.want, got)
 		}
 	}
+}
+
+// An address that sends requests without a valid key is turned away above its rate;
+// others are not, nor is whoever has a key, even at the same address.
+func TestRateLimitWithoutKey(t *testing.T) {
+	t.Parallel()
+	const way = "X-Forwarded-For"
+	w := newWorld(t, proxies("10.0.0.0/24"), limits(api.Limits{Unkeyed: 5}))
+	keyed := func() *http.Request {
+		r := w.request("reader", http.MethodGet, "/v1/policy", nil)
+		r.RemoteAddr = "203.0.113.5:1"
+		return r
+	}
+	w.send(keyed()).ok() // the key has been seen
+	spend := func(want int, address string, headers ...string) {
+		t.Helper()
+		n := 0
+		for ; n < 20; n++ {
+			if e, status := w.from(address, headers...); status == http.StatusTooManyRequests {
+				if e.Code != fault.CodeRateLimitExceeded || e.RetryAfter != time.Second || e.Details["limit"] != 5.0 {
+					t.Errorf("%s: %+v", address, e)
+				}
+				break
+			}
+		}
+		if n != want {
+			t.Errorf("%s was turned away after %d requests, want %d", address, n, want)
+		}
+	}
+	spend(9, "203.0.113.5:1") // a key that was not known yet has cost one
+	spend(0, "203.0.113.5:2", way, "192.0.2.1")
+	w.send(keyed()).ok()
+	spend(10, "203.0.113.6:1")
+	spend(10, "10.0.0.9:1", way, "198.51.100.1")
+	spend(10, "10.0.0.9:1", way, "198.51.100.2")
+	spend(10, "[2001:db8:0:1::1]:1")
+	spend(0, "[2001:db8:0:1:ffff::2]:1") // of the same network
+	spend(10, "[2001:db8:0:2::1]:1")
+	for _, name := range []string{expired, revoked} {
+		r := w.request(name, http.MethodGet, "/v1/policy", nil)
+		r.RemoteAddr = "203.0.113.6:1"
+		w.send(r).failed(http.StatusTooManyRequests, fault.CodeRateLimitExceeded)
+	}
+	w.wait(time.Second)
+	spend(5, "203.0.113.5:1")
 }

@@ -49,6 +49,8 @@ func Settings() []Setting {
 		{"master-key-file", "RECOUP_MASTER_KEY_FILE", "", "a file with 32 bytes in base64 that seal the keys in the database (default: they lie there as they are)", false, readMasterKey},
 		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "requests of one key per second", false,
 			func(o *Options, s string) error { return readInt(&o.Limits.PerKey, s) }},
+		{"rate-without-key", "RECOUP_RATE_WITHOUT_KEY", "2000", "requests without a valid key of one address per second", false,
+			func(o *Options, s string) error { return readInt(&o.Limits.Unkeyed, s) }},
 		{"names-per-key", "RECOUP_NAMES_PER_KEY", "1000", "new services and pipeline stages that one key may name in a day", false,
 			func(o *Options, s string) error { return readInt(&o.Limits.Names, s) }},
 		{"in-flight", "RECOUP_IN_FLIGHT", "256", "requests at once before load is shed", false,
