@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
 
 	"recoup"
 	"recoup/fault"
@@ -56,23 +59,36 @@ func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Importe
 		}
 	}
 	now := s.now()
-	good := make([]store.Intake, 0, len(rows))
-	for _, r := range rows {
+	good := make([]*store.Intake, 0, len(rows))
+	for i := range rows {
+		r := &rows[i]
 		if r.Err == nil {
 			r.Err = r.Identify()
 		}
 		if r.Err != nil {
-			out.Refused = append(out.Refused, r)
+			out.Refused = append(out.Refused, *r)
 			continue
 		}
-		if r.Intake.ID.IsZero() {
-			r.Intake.ID = s.ids.New(now)
-		}
-		good = append(good, r.Intake)
+		good = append(good, &r.Intake)
 	}
 	var err error
-	out.Imported, err = s.store.ImportIntakes(ctx, batch, now, good)
+	out.Imported, err = s.store.ImportIntakes(ctx, batch, now, s.inOrder(good, now))
 	return out, importFailure(err)
+}
+
+// inOrder sorts what is imported by its keys and then gives it ids: both indexes
+// are filled from left to right, which for a million rows is half the work. Of
+// those with one key the first remains the first.
+func (s *Service) inOrder(good []*store.Intake, now time.Time) []store.Intake {
+	slices.SortStableFunc(good, func(a, b *store.Intake) int { return strings.Compare(a.ImportKey, b.ImportKey) })
+	list := make([]store.Intake, len(good))
+	for i, in := range good {
+		if in.ID.IsZero() {
+			in.ID = s.ids.New(now)
+		}
+		list[i] = *in
+	}
+	return list
 }
 
 // Identify cleans a row and gives it the key by which it is recognised when it
