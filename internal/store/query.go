@@ -62,6 +62,13 @@ type Claim struct {
 	Now    time.Time // zero: as the store's clock says
 	Decide func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error)
 	Tell   Tell // of leases that have lapsed; nil: the ledger is not told
+
+	// Like is what claims have in common that Decide answers alike, but for the token
+	// and the worker, which it gives to every lease: a store may then lease what
+	// agrees with errors that were decided on before. nil: each is decided for itself.
+	Like   any
+	Token  recoup.ID
+	Worker string
 }
 
 // Deadline is a kind of deadline that a sweep looks for.

@@ -78,6 +78,20 @@ type Step struct {
 	Tell   Tell // nil: the ledger is not told
 
 	Receipt *Receipt // nil: none
+
+	// Result lets the step be decided together with others; nil: it is decided for
+	// itself.
+	Result *Result
+}
+
+// Result says that a step is the result of a retry, under the token of its lease,
+// and that Decide answers alike to all that have Like in common, on errors that
+// agree in what the answer depends on. A store may then apply what was decided on
+// one of them to the others ([Memory]), and answer with no more of each than its id
+// and what was decided.
+type Result struct {
+	Token recoup.ID
+	Like  any // comparable
 }
 
 // Streak names the count that the step of a stored error may move; its family is

@@ -34,6 +34,10 @@ type Work struct {
 
 	// Receipts holds what is known of the items' receipts, and those to add.
 	Receipts Receipts
+
+	// Memory takes what was decided on steps that can stand for others; nil: nothing is
+	// remembered.
+	Memory *Memory
 }
 
 // Key returns the identity of the open error that the report replaces.
@@ -161,6 +165,9 @@ func (w *Work) step(in Step) Outcome {
 	}
 	out := w.decide(in.Decide, in.Tell, &r.Error, in.Streak(&r.Error))
 	if out.Err == nil && out.Error != r.Error {
+		if in.Result != nil {
+			w.Memory.Keep(in.Result.Like, &r.Error, &out)
+		}
 		w.set(out.Error)
 	}
 	return out

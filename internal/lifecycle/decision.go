@@ -1,0 +1,149 @@
+package lifecycle
+
+import (
+	"time"
+
+	"recoup"
+)
+
+// Decision is what [Step] decided on one error, remembered for others: it holds
+// for every error that agrees with that one in the columns on which it depends.
+// Step stays the only place where a transition is decided; a decision that is
+// remembered saves asking it again.
+//
+// Remembered are decisions that are made by the thousand: that a due error is
+// leased, that the result of its retry resolves it, that it is retried once more.
+// None of them tells anybody anything, or moves a count of failures.
+type Decision struct {
+	Kind      Kind         // Claimed, Succeeded or Failed
+	Was, Next recoup.Error // the error that it was made on, before and after
+	Effects   Effects
+
+	columns []dependence
+	wait    time.Duration // of a lease, or until the next retry
+}
+
+// Remember keeps a decision of Step, if it is one that can stand for others.
+func Remember(was, next *recoup.Error, effects *Effects) (*Decision, bool) {
+	d := &Decision{Was: *was, Next: *next, Effects: *effects}
+	switch h := &effects.History; {
+	case len(effects.Notices.All()) > 0, effects.Streak != Streak{}, effects.Superseded != nil, effects.Archive, effects.Warning != "":
+		return nil, false
+	case h.Input == "" && was.LeaseToken.IsZero() && !next.LeaseToken.IsZero():
+		d.Kind, d.columns, d.wait = Claimed, dependsClaimed, next.LeaseEndsAt.Sub(next.LeasedAt)
+	case h.Input == string(Succeeded) && next.State == recoup.Resolved:
+		d.Kind, d.columns = Succeeded, dependsSucceeded
+	case h.Input == string(Failed) && next.State == recoup.RetryPending && next.Disposition == was.Disposition && next.State == was.State:
+		d.Kind, d.columns, d.wait = Failed, dependsFailed, next.NextRetryAt.Sub(h.At)
+	default:
+		return nil, false
+	}
+	return d, true
+}
+
+// Columns names the columns, as the stores have them, in which another error must
+// agree. The entity counts only as given or not given: see [Decision.Entity].
+func (d *Decision) Columns() []string {
+	list := make([]string, len(d.columns))
+	for i, c := range d.columns {
+		list[i] = c.column
+	}
+	return list
+}
+
+// Entity reports whether it matters that another error names an entity, or names
+// none, as this one does.
+func (d *Decision) Entity() bool { return d.Kind == Failed }
+
+// Wait is how long the lease is, or after which time the error is retried.
+func (d *Decision) Wait() time.Duration { return d.wait }
+
+// Agrees reports whether e agrees in all that the decision depends on but the time.
+func (d *Decision) Agrees(e *recoup.Error) bool {
+	for i := range d.columns {
+		if !d.columns[i].same(&d.Was, e) {
+			return false
+		}
+	}
+	return !d.Entity() || (e.EntityID == "") == (d.Was.EntityID == "")
+}
+
+// Holds reports whether the decision stands for e at now. A result is e's if it
+// carries the token of e's lease: that is for whoever asks to see to.
+func (d *Decision) Holds(e *recoup.Error, now time.Time) bool {
+	switch d.Kind {
+	case Claimed:
+		return d.Agrees(e) && e.LeaseToken.IsZero() && !e.NextRetryAt.After(now) && !expired(e, now) && !windowOver(e, now)
+	case Failed:
+		return d.Agrees(e) && !e.LeaseToken.IsZero() && !windowOver(e, now.Add(d.wait))
+	}
+	return d.Agrees(e) && !e.LeaseToken.IsZero()
+}
+
+// Lease is what a claim that the decision stands for makes of e.
+func (d *Decision) Lease(e *recoup.Error, token recoup.ID, worker string, now time.Time) recoup.Error {
+	next := *e
+	next.Lease = recoup.Lease{LeaseToken: token, LeaseWorker: worker, LeasedAt: now, LeaseEndsAt: now.Add(d.wait)}
+	next.LastRetryAt, next.NextRetryAt, next.UpdatedAt = now, next.LeaseEndsAt, now
+	return next
+}
+
+// End is what a result that the decision stands for makes of e, and its effects.
+func (d *Decision) End(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
+	next, was, effects := *e, &d.Next, d.Effects
+	h := &effects.History
+	h.ErrorID, h.At, h.ClaimedAt, h.Attempt = e.ID, now, e.LeasedAt, e.LeaseToken
+	h.Before.NextRetryAt, h.Before.ExpiresAt, h.After.ExpiresAt = e.NextRetryAt, e.ExpiresAt, e.ExpiresAt
+
+	next.LastAttempt, next.LastResult, next.Lease = e.LeaseToken, was.LastResult, recoup.Lease{}
+	next.State, next.Disposition, next.Blocking, next.Replaceable = was.State, was.Disposition, was.Blocking, was.Replaceable
+	next.RetryExhausted, next.UpdatedAt = was.RetryExhausted, now
+	if d.Kind == Failed {
+		next.RetryCount, next.LastFailureCode, next.NextRetryAt = was.RetryCount, was.LastFailureCode, now.Add(d.wait)
+		h.After.NextRetryAt = next.NextRetryAt
+		return next, effects
+	}
+	next.StreakFamily, next.StreakCount = "", 0
+	next.NextRetryAt, next.NextEscalationAt, next.ReviewDueAt, next.NextReminderAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	next.Resolution = recoup.Resolution{ResolvedAt: now, ResolvedBy: was.ResolvedBy, ResolutionReason: was.ResolutionReason}
+	return next, effects
+}
+
+// dependence is a column on which a decision depends.
+type dependence struct {
+	column string
+	same   func(a, b *recoup.Error) bool
+}
+
+func depends[V comparable](column string, at func(*recoup.Error) V) dependence {
+	return dependence{column, func(a, b *recoup.Error) bool { return at(a) == at(b) }}
+}
+
+// What decisions depend on: what Step asks, and what a row of the history says of
+// the error as it was.
+var (
+	dependsClaimed = []dependence{
+		depends("policy_version", func(e *recoup.Error) string { return e.PolicyVersion }),
+		depends("table_name", func(e *recoup.Error) string { return e.Table }),
+		depends("state", func(e *recoup.Error) recoup.State { return e.State }),
+	}
+	dependsResult = append(dependsClaimed[:len(dependsClaimed):len(dependsClaimed)],
+		depends("disposition", func(e *recoup.Error) recoup.Disposition { return e.Disposition }),
+		depends("escalation_level", func(e *recoup.Error) int { return e.EscalationLevel }),
+		depends("retry_count", func(e *recoup.Error) int { return e.RetryCount }),
+		depends("max_retries", func(e *recoup.Error) int { return e.MaxRetries }),
+		depends("assigned_to", func(e *recoup.Error) string { return e.AssignedTo }),
+		depends("escalated_to", func(e *recoup.Error) string { return e.EscalatedTo }),
+		depends("lease_worker", func(e *recoup.Error) string { return e.LeaseWorker }),
+	)
+	dependsSucceeded = append(dependsResult[:len(dependsResult):len(dependsResult)],
+		depends("code", func(e *recoup.Error) recoup.Code { return e.Code }),
+		depends("blocking", func(e *recoup.Error) bool { return e.Blocking }),
+		depends("last_failure_code", func(e *recoup.Error) recoup.Code { return e.LastFailureCode }),
+		depends("streak_family", func(e *recoup.Error) string { return e.StreakFamily }),
+	)
+	dependsFailed = append(dependsResult[:len(dependsResult):len(dependsResult)],
+		depends("category", func(e *recoup.Error) recoup.Category { return e.Category }),
+		depends("class", func(e *recoup.Error) recoup.Class { return e.Class }),
+	)
+)
