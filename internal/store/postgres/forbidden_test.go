@@ -19,9 +19,10 @@ type act struct {
 
 // What refuses: a guard of ours, a constraint, or the lack of a privilege.
 const (
-	guard     = "RC001"
-	check     = "23514"
-	privilege = "42501"
+	guard      = "RC001"
+	check      = "23514"
+	privilege  = "42501"
+	noFunction = "42883"
 )
 
 // The rows that are tried: %open, %parked, %resolved, %kept, %archived stand

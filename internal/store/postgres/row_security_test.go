@@ -120,6 +120,7 @@ func TestReadGrants(t *testing.T) {
 			t.Errorf("%s: %d", sql, got)
 		}
 	}
+	asksForItself(t, owner, reader, team)
 	// A condition of the reader's own is not asked about rows that the view leaves out.
 	reader.run(`set enable_indexscan = off; set enable_bitmapscan = off;
 		create function pg_temp.peek(seen text) returns boolean language plpgsql cost 0.0001 as
@@ -128,6 +129,43 @@ func TestReadGrants(t *testing.T) {
 		t.Errorf("a condition of the reader's own: %d", got)
 	}
 	app.run("insert into people.people_errors (outreach_id, code) values ('CO-1', 'NETWORK_TIMEOUT')")
+}
+
+// asksForItself tries to learn what others may read. What a role may read is told to it
+// and its members alone, also to one that becomes another role, or that calls a function
+// of another.
+func asksForItself(t *testing.T, owner, reader prompt, team string) {
+	t.Helper()
+	stranger := "stranger_" + owner.Config().Database
+	owner.run("create role " + stranger + " login")
+	owner.run("grant usage on schema recoup to " + stranger)
+	other := role(t, owner, stranger)
+	const mine = "select concat_ws(' ', recoup.granted('hub'), cardinality(recoup.readable()), recoup.sees('" + dol + "'))"
+	for name, row := range map[string]struct {
+		of   prompt
+		want string
+	}{"a member": {reader, "{dol-filings} 1 t"}, "a stranger": {other, "{} 0 f"}} {
+		if got := ask[string](row.of, mine); got != row.want {
+			t.Errorf("%s is told %q, want %q", name, got, row.want)
+		}
+	}
+	reader.run("set role " + team)
+	if got := ask[string](reader, mine); got != "{dol-filings} 1 t" {
+		t.Errorf("as the team: %s", got)
+	}
+	reader.run("reset role")
+	for _, sql := range []string{
+		"select recoup.granted('" + team + "', 'hub')", "select recoup.readable('" + team + "')", "select recoup.sees('" + dol + "', '" + team + "')",
+	} {
+		if got := other.sqlState(sql); got != noFunction {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+	for _, sql := range []string{"select * from recoup.read_grant", "set role " + team, "set session authorization " + team} {
+		if got := other.sqlState(sql); got != privilege {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
 }
 
 // reading is how many rows a role reads.

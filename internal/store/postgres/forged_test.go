@@ -1,0 +1,138 @@
+package postgres_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/store/postgres/pgtest"
+)
+
+// No row of the archive tells that a live error has replaced something which never was.
+func TestNoForgedSupersession(t *testing.T) {
+	t.Parallel()
+	_, app, rows := timely(t)
+	app.run("insert into outreach.dol_errors (outreach_id, code) values ('e-plain', 'NETWORK_TIMEOUT')")
+	rows["%plain"] = ask[recoup.ID](app, "select error_id from outreach.dol_errors where outreach_id = 'e-plain'")
+	now := ask[time.Time](app, "select now()")
+	at, kept := now.Format(time.RFC3339), now.AddDate(2, 0, 0).Format(time.RFC3339)
+	left := archiveOf(fmt.Sprintf(`{"archived_at": %q, "purge_at": %q}`, at, kept), "gone")
+	forged := func(by string) string {
+		fields := fmt.Sprintf(`{"error_id": %q, "created_at": %q, "archived_at": %q, "purge_at": %q, "policy_version": "1.0.0",
+			"archive_reason": "SUPERSEDED", "superseded_by": "`+rows[by].String()+`"}`, recoup.ID{2}, at, at, kept)
+		return rows.Replace(archiveOf(fields, "recoup.error") + " where error_id = " + by)
+	}
+	for name, sql := range map[string]string{
+		"beside a live error":               forged("%open"),
+		"beside one that was just touched":  "update recoup.error set message = 'x' where error_id = %open; " + forged("%open"),
+		"beside one of plain SQL":           forged("%plain"),
+		"beside one that is admitted now":   "update recoup.error set policy_version = '1.0.0' where error_id = %plain; " + forged("%plain"),
+		"beside one that leaves its table":  "with gone as (delete from recoup.error where error_id = %open returning *) " + left + "; " + strings.Replace(forged("%open"), "recoup.error e", "recoup.error_archive e", 1),
+		"beside one that is archived since": strings.ReplaceAll(forged("%archived"), "recoup.error e", "recoup.error_archive e"),
+	} {
+		if got := app.refusal(rows.Replace(sql)); !strings.Contains(got, "never an error: what is archived leaves its table by the same statement") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if n := ask[int](app, "select count(*) from recoup.error_archive"); n != 1 {
+		t.Errorf("%d rows are archived, want the one that was", n)
+	}
+}
+
+// leased is a database whose guards go by its own clock, with a recovery that is due and
+// that a worker holds.
+func leased(t *testing.T) (ownerURL string, app prompt) {
+	t.Helper()
+	ownerURL, app = clocked(t)
+	pgtest.ShiftClock(t, ownerURL, 25*time.Hour)
+	app.run(`insert into cl.gate_zero_lease (recovery_id, token, worker, leased_at, ends_at)
+		select recovery_id, gen_random_uuid(), 'w1', recoup.clock(), recoup.clock() + interval '5 minutes' from cl.gate_zero_recovery`)
+	return ownerURL, app
+}
+
+// air writes a row of the AIR about the recovery.
+func air(event string) string {
+	return `insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, attempt_count, at)
+		select intake_id, recovery_id, batch_id, '` + event + `', attempt_count, recoup.clock() from cl.gate_zero_recovery; `
+}
+
+const (
+	lapse  = "update cl.gate_zero_lease set token = null, worker = null, leased_at = null, ends_at = null, lapses = lapses + 1; "
+	revoke = "update cl.gate_zero_lease set token = null, worker = null, leased_at = null, ends_at = null; "
+	kill   = "update cl.gate_zero_batch set killed_at = recoup.clock(), killed_by = 'ada'; "
+	again  = `update cl.gate_zero_lease set token = gen_random_uuid(), worker = 'w2', leased_at = recoup.clock(), ends_at = recoup.clock() + interval '1 minute'; `
+)
+
+// The AIR tells of a lease that ran out when one has, once.
+func TestNoForgedLapse(t *testing.T) {
+	t.Parallel()
+	ownerURL, app := leased(t)
+	for sql, why := range map[string]string{
+		air("LAPSE"):         "no lease ran out that is not told yet",
+		lapse + air("LAPSE"): "it has not run out",
+		"update cl.gate_zero_lease set ends_at = leased_at + interval '1 second'; " + lapse + air("LAPSE"):                                      "only ever extended",
+		"update cl.gate_zero_lease set lapses = 1; " + air("LAPSE"):                                                                             "it has not run out",
+		"delete from cl.gate_zero_lease; insert into cl.gate_zero_lease (recovery_id, lapses) select recovery_id, 1 from cl.gate_zero_recovery": "none of it has run out",
+		`delete from cl.gate_zero_lease; insert into cl.gate_zero_lease (recovery_id, token, leased_at, ends_at)
+			select recovery_id, gen_random_uuid(), recoup.clock() - interval '1 hour', recoup.clock() from cl.gate_zero_recovery`: "it begins now",
+		again: "a worker holds it",
+	} {
+		if got := app.refusal(sql); !strings.Contains(got, why) {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+	pgtest.ShiftClock(t, ownerURL, 25*time.Hour+7*time.Minute)
+	app.run("begin; " + lapse + air("LAPSE") + "commit")
+	for sql, why := range map[string]string{
+		air("LAPSE"):                               "no lease ran out that is not told yet",
+		lapse + air("LAPSE"):                       "it has not run out",
+		"delete from cl.gate_zero_lease":           "lapses are counted until an attempt is used",
+		"update cl.gate_zero_lease set lapses = 0": "lapses are counted until an attempt is used",
+		strings.Replace(air("LAPSE"), "attempt_count, recoup", "attempt_count - 1, recoup", 1): "no lease ran out that is not told yet",
+	} {
+		if got := app.refusal(sql); !strings.Contains(got, why) {
+			t.Errorf("after it ran out, %s: %s", sql, got)
+		}
+	}
+}
+
+// The AIR tells of a lease that the kill switch took away when it has, once.
+func TestNoForgedRevocation(t *testing.T) {
+	t.Parallel()
+	_, app := leased(t)
+	for sql, why := range map[string]string{
+		air("REVOKE"):          "the kill switch took no lease away that is not told yet",
+		revoke + air("REVOKE"): "the kill switch took no lease away", // given back
+		kill + air("REVOKE"):   "the kill switch took no lease away", // the worker holds it
+		kill + revoke + air("REVOKE") + air("REVOKE"):                     "the kill switch took no lease away",
+		"delete from cl.gate_zero_lease; " + kill + again + air("REVOKE"): "the kill switch took no lease away",
+		revoke + kill + again: "its batch is stopped by the kill switch",
+	} {
+		if got := app.refusal(sql); !strings.Contains(got, why) {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+	app.run("begin; " + kill + revoke + air("REVOKE") + "commit")
+	if got := app.refusal(air("REVOKE")); !strings.Contains(got, "the kill switch took no lease away") {
+		t.Errorf("told again: %s", got)
+	}
+}
+
+// A batch begins open.
+func TestNoBatchIsBornFrozen(t *testing.T) {
+	t.Parallel()
+	_, app := clocked(t)
+	for columns, why := range map[string]string{
+		"completed_at, batch_freeze_at, frozen_at) values ('x', now() - interval '15 days', now() - interval '1 day', now()": "it begins open",
+		"completed_at, batch_freeze_at) values ('x', now() - interval '15 days', now() - interval '1 day'":                   "it begins open",
+		"completed_at, batch_freeze_at) values ('x', now(), now() + interval '14 days'":                                      "it begins open",
+		"killed_at, killed_by) values ('x', now(), 'ada'":                                                                    "kill switch off",
+	} {
+		if got := app.refusal("insert into cl.gate_zero_batch (batch_id, " + columns + ")"); !strings.Contains(got, why) {
+			t.Errorf("%s: %s", columns, got)
+		}
+	}
+	app.run("insert into cl.gate_zero_batch (batch_id) values ('x')")
+}
