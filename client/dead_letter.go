@@ -127,13 +127,14 @@ func (c *Client) groupStep(ctx context.Context, id recoup.ID, verb string, body 
 	return call[BulkResult](ctx, c, r, options)
 }
 
-// PreviewReplay says what a replay would have as members, and what not and why.
+// PreviewReplay says which dead letters a replay would include, and why others are left
+// out. Its Token belongs into the replay.
 func (c *Client) PreviewReplay(ctx context.Context, s ReplaySelection, options ...CallOption) (ReplayPreview, error) {
 	return call[ReplayPreview](ctx, c, request{method: http.MethodPost, path: "/v1/replays/preview", body: s}, options)
 }
 
-// Replay sends dead letters back to work, at a rate and in a ramp. Its members are
-// fixed by the time it runs.
+// Replay sends dead letters back to work, at a rate and in a ramp: named ones, or those
+// that a preview has shown, by its Token. Its members are fixed by the time it runs.
 func (c *Client) Replay(ctx context.Context, r NewReplay, options ...CallOption) (Replay, error) {
 	return call[Replay](ctx, c, request{method: http.MethodPost, path: "/v1/replays", body: r, safety: once}, options)
 }

@@ -29,9 +29,11 @@ type ReplaySelection struct {
 	FromStart string      `json:"from_start,omitempty" doc:"the first stage, if all of the pipeline is to be run again; default: work goes on at the stage that failed"`
 }
 
-// NewReplay asks for a replay.
+// NewReplay asks for a replay: of named dead letters, or of those that the preview of a
+// selection has shown and that have not changed since.
 type NewReplay struct {
 	ReplaySelection
+	Token  string     `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant, instead of a selection; good for 15 minutes"`
 	Plan   ReplayPlan `json:"plan,omitzero"`
 	Reason string     `json:"reason" maxLength:"4000"`
 }
@@ -47,7 +49,8 @@ type ReplayPreview struct {
 	Eligible    int            `json:"eligible"`
 	NotEligible map[string]int `json:"not_eligible" doc:"by reason"`
 	Refused     []Refused      `json:"refused" doc:"the first hundred that are not eligible"`
-	More        bool           `json:"more,omitempty" doc:"there are more than were looked at"`
+	More        bool           `json:"more,omitempty" doc:"there are more than the 10000 that were looked at: replay these first"`
+	Token       string         `json:"token,omitempty" doc:"stands for the eligible ones as they are now: a replay with it has no others; good for 15 minutes"`
 }
 
 // Replay is an operation that sends dead letters back to work.

@@ -78,7 +78,11 @@ func (s *show) operate(ctx context.Context) error {
 			return err
 		}
 	}
-	replay, err := s.Replay(ctx, client.NewReplay{ReplaySelection: client.ReplaySelection{Pipeline: pipelineName}, Reason: "the upstreams are back", Plan: client.ReplayPlan{Rate: 50}})
+	seen, err := s.PreviewReplay(ctx, client.ReplaySelection{Pipeline: pipelineName})
+	if err != nil {
+		return err
+	}
+	replay, err := s.Replay(ctx, client.NewReplay{Token: seen.Token, Reason: "the upstreams are back", Plan: client.ReplayPlan{Rate: 50}})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
+	"recoup/internal/engine"
 )
 
 // worlds are one on each store.
@@ -124,6 +125,98 @@ func TestBulkActsOnWhatThePreviewHasShown(t *testing.T) {
 		w.wait(20 * time.Minute)
 		w.post("/v1/errors/park", client.Bulk{Act: ask.Act, Token: seen.Token}).invalid("token", "expired")
 	})
+}
+
+// A replay is of what its preview has shown: not of what became ready meanwhile, and
+// not of what has changed since. A filter without its preview is refused.
+func TestReplayActsOnWhatThePreviewHasShown(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(w *world) {
+		pipeline := w.pipeline("")
+		ready := func() client.DeadLetter {
+			var d client.DeadLetter
+			w.post("/v1/dead-letters", w.breakdown(pipeline)).ok(&d)
+			return w.taken(d, client.StepValidated)
+		}
+		same, changed, gone := ready(), ready(), ready()
+		asked := client.ReplaySelection{Pipeline: pipeline}
+		w.post("/v1/replays", client.NewReplay{ReplaySelection: asked, Reason: "r"}).invalid("token", "required")
+		seen := w.shown("operator", asked)
+		w.wait(time.Minute)
+		late := ready()
+		w.post("/v1/dead-letters/"+changed.ErrorID.String()+"/validate", client.Validation{Idempotent: true, Note: "looked again"}).ok()
+		w.post("/v1/errors/"+gone.ErrorID.String()+"/archive", client.Act{Reason: "not needed"}).ok()
+
+		both := seen
+		both.ReplaySelection = asked
+		w.post("/v1/replays", both).invalid("token", "exclusive")
+		cut := seen
+		cut.Token = cut.Token[:len(cut.Token)-4]
+		w.post("/v1/replays", cut).invalid("token", "format")
+		other := seen
+		var bulk client.BulkResult
+		w.post("/v1/errors/review", client.Bulk{Filter: client.Filter{Table: "pipeline.dead_letters"}, Preview: true}).ok(&bulk)
+		other.Token = bulk.Token
+		w.post("/v1/replays", other).invalid("token", "act")
+
+		var r client.Replay
+		w.post("/v1/replays", seen).ok(&r)
+		var items client.ReplayItems
+		w.get("/v1/replays/" + r.ID.String() + "/items").ok(&items)
+		if r.Members != 1 || len(items.Items) != 1 || items.Items[0].ErrorID != same.ErrorID || r.Why != "2 of 3 have changed since the preview and are left out" {
+			w.Errorf("of %s shown, %s late, it is %+v with %+v", same.ErrorID, late.ErrorID, r, items)
+		}
+		w.post("/v1/replays", seen).failed(http.StatusUnprocessableEntity, fault.CodeBusinessRuleViolation)
+		w.wait(20 * time.Minute)
+		w.post("/v1/replays", seen).invalid("token", "expired")
+	})
+}
+
+// A token is no permission: one that is made up of another hub's dead letters does
+// nothing to them.
+func TestMadeUpTokensOfAnotherHub(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(w *world) {
+		w.withPipelines()
+		key := "operator" + onlyDOL
+		mine, theirs := w.letterIn(dol, client.StepTriaged), w.letterIn(people, client.StepTriaged)
+		madeUp := func(act, hub string, letters ...client.DeadLetter) string {
+			f := engine.Frozen{Act: act, Hub: hub, Until: w.clock().Add(engine.PreviewLife)}
+			for _, d := range letters {
+				f.Members = append(f.Members, engine.Member{ID: d.ErrorID})
+			}
+			return f.Token()
+		}
+		var out client.BulkResult
+		w.do(key, http.MethodPost, "/v1/dead-letter-groups/"+mine.GroupID.String()+"/remediate", client.GroupRemediation{
+			Remediation: client.Remediation{Link: "INC-1", Corrected: "the title"},
+			ForGroup:    client.ForGroup{Token: madeUp("remediate "+mine.GroupID.String(), "", mine, theirs)},
+		}).ok(&out)
+		if out.Applied != 1 || len(out.Refused) != 1 || out.Refused[0].ID != theirs.ErrorID || !strings.Contains(out.Refused[0].Reason, "nothing of that name or id") {
+			w.Errorf("a made-up token of a group does %+v", out)
+		}
+		w.stands(theirs, client.StepTriaged)
+
+		mine, theirs = w.letterIn(dol, client.StepValidated), w.taken(theirs, client.StepValidated)
+		var r client.Replay
+		w.do(key, http.MethodPost, "/v1/replays", client.NewReplay{Token: madeUp("replay", "", mine, theirs), Reason: "r"}).ok(&r)
+		if r.Members != 1 {
+			w.Errorf("a made-up token is a replay of %d", r.Members)
+		}
+		w.do(key, http.MethodPost, "/v1/replays", client.NewReplay{Token: madeUp("replay", peopleHub, theirs), Reason: "r"}).failed(http.StatusNotFound, fault.CodeNotFound)
+		w.post("/v1/replays", client.NewReplay{Token: madeUp("replay", dolHub, theirs), Reason: "r"}).failed(http.StatusNotFound, fault.CodeNotFound)
+		w.stands(theirs, client.StepValidated)
+	})
+}
+
+// stands fails the test unless a dead letter is at a step.
+func (w *world) stands(d client.DeadLetter, step string) {
+	w.Helper()
+	var now client.DeadLetterDetails
+	w.get("/v1/dead-letters/" + d.ErrorID.String()).ok(&now)
+	if now.Step != step {
+		w.Errorf("a dead letter is %s, want %s", now.Step, step)
+	}
 }
 
 // Of replays of one dead letter that are asked for at once, one is made: the others

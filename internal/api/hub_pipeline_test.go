@@ -78,8 +78,11 @@ func (w *world) selectsOnly(mine, theirs []client.DeadLetter) {
 	if p.Eligible != 1 || p.NotEligible["UNKNOWN"] != 2 {
 		w.Errorf("a preview of ids is %+v", p)
 	}
-	w.do(key, http.MethodPost, "/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{GroupID: theirs[0].GroupID}, Reason: "a try"}).
-		failed(http.StatusUnprocessableEntity, fault.CodeBusinessRuleViolation)
+	p = client.ReplayPreview{}
+	w.do(key, http.MethodPost, "/v1/replays/preview", client.ReplaySelection{GroupID: theirs[0].GroupID}).ok(&p)
+	if p.Eligible != 0 || p.Token != "" || len(p.NotEligible) > 0 {
+		w.Errorf("a preview of another hub's group is %+v", p)
+	}
 	got := w.do(key, http.MethodPost, "/v1/work", client.NewWorkBatch{Work: []client.NewWork{{WorkID: theirs[0].WorkID, Pipeline: mine[0].Pipeline, Stage: "llm"}}})
 	if text := got.Body.String(); !strings.Contains(text, "in another pipeline") || strings.Contains(text, theirs[0].ErrorID.String()) {
 		w.Errorf("an id that another hub uses is answered with %s", text)
@@ -91,11 +94,11 @@ func (w *world) replaysOnly(mine, theirs []client.DeadLetter) {
 	w.Helper()
 	key := "operator" + onlyDOL
 	var all, own, of client.Replay
-	w.do(key, http.MethodPost, "/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{All: true}, Reason: "a try"}).ok(&own)
+	w.do(key, http.MethodPost, "/v1/replays", w.shown(key, client.ReplaySelection{All: true})).ok(&own)
 	if own.Members != len(mine) {
 		w.Errorf("a replay of all that a hub has is of %d, want %d", own.Members, len(mine))
 	}
-	w.post("/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{All: true}, Reason: "a try"}).ok(&all)
+	w.post("/v1/replays", w.shown("admin", client.ReplaySelection{All: true})).ok(&all)
 	if all.Members != len(theirs) {
 		w.Errorf("a replay of the rest is of %d, want %d", all.Members, len(theirs))
 	}
@@ -157,10 +160,8 @@ func TestPipelinesThatNoHubLists(t *testing.T) {
 				w.Errorf("%s sees %v, want %v", key, got, want)
 			}
 		}
-		several := client.NewReplay{ReplaySelection: client.ReplaySelection{All: true}, Reason: "a try"}
-		w.do(w.use(two), http.MethodPost, "/v1/replays", several).invalid("pipeline", "hub")
-		several.ReplaySelection = client.ReplaySelection{Pipeline: theirs.Pipeline}
-		w.do(w.use(two), http.MethodPost, "/v1/replays", several).ok()
+		w.do(w.use(two), http.MethodPost, "/v1/replays", w.shown(w.use(two), client.ReplaySelection{All: true})).invalid("pipeline", "hub")
+		w.do(w.use(two), http.MethodPost, "/v1/replays", w.shown(w.use(two), client.ReplaySelection{Pipeline: theirs.Pipeline})).ok()
 	})
 }
 
@@ -173,4 +174,37 @@ func TestPipelineOfTwoHubs(t *testing.T) {
 	if text := got.Body.String(); got.Code == http.StatusOK || !strings.Contains(text, "filings-7 belongs to the hub dol-filings already, expected it in one hub") {
 		t.Errorf("answered with %d %s", got.Code, text)
 	}
+}
+
+// A key for one hub may name a table of dead letters of that hub, or the one that those
+// without their own have in common, and no other hub's.
+func TestTableOfADeadLetter(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(w *world) {
+		text := pipelinePolicy("1.0.1")
+		at := strings.Index(text, "  pipeline.dead_letters:\n")
+		common := text[at : at+strings.Index(text[at:], "\n\n")+1]
+		for table, hub := range map[string]string{"outreach.dead_letters": dolHub, "people.dead_letters": peopleHub} {
+			own := strings.Replace(common, "pipeline.dead_letters:", table+":", 1)
+			text = strings.Replace(text, common, common+strings.Replace(own, "hub: platform", "hub: "+hub, 1), 1)
+		}
+		w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: text, Reason: "tables"}).ok()
+		for table, kept := range map[string]string{
+			"": "outreach.dead_letters", "outreach.dead_letters": "outreach.dead_letters", "pipeline.dead_letters": "pipeline.dead_letters", "people.dead_letters": "",
+		} {
+			failure := w.breakdown(w.pipeline(dol))
+			failure.Table = table
+			answer := w.do("ingest"+onlyDOL, http.MethodPost, "/v1/dead-letters", failure)
+			if kept == "" {
+				answer.failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
+				continue
+			}
+			var d client.DeadLetter
+			answer.ok(&d)
+			var e recoup.Error
+			if w.get("/v1/errors/" + d.ErrorID.String()).ok(&e); e.Table != kept {
+				w.Errorf("named %q, it is kept in %s, want %s", table, e.Table, kept)
+			}
+		}
+	})
 }

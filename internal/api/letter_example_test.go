@@ -172,6 +172,14 @@ func letterExamples(list map[string]example) {
 	queueExamples(list)
 }
 
+// shown is a replay of what a preview shows to a key.
+func (w *world) shown(key string, s client.ReplaySelection) client.NewReplay {
+	w.Helper()
+	var p client.ReplayPreview
+	w.do(key, http.MethodPost, "/v1/replays/preview", s).ok(&p)
+	return client.NewReplay{Token: p.Token, Reason: "a try"}
+}
+
 func replayExamples(list map[string]example) {
 	replay := func(w *world, table string) client.Replay {
 		w.Helper()
@@ -182,9 +190,9 @@ func replayExamples(list map[string]example) {
 	list["POST /v1/replays/preview"] = example{make: func(w *world, table string) (string, any) {
 		return "/v1/replays/preview", client.ReplaySelection{Pipeline: w.pipeline(table)}
 	}}
-	list["POST /v1/replays"] = example{make: func(w *world, table string) (string, any) {
+	list["POST /v1/replays"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
 		d := w.letterIn(table, client.StepValidated)
-		return "/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{Pipeline: d.Pipeline}, Plan: client.ReplayPlan{Rate: 2.5}, Reason: "corrected"}
+		return "/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{IDs: []recoup.ID{d.ErrorID}}, Plan: client.ReplayPlan{Rate: 2.5}, Reason: "corrected"}
 	}}
 	list["GET /v1/replays"] = fixed("/v1/replays?state=RUNNING", nil, leftOut)
 	for _, sub := range []string{"", "/items"} {

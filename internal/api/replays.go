@@ -5,6 +5,7 @@ import (
 
 	"recoup"
 	"recoup/client"
+	"recoup/fault"
 	"recoup/internal/deadletter"
 	"recoup/internal/store"
 )
@@ -12,8 +13,8 @@ import (
 // replayRoutes are about operations that send dead letters back to work.
 func replayRoutes() []*route {
 	list := []*route{
-		operation(post, "/v1/replays/preview", "Say what a replay would have as members, and what not and why", (*API).previewReplay).by(Operator, Reader).under(vital).takesLong(),
-		operation(post, "/v1/replays", "Send dead letters back to work, at a rate and in a ramp", (*API).createReplay).answers(http.StatusCreated).by(Operator).under(vital).takesLong().repeats(twice),
+		checked(operation(post, "/v1/replays/preview", "Preview which dead letters a replay would include, and why others are left out", (*API).previewReplay), (*API).checkPreview).by(Operator, Reader).under(vital).takesLong(),
+		checked(operation(post, "/v1/replays", "Send dead letters back to work, at a rate and in a ramp: named ones, or those that a preview has shown", (*API).createReplay), (*API).checkReplay).answers(http.StatusCreated).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
 		operation(get, "/v1/replays", "List replays, newest first", (*API).listReplays).by(readers()...).under(vital),
 		operation(get, "/v1/replays/{id}", "Show a replay and how far it has come", (*API).showReplay).by(readers()...).under(vital),
 		operation(get, "/v1/replays/{id}/items", "List the members of a replay and what became of each", (*API).listReplayItems).by(readers()...).under(vital),
@@ -57,10 +58,12 @@ func itemOf(i store.ReplayItem) client.ReplayItem {
 	}
 }
 
+// selectionOf reads a selection. One whose class is wrong is not empty for that.
 func (a *API) selectionOf(s *client.ReplaySelection) (deadletter.Selection, error) {
 	class, err := a.classOf(s.Class)
 	return deadletter.Selection{
-		IDs: s.IDs, Pipeline: s.Pipeline, Stage: s.Stage, Class: class, Group: s.GroupID, After: s.After, Before: s.Before, All: s.All, FromStart: s.FromStart,
+		IDs: s.IDs, Pipeline: s.Pipeline, Stage: s.Stage, Class: class, Group: s.GroupID, After: s.After, Before: s.Before,
+		All: s.All || err != nil, FromStart: s.FromStart,
 	}, err
 }
 
@@ -78,15 +81,26 @@ func (a *API) replayLetter(c *call, in *replayLetterIn) (client.Replay, error) {
 
 type replayIn struct{ Body client.NewReplay }
 
+func (a *API) newReplayOf(r *client.NewReplay) (deadletter.NewReplay, error) {
+	selection, err := a.selectionOf(&r.ReplaySelection)
+	return deadletter.NewReplay{Selection: selection, Token: r.Token, Plan: store.ReplayPlan(r.Plan), Reason: r.Reason}, err
+}
+
 func (a *API) createReplay(c *call, in *replayIn) (client.Replay, error) {
-	selection, err := a.selectionOf(&in.Body.ReplaySelection)
+	replay, err := a.newReplayOf(&in.Body)
 	if err != nil {
-		return client.Replay{}, err
+		return client.Replay{}, a.checkReplay(c, in)
 	}
-	status, err := a.Letters.Replay(c.r.Context(), c.caller, deadletter.NewReplay{
-		Selection: selection, Plan: store.ReplayPlan(in.Body.Plan), Reason: in.Body.Reason,
-	})
+	status, err := a.Letters.Replay(c.r.Context(), c.caller, replay)
 	return replayOf(status), err
+}
+
+func (a *API) checkReplay(_ *call, in *replayIn) error {
+	var bad fault.FieldErrors
+	replay, err := a.newReplayOf(&in.Body)
+	bad.Merge(err)
+	bad.Merge(a.Letters.CheckReplay(replay))
+	return bad.Err()
 }
 
 type previewIn struct{ Body client.ReplaySelection }
@@ -94,10 +108,20 @@ type previewIn struct{ Body client.ReplaySelection }
 func (a *API) previewReplay(c *call, in *previewIn) (client.ReplayPreview, error) {
 	selection, err := a.selectionOf(&in.Body)
 	if err != nil {
-		return client.ReplayPreview{}, err
+		return client.ReplayPreview{}, a.checkPreview(c, in)
 	}
 	p, err := a.Letters.Preview(c.r.Context(), c.caller, selection)
-	return client.ReplayPreview{Eligible: p.Eligible, NotEligible: p.NotEligible, Refused: each(p.Refused, refusedOf), More: p.More}, err
+	return client.ReplayPreview{
+		Eligible: p.Eligible, NotEligible: p.NotEligible, Refused: each(p.Refused, refusedOf), More: p.More, Token: p.Frozen.Token(),
+	}, err
+}
+
+func (a *API) checkPreview(_ *call, in *previewIn) error {
+	var bad fault.FieldErrors
+	selection, err := a.selectionOf(&in.Body)
+	bad.Merge(err)
+	bad.Merge(a.Letters.CheckSelection(selection))
+	return bad.Err()
 }
 
 type replaysIn struct {

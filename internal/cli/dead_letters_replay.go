@@ -26,7 +26,9 @@ func lettersReplay(streams Streams) *cobra.Command {
 		Use:   "replay [ID…]",
 		Short: "Send dead letters back to work, at the stage that failed",
 		Long: `Sends dead letters back to work: named ones, or all that a filter selects and that can be
-replayed. It says first which can and which cannot, and asks for a confirmation on a terminal.
+replayed, 10000 at most. It says first which can and which cannot, and asks for a confirmation
+on a terminal. What is replayed is what was shown: dead letters that become ready meanwhile, or
+that change, are not among them.
 
 A replay begins with one item, goes on with a tenth and then with the rest, each step once
 the results of the last are there. It stops by itself when too many fail, or when the same
@@ -63,7 +65,7 @@ func (a *replayRequest) run(ctx context.Context, s *session, args []string) erro
 			return err
 		}
 	}
-	r, err := s.Replay(ctx, a.NewReplay)
+	r, err := s.Replay(ctx, a.asked())
 	switch {
 	case err != nil:
 		return err
@@ -75,6 +77,15 @@ func (a *replayRequest) run(ctx context.Context, s *session, args []string) erro
 	fmt.Fprintf(s.Out, "%s %s\n", r.ID, replayLine(&r))
 	fmt.Fprintf(s.Err, "'recoup replays watch %s' shows how it goes.\n", r.ID)
 	return nil
+}
+
+// asked is the replay to begin: of what the preview has shown, where there was one.
+func (a *replayRequest) asked() client.NewReplay {
+	r := a.NewReplay
+	if r.Token != "" {
+		r.ReplaySelection = client.ReplaySelection{FromStart: r.FromStart}
+	}
+	return r
 }
 
 // warn says what nobody can check: which stages a pipeline has, its workers know.
@@ -139,15 +150,15 @@ func (a *replayRequest) preview(ctx context.Context, s *session) error {
 	if a.dryRun && s.json {
 		return printJSON(s.Out, p)
 	}
-	more := ""
-	if p.More {
-		more = " or more"
-	}
+	a.Token = p.Token
 	out := s.Err
 	if a.dryRun {
 		out = s.Out
 	}
-	fmt.Fprintf(out, "%s%s can be replayed.\n", count(p.Eligible, "dead letter"), more)
+	fmt.Fprintf(out, "%s can be replayed.\n", count(p.Eligible, "dead letter"))
+	if p.More {
+		fmt.Fprintln(out, "There are more than a preview looks at: replay these first, then the rest.")
+	}
 	for _, reason := range slices.Sorted(maps.Keys(p.NotEligible)) {
 		fmt.Fprintf(out, "%d cannot: %s\n", p.NotEligible[reason], printable(words(strings.ToLower(reason))))
 	}
@@ -157,5 +168,5 @@ func (a *replayRequest) preview(ctx context.Context, s *session) error {
 	case a.dryRun || a.yes:
 		return nil
 	}
-	return s.confirm(fmt.Sprintf("Replay %s%s?", count(p.Eligible, "dead letter"), more), fmt.Sprint(p.Eligible))
+	return s.confirm(fmt.Sprintf("Replay %s?", count(p.Eligible, "dead letter")), fmt.Sprint(p.Eligible))
 }

@@ -75,11 +75,15 @@ func (s *Service) fill(ctx context.Context, r store.Replay) (more bool, err erro
 	if more, err := s.collect(ctx, &r); err != nil || more {
 		return more, ended(err)
 	}
+	sel, err := selectionOf(&r)
+	if err != nil {
+		return false, err
+	}
 	_, err = s.Store.StepReplay(ctx, time.Time{}, r.ID, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {
 		if current.State != store.ReplayCollecting {
 			return current.Replay, store.ReplayEffects{}, nil
 		}
-		next, effects := begin(current.Replay, now)
+		next, effects := begin(current.Replay, sel.Shown, now)
 		return next, effects, nil
 	})
 	return true, err

@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -134,65 +135,92 @@ func (s *Service) bind(c engine.Caller, sel *Selection) error {
 	return s.within(c, sel.Pipeline)
 }
 
-// mayReplay reports whether a dead letter of a selection can be replayed now.
-func (s *Service) mayReplay(ctx context.Context, sel *Selection, id recoup.ID) error {
-	l, err := s.Store.DeadLetter(ctx, id)
+// mayReplay returns a dead letter of a selection if it can be replayed now and is as
+// it was seen.
+func (s *Service) mayReplay(ctx context.Context, sel *Selection, m *engine.Member) (store.Letter, error) {
+	l, err := s.Store.DeadLetter(ctx, m.ID)
 	switch {
 	case err != nil:
-		return err
+		return l, err
 	case !within(sel.Within, &l):
-		return store.ErrNotFound
+		return l, store.ErrNotFound
 	}
-	return may(&l, ActReplay)
+	return l, cmp.Or(may(&l, ActReplay), m.Unchanged(l.Dead.UpdatedAt))
 }
 
-// replayHub returns the hub that all members of a replay are of, as far as that is known
-// beforehand; empty: of several. A key for some hubs can only begin one of one hub.
+// fix returns who a replay is of, and its members: those that a preview has shown, or
+// those that are named.
+func (s *Service) fix(ctx context.Context, c engine.Caller, sel *Selection, token string) (hub string, members []engine.Member, err error) {
+	if err := s.bind(c, sel); err != nil {
+		return "", nil, err
+	}
+	if token == "" {
+		for _, id := range sel.IDs {
+			members = append(members, engine.Member{ID: id})
+		}
+		hub, err = s.replayHub(ctx, c, sel)
+		return hub, members, err
+	}
+	shown, err := engine.Thaw(token, ActReplay, s.now())
+	if err != nil {
+		return "", nil, err
+	}
+	sel.Shown = len(shown.Members)
+	switch {
+	case len(c.Hubs) == 1: // the bounds of its key hold, whatever the token says
+		return c.Hubs[0], shown.Members, nil
+	case shown.Hub == "" && len(c.Hubs) > 0:
+		return "", nil, ofOneHub()
+	case shown.Hub != "" && !c.Of(shown.Hub):
+		return "", nil, store.ErrNotFound
+	case shown.Hub != "": // a token can be made up: what is another hub's does not join
+		sel.Within = s.bounds(engine.Caller{Hubs: []string{shown.Hub}})
+	}
+	return shown.Hub, shown.Members, nil
+}
+
+func ofOneHub() error {
+	return fault.Validation(fault.FieldError{Field: "pipeline", Constraint: "hub",
+		Message: "a replay with a key for some hubs must be of one hub: name a pipeline, a group_id, or ids of one hub"})
+}
+
+// replayHub returns the hub that all named members of a replay are of; empty: of
+// several. A key for some hubs can only begin one of one hub.
 func (s *Service) replayHub(ctx context.Context, c engine.Caller, sel *Selection) (string, error) {
 	if len(c.Hubs) == 1 {
 		return c.Hubs[0], nil
 	}
-	pipelines, err := s.selected(ctx, sel)
-	if err != nil {
-		return "", err
-	}
-	hub := ""
-	for i, pipeline := range pipelines {
-		of := s.Policies.Current().PipelineHub(pipeline).ID
-		if i > 0 && of != hub {
-			hub = ""
-			break
-		}
-		hub = of
-	}
-	if hub == "" && len(c.Hubs) > 0 {
-		return "", fault.Validation(fault.FieldError{Field: "pipeline", Constraint: "hub",
-			Message: "a replay with a key for some hubs must be of one hub: name a pipeline, a group_id, or ids of one hub"})
-	}
-	return hub, nil
-}
-
-// selected returns the pipelines that a selection names, itself or by what it names.
-func (s *Service) selected(ctx context.Context, sel *Selection) (pipelines []string, err error) {
-	if sel.Pipeline != "" {
-		return []string{sel.Pipeline}, nil
-	}
-	if !sel.Group.IsZero() {
-		g, err := s.Store.Group(ctx, sel.Group)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil
-		}
-		return []string{g.Pipeline}, err
-	}
+	var of hubs
 	for _, id := range sel.IDs {
 		l, err := s.Store.DeadLetter(ctx, id)
 		switch {
 		case errors.Is(err, store.ErrNotFound) || err == nil && !within(sel.Within, &l):
 		case err != nil:
-			return nil, err
-		case !slices.Contains(pipelines, l.Dead.Pipeline):
-			pipelines = append(pipelines, l.Dead.Pipeline)
+			return "", err
+		default:
+			of.add(s.Policies.Current().PipelineHub(l.Dead.Pipeline).ID)
 		}
 	}
-	return pipelines, nil
+	hub := of.only()
+	if hub == "" && len(c.Hubs) > 0 {
+		return "", ofOneHub()
+	}
+	return hub, nil
+}
+
+// hubs are those that the members of a replay are of.
+type hubs []string
+
+func (h *hubs) add(id string) {
+	if !slices.Contains(*h, id) {
+		*h = append(*h, id)
+	}
+}
+
+// only is the hub that all are of; empty: of several, or of none.
+func (h hubs) only() string {
+	if len(h) != 1 {
+		return ""
+	}
+	return h[0]
 }

@@ -174,12 +174,17 @@ func changed(r store.Replay, to store.ReplayState, by, why string, now time.Time
 	return r, store.ReplayEffects{Notes: []store.Note{{ReplayID: r.ID, Step: store.WorkflowStep(to), Actor: by, At: now, Text: why}}}
 }
 
-// begin lets a replay run whose members are fixed.
-func begin(r store.Replay, now time.Time) (store.Replay, store.ReplayEffects) {
+// begin lets a replay run whose members are fixed. It says how many of those that its
+// preview has shown are not among them.
+func begin(r store.Replay, shown int, now time.Time) (store.Replay, store.ReplayEffects) {
 	if r.Members == 0 {
 		return changed(r, store.ReplayDone, recoup.System, "nothing could be replayed", now)
 	}
-	r, effects := changed(r, store.ReplayRunning, recoup.System, "", now)
+	why := ""
+	if left := shown - r.Members; left > 0 {
+		why = fmt.Sprintf("%d of %d have changed since the preview and are left out", left, shown)
+	}
+	r, effects := changed(r, store.ReplayRunning, recoup.System, why, now)
 	r.StartedAt, r.Phase, r.PhaseAt, r.NextAt = now, firstPhase(r.Plan, 0), now, now
 	return r, effects
 }

@@ -3,7 +3,6 @@ package deadletter
 import (
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -32,6 +31,9 @@ type Selection struct {
 
 	// Within are the pipelines that whoever asked may replay; nil: all.
 	Within *store.Pipelines `json:"within,omitempty"`
+
+	// Shown is how many its preview has shown, if it is a replay of what one has.
+	Shown int `json:"shown,omitempty"`
 }
 
 // asked is the filter as it was asked for.
@@ -46,7 +48,7 @@ func (sel *Selection) filter() store.LetterFilter {
 	return f
 }
 
-// MaxNamed is how many dead letters a replay may name; a filter may select more.
+// MaxNamed is how many dead letters a replay may name; a preview may show more.
 const MaxNamed = 1000
 
 func (sel *Selection) check(f *fields) {
@@ -59,6 +61,10 @@ func (sel *Selection) check(f *fields) {
 	case len(sel.IDs) == 0 && empty && !sel.All:
 		f.add("filter", "required", `an empty filter selects every dead letter; say "all": true if that is meant`)
 	}
+	sel.checkNames(f)
+}
+
+func (sel *Selection) checkNames(f *fields) {
 	for _, x := range [][2]string{{"pipeline", sel.Pipeline}, {"stage", sel.Stage}, {"from_start", sel.FromStart}} {
 		if field, name := x[0], x[1]; name != "" {
 			f.name(field, name)
@@ -107,11 +113,40 @@ func checkPlan(p store.ReplayPlan, f *fields) {
 	}
 }
 
-// NewReplay asks for a replay.
+// NewReplay asks for a replay of named dead letters, or of what a preview has shown.
 type NewReplay struct {
 	Selection Selection
+	Token     string // of the preview, instead of a selection
 	Plan      store.ReplayPlan
 	Reason    string
+}
+
+// check complains of all that is wrong with it and returns its plan, filled in, and
+// its reason, cleaned.
+func (in *NewReplay) check(f *fields) (plan store.ReplayPlan, reason string) {
+	sel := &in.Selection
+	filtered := sel.asked() != store.LetterFilter{} || sel.All
+	switch {
+	case in.Token != "" && (filtered || len(sel.IDs) > 0):
+		f.add("token", "exclusive", "a token stands for the set of its preview: give no filter and no ids beside it")
+	case in.Token == "" && len(sel.IDs) == 0 && filtered:
+		f.add("token", "required", "preview the filter first (POST /v1/replays/preview), and replay with the token of its answer")
+	}
+	if in.Token == "" {
+		sel.check(f)
+	} else {
+		sel.checkNames(f)
+	}
+	plan = Plan(in.Plan, len(sel.IDs) == 1)
+	checkPlan(plan, f)
+	return plan, f.needed("reason", in.Reason)
+}
+
+// CheckReplay says what is wrong with a request for a replay, all of it.
+func (s *Service) CheckReplay(in NewReplay) error {
+	var f fields
+	in.check(&f)
+	return f.err()
 }
 
 // advanceAtOnce is how far a replay is taken before it is answered: the first
@@ -119,37 +154,30 @@ type NewReplay struct {
 // whoever looks after it.
 const advanceAtOnce = 4
 
-// Replay begins a replay of the dead letters that can be replayed now. Its members
-// are fixed: what becomes ready later is not among them.
+// Replay begins a replay of the dead letters that are named, or that a preview has
+// shown and that have not changed since. Its members are fixed: what becomes ready
+// later is not among them.
 func (s *Service) Replay(ctx context.Context, c engine.Caller, in NewReplay) (store.ReplayStatus, error) {
 	var f fields
-	in.Selection.check(&f)
-	plan := Plan(in.Plan, len(in.Selection.IDs) == 1)
-	checkPlan(plan, &f)
-	reason := f.needed("reason", in.Reason)
+	plan, reason := in.check(&f)
 	if err := f.err(); err != nil {
 		return store.ReplayStatus{}, err
 	}
-	if err := s.bind(c, &in.Selection); err != nil {
-		return store.ReplayStatus{}, err
-	}
-	if err := s.replayable(ctx, &in.Selection); err != nil {
-		return store.ReplayStatus{}, err
-	}
-	hub, err := s.replayHub(ctx, c, &in.Selection)
+	sel := &in.Selection
+	hub, members, err := s.fix(ctx, c, sel, in.Token)
 	if err != nil {
 		return store.ReplayStatus{}, err
 	}
-	now := s.now()
-	if len(in.Selection.IDs) == 0 && (in.Selection.Before.IsZero() || in.Selection.Before.After(now)) {
-		in.Selection.Before = now.Add(time.Microsecond)
+	if err := s.replayable(ctx, sel, members); err != nil {
+		return store.ReplayStatus{}, err
 	}
-	selection, err := json.Marshal(in.Selection)
+	now := s.now()
+	selection, err := json.Marshal(sel)
 	if err != nil {
 		return store.ReplayStatus{}, err
 	}
 	r := store.Replay{
-		ID: s.IDs.New(now), State: store.ReplayCollecting, Hub: hub, Selection: store.JSON(selection), Plan: plan, NextAt: now,
+		ID: s.IDs.New(now), State: store.ReplayCollecting, Hub: hub, Selection: store.JSON(selection), Cursor: formatCursor(members), Plan: plan, NextAt: now,
 		CreatedAt: now, CreatedBy: c.Name, Reason: reason, StateAt: now, StateBy: c.Name,
 	}
 	if err := s.Store.CreateReplay(ctx, r, store.Note{ReplayID: r.ID, Step: store.WorkflowStep(r.State), Actor: c.Name, At: now, Text: reason}); err != nil {
@@ -162,14 +190,14 @@ func (s *Service) Replay(ctx context.Context, c engine.Caller, in NewReplay) (st
 	}
 	status, err := s.Store.Replay(ctx, r.ID)
 	if err == nil && status.Members == 0 && status.State != store.ReplayCollecting {
-		return status, s.overtaken(ctx, &in.Selection)
+		return status, s.overtaken(ctx, sel, members)
 	}
 	return status, err
 }
 
 // overtaken says why a replay has found nothing: another was faster.
-func (s *Service) overtaken(ctx context.Context, sel *Selection) error {
-	if err := s.replayable(ctx, sel); err != nil {
+func (s *Service) overtaken(ctx context.Context, sel *Selection, members []engine.Member) error {
+	if err := s.replayable(ctx, sel, members); err != nil {
 		return err
 	}
 	return fault.New(fault.CodeConflict, "Another replay was faster, and has ended meanwhile; look at the dead letters again.")
@@ -177,86 +205,83 @@ func (s *Service) overtaken(ctx context.Context, sel *Selection) error {
 
 // replayable refuses a replay that would have no member. A single dead letter says
 // itself what stands in its way.
-func (s *Service) replayable(ctx context.Context, sel *Selection) error {
-	if len(sel.IDs) == 1 {
-		return s.mayReplay(ctx, sel, sel.IDs[0])
+func (s *Service) replayable(ctx context.Context, sel *Selection, members []engine.Member) error {
+	not := map[string]int{}
+	for i := range members {
+		_, err := s.mayReplay(ctx, sel, &members[i])
+		if err == nil || len(members) == 1 || !ofLetter(err) {
+			return err
+		}
+		not[reasonOf(err)]++
 	}
-	p, err := s.preview(ctx, sel, 1)
-	if err == nil && p.Eligible == 0 && !p.More {
-		err = fault.New(fault.CodeBusinessRuleViolation, "None of the dead letters can be replayed now; the preview says why.").With("not_eligible", p.NotEligible)
+	return fault.New(fault.CodeBusinessRuleViolation, "None of the dead letters can be replayed now; the preview says why.").With("not_eligible", not)
+}
+
+func selectionOf(r *store.Replay) (sel Selection, err error) {
+	if err := json.Unmarshal([]byte(r.Selection), &sel); err != nil {
+		return sel, fmt.Errorf("replay %s: its selection cannot be read: %w", r.ID, err)
 	}
-	return err
+	return sel, nil
 }
 
 // collect adds the next stretch of members to a replay, and reports whether there
 // may be more.
 func (s *Service) collect(ctx context.Context, r *store.Replay) (more bool, err error) {
-	if r.Cursor == allCollected {
-		return false, nil
+	left, err := parseCursor(r.Cursor)
+	if len(left) == 0 || err != nil {
+		return false, err
 	}
-	var sel Selection
-	if err := json.Unmarshal([]byte(r.Selection), &sel); err != nil {
-		return false, fmt.Errorf("replay %s: its selection cannot be read: %w", r.ID, err)
-	}
-	ids, cursor, err := s.stretch(ctx, &sel, r.Cursor)
+	sel, err := selectionOf(r)
 	if err != nil {
 		return false, err
 	}
-	if len(ids) > 0 {
-		_, err = s.Store.AddMembers(ctx, time.Time{}, store.Members{ReplayID: r.ID, ErrorIDs: ids, Cursor: cursor, Decide: s.join(r, &sel)})
+	part := left[:min(len(left), store.MaxPage)]
+	ids, seen := make([]recoup.ID, len(part)), make(map[recoup.ID]engine.Member, len(part))
+	for i, m := range part {
+		ids[i], seen[m.ID] = m.ID, m
 	}
-	return cursor != allCollected, err
+	left = left[len(part):]
+	_, err = s.Store.AddMembers(ctx, time.Time{}, store.Members{
+		ReplayID: r.ID, ErrorIDs: ids, Cursor: formatCursor(left), Decide: s.join(r, &sel, seen),
+	})
+	return len(left) > 0, err
 }
 
 // allCollected is the cursor of a replay whose members are all there.
 const allCollected = "."
 
-// stretch returns the next dead letters of a selection, and where it goes on.
-func (s *Service) stretch(ctx context.Context, sel *Selection, at string) ([]recoup.ID, string, error) {
-	if len(sel.IDs) > 0 {
-		return sel.IDs, allCollected, nil
-	}
-	cursor, err := parseCursor(at)
-	if err != nil {
-		return nil, "", err
-	}
-	filter := sel.filter()
-	filter.Step = store.StepValidated
-	letters, next, err := s.Store.DeadLetters(ctx, filter, store.Page{Cursor: cursor, Limit: store.MaxPage})
-	ids := make([]recoup.ID, len(letters))
-	for i := range letters {
-		ids[i] = letters[i].Dead.ErrorID
-	}
-	return ids, formatCursor(next), err
-}
-
-func formatCursor(c store.Cursor) string {
-	if c.IsZero() {
+// formatCursor writes down what is left to be added to a replay. It is kept with the
+// replay, so that whoever goes on adds the same, and is short once all are there.
+func formatCursor(left []engine.Member) string {
+	if len(left) == 0 {
 		return allCollected
 	}
-	return base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(nil, uint64(c.At.UnixMicro())), c.ID[:]...))
+	return base64.RawURLEncoding.EncodeToString(engine.AppendMembers(nil, left))
 }
 
-func parseCursor(s string) (c store.Cursor, err error) {
-	if s == "" {
-		return c, nil
+func parseCursor(s string) ([]engine.Member, error) {
+	if s == allCollected {
+		return nil, nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || len(b) != 24 {
-		return c, fmt.Errorf("a replay's cursor cannot be read: %w", err)
+	left, ok := engine.ReadMembers(b)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("a replay's cursor cannot be read: %w", err)
 	}
-	c.At, c.ID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), recoup.ID(b[8:])
-	return c, nil
+	return left, nil
 }
 
-// join decides whether a dead letter becomes a member of a replay. It does not
-// expire until it comes back.
-func (s *Service) join(r *store.Replay, sel *Selection) store.DecideLetter {
+// join decides whether a dead letter becomes a member of a replay: not if it has
+// changed since it was seen. It does not expire until it comes back.
+func (s *Service) join(r *store.Replay, sel *Selection, seen map[recoup.ID]engine.Member) store.DecideLetter {
 	replay, by, reason, start, bounds := r.ID, r.CreatedBy, r.Reason, sel.FromStart, sel.Within
 	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		var effects store.LetterEffects
 		if !within(bounds, &l) {
 			return l, effects, store.ErrNotFound
+		}
+		if m := seen[l.Dead.ErrorID]; m.Unchanged(l.Dead.UpdatedAt) != nil {
+			return l, effects, m.Unchanged(l.Dead.UpdatedAt)
 		}
 		if err := may(&l, ActReplay); err != nil {
 			return l, effects, err

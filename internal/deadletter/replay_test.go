@@ -128,7 +128,7 @@ func (w *world) ramp(members int) {
 	plan := store.ReplayPlan{Rate: rate, Concurrency: 50_000}
 	begin := func(want int) *store.ReplayStatus {
 		w.Helper()
-		r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{Pipeline: pipeline}, Plan: plan, Reason: "corrected"})
+		r, err := w.shown(deadletter.Selection{Pipeline: pipeline}, plan)
 		w.must(err)
 		for w.advance(); r.State == store.ReplayCollecting; r = *w.status(r.ID) {
 			w.advance()
@@ -244,9 +244,7 @@ func TestEngineeringReviewIsTold(t *testing.T) {
 func TestReplayCancel(t *testing.T) {
 	everywhere(t, func(w *world) {
 		ids := w.buried(40)
-		r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{
-			Selection: deadletter.Selection{Pipeline: pipeline}, Plan: store.ReplayPlan{Rate: 10, Concurrency: 10, Canary: -1}, Reason: "corrected",
-		})
+		r, err := w.shown(deadletter.Selection{Pipeline: pipeline}, store.ReplayPlan{Rate: 10, Concurrency: 10, Canary: -1})
 		w.must(err)
 		w.wait(time.Second)
 		w.advance()
@@ -281,7 +279,7 @@ func TestReplayCancel(t *testing.T) {
 			w.Errorf("claimed %d of a cancelled replay", len(got))
 		}
 		w.refused(second(w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActResume, "go on")), fault.CodeInvalidTransition)
-		again, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{Pipeline: pipeline}, Reason: "the right fix"})
+		again, err := w.shown(deadletter.Selection{Pipeline: pipeline}, store.ReplayPlan{})
 		if err != nil || again.Members != 38 {
 			w.Errorf("again: %+v, %v", again, err)
 		}
@@ -299,11 +297,11 @@ func TestReplayPauseAndPreview(t *testing.T) {
 		}
 		w.invalid(second(w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{})), "filter")
 		w.invalid(second(w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{IDs: ids, Stage: "llm"})), "ids")
-		w.refused(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{Stage: "fetch"}, Reason: "r"})), fault.CodeBusinessRuleViolation)
+		w.refused(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{fresh, gone}}, Reason: "r"})), fault.CodeBusinessRuleViolation)
 		w.invalid(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{
 			Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: -1, Concurrency: -1, Canary: 2000, Share: 2, Limit: -1},
-		})), "rate", "concurrency", "canary", "share", "limit", "reason")
-		r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: 1, Canary: -1}, Reason: "corrected"})
+		})), "token", "rate", "concurrency", "canary", "share", "limit", "reason")
+		r, err := w.shown(deadletter.Selection{All: true}, store.ReplayPlan{Rate: 1, Canary: -1})
 		w.must(err)
 		if r.State != store.ReplayRunning || r.Members != 5 || r.Count(store.ItemReleased) != 1 {
 			w.Fatalf("the replay is %+v", r)
@@ -338,7 +336,7 @@ func TestReplayPauseAndPreview(t *testing.T) {
 func TestReplayOnTwoNodes(t *testing.T) {
 	everywhere(t, func(w *world) {
 		w.buried(60)
-		r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: 20, Canary: -1}, Reason: "corrected"})
+		r, err := w.shown(deadletter.Selection{All: true}, store.ReplayPlan{Rate: 20, Canary: -1})
 		w.must(err)
 		keys, err := deadletter.NewKeyring(w.Context(), w.db, zeros{}, epoch)
 		w.must(err)

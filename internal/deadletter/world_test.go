@@ -201,6 +201,14 @@ func (w *world) replay(ids ...recoup.ID) store.ReplayStatus {
 	return r
 }
 
+// shown begins a replay of what a preview of a selection shows.
+func (w *world) shown(sel deadletter.Selection, plan store.ReplayPlan) (store.ReplayStatus, error) {
+	w.Helper()
+	p, err := w.Preview(w.Context(), caller(ada), sel)
+	w.must(err)
+	return w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Token: p.Frozen.Token(), Plan: plan, Reason: "corrected"})
+}
+
 // claim claims what there is of all stages.
 func (w *world) claim(limit int) []deadletter.Claimed {
 	w.Helper()

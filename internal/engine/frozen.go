@@ -18,6 +18,7 @@ import (
 // itself when it is acted on; so it is not signed, only guarded against being cut.
 type Frozen struct {
 	Act     string // what was previewed
+	Hub     string // that all members are of, where the act asks for it; empty: of several
 	Until   time.Time
 	Members []Member
 }
@@ -33,7 +34,7 @@ const PreviewLife = 15 * time.Minute
 
 const (
 	memberBytes = len(recoup.ID{}) + 8
-	headBytes   = 1 + 8 + 8 // version, name of the act, end
+	headBytes   = 1 + 8 + 8 + 1 // version, name of the act, end, length of the hub's name
 	sumBytes    = 8
 	tokenForm   = 1
 )
@@ -43,16 +44,35 @@ func (f *Frozen) Token() string {
 	if len(f.Members) == 0 {
 		return ""
 	}
-	b := make([]byte, 0, headBytes+len(f.Members)*memberBytes+sumBytes)
+	b := make([]byte, 0, headBytes+len(f.Hub)+len(f.Members)*memberBytes+sumBytes)
 	b = append(b, tokenForm)
 	b = append(b, nameSum(f.Act)...)
 	b = binary.BigEndian.AppendUint64(b, uint64(f.Until.UnixMicro()))
-	for i := range f.Members {
-		b = append(b, f.Members[i].ID[:]...)
-		b = binary.BigEndian.AppendUint64(b, uint64(f.Members[i].UpdatedAt.UnixMicro()))
-	}
+	b = append(append(b, byte(len(f.Hub))), f.Hub...)
+	b = AppendMembers(b, f.Members)
 	sum := sha256.Sum256(b)
 	return base64.RawURLEncoding.EncodeToString(append(b, sum[:sumBytes]...))
+}
+
+// AppendMembers writes members down, each in as many bytes.
+func AppendMembers(b []byte, members []Member) []byte {
+	for i := range members {
+		b = append(b, members[i].ID[:]...)
+		b = binary.BigEndian.AppendUint64(b, uint64(members[i].UpdatedAt.UnixMicro()))
+	}
+	return b
+}
+
+// ReadMembers reads what [AppendMembers] has written. It is false for anything else.
+func ReadMembers(b []byte) ([]Member, bool) {
+	if len(b)%memberBytes != 0 {
+		return nil, false
+	}
+	members := make([]Member, 0, len(b)/memberBytes)
+	for ; len(b) > 0; b = b[memberBytes:] {
+		members = append(members, Member{ID: recoup.ID(b[:16]), UpdatedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(b[16:]))).UTC()})
+	}
+	return members, true
 }
 
 func nameSum(act string) []byte {
@@ -65,26 +85,29 @@ func Thaw(token, act string, now time.Time) (Frozen, error) {
 	bad := func(constraint, message string) (Frozen, error) {
 		return Frozen{}, fault.Validation(fault.FieldError{Field: "token", Constraint: constraint, Message: message})
 	}
-	b, err := base64.RawURLEncoding.DecodeString(token)
-	rest := len(b) - headBytes - sumBytes
-	if err != nil || rest <= 0 || rest%memberBytes != 0 || rest/memberBytes > MaxBulk || b[0] != tokenForm {
+	broken := func() (Frozen, error) {
 		return bad("format", "token must be that of a preview, whole; preview again")
 	}
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(b) < headBytes+sumBytes || b[0] != tokenForm {
+		return broken()
+	}
 	body := b[:len(b)-sumBytes]
-	if sum := sha256.Sum256(body); string(sum[:sumBytes]) != string(b[len(body):]) {
-		return bad("format", "token must be that of a preview, whole; preview again")
+	sum := sha256.Sum256(body)
+	rest := headBytes + int(body[headBytes-1])
+	if string(sum[:sumBytes]) != string(b[len(body):]) || rest >= len(body) {
+		return broken()
 	}
 	if string(body[1:9]) != string(nameSum(act)) {
 		return bad("act", "token is of the preview of another act; preview "+act)
 	}
-	f := Frozen{Act: act, Until: time.UnixMicro(int64(binary.BigEndian.Uint64(body[9:headBytes]))).UTC()}
+	f := Frozen{Act: act, Hub: string(body[headBytes:rest]), Until: time.UnixMicro(int64(binary.BigEndian.Uint64(body[9:]))).UTC()}
 	if !now.Before(f.Until) || f.Until.After(now.Add(2*PreviewLife)) {
 		return bad("expired", "the preview is older than "+PreviewLife.String()+"; preview again")
 	}
-	for at := headBytes; at < len(body); at += memberBytes {
-		f.Members = append(f.Members, Member{
-			ID: recoup.ID(body[at : at+16]), UpdatedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(body[at+16:]))).UTC(),
-		})
+	var ok bool
+	if f.Members, ok = ReadMembers(body[rest:]); !ok || len(f.Members) > MaxBulk {
+		return broken()
 	}
 	return f, nil
 }

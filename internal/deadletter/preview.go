@@ -1,0 +1,156 @@
+package deadletter
+
+import (
+	"context"
+	"errors"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+// Preview is what a replay of a selection would have as members, and what not and
+// why.
+type Preview struct {
+	Eligible    int
+	NotEligible map[string]int // by reason
+	Refused     []Refused      // the first hundred of them
+	More        bool           // there are more than were looked at
+	Frozen      engine.Frozen  // those that are eligible, as they are: what a replay is begun with
+}
+
+// Refused is a dead letter that something cannot be done to, and why.
+type Refused struct {
+	ID  recoup.ID
+	Err error
+}
+
+// MaxPreview is how many dead letters a preview looks at, and how many of those that
+// are eligible it shows: the most of one replay.
+const MaxPreview = engine.MaxBulk
+
+// maxRefused is how many refused ones an answer names.
+const maxRefused = 100
+
+// CheckSelection says what is wrong with a selection, all of it.
+func (s *Service) CheckSelection(sel Selection) error {
+	var f fields
+	sel.check(&f)
+	return f.err()
+}
+
+// Preview says what a replay would do, and does nothing. What it shows as eligible is
+// all that a replay with its token can have as members.
+func (s *Service) Preview(ctx context.Context, c engine.Caller, sel Selection) (Preview, error) {
+	p := Preview{NotEligible: map[string]int{}, Frozen: engine.Frozen{Act: ActReplay, Until: s.now().Add(engine.PreviewLife)}}
+	if err := s.CheckSelection(sel); err != nil {
+		return p, err
+	}
+	if err := s.bind(c, &sel); err != nil {
+		return p, err
+	}
+	var hubs hubs
+	take := func(l *store.Letter) {
+		p.Eligible++
+		p.Frozen.Members = append(p.Frozen.Members, engine.Member{ID: l.Dead.ErrorID, UpdatedAt: l.Dead.UpdatedAt})
+		hubs.add(s.Policies.Current().PipelineHub(l.Dead.Pipeline).ID)
+	}
+	look := s.lookByFilter
+	if len(sel.IDs) > 0 {
+		look = s.lookByID
+	}
+	err := look(ctx, &sel, &p, take)
+	p.Frozen.Hub = hubs.only()
+	return p, err
+}
+
+// lookByID looks at named dead letters.
+func (s *Service) lookByID(ctx context.Context, sel *Selection, p *Preview, take func(*store.Letter)) error {
+	for _, id := range sel.IDs {
+		l, err := s.mayReplay(ctx, sel, &engine.Member{ID: id})
+		switch {
+		case err == nil:
+			take(&l)
+		case ofLetter(err):
+			p.refuse(id, err)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// lookByFilter looks at those that a filter selects: first at those whose turn it is,
+// so that no others keep them out, then at all, for what stands in their way.
+func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *Preview, take func(*store.Letter)) error {
+	filter := sel.filter()
+	filter.Step = store.StepValidated
+	ready, err := s.scan(ctx, filter, func(l *store.Letter) {
+		if may(l, ActReplay) == nil {
+			take(l)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	all, err := s.scan(ctx, sel.filter(), func(l *store.Letter) {
+		if err := may(l, ActReplay); err != nil {
+			p.refuse(l.Dead.ErrorID, err)
+		}
+	})
+	p.More = ready || all
+	return err
+}
+
+// scan goes through dead letters, the newest first, and reports whether there are more
+// than a preview looks at.
+func (s *Service) scan(ctx context.Context, f store.LetterFilter, see func(*store.Letter)) (more bool, err error) {
+	page := store.Page{Limit: store.MaxPage}
+	for seen := 0; seen < MaxPreview; {
+		letters, next, err := s.Store.DeadLetters(ctx, f, page)
+		if err != nil {
+			return false, err
+		}
+		for i := range letters {
+			see(&letters[i])
+		}
+		if seen += len(letters); next.IsZero() {
+			return false, nil
+		}
+		page.Cursor = next
+	}
+	return true, nil
+}
+
+func (p *Preview) refuse(id recoup.ID, err error) {
+	p.NotEligible[reasonOf(err)]++
+	if len(p.Refused) < maxRefused {
+		p.Refused = append(p.Refused, Refused{id, err})
+	}
+}
+
+// ofLetter reports whether an error says why a dead letter cannot be replayed, rather
+// than that nobody knows.
+func ofLetter(err error) bool {
+	_, no := errors.AsType[*fault.Error](err)
+	return no || errors.Is(err, store.ErrNotFound)
+}
+
+// reasonOf is why a dead letter cannot be replayed, as previews count it.
+func reasonOf(err error) string {
+	reason := "UNKNOWN"
+	var why *fault.Error
+	if errors.As(err, &why) {
+		if why.Code == fault.CodeStaleRead {
+			reason = "CHANGED"
+		}
+		if text, ok := why.Details["reason"].(string); ok {
+			reason = text
+		}
+		if step, ok := why.Details["missing_step"].(string); ok && reason == "MISSING_STEP" {
+			reason = "MISSING_" + step
+		}
+	}
+	return reason
+}
