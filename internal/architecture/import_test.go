@@ -89,8 +89,18 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/store",
-		imports: []string{"recoup", "recoup/internal/policy", "recoup/internal/lifecycle"},
+		imports: []string{"recoup", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store/row"},
 		why:     "it holds what both stores share, and knows neither of them",
+	},
+	{
+		pkg:     "recoup/internal/store/row",
+		imports: []string{"recoup"},
+		why:     "it describes rows to both stores, and knows neither their types nor their codecs",
+	},
+	{
+		pkg:     "recoup/internal/store/verb",
+		imports: []string{"recoup", "recoup/internal/store", "recoup/internal/store/row"},
+		why:     "it is what both databases do alike, over an interface that each brings",
 	},
 	{
 		pkg:       "recoup/internal/store/storetest",
@@ -100,7 +110,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/internal/store/sqlite",
-		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/store/row", "recoup/internal/store/verb"},
 		libraries: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows; who uses it is not its business",
 	},
@@ -111,7 +121,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/internal/store/postgres",
-		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/store/row", "recoup/internal/store/verb"},
 		libraries: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows and classifies what its database says; who uses it is not its business",
 	},

@@ -8,6 +8,7 @@ import (
 
 	"recoup"
 	"recoup/internal/policy"
+	"recoup/internal/store/row"
 )
 
 // AlertState is where an alert stands.
@@ -38,6 +39,24 @@ type Alert struct {
 	NotifiedAt time.Time            `json:"notified_at,omitzero"` // the last time people were told
 	Notified   int                  `json:"notified"`             // how often
 }
+
+// Alerts describes the rows of alerts.
+var Alerts = row.Table[Alert]{Name: "recoup.alert", Columns: []row.Column[Alert]{
+	row.ID("alert_id", func(a *Alert) *recoup.ID { return &a.ID }).Key(),
+	row.Text("rule", func(a *Alert) *string { return &a.Rule }),
+	row.Text("scope", func(a *Alert) *string { return &a.Scope }),
+	row.Text("state", func(a *Alert) *AlertState { return &a.State }),
+	row.Text("severity", func(a *Alert) *policy.AlertSeverity { return &a.Severity }),
+	row.Text("action", func(a *Alert) *policy.AlertAction { return &a.Action }),
+	row.Text("condition", func(a *Alert) *string { return &a.Condition }),
+	row.Big("samples", func(a *Alert) *int64 { return &a.Samples }),
+	row.Time("pending_at", func(a *Alert) *time.Time { return &a.PendingAt }),
+	row.Time("fired_at", func(a *Alert) *time.Time { return &a.FiredAt }),
+	row.Time("resolved_at", func(a *Alert) *time.Time { return &a.ResolvedAt }),
+	row.Time("notified_at", func(a *Alert) *time.Time { return &a.NotifiedAt }),
+	row.Int("notified", func(a *Alert) *int { return &a.Notified }),
+	row.Real("value", func(a *Alert) *float64 { return &a.Value }),
+}}
 
 // MaxOpenAlerts is the most alerts that are looked at together: those of all
 // rules and scopes that are not resolved.
@@ -71,6 +90,19 @@ type Silence struct {
 	EndedAt time.Time `json:"ended_at,omitzero"` // by hand, before its time
 	EndedBy string    `json:"ended_by,omitempty"`
 }
+
+// Silences describes the rows of silences.
+var Silences = row.Table[Silence]{Name: "recoup.silence", Columns: []row.Column[Silence]{
+	row.ID("silence_id", func(s *Silence) *recoup.ID { return &s.ID }).Key(),
+	row.Text("rule", func(s *Silence) *string { return &s.Rule }).Fixed(),
+	row.Text("scope", func(s *Silence) *string { return &s.Scope }).Fixed(),
+	row.Time("until", func(s *Silence) *time.Time { return &s.Until }).Fixed(),
+	row.Text("reason", func(s *Silence) *string { return &s.Reason }).Fixed(),
+	row.Time("created_at", func(s *Silence) *time.Time { return &s.At }).Fixed(),
+	row.Text("created_by", func(s *Silence) *string { return &s.By }).Fixed(),
+	row.Time("ended_at", func(s *Silence) *time.Time { return &s.EndedAt }),
+	row.Text("ended_by", func(s *Silence) *string { return &s.EndedBy }),
+}}
 
 // Covers reports whether the silence keeps an alert from being told at now.
 func (s *Silence) Covers(a *Alert, now time.Time) bool {
@@ -117,6 +149,16 @@ type Provider struct {
 	Reason  string    `json:"reason"`
 	AlertID recoup.ID `json:"alert_id,omitzero"` // the alert that switched it; zero: a person did
 }
+
+// Providers describes the rows of groups of providers.
+var Providers = row.Table[Provider]{Name: "recoup.provider", Columns: []row.Column[Provider]{
+	row.Text("group_name", func(p *Provider) *string { return &p.Group }).Key(),
+	row.Text("active", func(p *Provider) *string { return &p.Active }),
+	row.Time("since", func(p *Provider) *time.Time { return &p.Since }),
+	row.Text("switched_by", func(p *Provider) *string { return &p.By }),
+	row.Text("reason", func(p *Provider) *string { return &p.Reason }),
+	row.ID("alert_id", func(p *Provider) *recoup.ID { return &p.AlertID }),
+}}
 
 // Switch moves a group from one provider to another. If From is not the one in
 // use any more it is ErrConflict; empty stands for a group that was never

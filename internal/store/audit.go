@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/store/row"
 )
 
 // Act is who does something administrative, when and why. The verb that does it
@@ -40,6 +41,18 @@ type AuditEntry struct {
 	Reason  string    `json:"reason,omitempty"`
 	Details JSON      `json:"details,omitempty"`
 }
+
+// Audits describes the rows of the audit.
+var Audits = row.Table[AuditEntry]{Name: "recoup.audit", Columns: []row.Column[AuditEntry]{
+	row.Big("seq", func(a *AuditEntry) *int64 { return &a.Seq }).Key().Drawn(),
+	row.Time("at", func(a *AuditEntry) *time.Time { return &a.At }).Fixed(),
+	row.Text("actor", func(a *AuditEntry) *string { return &a.Actor }).Fixed(),
+	row.ID("key_id", func(a *AuditEntry) *recoup.ID { return &a.Key }).Fixed(),
+	row.Text("act", func(a *AuditEntry) *string { return &a.Act }).Fixed(),
+	row.Text("target", func(a *AuditEntry) *string { return &a.Target }).Fixed(),
+	row.Text("reason", func(a *AuditEntry) *string { return &a.Reason }).Fixed(),
+	row.JSON("details", func(a *AuditEntry) *JSON { return &a.Details }).Fixed(),
+}}
 
 // On returns the row that tells of the act. The details are an object that may
 // be nil.

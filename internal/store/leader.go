@@ -1,6 +1,10 @@
 package store
 
-import "time"
+import (
+	"time"
+
+	"recoup/internal/store/row"
+)
 
 // Bid is a node's wish to lead, or to go on leading.
 type Bid struct {
@@ -18,6 +22,14 @@ type Term struct {
 	Holder string // empty: nobody, the last one has resigned
 	Until  time.Time
 }
+
+// Terms describes the rows of leaderships.
+var Terms = row.Table[Term]{Name: "recoup.leader", Columns: []row.Column[Term]{
+	row.Text("name", func(t *Term) *string { return &t.Name }).Key(),
+	row.Big("number", func(t *Term) *int64 { return &t.Number }),
+	row.Text("holder", func(t *Term) *string { return &t.Holder }),
+	row.Time("ends_at", func(t *Term) *time.Time { return &t.Until }),
+}}
 
 // Bid decides what becomes of a bid when this is the last term, or the zero term
 // if there was none. A term that is over is not renewed, even by its holder:
@@ -48,3 +60,16 @@ type Job struct {
 	Runs       int64         `json:"runs"`
 	Failures   int64         `json:"failures"`
 }
+
+// Jobs describes the rows of jobs, but for the term of who wrote one.
+var Jobs = row.Table[Job]{Name: "recoup.job", Columns: []row.Column[Job]{
+	row.Text("name", func(j *Job) *string { return &j.Name }).Key(),
+	row.Time("started_at", func(j *Job) *time.Time { return &j.StartedAt }),
+	row.Time("finished_at", func(j *Job) *time.Time { return &j.FinishedAt }),
+	row.Big("row_count", func(j *Job) *int64 { return &j.Rows }),
+	row.Micros("lag_us", func(j *Job) *time.Duration { return &j.Lag }),
+	row.Text("cursor", func(j *Job) *string { return &j.Cursor }),
+	row.Text("error", func(j *Job) *string { return &j.Error }),
+	row.Big("runs", func(j *Job) *int64 { return &j.Runs }),
+	row.Big("failures", func(j *Job) *int64 { return &j.Failures }),
+}}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/store/row"
 )
 
 // NoticeState is what became of a notice.
@@ -31,6 +32,28 @@ type NoticeRecord struct {
 	LastError     string    `json:"last_error,omitempty"`
 	ResendOf      recoup.ID `json:"resend_of,omitzero"` // the notice that was given up, of which this is another try
 }
+
+// PendingNotices describes the columns of notices that wait.
+var PendingNotices = []row.Column[PendingNotice]{
+	row.ID("notice_id", func(n *PendingNotice) *recoup.ID { return &n.ID }).Key().Drawn(),
+	row.Text("kind", func(n *PendingNotice) *recoup.NoticeKind { return &n.Kind }).Fixed(),
+	row.Text("recipient", func(n *PendingNotice) *string { return &n.To }).Fixed(),
+	row.ID("error_id", func(n *PendingNotice) *recoup.ID { return &n.ErrorID }).Fixed(),
+	row.Text("dedup_key", func(n *PendingNotice) *string { return &n.Key }).Fixed().Unique(),
+	row.JSON("body", func(n *PendingNotice) *JSON { return &n.Body }).Fixed(),
+	row.Time("created_at", func(n *PendingNotice) *time.Time { return &n.CreatedAt }).Fixed(),
+	row.Time("due_at", func(n *PendingNotice) *time.Time { return &n.DueAt }),
+	row.Int("attempts", func(n *PendingNotice) *int { return &n.Attempts }),
+}
+
+// Notices describes the rows of the outbox. Who adds a notice says nothing of its id.
+var Notices = row.Table[NoticeRecord]{Name: "recoup.outbox", Columns: append(
+	row.Within("", PendingNotices, func(n *NoticeRecord) *PendingNotice { return &n.PendingNotice }),
+	row.Time("delivered_at", func(n *NoticeRecord) *time.Time { return &n.DeliveredAt }),
+	row.Time("given_up_at", func(n *NoticeRecord) *time.Time { return &n.GivenUpAt }),
+	row.Text("last_error", func(n *NoticeRecord) *string { return &n.LastError }),
+	row.ID("resend_of", func(n *NoticeRecord) *recoup.ID { return &n.ResendOf }).Fixed(),
+)}
 
 // State returns what became of the notice.
 func (n *NoticeRecord) State() NoticeState {

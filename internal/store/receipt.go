@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"recoup/internal/store/row"
 )
 
 // ReceiptFor makes an item of a verb happen at most once: what it did is written
@@ -60,6 +62,16 @@ type StoredReceipt struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
+
+// StoredReceipts describes the rows of receipts.
+var StoredReceipts = row.Table[StoredReceipt]{Name: "recoup.idempotency", Columns: []row.Column[StoredReceipt]{
+	row.Word("scope", func(s *StoredReceipt) *string { return &s.Scope }).Key(),
+	row.Word("key", func(s *StoredReceipt) *string { return &s.Key }).Key(),
+	row.Hash("request_hash", func(s *StoredReceipt) *[32]byte { return &s.Hash }).Fixed(),
+	row.Bytes("answer", func(s *StoredReceipt) *[]byte { return &s.Answer }).Fixed(),
+	row.Time("created_at", func(s *StoredReceipt) *time.Time { return &s.CreatedAt }).Fixed(),
+	row.Time("expires_at", func(s *StoredReceipt) *time.Time { return &s.ExpiresAt }).Fixed(),
+}}
 
 // Repeat is the error of a promotion that was made before, under the same
 // receipt: its answer.

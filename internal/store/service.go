@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/store/row"
 )
 
 // Key lets somebody use the service. The secret itself is never stored.
@@ -24,6 +25,23 @@ type Key struct {
 	LastUsedAt time.Time `json:"last_used_at,omitzero"`
 	RotatedTo  recoup.ID `json:"rotated_to,omitzero"` // the key that takes over from it
 }
+
+// Keys describes the rows of keys.
+var Keys = row.Table[Key]{Name: "recoup.api_key", Columns: []row.Column[Key]{
+	row.ID("key_id", func(k *Key) *recoup.ID { return &k.ID }).Key(),
+	row.Text("name", func(k *Key) *string { return &k.Name }).Fixed(),
+	row.Text("role", func(k *Key) *string { return &k.Role }).Fixed(),
+	row.List("hubs", func(k *Key) *[]string { return &k.Hubs }).Fixed(),
+	row.Text("hint", func(k *Key) *string { return &k.Hint }).Fixed(),
+	row.Hash("key_hash", func(k *Key) *[32]byte { return &k.Hash }).Fixed().Unique(),
+	row.Time("created_at", func(k *Key) *time.Time { return &k.CreatedAt }).Fixed(),
+	row.Text("created_by", func(k *Key) *string { return &k.CreatedBy }).Fixed(),
+	row.Time("expires_at", func(k *Key) *time.Time { return &k.ExpiresAt }),
+	row.Time("revoked_at", func(k *Key) *time.Time { return &k.RevokedAt }),
+	row.Text("revoked_by", func(k *Key) *string { return &k.RevokedBy }),
+	row.Time("last_used_at", func(k *Key) *time.Time { return &k.LastUsedAt }),
+	row.ID("rotated_to", func(k *Key) *recoup.ID { return &k.RotatedTo }),
+}}
 
 // Valid reports whether the key opens anything at now.
 func (k *Key) Valid(now time.Time) bool {
@@ -86,6 +104,17 @@ type PolicyVersion struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
+// PolicyVersions describes the rows of policies.
+var PolicyVersions = row.Table[PolicyVersion]{Name: "recoup.policy_version", Columns: []row.Column[PolicyVersion]{
+	row.Big("number", func(p *PolicyVersion) *int64 { return &p.Number }).Key(),
+	row.Text("version", func(p *PolicyVersion) *string { return &p.Version }).Fixed(),
+	row.Hash("hash", func(p *PolicyVersion) *[32]byte { return &p.Hash }).Fixed(),
+	row.Time("added_at", func(p *PolicyVersion) *time.Time { return &p.At }).Fixed(),
+	row.Text("added_by", func(p *PolicyVersion) *string { return &p.By }).Fixed(),
+	row.Text("reason", func(p *PolicyVersion) *string { return &p.Reason }).Fixed(),
+	row.Text("text", func(p *PolicyVersion) *string { return &p.Text }).Fixed(),
+}}
+
 // Made returns the version as its act adds it, without its number.
 func (v PolicyVersion) Made(act Act) PolicyVersion {
 	return PolicyVersion{
@@ -118,6 +147,15 @@ type PlatformKey struct {
 	CreatedAt time.Time
 	WrappedBy string // the key, kept elsewhere, that the secret is sealed with; empty: it is bare
 }
+
+// PlatformKeys describes the rows of platform keys.
+var PlatformKeys = row.Table[PlatformKey]{Name: "recoup.platform_key", Columns: []row.Column[PlatformKey]{
+	row.Text("key_id", func(p *PlatformKey) *string { return &p.ID }).Key(),
+	row.Text("purpose", func(p *PlatformKey) *string { return &p.Purpose }).Fixed(),
+	row.Bytes("secret", func(p *PlatformKey) *[]byte { return &p.Secret }),
+	row.Time("created_at", func(p *PlatformKey) *time.Time { return &p.CreatedAt }).Fixed(),
+	row.Text("wrapped_by", func(p *PlatformKey) *string { return &p.WrappedBy }),
+}}
 
 // ErrOtherWrap is returned for a platform key that would lie beside keys which are
 // wrapped by another key than it is, or while it is bare: no node could use both. It

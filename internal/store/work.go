@@ -14,9 +14,9 @@ import (
 // done, so that a batch means the same as its items one by one.
 type Work struct {
 	now     time.Time
-	rows    map[recoup.ID]*row
-	order   []*row
-	open    map[recoup.Identity]*row
+	rows    map[recoup.ID]*errorRow
+	order   []*errorRow
+	open    map[recoup.Identity]*errorRow
 	streaks map[StreakKey]*streak
 	current recoup.Error // the one that is decided on, apart from its row
 
@@ -57,8 +57,8 @@ type Notice struct {
 	Body    JSON
 }
 
-// row is an error in the course of a transaction.
-type row struct {
+// errorRow is an error in the course of a transaction.
+type errorRow struct {
 	recoup.Error
 	was     *recoup.Error // as the database has it; nil: it has not
 	changed bool
@@ -74,28 +74,28 @@ type streak struct {
 func NewWork(now time.Time, locked []recoup.Error) *Work {
 	w := &Work{
 		now:  now,
-		rows: make(map[recoup.ID]*row, len(locked)), order: make([]*row, 0, len(locked)),
-		open: map[recoup.Identity]*row{}, streaks: map[StreakKey]*streak{},
+		rows: make(map[recoup.ID]*errorRow, len(locked)), order: make([]*errorRow, 0, len(locked)),
+		open: map[recoup.Identity]*errorRow{}, streaks: map[StreakKey]*streak{},
 	}
-	rows := make([]row, len(locked)) // at once: an error is a kilobyte
+	rows := make([]errorRow, len(locked)) // at once: an error is a kilobyte
 	for i := range locked {
 		if w.rows[locked[i].ID] != nil {
 			continue // it was found twice
 		}
-		rows[i] = row{Error: locked[i], was: &locked[i]}
+		rows[i] = errorRow{Error: locked[i], was: &locked[i]}
 		w.add(&rows[i])
 		w.index(&rows[i])
 	}
 	return w
 }
 
-func (w *Work) add(r *row) {
+func (w *Work) add(r *errorRow) {
 	w.rows[r.ID] = r
 	w.order = append(w.order, r)
 }
 
 // index remembers which row a report of its key replaces.
-func (w *Work) index(r *row) {
+func (w *Work) index(r *errorRow) {
 	switch k := r.Identity(); {
 	case r.Replaceable:
 		w.open[k] = r
@@ -145,7 +145,7 @@ func (w *Work) report(in Report) Outcome {
 		w.History = append(w.History, old.History)
 	}
 	if w.rows[out.Error.ID] == nil {
-		w.add(&row{Error: out.Error})
+		w.add(&errorRow{Error: out.Error})
 	}
 	w.set(out.Error)
 	return out
@@ -255,12 +255,12 @@ func (w *Work) set(e recoup.Error) {
 
 // Inserts returns the new errors that stay in their table.
 func (w *Work) Inserts() []*recoup.Error {
-	return w.pick(func(r *row) bool { return r.was == nil && r.State != recoup.Archived })
+	return w.pick(func(r *errorRow) bool { return r.was == nil && r.State != recoup.Archived })
 }
 
 // Updates returns the new versions of stored errors that stay in their table.
 func (w *Work) Updates() []*recoup.Error {
-	return w.pick(func(r *row) bool { return r.was != nil && r.changed && r.State != recoup.Archived })
+	return w.pick(func(r *errorRow) bool { return r.was != nil && r.changed && r.State != recoup.Archived })
 }
 
 // Was returns an error as it was when it was locked, or nil if it was not.
@@ -275,15 +275,15 @@ func (w *Work) Was(id recoup.ID) *recoup.Error {
 // and those that were reported and replaced within this very transaction, which
 // no table has held.
 func (w *Work) Archives() (moved, direct []*recoup.Error) {
-	moved = w.pick(func(r *row) bool { return r.was != nil && r.changed && r.State == recoup.Archived })
-	direct = w.pick(func(r *row) bool { return r.was == nil && r.State == recoup.Archived })
+	moved = w.pick(func(r *errorRow) bool { return r.was != nil && r.changed && r.State == recoup.Archived })
+	direct = w.pick(func(r *errorRow) bool { return r.was == nil && r.State == recoup.Archived })
 	return moved, direct
 }
 
 // Awaken reports whether something was made due at once, as an unpark does, so
 // that whoever waits for work need not wait for the clock.
 func (w *Work) Awaken(now time.Time) bool {
-	return slices.ContainsFunc(w.order, func(r *row) bool {
+	return slices.ContainsFunc(w.order, func(r *errorRow) bool {
 		return r.changed && r.State == recoup.RetryPending && r.LeaseToken.IsZero() && !r.NextRetryAt.After(now)
 	})
 }
@@ -309,7 +309,7 @@ type StreakCount struct {
 	Count int
 }
 
-func (w *Work) pick(keep func(*row) bool) []*recoup.Error {
+func (w *Work) pick(keep func(*errorRow) bool) []*recoup.Error {
 	var list []*recoup.Error
 	for _, r := range w.order {
 		if keep(r) {

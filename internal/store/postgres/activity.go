@@ -101,9 +101,9 @@ func (s *Store) PurgeActivity(ctx context.Context, before time.Time, limit int) 
 	err = s.transact(ctx, "purge activity", time.Time{}, func(t *tx) error {
 		var minutes, hours int
 		t.queue(`delete from recoup.activity_minute where ctid = any (array(select ctid from recoup.activity_minute
-			where minute < $1 order by minute limit $2 for update skip locked))`, store.Hour(before), max(limit, 0)).Exec(count(&minutes))
+			where minute < $1 order by minute limit $2 for update skip locked))`, store.Hour(before), max(limit, 0)).Exec(addTo(&minutes))
 		t.queue(`delete from recoup.activity_hour where ctid = any (array(select ctid from recoup.activity_hour
-			where hour < $1 order by hour limit $2 for update skip locked))`, store.Hour(before), max(limit, 0)).Exec(count(&hours))
+			where hour < $1 order by hour limit $2 for update skip locked))`, store.Hour(before), max(limit, 0)).Exec(addTo(&hours))
 		err := t.send(ctx)
 		total = minutes + hours
 		return err

@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"context"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/row"
+	"recoup/internal/store/verb"
 )
 
 // FoldCountsSQL is what FoldCounts runs.
@@ -16,7 +19,7 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 	span := store.Span{From: now.Add(-24 * time.Hour), To: now}.Minutes()
 	head, whole, tail := span.Hours()
 	list := []Planned{
-		{"open", selectAlert + " where state <> 'RESOLVED' order by rule, coalesce(scope, '') limit $1", []any{store.MaxOpenAlerts}},
+		planned("open", func(v verb.Verbs) { _, _ = v.OpenAlerts(context.Background()) }),
 		{"activity of a day", selectActivity, []any{whole.From, whole.To, head.From, head.To, tail.From, tail.To, span.From, span.To}},
 	}
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: recoup.ID{1}}
@@ -26,20 +29,34 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 			"resolved": {States: []store.AlertState{store.AlertResolved}},
 			"told":     {States: []store.AlertState{store.AlertResolved}, Rule: "r1", Scope: "s1", Told: true},
 		} {
-			q := alertQuery(f, page)
-			list = append(list, Planned{"alerts by " + name + at, q.String(), q.args})
+			list = append(list, planned("alerts by "+name+at, func(v verb.Verbs) { _, _, _ = v.Alerts(context.Background(), f, page) }))
 		}
 		for name, f := range map[string]store.NoticeFilter{
 			"all": {}, "waiting": {State: store.NoticeWaiting}, "delivered": {State: store.NoticeDelivered},
 			"given up": {State: store.NoticeGivenUp}, "given up, to one": {State: store.NoticeGivenUp, To: "t1"},
 		} {
-			q := noticeQuery(f, page)
-			list = append(list, Planned{"notices by " + name + at, q.String(), q.args})
+			list = append(list, planned("notices by "+name+at, func(v verb.Verbs) { _, _, _ = v.Notices(context.Background(), f, page) }))
 		}
 	}
 	for name, errors := range map[string][]recoup.ID{"of errors": {{1}, {2}}, "of no error": nil} {
-		q := waitingQuery(recoup.NoticeAlert, errors)
-		list = append(list, Planned{"what waits " + name, q.String(), q.args})
+		list = append(list, planned("what waits "+name, func(v verb.Verbs) { _, _ = v.WaitingNotices(context.Background(), recoup.NoticeAlert, errors) }))
 	}
 	return list
+}
+
+// planned returns the question that a verb asks.
+func planned(name string, ask func(verb.Verbs)) Planned {
+	var asked questions
+	ask(verb.On(&asked))
+	return Planned{name, asked[0].SQL(), parameters(asked[0].Args)}
+}
+
+// questions is a database that notes what it is asked.
+type questions []*verb.Query
+
+func (q *questions) Act(context.Context, string, time.Time, func(verb.Tx) error) error { return nil }
+
+func (q *questions) Read(_ context.Context, asked *verb.Query, _ row.Answer) error {
+	*q = append(*q, asked)
+	return nil
 }

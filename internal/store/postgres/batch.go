@@ -59,12 +59,19 @@ func (b *batch) insert(table string) string {
 }
 
 // update is the statement that gives the records of a table new values.
-func (b *batch) update(table string) string {
-	set := make([]string, len(b.names)-1)
-	for i := range set {
-		set[i] = b.names[i+1] + " = " + b.values[i+1]
+func (b *batch) update(table string) string { return b.updateBy(table, b.names[:1]) }
+
+// updateBy is [batch.update] for a key of several columns.
+func (b *batch) updateBy(table string, keys []string) string {
+	var set, where []string
+	for i, name := range b.names {
+		if slices.Contains(keys, name) {
+			where = append(where, "e."+name+" = "+b.values[i])
+			continue
+		}
+		set = append(set, name+" = "+b.values[i])
 	}
-	return "update " + table + " e set " + strings.Join(set, ", ") + b.from + " where e." + b.names[0] + " = " + b.values[0]
+	return "update " + table + " e set " + strings.Join(set, ", ") + b.from + " where " + strings.Join(where, " and ")
 }
 
 // move is the statement that takes the records out of one table and adds them to

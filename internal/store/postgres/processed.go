@@ -75,7 +75,7 @@ func (s *Store) PurgeProcessed(ctx context.Context, before time.Time, limit int)
 				where hour < $1 order by hour limit $2 for update skip locked))`,
 		} {
 			n := 0
-			t.queue(sql, store.Hour(before), max(limit, 0)).Exec(count(&n))
+			t.queue(sql, store.Hour(before), max(limit, 0)).Exec(addTo(&n))
 			if err := t.send(ctx); err != nil {
 				return err
 			}

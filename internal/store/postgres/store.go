@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 // ErrBadURL is returned for an address that cannot be read. It does not repeat
@@ -47,6 +48,7 @@ func (o Options) withDefaults() Options {
 
 // Store is a database of errors. It is safe for concurrent use.
 type Store struct {
+	verb.Verbs
 	pool    *pgxpool.Pool
 	vital   *pgxpool.Pool // of the gate and the keys, which must not wait behind the rest
 	sql     statements
@@ -74,6 +76,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	}
 	configure(config.ConnConfig, options)
 	s := &Store{sql: newStatements(), gates: newGateCheck()}
+	s.Verbs = verb.On(database{s})
 	s.watch(config.ConnConfig)
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		acceptEncoded(conn.TypeMap())

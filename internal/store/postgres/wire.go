@@ -36,18 +36,21 @@ type column[R any] struct {
 type kind struct {
 	name       string
 	oid, array uint32
+	never      bool // NULL
 }
 
 // The kinds of columns that there are.
-func textKind() kind  { return kind{"text", pgtype.TextOID, pgtype.TextArrayOID} }
-func uuidKind() kind  { return kind{"uuid", pgtype.UUIDOID, pgtype.UUIDArrayOID} }
-func timeKind() kind  { return kind{"timestamptz", pgtype.TimestamptzOID, pgtype.TimestamptzArrayOID} }
-func boolKind() kind  { return kind{"bool", pgtype.BoolOID, pgtype.BoolArrayOID} }
-func intKind() kind   { return kind{"int4", pgtype.Int4OID, pgtype.Int4ArrayOID} }
-func jsonbKind() kind { return kind{"jsonb", pgtype.JSONBOID, pgtype.JSONBArrayOID} }
+func textKind() kind { return kind{name: "text", oid: pgtype.TextOID, array: pgtype.TextArrayOID} }
+func uuidKind() kind { return kind{name: "uuid", oid: pgtype.UUIDOID, array: pgtype.UUIDArrayOID} }
+func timeKind() kind {
+	return kind{name: "timestamptz", oid: pgtype.TimestamptzOID, array: pgtype.TimestamptzArrayOID}
+}
+func boolKind() kind  { return kind{name: "bool", oid: pgtype.BoolOID, array: pgtype.BoolArrayOID} }
+func intKind() kind   { return kind{name: "int4", oid: pgtype.Int4OID, array: pgtype.Int4ArrayOID} }
+func jsonbKind() kind { return kind{name: "jsonb", oid: pgtype.JSONBOID, array: pgtype.JSONBArrayOID} }
 
 func kinds() []kind {
-	return []kind{textKind(), uuidKind(), timeKind(), boolKind(), intKind(), jsonbKind(), bigintKind(), byteaKind(), jsonKind()}
+	return []kind{textKind(), uuidKind(), timeKind(), boolKind(), intKind(), jsonbKind(), bigintKind(), byteaKind(), jsonKind(), realKind()}
 }
 
 func text[R any, T ~string](name string, at func(*R) *T) column[R] {
@@ -187,7 +190,7 @@ type encoded []byte
 
 // one returns the value of a record as a parameter, or nil for NULL.
 func (c *column[R]) one(r *R) any {
-	if value := c.write(nil, r); len(value) > 0 {
+	if value := c.write([]byte{}, r); len(value) > 0 || c.kind.never {
 		return encoded(value)
 	}
 	return nil
@@ -203,7 +206,7 @@ func (c *column[R]) all(records []*R) any {
 		start := len(buf)
 		buf = c.write(append(buf, 0, 0, 0, 0), r)
 		length := uint32(len(buf) - start - 4)
-		if length == 0 {
+		if length == 0 && !c.kind.never {
 			length = math.MaxUint32 // NULL
 		}
 		binary.BigEndian.PutUint32(buf[start:], length)

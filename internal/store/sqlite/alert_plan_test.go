@@ -1,12 +1,15 @@
 package sqlite
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/row"
+	"recoup/internal/store/verb"
 )
 
 // Questions about alerts and the outbox are answered from indexes that have the
@@ -15,11 +18,20 @@ func TestAlertPlans(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	page := store.Page{Cursor: store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
-	alerts := func(f store.AlertFilter) string { text, _ := listAlerts(f, page); return text }
-	notices := func(f store.NoticeFilter) string { text, _ := listNotices(f, page); return text }
-	waiting := func(kind recoup.NoticeKind, ids ...recoup.ID) string { text, _ := waitingText(kind, ids); return text }
+	alerts := func(f store.AlertFilter) string {
+		return asked(func(v verb.Verbs) { _, _, _ = v.Alerts(t.Context(), f, page) })
+	}
+	notices := func(f store.NoticeFilter) string {
+		return asked(func(v verb.Verbs) { _, _, _ = v.Notices(t.Context(), f, page) })
+	}
+	waiting := func(kind recoup.NoticeKind, ids ...recoup.ID) string {
+		return asked(func(v verb.Verbs) { _, _ = v.WaitingNotices(t.Context(), kind, ids) })
+	}
+	silences := func(at time.Time) string {
+		return asked(func(v verb.Verbs) { _, _, _ = v.Silences(t.Context(), at, page) })
+	}
 	for name, text := range map[string]string{
-		"open":             selectOpenAlerts,
+		"open":             asked(func(v verb.Verbs) { _, _ = v.OpenAlerts(t.Context()) }),
 		"alerts":           alerts(store.AlertFilter{}),
 		"alerts/rule":      alerts(store.AlertFilter{Rule: "r"}),
 		"alerts/scope":     alerts(store.AlertFilter{Scope: "s"}),
@@ -28,14 +40,14 @@ func TestAlertPlans(t *testing.T) {
 		"notices/page":     waiting(recoup.NoticePage, recoup.ID{1}, recoup.ID{2}),
 		"notices/alert":    waiting(recoup.NoticeAlert),
 		"alerts/purge":     purgeAlerts,
-		"silences":         selectSilences,
+		"silences":         silences(time.Time{}),
 		"notices":          notices(store.NoticeFilter{}),
 		"notices/waiting":  notices(store.NoticeFilter{State: store.NoticeWaiting}),
 		"notices/given up": notices(store.NoticeFilter{State: store.NoticeGivenUp, To: "x"}),
-		"outbox":           selectOutboxLevels,
+		"outbox":           asked(func(v verb.Verbs) { _, _ = v.OutboxLevels(t.Context()) }),
 		"events":           recentEvents,
 		"activity":         selectActivity,
-		"silences/active":  selectActiveSilences,
+		"silences/active":  silences(time.Unix(1, 0)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			rows, err := s.read.Query(`explain query plan `+text, make([]any, 16)...)
@@ -49,10 +61,27 @@ func TestAlertPlans(t *testing.T) {
 			sorts := name == "events" || name == "activity" || name == "silences/active"
 			for _, step := range steps {
 				if strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "USING") && !strings.Contains(step, "(") && !strings.Contains(step, "CONSTANT") &&
-					!strings.Contains(step, "json_each") || strings.Contains(step, "TEMP B-TREE") && !sorts {
+					!strings.Contains(step, "json_each") && step != "SCAN w" && step != "SCAN g" || strings.Contains(step, "TEMP B-TREE") && !sorts {
 					t.Errorf("%s\n%s", step, text)
 				}
 			}
 		})
 	}
+}
+
+// asked returns the question that a verb asks, as it is spelled here.
+func asked(ask func(verb.Verbs)) string {
+	var list questions
+	ask(verb.On(&list))
+	return spell(list[0].SQL())
+}
+
+// questions is a database that notes what it is asked.
+type questions []*verb.Query
+
+func (q *questions) Act(context.Context, string, time.Time, func(verb.Tx) error) error { return nil }
+
+func (q *questions) Read(_ context.Context, asked *verb.Query, _ row.Answer) error {
+	*q = append(*q, asked)
+	return nil
 }

@@ -62,7 +62,7 @@ type definition struct{ to *fault.Definition }
 func (f definition) Scan(src any) error {
 	v, ok := src.(string)
 	if !ok {
-		return unreadable(src, "a definition")
+		return unreadableAs(src, "a definition")
 	}
 	return json.Unmarshal([]byte(v), f.to)
 }

@@ -66,7 +66,7 @@ func (f details) Scan(src any) (err error) {
 		*f.to, err = store.DecodeDetails([]byte(v))
 		return err
 	}
-	return unreadable(src, "details")
+	return unreadableAs(src, "details")
 }
 
 func eventNames() string {

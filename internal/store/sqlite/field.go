@@ -49,7 +49,7 @@ func (f id) Scan(src any) error {
 			return nil
 		}
 	}
-	return unreadable(src, "an id")
+	return unreadableAs(src, "an id")
 }
 
 func (f stamp) Value() (driver.Value, error) {
@@ -66,7 +66,7 @@ func (f stamp) Scan(src any) error {
 	case int64:
 		*f.to = time.UnixMicro(v).UTC()
 	default:
-		return unreadable(src, "a time")
+		return unreadableAs(src, "a time")
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (f text[T]) Scan(src any) error {
 	case string:
 		*f.to = T(v)
 	default:
-		return unreadable(src, "text")
+		return unreadableAs(src, "text")
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (f number) Value() (driver.Value, error) { return int64(*f.to), nil }
 func (f number) Scan(src any) error {
 	v, ok := src.(int64)
 	if !ok {
-		return unreadable(src, "a number")
+		return unreadableAs(src, "a number")
 	}
 	*f.to = int(v)
 	return nil
@@ -106,7 +106,7 @@ func (f flag) Value() (driver.Value, error) { return *f.to, nil }
 func (f flag) Scan(src any) error {
 	v, ok := src.(int64)
 	if !ok {
-		return unreadable(src, "yes or no")
+		return unreadableAs(src, "yes or no")
 	}
 	*f.to = v != 0
 	return nil
@@ -131,9 +131,9 @@ func (f snapshot) Scan(src any) error {
 	case string:
 		return json.Unmarshal([]byte(v), f.to)
 	}
-	return unreadable(src, "a snapshot")
+	return unreadableAs(src, "a snapshot")
 }
 
-func unreadable(src any, want string) error {
+func unreadableAs(src any, want string) error {
 	return fmt.Errorf("sqlite: a column holds a %T where %s belongs", src, want)
 }

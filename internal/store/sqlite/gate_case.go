@@ -182,7 +182,7 @@ func (t *tx) saveCases(w *store.CaseWork) error {
 		},
 		func() error { return each(t, deleteTurn, w.Turns(), ownID) },
 		func() error { return each(t, insertAIR, w.AIR(), airFields) },
-		func() error { return each(t, insertAudit, w.Audit(), auditFields) },
+		func() error { return act{t}.Add(store.Audits.Written().Batch(w.Audit())) },
 	} {
 		if err := write(); err != nil {
 			return err

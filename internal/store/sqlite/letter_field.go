@@ -144,5 +144,5 @@ func readJSON(src, into any) error {
 	case string:
 		return json.Unmarshal([]byte(v), into)
 	}
-	return unreadable(src, "JSON")
+	return unreadableAs(src, "JSON")
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"recoup"
 	"recoup/internal/policy"
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 // Every question is answered from an index that has the answer's order: no plan
@@ -92,7 +94,7 @@ func plans() map[string]string {
 		"one error":            selectAnywhere,
 		"history":              selectHistory,
 		"unadmitted":           selectUnadmitted,
-		"notices":              selectNotices,
+		"notices":              asked(func(v verb.Verbs) { _, _ = v.PendingNotices(context.Background(), 5) }),
 		"gate":                 selectGate,
 		"purge of the archive": purgeArchive,
 		"purge of history":     purgeHistory,

@@ -7,6 +7,7 @@ import (
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 const (
@@ -113,7 +114,7 @@ func (s *Store) StepReplay(ctx context.Context, now time.Time, key recoup.ID, de
 		if err := each(tx, insertNote, effects.Notes, noteFields); err != nil {
 			return err
 		}
-		if _, err := tx.addNotices(tx.now, effects.Notices); err != nil {
+		if _, err := verb.AddNotices(act{tx}, tx.now, effects.Notices); err != nil {
 			return err
 		}
 		status, err = tx.replay(key)

@@ -24,6 +24,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver that database/sql knows as "sqlite"
+
+	"recoup/internal/store/verb"
 )
 
 // ownDriver is SQLite's name in database/sql.
@@ -61,6 +63,7 @@ func (o Options) validate() error {
 
 // Store keeps errors in one file. It is safe for concurrent use.
 type Store struct {
+	verb.Verbs
 	writer *writer
 	read   *reader
 }
@@ -91,7 +94,9 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	return &Store{writer: w, read: &reader{DB: pool, prepared: map[string]*sql.Stmt{}}}, nil
+	s := &Store{writer: w, read: &reader{DB: pool, prepared: map[string]*sql.Stmt{}}}
+	s.Verbs = verb.On(database{s})
+	return s, nil
 }
 
 // UseClock lets acts happen by another clock than the machine's as it has gone on

@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"recoup/internal/store/row"
+)
+
+// columns gives the columns of a row their form on the wire.
+func columns[R any](list []row.Column[R]) []column[R] {
+	coded := make([]column[R], len(list))
+	for i, c := range list {
+		coded[i] = columnOf(c)
+	}
+	return coded
+}
+
+func columnOf[R any](c row.Column[R]) column[R] {
+	switch c.Kind {
+	case row.KindText:
+		return texts(c, textKind())
+	case row.KindWord:
+		return texts(c, kind{name: "text", oid: pgtype.TextOID, array: pgtype.TextArrayOID, never: true})
+	case row.KindJSON:
+		return texts(c, jsonKind())
+	case row.KindID:
+		return id(c.Name, c.ID)
+	case row.KindTime:
+		return stamp(c.Name, c.Time)
+	case row.KindBool:
+		return flag(c.Name, c.Bool)
+	case row.KindInt, row.KindCount:
+		return numbers(c, intKind())
+	case row.KindBig:
+		return numbers(c, bigintKind())
+	case row.KindReal:
+		return real(c)
+	case row.KindBytes:
+		return blob(c.Name, c.Bytes)
+	case row.KindHash:
+		return hash(c.Name, c.Hash)
+	}
+	return objects(c)
+}
+
+func texts[R any](c row.Column[R], k kind) column[R] {
+	return column[R]{c.Name, k,
+		func(buf []byte, r *R) []byte { return append(buf, c.Text(r).Get()...) },
+		func(r *R, value []byte) error { c.Text(r).Set(string(value)); return nil },
+		func(a, b *R) bool { return c.Text(a).Get() == c.Text(b).Get() },
+		func(r, like *R, value []byte) bool {
+			known := c.Text(like).Get()
+			if known != string(value) {
+				return false
+			}
+			c.Text(r).Set(known)
+			return true
+		},
+	}
+}
+
+func numbers[R any](c row.Column[R], k kind) column[R] {
+	return column[R]{c.Name, k,
+		func(buf []byte, r *R) []byte {
+			switch n := c.Number(r).Get(); {
+			case n == 0 && c.Kind == row.KindCount:
+				return buf
+			case c.Kind == row.KindBig:
+				return binary.BigEndian.AppendUint64(buf, uint64(n))
+			default:
+				return binary.BigEndian.AppendUint32(buf, uint32(int32(n)))
+			}
+		},
+		func(r *R, value []byte) error {
+			n, err := integer(c.Name, value)
+			c.Number(r).Set(n)
+			return err
+		},
+		func(a, b *R) bool { return c.Number(a).Get() == c.Number(b).Get() }, nil,
+	}
+}
+
+func real[R any](c row.Column[R]) column[R] {
+	return column[R]{c.Name, realKind(),
+		func(buf []byte, r *R) []byte { return binary.BigEndian.AppendUint64(buf, math.Float64bits(*c.Real(r))) },
+		func(r *R, value []byte) error {
+			if len(value) != 8 {
+				return fmt.Errorf("column %s holds no number", c.Name)
+			}
+			*c.Real(r) = math.Float64frombits(binary.BigEndian.Uint64(value))
+			return nil
+		},
+		func(a, b *R) bool { return *c.Real(a) == *c.Real(b) }, nil,
+	}
+}
+
+// objects are values that are stored as JSON.
+func objects[R any](c row.Column[R]) column[R] {
+	encode := func(r *R) []byte {
+		value, err := c.Object(r).Encode()
+		if err != nil {
+			return nil // of our own types, none fails; the database refuses the NULL
+		}
+		return value
+	}
+	return column[R]{c.Name, jsonbKind(),
+		func(buf []byte, r *R) []byte {
+			if value := encode(r); value != nil {
+				return append(append(buf, 1), value...) // jsonb begins with its version
+			}
+			return buf
+		},
+		func(r *R, value []byte) error {
+			if err := c.Object(r).Decode(value); err != nil {
+				return fmt.Errorf("column %s: %w", c.Name, err)
+			}
+			return nil
+		},
+		func(a, b *R) bool { return bytes.Equal(encode(a), encode(b)) }, nil,
+	}
+}

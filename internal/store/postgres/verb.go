@@ -1,0 +1,186 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"recoup"
+	"recoup/internal/store"
+	"recoup/internal/store/row"
+	"recoup/internal/store/verb"
+)
+
+// database is the store as the verbs that both databases share see it.
+type database struct{ *Store }
+
+// Act implements [verb.DB].
+func (d database) Act(ctx context.Context, doing string, at time.Time, do func(verb.Tx) error) error {
+	return d.transact(ctx, doing, at, func(t *tx) error { return do(&act{t, ctx}) })
+}
+
+// Read implements [verb.DB].
+func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) error {
+	pool, args := d.pool, parameters(q.Args)
+	if q.Vital {
+		pool = d.vital
+	}
+	if q.Span { // planned for the span that it is: a plan for any, made after five, reads far too much
+		args = append([]any{pgx.QueryExecModeCacheDescribe}, args...)
+	}
+	rows, err := pool.Query(ctx, q.SQL(), args...)
+	if err == nil {
+		err = take(rows, into)
+	}
+	return failure(q.Doing, err)
+}
+
+// take reads the rows of an answer.
+func take(rows pgx.Rows, into row.Answer) error {
+	defer rows.Close()
+	list := columns(into.Columns)
+	for rows.Next() {
+		i := into.Next()
+		for c, value := range rows.RawValues()[:len(list)] {
+			if value == nil {
+				continue
+			}
+			if err := list[c].read(&i, value); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Err()
+}
+
+// parameters are arguments as the driver takes them.
+func parameters(args []any) []any {
+	list := slices.Clone(args)
+	for i, v := range list {
+		switch v := v.(type) {
+		case recoup.ID:
+			list[i] = v[:]
+		case []recoup.ID:
+			list[i] = raw(v)
+		case [32]byte:
+			list[i] = v[:]
+		}
+	}
+	return list
+}
+
+// act is a transaction as verbs see it.
+type act struct {
+	*tx
+	ctx context.Context //nolint:containedctx // it lives as long as the verb's call
+}
+
+// Now implements [verb.Tx].
+func (a *act) Now() time.Time { return a.now }
+
+// Query implements [verb.Tx].
+func (a *act) Query(q *verb.Query, into row.Answer) error {
+	a.ask(q, into)
+	return a.send(a.ctx)
+}
+
+// Lock implements [verb.Tx].
+func (a *act) Lock(q *verb.Query, into row.Answer) error {
+	a.ask(q, into)
+	return a.lock(a.ctx)
+}
+
+func (a *act) ask(q *verb.Query, into row.Answer) {
+	a.queue(q.SQL(), parameters(q.Args)...).Query(func(rows pgx.Rows) error { return take(rows, into) })
+}
+
+// Do implements [verb.Tx].
+func (a *act) Do(sql string, args ...any) error {
+	a.queue(sql, parameters(args)...)
+	return nil
+}
+
+// Change implements [verb.Tx].
+func (a *act) Change(sql string, args ...[]any) (n int, err error) {
+	for _, list := range args {
+		a.queue(sql, parameters(list)...).Exec(addTo(&n))
+	}
+	err = a.send(a.ctx)
+	return n, err
+}
+
+// addTo takes up how many rows a queued statement has changed.
+func addTo(n *int) func(pgconn.CommandTag) error {
+	return func(tag pgconn.CommandTag) error {
+		*n += int(tag.RowsAffected())
+		return nil
+	}
+}
+
+// Add implements [verb.Tx].
+func (a *act) Add(b row.Batch) error {
+	rows := batchOf(b)
+	a.queue(rows.insert(b.Name), rows.args...)
+	return nil
+}
+
+// AddNew implements [verb.Tx].
+func (a *act) AddNew(b row.Batch) (n int, err error) {
+	rows := batchOf(b)
+	a.queue(rows.insert(b.Name)+" on conflict do nothing", rows.args...).Exec(addTo(&n))
+	err = a.send(a.ctx)
+	return n, err
+}
+
+// Put implements [verb.Tx].
+func (a *act) Put(b row.Batch) error {
+	rows := batchOf(b)
+	a.queue(rows.insert(b.Name)+b.OnConflict(), rows.args...)
+	return nil
+}
+
+// Set implements [verb.Tx].
+func (a *act) Set(b row.Batch) error {
+	rows := batchOf(b)
+	a.queue(rows.updateBy(b.Name, b.Keys()), rows.args...)
+	return nil
+}
+
+func batchOf(b row.Batch) batch {
+	numbers := make([]int, b.Len)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return newBatch(columns(b.Columns), pointers(numbers))
+}
+
+// Turn implements [verb.Tx].
+func (a *act) Turn(t verb.Turn, shared bool) error {
+	lock := "select pg_advisory_xact_lock($1, $2)"
+	if shared {
+		lock = strings.Replace(lock, "lock(", "lock_shared(", 1)
+	}
+	a.queue(lock, serviceLock, int(t))
+	return nil
+}
+
+// serviceLock is the class of the advisory locks that are turns.
+const serviceLock = 20260208
+
+// Wake implements [verb.Tx].
+func (a *act) Wake(kind string) { a.wake(kind) }
+
+// Shred implements [verb.Tx]. PostgreSQL keeps the old version of a row until it is
+// vacuumed, and in its log and backups as long as those are kept.
+func (a *act) Shred() {}
+
+// addNotices queues notices for a verb of this package.
+func addNotices(t *tx, now time.Time, notices []store.Notice) {
+	b := batchOf(verb.NoticeBatch(now, notices))
+	t.queue(b.insert(store.Notices.Name)+" on conflict do nothing", b.args...)
+	t.wake(store.WakeNotices)
+}

@@ -1,0 +1,158 @@
+package row
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"recoup"
+)
+
+// Texter is a text in its place.
+type Texter interface {
+	Get() string
+	Set(string)
+}
+
+// Numberer is a whole number in its place.
+type Numberer interface {
+	Get() int64
+	Set(int64)
+}
+
+// Object is something that is kept as JSON, in its place.
+type Object interface {
+	Encode() ([]byte, error) // nil: NULL
+	Decode(value []byte) error
+}
+
+type textAt[T ~string] struct{ to *T }
+
+func (t textAt[T]) Get() string  { return string(*t.to) }
+func (t textAt[T]) Set(s string) { *t.to = T(s) }
+
+type numberAt[T ~int | ~int64] struct{ to *T }
+
+func (n numberAt[T]) Get() int64  { return int64(*n.to) }
+func (n numberAt[T]) Set(v int64) { *n.to = T(v) }
+
+type microsAt struct{ to *time.Duration }
+
+func (m microsAt) Get() int64  { return m.to.Microseconds() }
+func (m microsAt) Set(v int64) { *m.to = time.Duration(v) * time.Microsecond }
+
+type objectAt[T comparable] struct{ to *T }
+
+func (o objectAt[T]) Encode() ([]byte, error) {
+	var zero T
+	if *o.to == zero {
+		return nil, nil
+	}
+	return json.Marshal(o.to)
+}
+
+func (o objectAt[T]) Decode(value []byte) error { return json.Unmarshal(value, o.to) }
+
+type listAt[T any] struct{ to *[]T }
+
+func (l listAt[T]) Encode() ([]byte, error) { return json.Marshal(append([]T{}, *l.to...)) }
+
+func (l listAt[T]) Decode(value []byte) error {
+	if err := json.Unmarshal(value, l.to); err != nil || len(*l.to) > 0 {
+		return err
+	}
+	*l.to = nil
+	return nil
+}
+
+// Text is a text that is NULL when it is empty.
+func Text[R any, T ~string](name string, at func(*R) *T) Column[R] {
+	return Column[R]{Name: name, Kind: KindText, Text: func(r *R) Texter { return textAt[T]{at(r)} }}
+}
+
+// Word is a text that is never NULL.
+func Word[R any, T ~string](name string, at func(*R) *T) Column[R] {
+	return Text(name, at).of(KindWord)
+}
+
+// JSON is a JSON text that is kept as it was written.
+func JSON[R any, T ~string](name string, at func(*R) *T) Column[R] {
+	return Text(name, at).of(KindJSON)
+}
+
+func (c Column[R]) of(kind Kind) Column[R] {
+	c.Kind = kind
+	return c
+}
+
+// ID is an id.
+func ID[R any](name string, at func(*R) *recoup.ID) Column[R] {
+	return Column[R]{Name: name, Kind: KindID, ID: at}
+}
+
+// Time is a time, kept to the microsecond.
+func Time[R any](name string, at func(*R) *time.Time) Column[R] {
+	return Column[R]{Name: name, Kind: KindTime, Time: at}
+}
+
+// Bool is yes or no.
+func Bool[R any](name string, at func(*R) *bool) Column[R] {
+	return Column[R]{Name: name, Kind: KindBool, Bool: at}
+}
+
+// Int is a small number.
+func Int[R any](name string, at func(*R) *int) Column[R] {
+	return Column[R]{Name: name, Kind: KindInt, Number: func(r *R) Numberer { return numberAt[int]{at(r)} }}
+}
+
+// Count is a small number that is NULL when it is zero.
+func Count[R any](name string, at func(*R) *int) Column[R] { return Int(name, at).of(KindCount) }
+
+// Big is a large number.
+func Big[R any](name string, at func(*R) *int64) Column[R] {
+	return Column[R]{Name: name, Kind: KindBig, Number: func(r *R) Numberer { return numberAt[int64]{at(r)} }}
+}
+
+// Micros is a duration, kept in microseconds.
+func Micros[R any](name string, at func(*R) *time.Duration) Column[R] {
+	return Column[R]{Name: name, Kind: KindBig, Number: func(r *R) Numberer { return microsAt{at(r)} }}
+}
+
+// Real is a number with a fraction.
+func Real[R any](name string, at func(*R) *float64) Column[R] {
+	return Column[R]{Name: name, Kind: KindReal, Real: at}
+}
+
+// Bytes is bytes; none are NULL.
+func Bytes[R any](name string, at func(*R) *[]byte) Column[R] {
+	return Column[R]{Name: name, Kind: KindBytes, Bytes: at}
+}
+
+// Hash is a SHA-256.
+func Hash[R any](name string, at func(*R) *[32]byte) Column[R] {
+	return Column[R]{Name: name, Kind: KindHash, Hash: at}
+}
+
+// JSONOf is a value that is kept as JSON; the zero value is NULL.
+func JSONOf[R any, T comparable](name string, at func(*R) *T) Column[R] {
+	return Own(name, func(r *R) Object { return objectAt[T]{at(r)} })
+}
+
+// List is a list that is kept as JSON, and never NULL.
+func List[R, T any](name string, at func(*R) *[]T) Column[R] {
+	return Own(name, func(r *R) Object { return listAt[T]{at(r)} })
+}
+
+// Own is a value that knows by itself how it is kept as JSON.
+func Own[R any](name string, at func(*R) Object) Column[R] {
+	return Column[R]{Name: name, Kind: KindObject, Object: at}
+}
+
+// String tells a kind in an error.
+func (k Kind) String() string {
+	if names := [...]string{"a text", "a text", "JSON", "an id", "a time", "yes or no", "a number", "a number", "a number",
+		"a number", "bytes", "a hash", "JSON"}; int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}

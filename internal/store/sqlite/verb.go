@@ -1,0 +1,278 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"recoup"
+	"recoup/internal/store/row"
+	"recoup/internal/store/verb"
+)
+
+// database is the store as the verbs that both databases share see it.
+type database struct{ *Store }
+
+// Act implements [verb.DB].
+func (d database) Act(ctx context.Context, _ string, at time.Time, do func(verb.Tx) error) error {
+	return d.writer.doAt(ctx, at, func(t *tx) error { return do(act{t}) })
+}
+
+// Read implements [verb.DB].
+func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) error {
+	statement, err := d.read.statement(ctx, spell(q.SQL()))
+	if err != nil {
+		return translate(err)
+	}
+	args, err := parameters(q.Args)
+	if err != nil {
+		return err
+	}
+	rows, err := statement.QueryContext(ctx, args...)
+	if err != nil {
+		return translate(err)
+	}
+	return translate(take(rows, into))
+}
+
+// take reads the rows of an answer and closes them.
+func take(rows *sql.Rows, into row.Answer) (err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	cells, places := make([]cell, len(into.Columns)), make([]any, len(into.Columns))
+	for i := range cells {
+		places[i] = &cells[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(places...); err != nil {
+			return err
+		}
+		i := into.Next()
+		for c := range cells {
+			if err := read(&into.Columns[c], &i, cells[c].value); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Err()
+}
+
+// found reads described rows within a transaction.
+func found[R any](t *tx, columns []row.Column[R], text string, args ...any) (list []R, err error) {
+	rows, err := t.query(text, args...)
+	if err != nil {
+		return nil, err
+	}
+	err = take(rows, row.Into(&list, columns))
+	return list, err
+}
+
+// The rules by which a statement that is written for PostgreSQL is spelled here.
+// There is one writer, so nothing needs a lock; which index serves is said in a
+// comment, /*by some_idx*/; and behind a plus the planner does not see a limit, for
+// whose every value it would prepare the statement anew.
+var spelling = []struct {
+	from *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile(` for (no key update|update|share)( of \w+)?( skip locked)?`), ""},
+	{regexp.MustCompile(` = any \((\$\d+)::uuid\[\]\)`), " in (select unhex(value) from json_each($1))"},
+	{regexp.MustCompile(` = any \((\$\d+)::text\[\]\)`), " in (select value from json_each($1))"},
+	{regexp.MustCompile(` = any \(array\(`), " in (select * from ("},
+	{regexp.MustCompile(`/\*by (\w+)\*/`), "indexed by $1"},
+	{regexp.MustCompile(`\b(recoup|cl)\.`), ""},
+	{regexp.MustCompile(`::\w+`), ""},
+	{regexp.MustCompile(`\blimit \$`), "limit 0 + $$"},
+	{regexp.MustCompile(`\$(\d+)`), "?$1"},
+}
+
+var spelled sync.Map // by the text as it is written for PostgreSQL
+
+// spell returns a statement in SQLite's spelling.
+func spell(text string) string {
+	if known, ok := spelled.Load(text); ok {
+		if s, ok := known.(string); ok {
+			return s
+		}
+	}
+	s := text
+	for _, rule := range spelling {
+		s = rule.from.ReplaceAllString(s, rule.to)
+	}
+	spelled.Store(text, s)
+	return s
+}
+
+// parameters are arguments as the driver takes them.
+func parameters(args []any) ([]any, error) {
+	list := slices.Clone(args)
+	for i, v := range list {
+		var err error
+		switch v := v.(type) {
+		case recoup.ID:
+			list[i] = v[:]
+		case [32]byte:
+			list[i] = v[:]
+		case time.Time:
+			list[i] = micros(v)
+		case []recoup.ID:
+			list[i], err = hexes(v)
+		case []string:
+			list[i], err = jsonText(v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func hexes(ids []recoup.ID) (string, error) {
+	list := make([]string, len(ids))
+	for i := range ids {
+		list[i] = hex.EncodeToString(ids[i][:])
+	}
+	return jsonText(list)
+}
+
+func jsonText(list []string) (string, error) {
+	b, err := json.Marshal(append([]string{}, list...))
+	return string(b), err
+}
+
+// act is a transaction as verbs see it.
+type act struct{ *tx }
+
+// Now implements [verb.Tx].
+func (a act) Now() time.Time { return a.now }
+
+// Query implements [verb.Tx].
+func (a act) Query(q *verb.Query, into row.Answer) error {
+	args, err := parameters(q.Args)
+	if err != nil {
+		return err
+	}
+	rows, err := a.query(spell(q.SQL()), args...)
+	if err != nil {
+		return err
+	}
+	return take(rows, into)
+}
+
+// Lock implements [verb.Tx].
+func (a act) Lock(q *verb.Query, into row.Answer) error { return a.Query(q, into) }
+
+// Do implements [verb.Tx].
+func (a act) Do(sql string, args ...any) error {
+	_, err := a.Change(sql, args)
+	return err
+}
+
+// Change implements [verb.Tx].
+func (a act) Change(sql string, args ...[]any) (changed int, err error) {
+	for _, list := range args {
+		list, err := parameters(list)
+		if err != nil {
+			return 0, err
+		}
+		n, err := a.change(spell(sql), list...)
+		if err != nil {
+			return 0, err
+		}
+		changed += n
+	}
+	return changed, nil
+}
+
+// Add implements [verb.Tx].
+func (a act) Add(b row.Batch) error {
+	_, err := a.each(insertOf(b), b)
+	return err
+}
+
+// AddNew implements [verb.Tx].
+func (a act) AddNew(b row.Batch) (int, error) {
+	key, unique := b.Identity()
+	known := equals(b, unique)
+	if list := equals(b, key); len(list) > 0 {
+		known = append(known, strings.Join(list, " and "))
+	}
+	text := "insert into " + b.Name + " (" + b.Names("") + ") select " + strings.Join(placeholders(len(b.Columns)), ", ") +
+		" where not exists (select 1 from " + b.Name + " where " + strings.Join(known, " or ") + ")"
+	return a.each(text, b)
+}
+
+// Put implements [verb.Tx].
+func (a act) Put(b row.Batch) error {
+	_, err := a.each(insertOf(b)+b.OnConflict(), b)
+	return err
+}
+
+// Set implements [verb.Tx].
+func (a act) Set(b row.Batch) error {
+	var rest []string
+	for _, c := range b.Columns {
+		if !slices.Contains(b.Keys(), c.Name) {
+			rest = append(rest, c.Name)
+		}
+	}
+	_, err := a.each("update "+b.Name+" set "+strings.Join(equals(b, rest), ", ")+" where "+strings.Join(equals(b, b.Keys()), " and "), b)
+	return err
+}
+
+// each runs a statement for every row of a batch.
+func (a act) each(text string, b row.Batch) (changed int, err error) {
+	text = spell(text)
+	for i := range b.Len {
+		args, err := values(b.Columns, &i)
+		if err != nil {
+			return 0, err
+		}
+		n, err := a.change(text, args...)
+		if err != nil {
+			return 0, err
+		}
+		changed += n
+	}
+	return changed, nil
+}
+
+func insertOf(b row.Batch) string {
+	return "insert into " + b.Name + " (" + b.Names("") + ") values (" + strings.Join(placeholders(len(b.Columns)), ", ") + ")"
+}
+
+// placeholders are those of n columns.
+func placeholders(n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = parameter(i + 1)
+	}
+	return list
+}
+
+// equals compares columns with their values.
+func equals(b row.Batch, names []string) (list []string) {
+	for i, c := range b.Columns {
+		if slices.Contains(names, c.Name) {
+			list = append(list, c.Name+" = "+parameter(i+1))
+		}
+	}
+	return list
+}
+
+// Turn implements [verb.Tx]: all verbs take turns.
+func (a act) Turn(verb.Turn, bool) error { return nil }
+
+// Wake implements [verb.Tx].
+func (a act) Wake(kind string) { a.wake(kind) }
+
+// Shred implements [verb.Tx]: the writer overwrites what it deletes, and empties the
+// write-ahead log, where the page was, before it answers. Where a reader is in the
+// way of that, it is done after a later commit, or when the file is closed.
+func (a act) Shred() { a.shred = true }

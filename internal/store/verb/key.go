@@ -1,0 +1,124 @@
+package verb
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+var keys = table(store.Keys, "key")
+
+// CreateKey adds a key. Nobody who adds the first one can be at it meanwhile.
+func (v Verbs) CreateKey(ctx context.Context, k store.Key, by store.Act) (store.Key, error) {
+	k = k.Made(by)
+	return act(ctx, v, "create a key", func(tx Tx) (store.Key, error) {
+		if err := tx.Turn(turnFirstKey, true); err != nil {
+			return k, err
+		}
+		return k, addKey(tx, k, by.On(store.ActKeyCreate, k.ID.String(), k.About()))
+	})
+}
+
+// addKey adds a key and tells of the act. An id or a secret that is known is in
+// conflict.
+func addKey(tx Tx, k store.Key, entry store.AuditEntry) error {
+	added, err := keys.addNew(tx, k)
+	if err != nil {
+		return err
+	}
+	if !added {
+		return fmt.Errorf("key %v: %w", k.ID, store.ErrConflict)
+	}
+	return audits.add(tx, entry)
+}
+
+// CreateFirstKey adds a key if there is none at all.
+func (v Verbs) CreateFirstKey(ctx context.Context, k store.Key, by store.Act) (created bool, err error) {
+	k = k.Made(by)
+	return act(ctx, v, "create the first key", func(tx Tx) (bool, error) {
+		if err := tx.Turn(turnFirstKey, false); err != nil {
+			return false, err
+		}
+		some, err := keys.find(tx, "limit 1")
+		if err != nil || len(some) > 0 {
+			return false, err
+		}
+		return true, addKey(tx, k, by.On(store.ActKeyCreate, k.ID.String(), k.About()))
+	})
+}
+
+// KeyByHash returns the key of a secret.
+func (v Verbs) KeyByHash(ctx context.Context, hash [32]byte) (store.Key, error) {
+	q := keys.ask("read a key", "where key_hash = $1", hash)
+	q.Vital = true
+	return keys.get(ctx, v, q, "")
+}
+
+// Keys lists keys, newest first.
+func (v Verbs) Keys(ctx context.Context, p store.Page) ([]store.Key, store.Cursor, error) {
+	q := keys.ask("list keys", "where true").newest("created_at", "key_id", p)
+	return keys.page(ctx, v, q, p, func(k *store.Key) store.Cursor { return store.Cursor{At: k.CreatedAt, ID: k.ID} })
+}
+
+// RevokeKey ends a key for good, and returns it. One that is revoked stays as it
+// is.
+func (v Verbs) RevokeKey(ctx context.Context, id recoup.ID, by store.Act) (store.Key, error) {
+	return act(ctx, v, "revoke a key", func(tx Tx) (store.Key, error) {
+		current, err := keys.lock(tx, id, id.String())
+		if err != nil {
+			return current, err
+		}
+		k := current.Revoked(by)
+		if k.RevokedAt.Equal(current.RevokedAt) {
+			return k, nil
+		}
+		if err := keys.set(tx, k); err != nil {
+			return k, err
+		}
+		return k, audits.add(tx, by.On(store.ActKeyRevoke, id.String(), map[string]any{"name": k.Name}))
+	})
+}
+
+// RotateKey adds a key that takes over from another, which lasts until a time.
+func (v Verbs) RotateKey(ctx context.Context, old recoup.ID, next store.Key, oldEnds time.Time, by store.Act) (store.Key, error) {
+	next = next.Made(by)
+	return act(ctx, v, "rotate a key", func(tx Tx) (store.Key, error) {
+		current, err := keys.lock(tx, old, old.String())
+		if err != nil {
+			return next, err
+		}
+		k, err := current.Rotated(next.ID, oldEnds)
+		if err != nil {
+			return next, fmt.Errorf("key %v: %w", old, err)
+		}
+		about := next.About()
+		about["to"] = next.ID.String()
+		if err := addKey(tx, next, by.On(store.ActKeyRotate, old.String(), about)); err != nil {
+			return next, err
+		}
+		return next, keys.set(tx, k)
+	})
+}
+
+// TouchKeys notes when keys were used last. Rows are written in the order of their
+// ids, so that nodes do not wait for each other crosswise.
+func (v Verbs) TouchKeys(ctx context.Context, used map[recoup.ID]time.Time) error {
+	if len(used) == 0 {
+		return nil
+	}
+	ids := slices.SortedFunc(maps.Keys(used), func(a, b recoup.ID) int { return slices.Compare(a[:], b[:]) })
+	each := make([][]any, len(ids))
+	for i, id := range ids {
+		each[i] = []any{id, used[id]}
+	}
+	_, err := act(ctx, v, "touch keys", func(tx Tx) (int, error) {
+		return tx.Change(`update recoup.api_key set last_used_at = $2
+			where key_id = $1 and (last_used_at is null or last_used_at < $2)`, each...)
+	})
+	return err
+}

@@ -1,0 +1,92 @@
+package verb
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+	"recoup/internal/store/row"
+)
+
+// Query is a question in the making with its parameters.
+type Query struct {
+	Doing string // what is done by it, in an error
+	Vital bool   // it must not wait behind lists and reports
+	Span  bool   // its plan depends on the span of time that it is asked about
+	Args  []any
+
+	sql strings.Builder
+}
+
+// ask begins a question.
+func ask(doing, sql string, args ...any) *Query {
+	q := &Query{Doing: doing, Args: args}
+	return q.add(sql)
+}
+
+// SQL returns the text.
+func (q *Query) SQL() string { return q.sql.String() }
+
+// add appends text that is ours.
+func (q *Query) add(sql string) *Query {
+	q.sql.WriteString(sql)
+	return q
+}
+
+// arg adds a parameter and returns its placeholder.
+func (q *Query) arg(value any) string {
+	q.Args = append(q.Args, value)
+	return "$" + strconv.Itoa(len(q.Args))
+}
+
+// equal restricts a column, unless the value is empty.
+func (q *Query) equal(column, value string) {
+	if value != "" {
+		q.add(" and " + column + " = " + q.arg(value))
+	}
+}
+
+// during restricts a column to a span of time, of which either end may be open.
+func (q *Query) during(column string, from, to time.Time) {
+	if !from.IsZero() {
+		q.add(" and " + column + " >= " + q.arg(from))
+	}
+	if !to.IsZero() {
+		q.add(" and " + column + " < " + q.arg(to))
+	}
+}
+
+// newest goes on from a cursor in a list that runs from new to old, for a page.
+func (q *Query) newest(at, key string, p store.Page) *Query {
+	if !p.Cursor.IsZero() {
+		q.add(" and (" + at + ", " + key + ") < (" + q.arg(p.Cursor.At) + ", " + q.arg(p.Cursor.ID) + ")")
+	}
+	return q.add(" order by " + at + " desc, " + key + " desc limit " + q.arg(p.Size()))
+}
+
+// oneOf restricts a column to some words.
+func (q *Query) oneOf(column string, words []string) {
+	q.add(" and " + column + " = any (" + q.arg(words) + "::text[])")
+}
+
+// texts are words of a type as texts.
+func texts[T ~string](list []T) []string {
+	words := make([]string, len(list))
+	for i, word := range list {
+		words[i] = string(word)
+	}
+	return words
+}
+
+// anyOf restricts a column to some ids.
+func (q *Query) anyOf(column string, ids []recoup.ID) {
+	q.add(" and " + column + " = any (" + q.arg(ids) + "::uuid[])")
+}
+
+// idColumn reads an id alone.
+var idColumn = []row.Column[recoup.ID]{row.ID("id", func(id *recoup.ID) *recoup.ID { return id })}
+
+// clamp keeps a limit between one row and a page.
+func clamp(limit int) int { return min(max(limit, 1), store.MaxPage) }

@@ -1,0 +1,124 @@
+// Package verb holds the verbs that both databases do alike, each written once:
+// those of tables that are written seldom and read a page at a time (keys, the
+// audit, policies, silences, alerts, the outbox, the leader's book…). What is hot,
+// and therefore written by hand for each database, is not here.
+//
+// A verb is one transaction, an [Tx]: load and lock, decide by a pure function of
+// package store, save. Its statements are PostgreSQL's, restricted to what SQLite
+// can be told by a few rules of spelling, which are in store/sqlite.
+package verb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"recoup/internal/store"
+	"recoup/internal/store/row"
+)
+
+// DB is a database as verbs use it.
+type DB interface {
+	// Act runs do in one transaction and commits it. Where others were in the way
+	// it starts over, so do must keep nothing between calls. at is when it
+	// happens; zero: when it has its locks.
+	Act(ctx context.Context, doing string, at time.Time, do func(Tx) error) error
+
+	// Read answers a question outside of a transaction.
+	Read(ctx context.Context, q *Query, into row.Answer) error
+}
+
+// Tx is a transaction. Statements that return no answer may be put off until the
+// next one that does, or the commit.
+type Tx interface {
+	// Query answers a question. Lock does so too, for rows that it locks, and has
+	// the act happen then: Now is the time at which it had them.
+	Query(q *Query, into row.Answer) error
+	Lock(q *Query, into row.Answer) error
+	Now() time.Time
+
+	// Do runs a statement. Change runs one for each list of arguments, and returns
+	// how many rows that changed.
+	Do(sql string, args ...any) error
+	Change(sql string, args ...[]any) (int, error)
+
+	// Add adds rows. AddNew leaves out those whose key, or another column that no
+	// two may share, is known, and returns how many there were. Put takes the
+	// place of rows with the same key. Set gives rows new values, found by their
+	// key.
+	Add(b row.Batch) error
+	AddNew(b row.Batch) (int, error)
+	Put(b row.Batch) error
+	Set(b row.Batch) error
+
+	// Turn waits until nobody else has the turn of that name, until the commit;
+	// with others it is shared by all who share it.
+	Turn(t Turn, shared bool) error
+
+	// Wake wakes who waits for a kind of thing once this is committed.
+	Wake(kind string)
+
+	// Shred has what this deletes overwritten wherever the database can.
+	Shred()
+}
+
+// Turn names what verbs take turns at, because there may be no row to lock.
+type Turn int
+
+// The turns.
+const (
+	turnFirstKey Turn = iota + 1
+	turnPolicy
+	turnPlatformKey
+	turnProvider
+)
+
+// Verbs does what both databases do alike.
+type Verbs struct{ db DB }
+
+// On returns the verbs on a database.
+func On(db DB) Verbs { return Verbs{db} }
+
+// act is a transaction with a result, which is zero if it failed.
+func act[T any](ctx context.Context, v Verbs, doing string, do func(Tx) (T, error)) (T, error) {
+	return actAt(ctx, v, doing, time.Time{}, do)
+}
+
+func actAt[T any](ctx context.Context, v Verbs, doing string, at time.Time, do func(Tx) (T, error)) (T, error) {
+	var result, none T
+	err := v.db.Act(ctx, doing, at, func(tx Tx) (err error) {
+		result, err = do(tx)
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
+// rows reads the rows of a question.
+func rows[R any](ctx context.Context, v Verbs, q *Query, columns ...row.Column[R]) ([]R, error) {
+	var list []R
+	err := v.db.Read(ctx, q, row.Into(&list, columns))
+	return list, err
+}
+
+// one is the first row of an answer.
+func one[R any](list []R, err error, what string) (R, error) {
+	var none R
+	switch {
+	case err != nil:
+		return none, err
+	case len(list) == 0:
+		return none, fmt.Errorf("%s: %w", what, store.ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// next is where a list goes on after this page, or nowhere.
+func next[R, C any](list []R, size int, at func(*R) C) (cursor C) {
+	if len(list) < size {
+		return cursor
+	}
+	return at(&list[len(list)-1])
+}
