@@ -7,18 +7,13 @@ import (
 	"recoup/internal/store"
 )
 
-const (
-	// maxAsking is how many questions about gates are under way at a time. While
-	// they are, checks gather for the next one.
-	maxAsking = 2
-
-	// maxRound is how many checks one question answers.
-	maxRound = 64
-)
+// maxRound is how many checks one question answers.
+const maxRound = 64
 
 // desk answers the gate checks that come together with one question to the store:
 // where many ask at once, the way to the database costs more than what is read
-// there. Nothing is remembered. Every check is answered by a question that is asked
+// there. One question is under way at a time, and while it is, checks gather for
+// the next: a second one at a time would only make both smaller. Nothing is remembered. Every check is answered by a question that is asked
 // after it has come, so that a gate is never said to be open once a failure that
 // blocks it was acknowledged.
 type desk struct {
@@ -26,7 +21,7 @@ type desk struct {
 
 	mu     sync.Mutex
 	rounds []*round // those that are not asked yet; the last one takes more
-	asking int
+	asking bool
 }
 
 // round is a question and those who wait for its answer.
@@ -66,12 +61,12 @@ func (d *desk) check(ctx context.Context, entity string) ([]store.Blocker, error
 }
 
 // join puts a check into the round that is asked next. It returns none if there is
-// nothing to wait for: then the caller is one of those who ask.
+// nothing to wait for: then the caller asks.
 func (d *desk) join(entity string) (r *round, place int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.asking < maxAsking {
-		d.asking++
+	if !d.asking {
+		d.asking = true
 		return nil, 0
 	}
 	if n := len(d.rounds); n > 0 && len(d.rounds[n-1].entities) < maxRound {
@@ -111,12 +106,12 @@ func (d *desk) run(r *round) {
 	}
 }
 
-// next returns the round to be asked now, or none, and then one less is asking.
+// next returns the round to be asked now, or none, and then nobody is asking.
 func (d *desk) next() *round {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.rounds) == 0 {
-		d.asking--
+		d.asking = false
 		return nil
 	}
 	r := d.rounds[0]
