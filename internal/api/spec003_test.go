@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +42,45 @@ func TestSpec003Details(t *testing.T) {
 		if full.TenantHash == "" || full.TenantHash == "acme" || len(full.TenantHash) < 64 {
 			w.Errorf("the tenant is kept as %q", full.TenantHash)
 		}
+	})
+}
+
+// Spec 003, ingest: details that are too large or off the list are dropped, their
+// event stands, and how many were dropped for which reason is counted.
+func TestSpec003Drops(t *testing.T) {
+	const short, long = 128, 129 // bytes of a value
+	onBothStores(t, func(w *world) {
+		dropped := map[string]int64{}
+		for i, row := range []struct {
+			details object
+			kept    map[string]any
+			dropped map[string]int64
+		}{
+			{object{"field": strings.Repeat("a", short)}, map[string]any{"field": strings.Repeat("a", short)}, nil},
+			{object{"field": strings.Repeat("a", long), "limit": 5}, map[string]any{"limit": 5.}, map[string]int64{"details_too_large": 1}},
+			{object{"field": strings.Repeat("ä", short/2+1)}, nil, map[string]int64{"details_too_large": 1}},
+			{object{"expected_etag": strings.Repeat("a", 4<<10), "field": "email"}, map[string]any{"field": "email"}, map[string]int64{"details_too_large": 1}},
+			{object{"stack": "at main.go:7", "body": object{"a": 1}, "retryable": true}, map[string]any{"retryable": true}, map[string]int64{"details_unknown_key": 2}},
+			{object{"retryable": "yes", "window_sec": 1.5, "limit": 1}, map[string]any{"limit": 1.}, map[string]int64{"details_wrong_type": 2}},
+		} {
+			service := fmt.Sprint("api-", i)
+			w.post("/v1/events", object{"code": "rate_limited", "service": service, "details": row.details}, "Prefer", "respond-sync").ok()
+			var page client.EventPage
+			if w.get("/v1/events?service=" + service).ok(&page); len(page.Events) != 1 {
+				w.Fatalf("%v: there are %d events", row.details, len(page.Events))
+			}
+			kept := page.Events[0].Details
+			if _, given := row.kept["retryable"]; !given {
+				delete(kept, "retryable") // which the registry fills in
+			}
+			if len(kept)+len(row.kept) > 0 && !reflect.DeepEqual(kept, row.kept) {
+				w.Errorf("of %v is kept %v, want %v", row.details, kept, row.kept)
+			}
+			for reason, n := range row.dropped {
+				dropped[reason] += n
+			}
+		}
+		w.drops(w.T, dropped)
 	})
 }
 

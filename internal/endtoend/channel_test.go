@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // inbox is a channel's other end: it keeps what it is sent.
@@ -46,6 +47,30 @@ func TestActionsReachTheirOnlyChannel(t *testing.T) {
 		s.until("PAGE_ON_CALL has not reached the pager", s.ready, func(reply) bool { return strings.Contains(paged.String(), "database-errors") })
 		if strings.Contains(paged.String(), "request-error-rate") {
 			t.Error("what is only for Slack has woken somebody")
+		}
+	})
+}
+
+// A failure that only a fix helps is dead-lettered and pages the platform's operator,
+// and so is one that is reported; what a person has to correct pages nobody (spec 002,
+// 8.1).
+func TestRuntimeBugsPage(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		pager, paged := inbox(t)
+		s := newSite(t, d)
+		s.env = []string{"RECOUP_CHANNELS=pager", "RECOUP_CHANNEL_PAGER_KIND=pagerduty", "RECOUP_CHANNEL_PAGER_KEY=0123456789abcdef0123456789abcdef", "RECOUP_CHANNEL_PAGER_URL=" + pager}
+		s.start()
+		for i, class := range []string{"SCHEMA_INVALID", "RUNTIME_BUG", "CONFIGURATION_ERROR"} { // in this order: what must not page is sent first
+			s.done("/v1/dead-letters", fmt.Sprintf(`{"work_id": "0198c0de-0000-7000-8000-00000000000%d", "pipeline": "criticizer", "stage": "llm", "error_class": %q,
+				"last_stack": "none", "sanitized_context": {"attempts": {"llm": 1}}, "first_failure_at": %[3]q, "last_failure_at": %[3]q}`,
+				i, class, time.Now().UTC().Format(time.RFC3339)))
+		}
+		s.done("/v1/errors", `{"table": "outreach.dol_errors", "entity_id": "CO-7", "code": "RUNTIME_BUG"}`)
+		for _, want := range []string{"RUNTIME_BUG in pipeline.dead_letters", "CONFIGURATION_ERROR in pipeline.dead_letters", "RUNTIME_BUG in outreach.dol_errors"} {
+			s.until("nobody is paged for "+want, s.ready, func(reply) bool { return strings.Contains(paged.String(), want) })
+		}
+		if got := paged.String(); strings.Contains(got, "SCHEMA_INVALID") || !strings.Contains(got, `"to":"platform-team"`) {
+			t.Errorf("it pages %s", got)
 		}
 	})
 }
