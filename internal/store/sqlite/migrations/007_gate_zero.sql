@@ -121,9 +121,15 @@ insert into gate_zero_failure values ('DOMAIN_NOT_FOUND'), ('DOMAIN_NO_IMPRINT')
 -- and so REPLACE would delete rows without a word; hence every guarded table
 -- refuses an insert, before it happens, that meets a row.
 -- +goose StatementBegin
-create trigger gate_zero_batch_insert before insert on gate_zero_batch
-when exists (select 1 from gate_zero_batch where batch_id = new.batch_id) begin
-  select raise(abort, 'this batch exists already');
+create trigger gate_zero_batch_insert before insert on gate_zero_batch begin
+  select case
+    when exists (select 1 from gate_zero_batch where batch_id = new.batch_id)
+      then raise(abort, 'this batch exists already')
+    when new.completed_at is not null or new.batch_freeze_at is not null or new.frozen_at is not null
+      then raise(abort, 'a batch begins open: complete it when its import is done')
+    when new.killed_at is not null
+      then raise(abort, 'a batch begins with its kill switch off: turn that on when it is there')
+  end;
 end;
 -- +goose StatementEnd
 -- +goose StatementBegin
@@ -254,6 +260,8 @@ create trigger gate_zero_recovery_update before update on gate_zero_recovery beg
       then raise(abort, 'this recovery is over for good')
     when new.attempt_count is not old.attempt_count and new.attempt_count is not old.attempt_count + 1
       then raise(abort, 'attempts are counted one by one')
+    when (select count(*) from gate_zero_air where intake_id = old.intake_id and event = 'FAIL') < old.attempt_count
+      then raise(abort, 'the AIR does not tell of its last attempt: add the FAIL row of that first')
     when new.next_eligible_at is not old.next_eligible_at and new.attempt_count is old.attempt_count
       then raise(abort, 'only a failed attempt moves the time of the next')
     when new.attempt_count is not old.attempt_count and coalesce(abs(new.next_eligible_at - new.updated_at
@@ -286,6 +294,36 @@ create trigger gate_zero_recovery_delete before delete on gate_zero_recovery beg
 end;
 -- +goose StatementEnd
 
+-- Leases: one begins, is only ever extended and runs out, so that the AIR can be
+-- held to them. That its time is over is the node's to say: the file has no clock
+-- of its own that nobody can set.
+-- +goose StatementBegin
+create trigger gate_zero_lease_insert after insert on gate_zero_lease when new.lapses > 0 or new.ends_at <= new.leased_at begin
+  select raise(abort, 'a lease takes time, and none of this recovery has run out yet');
+end;
+-- +goose StatementEnd
+-- +goose StatementBegin
+create trigger gate_zero_lease_update before update on gate_zero_lease begin
+  select case
+    when new.recovery_id is not old.recovery_id
+      then raise(abort, 'a lease is of its recovery for good')
+    when new.lapses < old.lapses
+      then raise(abort, 'lapses are counted until an attempt is used')
+    when new.lapses > old.lapses and (new.lapses > old.lapses + 1 or old.token is null or new.token is old.token)
+      then raise(abort, 'no lease of this recovery has run out')
+    when new.token is old.token and (new.leased_at is not old.leased_at or new.ends_at < old.ends_at)
+      then raise(abort, 'a lease is only ever extended')
+    when new.token is not old.token and new.ends_at <= new.leased_at
+      then raise(abort, 'a lease takes time')
+    when old.token is not null and new.token is not null and new.token is not old.token and new.lapses = old.lapses
+      then raise(abort, 'a worker holds this recovery')
+    when new.token is not null and new.token is not old.token and exists (select 1 from gate_zero_recovery r
+        join gate_zero_batch b on b.batch_id = r.batch_id where r.recovery_id = new.recovery_id and b.killed_at is not null)
+      then raise(abort, 'its batch is stopped by the kill switch')
+  end;
+end;
+-- +goose StatementEnd
+
 -- The AIR.
 -- +goose StatementBegin
 create trigger gate_zero_air_insert before insert on gate_zero_air begin
@@ -304,6 +342,11 @@ create trigger gate_zero_air_insert before insert on gate_zero_air begin
           when new.event in ('EXHAUSTED', 'LATE_RESULT') then r.status = 'EXHAUSTED'
           when new.event = 'FAIL' then coalesce(new.attempt_count, 1) <= r.attempt_count and (select count(*) from gate_zero_air f
             where f.intake_id = new.intake_id and f.event = 'FAIL') < r.attempt_count + (r.status = 'EXHAUSTED')
+          when new.event = 'LAPSE' then new.attempt_count is r.attempt_count and (select count(*) from gate_zero_air f
+            where f.intake_id = new.intake_id and f.event = 'LAPSE' and f.attempt_count = r.attempt_count)
+            < coalesce((select lapses from gate_zero_lease where recovery_id = r.recovery_id), 0)
+          when new.event = 'REVOKE' then exists (select 1 from gate_zero_batch b where b.batch_id = new.batch_id and b.killed_at is not null)
+            and not exists (select 1 from gate_zero_lease where recovery_id = r.recovery_id and token is not null)
           else 1 end)
       then raise(abort, 'the AIR tells of an intake only what is so, once: change its recovery first')
   end;
