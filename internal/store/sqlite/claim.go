@@ -13,7 +13,7 @@ import (
 // which no lease is live, which have not expired and whose window is open. A
 // lapsed lease is claimable beyond its window, because the claim is what counts
 // it as failed. ?2 is the time.
-var selectDue = selectError + ` indexed by error_due_idx
+var selectDue = selectStored + ` indexed by error_due_idx
 	where table_name = ?1 and state = 'RETRY_PENDING' and next_retry_at <= ?2
 	and (lease_token is null or lease_ends_at <= ?2)
 	and (expires_at is null or expires_at > ?2)
@@ -52,7 +52,7 @@ func (t *tx) loadDue(claim store.Claim) ([]recoup.Error, error) {
 	var rows []recoup.Error
 	limit := min(max(claim.Limit, 0), store.MaxPage)
 	for _, table := range claim.Tables {
-		due, err := t.errors(errorColumns, selectDue, table, micros(t.now), limit-len(rows))
+		due, err := t.stored(selectDue, table, micros(t.now), limit-len(rows))
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"database/sql"
 	"database/sql/driver"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -25,7 +24,6 @@ type (
 	text[T ~string] struct{ to *T }
 	number          struct{ to *int }
 	flag            struct{ to *bool }
-	snapshot        struct{ to *recoup.Snapshot } // JSON
 )
 
 // micros is how a time is stored.
@@ -110,28 +108,6 @@ func (f flag) Scan(src any) error {
 	}
 	*f.to = v != 0
 	return nil
-}
-
-func (f snapshot) Value() (driver.Value, error) {
-	if *f.to == (recoup.Snapshot{}) {
-		return nil, nil
-	}
-	s := *f.to
-	s.NextRetryAt = s.NextRetryAt.UTC().Truncate(time.Microsecond)
-	s.ExpiresAt = s.ExpiresAt.UTC().Truncate(time.Microsecond)
-	b, err := json.Marshal(s)
-	return string(b), err
-}
-
-func (f snapshot) Scan(src any) error {
-	*f.to = recoup.Snapshot{}
-	switch v := src.(type) {
-	case nil:
-		return nil
-	case string:
-		return json.Unmarshal([]byte(v), f.to)
-	}
-	return unreadableAs(src, "a snapshot")
 }
 
 func unreadableAs(src any, want string) error {

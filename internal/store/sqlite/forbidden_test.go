@@ -79,13 +79,13 @@ var forbiddenActs = []string{
 	`update error_history set actor = 'mallory'`,
 	`update error_history set at = at + 1 where seq = 1`,
 	`replace into error_history select * from error_history`,
-	`insert or replace into error_history (seq, error_id, at, input, actor, after, policy_version)
-		values (1, zeroblob(16), 0, 'report', 'mallory', '{}', '1')`,
+	`insert or replace into error_history (seq, error_id, at, input, actor, policy_version)
+		values (1, zeroblob(16), 0, 'report', 'mallory', '1')`,
 	`update or replace error_history set seq = 2 where seq = 1`,
-	`insert into error_history (seq, error_id, at, input, actor, after, policy_version)
-		values (-1, zeroblob(16), 0, 'report', 'mallory', '{}', '1')`,
-	`insert into error_history (seq, error_id, at, input, actor, after, policy_version)
-		values (1, zeroblob(16), 0, 'report', 'mallory', '{}', '1') on conflict do update set actor = 'mallory'`,
+	`insert into error_history (seq, error_id, at, input, actor, policy_version)
+		values (-1, zeroblob(16), 0, 'report', 'mallory', '1')`,
+	`insert into error_history (seq, error_id, at, input, actor, policy_version)
+		values (1, zeroblob(16), 0, 'report', 'mallory', '1') on conflict do update set actor = 'mallory'`,
 
 	// An error leaves its table only for the archive.
 	`delete from error`,
@@ -181,6 +181,11 @@ var forbiddenActs = []string{
 	`replace into gate_log select * from gate_log`,
 	`update or replace gate_log set seq = 1 where seq = 2`,
 	`insert into gate_log (seq, entity_id, error_id, blocks, at) values (-1, 'e', zeroblob(16), 1, 0)`,
+	`insert or replace into gate_log select entity_id, seq, error_id, 1 - blocks, at from gate_log`,
+	`update gate_number set seq = 1`,
+	`delete from gate_number`,
+	`replace into gate_number values (1, 0)`,
+	`insert into tally values (2, 1)`,
 	`delete from promotion`,
 	`update promotion set entity_id = 'open'`,
 	`replace into promotion select * from promotion`,
@@ -232,7 +237,7 @@ func TestAllowed(t *testing.T) {
 		`update error set message = 'corrected' where entity_id = 'other'`,
 		`insert into promotion values (1000, randomblob(16), 'free', 'next', 'ada', 0)`,
 		`update error_code set description = 'better' where code = 'A_CODE'`,
-		`insert into error_history (error_id, at, input, actor, after, policy_version) values (zeroblob(16), 0, 'note', 'ada', '{}', '1')`,
+		`insert into error_history (error_id, at, input, actor, policy_version) values (zeroblob(16), 0, 'note', 'ada', '1')`,
 	} {
 		if _, err := raw.Exec(act); err != nil {
 			t.Errorf("%s: %v", act, err)
@@ -287,7 +292,7 @@ func dump(t *testing.T, db *sql.DB) string {
 	var b strings.Builder
 	for _, table := range []string{
 		"error", "error_archive", "error_history", "error_code", "error_table", "error_table_disposition",
-		"entity_streak", "error_count", "outbox", "gate_log", "promotion", "retention",
+		"entity_streak", "error_count", "outbox", "gate_log", "gate_number", "promotion", "retention", "tally",
 	} {
 		rows, err := db.Query(`select * from ` + table)
 		if err != nil {

@@ -77,8 +77,6 @@ func (s *Store) History(ctx context.Context, errorID recoup.ID, limit int) ([]re
 	return query(ctx, s, transitionFields, selectHistory, id{&errorID}, store.Page{Limit: limit}.Size())
 }
 
-const selectHistory = `select ` + historyColumns + ` from error_history where error_id = ? order by at, seq limit 0 + ?`
-
 // selectDeadline says for each deadline which errors have reached it: as
 // lifecycle.Deadlines has it, with indexes.
 var selectDeadline = map[store.Deadline]string{

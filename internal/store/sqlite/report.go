@@ -2,6 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
 	"time"
 
 	"recoup"
@@ -9,13 +12,18 @@ import (
 )
 
 var (
-	selectError = `select ` + names(errorColumns) + ` from error`
+	selectError  = `select ` + names(errorColumns) + ` from error`
+	selectStored = `select rowid, ` + names(errorColumns) + ` from error`
 
 	// An error stands in its table or in the archive, never in both.
 	selectAnywhere = `select ` + names(errorColumns) + `, null, null, null, null, null, null from error where error_id = ?1
 		union all select ` + names(allColumns) + ` from error_archive where error_id = ?1`
 
-	selectOpen = selectError + ` indexed by error_open_key
+	selectMany = `select e.rowid, e.` + strings.ReplaceAll(names(errorColumns), ", ", ", e.") +
+		` from json_each(?) j cross join error e on e.error_id = unhex(j.value)`
+	selectArchived = `select ` + names(allColumns) + ` from error_archive where error_id = ?`
+
+	selectOpen = selectStored + ` indexed by error_open_key
 		where coalesce(reported_table, table_name) = ? and entity_id = ? and code = ? and replaceable`
 )
 
@@ -47,7 +55,7 @@ func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Repor
 func (t *tx) loadReports(reports []store.Report) (*store.Work, error) {
 	var rows []recoup.Error
 	for _, r := range reports {
-		open, err := t.errors(errorColumns, selectOpen, r.Table, r.Entity, string(r.Code))
+		open, err := t.stored(selectOpen, r.Table, r.Entity, string(r.Code))
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +63,7 @@ func (t *tx) loadReports(reports []store.Report) (*store.Work, error) {
 		if r.Admits.IsZero() {
 			continue
 		}
-		written, err := t.errors(errorColumns, selectError+` where error_id = ?`, id{&r.Admits})
+		written, err := t.stored(selectStored+` where error_id = ?`, id{&r.Admits})
 		if err != nil {
 			return nil, err
 		}
@@ -94,13 +102,9 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 }
 
 func (t *tx) loadSteps(steps []store.Step) (*store.Work, error) {
-	var rows []recoup.Error
-	for _, step := range steps {
-		found, err := t.errors(allColumns, selectAnywhere, id{&step.ID})
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, found...)
+	rows, err := t.loadErrors(len(steps), func(i int) *recoup.ID { return &steps[i].ID })
+	if err != nil {
+		return nil, err
 	}
 	w := store.NewWork(t.now, rows)
 	for _, step := range steps {
@@ -109,4 +113,32 @@ func (t *tx) loadSteps(steps []store.Step) (*store.Work, error) {
 		}
 	}
 	return w, nil
+}
+
+// loadErrors reads errors by their ids, at once, and those that their table does not
+// have from the archive.
+func (t *tx) loadErrors(n int, at func(int) *recoup.ID) ([]recoup.Error, error) {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = hex.EncodeToString(at(i)[:])
+	}
+	wanted, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.stored(selectMany, string(wanted))
+	if err != nil || len(rows) >= n {
+		return rows, err
+	}
+	for i := range n {
+		if _, found := t.rows[*at(i)]; found {
+			continue
+		}
+		archived, err := t.errors(allColumns, selectArchived, id{at(i)})
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, archived...)
+	}
+	return rows, nil
 }

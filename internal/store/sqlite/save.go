@@ -1,38 +1,27 @@
 package sqlite
 
 import (
-	"bytes"
-	"database/sql/driver"
+	"encoding/hex"
+	"encoding/json"
 	"slices"
-	"strings"
+	"time"
 
 	"recoup"
 	"recoup/internal/store"
 )
 
-// save writes what was decided. History comes before what it resolves; archiving comes
-// next because it frees the key of an open error for the one that replaces it, and what
-// was replaced at once after what has replaced it.
+// save writes what was decided, by whole batches. History comes before what it
+// resolves; archiving comes next because it frees the key of an open error for the
+// one that replaces it, and what was replaced at once after what has replaced it.
 func (t *tx) save(w *store.Work) error {
-	if err := each(t, insertHistory, w.History, transitionFields); err != nil {
+	stored, fresh := t.split(w)
+	if err := t.saveHistory(stored); err != nil {
 		return err
 	}
-	moved, direct := w.Archives()
-	if err := t.archive(moved); err != nil {
+	if err := t.saveErrors(w); err != nil {
 		return err
 	}
-	for _, e := range w.Updates() {
-		if err := t.update(w.Was(e.ID), e); err != nil {
-			return err
-		}
-	}
-	for _, e := range w.Inserts() {
-		if err := t.exec(insertError, fields(errorColumns, e)...); err != nil {
-			return err
-		}
-	}
-	slices.Reverse(direct) // what was replaced last has its successor in the table
-	if err := t.archive(direct); err != nil {
+	if err := t.saveHistory(fresh); err != nil {
 		return err
 	}
 	if err := t.saveEvents(w.Events); err != nil {
@@ -41,13 +30,8 @@ func (t *tx) save(w *store.Work) error {
 	if err := each(t, noteShelved, w.Shelved(), shelvedFields); err != nil {
 		return err
 	}
-	for _, n := range w.Notices {
-		if err := t.exec(insertNotice, string(n.Kind), n.To, id{&n.ErrorID}, micros(t.now), micros(t.now)); err != nil {
-			return err
-		}
-	}
-	if len(w.Notices) > 0 {
-		t.wake(store.WakeNotices)
+	if err := t.saveNotices(w.Notices); err != nil {
+		return err
 	}
 	if w.Awaken(t.now) {
 		t.wake(store.WakeErrors)
@@ -61,13 +45,193 @@ func (t *tx) save(w *store.Work) error {
 	return t.saveStreaks(w.Streaks())
 }
 
-func (t *tx) archive(list []*recoup.Error) error {
-	for _, e := range list {
+// split tells the history of errors that were there before from that of those which
+// come with this work.
+func (t *tx) split(w *store.Work) (stored, fresh []told) {
+	here := map[recoup.ID]*recoup.Error{}
+	for _, e := range w.Inserts() {
+		here[e.ID] = e
+	}
+	for i := range w.History {
+		h := &w.History[i]
+		switch was := w.Was(h.ErrorID); {
+		case was != nil && was.State == recoup.Archived:
+			stored = append(stored, told{h, nil})
+		case was != nil:
+			stored = append(stored, told{h, was})
+		default:
+			fresh = append(fresh, told{h, here[h.ErrorID]})
+		}
+	}
+	return stored, fresh
+}
+
+// saveErrors writes the errors, counts them and keeps the gate's log, in place of the
+// triggers that do so for everybody else.
+func (t *tx) saveErrors(w *store.Work) error {
+	moved, direct := w.Archives()
+	updates, inserts := w.Updates(), w.Inserts()
+	if len(moved)+len(direct)+len(updates)+len(inserts) == 0 {
+		return nil
+	}
+	if err := t.exec(beginBatch); err != nil {
+		return err
+	}
+	for _, part := range []func() error{
+		func() error { return t.archive(w, moved) },
+		func() error { return t.update(w, updates) },
+		func() error { return t.insert(inserts) },
+		func() error { return t.saveLevels(w, slices.Concat(moved, updates, inserts)) },
+		func() error { return t.exec(endBatch) },
+	} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	slices.Reverse(direct) // what was replaced last has its successor in the table
+	for _, e := range direct {
 		if err := t.exec(insertArchive, fields(allColumns, e)...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (t *tx) archive(w *store.Work, list []*recoup.Error) error {
+	groups, err := t.alike(allColumns, list, w.Was)
+	if err != nil {
+		return err
+	}
+	opened := map[time.Time]*gate{}
+	for _, e := range list {
+		if !w.Was(e.ID).Blocking {
+			continue
+		}
+		if opened[e.ArchivedAt] == nil {
+			opened[e.ArchivedAt] = &gate{at: e.ArchivedAt}
+		}
+		opened[e.ArchivedAt].rows.add(t.rows[e.ID])
+	}
+	for _, g := range opened {
+		if err := g.save(t); err != nil {
+			return err
+		}
+	}
+	for _, c := range groups {
+		if err := c.move(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) update(w *store.Work, list []*recoup.Error) error {
+	groups, err := t.alike(errorColumns, list, w.Was)
+	if err != nil {
+		return err
+	}
+	for _, c := range groups {
+		if err := c.update(t); err != nil {
+			return err
+		}
+	}
+	var opened, closed gate
+	closed.blocks = true
+	for _, e := range list {
+		switch {
+		case e.Blocking == w.Was(e.ID).Blocking:
+		case e.Blocking:
+			closed.rows.add(t.rows[e.ID])
+		default:
+			opened.rows.add(t.rows[e.ID])
+		}
+	}
+	if err := opened.save(t); err != nil {
+		return err
+	}
+	return closed.save(t)
+}
+
+func (t *tx) insert(list []*recoup.Error) error {
+	closed := gate{blocks: true}
+	for _, e := range list {
+		row, err := t.add(insertError, fields(errorColumns, e)...)
+		if err != nil {
+			return err
+		}
+		t.rows[e.ID] = row
+		if e.Blocking {
+			closed.rows.add(row)
+		}
+	}
+	return closed.save(t)
+}
+
+// gate is errors that begin to block or end to, as the gate's log tells of them.
+type gate struct {
+	rows   numbers
+	blocks bool
+	at     time.Time // zero: when they were changed
+}
+
+func (g *gate) save(t *tx) error {
+	if g.rows.n == 0 {
+		return nil
+	}
+	if err := t.exec(drawNumbers, g.rows.n); err != nil {
+		return err
+	}
+	return t.exec(insertGate, g.rows.json(), g.rows.n, g.blocks, stamp{&g.at})
+}
+
+// level is what errors are counted by.
+type level struct {
+	table string
+	state recoup.State
+	ttl   int64
+}
+
+// saveLevels counts what the errors are now in place of what they were.
+func (t *tx) saveLevels(w *store.Work, list []*recoup.Error) error {
+	sums := map[level]*store.LevelSum{}
+	for _, e := range list {
+		if was := w.Was(e.ID); was != nil {
+			countLevel(sums, was, -1)
+		}
+		if e.State != recoup.Archived {
+			countLevel(sums, e, 1)
+		}
+	}
+	for k, s := range sums {
+		if s.N == 0 && s.Blocking == 0 && s.Seconds == 0 && s.Micros == 0 {
+			continue
+		}
+		if err := t.exec(addLevel, k.table, string(k.state), k.ttl, s.N, s.Blocking, s.Seconds, s.Micros); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func countLevel(sums map[level]*store.LevelSum, e *recoup.Error, n int64) {
+	k := level{table: e.Table, state: e.State}
+	born := micros(e.CreatedAt)
+	if e.State != recoup.Resolved && !e.ExpiresAt.IsZero() {
+		k.ttl = max(0, micros(e.ExpiresAt)-born)
+	}
+	s := sums[k]
+	if s == nil {
+		s = &store.LevelSum{}
+		sums[k] = s
+	}
+	s.N += n
+	if e.Blocking {
+		s.Blocking += n
+	}
+	if k.ttl > 0 {
+		s.Seconds += n * (born / 1_000_000)
+		s.Micros += n * (born % 1_000_000)
+	}
 }
 
 var (
@@ -76,60 +240,55 @@ var (
 )
 
 const (
-	historyColumns = `error_id, at, input, actor, reason, before, after, policy_version, worker, claimed_at, attempt`
-	insertHistory  = `insert into error_history (` + historyColumns + `) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	noteShelved    = `insert into dead_letter_note (error_id, round, step, actor, at, note)
+	beginBatch  = `update tally set batch = 1`
+	endBatch    = `update tally set batch = 0`
+	drawNumbers = `update gate_number set seq = seq + ?`
+	insertGate  = `insert into gate_log (entity_id, seq, error_id, blocks, at)
+		select e.entity_id, g.seq - ?2 + 1 + j.key, e.error_id, ?3, coalesce(?4, e.updated_at)
+		from gate_number g cross join json_each(?1) j cross join error e on e.rowid = j.value`
+	addLevel = `insert into error_count (table_name, state, ttl_us, n, blocking, born_s, born_us) values (?, ?, ?, ?, ?, ?, ?)
+		on conflict (table_name, state, ttl_us) do update set n = n + excluded.n, blocking = blocking + excluded.blocking,
+			born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us`
+	noteShelved = `insert into dead_letter_note (error_id, round, step, actor, at, note)
 		select error_id, round, ?2, ?3, ?4, ?5 from dead_letter where error_id = ?1`
-	insertNotice = `insert into outbox (kind, recipient, error_id, created_at, due_at) values (?, ?, ?, ?, ?)`
+	insertNotices = `insert into outbox (kind, recipient, error_id, created_at, due_at)
+		select ?2, ?3, unhex(value), ?4, ?4 from json_each(?1)`
 )
 
-func transitionFields(t *recoup.Transition) []any {
-	return []any{
-		id{&t.ErrorID}, stamp{&t.At}, text[string]{&t.Input}, text[string]{&t.Actor}, text[string]{&t.Reason},
-		snapshot{&t.Before}, snapshot{&t.After}, text[string]{&t.PolicyVersion},
-		text[string]{&t.Worker}, stamp{&t.ClaimedAt}, id{&t.Attempt},
+// saveNotices puts into the outbox what people are to be told, those of a kind to
+// one of them together.
+func (t *tx) saveNotices(list []store.Notice) error {
+	if len(list) == 0 {
+		return nil
 	}
+	var order []recoup.Notice
+	about := map[recoup.Notice][]*string{}
+	for _, n := range list {
+		if about[n.Notice] == nil {
+			order = append(order, n.Notice)
+		}
+		var of *string
+		if !n.ErrorID.IsZero() {
+			of = new(hex.EncodeToString(n.ErrorID[:]))
+		}
+		about[n.Notice] = append(about[n.Notice], of)
+	}
+	for _, n := range order {
+		ids, err := json.Marshal(about[n])
+		if err == nil {
+			err = t.exec(insertNotices, string(ids), string(n.Kind), n.To, micros(t.now))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	t.wake(store.WakeNotices)
+	return nil
 }
 
 // shelvedFields are what a dead letter's note tells of who archived it.
 func shelvedFields(t *recoup.Transition) []any {
 	return []any{id{&t.ErrorID}, string(store.NoteArchived), text[string]{&t.Actor}, stamp{&t.At}, text[string]{&t.Reason}}
-}
-
-// update writes the columns that have changed and no other: SQLite rewrites the
-// entries of every index that has a column in the statement.
-func (t *tx) update(from, to *recoup.Error) error {
-	var (
-		set  strings.Builder
-		args []any
-	)
-	for _, c := range errorColumns {
-		was, err := c.field(from).Value()
-		if err != nil {
-			return err
-		}
-		is, err := c.field(to).Value()
-		if err != nil {
-			return err
-		}
-		if !same(was, is) {
-			set.WriteString(", " + c.name + " = ?")
-			args = append(args, is)
-		}
-	}
-	if len(args) == 0 {
-		return nil
-	}
-	return t.exec(`update error set `+set.String()[2:]+` where error_id = ?`, append(args, id{&to.ID})...)
-}
-
-func same(a, b driver.Value) bool {
-	x, ok := a.([]byte)
-	y, also := b.([]byte)
-	if ok && also {
-		return bytes.Equal(x, y)
-	}
-	return ok == also && a == b
 }
 
 func (t *tx) saveStreaks(streaks []store.StreakCount) error {

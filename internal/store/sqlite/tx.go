@@ -14,7 +14,8 @@ import (
 type tx struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
-	now      time.Time // when the verb happens
+	now      time.Time           // when the verb happens
+	rows     map[recoup.ID]int64 // where errors are that it has read or written
 
 	// What follows from a verb once it is committed.
 	woken []string // who is to be woken
@@ -60,6 +61,19 @@ func (t *tx) change(query string, args ...any) (int, error) {
 	return int(n), err
 }
 
+// add runs a statement that adds a row and returns the row's number.
+func (t *tx) add(query string, args ...any) (int64, error) {
+	s, err := t.statement(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := s.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
 func (t *tx) row(query string, args ...any) rowScanner {
 	s, err := t.statement(query)
 	if err != nil {
@@ -83,6 +97,39 @@ func (t *tx) errors(columns []column, query string, args ...any) ([]recoup.Error
 		return nil, err
 	}
 	return collect(rows, func(e *recoup.Error) []any { return fields(columns, e) })
+}
+
+// stored runs a query for the numbers of rows and the columns of errors.
+func (t *tx) stored(query string, args ...any) ([]recoup.Error, error) {
+	rows, err := t.query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		list []recoup.Error
+		e    recoup.Error
+		row  int64
+		into = append([]any{&row}, fields(errorColumns, &e)...)
+	)
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		t.rows[e.ID] = row
+		list = append(list, e)
+	}
+	return list, errors.Join(rows.Err(), rows.Close())
+}
+
+// rowOf returns the number of a stored error's row.
+func (t *tx) rowOf(errorID recoup.ID) (int64, error) {
+	if row, known := t.rows[errorID]; known {
+		return row, nil
+	}
+	var row int64
+	err := t.row(`select rowid from error where error_id = ?`, id{&errorID}).Scan(&row)
+	t.rows[errorID] = row
+	return row, err
 }
 
 func (t *tx) close() error {

@@ -84,8 +84,8 @@ func TestLevelsOfOlderErrors(t *testing.T) {
 	}
 	check()
 	for _, statement := range []string{
-		`insert into error_history (error_id, at, input, actor, after, policy_version)
-			select error_id, 1, 'resolve', 'ada', '{"state": "RESOLVED"}', '1' from error where entity_id like 'e1%'`,
+		`insert into error_history (error_id, at, input, actor, state, policy_version)
+			select error_id, 1, 'resolve', 'ada', 'RESOLVED', '1' from error where entity_id like 'e1%'`,
 		`update error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = 0, resolved_at = 1 where entity_id like 'e1%'`,
 		`update or replace error set expires_at = created_at + 5400000000 where entity_id like 'e2%'`,
 		`update error set state = 'PARKED', disposition = 'PARKED', parked_at = 1, park_reason = 'x', escalated_to = 't' where entity_id like 'e3%'`,

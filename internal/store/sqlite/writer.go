@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -76,7 +77,7 @@ func newWriter(ctx context.Context, f file) (*writer, error) {
 		return nil, errors.Join(err, conn.Close(), db.Close())
 	}
 	w := &writer{
-		identity: own, clock: store.Steady(time.Now), db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}}, busy: f.busy, logLimit: logLimit,
+		identity: own, clock: store.Steady(time.Now), db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}, rows: map[recoup.ID]int64{}}, busy: f.busy, logLimit: logLimit,
 		queue: make(chan *task, maxGroup), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -246,6 +247,7 @@ func (w *writer) run(t *task) error {
 	if w.tx.now = t.at; t.at.IsZero() {
 		w.tx.now = w.clock()
 	}
+	clear(w.tx.rows)
 	return contain(t.run, w.tx)
 }
 

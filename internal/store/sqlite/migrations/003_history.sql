@@ -1,22 +1,37 @@
 -- +goose Up
--- What happened to each error, by whom and why. Rows outlive their error, which
--- moves to the archive, so there is no foreign key.
+-- What happened to each error, by whom and why: what it was before, if it was
+-- there, and what it was then. Rows outlive their error, which moves to the
+-- archive, so there is no foreign key. They are purged from their beginning: the
+-- clock by which acts happen does not go back.
 create table error_history (
-  seq            integer primary key check (seq > 0),
-  error_id       blob not null check (length(error_id) = 16),
-  at             integer not null,
-  input          text not null,
-  actor          text not null,
-  reason         text,
-  before         text check (before is null or json_valid(before)),
-  after          text not null check (json_valid(after)),
-  policy_version text not null,
-  worker         text,
-  claimed_at     integer,
-  attempt        blob check (length(attempt) = 16)
+  seq                  integer primary key check (seq > 0),
+  error_id             blob not null check (length(error_id) = 16),
+  at                   integer not null,
+  input                text not null,
+  actor                text not null,
+  reason               text,
+  was_state            text,
+  was_disposition      text,
+  was_blocking         integer not null default 0 check (was_blocking in (0, 1)),
+  was_escalation_level integer not null default 0,
+  was_retry_count      integer not null default 0,
+  was_next_retry_at    integer,
+  was_expires_at       integer,
+  was_owner            text,
+  state                text,
+  disposition          text,
+  blocking             integer not null default 0 check (blocking in (0, 1)),
+  escalation_level     integer not null default 0,
+  retry_count          integer not null default 0,
+  next_retry_at        integer,
+  expires_at           integer,
+  owner                text,
+  policy_version       text not null,
+  worker               text,
+  claimed_at           integer,
+  attempt              blob check (length(attempt) = 16)
 ) strict;
 create index error_history_idx on error_history (error_id, at);
-create index error_history_at_idx on error_history (at);
 
 -- The count of an entity's failures in a family of codes (spec 000, 9.2).
 create table entity_streak (
@@ -26,21 +41,32 @@ create table entity_streak (
   primary key (family, entity_id)
 ) strict, without rowid;
 
--- How many errors a table has in each state. There is one writer, so the
--- triggers count in place.
+-- Who counts errors and keeps the gate's log of them: the triggers, row by row, or,
+-- while batch is 1, whoever writes a whole batch and says so. It is 0 again before
+-- that is committed. Whoever owns the file can write to it: it keeps mistakes away,
+-- not intent.
+create table tally (
+  one   integer primary key check (one = 1),
+  batch integer not null check (batch in (0, 1))
+) strict;
+insert into tally values (1, 0);
+
+-- How many errors of a table are in a state and live equally long, how many of
+-- them block, and the sum of the times at which they were made: how much of their
+-- TTLs they have used together, at any time, follows from that without a look at
+-- them. An error that leaves is counted as one less, not taken from the count that
+-- has it, so that counts of errors that live about as long can be added up
+-- meanwhile.
 create table error_count (
   table_name text not null,
   state      text not null,
+  ttl_us     integer not null, -- microseconds; 0: resolved, or does not expire
   n          integer not null,
-  primary key (table_name, state)
+  blocking   integer not null,
+  born_s     integer not null, -- the sum of created_at, in seconds since 1970, where there is a TTL
+  born_us    integer not null, -- and what is beyond whole seconds
+  primary key (table_name, state, ttl_us)
 ) strict, without rowid;
-
--- +goose StatementBegin
-create trigger error_table_counted after insert on error_table begin
-  insert into error_count select new.table_name, column1, 0
-    from (values ('ACTIVE'), ('RETRY_PENDING'), ('PARKED'), ('ESCALATED'), ('RESOLVED'));
-end;
--- +goose StatementEnd
 
 -- What people are to be told, written in the commit that caused it.
 create table outbox (
@@ -67,7 +93,7 @@ insert into retention (one) values (1);
 
 -- +goose StatementBegin
 create trigger error_history_insert before insert on error_history
-when exists (select 1 from error_history where seq = new.seq) begin
+when new.seq <> -1 and exists (select 1 from error_history where seq = new.seq) begin
   select raise(abort, 'history is never rewritten');
 end;
 -- +goose StatementEnd

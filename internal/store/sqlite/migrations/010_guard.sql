@@ -1,10 +1,22 @@
 -- +goose Up
 -- An error that goes to the archive is still the error it was: no update could
--- have made of it what is there, and what is resolved goes there unchanged. That
--- its identity is permanent, error_archive_insert says already.
+-- have made of it what is there, and what is resolved goes there unchanged. A batch
+-- is copied from the table by the statement that moves it.
 -- +goose StatementBegin
-create trigger error_archive_kept before insert on error_archive begin
+create trigger error_archive_insert before insert on error_archive when (select batch from tally) is not 1 begin
   select case
+    when exists (select 1 from error_archive where error_id = new.error_id)
+      or exists (select 1 from error_archive where rowid = new.rowid)
+      then raise(abort, 'this error is in the archive already')
+    when not exists (select 1 from error_table where table_name = new.table_name)
+      then raise(abort, 'this is not a governed table')
+    when (select ttl is null from error_table where table_name = new.table_name)
+      then raise(abort, 'errors of this table are kept for ever')
+    when exists (select 1 from error e where e.error_id = new.error_id
+        and (e.table_name is not new.table_name or e.entity_id is not new.entity_id or e.code is not new.code
+          or e.created_at is not new.created_at or e.correlation_id is not new.correlation_id
+          or e.reported_table is not new.reported_table))
+      then raise(abort, 'what an error is and when it was made is permanent')
     when not exists (select 1 from error where error_id = new.error_id)
       and not (new.archive_reason = 'SUPERSEDED' and new.created_at >= new.archived_at and exists (
         select 1 from error s where s.error_id = new.superseded_by and s.table_name = new.table_name and s.entity_id = new.entity_id and s.code = new.code
@@ -21,7 +33,7 @@ create trigger error_archive_kept before insert on error_archive begin
     when (new.archive_reason = 'RESOLVED') <> (new.disposition = 'RESOLVED')
       then raise(abort, 'what is resolved is archived as resolved')
     when new.disposition = 'RESOLVED' and not exists (select 1 from error_history h
-        where h.error_id = new.error_id and h.at = new.resolved_at and json_extract(h.after, '$.state') = 'RESOLVED')
+        where h.error_id = new.error_id and h.at = new.resolved_at and h.state = 'RESOLVED')
       then raise(abort, 'an error is resolved together with the row of its history that says who did and why')
     when exists (select 1 from error e where e.error_id = new.error_id
         and e.policy_version is not null and new.policy_version is null)
@@ -40,16 +52,6 @@ end;
 
 -- What a person has to do is found without looking at what others have to.
 create index error_assigned_idx on error (assigned_to, created_at, error_id) where assigned_to is not null;
-
--- An error is resolved together with the row of its history that says so, which
--- is written first.
--- +goose StatementBegin
-create trigger error_resolved before update of state on error
-when new.state = 'RESOLVED' and old.state <> 'RESOLVED' and not exists (select 1 from error_history h
-    where h.error_id = new.error_id and h.at = new.resolved_at and json_extract(h.after, '$.state') = 'RESOLVED') begin
-  select raise(abort, 'an error is resolved together with the row of its history that says who did and why');
-end;
--- +goose StatementEnd
 
 -- What plain SQL writes is read as a report is read: its code is folded and must
 -- look like one, what lacks the entity that its table requires is kept among the

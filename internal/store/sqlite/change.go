@@ -1,0 +1,242 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"slices"
+	"strconv"
+	"strings"
+
+	"recoup"
+)
+
+// numbers are the numbers of rows, as a statement for many is given them: a list
+// that json_each reads.
+type numbers struct {
+	list []byte
+	n    int
+}
+
+func (l *numbers) add(row int64) {
+	separator := byte(',')
+	if l.n == 0 {
+		separator = '['
+	}
+	l.list = strconv.AppendInt(append(l.list, separator), row, 10)
+	l.n++
+}
+
+func (l *numbers) json() string { return string(append(l.list, ']')) }
+
+// change is what becomes of errors that one statement writes: each of them takes
+// over the same values in the same columns. What was decided stays what is written,
+// because an error joins others only if that makes of it what was decided.
+type change struct {
+	next    recoup.Error // of the first
+	columns []column     // those that it changes
+	own     string       // the column, an id, in which each has a value of its own; empty: none
+	attempt bool         // the attempt that ends is the present lease
+	rows    numbers
+	ids     []byte // those of own, in the order of rows
+}
+
+// The columns in which errors that are written together have values of their own.
+const (
+	leaseToken   = "lease_token"
+	supersededBy = "superseded_by"
+	lastAttempt  = "last_attempt"
+)
+
+func newChange(columns []column, was, next *recoup.Error) (*change, error) {
+	c := &change{next: *next}
+	for _, column := range columns {
+		before, err := column.field(was).Value()
+		if err != nil {
+			return nil, err
+		}
+		after, err := column.field(next).Value()
+		if err != nil {
+			return nil, err
+		}
+		if same(before, after) {
+			continue
+		}
+		c.columns = append(c.columns, column)
+		switch {
+		case after == nil:
+		case column.name == leaseToken, column.name == supersededBy:
+			c.own = column.name
+		case column.name == lastAttempt:
+			c.attempt = next.LastAttempt == was.LeaseToken
+		}
+	}
+	return c, nil
+}
+
+func same(a, b driver.Value) bool {
+	x, ok := a.([]byte)
+	y, also := b.([]byte)
+	if ok && also {
+		return slices.Equal(x, y)
+	}
+	return ok == also && a == b
+}
+
+// makes reports whether the statement would make next of was.
+func (c *change) makes(was, next *recoup.Error) bool {
+	made := *was
+	for i := range c.columns {
+		c.columns[i].field(&made).take(c.columns[i].field(&c.next))
+	}
+	if c.attempt {
+		made.LastAttempt = was.LeaseToken
+	}
+	switch own := c.of(next); {
+	case own == nil:
+	case own.IsZero():
+		return false
+	case c.own == leaseToken:
+		made.LeaseToken = *own
+	default:
+		made.SupersededBy = *own
+	}
+	return made == *next
+}
+
+// of is the value of an error's own, if there is one.
+func (c *change) of(e *recoup.Error) *recoup.ID {
+	switch c.own {
+	case leaseToken:
+		return &e.LeaseToken
+	case supersededBy:
+		return &e.SupersededBy
+	}
+	return nil
+}
+
+func (c *change) add(row int64, next *recoup.Error) {
+	c.rows.add(row)
+	if own := c.of(next); own != nil {
+		c.ids = append(c.ids, own[:]...)
+	}
+}
+
+// values says by which expression each column is set, and returns the arguments.
+func (c *change) values(own string) (set map[string]string, args []any) {
+	set, args = map[string]string{}, []any{c.rows.json(), c.ids}
+	for _, column := range c.columns {
+		switch {
+		case column.name == c.own:
+			set[column.name] = own
+		case column.name == lastAttempt && c.attempt:
+			set[column.name] = "error." + leaseToken
+		default:
+			args = append(args, column.field(&c.next))
+			set[column.name] = parameter(len(args))
+		}
+	}
+	return set, args
+}
+
+// update writes the columns that have changed and no other: SQLite rewrites the
+// entries of every index that has a column in the statement.
+func (c *change) update(t *tx) error {
+	if len(c.columns) == 0 {
+		return nil
+	}
+	set, args := c.values("j.own")
+	list := make([]string, len(c.columns))
+	for i, column := range c.columns {
+		list[i] = column.name + " = " + set[column.name]
+	}
+	text := `update error set ` + strings.Join(list, ", ")
+	if c.own == "" {
+		return t.exec(text+` where rowid in (select value from json_each(?1))`, args...)
+	}
+	return t.exec(text+` from (select value as at, substr(?2, 1 + 16 * key, 16) as own from json_each(?1)) j where error.rowid = j.at`, args...)
+}
+
+// move copies errors to the archive and takes them from their table.
+func (c *change) move(t *tx) error {
+	set, args := c.values("substr(?2, 1 + 16 * j.key, 16)")
+	list := make([]string, len(allColumns))
+	for i, column := range allColumns {
+		switch expression, changed := set[column.name]; {
+		case changed:
+			list[i] = expression
+		case i < len(errorColumns):
+			list[i] = "error." + column.name
+		default:
+			list[i] = "null"
+		}
+	}
+	err := t.exec(`insert into error_archive (`+names(allColumns)+`) select `+strings.Join(list, ", ")+
+		` from json_each(?1) j cross join error on error.rowid = j.value`, args...)
+	if err != nil {
+		return err
+	}
+	return t.exec(deleteMoved, c.rows.json())
+}
+
+const deleteMoved = `delete from error where rowid in (select value from json_each(?))`
+
+// alike gathers errors by what becomes of them.
+func (t *tx) alike(columns []column, list []*recoup.Error, was func(recoup.ID) *recoup.Error) ([]*change, error) {
+	var all []*change
+	for _, e := range list {
+		before := was(e.ID)
+		row, err := t.rowOf(e.ID)
+		if err != nil {
+			return nil, err
+		}
+		c := recent(all, func(c *change) bool { return c.makes(before, e) })
+		if c == nil {
+			if c, err = newChange(columns, before, e); err != nil {
+				return nil, err
+			}
+			all = append(all, c)
+		}
+		c.add(row, e)
+	}
+	return all, nil
+}
+
+// recent returns the last of a list's latest that fits.
+func recent[T any](list []*T, fits func(*T) bool) *T {
+	const latest = 8 // so that a batch in which nothing is alike costs no more than its length
+	for i := len(list) - 1; i >= max(0, len(list)-latest); i-- {
+		if fits(list[i]) {
+			return list[i]
+		}
+	}
+	return nil
+}
+
+func (f id) take(from errorField) {
+	if v, ok := from.(id); ok {
+		*f.to = *v.to
+	}
+}
+
+func (f stamp) take(from errorField) {
+	if v, ok := from.(stamp); ok {
+		*f.to = *v.to
+	}
+}
+
+func (f text[T]) take(from errorField) {
+	if v, ok := from.(text[T]); ok {
+		*f.to = *v.to
+	}
+}
+
+func (f number) take(from errorField) {
+	if v, ok := from.(number); ok {
+		*f.to = *v.to
+	}
+}
+
+func (f flag) take(from errorField) {
+	if v, ok := from.(flag); ok {
+		*f.to = *v.to
+	}
+}

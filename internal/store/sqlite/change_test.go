@@ -1,0 +1,205 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"recoup"
+	"recoup/internal/policy"
+)
+
+// drawn makes values for the fields of errors, few of each so that errors agree in
+// some of them.
+type drawn struct{ *rapid.T }
+
+func (d drawn) id(label string) (id recoup.ID) {
+	id[15] = byte(rapid.IntRange(0, 2).Draw(d.T, label))
+	return id
+}
+
+func (d drawn) at(label string) time.Time {
+	n := rapid.IntRange(0, 2).Draw(d.T, label)
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Date(2026, 2, 2, 9, n, 0, 0, time.UTC)
+}
+
+func (d drawn) word(label string) string {
+	return rapid.SampledFrom([]string{"", "a", "b"}).Draw(d.T, label)
+}
+
+// vary gives an error other values where the rules let anything stand.
+func (d drawn) vary(e recoup.Error) recoup.Error {
+	e.Message, e.LastResult, e.AssignedTo = d.word("message"), d.word("result"), d.word("assignee")
+	e.NextRetryAt, e.LastRetryAt, e.ExpiresAt = d.at("next"), d.at("last"), d.at("expiry")
+	e.RetryCount = rapid.IntRange(0, 2).Draw(d.T, "count")
+	e.LastAttempt = d.id("attempt")
+	e.Lease = recoup.Lease{LeaseToken: d.id("token"), LeaseWorker: d.word("worker"), LeasedAt: d.at("leased")}
+	return e
+}
+
+// end ends the lease of an error as results do.
+func end(e recoup.Error) recoup.Error {
+	e.LastAttempt, e.LastResult, e.Lease = e.LeaseToken, "fail", recoup.Lease{}
+	return e
+}
+
+// errorsOf stores errors that differ, and returns them as the table has them.
+func errorsOf(t *rapid.T, s *Store, serial *uint64) (list []recoup.Error) {
+	d := drawn{t}
+	for i := range rapid.IntRange(1, 12).Draw(t, "errors") {
+		*serial++
+		var id recoup.ID
+		binary.BigEndian.PutUint64(id[:], *serial)
+		list = append(list, d.vary(recoup.Error{
+			ID: id, Table: "outreach.dol_errors", EntityID: fmt.Sprint(i), Code: "A_CODE", State: recoup.Active, PolicyVersion: "0",
+			Disposition: recoup.DispositionArchive, CreatedAt: time.Unix(1, 0).UTC(), UpdatedAt: time.Unix(1, 0).UTC(),
+			Retry: recoup.Retry{MaxRetries: 5},
+		}))
+	}
+	must(t, s.writer.do(t.Context(), func(tx *tx) error {
+		for i := range list {
+			if err := tx.exec(insertError, fields(errorColumns, &list[i])...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return list
+}
+
+// What is written for many at once is, of each, what was decided.
+func TestBatchesWriteWhatWasDecided(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	var serial uint64
+	rapid.Check(t, func(t *rapid.T) {
+		list := errorsOf(t, s, &serial)
+		next := make([]*recoup.Error, len(list))
+		was := map[recoup.ID]*recoup.Error{}
+		for i := range list {
+			was[list[i].ID] = &list[i]
+			if rapid.Bool().Draw(t, "ends") {
+				next[i] = new(end(list[i]))
+			} else {
+				next[i] = new(drawn{t}.vary(list[i]))
+			}
+		}
+		must(t, s.writer.do(t.Context(), func(tx *tx) error {
+			groups, err := tx.alike(errorColumns, next, func(id recoup.ID) *recoup.Error { return was[id] })
+			for _, c := range groups {
+				if err == nil {
+					err = c.update(tx)
+				}
+			}
+			return err
+		}))
+		for _, want := range next {
+			if got, err := s.Error(t.Context(), want.ID); err != nil || got != *want {
+				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, *want)
+			}
+		}
+	})
+}
+
+// So it is with what goes to the archive.
+func TestBatchesArchiveWhatWasDecided(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	var serial uint64
+	rapid.Check(t, func(t *rapid.T) {
+		list := errorsOf(t, s, &serial)
+		next := make([]*recoup.Error, len(list))
+		was := map[recoup.ID]*recoup.Error{}
+		for i := range list {
+			was[list[i].ID] = &list[i]
+			e := list[i]
+			if rapid.Bool().Draw(t, "ends") {
+				e = end(e)
+			}
+			e.State = recoup.Archived
+			e.Archive = recoup.Archive{
+				ArchivedAt: time.Unix(9, 0).UTC(), ArchivedBy: "x" + drawn{t}.word("by"), ArchiveReason: recoup.ManualArchive,
+				FinalDisposition: e.Disposition, SupersededBy: drawn{t}.id("successor"), PurgeAt: time.Unix(1<<40, 0).UTC(),
+			}
+			next[i] = &e
+		}
+		must(t, s.writer.do(t.Context(), func(tx *tx) error {
+			err := tx.exec(beginBatch)
+			groups, failed := tx.alike(allColumns, next, func(id recoup.ID) *recoup.Error { return was[id] })
+			if err == nil {
+				err = failed
+			}
+			for _, c := range groups {
+				if err == nil {
+					err = c.move(tx)
+				}
+			}
+			if err == nil {
+				err = tx.exec(endBatch)
+			}
+			return err
+		}))
+		for _, want := range next {
+			if got, err := s.Error(t.Context(), want.ID); err != nil || got != *want {
+				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, *want)
+			}
+		}
+	})
+}
+
+// History that is written for many at once says, of each, what it was to say, in its
+// order.
+func TestBatchesTellWhatHappened(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	var serial uint64
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawn{t}
+		list := errorsOf(t, s, &serial)
+		want := map[recoup.ID][]recoup.Transition{}
+		var rows []told
+		for range rapid.IntRange(1, 20).Draw(t, "rows") {
+			e := &list[rapid.IntRange(0, len(list)-1).Draw(t, "error")]
+			h := recoup.Transition{
+				ErrorID: e.ID, At: time.Unix(2, 0).UTC(), Input: "fail", Actor: "a", PolicyVersion: "1", Reason: d.word("reason"),
+				Before: e.Snapshot(), After: e.Snapshot(), ClaimedAt: e.LeasedAt, Attempt: e.LeaseToken,
+			}
+			if rapid.Bool().Draw(t, "apart") {
+				h.Before.NextRetryAt, h.After.ExpiresAt, h.ClaimedAt, h.Attempt = d.at("was next"), d.at("expiry"), d.at("claimed"), d.id("attempt")
+			}
+			of := e
+			if rapid.IntRange(0, 5).Draw(t, "gone") == 0 {
+				of = nil
+			}
+			rows = append(rows, told{&h, of})
+			want[e.ID] = append(want[e.ID], h)
+		}
+		must(t, s.writer.do(t.Context(), func(tx *tx) error { return tx.saveHistory(rows) }))
+		for id, told := range want {
+			got, err := s.History(t.Context(), id, 100)
+			if err != nil || !slices.Equal(got, told) {
+				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, told)
+			}
+		}
+	})
+}
+
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

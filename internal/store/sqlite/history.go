@@ -1,0 +1,189 @@
+package sqlite
+
+import (
+	"strings"
+	"time"
+
+	"recoup"
+)
+
+// historyColumn is one column of a row of history.
+type historyColumn struct {
+	name  string
+	field func(*recoup.Transition) field
+}
+
+var historyColumns = []historyColumn{
+	{"error_id", func(t *recoup.Transition) field { return id{&t.ErrorID} }},
+	{"at", func(t *recoup.Transition) field { return stamp{&t.At} }},
+	{"input", func(t *recoup.Transition) field { return text[string]{&t.Input} }},
+	{"actor", func(t *recoup.Transition) field { return text[string]{&t.Actor} }},
+	{"reason", func(t *recoup.Transition) field { return text[string]{&t.Reason} }},
+	{"was_state", func(t *recoup.Transition) field { return text[recoup.State]{&t.Before.State} }},
+	{"was_disposition", func(t *recoup.Transition) field { return text[recoup.Disposition]{&t.Before.Disposition} }},
+	{"was_blocking", func(t *recoup.Transition) field { return flag{&t.Before.Blocking} }},
+	{"was_escalation_level", func(t *recoup.Transition) field { return number{&t.Before.EscalationLevel} }},
+	{"was_retry_count", func(t *recoup.Transition) field { return number{&t.Before.RetryCount} }},
+	{"was_next_retry_at", func(t *recoup.Transition) field { return stamp{&t.Before.NextRetryAt} }},
+	{"was_expires_at", func(t *recoup.Transition) field { return stamp{&t.Before.ExpiresAt} }},
+	{"was_owner", func(t *recoup.Transition) field { return text[string]{&t.Before.Owner} }},
+	{"state", func(t *recoup.Transition) field { return text[recoup.State]{&t.After.State} }},
+	{"disposition", func(t *recoup.Transition) field { return text[recoup.Disposition]{&t.After.Disposition} }},
+	{"blocking", func(t *recoup.Transition) field { return flag{&t.After.Blocking} }},
+	{"escalation_level", func(t *recoup.Transition) field { return number{&t.After.EscalationLevel} }},
+	{"retry_count", func(t *recoup.Transition) field { return number{&t.After.RetryCount} }},
+	{"next_retry_at", func(t *recoup.Transition) field { return stamp{&t.After.NextRetryAt} }},
+	{"expires_at", func(t *recoup.Transition) field { return stamp{&t.After.ExpiresAt} }},
+	{"owner", func(t *recoup.Transition) field { return text[string]{&t.After.Owner} }},
+	{"policy_version", func(t *recoup.Transition) field { return text[string]{&t.PolicyVersion} }},
+	{"worker", func(t *recoup.Transition) field { return text[string]{&t.Worker} }},
+	{"claimed_at", func(t *recoup.Transition) field { return stamp{&t.ClaimedAt} }},
+	{"attempt", func(t *recoup.Transition) field { return id{&t.Attempt} }},
+}
+
+var (
+	historyNames  = namesOfHistory()
+	insertHistory = `insert into error_history (` + historyNames + `) values (?` + strings.Repeat(", ?", len(historyColumns)-1) + `)`
+	selectHistory = `select ` + historyNames + ` from error_history where error_id = ? order by at, seq limit 0 + ?`
+)
+
+func namesOfHistory() string {
+	list := make([]string, len(historyColumns))
+	for i, c := range historyColumns {
+		list[i] = c.name
+	}
+	return strings.Join(list, ", ")
+}
+
+func transitionFields(t *recoup.Transition) []any {
+	list := make([]any, len(historyColumns))
+	for i, c := range historyColumns {
+		list[i] = c.field(t)
+	}
+	return list
+}
+
+// echo is a column of the history that often says what a column of the error does:
+// then a statement for many takes it from there.
+type echo struct {
+	name, column string
+	heard        func(*recoup.Transition, *recoup.Error) bool
+	repeat       func(*recoup.Transition, *recoup.Error)
+}
+
+func echoOf[V comparable](name, column string, says func(*recoup.Transition) *V, has func(*recoup.Error) *V) echo {
+	var nothing V
+	return echo{
+		name, column,
+		func(t *recoup.Transition, e *recoup.Error) bool { return *says(t) != nothing && *says(t) == *has(e) },
+		func(t *recoup.Transition, e *recoup.Error) { *says(t) = *has(e) },
+	}
+}
+
+var echoes = []echo{
+	echoOf("error_id", "error_id", func(t *recoup.Transition) *recoup.ID { return &t.ErrorID }, func(e *recoup.Error) *recoup.ID { return &e.ID }),
+	echoOf("at", "updated_at", func(t *recoup.Transition) *time.Time { return &t.At }, func(e *recoup.Error) *time.Time { return &e.UpdatedAt }),
+	echoOf("was_next_retry_at", "next_retry_at", func(t *recoup.Transition) *time.Time { return &t.Before.NextRetryAt }, nextRetryAt),
+	echoOf("was_expires_at", "expires_at", func(t *recoup.Transition) *time.Time { return &t.Before.ExpiresAt }, expiresAt),
+	echoOf("next_retry_at", "next_retry_at", func(t *recoup.Transition) *time.Time { return &t.After.NextRetryAt }, nextRetryAt),
+	echoOf("expires_at", "expires_at", func(t *recoup.Transition) *time.Time { return &t.After.ExpiresAt }, expiresAt),
+	echoOf("claimed_at", "leased_at", func(t *recoup.Transition) *time.Time { return &t.ClaimedAt }, func(e *recoup.Error) *time.Time { return &e.LeasedAt }),
+	echoOf("attempt", "lease_token", func(t *recoup.Transition) *recoup.ID { return &t.Attempt }, func(e *recoup.Error) *recoup.ID { return &e.LeaseToken }),
+}
+
+func nextRetryAt(e *recoup.Error) *time.Time { return &e.NextRetryAt }
+
+func expiresAt(e *recoup.Error) *time.Time { return &e.ExpiresAt }
+
+// chapter is rows of history that one statement writes: they agree but for what
+// they echo of their errors.
+type chapter struct {
+	first  recoup.Transition
+	echoes []echo
+	rows   numbers
+}
+
+func newChapter(t *recoup.Transition, e *recoup.Error) *chapter {
+	c := &chapter{first: *t}
+	for _, echo := range echoes {
+		if echo.heard(t, e) {
+			c.echoes = append(c.echoes, echo)
+		}
+	}
+	return c
+}
+
+// tells reports whether the statement would write t as the history of e.
+func (c *chapter) tells(t *recoup.Transition, e *recoup.Error) bool {
+	told := c.first
+	for i := range c.echoes {
+		c.echoes[i].repeat(&told, e)
+	}
+	return told == *t
+}
+
+func (c *chapter) save(t *tx) error {
+	from := map[string]string{}
+	for _, echo := range c.echoes {
+		from[echo.name] = "e." + echo.column
+	}
+	args := []any{c.rows.json()}
+	list := make([]string, len(historyColumns))
+	for i, column := range historyColumns {
+		if list[i] = from[column.name]; list[i] == "" {
+			args = append(args, column.field(&c.first))
+			list[i] = parameter(len(args))
+		}
+	}
+	return t.exec(`insert into error_history (`+historyNames+`) select `+strings.Join(list, ", ")+
+		` from json_each(?1) j cross join error e on e.rowid = j.value`, args...)
+}
+
+// told is a row of history and the error that it is told of as the table has it; nil
+// if the table has not.
+type told struct {
+	*recoup.Transition
+	of *recoup.Error
+}
+
+// saveHistory writes history in its order as far as it is of one error, and by whole
+// batches where rows are alike.
+func (t *tx) saveHistory(list []told) error {
+	var open []*chapter
+	seen := make(map[recoup.ID]bool, len(list))
+	flush := func() error {
+		for _, c := range open {
+			if err := c.save(t); err != nil {
+				return err
+			}
+		}
+		open = open[:0]
+		clear(seen)
+		return nil
+	}
+	for _, h := range list {
+		if seen[h.ErrorID] || h.of == nil {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		if h.of == nil {
+			if err := t.exec(insertHistory, transitionFields(h.Transition)...); err != nil {
+				return err
+			}
+			continue
+		}
+		seen[h.ErrorID] = true
+		row, err := t.rowOf(h.ErrorID)
+		if err != nil {
+			return err
+		}
+		c := recent(open, func(c *chapter) bool { return c.tells(h.Transition, h.of) })
+		if c == nil {
+			c = newChapter(h.Transition, h.of)
+			open = append(open, c)
+		}
+		c.rows.add(row)
+	}
+	return flush()
+}
