@@ -13,9 +13,9 @@ const maxRound = 64
 // desk answers the gate checks that come together with one question to the store:
 // where many ask at once, the way to the database costs more than what is read
 // there. One question is under way at a time, and while it is, checks gather for
-// the next: a second one at a time would only make both smaller. Nothing is remembered. Every check is answered by a question that is asked
-// after it has come, so that a gate is never said to be open once a failure that
-// blocks it was acknowledged.
+// the next: a second one would only make both smaller. Nothing is remembered.
+// Every check is answered by a question that is asked after it has come, so that a
+// gate is never said to be open once a failure that blocks it was acknowledged.
 type desk struct {
 	ask func(ctx context.Context, entities []string) ([][]store.Blocker, error)
 
