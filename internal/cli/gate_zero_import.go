@@ -22,7 +22,7 @@ import (
 // How many rows are imported at once: as one request, or as one transaction.
 const (
 	requestRows     = 2000
-	transactionRows = 50_000
+	transactionRows = 20_000
 )
 
 // keptLines is how many refused rows are kept to be told with --json.
