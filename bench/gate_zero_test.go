@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -60,23 +59,12 @@ func BenchmarkGateZeroImport(b *testing.B) {
 	})
 }
 
-// pace is rows per second, by the clock and of processor time.
-type pace struct{ clock, cpu float64 }
-
 func paceOf(b *testing.B, rows int, spent time.Duration) pace {
 	n := float64(rows) * float64(b.N)
 	p := pace{n / b.Elapsed().Seconds(), n / spent.Seconds()}
 	b.ReportMetric(p.clock, "rows/s")
 	b.ReportMetric(p.cpu, "rows/cpu_s")
 	return p
-}
-
-// ownTime is the processor time that this process has used.
-func ownTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // peakMemory watches a process until it ends, and returns the most memory that it

@@ -76,6 +76,8 @@ func askBoth(b *testing.B, small, full filled) {
 			b.ReportMetric(median(times[0]), "small-µs")
 			b.ReportMetric(median(times[1]), "full-µs")
 			b.ReportMetric(median(times[1])/median(times[0]), "ratio")
+			growths.add([]string{name(b.Name()), fmt.Sprintf("%.0f µs", median(times[0])), fmt.Sprintf("%.0f µs", median(times[1])),
+				fmt.Sprintf("%.2f", median(times[1])/median(times[0]))})
 		})
 	}
 }
