@@ -71,7 +71,8 @@ func (s *scene) disturb(t *rapid.T, scopes []string) {
 }
 
 // minute judges once and checks everything.
-func (s *scene) minute(t *rapid.T) {
+func (s *scene) minute(t failer) {
+	t.Helper()
 	before := s.copies()
 	from := len(s.told)
 	s.evaluate(t)
@@ -106,7 +107,8 @@ func (s *scene) minute(t *rapid.T) {
 }
 
 // mayHear holds a beginning to the silences, and an end to its beginning.
-func (s *scene) mayHear(t *rapid.T, heard told) {
+func (s *scene) mayHear(t failer, heard told) {
+	t.Helper()
 	for _, line := range heard.Alerts {
 		a := s.alerts[line.ID]
 		for _, silence := range s.silences {
