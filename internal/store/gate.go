@@ -1,9 +1,12 @@
 package store
 
 import (
+	"encoding/json"
+	"slices"
 	"time"
 
 	"recoup"
+	"recoup/internal/store/row"
 )
 
 // Batch is an import of intakes that belong together (spec 004, 5). A zero
@@ -18,6 +21,18 @@ type Batch struct {
 	KilledBy    string    `json:"killed_by,omitempty"`
 	KillReason  string    `json:"kill_reason,omitempty"`
 }
+
+// Batches describes the rows of batches.
+var Batches = row.Table[Batch]{Name: "cl.gate_zero_batch", Columns: []row.Column[Batch]{
+	row.Text("batch_id", func(b *Batch) *string { return &b.ID }).Key(),
+	row.Time("created_at", func(b *Batch) *time.Time { return &b.CreatedAt }),
+	row.Time("completed_at", func(b *Batch) *time.Time { return &b.CompletedAt }),
+	row.Time("batch_freeze_at", func(b *Batch) *time.Time { return &b.FreezeAt }),
+	row.Time("frozen_at", func(b *Batch) *time.Time { return &b.FrozenAt }),
+	row.Time("killed_at", func(b *Batch) *time.Time { return &b.KilledAt }),
+	row.Text("killed_by", func(b *Batch) *string { return &b.KilledBy }),
+	row.Text("kill_reason", func(b *Batch) *string { return &b.KillReason }),
+}}
 
 // Killed reports whether the kill switch is on.
 func (b *Batch) Killed() bool { return !b.KilledAt.IsZero() }
@@ -55,6 +70,21 @@ type Intake struct {
 	UpdatedAt   time.Time    `json:"updated_at"`
 }
 
+// Intakes describes the rows of intakes.
+var Intakes = row.Table[Intake]{Name: "cl.gate_zero_intake", Columns: []row.Column[Intake]{
+	row.ID("intake_id", func(i *Intake) *recoup.ID { return &i.ID }).Key(),
+	row.Text("batch_id", func(i *Intake) *string { return &i.BatchID }).Fixed(),
+	row.Text("import_key", func(i *Intake) *string { return &i.ImportKey }).Fixed(),
+	row.Text("company_name", func(i *Intake) *string { return &i.CompanyName }).Fixed(),
+	row.Text("domain", func(i *Intake) *string { return &i.Domain }).Fixed(),
+	row.Text("linkedin_url", func(i *Intake) *string { return &i.LinkedInURL }).Fixed(),
+	row.Text("state", func(i *Intake) *string { return &i.State }).Fixed(),
+	row.Text("status", func(i *Intake) *IntakeStatus { return &i.Status }),
+	row.ID("previous_intake_id", func(i *Intake) *recoup.ID { return &i.PreviousID }).Fixed(),
+	row.Time("created_at", func(i *Intake) *time.Time { return &i.CreatedAt }).Fixed(),
+	row.Time("updated_at", func(i *Intake) *time.Time { return &i.UpdatedAt }),
+}}
+
 // RecoveryStatus is where a recovery stands.
 type RecoveryStatus string
 
@@ -79,12 +109,34 @@ type Recovery struct {
 	UpdatedAt      time.Time      `json:"updated_at"`
 }
 
+// Recoveries describes the rows of recoveries.
+var Recoveries = row.Table[Recovery]{Name: "cl.gate_zero_recovery", Columns: []row.Column[Recovery]{
+	row.ID("recovery_id", func(r *Recovery) *recoup.ID { return &r.ID }).Key(),
+	row.ID("intake_id", func(r *Recovery) *recoup.ID { return &r.IntakeID }),
+	row.Text("batch_id", func(r *Recovery) *string { return &r.BatchID }),
+	row.Text("failure_reason", func(r *Recovery) *string { return &r.FailureReason }),
+	row.Int("attempt_count", func(r *Recovery) *int { return &r.AttemptCount }),
+	row.Time("next_eligible_at", func(r *Recovery) *time.Time { return &r.NextEligibleAt }),
+	row.Text("status", func(r *Recovery) *RecoveryStatus { return &r.Status }),
+	row.Time("created_at", func(r *Recovery) *time.Time { return &r.CreatedAt }),
+	row.Time("updated_at", func(r *Recovery) *time.Time { return &r.UpdatedAt }),
+}}
+
 // RecoveryLease is a worker's hold on a recovery, and how many of such holds
 // have run out since the last attempt that counted. It is kept apart from the
 // recovery, because coming and going are no changes of it.
 type RecoveryLease struct {
 	recoup.Lease
 	Lapses int `json:"lapses,omitempty"`
+}
+
+// recoveryLeases describes the columns of leases, but for the recovery that one is of.
+var recoveryLeases = []row.Column[RecoveryLease]{
+	row.ID("token", func(r *RecoveryLease) *recoup.ID { return &r.LeaseToken }),
+	row.Text("worker", func(r *RecoveryLease) *string { return &r.LeaseWorker }),
+	row.Time("leased_at", func(r *RecoveryLease) *time.Time { return &r.LeasedAt }),
+	row.Time("ends_at", func(r *RecoveryLease) *time.Time { return &r.LeaseEndsAt }),
+	row.Int("lapses", func(r *RecoveryLease) *int { return &r.Lapses }),
 }
 
 // Live reports whether a worker holds the recovery at now.
@@ -129,6 +181,19 @@ type AIR struct {
 	At          time.Time `json:"at"`
 }
 
+// AIRs describes the rows of the AIR.
+var AIRs = row.Table[AIR]{Name: "cl.gate_zero_air", Columns: []row.Column[AIR]{
+	row.ID("intake_id", func(a *AIR) *recoup.ID { return &a.IntakeID }),
+	row.ID("recovery_id", func(a *AIR) *recoup.ID { return &a.RecoveryID }),
+	row.Text("batch_id", func(a *AIR) *string { return &a.BatchID }),
+	row.Text("event", func(a *AIR) *AIREvent { return &a.Event }),
+	row.Text("reason", func(a *AIR) *string { return &a.Reason }),
+	row.Int("attempt_count", func(a *AIR) *int { return &a.Attempt }),
+	row.Text("actor", func(a *AIR) *string { return &a.Actor }),
+	row.ID("new_intake_id", func(a *AIR) *recoup.ID { return &a.NewIntakeID }),
+	row.Time("at", func(a *AIR) *time.Time { return &a.At }),
+}}
+
 // Case is what a decision of Gate Zero is about: an intake, its batch, and the
 // recovery of its failure with its lease, as far as there are any. What is done
 // to a batch as a whole is decided about a case that is nothing but the batch.
@@ -138,6 +203,14 @@ type Case struct {
 	Recovery Recovery      `json:"recovery,omitzero"`
 	Lease    RecoveryLease `json:"lease,omitzero"`
 }
+
+// Cases describes the columns of cases, as a join of the batch b, the intake i, the
+// recovery r and the lease l reads them.
+var Cases = slices.Concat(
+	row.Within("b.", Batches.Columns, func(c *Case) *Batch { return &c.Batch }),
+	row.Within("i.", Intakes.Columns, func(c *Case) *Intake { return &c.Intake }),
+	row.Within("r.", Recoveries.Columns, func(c *Case) *Recovery { return &c.Recovery }),
+	row.Within("l.", recoveryLeases, func(c *Case) *RecoveryLease { return &c.Lease }))
 
 // CaseEffects is what a decision causes beside the case's next version. All of
 // it belongs into the same commit.
@@ -189,6 +262,30 @@ type BatchStatus struct {
 	Batch
 	Intakes    map[IntakeStatus]int64   `json:"intakes"`
 	Recoveries map[RecoveryStatus]int64 `json:"recoveries"`
+}
+
+// BatchStatuses describes the columns of batches with their counts, which are JSON.
+var BatchStatuses = append(row.Within("b.", Batches.Columns, func(s *BatchStatus) *Batch { return &s.Batch }),
+	row.Own("counts", func(s *BatchStatus) row.Object { return batchCounts{s} }))
+
+type batchCounts struct{ of *BatchStatus }
+
+func (c batchCounts) Encode() ([]byte, error) { return nil, nil } // nobody writes them
+
+// Decode tells the statuses of intakes and recoveries apart, which share no word.
+func (c batchCounts) Decode(value []byte) error {
+	c.of.Intakes, c.of.Recoveries = map[IntakeStatus]int64{}, map[RecoveryStatus]int64{}
+	var counts map[string]int64
+	err := json.Unmarshal(value, &counts)
+	for status, n := range counts {
+		switch r := RecoveryStatus(status); r {
+		case RecoveryActive, RecoveryExhausted, RecoverySucceeded:
+			c.of.Recoveries[r] = n
+		default:
+			c.of.Intakes[IntakeStatus(status)] = n
+		}
+	}
+	return err
 }
 
 // BatchCursor is the position of the last batch seen in a list of batches.

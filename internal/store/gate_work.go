@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/store/row"
 )
 
 // CaseWork collects the decisions about cases of one transaction and what must
@@ -138,6 +139,11 @@ type LeaseOf struct {
 	RecoveryID recoup.ID
 	RecoveryLease
 }
+
+// RecoveryLeases describes the rows of leases.
+var RecoveryLeases = row.Table[LeaseOf]{Name: "cl.gate_zero_lease", Columns: append([]row.Column[LeaseOf]{
+	row.ID("recovery_id", func(l *LeaseOf) *recoup.ID { return &l.RecoveryID }).Key(),
+}, row.Within("", recoveryLeases, func(l *LeaseOf) *RecoveryLease { return &l.RecoveryLease })...)}
 
 // AIR returns the rows to append, in order.
 func (w *CaseWork) AIR() []AIR { return w.air }

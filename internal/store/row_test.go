@@ -25,6 +25,12 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Providers)
 	covers(t, store.Notices)
 	covers(t, store.StoredReceipts)
+	covers(t, store.Batches)
+	covers(t, store.Intakes)
+	covers(t, store.Recoveries)
+	covers(t, store.RecoveryLeases)
+	covers(t, store.AIRs)
+	covers(t, row.Table[store.Case]{Name: "a case", Columns: store.Cases})
 }
 
 // covers fills a row and copies it column by column. Fields that are kept

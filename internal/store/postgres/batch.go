@@ -102,3 +102,28 @@ func pointers[R any](records []R) []*R {
 	}
 	return list
 }
+
+// addRows queues the insertion of records, with what the statement ends in.
+func addRows[R any](t *tx, table string, columns []column[R], records []R, end string) {
+	if len(records) > 0 {
+		b := newBatch(columns, pointers(records))
+		t.queue(b.insert(table)+end, b.args...)
+	}
+}
+
+// setRows queues new versions of records; their first column is the key.
+func setRows[R any](t *tx, table string, columns []column[R], records []R) {
+	if len(records) > 0 {
+		b := newBatch(columns, pointers(records))
+		t.queue(b.update(table), b.args...)
+	}
+}
+
+// raw is ids as the driver takes them.
+func raw(ids []recoup.ID) [][]byte {
+	list := make([][]byte, len(ids))
+	for i := range ids {
+		list[i] = ids[i][:]
+	}
+	return list
+}

@@ -3,9 +3,7 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -43,9 +41,9 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 // the batch: a kill switch must not wait for a long import.
 func (s *Store) importRows(ctx context.Context, batch string, rows []store.Intake,
 	write func(context.Context, *tx, []store.Intake) (int, error)) (added int, err error) {
-	err = s.gate(ctx, "import intakes", time.Time{}, func(t *tx) error {
-		var found []store.Batch
-		collect(t.queue(selectBatch+" where batch_id = $1", batch), decode(batchColumns), &found)
+	err = s.transact(ctx, "import intakes", time.Time{}, func(t *tx) error {
+		var found []string
+		collect(t.queue("select batch_id from cl.gate_zero_batch where batch_id = $1", batch), pgx.RowTo[string], &found)
 		if err := t.send(ctx); err != nil {
 			return err
 		}
@@ -61,7 +59,7 @@ func (s *Store) importRows(ctx context.Context, batch string, rows []store.Intak
 }
 
 func copyIntakes(ctx context.Context, t *tx, rows []store.Intake) (int, error) {
-	tag, err := t.conn.PgConn().CopyFrom(ctx, bytes.NewReader(copyFormat(intakeColumns, rows)),
+	tag, err := t.conn.PgConn().CopyFrom(ctx, bytes.NewReader(copyRows(intakeColumns, rows)),
 		"copy cl.gate_zero_intake ("+names(intakeColumns, "")+") from stdin (format binary)")
 	return int(tag.RowsAffected()), err
 }
@@ -74,24 +72,4 @@ func insertNewIntakes(ctx context.Context, t *tx, rows []store.Intake) (added in
 	collect(t.queue(b.insert("cl.gate_zero_intake")+` on conflict do nothing returning intake_id`, b.args...), pgx.RowTo[recoup.ID], &ids)
 	err = t.send(ctx)
 	return len(ids), err
-}
-
-// copyFormat is records in the binary format of COPY.
-func copyFormat[R any](columns []column[R], records []R) []byte {
-	buf := make([]byte, 0, 32+len(records)*len(columns)*24)
-	buf = append(buf, "PGCOPY\n\xff\r\n\x00"...)
-	buf = append(buf, make([]byte, 8)...) // no flags, no more header
-	for i := range records {
-		buf = binary.BigEndian.AppendUint16(buf, uint16(len(columns)))
-		for j := range columns {
-			start := len(buf)
-			buf = columns[j].write(append(buf, 0, 0, 0, 0), &records[i])
-			length := uint32(len(buf) - start - 4)
-			if length == 0 {
-				length = math.MaxUint32 // NULL
-			}
-			binary.BigEndian.PutUint32(buf[start:], length)
-		}
-	}
-	return binary.BigEndian.AppendUint16(buf, math.MaxUint16)
 }

@@ -221,3 +221,12 @@ var (
 
 // itemChanges is how many of itemColumns can change, the key counted.
 const itemChanges = 9
+
+// within makes columns of a part, as they are read, into columns of the whole.
+func within[W, P any](prefix string, columns []column[P], part func(*W) *P) []column[W] {
+	list := make([]column[W], len(columns))
+	for i, c := range columns {
+		list[i] = column[W]{name: prefix + c.name, read: func(w *W, value []byte) error { return c.read(part(w), value) }}
+	}
+	return list
+}

@@ -2,11 +2,13 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"recoup/fault"
+	"recoup/internal/store"
 )
 
 // A verb that met others at its keys starts over until it is through; one that
@@ -138,4 +140,16 @@ func (t *tx) rollback(ctx context.Context) {
 	if !t.conn.IsClosed() && t.conn.PgConn().TxStatus() != 'I' {
 		_, _ = t.conn.Exec(context.WithoutCancel(ctx), "rollback")
 	}
+}
+
+// one is the only row of an answer.
+func one[R any](list []R, err error, what string) (R, error) {
+	var none R
+	switch {
+	case err != nil:
+		return none, err
+	case len(list) == 0:
+		return none, fmt.Errorf("%s: %w", what, store.ErrNotFound)
+	}
+	return list[0], nil
 }

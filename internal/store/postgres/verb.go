@@ -98,6 +98,12 @@ func (a *act) ask(q *verb.Query, into row.Answer) {
 	a.queue(q.SQL(), parameters(q.Args)...).Query(func(rows pgx.Rows) error { return take(rows, into) })
 }
 
+// Guard implements [verb.Tx].
+func (a *act) Guard(sql string, args ...any) { a.queue(sql, parameters(args)...) }
+
+// Due implements [verb.Tx].
+func (a *act) Due() any { return a.due() }
+
 // Do implements [verb.Tx].
 func (a *act) Do(sql string, args ...any) error {
 	a.queue(sql, parameters(args)...)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"recoup"
@@ -29,7 +28,7 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 	err := s.writer.do(ctx, func(tx *tx) error {
 		done = store.Imported{}
 		if batch != "" {
-			found, err := collectAll(tx, batchFields, selectBatch+` where batch_id = ?`, batch)
+			found, err := collectAll(tx, plainText, `select batch_id from gate_zero_batch where batch_id = ?`, batch)
 			if _, err := one(found, err, "batch "+batch); err != nil {
 				return err
 			}
@@ -50,33 +49,12 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 			fresh = append(fresh, i)
 		}
 		done.Added = len(fresh)
-		return tx.addIntakes(fresh)
+		return act{tx}.Add(store.Intakes.Batch(fresh))
 	})
 	if err != nil {
 		return store.Imported{}, err
 	}
 	return done, nil
-}
-
-// importWidth is how many intakes one statement adds: what a statement costs
-// beside its rows is then no matter.
-const importWidth = 50
-
-var insertIntakes = insertIntake + strings.Repeat(", "+insertIntake[strings.LastIndex(insertIntake, "("):], importWidth-1)
-
-// addIntakes writes many intakes.
-func (t *tx) addIntakes(list []store.Intake) error {
-	args := make([]any, 0, importWidth*11)
-	for ; len(list) >= importWidth; list = list[importWidth:] {
-		args = args[:0]
-		for i := range list[:importWidth] {
-			args = append(args, intakeFields(&list[i])...)
-		}
-		if err := t.exec(insertIntakes, args...); err != nil {
-			return err
-		}
-	}
-	return each(t, insertIntake, list, intakeFields)
 }
 
 // imported returns which of the import keys a batch has already. What has none,

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql/driver"
 	"encoding/json"
+	"strings"
 
 	"recoup"
 	"recoup/internal/store"
@@ -145,4 +146,27 @@ func readJSON(src, into any) error {
 		return json.Unmarshal([]byte(v), into)
 	}
 	return unreadableAs(src, "JSON")
+}
+
+// optional is a number that may be missing from an outer join.
+type optional struct{ to *int }
+
+func (f optional) Value() (driver.Value, error) { return number(f).Value() }
+
+func (f optional) Scan(src any) error {
+	if src == nil {
+		*f.to = 0
+		return nil
+	}
+	return number(f).Scan(src)
+}
+
+// of names the columns of one table in a join.
+func of(table, columns string) string {
+	return table + "." + strings.ReplaceAll(columns, ", ", ", "+table+".")
+}
+
+// addTo returns the statement that writes one row with these columns.
+func addTo(table, columns string) string {
+	return "insert into " + table + " (" + columns + ") values (?" + strings.Repeat(", ?", strings.Count(columns, ",")) + ")"
 }

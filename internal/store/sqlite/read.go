@@ -9,6 +9,7 @@ import (
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/row"
 )
 
 // A statement with "limit ?" would be prepared anew for every value, because the
@@ -107,4 +108,26 @@ var selectUnadmitted = selectError + ` where policy_version is null order by cre
 // oldest first.
 func (s *Store) Unadmitted(ctx context.Context, limit int) ([]recoup.Error, error) {
 	return s.errors(ctx, errorColumns, selectUnadmitted, store.Page{Limit: limit}.Size())
+}
+
+// from is where a list goes on, or where it begins.
+func from(at time.Time, first int64) int64 {
+	if at.IsZero() {
+		return first
+	}
+	return micros(at)
+}
+
+// described reads described rows with a text that never varies.
+func described[R any](ctx context.Context, s *Store, columns []row.Column[R], text string, args ...any) (list []R, err error) {
+	statement, err := s.read.statement(ctx, text)
+	if err != nil {
+		return nil, translate(err)
+	}
+	rows, err := statement.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, translate(err)
+	}
+	err = take(rows, row.Into(&list, columns))
+	return list, translate(err)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"recoup"
+	"recoup/internal/store"
 )
 
 // tx is the writing connection as verbs see it, within their transaction. What
@@ -159,3 +161,36 @@ func collect[T any](rows *sql.Rows, fields func(*T) []any) (list []T, err error)
 	}
 	return list, rows.Err()
 }
+
+// each runs a statement once for every record.
+func each[T any](t *tx, query string, records []T, fields func(*T) []any) error {
+	for i := range records {
+		if err := t.exec(query, fields(&records[i])...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collectAll reads rows within the transaction.
+func collectAll[T any](t *tx, fields func(*T) []any, query string, args ...any) ([]T, error) {
+	rows, err := t.query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, fields)
+}
+
+// one is the only row of an answer.
+func one[T any](list []T, err error, what string) (T, error) {
+	var none T
+	switch {
+	case err != nil:
+		return none, err
+	case len(list) == 0:
+		return none, fmt.Errorf("%s: %w", what, store.ErrNotFound)
+	}
+	return list[0], nil
+}
+
+func plainText(s *string) []any { return []any{s} }

@@ -82,6 +82,8 @@ var spelling = []struct {
 	to   string
 }{
 	{regexp.MustCompile(` for (no key update|update|share)( of \w+)?( skip locked)?`), ""},
+	{regexp.MustCompile(`\(select coalesce\((\$\d+)::timestamptz, recoup\.clock\(\)\)\)`), "$1"},
+	{regexp.MustCompile(`\bjsonb_object_agg\(`), "json_group_object("},
 	{regexp.MustCompile(` = any \((\$\d+)::uuid\[\]\)`), " in (select unhex(value) from json_each($1))"},
 	{regexp.MustCompile(` = any \((\$\d+)::text\[\]\)`), " in (select value from json_each($1))"},
 	{regexp.MustCompile(` = any \(array\(`), " in (select * from ("},
@@ -168,6 +170,12 @@ func (a act) Query(q *verb.Query, into row.Answer) error {
 // Lock implements [verb.Tx].
 func (a act) Lock(q *verb.Query, into row.Answer) error { return a.Query(q, into) }
 
+// Guard implements [verb.Tx]: there is one writer.
+func (a act) Guard(string, ...any) {}
+
+// Due implements [verb.Tx].
+func (a act) Due() any { return a.now }
+
 // Do implements [verb.Tx].
 func (a act) Do(sql string, args ...any) error {
 	_, err := a.Change(sql, args)
@@ -190,10 +198,30 @@ func (a act) Change(sql string, args ...[]any) (changed int, err error) {
 	return changed, nil
 }
 
+// width is how many rows one statement adds: what it costs beside them is then no
+// matter.
+const width = 50
+
 // Add implements [verb.Tx].
 func (a act) Add(b row.Batch) error {
-	_, err := a.each(insertOf(b), b)
-	return err
+	for i := 0; i < b.Len; {
+		n := 1
+		if b.Len-i >= width {
+			n = width
+		}
+		args := make([]any, 0, n*len(b.Columns))
+		for end := i + n; i < end; i++ {
+			list, err := values(b.Columns, &i)
+			if err != nil {
+				return err
+			}
+			args = append(args, list...)
+		}
+		if err := a.exec(insertOf(b, n), args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AddNew implements [verb.Tx].
@@ -210,7 +238,7 @@ func (a act) AddNew(b row.Batch) (int, error) {
 
 // Put implements [verb.Tx].
 func (a act) Put(b row.Batch) error {
-	_, err := a.each(insertOf(b)+b.OnConflict(), b)
+	_, err := a.each(insertOf(b, 1)+b.OnConflict(), b)
 	return err
 }
 
@@ -243,8 +271,10 @@ func (a act) each(text string, b row.Batch) (changed int, err error) {
 	return changed, nil
 }
 
-func insertOf(b row.Batch) string {
-	return "insert into " + b.Name + " (" + b.Names("") + ") values (" + strings.Join(placeholders(len(b.Columns)), ", ") + ")"
+// insertOf is the statement that adds n rows.
+func insertOf(b row.Batch, n int) string {
+	one := "(?" + strings.Repeat(", ?", len(b.Columns)-1) + ")"
+	return spell("insert into " + b.Name + " (" + b.Names("") + ") values " + one + strings.Repeat(", "+one, n-1))
 }
 
 // placeholders are those of n columns.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"recoup"
 	"recoup/internal/store"
 	"recoup/internal/store/row"
 )
@@ -20,6 +21,12 @@ type Table[R any] struct {
 // table returns the verbs of a table.
 func table[R any](t row.Table[R], what string) Table[R] {
 	return Table[R]{t, what, "select " + t.Names("") + " from " + t.Name, t.Written(), t.Changing()}
+}
+
+// view returns what reads rows of several tables.
+func view[R any](columns []row.Column[R], what, from string) Table[R] {
+	t := row.Table[R]{Columns: columns}
+	return Table[R]{Table: t, what: what, plain: "select " + t.Names("") + from}
 }
 
 // ask begins a question for rows, with what follows the table's name.
@@ -59,8 +66,8 @@ func (t Table[R]) lock(tx Tx, key any, name string) (R, error) {
 }
 
 // add adds rows; addNew adds one unless it is known, and reports whether it did;
-// put adds one or takes the place of the one with its key; set gives rows new
-// values.
+// put adds rows or takes the place of those with their keys; set gives rows new
+// values; remove deletes rows by their keys.
 func (t Table[R]) add(tx Tx, records ...R) error {
 	if len(records) == 0 {
 		return nil
@@ -73,13 +80,35 @@ func (t Table[R]) addNew(tx Tx, record R) (bool, error) {
 	return n > 0, err
 }
 
-func (t Table[R]) put(tx Tx, record R) error { return tx.Put(t.create.Batch([]R{record})) }
+func (t Table[R]) put(tx Tx, records ...R) error {
+	if len(records) == 0 {
+		return nil
+	}
+	return tx.Put(t.create.Batch(records))
+}
 
 func (t Table[R]) set(tx Tx, records ...R) error {
 	if len(records) == 0 {
 		return nil
 	}
 	return tx.Set(t.change.Batch(records))
+}
+
+func (t Table[R]) remove(tx Tx, keys []recoup.ID) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	return tx.Do("delete from "+t.Name+" where "+t.Keys()[0]+" = any ($1::uuid[])", keys)
+}
+
+// inOrder does one thing after the other.
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t Table[R]) named(name string) string { return strings.TrimSpace(t.what + " " + name) }

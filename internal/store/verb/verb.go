@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 	"recoup/internal/store/row"
 )
@@ -37,6 +38,13 @@ type Tx interface {
 	Lock(q *Query, into row.Answer) error
 	Now() time.Time
 
+	// Guard takes locks on rows that need not be read.
+	Guard(sql string, args ...any)
+
+	// Due is the time by which a statement looks for what is due, as the parameter
+	// of [due].
+	Due() any
+
 	// Do runs a statement. Change runs one for each list of arguments, and returns
 	// how many rows that changed.
 	Do(sql string, args ...any) error
@@ -54,6 +62,15 @@ type Tx interface {
 	// Turn waits until nobody else has the turn of that name, until the commit;
 	// with others it is shared by all who share it.
 	Turn(t Turn, shared bool) error
+
+	// What is claimed at Gate Zero is chosen batch by batch, so that what a kill
+	// switch or the freeze holds back is in nobody's way: Eligible recoveries that no
+	// worker holds, the longest waiting first, and Pending intakes that no worker is
+	// at, the oldest first, of one batch or, if that is empty, of all; Freezable
+	// recoveries of some batches. They are locked, those that others hold passed over.
+	Eligible(batch string, limit int) ([]recoup.ID, error)
+	Pending(batch string, limit int) ([]recoup.ID, error)
+	Freezable(batches []string, limit int) ([]recoup.ID, error)
 
 	// Wake wakes who waits for a kind of thing once this is committed.
 	Wake(kind string)
@@ -113,6 +130,12 @@ func one[R any](list []R, err error, what string) (R, error) {
 		return none, fmt.Errorf("%s: %w", what, store.ErrNotFound)
 	}
 	return list[0], nil
+}
+
+// due is the time that a parameter says, or else the database's, asked once for the
+// whole statement, so that indexes serve.
+func due(parameter string) string {
+	return "(select coalesce(" + parameter + "::timestamptz, recoup.clock()))"
 }
 
 // next is where a list goes on after this page, or nowhere.
