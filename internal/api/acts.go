@@ -21,7 +21,7 @@ type verb struct {
 func verbs() []verb {
 	reasoned := []string{"reason"}
 	return []verb{
-		{"park", "Hold an error for a person", func(a client.Act) lifecycle.Input { return lifecycle.Park{Reason: recoup.ParkReason(a.Reason)} }, reasoned},
+		{"park", "Park an error for a person to decide", func(a client.Act) lifecycle.Input { return lifecycle.Park{Reason: recoup.ParkReason(a.Reason)} }, reasoned},
 		{"unpark", "Send a parked error back to be retried", func(a client.Act) lifecycle.Input { return lifecycle.Unpark{Reason: a.Reason} }, reasoned},
 		{"resolve", "End an error by hand", func(a client.Act) lifecycle.Input { return lifecycle.Resolve{Reason: a.Reason} }, reasoned},
 		{"escalate", "Move a parked error up the ladder", func(a client.Act) lifecycle.Input {
@@ -74,8 +74,11 @@ func acted(o store.Outcome) client.Acted {
 
 func (a *API) checkBulk(b client.Bulk, in lifecycle.Input) error {
 	var bad fault.FieldErrors
-	_, err := a.filterOf(b.Filter)
-	bad.Merge(err)
+	filter, err := a.filterOf(b.Filter)
+	if !bad.Merge(err) {
+		on := engine.Bulk{Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview}
+		bad.Merge(on.Check())
+	}
 	bad.Merge(a.Engine.CheckInput(in))
 	return bad.Err()
 }

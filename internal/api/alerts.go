@@ -34,7 +34,7 @@ func alertRoutes() []*route {
 		operation(get, "/v1/alerts", "List alerts, newest first", (*API).listAlerts).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
 		operation(get, "/v1/alerts/{id}", "Show an alert", (*API).showAlert).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
 		operation(get, "/v1/silences", "List silences, newest first", (*API).listSilences).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
-		checked(operation(post, "/v1/silences", "Keep alerts from being told for a time", (*API).addSilence), (*API).checkSilence).answers(201).by(Operator).forAllHubs().under(vital).repeats(twice).tagged("alerts"),
+		checked(operation(post, "/v1/silences", "Silence alerts by rule, by scope or both", (*API).addSilence), (*API).checkSilence).answers(201).by(Operator).forAllHubs().under(vital).repeats(twice).tagged("alerts"),
 		operation(del, "/v1/silences/{id}", "End a silence before its time", (*API).endSilence).by(Operator).forAllHubs().under(vital).tagged("alerts"),
 		operation(get, "/v1/providers", "Which provider of each group to use", (*API).providers).by(everyone()...).under(vital).tagged("alerts"),
 		checked(operation(post, "/v1/providers/{group}/switch", "Use another provider of a group", (*API).switchProvider), (*API).checkProvider).by(Operator).forAllHubs().under(vital).tagged("alerts"),

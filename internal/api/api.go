@@ -72,6 +72,7 @@ type Registrar interface {
 	Codes() *fault.Registry
 	RegisterCode(ctx context.Context, def fault.Definition, act store.Act) error
 	ApplyPolicy(ctx context.Context, caller engine.Caller, text []byte, rebase bool, reason string) (Applied, error)
+	CheckPolicy(text []byte) error
 	PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error)
 }
 

@@ -49,7 +49,16 @@ func sendEvents() *route {
 	}
 }
 
+// bare refuses parameters in the query: this route has none.
+func bare(a *API, c *call) error {
+	none := newBinder(reflect.TypeFor[struct{}]())
+	return none.read(a, c, reflect.ValueOf(&struct{}{}).Elem())
+}
+
 func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, error) {
+	if err := bare(a, c); err != nil {
+		return client.EventsAccepted{}, err
+	}
 	media, err := c.media(eventMedia...)
 	if err != nil {
 		return client.EventsAccepted{}, err
@@ -71,8 +80,9 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 		a.countMalformed(c, batch)
 		return out, refused[0].err
 	}
-	for _, r := range refused[:min(len(refused), maxRefused)] {
-		out.Refused = append(out.Refused, client.RefusedEvent{Index: r.index, Failure: a.embed(c, c.illustrated(r.err))})
+	named := refused[:min(len(refused), maxRefused)]
+	for i, document := range batch.documents(c, named) {
+		out.Refused = append(out.Refused, client.RefusedEvent{Index: named[i].index, Failure: a.embed(c, c.illustratedBy(named[i].err, document))})
 	}
 	receipt, err := a.Ledger.Append(c.r.Context(), governed.Events)
 	if err != nil {

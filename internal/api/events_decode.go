@@ -71,6 +71,29 @@ func (b *eventBatch) at(index int) string {
 	return b.list + "[" + strconv.Itoa(index) + "]"
 }
 
+// documents returns for each refused item where its values are found: in the body, or in
+// a line of it.
+func (b *eventBatch) documents(c *call, refused []refusedEvent) []func() any {
+	list := make([]func() any, len(refused))
+	for i := range list {
+		list[i] = c.parsed
+	}
+	if b.list != ndjson {
+		return list
+	}
+	next, index := 0, 0
+	for line := range bytes.Lines(c.body) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		for ; next < len(refused) && refused[next].index == index; next++ {
+			list[next] = func() any { return parse(line) }
+		}
+		index++
+	}
+	return list
+}
+
 // add takes the item that was read last, or notes why it is none. index is its place.
 func (b *eventBatch) add(index int, in *ledger.Incoming, err error) {
 	if err != nil {

@@ -98,7 +98,7 @@ func cutShort(err error, far map[string]any) error {
 	for name, value := range far {
 		e = e.With(name, value)
 	}
-	e.Message = "It was cut short; what the details count is done and stays done."
+	e.Message = "Partly applied: the details count what was done and stays done."
 	return e
 }
 
@@ -124,6 +124,9 @@ func (a *API) embed(c *call, err error) json.RawMessage {
 		e.RequestID = ctx.RequestID
 	}
 	e.Timestamp = c.now
+	if e.DocumentationURL == "" && e.Definition().Code == e.Code {
+		e.DocumentationURL = a.origin(c.r) + "/errors/" + string(e.Code)
+	}
 	body, err := json.Marshal(e)
 	if err != nil {
 		return json.RawMessage(`{"error_code":"INTERNAL_ERROR","message":"the answer could not be written"}`)

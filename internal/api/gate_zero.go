@@ -22,7 +22,7 @@ func gateZeroRoutes() []*route {
 	list := []*route{
 		operation(get, "/v1/gate-zero/status", "Count batches, intakes and recoveries, by reason", (*API).gateZeroStatus).by(readers()...).under(vital),
 		operation(get, "/v1/gate-zero/batches", "List batches with their counts, newest first", (*API).listBatches).by(readers()...).under(vital),
-		operation(post, "/v1/gate-zero/batches", "Make a batch, or find it as it is", (*API).createBatch).by(Ingest, Operator),
+		checked(operation(post, "/v1/gate-zero/batches", "Make a batch, or find it as it is", (*API).createBatch), (*API).checkBatch).by(Ingest, Operator),
 		operation(get, "/v1/gate-zero/batches/{batch_id}", "Show a batch and what was done to it", (*API).showBatch).by(readers()...).under(vital),
 		checked(operation(post, "/v1/gate-zero/batches/{batch_id}/complete", "Say that the import is done: the recovery window begins", (*API).completeBatch), checkCompletion).by(Ingest, Operator).mayBeEmpty(),
 
@@ -33,8 +33,8 @@ func gateZeroRoutes() []*route {
 
 		operation(get, "/v1/gate-zero/recoveries", "List recoveries that are eligible, or that are exhausted", (*API).listRecoveries).by(readers()...).under(vital),
 		operation(get, "/v1/gate-zero/recoveries/{id}", "Show a recovery", (*API).showRecovery).by(readers()...).under(vital),
-		operation(post, "/v1/gate-zero/claim", "Lease retries that are eligible, and intakes that nobody has verified yet", (*API).claimGateZero).by(Worker).repeats(twice),
-		operation(post, "/v1/gate-zero/results", "Tell the results of many verifications, each answered for itself", (*API).gateZeroResults).takesUpTo(batchBody).by(Worker),
+		checked(operation(post, "/v1/gate-zero/claim", "Lease retries that are eligible, and intakes that nobody has verified yet", (*API).claimGateZero), (*API).checkGateClaim).by(Worker).repeats(twice),
+		checked(operation(post, "/v1/gate-zero/results", "Submit results of verifications in bulk; items succeed or fail independently", (*API).gateZeroResults), (*API).checkGateResults).takesUpTo(batchBody).by(Worker),
 
 		operation(get, killSwitch, "Show the kill switch of a batch", (*API).showKillSwitch).by(readers()...).under(vital),
 		checked(operation(post, killSwitch, "Kill a batch: stop it at once, and take back what was claimed", (*API).kill), checkKill).by(Operator).under(vital).mayBeEmpty(),
@@ -225,10 +225,12 @@ func recoveryOf(x store.Case, now time.Time) client.Recovery {
 
 type gateClaimIn struct{ Body client.GateZeroClaim }
 
+func (in *gateClaimIn) order() recovery.Order {
+	return recovery.Order{Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), What: in.Body.What}
+}
+
 func (a *API) claimGateZero(c *call, in *gateClaimIn) (client.GateZeroClaimed, error) {
-	cases, err := a.GateZero.Claim(c.r.Context(), recovery.Order{
-		Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), What: in.Body.What,
-	})
+	cases, err := a.GateZero.Claim(c.r.Context(), in.order())
 	return client.GateZeroClaimed{Work: each(cases, func(x store.Case) client.GateZeroWork { return ClaimedCase(&x) })}, err
 }
 
@@ -242,15 +244,11 @@ func (a *API) gateZeroResults(c *call, in *gateResultsIn) (client.GateZeroRecord
 	var results []recovery.Result
 	var place []int
 	for i, r := range in.Body.Results {
-		if err := checkRules(gateResultRules, reflect.ValueOf(r)); err != nil {
-			answer.Items[i].Failure = a.embed(c, err)
+		if checkRules(gateResultRules, reflect.ValueOf(r)) != nil {
+			answer.Items[i].Failure = a.embed(c, checkWhole(gateResultRules, &r, func(r *client.GateZeroResult) error { return a.checkGateResult(c, r) }))
 			continue
 		}
-		results = append(results, recovery.Result{
-			IntakeID: r.IntakeID, RecoveryID: r.RecoveryID, Token: r.LeaseToken,
-			Worker: cmp.Or(r.Worker, c.caller.Name), Verdict: r.Verdict, Reason: r.Reason,
-		})
-		place = append(place, i)
+		results, place = append(results, c.gateResultOf(&r)), append(place, i)
 	}
 	out, err := a.GateZero.Record(c.r.Context(), results)
 	if err != nil {

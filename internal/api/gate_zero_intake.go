@@ -68,7 +68,7 @@ func importIntakes() *route {
 	bind, form := newBinder(reflect.TypeFor[importParams]()), shapeOf(reflect.TypeFor[client.IntakeImport]())
 	return &route{
 		method: http.MethodPost, path: "/v1/gate-zero/intakes/import", status: http.StatusOK, maxBody: importBody, long: true,
-		summary: "Import candidates, each row answered for itself: JSON, NDJSON, or CSV with the names of the columns in its first line",
+		summary: "Import candidates in bulk; rows succeed or fail independently: JSON, NDJSON, or CSV with the names of the columns in its first line",
 		in:      reflect.TypeFor[importIn](), out: reflect.TypeFor[client.IntakesImported](),
 		serve: func(a *API, c *call) (any, error) {
 			var in importParams
@@ -84,6 +84,22 @@ func importIntakes() *route {
 	}
 }
 
+// readImport reads candidates from JSON. If something is wrong with the form of it, it
+// says as well what is wrong with the rest.
+func readImport(c *call, form *shape, in *client.IntakeImport) error {
+	var r reading
+	if err := r.read(form, c.body, in); err != nil {
+		return err
+	}
+	if r.found.Len() > 0 && !r.void {
+		r.found.Merge(eachItem("intakes", in.Intakes, nil, func(i *client.NewIntake) error {
+			candidate := candidateOf(*i)
+			return recovery.Check(&candidate)
+		}))
+	}
+	return c.illustrated(r.found.Err())
+}
+
 // readRows reads the body in the form that its media type names.
 func readRows(c *call, form *shape) (rows []recovery.Row, ignored []string, err error) {
 	media, err := c.media(slices.Concat(eventMedia, []string{textCSV})...)
@@ -93,7 +109,7 @@ func readRows(c *call, form *shape) (rows []recovery.Row, ignored []string, err 
 	switch media {
 	case fault.MediaJSON:
 		var in client.IntakeImport
-		if err := readWhole(form, c.body, &in, nil); err != nil {
+		if err := readImport(c, form, &in); err != nil {
 			return nil, nil, err
 		}
 		for i := range in.Intakes {

@@ -106,7 +106,7 @@ func TestWhereItIs(t *testing.T) {
 	for body, want := range map[string][2]string{
 		`{"reports":[{"table":"t","code":"TIMEOUT","tabel":"t"}]}`:               {"reports[0].tabel", "unknown"},
 		`{"reports":[{"table":"t","code":"TIMEOUT","table":"u"}]}`:               {"reports[0].table", "unique"},
-		`{"reports":[{}],"raports":[]}`:                                          {"raports", "unknown"},
+		`{"reports":[{"table":"t","code":"TIMEOUT"}],"raports":[]}`:              {"raports", "unknown"},
 		`{"reports":[{"table":"t","code":"TIMEOUT","http_status":"x"}]}`:         {"reports[0].http_status", "type"},
 		`{"reports":[{"table":"t","code":"TIMEOUT","details":{"limit":1e400}}]}`: {"reports[0].details.limit", "type"},
 		`{"reports":{}}`: {"reports", "type"},

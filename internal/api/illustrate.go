@@ -14,13 +14,17 @@ import (
 // illustrated adds to the bad fields of a VALIDATION_ERROR what the request has as
 // their values, without secrets and short. Those who check a request need not do so
 // themselves.
-func (c *call) illustrated(err error) error {
+func (c *call) illustrated(err error) error { return c.illustratedBy(err, c.parsed) }
+
+// illustratedBy is [call.illustrated] of a part of the request that is a document of its
+// own, such as a line.
+func (c *call) illustratedBy(err error, document func() any) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Code != fault.CodeValidationError || len(e.Fields()) == 0 {
 		return err
 	}
 	list := slices.Clone(e.Fields())
-	query, body := c.r.URL.Query(), c.parsed()
+	query, body := c.r.URL.Query(), document()
 	for i := range list {
 		bad := &list[i]
 		if bad.Value != nil || !telling(bad.Constraint) {
@@ -43,15 +47,23 @@ func telling(constraint string) bool {
 // parsed is the body if it is one document of JSON and small enough to be read for its
 // values. It is read once, however many items of it are refused.
 func (c *call) parsed() any {
-	if c.document != nil || len(c.body) == 0 || len(c.body) > smallBody || !json.Valid(c.body) {
-		return c.document
-	}
-	decoder := json.NewDecoder(bytes.NewReader(c.body))
-	decoder.UseNumber()
-	if decoder.Decode(&c.document) != nil {
-		c.document = nil
+	if c.document == nil && len(c.body) <= smallBody {
+		c.document = parse(c.body)
 	}
 	return c.document
+}
+
+// parse reads one document of JSON for its values; nil: it is none.
+func parse(text []byte) (document any) {
+	if !json.Valid(text) {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if decoder.Decode(&document) != nil {
+		return nil
+	}
+	return document
 }
 
 // at finds a value by its path; nil: there is none.

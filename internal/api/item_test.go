@@ -71,7 +71,7 @@ func TestBadItemListsEverything(t *testing.T) {
 		})
 		var lined client.EventsAccepted
 		w.do("ingest", http.MethodPost, "/v1/events", good+"\n"+bad, "Content-Type", lines).ok(&lined)
-		wrong(t, lined.Refused[0].Failure, map[string]any{"ts": "yesterday", "code": nil, "service": nil, "event_id": nil})
+		wrong(t, lined.Refused[0].Failure, map[string]any{"ts": "yesterday", "code": "b d", "service": " s", "event_id": "17"})
 
 		var reports client.ReportedBatch
 		w.do("ingest", http.MethodPost, "/v1/errors/batch", `{"reports":[{"table":"`+dol+`","entity_id":"e1","code":"TIMEOUT"},

@@ -172,7 +172,7 @@ func TestBulk(t *testing.T) {
 
 	w.post("/v1/errors/park", client.Bulk{Act: act}).invalid("filter", "bulk")
 	w.post("/v1/errors/park", client.Bulk{Act: act, IDs: []recoup.ID{a.ID}, Filter: client.Filter{Table: dol}}).invalid("ids", "bulk")
-	w.post("/v1/errors/park", client.Bulk{Filter: client.Filter{Table: dol}}).invalid("reason", "required")
+	w.post("/v1/errors/park", client.Bulk{Filter: client.Filter{Table: dol}, Preview: true}).invalid("reason", "required")
 	w.post("/v1/errors/park", `{"reason":"x","filter":{"entity_id":"a\u0000b"}}`).invalid("entity_id", "printable")
 
 	var out client.BulkResult

@@ -92,14 +92,7 @@ func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 	counts := make([]store.Processed, len(in.Body.Counts))
 	var found fault.FieldErrors
 	for i, p := range in.Body.Counts {
-		minute := p.Minute
-		if minute.IsZero() {
-			minute = c.now
-		}
-		counts[i] = store.Processed{
-			Minute: store.Minute(minute), Table: p.Table, Service: p.Service, N: p.Count, Failed: p.Failed,
-			Duration: milliseconds(p.DurationMS), FailedDuration: milliseconds(p.FailedDurationMS),
-		}
+		counts[i] = c.processedOf(&p)
 		if err := a.checkProcessed(c, counts[i]); err != nil {
 			if !found.Merge(located("counts["+strconv.Itoa(i)+"]", err)) {
 				return processedOut{}, err

@@ -25,10 +25,10 @@ func replayRoutes() []*route {
 		{deadletter.ActCancel, "End a replay; what no worker has is as it was before"},
 	} {
 		act, summary := verb[0], verb[1]
-		list = append(list, operation(post, "/v1/replays/{id}/"+act, summary, func(a *API, c *call, in *replayActIn) (client.Replay, error) {
+		list = append(list, checked(operation(post, "/v1/replays/{id}/"+act, summary, func(a *API, c *call, in *replayActIn) (client.Replay, error) {
 			status, err := a.Letters.ActOnReplay(c.r.Context(), c.caller, in.ID, act, in.Body.Reason)
 			return replayOf(status), err
-		}).by(Operator).under(vital))
+		}), neededReason(func(in *replayActIn) string { return in.Body.Reason })).by(Operator).under(vital))
 	}
 	return list
 }

@@ -72,7 +72,7 @@ var (
 // reportMany is the route of many reports. What is wrong with one of them, even if it
 // cannot be read at all, takes nothing from the others.
 func reportMany() *route {
-	r := operation(http.MethodPost, "/v1/errors/batch", "Report many failures, each answered for itself", (*API).reportBatch)
+	r := checked(operation(http.MethodPost, "/v1/errors/batch", "Report failures in bulk; items succeed or fail independently", (*API).reportBatch), (*API).checkReports)
 	whole := r.serve
 	r.serve = func(a *API, c *call) (any, error) {
 		out, err := whole(a, c)
@@ -111,6 +111,10 @@ func (a *API) checkItem(c *call, r client.Report) error {
 	}
 	found.Merge(a.checkReport(c, &reportIn{r}))
 	return found.Err()
+}
+
+func (a *API) checkReports(c *call, in *reportBatchIn) error {
+	return eachItem("reports", in.Body.Reports, reportRules, func(r *client.Report) error { return a.checkReport(c, &reportIn{*r}) })
 }
 
 // joined is everything that is wrong with the items of a batch as one failure.

@@ -14,12 +14,16 @@ import (
 
 type claimIn struct{ Body client.Claim }
 
+func (in *claimIn) order() engine.Claim {
+	return engine.Claim{
+		Tables: in.Body.Tables, Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10),
+		Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
+	}
+}
+
 func (a *API) claim(c *call, in *claimIn) (client.Claimed, error) {
 	claimed, err := poll(a, c, func(ctx context.Context) ([]recoup.Error, error) {
-		return a.Engine.Claim(ctx, c.caller, engine.Claim{
-			Tables: in.Body.Tables, Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10),
-			Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
-		})
+		return a.Engine.Claim(ctx, c.caller, in.order())
 	})
 	if claimed == nil {
 		claimed = []recoup.Error{}
@@ -115,6 +119,8 @@ func (a *API) results(c *call, in *resultsIn) (client.ActedBatch, error) {
 		var act engine.Act
 		if err == nil {
 			act, err = a.resultOf(c, r, i)
+		} else {
+			err = checkWhole(resultRules, &r, a.checkRetryResult)
 		}
 		if err != nil {
 			answer.Items[i].Failure = a.embed(c, err)

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"reflect"
@@ -68,7 +69,7 @@ type route struct {
 
 	serve func(a *API, c *call) (any, error)
 
-	// check says what is wrong with a request, in terms of the domain, without doing
+	// check says all that is wrong with a request, in terms of the domain, without doing
 	// anything. It is asked of those alone that are refused anyway, so that what the
 	// operation would say next comes in the same answer; nil: it would say nothing.
 	check func(a *API, c *call, in any) error
@@ -93,7 +94,7 @@ func operation[In, Out any](method, path, summary string, run func(*API, *call, 
 				return nil, err
 			}
 			out, err := run(a, c, in)
-			return out, c.illustrated(err)
+			return out, c.illustrated(c.completed(a, in, err))
 		},
 	}
 }
@@ -102,6 +103,22 @@ func operation[In, Out any](method, path, summary string, run func(*API, *call, 
 func checked[In any](r *route, check func(*API, *call, *In) error) *route {
 	r.check = func(a *API, c *call, in any) error { return check(a, c, in.(*In)) } //nolint:errcheck // the binder has made it
 	return r
+}
+
+// completed adds to a VALIDATION_ERROR what else the route's check finds: an operation
+// may have stopped at the first thing that is wrong.
+func (c *call) completed(a *API, in any, err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Code != fault.CodeValidationError || c.route.check == nil {
+		return err
+	}
+	var found fault.FieldErrors
+	found.Merge(err)
+	known := found.Len()
+	if found.Merge(c.route.check(a, c, in)); found.Len() == known {
+		return err
+	}
+	return found.Err()
 }
 
 func (r *route) by(roles ...Role) *route      { r.roles = roles; return r }

@@ -32,15 +32,15 @@ func workRoutes() []*route {
 		operation(get, "/v1/errors/{id}/history", "Show what happened to an error", (*API).history).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/{id}/explain", "Explain which rules decided and what happens next", (*API).explain).by(readers()...).under(vital).tagged("errors"),
 
-		operation(post, "/v1/retries/claim", "Lease errors that are due, and wait for some", (*API).claim).by(Worker).under(waiting).repeats(twice).tagged("retries"),
-		operation(post, "/v1/retries/results", "Tell the results of many attempts, each answered for itself", (*API).results).takesUpTo(batchBody).by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/claim", "Lease errors that are due, and wait for some", (*API).claim), (*API).checkClaim).by(Worker).under(waiting).repeats(twice).tagged("retries"),
+		checked(operation(post, "/v1/retries/results", "Submit results of retries in bulk; items succeed or fail independently", (*API).results), (*API).checkResults).takesUpTo(batchBody).by(Worker).repeats(keyed).tagged("retries"),
 		checked(operation(post, "/v1/retries/{id}/succeed", "The retry worked", (*API).succeed), checkResult("succeed")).by(Worker).repeats(keyed).tagged("retries"),
 		checked(operation(post, "/v1/retries/{id}/fail", "The retry failed", (*API).fail), checkResult("fail")).demands("code").by(Worker).repeats(keyed).tagged("retries"),
 		checked(operation(post, "/v1/retries/{id}/extend", "Prolong a lease", (*API).extend), checkResult("extend")).by(Worker).repeats(keyed).tagged("retries"),
 
 		operation(get, "/v1/promotion/{entity}", "See whether an entity may go on, and if not, why, whose turn it is and until when", (*API).gate).by(readers()...).under(vital).tagged("promotion"),
-		operation(post, "/v1/promotions", "Check the gate and record a promotion, in one transaction", (*API).promote).answers(http.StatusCreated).by(Worker, Operator).under(vital).repeats(keyed).tagged("promotion"),
-		operation(post, "/v1/processed", "Count work that was done, for error rates", (*API).processed).takesUpTo(1<<20).answers(http.StatusAccepted).by(Ingest, Worker, Operator).repeats(twice).tagged("promotion"),
+		checked(operation(post, "/v1/promotions", "Check the gate and record a promotion, in one transaction", (*API).promote), (*API).checkPromotion).answers(http.StatusCreated).by(Worker, Operator).under(vital).repeats(keyed).tagged("promotion"),
+		checked(operation(post, "/v1/processed", "Count work that was done, for error rates", (*API).processed), (*API).checkCounts).takesUpTo(1<<20).answers(http.StatusAccepted).by(Ingest, Worker, Operator).repeats(twice).tagged("promotion"),
 	}
 }
 
@@ -67,21 +67,21 @@ func adminRoutes() []*route {
 	return []*route{
 		operation(get, "/v1/policy", "Show the policy", (*API).showPolicy).by(everyone()...).tagged("policy"),
 		operation(get, "/v1/policy/versions", "List the policies that were in force", (*API).policyVersions).by(readers()...).tagged("policy"),
-		operation(post, "/v1/policy/plan", "Say what a policy would change of the open errors", (*API).planPolicy).takesUpTo(1 << 20).by(Operator).forAllHubs().takesLong().tagged("policy"),
-		operation(put, "/v1/policy", "Put a policy in force", (*API).putPolicy).takesUpTo(1 << 20).forAdmins().forAllHubs().takesLong().tagged("policy"),
+		checked(operation(post, "/v1/policy/plan", "Say what a policy would change of the open errors", (*API).planPolicy), (*API).checkPlan).takesUpTo(1 << 20).by(Operator).forAllHubs().takesLong().tagged("policy"),
+		checked(operation(put, "/v1/policy", "Put a policy in force", (*API).putPolicy), (*API).checkPolicy).takesUpTo(1 << 20).forAdmins().forAllHubs().takesLong().tagged("policy"),
 
 		operation(get, "/v1/keys", "List keys", (*API).listKeys).forAdmins().forAllHubs().tagged("keys"),
 		checked(operation(post, "/v1/keys", "Make a key; the answer is the only place where it is shown", (*API).createKey), (*API).checkKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
-		operation(post, "/v1/keys/{id}/revoke", "Revoke a key", (*API).revokeKey).forAdmins().forAllHubs().tagged("keys"),
-		operation(post, "/v1/keys/{id}/rotate", "Replace a key; the old one works a while longer", (*API).rotateKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
-		operation(get, "/v1/payload-keys", "List the keys that payloads are sealed with", (*API).listPayloadKeys).forAdmins().forAllHubs().tagged("keys"),
-		operation(post, "/v1/payload-keys/rotate", "Seal payloads with a new key from now on", (*API).rotatePayloadKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
-		operation(post, "/v1/payload-keys/wrap", "Seal the platform's keys that lie bare with the master key", (*API).wrapKeys).forAdmins().forAllHubs().tagged("keys"),
+		checked(operation(post, "/v1/keys/{id}/revoke", "Revoke a key", (*API).revokeKey), reasonOf(func(in *reasonIn) string { return in.Body.Reason })).forAdmins().forAllHubs().tagged("keys"),
+		checked(operation(post, "/v1/keys/{id}/rotate", "Replace a key; the old one works a while longer", (*API).rotateKey), reasonOf(func(in *rotateIn) string { return in.Body.Reason })).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
+		operation(get, "/v1/payload-keys", "List the keys that payloads are encrypted with", (*API).listPayloadKeys).forAdmins().forAllHubs().tagged("keys"),
+		checked(operation(post, "/v1/payload-keys/rotate", "Encrypt payloads with a new key from now on", (*API).rotatePayloadKey), why()).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
+		checked(operation(post, "/v1/payload-keys/wrap", "Encrypt the platform's plaintext keys with the master key", (*API).wrapKeys), why()).forAdmins().forAllHubs().tagged("keys"),
 		operation(get, "/v1/tenant-keys", "List the keys that tenants are hashed with", (*API).listTenantKeys).forAdmins().forAllHubs().tagged("keys"),
-		operation(post, "/v1/tenant-keys/rotate", "Hash tenants with a new key from now on", (*API).rotateTenantKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
-		operation(post, "/v1/tenant-keys/{key_id}/delete", "Delete a tenant key that is not in use; what it hashed cannot be found again", (*API).deleteTenantKey).forAdmins().forAllHubs().tagged("keys"),
-		operation(get, "/v1/jobs", "List the regular work of the clock, and how it goes", (*API).listJobs).by(Operator, Reader).under(vital).tagged("operations"),
-		operation(post, "/v1/jobs/{name}/run", "Run a job now, a few seconds' worth of it, or count what it would move", (*API).runJob).forAdmins().forAllHubs().takesLong().tagged("operations"),
+		checked(operation(post, "/v1/tenant-keys/rotate", "Hash tenants with a new key from now on", (*API).rotateTenantKey), why()).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
+		checked(operation(post, "/v1/tenant-keys/{key_id}/delete", "Delete a tenant key that is not in use; what it hashed cannot be found again", (*API).deleteTenantKey), reasonOf(func(in *tenantKeyIn) string { return in.Body.Reason })).forAdmins().forAllHubs().tagged("keys"),
+		operation(get, "/v1/jobs", "List scheduled jobs, and how they go", (*API).listJobs).by(Operator, Reader).under(vital).tagged("operations"),
+		checked(operation(post, "/v1/jobs/{name}/run", "Run a job now, a few seconds' worth of it, or count what it would move", (*API).runJob), reasonOf(func(in *runJobIn) string { return in.Body.Reason })).forAdmins().forAllHubs().takesLong().tagged("operations"),
 		operation(get, "/v1/audit", "List administrative acts, newest first", (*API).audit).by(Operator).forAllHubs().under(vital).tagged("operations"),
 
 		operation(get, "/healthz", "Whether the process runs", (*API).healthy).tagged("operations").under(always),

@@ -18,15 +18,15 @@ import (
 // queueRoutes are about work that waits for workers, or that one has.
 func queueRoutes() []*route {
 	list := []*route{
-		operation(post, "/v1/work", "Submit work, each piece answered for itself", (*API).submitWork).answers(http.StatusCreated).takesUpTo(batchBody).by(Ingest, Worker, Operator).repeats(keyed),
-		operation(post, "/v1/work/claim", "Lease work, new or replayed, and wait for some", (*API).claimWork).by(Worker).under(waiting).repeats(twice),
-		operation(post, "/v1/work/results", "Tell what became of much work, each answered for itself", (*API).workResults).takesUpTo(batchBody).by(Worker).repeats(keyed),
+		checked(operation(post, "/v1/work", "Submit work in bulk; items succeed or fail independently", (*API).submitWork), (*API).checkSubmissions).answers(http.StatusCreated).takesUpTo(batchBody).by(Ingest, Worker, Operator).repeats(keyed),
+		checked(operation(post, "/v1/work/claim", "Lease work, new or replayed, and wait for some", (*API).claimWork), (*API).checkWorkClaim).by(Worker).under(waiting).repeats(twice),
+		checked(operation(post, "/v1/work/results", "Submit results of work in bulk; items succeed or fail independently", (*API).workResults), (*API).checkWorkResults).takesUpTo(batchBody).by(Worker).repeats(keyed),
 		operation(post, "/v1/work/{id}/progress", "Get the outputs of the stages that are finished", (*API).workProgress).by(Worker),
-		operation(put, "/v1/work/{id}/checkpoints/{stage}", "Keep the output of a finished stage", (*API).saveCheckpoint).takesUpTo(checkpointBody).by(Worker),
+		checked(operation(put, "/v1/work/{id}/checkpoints/{stage}", "Keep the output of a finished stage", (*API).saveCheckpoint), (*API).checkCheckpoint).takesUpTo(checkpointBody).by(Worker),
 		operation(post, "/v1/work/{id}/forget", "Drop the outputs of all stages", (*API).forgetCheckpoints).by(Worker),
 		operation(get, "/v1/pauses", "List what is paused, oldest first", (*API).listPauses).by(readers()...).under(vital),
-		operation(post, "/v1/pauses", "Keep work from being claimed: of a pipeline, a stage or an error class", (*API).addPause).by(Operator).under(vital),
-		operation(del, "/v1/pauses", "Let it be claimed again", (*API).liftPause).by(Operator).under(vital),
+		checked(operation(post, "/v1/pauses", "Keep work from being claimed: of a pipeline, a stage or an error class", (*API).addPause), (*API).checkPause).by(Operator).under(vital),
+		checked(operation(del, "/v1/pauses", "Let it be claimed again", (*API).liftPause), (*API).checkUnpause).by(Operator).under(vital),
 	}
 	for _, verb := range [][2]string{
 		{deadletter.Succeeded, "The work is done"},
@@ -35,9 +35,9 @@ func queueRoutes() []*route {
 		{deadletter.Released, "Give work back unfinished, through no fault of its own"},
 	} {
 		outcome, summary := verb[0], verb[1]
-		rt := operation(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *call, in *workResultIn) (client.WorkDone, error) {
+		rt := checked(operation(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *call, in *workResultIn) (client.WorkDone, error) {
 			return a.workResult(c, in, outcome)
-		}).takesUpTo(letterBody).by(Worker).repeats(keyed)
+		}), checkOneWorkResult(outcome)).takesUpTo(letterBody).by(Worker).repeats(keyed)
 		if outcome == deadletter.Failed {
 			rt.demands("failure")
 		}
@@ -69,6 +69,13 @@ type submitIn struct{ Body client.NewWorkBatch }
 // newWorkRules are the rules of one piece of work among many.
 var newWorkRules = rulesOf(reflect.TypeFor[client.NewWork]())
 
+func submissionOf(w *client.NewWork) deadletter.Submission {
+	return deadletter.Submission{
+		WorkID: w.WorkID, Pipeline: w.Pipeline, Stage: w.Stage, PayloadRef: w.PayloadRef, PayloadHash: w.PayloadHash, Payload: w.Payload,
+		Delay: seconds(w.DelaySeconds),
+	}
+}
+
 func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
 	answer := client.WorkBatch{Items: make([]client.Item[client.Work], len(in.Body.Work))}
 	var subs []deadletter.Submission
@@ -82,15 +89,16 @@ func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
 		err = checkRules(newWorkRules, reflect.ValueOf(*w))
 		if err == nil {
 			err = a.checkLane(c, w.Pipeline, w.Stage)
+		} else {
+			err = checkWhole(newWorkRules, w, checkNewWork)
 		}
 		if err != nil {
 			answer.Items[i].Failure = a.embed(c, err)
 			continue
 		}
-		subs, place = append(subs, deadletter.Submission{
-			WorkID: w.WorkID, Pipeline: w.Pipeline, Stage: w.Stage, PayloadRef: w.PayloadRef, PayloadHash: w.PayloadHash, Payload: w.Payload,
-			Delay: seconds(w.DelaySeconds), Receipt: receipt,
-		}), append(place, i)
+		sub := submissionOf(w)
+		sub.Receipt = receipt
+		subs, place = append(subs, sub), append(place, i)
 	}
 	done, err := a.Letters.Submit(c.r.Context(), c.caller, subs)
 	if err != nil {
@@ -111,12 +119,16 @@ func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
 
 type claimWorkIn struct{ Body client.WorkClaim }
 
+func (in *claimWorkIn) order() deadletter.Claim {
+	return deadletter.Claim{
+		Lanes:  each(in.Body.Lanes, func(l client.Lane) store.Lane { return store.Lane(l) }),
+		Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
+	}
+}
+
 func (a *API) claimWork(c *call, in *claimWorkIn) (client.WorkClaimed, error) {
 	claimed, err := poll(a, c, func(ctx context.Context) ([]deadletter.Claimed, error) {
-		return a.Letters.Claim(ctx, c.caller, deadletter.Claim{
-			Lanes:  each(in.Body.Lanes, func(l client.Lane) store.Lane { return store.Lane(l) }),
-			Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
-		})
+		return a.Letters.Claim(ctx, c.caller, in.order())
 	})
 	return client.WorkClaimed{Work: each(claimed, func(w deadletter.Claimed) client.Work { return ClaimedWork(&w) })}, err
 }
@@ -183,6 +195,8 @@ func (a *API) workResults(c *call, in *workResultsIn) (client.WorkDoneBatch, err
 		var result deadletter.Result
 		if err == nil {
 			result, err = workResultOf(c, r, i)
+		} else {
+			err = checkWhole(workResultRules, r, a.checkWorkResult)
 		}
 		if err != nil {
 			answer.Items[i].Failure = a.embed(c, err)
@@ -255,11 +269,12 @@ func (a *API) listPauses(c *call, _ *struct{}) (client.WorkPauses, error) {
 
 type pauseIn struct{ Body client.NewPause }
 
+func pauseOf(b *client.NewPause) store.Pause {
+	return store.Pause{Pipeline: b.Pipeline, Stage: b.Stage, Class: recoup.Code(b.Class), Reason: b.Reason, Until: b.Until.In(time.UTC)}
+}
+
 func (a *API) addPause(c *call, in *pauseIn) (client.WorkPause, error) {
-	b := in.Body
-	p, err := a.Letters.Pause(c.r.Context(), c.caller, store.Pause{
-		Pipeline: b.Pipeline, Stage: b.Stage, Class: recoup.Code(b.Class), Reason: b.Reason, Until: b.Until.In(time.UTC),
-	}, b.All)
+	p, err := a.Letters.Pause(c.r.Context(), c.caller, pauseOf(&in.Body), in.Body.All)
 	return client.WorkPause(p), err
 }
 
@@ -270,7 +285,10 @@ type unpauseIn struct {
 	Reason   string `query:"reason"`
 }
 
+func (in *unpauseIn) pause() store.Pause {
+	return store.Pause{Pipeline: in.Pipeline, Stage: in.Stage, Class: recoup.Code(in.Class)}
+}
+
 func (a *API) liftPause(c *call, in *unpauseIn) (Acknowledged, error) {
-	p := store.Pause{Pipeline: in.Pipeline, Stage: in.Stage, Class: recoup.Code(in.Class)}
-	return Acknowledged{}, a.Letters.Unpause(c.r.Context(), c.caller, p, in.Reason)
+	return Acknowledged{}, a.Letters.Unpause(c.r.Context(), c.caller, in.pause(), in.Reason)
 }

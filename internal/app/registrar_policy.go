@@ -30,6 +30,12 @@ func (r *registrar) load(text []byte) (*policy.Policy, error) {
 	return nil, fault.Validation(fields...)
 }
 
+// CheckPolicy says what is wrong with a policy, all of it.
+func (r *registrar) CheckPolicy(text []byte) error {
+	_, err := r.load(text)
+	return err
+}
+
 // PlanPolicy says what a policy would change of the open errors.
 func (r *registrar) PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error) {
 	p, err := r.load(text)

@@ -13,7 +13,7 @@ import (
 func jobsCommand(streams Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jobs",
-		Short: "Show and run the regular work of the clock",
+		Short: "List and run scheduled jobs",
 		Long: `What a policy says about time, jobs do: they expire, escalate, remind, archive and clean
 up. Of all nodes on one database one leads and runs them; when it dies another takes over
 within seconds.`,

@@ -82,7 +82,7 @@ func payloadWrap(streams Streams) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "wrap",
-		Short: "Seal the keys that lie bare in the database with the server's master key",
+		Short: "Encrypt plaintext keys with the server's master key",
 		Long: `Seals those keys of payloads and of tenants that lie bare in the database with the master
 key of the server. Every server on the database needs that master key before.`,
 		Example: `  recoup keys payload wrap --reason "the server has a master key now"`,

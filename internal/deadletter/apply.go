@@ -127,11 +127,30 @@ func one(list []Done, err error) (Done, error) {
 	return list[0], list[0].Err
 }
 
+// checkStep checks and cleans what a person wrote.
+func checkStep(in *Step) error {
+	var f fields
+	*in = (*in).clean(&f)
+	return f.err()
+}
+
+// CheckStep says what is wrong with an act on a dead letter, all of it: also what the
+// dead letter demands, if it is there and it is its turn.
+func (s *Service) CheckStep(ctx context.Context, c engine.Caller, id recoup.ID, in Step) error {
+	var bad fault.FieldErrors
+	bad.Merge(checkStep(&in))
+	l, err := s.Store.DeadLetter(ctx, id)
+	if err == nil && within(s.bounds(c), &l) && may(&l, in.act()) == nil {
+		var f fields
+		in.take(&l, &f)
+		bad.Merge(f.err())
+	}
+	return bad.Err()
+}
+
 // Take does an act of the workflow on a dead letter.
 func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in Step, r *store.LetterReceipt) (Done, error) {
-	var f fields
-	in = in.clean(&f)
-	if err := f.err(); err != nil {
+	if err := checkStep(&in); err != nil {
 		return Done{}, err
 	}
 	return one(s.each(ctx, 1, func(int) (store.LetterStep, error) {

@@ -105,6 +105,13 @@ func (f *fields) needed(field, s string) string {
 	return f.text(field, s, maxText)
 }
 
+// CheckReason says what is wrong with a reason that must be given.
+func CheckReason(reason string) error {
+	var f fields
+	f.needed("reason", reason)
+	return f.err()
+}
+
 // cut shortens text to a number of bytes, at the end of a character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {

@@ -27,15 +27,20 @@ type Progress struct {
 	Restart int               // the round in which it was begun anew; zero: never
 }
 
-// SaveCheckpoint keeps the output of a stage, sealed. When it returns it survives
-// whatever happens.
-func (s *Service) SaveCheckpoint(ctx context.Context, c engine.Caller, work, token recoup.ID, stage string, output []byte) error {
+// CheckCheckpoint says what is wrong with the output of a stage, all of it.
+func CheckCheckpoint(stage string, output []byte) error {
 	var f fields
 	f.name("stage", stage)
 	if len(output) > MaxCheckpoint {
 		f.add("output", "max_length", "output may have %d bytes, not %d", MaxCheckpoint, len(output))
 	}
-	if err := f.err(); err != nil {
+	return f.err()
+}
+
+// SaveCheckpoint keeps the output of a stage, sealed. When it returns it survives
+// whatever happens.
+func (s *Service) SaveCheckpoint(ctx context.Context, c engine.Caller, work, token recoup.ID, stage string, output []byte) error {
+	if err := CheckCheckpoint(stage, output); err != nil {
 		return err
 	}
 	if err := s.holder(ctx, c, work, token); err != nil {

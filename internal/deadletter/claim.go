@@ -85,6 +85,9 @@ func (in *Claim) lanes() string {
 	return strings.Join(names, "\x00")
 }
 
+// CheckClaim says what is wrong with a claim, all of it.
+func CheckClaim(in Claim) error { return in.check() }
+
 func (in *Claim) check() error {
 	var f fields
 	f.require("worker", in.Worker != "")

@@ -36,9 +36,8 @@ const groupStep = 200
 // TakeGroup does an act on the open dead letters of a group. First the set is
 // fixed, then each is changed under its own lock, in steps.
 func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, in GroupAct) (GroupResult, error) {
-	var f fields
-	step := in.Step.clean(&f)
-	if err := f.err(); err != nil {
+	step := in.Step
+	if err := checkStep(&step); err != nil {
 		return GroupResult{}, err
 	}
 	group, err := s.Store.Group(ctx, id)
@@ -49,6 +48,7 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 		return GroupResult{}, err
 	}
 	if triage, ok := step.(Triage); ok { // of all alike, so it is told once
+		var f fields
 		triage.confirms(&f, group.Stage, group.Class)
 		if err := f.err(); err != nil {
 			return GroupResult{}, err
@@ -80,6 +80,19 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 		result.count(letters[i].Dead.ErrorID, err)
 	}
 	return result, nil
+}
+
+// CheckGroupStep says what is wrong with an act on a group, all of it.
+func (s *Service) CheckGroupStep(ctx context.Context, c engine.Caller, id recoup.ID, in Step) error {
+	var bad fault.FieldErrors
+	bad.Merge(checkStep(&in))
+	triage, ok := in.(Triage)
+	if group, err := s.Store.Group(ctx, id); ok && err == nil && s.visible(c, group.Pipeline) == nil {
+		var f fields
+		triage.confirms(&f, group.Stage, group.Class)
+		bad.Merge(f.err())
+	}
+	return bad.Err()
 }
 
 func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.Letter, err error) {
@@ -133,13 +146,24 @@ func (r *GroupResult) count(id recoup.ID, err error) {
 	}
 }
 
-// NoteGroup says who owns a group and what is known of it. Earlier notes stay.
-func (s *Service) NoteGroup(ctx context.Context, c engine.Caller, id recoup.ID, owner, note string) (store.Group, error) {
+// CheckGroupNote says what is wrong with a note on a group, all of it.
+func CheckGroupNote(owner, note string) error {
+	_, err := checkGroupNote(owner, note)
+	return err
+}
+
+func checkGroupNote(owner, note string) (clean string, err error) {
 	var f fields
 	f.identifier("owner", owner)
-	note = f.text("note", note, maxText)
+	clean = f.text("note", note, maxText)
 	f.require("owner or note", owner != "" || note != "")
-	if err := f.err(); err != nil {
+	return clean, f.err()
+}
+
+// NoteGroup says who owns a group and what is known of it. Earlier notes stay.
+func (s *Service) NoteGroup(ctx context.Context, c engine.Caller, id recoup.ID, owner, note string) (store.Group, error) {
+	note, err := checkGroupNote(owner, note)
+	if err != nil {
 		return store.Group{}, err
 	}
 	now := s.now()

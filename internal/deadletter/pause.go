@@ -19,14 +19,9 @@ const (
 // Pause keeps work from being claimed: of a pipeline, a stage, an error class, or
 // of all that it names together. all says that naming nothing is meant.
 func (s *Service) Pause(ctx context.Context, c engine.Caller, p store.Pause, all bool) (store.Pause, error) {
-	var f fields
-	s.checkPause(c, &p, all, &f)
 	now := s.now()
-	p.By, p.Reason, p.At = c.Name, f.needed("reason", p.Reason), now
-	if p.Until = p.Until.Truncate(time.Microsecond); !p.Until.IsZero() && !p.Until.After(now) {
-		f.add("until", "range", "until must lie in the future")
-	}
-	if err := cmp.Or(f.err(), s.within(c, p.Pipeline)); err != nil {
+	p.By, p.At = c.Name, now
+	if err := cmp.Or(s.CheckPause(c, &p, all), s.within(c, p.Pipeline)); err != nil {
 		return p, err
 	}
 	if err := s.Store.SetPause(ctx, p); err != nil {
@@ -39,12 +34,21 @@ func (s *Service) Pause(ctx context.Context, c engine.Caller, p store.Pause, all
 	return p, s.Store.AppendAudit(ctx, []store.AuditEntry{c.Act(p.Reason, now).On(actPaused, pauseName(&p), details)})
 }
 
+// CheckPause brings a pause into the form in which it is kept, and says what is wrong
+// with it, all of it.
+func (s *Service) CheckPause(c engine.Caller, p *store.Pause, all bool) error {
+	var f fields
+	s.checkPause(c, p, all, &f)
+	p.Reason = f.needed("reason", p.Reason)
+	if p.Until = p.Until.Truncate(time.Microsecond); !p.Until.IsZero() && !p.Until.After(s.now()) {
+		f.add("until", "range", "until must lie in the future")
+	}
+	return f.err()
+}
+
 // Unpause ends the pause of just this pipeline, stage and class.
 func (s *Service) Unpause(ctx context.Context, c engine.Caller, p store.Pause, reason string) error {
-	var f fields
-	s.checkPause(c, &p, true, &f)
-	reason = f.text("reason", reason, maxText)
-	if err := cmp.Or(f.err(), s.within(c, p.Pipeline)); err != nil {
+	if err := cmp.Or(s.CheckUnpause(c, &p, &reason), s.within(c, p.Pipeline)); err != nil {
 		return err
 	}
 	there, err := s.Store.LiftPause(ctx, p)
@@ -56,6 +60,14 @@ func (s *Service) Unpause(ctx context.Context, c engine.Caller, p store.Pause, r
 	}
 	s.Wake()
 	return s.Store.AppendAudit(ctx, []store.AuditEntry{c.Act(reason, s.now()).On(actLifted, pauseName(&p), nil)})
+}
+
+// CheckUnpause is [Service.CheckPause] of the end of a pause.
+func (s *Service) CheckUnpause(c engine.Caller, p *store.Pause, reason *string) error {
+	var f fields
+	s.checkPause(c, p, true, &f)
+	*reason = f.text("reason", *reason, maxText)
+	return f.err()
 }
 
 // Pauses returns the pauses of the caller's pipelines that hold now, oldest first.

@@ -1,7 +1,9 @@
 package deadletter
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -40,7 +42,8 @@ func (s *Service) Submit(ctx context.Context, c engine.Caller, subs []Submission
 	return out, err
 }
 
-func (s *Service) submission(c engine.Caller, in Submission, now time.Time) (store.LetterStep, error) {
+// CheckSubmission says what is wrong with new work, all of it.
+func CheckSubmission(in *Submission) error {
 	var f fields
 	f.name("pipeline", in.Pipeline)
 	f.name("stage", in.Stage)
@@ -48,7 +51,11 @@ func (s *Service) submission(c engine.Caller, in Submission, now time.Time) (sto
 	if in.Delay < 0 || in.Delay > maxDelay {
 		f.add("delay_seconds", "range", "delay_seconds must be between 0 and %d", int(maxDelay.Seconds()))
 	}
-	if err := f.err(); err != nil {
+	return f.err()
+}
+
+func (s *Service) submission(c engine.Caller, in Submission, now time.Time) (store.LetterStep, error) {
+	if err := CheckSubmission(&in); err != nil {
 		return store.LetterStep{}, err
 	}
 	if err := s.within(c, in.Pipeline); err != nil {
@@ -100,16 +107,13 @@ func (s *Service) Results(ctx context.Context, c engine.Caller, results []Result
 }
 
 func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.DecideLetter, error) {
-	if r.Token.IsZero() {
-		return nil, fault.Validation(fault.FieldError{Field: "lease_token", Constraint: "required", Message: "lease_token is required: the claim returned it"})
+	if r.Token.IsZero() || r.Lease < 0 {
+		return nil, s.CheckResult(r)
 	}
 	switch r.Outcome {
 	case Succeeded:
 		return s.succeed(r.Token), nil
 	case Extended:
-		if r.Lease < 0 {
-			return nil, fault.Validation(fault.FieldError{Field: "lease_seconds", Constraint: "minimum", Message: "lease_seconds must not be negative"})
-		}
 		return extend(r.Token, s.leaseLength(r.Lease)), nil
 	case Released:
 		return release(r.Token), nil
@@ -118,11 +122,49 @@ func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.Decid
 		in.WorkID, in.Token = r.WorkID, r.Token
 		b, err := s.prepare(&in, c, now)
 		if err != nil {
-			return nil, err
+			return nil, ofFailure(err)
 		}
 		return s.breakdown(b), nil
 	}
-	return nil, fault.Validation(fault.FieldError{Field: "outcome", Constraint: "enum", Message: "outcome must be succeed, fail, extend or release"})
+	return nil, s.CheckResult(r)
+}
+
+// CheckResult says what is wrong with a result, all of it.
+func (s *Service) CheckResult(r *Result) error {
+	var f fields
+	var bad fault.FieldErrors
+	if r.Token.IsZero() {
+		f.add("lease_token", "required", "lease_token is required: the claim returned it")
+	}
+	if r.Lease < 0 {
+		f.add("lease_seconds", "minimum", "lease_seconds must not be negative")
+	}
+	switch r.Outcome {
+	case Succeeded, Extended, Released:
+	case Failed:
+		in := r.Failure
+		in.WorkID, in.Token = cmp.Or(r.WorkID, recoup.ID{1}), cmp.Or(r.Token, recoup.ID{1}) // the result's own
+		_, err := s.check(&in, s.now())
+		bad.Merge(ofFailure(err))
+	default:
+		f.add("outcome", "enum", "outcome must be succeed, fail, extend or release")
+	}
+	bad.Merge(f.err())
+	return bad.Err()
+}
+
+// ofFailure gives what is wrong with the failure of a result the path that it has there.
+func ofFailure(err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Code != fault.CodeValidationError {
+		return err
+	}
+	var bad fault.FieldErrors
+	for _, f := range e.Fields() {
+		f.Field = "failure." + f.Field
+		bad.Add(f)
+	}
+	return bad.Err()
 }
 
 // buryLost makes dead letters of work over which too many workers were lost.

@@ -34,11 +34,11 @@ func (in Triage) clean(f *fields) Step {
 func (in Triage) take(l *store.Letter, f *fields) map[string]any {
 	d := &l.Dead
 	in.confirms(f, d.Stage, d.Class)
-	if *in.Exhausted != d.Exhausted {
+	if in.Exhausted != nil && *in.Exhausted != d.Exhausted {
 		f.add("exhausted", "current", "exhausted is %t, and the dead letter says %t: look at it again", *in.Exhausted, d.Exhausted)
 	}
 	d.Step, d.Cause = store.StepTriaged, in.Cause
-	return map[string]any{"cause": string(in.Cause), "stage": in.Stage, "error_class": string(in.Class), "exhausted": *in.Exhausted}
+	return map[string]any{"cause": string(in.Cause), "stage": in.Stage, "error_class": string(in.Class), "exhausted": d.Exhausted}
 }
 
 // confirms complains of a stage or a class that is not the one that failed.

@@ -53,7 +53,7 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (BulkResult, error)
 	if err != nil {
 		return BulkResult{}, err
 	}
-	if err := b.check(); err != nil {
+	if err := b.Check(); err != nil {
 		return BulkResult{}, err
 	}
 	members, err := e.members(ctx, c, b)
@@ -73,7 +73,8 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (BulkResult, error)
 	return result, nil
 }
 
-func (b *Bulk) check() error {
+// Check says what is wrong with what an act is asked to be on.
+func (b *Bulk) Check() error {
 	f := b.Filter
 	empty := f.Table == "" && len(f.Tables) == 0 && f.State == "" && f.Entity == "" && f.Code == "" && f.AssignedTo == "" &&
 		f.Tier == 0 && f.Blocking == nil && f.Parked == nil && f.Before.IsZero() && f.After.IsZero()

@@ -29,6 +29,16 @@ const (
 // Claim leases due errors to a worker. With nothing due it waits, for as long as
 // the claim says, and may come back empty.
 func (e *Engine) Claim(ctx context.Context, c Caller, claim Claim) ([]recoup.Error, error) {
+	tables, err := e.CheckClaim(c, claim)
+	if err != nil {
+		return nil, err
+	}
+	return e.await(ctx, claim, tables)
+}
+
+// CheckClaim says what is wrong with a claim, all of it, and returns the tables that it
+// is of.
+func (e *Engine) CheckClaim(c Caller, claim Claim) ([]string, error) {
 	f := fields{redactor: e.Redactor}
 	f.identifier("worker", claim.Worker, true)
 	if claim.Limit < 1 || claim.Limit > MaxClaim {
@@ -44,10 +54,7 @@ func (e *Engine) Claim(ctx context.Context, c Caller, claim Claim) ([]recoup.Err
 	if err != nil {
 		return nil, err
 	}
-	if err := f.err(); err != nil {
-		return nil, err
-	}
-	return e.await(ctx, claim, tables)
+	return tables, f.err()
 }
 
 // claimable returns the names of the tables to claim from.

@@ -81,14 +81,19 @@ type Promoted struct {
 	Repeated bool      `json:"repeated,omitempty"`
 }
 
+// CheckPromotion says what is wrong with a promotion, all of it.
+func (e *Engine) CheckPromotion(p Promotion) error {
+	f := fields{redactor: e.Redactor}
+	f.identifier("entity_id", p.EntityID, true)
+	f.identifier("phase", p.Phase, true)
+	return f.err()
+}
+
 // Promote checks the gate and records the promotion, in one transaction that no
 // report can slip into. If the entity is blocked it returns store.ErrBlocked and
 // the gate.
 func (e *Engine) Promote(ctx context.Context, c Caller, p Promotion) (Promoted, Gate, error) {
-	f := fields{redactor: e.Redactor}
-	f.identifier("entity_id", p.EntityID, true)
-	f.identifier("phase", p.Phase, true)
-	if err := f.err(); err != nil {
+	if err := e.CheckPromotion(p); err != nil {
 		return Promoted{}, Gate{}, err
 	}
 	done := Promoted{ID: e.IDs.New(e.Now()), EntityID: p.EntityID, Phase: p.Phase, By: c.Name}

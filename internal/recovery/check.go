@@ -50,7 +50,8 @@ func (f *fields) plain(field, s string, limit int) {
 	}
 }
 
-func checkBatch(id string) error {
+// CheckBatch says what is wrong with the name of a batch.
+func CheckBatch(id string) error {
 	var f fields
 	f.identifier("batch_id", id, true)
 	return f.err()
@@ -62,7 +63,7 @@ func Check(i *store.Intake) error {
 	var bad fault.FieldErrors
 	bad.Merge(clean(i))
 	if i.BatchID != "" {
-		bad.Merge(checkBatch(i.BatchID))
+		bad.Merge(CheckBatch(i.BatchID))
 	}
 	return bad.Err()
 }

@@ -72,6 +72,9 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 	return cases, err
 }
 
+// CheckOrder says what is wrong with a claim, all of it.
+func CheckOrder(o Order) error { return o.check() }
+
 func (o Order) check() error {
 	var f fields
 	f.identifier("worker", o.Worker, true)
@@ -171,6 +174,17 @@ func (b *batchOf) apply(ctx context.Context, verb func(context.Context, []store.
 
 // input is what a result is to the state machine.
 func (s *Service) input(r *Result, now time.Time) (Input, error) {
+	if err := s.CheckResult(r); err != nil {
+		return nil, err
+	}
+	if r.Verdict == VerdictPass {
+		return Pass{Token: r.Token, Worker: r.Worker, NewIntakeID: s.ids.New(now)}, nil
+	}
+	return Fail{Token: r.Token, Worker: r.Worker, Reason: r.Reason, RecoveryID: s.ids.New(now)}, nil
+}
+
+// CheckResult says what is wrong with a result, all of it.
+func (s *Service) CheckResult(r *Result) error {
 	var f fields
 	f.identifier("worker", r.Worker, false)
 	if r.IntakeID.IsZero() && r.RecoveryID.IsZero() {
@@ -185,13 +199,7 @@ func (s *Service) input(r *Result, now time.Time) (Input, error) {
 	if r.Verdict != VerdictPass && r.Verdict != VerdictFail {
 		f.add("verdict", "enum", "verdict must be PASS or FAIL")
 	}
-	if err := f.err(); err != nil {
-		return nil, err
-	}
-	if r.Verdict == VerdictPass {
-		return Pass{Token: r.Token, Worker: r.Worker, NewIntakeID: s.ids.New(now)}, nil
-	}
-	return Fail{Token: r.Token, Worker: r.Worker, Reason: r.Reason, RecoveryID: s.ids.New(now)}, nil
+	return f.err()
 }
 
 func reasons(gate policy.Gate) []string {

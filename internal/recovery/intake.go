@@ -54,7 +54,7 @@ type Imported struct {
 func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Imported, error) {
 	var out Imported
 	if batch != "" {
-		if err := checkBatch(batch); err != nil {
+		if err := CheckBatch(batch); err != nil {
 			return out, err
 		}
 	}

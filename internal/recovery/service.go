@@ -84,7 +84,7 @@ const ActBatchComplete = "gate_zero.complete"
 
 // CreateBatch makes a batch, or returns the one of that id as it is.
 func (s *Service) CreateBatch(ctx context.Context, id string) (store.Batch, error) {
-	if err := checkBatch(id); err != nil {
+	if err := CheckBatch(id); err != nil {
 		return store.Batch{}, err
 	}
 	return s.store.CreateBatch(ctx, id, s.now())

@@ -1,0 +1,222 @@
+package api
+
+import (
+	"cmp"
+	"reflect"
+	"strconv"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/deadletter"
+	"recoup/internal/engine"
+	"recoup/internal/recovery"
+	"recoup/internal/store"
+)
+
+// What the operations find wrong with their requests, without doing anything: see
+// [route].
+
+// reasonOf is the check of an operation whose reason goes into the audit as it is.
+func reasonOf[In any](reason func(*In) string) func(*API, *call, *In) error {
+	return func(_ *API, _ *call, in *In) error { return engine.CheckReason(reason(in)) }
+}
+
+// why is [reasonOf] of a body that is a reason.
+func why() func(*API, *call, *whyIn) error {
+	return reasonOf(func(in *whyIn) string { return in.Body.Reason })
+}
+
+// neededReason is the check of an operation that must be given a reason.
+func neededReason[In any](reason func(*In) string) func(*API, *call, *In) error {
+	return func(_ *API, _ *call, in *In) error { return deadletter.CheckReason(reason(in)) }
+}
+
+// eachItem says all that is wrong with the items of a list, in order, by their rules and
+// by what they mean.
+func eachItem[T any](list string, items []T, rules []ruled, check func(*T) error) error {
+	var found fault.FieldErrors
+	for i := range items {
+		found.Merge(located(list+"["+strconv.Itoa(i)+"]", checkWhole(rules, &items[i], check)))
+	}
+	return found.Err()
+}
+
+// checkWhole says all that is wrong with an item.
+func checkWhole[T any](rules []ruled, item *T, check func(*T) error) error {
+	var found fault.FieldErrors
+	found.Merge(checkRules(rules, reflect.ValueOf(*item)))
+	found.Merge(check(item))
+	return found.Err()
+}
+
+func (a *API) checkClaim(c *call, in *claimIn) error {
+	_, err := a.Engine.CheckClaim(c.caller, in.order())
+	return err
+}
+
+func (a *API) checkResults(_ *call, in *resultsIn) error {
+	return eachItem("results", in.Body.Results, resultRules, a.checkRetryResult)
+}
+
+func (a *API) checkRetryResult(r *client.Result) error {
+	_, err := a.inputOf(*r)
+	return err
+}
+
+func (a *API) checkPromotion(_ *call, in *promoteIn) error {
+	return a.Engine.CheckPromotion(engine.Promotion{EntityID: in.Body.EntityID, Phase: in.Body.Phase})
+}
+
+func (a *API) checkCounts(c *call, in *processedIn) error {
+	return eachItem("counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, c.processedOf(p)) })
+}
+
+func (a *API) checkPlan(_ *call, in *planIn) error {
+	return a.Registrar.CheckPolicy([]byte(in.Body.Text))
+}
+
+func (a *API) checkPolicy(_ *call, in *putPolicyIn) error {
+	var bad fault.FieldErrors
+	bad.Merge(a.Registrar.CheckPolicy([]byte(in.Body.Text)))
+	bad.Merge(engine.CheckReason(in.Body.Reason))
+	return bad.Err()
+}
+
+func (a *API) checkTriage(c *call, in *triageIn) error {
+	return a.stepChecked(in.Body, func(s deadletter.Step) error { return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, s) })
+}
+
+func (a *API) checkGroupTriage(c *call, in *groupTriageIn) error {
+	return a.stepChecked(in.Body.Triage, func(s deadletter.Step) error {
+		return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, s)
+	})
+}
+
+// stepChecked checks a triage, whose class has to be read first.
+func (a *API) stepChecked(t client.Triage, check func(deadletter.Step) error) error {
+	var bad fault.FieldErrors
+	step, err := a.triageOf(t)
+	bad.Merge(err)
+	bad.Merge(check(step))
+	return bad.Err()
+}
+
+func (a *API) checkRemediation(c *call, in *remediateIn) error {
+	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, remediationOf(in.Body))
+}
+
+func (a *API) checkValidation(c *call, in *validateIn) error {
+	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body))
+}
+
+func (a *API) checkVerification(c *call, in *verifyIn) error {
+	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, verificationOf(in.Body))
+}
+
+func (a *API) checkGroupRemediation(c *call, in *groupRemediateIn) error {
+	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, remediationOf(in.Body.Remediation))
+}
+
+func (a *API) checkGroupValidation(c *call, in *groupValidateIn) error {
+	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body.Validation))
+}
+
+func (a *API) checkGroupVerification(c *call, in *groupVerifyIn) error {
+	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, verificationOf(in.Body.Verification))
+}
+
+func (a *API) checkGroupNote(_ *call, in *groupNoteIn) error {
+	return deadletter.CheckGroupNote(in.Body.Owner, in.Body.Note)
+}
+
+func (a *API) checkSingleReplay(_ *call, in *replayLetterIn) error {
+	return a.Letters.CheckReplay(deadletter.NewReplay{
+		Selection: deadletter.Selection{IDs: []recoup.ID{in.ID}, FromStart: in.Body.FromStart}, Reason: in.Body.Reason,
+	})
+}
+
+func (a *API) checkSubmissions(_ *call, in *submitIn) error {
+	return eachItem("work", in.Body.Work, newWorkRules, checkNewWork)
+}
+
+func checkNewWork(w *client.NewWork) error {
+	s := submissionOf(w)
+	return deadletter.CheckSubmission(&s)
+}
+
+func (a *API) checkWorkClaim(_ *call, in *claimWorkIn) error {
+	return deadletter.CheckClaim(in.order())
+}
+
+func (a *API) checkWorkResults(_ *call, in *workResultsIn) error {
+	return eachItem("results", in.Body.Results, workResultRules, a.checkWorkResult)
+}
+
+func (a *API) checkWorkResult(r *client.WorkResult) error {
+	result, err := WorkResult(r)
+	if result.Failure.Whole = true; err != nil && result.Outcome == deadletter.Failed {
+		result.Outcome = deadletter.Released // without a failure there is nothing to be said of one
+	}
+	var bad fault.FieldErrors
+	bad.Merge(err)
+	bad.Merge(a.Letters.CheckResult(&result))
+	return bad.Err()
+}
+
+// checkOneWorkResult is [API.checkWorkResult] of an outcome that its path names.
+func checkOneWorkResult(outcome string) func(*API, *call, *workResultIn) error {
+	return func(a *API, _ *call, in *workResultIn) error {
+		r := in.Body
+		r.WorkID, r.Outcome = in.ID, outcome
+		return a.checkWorkResult(&r)
+	}
+}
+
+func (a *API) checkCheckpoint(_ *call, in *checkpointIn) error {
+	return deadletter.CheckCheckpoint(in.Stage, in.Body.Output)
+}
+
+func (a *API) checkPause(c *call, in *pauseIn) error {
+	p := pauseOf(&in.Body)
+	return a.Letters.CheckPause(c.caller, &p, in.Body.All)
+}
+
+func (a *API) checkUnpause(c *call, in *unpauseIn) error {
+	p, reason := in.pause(), in.Reason
+	return a.Letters.CheckUnpause(c.caller, &p, &reason)
+}
+
+func (a *API) checkBatch(_ *call, in *newBatchIn) error { return recovery.CheckBatch(in.Body.ID) }
+
+func (a *API) checkGateClaim(_ *call, in *gateClaimIn) error { return recovery.CheckOrder(in.order()) }
+
+func (a *API) checkGateResults(c *call, in *gateResultsIn) error {
+	return eachItem("results", in.Body.Results, gateResultRules, func(r *client.GateZeroResult) error { return a.checkGateResult(c, r) })
+}
+
+func (a *API) checkGateResult(c *call, r *client.GateZeroResult) error {
+	result := c.gateResultOf(r)
+	return a.GateZero.CheckResult(&result)
+}
+
+// processedOf is a count of work as it is kept.
+func (c *call) processedOf(p *client.Processed) store.Processed {
+	minute := p.Minute
+	if minute.IsZero() {
+		minute = c.now
+	}
+	return store.Processed{
+		Minute: store.Minute(minute), Table: p.Table, Service: p.Service, N: p.Count, Failed: p.Failed,
+		Duration: milliseconds(p.DurationMS), FailedDuration: milliseconds(p.FailedDurationMS),
+	}
+}
+
+// gateResultOf is a result of a verification; its worker is the caller, unless it says
+// otherwise.
+func (c *call) gateResultOf(r *client.GateZeroResult) recovery.Result {
+	return recovery.Result{
+		IntakeID: r.IntakeID, RecoveryID: r.RecoveryID, Token: r.LeaseToken,
+		Worker: cmp.Or(r.Worker, c.caller.Name), Verdict: r.Verdict, Reason: r.Reason,
+	}
+}
