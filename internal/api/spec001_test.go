@@ -1,10 +1,14 @@
 package api_test
 
 import (
+	"net/http"
+	"regexp"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/client"
+	"recoup/fault"
 )
 
 // classes are the rows of spec 001's classification.
@@ -93,4 +97,24 @@ func TestSpec002Classification(t *testing.T) {
 	if limited.RetryAfter != 120 {
 		t.Errorf("Retry-After is %d", limited.RetryAfter)
 	}
+}
+
+// Spec 001, authentication: a key is rdb_ and 32 characters, and is good for 90 days
+// unless it was made for fewer.
+func TestSpec001KeyLife(t *testing.T) {
+	onBothStores(t, func(w *world) {
+		var made client.Key
+		w.post("/v1/keys", client.NewKey{Name: "nightly", Role: "reader", Reason: "a test"}).ok(&made)
+		if !regexp.MustCompile(`^rdb_[A-Za-z0-9]{32}$`).MatchString(made.Secret) {
+			w.Errorf("the key has the form of %q", made.Secret)
+		}
+		name, ends := w.use(made), w.clock().Add(90*day)
+		w.wait(90*day - time.Second)
+		w.do(name, http.MethodGet, "/v1/errors", nil).ok()
+		w.wait(time.Second)
+		e := w.do(name, http.MethodGet, "/v1/errors", nil).failed(http.StatusUnauthorized, fault.CodeAPIKeyExpired)
+		if e.Details["expired_at"] != ends.Format(time.RFC3339) || e.Details["renewal_url"] == nil {
+			w.Errorf("it says %v", e.Details)
+		}
+	})
 }
