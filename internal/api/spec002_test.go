@@ -38,3 +38,21 @@ func TestSpec002FailsAgain(t *testing.T) {
 		}
 	})
 }
+
+// Spec 002, 8.5, step 4: a replay begins at the stage that failed, with what was
+// known of the work; all of the pipeline is run again only on request.
+func TestSpec002ReplayBegins(t *testing.T) {
+	onBothStores(t, func(w *world) {
+		for _, row := range []struct{ from, begins, idle string }{{"", "llm", "fetch"}, {"fetch", "fetch", "llm"}} {
+			d := w.letter(client.StepValidated)
+			w.post("/v1/dead-letters/"+d.ErrorID.String()+"/replay", client.SingleReplay{FromStart: row.from, Reason: "corrected"}).ok()
+			if n := len(w.claimWork(d.Pipeline, row.idle)); n > 0 {
+				w.Errorf("from %q: there is work at %s", row.from, row.idle)
+			}
+			work := w.claimWork(d.Pipeline, row.begins)
+			if len(work) != 1 || work[0].WorkID != d.WorkID || work[0].PayloadRef != d.PayloadRef || len(work[0].Context) == 0 {
+				w.Errorf("from %q: at %s there is %+v", row.from, row.begins, work)
+			}
+		}
+	})
+}
