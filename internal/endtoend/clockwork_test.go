@@ -94,7 +94,7 @@ func archived(t *testing.T, c *client.Client, id recoup.ID, reason, did string) 
 	var inputs []string
 	for _, h := range history {
 		if h.Actor == recoup.System && h.Input != "remind" {
-			inputs = append(inputs, string(h.Input))
+			inputs = append(inputs, h.Input)
 		}
 	}
 	if !strings.HasSuffix(strings.Join(inputs, " "), did) {

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +30,7 @@ func TestBehindAProxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, databases()["sqlite"](t))
-			s.flags, s.env = append(row.flags, "--log-format", "json"), row.env
+			s.flags, s.env = slices.Concat(row.flags, []string{"--log-format", "json"}), row.env
 			s.start()
 			node := "http://" + *s.address.Load()
 			link := failThrough(t, node)
@@ -59,7 +60,7 @@ func failThrough(t *testing.T, node string) string {
 	}
 	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
-		r.Out.Header["X-Forwarded-For"] = append(r.In.Header["X-Forwarded-For"], "198.51.100.7")
+		r.Out.Header["X-Forwarded-For"] = slices.Concat(r.In.Header["X-Forwarded-For"], []string{"198.51.100.7"})
 		r.Out.Header.Set("X-Forwarded-Host", "recoup.example.org")
 		r.Out.Header.Set("X-Forwarded-Proto", "https")
 	}})
