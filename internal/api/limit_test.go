@@ -51,7 +51,7 @@ func TestRateLimitOutlivesABackwardClock(t *testing.T) {
 	w.do("reader", http.MethodGet, "/v1/policy", nil).failed(http.StatusTooManyRequests, fault.CodeRateLimitExceeded)
 }
 
-// stuck holds reports and gates until it is told to go on, or their time is up.
+// stuck holds reports, gates and the park queue until it is told to go on, or their time is up.
 type stuck struct {
 	app.Store
 	arrived chan string
@@ -87,6 +87,13 @@ func (s *stuck) Blocking(ctx context.Context, entities []string, limit int) ([][
 	return s.Store.Blocking(ctx, entities, limit)
 }
 
+func (s *stuck) ParkQueue(ctx context.Context, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error) {
+	if err := s.hold(ctx, "park queue"); err != nil {
+		return nil, store.Cursor{}, err
+	}
+	return s.Store.ParkQueue(ctx, tables, p)
+}
+
 // later runs a request beside the test and returns what it came to.
 func (w *world) later(key, method, path string, body any) <-chan *answer {
 	got, r := make(chan *answer, 1), w.request(key, method, path, body)
@@ -116,8 +123,8 @@ func TestOverload(t *testing.T) {
 	w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()
 	w.do("admin", http.MethodPost, "/v1/promotions", client.Promotion{EntityID: "CO-2", Phase: "p"}).ok()
 
-	for _, key := range []string{"reader", "admin"} {
-		running = append(running, w.later(key, "GET", "/v1/promotion/CO-1", nil))
+	for key, path := range map[string]string{"reader": "/v1/promotion/CO-1", "admin": "/v1/errors/parked"} {
+		running = append(running, w.later(key, "GET", path, nil))
 		<-s.arrived
 	}
 	w.do("operator"+onlyDOL, http.MethodGet, "/v1/errors", nil).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
