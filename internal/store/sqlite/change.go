@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"recoup"
 )
@@ -240,3 +241,17 @@ func (f flag) take(from errorField) {
 		*f.to = *v.to
 	}
 }
+
+func (f stamp) settle() {
+	if !f.to.IsZero() {
+		*f.to = time.UnixMicro(micros(*f.to)).UTC()
+	}
+}
+
+func (id) settle() {}
+
+func (text[T]) settle() {}
+
+func (number) settle() {}
+
+func (flag) settle() {}

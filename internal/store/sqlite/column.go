@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"slices"
 	"strings"
 
 	"recoup"
@@ -17,6 +18,9 @@ type column struct {
 type errorField interface {
 	field
 	take(from errorField)
+
+	// settle makes it what it would be if it were written and read again.
+	settle()
 }
 
 // errorColumns are the columns of the table error, and errorColumns followed by
@@ -86,6 +90,12 @@ var (
 
 	allColumns = append(errorColumns[:len(errorColumns):len(errorColumns)], archiveColumns...)
 )
+
+// stampColumns are those that the file keeps less exactly than memory does.
+var stampColumns = slices.DeleteFunc(slices.Clone(errorColumns), func(c column) bool {
+	_, ok := c.field(new(recoup.Error)).(stamp)
+	return !ok
+})
 
 // names lists the columns for a statement.
 func names(columns []column) string {

@@ -9,7 +9,7 @@ import (
 
 // selectBlockers reads what a gate shows of an error.
 const selectBlockers = `select error_id, table_name, code, state, assigned_to, escalated_to, created_at, next_retry_at, expires_at
-	from error indexed by error_blocking_idx where entity_id = ? and blocking order by created_at, error_id limit 0 + ?`
+	from error indexed by error_entity_idx where entity_id = ? and blocking order by created_at, error_id limit 0 + ?`
 
 func blockerFields(b *store.Blocker) []any {
 	return []any{id{&b.ID}, text[string]{&b.Table}, text[recoup.Code]{&b.Code}, text[recoup.State]{&b.State}, text[string]{&b.AssignedTo},

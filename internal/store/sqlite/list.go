@@ -114,7 +114,7 @@ func (s *Store) Errors(ctx context.Context, f store.Filter, p store.Page) ([]rec
 	if len(states) == 0 || len(tables) == 0 && f.Table != "" {
 		return nil, store.Cursor{}, nil
 	}
-	if len(tables) == 0 && len(states) < len(storedStates()) && f.Entity == "" {
+	if len(tables) == 0 && f.Entity == "" && filed(states) {
 		known, err := s.tables(ctx)
 		if err != nil {
 			return nil, store.Cursor{}, err
@@ -129,8 +129,20 @@ func (s *Store) tables(ctx context.Context) ([]string, error) {
 	return query(ctx, s, func(name *string) []any { return []any{name} }, `select table_name from error_table`)
 }
 
-// listErrors chooses the index: the entity's or the assignee's, else a stretch for
-// each table and state that is asked for, else that of all errors.
+// filed reports whether errors of these states have an index of their own.
+func filed(states []string) bool {
+	for _, s := range states {
+		if s == string(recoup.RetryPending) || s == string(recoup.Resolved) {
+			return false
+		}
+	}
+	return true
+}
+
+// listErrors chooses the index: the entity's or the assignee's, that of what waits
+// for the archive, a stretch for each table and state or for each table that is asked
+// for, else that of all errors. What is resolved is sorted: it is what came since the
+// last sweep.
 func listErrors(f store.Filter, tables, states []string) *listing {
 	l := &listing{columns: errorColumns, key: "created_at", at: func(e *recoup.Error) time.Time { return e.CreatedAt }}
 	switch {
@@ -141,12 +153,23 @@ func listErrors(f store.Filter, tables, states []string) *listing {
 	case f.AssignedTo != "":
 		l.from = "error indexed by error_assigned_idx"
 		l.among(tables, states)
-	case len(tables) > 0 && len(tables)*len(states) <= maxArms:
-		l.from = "error indexed by error_list_idx"
+	case slices.Equal(states, []string{string(recoup.Resolved)}):
+		l.from = "error indexed by error_resolved_idx"
+		l.require("state = 'RESOLVED'")
+		l.among(tables, statesOf(store.Filter{}))
+	case len(tables) > 0 && len(tables)*len(states) <= maxArms && filed(states):
+		l.from = "error indexed by error_state_idx"
+		l.require("state in ('ACTIVE', 'PARKED', 'ESCALATED')")
 		for _, table := range tables {
 			for _, state := range states {
 				l.arms = append(l.arms, "table_name = "+l.arg(table)+" and state = "+l.arg(state))
 			}
+		}
+	case len(tables) > 0 && len(tables) <= maxArms:
+		l.from = "error indexed by error_list_idx"
+		l.among(nil, states)
+		for _, table := range tables {
+			l.arms = append(l.arms, "table_name = "+l.arg(table))
 		}
 	default:
 		l.from = "error indexed by error_created_idx"

@@ -51,6 +51,8 @@ func TestPlans(t *testing.T) {
 // and a purge looks at the first rows of the history, with retention of one row.
 var walks = map[string][]string{
 	"errors/all":       {"SCAN error USING INDEX error_created_idx"},
+	"errors/resolved":  {"SCAN error USING INDEX error_resolved_idx", "USE TEMP B-TREE FOR ORDER BY"},
+	"claim/lapsed":     {"SCAN json_each VIRTUAL TABLE INDEX 1:"},
 	"unadmitted":       {"SCAN error USING INDEX error_admission_idx"},
 	"purge of history": {"SCAN retention", "SCAN error_history", "SCAN (subquery-1)"},
 }
@@ -73,12 +75,15 @@ func plans() map[string]string {
 	}
 	texts := map[string]string{
 		"claim":                selectDue,
+		"claim/lapsed":         selectLapsed,
 		"errors/all":           list(store.Filter{}),
 		"errors/from a cursor": from(listErrors(store.Filter{}, nil, statesOf(store.Filter{}))),
 		"errors/table":         list(store.Filter{}, "a"),
 		"errors/hub":           list(store.Filter{}, "a", "b", "c"),
 		"errors/hub, cursor":   from(listErrors(store.Filter{}, []string{"a", "b"}, statesOf(store.Filter{}))),
 		"errors/state":         list(store.Filter{State: recoup.Escalated}, "a", "b", "c"),
+		"errors/resolved":      list(store.Filter{State: recoup.Resolved}, "a", "b", "c"),
+		"errors/pending":       list(store.Filter{State: recoup.RetryPending}, "a", "b", "c"),
 		"errors/parked":        list(store.Filter{Parked: new(true)}, "a", "b", "c"),
 		"errors/not parked":    list(store.Filter{Parked: new(false)}, "a", "b", "c"),
 		"errors/not blocking":  list(store.Filter{Blocking: new(false)}, "a"),

@@ -7,7 +7,7 @@ import (
 	"recoup/internal/store"
 )
 
-var selectBlocking = selectError + ` indexed by error_blocking_idx
+var selectBlocking = selectError + ` indexed by error_entity_idx
 	where entity_id = ? and blocking order by created_at, error_id limit 0 + ?`
 
 // maxBlockers is how many blocking errors a refused promotion names.

@@ -115,26 +115,31 @@ func (t *tx) loadSteps(steps []store.Step) (*store.Work, error) {
 	return w, nil
 }
 
-// loadErrors reads errors by their ids, at once, and those that their table does not
-// have from the archive.
+// loadErrors reads errors by their ids: those that nobody remembers at once, and
+// those that their table does not have from the archive.
 func (t *tx) loadErrors(n int, at func(int) *recoup.ID) ([]recoup.Error, error) {
-	ids := make([]string, n)
-	for i := range ids {
-		ids[i] = hex.EncodeToString(at(i)[:])
+	rows, others, err := t.recall(n, at)
+	if err != nil || len(others) == 0 {
+		return rows, err
+	}
+	ids := make([]string, len(others))
+	for i, id := range others {
+		ids[i] = hex.EncodeToString(id[:])
 	}
 	wanted, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := t.stored(selectMany, string(wanted))
-	if err != nil || len(rows) >= n {
-		return rows, err
+	found, err := t.stored(selectMany, string(wanted))
+	if err != nil || len(found) == len(others) {
+		return append(rows, found...), err
 	}
-	for i := range n {
-		if _, found := t.rows[*at(i)]; found {
+	rows = append(rows, found...)
+	for _, other := range others {
+		if _, here := t.rows[*other]; here {
 			continue
 		}
-		archived, err := t.errors(allColumns, selectArchived, id{at(i)})
+		archived, err := t.errors(allColumns, selectArchived, id{other})
 		if err != nil {
 			return nil, err
 		}

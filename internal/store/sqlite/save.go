@@ -88,6 +88,9 @@ func (t *tx) saveErrors(w *store.Work) error {
 			return err
 		}
 	}
+	for _, e := range slices.Concat(moved, updates) {
+		t.held.keep(e, t.rows[e.ID])
+	}
 	slices.Reverse(direct) // what was replaced last has its successor in the table
 	for _, e := range direct {
 		if err := t.exec(insertArchive, fields(allColumns, e)...); err != nil {

@@ -18,6 +18,7 @@ type tx struct {
 	prepared map[string]*sql.Stmt
 	now      time.Time           // when the verb happens
 	rows     map[recoup.ID]int64 // where errors are that it has read or written
+	held     held                // across verbs
 
 	// What follows from a verb once it is committed.
 	woken []string // who is to be woken

@@ -77,7 +77,7 @@ func newWriter(ctx context.Context, f file) (*writer, error) {
 		return nil, errors.Join(err, conn.Close(), db.Close())
 	}
 	w := &writer{
-		identity: own, clock: store.Steady(time.Now), db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}, rows: map[recoup.ID]int64{}}, busy: f.busy, logLimit: logLimit,
+		identity: own, clock: store.Steady(time.Now), db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}, rows: map[recoup.ID]int64{}, held: held{errors: map[recoup.ID]holding{}}}, busy: f.busy, logLimit: logLimit,
 		queue: make(chan *task, maxGroup), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -234,6 +234,7 @@ func (w *writer) member(t *task) (outcome, err error) {
 		return nil, err
 	}
 	if outcome = w.run(t); outcome != nil {
+		w.tx.held.forget()
 		if err := w.tx.exec(`rollback to verb`); err != nil {
 			return nil, errors.Join(outcome, err)
 		}
@@ -264,7 +265,10 @@ func contain(run func(*tx) error, tx *tx) (err error) {
 // abandon ends a transaction that could not be committed. It may have ended by
 // itself, and then there is nothing to roll back: the error that led here has
 // told the callers.
-func (w *writer) abandon() { _ = w.tx.exec(`rollback`) }
+func (w *writer) abandon() {
+	w.tx.held.forget()
+	_ = w.tx.exec(`rollback`)
+}
 
 // follow does what follows from a commit.
 func (w *writer) follow() {

@@ -67,7 +67,9 @@ create table error (
   constraint error_resolved_by check ((state = 'RESOLVED') = (disposition = 'RESOLVED'))
 ) strict;
 
-create index error_due_idx on error (table_name, next_retry_at) where state = 'RETRY_PENDING';
+-- An index is written when a column of it changes, or one that says what it holds:
+-- so claims and results change few. What workers hold is apart from what is due.
+create index error_due_idx on error (table_name, next_retry_at) where state = 'RETRY_PENDING' and lease_token is null;
 create index error_lease_idx on error (lease_ends_at) where lease_token is not null;
 create index error_expiry_idx on error (expires_at) where expires_at is not null;
 create index error_window_idx on error (retry_window_ends_at) where state = 'RETRY_PENDING';
@@ -75,9 +77,9 @@ create index error_escalation_idx on error (next_escalation_at) where next_escal
 create index error_reminder_idx on error (next_reminder_at) where next_reminder_at is not null;
 create index error_resolved_idx on error (resolved_at) where state = 'RESOLVED';
 create index error_admission_idx on error (created_at) where policy_version is null;
-create index error_blocking_idx on error (entity_id, created_at, error_id) where blocking;
 create index error_entity_idx on error (entity_id, created_at, error_id) where entity_id is not null;
-create index error_list_idx on error (table_name, state, created_at, error_id);
+create index error_list_idx on error (table_name, created_at, error_id);
+create index error_state_idx on error (table_name, state, created_at, error_id) where state in ('ACTIVE', 'PARKED', 'ESCALATED');
 create index error_created_idx on error (created_at, error_id);
 create index error_park_idx on error (table_name, parked_at, error_id) where state in ('PARKED', 'ESCALATED');
 create unique index error_open_key on error (coalesce(reported_table, table_name), entity_id, code) where replaceable;
