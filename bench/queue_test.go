@@ -62,7 +62,10 @@ func (q *queue) load(items int) {
 	for first := 0; first < items; first += workBatch {
 		batch := make([]deadletter.Submission, workBatch)
 		for i := range batch {
-			batch[i] = deadletter.Submission{Pipeline: "criticizer", Stage: "fetch", PayloadRef: fmt.Sprint("s3://items/", first+i)}
+			batch[i] = deadletter.Submission{
+				Pipeline: "criticizer", Stage: "fetch", PayloadRef: fmt.Sprint("s3://items/", first+i),
+				Delay: time.Duration(i) * time.Microsecond, // one time for all of a batch would flatter
+			}
 		}
 		done, err := q.Submit(q.Context(), worker, batch)
 		must(q, err)

@@ -114,10 +114,14 @@ func (in *Claim) check() error {
 // claim claims what is due, and opens the payloads. What it cannot hand over it puts
 // back.
 func (s *Service) claim(ctx context.Context, in Claim) ([]Claimed, error) {
+	var l recoup.Lease // one for all of it
 	leased, err := s.Store.ClaimWork(ctx, store.WorkClaim{
 		Lanes: in.Lanes, Limit: in.Limit,
 		Decide: func(q store.QueuedWork, now time.Time) (store.QueuedWork, error) {
-			return lease(q, recoup.Lease{LeaseToken: s.IDs.New(now), LeaseWorker: in.Worker, LeasedAt: now, LeaseEndsAt: now.Add(s.leaseLength(in.Lease))})
+			if !l.LeasedAt.Equal(now) {
+				l = recoup.Lease{LeaseToken: s.IDs.New(now), LeaseWorker: in.Worker, LeasedAt: now, LeaseEndsAt: now.Add(s.leaseLength(in.Lease))}
+			}
+			return lease(q, l)
 		},
 	})
 	if err != nil || len(leased) == 0 {
@@ -199,7 +203,7 @@ func (s *Service) putBack(ctx context.Context, list []store.QueuedWork) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handover)
 	defer cancel()
 	_, err := s.each(ctx, len(list), func(i int) (store.LetterStep, error) {
-		return store.LetterStep{WorkID: list[i].WorkID, Decide: release(list[i].LeaseToken)}, nil
+		return store.LetterStep{WorkID: list[i].WorkID, Token: list[i].LeaseToken, Decide: release(list[i].LeaseToken)}, nil
 	})
 	return err
 }

@@ -31,6 +31,7 @@ type Store interface {
 	PurgeCheckpoints(ctx context.Context, before time.Time, limit int) (int, error)
 
 	ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.QueuedWork, error)
+	FinishWork(ctx context.Context, within *store.Pipelines, ends []store.WorkEnd) ([]bool, error)
 	SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, error)
 	SetPause(ctx context.Context, p store.Pause) error
 	LiftPause(ctx context.Context, p store.Pause) (bool, error)

@@ -89,21 +89,69 @@ type Result struct {
 	Receipt *store.LetterReceipt
 }
 
-// Results applies what workers say, in order, each answered for itself.
+// Results applies what workers say, in order, each answered for itself. New work that
+// is done ends first, because that is most of it and costs next to nothing.
 func (s *Service) Results(ctx context.Context, c engine.Caller, results []Result) ([]Done, error) {
 	if len(results) > MaxBatch {
 		return nil, tooMany(len(results))
 	}
+	out := make([]Done, len(results))
+	rest, err := s.finish(ctx, c, results)
+	if err != nil || len(rest) == 0 {
+		return out, err
+	}
 	now := s.now()
-	out, err := s.each(ctx, len(results), func(i int) (store.LetterStep, error) {
-		r := &results[i]
+	done, err := s.each(ctx, len(rest), func(i int) (store.LetterStep, error) {
+		r := &results[rest[i]]
 		decide, err := s.result(r, c, now)
-		return store.LetterStep{WorkID: r.WorkID, Decide: s.only(c, unknownWork(), decide), Receipt: r.Receipt}, err
+		return store.LetterStep{WorkID: r.WorkID, Token: r.Token, Decide: s.only(c, unknownWork(), decide), Receipt: r.Receipt}, err
 	})
+	switch {
+	case err == nil:
+	case len(rest) == len(results):
+		return nil, err
+	default: // the others are done
+		done = slices.Repeat([]Done{{Err: err}}, len(rest))
+	}
+	for i, k := range rest {
+		out[k] = done[i]
+	}
 	if slices.ContainsFunc(results, func(r Result) bool { return r.Outcome == Released }) {
 		s.Wake()
 	}
-	return out, err
+	return out, nil
+}
+
+// finish ends new work that is done, of which nothing is to be kept and nothing else
+// is said, and returns the places of the other results.
+func (s *Service) finish(ctx context.Context, c engine.Caller, results []Result) (rest []int, err error) {
+	said := make(map[recoup.ID]int, len(results))
+	for i := range results {
+		said[results[i].WorkID]++
+	}
+	var ends []store.WorkEnd
+	var place []int
+	for i := range results {
+		if r := &results[i]; r.Outcome == Succeeded && r.Receipt == nil && !r.Token.IsZero() && said[r.WorkID] == 1 {
+			ends, place = append(ends, store.WorkEnd{WorkID: r.WorkID, Token: r.Token}), append(place, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	if len(ends) == 0 {
+		return rest, nil
+	}
+	done, err := s.Store.FinishWork(ctx, s.bounds(c), ends)
+	if err != nil {
+		return nil, err
+	}
+	for k, ended := range done {
+		if !ended {
+			rest = append(rest, place[k])
+		}
+	}
+	slices.Sort(rest)
+	return rest, nil
 }
 
 func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.DecideLetter, error) {

@@ -31,9 +31,7 @@ func lease(q store.QueuedWork, l recoup.Lease) (store.QueuedWork, error) {
 		q.Lease, q.DueAt = recoup.Lease{}, time.Time{}
 		return q, nil
 	}
-	q.Lease, q.DueAt = l, l.LeaseEndsAt
-	q.Claims++
-	return q, nil
+	return q.Under(l), nil
 }
 
 // holds is the fence: only the token of the present lease may speak. One that ran

@@ -240,6 +240,7 @@ type DecideLetter func(current Letter, now time.Time) (Letter, LetterEffects, er
 type LetterStep struct {
 	ErrorID recoup.ID
 	WorkID  recoup.ID
+	Token   recoup.ID // of the lease under which the work is said to be held: where to look first; may be zero
 	Decide  DecideLetter
 	Tell    TellLetter // nil: the ledger is not told
 

@@ -332,17 +332,20 @@ func (d *DeadLetter) onlyMoved(was DeadLetter) bool {
 // Rounds returns the rounds to append, in order.
 func (w *LetterWork) Rounds() []Round { return w.rounds }
 
+// QueueChange is work whose place in the queue changes.
+type QueueChange struct{ Was, Is QueuedWork }
+
 // Queue returns what leaves the queue, what changes in it and what comes.
-func (w *LetterWork) Queue() (gone []recoup.ID, changed, added []QueuedWork) {
+func (w *LetterWork) Queue() (gone []QueuedWork, changed []QueueChange, added []QueuedWork) {
 	for _, r := range w.rows {
 		switch was, is := r.was.Queued, r.Queued; {
 		case was == is:
 		case is.WorkID.IsZero():
-			gone = append(gone, was.WorkID)
+			gone = append(gone, was)
 		case was.WorkID.IsZero():
 			added = append(added, is)
 		default:
-			changed = append(changed, is)
+			changed = append(changed, QueueChange{was, is})
 		}
 	}
 	return gone, changed, added

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -65,7 +64,7 @@ func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
 	if len(added) != 0 || len(changed) != 1 || changed[0].State != store.ItemSucceeded || changed[0].Position != 4 {
 		t.Errorf("items %+v, %+v", added, changed)
 	}
-	if gone, _, queued := w.Queue(); !slices.Equal(gone, []recoup.ID{workID}) || len(queued) != 0 {
+	if gone, _, queued := w.Queue(); len(gone) != 1 || gone[0].WorkID != workID || len(queued) != 0 {
 		t.Errorf("out of the queue go %v", gone)
 	}
 	n := w.NewLetters()

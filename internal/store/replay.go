@@ -186,6 +186,14 @@ func (q *QueuedWork) Lapsed(now time.Time) bool {
 	return !q.LeaseToken.IsZero() && !now.Before(q.LeaseEndsAt)
 }
 
+// Under is work as it is when a worker claims it for the first time, or again after
+// it was given back.
+func (q QueuedWork) Under(l recoup.Lease) QueuedWork {
+	q.Lease, q.DueAt = l, l.LeaseEndsAt
+	q.Claims++
+	return q
+}
+
 // Lane is where workers get their work.
 type Lane struct{ Pipeline, Stage string }
 
@@ -200,6 +208,9 @@ type WorkClaim struct {
 	Decide func(current QueuedWork, now time.Time) (QueuedWork, error)
 }
 
+// WorkEnd is a worker's word that work is done that it holds under this token.
+type WorkEnd struct{ WorkID, Token recoup.ID }
+
 // Pause keeps work from being claimed: of a pipeline, a stage, an error class,
 // or of all that it names together. What is empty does not restrict.
 type Pause struct {
@@ -210,22 +221,6 @@ type Pause struct {
 	Reason   string      `json:"reason"`
 	At       time.Time   `json:"at"`
 	Until    time.Time   `json:"until,omitzero"` // zero: until it is lifted
-}
-
-// Lease asks about each piece of work that a claim has locked. It returns those
-// that are leased, and all that have changed.
-func Lease(now time.Time, due []QueuedWork, decide func(QueuedWork, time.Time) (QueuedWork, error)) (leased, changed []QueuedWork) {
-	for _, q := range due {
-		next, err := decide(q, now)
-		if err != nil {
-			continue
-		}
-		changed = append(changed, next)
-		if !next.LeaseToken.IsZero() {
-			leased = append(leased, next)
-		}
-	}
-	return leased, changed
 }
 
 // Fence returns ErrLeaseLost unless the token is that of the lease under which

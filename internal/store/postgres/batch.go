@@ -74,6 +74,9 @@ func (b *batch) updateBy(table string, keys []string) string {
 	return "update " + table + " e set " + strings.Join(set, ", ") + b.from + " where " + strings.Join(where, " and ")
 }
 
+// using is the table n for a delete.
+func (b *batch) using() string { return strings.Replace(b.from, " from ", " using ", 1) }
+
 // move is the statement that takes the records out of one table and adds them to
 // another, which has these columns. What is not among the values comes along.
 func (b *batch) move(from, to string, columns []column[recoup.Error]) string {
@@ -89,8 +92,7 @@ func (b *batch) move(from, to string, columns []column[recoup.Error]) string {
 	for i, c := range columns {
 		list[i] = cmp.Or(values[c.name], c.name)
 	}
-	using := strings.Replace(b.from, " from ", " using ", 1)
-	return "with gone as (delete from " + from + " e" + using + " where e." + b.names[0] + " = " + b.values[0] +
+	return "with gone as (delete from " + from + " e" + b.using() + " where e." + b.names[0] + " = " + b.values[0] +
 		" returning " + returning + ") insert into " + to + " (" + names(columns, "") + ") select " + strings.Join(list, ", ") + " from gone"
 }
 

@@ -76,7 +76,7 @@ grant insert, update on recoup.dead_letter, recoup.dead_letter_group, recoup.rep
 grant insert on recoup.dead_letter_round, recoup.dead_letter_note to recoup_app;
 grant insert, delete on recoup.work_payload, recoup.replay_count, recoup.dead_letter_count, recoup.dead_letter_level,
   recoup.replay_outcome to recoup_app;
-grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_pause to recoup_app;
+grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_due, recoup.work_lease, recoup.work_pause to recoup_app;
 
 revoke execute on all functions in schema recoup from public;
 grant execute on all functions in schema recoup to recoup_app;

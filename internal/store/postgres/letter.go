@@ -9,9 +9,9 @@ import (
 	"recoup/internal/store"
 )
 
-// Locks are taken in one order: the replay, errors, then the queue; the lock of
-// an error protects its dead letter. Claims take only rows of the queue that are
-// free, and so wait for nobody.
+// Locks are taken in one order: the replay, batches of leased work, errors, the work
+// itself, then its ticket; the lock of an error protects its dead letter. Claims take
+// only what is free, and so wait for nobody.
 
 // joinLetter joins what a letter is made of, but for its error. The limit keeps
 // the planner from reading the items of all replays for every row.
@@ -48,7 +48,7 @@ func (s *Store) StepLetters(ctx context.Context, now time.Time, steps []store.Le
 	if len(steps) == 0 {
 		return nil, nil
 	}
-	var errors, works []recoup.ID
+	var errors, works, tokens []recoup.ID
 	var receipts []store.ReceiptKey
 	for _, step := range steps {
 		if step.ErrorID.IsZero() {
@@ -56,13 +56,16 @@ func (s *Store) StepLetters(ctx context.Context, now time.Time, steps []store.Le
 		} else {
 			errors = append(errors, step.ErrorID)
 		}
+		if !step.Token.IsZero() {
+			tokens = append(tokens, step.Token)
+		}
 		if step.Receipt != nil {
 			receipts = append(receipts, step.Receipt.ID())
 		}
 	}
 	outcomes := make([]store.LetterOutcome, len(steps))
 	err := s.transact(ctx, "step letters", now, func(t *tx) error {
-		l, err := s.lockLetters(ctx, t, errors, works)
+		l, b, err := s.lockWork(ctx, t, errors, works, tokens)
 		if err != nil {
 			return err
 		}
@@ -76,7 +79,7 @@ func (s *Store) StepLetters(ctx context.Context, now time.Time, steps []store.Le
 		for i := range steps {
 			outcomes[i] = l.Step(steps[i])
 		}
-		s.writeLetters(t, l)
+		s.writeLetters(t, l, b)
 		return nil
 	})
 	if err != nil {
@@ -85,10 +88,23 @@ func (s *Store) StepLetters(ctx context.Context, now time.Time, steps []store.Le
 	return outcomes, nil
 }
 
-// lockLetters locks and reads letters by their errors and by their work. What
-// turns out to have got a dead letter while its place in the queue was waited
-// for is locked once more, with it.
-func (s *Store) lockLetters(ctx context.Context, t *tx, errors, works []recoup.ID) (*store.LetterWork, error) {
+// lockLetters locks and reads letters by their errors.
+func (s *Store) lockLetters(ctx context.Context, t *tx, errors []recoup.ID) (*store.LetterWork, error) {
+	l, _, err := s.lockWork(ctx, t, errors, nil, nil)
+	return l, err
+}
+
+// lockWork locks and reads letters by their errors and by their work, and the batches
+// in which it is held. What turns out to have got a dead letter while its place in
+// the queue was waited for is locked once more, with it.
+func (s *Store) lockWork(ctx context.Context, t *tx, errors, works, tokens []recoup.ID) (*store.LetterWork, *batches, error) {
+	held := newBatches(nil)
+	if len(works) > 0 {
+		var err error
+		if held, err = lockBatches(ctx, t, works, tokens); err != nil {
+			return nil, nil, err
+		}
+	}
 	for {
 		var locked []recoup.Error
 		var found []store.Letter
@@ -96,7 +112,7 @@ func (s *Store) lockLetters(ctx context.Context, t *tx, errors, works []recoup.I
 		var previous []store.DeadLetter
 		collect(t.queue(lockLetters, raw(errors), raw(works)), decode(s.sql.errors), &locked)
 		if err := t.send(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		t.queue(lockQueue, raw(slices.Concat(errors, errorIDs(locked))), raw(works))
 		collect(t.queue(selectParts, raw(errors), raw(works)), decode(partColumns), &found)
@@ -108,13 +124,16 @@ func (s *Store) lockLetters(ctx context.Context, t *tx, errors, works []recoup.I
 			collect(t.queue(s.sql.archived, raw(errors)), decode(s.sql.archive), &locked)
 		}
 		if err := t.lock(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if missing := attach(found, locked); len(missing) > 0 {
 			errors = append(slices.Clip(errors), missing...)
 			continue
 		}
-		return newLetters(t.now, locked, found, queued, previous), nil
+		for i := range queued {
+			held.over(&queued[i])
+		}
+		return newLetters(t.now, locked, found, queued, previous), held, nil
 	}
 }
 
@@ -155,7 +174,7 @@ func errorIDs(errors []recoup.Error) []recoup.ID {
 }
 
 // writeLetters queues everything that was decided, one statement per kind of row.
-func (s *Store) writeLetters(t *tx, l *store.LetterWork) {
+func (s *Store) writeLetters(t *tx, l *store.LetterWork, held *batches) {
 	s.write(t, l.Work)
 	addRows(t, "recoup.dead_letter_group", groupColumns, l.Groups(), ` on conflict (group_id) do update
 		set last_seen_at = greatest(dead_letter_group.last_seen_at, excluded.last_seen_at)`)
@@ -166,19 +185,13 @@ func (s *Store) writeLetters(t *tx, l *store.LetterWork) {
 	moved, other := l.Letters()
 	setRows(t, "recoup.dead_letter", letterColumns, append(moved, other...))
 	addRows(t, "recoup.dead_letter_round", roundColumns, l.Rounds(), "")
-	gone, changed, added := l.Queue()
-	if len(gone) > 0 {
-		t.queue("delete from recoup.work where work_id = any ($1::uuid[])", raw(gone))
-	}
-	setRows(t, "recoup.work", queueColumns[:queueChanges], changed)
-	addRows(t, "recoup.work", queueColumns, added, "")
+	writeQueue(t, l, held)
 	if l.Offers(t.now) {
 		t.wake(store.WakeWork)
 	}
 	addRows(t, "recoup.work_payload", payloadColumns, l.Payloads(), " on conflict (work_id) do nothing")
 	if forgotten := l.Forgotten(); len(forgotten) > 0 {
-		t.queue("delete from recoup.work_payload where work_id = any ($1::uuid[])", raw(forgotten))
-		t.queue("delete from recoup.checkpoint where work_id = any ($1::uuid[])", raw(forgotten))
+		forget(t, forgotten)
 	}
 	if anew := l.Anew(); len(anew) > 0 {
 		works := make([]recoup.ID, len(anew))

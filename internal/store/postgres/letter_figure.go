@@ -15,31 +15,49 @@ const (
 
 	selectUntriaged = "select updated_at from recoup.dead_letter where step = 'NEW' and closed_at is null order by updated_at limit 1"
 
-	// selectLaneNames goes from lane to lane by the index.
-	selectLaneNames = `with recursive lane (pipeline, stage) as (
-			(select pipeline, stage from recoup.work where due_at is not null order by pipeline, stage limit 1)
-			union all
-			select n.pipeline, n.stage from lane l cross join lateral (
-				select w.pipeline, w.stage from recoup.work w where w.due_at is not null and (w.pipeline, w.stage) > (l.pipeline, l.stage)
-				order by w.pipeline, w.stage limit 1) n)
-		select * from lane limit $1`
-
-	countLane = `select count(*) filter (where lease_ends_at is null and due_at <= $1), count(*) filter (where lease_ends_at is null and due_at > $1),
-			count(*) filter (where lease_ends_at > $1), count(*) filter (where lease_ends_at <= $1)
-		from (select due_at, lease_ends_at from recoup.work w where w.due_at is not null and `
-
-	selectLaneLevels = `select l.pipeline, l.stage, c.* from unnest($3::text[], $4::text[]) with ordinality l (pipeline, stage, i) cross join lateral (` +
-		countLane + `w.pipeline = l.pipeline and w.stage = l.stage
-			order by coalesce(w.replay_id, '00000000-0000-0000-0000-000000000000'), w.due_at limit $2) w) c order by l.i`
-
-	// selectBeyond counts what lies behind the last lane that was named.
-	selectBeyond = countLane + `(w.pipeline, w.stage) > ($3, $4) order by w.pipeline, w.stage limit $2) w`
-
 	selectReplayLevels = `select s.state, (select count(*) from (select from recoup.replay r where r.state = s.state limit $2) r)
 		from unnest($1::text[]) s (state)`
 
 	selectOutcomes = "select state, sum(n)::bigint from recoup.replay_outcome group by 1"
 )
+
+var (
+	// selectLaneNames goes from lane to lane by the indexes.
+	selectLaneNames = "with recursive lane (pipeline, stage) as ((" + nextLane("true", "true", "true") + `)
+			union all
+			select n.pipeline, n.stage from lane l cross join lateral (` + nextLane(
+		"(d.pipeline, d.stage) > (l.pipeline, l.stage)", "(w.pipeline, w.stage) > (l.pipeline, l.stage)", "(k.pipeline, k.stage) > (l.pipeline, l.stage)") + `) n)
+		select * from lane limit $1`
+
+	selectLaneLevels = `select l.pipeline, l.stage, c.* from unnest($3::text[], $4::text[]) with ordinality l (pipeline, stage, i)
+		cross join lateral (` + countLane("(l.pipeline, l.stage)", "=", "replay_id, due_at", "lease_ends_at", "ends_at") + ") c order by l.i"
+
+	// selectBeyond counts what lies behind the last lane that was named.
+	selectBeyond = countLane("($3, $4)", ">", "pipeline, stage", "pipeline, stage", "pipeline, stage")
+)
+
+// nextLane is the first lane in which anything waits or is held, of those for which
+// these hold.
+func nextLane(due, work, lease string) string {
+	return `select * from (
+		(select d.pipeline, d.stage from recoup.work_due d where ` + due + ` order by d.pipeline, d.stage limit 1)
+		union all (select w.pipeline, w.stage from recoup.work w where w.lease_token is not null and ` + work + ` order by w.pipeline, w.stage limit 1)
+		union all (select k.pipeline, k.stage from recoup.work_lease k where ` + lease + ` order by k.pipeline, k.stage limit 1)) n
+		order by pipeline, stage limit 1`
+}
+
+// countLane counts what waits and what is held, in the order of the indexes.
+func countLane(lane, is, due, work, lease string) string {
+	return `select coalesce(sum(n) filter (where due_at <= $1), 0)::bigint, coalesce(sum(n) filter (where due_at > $1), 0)::bigint,
+			coalesce(sum(n) filter (where ends_at > $1), 0)::bigint, coalesce(sum(n) filter (where ends_at <= $1), 0)::bigint
+		from (
+			(select due_at, null::timestamptz as ends_at, 1 as n from recoup.work_due d
+				where (d.pipeline, d.stage) ` + is + lane + ` order by ` + due + ` limit $2)
+			union all (select null, lease_ends_at, 1 from recoup.work w
+				where w.lease_token is not null and (w.pipeline, w.stage) ` + is + lane + ` order by ` + work + ` limit $2)
+			union all (select null, ends_at, cardinality(work_ids) from recoup.work_lease k
+				where (k.pipeline, k.stage) ` + is + lane + ` order by ` + lease + ` limit $2)) q`
+}
 
 // LetterFigures tells how staged work stands.
 func (s *Store) LetterFigures(ctx context.Context, now time.Time) (f store.LetterFigures, err error) {

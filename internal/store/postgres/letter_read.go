@@ -32,12 +32,21 @@ func (s *Store) DeadLetter(ctx context.Context, id recoup.ID) (store.Letter, err
 
 // WorkLetter returns what there is of a piece of work.
 func (s *Store) WorkLetter(ctx context.Context, work recoup.ID) (store.Letter, error) {
-	return s.letter(ctx, "select "+names(wholeColumns, "")+` from (select $1::uuid as work_id) o
+	rows, err := s.pool.Query(ctx, findLeases, idArray([]recoup.ID{work}))
+	held, err := collectRows("read a lease", rows, err, decode(heldColumns))
+	if err != nil {
+		return store.Letter{}, err
+	}
+	l, err := s.letter(ctx, "select "+names(wholeColumns, "")+` from (select $1::uuid as work_id) o
 		left join recoup.dead_letter d on d.work_id = o.work_id and d.closed_at is null
 		left join recoup.replay_item i on i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED')
 		left join recoup.work w on w.work_id = o.work_id
 		left join recoup.error e on e.error_id = d.error_id
 		where d.work_id is not null or w.work_id is not null`, work, "work ")
+	if q := &l.Queued; err == nil && hasTicket(q) {
+		newBatches(held).over(q)
+	}
+	return l, err
 }
 
 func (s *Store) letter(ctx context.Context, sql string, id recoup.ID, what string) (store.Letter, error) {

@@ -1,7 +1,11 @@
 package postgres
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,25 +14,57 @@ import (
 	"recoup/internal/store"
 )
 
-// claimWork serves lane by lane, and in each the new work and every replay that
-// runs, so that what is held back is in nobody's way. Of each as many are locked
-// as may be needed, and the longest due of all are taken.
+// claimWork serves lane by lane: the tickets of new work and of every replay that
+// runs, so that what is held back is in nobody's way, and leases that ran out. Of
+// each as many are locked as may be needed, and the longest due of all are taken.
+// Somebody else may want the rows of replayed work, so those are locked as well.
 var claimWork = `
-	select ` + names(queueColumns, "w.") + ` from (
-		select l.pipeline, l.stage, r.replay_id from unnest($1::text[], $2::text[]) as l (pipeline, stage)
-		cross join (
-			select '00000000-0000-0000-0000-000000000000'::uuid as replay_id
-			union all select replay_id from recoup.replay where state = 'RUNNING') r
+	with lane as materialized (
+		select l.pipeline, l.stage from unnest($1::text[], $2::text[]) as l (pipeline, stage)
 		where not exists (select from recoup.work_pause p where p.error_class = '' and p.pipeline in ('', l.pipeline)
-			and p.stage in ('', l.stage) and (p.until is null or p.until > ` + clockOr("$3") + `))) l
-	cross join lateral (
-		select * from recoup.work w
-		where w.pipeline = l.pipeline and w.stage = l.stage
-			and coalesce(w.replay_id, '00000000-0000-0000-0000-000000000000') = l.replay_id and w.due_at <= ` + clockOr("$3") + `
-			and not exists (select from recoup.work_pause p where p.error_class = w.error_class and p.pipeline in ('', w.pipeline)
-				and p.stage in ('', w.stage) and (p.until is null or p.until > ` + clockOr("$3") + `))
-		order by w.due_at, w.work_id limit $4 for update of w skip locked) w
-	order by w.due_at, w.work_id limit $4`
+			and p.stage in ('', l.stage) and (p.until is null or p.until > ` + clockOr("$3") + `))
+	), running as materialized (select replay_id from recoup.replay where state = 'RUNNING'
+	), picked as materialized (
+		select * from (
+			select d.turn, d.place, d.due_at, d.work_id, null::uuid as token, null::text as worker, null::timestamptz as leased_at
+			from lane l cross join lateral (
+				select turn, ctid as place, due_at, work_id from recoup.work_due d
+				where d.pipeline = l.pipeline and d.stage = l.stage and d.replay_id = '00000000-0000-0000-0000-000000000000'
+					and d.due_at <= ` + clockOr("$3") + ` order by d.due_at, d.work_id limit $4 for update skip locked) d
+			union all
+			select d.turn, d.place, d.due_at, d.work_id, null, null, null
+			from lane l cross join running r cross join lateral (
+				select d.turn, d.ctid as place, d.due_at, d.work_id from recoup.work_due d join recoup.work w using (work_id)
+				where d.pipeline = l.pipeline and d.stage = l.stage and d.replay_id = r.replay_id
+					and d.due_at <= ` + clockOr("$3") + ` and ` + notPaused + `
+				order by d.due_at, d.work_id limit $4 for update of d, w skip locked) d
+			union all
+			select null, null, w.lease_ends_at, w.work_id, null, null, null
+			from lane l cross join lateral (
+				select w.lease_ends_at, w.work_id from recoup.work w
+				where w.pipeline = l.pipeline and w.stage = l.stage and w.lease_token is not null and w.lease_ends_at <= ` + clockOr("$3") + `
+					and (w.replay_id is null or w.replay_id in (select replay_id from running)) and ` + notPaused + `
+				order by w.lease_ends_at, w.work_id limit $4 for update skip locked) w
+			union all
+			select null, null, k.ends_at, i.work_id, k.token, k.worker, k.leased_at
+			from lane l cross join lateral (
+				select * from recoup.work_lease k
+				where k.pipeline = l.pipeline and k.stage = l.stage and k.ends_at <= ` + clockOr("$3") + `
+				order by k.ends_at limit $4 for update skip locked) k
+			cross join unnest(k.work_ids) i (work_id)) p
+		order by due_at, work_id limit $4
+	), gone as (
+		delete from recoup.work_due d using picked p where d.turn = p.turn and d.ctid = p.place)
+	select ` + names(queueColumns, "w.") + `, p.token, p.worker, p.leased_at, p.due_at from picked p join recoup.work w using (work_id)
+	where p.turn is null or w.due_at = p.due_at and w.lease_token is null`
+
+// notPaused are pieces of work whose class is not paused.
+var notPaused = `not exists (select from recoup.work_pause p where p.error_class = w.error_class and p.pipeline in ('', w.pipeline)
+	and p.stage in ('', w.stage) and (p.until is null or p.until > ` + clockOr("$3") + `))`
+
+// steadily keeps the planner to the indexes that have the order: of a queue that was
+// empty a moment ago it believes that it is faster to sort all of it.
+const steadily = "select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)"
 
 // ClaimWork leases work that is due, the longest due first. Rows that another
 // claimer holds at this moment are passed over.
@@ -42,18 +78,94 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 	}
 	var leased []store.QueuedWork
 	err := s.transact(ctx, "claim work", claim.Now, func(t *tx) error {
-		var due, changed []store.QueuedWork
-		collect(t.queue(claimWork, pipelines, stages, t.due(), clamp(claim.Limit)), decode(queueColumns), &due)
+		var due []dueWork
+		t.queue(steadily)
+		collect(t.queue(claimWork, pipelines, stages, t.due(), clamp(claim.Limit)), decodeDue(), &due)
 		if err := t.lock(ctx); err != nil {
 			return err
 		}
-		leased, changed = store.Lease(t.now, due, claim.Decide)
-		setRows(t, "recoup.work", queueColumns[:queueChanges], changed)
-		return nil
+		slices.SortFunc(due, func(a, b dueWork) int {
+			return cmp.Or(a.DueAt.Compare(b.DueAt), bytes.Compare(a.WorkID[:], b.WorkID[:]))
+		})
+		var err error
+		leased, err = leaseDue(ctx, t, due, claim.Decide)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.turn(ctx, len(leased))
+	return leased, nil
+}
+
+// dueWork is work that can be claimed, and the token of its batch if it had one.
+type dueWork struct {
+	store.QueuedWork
+	batch recoup.ID
+}
+
+// decodeDue reads a row of claimWork.
+func decodeDue() pgx.RowToFunc[dueWork] {
+	work := decode(queueColumns)
+	return func(row pgx.CollectableRow) (d dueWork, err error) {
+		if d.QueuedWork, err = work(row); err != nil {
+			return d, err
+		}
+		rest := row.RawValues()[len(queueColumns):]
+		if rest[0] == nil {
+			return d, nil
+		}
+		var l workLease
+		for i, c := range []column[workLease]{heldColumns[0], heldColumns[3], heldColumns[4], heldColumns[5]} {
+			if rest[i] != nil {
+				err = errors.Join(err, c.read(&l, rest[i]))
+			}
+		}
+		d.QueuedWork = d.Under(l.Lease)
+		d.batch = l.LeaseToken
+		return d, err
+	}
+}
+
+// leaseDue asks about each piece of work and queues what follows: batches of what
+// came from the queue, a lease of its own for what another worker has had, and the
+// ticket again of what is refused.
+func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(store.QueuedWork, time.Time) (store.QueuedWork, error)) (leased []store.QueuedWork, err error) {
+	leased = make([]store.QueuedWork, 0, len(due))
+	var together, own, refused []store.QueuedWork
+	var lapsed, tokens []recoup.ID
+	for i := range due {
+		d := &due[i]
+		next, err := decide(d.QueuedWork, t.now)
+		if err == nil && !next.LeaseToken.IsZero() {
+			leased = append(leased, next)
+		}
+		switch {
+		case err != nil && d.LeaseToken.IsZero():
+			refused = append(refused, d.QueuedWork)
+		case err != nil:
+		case fits(&d.QueuedWork, &next):
+			together = append(together, next)
+		default:
+			own = append(own, next)
+			if !d.batch.IsZero() {
+				lapsed, tokens = append(lapsed, d.WorkID), append(tokens, d.batch)
+			}
+		}
+	}
+	if len(lapsed) > 0 {
+		b, err := lockBatches(ctx, t, lapsed, tokens)
+		if err != nil {
+			return nil, err
+		}
+		for _, work := range lapsed {
+			b.take(work)
+		}
+		b.write(t)
+	}
+	lease(t, together)
+	setRows(t, "recoup.work", queueColumns[:queueChanges], own)
+	addTickets(t, refused)
 	return leased, nil
 }
 
@@ -108,16 +220,24 @@ func (s *Store) ForgetCheckpoints(ctx context.Context, token, work recoup.ID) er
 	})
 }
 
-// fenced does what only the holder of a lease may. The place of the work in the
-// queue is held meanwhile, so that nobody can claim it.
+// fenced does what only the holder of a lease may. The lease is held meanwhile, so
+// that nobody can claim the work.
 func (s *Store) fenced(ctx context.Context, what string, token, work recoup.ID, now time.Time, do func(*tx)) error {
 	var lost error
 	err := s.transact(ctx, what, now, func(t *tx) error {
 		var held []store.QueuedWork
+		var found []workLease
 		lost = nil
+		if !token.IsZero() {
+			collect(t.queue("select "+names(heldColumns, "")+" from recoup.work_lease where token = $1 and $2 = any (work_ids) for share",
+				token[:], work[:]), decode(heldColumns), &found)
+		}
 		collect(t.queue("select "+names(queueColumns, "")+" from recoup.work where work_id = $1 for share", work[:]), decode(queueColumns), &held)
 		if err := t.send(ctx); err != nil {
 			return err
+		}
+		for i := range held {
+			newBatches(found).over(&held[i])
 		}
 		if lost = store.Fence(held, token); lost == nil {
 			do(t)

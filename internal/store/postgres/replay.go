@@ -13,19 +13,6 @@ import (
 const (
 	lockReplay = "select from recoup.replay where replay_id = $1 for update"
 
-	// releaseItems puts the next items of a replay into the queue. What was
-	// archived at this moment is left out.
-	releaseItems = `
-		with released as (
-			update recoup.replay_item i set state = 'RELEASED', phase = $3, released_at = $4
-			where i.replay_id = $1 and i.state = 'PENDING' and i.position = any (array(
-				select position from recoup.replay_item
-				where replay_id = $1 and state = 'PENDING' order by position limit $2 for update skip locked))
-			returning i.work_id, i.error_id, i.stage)
-		insert into recoup.work (work_id, pipeline, stage, error_class, replay_id, error_id, payload_ref, payload_hash, created_at, due_at)
-		select r.work_id, d.pipeline, r.stage, d.error_class, $1, r.error_id, d.payload_ref, d.payload_hash, $4, $4
-		from released r join recoup.dead_letter d using (error_id)`
-
 	// selectEndable are items that wait for their outcome and that nobody holds.
 	selectEndable = `
 		select error_id from (
@@ -38,6 +25,23 @@ const (
 )
 
 var (
+	// releaseItems puts the next items of a replay into the queue. What was
+	// archived at this moment is left out.
+	releaseItems = `
+		with released as (
+			update recoup.replay_item i set state = 'RELEASED', phase = $3, released_at = $4
+			where i.replay_id = $1 and i.state = 'PENDING' and i.position = any (array(
+				select position from recoup.replay_item
+				where replay_id = $1 and state = 'PENDING' order by position limit $2 for update skip locked))
+			returning i.work_id, i.error_id, i.stage),
+		queued as (
+			insert into recoup.work (work_id, pipeline, stage, error_class, replay_id, error_id, payload_ref, payload_hash, created_at, due_at)
+			select r.work_id, d.pipeline, r.stage, d.error_class, $1, r.error_id, d.payload_ref, d.payload_hash, $4, $4
+			from released r join recoup.dead_letter d using (error_id)
+			returning pipeline, stage, replay_id, due_at, work_id)
+		insert into recoup.work_due (turn, pipeline, stage, replay_id, due_at, work_id)
+		select ` + turnOf("due_at") + `, pipeline, stage, replay_id, due_at, work_id from queued`
+
 	selectReplay = "select " + names(replayStatusColumns, "") + ` from recoup.replay r
 		cross join lateral (
 			select coalesce(json_agg(json_build_object('phase', phase, 'state', state, 'n', n) order by phase, state), '[]') as counts from (
@@ -73,7 +77,7 @@ func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) 
 		if err != nil {
 			return err
 		}
-		l, err := s.lockLetters(ctx, t, ids, nil)
+		l, err := s.lockLetters(ctx, t, ids)
 		if err != nil {
 			return err
 		}
@@ -81,7 +85,7 @@ func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) 
 		for i := range ids {
 			outcomes[i] = l.Join(&replay, store.LetterStep{ErrorID: ids[i], Decide: m.Decide})
 		}
-		s.writeLetters(t, l)
+		s.writeLetters(t, l, newBatches(nil))
 		replay.Cursor = m.Cursor
 		setRows(t, "recoup.replay", replayColumns, []store.Replay{replay})
 		return nil
@@ -138,12 +142,12 @@ func (s *Store) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit
 		if err := t.send(ctx); err != nil || len(ids) == 0 {
 			return err
 		}
-		l, err := s.lockLetters(ctx, t, ids, nil)
+		l, err := s.lockLetters(ctx, t, ids)
 		if err != nil {
 			return err
 		}
 		ended = l.End(id, ids, decide)
-		s.writeLetters(t, l)
+		s.writeLetters(t, l, newBatches(nil))
 		return nil
 	})
 	return ended, err

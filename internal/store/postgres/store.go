@@ -12,6 +12,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -58,6 +59,7 @@ type Store struct {
 	clock   func() time.Time // nil: the database's
 	bell    store.Bell       // what this node has committed
 	stop    func()           // telling others of it
+	claimed atomic.Int64     // tickets of staged work, since the start
 }
 
 // Open connects to a migrated database. A schema that is not the one this

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -102,7 +103,7 @@ func (s *Store) transact(ctx context.Context, doing string, at time.Time, work f
 			if err := s.ensureEventPartitions(ctx, t.months); err != nil {
 				return err
 			}
-		case attempt < attempts && reportedTwice(err):
+		case attempt < attempts && (reportedTwice(err) || errors.Is(err, errTaken)):
 		case attempt < busyAttempts && busy(err):
 		default:
 			return during(failure(doing, err))

@@ -180,8 +180,10 @@ func (t *tx) saveLetters(l *store.LetterWork) error {
 		func() error { return each(t, moveLetter, moved, movedFields) },
 		func() error { return each(t, updateLetter, other, letterFields) },
 		func() error { return each(t, insertRound, l.Rounds(), roundFields) },
-		func() error { return each(t, deleteQueued, gone, idField) },
-		func() error { return each(t, updateQueued, changed, changesOf(queueFields, queueChanges)) },
+		func() error { return each(t, deleteQueued, gone, changesOf(queueFields, 1)) },
+		func() error {
+			return each(t, updateQueued, changed, func(c *store.QueueChange) []any { return queueFields(&c.Is)[:queueChanges] })
+		},
 		func() error { return each(t, insertQueued, added, queueFields) },
 		func() error { return each(t, insertPayload, l.Payloads(), payloadFields) },
 		func() error { return each(t, deletePayload, l.Forgotten(), idField) },

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -23,6 +25,15 @@ const (
 		and not exists (select 1 from work_pause p where p.error_class = w.error_class and p.pipeline in ('', w.pipeline)
 			and p.stage in ('', w.stage) and (p.until is null or p.until > ?4))
 		order by due_at, work_id limit 0 + ?5`
+
+	// leaseMany gives work that was claimed together its lease.
+	leaseMany = `update work set lease_token = ?2, lease_worker = ?3, leased_at = ?4, lease_ends_at = ?5, due_at = ?5, claims = claims + 1
+		where work_id in (select unhex(value) from json_each(?1))`
+
+	// selectHeld are the places in a list of those pieces of new work that are held under
+	// the tokens beside them, and their pipelines.
+	selectHeld = `select j.key, w.pipeline from json_each(?) j cross join work w
+		where w.work_id = unhex(j.value ->> 0) and w.lease_token = unhex(j.value ->> 1) and w.replay_id is null`
 
 	upsertPause = `insert into work_pause (` + pauseColumns + `) values (?, ?, ?, ?, ?, ?, ?)
 		on conflict (pipeline, stage, error_class) do update set paused_by = excluded.paused_by, reason = excluded.reason,
@@ -49,14 +60,97 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 		if err != nil {
 			return err
 		}
-		var changed []store.QueuedWork
-		leased, changed = store.Lease(tx.now, due, claim.Decide)
-		return each(tx, updateQueued, changed, changesOf(queueFields, queueChanges))
+		leased, err = tx.lease(due, claim.Decide)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return leased, nil
+}
+
+// lease asks about each piece of work and writes what follows: one statement for what
+// was claimed together and not lost before.
+func (t *tx) lease(due []store.QueuedWork, decide func(store.QueuedWork, time.Time) (store.QueuedWork, error)) (leased []store.QueuedWork, err error) {
+	var other []store.QueuedWork
+	var leases []recoup.Lease
+	together := map[recoup.Lease][]string{}
+	for _, was := range due {
+		next, err := decide(was, t.now)
+		if err != nil {
+			continue
+		}
+		if !next.LeaseToken.IsZero() {
+			leased = append(leased, next)
+		}
+		if next.LeaseToken.IsZero() || !was.LeaseToken.IsZero() || next != was.Under(next.Lease) {
+			other = append(other, next)
+			continue
+		}
+		if together[next.Lease] == nil {
+			leases = append(leases, next.Lease)
+		}
+		together[next.Lease] = append(together[next.Lease], hex.EncodeToString(next.WorkID[:]))
+	}
+	for _, l := range leases {
+		err := t.exec(leaseMany, asJSON(together[l]), id{&l.LeaseToken}, text[string]{&l.LeaseWorker}, stamp{&l.LeasedAt}, stamp{&l.LeaseEndsAt})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return leased, each(t, updateQueued, other, changesOf(queueFields, queueChanges))
+}
+
+// FinishWork ends new work that is held under these tokens, and reports of which it
+// was.
+func (s *Store) FinishWork(ctx context.Context, within *store.Pipelines, ends []store.WorkEnd) ([]bool, error) {
+	done, list := make([]bool, len(ends)), make([][2]string, len(ends))
+	for i, end := range ends {
+		list[i] = [2]string{hex.EncodeToString(end.WorkID[:]), hex.EncodeToString(end.Token[:])}
+	}
+	err := s.writer.do(ctx, func(tx *tx) error {
+		clear(done)
+		type held struct {
+			place    int
+			pipeline string
+		}
+		found, err := collectAll(tx, func(h *held) []any { return []any{&h.place, &h.pipeline} }, selectHeld, asJSON(list))
+		if err != nil {
+			return err
+		}
+		var works []string
+		ended := map[recoup.ID]bool{}
+		for _, h := range found {
+			if work := ends[h.place].WorkID; within.Has(h.pipeline) && !ended[work] {
+				done[h.place], ended[work] = true, true
+				works = append(works, list[h.place][0])
+			}
+		}
+		return tx.end(works)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// end deletes work with its payload and its checkpoints.
+func (t *tx) end(works []string) error {
+	for _, table := range []string{"work", "work_payload", "checkpoint"} {
+		if err := t.exec("delete from "+table+" where work_id in (select unhex(value) from json_each(?))", asJSON(works)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asJSON is a list as the parameter of json_each.
+func asJSON(list any) string {
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic("sqlite: a list is not JSON: " + err.Error())
+	}
+	return string(b)
 }
 
 // dueWork returns the longest due of all lanes: as many as are asked for are
@@ -162,15 +256,12 @@ func (s *Store) Payload(ctx context.Context, work recoup.ID) (store.Payload, err
 
 // Payloads returns the payloads of those pieces of work that have one.
 func (s *Store) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error) {
-	list := make([]store.Payload, 0, len(works))
+	list := make([]string, len(works))
 	for i := range works {
-		found, err := query(ctx, s, payloadFields, `select `+payloadColumns+` from work_payload where work_id = ?`, id{&works[i]})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, found...)
+		list[i] = hex.EncodeToString(works[i][:])
 	}
-	return list, nil
+	return query(ctx, s, payloadFields, `select `+payloadColumns+` from work_payload
+		where work_id in (select unhex(value) from json_each(?))`, asJSON(list))
 }
 
 // FoldLetterCounts has nothing to fold: the triggers count in place.

@@ -76,6 +76,12 @@ type WorkQueue interface {
 	// is while others claim.
 	ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.QueuedWork, error)
 
+	// FinishWork ends new work that is held under these tokens, with its payload and
+	// its checkpoints, as far as it is of these pipelines, and reports of which it
+	// did so. What it leaves alone may be replayed work, or held under another token,
+	// or not at all: StepLetters decides about it.
+	FinishWork(ctx context.Context, within *store.Pipelines, ends []store.WorkEnd) ([]bool, error)
+
 	// SpentWork returns work that is not due any more because too many workers
 	// were lost over it, oldest first.
 	SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, error)

@@ -106,9 +106,9 @@ create table recoup.checkpoint (
 );
 create index checkpoint_at_idx on recoup.checkpoint (at);
 
--- The queue. A claim moves due_at to the lease's end, so that a lapsed lease is
--- simply due again. Work of a replay that does not run must not be in the way of
--- other work, so each replay has a stretch of the index of its own.
+-- Work from its submission or release to its end. It waits under due_at with a
+-- ticket in work_due, or a worker has it: new work in a batch of work_lease, which
+-- leaves this row as it is, and what is on its own by the lease in this row.
 create table recoup.work (
   work_id       uuid primary key,
   pipeline      text collate "C" not null,
@@ -130,9 +130,49 @@ create table recoup.work (
   constraint work_lease check (num_nulls(lease_token, leased_at, lease_ends_at) in (0, 3)
     and (lease_token is null or due_at = lease_ends_at))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
-create index work_due_idx on recoup.work
-  (pipeline, stage, coalesce(replay_id, '00000000-0000-0000-0000-000000000000'), due_at, work_id) where due_at is not null;
+create index work_held_idx on recoup.work (pipeline, stage, lease_ends_at, work_id) where lease_token is not null;
 create index work_spent_idx on recoup.work (created_at, work_id) where due_at is null;
+
+-- The queue: a ticket for each piece of work that waits, which a claim deletes.
+-- Work of a replay that does not run must not be in the way of other work, so each
+-- replay has a stretch of the index of its own, and new work that of zeros. Where
+-- an old transaction keeps dead tickets from being vacuumed, claims would walk over
+-- more and more of them: tickets go into two tables in turn, and that which is not
+-- filled is truncated when it is empty. What is due later has a third.
+create table recoup.work_due (
+  turn      smallint not null,
+  pipeline  text collate "C" not null,
+  stage     text collate "C" not null,
+  replay_id uuid not null,
+  due_at    timestamptz not null,
+  work_id   uuid not null
+) partition by list (turn);
+create table recoup.work_due_0 partition of recoup.work_due for values in (0) with (autovacuum_vacuum_scale_factor = 0.02);
+create table recoup.work_due_1 partition of recoup.work_due for values in (1) with (autovacuum_vacuum_scale_factor = 0.02);
+create table recoup.work_due_later partition of recoup.work_due for values in (2) with (autovacuum_vacuum_scale_factor = 0.02);
+create index work_due_idx on recoup.work_due (pipeline, stage, replay_id, due_at, work_id);
+
+-- Which of the two is filled.
+create table recoup.work_turn (
+  one  boolean primary key default true check (one),
+  turn smallint not null check (turn in (0, 1))
+);
+insert into recoup.work_turn (turn) values (0);
+
+-- New work that was claimed together and is still as it was then: one row for a
+-- claim and a lane. What a worker extends or gives back on its own leaves it.
+create table recoup.work_lease (
+  token     uuid not null,
+  pipeline  text collate "C" not null,
+  stage     text collate "C" not null,
+  worker    text,
+  leased_at timestamptz not null,
+  ends_at   timestamptz not null,
+  work_ids  uuid[] not null check (cardinality(work_ids) > 0),
+  primary key (token, pipeline, stage)
+) with (autovacuum_vacuum_scale_factor = 0.02);
+alter table recoup.work_lease alter work_ids set storage external; -- ids do not compress
+create index work_lease_idx on recoup.work_lease (pipeline, stage, ends_at);
 
 -- What is not to be claimed. An empty name does not restrict.
 create table recoup.work_pause (
@@ -312,7 +352,10 @@ begin
   update recoup.replay_item set state = 'ARCHIVED', ended_at = at
    where error_id = any (ids) and state in ('PENDING', 'RELEASED');
   works := array(select work_id from recoup.dead_letter where error_id = any (ids));
-  delete from recoup.work where work_id = any (works) and error_id = any (ids);
+  with gone as (delete from recoup.work where work_id = any (works) and error_id = any (ids)
+    returning pipeline, stage, replay_id, due_at, work_id)
+  delete from recoup.work_due d using gone g where (d.pipeline, d.stage, d.replay_id, d.due_at, d.work_id)
+    = (g.pipeline, g.stage, g.replay_id, g.due_at, g.work_id);
   update recoup.dead_letter set closed_at = at, updated_at = at where error_id = any (ids) and closed_at is null;
   works := array(select w from unnest(works) w
     where not exists (select from recoup.dead_letter d where d.work_id = w and d.closed_at is null)
@@ -447,14 +490,42 @@ begin
 end $$;
 
 create function recoup.work_deleted() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp
-set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
-set enable_seqscan = off set enable_bitmapscan = off as $$
+security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
-  perform recoup.refuse('work ' || min(g.work_id::text) || ': its replay waits for its outcome')
-    from gone g where exists (select from recoup.replay_item i
-      where i.error_id = g.error_id and i.state = 'RELEASED' and i.replay_id is not distinct from g.replay_id);
+  perform recoup.refuse('work ' || old.work_id || ': its replay waits for its outcome')
+    from recoup.replay_item i where i.error_id = old.error_id and i.state = 'RELEASED' and i.replay_id is not distinct from old.replay_id;
   return null;
+end $$;
+
+-- turn_work lets tickets go into the other table, once that is empty. What is left
+-- there of no more than a thousand tickets is carried over. Whoever reads it holds
+-- this up for a moment at most; then it is tried again some other time.
+create function recoup.turn_work() returns boolean language plpgsql
+security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms'
+set enable_indexscan = off set enable_bitmapscan = off as $$
+declare
+  filled smallint;
+  other  regclass;
+begin
+  select turn into filled from recoup.work_turn for update skip locked;
+  if not found then
+    return false;
+  end if;
+  other := case filled when 0 then 'recoup.work_due_1' else 'recoup.work_due_0' end;
+  if pg_relation_size(other) > 0 then
+    if (select count(*) from (select from recoup.work_due where turn = 1 - filled limit 1001) t) > 1000 then
+      return false;
+    end if;
+    execute format('lock table %s in access exclusive mode', other);
+    insert into recoup.work_due
+      select case when due_at > (select recoup.clock()) + interval '1 minute' then 2 else filled end, pipeline, stage, replay_id, due_at, work_id
+      from recoup.work_due where turn = 1 - filled;
+    execute format('truncate %s', other);
+  end if;
+  update recoup.work_turn set turn = 1 - filled;
+  return true;
+exception when lock_not_available then
+  return false;
 end $$;
 
 create function recoup.guard_replay() returns trigger language plpgsql
@@ -580,8 +651,8 @@ create trigger guard_insert after insert on recoup.work referencing new table as
   for each statement execute function recoup.work_added();
 create trigger guard_update after update on recoup.work referencing old table as was new table as changed
   for each statement execute function recoup.work_changed();
-create trigger guard_delete after delete on recoup.work referencing old table as gone
-  for each statement execute function recoup.work_deleted();
+create trigger guard_delete after delete on recoup.work
+  for each row when (old.replay_id is not null) execute function recoup.work_deleted();
 create trigger guard before insert or update or delete on recoup.replay
   for each row execute function recoup.guard_replay();
 create trigger guard_insert after insert on recoup.replay_item referencing new table as added
@@ -601,5 +672,6 @@ create trigger forbidden_truncate before truncate on recoup.dead_letter_note for
 create trigger forbidden_truncate before truncate on recoup.dead_letter_group for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.work_payload for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.work for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.work_lease for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.replay for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.replay_item for each statement execute function recoup.forbid();
