@@ -13,6 +13,8 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: letter}
 	list := []Planned{
 		{"claim", claimWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size}},
+		{"leases by token", lockLeases, []any{[][]byte{letter[:]}}},
+		{"work that waits", selectPlain, []any{[][]byte{letter[:]}}},
 		{"lock", lockLetters, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},
 		{"lock the queue", lockQueue, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},
 		{"read", selectParts, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},

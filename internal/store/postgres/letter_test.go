@@ -18,7 +18,7 @@ func TestDeadLetters(t *testing.T) {
 
 var letterTables = []string{
 	"dead_letter", "dead_letter_round", "dead_letter_note", "dead_letter_group", "dead_letter_count",
-	"work", "work_payload", "replay", "replay_item", "replay_count",
+	"work", "work_due", "work_payload", "replay", "replay_item", "replay_count",
 }
 
 // letterSQL is a session of somebody else who looks at staged work.
