@@ -24,7 +24,7 @@ type letterClause struct {
 // RunDeadLetters holds a store to what staged work needs of it. Each clause runs
 // in parallel on a fresh store; open registers its own clean-up.
 func RunDeadLetters(t *testing.T, open func(t *testing.T) DeadLetters) {
-	clauses := slices.Concat(letterRecords(), letterEnds(), letterLists(), letterQueue(), letterReplays(), letterReplayLists(),
+	clauses := slices.Concat(letterRecords(), letterEnds(), letterLists(), letterQueue(), letterBatches(), letterReplays(), letterReplayLists(),
 		letterFigures(), letterRaces(), letterModels())
 	for _, c := range clauses {
 		t.Run(c.says, func(t *testing.T) {
