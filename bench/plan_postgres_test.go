@@ -25,13 +25,23 @@ func fillPostgres(b *testing.B, v volume) filled {
 			"{id}", "gen_random_uuid()", "GET /v1/things/{id}", "GET /v1/things/{id}")...).Replace(text)
 	}
 	for from, step := 0, 50_000; from < v.errors; from += step {
-		execute(b, owner, fmt.Sprintf("with n as (select i from generate_series(%d, %d) i) insert into recoup.error (%s) select %s",
-			from, min(from+step, v.errors)-1, columns, spell(mix)))
+		stored := strings.Replace(columns, "lease_token, lease_ends_at, ", "", 1) // which are in recoup.due
+		execute(b, owner, fmt.Sprintf(`with n as (select i from generate_series(%d, %d) i), x as materialized (select gen_random_uuid() as error_id, %s),
+			e as (insert into recoup.error (error_id, %s) select error_id, %s from x)
+			insert into recoup.due (error_id, table_name, policy_version, due_at, window_ends_at, expires_at, lease_token, leased_at, lease_ends_at)
+			select error_id, table_name, policy_version, next_retry_at, retry_window_ends_at, expires_at, lease_token,
+				case when lease_token is not null then updated_at end, lease_ends_at from x where state = 'RETRY_PENDING'`,
+			from, min(from+step, v.errors)-1, spell(mix), stored, stored))
 	}
 	fillPostgresEvents(b, owner, v.history, present().AddDate(0, 0, -historyDays), present().Add(-recent), spell)
 	fillPostgresEvents(b, owner, recentEvents, present().Add(-recent), present(), spell)
-	execute(b, owner, `update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, replaceable = false, next_retry_at = null,
-		resolved_at = updated_at where entity_id like 'CO-1_9' and state = 'RETRY_PENDING'`)
+	execute(b, owner, "insert into recoup.lease select lease_token, lease_ends_at, array[error_id] from recoup.due where lease_token is not null")
+	execute(b, owner, "alter table recoup.error disable trigger guard_resolved")
+	execute(b, owner, `with over as (update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, replaceable = false,
+			next_retry_at = null, resolved_at = updated_at where entity_id like 'CO-1_9' and state = 'RETRY_PENDING' returning error_id, resolved_at),
+		gone as (delete from recoup.due d using over where d.error_id = over.error_id)
+		insert into recoup.resolved select resolved_at, error_id from over`)
+	execute(b, owner, "alter table recoup.error enable trigger guard_resolved")
 	must(b, s.FoldRollups(b.Context()))
 	must(b, s.FoldCounts(b.Context()))
 	execute(b, owner, "vacuum analyze")

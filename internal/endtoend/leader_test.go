@@ -213,7 +213,7 @@ func (c *cluster) verify(d database) {
 	for what, query := range map[string]string{
 		"have not expired exactly once": `select count(*) from (select error_id from recoup.error_history group by 1
 			having count(*) filter (where input = 'expire') <> 1) x`,
-		"were escalated to one tier twice": `select count(*) from (select error_id, after->>'escalation_level' from recoup.error_history
+		"were escalated to one tier twice": `select count(*) from (select error_id, escalation_level from recoup.error_history
 			where input = 'escalate' group by 1, 2 having count(*) > 1) x`,
 		"escalations were not told once": `select count(*) from (select error_id, count(*) n from recoup.error_history where input = 'escalate' group by 1) h
 			full join (select error_id, count(*) n from recoup.outbox where kind = 'ESCALATED' group by 1) o using (error_id) where h.n is distinct from o.n`,

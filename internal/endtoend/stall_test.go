@@ -82,7 +82,7 @@ const seenLeases = `
 		insert into public.seen values (new.error_id, new.lease_token, new.leased_at, new.lease_ends_at, old.lease_token, old.lease_ends_at, recoup.clock());
 		return null;
 	end $$;
-	create trigger see after update on recoup.error for each row
+	create trigger see after update on recoup.due for each row
 		when ((old.lease_token, old.lease_ends_at) is distinct from (new.lease_token, new.lease_ends_at)) execute function public.see()`
 
 func newStalls(t *testing.T, random *rand.Rand) *stalls {
@@ -176,7 +176,7 @@ func (s *stalls) told(e recoup.Error, call func(context.Context, client.Result, 
 	case err == nil:
 	case errors.As(err, &refused) && refused.Code == fault.CodeLeaseLost:
 		s.lost.Add(1)
-		if n := s.number("select count(*) from recoup.error where error_id = $1 and lease_token = $2 and lease_ends_at > recoup.clock()", e.ID.String(), e.LeaseToken.String()); n > 0 {
+		if n := s.number("select count(*) from recoup.due where error_id = $1 and lease_token = $2 and lease_ends_at > recoup.clock()", e.ID.String(), e.LeaseToken.String()); n > 0 {
 			s.Errorf("the lease of %v is alive, and its worker hears %v", e.ID, err)
 		}
 	default:
@@ -220,7 +220,7 @@ func (s *stalls) number(query string, args ...any) (n int) {
 
 func (s *stalls) verify() {
 	s.Helper()
-	const lapses = `recoup.error_history h join (select token, max(ends_at) as until from public.seen group by 1) l on l.token = h.attempt where h.input in ('lapse', 'claim')`
+	const lapses = `recoup.error_history h join (select error_id, token, max(ends_at) as until from public.seen group by 1, 2) l on (l.error_id, l.token) = (h.error_id, h.attempt) where h.input in ('lapse', 'claim')`
 	for what, query := range map[string]string{
 		"leases were handed out over one that was alive": `select count(*) from public.seen where token <> was and least(at, leased_at) < was_until`,
 		"leases begin in the future":                     `select count(*) from public.seen where leased_at > at`,
@@ -232,7 +232,7 @@ func (s *stalls) verify() {
 			s.Errorf("%d %s", n, what)
 		}
 	}
-	leases, lapsed := s.number("select count(distinct token) from public.seen"), s.number("select count(*) from "+lapses)
+	leases, lapsed := s.number("select count(distinct (error_id, token)) from public.seen"), s.number("select count(*) from "+lapses)
 	again := s.number("select count(*) from public.seen where token <> was")
 	extended := s.number("select count(*) from public.seen where token = was")
 	if leases == 0 || lapsed == 0 || again == 0 || extended == 0 {

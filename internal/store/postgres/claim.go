@@ -2,7 +2,10 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -23,9 +26,8 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 	var leased []recoup.Error
 	err := s.transact(ctx, "claim", claim.Now, func(t *tx) error {
 		leased = nil
-		due := make([]recoup.Error, 0, clamp(claim.Limit))
-		collect(t.queue(s.sql.claim, claim.Tables, t.due(), clamp(claim.Limit)), decode(s.sql.errors), &due)
-		if err := t.lock(ctx); err != nil {
+		due, err := s.lockDue(ctx, t, claim)
+		if err != nil || len(due) == 0 {
 			return err
 		}
 		w := store.NewWork(t.now, due)
@@ -43,4 +45,24 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 		return nil, err
 	}
 	return leased, nil
+}
+
+// lockDue locks what is due and reads it then, in the order in which it was found:
+// the lock of the row in recoup.due is enough, because nobody changes an error that
+// has one without it.
+func (s *Store) lockDue(ctx context.Context, t *tx, claim store.Claim) ([]recoup.Error, error) {
+	limit := clamp(claim.Limit)
+	ids := make([]recoup.ID, 0, limit)
+	collect(t.queue(s.sql.claim, claim.Tables, t.due(), limit), pgx.RowTo[recoup.ID], &ids)
+	if err := t.lock(ctx); err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	due, place := make([]recoup.Error, 0, len(ids)), make(map[recoup.ID]int, len(ids))
+	collect(t.queue(s.sql.readIDs, raw(ids)), decode(s.sql.errors), &due)
+	for i, id := range ids {
+		place[id] = i
+	}
+	err := t.send(ctx)
+	slices.SortFunc(due, func(a, b recoup.Error) int { return place[a.ID] - place[b.ID] })
+	return due, err
 }

@@ -26,7 +26,7 @@ func TestClaimWaitsForNobody(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = impatient.Close() })
 	app.run("begin")
-	app.run("select from recoup.error where error_id = $1 for update", held.ID[:])
+	app.run("select from recoup.due where error_id = $1 for update", held.ID[:])
 	leased, err := impatient.ClaimDue(t.Context(), store.Claim{Tables: []string{dol}, Limit: 10, Now: d.Now(),
 		Decide: func(current *recoup.Error, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 			return lifecycle.Step(d.Policy, current, lifecycle.Claim{Token: d.ID(), Worker: "w"}, d.Now())

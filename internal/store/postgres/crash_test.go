@@ -110,4 +110,10 @@ var crashRules = []string{
 	`select count(*) from (select error_id, blocking from recoup.error union all select error_id, blocking from recoup.error_archive) e
 		left join (select distinct on (error_id) error_id, blocks from recoup.gate_log order by error_id, seq desc) g using (error_id)
 		where blocking <> coalesce(blocks, false)`,
+	// Waiting for a retry and not in the queue, or the other way round.
+	`select count(*) from (select error_id from recoup.error where state = 'RETRY_PENDING') e full join recoup.due d using (error_id)
+		where e.error_id is null or d.error_id is null`,
+	// Resolved and not waiting for the archive, or the other way round.
+	`select count(*) from (select error_id from recoup.error where state = 'RESOLVED') e full join recoup.resolved r using (error_id)
+		where e.error_id is null or r.error_id is null`,
 }

@@ -37,8 +37,10 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 	keys := []string{entity}
 	list := []Planned{
 		{"claim", s.sql.claim, []any{tables, now, size}},
-		{"lock what reports replace", s.sql.lockKeys, []any{tables[:1], keys, []string{code}, [][]byte{id[:]}}},
+		{"find what reports replace", s.sql.findKeys, []any{tables[:1], keys, []string{code}}},
+		{"lock what is queued", s.sql.lockDue, []any{[][]byte{id[:]}}},
 		{"lock what is stepped", s.sql.lockIDs, []any{[][]byte{id[:]}}},
+		{"read what is stepped", s.sql.readIDs, []any{[][]byte{id[:]}}},
 		{"look into the archive", s.sql.archived, []any{[][]byte{id[:]}}},
 		{"what blocks", s.sql.blocking, []any{entity, size}},
 	}

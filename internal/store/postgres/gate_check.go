@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"recoup"
@@ -45,7 +46,8 @@ type gateCheck struct {
 // as the reading.
 func newGateCheck() gateCheck {
 	columns := foundColumns()
-	shown := names(columns[1:], "")
+	shown := strings.Replace(names(columns[1:], ""), "next_retry_at",
+		"coalesce((select d.lease_ends_at from recoup.due d where d.error_id = error.error_id), next_retry_at) as next_retry_at", 1)
 	from := " from recoup.error where blocking and entity_id = "
 	first := " order by created_at, error_id limit $2"
 	return gateCheck{

@@ -31,7 +31,8 @@ end $$;
 grant usage on schema recoup to recoup_app;
 grant select on all tables in schema recoup to recoup_app;
 grant insert, update on recoup.error_code to recoup_app;
-grant insert, update, delete on recoup.error, recoup.entity_streak, recoup.outbox to recoup_app;
+grant insert, update, delete on recoup.error, recoup.due, recoup.entity_streak, recoup.outbox to recoup_app;
+grant insert, delete on recoup.lease to recoup_app;
 grant insert on recoup.error_archive, recoup.error_event, recoup.event_drop to recoup_app;
 grant insert, delete on recoup.error_count, recoup.event_known to recoup_app;
 

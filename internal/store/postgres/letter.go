@@ -110,7 +110,7 @@ func (s *Store) lockWork(ctx context.Context, t *tx, errors, works, tokens []rec
 		var found []store.Letter
 		var queued []store.QueuedWork
 		var previous []store.DeadLetter
-		collect(t.queue(lockLetters, raw(errors), raw(works)), decode(s.sql.errors), &locked)
+		collect(t.queue(lockLetters, raw(errors), raw(works)), decode(s.sql.stored), &locked)
 		if err := t.send(ctx); err != nil {
 			return nil, nil, err
 		}

@@ -46,9 +46,9 @@ func next(list []recoup.Error, p store.Page, at func(*recoup.Error) time.Time) s
 	return store.Cursor{At: at(last), ID: last.ID}
 }
 
-// Errors lists open and resolved errors, newest first. A page of each table, or
-// of what blocks an entity and what does not, is read from an index, and the
-// newest of them are taken: the cost does not depend on how many there are.
+// Errors lists open and resolved errors, newest first. A page of each table, or of
+// an entity, is read from an index, and the newest of them are taken: the cost does
+// not depend on how many there are.
 func (s *Store) Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
 	q := s.listQuery(f, p)
 	rows, err := s.pool.Query(ctx, q.String(), q.args...)
@@ -60,12 +60,10 @@ func (s *Store) listQuery(f store.Filter, p store.Page) *query {
 	q := &query{}
 	list := func() { q.filter(f, p); q.newest(p) }
 	switch {
-	case f.Entity != "":
-		s.each(q, "(values (true), (false)) as t (blocks)", "blocking = t.blocks", list)
-	case f.AssignedTo != "":
-		q.add("select " + names(s.sql.errors, "") + " from recoup.error where true")
-		list()
-		return q
+	case f.Entity != "" || f.AssignedTo != "":
+		s.each(q, "", "true", list)
+	case f.State == recoup.Resolved: // few, because sweeps archive them
+		s.each(q, "", "error_id in (select r.error_id from recoup.resolved r)", list)
 	default:
 		s.each(q, "recoup.error_table t", "table_name = t.table_name", list)
 		q.tables("t.table_name", f)
@@ -81,10 +79,16 @@ func (q *query) newest(p store.Page) {
 
 // each begins a query whose inner part is run for each of a few groups.
 func (s *Store) each(q *query, groups, join string, inner func()) {
-	q.add("select " + names(s.sql.errors, "e.") + " from " + groups + " cross join lateral (select * from recoup.error where " + join)
+	if groups != "" {
+		groups += " cross join lateral "
+	}
+	q.add("select " + current(s.sql.errors) + " from " + groups + "(select * from recoup.error where " + join)
 	inner()
-	q.add(") e where true")
+	q.add(") e" + leaseOf + " where true")
 }
+
+// parked restricts to what is parked, in the words of the indexes for it.
+const parked = " and parked_at is not null and state in ('PARKED', 'ESCALATED')"
 
 // tables restricts to the tables of a filter.
 func (q *query) tables(column string, f store.Filter) {
@@ -106,7 +110,7 @@ func (q *query) filter(f store.Filter, p store.Page) {
 		q.add(" and escalation_level = " + q.arg(f.Tier))
 	}
 	q.either(" and blocking", " and not blocking", f.Blocking)
-	q.either(" and state in ('PARKED', 'ESCALATED')", " and state not in ('PARKED', 'ESCALATED')", f.Parked)
+	q.either(parked, " and state not in ('PARKED', 'ESCALATED')", f.Parked)
 	if !f.Before.IsZero() {
 		q.add(" and created_at < " + q.arg(f.Before))
 	}
@@ -154,6 +158,9 @@ func (q *query) stateIs(state recoup.State) {
 	for _, known := range recoup.States() {
 		if state == known {
 			q.add(" and state = '" + string(known) + "'")
+			if known == recoup.Parked || known == recoup.Escalated {
+				q.add(" and parked_at is not null")
+			}
 			return
 		}
 	}
@@ -173,7 +180,7 @@ func (s *Store) parkQuery(tables []string, p store.Page) *query {
 	q := &query{}
 	const order = " order by parked_at, error_id limit "
 	s.each(q, "recoup.error_table t", "table_name = t.table_name", func() {
-		q.add(" and state in ('PARKED', 'ESCALATED')")
+		q.add(parked)
 		q.after("parked_at", p.Cursor)
 		q.add(order + q.arg(p.Size()))
 	})

@@ -12,11 +12,11 @@ import (
 // and which of them have come at a time.
 var overdue = map[store.Deadline]struct{ at, from, where string }{
 	store.DueExpiry:     {"expires_at", "recoup.error", "expires_at <= $1"},
-	store.DueWindow:     {pendingAt, "recoup.error", "state = 'RETRY_PENDING' and lease_token is null and " + pendingAt + " < $1"},
-	store.DueLapse:      {pendingAt, "recoup.error", "state = 'RETRY_PENDING' and lease_token is not null and " + pendingAt + " <= $1"},
+	store.DueWindow:     {"window_ends_at", "recoup.due", "lease_token is null and window_ends_at < $1"},
+	store.DueLapse:      {"d.lease_ends_at", leases, "l.ends_at <= $1"},
 	store.DueEscalation: {"next_escalation_at", "recoup.error", "next_escalation_at <= $1"},
-	store.DueReminder:   {"next_reminder_at", "recoup.error", "next_reminder_at <= $1"},
-	store.DueResolved:   {"resolved_at", "recoup.error", "state = 'RESOLVED' and resolved_at <= $1"},
+	store.DueReminder:   {"next_reminder_at", "recoup.error", "next_reminder_at <= $1 and state <> 'RESOLVED'"},
+	store.DueResolved:   {"resolved_at", "recoup.resolved", "resolved_at <= $1"},
 	store.DuePurge:      {"purge_at", "recoup.error_archive", "purge_at <= $1"},
 	store.DueFreeze:     {"batch_freeze_at", "cl.gate_zero_batch", "frozen_at is null and batch_freeze_at <= $1"},
 	store.DueReceipt:    {"expires_at", "recoup.idempotency", "expires_at <= $1"},
@@ -26,10 +26,7 @@ var overdue = map[store.Deadline]struct{ at, from, where string }{
 	store.DueDaily:      {"day", "recoup.error_aggregate_daily", "day < ($1::timestamptz at time zone 'UTC')::date"},
 }
 
-const (
-	pendingAt = "coalesce(lease_ends_at, retry_window_ends_at)"
-	endedAt   = "coalesce(delivered_at, given_up_at)"
-)
+const endedAt = "coalesce(delivered_at, given_up_at)"
 
 // overdueQuery returns the statement that counts what of a kind has come.
 func overdueQuery(d store.Deadline) (string, error) {

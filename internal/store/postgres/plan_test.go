@@ -21,7 +21,7 @@ const fill = `
 alter table recoup.error disable trigger user;
 alter table recoup.error_archive disable trigger user;
 insert into recoup.error (table_name, entity_id, code, category, class, policy_version, state, disposition, blocking, created_at,
-	expires_at, max_retries, next_retry_at, retry_window_ends_at, lease_token, lease_ends_at, parked_at, park_reason, escalated_to,
+	expires_at, max_retries, next_retry_at, retry_window_ends_at, parked_at, park_reason, escalated_to,
 	assigned_to, escalation_level, next_escalation_at, next_reminder_at, resolved_at, replaceable)
 select t, 'CO-' || i / 5, 'CODE_' || i % 5, 'TRANSIENT', 'immediate', '1.0.0', s,
 	case s when 'RETRY_PENDING' then 'RETRY' when 'RESOLVED' then 'RESOLVED' when 'ACTIVE' then 'ARCHIVE' else 'PARKED' end,
@@ -29,8 +29,6 @@ select t, 'CO-' || i / 5, 'CODE_' || i % 5, 'TRANSIENT', 'immediate', '1.0.0', s
 	$1::timestamptz - i * interval '50 seconds' + interval '60 days', 5,
 	case s when 'RETRY_PENDING' then $1::timestamptz + (i % 2000 - 1000) * interval '1 minute' end,
 	case s when 'RETRY_PENDING' then $1::timestamptz + (i % 2000 - 20) * interval '1 minute' end,
-	case when s = 'RETRY_PENDING' and i % 40 = 3 then gen_random_uuid() end,
-	case when s = 'RETRY_PENDING' and i % 40 = 3 then $1::timestamptz + (i % 200 - 20) * interval '1 second' end,
 	case when s in ('PARKED', 'ESCALATED') then $1::timestamptz - i * interval '40 seconds' end,
 	case when s in ('PARKED', 'ESCALATED') then 'DATA_QUALITY' end, case when s in ('PARKED', 'ESCALATED') then 'team' end,
 	case when s in ('PARKED', 'ESCALATED') and i % 3 = 0 then 'ada' end, case s when 'ESCALATED' then 2 else 0 end,
@@ -41,6 +39,12 @@ from (select i, (array['outreach.dol_errors', 'outreach.company_target_errors', 
 	case when i % 500 = 0 then 'RESOLVED' when i % 100 < 60 then 'RETRY_PENDING' when i % 100 < 70 then 'PARKED'
 		when i % 100 < 72 then 'ESCALATED' else 'ACTIVE' end as s
 	from generate_series(1, 100000) i) x;
+insert into recoup.due (error_id, table_name, policy_version, due_at, window_ends_at, expires_at, lease_token, leased_at, lease_ends_at)
+select error_id, table_name, policy_version, next_retry_at, retry_window_ends_at, expires_at, case when held then gen_random_uuid() end,
+	case when held then $1::timestamptz end, case when held then $1::timestamptz + (n % 200 - 20) * interval '1 second' end
+from (select *, n % 40 = 3 as held from (select *, row_number() over () as n from recoup.error where state = 'RETRY_PENDING') x) x;
+insert into recoup.lease select lease_token, lease_ends_at, array[error_id] from recoup.due where lease_token is not null;
+insert into recoup.resolved select resolved_at, error_id from recoup.error where state = 'RESOLVED';
 insert into recoup.error_archive (error_id, table_name, entity_id, code, state, disposition, archived_at, archived_by, archive_reason, final_disposition, purge_at)
 select gen_random_uuid(), 'outreach.dol_errors', 'CO-' || i / 5, 'X', 'ARCHIVED', 'RETRY', $1::timestamptz - i * interval '1 minute', 'system',
 	'TTL_EXPIRED', 'RETRY', $1::timestamptz + interval '1 year' from generate_series(1, 20000) i`
@@ -69,7 +73,7 @@ func TestPlans(t *testing.T) {
 		}
 		owner.run(sql)
 	}
-	owner.run("analyze recoup.error, recoup.error_archive, recoup.error_table")
+	owner.run("analyze recoup.error, recoup.due, recoup.lease, recoup.resolved, recoup.error_archive, recoup.error_table")
 	id := ask[recoup.ID](owner, "select error_id from recoup.error limit 1")
 	tables := []string{dol, "outreach.company_target_errors", "people.people_errors"}
 	list := s.PlannedStatements(now, size, tables, "CO-77", "CODE_2", id)
@@ -106,7 +110,7 @@ func explain(p prompt, statement postgres.Planned) node {
 // problems names what is wrong with a plan, if it may read and sort so many
 // rows.
 func problems(n node, most float64) (list []string) {
-	grows := slices.Contains([]string{"error", "error_archive", "error_history"}, n.Relation)
+	grows := slices.Contains([]string{"error", "due", "lease", "error_archive", "error_history"}, n.Relation)
 	switch {
 	case grows && n.Type == "Seq Scan":
 		list = append(list, "reads all of "+n.Relation)

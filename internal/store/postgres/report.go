@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"recoup"
 	"recoup/internal/store"
 )
@@ -50,23 +52,50 @@ func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) 
 			keys = append(keys, store.StreakKey{Family: r.Family, Entity: r.Entity})
 		}
 	}
-	var locked []recoup.Error
-	var counts []store.StreakCount
 	if t.attempt > 1 {
 		lockKeys(t, tables, entities, codes)
 	}
-	collect(t.queue(s.sql.lockKeys, tables, entities, codes, admits), decode(s.sql.errors), &locked)
-	if len(keys) > 0 {
-		lockStreaks(t, keys, &counts)
-	}
+	var open []recoup.ID // most reports are the first of their kind
+	collect(t.queue(s.sql.findKeys, tables, entities, codes), pgx.RowTo[recoup.ID], &open)
+	var counts []store.StreakCount
 	var found []store.StoredReceipt
-	findReceipts(t, store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt }), &found)
-	if err := t.lock(ctx); err != nil {
+	rest := func() error {
+		if len(keys) > 0 {
+			counts = nil
+			lockStreaks(t, keys, &counts)
+		}
+		found = nil
+		findReceipts(t, store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt }), &found)
+		return t.lock(ctx)
+	}
+	if err := rest(); err != nil {
 		return nil, err
 	}
+	var locked []recoup.Error
+	if len(open)+len(admits) > 0 {
+		s.lock(t, append(admits, raw(open)...), &locked)
+		if err := rest(); err != nil {
+			return nil, err
+		}
+	}
+	s.takeKeys(t, locked)
 	w := newWork(t.now, locked, counts)
 	w.Receipts = store.NewReceipts(t.now, found)
 	return w, nil
+}
+
+// takeKeys takes the keys of what is resolved and waits for the archive: a newer
+// report of the same failure needs them.
+func (s *Store) takeKeys(t *tx, locked []recoup.Error) {
+	var resolved [][]byte
+	for i := range locked {
+		if locked[i].State == recoup.Resolved {
+			resolved = append(resolved, locked[i].ID[:])
+		}
+	}
+	if len(resolved) > 0 {
+		t.queue("update recoup.error set replaceable = false where error_id = any ($1::uuid[])", resolved)
+	}
 }
 
 func newWork(now time.Time, locked []recoup.Error, counts []store.StreakCount) *store.Work {

@@ -5,37 +5,40 @@ import "recoup"
 // statements are the columns of what is stored and the statements made of them,
 // put together once.
 type statements struct {
-	errors  []column[recoup.Error]
+	errors  []column[recoup.Error] // as they are read, from both rows
+	stored  []column[recoup.Error] // of recoup.error
+	due     []column[recoup.Error] // of recoup.due
 	archive []column[recoup.Error]
 	history []column[recoup.Transition]
 
-	lockKeys, lockIDs, archived, claim, blocking string
+	findKeys, lockDue, lockIDs, readIDs, archived, claim, blocking string
 }
 
 func newStatements() statements {
-	s := statements{errors: errorColumns(), archive: archiveColumns(), history: historyColumns()}
-	cols := names(s.errors, "e.")
+	s := statements{errors: currentColumns(), stored: errorColumns(), due: dueColumns(), archive: archiveColumns(), history: historyColumns()}
+	cols := current(s.errors)
+
+	s.findKeys = `select o.error_id from unnest($1::text[], $2::text[], $3::text[]) as k (t, e, c)
+		join recoup.error o on coalesce(o.reported_table, o.table_name) = k.t and o.entity_id = k.e and o.code = k.c and o.replaceable`
 
 	// Rows are locked in the order of their ids by every verb that waits for
-	// them, so that no two verbs wait for each other.
-	s.lockKeys = "select " + cols + ` from recoup.error e
-		where e.error_id = any (array(
-			select o.error_id from unnest($1::text[], $2::text[], $3::text[]) as k (t, e, c)
-			join recoup.error o on coalesce(o.reported_table, o.table_name) = k.t and o.entity_id = k.e and o.code = k.c and o.replaceable
-			union all select unnest($4::uuid[])))
-		order by e.error_id for update`
-	s.lockIDs = "select " + cols + " from recoup.error e where e.error_id = any ($1::uuid[]) order by e.error_id for update"
+	// them, in recoup.due first, so that no two verbs wait for each other. They are
+	// read when both are locked.
+	s.lockDue = "select from recoup.due where error_id = any ($1::uuid[]) order by error_id for update"
+	s.lockIDs = "select from recoup.error where error_id = any ($1::uuid[]) order by error_id for update"
+	s.readIDs = "select " + cols + fromError + " where e.error_id = any ($1::uuid[]) order by e.error_id"
 	s.archived = "select " + names(s.archive, "") + " from recoup.error_archive where error_id = any ($1::uuid[])"
 
 	// The due predicate is what lifecycle.Step asks of a claim.
-	s.claim = "select " + cols + ` from unnest($1::text[]) as t (name) cross join lateral (
-			select * from recoup.error
-			where table_name = t.name and state = 'RETRY_PENDING' and next_retry_at <= ` + clockOr("$2") + `
-				and (retry_window_ends_at is null or retry_window_ends_at >= ` + clockOr("$2") + ` or lease_token is not null)
+	s.claim = `select d.error_id from unnest($1::text[]) as t (name) cross join lateral (
+			select error_id from recoup.due
+			where table_name = t.name and due_at <= ` + clockOr("$2") + `
+				and (lease_ends_at is null and (window_ends_at is null or window_ends_at >= ` + clockOr("$2") + `)
+					or lease_ends_at <= ` + clockOr("$2") + `)
 				and (expires_at is null or expires_at > ` + clockOr("$2") + `)
-			order by next_retry_at limit $3 for update skip locked) e
+			order by due_at limit $3 for update skip locked) d
 		limit $3`
 
-	s.blocking = "select " + cols + " from recoup.error e where entity_id = $1 and blocking order by created_at, error_id limit $2"
+	s.blocking = "select " + cols + fromError + " where e.entity_id = $1 and e.blocking order by e.created_at, e.error_id limit $2"
 	return s
 }

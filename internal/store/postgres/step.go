@@ -49,7 +49,7 @@ func (s *Store) lockSteps(ctx context.Context, t *tx, steps []store.Step) ([]rec
 		ids[i], missing[steps[i].ID] = steps[i].ID[:], true
 	}
 	locked := make([]recoup.Error, 0, len(steps))
-	collect(t.queue(s.sql.lockIDs, ids), decode(s.sql.errors), &locked)
+	s.lock(t, ids, &locked)
 	var found []store.StoredReceipt
 	findReceipts(t, store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt }), &found)
 	if err := t.lock(ctx); err != nil {
@@ -63,6 +63,15 @@ func (s *Store) lockSteps(ctx context.Context, t *tx, steps []store.Step) ([]rec
 	}
 	collect(t.queue(s.sql.archived, ids), decode(s.sql.archive), &locked)
 	return locked, found, t.send(ctx)
+}
+
+// lock queues the locks on both rows of errors, and reads what is there then. One
+// that had no row in recoup.due may have got it just before its own was locked.
+func (s *Store) lock(t *tx, ids [][]byte, into *[]recoup.Error) {
+	t.queue(s.sql.lockDue, ids)
+	t.queue(s.sql.lockIDs, ids)
+	t.queue(s.sql.lockDue, ids)
+	collect(t.queue(s.sql.readIDs, ids), decode(s.sql.errors), into)
 }
 
 // lockStepStreaks locks the counts that the steps move. Few do.

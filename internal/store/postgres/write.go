@@ -13,22 +13,24 @@ import (
 // write queues everything that a unit of work has decided. Each kind of row is
 // one statement, however many rows there are.
 func (s *Store) write(t *tx, w *store.Work) {
+	if len(w.History) > 0 { // before what must not be without it
+		insert(t, "recoup.error_history", s.sql.history, w.History)
+	}
 	moved, direct := w.Archives()
+	updates, inserts := w.Updates(), w.Inserts()
+	s.writeDue(t, w, slices.Concat(moved, updates, inserts))
 	if len(moved) > 0 {
 		s.move(t, w, moved)
 	}
-	if updates := w.Updates(); len(updates) > 0 {
+	if len(updates) > 0 {
 		s.update(t, w, updates)
 	}
-	if inserts := w.Inserts(); len(inserts) > 0 {
+	if len(inserts) > 0 {
 		slices.SortStableFunc(inserts, byKey)
-		insertAll(t, "recoup.error", s.sql.errors, inserts)
+		insertAll(t, "recoup.error", s.sql.stored, inserts)
 	}
 	if len(direct) > 0 { // after what has replaced them
 		insertAll(t, "recoup.error_archive", s.sql.archive, direct)
-	}
-	if len(w.History) > 0 {
-		insert(t, "recoup.error_history", s.sql.history, w.History)
 	}
 	writeEvents(t, w.Events)
 	noteShelved(t, w.Shelved())
@@ -80,29 +82,63 @@ func byKey(a, b *recoup.Error) int {
 // guards of both tables see each error in exactly one of them. It sends what has
 // changed and what archiving adds; the rest comes along from the row itself.
 func (s *Store) move(t *tx, w *store.Work, after []*recoup.Error) {
-	columns := append(changed(s.sql.errors, w, after), s.sql.archive[len(s.sql.errors):]...)
+	columns := append(changed(s.sql.stored, w, after, func(c string, was, _ *recoup.Error) verdict {
+		switch {
+		case ofResolved(c), (ofLease(c) || c == "updated_at") && !was.LeaseToken.IsZero():
+			return written
+		}
+		return compared
+	}), s.sql.archive[len(s.sql.stored):]...)
 	b := newBatch(columns, after)
 	t.queue(b.move("recoup.error", "recoup.error_archive", s.sql.archive), b.args...)
 }
 
-// update queues new versions of stored errors.
+// update queues new versions of stored errors. A claim changes nothing of them, and
+// the result of a retry no column that is in an index.
 func (s *Store) update(t *tx, w *store.Work, after []*recoup.Error) {
-	if columns := changed(s.sql.errors, w, after); len(columns) > 1 {
+	columns := changed(s.sql.stored, w, after, func(c string, was, is *recoup.Error) verdict {
+		switch {
+		case ofLease(c) && !is.LeaseToken.IsZero(), c == "updated_at" && !is.LeaseToken.IsZero() && is.UpdatedAt.Equal(is.LeasedAt):
+			return kept // it is in recoup.due
+		case (ofLease(c) || c == "updated_at") && !was.LeaseToken.IsZero():
+			return written
+		case ofResolved(c) && is.State == recoup.Resolved && was.State == recoup.RetryPending:
+			return kept
+		}
+		return compared
+	})
+	if len(columns) > 1 {
 		b := newBatch(columns, after)
 		t.queue(b.update("recoup.error"), b.args...)
 	}
 }
 
-// changed returns the key and the columns in which at least one error differs
-// from what is stored: a claim changes seven of forty-four.
-func changed(columns []column[recoup.Error], w *store.Work, after []*recoup.Error) []column[recoup.Error] {
-	before := make([]*recoup.Error, len(after))
-	for i, e := range after {
-		before[i] = w.Was(e.ID)
-	}
+// ofLease reports whether a column says something else while a lease is held: see
+// [current].
+func ofLease(column string) bool { return column == "next_retry_at" || column == "last_retry_at" }
+
+// ofResolved reports whether a column outlasts the resolution of its error.
+func ofResolved(column string) bool { return column == "replaceable" || column == "next_reminder_at" }
+
+// verdict says whether a column of an error is to be written.
+type verdict int
+
+const (
+	compared verdict = iota // if it differs from what was read
+	written                 // what is stored may be something else than what was read
+	kept                    // what is stored stays
+)
+
+// changed returns the key and the columns that at least one of the errors needs to
+// have written.
+func changed(columns []column[recoup.Error], w *store.Work, after []*recoup.Error, of func(string, *recoup.Error, *recoup.Error) verdict) []column[recoup.Error] {
 	list := columns[:1:1]
 	for _, c := range columns[1:] {
-		if !slices.EqualFunc(before, after, c.same) {
+		if slices.ContainsFunc(after, func(e *recoup.Error) bool {
+			was := w.Was(e.ID)
+			v := of(c.name, was, e)
+			return v == written || v == compared && !c.same(was, e)
+		}) {
 			list = append(list, c)
 		}
 	}

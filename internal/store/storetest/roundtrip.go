@@ -14,6 +14,7 @@ import (
 func roundTrips() []clause {
 	return []clause{
 		{"an error with every field set comes back from its table and from the archive", everyField},
+		{"an error that a worker holds comes back with its lease", everyFieldHeld},
 		{"what is not set stays unset", nothingSet},
 		{"times keep their microseconds and lose what is below", microseconds},
 		{"text comes back to the letter and means nothing to the database", text},
@@ -22,7 +23,7 @@ func roundTrips() []clause {
 }
 
 // full returns an escalated error in which no field is zero but those that only
-// the archive adds.
+// the archive adds, and the lease, which only an error in retry has.
 func full(d *Driver) recoup.Error {
 	var e recoup.Error
 	n := 0
@@ -30,8 +31,8 @@ func full(d *Driver) recoup.Error {
 	e.Table, e.State, e.Disposition = dol, recoup.Escalated, recoup.DispositionParked
 	e.Severity, e.Category, e.Class = recoup.High, recoup.Operational, recoup.ClassLongDelay
 	e.RetryCount, e.MaxRetries, e.EscalationLevel = 3, 5, 2
-	e.ID, e.CorrelationID, e.LastAttempt, e.LeaseToken = d.ID(), d.ID(), d.ID(), d.ID()
-	e.Archive = recoup.Archive{}
+	e.ID, e.CorrelationID, e.LastAttempt = d.ID(), d.ID(), d.ID()
+	e.Archive, e.Lease = recoup.Archive{}, recoup.Lease{}
 	return e
 }
 
@@ -116,6 +117,23 @@ func everyField(d *Driver) {
 	if left := d.List(store.Filter{}); len(left) != 0 {
 		d.Errorf("an archived error is still in its table: %v", ids(left))
 	}
+}
+
+func everyFieldHeld(d *Driver) {
+	e := full(d)
+	e.State, e.Disposition = recoup.RetryPending, recoup.DispositionRetry
+	d.put(e)
+	d.wantBack(e)
+	for _, worker := range []string{"w1", "w2"} {
+		e.Lease = recoup.Lease{LeaseToken: d.ID(), LeaseWorker: worker, LeasedAt: e.UpdatedAt.Add(time.Hour), LeaseEndsAt: e.UpdatedAt.Add(2 * time.Hour)}
+		e.UpdatedAt, e.LastRetryAt, e.NextRetryAt = e.LeasedAt, e.LeasedAt, e.LeaseEndsAt
+		d.replace(e)
+		d.wantBack(e)
+		d.wantListed(d.List(store.Filter{}), e)
+	}
+	e.Lease, e.NextRetryAt = recoup.Lease{}, e.NextRetryAt.Add(time.Minute)
+	d.replace(e)
+	d.wantBack(e)
 }
 
 func nothingSet(d *Driver) {

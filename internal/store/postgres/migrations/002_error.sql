@@ -1,6 +1,10 @@
 -- +goose Up
 -- All governed errors live in one table: static SQL, one set of indexes, one
 -- set of guards. The names of the policy are views over it (sync_table).
+--
+-- What moves with every claim is apart, in recoup.due. No index here has a column
+-- that the result of a retry changes, and a page has room for a second version of
+-- each of its rows, so that a result touches no index (HOT).
 create table recoup.error (
   error_id             uuid primary key default gen_random_uuid(),
   table_name           text collate "C" not null,
@@ -34,11 +38,6 @@ create table recoup.error (
   last_attempt         uuid,
   last_result          text,
 
-  lease_token          uuid,
-  lease_worker         text,
-  leased_at            timestamptz,
-  lease_ends_at        timestamptz,
-
   parked_at            timestamptz,
   parked_by            text,
   park_reason          text,
@@ -58,33 +57,66 @@ create table recoup.error (
   resolved_by          text,
   resolution_reason    text,
 
-  -- A newer report of the same failure replaces the open one (spec 000, 7.1).
+  -- A newer report of the same failure replaces the open one (spec 000, 7.1). One
+  -- that is resolved holds its key until it is archived, or until such a report
+  -- takes it.
   replaceable          boolean not null default false,
 
+  constraint error_blocks check (not blocking or entity_id is not null and disposition in ('RETRY', 'PARKED')),
   constraint error_retry_budget check (retry_count <= max_retries),
   constraint error_parked_by check (state not in ('PARKED', 'ESCALATED')
     or (parked_at is not null and park_reason is not null and escalated_to is not null and disposition = 'PARKED')),
   constraint error_resolved_by check ((state = 'RESOLVED') = (disposition = 'RESOLVED'))
-) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
--- Every claim moves next_retry_at and so adds an entry to each index that the
--- row is in: an index has to be worth that. Identifiers compare as bytes.
-create index error_due_idx on recoup.error (table_name, next_retry_at) where state = 'RETRY_PENDING';
--- The next thing that time does to an error in retry: it loses its worker, or
--- its window closes.
-create index error_pending_idx on recoup.error (coalesce(lease_ends_at, retry_window_ends_at)) where state = 'RETRY_PENDING';
+-- Identifiers compare as bytes. What is resolved stays in its indexes until it is
+-- archived, and keeps the time of a reminder that nobody gets any more.
 create index error_expiry_idx on recoup.error (expires_at);
 create index error_escalation_idx on recoup.error (next_escalation_at) where next_escalation_at is not null;
 create index error_reminder_idx on recoup.error (next_reminder_at) where next_reminder_at is not null;
-create index error_resolved_idx on recoup.error (resolved_at) where state = 'RESOLVED';
 create index error_admission_idx on recoup.error (created_at, error_id) where policy_version is null;
 -- The gate, and the list of an entity's errors.
-create index error_entity_idx on recoup.error (entity_id, blocking, created_at, error_id) where entity_id is not null;
+create index error_entity_idx on recoup.error (entity_id, created_at, error_id) where entity_id is not null;
 create index error_list_idx on recoup.error (table_name, created_at, error_id);
-create index error_parked_list_idx on recoup.error (table_name, created_at, error_id) where state in ('PARKED', 'ESCALATED');
+create index error_parked_list_idx on recoup.error (table_name, created_at, error_id) where parked_at is not null;
 create index error_assigned_idx on recoup.error (assigned_to, created_at, error_id) where assigned_to is not null;
-create index error_park_idx on recoup.error (table_name, parked_at, error_id) where state in ('PARKED', 'ESCALATED');
+create index error_park_idx on recoup.error (table_name, parked_at, error_id) where parked_at is not null;
 create unique index error_open_key on recoup.error (coalesce(reported_table, table_name), entity_id, code) where replaceable;
+
+-- What waits for a retry or is being retried: the errors that are RETRY_PENDING.
+-- A claim writes only here, and touches no index: due_at stays as it was while a
+-- lease is held. Whoever needs both rows of an error locks this one first.
+create table recoup.due (
+  error_id       uuid primary key,
+  table_name     text collate "C" not null,
+  policy_version text not null,
+  due_at         timestamptz not null,
+  window_ends_at timestamptz,
+  expires_at     timestamptz,
+  lease_token    uuid,
+  lease_worker   text,
+  leased_at      timestamptz,
+  lease_ends_at  timestamptz,
+  constraint due_lease check (num_nulls(lease_token, leased_at, lease_ends_at) in (0, 3))
+) with (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+create index due_idx on recoup.due (table_name, due_at);
+create index due_window_idx on recoup.due (window_ends_at) where window_ends_at is not null;
+
+-- What each claim has leased, so that leases that have run out are found without an
+-- index that every claim would have to write. A row outlives its leases.
+create table recoup.lease (
+  lease_token uuid not null,
+  ends_at     timestamptz not null, -- unless a lease of it was extended
+  errors      uuid[] not null
+);
+create index lease_ends_idx on recoup.lease (ends_at);
+
+-- What is resolved and waits for the archive, in the order of time.
+create table recoup.resolved (
+  resolved_at timestamptz not null,
+  error_id    uuid not null
+) with (autovacuum_vacuum_scale_factor = 0.02);
+create index resolved_idx on recoup.resolved (resolved_at);
 
 -- Archived errors: all that they had and what archiving added (spec 000, 7.3).
 create table recoup.error_archive (
@@ -133,6 +165,20 @@ begin
   end loop;
 end $$;
 
+-- leased_column is a column of the view of an error that depends on its lease, or
+-- on whether it is resolved; null for all others.
+create function recoup.leased_column(name text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select replace(case
+      when name in ('lease_token', 'lease_worker', 'leased_at', 'lease_ends_at') then '(select d.' || name || ' %)'
+      when name = 'next_retry_at' then 'coalesce((select d.lease_ends_at %), next_retry_at)'
+      when name = 'last_retry_at' then 'coalesce((select d.leased_at %), last_retry_at)'
+      when name = 'updated_at' then 'greatest((select d.leased_at %), updated_at)'
+      when name = 'replaceable' then '(replaceable and state <> ''RESOLVED'')'
+      when name = 'next_reminder_at' then 'case when state <> ''RESOLVED'' then next_reminder_at end'
+    end || ' as ' || name, '%', 'from recoup.due d where d.error_id = error.error_id')
+$$;
+
 -- sync_view makes or renews the view that carries a name of the policy. It
 -- returns false, and leaves it alone, if something else has that name already.
 -- With row security on it is a barrier (raise_barriers).
@@ -159,7 +205,11 @@ begin
   select string_agg(case
       when attname = 'entity_id' then format('entity_id as %I', t.entity_column)
       when attname = 'created_at' and live then 'created_at, null::timestamptz as archived_at' -- of spec 000, 6.3
-      else quote_ident(attname) end, ', ' order by attnum) || format(', entity_id as %I', recoup.other_name(t.entity_column))
+      when live then coalesce(recoup.leased_column(attname), quote_ident(attname))
+      else quote_ident(attname) end, ', ' order by attnum)
+      || case when live then (select ', ' || string_agg(recoup.leased_column(l.attribute), ', ' order by l.place)
+        from unnest('{lease_token,lease_worker,leased_at,lease_ends_at}'::text[]) with ordinality l (attribute, place)) else '' end
+      || format(', entity_id as %I', recoup.other_name(t.entity_column))
     into columns
     from pg_attribute where attrelid = source and attnum > 0 and not attisdropped;
   execute format('create or replace view %s with (security_barrier = %s) as select %s from %s where %s and (select recoup.sees(%L)) %s',

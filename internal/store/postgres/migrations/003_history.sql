@@ -8,12 +8,28 @@ create table recoup.error_history (
   input          text not null,
   actor          text not null,
   reason         text,
-  before         jsonb,
-  after          jsonb not null,
   policy_version text not null,
   worker         text,
   claimed_at     timestamptz,
   attempt        uuid,
+
+  -- The error before it, if there was one, and after it.
+  was_state            text,
+  was_disposition      text,
+  was_blocking         boolean,
+  was_escalation_level int,
+  was_retry_count      int,
+  was_next_retry_at    timestamptz,
+  was_expires_at       timestamptz,
+  was_owner            text,
+  state                text not null,
+  disposition          text,
+  blocking             boolean,
+  escalation_level     int,
+  retry_count          int,
+  next_retry_at        timestamptz,
+  expires_at           timestamptz,
+  owner                text,
   primary key (error_id, at, seq)
 ) partition by range (at);
 

@@ -5,13 +5,13 @@
 create sequence recoup.gate_seq;
 
 create table recoup.gate_log (
-  seq       bigint primary key default nextval('recoup.gate_seq'),
+  seq       bigint not null default nextval('recoup.gate_seq'),
   entity_id text collate "C" not null,
   error_id  uuid not null,
   blocks    boolean not null, -- it begins to block, or it ends
-  at        timestamptz not null default now()
+  at        timestamptz not null default now(),
+  primary key (entity_id, seq)
 );
-create index gate_log_entity_idx on recoup.gate_log (entity_id, seq);
 
 create table recoup.promotion (
   promotion_id uuid primary key,

@@ -129,7 +129,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     from unnest('{recoup.error_event,recoup.error_aggregate_hourly,recoup.error_aggregate_daily,recoup.error_aggregate_delta}'::regclass[]) r
   union all
   select r, 'table_name = any (array(select unnest(recoup.readable())))'
-    from unnest('{recoup.error,recoup.error_archive}'::regclass[]) r
+    from unnest('{recoup.error,recoup.error_archive,recoup.due}'::regclass[]) r
+  union all
+  select r, null from unnest('{recoup.lease,recoup.resolved}'::regclass[]) r
   union all
   select 'recoup.error_history', 'exists (select from recoup.error e where e.error_id = error_history.error_id)
       or exists (select from recoup.error_archive a where a.error_id = error_history.error_id)'

@@ -263,6 +263,7 @@ begin
       when t.table_name is null then 'is not a governed table'
       when t.retired and a.policy_version is null then 'is no longer governed'
       when not a.disposition = any (t.dispositions) then a.disposition || ' is not allowed'
+      when t.ttl is null and a.expires_at is not null then 'errors of this table are kept for ever'
       when a.state = 'RESOLVED' then 'no error is born resolved'
       when a.policy_version is null and a.state <> 'ACTIVE' then 'what is not admitted yet is ACTIVE'
       when a.blocking <> (t.blocks and a.entity_id is not null and a.disposition in ('RETRY', 'PARKED'))
@@ -291,60 +292,113 @@ begin
   return null;
 end $$;
 
--- error_updated refuses what must not change and what must not come back. An
--- error that ceases to block needs no lock: nobody sees it before the commit,
--- and its number is drawn by then.
-create function recoup.error_updated() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
-declare
-  bad      text;
-  entities text[];
-  gates    boolean;
-  counts   boolean;
+-- An update is held to the rules row by row, by guards whose conditions are false
+-- for what claims and results do: those cost next to nothing.
+
+-- refuse_row refuses the change of a row outright.
+create function recoup.refuse_row() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
-  select min(n.error_id || ': ' || case
-      when o.error_id is null then 'an error keeps its id'
-      when o.table_name <> n.table_name or o.entity_id is distinct from n.entity_id or o.code <> n.code
-        or o.created_at <> n.created_at or o.correlation_id is distinct from n.correlation_id
-        or o.reported_table is distinct from n.reported_table
-        then 'what it is and when it was made is permanent'
-      when o.state = 'RESOLVED' then 'it is resolved'
-      when o.policy_version is not null and n.policy_version is null then 'it is admitted'
-      when t.ttl is null and o.policy_version is not null then 'errors of this table are kept as they are'
-      when n.disposition <> o.disposition and not n.disposition = any (t.dispositions) then n.disposition || ' is not allowed'
-      when n.blocking <> (t.blocks and n.entity_id is not null and n.disposition in ('RETRY', 'PARKED'))
-        and (n.blocking and (n.entity_id is null or n.disposition not in ('RETRY', 'PARKED'))
-          or coalesce(n.policy_version, t.policy_version) = t.policy_version
-          or n.blocking <> o.blocking and n.policy_version = o.policy_version
-            and (n.disposition in ('RETRY', 'PARKED')) = (o.disposition in ('RETRY', 'PARKED')))
-        then 'blocking must be ' || (not n.blocking) end),
-      array_agg(distinct n.entity_id) filter (where n.blocking and not o.blocking),
-      bool_or(n.blocking <> o.blocking),
-      bool_or(n.state <> o.state or n.blocking <> o.blocking or n.expires_at is distinct from o.expires_at)
-    into bad, entities, gates, counts
-    from changed n
-    left join was o on o.error_id = n.error_id
-    left join recoup.error_table t on t.table_name = n.table_name;
+  raise exception using errcode = 'RC001', message = old.error_id || ': ' || tg_argv[0];
+end $$;
+
+-- error_over lets nothing happen to what is resolved, but that the next report of
+-- the same failure takes its key.
+create function recoup.error_over() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if to_jsonb(new) - 'replaceable' <> to_jsonb(old) - 'replaceable' or new.replaceable then
+    raise exception using errcode = 'RC001', message = old.error_id || ': it is resolved';
+  end if;
+  return null;
+end $$;
+
+-- error_kept refuses changes in tables that are kept for ever.
+create function recoup.error_kept() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from recoup.error_table t where t.table_name = old.table_name and t.ttl is null) then
+    raise exception using errcode = 'RC001', message = old.error_id || ': errors of this table are kept as they are';
+  end if;
+  return null;
+end $$;
+
+-- error_ruled holds another disposition, another verdict on blocking and another
+-- policy to what the table says.
+create function recoup.error_ruled() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  t   recoup.error_table;
+  bad text;
+begin
+  select * into t from recoup.error_table g where g.table_name = new.table_name;
+  bad := case
+    when new.disposition <> old.disposition and not new.disposition = any (t.dispositions) then new.disposition || ' is not allowed'
+    when new.blocking <> (t.blocks and new.entity_id is not null and new.disposition in ('RETRY', 'PARKED'))
+      and (coalesce(new.policy_version, t.policy_version) = t.policy_version
+        or new.blocking <> old.blocking and new.policy_version = old.policy_version
+          and (new.disposition in ('RETRY', 'PARKED')) = (old.disposition in ('RETRY', 'PARKED')))
+      then 'blocking must be ' || (not new.blocking) end;
   if bad is not null then
-    raise exception using errcode = 'RC001', message = bad;
+    raise exception using errcode = 'RC001', message = new.error_id || ': ' || bad;
   end if;
-  if gates then
-    perform recoup.lock_stripes(entities);
+  return null;
+end $$;
+
+-- error_updated writes down which gates open and close, and counts. Where no error
+-- blocks any more, or all do as before, the rows need not be paired. An error that
+-- ceases to block needs no lock: nobody sees it before the commit, and its number is
+-- drawn by then.
+create function recoup.error_updated() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off
+set enable_nestloop = off set enable_hashjoin = on set enable_sort = on as $$
+declare
+  n       bigint;
+  blocked bigint; -- how many did
+  blocks  bigint; -- how many do
+begin
+  select count(*), count(*) filter (where blocking) into n, blocked from was;
+  select count(*) filter (where blocking) into blocks from changed;
+  if blocks = 0 and blocked > 0 then
+    insert into recoup.gate_log (entity_id, error_id, blocks) select entity_id, error_id, false from was where blocking;
+  elsif blocks > 0 and not (blocks = n and blocked = n) then
+    perform recoup.lock_stripes(array(select distinct c.entity_id from changed c join was w using (error_id) where c.blocking and not w.blocking));
     insert into recoup.gate_log (entity_id, error_id, blocks)
-      select n.entity_id, n.error_id, n.blocking
-        from changed n join was o using (error_id) where n.blocking <> o.blocking;
+      select c.entity_id, c.error_id, c.blocking from changed c join was w using (error_id) where c.blocking <> w.blocking;
   end if;
-  if counts then
-    insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
-      select table_name, state, ttl, sum(d), coalesce(sum(d) filter (where blocking), 0),
-          div(sum(d * recoup.born_us(ttl, created_at)), 1000000), mod(sum(d * recoup.born_us(ttl, created_at)), 1000000)
-        from (select n.table_name, n.created_at, v.state, v.blocking, v.d, recoup.ttl_us(v.state, n.created_at, v.expires_at) as ttl
-          from changed n join was o using (error_id)
-          cross join lateral (values (n.state, n.blocking, n.expires_at, 1), (o.state, o.blocking, o.expires_at, -1))
-            as v (state, blocking, expires_at, d)
-          where n.state <> o.state or n.blocking <> o.blocking or n.expires_at is distinct from o.expires_at offset 0) e
-       group by table_name, state, ttl;
+  insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
+    select table_name, state, ttl, sum(d), coalesce(sum(d) filter (where blocking), 0),
+        div(sum(d * recoup.born_us(ttl, created_at)), 1000000), mod(sum(d * recoup.born_us(ttl, created_at)), 1000000)
+      from (select table_name, state, blocking, created_at, 1 as d, recoup.ttl_us(state, created_at, expires_at) as ttl from changed
+        union all select table_name, state, blocking, created_at, -1, recoup.ttl_us(state, created_at, expires_at) from was) e
+     group by table_name, state, ttl
+    having sum(d) <> 0 or coalesce(sum(d) filter (where blocking), 0) <> 0 or sum(d * recoup.born_us(ttl, created_at)) <> 0;
+  return null;
+end $$;
+
+-- error_resolved demands of an error that is resolved the row of its history that
+-- says so, and has it wait for the archive.
+create function recoup.error_resolved() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  untold uuid;
+  over   uuid[] := '{}'; -- were resolved before
+begin
+  if not exists (select from changed where state = 'RESOLVED') then
+    return null;
   end if;
+  if exists (select from was where state = 'RESOLVED') then
+    over := array(select error_id from was where state = 'RESOLVED');
+  end if;
+  select c.error_id into untold from changed c
+   where c.state = 'RESOLVED' and c.error_id <> all (over) and not exists (select from recoup.error_history h
+      where h.error_id = c.error_id and h.at = c.resolved_at and h.state = 'RESOLVED') limit 1;
+  if untold is not null then
+    raise exception using errcode = 'RC001',
+      message = untold || ': an error is resolved together with the row of its history that says who did and why';
+  end if;
+  insert into recoup.resolved select resolved_at, error_id from changed where state = 'RESOLVED' and error_id <> all (over);
   return null;
 end $$;
 
@@ -391,19 +445,6 @@ begin
   return null;
 end $$;
 
--- error_resolved demands, by the end of the transaction that resolves an error, the
--- row of its history that says so.
-create function recoup.error_resolved() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  if not exists (select from recoup.error_history h
-      where h.error_id = new.error_id and h.at = new.resolved_at and h.after ->> 'state' = 'RESOLVED') then
-    raise exception using errcode = 'RC001',
-      message = new.error_id || ': an error is resolved together with the row of its history that says who did and why';
-  end if;
-  return null;
-end $$;
-
 -- error_deleted lets an error go only to the archive, as what it was: no update
 -- could have made of it what is there. What is resolved goes there unchanged.
 create function recoup.error_deleted() returns trigger language plpgsql
@@ -424,13 +465,18 @@ begin
           a.resolved_at, a.resolved_by, a.resolution_reason)
         is distinct from row(g.disposition, g.severity, g.category, g.class, g.message, g.policy_version,
           g.retry_count, g.max_retries, g.parked_at, g.parked_by, g.park_reason, g.escalation_level,
-          g.resolved_at, g.resolved_by, g.resolution_reason) then 'it is resolved' end)
+          g.resolved_at, g.resolved_by, g.resolution_reason) then 'it is resolved'
+      when a.disposition = 'RESOLVED' and g.state <> 'RESOLVED' and not exists (select from recoup.error_history h
+          where h.error_id = a.error_id and h.at = a.resolved_at and h.state = 'RESOLVED')
+        then 'an error is resolved together with the row of its history that says who did and why' end)
     into bad
     from gone g left join recoup.error_archive a on a.error_id = g.error_id;
   if bad is not null then
     raise exception using errcode = 'RC001', message = bad;
   end if;
   insert into recoup.error_leaving select error_id from gone;
+  delete from recoup.resolved where resolved_at = any (array(select distinct resolved_at from gone where state = 'RESOLVED'))
+    and error_id = any (array(select error_id from gone));
   insert into recoup.gate_log (entity_id, error_id, blocks)
     select entity_id, error_id, false from gone where blocking;
   insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
@@ -446,15 +492,27 @@ create trigger guard_insert after insert on recoup.error referencing new table a
   for each statement execute function recoup.error_inserted();
 create trigger guard_update after update on recoup.error referencing old table as was new table as changed
   for each statement execute function recoup.error_updated();
+create trigger guard_resolved after update on recoup.error referencing old table as was new table as changed
+  for each statement execute function recoup.error_resolved();
+create trigger guard_permanent after update on recoup.error for each row
+  when (old.error_id <> new.error_id or old.table_name <> new.table_name or old.entity_id is distinct from new.entity_id
+    or old.code <> new.code or old.created_at <> new.created_at or old.correlation_id is distinct from new.correlation_id
+    or old.reported_table is distinct from new.reported_table)
+  execute function recoup.refuse_row('what it is and when it was made is permanent');
+create trigger guard_over after update on recoup.error for each row when (old.state = 'RESOLVED')
+  execute function recoup.error_over();
+create trigger guard_admitted after update on recoup.error for each row when (old.policy_version is not null and new.policy_version is null)
+  execute function recoup.refuse_row('it is admitted');
+create trigger guard_kept after update on recoup.error for each row when (old.expires_at is null and old.policy_version is not null)
+  execute function recoup.error_kept();
+create trigger guard_ruled after update on recoup.error for each row
+  when (new.disposition <> 'RESOLVED' and (new.disposition <> old.disposition or new.blocking <> old.blocking
+    or new.policy_version is distinct from old.policy_version))
+  execute function recoup.error_ruled();
 create trigger guard_delete after delete on recoup.error referencing old table as gone
   for each statement execute function recoup.error_deleted();
 create trigger guard_insert after insert on recoup.error_archive referencing new table as added
   for each statement execute function recoup.error_archived();
-create constraint trigger resolved after update on recoup.error deferrable initially deferred
-  for each row when (new.state = 'RESOLVED' and old.state <> 'RESOLVED') execute function recoup.error_resolved();
-create constraint trigger resolved after insert on recoup.error_archive deferrable initially deferred
-  for each row when (new.disposition = 'RESOLVED') execute function recoup.error_resolved();
-
 -- Activity: what happened to errors, by minute and by hour. Every transaction
 -- appends what it did, so that writers never wait for each other; folding adds
 -- that to the sums, and readers count what is not folded yet.
