@@ -30,6 +30,16 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Recoveries)
 	covers(t, store.RecoveryLeases)
 	covers(t, store.AIRs)
+	covers(t, store.DeadLetters)
+	covers(t, store.Rounds)
+	covers(t, store.Notes)
+	covers(t, store.Groups, "Open", "Total")
+	covers(t, store.Payloads)
+	covers(t, store.Checkpoints)
+	covers(t, store.WorkQueue)
+	covers(t, store.Pauses)
+	covers(t, store.Replays)
+	covers(t, store.ReplayItems)
 	covers(t, row.Table[store.Case]{Name: "a case", Columns: store.Cases})
 }
 

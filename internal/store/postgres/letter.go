@@ -207,7 +207,7 @@ func (s *Store) writeLetters(t *tx, l *store.LetterWork, held *batches) {
 // setItems queues new versions of items, whose key has two columns.
 func setItems(t *tx, items []store.ReplayItem) {
 	if len(items) > 0 {
-		b := newBatch(itemColumns[:itemChanges], pointers(items))
+		b := newBatch(itemChanges, pointers(items))
 		t.queue(b.update("recoup.replay_item")+" and e.replay_id = "+b.values[1], b.args...)
 	}
 }

@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"context"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 // PlannedLetters returns what verbs about staged work run against tables that
@@ -21,8 +23,12 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		{"previous", selectPrevious, []any{[][]byte{letter[:]}}},
 		{"release", releaseItems, []any{replay[:], size, 2, now}},
 		{"end", selectEndable, []any{replay[:], now, size}},
-		{"groups", selectGroup + " order by g.last_seen_at desc, g.group_id desc limit 50", nil},
-		{"replays", selectReplay + " order by r.created_at desc, r.replay_id desc limit 50", nil},
+		planned("groups", func(v verb.Verbs) {
+			_, _, _ = v.Groups(context.Background(), store.GroupFilter{}, store.Page{Limit: size})
+		}),
+		planned("replays", func(v verb.Verbs) {
+			_, _, _ = v.Replays(context.Background(), store.ReplayFilter{}, store.Page{Limit: size})
+		}),
 		{"levels", selectLetterLevels, nil},
 		{"untriaged", selectUntriaged, nil},
 		{"lane names", selectLaneNames, []any{20}},
@@ -32,8 +38,9 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		{"outcomes", selectOutcomes, nil},
 		{"due replays", "select replay_id from recoup.replay where next_at <= $1 order by next_at limit 50", []any{now}},
 	}
-	groups := groupsQuery(store.GroupFilter{Within: &store.Pipelines{Names: []string{"p1", "p2"}}}, store.Page{Limit: size, Cursor: cursor})
-	list = append(list, Planned{"groups of some pipelines", groups.String(), groups.args})
+	list = append(list, planned("groups of some pipelines", func(v verb.Verbs) {
+		_, _, _ = v.Groups(context.Background(), store.GroupFilter{Within: &store.Pipelines{Names: []string{"p1", "p2"}}}, store.Page{Limit: size, Cursor: cursor})
+	}))
 	for name, f := range map[string]store.LetterFilter{
 		"all": {}, "pipeline": {Pipeline: "p1"}, "stage": {Stage: "llm"}, "class": {Class: "C1"}, "step": {Step: store.StepTriaged},
 		"verified": {Step: store.StepVerified}, "group": {Group: group}, "age": {Before: now.Add(-24 * time.Hour)},

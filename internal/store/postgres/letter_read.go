@@ -12,14 +12,7 @@ import (
 
 var (
 	selectWhole = "select " + names(wholeColumns, "") + " from recoup.dead_letter d" + joinLetter + " left join recoup.error e on e.error_id = d.error_id"
-
-	selectGroup = "select " + names(countedGroupColumns, "") + " from recoup.dead_letter_group g" + countGroup
 )
-
-const countGroup = `
-		cross join lateral (
-			select coalesce(sum(open), 0)::bigint as open, coalesce(sum(arrived), 0)::bigint as total
-			from recoup.dead_letter_count k where k.group_id = g.group_id) c`
 
 // DeadLetter returns a dead letter with its error and all that belongs to it.
 func (s *Store) DeadLetter(ctx context.Context, id recoup.ID) (store.Letter, error) {
@@ -118,87 +111,6 @@ func (q *query) among(column string, within *store.Pipelines) {
 	default:
 		q.add(" and " + column + " = any (" + q.arg(append([]string{}, within.Names...)) + ")")
 	}
-}
-
-// Rounds returns the rounds of a dead letter, the first first.
-func (s *Store) Rounds(ctx context.Context, id recoup.ID, limit int) ([]store.Round, error) {
-	rows, err := s.pool.Query(ctx, "select "+names(roundColumns, "")+
-		" from recoup.dead_letter_round where error_id = $1 order by round limit $2", id[:], clamp(limit))
-	return collectRows("read rounds", rows, err, decode(roundColumns))
-}
-
-// Notes returns the notes about what a note names, oldest first.
-func (s *Store) Notes(ctx context.Context, about store.Note, limit int) ([]store.Note, error) {
-	subject, id := "error_id", about.ErrorID
-	switch {
-	case !about.ReplayID.IsZero():
-		subject, id = "replay_id", about.ReplayID
-	case !about.GroupID.IsZero():
-		subject, id = "group_id", about.GroupID
-	}
-	rows, err := s.pool.Query(ctx, "select "+names(noteColumns, "")+
-		" from recoup.dead_letter_note where "+subject+" = $1 order by seq limit $2", id[:], clamp(limit))
-	return collectRows("read notes", rows, err, decode(noteColumns))
-}
-
-// Group returns a group with its counts.
-func (s *Store) Group(ctx context.Context, id recoup.ID) (store.Group, error) {
-	rows, err := s.pool.Query(ctx, selectGroup+" where g.group_id = $1", id[:])
-	list, err := collectRows("read a group", rows, err, decode(countedGroupColumns))
-	return one(list, err, "group "+id.String())
-}
-
-// Groups lists groups with their counts, those first in which something arrived
-// last.
-func (s *Store) Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error) {
-	q := groupsQuery(f, p)
-	rows, err := s.pool.Query(ctx, q.String(), q.args...)
-	list, err := collectRows("list groups", rows, err, decode(countedGroupColumns))
-	return list, lastOf(list, p, func(g *store.Group) store.Cursor { return store.Cursor{At: g.LastSeenAt, ID: g.ID} }), err
-}
-
-// groupsQuery picks the page before its groups are counted.
-func groupsQuery(f store.GroupFilter, p store.Page) *query {
-	q := &query{}
-	q.add("select " + names(countedGroupColumns, "") + " from (")
-	q.newestOf("recoup.dead_letter_group d", " order by d.last_seen_at desc, d.group_id desc", f.Within, false, p, func() {
-		q.equal("d.pipeline", f.Pipeline)
-		q.past("d.last_seen_at, d.group_id", p.Cursor)
-	})
-	q.add(") g" + countGroup + " order by g.last_seen_at desc, g.group_id desc")
-	return q
-}
-
-// StepGroup changes the owner and the note of a group.
-func (s *Store) StepGroup(ctx context.Context, id recoup.ID, decide store.DecideGroup) (store.Group, error) {
-	var next store.Group
-	var refused error
-	err := s.transact(ctx, "step a group", time.Time{}, func(t *tx) error {
-		var found []store.Group
-		t.queue("select from recoup.dead_letter_group where group_id = $1 for update", id[:])
-		collect(t.queue(selectGroup+" where g.group_id = $1", id[:]), decode(countedGroupColumns), &found)
-		if err := t.send(ctx); err != nil {
-			return err
-		}
-		current, err := one(found, nil, "group "+id.String())
-		if err != nil {
-			return err
-		}
-		var decided store.Group
-		var notes []store.Note
-		if decided, notes, refused = decide(current); refused != nil {
-			decided, notes = current, nil
-		}
-		next = current
-		next.Owner, next.Note = decided.Owner, decided.Note
-		t.queue("update recoup.dead_letter_group set owner = $2, note = $3 where group_id = $1", id[:], optional(next.Owner), optional(next.Note))
-		addRows(t, "recoup.dead_letter_note", noteColumns, notes, "")
-		return nil
-	})
-	if err != nil {
-		return store.Group{}, err
-	}
-	return next, refused
 }
 
 // GroupDays returns what a group has gained on each UTC day from a day on.

@@ -176,35 +176,6 @@ func (s *Store) SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, e
 	return collectRows("read what is spent", rows, err, decode(queueColumns))
 }
 
-// SetPause pauses work.
-func (s *Store) SetPause(ctx context.Context, p store.Pause) error {
-	_, err := s.pool.Exec(ctx, `insert into recoup.work_pause values ($1, $2, $3, $4, $5, $6, $7)
-		on conflict (pipeline, stage, error_class) do update set paused_by = excluded.paused_by, reason = excluded.reason,
-			paused_at = excluded.paused_at, until = excluded.until`,
-		p.Pipeline, p.Stage, string(p.Class), p.By, p.Reason, p.At, optional(p.Until))
-	return failure("pause work", err)
-}
-
-// LiftPause ends a pause and reports whether there was one.
-func (s *Store) LiftPause(ctx context.Context, p store.Pause) (bool, error) {
-	tag, err := s.pool.Exec(ctx, "delete from recoup.work_pause where pipeline = $1 and stage = $2 and error_class = $3",
-		p.Pipeline, p.Stage, string(p.Class))
-	return tag.RowsAffected() > 0, failure("lift a pause", err)
-}
-
-// Pauses returns the pauses that hold at now, oldest first.
-func (s *Store) Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]store.Pause, error) {
-	q := query{}
-	q.add("select " + names(pauseColumns, "") + " from recoup.work_pause where (until is null or until > " + q.arg(now) + ")")
-	q.among("pipeline", within)
-	if within != nil {
-		q.add(" and pipeline <> ''") // what names none concerns all
-	}
-	q.add(" order by paused_at, pipeline, stage, error_class limit " + q.arg(store.MaxPage))
-	rows, err := s.pool.Query(ctx, q.String(), q.args...)
-	return collectRows("read what is paused", rows, err, decode(pauseColumns))
-}
-
 // SaveCheckpoint keeps the output of a stage.
 func (s *Store) SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Checkpoint) error {
 	return s.fenced(ctx, "save a checkpoint", token, c.WorkID, c.At, func(t *tx) {
@@ -258,27 +229,6 @@ func (s *Store) PurgeCheckpoints(ctx context.Context, before time.Time, limit in
 			and (select 1 from recoup.dead_letter d where d.work_id = c.work_id and d.closed_at is null limit 1) is null
 		order by at limit $2)`, before, clamp(limit))
 	return int(tag.RowsAffected()), failure("purge checkpoints", err)
-}
-
-// Checkpoints returns the outputs of finished stages in the order in which they
-// were saved.
-func (s *Store) Checkpoints(ctx context.Context, work recoup.ID) ([]store.Checkpoint, error) {
-	rows, err := s.pool.Query(ctx, "select "+names(checkpointColumns, "")+
-		" from recoup.checkpoint where work_id = $1 order by at, stage limit $2", work[:], store.MaxPage)
-	return collectRows("read checkpoints", rows, err, decode(checkpointColumns))
-}
-
-// Payload returns the payload of a piece of work.
-func (s *Store) Payload(ctx context.Context, work recoup.ID) (store.Payload, error) {
-	rows, err := s.pool.Query(ctx, "select "+names(payloadColumns, "")+" from recoup.work_payload where work_id = $1", work[:])
-	list, err := collectRows("read a payload", rows, err, decode(payloadColumns))
-	return one(list, err, "payload "+work.String())
-}
-
-// Payloads returns the payloads of those pieces of work that have one.
-func (s *Store) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error) {
-	rows, err := s.pool.Query(ctx, "select "+names(payloadColumns, "")+" from recoup.work_payload where work_id = any ($1::uuid[])", raw(works))
-	return collectRows("read payloads", rows, err, decode(payloadColumns))
 }
 
 // FoldLetterCounts replaces appended deltas by their sums.

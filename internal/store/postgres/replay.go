@@ -8,10 +8,10 @@ import (
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 const (
-	lockReplay = "select from recoup.replay where replay_id = $1 for update"
 
 	// selectEndable are items that wait for their outcome and that nobody holds.
 	selectEndable = `
@@ -41,39 +41,14 @@ var (
 			returning pipeline, stage, replay_id, due_at, work_id)
 		insert into recoup.work_due (turn, pipeline, stage, replay_id, due_at, work_id)
 		select ` + turnOf("due_at") + `, pipeline, stage, replay_id, due_at, work_id from queued`
-
-	selectReplay = "select " + names(replayStatusColumns, "") + ` from recoup.replay r
-		cross join lateral (
-			select coalesce(json_agg(json_build_object('phase', phase, 'state', state, 'n', n) order by phase, state), '[]') as counts from (
-				select phase, state, sum(n) as n from recoup.replay_count k
-				where k.replay_id = r.replay_id group by 1, 2 having sum(n) <> 0) s) c`
-	selectReplayByID = selectReplay + " where r.replay_id = $1"
 )
-
-// CreateReplay begins a replay without members.
-func (s *Store) CreateReplay(ctx context.Context, r store.Replay, notes ...store.Note) error {
-	return s.transact(ctx, "create a replay", r.CreatedAt, func(t *tx) error {
-		addRows(t, "recoup.replay", replayColumns, []store.Replay{r}, "")
-		addRows(t, "recoup.dead_letter_note", noteColumns, notes, "")
-		return nil
-	})
-}
-
-// readReplay reads a replay that the transaction has locked.
-func readReplay(ctx context.Context, t *tx, id recoup.ID) (store.ReplayStatus, error) {
-	var found []store.ReplayStatus
-	t.queue(lockReplay, id[:])
-	collect(t.queue(selectReplayByID, id[:]), decode(replayStatusColumns), &found)
-	err := t.lock(ctx)
-	return one(found, err, "replay "+id.String())
-}
 
 // AddMembers adds members to a replay and keeps the cursor.
 func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) ([]store.LetterOutcome, error) {
 	ids := m.ErrorIDs[:min(len(m.ErrorIDs), store.MaxPage)]
 	outcomes := make([]store.LetterOutcome, len(ids))
 	err := s.transact(ctx, "add members to a replay", now, func(t *tx) error {
-		current, err := readReplay(ctx, t, m.ReplayID)
+		current, err := verb.LockedReplay(&act{t, ctx}, m.ReplayID)
 		if err != nil {
 			return err
 		}
@@ -99,10 +74,10 @@ func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) 
 // StepReplay applies an input to a replay and puts the items that it releases
 // into the queue.
 func (s *Store) StepReplay(ctx context.Context, now time.Time, id recoup.ID, decide store.DecideReplay) (store.ReplayStatus, error) {
-	var status []store.ReplayStatus
+	var status store.ReplayStatus
 	var refused error
 	err := s.transact(ctx, "step a replay", now, func(t *tx) error {
-		current, err := readReplay(ctx, t, id)
+		current, err := verb.LockedReplay(&act{t, ctx}, id)
 		if err != nil {
 			return err
 		}
@@ -122,14 +97,13 @@ func (s *Store) StepReplay(ctx context.Context, now time.Time, id recoup.ID, dec
 		if len(effects.Notices) > 0 {
 			addNotices(t, t.now, effects.Notices)
 		}
-		status = nil
-		collect(t.queue(selectReplayByID, id[:]), decode(replayStatusColumns), &status)
-		return nil
+		status, err = verb.LockedReplay(&act{t, ctx}, id)
+		return err
 	})
 	if err != nil {
 		return store.ReplayStatus{}, err
 	}
-	return status[0], refused
+	return status, refused
 }
 
 // EndItems applies an input to items that wait for their outcome and that no
@@ -158,57 +132,6 @@ func (s *Store) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit
 func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = s.pool.QueryRow(ctx, "select recoup.purge_replays($1, $2)", before, clamp(limit)).Scan(&n)
 	return n, failure("purge replays", err)
-}
-
-// Replay returns a replay with its counts.
-func (s *Store) Replay(ctx context.Context, id recoup.ID) (store.ReplayStatus, error) {
-	rows, err := s.pool.Query(ctx, selectReplayByID, id[:])
-	list, err := collectRows("read a replay", rows, err, decode(replayStatusColumns))
-	return one(list, err, "replay "+id.String())
-}
-
-// Replays lists replays with their counts, newest first.
-func (s *Store) Replays(ctx context.Context, f store.ReplayFilter, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
-	q := query{}
-	q.add(selectReplay + " where true")
-	q.equal("r.state", string(f.State))
-	if len(f.Hubs) > 0 {
-		q.add(" and r.hub = any (" + q.arg(f.Hubs) + ")")
-	}
-	q.past("r.created_at, r.replay_id", p.Cursor)
-	q.add(" order by r.created_at desc, r.replay_id desc limit " + q.arg(p.Size()))
-	rows, err := s.pool.Query(ctx, q.String(), q.args...)
-	list, err := collectRows("list replays", rows, err, decode(replayStatusColumns))
-	return list, lastOf(list, p, func(r *store.ReplayStatus) store.Cursor { return store.Cursor{At: r.CreatedAt, ID: r.ID} }), err
-}
-
-// DueReplays returns replays that are to be looked after, longest due first.
-func (s *Store) DueReplays(ctx context.Context, now time.Time, limit int) ([]recoup.ID, error) {
-	rows, err := s.pool.Query(ctx, "select replay_id from recoup.replay where next_at <= $1 order by next_at limit $2", now, clamp(limit))
-	return collectRows("read what replays are due", rows, err, pgx.RowTo[recoup.ID])
-}
-
-// Items lists the items of a replay in the order of their positions.
-func (s *Store) Items(ctx context.Context, replay recoup.ID, state store.ItemState, from, limit int) ([]store.ReplayItem, int, error) {
-	size := store.Page{Limit: limit}.Size()
-	q := query{}
-	q.add("select " + names(itemColumns, "") + " from recoup.replay_item where replay_id = " + q.arg(replay[:]) + " and position >= " + q.arg(from))
-	q.equal("state", string(state))
-	q.add(" order by position limit " + q.arg(size))
-	rows, err := s.pool.Query(ctx, q.String(), q.args...)
-	list, err := collectRows("list the items of a replay", rows, err, decode(itemColumns))
-	if err != nil || len(list) < size {
-		return list, -1, err
-	}
-	return list, list[len(list)-1].Position + 1, nil
-}
-
-// ItemsOf returns the items that a dead letter has been in replays, the last
-// first.
-func (s *Store) ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]store.ReplayItem, error) {
-	rows, err := s.pool.Query(ctx, "select "+names(itemColumns, "i.")+` from recoup.replay_item i join recoup.replay r using (replay_id)
-		where i.error_id = $1 order by r.created_at desc, r.replay_id desc limit $2`, id[:], clamp(limit))
-	return collectRows("read the replays of a dead letter", rows, err, decode(itemColumns))
 }
 
 // past goes on from a cursor in a list that runs from new to old.

@@ -177,8 +177,12 @@ func (a *act) Turn(t verb.Turn, shared bool) error {
 // serviceLock is the class of the advisory locks that are turns.
 const serviceLock = 20260208
 
-// Wake implements [verb.Tx].
-func (a *act) Wake(kind string) { a.wake(kind) }
+// Wake implements [verb.Tx]. Of a policy the database tells by itself.
+func (a *act) Wake(kind string) {
+	if kind != store.WakePolicy {
+		a.wake(kind)
+	}
+}
 
 // Shred implements [verb.Tx]. PostgreSQL keeps the old version of a row until it is
 // vacuumed, and in its log and backups as long as those are kept.

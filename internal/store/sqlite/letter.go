@@ -7,6 +7,7 @@ import (
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/row"
 )
 
 const joinLetter = ` from dead_letter d
@@ -14,33 +15,23 @@ const joinLetter = ` from dead_letter d
 	left join work w on w.work_id = d.work_id and d.closed_at is null`
 
 var (
-	partNames         = of("d", letterColumns) + `, ` + of("i", itemColumns) + `, ` + of("w", queueColumns)
+	partNames         = row.Table[store.Letter]{Columns: store.LetterParts}.Names("")
 	selectParts       = `select ` + partNames + joinLetter + ` where d.error_id = ?`
 	selectPartsOfWork = `select ` + partNames + joinLetter + ` where d.work_id = ? and d.closed_at is null`
 
 	selectQueued   = `select ` + queueColumns + ` from work where work_id = ?`
-	selectPrevious = `select ` + letterColumns + ` from dead_letter where work_id = ? and closed_at is not null
+	selectPrevious = `select ` + store.DeadLetters.Names("") + ` from dead_letter where work_id = ? and closed_at is not null
 		order by created_at desc limit 1`
 
-	insertGroup  = addTo("dead_letter_group", groupColumns)
-	insertLetter = addTo("dead_letter", letterColumns)
-	insertItem   = addTo("replay_item", itemColumns)
-	insertRound  = addTo("dead_letter_round", roundColumns)
-	insertNote   = addTo("dead_letter_note", noteColumns)
 	insertQueued = addTo("work", queueColumns)
-
-	updateLetter = setIn("dead_letter", letterColumns, 1)
-	updateItem   = setIn("replay_item", first(itemColumns, itemChanges), 2)
 	updateQueued = setIn("work", first(queueColumns, queueChanges), 1)
 )
 
 const (
 	// moveLetter leaves alone what no step of the workflow changes, and with it all
 	// indexes but that of the steps.
-	moveLetter    = `update dead_letter set step = ?2, cause = ?3, held_expiry = ?4, updated_at = ?5 where error_id = ?1`
-	seeGroup      = `update dead_letter_group set last_seen_at = max(last_seen_at, ?2) where group_id = ?1`
-	insertPayload = `insert into work_payload (` + payloadColumns + `) select ?1, ?2, ?3, ?4
-		where not exists (select 1 from work_payload where work_id = ?1)`
+	moveLetter        = `update dead_letter set step = ?2, cause = ?3, held_expiry = ?4, updated_at = ?5 where error_id = ?1`
+	seeGroup          = `update dead_letter_group set last_seen_at = max(last_seen_at, ?2) where group_id = ?1`
 	deleteQueued      = `delete from work where work_id = ?`
 	deletePayload     = `delete from work_payload where work_id = ?`
 	deleteCheckpoints = `delete from checkpoint where work_id = ?`
@@ -121,7 +112,7 @@ func (t *tx) loadLetters(errors, works []recoup.ID) (*store.LetterWork, error) {
 	}
 	l := store.NewLetterWork(store.NewWork(t.now, rows), found)
 	for _, work := range works {
-		previous, err := collectAll(t, letterFields, selectPrevious, id{&work})
+		previous, err := rowsOf(t, store.DeadLetters.Columns, selectPrevious, id{&work})
 		if err != nil {
 			return nil, err
 		}
@@ -149,14 +140,16 @@ func (t *tx) parts(errors, works []recoup.ID) (found []store.Letter, err error) 
 			}
 		}
 	}
-	read(errors, func(key recoup.ID) ([]store.Letter, error) { return collectAll(t, partFields, selectParts, id{&key}) })
+	read(errors, func(key recoup.ID) ([]store.Letter, error) {
+		return rowsOf(t, store.LetterParts, selectParts, id{&key})
+	})
 	read(works, t.ofWork)
 	return found, err
 }
 
 // ofWork reads the open dead letter of work, or else its place in the queue.
 func (t *tx) ofWork(work recoup.ID) ([]store.Letter, error) {
-	list, err := collectAll(t, partFields, selectPartsOfWork, id{&work})
+	list, err := rowsOf(t, store.LetterParts, selectPartsOfWork, id{&work})
 	if err != nil || len(list) > 0 {
 		return list, err
 	}
@@ -174,23 +167,25 @@ func (t *tx) saveLetters(l *store.LetterWork) error {
 	for _, write := range []func() error{
 		func() error { return t.save(l.Work) },
 		func() error { return t.saveGroups(l.Groups()) },
-		func() error { return each(t, insertLetter, l.NewLetters(), letterFields) },
-		func() error { return each(t, insertItem, joined, itemFields) },
-		func() error { return each(t, updateItem, items, changesOf(itemFields, itemChanges)) },
+		func() error { return add(t, store.DeadLetters, l.NewLetters()) },
+		func() error { return add(t, store.ReplayItems, joined) },
+		func() error { return set(t, store.ReplayItems, items) },
 		func() error { return each(t, moveLetter, moved, movedFields) },
-		func() error { return each(t, updateLetter, other, letterFields) },
-		func() error { return each(t, insertRound, l.Rounds(), roundFields) },
+		func() error { return set(t, store.DeadLetters, other) },
+		func() error { return add(t, store.Rounds, l.Rounds()) },
 		func() error { return each(t, deleteQueued, gone, changesOf(queueFields, 1)) },
 		func() error {
 			return each(t, updateQueued, changed, func(c *store.QueueChange) []any { return queueFields(&c.Is)[:queueChanges] })
 		},
 		func() error { return each(t, insertQueued, added, queueFields) },
-		func() error { return each(t, insertPayload, l.Payloads(), payloadFields) },
+		func() error { _, err := act{t}.AddNew(store.Payloads.Batch(l.Payloads())); return err },
 		func() error { return each(t, deletePayload, l.Forgotten(), idField) },
 		func() error { return each(t, deleteCheckpoints, l.Forgotten(), idField) },
-		func() error { return each(t, deleteCheckpoints, l.Anew(), changesOf(checkpointFields, 1)) },
-		func() error { return each(t, upsertCheckpoint, l.Anew(), checkpointFields) },
-		func() error { return each(t, insertNote, l.Notes(), noteFields) },
+		func() error {
+			return each(t, deleteCheckpoints, l.Anew(), func(c *store.Checkpoint) []any { return []any{id{&c.WorkID}} })
+		},
+		func() error { return put(t, store.Checkpoints, l.Anew()) },
+		func() error { return add(t, store.Notes, l.Notes()) },
 	} {
 		if err := write(); err != nil {
 			return err
@@ -205,7 +200,7 @@ func (t *tx) saveGroups(groups []store.Group) error {
 	for _, g := range groups {
 		n, err := t.change(seeGroup, id{&g.ID}, micros(g.LastSeenAt))
 		if err == nil && n == 0 {
-			err = t.exec(insertGroup, groupFields(&g)...)
+			err = add(t, store.Groups, []store.Group{g})
 		}
 		if err != nil {
 			return err

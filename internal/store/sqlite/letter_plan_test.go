@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"recoup"
 	"recoup/internal/policy"
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 // Questions about staged work are answered from indexes that have the answer's
@@ -31,7 +33,8 @@ func TestLetterPlans(t *testing.T) {
 			}
 			for _, step := range steps {
 				walk := strings.HasPrefix(step, "SCAN") && !slices.Contains(letterWalks, step)
-				if walk || strings.Contains(step, "TEMP B-TREE") && !slices.Contains(letterSorts, name) {
+				sorts := strings.Contains(step, "TEMP B-TREE") && !strings.Contains(step, "json_group_array") // the few counts of a replay
+				if walk || sorts && !slices.Contains(letterSorts, name) {
 					t.Errorf("%s\n%s", step, text)
 				}
 			}
@@ -45,7 +48,7 @@ func TestLetterPlans(t *testing.T) {
 var letterWalks = []string{
 	"SCAN dead_letter USING INDEX dead_letter_list_idx", "SCAN d", "SCAN o", "SCAN CONSTANT ROW", "SCAN (subquery-2)", "SCAN (subquery-3)", "SCAN (subquery-4)", "SCAN (subquery-5)", "SCAN g",
 	"SCAN r USING INDEX replay_list_idx", "SCAN g USING INDEX dead_letter_group_seen_idx", "SCAN work USING INDEX work_spent_idx",
-	"SCAN (subquery-1)", "SCAN work_pause", "SCAN dead_letter USING INDEX dead_letter_untriaged_idx",
+	"SCAN (subquery-1)", "SCAN s", "SCAN n", "SCAN json_each VIRTUAL TABLE INDEX 1:", "SCAN work_pause", "SCAN dead_letter USING INDEX dead_letter_untriaged_idx",
 }
 
 // letterSorts are what sorts no more than the page that it has picked, or the
@@ -58,7 +61,12 @@ func letterPlans() map[string]string {
 		return text
 	}
 	cursor := store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}
-	groups, _ := groupsText(store.GroupFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}, store.Page{Cursor: cursor})
+	groups := func(f store.GroupFilter) string {
+		return asked(func(v verb.Verbs) { _, _, _ = v.Groups(context.Background(), f, store.Page{Cursor: cursor}) })
+	}
+	replays := func(f store.ReplayFilter) string {
+		return asked(func(v verb.Verbs) { _, _, _ = v.Replays(context.Background(), f, store.Page{Cursor: cursor}) })
+	}
 	return map[string]string{
 		"letters/all":              list(store.LetterFilter{}, store.Cursor{}),
 		"letters/cursor":           list(store.LetterFilter{}, cursor),
@@ -75,16 +83,15 @@ func letterPlans() map[string]string {
 		"claim":                    selectDueWork,
 		"release":                  selectNext,
 		"endable":                  selectEndable,
-		"groups":                   selectGroup + ` order by last_seen_at desc, group_id desc limit 5`,
-		"groups of a pipeline":     selectGroup + ` where pipeline = ? order by last_seen_at desc, group_id desc limit 5`,
-		"groups of some pipelines": groups,
-		"replays of hubs":          selectReplay + ` where hub in (?, ?) order by created_at desc, replay_id desc limit 5`,
-		"replays of a hub":         selectReplay + ` where hub in (?) order by created_at desc, replay_id desc limit 5`,
-		"replays":                  selectReplay + ` order by created_at desc, replay_id desc limit 5`,
-		"replays in a state":       selectReplay + ` where state = ? order by created_at desc, replay_id desc limit 5`,
+		"groups":                   groups(store.GroupFilter{}),
+		"groups of a pipeline":     groups(store.GroupFilter{Pipeline: "p"}),
+		"groups of some pipelines": groups(store.GroupFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}),
+		"replays of hubs":          replays(store.ReplayFilter{Hubs: []string{"a", "b"}}),
+		"replays":                  replays(store.ReplayFilter{}),
+		"replays in a state":       replays(store.ReplayFilter{State: store.ReplayDone}),
 		"items":                    `select * from replay_item where replay_id = ? and position >= ? order by position limit 5`,
 		"items in a state":         `select * from replay_item where replay_id = ? and state = ? and position >= ? order by position limit 5`,
-		"items of a dead letter":   selectItemsOf,
+		"items of a dead letter":   asked(func(v verb.Verbs) { _, _ = v.ItemsOf(context.Background(), recoup.ID{1}, 5) }),
 		"purge of checkpoints":     purgeCheckpoints,
 		"purge of items":           purgeItems,
 		"purge of replays":         purgeEmpty,

@@ -13,18 +13,18 @@ import (
 	"recoup/internal/store"
 )
 
+var selectDueWork = `select ` + queueColumns + ` from work w indexed by work_due_idx
+	where pipeline = ?1 and stage = ?2 and coalesce(replay_id, x'00') = ?3 and due_at <= ?4
+	and not exists (select 1 from work_pause p where p.error_class = w.error_class and p.pipeline in ('', w.pipeline)
+		and p.stage in ('', w.stage) and (p.until is null or p.until > ?4))
+	order by due_at, work_id limit 0 + ?5`
+
 const (
 	// selectLanes are the stretches of a lane that may be claimed from: new work,
 	// and every replay that runs. ?3 is the time.
 	selectLanes = `select replay_id from (select x'00' as replay_id union all select replay_id from replay where state = 'RUNNING')
 		where not exists (select 1 from work_pause where error_class = '' and pipeline in ('', ?1) and stage in ('', ?2)
 			and (until is null or until > ?3))`
-
-	selectDueWork = `select ` + queueColumns + ` from work w indexed by work_due_idx
-		where pipeline = ?1 and stage = ?2 and coalesce(replay_id, x'00') = ?3 and due_at <= ?4
-		and not exists (select 1 from work_pause p where p.error_class = w.error_class and p.pipeline in ('', w.pipeline)
-			and p.stage in ('', w.stage) and (p.until is null or p.until > ?4))
-		order by due_at, work_id limit 0 + ?5`
 
 	// leaseMany gives work that was claimed together its lease.
 	leaseMany = `update work set lease_token = ?2, lease_worker = ?3, leased_at = ?4, lease_ends_at = ?5, due_at = ?5, claims = claims + 1
@@ -34,13 +34,6 @@ const (
 	// the tokens beside them, and their pipelines.
 	selectHeld = `select j.key, w.pipeline from json_each(?) j cross join work w
 		where w.work_id = unhex(j.value ->> 0) and w.lease_token = unhex(j.value ->> 1) and w.replay_id is null`
-
-	upsertPause = `insert into work_pause (` + pauseColumns + `) values (?, ?, ?, ?, ?, ?, ?)
-		on conflict (pipeline, stage, error_class) do update set paused_by = excluded.paused_by, reason = excluded.reason,
-		paused_at = excluded.paused_at, until = excluded.until`
-
-	upsertCheckpoint = `insert into checkpoint (` + checkpointColumns + `) values (?, ?, ?, ?, ?)
-		on conflict (work_id, stage) do update set key_id = excluded.key_id, sealed = excluded.sealed, at = excluded.at`
 
 	purgeCheckpoints = `delete from checkpoint where rowid in (select c.rowid from checkpoint c where at < ?
 		and not exists (select 1 from work w where w.work_id = c.work_id)
@@ -183,31 +176,6 @@ func (s *Store) SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, e
 		store.Page{Limit: limit}.Size())
 }
 
-// SetPause pauses work.
-func (s *Store) SetPause(ctx context.Context, p store.Pause) error {
-	return s.writer.do(ctx, func(tx *tx) error {
-		return tx.exec(upsertPause, p.Pipeline, p.Stage, string(p.Class), p.By, p.Reason, stamp{&p.At}, stamp{&p.Until})
-	})
-}
-
-// LiftPause ends a pause and reports whether there was one.
-func (s *Store) LiftPause(ctx context.Context, p store.Pause) (bool, error) {
-	n, err := s.purge(ctx, `delete from work_pause where pipeline = ? and stage = ? and error_class = ?`, p.Pipeline, p.Stage, string(p.Class))
-	return n > 0, err
-}
-
-// Pauses returns the pauses that hold at now, oldest first.
-func (s *Store) Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]store.Pause, error) {
-	q := choice{}
-	q.require("(until is null or until > " + q.arg(micros(now)) + ")")
-	q.among(within)
-	if within != nil {
-		q.require("pipeline <> ''") // what names none concerns all
-	}
-	return query(ctx, s, pauseFields, `select `+pauseColumns+` from work_pause`+q.where()+`
-		order by paused_at, pipeline, stage, error_class limit 0 + `+q.arg(store.MaxPage), q.args...)
-}
-
 // SaveCheckpoint keeps the output of a stage.
 func (s *Store) SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Checkpoint) error {
 	return s.writer.do(ctx, func(tx *tx) error {
@@ -218,7 +186,7 @@ func (s *Store) SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Che
 		if err != nil {
 			return err
 		}
-		return tx.exec(upsertCheckpoint, checkpointFields(&c)...)
+		return put(tx, store.Checkpoints, []store.Checkpoint{c})
 	})
 }
 
@@ -239,29 +207,6 @@ func (s *Store) ForgetCheckpoints(ctx context.Context, token, work recoup.ID) er
 // PurgeCheckpoints deletes checkpoints of work that ended elsewhere.
 func (s *Store) PurgeCheckpoints(ctx context.Context, before time.Time, limit int) (int, error) {
 	return s.purge(ctx, purgeCheckpoints, micros(before), store.Page{Limit: limit}.Size())
-}
-
-// Checkpoints returns the outputs of finished stages in the order in which they
-// were saved.
-func (s *Store) Checkpoints(ctx context.Context, work recoup.ID) ([]store.Checkpoint, error) {
-	return query(ctx, s, checkpointFields, `select `+checkpointColumns+` from checkpoint where work_id = ? order by at, stage limit 0 + ?`,
-		id{&work}, store.MaxPage)
-}
-
-// Payload returns the payload of a piece of work.
-func (s *Store) Payload(ctx context.Context, work recoup.ID) (store.Payload, error) {
-	list, err := query(ctx, s, payloadFields, `select `+payloadColumns+` from work_payload where work_id = ?`, id{&work})
-	return one(list, err, "payload "+work.String())
-}
-
-// Payloads returns the payloads of those pieces of work that have one.
-func (s *Store) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error) {
-	list := make([]string, len(works))
-	for i := range works {
-		list[i] = hex.EncodeToString(works[i][:])
-	}
-	return query(ctx, s, payloadFields, `select `+payloadColumns+` from work_payload
-		where work_id in (select unhex(value) from json_each(?))`, asJSON(list))
 }
 
 // FoldLetterCounts has nothing to fold: the triggers count in place.

@@ -20,7 +20,7 @@ const (
 func (t *tx) findReceipts(now time.Time, keys []store.ReceiptKey) (store.Receipts, error) {
 	var known []store.StoredReceipt
 	for _, k := range keys {
-		list, err := found(t, store.StoredReceipts.Columns, selectReceipt, k.Scope, k.Key)
+		list, err := rowsOf(t, store.StoredReceipts.Columns, selectReceipt, k.Scope, k.Key)
 		if err != nil {
 			return store.Receipts{}, err
 		}

@@ -11,12 +11,6 @@ import (
 )
 
 const (
-	selectReplay = `select ` + replayColumns + `, (
-			select json_group_array(json_object('phase', phase, 'state', state, 'n', n)) from (
-				select phase, state, n from replay_count c where c.replay_id = r.replay_id and n <> 0 order by phase, state))
-		from replay r`
-	selectReplayByID = selectReplay + ` where replay_id = ?`
-
 	// selectNext are the positions of the items that are released next.
 	selectNext = `select position from replay_item where replay_id = ? and state = 'PENDING' order by position limit 0 + ?`
 
@@ -40,24 +34,8 @@ const (
 		and not exists (select 1 from replay_item i where i.replay_id = r.replay_id) limit 0 + ?`
 )
 
-var (
-	insertReplay = addTo("replay", replayColumns)
-	updateReplay = setIn("replay", replayColumns, 1)
-)
-
-// CreateReplay begins a replay without members.
-func (s *Store) CreateReplay(ctx context.Context, r store.Replay, notes ...store.Note) error {
-	return s.writer.do(ctx, func(tx *tx) error {
-		if err := tx.exec(insertReplay, replayFields(&r)...); err != nil {
-			return err
-		}
-		return each(tx, insertNote, notes, noteFields)
-	})
-}
-
 func (t *tx) replay(key recoup.ID) (store.ReplayStatus, error) {
-	found, err := collectAll(t, replayStatusFields, selectReplayByID, id{&key})
-	return one(found, err, "replay "+key.String())
+	return verb.LockedReplay(act{t}, key)
 }
 
 // AddMembers adds members to a replay and keeps the cursor.
@@ -81,7 +59,7 @@ func (s *Store) AddMembers(ctx context.Context, now time.Time, m store.Members) 
 			return err
 		}
 		replay.Cursor = m.Cursor
-		return tx.exec(updateReplay, replayFields(&replay)...)
+		return set(tx, store.Replays, []store.Replay{replay})
 	})
 	if err != nil {
 		return nil, err
@@ -104,14 +82,14 @@ func (s *Store) StepReplay(ctx context.Context, now time.Time, key recoup.ID, de
 			next, effects = status.Replay, store.ReplayEffects{}
 		}
 		if next != status.Replay {
-			if err := tx.exec(updateReplay, replayFields(&next)...); err != nil {
+			if err := set(tx, store.Replays, []store.Replay{next}); err != nil {
 				return err
 			}
 		}
 		if err := tx.release(next, effects.Release); err != nil {
 			return err
 		}
-		if err := each(tx, insertNote, effects.Notes, noteFields); err != nil {
+		if err := add(tx, store.Notes, effects.Notes); err != nil {
 			return err
 		}
 		if _, err := verb.AddNotices(act{tx}, tx.now, effects.Notices); err != nil {
@@ -196,55 +174,6 @@ func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (
 		return 0, err
 	}
 	return n, nil
-}
-
-// Replay returns a replay with its counts.
-func (s *Store) Replay(ctx context.Context, key recoup.ID) (store.ReplayStatus, error) {
-	list, err := query(ctx, s, replayStatusFields, selectReplayByID, id{&key})
-	return one(list, err, "replay "+key.String())
-}
-
-// Replays lists replays with their counts, newest first.
-func (s *Store) Replays(ctx context.Context, f store.ReplayFilter, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
-	q := choice{}
-	q.equal("state", string(f.State))
-	if len(f.Hubs) > 0 {
-		q.require("hub in " + q.list(f.Hubs))
-	}
-	q.past("created_at", "replay_id", p.Cursor)
-	text := selectReplay + q.where() + ` order by created_at desc, replay_id desc limit 0 + ` + q.arg(p.Size())
-	list, err := query(ctx, s, replayStatusFields, text, q.args...)
-	return list, lastOf(list, p, func(r *store.ReplayStatus) store.Cursor { return store.Cursor{At: r.CreatedAt, ID: r.ID} }), err
-}
-
-// DueReplays returns replays that are to be looked after, longest due first.
-func (s *Store) DueReplays(ctx context.Context, now time.Time, limit int) ([]recoup.ID, error) {
-	return query(ctx, s, idField, `select replay_id from replay where next_at <= ? order by next_at limit 0 + ?`,
-		micros(now), store.Page{Limit: limit}.Size())
-}
-
-// Items lists the items of a replay in the order of their positions.
-func (s *Store) Items(ctx context.Context, replay recoup.ID, state store.ItemState, from, limit int) ([]store.ReplayItem, int, error) {
-	size := store.Page{Limit: limit}.Size()
-	q := choice{}
-	q.equal("state", string(state))
-	q.require("replay_id = " + q.arg(id{&replay}))
-	q.require("position >= " + q.arg(from))
-	text := `select ` + itemColumns + ` from replay_item` + q.where() + ` order by position limit 0 + ` + q.arg(size)
-	list, err := query(ctx, s, itemFields, text, q.args...)
-	if err != nil || len(list) < size {
-		return list, -1, err
-	}
-	return list, list[len(list)-1].Position + 1, nil
-}
-
-var selectItemsOf = `select ` + of("i", itemColumns) + ` from replay_item i join replay r on r.replay_id = i.replay_id
-	where i.error_id = ? order by r.created_at desc, r.replay_id desc limit 0 + ?`
-
-// ItemsOf returns the items that a dead letter has been in replays, the last
-// first.
-func (s *Store) ItemsOf(ctx context.Context, key recoup.ID, limit int) ([]store.ReplayItem, error) {
-	return query(ctx, s, itemFields, selectItemsOf, id{&key}, store.Page{Limit: limit}.Size())
 }
 
 // choice is the conditions of a list. Which are set makes its text, and there

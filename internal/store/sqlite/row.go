@@ -20,7 +20,7 @@ func value[R any](c *row.Column[R], r *R) (any, error) {
 		if id := c.ID(r); !id.IsZero() {
 			return id[:], nil
 		}
-	case row.KindTime:
+	case row.KindTime, row.KindDay:
 		if t := c.Time(r); !t.IsZero() {
 			return micros(*t), nil
 		}
@@ -79,7 +79,7 @@ func read[R any](c *row.Column[R], r *R, src any) error {
 		case row.KindInt, row.KindBig, row.KindCount:
 			c.Number(r).Set(v)
 			return nil
-		case row.KindTime:
+		case row.KindTime, row.KindDay:
 			*c.Time(r) = time.UnixMicro(v).UTC()
 			return nil
 		case row.KindBool:
@@ -122,4 +122,22 @@ type cell struct{ value any }
 func (c *cell) Scan(src any) error {
 	c.value = src
 	return nil
+}
+
+// place is a column of a record as something that database/sql can read into.
+type place[R any] struct {
+	column *row.Column[R]
+	record *R
+}
+
+// Scan implements sql.Scanner.
+func (p place[R]) Scan(src any) error { return read(p.column, p.record, src) }
+
+// places are those of all columns of a record.
+func places[R any](columns []row.Column[R], r *R) []any {
+	list := make([]any, len(columns))
+	for i := range columns {
+		list[i] = place[R]{&columns[i], r}
+	}
+	return list
 }

@@ -63,14 +63,27 @@ func take(rows *sql.Rows, into row.Answer) (err error) {
 	return rows.Err()
 }
 
-// found reads described rows within a transaction.
-func found[R any](t *tx, columns []row.Column[R], text string, args ...any) (list []R, err error) {
+// rowsOf reads described rows within a transaction.
+func rowsOf[R any](t *tx, columns []row.Column[R], text string, args ...any) (list []R, err error) {
 	rows, err := t.query(text, args...)
 	if err != nil {
 		return nil, err
 	}
 	err = take(rows, row.Into(&list, columns))
 	return list, err
+}
+
+// add, set and put write described rows within a transaction, as [act] does.
+func add[R any](t *tx, table row.Table[R], records []R) error {
+	return act{t}.Add(table.Written().Batch(records))
+}
+
+func set[R any](t *tx, table row.Table[R], records []R) error {
+	return act{t}.Set(table.Changing().Batch(records))
+}
+
+func put[R any](t *tx, table row.Table[R], records []R) error {
+	return act{t}.Put(table.Batch(records))
 }
 
 // The rules by which a statement that is written for PostgreSQL is spelled here.
@@ -83,6 +96,8 @@ var spelling = []struct {
 }{
 	{regexp.MustCompile(` for (no key update|update|share)( of \w+)?( skip locked)?`), ""},
 	{regexp.MustCompile(`\(select coalesce\((\$\d+)::timestamptz, recoup\.clock\(\)\)\)`), "$1"},
+	{regexp.MustCompile(`\bjson_agg\(`), "json_group_array("},
+	{regexp.MustCompile(`\bjson_build_object\(`), "json_object("},
 	{regexp.MustCompile(`\bjsonb_object_agg\(`), "json_group_object("},
 	{regexp.MustCompile(` = any \((\$\d+)::uuid\[\]\)`), " in (select unhex(value) from json_each($1))"},
 	{regexp.MustCompile(` = any \((\$\d+)::text\[\]\)`), " in (select value from json_each($1))"},

@@ -60,14 +60,23 @@ func (q *Query) during(column string, from, to time.Time) {
 
 // newest goes on from a cursor in a list that runs from new to old, for a page.
 func (q *Query) newest(at, key string, p store.Page) *Query {
-	if !p.Cursor.IsZero() {
-		q.add(" and (" + at + ", " + key + ") < (" + q.arg(p.Cursor.At) + ", " + q.arg(p.Cursor.ID) + ")")
-	}
+	q.past(at, key, p.Cursor)
 	return q.add(" order by " + at + " desc, " + key + " desc limit " + q.arg(p.Size()))
+}
+
+// past goes on from a cursor in a list that runs from new to old.
+func (q *Query) past(at, key string, c store.Cursor) {
+	if !c.IsZero() {
+		q.add(" and (" + at + ", " + key + ") < (" + q.arg(c.At) + ", " + q.arg(c.ID) + ")")
+	}
 }
 
 // oneOf restricts a column to some words.
 func (q *Query) oneOf(column string, words []string) {
+	if len(words) == 1 && words[0] != "" { // by the index that has the order
+		q.equal(column, words[0])
+		return
+	}
 	q.add(" and " + column + " = any (" + q.arg(words) + "::text[])")
 }
 

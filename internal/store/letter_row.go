@@ -1,0 +1,176 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/store/row"
+)
+
+// What the tables of staged work consist of.
+var (
+	// DeadLetters are the dead letters beside their errors.
+	DeadLetters = row.Table[DeadLetter]{Name: "recoup.dead_letter", Columns: []row.Column[DeadLetter]{
+		row.ID("error_id", func(d *DeadLetter) *recoup.ID { return &d.ErrorID }).Key(),
+		row.ID("work_id", func(d *DeadLetter) *recoup.ID { return &d.WorkID }),
+		row.Text("pipeline", func(d *DeadLetter) *string { return &d.Pipeline }),
+		row.Text("stage", func(d *DeadLetter) *string { return &d.Stage }),
+		row.Text("error_class", func(d *DeadLetter) *recoup.Code { return &d.Class }),
+		row.Text("signature", func(d *DeadLetter) *string { return &d.Signature }),
+		row.ID("group_id", func(d *DeadLetter) *recoup.ID { return &d.Group }),
+		row.Text("step", func(d *DeadLetter) *WorkflowStep { return &d.Step }),
+		row.Text("cause", func(d *DeadLetter) *Cause { return &d.Cause }),
+		row.Bool("exhausted", func(d *DeadLetter) *bool { return &d.Exhausted }),
+		row.Int("round", func(d *DeadLetter) *int { return &d.Round }),
+		row.Time("first_failure_at", func(d *DeadLetter) *time.Time { return &d.FirstFailureAt }),
+		row.Time("last_failure_at", func(d *DeadLetter) *time.Time { return &d.LastFailureAt }),
+		row.Text("payload_ref", func(d *DeadLetter) *string { return &d.PayloadRef }),
+		row.Text("payload_hash", func(d *DeadLetter) *string { return &d.PayloadHash }),
+		row.ID("previous_id", func(d *DeadLetter) *recoup.ID { return &d.PreviousID }),
+		row.Time("held_expiry", func(d *DeadLetter) *time.Time { return &d.HeldExpiry }),
+		row.Time("created_at", func(d *DeadLetter) *time.Time { return &d.CreatedAt }),
+		row.Time("updated_at", func(d *DeadLetter) *time.Time { return &d.UpdatedAt }),
+		row.Time("closed_at", func(d *DeadLetter) *time.Time { return &d.ClosedAt }),
+	}}
+
+	// Rounds are the failures of dead letters.
+	Rounds = row.Table[Round]{Name: "recoup.dead_letter_round", Columns: []row.Column[Round]{
+		row.ID("error_id", func(r *Round) *recoup.ID { return &r.ErrorID }),
+		row.Int("round", func(r *Round) *int { return &r.Round }),
+		row.ID("replay_id", func(r *Round) *recoup.ID { return &r.ReplayID }),
+		row.Text("stage", func(r *Round) *string { return &r.Stage }),
+		row.Text("error_class", func(r *Round) *recoup.Code { return &r.Class }),
+		row.Text("signature", func(r *Round) *string { return &r.Signature }),
+		row.Text("last_stack", func(r *Round) *string { return &r.LastStack }),
+		row.JSON("context", func(r *Round) *JSON { return &r.Context }),
+		row.Time("first_failure_at", func(r *Round) *time.Time { return &r.FirstFailureAt }),
+		row.Time("last_failure_at", func(r *Round) *time.Time { return &r.LastFailureAt }),
+		row.Time("at", func(r *Round) *time.Time { return &r.At }),
+	}}
+
+	// Notes are what people and the system noted.
+	Notes = row.Table[Note]{Name: "recoup.dead_letter_note", Columns: []row.Column[Note]{
+		row.Time("at", func(n *Note) *time.Time { return &n.At }),
+		row.ID("error_id", func(n *Note) *recoup.ID { return &n.ErrorID }),
+		row.ID("replay_id", func(n *Note) *recoup.ID { return &n.ReplayID }),
+		row.ID("group_id", func(n *Note) *recoup.ID { return &n.GroupID }),
+		row.Int("round", func(n *Note) *int { return &n.Round }),
+		row.Text("step", func(n *Note) *WorkflowStep { return &n.Step }),
+		row.Text("actor", func(n *Note) *string { return &n.Actor }),
+		row.Text("note", func(n *Note) *string { return &n.Text }),
+		row.Text("link", func(n *Note) *string { return &n.Link }),
+		row.JSON("fields", func(n *Note) *JSON { return &n.Fields }),
+	}}
+
+	// Groups are the groups, but for their counts.
+	Groups = row.Table[Group]{Name: "recoup.dead_letter_group", Columns: []row.Column[Group]{
+		row.ID("group_id", func(g *Group) *recoup.ID { return &g.ID }).Key(),
+		row.Text("pipeline", func(g *Group) *string { return &g.Pipeline }).Fixed(),
+		row.Text("stage", func(g *Group) *string { return &g.Stage }).Fixed(),
+		row.Text("error_class", func(g *Group) *recoup.Code { return &g.Class }).Fixed(),
+		row.Text("signature", func(g *Group) *string { return &g.Signature }).Fixed(),
+		row.Text("owner", func(g *Group) *string { return &g.Owner }),
+		row.Text("note", func(g *Group) *string { return &g.Note }),
+		row.Time("first_seen_at", func(g *Group) *time.Time { return &g.FirstSeenAt }).Fixed(),
+		row.Time("last_seen_at", func(g *Group) *time.Time { return &g.LastSeenAt }).Fixed(),
+	}}
+
+	// Payloads are what work is done on.
+	Payloads = row.Table[Payload]{Name: "recoup.work_payload", Columns: []row.Column[Payload]{
+		row.ID("work_id", func(p *Payload) *recoup.ID { return &p.WorkID }).Key(),
+		row.Text("key_id", func(p *Payload) *string { return &p.KeyID }),
+		row.Bytes("sealed", func(p *Payload) *[]byte { return &p.Sealed }),
+		row.Time("at", func(p *Payload) *time.Time { return &p.At }),
+	}}
+
+	// Checkpoints are the outputs of finished stages.
+	Checkpoints = row.Table[Checkpoint]{Name: "recoup.checkpoint", Columns: []row.Column[Checkpoint]{
+		row.ID("work_id", func(c *Checkpoint) *recoup.ID { return &c.WorkID }).Key(),
+		row.Text("stage", func(c *Checkpoint) *string { return &c.Stage }).Key(),
+		row.Text("key_id", func(c *Checkpoint) *string { return &c.KeyID }),
+		row.Bytes("sealed", func(c *Checkpoint) *[]byte { return &c.Sealed }),
+		row.Time("at", func(c *Checkpoint) *time.Time { return &c.At }),
+	}}
+
+	// WorkQueue is the queue.
+	WorkQueue = row.Table[QueuedWork]{Name: "recoup.work", Columns: []row.Column[QueuedWork]{
+		row.ID("work_id", func(q *QueuedWork) *recoup.ID { return &q.WorkID }).Key(),
+		row.Text("stage", func(q *QueuedWork) *string { return &q.Stage }),
+		row.Time("due_at", func(q *QueuedWork) *time.Time { return &q.DueAt }),
+		row.ID("lease_token", func(q *QueuedWork) *recoup.ID { return &q.LeaseToken }),
+		row.Text("lease_worker", func(q *QueuedWork) *string { return &q.LeaseWorker }),
+		row.Time("leased_at", func(q *QueuedWork) *time.Time { return &q.LeasedAt }),
+		row.Time("lease_ends_at", func(q *QueuedWork) *time.Time { return &q.LeaseEndsAt }),
+		row.Int("claims", func(q *QueuedWork) *int { return &q.Claims }),
+		row.Int("lapses", func(q *QueuedWork) *int { return &q.Lapses }),
+		row.Text("pipeline", func(q *QueuedWork) *string { return &q.Pipeline }).Fixed(),
+		row.Text("error_class", func(q *QueuedWork) *recoup.Code { return &q.Class }).Fixed(),
+		row.ID("replay_id", func(q *QueuedWork) *recoup.ID { return &q.ReplayID }).Fixed(),
+		row.ID("error_id", func(q *QueuedWork) *recoup.ID { return &q.ErrorID }).Fixed(),
+		row.Text("payload_ref", func(q *QueuedWork) *string { return &q.PayloadRef }).Fixed(),
+		row.Text("payload_hash", func(q *QueuedWork) *string { return &q.PayloadHash }).Fixed(),
+		row.Time("created_at", func(q *QueuedWork) *time.Time { return &q.CreatedAt }).Fixed(),
+	}}
+
+	// Pauses are what is not handed out for a while.
+	Pauses = row.Table[Pause]{Name: "recoup.work_pause", Columns: []row.Column[Pause]{
+		row.Word("pipeline", func(p *Pause) *string { return &p.Pipeline }).Key(),
+		row.Word("stage", func(p *Pause) *string { return &p.Stage }).Key(),
+		row.Word("error_class", func(p *Pause) *recoup.Code { return &p.Class }).Key(),
+		row.Word("paused_by", func(p *Pause) *string { return &p.By }),
+		row.Word("reason", func(p *Pause) *string { return &p.Reason }),
+		row.Time("paused_at", func(p *Pause) *time.Time { return &p.At }),
+		row.Time("until", func(p *Pause) *time.Time { return &p.Until }),
+	}}
+
+	// Replays are the replays, but for their counts.
+	Replays = row.Table[Replay]{Name: "recoup.replay", Columns: []row.Column[Replay]{
+		row.ID("replay_id", func(r *Replay) *recoup.ID { return &r.ID }).Key(),
+		row.Text("state", func(r *Replay) *ReplayState { return &r.State }),
+		row.Text("hub", func(r *Replay) *string { return &r.Hub }),
+		row.JSON("selection", func(r *Replay) *JSON { return &r.Selection }),
+		row.Text("cursor", func(r *Replay) *string { return &r.Cursor }),
+		row.JSONOf("plan", func(r *Replay) *ReplayPlan { return &r.Plan }),
+		row.Int("members", func(r *Replay) *int { return &r.Members }),
+		row.Int("phase", func(r *Replay) *int { return &r.Phase }),
+		row.Time("phase_at", func(r *Replay) *time.Time { return &r.PhaseAt }),
+		row.Time("next_at", func(r *Replay) *time.Time { return &r.NextAt }),
+		row.Time("created_at", func(r *Replay) *time.Time { return &r.CreatedAt }),
+		row.Text("created_by", func(r *Replay) *string { return &r.CreatedBy }),
+		row.Text("reason", func(r *Replay) *string { return &r.Reason }),
+		row.Time("state_at", func(r *Replay) *time.Time { return &r.StateAt }),
+		row.Text("state_by", func(r *Replay) *string { return &r.StateBy }),
+		row.Text("state_reason", func(r *Replay) *string { return &r.Why }),
+		row.Time("started_at", func(r *Replay) *time.Time { return &r.StartedAt }),
+		row.Time("ended_at", func(r *Replay) *time.Time { return &r.EndedAt }),
+	}}
+
+	// ReplayItems are the members of replays.
+	ReplayItems = row.Table[ReplayItem]{Name: "recoup.replay_item", Columns: []row.Column[ReplayItem]{
+		row.Int("position", func(r *ReplayItem) *int { return &r.Position }).Key(),
+		row.ID("replay_id", func(r *ReplayItem) *recoup.ID { return &r.ReplayID }).Key(),
+		row.Text("state", func(r *ReplayItem) *ItemState { return &r.State }),
+		row.Int("phase", func(r *ReplayItem) *int { return &r.Phase }),
+		row.Time("released_at", func(r *ReplayItem) *time.Time { return &r.ReleasedAt }),
+		row.Time("ended_at", func(r *ReplayItem) *time.Time { return &r.EndedAt }),
+		row.Text("worker", func(r *ReplayItem) *string { return &r.Worker }),
+		row.Text("error_class", func(r *ReplayItem) *recoup.Code { return &r.Class }),
+		row.Text("detail", func(r *ReplayItem) *string { return &r.Detail }),
+		row.ID("error_id", func(r *ReplayItem) *recoup.ID { return &r.ErrorID }).Fixed(),
+		row.ID("work_id", func(r *ReplayItem) *recoup.ID { return &r.WorkID }).Fixed(),
+		row.Int("round", func(r *ReplayItem) *int { return &r.Round }).Fixed(),
+		row.Text("stage", func(r *ReplayItem) *string { return &r.Stage }).Fixed(),
+	}}
+
+	// ReplayStatuses are replays r with their counts, which are JSON.
+	ReplayStatuses = append(row.Within("r.", Replays.Columns, func(s *ReplayStatus) *Replay { return &s.Replay }),
+		row.Read("c.counts", func(s *ReplayStatus) any { return &s.Counts }))
+
+	// LetterParts are letters but for their errors: the dead letter d, its open item i
+	// and its place in the queue w.
+	LetterParts = slices.Concat(
+		row.Within("d.", DeadLetters.Columns, func(l *Letter) *DeadLetter { return &l.Dead }),
+		row.Within("i.", ReplayItems.Columns, func(l *Letter) *ReplayItem { return &l.Item }),
+		row.Within("w.", WorkQueue.Columns, func(l *Letter) *QueuedWork { return &l.Queued }))
+)
