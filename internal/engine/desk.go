@@ -3,17 +3,27 @@ package engine
 import (
 	"context"
 	"sync"
+	"time"
 
 	"recoup/internal/store"
 )
 
-// maxRound is how many checks one question answers.
-const maxRound = 64
+const (
+	// maxRound is how many checks one question answers.
+	maxRound = 64
+
+	// stuckAfter is how long the next question waits for the one that is under way;
+	// maxStuck is how many are passed: a database that answers nobody is not given
+	// every connection that there is.
+	stuckAfter = 250 * time.Millisecond
+	maxStuck   = 4
+)
 
 // desk answers the gate checks that come together with one question to the store:
 // where many ask at once, the way to the database costs more than what is read
 // there. One question is under way at a time, and while it is, checks gather for
-// the next: a second one would only make both smaller. Nothing is remembered.
+// the next: a second one would only make both smaller. One that is stuck, as on a
+// connection that leads nowhere, is passed. Nothing is remembered.
 // Every check is answered by a question that is asked after it has come, so that a
 // gate is never said to be open once a failure that blocks it was acknowledged.
 type desk struct {
@@ -21,7 +31,14 @@ type desk struct {
 
 	mu     sync.Mutex
 	rounds []*round // those that are not asked yet; the last one takes more
-	asking bool
+	asking bool     // a question is under way that is not stuck
+	stuck  int
+}
+
+// question is one that is under way. The desk's lock guards it.
+type question struct {
+	timer        *time.Timer
+	ended, stuck bool
 }
 
 // round is a question and those who wait for its answer.
@@ -41,7 +58,7 @@ type round struct {
 func (d *desk) check(ctx context.Context, entity string) ([]store.Blocker, error) {
 	r, place := d.join(entity)
 	if r == nil {
-		defer d.done()
+		defer d.done(d.begin())
 		found, err := d.ask(ctx, []string{entity})
 		if err != nil {
 			return nil, err
@@ -81,11 +98,51 @@ func (d *desk) join(entity string) (r *round, place int) {
 	return r, len(r.entities) - 1
 }
 
-// done ends a question of one's own. Whoever has come meanwhile is answered next.
-func (d *desk) done() {
-	if r := d.next(); r != nil {
-		go d.run(r)
+// begin begins a question, which is passed by the next if it takes too long.
+func (d *desk) begin() *question {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q := &question{}
+	q.timer = time.AfterFunc(stuckAfter, func() { d.pass(q) })
+	return q
+}
+
+// pass has the next question asked beside one that is stuck.
+func (d *desk) pass(q *question) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case q.ended:
+	case d.stuck == maxStuck:
+		q.timer.Reset(stuckAfter)
+	default:
+		q.stuck = true
+		d.stuck++
+		d.proceed()
 	}
+}
+
+// done ends a question. Whoever has come meanwhile is answered next.
+func (d *desk) done(q *question) {
+	q.timer.Stop()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if q.ended = true; q.stuck {
+		d.stuck-- // it was passed: another one sees to the next
+		return
+	}
+	d.proceed()
+}
+
+// proceed has the next round asked. If there is none, nobody is asking. The caller has
+// the lock.
+func (d *desk) proceed() {
+	if d.asking = len(d.rounds) > 0; !d.asking {
+		return
+	}
+	r := d.rounds[0]
+	d.rounds = d.rounds[1:]
+	go d.run(r)
 }
 
 // leave gives up waiting. A question whose answer nobody wants any more ends.
@@ -97,24 +154,10 @@ func (d *desk) leave(r *round) {
 	}
 }
 
-// run asks round after round until none is left.
+// run asks a round.
 func (d *desk) run(r *round) {
-	for ; r != nil; r = d.next() {
-		r.found, r.err = d.ask(r.ctx, r.entities)
-		r.cancel()
-		close(r.done)
-	}
-}
-
-// next returns the round to be asked now, or none, and then nobody is asking.
-func (d *desk) next() *round {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.rounds) == 0 {
-		d.asking = false
-		return nil
-	}
-	r := d.rounds[0]
-	d.rounds = d.rounds[1:]
-	return r
+	defer d.done(d.begin())
+	r.found, r.err = d.ask(r.ctx, r.entities)
+	r.cancel()
+	close(r.done)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"recoup"
 	"recoup/internal/store"
@@ -116,6 +117,56 @@ func TestDeskLeaving(t *testing.T) {
 		synctest.Wait()
 		if d.asking {
 			t.Error("it is asking still")
+		}
+	})
+}
+
+// A question that is stuck, as on a connection that leads nowhere, keeps others waiting
+// for a moment only: the next is asked beside it. A database that answers nobody is
+// asked a few at a time.
+func TestDeskPassesWhatIsStuck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		var asked, under, most atomic.Int64
+		d := &desk{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
+			asked.Add(1)
+			most.Store(max(most.Load(), under.Add(1)))
+			defer under.Add(-1)
+			if entities[0] == "stuck" {
+				select {
+				case <-free:
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+			return make([][]store.Blocker, len(entities)), nil
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		check := func(entity string) error { _, err := d.check(ctx, entity); return err }
+		begun := time.Now()
+		go func() { _ = check("stuck") }()
+		synctest.Wait()
+		for range 3 {
+			if err := check("other"); err != nil || time.Since(begun) > stuckAfter {
+				t.Errorf("behind a question that is stuck: %v after %v", err, time.Since(begun))
+			}
+		}
+		var all sync.WaitGroup
+		for range 3 * maxStuck {
+			all.Go(func() { _ = check("stuck") })
+			time.Sleep(stuckAfter)
+		}
+		if n := most.Load(); n != maxStuck+1 {
+			t.Errorf("%d questions were under way at a time, want %d", n, maxStuck+1)
+		}
+		close(free)
+		all.Wait()
+		synctest.Wait()
+		before := asked.Load()
+		if err := check("other"); err != nil || asked.Load() != before+1 || len(d.rounds) != 0 || d.asking || d.stuck != 0 {
+			t.Errorf("afterwards: %v, %+v", err, d)
 		}
 	})
 }
