@@ -17,7 +17,7 @@ import (
 
 // BenchmarkQueue claims and finishes staged work in batches of 500, each piece with
 // a lease, beside River working jobs that do nothing, on the same server. Target:
-// 0.8 of River.
+// 4 times River, by clock and by CPU.
 func BenchmarkQueue(b *testing.B) {
 	s, owner := openPostgres(b)
 	q, rival, c := newQueue(b, s), newRiver(b, owner.Config()), contest{B: b}
@@ -60,17 +60,23 @@ func newQueue(b *testing.B, s interface {
 func (q *queue) load(items int) {
 	q.Helper()
 	for first := 0; first < items; first += workBatch {
-		batch := make([]deadletter.Submission, workBatch)
-		for i := range batch {
-			batch[i] = deadletter.Submission{
-				Pipeline: "criticizer", Stage: "fetch", PayloadRef: fmt.Sprint("s3://items/", first+i),
-				Delay: time.Duration(i) * time.Microsecond, // one time for all of a batch would flatter
-			}
-		}
-		done, err := q.Submit(q.Context(), worker, batch)
-		must(q, err)
-		q.check(done)
+		q.submit(first, workBatch)
 	}
+}
+
+// submit submits one batch, in which no two pieces are due at the same time: one time
+// for all of them would flatter.
+func (q *queue) submit(first, items int) {
+	q.Helper()
+	batch := make([]deadletter.Submission, items)
+	for i := range batch {
+		batch[i] = deadletter.Submission{
+			Pipeline: "criticizer", Stage: "fetch", PayloadRef: fmt.Sprint("s3://items/", first+i), Delay: time.Duration(i) * time.Microsecond,
+		}
+	}
+	done, err := q.Submit(q.Context(), worker, batch)
+	must(q, err)
+	q.check(done)
 }
 
 func (q *queue) check(done []deadletter.Done) {
