@@ -81,8 +81,8 @@ func (q *queue) submit(first, items int) {
 
 func (q *queue) check(done []deadletter.Done) {
 	q.Helper()
-	for _, d := range done {
-		must(q, d.Err)
+	for i := range done {
+		must(q, done[i].Err)
 	}
 }
 

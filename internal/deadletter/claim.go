@@ -163,6 +163,7 @@ func (s *Service) unpack(ctx context.Context, leased []store.QueuedWork) (out []
 			plain[p.WorkID] = text
 		}
 	}
+	out = make([]Claimed, 0, len(leased))
 	for _, q := range leased {
 		if closed[q.WorkID] {
 			stuck = append(stuck, q)

@@ -129,8 +129,7 @@ func (s *Service) finish(ctx context.Context, c engine.Caller, results []Result)
 	for i := range results {
 		said[results[i].WorkID]++
 	}
-	var ends []store.WorkEnd
-	var place []int
+	ends, place := make([]store.WorkEnd, 0, len(results)), make([]int, 0, len(results))
 	for i := range results {
 		if r := &results[i]; r.Outcome == Succeeded && r.Receipt == nil && !r.Token.IsZero() && said[r.WorkID] == 1 {
 			ends, place = append(ends, store.WorkEnd{WorkID: r.WorkID, Token: r.Token}), append(place, i)

@@ -9,12 +9,15 @@ import (
 	"recoup/internal/store/verb"
 )
 
+// Steadily is what a claim of staged work says first.
+const Steadily = steadily
+
 // PlannedLetters returns what verbs about staged work run against tables that
 // grow.
 func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []Planned {
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: letter}
 	list := []Planned{
-		{"claim", claimWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size}},
+		{"claim", claimWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size, []*time.Time{nil, &now}}},
 		{"leases by token", lockLeases, []any{[][]byte{letter[:]}}},
 		{"work that waits", selectPlain, []any{[][]byte{letter[:]}}},
 		{"lock", lockLetters, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},

@@ -92,10 +92,13 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-func explain(p prompt, statement postgres.Planned) node {
+func explain(p prompt, statement postgres.Planned, before ...string) node {
 	p.Helper()
 	p.run("begin")
 	defer p.run("rollback")
+	for _, sql := range before {
+		p.run(sql)
+	}
 	var answer []byte
 	if err := p.QueryRow(p.Context(), "explain (analyze, format json) "+statement.SQL, statement.Args...).Scan(&answer); err != nil {
 		p.Fatal(err)

@@ -20,7 +20,8 @@ import (
 // Somebody else may want the rows of replayed work, so those are locked as well.
 var claimWork = `
 	with lane as materialized (
-		select l.pipeline, l.stage from unnest($1::text[], $2::text[]) as l (pipeline, stage)
+		select l.pipeline, l.stage, coalesce(l.since, '-infinity') as since
+		from unnest($1::text[], $2::text[], $5::timestamptz[]) as l (pipeline, stage, since)
 		where not exists (select from recoup.work_pause p where p.error_class = '' and p.pipeline in ('', l.pipeline)
 			and p.stage in ('', l.stage) and (p.until is null or p.until > ` + clockOr("$3") + `))
 	), running as materialized (select replay_id from recoup.replay where state = 'RUNNING'
@@ -30,7 +31,8 @@ var claimWork = `
 			from lane l cross join lateral (
 				select turn, ctid as place, due_at, work_id from recoup.work_due d
 				where d.pipeline = l.pipeline and d.stage = l.stage and d.replay_id = '00000000-0000-0000-0000-000000000000'
-					and d.due_at <= ` + clockOr("$3") + ` order by d.due_at, d.work_id limit $4 for update skip locked) d
+					and d.due_at >= l.since and d.due_at <= ` + clockOr("$3") + `
+				order by d.due_at, d.work_id limit $4 for update skip locked) d
 			union all
 			select d.turn, d.place, d.due_at, d.work_id, null, null, null
 			from lane l cross join running r cross join lateral (
@@ -72,22 +74,12 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 	if claim.Limit <= 0 || len(claim.Lanes) == 0 {
 		return nil, nil
 	}
-	pipelines, stages := make([]string, len(claim.Lanes)), make([]string, len(claim.Lanes))
-	for i, lane := range claim.Lanes {
-		pipelines[i], stages[i] = lane.Pipeline, lane.Stage
-	}
 	var leased []store.QueuedWork
 	err := s.transact(ctx, "claim work", claim.Now, func(t *tx) error {
-		var due []dueWork
-		t.queue(steadily)
-		collect(t.queue(claimWork, pipelines, stages, t.due(), clamp(claim.Limit)), decodeDue(), &due)
-		if err := t.lock(ctx); err != nil {
+		due, err := s.pickDue(ctx, t, claim.Lanes, clamp(claim.Limit))
+		if err != nil {
 			return err
 		}
-		slices.SortFunc(due, func(a, b dueWork) int {
-			return cmp.Or(a.DueAt.Compare(b.DueAt), bytes.Compare(a.WorkID[:], b.WorkID[:]))
-		})
-		var err error
 		leased, err = leaseDue(ctx, t, due, claim.Decide)
 		return err
 	})
@@ -96,6 +88,37 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 	}
 	s.turn(ctx, len(leased))
 	return leased, nil
+}
+
+// pickDue locks work that is due and takes its tickets.
+func (s *Store) pickDue(ctx context.Context, t *tx, lanes []store.Lane, limit int) ([]dueWork, error) {
+	pipelines, stages := make([]string, len(lanes)), make([]string, len(lanes))
+	for i, lane := range lanes {
+		pipelines[i], stages[i] = lane.Pipeline, lane.Stage
+	}
+	due, more := make([]dueWork, 0, s.starts.expect(limit)), []dueWork(nil)
+	from, further := s.starts.begin(lanes)
+	t.queue(steadily)
+	collect(t.queue(claimWork, pipelines, stages, t.due(), limit, from), decodeDue(), &due)
+	if err := t.lock(ctx); err != nil {
+		return nil, err
+	}
+	if further && len(due) < limit {
+		collect(t.queue(claimWork, pipelines, stages, t.due(), limit-len(due), make([]*time.Time, len(lanes))), decodeDue(), &more)
+		if err := t.lock(ctx); err != nil {
+			return nil, err
+		}
+		seen := make(map[recoup.ID]bool, len(due))
+		for i := range due {
+			seen[due[i].WorkID] = true
+		}
+		due = append(due, slices.DeleteFunc(more, func(d dueWork) bool { return seen[d.WorkID] })...)
+	}
+	s.starts.keep(lanes, due, len(due) == limit)
+	slices.SortFunc(due, func(a, b dueWork) int {
+		return cmp.Or(a.DueAt.Compare(b.DueAt), bytes.Compare(a.WorkID[:], b.WorkID[:]))
+	})
+	return due, nil
 }
 
 // dueWork is work that can be claimed, and the token of its batch if it had one.
@@ -132,7 +155,8 @@ func decodeDue() pgx.RowToFunc[dueWork] {
 // ticket again of what is refused.
 func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(store.QueuedWork, time.Time) (store.QueuedWork, error)) (leased []store.QueuedWork, err error) {
 	leased = make([]store.QueuedWork, 0, len(due))
-	var together, own, refused []store.QueuedWork
+	together := make([]store.QueuedWork, 0, len(due))
+	var own, refused []store.QueuedWork
 	var lapsed, tokens []recoup.ID
 	for i := range due {
 		d := &due[i]

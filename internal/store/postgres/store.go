@@ -60,6 +60,7 @@ type Store struct {
 	bell    store.Bell       // what this node has committed
 	stop    func()           // telling others of it
 	claimed atomic.Int64     // tickets of staged work, since the start
+	starts  laneStarts
 }
 
 // Open connects to a migrated database. A schema that is not the one this

@@ -14,6 +14,7 @@ func letterBatches() []letterClause {
 		{"work that was claimed together is finished together, and only by who holds it", batchFinish},
 		{"each piece of a batch can be extended, given back, failed and lost by itself", batchApart},
 		{"a batch is extended as a whole", batchExtend},
+		{"work that comes late is not passed over, however much else is due", batchLate},
 		{"what a lost worker held comes back once, in the order in which it was due", batchLapse},
 	}
 }
@@ -189,6 +190,40 @@ func batchLapse(d *letterDriver) {
 	}
 	if got := d.finish(nil, first...); slices.Contains(got, true) {
 		d.Errorf("the old token counts: %v", got)
+	}
+}
+
+// late submits work that was due an hour ago, as a commit that took so long would.
+func (d *letterDriver) late() recoup.ID {
+	d.Helper()
+	work := d.id()
+	enter := d.enter(work, "fetch")
+	_, err := d.stepWork(work, func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+		next, effects, err := enter(l, now)
+		next.Queued.DueAt = next.Queued.DueAt.Add(-time.Hour)
+		return next, effects, err
+	})
+	d.must(err)
+	return work
+}
+
+func batchLate(d *letterDriver) {
+	d.submit("fetch", 60)
+	d.claimTogether(10)
+	late := d.late()
+	claimed := 0
+	for held := range 20 { // of fifty that are due at the same time
+		if claimed = held; slices.Contains(workIDs(d.claimTogether(2)), late) {
+			break
+		}
+	}
+	if claimed > 16 {
+		d.Errorf("it was passed over %d times", claimed)
+	}
+	d.claimTogether(2)
+	late = d.late()
+	if got := workIDs(d.claimTogether(100)); !slices.Contains(got, late) {
+		d.Errorf("of all that is due, it was passed over: %d", len(got))
 	}
 }
 
