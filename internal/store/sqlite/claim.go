@@ -40,8 +40,9 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 			return err
 		}
 		w := store.NewWork(tx.now, rows)
-		for _, e := range rows {
-			out := w.Step(store.Step{ID: e.ID, Decide: decide, Tell: claim.Tell})
+		leased = make([]recoup.Error, 0, len(rows))
+		for i := range rows {
+			out := w.Step(store.Step{ID: rows[i].ID, Decide: decide, Tell: claim.Tell})
 			if out.Err == nil && !out.Error.LeaseToken.IsZero() {
 				leased = append(leased, out.Error)
 			}
@@ -73,7 +74,11 @@ func (t *tx) loadDue(claim store.Claim) ([]recoup.Error, error) {
 		if len(lapsed) > 0 {
 			due = merge(due, lapsed, table)
 		}
-		rows = append(rows, due[:min(len(due), limit-len(rows))]...)
+		if due = due[:min(len(due), limit-len(rows))]; rows == nil {
+			rows = due
+		} else {
+			rows = append(rows, due...)
+		}
 	}
 	return rows, nil
 }

@@ -46,10 +46,12 @@ func (t *tx) recall(n int, at func(int) *recoup.ID) (known []recoup.Error, other
 		t.held.forget()
 		t.held.version = version
 	}
-	known = make([]recoup.Error, 0, n)
 	for i := range n {
 		id := at(i)
 		if e, ok := t.held.errors[*id]; ok {
+			if known == nil {
+				known = make([]recoup.Error, 0, n)
+			}
 			t.rows[*id] = e.row
 			known = append(known, *e.Error)
 		} else {

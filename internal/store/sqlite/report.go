@@ -131,10 +131,17 @@ func (t *tx) loadErrors(n int, at func(int) *recoup.ID) ([]recoup.Error, error) 
 		return nil, err
 	}
 	found, err := t.stored(selectMany, string(wanted))
-	if err != nil || len(found) == len(others) {
-		return append(rows, found...), err
+	if err != nil {
+		return nil, err
 	}
-	rows = append(rows, found...)
+	if len(rows) == 0 {
+		rows = found
+	} else {
+		rows = append(rows, found...)
+	}
+	if len(found) == len(others) {
+		return rows, nil
+	}
 	for _, other := range others {
 		if _, here := t.rows[*other]; here {
 			continue

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"recoup"
@@ -119,6 +120,9 @@ func (t *tx) stored(query string, args ...any) ([]recoup.Error, error) {
 			return nil, errors.Join(err, rows.Close())
 		}
 		t.rows[e.ID] = row
+		if len(list) == cap(list) {
+			list = slices.Grow(list, 16+3*len(list)) // an error is a kilobyte
+		}
 		list = append(list, e)
 	}
 	return list, errors.Join(rows.Err(), rows.Close())
