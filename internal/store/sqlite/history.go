@@ -149,41 +149,54 @@ type told struct {
 // saveHistory writes history in its order as far as it is of one error, and by whole
 // batches where rows are alike.
 func (t *tx) saveHistory(list []told) error {
-	var open []*chapter
-	seen := make(map[recoup.ID]bool, len(list))
-	flush := func() error {
-		for _, c := range open {
-			if err := c.save(t); err != nil {
-				return err
-			}
-		}
-		open = open[:0]
-		clear(seen)
-		return nil
-	}
+	open := chapters{seen: make(map[recoup.ID]bool, len(list))}
 	for _, h := range list {
-		if seen[h.ErrorID] || h.of == nil {
-			if err := flush(); err != nil {
+		if h.of == nil || open.seen[h.ErrorID] {
+			if err := open.save(t); err != nil {
 				return err
 			}
 		}
+		var err error
 		if h.of == nil {
-			if err := t.exec(insertHistory, transitionFields(h.Transition)...); err != nil {
-				return err
-			}
-			continue
+			err = t.exec(insertHistory, transitionFields(h.Transition)...)
+		} else {
+			err = open.add(t, h)
 		}
-		seen[h.ErrorID] = true
-		row, err := t.rowOf(h.ErrorID)
 		if err != nil {
 			return err
 		}
-		c := recent(open, func(c *chapter) bool { return c.tells(h.Transition, h.of) })
-		if c == nil {
-			c = newChapter(h.Transition, h.of)
-			open = append(open, c)
-		}
-		c.rows.add(row)
 	}
-	return flush()
+	return open.save(t)
+}
+
+// chapters are those that are not written yet, with at most one row of each error.
+type chapters struct {
+	list []*chapter
+	seen map[recoup.ID]bool
+}
+
+func (o *chapters) add(t *tx, h told) error {
+	row, err := t.rowOf(h.ErrorID)
+	if err != nil {
+		return err
+	}
+	c := recent(o.list, func(c *chapter) bool { return c.tells(h.Transition, h.of) })
+	if c == nil {
+		c = newChapter(h.Transition, h.of)
+		o.list = append(o.list, c)
+	}
+	c.rows.add(row)
+	o.seen[h.ErrorID] = true
+	return nil
+}
+
+func (o *chapters) save(t *tx) error {
+	for _, c := range o.list {
+		if err := c.save(t); err != nil {
+			return err
+		}
+	}
+	o.list = o.list[:0]
+	clear(o.seen)
+	return nil
 }
