@@ -99,7 +99,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/store/verb",
-		imports: []string{"recoup", "recoup/internal/store", "recoup/internal/store/row"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/store", "recoup/internal/store/row"},
 		why:     "it is what both databases do alike, over an interface that each brings",
 	},
 	{

@@ -7,6 +7,7 @@ import (
 
 	"recoup"
 	"recoup/internal/lifecycle"
+	"recoup/internal/store/row"
 )
 
 // Activity is what happened to the errors of a table in a minute or, as a sum,
@@ -23,6 +24,25 @@ type Activity struct {
 	Exhausted int64 // errors that used up the last of their retries in vain
 	Expired   int64 // errors whose TTL ran out
 	Archived  int64 // errors that went to the archive, for whatever reason
+}
+
+// Activities describes the rows of activity.
+var Activities = row.Table[Activity]{Name: "recoup.activity_delta", Columns: append([]row.Column[Activity]{
+	row.Time("minute", func(a *Activity) *time.Time { return &a.Minute }),
+	row.Text("table_name", func(a *Activity) *string { return &a.Table }),
+}, ActivityCounts...)}
+
+// ActivityCounts describes what is counted.
+var ActivityCounts = []row.Column[Activity]{
+	row.Big("reported", func(a *Activity) *int64 { return &a.Reported }),
+	row.Big("parked", func(a *Activity) *int64 { return &a.Parked }),
+	row.Big("escalated", func(a *Activity) *int64 { return &a.Escalated }),
+	row.Big("attempts", func(a *Activity) *int64 { return &a.Attempts }),
+	row.Big("succeeded", func(a *Activity) *int64 { return &a.Succeeded }),
+	row.Big("retried", func(a *Activity) *int64 { return &a.Retried }),
+	row.Big("exhausted", func(a *Activity) *int64 { return &a.Exhausted }),
+	row.Big("expired", func(a *Activity) *int64 { return &a.Expired }),
+	row.Big("archived", func(a *Activity) *int64 { return &a.Archived }),
 }
 
 // Tally says what one transition of an error counts as. before is nil for the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/store/row"
 )
 
 // Event is a failure as the ledger keeps it (spec 003): what its reporter said,
@@ -23,6 +24,32 @@ type Event struct {
 	// Timeless says that the id carries no time, so that the id alone must tell
 	// whether the event has come before. A store remembers it for a day.
 	Timeless bool `json:"-"`
+}
+
+// Events describes the rows of events, but for the day, which the database computes.
+var Events = row.Table[Event]{Name: "recoup.error_event", Columns: []row.Column[Event]{
+	row.ID("event_id", func(e *Event) *recoup.ID { return &e.ID }).Key(),
+	row.Text("code", func(e *Event) *recoup.Code { return &e.Code }),
+	row.ID("correlation_id", func(e *Event) *recoup.ID { return &e.CorrelationID }),
+	row.Text("service", func(e *Event) *string { return &e.Service }),
+	row.Text("endpoint", func(e *Event) *string { return &e.Endpoint }),
+	row.Count("http_status", func(e *Event) *int { return &e.HTTPStatus }),
+	row.Text("tenant_hash", func(e *Event) *string { return &e.TenantHash }),
+	row.Own("details", func(e *Event) row.Object { return detailsAt{&e.Details} }),
+	row.Text("region", func(e *Event) *string { return &e.Region }),
+	row.Time("ts", func(e *Event) *time.Time { return &e.TS }).Key(),
+	row.Text("external_service", func(e *Event) *string { return &e.ExternalService }),
+	row.Text("reported_code", func(e *Event) *recoup.Code { return &e.ReportedCode }),
+	row.Text("tenant_key", func(e *Event) *string { return &e.TenantKey }),
+}}
+
+type detailsAt struct{ to *map[string]any }
+
+func (d detailsAt) Encode() ([]byte, error) { return EncodeDetails(*d.to), nil }
+
+func (d detailsAt) Decode(value []byte) (err error) {
+	*d.to, err = DecodeDetails(value)
+	return err
 }
 
 // EventIDsKept is how long ids that carry no time are remembered.

@@ -11,22 +11,7 @@ import (
 	"recoup/internal/store"
 )
 
-var activityColumns = func() []column[store.Activity] {
-	type a = store.Activity
-	return []column[a]{
-		stamp("minute", func(a *a) *time.Time { return &a.Minute }),
-		text("table_name", func(a *a) *string { return &a.Table }),
-		bigint("reported", func(a *a) *int64 { return &a.Reported }),
-		bigint("parked", func(a *a) *int64 { return &a.Parked }),
-		bigint("escalated", func(a *a) *int64 { return &a.Escalated }),
-		bigint("attempts", func(a *a) *int64 { return &a.Attempts }),
-		bigint("succeeded", func(a *a) *int64 { return &a.Succeeded }),
-		bigint("retried", func(a *a) *int64 { return &a.Retried }),
-		bigint("exhausted", func(a *a) *int64 { return &a.Exhausted }),
-		bigint("expired", func(a *a) *int64 { return &a.Expired }),
-		bigint("archived", func(a *a) *int64 { return &a.Archived }),
-	}
-}()
+var activityColumns = columns(store.Activities.Columns)
 
 // writeActivity queues what a unit of work counts as: one statement, which
 // appends a row for each table, so that no two writers meet.
@@ -93,25 +78,6 @@ func (s *Store) Activity(ctx context.Context, span store.Span) ([]store.Activity
 	rows, err := s.within(ctx, selectActivity,
 		whole.From, whole.To, head.From, head.To, tail.From, tail.To, span.From, span.To)
 	return collectRows("sum up activity", rows, err, decode(activityColumns[1:]))
-}
-
-// PurgeActivity deletes at most limit sums of minutes and as many of hours that
-// are over at a time.
-func (s *Store) PurgeActivity(ctx context.Context, before time.Time, limit int) (total int, err error) {
-	err = s.transact(ctx, "purge activity", time.Time{}, func(t *tx) error {
-		var minutes, hours int
-		t.queue(`delete from recoup.activity_minute where ctid = any (array(select ctid from recoup.activity_minute
-			where minute < $1 order by minute limit $2 for update skip locked))`, store.Hour(before), max(limit, 0)).Exec(addTo(&minutes))
-		t.queue(`delete from recoup.activity_hour where ctid = any (array(select ctid from recoup.activity_hour
-			where hour < $1 order by hour limit $2 for update skip locked))`, store.Hour(before), max(limit, 0)).Exec(addTo(&hours))
-		err := t.send(ctx)
-		total = minutes + hours
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return total, nil
 }
 
 // RecentEvents counts the events of some codes that happened in a span. The days

@@ -11,62 +11,14 @@ import (
 	"slices"
 	"time"
 
-	"recoup"
 	"recoup/internal/store"
 )
 
 // bulkStep is how many events of a bulk load are added at once.
 const bulkStep = 20_000
 
-// eventColumns lists the columns of recoup.error_event but day, which the
-// database computes.
-func eventColumns() []column[store.Event] {
-	type e = store.Event
-	return []column[e]{
-		id("event_id", func(e *e) *recoup.ID { return &e.ID }),
-		text("code", func(e *e) *recoup.Code { return &e.Code }),
-		id("correlation_id", func(e *e) *recoup.ID { return &e.CorrelationID }),
-		text("service", func(e *e) *string { return &e.Service }),
-		text("endpoint", func(e *e) *string { return &e.Endpoint }),
-		optionalNumber("http_status", func(e *e) *int { return &e.HTTPStatus }),
-		text("tenant_hash", func(e *e) *string { return &e.TenantHash }),
-		{name: "details", kind: jsonbKind(), write: writeDetails, read: readDetails, same: sameDetails},
-		text("region", func(e *e) *string { return &e.Region }),
-		stamp("ts", func(e *e) *time.Time { return &e.TS }),
-		text("external_service", func(e *e) *string { return &e.ExternalService }),
-		text("reported_code", func(e *e) *recoup.Code { return &e.ReportedCode }),
-		text("tenant_key", func(e *e) *string { return &e.TenantKey }),
-	}
-}
-
-// optionalNumber is a number that is NULL when it is zero.
-func optionalNumber[R any](name string, at func(*R) *int) column[R] {
-	c := number(name, at)
-	write := c.write
-	c.write = func(buf []byte, r *R) []byte {
-		if *at(r) == 0 {
-			return buf
-		}
-		return write(buf, r)
-	}
-	return c
-}
-
-func writeDetails(buf []byte, e *store.Event) []byte {
-	if b := store.EncodeDetails(e.Details); b != nil {
-		buf = append(append(buf, 1), b...) // jsonb begins with its version
-	}
-	return buf
-}
-
-func readDetails(e *store.Event, value []byte) (err error) {
-	e.Details, err = store.DecodeDetails(value)
-	return err
-}
-
-func sameDetails(a, b *store.Event) bool {
-	return bytes.Equal(store.EncodeDetails(a.Details), store.EncodeDetails(b.Details))
-}
+// eventColumns are those of events on the wire.
+var eventColumns = columns(store.Events.Columns)
 
 // InsertEvents adds events and counts them, and returns how many were new.
 //
@@ -164,13 +116,12 @@ func (s *Store) tryEvents(ctx context.Context, months monthly, add adder) (added
 // copyEvents copies the events of a month into its partition. Through the parent,
 // whose trigger collects new rows, PostgreSQL would insert them one at a time.
 func (t *tx) copyEvents(ctx context.Context, month time.Time, events []store.Event) (int, error) {
-	columns := eventColumns()
-	return t.copy(ctx, partitionName(eventTable, month), names(columns, ""), copyRows(columns, events))
+	return t.copy(ctx, partitionName(eventTable, month), store.Events.Names(""), copyRows(eventColumns, events))
 }
 
 // mergeEvents adds those of the events that are new.
 func (t *tx) mergeEvents(ctx context.Context, month time.Time, events []store.Event) (int, error) {
-	b := newBatch(eventColumns(), pointers(events))
+	b := newBatch(eventColumns, pointers(events))
 	tag, err := t.conn.Exec(ctx, b.insert("recoup."+partitionName(eventTable, month))+" on conflict do nothing", b.args...)
 	return int(tag.RowsAffected()), err
 }
@@ -181,7 +132,7 @@ func writeEvents(t *tx, events []store.Event) {
 	months := byMonth(events)
 	t.months = slices.SortedFunc(maps.Keys(months), time.Time.Compare)
 	for _, month := range t.months {
-		b := newBatch(eventColumns(), pointers(months[month]))
+		b := newBatch(eventColumns, pointers(months[month]))
 		t.queue(b.insert("recoup."+eventTable)+" on conflict do nothing", b.args...)
 	}
 }

@@ -14,7 +14,6 @@ import (
 // end, at first an hour, and then eight times as far each time, until the page is
 // full.
 func (s *Store) Events(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Event, store.Cursor, error) {
-	columns := eventColumns()
 	spans, err := s.lookBack(ctx, f, p)
 	if err != nil {
 		return nil, store.Cursor{}, err
@@ -22,11 +21,11 @@ func (s *Store) Events(ctx context.Context, f store.EventFilter, p store.Page) (
 	var list []store.Event
 	for _, span := range spans {
 		q := &query{}
-		q.add("select " + names(columns, "") + " from recoup.error_event where true")
+		q.add("select " + store.Events.Names("") + " from recoup.error_event where true")
 		q.events(f, span, p.Cursor)
 		q.add(" order by ts desc, event_id desc limit " + q.arg(p.Size()-len(list)))
 		rows, err := s.within(ctx, q.String(), q.args...)
-		part, err := collectRows("list events", rows, err, decode(columns))
+		part, err := collectRows("list events", rows, err, decode(eventColumns))
 		if err != nil {
 			return nil, store.Cursor{}, err
 		}

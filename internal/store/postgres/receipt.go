@@ -7,6 +7,8 @@ import (
 	"recoup/internal/store"
 )
 
+var receiptColumns = columns(store.StoredReceipts.Columns)
+
 // findReceipts queues the search for receipts.
 func findReceipts(t *tx, keys []store.ReceiptKey, into *[]store.StoredReceipt) {
 	if len(keys) == 0 {

@@ -140,3 +140,26 @@ func objects[R any](c row.Column[R]) column[R] {
 		func(a, b *R) bool { return bytes.Equal(encode(a), encode(b)) }, nil,
 	}
 }
+
+// blob is bytes; none are NULL.
+func blob[R any](name string, at func(*R) *[]byte) column[R] {
+	return column[R]{name, byteaKind(),
+		func(buf []byte, r *R) []byte { return append(buf, *at(r)...) },
+		func(r *R, value []byte) error { *at(r) = bytes.Clone(value); return nil },
+		func(a, b *R) bool { return bytes.Equal(*at(a), *at(b)) }, nil,
+	}
+}
+
+// hash is a SHA-256.
+func hash[R any](name string, at func(*R) *[32]byte) column[R] {
+	return column[R]{name, byteaKind(),
+		func(buf []byte, r *R) []byte { return append(buf, at(r)[:]...) },
+		func(r *R, value []byte) error {
+			if copy(at(r)[:], value) != len(at(r)) {
+				return fmt.Errorf("column %s holds no hash", name)
+			}
+			return nil
+		},
+		func(a, b *R) bool { return *at(a) == *at(b) }, nil,
+	}
+}

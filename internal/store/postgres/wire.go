@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -48,6 +47,13 @@ func timeKind() kind {
 func boolKind() kind  { return kind{name: "bool", oid: pgtype.BoolOID, array: pgtype.BoolArrayOID} }
 func intKind() kind   { return kind{name: "int4", oid: pgtype.Int4OID, array: pgtype.Int4ArrayOID} }
 func jsonbKind() kind { return kind{name: "jsonb", oid: pgtype.JSONBOID, array: pgtype.JSONBArrayOID} }
+
+func bigintKind() kind { return kind{name: "int8", oid: pgtype.Int8OID, array: pgtype.Int8ArrayOID} }
+func byteaKind() kind  { return kind{name: "bytea", oid: pgtype.ByteaOID, array: pgtype.ByteaArrayOID} }
+func realKind() kind {
+	return kind{name: "float8", oid: pgtype.Float8OID, array: pgtype.Float8ArrayOID}
+}
+func jsonKind() kind { return kind{name: "json", oid: pgtype.JSONOID, array: pgtype.JSONArrayOID} }
 
 func kinds() []kind {
 	return []kind{textKind(), uuidKind(), timeKind(), boolKind(), intKind(), jsonbKind(), bigintKind(), byteaKind(), jsonKind(), realKind()}
@@ -146,25 +152,6 @@ func integer(name string, value []byte) (int64, error) {
 		return int64(binary.BigEndian.Uint64(value)), nil
 	}
 	return 0, fmt.Errorf("column %s holds no integer", name)
-}
-
-// object is a value stored as JSON; the zero value is NULL.
-func object[R any, T comparable](name string, at func(*R) *T) column[R] {
-	return column[R]{name, jsonbKind(),
-		func(buf []byte, r *R) []byte {
-			var zero T
-			if *at(r) == zero {
-				return buf
-			}
-			b, err := json.Marshal(*at(r))
-			if err != nil {
-				return buf // of our own types, none fails; the database refuses the NULL
-			}
-			return append(append(buf, 1), b...) // jsonb begins with its version
-		},
-		func(r *R, value []byte) error { return json.Unmarshal(value, at(r)) },
-		func(a, b *R) bool { return *at(a) == *at(b) }, nil,
-	}
 }
 
 // decode reads a row whose first values are the columns.

@@ -63,31 +63,6 @@ func (s *Store) Activity(ctx context.Context, span store.Span) ([]store.Activity
 		micros(whole.From), micros(whole.To), micros(head.From), micros(head.To), micros(tail.From), micros(tail.To))
 }
 
-// PurgeActivity deletes at most limit sums of minutes and as many of hours that
-// are over at a time.
-func (s *Store) PurgeActivity(ctx context.Context, before time.Time, limit int) (total int, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
-		total = 0
-		for _, text := range []string{
-			`delete from activity_minute where (minute, table_name) in
-				(select minute, table_name from activity_minute where minute < ? order by minute limit 0 + ?)`,
-			`delete from activity_hour where (hour, table_name) in
-				(select hour, table_name from activity_hour where hour < ? order by hour limit 0 + ?)`,
-		} {
-			n, err := tx.change(text, micros(store.Hour(before)), max(limit, 0))
-			if err != nil {
-				return err
-			}
-			total += n
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return total, nil
-}
-
 // recentEvents reads one stretch of an index for each code.
 const recentEvents = `select code, coalesce(external_service, ''), count(*) from error_event indexed by error_event_code_idx
 	where code in (select value from json_each(?)) and ts >= ? and ts < ? group by 1, 2 order by 1, 2`
@@ -100,5 +75,5 @@ func (s *Store) RecentEvents(ctx context.Context, span store.Span, codes []recou
 	}
 	return query(ctx, s, func(c *store.RecentCount) []any {
 		return []any{text[recoup.Code]{&c.Code}, &c.ExternalService, &c.N}
-	}, recentEvents, words{&names}, micros(span.From), micros(span.To))
+	}, recentEvents, asJSON(names), micros(span.From), micros(span.To))
 }

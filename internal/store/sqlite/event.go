@@ -27,8 +27,8 @@ const (
 
 // insertEvents returns the statement that adds n events.
 func insertEvents(n int) string {
-	row := "(?" + strings.Repeat(", ?", len(eventColumns)-1) + ")"
-	return "insert into error_event (" + eventNames() + ") values " + row + strings.Repeat(", "+row, n-1)
+	row := "(?" + strings.Repeat(", ?", len(store.Events.Columns)-1) + ")"
+	return "insert into error_event (" + store.Events.Names("") + ") values " + row + strings.Repeat(", "+row, n-1)
 }
 
 var (
@@ -113,9 +113,13 @@ func (t *tx) addEvents(events []store.Event) (added int, err error) {
 // already, it has done nothing, and they are added one by one.
 func (t *tx) addChunk(events []store.Event, sums tally) (added int, err error) {
 	if len(events) == eventChunk {
-		args := make([]any, 0, eventChunk*len(eventColumns))
+		args := make([]any, 0, eventChunk*len(store.Events.Columns))
 		for i := range events {
-			args = eventFields(args, &events[i])
+			list, err := values(store.Events.Columns, &events[i])
+			if err != nil {
+				return 0, err
+			}
+			args = append(args, list...)
 		}
 		err := t.exec(insertChunk, args...)
 		if err == nil {
@@ -129,7 +133,11 @@ func (t *tx) addChunk(events []store.Event, sums tally) (added int, err error) {
 		}
 	}
 	for i := range events {
-		n, err := t.change(insertEvent, eventFields(nil, &events[i])...)
+		args, err := values(store.Events.Columns, &events[i])
+		if err != nil {
+			return 0, err
+		}
+		n, err := t.change(insertEvent, args...)
 		if err != nil {
 			return 0, err
 		}

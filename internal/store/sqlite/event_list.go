@@ -12,7 +12,7 @@ import (
 // most telling of the filter's conditions.
 func (s *Store) Events(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Event, store.Cursor, error) {
 	text, args := listEvents(f, p.Cursor, p.Size()+1)
-	list, err := query(ctx, s, func(e *store.Event) []any { return eventFields(nil, e) }, text, args...)
+	list, err := described(ctx, s, store.Events.Columns, text, args...)
 	if err != nil || len(list) <= p.Size() {
 		return list, store.Cursor{}, err
 	}
@@ -54,6 +54,6 @@ func listEvents(f store.EventFilter, c store.Cursor, limit int) (string, []any) 
 	if !c.IsZero() {
 		require("(ts, event_id) < (?, ?)", micros(c.At), id{&c.ID})
 	}
-	return "select " + eventNames() + " from " + from + " where " + strings.Join(where, " and ") +
+	return "select " + store.Events.Names("") + " from " + from + " where " + strings.Join(where, " and ") +
 		" order by ts desc, event_id desc limit " + strconv.Itoa(limit), args
 }

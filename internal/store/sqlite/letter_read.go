@@ -124,7 +124,7 @@ const dayMicros = 86_400_000_000
 
 // GroupDays returns what a group has gained on each UTC day from a day on.
 func (s *Store) GroupDays(ctx context.Context, key recoup.ID, from time.Time, limit int) ([]store.DayCount, error) {
-	return query(ctx, s, func(c *store.DayCount) []any { return []any{stamp{&c.Day}, bigint{&c.N}} },
+	return query(ctx, s, func(c *store.DayCount) []any { return []any{stamp{&c.Day}, &c.N} },
 		`select day * 86400000000, arrived from dead_letter_count where group_id = ? and day >= ? and arrived <> 0 order by day limit 0 + ?`,
 		id{&key}, micros(from)/dayMicros, store.Page{Limit: limit}.Size())
 }

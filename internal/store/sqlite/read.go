@@ -110,14 +110,6 @@ func (s *Store) Unadmitted(ctx context.Context, limit int) ([]recoup.Error, erro
 	return s.errors(ctx, errorColumns, selectUnadmitted, store.Page{Limit: limit}.Size())
 }
 
-// from is where a list goes on, or where it begins.
-func from(at time.Time, first int64) int64 {
-	if at.IsZero() {
-		return first
-	}
-	return micros(at)
-}
-
 // described reads described rows with a text that never varies.
 func described[R any](ctx context.Context, s *Store, columns []row.Column[R], text string, args ...any) (list []R, err error) {
 	statement, err := s.read.statement(ctx, text)

@@ -104,7 +104,7 @@ var spelling = []struct {
 	{regexp.MustCompile(` = any \(array\(`), " in (select * from ("},
 	{regexp.MustCompile(`/\*by (\w+)\*/`), "indexed by $1"},
 	{regexp.MustCompile(`\b(recoup|cl)\.`), ""},
-	{regexp.MustCompile(`::\w+`), ""},
+	{regexp.MustCompile(`::\w+| collate "C"`), ""},
 	{regexp.MustCompile(`\blimit \$`), "limit 0 + $$"},
 	{regexp.MustCompile(`\$(\d+)`), "?$1"},
 }

@@ -121,9 +121,10 @@ func (v Verbs) StepGroup(ctx context.Context, id recoup.ID, decide store.DecideG
 		if err != nil {
 			return current, err
 		}
-		decided, said, refusal := decide(current)
-		if refused = refusal; refused != nil {
-			return current, nil
+		var decided store.Group
+		var said []store.Note
+		if decided, said, refused = decide(current); refused != nil {
+			decided, said = current, nil
 		}
 		current.Owner, current.Note = decided.Owner, decided.Note
 		if err := groups.set(tx, current); err != nil {

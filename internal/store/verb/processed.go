@@ -1,0 +1,92 @@
+package verb
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"recoup/internal/store"
+	"recoup/internal/store/row"
+)
+
+// addProcessed adds to the counts of minutes, or of hours.
+func addProcessed(unit string) string {
+	return `insert into recoup.processed_` + unit + ` as p (` + unit + `, table_name, service, n, failed, duration_us, failed_us)
+		values ($1, $2, $3, $4, $5, $6, $7) on conflict (` + unit + `, table_name, service) do update set
+		n = p.n + excluded.n, failed = p.failed + excluded.failed, duration_us = p.duration_us + excluded.duration_us,
+		failed_us = p.failed_us + excluded.failed_us`
+}
+
+// AddProcessed adds to the counts. Rows are added to in the order of their keys, so
+// that nodes do not wait for each other crosswise.
+func (v Verbs) AddProcessed(ctx context.Context, counts []store.Processed) error {
+	if len(counts) == 0 {
+		return nil
+	}
+	sorted := slices.SortedStableFunc(slices.Values(counts), func(a, b store.Processed) int {
+		return cmp.Or(store.Minute(a.Minute).Compare(store.Minute(b.Minute)), strings.Compare(a.Table, b.Table), strings.Compare(a.Service, b.Service))
+	})
+	minutes, hours := make([][]any, len(sorted)), make([][]any, len(sorted))
+	for i, c := range sorted {
+		rest := []any{c.Table, c.Service, c.N, c.Failed, c.Duration.Microseconds(), c.FailedDuration.Microseconds()}
+		minutes[i] = append([]any{store.Minute(c.Minute)}, rest...)
+		hours[i] = append([]any{store.Hour(c.Minute)}, rest...)
+	}
+	return v.db.Act(ctx, "count what was processed", time.Time{}, func(tx Tx) error {
+		if _, err := tx.Change(addProcessed("minute"), minutes...); err != nil {
+			return err
+		}
+		_, err := tx.Change(addProcessed("hour"), hours...)
+		return err
+	})
+}
+
+// Processed sums up the minutes of a span. Whole hours are summed up already.
+func (v Verbs) Processed(ctx context.Context, span store.Span, f store.ProcessedFilter) ([]store.Processed, error) {
+	head, whole, tail := span.Minutes().Hours()
+	q := ask("sum up what was processed", `
+		select table_name, service, sum(n)::int8, sum(failed)::int8, sum(duration_us)::int8, sum(failed_us)::int8 from (
+			select table_name, service, n, failed, duration_us, failed_us from recoup.processed_hour where hour >= $1 and hour < $2
+			union all
+			select table_name, service, n, failed, duration_us, failed_us from recoup.processed_minute where minute >= $3 and minute < $4
+			union all
+			select table_name, service, n, failed, duration_us, failed_us from recoup.processed_minute where minute >= $5 and minute < $6) p
+		where ($7 = '' or table_name = $7) and ($8 = '' or service = $8) group by 1, 2 order by 1, 2`,
+		whole.From, whole.To, head.From, head.To, tail.From, tail.To, f.Table, f.Service)
+	q.Span = true
+	type p = store.Processed
+	return rows(ctx, v, q,
+		row.Text("table_name", func(p *p) *string { return &p.Table }), row.Text("service", func(p *p) *string { return &p.Service }),
+		row.Big("n", func(p *p) *int64 { return &p.N }), row.Big("failed", func(p *p) *int64 { return &p.Failed }),
+		row.Micros("duration_us", func(p *p) *time.Duration { return &p.Duration }),
+		row.Micros("failed_us", func(p *p) *time.Duration { return &p.FailedDuration }))
+}
+
+// PurgeProcessed deletes at most limit counts of minutes and as many of hours
+// that are over at a time.
+func (v Verbs) PurgeProcessed(ctx context.Context, before time.Time, limit int) (int, error) {
+	return v.purgeSums(ctx, "processed", "table_name, service", before, limit)
+}
+
+// PurgeActivity deletes at most limit sums of minutes and as many of hours that
+// are over at a time.
+func (v Verbs) PurgeActivity(ctx context.Context, before time.Time, limit int) (int, error) {
+	return v.purgeSums(ctx, "activity", "table_name", before, limit)
+}
+
+func (v Verbs) purgeSums(ctx context.Context, of, key string, before time.Time, limit int) (int, error) {
+	return act(ctx, v, "purge sums", func(tx Tx) (total int, err error) {
+		for _, unit := range []string{"minute", "hour"} {
+			table, key := "recoup."+of+"_"+unit, unit+", "+key
+			n, err := tx.Change("delete from "+table+" where ("+key+") in (select "+key+" from "+table+
+				" where "+unit+" < $1 order by "+unit+" limit $2 for update skip locked)", []any{store.Hour(before), max(limit, 0)})
+			if err != nil {
+				return 0, err
+			}
+			total += n
+		}
+		return total, nil
+	})
+}
