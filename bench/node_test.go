@@ -34,14 +34,16 @@ func newNode(b *testing.B, s storetest.Store) *node {
 	return &node{B: b, store: s, policy: policy.Default(), ids: recoup.NewIDSource(rand.Reader), now: storetest.Epoch()}
 }
 
-func (n *node) decide(in lifecycle.Input) store.Decide {
-	now := n.now
+func (n *node) decide(in lifecycle.Input) store.Decide { return n.decideAt(in, n.now) }
+
+func (n *node) decideAt(in lifecycle.Input, now time.Time) store.Decide {
 	return func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return lifecycle.Step(n.policy, current, in, now)
 	}
 }
 
-// reports makes reports of entities that nobody has reported yet.
+// reports makes reports of entities that nobody has reported yet, each at a time of
+// its own, of which the first is the latest.
 func (n *node) reports(count int) []store.Report {
 	list := make([]store.Report, count)
 	for i := range list {
@@ -50,7 +52,8 @@ func (n *node) reports(count int) []store.Report {
 			ID: n.ids.New(n.now), Table: dol, EntityID: fmt.Sprintf("CO-20240828-%06d", n.serial),
 			Failure: storetest.Failure("NETWORK_TIMEOUT"), Message: "connect: connection timed out",
 		}
-		list[i] = store.Report{Table: dol, Entity: in.EntityID, Code: in.Failure.Code, Decide: n.decide(in)}
+		list[i] = store.Report{Table: dol, Entity: in.EntityID, Code: in.Failure.Code,
+			Decide: n.decideAt(in, n.now.Add(-time.Duration(i)*time.Millisecond))}
 	}
 	return list
 }
