@@ -136,3 +136,46 @@ func TestNoBatchIsBornFrozen(t *testing.T) {
 	}
 	app.run("insert into cl.gate_zero_batch (batch_id) values ('x')")
 }
+
+// A lease that no worker was given holds back a recovery, and the freeze of its batch,
+// for as long as it says: it is of one that is due, and takes no longer than can be
+// asked for.
+func TestNoForgedLease(t *testing.T) {
+	t.Parallel()
+	ownerURL, app := clocked(t)
+	lease := func(lasts string) string {
+		return `insert into cl.gate_zero_lease (recovery_id, token, worker, leased_at, ends_at)
+			select recovery_id, gen_random_uuid(), 'w', recoup.clock(), recoup.clock() + interval '` + lasts + `' from cl.gate_zero_recovery`
+	}
+	refuses := func(sql, why string) {
+		t.Helper()
+		if got := app.refusal(sql); !strings.Contains(got, why) {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+	refuses(lease("5 minutes"), "its recovery is not eligible before")
+	app.run("insert into cl.gate_zero_lease (recovery_id) select recovery_id from cl.gate_zero_recovery")
+	refuses(again, "its recovery is not eligible before")
+	app.run("delete from cl.gate_zero_lease")
+	pgtest.ShiftClock(t, ownerURL, 25*time.Hour)
+	refuses(lease("10 years"), "it takes an hour at most")
+	app.run(lease("1 hour"))
+	refuses("update cl.gate_zero_lease set ends_at = ends_at + interval '10 years'", "it is extended by an hour at most")
+}
+
+// The AIR tells once that an intake was authorized.
+func TestNoSecondAuthorization(t *testing.T) {
+	t.Parallel()
+	_, app := clocked(t)
+	app.run("insert into cl.gate_zero_intake (company_name, status) values ('Acme', 'PENDING')")
+	app.run("update cl.gate_zero_intake set status = 'AUTHORIZED' where company_name = 'Acme' and batch_id is null")
+	told := `insert into cl.gate_zero_air (intake_id, event, actor, at)
+		select intake_id, 'AUTH', 'ada', recoup.clock() from cl.gate_zero_intake where company_name = 'Acme' and batch_id is null`
+	if got := app.refusal(told + "; " + told); !strings.Contains(got, "it is told already") {
+		t.Errorf("twice at once: %s", got)
+	}
+	app.run(told)
+	if got := app.refusal(told); !strings.Contains(got, "it is told already") {
+		t.Errorf("again: %s", got)
+	}
+}
