@@ -34,26 +34,24 @@ func newNode(b *testing.B, s storetest.Store) *node {
 	return &node{B: b, store: s, policy: policy.Default(), ids: recoup.NewIDSource(rand.Reader), now: storetest.Epoch()}
 }
 
-func (n *node) decide(in lifecycle.Input) store.Decide { return n.decideAt(in, n.now) }
-
-func (n *node) decideAt(in lifecycle.Input, now time.Time) store.Decide {
+func (n *node) decide(in lifecycle.Input) store.Decide {
+	now := n.now
 	return func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return lifecycle.Step(n.policy, current, in, now)
 	}
 }
 
-// reports makes reports of entities that nobody has reported yet, each at a time of
-// its own, of which the first is the latest.
+// reports makes reports of entities that nobody has reported yet.
 func (n *node) reports(count int) []store.Report {
 	list := make([]store.Report, count)
 	for i := range list {
 		n.serial++
+		n.now = n.now.Add(time.Microsecond) // no two happen at the same time
 		in := lifecycle.Report{
 			ID: n.ids.New(n.now), Table: dol, EntityID: fmt.Sprintf("CO-20240828-%06d", n.serial),
 			Failure: storetest.Failure("NETWORK_TIMEOUT"), Message: "connect: connection timed out",
 		}
-		list[i] = store.Report{Table: dol, Entity: in.EntityID, Code: in.Failure.Code,
-			Decide: n.decideAt(in, n.now.Add(-time.Duration(i)*time.Millisecond))}
+		list[i] = store.Report{Table: dol, Entity: in.EntityID, Code: in.Failure.Code, Decide: n.decide(in)}
 	}
 	return list
 }
@@ -81,6 +79,7 @@ func (n *node) load(batches int) {
 
 func (n *node) claim() ([]recoup.Error, error) {
 	return n.store.ClaimDue(n.Context(), store.Claim{Tables: []string{dol}, Limit: workBatch, Now: n.now,
+		Like: "claim", Token: n.ids.New(n.now), Worker: "worker-1",
 		Decide: func(current *recoup.Error, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 			return lifecycle.Step(n.policy, current, lifecycle.Claim{Token: n.ids.New(n.now), Worker: "worker-1"}, n.now)
 		}})
@@ -88,11 +87,34 @@ func (n *node) claim() ([]recoup.Error, error) {
 
 // acknowledge says that what was claimed succeeded.
 func (n *node) acknowledge(leased []recoup.Error) error {
+	return n.answer(leased, "succeed", func(token recoup.ID) lifecycle.Input { return lifecycle.Succeed{Token: token} })
+}
+
+// fail says that what was claimed failed once more.
+func (n *node) fail(leased []recoup.Error) error {
+	return n.answer(leased, "fail", func(token recoup.ID) lifecycle.Input {
+		return lifecycle.Fail{Token: token, Failure: storetest.Failure("NETWORK_TIMEOUT")}
+	})
+}
+
+func (n *node) answer(leased []recoup.Error, like string, in func(recoup.ID) lifecycle.Input) error {
 	steps := make([]store.Step, len(leased))
 	for i := range leased {
-		steps[i] = store.Step{ID: leased[i].ID, Decide: n.decide(lifecycle.Succeed{Token: leased[i].LeaseToken})}
+		token := leased[i].LeaseToken
+		steps[i] = store.Step{ID: leased[i].ID, Decide: n.decide(in(token)), Tell: told(in(token)), Result: &store.Result{Token: token, Like: like, Brief: true}}
 	}
 	return n.apply(steps)
+}
+
+// told is what the ledger keeps of an attempt that failed, as the engine has it.
+func told(in lifecycle.Input) store.Tell {
+	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
+		id := out.Error.ID
+		if fail, ok := in.(lifecycle.Fail); ok {
+			id = fail.Token
+		}
+		return &store.Event{Event: recoup.Event{ID: id, Code: out.Effects.Event, CorrelationID: out.Error.ID, Service: out.Error.Table, TS: out.Error.UpdatedAt}}
+	}
 }
 
 func (n *node) apply(steps []store.Step) error {
@@ -106,14 +128,17 @@ func (n *node) apply(steps []store.Step) error {
 }
 
 // drain claims and acknowledges until nothing is due.
-func (n *node) drain(workers int) {
+func (n *node) drain(workers int) { n.work(workers, n.acknowledge) }
+
+// work claims and answers until nothing is due.
+func (n *node) work(workers int, answer func([]recoup.Error) error) {
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for {
 				leased, err := n.claim()
 				if err == nil && len(leased) > 0 {
-					err = n.acknowledge(leased)
+					err = answer(leased)
 				}
 				if err != nil {
 					n.Error(err)

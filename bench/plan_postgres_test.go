@@ -35,7 +35,7 @@ func fillPostgres(b *testing.B, v volume) filled {
 	}
 	fillPostgresEvents(b, owner, v.history, present().AddDate(0, 0, -historyDays), present().Add(-recent), spell)
 	fillPostgresEvents(b, owner, recentEvents, present().Add(-recent), present(), spell)
-	execute(b, owner, "insert into recoup.lease select lease_token, lease_ends_at, array[error_id] from recoup.due where lease_token is not null")
+	execute(b, owner, "insert into recoup.lease select leased_at, lease_ends_at, array[error_id] from recoup.due where lease_token is not null")
 	execute(b, owner, "alter table recoup.error disable trigger guard_resolved")
 	execute(b, owner, `with over as (update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, replaceable = false,
 			next_retry_at = null, resolved_at = updated_at where entity_id like 'CO-1_9' and state = 'RETRY_PENDING' returning error_id, resolved_at),

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -30,10 +29,9 @@ type keyring struct {
 	changes int // how often keys have changed
 }
 
-// remembered is a key as it was looked up.
 type remembered struct {
 	key   *store.Key
-	until time.Time // zero: keys have changed since, and nobody takes it as it was
+	until time.Time
 }
 
 // lookup is a question to the store, for all who ask it at the same time.
@@ -75,7 +73,7 @@ func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time) (*stor
 	default:
 		l = &lookup{done: make(chan struct{})}
 		k.running[hash] = l
-		if known && !found.until.IsZero() { // until it is looked up, the others take it as it was
+		if known { // until it is looked up, the others take it as it was
 			k.known[hash] = remembered{found.key, now.Add(keyMemory)}
 		}
 		go k.lookUp(context.WithoutCancel(ctx), l, hash, now, k.changes)
@@ -110,9 +108,6 @@ func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time
 	if k.running[hash] == l {
 		delete(k.running, hash)
 	}
-	if errors.Is(l.err, store.ErrNotFound) {
-		delete(k.known, hash)
-	}
 	if l.err != nil || k.changes != changes {
 		return
 	}
@@ -122,15 +117,12 @@ func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time
 	k.known[hash] = remembered{&l.key, now.Add(keyMemory)}
 }
 
-// forget makes a change of keys take effect on this node at once. Which keys were valid
-// is remembered: whoever has one is still no stranger.
+// forget makes a change of keys take effect on this node at once.
 func (k *keyring) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.changes++
-	for hash, found := range k.known {
-		k.known[hash] = remembered{key: found.key}
-	}
+	clear(k.known)
 	clear(k.running) // who asks from now on must not hear what was true before
 	k.recheck()
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/api"
 	"recoup/internal/app"
@@ -146,33 +145,4 @@ func TestRateLimitWithoutKey(t *testing.T) {
 	}
 	w.wait(time.Second)
 	spend(5, "203.0.113.5:1")
-}
-
-// A change of keys makes nobody who has one a stranger: the node looks at every key
-// again, and an address that others have used up is not in the way of those that were
-// good. One that was revoked is.
-func TestChangeOfKeysAtABusyAddress(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, limits(api.Limits{Unkeyed: 5}))
-	const busy = "203.0.113.5:1"
-	at := func(key, method, path string, body any) *answer {
-		r := w.request(key, method, path, body)
-		r.RemoteAddr = busy
-		return w.send(r)
-	}
-	var k client.Key
-	w.do("admin", http.MethodPost, "/v1/keys", client.NewKey{Name: "import", Role: "reader"}).ok(&k)
-	ends := w.use(k)
-	for _, key := range []string{"reader", "admin", ends} {
-		at(key, http.MethodGet, "/v1/policy", nil).ok() // it has been seen
-	}
-	for range 20 {
-		w.from(busy)
-	}
-	at("admin", http.MethodPost, "/v1/keys/"+k.ID.String()+"/revoke", object{"reason": "it leaked"}).ok()
-	for range 2 {
-		at("reader", http.MethodGet, "/v1/policy", nil).ok()
-	}
-	at(ends, http.MethodGet, "/v1/policy", nil).failed(http.StatusUnauthorized, fault.CodeInvalidAPIKey)
-	at(ends, http.MethodGet, "/v1/policy", nil).failed(http.StatusTooManyRequests, fault.CodeRateLimitExceeded)
 }

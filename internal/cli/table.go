@@ -12,9 +12,8 @@ import (
 	"recoup"
 )
 
-// table is rows for people. On a terminal its columns are cut to the width, or, where
-// nobody could read what is left of them, a row takes several lines, and states have
-// colours; in a file or a pipe it is written in full.
+// table is rows for people. On a terminal its columns are cut to the width, and
+// states have colours; in a file or a pipe it is written in full.
 type table struct {
 	streams Streams
 	rows    [][]string // the first is the header
@@ -55,97 +54,57 @@ func printable(s string) string {
 	}, s)
 }
 
-const (
-	gap    = 2 // blanks between columns
-	indent = 2 // blanks before the second line of a row
-)
+const gap = 2 // blanks between columns
 
 func (t *table) String() string {
-	widths, lines := t.layout()
+	widths := t.widths()
 	var b strings.Builder
 	for _, row := range t.rows {
-		for n, columns := range lines {
-			b.WriteString(strings.Repeat(" ", indent*min(n, 1)) + t.line(row, columns, widths) + "\n")
+		var line strings.Builder
+		for i, cell := range row {
+			cell = cut(cell, widths[i])
+			line.WriteString(t.paint(cell))
+			line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+gap))
 		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
 }
 
-// line writes some columns of a row, which is all but its end of blanks.
-func (t *table) line(row []string, columns, widths []int) string {
-	var line strings.Builder
-	for _, i := range columns {
-		cell := cut(row[i], widths[i])
-		line.WriteString(t.paint(cell))
-		line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+gap))
-	}
-	return strings.TrimRight(line.String(), " ")
-}
-
-// layout says how wide the columns are, which is as their longest cells, and which of
-// them are on which line. If that is too much for the terminal, the widest columns give
-// way first; if they cannot, the row is folded.
-func (t *table) layout() (widths []int, lines [][]int) {
-	widths = make([]int, len(t.rows[0]))
-	all := make([]int, len(widths))
+// widths are those of the longest cells. If that is too much for the terminal,
+// the widest columns give way first.
+func (t *table) widths() []int {
+	widths := make([]int, len(t.rows[0]))
 	total := -gap
 	for i := range widths {
 		for _, row := range t.rows {
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 		total += widths[i] + gap
-		all[i] = i
 	}
-	whole := slices.Clone(widths)
 	for ; t.streams.Width > 0 && total > t.streams.Width; total-- {
 		i := t.widest(widths)
 		if i < 0 {
-			return t.fold(whole)
+			break // it cannot be narrower and still be of use
 		}
 		widths[i]--
 	}
-	return widths, [][]int{all}
-}
-
-// fold puts as many columns on a line as there is room for. What is wider than the
-// room that is left, and may be cut, is cut there rather than put on the next line if
-// that leaves enough of it.
-func (t *table) fold(widths []int) ([]int, [][]int) {
-	var lines [][]int
-	room := 0
-	for i := range widths {
-		if last := len(lines) - 1; last >= 0 && (widths[i] <= room || room >= 2*narrowest && t.cuttable(i)) {
-			lines[last] = append(lines[last], i)
-		} else {
-			lines = append(lines, []int{i})
-			room = t.streams.Width - indent*min(len(lines)-1, 1)
-		}
-		if t.cuttable(i) {
-			widths[i] = min(widths[i], max(room, narrowest))
-		}
-		room -= widths[i] + gap
-	}
-	return widths, lines
+	return widths
 }
 
 // narrowest is the width below which a cell says nothing any more.
-const narrowest = 8
+const narrowest = 4
 
 // widest returns the widest column that may be cut, or -1.
 func (t *table) widest(widths []int) int {
 	widest := -1
 	for i, width := range widths {
-		if width > narrowest && t.cuttable(i) && (widest < 0 || width > widths[widest]) {
+		name := t.rows[0][i]
+		if width > narrowest && (name == t.text || !slices.Contains(uncut, name)) && (widest < 0 || width > widths[widest]) {
 			widest = i
 		}
 	}
 	return widest
-}
-
-// cuttable reports whether a column may be cut.
-func (t *table) cuttable(i int) bool {
-	name := t.rows[0][i]
-	return name == t.text || !slices.Contains(uncut, name)
 }
 
 // cut shortens a text to a width, and shows that it did: a sentence at its end,

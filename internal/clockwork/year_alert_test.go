@@ -165,8 +165,6 @@ func (w *watch) look() {
 			delete(w.seen, at)
 		case w.seen[at] == nil:
 			w.seen[at] = &holding{looked: w.now}
-		case w.now.Before(w.seen[at].looked): // which was by a clock that was wrong
-			w.seen[at].looked = w.now
 		}
 	})
 }

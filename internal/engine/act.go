@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"recoup"
@@ -16,6 +17,7 @@ type Act struct {
 	Input   lifecycle.Input
 	Seen    Member // as a preview has shown it; zero: it may have changed
 	Receipt *store.Receipt
+	Brief   bool // of the outcome of a result, what was decided is answer enough
 }
 
 // Apply applies inputs in order, each answered for itself: a person's acts and
@@ -64,7 +66,7 @@ func (e *Engine) One(ctx context.Context, c Caller, act Act) (store.Outcome, err
 
 func (e *Engine) step(c Caller, act Act, in lifecycle.Input) store.Step {
 	return store.Step{
-		ID: act.ID, Receipt: receipt(act.Receipt), Tell: e.consequence(in),
+		ID: act.ID, Receipt: receipt(act.Receipt), Tell: e.consequence(in), Result: e.result(c, act, in),
 		Family: func(current *recoup.Error) string {
 			return lifecycle.Family(e.Policies.Of(current), current, in)
 		},
@@ -78,6 +80,35 @@ func (e *Engine) step(c Caller, act Act, in lifecycle.Input) store.Step {
 			return lifecycle.Step(e.Policies.Of(current), current, withStreak(in, streak), now)
 		},
 	}
+}
+
+// resultLike is what results have in common that are decided alike: who decides,
+// for whom, and what was said.
+type resultLike struct {
+	by   *Engine
+	hubs string
+	in   lifecycle.Input
+}
+
+// result lets the word of a worker be decided together with others of the same
+// kind; nil for everything else.
+func (e *Engine) result(c Caller, act Act, in lifecycle.Input) *store.Result {
+	if act.Seen != (Member{}) {
+		return nil
+	}
+	like := resultLike{by: e, hubs: strings.Join(c.Hubs, "\n")}
+	var token recoup.ID
+	switch in := in.(type) {
+	case lifecycle.Succeed:
+		token, in.Token = in.Token, recoup.ID{}
+		like.in = in
+	case lifecycle.Fail:
+		token, in.Token = in.Token, recoup.ID{}
+		like.in = in
+	default:
+		return nil
+	}
+	return &store.Result{Token: token, Like: like, Brief: act.Brief}
 }
 
 // withStreak tells a failure how many of its family came before it.

@@ -103,9 +103,16 @@ func (e *Engine) await(ctx context.Context, claim Claim, tables []string) (claim
 func (e *Engine) claim(ctx context.Context, claim Claim, tables []string) ([]recoup.Error, error) {
 	return e.Store.ClaimDue(ctx, store.Claim{
 		Tables: tables, Limit: claim.Limit, Tell: e.lapse,
+		Like: claimLike{e, claim.Lease}, Token: e.IDs.New(e.Now()), Worker: claim.Worker,
 		Decide: func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			in := lifecycle.Claim{Token: e.IDs.New(now), Worker: claim.Worker, Lease: claim.Lease}
 			return lifecycle.Step(e.Policies.Of(current), current, in, now)
 		},
 	})
+}
+
+// claimLike is what claims have in common that are decided alike.
+type claimLike struct {
+	by    *Engine
+	lease time.Duration
 }

@@ -101,7 +101,16 @@ type Tallies []Activity
 
 // note adds a transition.
 func (t *Tallies) note(before, next *recoup.Error, input lifecycle.Kind) {
-	a := Tally(before, next, input)
+	t.Note(before, next, input, 1)
+}
+
+// Note adds a transition that happened to n errors alike.
+func (t *Tallies) Note(before, next *recoup.Error, input lifecycle.Kind, n int) {
+	one, a := Tally(before, next, input), Activity{}
+	for range n {
+		a.add(&one)
+	}
+	a.Table = one.Table
 	if a == (Activity{Table: a.Table}) {
 		return
 	}

@@ -63,9 +63,10 @@ type Claim struct {
 	Decide func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error)
 	Tell   Tell // of leases that have lapsed; nil: the ledger is not told
 
-	// Like is what claims have in common that Decide answers alike, but for the token
-	// and the worker, which it gives to every lease: a store may then lease what
-	// agrees with errors that were decided on before. nil: each is decided for itself.
+	// Like is what claims have in common that Decide answers alike, but for tokens and
+	// the worker: a store may then lease to Worker what agrees with errors that were
+	// decided on before, under tokens that it makes of Token. nil: each is decided for
+	// itself.
 	Like   any
 	Token  recoup.ID
 	Worker string

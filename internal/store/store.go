@@ -87,11 +87,11 @@ type Step struct {
 // Result says that a step is the result of a retry, under the token of its lease,
 // and that Decide answers alike to all that have Like in common, on errors that
 // agree in what the answer depends on. A store may then apply what was decided on
-// one of them to the others ([Memory]), and answer with no more of each than its id
-// and what was decided.
+// one of them to the others ([Memory]).
 type Result struct {
 	Token recoup.ID
-	Like  any // comparable
+	Like  any  // comparable
+	Brief bool // of the error, its id and what was decided is answer enough
 }
 
 // Streak names the count that the step of a stored error may move; its family is

@@ -50,14 +50,15 @@ func (s *Store) writeLeases(t *tx, w *store.Work, leased []*recoup.Error) {
 	}
 	b := newBatch(without(s.sql.due, "due_at"), leased)
 	t.queue(b.update("recoup.due"), b.args...)
-	given := map[recoup.ID][]*recoup.Error{}
+	var given []*recoup.Error
 	for _, e := range leased {
 		if w.Was(e.ID).LeaseToken != e.LeaseToken {
-			given[e.LeaseToken] = append(given[e.LeaseToken], e)
+			given = append(given, e)
 		}
 	}
-	for token, list := range given {
-		t.queue("insert into recoup.lease values ($1, $2, $3)", token[:], list[0].LeaseEndsAt, ids(list))
+	if len(given) > 0 {
+		first := slices.MinFunc(given, func(a, b *recoup.Error) int { return a.LeaseEndsAt.Compare(b.LeaseEndsAt) })
+		t.queue("insert into recoup.lease values ($1, $2, $3)", first.LeasedAt, first.LeaseEndsAt, ids(given))
 	}
 }
 

@@ -43,7 +43,7 @@ insert into recoup.due (error_id, table_name, policy_version, due_at, window_end
 select error_id, table_name, policy_version, next_retry_at, retry_window_ends_at, expires_at, case when held then gen_random_uuid() end,
 	case when held then $1::timestamptz end, case when held then $1::timestamptz + (n % 200 - 20) * interval '1 second' end
 from (select *, n % 40 = 3 as held from (select *, row_number() over () as n from recoup.error where state = 'RETRY_PENDING') x) x;
-insert into recoup.lease select lease_token, lease_ends_at, array[error_id] from recoup.due where lease_token is not null;
+insert into recoup.lease select leased_at, lease_ends_at, array[error_id] from recoup.due where lease_token is not null;
 insert into recoup.resolved select resolved_at, error_id from recoup.error where state = 'RESOLVED';
 insert into recoup.error_archive (error_id, table_name, entity_id, code, state, disposition, archived_at, archived_by, archive_reason, final_disposition, purge_at)
 select gen_random_uuid(), 'outreach.dol_errors', 'CO-' || i / 5, 'X', 'ARCHIVED', 'RETRY', $1::timestamptz - i * interval '1 minute', 'system',

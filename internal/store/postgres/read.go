@@ -59,11 +59,11 @@ func dueQuery(d store.Deadline) (string, error) {
 
 // leases is where leases are that have run out at $1.
 const leases = `recoup.lease l cross join lateral unnest(l.errors) as n (error_id) cross join lateral (
-	select * from recoup.due where error_id = n.error_id and lease_token = l.lease_token and lease_ends_at <= $1 limit 1) d`
+	select * from recoup.due where error_id = n.error_id and leased_at = l.leased_at and lease_ends_at <= $1 limit 1) d`
 
 // tidyLeases forgets claims whose leases have all ended.
 const tidyLeases = `delete from recoup.lease l where l.ends_at <= $1 and not exists (
-	select from unnest(l.errors) as n (error_id) join recoup.due d on d.error_id = n.error_id and d.lease_token = l.lease_token)`
+	select from unnest(l.errors) as n (error_id) join recoup.due d on d.error_id = n.error_id and d.leased_at = l.leased_at)`
 
 // Due returns ids of errors whose deadline has come, longest overdue first, without
 // the first of them.

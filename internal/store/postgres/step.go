@@ -17,25 +17,50 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 	}
 	outcomes := make([]store.Outcome, len(steps))
 	err := s.transact(ctx, "apply steps", now, func(t *tx) error {
-		locked, found, err := s.lockSteps(ctx, t, steps)
+		done, err := s.settle(ctx, t, steps, outcomes)
 		if err != nil {
 			return err
 		}
-		counts, err := lockStepStreaks(ctx, t, steps, locked)
-		if err != nil {
-			return err
+		var rest []store.Step
+		for i := range steps {
+			if !done[i] {
+				rest = append(rest, steps[i])
+			}
 		}
-		w := newWork(t.now, locked, counts)
-		w.Receipts = store.NewReceipts(t.now, found)
-		for i, step := range steps {
-			outcomes[i] = w.Step(step)
+		others, err := s.applySteps(ctx, t, rest)
+		for i := range steps {
+			if !done[i] && err == nil {
+				outcomes[i], others = others[0], others[1:]
+			}
 		}
-		s.write(t, w)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	return outcomes, nil
+}
+
+// applySteps decides each step for itself.
+func (s *Store) applySteps(ctx context.Context, t *tx, steps []store.Step) ([]store.Outcome, error) {
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	locked, found, err := s.lockSteps(ctx, t, steps)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := lockStepStreaks(ctx, t, steps, locked)
+	if err != nil {
+		return nil, err
+	}
+	w := newWork(t.now, locked, counts)
+	w.Receipts, w.Memory = store.NewReceipts(t.now, found), s.memory
+	outcomes := make([]store.Outcome, len(steps))
+	for i, step := range steps {
+		outcomes[i] = w.Step(step)
+	}
+	s.write(t, w)
 	return outcomes, nil
 }
 

@@ -12,12 +12,14 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 	"recoup/internal/store/verb"
 )
@@ -61,6 +63,11 @@ type Store struct {
 	stop    func()           // telling others of it
 	claimed atomic.Int64     // tickets of staged work, since the start
 	starts  laneStarts
+
+	memory      *store.Memory // decisions that stand for others
+	marks       marks         // how far this node has claimed
+	settling    sync.Mutex    // guards the statements that apply them
+	settlements map[lifecycle.Kind]*settlement
 }
 
 // Open connects to a migrated database. A schema that is not the one this
@@ -78,7 +85,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 		config.MaxConns = 10 // the ledger, the gate, the clock and the bell hold some of them most of the time
 	}
 	configure(config.ConnConfig, options)
-	s := &Store{sql: newStatements(), gates: newGateCheck()}
+	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.Memory{}, settlements: map[lifecycle.Kind]*settlement{}}
 	s.Verbs = verb.On(database{s})
 	s.watch(config.ConnConfig)
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {

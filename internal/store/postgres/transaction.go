@@ -77,6 +77,14 @@ func clockOr(parameter string) string {
 	return "(select coalesce(" + parameter + "::timestamptz, recoup.clock()))"
 }
 
+// steer has the statements of the transaction look up row after row by an index, and
+// keep the plan for that. The queue is often empty, and its statistics say so then:
+// a plan that joins or sorts all of it would be made, and kept when it is long.
+func (t *tx) steer() {
+	t.queue(`select set_config(name, value, true) from (values ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), ('enable_bitmapscan', 'off'),
+		('enable_sort', 'off'), ('enable_material', 'off'), ('plan_cache_mode', 'force_generic_plan')) as s (name, value)`)
+}
+
 // collect puts the rows of a queued query where into points, when it is sent.
 func collect[R any](q *pgx.QueuedQuery, row pgx.RowToFunc[R], into *[]R) {
 	q.Query(func(rows pgx.Rows) error {

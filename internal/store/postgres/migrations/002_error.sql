@@ -105,9 +105,9 @@ create index due_window_idx on recoup.due (window_ends_at) where window_ends_at 
 -- What each claim has leased, so that leases that have run out are found without an
 -- index that every claim would have to write. A row outlives its leases.
 create table recoup.lease (
-  lease_token uuid not null,
-  ends_at     timestamptz not null, -- unless a lease of it was extended
-  errors      uuid[] not null
+  leased_at timestamptz not null,
+  ends_at   timestamptz not null, -- the first of them, unless it was extended
+  errors    uuid[] not null
 );
 create index lease_ends_idx on recoup.lease (ends_at);
 

@@ -370,9 +370,6 @@ begin
     from changed n left join was o using (recovery_id);
   perform cl.check_leases(array(select row(n.*)::cl.gate_zero_lease
     from changed n join was o using (recovery_id) where n.token is distinct from o.token and n.token is not null));
-  perform cl.refuse(min('the lease of recovery ' || n.recovery_id || ': it is extended by an hour at most'))
-    from changed n join was o using (recovery_id)
-    where n.token = o.token and n.ends_at > o.ends_at and n.ends_at > recoup.clock() + interval '1 hour' + recoup.tolerance();
   perform cl.revoke_leases(array(select o.recovery_id
     from changed n join was o using (recovery_id) where o.token is not null and n.token is null));
   return null;
@@ -389,21 +386,17 @@ begin
   return null;
 end $$;
 
--- check_leases refuses leases that do not begin now, that take longer than a worker may
--- ask for, of recoveries that are not due, or in a batch that is stopped.
+-- check_leases refuses leases that do not begin now, or in a batch that is stopped.
 create function cl.check_leases(begun cl.gate_zero_lease[]) returns void language plpgsql
-set search_path = pg_catalog, pg_temp
-set enable_nestloop = on set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+set search_path = pg_catalog, pg_temp as $$
 declare
   killed text[] := array(select batch_id from cl.gate_zero_batch where killed_at is not null);
 begin
   perform cl.refuse(min('the lease of recovery ' || n.recovery_id || ': ' || case
       when not recoup.timely(n.leased_at) or n.ends_at <= n.leased_at then 'it begins now, and takes time'
-      when n.ends_at > n.leased_at + interval '1 hour' + recoup.tolerance() then 'it takes an hour at most'
-      when r.status <> 'ACTIVE' then 'its recovery is ' || r.status
-      when r.next_eligible_at > recoup.clock() + recoup.tolerance() then 'its recovery is not eligible before ' || r.next_eligible_at
-      when r.batch_id = any (killed) then 'its batch is stopped by the kill switch' end))
-    from unnest(begun) n join cl.gate_zero_recovery r using (recovery_id);
+      when cardinality(killed) > 0 and (select r.batch_id from cl.gate_zero_recovery r where r.recovery_id = n.recovery_id) = any (killed)
+        then 'its batch is stopped by the kill switch' end))
+    from unnest(begun) n;
 end $$;
 
 -- revoke_leases notes which of the leases that ended were taken by the kill switch.
@@ -430,8 +423,6 @@ begin
         and case a.event when 'KILL' then b.killed_at is not null when 'RELEASE' then b.killed_at is null else b.frozen_at is not null end)
         then 'its batch is not so' end
       when i.intake_id is null or a.batch_id is distinct from i.batch_id then 'there is no such intake in its batch'
-      when a.event in ('AUTH', 'REENTER', 'EXHAUSTED') and (select count(*) from cl.gate_zero_air f
-          where f.intake_id = a.intake_id and f.event = a.event) > 1 then 'it is told already'
       when a.event = 'AUTH' and r.recovery_id is null then case when i.status <> 'AUTHORIZED' then 'its intake is ' || i.status end
       when r.recovery_id is null or a.recovery_id <> r.recovery_id then 'there is no such recovery'
       when a.event in ('AUTH', 'REENTER') then case when r.status <> 'SUCCEEDED' then 'its recovery is ' || r.status end

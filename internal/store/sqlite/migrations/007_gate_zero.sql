@@ -303,14 +303,6 @@ create trigger gate_zero_lease_insert after insert on gate_zero_lease when new.l
 end;
 -- +goose StatementEnd
 -- +goose StatementBegin
-create trigger gate_zero_lease_begins after insert on gate_zero_lease when new.token is not null begin
-  select raise(abort, 'a lease takes an hour at most, of a recovery that is ACTIVE and due, in a batch that is not stopped')
-    where new.ends_at > new.leased_at + 3600000000 or exists (select 1 from gate_zero_recovery r
-      left join gate_zero_batch b on b.batch_id = r.batch_id where r.recovery_id = new.recovery_id
-      and (r.status <> 'ACTIVE' or r.next_eligible_at > new.leased_at + 60000000 or b.killed_at is not null));
-end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_lease_update before update on gate_zero_lease begin
   select case
     when new.recovery_id is not old.recovery_id
@@ -328,12 +320,6 @@ create trigger gate_zero_lease_update before update on gate_zero_lease begin
     when new.token is not null and new.token is not old.token and exists (select 1 from gate_zero_recovery r
         join gate_zero_batch b on b.batch_id = r.batch_id where r.recovery_id = new.recovery_id and b.killed_at is not null)
       then raise(abort, 'its batch is stopped by the kill switch')
-    when new.token is not null and (new.token is not old.token and new.ends_at > new.leased_at + 3600000000
-        or new.token is old.token and new.ends_at > old.ends_at + 3600000000)
-      then raise(abort, 'a lease takes an hour at most')
-    when new.token is not null and new.token is not old.token and exists (select 1 from gate_zero_recovery r
-        where r.recovery_id = new.recovery_id and (r.status <> 'ACTIVE' or r.next_eligible_at > new.leased_at + 60000000))
-      then raise(abort, 'a lease is of a recovery that is ACTIVE and due')
   end;
 end;
 -- +goose StatementEnd
@@ -350,8 +336,6 @@ create trigger gate_zero_air_insert before insert on gate_zero_air begin
     when new.intake_id is not null and not exists (select 1 from gate_zero_intake i
         left join gate_zero_recovery r on r.intake_id = i.intake_id
         where i.intake_id = new.intake_id and i.batch_id is new.batch_id and case
-          when new.event in ('AUTH', 'REENTER', 'EXHAUSTED')
-            and exists (select 1 from gate_zero_air f where f.intake_id = new.intake_id and f.event = new.event) then 0
           when new.event = 'AUTH' and r.recovery_id is null then i.status = 'AUTHORIZED'
           when r.recovery_id is null or new.recovery_id <> r.recovery_id then 0
           when new.event in ('AUTH', 'REENTER') then r.status = 'SUCCEEDED'

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// settle applies to results what was decided before on errors like theirs, and
+// says of each step whether it is done. The rest is decided for itself.
+func (s *Store) settle(ctx context.Context, t *tx, steps []store.Step, outcomes []store.Outcome) (done []bool, err error) {
+	done = make([]bool, len(steps))
+	for like, group := range alike(steps) {
+		decisions := s.memory.Of(like)
+		if len(decisions) == 0 {
+			continue
+		}
+		if err := s.settleAlike(ctx, t, steps, group, decisions, outcomes, done); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
+}
+
+// alike groups the results that may be decided together. A second step of an error
+// has to see what the first has done, and one with a receipt may have been done.
+func alike(steps []store.Step) map[any][]int {
+	groups, seen := map[any][]int{}, make(map[recoup.ID]bool, len(steps))
+	for i := range steps {
+		if r := steps[i].Result; r != nil && r.Like != nil && steps[i].Receipt == nil && !seen[steps[i].ID] {
+			groups[r.Like] = append(groups[r.Like], i)
+		}
+		seen[steps[i].ID] = true
+	}
+	return groups
+}
+
+func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, group []int, decisions []*lifecycle.Decision, outcomes []store.Outcome, done []bool) error {
+	by := s.settlement(decisions[0])
+	b := settling{tx: t, steps: steps, decisions: decisions, outcomes: outcomes, done: done, place: make(map[recoup.ID]int, len(group)), counts: make([]int, len(decisions))}
+	list := make([]*store.Step, len(group))
+	for k, i := range group {
+		list[k], b.place[steps[i].ID] = &steps[i], i
+	}
+	t.steer()
+	t.queue(by.sql, by.args(t.due(), list, decisions)...).Query(b.read)
+	if err := t.send(ctx); err != nil {
+		return err
+	}
+	var tallies store.Tallies
+	for i, n := range b.counts {
+		if n > 0 {
+			tallies.Note(&decisions[i].Was, &decisions[i].Next, decisions[i].Kind, n)
+		}
+	}
+	addRows(t, "recoup.activity_delta", activityColumns, tallies.Of(t.now), "")
+	writeEvents(t, b.events)
+	s.readSettled(t, b.whole, b.place, outcomes)
+	return nil
+}
+
+// settling is a batch of results that are decided together.
+type settling struct {
+	*tx
+	steps     []store.Step
+	decisions []*lifecycle.Decision
+	outcomes  []store.Outcome
+	done      []bool
+	place     map[recoup.ID]int // of an error's step
+	counts    []int             // by decision
+	events    []store.Event
+	whole     [][]byte // ids of errors that are to be read back
+}
+
+// read takes down which of the results were settled, and by which decision.
+func (b *settling) read(rows pgx.Rows) error {
+	for rows.Next() {
+		var id, correlation recoup.ID
+		v := rows.RawValues()
+		copy(id[:], v[0])
+		copy(correlation[:], v[1])
+		which, bad := integer("place", v[2])
+		now, worse := integer("now", v[3])
+		if err := errors.Join(bad, worse); err != nil {
+			return err
+		}
+		b.now = time.UnixMicro(now + epoch).UTC()
+		b.counts[which]++
+		b.note(b.place[id], b.decisions[which], id, correlation)
+	}
+	return rows.Err()
+}
+
+func (b *settling) note(i int, d *lifecycle.Decision, id, correlation recoup.ID) {
+	step := &b.steps[i]
+	b.done[i], b.outcomes[i] = true, brief(d, id, correlation, b.now)
+	if !step.Result.Brief {
+		b.whole = append(b.whole, step.ID[:])
+	}
+	if d.Effects.Event == "" || step.Tell == nil {
+		return
+	}
+	if e := step.Tell(&d.Was, &b.outcomes[i]); e != nil {
+		b.events = append(b.events, *e)
+	}
+}
+
+// readSettled queues the reading of errors whose results were settled.
+func (s *Store) readSettled(t *tx, whole [][]byte, place map[recoup.ID]int, outcomes []store.Outcome) {
+	if len(whole) == 0 {
+		return
+	}
+	row := decode(s.sql.errors)
+	t.queue(s.sql.readIDs, whole).Query(func(rows pgx.Rows) error {
+		_, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (recoup.Error, error) {
+			e, err := row(r)
+			outcomes[place[e.ID]].Error = e
+			return e, err
+		})
+		return err
+	})
+}
+
+// brief is the outcome of a result that was decided with others: what it is, and
+// what was decided.
+func brief(d *lifecycle.Decision, id, correlation recoup.ID, now time.Time) store.Outcome {
+	e := recoup.Error{
+		ID: id, Table: d.Was.Table, PolicyVersion: d.Was.PolicyVersion, CorrelationID: correlation,
+		State: d.Next.State, Disposition: d.Next.Disposition, Blocking: d.Next.Blocking, UpdatedAt: now, Resolution: d.Next.Resolution,
+	}
+	e.RetryCount, e.MaxRetries, e.RetryExhausted, e.LastResult = d.Next.RetryCount, d.Next.MaxRetries, d.Next.RetryExhausted, d.Next.LastResult
+	if d.Kind == lifecycle.Succeeded {
+		e.ResolvedAt = now
+	} else {
+		e.NextRetryAt = now.Add(d.Wait())
+	}
+	return store.Outcome{Error: e, Effects: lifecycle.Effects{Event: d.Effects.Event}}
+}
