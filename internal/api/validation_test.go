@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,5 +112,19 @@ func TestValidationIsBounded(t *testing.T) {
 	e = w.post("/v1/errors/batch", `{"reports":[`+items+`]}`).failed(http.StatusBadRequest, fault.CodeValidationError)
 	if len(e.Fields) > fault.MaxFieldErrors {
 		t.Errorf("%d are listed", len(e.Fields))
+	}
+}
+
+// A name that is unknown is answered with the one that was meant, and a letter with none:
+// every word is two mistakes away from it.
+func TestGuessesAtUnknownNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, guess := range map[string]string{"reasn": "; did you mean reason?", "rea": "; did you mean reason?", "a": "", "zz": ""} {
+		e := w.post("/v1/keys", object{"role": "reader", "name": "n", name: "x"}).failed(http.StatusBadRequest, fault.CodeValidationError)
+		want := "there is no field " + name + guess
+		if !slices.ContainsFunc(e.Fields, func(f fault.FieldError) bool { return f.Message == want }) {
+			t.Errorf("%s: %+v", name, e.Fields)
+		}
 	}
 }
