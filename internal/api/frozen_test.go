@@ -141,6 +141,7 @@ func TestReplayActsOnWhatThePreviewHasShown(t *testing.T) {
 		same, changed, gone := ready(), ready(), ready()
 		asked := client.ReplaySelection{Pipeline: pipeline}
 		w.post("/v1/replays", client.NewReplay{ReplaySelection: asked, Reason: "r"}).invalid("token", "required")
+		w.post("/v1/replays", client.NewReplay{Reason: "r"}).invalid("token", "required") // not all, which would ask for a token next
 		seen := w.shown("operator", asked)
 		w.wait(time.Minute)
 		late := ready()

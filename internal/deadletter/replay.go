@@ -129,10 +129,10 @@ func (in *NewReplay) check(f *fields) (plan store.ReplayPlan, reason string) {
 	switch {
 	case in.Token != "" && (filtered || len(sel.IDs) > 0):
 		f.add("token", "exclusive", "a token stands for the set of its preview: give no filter and no ids beside it")
-	case in.Token == "" && len(sel.IDs) == 0 && filtered:
-		f.add("token", "required", "preview the filter first (POST /v1/replays/preview), and replay with the token of its answer")
+	case in.Token == "" && len(sel.IDs) == 0:
+		f.add("token", "required", "name dead letters in ids, or preview a filter first (POST /v1/replays/preview) and replay with the token of its answer")
 	}
-	if in.Token == "" {
+	if in.Token == "" && (filtered || len(sel.IDs) > 0) {
 		sel.check(f)
 	} else {
 		sel.checkNames(f)
