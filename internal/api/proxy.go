@@ -28,10 +28,10 @@ func peer(r *http.Request) netip.Addr {
 	return address
 }
 
-// parseAddress reads an address with a port or without. The same address is always
-// the same value, however it was written.
+// parseAddress reads an address with a port or without, one of IPv6 in brackets or not.
+// The same address is always the same value, however it was written.
 func parseAddress(s string) (netip.Addr, bool) {
-	address, err := netip.ParseAddr(s)
+	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
 	if err != nil {
 		with, e := netip.ParseAddrPort(s)
 		address, err = with.Addr(), e
