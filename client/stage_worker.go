@@ -156,9 +156,10 @@ func (s *stageShift) result(w *Work, err error) WorkResult {
 }
 
 // tell sends a result until the server has decided about it. It has one key, so
-// that it counts once however often it is sent.
+// that it counts once however often it is sent; the token alone is that of all the
+// work of a claim.
 func (s *stageShift) tell(r WorkResult) {
-	key := IdempotencyKey(r.LeaseToken.String() + "/" + r.Outcome)
+	key := IdempotencyKey(r.WorkID.String() + "/" + r.LeaseToken.String() + "/" + r.Outcome)
 	for failures := 1; ; failures++ {
 		_, err := s.Client.WorkResult(s.all, r, key)
 		if err == nil || s.all.Err() != nil {
