@@ -24,7 +24,7 @@ func BenchmarkQueue(b *testing.B) {
 	for b.Loop() {
 		for range workRounds {
 			q.load(backlog)
-			rival.load(backlog)
+			rival.load()
 			c.round(backlog, just(func() { q.drain(4) }), rival.drain)
 		}
 	}

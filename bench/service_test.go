@@ -238,7 +238,7 @@ func BenchmarkService(b *testing.B) {
 	for b.Loop() {
 		for range workRounds {
 			serial = s.load(backlog, serial)
-			rival.load(backlog)
+			rival.load()
 			c.round(backlog, just(s.drain), rival.drain)
 		}
 	}

@@ -32,7 +32,7 @@ func BenchmarkWork(b *testing.B) {
 		for b.Loop() {
 			for range workRounds {
 				n.load(backlog / workBatch)
-				rival.load(backlog)
+				rival.load()
 				c.round(backlog, just(func() { n.drain(4) }), rival.drain)
 			}
 		}
@@ -48,7 +48,7 @@ func BenchmarkWork(b *testing.B) {
 		for b.Loop() {
 			for range workRounds {
 				n.load(backlog / workBatch)
-				rival.load(backlog)
+				rival.load()
 				c.round(backlog, just(func() { n.work(4, n.fail) }), rival.drain)
 				n.now = n.now.Add(time.Hour)
 				n.drain(4) // nothing is left of the round
@@ -104,8 +104,8 @@ func newRiver(b *testing.B, beside *pgx.ConnConfig) *rapids {
 	return &rapids{B: b, pool: pool}
 }
 
-// load inserts jobs into an empty table, and makes a client that has not begun.
-func (r *rapids) load(jobs int) {
+// load inserts a backlog of jobs into an empty table, and makes a client that has not begun.
+func (r *rapids) load() {
 	r.Helper()
 	_, err := r.pool.Exec(r.Context(), "truncate river_job")
 	must(r, err)
@@ -118,7 +118,7 @@ func (r *rapids) load(jobs int) {
 	})
 	must(r, err)
 	const batch = 5000
-	for first := 0; first < jobs; first += batch {
+	for first := 0; first < backlog; first += batch {
 		params := make([]river.InsertManyParams, batch)
 		for i := range params {
 			params[i].Args = noop{first + i}
