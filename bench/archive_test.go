@@ -29,12 +29,12 @@ func BenchmarkArchive(b *testing.B) {
 		columns := columnsOf(b, owner)
 		n, c, guarded := newNode(b, s), contest{B: b}, []float64(nil)
 		move := "with gone as (delete from bare.error where error_id = any ($1) returning *) insert into bare.error_archive (" +
-			strings.Join(columns, ", ") + archiveColumns + ") select " + shelved(columns) + " from gone"
+			strings.Join(columns, ", ") + archiveColumns + ") select " + shelved(columns, "interval '1 year'") + " from gone"
 		for b.Loop() {
 			b.StopTimer()
 			list := n.report(workBatch)
 			execute(b, owner, "insert into bare.error select * from recoup.error where error_id = any ($1)", keys(list))
-			n.now = list[0].ExpiresAt
+			n.now = list[len(list)-1].ExpiresAt // the last of them
 			must(b, s.EnsurePartitions(b.Context(), n.now))
 			b.StartTimer()
 			c.round(workBatch, just(func() { n.expire(list) }), just(func() { execute(b, owner, move, keys(list)) }))
@@ -56,7 +56,7 @@ func BenchmarkArchive(b *testing.B) {
 			b.StopTimer()
 			list := n.report(workBatch)
 			bare.load(list)
-			n.now = list[0].ExpiresAt
+			n.now = list[len(list)-1].ExpiresAt // the last of them
 			b.StartTimer()
 			c.round(workBatch, just(func() { n.expire(list) }), just(func() { bare.move(list) }))
 		}
@@ -76,8 +76,8 @@ func (n *node) expire(list []recoup.Error) {
 
 const archiveColumns = ", archived_at, archived_by, archive_reason, final_disposition, purge_at"
 
-// shelved is what a moved row has in the archive.
-func shelved(columns []string) string {
+// shelved is what a moved row has in the archive, where it is kept for so long.
+func shelved(columns []string, kept string) string {
 	values := slices.Clone(columns)
 	for i, column := range columns {
 		switch column {
@@ -87,7 +87,7 @@ func shelved(columns []string) string {
 			values[i] = "false"
 		}
 	}
-	return strings.Join(values, ", ") + ", expires_at, 'system', 'TTL_EXPIRED', disposition, expires_at"
+	return strings.Join(values, ", ") + ", expires_at, 'system', 'TTL_EXPIRED', disposition, expires_at + " + kept
 }
 
 func keys(list []recoup.Error) [][]byte {
@@ -160,7 +160,7 @@ func (f *bareFile) move(list []recoup.Error) {
 	which := " from main.error where error_id in (" + literals(list) + ")"
 	tx, err := f.BeginTx(f.Context(), nil)
 	must(f, err)
-	_, err = tx.ExecContext(f.Context(), "insert into main.error_archive ("+strings.Join(f.columns, ", ")+archiveColumns+") select "+shelved(f.columns)+which)
+	_, err = tx.ExecContext(f.Context(), "insert into main.error_archive ("+strings.Join(f.columns, ", ")+archiveColumns+") select "+shelved(f.columns, "365 * 86400000000")+which)
 	must(f, err)
 	_, err = tx.ExecContext(f.Context(), "delete"+which)
 	must(f, err)

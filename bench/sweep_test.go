@@ -88,7 +88,7 @@ func bareSweep(b *testing.B, conn *pgx.Conn, over time.Time, count int) {
 	columns := columnsOf(b, conn)
 	move := `with due as (select error_id from bare.error where expires_at <= $1 order by expires_at limit $2 for update),
 		gone as (delete from bare.error e using due where e.error_id = due.error_id returning e.*)
-		insert into bare.error_archive (` + strings.Join(columns, ", ") + archiveColumns + ") select " + shelved(columns) + " from gone"
+		insert into bare.error_archive (` + strings.Join(columns, ", ") + archiveColumns + ") select " + shelved(columns, "interval '1 year'") + " from gone"
 	for done := 0; done < count; done += workBatch {
 		execute(b, conn, move, over, workBatch)
 	}
