@@ -103,7 +103,7 @@ func (s *site) done(path, body string) {
 func (s *site) fail(code string, n int) {
 	s.Helper()
 	event := fmt.Sprintf(`{"code": %q, "service": "import"}`, code)
-	s.done("/v1/events?wait=true", "["+strings.Repeat(event+",", n-1)+event+"]")
+	s.done("/v1/events", "["+strings.Repeat(event+",", n-1)+event+"]")
 	s.until("the events are not there", func() reply { return s.ask(http.MethodGet, "/v1/events?service=import", "") },
 		func(r reply) bool { return strings.Contains(r.body, code) })
 }
