@@ -44,6 +44,7 @@ const (
 	inBase64 class = 1 << iota
 	inHex
 	covering // begins an escape, or is no ASCII
+	inText   // is no control character
 )
 
 // classes is a table because every byte of every text is looked up in it.
@@ -58,6 +59,9 @@ var classes = func() (table [256]class) {
 		}
 		if b >= utf8.RuneSelf || strings.IndexByte(`%\&`, b) >= 0 {
 			table[i] |= covering
+		}
+		if ' ' <= b && b != 0x7f || b == '\n' || b == '\r' || b == '\t' {
+			table[i] |= inText
 		}
 	}
 	return table
@@ -134,30 +138,38 @@ func base64Value(b byte) int {
 	return 63
 }
 
+// group returns the letters at i as bits, from the highest of its bytes down, and how
+// many whole bytes they are. The last group, which ends at to, may be shorter.
+func (d *decoder) group(s string, i, to int) (bits, whole int) {
+	switch v := &d.value; {
+	case to-i < d.letters:
+		for k := range d.letters {
+			if bits <<= d.bits; i+k < to {
+				bits |= int(v[s[i+k]])
+			}
+		}
+		return bits, (to - i) * d.bits / 8
+	case d.letters == 4:
+		g := s[i : i+4]
+		return int(v[g[0]])<<18 | int(v[g[1]])<<12 | int(v[g[2]])<<6 | int(v[g[3]]), d.bytes
+	default:
+		return int(v[s[i]])<<4 | int(v[s[i+1]]), d.bytes
+	}
+}
+
 // texts decodes s from from to to and looks at each part of it that is text.
 func (r *Redactor) texts(s string, from, to int, d *decoder, f finding) finding {
 	var room [96]byte
 	text, begin := room[:0], from
-	flush := func(end int) {
-		if len(text) >= shortestText && utf8.Valid(text) {
-			f = r.within(s, begin, end, string(text), f)
-		}
-		text = text[:0]
-	}
 	for i := from; i < to; i += d.letters {
-		group := min(d.letters, to-i) // the last may be shorter
-		bits, n := 0, group*d.bits/8
-		for k := range d.letters {
-			bits <<= d.bits
-			if k < group {
-				bits |= int(d.value[s[i+k]])
-			}
-		}
-		for k := range n {
+		bits, whole := d.group(s, i, to)
+		for k := range whole {
 			b := byte(bits >> (8 * (d.bytes - 1 - k)))
-			if !textByte(b) {
-				flush(i + group)
-				begin = i
+			if classes[b]&inText == 0 {
+				if len(text) >= shortestText {
+					f = r.within(s, begin, min(i+d.letters, to), text, f)
+				}
+				text, begin = text[:0], i
 				continue
 			}
 			if len(text) == 0 {
@@ -167,15 +179,19 @@ func (r *Redactor) texts(s string, from, to int, d *decoder, f finding) finding 
 		}
 	}
 	f.work += to - from
-	flush(to)
+	if len(text) >= shortestText {
+		f = r.within(s, begin, to, text, f)
+	}
 	return f
 }
 
-func textByte(b byte) bool { return ' ' <= b && b != 0x7f || b == '\n' || b == '\r' || b == '\t' }
-
 // within looks at a text that stands encoded from from to to. If a rule finds
 // something in it, all of it is taken, with the padding behind.
-func (r *Redactor) within(s string, from, to int, text string, f finding) finding {
+func (r *Redactor) within(s string, from, to int, decoded []byte, f finding) finding {
+	if !utf8.Valid(decoded) {
+		return f
+	}
+	text := string(decoded)
 	inner := r.lines(text)
 	if v, changed := uncover(text); changed {
 		more := r.lines(v.text)
