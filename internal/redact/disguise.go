@@ -23,8 +23,20 @@ func (v *view) original(from, to int) (int, int) {
 // plainText reports whether a text cannot be disguised: it has neither an escape nor a
 // character beyond ASCII. It is what every clean text pays.
 func plainText(s string) bool {
+	return ascii(s) && strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '\\') < 0 && !strings.Contains(s, "&#")
+}
+
+// ascii looks at eight bytes at a time.
+func ascii(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		first := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+		second := uint32(s[4]) | uint32(s[5])<<8 | uint32(s[6])<<16 | uint32(s[7])<<24
+		if (first|second)&0x80808080 != 0 {
+			return false
+		}
+	}
 	for i := range len(s) {
-		if classes[s[i]]&covering != 0 && (s[i] != '&' || strings.HasPrefix(s[i+1:], "#")) {
+		if s[i] >= utf8.RuneSelf {
 			return false
 		}
 	}

@@ -43,8 +43,7 @@ type class uint8
 const (
 	inBase64 class = 1 << iota
 	inHex
-	covering // begins an escape, or is no ASCII
-	inText   // is no control character
+	inText // is no control character
 )
 
 // classes is a table because every byte of every text is looked up in it.
@@ -56,9 +55,6 @@ var classes = func() (table [256]class) {
 		}
 		if hexDigit(b) >= 0 {
 			table[i] |= inHex
-		}
-		if b >= utf8.RuneSelf || strings.IndexByte(`%\&`, b) >= 0 {
-			table[i] |= covering
 		}
 		if ' ' <= b && b != 0x7f || b == '\n' || b == '\r' || b == '\t' {
 			table[i] |= inText
