@@ -143,3 +143,36 @@ func TestWriterKeepsItsWord(t *testing.T) {
 		}
 	})
 }
+
+// TestWriterClosedInAHurry runs plans that once went wrong: what is left when closing
+// cannot wait is told, and what could be written is not said to be lost.
+func TestWriterClosedInAHurry(t *testing.T) {
+	t.Parallel()
+	source := newEvents()
+	poisoned := func(n int) []store.Event {
+		events := source.make(n)
+		events[0].Service = poison
+		return events
+	}
+	options := func(size int) ledger.Options {
+		return ledger.Options{BatchSize: size, Flushers: 1, MaxEvents: 60, WaitLimit: time.Second}
+	}
+	for name, p := range map[string]plan{
+		"nobody waits for the count of what was refused": {options: options(1), batches: []sent{{events: poisoned(1), wait: true}}},
+		"the count of what was refused is written once": {
+			options: options(2), failures: []string{"done", "", "away", "unknown"}, patience: time.Second,
+			batches: []sent{{events: poisoned(16), wait: true}, {producer: 1, events: poisoned(20)}},
+		},
+		"what a flusher holds is lost or written": {
+			options: options(3), failures: []string{"done", "", "away", "away", "away", "away"}, batches: []sent{{events: source.make(12)}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if problem := p.run(t); problem != nil {
+					t.Error(problem)
+				}
+			})
+		})
+	}
+}
