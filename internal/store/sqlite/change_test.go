@@ -74,8 +74,9 @@ func errorsOf(t *rapid.T, s *Store, serial *uint64) (list []recoup.Error) {
 	return list
 }
 
-// What is written for many at once is, of each, what was decided.
-func TestBatchesWriteWhatWasDecided(t *testing.T) {
+// batches makes errors, lets decide say what becomes of each, writes that by groups,
+// and wants to read what was decided.
+func batches(t *testing.T, columns []column, decide func(drawn, recoup.Error) recoup.Error, write func(*tx, []*change) error) {
 	t.Parallel()
 	s := newTestStore(t)
 	must(t, s.SyncTables(t.Context(), policy.Default()))
@@ -85,21 +86,14 @@ func TestBatchesWriteWhatWasDecided(t *testing.T) {
 		next := make([]*recoup.Error, len(list))
 		was := map[recoup.ID]*recoup.Error{}
 		for i := range list {
-			was[list[i].ID] = &list[i]
-			if rapid.Bool().Draw(t, "ends") {
-				next[i] = new(end(list[i]))
-			} else {
-				next[i] = new(drawn{t}.vary(list[i]))
-			}
+			was[list[i].ID], next[i] = &list[i], new(decide(drawn{t}, list[i]))
 		}
 		must(t, s.writer.do(t.Context(), func(tx *tx) error {
-			groups, err := tx.alike(errorColumns, next, func(id recoup.ID) *recoup.Error { return was[id] })
-			for _, c := range groups {
-				if err == nil {
-					err = c.update(tx)
-				}
+			groups, err := tx.alike(columns, next, func(id recoup.ID) *recoup.Error { return was[id] })
+			if err != nil {
+				return err
 			}
-			return err
+			return write(tx, groups)
 		}))
 		for _, want := range next {
 			if got, err := s.Error(t.Context(), want.ID); err != nil || got != *want {
@@ -109,50 +103,45 @@ func TestBatchesWriteWhatWasDecided(t *testing.T) {
 	})
 }
 
+// What is written for many at once is, of each, what was decided.
+func TestBatchesWriteWhatWasDecided(t *testing.T) {
+	batches(t, errorColumns, func(d drawn, e recoup.Error) recoup.Error {
+		if rapid.Bool().Draw(d.T, "ends") {
+			return end(e)
+		}
+		return d.vary(e)
+	}, func(tx *tx, groups []*change) error {
+		for _, c := range groups {
+			if err := c.update(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // So it is with what goes to the archive.
 func TestBatchesArchiveWhatWasDecided(t *testing.T) {
-	t.Parallel()
-	s := newTestStore(t)
-	must(t, s.SyncTables(t.Context(), policy.Default()))
-	var serial uint64
-	rapid.Check(t, func(t *rapid.T) {
-		list := errorsOf(t, s, &serial)
-		next := make([]*recoup.Error, len(list))
-		was := map[recoup.ID]*recoup.Error{}
-		for i := range list {
-			was[list[i].ID] = &list[i]
-			e := list[i]
-			if rapid.Bool().Draw(t, "ends") {
-				e = end(e)
-			}
-			e.State = recoup.Archived
-			e.Archive = recoup.Archive{
-				ArchivedAt: time.Unix(9, 0).UTC(), ArchivedBy: "x" + drawn{t}.word("by"), ArchiveReason: recoup.ManualArchive,
-				FinalDisposition: e.Disposition, SupersededBy: drawn{t}.id("successor"), PurgeAt: time.Unix(1<<40, 0).UTC(),
-			}
-			next[i] = &e
+	batches(t, allColumns, func(d drawn, e recoup.Error) recoup.Error {
+		if rapid.Bool().Draw(d.T, "ends") {
+			e = end(e)
 		}
-		must(t, s.writer.do(t.Context(), func(tx *tx) error {
-			err := tx.exec(beginBatch)
-			groups, failed := tx.alike(allColumns, next, func(id recoup.ID) *recoup.Error { return was[id] })
-			if err == nil {
-				err = failed
-			}
-			for _, c := range groups {
-				if err == nil {
-					err = c.move(tx)
-				}
-			}
-			if err == nil {
-				err = tx.exec(endBatch)
-			}
+		e.State = recoup.Archived
+		e.Archive = recoup.Archive{
+			ArchivedAt: time.Unix(9, 0).UTC(), ArchivedBy: "x" + d.word("by"), ArchiveReason: recoup.ManualArchive,
+			FinalDisposition: e.Disposition, SupersededBy: d.id("successor"), PurgeAt: time.Unix(1<<40, 0).UTC(),
+		}
+		return e
+	}, func(tx *tx, groups []*change) error {
+		if err := tx.exec(beginBatch); err != nil {
 			return err
-		}))
-		for _, want := range next {
-			if got, err := s.Error(t.Context(), want.ID); err != nil || got != *want {
-				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, *want)
+		}
+		for _, c := range groups {
+			if err := c.move(tx); err != nil {
+				return err
 			}
 		}
+		return tx.exec(endBatch)
 	})
 }
 
