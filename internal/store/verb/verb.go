@@ -3,7 +3,7 @@
 // audit, policies, silences, alerts, the outbox, the leader's book…). What is hot,
 // and therefore written by hand for each database, is not here.
 //
-// A verb is one transaction, an [Tx]: load and lock, decide by a pure function of
+// A verb is one transaction, a [Tx]: load and lock, decide by a pure function of
 // package store, save. Its statements are PostgreSQL's, restricted to what SQLite
 // can be told by a few rules of spelling, which are in store/sqlite.
 package verb
