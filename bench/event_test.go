@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup/internal/store"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 const eventBatch = 5000
@@ -21,7 +21,7 @@ const eventBatch = 5000
 func BenchmarkEvents(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
 		s, owner := openPostgres(b)
-		must(b, s.EnsureEventPartitions(b.Context(), storetest.Epoch(), 0))
+		must(b, s.EnsureEventPartitions(b.Context(), conformance.Epoch(), 0))
 		execute(b, owner, `create schema bare;
 			create table bare.error_event (like recoup.error_event including all) partition by range (ts);
 			create table bare.error_event_y2026m02 partition of bare.error_event for values from ('2026-02-01') to ('2026-03-01')`)
@@ -40,11 +40,11 @@ func BenchmarkEvents(b *testing.B) {
 	})
 }
 
-func compareEvents(b *testing.B, s storetest.Ledger, bare func([]store.Event)) contest {
-	c, at := contest{B: b}, storetest.Epoch()
+func compareEvents(b *testing.B, s conformance.Ledger, bare func([]store.Event)) contest {
+	c, at := contest{B: b}, conformance.Epoch()
 	for b.Loop() {
 		b.StopTimer()
-		first, second := storetest.SampleEvents(eventBatch, at, time.Millisecond), storetest.SampleEvents(eventBatch, at, time.Millisecond)
+		first, second := conformance.SampleEvents(eventBatch, at, time.Millisecond), conformance.SampleEvents(eventBatch, at, time.Millisecond)
 		at = at.Add(eventBatch * time.Millisecond)
 		b.StartTimer()
 		c.round(eventBatch, just(func() {
@@ -116,14 +116,14 @@ func insertBare(b *testing.B, db *sql.DB, events []store.Event) {
 // COPY is refused and the others are merged.
 func BenchmarkKnownEvents(b *testing.B) {
 	s, _ := openPostgres(b)
-	at := storetest.Epoch()
+	at := conformance.Epoch()
 	must(b, s.EnsureEventPartitions(b.Context(), at, 0))
-	known := storetest.SampleEvents(1, at, 0)
+	known := conformance.SampleEvents(1, at, 0)
 	_, err := s.InsertEvents(b.Context(), known)
 	must(b, err)
 	for b.Loop() {
 		b.StopTimer()
-		batch := append(storetest.SampleEvents(eventBatch-1, at, time.Millisecond), known...)
+		batch := append(conformance.SampleEvents(eventBatch-1, at, time.Millisecond), known...)
 		at = at.Add(eventBatch * time.Millisecond)
 		b.StartTimer()
 		if added, err := s.InsertEvents(b.Context(), batch); err != nil || added != eventBatch-1 {

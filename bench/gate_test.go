@@ -7,18 +7,18 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup/internal/store"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // BenchmarkGateZero measures Gate Zero, beside imports into a table with one index,
 // no guards and no counts.
 func BenchmarkGateZero(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
-		storetest.BenchGate(b, func(b *testing.B) storetest.Gate { s, _ := openPostgres(b); return s },
+		conformance.BenchGate(b, func(b *testing.B) conformance.Gate { s, _ := openPostgres(b); return s },
 			map[string]func(*testing.B) func([]store.Intake){"bare_copy": copyIntakes})
 	})
 	b.Run("sqlite", func(b *testing.B) {
-		storetest.BenchGate(b, func(b *testing.B) storetest.Gate { s, _ := openSQLite(b); return s },
+		conformance.BenchGate(b, func(b *testing.B) conformance.Gate { s, _ := openSQLite(b); return s },
 			map[string]func(*testing.B) func([]store.Intake){"bare_insert": insertIntakes})
 	})
 }

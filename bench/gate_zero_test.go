@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"recoup/internal/store"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // importRows is how many rows the file has: a million with RECOUP_SOAK=1.
@@ -105,7 +105,7 @@ func writeCandidates(b *testing.B) (string, []store.Intake) {
 	w := bufio.NewWriter(f)
 	_, err = w.WriteString("company_name,domain,linkedin_url,state\n")
 	must(b, err)
-	rows := storetest.Companies(importRows())
+	rows := conformance.Companies(importRows())
 	for i := range rows {
 		c := &rows[i]
 		_, err := fmt.Fprintf(w, "%s,%s,%s,%s\n", c.CompanyName, c.Domain, c.LinkedInURL, c.State)
@@ -125,8 +125,8 @@ func writeBare(b *testing.B, rows []store.Intake, prepare func(b *testing.B) fun
 		write := prepare(b)
 		spent -= ownTime(b)
 		b.StartTimer()
-		for at := 0; at < len(rows); at += storetest.GateChunk {
-			write(rows[at : at+storetest.GateChunk])
+		for at := 0; at < len(rows); at += conformance.GateChunk {
+			write(rows[at : at+conformance.GateChunk])
 		}
 		spent += ownTime(b)
 	}

@@ -11,7 +11,7 @@ import (
 	"recoup/internal/lifecycle"
 	"recoup/internal/policy"
 	"recoup/internal/store"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 const (
@@ -23,15 +23,15 @@ const (
 // and a clock that is moved by hand.
 type node struct {
 	*testing.B
-	store  storetest.Store
+	store  conformance.Store
 	policy *policy.Policy
 	ids    *recoup.IDSource
 	now    time.Time
 	serial int
 }
 
-func newNode(b *testing.B, s storetest.Store) *node {
-	return &node{B: b, store: s, policy: policy.Default(), ids: recoup.NewIDSource(rand.Reader), now: storetest.Epoch()}
+func newNode(b *testing.B, s conformance.Store) *node {
+	return &node{B: b, store: s, policy: policy.Default(), ids: recoup.NewIDSource(rand.Reader), now: conformance.Epoch()}
 }
 
 func (n *node) decide(in lifecycle.Input) store.Decide {
@@ -49,7 +49,7 @@ func (n *node) reports(count int) []store.Report {
 		n.now = n.now.Add(time.Microsecond) // no two happen at the same time
 		in := lifecycle.Report{
 			ID: n.ids.New(n.now), Table: dol, EntityID: fmt.Sprintf("CO-20240828-%06d", n.serial),
-			Failure: storetest.Failure("NETWORK_TIMEOUT"), Message: "connect: connection timed out",
+			Failure: conformance.Failure("NETWORK_TIMEOUT"), Message: "connect: connection timed out",
 		}
 		list[i] = store.Report{Table: dol, Entity: in.EntityID, Code: in.Failure.Code, Decide: n.decide(in)}
 	}
@@ -93,7 +93,7 @@ func (n *node) acknowledge(leased []recoup.Error) error {
 // fail says that what was claimed failed once more.
 func (n *node) fail(leased []recoup.Error) error {
 	return n.answer(leased, "fail", func(token recoup.ID) lifecycle.Input {
-		return lifecycle.Fail{Token: token, Failure: storetest.Failure("NETWORK_TIMEOUT")}
+		return lifecycle.Fail{Token: token, Failure: conformance.Failure("NETWORK_TIMEOUT")}
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"recoup/internal/lifecycle"
 	"recoup/internal/policy"
 	"recoup/internal/store"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // BenchmarkPlans asks every question that the product asks, of a database with
@@ -48,7 +48,7 @@ const (
 )
 
 // present is the time at which questions are asked: in the middle of an hour.
-func present() time.Time { return storetest.Epoch().Add(30 * time.Minute) }
+func present() time.Time { return conformance.Epoch().Add(30 * time.Minute) }
 
 // filled is a database that questions are asked of.
 type filled struct {

@@ -21,7 +21,7 @@ import (
 	"recoup/internal/app"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // callers is how many clients talk to a server at once.
@@ -102,8 +102,8 @@ func BenchmarkIngest(b *testing.B) {
 		bodies, rows := make([][]byte, callers), make([][]store.Event, callers)
 		for i := range bodies {
 			at := time.Now().Add(-time.Minute)
-			bodies[i] = ndjson(b, storetest.SampleEvents(eventBatch, at, time.Microsecond))
-			rows[i] = storetest.SampleEvents(eventBatch, at, time.Microsecond)
+			bodies[i] = ndjson(b, conformance.SampleEvents(eventBatch, at, time.Microsecond))
+			rows[i] = conformance.SampleEvents(eventBatch, at, time.Microsecond)
 		}
 		b.StartTimer()
 		c.round(callers*eventBatch, just(func() {

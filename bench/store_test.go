@@ -13,14 +13,14 @@ import (
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/store/sqlite"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // database is a store with a second way in, by plain SQL, for whoever is
 // compared with it.
 type database interface {
-	storetest.Store
-	storetest.Ledger
+	conformance.Store
+	conformance.Ledger
 	Close() error
 }
 
@@ -29,8 +29,8 @@ func prepare[S database](b *testing.B, s S) S {
 	b.Helper()
 	b.Cleanup(func() { must(b, s.Close()) })
 	must(b, s.SyncTables(b.Context(), policy.Default()))
-	must(b, s.SyncCodes(b.Context(), storetest.Epoch(), fault.Default().All()))
-	must(b, s.EnsurePartitions(b.Context(), storetest.Epoch()))
+	must(b, s.SyncCodes(b.Context(), conformance.Epoch(), fault.Default().All()))
+	must(b, s.EnsurePartitions(b.Context(), conformance.Epoch()))
 	return s
 }
 

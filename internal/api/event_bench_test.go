@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"recoup/internal/api"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // BenchmarkDecodeEvents reads a batch of 5,000 events, half of them with details.
 func BenchmarkDecodeEvents(b *testing.B) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	for _, e := range storetest.SampleEvents(5000, storetest.Epoch(), time.Microsecond) {
+	for _, e := range conformance.SampleEvents(5000, conformance.Epoch(), time.Microsecond) {
 		e.Tenant = "acme"
 		if err := encoder.Encode(e.Event); err != nil {
 			b.Fatal(err)

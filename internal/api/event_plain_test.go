@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"recoup/internal/api"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // plainLines are written as nearly all events are.
@@ -64,7 +64,7 @@ func TestPlainEventsAreReadAsOthersAre(t *testing.T) {
 		}
 		agree(t, line)
 	}
-	for _, e := range storetest.SampleEvents(4, storetest.Epoch(), time.Second) {
+	for _, e := range conformance.SampleEvents(4, conformance.Epoch(), time.Second) {
 		line, err := json.Marshal(e.Event)
 		if err != nil || !api.ReadsPlainly(string(line)) {
 			t.Errorf("%s, as the client writes it, is left to encoding/json: %v", line, err)

@@ -103,7 +103,7 @@ var layers = []layer{
 		why:     "it is what both databases do alike, over an interface that each brings",
 	},
 	{
-		pkg:       "recoup/internal/store/storetest",
+		pkg:       "recoup/internal/test/conformance",
 		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/recovery"},
 		libraries: []string{"pgregory.net/rapid"},
 		why:       "the one suite for all stores can depend on none of them",

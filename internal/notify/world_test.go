@@ -16,12 +16,12 @@ import (
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/store/sqlite/sqlitetest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 type database interface {
-	storetest.Service
-	storetest.Mailroom
+	conformance.Service
+	conformance.Mailroom
 	Close() error
 }
 
@@ -55,7 +55,7 @@ const routes = `notifications:
 // only the test turns.
 type world struct {
 	*testing.T
-	*storetest.Driver
+	*conformance.Driver
 	db     database
 	policy *policy.Policy
 	d      *notify.Dispatcher
@@ -89,7 +89,7 @@ func (s *syncBuffer) String() string {
 
 func newWorld(t *testing.T, db database) *world {
 	t.Helper()
-	w := &world{T: t, Driver: storetest.NewDriver(t, db), db: db, random: 0.5, log: &syncBuffer{}}
+	w := &world{T: t, Driver: conformance.NewDriver(t, db), db: db, random: 0.5, log: &syncBuffer{}}
 	text := string(policy.DefaultFile())
 	from, to := strings.Index(text, "notifications:\n"), strings.Index(text, "# Retries inside a caller's request")
 	var err error

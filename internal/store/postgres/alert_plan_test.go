@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"recoup/internal/store/postgres"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // fillAlerts makes 20,000 alerts of two months, of which 40 are open, as many
@@ -33,7 +33,7 @@ from generate_series(1, 2000) i, generate_series(1, 3) t`
 func TestAlertPlans(t *testing.T) {
 	t.Parallel()
 	_, owner, _ := governed(t)
-	now, size := storetest.Epoch(), 50
+	now, size := conformance.Epoch(), 50
 	for _, sql := range strings.Split(fillAlerts, ";\n") {
 		owner.run(strings.ReplaceAll(sql, "$1", "'"+now.Format(time.RFC3339)+"'"))
 	}

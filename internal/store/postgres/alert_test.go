@@ -11,12 +11,12 @@ import (
 	"recoup"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	storetest.RunAlerts(t, func(t *testing.T) storetest.Alerting {
+	conformance.RunAlerts(t, func(t *testing.T) conformance.Alerting {
 		_, app := pgtest.Migrated(t)
 		return &opened{Store: open(t, app), url: app}
 	})
@@ -50,7 +50,7 @@ func TestAlertActs(t *testing.T) {
 			t.Parallel()
 			owner, app := pgtest.Migrated(t)
 			as := map[string]string{"recoup_app": app, "owner": owner}[role]
-			storetest.RunAlertActs(t, open(t, app), alertSQL{serviceSQL{connect(t, as)}},
+			conformance.RunAlertActs(t, open(t, app), alertSQL{serviceSQL{connect(t, as)}},
 				append(more, "truncate recoup.alert", "truncate recoup.silence", "truncate recoup.provider")...)
 		})
 	}
@@ -61,7 +61,7 @@ func TestAlertActs(t *testing.T) {
 func TestFoldsMeet(t *testing.T) {
 	t.Parallel()
 	owner, app := pgtest.Migrated(t)
-	d := storetest.NewDriver(t, open(t, app))
+	d := conformance.NewDriver(t, open(t, app))
 	first := d.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	earlier, later, watcher := at(t, owner), at(t, owner), at(t, owner)
 	earlier.run("begin")

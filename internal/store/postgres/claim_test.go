@@ -8,7 +8,7 @@ import (
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // A claimer passes over what somebody else holds at this moment, and waits for
@@ -16,7 +16,7 @@ import (
 func TestClaimWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	s, _, app := governed(t)
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	held := d.Report(dol, "held", "NETWORK_TIMEOUT", recoup.Medium)
 	free := d.Report(dol, "free", "NETWORK_TIMEOUT", recoup.Medium)
 	d.Wait(time.Minute)

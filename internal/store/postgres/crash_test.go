@@ -11,7 +11,7 @@ import (
 
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // crashURL is the database that a child is to write to until it is killed.
@@ -22,7 +22,7 @@ const crashURL = "RECOUP_CRASH_URL"
 // nothing is half done. RECOUP_SOAK=1 makes it two hundred times.
 func TestCrash(t *testing.T) {
 	if url := os.Getenv(crashURL); url != "" {
-		t.Fatal(storetest.Victim(t, open(t, url))) // it runs until somebody dies
+		t.Fatal(conformance.Victim(t, open(t, url))) // it runs until somebody dies
 	}
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
@@ -55,13 +55,13 @@ func TestCrash(t *testing.T) {
 func crash(t *testing.T, server *pgtest.Server, strike func(*os.Process) error) int {
 	t.Helper()
 	owner, app := server.Migrated(t)
-	journal, err := storetest.Outlive(t, "TestCrash", crashURL+"="+app, storetest.Moment(), strike)
+	journal, err := conformance.Outlive(t, "TestCrash", crashURL+"="+app, conformance.Moment(), strike)
 	must(t, err)
 	must(t, alone(t.Context(), owner))
 	s, err := postgres.Open(t.Context(), app, postgres.Options{})
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
-	found := storetest.Survived(t, s, journal)
+	found := conformance.Survived(t, s, journal)
 	p := at(t, owner)
 	for _, rule := range crashRules {
 		if broken := ask[int](p, rule); broken != 0 {

@@ -10,7 +10,7 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // A node that was taken over holds the database's own clock and the policy on record
@@ -22,7 +22,7 @@ func timely(t *testing.T) (ownerURL string, app prompt, rows placeholders) {
 	t.Helper()
 	ownerURL, appURL := pgtest.Migrated(t)
 	s := open(t, appURL)
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	app = at(t, appURL)
 	d.WaitUntil(ask[time.Time](app, "select recoup.clock()"))
 	rows = placeholders{"%open": d.Report(dol, "e-open", "NETWORK_TIMEOUT", recoup.Medium).ID}
@@ -136,7 +136,7 @@ func TestSyncTableGoesByTheRecord(t *testing.T) {
 	t.Parallel()
 	s, _, app := governed(t)
 	p := policy.Default()
-	_, _, err := s.AddPolicy(t.Context(), store.PolicyVersion{Version: p.Version, Text: p.Text()}, store.Act{By: "ada", At: storetest.Epoch()})
+	_, _, err := s.AddPolicy(t.Context(), store.PolicyVersion{Version: p.Version, Text: p.Text()}, store.Act{By: "ada", At: conformance.Epoch()})
 	must(t, err)
 	must(t, s.SyncTables(t.Context(), p))
 	sync := func(set string) string {

@@ -11,7 +11,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // forbiddenEvents are acts that nobody may do to events, counts and codes.
@@ -76,9 +76,9 @@ func TestForbiddenEvents(t *testing.T) {
 	t.Parallel()
 	ownerURL, appURL := pgtest.Migrated(t)
 	owner, app := session(t, ownerURL), session(t, appURL)
-	b := storetest.NewBookkeeper(t, open(t, appURL))
-	b.Add(b.Event("billing", "NETWORK_TIMEOUT", storetest.Epoch()), b.Event("search", "VALIDATION_ERROR", storetest.Epoch()))
-	must(t, b.Ledger.CountDrops(t.Context(), []store.Drop{{Day: storetest.Epoch(), Reason: "x", N: 3}}))
+	b := conformance.NewBookkeeper(t, open(t, appURL))
+	b.Add(b.Event("billing", "NETWORK_TIMEOUT", conformance.Epoch()), b.Event("search", "VALIDATION_ERROR", conformance.Epoch()))
+	must(t, b.Ledger.CountDrops(t.Context(), []store.Drop{{Day: conformance.Epoch(), Reason: "x", N: 3}}))
 	must(t, b.Ledger.EnsureEventPartitions(t.Context(), databaseTime(t, app), 0))
 	for _, act := range forbiddenEvents {
 		refused(t, app, act)
@@ -87,7 +87,7 @@ func TestForbiddenEvents(t *testing.T) {
 	for _, act := range forbiddenToNodes {
 		refused(t, app, act)
 	}
-	today := store.Day(storetest.Epoch())
+	today := store.Day(conformance.Epoch())
 	b.Check(store.Span{From: today, To: today.Add(24 * time.Hour)})
 	if codes, err := b.Ledger.Codes(t.Context()); err != nil || len(codes) != len(fault.Default().All()) {
 		t.Errorf("%d codes are left, %v", len(codes), err)
@@ -100,8 +100,8 @@ func TestPlainSQLIsCounted(t *testing.T) {
 	t.Parallel()
 	_, appURL := pgtest.Migrated(t)
 	ledger, app := open(t, appURL), session(t, appURL)
-	must(t, ledger.SyncCodes(t.Context(), storetest.Epoch(), fault.Default().All()))
-	must(t, ledger.EnsureEventPartitions(t.Context(), storetest.Epoch(), 0))
+	must(t, ledger.SyncCodes(t.Context(), conformance.Epoch(), fault.Default().All()))
+	must(t, ledger.EnsureEventPartitions(t.Context(), conformance.Epoch(), 0))
 	for _, insert := range []string{
 		`insert into error_event (event_id, code, correlation_id, service, ts, details)
 			select md5(i::text)::uuid, 'VALIDATION_ERROR', md5('')::uuid, 'billing', '2026-02-02 12:00Z'::timestamptz + i * interval '7 days',
@@ -116,7 +116,7 @@ func TestPlainSQLIsCounted(t *testing.T) {
 		must(t, err)
 	}
 	for range 2 {
-		rates, err := ledger.RetryableRates(t.Context(), storetest.Epoch(), storetest.Epoch().AddDate(0, 3, 0))
+		rates, err := ledger.RetryableRates(t.Context(), conformance.Epoch(), conformance.Epoch().AddDate(0, 3, 0))
 		if want := (store.ServiceRate{Service: "billing", Retryable: 7, Total: 12}); err != nil || len(rates) != 1 || rates[0] != want {
 			t.Errorf("the rates are %v, %v, want %v", rates, err, want)
 		}
@@ -129,11 +129,11 @@ func TestBulkLoadSettles(t *testing.T) {
 	t.Parallel()
 	ownerURL, appURL := pgtest.Migrated(t)
 	ledger, owner := open(t, appURL), session(t, ownerURL)
-	must(t, ledger.SyncCodes(t.Context(), storetest.Epoch(), fault.Default().All()))
+	must(t, ledger.SyncCodes(t.Context(), conformance.Epoch(), fault.Default().All()))
 	const n = 30_000
-	span := store.Span{From: storetest.Epoch(), To: storetest.Epoch().Add(24 * time.Hour)}
+	span := store.Span{From: conformance.Epoch(), To: conformance.Epoch().Add(24 * time.Hour)}
 	added, err := ledger.BulkLoad(t.Context(), span, func(yield func(store.Event) bool) {
-		for _, e := range storetest.SampleEvents(n, storetest.Epoch(), time.Millisecond) {
+		for _, e := range conformance.SampleEvents(n, conformance.Epoch(), time.Millisecond) {
 			if !yield(e) {
 				return
 			}
@@ -158,13 +158,13 @@ func TestPartitionMadeByHand(t *testing.T) {
 	t.Parallel()
 	ownerURL, appURL := pgtest.Migrated(t)
 	owner, app := session(t, ownerURL), session(t, appURL)
-	b := storetest.NewBookkeeper(t, open(t, appURL))
+	b := conformance.NewBookkeeper(t, open(t, appURL))
 	script(t, owner, `create table error_event_y2026m02 partition of error_event for values from ('2026-02-01') to ('2026-03-01')`)
-	b.Add(b.Event("billing", "NETWORK_TIMEOUT", storetest.Epoch()))
-	must(t, b.Ledger.EnsureEventPartitions(t.Context(), storetest.Epoch(), 0))
+	b.Add(b.Event("billing", "NETWORK_TIMEOUT", conformance.Epoch()))
+	must(t, b.Ledger.EnsureEventPartitions(t.Context(), conformance.Epoch(), 0))
 	for _, month := range []string{"06", "07", "08", "09"} {
 		script(t, owner, `create table error_event_y2026m`+month+` partition of error_event for values from ('2026-`+month+`-01') to ('2026-`+month+`-29')`)
-		atOnce(t, 10, func(int) error { return b.Ledger.EnsureEventPartitions(t.Context(), storetest.Epoch(), 0) })
+		atOnce(t, 10, func(int) error { return b.Ledger.EnsureEventPartitions(t.Context(), conformance.Epoch(), 0) })
 	}
 	for _, month := range []string{"2026-02", "2026-06", "2026-09"} {
 		table := "error_event_y" + strings.Replace(month, "-", "m", 1)
@@ -181,9 +181,9 @@ func TestCrossedBatches(t *testing.T) {
 	t.Parallel()
 	_, appURL := pgtest.Migrated(t)
 	s, app := open(t, appURL), session(t, appURL)
-	b := storetest.NewBookkeeper(t, s)
+	b := conformance.NewBookkeeper(t, s)
 	for round := range 5 {
-		events := storetest.SampleEvents(3000, storetest.Epoch().Add(time.Duration(round)*time.Hour), time.Second)
+		events := conformance.SampleEvents(3000, conformance.Epoch().Add(time.Duration(round)*time.Hour), time.Second)
 		atOnce(t, 4, func(i int) error {
 			mine := slices.Clone(events)
 			rand.New(rand.NewPCG(uint64(i), 0)).Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })

@@ -14,7 +14,7 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // Every block of SQL in spec 003 runs as it is written there, and gives the right
@@ -26,7 +26,7 @@ func TestSpec003(t *testing.T) {
 	ownerURL, appURL := pgtest.Migrated(t)
 	owner, app := session(t, ownerURL), session(t, appURL)
 	ledger := open(t, appURL)
-	must(t, ledger.SyncCodes(t.Context(), storetest.Epoch(), fault.Default().All()))
+	must(t, ledger.SyncCodes(t.Context(), conformance.Epoch(), fault.Default().All()))
 
 	// The tables and three of the indexes are there. The fourth index, which
 	// ingest does not pay for here, is made if somebody insists.

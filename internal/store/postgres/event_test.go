@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestLedger(t *testing.T) {
 	t.Parallel()
-	storetest.RunLedger(t, func(t *testing.T) storetest.Ledger {
+	conformance.RunLedger(t, func(t *testing.T) conformance.Ledger {
 		_, app := pgtest.Migrated(t)
 		return open(t, app)
 	})

@@ -14,7 +14,7 @@ import (
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // Errors tell what happened and nothing of the connection.
@@ -54,7 +54,7 @@ func TestNobodyListens(t *testing.T) {
 func TestLostAtCommit(t *testing.T) {
 	t.Parallel()
 	s, owner, _ := governed(t)
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	script(t, owner.Conn, `
 		create function cut() returns trigger language plpgsql as
 			'begin perform pg_terminate_backend(pg_backend_pid()); return null; end';
@@ -74,7 +74,7 @@ func TestLostAtCommit(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	s, _, _ := governed(t)
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	e := d.Report(dol, "secret-entity", "NETWORK_TIMEOUT", recoup.Medium)
 	for name, wrong := range map[string]func(e *recoup.Error){
 		"blocking":   func(e *recoup.Error) { e.Blocking = false },
@@ -99,7 +99,7 @@ func TestRefused(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	s, _, app := governed(t)
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	e := d.Report(dol, "e", "NETWORK_TIMEOUT", recoup.Medium)
 	impatient, err := postgres.Open(t.Context(), app.Config().ConnString(), postgres.Options{LockTimeout: 20 * time.Millisecond})
 	if err != nil {
@@ -131,7 +131,7 @@ func TestCancelled(t *testing.T) {
 	if _, err := s.Counts(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.Report(ctx, storetest.Epoch(), []store.Report{{Table: dol, Entity: "e", Code: "X"}}); !errors.Is(err, context.Canceled) {
+	if _, err := s.Report(ctx, conformance.Epoch(), []store.Report{{Table: dol, Entity: "e", Code: "X"}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -155,9 +155,9 @@ func TestColumns(t *testing.T) {
 func TestUnpreparedMonth(t *testing.T) {
 	t.Parallel()
 	s, _, app := governed(t)
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	e := d.Report(dol, "e", "NETWORK_TIMEOUT", recoup.Medium)
-	later := storetest.Epoch().AddDate(0, 5, 0)
+	later := conformance.Epoch().AddDate(0, 5, 0)
 	_, err := s.ApplySteps(t.Context(), later, []store.Step{{ID: e.ID, Decide: func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return lifecycle.Step(d.Policy, current, lifecycle.ArchiveNow{By: "ada", Reason: "late"}, later)
 	}}})

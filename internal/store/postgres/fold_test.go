@@ -8,7 +8,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // What was appended is folded in batches, and no answer changes by it.
@@ -16,12 +16,12 @@ func TestFoldInBatches(t *testing.T) {
 	t.Parallel()
 	_, url := pgtest.Migrated(t)
 	s, app := open(t, url), at(t, url)
-	must(t, s.SyncCodes(t.Context(), storetest.Epoch(), fault.Default().All()))
+	must(t, s.SyncCodes(t.Context(), conformance.Epoch(), fault.Default().All()))
 	for range 2 {
-		_, err := s.InsertEvents(t.Context(), storetest.SampleEvents(5, storetest.Epoch(), time.Hour))
+		_, err := s.InsertEvents(t.Context(), conformance.SampleEvents(5, conformance.Epoch(), time.Hour))
 		must(t, err)
 	}
-	day := store.Span{From: storetest.Epoch(), To: storetest.Epoch().Add(24 * time.Hour)}
+	day := store.Span{From: conformance.Epoch(), To: conformance.Epoch().Add(24 * time.Hour)}
 	before, err := s.TopCodes(t.Context(), day, 10)
 	must(t, err)
 	for _, want := range []int{4, 4, 2, 0} {

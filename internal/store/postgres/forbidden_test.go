@@ -8,7 +8,7 @@ import (
 	"recoup"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store/postgres"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // act is something that no rule allows, tried in plain SQL as nodes may use it.
@@ -198,7 +198,7 @@ func TestAllowedActs(t *testing.T) {
 // tried makes the rows that the acts are tried on.
 func tried(t *testing.T, s *postgres.Store) placeholders {
 	t.Helper()
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	report := func(table, entity string) recoup.ID {
 		return d.Report(table, entity, "NETWORK_TIMEOUT", recoup.Medium).ID
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // plainSQL is a session of somebody else.
@@ -73,7 +73,7 @@ func TestGateActs(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			owner, app := pgtest.Migrated(t)
 			as := map[string]string{"recoup_app": app, "owner": owner}[role]
-			storetest.RunGateActs(t, open(t, app), connect(t, as),
+			conformance.RunGateActs(t, open(t, app), connect(t, as),
 				"truncate cl.gate_zero_recovery cascade", "truncate cl.gate_zero_intake cascade",
 				"truncate cl.gate_zero_air", "truncate cl.gate_zero_batch")
 		})

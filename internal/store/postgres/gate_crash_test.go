@@ -8,7 +8,7 @@ import (
 
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // gateCrashURL is the database in which a child is to pass retries until it is
@@ -20,7 +20,7 @@ const gateCrashURL = "RECOUP_GATE_CRASH_URL"
 // RECOUP_SOAK=1 makes it two hundred times.
 func TestGateCrash(t *testing.T) {
 	if url := os.Getenv(gateCrashURL); url != "" {
-		t.Fatal(storetest.GateVictim(t, open(t, url))) // it runs until somebody dies
+		t.Fatal(conformance.GateVictim(t, open(t, url))) // it runs until somebody dies
 	}
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
@@ -41,11 +41,11 @@ func TestGateCrash(t *testing.T) {
 func gateCrash(t *testing.T, server *pgtest.Server, strike func(*os.Process) error) int {
 	t.Helper()
 	owner, app := server.Migrated(t)
-	journal, err := storetest.Outlive(t, "TestGateCrash", gateCrashURL+"="+app, storetest.Moment(), strike)
+	journal, err := conformance.Outlive(t, "TestGateCrash", gateCrashURL+"="+app, conformance.Moment(), strike)
 	must(t, err)
 	must(t, alone(t.Context(), owner))
 	s, err := postgres.Open(t.Context(), app, postgres.Options{})
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
-	return storetest.GateSurvived(t, s, journal)
+	return conformance.GateSurvived(t, s, journal)
 }

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestGate(t *testing.T) {
 	t.Parallel()
-	storetest.RunGate(t, func(t *testing.T) storetest.Gate {
+	conformance.RunGate(t, func(t *testing.T) conformance.Gate {
 		_, app := pgtest.Migrated(t)
 		return open(t, app)
 	})

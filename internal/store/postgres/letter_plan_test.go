@@ -8,7 +8,7 @@ import (
 
 	"recoup"
 	"recoup/internal/store/postgres"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // fillLetters makes 16,000 dead letters of two months, a fifth of them closed,
@@ -57,7 +57,7 @@ from generate_series(1, 5000) i cross join lateral (select $1::timestamptz + i *
 func TestLetterPlans(t *testing.T) {
 	t.Parallel()
 	_, owner, _ := governed(t)
-	now, size := storetest.Epoch(), 50
+	now, size := conformance.Epoch(), 50
 	for _, sql := range strings.Split(fillLetters, ";\n") {
 		owner.run(strings.ReplaceAll(sql, "$1", "'"+now.Format(time.RFC3339)+"'"))
 	}

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
-	storetest.RunDeadLetters(t, func(t *testing.T) storetest.DeadLetters {
+	conformance.RunDeadLetters(t, func(t *testing.T) conformance.DeadLetters {
 		_, app := pgtest.Migrated(t)
 		return open(t, app)
 	})
@@ -45,5 +45,5 @@ func TestLetterActs(t *testing.T) {
 	for _, table := range letterTables {
 		truncated = append(truncated, "truncate recoup."+table)
 	}
-	storetest.RunLetterActs(t, open(t, app), letterSQL{connect(t, app)}, truncated...)
+	conformance.RunLetterActs(t, open(t, app), letterSQL{connect(t, app)}, truncated...)
 }

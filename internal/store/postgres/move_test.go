@@ -6,13 +6,13 @@ import (
 
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	_, app := pgtest.Migrated(t)
-	storetest.RunMoves(t, open(t, app), mover{connect(t, app)})
+	conformance.RunMoves(t, open(t, app), mover{connect(t, app)})
 }
 
 // mover writes to the archive without the store.

@@ -11,7 +11,7 @@ import (
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // Two requests with one receipt that have both found none: the second to write
@@ -20,7 +20,7 @@ func TestReceiptsThatMeet(t *testing.T) {
 	t.Parallel()
 	_, app := pgtest.Migrated(t)
 	s := open(t, app)
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	var both, done sync.WaitGroup
 	both.Add(2)
 	outcomes := make([]store.Outcome, 2)
@@ -65,7 +65,7 @@ func TestFirstKeyWaitsForOthers(t *testing.T) {
 		values ({id}, 'a', 'admin', decode(repeat('ab', 32), 'hex'), {time}, 'ada')`)
 	answer := make(chan error, 1)
 	go func() {
-		created, err := s.CreateFirstKey(t.Context(), store.Key{ID: recoup.ID{1}, Name: "b", Role: "admin"}, store.Act{By: "bob", At: storetest.Epoch()})
+		created, err := s.CreateFirstKey(t.Context(), store.Key{ID: recoup.ID{1}, Name: "b", Role: "admin"}, store.Act{By: "bob", At: conformance.Epoch()})
 		if created {
 			err = errors.New("it was made beside another")
 		}

@@ -12,7 +12,7 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // role opens a session of one of the roles that migrations make.
@@ -24,7 +24,7 @@ func role(t testing.TB, owner prompt, name string) prompt {
 // registered writes the codes that nodes bring along.
 func registered(t testing.TB, s *postgres.Store) {
 	t.Helper()
-	must(t, s.SyncCodes(t.Context(), storetest.Epoch(), fault.Default().All()))
+	must(t, s.SyncCodes(t.Context(), conformance.Epoch(), fault.Default().All()))
 }
 
 // afresh is a database that recoup migrate has just made, governed by the default

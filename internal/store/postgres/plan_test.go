@@ -11,7 +11,7 @@ import (
 	"recoup"
 	"recoup/internal/policy"
 	"recoup/internal/store/postgres"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // fill makes 100,000 errors as two months of life leave them, and an archive.
@@ -66,7 +66,7 @@ type node struct {
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s, owner, _ := governed(t)
-	now, size := storetest.Epoch(), 50
+	now, size := conformance.Epoch(), 50
 	for _, sql := range strings.Split(fill, ";\n") {
 		if strings.Contains(sql, "$1") {
 			sql = strings.ReplaceAll(sql, "$1", "'"+now.Format(time.RFC3339)+"'")

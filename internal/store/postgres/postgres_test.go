@@ -11,12 +11,12 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Store {
+	conformance.Run(t, func(t *testing.T) conformance.Store {
 		_, app := pgtest.Migrated(t)
 		return &opened{Store: open(t, app), url: app}
 	})
@@ -57,6 +57,6 @@ func (o *opened) RawInsert(ctx context.Context, table, entity string, code recou
 }
 
 // Reopen opens the database as another node would.
-func (o *opened) Reopen(ctx context.Context) (storetest.Store, error) {
+func (o *opened) Reopen(ctx context.Context) (conformance.Store, error) {
 	return postgres.Open(ctx, o.url, postgres.Options{})
 }

@@ -14,7 +14,7 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // race lets a report and a promotion of one entity meet, round after round.
@@ -27,7 +27,7 @@ type race struct {
 }
 
 func newRace(t *testing.T, s *postgres.Store) *race {
-	return &race{t, s, policy.Default(), recoup.NewIDSource(rand.Reader), storetest.Epoch()}
+	return &race{t, s, policy.Default(), recoup.NewIDSource(rand.Reader), conformance.Epoch()}
 }
 
 // round returns what the gate has written down about its entity.
@@ -60,7 +60,7 @@ func (r *race) round(entity string) []store.GateEntry {
 }
 
 func (r *race) reportAndResolve(entity string) {
-	in := lifecycle.Report{ID: r.ids.New(r.now), Table: dol, EntityID: entity, Failure: storetest.Failure("NETWORK_TIMEOUT")}
+	in := lifecycle.Report{ID: r.ids.New(r.now), Table: dol, EntityID: entity, Failure: conformance.Failure("NETWORK_TIMEOUT")}
 	outcomes, err := r.store.Report(r.Context(), r.now, []store.Report{{
 		Table: dol, Entity: entity, Code: in.Failure.Code, Decide: r.decide(in),
 	}})
@@ -168,7 +168,7 @@ func TestPromoteIsBusy(t *testing.T) {
 	t.Cleanup(func() { _ = patient.Close() })
 	app.run("begin")
 	app.run("insert into outreach.dol_errors (outreach_id, code) values ('e', 'X')")
-	p := store.Promotion{ID: recoup.ID{1}, Entity: "e", Phase: "next", By: "ada", At: storetest.Epoch()}
+	p := store.Promotion{ID: recoup.ID{1}, Entity: "e", Phase: "next", By: "ada", At: conformance.Epoch()}
 	if _, _, err := patient.Promote(t.Context(), p); !errors.Is(err, store.ErrBusy) {
 		t.Errorf("got %v", err)
 	}

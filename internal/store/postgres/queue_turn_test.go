@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // An old transaction keeps every dead row of the database. The queue does not grow by
@@ -25,7 +25,7 @@ func TestQueueTurnsUnderAnOldTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rounds, batch = 30, 1000 // six times as many tickets as the queue is turned after
-	storetest.ChurnQueue(t, open(t, app), rounds, batch, time.Hour)
+	conformance.ChurnQueue(t, open(t, app), rounds, batch, time.Hour)
 	if size := ask[int64](owner, "select pg_relation_size('recoup.work_due_0') + pg_relation_size('recoup.work_due_1')"); size > 2<<20 {
 		t.Errorf("the queue has %d bytes of dead tickets", size)
 	}

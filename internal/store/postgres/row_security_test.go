@@ -11,7 +11,7 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // With row security on, a role that is neither the owner nor a node reads the
@@ -20,15 +20,15 @@ func TestRowSecurity(t *testing.T) {
 	t.Parallel()
 	ownerURL, appURL := pgtest.Migrated(t)
 	owner, s := session(t, ownerURL), open(t, appURL)
-	d, b := storetest.NewDriver(t, s), storetest.NewBookkeeper(t, s)
+	d, b := conformance.NewDriver(t, s), conformance.NewBookkeeper(t, s)
 	for _, service := range []string{"billing", "search", "search", "mail"} {
-		b.Add(b.Event(service, "NETWORK_TIMEOUT", storetest.Epoch()))
+		b.Add(b.Event(service, "NETWORK_TIMEOUT", conformance.Epoch()))
 	}
 	d.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	d.Report(people, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	d.Archive(d.Report(dol, "e2", "NETWORK_TIMEOUT", recoup.Medium).ID)
 	must(t, s.FoldRollups(t.Context()))
-	b.Add(b.Event("mail", "NETWORK_TIMEOUT", storetest.Epoch()))
+	b.Add(b.Event("mail", "NETWORK_TIMEOUT", conformance.Epoch()))
 	analyst := thirdRole(t, owner, ownerURL)
 
 	reading{events: 5, days: 3, deltas: 1, partition: 5, errors: 2, archived: 1, view: 1}.expect(t, analyst, "off by default")
@@ -57,10 +57,10 @@ func TestRowSecurity(t *testing.T) {
 	// Nodes see everything, and write: also events that were known, in months to
 	// come, after a restart.
 	must(t, s.SyncTables(t.Context(), policy.Default()))
-	e := b.Event("mail", "NETWORK_TIMEOUT", storetest.Epoch().AddDate(0, 1, 0))
-	b.Add(e, b.Event("search", "NETWORK_TIMEOUT", storetest.Epoch()))
+	e := b.Event("mail", "NETWORK_TIMEOUT", conformance.Epoch().AddDate(0, 1, 0))
+	b.Add(e, b.Event("search", "NETWORK_TIMEOUT", conformance.Epoch()))
 	b.Add(e)
-	b.Check(store.Span{From: store.Day(storetest.Epoch()), To: store.Day(storetest.Epoch()).Add(60 * 24 * time.Hour)})
+	b.Check(store.Span{From: store.Day(conformance.Epoch()), To: store.Day(conformance.Epoch()).Add(60 * 24 * time.Hour)})
 	d.Report(dol, "e3", "NETWORK_TIMEOUT", recoup.Medium)
 	d.Check()
 	script(t, owner, "grant select on all tables in schema recoup to "+analyst.Config().User)
@@ -94,7 +94,7 @@ func cannotLift(t *testing.T, analyst prompt) {
 func TestReadGrants(t *testing.T) {
 	t.Parallel()
 	s, owner, app := governed(t)
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	d.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	d.Report(people, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	team, member := "team_"+owner.Config().Database, "member_"+owner.Config().Database

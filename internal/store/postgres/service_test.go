@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestService(t *testing.T) {
 	t.Parallel()
-	storetest.RunService(t, func(t *testing.T) storetest.Service {
+	conformance.RunService(t, func(t *testing.T) conformance.Service {
 		_, app := pgtest.Migrated(t)
 		return open(t, app)
 	})
@@ -49,7 +49,7 @@ func TestServiceActs(t *testing.T) {
 			t.Parallel()
 			owner, app := pgtest.Migrated(t)
 			as := map[string]string{"recoup_app": app, "owner": owner}[role]
-			storetest.RunServiceActs(t, open(t, app), serviceSQL{connect(t, as)},
+			conformance.RunServiceActs(t, open(t, app), serviceSQL{connect(t, as)},
 				"truncate recoup.api_key cascade", "truncate recoup.audit", "truncate recoup.policy_version", "truncate recoup.platform_key",
 				"truncate recoup.leader", "truncate recoup.job", "truncate recoup.idempotency", "truncate recoup.outbox")
 		})

@@ -12,7 +12,7 @@ import (
 	"recoup"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // The blocks of SQL in the specifications are files in testdata, as they are
@@ -65,7 +65,7 @@ func promotionCheck(t testing.TB, table string) string {
 func TestSpec000(t *testing.T) {
 	t.Parallel()
 	s, _, app := governed(t)
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	report := func(table, entity string, severity recoup.Severity) recoup.ID {
 		return d.Report(table, entity, "NETWORK_TIMEOUT", severity).ID
 	}

@@ -2,7 +2,7 @@
 // decides nothing: every verb locks what it needs, asks the function it was
 // handed, and writes the answer, in one transaction. Claims and results of errors
 // that agree with one decided before are written by that decision (store.Memory),
-// all of them in one statement. What correct means is package storetest.
+// all of them in one statement. What correct means is package conformance.
 //
 // The schema is migrations/*.sql. Guards in the database refuse what the rules
 // forbid, whoever asks: this package, a script, a person at a prompt.

@@ -13,13 +13,13 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // pair is a store on which the same happens to two sets of errors: to one of them
 // each is decided for itself, to the other what can be decided together is.
 type pair struct {
-	*storetest.Driver
+	*conformance.Driver
 	T     *testing.T
 	store *postgres.Store
 	asked int // how often something was decided on its own
@@ -28,7 +28,7 @@ type pair struct {
 func newPair(t *testing.T) *pair {
 	t.Helper()
 	s, _, _ := governed(t)
-	return &pair{storetest.NewDriver(t, s), t, s, 0}
+	return &pair{conformance.NewDriver(t, s), t, s, 0}
 }
 
 func (p *pair) decide(in lifecycle.Input) store.Decide {
@@ -100,7 +100,7 @@ func TestDecidedTogetherAsOneByOne(t *testing.T) {
 	for name, in := range map[string]func(recoup.ID) lifecycle.Input{
 		"succeed": func(token recoup.ID) lifecycle.Input { return lifecycle.Succeed{Token: token} },
 		"fail": func(token recoup.ID) lifecycle.Input {
-			return lifecycle.Fail{Token: token, Failure: storetest.Failure("NETWORK_TIMEOUT")}
+			return lifecycle.Fail{Token: token, Failure: conformance.Failure("NETWORK_TIMEOUT")}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

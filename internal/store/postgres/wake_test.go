@@ -7,7 +7,7 @@ import (
 
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // listener listens for the length of a test.
@@ -44,7 +44,7 @@ func hears(t *testing.T, heard chan string, kinds ...string) {
 func TestPlainInsertsWake(t *testing.T) {
 	t.Parallel()
 	_, app := pgtest.Migrated(t)
-	d := storetest.NewDriver(t, open(t, app))
+	d := conformance.NewDriver(t, open(t, app))
 	heard, raw := listen(t, app), connect(t, app)
 	raw.Do("insert into outreach.dol_errors (outreach_id, code) select 'e' || i, 'NETWORK_TIMEOUT' from generate_series(1, 100) i")
 	hears(t, heard, store.WakeErrors)

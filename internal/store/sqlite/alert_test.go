@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	storetest.RunAlerts(t, func(t *testing.T) storetest.Alerting { return open(t) })
+	conformance.RunAlerts(t, func(t *testing.T) conformance.Alerting { return open(t) })
 }
 
 // alertSQL is a connection of somebody else that looks at the tables of alerts.
@@ -50,5 +50,5 @@ func replacingAlerts() []string {
 func TestAlertActs(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	storetest.RunAlertActs(t, s, alertSQL{serviceSQL{connect(t, s.path)}}, replacingAlerts()...)
+	conformance.RunAlertActs(t, s, alertSQL{serviceSQL{connect(t, s.path)}}, replacingAlerts()...)
 }

@@ -6,7 +6,7 @@ import (
 
 	"recoup"
 	"recoup/internal/lifecycle"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // What no claim would be granted does not stand in the way of what is due: an
@@ -17,12 +17,12 @@ func TestClaimPassesOverWhatIsOver(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, row := range []struct {
 		name string
-		make func(d *storetest.Driver) (over time.Time)
+		make func(d *conformance.Driver) (over time.Time)
 	}{
-		{"its window", func(d *storetest.Driver) time.Time {
+		{"its window", func(d *conformance.Driver) time.Time {
 			return d.Report(dol, "over", "NETWORK_TIMEOUT", recoup.Medium).WindowEndsAt.Add(time.Microsecond)
 		}},
-		{"its TTL", func(d *storetest.Driver) time.Time {
+		{"its TTL", func(d *conformance.Driver) time.Time {
 			e := d.Report(dol, "over", "NETWORK_TIMEOUT", recoup.Medium)
 			d.Park(e.ID, "look")
 			d.Wait(30*day - time.Hour)
@@ -30,7 +30,7 @@ func TestClaimPassesOverWhatIsOver(t *testing.T) {
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			d := storetest.NewDriver(t, open(t))
+			d := conformance.NewDriver(t, open(t))
 			over := row.make(d)
 			d.WaitUntil(over.Add(-time.Minute))
 			due := d.Report(dol, "due", "NETWORK_TIMEOUT", recoup.Medium)

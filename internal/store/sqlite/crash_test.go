@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"recoup/internal/store/sqlite"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // crashFile names the file that a child is to write to until it is killed.
@@ -17,7 +17,7 @@ const crashFile = "RECOUP_CRASH_FILE"
 // makes it two hundred times.
 func TestCrash(t *testing.T) {
 	if path := os.Getenv(crashFile); path != "" {
-		t.Fatal(storetest.Victim(t, openAt(t, path))) // it runs until it is killed
+		t.Fatal(conformance.Victim(t, openAt(t, path))) // it runs until it is killed
 	}
 	t.Parallel()
 	rounds := 20
@@ -38,7 +38,7 @@ func TestCrash(t *testing.T) {
 // the file as the next process does.
 func crash(t *testing.T) int {
 	path := filepath.Join(t.TempDir(), "recoup.db")
-	journal, err := storetest.Outlive(t, t.Name(), crashFile+"="+path, storetest.Moment(), (*os.Process).Kill)
+	journal, err := conformance.Outlive(t, t.Name(), crashFile+"="+path, conformance.Moment(), (*os.Process).Kill)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func crash(t *testing.T) int {
 			t.Error(err)
 		}
 	}()
-	errors := storetest.Survived(t, s, journal)
+	errors := conformance.Survived(t, s, journal)
 	raw := opened{s, t, path}.raw()
 	for _, rule := range crashRules {
 		var broken int

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"recoup/internal/store"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestLedger(t *testing.T) {
 	t.Parallel()
-	storetest.RunLedger(t, func(t *testing.T) storetest.Ledger { return open(t) })
+	conformance.RunLedger(t, func(t *testing.T) conformance.Ledger { return open(t) })
 }
 
 const plainEvent = `insert into error_event (event_id, code, correlation_id, service, ts, details) values `
@@ -46,9 +46,9 @@ var forbiddenEvents = []string{
 func TestForbiddenEvents(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	b := storetest.NewBookkeeper(t, s)
-	b.Add(b.Event("billing", "NETWORK_TIMEOUT", storetest.Epoch()), b.Event("search", "VALIDATION_ERROR", storetest.Epoch()))
-	raw, today := s.raw(), store.Day(storetest.Epoch())
+	b := conformance.NewBookkeeper(t, s)
+	b.Add(b.Event("billing", "NETWORK_TIMEOUT", conformance.Epoch()), b.Event("search", "VALIDATION_ERROR", conformance.Epoch()))
+	raw, today := s.raw(), store.Day(conformance.Epoch())
 	for _, act := range forbiddenEvents {
 		if _, err := raw.Exec(act); err == nil {
 			t.Errorf("allowed: %s", act)
@@ -63,8 +63,8 @@ func TestForbiddenEvents(t *testing.T) {
 func TestPlainSQLIsCounted(t *testing.T) {
 	t.Parallel()
 	theirs, ours := open(t), open(t)
-	b := storetest.NewBookkeeper(t, ours)
-	storetest.NewBookkeeper(t, theirs)
+	b := conformance.NewBookkeeper(t, ours)
+	conformance.NewBookkeeper(t, theirs)
 	for _, insert := range []string{
 		plainEvent + `
 			(randomblob(16), 'NETWORK_TIMEOUT', randomblob(16), 'billing', 1770000000000000, null),

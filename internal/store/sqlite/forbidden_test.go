@@ -9,7 +9,7 @@ import (
 	"recoup"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // The forbidden acts are tried with plain SQL by somebody else's connection,
@@ -23,7 +23,7 @@ func TestForbidden(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	raw := s.raw()
-	stage(t, storetest.NewDriver(t, s), raw)
+	stage(t, conformance.NewDriver(t, s), raw)
 	before := dump(t, raw)
 	for _, act := range forbiddenActs {
 		if _, err := raw.Exec(act); err == nil {
@@ -39,7 +39,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-func stage(t *testing.T, d *storetest.Driver, raw *sql.DB) {
+func stage(t *testing.T, d *conformance.Driver, raw *sql.DB) {
 	t.Helper()
 	d.Report(dol, "open", "NETWORK_TIMEOUT", recoup.Medium)
 	d.Report(dol, "other", "NETWORK_TIMEOUT", recoup.Medium)
@@ -229,7 +229,7 @@ func TestAllowed(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	raw := s.raw()
-	stage(t, storetest.NewDriver(t, s), raw)
+	stage(t, conformance.NewDriver(t, s), raw)
 	for _, act := range []string{
 		strings.Replace(archiveOf(`e.error_id, e.table_name`), "'MANUAL', e.disposition, 0", "'MANUAL', e.disposition, 1 << 55", 1) + theOpen,
 		someone + `('outreach.dol_errors', 'e', 'X', 'RETRY', 1)`,
@@ -255,11 +255,11 @@ func TestPurgeIsBounded(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	raw := s.raw()
-	stage(t, storetest.NewDriver(t, s), raw)
-	if n, err := s.PurgeArchive(t.Context(), storetest.Epoch(), 10); n != 0 || err != nil {
+	stage(t, conformance.NewDriver(t, s), raw)
+	if n, err := s.PurgeArchive(t.Context(), conformance.Epoch(), 10); n != 0 || err != nil {
 		t.Errorf("purged %d, %v", n, err)
 	}
-	if err := s.EnsurePartitions(t.Context(), storetest.Epoch()); err != nil {
+	if err := s.EnsurePartitions(t.Context(), conformance.Epoch()); err != nil {
 		t.Error(err)
 	}
 	before := dump(t, raw)
@@ -348,7 +348,7 @@ func TestNothingIsForged(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	raw := s.raw()
-	stage(t, storetest.NewDriver(t, s), raw)
+	stage(t, conformance.NewDriver(t, s), raw)
 	for act, why := range map[string]string{
 		`update error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = 0, replaceable = 0, resolved_at = 1, resolved_by = 'ada' where entity_id = 'other'`: "together with the row of its history",
 		`insert into error_archive (error_id, table_name, entity_id, code, state, disposition, blocking, created_at, updated_at, retry_count, max_retries,

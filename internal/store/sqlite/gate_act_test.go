@@ -11,7 +11,7 @@ import (
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // plainSQL is a connection of somebody else, with the pragmas it has by default.
@@ -126,5 +126,5 @@ func replacing() []string {
 func TestGateActs(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "recoup.db")
-	storetest.RunGateActs(t, openAt(t, path), connect(t, path), replacing()...)
+	conformance.RunGateActs(t, openAt(t, path), connect(t, path), replacing()...)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"recoup/internal/store/sqlite"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // gateCrashFile names the file in which a child is to pass retries until it is
@@ -18,7 +18,7 @@ const gateCrashFile = "RECOUP_GATE_CRASH_FILE"
 // hundred times.
 func TestGateCrash(t *testing.T) {
 	if path := os.Getenv(gateCrashFile); path != "" {
-		t.Fatal(storetest.GateVictim(t, openAt(t, path))) // it runs until it is killed
+		t.Fatal(conformance.GateVictim(t, openAt(t, path))) // it runs until it is killed
 	}
 	t.Parallel()
 	rounds, passed := 3, 0
@@ -33,7 +33,7 @@ func TestGateCrash(t *testing.T) {
 
 func gateCrash(t *testing.T) int {
 	path := filepath.Join(t.TempDir(), "recoup.db")
-	journal, err := storetest.Outlive(t, t.Name(), gateCrashFile+"="+path, storetest.Moment(), (*os.Process).Kill)
+	journal, err := conformance.Outlive(t, t.Name(), gateCrashFile+"="+path, conformance.Moment(), (*os.Process).Kill)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,5 +46,5 @@ func gateCrash(t *testing.T) int {
 			t.Error(err)
 		}
 	}()
-	return storetest.GateSurvived(t, s, journal)
+	return conformance.GateSurvived(t, s, journal)
 }

@@ -3,10 +3,10 @@ package sqlite_test
 import (
 	"testing"
 
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestGate(t *testing.T) {
 	t.Parallel()
-	storetest.RunGate(t, func(t *testing.T) storetest.Gate { return open(t) })
+	conformance.RunGate(t, func(t *testing.T) conformance.Gate { return open(t) })
 }

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
-	storetest.RunDeadLetters(t, func(t *testing.T) storetest.DeadLetters { return open(t) })
+	conformance.RunDeadLetters(t, func(t *testing.T) conformance.DeadLetters { return open(t) })
 }
 
 // letterSQL spells statements about staged work for SQLite.
@@ -66,5 +66,5 @@ func replacingLetters() []string {
 func TestLetterActs(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "recoup.db")
-	storetest.RunLetterActs(t, openAt(t, path), letterSQL{connect(t, path)}, replacingLetters()...)
+	conformance.RunLetterActs(t, openAt(t, path), letterSQL{connect(t, path)}, replacingLetters()...)
 }

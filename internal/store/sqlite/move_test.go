@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	storetest.RunMoves(t, s, mover{connect(t, s.path)})
+	conformance.RunMoves(t, s, mover{connect(t, s.path)})
 }
 
 // mover writes to the archive without the store.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"recoup/fault"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // plainly writes a row as somebody else's program does. What it says of blocking is
@@ -22,7 +22,7 @@ func plainly(table, entity, code string) string {
 func TestPlainInserts(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	d, raw := storetest.NewDriver(t, s), s.raw()
+	d, raw := conformance.NewDriver(t, s), s.raw()
 	if err := s.SyncCodes(t.Context(), d.Now(), fault.Default().All()); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestPlainInserts(t *testing.T) {
 func TestPromotionQueryOnEveryTable(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	d, raw := storetest.NewDriver(t, s), s.raw()
+	d, raw := conformance.NewDriver(t, s), s.raw()
 	d.Report("company.url_discovery_failures", "CO-1", "NETWORK_TIMEOUT", "MEDIUM")
 	d.Report(dol, "CO-1", "NETWORK_TIMEOUT", "MEDIUM")
 	for table, want := range map[string]int{

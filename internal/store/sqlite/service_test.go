@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"recoup/internal/store"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 func TestService(t *testing.T) {
 	t.Parallel()
-	storetest.RunService(t, func(t *testing.T) storetest.Service { return open(t) })
+	conformance.RunService(t, func(t *testing.T) conformance.Service { return open(t) })
 }
 
 // serviceSQL is a connection of somebody else that looks at the service's tables.
@@ -71,7 +71,7 @@ func replacingService() []string {
 func TestServiceActs(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	storetest.RunServiceActs(t, s, serviceSQL{connect(t, s.path)}, replacingService()...)
+	conformance.RunServiceActs(t, s, serviceSQL{connect(t, s.path)}, replacingService()...)
 }
 
 // A secret that was deleted is nowhere: not in the file, not in its log. There
@@ -79,7 +79,7 @@ func TestServiceActs(t *testing.T) {
 func TestDeletedSecretsAreOverwritten(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	act := store.Act{By: "ada", At: storetest.Epoch()}
+	act := store.Act{By: "ada", At: conformance.Epoch()}
 	secret := func(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "secret-%03d.", i), 9) }
 	const n = 60
 	for i := range n {

@@ -7,7 +7,7 @@ import (
 
 	"recoup/internal/policy"
 	"recoup/internal/store"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // shell runs SQL in the sqlite3 program of the machine, as a person does. Debian's is
@@ -30,7 +30,7 @@ func TestOlderShell(t *testing.T) {
 	if err := s.SyncTables(t.Context(), policy.Default()); err != nil {
 		t.Fatal(err)
 	}
-	d := storetest.NewDriver(t, s)
+	d := conformance.NewDriver(t, s)
 	stage(t, d, s.raw())
 	if err := s.AppendAudit(t.Context(), []store.AuditEntry{{At: d.Now(), Actor: "ada", Act: "looked"}}); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"recoup/internal/store"
 	"recoup/internal/store/sqlite"
 	"recoup/internal/store/sqlite/sqlitetest"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // opened is a store together with the path of its file.
@@ -51,7 +51,7 @@ func (o opened) Error(ctx context.Context, id recoup.ID) (recoup.Error, error) {
 }
 
 // Reopen opens the file as another process would.
-func (o opened) Reopen(ctx context.Context) (storetest.Store, error) {
+func (o opened) Reopen(ctx context.Context) (conformance.Store, error) {
 	return sqlite.Open(ctx, o.path, sqlite.Options{})
 }
 
@@ -82,7 +82,7 @@ func (o opened) raw() *sql.DB {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Store { return open(t) })
+	conformance.Run(t, func(t *testing.T) conformance.Store { return open(t) })
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {

@@ -9,13 +9,13 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/policy"
-	"recoup/internal/store/storetest"
+	"recoup/internal/test/conformance"
 )
 
 // Views carry the policy's names and follow it.
 func TestViews(t *testing.T) {
 	t.Parallel()
-	d := storetest.NewDriver(t, open(t))
+	d := conformance.NewDriver(t, open(t))
 	raw := d.Store.(opened).raw()
 	e := d.Report(dol, "CO-1", "NETWORK_TIMEOUT", recoup.Medium)
 	const promotionQuery = `select count(*) from "outreach.dol_errors"
@@ -49,7 +49,7 @@ func TestViews(t *testing.T) {
 // a table. What was recorded stays, under the new names.
 func TestViewsFollowThePolicy(t *testing.T) {
 	t.Parallel()
-	d := storetest.NewDriver(t, open(t))
+	d := conformance.NewDriver(t, open(t))
 	raw := d.Store.(opened).raw()
 	d.Archive(d.Report(dol, "CO-1", "NETWORK_TIMEOUT", recoup.Medium).ID)
 	d.Report("people.people_errors", "CO-2", "NETWORK_TIMEOUT", recoup.Medium)

@@ -1,0 +1,137 @@
+package conformance
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"testing"
+
+	"recoup"
+	"recoup/internal/recovery"
+	"recoup/internal/store"
+)
+
+// GateChunk is how many lines of a file the benchmarks import at once.
+const GateChunk = 5000
+
+// BenchGate measures Gate Zero on a store. The functions that bare returns write
+// the same intakes into a table without rules, to compare with in the same run.
+func BenchGate(b *testing.B, open func(b *testing.B) Gate, bare map[string]func(b *testing.B) func([]store.Intake)) {
+	b.Run("import", func(b *testing.B) {
+		x := newGateBench(b, open)
+		perRow(b, func() { x.add(x.companies()) })
+	})
+	b.Run("import_again", func(b *testing.B) {
+		x := newGateBench(b, open)
+		list := x.companies()
+		x.add(list)
+		perRow(b, func() { x.add(list) })
+	})
+	for name, prepare := range bare {
+		b.Run(name, func(b *testing.B) {
+			x, write := &gateBench{gateDriver: newGateDriver(b, nil)}, prepare(b)
+			perRow(b, func() { write(x.companies()) })
+		})
+	}
+	b.Run("claim_and_fail_500", func(b *testing.B) { benchWork(newGateBench(b, open), b) })
+	b.Run("claim_beside_100000_killed", func(b *testing.B) {
+		x := newGateBench(b, open)
+		x.fill(20)
+		x.stepBatch("b1", recovery.Kill{By: "ada"})
+		x.wait(day)
+		for b.Loop() {
+			if got := x.claim(10); len(got) != 0 {
+				b.Fatal(len(got))
+			}
+		}
+	})
+}
+
+// gateBench is a driver that keeps no book.
+type gateBench struct {
+	*gateDriver
+	lines int
+}
+
+func newGateBench(b *testing.B, open func(b *testing.B) Gate) *gateBench {
+	x := &gateBench{gateDriver: newGateDriver(b, open(b))}
+	x.batch("b1")
+	return x
+}
+
+func perRow(b *testing.B, chunk func()) {
+	for b.Loop() {
+		chunk()
+	}
+	b.ReportMetric(GateChunk*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// companies are the next lines of a file.
+func (x *gateBench) companies() []store.Intake {
+	list := make([]store.Intake, GateChunk)
+	for i := range list {
+		x.lines++
+		list[i] = store.Intake{
+			ID: x.id(), BatchID: "b1", ImportKey: fmt.Sprintf("%09d", x.lines), Status: store.IntakePending, State: "OH",
+			CompanyName: fmt.Sprintf("Company %d Incorporated", x.lines), Domain: fmt.Sprintf("company%d.example", x.lines),
+			LinkedInURL: fmt.Sprintf("https://linkedin.example/company/%d", x.lines), CreatedAt: x.now, UpdatedAt: x.now,
+		}
+	}
+	return list
+}
+
+func (x *gateBench) add(list []store.Intake) {
+	_, err := x.store.ImportIntakes(x.Context(), "b1", x.now, list)
+	x.must(err)
+}
+
+// fill imports chunks of companies and fails them.
+func (x *gateBench) fill(chunks int) {
+	for range chunks {
+		list := x.companies()
+		x.add(list)
+		ids := make([]recoup.ID, len(list))
+		for i := range list {
+			ids[i] = list[i].ID
+		}
+		x.failAll(ids)
+	}
+}
+
+// benchWork claims 500 recoveries and says that they failed again.
+func benchWork(x *gateBench, b *testing.B) {
+	total := 0
+	for b.Loop() {
+		claimed := x.claim(500)
+		if len(claimed) < 500 {
+			b.StopTimer()
+			x.fill(4)
+			x.wait(10 * day)
+			b.StartTimer()
+		}
+		steps := make([]store.CaseStep, len(claimed))
+		for i, c := range claimed {
+			steps[i] = store.CaseStep{ID: c.Recovery.ID, Decide: x.step(failing(c, "TIMEOUT"))}
+		}
+		_, err := x.store.FinishRecoveries(b.Context(), steps)
+		x.must(err)
+		total += len(claimed)
+	}
+	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "recoveries/s")
+}
+
+// Companies are n rows of a file as a store has them, each known by its own key.
+func Companies(n int) []store.Intake {
+	ids := recoup.NewIDSource(rand.Reader)
+	list := make([]store.Intake, n)
+	for i := range list {
+		key := sha256.Sum256([]byte(fmt.Sprint(i)))
+		list[i] = store.Intake{
+			ID: ids.New(Epoch()), BatchID: "b1", ImportKey: base64.RawURLEncoding.EncodeToString(key[:16]), Status: store.IntakePending, State: "OH",
+			CompanyName: fmt.Sprintf("Company %d Incorporated", i), Domain: fmt.Sprintf("company%d.example", i),
+			LinkedInURL: fmt.Sprintf("https://linkedin.example/company/%d", i), CreatedAt: Epoch(), UpdatedAt: Epoch(),
+		}
+	}
+	return list
+}

@@ -1,0 +1,240 @@
+package conformance
+
+import (
+	"errors"
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+func letterRecords() []letterClause {
+	return []letterClause{
+		{"a dead letter is recorded with its error, its round and its payload", letterRecord},
+		{"what a decision refuses is not recorded, and the rest of its batch is", letterRefused},
+		{"the same work failing after a replay is the next round, and nothing is lost of the first", letterRounds},
+		{"work that fails again when its dead letter is closed gets a new one, linked to the old", letterPrevious},
+		{"the workflow moves step by step with a note for each, and its end resolves the error", letterWorkflow},
+		{"a decision that breaks off leaves nothing", letterAtomic},
+		{"a step under a receipt happens once", letterReceipts},
+	}
+}
+
+func letterRecord(d *letterDriver) {
+	f := malformed
+	f.Entity, f.Payload = "CO-1", []byte("sealed")
+	l := d.dead(f)
+	d.wantLetter(l)
+	if l.Error.State != recoup.Parked || !l.Error.Blocking || l.Dead.Round != 1 || l.Dead.Step != store.StepNew ||
+		l.Dead.Group != store.GroupID(criticizer, "llm", "VALIDATION_ERROR", malformed.Signature) {
+		d.Errorf("recorded %+v", l)
+	}
+	rounds, err := d.store.Rounds(d.Context(), l.Dead.ErrorID, 10)
+	d.must(err)
+	if len(rounds) != 1 || rounds[0].LastStack != "goroutine 1" || rounds[0].Context != `{"attempts": {"fetch": 5}}` || !rounds[0].At.Equal(d.now) {
+		d.Errorf("rounds %+v", rounds)
+	}
+	p, err := d.store.Payload(d.Context(), l.Dead.WorkID)
+	d.must(err)
+	if string(p.Sealed) != "sealed" || p.KeyID != "k1" || !p.At.Equal(d.now) {
+		d.Errorf("payload %+v", p)
+	}
+	history, err := d.store.History(d.Context(), l.Dead.ErrorID, 10)
+	d.must(err)
+	if len(history) != 1 || history[0].Input != "report" {
+		d.Errorf("history %+v", history)
+	}
+	got, err := d.store.WorkLetter(d.Context(), l.Dead.WorkID)
+	d.must(err)
+	if got != l {
+		d.Errorf("of its work there is %+v", got)
+	}
+	for name, err := range map[string]error{
+		"a dead letter": second(d.store.DeadLetter(d.Context(), d.id())),
+		"work":          second(d.store.WorkLetter(d.Context(), d.id())),
+		"a payload":     second(d.store.Payload(d.Context(), d.id())),
+		"a group":       second(d.store.Group(d.Context(), d.id())),
+		"a replay":      second(d.store.Replay(d.Context(), d.id())),
+		"a step":        second(d.stepLetter(d.id(), d.move(store.StepTriaged))),
+	} {
+		if !errors.Is(err, store.ErrNotFound) {
+			d.Errorf("%s that does not exist is answered with %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func letterRefused(d *letterDriver) {
+	one, two := d.id(), d.id()
+	no := func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+		return l, store.LetterEffects{}, errNo
+	}
+	outcomes, err := d.store.StepLetters(d.Context(), d.now, []store.LetterStep{
+		{WorkID: one, Decide: no}, {WorkID: two, Decide: d.fail(two, slow)}, {WorkID: two, Decide: d.fail(two, slow)},
+	})
+	d.must(err)
+	if !errors.Is(outcomes[0].Err, errNo) || outcomes[1].Err != nil || !errors.Is(outcomes[2].Err, errNo) {
+		d.Errorf("answered %+v", outcomes)
+	}
+	if err := second(d.store.WorkLetter(d.Context(), one)); !errors.Is(err, store.ErrNotFound) {
+		d.Errorf("refused work is there: %v", err)
+	}
+	d.wantLetter(outcomes[1].Letter)
+}
+
+func letterRounds(d *letterDriver) {
+	l := d.dead(slow)
+	d.validated(l.Dead.ErrorID)
+	first := d.replayed(1, l.Dead.ErrorID)
+	q := d.claim(1)[0]
+	d.wait(minute)
+	again := malformed
+	again.Token = q.LeaseToken
+	l, err := d.stepWork(l.Dead.WorkID, d.fail(l.Dead.WorkID, again))
+	d.must(err)
+	d.wantLetter(l)
+	if l.Dead.Round != 2 || l.Dead.Step != store.StepNew || l.Item.State != store.ItemFailed || l.Error.ExpiresAt.IsZero() {
+		d.Errorf("the next round is %+v", l)
+	}
+	rounds, err := d.store.Rounds(d.Context(), l.Dead.ErrorID, 10)
+	d.must(err)
+	if len(rounds) != 2 || rounds[0].Class != slow.Class || rounds[1].Class != malformed.Class || rounds[1].ReplayID != first {
+		d.Errorf("rounds %+v", rounds)
+	}
+	if notes := d.notes(store.Note{ErrorID: l.Dead.ErrorID}); len(notes) != 3 || notes[0].Round != 1 {
+		d.Errorf("notes %+v", notes)
+	}
+	d.wantCounts(first, store.ReplayCount{Phase: 1, State: store.ItemFailed, N: 1})
+	d.validated(l.Dead.ErrorID) // and once more round the block
+	d.replayed(1, l.Dead.ErrorID)
+	again.Token = d.claim(1)[0].LeaseToken
+	l, err = d.stepWork(l.Dead.WorkID, d.fail(l.Dead.WorkID, again))
+	d.must(err)
+	if l.Dead.Round != 3 || l.Item.State != store.ItemRepeated {
+		d.Errorf("the third round is %+v", l)
+	}
+	items, err := d.store.ItemsOf(d.Context(), l.Dead.ErrorID, 10)
+	d.must(err)
+	if len(items) != 2 || items[0].State != store.ItemRepeated || items[1].State != store.ItemFailed || items[1].ReplayID != first {
+		d.Errorf("items %+v", items)
+	}
+}
+
+func letterPrevious(d *letterDriver) {
+	l := d.dead(slow)
+	d.validated(l.Dead.ErrorID)
+	d.replayed(1, l.Dead.ErrorID)
+	d.ack(d.claim(1))
+	_, err := d.stepLetter(l.Dead.ErrorID, d.move(store.StepVerified))
+	d.must(err)
+	d.wait(day)
+	work := l.Dead.WorkID
+	again, err := d.stepWork(work, d.fail(work, slow))
+	d.must(err)
+	if again.Dead.ErrorID == l.Dead.ErrorID || again.Dead.PreviousID != l.Dead.ErrorID || again.Dead.Round != 1 {
+		d.Errorf("a new dead letter is %+v", again.Dead)
+	}
+	d.wantLetter(again)
+	g, err := d.store.Group(d.Context(), again.Dead.Group)
+	d.must(err)
+	if g.Open != 1 || g.Total != 2 {
+		d.Errorf("the group counts %+v", g)
+	}
+}
+
+func letterWorkflow(d *letterDriver) {
+	l := d.dead(slow)
+	id := l.Dead.ErrorID
+	d.validated(id)
+	d.replayed(1, id)
+	d.ack(d.claim(1))
+	l, err := d.stepLetter(id, d.move(store.StepVerified))
+	d.must(err)
+	d.wantLetter(l)
+	if l.Error.State != recoup.Resolved || l.Dead.ClosedAt.IsZero() {
+		d.Errorf("verified %+v", l)
+	}
+	var steps []store.WorkflowStep
+	for _, n := range d.notes(store.Note{ErrorID: id}) {
+		if n.Actor != "ada" || n.Link == "" || n.Fields != store.JSON(`{"step": "`+string(n.Step)+`"}`) || !n.At.Equal(d.now) {
+			d.Errorf("note %+v", n)
+		}
+		steps = append(steps, n.Step)
+	}
+	if len(steps) != 4 || steps[0] != store.StepTriaged || steps[3] != store.StepVerified {
+		d.Errorf("notes of %v", steps)
+	}
+	if _, err := d.stepLetter(id, d.move(store.StepTriaged)); !errors.Is(err, store.ErrRefused) {
+		d.Errorf("a closed dead letter is moved with %v", err)
+	}
+	d.must(d.apply(id, lifecycle.ArchiveNow{}))
+	if got := d.read(id); got.Error.ArchiveReason != recoup.ResolvedArchive || got.Dead != l.Dead {
+		d.Errorf("archived it is %+v", got)
+	}
+}
+
+// letterAtomic makes each of the writes of a record fail in turn, the others
+// being as they should.
+func letterAtomic(d *letterDriver) {
+	good := d.dead(slow)
+	for name, spoil := range map[string]func(l *store.Letter, effects *store.LetterEffects){
+		"the error":   func(l *store.Letter, _ *store.LetterEffects) { l.Error.Disposition = recoup.DispositionRetry },
+		"the history": func(_ *store.Letter, effects *store.LetterEffects) { effects.History.PolicyVersion = "" },
+		"the letter":  func(l *store.Letter, _ *store.LetterEffects) { l.Dead.Step = store.StepTriaged },
+		"the round":   func(_ *store.Letter, effects *store.LetterEffects) { effects.Round.Stage = "" },
+		"the payload": func(_ *store.Letter, effects *store.LetterEffects) { effects.Payload.KeyID = "" },
+		"the queue": func(l *store.Letter, _ *store.LetterEffects) {
+			l.Queued = store.QueuedWork{WorkID: l.Dead.WorkID, Pipeline: criticizer, Stage: "fetch", CreatedAt: d.now}
+		},
+		"a note": func(_ *store.Letter, effects *store.LetterEffects) {
+			effects.Notes = []store.Note{{Actor: "ada", At: d.now}}
+		},
+	} {
+		work := d.id()
+		f := slow
+		f.Payload = []byte("x")
+		decide := d.fail(work, f)
+		spoiled := func(current store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+			l, effects, err := decide(current, now)
+			spoil(&l, &effects)
+			return l, effects, err
+		}
+		if _, err := d.stepWork(work, spoiled); err == nil {
+			d.Errorf("%s: a wrong write went through", name)
+		}
+		if _, err := d.store.WorkLetter(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
+			d.Errorf("%s: something is left: %v", name, err)
+		}
+		if _, err := d.store.Payload(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
+			d.Errorf("%s: a payload is left: %v", name, err)
+		}
+	}
+	g, err := d.store.Group(d.Context(), good.Dead.Group)
+	d.must(err)
+	if g.Open != 1 || g.Total != 1 {
+		d.Errorf("the group counts %+v", g)
+	}
+}
+
+func letterReceipts(d *letterDriver) {
+	work := d.id()
+	step := store.LetterStep{WorkID: work, Decide: d.fail(work, slow), Receipt: &store.LetterReceipt{
+		Scope: "dead-letters", Key: "k", Hash: [32]byte{1}, ExpiresAt: d.now.Add(day),
+		Answer: func(out store.LetterOutcome) []byte { return []byte(out.Letter.Dead.ErrorID.String()) },
+	}}
+	first, err := d.store.StepLetters(d.Context(), d.now, []store.LetterStep{step})
+	d.must(err)
+	again, err := d.store.StepLetters(d.Context(), d.now, []store.LetterStep{step})
+	d.must(err)
+	if first[0].Err != nil || first[0].Repeated || !again[0].Repeated || string(again[0].Answer) != first[0].Letter.Dead.ErrorID.String() {
+		d.Errorf("answered %+v, then %+v", first[0], again[0])
+	}
+	step.Receipt.Hash = [32]byte{2}
+	other, err := d.store.StepLetters(d.Context(), d.now, []store.LetterStep{step})
+	d.must(err)
+	if !errors.Is(other[0].Err, store.ErrConflict) {
+		d.Errorf("another request is answered with %v", other[0].Err)
+	}
+}

@@ -1,0 +1,439 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+func letterReplays() []letterClause {
+	return []letterClause{
+		{"members are added stretch by stretch, with the cursor, and are fixed when the replay begins", replayMembers},
+		{"a dead letter is a member of one replay at a time", replayOnce},
+		{"items are released in their order, each once, and only while the replay runs", replayRelease},
+		{"results change the item, the dead letter and the error in one commit, in batches", replayResults},
+		{"a paused replay releases nothing and its work is not claimed; it goes on where it stood", replayPause},
+		{"a cancelled replay ends what nobody holds, and the rest as it comes back", replayCancel},
+		{"nothing expires while it is part of a replay, and what is archived cannot be replayed", replayExpiry},
+		{"a dead letter that is archived during its replay ends as that, whoever holds it", replayArchived},
+	}
+}
+
+// replayOf begins a replay without members.
+func (d *letterDriver) replayOf() store.Replay {
+	d.Helper()
+	r := store.Replay{
+		ID: d.id(), State: store.ReplayCollecting, Selection: `{"pipeline": "criticizer"}`,
+		Plan:      store.ReplayPlan{Rate: 2.5, Concurrency: 10, Canary: 1, Share: 0.1, Limit: 0.2},
+		CreatedAt: d.now, CreatedBy: "ada", Reason: "the upstream is back", StateAt: d.now, StateBy: "ada",
+	}
+	d.must(d.store.CreateReplay(d.Context(), r, store.Note{ReplayID: r.ID, Step: "CREATED", Actor: "ada", At: d.now}))
+	return r
+}
+
+// join makes a dead letter a member of a replay, if it is validated and nothing
+// else has it, and holds its expiry.
+func (d *letterDriver) join(replay recoup.ID) store.DecideLetter {
+	now := d.now
+	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+		if l.Dead.Step != store.StepValidated || !l.Dead.Open() {
+			return l, store.LetterEffects{}, fmt.Errorf("%w: it is %s", errNo, l.Dead.Step)
+		}
+		effects := store.LetterEffects{Effects: touch(&l.Error, "replay", now)}
+		l.Item = store.ReplayItem{ReplayID: replay, Round: l.Dead.Round, Stage: l.Dead.Stage}
+		l.Dead.Step, l.Dead.UpdatedAt = store.StepReplaying, now
+		l.Dead.HeldExpiry, l.Error.ExpiresAt = l.Error.ExpiresAt, time.Time{}
+		return l, effects, nil
+	}
+}
+
+// add adds members to a replay and returns how many were refused.
+func (d *letterDriver) add(replay recoup.ID, cursor string, ids ...recoup.ID) (refused int) {
+	d.Helper()
+	outcomes, err := d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: replay, ErrorIDs: ids, Cursor: cursor, Decide: d.join(replay)})
+	d.must(err)
+	for _, out := range outcomes {
+		if out.Err != nil {
+			refused++
+		}
+	}
+	return refused
+}
+
+// to is a decision that moves a replay to a state and releases n items.
+func (d *letterDriver) to(state store.ReplayState, n int) store.DecideReplay {
+	now := d.now
+	return func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
+		r := s.Replay
+		if r.State != state {
+			r.State, r.StateAt, r.StateBy = state, now, "ada"
+		}
+		if state == store.ReplayRunning && r.StartedAt.IsZero() {
+			r.StartedAt, r.Phase, r.PhaseAt, r.NextAt = now, 1, now, now
+		}
+		if state.Over() {
+			r.EndedAt, r.NextAt = now, time.Time{}
+		}
+		return r, store.ReplayEffects{Release: n, Notes: []store.Note{{
+			ReplayID: r.ID, Step: store.WorkflowStep(state), Actor: "ada", At: now, Text: fmt.Sprint("release ", n)}}}, nil
+	}
+}
+
+// steps applies an input to a replay.
+func (d *letterDriver) steps(replay recoup.ID, decide store.DecideReplay) store.ReplayStatus {
+	d.Helper()
+	s, err := d.store.StepReplay(d.Context(), d.now, replay, decide)
+	d.must(err)
+	return s
+}
+
+// replayed begins a replay of dead letters and releases the first n.
+func (d *letterDriver) replayed(n int, ids ...recoup.ID) recoup.ID {
+	d.Helper()
+	r := d.replayOf()
+	for chunk := range slices.Chunk(ids, 500) {
+		if refused := d.add(r.ID, "", chunk...); refused > 0 {
+			d.Fatalf("%d of %d members are refused", refused, len(chunk))
+		}
+	}
+	d.steps(r.ID, d.to(store.ReplayRunning, n))
+	return r.ID
+}
+
+// wantCounts says how many items of a replay are in which state, also when the
+// counts are folded.
+func (d *letterDriver) wantCounts(replay recoup.ID, want ...store.ReplayCount) {
+	d.Helper()
+	for range 2 {
+		s, err := d.store.Replay(d.Context(), replay)
+		d.must(err)
+		if !slices.Equal(s.Counts, want) {
+			d.Errorf("the replay counts %+v, want %+v", s.Counts, want)
+		}
+		d.must(d.store.FoldLetterCounts(d.Context()))
+	}
+}
+
+func (d *letterDriver) items(replay recoup.ID, state store.ItemState) []store.ReplayItem {
+	d.Helper()
+	var all []store.ReplayItem
+	for from := 0; from >= 0; {
+		list, next, err := d.store.Items(d.Context(), replay, state, from, 7)
+		d.must(err)
+		all, from = append(all, list...), next
+	}
+	return all
+}
+
+func replayMembers(d *letterDriver) {
+	ids := d.deadMany(11, slow)
+	d.validated(ids[:8]...)
+	r := d.replayOf()
+	if got := d.add(r.ID, "a", ids[:4]...); got != 0 {
+		d.Errorf("%d refused", got)
+	}
+	// The same stretch once more, as after a crash; some that are not ready, one
+	// that nobody knows, one twice.
+	if got := d.add(r.ID, "b", slices.Concat(ids[:4], ids[4:10], []recoup.ID{d.id()}, ids[4:5])...); got != 4+2+1+1 {
+		d.Errorf("%d refused", got)
+	}
+	s, err := d.store.Replay(d.Context(), r.ID)
+	d.must(err)
+	want := r
+	want.Members, want.Cursor = 8, "b"
+	if s.Replay != want || s.Count(store.ItemPending) != 8 {
+		d.Errorf("the replay is %+v", s)
+	}
+	for i, item := range d.items(r.ID, "") {
+		if item.Position != i || item.ErrorID != ids[i] || item.State != store.ItemPending || item.Round != 1 || item.Stage != "fetch" {
+			d.Errorf("item %d is %+v", i, item)
+		}
+	}
+	l := d.read(ids[3])
+	if l.Item.ReplayID != r.ID || l.Item.Position != 3 || l.Dead.Step != store.StepReplaying || !l.Error.ExpiresAt.IsZero() || l.Dead.HeldExpiry.IsZero() {
+		d.Errorf("a member is %+v", l)
+	}
+	d.steps(r.ID, d.to(store.ReplayRunning, 0))
+	d.validated(ids[10])
+	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: r.ID, ErrorIDs: ids[10:], Cursor: "b", Decide: d.join(r.ID)})
+	if !errors.Is(err, store.ErrRefused) {
+		d.Errorf("a late member is answered with %v", err)
+	}
+	if l := d.read(ids[10]); l.Dead.Step != store.StepValidated || l.Error.ExpiresAt.IsZero() {
+		d.Errorf("it has become %+v", l)
+	}
+}
+
+func replayOnce(d *letterDriver) {
+	ids := d.deadMany(1, slow)
+	d.validated(ids...)
+	d.replayed(0, ids...)
+	other := d.replayOf()
+	if got := d.add(other.ID, "", ids...); got != 1 {
+		d.Errorf("%d refused", got)
+	}
+	// Also when the decision does not look.
+	_, err := d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+		l.Item = store.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
+		return l, store.LetterEffects{}, nil
+	}})
+	if err == nil {
+		d.Errorf("a dead letter is in two replays")
+	}
+	if n := len(d.items(other.ID, "")); n != 0 {
+		d.Errorf("the other has %d items", n)
+	}
+}
+
+func replayRelease(d *letterDriver) {
+	ids := d.deadMany(10, slow)
+	d.validated(ids...)
+	replay := d.replayed(1, ids...)
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 9}, store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 1})
+	d.wait(minute)
+	d.steps(replay, func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
+		r := s.Replay
+		r.Phase, r.PhaseAt = 2, d.now
+		return r, store.ReplayEffects{Release: 3}, nil
+	})
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 6},
+		store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 1}, store.ReplayCount{Phase: 2, State: store.ItemReleased, N: 3})
+	got := d.claim(10)
+	if len(got) != 4 {
+		d.Fatalf("claimed %d", len(got))
+	}
+	for i, q := range got[:1] {
+		want := d.read(ids[i])
+		if q.ErrorID != ids[i] || q.WorkID != want.Dead.WorkID || q.ReplayID != replay || q.Stage != "fetch" || q.Class != slow.Class ||
+			q.PayloadRef != want.Dead.PayloadRef || q.PayloadHash != "abc" || q.Claims != 1 || want.Queued != q {
+			d.Errorf("claimed %+v, stored is %+v", q, want.Queued)
+		}
+	}
+	for i, item := range d.items(replay, store.ItemReleased) {
+		if item.ErrorID != ids[i] || i == 0 && (item.Phase != 1) || i > 0 && (item.Phase != 2 || !item.ReleasedAt.Equal(d.now)) {
+			d.Errorf("released %+v", item)
+		}
+	}
+	s := d.steps(replay, d.to(store.ReplayRunning, 500)) // more than there are
+	if s.Count(store.ItemReleased) != 10 || len(d.claim(100)) != 6 {
+		d.Errorf("released %+v", s)
+	}
+	if s = d.steps(replay, d.to(store.ReplayRunning, 5)); s.Count(store.ItemReleased) != 10 || len(d.claim(100)) != 0 {
+		d.Errorf("released twice: %+v", s)
+	}
+	d.ack(d.queued(replay))
+	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayDone, 0)); err != nil {
+		d.Errorf("it cannot be done: %v", err)
+	}
+}
+
+// queued returns the work of a replay that is in the queue.
+func (d *letterDriver) queued(replay recoup.ID) []store.QueuedWork {
+	d.Helper()
+	var list []store.QueuedWork
+	for _, item := range d.items(replay, store.ItemReleased) {
+		list = append(list, d.read(item.ErrorID).Queued)
+	}
+	return list
+}
+
+func replayResults(d *letterDriver) {
+	ids := d.deadMany(9, slow)
+	d.validated(ids...)
+	replay := d.replayed(9, ids...)
+	got := d.claim(9)
+	d.wait(minute)
+	steps := make([]store.LetterStep, len(got))
+	for i, q := range got {
+		f := []breakdown{slow, malformed, {}}[i%3]
+		f.Token = q.LeaseToken
+		steps[i] = store.LetterStep{WorkID: q.WorkID, Decide: d.succeed(q.LeaseToken)}
+		if f.Class != "" {
+			steps[i].Decide = d.fail(q.WorkID, f)
+		}
+	}
+	bad := store.LetterStep{WorkID: got[0].WorkID, Decide: d.succeed(d.id())} // a result that comes too late
+	outcomes, err := d.store.StepLetters(d.Context(), d.now, append(steps, bad))
+	d.must(err)
+	if last := outcomes[len(steps)]; !errors.Is(last.Err, errNo) {
+		d.Errorf("a second result is answered with %v", last.Err)
+	}
+	for i, out := range outcomes[:len(steps)] {
+		d.must(out.Err)
+		d.wantLetter(out.Letter)
+		want := []store.ItemState{store.ItemRepeated, store.ItemFailed, store.ItemSucceeded}[i%3]
+		items, err := d.store.ItemsOf(d.Context(), out.Letter.Dead.ErrorID, 5)
+		d.must(err)
+		if len(items) != 1 || items[0] != out.Letter.Item || items[0].State != want || items[0].Worker != "w1" || !items[0].EndedAt.Equal(d.now) {
+			d.Errorf("the item is %+v, want %s", items, want)
+		}
+		history, err := d.store.History(d.Context(), out.Letter.Dead.ErrorID, 20)
+		d.must(err)
+		if input := history[len(history)-1].Input; input != []string{"fail", "fail", "succeed"}[i%3] {
+			d.Errorf("the history ends with %s", input)
+		}
+	}
+	d.wantCounts(replay, store.ReplayCount{Phase: 1, State: store.ItemFailed, N: 3},
+		store.ReplayCount{Phase: 1, State: store.ItemRepeated, N: 3}, store.ReplayCount{Phase: 1, State: store.ItemSucceeded, N: 3})
+	if rest := d.claim(10); len(rest) > 0 {
+		d.Errorf("in the queue are %+v", rest)
+	}
+}
+
+func replayPause(d *letterDriver) {
+	ids := d.deadMany(6, slow)
+	d.validated(ids...)
+	replay := d.replayed(4, ids...)
+	held := d.claim(2)
+	s := d.steps(replay, d.to(store.ReplayPaused, 0))
+	if s.State != store.ReplayPaused || s.StateBy != "ada" {
+		d.Errorf("paused it is %+v", s)
+	}
+	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayPaused, 1)); !errors.Is(err, store.ErrRefused) {
+		d.Errorf("a release of a paused replay is answered with %v", err)
+	}
+	fresh := d.submit("fetch", 1)[0] // which is not held up
+	if got := d.claim(10); len(got) != 1 || got[0].WorkID != fresh {
+		d.Errorf("claimed %+v", got)
+	}
+	d.ack(held) // what is under way is finished
+	d.wait(workLease)
+	d.steps(replay, d.to(store.ReplayRunning, 0))
+	lanes := []store.Lane{{Pipeline: criticizer, Stage: "fetch"}}
+	got, err := d.tryClaim("w2", 10, lanes...)
+	d.must(err)
+	if len(got) != 3 { // two of the replay, and the fresh one whose lease has lapsed
+		d.Errorf("claimed %+v", got)
+	}
+	refused := errors.New("refused")
+	_, err = d.store.StepReplay(d.Context(), d.now, replay, func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
+		return store.Replay{}, store.ReplayEffects{Release: 1}, refused
+	})
+	if !errors.Is(err, refused) {
+		d.Errorf("answered with %v", err)
+	}
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 2},
+		store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 2}, store.ReplayCount{Phase: 1, State: store.ItemSucceeded, N: 2})
+	if notes := d.notes(store.Note{ReplayID: replay}); len(notes) != 4 {
+		d.Errorf("notes %+v", notes)
+	}
+}
+
+// cancel ends the item of a dead letter as if it had never been asked.
+func (d *letterDriver) cancel() store.DecideLetter {
+	now := d.now
+	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+		effects := store.LetterEffects{Effects: touch(&l.Error, "cancel", now)}
+		l.Item.State, l.Item.EndedAt = store.ItemCancelled, now
+		l.Queued = store.QueuedWork{}
+		l.Dead.Step, l.Dead.UpdatedAt = store.StepValidated, now
+		l.Error.ExpiresAt, l.Dead.HeldExpiry = l.Dead.HeldExpiry, time.Time{}
+		return l, effects, nil
+	}
+}
+
+func (d *letterDriver) end(replay recoup.ID, limit, want int) {
+	d.Helper()
+	got, err := d.store.EndItems(d.Context(), d.now, replay, limit, d.cancel())
+	d.must(err)
+	if got != want {
+		d.Errorf("ended %d, want %d", got, want)
+	}
+}
+
+func replayCancel(d *letterDriver) {
+	ids := d.deadMany(12, slow)
+	d.validated(ids...)
+	before := d.read(ids[11])
+	expiry := before.Error.ExpiresAt
+	replay := d.replayed(5, ids...)
+	held := d.claim(3)
+	d.steps(replay, d.to(store.ReplayCancelling, 0))
+	if got := d.claim(10); len(got) > 0 {
+		d.Errorf("claimed of a cancelled replay: %+v", got)
+	}
+	d.end(replay, 4, 4)
+	d.end(replay, 100, 5)
+	d.end(replay, 100, 0)
+	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayCancelled, 0)); !errors.Is(err, store.ErrRefused) {
+		d.Errorf("an end with items under way is answered with %v", err)
+	}
+	if l := d.read(ids[11]); l.Dead.Step != store.StepValidated || !l.Error.ExpiresAt.Equal(expiry) || !l.Dead.HeldExpiry.IsZero() || l.Item != (store.ReplayItem{}) {
+		d.Errorf("what was never released is %+v", l)
+	}
+	d.ack(held[:2])
+	d.wait(workLease)
+	d.end(replay, 100, 1) // whose worker was lost
+	d.steps(replay, d.to(store.ReplayCancelled, 0))
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemCancelled, N: 7},
+		store.ReplayCount{Phase: 1, State: store.ItemCancelled, N: 3}, store.ReplayCount{Phase: 1, State: store.ItemSucceeded, N: 2})
+	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayRunning, 1)); !errors.Is(err, store.ErrRefused) {
+		d.Errorf("a cancelled replay goes on with %v", err)
+	}
+	d.replayed(9, ids[3:]...) // all of which can be replayed again
+}
+
+func replayExpiry(d *letterDriver) {
+	ids := d.deadMany(3, slow)
+	d.validated(ids...)
+	expiry := d.read(ids[0]).Error.ExpiresAt
+	d.replayed(1, ids[:2]...)
+	d.now = expiry.Add(day)
+	d.must(d.store.EnsurePartitions(d.Context(), d.now))
+	due, err := d.store.Due(d.Context(), store.DueExpiry, d.now, 0, 10)
+	d.must(err)
+	if !slices.Equal(due, ids[2:]) {
+		d.Errorf("due are %v", due)
+	}
+	if err := d.apply(ids[0], lifecycle.Expire{}); err == nil {
+		d.Errorf("it expires during a replay")
+	}
+	// Also when the decision does not look.
+	_, err = d.stepLetter(ids[0], func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+		l.Error.ExpiresAt = expiry
+		e, effects, err := lifecycle.Step(d.policy, &l.Error, lifecycle.Expire{}, d.now)
+		l.Error = e
+		return l, store.LetterEffects{Effects: effects}, err
+	})
+	if !errors.Is(err, store.ErrRefused) {
+		d.Errorf("an expiry during a replay is answered with %v", err)
+	}
+	d.must(d.apply(ids[2], lifecycle.Expire{}))
+	other := d.replayOf()
+	if refused := d.add(other.ID, "", ids[2]); refused != 1 {
+		d.Errorf("what is archived is replayed")
+	}
+	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids[2:], Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+		l.Item = store.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
+		return l, store.LetterEffects{}, nil
+	}})
+	if !errors.Is(err, store.ErrRefused) && len(d.items(other.ID, "")) > 0 {
+		d.Errorf("an archived member is answered with %v", err)
+	}
+}
+
+func replayArchived(d *letterDriver) {
+	f := slow
+	f.Payload = []byte("sealed")
+	ids := d.deadMany(3, f)
+	d.validated(ids...)
+	replay := d.replayed(2, ids...)
+	held := d.claim(1)[0]
+	for _, id := range ids { // leased, released, pending
+		d.must(d.archive(id))
+	}
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemArchived, N: 1}, store.ReplayCount{Phase: 1, State: store.ItemArchived, N: 2})
+	if _, err := d.stepWork(held.WorkID, d.succeed(held.LeaseToken)); !errors.Is(err, errNo) {
+		d.Errorf("a late result is answered with %v", err)
+	}
+	d.wantDestroyed(held.WorkID)
+	if got := d.claim(10); len(got) > 0 {
+		d.Errorf("claimed %+v", got)
+	}
+	d.steps(replay, d.to(store.ReplayDone, 0))
+}

@@ -1,0 +1,293 @@
+package conformance
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+func outboxClauses() []serviceClause {
+	return []serviceClause{
+		{"a notice is claimed when it is due, and again when its lease is over", noticeClaimed},
+		{"a delivery ends a notice, unless another attempt has begun", noticeFinished},
+		{"a notice that fails waits for its next time, or is given up", noticeRetried},
+		{"sixteen nodes deliver each notice once", noticeRace},
+		{"the same notice is told once, however often it is added", noticeDedup},
+		{"notices of errors are delivered like all others", noticeOfError},
+		{"what waits of a kind is found by its errors, or as what no error causes", noticeWaits},
+		{"what is delivered or given up is purged, oldest first, and nothing else", noticePurged},
+		{"receipts that have expired are purged, and no others", receiptPurged},
+	}
+}
+
+// tell adds notices, each a little later than the one before.
+func (d *serviceDriver) tell(keys ...string) {
+	d.Helper()
+	for _, key := range keys {
+		if n := d.add(key); n != 1 {
+			d.Fatalf("%s was not added", key)
+		}
+		d.wait(time.Microsecond)
+	}
+}
+
+// add adds notices in one verb, and returns how many were new.
+func (d *serviceDriver) add(keys ...string) int {
+	d.Helper()
+	var list []store.Notice
+	for _, key := range keys {
+		list = append(list, store.Notice{Notice: recoup.Notice{Kind: "ALERT", To: "ops"}, Key: key, Body: store.JSON(`{"rule":  "` + key + `"}`)})
+	}
+	n, err := d.store.AddNotices(d.Context(), d.now, list)
+	d.must(err)
+	return n
+}
+
+const noticeLease = time.Minute
+
+// claimed claims notices and says which keys they must have.
+func (d *serviceDriver) claimed(limit int, keys ...string) []store.PendingNotice {
+	d.Helper()
+	list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, limit)
+	d.must(err)
+	got := make([]string, len(list))
+	for i, n := range list {
+		got[i] = n.Key
+		if !n.DueAt.Equal(d.now.Add(noticeLease)) {
+			d.Errorf("%s is due at %v", n.Key, n.DueAt)
+		}
+	}
+	wantSame(d, got, append([]string{}, keys...))
+	return list
+}
+
+// finish says of how many deliveries the store must take note.
+func (d *serviceDriver) finish(want int, list ...store.Delivery) {
+	d.Helper()
+	n, err := d.store.FinishNotices(d.Context(), d.now, list)
+	if d.must(err); n != want {
+		d.Fatalf("%d were finished, want %d", n, want)
+	}
+}
+
+func (d *serviceDriver) pending(want int) {
+	d.Helper()
+	list, err := d.store.PendingNotices(d.Context(), store.MaxPage)
+	if d.must(err); len(list) != want {
+		d.Fatalf("%d notices wait, want %d", len(list), want)
+	}
+}
+
+func noticeClaimed(d *serviceDriver) {
+	made := d.now
+	d.tell("a")
+	d.now = made.Add(-time.Microsecond)
+	d.claimed(10)
+	d.wait(time.Minute)
+	d.tell("b", "c")
+	n := d.claimed(1, "a")[0]
+	wantSame(d, n, store.PendingNotice{ID: n.ID, CreatedAt: made, DueAt: d.now.Add(noticeLease), Attempts: 1,
+		Notice: store.Notice{Notice: recoup.Notice{Kind: "ALERT", To: "ops"}, Key: "a", Body: `{"rule":  "a"}`}})
+	if second := d.claimed(10, "b", "c")[0]; second.ID == n.ID || second.ID.IsZero() {
+		d.Errorf("two notices have the id %v", n.ID)
+	}
+	d.claimed(10)
+	d.wait(noticeLease)
+	if again := d.claimed(10, "a", "b", "c")[0]; again.Attempts != 2 || again.ID != n.ID {
+		d.Errorf("claimed again as %+v", again)
+	}
+}
+
+func noticeFinished(d *serviceDriver) {
+	d.tell("a", "b")
+	list := d.claimed(10, "a", "b")
+	d.finish(1, store.Delivery{ID: list[0].ID, Attempt: 1, Delivered: true},
+		store.Delivery{ID: list[1].ID, Attempt: 2, Delivered: true}, store.Delivery{ID: d.ids.New(d.now), Attempt: 1, Delivered: true})
+	d.finish(0, store.Delivery{ID: list[0].ID, Attempt: 1}) // it is delivered
+	d.pending(1)
+	d.wait(noticeLease)
+	late := d.claimed(10, "b")[0]
+	d.finish(0, store.Delivery{ID: late.ID, Attempt: 1, RetryAt: d.now.Add(time.Hour)}) // another has it
+	d.finish(1, store.Delivery{ID: late.ID, Attempt: 2, Delivered: true})
+	d.pending(0)
+	d.finish(0)
+	d.wait(day)
+	d.claimed(10)
+}
+
+func noticeRetried(d *serviceDriver) {
+	d.tell("a")
+	n := d.claimed(10, "a")[0]
+	d.finish(1, store.Delivery{ID: n.ID, Attempt: 1, RetryAt: d.now.Add(time.Hour), Error: "no answer"})
+	d.wait(time.Hour - time.Microsecond)
+	d.claimed(10)
+	d.wait(time.Microsecond)
+	d.claimed(10, "a")
+	d.finish(1, store.Delivery{ID: n.ID, Attempt: 2, Error: "gone"})
+	d.pending(0)
+	d.wait(day)
+	d.claimed(10)
+	d.finish(0, store.Delivery{ID: n.ID, Attempt: 2, Delivered: true})
+}
+
+func noticeRace(d *serviceDriver) {
+	var keys []string
+	for i := range 100 {
+		keys = append(keys, fmt.Sprintf("k%02d", i))
+	}
+	d.add(keys...)
+	var mu sync.Mutex
+	seen := map[string]int{}
+	d.together(crowd, func(int) error {
+		for {
+			list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, 7)
+			if err != nil || len(list) == 0 {
+				return err
+			}
+			var results []store.Delivery
+			mu.Lock()
+			for _, n := range list {
+				seen[n.Key]++
+				results = append(results, store.Delivery{ID: n.ID, Attempt: n.Attempts, Delivered: true})
+			}
+			mu.Unlock()
+			if n, err := d.store.FinishNotices(d.Context(), d.now, results); err != nil || n != len(results) {
+				return fmt.Errorf("%d of %d were finished: %w", n, len(results), err)
+			}
+		}
+	})
+	for _, key := range keys {
+		if seen[key] != 1 {
+			d.Errorf("%s was delivered %d times", key, seen[key])
+		}
+	}
+	d.pending(0)
+}
+
+func noticeDedup(d *serviceDriver) {
+	d.tell("a")
+	same := store.Notice{Notice: recoup.Notice{Kind: "OTHER", To: "someone"}, Key: "a"}
+	free := store.Notice{Notice: recoup.Notice{Kind: "ALERT", To: "ops"}}
+	n, err := d.store.AddNotices(d.Context(), d.now, []store.Notice{same, free, free, {Notice: free.Notice, Key: "b"}, {Notice: free.Notice, Key: "b"}})
+	if d.must(err); n != 3 {
+		d.Errorf("%d were added, want 3", n)
+	}
+	d.pending(4)
+	list := d.claimed(1, "a")
+	d.finish(1, store.Delivery{ID: list[0].ID, Attempt: 1, Delivered: true})
+	var added atomic.Int64
+	d.together(8, func(i int) error {
+		keys := []store.Notice{{Notice: free.Notice, Key: "x"}, {Notice: free.Notice, Key: "a"}, {Notice: free.Notice, Key: "y"}}
+		if i%2 == 1 {
+			keys[0], keys[2] = keys[2], keys[0]
+		}
+		n, err := d.store.AddNotices(d.Context(), d.now, keys)
+		added.Add(int64(n))
+		return err
+	})
+	if added.Load() != 2 {
+		d.Errorf("%d were added at once, want 2", added.Load())
+	}
+	_, err = d.store.AddNotices(d.Context(), d.now, []store.Notice{free, {Notice: free.Notice, Body: "{"}})
+	d.wantErr(err, store.ErrBadJSON)
+	d.pending(5)
+}
+
+func noticeOfError(d *serviceDriver) {
+	errors := NewDriver(d.TB, d.store)
+	d.now = errors.Now()
+	e := errors.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
+	errors.Apply(e.ID, lifecycle.Park{By: "ada", Reason: "look"})
+	n := d.claimed(10, "")[0]
+	if n.ErrorID != e.ID || n.Kind != recoup.NoticeParked || n.To == "" || n.Body != "" {
+		d.Errorf("claimed %+v", n)
+	}
+	d.finish(1, store.Delivery{ID: n.ID, Attempt: 1, Delivered: true})
+	d.pending(0)
+}
+
+func noticeWaits(d *serviceDriver) {
+	one, two := d.ids.New(d.now), d.ids.New(d.now)
+	for i, n := range []store.Notice{
+		{Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: one}, {Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: two},
+		{Notice: recoup.Notice{Kind: recoup.NoticePageOver}, ErrorID: one}, {Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: one},
+		{Notice: recoup.Notice{Kind: recoup.NoticeAlert}}, {Notice: recoup.Notice{Kind: recoup.NoticeJobLate}}, {Notice: recoup.Notice{Kind: recoup.NoticeParked}},
+		{Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: one}, {Notice: recoup.Notice{Kind: recoup.NoticeAlert}},
+	} {
+		n.To, n.Key, n.Body = "ops", fmt.Sprint(i), `{"a": 1}`
+		_, err := d.store.AddNotices(d.Context(), d.now, []store.Notice{n})
+		d.must(err)
+		d.wait(time.Microsecond)
+	}
+	list := d.claimed(10, "0", "1", "2", "3", "4", "5", "6", "7", "8") // which wait nonetheless
+	d.finish(1, store.Delivery{ID: list[7].ID, Attempt: 1, Delivered: true})
+	d.finish(1, store.Delivery{ID: list[8].ID, Attempt: 1})
+	for _, row := range []struct {
+		kind   recoup.NoticeKind
+		errors []recoup.ID
+		want   []int
+	}{
+		{recoup.NoticePage, []recoup.ID{one}, []int{0, 3}}, {recoup.NoticePage, []recoup.ID{two, one}, []int{0, 1, 3}},
+		{recoup.NoticePage, nil, nil}, {recoup.NoticePage, []recoup.ID{d.ids.New(d.now)}, nil}, {recoup.NoticeAlert, []recoup.ID{one}, nil},
+		{recoup.NoticeAlert, nil, []int{4}}, {recoup.NoticeJobLate, nil, []int{5}}, {recoup.NoticeJobRecovered, nil, nil},
+	} {
+		var want []store.PendingNotice
+		for _, i := range row.want {
+			want = append(want, list[i])
+		}
+		got, err := d.store.WaitingNotices(d.Context(), row.kind, row.errors)
+		d.must(err)
+		wantSame(d, got, want)
+	}
+}
+
+func noticePurged(d *serviceDriver) {
+	d.tell("a", "b", "c", "waits")
+	for i, n := range d.claimed(3, "a", "b", "c") {
+		d.finish(1, store.Delivery{ID: n.ID, Attempt: 1, Delivered: i != 1})
+		d.wait(time.Minute)
+	}
+	purge := func(before time.Time, limit, want int) {
+		n, err := d.store.PurgeNotices(d.Context(), before, limit)
+		if d.must(err); n != want {
+			d.Fatalf("%d were purged, want %d", n, want)
+		}
+	}
+	purge(d.now.Add(-3*time.Minute), 10, 0)
+	purge(d.now.Add(-time.Minute), 1, 1)
+	purge(d.now.Add(-time.Minute), 10, 1)
+	purge(d.now, 10, 1)
+	purge(d.now.Add(day), 10, 0)
+	d.pending(1)
+	d.tell("a") // its key is free again
+}
+
+func receiptPurged(d *serviceDriver) {
+	errors := NewDriver(d.TB, d.store)
+	for i := range 5 {
+		errors.reportOnce("e1", errors.receipt(fmt.Sprint(i), "x"))
+		errors.Wait(time.Minute)
+	}
+	purge := func(now time.Time, limit, want int) {
+		n, err := d.store.PurgeReceipts(d.Context(), now, limit)
+		if d.must(err); n != want {
+			d.Fatalf("%d were purged, want %d", n, want)
+		}
+	}
+	first := Epoch().Add(day)
+	purge(first.Add(-time.Microsecond), 10, 0)
+	purge(first, 10, 1)
+	purge(first.Add(3*time.Minute), 2, 2)
+	purge(first.Add(3*time.Minute), 10, 1)
+	if out := errors.reportOnce("e1", errors.receipt("4", "x")); !out.Repeated {
+		d.Error("a receipt that counts was purged")
+	}
+	if out := errors.reportOnce("e1", errors.receipt("0", "x")); out.Repeated {
+		d.Error("a receipt that was purged still counts")
+	}
+}
