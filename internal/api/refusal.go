@@ -67,7 +67,7 @@ func (r *refusals) log(code recoup.Code, k *refusal, now time.Time) {
 	if since := now.Sub(k.logged); k.n == 0 || since >= 0 && since < refusalEvery {
 		return
 	}
-	r.logger.Warn("requests turned away", append([]any{"code", string(code), "count", k.n}, k.example...)...)
+	r.logger.Warn("requests refused", append([]any{"code", string(code), "count", k.n}, k.example...)...)
 	k.n, k.logged = 0, now
 }
 

@@ -61,8 +61,8 @@ func TestRefusalsAreSampled(t *testing.T) {
 	w.do("ingest", http.MethodGet, "/v1/policy", nil).failed(http.StatusTooManyRequests, fault.CodeRateLimitExceeded)
 	first := strings.Join(j.lines(), "\n")
 	for _, want := range []string{
-		`level=WARN msg="requests turned away" code=INVALID_API_KEY count=1 endpoint="GET /v1/policy"`,
-		`level=WARN msg="requests turned away" code=SERVICE_OVERLOADED count=1 endpoint="GET /v1/policy" key=rdb_`,
+		`level=WARN msg="requests refused" code=INVALID_API_KEY count=1 endpoint="GET /v1/policy"`,
+		`level=WARN msg="requests refused" code=SERVICE_OVERLOADED count=1 endpoint="GET /v1/policy" key=rdb_`,
 		`code=RATE_LIMIT_EXCEEDED count=1`,
 	} {
 		if !strings.Contains(first, want) {

@@ -170,10 +170,10 @@ func (n *Node) watchDatabase(ctx context.Context) error {
 	err := n.store.Ping(ctx)
 	switch {
 	case err != nil && !n.unusable && !errors.Is(err, context.Canceled):
-		n.o.Logger.Error("the database cannot be used; this node is not ready", "cause", err)
+		n.o.Logger.Error("database unavailable; this node is not ready", "cause", err)
 		n.unusable = true
 	case err == nil && n.unusable:
-		n.o.Logger.Info("the database can be used again")
+		n.o.Logger.Info("database available again")
 		n.unusable = false
 	}
 	return nil

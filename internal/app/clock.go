@@ -90,7 +90,7 @@ func (c *clock) begin(ctx context.Context) error {
 			return nil
 		}
 	}
-	c.logger.Warn("the database answers too slowly to set the clock by it; the machine's time is used meanwhile")
+	c.logger.Warn("the database answers too slowly to read its clock; using the machine's time meanwhile")
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (c *clock) follow(ctx context.Context) error {
 	}
 	step := c.correct(ahead)
 	if step.Abs() >= toldCorrection {
-		c.logger.Warn("the clock was corrected", "by", step, "left", ahead-step)
+		c.logger.Warn("clock corrected", "by", step, "left", ahead-step)
 	}
 	return nil
 }

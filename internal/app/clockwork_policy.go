@@ -115,7 +115,7 @@ func (n *Node) report(ctx context.Context, refused error) error {
 	if before := n.policing.refused.Load(); before != nil && *before == said {
 		return nil
 	}
-	n.o.Logger.Error("a policy is refused, and the old one stays", "cause", said)
+	n.o.Logger.Error("policy rejected; the one in force stays", "cause", said)
 	hash := sha256.Sum256([]byte(said))
 	_, err := n.store.AddNotices(ctx, n.o.Now(), []store.Notice{{
 		Notice: recoup.Notice{Kind: recoup.NoticePolicyRefused, To: n.platformTeam()},

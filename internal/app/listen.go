@@ -60,7 +60,7 @@ func (n *Node) serveMetrics(ctx context.Context) {
 	server := &http.Server{Handler: mux, ReadTimeout: n.o.Timeouts.Header, WriteTimeout: n.o.Timeouts.Read, IdleTimeout: n.o.Timeouts.Idle, MaxHeaderBytes: 32 << 10}
 	n.loops.Go(func() {
 		if err := server.Serve(n.figures); !errors.Is(err, http.ErrServerClosed) {
-			n.o.Logger.Error("metrics are no longer shown", "cause", err)
+			n.o.Logger.Error("metrics listener stopped", "cause", err)
 		}
 	})
 	n.loops.Go(func() {

@@ -57,7 +57,7 @@ func (n *Node) runLoops(ctx context.Context) {
 			}
 		})
 		if err != nil && ctx.Err() == nil {
-			n.o.Logger.Error("wake-ups ended; loops go by the clock alone", "cause", err)
+			n.o.Logger.Error("LISTEN connection ended; falling back to polling", "cause", err)
 		}
 	})
 }
@@ -78,11 +78,11 @@ func (n *Node) run(ctx context.Context, l loop, bell <-chan struct{}) {
 		switch {
 		case err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrBusy):
 			if !failing {
-				n.o.Logger.Warn("a loop failed and goes on trying", "loop", l.name, "cause", err)
+				n.o.Logger.Warn("loop failed; it will be retried", "loop", l.name, "cause", err)
 			}
 			failing = true
 		case failing:
-			n.o.Logger.Info("a loop works again", "loop", l.name)
+			n.o.Logger.Info("loop recovered", "loop", l.name)
 			failing = false
 		}
 	}

@@ -23,11 +23,11 @@ func (n *Node) newNotifier() (*notify.Dispatcher, error) {
 		return nil, err
 	}
 	for _, name := range d.Stats().Missing {
-		n.o.Logger.Warn("the policy names a channel that this node does not have: its notices are only logged", "channel", name)
+		n.o.Logger.Warn("the policy names a channel that is not configured on this node; its notifications are only logged", "channel", name)
 	}
 	if !n.o.Demo {
 		for _, x := range d.Unreached() {
-			n.o.Logger.Warn("alerts of this action reach nobody but the log: set up a channel of its kind, or name one in the policy's notifications", "action", x.Action, "teams", x.Teams)
+			n.o.Logger.Warn("alerts with this action reach only the log: configure a channel of its kind, or name one under notifications in the policy", "action", x.Action, "teams", x.Teams)
 		}
 	}
 	return d, nil

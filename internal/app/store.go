@@ -82,7 +82,7 @@ func OpenStore(ctx context.Context, address string, logger *slog.Logger) (Store,
 	if !errors.Is(older, store.ErrSchemaOlder) {
 		return opened(s, older)
 	}
-	logger.Info("bringing the schema up to date")
+	logger.Info("migrating the schema")
 	switch err := postgres.Migrate(ctx, rest); {
 	case errors.Is(err, postgres.ErrNotOwner): // whoever is has to
 		return nil, older

@@ -95,9 +95,9 @@ func (c *Clock) turn(ctx context.Context, p *progress) error {
 	p.took(c.Now(), rows, more && rows > 0, err)
 	switch fails := p.saved.Error != ""; {
 	case fails && !was:
-		c.Logger.Warn("a job failed and is tried again", "job", p.Name, "cause", err)
+		c.Logger.Warn("job failed; it will be retried", "job", p.Name, "cause", err)
 	case was && !fails:
-		c.Logger.Info("a job works again", "job", p.Name)
+		c.Logger.Info("job recovered", "job", p.Name)
 	}
 	return c.note(ctx, p)
 }
@@ -121,7 +121,7 @@ func (c *Clock) lead(ctx context.Context) (bool, error) {
 	for i, j := range c.Jobs {
 		c.progress[i] = resume(j, known, c.Now())
 	}
-	c.Logger.Info("this node leads", "term", c.Term().Number)
+	c.Logger.Info("became leader", "term", c.Term().Number)
 	return true, nil
 }
 
@@ -161,14 +161,14 @@ func (c *Clock) left() time.Duration {
 	return c.renewed + c.Tenure - c.Since()
 }
 
-// Term is the term in which this node leads, or the zero term.
+// Term is the term in which became leader, or the zero term.
 func (c *Clock) Term() store.Term {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.term
 }
 
-// Leads reports whether this node leads at the moment, as far as it knows.
+// Leads reports whether became leader at the moment, as far as it knows.
 func (c *Clock) Leads() bool { return c.left() > 0 }
 
 func (c *Clock) forget() {

@@ -95,7 +95,7 @@ func message(err error) string {
 }
 
 // note saves how a job goes, if that is news or has not been told for a while,
-// and tells people if it is late, or late no more.
+// and notifies people when it falls behind schedule and when it has caught up.
 func (c *Clock) note(ctx context.Context, p *progress) error {
 	now := c.Now()
 	if !now.Before(p.at) && now.Before(p.at.Add(c.pause(p))) {
@@ -103,7 +103,7 @@ func (c *Clock) note(ctx context.Context, p *progress) error {
 	}
 	lag, err := p.lag(ctx, now)
 	if err != nil {
-		c.Logger.Warn("how far a job is behind is not known", "job", p.Name, "cause", err)
+		c.Logger.Warn("job lag unknown", "job", p.Name, "cause", err)
 	}
 	p.saved.Lag = lag
 	silent := now.Sub(p.note.Worked)
@@ -115,7 +115,7 @@ func (c *Clock) note(ctx context.Context, p *progress) error {
 	if !p.note.Untold {
 		return nil
 	}
-	if err := c.tell(ctx, p, now, silent); err != nil {
+	if err := c.notify(ctx, p, now, silent); err != nil {
 		return err
 	}
 	p.note.Untold = false
@@ -167,8 +167,8 @@ func (p *progress) judge(silent time.Duration) {
 	}
 }
 
-// tell tells people of a job that is late, once, and once that it has caught up.
-func (c *Clock) tell(ctx context.Context, p *progress, now time.Time, silent time.Duration) error {
+// notify notifies of a job that is behind schedule, once, and once that it has caught up.
+func (c *Clock) notify(ctx context.Context, p *progress, now time.Time, silent time.Duration) error {
 	kind := recoup.NoticeJobRecovered
 	if p.note.Late {
 		kind = recoup.NoticeJobLate
@@ -181,8 +181,12 @@ func (c *Clock) tell(ctx context.Context, p *progress, now time.Time, silent tim
 		}),
 	}})
 	if err != nil {
-		return fmt.Errorf("telling of job %s: %w", p.Name, err)
+		return fmt.Errorf("notifying of job %s: %w", p.Name, err)
 	}
-	c.Logger.Warn("a job is late, or late no more", "job", p.Name, "late", p.note.Late, "lag", p.saved.Lag, "silent", silent)
+	text := "job caught up"
+	if p.note.Late {
+		text = "job behind schedule"
+	}
+	c.Logger.Warn(text, "job", p.Name, "lag", p.saved.Lag, "silent", silent)
 	return nil
 }

@@ -130,7 +130,7 @@ func (w *Writer) giveUp(b *batch, from, to int, err error) {
 	if poisonous(err) {
 		reason = DropRefusedByStore
 	}
-	w.o.Logger.Error("the ledger dropped events", "reason", reason, "events", n, "first_id", b.events[from].ID.String(),
+	w.o.Logger.Error("ledger dropped events", "reason", reason, "events", n, "first_id", b.events[from].ID.String(),
 		"first_code", string(b.events[from].Code), "error", err)
 	w.o.Tally.Add(w.o.Now(), reason, n)
 	w.settle(b, from, to, err, func(*sums) {})

@@ -122,7 +122,7 @@ func (w *Writer) failed(v fault.Verdict, delay time.Duration, err error) {
 	held := w.held
 	w.mu.Unlock()
 	if first {
-		w.o.Logger.Warn("the ledger cannot write and keeps its events", "code", string(v.Code), "events", held, "error", err)
+		w.o.Logger.Warn("ledger cannot write; buffering events", "code", string(v.Code), "events", held, "error", err)
 	}
 }
 
@@ -133,7 +133,7 @@ func (w *Writer) answered() {
 	w.trouble = trouble{}
 	w.mu.Unlock()
 	if was.code != "" {
-		w.o.Logger.Info("the ledger writes again", "after", w.o.Now().Sub(was.since))
+		w.o.Logger.Info("ledger recovered", "after", w.o.Now().Sub(was.since))
 	}
 }
 

@@ -203,7 +203,7 @@ func (d *Dispatcher) miss(name string) {
 	defer d.mu.Unlock()
 	if !d.missing[name] {
 		d.missing[name] = true
-		d.o.Tools.Logger.Warn("the policy names a channel that this node does not have: its notices are only logged", "channel", name)
+		d.o.Tools.Logger.Warn("the policy names a channel that is not configured on this node; its notifications are only logged", "channel", name)
 	}
 }
 

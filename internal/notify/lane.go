@@ -107,7 +107,7 @@ func (l *lane) run(ctx context.Context) {
 			continue
 		}
 		if err := l.deliver(ctx, &b); err != nil && ctx.Err() == nil {
-			l.d.log().Warn("notices could not be dealt with and are tried again", "channel", l.name, "notices", len(b.list), "cause", err)
+			l.d.log().Warn("notifications could not be processed; they will be retried", "channel", l.name, "notices", len(b.list), "cause", err)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (l *lane) settle(now time.Time, b *batch, err error) []store.Delivery {
 	l.count.Failed += int64(len(b.list))
 	if f.Permanent {
 		l.count.GivenUp += int64(len(b.list))
-		l.d.log().Warn("notices are given up: they will never be accepted", "channel", l.name, "notices", len(b.list), "reason", f.Reason)
+		l.d.log().Warn("notifications given up: the channel rejected them for good", "channel", l.name, "notices", len(b.list), "reason", f.Reason)
 		return deliveries(b, func(x *store.Delivery, _ *letter) { x.Error = l.name + ": " + f.Reason })
 	}
 	l.failed++
@@ -188,7 +188,7 @@ func (l *lane) settle(now time.Time, b *batch, err error) []store.Delivery {
 		wait = max(wait, pause.Delay(l.failed-trust+1, nil))
 	}
 	if l.closed = now.Add(wait); l.failed == trust {
-		l.d.log().Warn("a channel fails and is left alone for a while", "channel", l.name, "reason", f.Reason)
+		l.d.log().Warn("channel failing; backing off", "channel", l.name, "reason", f.Reason)
 	}
 	return l.putOff(now, b, f.Reason, wait)
 }
@@ -220,7 +220,7 @@ func (l *lane) putOff(now time.Time, b *batch, reason string, wait time.Duration
 	})
 	if givenUp > 0 {
 		l.count.GivenUp += int64(givenUp)
-		l.d.log().Warn("notices are given up: the channel has failed for too long", "channel", l.name, "notices", givenUp, "reason", reason)
+		l.d.log().Warn("notifications given up: the channel has failed for too long", "channel", l.name, "notices", givenUp, "reason", reason)
 	}
 	return list
 }

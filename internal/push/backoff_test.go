@@ -65,7 +65,7 @@ func TestBackoff(t *testing.T) {
 		if is.State != client.ReceiverUp || is.Failures != 0 || is.LastError != "answered with status 500" || is.LastErrorAt.IsZero() {
 			w.Errorf("it is %+v", is)
 		}
-		for _, want := range []string{"is left alone for a while", "its address or its secret may be wrong", "works again"} {
+		for _, want := range []string{"receiver failing; backing off", "its address or its secret may be wrong", "receiver recovered"} {
 			if strings.Count(w.logged(), want) == 0 {
 				w.Errorf("the log lacks %q:\n%s", want, w.logged())
 			}

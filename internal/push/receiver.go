@@ -167,7 +167,7 @@ func (r *receiver) note(p parcel, outcome string, era int) {
 		return
 	}
 	r.failed, r.closed = 0, time.Time{}
-	r.log.Info("a receiver works again", "receiver", r.name)
+	r.log.Info("receiver recovered", "receiver", r.name)
 }
 
 // fail notes that a delivery came to nothing and leaves the receiver alone for a
@@ -190,9 +190,9 @@ func (r *receiver) fail(p parcel, t *trouble, era int) {
 		r.closed = until
 	}
 	if r.failed == 1 || r.last == nil || r.last.reason != t.reason {
-		text := "a receiver fails and is left alone for a while"
+		text := "receiver failing; backing off"
 		if t.misconfigured {
-			text = "a receiver turns deliveries away: its address or its secret may be wrong"
+			text = "receiver refuses deliveries: its address or its secret may be wrong"
 		}
 		r.log.Warn(text, "receiver", r.name, "reason", t.reason)
 	}
