@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 	"recoup/internal/store/row"
 )
@@ -14,6 +15,8 @@ import (
 // that another has to be given to be the same.
 func TestRowsCoverTheirTypes(t *testing.T) {
 	t.Parallel()
+	covers(t, row.Table[recoup.Error]{Name: "an error", Columns: slices.Concat(store.Errors.Columns, store.Leases, store.Archiving)})
+	covers(t, store.History)
 	covers(t, store.Keys)
 	covers(t, store.PolicyVersions)
 	covers(t, store.PlatformKeys)
@@ -68,14 +71,16 @@ func move[R any](t *testing.T, c row.Column[R], from, to *R) {
 	t.Helper()
 	switch c.Kind {
 	case row.KindText, row.KindWord, row.KindJSON:
-		c.Text(to).Set(c.Text(from).Get())
+		*c.Text(to) = *c.Text(from)
 	case row.KindID:
 		*c.ID(to) = *c.ID(from)
 	case row.KindTime:
 		*c.Time(to) = *c.Time(from)
 	case row.KindBool:
 		*c.Bool(to) = *c.Bool(from)
-	case row.KindInt, row.KindCount, row.KindBig:
+	case row.KindInt, row.KindCount:
+		*c.Int(to) = *c.Int(from)
+	case row.KindBig:
 		c.Number(to).Set(c.Number(from).Get())
 	case row.KindReal:
 		*c.Real(to) = *c.Real(from)

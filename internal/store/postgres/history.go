@@ -12,39 +12,8 @@ import (
 
 const historyTable = "error_history"
 
-// historyColumns lists the columns of recoup.error_history but its number,
-// which the database draws.
-func historyColumns() []column[recoup.Transition] {
-	type t = recoup.Transition
-	list := []column[t]{
-		id("error_id", func(t *t) *recoup.ID { return &t.ErrorID }),
-		stamp("at", func(t *t) *time.Time { return &t.At }),
-		text("input", func(t *t) *string { return &t.Input }),
-		text("actor", func(t *t) *string { return &t.Actor }),
-		text("reason", func(t *t) *string { return &t.Reason }),
-		text("policy_version", func(t *t) *string { return &t.PolicyVersion }),
-		text("worker", func(t *t) *string { return &t.Worker }),
-		stamp("claimed_at", func(t *t) *time.Time { return &t.ClaimedAt }),
-		id("attempt", func(t *t) *recoup.ID { return &t.Attempt }),
-	}
-	list = append(list, snapshotColumns("was_", func(t *t) *recoup.Snapshot { return &t.Before })...)
-	return append(list, snapshotColumns("", func(t *t) *recoup.Snapshot { return &t.After })...)
-}
-
-// snapshotColumns lists the columns of an error as it was before or after.
-func snapshotColumns(prefix string, at func(*recoup.Transition) *recoup.Snapshot) []column[recoup.Transition] {
-	type t = recoup.Transition
-	return []column[t]{
-		text(prefix+"state", func(t *t) *recoup.State { return &at(t).State }),
-		text(prefix+"disposition", func(t *t) *recoup.Disposition { return &at(t).Disposition }),
-		flag(prefix+"blocking", func(t *t) *bool { return &at(t).Blocking }),
-		number(prefix+"escalation_level", func(t *t) *int { return &at(t).EscalationLevel }),
-		number(prefix+"retry_count", func(t *t) *int { return &at(t).RetryCount }),
-		stamp(prefix+"next_retry_at", func(t *t) *time.Time { return &at(t).NextRetryAt }),
-		stamp(prefix+"expires_at", func(t *t) *time.Time { return &at(t).ExpiresAt }),
-		text(prefix+"owner", func(t *t) *string { return &at(t).Owner }),
-	}
-}
+// historyColumns lists the columns of recoup.error_history on the wire.
+func historyColumns() []column[recoup.Transition] { return columns(store.History.Columns) }
 
 // History returns the history of an error, oldest first.
 func (s *Store) History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error) {

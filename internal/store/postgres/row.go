@@ -24,7 +24,7 @@ func columns[R any](list []row.Column[R]) []column[R] {
 func columnOf[R any](c row.Column[R]) column[R] {
 	switch c.Kind {
 	case row.KindText:
-		return texts(c, textKind())
+		return text(c.Name, c.Text)
 	case row.KindWord:
 		return texts(c, kind{name: "text", oid: pgtype.TextOID, array: pgtype.TextArrayOID, never: true})
 	case row.KindJSON:
@@ -37,10 +37,12 @@ func columnOf[R any](c row.Column[R]) column[R] {
 		return days(c)
 	case row.KindBool:
 		return flag(c.Name, c.Bool)
-	case row.KindInt, row.KindCount:
-		return numbers(c, intKind())
+	case row.KindInt:
+		return number(c.Name, c.Int)
+	case row.KindCount:
+		return sparse(c)
 	case row.KindBig:
-		return numbers(c, bigintKind())
+		return bigs(c)
 	case row.KindReal:
 		return real(c)
 	case row.KindBytes:
@@ -52,33 +54,26 @@ func columnOf[R any](c row.Column[R]) column[R] {
 }
 
 func texts[R any](c row.Column[R], k kind) column[R] {
-	return column[R]{c.Name, k,
-		func(buf []byte, r *R) []byte { return append(buf, c.Text(r).Get()...) },
-		func(r *R, value []byte) error { c.Text(r).Set(string(value)); return nil },
-		func(a, b *R) bool { return c.Text(a).Get() == c.Text(b).Get() },
-		func(r, like *R, value []byte) bool {
-			known := c.Text(like).Get()
-			if known != string(value) {
-				return false
-			}
-			c.Text(r).Set(known)
-			return true
-		},
-	}
+	col := text(c.Name, c.Text)
+	col.kind = k
+	return col
 }
 
-func numbers[R any](c row.Column[R], k kind) column[R] {
-	return column[R]{c.Name, k,
-		func(buf []byte, r *R) []byte {
-			switch n := c.Number(r).Get(); {
-			case n == 0 && c.Kind == row.KindCount:
-				return buf
-			case c.Kind == row.KindBig:
-				return binary.BigEndian.AppendUint64(buf, uint64(n))
-			default:
-				return binary.BigEndian.AppendUint32(buf, uint32(int32(n)))
-			}
-		},
+// sparse is a number that is NULL when it is zero.
+func sparse[R any](c row.Column[R]) column[R] {
+	col := number(c.Name, c.Int)
+	col.write = func(buf []byte, r *R) []byte {
+		if n := *c.Int(r); n != 0 {
+			return binary.BigEndian.AppendUint32(buf, uint32(int32(n)))
+		}
+		return buf
+	}
+	return col
+}
+
+func bigs[R any](c row.Column[R]) column[R] {
+	return column[R]{c.Name, bigintKind(),
+		func(buf []byte, r *R) []byte { return binary.BigEndian.AppendUint64(buf, uint64(c.Number(r).Get())) },
 		func(r *R, value []byte) error {
 			n, err := integer(c.Name, value)
 			c.Number(r).Set(n)

@@ -4,15 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"recoup"
 )
-
-// Texter is a text in its place.
-type Texter interface {
-	Get() string
-	Set(string)
-}
 
 // Numberer is a whole number in its place.
 type Numberer interface {
@@ -26,15 +21,10 @@ type Object interface {
 	Decode(value []byte) error
 }
 
-type textAt[T ~string] struct{ to *T }
+type numberAt struct{ to *int64 }
 
-func (t textAt[T]) Get() string  { return string(*t.to) }
-func (t textAt[T]) Set(s string) { *t.to = T(s) }
-
-type numberAt[T ~int | ~int64] struct{ to *T }
-
-func (n numberAt[T]) Get() int64  { return int64(*n.to) }
-func (n numberAt[T]) Set(v int64) { *n.to = T(v) }
+func (n numberAt) Get() int64  { return *n.to }
+func (n numberAt) Set(v int64) { *n.to = v }
 
 type microsAt struct{ to *time.Duration }
 
@@ -67,8 +57,12 @@ func (l listAt[T]) Decode(value []byte) error {
 
 // Text is a text that is NULL when it is empty.
 func Text[R any, T ~string](name string, at func(*R) *T) Column[R] {
-	return Column[R]{Name: name, Kind: KindText, Text: func(r *R) Texter { return textAt[T]{at(r)} }}
+	return Column[R]{Name: name, Kind: KindText, Text: func(r *R) *string { return plain(at(r)) }}
 }
+
+// plain is a text of any type as what it is underneath. The language converts such
+// pointers itself, but not of type parameters.
+func plain[T ~string](s *T) *string { return (*string)(unsafe.Pointer(s)) }
 
 // Word is a text that is never NULL.
 func Word[R any, T ~string](name string, at func(*R) *T) Column[R] {
@@ -102,7 +96,7 @@ func Bool[R any](name string, at func(*R) *bool) Column[R] {
 
 // Int is a small number.
 func Int[R any](name string, at func(*R) *int) Column[R] {
-	return Column[R]{Name: name, Kind: KindInt, Number: func(r *R) Numberer { return numberAt[int]{at(r)} }}
+	return Column[R]{Name: name, Kind: KindInt, Int: at}
 }
 
 // Count is a small number that is NULL when it is zero.
@@ -110,7 +104,7 @@ func Count[R any](name string, at func(*R) *int) Column[R] { return Int(name, at
 
 // Big is a large number.
 func Big[R any](name string, at func(*R) *int64) Column[R] {
-	return Column[R]{Name: name, Kind: KindBig, Number: func(r *R) Numberer { return numberAt[int64]{at(r)} }}
+	return Column[R]{Name: name, Kind: KindBig, Number: func(r *R) Numberer { return numberAt{at(r)} }}
 }
 
 // Micros is a duration, kept in microseconds.

@@ -36,8 +36,8 @@ const (
 	KindID                 // ID
 	KindTime               // Time, to the microsecond
 	KindBool               // Bool; never NULL
-	KindInt                // Number of 32 bits; never NULL
-	KindCount              // Number of 32 bits; zero is NULL
+	KindInt                // Int of 32 bits; never NULL
+	KindCount              // Int of 32 bits; zero is NULL
 	KindBig                // Number of 64 bits; never NULL
 	KindReal               // Real; never NULL
 	KindBytes              // Bytes
@@ -53,10 +53,11 @@ type Column[R any] struct {
 	Kind Kind
 	role role
 
-	Text   func(*R) Texter
+	Text   func(*R) *string
 	ID     func(*R) *recoup.ID
 	Time   func(*R) *time.Time
 	Bool   func(*R) *bool
+	Int    func(*R) *int
 	Number func(*R) Numberer
 	Real   func(*R) *float64
 	Bytes  func(*R) *[]byte
@@ -161,7 +162,7 @@ func Within[W, P any](prefix string, columns []Column[P], part func(*W) *P) []Co
 		list[i] = Column[W]{
 			Name: prefix + c.Name, Kind: c.Kind, role: c.role,
 			Text: through(c.Text, part), ID: through(c.ID, part), Time: through(c.Time, part), Bool: through(c.Bool, part),
-			Number: through(c.Number, part), Real: through(c.Real, part), Bytes: through(c.Bytes, part), Hash: through(c.Hash, part),
+			Int: through(c.Int, part), Number: through(c.Number, part), Real: through(c.Real, part), Bytes: through(c.Bytes, part), Hash: through(c.Hash, part),
 			Object: through(c.Object, part),
 		}
 	}

@@ -64,8 +64,10 @@ func TestBatchAndAnswer(t *testing.T) {
 		for c := range b.Columns {
 			switch source, sink := &b.Columns[c], &a.Columns[c]; source.Kind {
 			case row.KindText:
-				sink.Text(&n).Set(source.Text(&i).Get())
-			case row.KindInt, row.KindBig:
+				*sink.Text(&n) = *source.Text(&i)
+			case row.KindInt:
+				*sink.Int(&n) = *source.Int(&i)
+			case row.KindBig:
 				sink.Number(&n).Set(source.Number(&i).Get())
 			case row.KindObject:
 				value, err := source.Object(&i).Encode()

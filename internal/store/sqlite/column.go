@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"recoup"
+	"recoup/internal/store"
+	"recoup/internal/store/row"
 )
 
 // column is one column of an error: its name, and the field of an error that it
@@ -27,69 +29,33 @@ type errorField interface {
 // archiveColumns those of error_archive. Every statement about errors is made
 // from these lists.
 var (
-	errorColumns = []column{
-		{"error_id", func(e *recoup.Error) errorField { return id{&e.ID} }},
-		{"table_name", func(e *recoup.Error) errorField { return text[string]{&e.Table} }},
-		{"reported_table", func(e *recoup.Error) errorField { return text[string]{&e.ReportedTable} }},
-		{"entity_id", func(e *recoup.Error) errorField { return text[string]{&e.EntityID} }},
-		{"code", func(e *recoup.Error) errorField { return text[recoup.Code]{&e.Code} }},
-		{"severity", func(e *recoup.Error) errorField { return text[recoup.Severity]{&e.Severity} }},
-		{"category", func(e *recoup.Error) errorField { return text[recoup.Category]{&e.Category} }},
-		{"class", func(e *recoup.Error) errorField { return text[recoup.Class]{&e.Class} }},
-		{"message", func(e *recoup.Error) errorField { return text[string]{&e.Message} }},
-		{"correlation_id", func(e *recoup.Error) errorField { return id{&e.CorrelationID} }},
-		{"policy_version", func(e *recoup.Error) errorField { return text[string]{&e.PolicyVersion} }},
-		{"state", func(e *recoup.Error) errorField { return text[recoup.State]{&e.State} }},
-		{"disposition", func(e *recoup.Error) errorField { return text[recoup.Disposition]{&e.Disposition} }},
-		{"blocking", func(e *recoup.Error) errorField { return flag{&e.Blocking} }},
-		{"created_at", func(e *recoup.Error) errorField { return stamp{&e.CreatedAt} }},
-		{"updated_at", func(e *recoup.Error) errorField { return stamp{&e.UpdatedAt} }},
-		{"expires_at", func(e *recoup.Error) errorField { return stamp{&e.ExpiresAt} }},
-		{"retry_count", func(e *recoup.Error) errorField { return number{&e.RetryCount} }},
-		{"max_retries", func(e *recoup.Error) errorField { return number{&e.MaxRetries} }},
-		{"last_retry_at", func(e *recoup.Error) errorField { return stamp{&e.LastRetryAt} }},
-		{"next_retry_at", func(e *recoup.Error) errorField { return stamp{&e.NextRetryAt} }},
-		{"retry_exhausted", func(e *recoup.Error) errorField { return flag{&e.RetryExhausted} }},
-		{"retry_window_ends_at", func(e *recoup.Error) errorField { return stamp{&e.WindowEndsAt} }},
-		{"last_failure_code", func(e *recoup.Error) errorField { return text[recoup.Code]{&e.LastFailureCode} }},
-		{"streak_family", func(e *recoup.Error) errorField { return text[string]{&e.StreakFamily} }},
-		{"streak_count", func(e *recoup.Error) errorField { return number{&e.StreakCount} }},
-		{"last_attempt", func(e *recoup.Error) errorField { return id{&e.LastAttempt} }},
-		{"last_result", func(e *recoup.Error) errorField { return text[string]{&e.LastResult} }},
-		{"lease_token", func(e *recoup.Error) errorField { return id{&e.LeaseToken} }},
-		{"lease_worker", func(e *recoup.Error) errorField { return text[string]{&e.LeaseWorker} }},
-		{"leased_at", func(e *recoup.Error) errorField { return stamp{&e.LeasedAt} }},
-		{"lease_ends_at", func(e *recoup.Error) errorField { return stamp{&e.LeaseEndsAt} }},
-		{"parked_at", func(e *recoup.Error) errorField { return stamp{&e.ParkedAt} }},
-		{"parked_by", func(e *recoup.Error) errorField { return text[string]{&e.ParkedBy} }},
-		{"park_reason", func(e *recoup.Error) errorField { return text[recoup.ParkReason]{&e.ParkReason} }},
-		{"assigned_to", func(e *recoup.Error) errorField { return text[string]{&e.AssignedTo} }},
-		{"last_reviewed_at", func(e *recoup.Error) errorField { return stamp{&e.LastReviewedAt} }},
-		{"escalation_level", func(e *recoup.Error) errorField { return number{&e.EscalationLevel} }},
-		{"escalated_at", func(e *recoup.Error) errorField { return stamp{&e.EscalatedAt} }},
-		{"escalated_to", func(e *recoup.Error) errorField { return text[string]{&e.EscalatedTo} }},
-		{"escalation_reason", func(e *recoup.Error) errorField { return text[string]{&e.EscalationReason} }},
-		{"next_escalation_at", func(e *recoup.Error) errorField { return stamp{&e.NextEscalationAt} }},
-		{"review_due_at", func(e *recoup.Error) errorField { return stamp{&e.ReviewDueAt} }},
-		{"next_reminder_at", func(e *recoup.Error) errorField { return stamp{&e.NextReminderAt} }},
-		{"reminded_at", func(e *recoup.Error) errorField { return stamp{&e.RemindedAt} }},
-		{"resolved_at", func(e *recoup.Error) errorField { return stamp{&e.ResolvedAt} }},
-		{"resolved_by", func(e *recoup.Error) errorField { return text[string]{&e.ResolvedBy} }},
-		{"resolution_reason", func(e *recoup.Error) errorField { return text[string]{&e.ResolutionReason} }},
-		{"replaceable", func(e *recoup.Error) errorField { return flag{&e.Replaceable} }},
-	}
-
-	archiveColumns = []column{
-		{"archived_at", func(e *recoup.Error) errorField { return stamp{&e.ArchivedAt} }},
-		{"archived_by", func(e *recoup.Error) errorField { return text[string]{&e.ArchivedBy} }},
-		{"archive_reason", func(e *recoup.Error) errorField { return text[recoup.ArchiveReason]{&e.ArchiveReason} }},
-		{"final_disposition", func(e *recoup.Error) errorField { return text[recoup.Disposition]{&e.FinalDisposition} }},
-		{"superseded_by", func(e *recoup.Error) errorField { return id{&e.SupersededBy} }},
-		{"purge_at", func(e *recoup.Error) errorField { return stamp{&e.PurgeAt} }},
-	}
-
-	allColumns = append(errorColumns[:len(errorColumns):len(errorColumns)], archiveColumns...)
+	errorColumns   = columnsOf(slices.Concat(store.Errors.Columns, store.Leases))
+	archiveColumns = columnsOf(store.Archiving)
+	allColumns     = slices.Concat(errorColumns, archiveColumns)
 )
+
+func columnsOf(described []row.Column[recoup.Error]) []column {
+	list := make([]column, len(described))
+	for i, c := range described {
+		list[i] = column{c.Name, func(e *recoup.Error) errorField { return fieldOf(&c, e) }}
+	}
+	return list
+}
+
+// fieldOf is the field that a column describes.
+func fieldOf[R any](c *row.Column[R], r *R) errorField {
+	switch c.Kind {
+	case row.KindID:
+		return id{c.ID(r)}
+	case row.KindTime:
+		return stamp{c.Time(r)}
+	case row.KindInt:
+		return number{c.Int(r)}
+	case row.KindBool:
+		return flag{c.Bool(r)}
+	}
+	return text[string]{c.Text(r)}
+}
 
 // stampColumns are those that the file keeps less exactly than memory does.
 var stampColumns = slices.DeleteFunc(slices.Clone(errorColumns), func(c column) bool {

@@ -5,60 +5,20 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/store"
 )
-
-// historyColumn is one column of a row of history.
-type historyColumn struct {
-	name  string
-	field func(*recoup.Transition) field
-}
-
-var historyColumns = []historyColumn{
-	{"error_id", func(t *recoup.Transition) field { return id{&t.ErrorID} }},
-	{"at", func(t *recoup.Transition) field { return stamp{&t.At} }},
-	{"input", func(t *recoup.Transition) field { return text[string]{&t.Input} }},
-	{"actor", func(t *recoup.Transition) field { return text[string]{&t.Actor} }},
-	{"reason", func(t *recoup.Transition) field { return text[string]{&t.Reason} }},
-	{"was_state", func(t *recoup.Transition) field { return text[recoup.State]{&t.Before.State} }},
-	{"was_disposition", func(t *recoup.Transition) field { return text[recoup.Disposition]{&t.Before.Disposition} }},
-	{"was_blocking", func(t *recoup.Transition) field { return flag{&t.Before.Blocking} }},
-	{"was_escalation_level", func(t *recoup.Transition) field { return number{&t.Before.EscalationLevel} }},
-	{"was_retry_count", func(t *recoup.Transition) field { return number{&t.Before.RetryCount} }},
-	{"was_next_retry_at", func(t *recoup.Transition) field { return stamp{&t.Before.NextRetryAt} }},
-	{"was_expires_at", func(t *recoup.Transition) field { return stamp{&t.Before.ExpiresAt} }},
-	{"was_owner", func(t *recoup.Transition) field { return text[string]{&t.Before.Owner} }},
-	{"state", func(t *recoup.Transition) field { return text[recoup.State]{&t.After.State} }},
-	{"disposition", func(t *recoup.Transition) field { return text[recoup.Disposition]{&t.After.Disposition} }},
-	{"blocking", func(t *recoup.Transition) field { return flag{&t.After.Blocking} }},
-	{"escalation_level", func(t *recoup.Transition) field { return number{&t.After.EscalationLevel} }},
-	{"retry_count", func(t *recoup.Transition) field { return number{&t.After.RetryCount} }},
-	{"next_retry_at", func(t *recoup.Transition) field { return stamp{&t.After.NextRetryAt} }},
-	{"expires_at", func(t *recoup.Transition) field { return stamp{&t.After.ExpiresAt} }},
-	{"owner", func(t *recoup.Transition) field { return text[string]{&t.After.Owner} }},
-	{"policy_version", func(t *recoup.Transition) field { return text[string]{&t.PolicyVersion} }},
-	{"worker", func(t *recoup.Transition) field { return text[string]{&t.Worker} }},
-	{"claimed_at", func(t *recoup.Transition) field { return stamp{&t.ClaimedAt} }},
-	{"attempt", func(t *recoup.Transition) field { return id{&t.Attempt} }},
-}
 
 var (
-	historyNames  = namesOfHistory()
-	insertHistory = `insert into error_history (` + historyNames + `) values (?` + strings.Repeat(", ?", len(historyColumns)-1) + `)`
-	selectHistory = `select ` + historyNames + ` from error_history where error_id = ? order by at, seq limit 0 + ?`
+	historyColumns = store.History.Columns
+	historyNames   = store.History.Names("")
+	insertHistory  = `insert into error_history (` + historyNames + `) values (?` + strings.Repeat(", ?", len(historyColumns)-1) + `)`
+	selectHistory  = `select ` + historyNames + ` from error_history where error_id = ? order by at, seq limit 0 + ?`
 )
-
-func namesOfHistory() string {
-	list := make([]string, len(historyColumns))
-	for i, c := range historyColumns {
-		list[i] = c.name
-	}
-	return strings.Join(list, ", ")
-}
 
 func transitionFields(t *recoup.Transition) []any {
 	list := make([]any, len(historyColumns))
-	for i, c := range historyColumns {
-		list[i] = c.field(t)
+	for i := range historyColumns {
+		list[i] = fieldOf(&historyColumns[i], t)
 	}
 	return list
 }
@@ -129,9 +89,10 @@ func (c *chapter) save(t *tx) error {
 	}
 	args := []any{c.rows.json()}
 	list := make([]string, len(historyColumns))
-	for i, column := range historyColumns {
-		if list[i] = from[column.name]; list[i] == "" {
-			args = append(args, column.field(&c.first))
+	for i := range historyColumns {
+		column := &historyColumns[i]
+		if list[i] = from[column.Name]; list[i] == "" {
+			args = append(args, fieldOf(column, &c.first))
 			list[i] = parameter(len(args))
 		}
 	}

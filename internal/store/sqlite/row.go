@@ -13,7 +13,7 @@ import (
 func value[R any](c *row.Column[R], r *R) (any, error) {
 	switch c.Kind {
 	case row.KindText, row.KindJSON, row.KindWord:
-		if s := c.Text(r).Get(); s != "" || c.Kind == row.KindWord {
+		if s := *c.Text(r); s != "" || c.Kind == row.KindWord {
 			return s, nil
 		}
 	case row.KindID:
@@ -26,10 +26,12 @@ func value[R any](c *row.Column[R], r *R) (any, error) {
 		}
 	case row.KindBool:
 		return *c.Bool(r), nil
-	case row.KindInt, row.KindBig, row.KindCount:
-		if n := c.Number(r).Get(); n != 0 || c.Kind != row.KindCount {
-			return n, nil
+	case row.KindInt, row.KindCount:
+		if n := *c.Int(r); n != 0 || c.Kind == row.KindInt {
+			return int64(n), nil
 		}
+	case row.KindBig:
+		return c.Number(r).Get(), nil
 	case row.KindReal:
 		return *c.Real(r), nil
 	case row.KindBytes:
@@ -69,14 +71,17 @@ func read[R any](c *row.Column[R], r *R, src any) error {
 	case string:
 		switch c.Kind {
 		case row.KindText, row.KindWord, row.KindJSON:
-			c.Text(r).Set(v)
+			*c.Text(r) = v
 			return nil
 		case row.KindObject:
 			return c.Object(r).Decode([]byte(v))
 		}
 	case int64:
 		switch c.Kind {
-		case row.KindInt, row.KindBig, row.KindCount:
+		case row.KindInt, row.KindCount:
+			*c.Int(r) = int(v)
+			return nil
+		case row.KindBig:
 			c.Number(r).Set(v)
 			return nil
 		case row.KindTime, row.KindDay:
