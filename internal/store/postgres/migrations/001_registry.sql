@@ -1,6 +1,16 @@
 -- +goose Up
+-- +goose StatementBegin
+-- The registry of codes and the policy, and the tools that all later files use.
+--
+-- The rules of the house, for every file: the database refuses what the rules
+-- forbid, whoever asks; it decides nothing. Guards raise RC001, and clients
+-- recognise them by that, never by the text. Functions that act for the caller run
+-- as the schema's owner with a fixed search_path. Who may do what is granted in
+-- grants.sql, after every migration.
 create schema if not exists recoup;
 comment on schema recoup is 'Recoup: recorded failures and their lifecycle';
+
+-- Time.
 
 -- clock is the time by which acts are judged. It goes on within a transaction,
 -- so that one that waited for a lock does not act on the time before its wait.
@@ -25,17 +35,49 @@ create function recoup.recent(at timestamptz) returns boolean language sql volat
     and recoup.clock() + greatest(recoup.tolerance(), interval '15 minutes')
 $$;
 
--- +goose StatementBegin
--- forbid refuses a statement outright. RC001 is the state that Recoup's own
--- guards raise; clients recognise it by that, never by its text.
+-- Guards.
+
+-- forbid refuses a statement outright.
 create function recoup.forbid() returns trigger language plpgsql as $$
 begin
   raise exception using errcode = 'RC001',
     message = format('%s on %s.%s is forbidden', tg_op, tg_table_schema, tg_table_name);
 end $$;
--- +goose StatementEnd
 
--- The registry of codes (spec 003).
+-- refuse raises what a guard has found, if it has found something.
+create function recoup.refuse(what text) returns void language plpgsql as $$
+begin
+  if what is not null then
+    raise exception using errcode = 'RC001', message = what;
+  end if;
+end $$;
+
+-- timely_rows refuses rows that are dated other than now: what is done is recorded
+-- when it is done.
+create function recoup.timely_rows() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from (select min(at) as first, max(at) as last from added) a
+      where not recoup.recent(a.first) or not recoup.recent(a.last)) then
+    raise exception using errcode = 'RC001', message = format('a row of %s.%s tells of now, and of no other time', tg_table_schema, tg_table_name);
+  end if;
+  return null;
+end $$;
+
+-- wake notifies whoever listens on the channel recoup. Equal notifications of a
+-- transaction arrive once. It is for what is rare, because transactions that notify
+-- commit one after the other: single reports by eight writers lost a quarter to half
+-- of their rate to it. What reports and steps cause, nodes announce by themselves,
+-- after the commit.
+create function recoup.wake() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_notify('recoup', tg_argv[0]);
+  return null;
+end $$;
+
+-- The registry of codes (spec 003). A code is never deleted or renamed: what was
+-- recorded under it still carries it.
 create table recoup.error_code (
   code        text collate "C" primary key check (code ~ '^[A-Z][A-Z0-9_]{0,63}$'),
   domain      text not null check (domain in ('request', 'auth', 'resource', 'rate', 'runtime', 'data')),
@@ -51,11 +93,6 @@ create table recoup.error_code (
   definition  jsonb not null default '{}' -- the whole entry: causes, resolution, example, aliases
 );
 
-create trigger forbidden before delete on recoup.error_code
-  for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on recoup.error_code
-  for each statement execute function recoup.forbid();
--- +goose StatementBegin
 create function recoup.error_code_guard() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -64,21 +101,43 @@ begin
   end if;
   return new;
 end $$;
--- +goose StatementEnd
 create trigger guard before update on recoup.error_code
   for each row execute function recoup.error_code_guard();
+create trigger forbidden before delete on recoup.error_code
+  for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.error_code
+  for each statement execute function recoup.forbid();
 
--- How long the ledger keeps events and counts, as the policy has it.
-create table recoup.ledger_policy (
-  one              boolean primary key default true check (one),
-  event_retention  interval not null default '2160:00:00' check (event_retention > interval '0'),
-  rollup_retention interval not null default '17520:00:00' check (rollup_retention > interval '0'),
-  policy_version   text -- whose it is; null: the default
+-- Every policy that was ever in force, as it was written; the last one is in force.
+create table recoup.policy_version (
+  number   bigint primary key,
+  version  text collate "C" not null unique, -- the file's own, which errors record
+  hash     bytea not null check (length(hash) = 32),
+  text     text not null,
+  added_at timestamptz not null,
+  added_by text not null,
+  reason   text
 );
-insert into recoup.ledger_policy default values;
 
--- What the database must know of the policy to hold errors to it. The rest of
--- the policy is read by nodes.
+create function recoup.policy_version_guard() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if new.number is distinct from 1 + coalesce((select max(number) from recoup.policy_version), 0) then
+    raise exception using errcode = 'RC001', message = 'policies are numbered one by one';
+  end if;
+  return new;
+end $$;
+create trigger guard before insert on recoup.policy_version
+  for each row execute function recoup.policy_version_guard();
+create trigger forbidden before update or delete on recoup.policy_version
+  for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.policy_version
+  for each statement execute function recoup.forbid();
+create trigger wake after insert on recoup.policy_version
+  for each statement execute function recoup.wake('policy');
+
+-- What the guards must know of the policy: the governed tables. Nodes read the rest
+-- from the policy itself. Only sync_table and retire_tables write here.
 create table recoup.error_table (
   table_name          text collate "C" primary key,
   hub                 text not null,
@@ -96,3 +155,13 @@ create table recoup.error_table (
   entity_required     boolean not null default false, -- what has none is kept among the orphans
   orphans             boolean not null default false  -- which is here
 );
+
+-- How long the ledger keeps events and counts (sync_ledger).
+create table recoup.ledger_policy (
+  one              boolean primary key default true check (one),
+  event_retention  interval not null default '2160:00:00' check (event_retention > interval '0'),
+  rollup_retention interval not null default '17520:00:00' check (rollup_retention > interval '0'),
+  policy_version   text -- whose it is; null: the default
+);
+insert into recoup.ledger_policy default values;
+-- +goose StatementEnd

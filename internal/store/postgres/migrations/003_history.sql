@@ -1,6 +1,11 @@
 -- +goose Up
--- What happened to each error, by whom and why. Rows outlive their error, which
--- moves to the archive, so there is no foreign key.
+-- +goose StatementBegin
+-- What happened to errors, and how many there are: the history of each, the failures
+-- of each entity, and sums that answer at a glance what would else be counted.
+
+-- One row for each transition: what the error was before it, if it was there, and
+-- after it. Rows outlive their error, which moves to the archive, so there is no
+-- foreign key. A month is a partition, dropped whole when it is old enough.
 create table recoup.error_history (
   error_id       uuid not null,
   at             timestamptz not null,
@@ -33,37 +38,13 @@ create table recoup.error_history (
   primary key (error_id, at, seq)
 ) partition by range (at);
 
--- The count of an entity's failures in a family of codes (spec 000, 9.2).
-create table recoup.entity_streak (
-  family    text collate "C" not null,
-  entity_id text collate "C" not null,
-  count     int not null check (count > 0),
-  primary key (family, entity_id)
-) with (fillfactor = 70);
+create trigger guard_insert after insert on recoup.error_history referencing new table as added
+  for each statement execute function recoup.timely_rows();
+create trigger forbidden before update or delete on recoup.error_history
+  for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.error_history
+  for each statement execute function recoup.forbid();
 
--- How many errors a table has in each state. Every statement appends what it
--- changed; the leader folds the deltas, and a reader adds up what is there.
-create table recoup.error_count (
-  table_name text collate "C" not null,
-  state      text collate "C" not null,
-  n          bigint not null
-);
-create index error_count_idx on recoup.error_count (table_name, state);
-
--- What people are to be told, written in the commit that caused it.
-create table recoup.outbox (
-  notice_id  uuid primary key default gen_random_uuid(),
-  kind       text not null,
-  recipient  text not null,
-  error_id   uuid,
-  created_at timestamptz not null,
-  due_at     timestamptz,          -- null: delivered or given up
-  attempts   int not null default 0,
-  delivered_at timestamptz
-);
-create index outbox_due_idx on recoup.outbox (due_at) where due_at is not null;
-
--- +goose StatementBegin
 -- create_partition makes the partition of a month, bounded in UTC, with the
 -- guards that statements aimed at it directly must meet. Nodes own nothing, so
 -- it runs as the schema's owner.
@@ -120,9 +101,81 @@ begin
   execute format('drop table recoup.%I', name);
   return true;
 end $$;
--- +goose StatementEnd
 
-create trigger forbidden before update or delete on recoup.error_history
-  for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on recoup.error_history
-  for each statement execute function recoup.forbid();
+-- The count of an entity's failures in a family of codes (spec 000, 9.2).
+create table recoup.entity_streak (
+  family    text collate "C" not null,
+  entity_id text collate "C" not null,
+  count     int not null check (count > 0),
+  primary key (family, entity_id)
+) with (fillfactor = 70);
+
+-- How many errors of a table are in a state and live equally long, how many of them
+-- block, and the sum of the times at which they were made: how much of their TTLs
+-- they have used together, at any time, follows from that without a look at them.
+-- Every statement appends what it changed, so that writers never wait for each
+-- other; the leader folds the deltas, and a reader adds up what is there.
+create table recoup.error_count (
+  table_name text collate "C" not null,
+  state      text collate "C" not null,
+  n          bigint not null,
+  ttl_us     bigint not null default 0, -- microseconds; 0: resolved, or does not expire
+  blocking   bigint not null default 0,
+  born_s     bigint not null default 0, -- the sum of created_at, in seconds since 1970, where there is a TTL
+  born_us    bigint not null default 0  -- and what is beyond whole seconds
+);
+create index error_count_idx on recoup.error_count (table_name, state);
+
+-- ttl_us is how long an error lives, or 0 if that does not matter.
+create function recoup.ttl_us(state text, created timestamptz, expires timestamptz) returns bigint
+language sql immutable parallel safe as $$
+  select case when state <> 'RESOLVED' and expires > created and isfinite(expires) and isfinite(created)
+    then (date_part('epoch', expires - created) * 1000000)::bigint else 0 end
+$$;
+
+-- born_us is when an error was made, or 0 if that does not matter. Like what it
+-- calls, it is only stable: called more than it says, it would not be inlined.
+create function recoup.born_us(ttl bigint, created timestamptz) returns bigint
+language sql stable parallel safe as $$
+  select case when ttl > 0 then (date_part('epoch', created) * 1000000)::bigint else 0 end
+$$;
+
+-- Activity: how often something happened to errors, by minute and by hour, kept as
+-- the counts are: transactions append to the delta, folding adds that to the sums.
+create table recoup.activity_minute (
+  minute     timestamptz not null,
+  table_name text collate "C" not null,
+  reported   bigint not null,
+  parked     bigint not null,
+  escalated  bigint not null,
+  attempts   bigint not null,
+  succeeded  bigint not null,
+  retried    bigint not null,
+  exhausted  bigint not null,
+  expired    bigint not null,
+  archived   bigint not null,
+  primary key (minute, table_name),
+  constraint activity_minute_counts check (least(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
+) with (fillfactor = 70);
+
+create table recoup.activity_hour (
+  hour       timestamptz not null,
+  table_name text collate "C" not null,
+  reported   bigint not null,
+  parked     bigint not null,
+  escalated  bigint not null,
+  attempts   bigint not null,
+  succeeded  bigint not null,
+  retried    bigint not null,
+  exhausted  bigint not null,
+  expired    bigint not null,
+  archived   bigint not null,
+  primary key (hour, table_name),
+  constraint activity_hour_counts check (least(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
+) with (fillfactor = 50);
+
+create table recoup.activity_delta (like recoup.activity_minute including constraints);
+-- It costs a writer nothing, and lets nodes, which ask for indexes, read the few
+-- rows that are not folded without a plan for many.
+create index activity_delta_idx on recoup.activity_delta using brin (minute);
+-- +goose StatementEnd

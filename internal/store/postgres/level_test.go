@@ -2,48 +2,21 @@ package postgres_test
 
 import (
 	"math"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 
 	"recoup/internal/store"
-	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 )
 
-// migratedTo is a database with the schema of an older version.
-func migratedTo(t *testing.T, version int64) (string, prompt) {
-	t.Helper()
-	address := pgtest.New(t)
-	config, err := pgx.ParseConfig(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := stdlib.OpenDB(*config)
-	defer func() { _ = db.Close() }()
-	p := at(t, address)
-	p.run("create schema recoup")
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("migrations"),
-		goose.WithTableName("recoup.schema_version"), goose.WithDisableGlobalRegistry(true))
-	if err == nil {
-		_, err = provider.UpTo(t.Context(), version)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return address, p
-}
-
-// A database that has errors counts them when it learns to tell levels, and goes
-// on from there.
-func TestLevelsOfOlderErrors(t *testing.T) {
+// Levels follow every way in which errors are written, by plain SQL as well.
+func TestLevelsFollowErrors(t *testing.T) {
 	t.Parallel()
-	address, owner := migratedTo(t, 10)
+	address, _ := pgtest.Migrated(t)
+	owner := at(t, address)
 	owner.run(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version, retention)
 		select t, 'h', 'e', '{RETRY,PARKED,ARCHIVE,RESOLVED}', 'RETRY', '7 days', true, '1', '1 year' from unnest(array['a.a', 'b.b']) t`)
 	owner.run(`insert into recoup.error (error_id, table_name, entity_id, code, policy_version, state, disposition, blocking, created_at, expires_at, max_retries)
@@ -53,9 +26,6 @@ func TestLevelsOfOlderErrors(t *testing.T) {
 	owner.run(`insert into recoup.error (table_name, entity_id, code, disposition, blocking, created_at, expires_at) values
 		('a.a', 'x', 'C', 'RETRY', true, '2026-02-01', 'infinity'), ('a.a', 'x', 'C', 'RETRY', true, '2026-02-01', '2026-01-01'),
 		('b.b', 'x', 'C', 'RETRY', true, '2026-02-01', '9999-12-31')`)
-	if err := postgres.Migrate(t.Context(), address); err != nil {
-		t.Fatal(err)
-	}
 	s := open(t, address)
 	now := time.Date(2026, 2, 2, 3, 4, 5, 600, time.UTC)
 	check := func() {

@@ -1,7 +1,8 @@
 -- +goose Up
--- What the service needs beside the failures themselves: what was answered, who
--- may ask, who did what, which policy was in force, who leads, what is to be
--- delivered, and how much was processed.
+-- +goose StatementBegin
+-- What the service needs beside the failures themselves: answers to repeated
+-- requests, API keys, the audit, keys for encryption, the leader and its jobs, and
+-- how much was processed.
 
 -- What was answered to a request, so that the same request again gets the same
 -- answer and does nothing. Written in the commit that did what was asked for.
@@ -15,13 +16,12 @@ create table recoup.idempotency (
   constraint idempotency_pkey primary key (scope, key)
 );
 create index idempotency_expiry_idx on recoup.idempotency (expires_at);
-
 create trigger forbidden before update on recoup.idempotency
   for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.idempotency
   for each statement execute function recoup.forbid();
 
--- Who may use the service. Secrets are not here, only their hashes.
+-- API keys. Secrets are not here, only their hashes.
 create table recoup.api_key (
   key_id       uuid primary key,
   name         text not null,
@@ -40,7 +40,6 @@ create table recoup.api_key (
 ) with (fillfactor = 70);
 create index api_key_list_idx on recoup.api_key (created_at, key_id);
 
--- +goose StatementBegin
 -- api_key_guard keeps a key what it is, and lets it come to an end only once.
 create function recoup.api_key_guard() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -72,7 +71,6 @@ begin
   end if;
   return new;
 end $$;
--- +goose StatementEnd
 create trigger guard before insert or update on recoup.api_key
   for each row execute function recoup.api_key_guard();
 create trigger forbidden before delete on recoup.api_key
@@ -80,7 +78,7 @@ create trigger forbidden before delete on recoup.api_key
 create trigger forbidden_truncate before truncate on recoup.api_key
   for each statement execute function recoup.forbid();
 
--- Who did what, when and why. Written in the commit of the act.
+-- The audit: who did what, when and why. Written in the commit of the act.
 create table recoup.audit (
   seq     bigint generated always as identity primary key,
   at      timestamptz not null,
@@ -95,87 +93,51 @@ create index audit_at_idx on recoup.audit (at, seq);
 create index audit_actor_idx on recoup.audit (actor, at, seq);
 create index audit_act_idx on recoup.audit (act, at, seq);
 create index audit_target_idx on recoup.audit (target, at, seq) where target is not null;
-
--- +goose StatementBegin
--- timely_rows refuses rows that tell of another time than now: what was done is
--- written down when it is done, and never later or for later.
-create function recoup.timely_rows() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  if exists (select from (select min(at) as first, max(at) as last from added) a
-      where not recoup.recent(a.first) or not recoup.recent(a.last)) then
-    raise exception using errcode = 'RC001', message = format('a row of %s.%s tells of now, and of no other time', tg_table_schema, tg_table_name);
-  end if;
-  return null;
-end $$;
--- +goose StatementEnd
 create trigger guard_insert after insert on recoup.audit referencing new table as added
   for each statement execute function recoup.timely_rows();
-create trigger guard_insert after insert on recoup.error_history referencing new table as added
-  for each statement execute function recoup.timely_rows();
-
 create trigger forbidden before update or delete on recoup.audit
   for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.audit
   for each statement execute function recoup.forbid();
 
--- Every policy that was ever in force. The last one is.
-create table recoup.policy_version (
-  number   bigint primary key,
-  version  text collate "C" not null unique, -- the file's own, which errors record
-  hash     bytea not null check (length(hash) = 32),
-  text     text not null,
-  added_at timestamptz not null,
-  added_by text not null,
-  reason   text
-);
-
--- +goose StatementBegin
-create function recoup.policy_version_guard() returns trigger language plpgsql
-set search_path = pg_catalog, pg_temp as $$
-begin
-  if new.number is distinct from 1 + coalesce((select max(number) from recoup.policy_version), 0) then
-    raise exception using errcode = 'RC001', message = 'policies are numbered one by one';
-  end if;
-  return new;
-end $$;
--- +goose StatementEnd
-create trigger guard before insert on recoup.policy_version
-  for each row execute function recoup.policy_version_guard();
-create trigger forbidden before update or delete on recoup.policy_version
-  for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on recoup.policy_version
-  for each statement execute function recoup.forbid();
-
--- What tenants are hashed and payloads are sealed with, itself sealed by nodes.
--- A deleted key leaves its name behind: what it was used for still carries it.
+-- The keys that payloads are encrypted and tenants are hashed with. They can
+-- themselves be encrypted by a master key that is not in the database, and then say
+-- by which. A deleted key leaves its name behind: what it was used for still carries it.
 create table recoup.platform_key (
   key_id     text collate "C" primary key,
   purpose    text collate "C" not null,
   secret     bytea,
   created_at timestamptz not null,
   deleted_at timestamptz,
+  wrapped_by text collate "C", -- the master key; null: the secret is in plaintext
   constraint platform_key_secret check ((secret is null) = (deleted_at is not null))
 );
 create index platform_key_purpose_idx on recoup.platform_key (purpose, created_at, key_id) where deleted_at is null;
 
--- +goose StatementBegin
-create function recoup.platform_key_guard() returns trigger language plpgsql
+-- platform_key_guard: all live keys that are encrypted are encrypted by the same
+-- master key, and from the first of them on no plaintext one is added: else no node
+-- could use them all.
+create or replace function recoup.platform_key_guard() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
+  if new.deleted_at is null and exists (
+    select from recoup.platform_key where deleted_at is null and key_id <> new.key_id and wrapped_by <> coalesce(new.wrapped_by, '')) then
+    raise exception using errcode = 'RC001', message = 'live platform keys are wrapped by another key';
+  end if;
   if tg_op = 'INSERT' then
     if new.deleted_at is not null then
       raise exception using errcode = 'RC001', message = 'a key begins with a secret';
     end if;
     return new;
   end if;
-  if old.deleted_at is not null or new.deleted_at is null
-    or (new.key_id, new.purpose, new.created_at) is distinct from (old.key_id, old.purpose, old.created_at) then
-    raise exception using errcode = 'RC001', message = 'of a platform key only the secret can be deleted, once';
+  if old.deleted_at is not null
+    or (new.key_id, new.purpose, new.created_at) is distinct from (old.key_id, old.purpose, old.created_at)
+    or new.deleted_at is null and (new.wrapped_by is null or old.wrapped_by is not null)
+    or new.deleted_at is not null and new.wrapped_by is distinct from old.wrapped_by then
+    raise exception using errcode = 'RC001', message = 'of a platform key the secret can be deleted, and before that wrapped by another key, once each';
   end if;
   return new;
 end $$;
--- +goose StatementEnd
 create trigger guard before insert or update on recoup.platform_key
   for each row execute function recoup.platform_key_guard();
 create trigger forbidden before delete on recoup.platform_key
@@ -183,8 +145,8 @@ create trigger forbidden before delete on recoup.platform_key
 create trigger forbidden_truncate before truncate on recoup.platform_key
   for each statement execute function recoup.forbid();
 
--- Who leads, and how often that has changed: the number fences off a leader that
--- slept.
+-- The leader, and how often it has changed: the number fences off a leader that was
+-- paused and comes back.
 create table recoup.leader (
   name    text collate "C" primary key,
   number  bigint not null check (number >= 0), -- 0: nobody has led yet
@@ -193,7 +155,6 @@ create table recoup.leader (
   constraint leader_held check ((holder is null) = (ends_at is null))
 ) with (fillfactor = 50);
 
--- +goose StatementBegin
 create function recoup.leader_guard() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -211,7 +172,6 @@ begin
   end if;
   return new;
 end $$;
--- +goose StatementEnd
 create trigger guard before update on recoup.leader
   for each row execute function recoup.leader_guard();
 create trigger forbidden before delete on recoup.leader
@@ -219,7 +179,19 @@ create trigger forbidden before delete on recoup.leader
 create trigger forbidden_truncate before truncate on recoup.leader
   for each statement execute function recoup.forbid();
 
--- How the leader's regular work went the last time.
+-- hold_term refuses a leader whose term is over. The term is held until the
+-- commit, so that no other can begin meanwhile, and what the leader writes in it
+-- is written one after the other.
+create function recoup.hold_term(leader text, term bigint) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from recoup.leader l where l.name = leader and l.number = term and l.holder is not null for no key update;
+  if not found then
+    raise exception using errcode = 'RC001', message = 'this term is over: somebody else leads';
+  end if;
+end $$;
+
+-- How each scheduled job went the last time.
 create table recoup.job (
   name        text collate "C" primary key,
   leader      text collate "C" not null,
@@ -234,7 +206,6 @@ create table recoup.job (
   failures    bigint not null default 0 check (failures between 0 and runs)
 ) with (fillfactor = 50);
 
--- +goose StatementBegin
 -- job_guard refuses what a leader writes whose term is over. The term is held
 -- until the commit, so that no other can begin meanwhile.
 create function recoup.job_guard() returns trigger language plpgsql
@@ -249,7 +220,6 @@ begin
   end if;
   return new;
 end $$;
--- +goose StatementEnd
 create trigger guard before insert or update on recoup.job
   for each row execute function recoup.job_guard();
 create trigger forbidden before delete on recoup.job
@@ -257,48 +227,7 @@ create trigger forbidden before delete on recoup.job
 create trigger forbidden_truncate before truncate on recoup.job
   for each statement execute function recoup.forbid();
 
--- Notices wait, or are delivered, or are given up.
-alter table recoup.outbox
-  add column given_up_at timestamptz,
-  add column last_error  text,
-  add column body        json,
-  add column dedup_key   text collate "C", -- of what is told once
-  add constraint outbox_end check (num_nonnulls(due_at, delivered_at, given_up_at) = 1),
-  add constraint outbox_attempts check (attempts >= 0);
-create unique index outbox_dedup_key on recoup.outbox (dedup_key) where dedup_key is not null;
-create index outbox_end_idx on recoup.outbox (coalesce(delivered_at, given_up_at)) where due_at is null;
-
--- +goose StatementBegin
-create function recoup.outbox_guard() returns trigger language plpgsql
-set search_path = pg_catalog, pg_temp as $$
-declare
-  bad text;
-begin
-  if tg_op = 'DELETE' then
-    if old.due_at is not null then
-      raise exception using errcode = 'RC001', message = 'a notice that waits is not deleted';
-    end if;
-    return old;
-  end if;
-  bad := case
-    when old.due_at is null then 'this notice is delivered or given up'
-    when (new.notice_id, new.kind, new.recipient, new.error_id, new.created_at, new.dedup_key, new.body::text)
-      is distinct from (old.notice_id, old.kind, old.recipient, old.error_id, old.created_at, old.dedup_key, old.body::text)
-      then 'what a notice says is permanent'
-    when new.attempts not in (old.attempts, old.attempts + 1) then 'attempts are counted one by one'
-  end;
-  if bad is not null then
-    raise exception using errcode = 'RC001', message = bad;
-  end if;
-  return new;
-end $$;
--- +goose StatementEnd
-create trigger guard before update or delete on recoup.outbox
-  for each row execute function recoup.outbox_guard();
-create trigger forbidden_truncate before truncate on recoup.outbox
-  for each statement execute function recoup.forbid();
-
--- How much was done, by minute and by hour: a sum over days reads hours, and
+-- How much was processed, by minute and by hour: a sum over days reads hours, and
 -- minutes only at its edges.
 create table recoup.processed_minute (
   minute      timestamptz not null,
@@ -307,7 +236,9 @@ create table recoup.processed_minute (
   n           bigint not null check (n >= 0),
   failed      bigint not null check (failed between 0 and n),
   duration_us bigint not null check (duration_us >= 0), -- microseconds
-  primary key (minute, table_name, service)
+  failed_us   bigint not null default 0,                -- of them, what failed has taken
+  primary key (minute, table_name, service),
+  constraint processed_minute_failed_us check (failed_us between 0 and duration_us)
 ) with (fillfactor = 70);
 create table recoup.processed_hour (
   hour        timestamptz not null,
@@ -315,25 +246,9 @@ create table recoup.processed_hour (
   service     text collate "C" not null,
   n           bigint not null check (n >= 0),
   failed      bigint not null check (failed between 0 and n),
-  duration_us bigint not null check (duration_us >= 0), -- microseconds
-  primary key (hour, table_name, service)
+  duration_us bigint not null check (duration_us >= 0),
+  failed_us   bigint not null default 0,
+  primary key (hour, table_name, service),
+  constraint processed_hour_failed_us check (failed_us between 0 and duration_us)
 ) with (fillfactor = 50);
-
--- +goose StatementBegin
--- wake tells whoever listens on the channel recoup that there is something to be
--- looked at. Equal ones of a transaction are told once. It is for what is rare,
--- because transactions that notify commit one after the other: of single reports
--- by eight writers at once it took between a quarter and half of the rate. What reports and steps
--- bring about, nodes tell by themselves, after the commit.
-create function recoup.wake() returns trigger language plpgsql
-set search_path = pg_catalog, pg_temp as $$
-begin
-  perform pg_notify('recoup', tg_argv[0]);
-  return null;
-end $$;
 -- +goose StatementEnd
-create trigger wake after insert on recoup.policy_version
-  for each statement execute function recoup.wake('policy');
--- What plain SQL has written waits to be admitted. Rows of reports are admitted.
-create trigger wake after insert on recoup.error
-  for each row when (new.policy_version is null) execute function recoup.wake('errors');

@@ -1,9 +1,13 @@
 -- +goose Up
--- The promotion gate. Whoever makes an entity blocked holds its stripe shared
--- until the commit; whoever promotes it holds the stripe alone. Both draw their
--- number under the lock, so the numbers tell what came first; the clock cannot.
+-- +goose StatementBegin
+-- The promotion gate (spec 000, 6): no entity goes on while an error blocks it.
+--
+-- Whoever makes an entity blocked holds its stripe shared until the commit; whoever
+-- promotes it holds the stripe alone. Both draw their number under the lock, so the
+-- numbers tell what came first; the clock cannot.
 create sequence recoup.gate_seq;
 
+-- When each error began to block its entity and when it ceased to.
 create table recoup.gate_log (
   seq       bigint not null default nextval('recoup.gate_seq'),
   entity_id text collate "C" not null,
@@ -12,7 +16,12 @@ create table recoup.gate_log (
   at        timestamptz not null default now(),
   primary key (entity_id, seq)
 );
+create trigger forbidden before update or delete on recoup.gate_log
+  for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.gate_log
+  for each statement execute function recoup.forbid();
 
+-- Each passage through the gate. Only promote writes here.
 create table recoup.promotion (
   promotion_id uuid primary key,
   seq          bigint not null unique,
@@ -22,17 +31,11 @@ create table recoup.promotion (
   promoted_at  timestamptz not null
 );
 create index promotion_entity_idx on recoup.promotion (entity_id, seq);
-
-create trigger forbidden before update or delete on recoup.gate_log
-  for each statement execute function recoup.forbid();
 create trigger forbidden before update or delete on recoup.promotion
-  for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on recoup.gate_log
   for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.promotion
   for each statement execute function recoup.forbid();
 
--- +goose StatementBegin
 -- stripe spreads entities over 1,024 advisory locks.
 create function recoup.stripe(entity text) returns int
 language sql immutable parallel safe as $$ select hashtext(entity) & 1023 $$;
@@ -47,16 +50,7 @@ begin
     perform pg_advisory_xact_lock_shared(20260202, s);
   end loop;
 end $$;
--- +goose StatementEnd
 
-create trigger forbidden_truncate before truncate on recoup.error
-  for each statement execute function recoup.forbid();
-create trigger forbidden before update on recoup.error_archive
-  for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on recoup.error_archive
-  for each statement execute function recoup.forbid();
-
--- +goose StatementBegin
 -- is_blocked answers spec 000, 6.3 over every table at once, to whoever may ask
 -- it, whether or not they may read errors.
 create function recoup.is_blocked(entity text) returns boolean
@@ -90,18 +84,5 @@ begin
   seq := nextval('recoup.gate_seq');
   promoted_at := case when recoup.timely(at) then at else recoup.clock() end;
   insert into recoup.promotion values (id, seq, entity, phase, actor, promoted_at);
-end $$;
-
--- purge_archive deletes a batch of archived errors whose retention is over, by the
--- database's clock.
-create function recoup.purge_archive(as_of timestamptz, batch int) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare n int;
-begin
-  as_of := least(as_of, recoup.clock() + recoup.tolerance());
-  with old as (select error_id from recoup.error_archive where purge_at <= as_of order by purge_at limit batch)
-  delete from recoup.error_archive a using old where a.error_id = old.error_id;
-  get diagnostics n = row_count;
-  return n;
 end $$;
 -- +goose StatementEnd

@@ -1,164 +1,13 @@
 -- +goose Up
--- Gate Zero: company candidates, their verification, and the recovery of those
--- that failed it (spec 004).
-create schema if not exists cl;
-comment on schema cl is 'Gate Zero: intakes, their verification and recovery';
-
--- A batch is an import. Fourteen days after it is complete it freezes.
-create table cl.gate_zero_batch (
-  batch_id        text primary key check (batch_id <> ''),
-  created_at      timestamptz not null default now(),
-  completed_at    timestamptz,
-  batch_freeze_at timestamptz, -- from then on nothing in it is retried
-  frozen_at       timestamptz, -- nothing in it is ACTIVE any more
-  killed_at       timestamptz, -- the kill switch is on
-  killed_by       text,
-  kill_reason     text,
-  constraint gate_zero_batch_window check ((completed_at is null) = (batch_freeze_at is null) and batch_freeze_at >= completed_at),
-  constraint gate_zero_batch_frozen check (frozen_at is null or batch_freeze_at is not null and frozen_at >= batch_freeze_at),
-  constraint gate_zero_batch_killed check ((killed_at is null) = (killed_by is null))
-);
-create index gate_zero_batch_list_idx on cl.gate_zero_batch (created_at, batch_id);
-create index gate_zero_batch_killed_idx on cl.gate_zero_batch (batch_id) where killed_at is not null;
-create index gate_zero_batch_open_idx on cl.gate_zero_batch (batch_freeze_at) where frozen_at is null;
-
--- What intakes and recoveries name is checked by their guards: a check per
--- statement costs less than foreign keys, and nothing of it is ever deleted.
-create table cl.gate_zero_intake (
-  intake_id          uuid primary key default gen_random_uuid(),
-  batch_id           text,
-  import_key         text, -- its line or key in the import
-  company_name       text not null check (company_name <> ''),
-  domain             text,
-  linkedin_url       text,
-  state              text,
-  status             text not null default 'PENDING'
-                     check (status in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED')),
-  previous_intake_id uuid, -- the failed intake that this one took over from
-  created_at         timestamptz not null default now(),
-  updated_at         timestamptz not null default now()
-) with (fillfactor = 90);
-create unique index gate_zero_intake_import_key on cl.gate_zero_intake (coalesce(batch_id, ''), import_key)
-  where import_key is not null;
-create unique index gate_zero_intake_previous_key on cl.gate_zero_intake (previous_intake_id)
-  where previous_intake_id is not null;
-
-create table cl.gate_zero_recovery (
-  recovery_id      uuid not null default gen_random_uuid() primary key,
-  intake_id        uuid not null unique,
-  batch_id         text,
-  failure_reason   text not null check (failure_reason <> ''),
-  attempt_count    integer not null default 1 check (attempt_count between 1 and 3),
-  next_eligible_at timestamptz not null default now() + interval '24 hours',
-  status           text not null default 'ACTIVE' check (status in ('ACTIVE', 'EXHAUSTED', 'SUCCEEDED')),
-  created_at       timestamptz not null default now(),
-  updated_at       timestamptz not null default now()
-);
-
-COMMENT ON TABLE cl.gate_zero_recovery IS
-'Failed intake records awaiting retry. Tracks throttle state (attempt_count, next_eligible_at) and failure reason. Terminal states: ACTIVE (retryable) or EXHAUSTED (no more retries).';
-
-COMMENT ON COLUMN cl.gate_zero_recovery.recovery_id IS
-'Unique identifier for this recovery record. Auto-generated UUID.';
-
-COMMENT ON COLUMN cl.gate_zero_recovery.intake_id IS
-'Reference to original gate_zero_intake record. One intake → one recovery.';
-
-COMMENT ON COLUMN cl.gate_zero_recovery.batch_id IS
-'Inherited from intake. Used for batch-level operations.';
-
-COMMENT ON COLUMN cl.gate_zero_recovery.failure_reason IS
-'Reason code from last failed attempt. Updated on each retry.';
-
-COMMENT ON COLUMN cl.gate_zero_recovery.attempt_count IS
-'Number of verification attempts. Starts at 1. Max 3.';
-
-COMMENT ON COLUMN cl.gate_zero_recovery.next_eligible_at IS
-'Earliest timestamp when retry is permitted. Enforced gate.';
-
-COMMENT ON COLUMN cl.gate_zero_recovery.status IS
-'Recovery status: ACTIVE (retryable) or EXHAUSTED (terminal).';
-
-COMMENT ON COLUMN cl.gate_zero_recovery.created_at IS
-'Timestamp when recovery record was created.';
-
-COMMENT ON COLUMN cl.gate_zero_recovery.updated_at IS
-'Timestamp of last update.';
-
--- A claim serves batch by batch, so that what a kill switch holds back is not in
--- the way of the others; what has no batch is one batch more.
-create index gate_zero_recovery_claim_idx on cl.gate_zero_recovery (coalesce(batch_id, ''), next_eligible_at, recovery_id)
-  where status = 'ACTIVE';
-create index gate_zero_recovery_eligible_idx on cl.gate_zero_recovery (next_eligible_at, recovery_id) where status = 'ACTIVE';
-create index gate_zero_recovery_exhausted_idx on cl.gate_zero_recovery (updated_at, recovery_id) where status = 'EXHAUSTED';
-create index gate_zero_recovery_batch_idx on cl.gate_zero_recovery (batch_id, updated_at, recovery_id) where status = 'EXHAUSTED';
-
--- Who retries a recovery at the moment, and how often a worker was lost since
--- its last attempt. It is no part of the recovery, which only results change.
-create table cl.gate_zero_lease (
-  recovery_id uuid primary key references cl.gate_zero_recovery,
-  token       uuid,
-  worker      text,
-  leased_at   timestamptz,
-  ends_at     timestamptz,
-  lapses      integer not null default 0 check (lapses between 0 and 2),
-  constraint gate_zero_lease_whole check (num_nulls(token, leased_at, ends_at) in (0, 3))
-) with (fillfactor = 70);
-create index gate_zero_lease_held_idx on cl.gate_zero_lease (recovery_id) where token is not null;
-
--- The recoveries whose lease the kill switch has taken away, until the AIR tells
--- of it, in the same transaction.
-create unlogged table cl.gate_zero_revoked (recovery_id uuid primary key);
-
--- What happened, once and for all. Rows of a batch as a whole name no intake.
-create table cl.gate_zero_air (
-  air_id        bigint generated always as identity primary key,
-  intake_id     uuid,
-  recovery_id   uuid,
-  batch_id      text,
-  event         text not null,
-  reason        text,
-  attempt_count integer,
-  actor         text,
-  new_intake_id uuid,
-  at            timestamptz not null default now(),
-  constraint gate_zero_air_event check (case
-    when event in ('KILL', 'RELEASE', 'FREEZE') then intake_id is null and batch_id is not null
-    when event in ('AUTH', 'FAIL', 'REENTER', 'EXHAUSTED', 'LATE_RESULT', 'LAPSE', 'REVOKE') then intake_id is not null
-    else false end),
-  constraint gate_zero_air_reenter check ((event = 'REENTER') = (new_intake_id is not null))
-);
-create index gate_zero_air_intake_idx on cl.gate_zero_air (intake_id, air_id) where intake_id is not null;
-create index gate_zero_air_batch_idx on cl.gate_zero_air (batch_id, air_id) where intake_id is null;
-
--- How many intakes and recoveries a batch has in each status, as deltas that
--- the leader folds; a reader adds up what is there.
-create table cl.gate_zero_count (
-  batch_id text not null,
-  status   text not null,
-  n        bigint not null
-);
-create index gate_zero_count_idx on cl.gate_zero_count (batch_id);
-
--- What the database must know of the policy to hold Gate Zero to it: the waits
--- after each failed attempt, the reasons that an attempt can fail for, and how long
--- after its completion a batch freezes. It is spec 004's until a policy says
--- otherwise.
-create table cl.gate_zero_policy (
-  one             boolean primary key default true check (one),
-  waits           interval[] not null default '{24:00:00,72:00:00,168:00:00}' check (cardinality(waits) between 1 and 3),
-  reasons         text[] not null default '{DOMAIN_NOT_FOUND,DOMAIN_NO_IMPRINT,NO_LINKEDIN_COMPANY,STATE_MISMATCH,STATE_AMBIGUOUS,STATE_MISSING,API_UNAVAILABLE,TIMEOUT}',
-  recovery_window interval not null default '336:00:00',
-  policy_version  text -- whose it is; null: the specification's
-);
-insert into cl.gate_zero_policy default values;
-
--- The guards look at whole statements: a check per row would cost an import or
--- five thousand results more than all the rest. They run as the schema's owner,
--- so that whoever may write an intake need not be able to write what follows
--- from it. Their settings keep plans good that are made for one row and reused
--- for thousands.
 -- +goose StatementBegin
+-- What no writer of Gate Zero can do, and what follows from each write.
+--
+-- The guards look at whole statements: a check per row would cost an import or five
+-- thousand results more than all the rest. They run as the schema's owner, so that
+-- whoever may write an intake need not be able to write what follows from it. Their
+-- settings keep plans good that are made for one row and reused for thousands.
+
+-- refuse raises what a guard has found, if it has found something.
 create function cl.refuse(what text) returns void language plpgsql as $$
 begin
   if what is not null then
@@ -166,9 +15,10 @@ begin
   end if;
 end $$;
 
--- gate_policy is the policy in force; its waits are asked for by attempt.
-create function cl.gate_policy() returns cl.gate_zero_policy language sql stable
-security definer set search_path = pg_catalog, pg_temp as $$select p from cl.gate_zero_policy p$$;
+-- near reports whether two times are the same but for the time that writing takes.
+create function cl.near(a timestamptz, b timestamptz) returns boolean language sql immutable as $$
+  select a between b - interval '1 minute' and b + interval '1 minute'
+$$;
 
 -- sync_gate follows the newest policy, once.
 create function cl.sync_gate(version text, waits interval[], reasons text[], recovery_window interval) returns void
@@ -191,18 +41,9 @@ begin
      is distinct from (sync_gate.waits, sync_gate.reasons, sync_gate.recovery_window, version);
 end $$;
 
--- near reports whether two times are the same but for the time that writing takes.
-create function cl.near(a timestamptz, b timestamptz) returns boolean language sql immutable as $$
-  select a between b - interval '1 minute' and b + interval '1 minute'
-$$;
+-- Batches.
 
--- recovery_touched dates what was changed without a date.
-create function cl.recovery_touched() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  new.updated_at := recoup.clock();
-  return new;
-end $$;
-
+-- guard_batch lets a batch be completed, frozen and killed when it is, and no other time.
 create function cl.guard_batch() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if tg_op = 'INSERT' then
@@ -225,7 +66,13 @@ begin
         where coalesce(batch_id, '') = new.batch_id and status = 'ACTIVE') then 'recoveries of it are ACTIVE' end);
   return new;
 end $$;
+create trigger guard before insert or update on cl.gate_zero_batch for each row execute function cl.guard_batch();
+create trigger forbidden before delete on cl.gate_zero_batch for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on cl.gate_zero_batch for each statement execute function recoup.forbid();
 
+-- Intakes.
+
+-- intakes_added takes intakes while the import is open, or as successors of failed ones.
 create function cl.intakes_added() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
@@ -246,7 +93,10 @@ begin
     select batch_id, status, count(*) from added where batch_id is not null group by 1, 2;
   return null;
 end $$;
+create trigger guard_insert after insert on cl.gate_zero_intake referencing new table as added
+  for each statement execute function cl.intakes_added();
 
+-- intakes_changed never lets a failed intake become AUTHORIZED.
 create function cl.intakes_changed() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
 begin
@@ -267,7 +117,14 @@ begin
      where batch_id is not null group by 1, 2 having sum(d) <> 0;
   return null;
 end $$;
+create trigger guard_update after update on cl.gate_zero_intake referencing old table as was new table as changed
+  for each statement execute function cl.intakes_changed();
+create trigger forbidden before delete on cl.gate_zero_intake for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on cl.gate_zero_intake for each statement execute function recoup.forbid();
 
+-- Recoveries.
+
+-- recoveries_added begins a recovery with its first attempt and its first wait.
 create function cl.recoveries_added() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
@@ -288,8 +145,11 @@ begin
     left join cl.gate_zero_batch b on b.batch_id = a.batch_id;
   insert into cl.gate_zero_count
     select batch_id, status, count(*) from added where batch_id is not null group by 1, 2;
+  insert into cl.gate_zero_reason select status, failure_reason, count(*) from added group by 1, 2;
   return null;
 end $$;
+create trigger guard_insert after insert on cl.gate_zero_recovery referencing new table as added
+  for each statement execute function cl.recoveries_added();
 
 -- recoveries_changed lets attempt_count, next_eligible_at and the reason move together,
 -- by the schedule and not before their time. That a change is of now is judged by
@@ -324,13 +184,26 @@ begin
     select batch_id, status, sum(d) from (
       select batch_id, status, 1 as d from changed union all select batch_id, status, -1 from was) m
      where batch_id is not null group by 1, 2 having sum(d) <> 0;
+  insert into cl.gate_zero_reason
+    select status, failure_reason, sum(d) from (
+      select status, failure_reason, 1 as d from changed union all select status, failure_reason, -1 from was) m
+     group by 1, 2 having sum(d) <> 0;
   return null;
 end $$;
--- +goose StatementEnd
+create trigger guard_update after update on cl.gate_zero_recovery referencing old table as was new table as changed
+  for each statement execute function cl.recoveries_changed();
 
--- +goose StatementBegin
--- recovery_told sees to it that what happened to a recovery stands in the AIR by the
--- end of its transaction: what its writer has not told there, it tells.
+-- recovery_touched dates what was changed without a date.
+create function cl.recovery_touched() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  new.updated_at := recoup.clock();
+  return new;
+end $$;
+create trigger touched before update on cl.gate_zero_recovery
+  for each row when (new.updated_at = old.updated_at) execute function cl.recovery_touched();
+
+-- recovery_told completes the AIR at the end of the transaction: it records what
+-- happened to a recovery, where its writer has not.
 create function cl.recovery_told() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -344,47 +217,16 @@ begin
        and coalesce(a.attempt_count, new.attempt_count) = new.attempt_count);
   return null;
 end $$;
+create constraint trigger told_insert after insert on cl.gate_zero_recovery deferrable initially deferred
+  for each row execute function cl.recovery_told();
+create constraint trigger told_update after update on cl.gate_zero_recovery deferrable initially deferred
+  for each row when (new.attempt_count <> old.attempt_count or new.status <> old.status) execute function cl.recovery_told();
+create trigger forbidden before delete on cl.gate_zero_recovery for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on cl.gate_zero_recovery for each statement execute function recoup.forbid();
 
--- leases_added and leases_changed hold leases to what they are: one begins now, is
--- only ever extended, and has run out when its time is over. So the AIR can be held
--- to them. What a worker loses to the kill switch is noted for it.
-create function cl.leases_added() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp set jit = off as $$
-begin
-  perform cl.check_leases(array(select row(a.*)::cl.gate_zero_lease from added a where token is not null));
-  perform cl.refuse('the lease of recovery ' || min(recovery_id::text) || ': none of it has run out yet') from added where lapses > 0
-    having count(*) > 0;
-  return null;
-end $$;
-
-create function cl.leases_changed() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
-begin
-  perform cl.refuse(min('the lease of recovery ' || n.recovery_id || ': ' || case
-      when o.recovery_id is null then 'it is of that recovery for good'
-      when n.lapses < o.lapses then 'lapses are counted until an attempt is used'
-      when n.lapses > o.lapses and (n.lapses > o.lapses + 1 or o.token is null or n.token = o.token
-        or o.ends_at > recoup.clock() + recoup.tolerance()) then 'it has not run out'
-      when n.token = o.token and (n.leased_at <> o.leased_at or n.ends_at < o.ends_at) then 'it is only ever extended'
-      when n.token <> o.token and n.lapses = o.lapses then 'a worker holds it' end))
-    from changed n left join was o using (recovery_id);
-  perform cl.check_leases(array(select row(n.*)::cl.gate_zero_lease
-    from changed n join was o using (recovery_id) where n.token is distinct from o.token and n.token is not null));
-  perform cl.revoke_leases(array(select o.recovery_id
-    from changed n join was o using (recovery_id) where o.token is not null and n.token is null));
-  return null;
-end $$;
-
-create function cl.leases_deleted() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp set jit = off as $$
-begin
-  perform cl.refuse(min('the lease of recovery ' || g.recovery_id || ': lapses are counted until an attempt is used'))
-    from gone g where g.lapses > 0 and exists (select from cl.gate_zero_recovery r
-      join cl.gate_zero_air a on a.intake_id = r.intake_id and a.event = 'LAPSE' and a.attempt_count = r.attempt_count
-      where r.recovery_id = g.recovery_id and r.status = 'ACTIVE');
-  perform cl.revoke_leases(array(select recovery_id from gone where token is not null));
-  return null;
-end $$;
+-- Leases: one begins now, is only ever extended, and has expired when its time is
+-- over, so that the AIR can be held to them. One that the kill switch takes away is
+-- noted for the AIR.
 
 -- check_leases refuses leases that do not begin now, or in a batch that is stopped.
 create function cl.check_leases(begun cl.gate_zero_lease[]) returns void language plpgsql
@@ -412,7 +254,53 @@ begin
   end if;
 end $$;
 
--- air_added lets the AIR tell only of what is so, once, when it happens.
+create function cl.leases_added() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  perform cl.check_leases(array(select row(a.*)::cl.gate_zero_lease from added a where token is not null));
+  perform cl.refuse('the lease of recovery ' || min(recovery_id::text) || ': none of it has run out yet') from added where lapses > 0
+    having count(*) > 0;
+  return null;
+end $$;
+create trigger guard_insert after insert on cl.gate_zero_lease referencing new table as added
+  for each statement execute function cl.leases_added();
+
+create function cl.leases_changed() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
+begin
+  perform cl.refuse(min('the lease of recovery ' || n.recovery_id || ': ' || case
+      when o.recovery_id is null then 'it is of that recovery for good'
+      when n.lapses < o.lapses then 'lapses are counted until an attempt is used'
+      when n.lapses > o.lapses and (n.lapses > o.lapses + 1 or o.token is null or n.token = o.token
+        or o.ends_at > recoup.clock() + recoup.tolerance()) then 'it has not run out'
+      when n.token = o.token and (n.leased_at <> o.leased_at or n.ends_at < o.ends_at) then 'it is only ever extended'
+      when n.token <> o.token and n.lapses = o.lapses then 'a worker holds it' end))
+    from changed n left join was o using (recovery_id);
+  perform cl.check_leases(array(select row(n.*)::cl.gate_zero_lease
+    from changed n join was o using (recovery_id) where n.token is distinct from o.token and n.token is not null));
+  perform cl.revoke_leases(array(select o.recovery_id
+    from changed n join was o using (recovery_id) where o.token is not null and n.token is null));
+  return null;
+end $$;
+create trigger guard_update after update on cl.gate_zero_lease referencing old table as was new table as changed
+  for each statement execute function cl.leases_changed();
+
+create function cl.leases_deleted() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  perform cl.refuse(min('the lease of recovery ' || g.recovery_id || ': lapses are counted until an attempt is used'))
+    from gone g where g.lapses > 0 and exists (select from cl.gate_zero_recovery r
+      join cl.gate_zero_air a on a.intake_id = r.intake_id and a.event = 'LAPSE' and a.attempt_count = r.attempt_count
+      where r.recovery_id = g.recovery_id and r.status = 'ACTIVE');
+  perform cl.revoke_leases(array(select recovery_id from gone where token is not null));
+  return null;
+end $$;
+create trigger guard_delete after delete on cl.gate_zero_lease referencing old table as gone
+  for each statement execute function cl.leases_deleted();
+
+-- The AIR.
+
+-- air_added lets the AIR record only what is so, once, when it happens.
 create function cl.air_added() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
@@ -443,37 +331,8 @@ begin
   delete from cl.gate_zero_revoked v using added a where v.recovery_id = a.recovery_id and a.event = 'REVOKE';
   return null;
 end $$;
--- +goose StatementEnd
-create trigger guard_insert after insert on cl.gate_zero_lease referencing new table as added
-  for each statement execute function cl.leases_added();
-create trigger guard_update after update on cl.gate_zero_lease referencing old table as was new table as changed
-  for each statement execute function cl.leases_changed();
-create trigger guard_delete after delete on cl.gate_zero_lease referencing old table as gone
-  for each statement execute function cl.leases_deleted();
-create trigger touched before update on cl.gate_zero_recovery
-  for each row when (new.updated_at = old.updated_at) execute function cl.recovery_touched();
-create constraint trigger told_insert after insert on cl.gate_zero_recovery deferrable initially deferred
-  for each row execute function cl.recovery_told();
-create constraint trigger told_update after update on cl.gate_zero_recovery deferrable initially deferred
-  for each row when (new.attempt_count <> old.attempt_count or new.status <> old.status) execute function cl.recovery_told();
 create trigger guard_insert after insert on cl.gate_zero_air referencing new table as added
   for each statement execute function cl.air_added();
-
-create trigger guard before insert or update on cl.gate_zero_batch for each row execute function cl.guard_batch();
-create trigger guard_insert after insert on cl.gate_zero_intake referencing new table as added
-  for each statement execute function cl.intakes_added();
-create trigger guard_update after update on cl.gate_zero_intake referencing old table as was new table as changed
-  for each statement execute function cl.intakes_changed();
-create trigger guard_insert after insert on cl.gate_zero_recovery referencing new table as added
-  for each statement execute function cl.recoveries_added();
-create trigger guard_update after update on cl.gate_zero_recovery referencing old table as was new table as changed
-  for each statement execute function cl.recoveries_changed();
-
-create trigger forbidden before delete on cl.gate_zero_batch for each statement execute function recoup.forbid();
-create trigger forbidden before delete on cl.gate_zero_intake for each statement execute function recoup.forbid();
-create trigger forbidden before delete on cl.gate_zero_recovery for each statement execute function recoup.forbid();
 create trigger forbidden before update or delete on cl.gate_zero_air for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on cl.gate_zero_batch for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on cl.gate_zero_intake for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on cl.gate_zero_recovery for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on cl.gate_zero_air for each statement execute function recoup.forbid();
+-- +goose StatementEnd

@@ -1,4 +1,5 @@
 -- +goose Up
+-- +goose StatementBegin
 -- Row-level security lets other roles than Recoup's own read only what is theirs
 -- (spec 003, Security and Privacy). It is off until the schema's owner says
 --
@@ -21,7 +22,6 @@ create table recoup.read_grant (
   primary key (reader, kind, name)
 );
 
--- +goose StatementBegin
 -- secured reports whether row security is on.
 create function recoup.secured() returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$

@@ -1,6 +1,9 @@
 -- +goose Up
--- Every failure that was reported, once, for good (spec 003). The rows are facts:
--- nothing changes or deletes one; months that are over go whole.
+-- +goose StatementBegin
+-- The ledger (spec 003): every failure that was reported, once, for good, and counts
+-- of them per hour and per day.
+
+-- Events are facts: nothing changes or deletes one; months that are over go whole.
 create table recoup.error_event (
   event_id         uuid not null,
   code             text not null, -- of error_code: see event_guard
@@ -22,10 +25,10 @@ create table recoup.error_event (
     and details - '{retryable,field,limit,window_sec,expected_etag,existing_id}'::text[] = '{}')
 ) partition by range (ts);
 
--- Rows come nearly in the order of their time, so that a few bytes for each 32
--- pages are all the index that time needs.
 create index error_event_code_day_idx on recoup.error_event (code, day);
 create index error_event_service_day_idx on recoup.error_event (service, day);
+-- Rows come nearly in the order of their time, so that a few bytes for each 32
+-- pages are all the index that time needs.
 create index error_event_ts_idx on recoup.error_event using brin (ts) with (pages_per_range = 32, autosummarize = on);
 create index error_event_correlation_idx on recoup.error_event (correlation_id);
 
@@ -70,7 +73,6 @@ create table recoup.event_drop (
 );
 create index event_drop_idx on recoup.event_drop (day, reason);
 
--- +goose StatementBegin
 -- event_guard refuses codes that are not registered, and counts. It looks at a
 -- statement's rows together: a foreign key, which looks at each, costs a quarter
 -- of the rate. Rows that were ignored as duplicates are not among them. A plan
@@ -96,7 +98,6 @@ begin
   end if;
   return null;
 end $$;
--- +goose StatementEnd
 
 create trigger known_codes after insert on recoup.error_event referencing new table as added
   for each statement execute function recoup.event_guard();
@@ -105,7 +106,6 @@ create trigger forbidden before update or delete on recoup.error_event
 create trigger forbidden_truncate before truncate on recoup.error_event
   for each statement execute function recoup.forbid();
 
--- +goose StatementBegin
 -- ensure_event_partitions makes the partitions of months, and gives every
 -- partition, also one that was made or attached by hand, the guards that
 -- statements aimed at it directly must meet. Nodes write to partitions directly,

@@ -1,0 +1,221 @@
+-- +goose Up
+-- +goose StatementBegin
+-- The tables that the policy names, as views over recoup.error and its archive.
+-- Pipelines insert into them, analysts read them. Nodes call sync_table for each
+-- table when a policy comes into force.
+
+-- The view itself.
+
+-- is_view_of tells a view of ours from whatever else may have its name.
+create function recoup.is_view_of(name text, source regclass) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (select from pg_depend d join pg_rewrite r on r.oid = d.objid
+    where d.classid = 'pg_rewrite'::regclass and d.refobjid = source
+      and r.ev_class = to_regclass(format('%I.%I', split_part(name, '.', 1), split_part(name, '.', 2))))
+$$;
+
+-- other_name is the second name that an entity has in every view. The promotion
+-- check of spec 000, 6.3 asks each table for its outreach_id, whatever the policy
+-- calls it.
+create function recoup.other_name(entity_column text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select case entity_column when 'outreach_id' then 'entity_id' else 'outreach_id' end
+$$;
+
+-- rename_entity gives the entity of a view another name, and its second name too.
+create function recoup.rename_entity(target text, was text, is_now text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  step record;
+begin
+  for step in select * from (values (was, '_entity'), (recoup.other_name(was), '_other'), ('_entity', is_now),
+      ('_other', recoup.other_name(is_now))) as v (old, new) loop
+    if exists (select from pg_attribute where attrelid = target::regclass and attname = step.old) then
+      execute format('alter view %s rename column %I to %I', target, step.old, step.new);
+    end if;
+  end loop;
+end $$;
+
+-- leased_column is a column of the view of an error that depends on its lease, or
+-- on whether it is resolved; null for all others.
+create function recoup.leased_column(name text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select replace(case
+      when name in ('lease_token', 'lease_worker', 'leased_at', 'lease_ends_at') then '(select d.' || name || ' %)'
+      when name = 'next_retry_at' then 'coalesce((select d.lease_ends_at %), next_retry_at)'
+      when name = 'last_retry_at' then 'coalesce((select d.leased_at %), last_retry_at)'
+      when name = 'updated_at' then 'greatest((select d.leased_at %), updated_at)'
+      when name = 'replaceable' then '(replaceable and state <> ''RESOLVED'')'
+      when name = 'next_reminder_at' then 'case when state <> ''RESOLVED'' then next_reminder_at end'
+    end || ' as ' || name, '%', 'from recoup.due d where d.error_id = error.error_id')
+$$;
+
+-- sync_view makes or renews the view that carries a name of the policy. It
+-- returns false, and leaves it alone, if something else has that name already.
+-- With row security on it is a barrier (raise_barriers).
+-- A row that has become an orphan is one of the view's until the end of the
+-- transaction that wrote it, or the check option would refuse it.
+create function recoup.sync_view(name text, source regclass, t recoup.error_table, entity_was text) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  folder  text := split_part(name, '.', 1);
+  target  text := format('%I.%I', folder, split_part(name, '.', 2));
+  present regclass := to_regclass(target);
+  live    boolean := source = 'recoup.error'::regclass;
+  columns text;
+begin
+  if present is not null and not recoup.is_view_of(name, source) then
+    return false;
+  end if;
+  if to_regnamespace(quote_ident(folder)) is null then
+    execute format('create schema if not exists %I', folder);
+  end if;
+  if present is not null and entity_was <> t.entity_column then
+    perform recoup.rename_entity(target, entity_was, t.entity_column);
+  end if;
+  select string_agg(case
+      when attname = 'entity_id' then format('entity_id as %I', t.entity_column)
+      when attname = 'created_at' and live then 'created_at, null::timestamptz as archived_at' -- of spec 000, 6.3
+      when live then coalesce(recoup.leased_column(attname), quote_ident(attname))
+      else quote_ident(attname) end, ', ' order by attnum)
+      || case when live then (select ', ' || string_agg(recoup.leased_column(l.attribute), ', ' order by l.place)
+        from unnest('{lease_token,lease_worker,leased_at,lease_ends_at}'::text[]) with ordinality l (attribute, place)) else '' end
+      || format(', entity_id as %I', recoup.other_name(t.entity_column))
+    into columns
+    from pg_attribute where attrelid = source and attnum > 0 and not attisdropped;
+  execute format('create or replace view %s with (security_barrier = %s) as select %s from %s where %s and (select recoup.sees(%L)) %s',
+    target, recoup.secured(), columns, source, case when live
+      then format('(table_name = %1$L or reported_table = %1$L and policy_version is null and updated_at = now())', t.table_name)
+      else format('table_name = %L', t.table_name) end,
+    t.table_name, case when live then 'with local check option' end);
+  if live then
+    execute format('alter view %s alter column table_name set default %L,
+      alter column disposition set default %L, alter column blocking set default %L,
+      alter column expires_at set default now() + %L::interval',
+      target, t.table_name, t.default_disposition,
+      t.blocks and t.default_disposition in ('RETRY', 'PARKED'), t.ttl);
+  elsif present is null then
+    execute format('create trigger forbidden instead of insert or update or delete on %s
+      for each row execute function recoup.forbid()', target);
+  end if;
+  perform recoup.grant_view(name, source);
+  return true;
+end $$;
+
+-- grant_view lets nodes, pipelines and analysts use a view of ours, once their
+-- roles exist. A pipeline says what failed and how; what follows is the policy's.
+create function recoup.grant_view(name text, source regclass) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  folder text := split_part(name, '.', 1);
+  target text := format('%I.%I', folder, split_part(name, '.', 2));
+  live   boolean := source = 'recoup.error'::regclass;
+  who    text;
+  entity text;
+begin
+  if not recoup.is_view_of(name, source) then
+    return;
+  end if;
+  foreach who in array '{recoup_app,recoup_writer,recoup_reader}'::text[] loop
+    continue when to_regrole(who) is null;
+    if folder <> 'public' then -- which others own and everyone may use
+      execute format('grant usage on schema %I to %I', folder, who);
+    end if;
+    execute format('grant select on %s to %I', target, who);
+    if live and who = 'recoup_app' then
+      execute format('grant insert on %s to %I', target, who);
+    elsif live and who = 'recoup_writer' then
+      select entity_column into entity from recoup.error_table where table_name = name;
+      execute format('grant insert (error_id, %I, %I, code, severity, message, correlation_id) on %s to %I',
+        entity, recoup.other_name(entity), target, who);
+    end if;
+  end loop;
+end $$;
+
+-- What follows a new policy.
+
+-- check_policy holds the caller to the policies that are on record: what is not
+-- there was never in force, and what was is never changed. Nor is the mirror a way
+-- to a view among the tables of the database itself.
+create function recoup.check_policy(t recoup.error_table, was recoup.error_table) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  recorded boolean := exists (select from recoup.policy_version v where v.version = t.policy_version);
+  bad      text := case
+    when not recorded and exists (select from recoup.policy_version) then 'its policy ' || t.policy_version || ' is not on record'
+    when recorded and was.policy_version = t.policy_version
+      and row(was.hub, was.entity_column, was.dispositions, was.default_disposition, was.ttl, was.blocks, was.dead_letter, was.archive_name, was.retention)
+        is distinct from row(t.hub, t.entity_column, t.dispositions, t.default_disposition, t.ttl, t.blocks, t.dead_letter, t.archive_name, t.retention)
+      then 'a policy that was in force is never changed'
+    when (t.table_name || coalesce(' ' || t.archive_name, '')) ~ '(^| )(recoup|cl|pg_[a-z_]*|information_schema)\.' then 'its name is among our own'
+    when t.default_disposition <> all (t.dispositions) then 'its default is not allowed'
+    when t.ttl <= interval '0' or t.retention <= interval '0' then 'what is kept is kept for some time' end;
+begin
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = t.table_name || ': ' || bad;
+  end if;
+end $$;
+
+-- newest_policy reports whether a policy is the last on record, or none is.
+create function recoup.newest_policy(name text) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return coalesce((select v.version = name from recoup.policy_version v order by v.number desc limit 1), true);
+end $$;
+
+-- sync_table takes over a table of the policy and returns the names that are
+-- taken by something else.
+create function recoup.sync_table(t recoup.error_table) returns text[]
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  was   recoup.error_table;
+  taken text[] := '{}';
+begin
+  select * into was from recoup.error_table o where o.table_name = t.table_name;
+  perform recoup.check_policy(t, was);
+  if not recoup.newest_policy(t.policy_version) then
+    return taken; -- whoever has the newest follows it
+  end if;
+  insert into recoup.error_table select t.*
+    on conflict (table_name) do update set hub = excluded.hub, entity_column = excluded.entity_column,
+      dispositions = excluded.dispositions, default_disposition = excluded.default_disposition, ttl = excluded.ttl,
+      blocks = excluded.blocks, dead_letter = excluded.dead_letter, archive_name = excluded.archive_name,
+      retention = excluded.retention, policy_version = excluded.policy_version, retired = excluded.retired,
+      hub_name = excluded.hub_name, entity_required = excluded.entity_required, orphans = excluded.orphans;
+  if not recoup.sync_view(t.table_name, 'recoup.error', t, was.entity_column) then
+    taken := taken || t.table_name;
+  end if;
+  if t.archive_name is not null and not recoup.sync_view(t.archive_name, 'recoup.error_archive', t, was.entity_column) then
+    taken := taken || t.archive_name;
+  end if;
+  return taken;
+end $$;
+
+-- retire_tables marks what is not in the newest policy any more. Rows may remain. What
+-- that policy has brought is not among it.
+create function recoup.retire_tables(version text, kept text[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update recoup.error_table set retired = true, orphans = false
+   where not retired and table_name <> all (kept) and recoup.newest_policy(version)
+     and (policy_version <> version or not exists (select from recoup.policy_version));
+end $$;
+
+-- sync_ledger follows what the newest policy says of the ledger, once.
+create function recoup.sync_ledger(version text, events interval, rollups interval) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  was recoup.ledger_policy;
+begin
+  select * into was from recoup.ledger_policy;
+  if not recoup.newest_policy(version) then
+    return; -- whoever has the newest follows it
+  end if;
+  if was.policy_version = version and (was.event_retention, was.rollup_retention) is distinct from (events, rollups)
+    and exists (select from recoup.policy_version) then
+    raise exception using errcode = 'RC001', message = 'the ledger: a policy that was in force is never changed';
+  end if;
+  update recoup.ledger_policy set event_retention = events, rollup_retention = rollups, policy_version = version
+   where (event_retention, rollup_retention, policy_version) is distinct from (events, rollups, version);
+end $$;
+-- +goose StatementEnd
