@@ -1,5 +1,19 @@
 -- +goose Up
--- The registry of codes (spec 003). Times are microseconds since 1970, in UTC.
+-- +goose StatementBegin
+-- The registry of codes and the policy, and what all later files go by.
+--
+-- Times are microseconds since 1970, in UTC. Ids are 16 bytes. Booleans are 0 or 1.
+--
+-- The file refuses what the rules forbid, to every connection: triggers and checks
+-- stand in it; it decides nothing. A connection of somebody else does not have
+-- recursive_triggers on, and so REPLACE would delete rows without a word; hence every
+-- guarded table refuses an insert, before it happens, that meets a row. In a trigger
+-- before the insert a rowid that the statement leaves open reads as -1; the triggers
+-- after it refuse a row that truly has such a number. Of several triggers of one act,
+-- the one that was made last runs first.
+
+-- The registry of codes (spec 003). A code is never deleted or renamed: what was
+-- recorded under it still carries it.
 create table error_code (
   code        text primary key
               check (length(code) between 1 and 64 and code glob '[A-Z]*' and code not glob '*[^A-Z0-9_]*'),
@@ -16,26 +30,46 @@ create table error_code (
   definition  text not null default '{}' check (json_valid(definition)) -- the whole entry: causes, resolution, example, aliases
 ) strict, without rowid;
 
--- +goose StatementBegin
 create trigger error_code_insert before insert on error_code
 when exists (select 1 from error_code where code = new.code) begin
   select raise(abort, 'this code is registered already');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_code_update before update on error_code
 when new.code is not old.code or new.created_at is not old.created_at begin
   select raise(abort, 'a code is permanent');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_code_delete before delete on error_code begin
   select raise(abort, 'a code is permanent');
 end;
--- +goose StatementEnd
 
--- What the database must know of the policy to hold errors to it. The rest of
--- the policy is read by nodes.
+-- Every policy that was ever in force, as it was written; the last one is in force.
+create table policy_version (
+  number   integer primary key check (number > 0),
+  version  text not null unique, -- the file's own, which errors record
+  hash     blob not null check (length(hash) = 32),
+  text     text not null,
+  added_at integer not null,
+  added_by text not null,
+  reason   text
+) strict;
+
+create trigger policy_version_insert before insert on policy_version begin
+  select case
+    when new.number is not 1 + coalesce((select max(number) from policy_version), 0)
+      then raise(abort, 'policies are numbered one by one')
+    when exists (select 1 from policy_version where version = new.version)
+      then raise(abort, 'this version is known already')
+  end;
+end;
+create trigger policy_version_update before update on policy_version begin
+  select raise(abort, 'a policy that was in force is never rewritten');
+end;
+create trigger policy_version_delete before delete on policy_version begin
+  select raise(abort, 'a policy that was in force is never rewritten');
+end;
+
+-- What the guards must know of the policy: the governed tables. Nodes read the rest
+-- from the policy itself.
 create table error_table (
   table_name          text primary key,
   hub                 text not null,
@@ -59,20 +93,28 @@ create table error_table_disposition (
   primary key (table_name, disposition)
 ) strict, without rowid;
 
--- +goose StatementBegin
 create trigger error_table_insert before insert on error_table
 when exists (select 1 from error_table where table_name = new.table_name) begin
   select raise(abort, 'this table is known already');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_table_update before update on error_table
 when new.table_name is not old.table_name begin
   select raise(abort, 'a table keeps its name');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_table_delete before delete on error_table begin
   select raise(abort, 'a table is retired, never dropped');
 end;
+
+-- How far back the running purge may delete of each; null, and so nothing may be
+-- deleted, whenever none is running. Whoever owns the file can write to it: it keeps
+-- mistakes away, not intent.
+create table retention (
+  one           integer primary key check (one = 1),
+  archive_until integer,
+  history_until integer,
+  events_until  integer,
+  replays_until integer,
+  alert_until   integer -- alerts and silences
+) strict;
+insert into retention (one) values (1);
 -- +goose StatementEnd

@@ -1,6 +1,10 @@
 -- +goose Up
--- All governed errors live in one table: static SQL, one set of indexes, one
--- set of guards. The names of the policy are views over it (see view.go).
+-- +goose StatementBegin
+-- Governed errors (spec 000), open and archived. All of them live in one table:
+-- static SQL, one set of indexes, one set of guards. The tables that the policy
+-- names are views over it (view.go); what guards it is in 005_error_guard.sql.
+
+-- An open error, with its lease.
 create table error (
   error_id             blob not null primary key default (randomblob(16)) check (length(error_id) = 16),
   table_name           text not null,
@@ -22,6 +26,7 @@ create table error (
   updated_at           integer not null default (cast(strftime('%s', 'now') as integer) * 1000000 + cast(substr(strftime('%f', 'now'), 4) as integer) * 1000),
   expires_at           integer,
 
+  -- Retries: how many there were and may be, when the next is due, how the last ended.
   retry_count          integer not null default 0 check (retry_count >= 0),
   max_retries          integer not null default 0,
   last_retry_at        integer,
@@ -34,17 +39,20 @@ create table error (
   last_attempt         blob check (length(last_attempt) = 16),
   last_result          text, -- how it ended
 
+  -- Who retries it at the moment, and until when.
   lease_token          blob check (length(lease_token) = 16),
   lease_worker         text,
   leased_at            integer,
   lease_ends_at        integer,
 
+  -- Parking: since when, by whom and why, and whose it is to review.
   parked_at            integer,
   parked_by            text,
   park_reason          text,
   assigned_to          text,
   last_reviewed_at     integer,
 
+  -- Escalation: how far it has come, and when the next level, review and reminder are due.
   escalation_level     integer not null default 0 check (escalation_level between 0 and 3),
   escalated_at         integer,
   escalated_to         text,
@@ -54,6 +62,7 @@ create table error (
   next_reminder_at     integer,
   reminded_at          integer,
 
+  -- Resolution.
   resolved_at          integer,
   resolved_by          text,
   resolution_reason    text,
@@ -71,20 +80,25 @@ create table error (
 -- so claims and results change few. What workers hold is apart from what is due.
 create index error_due_idx on error (table_name, next_retry_at) where state = 'RETRY_PENDING' and lease_token is null;
 create index error_lease_idx on error (lease_ends_at) where lease_token is not null;
+-- Deadlines.
 create index error_expiry_idx on error (expires_at) where expires_at is not null;
 create index error_window_idx on error (retry_window_ends_at) where state = 'RETRY_PENDING';
 create index error_escalation_idx on error (next_escalation_at) where next_escalation_at is not null;
 create index error_reminder_idx on error (next_reminder_at) where next_reminder_at is not null;
 create index error_resolved_idx on error (resolved_at) where state = 'RESOLVED';
 create index error_admission_idx on error (created_at) where policy_version is null;
+-- The gate, and an entity's errors.
 create index error_entity_idx on error (entity_id, created_at, error_id) where entity_id is not null;
+-- Lists, newest first, and the park queue, oldest first.
 create index error_list_idx on error (table_name, created_at, error_id);
 create index error_state_idx on error (table_name, state, created_at, error_id) where state in ('ACTIVE', 'PARKED', 'ESCALATED');
 create index error_created_idx on error (created_at, error_id);
+create index error_assigned_idx on error (assigned_to, created_at, error_id) where assigned_to is not null;
 create index error_park_idx on error (table_name, parked_at, error_id) where state in ('PARKED', 'ESCALATED');
+-- At most one open error of a table, entity and code.
 create unique index error_open_key on error (coalesce(reported_table, table_name), entity_id, code) where replaceable;
 
--- Archived errors: all that they had and what archiving added (spec 000, 7.3).
+-- An archived error: all that it had, and what archiving added (spec 000, 7.3).
 create table error_archive (
   error_id             blob not null primary key check (length(error_id) = 16),
   table_name           text not null,
@@ -152,3 +166,4 @@ create table error_archive (
 create index error_archive_table_idx on error_archive (table_name, archived_at, error_id);
 create index error_archive_entity_idx on error_archive (entity_id, archived_at, error_id) where entity_id is not null;
 create index error_archive_purge_idx on error_archive (purge_at);
+-- +goose StatementEnd

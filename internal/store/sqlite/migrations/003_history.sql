@@ -1,8 +1,12 @@
 -- +goose Up
--- What happened to each error, by whom and why: what it was before, if it was
--- there, and what it was then. Rows outlive their error, which moves to the
--- archive, so there is no foreign key. They are purged from their beginning: the
--- clock by which acts happen does not go back.
+-- +goose StatementBegin
+-- What happened to errors, and how many there are: the history of each, the failures
+-- of each entity, and sums that answer at a glance what would else be counted.
+
+-- One row for each transition: what the error was before it, if it was there, and
+-- after it. Rows outlive their error, which moves to the archive, so there is no
+-- foreign key. They are purged from their beginning: the clock by which acts happen
+-- does not go back.
 create table error_history (
   seq                  integer primary key check (seq > 0),
   error_id             blob not null check (length(error_id) = 16),
@@ -32,6 +36,18 @@ create table error_history (
   attempt              blob check (length(attempt) = 16)
 ) strict;
 create index error_history_idx on error_history (error_id, at);
+
+create trigger error_history_insert before insert on error_history
+when new.seq <> -1 and exists (select 1 from error_history where seq = new.seq) begin
+  select raise(abort, 'history is never rewritten');
+end;
+create trigger error_history_update before update on error_history begin
+  select raise(abort, 'history is never rewritten');
+end;
+create trigger error_history_delete before delete on error_history
+when (select old.at < history_until from retention) is not true begin
+  select raise(abort, 'history is kept as long as an error can be');
+end;
 
 -- The count of an entity's failures in a family of codes (spec 000, 9.2).
 create table entity_streak (
@@ -68,43 +84,35 @@ create table error_count (
   primary key (table_name, state, ttl_us)
 ) strict, without rowid;
 
--- What people are to be told, written in the commit that caused it.
-create table outbox (
-  notice_id    blob not null primary key default (randomblob(16)) check (length(notice_id) = 16),
-  kind         text not null,
-  recipient    text not null,
-  error_id     blob check (length(error_id) = 16),
-  created_at   integer not null,
-  due_at       integer,               -- null: delivered or given up
-  attempts     integer not null default 0,
-  delivered_at integer
-) strict;
-create index outbox_due_idx on outbox (due_at) where due_at is not null;
-
--- How far back the running purge may delete; null, and so nothing may be
--- deleted, whenever none is running. Whoever owns the file can write to it: it
--- keeps mistakes away, not intent.
-create table retention (
-  one           integer primary key check (one = 1),
-  archive_until integer,
-  history_until integer
-) strict;
-insert into retention (one) values (1);
-
--- +goose StatementBegin
-create trigger error_history_insert before insert on error_history
-when new.seq <> -1 and exists (select 1 from error_history where seq = new.seq) begin
-  select raise(abort, 'history is never rewritten');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger error_history_update before update on error_history begin
-  select raise(abort, 'history is never rewritten');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger error_history_delete before delete on error_history
-when (select old.at < history_until from retention) is not true begin
-  select raise(abort, 'history is kept as long as an error can be');
-end;
+-- Activity: how often something happened to errors, by minute and by hour.
+create table activity_minute (
+  minute     integer not null,
+  table_name text not null,
+  reported   integer not null,
+  parked     integer not null,
+  escalated  integer not null,
+  attempts   integer not null,
+  succeeded  integer not null,
+  retried    integer not null,
+  exhausted  integer not null,
+  expired    integer not null,
+  archived   integer not null,
+  primary key (minute, table_name),
+  check (min(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
+) strict, without rowid;
+create table activity_hour (
+  hour       integer not null,
+  table_name text not null,
+  reported   integer not null,
+  parked     integer not null,
+  escalated  integer not null,
+  attempts   integer not null,
+  succeeded  integer not null,
+  retried    integer not null,
+  exhausted  integer not null,
+  expired    integer not null,
+  archived   integer not null,
+  primary key (hour, table_name),
+  check (min(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
+) strict, without rowid;
 -- +goose StatementEnd

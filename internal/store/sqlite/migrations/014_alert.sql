@@ -1,6 +1,8 @@
 -- +goose Up
--- Alerts: which rules hold, for whom, since when; what is not to be told for a
--- time; which providers are in use.
+-- +goose StatementBegin
+-- Alerts, silences, the providers in use, and the outbox of notifications.
+
+-- An episode: a rule holds for a scope, from when to when.
 create table alert (
   alert_id    blob not null primary key check (length(alert_id) = 16),
   rule        text not null,
@@ -26,9 +28,10 @@ create index alert_open_list_idx on alert (pending_at, alert_id) where state <> 
 create index alert_rule_idx on alert (rule, pending_at, alert_id);
 create index alert_scope_idx on alert (scope, pending_at, alert_id) where scope is not null;
 create index alert_resolved_idx on alert (resolved_at) where resolved_at is not null;
+-- The alerts of a rule that people were notified of.
+create index alert_told_idx on alert (rule, coalesce(scope, ''), pending_at, alert_id) where notified > 0;
 
 -- An episode stays what it was, and is over once it is over.
--- +goose StatementBegin
 create trigger alert_insert before insert on alert begin
   select case
     when exists (select 1 from alert where alert_id = new.alert_id)
@@ -39,8 +42,6 @@ create trigger alert_insert before insert on alert begin
       then raise(abort, 'the rule holds for this scope already')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger alert_update before update on alert begin
   select case
     when old.state = 'RESOLVED'
@@ -53,15 +54,12 @@ create trigger alert_update before update on alert begin
       then raise(abort, 'what was told was told')
   end;
 end;
--- +goose StatementEnd
-alter table retention add column alert_until integer;
--- +goose StatementBegin
 create trigger alert_delete before delete on alert
 when (select old.resolved_at < alert_until from retention) is not true begin
   select raise(abort, 'an alert is deleted only when it is long over');
 end;
--- +goose StatementEnd
 
+-- Nobody is notified of what a silence covers.
 create table silence (
   silence_id blob not null primary key check (length(silence_id) = 16),
   rule       text, -- null: any
@@ -78,7 +76,7 @@ create table silence (
 create index silence_list_idx on silence (created_at, silence_id);
 create index silence_until_idx on silence (until) where ended_at is null;
 
--- +goose StatementBegin
+-- It can be ended, once; and it is purged with the alerts of its time.
 create trigger silence_insert before insert on silence begin
   select case
     when exists (select 1 from silence where silence_id = new.silence_id)
@@ -87,20 +85,16 @@ create trigger silence_insert before insert on silence begin
       then raise(abort, 'a silence begins before it ends')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger silence_update before update on silence
 when old.ended_at is not null or new.ended_at is null or new.silence_id is not old.silence_id or new.rule is not old.rule
   or new.scope is not old.scope or new.until is not old.until or new.reason is not old.reason
   or new.created_at is not old.created_at or new.created_by is not old.created_by begin
   select raise(abort, 'a silence can only be ended, once');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger silence_delete before delete on silence begin
-  select raise(abort, 'a silence can only be ended, once');
+create trigger silence_delete before delete on silence
+when (select old.until < alert_until from retention) is not true begin
+  select raise(abort, 'a silence is deleted only when it is long over');
 end;
--- +goose StatementEnd
 
 -- Groups of providers that were switched. What was before is in the audit.
 create table provider (
@@ -112,64 +106,70 @@ create table provider (
   alert_id    blob check (length(alert_id) = 16) -- null: a person did
 ) strict, without rowid;
 
--- +goose StatementBegin
 create trigger provider_insert before insert on provider
 when exists (select 1 from provider where group_name = new.group_name) begin
   select raise(abort, 'a switch is from one provider of a group to another');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger provider_update before update on provider
 when new.group_name is not old.group_name or new.active = old.active begin
   select raise(abort, 'a switch is from one provider of a group to another');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger provider_delete before delete on provider begin
   select raise(abort, 'a switch is from one provider of a group to another');
 end;
--- +goose StatementEnd
 
--- Activity: what happened to errors, by minute and by hour.
-create table activity_minute (
-  minute     integer not null,
-  table_name text not null,
-  reported   integer not null,
-  parked     integer not null,
-  escalated  integer not null,
-  attempts   integer not null,
-  succeeded  integer not null,
-  retried    integer not null,
-  exhausted  integer not null,
-  expired    integer not null,
-  archived   integer not null,
-  primary key (minute, table_name),
-  check (min(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
-) strict, without rowid;
-create table activity_hour (
-  hour       integer not null,
-  table_name text not null,
-  reported   integer not null,
-  parked     integer not null,
-  escalated  integer not null,
-  attempts   integer not null,
-  succeeded  integer not null,
-  retried    integer not null,
-  exhausted  integer not null,
-  expired    integer not null,
-  archived   integer not null,
-  primary key (hour, table_name),
-  check (min(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
-) strict, without rowid;
-
--- The outbox as a list, newest first; what is put in again names what was given
--- up.
-alter table outbox add column resend_of blob check (length(resend_of) = 16);
+-- The outbox: notifications, written in the commit that caused them. One waits, or is
+-- delivered, or is given up as undeliverable.
+create table outbox (
+  notice_id    blob not null primary key default (randomblob(16)) check (length(notice_id) = 16),
+  kind         text not null,
+  recipient    text not null,
+  error_id     blob check (length(error_id) = 16),
+  created_at   integer not null,
+  due_at       integer, -- null: delivered or given up
+  attempts     integer not null default 0,
+  delivered_at integer,
+  last_error   text,
+  body         text check (body is null or json_valid(body)),
+  dedup_key    text, -- of what is sent once
+  given_up_at  integer,
+  resend_of    blob check (length(resend_of) = 16), -- the given up one that it is a requeue of
+  constraint outbox_end check ((due_at is not null) + (delivered_at is not null) + (given_up_at is not null) = 1)
+) strict;
+create index outbox_due_idx on outbox (due_at) where due_at is not null;
+create unique index outbox_dedup_key on outbox (dedup_key) where dedup_key is not null;
+create index outbox_end_idx on outbox (coalesce(delivered_at, given_up_at)) where due_at is null;
+-- As a list, newest first.
 create index outbox_list_idx on outbox (created_at, notice_id);
 create index outbox_waiting_idx on outbox (created_at, notice_id) where due_at is not null;
 create index outbox_given_up_idx on outbox (created_at, notice_id) where given_up_at is not null;
--- +goose StatementBegin
-create trigger outbox_resent before update on outbox when new.resend_of is not old.resend_of begin
-  select raise(abort, 'what a notice says is permanent');
+-- What waits and has an end or is one: nobody is notified of an end before they were
+-- of the beginning.
+create index outbox_span_idx on outbox (kind, error_id)
+  where due_at is not null and kind in ('PAGE', 'ALERT', 'JOB_LATE', 'JOB_RECOVERED');
+
+-- A notification stays what it is, and its attempts are counted.
+create trigger outbox_insert before insert on outbox
+when exists (select 1 from outbox where notice_id = new.notice_id) or exists (select 1 from outbox where rowid = new.rowid)
+  or exists (select 1 from outbox where dedup_key = new.dedup_key) begin
+  select raise(abort, 'this notice exists already');
+end;
+create trigger outbox_inserted after insert on outbox when new.rowid < 1 begin
+  select raise(abort, 'a row number is positive');
+end;
+create trigger outbox_update before update on outbox begin
+  select case
+    when old.due_at is null
+      then raise(abort, 'this notice is delivered or given up')
+    when new.notice_id is not old.notice_id or new.rowid is not old.rowid or new.kind is not old.kind
+      or new.recipient is not old.recipient or new.error_id is not old.error_id or new.created_at is not old.created_at
+      or new.dedup_key is not old.dedup_key or new.body is not old.body or new.resend_of is not old.resend_of
+      then raise(abort, 'what a notice says is permanent')
+    when new.attempts not in (old.attempts, old.attempts + 1)
+      then raise(abort, 'attempts are counted one by one')
+  end;
+end;
+create trigger outbox_delete before delete on outbox when old.due_at is not null begin
+  select raise(abort, 'a notice that waits is not deleted');
 end;
 -- +goose StatementEnd

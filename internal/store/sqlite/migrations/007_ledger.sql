@@ -1,6 +1,11 @@
 -- +goose Up
--- Every failure that was reported, once, for good (spec 003). The rows lie in the
--- order of their time, which is how they are listed, counted and let go.
+-- +goose StatementBegin
+-- The ledger (spec 003): every failure that was reported, once, for good, and counts
+-- of them per hour and per day.
+
+-- Events are facts: nothing changes one, and none is deleted before its month is over.
+-- The rows lie in the order of their time, which is how they are listed, counted and
+-- purged.
 create table error_event (
   event_id         blob not null check (length(event_id) = 16),
   code             text not null, -- of error_code: see the triggers
@@ -72,7 +77,6 @@ create table event_batch (
 ) strict;
 insert into event_batch values (1, 0);
 
--- +goose StatementBegin
 create trigger error_event_insert before insert on error_event
 when not (select open from event_batch) begin
   select case
@@ -80,8 +84,6 @@ when not (select open from event_batch) begin
     when exists (select 1 from error_event where ts = new.ts and event_id = new.event_id) then raise(abort, 'this event is known already')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_event_counted after insert on error_event
 when not (select open from event_batch) begin
   insert into error_aggregate_hourly select new.ts - new.ts % 3600000000, new.service, new.code, 0, 0, new.ts
@@ -96,15 +98,9 @@ when not (select open from event_batch) begin
       + coalesce(json_extract(new.details, '$.retryable'), (select retryable from error_code where code = new.code))
     where day = new.day and service = new.service and code = new.code;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_event_update before update on error_event begin
   select raise(abort, 'an event is a fact');
 end;
--- +goose StatementEnd
-
-alter table retention add column events_until integer;
--- +goose StatementBegin
 create trigger error_event_delete before delete on error_event
 when (select old.ts < events_until from retention) is not true begin
   select raise(abort, 'the month of this event is not over');

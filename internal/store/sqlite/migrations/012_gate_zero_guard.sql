@@ -1,126 +1,8 @@
 -- +goose Up
--- Gate Zero: company candidates, their verification, and the recovery of those
--- that failed it (spec 004). Times are microseconds since 1970.
-
--- A batch is an import. Fourteen days after it is complete it freezes.
-create table gate_zero_batch (
-  batch_id        text not null primary key check (batch_id <> ''),
-  created_at      integer not null,
-  completed_at    integer,
-  batch_freeze_at integer, -- from then on nothing in it is retried
-  frozen_at       integer, -- nothing in it is ACTIVE any more
-  killed_at       integer, -- the kill switch is on
-  killed_by       text,
-  kill_reason     text,
-  check ((completed_at is null) = (batch_freeze_at is null) and batch_freeze_at >= completed_at),
-  check (frozen_at is null or batch_freeze_at is not null and frozen_at >= batch_freeze_at),
-  check ((killed_at is null) = (killed_by is null))
-) strict, without rowid;
-create index gate_zero_batch_list_idx on gate_zero_batch (created_at, batch_id);
-create index gate_zero_batch_open_idx on gate_zero_batch (batch_freeze_at) where frozen_at is null;
-
--- What intakes and recoveries name is checked by their guards, on any connection.
-create table gate_zero_intake (
-  intake_id          blob not null primary key check (length(intake_id) = 16),
-  batch_id           text,
-  import_key         text, -- its line or key in the import
-  company_name       text not null check (company_name <> ''),
-  domain             text,
-  linkedin_url       text,
-  state              text,
-  status             text not null default 'PENDING'
-                     check (status in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED')),
-  previous_intake_id blob, -- the failed intake that this one took over from
-  created_at         integer not null,
-  updated_at         integer not null
-) strict, without rowid;
-create unique index gate_zero_intake_import_key on gate_zero_intake (coalesce(batch_id, ''), import_key)
-  where import_key is not null;
-create unique index gate_zero_intake_previous_key on gate_zero_intake (previous_intake_id)
-  where previous_intake_id is not null;
-
-create table gate_zero_recovery (
-  recovery_id      blob not null primary key default (randomblob(16)) check (length(recovery_id) = 16),
-  intake_id        blob not null unique,
-  batch_id         text,
-  failure_reason   text not null check (failure_reason <> ''),
-  attempt_count    integer not null default 1 check (attempt_count between 1 and 3),
-  next_eligible_at integer not null,
-  status           text not null default 'ACTIVE' check (status in ('ACTIVE', 'EXHAUSTED', 'SUCCEEDED')),
-  created_at       integer not null,
-  updated_at       integer not null
-) strict, without rowid;
-
--- A claim serves batch by batch, so that what a kill switch holds back is not in
--- the way of the others; what has no batch is one batch more.
-create index gate_zero_recovery_claim_idx on gate_zero_recovery (coalesce(batch_id, ''), next_eligible_at, recovery_id)
-  where status = 'ACTIVE';
-create index gate_zero_recovery_eligible_idx on gate_zero_recovery (next_eligible_at, recovery_id) where status = 'ACTIVE';
-create index gate_zero_recovery_exhausted_idx on gate_zero_recovery (updated_at, recovery_id) where status = 'EXHAUSTED';
-create index gate_zero_recovery_batch_idx on gate_zero_recovery (batch_id, updated_at, recovery_id) where status = 'EXHAUSTED';
-
--- Who retries a recovery at the moment, and how often a worker was lost since
--- its last attempt. It is no part of the recovery, which only results change.
-create table gate_zero_lease (
-  recovery_id blob not null primary key references gate_zero_recovery,
-  token       blob check (length(token) = 16),
-  worker      text,
-  leased_at   integer,
-  ends_at     integer,
-  lapses      integer not null default 0 check (lapses between 0 and 2),
-  check ((token is null) = (leased_at is null) and (token is null) = (ends_at is null))
-) strict, without rowid;
-create index gate_zero_lease_held_idx on gate_zero_lease (recovery_id) where token is not null;
-
--- What happened, once and for all. Rows of a batch as a whole name no intake.
-create table gate_zero_air (
-  air_id        integer primary key check (air_id > 0),
-  intake_id     blob check (length(intake_id) = 16),
-  recovery_id   blob check (length(recovery_id) = 16),
-  batch_id      text,
-  event         text not null,
-  reason        text,
-  attempt_count integer,
-  actor         text,
-  new_intake_id blob check (length(new_intake_id) = 16),
-  at            integer not null,
-  check (case
-    when event in ('KILL', 'RELEASE', 'FREEZE') then intake_id is null and batch_id is not null
-    when event in ('AUTH', 'FAIL', 'REENTER', 'EXHAUSTED', 'LATE_RESULT', 'LAPSE', 'REVOKE') then intake_id is not null
-    else false end),
-  check ((event = 'REENTER') = (new_intake_id is not null))
-) strict;
-create index gate_zero_air_intake_idx on gate_zero_air (intake_id, air_id) where intake_id is not null;
-create index gate_zero_air_batch_idx on gate_zero_air (batch_id, air_id) where intake_id is null;
-
--- How many intakes and recoveries a batch has in each status. There is one
--- writer, so the triggers count in place.
-create table gate_zero_count (
-  batch_id text not null,
-  status   text not null,
-  n        integer not null,
-  primary key (batch_id, status)
-) strict, without rowid;
-
--- What the file must know of the policy to hold Gate Zero to it, in microseconds:
--- the waits after each failed attempt, how long after its completion a batch
--- freezes, and the reasons that an attempt can fail for. It is spec 004's until a
--- policy says otherwise.
-create table gate_zero_wait (
-  attempt integer primary key check (attempt between 0 and 3), -- 0: the window of a batch
-  lasts   integer not null check (lasts > 0)
-) strict;
-insert into gate_zero_wait values (0, 1209600000000), (1, 86400000000), (2, 259200000000), (3, 604800000000);
-create table gate_zero_failure (
-  reason text not null primary key
-) strict, without rowid;
-insert into gate_zero_failure values ('DOMAIN_NOT_FOUND'), ('DOMAIN_NO_IMPRINT'), ('NO_LINKEDIN_COMPANY'), ('STATE_MISMATCH'),
-  ('STATE_AMBIGUOUS'), ('STATE_MISSING'), ('API_UNAVAILABLE'), ('TIMEOUT');
-
--- The guards. A connection of somebody else does not have recursive_triggers on,
--- and so REPLACE would delete rows without a word; hence every guarded table
--- refuses an insert, before it happens, that meets a row.
 -- +goose StatementBegin
+-- What no writer of Gate Zero can do, and what follows from each write.
+
+-- Batches.
 create trigger gate_zero_batch_insert before insert on gate_zero_batch begin
   select case
     when exists (select 1 from gate_zero_batch where batch_id = new.batch_id)
@@ -131,14 +13,10 @@ create trigger gate_zero_batch_insert before insert on gate_zero_batch begin
       then raise(abort, 'a batch begins with its kill switch off: turn that on when it is there')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_batch_inserted after insert on gate_zero_batch begin
   insert into gate_zero_count select new.batch_id, column1, 0 from (values
     ('PENDING'), ('FAILED'), ('AUTHORIZED'), ('REENTER_SUCCEEDED'), ('ACTIVE'), ('EXHAUSTED'), ('SUCCEEDED'));
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_batch_update before update on gate_zero_batch begin
   select case
     when new.batch_id is not old.batch_id or new.created_at is not old.created_at
@@ -156,15 +34,11 @@ create trigger gate_zero_batch_update before update on gate_zero_batch begin
       then raise(abort, 'recoveries of this batch are ACTIVE')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_batch_delete before delete on gate_zero_batch begin
   select raise(abort, 'a batch is kept for good');
 end;
--- +goose StatementEnd
 
 -- Intakes.
--- +goose StatementBegin
 create trigger gate_zero_intake_insert before insert on gate_zero_intake begin
   select case
     when exists (select 1 from gate_zero_intake where intake_id = new.intake_id)
@@ -187,13 +61,9 @@ create trigger gate_zero_intake_insert before insert on gate_zero_intake begin
       then raise(abort, 'another intake took over already')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_intake_inserted after insert on gate_zero_intake when new.batch_id is not null begin
   update gate_zero_count set n = n + 1 where batch_id = new.batch_id and status = new.status;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_intake_update before update on gate_zero_intake begin
   select case
     when new.intake_id is not old.intake_id or new.batch_id is not old.batch_id or new.import_key is not old.import_key
@@ -208,21 +78,15 @@ create trigger gate_zero_intake_update before update on gate_zero_intake begin
       then raise(abort, 'an intake does not change its status like that')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_intake_moved after update of status on gate_zero_intake when new.status <> old.status begin
   update gate_zero_count set n = n - 1 where batch_id = old.batch_id and status = old.status;
   update gate_zero_count set n = n + 1 where batch_id = new.batch_id and status = new.status;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_intake_delete before delete on gate_zero_intake begin
   select raise(abort, 'an intake is kept for good');
 end;
--- +goose StatementEnd
 
 -- Recoveries.
--- +goose StatementBegin
 create trigger gate_zero_recovery_insert before insert on gate_zero_recovery begin
   select case
     when exists (select 1 from gate_zero_recovery where recovery_id = new.recovery_id)
@@ -244,13 +108,10 @@ create trigger gate_zero_recovery_insert before insert on gate_zero_recovery beg
       then raise(abort, 'a recovery begins ACTIVE or, in a frozen batch, EXHAUSTED')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_recovery_inserted after insert on gate_zero_recovery begin
+  insert into gate_zero_reason values (new.status, new.failure_reason, 1) on conflict do update set n = n + 1;
   update gate_zero_count set n = n + 1 where batch_id = new.batch_id and status = new.status;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_recovery_update before update on gate_zero_recovery begin
   select case
     when new.recovery_id is not old.recovery_id or new.intake_id is not old.intake_id
@@ -281,28 +142,25 @@ create trigger gate_zero_recovery_update before update on gate_zero_recovery beg
       then raise(abort, 'this recovery has attempts left, and its batch is not frozen')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_recovery_moved after update of status on gate_zero_recovery when new.status <> old.status begin
   update gate_zero_count set n = n - 1 where batch_id = old.batch_id and status = old.status;
   update gate_zero_count set n = n + 1 where batch_id = new.batch_id and status = new.status;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
+create trigger gate_zero_reason_moved after update of status, failure_reason on gate_zero_recovery
+when new.status <> old.status or new.failure_reason <> old.failure_reason begin
+  update gate_zero_reason set n = n - 1 where status = old.status and reason = old.failure_reason;
+  insert into gate_zero_reason values (new.status, new.failure_reason, 1) on conflict do update set n = n + 1;
+end;
 create trigger gate_zero_recovery_delete before delete on gate_zero_recovery begin
   select raise(abort, 'a recovery is kept for good');
 end;
--- +goose StatementEnd
 
--- Leases: one begins, is only ever extended and runs out, so that the AIR can be
--- held to them. That its time is over is the node's to say: the file has no clock
--- of its own that nobody can set.
--- +goose StatementBegin
+-- Leases: one begins, is only ever extended and expires, so that the AIR can be held
+-- to them. That its time is over is the node's to say: the file has no clock of its
+-- own that nobody can set.
 create trigger gate_zero_lease_insert after insert on gate_zero_lease when new.lapses > 0 or new.ends_at <= new.leased_at begin
   select raise(abort, 'a lease takes time, and none of this recovery has run out yet');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_lease_update before update on gate_zero_lease begin
   select case
     when new.recovery_id is not old.recovery_id
@@ -322,10 +180,8 @@ create trigger gate_zero_lease_update before update on gate_zero_lease begin
       then raise(abort, 'its batch is stopped by the kill switch')
   end;
 end;
--- +goose StatementEnd
 
--- The AIR.
--- +goose StatementBegin
+-- The AIR records only what is so, once.
 create trigger gate_zero_air_insert before insert on gate_zero_air begin
   select case
     when exists (select 1 from gate_zero_air where air_id = new.air_id)
@@ -351,13 +207,9 @@ create trigger gate_zero_air_insert before insert on gate_zero_air begin
       then raise(abort, 'the AIR tells of an intake only what is so, once: change its recovery first')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_air_update before update on gate_zero_air begin
   select raise(abort, 'the AIR is never rewritten');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger gate_zero_air_delete before delete on gate_zero_air begin
   select raise(abort, 'the AIR is never rewritten');
 end;

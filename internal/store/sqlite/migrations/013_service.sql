@@ -1,7 +1,8 @@
 -- +goose Up
--- What the service needs beside the failures themselves: what was answered, who
--- may ask, who did what, which policy was in force, who leads, what is to be
--- delivered, and how much was processed.
+-- +goose StatementBegin
+-- What the service needs beside the failures themselves: answers to repeated
+-- requests, API keys, the audit, keys for encryption, the leader and its jobs, and
+-- how much was processed.
 
 -- What was answered to a request, so that the same request again gets the same
 -- answer and does nothing. Written in the commit that did what was asked for.
@@ -16,19 +17,15 @@ create table idempotency (
 ) strict, without rowid;
 create index idempotency_expiry_idx on idempotency (expires_at);
 
--- +goose StatementBegin
 create trigger idempotency_insert before insert on idempotency
 when exists (select 1 from idempotency where scope = new.scope and key = new.key) begin
   select raise(abort, 'this request is answered already');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger idempotency_update before update on idempotency begin
   select raise(abort, 'an answer is never rewritten');
 end;
--- +goose StatementEnd
 
--- Who may use the service. Secrets are not here, only their hashes.
+-- API keys. Secrets are not here, only their hashes.
 create table api_key (
   key_id       blob not null primary key check (length(key_id) = 16),
   name         text not null,
@@ -47,7 +44,6 @@ create table api_key (
 ) strict, without rowid;
 create index api_key_list_idx on api_key (created_at, key_id);
 
--- +goose StatementBegin
 create trigger api_key_insert before insert on api_key begin
   select case
     when exists (select 1 from api_key where key_id = new.key_id) or exists (select 1 from api_key where key_hash = new.key_hash)
@@ -56,8 +52,6 @@ create trigger api_key_insert before insert on api_key begin
       then raise(abort, 'a key begins unused and valid')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger api_key_update before update on api_key begin
   select case
     when new.key_id is not old.key_id or new.role is not old.role or new.hubs is not old.hubs or new.hint is not old.hint
@@ -74,14 +68,11 @@ create trigger api_key_update before update on api_key begin
       then raise(abort, 'a key was used last when it was used last')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger api_key_delete before delete on api_key begin
   select raise(abort, 'a key is revoked, never deleted');
 end;
--- +goose StatementEnd
 
--- Who did what, when and why. Written in the commit of the act.
+-- The audit: who did what, when and why. Written in the commit of the act.
 create table audit (
   seq     integer primary key check (seq > 0),
   at      integer not null,
@@ -97,97 +88,60 @@ create index audit_actor_idx on audit (actor, at, seq);
 create index audit_act_idx on audit (act, at, seq);
 create index audit_target_idx on audit (target, at, seq) where target is not null;
 
--- +goose StatementBegin
 create trigger audit_insert before insert on audit
 when exists (select 1 from audit where seq = new.seq) begin
   select raise(abort, 'the audit is never rewritten');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger audit_update before update on audit begin
   select raise(abort, 'the audit is never rewritten');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger audit_delete before delete on audit begin
   select raise(abort, 'the audit is never rewritten');
 end;
--- +goose StatementEnd
 
--- Every policy that was ever in force. The last one is.
-create table policy_version (
-  number   integer primary key check (number > 0),
-  version  text not null unique, -- the file's own, which errors record
-  hash     blob not null check (length(hash) = 32),
-  text     text not null,
-  added_at integer not null,
-  added_by text not null,
-  reason   text
-) strict;
-
--- +goose StatementBegin
-create trigger policy_version_insert before insert on policy_version begin
-  select case
-    when new.number is not 1 + coalesce((select max(number) from policy_version), 0)
-      then raise(abort, 'policies are numbered one by one')
-    when exists (select 1 from policy_version where version = new.version)
-      then raise(abort, 'this version is known already')
-  end;
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger policy_version_update before update on policy_version begin
-  select raise(abort, 'a policy that was in force is never rewritten');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger policy_version_delete before delete on policy_version begin
-  select raise(abort, 'a policy that was in force is never rewritten');
-end;
--- +goose StatementEnd
-
--- What tenants are hashed and payloads are sealed with, itself sealed by nodes.
--- A deleted key leaves its name behind: what it was used for still carries it.
+-- The keys that payloads are encrypted and tenants are hashed with. They can
+-- themselves be encrypted by a master key that is not in the file, and then say by
+-- which. A deleted key leaves its name behind: what it was used for still carries it.
 create table platform_key (
   key_id     text not null primary key,
   purpose    text not null,
   secret     blob,
   created_at integer not null,
   deleted_at integer,
+  wrapped_by text, -- the master key; null: the secret is in plaintext
   constraint platform_key_secret check ((secret is null) = (deleted_at is not null))
 ) strict;
 create index platform_key_purpose_idx on platform_key (purpose, created_at, key_id) where deleted_at is null;
 
--- +goose StatementBegin
+-- All live keys that are encrypted are encrypted by the same master key, and from the
+-- first of them on no plaintext one is added: else no node could use them all.
 create trigger platform_key_insert before insert on platform_key begin
   select case
     when exists (select 1 from platform_key where key_id = new.key_id) or exists (select 1 from platform_key where rowid = new.rowid)
       then raise(abort, 'this key exists already, or did')
     when new.deleted_at is not null
       then raise(abort, 'a key begins with a secret')
+    when exists (select 1 from platform_key where deleted_at is null and wrapped_by <> coalesce(new.wrapped_by, ''))
+      then raise(abort, 'live platform keys are wrapped by another key')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger platform_key_inserted after insert on platform_key when new.rowid < 1 begin
   select raise(abort, 'a row number is positive');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger platform_key_update before update on platform_key
-when old.deleted_at is not null or new.deleted_at is null or new.key_id is not old.key_id or new.rowid is not old.rowid
-  or new.purpose is not old.purpose or new.created_at is not old.created_at begin
-  select raise(abort, 'of a platform key only the secret can be deleted, once');
+when old.deleted_at is not null or new.key_id is not old.key_id or new.rowid is not old.rowid
+  or new.purpose is not old.purpose or new.created_at is not old.created_at
+  or new.deleted_at is null and (new.wrapped_by is null or old.wrapped_by is not null
+    or exists (select 1 from platform_key where deleted_at is null and wrapped_by <> new.wrapped_by))
+  or new.deleted_at is not null and new.wrapped_by is not old.wrapped_by begin
+  select raise(abort, 'of a platform key the secret can be deleted, and before that wrapped by another key, once each');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger platform_key_delete before delete on platform_key begin
   select raise(abort, 'of a platform key only the secret can be deleted, once');
 end;
--- +goose StatementEnd
 
--- Who leads, and how often that has changed: the number fences off a leader that
--- slept.
+-- The leader, and how often it has changed: the number fences off a leader that was
+-- paused and comes back.
 create table leader (
   name    text not null primary key,
   number  integer not null check (number >= 0), -- 0: nobody has led yet
@@ -196,13 +150,10 @@ create table leader (
   constraint leader_held check ((holder is null) = (ends_at is null))
 ) strict, without rowid;
 
--- +goose StatementBegin
 create trigger leader_insert before insert on leader
 when exists (select 1 from leader where name = new.name) begin
   select raise(abort, 'terms are numbered one by one');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger leader_update before update on leader begin
   select case
     when new.name is not old.name
@@ -215,14 +166,11 @@ create trigger leader_update before update on leader begin
       then raise(abort, 'a term begins with a leader')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger leader_delete before delete on leader begin
   select raise(abort, 'terms are numbered one by one');
 end;
--- +goose StatementEnd
 
--- How the leader's regular work went the last time.
+-- How each scheduled job went the last time.
 create table job (
   name        text not null primary key,
   leader      text not null,
@@ -237,13 +185,10 @@ create table job (
   failures    integer not null default 0 check (failures between 0 and runs)
 ) strict, without rowid;
 
--- +goose StatementBegin
 create trigger job_insert before insert on job
 when not exists (select 1 from leader where name = new.leader and number = new.term and holder is not null) begin
   select raise(abort, 'this term is over: somebody else leads');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger job_update before update on job begin
   select case
     when new.name is not old.name
@@ -252,55 +197,11 @@ create trigger job_update before update on job begin
       then raise(abort, 'this term is over: somebody else leads')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger job_delete before delete on job begin
   select raise(abort, 'what is known of a job is kept');
 end;
--- +goose StatementEnd
 
--- Notices wait, or are delivered, or are given up.
-alter table outbox add column last_error text;
-alter table outbox add column body text check (body is null or json_valid(body));
-alter table outbox add column dedup_key text; -- of what is told once
-alter table outbox add column given_up_at integer
-  check ((due_at is not null) + (delivered_at is not null) + (given_up_at is not null) = 1);
-create unique index outbox_dedup_key on outbox (dedup_key) where dedup_key is not null;
-create index outbox_end_idx on outbox (coalesce(delivered_at, given_up_at)) where due_at is null;
-
--- +goose StatementBegin
-create trigger outbox_insert before insert on outbox
-when exists (select 1 from outbox where notice_id = new.notice_id) or exists (select 1 from outbox where rowid = new.rowid)
-  or exists (select 1 from outbox where dedup_key = new.dedup_key) begin
-  select raise(abort, 'this notice exists already');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger outbox_inserted after insert on outbox when new.rowid < 1 begin
-  select raise(abort, 'a row number is positive');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger outbox_update before update on outbox begin
-  select case
-    when old.due_at is null
-      then raise(abort, 'this notice is delivered or given up')
-    when new.notice_id is not old.notice_id or new.rowid is not old.rowid or new.kind is not old.kind
-      or new.recipient is not old.recipient or new.error_id is not old.error_id or new.created_at is not old.created_at
-      or new.dedup_key is not old.dedup_key or new.body is not old.body
-      then raise(abort, 'what a notice says is permanent')
-    when new.attempts not in (old.attempts, old.attempts + 1)
-      then raise(abort, 'attempts are counted one by one')
-  end;
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger outbox_delete before delete on outbox when old.due_at is not null begin
-  select raise(abort, 'a notice that waits is not deleted');
-end;
--- +goose StatementEnd
-
--- How much was done, by minute and by hour: a sum over days reads hours, and
+-- How much was processed, by minute and by hour: a sum over days reads hours, and
 -- minutes only at its edges.
 create table processed_minute (
   minute      integer not null,
@@ -309,6 +210,7 @@ create table processed_minute (
   n           integer not null check (n >= 0),
   failed      integer not null check (failed between 0 and n),
   duration_us integer not null check (duration_us >= 0), -- microseconds
+  failed_us   integer not null default 0 check (failed_us between 0 and duration_us), -- of them, what failed has taken
   primary key (minute, table_name, service)
 ) strict, without rowid;
 create table processed_hour (
@@ -317,6 +219,8 @@ create table processed_hour (
   service     text not null,
   n           integer not null check (n >= 0),
   failed      integer not null check (failed between 0 and n),
-  duration_us integer not null check (duration_us >= 0), -- microseconds
+  duration_us integer not null check (duration_us >= 0),
+  failed_us   integer not null default 0 check (failed_us between 0 and duration_us),
   primary key (hour, table_name, service)
 ) strict, without rowid;
+-- +goose StatementEnd

@@ -1,104 +1,10 @@
 -- +goose Up
--- What the documents forbid is refused here, to every connection: triggers and
--- checks stand in the file. A connection of somebody else does not have
--- recursive_triggers on, and so REPLACE would delete rows without a word; hence
--- every guarded table refuses an insert, before it happens, that meets a row.
---
--- In a trigger before the insert a rowid that the statement leaves open reads
--- as -1; the triggers after it refuse a row that truly has such a number.
+-- +goose StatementBegin
+-- What no writer of errors can do, and what follows from each write: counts and the
+-- gate's log. A trigger names the columns that it is about where it can: a statement
+-- that does not set them does not ask.
 
--- The promotion gate: when an error begins to block its entity and when it ends,
--- by a number that tells what came first, because one at a time writes.
-create table gate_log (
-  entity_id text not null,
-  seq       integer not null check (seq > 0),
-  error_id  blob not null check (length(error_id) = 16),
-  blocks    integer not null check (blocks in (0, 1)), -- it begins to block, or it ends
-  at        integer not null,
-  primary key (entity_id, seq)
-) strict, without rowid;
-
--- The last number that was drawn, for the gate's log or for a promotion.
-create table gate_number (
-  one integer primary key check (one = 1),
-  seq integer not null
-) strict;
-insert into gate_number values (1, 0);
-
--- The next one.
-create view gate_next as select seq + 1 as seq from gate_number;
-
-create table promotion (
-  seq          integer primary key check (seq > 0),
-  promotion_id blob not null unique check (length(promotion_id) = 16),
-  entity_id    text not null,
-  phase        text not null,
-  promoted_by  text not null,
-  promoted_at  integer not null
-) strict;
-create index promotion_entity_idx on promotion (entity_id, seq);
-
--- +goose StatementBegin
-create trigger promotion_numbered after insert on promotion begin
-  update gate_number set seq = new.seq where seq < new.seq;
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger gate_number_update before update on gate_number when new.one <> 1 or new.seq <= old.seq begin
-  select raise(abort, 'the gate''s numbers only grow');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger gate_number_insert before insert on gate_number begin
-  select raise(abort, 'the gate''s numbers only grow');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger gate_number_delete before delete on gate_number begin
-  select raise(abort, 'the gate''s numbers only grow');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger gate_log_insert before insert on gate_log
-when exists (select 1 from gate_log where entity_id = new.entity_id and seq = new.seq) begin
-  select raise(abort, 'the gate''s log is never rewritten');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger gate_log_update before update on gate_log begin
-  select raise(abort, 'the gate''s log is never rewritten');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger gate_log_delete before delete on gate_log begin
-  select raise(abort, 'the gate''s log is never rewritten');
-end;
--- +goose StatementEnd
-
--- +goose StatementBegin
-create trigger promotion_insert before insert on promotion begin
-  select case
-    when exists (select 1 from promotion where seq = new.seq)
-      or exists (select 1 from promotion where promotion_id = new.promotion_id)
-      then raise(abort, 'this promotion is recorded already')
-    when exists (select 1 from error where entity_id = new.entity_id and blocking)
-      then raise(abort, 'an error blocks this entity')
-  end;
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger promotion_update before update on promotion begin
-  select raise(abort, 'a promotion is permanent');
-end;
--- +goose StatementEnd
--- +goose StatementBegin
-create trigger promotion_delete before delete on promotion begin
-  select raise(abort, 'a promotion is permanent');
-end;
--- +goose StatementEnd
-
--- An error is held to its table when it comes.
--- +goose StatementBegin
+-- New errors are held to their table.
 create trigger error_insert before insert on error begin
   select case
     when exists (select 1 from error where error_id = new.error_id) or exists (select 1 from error where rowid = new.rowid)
@@ -125,8 +31,6 @@ create trigger error_insert before insert on error begin
       then raise(abort, 'blocking is not what the table says')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_inserted after insert on error when new.rowid < 1 or (select batch from tally) is not 1 begin
   select raise(abort, 'a row number is positive') where new.rowid < 1;
   insert into error_count
@@ -138,12 +42,35 @@ create trigger error_inserted after insert on error when new.rowid < 1 or (selec
   insert into gate_log (entity_id, seq, error_id, blocks, at)
     select new.entity_id, seq, new.error_id, 1, new.updated_at from gate_number where new.blocking;
 end;
--- +goose StatementEnd
 
--- What must not change does not, and what is over does not come back. A trigger
--- names the columns that it is about where it can: a statement that does not set
--- them does not ask.
--- +goose StatementBegin
+-- What plain SQL writes is read as a report is read: its code is folded and must
+-- look like one, what lacks the entity that its table requires is kept among the
+-- orphans, and a dead letter, which carries its work, comes another way. A trigger
+-- cannot change the row, so another takes its place. It is made after error_insert,
+-- so that it runs before it.
+create trigger error_plain before insert on error when new.policy_version is null begin
+  select case
+    when length(new.code) not between 1 and 64 or upper(new.code) not glob '[A-Z]*' or upper(new.code) glob '*[^A-Z0-9_]*'
+      then raise(abort, 'code does not look like a code: expected letters, digits and _, at most 64, beginning with a letter, such as NETWORK_TIMEOUT')
+    when (select dead_letter from error_table where table_name = new.table_name)
+      then raise(abort, 'this table takes no plain inserts, because a dead letter carries its work: send it with POST /v1/dead-letters')
+  end;
+  insert into error (error_id, table_name, reported_table, entity_id, code, severity, message, correlation_id, disposition,
+      blocking, created_at, updated_at, expires_at)
+    select new.error_id, coalesce(o.table_name, new.table_name), case when o.table_name is null then new.reported_table else new.table_name end,
+        case when o.table_name is null then new.entity_id end, c.code, new.severity, new.message, new.correlation_id,
+        coalesce(o.default_disposition, new.disposition), case when o.table_name is null then new.blocking else 0 end,
+        new.created_at, new.updated_at, case when o.table_name is null then new.expires_at else new.created_at + o.ttl end
+      from (select coalesce((select code from error_code where code = upper(new.code)),
+          (select k.code from error_code k, json_each(k.definition, '$.aliases') a where a.value = upper(new.code)), upper(new.code)) as code) c
+      left join error_table o on o.orphans and coalesce(new.entity_id, '') = ''
+        and (select entity_required and not retired from error_table where table_name = new.table_name)
+     where c.code <> new.code or o.table_name is not null;
+  select raise(ignore) from error where error_id = new.error_id and policy_version is null
+    and (code <> new.code or table_name <> new.table_name);
+end;
+
+-- What must not change does not, and what is over does not come back.
 create trigger error_permanent before update of error_id, table_name, reported_table, entity_id, code, created_at, correlation_id on error begin
   select case
     when new.error_id is not old.error_id
@@ -154,8 +81,6 @@ create trigger error_permanent before update of error_id, table_name, reported_t
       then raise(abort, 'what an error is and when it was made is permanent')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_over before update on error
 when old.state = 'RESOLVED' or new.rowid <> old.rowid
   or old.policy_version is not null and (select ttl is null from error_table where table_name = old.table_name) begin
@@ -165,12 +90,10 @@ when old.state = 'RESOLVED' or new.rowid <> old.rowid
     else raise(abort, 'errors of this table are kept as they are')
   end;
 end;
--- +goose StatementEnd
 
 -- An error is what its table allows, and it is resolved together with the row of its
 -- history that says so, which is written first. A row that plain SQL has written is
 -- admitted once, whatever its table.
--- +goose StatementBegin
 create trigger error_ruled before update of state, disposition, blocking, policy_version, replaceable, resolved_at on error begin
   select case
     when old.policy_version is not null and new.policy_version is null
@@ -194,8 +117,6 @@ create trigger error_ruled before update of state, disposition, blocking, policy
       then raise(abort, 'an error is resolved together with the row of its history that says who did and why')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_moved after update of state, blocking, expires_at on error
 when (new.state <> old.state or new.blocking <> old.blocking or new.expires_at is not old.expires_at) and (select batch from tally) is not 1 begin
   insert into error_count
@@ -212,10 +133,8 @@ when (new.state <> old.state or new.blocking <> old.blocking or new.expires_at i
   insert into gate_log (entity_id, seq, error_id, blocks, at)
     select new.entity_id, seq, new.error_id, new.blocking, new.updated_at from gate_number where new.blocking <> old.blocking;
 end;
--- +goose StatementEnd
 
 -- An error leaves its table only for the archive, and some never do.
--- +goose StatementBegin
 create trigger error_delete before delete on error
 when not exists (select 1 from error_archive where error_id = old.error_id)
   or (select ttl is null from error_table where table_name = old.table_name) begin
@@ -225,8 +144,6 @@ when not exists (select 1 from error_archive where error_id = old.error_id)
     else raise(abort, 'errors of this table are kept for ever')
   end;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_deleted after delete on error when (select batch from tally) is not 1 begin
   insert into error_count
     select old.table_name, old.state, ttl, -1, -old.blocking, -iif(ttl > 0, old.created_at / 1000000, 0), -iif(ttl > 0, old.created_at % 1000000, 0)
@@ -238,25 +155,68 @@ create trigger error_deleted after delete on error when (select batch from tally
     select old.entity_id, g.seq, old.error_id, 0, a.archived_at
       from gate_number g join error_archive a on a.error_id = old.error_id where old.blocking;
 end;
--- +goose StatementEnd
 
 -- What comes into the archive leaves its table by that very statement, and so is
 -- never in both places or in none; whoever moves a whole batch does so in two, the
 -- second of which finds in the archive what it deletes.
--- +goose StatementBegin
 create trigger error_archived after insert on error_archive when new.rowid < 1 or (select batch from tally) is not 1 begin
   select raise(abort, 'a row number is positive') where new.rowid < 1;
   delete from error where error_id = new.error_id;
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_archive_update before update on error_archive begin
   select raise(abort, 'the archive is never rewritten');
 end;
--- +goose StatementEnd
--- +goose StatementBegin
 create trigger error_archive_delete before delete on error_archive
 when (select old.purge_at <= archive_until from retention) is not true begin
   select raise(abort, 'the retention of this error is not over');
+end;
+
+-- An error that goes to the archive is still the error it was: no update could
+-- have made of it what is there, and what is resolved goes there unchanged. A batch
+-- is copied from the table by the statement that moves it.
+create trigger error_archive_insert before insert on error_archive when (select batch from tally) is not 1 begin
+  select case
+    when exists (select 1 from error_archive where error_id = new.error_id)
+      or exists (select 1 from error_archive where rowid = new.rowid)
+      then raise(abort, 'this error is in the archive already')
+    when not exists (select 1 from error_table where table_name = new.table_name)
+      then raise(abort, 'this is not a governed table')
+    when (select ttl is null from error_table where table_name = new.table_name)
+      then raise(abort, 'errors of this table are kept for ever')
+    when exists (select 1 from error e where e.error_id = new.error_id
+        and (e.table_name is not new.table_name or e.entity_id is not new.entity_id or e.code is not new.code
+          or e.created_at is not new.created_at or e.correlation_id is not new.correlation_id
+          or e.reported_table is not new.reported_table))
+      then raise(abort, 'what an error is and when it was made is permanent')
+    when not exists (select 1 from error where error_id = new.error_id)
+      and not (new.archive_reason = 'SUPERSEDED' and new.created_at >= new.archived_at and exists (
+        select 1 from error s where s.error_id = new.superseded_by and s.table_name = new.table_name and s.entity_id = new.entity_id and s.code = new.code
+        union all select 1 from error_archive s where s.error_id = new.superseded_by and s.table_name = new.table_name
+          and s.entity_id = new.entity_id and s.code = new.code))
+      then raise(abort, 'it was never an error: what is archived leaves its table')
+    when exists (select 1 from error_table t where t.table_name = new.table_name and new.purge_at < new.archived_at + t.retention
+        and (t.policy_version = new.policy_version or new.policy_version is not null and not exists (select 1 from policy_version v where v.version = new.policy_version)))
+      then raise(abort, 'the archive keeps its errors as long as the policy says')
+    when new.final_disposition <> new.disposition
+      then raise(abort, 'the final disposition is the one it had')
+    when (new.archive_reason = 'SUPERSEDED') <> (new.superseded_by is not null)
+      then raise(abort, 'what is superseded names what came after it')
+    when (new.archive_reason = 'RESOLVED') <> (new.disposition = 'RESOLVED')
+      then raise(abort, 'what is resolved is archived as resolved')
+    when new.disposition = 'RESOLVED' and not exists (select 1 from error_history h
+        where h.error_id = new.error_id and h.at = new.resolved_at and h.state = 'RESOLVED')
+      then raise(abort, 'an error is resolved together with the row of its history that says who did and why')
+    when exists (select 1 from error e where e.error_id = new.error_id
+        and e.policy_version is not null and new.policy_version is null)
+      then raise(abort, 'this error is admitted')
+    when exists (select 1 from error e where e.error_id = new.error_id and e.state = 'RESOLVED'
+        and (e.disposition is not new.disposition or e.severity is not new.severity or e.category is not new.category
+          or e.class is not new.class or e.message is not new.message or e.policy_version is not new.policy_version
+          or e.retry_count is not new.retry_count or e.max_retries is not new.max_retries
+          or e.parked_at is not new.parked_at or e.parked_by is not new.parked_by or e.park_reason is not new.park_reason
+          or e.escalation_level is not new.escalation_level or e.resolved_at is not new.resolved_at
+          or e.resolved_by is not new.resolved_by or e.resolution_reason is not new.resolution_reason))
+      then raise(abort, 'this error is resolved')
+  end;
 end;
 -- +goose StatementEnd
