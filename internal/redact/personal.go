@@ -10,7 +10,6 @@ func personalRules() []rule {
 	)
 	return []rule{
 		{name: "ssn", of: "spaced", gate: []string{"000 00 0000", "000\u00a000\u00a00000"}, expr: `\d{3}[ \x{a0}]\d{2}[ \x{a0}]\d{4}`, check: spacedSocialSecurity},
-		{name: "iban", gate: ibanShapes(), find: findIBAN},
 		{name: "phone", gate: phoneShapes(), find: findPhones},
 		{
 			name: "passport", gate: []string{"passport", "reisepass", "passeport", "pasaporte", "passaporte"},

@@ -124,6 +124,7 @@ func generalRules() []rule {
 			check: address,
 		},
 		{name: "ssn", gate: []string{"000-00-0000"}, expr: `\d{3}-\d{2}-\d{4}`, check: socialSecurity},
+		{name: "iban", gate: ibanShapes(), find: findIBAN}, // before cards: a part of one may look like a card
 		{name: "card", gate: cardShapes(), find: findCards, refuses: separated},
 		{name: "ipv6", gate: []string{"::"}, count: ":", least: 6, find: findIPv6, refuses: never},
 		{name: "ipv4", gate: ipv4Shapes(), find: findIPv4, refuses: never},
