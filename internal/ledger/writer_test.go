@@ -117,7 +117,7 @@ func TestOutage(t *testing.T) {
 			if want := []time.Duration{50, 100, 200, 400, 800, 1600, 2000, 2000}; !slices.Equal(waits[:8], want) || len(waits) != 50 {
 				t.Errorf("%v: tried after %v ms, want %v", err, waits, want)
 			}
-			if log.count("cannot write") != 1 || log.count("writes again") != 1 {
+			if log.count("cannot write") != 1 || log.count("ledger recovered") != 1 {
 				t.Errorf("%v: the log says\n%s", err, log.text.String())
 			}
 			if s := w.Stats(); s.Away != 0 || s.Flushes.Count != 1 {

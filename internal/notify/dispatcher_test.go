@@ -453,7 +453,7 @@ func TestMissingChannel(t *testing.T) {
 			w.run()
 		}
 		w.pending(0)
-		if n := strings.Count(w.log.String(), "a channel that this node does not have"); n != 1 {
+		if n := strings.Count(w.log.String(), "a channel that is not configured on this node"); n != 1 {
 			t.Errorf("%d warnings, want 1", n)
 		}
 		if n := strings.Count(w.log.String(), "notice: 1 error escalated to you"); n != 3 {
