@@ -111,6 +111,10 @@ lint: ## run the linters of .golangci.yml (the first run builds them, about two 
 	$(GOLANGCI) run
 	cd bench && go tool -modfile=../tools/go.mod golangci-lint run
 
+.PHONY: check-dead-code
+check-dead-code: ## fail if a function is reached from no program
+	@scripts/dead-code
+
 .PHONY: generate
 generate: ## make the generated files anew
 	@go generate ./...

@@ -263,8 +263,8 @@ func (y *year) born(i int) {
 // newBook is the ledger of a new node.
 func (y *year) newBook(now func() time.Time) *ledgerBook {
 	tally := ledger.NewTally()
-	tenants, err := ledger.NewTenants("1", ledger.TenantKey{ID: "1", Secret: []byte("a secret of the year")})
-	y.must(err)
+	tenants := &ledger.Tenants{}
+	y.must(tenants.Replace("1", ledger.TenantKey{ID: "1", Secret: []byte("a secret of the year")}))
 	governor, err := ledger.NewGovernor(ledger.GovernorOptions{
 		Registry: fault.Default(), Providers: fault.DefaultProviders(), Tenants: tenants, IDs: y.ids,
 		Retention: y.policies.Current().Ledger.EventRetention, Tally: tally,

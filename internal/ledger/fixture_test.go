@@ -22,8 +22,8 @@ func tenantKey(id string) ledger.TenantKey {
 
 func newTenants(t testing.TB) *ledger.Tenants {
 	t.Helper()
-	tenants, err := ledger.NewTenants("2026-01", tenantKey("2025-10"), tenantKey("2026-01"))
-	if err != nil {
+	tenants := &ledger.Tenants{}
+	if err := tenants.Replace("2026-01", tenantKey("2025-10"), tenantKey("2026-01")); err != nil {
 		t.Fatal(err)
 	}
 	return tenants

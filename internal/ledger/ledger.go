@@ -27,7 +27,7 @@ type Store interface {
 
 // The reasons under which is counted what did not get into the ledger. Where a
 // reason says so, the event itself was stored without a part of it; what
-// redact.Details leaves out is counted under "details_" and its own reason.
+// redact.EventDetails leaves out is counted under "details_" and its own reason.
 const (
 	DropMalformed = "malformed"         // cannot be read as an event
 	DropCode      = "bad_code"          // not even the form of a code

@@ -33,12 +33,6 @@ type ring struct {
 	all     []*hasher // the current one first
 }
 
-// NewTenants returns tenants with these live keys, of which one is current.
-func NewTenants(current string, keys ...TenantKey) (*Tenants, error) {
-	t := &Tenants{}
-	return t, t.Replace(current, keys...)
-}
-
 // Replace puts other keys in place of the present ones, at once for everybody. If
 // it returns an error, nothing has changed.
 func (t *Tenants) Replace(current string, keys ...TenantKey) error {

@@ -55,9 +55,6 @@ func TestTenantKeysAreChecked(t *testing.T) {
 		"twice":      {good, good},
 		"too short":  {good, {ID: "b", Secret: []byte("fifteen bytes..")}},
 	} {
-		if _, err := ledger.NewTenants("a", keys...); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
 		tenants := newTenants(t)
 		if err := tenants.Replace("a", keys...); err == nil {
 			t.Errorf("%s: replaced", name)

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"recoup/internal/policy"
@@ -257,12 +256,4 @@ func (k Kind) gap() time.Duration {
 		return 50 * time.Millisecond
 	}
 	return 0
-}
-
-// Public returns the value of a field as it may be shown.
-func (f Field) Public(value string) string {
-	if f.Secret && value != "" {
-		return "***"
-	}
-	return strings.TrimSpace(value)
 }

@@ -41,23 +41,6 @@ func (in Claim) apply(s *step) error {
 	return nil
 }
 
-// Lapse ends a lease that its worker let run out. It uses no attempt until it
-// has happened MaxLapses times.
-type Lapse struct{}
-
-func (Lapse) kind() Kind { return Lapsed }
-
-func (Lapse) apply(s *step) error {
-	switch {
-	case !s.Lease.Lapsed(s.now):
-		return s.refuse(InvalidTransition, "no lease of it has run out")
-	case s.Batch.Frozen(s.now):
-		return s.refuse(InvalidTransition, "its batch is frozen, and the freeze ends it")
-	}
-	s.lapse()
-	return nil
-}
-
 // lapse counts a lease that ran out, and reports whether that used an attempt.
 func (s *step) lapse() (used bool) {
 	worker := s.Lease.LeaseWorker

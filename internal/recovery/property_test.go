@@ -29,7 +29,7 @@ func (l *life) draw() recovery.Input {
 		recovery.Fail{Token: token, Reason: "TIMEOUT", RecoveryID: l.id()},
 		recovery.Fail{Token: token, Reason: "STATE_MISSING", RecoveryID: l.id()},
 		recovery.Pass{Token: token, NewIntakeID: l.id()},
-		l.claim(), l.claim(), l.claim(), recovery.Lapse{}, recovery.Freeze{}, recovery.Kill{By: "ada"},
+		l.claim(), l.claim(), l.claim(), recovery.Freeze{}, recovery.Kill{By: "ada"},
 	}).Draw(l.T, "input")
 }
 

@@ -95,30 +95,21 @@ func TestReasons(t *testing.T) {
 }
 
 func TestLapses(t *testing.T) {
-	for _, in := range []string{"lapse", "claim"} {
-		t.Run(in, func(t *testing.T) {
-			w := newWorld(t)
-			w.must(w.fail())
-			w.claimed()
-			for lapses := 1; lapses <= 2; lapses++ {
-				w.now = w.now.Add(lease)
-				if in == "lapse" {
-					w.wantEvents(w.must(recovery.Lapse{}), "LAPSE")
-					w.must(w.claim())
-				} else {
-					w.wantEvents(w.must(w.claim()), "LAPSE")
-				}
-				if w.c.Lease.Lapses != lapses || w.c.Recovery.AttemptCount != 1 || !w.c.Lease.Live(w.now) {
-					t.Errorf("after %d lapses: %+v", lapses, w.c)
-				}
-			}
-			w.now = w.now.Add(lease)
-			w.wantEvents(w.must(inputs(w)[recovery.Kind(in)]), "FAIL")
-			r := w.c.Recovery
-			if r.AttemptCount != 2 || r.FailureReason != "TIMEOUT" || !r.NextEligibleAt.Equal(w.now.Add(72*hour)) || w.c.Lease != (store.RecoveryLease{}) {
-				t.Errorf("after the third lapse: %+v", w.c)
-			}
-		})
+	w := newWorld(t)
+	w.must(w.fail())
+	w.claimed()
+	for lapses := 1; lapses <= 2; lapses++ {
+		w.now = w.now.Add(lease)
+		w.wantEvents(w.must(w.claim()), "LAPSE")
+		if w.c.Lease.Lapses != lapses || w.c.Recovery.AttemptCount != 1 || !w.c.Lease.Live(w.now) {
+			t.Errorf("after %d lapses: %+v", lapses, w.c)
+		}
+	}
+	w.now = w.now.Add(lease)
+	w.wantEvents(w.must(w.claim()), "FAIL")
+	r := w.c.Recovery
+	if r.AttemptCount != 2 || r.FailureReason != "TIMEOUT" || !r.NextEligibleAt.Equal(w.now.Add(72*hour)) || w.c.Lease != (store.RecoveryLease{}) {
+		t.Errorf("after the third lapse: %+v", w.c)
 	}
 }
 

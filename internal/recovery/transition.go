@@ -14,7 +14,6 @@ const (
 	Passed    Kind = "pass"
 	Failed    Kind = "fail"
 	Claimed   Kind = "claim"
-	Lapsed    Kind = "lapse"
 	GivenBack Kind = "give back"
 	Frozen    Kind = "freeze"
 	Killed    Kind = "kill"
@@ -62,13 +61,7 @@ var transitions = []Transition{
 		Claimed,
 		[]store.RecoveryStatus{store.RecoveryActive},
 		[]store.RecoveryStatus{store.RecoveryActive, store.RecoveryExhausted},
-		"eligible, held by nobody, batch neither killed nor frozen; a lapsed lease counts first and may use an attempt",
-	},
-	{
-		Lapsed,
-		[]store.RecoveryStatus{store.RecoveryActive},
-		[]store.RecoveryStatus{store.RecoveryActive, store.RecoveryExhausted},
-		"a lease ran out; the third in a row is a failed attempt",
+		"eligible, held by nobody, batch neither killed nor frozen; a lease that ran out counts first, and the third in a row is a failed attempt",
 	},
 	{
 		GivenBack,

@@ -36,9 +36,6 @@ func specimen(t *testing.T, status store.RecoveryStatus, kind recovery.Kind) *wo
 		w.must(recovery.Freeze{})
 		w.c.Batch = was
 	}
-	if kind == recovery.Lapsed {
-		w.now = w.now.Add(lease)
-	}
 	if kind == recovery.Frozen {
 		w.freezeBatch()
 	}
@@ -47,7 +44,7 @@ func specimen(t *testing.T, status store.RecoveryStatus, kind recovery.Kind) *wo
 
 func inputs(w *world) map[recovery.Kind]recovery.Input {
 	return map[recovery.Kind]recovery.Input{
-		"pass": w.pass(), "fail": w.fail(), "claim": w.claim(), "lapse": recovery.Lapse{}, "freeze": recovery.Freeze{},
+		"pass": w.pass(), "fail": w.fail(), "claim": w.claim(), "freeze": recovery.Freeze{},
 		"kill": recovery.Kill{By: "ada"}, "release": recovery.Release{By: "ada"}, "complete": recovery.Complete{}, "give back": recovery.GiveBack{Token: w.c.Lease.LeaseToken},
 	}
 }
@@ -101,16 +98,16 @@ var guards = []guard{
 // something stands in the way: its next status, or the code of the refusal.
 // Empty means ACTIVE.
 var verdicts = map[string]map[recovery.Kind]string{
-	"nothing":                  {"pass": "SUCCEEDED", "fail": "", "claim": "!INVALID_TRANSITION", "lapse": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": ""},
-	"no batch":                 {"pass": "SUCCEEDED", "fail": "", "claim": "!INVALID_TRANSITION", "lapse": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "!INVALID_TRANSITION", "give back": ""},
-	"killed":                   {"pass": "!BATCH_KILLED", "fail": "!BATCH_KILLED", "claim": "!BATCH_KILLED", "lapse": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": "!BATCH_KILLED"},
-	"frozen":                   {"pass": "SUCCEEDED", "fail": "EXHAUSTED", "claim": "!INVALID_TRANSITION", "lapse": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": ""},
-	"killed and frozen":        {"pass": "!BATCH_KILLED", "fail": "!BATCH_KILLED", "claim": "!BATCH_KILLED", "lapse": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": "!BATCH_KILLED"},
-	"not eligible":             {"pass": "SUCCEEDED", "fail": "", "claim": "!INVALID_TRANSITION", "lapse": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": ""},
-	"wrong token":              {"pass": "!LEASE_LOST", "fail": "!LEASE_LOST", "claim": "!INVALID_TRANSITION", "lapse": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": "!LEASE_LOST"},
-	"no lease":                 {"pass": "!LEASE_LOST", "fail": "!LEASE_LOST", "claim": "", "lapse": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": "!LEASE_LOST"},
-	"lapsed":                   {"pass": "SUCCEEDED", "fail": "", "claim": "", "lapse": "", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": ""},
-	"lapsed in a frozen batch": {"pass": "SUCCEEDED", "fail": "EXHAUSTED", "claim": "!INVALID_TRANSITION", "lapse": "!INVALID_TRANSITION", "freeze": "EXHAUSTED", "kill": "", "give back": ""},
+	"nothing":                  {"pass": "SUCCEEDED", "fail": "", "claim": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": ""},
+	"no batch":                 {"pass": "SUCCEEDED", "fail": "", "claim": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "!INVALID_TRANSITION", "give back": ""},
+	"killed":                   {"pass": "!BATCH_KILLED", "fail": "!BATCH_KILLED", "claim": "!BATCH_KILLED", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": "!BATCH_KILLED"},
+	"frozen":                   {"pass": "SUCCEEDED", "fail": "EXHAUSTED", "claim": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": ""},
+	"killed and frozen":        {"pass": "!BATCH_KILLED", "fail": "!BATCH_KILLED", "claim": "!BATCH_KILLED", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": "!BATCH_KILLED"},
+	"not eligible":             {"pass": "SUCCEEDED", "fail": "", "claim": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": ""},
+	"wrong token":              {"pass": "!LEASE_LOST", "fail": "!LEASE_LOST", "claim": "!INVALID_TRANSITION", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": "!LEASE_LOST"},
+	"no lease":                 {"pass": "!LEASE_LOST", "fail": "!LEASE_LOST", "claim": "", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": "!LEASE_LOST"},
+	"lapsed":                   {"pass": "SUCCEEDED", "fail": "", "claim": "", "freeze": "!INVALID_TRANSITION", "kill": "", "give back": ""},
+	"lapsed in a frozen batch": {"pass": "SUCCEEDED", "fail": "EXHAUSTED", "claim": "!INVALID_TRANSITION", "freeze": "EXHAUSTED", "kill": "", "give back": ""},
 }
 
 // Every input meets everything that can stand in its way.

@@ -84,11 +84,6 @@ func EventDetails() AllowList {
 	}
 }
 
-// Details keeps of an event's details what [EventDetails] allows.
-func Details(details map[string]any) (kept map[string]any, dropped Drops) {
-	return EventDetails().Apply(Default(), details)
-}
-
 // Apply returns the members that the list allows and how many it dropped, by
 // reason. It does not change its argument. Whole numbers are kept as int64,
 // however they were decoded. Both results are nil when there is nothing in them.

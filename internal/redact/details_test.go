@@ -60,7 +60,7 @@ func TestDetails(t *testing.T) {
 		{"another case", "Retryable", true, nil, drop(DropUnknownKey)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			kept, dropped := Details(map[string]any{test.key: test.in})
+			kept, dropped := EventDetails().Apply(Default(), map[string]any{test.key: test.in})
 			if !reflect.DeepEqual(kept[test.key], test.kept) || (test.kept == nil) != (len(kept) == 0) {
 				t.Errorf("kept %v, want %v", kept, test.kept)
 			}
@@ -96,7 +96,7 @@ func TestDetailsAccountForEverything(t *testing.T) {
 			rapid.SampledFrom([]string{"retryable", "field", "limit", "window_sec", "expected_etag", "existing_id", "body", "sql", ""}),
 			rapid.OneOf(rapid.Bool().AsAny(), rapid.Int().AsAny(), rapid.Float64().AsAny(), rapid.SampledFrom(texts).AsAny(), rapid.String().AsAny()),
 		).Draw(t, "details")
-		kept, dropped := Details(in)
+		kept, dropped := EventDetails().Apply(Default(), in)
 		count := len(kept)
 		for _, n := range dropped {
 			count += n
@@ -108,7 +108,7 @@ func TestDetailsAccountForEverything(t *testing.T) {
 		if _, evidence := Default().Value(kept); evidence != nil {
 			t.Fatalf("kept %v, of which %v is secret", kept, evidence)
 		}
-		if again, more := Details(kept); more != nil || !reflect.DeepEqual(again, kept) {
+		if again, more := EventDetails().Apply(Default(), kept); more != nil || !reflect.DeepEqual(again, kept) {
 			t.Fatalf("%v became %v (%v)", kept, again, more)
 		}
 	})

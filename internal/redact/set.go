@@ -13,8 +13,6 @@ func single(i int) (s set) {
 	return s
 }
 
-func (s set) has(i int) bool { return s[i/64]>>(i%64)&1 == 1 }
-
 func (s set) empty() bool { return s == set{} }
 
 func (s *set) add(o *set) {

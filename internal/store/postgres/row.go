@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -33,8 +32,6 @@ func columnOf[R any](c row.Column[R]) column[R] {
 		return id(c.Name, c.ID)
 	case row.KindTime:
 		return stamp(c.Name, c.Time)
-	case row.KindDay:
-		return days(c)
 	case row.KindBool:
 		return flag(c.Name, c.Bool)
 	case row.KindInt:
@@ -81,19 +78,6 @@ func bigs[R any](c row.Column[R]) column[R] {
 		},
 		func(a, b *R) bool { return c.Number(a).Get() == c.Number(b).Get() }, nil,
 	}
-}
-
-// days are dates, counted from the beginning of 2000.
-func days[R any](c row.Column[R]) column[R] {
-	col := stamp(c.Name, c.Time)
-	col.kind = kind{name: "date", oid: pgtype.DateOID, array: pgtype.DateArrayOID}
-	col.write = nil // nobody writes one
-	col.read = func(r *R, value []byte) error {
-		n, err := integer(c.Name, value)
-		*c.Time(r) = time.UnixMicro(epoch).UTC().AddDate(0, 0, int(n))
-		return err
-	}
-	return col
 }
 
 func real[R any](c row.Column[R]) column[R] {

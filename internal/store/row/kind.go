@@ -152,13 +152,10 @@ type readOnly struct{ into any }
 func (readOnly) Encode() ([]byte, error)     { return nil, nil }
 func (o readOnly) Decode(value []byte) error { return json.Unmarshal(value, o.into) }
 
-// Day is a day in UTC, as the time at which it begins.
-func Day[R any](name string, at func(*R) *time.Time) Column[R] { return Time(name, at).of(KindDay) }
-
 // String tells a kind in an error.
 func (k Kind) String() string {
 	if names := [...]string{"a text", "a text", "JSON", "an id", "a time", "yes or no", "a number", "a number", "a number",
-		"a number", "bytes", "a hash", "JSON", "a day"}; int(k) < len(names) {
+		"a number", "bytes", "a hash", "JSON"}; int(k) < len(names) {
 		return names[k]
 	}
 	return fmt.Sprintf("kind %d", uint8(k))

@@ -43,7 +43,6 @@ const (
 	KindBytes              // Bytes
 	KindHash               // Hash; never NULL
 	KindObject             // Object: JSON that the database may read
-	KindDay                // Time, whole days in UTC
 )
 
 // Column is one column of a row R: its name, its kind, and the accessor that the

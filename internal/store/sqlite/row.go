@@ -20,7 +20,7 @@ func value[R any](c *row.Column[R], r *R) (any, error) {
 		if id := c.ID(r); !id.IsZero() {
 			return id[:], nil
 		}
-	case row.KindTime, row.KindDay:
+	case row.KindTime:
 		if t := c.Time(r); !t.IsZero() {
 			return micros(*t), nil
 		}
@@ -84,7 +84,7 @@ func read[R any](c *row.Column[R], r *R, src any) error {
 		case row.KindBig:
 			c.Number(r).Set(v)
 			return nil
-		case row.KindTime, row.KindDay:
+		case row.KindTime:
 			*c.Time(r) = time.UnixMicro(v).UTC()
 			return nil
 		case row.KindBool:
