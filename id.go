@@ -148,7 +148,8 @@ func crockford(c byte) (byte, bool) {
 type IDSource struct {
 	mu     sync.Mutex
 	random io.Reader
-	last   uint64 // milliseconds << 12 | counter
+	drawn  [8]byte // here, because what is handed to a reader would be allocated
+	last   uint64  // milliseconds << 12 | counter
 }
 
 // NewIDSource returns a source that draws from random: crypto/rand.Reader in
@@ -162,9 +163,10 @@ func (s *IDSource) New(now time.Time) ID {
 	var id ID
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := io.ReadFull(s.random, id[8:]); err != nil {
+	if _, err := io.ReadFull(s.random, s.drawn[:]); err != nil {
 		panic("recoup: the source of randomness failed: " + err.Error())
 	}
+	copy(id[8:], s.drawn[:])
 	// Twelve bits below the millisecond hold its fraction, so that the counter
 	// overflows into the next millisecond instead of wrapping.
 	stamp := uint64(0)

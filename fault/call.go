@@ -11,11 +11,13 @@ import (
 	"recoup"
 )
 
-// call is one request on its way through the middleware.
+// call is one request on its way through the middleware, and the context in which
+// handlers find it.
 type call struct {
+	context.Context
 	*middleware
 	request  *http.Request
-	response *response
+	response response
 	trace    recoup.ID
 	aborted  bool
 	stack    []byte // of a handler that panicked
@@ -26,6 +28,14 @@ type call struct {
 }
 
 type callKey struct{}
+
+// Value returns the call itself, or what the context around it has.
+func (c *call) Value(key any) any {
+	if key == (callKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
 
 // callFrom returns the call of a request, or nil outside of the middleware. The
 // methods that Write uses accept nil.
@@ -118,7 +128,7 @@ func (c *call) snapshot() Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	info := c.info
-	info.Endpoint = c.request.Pattern
+	info.TraceID, info.Endpoint = compact(c.trace), c.request.Pattern
 	if c.Client != nil {
 		info.Client = c.Client(c.request)
 	}

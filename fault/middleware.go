@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -124,7 +123,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 			}
 		}
 	}()
-	next.ServeHTTP(c.response, c.request)
+	next.ServeHTTP(&c.response, c.request)
 }
 
 // isAbort is true for the panic by which a handler asks net/http to drop the
@@ -136,7 +135,7 @@ func isAbort(p any) bool {
 
 func (m *middleware) begin(w http.ResponseWriter, r *http.Request) *call {
 	now := m.Now()
-	c := &call{middleware: m, response: &response{ResponseWriter: w}}
+	c := &call{Context: r.Context(), middleware: m, response: response{ResponseWriter: w}}
 	c.info = Context{
 		RequestID:  r.Header.Get(RequestIDHeader),
 		UserAgent:  truncate(r.UserAgent(), maxUserAgent),
@@ -147,12 +146,11 @@ func (m *middleware) begin(w http.ResponseWriter, r *http.Request) *call {
 	if !wellFormedRequestID(c.info.RequestID) {
 		c.info.RequestID = "req_" + compact(m.ids.New(now))
 	}
-	trace, ok := parseTraceparent(r.Header.Values("Traceparent"))
-	if !ok {
-		trace = m.ids.New(now)
+	var ok bool
+	if c.trace, ok = parseTraceparent(r.Header["Traceparent"]); !ok {
+		c.trace = m.ids.New(now)
 	}
-	c.trace, c.info.TraceID = trace, compact(trace)
-	c.request = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+	c.request = r.WithContext(c)
 	return c
 }
 
@@ -164,7 +162,7 @@ func (m *middleware) panicked(c *call, p any) {
 	c.stack = debug.Stack()
 	cause := fmt.Errorf("handler panicked: %v", p)
 	c.crashed(cause)
-	Write(c.response, c.request, cause)
+	Write(&c.response, c.request, cause)
 }
 
 func (m *middleware) end(c *call) {
