@@ -13,6 +13,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -170,7 +172,8 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	handler := contract(mux)
+	mux.Handle(anywhere, unmatched(mux))
+	handler := http.Handler(mux)
 	if o.Open != "" {
 		handler = local(handler)
 	}
@@ -193,44 +196,33 @@ func local(next http.Handler) http.Handler {
 	})
 }
 
-// contract answers what no route matches in the contract too, where the mux
+// anywhere is the pattern of what no route matches.
+const anywhere = "/"
+
+// unmatched answers what no route of the mux matches, in the contract, where the mux
 // would answer in plain text.
-func contract(mux *http.ServeMux) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler, pattern := mux.Handler(r)
-		if pattern != "" {
-			mux.ServeHTTP(w, r)
-			return
+func unmatched(mux *http.ServeMux) http.Handler {
+	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		r.Pattern = "" // it is counted as none
+		allow := strings.Join(slices.DeleteFunc(methods(), func(method string) bool {
+			probe := *r
+			probe.Method = method
+			_, pattern := mux.Handler(&probe)
+			return pattern == anywhere
+		}), ", ")
+		if allow == "" {
+			return fault.New(fault.CodeNotFound, "There is nothing at this address; /docs lists what there is.")
 		}
-		probe := &probe{header: http.Header{}}
-		handler.ServeHTTP(probe, r)
-		switch probe.status {
-		case http.StatusMethodNotAllowed:
-			w.Header().Set("Allow", probe.header.Get("Allow"))
-			fault.Write(w, r, fault.New(fault.CodeMethodNotAllowed, "This address does not take %s.", method(r)).With("allow", probe.header.Get("Allow")))
-		case http.StatusNotFound:
-			fault.Write(w, r, fault.New(fault.CodeNotFound, "There is nothing at this address; /docs lists what there is."))
-		default:
-			handler.ServeHTTP(w, r) // a redirect to the clean form of the path
+		w.Header().Set("Allow", allow)
+		named := "that method"
+		if slices.Contains(methods(), r.Method) {
+			named = r.Method
 		}
+		return fault.New(fault.CodeMethodNotAllowed, "This address does not take %s.", named).With("allow", allow)
 	})
 }
 
-// method repeats a request's method if it is one.
-func method(r *http.Request) string {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-		return r.Method
-	}
-	return "that method"
+// methods are those that a request may name.
+func methods() []string {
+	return []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPost, http.MethodPut}
 }
-
-// probe finds out what a handler would answer.
-type probe struct {
-	header http.Header
-	status int
-}
-
-func (p *probe) Header() http.Header         { return p.header }
-func (p *probe) Write(b []byte) (int, error) { return len(b), nil }
-func (p *probe) WriteHeader(status int)      { p.status = status }

@@ -92,7 +92,11 @@ func (b *binder) read(a *API, c *call, in reflect.Value) error {
 }
 
 func (b *binder) readParams(c *call, in reflect.Value, r *reading) error {
-	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	var query url.Values
+	var err error
+	if c.r.URL.RawQuery != "" {
+		query, err = url.ParseQuery(c.r.URL.RawQuery)
+	}
 	if err != nil {
 		return fault.Validation(fault.FieldError{Field: "query", Constraint: "encoding", Message: "the query string is not properly encoded"})
 	}
@@ -112,6 +116,9 @@ func (b *binder) readParams(c *call, in reflect.Value, r *reading) error {
 			}
 			r.found.Add(bad)
 		}
+	}
+	if len(query) == 0 {
+		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		r.found.Add(unknown("parameter", shownName(name), name, known))

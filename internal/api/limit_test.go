@@ -211,7 +211,7 @@ func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	var s stuck
 	w := newWorld(t, stick(&s), limits(api.Limits{Time: time.Millisecond}))
-	e := w.do("admin", http.MethodGet, "/v1/promotion/CO-1", nil)
+	e := w.do("admin", http.MethodPost, "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "NETWORK_TIMEOUT"})
 	if e.Code != http.StatusServiceUnavailable {
 		t.Errorf("got %d %s", e.Code, e.Body)
 	}

@@ -74,8 +74,8 @@ func network(a netip.Addr) netip.Addr {
 
 // unkeyed lets a request without a valid key go on to be refused, unless its address
 // has sent too many of them.
-func (g *gatekeeper) unkeyed(c *call) error {
-	wait := g.byAddress.take(network(c.client), c.now)
+func (g *gatekeeper) unkeyed(client netip.Addr, now time.Time) error {
+	wait := g.byAddress.take(network(client), now)
 	if wait == 0 {
 		return nil
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -38,8 +39,8 @@ type refusal struct {
 	example []any
 }
 
-// note counts a request that failed.
-func (r *refusals) note(c *call, err error) {
+// note counts a request of a client that failed.
+func (r *refusals) note(c *call, client netip.Addr, err error) {
 	code := fault.From(err).Code
 	if !sampled(code) {
 		return
@@ -48,8 +49,8 @@ func (r *refusals) note(c *call, err error) {
 	if c.key != nil {
 		example = append(example, "key", c.key.Hint+"…")
 	}
-	if c.client.IsValid() {
-		example = append(example, "client", named(c.client))
+	if client.IsValid() {
+		example = append(example, "client", named(client))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

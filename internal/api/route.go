@@ -1,11 +1,9 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"reflect"
 	"slices"
 	"time"
@@ -61,6 +59,7 @@ type route struct {
 	load         load
 	repeat       repeat
 	long         bool // it may touch thousands of errors
+	bounded      bool // it ends by itself in time
 	mayLack      bool // the body may be left out
 	maxBody      int64
 	media        string // of the answer; empty: JSON
@@ -130,6 +129,7 @@ func (r *route) forAllHubs() *route           { r.global = true; return r }
 func (r *route) forAdmins() *route            { r.roles = []Role{Admin}; return r }
 func (r *route) repeats(as repeat) *route     { r.repeat = as; return r }
 func (r *route) takesLong() *route            { r.long = true; return r }
+func (r *route) endsByItself() *route         { r.bounded = true; return r }
 func (r *route) demands(members ...string) *route {
 	r.required = members
 	return r
@@ -148,22 +148,23 @@ type call struct {
 	document any          // the body, once it was read for its values
 	once     *idempotency // nil: not asked for, or not yet read
 	now      time.Time
-	client   netip.Addr // that it comes from
 	connection
 }
 
 // handle makes the handler of a route.
 func (a *API) handle(rt *route) http.Handler {
 	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		ctx, end := r.Context(), func(error) {}
+		c := &call{w: w, r: r, route: rt, now: a.Now(), connection: connection{http.NewResponseController(w), a.Wall}}
+		end := func(error) {}
 		if a.Trace != nil {
+			var ctx context.Context
 			ctx, end = a.Trace(r, rt.method+" "+rt.path)
+			c.r = r.WithContext(ctx)
 		}
-		c := &call{w: w, r: r.WithContext(ctx), route: rt, now: a.Now(), client: a.client(r), connection: connection{http.NewResponseController(w), a.Wall}}
 		err := a.run(c)
 		end(err)
 		if err != nil {
-			a.refusals.note(c, err)
+			a.refusals.note(c, a.client(r), err)
 			c.writeWithin(0)
 		}
 		return err
@@ -212,9 +213,12 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 	}
 	var answer []byte
 	defer func() { v.leave(len(answer)) }()
-	ctx, cancel := context.WithTimeout(c.r.Context(), a.patience(c.route))
-	defer cancel()
-	c.r, c.now = c.r.WithContext(ctx), a.Now() // the body may have taken its time
+	if !c.route.bounded {
+		ctx, cancel := context.WithTimeout(c.r.Context(), a.patience(c.route))
+		defer cancel()
+		c.r = c.r.WithContext(ctx)
+	}
+	c.now = a.Now() // the body may have taken its time
 	if c.route.repeat == twice && c.r.Header.Get("Idempotency-Key") != "" {
 		return nil, fault.Validation(fault.FieldError{Field: "Idempotency-Key", Constraint: "unsupported",
 			Message: "what is sent here twice is done twice, whatever its Idempotency-Key; send it without"})
@@ -229,11 +233,15 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 	return answer, err
 }
 
+// Values of headers, which nobody changes.
+var nosniff, noStore, jsonMedia = []string{"nosniff"}, []string{"no-store"}, []string{fault.MediaJSON}
+
 func (c *call) answer(body []byte) {
-	h := c.w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", cmp.Or(c.route.media, fault.MediaJSON))
+	h := c.w.Header() // names as they are written, and values that all answers share
+	h["X-Content-Type-Options"], h["Cache-Control"], h["Content-Type"] = nosniff, noStore, jsonMedia
+	if c.route.media != "" {
+		h["Content-Type"] = []string{c.route.media}
+	}
 	c.writeWithin(len(body))
 	c.w.WriteHeader(c.route.status)
 	if c.route.media == "" {

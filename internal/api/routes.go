@@ -38,7 +38,7 @@ func workRoutes() []*route {
 		checked(operation(post, "/v1/retries/{id}/fail", "The retry failed", (*API).fail), checkResult("fail")).demands("code").by(Worker).repeats(keyed).tagged("retries"),
 		checked(operation(post, "/v1/retries/{id}/extend", "Prolong a lease", (*API).extend), checkResult("extend")).by(Worker).repeats(keyed).tagged("retries"),
 
-		operation(get, "/v1/promotion/{entity}", "See whether an entity may go on, and if not, why, whose turn it is and until when", (*API).gate).by(readers()...).under(vital).tagged("promotion"),
+		operation(get, "/v1/promotion/{entity}", "See whether an entity may go on, and if not, why, whose turn it is and until when", (*API).gate).by(readers()...).under(vital).endsByItself().tagged("promotion"),
 		checked(operation(post, "/v1/promotions", "Check the gate and record a promotion, in one transaction", (*API).promote), (*API).checkPromotion).answers(http.StatusCreated).by(Worker, Operator).under(vital).repeats(keyed).tagged("promotion"),
 		checked(operation(post, "/v1/processed", "Count work that was done, for error rates", (*API).processed), (*API).checkCounts).takesUpTo(1<<20).answers(http.StatusAccepted).by(Ingest, Worker, Operator).repeats(twice).tagged("promotion"),
 	}

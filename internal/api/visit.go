@@ -74,33 +74,30 @@ func (v *visit) hold(bytes int) error {
 	if v.load == vital {
 		bound += bound / keyShare
 	}
-	return v.reserve(usage{held: bytes}, bound, (*usage).bytes, "bytes of requests and answers under way")
+	return v.reserve(usage{held: bytes}, bound, usage.bytes, "bytes of requests and answers under way")
 }
 
 // enter takes a slot, once the request is complete: from here on it is bounded by
 // the number of slots. What is vital is counted with the rest: it is what the
 // machine can do at once that is short, and the reserve is the part of it that
 // only the vital get.
-func (v *visit) enter(l load) (err error) {
+func (v *visit) enter(l load) error {
 	limits := v.g.limits
 	switch l {
 	case waiting:
-		err = v.reserve(usage{waiting: 1}, limits.Waiting, (*usage).polls, "claims waiting")
+		return v.reserve(usage{waiting: 1, held: -carriage}, limits.Waiting, usage.polls, "claims waiting")
 	case vital:
-		err = v.reserve(usage{busy: 1}, limits.InFlight+limits.Reserved, (*usage).requests, "requests being served")
+		return v.reserve(usage{busy: 1, held: -carriage}, limits.InFlight+limits.Reserved, usage.requests, "requests being served")
 	case shed:
-		err = v.reserve(usage{busy: 1}, limits.InFlight, (*usage).requests, "requests being served")
-	case always: // which costs nothing
+		return v.reserve(usage{busy: 1, held: -carriage}, limits.InFlight, usage.requests, "requests being served")
 	}
-	if err == nil {
-		v.change(usage{held: -carriage})
-	}
-	return err
+	v.change(usage{held: -carriage}) // always, which costs nothing
+	return nil
 }
 
-func (u *usage) bytes() int    { return u.held }
-func (u *usage) polls() int    { return u.waiting }
-func (u *usage) requests() int { return u.busy }
+func (u usage) bytes() int    { return u.held }
+func (u usage) polls() int    { return u.waiting }
+func (u usage) requests() int { return u.busy }
 
 // leave gives back everything but what an answer of that size takes until it is
 // read. That is never refused, because what was asked for is done.
@@ -142,16 +139,16 @@ func (u *usage) add(by usage) {
 // reserve takes more unless that is above the bound, or above the key's share of
 // it. Those who are turned away are not counted for a moment either, or a flood of
 // them would turn away others.
-func (v *visit) reserve(more usage, bound int, of func(*usage) int, what string) error {
+func (v *visit) reserve(more usage, bound int, of func(usage) int, what string) error {
 	v.g.mu.Lock()
 	defer v.g.mu.Unlock()
 	share := max(bound/keyShare, 1)
 	switch {
 	case v.load == always:
-	case of(&v.g.all)+of(&more) > bound:
+	case of(v.g.all)+of(more) > bound:
 		v.g.full = v.g.wall()
 		return fault.New(fault.CodeServiceOverloaded, "There is too much to do right now; nothing was done.").After(time.Second)
-	case v.key != nil && of(&v.key.usage)+of(&more) > share:
+	case v.key != nil && of(v.key.usage)+of(more) > share:
 		return fault.New(fault.CodeRateLimitExceeded, "The key has its share of %s, %d, and others need theirs; nothing was done.", what, share).
 			With("limit", share).After(time.Second)
 	}

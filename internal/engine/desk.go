@@ -17,6 +17,10 @@ const (
 	// every connection that there is.
 	stuckAfter = 250 * time.Millisecond
 	maxStuck   = 4
+
+	// maxAsking is how long a question may take. Its callers need no time limit of
+	// their own.
+	maxAsking = 30 * time.Second
 )
 
 // desk answers the gate checks that come together with one question to the store:
@@ -59,6 +63,8 @@ func (d *desk) check(ctx context.Context, entity string) ([]store.Blocker, error
 	r, place := d.join(entity)
 	if r == nil {
 		defer d.done(d.begin())
+		ctx, cancel := context.WithTimeout(ctx, maxAsking)
+		defer cancel()
 		found, err := d.ask(ctx, []string{entity})
 		if err != nil {
 			return nil, err
@@ -90,7 +96,7 @@ func (d *desk) join(entity string) (r *round, place int) {
 		r = d.rounds[n-1]
 	} else {
 		r = &round{done: make(chan struct{})}
-		r.ctx, r.cancel = context.WithCancel(context.Background())
+		r.ctx, r.cancel = context.WithTimeout(context.Background(), maxAsking)
 		d.rounds = append(d.rounds, r)
 	}
 	r.entities = append(r.entities, entity)

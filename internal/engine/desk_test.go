@@ -171,6 +171,26 @@ func TestDeskPassesWhatIsStuck(t *testing.T) {
 	})
 }
 
+// A database that never answers is waited for so long and no longer, by who asks alone
+// and by who waits for the next question.
+func TestDeskEndsByItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld()
+		d := &desk{ask: h.ask}
+		begun, got := time.Now(), make(chan error, 2)
+		for _, entity := range []string{"alone", "next"} {
+			go func() { _, err := d.check(t.Context(), entity); got <- err }()
+			synctest.Wait()
+		}
+		for range 2 {
+			if err := <-got; !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != maxAsking {
+				t.Errorf("%v after %v", err, time.Since(begun))
+			}
+		}
+	})
+}
+
 // A check that begins after a failure was acknowledged sees it, however many ask at
 // the same time.
 func TestDeskRemembersNothing(t *testing.T) {
