@@ -2,42 +2,26 @@ package app
 
 import (
 	"context"
-	"time"
 
+	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/sqlite"
 )
 
-// Migration is one step of a schema.
-type Migration struct {
-	Version   int64     `json:"version"`
-	Name      string    `json:"name"`
-	AppliedAt time.Time `json:"applied_at,omitzero"` // zero: not yet
-}
-
 // MigrationStatus lists the migrations that this binary knows. It changes nothing.
-func MigrationStatus(ctx context.Context, database string) ([]Migration, error) {
+func MigrationStatus(ctx context.Context, database string) (store.Migrations, error) {
 	kind, rest, err := splitDatabase(database)
 	if err != nil {
 		return nil, err
 	}
-	var list []Migration
 	if kind == "sqlite" {
-		found, err := sqlite.Status(ctx, rest)
-		for _, m := range found {
-			list = append(list, Migration(m))
-		}
-		return list, err
+		return sqlite.Status(ctx, rest)
 	}
-	found, err := postgres.Status(ctx, rest)
-	for _, m := range found {
-		list = append(list, Migration(m))
-	}
-	return list, err
+	return postgres.Status(ctx, rest)
 }
 
 // MigrateUp brings a schema up to date and returns what it applied.
-func MigrateUp(ctx context.Context, database string) ([]Migration, error) {
+func MigrateUp(ctx context.Context, database string) (applied store.Migrations, err error) {
 	before, err := MigrationStatus(ctx, database)
 	if err != nil {
 		return nil, err
@@ -51,7 +35,6 @@ func MigrateUp(ctx context.Context, database string) ([]Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	var applied []Migration
 	for _, m := range before {
 		if m.AppliedAt.IsZero() {
 			applied = append(applied, m)

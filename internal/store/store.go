@@ -41,6 +41,10 @@ var (
 
 	// ErrSchemaOlder is returned for a schema that must be migrated first.
 	ErrSchemaOlder = errors.New("the database has an older schema than this binary needs")
+
+	// ErrSchemaForeign is returned for a schema that was made by other migrations than
+	// those of any release, as unreleased builds have had them.
+	ErrSchemaForeign = errors.New("the database was made by an unreleased build of Recoup and cannot be upgraded")
 )
 
 // Decide is what a verb asks about each error that it has locked: given the

@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"strconv"
-	"strings"
-	"time"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -21,7 +18,7 @@ import (
 )
 
 //go:embed migrations/*.sql
-var migrations embed.FS
+var migrationFiles embed.FS
 
 //go:embed grants.sql
 var grants string
@@ -51,16 +48,10 @@ var ErrNoAppRole = errors.New("the role " + AppRole + " does not exist and this 
 // nodes may not.
 var ErrNotOwner = errors.New("this user may not change the schema: run recoup migrate up as its owner")
 
-// Migration is one step of the schema.
-type Migration struct {
-	Version   int64
-	Name      string
-	AppliedAt time.Time // zero: not yet
-}
-
 // Migrate brings the schema up to date, and the role that nodes connect as. It
 // may be run by any number of nodes at once. A schema that is newer than this
-// binary is refused with [store.ErrSchemaNewer] and left alone.
+// binary is refused with [store.ErrSchemaNewer], one that was made by other
+// migrations with [store.ErrSchemaForeign], and both are left alone.
 func Migrate(ctx context.Context, url string) error {
 	config, err := parse(url)
 	if err != nil {
@@ -81,38 +72,41 @@ func Migrate(ctx context.Context, url string) error {
 	}
 }
 
+// migrations returns the steps of the schema, and the files to apply, which also
+// record it.
+func migrations() (store.Migrations, fs.FS, error) {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, nil, err
+	}
+	steps, err := store.ReadMigrations(files)
+	return steps, steps.Recording(files, "insert into recoup.schema_checksum values (%d, '%s');"), err
+}
+
 func migrate(ctx context.Context, db *sql.DB) error {
+	if _, err := status(ctx, db); err != nil {
+		return err
+	}
 	if _, err := db.ExecContext(ctx, "create schema if not exists recoup"); err != nil {
 		return err
 	}
-	provider, err := provider(db)
+	_, files, err := migrations()
 	if err != nil {
 		return err
 	}
-	current, target, err := provider.GetVersions(ctx)
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(migrationLock), lock.WithLockTimeout(1, 600))
 	if err != nil {
 		return err
 	}
-	if err := compare(current, target); errors.Is(err, store.ErrSchemaNewer) {
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithSessionLocker(locker), goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
 		return err
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return err
 	}
 	return grant(ctx, db)
-}
-
-func provider(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(migrationLock), lock.WithLockTimeout(1, 600))
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithSessionLocker(locker), goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 }
 
 // grant runs the whole script as one transaction, and under a lock, because two
@@ -138,79 +132,83 @@ func grant(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// compare tells what is wrong if the schema is not the one this binary knows.
-func compare(current, target int64) error {
-	switch {
-	case current > target:
-		return fmt.Errorf("%w: it is at version %d, this binary knows %d: upgrade the binary", store.ErrSchemaNewer, current, target)
-	case current < target:
-		return fmt.Errorf("%w: it is at version %d, this binary needs %d: run recoup migrate up as the owner of the schema", store.ErrSchemaOlder, current, target)
-	}
-	return nil
-}
-
-// latestMigration is the version of the schema that this binary knows.
-func latestMigration() (version int64) {
-	names, _ := fs.Glob(migrations, "migrations/*.sql")
-	for _, name := range names {
-		number, _, _ := strings.Cut(path.Base(name), "_")
-		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
-			version = max(version, n)
-		}
-	}
-	return version
-}
-
 // Status returns every migration that this binary knows, and when it was
 // applied. It changes nothing.
-func Status(ctx context.Context, url string) ([]Migration, error) {
+func Status(ctx context.Context, url string) (store.Migrations, error) {
 	config, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
 	db := stdlib.OpenDB(*config)
 	defer func() { _ = db.Close() }()
-	provider, err := provider(db)
-	if err != nil {
-		return nil, err
-	}
-	applied, err := appliedMigrations(ctx, db)
-	if err != nil {
-		return nil, failure("read the schema's version", err)
-	}
-	var list []Migration
-	for _, source := range provider.ListSources() {
-		list = append(list, Migration{source.Version, source.Path, applied[source.Version]})
-		delete(applied, source.Version)
-	}
-	for version := range applied {
-		if err := compare(version, list[len(list)-1].Version); err != nil {
-			return list, err
-		}
-	}
-	return list, nil
+	list, err := status(ctx, db)
+	return list, failure("read the schema's version", err)
 }
 
-// appliedMigrations reads goose's notes; a database without any has none.
-func appliedMigrations(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
-	applied := map[int64]time.Time{}
-	var exists bool
-	err := db.QueryRowContext(ctx, "select to_regclass($1) is not null", versionTable).Scan(&exists)
-	if err != nil || !exists {
-		return applied, err
-	}
-	rows, err := db.QueryContext(ctx, "select version_id, tstamp from recoup.schema_version where is_applied and version_id > 0")
+func status(ctx context.Context, db *sql.DB) (store.Migrations, error) {
+	applied, err := appliedMigrations(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
+	steps, _, err := migrations()
+	if err != nil {
+		return nil, err
+	}
+	return steps.With(applied)
+}
+
+// checkSchema refuses a schema that is not the one this binary knows.
+func checkSchema(ctx context.Context, db *sql.DB) error {
+	list, err := status(ctx, db)
+	if err != nil {
+		return failure("open", err)
+	}
+	pending := slices.IndexFunc(list, func(m store.Migration) bool { return m.AppliedAt.IsZero() })
+	if pending < 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: it lacks migration %d of %d: run recoup migrate up as the owner of the schema",
+		store.ErrSchemaOlder, list[pending].Version, list.Latest())
+}
+
+// appliedMigrations reads what was applied and with what text; a database without any
+// note of it has none. The texts are read last: whoever migrates meanwhile adds to
+// both at once.
+func appliedMigrations(ctx context.Context, db *sql.DB) ([]store.Migration, error) {
+	applied, err := notes(ctx, db, versionTable, "select version_id, tstamp, '' from recoup.schema_version where is_applied and version_id > 0 order by 1")
+	if err != nil {
+		return nil, err
+	}
+	sums, err := notes(ctx, db, "recoup.schema_checksum", "select version, now(), sum from recoup.schema_checksum")
+	for i := range applied {
+		for _, s := range sums {
+			if s.Version == applied[i].Version {
+				applied[i].Sum = s.Sum
+			}
+		}
+	}
+	return applied, err
+}
+
+// notes reads a table of what was applied, if there is one.
+func notes(ctx context.Context, db *sql.DB, table, query string) (list []store.Migration, err error) {
+	var exists bool
+	err = db.QueryRowContext(ctx, "select to_regclass($1) is not null", table).Scan(&exists)
+	if err != nil || !exists {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var version int64
-		var at time.Time
-		if err := rows.Scan(&version, &at); err != nil {
+		var m store.Migration
+		if err := rows.Scan(&m.Version, &m.AppliedAt, &m.Sum); err != nil {
 			return nil, err
 		}
-		applied[version] = at.UTC()
+		m.AppliedAt = m.AppliedAt.UTC()
+		list = append(list, m)
 	}
-	return applied, rows.Err()
+	return list, rows.Err()
 }

@@ -47,7 +47,7 @@ func TestStatusChangesNothing(t *testing.T) {
 	t.Parallel()
 	address := pgtest.New(t)
 	list, err := postgres.Status(t.Context(), address)
-	if err != nil || len(list) == 0 || slices.ContainsFunc(list, func(m postgres.Migration) bool { return !m.AppliedAt.IsZero() }) {
+	if err != nil || len(list) == 0 || slices.ContainsFunc(list, func(m store.Migration) bool { return !m.AppliedAt.IsZero() }) {
 		t.Errorf("an empty database has %v, %v", list, err)
 	}
 	if n := ask[int](at(t, address), "select count(*) from pg_namespace where nspname = 'recoup'"); n != 0 {
@@ -141,5 +141,29 @@ func (p prompt) waiting(not string) string {
 		case <-p.Context().Done():
 			p.Fatal("nobody waits")
 		}
+	}
+}
+
+// A database whose migrations had another text than this binary's, as unreleased builds
+// have had them, is refused before anything is changed, with what it is and the way on.
+func TestForeignSchema(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"another text": "update recoup.schema_checksum set sum = repeat('0', 64) where version = 3",
+		"an older set": "drop table recoup.schema_checksum; delete from recoup.schema_version where version_id > 14",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, _ := pgtest.Migrated(t)
+			owner := at(t, address)
+			owner.run(change)
+			_, openErr := postgres.Open(t.Context(), address, postgres.Options{})
+			_, statusErr := postgres.Status(t.Context(), address)
+			for verb, err := range map[string]error{"migrate": postgres.Migrate(t.Context(), address), "open": openErr, "status": statusErr} {
+				if !errors.Is(err, store.ErrSchemaForeign) || !strings.Contains(err.Error(), "start this binary on an empty database") {
+					t.Errorf("%s: %v", verb, err)
+				}
+			}
+		})
 	}
 }

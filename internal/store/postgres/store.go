@@ -19,6 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
@@ -96,7 +97,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	if err := s.connect(ctx, config); err != nil {
 		return nil, failure("open", err)
 	}
-	if err := s.checkSchema(ctx); err != nil {
+	if err := checkSchema(ctx, stdlib.OpenDBFromPool(s.pool)); err != nil {
 		s.disconnect()
 		return nil, err
 	}
@@ -166,15 +167,6 @@ func configure(config *pgx.ConnConfig, o Options) {
 	} {
 		config.RuntimeParams[name] = value
 	}
-}
-
-func (s *Store) checkSchema(ctx context.Context) error {
-	var current int64
-	err := s.pool.QueryRow(ctx, "select max(version_id) from recoup.schema_version").Scan(&current)
-	if err != nil && state(err) != undefinedTable {
-		return failure("open", err)
-	}
-	return compare(current, latestMigration())
 }
 
 // UseClock lets acts happen by another clock than the database's own, which is what

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -19,7 +17,7 @@ import (
 )
 
 //go:embed migrations/*.sql
-var migrations embed.FS
+var migrationFiles embed.FS
 
 // versionTable is where goose notes what it has done.
 const versionTable = "schema_version"
@@ -63,28 +61,11 @@ func (f file) current(ctx context.Context) (ready bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	provider, err := newProvider(db)
+	list, err := status(ctx, db)
 	if err != nil {
 		return false, err
 	}
-	sources := provider.ListSources()
-	latest := sources[len(sources)-1].Version
-	version, err := schemaVersion(ctx, db)
-	if err == nil && version > latest {
-		err = store.ErrSchemaNewer
-	}
-	return version == latest, err
-}
-
-// schemaVersion only looks; goose would write its table.
-func schemaVersion(ctx context.Context, db *sql.DB) (version int64, err error) {
-	var known bool
-	err = db.QueryRowContext(ctx, `select exists (select 1 from sqlite_schema where name = ?)`, versionTable).Scan(&known)
-	if err != nil || !known {
-		return 0, err
-	}
-	err = db.QueryRowContext(ctx, `select coalesce(max(version_id), 0) from `+versionTable+` where is_applied`).Scan(&version)
-	return version, err
+	return !slices.ContainsFunc(list, func(m store.Migration) bool { return m.AppliedAt.IsZero() }), nil
 }
 
 // upgrade migrates while it alone has the file: in exclusive locking mode a
@@ -99,7 +80,11 @@ func (f file) upgrade(ctx context.Context) (err error) {
 	if _, err := db.ExecContext(ctx, `begin exclusive; commit; pragma journal_mode = wal`); err != nil {
 		return err
 	}
-	provider, err := newProvider(db)
+	_, files, err := migrations()
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}
@@ -107,19 +92,15 @@ func (f file) upgrade(ctx context.Context) (err error) {
 	return err
 }
 
-func newProvider(db *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
+// migrations returns the steps of the schema, and the files to apply, which also
+// record it.
+func migrations() (store.Migrations, fs.FS, error) {
+	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
-}
-
-// Migration is one step of the schema.
-type Migration struct {
-	Version   int64
-	Name      string
-	AppliedAt time.Time // zero: not yet
+	steps, err := store.ReadMigrations(files)
+	return steps, steps.Recording(files, "insert into schema_checksum values (%d, '%s');"), err
 }
 
 // Migrate makes the file if there is none, and brings its schema up to date.
@@ -133,51 +114,63 @@ func Migrate(ctx context.Context, path string) error {
 
 // Status returns every migration that this binary knows, and when it was
 // applied. It changes nothing, and makes no file.
-func Status(ctx context.Context, path string) ([]Migration, error) {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return nil, err
+func Status(ctx context.Context, path string) (list store.Migrations, err error) {
+	if _, missing := os.Stat(path); missing != nil {
+		list, _, err = migrations()
+		return list, err
 	}
-	applied := map[int64]time.Time{}
-	if _, err := os.Stat(path); err == nil {
-		if applied, err = appliedMigrations(ctx, path); err != nil {
-			return nil, fmt.Errorf("sqlite: reading %s: %w", path, translate(err))
-		}
-	}
-	var list []Migration
-	for _, file := range names {
-		number, name, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".sql"), "_")
-		version, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, Migration{version, name, applied[version]})
-	}
-	return list, nil
-}
-
-// appliedMigrations reads when each migration was applied.
-func appliedMigrations(ctx context.Context, path string) (at map[int64]time.Time, err error) {
 	db, err := file{path: path, busy: time.Second, driver: ownDriver}.open(1, "query_only(1)")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	at = map[int64]time.Time{}
-	if version, err := schemaVersion(ctx, db); version == 0 || err != nil {
-		return at, err
+	list, err = status(ctx, db)
+	if err != nil {
+		return list, fmt.Errorf("sqlite: reading %s: %w", path, translate(err))
 	}
-	rows, err := db.QueryContext(ctx, `select version_id, strftime('%s', tstamp) from `+versionTable+` where is_applied`)
+	return list, nil
+}
+
+// status only looks; goose would write its table.
+func status(ctx context.Context, db *sql.DB) (store.Migrations, error) {
+	applied, err := appliedMigrations(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	steps, _, err := migrations()
+	if err != nil {
+		return nil, err
+	}
+	return steps.With(applied)
+}
+
+// appliedMigrations reads what was applied and with what text; a file without any note
+// of it has none.
+func appliedMigrations(ctx context.Context, db *sql.DB) (applied []store.Migration, err error) {
+	var noted, summed bool
+	err = db.QueryRowContext(ctx, `select count(*) filter (where name = ?) > 0, count(*) filter (where name = 'schema_checksum') > 0 from sqlite_schema`, versionTable).
+		Scan(&noted, &summed)
+	if err != nil || !noted {
+		return nil, err
+	}
+	sums := "schema_checksum"
+	if !summed {
+		sums = "(select 0 as version, '' as sum)"
+	}
+	rows, err := db.QueryContext(ctx, `select version_id, strftime('%s', tstamp), coalesce(c.sum, '') from `+versionTable+`
+		left join `+sums+` c on c.version = version_id where is_applied and version_id > 0 order by 1`)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var version, seconds int64
-		if err := rows.Scan(&version, &seconds); err != nil {
+		var m store.Migration
+		var seconds int64
+		if err := rows.Scan(&m.Version, &seconds, &m.Sum); err != nil {
 			return nil, err
 		}
-		at[version] = time.Unix(seconds, 0).UTC()
+		m.AppliedAt = time.Unix(seconds, 0).UTC()
+		applied = append(applied, m)
 	}
-	return at, rows.Err()
+	return applied, rows.Err()
 }

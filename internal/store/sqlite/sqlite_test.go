@@ -194,6 +194,31 @@ func TestOlderBinaryRefusesNewerSchema(t *testing.T) {
 	}
 }
 
+// A file whose migrations had another text than this binary's, as unreleased builds have
+// had them, is refused before anything is changed, with what it is and the way on.
+func TestForeignSchema(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"another text": "update schema_checksum set sum = printf('%064d', 0) where version = 3",
+		"an older set": "drop table schema_checksum",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			if _, err := s.raw().Exec(change); err != nil {
+				t.Fatal(err)
+			}
+			_, openErr := s.Reopen(t.Context())
+			_, statusErr := sqlite.Status(t.Context(), s.path)
+			for verb, err := range map[string]error{"migrate": sqlite.Migrate(t.Context(), s.path), "open": openErr, "status": statusErr} {
+				if !errors.Is(err, store.ErrSchemaForeign) || !strings.Contains(err.Error(), "start this binary on an empty database") {
+					t.Errorf("%s: %v", verb, err)
+				}
+			}
+		})
+	}
+}
+
 // An upgrade needs the file to itself: a process with an older binary would
 // write into a schema that it does not know.
 func TestUpgradeWaitsForOthers(t *testing.T) {

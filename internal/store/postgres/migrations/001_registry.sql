@@ -10,6 +10,13 @@
 create schema if not exists recoup;
 comment on schema recoup is 'Recoup: recorded failures and their lifecycle';
 
+-- The text of each migration that was applied, as a checksum. Each file records its
+-- own at its end; a database whose files were others is refused (migrate.go).
+create table recoup.schema_checksum (
+  version bigint primary key,
+  sum     text not null check (length(sum) = 64) -- SHA-256, in hex
+);
+
 -- Time.
 
 -- clock is the time by which acts are judged. It goes on within a transaction,

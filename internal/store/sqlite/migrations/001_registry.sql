@@ -12,6 +12,13 @@
 -- after it refuse a row that truly has such a number. Of several triggers of one act,
 -- the one that was made last runs first.
 
+-- The text of each migration that was applied, as a checksum. Each file records its
+-- own at its end; a file whose migrations were others is refused (migrate.go).
+create table schema_checksum (
+  version integer primary key,
+  sum     text not null check (length(sum) = 64) -- SHA-256, in hex
+) strict;
+
 -- The registry of codes (spec 003). A code is never deleted or renamed: what was
 -- recorded under it still carries it.
 create table error_code (

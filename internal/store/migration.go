@@ -1,0 +1,106 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Migration is one step of a store's schema: a file that is named after its version
+// and its subject. From the release that ships it on, its text never changes.
+type Migration struct {
+	Version   int64     `json:"version"`
+	Name      string    `json:"name"`
+	AppliedAt time.Time `json:"applied_at,omitzero"` // zero: not yet
+	Sum       string    `json:"-"`                   // SHA-256 of its text, in hex
+}
+
+// Migrations are the steps of a schema in their order.
+type Migrations []Migration
+
+// ReadMigrations reads the steps that a binary carries.
+func ReadMigrations(files fs.FS) (Migrations, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	list := make(Migrations, 0, len(names))
+	for _, file := range names {
+		text, err := fs.ReadFile(files, file)
+		if err != nil {
+			return nil, err
+		}
+		number, name, _ := strings.Cut(strings.TrimSuffix(file, ".sql"), "_")
+		version, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(text)
+		list = append(list, Migration{Version: version, Name: name, Sum: hex.EncodeToString(sum[:])})
+	}
+	slices.SortFunc(list, func(a, b Migration) int { return int(a.Version - b.Version) })
+	return list, nil
+}
+
+// Latest is the version that all steps together lead to.
+func (m Migrations) Latest() int64 { return m[len(m)-1].Version }
+
+// With returns the steps with the times at which they were applied, and why a binary
+// must leave the database alone, if it must: a newer binary has migrated it
+// ([ErrSchemaNewer]), or a step that it was made by is none of these
+// ([ErrSchemaForeign]).
+func (m Migrations) With(applied []Migration) (Migrations, error) {
+	list := slices.Clone(m)
+	for _, a := range applied {
+		i := slices.IndexFunc(list, func(known Migration) bool { return known.Version == a.Version })
+		switch {
+		case a.Version > m.Latest():
+			return list, fmt.Errorf("%w: it is at version %d, this binary knows %d: upgrade the binary", ErrSchemaNewer, a.Version, m.Latest())
+		case i < 0 || a.Sum != list[i].Sum:
+			return list, fmt.Errorf("%w: its migration %03d is not the one that this binary has. Nothing was changed. "+
+				"Go on with the build that made it, or start this binary on an empty database", ErrSchemaForeign, a.Version)
+		}
+		list[i].AppliedAt = a.AppliedAt
+	}
+	return list, nil
+}
+
+// Recording returns the files, each with a statement at its end that records what was
+// applied, in the same transaction. The statement has a verb of fmt for the version
+// and one for the checksum.
+func (m Migrations) Recording(files fs.FS, statement string) fs.FS {
+	return recording{files, m, statement}
+}
+
+type recording struct {
+	fs.FS
+	steps     Migrations
+	statement string
+}
+
+func (r recording) Open(name string) (fs.File, error) {
+	file, err := r.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range r.steps {
+		if name == fmt.Sprintf("%03d_%s.sql", m.Version, m.Name) {
+			end := strings.NewReader("\n" + fmt.Sprintf(r.statement, m.Version, m.Sum) + "\n")
+			return recordingFile{file, io.MultiReader(file, end)}, nil
+		}
+	}
+	return file, nil
+}
+
+type recordingFile struct {
+	fs.File
+	text io.Reader
+}
+
+func (f recordingFile) Read(p []byte) (int, error) { return f.text.Read(p) }
