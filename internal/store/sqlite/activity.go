@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"strings"
-	"time"
 
 	"recoup"
 	"recoup/internal/store"
@@ -40,8 +39,8 @@ func addActivity(table, key string) string {
 }
 
 // saveActivity adds up what a unit of work counts as.
-func (t *tx) saveActivity(w *store.Work, now time.Time) error {
-	for _, a := range w.Tallies.Of(now) {
+func (t *tx) saveActivity(tallies store.Tallies) error {
+	for _, a := range tallies.Of(t.now) {
 		counts := activityFields(&a)
 		if err := t.exec(addActivityMinute, append([]any{micros(a.Minute), a.Table}, counts...)...); err != nil {
 			return err

@@ -34,6 +34,8 @@ func (l *numbers) json() string { return string(append(l.list, ']')) }
 type change struct {
 	next    recoup.Error // of the first
 	columns []column     // those that it changes
+	taken   []taking     // what they take over
+	made    recoup.Error // of the one that would join
 	own     string       // the column, an id, in which each has a value of its own; empty: none
 	attempt bool         // the attempt that ends is the present lease
 	rows    numbers
@@ -46,6 +48,9 @@ const (
 	supersededBy = "superseded_by"
 	lastAttempt  = "last_attempt"
 )
+
+// taking is a column of an error that takes over what the first has there.
+type taking struct{ to, from errorField }
 
 func newChange(columns []column, was, next *recoup.Error) (*change, error) {
 	c := &change{next: *next}
@@ -62,6 +67,7 @@ func newChange(columns []column, was, next *recoup.Error) (*change, error) {
 			continue
 		}
 		c.columns = append(c.columns, column)
+		c.taken = append(c.taken, taking{column.field(&c.made), column.field(&c.next)})
 		switch {
 		case after == nil:
 		case column.name == leaseToken, column.name == supersededBy:
@@ -84,23 +90,23 @@ func same(a, b driver.Value) bool {
 
 // makes reports whether the statement would make next of was.
 func (c *change) makes(was, next *recoup.Error) bool {
-	made := *was
-	for i := range c.columns {
-		c.columns[i].field(&made).take(c.columns[i].field(&c.next))
+	c.made = *was
+	for _, t := range c.taken {
+		t.to.take(t.from)
 	}
 	if c.attempt {
-		made.LastAttempt = was.LeaseToken
+		c.made.LastAttempt = was.LeaseToken
 	}
 	switch own := c.of(next); {
 	case own == nil:
 	case own.IsZero():
 		return false
 	case c.own == leaseToken:
-		made.LeaseToken = *own
+		c.made.LeaseToken = *own
 	default:
-		made.SupersededBy = *own
+		c.made.SupersededBy = *own
 	}
-	return made == *next
+	return c.made == *next
 }
 
 // of is the value of an error's own, if there is one.
@@ -180,25 +186,57 @@ func (c *change) move(t *tx) error {
 
 const deleteMoved = `delete from error where rowid in (select value from json_each(?))`
 
-// alike gathers errors by what becomes of them.
-func (t *tx) alike(columns []column, list []*recoup.Error, was func(recoup.ID) *recoup.Error) ([]*change, error) {
-	var all []*change
-	for _, e := range list {
-		before := was(e.ID)
-		row, err := t.rowOf(e.ID)
-		if err != nil {
-			return nil, err
+// changes gathers errors by what becomes of them.
+type changes struct {
+	columns []column
+	list    []*change
+}
+
+func (g *changes) add(row int64, was, next *recoup.Error) error {
+	c := recent(g.list, func(c *change) bool { return c.makes(was, next) })
+	if c == nil {
+		var err error
+		if c, err = newChange(g.columns, was, next); err != nil {
+			return err
 		}
-		c := recent(all, func(c *change) bool { return c.makes(before, e) })
-		if c == nil {
-			if c, err = newChange(columns, before, e); err != nil {
-				return nil, err
-			}
-			all = append(all, c)
-		}
-		c.add(row, e)
+		g.list = append(g.list, c)
 	}
-	return all, nil
+	c.add(row, next)
+	return nil
+}
+
+// updates is what becomes of errors that stay in their table, and what the gate's
+// log tells of it.
+type updates struct {
+	changes
+	opened, closed gate
+}
+
+func newUpdates() *updates {
+	return &updates{changes: changes{columns: errorColumns}, closed: gate{blocks: true}}
+}
+
+func (u *updates) add(row int64, was, next *recoup.Error) error {
+	switch {
+	case next.Blocking == was.Blocking:
+	case next.Blocking:
+		u.closed.rows.add(row)
+	default:
+		u.opened.rows.add(row)
+	}
+	return u.changes.add(row, was, next)
+}
+
+func (u *updates) save(t *tx) error {
+	for _, c := range u.list {
+		if err := c.update(t); err != nil {
+			return err
+		}
+	}
+	if err := u.opened.save(t); err != nil {
+		return err
+	}
+	return u.closed.save(t)
 }
 
 // recent returns the last of a list's latest that fits.
@@ -243,7 +281,7 @@ func (f flag) take(from errorField) {
 }
 
 func (f stamp) settle() {
-	if !f.to.IsZero() {
+	if !f.to.IsZero() && (f.to.Nanosecond()%1000 != 0 || f.to.Location() != time.UTC) {
 		*f.to = time.UnixMicro(micros(*f.to)).UTC()
 	}
 }

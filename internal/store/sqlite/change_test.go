@@ -89,11 +89,13 @@ func batches(t *testing.T, columns []column, decide func(drawn, recoup.Error) re
 			was[list[i].ID], next[i] = &list[i], new(decide(drawn{t}, list[i]))
 		}
 		must(t, s.writer.do(t.Context(), func(tx *tx) error {
-			groups, err := tx.alike(columns, next, func(id recoup.ID) *recoup.Error { return was[id] })
-			if err != nil {
-				return err
+			groups := changes{columns: columns}
+			for _, e := range next {
+				row, err := tx.rowOf(e.ID)
+				must(t, err)
+				must(t, groups.add(row, was[e.ID], e))
 			}
-			return write(tx, groups)
+			return write(tx, groups.list)
 		}))
 		for _, want := range next {
 			if got, err := s.Error(t.Context(), want.ID); err != nil || got != *want {

@@ -30,29 +30,63 @@ var (
 // named, and in each the longest overdue error comes first. There is one writer,
 // so no error is handed to two claimers.
 func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error) {
-	decide := func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
-		return claim.Decide(current, now)
-	}
 	var leased []recoup.Error
 	err := s.writer.doAt(ctx, claim.Now, func(tx *tx) error {
-		rows, err := tx.loadDue(claim)
-		if err != nil {
+		due, err := tx.loadDue(claim)
+		if err != nil || len(due) == 0 {
 			return err
 		}
-		w := store.NewWork(tx.now, rows)
-		leased = make([]recoup.Error, 0, len(rows))
-		for i := range rows {
-			out := w.Step(store.Step{ID: rows[i].ID, Decide: decide, Tell: claim.Tell})
-			if out.Err == nil && !out.Error.LeaseToken.IsZero() {
-				leased = append(leased, out.Error)
-			}
-		}
-		return tx.save(w)
+		leased, err = tx.leaseDue(s.memory, claim, due)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return leased, nil
+}
+
+// leaseDue leases what is due: by what was decided before where that stands for an
+// error, and else each for itself.
+func (t *tx) leaseDue(m *store.Memory, claim store.Claim, due []recoup.Error) ([]recoup.Error, error) {
+	var (
+		decisions = m.Of(claim.Like)
+		stands    = make([]*lifecycle.Decision, len(due))
+		alone     = make([]recoup.Error, 0)
+		known     = newUpdates()
+		kept      = make([]recoup.Error, 0, len(due))
+		leased    = make([]recoup.Error, 0, len(due))
+	)
+	for i := range due {
+		if stands[i] = standing(decisions, &due[i], t.now); stands[i] == nil {
+			alone = append(alone, due[i])
+		}
+	}
+	w := store.NewWork(t.now, alone)
+	w.Memory = m
+	step := store.Step{Tell: claim.Tell, Result: &store.Result{Like: claim.Like}}
+	step.Decide = func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+		return claim.Decide(current, now)
+	}
+	for i := range due {
+		if d := stands[i]; d != nil {
+			e, row := &due[i], t.rows[due[i].ID]
+			kept = append(kept, d.Lease(e, tokenOf(claim.Token, e.ID), claim.Worker, t.now))
+			leased = append(leased, kept[len(kept)-1])
+			if err := known.add(row, e, &leased[len(leased)-1]); err != nil {
+				return nil, err
+			}
+			t.held.keep(&kept[len(kept)-1], row)
+			continue
+		}
+		step.ID = due[i].ID
+		if out := w.Step(step); out.Err == nil && !out.Error.LeaseToken.IsZero() {
+			leased = append(leased, out.Error)
+		}
+	}
+	if err := known.save(t); err != nil {
+		return nil, err
+	}
+	return leased, t.save(w)
 }
 
 func (t *tx) loadDue(claim store.Claim) ([]recoup.Error, error) {

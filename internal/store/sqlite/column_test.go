@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -43,11 +44,13 @@ func sample() recoup.Error {
 
 // rewrite makes next of a stored error.
 func (t *tx) rewrite(was, next *recoup.Error) error {
-	list, err := t.alike(errorColumns, []*recoup.Error{next}, func(recoup.ID) *recoup.Error { return was })
+	c, err := newChange(errorColumns, was, next)
 	if err != nil {
 		return err
 	}
-	return list[0].update(t)
+	row, err := t.rowOf(next.ID)
+	c.add(row, next)
+	return errors.Join(err, c.update(t))
 }
 
 // Every field has its column: what is written comes back, from the table, after

@@ -36,15 +36,23 @@ func (h *held) keep(e *recoup.Error, row int64) {
 	h.errors[e.ID] = holding{e, row}
 }
 
-// recall returns those of the errors that are known, and the ids of the others.
-func (t *tx) recall(n int, at func(int) *recoup.ID) (known []recoup.Error, others []*recoup.ID, err error) {
+// look forgets everything if somebody else has written to the file.
+func (h *held) look(t *tx) error {
 	var version int64
 	if err := t.row(`pragma data_version`).Scan(&version); err != nil {
-		return nil, nil, err
+		return err
 	}
-	if version != t.held.version {
-		t.held.forget()
-		t.held.version = version
+	if version != h.version {
+		h.forget()
+		h.version = version
+	}
+	return nil
+}
+
+// recall returns those of the errors that are known, and the ids of the others.
+func (t *tx) recall(n int, at func(int) *recoup.ID) (known []recoup.Error, others []*recoup.ID, err error) {
+	if err := t.held.look(t); err != nil {
+		return nil, nil, err
 	}
 	for i := range n {
 		id := at(i)

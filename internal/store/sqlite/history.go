@@ -59,6 +59,7 @@ func expiresAt(e *recoup.Error) *time.Time { return &e.ExpiresAt }
 // they echo of their errors.
 type chapter struct {
 	first  recoup.Transition
+	told   recoup.Transition // of the row that would join
 	echoes []echo
 	rows   numbers
 }
@@ -75,11 +76,11 @@ func newChapter(t *recoup.Transition, e *recoup.Error) *chapter {
 
 // tells reports whether the statement would write t as the history of e.
 func (c *chapter) tells(t *recoup.Transition, e *recoup.Error) bool {
-	told := c.first
+	c.told = c.first
 	for i := range c.echoes {
-		c.echoes[i].repeat(&told, e)
+		c.echoes[i].repeat(&c.told, e)
 	}
-	return told == *t
+	return c.told == *t
 }
 
 func (c *chapter) save(t *tx) error {

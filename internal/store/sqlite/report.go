@@ -82,16 +82,21 @@ func (t *tx) loadReports(reports []store.Report) (*store.Work, error) {
 func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
 	outcomes := make([]store.Outcome, len(steps))
 	err := s.writer.doAt(ctx, now, func(tx *tx) error {
-		w, err := tx.loadSteps(steps)
+		rest, err := tx.settle(s.memory, steps, outcomes)
+		if err != nil || len(rest) == 0 {
+			return err
+		}
+		w, err := tx.loadSteps(steps, rest)
 		if err != nil {
 			return err
 		}
+		w.Memory = s.memory
 		keys := store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt })
 		if w.Receipts, err = tx.findReceipts(tx.now, keys); err != nil {
 			return err
 		}
-		for i, step := range steps {
-			outcomes[i] = w.Step(step)
+		for _, i := range rest {
+			outcomes[i] = w.Step(steps[i])
 		}
 		return tx.save(w)
 	})
@@ -101,14 +106,15 @@ func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 	return outcomes, nil
 }
 
-func (t *tx) loadSteps(steps []store.Step) (*store.Work, error) {
-	rows, err := t.loadErrors(len(steps), func(i int) *recoup.ID { return &steps[i].ID })
+// loadSteps loads the errors that the steps at some places are about.
+func (t *tx) loadSteps(steps []store.Step, places []int) (*store.Work, error) {
+	rows, err := t.loadErrors(len(places), func(i int) *recoup.ID { return &steps[places[i]].ID })
 	if err != nil {
 		return nil, err
 	}
 	w := store.NewWork(t.now, rows)
-	for _, step := range steps {
-		if err := t.loadStreak(w, step.Streak(w.Was(step.ID))); err != nil {
+	for _, i := range places {
+		if err := t.loadStreak(w, steps[i].Streak(w.Was(steps[i].ID))); err != nil {
 			return nil, err
 		}
 	}

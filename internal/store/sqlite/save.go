@@ -36,7 +36,7 @@ func (t *tx) save(w *store.Work) error {
 	if w.Awaken(t.now) {
 		t.wake(store.WakeErrors)
 	}
-	if err := t.saveActivity(w, t.now); err != nil {
+	if err := t.saveActivity(w.Tallies); err != nil {
 		return err
 	}
 	if err := t.saveReceipts(&w.Receipts); err != nil {
@@ -81,7 +81,7 @@ func (t *tx) saveErrors(w *store.Work) error {
 		func() error { return t.archive(w, moved) },
 		func() error { return t.update(w, updates) },
 		func() error { return t.insert(inserts) },
-		func() error { return t.saveLevels(w, slices.Concat(moved, updates, inserts)) },
+		func() error { return levelsOf(w, slices.Concat(moved, updates, inserts)).save(t) },
 		func() error { return t.exec(endBatch) },
 	} {
 		if err := part(); err != nil {
@@ -101,26 +101,30 @@ func (t *tx) saveErrors(w *store.Work) error {
 }
 
 func (t *tx) archive(w *store.Work, list []*recoup.Error) error {
-	groups, err := t.alike(allColumns, list, w.Was)
-	if err != nil {
-		return err
-	}
-	opened := map[time.Time]*gate{}
+	groups, opened := changes{columns: allColumns}, map[time.Time]*gate{}
 	for _, e := range list {
-		if !w.Was(e.ID).Blocking {
+		was := w.Was(e.ID)
+		row, err := t.rowOf(e.ID)
+		if err == nil {
+			err = groups.add(row, was, e)
+		}
+		if err != nil {
+			return err
+		}
+		if !was.Blocking {
 			continue
 		}
 		if opened[e.ArchivedAt] == nil {
 			opened[e.ArchivedAt] = &gate{at: e.ArchivedAt}
 		}
-		opened[e.ArchivedAt].rows.add(t.rows[e.ID])
+		opened[e.ArchivedAt].rows.add(row)
 	}
 	for _, g := range opened {
 		if err := g.save(t); err != nil {
 			return err
 		}
 	}
-	for _, c := range groups {
+	for _, c := range groups.list {
 		if err := c.move(t); err != nil {
 			return err
 		}
@@ -129,30 +133,17 @@ func (t *tx) archive(w *store.Work, list []*recoup.Error) error {
 }
 
 func (t *tx) update(w *store.Work, list []*recoup.Error) error {
-	groups, err := t.alike(errorColumns, list, w.Was)
-	if err != nil {
-		return err
-	}
-	for _, c := range groups {
-		if err := c.update(t); err != nil {
+	u := newUpdates()
+	for _, e := range list {
+		row, err := t.rowOf(e.ID)
+		if err == nil {
+			err = u.add(row, w.Was(e.ID), e)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	var opened, closed gate
-	closed.blocks = true
-	for _, e := range list {
-		switch {
-		case e.Blocking == w.Was(e.ID).Blocking:
-		case e.Blocking:
-			closed.rows.add(t.rows[e.ID])
-		default:
-			opened.rows.add(t.rows[e.ID])
-		}
-	}
-	if err := opened.save(t); err != nil {
-		return err
-	}
-	return closed.save(t)
+	return u.save(t)
 }
 
 func (t *tx) insert(list []*recoup.Error) error {
@@ -194,18 +185,25 @@ type level struct {
 	ttl   int64
 }
 
-// saveLevels counts what the errors are now in place of what they were.
-func (t *tx) saveLevels(w *store.Work, list []*recoup.Error) error {
-	sums := map[level]*store.LevelSum{}
+// levels are by how much the counts change.
+type levels map[level]*store.LevelSum
+
+// levelsOf counts what the errors are now in place of what they were.
+func levelsOf(w *store.Work, list []*recoup.Error) levels {
+	l := levels{}
 	for _, e := range list {
 		if was := w.Was(e.ID); was != nil {
-			countLevel(sums, was, -1)
+			l.count(was, -1)
 		}
 		if e.State != recoup.Archived {
-			countLevel(sums, e, 1)
+			l.count(e, 1)
 		}
 	}
-	for k, s := range sums {
+	return l
+}
+
+func (l levels) save(t *tx) error {
+	for k, s := range l {
 		if s.N == 0 && s.Blocking == 0 && s.Seconds == 0 && s.Micros == 0 {
 			continue
 		}
@@ -216,16 +214,16 @@ func (t *tx) saveLevels(w *store.Work, list []*recoup.Error) error {
 	return nil
 }
 
-func countLevel(sums map[level]*store.LevelSum, e *recoup.Error, n int64) {
+func (l levels) count(e *recoup.Error, n int64) {
 	k := level{table: e.Table, state: e.State}
 	born := micros(e.CreatedAt)
 	if e.State != recoup.Resolved && !e.ExpiresAt.IsZero() {
 		k.ttl = max(0, micros(e.ExpiresAt)-born)
 	}
-	s := sums[k]
+	s := l[k]
 	if s == nil {
 		s = &store.LevelSum{}
-		sums[k] = s
+		l[k] = s
 	}
 	s.N += n
 	if e.Blocking {

@@ -25,6 +25,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver that database/sql knows as "sqlite"
 
+	"recoup/internal/store"
 	"recoup/internal/store/verb"
 )
 
@@ -66,6 +67,7 @@ type Store struct {
 	verb.Verbs
 	writer *writer
 	read   *reader
+	memory *store.Memory
 }
 
 // Open opens the file at path, makes it if there is none, and brings its schema
@@ -94,7 +96,7 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	s := &Store{writer: w, read: &reader{DB: pool, prepared: map[string]*sql.Stmt{}}}
+	s := &Store{writer: w, read: &reader{DB: pool, prepared: map[string]*sql.Stmt{}}, memory: new(store.Memory)}
 	s.Verbs = verb.On(database{s})
 	return s, nil
 }

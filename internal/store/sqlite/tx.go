@@ -19,6 +19,7 @@ type tx struct {
 	prepared map[string]*sql.Stmt
 	now      time.Time           // when the verb happens
 	rows     map[recoup.ID]int64 // where errors are that it has read or written
+	read     []recoup.Error      // those that it has read; the next verb uses their space
 	held     held                // across verbs
 
 	// What follows from a verb once it is committed.
@@ -103,29 +104,35 @@ func (t *tx) errors(columns []column, query string, args ...any) ([]recoup.Error
 	return collect(rows, func(e *recoup.Error) []any { return fields(columns, e) })
 }
 
-// stored runs a query for the numbers of rows and the columns of errors.
+// stored runs a query for the numbers of rows and the columns of errors, which stay
+// as they are until the verb ends.
 func (t *tx) stored(query string, args ...any) ([]recoup.Error, error) {
 	rows, err := t.query(query, args...)
 	if err != nil {
 		return nil, err
 	}
 	var (
-		list []recoup.Error
-		e    recoup.Error
-		row  int64
-		into = append([]any{&row}, fields(errorColumns, &e)...)
+		first = len(t.read)
+		e     recoup.Error
+		row   int64
+		into  = append([]any{&row}, fields(errorColumns, &e)...)
 	)
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return nil, errors.Join(err, rows.Close())
 		}
 		t.rows[e.ID] = row
-		if len(list) == cap(list) {
-			list = slices.Grow(list, 16+3*len(list)) // an error is a kilobyte
-		}
-		list = append(list, e)
+		t.read = append(t.read, e)
 	}
-	return list, errors.Join(rows.Err(), rows.Close())
+	return slices.Clip(t.read[first:]), errors.Join(rows.Err(), rows.Close())
+}
+
+// begin forgets what the verb before has read.
+func (t *tx) begin() {
+	clear(t.rows)
+	if t.read = t.read[:0]; cap(t.read) > 2*store.MaxPage {
+		t.read = nil
+	}
 }
 
 // rowOf returns the number of a stored error's row.

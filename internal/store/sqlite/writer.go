@@ -248,7 +248,7 @@ func (w *writer) run(t *task) error {
 	if w.tx.now = t.at; t.at.IsZero() {
 		w.tx.now = w.clock()
 	}
-	clear(w.tx.rows)
+	w.tx.begin()
 	return contain(t.run, w.tx)
 }
 
