@@ -36,3 +36,12 @@ func TestClaimWaitsForNobody(t *testing.T) {
 	}
 	app.run("rollback")
 }
+
+// What is decided together is what is decided one by one.
+func TestDecidedTogether(t *testing.T) {
+	t.Parallel()
+	conformance.RunTogether(t, func(t *testing.T) conformance.Remembering {
+		s, _, _ := governed(t)
+		return s
+	})
+}

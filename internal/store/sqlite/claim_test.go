@@ -42,3 +42,9 @@ func TestClaimPassesOverWhatIsOver(t *testing.T) {
 		})
 	}
 }
+
+// What is decided together is what is decided one by one.
+func TestDecidedTogether(t *testing.T) {
+	t.Parallel()
+	conformance.RunTogether(t, func(t *testing.T) conformance.Remembering { return open(t) })
+}
