@@ -80,6 +80,9 @@ func newWriter(ctx context.Context, f file) (*writer, error) {
 		identity: own, clock: store.Steady(time.Now), db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}, rows: map[recoup.ID]int64{}, held: held{errors: map[recoup.ID]holding{}}}, busy: f.busy, logLimit: logLimit,
 		queue: make(chan *task, maxGroup), done: make(chan struct{}),
 	}
+	if err := w.tx.held.look(w.tx); err != nil {
+		return nil, errors.Join(err, w.tx.close(), db.Close())
+	}
 	go w.loop()
 	return w, nil
 }

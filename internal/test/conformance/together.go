@@ -29,6 +29,7 @@ func RunTogether(t *testing.T, open func(*testing.T) Remembering) {
 		"fenced":                   (*pair).fenced,
 		"asked of another policy":  (*pair).rebased,
 		"mixed with what is alone": (*pair).mixed,
+		"in its order":             (*pair).inOrder,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -247,4 +248,18 @@ func (p *pair) claimed(list []recoup.Error) []recoup.Error {
 	p.Helper()
 	p.Wait(time.Hour)
 	return p.claim(dol, len(list), len(list), "claim")
+}
+
+// inOrder: what comes behind another step of its error sees what that has done.
+func (p *pair) inOrder() {
+	p.results(p.claimed(p.backlog(dol, 1)), 1, "like", succeedWith)
+	e := p.claimed([]recoup.Error{p.Report(dol, "twice", "NETWORK_TIMEOUT", recoup.Medium)})[0]
+	outcomes, err := p.store.ApplySteps(p.Context(), p.Now(), []store.Step{
+		{ID: e.ID, Decide: p.decide(lifecycle.Park{By: "ada", Reason: "look"})},
+		{ID: e.ID, Decide: p.decide(succeedWith(e.LeaseToken)), Result: &store.Result{Token: e.LeaseToken, Like: "like"}},
+	})
+	p.must(err)
+	if outcomes[0].Err != nil || outcomes[1].Err == nil || p.Read(e.ID).State != recoup.Parked {
+		p.Errorf("parked, then too late: %+v", outcomes)
+	}
 }
