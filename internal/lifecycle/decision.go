@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	"recoup"
@@ -12,22 +13,36 @@ import (
 // remembered saves asking it again.
 //
 // Remembered are decisions that are made by the thousand: that a due error is
-// leased, that the result of its retry resolves it, that it is retried once more.
-// None of them tells anybody anything, or moves a count of failures.
+// leased, that the result of its retry resolves it, that it is retried once more,
+// that it is archived. None of them moves a count of failures, and the only one of
+// which anybody is told is that an expiry has unblocked an entity.
 type Decision struct {
-	Kind      Kind         // Claimed, Succeeded or Failed
+	Kind      Kind         // Claimed, Succeeded, Failed, Expiring or Archiving
 	Was, Next recoup.Error // the error that it was made on, before and after
 	Effects   Effects
 
 	columns []dependence
-	wait    time.Duration // of a lease, or until the next retry
+	wait    time.Duration // of a lease, until the next retry, or in the archive
 }
 
 // Remember keeps a decision of Step, if it is one that can stand for others.
 func Remember(was, next *recoup.Error, effects *Effects) (*Decision, bool) {
 	d := &Decision{Was: *was, Next: *next, Effects: *effects}
 	switch h := &effects.History; {
-	case len(effects.Notices.All()) > 0, effects.Streak != Streak{}, effects.Superseded != nil, effects.Archive, effects.Warning != "":
+	case effects.Streak != Streak{}, effects.Superseded != nil, effects.Warning != "", effects.CloseLetter, !together(effects.Notices.All()):
+		return nil, false
+	case effects.Archive:
+		if !was.LeaseToken.IsZero() || !derived(was) || expiredResolved(was, h.At) {
+			return nil, false
+		}
+		d.Kind, d.columns, d.wait = Kind(h.Input), dependsArchived, next.PurgeAt.Sub(h.At)
+		switch {
+		case was.State == recoup.Resolved:
+			d.columns = dependsClaimed
+		case d.Kind == Expiring:
+			d.columns = dependsExpired
+		}
+	case len(effects.Notices.All()) > 0:
 		return nil, false
 	case h.Input == "" && was.LeaseToken.IsZero() && !next.LeaseToken.IsZero():
 		d.Kind, d.columns, d.wait = Claimed, dependsClaimed, next.LeaseEndsAt.Sub(next.LeasedAt)
@@ -55,7 +70,8 @@ func (d *Decision) Columns() []string {
 // none, as this one does.
 func (d *Decision) Entity() bool { return d.Kind == Failed }
 
-// Wait is how long the lease is, or after which time the error is retried.
+// Wait is how long the lease is, after which time the error is retried, or how long
+// it is kept in the archive.
 func (d *Decision) Wait() time.Duration { return d.wait }
 
 // Agrees reports whether e agrees in all that the decision depends on but the time.
@@ -76,6 +92,10 @@ func (d *Decision) Holds(e *recoup.Error, now time.Time) bool {
 		return d.Agrees(e) && e.LeaseToken.IsZero() && !e.NextRetryAt.After(now) && !expired(e, now) && !windowOver(e, now)
 	case Failed:
 		return d.Agrees(e) && !e.LeaseToken.IsZero() && !windowOver(e, now.Add(d.wait))
+	case Expiring:
+		return d.Agrees(e) && e.LeaseToken.IsZero() && derived(e) && expired(e, now)
+	case Archiving:
+		return d.Agrees(e) && e.LeaseToken.IsZero() && derived(e) && !expiredResolved(e, now)
 	}
 	return d.Agrees(e) && !e.LeaseToken.IsZero()
 }
@@ -88,8 +108,12 @@ func (d *Decision) Lease(e *recoup.Error, token recoup.ID, worker string, now ti
 	return next
 }
 
-// End is what a result that the decision stands for makes of e, and its effects.
+// End is what a result that the decision stands for makes of e, or the end of its
+// life, and its effects.
 func (d *Decision) End(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
+	if d.Effects.Archive {
+		return d.archive(e, now)
+	}
 	next, was, effects := *e, &d.Next, d.Effects
 	h := &effects.History
 	h.ErrorID, h.At, h.ClaimedAt, h.Attempt = e.ID, now, e.LeasedAt, e.LeaseToken
@@ -107,6 +131,30 @@ func (d *Decision) End(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
 	next.NextRetryAt, next.NextEscalationAt, next.ReviewDueAt, next.NextReminderAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	next.Resolution = recoup.Resolution{ResolvedAt: now, ResolvedBy: was.ResolvedBy, ResolutionReason: was.ResolutionReason}
 	return next, effects
+}
+
+func (d *Decision) archive(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
+	next, effects := *e, d.Effects
+	next.State, next.Blocking, next.Replaceable, next.UpdatedAt = recoup.Archived, false, false, now
+	next.FinalDisposition, next.ArchivedAt, next.PurgeAt = e.Disposition, now, now.Add(d.wait)
+	next.ArchivedBy, next.ArchiveReason = d.Next.ArchivedBy, d.Next.ArchiveReason
+	h := &effects.History
+	h.ErrorID, h.At, h.Before, h.After = e.ID, now, e.Snapshot(), next.Snapshot()
+	return next, effects
+}
+
+// together reports whether all that is to be told can be told of many at once.
+func together(notices []recoup.Notice) bool {
+	return !slices.ContainsFunc(notices, func(n recoup.Notice) bool { return n.Kind != recoup.NoticeUnblocked })
+}
+
+// derived reports whether what follows from other columns is as a step leaves it.
+func derived(e *recoup.Error) bool { return e.RetryExhausted == exhausted(e) }
+
+// expiredResolved reports whether an error is resolved and its TTL over as well: then
+// it may be either that archives it.
+func expiredResolved(e *recoup.Error, now time.Time) bool {
+	return e.State == recoup.Resolved && expired(e, now)
 }
 
 // dependence is a column on which a decision depends.
@@ -141,6 +189,15 @@ var (
 		depends("blocking", func(e *recoup.Error) bool { return e.Blocking }),
 		depends("last_failure_code", func(e *recoup.Error) recoup.Code { return e.LastFailureCode }),
 		depends("streak_family", func(e *recoup.Error) string { return e.StreakFamily }),
+	)
+	dependsArchived = append(dependsClaimed[:len(dependsClaimed):len(dependsClaimed)],
+		depends("code", func(e *recoup.Error) recoup.Code { return e.Code }),
+		depends("last_failure_code", func(e *recoup.Error) recoup.Code { return e.LastFailureCode }),
+	)
+	dependsExpired = append(dependsArchived[:len(dependsArchived):len(dependsArchived)],
+		depends("blocking", func(e *recoup.Error) bool { return e.Blocking }),
+		depends("assigned_to", func(e *recoup.Error) string { return e.AssignedTo }),
+		depends("escalated_to", func(e *recoup.Error) string { return e.EscalatedTo }),
 	)
 	dependsFailed = append(dependsResult[:len(dependsResult):len(dependsResult)],
 		depends("category", func(e *recoup.Error) recoup.Category { return e.Category }),

@@ -21,6 +21,10 @@ type Effects struct {
 	// Archive says that the error moves to its archive table.
 	Archive bool
 
+	// CloseLetter says that it is a dead letter which ends with that: it is closed, and
+	// the payload of its work destroyed.
+	CloseLetter bool
+
 	// Superseded is the older error that a report has replaced, archived.
 	Superseded *Superseded
 

@@ -86,6 +86,7 @@ func (s *step) shelve(actor string, reason recoup.ArchiveReason) {
 		reason = recoup.ResolvedArchive
 	} else {
 		s.dismiss()
+		s.effects.CloseLetter = s.table.DeadLetter
 	}
 	s.endAttempt("")
 	e.FinalDisposition, e.State = e.Disposition, recoup.Archived

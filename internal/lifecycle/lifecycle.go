@@ -151,7 +151,7 @@ func (s *step) begin(kind Kind, actor, reason string) error {
 func (s *step) leave() {
 	e := &s.next
 	e.UpdatedAt = s.now
-	e.RetryExhausted = e.MaxRetries > 0 && e.RetryCount >= e.MaxRetries
+	e.RetryExhausted = exhausted(e)
 	e.Blocking = blocks(s.table, e)
 	e.Replaceable = e.State.Open() && supersedes(s.table, e.EntityID)
 	if e.State.Open() {
@@ -164,6 +164,9 @@ func (s *step) leave() {
 	h.ErrorID, h.At, h.Input, h.Actor, h.Reason = e.ID, s.now, string(s.kind), s.actor, s.reason
 	h.Before, h.After, h.PolicyVersion = s.before, e.Snapshot(), s.policy.Version
 }
+
+// exhausted reports whether the budget of retries is spent.
+func exhausted(e *recoup.Error) bool { return e.MaxRetries > 0 && e.RetryCount >= e.MaxRetries }
 
 // blocks is rule 6.1 of spec 000. Only an error that names an entity has
 // something to block.
