@@ -36,6 +36,7 @@ type body struct {
 	Silent  int64  `json:"silent_seconds"`
 	InForce string `json:"in_force"`
 	store.ReplayStop
+	store.Digest
 }
 
 // readBody reads what it can: a body that says something else says nothing.
@@ -97,6 +98,9 @@ func (c *composer) items(ctx context.Context, n *letter, shown bool) (items []It
 		return []Item{item}, 0, err
 	}
 	b := readBody(n.body)
+	if b.Count > 0 {
+		return c.digest(ctx, n, &b.Digest, shown)
+	}
 	for _, line := range b.Alerts {
 		items = append(items, c.alert(n, &line))
 	}
@@ -107,6 +111,38 @@ func (c *composer) items(ctx context.Context, n *letter, shown bool) (items []It
 		items = append(items, c.other(n, &b))
 	}
 	return items, max(b.More, 0), nil
+}
+
+// digest tells of the first of many errors, and where the others are found.
+func (c *composer) digest(ctx context.Context, n *letter, d *store.Digest, shown bool) (items []Item, more int, err error) {
+	if !shown {
+		return nil, d.Count, nil
+	}
+	of, told := *n, map[string]bool{}
+	for _, id := range d.Errors {
+		of.ErrorID = id
+		item, err := c.error(ctx, &of)
+		if err != nil {
+			return nil, 0, err
+		}
+		if all := d.Tables[item.Table]; all > 1 && !told[item.Table] {
+			told[item.Table] = true
+			item.Hint = fmt.Sprintf("%d in this table: %s", all, listing(n.Kind, item.Table))
+		}
+		items = append(items, item)
+	}
+	return items, max(d.Count-len(items), 0), nil
+}
+
+// listing is the command that lists what a digest counts.
+func listing(kind recoup.NoticeKind, table string) string {
+	switch kind {
+	case recoup.NoticeUnblocked:
+		return "recoup errors list --archived --table " + table
+	case recoup.NoticeReviewMissed:
+		return "recoup errors list --parked --table " + table
+	}
+	return "recoup errors list --table " + table
 }
 
 // error tells of an error. One that is gone is told of by its id alone.

@@ -20,14 +20,15 @@ type Work struct {
 	streaks map[StreakKey]*streak
 	current recoup.Error // the one that is decided on, apart from its row
 
-	// History holds the rows to append, in order.
-	History []recoup.Transition
+	// History holds the rows to append, in order, and Late those that come after the
+	// end of their error, which its row in the archive tells: see [End].
+	History, Late []recoup.Transition
 
 	// Events holds what the ledger keeps of it, in order.
 	Events []Event
 
-	// Notices holds what people are to be told, in order.
-	Notices []Notice
+	// notices holds what people are to be told, in order: see [Work.Notices].
+	notices NoticeSet
 
 	// Tallies counts what happened.
 	Tallies Tallies
@@ -62,6 +63,17 @@ type errorRow struct {
 	recoup.Error
 	was     *recoup.Error // as the database has it; nil: it has not
 	changed bool
+	end     *End // of what is archived by this work
+}
+
+// End is an error that goes to the archive, as it leaves its table and as it is there.
+// The transition that brings it there is not among the history: the archive's row
+// carries it.
+type End struct {
+	Left    recoup.Error // Next, but for what archiving itself changes
+	Next    *recoup.Error
+	History recoup.Transition
+	Close   bool // it is a dead letter that is closed by it
 }
 
 type streak struct {
@@ -141,8 +153,7 @@ func (w *Work) report(in Report) Outcome {
 	}
 	if old := out.Effects.Superseded; old != nil {
 		w.Tallies.note(current, &old.Error, lifecycle.Archiving)
-		w.set(old.Error)
-		w.History = append(w.History, old.History)
+		w.archive(old.Error, old.History, false)
 	}
 	if w.rows[out.Error.ID] == nil {
 		w.add(&errorRow{Error: out.Error})
@@ -168,7 +179,11 @@ func (w *Work) step(in Step) Outcome {
 		if in.Result != nil {
 			w.Memory.Keep(in.Result.Like, &r.Error, &out)
 		}
-		w.set(out.Error)
+		if ends(&r.Error, &out.Error) {
+			w.archive(out.Error, out.Effects.History, out.Effects.CloseLetter)
+		} else {
+			w.set(out.Error)
+		}
 	}
 	return out
 }
@@ -186,14 +201,12 @@ func (w *Work) decide(decide Decide, tell Tell, current *recoup.Error, k StreakK
 	if err != nil && !errors.As(err, &refusal) {
 		return Outcome{Err: err}
 	}
-	if effects.History.Input != "" {
-		w.History = append(w.History, effects.History)
-	}
+	w.tell(current, &next, effects.History, err)
 	if err != nil {
 		return Outcome{Error: next, Effects: effects, Err: err}
 	}
 	for _, n := range effects.Notices.All() {
-		w.Notices = append(w.Notices, Notice{Notice: n, ErrorID: next.ID})
+		w.notices.Add(n, next.ID, next.Table)
 	}
 	w.count(effects.Streak, next.EntityID)
 	w.Tallies.note(current, &next, lifecycle.Kind(effects.History.Input))
@@ -204,6 +217,17 @@ func (w *Work) decide(decide Decide, tell Tell, current *recoup.Error, k StreakK
 	return out
 }
 
+// tell adds a row of the history, if there is one and no archive's row carries it.
+func (w *Work) tell(current, next *recoup.Error, h recoup.Transition, err error) {
+	switch {
+	case h.Input == "" || err == nil && ends(current, next):
+	case current != nil && w.rows[current.ID].end != nil:
+		w.Late = append(w.Late, h)
+	default:
+		w.History = append(w.History, h)
+	}
+}
+
 // note adds an event, if there is one.
 func (w *Work) note(e *Event) {
 	if e != nil {
@@ -211,16 +235,31 @@ func (w *Work) note(e *Event) {
 	}
 }
 
-// Shelved returns the rows of the history that tell of what people have archived.
-// Where that is a dead letter, its notes tell of it too.
+// Shelved returns the transitions of what people have archived. Where that is a dead
+// letter, its notes tell of it too.
 func (w *Work) Shelved() (list []recoup.Transition) {
-	for _, h := range w.History {
-		if h.Input == string(lifecycle.Archiving) && h.Actor != recoup.System && h.After.State == recoup.Archived {
-			list = append(list, h)
+	for _, r := range w.order {
+		if r.end != nil && r.end.History.Actor != recoup.System && r.end.History.Input == string(lifecycle.Archiving) {
+			list = append(list, r.end.History)
 		}
 	}
 	return list
 }
+
+// Transitions returns all that is to be told of errors, in order for each of them.
+func (w *Work) Transitions() []recoup.Transition {
+	list := slices.Clip(w.History)
+	for _, r := range w.order {
+		if r.end != nil && r.end.History.Input != "" {
+			list = append(list, r.end.History)
+		}
+	}
+	return append(list, w.Late...)
+}
+
+// Notices returns what people are to be told, in order: what one of them is to be told
+// of many errors, at once.
+func (w *Work) Notices() []Notice { return w.notices.List() }
 
 func (w *Work) streak(k StreakKey) int {
 	if s := w.streaks[k]; s != nil {
@@ -253,6 +292,22 @@ func (w *Work) set(e recoup.Error) {
 	w.index(r)
 }
 
+// ends reports whether an error goes to the archive.
+func ends(current, next *recoup.Error) bool {
+	return current != nil && current.State != recoup.Archived && next.State == recoup.Archived
+}
+
+// archive ends an error's life in its table.
+func (w *Work) archive(next recoup.Error, history recoup.Transition, letter bool) {
+	r := w.rows[next.ID]
+	left := next
+	left.Archive = recoup.Archive{}
+	left.State, left.Blocking, left.Replaceable, left.UpdatedAt = r.State, r.Blocking, r.Replaceable, r.UpdatedAt
+	r.end = &End{Left: left, History: history, Close: letter}
+	w.set(next)
+	r.end.Next = &r.Error
+}
+
 // Inserts returns the new errors that stay in their table.
 func (w *Work) Inserts() []*recoup.Error {
 	return w.pick(func(r *errorRow) bool { return r.was == nil && r.State != recoup.Archived })
@@ -271,12 +326,27 @@ func (w *Work) Was(id recoup.ID) *recoup.Error {
 	return nil
 }
 
+// Ends returns what goes to the archive: the errors of the table, and those that were
+// reported and replaced within this very transaction, which no table has held. A
+// change that an error has undergone before is to be written before it is archived.
+func (w *Work) Ends() (stored, fresh []*End) {
+	for _, r := range w.order {
+		switch {
+		case r.end == nil:
+		case r.was == nil:
+			fresh = append(fresh, r.end)
+		default:
+			stored = append(stored, r.end)
+		}
+	}
+	return stored, fresh
+}
+
 // Archives returns the errors that go to the archive: those to be moved there,
-// and those that were reported and replaced within this very transaction, which
-// no table has held.
+// and those that no table has held.
 func (w *Work) Archives() (moved, direct []*recoup.Error) {
-	moved = w.pick(func(r *errorRow) bool { return r.was != nil && r.changed && r.State == recoup.Archived })
-	direct = w.pick(func(r *errorRow) bool { return r.was == nil && r.State == recoup.Archived })
+	moved = w.pick(func(r *errorRow) bool { return r.was != nil && r.end != nil })
+	direct = w.pick(func(r *errorRow) bool { return r.was == nil && r.end != nil })
 	return moved, direct
 }
 

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,7 +20,7 @@ type rows struct {
 	errors  map[recoup.ID]recoup.Error
 	streaks map[store.StreakKey]int
 	history []recoup.Transition
-	notices []store.Notice
+	notices map[recoup.Notice]int
 
 	receipts map[store.ReceiptKey]store.StoredReceipt
 }
@@ -27,8 +28,17 @@ type rows struct {
 func newRows() *rows {
 	return &rows{
 		errors: map[recoup.ID]recoup.Error{}, streaks: map[store.StreakKey]int{},
-		receipts: map[store.ReceiptKey]store.StoredReceipt{},
+		receipts: map[store.ReceiptKey]store.StoredReceipt{}, notices: map[recoup.Notice]int{},
 	}
+}
+
+// told is the history by error: of two errors, it does not matter which comes first.
+func (r *rows) told() map[recoup.ID]string {
+	told := map[recoup.ID]string{}
+	for _, h := range r.history {
+		told[h.ErrorID] += fmt.Sprintln(h)
+	}
+	return told
 }
 
 func (r *rows) begin(now time.Time) *store.Work {
@@ -48,8 +58,10 @@ func (r *rows) write(work *store.Work) {
 	for _, e := range slices.Concat(moved, direct, work.Updates(), work.Inserts()) {
 		r.errors[e.ID] = *e
 	}
-	r.history = append(r.history, work.History...)
-	r.notices = append(r.notices, work.Notices...)
+	r.history = append(r.history, work.Transitions()...)
+	for _, n := range work.Notices() {
+		r.tell(n)
+	}
 	for _, s := range work.Streaks() {
 		r.streaks[s.StreakKey] = s.Count
 	}
@@ -57,6 +69,17 @@ func (r *rows) write(work *store.Work) {
 		r.receipts[made.ReceiptKey] = made
 	}
 	maps.DeleteFunc(r.streaks, func(_ store.StreakKey, n int) bool { return n == 0 })
+}
+
+// tell counts of what people are told, however many errors they are told of at once.
+func (r *rows) tell(n store.Notice) {
+	told := store.Digest{Count: 1}
+	if n.Body != "" {
+		if err := json.Unmarshal([]byte(n.Body), &told); err != nil {
+			panic(err)
+		}
+	}
+	r.notices[n.Notice] += told.Count
 }
 
 // item is one entry of a batch; it may refer to errors that earlier ones make.
@@ -126,7 +149,7 @@ func TestABatchMeansItsItemsOneByOne(t *testing.T) {
 		if !maps.Equal(batch.streaks, single.streaks) {
 			t.Errorf("streaks: %v, want %v", batch.streaks, single.streaks)
 		}
-		if !slices.Equal(batch.history, single.history) || !slices.Equal(batch.notices, single.notices) {
+		if !maps.Equal(batch.told(), single.told()) || !maps.Equal(batch.notices, single.notices) {
 			t.Errorf("history: %v\nwant %v\nnotices: %v\nwant %v", batch.history, single.history, batch.notices, single.notices)
 		}
 	})

@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -151,7 +153,7 @@ func TestARepeatArchivesTheStoredError(t *testing.T) {
 	if moved[0].SupersededBy != e.ID || e.RetryCount != 1 {
 		t.Errorf("superseded by %v with %d retries used", moved[0].SupersededBy, e.RetryCount)
 	}
-	if got := inputs(work.History); !slices.Equal(got, []string{"report", "archive"}) {
+	if got := inputs(work.Transitions()); !slices.Equal(got, []string{"report", "archive"}) {
 		t.Errorf("the history tells of %v", got)
 	}
 }
@@ -320,7 +322,7 @@ func TestWhatIsWrittenKeepsTheOrderOfTheItems(t *testing.T) {
 	for _, row := range work.History {
 		history = append(history, row.ErrorID)
 	}
-	for _, n := range work.Notices {
+	for _, n := range work.Notices() {
 		notices = append(notices, n.ErrorID)
 	}
 	if want := list(b.ID, c.ID, d.ID, a.ID); !slices.Equal(history, want) {
@@ -328,5 +330,38 @@ func TestWhatIsWrittenKeepsTheOrderOfTheItems(t *testing.T) {
 	}
 	if want := list(b.ID, c.ID, a.ID); !slices.Equal(notices, want) {
 		t.Errorf("notices: %v, want %v", notices, want)
+	}
+}
+
+// What one recipient is to be told of many errors at once is one notice, with how many
+// they are, where, and the first of them; what asks for an act stays one for each.
+func TestNoticesOfOneActAreDigested(t *testing.T) {
+	w := newWorld()
+	var rows []recoup.Error
+	for i := range 13 {
+		rows = append(rows, w.stored(t, fmt.Sprint("e", i)))
+	}
+	paged := accept(t, store.NewWork(time.Time{}, nil).Report(w.report(dol, "paged", "RUNTIME_BUG", recoup.Medium)))
+	w.now = paged.ExpiresAt.AddDate(0, 1, 0)
+	work := store.NewWork(w.now, append(rows, paged))
+	for _, e := range append(rows, paged) {
+		accept(t, work.Step(w.step(e.ID, lifecycle.Expire{})))
+	}
+	got := map[recoup.NoticeKind]store.Notice{}
+	for _, n := range work.Notices() {
+		if _, twice := got[n.Kind]; twice {
+			t.Errorf("told twice: %v", n)
+		}
+		got[n.Kind] = n
+	}
+	var d store.Digest
+	if err := json.Unmarshal([]byte(got[recoup.NoticeUnblocked].Body), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Count != 14 || len(d.Errors) != 10 || d.Errors[0] != rows[0].ID || d.Tables[dol] != 14 || !got[recoup.NoticeUnblocked].ErrorID.IsZero() {
+		t.Errorf("told of %+v", d)
+	}
+	if over := got[recoup.NoticePageOver]; over.ErrorID != paged.ID || over.Body != "" {
+		t.Errorf("the end of a page: %+v", over)
 	}
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,20 +20,6 @@ func (s *Store) History(ctx context.Context, id recoup.ID, limit int) ([]recoup.
 	rows, err := s.pool.Query(ctx, "select "+names(columns, "")+`
 		from recoup.error_history where error_id = $1 order by at, seq limit $2`, id[:], clamp(limit))
 	return collectRows("read the history", rows, err, decode(columns))
-}
-
-// noticeColumns lists what of a notice is written at a time; the rest is the
-// database's.
-func noticeColumns(now time.Time) []column[store.Notice] {
-	type n = store.Notice
-	at := func(*n) *time.Time { return &now }
-	return []column[n]{
-		text("kind", func(n *n) *recoup.NoticeKind { return &n.Kind }),
-		text("recipient", func(n *n) *string { return &n.To }),
-		id("error_id", func(n *n) *recoup.ID { return &n.ErrorID }),
-		stamp("created_at", at),
-		stamp("due_at", at),
-	}
 }
 
 // within asks about a span of time. The server plans for the span that it is: its

@@ -13,8 +13,8 @@ import (
 // write queues everything that a unit of work has decided. Each kind of row is
 // one statement, however many rows there are.
 func (s *Store) write(t *tx, w *store.Work) {
-	if len(w.History) > 0 { // before what must not be without it
-		insert(t, "recoup.error_history", s.sql.history, w.History)
+	if history := w.Transitions(); len(history) > 0 { // before what must not be without it
+		insert(t, "recoup.error_history", s.sql.history, history)
 	}
 	moved, direct := w.Archives()
 	updates, inserts := w.Updates(), w.Inserts()
@@ -34,9 +34,8 @@ func (s *Store) write(t *tx, w *store.Work) {
 	}
 	writeEvents(t, w.Events)
 	noteShelved(t, w.Shelved())
-	if len(w.Notices) > 0 {
-		insert(t, "recoup.outbox", noticeColumns(t.now), w.Notices)
-		t.wake(store.WakeNotices)
+	if notices := w.Notices(); len(notices) > 0 {
+		addNotices(t, t.now, notices)
 	}
 	writeStreaks(t, w.Streaks())
 	writeActivity(t, w, t.now)

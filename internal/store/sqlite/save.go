@@ -1,13 +1,12 @@
 package sqlite
 
 import (
-	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 // save writes what was decided, by whole batches. History comes before what it
@@ -30,7 +29,7 @@ func (t *tx) save(w *store.Work) error {
 	if err := each(t, noteShelved, w.Shelved(), shelvedFields); err != nil {
 		return err
 	}
-	if err := t.saveNotices(w.Notices); err != nil {
+	if _, err := verb.AddNotices(act{t}, t.now, w.Notices()); err != nil {
 		return err
 	}
 	if w.Awaken(t.now) {
@@ -52,8 +51,9 @@ func (t *tx) split(w *store.Work) (stored, fresh []told) {
 	for _, e := range w.Inserts() {
 		here[e.ID] = e
 	}
-	for i := range w.History {
-		h := &w.History[i]
+	history := w.Transitions()
+	for i := range history {
+		h := &history[i]
 		switch was := w.Was(h.ErrorID); {
 		case was != nil && was.State == recoup.Archived:
 			stored = append(stored, told{h, nil})
@@ -252,40 +252,7 @@ const (
 			born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us`
 	noteShelved = `insert into dead_letter_note (error_id, round, step, actor, at, note)
 		select error_id, round, ?2, ?3, ?4, ?5 from dead_letter where error_id = ?1`
-	insertNotices = `insert into outbox (kind, recipient, error_id, created_at, due_at)
-		select ?2, ?3, unhex(value), ?4, ?4 from json_each(?1)`
 )
-
-// saveNotices puts into the outbox what people are to be told, those of a kind to
-// one of them together.
-func (t *tx) saveNotices(list []store.Notice) error {
-	if len(list) == 0 {
-		return nil
-	}
-	var order []recoup.Notice
-	about := map[recoup.Notice][]*string{}
-	for _, n := range list {
-		if about[n.Notice] == nil {
-			order = append(order, n.Notice)
-		}
-		var of *string
-		if !n.ErrorID.IsZero() {
-			of = new(hex.EncodeToString(n.ErrorID[:]))
-		}
-		about[n.Notice] = append(about[n.Notice], of)
-	}
-	for _, n := range order {
-		ids, err := json.Marshal(about[n])
-		if err == nil {
-			err = t.exec(insertNotices, string(ids), string(n.Kind), n.To, micros(t.now))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	t.wake(store.WakeNotices)
-	return nil
-}
 
 // shelvedFields are what a dead letter's note tells of who archived it.
 func shelvedFields(t *recoup.Transition) []any {

@@ -3,6 +3,7 @@ package conformance
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -172,22 +173,42 @@ func (d *Driver) checkNotices() {
 		d.Errorf("notices: %v", err)
 		return
 	}
-	got := make([]store.Notice, len(pending))
-	for i, n := range pending {
-		got[i] = n.Notice
-	}
 	d.mu.Lock()
 	want := slices.Clone(d.book.notices)
 	d.mu.Unlock()
-	slices.SortFunc(got, byNotice)
-	slices.SortFunc(want, byNotice)
-	if !slices.Equal(got, want) {
-		d.Errorf("the outbox holds %v, want %v", got, want)
+	unnamed := map[recoup.Notice]int{} // by digests
+	for _, n := range pending {
+		told := digestOf(d.TB, &n.Notice)
+		unnamed[n.Notice.Notice] += told.Count - len(told.Errors)
+		for _, id := range told.Errors {
+			i := slices.Index(want, store.Notice{Notice: n.Notice.Notice, ErrorID: id})
+			if i < 0 {
+				d.Errorf("the outbox holds %v of %v, which nobody was to be told", n.Notice, id)
+				return
+			}
+			want = slices.Delete(want, i, i+1)
+		}
+	}
+	for _, n := range want {
+		unnamed[n.Notice]--
+	}
+	for n, missing := range unnamed {
+		if missing != 0 {
+			d.Errorf("%v: the outbox holds %d too many", n, missing)
+		}
 	}
 }
 
-func byNotice(a, b store.Notice) int {
-	return cmp.Or(slices.Compare(a.ErrorID[:], b.ErrorID[:]), strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.To, b.To))
+// digestOf returns of which errors a notice tells, as a digest.
+func digestOf(tb TB, n *store.Notice) (told store.Digest) {
+	tb.Helper()
+	if n.Body == "" {
+		return store.Digest{Count: 1, Errors: []recoup.ID{n.ErrorID}}
+	}
+	if err := json.Unmarshal([]byte(n.Body), &told); err != nil {
+		tb.Errorf("%s: %v", n.Body, err)
+	}
+	return told
 }
 
 // List walks a list of errors to its end.

@@ -191,10 +191,10 @@ func (m *memory) commit(ctx context.Context, w *store.Work, now time.Time) error
 		m.gateMoves(m.open[e.ID], e)
 		m.open[e.ID] = new(Canonical(*e))
 	}
-	for _, h := range w.History {
+	for _, h := range w.Transitions() {
 		m.history[h.ErrorID] = append(m.history[h.ErrorID], h)
 	}
-	for _, n := range w.Notices {
+	for _, n := range w.Notices() {
 		m.outbox = append(m.outbox, store.PendingNotice{Notice: n, CreatedAt: now, DueAt: now})
 	}
 	for _, s := range w.Streaks() {

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"encoding/json"
+
+	"recoup"
+)
+
+// Digest is the body of a notice that tells somebody of many errors at once: how
+// many, in which tables, and the first of them.
+type Digest struct {
+	Count  int            `json:"count"`
+	Tables map[string]int `json:"tables"`
+	Errors []recoup.ID    `json:"errors"`
+}
+
+// maxDigested is how many errors a digest names.
+const maxDigested = 10
+
+// digests reports whether notices of a kind are told together where one act causes
+// several to one recipient. The others ask for something about one error each.
+func digests(k recoup.NoticeKind) bool {
+	return k == recoup.NoticeUnblocked || k == recoup.NoticeExpiring || k == recoup.NoticeReviewMissed
+}
+
+// NoticeSet gathers what people are to be told of errors by one act. What one of them
+// is to be told of many errors is told at once, where the kind of notice allows it.
+type NoticeSet struct {
+	list []Notice
+	many map[int]*Digest // by place in the list
+	at   map[recoup.Notice]int
+}
+
+// Add adds a notice about an error of a table.
+func (s *NoticeSet) Add(n recoup.Notice, id recoup.ID, table string) {
+	i, known := s.at[n]
+	if !known || !digests(n.Kind) {
+		s.append(Notice{Notice: n, ErrorID: id}, table)
+		return
+	}
+	d := s.many[i]
+	d.Count++
+	d.Tables[table]++
+	if len(d.Errors) < maxDigested {
+		d.Errors = append(d.Errors, id)
+	}
+}
+
+func (s *NoticeSet) append(n Notice, table string) {
+	if s.at == nil {
+		s.at, s.many = map[recoup.Notice]int{}, map[int]*Digest{}
+	}
+	if digests(n.Kind) {
+		s.at[n.Notice] = len(s.list)
+		s.many[len(s.list)] = &Digest{Count: 1, Tables: map[string]int{table: 1}, Errors: []recoup.ID{n.ErrorID}}
+	}
+	s.list = append(s.list, n)
+}
+
+// List returns the notices in the order in which the first of each was added.
+func (s *NoticeSet) List() []Notice {
+	for i, d := range s.many {
+		if body, err := json.Marshal(d); err == nil && d.Count > 1 {
+			s.list[i].ErrorID, s.list[i].Body = recoup.ID{}, JSON(body)
+		}
+	}
+	return s.list
+}
