@@ -63,6 +63,12 @@ fuzz: ## run every fuzz target for FUZZTIME, one after the other
 bench: setup ## run the benchmarks, about ten minutes: make bench BENCH=Work BENCHTIME=10s
 	cd bench && go test -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -run '^$$' .
 
+# The large database takes some 40 GB at ten million errors, and half an hour to fill.
+ERRORS ?= 10000000
+.PHONY: bench-large
+bench-large: setup ## see how questions grow from 10,000 errors to ERRORS=10000000 and five times as many events, on disk
+	cd bench && RECOUP_FSYNC=on RECOUP_ERRORS=$(ERRORS) go test -bench BenchmarkGrowth -benchtime 1x -timeout 6h -run '^$$' .
+
 .PHONY: soak
 soak: setup ## run the long proofs: crashes, races, CHECKS draws of every property, 2 minutes of every fuzz target
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion)' ./internal/store/postgres ./internal/store/sqlite

@@ -40,11 +40,17 @@ func (c *contest) round(units int, ours, theirs turn) {
 	c.cpuRatios = append(c.cpuRatios, mine.cpu/rival.cpu)
 }
 
+// alone times one turn for which there is no rival.
+func (c *contest) alone(units int, ours turn) {
+	c.Helper()
+	mine := c.time(units, ours)
+	c.ours, c.ourCPU = append(c.ours, mine.clock), append(c.ourCPU, 1e6/mine.cpu)
+}
+
 func (c *contest) time(units int, do turn) pace {
-	before := spent(c)
-	start := time.Now()
+	stop, start := stopwatch(c), time.Now()
 	rest := do()
-	took, cpu := time.Since(start), spent(c)-before
+	took, cpu := time.Since(start), stop()
 	rest()
 	return pace{float64(units) / took.Seconds(), float64(units) / max(cpu, time.Microsecond).Seconds()}
 }
@@ -58,16 +64,18 @@ func rate(units int, do turn) float64 {
 }
 
 // report prints the median rates, and the ratio of the two: its median and its
-// worst round; and adds the contest to the table.
+// worst round; and adds the contest to the table. Without a rival there is no ratio.
 func (c *contest) report(unit, rival string) {
 	c.ReportMetric(0, "ns/op")
 	c.ReportMetric(median(c.ours), unit+"/s")
-	c.ReportMetric(median(c.theirs), rival+"/s")
-	c.ReportMetric(median(c.ratios), "ratio")
-	c.ReportMetric(slices.Min(c.ratios), "ratio-min")
 	c.ReportMetric(median(c.ourCPU), "cpu-µs")
-	c.ReportMetric(median(c.theirCPU), rival+"-cpu-µs")
-	c.ReportMetric(median(c.cpuRatios), "cpu-ratio")
+	if rival != "" {
+		c.ReportMetric(median(c.theirs), rival+"/s")
+		c.ReportMetric(median(c.ratios), "ratio")
+		c.ReportMetric(slices.Min(c.ratios), "ratio-min")
+		c.ReportMetric(median(c.theirCPU), rival+"-cpu-µs")
+		c.ReportMetric(median(c.cpuRatios), "cpu-ratio")
+	}
 	contests.add(contestLine(c, unit, rival))
 }
 

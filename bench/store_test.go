@@ -10,6 +10,7 @@ import (
 
 	"recoup/fault"
 	"recoup/internal/policy"
+	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/store/sqlite"
@@ -21,6 +22,7 @@ import (
 type database interface {
 	conformance.Store
 	conformance.Ledger
+	Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error)
 	Close() error
 }
 

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -10,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"recoup/internal/app"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
@@ -91,33 +88,5 @@ func bareSweep(b *testing.B, conn *pgx.Conn, over time.Time, count int) {
 		insert into bare.error_archive (` + strings.Join(columns, ", ") + archiveColumns + ") select " + shelved(columns, "interval '1 year'") + " from gone"
 	for done := 0; done < count; done += workBatch {
 		execute(b, conn, move, over, workBatch)
-	}
-}
-
-// BenchmarkScrape reads /metrics of a node on a million errors and five million
-// events, none of it from memory. Target: 50 ms. With -short it is 50,000 errors.
-func BenchmarkScrape(b *testing.B) {
-	v := volume{errors: 1_000_000, history: 4_990_000}
-	if testing.Short() {
-		v = volume{errors: 50_000, history: 240_000}
-	}
-	for name, fill := range map[string]func(*testing.B, volume) filled{"postgres": fillPostgres, "sqlite": fillSQLite} {
-		b.Run(name, func(b *testing.B) {
-			s, ok := fill(b, v).database.(app.Store)
-			if !ok {
-				b.Fatal("the store lacks a verb of a node")
-			}
-			now := present()
-			node, err := app.OpenOn(b.Context(), s, app.Options{Listen: "127.0.0.1:0", Demo: true, Now: func() time.Time { return now }})
-			must(b, err)
-			for b.Loop() {
-				now = now.Add(time.Minute) // what was read before is too old
-				w := httptest.NewRecorder()
-				node.Handler().ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/metrics", http.NoBody))
-				if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "recoup_blocking_errors") {
-					b.Fatalf("%d %s", w.Code, w.Body)
-				}
-			}
-		})
 	}
 }

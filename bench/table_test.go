@@ -4,18 +4,26 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
+
+	"recoup/internal/store/postgres/pgtest"
 )
 
 // TestMain prints what the benchmarks have found as two tables, behind their own
 // lines.
 func TestMain(m *testing.M) {
 	m.Run()
-	contests.print(os.Stdout, "what", "Recoup", "beside it", "times as fast (rounds)", "CPU", "beside it", "times less")
-	growths.print(os.Stdout, "question", "at first", "in the end", "grows")
+	fsync := "off; RECOUP_FSYNC=on keeps it on"
+	if pgtest.Durable() {
+		fsync = "on"
+	}
+	fmt.Printf("\nPostgreSQL with fsync %s, ours and the rival's; %d processors; medians (rounds: least–most); CPU with the database server's\n", fsync, runtime.NumCPU())
+	contests.print(os.Stdout, "what", "Recoup", "beside it", "times as fast", "CPU", "beside it", "times less")
+	growths.print(os.Stdout, "question", "errors", "at first", "in the end", "grows", "CPU at first", "in the end", "grows")
 }
 
 // Both are written by one benchmark after the other.
@@ -39,17 +47,22 @@ func (t *table) print(out io.Writer, heads ...string) {
 }
 
 // contestLine is a contest in the table: rates and their ratio, with its spread
-// over the rounds, and microseconds of processor time for each unit.
+// over the rounds, and microseconds of processor time for each unit. One without a
+// rival has the spread of its rates.
 func contestLine(c *contest, unit, rival string) []string {
-	return []string{
-		name(c.Name()),
-		fmt.Sprintf("%.0f %s/s", median(c.ours), unit),
-		fmt.Sprintf("%s %.0f/s", rival, median(c.theirs)),
-		fmt.Sprintf("%.2f (%d: %.2f–%.2f)", median(c.ratios), len(c.ratios), slices.Min(c.ratios), slices.Max(c.ratios)),
-		fmt.Sprintf("%.1f µs", median(c.ourCPU)),
-		fmt.Sprintf("%.1f µs", median(c.theirCPU)),
-		fmt.Sprintf("%.2f", median(c.cpuRatios)),
+	line := []string{name(c.Name()), fmt.Sprintf("%.0f %s/s", median(c.ours), unit), "", "", fmt.Sprintf("%.1f µs", median(c.ourCPU)), "", ""}
+	if rival == "" {
+		line[3] = fmt.Sprintf("(%d: %.0f–%.0f/s)", len(c.ours), slices.Min(c.ours), slices.Max(c.ours))
+		return line
 	}
+	line[2], line[3] = fmt.Sprintf("%s %.0f/s", rival, median(c.theirs)), spread(c.ratios)
+	line[5], line[6] = fmt.Sprintf("%.1f µs", median(c.theirCPU)), spread(c.cpuRatios)
+	return line
+}
+
+// spread is a median with the number of rounds, the least and the most of them.
+func spread(list []float64) string {
+	return fmt.Sprintf("%.2f (%d: %.2f–%.2f)", median(list), len(list), slices.Min(list), slices.Max(list))
 }
 
 // name is that of a benchmark without what all have in common.

@@ -58,15 +58,14 @@ func BenchmarkWork(b *testing.B) {
 	})
 	b.Run("sqlite", func(b *testing.B) {
 		s, _ := openSQLite(b)
-		n, rates := newNode(b, s), []float64(nil)
+		n, c := newNode(b, s), contest{B: b}
 		for b.Loop() {
 			b.StopTimer()
 			n.load(4)
 			b.StartTimer()
-			rates = append(rates, rate(4*workBatch, just(func() { n.drain(1) })))
+			c.alone(4*workBatch, just(func() { n.drain(1) }))
 		}
-		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(median(rates), "errors/s")
+		c.report("errors", "")
 	})
 }
 
@@ -151,12 +150,12 @@ func BenchmarkReport(b *testing.B) {
 	for _, size := range []int{1, 100, workBatch} {
 		run := func(name string, open func() *node) {
 			b.Run(fmt.Sprintf("%s/batch=%d", name, size), func(b *testing.B) {
-				n := open()
+				n, c := open(), contest{B: b}
 				n.B = b
 				for b.Loop() {
-					n.report(size)
+					c.alone(size, just(func() { n.report(size) }))
 				}
-				b.ReportMetric(float64(size*b.N)/b.Elapsed().Seconds(), "errors/s")
+				c.report("errors", "")
 			})
 		}
 		run("postgres", func() *node { s, _ := openPostgres(b); return newNode(b, s) })

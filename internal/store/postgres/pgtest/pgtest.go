@@ -12,6 +12,7 @@ package pgtest
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,11 @@ import (
 const owner = "recoup_owner"
 
 // shared returns the server of this process, which no test stops.
-var shared = sync.OnceValues(func() (*Server, error) { return start(Options{}) })
+var shared = sync.OnceValues(func() (*Server, error) { return start(Options{Durable: Durable()}) })
+
+// Durable reports whether the server of this process keeps fsync on and its files on
+// disk, which RECOUP_FSYNC=on asks for: benchmarks say so.
+func Durable() bool { return os.Getenv("RECOUP_FSYNC") == "on" }
 
 var databases atomic.Int64
 

@@ -12,7 +12,7 @@ import (
 )
 
 // fillPostgres fills a database with set-based inserts. The guards look at whole
-// statements, so they are on.
+// statements, so they are on; indexes of errors are made afterwards.
 func fillPostgres(b *testing.B, v volume) filled {
 	b.Helper()
 	s, owner := openPostgres(b)
@@ -24,6 +24,7 @@ func fillPostgres(b *testing.B, v volume) filled {
 		return strings.NewReplacer(append(oldnew, "{now}", "'"+present().Format(time.RFC3339)+"'::timestamptz", "{minute}", "interval '1 minute'",
 			"{id}", "gen_random_uuid()", "GET /v1/things/{id}", "GET /v1/things/{id}")...).Replace(text)
 	}
+	back := dropIndexes(b, owner, "error", "due")
 	for from, step := 0, 50_000; from < v.errors; from += step {
 		stored := strings.Replace(columns, "lease_token, lease_ends_at, ", "", 1) // which are in recoup.due
 		execute(b, owner, fmt.Sprintf(`with n as (select i from generate_series(%d, %d) i), x as materialized (select gen_random_uuid() as error_id, %s),
@@ -33,6 +34,10 @@ func fillPostgres(b *testing.B, v volume) filled {
 				case when lease_token is not null then updated_at end, lease_ends_at from x where state = 'RETRY_PENDING'`,
 			from, min(from+step, v.errors)-1, spell(mix), stored, stored))
 	}
+	back()
+	execute(b, owner, fmt.Sprintf(`with n as (select i from generate_series(1, %d) i), g as (
+			insert into recoup.dead_letter_group (group_id, pipeline, stage, error_class, first_seen_at, last_seen_at) select %s returning group_id, last_seen_at)
+		insert into recoup.dead_letter_count select group_id, last_seen_at::date - d, 10, 1 from g, generate_series(0, 9) d`, groupsOf(v.errors), spell(groupRow)))
 	fillPostgresEvents(b, owner, v.history, present().AddDate(0, 0, -historyDays), present().Add(-recent), spell)
 	fillPostgresEvents(b, owner, recentEvents, present().Add(-recent), present(), spell)
 	execute(b, owner, "insert into recoup.lease select leased_at, lease_ends_at, array[error_id] from recoup.due where lease_token is not null")
@@ -47,7 +52,29 @@ func fillPostgres(b *testing.B, v volume) filled {
 	execute(b, owner, "vacuum analyze")
 	var correlation recoup.ID
 	must(b, owner.QueryRow(b.Context(), "select correlation_id from recoup.error_event limit 1").Scan(&correlation))
-	return filled{s, correlation}
+	return newFilled(b, s, v, correlation)
+}
+
+// timedID is an id that begins with its event's time, as those of clients do.
+const timedID = "(lpad(to_hex((extract(epoch from {begin} + i * {apart}) * 1000)::bigint), 12, '0') || substr(md5(i::text), 1, 20))::uuid"
+
+// dropIndexes drops the indexes of tables that are no constraints, and returns what
+// brings them back.
+func dropIndexes(b *testing.B, owner *pgx.Conn, tables ...string) (back func()) {
+	b.Helper()
+	rows, _ := owner.Query(b.Context(), `select indexdef, 'drop index recoup.' || quote_ident(indexname) from pg_indexes i where schemaname = 'recoup' and tablename = any ($1)
+		and not exists (select from pg_constraint c where c.conname = i.indexname and c.connamespace = 'recoup'::regnamespace)`, tables)
+	type index struct{ Make, Drop string }
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[index])
+	must(b, err)
+	for _, x := range list {
+		execute(b, owner, x.Drop)
+	}
+	return func() {
+		for _, x := range list {
+			execute(b, owner, x.Make)
+		}
+	}
 }
 
 // fillPostgresEvents spreads events evenly over a span, month by month, because
@@ -64,7 +91,7 @@ func fillPostgresEvents(b *testing.B, owner *pgx.Conn, n int, from, to time.Time
 		last := min(n, first+int((month.Sub(at)+apart-1)/apart))
 		execute(b, owner, fmt.Sprintf(`with n as (select i from generate_series(%d, %d) i)
 			insert into recoup.error_event_y%s (event_id, code, correlation_id, service, endpoint, http_status, ts) select %s`, first, last-1,
-			at.Format("2006m01"), spell(eventRow, "{begin}", "'"+from.Format(time.RFC3339Nano)+"'::timestamptz",
+			at.Format("2006m01"), spell(strings.ReplaceAll(eventRow, "{event}", timedID), "{begin}", "'"+from.Format(time.RFC3339Nano)+"'::timestamptz",
 				"{apart}", fmt.Sprintf("interval '%d microseconds'", apart.Microseconds()))))
 		first = last
 	}

@@ -27,12 +27,13 @@ func fillSQLite(b *testing.B, v volume) filled {
 	back := putAside(b, db, run)
 	spell := func(text string, oldnew ...string) string {
 		return strings.NewReplacer(append(oldnew, "{now}", fmt.Sprint(present().UnixMicro()), "{minute}", "60000000",
-			"GET /v1/things/{id}", "GET /v1/things/{id}", "{id}", "randomblob(16)")...).Replace(text)
+			"GET /v1/things/{id}", "GET /v1/things/{id}", "{id}", "randomblob(16)", "{event}", "randomblob(16)")...).Replace(text)
 	}
 	numbers := func(n int) string {
 		return fmt.Sprintf("with recursive n (i) as (values (0) union all select i + 1 from n where i + 1 < %d) ", n)
 	}
 	run(numbers(v.errors) + "insert into error (" + columns + ") select " + spell(mix))
+	run(numbers(groupsOf(v.errors)) + "insert into dead_letter_group (group_id, pipeline, stage, error_class, first_seen_at, last_seen_at) select " + spell(groupRow))
 	events := func(n int, from, to time.Time) {
 		if n > 0 {
 			run(numbers(n) + "insert into error_event (event_id, code, correlation_id, service, endpoint, http_status, ts) select " +
@@ -54,7 +55,7 @@ func fillSQLite(b *testing.B, v volume) filled {
 	run("analyze")
 	var correlation []byte
 	must(b, db.QueryRowContext(b.Context(), "select correlation_id from error_event limit 1").Scan(&correlation))
-	return filled{s, recoup.ID(correlation)}
+	return newFilled(b, s, v, recoup.ID(correlation))
 }
 
 // putAside drops the triggers and indexes of the large tables, and returns what
