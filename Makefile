@@ -69,6 +69,11 @@ ERRORS ?= 10000000
 bench-large: setup ## see how questions grow from 10,000 errors to ERRORS=10000000 and five times as many events, on disk
 	cd bench && RECOUP_FSYNC=on RECOUP_ERRORS=$(ERRORS) go test -bench BenchmarkGrowth -benchtime 1x -timeout 6h -run '^$$' .
 
+.PHONY: record-release
+record-release: setup ## keep what VERSION is released with: checksums of its migrations, a database of each store
+	@test -n "$(VERSION)" || { echo "usage: make record-release VERSION=0.1.0"; exit 2; }
+	RECOUP_RELEASE=$(VERSION) go test -count 1 -run '^TestReleased$$' ./internal/store/postgres ./internal/store/sqlite
+
 .PHONY: soak
 soak: setup ## run the long proofs: crashes, races, CHECKS draws of every property, 2 minutes of every fuzz target
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion)' ./internal/store/postgres ./internal/store/sqlite

@@ -1,0 +1,62 @@
+package postgres_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/conformance"
+)
+
+// A database of every released version can be migrated and answers as it did, and no
+// migration that was released has changed.
+func TestReleased(t *testing.T) {
+	t.Parallel()
+	steps, err := store.ReadMigrations(os.DirFS("migrations"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, app := pgtest.Migrated(t)
+	s := open(t, app)
+	conformance.Fill(t, s)
+	wantRows(t, owner)
+	pgtest.HoldToClock(t, owner)
+	next := conformance.Release{Answers: conformance.Snapshot(t, s), Database: pgtest.Dump(t, owner)}
+	conformance.RunReleased(t, steps, next, func(t *testing.T, database string) conformance.Whole {
+		t.Helper()
+		address := pgtest.New(t)
+		at(t, address).run(regexp.MustCompile(`(?m)^\\.*$`).ReplaceAllString(database, "")) // but for commands of psql
+		if err := postgres.Migrate(t.Context(), address); err != nil {
+			t.Fatal(err)
+		}
+		return open(t, as(t, address, postgres.AppRole, ""))
+	})
+}
+
+// wantRows says that every table has a row, or nothing would show whether an upgrade
+// keeps it. Two are empty at the end of every statement and of every transaction; row
+// security is the owner's to turn on.
+func wantRows(t *testing.T, owner string) {
+	t.Helper()
+	p := at(t, owner)
+	rows, err := p.Query(t.Context(), `select oid::regclass::text from pg_class where relkind in ('r', 'p') and not relispartition
+		and relnamespace in ('recoup'::regnamespace, 'cl'::regnamespace) and oid not in
+		('recoup.error_leaving'::regclass, 'cl.gate_zero_revoked'::regclass, 'recoup.read_grant'::regclass)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	for _, table := range tables {
+		if ask[int](p, "select count(*) from "+table) == 0 {
+			t.Errorf("%s has no row", table)
+		}
+	}
+}
