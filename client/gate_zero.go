@@ -39,9 +39,17 @@ func (c *Client) ImportIntakes(ctx context.Context, batch string, list []NewInta
 			return IntakesImported{}, fault.Wrap(err, fault.CodeSchemaInvalid, "The request cannot be written as JSON.")
 		}
 	}
+	return c.ImportIntakeLines(ctx, batch, IntakeLines{Media: "application/x-ndjson", Data: lines.Bytes()}, options...)
+}
+
+// ImportIntakeLines adds candidates as a file has them, which the server parses: at
+// most 10000 rows and 16 MiB of a file at once. It may be sent again, and refused
+// rows are named by their lines.
+func (c *Client) ImportIntakeLines(ctx context.Context, batch string, lines IntakeLines, options ...CallOption) (IntakesImported, error) {
 	r := request{
-		method: http.MethodPost, path: gateZero + "/intakes/import", query: query{}.text("batch_id", batch).values(),
-		body: payload{media: "application/x-ndjson", data: lines.Bytes()},
+		method: http.MethodPost, path: gateZero + "/intakes/import",
+		query: query{}.text("batch_id", batch).number("first_line", lines.FirstLine).values(),
+		body:  payload{media: lines.Media, data: lines.Data},
 	}
 	return call[IntakesImported](ctx, c, r, options)
 }

@@ -23,6 +23,9 @@ func TestGateZeroRequests(t *testing.T) {
 		`POST ` + at + `/intakes/import?batch_id=b {"company_name":"A"}` + "\n" + `{"import_key":"7","company_name":"B"}` + "\n": func(c *client.Client, x ctx) (any, error) {
 			return c.ImportIntakes(x, "b", []client.NewIntake{{CompanyName: "A"}, {CompanyName: "B", ImportKey: "7"}})
 		},
+		`POST ` + at + `/intakes/import?batch_id=b&first_line=12 name` + "\nA\n": func(c *client.Client, x ctx) (any, error) {
+			return c.ImportIntakeLines(x, "b", client.IntakeLines{Media: "text/csv", FirstLine: 12, Data: []byte("name\nA\n")})
+		},
 		`GET ` + at + `/intakes?batch_id=b&cursor=c&limit=5&status=PENDING`: func(c *client.Client, x ctx) (any, error) {
 			return c.Intakes(x, client.IntakeFilter{BatchID: "b", Status: "PENDING"}, page)
 		},

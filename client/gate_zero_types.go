@@ -18,6 +18,13 @@ type NewIntake struct {
 	State       string    `json:"state,omitempty"`
 }
 
+// IntakeLines are lines of a file of candidates.
+type IntakeLines struct {
+	Media     string // text/csv, with the header before the lines, or application/x-ndjson
+	FirstLine int    // line of the file at which they begin, behind its header; 0: they are the file
+	Data      []byte
+}
+
 // Intake is a company candidate at Gate Zero.
 type Intake struct {
 	ID          recoup.ID `json:"intake_id"`

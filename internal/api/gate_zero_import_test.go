@@ -76,6 +76,27 @@ func TestIntakeImport(t *testing.T) {
 	})
 }
 
+// A file that comes in pieces is answered with the lines that it has as a whole.
+func TestIntakeImportInPieces(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		at := "/v1/gate-zero/intakes/import?batch_id=" + w.batch()
+		for body, want := range map[string]string{
+			"text/csv;name,domain\nAcme,acme.example\n\n,x.example\n":     "+1 1203",
+			"application/x-ndjson;\n{\"company_name\":\"B\"}\nnonsense\n": "+1 1203",
+			`application/json;{"intakes":[{"company_name":"C"},{}]}`:      "+1 1202",
+		} {
+			media, text, _ := strings.Cut(body, ";")
+			var done client.IntakesImported
+			w.post(at+"&first_line=1201", text, "Content-Type", media).ok(&done)
+			if got := fmt.Sprintf("+%d %d", done.Added, done.Refused[0].Line); got != want || done.NRefused != 1 {
+				t.Errorf("%s: %s, want %s: %+v", media, got, want, done)
+			}
+		}
+		w.post(at+"&first_line=0", "name\nA\n", "Content-Type", "text/csv").invalid("first_line", "range")
+		w.post(at+"&first_line=x", "name\nA\n", "Content-Type", "text/csv").invalid("first_line", "format")
+	})
+}
+
 func TestIntakeImportRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -54,7 +54,8 @@ func candidateOf(in client.NewIntake) store.Intake {
 }
 
 type importParams struct {
-	BatchID string `query:"batch_id" maxLength:"200" doc:"a batch that exists; without it they belong to none"`
+	BatchID   string `query:"batch_id" maxLength:"200" doc:"a batch that exists; without it they belong to none"`
+	FirstLine int    `query:"first_line" minimum:"1" maximum:"1000000000" doc:"line of the file at which these rows begin, behind its header; refused rows are named by it"`
 }
 
 type importIn struct {
@@ -75,7 +76,7 @@ func importIntakes() *route {
 			if err := bind.read(a, c, reflect.ValueOf(&in).Elem()); err != nil {
 				return nil, err
 			}
-			rows, ignored, err := readRows(c, form)
+			rows, ignored, err := readRows(c, form, in.FirstLine)
 			if err != nil {
 				return nil, err
 			}
@@ -100,8 +101,9 @@ func readImport(c *call, form *shape, in *client.IntakeImport) error {
 	return c.illustrated(r.found.Err())
 }
 
-// readRows reads the body in the form that its media type names.
-func readRows(c *call, form *shape) (rows []recovery.Row, ignored []string, err error) {
+// readRows reads the body in the form that its media type names. Its rows begin at a
+// line of a longer file; 0: it is the whole file.
+func readRows(c *call, form *shape, first int) (rows []recovery.Row, ignored []string, err error) {
 	media, err := c.media(slices.Concat(eventMedia, []string{textCSV})...)
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +115,7 @@ func readRows(c *call, form *shape) (rows []recovery.Row, ignored []string, err 
 			return nil, nil, err
 		}
 		for i := range in.Intakes {
-			rows = append(rows, recovery.Row{Line: i + 1, Intake: candidateOf(in.Intakes[i])})
+			rows = append(rows, recovery.Row{Line: max(first, 1) + i, Intake: candidateOf(in.Intakes[i])})
 		}
 	default:
 		format := recovery.NDJSON
@@ -123,6 +125,9 @@ func readRows(c *call, form *shape) (rows []recovery.Row, ignored []string, err 
 		file, err := recovery.ReadRows(format, bytes.NewReader(c.body))
 		if err != nil {
 			return nil, nil, err
+		}
+		if first > 0 {
+			file.From(first)
 		}
 		if rows, err = file.Take(maxIntakes + 1); err != nil {
 			return nil, nil, err

@@ -30,6 +30,7 @@ type Rows struct {
 	lines  lines
 	next   func(line []byte, number int) Row
 	ignore []string
+	header []byte // of a CSV file, with its end
 }
 
 // ReadRows begins to read a file. It fails if a CSV file does not begin with names
@@ -57,7 +58,7 @@ func (r *Rows) Next() (Row, error) {
 		line, number, err := r.lines.read()
 		switch {
 		case errors.Is(err, errLong):
-			return badRow(number, "row", fmt.Sprintf("the row is longer than %d bytes", maxRow)), nil
+			return longRow(number), nil
 		case err != nil:
 			return Row{}, err
 		}

@@ -31,6 +31,7 @@ func (r *Rows) readHeader() error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLong) {
 		return err
 	}
+	r.header = append(bytes.Clone(line), '\n')
 	names, ok := record(bytes.TrimPrefix(line, []byte("\ufeff")))
 	columns := make([]string, len(names))
 	for i, name := range names {
