@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"golang.org/x/term"
@@ -10,7 +11,7 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Run(os.Args[1:], cli.Streams{
+	os.Exit(cli.Run(context.Background(), os.Args[1:], cli.Streams{
 		In:          os.Stdin,
 		Out:         os.Stdout,
 		Err:         os.Stderr,

@@ -221,6 +221,66 @@ var layers = []layer{
 		why:      "it ties all the others to the command line",
 	},
 	{
+		pkg:      "recoup/internal/cli/alerts",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/codes",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/command",
+		anything: true,
+		why:      "what all commands share: it knows no command",
+	},
+	{
+		pkg:      "recoup/internal/cli/deadletters",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/errorcmd",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/events",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/gatezero",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/keys",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/notices",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/policy",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/server",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/clitest",
+		anything: true,
+		why:      "it runs commands for tests, against a node in their own process",
+	},
+	{
 		pkg: "recoup/internal/endtoend",
 		why: "it holds tests of the whole service, which may import anything; there is nothing else in it",
 	},

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"recoup/internal/cli"
+	"recoup/internal/cli/clitest"
+	"recoup/internal/cli/command"
 )
 
 // everyCommand returns the words of every command that people can call.
@@ -20,7 +23,7 @@ func everyCommand() []string {
 			walk(sub)
 		}
 	}
-	walk(newRoot(Streams{In: new(bytes.Buffer), Out: new(bytes.Buffer), Err: new(bytes.Buffer)}))
+	walk(cli.Root(command.Streams{In: new(bytes.Buffer), Out: new(bytes.Buffer), Err: new(bytes.Buffer)}))
 	return paths
 }
 
@@ -29,13 +32,13 @@ func TestMisusedCommands(t *testing.T) {
 		args   string
 		stderr string
 	}{
-		{"codes list extra", "recoup: unexpected argument \"extra\"\nRun 'recoup codes list --help' for what it takes\n"},
-		{"codes export extra", "recoup: unexpected argument \"extra\"\nRun 'recoup codes export --help' for what it takes\n"},
-		{"codes show A B", "recoup: unexpected argument \"B\"\nRun 'recoup codes show --help' for what it takes\n"},
-		{"policy schema extra", "recoup: unexpected argument \"extra\"\nRun 'recoup policy schema --help' for what it takes\n"},
-		{"policy show extra", "recoup: unexpected argument \"extra\"\nRun 'recoup policy show --help' for what it takes\n"},
-		{"version extra", "recoup: unexpected argument \"extra\"\nRun 'recoup version --help' for what it takes\n"},
-		{"completion bash extra", "recoup: unexpected argument \"extra\"\nRun 'recoup completion bash --help' for what it takes\n"},
+		{"codes list extra", "recoup: unexpected argument \"extra\"\nRun 'recoup codes list --help' for usage\n"},
+		{"codes export extra", "recoup: unexpected argument \"extra\"\nRun 'recoup codes export --help' for usage\n"},
+		{"codes show A B", "recoup: unexpected argument \"B\"\nRun 'recoup codes show --help' for usage\n"},
+		{"policy schema extra", "recoup: unexpected argument \"extra\"\nRun 'recoup policy schema --help' for usage\n"},
+		{"policy show extra", "recoup: unexpected argument \"extra\"\nRun 'recoup policy show --help' for usage\n"},
+		{"version extra", "recoup: unexpected argument \"extra\"\nRun 'recoup version --help' for usage\n"},
+		{"completion bash extra", "recoup: unexpected argument \"extra\"\nRun 'recoup completion bash --help' for usage\n"},
 		{"polcy", "recoup: unknown command \"polcy\" for \"recoup\": did you mean policy?\nRun 'recoup --help' for the list\n"},
 		{"policy shwo", "recoup: unknown command \"shwo\" for \"recoup policy\": did you mean show?\nRun 'recoup policy --help' for the list\n"},
 		{"codes exp", "recoup: unknown command \"exp\" for \"recoup codes\": did you mean export?\nRun 'recoup codes --help' for the list\n"},
@@ -44,10 +47,10 @@ func TestMisusedCommands(t *testing.T) {
 		{"help bogus", "recoup: unknown command \"bogus\" for \"recoup\"\nRun 'recoup --help' for the list\n"},
 		{"help polic", "recoup: unknown command \"polic\" for \"recoup\": did you mean policy?\nRun 'recoup --help' for the list\n"},
 		{"help codes shw", "recoup: unknown command \"shw\" for \"recoup codes\": did you mean show?\nRun 'recoup codes --help' for the list\n"},
-		{"help codes show more", "recoup: unexpected argument \"more\"\nRun 'recoup codes show --help' for what it takes\n"},
+		{"help codes show more", "recoup: unexpected argument \"more\"\nRun 'recoup codes show --help' for usage\n"},
 	} {
-		out, stderr, status := run(t, strings.Fields(row.args)...)
-		if status != ExitUsage || stderr != row.stderr || out != "" {
+		out, stderr, status := clitest.Run(t, strings.Fields(row.args)...)
+		if status != command.ExitUsage || stderr != row.stderr || out != "" {
 			t.Errorf("%s: status %d, said %q, want %q; printed %q", row.args, status, stderr, row.stderr, out)
 		}
 	}
@@ -57,16 +60,16 @@ func TestMisusedCommands(t *testing.T) {
 func TestHelpIsOne(t *testing.T) {
 	for _, path := range everyCommand() {
 		words := strings.Fields(path)
-		flag, _, status := run(t, append(words, "--help")...)
-		if status != ExitDone || flag == "" {
+		flag, _, status := clitest.Run(t, append(words, "--help")...)
+		if status != command.ExitDone || flag == "" {
 			t.Errorf("recoup%s --help ends with %d", path, status)
 		}
-		if command, stderr, status := run(t, append([]string{"help"}, words...)...); command != flag || stderr != "" || status != ExitDone {
-			t.Errorf("recoup help%s: status %d, %s\n%s\nwant\n%s", path, status, stderr, command, flag)
+		if said, stderr, status := clitest.Run(t, append([]string{"help"}, words...)...); said != flag || stderr != "" || status != command.ExitDone {
+			t.Errorf("recoup help%s: status %d, %s\n%s\nwant\n%s", path, status, stderr, said, flag)
 		}
 	}
-	flag, _, _ := run(t, "--help")
-	if plain, _, status := run(t); plain != flag || status != ExitDone {
+	flag, _, _ := clitest.Run(t, "--help")
+	if plain, _, status := clitest.Run(t); plain != flag || status != command.ExitDone {
 		t.Errorf("recoup alone does not print its help:\n%s", plain)
 	}
 }
@@ -78,18 +81,18 @@ func TestHelpText(t *testing.T) {
 		if strings.HasPrefix(path, " completion") {
 			continue // cobra's own
 		}
-		help, _, _ := run(t, append(strings.Fields(path), "--help")...)
+		help, _, _ := clitest.Run(t, append(strings.Fields(path), "--help")...)
 		if !strings.Contains(help, "\nExamples:\n") {
 			t.Errorf("the help of recoup%s has no examples", path)
 		}
 		all.WriteString("$ recoup" + path + " --help\n\n" + help + "\n")
 	}
 	for line := range strings.Lines(all.String()) {
-		if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > pageWidth || strings.HasSuffix(line, " ") {
+		if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > command.HelpWidth || strings.HasSuffix(line, " ") {
 			t.Errorf("too long, or blanks at its end: %q", line)
 		}
 	}
-	golden(t, "help.golden", all.String())
+	clitest.Golden(t, "help.golden", all.String())
 }
 
 // Every example can be run as it stands, if its files and its server exist. The
@@ -101,16 +104,16 @@ func TestHelpExamples(t *testing.T) {
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
-			command, _, _ := strings.Cut(line, "#")
-			if i := strings.IndexAny(command, "<>"); i >= 0 {
-				command = command[:i]
+			text, _, _ := strings.Cut(line, "#")
+			if i := strings.IndexAny(text, "<>"); i >= 0 {
+				text = text[:i]
 			}
-			words, ok := strings.CutPrefix(command, "  recoup ")
+			words, ok := strings.CutPrefix(text, "  recoup ")
 			if !ok {
 				t.Errorf("%s: the example does not begin with recoup: %s", cmd.CommandPath(), line)
 			}
 			var out, stderr bytes.Buffer
-			if execute(over, shellWords(words), Streams{In: new(bytes.Buffer), Out: &out, Err: &stderr}) == ExitUsage {
+			if cli.Run(over, shellWords(words), command.Streams{In: new(bytes.Buffer), Out: &out, Err: &stderr}) == command.ExitUsage {
 				t.Errorf("%s: the example is refused: %s", line, &stderr)
 			}
 		}
@@ -118,7 +121,7 @@ func TestHelpExamples(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(Streams{In: new(bytes.Buffer), Out: new(bytes.Buffer), Err: new(bytes.Buffer)}))
+	walk(cli.Root(command.Streams{In: new(bytes.Buffer), Out: new(bytes.Buffer), Err: new(bytes.Buffer)}))
 }
 
 // shellWords splits a line as a shell does: at blanks, but not within quotes.

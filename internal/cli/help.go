@@ -2,6 +2,8 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"recoup/internal/cli/command"
 )
 
 // usageTemplate is what help prints below the description of a command. Flags
@@ -15,7 +17,7 @@ Commands:{{range .Commands}}{{if or .IsAvailableCommand (eq .Name "help")}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsagesWrapped 100 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
 '{{.CommandPath}} COMMAND --help' explains a command.{{end}}{{if .HasExample}}
 
@@ -23,11 +25,15 @@ Examples:
 {{.Example}}{{end}}
 `
 
-// ownUse is the annotation of a command that holds others and does something
-// itself: how that is called.
-const ownUse = "use"
+// wrapHelp wraps the descriptions of a command and of those it holds.
+func wrapHelp(cmd *cobra.Command) {
+	cmd.Long = command.WrapHelp(cmd.Long)
+	for _, sub := range cmd.Commands() {
+		wrapHelp(sub)
+	}
+}
 
-// helpCommand replaces cobra's, which is content with words it does not know.
+// helpCommand replaces cobra's, which accepts words it does not know.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -38,9 +44,9 @@ func helpCommand() *cobra.Command {
 			asked, rest, err := cmd.Root().Find(args)
 			switch {
 			case err != nil:
-				return usageError{err}
+				return command.UsageError{Err: err}
 			case len(rest) > 0:
-				return stray(asked, rest[0])
+				return command.Stray(asked, rest[0])
 			}
 			asked.InitDefaultHelpFlag() // so that it is listed
 			return asked.Help()
@@ -55,9 +61,9 @@ func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Hidden {
-			cmd.Args, cmd.RunE = noArgs, group
+			cmd.Args, cmd.RunE = command.NoArgs, command.Help
 			for _, shell := range cmd.Commands() {
-				shell.Args = noArgs
+				shell.Args = command.NoArgs
 			}
 		}
 	}

@@ -1,23 +1,24 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"recoup/client"
+	"recoup/internal/cli/clitest"
+	"recoup/internal/cli/command"
 )
 
 // Everything that prints for machines prints JSON and nothing else.
 func TestServerJSON(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, true)
-	parked, waiting := n.ids("--parked"), n.ids("--state", "RETRY_PENDING")
+	n := clitest.Start(t, true)
+	parked, waiting := n.IDs("--parked"), n.IDs("--state", "RETRY_PENDING")
 	for _, args := range [][]string{
 		{"errors", "list", "--limit", "2"}, {"errors", "list", "--parked", "--all"}, {"errors", "list", "--all"},
 		{"errors", "list", "--archived", "--table", "outreach.dol_errors"}, {"errors", "list", "--archived", "--table", "outreach.dol_errors", "--all"},
@@ -30,16 +31,16 @@ func TestServerJSON(t *testing.T) {
 		{"events"}, {"events", "--all"}, {"events", "send"}, {"top"}, {"export", "events"}, {"export", "events", "--rows"},
 		{"keys", "create", "--role", "reader", "--name", "x"}, {"keys", "list"}, {"keys", "list", "--valid"},
 	} {
-		r := n.run(append(args, "--json")...)
-		if !json.Valid([]byte(r.out)) || r.status != ExitDone || r.err != "" {
-			t.Errorf("%v: status %d, printed %s, said %s", args, r.status, r.out, r.err)
+		r := n.Run(append(args, "--json")...)
+		if !json.Valid([]byte(r.Out)) || r.Status != command.ExitDone || r.Err != "" {
+			t.Errorf("%v: status %d, printed %s, said %s", args, r.Status, r.Out, r.Err)
 		}
 	}
-	r := n.run("gate", "CO-20260205-000001", "--json")
+	r := n.Run("gate", "CO-20260205-000001", "--json")
 	var got client.Gate
-	parse(t, r.out, &got)
-	if r.status != ExitRefused || !got.Blocked || len(got.Blockers) == 0 || r.err != "" {
-		t.Errorf("a closed gate: status %d: %+v, %s", r.status, got, r.err)
+	clitest.Parse(t, r.Out, &got)
+	if r.Status != command.ExitRefused || !got.Blocked || len(got.Blockers) == 0 || r.Err != "" {
+		t.Errorf("a closed gate: status %d: %+v, %s", r.Status, got, r.Err)
 	}
 }
 
@@ -56,11 +57,11 @@ func TestNoServer(t *testing.T) {
 	}
 	want := "recoup: no server answers at " + address + ": connect: connection refused\n" +
 		"'recoup demo' starts one with sample data, 'recoup serve' one that keeps its data.\n" +
-		"--server URL or $RECOUP_SERVER names one that runs elsewhere.\n"
-	for _, command := range []string{"errors list", "gate x", "top", "report --table a.b --code X", "events", "keys list"} {
-		out, stderr, status := run(t, append(strings.Fields(command), "--server", address)...)
-		if status != ExitRefused || stderr != want || out != "" {
-			t.Errorf("%s: status %d, said %q, printed %q", command, status, stderr, out)
+		"--server URL or $RECOUP_SERVER names one elsewhere.\n"
+	for _, line := range []string{"errors list", "gate x", "top", "report --table a.b --code X", "events", "keys list"} {
+		out, stderr, status := clitest.Run(t, append(strings.Fields(line), "--server", address)...)
+		if status != command.ExitRefused || stderr != want || out != "" {
+			t.Errorf("%s: status %d, said %q, printed %q", line, status, stderr, out)
 		}
 	}
 }
@@ -68,22 +69,22 @@ func TestNoServer(t *testing.T) {
 // A server is named by the environment where no flag does.
 func TestServerOfTheEnvironment(t *testing.T) {
 	var key string
-	s := stub(t, func(w http.ResponseWriter, r *http.Request) {
+	s := clitest.Stub(t, func(w http.ResponseWriter, r *http.Request) {
 		key = r.Header.Get("Authorization")
 		_, _ = w.Write([]byte("{}"))
 	})
 	t.Setenv("RECOUP_SERVER", s.URL)
 	t.Setenv("RECOUP_KEY", "rdb_environment")
-	for _, command := range []string{"errors list", "keys list", "gate x"} {
-		if out, stderr, status := run(t, strings.Fields(command)...); status != ExitDone || key != "Bearer rdb_environment" {
-			t.Errorf("%s: status %d with %q: %s %s", command, status, key, out, stderr)
+	for _, line := range []string{"errors list", "keys list", "gate x"} {
+		if out, stderr, status := clitest.Run(t, strings.Fields(line)...); status != command.ExitDone || key != "Bearer rdb_environment" {
+			t.Errorf("%s: status %d with %q: %s %s", line, status, key, out, stderr)
 		}
 	}
-	if _, stderr, status := run(t, "top", "--key", "rdb_flag"); status != ExitDone || key != "Bearer rdb_flag" {
+	if _, stderr, status := clitest.Run(t, "top", "--key", "rdb_flag"); status != command.ExitDone || key != "Bearer rdb_flag" {
 		t.Errorf("the flag does not win: status %d with %q: %s", status, key, stderr)
 	}
-	_, stderr, status := run(t, "keys", "list", "--database", "sqlite:"+t.TempDir()+"/none.db")
-	if status != ExitRefused || !strings.Contains(stderr, "there is no database file of that name") {
+	_, stderr, status := clitest.Run(t, "keys", "list", "--database", "sqlite:"+t.TempDir()+"/none.db")
+	if status != command.ExitRefused || !strings.Contains(stderr, "there is no database file of that name") {
 		t.Errorf("the flag --database does not win: status %d: %s", status, stderr)
 	}
 }
@@ -91,14 +92,14 @@ func TestServerOfTheEnvironment(t *testing.T) {
 // Whoever may not do something is told what is missing, and how to get it.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, false)
-	reader := strings.TrimSpace(n.must("keys", "create", "--role", "reader", "--name", "looker"))
-	limited := strings.TrimSpace(n.must("keys", "create", "--role", "operator", "--name", "one hub", "--hub", "dol-filings"))
+	n := clitest.Start(t, false)
+	reader := strings.TrimSpace(n.Must("keys", "create", "--role", "reader", "--name", "looker"))
+	limited := strings.TrimSpace(n.Must("keys", "create", "--role", "operator", "--name", "one hub", "--hub", "dol-filings"))
 	for _, row := range []struct {
 		key, command string
 		want         []string
 	}{
-		{"", "errors list", []string{"INVALID_API_KEY", "way out  Put a key into $RECOUP_KEY."}},
+		{"", "errors list", []string{"INVALID_API_KEY", "way out  Set $RECOUP_KEY."}},
 		{"rdb_nonsense", "errors list", []string{"INVALID_API_KEY"}},
 		{reader, "report --table outreach.dol_errors --entity x --code TIMEOUT", []string{"INSUFFICIENT_PERMISSIONS", "role            reader", "required roles  ingest, worker, operator, admin", "way out         Ask an administrator"}},
 		{reader, "keys create --role admin --name me", []string{"INSUFFICIENT_PERMISSIONS", "required roles  admin"}},
@@ -106,47 +107,39 @@ func TestPermissions(t *testing.T) {
 		{limited, "events", []string{"INSUFFICIENT_PERMISSIONS", "hubs     dol-filings"}},
 		{limited, "report --table people.people_errors --entity x --code TIMEOUT", []string{"INSUFFICIENT_PERMISSIONS"}},
 	} {
-		r := n.as(Streams{}, row.key, strings.Fields(row.command)...)
+		r := n.As(command.Streams{}, row.key, strings.Fields(row.command)...)
 		for _, want := range append(row.want, "  request ", "recoup: ") {
-			if !strings.Contains(r.err, want) {
-				t.Errorf("%s: said %q, without %q", row.command, r.err, want)
+			if !strings.Contains(r.Err, want) {
+				t.Errorf("%s: said %q, without %q", row.command, r.Err, want)
 			}
 		}
-		if r.status != ExitRefused || r.out != "" {
-			t.Errorf("%s: status %d, printed %q", row.command, r.status, r.out)
+		if r.Status != command.ExitRefused || r.Out != "" {
+			t.Errorf("%s: status %d, printed %q", row.command, r.Status, r.Out)
 		}
 	}
-	n.advance(91 * 24 * time.Hour)
-	if r := n.as(Streams{}, reader, "errors", "list"); r.status != ExitRefused || !strings.Contains(r.err, "expired at  2026-05-06T08:00:00Z") {
-		t.Errorf("status %d: %s", r.status, r.err)
+	n.Advance(91 * 24 * time.Hour)
+	if r := n.As(command.Streams{}, reader, "errors", "list"); r.Status != command.ExitRefused || !strings.Contains(r.Err, "expired at  2026-05-06T08:00:00Z") {
+		t.Errorf("status %d: %s", r.Status, r.Err)
 	}
-}
-
-// stub answers every request in the same way.
-func stub(t *testing.T, answer http.HandlerFunc) *httptest.Server {
-	t.Helper()
-	s := httptest.NewServer(answer)
-	t.Cleanup(s.Close)
-	return s
 }
 
 // A long wait is not sat out: it is told.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	s := stub(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := clitest.Stub(t, func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
 		w.Header().Set("Retry-After", "90")
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = w.Write([]byte(`{"error_code":"RATE_LIMIT_EXCEEDED","message":"Too many.","details":{"limit":5,"window_sec":60},"request_id":"r-1"}`))
 	})
-	_, stderr, status := run(t, "top", "--server", s.URL)
+	_, stderr, status := clitest.Run(t, "top", "--server", s.URL)
 	for _, want := range []string{"recoup: RATE_LIMIT_EXCEEDED: Too many.\n", "limit       5\n", "request     r-1\n", "way out     Try again in 90s.\n"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("said %q, without %q", stderr, want)
 		}
 	}
-	if status != ExitRefused || calls.Load() != 1 {
+	if status != command.ExitRefused || calls.Load() != 1 {
 		t.Errorf("status %d after %d calls", status, calls.Load())
 	}
 }
@@ -155,7 +148,7 @@ func TestPatience(t *testing.T) {
 func TestFailureHalfway(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	s := stub(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := clitest.Stub(t, func(w http.ResponseWriter, _ *http.Request) {
 		if calls.Add(1) == 1 {
 			_, _ = w.Write([]byte(`{"matched":200,"applied":200}`))
 			return
@@ -167,8 +160,8 @@ func TestFailureHalfway(t *testing.T) {
 	for range 300 {
 		args = append(args, "0198c0de-0000-7000-8000-000000000001")
 	}
-	_, stderr, status := run(t, args...)
-	if status != ExitRefused || !strings.HasPrefix(stderr, "200 errors reviewed before it failed:\nrecoup: RUNTIME_BUG: A  [2Jbug.\n") {
+	_, stderr, status := clitest.Run(t, args...)
+	if status != command.ExitRefused || !strings.HasPrefix(stderr, "200 errors reviewed before it failed:\nrecoup: RUNTIME_BUG: A  [2Jbug.\n") {
 		t.Errorf("status %d: %q", status, stderr)
 	}
 }

@@ -1,0 +1,6 @@
+package alerts
+
+// What the tests look into.
+type TrialReport = trialReport
+
+var Row = row

@@ -1,0 +1,4 @@
+package codes
+
+// What the tests look into.
+var ExportCodes = exportCodes

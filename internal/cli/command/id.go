@@ -1,0 +1,111 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"recoup"
+)
+
+// subject is what a command is about, so that a failure can name the way out in
+// its terms.
+type subject struct {
+	command string // its path, such as "recoup dead-letters triage"
+	name    string // the one thing that it was given; empty: none, or several
+}
+
+func subjectOf(cmd *cobra.Command, args []string) subject {
+	s := subject{command: cmd.CommandPath()}
+	if len(args) == 1 {
+		s.name = args[0]
+	}
+	return s
+}
+
+// about reports whether the command is that one, or one of its own.
+func (s subject) about(command string) bool {
+	return strings.HasPrefix(s.command+" ", "recoup "+command+" ")
+}
+
+// id is what the command was given, as it goes into another command line.
+func (s subject) id() string { return cmp.Or(Printable(s.name), "ID") }
+
+// lists says which command prints what others take, the narrower ones first.
+var lists = [][2]string{
+	{"alerts unsilence", "alerts silences --past"}, {"alerts", "alerts list"},
+	{"dead-letters", "dead-letters list"},
+	{"errors", "errors list"},
+	{"gate-zero show", "gate-zero eligible"}, {"gate-zero", "gate-zero status"},
+	{"jobs", "jobs list"},
+	{"keys tenant", "keys tenant list"}, {"keys payload", "keys payload list"}, {"keys", "keys list"},
+	{"notices", "notices list"},
+	{"providers", "providers list"},
+	{"replays", "replays list"},
+	{"work", "work paused"},
+}
+
+// list is the command that prints what this one takes; empty if there is none.
+func (s subject) list() string {
+	for _, l := range lists {
+		if s.about(l[0]) {
+			return "recoup " + l[1]
+		}
+	}
+	return ""
+}
+
+// BadID is a word that is not an id. Which list it should come from, the command
+// knows, unless it is said here.
+type BadID struct{ Word, List string }
+
+func (e BadID) Error() string {
+	text := fmt.Sprintf("%q is not an id: expected a UUID or a ULID", e.Word)
+	if e.List != "" {
+		text += ", as '" + e.List + "' prints them"
+	}
+	return text
+}
+
+// explain completes what was said of a bad id.
+func (s subject) explain(err error) error {
+	if bad, ok := errors.AsType[BadID](err); ok {
+		bad.List = cmp.Or(bad.List, s.list())
+		return UsageError{bad}
+	}
+	return err
+}
+
+// ParseIDs reads ids in either spelling.
+func ParseIDs(args []string) ([]recoup.ID, error) {
+	ids := make([]recoup.ID, len(args))
+	for i, arg := range args {
+		id, err := recoup.ParseID(arg)
+		if err != nil {
+			return nil, BadID{Word: arg}
+		}
+		ids[i] = id
+	}
+	return ids, nil
+}
+
+// OneID reads the id of a command that takes one.
+func OneID(args []string) (recoup.ID, error) {
+	ids, err := ParseIDs(args[:1])
+	if err != nil {
+		return recoup.ID{}, err
+	}
+	return ids[0], nil
+}
+
+// FlagID reads an id that a flag gives.
+func FlagID(flag, text string) (recoup.ID, error) {
+	id, err := recoup.ParseID(text)
+	if err != nil {
+		return id, Usagef("--%s %q is not an id: expected a UUID or a ULID", flag, text)
+	}
+	return id, nil
+}

@@ -1,0 +1,135 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/app"
+	"recoup/retry"
+)
+
+// DefaultServer is where recoup serve listens unless somebody says otherwise.
+const DefaultServer = "http://" + app.DefaultListen
+
+// ServerFlags are how a command finds its server.
+type ServerFlags struct{ Server, key string }
+
+// Add adds the flags. Help is what --server means; empty: the usual.
+func (f *ServerFlags) Add(cmd *cobra.Command, help string) {
+	cmd.Flags().StringVar(&f.Server, "server", "", cmp.Or(help, "server `URL` ($RECOUP_SERVER; default "+DefaultServer+")"))
+	cmd.Flags().StringVar(&f.key, "key", "", "API `KEY` ($RECOUP_KEY is safer: other users can see flags)")
+}
+
+// Session is a command's talk with a server.
+type Session struct {
+	*client.Client
+	Streams
+	Output
+}
+
+// Print writes a value for programs.
+func (s *Session) Print(v any) error { return s.print(s.Streams, v) }
+
+// Sayf writes a line of the result.
+func (s *Session) Sayf(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
+
+// Notef writes a line for people, beside the result.
+func (s *Session) Notef(format string, args ...any) { fmt.Fprintf(s.Err, format+"\n", args...) }
+
+// patience is how long a command waits by itself, in all, to try a request again.
+// Longer waits are left to the person or script that called it.
+const patience = 5 * time.Second
+
+// errNoPatience ends a call that could be repeated, later or once a server runs.
+var errNoPatience = errors.New("not repeated here")
+
+// Connect makes a client. It sends nothing yet.
+func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration) (*client.Client, error) {
+	options := client.FromEnv(os.Getenv)
+	options.Server = cmp.Or(f.Server, options.Server, DefaultServer)
+	options.Key = cmp.Or(f.key, options.Key)
+	options.UserAgent = "recoup/" + OwnVersion().Version
+	options.Timeout, options.Now = timeout, now
+	f.Server = options.Server
+	var last retry.Attempt
+	var waited time.Duration
+	options.Observe = func(a retry.Attempt) { last = a }
+	options.Sleep = func(ctx context.Context, d time.Duration) error {
+		if last.Number == 1 {
+			waited = 0
+		}
+		if waited += d; waited > patience || unreachable(last.Err) {
+			return errNoPatience
+		}
+		return retry.Sleep(ctx, d)
+	}
+	c, err := client.New(options)
+	if err != nil {
+		return nil, UsageError{err}
+	}
+	return c, nil
+}
+
+// Run is what a command does.
+type Run func(ctx context.Context, s *Session, args []string) error
+
+// Runner makes cmd a command that does run, with what that needs: a server, or a
+// database. List adds the output formats that only lists have.
+type Runner func(streams Streams, cmd *cobra.Command, list bool, run Run) *cobra.Command
+
+// OnServer is the [Runner] of commands that talk to a server.
+func OnServer(streams Streams, cmd *cobra.Command, list bool, run Run) *cobra.Command {
+	return Slow(0)(streams, cmd, list, run)
+}
+
+// Slow is [OnServer] for calls that may take longer than others.
+func Slow(timeout time.Duration) Runner {
+	return func(streams Streams, cmd *cobra.Command, list bool, run Run) *cobra.Command {
+		var flags ServerFlags
+		s := &Session{Streams: streams}
+		flags.Add(cmd, "")
+		s.Flags(cmd, list)
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			c, err := flags.Connect(streams.Now, timeout)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			s.Client = c
+			return flags.Explain(cmd, args, run(cmd.Context(), s, args))
+		}
+		return cmd
+	}
+}
+
+// Offline is the [Runner] of commands that need nobody.
+func Offline(streams Streams, cmd *cobra.Command, list bool, run Run) *cobra.Command {
+	s := &Session{Streams: streams}
+	s.Flags(cmd, list)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), s, args) }
+	return cmd
+}
+
+// Explain completes what the server, or the way to it, has to say about a command
+// and its arguments.
+func (f *ServerFlags) Explain(cmd *cobra.Command, args []string, err error) error {
+	about := subjectOf(cmd, args)
+	said, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return about.explain(err)
+	}
+	if errors.Is(err, errNoPatience) {
+		if first, ok := errors.AsType[*fault.Error](said.Unwrap()); ok {
+			said = first
+		}
+	}
+	return &serverError{server: f.Server, about: about, said: said, err: err}
+}

@@ -1,0 +1,114 @@
+package deadletters
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/cli/command"
+)
+
+func list(streams command.Streams) *cobra.Command {
+	var flags filter
+	var step string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List dead letters, newest first",
+		Example: `  recoup dead-letters list --step NEW
+  recoup dead-letters list --pipeline criticizer --class NETWORK_TIMEOUT --all`,
+	}
+	flags.add(cmd)
+	steps := []string{client.StepNew, client.StepTriaged, client.StepRemediated, client.StepValidated, client.StepReplaying, client.StepReplayed, client.StepVerified}
+	cmd.Flags().StringVar(&step, "step", "", "only those at this `STEP`: "+strings.Join(steps, ", "))
+	var f client.DeadLetterFilter
+	return command.List[client.DeadLetter]{
+		Noun: "dead letter", Key: "dead_letters",
+		Columns: []string{"ID", "PIPELINE", "STAGE", "CLASS", "STEP", "ROUND", "OWNER", "AGE", "ERROR"},
+		Drop:    []string{"ROUND", "OWNER", "AGE", "ERROR", "PIPELINE", "STAGE"},
+		Read: func(s *command.Session, _ []string) (err error) {
+			if f, err = flags.read(s); err == nil {
+				f.Step, err = command.OneOf("step", step, steps)
+			}
+			return err
+		},
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.DeadLetter, string, error) {
+			page, err := s.DeadLetters(ctx, f, p)
+			return page.DeadLetters, page.Next, err
+		},
+		Row: func(s *command.Session, d *client.DeadLetter) []string {
+			return []string{d.ErrorID.String(), d.Pipeline, d.Stage, string(d.Class), d.Step, fmt.Sprint(d.Round), d.Owner, s.Ago(d.CreatedAt), d.Signature}
+		},
+	}.Command(streams, cmd)
+}
+
+func groups(streams command.Streams) *cobra.Command {
+	var pipeline string
+	cmd := &cobra.Command{
+		Use:   "groups",
+		Short: "List groups of dead letters with the same cause, last seen first",
+		Example: `  recoup dead-letters groups
+  recoup dead-letters groups --pipeline criticizer`,
+	}
+	cmd.Flags().StringVar(&pipeline, "pipeline", "", "only of this `PIPELINE`")
+	return command.List[client.DeadLetterGroup]{
+		Noun: "group", Key: "groups",
+		Columns: []string{"ID", "PIPELINE", "STAGE", "CLASS", "OPEN", "TOTAL", "LAST", "OWNER", "ERROR"},
+		Drop:    []string{"TOTAL", "OWNER", "LAST", "ERROR", "PIPELINE", "STAGE"},
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.DeadLetterGroup, string, error) {
+			page, err := s.DeadLetterGroups(ctx, pipeline, p)
+			return page.Groups, page.Next, err
+		},
+		Row: func(s *command.Session, g *client.DeadLetterGroup) []string {
+			return []string{g.ID.String(), g.Pipeline, g.Stage, string(g.Class), fmt.Sprint(g.Open), fmt.Sprint(g.Total), s.Relative(g.LastSeenAt), g.Owner, g.Signature}
+		},
+	}.Command(streams, cmd)
+}
+
+func show(streams command.Streams) *cobra.Command {
+	return command.ShowID(streams, &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show a dead letter: its failures, notes and replays",
+		Example: "  recoup dead-letters show " + anID,
+	}, func(ctx context.Context, s *command.Session, id recoup.ID) (client.DeadLetterDetails, error) {
+		return s.DeadLetter(ctx, id)
+	}, describe)
+}
+
+// describe prints what is known of a dead letter.
+func describe(s *command.Session, p *command.Page, d *client.DeadLetterDetails) {
+	p.Heading(string(d.Class) + " at " + d.Stage)
+	p.Facts(
+		"id", d.ErrorID.String(), "work", d.WorkID.String(), "pipeline", d.Pipeline, "entity", d.EntityID, "step", d.Step, "next", d.Next,
+		"cause", d.Cause, "exhausted", exhausted(d.Exhausted), "state", string(d.State), "parked for", d.ParkReason, "owner", d.Owner,
+		"group", d.GroupID.String(), "payload", d.PayloadRef, "replay", command.ID(d.ReplayID), "previous", command.ID(d.PreviousID),
+		"first failure", s.When(d.FirstFailureAt), "last failure", s.When(d.LastFailureAt), "expires", s.When(d.ExpiresAt), "closed", s.When(d.ClosedAt),
+	)
+	for _, r := range d.Rounds {
+		p.Heading(fmt.Sprintf("Round %d", r.Round))
+		p.Facts("failed", string(r.Class)+" at "+r.Stage+", "+s.Relative(r.LastFailureAt), "context", string(r.Context))
+		for line := range strings.Lines(r.LastStack) {
+			p.Verbatim(command.Printable(strings.TrimRight(line, "\n")) + "\n")
+		}
+	}
+	if len(d.Notes) > 0 {
+		p.Heading("Notes")
+	}
+	rows := make([][]string, len(d.Notes))
+	for i, n := range d.Notes {
+		rows[i] = []string{command.Printable(n.Step), command.Printable(n.Actor), s.Relative(n.At), cmp.Or(command.Printable(strings.TrimSpace(n.Text+" "+n.Link+" "+string(n.Fields))), "-")}
+	}
+	p.Columns(rows...)
+}
+
+// exhausted says whether the retries of what failed were exhausted.
+func exhausted(yes bool) string {
+	if yes {
+		return "yes: every retry failed"
+	}
+	return "no"
+}

@@ -1,0 +1,179 @@
+package deadletters
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/cli/command"
+)
+
+func replays(streams command.Streams) *cobra.Command {
+	cmd := command.Group(&cobra.Command{
+		Use:   "replays",
+		Short: "Watch, pause and cancel replays of dead letters",
+		Long: `A replay sends dead letters back to work, at a rate and in a ramp, and keeps the outcome of
+each. 'recoup dead-letters replay' begins one.`,
+		Example: `  recoup replays list --state RUNNING
+  recoup replays watch ` + anID,
+	}, replaysList(streams), replaysShow(streams), replaysWatch(streams))
+	for _, act := range []replayAct{
+		{"pause", "paused", "Pause a replay; what workers have claimed goes on", (*client.Client).PauseReplay},
+		{"resume", "resumed", "Resume a paused replay; one that stopped itself ramps up again", (*client.Client).ResumeReplay},
+		{"cancel", "cancelled", "Cancel a replay; what no worker has claimed is as before", (*client.Client).CancelReplay},
+	} {
+		cmd.AddCommand(act.command(streams))
+	}
+	return cmd
+}
+
+// replayLine says in one line how far a replay has come.
+func replayLine(r *client.Replay) string {
+	c := r.Counts
+	line := fmt.Sprintf("%s: %d of %d ended, %d succeeded, %d failed", strings.ToLower(r.State), c.Ended(), r.Members, c.Succeeded, c.Failed+c.Repeated)
+	for _, rare := range []struct {
+		n    int64
+		what string
+	}{{c.Cancelled, "cancelled"}, {c.Archived, "archived"}} {
+		if rare.n > 0 {
+			line += fmt.Sprintf(", %d %s", rare.n, rare.what)
+		}
+	}
+	if r.Step != "" && !r.Over() {
+		line += ", stage " + r.Step
+	}
+	if c.Released > 0 {
+		line += fmt.Sprintf(", %d in flight", c.Released)
+	}
+	if r.Why != "" {
+		line += "; " + command.Printable(r.Why)
+	}
+	return line
+}
+
+func replaysList(streams command.Streams) *cobra.Command {
+	var state string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List replays, newest first",
+		Example: `  recoup replays list
+  recoup replays list --state PAUSED`,
+	}
+	states := []string{"COLLECTING", "RUNNING", "PAUSED", "CANCELLING", "CANCELLED", "DONE"}
+	cmd.Flags().StringVar(&state, "state", "", "only those in this `STATE`: "+strings.Join(states, ", "))
+	return command.List[client.Replay]{
+		Noun: "replay", Key: "replays",
+		Columns: []string{"ID", "STATE", "STAGE", "MEMBERS", "ENDED", "FAILED", "BY", "AGE", "REASON"},
+		Drop:    []string{"BY", "AGE", "STAGE"},
+		Read: func(*command.Session, []string) (err error) {
+			state, err = command.OneOf("state", state, states)
+			return err
+		},
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.Replay, string, error) {
+			page, err := s.Replays(ctx, state, p)
+			return page.Replays, page.Next, err
+		},
+		Row: func(s *command.Session, r *client.Replay) []string {
+			return []string{r.ID.String(), r.State, r.Step, fmt.Sprint(r.Members), fmt.Sprint(r.Counts.Ended()), fmt.Sprint(r.Counts.Failed + r.Counts.Repeated),
+				r.CreatedBy, s.Ago(r.CreatedAt), r.Reason}
+		},
+	}.Command(streams, cmd)
+}
+
+func replaysShow(streams command.Streams) *cobra.Command {
+	var items string
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a replay, its notes and the outcome of its items",
+		Example: `  recoup replays show ` + anID + `
+  recoup replays show ` + anID + ` --items FAILED`,
+		Args: command.ExactArgs("ID"),
+	}
+	states := []string{"PENDING", "RELEASED", "SUCCEEDED", "FAILED", "REPEATED", "CANCELLED", "ARCHIVED"}
+	cmd.Flags().StringVar(&items, "items", "", "list the items in this `STATE`: "+strings.Join(states, ", "))
+	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, args []string) error {
+		id, err := command.OneID(args)
+		if err != nil {
+			return err
+		}
+		state, err := command.OneOf("items", items, states)
+		if err != nil {
+			return err
+		}
+		r, err := s.ReplayStatus(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case state != "":
+			return printItems(ctx, s, id, state)
+		case s.Machine():
+			return s.Print(r)
+		}
+		var p command.Page
+		p.Heading("Replay " + r.ID.String())
+		p.Facts("progress", replayLine(&r.Replay), "reason", r.Reason, "by", r.CreatedBy, "began", s.When(r.StartedAt), "ended", s.When(r.EndedAt),
+			"rate", fmt.Sprintf("%g per second, %d at a time", r.Plan.Rate, r.Plan.Concurrency))
+		rows := make([][]string, len(r.Notes))
+		for i, n := range r.Notes {
+			rows[i] = []string{command.Printable(n.Step), command.Printable(n.Actor), s.Relative(n.At), command.Printable(n.Text)}
+		}
+		if len(rows) > 0 {
+			p.Heading("Notes")
+			p.Columns(rows...)
+		}
+		s.Sayf("%s", strings.TrimSuffix(p.String(), "\n"))
+		return nil
+	})
+}
+
+func printItems(ctx context.Context, s *command.Session, replay recoup.ID, state string) error {
+	items := client.ReplayItems{Items: []client.ReplayItem{}}
+	for more := true; more; {
+		part, err := s.ReplayItems(ctx, replay, state, items.Next, command.MaxRows)
+		if err != nil {
+			return err
+		}
+		items.Items, items.Next = append(items.Items, part.Items...), part.Next
+		more = part.Next > 0
+	}
+	if s.Machine() {
+		return s.Print(items)
+	}
+	t := command.NewTable(s.Streams, "ERROR", "STATE", "STAGE", "CLASS", "WORKER", "ENDED", "DETAIL").Drop("WORKER", "ENDED", "STAGE")
+	for _, i := range items.Items {
+		t.Add(i.ErrorID.String(), i.State, i.Stage, string(i.Class), i.Worker, s.Relative(i.EndedAt), i.Detail)
+	}
+	fmt.Fprint(s.Out, t)
+	return nil
+}
+
+// replayAct is something done to a replay, as a command.
+type replayAct struct {
+	verb, past, short string
+	do                func(*client.Client, context.Context, recoup.ID, string, ...client.CallOption) (client.Replay, error)
+}
+
+func (a replayAct) command(streams command.Streams) *cobra.Command {
+	var reason string
+	var id recoup.ID
+	return command.Act[client.Replay]{
+		Reason: &reason, Need: true,
+		Check: func(_ *command.Session, args []string) (err error) {
+			id, err = command.OneID(args)
+			return err
+		},
+		Call: func(ctx context.Context, s *command.Session, _ []string) (client.Replay, error) {
+			return a.do(s.Client, ctx, id, reason)
+		},
+		Say: func(s *command.Session, r client.Replay) { s.Sayf("%s %s; %s", r.ID, a.past, replayLine(&r)) },
+	}.Command(streams, &cobra.Command{
+		Use:     a.verb + " ID",
+		Short:   a.short,
+		Example: fmt.Sprintf("  recoup replays %s %s --reason \"look first\"", a.verb, anID),
+		Args:    command.ExactArgs("ID"),
+	})
+}

@@ -1,0 +1,117 @@
+package deadletters
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/cli/command"
+	"recoup/retry"
+)
+
+const (
+	// watchEvery is how often a replay is looked at that somebody watches.
+	watchEvery = 500 * time.Millisecond
+
+	// quietAfter is how long nothing may come back from workers before somebody
+	// asks whether there are any.
+	quietAfter = 15 * time.Second
+)
+
+func replaysWatch(streams command.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "watch ID",
+		Short: "Show the progress of a replay until it ends or stops",
+		Long: `Shows the progress of a replay until it has ended, and says so when no results come back from
+workers. Without a terminal it prints a line for each change. The exit status is 1 if the
+replay was paused, stopped by itself or was cancelled.`,
+		Example: "  recoup replays watch " + anID,
+		Args:    command.ExactArgs("ID"),
+	}
+	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, args []string) error {
+		id, err := command.OneID(args)
+		if err != nil {
+			return err
+		}
+		return watchReplay(ctx, s, id, watchEvery)
+	})
+}
+
+// watchReplay shows the progress of a replay, and says in the end how it ended.
+func watchReplay(ctx context.Context, s *command.Session, id recoup.ID, every time.Duration) error {
+	show, end := showReplay(s)
+	defer end()
+	var quiet silence
+	for {
+		r, err := s.ReplayStatus(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r.Over() || r.State == "PAUSED" {
+			end()
+			if s.Machine() {
+				err = s.Print(r)
+			} else {
+				fmt.Fprintf(s.Out, "%s %s\n", r.ID, replayLine(&r.Replay))
+			}
+			if err == nil && r.State != "DONE" {
+				return command.ErrSilent
+			}
+			return err
+		}
+		show(&r.Replay, quiet.lasts(&r.Replay, s.Clock()))
+		if err := retry.Sleep(ctx, every); err != nil {
+			return err
+		}
+	}
+}
+
+// showReplay draws a bar on a terminal; elsewhere it prints a line whenever it is
+// another.
+func showReplay(s *command.Session) (show func(r *client.Replay, quiet bool), end func()) {
+	if !s.Terminal {
+		last := ""
+		return func(r *client.Replay, quiet bool) {
+			line := replayLine(r) + unheard(quiet)
+			if line != last && !s.Machine() {
+				fmt.Fprintln(s.Err, line)
+			}
+			last = line
+		}, func() {}
+	}
+	bar := s.ProgressBar("replaying", 0) // whoever looks seldom draws what was seen
+	return func(r *client.Replay, quiet bool) {
+		c := r.Counts
+		bar.Describe(fmt.Sprintf("%s: %d succeeded, %d failed%s", cmp.Or(r.Step, "replaying"), c.Succeeded, c.Failed+c.Repeated, unheard(quiet)))
+		bar.ChangeMax(max(r.Members, 1))
+		_ = bar.Set(int(c.Ended())) // a terminal that is gone shows nothing
+	}, func() { _ = bar.Finish() }
+}
+
+// unheard says that nothing has come back for a while.
+func unheard(quiet bool) string {
+	if !quiet {
+		return ""
+	}
+	return "; no results: no worker claims this work, or it is slow"
+}
+
+// silence notices that workers bring nothing back. That is all a replay tells: who
+// holds its work, and whether anybody does, is known to the queue alone.
+type silence struct {
+	ended int64
+	since time.Time
+}
+
+// lasts reports whether work is out, and nothing has come back for a while.
+func (q *silence) lasts(r *client.Replay, now time.Time) bool {
+	if ended := r.Counts.Ended(); r.Counts.Released == 0 || ended != q.ended || q.since.IsZero() {
+		q.ended, q.since = ended, now
+	}
+	return now.Sub(q.since) >= quietAfter
+}

@@ -1,0 +1,104 @@
+package errorcmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/cli/command"
+)
+
+func list(streams command.Streams) *cobra.Command {
+	var flags filter
+	var archived bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List open errors, newest first",
+		Long: `Lists open errors, newest first. With --parked and no other filter than --table or --hub
+it is the park queue: those that have waited longest come first. With --archived it is the
+archive of a table.`,
+		Example: `  recoup errors list --table outreach.dol_errors --state PARKED
+  recoup errors list --blocking --before 48h --all --json
+  recoup errors list --archived --table outreach.dol_errors`,
+	}
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&archived, "archived", false, "the archive of the --table, last archived first")
+	var f client.Filter
+	columns := []string{"ID", "TABLE", "ENTITY", "CODE", "STATE", "OWNER", "AGE", "NEXT"}
+	drop := []string{"AGE", "TABLE", "OWNER", "NEXT", "ENTITY"}
+	return command.List[recoup.Error]{
+		Noun: "error", Key: "errors", Hint: "'recoup errors explain ID' explains one.", Columns: columns, Drop: drop,
+		Read: func(s *command.Session, _ []string) (err error) {
+			if f, err = flags.read(s.Clock()); err != nil || !archived {
+				return err
+			}
+			columns[4], columns[5], columns[7] = "REASON", "BY", "ARCHIVED"
+			drop[2], drop[3] = "BY", "ARCHIVED"
+			return checkArchived(f)
+		},
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Error, string, error) {
+			page, err := fetch(ctx, s, f, archived, p)
+			return page.Errors, page.Next, err
+		},
+		Row: func(s *command.Session, e *recoup.Error) []string {
+			row := []string{e.ID.String(), e.Table, e.EntityID, string(e.Code), string(e.State), e.Owner(), s.Ago(e.CreatedAt), upNext(s.Streams, e)}
+			if archived {
+				row[4], row[5], row[7] = string(e.ArchiveReason), e.ArchivedBy, s.Relative(e.ArchivedAt)
+			}
+			return row
+		},
+	}.Command(streams, cmd)
+}
+
+func checkArchived(f client.Filter) error {
+	switch {
+	case f.Table == "":
+		return command.Usagef("--archived needs --table: each table has an archive of its own")
+	case f != client.Filter{Table: f.Table}:
+		return command.Usagef("--archived lists the archive of a --table, and takes no other filter")
+	}
+	return nil
+}
+
+func fetch(ctx context.Context, s *command.Session, f client.Filter, archived bool, p client.Page) (client.ErrorPage, error) {
+	queue := f.Parked != nil && *f.Parked && f == client.Filter{Table: f.Table, Hub: f.Hub, Parked: f.Parked}
+	switch {
+	case archived:
+		return s.Archived(ctx, f.Table, p)
+	case queue:
+		return s.Parked(ctx, client.ParkedFilter{Table: f.Table, Hub: f.Hub}, p)
+	}
+	return s.Errors(ctx, f, p)
+}
+
+func history(streams command.Streams) *cobra.Command {
+	var id recoup.ID
+	return command.List[recoup.Transition]{
+		Noun: "transition", Key: "transitions", Whole: true,
+		Columns: []string{"TIME (UTC)", "WHAT", "BY", "STATE", "TRIES", "TIER", "OWNER", "REASON"},
+		Drop:    []string{"OWNER", "TRIES", "TIER", "BY"},
+		Read: func(_ *command.Session, args []string) (err error) {
+			id, err = command.OneID(args)
+			return err
+		},
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.Transition, string, error) {
+			rows, err := s.History(ctx, id)
+			return rows, "", err
+		},
+		Row: func(_ *command.Session, r *recoup.Transition) []string {
+			by := r.Actor
+			if r.Worker != "" {
+				by = r.Worker
+			}
+			return []string{command.Stamp(r.At), r.Input, by, string(r.After.State),
+				command.Number(r.After.RetryCount), command.Number(r.After.EscalationLevel), r.After.Owner, r.Reason}
+		},
+	}.Command(streams, &cobra.Command{
+		Use:     "history ID",
+		Short:   "Show an error's transitions: what happened, by whom and why",
+		Example: `  recoup errors history ` + anID,
+		Args:    command.ExactArgs("ID"),
+	})
+}

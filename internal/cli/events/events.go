@@ -1,0 +1,113 @@
+// Package events is 'recoup events', 'recoup top' and 'recoup export': the ledger of
+// what failed, and what other programs get of it.
+package events
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"recoup/client"
+	"recoup/internal/cli/command"
+)
+
+// Commands are those of this package.
+func Commands(streams command.Streams) []*cobra.Command {
+	return []*cobra.Command{list(streams), top(streams), export(streams)}
+}
+
+// filter selects events of the ledger.
+type filter struct{ correlation, service, code, tenant, from, to string }
+
+func (f *filter) addSpan(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.service, "service", "", "only events of this `SERVICE`")
+	cmd.Flags().StringVar(&f.code, "code", "", "only events with this `CODE`")
+	cmd.Flags().StringVar(&f.from, "from", "", "only since this `TIME`, or an age such as 48h")
+	cmd.Flags().StringVar(&f.to, "to", "", "only before this `TIME`, or an age such as 2h")
+}
+
+func (f *filter) read(now time.Time) (client.EventFilter, error) {
+	from, to, err := command.Span(now, "from", f.from, "to", f.to)
+	out := client.EventFilter{Service: f.service, Code: f.code, Tenant: f.tenant, From: from, To: to}
+	if err == nil && f.correlation != "" {
+		out.CorrelationID, err = command.FlagID("correlation-id", f.correlation)
+	}
+	return out, err
+}
+
+func list(streams command.Streams) *cobra.Command {
+	var flags filter
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "List the ledger: every failure that happened, newest first",
+		Long: `The ledger records that a failure happened, where and when, and nothing of what was in the
+request. This lists it, newest first.`,
+		Example: `  recoup events --service nightly-import --from 24h
+  recoup events --correlation-id 01KGN4T9ZC3M8P2Q5R7S9V1WXY --json`,
+		Annotations: map[string]string{command.OwnUse: "recoup events [flags]"},
+	}
+	cmd.Flags().StringVar(&flags.correlation, "correlation-id", "", "only events that share this `ID`")
+	cmd.Flags().StringVar(&flags.tenant, "tenant", "", "only events of this `TENANT`, within 31 days")
+	flags.addSpan(cmd)
+	cmd.AddCommand(send(streams))
+	var f client.EventFilter
+	return command.List[client.StoredEvent]{
+		Noun: "event", Key: "events",
+		Columns: []string{"TIME (UTC)", "CODE", "SERVICE", "ENDPOINT", "HTTP", "PROVIDER", "REGION", "CORRELATION"},
+		Drop:    []string{"REGION", "CORRELATION", "HTTP", "PROVIDER", "ENDPOINT"},
+		Read: func(s *command.Session, _ []string) (err error) {
+			f, err = flags.read(s.Clock())
+			return err
+		},
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.StoredEvent, string, error) {
+			page, err := s.Events(ctx, f, p)
+			return page.Events, page.Next, err
+		},
+		Row: func(_ *command.Session, e *client.StoredEvent) []string {
+			code := string(e.Code)
+			if e.ReportedCode != "" {
+				code = string(e.ReportedCode) + " (not registered)"
+			}
+			return []string{command.Stamp(e.TS), code, e.Service, e.Endpoint, command.Number(e.HTTPStatus), e.ExternalService, e.Region, command.ID(e.CorrelationID)}
+		},
+	}.Command(streams, cmd)
+}
+
+// maxHours is how far back the ledger's events are kept, 90 days.
+const maxHours = 2160
+
+func top(streams command.Streams) *cobra.Command {
+	var hours, limit int
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Show the most frequent codes",
+		Example: `  recoup top
+  recoup top --hours 168 --limit 5`,
+	}
+	cmd.Flags().IntVar(&hours, "hours", 24, "of the last `N` hours")
+	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N` codes")
+	return command.Act[client.TopCodes]{
+		Check: func(*command.Session, []string) error {
+			return cmp.Or(command.Within("hours", hours, 1, maxHours), command.Within("limit", limit, 1, command.MaxRows))
+		},
+		Call: func(ctx context.Context, s *command.Session, _ []string) (client.TopCodes, error) {
+			return s.TopCodes(ctx, hours, limit)
+		},
+		Say: func(s *command.Session, found client.TopCodes) {
+			if len(found.Codes) == 0 {
+				s.Notef("No failure in the last %s.", command.Count(hours, "hour"))
+				return
+			}
+			var p command.Page
+			rows := [][]string{{"CODE", "EVENTS"}}
+			for _, c := range found.Codes {
+				rows = append(rows, []string{command.Printable(string(c.Code)), fmt.Sprint(c.Count)})
+			}
+			p.Figures(rows...)
+			fmt.Fprint(s.Out, p.String())
+		},
+	}.Command(streams, cmd)
+}

@@ -1,0 +1,4 @@
+package events
+
+// What the tests look into.
+type Sent = sent

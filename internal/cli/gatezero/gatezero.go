@@ -1,0 +1,194 @@
+// Package gatezero is 'recoup gate-zero': batches of company candidates, their
+// import, verification and recovery.
+package gatezero
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"recoup/client"
+	"recoup/internal/cli/command"
+)
+
+// anID is an id in examples.
+const anID = "01KGN4T9ZC3M8P2Q5R7S9V1WXY"
+
+// Commands are those of this package.
+func Commands(streams command.Streams) []*cobra.Command {
+	return []*cobra.Command{command.Group(&cobra.Command{
+		Use:   "gate-zero",
+		Short: "Import company candidates, verify them, recover failed ones",
+		Long: `A company candidate, an intake, is verified at Gate Zero. One that fails is retried after 24, 72
+and 168 hours; if all of these fail it is exhausted. One that passes a retry goes on as a new
+intake. Fourteen days after its import was completed a batch is frozen, and what is left in it is
+exhausted.`,
+		Example: `  recoup gate-zero import companies.csv --batch 2026_outreach --complete
+  recoup gate-zero status
+  recoup gate-zero verify`,
+	}, importCommand(streams), complete(streams), status(streams),
+		recoveries(streams, client.Eligible, "eligible", "List recoveries that are due for a retry, longest waiting first"),
+		recoveries(streams, client.Exhausted, "exhausted", "List recoveries that ended without success, last ended first"),
+		kill(streams), release(streams), show(streams), verify(streams))}
+}
+
+func status(streams command.Streams) *cobra.Command {
+	return command.OnServer(streams, &cobra.Command{
+		Use:   "status [BATCH]",
+		Short: "Show the progress of the batches, or of one",
+		Long: `Shows the batches with how many of their intakes and recoveries are in which status, and the
+failure reasons of the recoveries. TIMEOUT and API_UNAVAILABLE are inconclusive: they use up an
+attempt, but say nothing about the company.`,
+		Example: `  recoup gate-zero status
+  recoup gate-zero status 2026_outreach`,
+		Args: command.AtMost(1),
+	}, false, func(ctx context.Context, s *command.Session, args []string) error {
+		if len(args) == 1 {
+			return showBatch(ctx, s, args[0])
+		}
+		return showStatus(ctx, s)
+	})
+}
+
+func showStatus(ctx context.Context, s *command.Session) error {
+	status, err := s.GateZeroStatus(ctx)
+	if err != nil {
+		return err
+	}
+	batches, err := s.IntakeBatches(ctx, client.Page{Limit: 50})
+	switch {
+	case err != nil:
+		return err
+	case s.Machine():
+		return s.Print(struct {
+			client.GateZeroStatus
+			Batches []client.IntakeBatch `json:"newest_batches"`
+			Count   int64                `json:"batches"`
+		}{status, batches.Batches, status.Batches})
+	case len(batches.Batches) > 0:
+		t := command.NewTable(s.Streams, "BATCH", "STATE", "PENDING", "AUTHORIZED", "FAILED", "ACTIVE", "SUCCEEDED", "EXHAUSTED", "FREEZES").Drop("AUTHORIZED", "SUCCEEDED", "FAILED")
+		for i := range batches.Batches {
+			b := &batches.Batches[i]
+			t.Add(b.ID, batchState(b), tally(b.Intakes, "PENDING"), tally(b.Intakes, "AUTHORIZED"), tally(b.Intakes, "FAILED"),
+				tally(b.Recoveries, "ACTIVE"), tally(b.Recoveries, "SUCCEEDED"), tally(b.Recoveries, "EXHAUSTED"), freezes(s, b))
+		}
+		fmt.Fprint(s.Out, t)
+	default:
+		s.Notef("There are no batches. 'recoup gate-zero import FILE --batch BATCH' creates one.")
+	}
+	if batches.Next != "" {
+		s.Notef("These are the newest of %d batches.", status.Batches)
+	}
+	if len(status.Recoveries) > 0 {
+		fmt.Fprintf(s.Out, "\n%s", reasonTable(s.Streams, status.Recoveries))
+	}
+	return nil
+}
+
+func tally(counts map[string]int64, name string) string { return fmt.Sprint(counts[name]) }
+
+func freezes(s *command.Session, b *client.IntakeBatch) string {
+	if !b.FrozenAt.IsZero() {
+		return "frozen"
+	}
+	return s.Relative(b.FreezeAt)
+}
+
+func batchState(b *client.IntakeBatch) string {
+	switch {
+	case b.Killed:
+		return "KILLED"
+	case !b.FrozenAt.IsZero():
+		return "FROZEN"
+	case b.CompletedAt.IsZero():
+		return "IMPORTING"
+	}
+	return "COMPLETE"
+}
+
+// conclusive says whether a reason says something about the company.
+func conclusive(inconclusive bool) string {
+	if inconclusive {
+		return "no"
+	}
+	return "yes"
+}
+
+// reasonTable counts the last failure reasons of recoveries.
+func reasonTable(s command.Streams, counts []client.RecoveryCount) *command.Table {
+	t := command.NewTable(s, "REASON", "CONCLUSIVE", "ACTIVE", "SUCCEEDED", "EXHAUSTED")
+	rows := map[string]map[string]int64{}
+	vague := map[string]bool{}
+	var reasons []string
+	for _, c := range counts {
+		if rows[c.Reason] == nil {
+			rows[c.Reason], reasons = map[string]int64{}, append(reasons, c.Reason)
+		}
+		rows[c.Reason][c.Status] = c.N
+		vague[c.Reason] = vague[c.Reason] || c.Inconclusive
+	}
+	slices.Sort(reasons)
+	for _, reason := range reasons {
+		row := rows[reason]
+		t.Add(reason, conclusive(vague[reason]), tally(row, "ACTIVE"), tally(row, "SUCCEEDED"), tally(row, "EXHAUSTED"))
+	}
+	return t
+}
+
+func showBatch(ctx context.Context, s *command.Session, id string) error {
+	story, err := s.IntakeBatch(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case s.Machine():
+		return s.Print(story)
+	}
+	b := &story.Batch
+	var p command.Page
+	p.Heading(command.Printable(b.ID))
+	p.Facts(
+		"state", batchState(b), "created", s.When(b.CreatedAt), "completed", s.When(b.CompletedAt),
+		"window", command.Count(b.WindowDays, "day"), "freezes", s.When(b.FreezeAt), "frozen", s.When(b.FrozenAt),
+		"killed", s.When(b.KilledAt), "by", b.KilledBy, "reason", b.KillReason,
+		"intakes", tallies(b.Intakes), "recoveries", tallies(b.Recoveries),
+	)
+	fmt.Fprint(s.Out, p.String())
+	printTimeline(s, story.Timeline)
+	return nil
+}
+
+// tallies writes counts in one line, in the order of their names.
+func tallies(counts map[string]int64) string {
+	var list []string
+	for name, n := range counts {
+		list = append(list, fmt.Sprintf("%d %s", n, name))
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		_, a, _ = strings.Cut(a, " ")
+		_, b, _ = strings.Cut(b, " ")
+		return strings.Compare(a, b)
+	})
+	return strings.Join(list, ", ")
+}
+
+func printTimeline(s *command.Session, events []client.IntakeEvent) {
+	if len(events) == 0 {
+		return
+	}
+	t := command.NewTable(s.Streams, "TIME (UTC)", "EVENT", "ATTEMPT", "BY", "REASON").Drop("ATTEMPT", "BY")
+	for i := range events {
+		e := &events[i]
+		why := e.Reason
+		switch {
+		case e.Inconclusive:
+			why += " (inconclusive)"
+		case !e.NewIntakeID.IsZero():
+			why = "goes on as " + e.NewIntakeID.String()
+		}
+		t.Add(command.Stamp(e.At), e.Event, command.Number(e.AttemptCount), e.Actor, why)
+	}
+	fmt.Fprintf(s.Out, "\n%s", t)
+}

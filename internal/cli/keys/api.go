@@ -1,0 +1,168 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/api"
+	"recoup/internal/cli/command"
+)
+
+// The bounds of a key's life, in days, and of the hours that it lives on after
+// another has replaced it.
+const (
+	maxDays  = 90
+	maxHours = 168
+)
+
+func list(streams command.Streams) *cobra.Command {
+	var keys keyring
+	var valid bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the keys, newest first; never the keys themselves",
+		Example: `  recoup keys list
+  recoup keys list --valid --json`,
+	}
+	cmd.Flags().BoolVar(&valid, "valid", false, "only keys that are neither revoked nor expired")
+	return command.List[client.Key]{
+		On: on(&keys, false), Whole: true, Key: "keys", Empty: "There are no keys. 'recoup keys create --role ROLE --name NAME' creates one.",
+		Columns: []string{"ID", "NAME", "ROLE", "HUBS", "PREFIX", "STATUS", "EXPIRES", "LAST USED", "CREATED BY"},
+		Drop:    []string{"CREATED BY", "PREFIX", "LAST USED", "HUBS", "EXPIRES"},
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]client.Key, string, error) {
+			all, err := keys.List(ctx)
+			shown := []client.Key{}
+			for i := range all {
+				if !valid || status(s.Streams, &all[i]) == "valid" {
+					shown = append(shown, all[i])
+				}
+			}
+			return shown, "", err
+		},
+		Row: func(s *command.Session, k *client.Key) []string {
+			return []string{k.ID.String(), k.Name, k.Role, hubs(k, "all"), k.Hint + "…", status(s.Streams, k),
+				s.Relative(k.ExpiresAt), cmp.Or(s.Relative(k.LastUsedAt), "never"), k.CreatedBy}
+		},
+	}.Command(streams, cmd)
+}
+
+func hubs(k *client.Key, all string) string { return cmp.Or(strings.Join(k.Hubs, ", "), all) }
+
+// status says whether a key can be used.
+func status(s command.Streams, k *client.Key) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked"
+	case !k.ExpiresAt.IsZero() && !s.Clock().Before(k.ExpiresAt):
+		return "expired"
+	}
+	return "valid"
+}
+
+func create(streams command.Streams) *cobra.Command {
+	var keys keyring
+	var ask client.NewKey
+	cmd := &cobra.Command{
+		Use:   "create --role ROLE --name NAME",
+		Short: "Create a key and print it, this once",
+		Long: `Creates a key. The key alone is printed on standard output, this once: only its hash is
+stored.`,
+		Example: `  recoup keys create --role operator --name ada
+  recoup keys create --role worker --name import --hub dol-filings --days 30`,
+	}
+	cmd.Flags().StringVar(&ask.Role, "role", "", "`ROLE`: "+command.Join(api.Roles())+"; required")
+	cmd.Flags().StringVar(&ask.Name, "name", "", "`NAME` of who or what uses it, for the audit; required")
+	cmd.Flags().StringSliceVar(&ask.Hubs, "hub", nil, "only for this `HUB`; may be repeated (default: all)")
+	cmd.Flags().IntVar(&ask.Days, "days", maxDays, "valid for `N` days, 90 at most")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		role, err := command.OneOf("role", ask.Role, api.Roles())
+		switch ask.Role = string(role); {
+		case err != nil:
+			return err
+		case role == "":
+			return command.Usagef("--role is missing: expected one of %s", command.Join(api.Roles()))
+		case ask.Name == "":
+			return command.Usagef("--name is missing: expected who or what uses the key")
+		}
+		return command.Within("days", ask.Days, 1, maxDays)
+	}
+	return command.Act[client.Key]{
+		On: on(&keys, true), Reason: &ask.Reason, Say: saySecret,
+		Call: func(ctx context.Context, _ *command.Session, _ []string) (client.Key, error) {
+			return keys.Create(ctx, ask)
+		},
+	}.Command(streams, cmd)
+}
+
+// saySecret prints a new key. Standard output has the key and nothing else, so
+// that a script can put it where it belongs.
+func saySecret(s *command.Session, k client.Key) {
+	s.Notef("Key %s: %s %s, for %s, until %s. It is shown this once:",
+		k.ID, k.Role, command.Printable(k.Name), command.Printable(hubs(&k, "all hubs")), k.ExpiresAt.UTC().Format(time.DateOnly))
+	s.Sayf("%s", k.Secret)
+}
+
+// byID makes cmd one whose argument is the id of a key, which is read before a
+// database is opened.
+func byID(cmd *cobra.Command, id *recoup.ID) *cobra.Command {
+	cmd.Args = command.ExactArgs("ID")
+	cmd.PreRunE = func(_ *cobra.Command, args []string) (err error) {
+		if *id, err = recoup.ParseID(args[0]); err != nil {
+			return command.UsageError{Err: command.BadID{Word: args[0], List: "recoup keys list"}}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func revoke(streams command.Streams) *cobra.Command {
+	var keys keyring
+	var id recoup.ID
+	var reason string
+	return command.Act[client.Key]{
+		On: on(&keys, false), Reason: &reason,
+		Call: func(ctx context.Context, _ *command.Session, _ []string) (client.Key, error) {
+			return keys.Revoke(ctx, id, reason)
+		},
+		Say: func(s *command.Session, k client.Key) {
+			s.Sayf("%s revoked: %s %s", k.ID, k.Role, command.Printable(k.Name))
+		},
+	}.Command(streams, byID(&cobra.Command{
+		Use:   "revoke ID",
+		Short: "Revoke a key, permanently",
+		Long: `Revokes a key permanently. Servers notice it within seconds. Revoking a key again changes
+nothing.`,
+		Example: `  recoup keys revoke ` + anID + ` --reason "left the team"`,
+	}, &id))
+}
+
+func rotate(streams command.Streams) *cobra.Command {
+	var keys keyring
+	var id recoup.ID
+	var ask client.KeyRotation
+	cmd := byID(&cobra.Command{
+		Use:   "rotate ID",
+		Short: "Replace a key; the old one stays valid for a while",
+		Long: `Creates a key that replaces another, with its name, role and hubs, and prints it as
+'recoup keys create' does. The old key stays valid until the hours are over; with --hours 0 it
+ends now, long polls included.`,
+		Example: `  recoup keys rotate ` + anID + ` --hours 48`,
+	}, &id)
+	ask.Hours = cmd.Flags().Int("hours", 24, "the old key stays valid for `N` hours, 168 at most; 0 ends it now")
+	read := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		return cmp.Or(command.Within("hours", *ask.Hours, 0, maxHours), read(cmd, args))
+	}
+	return command.Act[client.Key]{
+		On: on(&keys, false), Reason: &ask.Reason, Say: saySecret,
+		Call: func(ctx context.Context, _ *command.Session, _ []string) (client.Key, error) {
+			return keys.Rotate(ctx, id, ask)
+		},
+	}.Command(streams, cmd)
+}

@@ -1,0 +1,118 @@
+// Package keys is 'recoup keys': API keys, and the keys that tenants are hashed and
+// payloads are encrypted with.
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/app"
+	"recoup/internal/cli/command"
+)
+
+// anID is an id in examples.
+const anID = "01KGN4T9ZC3M8P2Q5R7S9V1WXY"
+
+// Commands are those of this package.
+func Commands(streams command.Streams) []*cobra.Command {
+	return []*cobra.Command{command.Group(&cobra.Command{
+		Use:   "keys",
+		Short: "Create, list, revoke and rotate API keys",
+		Long: `An API key lets a program or a person use a server. It has a role, is valid for at most 90
+days, and may be limited to some hubs.
+
+With --server or $RECOUP_SERVER, create, list, revoke and rotate ask a server, and need a key with
+the role admin. Without, they work on the database itself, also while a server runs on it. The
+commands of tenant and payload always ask a server.`,
+		Example: `  recoup keys create --role operator --name ada
+  recoup keys list`,
+	}, create(streams), list(streams), revoke(streams), rotate(streams), tenant(streams), payload(streams))}
+}
+
+// keyring is where keys are kept: behind a server, or in a database.
+type keyring interface {
+	Create(ctx context.Context, k client.NewKey) (client.Key, error)
+	List(ctx context.Context) ([]client.Key, error)
+	Revoke(ctx context.Context, id recoup.ID, reason string) (client.Key, error)
+	Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (client.Key, error)
+}
+
+// on is the [command.Runner] of commands that work on a keyring, which they find in
+// keys; with create, a database file that does not exist is made. What is wrong
+// with the flags is found before, in PreRunE: a mistake must not make a database.
+func on(keys *keyring, create bool) command.Runner {
+	return func(streams command.Streams, cmd *cobra.Command, list bool, run command.Run) *cobra.Command {
+		var flags command.ServerFlags
+		s := &command.Session{Streams: streams}
+		flags.Add(cmd, "server `URL`, instead of the database ($RECOUP_SERVER)")
+		read := command.SettingFlags(cmd, "database")
+		s.Flags(cmd, list)
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			direct := cmd.Flags().Changed("database")
+			if direct && flags.Server != "" {
+				return command.Usagef("--server and --database are given: expected one of the two")
+			}
+			if !direct && (flags.Server != "" || os.Getenv(client.EnvServer) != "") {
+				c, err := flags.Connect(streams.Now, 0)
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				*keys = remote{c}
+				return flags.Explain(cmd, args, run(cmd.Context(), s, args))
+			}
+			_, options, err := read()
+			if err != nil {
+				return err
+			}
+			options.Now = streams.Now
+			open, err := app.OpenKeys(cmd.Context(), options, create)
+			if errors.Is(err, app.ErrNoDatabase) {
+				return fmt.Errorf("%w\n--database names another, --server URL or $%s a server", err, client.EnvServer)
+			}
+			if err != nil {
+				return err
+			}
+			*keys = open
+			return errors.Join(flags.Explain(cmd, args, run(cmd.Context(), s, args)), open.Close())
+		}
+		return cmd
+	}
+}
+
+// remote is a server's keyring.
+type remote struct{ *client.Client }
+
+func (r remote) Create(ctx context.Context, k client.NewKey) (client.Key, error) {
+	return r.CreateKey(ctx, k)
+}
+
+func (r remote) List(ctx context.Context) ([]client.Key, error) {
+	keys := []client.Key{}
+	page := client.Page{Limit: command.MaxRows}
+	for {
+		list, err := r.Keys(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, list.Keys...)
+		if list.Next == "" {
+			return keys, nil
+		}
+		page.Cursor = list.Next
+	}
+}
+
+func (r remote) Revoke(ctx context.Context, id recoup.ID, reason string) (client.Key, error) {
+	return r.RevokeKey(ctx, id, reason)
+}
+
+func (r remote) Rotate(ctx context.Context, id recoup.ID, k client.KeyRotation) (client.Key, error) {
+	return r.RotateKey(ctx, id, k)
+}

@@ -1,0 +1,120 @@
+package notices
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"recoup/client"
+	"recoup/internal/cli/command"
+)
+
+func channelsTest(streams command.Streams) *cobra.Command {
+	return command.Act[client.ChannelTest]{
+		On: command.Slow(time.Minute),
+		Call: func(ctx context.Context, s *command.Session, args []string) (client.ChannelTest, error) {
+			return s.TestChannel(ctx, args[0])
+		},
+		Say: func(s *command.Session, t client.ChannelTest) {
+			if t.Accepted {
+				s.Sayf("%s accepted a test message. Check that it arrived.", command.Printable(t.Channel))
+				return
+			}
+			s.Notef("%s did not accept a test message: %s", command.Printable(t.Channel), command.Printable(t.Reason))
+		},
+		Failed: func(t client.ChannelTest) bool { return !t.Accepted },
+	}.Command(streams, &cobra.Command{
+		Use:   "test NAME",
+		Short: "Send a test message through a channel",
+		Example: `  recoup channels test chat
+  recoup channels test log --json`,
+		Args: command.ExactArgs("NAME"),
+	})
+}
+
+func receivers(streams command.Streams) *cobra.Command {
+	return command.Group(&cobra.Command{
+		Use:   "receivers",
+		Short: "Show the receivers that work is pushed to",
+		Long: `Receivers get staged work, or the verifications of Gate Zero, by signed requests, instead of
+workers that claim it. They are configured on the server: in the receivers section of its
+configuration file, or by environment variables such as RECOUP_RECEIVER_RENDER_URL.
+'recoup config show' prints them, without their secrets.`,
+		Example: `  recoup receivers list`,
+	}, receiversList(streams))
+}
+
+func receiversList(streams command.Streams) *cobra.Command {
+	var whole client.Receivers
+	return command.List[client.Receiver]{
+		Noun: "receiver", Empty: "This node pushes no work. Workers claim it.", Whole: true,
+		Columns: []string{"RECEIVER", "KIND", "OF", "IN FLIGHT", "DELIVERED", "STATE", "LAST ERROR"}, Drop: []string{"KIND", "DELIVERED", "OF"},
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []client.Receiver, _ string, err error) {
+			whole, err = s.Receivers(ctx)
+			return whole.Receivers, "", err
+		},
+		JSON: func([]client.Receiver) any { return whole },
+		Row: func(s *command.Session, r *client.Receiver) []string {
+			failed := ""
+			if r.LastError != "" {
+				failed = r.LastError + " (" + s.Relative(r.LastErrorAt) + ")"
+			}
+			return []string{r.Name, r.Kind, workOf(r), fmt.Sprintf("%d/%d", r.InFlight, r.Concurrency), delivered(r), receiverState(s, r), failed}
+		},
+	}.Command(streams, &cobra.Command{
+		Use:   "list",
+		Short: "List the receivers and their deliveries",
+		Long: `Lists the receivers of the node that answers, since it started: each node has a view of its
+own. One that fails is left alone for a while, and what was delivered goes back to the queue.`,
+		Example: `  recoup receivers list
+  recoup receivers list --json`,
+	})
+}
+
+// workOf says which work a receiver gets.
+func workOf(r *client.Receiver) string {
+	var lanes []string
+	for _, l := range r.Lanes {
+		lanes = append(lanes, l.Pipeline+"/"+l.Stage)
+	}
+	switch {
+	case len(lanes) > 0:
+		return strings.Join(lanes, " ")
+	case r.BatchID != "":
+		return "batch " + r.BatchID
+	}
+	return "all batches"
+}
+
+// delivered counts deliveries by their outcome, as far as there are any.
+func delivered(r *client.Receiver) string {
+	var parts []string
+	for _, outcome := range slices.Sorted(maps.Keys(r.Deliveries)) {
+		if n := r.Deliveries[outcome]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
+		}
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func receiverState(s *command.Session, r *client.Receiver) string {
+	state := "up"
+	if r.State == client.ReceiverBackingOff {
+		state = "backing off"
+		if !r.Until.IsZero() {
+			state += ", retried " + s.Relative(r.Until)
+		}
+	}
+	if r.Misconfigured {
+		state += ", misconfigured?"
+	}
+	return state
+}

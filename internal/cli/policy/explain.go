@@ -1,0 +1,215 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/cli/codes"
+	"recoup/internal/cli/command"
+	"recoup/internal/policy"
+)
+
+func explain(streams command.Streams) *cobra.Command {
+	var ask asked
+	cmd := &cobra.Command{
+		Use:   "explain --table TABLE --code CODE",
+		Short: "Explain what happens to a failure, with the policy's lines",
+		Example: `  recoup policy explain --table outreach.dol_errors --code VALIDATION_ERROR
+  recoup policy explain --table people.people_errors --code MISSING_NAME`,
+	}
+	cmd.Flags().StringVar(&ask.table, "table", "", "error `TABLE` that the failure is reported to; required")
+	cmd.Flags().StringVar(&ask.code, "code", "", "error `CODE`; required")
+	cmd.Flags().StringVar(&ask.severity, "severity", "", "the report's `SEVERITY`: "+command.Join(recoup.Severities())+" (default: the code's)")
+	cmd.Flags().BoolVar(&ask.entity, "entity", true, "the report names an entity; if not, --entity=false")
+	cmd.Flags().BoolVar(&ask.proven, "proven", false, "the condition of a conditional code is proven; 'codes show' names it")
+	var x *explanation
+	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
+		x, err = ask.question(streams)
+		return err
+	}
+	return new(Flag).Offline(streams, cmd, func(s *command.Session, p *policy.Policy, name string) error {
+		x.answer(p)
+		if s.Machine() {
+			return s.Print(x.view())
+		}
+		return x.print(s.Out, name)
+	})
+}
+
+// asked is a question as the flags put it.
+type asked struct {
+	table, code, severity string
+	entity, proven        bool
+}
+
+// explanation is a question with its answer.
+type explanation struct {
+	policy.Question
+	code      *fault.Definition // what the failure's code counts as
+	proven    bool
+	effective policy.Effective
+	reasons   []policy.Reason
+	next      []policy.Moment
+}
+
+// question looks the code up. A code that nobody registered is treated as the
+// server would treat it, and the asker is told.
+func (a *asked) question(streams command.Streams) (*explanation, error) {
+	switch {
+	case a.table == "":
+		return nil, command.Usagef("--table is missing: expected an error table such as outreach.dol_errors")
+	case a.code == "":
+		return nil, command.Usagef("--code is missing: expected a code such as NETWORK_TIMEOUT")
+	}
+	severity, err := command.OneOf("severity", a.severity, recoup.Severities())
+	if err != nil {
+		return nil, err
+	}
+	def, code, err := fault.Default().Fold(a.code)
+	if err != nil {
+		return nil, command.UsageError{Err: err}
+	}
+	if def.Code != code {
+		fmt.Fprintf(streams.Err, "%s is not registered and counts as %s.\n\n", code, def.Code)
+	}
+	if a.proven && def.Class != recoup.ClassConditional {
+		fmt.Fprintf(streams.Err, "%s is not conditional: --proven changes nothing.\n\n", def.Code)
+	}
+	return &explanation{
+		Question: policy.Question{
+			Table: a.table, Entity: a.entity, Code: code, Class: def.Effective(a.proven), Category: def.Category,
+			Severity: cmp.Or(severity, def.Severity),
+		},
+		code: def, proven: a.proven,
+	}, nil
+}
+
+// answer asks the policy. How a failure would be retried is left out where its
+// table retries nothing.
+func (x *explanation) answer(p *policy.Policy) {
+	x.effective, x.reasons = p.Explain(x.Question)
+	x.next = p.Outlook(x.effective)
+	if !x.retried() {
+		x.reasons = slices.DeleteFunc(x.reasons, func(r policy.Reason) bool {
+			return slices.Contains([]string{"max_retries", "schedule", "floor", "window"}, r.Field)
+		})
+	}
+}
+
+func (x *explanation) retried() bool { return x.effective.Table.Allows(recoup.ActionRetry) }
+
+func (x *explanation) print(w io.Writer, name string) error {
+	var b command.Page
+	b.Heading(string(x.Code))
+	entity := "with an entity"
+	if !x.Entity {
+		entity = "without an entity"
+	}
+	b.Text(fmt.Sprintf("reported to %s %s: severity %s, class %s, category %s", x.Table, entity, x.Severity, x.code.Class, x.Category))
+	b.Text(x.condition())
+	b.Heading("DECIDED")
+	rows := [][]string{{"WHAT", "VALUE", "LINE", "WHY"}}
+	for _, r := range x.reasons {
+		value, line := r.Value, ""
+		if r.Overruled {
+			value = "(" + value + ")"
+		}
+		if r.Line > 0 {
+			line = fmt.Sprint(r.Line)
+		}
+		rows = append(rows, []string{command.Words(r.Field), value, line, r.Why})
+	}
+	b.Columns(rows...)
+	b.Text(fmt.Sprintf("Lines are those of %s. A value in brackets was overridden by the next.", name))
+	if !x.retried() {
+		b.Text(fmt.Sprintf("Nothing is retried in %s: the table does not allow RETRY.", x.effective.Table.Name))
+	}
+	b.Heading("WHAT HAPPENS NEXT, IF EVERY RETRY FAILS AND NOBODY ACTS")
+	rows = nil
+	for _, m := range x.next {
+		rows = append(rows, []string{moment(m.After), m.What})
+	}
+	b.Columns(rows...)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// condition says what a conditional code is taken as, and why; of other codes
+// nothing.
+func (x *explanation) condition() string {
+	switch {
+	case x.code.Class != recoup.ClassConditional:
+		return ""
+	case x.proven:
+		return fmt.Sprintf("Class conditional is taken as %s, because --proven says that %s.", x.Class, codes.ConditionMeaning(x.code.Condition))
+	}
+	return fmt.Sprintf("Class conditional is taken as %s, because nothing proves that %s; --proven explains the other case.",
+		x.Class, codes.ConditionMeaning(x.code.Condition))
+}
+
+func moment(after time.Duration) string {
+	if after == 0 {
+		return "at once"
+	}
+	return "after " + brief(after)
+}
+
+// brief writes a duration in its two largest units: 2d 40m, 1h 3m, 12s.
+func brief(d time.Duration) string {
+	var parts []string
+	for _, unit := range []struct {
+		name   string
+		length time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}} {
+		if n := d / unit.length; n > 0 && len(parts) < 2 {
+			parts = append(parts, fmt.Sprintf("%d%s", n, unit.name))
+			d -= n * unit.length
+		}
+	}
+	return cmp.Or(strings.Join(parts, " "), d.String())
+}
+
+type explanationView struct {
+	Question  questionView    `json:"question"`
+	Effective effectiveView   `json:"effective"`
+	Reasons   []policy.Reason `json:"reasons"`
+	Next      []momentView    `json:"next"`
+}
+
+type questionView struct {
+	Table     string           `json:"table"`
+	Entity    bool             `json:"entity"`
+	Code      recoup.Code      `json:"code"`
+	Class     recoup.Class     `json:"class"` // what it is taken as
+	Condition recoup.Condition `json:"condition,omitempty"`
+	Proven    bool             `json:"proven,omitempty"`
+	Category  recoup.Category  `json:"category"`
+	Severity  recoup.Severity  `json:"severity,omitempty"`
+}
+
+type momentView struct {
+	AfterSeconds float64 `json:"after_seconds"`
+	What         string  `json:"what"`
+}
+
+func (x *explanation) view() explanationView {
+	v := explanationView{
+		Question: questionView{
+			Table: x.Table, Entity: x.Entity, Code: x.Code, Class: x.Class, Condition: x.code.Condition,
+			Proven: x.proven, Category: x.Category, Severity: x.Severity,
+		},
+		Effective: viewEffective(x.effective), Reasons: x.reasons,
+	}
+	for _, m := range x.next {
+		v.Next = append(v.Next, momentView{m.After.Seconds(), m.What})
+	}
+	return v
+}

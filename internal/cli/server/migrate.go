@@ -1,0 +1,79 @@
+package server
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"recoup/internal/app"
+	"recoup/internal/cli/command"
+)
+
+func migrate(streams command.Streams) *cobra.Command {
+	return command.Group(&cobra.Command{
+		Use:   "migrate",
+		Short: "Show and apply migrations of the database schema",
+		Long: `Shows and applies migrations of the database schema. They only go forward. On PostgreSQL run it
+as the schema's owner; nodes then connect as recoup_app, which owns nothing. Any number may run
+at once: one does the work, the others wait for it.`,
+		Example: `  recoup migrate status
+  recoup migrate up --database postgres://owner@db/recoup`,
+	}, migrateStatus(streams), migrateUp(streams))
+}
+
+func migrateStatus(streams command.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "List the migrations and when they were applied",
+		Example: `  recoup migrate status --database postgres://owner@db/recoup`,
+		Args:    command.NoArgs,
+	}
+	read := command.SettingFlags(cmd, "database")
+	return command.Offline(streams, cmd, false, func(ctx context.Context, s *command.Session, _ []string) error {
+		_, options, err := read()
+		if err != nil {
+			return err
+		}
+		list, err := app.MigrationStatus(ctx, options.Database)
+		if err != nil {
+			return err
+		}
+		if s.Machine() {
+			return s.Print(list)
+		}
+		for _, m := range list {
+			when := "pending"
+			if !m.AppliedAt.IsZero() {
+				when = command.Stamp(m.AppliedAt)
+			}
+			s.Sayf("%03d  %-16s %s", m.Version, m.Name, when)
+		}
+		return nil
+	})
+}
+
+func migrateUp(streams command.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "up",
+		Short:   "Apply pending migrations",
+		Example: `  recoup migrate up --database postgres://owner@db/recoup`,
+		Args:    command.NoArgs,
+	}
+	read := command.SettingFlags(cmd, "database")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		_, options, err := read()
+		if err != nil {
+			return err
+		}
+		s := command.Session{Streams: streams}
+		applied, err := app.MigrateUp(cmd.Context(), options.Database)
+		for _, m := range applied {
+			s.Notef("applied %03d %s", m.Version, m.Name)
+		}
+		if err == nil && len(applied) == 0 {
+			s.Notef("the schema is up to date")
+		}
+		return err
+	}
+	return cmd
+}

@@ -1,0 +1,150 @@
+// Package server is what runs and looks after a node: 'recoup serve', 'demo',
+// 'config', 'migrate', 'jobs' and 'version'.
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"recoup/internal/app"
+	"recoup/internal/cli/command"
+)
+
+// Commands are those of this package.
+func Commands(streams command.Streams) []*cobra.Command {
+	return []*cobra.Command{serve(streams), demo(streams), config(streams), migrate(streams), jobs(streams), version(streams)}
+}
+
+func serve(streams command.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server",
+		Long: `Runs the server: the API, and everything that runs beside it. Without flags it keeps its data in
+recoup.db in the current folder and listens on 127.0.0.1:8080. The first start creates an admin
+key and prints it, once.
+
+It stops on SIGINT and SIGTERM: running requests are finished, and everything that was accepted
+is written.`,
+		Example: `  recoup serve
+  recoup serve --database postgres://recoup_app@db/recoup
+  recoup serve --listen 0.0.0.0:8443 --tls-cert tls.crt --tls-key tls.key`,
+		Args: command.NoArgs,
+	}
+	read := command.SettingFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		_, options, err := read()
+		if err != nil {
+			return err
+		}
+		options.LogTo(streams.Err)
+		options.FirstKey = func(secret string) {
+			fmt.Fprintf(streams.Err, "\nThis is the admin key. It is shown this once; keep it safe:\n\n")
+			fmt.Fprintln(streams.Out, secret)
+			fmt.Fprintln(streams.Err)
+		}
+		return run(cmd.Context(), streams, options, nil)
+	}
+	return cmd
+}
+
+// run runs a node until a signal ends it.
+func run(ctx context.Context, streams command.Streams, options app.Options, ready func(*app.Node) error) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	options.Version = command.OwnVersion().Version
+	node, err := app.Open(ctx, options)
+	if err != nil {
+		return err
+	}
+	if ready != nil {
+		if err := ready(node); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(streams.Err, "Recoup listens on %s (docs: %s/docs)\n", node.URL(), node.URL())
+	return node.Serve(ctx)
+}
+
+func demo(streams command.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run a server with sample data and without keys, on loopback only",
+		Long: `Runs a server with sample data. It asks for no key, so it listens on loopback only, and its data
+is deleted when it stops, unless --database names a file to keep it in. It opens only a database
+that a demo has created, and ignores RECOUP_DATABASE.`,
+		Example: `  recoup demo
+  recoup errors list --server http://127.0.0.1:8080`,
+		Args: command.NoArgs,
+	}
+	read := command.SettingFlags(cmd, "database", "listen", "policy", "log-level", "log-format")
+	cmd.Flags().Lookup("database").Usage = "database, sqlite:FILE or postgres://… (default: a file that is deleted when it stops)"
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		_, options, err := read()
+		if err != nil {
+			return err
+		}
+		if cmd.Flags().Changed("database") { // what the environment names is another's
+			err = app.CheckDemo(cmd.Context(), options.Database)
+		} else {
+			var folder string
+			if folder, err = os.MkdirTemp("", "recoup-demo"); err == nil {
+				defer func() { _ = os.RemoveAll(folder) }()
+				options.Database = "sqlite:" + filepath.Join(folder, "demo.db")
+			}
+		}
+		if err != nil {
+			return err
+		}
+		options.Demo = true
+		options.LogTo(streams.Err)
+		return run(cmd.Context(), streams, options, func(n *app.Node) error { return n.AddSamples(cmd.Context()) })
+	}
+	return cmd
+}
+
+func config(streams command.Streams) *cobra.Command {
+	show := &cobra.Command{
+		Use:   "show",
+		Short: "Print every setting, its value and its source; secrets are masked",
+		Example: `  recoup config show
+  recoup config show --listen 0.0.0.0:80 --json`,
+		Args: command.NoArgs,
+	}
+	read := command.SettingFlags(show)
+	return command.Group(&cobra.Command{Use: "config", Short: "Show the configuration", Example: "  recoup config show"},
+		command.Offline(streams, show, false, func(_ context.Context, s *command.Session, _ []string) error {
+			config, _, err := read()
+			if err != nil {
+				return err
+			}
+			if s.Machine() {
+				return s.Print(config.Masked())
+			}
+			for _, v := range config.Masked() {
+				s.Sayf("%-14s %-40s %s", v.Name, v.Value, v.Source)
+			}
+			return nil
+		}))
+}
+
+func version(streams command.Streams) *cobra.Command {
+	return command.Offline(streams, &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, its revision, and the version of Go",
+		Example: `  recoup version
+  recoup version --json`,
+		Args: command.NoArgs,
+	}, false, func(_ context.Context, s *command.Session, _ []string) error {
+		if s.Machine() {
+			return s.Print(command.OwnVersion())
+		}
+		s.Sayf("%s", command.OwnVersion())
+		return nil
+	})
+}
