@@ -109,6 +109,11 @@ var layers = []layer{
 		why:       "the one suite for all stores can depend on none of them",
 	},
 	{
+		pkg:     "recoup/internal/test/question",
+		imports: []string{"recoup", "recoup/internal/store", "recoup/internal/store/row", "recoup/internal/store/verb"},
+		why:     "the tests of both stores ask verbs for their statements, and no store may be needed for that",
+	},
+	{
 		pkg:       "recoup/internal/store/sqlite",
 		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/store/row", "recoup/internal/store/verb"},
 		libraries: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},

@@ -264,25 +264,21 @@ type BatchStatus struct {
 	Recoveries map[RecoveryStatus]int64 `json:"recoveries"`
 }
 
-// BatchStatuses describes the columns of batches with their counts, which are JSON.
-var BatchStatuses = append(row.Within("b.", Batches.Columns, func(s *BatchStatus) *Batch { return &s.Batch }),
-	row.Own("counts", func(s *BatchStatus) row.Object { return batchCounts{s} }))
+// BatchCounts reads the counts of a batch, which are an object of all statuses.
+type BatchCounts BatchStatus
 
-type batchCounts struct{ of *BatchStatus }
-
-func (c batchCounts) Encode() ([]byte, error) { return nil, nil } // nobody writes them
-
-// Decode tells the statuses of intakes and recoveries apart, which share no word.
-func (c batchCounts) Decode(value []byte) error {
-	c.of.Intakes, c.of.Recoveries = map[IntakeStatus]int64{}, map[RecoveryStatus]int64{}
+// UnmarshalJSON tells the statuses of intakes and recoveries apart, which share no
+// word.
+func (c *BatchCounts) UnmarshalJSON(value []byte) error {
+	c.Intakes, c.Recoveries = map[IntakeStatus]int64{}, map[RecoveryStatus]int64{}
 	var counts map[string]int64
 	err := json.Unmarshal(value, &counts)
 	for status, n := range counts {
 		switch r := RecoveryStatus(status); r {
 		case RecoveryActive, RecoveryExhausted, RecoverySucceeded:
-			c.of.Recoveries[r] = n
+			c.Recoveries[r] = n
 		default:
-			c.of.Intakes[IntakeStatus(status)] = n
+			c.Intakes[IntakeStatus(status)] = n
 		}
 	}
 	return err

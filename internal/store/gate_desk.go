@@ -1,10 +1,6 @@
 package store
 
-import (
-	"time"
-
-	"recoup"
-)
+import "time"
 
 // IntakeFilter selects intakes. Empty fields do not restrict.
 type IntakeFilter struct {
@@ -48,24 +44,3 @@ const (
 	ActBatchRelease = "gate_zero.release"
 	ActBatchFreeze  = "gate_zero.freeze"
 )
-
-// Audit returns the rows of the audit that tell of what was done to batches as a
-// whole. They are written in the same commit.
-func (w *CaseWork) Audit() []AuditEntry {
-	acts := map[AIREvent]string{AIRKill: ActBatchKill, AIRRelease: ActBatchRelease, AIRFreeze: ActBatchFreeze}
-	var list []AuditEntry
-	for _, row := range w.air {
-		if act := acts[row.Event]; act != "" {
-			list = append(list, Act{By: row.Actor, Reason: row.Reason, At: row.At}.On(act, row.BatchID, nil))
-		}
-	}
-	return list
-}
-
-// Turns returns the intakes that have their first result, so that nobody need
-// verify them any more.
-func (w *CaseWork) Turns() []recoup.ID {
-	return pickCases(w, func(r *caseRow) (recoup.ID, bool) {
-		return r.Intake.ID, r.was.Intake.Status == IntakePending && r.Intake.Status != IntakePending
-	})
-}

@@ -163,10 +163,6 @@ var (
 		row.Text("stage", func(r *ReplayItem) *string { return &r.Stage }).Fixed(),
 	}}
 
-	// ReplayStatuses are replays r with their counts, which are JSON.
-	ReplayStatuses = append(row.Within("r.", Replays.Columns, func(s *ReplayStatus) *Replay { return &s.Replay }),
-		row.Read("c.counts", func(s *ReplayStatus) any { return &s.Counts }))
-
 	// LetterParts are letters but for their errors: the dead letter d, its open item i
 	// and its place in the queue w.
 	LetterParts = slices.Concat(

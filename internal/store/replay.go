@@ -194,6 +194,14 @@ func (q QueuedWork) Under(l recoup.Lease) QueuedWork {
 	return q
 }
 
+// Released is the work of a letter whose replay releases it.
+func (l *Letter) Released(now time.Time) QueuedWork {
+	return QueuedWork{
+		WorkID: l.Item.WorkID, Pipeline: l.Dead.Pipeline, Stage: l.Item.Stage, Class: l.Dead.Class, ReplayID: l.Item.ReplayID, ErrorID: l.Item.ErrorID,
+		PayloadRef: l.Dead.PayloadRef, PayloadHash: l.Dead.PayloadHash, CreatedAt: now, DueAt: now,
+	}
+}
+
 // Lane is where workers get their work.
 type Lane struct{ Pipeline, Stage string }
 

@@ -9,9 +9,11 @@ import (
 	"recoup/internal/lifecycle"
 )
 
-// Work collects the decisions of one transaction and what must be written for
-// them. Items are decided in order, and each sees what those before it have
-// done, so that a batch means the same as its items one by one.
+// Work is the unit of work: it collects the decisions of one transaction, about
+// errors, staged work and cases of Gate Zero, and what must be written for them.
+// Items are decided in order, and each sees what those before it have done, so that
+// a batch means the same as its items one by one. It is made of what the transaction
+// has locked: see [NewWork], [Work.AddLetters] and [Work.AddCases].
 type Work struct {
 	now     time.Time
 	rows    map[recoup.ID]*errorRow
@@ -19,6 +21,8 @@ type Work struct {
 	open    map[recoup.Identity]*errorRow
 	streaks map[StreakKey]*streak
 	current recoup.Error // the one that is decided on, apart from its row
+	letters letters
+	cases   cases
 
 	// History holds the rows to append, in order, and Late those that come after the
 	// end of their error, which its row in the archive tells: see [End].
@@ -35,6 +39,19 @@ type Work struct {
 
 	// Receipts holds what is known of the items' receipts, and those to add.
 	Receipts Receipts
+
+	// What staged work adds, each in order: failures, notes, payloads, the work whose
+	// payload and checkpoints go, and checkpoints that take the place of all others.
+	Rounds    []Round
+	Notes     []Note
+	Payloads  []Payload
+	Forgotten []recoup.ID
+	Anew      []Checkpoint
+
+	// What cases add, each in order: intakes that take over from failed ones, and rows
+	// of the AIR.
+	Reentries []Intake
+	AIR       []AIR
 
 	// Memory takes what was decided on steps that can stand for others; nil: nothing is
 	// remembered.
@@ -56,6 +73,31 @@ type Notice struct {
 	ErrorID recoup.ID
 	Key     string
 	Body    JSON
+}
+
+// tracked is a record in the course of a transaction: as it is by now, and as it is
+// stored.
+type tracked[R any] struct{ is, was R }
+
+// Change is a part of a record that is stored and becomes another.
+type Change[P any] struct{ Was, Is P }
+
+// parts returns what becomes of one part of records: those that come, those that
+// change and those that go. A part at its zero value is none.
+func parts[R any, P comparable](records []*tracked[R], of func(*R) P) (added []P, changed []Change[P], gone []P) {
+	var none P
+	for _, r := range records {
+		switch was, is := of(&r.was), of(&r.is); {
+		case was == is:
+		case was == none:
+			added = append(added, is)
+		case is == none:
+			gone = append(gone, was)
+		default:
+			changed = append(changed, Change[P]{was, is})
+		}
+	}
+	return added, changed, gone
 }
 
 // errorRow is an error in the course of a transaction.

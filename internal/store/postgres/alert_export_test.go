@@ -6,8 +6,8 @@ import (
 
 	"recoup"
 	"recoup/internal/store"
-	"recoup/internal/store/row"
 	"recoup/internal/store/verb"
+	"recoup/internal/test/question"
 )
 
 // FoldCountsSQL is what FoldCounts runs.
@@ -44,19 +44,11 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 	return list
 }
 
-// planned returns the question that a verb asks.
-func planned(name string, ask func(verb.Verbs)) Planned {
-	var asked questions
-	ask(verb.On(&asked))
-	return Planned{name, asked[0].SQL(), parameters(asked[0].Args)}
-}
+// planned returns the first question that a verb asks.
+func planned(name string, do func(verb.Verbs)) Planned { return plannedAs(name, 0, do) }
 
-// questions is a database that notes what it is asked.
-type questions []*verb.Query
-
-func (q *questions) Act(context.Context, string, time.Time, func(verb.Tx) error) error { return nil }
-
-func (q *questions) Read(_ context.Context, asked *verb.Query, _ row.Answer) error {
-	*q = append(*q, asked)
-	return nil
+// plannedAs returns one of the statements of a verb.
+func plannedAs(name string, n int, do func(verb.Verbs)) Planned {
+	asked := question.Of(do)[n]
+	return Planned{name, asked.SQL, parameters(asked.Args)}
 }

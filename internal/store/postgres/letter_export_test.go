@@ -16,29 +16,40 @@ const Steadily = steadily
 // grow.
 func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []Planned {
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: letter}
+	steps := func(v verb.Verbs) {
+		refuse := func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+			return l, store.LetterEffects{}, store.ErrRefused
+		}
+		_, _ = v.StepLetters(context.Background(), now, []store.LetterStep{{ErrorID: letter, Decide: refuse}, {WorkID: letter, Decide: refuse}})
+	}
+	figures := func(v verb.Verbs) { _, _ = v.LetterFigures(context.Background(), now) }
 	list := []Planned{
 		{"claim", claimWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size, []*time.Time{nil, &now}}},
 		{"leases by token", lockLeases, []any{[][]byte{letter[:]}}},
 		{"work that waits", selectPlain, []any{[][]byte{letter[:]}}},
-		{"lock", lockLetters, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},
-		{"lock the queue", lockQueue, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},
-		{"read", selectParts, []any{[][]byte{letter[:]}, [][]byte{letter[:]}}},
-		{"previous", selectPrevious, []any{[][]byte{letter[:]}}},
-		{"release", releaseItems, []any{replay[:], size, 2, now}},
-		{"end", selectEndable, []any{replay[:], now, size}},
+		plannedAs("lock", 0, steps),
+		plannedAs("lock the queue", 1, steps),
+		plannedAs("previous", 3, steps),
+		plannedAs("read", 4, steps),
+		plannedAs("release", 2, func(v verb.Verbs) {
+			_, _ = v.StepReplay(context.Background(), now, replay, func(store.ReplayStatus, time.Time) (store.Replay, store.ReplayEffects, error) {
+				return store.Replay{ID: replay}, store.ReplayEffects{Release: size}, nil
+			})
+		}),
+		planned("end", func(v verb.Verbs) { _, _ = v.EndItems(context.Background(), now, replay, size, nil) }),
 		planned("groups", func(v verb.Verbs) {
 			_, _, _ = v.Groups(context.Background(), store.GroupFilter{}, store.Page{Limit: size})
 		}),
 		planned("replays", func(v verb.Verbs) {
 			_, _, _ = v.Replays(context.Background(), store.ReplayFilter{}, store.Page{Limit: size})
 		}),
-		{"levels", selectLetterLevels, nil},
-		{"untriaged", selectUntriaged, nil},
+		plannedAs("levels", 0, figures),
+		plannedAs("untriaged", 1, figures),
 		{"lane names", selectLaneNames, []any{20}},
 		{"lanes", selectLaneLevels, []any{now, size / 2, []string{"p1", "p2"}, []string{"fetch", "fetch"}}},
 		{"lanes beyond", selectBeyond, []any{now, size, "p1", "fetch"}},
-		{"replays by state", selectReplayLevels, []any{[]string{"RUNNING", "DONE"}, size}},
-		{"outcomes", selectOutcomes, nil},
+		plannedAs("replays by state", 2, figures),
+		plannedAs("outcomes", 2+len(store.ReplayStates()), figures),
 		{"due replays", "select replay_id from recoup.replay where next_at <= $1 order by next_at limit 50", []any{now}},
 	}
 	list = append(list, planned("groups of some pipelines", func(v verb.Verbs) {
@@ -50,8 +61,7 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		"some pipelines": {Within: &store.Pipelines{Names: []string{"p1", "p2"}}},
 	} {
 		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
-			q := lettersQuery(f, page)
-			list = append(list, Planned{"letters by " + name + at, q.String(), q.args})
+			list = append(list, planned("letters by "+name+at, func(v verb.Verbs) { _, _, _ = v.DeadLetters(context.Background(), f, page) }))
 		}
 	}
 	return list

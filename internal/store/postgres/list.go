@@ -188,3 +188,11 @@ func (s *Store) parkQuery(tables []string, p store.Page) *query {
 	q.add(order + q.arg(p.Size()))
 	return q
 }
+
+// lastOf is where a list goes on after this page, or nowhere.
+func lastOf[R any](list []R, p store.Page, at func(*R) store.Cursor) store.Cursor {
+	if len(list) < p.Size() {
+		return store.Cursor{}
+	}
+	return at(&list[len(list)-1])
+}

@@ -14,6 +14,12 @@ import (
 	"recoup/internal/store"
 )
 
+// The columns of the queue on the wire, and those that can change.
+var (
+	queueColumns = columns(store.WorkQueue.Columns)
+	queueChanges = columns(store.WorkQueue.Changing().Columns)
+)
+
 // claimWork serves lane by lane: the tickets of new work and of every replay that
 // runs, so that what is held back is in nobody's way, and leases that ran out. Of
 // each as many are locked as may be needed, and the longest due of all are taken.
@@ -92,10 +98,7 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 
 // pickDue locks work that is due and takes its tickets.
 func (s *Store) pickDue(ctx context.Context, t *tx, lanes []store.Lane, limit int) ([]dueWork, error) {
-	pipelines, stages := make([]string, len(lanes)), make([]string, len(lanes))
-	for i, lane := range lanes {
-		pipelines[i], stages[i] = lane.Pipeline, lane.Stage
-	}
+	pipelines, stages := splitLanes(lanes)
 	due, more := make([]dueWork, 0, s.starts.expect(limit)), []dueWork(nil)
 	from, further := s.starts.begin(lanes)
 	t.queue(steadily)
@@ -188,71 +191,43 @@ func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(store.Queue
 		b.write(t)
 	}
 	lease(t, together)
-	setRows(t, "recoup.work", queueColumns[:queueChanges], own)
+	setRows(t, "recoup.work", queueChanges, own)
 	addTickets(t, refused)
 	return leased, nil
 }
 
-// SpentWork returns work that is not due any more, oldest first.
-func (s *Store) SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, error) {
-	rows, err := s.pool.Query(ctx, "select "+names(queueColumns, "")+
-		" from recoup.work where due_at is null order by created_at, work_id limit $1", clamp(limit))
-	return collectRows("read what is spent", rows, err, decode(queueColumns))
-}
-
-// SaveCheckpoint keeps the output of a stage.
-func (s *Store) SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Checkpoint) error {
-	return s.fenced(ctx, "save a checkpoint", token, c.WorkID, c.At, func(t *tx) {
-		addRows(t, "recoup.checkpoint", checkpointColumns, []store.Checkpoint{c}, ` on conflict (work_id, stage) do update
-			set key_id = excluded.key_id, sealed = excluded.sealed, at = excluded.at`)
-	})
-}
-
-// ForgetCheckpoints deletes the checkpoints of a piece of work.
-func (s *Store) ForgetCheckpoints(ctx context.Context, token, work recoup.ID) error {
-	return s.fenced(ctx, "forget checkpoints", token, work, time.Time{}, func(t *tx) {
-		t.queue("delete from recoup.checkpoint where work_id = $1", work[:])
-	})
-}
-
-// fenced does what only the holder of a lease may. The lease is held meanwhile, so
-// that nobody can claim the work.
-func (s *Store) fenced(ctx context.Context, what string, token, work recoup.ID, now time.Time, do func(*tx)) error {
-	var lost error
-	err := s.transact(ctx, what, now, func(t *tx) error {
-		var held []store.QueuedWork
-		var found []workLease
-		lost = nil
-		if !token.IsZero() {
-			collect(t.queue("select "+names(heldColumns, "")+" from recoup.work_lease where token = $1 and $2 = any (work_ids) for share",
-				token[:], work[:]), decode(heldColumns), &found)
-		}
-		collect(t.queue("select "+names(queueColumns, "")+" from recoup.work where work_id = $1 for share", work[:]), decode(queueColumns), &held)
-		if err := t.send(ctx); err != nil {
-			return err
-		}
-		for i := range held {
-			newBatches(found).over(&held[i])
-		}
-		if lost = store.Fence(held, token); lost == nil {
-			do(t)
-		}
-		return nil
-	})
-	if err != nil {
+// Fence implements [verb.Tx]. The lease is held meanwhile, so that nobody can claim
+// the work.
+func (a *act) Fence(work, token recoup.ID) error {
+	var held []store.QueuedWork
+	var found []workLease
+	if !token.IsZero() {
+		collect(a.queue("select "+names(heldColumns, "")+" from recoup.work_lease where token = $1 and $2 = any (work_ids) for share",
+			token[:], work[:]), decode(heldColumns), &found)
+	}
+	collect(a.queue("select "+names(queueColumns, "")+" from recoup.work where work_id = $1 for share", work[:]), decode(queueColumns), &held)
+	if err := a.send(a.ctx); err != nil {
 		return err
 	}
-	return lost
+	for i := range held {
+		newBatches(found).over(&held[i])
+	}
+	return store.Fence(held, token)
 }
 
-// PurgeCheckpoints deletes checkpoints of work that ended elsewhere.
-func (s *Store) PurgeCheckpoints(ctx context.Context, before time.Time, limit int) (int, error) {
-	tag, err := s.pool.Exec(ctx, `delete from recoup.checkpoint where (work_id, stage) in (
-		select work_id, stage from recoup.checkpoint c where at < $1
-			and not exists (select from recoup.work w where w.work_id = c.work_id)
-			and (select 1 from recoup.dead_letter d where d.work_id = c.work_id and d.closed_at is null limit 1) is null
-		order by at limit $2)`, before, clamp(limit))
-	return int(tag.RowsAffected()), failure("purge checkpoints", err)
+// PurgeReplays deletes items of replays that have ended before a time, and the
+// replays of which none is left.
+func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.pool.QueryRow(ctx, "select recoup.purge_replays($1, $2)", before, clamp(limit)).Scan(&n)
+	return n, failure("purge replays", err)
+}
+
+// GroupDays returns what a group has gained on each UTC day from a day on.
+func (s *Store) GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]store.DayCount, error) {
+	rows, err := s.pool.Query(ctx, `select day, sum(arrived)::bigint from recoup.dead_letter_count
+		where group_id = $1 and day >= ($2::timestamptz at time zone 'UTC')::date
+		group by 1 having sum(arrived) <> 0 order by 1 limit $3`, id[:], from, clamp(limit))
+	return collectRows("read the days of a group", rows, err, pgx.RowToStructByPos[store.DayCount])
 }
 
 // FoldLetterCounts replaces appended deltas by their sums.

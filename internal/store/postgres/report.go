@@ -10,31 +10,6 @@ import (
 	"recoup/internal/store"
 )
 
-// Report records failures in order. The open errors that they replace are
-// locked; where two first reports of one key meet, the later one starts over
-// and finds the earlier.
-func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
-	if len(reports) == 0 {
-		return nil, nil
-	}
-	outcomes := make([]store.Outcome, len(reports))
-	err := s.transact(ctx, "report", now, func(t *tx) error {
-		w, err := s.lockReports(ctx, t, reports)
-		if err != nil {
-			return err
-		}
-		for i, r := range reports {
-			outcomes[i] = w.Report(r)
-		}
-		s.write(t, w)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return outcomes, nil
-}
-
 // lockReports locks what reports replace, admit and count, and then looks for
 // their receipts: whoever held the lock before has left them by then.
 func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) (*store.Work, error) {

@@ -2,50 +2,24 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"recoup"
 	"recoup/internal/store"
 )
 
-// ApplySteps applies inputs to stored errors, in order, each under a lock on
-// its row. Errors that are not in their table any more are looked for in the
-// archive.
-func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
-	if len(steps) == 0 {
-		return nil, nil
+// Settle implements [verb.Tx].
+func (a *act) Settle(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
+	done, err := a.store.settle(a.ctx, a.tx, steps, outcomes)
+	for i := range steps {
+		if err == nil && !done[i] {
+			left = append(left, i)
+		}
 	}
-	outcomes := make([]store.Outcome, len(steps))
-	err := s.transact(ctx, "apply steps", now, func(t *tx) error {
-		done, err := s.settle(ctx, t, steps, outcomes)
-		if err != nil {
-			return err
-		}
-		var rest []store.Step
-		for i := range steps {
-			if !done[i] {
-				rest = append(rest, steps[i])
-			}
-		}
-		others, err := s.applySteps(ctx, t, rest)
-		for i := range steps {
-			if !done[i] && err == nil {
-				outcomes[i], others = others[0], others[1:]
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return outcomes, nil
+	return left, err
 }
 
-// applySteps decides each step for itself.
-func (s *Store) applySteps(ctx context.Context, t *tx, steps []store.Step) ([]store.Outcome, error) {
-	if len(steps) == 0 {
-		return nil, nil
-	}
+// loadSteps locks and reads what the steps are about.
+func (s *Store) loadSteps(ctx context.Context, t *tx, steps []store.Step) (*store.Work, error) {
 	locked, found, err := s.lockSteps(ctx, t, steps)
 	if err != nil {
 		return nil, err
@@ -56,12 +30,7 @@ func (s *Store) applySteps(ctx context.Context, t *tx, steps []store.Step) ([]st
 	}
 	w := newWork(t.now, locked, counts)
 	w.Receipts, w.Memory = store.NewReceipts(t.now, found), s.memory
-	outcomes := make([]store.Outcome, len(steps))
-	for i, step := range steps {
-		outcomes[i] = w.Step(step)
-	}
-	s.write(t, w)
-	return outcomes, nil
+	return w, nil
 }
 
 // lockSteps locks the rows of the steps and adds those that are archived, which

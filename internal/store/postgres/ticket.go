@@ -82,18 +82,20 @@ func (s *Store) turn(ctx context.Context, claimed int) {
 	}
 }
 
-// writeQueue queues how work goes on in the queue and out of it.
-func writeQueue(t *tx, l *store.LetterWork, b *batches) {
-	gone, changed, added := l.Queue()
+// SaveQueue implements [verb.Tx].
+func (a *act) SaveQueue(added []store.QueuedWork, changed []store.Change[store.QueuedWork], gone []store.QueuedWork) error {
+	if a.held == nil {
+		a.held = newBatches(nil)
+	}
 	var tickets, dropped, own []store.QueuedWork
 	var ended []recoup.ID
 	for i := range gone {
-		if ended = append(ended, gone[i].WorkID); !b.take(gone[i].WorkID) && hasTicket(&gone[i]) {
+		if ended = append(ended, gone[i].WorkID); !a.held.take(gone[i].WorkID) && hasTicket(&gone[i]) {
 			dropped = append(dropped, gone[i])
 		}
 	}
-	for _, c := range b.extend(changed) {
-		if !b.take(c.Was.WorkID) && hasTicket(&c.Was) {
+	for _, c := range a.held.extend(changed) {
+		if !a.held.take(c.Was.WorkID) && hasTicket(&c.Was) {
 			dropped = append(dropped, c.Was)
 		}
 		if own = append(own, c.Is); hasTicket(&c.Is) {
@@ -105,14 +107,15 @@ func writeQueue(t *tx, l *store.LetterWork, b *batches) {
 			tickets = append(tickets, added[i])
 		}
 	}
-	b.write(t)
+	a.held.write(a.tx)
 	if len(ended) > 0 {
-		t.queue("delete from recoup.work where work_id = any ($1::uuid[])", idArray(ended))
+		a.queue("delete from recoup.work where work_id = any ($1::uuid[])", idArray(ended))
 	}
-	setRows(t, "recoup.work", queueColumns[:queueChanges], own)
-	addRows(t, "recoup.work", queueColumns, added, "")
-	dropTickets(t, dropped)
-	addTickets(t, tickets)
+	setRows(a.tx, "recoup.work", queueChanges, own)
+	addRows(a.tx, "recoup.work", queueColumns, added, "")
+	dropTickets(a.tx, dropped)
+	addTickets(a.tx, tickets)
+	return nil
 }
 
 // forget queues the end of payloads and checkpoints.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ type database struct{ *Store }
 
 // Act implements [verb.DB].
 func (d database) Act(ctx context.Context, doing string, at time.Time, do func(verb.Tx) error) error {
-	return d.transact(ctx, doing, at, func(t *tx) error { return do(&act{t, ctx}) })
+	return d.transact(ctx, doing, at, func(t *tx) error { return do(&act{tx: t, store: d.Store, ctx: ctx}) })
 }
 
 // Read implements [verb.DB].
@@ -76,7 +77,9 @@ func parameters(args []any) []any {
 // act is a transaction as verbs see it.
 type act struct {
 	*tx
-	ctx context.Context //nolint:containedctx // it lives as long as the verb's call
+	store *Store
+	ctx   context.Context //nolint:containedctx // it lives as long as the verb's call
+	held  *batches        // the leases that it has locked
 }
 
 // Now implements [verb.Tx].
@@ -84,18 +87,18 @@ func (a *act) Now() time.Time { return a.now }
 
 // Query implements [verb.Tx].
 func (a *act) Query(q *verb.Query, into row.Answer) error {
-	a.ask(q, into)
-	return a.send(a.ctx)
+	return errors.Join(a.Ask(q, into), a.send(a.ctx))
 }
 
 // Lock implements [verb.Tx].
 func (a *act) Lock(q *verb.Query, into row.Answer) error {
-	a.ask(q, into)
-	return a.lock(a.ctx)
+	return errors.Join(a.Ask(q, into), a.lock(a.ctx))
 }
 
-func (a *act) ask(q *verb.Query, into row.Answer) {
+// Ask implements [verb.Tx].
+func (a *act) Ask(q *verb.Query, into row.Answer) error {
 	a.queue(q.SQL(), parameters(q.Args)...).Query(func(rows pgx.Rows) error { return take(rows, into) })
+	return nil
 }
 
 // Guard implements [verb.Tx].
@@ -140,6 +143,13 @@ func (a *act) AddNew(b row.Batch) (n int, err error) {
 	a.queue(rows.insert(b.Name)+" on conflict do nothing", rows.args...).Exec(addTo(&n))
 	err = a.send(a.ctx)
 	return n, err
+}
+
+// Ensure implements [verb.Tx].
+func (a *act) Ensure(b row.Batch) error {
+	rows := batchOf(b)
+	a.queue(rows.insert(b.Name)+" on conflict do nothing", rows.args...)
+	return nil
 }
 
 // Put implements [verb.Tx].
@@ -187,6 +197,22 @@ func (a *act) Wake(kind string) {
 // Shred implements [verb.Tx]. PostgreSQL keeps the old version of a row until it is
 // vacuumed, and in its log and backups as long as those are kept.
 func (a *act) Shred() {}
+
+// LoadReports implements [verb.Tx].
+func (a *act) LoadReports(reports []store.Report) (*store.Work, error) {
+	return a.store.lockReports(a.ctx, a.tx, reports)
+}
+
+// LoadSteps implements [verb.Tx].
+func (a *act) LoadSteps(steps []store.Step) (*store.Work, error) {
+	return a.store.loadSteps(a.ctx, a.tx, steps)
+}
+
+// SaveErrors implements [verb.Tx].
+func (a *act) SaveErrors(w *store.Work) error {
+	a.store.write(a.tx, w)
+	return nil
+}
 
 // addNotices queues notices for a verb of this package.
 func addNotices(t *tx, now time.Time, notices []store.Notice) {

@@ -128,8 +128,8 @@ func (b *batches) over(q *store.QueuedWork) {
 
 // extend lets a whole batch end later, if that is all that changes, and returns the
 // changes that are left.
-func (b *batches) extend(changes []store.QueueChange) []store.QueueChange {
-	later := map[*workLease][]store.QueueChange{}
+func (b *batches) extend(changes []store.Change[store.QueuedWork]) []store.Change[store.QueuedWork] {
+	later := map[*workLease][]store.Change[store.QueuedWork]{}
 	for _, c := range changes {
 		as := c.Was
 		as.LeaseEndsAt, as.DueAt = c.Is.LeaseEndsAt, c.Is.LeaseEndsAt
@@ -138,14 +138,14 @@ func (b *batches) extend(changes []store.QueueChange) []store.QueueChange {
 		}
 	}
 	for l, list := range later {
-		if len(list) != len(l.Works) || slices.ContainsFunc(list, func(c store.QueueChange) bool { return !c.Is.LeaseEndsAt.Equal(list[0].Is.LeaseEndsAt) }) {
+		if len(list) != len(l.Works) || slices.ContainsFunc(list, func(c store.Change[store.QueuedWork]) bool { return !c.Is.LeaseEndsAt.Equal(list[0].Is.LeaseEndsAt) }) {
 			delete(later, l)
 			continue
 		}
 		l.LeaseEndsAt = list[0].Is.LeaseEndsAt
 		b.cut[l] = true
 	}
-	return slices.DeleteFunc(slices.Clone(changes), func(c store.QueueChange) bool { return later[b.of[c.Was.WorkID]] != nil })
+	return slices.DeleteFunc(slices.Clone(changes), func(c store.Change[store.QueuedWork]) bool { return later[b.of[c.Was.WorkID]] != nil })
 }
 
 // write queues what was done to batches.
@@ -213,6 +213,29 @@ func lockBatches(ctx context.Context, t *tx, works, tokens []recoup.ID) (*batche
 	}
 	b.add(others)
 	return b, nil
+}
+
+// HoldWork implements [verb.Tx].
+func (a *act) HoldWork(works, tokens []recoup.ID) (err error) {
+	a.held, err = lockBatches(a.ctx, a.tx, works, tokens)
+	return err
+}
+
+// Leased implements [verb.Tx].
+func (a *act) Leased(q *store.QueuedWork) { a.held.over(q) }
+
+// WorkLetter returns what there is of a piece of work.
+func (s *Store) WorkLetter(ctx context.Context, work recoup.ID) (store.Letter, error) {
+	rows, err := s.pool.Query(ctx, findLeases, idArray([]recoup.ID{work}))
+	held, err := collectRows("read a lease", rows, err, decode(heldColumns))
+	if err != nil {
+		return store.Letter{}, err
+	}
+	l, err := s.Verbs.WorkLetter(ctx, work)
+	if q := &l.Queued; err == nil && hasTicket(q) {
+		newBatches(held).over(q)
+	}
+	return l, err
 }
 
 // FinishWork ends new work that is held under these tokens, and reports of which it

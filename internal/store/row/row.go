@@ -99,12 +99,12 @@ type Table[R any] struct {
 
 // Written returns the columns that a new row brings along.
 func (t Table[R]) Written() Table[R] {
-	return t.pick(func(r role) bool { return r&isDrawn == 0 })
+	return t.keep(func(c *Column[R]) bool { return c.role&isDrawn == 0 })
 }
 
 // Changing returns the key and the columns that a new version of a row may change.
 func (t Table[R]) Changing() Table[R] {
-	return t.pick(func(r role) bool { return r&isKey != 0 || r&(isFixed|isDrawn|isUnique) == 0 })
+	return t.keep(func(c *Column[R]) bool { return c.role&isKey != 0 || c.role&(isFixed|isDrawn|isUnique) == 0 })
 }
 
 // Keys returns the names of the columns that find a row.
@@ -116,13 +116,12 @@ func (t Table[R]) Identity() (key, unique []string) { return t.named(isKey), t.n
 
 // But returns the table without some columns.
 func (t Table[R]) But(names ...string) Table[R] {
-	list := t.Columns[:0:0]
-	for _, c := range t.Columns {
-		if !slices.Contains(names, c.Name) {
-			list = append(list, c)
-		}
-	}
-	return Table[R]{t.Name, list}
+	return t.keep(func(c *Column[R]) bool { return !slices.Contains(names, c.Name) })
+}
+
+// Only returns the table with some columns alone.
+func (t Table[R]) Only(names ...string) Table[R] {
+	return t.keep(func(c *Column[R]) bool { return slices.Contains(names, c.Name) })
 }
 
 // Names lists the columns for a statement, each with a prefix such as "e.".
@@ -134,11 +133,11 @@ func (t Table[R]) Names(prefix string) string {
 	return strings.Join(list, ", ")
 }
 
-func (t Table[R]) pick(keep func(role) bool) Table[R] {
+func (t Table[R]) keep(which func(*Column[R]) bool) Table[R] {
 	list := t.Columns[:0:0]
-	for _, c := range t.Columns {
-		if keep(c.role) {
-			list = append(list, c)
+	for i := range t.Columns {
+		if which(&t.Columns[i]) {
+			list = append(list, t.Columns[i])
 		}
 	}
 	return Table[R]{t.Name, list}

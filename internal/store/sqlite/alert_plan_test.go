@@ -1,15 +1,14 @@
 package sqlite
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
-	"recoup/internal/store/row"
 	"recoup/internal/store/verb"
+	"recoup/internal/test/question"
 )
 
 // Questions about alerts and the outbox are answered from indexes that have the
@@ -69,19 +68,8 @@ func TestAlertPlans(t *testing.T) {
 	}
 }
 
-// asked returns the question that a verb asks, as it is spelled here.
-func asked(ask func(verb.Verbs)) string {
-	var list questions
-	ask(verb.On(&list))
-	return spell(list[0].SQL())
-}
+// asked returns the first question that a verb asks, as it is spelled here.
+func asked(do func(verb.Verbs)) string { return askedAs(0, do) }
 
-// questions is a database that notes what it is asked.
-type questions []*verb.Query
-
-func (q *questions) Act(context.Context, string, time.Time, func(verb.Tx) error) error { return nil }
-
-func (q *questions) Read(_ context.Context, asked *verb.Query, _ row.Answer) error {
-	*q = append(*q, asked)
-	return nil
-}
+// askedAs returns one of the statements of a verb.
+func askedAs(n int, do func(verb.Verbs)) string { return spell(question.Of(do)[n].SQL) }

@@ -82,6 +82,8 @@ func fields(columns []column, e *recoup.Error) []any {
 }
 
 // insertInto returns the statement that writes one row with these columns.
-func insertInto(table string, columns []column) string {
-	return "insert into " + table + " (" + names(columns) + ") values (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+func insertInto(table string, columns []column) string { return addTo(table, names(columns)) }
+
+func addTo(table, columns string) string {
+	return "insert into " + table + " (" + columns + ") values (?" + strings.Repeat(", ?", strings.Count(columns, ",")) + ")"
 }

@@ -49,7 +49,7 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 			fresh = append(fresh, i)
 		}
 		done.Added = len(fresh)
-		return act{tx}.Add(store.Intakes.Batch(fresh))
+		return act{tx: tx}.Add(store.Intakes.Batch(fresh))
 	})
 	if err != nil {
 		return store.Imported{}, err

@@ -86,7 +86,7 @@ func TestHeldErrorsAreAsTheFileHasThem(t *testing.T) {
 
 	broken := errors.New("broken")
 	err = s.writer.doAt(t.Context(), l.now, func(tx *tx) error {
-		w, err := tx.loadSteps([]store.Step{{ID: e.ID}}, []int{0})
+		w, err := act{tx, s}.LoadSteps([]store.Step{{ID: e.ID}})
 		must(t, err)
 		w.Step(store.Step{ID: e.ID, Decide: l.step(lifecycle.Extend{Token: e.LeaseToken, Lease: time.Second})})
 		must(t, tx.save(w))

@@ -57,8 +57,7 @@ var letterSorts = []string{"letters/all", "letters/pipeline", "letters/step", "l
 
 func letterPlans() map[string]string {
 	list := func(f store.LetterFilter, c store.Cursor) string {
-		text, _ := lettersText(f, store.Page{Cursor: c})
-		return text
+		return asked(func(v verb.Verbs) { _, _, _ = v.DeadLetters(context.Background(), f, store.Page{Cursor: c}) })
 	}
 	cursor := store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}
 	groups := func(f store.GroupFilter) string {
@@ -67,22 +66,36 @@ func letterPlans() map[string]string {
 	replays := func(f store.ReplayFilter) string {
 		return asked(func(v verb.Verbs) { _, _, _ = v.Replays(context.Background(), f, store.Page{Cursor: cursor}) })
 	}
+	steps := func(v verb.Verbs) {
+		refuse := func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+			return l, store.LetterEffects{}, store.ErrRefused
+		}
+		_, _ = v.StepLetters(context.Background(), time.Unix(1, 0), []store.LetterStep{{ErrorID: recoup.ID{1}, Decide: refuse}, {WorkID: recoup.ID{1}, Decide: refuse}})
+	}
+	figures := func(v verb.Verbs) { _, _ = v.LetterFigures(context.Background(), time.Unix(1, 0)) }
 	return map[string]string{
-		"letters/all":              list(store.LetterFilter{}, store.Cursor{}),
-		"letters/cursor":           list(store.LetterFilter{}, cursor),
-		"letters/pipeline":         list(store.LetterFilter{Pipeline: "p"}, cursor),
-		"letters/step":             list(store.LetterFilter{Step: store.StepVerified, Pipeline: "p"}, cursor),
-		"letters/group":            list(store.LetterFilter{Group: recoup.ID{1}, Step: store.StepNew}, cursor),
-		"letters/some pipelines":   list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
-		"letters/but pipelines":    list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}, Except: true}}, cursor),
-		"letters/some, closed":     list(store.LetterFilter{Step: store.StepVerified, Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
-		"letter":                   selectWhole,
-		"work":                     selectWorkLetter,
-		"previous":                 selectPrevious,
-		"lanes":                    selectLanes,
-		"claim":                    selectDueWork,
-		"release":                  selectNext,
-		"endable":                  selectEndable,
+		"letters/all":            list(store.LetterFilter{}, store.Cursor{}),
+		"letters/cursor":         list(store.LetterFilter{}, cursor),
+		"letters/pipeline":       list(store.LetterFilter{Pipeline: "p"}, cursor),
+		"letters/step":           list(store.LetterFilter{Step: store.StepVerified, Pipeline: "p"}, cursor),
+		"letters/group":          list(store.LetterFilter{Group: recoup.ID{1}, Step: store.StepNew}, cursor),
+		"letters/some pipelines": list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
+		"letters/but pipelines":  list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}, Except: true}}, cursor),
+		"letters/some, closed":   list(store.LetterFilter{Step: store.StepVerified, Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
+		"letter":                 asked(func(v verb.Verbs) { _, _ = v.DeadLetter(context.Background(), recoup.ID{1}) }),
+		"work":                   asked(func(v verb.Verbs) { _, _ = v.WorkLetter(context.Background(), recoup.ID{1}) }),
+		"previous":               askedAs(3, steps),
+		"errors of letters":      asked(steps),
+		"queued":                 askedAs(2, steps),
+		"parts":                  askedAs(4, steps),
+		"lanes":                  selectLanes,
+		"claim":                  selectDueWork,
+		"release": askedAs(2, func(v verb.Verbs) {
+			_, _ = v.StepReplay(context.Background(), time.Unix(1, 0), recoup.ID{1}, func(store.ReplayStatus, time.Time) (store.Replay, store.ReplayEffects, error) {
+				return store.Replay{}, store.ReplayEffects{Release: 5}, nil
+			})
+		}),
+		"endable":                  asked(func(v verb.Verbs) { _, _ = v.EndItems(context.Background(), time.Unix(1, 0), recoup.ID{1}, 5, nil) }),
 		"groups":                   groups(store.GroupFilter{}),
 		"groups of a pipeline":     groups(store.GroupFilter{Pipeline: "p"}),
 		"groups of some pipelines": groups(store.GroupFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}),
@@ -92,13 +105,13 @@ func letterPlans() map[string]string {
 		"items":                    `select * from replay_item where replay_id = ? and position >= ? order by position limit 5`,
 		"items in a state":         `select * from replay_item where replay_id = ? and state = ? and position >= ? order by position limit 5`,
 		"items of a dead letter":   asked(func(v verb.Verbs) { _, _ = v.ItemsOf(context.Background(), recoup.ID{1}, 5) }),
-		"purge of checkpoints":     purgeCheckpoints,
+		"purge of checkpoints":     asked(func(v verb.Verbs) { _, _ = v.PurgeCheckpoints(context.Background(), time.Unix(1, 0), 5) }),
 		"purge of items":           purgeItems,
 		"purge of replays":         purgeEmpty,
-		"untriaged":                selectUntriaged,
+		"untriaged":                askedAs(1, figures),
 		"lane after":               selectNextLane,
 		"lane":                     selectLaneLevel,
 		"lanes beyond":             selectBeyond,
-		"replays of a state":       selectReplayLevel,
+		"replays of a state":       askedAs(2, figures),
 	}
 }

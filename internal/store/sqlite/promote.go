@@ -5,6 +5,7 @@ import (
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 var selectBlocking = selectError + ` indexed by error_entity_idx
@@ -22,7 +23,7 @@ func (s *Store) Promote(ctx context.Context, p store.Promotion) (done store.Prom
 			done, blockers, err = tx.promote(p)
 			return err
 		}
-		receipts, err := tx.findReceipts(tx.now, []store.ReceiptKey{p.Receipt.ID()})
+		receipts, err := verb.FindReceipts(act{tx: tx}, []store.ReceiptKey{p.Receipt.ID()})
 		if err != nil {
 			return err
 		}

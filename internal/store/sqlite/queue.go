@@ -13,7 +13,7 @@ import (
 	"recoup/internal/store"
 )
 
-var selectDueWork = `select ` + queueColumns + ` from work w indexed by work_due_idx
+var selectDueWork = `select ` + store.WorkQueue.Names("") + ` from work w indexed by work_due_idx
 	where pipeline = ?1 and stage = ?2 and coalesce(replay_id, x'00') = ?3 and due_at <= ?4
 	and not exists (select 1 from work_pause p where p.error_class = w.error_class and p.pipeline in ('', w.pipeline)
 		and p.stage in ('', w.stage) and (p.until is null or p.until > ?4))
@@ -34,11 +34,6 @@ const (
 	// the tokens beside them, and their pipelines.
 	selectHeld = `select j.key, w.pipeline from json_each(?) j cross join work w
 		where w.work_id = unhex(j.value ->> 0) and w.lease_token = unhex(j.value ->> 1) and w.replay_id is null`
-
-	purgeCheckpoints = `delete from checkpoint where rowid in (select c.rowid from checkpoint c where at < ?
-		and not exists (select 1 from work w where w.work_id = c.work_id)
-		and not exists (select 1 from dead_letter d where d.work_id = c.work_id and d.closed_at is null)
-		order by at limit 0 + ?)`
 )
 
 // ClaimWork leases work that is due, the longest due first. There is one writer,
@@ -91,7 +86,7 @@ func (t *tx) lease(due []store.QueuedWork, decide func(store.QueuedWork, time.Ti
 			return nil, err
 		}
 	}
-	return leased, each(t, updateQueued, other, changesOf(queueFields, queueChanges))
+	return leased, set(t, store.WorkQueue, other)
 }
 
 // FinishWork ends new work that is held under these tokens, and reports of which it
@@ -157,7 +152,7 @@ func (t *tx) dueWork(claim store.WorkClaim) ([]store.QueuedWork, error) {
 			return nil, err
 		}
 		for _, replay := range stretches {
-			list, err := collectAll(t, queueFields, selectDueWork, lane.Pipeline, lane.Stage, replay, now, limit)
+			list, err := rowsOf(t, store.WorkQueue.Columns, selectDueWork, lane.Pipeline, lane.Stage, replay, now, limit)
 			if err != nil {
 				return nil, err
 			}
@@ -170,43 +165,34 @@ func (t *tx) dueWork(claim store.WorkClaim) ([]store.QueuedWork, error) {
 	return all[:min(len(all), limit)], nil
 }
 
-// SpentWork returns work that is not due any more, oldest first.
-func (s *Store) SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, error) {
-	return query(ctx, s, queueFields, `select `+queueColumns+` from work where due_at is null order by created_at, work_id limit 0 + ?`,
-		store.Page{Limit: limit}.Size())
+// HoldWork implements [verb.Tx]: work keeps its lease in its row.
+func (a act) HoldWork(_, _ []recoup.ID) error { return nil }
+
+// Leased implements [verb.Tx].
+func (a act) Leased(*store.QueuedWork) {}
+
+// Fence implements [verb.Tx].
+func (a act) Fence(work, token recoup.ID) error {
+	held, err := rowsOf(a.tx, store.WorkQueue.Columns, `select `+store.WorkQueue.Names("")+` from work where work_id = ?`, id{&work})
+	if err != nil {
+		return err
+	}
+	return store.Fence(held, token)
 }
 
-// SaveCheckpoint keeps the output of a stage.
-func (s *Store) SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Checkpoint) error {
-	return s.writer.do(ctx, func(tx *tx) error {
-		held, err := collectAll(tx, queueFields, selectQueued, id{&c.WorkID})
-		if err == nil {
-			err = store.Fence(held, token)
-		}
-		if err != nil {
+// SaveQueue implements [verb.Tx].
+func (a act) SaveQueue(added []store.QueuedWork, changed []store.Change[store.QueuedWork], gone []store.QueuedWork) error {
+	for i := range gone {
+		if err := a.exec(`delete from work where work_id = ?`, id{&gone[i].WorkID}); err != nil {
 			return err
 		}
-		return put(tx, store.Checkpoints, []store.Checkpoint{c})
-	})
-}
-
-// ForgetCheckpoints deletes the checkpoints of a piece of work.
-func (s *Store) ForgetCheckpoints(ctx context.Context, token, work recoup.ID) error {
-	return s.writer.do(ctx, func(tx *tx) error {
-		held, err := collectAll(tx, queueFields, selectQueued, id{&work})
-		if err == nil {
-			err = store.Fence(held, token)
-		}
-		if err != nil {
+	}
+	for _, c := range changed {
+		if err := set(a.tx, store.WorkQueue, []store.QueuedWork{c.Is}); err != nil {
 			return err
 		}
-		return tx.exec(deleteCheckpoints, id{&work})
-	})
-}
-
-// PurgeCheckpoints deletes checkpoints of work that ended elsewhere.
-func (s *Store) PurgeCheckpoints(ctx context.Context, before time.Time, limit int) (int, error) {
-	return s.purge(ctx, purgeCheckpoints, micros(before), store.Page{Limit: limit}.Size())
+	}
+	return add(a.tx, store.WorkQueue, added)
 }
 
 // FoldLetterCounts has nothing to fold: the triggers count in place.

@@ -7,27 +7,11 @@ import (
 	"recoup/internal/store"
 )
 
-var selectReceipt = `select ` + store.StoredReceipts.Names("") + ` from idempotency where scope = ? and key = ?`
-
 const (
 	deleteReceipt = `delete from idempotency where scope = ? and key = ? and expires_at <= ?`
 	purgeReceipts = `delete from idempotency where (scope, key) in
 		(select scope, key from idempotency where expires_at <= ? order by expires_at limit 0 + ?)`
 )
-
-// findReceipts looks for receipts. There is one writer, so nobody can add one
-// before they are saved.
-func (t *tx) findReceipts(now time.Time, keys []store.ReceiptKey) (store.Receipts, error) {
-	var known []store.StoredReceipt
-	for _, k := range keys {
-		list, err := rowsOf(t, store.StoredReceipts.Columns, selectReceipt, k.Scope, k.Key)
-		if err != nil {
-			return store.Receipts{}, err
-		}
-		known = append(known, list...)
-	}
-	return store.NewReceipts(now, known), nil
-}
 
 // saveReceipts writes new receipts; those that have expired make room.
 func (t *tx) saveReceipts(r *store.Receipts) error {
@@ -37,7 +21,7 @@ func (t *tx) saveReceipts(r *store.Receipts) error {
 			return err
 		}
 	}
-	return act{t}.Add(store.StoredReceipts.Batch(added))
+	return act{tx: t}.Add(store.StoredReceipts.Batch(added))
 }
 
 const purgeEventIDs = `delete from event_known where event_id in

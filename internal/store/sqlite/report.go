@@ -1,14 +1,13 @@
 package sqlite
 
 import (
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 var (
@@ -27,33 +26,9 @@ var (
 		where coalesce(reported_table, table_name) = ? and entity_id = ? and code = ? and replaceable`
 )
 
-// Report records failures in order.
-func (s *Store) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
-	outcomes := make([]store.Outcome, len(reports))
-	err := s.writer.doAt(ctx, now, func(tx *tx) error {
-		w, err := tx.loadReports(reports)
-		if err != nil {
-			return err
-		}
-		keys := store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt })
-		if w.Receipts, err = tx.findReceipts(tx.now, keys); err != nil {
-			return err
-		}
-		for i, r := range reports {
-			outcomes[i] = w.Report(r)
-		}
-		return tx.save(w)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return outcomes, nil
-}
-
-// loadReports loads the open errors that reports replace and the rows that they
-// admit.
-func (t *tx) loadReports(reports []store.Report) (*store.Work, error) {
-	var rows []recoup.Error
+// LoadReports implements [verb.Tx].
+func (a act) LoadReports(reports []store.Report) (*store.Work, error) {
+	t, rows := a.tx, []recoup.Error(nil)
 	for _, r := range reports {
 		open, err := t.stored(selectOpen, r.Table, r.Entity, string(r.Code))
 		if err != nil {
@@ -75,51 +50,35 @@ func (t *tx) loadReports(reports []store.Report) (*store.Work, error) {
 			return nil, err
 		}
 	}
-	return w, nil
+	var err error
+	w.Receipts, err = verb.FindReceipts(a, store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt }))
+	return w, err
 }
 
-// ApplySteps applies inputs to stored errors, in order.
-func (s *Store) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
-	outcomes := make([]store.Outcome, len(steps))
-	err := s.writer.doAt(ctx, now, func(tx *tx) error {
-		rest, err := tx.settle(s.memory, steps, outcomes)
-		if err != nil || len(rest) == 0 {
-			return err
-		}
-		w, err := tx.loadSteps(steps, rest)
-		if err != nil {
-			return err
-		}
-		w.Memory = s.memory
-		keys := store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt })
-		if w.Receipts, err = tx.findReceipts(tx.now, keys); err != nil {
-			return err
-		}
-		for _, i := range rest {
-			outcomes[i] = w.Step(steps[i])
-		}
-		return tx.save(w)
-	})
+// Settle implements [verb.Tx].
+func (a act) Settle(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
+	return a.settle(a.store.memory, steps, outcomes)
+}
+
+// LoadSteps implements [verb.Tx].
+func (a act) LoadSteps(steps []store.Step) (*store.Work, error) {
+	rows, err := a.loadErrors(len(steps), func(i int) *recoup.ID { return &steps[i].ID })
 	if err != nil {
 		return nil, err
 	}
-	return outcomes, nil
-}
-
-// loadSteps loads the errors that the steps at some places are about.
-func (t *tx) loadSteps(steps []store.Step, places []int) (*store.Work, error) {
-	rows, err := t.loadErrors(len(places), func(i int) *recoup.ID { return &steps[places[i]].ID })
-	if err != nil {
-		return nil, err
-	}
-	w := store.NewWork(t.now, rows)
-	for _, i := range places {
-		if err := t.loadStreak(w, steps[i].Streak(w.Was(steps[i].ID))); err != nil {
+	w := store.NewWork(a.now, rows)
+	for _, step := range steps {
+		if err := a.loadStreak(w, step.Streak(w.Was(step.ID))); err != nil {
 			return nil, err
 		}
 	}
-	return w, nil
+	w.Memory = a.store.memory
+	w.Receipts, err = verb.FindReceipts(a, store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt }))
+	return w, err
 }
+
+// SaveErrors implements [verb.Tx].
+func (a act) SaveErrors(w *store.Work) error { return a.save(w) }
 
 // loadErrors reads errors by their ids: those that nobody remembers at once, and
 // those that their table does not have from the archive.

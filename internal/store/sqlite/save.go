@@ -29,7 +29,7 @@ func (t *tx) save(w *store.Work) error {
 	if err := each(t, noteShelved, w.Shelved(), shelvedFields); err != nil {
 		return err
 	}
-	if _, err := verb.AddNotices(act{t}, t.now, w.Notices()); err != nil {
+	if _, err := verb.AddNotices(act{tx: t}, t.now, w.Notices()); err != nil {
 		return err
 	}
 	if w.Awaken(t.now) {

@@ -22,7 +22,7 @@ type database struct{ *Store }
 
 // Act implements [verb.DB].
 func (d database) Act(ctx context.Context, _ string, at time.Time, do func(verb.Tx) error) error {
-	return d.writer.doAt(ctx, at, func(t *tx) error { return do(act{t}) })
+	return d.writer.doAt(ctx, at, func(t *tx) error { return do(act{t, d.Store}) })
 }
 
 // Read implements [verb.DB].
@@ -75,15 +75,15 @@ func rowsOf[R any](t *tx, columns []row.Column[R], text string, args ...any) (li
 
 // add, set and put write described rows within a transaction, as [act] does.
 func add[R any](t *tx, table row.Table[R], records []R) error {
-	return act{t}.Add(table.Written().Batch(records))
+	return act{tx: t}.Add(table.Written().Batch(records))
 }
 
 func set[R any](t *tx, table row.Table[R], records []R) error {
-	return act{t}.Set(table.Changing().Batch(records))
+	return act{tx: t}.Set(table.Changing().Batch(records))
 }
 
 func put[R any](t *tx, table row.Table[R], records []R) error {
-	return act{t}.Put(table.Batch(records))
+	return act{tx: t}.Put(table.Batch(records))
 }
 
 // The rules by which a statement that is written for PostgreSQL is spelled here.
@@ -95,6 +95,8 @@ var spelling = []struct {
 	to   string
 }{
 	{regexp.MustCompile(` for (no key update|update|share)( of \w+)?( skip locked)?`), ""},
+	{regexp.MustCompile(`left join lateral \(select \* from (\S+ \w+) where (.*?) limit 1\) \w+ on true`), "left join $1 on $2"},
+	{regexp.MustCompile(`\bunnest\((\$\d+)::uuid\[\]\)`), "unhex(value) from json_each($1)"},
 	{regexp.MustCompile(`\(select coalesce\((\$\d+)::timestamptz, recoup\.clock\(\)\)\)`), "$1"},
 	{regexp.MustCompile(`\bjson_agg\(`), "json_group_array("},
 	{regexp.MustCompile(`\bjson_build_object\(`), "json_object("},
@@ -164,7 +166,10 @@ func jsonText(list []string) (string, error) {
 }
 
 // act is a transaction as verbs see it.
-type act struct{ *tx }
+type act struct {
+	*tx
+	store *Store
+}
 
 // Now implements [verb.Tx].
 func (a act) Now() time.Time { return a.now }
@@ -181,6 +186,9 @@ func (a act) Query(q *verb.Query, into row.Answer) error {
 	}
 	return take(rows, into)
 }
+
+// Ask implements [verb.Tx].
+func (a act) Ask(q *verb.Query, into row.Answer) error { return a.Query(q, into) }
 
 // Lock implements [verb.Tx].
 func (a act) Lock(q *verb.Query, into row.Answer) error { return a.Query(q, into) }
@@ -249,6 +257,12 @@ func (a act) AddNew(b row.Batch) (int, error) {
 	text := "insert into " + b.Name + " (" + b.Names("") + ") select " + strings.Join(placeholders(len(b.Columns)), ", ") +
 		" where not exists (select 1 from " + b.Name + " where " + strings.Join(known, " or ") + ")"
 	return a.each(text, b)
+}
+
+// Ensure implements [verb.Tx].
+func (a act) Ensure(b row.Batch) error {
+	_, err := a.AddNew(b)
+	return err
 }
 
 // Put implements [verb.Tx].

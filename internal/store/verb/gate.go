@@ -42,12 +42,12 @@ type turn struct {
 
 // RecordResults applies first results to intakes, in order.
 func (v Verbs) RecordResults(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error) {
-	return v.stepCases(ctx, "record results", byIntake, steps, (*store.CaseWork).StepIntake)
+	return v.stepCases(ctx, "record results", byIntake, steps, (*store.Work).StepIntake)
 }
 
 // FinishRecoveries applies results of retries, in order.
 func (v Verbs) FinishRecoveries(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error) {
-	return v.stepCases(ctx, "finish recoveries", byRecovery, steps, (*store.CaseWork).StepRecovery)
+	return v.stepCases(ctx, "finish recoveries", byRecovery, steps, (*store.Work).StepRecovery)
 }
 
 // caseKey is how cases are found and locked.
@@ -59,38 +59,29 @@ var (
 )
 
 func (v Verbs) stepCases(ctx context.Context, doing string, key caseKey, steps []store.CaseStep,
-	step func(*store.CaseWork, store.CaseStep) store.CaseOutcome) ([]store.CaseOutcome, error) {
-	if len(steps) == 0 {
-		return nil, nil
-	}
+	step func(*store.Work, store.CaseStep) store.CaseOutcome) ([]store.CaseOutcome, error) {
 	ids := make([]recoup.ID, len(steps))
 	for i := range steps {
 		ids[i] = steps[i].ID
 	}
-	return act(ctx, v, doing, func(tx Tx) ([]store.CaseOutcome, error) {
+	return decide(ctx, v, doing, time.Time{}, steps, func(tx Tx) (*store.Work, error) {
 		column := key.column[2:]
 		tx.Guard("select "+column+" from "+key.table+" where "+column+" = any ($1::uuid[]) order by 1 for no key update", ids)
-		w, err := key.work(tx, ids)
-		if err != nil {
-			return nil, err
-		}
-		outcomes := make([]store.CaseOutcome, len(steps))
-		for i := range steps {
-			outcomes[i] = step(w, steps[i])
-		}
-		return outcomes, saveCases(tx, w)
-	})
+		return key.load(tx, ids)
+	}, step)
 }
 
-// work reads cases whose rows are locked, and holds their batches as they are until
+// load reads cases whose rows are locked, and holds their batches as they are until
 // the commit.
-func (k caseKey) work(tx Tx, ids []recoup.ID) (*store.CaseWork, error) {
+func (k caseKey) load(tx Tx, ids []recoup.ID) (*store.Work, error) {
 	tx.Guard(`select from cl.gate_zero_batch where batch_id = any (array(
 		select i.batch_id from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
 		where `+k.column+` = any ($1::uuid[]))) order by batch_id for share`, ids)
 	var found []store.Case
 	err := tx.Lock(cases.ask("", "where "+k.column+" = any ($1::uuid[])"+k.order, ids), row.Into(&found, cases.Columns))
-	return store.NewCaseWork(tx.Now(), found), err
+	w := store.NewWork(tx.Now(), nil)
+	w.AddCases(found)
+	return w, err
 }
 
 // ClaimEligible leases eligible recoveries, the longest waiting first. Rows that
@@ -104,37 +95,17 @@ func (v Verbs) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
-		w, err := byRecovery.work(tx, ids)
+		w, err := byRecovery.load(tx, ids)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range w.StepAll(claim.Decide) {
+		for _, c := range w.StepCases(claim.Decide) {
 			if !c.Lease.LeaseToken.IsZero() {
 				leased = append(leased, c)
 			}
 		}
-		return leased, saveCases(tx, w)
+		return leased, save(tx, w)
 	})
-}
-
-// saveCases writes everything that was decided, one statement per kind of row.
-func saveCases(tx Tx, w *store.CaseWork) error {
-	held, gone := w.Leases()
-	ended := make([]recoup.ID, len(gone))
-	for i := range gone {
-		ended[i] = gone[i].RecoveryID
-	}
-	return inOrder(
-		func() error { return intakes.add(tx, w.Reentries()...) },
-		func() error { return recoveries.set(tx, w.Recoveries()...) },
-		func() error { return intakes.set(tx, w.Intakes()...) },
-		func() error { return recoveries.add(tx, w.NewRecoveries()...) },
-		func() error { return leases.put(tx, held...) },
-		func() error { return leases.remove(tx, ended) },
-		func() error { return turns.remove(tx, w.Turns()) },
-		func() error { return airs.add(tx, w.AIR()...) },
-		func() error { return audits.add(tx, w.Audit()...) },
-	)
 }
 
 // ClaimPending hands intakes that nobody has verified yet to a worker, the oldest

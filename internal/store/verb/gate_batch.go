@@ -27,31 +27,27 @@ func (v Verbs) CreateBatch(ctx context.Context, id string, now time.Time) (store
 // StepBatch applies an input to a batch and, if its kill switch is then on, to
 // each of its leased recoveries. Claims and results that are under way are
 // waited for; those that come later see what was decided.
-func (v Verbs) StepBatch(ctx context.Context, id string, decide store.DecideCase) (next store.Batch, err error) {
-	var refused error
-	next, err = act(ctx, v, "change a batch", func(tx Tx) (store.Batch, error) {
+func (v Verbs) StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error) {
+	return decideOne(ctx, v, "change a batch", time.Time{}, func(tx Tx) (next store.Batch, refused, err error) {
 		current, err := batches.lock(tx, id, id)
 		if err != nil {
-			return current, err
+			return current, nil, err
 		}
 		leased, err := cases.find(tx, `where r.batch_id = $1
 			and r.recovery_id = any (array(select recovery_id from cl.gate_zero_lease where token is not null))`, id)
 		if err != nil {
-			return current, err
+			return current, nil, err
 		}
-		w := store.NewCaseWork(tx.Now(), leased)
-		var next store.Batch
+		w := store.NewWork(tx.Now(), nil)
+		w.AddCases(leased)
 		if next, refused = w.StepBatch(current, decide); next != current {
-			if err := batches.set(tx, next); err != nil {
-				return next, err
-			}
+			err = batches.set(tx, next)
 		}
-		return next, saveCases(tx, w)
+		if err == nil {
+			err = save(tx, w)
+		}
+		return next, refused, err
 	})
-	if err == nil {
-		err = refused
-	}
-	return next, err
 }
 
 // FreezeDue ends at most limit recoveries of batches whose time is over, and
@@ -72,12 +68,12 @@ func (v Verbs) FreezeDue(ctx context.Context, now time.Time, limit int, decide s
 		if err != nil {
 			return 0, err
 		}
-		w, err := byRecovery.work(tx, ids)
+		w, err := byRecovery.load(tx, ids)
 		if err != nil {
 			return 0, err
 		}
-		ended := len(w.StepAll(decide))
-		if err := saveCases(tx, w); err != nil {
+		ended := len(w.StepCases(decide))
+		if err := save(tx, w); err != nil {
 			return 0, err
 		}
 		return ended, sealBatches(tx, due, names, decide)
@@ -92,7 +88,7 @@ func sealBatches(tx Tx, due []store.Batch, names []string, decide store.DecideCa
 	if err != nil {
 		return err
 	}
-	w, sealed := store.NewCaseWork(tx.Now(), nil), []store.Batch{}
+	w, sealed := store.NewWork(tx.Now(), nil), []store.Batch{}
 	for _, b := range due {
 		if !slices.ContainsFunc(empty, func(e store.Batch) bool { return e.ID == b.ID }) {
 			continue
@@ -104,18 +100,19 @@ func sealBatches(tx Tx, due []store.Batch, names []string, decide store.DecideCa
 	if err := batches.set(tx, sealed...); err != nil {
 		return err
 	}
-	return saveCases(tx, w)
+	return save(tx, w)
 }
 
-var statuses = view(store.BatchStatuses[:len(store.BatchStatuses)-1], "batch", `, (
+var statuses = view(append(row.Within("b.", store.Batches.Columns, func(s *store.BatchStatus) *store.Batch { return &s.Batch }),
+	row.Read(`(
 	select coalesce(jsonb_object_agg(status, n), '{}') from (
 		select status, sum(n) as n from cl.gate_zero_count c
-		where c.batch_id = b.batch_id group by 1 having sum(n) <> 0) s) from cl.gate_zero_batch b`)
+		where c.batch_id = b.batch_id group by 1 having sum(n) <> 0) s)`, func(s *store.BatchStatus) any { return (*store.BatchCounts)(s) })),
+	"batch", " from cl.gate_zero_batch b")
 
 // Batch returns a batch with its counts.
 func (v Verbs) Batch(ctx context.Context, id string) (store.BatchStatus, error) {
-	list, err := rows(ctx, v, statuses.ask("read a batch", "where b.batch_id = $1", id), store.BatchStatuses...)
-	return one(list, err, batches.named(id))
+	return statuses.get(ctx, v, statuses.ask("read a batch", "where b.batch_id = $1", id), id)
 }
 
 // Batches lists batches with their counts, newest first.
@@ -126,7 +123,7 @@ func (v Verbs) Batches(ctx context.Context, after store.BatchCursor, limit int) 
 		q.add(" and (b.created_at, b.batch_id) < (" + q.arg(after.At) + ", " + q.arg(after.ID) + ")")
 	}
 	q.add(" order by b.created_at desc, b.batch_id desc limit " + q.arg(size))
-	list, err := rows(ctx, v, q, store.BatchStatuses...)
+	list, err := statuses.list(ctx, v, q)
 	return list, next(list, size, func(s *store.BatchStatus) store.BatchCursor { return store.BatchCursor{At: s.CreatedAt, ID: s.ID} }), err
 }
 

@@ -2,6 +2,7 @@ package verb
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"recoup"
@@ -9,65 +10,209 @@ import (
 	"recoup/internal/store/row"
 )
 
-var (
-	rounds      = table(store.Rounds, "round")
-	notes       = table(store.Notes, "note")
-	groups      = table(store.Groups, "group")
-	payloads    = table(store.Payloads, "payload")
-	checkpoints = table(store.Checkpoints, "checkpoint")
-	pauses      = table(store.Pauses, "pause")
-	items       = table(store.ReplayItems, "item")
+// Locks are taken in one order: the replay, leases of work that is held together,
+// errors, the work itself, then its place in the queue; the lock of an error
+// protects its dead letter. Claims take only what is free, and so wait for nobody.
 
-	groupColumns = append(row.Within("", store.Groups.Columns, func(g *store.Group) *store.Group { return g }),
-		row.Big("open", func(g *store.Group) *int64 { return &g.Open }),
-		row.Big("total", func(g *store.Group) *int64 { return &g.Total }))
-	selectGroup = "select " + store.Groups.Names("g.") + `,
-		coalesce((select sum(open) from recoup.dead_letter_count c where c.group_id = g.group_id), 0)::bigint,
-		coalesce((select sum(arrived) from recoup.dead_letter_count c where c.group_id = g.group_id), 0)::bigint from `
+// joinLetter joins what a letter is made of, but for its error. The limit keeps
+// the planner from reading the items of all replays for every row.
+const joinLetter = `
+	left join lateral (select * from recoup.replay_item i where i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED') limit 1) i on true
+	left join recoup.work w on w.work_id = d.work_id and d.closed_at is null`
+
+// ofWorkOrError are the dead letters of the errors in $1, and the open ones of
+// the work in $2.
+const ofWorkOrError = ` = any (array(select unnest($1::uuid[])
+	union all select error_id from recoup.dead_letter where work_id = any ($2::uuid[]) and closed_at is null))`
+
+var (
+	stored   = table(store.Errors, "error")
+	archived = table(row.Table[recoup.Error]{Name: "recoup.error_archive", Columns: slices.Concat(store.Errors.Columns, store.Archiving)}, "error")
+
+	deadLetters = table(store.DeadLetters, "dead letter")
+	letterMoves = table(store.DeadLetters.Only("error_id", "step", "cause", "held_expiry", "updated_at"), "dead letter")
+	letterParts = view(store.LetterParts, "dead letter", " from recoup.dead_letter d"+joinLetter)
+
+	// letters are letters with the errors that stand in their table.
+	letters = view(slices.Concat(store.LetterParts,
+		row.Within("e.", store.Errors.Columns, func(l *store.Letter) *recoup.Error { return &l.Error })), "", " from ")
 )
 
-// Rounds returns the rounds of a dead letter, the first first.
-func (v Verbs) Rounds(ctx context.Context, id recoup.ID, limit int) ([]store.Round, error) {
-	return rounds.list(ctx, v, rounds.ask("read rounds", "where error_id = $1 order by round limit $2", id, clamp(limit)))
-}
-
-// Notes returns the notes about what a note names, oldest first.
-func (v Verbs) Notes(ctx context.Context, about store.Note, limit int) ([]store.Note, error) {
-	subject, id := "error_id", about.ErrorID
-	switch {
-	case !about.ReplayID.IsZero():
-		subject, id = "replay_id", about.ReplayID
-	case !about.GroupID.IsZero():
-		subject, id = "group_id", about.GroupID
+// StepLetters applies inputs to dead letters and pieces of work, in order. Where
+// two first failures of one piece of work meet, the later one starts over and
+// finds the earlier.
+func (v Verbs) StepLetters(ctx context.Context, now time.Time, steps []store.LetterStep) ([]store.LetterOutcome, error) {
+	var errors, works, tokens []recoup.ID
+	var receipts []store.ReceiptKey
+	for _, step := range steps {
+		if step.ErrorID.IsZero() {
+			works = append(works, step.WorkID)
+		} else {
+			errors = append(errors, step.ErrorID)
+		}
+		if !step.Token.IsZero() {
+			tokens = append(tokens, step.Token)
+		}
+		if step.Receipt != nil {
+			receipts = append(receipts, step.Receipt.ID())
+		}
 	}
-	return notes.list(ctx, v, notes.ask("read notes", "where "+subject+" = $1 order by seq limit $2", id, clamp(limit)))
+	load := func(tx Tx) (*store.Work, error) {
+		w, err := loadLetters(tx, errors, works, tokens)
+		if err != nil {
+			return nil, err
+		}
+		w.Receipts, err = FindReceipts(tx, receipts)
+		return w, err
+	}
+	return decide(ctx, v, "step letters", now, steps, load, (*store.Work).StepLetter)
 }
 
-// Group returns a group with its counts.
-func (v Verbs) Group(ctx context.Context, id recoup.ID) (store.Group, error) {
-	list, err := rows(ctx, v, ask("read a group", selectGroup+"recoup.dead_letter_group g where g.group_id = $1", id), groupColumns...)
-	return one(list, err, groups.named(id.String()))
+// loadLetters locks and reads letters by their errors and by their work, and the
+// leases under which that is held. What turns out to have got a dead letter while its
+// place in the queue was waited for is locked once more, with it.
+func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.Work, error) {
+	if len(works) > 0 {
+		if err := tx.HoldWork(works, tokens); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		locked, err := stored.find(tx, "where error_id"+ofWorkOrError+" order by error_id for update", errors, works)
+		if err != nil {
+			return nil, err
+		}
+		found, queued, previous, err := readLetters(tx, errors, works, &locked)
+		if err != nil {
+			return nil, err
+		}
+		if missing := attach(found, locked); len(missing) > 0 {
+			errors = append(slices.Clip(errors), missing...)
+			continue
+		}
+		for i := range queued {
+			tx.Leased(&queued[i])
+			found = append(found, store.Letter{Queued: queued[i]})
+		}
+		w := store.NewWork(tx.Now(), locked)
+		w.AddLetters(found)
+		for _, d := range previous {
+			w.SetPrevious(d)
+		}
+		return w, nil
+	}
 }
 
-// Groups lists groups with their counts, those first in which something arrived
-// last.
-func (v Verbs) Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error) {
+// readLetters locks the places in the queue and reads letters, and work without an
+// open dead letter with what it had before. Errors that are archived are added to
+// those that are locked.
+func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.Letter, queued []store.QueuedWork, previous []store.DeadLetter, err error) {
+	ids := slices.Clone(errors)
+	for i := range *locked {
+		ids = append(ids, (*locked)[i].ID)
+	}
+	tx.Guard(`select from recoup.work where work_id = any (array(select unnest($2::uuid[])
+		union all select work_id from recoup.dead_letter where error_id = any ($1::uuid[]))) order by work_id for update`, ids, works)
+	if len(works) > 0 {
+		err = inOrder(
+			func() error {
+				return queue.later(tx, &queued, `w where work_id = any ($1::uuid[])
+					and (select 1 from recoup.dead_letter d where d.work_id = w.work_id and d.closed_at is null limit 1) is null`, works)
+			},
+			func() error {
+				return deadLetters.later(tx, &previous, "where work_id = any ($1::uuid[]) and closed_at is not null order by work_id, created_at", works)
+			})
+	}
+	if err == nil && len(*locked) < len(errors) { // some are archived, or unknown
+		err = archived.later(tx, locked, "where error_id = any ($1::uuid[])", errors)
+	}
+	if err == nil {
+		err = tx.Lock(letterParts.ask("", "where d.error_id"+ofWorkOrError, errors, works), row.Into(&found, letterParts.Columns))
+	}
+	return found, queued, previous, err
+}
+
+// attach gives letters their errors and returns the ids of those that are not
+// there.
+func attach(found []store.Letter, locked []recoup.Error) (missing []recoup.ID) {
+	byID := make(map[recoup.ID]*recoup.Error, len(locked))
+	for i := range locked {
+		byID[locked[i].ID] = &locked[i]
+	}
+	for i := range found {
+		if e := byID[found[i].Dead.ErrorID]; e != nil {
+			found[i].Error = *e
+		} else {
+			missing = append(missing, found[i].Dead.ErrorID)
+		}
+	}
+	return missing
+}
+
+const joinError = " left join recoup.error e on e.error_id = d.error_id"
+
+// DeadLetter returns a dead letter with its error and all that belongs to it.
+func (v Verbs) DeadLetter(ctx context.Context, id recoup.ID) (store.Letter, error) {
+	q := letters.ask("read a dead letter", "recoup.dead_letter d"+joinLetter+joinError+" where d.error_id = $1", id)
+	l, err := letters.get(ctx, v, q, "dead letter "+id.String())
+	if err == nil && l.Error.ID.IsZero() {
+		l.Error, err = archived.get(ctx, v, archived.ask("read an error", "where error_id = $1", id), id.String())
+	}
+	return l, err
+}
+
+// WorkLetter returns what there is of a piece of work.
+func (v Verbs) WorkLetter(ctx context.Context, work recoup.ID) (store.Letter, error) {
+	return letters.get(ctx, v, letters.ask("read work", `(select $1::uuid as work_id) o
+		left join recoup.dead_letter d on d.work_id = o.work_id and d.closed_at is null
+		left join recoup.replay_item i on i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED')
+		left join recoup.work w on w.work_id = o.work_id`+joinError+`
+		where d.work_id is not null or w.work_id is not null`, work), "work "+work.String())
+}
+
+// DeadLetters lists dead letters, newest first.
+func (v Verbs) DeadLetters(ctx context.Context, f store.LetterFilter, p store.Page) ([]store.Letter, store.Cursor, error) {
 	if f.Within.None() {
 		return nil, store.Cursor{}, nil
 	}
-	list, err := rows(ctx, v, groupsQuery(f, p), groupColumns...)
-	return list, next(list, p.Size(), func(g *store.Group) store.Cursor { return store.Cursor{At: g.LastSeenAt, ID: g.ID} }), err
+	return letters.page(ctx, v, lettersQuery(f, p), p, func(l *store.Letter) store.Cursor {
+		return store.Cursor{At: l.Dead.CreatedAt, ID: l.Dead.ErrorID}
+	})
 }
 
-// groupsQuery picks the page before its groups are counted.
-func groupsQuery(f store.GroupFilter, p store.Page) *Query {
-	q := ask("list groups", selectGroup)
-	const order = " order by last_seen_at desc, group_id desc"
-	q.pageOf("recoup.dead_letter_group", "dead_letter_group_pipeline_idx", order, f.Within, p, func() {
-		q.equal("pipeline", f.Pipeline)
-		q.past("last_seen_at", "group_id", p.Cursor)
+// lettersQuery picks the page, by the index of the rarest thing that is asked for,
+// before it is joined with anything. What is closed is in the index of steps alone.
+func lettersQuery(f store.LetterFilter, p store.Page) *Query {
+	closed, index, byPipeline := f.Step == store.StepVerified, "list", "dead_letter_pipeline_idx"
+	conditions := []struct{ column, value, index string }{
+		{"step", string(f.Step), "step"}, {"pipeline", f.Pipeline, "pipeline"}, {"stage", f.Stage, "stage"}, {"error_class", string(f.Class), "class"},
+	}
+	for _, c := range conditions {
+		if c.value != "" && (!closed || c.column == "step") {
+			index = c.index
+		}
+	}
+	if !f.Group.IsZero() && !closed {
+		index = "group"
+	}
+	if closed || !f.Group.IsZero() {
+		byPipeline = ""
+	}
+	q := letters.ask("list dead letters", "")
+	q.pageOf("recoup.dead_letter", "dead_letter_"+index+"_idx", byPipeline, " order by created_at desc, error_id desc", f.Within, p, func() {
+		if !closed {
+			q.add(" and closed_at is null")
+		}
+		for _, c := range conditions {
+			q.equal(c.column, c.value)
+		}
+		if !f.Group.IsZero() {
+			q.add(" and group_id = " + q.arg(f.Group))
+		}
+		q.during("created_at", f.After, f.Before)
+		q.past("created_at", "error_id", p.Cursor)
 	})
-	return q.add(" g" + order)
+	return q.add(" d" + joinLetter + joinError + " order by d.created_at desc, d.error_id desc")
 }
 
 // maxArms is of how many pipelines a page of each is read.
@@ -75,10 +220,14 @@ const maxArms = 50
 
 // pageOf picks a page of a table. Of several pipelines a page of each is read from
 // the index of pipelines, and the newest of them are taken; of too many for a
-// statement, or all but some, the index that has the order is read.
-func (q *Query) pageOf(from, byPipeline, order string, within *store.Pipelines, p store.Page, conditions func()) {
+// statement, or all but some, or where there is no such index, the one that has the
+// order is read.
+func (q *Query) pageOf(from, index, byPipeline, order string, within *store.Pipelines, p store.Page, conditions func()) {
 	limit := order + " limit " + q.arg(p.Size())
-	if within == nil || within.Except || len(within.Names) > maxArms {
+	if within == nil || within.Except || byPipeline == "" || len(within.Names) > maxArms {
+		if index != "" {
+			from += " /*by " + index + "*/"
+		}
 		q.add("(select * from " + from + " where true")
 		q.among(within)
 		conditions()
@@ -108,139 +257,4 @@ func (q *Query) among(within *store.Pipelines) {
 		seen = "not (" + seen + ")"
 	}
 	q.add(" and " + seen)
-}
-
-// StepGroup changes the owner and the note of a group.
-func (v Verbs) StepGroup(ctx context.Context, id recoup.ID, decide store.DecideGroup) (store.Group, error) {
-	var refused error
-	next, err := act(ctx, v, "step a group", func(tx Tx) (store.Group, error) {
-		tx.Guard("select from recoup.dead_letter_group where group_id = $1 for update", id)
-		var found []store.Group
-		err := tx.Query(ask("", selectGroup+"recoup.dead_letter_group g where g.group_id = $1", id), row.Into(&found, groupColumns))
-		current, err := one(found, err, groups.named(id.String()))
-		if err != nil {
-			return current, err
-		}
-		var decided store.Group
-		var said []store.Note
-		if decided, said, refused = decide(current); refused != nil {
-			decided, said = current, nil
-		}
-		current.Owner, current.Note = decided.Owner, decided.Note
-		if err := groups.set(tx, current); err != nil {
-			return current, err
-		}
-		return current, notes.add(tx, said...)
-	})
-	if err == nil {
-		err = refused
-	}
-	return next, err
-}
-
-// SetPause pauses work.
-func (v Verbs) SetPause(ctx context.Context, p store.Pause) error {
-	return v.db.Act(ctx, "pause work", time.Time{}, func(tx Tx) error { return pauses.put(tx, p) })
-}
-
-// LiftPause ends a pause and reports whether there was one.
-func (v Verbs) LiftPause(ctx context.Context, p store.Pause) (bool, error) {
-	n, err := v.purge(ctx, "lift a pause", "delete from recoup.work_pause where pipeline = $1 and stage = $2 and error_class = $3",
-		p.Pipeline, p.Stage, string(p.Class))
-	return n > 0, err
-}
-
-// Pauses returns the pauses that hold at now, oldest first. What names no pipeline
-// concerns all, and is for those who see all.
-func (v Verbs) Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]store.Pause, error) {
-	q := pauses.ask("read what is paused", "where (until is null or until > $1)", now)
-	if q.among(within); within != nil {
-		q.add(" and pipeline <> ''")
-	}
-	q.add(" order by paused_at, pipeline, stage, error_class limit " + q.arg(store.MaxPage))
-	return pauses.list(ctx, v, q)
-}
-
-// Checkpoints returns the outputs of finished stages in the order in which they
-// were saved.
-func (v Verbs) Checkpoints(ctx context.Context, work recoup.ID) ([]store.Checkpoint, error) {
-	q := checkpoints.ask("read checkpoints", "where work_id = $1 order by at, stage limit $2", work, store.MaxPage)
-	return checkpoints.list(ctx, v, q)
-}
-
-// Payload returns the payload of a piece of work.
-func (v Verbs) Payload(ctx context.Context, work recoup.ID) (store.Payload, error) {
-	return payloads.get(ctx, v, payloads.ask("read a payload", "where work_id = $1", work), work.String())
-}
-
-// Payloads returns the payloads of those pieces of work that have one.
-func (v Verbs) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error) {
-	return payloads.list(ctx, v, payloads.ask("read payloads", "where work_id = any ($1::uuid[])", works))
-}
-
-// replays are replays with their counts.
-var replays = view(store.ReplayStatuses[:len(store.ReplayStatuses)-1], "replay", `, (
-	select coalesce(json_agg(json_build_object('phase', phase, 'state', state, 'n', n) order by phase, state), '[]') from (
-		select phase, state, sum(n) as n from recoup.replay_count k
-		where k.replay_id = r.replay_id group by 1, 2 having sum(n) <> 0) s) from recoup.replay r`)
-
-// CreateReplay begins a replay without members.
-func (v Verbs) CreateReplay(ctx context.Context, r store.Replay, said ...store.Note) error {
-	return v.db.Act(ctx, "create a replay", r.CreatedAt, func(tx Tx) error {
-		if err := tx.Add(store.Replays.Batch([]store.Replay{r})); err != nil {
-			return err
-		}
-		return notes.add(tx, said...)
-	})
-}
-
-// LockedReplay reads a replay and has the act wait for others at it.
-func LockedReplay(tx Tx, id recoup.ID) (store.ReplayStatus, error) {
-	tx.Guard("select from recoup.replay where replay_id = $1 for update", id)
-	var found []store.ReplayStatus
-	err := tx.Lock(replays.ask("", "where r.replay_id = $1", id), row.Into(&found, store.ReplayStatuses))
-	return one(found, err, replays.named(id.String()))
-}
-
-// Replay returns a replay with its counts.
-func (v Verbs) Replay(ctx context.Context, id recoup.ID) (store.ReplayStatus, error) {
-	list, err := rows(ctx, v, replays.ask("read a replay", "where r.replay_id = $1", id), store.ReplayStatuses...)
-	return one(list, err, replays.named(id.String()))
-}
-
-// Replays lists replays with their counts, newest first.
-func (v Verbs) Replays(ctx context.Context, f store.ReplayFilter, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
-	q := replays.ask("list replays", "where true")
-	q.equal("r.state", string(f.State))
-	if len(f.Hubs) > 0 {
-		q.oneOf("r.hub", f.Hubs)
-	}
-	list, err := rows(ctx, v, q.newest("r.created_at", "r.replay_id", p), store.ReplayStatuses...)
-	return list, next(list, p.Size(), func(r *store.ReplayStatus) store.Cursor { return store.Cursor{At: r.CreatedAt, ID: r.ID} }), err
-}
-
-// DueReplays returns replays that are to be looked after, longest due first.
-func (v Verbs) DueReplays(ctx context.Context, now time.Time, limit int) ([]recoup.ID, error) {
-	return rows(ctx, v, ask("read what replays are due",
-		"select replay_id from recoup.replay where next_at <= $1 order by next_at limit $2", now, clamp(limit)), idColumn...)
-}
-
-// Items lists the items of a replay in the order of their positions.
-func (v Verbs) Items(ctx context.Context, replay recoup.ID, state store.ItemState, from, limit int) ([]store.ReplayItem, int, error) {
-	size := store.Page{Limit: limit}.Size()
-	q := items.ask("list the items of a replay", "where replay_id = $1 and position >= $2", replay, from)
-	q.equal("state", string(state))
-	list, err := items.list(ctx, v, q.add(" order by position limit "+q.arg(size)))
-	if err != nil || len(list) < size {
-		return list, -1, err
-	}
-	return list, list[len(list)-1].Position + 1, nil
-}
-
-// ItemsOf returns the items that a dead letter has been in replays, the last
-// first.
-func (v Verbs) ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]store.ReplayItem, error) {
-	return items.list(ctx, v, ask("read the replays of a dead letter", "select "+items.Names("i.")+` from recoup.replay_item i
-		join recoup.replay r on r.replay_id = i.replay_id
-		where i.error_id = $1 order by r.created_at desc, r.replay_id desc limit $2`, id, clamp(limit)))
 }

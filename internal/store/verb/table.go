@@ -51,10 +51,20 @@ func (t Table[R]) page(ctx context.Context, v Verbs, q *Query, p store.Page, at 
 	return list, next(list, p.Size(), at), err
 }
 
-// find reads rows within a transaction.
-func (t Table[R]) find(tx Tx, rest string, args ...any) (list []R, err error) {
-	err = tx.Query(t.ask("", rest, args...), row.Into(&list, t.Columns))
+// query reads the rows of a question within a transaction, and later does by the time
+// the next one is answered.
+func (t Table[R]) query(tx Tx, q *Query) (list []R, err error) {
+	err = tx.Query(q, row.Into(&list, t.Columns))
 	return list, err
+}
+
+func (t Table[R]) later(tx Tx, into *[]R, rest string, args ...any) error {
+	return tx.Ask(t.ask("", rest, args...), row.Into(into, t.Columns))
+}
+
+// find reads rows within a transaction.
+func (t Table[R]) find(tx Tx, rest string, args ...any) ([]R, error) {
+	return t.query(tx, t.ask("", rest, args...))
 }
 
 // lock locks the row with a key and reads it, or returns ErrNotFound.
@@ -78,6 +88,14 @@ func (t Table[R]) add(tx Tx, records ...R) error {
 func (t Table[R]) addNew(tx Tx, record R) (bool, error) {
 	n, err := tx.AddNew(t.create.Batch([]R{record}))
 	return n > 0, err
+}
+
+// ensure adds rows unless they are known.
+func (t Table[R]) ensure(tx Tx, records ...R) error {
+	if len(records) == 0 {
+		return nil
+	}
+	return tx.Ensure(t.create.Batch(records))
 }
 
 func (t Table[R]) put(tx Tx, records ...R) error {

@@ -27,14 +27,22 @@ type DB interface {
 
 	// Read answers a question outside of a transaction.
 	Read(ctx context.Context, q *Query, into row.Answer) error
+
+	// Lanes names the first lanes of the queue. LaneLevels counts what is in some of
+	// them, each up to a limit, and Beyond what is in all lanes behind one.
+	Lanes(ctx context.Context, limit int) ([]store.Lane, error)
+	LaneLevels(ctx context.Context, now time.Time, lanes []store.Lane, limit int) ([]store.LaneLevel, error)
+	Beyond(ctx context.Context, now time.Time, last store.Lane, limit int) (store.LaneLevel, error)
 }
 
 // Tx is a transaction. Statements that return no answer may be put off until the
 // next one that does, or the commit.
 type Tx interface {
-	// Query answers a question. Lock does so too, for rows that it locks, and has
-	// the act happen then: Now is the time at which it had them.
+	// Query answers a question, and Ask does by the time the next one is answered.
+	// Lock does so too, for rows that it locks, and has the act happen then: Now is
+	// the time at which it had them.
 	Query(q *Query, into row.Answer) error
+	Ask(q *Query, into row.Answer) error
 	Lock(q *Query, into row.Answer) error
 	Now() time.Time
 
@@ -51,11 +59,12 @@ type Tx interface {
 	Change(sql string, args ...[]any) (int, error)
 
 	// Add adds rows. AddNew leaves out those whose key, or another column that no
-	// two may share, is known, and returns how many there were. Put takes the
-	// place of rows with the same key. Set gives rows new values, found by their
-	// key.
+	// two may share, is known, and returns how many there were; Ensure does so too,
+	// for who need not know. Put takes the place of rows with the same key. Set gives
+	// rows new values, found by their key.
 	Add(b row.Batch) error
 	AddNew(b row.Batch) (int, error)
+	Ensure(b row.Batch) error
 	Put(b row.Batch) error
 	Set(b row.Batch) error
 
@@ -71,6 +80,24 @@ type Tx interface {
 	Eligible(batch string, limit int) ([]recoup.ID, error)
 	Pending(batch string, limit int) ([]recoup.ID, error)
 	Freezable(batches []string, limit int) ([]recoup.ID, error)
+
+	// LoadReports locks what reports replace, admit and count, and LoadSteps the errors
+	// of steps with what they count, wherever those are; both look for receipts once
+	// that is locked. Settle applies remembered decisions to steps that these stand
+	// for, and returns the places of those that are left. SaveErrors writes what a unit of work has decided about errors.
+	LoadReports(reports []store.Report) (*store.Work, error)
+	LoadSteps(steps []store.Step) (*store.Work, error)
+	Settle(steps []store.Step, outcomes []store.Outcome) (left []int, err error)
+	SaveErrors(w *store.Work) error
+
+	// HoldWork locks the leases under which work is held together with other work,
+	// found by their tokens or else by the work, so that Leased can tell of it. Fence
+	// returns store.ErrLeaseLost unless work is held under a token, and keeps it so
+	// until the commit. SaveQueue writes how work goes on in the queue and out of it.
+	HoldWork(works, tokens []recoup.ID) error
+	Leased(q *store.QueuedWork)
+	Fence(work, token recoup.ID) error
+	SaveQueue(added []store.QueuedWork, changed []store.Change[store.QueuedWork], gone []store.QueuedWork) error
 
 	// Wake wakes who waits for a kind of thing once this is committed.
 	Wake(kind string)
@@ -111,6 +138,41 @@ func actAt[T any](ctx context.Context, v Verbs, doing string, at time.Time, do f
 		return none, err
 	}
 	return result, nil
+}
+
+// decide is the skeleton of a verb that takes many items: load and lock what they are
+// about, with their receipts; decide in order; save. Nothing is saved unless all is,
+// and where the database has it start over, all is decided anew.
+func decide[I, O any](ctx context.Context, v Verbs, doing string, at time.Time, items []I,
+	load func(Tx) (*store.Work, error), step func(*store.Work, I) O) ([]O, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	return actAt(ctx, v, doing, at, func(tx Tx) ([]O, error) {
+		w, err := load(tx)
+		if err != nil {
+			return nil, err
+		}
+		outcomes := make([]O, len(items))
+		for i := range items {
+			outcomes[i] = step(w, items[i])
+		}
+		return outcomes, save(tx, w)
+	})
+}
+
+// decideOne is the skeleton of a verb that takes one thing: what is refused is told
+// once all that the refusal leaves behind is committed.
+func decideOne[R any](ctx context.Context, v Verbs, doing string, at time.Time, do func(tx Tx) (next R, refused, err error)) (R, error) {
+	var refused error
+	next, err := actAt(ctx, v, doing, at, func(tx Tx) (next R, err error) {
+		next, refused, err = do(tx)
+		return next, err
+	})
+	if err == nil {
+		err = refused
+	}
+	return next, err
 }
 
 // rows reads the rows of a question.

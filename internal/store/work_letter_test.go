@@ -29,8 +29,10 @@ func openLetter() store.Letter {
 	}
 }
 
-func letterWork(l store.Letter) *store.LetterWork {
-	return store.NewLetterWork(store.NewWork(letterTime, []recoup.Error{l.Error}), []store.Letter{l})
+func letterWork(l store.Letter) *store.Work {
+	w := store.NewWork(letterTime, []recoup.Error{l.Error})
+	w.AddLetters([]store.Letter{l})
+	return w
 }
 
 // decided is a decision that changes a letter.
@@ -44,16 +46,16 @@ func decided(change func(l *store.Letter)) store.DecideLetter {
 func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
-	w.Step(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
+	w.StepLetter(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
 		l.Item.State, l.Item.EndedAt, l.Queued, l.Dead.Step = store.ItemSucceeded, letterTime, store.QueuedWork{}, store.StepReplayed
 	})})
-	w.Step(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
+	w.StepLetter(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
 		if l.Item.ReplayID != (recoup.ID{}) || l.Dead.Step != store.StepReplayed {
 			t.Errorf("the next one sees %+v", l)
 		}
 		l.Dead.Step, l.Dead.ClosedAt = store.StepVerified, letterTime
 	})})
-	w.Step(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
+	w.StepLetter(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
 		if l.Dead.ErrorID != (recoup.ID{}) || l.Previous.ErrorID != letterID {
 			t.Errorf("the same work again sees %+v", l)
 		}
@@ -64,11 +66,10 @@ func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
 	if len(added) != 0 || len(changed) != 1 || changed[0].State != store.ItemSucceeded || changed[0].Position != 4 {
 		t.Errorf("items %+v, %+v", added, changed)
 	}
-	if gone, _, queued := w.Queue(); len(gone) != 1 || gone[0].WorkID != workID || len(queued) != 0 {
+	if queued, _, gone := w.Queue(); len(gone) != 1 || gone[0].WorkID != workID || len(queued) != 0 {
 		t.Errorf("out of the queue go %v", gone)
 	}
-	n := w.NewLetters()
-	if moved, u := w.Letters(); len(n) != 1 || len(moved) != 0 || len(u) != 1 || n[0].ErrorID != (recoup.ID{9}) || u[0].Step != store.StepVerified {
+	if n, moved, u := w.DeadLetters(); len(n) != 1 || len(moved) != 0 || len(u) != 1 || n[0].ErrorID != (recoup.ID{9}) || u[0].Step != store.StepVerified {
 		t.Errorf("letters %+v, %+v", n, u)
 	}
 	if len(w.Inserts()) != 1 {
@@ -80,7 +81,7 @@ func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
 func TestLetterWorkArchives(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
-	out := w.Step(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
+	out := w.StepLetter(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
 		l.Error.State, l.Error.ArchivedAt = recoup.Archived, letterTime
 		l.Dead.Cause = store.CauseData // which comes to nothing
 	})})
@@ -89,12 +90,12 @@ func TestLetterWorkArchives(t *testing.T) {
 	}
 	moved, _ := w.Archives()
 	_, items := w.Items()
-	gone, changed, added := w.Queue()
-	stepped, letters := w.Letters()
+	added, changed, gone := w.Queue()
+	_, stepped, letters := w.DeadLetters()
 	if len(moved) != 1 || len(items)+len(gone)+len(changed)+len(added)+len(stepped)+len(letters) != 0 {
 		t.Errorf("written are %v, %v, %v, %v", items, gone, stepped, letters)
 	}
-	again := w.Step(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
+	again := w.StepLetter(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
 		if l.Previous.ErrorID != letterID || l.Queued.WorkID != (recoup.ID{}) {
 			t.Errorf("its work is %+v", l)
 		}
@@ -108,18 +109,18 @@ func TestLetterWorkRefuses(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
 	no := errors.New("no")
-	out := w.Step(store.LetterStep{WorkID: workID, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	out := w.StepLetter(store.LetterStep{WorkID: workID, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		l.Dead.Step = store.StepNew
 		return l, store.LetterEffects{Notes: []store.Note{{Actor: "ada"}}, Forget: true, Round: store.Round{Round: 2}}, no
 	}})
 	if !errors.Is(out.Err, no) || out.Letter != openLetter() {
 		t.Errorf("answered %+v", out)
 	}
-	moved, changed := w.Letters()
-	if len(moved)+len(changed)+len(w.Notes())+len(w.Rounds())+len(w.Forgotten()) != 0 {
+	_, moved, changed := w.DeadLetters()
+	if len(moved)+len(changed)+len(w.Notes)+len(w.Rounds)+len(w.Forgotten) != 0 {
 		t.Error("something is written")
 	}
-	if out := w.Step(store.LetterStep{ErrorID: recoup.ID{7}}); !errors.Is(out.Err, store.ErrNotFound) {
+	if out := w.StepLetter(store.LetterStep{ErrorID: recoup.ID{7}}); !errors.Is(out.Err, store.ErrNotFound) {
 		t.Errorf("an unknown one is %v", out.Err)
 	}
 }

@@ -1,0 +1,43 @@
+package verb
+
+import (
+	"context"
+	"time"
+
+	"recoup/internal/store"
+)
+
+// Report records failures in order. Where two first reports of one key meet, the
+// later one starts over and finds the earlier.
+func (v Verbs) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
+	load := func(tx Tx) (*store.Work, error) { return tx.LoadReports(reports) }
+	return decide(ctx, v, "report", now, reports, load, (*store.Work).Report)
+}
+
+// ApplySteps applies inputs to stored errors, in order, each under a lock on its
+// row. Errors that are not in their table any more are looked for in the archive.
+// Results that are decided as others were are settled first, all together.
+func (v Verbs) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	return actAt(ctx, v, "apply steps", now, func(tx Tx) ([]store.Outcome, error) {
+		outcomes := make([]store.Outcome, len(steps))
+		left, err := tx.Settle(steps, outcomes)
+		if err != nil || len(left) == 0 {
+			return outcomes, err
+		}
+		rest := make([]store.Step, len(left))
+		for i, place := range left {
+			rest[i] = steps[place]
+		}
+		w, err := tx.LoadSteps(rest)
+		if err != nil {
+			return nil, err
+		}
+		for _, place := range left {
+			outcomes[place] = w.Step(steps[place])
+		}
+		return outcomes, save(tx, w)
+	})
+}

@@ -1,0 +1,77 @@
+package verb
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+	"recoup/internal/store/row"
+)
+
+var letterLevels = view([]row.Column[store.LetterLevel]{
+	row.Text("pipeline", func(l *store.LetterLevel) *string { return &l.Pipeline }),
+	row.Text("error_class", func(l *store.LetterLevel) *recoup.Code { return &l.Class }),
+	row.Text("step", func(l *store.LetterLevel) *store.WorkflowStep { return &l.Step }),
+	row.Big("sum(n)::bigint", func(l *store.LetterLevel) *int64 { return &l.N }),
+}, "level", " from recoup.dead_letter_level group by 1, 2, 3 having sum(n) <> 0 order by 1, 2, 3")
+
+// LetterFigures tells how staged work stands.
+func (v Verbs) LetterFigures(ctx context.Context, now time.Time) (f store.LetterFigures, err error) {
+	const what = "count staged work"
+	if f.Letters, err = letterLevels.list(ctx, v, letterLevels.ask(what, "")); err != nil {
+		return f, err
+	}
+	oldest, err := rows(ctx, v, untriaged(what), row.Time("updated_at", func(t *time.Time) *time.Time { return t }))
+	if err != nil {
+		return f, err
+	}
+	f.Waiting = append(oldest, time.Time{})[0]
+	if f.Lanes, f.Others, err = v.lanes(ctx, now); err != nil {
+		return f, err
+	}
+	f.Replays = map[store.ReplayState]int64{}
+	for _, state := range store.ReplayStates() {
+		n, err := rows(ctx, v, ofState(what, state), row.Big("n", func(n *int64) *int64 { return n }))
+		if err != nil {
+			return f, err
+		}
+		f.Replays[state] = n[0]
+	}
+	f.Items, err = counts[store.ItemState](ctx, v, ask(what, "select state, sum(n)::bigint from recoup.replay_outcome group by 1"))
+	return f, err
+}
+
+func untriaged(doing string) *Query {
+	return ask(doing, `select updated_at from recoup.dead_letter /*by dead_letter_untriaged_idx*/
+		where step = 'NEW' and closed_at is null order by updated_at limit 1`)
+}
+
+func ofState(doing string, state store.ReplayState) *Query {
+	return ask(doing, "select count(*) from (select 1 from recoup.replay where state = $1 limit $2) s", string(state), store.MaxFigure)
+}
+
+// lanes counts the lanes, and once more, further, those that are told if they are not
+// all. Each is counted as far as its share of what may be counted goes.
+func (v Verbs) lanes(ctx context.Context, now time.Time) (largest []store.LaneLevel, others store.LaneLevel, err error) {
+	names, err := v.db.Lanes(ctx, store.MaxLaneWalk)
+	if err != nil || len(names) == 0 {
+		return nil, others, err
+	}
+	largest, err = v.db.LaneLevels(ctx, now, names, store.MaxFigure/len(names))
+	if err != nil || len(names) <= store.MaxLanes {
+		return largest, others, err
+	}
+	largest, others = store.LargestLanes(largest)
+	beyond, err := v.db.Beyond(ctx, now, names[len(names)-1], store.MaxFigure)
+	if err != nil {
+		return nil, others, err
+	}
+	others.Add(beyond)
+	told := make([]store.Lane, len(largest))
+	for i := range largest {
+		told[i] = largest[i].Lane
+	}
+	largest, err = v.db.LaneLevels(ctx, now, told, store.MaxFigure/len(told))
+	return largest, others, err
+}

@@ -1,0 +1,294 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/internal/lifecycle"
+)
+
+// letters are the pieces of work in the course of a transaction.
+type letters struct {
+	list    []*letterRow
+	byError map[recoup.ID]*letterRow
+	byWork  map[recoup.ID]*letterRow // open, or not dead at all
+
+	items map[itemKey]*itemRow
+	order []*itemRow
+}
+
+type letterRow = tracked[Letter]
+
+type itemKey struct {
+	replay   recoup.ID
+	position int
+}
+
+func (i *ReplayItem) key() itemKey { return itemKey{i.ReplayID, i.Position} }
+
+// itemRow is the item of a replay in the course of a transaction.
+type itemRow struct {
+	ReplayItem
+	stored bool
+}
+
+// AddLetters adds letters that the transaction has locked, whose errors the work
+// holds already.
+func (w *Work) AddLetters(locked []Letter) {
+	w.letters.items = map[itemKey]*itemRow{}
+	w.letters.byError, w.letters.byWork = map[recoup.ID]*letterRow{}, map[recoup.ID]*letterRow{}
+	for _, l := range locked {
+		w.letters.add(l)
+	}
+}
+
+func (ls *letters) add(l Letter) *letterRow {
+	r := &letterRow{is: l, was: l}
+	ls.list = append(ls.list, r)
+	ls.index(r)
+	return r
+}
+
+// index remembers how a letter can be asked for.
+func (ls *letters) index(r *letterRow) {
+	d, q := &r.is.Dead, &r.is.Queued
+	if !d.ErrorID.IsZero() {
+		ls.byError[d.ErrorID] = r
+	}
+	switch {
+	case d.Open():
+		ls.byWork[d.WorkID] = r
+	case !d.ErrorID.IsZero():
+		if ls.byWork[d.WorkID] == r {
+			delete(ls.byWork, d.WorkID)
+		}
+	case !q.WorkID.IsZero():
+		ls.byWork[q.WorkID] = r
+	}
+}
+
+// SetPrevious tells what dead letter a piece of work had before. The last one that is
+// told counts.
+func (w *Work) SetPrevious(d DeadLetter) {
+	if r := w.letters.of(d.WorkID); r.is.Dead.ErrorID.IsZero() {
+		r.is.Previous = d
+	}
+}
+
+// of returns the letter of a piece of work, which may have no dead letter and not be
+// in the queue.
+func (ls *letters) of(work recoup.ID) *letterRow {
+	r := ls.byWork[work]
+	if r == nil {
+		r = ls.add(Letter{})
+		ls.byWork[work] = r
+	}
+	return r
+}
+
+// StepLetter decides one input to a piece of work and notes what follows from it.
+func (w *Work) StepLetter(in LetterStep) LetterOutcome {
+	if in.Receipt == nil {
+		return w.stepLetter(in)
+	}
+	out, answer, repeated, err := Once(&w.Receipts, in.Receipt, func() (LetterOutcome, error) {
+		out := w.stepLetter(in)
+		return out, out.Err
+	})
+	out.Answer, out.Repeated, out.Err = answer, repeated, err
+	return out
+}
+
+func (w *Work) stepLetter(in LetterStep) LetterOutcome {
+	r := w.letters.byError[in.ErrorID]
+	if in.ErrorID.IsZero() {
+		r = w.letters.of(in.WorkID)
+	}
+	if r == nil {
+		return LetterOutcome{Err: ErrNotFound}
+	}
+	next, effects, err := in.Decide(r.is, w.now)
+	if out := w.stepError(&r.is, next, effects.Effects, err); out != nil {
+		return LetterOutcome{Letter: r.is, Effects: effects, Err: out}
+	}
+	if d := &next.Dead; !d.ErrorID.IsZero() {
+		d.Group = GroupID(d.Pipeline, d.Stage, d.Class, d.Signature)
+	}
+	if next.Error.State == recoup.Archived && r.is.Error.State != recoup.Archived {
+		next = r.is.shelved(next.Error)
+		r.is, r.was = next, next
+	}
+	w.setLetter(r, next)
+	w.noteEffects(r, effects)
+	if effects.Event != "" && in.Tell != nil {
+		w.note(in.Tell(&next, effects.Event))
+	}
+	return LetterOutcome{Letter: next, Effects: effects}
+}
+
+// stepError hands the decision about the error, if there is one, to the part of the
+// work that is about errors, which keeps the history also of a refusal.
+func (w *Work) stepError(current *Letter, next Letter, effects lifecycle.Effects, err error) error {
+	decide := func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
+		return next.Error, effects, err
+	}
+	switch {
+	case !current.Error.ID.IsZero():
+		return w.Step(Step{ID: current.Error.ID, Decide: decide}).Err
+	case err == nil && !next.Error.ID.IsZero():
+		return w.Report(Report{Decide: decide}).Err
+	}
+	return err
+}
+
+// shelved returns a letter whose error is archived: the database ends by itself
+// all that hangs on it, so that there is nothing more to write.
+func (l Letter) shelved(e recoup.Error) Letter {
+	l.Error = e
+	l.Queued, l.Item = QueuedWork{}, ReplayItem{}
+	if l.Dead.Open() {
+		l.Dead.ClosedAt, l.Dead.UpdatedAt = e.ArchivedAt, e.ArchivedAt
+	}
+	return l
+}
+
+func (w *Work) setLetter(r *letterRow, next Letter) {
+	was := r.is.Item
+	r.is = next
+	if next.Item != was {
+		w.letters.setItem(next.Item, next.Item.key() == was.key() && !was.ReplayID.IsZero())
+	}
+	if !next.Item.State.Open() {
+		r.is.Item = ReplayItem{} // what comes after it in this batch sees it ended
+	}
+	w.letters.index(r)
+	if !r.is.Dead.ErrorID.IsZero() && !r.is.Dead.Open() {
+		w.SetPrevious(r.is.Dead) // should the same work fail once more
+	}
+}
+
+func (ls *letters) setItem(item ReplayItem, stored bool) {
+	if known := ls.items[item.key()]; known != nil {
+		known.ReplayItem = item
+		return
+	}
+	row := &itemRow{item, stored}
+	ls.items[item.key()] = row
+	ls.order = append(ls.order, row)
+}
+
+func (w *Work) noteEffects(r *letterRow, effects LetterEffects) {
+	if effects.Round.Round > 0 {
+		w.Rounds = append(w.Rounds, effects.Round)
+	}
+	w.Notes = append(w.Notes, effects.Notes...)
+	if !effects.Payload.WorkID.IsZero() {
+		w.Payloads = append(w.Payloads, effects.Payload)
+	}
+	if effects.Forget { // the work that it is, or was, about
+		w.Forgotten = append(w.Forgotten, cmp.Or(r.is.Queued.WorkID, r.is.Dead.WorkID, r.was.Queued.WorkID))
+	}
+	if !effects.Anew.WorkID.IsZero() {
+		w.Anew = append(w.Anew, effects.Anew)
+	}
+}
+
+// Join decides whether a letter becomes a member of a replay, and gives it its
+// position.
+func (w *Work) Join(replay *Replay, in LetterStep) LetterOutcome {
+	decide := in.Decide
+	in.Decide = func(current Letter, now time.Time) (Letter, LetterEffects, error) {
+		next, effects, err := decide(current, now)
+		if err == nil && current.Item.ReplayID != replay.ID && next.Item.ReplayID == replay.ID {
+			next.Item.ErrorID, next.Item.WorkID = next.Dead.ErrorID, next.Dead.WorkID
+			next.Item.State, next.Item.Position = ItemPending, replay.Members
+			replay.Members++
+		}
+		return next, effects, err
+	}
+	return w.StepLetter(in)
+}
+
+// End applies the same input to items of a replay, as far as they wait for their
+// outcome and nobody holds them, and returns how many have ended.
+func (w *Work) End(replay recoup.ID, ids []recoup.ID, decide DecideLetter) (ended int) {
+	for _, id := range ids {
+		r := w.letters.byError[id]
+		if r == nil || r.is.Item.ReplayID != replay || r.is.Queued.Leased(w.now) {
+			continue
+		}
+		if out := w.StepLetter(LetterStep{ErrorID: id, Decide: decide}); out.Err == nil && !out.Letter.Item.State.Open() {
+			ended++
+		}
+	}
+	return ended
+}
+
+// Groups returns the groups in which something has arrived, each once and in the
+// order of their ids, so that no two transactions wait for each other crosswise.
+func (w *Work) Groups() []Group {
+	seen := map[recoup.ID]Group{}
+	for _, r := range w.letters.list {
+		d := &r.is.Dead
+		if d.ErrorID.IsZero() || d.Round == r.was.Dead.Round && d.Group == r.was.Dead.Group {
+			continue
+		}
+		g, known := seen[d.Group]
+		if !known {
+			g = Group{ID: d.Group, Pipeline: d.Pipeline, Stage: d.Stage, Class: d.Class, Signature: d.Signature, FirstSeenAt: d.UpdatedAt}
+		}
+		if d.UpdatedAt.Before(g.FirstSeenAt) {
+			g.FirstSeenAt = d.UpdatedAt
+		}
+		if d.UpdatedAt.After(g.LastSeenAt) {
+			g.LastSeenAt = d.UpdatedAt
+		}
+		seen[d.Group] = g
+	}
+	return slices.SortedFunc(maps.Values(seen), func(a, b Group) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+}
+
+// DeadLetters returns the dead letters to be added and the new versions of stored
+// ones: those that only went a step on in their workflow, and the others.
+func (w *Work) DeadLetters() (added, moved, others []DeadLetter) {
+	added, changed, _ := parts(w.letters.list, func(l *Letter) DeadLetter { return l.Dead })
+	for _, c := range changed {
+		stepped := c.Was
+		stepped.Step, stepped.Cause, stepped.HeldExpiry, stepped.UpdatedAt = c.Is.Step, c.Is.Cause, c.Is.HeldExpiry, c.Is.UpdatedAt
+		if stepped == c.Is {
+			moved = append(moved, c.Is)
+		} else {
+			others = append(others, c.Is)
+		}
+	}
+	return added, moved, others
+}
+
+// Items returns the items of replays to be added and those that have changed.
+func (w *Work) Items() (added, changed []ReplayItem) {
+	for _, row := range w.letters.order {
+		if row.stored {
+			changed = append(changed, row.ReplayItem)
+		} else {
+			added = append(added, row.ReplayItem)
+		}
+	}
+	return added, changed
+}
+
+// Queue returns what comes into the queue, what changes in it and what leaves it.
+func (w *Work) Queue() (added []QueuedWork, changed []Change[QueuedWork], gone []QueuedWork) {
+	return parts(w.letters.list, func(l *Letter) QueuedWork { return l.Queued })
+}
+
+// Offers reports whether work was put into the queue that can be claimed at once.
+func (w *Work) Offers() bool {
+	return slices.ContainsFunc(w.letters.list, func(r *letterRow) bool {
+		q := &r.is.Queued
+		return *q != r.was.Queued && !q.WorkID.IsZero() && q.LeaseToken.IsZero() && !q.DueAt.IsZero() && !q.DueAt.After(w.now)
+	})
+}
