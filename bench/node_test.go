@@ -111,7 +111,7 @@ func told(in lifecycle.Input) store.Tell {
 	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
 		id := out.Error.ID
 		if fail, ok := in.(lifecycle.Fail); ok {
-			id = fail.Token
+			copy(id[:8], fail.Token[:8]) // errors that were claimed together have one token
 		}
 		return &store.Event{Event: recoup.Event{ID: id, Code: out.Effects.Event, CorrelationID: out.Error.ID, Service: out.Error.Table, TS: out.Error.UpdatedAt}}
 	}

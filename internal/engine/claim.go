@@ -98,14 +98,14 @@ func (e *Engine) await(ctx context.Context, claim Claim, tables []string) (claim
 	return claimed, err
 }
 
-// claim claims what is due. Where a worker before has let its lease run out, that
-// is an event.
+// claim claims what is due, all under one token: a lease is known by its error and
+// its token. Where a worker before has let its lease run out, that is an event.
 func (e *Engine) claim(ctx context.Context, claim Claim, tables []string) ([]recoup.Error, error) {
+	in := lifecycle.Claim{Token: e.IDs.New(e.Now()), Worker: claim.Worker, Lease: claim.Lease}
 	return e.Store.ClaimDue(ctx, store.Claim{
 		Tables: tables, Limit: claim.Limit, Tell: e.lapse,
-		Like: claimLike{e, claim.Lease}, Token: e.IDs.New(e.Now()), Worker: claim.Worker,
+		Like: claimLike{e, claim.Lease}, Token: in.Token, Worker: claim.Worker,
 		Decide: func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {
-			in := lifecycle.Claim{Token: e.IDs.New(now), Worker: claim.Worker, Lease: claim.Lease}
 			return lifecycle.Step(e.Policies.Of(current), current, in, now)
 		},
 	})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"recoup"
@@ -55,25 +56,34 @@ func correlation(e *recoup.Error) recoup.ID {
 }
 
 // consequence tells of a transition, at the time of it. The event of a failed
-// attempt has the attempt's own id, so that it is counted once.
+// attempt has an id made of the attempt's, so that it is counted once.
 func (e *Engine) consequence(in lifecycle.Input) store.Tell {
 	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
 		id := out.Error.ID
 		if fail, ok := in.(lifecycle.Fail); ok {
-			id = fail.Token
+			id = attemptEvent(fail.Token, out.Error.ID)
 		}
 		return e.told(&out.Error, out.Effects.Event, id, out.Error.UpdatedAt)
 	}
 }
 
-// lapse tells of a lease that ran out. The event has the id of the attempt and the
-// time of its end, or of its discovery where the end is beyond what the ledger keeps.
+// attemptEvent is the id of the event that tells how an attempt failed. Errors that
+// were claimed together have one token, so it is made of both; its time is the token's.
+func attemptEvent(token, id recoup.ID) recoup.ID {
+	sum := sha256.Sum256(append(token[:len(token):len(token)], id[:]...))
+	event := token
+	copy(event[9:], sum[:])
+	return event
+}
+
+// lapse tells of a lease that ran out. The event has the id that a failure of the
+// attempt would have, and the time of its end, or of its discovery where the end is beyond what the ledger keeps.
 func (e *Engine) lapse(before *recoup.Error, out *store.Outcome) *store.Event {
 	at := before.LeaseEndsAt
 	if at.Before(out.Error.UpdatedAt.Add(-e.Policies.Current().Ledger.EventRetention)) {
 		at = out.Error.UpdatedAt
 	}
-	return e.told(before, out.Effects.Event, before.LeaseToken, at)
+	return e.told(before, out.Effects.Event, attemptEvent(before.LeaseToken, before.ID), at)
 }
 
 func (e *Engine) told(of *recoup.Error, code recoup.Code, id recoup.ID, at time.Time) *store.Event {

@@ -89,7 +89,7 @@ func TestSweepLapse(t *testing.T) {
 			w.Errorf("%d retries, lease %s", got.RetryCount, got.LeaseToken)
 		}
 		told, _, err := w.db.Events(w.Context(), store.EventFilter{Code: "WORKER_LOST", From: epoch, To: w.clock().Add(time.Hour)}, store.Page{})
-		if err != nil || len(told) != 1 || told[0].ID != leased.LeaseToken || !told[0].TS.Equal(leased.LeaseEndsAt) {
+		if err != nil || len(told) != 1 || told[0].CorrelationID != leased.CorrelationID || !told[0].TS.Equal(leased.LeaseEndsAt) {
 			w.Errorf("the ledger has %v, %v", told, err)
 		}
 	})

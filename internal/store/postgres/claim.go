@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"time"
@@ -38,6 +37,7 @@ func (s *Store) claimEach(ctx context.Context, claim store.Claim) (leased []reco
 	decide := func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return claim.Decide(current, now)
 	}
+	defer s.marks.lookedUp()
 	err = s.transact(ctx, "claim", claim.Now, func(t *tx) error {
 		leased = nil
 		due, err := s.lockDue(ctx, t, claim)
@@ -68,55 +68,96 @@ func (s *Store) claimEach(ctx context.Context, claim store.Claim) (leased []reco
 }
 
 // claimDue leases, in one statement, what nobody holds of the tables and policies
-// for which it was decided before. Each gets a token of its own, made of the claim's
-// and its id. What it returns of an error is as the statement saw it; that it is
-// due and free is as its lock found it.
-var claimDue = `with m as materialized (select * from unnest($6::text[], $7::text[], $8::int8[]) as m (table_name, policy_version, wait)),
+// for which it was decided before, under one token. What it returns of an error is as
+// the statement saw it; that it is due and free is as its lock found it. What a lease
+// makes of an error is not read: the decision says it. Rows are found where they lie,
+// and errors by their ids, whatever plan the statistics of an empty queue suggest.
+var claimDue = `with m as materialized (select * from unnest($6::text[], $7::text[], $8::int8[], $9::int4[]) as m (table_name, policy_version, wait, place)),
 	act as materialized (select ` + clockOr("$3") + ` as now),
-	free as materialized (select d.place from unnest($1::text[], $2::timestamptz[]) as t (name, first), act cross join lateral (
-			select ctid as place from recoup.due
+	free as materialized (select d.slot from unnest($1::text[], $2::timestamptz[]) as t (name, first), act cross join lateral (
+			select ctid as slot from recoup.due
 			where table_name = t.name and due_at between t.first and ` + clockOr("$3") + ` and lease_token is null
 				and (window_ends_at is null or window_ends_at >= act.now) and (expires_at is null or expires_at > act.now)
-				and table_name || ' ' || policy_version = any ($9::text[])
+				and policy_version = any ($7::text[])
 			order by due_at limit $4 for update skip locked) d
 		limit $4),
-	d as (update recoup.due q set lease_token = (substr($5, 1, 16) || '8' || substr(md5($5 || q.error_id), 1, 15))::uuid, lease_worker = $10, leased_at = act.now, lease_ends_at = act.now + m.wait * interval '1 microsecond'
-		from m, act where q.ctid = any (array(select place from free)) and q.table_name = m.table_name and q.policy_version = m.policy_version
-		returning q.error_id, q.due_at, q.lease_token, q.lease_worker, q.leased_at, q.lease_ends_at),
-	noted as (insert into recoup.lease select min(leased_at), min(lease_ends_at), array_agg(error_id) from d having count(*) > 0)
-	select ` + current(currentColumns()) + `, d.due_at from d join recoup.error e on e.error_id = d.error_id`
+	d as (update recoup.due q set lease_token = $5, lease_worker = $10, leased_at = (select now from act), lease_ends_at = (select now from act) + m.wait * interval '1 microsecond'
+		from free, m where q.ctid = free.slot and q.table_name = m.table_name and q.policy_version = m.policy_version
+		returning q.error_id, q.due_at, q.lease_ends_at, m.place),
+	noted as (insert into recoup.lease select (select now from act), min(lease_ends_at), array_agg(error_id) from d having count(*) > 0)
+	select ` + names(claimedColumns(), "e.") + `, (select now from act), d.due_at, d.place from d left join recoup.error e on e.error_id = d.error_id`
+
+// claimedColumns lists what a claim reads of an error: all but what its lease says.
+func claimedColumns() []column[recoup.Error] {
+	return slices.DeleteFunc(errorColumns(), func(c column[recoup.Error]) bool {
+		return slices.Contains([]string{"updated_at", "last_retry_at", "next_retry_at", "resolved_at", "resolved_by", "resolution_reason"}, c.name)
+	})
+}
 
 // claimAlike leases what can be leased without asking, beginning where this node's
 // last claim ended; nothing if everything is to be looked at.
 func (s *Store) claimAlike(ctx context.Context, claim store.Claim) ([]recoup.Error, error) {
 	decisions := s.memory.Of(claim.Like)
-	from, ok := s.marks.from(claim.Tables)
-	if !ok || len(decisions) == 0 {
+	if len(decisions) == 0 {
 		return nil, nil
 	}
-	tables, versions, known, waits := make([]string, len(decisions)), make([]string, len(decisions)), make([]string, len(decisions)), make([]int64, len(decisions))
-	for i, d := range decisions {
-		tables[i], versions[i], waits[i] = d.Was.Table, d.Was.PolicyVersion, d.Wait().Microseconds()
-		known[i] = tables[i] + " " + versions[i]
+	from, ok := s.marks.from(claim.Tables)
+	if !ok {
+		return nil, nil
 	}
-	limit, last := clamp(claim.Limit), map[string]time.Time(nil)
-	var leased []recoup.Error
+	n := len(decisions)
+	tables, versions, waits, places := make([]string, n), make([]string, n), make([]int64, n), make([]int32, n)
+	for i, d := range decisions {
+		tables[i], versions[i], waits[i], places[i] = d.Was.Table, d.Was.PolicyVersion, d.Wait().Microseconds(), int32(i)
+	}
+	var got claimed
+	limit := clamp(claim.Limit)
 	err := s.transact(ctx, "claim", claim.Now, func(t *tx) error {
-		leased, last = make([]recoup.Error, 0, limit), map[string]time.Time{}
+		got = claimed{claim: claim, decisions: decisions, leased: make([]recoup.Error, 0, limit), last: map[string]time.Time{}}
 		t.steer()
-		collect(t.queue(claimDue, claim.Tables, from, t.due(), limit, hex.EncodeToString(claim.Token[:]), tables, versions, waits, known, claim.Worker),
-			s.readClaimed(last), &leased)
+		t.queue(claimDue, claim.Tables, from, t.due(), limit, claim.Token[:], tables, versions, waits, places, claim.Worker).Query(got.reader(s.sql.claimed))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	now := claim.Now
-	if len(leased) > 0 {
-		now = leased[0].LeasedAt
+	s.marks.passed(got.now, len(got.leased) >= limit, got.last)
+	return got.leased, nil
+}
+
+// claimed is what a claim has leased by decisions that were made before.
+type claimed struct {
+	claim     store.Claim
+	decisions []*lifecycle.Decision
+	leased    []recoup.Error
+	last      map[string]time.Time // when the last of each table was due
+	now       time.Time
+}
+
+// reader reads what was leased. What is in the queue and yet waits for no retry, as
+// plain SQL can have it, is nobody's to work on: its lease runs out.
+func (c *claimed) reader(columns []column[recoup.Error]) func(pgx.Rows) error {
+	row := decode(columns)
+	return func(rows pgx.Rows) error {
+		for rows.Next() {
+			e, err := row(rows)
+			rest := rows.RawValues()[len(columns):]
+			now, bad := integer("now", rest[0])
+			at, worse := integer("due_at", rest[1])
+			place, worst := integer("place", rest[2])
+			if err := errors.Join(err, bad, worse, worst); err != nil {
+				return err
+			}
+			c.now = time.UnixMicro(now + epoch).UTC()
+			if due := time.UnixMicro(at + epoch); due.After(c.last[e.Table]) {
+				c.last[e.Table] = due
+			}
+			if d := c.decisions[place]; e.State == d.Was.State {
+				c.leased = append(c.leased, d.Lease(&e, c.claim.Token, c.claim.Worker, c.now))
+			}
+		}
+		return rows.Err()
 	}
-	s.marks.passed(now, len(leased) >= limit, last)
-	return leased, nil
 }
 
 // lockDue locks what is due and reads it then, in the order in which it was found:
@@ -137,17 +178,4 @@ func (s *Store) lockDue(ctx context.Context, t *tx, claim store.Claim) ([]recoup
 	err := t.send(ctx)
 	slices.SortFunc(due, func(a, b recoup.Error) int { return place[a.ID] - place[b.ID] })
 	return due, err
-}
-
-// readClaimed reads what was leased, and notes when the last of each table was due.
-func (s *Store) readClaimed(last map[string]time.Time) pgx.RowToFunc[recoup.Error] {
-	row, columns := decode(s.sql.errors), len(s.sql.errors)
-	return func(r pgx.CollectableRow) (recoup.Error, error) {
-		e, err := row(r)
-		at, bad := integer("due_at", r.RawValues()[columns])
-		if due := time.UnixMicro(at + epoch); bad == nil && due.After(last[e.Table]) {
-			last[e.Table] = due
-		}
-		return e, errors.Join(err, bad)
-	}
 }

@@ -16,14 +16,17 @@ type marks struct {
 	sync.Mutex
 	at   map[string]time.Time // by table; what is not here is looked at from the beginning
 	full time.Time            // when everything was looked at last; zero: do it now
+
+	looking bool // at everything: one claim does, the others go on at the marks
 }
 
 // from says where to begin in each of the tables; not ok: everything is to be
-// looked at.
+// looked at, and marks.lookedUp to be called then.
 func (m *marks) from(tables []string) (from []time.Time, ok bool) {
 	m.Lock()
 	defer m.Unlock()
-	if m.full.IsZero() {
+	if m.at == nil || m.full.IsZero() && !m.looking {
+		m.looking = true
 		return nil, false
 	}
 	from = make([]time.Time, len(tables))
@@ -33,6 +36,13 @@ func (m *marks) from(tables []string) (from []time.Time, ok bool) {
 		}
 	}
 	return from, true
+}
+
+// lookedUp notes that a claim looks at everything no more, whatever came of it.
+func (m *marks) lookedUp() {
+	m.Lock()
+	defer m.Unlock()
+	m.looking = false
 }
 
 // looked notes a claim that looked at everything. One that found as much as it may

@@ -42,7 +42,7 @@ func alike(steps []store.Step) map[any][]int {
 }
 
 func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, group []int, decisions []*lifecycle.Decision, outcomes []store.Outcome, done []bool) error {
-	by := s.settlement(decisions[0])
+	by := s.settlements.of(decisions)
 	b := settling{tx: t, steps: steps, decisions: decisions, outcomes: outcomes, done: done, place: make(map[recoup.ID]int, len(group)), counts: make([]int, len(decisions))}
 	list := make([]*store.Step, len(group))
 	for k, i := range group {
@@ -52,6 +52,9 @@ func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, grou
 	t.queue(by.sql, by.args(t.due(), list, decisions)...).Query(b.read)
 	if err := t.send(ctx); err != nil {
 		return err
+	}
+	if b.held != b.written {
+		return errTaken
 	}
 	var tallies store.Tallies
 	for i, n := range b.counts {
@@ -74,6 +77,8 @@ type settling struct {
 	done      []bool
 	place     map[recoup.ID]int // of an error's step
 	counts    []int             // by decision
+	held      int64             // how many agreed, and how many of them were written
+	written   int64
 	events    []store.Event
 	whole     [][]byte // ids of errors that are to be read back
 }
@@ -87,10 +92,12 @@ func (b *settling) read(rows pgx.Rows) error {
 		copy(correlation[:], v[1])
 		which, bad := integer("place", v[2])
 		now, worse := integer("now", v[3])
-		if err := errors.Join(bad, worse); err != nil {
+		written, worst := integer("done", v[4])
+		if err := errors.Join(bad, worse, worst); err != nil {
 			return err
 		}
 		b.now = time.UnixMicro(now + epoch).UTC()
+		b.held, b.written = b.held+1, written
 		b.counts[which]++
 		b.note(b.place[id], b.decisions[which], id, correlation)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"recoup"
@@ -16,8 +17,13 @@ import (
 // others alone. Its parameters are the ids and tokens of the results, the time, and
 // the decisions: the columns in which an error has to agree with each, and what is
 // then written.
+//
+// An error is written as the version that agreed, or not at all: one that somebody
+// else changes meanwhile is missing among those that are done, and the transaction
+// starts over.
 type settlement struct {
 	kind   lifecycle.Kind
+	one    bool                   // there is one decision, and its values are no arrays
 	agree  []column[recoup.Error] // of the error before
 	values []column[recoup.Error] // of the error after
 	told   []column[recoup.Transition]
@@ -26,7 +32,7 @@ type settlement struct {
 
 // The columns that a result writes. What the lease says comes from the row in
 // recoup.due, and times are the act's.
-var settled = map[lifecycle.Kind][]string{
+var settledColumns = map[lifecycle.Kind][]string{
 	lifecycle.Succeeded: {"state", "disposition", "blocking", "retry_exhausted", "streak_family", "streak_count", "last_result", "resolved_by", "resolution_reason"},
 	lifecycle.Failed:    {"retry_count", "last_failure_code", "retry_exhausted", "last_result"},
 }
@@ -37,8 +43,9 @@ var toldAlike = []string{
 	"state", "disposition", "blocking", "escalation_level", "retry_count", "owner",
 }
 
-func newSettlement(kind lifecycle.Kind, example *lifecycle.Decision) settlement {
-	s := settlement{kind: kind, agree: pick(currentColumns(), example.Columns()), values: pick(errorColumns(), settled[kind]), told: pick(historyColumns(), toldAlike)}
+func newSettlement(example *lifecycle.Decision, one bool) *settlement {
+	kind := example.Kind
+	s := &settlement{kind: kind, one: one, agree: pick(currentColumns(), example.Columns()), values: pick(errorColumns(), settledColumns[kind]), told: pick(historyColumns(), toldAlike)}
 	s.sql = s.statement(example.Entity())
 	return s
 }
@@ -48,10 +55,16 @@ func pick[R any](columns []column[R], names []string) []column[R] {
 }
 
 func (s *settlement) statement(entity bool) string {
-	arrays, named := []string{"$4::int4[]", "$5::int8[]", "$6::bool[]"}, []string{"place", "wait", "entity"}
+	var values, named []string
 	add := func(prefix, name, kind string) {
-		arrays, named = append(arrays, fmt.Sprintf("$%d::%s[]", len(arrays)+4, kind)), append(named, prefix+name)
+		if !s.one {
+			kind += "[]"
+		}
+		values, named = append(values, fmt.Sprintf("$%d::%s", len(values)+4, kind)), append(named, prefix+name)
 	}
+	add("", "place", "int4")
+	add("", "wait", "int8")
+	add("", "entity", "bool")
 	var agree, set, told []string
 	for _, c := range s.agree {
 		add("a_", c.name, c.kind.name)
@@ -72,31 +85,49 @@ func (s *settlement) statement(entity bool) string {
 	if entity {
 		agree = append(agree, "(e.entity_id is not null) = m.entity")
 	}
-	m := "m as materialized (select * from unnest(" + strings.Join(arrays, ", ") + ") as m (" + strings.Join(named, ", ") + "))"
-	found := ` unnest($1::uuid[], $2::uuid[]) as n (error_id, token), recoup.error e, m
-		where d.error_id = n.error_id and d.lease_token = n.token and e.error_id = n.error_id and ` + strings.Join(agree, " and ")
-	kept := " d.error_id, d.lease_token, d.leased_at, d.lease_ends_at, e.expires_at, e.correlation_id, m.place"
+	m := "m (" + strings.Join(named, ", ") + ") as materialized (select * from unnest(" + strings.Join(values, ", ") + "))"
+	if s.one {
+		m = "m (" + strings.Join(named, ", ") + ") as not materialized (select " + strings.Join(values, ", ") + ")"
+	}
 	history := "insert into recoup.error_history (error_id, at, claimed_at, attempt, was_next_retry_at, was_expires_at, expires_at, next_retry_at, " + names(s.told, "") +
-		`) select h.error_id, act.now, h.leased_at, h.lease_token, h.lease_ends_at, h.expires_at, h.expires_at, ` + s.next() + ", " + strings.Join(told, ", ") + " from held h join m using (place), act"
-	update := "update recoup.error e set " + strings.Join(set, ", ") + `, updated_at = act.now, last_retry_at = h.leased_at, last_attempt = h.lease_token,
+		`) select h.error_id, ` + actTime + `, h.leased_at, h.lease_token, h.lease_ends_at, h.expires_at, h.expires_at, ` + s.next() + ", " + strings.Join(told, ", ") + " from held h join m using (place)"
+	update := "update recoup.error e set " + strings.Join(set, ", ") + `, updated_at = ` + actTime + `, last_retry_at = h.leased_at, last_attempt = h.lease_token,
 		next_retry_at = ` + s.next()
 	if s.kind == lifecycle.Succeeded {
-		update += ", resolved_at = act.now, next_escalation_at = null, review_due_at = null"
+		update += ", resolved_at = " + actTime + ", next_escalation_at = null, review_due_at = null"
 	}
-	update += " from held h join m using (place), act where e.error_id = h.error_id"
-	return "with " + m + ", " + s.hold(found, kept) + `,
+	update += " from held h join m using (place) where e.ctid = h.spot and e.xmin = h.version returning 1"
+	return "with " + m + ", " + s.hold(strings.Join(agree, " and ")) + `,
 		act as materialized (select coalesce($3::timestamptz, recoup.clock()) as now from (select count(*) from held) x),
 		` + s.free() + `done as (` + update + `), told as (` + history + `)
-		select held.error_id, held.correlation_id, held.place, act.now from held, act`
+		select held.error_id, held.correlation_id, held.place, ` + actTime + `, (select count(*) from done) from held`
 }
 
-// hold takes the rows in recoup.due: away, or their lock.
-func (s *settlement) hold(found, kept string) string {
-	if s.kind == lifecycle.Succeeded {
-		return "held as (delete from recoup.due d using" + found + " returning" + kept + ")"
+// hold takes the rows in recoup.due of what agrees: away, or their lock. Rows are
+// looked up one by one, in the order of the results, and found again where they lie:
+// each lookup is a subquery that cannot be merged into its surroundings, so that
+// whatever the statistics of a queue say that is empty now and then, no plan begins
+// with all of it; and of a limit that it does not know the planner expects little.
+func (s *settlement) hold(agree string) string {
+	locked := ""
+	if s.kind != lifecycle.Succeeded {
+		locked = "for update"
 	}
-	return "held as materialized (select" + kept + " from recoup.due d," + found + ` and (d.window_ends_at is null or d.window_ends_at >=
-		` + clockOr("$3") + " + m.wait * interval '1 microsecond' + interval '1 minute') for update of d)"
+	decisions := "m where " + agree
+	if !s.one {
+		decisions = "lateral (select * from m where " + agree + " offset 0) m where true"
+	}
+	const kept = " d.error_id, d.lease_token, d.leased_at, d.lease_ends_at, "
+	found := "select d.slot," + kept + `e.expires_at, e.correlation_id, e.spot, e.version, m.place from unnest($1::uuid[], $2::uuid[]) as n (error_id, token)
+		cross join lateral (select ctid as slot, * from recoup.due where error_id = n.error_id and lease_token = n.token ` + locked + ` offset 0) d
+		cross join lateral (select ctid as spot, xmin as version, * from recoup.error where error_id = n.error_id offset 0) e cross join ` + decisions
+	const few = " limit cardinality($1::uuid[])"
+	if s.kind == lifecycle.Succeeded {
+		return "found as materialized (" + found + few + `), held as (delete from recoup.due d using found f where d.ctid = f.slot and d.lease_token = f.lease_token
+			returning` + kept + "f.expires_at, f.correlation_id, f.spot, f.version, f.place)"
+	}
+	return "held as materialized (" + found + ` and (d.window_ends_at is null or d.window_ends_at >=
+		` + clockOr("$3") + " + m.wait * interval '1 microsecond' + interval '1 minute')" + few + ")"
 }
 
 // free ends the leases of what is retried once more.
@@ -105,15 +136,19 @@ func (s *settlement) free() string {
 		return ""
 	}
 	return `freed as (update recoup.due d set due_at = ` + s.next() + `, lease_token = null, lease_worker = null, leased_at = null, lease_ends_at = null
-		from held h join m using (place), act where d.error_id = h.error_id), `
+		from held h join m using (place) where d.ctid = h.slot), `
 }
+
+// actTime is when the results are settled, asked once for the whole statement: another
+// table to join would be carried along with every row.
+const actTime = "(select now from act)"
 
 // next is when the next retry is due.
 func (s *settlement) next() string {
 	if s.kind == lifecycle.Succeeded {
 		return "null::timestamptz"
 	}
-	return "act.now + m.wait * interval '1 microsecond'"
+	return actTime + " + m.wait * interval '1 microsecond'"
 }
 
 // args are the parameters of the statement.
@@ -123,6 +158,13 @@ func (s *settlement) args(at *time.Time, steps []*store.Step, decisions []*lifec
 		ids[i], tokens[i] = step.ID[:], step.Result.Token[:]
 	}
 	n := len(decisions)
+	if s.one {
+		d := decisions[0]
+		args := []any{ids, tokens, at, int32(0), d.Wait().Microseconds(), d.Was.EntityID != ""}
+		args = appendOne(args, s.agree, &d.Was)
+		args = appendOne(args, s.values, &d.Next)
+		return appendOne(args, s.told, &d.Effects.History)
+	}
 	places, waits, entities := make([]int32, n), make([]int64, n), make([]bool, n)
 	was, next, told := make([]*recoup.Error, n), make([]*recoup.Error, n), make([]*recoup.Transition, n)
 	for i, d := range decisions {
@@ -142,13 +184,34 @@ func appendAll[R any](args []any, columns []column[R], records []*R) []any {
 	return args
 }
 
-// settlement returns the statement for decisions of a kind.
-func (s *Store) settlement(example *lifecycle.Decision) *settlement {
-	s.settling.Lock()
-	defer s.settling.Unlock()
-	if s.settlements[example.Kind] == nil {
-		made := newSettlement(example.Kind, example)
-		s.settlements[example.Kind] = &made
+func appendOne[R any](args []any, columns []column[R], r *R) []any {
+	for i := range columns {
+		args = append(args, columns[i].one(r))
 	}
-	return s.settlements[example.Kind]
+	return args
+}
+
+// settlements are the statements, made when they are first needed.
+type settlements struct {
+	sync.Mutex
+	made map[settled]*settlement
+}
+
+// settled is what a statement is made for.
+type settled struct {
+	kind lifecycle.Kind
+	one  bool
+}
+
+func (s *settlements) of(decisions []*lifecycle.Decision) *settlement {
+	s.Lock()
+	defer s.Unlock()
+	key := settled{decisions[0].Kind, len(decisions) == 1}
+	if s.made[key] == nil {
+		if s.made == nil {
+			s.made = map[settled]*settlement{}
+		}
+		s.made[key] = newSettlement(decisions[0], key.one)
+	}
+	return s.made[key]
 }

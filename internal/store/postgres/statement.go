@@ -7,6 +7,7 @@ import "recoup"
 type statements struct {
 	errors  []column[recoup.Error] // as they are read, from both rows
 	stored  []column[recoup.Error] // of recoup.error
+	claimed []column[recoup.Error] // of recoup.error, as a claim reads them
 	due     []column[recoup.Error] // of recoup.due
 	archive []column[recoup.Error]
 	history []column[recoup.Transition]
@@ -15,7 +16,7 @@ type statements struct {
 }
 
 func newStatements() statements {
-	s := statements{errors: currentColumns(), stored: errorColumns(), due: dueColumns(), archive: archiveColumns(), history: historyColumns()}
+	s := statements{errors: currentColumns(), stored: errorColumns(), claimed: claimedColumns(), due: dueColumns(), archive: archiveColumns(), history: historyColumns()}
 	cols := current(s.errors)
 
 	s.findKeys = `select o.error_id from unnest($1::text[], $2::text[], $3::text[]) as k (t, e, c)

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 	"recoup/internal/store/verb"
 )
@@ -68,8 +66,7 @@ type Store struct {
 
 	memory      *store.Memory // decisions that stand for others
 	marks       marks         // how far this node has claimed
-	settling    sync.Mutex    // guards the statements that apply them
-	settlements map[lifecycle.Kind]*settlement
+	settlements settlements   // the statements that apply them
 }
 
 // Open connects to a migrated database. A schema that is not the one this
@@ -87,7 +84,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 		config.MaxConns = 10 // the ledger, the gate, the clock and the bell hold some of them most of the time
 	}
 	configure(config.ConnConfig, options)
-	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.Memory{}, settlements: map[lifecycle.Kind]*settlement{}}
+	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.Memory{}}
 	s.Verbs = verb.On(database{s})
 	s.watch(config.ConnConfig)
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
