@@ -80,3 +80,13 @@ func ErrorColumnNames() (errors, archive []string) {
 	}
 	return errors, archive
 }
+
+// Together returns the statements that claim and settle by decisions that were made
+// before, as far as they were needed yet.
+func (s *Store) Together() []string {
+	list := []string{claimDue}
+	for _, made := range s.settlements.made {
+		list = append(list, made.sql)
+	}
+	return list
+}
