@@ -159,7 +159,7 @@ func listErrors(f store.Filter, tables, states []string) *listing {
 		l.among(tables, statesOf(store.Filter{}))
 	case len(tables) > 0 && len(tables)*len(states) <= maxArms && filed(states):
 		l.from = "error indexed by error_state_idx"
-		l.require("state in ('ACTIVE', 'PARKED', 'ESCALATED')")
+		l.require("state <> 'RETRY_PENDING' and state <> 'RESOLVED'")
 		for _, table := range tables {
 			for _, state := range states {
 				l.arms = append(l.arms, "table_name = "+l.arg(table)+" and state = "+l.arg(state))

@@ -4,23 +4,24 @@
 -- static SQL, one set of indexes, one set of guards. The tables that the policy
 -- names are views over it (view.go); what guards it is in 005_error_guard.sql.
 
--- An open error, with its lease.
+-- An open error, with its lease. What a column may hold is said by comparisons: for a
+-- list of more than two values SQLite looks into an index, at every update.
 create table error (
   error_id             blob not null primary key default (randomblob(16)) check (length(error_id) = 16),
   table_name           text not null,
   reported_table       text, -- of an orphan: the table that its report named
   entity_id            text,
   code                 text not null,
-  severity             text check (severity in ('CRITICAL', 'HIGH', 'MEDIUM', 'LOW')),
-  category             text check (category in ('TRANSIENT', 'OPERATIONAL', 'STRUCTURAL')),
+  severity             text check (severity = 'MEDIUM' or severity = 'HIGH' or severity = 'LOW' or severity = 'CRITICAL'),
+  category             text check (category = 'TRANSIENT' or category = 'OPERATIONAL' or category = 'STRUCTURAL'),
   class                text,
   message              text,
   correlation_id       blob check (length(correlation_id) = 16),
   policy_version       text, -- null: written by plain SQL and not admitted yet
   state                text not null default 'ACTIVE'
-                       check (state in ('ACTIVE', 'RETRY_PENDING', 'PARKED', 'ESCALATED', 'RESOLVED')),
+                       check (state = 'RETRY_PENDING' or state = 'RESOLVED' or state = 'PARKED' or state = 'ACTIVE' or state = 'ESCALATED'),
   disposition          text not null
-                       check (disposition in ('RETRY', 'PARKED', 'ARCHIVE', 'IGNORE', 'RESOLVED')),
+                       check (disposition = 'RETRY' or disposition = 'RESOLVED' or disposition = 'PARKED' or disposition = 'ARCHIVE' or disposition = 'IGNORE'),
   blocking             integer not null default 0 check (blocking in (0, 1)),
   created_at           integer not null default (cast(strftime('%s', 'now') as integer) * 1000000 + cast(substr(strftime('%f', 'now'), 4) as integer) * 1000),
   updated_at           integer not null default (cast(strftime('%s', 'now') as integer) * 1000000 + cast(substr(strftime('%f', 'now'), 4) as integer) * 1000),
@@ -91,7 +92,7 @@ create index error_admission_idx on error (created_at) where policy_version is n
 create index error_entity_idx on error (entity_id, created_at, error_id) where entity_id is not null;
 -- Lists, newest first, and the park queue, oldest first.
 create index error_list_idx on error (table_name, created_at, error_id);
-create index error_state_idx on error (table_name, state, created_at, error_id) where state in ('ACTIVE', 'PARKED', 'ESCALATED');
+create index error_state_idx on error (table_name, state, created_at, error_id) where state <> 'RETRY_PENDING' and state <> 'RESOLVED';
 create index error_created_idx on error (created_at, error_id);
 create index error_assigned_idx on error (assigned_to, created_at, error_id) where assigned_to is not null;
 create index error_park_idx on error (table_name, parked_at, error_id) where state in ('PARKED', 'ESCALATED');
