@@ -31,7 +31,7 @@ create table gate_zero_intake (
   linkedin_url       text,
   state              text,
   status             text not null default 'PENDING'
-                     check (status in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED')),
+                     check (status = 'PENDING' or status = 'AUTHORIZED' or status = 'FAILED' or status = 'REENTER_SUCCEEDED'),
   previous_intake_id blob, -- the failed intake that this one took over from
   created_at         integer not null,
   updated_at         integer not null
@@ -59,7 +59,7 @@ create table gate_zero_recovery (
   failure_reason   text not null check (failure_reason <> ''),
   attempt_count    integer not null default 1 check (attempt_count between 1 and 3),
   next_eligible_at integer not null,
-  status           text not null default 'ACTIVE' check (status in ('ACTIVE', 'EXHAUSTED', 'SUCCEEDED')),
+  status           text not null default 'ACTIVE' check (status = 'ACTIVE' or status = 'SUCCEEDED' or status = 'EXHAUSTED'),
   created_at       integer not null,
   updated_at       integer not null
 ) strict, without rowid;
