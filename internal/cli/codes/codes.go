@@ -102,7 +102,7 @@ Upper and lower case are the same, and aliases of a code lead to it.`,
 		Example: `  recoup codes show NETWORK_TIMEOUT
   recoup codes show rate_limited --json`,
 		Args: command.ExactArgs("CODE"),
-	}, false, func(_ context.Context, s *command.Session, args []string) error {
+	}, command.One, func(_ context.Context, s *command.Session, args []string) error {
 		asked, err := recoup.ParseCode(args[0])
 		if err != nil {
 			return command.UsageError{Err: err}

@@ -13,7 +13,7 @@ import (
 // Show makes cmd a command that prints one thing.
 func Show[T any](streams Streams, cmd *cobra.Command, fetch func(ctx context.Context, s *Session, args []string) (T, error),
 	describe func(s *Session, p *Page, t *T)) *cobra.Command {
-	return OnServer(streams, cmd, false, func(ctx context.Context, s *Session, args []string) error {
+	return OnServer(streams, cmd, One, func(ctx context.Context, s *Session, args []string) error {
 		found, err := fetch(ctx, s, args)
 		switch {
 		case err != nil:
@@ -93,7 +93,7 @@ func (a Act[R]) Command(streams Streams, cmd *cobra.Command) *cobra.Command {
 	if on == nil {
 		on = OnServer
 	}
-	return on(streams, cmd, false, func(ctx context.Context, s *Session, args []string) error {
+	return on(streams, cmd, One, func(ctx context.Context, s *Session, args []string) error {
 		if err := a.ready(s, args, yes); err != nil {
 			return err
 		}

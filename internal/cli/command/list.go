@@ -69,7 +69,7 @@ func (l List[T]) Command(streams Streams, cmd *cobra.Command) *cobra.Command {
 	if on == nil {
 		on = OnServer
 	}
-	return on(streams, cmd, true, func(ctx context.Context, s *Session, args []string) error {
+	return on(streams, cmd, Many, func(ctx context.Context, s *Session, args []string) error {
 		if !l.Whole {
 			if err := Within("limit", p.Limit, 1, MaxRows); err != nil {
 				return fmt.Errorf("%w; --all lists every page", err)

@@ -11,7 +11,8 @@ import (
 
 // The forms of output.
 const (
-	asTable = "table" // for people
+	asText  = "text"  // for people
+	asTable = "table" // a list for people
 	asWide  = "wide"  // a table with all its columns, however narrow the terminal is
 	asJSON  = "json"
 	asYAML  = "yaml"
@@ -24,17 +25,25 @@ type Output struct {
 	json   bool
 }
 
-// Flags adds the flags that choose the form: those for lists, or those for one
-// thing.
-func (o *Output) Flags(cmd *cobra.Command, list bool) {
-	forms := []string{asTable, asJSON, asYAML}
-	if list {
-		forms = []string{asTable, asWide, asJSON, asYAML, asCSV}
+// Forms are the forms of output that a command has, the first by default.
+type Forms []string
+
+// The forms of one thing, and those of a list.
+var (
+	One  = Forms{asText, asJSON, asYAML}
+	Many = Forms{asTable, asWide, asJSON, asYAML, asCSV}
+)
+
+// Flags adds the flags that choose the form. A command without forms has --json
+// alone, beside a flag of its own.
+func (o *Output) Flags(cmd *cobra.Command, forms Forms) {
+	short := "short for -o json"
+	if len(forms) > 0 {
+		cmd.Flags().StringVarP(&o.format, "output", "o", "", "output `FORMAT`: "+Join(forms)+" (default "+forms[0]+")")
+	} else {
+		forms, short = Forms{asJSON}, "print JSON"
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "short for -o json")
-	if cmd.Flags().Lookup("output") == nil {
-		cmd.Flags().StringVarP(&o.format, "output", "o", "", "output `FORMAT`: "+Join(forms)+" (default table)")
-	}
+	cmd.Flags().BoolVar(&o.json, "json", false, short)
 	check := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if o.json && o.format != "" && o.format != asJSON {

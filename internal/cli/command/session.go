@@ -82,21 +82,21 @@ func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration) (*cli
 type Run func(ctx context.Context, s *Session, args []string) error
 
 // Runner makes cmd a command that does run, with what that needs: a server, or a
-// database. List adds the output formats that only lists have.
-type Runner func(streams Streams, cmd *cobra.Command, list bool, run Run) *cobra.Command
+// database. Forms are those of its output.
+type Runner func(streams Streams, cmd *cobra.Command, forms Forms, run Run) *cobra.Command
 
 // OnServer is the [Runner] of commands that talk to a server.
-func OnServer(streams Streams, cmd *cobra.Command, list bool, run Run) *cobra.Command {
-	return Slow(0)(streams, cmd, list, run)
+func OnServer(streams Streams, cmd *cobra.Command, forms Forms, run Run) *cobra.Command {
+	return Slow(0)(streams, cmd, forms, run)
 }
 
 // Slow is [OnServer] for calls that may take longer than others.
 func Slow(timeout time.Duration) Runner {
-	return func(streams Streams, cmd *cobra.Command, list bool, run Run) *cobra.Command {
+	return func(streams Streams, cmd *cobra.Command, forms Forms, run Run) *cobra.Command {
 		var flags ServerFlags
 		s := &Session{Streams: streams}
 		flags.Add(cmd, "")
-		s.Flags(cmd, list)
+		s.Flags(cmd, forms)
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			c, err := flags.Connect(streams.Now, timeout)
 			if err != nil {
@@ -111,9 +111,9 @@ func Slow(timeout time.Duration) Runner {
 }
 
 // Offline is the [Runner] of commands that need nobody.
-func Offline(streams Streams, cmd *cobra.Command, list bool, run Run) *cobra.Command {
+func Offline(streams Streams, cmd *cobra.Command, forms Forms, run Run) *cobra.Command {
 	s := &Session{Streams: streams}
-	s.Flags(cmd, list)
+	s.Flags(cmd, forms)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), s, args) }
 	return cmd
 }

@@ -30,7 +30,7 @@ otherwise nothing is changed. The class and the stage of a group are the same fo
 	cmd.Flags().StringVar(&ask.Cause, "cause", "", "root `CAUSE`: "+strings.Join(causes, ", ")+"; required")
 	seen.add(cmd)
 	cmd.Flags().StringVar(&ask.Note, "note", "", "what was found, as `TEXT` for the history")
-	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, args []string) (err error) {
+	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) (err error) {
 		if ask.Cause == "" {
 			return command.Usagef("--cause is missing: expected one of %s", strings.Join(causes, ", "))
 		}
@@ -75,7 +75,7 @@ authentication or configuration, --release and --validated-in for a code defect.
 	} {
 		cmd.Flags().StringVar(f.text, f.name, "", f.usage)
 	}
-	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, args []string) error {
+	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		if ask.Link == "" {
 			return command.Usagef("--link is missing: expected the ticket or incident")
 		}
@@ -100,7 +100,7 @@ func validate(streams command.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&ask.Idempotent, "idempotent", false, "the work is idempotent")
 	cmd.Flags().StringVar(&ask.DuplicateSafe, "duplicate-safe", "", "if it is not: why a second effect does no harm, as `TEXT`")
 	cmd.Flags().StringVar(&ask.Note, "note", "", "more, as `TEXT` for the history")
-	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, args []string) error {
+	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		if !ask.Idempotent && ask.DuplicateSafe == "" {
 			return command.Usagef("expected --idempotent, or --duplicate-safe with the reason why a second effect does no harm")
 		}
@@ -126,7 +126,7 @@ func verify(streams command.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&not, "not-delivered", false, "the result did not arrive: back to triage")
 	cmd.Flags().StringVar(&ask.Note, "note", "", "what was observed, as `TEXT` for the history; required")
 	cmd.Flags().StringVar(&ask.Link, "link", "", "`LINK` to the ticket or incident")
-	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, args []string) error {
+	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		if ask.Note == "" {
 			return command.Usagef("--note is missing: expected what was observed")
 		}

@@ -50,7 +50,7 @@ failure comes back.`,
 	flags.BoolVar(&ask.dryRun, "dry-run", false, "preview what would be replayed, and change nothing")
 	flags.BoolVar(&ask.watch, "watch", false, "stay and show the progress")
 	command.YesFlag(cmd, &ask.yes)
-	return command.OnServer(streams, cmd, false, ask.run)
+	return command.OnServer(streams, cmd, command.One, ask.run)
 }
 
 func (a *replayRequest) run(ctx context.Context, s *command.Session, args []string) error {

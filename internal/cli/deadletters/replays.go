@@ -95,7 +95,7 @@ func replaysShow(streams command.Streams) *cobra.Command {
 	}
 	states := []string{"PENDING", "RELEASED", "SUCCEEDED", "FAILED", "REPEATED", "CANCELLED", "ARCHIVED"}
 	cmd.Flags().StringVar(&items, "items", "", "list the items in this `STATE`: "+strings.Join(states, ", "))
-	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, args []string) error {
+	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		id, err := command.OneID(args)
 		if err != nil {
 			return err

@@ -33,7 +33,7 @@ replay was paused, stopped by itself or was cancelled.`,
 		Example: "  recoup replays watch " + anID,
 		Args:    command.ExactArgs("ID"),
 	}
-	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, args []string) error {
+	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		id, err := command.OneID(args)
 		if err != nil {
 			return err

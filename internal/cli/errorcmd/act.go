@@ -63,7 +63,7 @@ The exit status is 1 if any of the errors could not be ` + v.past + `.`
 	cmd.Flags().BoolVar(&ask.all, "all", false, "every open error, if no filter is given")
 	cmd.Flags().BoolVar(&ask.dryRun, "dry-run", false, "preview what would change, and change nothing")
 	command.YesFlag(cmd, &ask.yes)
-	return command.OnServer(streams, cmd, false, ask.run)
+	return command.OnServer(streams, cmd, command.One, ask.run)
 }
 
 func (a *act) run(ctx context.Context, s *command.Session, args []string) error {

@@ -46,7 +46,7 @@ needs a key with the role admin. The server audits every export.`,
 	ask.addSpan(cmd)
 	cmd.Flags().BoolVar(&ask.rows, "rows", false, "the events themselves instead of their counts")
 	cmd.Flags().StringVar(&ask.format, "format", "csv", "output `FORMAT`: "+command.Join(formats()))
-	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, _ []string) error {
+	return command.OnServer(streams, cmd, nil, func(ctx context.Context, s *command.Session, _ []string) error {
 		format, err := command.OneOf("format", ask.format, formats())
 		switch {
 		case err != nil:

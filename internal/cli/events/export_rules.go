@@ -50,7 +50,7 @@ Prometheus that scrapes the nodes and has the rules of 'recoup export prometheus
 
 // exportPolicy makes cmd one that writes something that follows from a policy.
 func exportPolicy(streams command.Streams, cmd *cobra.Command, write func(p *policy.Policy, asJSON bool) ([]byte, error)) *cobra.Command {
-	return new(policycmd.Flag).Offline(streams, cmd, func(s *command.Session, p *policy.Policy, _ string) error {
+	return new(policycmd.Flag).Offline(streams, cmd, nil, func(s *command.Session, p *policy.Policy, _ string) error {
 		text, err := write(p, s.JSON())
 		if err != nil {
 			return err

@@ -119,7 +119,7 @@ func show(streams command.Streams) *cobra.Command {
 		Short:   "Show an intake, from its first result to its end",
 		Example: `  recoup gate-zero show ` + anID,
 		Args:    command.ExactArgs("ID"),
-	}, false, func(ctx context.Context, s *command.Session, args []string) error {
+	}, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		id, err := command.OneID(args)
 		if err != nil {
 			return err

@@ -45,7 +45,7 @@ attempt, but say nothing about the company.`,
 		Example: `  recoup gate-zero status
   recoup gate-zero status 2026_outreach`,
 		Args: command.AtMost(1),
-	}, false, func(ctx context.Context, s *command.Session, args []string) error {
+	}, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		if len(args) == 1 {
 			return showBatch(ctx, s, args[0])
 		}

@@ -54,7 +54,7 @@ is imported without a server. The exit status is 1 if any row was refused.`,
 	cmd.Flags().BoolVar(&m.done, "complete", false, "complete the batch at the end")
 	m.Add(cmd, "")
 	read := command.SettingFlags(cmd, "database")
-	s.Flags(cmd, false)
+	s.Flags(cmd, command.One)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.file = args[0]
 		direct := cmd.Flags().Changed("database")

@@ -52,7 +52,7 @@ nothing left to do.`,
 	cmd.Flags().DurationVar(&f.every, "every", 10*time.Second, "poll `INTERVAL` while there is nothing to do")
 	cmd.Flags().BoolVar(&f.once, "once", false, "stop when there is nothing to do")
 	cmd.Flags().StringVar(&f.resolver, "resolver", "", "`HOST:PORT` of a DNS server (default: the host's)")
-	return command.OnServer(streams, cmd, false, func(ctx context.Context, s *command.Session, _ []string) error {
+	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
 		if err := f.check(); err != nil {
 			return err
 		}

@@ -47,12 +47,12 @@ type keyring interface {
 // keys; with create, a database file that does not exist is made. What is wrong
 // with the flags is found before, in PreRunE: a mistake must not make a database.
 func on(keys *keyring, create bool) command.Runner {
-	return func(streams command.Streams, cmd *cobra.Command, list bool, run command.Run) *cobra.Command {
+	return func(streams command.Streams, cmd *cobra.Command, forms command.Forms, run command.Run) *cobra.Command {
 		var flags command.ServerFlags
 		s := &command.Session{Streams: streams}
 		flags.Add(cmd, "server `URL`, instead of the database ($RECOUP_SERVER)")
 		read := command.SettingFlags(cmd, "database")
-		s.Flags(cmd, list)
+		s.Flags(cmd, forms)
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			direct := cmd.Flags().Changed("database")
 			if direct && flags.Server != "" {

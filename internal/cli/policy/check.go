@@ -39,7 +39,7 @@ The exit status is 1 if there are errors, or warnings with --strict. FILE is ano
 		file.Argument = strings.Join(args, "")
 		return nil
 	}
-	return file.Offline(streams, cmd, func(s *command.Session, p *policy.Policy, _ string) error {
+	return file.Offline(streams, cmd, command.One, func(s *command.Session, p *policy.Policy, _ string) error {
 		report := proof.Check(p, fault.Default())
 		if err := printReport(s, file.name(), report); err != nil {
 			return err

@@ -35,7 +35,7 @@ func explain(streams command.Streams) *cobra.Command {
 		x, err = ask.question(streams)
 		return err
 	}
-	return new(Flag).Offline(streams, cmd, func(s *command.Session, p *policy.Policy, name string) error {
+	return new(Flag).Offline(streams, cmd, command.One, func(s *command.Session, p *policy.Policy, name string) error {
 		x.answer(p)
 		if s.Machine() {
 			return s.Print(x.view())

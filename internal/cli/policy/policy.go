@@ -39,12 +39,12 @@ func (f *Flag) Add(cmd *cobra.Command) {
 
 // Offline makes cmd a command that reads a policy and prints what follows from it,
 // without a server.
-func (f *Flag) Offline(streams command.Streams, cmd *cobra.Command, run func(s *command.Session, p *policy.Policy, name string) error) *cobra.Command {
+func (f *Flag) Offline(streams command.Streams, cmd *cobra.Command, forms command.Forms, run func(s *command.Session, p *policy.Policy, name string) error) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = command.NoArgs
 	}
 	f.Add(cmd)
-	return command.Offline(streams, cmd, false, func(_ context.Context, s *command.Session, _ []string) error {
+	return command.Offline(streams, cmd, forms, func(_ context.Context, s *command.Session, _ []string) error {
 		p, name, err := f.Load(streams)
 		if err != nil {
 			return err

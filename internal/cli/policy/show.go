@@ -19,7 +19,7 @@ func show(streams command.Streams) *cobra.Command {
 		Short: "Show the policy as tables: retries, escalation, alerts",
 		Example: `  recoup policy show
   recoup policy show --policy policy.yaml --json`,
-	}, func(s *command.Session, p *policy.Policy, name string) error {
+	}, command.One, func(s *command.Session, p *policy.Policy, name string) error {
 		if s.Machine() {
 			return s.Print(viewPolicy(p))
 		}

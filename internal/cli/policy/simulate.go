@@ -45,7 +45,7 @@ retry_after (seconds). Without --days it runs until nothing is left to happen.`,
 	cmd.Flags().IntVar(&ask.days, "days", 365, "simulate `N` days")
 	cmd.Flags().Uint64Var(&ask.seed, "seed", 1, "random seed; another `N` gives other failures")
 	cmd.Flags().StringVar(&ask.from, "from", "", "history `FILE` to run instead of made-up failures (- is standard input)")
-	return command.Offline(streams, cmd, false, func(ctx context.Context, s *command.Session, _ []string) error {
+	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
 		if err := ask.check(cmd); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func migrateStatus(streams command.Streams) *cobra.Command {
 		Args:    command.NoArgs,
 	}
 	read := command.SettingFlags(cmd, "database")
-	return command.Offline(streams, cmd, false, func(ctx context.Context, s *command.Session, _ []string) error {
+	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
 		_, options, err := read()
 		if err != nil {
 			return err

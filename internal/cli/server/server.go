@@ -118,7 +118,7 @@ func config(streams command.Streams) *cobra.Command {
 	}
 	read := command.SettingFlags(show)
 	return command.Group(&cobra.Command{Use: "config", Short: "Show the configuration", Example: "  recoup config show"},
-		command.Offline(streams, show, false, func(_ context.Context, s *command.Session, _ []string) error {
+		command.Offline(streams, show, command.One, func(_ context.Context, s *command.Session, _ []string) error {
 			config, _, err := read()
 			if err != nil {
 				return err
@@ -140,7 +140,7 @@ func version(streams command.Streams) *cobra.Command {
 		Example: `  recoup version
   recoup version --json`,
 		Args: command.NoArgs,
-	}, false, func(_ context.Context, s *command.Session, _ []string) error {
+	}, command.One, func(_ context.Context, s *command.Session, _ []string) error {
 		if s.Machine() {
 			return s.Print(command.OwnVersion())
 		}
