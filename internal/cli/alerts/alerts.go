@@ -15,9 +15,6 @@ import (
 	"recoup/internal/store"
 )
 
-// anID is an id in examples.
-const anID = "01KGN4T9ZC3M8P2Q5R7S9V1WXY"
-
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
 	return []*cobra.Command{
@@ -93,7 +90,7 @@ func show(streams command.Streams) *cobra.Command {
 	return command.ShowID(streams, &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show one alert",
-		Example: `  recoup alerts show ` + anID,
+		Example: `  recoup alerts show ` + command.AnID,
 	}, func(ctx context.Context, s *command.Session, id recoup.ID) (client.Alert, error) {
 		return s.Alert(ctx, id)
 	},

@@ -103,7 +103,7 @@ func unsilence(streams command.Streams) *cobra.Command {
 	}.Command(streams, &cobra.Command{
 		Use:     "unsilence ID",
 		Short:   "End a silence early",
-		Example: `  recoup alerts unsilence ` + anID,
+		Example: `  recoup alerts unsilence ` + command.AnID,
 		Args:    command.ExactArgs("ID"),
 	})
 }

@@ -109,3 +109,6 @@ func FlagID(flag, text string) (recoup.ID, error) {
 	}
 	return id, nil
 }
+
+// AnID is an id in examples.
+const AnID = "01KGN4T9ZC3M8P2Q5R7S9V1WXY"

@@ -22,8 +22,8 @@ func triage(streams command.Streams) *cobra.Command {
 that failed, and whether its retries were exhausted. On a terminal it shows the dead letter and
 asks for them; in a script --class, --stage and --exhausted give them. If the dead letter says
 otherwise nothing is changed. The class and the stage of a group are the same for all in it.`,
-		Example: `  recoup dead-letters triage ` + anID + ` --cause transient
-  recoup dead-letters triage --group ` + anID + ` --cause data`,
+		Example: `  recoup dead-letters triage ` + command.AnID + ` --cause transient
+  recoup dead-letters triage --group ` + command.AnID + ` --cause data`,
 	}
 	causes := []string{client.CauseTransient, client.CauseData, client.CauseAuthConfig, client.CauseCodeDefect}
 	at.add(cmd)
@@ -58,7 +58,7 @@ func remediate(streams command.Streams) *cobra.Command {
 		Long: `Records what was done about the cause. A link to the ticket or incident is required, and what
 the cause demands: --upstream-checked if it was transient, --corrected for data, --fixed for
 authentication or configuration, --release and --validated-in for a code defect.`,
-		Example: `  recoup dead-letters remediate ` + anID + ` --link T-7 --fixed x`,
+		Example: `  recoup dead-letters remediate ` + command.AnID + ` --link T-7 --fixed x`,
 	}
 	at.add(cmd)
 	for _, f := range []struct {
@@ -93,8 +93,8 @@ func validate(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [ID]",
 		Short: "Validate: confirm that a replay is safe (step 3 of 5)",
-		Example: `  recoup dead-letters validate ` + anID + ` --idempotent
-  recoup dead-letters validate --group ` + anID + ` --idempotent`,
+		Example: `  recoup dead-letters validate ` + command.AnID + ` --idempotent
+  recoup dead-letters validate --group ` + command.AnID + ` --idempotent`,
 	}
 	at.add(cmd)
 	cmd.Flags().BoolVar(&ask.Idempotent, "idempotent", false, "the work is idempotent")
@@ -119,8 +119,8 @@ func verify(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Verify: confirm that the result arrived, and close (step 5 of 5)",
-		Example: `  recoup dead-letters verify ` + anID + ` --note "received"
-  recoup dead-letters verify --group ` + anID + ` --note received`,
+		Example: `  recoup dead-letters verify ` + command.AnID + ` --note "received"
+  recoup dead-letters verify --group ` + command.AnID + ` --note received`,
 	}
 	at.add(cmd)
 	cmd.Flags().BoolVar(&not, "not-delivered", false, "the result did not arrive: back to triage")

@@ -10,9 +10,6 @@ import (
 	"recoup/internal/cli/command"
 )
 
-// anID is an id in examples.
-const anID = "01KGN4T9ZC3M8P2Q5R7S9V1WXY"
-
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
 	return []*cobra.Command{
@@ -26,7 +23,7 @@ it once the result has arrived.
 
 All but replay take an id, or --group for all dead letters with the same cause.`,
 			Example: `  recoup dead-letters list --pipeline criticizer
-  recoup dead-letters triage ` + anID + ` --cause data
+  recoup dead-letters triage ` + command.AnID + ` --cause data
   recoup dead-letters replay --pipeline criticizer --rate 5 --dry-run`,
 		}, list(streams), groups(streams), show(streams), triage(streams), remediate(streams), validate(streams), replay(streams), verify(streams)),
 		replays(streams), work(streams),

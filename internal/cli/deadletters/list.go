@@ -73,7 +73,7 @@ func show(streams command.Streams) *cobra.Command {
 	return command.ShowID(streams, &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show a dead letter: its failures, notes and replays",
-		Example: "  recoup dead-letters show " + anID,
+		Example: "  recoup dead-letters show " + command.AnID,
 	}, func(ctx context.Context, s *command.Session, id recoup.ID) (client.DeadLetterDetails, error) {
 		return s.DeadLetter(ctx, id)
 	}, describe)

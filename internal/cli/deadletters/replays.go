@@ -19,7 +19,7 @@ func replays(streams command.Streams) *cobra.Command {
 		Long: `A replay sends dead letters back to work, at a rate and in a ramp, and keeps the outcome of
 each. 'recoup dead-letters replay' begins one.`,
 		Example: `  recoup replays list --state RUNNING
-  recoup replays watch ` + anID,
+  recoup replays watch ` + command.AnID,
 	}, replaysList(streams), replaysShow(streams), replaysWatch(streams))
 	for _, act := range []replayAct{
 		{"pause", "paused", "Pause a replay; what workers have claimed goes on", (*client.Client).PauseReplay},
@@ -89,8 +89,8 @@ func replaysShow(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a replay, its notes and the outcome of its items",
-		Example: `  recoup replays show ` + anID + `
-  recoup replays show ` + anID + ` --items FAILED`,
+		Example: `  recoup replays show ` + command.AnID + `
+  recoup replays show ` + command.AnID + ` --items FAILED`,
 		Args: command.ExactArgs("ID"),
 	}
 	states := []string{"PENDING", "RELEASED", "SUCCEEDED", "FAILED", "REPEATED", "CANCELLED", "ARCHIVED"}
@@ -173,7 +173,7 @@ func (a replayAct) command(streams command.Streams) *cobra.Command {
 	}.Command(streams, &cobra.Command{
 		Use:     a.verb + " ID",
 		Short:   a.short,
-		Example: fmt.Sprintf("  recoup replays %s %s --reason \"look first\"", a.verb, anID),
+		Example: fmt.Sprintf("  recoup replays %s %s --reason \"look first\"", a.verb, command.AnID),
 		Args:    command.ExactArgs("ID"),
 	})
 }

@@ -30,7 +30,7 @@ func replaysWatch(streams command.Streams) *cobra.Command {
 		Long: `Shows the progress of a replay until it has ended, and says so when no results come back from
 workers. Without a terminal it prints a line for each change. The exit status is 1 if the
 replay was paused, stopped by itself or was cancelled.`,
-		Example: "  recoup replays watch " + anID,
+		Example: "  recoup replays watch " + command.AnID,
 		Args:    command.ExactArgs("ID"),
 	}
 	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {

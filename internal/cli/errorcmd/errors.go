@@ -13,9 +13,6 @@ import (
 	"recoup/internal/cli/command"
 )
 
-// anID is an id in examples.
-const anID = "01KGN4T9ZC3M8P2Q5R7S9V1WXY"
-
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
 	cmd := command.Group(&cobra.Command{
@@ -26,7 +23,7 @@ a person, escalated, and resolved or archived in the end. These commands talk to
 Those that act take ids, or a filter. With a filter they preview what would change and ask for
 a confirmation.`,
 		Example: `  recoup errors list --parked
-  recoup errors resolve ` + anID + ` --reason "filing corrected"`,
+  recoup errors resolve ` + command.AnID + ` --reason "filing corrected"`,
 	}, list(streams), show(streams), explain(streams), history(streams))
 	for _, v := range verbs {
 		cmd.AddCommand(v.command(streams))

@@ -98,7 +98,7 @@ func history(streams command.Streams) *cobra.Command {
 	}.Command(streams, &cobra.Command{
 		Use:     "history ID",
 		Short:   "Show an error's transitions: what happened, by whom and why",
-		Example: `  recoup errors history ` + anID,
+		Example: `  recoup errors history ` + command.AnID,
 		Args:    command.ExactArgs("ID"),
 	})
 }

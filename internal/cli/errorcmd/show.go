@@ -15,8 +15,8 @@ func show(streams command.Streams) *cobra.Command {
 	return command.ShowID(streams, &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one error, open or archived",
-		Example: `  recoup errors show ` + anID + `
-  recoup errors show ` + anID + ` --json`,
+		Example: `  recoup errors show ` + command.AnID + `
+  recoup errors show ` + command.AnID + ` --json`,
 	}, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Error, error) {
 		return s.Error(ctx, id)
 	},

@@ -46,7 +46,7 @@ func list(streams command.Streams) *cobra.Command {
 		Long: `The ledger records that a failure happened, where and when, and nothing of what was in the
 request. This lists it, newest first.`,
 		Example: `  recoup events --service nightly-import --from 24h
-  recoup events --correlation-id 01KGN4T9ZC3M8P2Q5R7S9V1WXY --json`,
+  recoup events --correlation-id ` + command.AnID + ` --json`,
 		Annotations: map[string]string{command.OwnUse: "recoup events [flags]"},
 	}
 	cmd.Flags().StringVar(&flags.correlation, "correlation-id", "", "only events that share this `ID`")

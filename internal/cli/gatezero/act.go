@@ -117,7 +117,7 @@ func show(streams command.Streams) *cobra.Command {
 	return command.OnServer(streams, &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show an intake, from its first result to its end",
-		Example: `  recoup gate-zero show ` + anID,
+		Example: `  recoup gate-zero show ` + command.AnID,
 		Args:    command.ExactArgs("ID"),
 	}, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		id, err := command.OneID(args)

@@ -14,9 +14,6 @@ import (
 	"recoup/internal/cli/command"
 )
 
-// anID is an id in examples.
-const anID = "01KGN4T9ZC3M8P2Q5R7S9V1WXY"
-
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
 	return []*cobra.Command{command.Group(&cobra.Command{

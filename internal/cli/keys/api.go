@@ -138,7 +138,7 @@ func revoke(streams command.Streams) *cobra.Command {
 		Short: "Revoke a key, permanently",
 		Long: `Revokes a key permanently. Servers notice it within seconds. Revoking a key again changes
 nothing.`,
-		Example: `  recoup keys revoke ` + anID + ` --reason "left the team"`,
+		Example: `  recoup keys revoke ` + command.AnID + ` --reason "left the team"`,
 	}, &id))
 }
 
@@ -152,7 +152,7 @@ func rotate(streams command.Streams) *cobra.Command {
 		Long: `Creates a key that replaces another, with its name, role and hubs, and prints it as
 'recoup keys create' does. The old key stays valid until the hours are over; with --hours 0 it
 ends now, long polls included.`,
-		Example: `  recoup keys rotate ` + anID + ` --hours 48`,
+		Example: `  recoup keys rotate ` + command.AnID + ` --hours 48`,
 	}, &id)
 	ask.Hours = cmd.Flags().Int("hours", 24, "the old key stays valid for `N` hours, 168 at most; 0 ends it now")
 	read := cmd.PreRunE

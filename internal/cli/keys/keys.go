@@ -16,9 +16,6 @@ import (
 	"recoup/internal/cli/command"
 )
 
-// anID is an id in examples.
-const anID = "01KGN4T9ZC3M8P2Q5R7S9V1WXY"
-
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
 	return []*cobra.Command{command.Group(&cobra.Command{
@@ -54,36 +51,43 @@ func on(keys *keyring, create bool) command.Runner {
 		read := command.SettingFlags(cmd, "database")
 		s.Flags(cmd, forms)
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			direct := cmd.Flags().Changed("database")
-			if direct && flags.Server != "" {
-				return command.Usagef("--server and --database are given: expected one of the two")
-			}
-			if !direct && (flags.Server != "" || os.Getenv(client.EnvServer) != "") {
-				c, err := flags.Connect(streams.Now, 0)
-				if err != nil {
-					return err
-				}
-				defer c.Close()
-				*keys = remote{c}
-				return flags.Explain(cmd, args, run(cmd.Context(), s, args))
-			}
-			_, options, err := read()
+			found, end, err := find(cmd, streams, &flags, read, create)
 			if err != nil {
 				return err
 			}
-			options.Now = streams.Now
-			open, err := app.OpenKeys(cmd.Context(), options, create)
-			if errors.Is(err, app.ErrNoDatabase) {
-				return fmt.Errorf("%w\n--database names another, --server URL or $%s a server", err, client.EnvServer)
-			}
-			if err != nil {
-				return err
-			}
-			*keys = open
-			return errors.Join(flags.Explain(cmd, args, run(cmd.Context(), s, args)), open.Close())
+			*keys = found
+			return errors.Join(flags.Explain(cmd, args, run(cmd.Context(), s, args)), end())
 		}
 		return cmd
 	}
+}
+
+// find opens the keyring that the flags name, and returns how to close it.
+func find(cmd *cobra.Command, streams command.Streams, flags *command.ServerFlags, read func() (app.Config, app.Options, error), create bool) (keyring, func() error, error) {
+	direct := cmd.Flags().Changed("database")
+	if direct && flags.Server != "" {
+		return nil, nil, command.Usagef("--server and --database are given: expected one of the two")
+	}
+	if !direct && (flags.Server != "" || os.Getenv(client.EnvServer) != "") {
+		c, err := flags.Connect(streams.Now, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		return remote{c}, func() error { c.Close(); return nil }, nil
+	}
+	_, options, err := read()
+	if err != nil {
+		return nil, nil, err
+	}
+	options.Now = streams.Now
+	open, err := app.OpenKeys(cmd.Context(), options, create)
+	if errors.Is(err, app.ErrNoDatabase) {
+		err = fmt.Errorf("%w\n--database names another, --server URL or $%s a server", err, client.EnvServer)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return open, open.Close, nil
 }
 
 // remote is a server's keyring.

@@ -13,9 +13,6 @@ import (
 	"recoup/internal/cli/command"
 )
 
-// anID is an id in examples.
-const anID = "01KGN4T9ZC3M8P2Q5R7S9V1WXY"
-
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
 	return []*cobra.Command{
@@ -95,7 +92,7 @@ func resend(streams command.Streams) *cobra.Command {
 		Short: "Requeue undeliverable notifications",
 		Long: `Requeues notifications that were given up, each as a new one, and once, however often that is
 asked for. If the new one is given up too, it can be requeued by its own id.`,
-		Example: `  recoup notices resend ` + anID + `
+		Example: `  recoup notices resend ` + command.AnID + `
   recoup notices resend --given-up --to platform-team --reason "pager fixed"`,
 		Args: cobra.ArbitraryArgs,
 	}
