@@ -10,17 +10,29 @@ import (
 	"recoup/internal/test/conformance"
 )
 
-// BenchmarkGateZero measures Gate Zero, beside imports into a table with one index,
-// no guards and no counts.
+// BenchmarkGateZero measures Gate Zero: imports in chunks of 5,000 rows, beside bare
+// ones into a table with one index, no guards and no counts, and its other verbs.
 func BenchmarkGateZero(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
-		conformance.BenchGate(b, func(b *testing.B) conformance.Gate { s, _ := openPostgres(b); return s },
-			map[string]func(*testing.B) func([]store.Intake){"bare_copy": copyIntakes})
+		open := func(b *testing.B) conformance.Gate { s, _ := openPostgres(b); return s }
+		b.Run("import", func(b *testing.B) { importBeside(b, open(b), copyIntakes(b), "copy") })
+		conformance.BenchGate(b, open)
 	})
 	b.Run("sqlite", func(b *testing.B) {
-		conformance.BenchGate(b, func(b *testing.B) conformance.Gate { s, _ := openSQLite(b); return s },
-			map[string]func(*testing.B) func([]store.Intake){"bare_insert": insertIntakes})
+		open := func(b *testing.B) conformance.Gate { s, _ := openSQLite(b); return s }
+		b.Run("import", func(b *testing.B) { importBeside(b, open(b), insertIntakes(b), "insert") })
+		conformance.BenchGate(b, open)
 	})
+}
+
+func importBeside(b *testing.B, s conformance.Gate, bare func([]store.Intake), rival string) {
+	next, add := conformance.Importing(b, s)
+	c := contest{B: b}
+	for b.Loop() {
+		list := next()
+		c.round(conformance.GateChunk, just(func() { add(list) }), just(func() { bare(list) }))
+	}
+	c.report("rows", rival)
 }
 
 func copyIntakes(b *testing.B) func([]store.Intake) {

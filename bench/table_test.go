@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if pgtest.Durable() {
 		fsync = "on"
 	}
-	fmt.Printf("\nPostgreSQL with fsync %s, ours and the rival's; %d processors; medians (rounds: least–most); CPU with the database server's\n", fsync, runtime.NumCPU())
+	fmt.Fprintf(os.Stdout, "\nPostgreSQL with fsync %s, ours and the rival's; %d processors; medians (rounds: least–most); CPU with the database server's\n", fsync, runtime.NumCPU())
 	contests.print(os.Stdout, "what", "Recoup", "beside it", "times as fast", "CPU", "beside it", "times less")
 	growths.print(os.Stdout, "question", "errors", "at first", "in the end", "grows", "CPU at first", "in the end", "grows")
 }

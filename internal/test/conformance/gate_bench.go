@@ -15,25 +15,21 @@ import (
 // GateChunk is how many lines of a file the benchmarks import at once.
 const GateChunk = 5000
 
-// BenchGate measures Gate Zero on a store. The functions that bare returns write
-// the same intakes into a table without rules, to compare with in the same run.
-func BenchGate(b *testing.B, open func(b *testing.B) Gate, bare map[string]func(b *testing.B) func([]store.Intake)) {
-	b.Run("import", func(b *testing.B) {
-		x := newGateBench(b, open)
-		perRow(b, func() { x.add(x.companies()) })
-	})
+// Importing returns the next lines of a file, chunk by chunk, and what imports them
+// into a store.
+func Importing(b *testing.B, s Gate) (next func() []store.Intake, add func([]store.Intake)) {
+	x := newGateBench(b, func(*testing.B) Gate { return s })
+	return x.companies, x.add
+}
+
+// BenchGate measures Gate Zero on a store.
+func BenchGate(b *testing.B, open func(b *testing.B) Gate) {
 	b.Run("import_again", func(b *testing.B) {
 		x := newGateBench(b, open)
 		list := x.companies()
 		x.add(list)
 		perRow(b, func() { x.add(list) })
 	})
-	for name, prepare := range bare {
-		b.Run(name, func(b *testing.B) {
-			x, write := &gateBench{gateDriver: newGateDriver(b, nil)}, prepare(b)
-			perRow(b, func() { write(x.companies()) })
-		})
-	}
 	b.Run("claim_and_fail_500", func(b *testing.B) { benchWork(newGateBench(b, open), b) })
 	b.Run("claim_beside_100000_killed", func(b *testing.B) {
 		x := newGateBench(b, open)
@@ -109,6 +105,7 @@ func benchWork(x *gateBench, b *testing.B) {
 			x.fill(4)
 			x.wait(10 * day)
 			b.StartTimer()
+			claimed = append(claimed, x.claim(500-len(claimed))...)
 		}
 		steps := make([]store.CaseStep, len(claimed))
 		for i, c := range claimed {
