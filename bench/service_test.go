@@ -63,7 +63,7 @@ func (s *served) post(path, media string, body []byte, into any) {
 	request, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url+path, bytes.NewReader(body))
 	must(s, err)
 	request.Header.Set("Content-Type", media)
-	request.Header.Set("Prefer", "respond-sync")
+	request.Header.Set("Prefer", "respond-sync, return=minimal")
 	s.send(request, into)
 }
 

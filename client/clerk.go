@@ -91,7 +91,7 @@ func (k *clerk) deliver(ctx context.Context, letters []letter) {
 	for i, l := range letters {
 		results[i] = l.result
 	}
-	items, err := k.client.Results(ctx, results, NoRetry())
+	items, err := k.client.Results(ctx, results, NoRetry(), Brief())
 	for i, l := range letters {
 		if err != nil {
 			l.answer <- err

@@ -52,6 +52,12 @@ func (c *Client) result(ctx context.Context, outcome string, r Result, options [
 // maxResults is how many results one request may hold.
 const maxResults = 1000
 
+// Brief leaves the errors out of the answer to [Client.Results]: whoever only wants to
+// know whether each was taken spares the server reading them.
+func Brief() CallOption {
+	return func(r *request) { r.header = http.Header{"Prefer": {"return=minimal"}} }
+}
+
 // Results tells the results of many attempts, at most 1000. Each is answered for
 // itself, in their order; see [Item.Get].
 func (c *Client) Results(ctx context.Context, results []Result, options ...CallOption) ([]Item[Acted], error) {

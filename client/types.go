@@ -63,7 +63,7 @@ type Act struct {
 
 // Acted is the answer to an act.
 type Acted struct {
-	Error    recoup.Error `json:"error"`
+	Error    recoup.Error `json:"error,omitzero" doc:"left out of an answer to Prefer: return=minimal"`
 	Warning  string       `json:"warning,omitempty" doc:"something the caller may not expect"`
 	Repeated bool         `json:"repeated,omitempty"`
 }

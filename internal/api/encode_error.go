@@ -26,9 +26,12 @@ func (w *writer) acted(a *client.ActedBatch) {
 	w.b = append(w.b, '{')
 	w.list(`"items":`, len(a.Items), func(i int) {
 		if done := a.Items[i].Result; done != nil {
-			w.name(`"result":{"error":{`)
-			w.error(&done.Error)
-			w.b = append(w.b, '}')
+			w.name(`"result":{`)
+			if done.Error != (recoup.Error{}) {
+				w.name(`"error":{`)
+				w.error(&done.Error)
+				w.b = append(w.b, '}')
+			}
 			w.textOr(`"warning":`, done.Warning)
 			w.flagOr(`"repeated":`, done.Repeated)
 			w.b = append(w.b, '}')

@@ -88,12 +88,11 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	if err != nil {
 		return out, err
 	}
-	if wantsSync(c.r) {
+	if prefers(c, "respond-sync") {
 		if err := receipt.Wait(c.r.Context()); err != nil {
 			return out, err
 		}
 		out.Durable = true
-		c.w.Header().Set("Preference-Applied", "respond-sync")
 	}
 	a.countMalformed(c, batch)
 	a.noteDropped(c, map[string]int{"unknown_field": batch.unknown, droppedName: folded}, &out)
@@ -135,11 +134,13 @@ func (a *API) countMalformed(c *call, b *eventBatch) {
 	}
 }
 
-// wantsSync reports whether the caller waits until its events are durable.
-func wantsSync(r *http.Request) bool {
-	for _, prefer := range r.Header.Values("Prefer") {
+// prefers reports whether the caller prefers to be answered in a way that there is,
+// and says in the answer that it is.
+func prefers(c *call, way string) bool {
+	for _, prefer := range c.r.Header.Values("Prefer") {
 		for word := range strings.SplitSeq(prefer, ",") {
-			if strings.EqualFold(strings.TrimSpace(word), "respond-sync") {
+			if strings.EqualFold(strings.TrimSpace(word), way) {
+				c.w.Header().Set("Preference-Applied", way)
 				return true
 			}
 		}

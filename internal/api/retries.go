@@ -105,15 +105,18 @@ func (a *API) inputOf(r client.Result) (input lifecycle.Input, err error) {
 	return input, bad.Err()
 }
 
-type resultsIn struct{ Body client.ResultBatch }
+type resultsIn struct {
+	Prefer string `header:"Prefer" doc:"return=minimal: of results that were taken, the errors are left out of the answer, which is cheaper"`
+	Body   client.ResultBatch
+}
 
 // resultRules are the rules of one result among many.
 var resultRules = rulesOf(reflect.TypeFor[client.Result]())
 
 func (a *API) results(c *call, in *resultsIn) (client.ActedBatch, error) {
 	answer := client.ActedBatch{Items: make([]client.Item[client.Acted], len(in.Body.Results))}
-	var acts []engine.Act
-	var place []int
+	acts, place := make([]engine.Act, 0, len(in.Body.Results)), make([]int, 0, len(in.Body.Results))
+	brief, taken := prefers(c, "return=minimal"), &client.Acted{}
 	for i, r := range in.Body.Results {
 		err := checkRules(resultRules, reflect.ValueOf(r))
 		var act engine.Act
@@ -126,6 +129,7 @@ func (a *API) results(c *call, in *resultsIn) (client.ActedBatch, error) {
 			answer.Items[i].Failure = a.embed(c, err)
 			continue
 		}
+		act.Brief = brief
 		acts, place = append(acts, act), append(place, i)
 	}
 	out, err := a.Engine.Apply(c.r.Context(), c.caller, acts)
@@ -136,6 +140,13 @@ func (a *API) results(c *call, in *resultsIn) (client.ActedBatch, error) {
 		i := place[k]
 		if out[k].Err != nil {
 			answer.Items[i].Failure = a.embed(c, out[k].Err)
+			continue
+		}
+		if brief {
+			answer.Items[i].Result = taken
+			if warning := string(out[k].Effects.Warning); warning != "" || out[k].Repeated {
+				answer.Items[i].Result = &client.Acted{Warning: warning, Repeated: out[k].Repeated}
+			}
 			continue
 		}
 		done := keepToken(acted(out[k]), in.Body.Results[i])

@@ -2,8 +2,10 @@ package api_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,7 +128,7 @@ func TestResults(t *testing.T) {
 	var out client.ActedBatch
 	w.post("/v1/retries/results", client.ResultBatch{Results: []client.Result{
 		{ErrorID: claimed[0].ID, LeaseToken: claimed[0].LeaseToken, Outcome: "succeed"},
-		{ErrorID: claimed[1].ID, LeaseToken: claimed[0].LeaseToken, Outcome: "succeed"},
+		{ErrorID: claimed[1].ID, LeaseToken: claimed[0].ID, Outcome: "succeed"},
 		{ErrorID: claimed[1].ID, LeaseToken: claimed[1].LeaseToken, Outcome: "explode"},
 		{ErrorID: claimed[1].ID, LeaseToken: claimed[1].LeaseToken, Outcome: "fail", Code: "TIMEOUT"},
 	}}).ok(&out)
@@ -142,5 +144,39 @@ func TestResults(t *testing.T) {
 	}
 	if out.Items[0].Result.Error.State != recoup.Resolved {
 		t.Errorf("the first is %s", out.Items[0].Result.Error.State)
+	}
+}
+
+// Whoever prefers a minimal answer learns which results were taken, and of none what
+// became of its error.
+func TestResultsInBrief(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 4 {
+		w.report(dol, fmt.Sprint("CO-", i))
+	}
+	claimed := w.claim(dol)
+	for _, pair := range [][]recoup.Error{claimed[:2], claimed[2:]} { // which is decided as the first was
+		answer := w.post("/v1/retries/results", client.ResultBatch{Results: []client.Result{
+			{ErrorID: pair[0].ID, LeaseToken: pair[0].LeaseToken, Outcome: "succeed"},
+			{ErrorID: pair[1].ID, LeaseToken: pair[1].ID, Outcome: "succeed"},
+			{ErrorID: pair[1].ID, LeaseToken: pair[1].LeaseToken, Outcome: "succeed"},
+		}}, "Prefer", "return=minimal")
+		var out client.ActedBatch
+		answer.ok(&out)
+		if answer.Header().Get("Preference-Applied") != "return=minimal" || strings.Contains(answer.Body.String(), `"error":`) {
+			t.Errorf("%v %s", answer.Header(), answer.Body)
+		}
+		for i, done := range []bool{true, false, true} {
+			if got := out.Items[i]; (got.Result != nil) != done || (got.Failure == nil) != done {
+				t.Errorf("item %d is %+v", i, got)
+			}
+		}
+		for _, e := range pair {
+			var got recoup.Error
+			if w.get("/v1/errors/" + e.ID.String()).ok(&got); got.State != recoup.Resolved {
+				t.Errorf("it is %s", got.State)
+			}
+		}
 	}
 }
