@@ -56,6 +56,8 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		"all": {}, "table": {Table: tables[0]}, "hub": {Tables: tables[:2]}, "entity": {Entity: entity},
 		"parked": {Parked: new(true)}, "parked in a table": {Table: tables[0], State: recoup.Parked}, "assigned": {AssignedTo: "ada"},
 		"blocking": {Blocking: new(true)}, "not blocking": {Blocking: new(false)}, "not parked": {Parked: new(false)}, "pending": {State: recoup.RetryPending}, "resolved": {State: recoup.Resolved},
+		"a rare code": {Code: "RARE"}, "a rare code in a table": {Table: tables[1], Code: "RARE"}, "a code": {Code: recoup.Code(code)},
+		"the top tier": {Tier: 3}, "the top tier, parked": {Tier: 3, Parked: new(true)}, "a tier": {Tier: 2, Parked: new(true)},
 	} {
 		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 			q := s.listQuery(f, page)

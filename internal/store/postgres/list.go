@@ -107,7 +107,7 @@ func (q *query) filter(f store.Filter, p store.Page) {
 	q.equal("code", string(f.Code))
 	q.equal("assigned_to", f.AssignedTo)
 	if f.Tier > 0 {
-		q.add(" and escalation_level = " + q.arg(f.Tier))
+		q.add(" and escalation_level > 0 and escalation_level = " + q.arg(f.Tier)) // in the words of its index
 	}
 	q.either(" and blocking", " and not blocking", f.Blocking)
 	q.either(parked, " and state not in ('PARKED', 'ESCALATED')", f.Parked)

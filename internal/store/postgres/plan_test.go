@@ -23,7 +23,7 @@ alter table recoup.error_archive disable trigger user;
 insert into recoup.error (table_name, entity_id, code, category, class, policy_version, state, disposition, blocking, created_at,
 	expires_at, max_retries, next_retry_at, retry_window_ends_at, parked_at, park_reason, escalated_to,
 	assigned_to, escalation_level, next_escalation_at, next_reminder_at, resolved_at, replaceable)
-select t, 'CO-' || i / 5, 'CODE_' || i % 5, 'TRANSIENT', 'immediate', '1.0.0', s,
+select t, 'CO-' || i / 5, case when i % 5000 = 61 then 'RARE' else 'CODE_' || i % 5 end, 'TRANSIENT', 'immediate', '1.0.0', s,
 	case s when 'RETRY_PENDING' then 'RETRY' when 'RESOLVED' then 'RESOLVED' when 'ACTIVE' then 'ARCHIVE' else 'PARKED' end,
 	s in ('RETRY_PENDING', 'PARKED', 'ESCALATED'), $1::timestamptz - i * interval '50 seconds',
 	$1::timestamptz - i * interval '50 seconds' + interval '60 days', 5,
@@ -31,7 +31,7 @@ select t, 'CO-' || i / 5, 'CODE_' || i % 5, 'TRANSIENT', 'immediate', '1.0.0', s
 	case s when 'RETRY_PENDING' then $1::timestamptz + (i % 2000 - 20) * interval '1 minute' end,
 	case when s in ('PARKED', 'ESCALATED') then $1::timestamptz - i * interval '40 seconds' end,
 	case when s in ('PARKED', 'ESCALATED') then 'DATA_QUALITY' end, case when s in ('PARKED', 'ESCALATED') then 'team' end,
-	case when s in ('PARKED', 'ESCALATED') and i % 3 = 0 then 'ada' end, case s when 'ESCALATED' then 2 else 0 end,
+	case when s in ('PARKED', 'ESCALATED') and i % 3 = 0 then 'ada' end, case s when 'ESCALATED' then 2 + (i % 5000 = 71)::int else 0 end,
 	case s when 'PARKED' then $1::timestamptz + (i % 1000 - 50) * interval '1 hour' end,
 	case when i % 2 = 0 then $1::timestamptz + (i % 5000 - 50) * interval '1 hour' end,
 	case s when 'RESOLVED' then $1::timestamptz - i * interval '1 second' end, s <> 'RESOLVED'

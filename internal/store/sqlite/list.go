@@ -114,7 +114,7 @@ func (s *Store) Errors(ctx context.Context, f store.Filter, p store.Page) ([]rec
 	if len(states) == 0 || len(tables) == 0 && f.Table != "" {
 		return nil, store.Cursor{}, nil
 	}
-	if len(tables) == 0 && f.Entity == "" && filed(states) {
+	if len(tables) == 0 && f.Entity == "" && (f.Code != "" || f.Tier > 0 || filed(states)) {
 		known, err := s.tables(ctx)
 		if err != nil {
 			return nil, store.Cursor{}, err
@@ -140,8 +140,8 @@ func filed(states []string) bool {
 }
 
 // listErrors chooses the index: the entity's or the assignee's, that of what waits
-// for the archive, a stretch for each table and state or for each table that is asked
-// for, else that of all errors. What is resolved is sorted: it is what came since the
+// for the archive, a stretch for each table and tier or state, or for each table that
+// is asked for, else that of all errors. What is resolved is sorted: it is what came since the
 // last sweep.
 func listErrors(f store.Filter, tables, states []string) *listing {
 	l := &listing{columns: errorColumns, key: "created_at", at: func(e *recoup.Error) time.Time { return e.CreatedAt }}
@@ -157,7 +157,15 @@ func listErrors(f store.Filter, tables, states []string) *listing {
 		l.from = "error indexed by error_resolved_idx"
 		l.require("state = 'RESOLVED'")
 		l.among(tables, statesOf(store.Filter{}))
-	case len(tables) > 0 && len(tables)*len(states) <= maxArms && filed(states):
+	case f.Tier > 0 && len(tables) > 0 && len(tables) <= maxArms:
+		l.from = "error indexed by error_tier_idx"
+		l.require("escalation_level > 0")
+		l.among(nil, states)
+		tier := l.arg(f.Tier)
+		for _, table := range tables {
+			l.arms = append(l.arms, "table_name = "+l.arg(table)+" and escalation_level = "+tier)
+		}
+	case f.Code == "" && len(tables) > 0 && len(tables)*len(states) <= maxArms && filed(states):
 		l.from = "error indexed by error_state_idx"
 		l.require("state <> 'RETRY_PENDING' and state <> 'RESOLVED'")
 		for _, table := range tables {

@@ -62,6 +62,8 @@ var uses = map[string]string{
 	"view":               "error_entity_idx",
 	"view of an archive": "error_archive_entity_idx",
 	"view of a table":    "error_list_idx",
+	"errors/tier":        "error_tier_idx (table_name=? AND escalation_level=?)",
+	"errors/code":        "error_list_idx (table_name=?)",
 }
 
 func plans() map[string]string {
@@ -87,6 +89,8 @@ func plans() map[string]string {
 		"errors/parked":        list(store.Filter{Parked: new(true)}, "a", "b", "c"),
 		"errors/not parked":    list(store.Filter{Parked: new(false)}, "a", "b", "c"),
 		"errors/not blocking":  list(store.Filter{Blocking: new(false)}, "a"),
+		"errors/tier":          list(store.Filter{Tier: 3, Parked: new(true)}, "a", "b", "c"),
+		"errors/code":          list(store.Filter{Code: "C", State: recoup.Parked}, "a", "b", "c"),
 		"errors/entity":        list(store.Filter{Entity: "e", Code: "C", Blocking: new(true)}, "a", "b"),
 		"errors/times":         list(store.Filter{Before: time.Unix(2, 0), After: time.Unix(1, 0)}),
 		"errors/table, times":  list(store.Filter{Before: time.Unix(2, 0), After: time.Unix(1, 0)}, "a"),

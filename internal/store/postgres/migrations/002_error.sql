@@ -85,7 +85,9 @@ create index error_admission_idx on recoup.error (created_at, error_id) where po
 -- The gate, and an entity's errors.
 create index error_entity_idx on recoup.error (entity_id, created_at, error_id) where entity_id is not null;
 -- Lists, newest first, and the park queue, oldest first.
+create index error_code_idx on recoup.error (table_name, code, created_at, error_id);
 create index error_list_idx on recoup.error (table_name, created_at, error_id);
+create index error_tier_idx on recoup.error (table_name, escalation_level, created_at, error_id) where escalation_level > 0;
 create index error_parked_list_idx on recoup.error (table_name, created_at, error_id) where parked_at is not null;
 create index error_assigned_idx on recoup.error (assigned_to, created_at, error_id) where assigned_to is not null;
 create index error_park_idx on recoup.error (table_name, parked_at, error_id) where parked_at is not null;

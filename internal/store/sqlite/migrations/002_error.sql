@@ -90,8 +90,11 @@ create index error_resolved_idx on error (resolved_at) where state = 'RESOLVED';
 create index error_admission_idx on error (created_at) where policy_version is null;
 -- The gate, and an entity's errors.
 create index error_entity_idx on error (entity_id, created_at, error_id) where entity_id is not null;
--- Lists, newest first, and the park queue, oldest first.
-create index error_list_idx on error (table_name, created_at, error_id);
+-- Lists, newest first, and the park queue, oldest first. A code is looked for in the
+-- list's index, without a look at errors of other codes: an index of its own would make
+-- reports dearer by a tenth.
+create index error_list_idx on error (table_name, created_at, error_id, code);
+create index error_tier_idx on error (table_name, escalation_level, created_at, error_id) where escalation_level > 0;
 create index error_state_idx on error (table_name, state, created_at, error_id) where state <> 'RETRY_PENDING' and state <> 'RESOLVED';
 create index error_created_idx on error (created_at, error_id);
 create index error_assigned_idx on error (assigned_to, created_at, error_id) where assigned_to is not null;
