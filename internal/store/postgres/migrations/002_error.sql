@@ -121,6 +121,7 @@ create table recoup.lease (
   errors    uuid[] not null
 );
 create index lease_ends_idx on recoup.lease (ends_at);
+alter table recoup.lease alter errors set storage external; -- ids do not compress
 
 -- What is resolved and waits for the archive, in the order of time.
 create table recoup.resolved (

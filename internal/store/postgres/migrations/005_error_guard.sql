@@ -110,12 +110,12 @@ set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception using errcode = 'RC001', message = old.error_id || ': ' || tg_argv[0];
 end $$;
-create trigger guard_permanent after update on recoup.error for each row
+create trigger guard_permanent after update of error_id, table_name, entity_id, code, created_at, correlation_id, reported_table on recoup.error for each row
   when (old.error_id <> new.error_id or old.table_name <> new.table_name or old.entity_id is distinct from new.entity_id
     or old.code <> new.code or old.created_at <> new.created_at or old.correlation_id is distinct from new.correlation_id
     or old.reported_table is distinct from new.reported_table)
   execute function recoup.refuse_row('what it is and when it was made is permanent');
-create trigger guard_admitted after update on recoup.error for each row when (old.policy_version is not null and new.policy_version is null)
+create trigger guard_admitted after update of policy_version on recoup.error for each row when (old.policy_version is not null and new.policy_version is null)
   execute function recoup.refuse_row('it is admitted');
 
 -- error_over lets nothing happen to what is resolved, but that the next report of
@@ -164,7 +164,7 @@ begin
   end if;
   return null;
 end $$;
-create trigger guard_ruled after update on recoup.error for each row
+create trigger guard_ruled after update of disposition, blocking, policy_version on recoup.error for each row
   when (new.disposition <> 'RESOLVED' and (new.disposition <> old.disposition or new.blocking <> old.blocking
     or new.policy_version is distinct from old.policy_version))
   execute function recoup.error_ruled();
