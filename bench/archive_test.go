@@ -15,19 +15,16 @@ import (
 )
 
 // BenchmarkArchive archives what has expired in batches of 500, as the sweep
-// does: read and locked, decided, moved with its history row, the gate opened,
-// counts and guards on. Beside it the bare statement (delete, returning, insert)
-// moves as many rows between two tables that are the same but for the guards.
-// Target: 0.9 of the bare statement. "guarded" is the same statement on the
-// tables themselves: what the guards leave of its rate, before anything is read,
-// decided or written down.
+// does: decided, moved with its history, the gate opened, counts and guards on, its
+// owner notified. Beside it the bare statement (delete, returning, insert) moves as
+// many rows between two tables that are the same but for the guards. Target: 0.75 of
+// the bare statement on PostgreSQL, 0.65 on SQLite.
 func BenchmarkArchive(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
 		s, owner := openPostgres(b)
-		execute(b, owner, `create schema bare; create table bare.error (like recoup.error including all) with (fillfactor = 70);
-			create table bare.error_archive (like recoup.error_archive including all)`)
+		execute(b, owner, bareTables)
 		columns := columnsOf(b, owner)
-		n, c, guarded := newNode(b, s), contest{B: b}, []float64(nil)
+		n, c := newNode(b, s), contest{B: b}
 		move := "with gone as (delete from bare.error where error_id = any ($1) returning *) insert into bare.error_archive (" +
 			strings.Join(columns, ", ") + archiveColumns + ") select " + shelved(columns, "interval '1 year'") + " from gone"
 		for b.Loop() {
@@ -38,15 +35,8 @@ func BenchmarkArchive(b *testing.B) {
 			must(b, s.EnsurePartitions(b.Context(), n.now))
 			b.StartTimer()
 			c.round(workBatch, just(func() { n.expire(list) }), just(func() { execute(b, owner, move, keys(list)) }))
-			b.StopTimer()
-			list = n.report(workBatch)
-			b.StartTimer()
-			guarded = append(guarded, rate(workBatch, just(func() {
-				execute(b, owner, strings.ReplaceAll(move, "bare.", "recoup."), keys(list))
-			})))
 		}
 		c.report("errors", "bare")
-		b.ReportMetric(median(guarded), "guarded/s")
 	})
 	b.Run("sqlite", func(b *testing.B) {
 		s, db := openSQLite(b)
@@ -69,10 +59,22 @@ func (n *node) expire(list []recoup.Error) {
 	n.Helper()
 	steps := make([]store.Step, len(list))
 	for i := range list {
-		steps[i] = store.Step{ID: list[i].ID, Decide: n.decide(lifecycle.Expire{})}
+		steps[i] = n.expiry(list[i].ID)
 	}
 	must(n, n.apply(steps))
 }
+
+// expiry is the step by which the sweep lets the time of an error be over.
+func (n *node) expiry(id recoup.ID) store.Step {
+	return store.Step{ID: id, Decide: n.decide(lifecycle.Expire{}), Result: &store.Result{Like: "expiry", Brief: true}}
+}
+
+// bareTables are the tables of errors and their archive without guards, and without
+// what the archive's rows carry of the history.
+const bareTables = `create schema bare; create table bare.error (like recoup.error including all) with (fillfactor = 70);
+	create table bare.error_archive (like recoup.error_archive including all);
+	alter table bare.error_archive drop column was_state, drop column was_blocking, drop column end_seq, drop column end_input,
+		drop column end_reason, drop column end_policy, drop column end_worker, drop column end_claimed_at, drop column end_attempt, drop column end_gate`
 
 const archiveColumns = ", archived_at, archived_by, archive_reason, final_disposition, purge_at"
 

@@ -45,7 +45,7 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 	held := make([]bool, len(ids)) // a verb that starts over asks again
 	steps := make([]store.Step, len(ids))
 	for i, id := range ids {
-		steps[i] = store.Step{ID: id, Tell: tell, Decide: func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+		steps[i] = store.Step{ID: id, Tell: tell, Result: e.together(d), Decide: func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			next, effects, err := e.due(current, d, now)
 			held[i] = err != nil && current.Leased(now) && expires(current, d, now)
 			return next, effects, err
@@ -65,6 +65,21 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 	}
 	e.announce(outcomes)
 	return len(ids), changed, stuck, nil
+}
+
+// sweepLike is what errors have in common whose deadline is decided alike: who decides,
+// and the kind of deadline.
+type sweepLike struct {
+	by   *Engine
+	kind store.Deadline
+}
+
+// together lets what ends errors by the thousand be decided together; nil for all else.
+func (e *Engine) together(d store.Deadline) *store.Result {
+	if d != store.DueExpiry && d != store.DueResolved {
+		return nil
+	}
+	return &store.Result{Like: sweepLike{e, d}, Brief: true}
 }
 
 // expires reports whether it is an expiry that is due: the one deadline that is due

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,25 +75,6 @@ func (b *batch) updateBy(table string, keys []string) string {
 
 // using is the table n for a delete.
 func (b *batch) using() string { return strings.Replace(b.from, " from ", " using ", 1) }
-
-// move is the statement that takes the records out of one table and adds them to
-// another, which has these columns. What is not among the values comes along.
-func (b *batch) move(from, to string, columns []column[recoup.Error]) string {
-	returning, values := "e.*", map[string]string{}
-	for i, name := range b.names {
-		values[name] = b.values[i]
-		if b.from != "" && b.values[i] == "n."+name {
-			returning += ", n." + name + " as new_" + name
-			values[name] = "new_" + name
-		}
-	}
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		list[i] = cmp.Or(values[c.name], c.name)
-	}
-	return "with gone as (delete from " + from + " e" + b.using() + " where e." + b.names[0] + " = " + b.values[0] +
-		" returning " + returning + ") insert into " + to + " (" + names(columns, "") + ") select " + strings.Join(list, ", ") + " from gone"
-}
 
 // pointers avoids copying: an error is a kilobyte.
 func pointers[R any](records []R) []*R {

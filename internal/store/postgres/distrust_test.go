@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +37,7 @@ const resolve = `update recoup.error set state = 'RESOLVED', disposition = 'RESO
 	resolved_by = 'ada', updated_at = now() where error_id = %open`
 
 // told writes the history of that.
-const told = `insert into recoup.error_history (error_id, at, input, actor, state, policy_version)
+const told = `insert into recoup.transition (error_id, at, input, actor, state, policy_version)
 	values (%open, now(), 'resolve', 'ada', 'RESOLVED', '1.0.0')`
 
 func TestNoResolutionWithoutItsHistory(t *testing.T) {
@@ -60,26 +59,21 @@ func TestNoResolutionWithoutItsHistory(t *testing.T) {
 func TestNoForgedArchive(t *testing.T) {
 	t.Parallel()
 	_, app, rows := timely(t)
-	gone := "with gone as (delete from recoup.error where error_id = %open returning *) "
-	now := ask[time.Time](app, "select now()")
-	fields := func(archived, purge time.Time) string {
-		return fmt.Sprintf(`{"archived_at": %q, "purge_at": %q}`, archived.Format(time.RFC3339), purge.Format(time.RFC3339))
-	}
+	long := `"kept_us": 94608000000000`
 	for _, row := range []struct{ sql, why string }{
-		{archiveOf(strings.Replace(fields(now, now.AddDate(1, 0, 1)), "{", `{"error_id": "`+recoup.ID{1}.String()+`", `, 1), "recoup.error") + " where error_id = %open", "never an error"},
-		{gone + archiveOf(fields(now.AddDate(0, 0, -30), now.AddDate(1, 0, 1)), "gone"), "it is archived now"},
-		{gone + archiveOf(fields(now, now.AddDate(0, 0, 1)), "gone"), "it is kept for 365 days"},
-		{gone + archiveOf(strings.Replace(fields(now, now), "{", `{"policy_version": "9.9.9", `, 1), "gone"), "it is kept for 365 days"},
-		{gone + archiveOf(strings.Replace(fields(now, now.AddDate(1, 0, 1)), "{", `{"archive_reason": "RESOLVED", "disposition": "RESOLVED",
-			"final_disposition": "RESOLVED", "resolved_by": "ada", "resolved_at": "`+now.Format(time.RFC3339)+`", `, 1), "gone"), "together with the row of its history"},
+		{strings.Replace(archive("%open", long), "now()", "now() - interval '30 days'", 1), "archived now"},
+		{archive("%open", `"kept_us": 86400000000`), "is kept for 365 days"},
+		{archive("%open", `"policy_version": "9.9.9", "kept_us": 0`), "is kept for 365 days"},
+		{archive("%open", `"policy_version": "9.9.9", `+long), "not what it was decided on"},
+		{archive("%archived", long), "not what it was decided on"},
 	} {
 		if got := app.refusal(rows.Replace(row.sql)); !strings.Contains(strings.ReplaceAll(got, "8760:00:00", "365 days"), row.why) {
 			t.Errorf("%s: %s", row.why, got)
 		}
 	}
-	app.run(rows.Replace(gone + archiveOf(fields(now, now.AddDate(1, 0, 1)), "gone")))
-	if n := ask[int](app, "select count(*) from recoup.error_leaving"); n != 0 {
-		t.Errorf("%d are still leaving", n)
+	app.run(rows.Replace(archive("%open", long)))
+	if n := ask[int](app, rows.Replace("select count(*) from recoup.error_history where error_id = %open and input = 'archive' and was_state = 'RETRY_PENDING'")); n != 1 {
+		t.Errorf("%d rows tell of it", n)
 	}
 }
 
@@ -106,12 +100,12 @@ func TestNoForgedAudit(t *testing.T) {
 func TestPurgesGoByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	ownerURL, app, _ := timely(t)
-	app.run("select recoup.create_partition('error_event', (now() - interval '3 months')::date), recoup.create_partition('error_history', (now() - interval '3 months')::date)")
+	app.run("select recoup.create_partition('error_event', (now() - interval '3 months')::date), recoup.create_partition('transition', (now() - interval '3 months')::date)")
 	past := "(now() - interval '3 months')::date"
 	purges := map[string]int{
 		"select recoup.purge_archive('2999-01-01', 10)":                                          1,
 		"select recoup.drop_partition('error_event', " + past + ")::int":                         1,
-		"select recoup.drop_partition('error_history', " + past + ")::int":                       1,
+		"select recoup.drop_partition('transition', " + past + ")::int":                          1,
 		"select recoup.purge_rollups('2999-01-01', '2999-01-01', 10)":                            2,
 		"select recoup.purge_alerts('2999-01-01', 10) + recoup.purge_silences('2999-01-01', 10)": 0,
 	}

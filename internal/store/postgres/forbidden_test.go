@@ -23,6 +23,9 @@ const (
 	check      = "23514"
 	privilege  = "42501"
 	noFunction = "42883"
+
+	notNull      = "23502"
+	notUpdatable = "55000"
 )
 
 // The rows that are tried: %open, %parked, %resolved, %kept, %archived stand
@@ -47,8 +50,8 @@ func forbiddenActs() []act {
 		{"update recoup.error_archive set archive_reason = 'MANUAL' where error_id = %archived", privilege},
 		{"delete from recoup.error_archive where error_id = %archived", privilege},
 		{"insert into recoup.error select (jsonb_populate_record(null::recoup.error, to_jsonb(a) || '{\"state\": \"ACTIVE\", \"blocking\": true}')).* from recoup.error_archive a where error_id = %archived", guard},
-		{"with gone as (delete from recoup.error where error_id = %resolved returning *) " + archiveOf(`{"archive_reason": "RESOLVED", "message": "rewritten"}`, "gone"), guard},
-		{"with gone as (delete from recoup.error where error_id = %resolved returning *) " + archiveOf("{}", "gone"), check}, // not as RESOLVED
+		{"with gone as (delete from recoup.error where error_id = %resolved returning *) " + archiveOf(`{"archive_reason": "RESOLVED", "message": "rewritten"}`, "gone"), privilege},
+		{"with gone as (delete from recoup.error where error_id = %resolved returning *) " + archiveOf("{}", "gone"), privilege}, // not as RESOLVED
 
 		// A table's policy holds.
 		{"update recoup.error set disposition = 'IGNORE', blocking = false where error_id = %open", guard},
@@ -65,28 +68,46 @@ func forbiddenActs() []act {
 		{"insert into recoup.promotion values (gen_random_uuid(), 999, 'e-open', 'next', 'me', now())", privilege},
 		{"update recoup.promotion set phase = 'x'", privilege},
 		{"delete from recoup.promotion", privilege},
-		{"insert into recoup.gate_log (entity_id, error_id, blocks) values ('e-open', %open, false)", privilege},
-		{"update recoup.gate_log set blocks = false", privilege},
-		{"delete from recoup.gate_log", privilege},
+		{"insert into recoup.gate_entry (entity_id, error_id, blocks) values ('e-open', %open, false)", privilege},
+		{"update recoup.gate_entry set blocks = false", privilege},
+		{"delete from recoup.gate_entry", privilege},
 		{"select setval('recoup.gate_seq', 1)", privilege},
 
 		// What is kept for ever is kept as it is.
 		{"update recoup.error set message = 'x' where error_id = %kept", guard},
-		{"delete from recoup.error where error_id = %kept", guard},
-		{archiveOf("{}", "recoup.error") + " where error_id = %kept", guard},
+		{"delete from recoup.error where error_id = %kept", privilege},
+		{archiveOf("{}", "recoup.error") + " where error_id = %kept", privilege},
 
 		// An error leaves its table only for the archive, and is never in both.
-		{"delete from recoup.error where error_id = %open", guard},
-		{"delete from recoup.error", guard},
-		{archiveOf("{}", "recoup.error") + " where error_id = %open", guard},
-		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"code": "ANOTHER"}`, "gone"), guard},
-		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"entity_id": null}`, "gone"), guard},
-		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"policy_version": null}`, "gone"), guard},
-		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"replaceable": true}`, "gone"), check},
-		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"disposition": "ARCHIVE"}`, "gone"), check},                 // not its final one
-		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"archive_reason": "SUPERSEDED"}`, "gone"), check},           // by nothing
-		{"with gone as (delete from recoup.error where error_id in (%open, %parked) returning *) " + archiveOf("{}", "gone") + " where error_id = %open", guard}, // one of two is lost
-		{"insert into recoup.error_archive (error_id, table_name, code, state, disposition, archived_at, archived_by, archive_reason, final_disposition, purge_at) values (gen_random_uuid(), 'outreach.dol_errors', 'X', 'ARCHIVED', 'RETRY', now(), 'me', 'BECAUSE', 'RETRY', now())", check},
+		{"delete from recoup.error where error_id = %open", privilege},
+		{"delete from recoup.error", privilege},
+		{archiveOf("{}", "recoup.error") + " where error_id = %open", privilege},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"code": "ANOTHER"}`, "gone"), privilege},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"entity_id": null}`, "gone"), privilege},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"policy_version": null}`, "gone"), privilege},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"replaceable": true}`, "gone"), privilege},
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"disposition": "ARCHIVE"}`, "gone"), privilege},                 // not its final one
+		{"with gone as (delete from recoup.error where error_id = %open returning *) " + archiveOf(`{"archive_reason": "SUPERSEDED"}`, "gone"), privilege},           // by nothing
+		{"with gone as (delete from recoup.error where error_id in (%open, %parked) returning *) " + archiveOf("{}", "gone") + " where error_id = %open", privilege}, // one of two is lost
+		{"insert into recoup.error_archive (error_id, table_name, code, state, disposition, archived_at, archived_by, archive_reason, final_disposition, purge_at) values (gen_random_uuid(), 'outreach.dol_errors', 'X', 'ARCHIVED', 'RETRY', now(), 'me', 'BECAUSE', 'RETRY', now())", privilege},
+
+		{"delete from recoup.gate_log", notUpdatable},
+		{"update recoup.error_history set actor = 'nobody'", notUpdatable},
+
+		// The one way into the archive refuses what is not allowed.
+		{archive("%kept", `"table_name": "public.shq_master_error_log"`), guard},                                  // kept for ever
+		{strings.Replace(archive("%open", `"archive_reason": "TTL_EXPIRED"`), "now()", "'2026-02-02'", 1), guard}, // not yet
+		{archive("%open", `"table_name": "people.people_errors"`), guard},                                         // another error's
+		{archive("%open", `"policy_version": "9.9.9"`), guard},                                                    // decided by another policy
+		{archive("%open", `"kept_us": 86400000000`), guard},                                                       // too short
+		{archive("%open", `"kept_us": null`), guard},                                                              // not at all
+		{archive("%archived", ""), guard},                                                                         // it is there
+		{archive("%open", `"archive_reason": "SUPERSEDED"`), check},                                               // by nothing
+		{archive("%open", `"archive_reason": "RESOLVED"`), check},                                                 // it is not
+		{archive("%resolved", ""), check},                                                                         // not as RESOLVED
+		{archive("%open", `"archive_reason": "BECAUSE"`), check},                                                  //
+		{archive("%open", `"input": null`), notNull},                                                              // without its history
+		{"set recoup.archiving = 'on'; delete from recoup.error where error_id = %open", privilege},
 
 		// Budgets and tiers.
 		{"update recoup.error set retry_count = max_retries + 1 where error_id = %open", check},
@@ -97,11 +118,11 @@ func forbiddenActs() []act {
 		{"update recoup.error set state = 'FORGOTTEN' where error_id = %open", check},
 
 		// History is only ever added to.
-		{"update recoup.error_history set actor = 'nobody'", privilege},
-		{"delete from recoup.error_history", privilege},
-		{"update recoup.error_history_y2026m02 set actor = 'nobody'", privilege},
-		{"delete from recoup.error_history_y2026m02", privilege},
-		{"insert into recoup.error_history_y2026m02 select * from recoup.error_history", privilege},
+		{"update recoup.transition set actor = 'nobody'", privilege},
+		{"delete from recoup.transition", privilege},
+		{"update recoup.transition_y2026m02 set actor = 'nobody'", privilege},
+		{"delete from recoup.transition_y2026m02", privilege},
+		{"insert into recoup.transition_y2026m02 select * from recoup.transition", privilege},
 
 		// Codes are permanent.
 		{"update recoup.error_code set code = 'RENAMED'", guard},
@@ -111,15 +132,15 @@ func forbiddenActs() []act {
 		// Nothing is truncated, and no guard can be put away.
 		{"truncate recoup.error", privilege},
 		{"truncate recoup.error_archive", privilege},
-		{"truncate recoup.error_history", privilege},
-		{"truncate recoup.error_history_y2026m02", privilege},
+		{"truncate recoup.transition", privilege},
+		{"truncate recoup.transition_y2026m02", privilege},
 		{"truncate recoup.error_code", privilege},
-		{"truncate recoup.gate_log", privilege},
+		{"truncate recoup.gate_entry", privilege},
 		{"truncate recoup.promotion", privilege},
 		{"alter table recoup.error disable trigger guard_update", privilege},
 		{"alter table recoup.error drop constraint error_retry_budget", privilege},
 		{"drop trigger guard_delete on recoup.error", privilege},
-		{"drop table recoup.error_history", privilege},
+		{"drop table recoup.transition", privilege},
 		{"drop view outreach.dol_errors", privilege},
 		{"drop function recoup.forbid() cascade", privilege},
 		{"create or replace function recoup.lock_stripes(entities text[]) returns void language sql as 'select'", privilege},
@@ -136,6 +157,15 @@ func archiveOf(fields, source string) string {
 		|| '{"state": "ARCHIVED", "blocking": false, "replaceable": false, "archived_at": "2026-02-02", "archived_by": "me",
 			"archive_reason": "MANUAL", "purge_at": "2027-02-02"}' || jsonb_build_object('final_disposition', e.disposition)
 		|| '` + fields + `')).* from ` + source + ` e`
+}
+
+// archive archives an error by the function for it, with these fields of its own.
+func archive(id, fields string) string {
+	if fields != "" {
+		fields = ", " + fields
+	}
+	return `select recoup.archive(array[` + id + `]::uuid[], '{0}', null, ('[{"place": 0, "table_name": "outreach.dol_errors", "policy_version": "1.0.0",
+		"archived_by": "me", "archive_reason": "MANUAL", "kept_us": 63072000000000, "input": "archive", "decided_by": "1.0.0"' || '` + fields + `}]')::jsonb, now(), '{}')`
 }
 
 func TestForbiddenActs(t *testing.T) {
@@ -166,8 +196,8 @@ func TestGuardsHoldTheOwner(t *testing.T) {
 	s, owner, _ := governed(t)
 	rows := tried(t, s)
 	for _, sql := range []string{
-		"update recoup.error_history set actor = 'nobody'", "delete from recoup.error_history_y2026m02", "truncate recoup.error_history",
-		"update recoup.gate_log set blocks = false", "delete from recoup.gate_log", "truncate recoup.gate_log",
+		"update recoup.transition set actor = 'nobody'", "delete from recoup.transition_y2026m02", "truncate recoup.transition",
+		"update recoup.gate_entry set blocks = false", "delete from recoup.gate_entry", "truncate recoup.gate_entry",
 		"update recoup.promotion set phase = 'x'", "truncate recoup.promotion",
 		"update recoup.error_archive set message = 'x'", "truncate recoup.error_archive", "truncate recoup.error",
 		"delete from recoup.error_code", "truncate recoup.error_code", "delete from recoup.error where error_id = %open",
@@ -190,6 +220,7 @@ func TestAllowedActs(t *testing.T) {
 		"update recoup.error set escalation_level = 3 where error_id = %parked",
 		"insert into outreach.dol_errors (outreach_id, code) values ('e', 'X')",
 		"delete from recoup.entity_streak",
+		archive("%open", ""), archive("%parked", ""), archive("%resolved", `"archive_reason": "RESOLVED"`),
 	} {
 		app.run(rows.Replace(sql))
 	}

@@ -1,45 +1,12 @@
 package postgres_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"recoup"
 	"recoup/internal/store/postgres/pgtest"
 )
-
-// No row of the archive tells that a live error has replaced something which never was.
-func TestNoForgedSupersession(t *testing.T) {
-	t.Parallel()
-	_, app, rows := timely(t)
-	app.run("insert into outreach.dol_errors (outreach_id, code) values ('e-plain', 'NETWORK_TIMEOUT')")
-	rows["%plain"] = ask[recoup.ID](app, "select error_id from outreach.dol_errors where outreach_id = 'e-plain'")
-	now := ask[time.Time](app, "select now()")
-	at, kept := now.Format(time.RFC3339), now.AddDate(2, 0, 0).Format(time.RFC3339)
-	left := archiveOf(fmt.Sprintf(`{"archived_at": %q, "purge_at": %q}`, at, kept), "gone")
-	forged := func(by string) string {
-		fields := fmt.Sprintf(`{"error_id": %q, "created_at": %q, "archived_at": %q, "purge_at": %q, "policy_version": "1.0.0",
-			"archive_reason": "SUPERSEDED", "superseded_by": "`+rows[by].String()+`"}`, recoup.ID{2}, at, at, kept)
-		return rows.Replace(archiveOf(fields, "recoup.error") + " where error_id = " + by)
-	}
-	for name, sql := range map[string]string{
-		"beside a live error":               forged("%open"),
-		"beside one that was just touched":  "update recoup.error set message = 'x' where error_id = %open; " + forged("%open"),
-		"beside one of plain SQL":           forged("%plain"),
-		"beside one that is admitted now":   "update recoup.error set policy_version = '1.0.0' where error_id = %plain; " + forged("%plain"),
-		"beside one that leaves its table":  "with gone as (delete from recoup.error where error_id = %open returning *) " + left + "; " + strings.Replace(forged("%open"), "recoup.error e", "recoup.error_archive e", 1),
-		"beside one that is archived since": strings.ReplaceAll(forged("%archived"), "recoup.error e", "recoup.error_archive e"),
-	} {
-		if got := app.refusal(rows.Replace(sql)); !strings.Contains(got, "never an error: what is archived leaves its table by the same statement") {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-	if n := ask[int](app, "select count(*) from recoup.error_archive"); n != 1 {
-		t.Errorf("%d rows are archived, want the one that was", n)
-	}
-}
 
 // leased is a database whose guards go by its own clock, with a recovery that is due and
 // that a worker holds.

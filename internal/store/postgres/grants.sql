@@ -2,7 +2,7 @@
 -- it changes no data.
 --
 -- recoup_app owns nothing, truncates nothing, and deletes only what is guarded
--- or of the moment. What only follows from something else (gate_log, promotion,
+-- or of the moment. What only follows from something else (gate_entry, promotion,
 -- error_table, partitions) is written by functions that run as the owner.
 do $$
 begin
@@ -31,9 +31,10 @@ end $$;
 grant usage on schema recoup to recoup_app;
 grant select on all tables in schema recoup to recoup_app;
 grant insert, update on recoup.error_code to recoup_app;
-grant insert, update, delete on recoup.error, recoup.due, recoup.entity_streak, recoup.outbox to recoup_app;
+grant insert, update on recoup.error to recoup_app; -- which leave by recoup.archive
+grant insert, update, delete on recoup.due, recoup.entity_streak, recoup.outbox to recoup_app;
 grant insert, delete on recoup.lease to recoup_app;
-grant insert on recoup.error_archive, recoup.error_event, recoup.event_drop to recoup_app;
+grant insert on recoup.error_event, recoup.event_drop to recoup_app;
 grant insert, delete on recoup.error_count, recoup.event_known to recoup_app;
 
 -- Gate Zero: what happened is only ever added to, and nothing is deleted but
@@ -57,7 +58,7 @@ do $$
 declare
   ledger regclass;
 begin
-  foreach ledger in array '{recoup.audit,recoup.error_history,cl.gate_zero_air}'::regclass[] loop
+  foreach ledger in array '{recoup.audit,recoup.transition,cl.gate_zero_air}'::regclass[] loop
     execute format('revoke insert on %s from recoup_app', ledger);
     execute (select format('grant insert (%s) on %s to recoup_app', string_agg(quote_ident(attname), ', '), ledger)
       from pg_attribute where attrelid = ledger and attnum > 0 and not attisdropped and attidentity = '');
@@ -84,7 +85,7 @@ grant execute on all functions in schema recoup to recoup_app;
 grant execute on function recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz) to public; -- guards ask them, whoever acts
 revoke execute on function cl.sync_gate(text, interval[], text[], interval) from public;
 grant execute on function cl.sync_gate(text, interval[], text[], interval) to recoup_app;
-grant execute on function recoup.caller(), recoup.sees(text), recoup.readable(), recoup.granted(text) to public; -- as row security does
+grant execute on function recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public; -- as row security does
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass), recoup.allow_read(name, text, text), recoup.forbid_read(name, text, text),
   recoup.enable_row_security(), recoup.disable_row_security(), recoup.secure(regclass, text), recoup.release(regclass),

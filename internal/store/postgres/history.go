@@ -9,9 +9,9 @@ import (
 	"recoup/internal/store"
 )
 
-const historyTable = "error_history"
+const historyTable = "transition"
 
-// historyColumns lists the columns of recoup.error_history on the wire.
+// historyColumns lists the columns of recoup.transition on the wire.
 func historyColumns() []column[recoup.Transition] { return columns(store.History.Columns) }
 
 // History returns the history of an error, oldest first.

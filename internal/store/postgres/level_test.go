@@ -50,9 +50,9 @@ func TestLevelsFollowErrors(t *testing.T) {
 	}
 	check()
 	pgtest.OwnTime(t, address)
-	owner.run("select recoup.create_partition('error_history', '2026-02-01')")
+	owner.run("select recoup.create_partition('transition', '2026-02-01')")
 	owner.run(`begin;
-		insert into recoup.error_history (error_id, at, input, actor, state, policy_version)
+		insert into recoup.transition (error_id, at, input, actor, state, policy_version)
 			select error_id, '2026-02-02', 'resolve', 'ada', 'RESOLVED', '1' from recoup.error where code = 'C' and policy_version = '1' and entity_id like 'e1%';
 		update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, resolved_at = '2026-02-02' where code = 'C' and policy_version = '1' and entity_id like 'e1%';
 		commit`)

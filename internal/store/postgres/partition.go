@@ -16,7 +16,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, now time.Time) error {
 		select recoup.drop_partition($1, month) from (
 			select to_date(right(relname, 8), '"y"YYYY"m"MM') as month
 			from pg_inherits join pg_class on pg_class.oid = inhrelid
-			where inhparent = 'recoup.error_history'::regclass) p
+			where inhparent = 'recoup.transition'::regclass) p
 		where month + interval '1 month' <= $2::timestamptz at time zone 'UTC'
 			- (select max(ttl) + max(retention) from recoup.error_table)`, historyTable, now)
 	return failure("drop partitions", err)

@@ -45,9 +45,11 @@ select error_id, table_name, policy_version, next_retry_at, retry_window_ends_at
 from (select *, n % 40 = 3 as held from (select *, row_number() over () as n from recoup.error where state = 'RETRY_PENDING') x) x;
 insert into recoup.lease select leased_at, lease_ends_at, array[error_id] from recoup.due where lease_token is not null;
 insert into recoup.resolved select resolved_at, error_id from recoup.error where state = 'RESOLVED';
-insert into recoup.error_archive (error_id, table_name, entity_id, code, state, disposition, archived_at, archived_by, archive_reason, final_disposition, purge_at)
+insert into recoup.error_archive (error_id, table_name, entity_id, code, state, disposition, archived_at, archived_by, archive_reason, final_disposition, purge_at,
+	was_state, was_blocking, end_seq, end_input, end_policy)
 select gen_random_uuid(), 'outreach.dol_errors', 'CO-' || i / 5, 'X', 'ARCHIVED', 'RETRY', $1::timestamptz - i * interval '1 minute', 'system',
-	'TTL_EXPIRED', 'RETRY', $1::timestamptz + interval '1 year' from generate_series(1, 20000) i`
+	'TTL_EXPIRED', 'RETRY', $1::timestamptz + interval '1 year',
+	'RETRY_PENDING', false, i, 'expire', '1.0.0' from generate_series(1, 20000) i`
 
 // node is a step of a plan, as EXPLAIN tells it.
 type node struct {
@@ -113,7 +115,7 @@ func explain(p prompt, statement postgres.Planned, before ...string) node {
 // problems names what is wrong with a plan, if it may read and sort so many
 // rows.
 func problems(n node, most float64) (list []string) {
-	grows := slices.Contains([]string{"error", "due", "lease", "error_archive", "error_history"}, n.Relation)
+	grows := slices.Contains([]string{"error", "due", "lease", "error_archive", "transition"}, n.Relation)
 	switch {
 	case grows && n.Type == "Seq Scan":
 		list = append(list, "reads all of "+n.Relation)

@@ -42,14 +42,16 @@ func alike(steps []store.Step) map[any][]int {
 }
 
 func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, group []int, decisions []*lifecycle.Decision, outcomes []store.Outcome, done []bool) error {
-	by := s.settlements.of(decisions)
 	b := settling{tx: t, steps: steps, decisions: decisions, outcomes: outcomes, done: done, place: make(map[recoup.ID]int, len(group)), counts: make([]int, len(decisions))}
 	list := make([]*store.Step, len(group))
 	for k, i := range group {
 		list[k], b.place[steps[i].ID] = &steps[i], i
 	}
-	t.steer()
-	t.queue(by.sql, by.args(t.due(), list, decisions)...).Query(b.read)
+	sql, args, err := s.statement(t, list, decisions)
+	if err != nil {
+		return err
+	}
+	t.queue(sql, args...).Query(b.read)
 	if err := t.send(ctx); err != nil {
 		return err
 	}
@@ -64,8 +66,22 @@ func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, grou
 	}
 	addRows(t, "recoup.activity_delta", activityColumns, tallies.Of(t.now), "")
 	writeEvents(t, b.events)
+	if notices := b.notices.List(); len(notices) > 0 {
+		addNotices(t, t.now, notices)
+	}
 	s.readSettled(t, b.whole, b.place, outcomes)
 	return nil
+}
+
+// statement is that which applies decisions to the errors of steps.
+func (s *Store) statement(t *tx, steps []*store.Step, decisions []*lifecycle.Decision) (sql string, args []any, err error) {
+	if decisions[0].Effects.Archive {
+		args, err = archiveArgs(t.due(), steps, decisions)
+		return archiveAlike, args, err
+	}
+	t.steer()
+	by := s.settlements.of(decisions)
+	return by.sql, by.args(t.due(), steps, decisions), nil
 }
 
 // settling is a batch of results that are decided together.
@@ -80,6 +96,7 @@ type settling struct {
 	held      int64             // how many agreed, and how many of them were written
 	written   int64
 	events    []store.Event
+	notices   store.NoticeSet
 	whole     [][]byte // ids of errors that are to be read back
 }
 
@@ -107,7 +124,10 @@ func (b *settling) read(rows pgx.Rows) error {
 func (b *settling) note(i int, d *lifecycle.Decision, id, correlation recoup.ID) {
 	step := &b.steps[i]
 	b.done[i], b.outcomes[i] = true, brief(d, id, correlation, b.now)
-	if !step.Result.Brief {
+	for _, n := range d.Effects.Notices.All() {
+		b.notices.Add(n, id, d.Was.Table)
+	}
+	if !step.Result.Brief && !d.Effects.Archive {
 		b.whole = append(b.whole, step.ID[:])
 	}
 	if d.Effects.Event == "" || step.Tell == nil {
@@ -142,9 +162,13 @@ func brief(d *lifecycle.Decision, id, correlation recoup.ID, now time.Time) stor
 		State: d.Next.State, Disposition: d.Next.Disposition, Blocking: d.Next.Blocking, UpdatedAt: now, Resolution: d.Next.Resolution,
 	}
 	e.RetryCount, e.MaxRetries, e.RetryExhausted, e.LastResult = d.Next.RetryCount, d.Next.MaxRetries, d.Next.RetryExhausted, d.Next.LastResult
-	if d.Kind == lifecycle.Succeeded {
+	switch {
+	case d.Effects.Archive:
+		e.Archive = d.Next.Archive
+		e.ArchivedAt, e.PurgeAt = now, now.Add(d.Wait())
+	case d.Kind == lifecycle.Succeeded:
 		e.ResolvedAt = now
-	} else {
+	default:
 		e.NextRetryAt = now.Add(d.Wait())
 	}
 	return store.Outcome{Error: e, Effects: lifecycle.Effects{Event: d.Effects.Event}}

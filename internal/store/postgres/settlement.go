@@ -89,7 +89,7 @@ func (s *settlement) statement(entity bool) string {
 	if s.one {
 		m = "m (" + strings.Join(named, ", ") + ") as not materialized (select " + strings.Join(values, ", ") + ")"
 	}
-	history := "insert into recoup.error_history (error_id, at, claimed_at, attempt, was_next_retry_at, was_expires_at, expires_at, next_retry_at, " + names(s.told, "") +
+	history := "insert into recoup.transition (error_id, at, claimed_at, attempt, was_next_retry_at, was_expires_at, expires_at, next_retry_at, " + names(s.told, "") +
 		`) select h.error_id, ` + actTime + `, h.leased_at, h.lease_token, h.lease_ends_at, h.expires_at, h.expires_at, ` + s.next() + ", " + strings.Join(told, ", ") + " from held h join m using (place)"
 	update := "update recoup.error e set " + strings.Join(set, ", ") + `, updated_at = ` + actTime + `, last_retry_at = h.leased_at, last_attempt = h.lease_token,
 		next_retry_at = ` + s.next()

@@ -13,15 +13,13 @@ import (
 // write queues everything that a unit of work has decided. Each kind of row is
 // one statement, however many rows there are.
 func (s *Store) write(t *tx, w *store.Work) {
-	if history := w.Transitions(); len(history) > 0 { // before what must not be without it
-		insert(t, "recoup.error_history", s.sql.history, history)
+	if len(w.History) > 0 { // before what must not be without it
+		insert(t, "recoup.transition", s.sql.history, w.History)
 	}
-	moved, direct := w.Archives()
+	moved, _ := w.Archives()
 	updates, inserts := w.Updates(), w.Inserts()
 	s.writeDue(t, w, slices.Concat(moved, updates, inserts))
-	if len(moved) > 0 {
-		s.move(t, w, moved)
-	}
+	s.writeEnds(t, w)
 	if len(updates) > 0 {
 		s.update(t, w, updates)
 	}
@@ -29,11 +27,7 @@ func (s *Store) write(t *tx, w *store.Work) {
 		slices.SortStableFunc(inserts, byKey)
 		insertAll(t, "recoup.error", s.sql.stored, inserts)
 	}
-	if len(direct) > 0 { // after what has replaced them
-		insertAll(t, "recoup.error_archive", s.sql.archive, direct)
-	}
 	writeEvents(t, w.Events)
-	noteShelved(t, w.Shelved())
 	if notices := w.Notices(); len(notices) > 0 {
 		addNotices(t, t.now, notices)
 	}
@@ -75,21 +69,6 @@ func insertAll[R any](t *tx, table string, columns []column[R], records []*R) {
 func byKey(a, b *recoup.Error) int {
 	x, y := a.Identity(), b.Identity()
 	return cmp.Or(strings.Compare(x.Table, y.Table), strings.Compare(x.Entity, y.Entity), strings.Compare(string(x.Code), string(y.Code)))
-}
-
-// move queues the way of errors to the archive: one statement, so that the
-// guards of both tables see each error in exactly one of them. It sends what has
-// changed and what archiving adds; the rest comes along from the row itself.
-func (s *Store) move(t *tx, w *store.Work, after []*recoup.Error) {
-	columns := append(changed(s.sql.stored, w, after, func(c string, was, _ *recoup.Error) verdict {
-		switch {
-		case ofResolved(c), (ofLease(c) || c == "updated_at") && !was.LeaseToken.IsZero():
-			return written
-		}
-		return compared
-	}), s.sql.archive[len(s.sql.stored):]...)
-	b := newBatch(columns, after)
-	t.queue(b.move("recoup.error", "recoup.error_archive", s.sql.archive), b.args...)
 }
 
 // update queues new versions of stored errors. A claim changes nothing of them, and

@@ -162,8 +162,8 @@ func (c *change) update(t *tx) error {
 	return t.exec(text+` from (select value as at, substr(?2, 1 + 16 * key, 16) as own from json_each(?1)) j where error.rowid = j.at`, args...)
 }
 
-// move copies errors to the archive and takes them from their table.
-func (c *change) move(t *tx) error {
+// copy copies errors to the archive.
+func (c *change) copy(t *tx) error {
 	set, args := c.values("substr(?2, 1 + 16 * j.key, 16)")
 	list := make([]string, len(allColumns))
 	for i, column := range allColumns {
@@ -176,12 +176,8 @@ func (c *change) move(t *tx) error {
 			list[i] = "null"
 		}
 	}
-	err := t.exec(`insert into error_archive (`+names(allColumns)+`) select `+strings.Join(list, ", ")+
+	return t.exec(`insert into error_archive (`+names(allColumns)+`) select `+strings.Join(list, ", ")+
 		` from json_each(?1) j cross join error on error.rowid = j.value`, args...)
-	if err != nil {
-		return err
-	}
-	return t.exec(deleteMoved, c.rows.json())
 }
 
 const deleteMoved = `delete from error where rowid in (select value from json_each(?))`

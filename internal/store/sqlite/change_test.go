@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -139,7 +140,7 @@ func TestBatchesArchiveWhatWasDecided(t *testing.T) {
 			return err
 		}
 		for _, c := range groups {
-			if err := c.move(tx); err != nil {
+			if err := errors.Join(c.copy(tx), tx.exec(deleteMoved, c.rows.json())); err != nil {
 				return err
 			}
 		}

@@ -125,11 +125,59 @@ func (t *tx) archive(w *store.Work, list []*recoup.Error) error {
 		}
 	}
 	for _, c := range groups.list {
-		if err := c.move(t); err != nil {
+		if err := c.copy(t); err != nil {
 			return err
 		}
 	}
+	return t.leave(w, groups.list)
+}
+
+// leave takes errors from their table that the archive has by now, and ends what hangs
+// on the dead letters among them: the file refuses to leave one open behind.
+func (t *tx) leave(w *store.Work, groups []*change) error {
+	var letters []*store.End
+	stored, _ := w.Ends()
+	for _, end := range stored {
+		if end.Close {
+			letters = append(letters, end)
+		}
+	}
+	for _, end := range letters {
+		if err := t.closeLetter(end.Next); err != nil {
+			return err
+		}
+	}
+	for _, c := range groups {
+		if err := t.exec(deleteMoved, c.rows.json()); err != nil {
+			return err
+		}
+	}
+	for _, end := range letters {
+		for _, table := range []string{"work_payload", "checkpoint"} {
+			if err := t.exec(`delete from `+table+` where work_id = (select work_id from dead_letter where error_id = ?1)
+				and not exists (select 1 from dead_letter d where d.work_id = `+table+`.work_id and d.closed_at is null)
+				and not exists (select 1 from work w where w.work_id = `+table+`.work_id)`, id{&end.Next.ID}); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// closeLetter closes the dead letter of an error that is archived, and takes it out of
+// its replay and out of the queue. During a replay nothing expires: that is refused.
+func (t *tx) closeLetter(e *recoup.Error) error {
+	if e.ArchiveReason != recoup.TTLExpired {
+		for _, text := range []string{
+			`update replay_item set state = 'ARCHIVED', ended_at = ?2 where error_id = ?1 and state in ('PENDING', 'RELEASED')`,
+			`delete from work where work_id = (select work_id from dead_letter where error_id = ?1) and error_id = ?1 and ?2`,
+		} {
+			if err := t.exec(text, id{&e.ID}, stamp{&e.ArchivedAt}); err != nil {
+				return err
+			}
+		}
+	}
+	return t.exec(`update dead_letter set closed_at = ?2, updated_at = ?2 where error_id = ?1 and closed_at is null`, id{&e.ID}, stamp{&e.ArchivedAt})
 }
 
 func (t *tx) update(w *store.Work, list []*recoup.Error) error {

@@ -110,7 +110,7 @@ func everyField(d *Driver) {
 	fill(reflect.ValueOf(&archived.Archive).Elem(), new(100))
 	archived.State, archived.Blocking, archived.Replaceable = recoup.Archived, false, false
 	archived.ArchiveReason, archived.FinalDisposition = recoup.SupersededByNext, recoup.DispositionParked
-	archived.SupersededBy, archived.PurgeAt = d.ID(), archived.ArchivedAt.AddDate(2, 0, 0)
+	archived.SupersededBy, archived.PurgeAt, archived.UpdatedAt = d.ID(), archived.ArchivedAt.AddDate(2, 0, 0), archived.ArchivedAt
 	d.replace(archived)
 	d.wantBack(archived)
 	d.wantListed(d.ArchivedAll(), archived)

@@ -30,6 +30,7 @@ func RunTogether(t *testing.T, open func(*testing.T) Remembering) {
 		"asked of another policy":  (*pair).rebased,
 		"mixed with what is alone": (*pair).mixed,
 		"in its order":             (*pair).inOrder,
+		"swept as one by one":      (*pair).swept,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -261,5 +262,79 @@ func (p *pair) inOrder() {
 	p.must(err)
 	if outcomes[0].Err != nil || outcomes[1].Err == nil || p.Read(e.ID).State != recoup.Parked {
 		p.Errorf("parked, then too late: %+v", outcomes)
+	}
+}
+
+// expire lets the time of errors be over, some at a time.
+func (p *pair) expire(list []recoup.Error, step int, like any) {
+	p.Helper()
+	for part := range slices.Chunk(list, step) {
+		steps := make([]store.Step, len(part))
+		for i, e := range part {
+			steps[i] = store.Step{ID: e.ID, Decide: p.decide(lifecycle.Expire{}), Result: &store.Result{Like: like, Brief: true}}
+		}
+		outcomes, err := p.store.ApplySteps(p.Context(), p.Now(), steps)
+		p.must(err)
+		for _, out := range outcomes {
+			p.must(out.Err)
+		}
+	}
+}
+
+// ended is an archived error, its history and its gate's log, without what makes it
+// another one.
+func (p *pair) ended(e recoup.Error) string {
+	p.Helper()
+	now := p.Read(e.ID)
+	history, err := p.store.History(p.Context(), e.ID, 10)
+	p.must(err)
+	for i := range history {
+		history[i].ErrorID = recoup.ID{}
+	}
+	gate, err := p.store.GateLog(p.Context(), e.EntityID, 10)
+	p.must(err)
+	if now.State != recoup.Archived || len(history) != 2 || len(gate) != 2 {
+		p.Fatalf("%v is %s: %v, %v", e.ID, now.State, history, gate)
+	}
+	now.ID, now.EntityID, now.CorrelationID = recoup.ID{}, "", recoup.ID{}
+	return fmt.Sprintf("%+v\n%+v\n%v %v", now, history, gate[0].Act, gate[1].Act)
+}
+
+// swept: what a sweep decides together is what it decides one by one, the archive, the
+// history, the gate's log and the counts; and what does not agree with what was decided,
+// because a worker holds it or somebody was paged for it, is decided for itself.
+func (p *pair) swept() {
+	const n, other = 12, "outreach.company_target_errors"
+	late := p.lateInLife("held")
+	p.WaitUntil(late.ExpiresAt.Add(-time.Second))
+	held := p.ClaimDue(late)
+	p.WaitUntil(late.ExpiresAt)
+	alone, together := p.backlog(dol, n), p.backlog(other, n)
+	paged := p.Report(other, "paged", "RUNTIME_BUG", recoup.Medium)
+	step := func(id recoup.ID) store.Step {
+		return store.Step{ID: id, Decide: p.decide(lifecycle.Expire{}), Result: &store.Result{Like: "sweep", Brief: true}}
+	}
+	out, err := p.store.ApplySteps(p.Context(), p.Now(), []store.Step{step(held.ID)})
+	p.must(err)
+	if out[0].Err == nil || p.Read(held.ID).LeaseToken != held.LeaseToken {
+		p.Errorf("what a worker holds has expired: %v", out[0].Err)
+	}
+	p.WaitUntil(paged.ExpiresAt.Add(time.Hour))
+	p.expire(alone, 4, nil)
+	p.expire([]recoup.Error{held}, 4, nil)
+	before := p.asked
+	p.expire(together, 4, "sweep")
+	if asked := p.asked - before; asked != 4 {
+		p.Errorf("%d were decided for themselves, want the first four", asked)
+	}
+	for i := range together {
+		if got, want := swap(p.ended(together[i])), p.ended(alone[i]); got != want {
+			p.Errorf("decided together:\n%s\none by one:\n%s", got, want)
+		}
+	}
+	before = p.asked
+	p.expire([]recoup.Error{paged}, 1, "sweep")
+	if p.asked != before+1 {
+		p.Error("nobody was asked about what somebody was paged for")
 	}
 }

@@ -139,11 +139,25 @@ create table recoup.error_archive (
   final_disposition text not null,
   superseded_by     uuid,                 -- the newer report that replaced it
   purge_at          timestamptz not null, -- the end of the archive's retention
+
+  -- The transition that brought it here, which is the last of its history, and when
+  -- its gate opened by that: see recoup.error_history and recoup.gate_log.
+  was_state      text not null,
+  was_blocking   boolean not null,
+  end_seq        bigint not null,
+  end_input      text not null,
+  end_reason     text,
+  end_policy     text not null, -- by which it was decided
+  end_worker     text,
+  end_claimed_at timestamptz,
+  end_attempt    uuid,
+  end_gate       bigint,
   primary key (error_id),
   check (state = 'ARCHIVED'), check (not blocking),
   constraint error_archive_replaceable check (not replaceable),
   constraint error_archive_final check (final_disposition = disposition),
   constraint error_archive_superseded check ((archive_reason = 'SUPERSEDED') = (superseded_by is not null)),
+  constraint error_archive_gate check (was_blocking = (end_gate is not null)),
   constraint error_archive_resolved check ((archive_reason = 'RESOLVED') = (disposition = 'RESOLVED'))
 );
 create index error_archive_table_idx on recoup.error_archive (table_name, archived_at, error_id);

@@ -3,10 +3,20 @@
 -- What happened to errors, and how many there are: the history of each, the failures
 -- of each entity, and sums that answer at a glance what would else be counted.
 
+-- archiving reports whether a function of ours is about to archive or to purge: it says
+-- so for its transaction, and runs as the schema's owner.
+create function recoup.archiving() returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(current_setting('recoup.archiving', true), '') = 'on'
+    and pg_has_role(current_user, (select relowner from pg_class where oid = 'recoup.error'::regclass), 'usage')
+$$;
+
 -- One row for each transition: what the error was before it, if it was there, and
 -- after it. Rows outlive their error, which moves to the archive, so there is no
--- foreign key. A month is a partition, dropped whole when it is old enough.
-create table recoup.error_history (
+-- foreign key. A month is a partition, dropped whole when it is old enough. The last
+-- transition, to the archive, is carried by the row there until that is purged; the
+-- view recoup.error_history has them all.
+create table recoup.transition (
   error_id       uuid not null,
   at             timestamptz not null,
   seq            bigint generated always as identity,
@@ -38,11 +48,11 @@ create table recoup.error_history (
   primary key (error_id, at, seq)
 ) partition by range (at);
 
-create trigger guard_insert after insert on recoup.error_history referencing new table as added
-  for each statement execute function recoup.timely_rows();
-create trigger forbidden before update or delete on recoup.error_history
+create trigger guard_insert after insert on recoup.transition referencing new table as added
+  for each statement when (not recoup.archiving()) execute function recoup.timely_rows();
+create trigger forbidden before update or delete on recoup.transition
   for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on recoup.error_history
+create trigger forbidden_truncate before truncate on recoup.transition
   for each statement execute function recoup.forbid();
 
 -- create_partition makes the partition of a month, bounded in UTC, with the
@@ -55,7 +65,7 @@ declare
   name  text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
   bound text := 'YYYY-MM-DD 00:00:00+00';
 begin
-  if parent not in ('error_event', 'error_history') then
+  if parent not in ('error_event', 'transition') then
     raise exception using errcode = 'RC001', message = format('%s has no partitions', parent);
   end if;
   if to_regclass(format('recoup.%I', name)) is not null then
@@ -89,7 +99,7 @@ declare
   kept  interval := case parent when 'error_event' then (select event_retention from recoup.ledger_policy)
     else (select max(ttl) + max(retention) from recoup.error_table) end;
 begin
-  if parent not in ('error_event', 'error_history') then
+  if parent not in ('error_event', 'transition') then
     raise exception using errcode = 'RC001', message = format('%s has no partitions', parent);
   end if;
   if to_regclass(format('recoup.%I', name)) is null or first + interval '1 month' > now() then

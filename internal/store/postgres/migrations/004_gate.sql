@@ -7,8 +7,10 @@
 -- numbers tell what came first; the clock cannot.
 create sequence recoup.gate_seq;
 
--- When each error began to block its entity and when it ceased to.
-create table recoup.gate_log (
+-- When each error began to block its entity and when it ceased to. That it ceased to
+-- because it was archived is carried by its row there until that is purged; the view
+-- recoup.gate_log has all of it.
+create table recoup.gate_entry (
   seq       bigint not null default nextval('recoup.gate_seq'),
   entity_id text collate "C" not null,
   error_id  uuid not null,
@@ -16,9 +18,9 @@ create table recoup.gate_log (
   at        timestamptz not null default now(),
   primary key (entity_id, seq)
 );
-create trigger forbidden before update or delete on recoup.gate_log
+create trigger forbidden before update or delete on recoup.gate_entry
   for each statement execute function recoup.forbid();
-create trigger forbidden_truncate before truncate on recoup.gate_log
+create trigger forbidden_truncate before truncate on recoup.gate_entry
   for each statement execute function recoup.forbid();
 
 -- Each passage through the gate. Only promote writes here.

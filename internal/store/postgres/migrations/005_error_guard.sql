@@ -88,7 +88,7 @@ begin
   end if;
   if entities is not null then
     perform recoup.lock_stripes(entities);
-    insert into recoup.gate_log (entity_id, error_id, blocks)
+    insert into recoup.gate_entry (entity_id, error_id, blocks)
       select entity_id, error_id, true from added where blocking;
   end if;
   insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
@@ -184,10 +184,10 @@ begin
   select count(*), count(*) filter (where blocking) into n, blocked from was;
   select count(*) filter (where blocking) into blocks from changed;
   if blocks = 0 and blocked > 0 then
-    insert into recoup.gate_log (entity_id, error_id, blocks) select entity_id, error_id, false from was where blocking;
+    insert into recoup.gate_entry (entity_id, error_id, blocks) select entity_id, error_id, false from was where blocking;
   elsif blocks > 0 and not (blocks = n and blocked = n) then
     perform recoup.lock_stripes(array(select distinct c.entity_id from changed c join was w using (error_id) where c.blocking and not w.blocking));
-    insert into recoup.gate_log (entity_id, error_id, blocks)
+    insert into recoup.gate_entry (entity_id, error_id, blocks)
       select c.entity_id, c.error_id, c.blocking from changed c join was w using (error_id) where c.blocking <> w.blocking;
   end if;
   insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
@@ -218,7 +218,7 @@ begin
     over := array(select error_id from was where state = 'RESOLVED');
   end if;
   select c.error_id into untold from changed c
-   where c.state = 'RESOLVED' and c.error_id <> all (over) and not exists (select from recoup.error_history h
+   where c.state = 'RESOLVED' and c.error_id <> all (over) and not exists (select from recoup.transition h
       where h.error_id = c.error_id and h.at = c.resolved_at and h.state = 'RESOLVED') limit 1;
   if untold is not null then
     raise exception using errcode = 'RC001',
@@ -230,117 +230,163 @@ end $$;
 create trigger guard_resolved after update on recoup.error referencing old table as was new table as changed
   for each statement execute function recoup.error_resolved();
 
--- Errors that are archived.
+-- Errors that are archived. They leave their table by recoup.archive alone: nodes can
+-- neither delete an error nor write to the archive.
 
--- What leaves its table within a statement that has not ended: the archive takes
--- nothing else. It is empty at the end of every statement.
-create unlogged table recoup.error_leaving (error_id uuid primary key);
-
--- error_deleted lets an error go only to the archive, as what it was: no update
--- could have made of it what is there. What is resolved goes there unchanged.
-create function recoup.error_deleted() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp set jit = off
-set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
-declare
-  bad text;
+-- archive_only refuses what recoup.archive, or the purge, does not do.
+create function recoup.archive_only() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
-  select min(g.error_id || ': ' || case
-      when a.error_id is null then 'an error leaves its table only for the archive'
-      when a.table_name <> g.table_name or a.entity_id is distinct from g.entity_id or a.code <> g.code
-        or a.created_at <> g.created_at or a.correlation_id is distinct from g.correlation_id
-        or a.reported_table is distinct from g.reported_table
-        then 'what it is and when it was made is permanent'
-      when g.policy_version is not null and a.policy_version is null then 'it is admitted'
-      when g.state = 'RESOLVED' and row(a.disposition, a.severity, a.category, a.class, a.message, a.policy_version,
-          a.retry_count, a.max_retries, a.parked_at, a.parked_by, a.park_reason, a.escalation_level,
-          a.resolved_at, a.resolved_by, a.resolution_reason)
-        is distinct from row(g.disposition, g.severity, g.category, g.class, g.message, g.policy_version,
-          g.retry_count, g.max_retries, g.parked_at, g.parked_by, g.park_reason, g.escalation_level,
-          g.resolved_at, g.resolved_by, g.resolution_reason) then 'it is resolved'
-      when a.disposition = 'RESOLVED' and g.state <> 'RESOLVED' and not exists (select from recoup.error_history h
-          where h.error_id = a.error_id and h.at = a.resolved_at and h.state = 'RESOLVED')
-        then 'an error is resolved together with the row of its history that says who did and why' end)
-    into bad
-    from gone g left join recoup.error_archive a on a.error_id = g.error_id;
-  if bad is not null then
-    raise exception using errcode = 'RC001', message = bad;
+  if not recoup.archiving() then
+    raise exception using errcode = 'RC001', message = 'an error leaves its table only for the archive, by recoup.archive';
   end if;
-  insert into recoup.error_leaving select error_id from gone;
-  delete from recoup.resolved where resolved_at = any (array(select distinct resolved_at from gone where state = 'RESOLVED'))
-    and error_id = any (array(select error_id from gone));
-  insert into recoup.gate_log (entity_id, error_id, blocks)
-    select entity_id, error_id, false from gone where blocking;
-  insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
-    select table_name, state, ttl, -count(*), -count(*) filter (where blocking),
-        div(-sum(recoup.born_us(ttl, created_at)), 1000000), mod(-sum(recoup.born_us(ttl, created_at)), 1000000)
-      from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from gone offset 0) e
-     group by table_name, state, ttl;
   return null;
 end $$;
-create trigger guard_delete after delete on recoup.error referencing old table as gone
-  for each statement execute function recoup.error_deleted();
+create trigger guard_delete before delete on recoup.error
+  for each statement execute function recoup.archive_only();
+create trigger guard_insert before insert or delete on recoup.error_archive
+  for each statement execute function recoup.archive_only();
 create trigger forbidden_truncate before truncate on recoup.error
   for each statement execute function recoup.forbid();
-
--- is_news reports whether nothing is told of an error by an earlier transaction.
--- What tells of it is never changed, so that whoever wrote it is known.
-create function recoup.is_news(entity text, id uuid) returns boolean
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select not exists (select from recoup.error_history h where h.error_id = id and h.xmin <> pg_current_xact_id()::xid)
-    and not exists (select from recoup.gate_log g where g.entity_id = entity and g.error_id = id and g.xmin <> pg_current_xact_id()::xid)
-$$;
-
--- error_archived lets into the archive only what leaves its table by the same
--- statement, now, for as long as its policy keeps it; or what was replaced within
--- the transaction that brought it, which no table has held: then what replaced it
--- is there, and came by the same transaction.
-create function recoup.error_archived() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp set jit = off
-set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
-declare
-  bad text;
-begin
-  select min(a.error_id || ': ' || case
-      when t.ttl is null then 'errors of this table are kept for ever'
-      when e.error_id is not null then 'an error is in its table or in the archive, not in both'
-      when not recoup.recent(a.archived_at) then 'it is archived now, and at no other time'
-      when a.purge_at < a.archived_at + t.retention and (a.policy_version = t.policy_version
-          or not exists (select from recoup.policy_version v where v.version = a.policy_version)) then 'it is kept for ' || t.retention
-      when l.error_id is null and not (a.archive_reason = 'SUPERSEDED' and a.created_at >= a.archived_at and exists (
-          select from recoup.error s where s.error_id = a.superseded_by and s.xmin = pg_current_xact_id()::xid
-            and s.table_name = a.table_name and s.entity_id = a.entity_id and s.code = a.code
-          union all select from recoup.error_archive s where s.error_id = a.superseded_by and s.xmin = pg_current_xact_id()::xid
-            and s.table_name = a.table_name and s.entity_id = a.entity_id and s.code = a.code)
-          and recoup.is_news(a.entity_id, a.superseded_by))
-        then 'it was never an error: what is archived leaves its table by the same statement' end)
-    into bad
-    from added a
-    left join recoup.error_table t on t.table_name = a.table_name
-    left join recoup.error e on e.error_id = a.error_id
-    left join recoup.error_leaving l on l.error_id = a.error_id;
-  if bad is not null then
-    raise exception using errcode = 'RC001', message = bad;
-  end if;
-  delete from recoup.error_leaving l using added a where l.error_id = a.error_id;
-  return null;
-end $$;
-create trigger guard_insert after insert on recoup.error_archive referencing new table as added
-  for each statement execute function recoup.error_archived();
 create trigger forbidden before update on recoup.error_archive
   for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.error_archive
   for each statement execute function recoup.forbid();
 
+-- A decision to archive: what an error has to agree in, if it was made on another one,
+-- and what archiving adds.
+create type recoup.archiving as (
+  place int, table_name text, policy_version text, state text, blocking boolean, code text,
+  last_failure_code text, assigned_to text, escalated_to text,
+  archived_by text, archive_reason text, kept_us bigint,
+  input text, reason text, decided_by text, worker text, claimed_at timestamptz, attempt uuid
+);
+
+-- check_archiving refuses decisions that no policy allows.
+create function recoup.check_archiving(decisions jsonb, moment timestamptz) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  bad text;
+begin
+  select min(m.table_name || ': ' || case
+      when t.ttl is null then 'errors of this table are kept for ever'
+      when not recoup.recent(moment) then 'an error is archived now, and at no other time'
+      when m.kept_us is null or moment + m.kept_us * interval '1 microsecond' < moment + t.retention
+        and (m.policy_version = t.policy_version or not exists (select from recoup.policy_version v where v.version = m.policy_version))
+        then 'what is archived is kept for ' || t.retention end) into bad
+    from jsonb_populate_recordset(null::recoup.archiving, decisions) m left join recoup.error_table t on t.table_name = m.table_name;
+  if bad is not null then
+    raise exception using errcode = 'RC001', message = bad;
+  end if;
+end $$;
+
+-- archive moves errors to the archive, as it was decided: with the row of their
+-- history, the numbers of the gates that open, and the counts. With places, each error
+-- has the decision of its place, and all are moved or none; its row in recoup.due is
+-- gone by then. Without, an error has the decision that was made on one that agrees
+-- with it, if there is one and nobody holds it; the others are left alone. It decides
+-- nothing, and refuses what is not allowed: what the policy keeps, what has not
+-- expired, what would leave an open dead letter or the item of a replay behind. letters
+-- are those that are closed with their errors. Errors are found by their ids alone: an
+-- equation of tables would have them found by the index for that, once for each id.
+create function recoup.archive(ids uuid[], places int[], successors uuid[], decisions jsonb, act_at timestamptz, letters uuid[],
+  out moved_id uuid, out correlation uuid, out decision int, out moved_at timestamptz) returns setof record
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off set enable_material = off as $$
+declare
+  moment  timestamptz;
+  pending uuid[] := '{}'; -- wait for a retry, and nobody holds them
+  others  uuid[] := case when places is null then ids else '{}' end;
+  moved   int;
+begin
+  perform set_config('recoup.archiving', 'on', true);
+  if places is null and decisions @? '$[*] ? (@.state == "RETRY_PENDING")' then
+    with gone as (delete from recoup.due d where d.error_id = any (ids) and d.lease_token is null returning d.error_id)
+    select coalesce(array_agg(error_id), '{}') into pending from gone;
+    others := case when cardinality(pending) < cardinality(ids) then array(select unnest(ids) except select unnest(pending)) else '{}' end;
+  end if;
+  moment := coalesce(act_at, recoup.clock());
+  perform recoup.check_archiving(decisions, moment);
+  return query with m as materialized (select * from jsonb_populate_recordset(null::recoup.archiving, decisions)),
+    n as (select * from unnest(ids, places, successors, array[]::boolean[]) as u (id, place, successor, pending) where places is not null
+      union all select p, null, null, true from unnest(pending) p union all select o, null, null, false from unnest(others) o),
+    gone as (delete from recoup.error e using n, m
+      where e.error_id = n.id and e.table_name is not distinct from m.table_name and e.policy_version is not distinct from m.policy_version
+        and (m.archive_reason <> 'TTL_EXPIRED' or e.expires_at <= moment)
+        and (m.place = n.place or n.place is null and e.state = m.state and (e.state = 'RETRY_PENDING') = n.pending
+          and e.retry_exhausted = (e.max_retries > 0 and e.retry_count >= e.max_retries)
+          and case when e.state = 'RESOLVED' then e.expires_at is null or e.expires_at > moment
+            else e.blocking = m.blocking and e.code = m.code and e.last_failure_code is not distinct from m.last_failure_code
+              and e.assigned_to is not distinct from m.assigned_to and e.escalated_to is not distinct from m.escalated_to end)
+      returning e.*, n.successor, m.archived_by as d_archived_by, m.archive_reason as d_archive_reason, m.kept_us as d_kept_us, m.input as d_input,
+        m.reason as d_reason, m.decided_by as d_decided_by, m.worker as d_worker, m.claimed_at as d_claimed_at, m.attempt as d_attempt, m.place as d_place),
+    stored as (insert into recoup.error_archive (
+      error_id, table_name, reported_table, entity_id, code, severity, category, class, message, correlation_id, policy_version, state, disposition,
+      blocking, created_at, updated_at, expires_at, retry_count, max_retries, last_retry_at, next_retry_at, retry_exhausted, retry_window_ends_at,
+      last_failure_code, streak_family, streak_count, last_attempt, last_result, parked_at, parked_by, park_reason, assigned_to, last_reviewed_at,
+      escalation_level, escalated_at, escalated_to, escalation_reason, next_escalation_at, review_due_at, next_reminder_at, reminded_at, resolved_at,
+      resolved_by, resolution_reason, replaceable, archived_at, archived_by, archive_reason, final_disposition, superseded_by, purge_at, was_state,
+      was_blocking, end_seq, end_input, end_reason, end_policy, end_worker, end_claimed_at, end_attempt, end_gate)
+      select
+      g.error_id, g.table_name, g.reported_table, g.entity_id, g.code, g.severity, g.category, g.class, g.message, g.correlation_id,
+      g.policy_version, 'ARCHIVED', g.disposition, false, g.created_at, moment, g.expires_at, g.retry_count, g.max_retries, g.last_retry_at,
+      g.next_retry_at, g.retry_exhausted, g.retry_window_ends_at, g.last_failure_code, g.streak_family, g.streak_count, g.last_attempt,
+      g.last_result, g.parked_at, g.parked_by, g.park_reason, g.assigned_to, g.last_reviewed_at, g.escalation_level, g.escalated_at, g.escalated_to,
+      g.escalation_reason, g.next_escalation_at, g.review_due_at, case when g.state <> 'RESOLVED' then g.next_reminder_at end, g.reminded_at,
+      g.resolved_at, g.resolved_by, g.resolution_reason, false, moment, g.d_archived_by, g.d_archive_reason, g.disposition, g.successor,
+      moment + g.d_kept_us * interval '1 microsecond', g.state, g.blocking, nextval('recoup.transition_seq_seq'), g.d_input, g.d_reason,
+      g.d_decided_by, g.d_worker, g.d_claimed_at, g.d_attempt, case when g.blocking then nextval('recoup.gate_seq') end from gone g),
+    counted as (insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
+      select table_name, state, ttl, -count(*), -count(*) filter (where blocking),
+          div(-sum(recoup.born_us(ttl, created_at)), 1000000), mod(-sum(recoup.born_us(ttl, created_at)), 1000000)
+        from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from gone offset 0) c group by table_name, state, ttl),
+    emptied as (delete from recoup.resolved where resolved_at = any (array(select distinct resolved_at from gone where state = 'RESOLVED'))
+      and error_id = any (array(select error_id from gone where state = 'RESOLVED')))
+    select g.error_id, g.correlation_id, g.d_place, moment from gone g;
+  get diagnostics moved = row_count;
+  if places is not null and moved < cardinality(ids) then
+    raise exception using errcode = 'RC001', message = format('%s of %s errors are not what it was decided on', cardinality(ids) - moved, cardinality(ids));
+  elsif moved < cardinality(ids) and pending <> '{}' then
+    insert into recoup.due (error_id, table_name, policy_version, due_at, window_ends_at, expires_at)
+      select error_id, table_name, policy_version, next_retry_at, retry_window_ends_at, expires_at
+        from recoup.error where error_id = any (pending) and state = 'RETRY_PENDING';
+  end if;
+  perform recoup.close_letters(ids, letters, decisions, moment);
+  perform set_config('recoup.archiving', 'off', true);
+end $$;
+
 -- purge_archive deletes a batch of archived errors whose retention is over, by the
--- database's clock.
+-- database's clock. What their rows have carried of the history and of the gate's log,
+-- which outlive them, stays; what was a dead letter goes with all that hangs on it.
 create function recoup.purge_archive(as_of timestamptz, batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare n int;
+declare
+  old     uuid[];
+  letters uuid[];
 begin
+  perform set_config('recoup.archiving', 'on', true);
   as_of := least(as_of, recoup.clock() + recoup.tolerance());
-  with old as (select error_id from recoup.error_archive where purge_at <= as_of order by purge_at limit batch)
-  delete from recoup.error_archive a using old where a.error_id = old.error_id;
-  get diagnostics n = row_count;
-  return n;
+  old := array(select error_id from recoup.error_archive where purge_at <= as_of order by purge_at limit batch);
+  perform recoup.create_partition('transition', month) from (
+    select distinct (date_trunc('month', archived_at at time zone 'UTC'))::date as month from recoup.error_archive where error_id = any (old)) m;
+  insert into recoup.transition overriding system value
+    select (recoup.last_transition(a)).* from recoup.error_archive a where error_id = any (old);
+  insert into recoup.gate_entry select end_gate, entity_id, error_id, false, archived_at
+    from recoup.error_archive where error_id = any (old) and end_gate is not null;
+  letters := array(select error_id from recoup.error_archive a join recoup.error_table t using (table_name) where error_id = any (old) and t.dead_letter);
+  delete from recoup.error_archive where error_id = any (old);
+  delete from recoup.dead_letter where error_id = any (letters);
+  delete from recoup.dead_letter_round where error_id = any (letters);
+  delete from recoup.dead_letter_note where error_id = any (letters);
+  perform set_config('recoup.archiving', 'off', true);
+  return cardinality(old);
 end $$;
+
+-- last_transition is the row of the history that an archived error carries.
+create function recoup.last_transition(a recoup.error_archive) returns recoup.transition
+language sql stable as $$
+  select a.error_id, a.archived_at, a.end_seq, a.end_input, a.archived_by, a.end_reason, a.end_policy, a.end_worker, a.end_claimed_at, a.end_attempt,
+    a.was_state, a.disposition, a.was_blocking, a.escalation_level::int, a.retry_count, a.next_retry_at, a.expires_at, coalesce(a.assigned_to, a.escalated_to, 'system'),
+    a.state, a.disposition, a.blocking, a.escalation_level::int, a.retry_count, a.next_retry_at, a.expires_at, coalesce(a.assigned_to, a.escalated_to, 'system')
+$$;
 -- +goose StatementEnd

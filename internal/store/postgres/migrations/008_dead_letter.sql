@@ -272,62 +272,20 @@ create trigger guard_delete after delete on recoup.dead_letter_note referencing 
 create trigger forbidden before update on recoup.dead_letter_note for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.dead_letter_note for each statement execute function recoup.forbid();
 
--- The end: with the error that is archived, and for good with its archive row.
-
--- dead_letters_archived ends what hangs on errors that leave for the archive.
-create function recoup.dead_letters_archived() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp
-set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
-set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-  ids   uuid[];
-  works uuid[];
-  at    timestamptz;
+-- close_letters closes the dead letters that end with errors which are archived, as it
+-- was decided, and refuses to leave one open, or the item of a replay.
+create function recoup.close_letters(ids uuid[], letters uuid[], decisions jsonb, at timestamptz) returns void language plpgsql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 begin
-  select array_agg(error_id) into ids from gone
-   where table_name = any (array(select t.table_name from recoup.error_table t where t.dead_letter));
-  if ids is null then
-    return null;
+  if not exists (select from jsonb_to_recordset(decisions) as m (table_name text) join recoup.error_table t using (table_name) where t.dead_letter) then
+    return;
   end if;
-  perform recoup.refuse('error ' || min(i.error_id::text) || ': it does not expire during a replay')
-    from recoup.replay_item i join recoup.error_archive a using (error_id)
-   where i.error_id = any (ids) and i.state in ('PENDING', 'RELEASED') and a.archive_reason = 'TTL_EXPIRED';
-  select max(archived_at) into at from recoup.error_archive where error_id = any (ids);
-  update recoup.replay_item set state = 'ARCHIVED', ended_at = at
-   where error_id = any (ids) and state in ('PENDING', 'RELEASED');
-  works := array(select work_id from recoup.dead_letter where error_id = any (ids));
-  with gone as (delete from recoup.work where work_id = any (works) and error_id = any (ids)
-    returning pipeline, stage, replay_id, due_at, work_id)
-  delete from recoup.work_due d using gone g where (d.pipeline, d.stage, d.replay_id, d.due_at, d.work_id)
-    = (g.pipeline, g.stage, g.replay_id, g.due_at, g.work_id);
-  update recoup.dead_letter set closed_at = at, updated_at = at where error_id = any (ids) and closed_at is null;
-  works := array(select w from unnest(works) w
-    where not exists (select from recoup.dead_letter d where d.work_id = w and d.closed_at is null)
-      and not exists (select from recoup.work q where q.work_id = w));
-  delete from recoup.work_payload where work_id = any (works);
-  delete from recoup.checkpoint where work_id = any (works);
-  return null;
+  perform recoup.refuse('error ' || min(i.error_id::text) || ': it is part of a replay')
+    from recoup.replay_item i where i.error_id = any (ids) and i.state in ('PENDING', 'RELEASED')
+      and not exists (select from recoup.error e where e.error_id = i.error_id);
+  update recoup.dead_letter d set closed_at = at, updated_at = at where d.error_id = any (letters) and d.closed_at is null;
+  perform recoup.refuse('error ' || min(d.error_id::text) || ': its dead letter is open, and is closed when it is archived')
+    from recoup.dead_letter d where d.error_id = any (ids) and d.closed_at is null
+      and not exists (select from recoup.error e where e.error_id = d.error_id);
 end $$;
-create trigger dead_letters after delete on recoup.error referencing old table as gone
-  for each statement execute function recoup.dead_letters_archived();
-
--- dead_letters_purged lets go of what hangs on archived errors that are purged.
-create function recoup.dead_letters_purged() returns trigger language plpgsql
-security definer set search_path = pg_catalog, pg_temp
-set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
-set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-  ids uuid[];
-begin
-  select array_agg(error_id) into ids from gone
-   where table_name = any (array(select t.table_name from recoup.error_table t where t.dead_letter));
-  if ids is not null then
-    delete from recoup.dead_letter where error_id = any (ids);
-    delete from recoup.dead_letter_round where error_id = any (ids);
-    delete from recoup.dead_letter_note where error_id = any (ids);
-  end if;
-  return null;
-end $$;
-create trigger dead_letters after delete on recoup.error_archive referencing old table as gone
-  for each statement execute function recoup.dead_letters_purged();
 -- +goose StatementEnd

@@ -50,14 +50,37 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
    where array['*', t.hub] && recoup.granted('hub')
 $$;
 
--- sees reports whether the caller may read a table by its name of the policy.
-create function recoup.sees(governed text) returns boolean
+-- sees_all reports whether the caller is held to nothing.
+create function recoup.sees_all() returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select not recoup.secured()
     or pg_has_role(recoup.caller(), (select relowner from pg_class where oid = 'recoup.error'::regclass), 'usage')
     or exists (select from pg_roles where rolname in ('recoup_app', 'recoup_writer') and pg_has_role(recoup.caller(), oid, 'usage'))
-    or $1 = any (recoup.readable())
 $$;
+
+-- sees reports whether the caller may read a table by its name of the policy.
+create function recoup.sees(governed text) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select recoup.sees_all() or $1 = any (recoup.readable())
+$$;
+
+-- What happened to errors: the transitions of each, and the last one, which an archived
+-- error carries. Who may read the error may read its history.
+create view recoup.error_history as
+  select h.* from recoup.transition h
+   where (select recoup.sees_all())
+      or exists (select from recoup.error e where e.error_id = h.error_id and e.table_name = any (array(select unnest(recoup.readable()))))
+      or exists (select from recoup.error_archive a where a.error_id = h.error_id and a.table_name = any (array(select unnest(recoup.readable()))))
+  union all
+  select a.error_id, a.archived_at, a.end_seq, a.end_input, a.archived_by, a.end_reason, a.end_policy, a.end_worker, a.end_claimed_at, a.end_attempt,
+    a.was_state, a.disposition, a.was_blocking, a.escalation_level::int, a.retry_count, a.next_retry_at, a.expires_at, coalesce(a.assigned_to, a.escalated_to, 'system'),
+    a.state, a.disposition, a.blocking, a.escalation_level::int, a.retry_count, a.next_retry_at, a.expires_at, coalesce(a.assigned_to, a.escalated_to, 'system') from recoup.error_archive a
+   where (select recoup.sees_all()) or a.table_name = any (array(select unnest(recoup.readable())));
+
+-- When errors began to block and ceased to.
+create view recoup.gate_log as
+  select seq, entity_id, error_id, blocks, at from recoup.gate_entry
+  union all select end_gate, entity_id, error_id, false, archived_at from recoup.error_archive where end_gate is not null;
 
 -- allow_read lets a role read the events of a service, or the errors of a hub,
 -- which may be named by its id or as people know it.
@@ -131,15 +154,12 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select r, 'table_name = any (array(select unnest(recoup.readable())))'
     from unnest('{recoup.error,recoup.error_archive,recoup.due}'::regclass[]) r
   union all
-  select r, null from unnest('{recoup.lease,recoup.resolved}'::regclass[]) r
-  union all
-  select 'recoup.error_history', 'exists (select from recoup.error e where e.error_id = error_history.error_id)
-      or exists (select from recoup.error_archive a where a.error_id = error_history.error_id)'
+  select r, null from unnest('{recoup.lease,recoup.resolved,recoup.transition}'::regclass[]) r
   union all
   select to_regclass(r), '(select ''*'' = any (recoup.granted(''gate_zero'')))'
     from unnest('{cl.gate_zero_batch,cl.gate_zero_intake,cl.gate_zero_recovery,cl.gate_zero_air}'::text[]) r
   union all
-  select inhrelid, null from pg_inherits where inhparent in ('recoup.error_event'::regclass, 'recoup.error_history'::regclass)
+  select inhrelid, null from pg_inherits where inhparent in ('recoup.error_event'::regclass, 'recoup.transition'::regclass)
 $$;
 
 -- raise_barriers makes barriers of the views that carry the policy's names, or takes
@@ -151,6 +171,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v record;
 begin
+  execute format('alter view recoup.error_history set (security_barrier = %s)', up);
   for v in select t.table_name as name, 'recoup.error'::regclass as source from recoup.error_table t
       union all select t.archive_name, 'recoup.error_archive' from recoup.error_table t where t.archive_name is not null loop
     continue when not recoup.is_view_of(v.name, v.source);

@@ -150,6 +150,7 @@ create trigger dead_letter_update before update on dead_letter begin
         where error_id = new.error_id and state in ('PENDING', 'RELEASED'))
       then raise(abort, 'a dead letter is REPLAYING exactly while it is part of a replay')
     when new.closed_at is not null and exists (select 1 from error where error_id = new.error_id and state <> 'RESOLVED')
+      and not exists (select 1 from error_archive where error_id = new.error_id) -- it leaves its table next
       then raise(abort, 'what is closed is resolved or archived')
     when new.group_id is not old.group_id and not exists (select 1 from dead_letter_group
         where group_id = new.group_id and pipeline = new.pipeline
@@ -254,25 +255,17 @@ when exists (select 1 from dead_letter where error_id = old.error_id)
   select raise(abort, 'a note is kept as long as what it is about');
 end;
 
--- The end: with the error that is archived, and for good with its archive row.
+-- An error that is archived leaves no open dead letter behind, nor the item of a
+-- replay: whoever archives it ends both.
 create trigger error_dead_letter after delete on error
 when (select dead_letter from error_table where table_name = old.table_name) begin
-  select raise(abort, 'a dead letter does not expire during a replay')
-    where (select archive_reason from error_archive where error_id = old.error_id) = 'TTL_EXPIRED'
-      and exists (select 1 from replay_item where error_id = old.error_id and state in ('PENDING', 'RELEASED'));
-  update replay_item set state = 'ARCHIVED', ended_at = (select archived_at from error_archive where error_id = old.error_id)
-    where error_id = old.error_id and state in ('PENDING', 'RELEASED');
-  delete from work where work_id = (select work_id from dead_letter where error_id = old.error_id) and error_id = old.error_id;
-  update dead_letter set closed_at = (select archived_at from error_archive where error_id = old.error_id),
-      updated_at = (select archived_at from error_archive where error_id = old.error_id)
-    where error_id = old.error_id and closed_at is null;
-  delete from work_payload where work_id = (select work_id from dead_letter where error_id = old.error_id)
-    and not exists (select 1 from dead_letter d where d.work_id = work_payload.work_id and d.closed_at is null)
-    and not exists (select 1 from work w where w.work_id = work_payload.work_id);
-  delete from checkpoint where work_id = (select work_id from dead_letter where error_id = old.error_id)
-    and not exists (select 1 from dead_letter d where d.work_id = checkpoint.work_id and d.closed_at is null)
-    and not exists (select 1 from work w where w.work_id = checkpoint.work_id);
+  select raise(abort, 'what is part of a replay is not archived')
+    where exists (select 1 from replay_item where error_id = old.error_id and state in ('PENDING', 'RELEASED'));
+  select raise(abort, 'its dead letter is open, and is closed when it is archived')
+    where exists (select 1 from dead_letter where error_id = old.error_id and closed_at is null);
 end;
+
+-- What hangs on a dead letter goes for good with its archive row.
 create trigger error_archive_dead_letter after delete on error_archive
 when (select dead_letter from error_table where table_name = old.table_name) begin
   delete from dead_letter where error_id = old.error_id;
