@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"recoup"
 	"recoup/internal/lifecycle"
@@ -35,6 +36,17 @@ func (m *Memory) Of(like any) []*lifecycle.Decision {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.like[like]
+}
+
+// ending returns the decision by which an error is archived now, if one that stands for
+// it is remembered.
+func (m *Memory) ending(like any, e *recoup.Error, now time.Time) *lifecycle.Decision {
+	for _, d := range m.Of(like) {
+		if d.Effects.Archive && d.Holds(e, now) {
+			return d
+		}
+	}
+	return nil
 }
 
 // Keep remembers what was decided on an error, if that can stand for others and is

@@ -216,7 +216,16 @@ func (w *Work) step(in Step) Outcome {
 	if r == nil {
 		return Outcome{Err: ErrNotFound}
 	}
-	out := w.decide(in.Decide, in.Tell, &r.Error, in.Streak(&r.Error))
+	decide := in.Decide
+	if in.Result != nil {
+		if d := w.Memory.ending(in.Result.Like, &r.Error, w.now); d != nil {
+			decide = func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+				next, effects := d.End(current, now)
+				return next, effects, nil
+			}
+		}
+	}
+	out := w.decide(decide, in.Tell, &r.Error, in.Streak(&r.Error))
 	if out.Err == nil && out.Error != r.Error {
 		if in.Result != nil {
 			w.Memory.Keep(in.Result.Like, &r.Error, &out)
