@@ -69,7 +69,8 @@ func (s *Store) writeEnds(t *tx, w *store.Work) {
 	}
 	var changed, added []*recoup.Error
 	for _, end := range stored {
-		if end.Left != *w.Was(end.Left.ID) {
+		was := w.Was(end.Left.ID)
+		if end.Left.Replaceable = was.Replaceable; end.Left != *was { // it takes no key any more
 			changed = append(changed, &end.Left)
 		}
 	}
