@@ -34,7 +34,7 @@ func TestActionsReachTheirOnlyChannel(t *testing.T) {
 			"RECOUP_CHANNEL_PAGER_KIND=pagerduty", "RECOUP_CHANNEL_PAGER_KEY=0123456789abcdef0123456789abcdef", "RECOUP_CHANNEL_PAGER_URL=" + pager,
 		}
 		s.start()
-		if strings.Contains(s.log.String(), "reach nobody") {
+		if strings.Contains(s.log.String(), "reach only the log") {
 			t.Errorf("every action has its channel, and the node says\n%s", s.log)
 		}
 		s.fail("DATABASE_CONNECTION_ERROR", 40)
@@ -85,7 +85,7 @@ func TestActionsThatReachNobody(t *testing.T) {
 	}
 	s.start()
 	for _, action := range []string{"SLACK_ALERT", "PAGE_ON_CALL", "PAGE_PLATFORM_ON_CALL"} {
-		if !strings.Contains(s.log.String(), "reach nobody but the log") || !strings.Contains(s.log.String(), "action="+action) {
+		if !strings.Contains(s.log.String(), "reach only the log") || !strings.Contains(s.log.String(), "action="+action) {
 			t.Errorf("%s reaches nobody, and the node says\n%s", action, s.log)
 		}
 	}
