@@ -128,21 +128,3 @@ func (c *cell) Scan(src any) error {
 	c.value = src
 	return nil
 }
-
-// place is a column of a record as something that database/sql can read into.
-type place[R any] struct {
-	column *row.Column[R]
-	record *R
-}
-
-// Scan implements sql.Scanner.
-func (p place[R]) Scan(src any) error { return read(p.column, p.record, src) }
-
-// places are those of all columns of a record.
-func places[R any](columns []row.Column[R], r *R) []any {
-	list := make([]any, len(columns))
-	for i := range columns {
-		list[i] = place[R]{&columns[i], r}
-	}
-	return list
-}

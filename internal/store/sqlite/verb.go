@@ -82,10 +82,6 @@ func set[R any](t *tx, table row.Table[R], records []R) error {
 	return act{tx: t}.Set(table.Changing().Batch(records))
 }
 
-func put[R any](t *tx, table row.Table[R], records []R) error {
-	return act{tx: t}.Put(table.Batch(records))
-}
-
 // The rules by which a statement that is written for PostgreSQL is spelled here.
 // There is one writer, so nothing needs a lock; which index serves is said in a
 // comment, /*by some_idx*/; and behind a plus the planner does not see a limit, for
