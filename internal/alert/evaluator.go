@@ -12,12 +12,9 @@ import (
 
 // Store is what an evaluation reads and writes.
 type Store interface {
-	Ledger
-	OpenAlerts(ctx context.Context) ([]store.Alert, error)
-	Alerts(ctx context.Context, f store.AlertFilter, p store.Page) ([]store.Alert, store.Cursor, error)
-	Silences(ctx context.Context, activeAt time.Time, p store.Page) ([]store.Silence, store.Cursor, error)
-	Providers(ctx context.Context) ([]store.Provider, error)
-	SaveAlerts(ctx context.Context, term store.Term, now time.Time, v store.Verdict) error
+	store.FigureReader
+	store.AlertReader
+	store.AlertWriter
 }
 
 // Evaluator judges the rules of the policy in force against the figures of a store.

@@ -11,14 +11,8 @@ import (
 	"recoup/internal/store"
 )
 
-// Ledger is where figures come from. Each of its verbs costs the same however many
-// errors there are.
-type Ledger interface {
-	Activity(ctx context.Context, span store.Span) ([]store.Activity, error)
-	Levels(ctx context.Context, now time.Time) ([]store.Level, error)
-	RecentEvents(ctx context.Context, span store.Span, codes []recoup.Code) ([]store.RecentCount, error)
-	Processed(ctx context.Context, span store.Span, f store.ProcessedFilter) ([]store.Processed, error)
-}
+// Ledger is where figures come from.
+type Ledger = store.FigureReader
 
 // Figures are what a store counts, at one moment, as far back as the rules of a
 // policy look.

@@ -1,12 +1,10 @@
 package api
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
 
-	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/alert"
@@ -17,14 +15,9 @@ import (
 
 // AlertStore is what the API asks of a store about alerts.
 type AlertStore interface {
-	alert.Ledger
-	Alert(ctx context.Context, id recoup.ID) (store.Alert, error)
-	Alerts(ctx context.Context, f store.AlertFilter, p store.Page) ([]store.Alert, store.Cursor, error)
-	AddSilence(ctx context.Context, s store.Silence, act store.Act) (store.Silence, error)
-	EndSilence(ctx context.Context, id recoup.ID, act store.Act) (store.Silence, error)
-	Silences(ctx context.Context, activeAt time.Time, p store.Page) ([]store.Silence, store.Cursor, error)
-	Providers(ctx context.Context) ([]store.Provider, error)
-	SwitchProvider(ctx context.Context, s store.Switch, act store.Act) (store.Provider, error)
+	store.FigureReader
+	store.AlertReader
+	store.AlertDesk
 }
 
 // alertRoutes are about what is measured, who is told, and which provider is used.

@@ -30,27 +30,14 @@ import (
 // Store is what the API asks of a store itself; the rest goes through the engine.
 type Store interface {
 	KeyStore
-	CreateKey(ctx context.Context, key store.Key, act store.Act) (store.Key, error)
-	Keys(ctx context.Context, p store.Page) ([]store.Key, store.Cursor, error)
-	RevokeKey(ctx context.Context, id recoup.ID, act store.Act) (store.Key, error)
-	RotateKey(ctx context.Context, id recoup.ID, next store.Key, ends time.Time, act store.Act) (store.Key, error)
-
-	Audit(ctx context.Context, f store.AuditFilter, after store.AuditCursor, limit int) ([]store.AuditEntry, store.AuditCursor, error)
-	AppendAudit(ctx context.Context, entries []store.AuditEntry) error
-
-	Events(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Event, store.Cursor, error)
-	TopCodes(ctx context.Context, span store.Span, limit int) ([]store.CodeCount, error)
-	RetryableRates(ctx context.Context, from, to time.Time) ([]store.ServiceRate, error)
-	Daily(ctx context.Context, f store.DailyFilter, from, to time.Time) ([]store.DailyCount, error)
-	Drops(ctx context.Context, from, to time.Time) ([]store.Drop, error)
-	AddProcessed(ctx context.Context, counts []store.Processed) error
-
-	PolicyVersions(ctx context.Context, before int64, limit int) ([]store.PolicyVersion, int64, error)
-
+	store.KeyWriter
+	store.AuditReader
+	store.AuditWriter
+	store.EventReader
+	store.ProcessedWriter
+	store.PolicyReader
 	AlertStore
-
-	Notices(ctx context.Context, f store.NoticeFilter, p store.Page) ([]store.NoticeRecord, store.Cursor, error)
-	ResendNotices(ctx context.Context, ids []recoup.ID, act store.Act) (int, error)
+	store.NoticeReader
 }
 
 // Ledger takes events.

@@ -11,10 +11,7 @@ import (
 )
 
 // KeyStore is what authentication needs of a store.
-type KeyStore interface {
-	KeyByHash(ctx context.Context, hash [32]byte) (store.Key, error)
-	TouchKeys(ctx context.Context, used map[recoup.ID]time.Time) error
-}
+type KeyStore = store.KeyReader
 
 // keyring remembers keys for a few seconds, so that a request costs no query. A
 // key that is revoked on another node works that long at most.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"recoup"
-	"recoup/fault"
 	"recoup/internal/alert"
 	"recoup/internal/api"
 	"recoup/internal/clockwork"
@@ -15,14 +13,13 @@ import (
 	"recoup/internal/engine"
 	"recoup/internal/ledger"
 	"recoup/internal/notify"
-	"recoup/internal/policy"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/sqlite"
 )
 
-// Store is what a node needs of a store, all together.
+// Store is what a node needs of a store: the roles of all its parts.
 type Store interface {
 	engine.Store
 	ledger.Store
@@ -32,27 +29,20 @@ type Store interface {
 	recovery.Store
 	deadletter.Store
 
-	SyncTables(ctx context.Context, p *policy.Policy) error
-	SyncCodes(ctx context.Context, now time.Time, codes []*fault.Definition) error
-	Codes(ctx context.Context) ([]fault.Definition, error)
-	CreateFirstKey(ctx context.Context, k store.Key, act store.Act) (created bool, err error)
-	AddPolicy(ctx context.Context, v store.PolicyVersion, act store.Act) (stored store.PolicyVersion, added bool, err error)
-	CurrentPolicy(ctx context.Context) (store.PolicyVersion, error)
-	PolicyVersion(ctx context.Context, version string) (store.PolicyVersion, error)
-	AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (newest store.PlatformKey, added bool, err error)
-	AddPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error
-	PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error)
-	WrapPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error
-	DeletePlatformKey(ctx context.Context, id string, act store.Act) error
+	store.TableSyncer
+	store.CodeRegistry
+	store.FirstKeyWriter
+	store.PolicyWriter
+	store.PlatformKeyReader
+	store.PlatformKeyWriter
 
 	notify.Store
-	OutboxLevels(ctx context.Context) (store.OutboxLevel, error)
-	LetterFigures(ctx context.Context, now time.Time) (store.LetterFigures, error)
+	store.OutboxGauge
+	store.LetterGauge
 	alert.Store
 
-	Listen(ctx context.Context, wake func(channel string)) error
-	// UseClock lets acts happen by a clock. It is called before the first act.
-	UseClock(clock func() time.Time)
+	store.Waker
+	store.Clocked
 
 	Ping(ctx context.Context) error
 	Close() error

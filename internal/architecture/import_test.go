@@ -89,7 +89,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/store",
-		imports: []string{"recoup", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store/row"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store/row"},
 		why:     "it holds what both stores share, and knows neither of them",
 	},
 	{

@@ -54,12 +54,8 @@ type Turn struct {
 
 // Store is where leadership and what is known of jobs is kept.
 type Store interface {
-	Lead(ctx context.Context, b store.Bid) (term store.Term, held bool, err error)
-	Resign(ctx context.Context, term store.Term) error
-	Leader(ctx context.Context, name string) (store.Term, error)
-	SaveJob(ctx context.Context, term store.Term, job store.Job) error
-	Jobs(ctx context.Context) ([]store.Job, error)
-	AddNotices(ctx context.Context, now time.Time, notices []store.Notice) (int, error)
+	store.Leadership
+	store.NoticeWriter
 }
 
 // Options are what a clock is made of. Store, Node, Now, Tell and Jobs are

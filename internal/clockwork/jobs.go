@@ -12,27 +12,7 @@ import (
 
 // Keeper is what the jobs need of a store; what happens to errors goes through
 // the engine.
-type Keeper interface {
-	Overdue(ctx context.Context, d store.Deadline, at time.Time, limit int) (store.Overdue, error)
-
-	FreezeDue(ctx context.Context, now time.Time, limit int, decide store.DecideCase) (int, error)
-	PurgeArchive(ctx context.Context, now time.Time, limit int) (int, error)
-	PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error)
-	PurgeNotices(ctx context.Context, before time.Time, limit int) (int, error)
-	PurgeProcessed(ctx context.Context, before time.Time, limit int) (int, error)
-	PurgeActivity(ctx context.Context, before time.Time, limit int) (int, error)
-	PurgeAlerts(ctx context.Context, before time.Time, limit int) (int, error)
-	PurgeRollups(ctx context.Context, keep store.Retention, limit int) (int, error)
-	DropEvents(ctx context.Context, before time.Time) error
-	EnsurePartitions(ctx context.Context, now time.Time) error
-	EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error
-
-	FoldCounts(ctx context.Context) error
-	FoldBatchCounts(ctx context.Context) error
-	FoldLetterCounts(ctx context.Context) error
-	FoldActivity(ctx context.Context) error
-	FoldRollups(ctx context.Context) error
-}
+type Keeper = store.Housekeeper
 
 // Sweeper lets the clock act on errors; see engine.Engine.
 type Sweeper interface {

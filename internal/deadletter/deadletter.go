@@ -10,7 +10,6 @@
 package deadletter
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"time"
@@ -24,43 +23,11 @@ import (
 
 // Store is what the service needs of a store.
 type Store interface {
-	StepLetters(ctx context.Context, now time.Time, steps []store.LetterStep) ([]store.LetterOutcome, error)
-	StepGroup(ctx context.Context, id recoup.ID, decide store.DecideGroup) (store.Group, error)
-	SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Checkpoint) error
-	ForgetCheckpoints(ctx context.Context, token, work recoup.ID) error
-	PurgeCheckpoints(ctx context.Context, before time.Time, limit int) (int, error)
-
-	ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.QueuedWork, error)
-	FinishWork(ctx context.Context, within *store.Pipelines, ends []store.WorkEnd) ([]bool, error)
-	SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, error)
-	SetPause(ctx context.Context, p store.Pause) error
-	LiftPause(ctx context.Context, p store.Pause) (bool, error)
-	Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]store.Pause, error)
-
-	CreateReplay(ctx context.Context, r store.Replay, notes ...store.Note) error
-	AddMembers(ctx context.Context, now time.Time, m store.Members) ([]store.LetterOutcome, error)
-	StepReplay(ctx context.Context, now time.Time, id recoup.ID, decide store.DecideReplay) (store.ReplayStatus, error)
-	EndItems(ctx context.Context, now time.Time, id recoup.ID, limit int, decide store.DecideLetter) (int, error)
-	PurgeReplays(ctx context.Context, before time.Time, limit int) (int, error)
-
-	DeadLetter(ctx context.Context, id recoup.ID) (store.Letter, error)
-	DeadLetters(ctx context.Context, f store.LetterFilter, p store.Page) ([]store.Letter, store.Cursor, error)
-	WorkLetter(ctx context.Context, work recoup.ID) (store.Letter, error)
-	Rounds(ctx context.Context, id recoup.ID, limit int) ([]store.Round, error)
-	Notes(ctx context.Context, about store.Note, limit int) ([]store.Note, error)
-	Payload(ctx context.Context, work recoup.ID) (store.Payload, error)
-	Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error)
-	Checkpoints(ctx context.Context, work recoup.ID) ([]store.Checkpoint, error)
-	Group(ctx context.Context, id recoup.ID) (store.Group, error)
-	Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error)
-	GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]store.DayCount, error)
-	Replay(ctx context.Context, id recoup.ID) (store.ReplayStatus, error)
-	Replays(ctx context.Context, f store.ReplayFilter, p store.Page) ([]store.ReplayStatus, store.Cursor, error)
-	DueReplays(ctx context.Context, now time.Time, limit int) ([]recoup.ID, error)
-	Items(ctx context.Context, replay recoup.ID, state store.ItemState, from, limit int) ([]store.ReplayItem, int, error)
-	ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]store.ReplayItem, error)
-
-	AppendAudit(ctx context.Context, entries []store.AuditEntry) error
+	store.LetterWriter
+	store.Queue
+	store.Replayer
+	store.LetterReader
+	store.AuditWriter
 }
 
 // Options are what a service is made of. All are required.

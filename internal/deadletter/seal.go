@@ -19,10 +19,7 @@ import (
 const KeyPurpose = "payload"
 
 // KeyStore keeps platform keys.
-type KeyStore interface {
-	AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (newest store.PlatformKey, added bool, err error)
-	PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error)
-}
+type KeyStore = store.PlatformKeyReader
 
 // Keyring seals what work is about, and what its stages returned, with
 // AES-256-GCM. The newest key seals; each sealed text says by which key it is,

@@ -20,21 +20,10 @@ import (
 
 // Store is what the engine needs of a store.
 type Store interface {
-	Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error)
-	ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error)
-	ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error)
-	Unadmitted(ctx context.Context, limit int) ([]recoup.Error, error)
-	Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error)
-
-	Error(ctx context.Context, id recoup.ID) (recoup.Error, error)
-	Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error)
-	ParkQueue(ctx context.Context, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error)
-	Archived(ctx context.Context, table string, p store.Page) ([]recoup.Error, store.Cursor, error)
-	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
-	Blocking(ctx context.Context, entities []string, limit int) ([][]store.Blocker, error)
-	Counts(ctx context.Context) ([]store.Count, error)
-
-	Promote(ctx context.Context, p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error)
+	store.ErrorWriter
+	store.ErrorReader
+	store.DeadlineReader
+	store.Promoter
 }
 
 // Ledger says what may be kept of failures.

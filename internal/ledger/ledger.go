@@ -10,20 +10,11 @@
 package ledger
 
 import (
-	"context"
-
 	"recoup/internal/store"
 )
 
 // Store is what a writer needs of a database.
-type Store interface {
-	// InsertEvents adds events, all or none of them, and returns how many were
-	// new. An event that the rules forbid is refused with store.ErrRefused.
-	InsertEvents(ctx context.Context, events []store.Event) (added int, err error)
-
-	// CountDrops adds to what was left out of the ledger.
-	CountDrops(ctx context.Context, drops []store.Drop) error
-}
+type Store = store.EventWriter
 
 // The reasons under which is counted what did not get into the ledger. Where a
 // reason says so, the event itself was stored without a part of it; what

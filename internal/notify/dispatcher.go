@@ -16,12 +16,8 @@ import (
 
 // Store is what the dispatcher needs of a store.
 type Store interface {
-	AddNotices(ctx context.Context, now time.Time, notices []store.Notice) (int, error)
-	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]store.PendingNotice, error)
-	WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]store.PendingNotice, error)
-	FinishNotices(ctx context.Context, now time.Time, deliveries []store.Delivery) (int, error)
-	Error(ctx context.Context, id recoup.ID) (recoup.Error, error)
-	Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error)
+	store.Outbox
+	store.ErrorFinder
 }
 
 // Options are what a dispatcher is made of. All but Channels, Timeout, URL and

@@ -21,7 +21,8 @@ import (
 
 type database interface {
 	conformance.Service
-	conformance.Mailroom
+	store.NoticeReader
+	store.OutboxGauge
 	Close() error
 }
 

@@ -11,35 +11,12 @@ import (
 	"recoup/internal/store"
 )
 
-// Store is where Gate Zero keeps its things. Every verb is one transaction.
+// Store is where Gate Zero keeps its things.
 type Store interface {
-	Reading
-
-	CreateBatch(ctx context.Context, id string, now time.Time) (store.Batch, error)
-	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []store.Intake) (store.Imported, error)
-	StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error)
-
-	ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken []store.Intake, at time.Time, err error)
-	ReturnPending(ctx context.Context, id recoup.ID, worker string, until time.Time) error
-	RecordResults(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)
-	ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]store.Case, error)
-	FinishRecoveries(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)
-
-	AppendAudit(ctx context.Context, entries []store.AuditEntry) error
-}
-
-// Reading answers questions about Gate Zero.
-type Reading interface {
-	Batch(ctx context.Context, id string) (store.BatchStatus, error)
-	Batches(ctx context.Context, after store.BatchCursor, limit int) ([]store.BatchStatus, store.BatchCursor, error)
-	Intake(ctx context.Context, id recoup.ID) (store.Case, error)
-	Intakes(ctx context.Context, f store.IntakeFilter, p store.Page) ([]store.Intake, store.Cursor, error)
-	Recovery(ctx context.Context, id recoup.ID) (store.Case, error)
-	Eligible(ctx context.Context, batch string, now time.Time, p store.Page) ([]store.Case, store.Cursor, error)
-	Exhausted(ctx context.Context, batch string, p store.Page) ([]store.Case, store.Cursor, error)
-	Timeline(ctx context.Context, intake recoup.ID, limit int) ([]store.AIR, error)
-	BatchTimeline(ctx context.Context, batch string, limit int) ([]store.AIR, error)
-	GateFigures(ctx context.Context) (store.GateFigures, error)
+	store.BatchWriter
+	store.CaseWriter
+	store.GateReader
+	store.AuditWriter
 }
 
 // Options are what a service is made of. All of them are required.
@@ -53,7 +30,7 @@ type Options struct {
 // Service is Gate Zero as callers see it. What it reads goes to the store as it
 // is; what it is told, it checks.
 type Service struct {
-	Reading
+	store.GateReader
 	store Store
 	gate  func() policy.Gate
 	now   func() time.Time
@@ -65,7 +42,7 @@ func New(o Options) (*Service, error) {
 	if o.Store == nil || o.Gate == nil || o.Now == nil || o.IDs == nil {
 		return nil, errors.New("recovery: store, policy, clock and ids are required")
 	}
-	return &Service{Reading: o.Store, store: o.Store, gate: o.Gate, now: o.Now, ids: o.IDs}, nil
+	return &Service{GateReader: o.Store, store: o.Store, gate: o.Gate, now: o.Now, ids: o.IDs}, nil
 }
 
 // decide is the decision about an input, by the policy now in force.

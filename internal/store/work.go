@@ -75,31 +75,6 @@ type Notice struct {
 	Body    JSON
 }
 
-// tracked is a record in the course of a transaction: as it is by now, and as it is
-// stored.
-type tracked[R any] struct{ is, was R }
-
-// Change is a part of a record that is stored and becomes another.
-type Change[P any] struct{ Was, Is P }
-
-// parts returns what becomes of one part of records: those that come, those that
-// change and those that go. A part at its zero value is none.
-func parts[R any, P comparable](records []*tracked[R], of func(*R) P) (added []P, changed []Change[P], gone []P) {
-	var none P
-	for _, r := range records {
-		switch was, is := of(&r.was), of(&r.is); {
-		case was == is:
-		case was == none:
-			added = append(added, is)
-		case is == none:
-			gone = append(gone, was)
-		default:
-			changed = append(changed, Change[P]{was, is})
-		}
-	}
-	return added, changed, gone
-}
-
 // errorRow is an error in the course of a transaction.
 type errorRow struct {
 	recoup.Error
@@ -407,27 +382,6 @@ func (w *Work) Awaken(now time.Time) bool {
 	return slices.ContainsFunc(w.order, func(r *errorRow) bool {
 		return r.changed && r.State == recoup.RetryPending && r.LeaseToken.IsZero() && !r.NextRetryAt.After(now)
 	})
-}
-
-// Streaks returns the counts that have changed, in a stable order; a count of
-// zero is to be forgotten.
-func (w *Work) Streaks() []StreakCount {
-	var list []StreakCount
-	for k, s := range w.streaks {
-		if s.changed {
-			list = append(list, StreakCount{k, s.count})
-		}
-	}
-	slices.SortFunc(list, func(a, b StreakCount) int {
-		return slices.Compare([]string{a.Family, a.Entity}, []string{b.Family, b.Entity})
-	})
-	return list
-}
-
-// StreakCount is an entity's count in a family.
-type StreakCount struct {
-	StreakKey
-	Count int
 }
 
 func (w *Work) pick(keep func(*errorRow) bool) []*recoup.Error {

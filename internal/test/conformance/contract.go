@@ -1,122 +1,92 @@
 // Package conformance is the one conformance suite of the stores: what it demands
 // is what correct means. Run is called by each store's own tests with a function
-// that opens a fresh, migrated database.
+// that opens a fresh, migrated database. What each verb promises is said by the
+// roles of package store.
 package conformance
 
-import (
-	"context"
-	"time"
+import "recoup/internal/store"
 
-	"recoup"
-	"recoup/internal/policy"
-	"recoup/internal/store"
-)
-
-// Store is everything a store can do, one small interface per aggregate. Its
-// users declare the parts they need for themselves.
+// Store is what a store does with errors.
 type Store interface {
-	Tables
-	Errors
-	Reading
-	Promotions
+	store.TableSyncer
+	store.ErrorWriter
+	store.ErrorReader
+	store.DeadlineReader
+	store.Promoter
+	store.PromotionReader
+	store.PendingReader
+	store.ErrorKeeper
 	Close() error
 }
 
-// Tables keeps what the database must know of the policy: which tables there
-// are, what they allow, and the views that carry their names.
-type Tables interface {
-	// SyncTables brings the mirror and the views in line with the policy. Tables
-	// that the policy no longer has are retired, never dropped. Idempotent, and
-	// safe to run from many nodes at once.
-	SyncTables(ctx context.Context, p *policy.Policy) error
+// Ledger is what a store keeps of failures as facts (spec 003).
+type Ledger interface {
+	store.CodeRegistry
+	store.EventWriter
+	store.EventLoader
+	store.EventReader
+	store.Housekeeper
+	Close() error
 }
 
-// Errors changes errors. Every verb is one transaction: the error, its history
-// rows, notices, streaks and archive move stand or fall together. A verb that
-// returns an error has done nothing, unless it was cut off during the commit
-// itself; one whose context ends while it runs may still be carried out, and
-// then says so.
-type Errors interface {
-	// Report records failures in order, and means the same as its reports one by
-	// one. An item that its Decide refuses leaves the others alone. A report that
-	// is to admit a row which is gone or admitted already is store.ErrNotFound.
-	Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error)
-
-	// ApplySteps applies inputs to stored errors, in order, each under a lock on
-	// its row. An archived error can still be stepped: what a worker says too
-	// late is kept in the history.
-	ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error)
-
-	// ClaimDue leases due errors: exactly those for which lifecycle.Step accepts
-	// a claim. No error is handed to two claimers.
-	ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error)
-
-	// PurgeArchive deletes at most limit archived errors whose retention is over.
-	PurgeArchive(ctx context.Context, now time.Time, limit int) (int, error)
-
-	// EnsurePartitions makes ready what writes at now need, and drops history
-	// that nobody can need any more: it is older than the longest TTL and the
-	// longest archive together, so that no archived error outlives its history.
-	EnsurePartitions(ctx context.Context, now time.Time) error
-
-	// FoldCounts replaces appended deltas by their sums.
-	FoldCounts(ctx context.Context) error
+// Gate is Gate Zero: batches, intakes, the recoveries of those that failed, and
+// the AIR that tells of all of them.
+type Gate interface {
+	store.BatchWriter
+	store.CaseWriter
+	store.GateReader
+	store.AuditReader
+	store.Housekeeper
+	Close() error
 }
 
-// Reading answers questions about errors. Every list has an index, a limit and
-// a cursor, and costs the same however much history there is.
-//
-// Lists are ordered by their time and, where times are equal, by id in the same
-// direction, so that a cursor walks every row exactly once, whatever is written
-// meanwhile. A list returns the cursor to go on from, or the zero cursor once
-// there is nothing more; a last page may be empty.
-type Reading interface {
-	// Error returns an error from its table or from the archive, else
-	// store.ErrNotFound.
-	Error(ctx context.Context, id recoup.ID) (recoup.Error, error)
+// DeadLetters is staged work and what becomes of it when it fails: the queue,
+// checkpoints, dead letters beside their errors, groups, and replays.
+type DeadLetters interface {
+	store.LetterWriter
+	store.Queue
+	store.Replayer
+	store.LetterReader
+	store.LetterGauge
 
-	// Errors lists open and resolved errors, newest first (by creation).
-	Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error)
-
-	// ParkQueue lists parked errors of the tables, or of all if none is named,
-	// longest parked first.
-	ParkQueue(ctx context.Context, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error)
-
-	// Archived lists the archive of a table, last archived first.
-	Archived(ctx context.Context, table string, p store.Page) ([]recoup.Error, store.Cursor, error)
-
-	// History returns the history of an error, oldest first.
-	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
-
-	// Blocking returns for each entity the errors that block it, oldest first, at
-	// most limit of each. What was committed before the call is in it.
-	Blocking(ctx context.Context, entities []string, limit int) ([][]store.Blocker, error)
-
-	// Due returns ids of errors whose deadline has come, longest overdue first:
-	// exactly those whose input lifecycle.Step accepts at now, except that an
-	// expiry is also due where a live lease still holds it up. The first of them
-	// are left out, as many as skip says: so a sweep gets past what it cannot move.
-	Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error)
-
-	// Unadmitted returns rows written by plain SQL that no engine has seen yet,
-	// oldest first.
-	Unadmitted(ctx context.Context, limit int) ([]recoup.Error, error)
-
-	// PendingNotices returns notices that wait to be delivered, longest due first.
-	PendingNotices(ctx context.Context, limit int) ([]store.PendingNotice, error)
-
-	// Counts returns how many errors each table has in each state. Archived ones
-	// do not count, and what would be zero is left out.
-	Counts(ctx context.Context) ([]store.Count, error)
+	// Of errors in general.
+	store.TableSyncer
+	store.ErrorWriter
+	store.ErrorReader
+	store.DeadlineReader
+	store.PendingReader
+	store.Housekeeper
+	store.Waker
+	Close() error
 }
 
-// Promotions is the gate.
-type Promotions interface {
-	// Promote records a promotion and returns its number in the gate's order, or
-	// store.ErrBlocked and what blocks. It cannot be raced by a report.
-	Promote(ctx context.Context, p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error)
+// Service is what a store keeps for the service itself.
+type Service interface {
+	Store
+	store.KeyReader
+	store.KeyWriter
+	store.FirstKeyWriter
+	store.AuditWriter
+	store.AuditReader
+	store.PolicyWriter
+	store.PolicyReader
+	store.PlatformKeyReader
+	store.PlatformKeyWriter
+	store.Leadership
+	store.Outbox
+	store.ProcessedWriter
+	store.FigureReader
+	store.Housekeeper
+	store.Waker
+}
 
-	// GateLog returns what happened at an entity's gate, in the order of Seq:
-	// errors that began and ceased to block, and promotions.
-	GateLog(ctx context.Context, entity string, limit int) ([]store.GateEntry, error)
+// Alerting is what a store keeps for alerts and for the figures that they are
+// made of.
+type Alerting interface {
+	Service
+	store.AlertReader
+	store.AlertWriter
+	store.AlertDesk
+	store.NoticeReader
+	store.OutboxGauge
 }

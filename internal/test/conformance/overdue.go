@@ -17,7 +17,7 @@ func overdueClauses() []serviceClause {
 // checkOverdue compares what is overdue with what is due, on a store that tells.
 func (d *Driver) checkOverdue(due deadline, now time.Time, ids []recoup.ID) {
 	d.Helper()
-	s, ok := d.Store.(Clocked)
+	s, ok := d.Store.(store.Housekeeper)
 	if !ok {
 		return
 	}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+)
+
+// KeyReader tells who may use the service. A key is never deleted; what it is and
+// who made it never changes.
+type KeyReader interface {
+	// KeyByHash returns the key with the hash of a secret, valid or not, else
+	// ErrNotFound.
+	KeyByHash(ctx context.Context, hash [32]byte) (Key, error)
+
+	// TouchKeys notes when keys were used last. It never goes back, and ids that
+	// are unknown are passed over. It is no act.
+	TouchKeys(ctx context.Context, used map[recoup.ID]time.Time) error
+}
+
+// KeyWriter changes keys. Every verb that takes an [Act] is one transaction, and
+// writes in the same commit one row of the audit if it changed anything.
+type KeyWriter interface {
+	// CreateKey adds a key, by whoever acts. An id or a secret that is known
+	// already is ErrConflict.
+	CreateKey(ctx context.Context, k Key, act Act) (Key, error)
+
+	// Keys lists keys, newest first.
+	Keys(ctx context.Context, p Page) ([]Key, Cursor, error)
+
+	// RevokeKey ends a key for good and returns it as it is then. The first
+	// revocation stands. An unknown id is ErrNotFound.
+	RevokeKey(ctx context.Context, id recoup.ID, act Act) (Key, error)
+
+	// RotateKey adds a key that takes over from another, which then ends at a
+	// time, or at its own end if that comes first. One that is revoked or has a
+	// successor is ErrConflict.
+	RotateKey(ctx context.Context, old recoup.ID, next Key, oldEnds time.Time, act Act) (Key, error)
+}
+
+// FirstKeyWriter makes the first key.
+type FirstKeyWriter interface {
+	// CreateFirstKey adds a key if there is none at all, and reports whether it
+	// did. Of any number of nodes that try at once, one does.
+	CreateFirstKey(ctx context.Context, k Key, act Act) (bool, error)
+}
+
+// AuditWriter keeps who did what. Rows are only ever added.
+type AuditWriter interface {
+	// AppendAudit writes down acts that no verb of the store does, as an export or
+	// a look at a payload. All of them or none; Seq is ignored.
+	AppendAudit(ctx context.Context, entries []AuditEntry) error
+}
+
+// AuditReader tells who did what.
+type AuditReader interface {
+	// Audit lists acts, newest first, and those of one time by number.
+	Audit(ctx context.Context, f AuditFilter, after AuditCursor, limit int) ([]AuditEntry, AuditCursor, error)
+}
+
+// PolicyWriter keeps every policy that was ever in force. Rows are only ever added.
+type PolicyWriter interface {
+	// AddPolicy appends a policy unless its text is that of the current one, and
+	// returns the one that is current then. A version that was used for another
+	// text is ErrConflict, because errors name the version that admitted
+	// them. Only Version and Text are taken; the rest follows from the act.
+	AddPolicy(ctx context.Context, v PolicyVersion, act Act) (stored PolicyVersion, added bool, err error)
+
+	// CurrentPolicy returns the policy that was added last, else ErrNotFound.
+	CurrentPolicy(ctx context.Context) (PolicyVersion, error)
+
+	// PolicyVersion returns the policy of a version, else ErrNotFound.
+	PolicyVersion(ctx context.Context, version string) (PolicyVersion, error)
+}
+
+// PolicyReader lists policies.
+type PolicyReader interface {
+	// PolicyVersions lists policies without their texts, newest first, from before
+	// a number; zero begins at the newest. It returns the number to go on from, or
+	// zero once there is nothing more.
+	PolicyVersions(ctx context.Context, before int64, limit int) ([]PolicyVersion, int64, error)
+}
+
+// PlatformKeyReader keeps the platform's own secrets, which their owner has sealed.
+type PlatformKeyReader interface {
+	// AddFirstPlatformKey adds a key unless its purpose has one, and returns the
+	// newest of the purpose then. Of any number of nodes that try at once, one
+	// adds its own, and all get it.
+	AddFirstPlatformKey(ctx context.Context, k PlatformKey, act Act) (newest PlatformKey, added bool, err error)
+
+	// PlatformKeys returns the keys of a purpose, newest first.
+	PlatformKeys(ctx context.Context, purpose string) ([]PlatformKey, error)
+}
+
+// PlatformKeyWriter changes the platform's own secrets.
+type PlatformKeyWriter interface {
+	// AddPlatformKey adds a key. An id that was ever used is ErrConflict. Beside
+	// live keys that are wrapped by another key than this one, or while it is bare, it
+	// is ErrOtherWrap; so it is in the next two verbs that write.
+	AddPlatformKey(ctx context.Context, k PlatformKey, act Act) error
+
+	// WrapPlatformKey puts the secret of a live, bare key, sealed by a key that is kept
+	// elsewhere, in place of what it was. One that is wrapped is ErrRefused; a
+	// key that is gone is ErrNotFound.
+	WrapPlatformKey(ctx context.Context, k PlatformKey, act Act) error
+
+	// DeletePlatformKey deletes a secret so that nothing it sealed or hashed can
+	// be told again. A key that is unknown or deleted is ErrNotFound.
+	DeletePlatformKey(ctx context.Context, id string, act Act) error
+}
+
+// Leadership lets one node at a time do what only one should.
+type Leadership interface {
+	// Lead takes what is free or has lapsed, as another term, or renews what the
+	// node holds, and reports whether it holds it then; else the term says who
+	// does, and until when.
+	Lead(ctx context.Context, b Bid) (term Term, held bool, err error)
+
+	// Resign ends a term before its time. One that is over is left alone.
+	Resign(ctx context.Context, term Term) error
+
+	// Leader returns the last term of a leadership, over or not; the zero term if
+	// there was none.
+	Leader(ctx context.Context, name string) (Term, error)
+
+	// SaveJob notes how a job went. From a leader whose term is not the current
+	// one, because it slept or has resigned, it is ErrRefused.
+	SaveJob(ctx context.Context, term Term, job Job) error
+
+	// Jobs returns all jobs, by name.
+	Jobs(ctx context.Context) ([]Job, error)
+}
+
+// Clocked lets acts happen by another clock than the store's own.
+type Clocked interface {
+	// UseClock lets acts happen by a clock. It is called before the first act.
+	UseClock(clock func() time.Time)
+}
+
+// Waker tells who waits that there is something to do. It saves waiting, and is
+// nothing to rely on: whoever listens also looks by itself now and then.
+type Waker interface {
+	// Listen calls wake, from its own goroutine, whenever there is something of a
+	// kind: see Wakes. It begins with all of them, and does so again when it
+	// may have missed something. It returns the error of ctx once that ends.
+	Listen(ctx context.Context, wake func(channel string)) error
+}
