@@ -193,6 +193,7 @@ func (y *year) checkNotices() {
 		kind recoup.NoticeKind
 	}
 	told, jobs := map[about]int{}, map[string]int{}
+	unnamed := map[recoup.NoticeKind]int{} // errors that a digest counts and does not name
 	counted := map[recoup.ID]bool{} // a copy tells what its original does
 	for _, l := range y.post.letters {
 		switch {
@@ -205,7 +206,11 @@ func (y *year) checkNotices() {
 			continue
 		}
 		counted[l.origin] = true
-		told[about{l.ErrorID, l.Kind}]++
+		digest := y.digest(l)
+		for _, id := range digest.Errors {
+			told[about{id, l.Kind}]++
+		}
+		unnamed[l.Kind] += digest.Count - len(digest.Errors)
 		y.countJob(jobs, l)
 	}
 	for job, n := range jobs {
@@ -213,7 +218,7 @@ func (y *year) checkNotices() {
 			y.wrong("of %s it was told %d times more often that it is late than that it has caught up", job, n)
 		}
 	}
-	held := y.held()
+	held, missing := y.held(), map[recoup.NoticeKind]int{}
 	for _, id := range y.order {
 		history, err := y.db.History(y.Context(), id, store.MaxPage)
 		y.must(err)
@@ -231,18 +236,37 @@ func (y *year) checkNotices() {
 			}
 		}
 		for _, kind := range []recoup.NoticeKind{recoup.NoticeParked, recoup.NoticeEscalated, recoup.NoticeUnblocked} {
-			if got := told[about{id, kind}]; got != want[kind] {
+			got := told[about{id, kind}]
+			if got > want[kind] {
 				y.wrong("%s of %v was told %d times, not %d", kind, id, got, want[kind])
 			}
+			missing[kind] += want[kind] - got
 		}
 		reminded := told[about{id, recoup.NoticeReviewMissed}] + told[about{id, recoup.NoticeExpiring}]
-		if reminded < want["remind"] || reminded > 2*want["remind"]+want[recoup.NoticeEscalated] {
+		missing["remind"] += max(0, want["remind"]-reminded)
+		if reminded > 2*want["remind"]+want[recoup.NoticeEscalated] {
 			y.wrong("%v was reminded of %d times, in %d reminders", id, reminded, want["remind"])
 		}
-		if y.mustHear(history) && told[about{id, recoup.NoticeExpiring}] == 0 {
+		if y.mustHear(history) && told[about{id, recoup.NoticeExpiring}] == 0 && unnamed[recoup.NoticeExpiring] == 0 {
 			y.wrong("nobody heard that %v was about to expire: %+v", id, history)
 		}
 	}
+	for _, kind := range []recoup.NoticeKind{recoup.NoticeParked, recoup.NoticeEscalated, recoup.NoticeUnblocked} {
+		if missing[kind] != unnamed[kind] {
+			y.wrong("%s of %d errors was not told by name, and digests count %d more than they name", kind, missing[kind], unnamed[kind])
+		}
+	}
+	if more := unnamed[recoup.NoticeReviewMissed] + unnamed[recoup.NoticeExpiring]; missing["remind"] > more {
+		y.wrong("%d reminders reached nobody, and digests count %d more than they name", missing["remind"], more)
+	}
+}
+
+// digest returns of which errors a notice tells.
+func (y *year) digest(l *letter) (d store.Digest) {
+	if _, _, said := notify.Unwrap(l.Body); l.ErrorID.IsZero() && json.Unmarshal([]byte(said), &d) == nil && d.Count > 0 {
+		return d
+	}
+	return store.Digest{Count: 1, Errors: []recoup.ID{l.ErrorID}}
 }
 
 // countJob notes whether a notice says that a job is late or no longer is.
