@@ -194,7 +194,7 @@ func (y *year) checkNotices() {
 	}
 	told, jobs := map[about]int{}, map[string]int{}
 	unnamed := map[recoup.NoticeKind]int{} // errors that a digest counts and does not name
-	counted := map[recoup.ID]bool{} // a copy tells what its original does
+	counted := map[recoup.ID]bool{}        // a copy tells what its original does
 	for _, l := range y.post.letters {
 		switch {
 		case l.times > 1+l.excused:

@@ -51,7 +51,7 @@ var Audits = row.Table[AuditEntry]{Name: "recoup.audit", Columns: []row.Column[A
 	row.Text("act", func(a *AuditEntry) *string { return &a.Act }).Fixed(),
 	row.Text("target", func(a *AuditEntry) *string { return &a.Target }).Fixed(),
 	row.Text("reason", func(a *AuditEntry) *string { return &a.Reason }).Fixed(),
-	row.JSON("details", func(a *AuditEntry) *JSON { return &a.Details }).Fixed(),
+	row.JSON("details", func(a *AuditEntry) *string { return (*string)(&a.Details) }).Fixed(),
 }}
 
 // On returns the row that tells of the act. The details are an object that may

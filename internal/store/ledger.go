@@ -29,7 +29,7 @@ type Event struct {
 // Events describes the rows of events, but for the day, which the database computes.
 var Events = row.Table[Event]{Name: "recoup.error_event", Columns: []row.Column[Event]{
 	row.ID("event_id", func(e *Event) *recoup.ID { return &e.ID }).Key(),
-	row.Text("code", func(e *Event) *recoup.Code { return &e.Code }),
+	row.Text("code", func(e *Event) *string { return (*string)(&e.Code) }),
 	row.ID("correlation_id", func(e *Event) *recoup.ID { return &e.CorrelationID }),
 	row.Text("service", func(e *Event) *string { return &e.Service }),
 	row.Text("endpoint", func(e *Event) *string { return &e.Endpoint }),
@@ -39,7 +39,7 @@ var Events = row.Table[Event]{Name: "recoup.error_event", Columns: []row.Column[
 	row.Text("region", func(e *Event) *string { return &e.Region }),
 	row.Time("ts", func(e *Event) *time.Time { return &e.TS }).Key(),
 	row.Text("external_service", func(e *Event) *string { return &e.ExternalService }),
-	row.Text("reported_code", func(e *Event) *recoup.Code { return &e.ReportedCode }),
+	row.Text("reported_code", func(e *Event) *string { return (*string)(&e.ReportedCode) }),
 	row.Text("tenant_key", func(e *Event) *string { return &e.TenantKey }),
 }}
 

@@ -36,11 +36,11 @@ type NoticeRecord struct {
 // PendingNotices describes the columns of notices that wait.
 var PendingNotices = []row.Column[PendingNotice]{
 	row.ID("notice_id", func(n *PendingNotice) *recoup.ID { return &n.ID }).Key().Drawn(),
-	row.Text("kind", func(n *PendingNotice) *recoup.NoticeKind { return &n.Kind }).Fixed(),
+	row.Text("kind", func(n *PendingNotice) *string { return (*string)(&n.Kind) }).Fixed(),
 	row.Text("recipient", func(n *PendingNotice) *string { return &n.To }).Fixed(),
 	row.ID("error_id", func(n *PendingNotice) *recoup.ID { return &n.ErrorID }).Fixed(),
 	row.Text("dedup_key", func(n *PendingNotice) *string { return &n.Key }).Fixed().Unique(),
-	row.JSON("body", func(n *PendingNotice) *JSON { return &n.Body }).Fixed(),
+	row.JSON("body", func(n *PendingNotice) *string { return (*string)(&n.Body) }).Fixed(),
 	row.Time("created_at", func(n *PendingNotice) *time.Time { return &n.CreatedAt }).Fixed(),
 	row.Time("due_at", func(n *PendingNotice) *time.Time { return &n.DueAt }),
 	row.Int("attempts", func(n *PendingNotice) *int { return &n.Attempts }),

@@ -78,11 +78,10 @@ func (p *pair) results(claimed []recoup.Error, step int, like any, in func(recou
 	}
 }
 
-func (p *pair) backlog(table string, n int) (list []recoup.Error) {
+func (p *pair) backlog(table string, n int) {
 	for i := range n {
-		list = append(list, p.Report(table, fmt.Sprint(table, i), "NETWORK_TIMEOUT", recoup.Medium))
+		p.Report(table, fmt.Sprint(table, i), "NETWORK_TIMEOUT", recoup.Medium)
 	}
-	return list
 }
 
 func succeed(token recoup.ID) lifecycle.Input { return lifecycle.Succeed{Token: token} }

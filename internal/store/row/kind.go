@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	"unsafe"
 
 	"recoup"
 )
@@ -56,21 +55,17 @@ func (l listAt[T]) Decode(value []byte) error {
 }
 
 // Text is a text that is NULL when it is empty.
-func Text[R any, T ~string](name string, at func(*R) *T) Column[R] {
-	return Column[R]{Name: name, Kind: KindText, Text: func(r *R) *string { return plain(at(r)) }}
+func Text[R any](name string, at func(*R) *string) Column[R] {
+	return Column[R]{Name: name, Kind: KindText, Text: at}
 }
 
-// plain is a text of any type as what it is underneath. The language converts such
-// pointers itself, but not of type parameters.
-func plain[T ~string](s *T) *string { return (*string)(unsafe.Pointer(s)) }
-
 // Word is a text that is never NULL.
-func Word[R any, T ~string](name string, at func(*R) *T) Column[R] {
+func Word[R any](name string, at func(*R) *string) Column[R] {
 	return Text(name, at).of(KindWord)
 }
 
 // JSON is a JSON text that is kept as it was written.
-func JSON[R any, T ~string](name string, at func(*R) *T) Column[R] {
+func JSON[R any](name string, at func(*R) *string) Column[R] {
 	return Text(name, at).of(KindJSON)
 }
 

@@ -23,7 +23,7 @@ type thing struct {
 
 var things = row.Table[thing]{Name: "recoup.thing", Columns: []row.Column[thing]{
 	row.ID("thing_id", func(t *thing) *recoup.ID { return &t.ID }).Key(),
-	row.Text("colour", func(t *thing) *colour { return &t.Colour }).Unique(),
+	row.Text("colour", func(t *thing) *string { return (*string)(&t.Colour) }).Unique(),
 	row.Time("made_at", func(t *thing) *time.Time { return &t.Made }).Fixed(),
 	row.Int("weight", func(t *thing) *int { return &t.Weight }),
 	row.Micros("lasts_us", func(t *thing) *time.Duration { return &t.Lasts }),

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"recoup"
 	"recoup/fault"
 	"recoup/internal/store/row"
 )
@@ -18,13 +17,13 @@ type definition = fault.Definition
 
 var codeColumns = []row.Column[definition]{
 	row.Read("definition", func(d *definition) any { return d }),
-	row.Text("code", func(d *definition) *recoup.Code { return &d.Code }),
+	row.Text("code", func(d *definition) *string { return (*string)(&d.Code) }),
 	row.Text("domain", func(d *definition) *string { return &d.Domain }),
 	row.Text("description", func(d *definition) *string { return &d.Description }),
 	row.Count("http_status", func(d *definition) *int { return &d.HTTPStatus }),
-	row.Text("class", func(d *definition) *recoup.Class { return &d.Class }),
-	row.Text("category", func(d *definition) *recoup.Category { return &d.Category }),
-	row.Text("severity", func(d *definition) *recoup.Severity { return &d.Severity }),
+	row.Text("class", func(d *definition) *string { return (*string)(&d.Class) }),
+	row.Text("category", func(d *definition) *string { return (*string)(&d.Category) }),
+	row.Text("severity", func(d *definition) *string { return (*string)(&d.Severity) }),
 	row.Text("alert_group", func(d *definition) *string { return &d.Group }),
 }
 

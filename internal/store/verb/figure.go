@@ -4,15 +4,14 @@ import (
 	"context"
 	"time"
 
-	"recoup"
 	"recoup/internal/store"
 	"recoup/internal/store/row"
 )
 
 var letterLevels = view([]row.Column[store.LetterLevel]{
 	row.Text("pipeline", func(l *store.LetterLevel) *string { return &l.Pipeline }),
-	row.Text("error_class", func(l *store.LetterLevel) *recoup.Code { return &l.Class }),
-	row.Text("step", func(l *store.LetterLevel) *store.WorkflowStep { return &l.Step }),
+	row.Text("error_class", func(l *store.LetterLevel) *string { return (*string)(&l.Class) }),
+	row.Text("step", func(l *store.LetterLevel) *string { return (*string)(&l.Step) }),
 	row.Big("sum(n)::bigint", func(l *store.LetterLevel) *int64 { return &l.N }),
 }, "level", " from recoup.dead_letter_level group by 1, 2, 3 having sum(n) <> 0 order by 1, 2, 3")
 

@@ -191,7 +191,7 @@ func (v Verbs) GateFigures(ctx context.Context) (store.GateFigures, error) {
 	type r = store.ReasonCount
 	figures.Recoveries, err = rows(ctx, v, ask("count recoveries",
 		"select status, reason, sum(n)::bigint from cl.gate_zero_reason group by 1, 2 having sum(n) <> 0 order by 1, 2"),
-		row.Text("status", func(r *r) *store.RecoveryStatus { return &r.Status }), row.Text("reason", func(r *r) *string { return &r.Reason }),
+		row.Text("status", func(r *r) *string { return (*string)(&r.Status) }), row.Text("reason", func(r *r) *string { return &r.Reason }),
 		row.Big("n", func(r *r) *int64 { return &r.N }))
 	return figures, err
 }
@@ -199,13 +199,13 @@ func (v Verbs) GateFigures(ctx context.Context) (store.GateFigures, error) {
 // counts reads rows of a name and a number.
 func counts[K ~string](ctx context.Context, v Verbs, q *Query) (map[K]int64, error) {
 	type count struct {
-		name K
+		name string
 		n    int64
 	}
-	list, err := rows(ctx, v, q, row.Text("name", func(c *count) *K { return &c.name }), row.Big("n", func(c *count) *int64 { return &c.n }))
+	list, err := rows(ctx, v, q, row.Text("name", func(c *count) *string { return &c.name }), row.Big("n", func(c *count) *int64 { return &c.n }))
 	m := make(map[K]int64, len(list))
 	for _, c := range list {
-		m[c.name] = c.n
+		m[K(c.name)] = c.n
 	}
 	return m, err
 }
