@@ -49,7 +49,7 @@ test: setup ## run every test
 # connections, writers and bells: every verb goes through them in the same way.
 SINGLE  := /internal/(endtoend|proof|redact|simulation|architecture)$$
 STORES  := ./internal/store/postgres ./internal/store/sqlite
-SHARING := ^Test(Conformance|Ledger|Service|OpenTogether|Wake|Verbs|One|All|Context|Promotion)
+SHARING := ^Test(Conformance|Store|Together|DecidedTogether|Ledger|Service|OpenTogether|Wake|Verbs|One|All|Context|Promotion)
 .PHONY: race
 race: setup ## run the tests under the race detector, properties with a fifth of their draws
 	$(QUICKLY) go test -race -short -timeout 20m $(UNWATCHED) $$(go list ./... | grep -vE '$(SINGLE)|/internal/store/(postgres|sqlite)$$')
