@@ -5,9 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"recoup"
 	"recoup/internal/store"
 )
 
@@ -22,42 +19,23 @@ func writeActivity(t *tx, w *store.Work, now time.Time) {
 // foldStep is how many appended rows are folded at a time.
 const foldStep = 10_000
 
-var (
-	activityCounts = names(activityColumns[2:], "")
-	activitySums   = func() string {
-		list := make([]string, 0, len(activityColumns))
-		for _, c := range activityColumns[2:] {
-			list = append(list, "sum("+c.name+")::int8 as "+c.name)
-		}
-		return strings.Join(list, ", ")
-	}()
-
-	foldActivity = `with gone as (
-			delete from recoup.activity_delta
-			where ctid = any (array(select ctid from recoup.activity_delta limit $1)) returning *),
-		hours as (` + addActivity("activity_hour", "hour", "date_trunc('hour', minute, 'UTC')") + `),
-		minutes as (` + addActivity("activity_minute", "minute", "minute") + `)
-		select count(*) from gone`
-	selectActivity = `select table_name, ` + activitySums + ` from (
-			select table_name, ` + activityCounts + ` from recoup.activity_hour where hour >= $1 and hour < $2
-			union all
-			select table_name, ` + activityCounts + ` from recoup.activity_minute where minute >= $3 and minute < $4
-			union all
-			select table_name, ` + activityCounts + ` from recoup.activity_minute where minute >= $5 and minute < $6
-			union all
-			select table_name, ` + activityCounts + ` from recoup.activity_delta where minute >= $7 and minute < $8) a
-		group by 1 order by 1`
-)
+var foldActivity = `with gone as (
+		delete from recoup.activity_delta
+		where ctid = any (array(select ctid from recoup.activity_delta limit $1)) returning *),
+	hours as (` + addActivity("hour", "date_trunc('hour', minute, 'UTC')") + `),
+	minutes as (` + addActivity("minute", "minute") + `)
+	select count(*) from gone`
 
 // addActivity adds what is gone to sums. Rows are added to in the order of their
 // keys, so that two who fold do not wait for each other crosswise.
-func addActivity(table, key, of string) string {
-	set := make([]string, 0, len(activityColumns))
-	for _, c := range activityColumns[2:] {
-		set = append(set, c.name+" = s."+c.name+" + excluded."+c.name)
+func addActivity(unit, of string) string {
+	var names, sums, set []string
+	for _, c := range store.ActivityCounts {
+		names, sums = append(names, c.Name), append(sums, "sum("+c.Name+")")
+		set = append(set, c.Name+" = s."+c.Name+" + excluded."+c.Name)
 	}
-	return "insert into recoup." + table + " as s (" + key + ", table_name, " + activityCounts + ") select " + of +
-		", table_name, " + activitySums + " from gone group by 1, 2 order by 1, 2 on conflict (" + key + ", table_name) do update set " +
+	return "insert into recoup.activity_" + unit + " as s (" + unit + ", table_name, " + strings.Join(names, ", ") + ") select " + of +
+		", table_name, " + strings.Join(sums, ", ") + " from gone group by 1, 2 order by 1, 2 on conflict (" + unit + ", table_name) do update set " +
 		strings.Join(set, ", ")
 }
 
@@ -69,27 +47,4 @@ func (s *Store) FoldActivity(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// Activity sums up the minutes of a span. Whole hours are summed up already.
-func (s *Store) Activity(ctx context.Context, span store.Span) ([]store.Activity, error) {
-	span = span.Minutes()
-	head, whole, tail := span.Hours()
-	rows, err := s.within(ctx, selectActivity,
-		whole.From, whole.To, head.From, head.To, tail.From, tail.To, span.From, span.To)
-	return collectRows("sum up activity", rows, err, decode(activityColumns[1:]))
-}
-
-// RecentEvents counts the events of some codes that happened in a span. The days
-// follow from the times; they keep the index of codes from being read from the
-// beginning of the month on.
-func (s *Store) RecentEvents(ctx context.Context, span store.Span, codes []recoup.Code) ([]store.RecentCount, error) {
-	rows, err := s.within(ctx, `select code, coalesce(external_service, ''), count(*) from recoup.error_event
-		where ts >= $1 and ts < $2 and code = any ($3)
-			and day >= ($1 at time zone 'UTC')::date and day <= ($2 at time zone 'UTC')::date
-		group by 1, 2 order by 1, 2`, span.From, span.To, codes)
-	return collectRows("count recent events", rows, err, func(row pgx.CollectableRow) (c store.RecentCount, err error) {
-		err = row.Scan(&c.Code, &c.ExternalService, &c.N)
-		return c, err
-	})
 }

@@ -16,11 +16,10 @@ const FoldCountsSQL = foldCounts
 // PlannedAlerts returns what verbs about alerts, their figures and the outbox
 // run against tables that grow.
 func PlannedAlerts(now time.Time, size int) []Planned {
-	span := store.Span{From: now.Add(-24 * time.Hour), To: now}.Minutes()
-	head, whole, tail := span.Hours()
+	day := store.Span{From: now.Add(-24 * time.Hour), To: now}
 	list := []Planned{
 		planned("open", func(v verb.Verbs) { _, _ = v.OpenAlerts(context.Background()) }),
-		{"activity of a day", selectActivity, []any{whole.From, whole.To, head.From, head.To, tail.From, tail.To, span.From, span.To}},
+		planned("activity of a day", func(v verb.Verbs) { _, _ = v.Activity(context.Background(), day) }),
 	}
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: recoup.ID{1}}
 	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
@@ -40,6 +39,14 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 	}
 	for name, errors := range map[string][]recoup.ID{"of errors": {{1}, {2}}, "of no error": nil} {
 		list = append(list, planned("what waits "+name, func(v verb.Verbs) { _, _ = v.WaitingNotices(context.Background(), recoup.NoticeAlert, errors) }))
+	}
+	return list
+}
+
+// PlannedDaily returns how the counts of a week are read.
+func PlannedDaily(now time.Time) (list []Planned) {
+	for name, f := range map[string]store.DailyFilter{"service": {Service: "s7"}, "code": {Code: "C7"}, "both": {Service: "s7", Code: "C7"}} {
+		list = append(list, planned(name, func(v verb.Verbs) { _, _ = v.Daily(context.Background(), f, now.AddDate(0, 0, -6), now) }))
 	}
 	return list
 }

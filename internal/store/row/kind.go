@@ -3,6 +3,7 @@ package row
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"recoup"
@@ -146,6 +147,41 @@ type readOnly struct{ into any }
 
 func (readOnly) Encode() ([]byte, error)     { return nil, nil }
 func (o readOnly) Decode(value []byte) error { return json.Unmarshal(value, o.into) }
+
+// Fields describes rows that are only read, by where the values of their columns
+// belong, in order.
+//
+//	row.Fields(func(c *CodeCount) []any { return []any{(*string)(&c.Code), &c.Count} })
+func Fields[R any](places func(*R) []any) []Column[R] {
+	list := make([]Column[R], 0, 8)
+	for i, place := range places(new(R)) {
+		name := "column " + strconv.Itoa(i+1)
+		switch place.(type) {
+		case *string:
+			list = append(list, Text(name, nth[*string](places, i)))
+		case *recoup.ID:
+			list = append(list, ID(name, nth[*recoup.ID](places, i)))
+		case *time.Time:
+			list = append(list, Time(name, nth[*time.Time](places, i)))
+		case *time.Duration:
+			list = append(list, Micros(name, nth[*time.Duration](places, i)))
+		case *int:
+			list = append(list, Int(name, nth[*int](places, i)))
+		case *int64:
+			list = append(list, Big(name, nth[*int64](places, i)))
+		default:
+			panic(fmt.Sprintf("row: %s: %T is not described by its place alone", name, place))
+		}
+	}
+	return list
+}
+
+func nth[T, R any](places func(*R) []any, i int) func(*R) T {
+	return func(r *R) T {
+		place, _ := places(r)[i].(T)
+		return place
+	}
+}
 
 // String tells a kind in an error.
 func (k Kind) String() string {

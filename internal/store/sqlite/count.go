@@ -2,9 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"time"
 
-	"recoup"
 	"recoup/internal/store"
 )
 
@@ -29,18 +27,3 @@ const (
 	clearCounts = `delete from error_count where n = 0 and blocking = 0 and born_s = 0 and born_us = 0
 		or (select ` + store.CoarseTTL + ` from (select ` + store.TTLUnit + ` as ttl_unit)) <> ttl_us`
 )
-
-// Counts returns how many errors each table has in each state.
-func (s *Store) Counts(ctx context.Context) ([]store.Count, error) {
-	return query(ctx, s, func(c *store.Count) []any {
-		return []any{text[string]{&c.Table}, text[recoup.State]{&c.State}, &c.N}
-	}, `select table_name, state, sum(n) from error_count group by 1, 2 having sum(n) <> 0 order by 1, 2`)
-}
-
-// Levels returns what there is at now, by table.
-func (s *Store) Levels(ctx context.Context, now time.Time) ([]store.Level, error) {
-	sums, err := query(ctx, s, func(l *store.LevelSum) []any {
-		return []any{&l.Table, text[recoup.State]{&l.State}, &l.TTL, &l.N, &l.Blocking, &l.Seconds, &l.Micros}
-	}, `select table_name, state, `+store.CoarseTTL+`, n, blocking, born_s, born_us from (select *, `+store.TTLUnit+` as ttl_unit from error_count)`)
-	return store.Levels(now, sums), err
-}

@@ -23,14 +23,7 @@ func TestLetterPlans(t *testing.T) {
 	}
 	for name, text := range letterPlans() {
 		t.Run(name, func(t *testing.T) {
-			rows, err := s.read.Query(`explain query plan `+text, make([]any, 64)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps, err := collect(rows, func(step *string) []any { return []any{new(int), new(int), new(int), step} })
-			if err != nil || len(steps) == 0 {
-				t.Fatal(steps, err)
-			}
+			steps := planOf(t, s, text)
 			for _, step := range steps {
 				walk := strings.HasPrefix(step, "SCAN") && !slices.Contains(letterWalks, step)
 				sorts := strings.Contains(step, "TEMP B-TREE") && !strings.Contains(step, "json_group_array") // the few counts of a replay

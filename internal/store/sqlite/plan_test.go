@@ -23,14 +23,7 @@ func TestPlans(t *testing.T) {
 	}
 	for name, text := range plans() {
 		t.Run(name, func(t *testing.T) {
-			rows, err := s.read.Query(`explain query plan `+text, make([]any, 64)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps, err := collect(rows, func(step *string) []any { return []any{new(int), new(int), new(int), step} })
-			if err != nil || len(steps) == 0 {
-				t.Fatal(steps, err)
-			}
+			steps := planOf(t, s, text)
 			if plan := strings.Join(steps, "\n"); !strings.Contains(plan, uses[name]) {
 				t.Errorf("%s does not use %s", plan, uses[name])
 			}
@@ -44,6 +37,20 @@ func TestPlans(t *testing.T) {
 			}
 		})
 	}
+}
+
+// planOf returns the steps of a statement's plan.
+func planOf(t *testing.T, s *Store, text string) []string {
+	t.Helper()
+	rows, err := s.read.Query(`explain query plan `+text, make([]any, 64)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := collect(rows, func(step *string) []any { return []any{new(int), new(int), new(int), step} })
+	if err != nil || len(steps) == 0 {
+		t.Fatal(steps, err)
+	}
+	return steps
 }
 
 // walks are the scans that are right: the first page of all errors walks the

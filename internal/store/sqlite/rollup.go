@@ -67,37 +67,6 @@ func (t *tx) addCounts(sums tally) error {
 	return nil
 }
 
-const selectTopCodes = `select code, sum(n) from (
-		select code, sum(count) as n from error_aggregate_hourly where hour >= ? and hour < ? group by 1
-		union all select code, count(*) from error_event where ts >= ? and ts < ? group by 1
-		union all select code, count(*) from error_event where ts >= ? and ts < ? group by 1)
-	group by 1 order by 2 desc, 1 limit ?`
-
-// TopCodes returns the codes with the most events in a span. Whole hours are
-// counted already; only the events at the edges are looked at.
-func (s *Store) TopCodes(ctx context.Context, span store.Span, limit int) ([]store.CodeCount, error) {
-	head, whole, tail := span.Hours()
-	return query(ctx, s, func(c *store.CodeCount) []any { return []any{text[recoup.Code]{&c.Code}, &c.Count} }, selectTopCodes,
-		micros(whole.From), micros(whole.To), micros(head.From), micros(head.To), micros(tail.From), micros(tail.To),
-		min(max(limit, 1), store.MaxPage))
-}
-
-// RetryableRates returns the retryable share of every service.
-func (s *Store) RetryableRates(ctx context.Context, from, to time.Time) ([]store.ServiceRate, error) {
-	return query(ctx, s, func(r *store.ServiceRate) []any { return []any{&r.Service, &r.Retryable, &r.Total} },
-		`select service, sum(retryable_count), sum(count) from error_aggregate_daily where day between ? and ?
-		group by 1 order by 1.0 * sum(retryable_count) / sum(count) desc, 1`, micros(store.Day(from)), micros(store.Day(to)))
-}
-
-// Daily returns the counts per day.
-func (s *Store) Daily(ctx context.Context, f store.DailyFilter, from, to time.Time) ([]store.DailyCount, error) {
-	return query(ctx, s, func(c *store.DailyCount) []any {
-		return []any{stamp{&c.Day}, &c.Service, text[recoup.Code]{&c.Code}, &c.Count, &c.Retryable, stamp{&c.LastSeen}}
-	}, `select day, service, code, count, retryable_count, last_seen_at from error_aggregate_daily
-		where day between ?1 and ?2 and (?3 = '' or service = ?3) and (?4 = '' or code = ?4) order by 1, 2, 3`,
-		micros(store.Day(from)), micros(store.Day(to)), f.Service, string(f.Code))
-}
-
 // CountDrops notes what was left out of the ledger.
 func (s *Store) CountDrops(ctx context.Context, drops []store.Drop) error {
 	return s.writer.do(ctx, func(tx *tx) error {
@@ -110,12 +79,6 @@ func (s *Store) CountDrops(ctx context.Context, drops []store.Drop) error {
 		}
 		return nil
 	})
-}
-
-// Drops returns what was left out of the ledger.
-func (s *Store) Drops(ctx context.Context, from, to time.Time) ([]store.Drop, error) {
-	return query(ctx, s, func(d *store.Drop) []any { return []any{stamp{&d.Day}, &d.Reason, &d.N} },
-		`select day, reason, n from event_drop where day between ? and ? order by 1, 2`, micros(store.Day(from)), micros(store.Day(to)))
 }
 
 // FoldRollups has nothing to fold: events are counted in place.

@@ -102,7 +102,7 @@ var spelling = []struct {
 	{regexp.MustCompile(` = any \(array\(`), " in (select * from ("},
 	{regexp.MustCompile(`/\*by (\w+)\*/`), "indexed by $1"},
 	{regexp.MustCompile(`\b(recoup|cl)\.`), ""},
-	{regexp.MustCompile(`::\w+| collate "C"`), ""},
+	{regexp.MustCompile(`::\w+| collate "C"| at time zone 'UTC'`), ""},
 	{regexp.MustCompile(`\blimit \$`), "limit 0 + $$"},
 	{regexp.MustCompile(`\$(\d+)`), "?$1"},
 }

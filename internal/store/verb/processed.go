@@ -43,25 +43,19 @@ func (v Verbs) AddProcessed(ctx context.Context, counts []store.Processed) error
 	})
 }
 
-// Processed sums up the minutes of a span. Whole hours are summed up already.
+var processed = row.Fields(func(p *store.Processed) []any {
+	return []any{&p.Table, &p.Service, &p.N, &p.Failed, &p.Duration, &p.FailedDuration}
+})
+
+// Processed sums up the minutes of a span.
 func (v Verbs) Processed(ctx context.Context, span store.Span, f store.ProcessedFilter) ([]store.Processed, error) {
-	head, whole, tail := span.Minutes().Hours()
-	q := ask("sum up what was processed", `
-		select table_name, service, sum(n)::int8, sum(failed)::int8, sum(duration_us)::int8, sum(failed_us)::int8 from (
-			select table_name, service, n, failed, duration_us, failed_us from recoup.processed_hour where hour >= $1 and hour < $2
-			union all
-			select table_name, service, n, failed, duration_us, failed_us from recoup.processed_minute where minute >= $3 and minute < $4
-			union all
-			select table_name, service, n, failed, duration_us, failed_us from recoup.processed_minute where minute >= $5 and minute < $6) p
-		where ($7 = '' or table_name = $7) and ($8 = '' or service = $8) group by 1, 2 order by 1, 2`,
-		whole.From, whole.To, head.From, head.To, tail.From, tail.To, f.Table, f.Service)
-	q.Span = true
-	type p = store.Processed
-	return rows(ctx, v, q,
-		row.Text("table_name", func(p *p) *string { return &p.Table }), row.Text("service", func(p *p) *string { return &p.Service }),
-		row.Big("n", func(p *p) *int64 { return &p.N }), row.Big("failed", func(p *p) *int64 { return &p.Failed }),
-		row.Micros("duration_us", func(p *p) *time.Duration { return &p.Duration }),
-		row.Micros("failed_us", func(p *p) *time.Duration { return &p.FailedDuration }))
+	q := within("sum up what was processed",
+		"select table_name, service, sum(n)::bigint, sum(failed)::bigint, sum(duration_us)::bigint, sum(failed_us)::bigint from (")
+	q.minutes("recoup.processed", "table_name, service, n, failed, duration_us, failed_us", span.Minutes())
+	q.add(") p where true")
+	q.equal("table_name", f.Table)
+	q.equal("service", f.Service)
+	return rows(ctx, v, q.add(" group by 1, 2 order by 1, 2"), processed...)
 }
 
 // PurgeProcessed deletes at most limit counts of minutes and as many of hours

@@ -52,6 +52,8 @@ create table recoup.error_aggregate_daily (
   last_seen_at    timestamptz not null,
   primary key (day, service, code)
 );
+create index error_aggregate_daily_service_idx on recoup.error_aggregate_daily (service, day);
+create index error_aggregate_daily_code_idx on recoup.error_aggregate_daily (code, day);
 
 create table recoup.error_aggregate_hourly (
   hour            timestamptz not null, -- its beginning, in UTC

@@ -115,4 +115,7 @@ create table activity_hour (
   primary key (hour, table_name),
   check (min(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
 ) strict, without rowid;
+-- Nothing is appended to be added up later, as PostgreSQL does.
+create view activity_delta as select 0 as minute, '' as table_name, 0 as reported, 0 as parked, 0 as escalated, 0 as attempts,
+  0 as succeeded, 0 as retried, 0 as exhausted, 0 as expired, 0 as archived where false;
 -- +goose StatementEnd

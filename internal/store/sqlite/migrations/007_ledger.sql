@@ -60,6 +60,14 @@ create table error_aggregate_hourly (
   primary key (hour, service, code)
 ) strict, without rowid;
 
+create index error_aggregate_daily_service_idx on error_aggregate_daily (service, day);
+create index error_aggregate_daily_code_idx on error_aggregate_daily (code, day);
+
+-- Nothing is appended to be added up later, as PostgreSQL does: questions that both are
+-- asked find nothing here.
+create view error_aggregate_delta as
+  select 0 as hour, '' as service, '' as code, 0 as count, 0 as retryable_count, 0 as last_seen_at where false;
+
 -- What did not get into the ledger, so that totals stay honest.
 create table event_drop (
   day    integer not null,
