@@ -99,7 +99,7 @@ func (c *Client) prepare(r *request, options []CallOption) error {
 		option(r)
 	}
 	if strings.Contains(r.path+"/", "//") {
-		return fault.Validation(fault.FieldError{Field: "path", Constraint: "required", Message: "an id, an entity or a code is missing"})
+		return fault.BadField("path", "required", "an id, an entity or a code is missing")
 	}
 	now := c.o.Now()
 	if r.id == "" {

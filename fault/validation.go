@@ -41,6 +41,11 @@ func (f *FieldErrors) Add(bad FieldError) {
 	}
 }
 
+// Addf adds a bad field whose value is not repeated.
+func (f *FieldErrors) Addf(field, constraint, format string, args ...any) {
+	f.Add(FieldError{Field: field, Constraint: constraint, Message: fmt.Sprintf(format, args...)})
+}
+
 // Merge adds the bad fields of a VALIDATION_ERROR, but those that are among the bad
 // ones already, or within them: what a value would have to be like matters once it
 // is a value at all. It reports whether err was one.
@@ -104,6 +109,13 @@ func Validation(fields ...FieldError) *Error {
 		all.Add(bad)
 	}
 	return all.fault()
+}
+
+// BadField returns a VALIDATION_ERROR that names one field, whose value is not repeated.
+func BadField(field, constraint, format string, args ...any) *Error {
+	var bad FieldErrors
+	bad.Addf(field, constraint, format, args...)
+	return bad.fault()
 }
 
 // Fields returns the bad fields of a VALIDATION_ERROR, also of a decoded one,

@@ -8,7 +8,7 @@ import (
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/alert"
-	"recoup/internal/engine"
+	"recoup/internal/check"
 	"recoup/internal/policy"
 	"recoup/internal/store"
 )
@@ -47,7 +47,7 @@ func (a *API) listAlerts(c *call, in *alertsIn) (client.AlertPage, error) {
 	f := store.AlertFilter{Rule: in.Rule, Scope: in.Scope}
 	switch {
 	case in.Open && in.State != "":
-		return client.AlertPage{}, fault.Validation(fault.FieldError{Field: "open", Constraint: "exclusive", Message: "open stands for two states; give it or state"})
+		return client.AlertPage{}, fault.BadField("open", "exclusive", "open stands for two states; give it or state")
 	case in.Open:
 		f.States = []store.AlertState{store.AlertPending, store.AlertFiring}
 	case in.State != "":
@@ -122,7 +122,7 @@ func (a *API) addSilence(c *call, in *newSilenceIn) (client.Silence, error) {
 func (a *API) checkSilence(c *call, in *newSilenceIn) error {
 	var bad fault.FieldErrors
 	complain := func(field, constraint, message string) {
-		bad.Add(fault.FieldError{Field: field, Constraint: constraint, Message: message})
+		bad.Addf(field, constraint, "%s", message)
 	}
 	s := in.Body
 	if named := s.Rule != "" || s.Scope != ""; named == s.All {
@@ -131,7 +131,7 @@ func (a *API) checkSilence(c *call, in *newSilenceIn) error {
 	p := a.Engine.Policies.Current()
 	if names := each(p.Alerts, func(r policy.Alert) string { return r.Name }); s.Rule != "" && !slices.Contains(names, s.Rule) {
 		complain("rule", "known", "the policy has no alert rule of that name; it has "+strings.Join(names, ", "))
-	} else if scopes, finite := scopesOf(p, s.Rule); s.Scope != "" && engine.CheckIdentifier("scope", s.Scope) == nil && finite && !slices.Contains(scopes, s.Scope) {
+	} else if scopes, finite := scopesOf(p, s.Rule); s.Scope != "" && check.Identifier("scope", s.Scope) == nil && finite && !slices.Contains(scopes, s.Scope) {
 		message := "what is to be silenced is counted for everything together, and has no scope"
 		if len(scopes) > 0 {
 			message = "the policy has no such scope; expected one of " + strings.Join(scopes, ", ")
@@ -144,8 +144,8 @@ func (a *API) checkSilence(c *call, in *newSilenceIn) error {
 	if strings.TrimSpace(s.Reason) == "" {
 		complain("reason", "required", "reason is required: it tells others why they hear nothing")
 	}
-	bad.Merge(engine.CheckIdentifier("scope", s.Scope))
-	bad.Merge(engine.CheckReason(s.Reason))
+	bad.Merge(check.Identifier("scope", s.Scope))
+	bad.Merge(check.Reason(s.Reason))
 	return bad.Err()
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -32,7 +33,7 @@ func (a *API) authorize(c *call) error {
 	c.key, c.caller = key, engine.Caller{Name: key.Name, Key: key.ID, Hubs: key.Hubs}
 	fault.Annotate(c.r.Context(), func(x *fault.Annotations) {
 		x.APIKeyID, x.AccountID = key.Hint+"…", key.Name
-		if source := c.r.Header.Get("X-Recoup-Service"); len(source) <= engine.MaxIdentifier && !secretive(source) {
+		if source := c.r.Header.Get("X-Recoup-Service"); len(source) <= check.MaxIdentifier && !secretive(source) {
 			x.RequestSource = source
 		}
 	})

@@ -81,7 +81,7 @@ func (b *binder) read(a *API, c *call, in reflect.Value) error {
 			return err
 		}
 		if !r.found.Merge(err) {
-			r.found.Add(fault.FieldError{Field: "body", Constraint: "json", Message: fault.From(err).Message})
+			r.found.Addf("body", "json", "%s", fault.From(err).Message)
 		}
 		return c.illustrated(r.found.Err())
 	}
@@ -98,7 +98,7 @@ func (b *binder) readParams(c *call, in reflect.Value, r *reading) error {
 		query, err = url.ParseQuery(c.r.URL.RawQuery)
 	}
 	if err != nil {
-		return fault.Validation(fault.FieldError{Field: "query", Constraint: "encoding", Message: "the query string is not properly encoded"})
+		return fault.BadField("query", "encoding", "the query string is not properly encoded")
 	}
 	known := make([]string, 0, len(b.params))
 	for _, p := range b.params {

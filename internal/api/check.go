@@ -8,6 +8,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/recovery"
@@ -19,7 +20,7 @@ import (
 
 // reasonOf is the check of an operation whose reason goes into the audit as it is.
 func reasonOf[In any](reason func(*In) string) func(*API, *call, *In) error {
-	return func(_ *API, _ *call, in *In) error { return engine.CheckReason(reason(in)) }
+	return func(_ *API, _ *call, in *In) error { return check.Reason(reason(in)) }
 }
 
 // why is [reasonOf] of a body that is a reason.
@@ -79,7 +80,7 @@ func (a *API) checkPlan(_ *call, in *planIn) error {
 func (a *API) checkPolicy(_ *call, in *putPolicyIn) error {
 	var bad fault.FieldErrors
 	bad.Merge(a.Registrar.CheckPolicy([]byte(in.Body.Text)))
-	bad.Merge(engine.CheckReason(in.Body.Reason))
+	bad.Merge(check.Reason(in.Body.Reason))
 	return bad.Err()
 }
 

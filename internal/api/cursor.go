@@ -40,7 +40,7 @@ func (p page) read() (store.Page, error) {
 func plausible(t time.Time) bool { return t.Year() >= 1970 && t.Year() < 10000 }
 
 func badCursor() error {
-	return fault.Validation(fault.FieldError{Field: "cursor", Constraint: "format", Message: "cursor must be the next of the page before"})
+	return fault.BadField("cursor", "format", "cursor must be the next of the page before")
 }
 
 // next returns the cursor of the following page; empty: there is none.

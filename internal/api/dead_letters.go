@@ -141,7 +141,7 @@ func (a *API) classOf(text string) (recoup.Code, error) {
 	}
 	_, code, err := a.Registrar.Codes().Fold(text)
 	if err != nil {
-		return "", fault.Validation(fault.FieldError{Field: "error_class", Constraint: "pattern", Message: err.Error()})
+		return "", fault.BadField("error_class", "pattern", "%s", err.Error())
 	}
 	return code, nil
 }

@@ -224,7 +224,7 @@ func (a *API) eventQuery(now time.Time, in *eventsIn) (eventQuery, error) {
 	}
 	def, name, err := a.Registrar.Codes().Fold(in.Code)
 	if err != nil {
-		return q, fault.Validation(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
+		return q, fault.BadField("code", "pattern", "%s", err.Error())
 	}
 	if q.filter.Code = def.Code; name != def.Code {
 		q.reported = name
@@ -247,7 +247,7 @@ func (a *API) ofTenant(f *store.EventFilter, tenant string, now time.Time) error
 		f.From = f.To.Add(-tenantSpan)
 	}
 	if f.To.Sub(f.From) > tenantSpan {
-		return fault.Validation(fault.FieldError{Field: "from", Constraint: "range", Message: "a search for a tenant covers at most 31 days"})
+		return fault.BadField("from", "range", "a search for a tenant covers at most 31 days")
 	}
 	f.Tenants = a.Ledger.Candidates(tenant)
 	return nil

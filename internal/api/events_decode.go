@@ -167,8 +167,7 @@ func (d *eventDecoder) object(body []byte) (*eventBatch, error) {
 		b.events, b.single = []ledger.Incoming{doc.Incoming}, true
 		return b, nil
 	case !reflect.ValueOf(doc.Incoming).IsZero():
-		return nil, fault.Validation(fault.FieldError{Field: "events", Constraint: "alone",
-			Message: "a body is an event or has events, not both; what all events share goes into each of them"})
+		return nil, fault.BadField("events", "alone", "a body is an event or has events, not both; what all events share goes into each of them")
 	}
 	b.events = *doc.Events
 	return b, nil
@@ -244,7 +243,7 @@ func countEvents(n int) error {
 		return tooManyEvents()
 	}
 	if n == 0 {
-		return fault.Validation(fault.FieldError{Field: "events", Constraint: "items", Message: "events must not be empty"})
+		return fault.BadField("events", "items", "events must not be empty")
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"recoup/client"
 	"recoup/fault"
-	"recoup/internal/engine"
+	"recoup/internal/check"
 	"recoup/internal/store"
 )
 
@@ -43,7 +43,7 @@ func (a *API) exportEvents(c *call, in *exportIn) (client.Export, error) {
 
 // exporter checks what is asked for and returns what reads it.
 func (a *API) exporter(c *call, in *exportIn, from, to time.Time) (func() (client.Export, error), error) {
-	if err := engine.CheckIdentifier("service", in.Service); err != nil { // the audit keeps it
+	if err := check.Identifier("service", in.Service); err != nil { // the audit keeps it
 		return nil, err
 	}
 	if !in.Rows {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"recoup/client"
-	"recoup/internal/engine"
+	"recoup/internal/check"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -72,7 +72,7 @@ type completeIn struct {
 }
 
 func (a *API) completeBatch(c *call, in *completeIn) (client.IntakeBatch, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.IntakeBatch{}, err
 	}
 	done, err := a.GateZero.Complete(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
@@ -94,13 +94,13 @@ func (a *API) showKillSwitch(c *call, in *killSwitchIn) (client.KillSwitch, erro
 }
 
 func checkCompletion(_ *API, _ *call, in *completeIn) error {
-	return engine.CheckReason(in.Body.Reason)
+	return check.Reason(in.Body.Reason)
 }
 
-func checkKill(_ *API, _ *call, in *killIn) error { return engine.CheckReason(in.Body.Reason) }
+func checkKill(_ *API, _ *call, in *killIn) error { return check.Reason(in.Body.Reason) }
 
 func (a *API) kill(c *call, in *killIn) (client.KillSwitch, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.KillSwitch{}, err
 	}
 	b, err := a.GateZero.Kill(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
@@ -108,7 +108,7 @@ func (a *API) kill(c *call, in *killIn) (client.KillSwitch, error) {
 }
 
 func (a *API) release(c *call, in *killIn) (client.KillSwitch, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.KillSwitch{}, err
 	}
 	b, err := a.GateZero.Release(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
@@ -138,7 +138,7 @@ func batchCursor(s string) (store.BatchCursor, error) {
 		return store.BatchCursor{}, badCursor()
 	}
 	c := store.BatchCursor{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), ID: string(b[8:])}
-	if !plausible(c.At) || engine.CheckIdentifier("cursor", c.ID) != nil {
+	if !plausible(c.At) || check.Identifier("cursor", c.ID) != nil {
 		return store.BatchCursor{}, badCursor()
 	}
 	return c, nil

@@ -39,7 +39,7 @@ func (a *API) createIntake(c *call, in *newIntakeIn) (client.IntakeCreated, erro
 func (a *API) checkIntake(_ *call, in *newIntakeIn) error {
 	var bad fault.FieldErrors
 	if in.Body.ImportKey != "" {
-		bad.Add(fault.FieldError{Field: "import_key", Constraint: "unexpected", Message: "a candidate that is sent alone is recognised by its intake_id"})
+		bad.Addf("import_key", "unexpected", "a candidate that is sent alone is recognised by its intake_id")
 	}
 	candidate := candidateOf(in.Body)
 	candidate.BatchID = in.BatchID
@@ -135,7 +135,7 @@ func readRows(c *call, form *shape, first int) (rows []recovery.Row, ignored []s
 		ignored = file.Ignored()
 	}
 	if len(rows) == 0 || len(rows) > maxIntakes {
-		return nil, nil, fault.Validation(fault.FieldError{Field: "intakes", Constraint: "items", Message: "an import must have between 1 and 10000 rows"})
+		return nil, nil, fault.BadField("intakes", "items", "an import must have between 1 and 10000 rows")
 	}
 	return rows, ignored, nil
 }

@@ -45,8 +45,7 @@ func (c *call) idempotency() (*idempotency, error) {
 	}
 	text := values[0]
 	if len(values) > 1 || text == "" || len(text) > 200 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return nil, fault.Validation(fault.FieldError{Field: "Idempotency-Key", Constraint: "format",
-			Message: "Idempotency-Key must be one, of 1 to 200 printable ASCII characters"})
+		return nil, fault.BadField("Idempotency-Key", "format", "Idempotency-Key must be one, of 1 to 200 printable ASCII characters")
 	}
 	sum := sha256.Sum256([]byte(text))
 	c.once = &idempotency{scope: "open", key: hex.EncodeToString(sum[:16])}

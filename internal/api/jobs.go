@@ -6,8 +6,8 @@ import (
 
 	"recoup/client"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/clockwork"
-	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -51,7 +51,7 @@ type runJobIn struct {
 // run is written down before it begins.
 func (a *API) runJob(c *call, in *runJobIn) (client.JobRan, error) {
 	ctx, out := c.r.Context(), client.JobRan{Name: in.Name, DryRun: in.Body.DryRun}
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return out, err
 	}
 	would, err := a.Jobs.Preview(ctx, in.Name)

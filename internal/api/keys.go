@@ -11,7 +11,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
-	"recoup/internal/engine"
+	"recoup/internal/check"
 	"recoup/internal/store"
 )
 
@@ -67,24 +67,24 @@ func (a *API) checkKey(_ *call, in *newKeyIn) error {
 func CheckKey(k client.NewKey, known func(hub string) bool) error {
 	var bad fault.FieldErrors
 	if k.Name == "" {
-		bad.Add(fault.FieldError{Field: "name", Constraint: "required", Message: "name is required: who or what will use the key"})
+		bad.Addf("name", "required", "name is required: who or what will use the key")
 	}
 	if strings.EqualFold(k.Name, recoup.System) {
-		bad.Add(fault.FieldError{Field: "name", Constraint: "reserved", Message: "system is the name of what nobody asked for; choose another"})
+		bad.Addf("name", "reserved", "system is the name of what nobody asked for; choose another")
 	}
 	if !slices.Contains(Roles(), Role(k.Role)) {
-		bad.Add(fault.FieldError{Field: "role", Constraint: "enum", Message: "role must be ingest, worker, operator, admin or reader"})
+		bad.Addf("role", "enum", "role must be ingest, worker, operator, admin or reader")
 	}
 	if k.Days < 0 || k.Days > 90 {
-		bad.Add(fault.FieldError{Field: "days", Constraint: "range", Message: "days must be between 1 and 90"})
+		bad.Addf("days", "range", "days must be between 1 and 90")
 	}
 	for i, hub := range k.Hubs {
 		if !known(hub) {
-			bad.Add(fault.FieldError{Field: fmt.Sprintf("hubs[%d]", i), Constraint: "known", Message: "the policy has no hub of this name; recoup policy show lists its hubs"})
+			bad.Addf(fmt.Sprintf("hubs[%d]", i), "known", "the policy has no hub of this name; recoup policy show lists its hubs")
 		}
 	}
-	bad.Merge(engine.CheckIdentifier("name", k.Name))
-	bad.Merge(engine.CheckReason(k.Reason))
+	bad.Merge(check.Identifier("name", k.Name))
+	bad.Merge(check.Reason(k.Reason))
 	return bad.Err()
 }
 
@@ -96,7 +96,7 @@ type reasonIn struct {
 }
 
 func (a *API) revokeKey(c *call, in *reasonIn) (client.Key, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.Key{}, err
 	}
 	key, err := a.Store.RevokeKey(c.r.Context(), in.ID, c.act(in.Body.Reason))
@@ -113,7 +113,7 @@ type rotateIn struct {
 }
 
 func (a *API) rotateKey(c *call, in *rotateIn) (client.Key, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.Key{}, err
 	}
 	old, err := a.key(c, in.ID)

@@ -8,7 +8,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
-	"recoup/internal/engine"
+	"recoup/internal/check"
 	"recoup/internal/notify"
 	"recoup/internal/store"
 )
@@ -44,9 +44,9 @@ func (a *API) listNotices(c *call, in *noticesIn) (client.NoticePage, error) {
 		return client.NoticePage{}, err
 	}
 	if in.Kind != "" && !slices.Contains(recoup.NoticeKinds(), in.Kind) {
-		return client.NoticePage{}, fault.Validation(fault.FieldError{Field: "kind", Constraint: "enum", Message: "kind must be one of the kinds of notices, such as PARKED or ALERT"})
+		return client.NoticePage{}, fault.BadField("kind", "enum", "kind must be one of the kinds of notices, such as PARKED or ALERT")
 	}
-	if err := engine.CheckIdentifier("to", in.To); in.To != "" && err != nil {
+	if err := check.Identifier("to", in.To); in.To != "" && err != nil {
 		return client.NoticePage{}, err
 	}
 	f := store.NoticeFilter{State: store.NoticeState(in.State), To: in.To, Kind: in.Kind}
@@ -65,7 +65,7 @@ func noticeOf(n store.NoticeRecord) client.Notice {
 type resendIn struct{ Body client.NoticeResend }
 
 func (a *API) resendNotices(c *call, in *resendIn) (client.NoticeResent, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.NoticeResent{}, err
 	}
 	n, err := a.Store.ResendNotices(c.r.Context(), in.Body.IDs, c.act(in.Body.Reason))

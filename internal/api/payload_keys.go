@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"recoup/client"
-	"recoup/internal/engine"
+	"recoup/internal/check"
 	"recoup/internal/store"
 )
 
@@ -21,14 +21,14 @@ func (a *API) listPayloadKeys(c *call, _ *struct{}) (client.PayloadKeyList, erro
 }
 
 func (a *API) rotatePayloadKey(c *call, in *whyIn) (client.PayloadKey, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.PayloadKey{}, err
 	}
 	return a.Registrar.RotatePayloadKey(c.r.Context(), c.act(in.Body.Reason))
 }
 
 func (a *API) wrapKeys(c *call, in *whyIn) (client.KeysWrapped, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.KeysWrapped{}, err
 	}
 	return a.Registrar.WrapKeys(c.r.Context(), c.act(in.Body.Reason))

@@ -9,6 +9,7 @@ import (
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/alert"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -114,12 +115,12 @@ func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 
 func (a *API) checkProcessed(c *call, p store.Processed) error {
 	for _, x := range [][2]string{{"table", p.Table}, {"service", p.Service}} {
-		if err := engine.CheckIdentifier(x[0], x[1]); err != nil {
+		if err := check.Identifier(x[0], x[1]); err != nil {
 			return err
 		}
 	}
 	bad := func(field, constraint, message string) error {
-		return fault.Validation(fault.FieldError{Field: field, Constraint: constraint, Message: message})
+		return fault.BadField(field, constraint, "%s", message)
 	}
 	switch {
 	case p.N < 1 || p.N > 1e12 || p.Failed < 0 || p.Failed > p.N:

@@ -8,7 +8,7 @@ import (
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/alert"
-	"recoup/internal/engine"
+	"recoup/internal/check"
 	"recoup/internal/policy"
 	"recoup/internal/store"
 )
@@ -78,11 +78,11 @@ func (a *API) checkProvider(_ *call, in *switchIn) error {
 func checkSwitch(g *policy.ProviderGroup, s client.ProviderSwitch) error {
 	var bad fault.FieldErrors
 	if !slices.Contains(g.Members, s.To) {
-		bad.Add(fault.FieldError{Field: "to", Constraint: "known", Message: "to must be a member of the group: " + strings.Join(g.Members, ", ")})
+		bad.Addf("to", "known", "to must be a member of the group: %s", strings.Join(g.Members, ", "))
 	}
 	if strings.TrimSpace(s.Reason) == "" {
-		bad.Add(fault.FieldError{Field: "reason", Constraint: "required", Message: "reason is required"})
+		bad.Addf("reason", "required", "reason is required")
 	}
-	bad.Merge(engine.CheckReason(s.Reason))
+	bad.Merge(check.Reason(s.Reason))
 	return bad.Err()
 }

@@ -66,14 +66,14 @@ func (r *reading) diagnose(s *shape, document []byte, into any) error {
 	}
 	if isNull(document) {
 		r.void = true
-		r.found.Add(fault.FieldError{Field: e.where(0), Constraint: "type", Message: "must be an object, not null"})
+		r.found.Addf(e.where(0), "type", "must be an object, not null")
 		return nil
 	}
 	if r.void {
 		return nil
 	}
 	if err := json.Unmarshal(d.rest(document), into); err != nil { // what only the whole can show
-		r.found.Add(fault.FieldError{Field: e.where(0), Constraint: "format", Message: "one of the values has the wrong form"})
+		r.found.Addf(e.where(0), "format", "one of the values has the wrong form")
 	}
 	return nil
 }

@@ -59,11 +59,11 @@ func WorkResult(r *client.WorkResult) (deadletter.Result, error) {
 	out := deadletter.Result{WorkID: r.WorkID, Token: r.LeaseToken, Outcome: r.Outcome, Lease: seconds(r.LeaseSeconds)}
 	switch failed := r.Outcome == deadletter.Failed; {
 	case failed && r.Failure == nil:
-		return out, fault.Validation(fault.FieldError{Field: "failure", Constraint: "required", Message: "failure is required: how it failed"})
+		return out, fault.BadField("failure", "required", "failure is required: how it failed")
 	case failed:
 		out.Failure = failureOf(r.Failure)
 	case r.Failure != nil:
-		return out, fault.Validation(fault.FieldError{Field: "failure", Constraint: "outcome", Message: "failure belongs to the outcome fail"})
+		return out, fault.BadField("failure", "outcome", "failure belongs to the outcome fail")
 	}
 	return out, nil
 }

@@ -49,7 +49,7 @@ func (a *API) checkCode(_ *call, in *putCodeIn) error {
 	var bad fault.FieldErrors
 	_, err := recoup.ParseCode(in.Code)
 	if err != nil {
-		bad.Add(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
+		bad.Addf("code", "pattern", "%s", err.Error())
 	}
 	for _, part := range []struct {
 		name    string
@@ -60,7 +60,7 @@ func (a *API) checkCode(_ *call, in *putCodeIn) error {
 		{"description", in.Body.Description == ""}, {"causes", len(in.Body.Causes) == 0}, {"resolution", len(in.Body.Resolution) == 0},
 	} {
 		if part.missing {
-			bad.Add(fault.FieldError{Field: part.name, Constraint: "required", Message: part.name + " is required"})
+			bad.Addf(part.name, "required", "%s is required", part.name)
 		}
 	}
 	return bad.Err()
@@ -76,7 +76,7 @@ func (a *API) putCode(c *call, in *putCodeIn) (*fault.Definition, error) {
 		return nil, err
 	}
 	if def.Code != code {
-		return nil, fault.Validation(fault.FieldError{Field: "code", Constraint: "match", Message: "the body names another code than the address"})
+		return nil, fault.BadField("code", "match", "the body names another code than the address")
 	}
 	def.Code = code
 	if err := a.Registrar.RegisterCode(c.r.Context(), def, c.act("")); err != nil {
@@ -165,8 +165,7 @@ func (a *API) judge(c *call, in *classifyIn) (fault.Verdict, error) {
 	if b.Provider != "" {
 		provider, ok := fault.DefaultProviders().Lookup(b.Provider)
 		if !ok {
-			return fault.Verdict{}, fault.Validation(fault.FieldError{Field: "provider", Constraint: "known",
-				Message: "provider must be one of " + strings.Join(fault.DefaultProviders().Names(), ", ")})
+			return fault.Verdict{}, fault.BadField("provider", "known", "provider must be one of %s", strings.Join(fault.DefaultProviders().Names(), ", "))
 		}
 		if b.Status != 0 {
 			return provider.ClassifyResponse(b.Status, header, []byte(b.Text), c.now, clean), nil
@@ -179,6 +178,5 @@ func (a *API) judge(c *call, in *classifyIn) (fault.Verdict, error) {
 	case b.SQLState != "":
 		return registry.Classify(sqlError(b.SQLState)), nil
 	}
-	return fault.Verdict{}, fault.Validation(fault.FieldError{Field: "status", Constraint: "required",
-		Message: "give an HTTP status, a sqlstate, or a provider with its message"})
+	return fault.Verdict{}, fault.BadField("status", "required", "give an HTTP status, a sqlstate, or a provider with its message")
 }

@@ -85,7 +85,7 @@ func (a *API) resultOf(c *call, r client.Result, i int) (engine.Act, error) {
 func (a *API) inputOf(r client.Result) (input lifecycle.Input, err error) {
 	var bad fault.FieldErrors
 	if r.LeaseToken.IsZero() {
-		bad.Add(fault.FieldError{Field: "lease_token", Constraint: "required", Message: "lease_token is required: the claim returned it"})
+		bad.Addf("lease_token", "required", "lease_token is required: the claim returned it")
 	}
 	switch r.Outcome {
 	case "succeed":
@@ -97,7 +97,7 @@ func (a *API) inputOf(r client.Result) (input lifecycle.Input, err error) {
 		bad.Merge(err)
 		input = lifecycle.Fail{Token: r.LeaseToken, Failure: failure, Reason: r.Reason}
 	default:
-		bad.Add(fault.FieldError{Field: "outcome", Constraint: "enum", Message: "outcome must be succeed, fail or extend"})
+		bad.Addf("outcome", "enum", "outcome must be succeed, fail or extend")
 	}
 	if input != nil {
 		bad.Merge(a.Engine.CheckInput(input))

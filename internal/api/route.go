@@ -220,8 +220,7 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 	}
 	c.now = a.Now() // the body may have taken its time
 	if c.route.repeat == twice && c.r.Header.Get("Idempotency-Key") != "" {
-		return nil, fault.Validation(fault.FieldError{Field: "Idempotency-Key", Constraint: "unsupported",
-			Message: "what is sent here twice is done twice, whatever its Idempotency-Key; send it without"})
+		return nil, fault.BadField("Idempotency-Key", "unsupported", "what is sent here twice is done twice, whatever its Idempotency-Key; send it without")
 	}
 	out, err := c.route.serve(a, c)
 	if err != nil {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"reflect"
 
 	"recoup/fault"
@@ -26,11 +25,11 @@ func (e *examiner) count(s *shape, depth, n int) error {
 		return s.tooMany()
 	case n > most:
 		field := e.where(depth)
-		return fault.Validation(fault.FieldError{Field: field, Constraint: "items", Message: field + " must have " + between(s.length.fewest, &most) + " items"})
+		return fault.BadField(field, "items", "%s must have %s items", field, between(s.length.fewest, &most))
 	}
 	if s.items == nil || s.items.free() {
 		if e.free++; e.free > maxFree {
-			return fault.Validation(fault.FieldError{Field: "body", Constraint: "items", Message: fmt.Sprintf("the body must have at most %d values in lists and details", maxFree)})
+			return fault.BadField("body", "items", "the body must have at most %d values in lists and details", maxFree)
 		}
 	}
 	return nil

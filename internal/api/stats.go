@@ -47,7 +47,7 @@ func (in daysIn) span(now time.Time) (from, to time.Time, err error) {
 		from = to.AddDate(0, 0, -7)
 	}
 	if from.After(to) || to.Sub(from) > 2*366*24*time.Hour {
-		return from, to, fault.Validation(fault.FieldError{Field: "from", Constraint: "range", Message: "from must be before to, by two years at most"})
+		return from, to, fault.BadField("from", "range", "from must be before to, by two years at most")
 	}
 	return from, to, nil
 }
@@ -84,7 +84,7 @@ func (a *API) dailyFilter(in *daysIn) (store.DailyFilter, error) {
 	if in.Code != "" {
 		def, _, err := a.Registrar.Codes().Fold(in.Code)
 		if err != nil {
-			return filter, fault.Validation(fault.FieldError{Field: "code", Constraint: "pattern", Message: err.Error()})
+			return filter, fault.BadField("code", "pattern", "%s", err.Error())
 		}
 		filter.Code = def.Code // days count what nobody registered together
 	}

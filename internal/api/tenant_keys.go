@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"recoup/client"
-	"recoup/internal/engine"
+	"recoup/internal/check"
 	"recoup/internal/store"
 )
 
@@ -27,7 +27,7 @@ type whyIn struct {
 }
 
 func (a *API) rotateTenantKey(c *call, in *whyIn) (client.TenantKey, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.TenantKey{}, err
 	}
 	return a.Registrar.RotateTenantKey(c.r.Context(), c.act(in.Body.Reason))
@@ -41,7 +41,7 @@ type tenantKeyIn struct {
 }
 
 func (a *API) deleteTenantKey(c *call, in *tenantKeyIn) (client.TenantKeyList, error) {
-	if err := engine.CheckReason(in.Body.Reason); err != nil {
+	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.TenantKeyList{}, err
 	}
 	if err := a.Registrar.DeleteTenantKey(c.r.Context(), in.KeyID, c.act(in.Body.Reason)); err != nil {

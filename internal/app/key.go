@@ -13,7 +13,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/api"
-	"recoup/internal/engine"
+	"recoup/internal/check"
 	"recoup/internal/policy"
 	"recoup/internal/store"
 )
@@ -139,7 +139,7 @@ func (k *Keys) all(ctx context.Context) ([]store.Key, error) {
 
 // Revoke ends a key. Nodes that run notice it within seconds.
 func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (client.Key, error) {
-	if err := engine.CheckReason(reason); err != nil {
+	if err := check.Reason(reason); err != nil {
 		return client.Key{}, err
 	}
 	key, err := k.store.RevokeKey(ctx, id, k.act(reason))
@@ -151,7 +151,7 @@ func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (client.
 
 // Rotate makes a key that takes over from another, which works a while longer.
 func (k *Keys) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (client.Key, error) {
-	if err := engine.CheckReason(r.Reason); err != nil {
+	if err := check.Reason(r.Reason); err != nil {
 		return client.Key{}, err
 	}
 	all, err := k.all(ctx)

@@ -29,7 +29,7 @@ func (r *registrar) RegisterCode(ctx context.Context, def fault.Definition, act 
 	next, err := r.withCode(def)
 	if err != nil {
 		problem, _ := redact.Default().String(err.Error())
-		return fault.Validation(fault.FieldError{Field: "code", Constraint: "definition", Message: problem})
+		return fault.BadField("code", "definition", "%s", problem)
 	}
 	made, _ := next.Lookup(def.Code)
 	entry := act.On("code.register", string(def.Code), map[string]any{"class": def.Class, "category": def.Category, "severity": def.Severity})

@@ -7,6 +7,7 @@ import (
 
 	"recoup/fault"
 	"recoup/internal/api"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/policy"
 	"recoup/internal/store"
@@ -50,7 +51,7 @@ func (r *registrar) PlanPolicy(ctx context.Context, caller engine.Caller, text [
 func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text []byte, rebase bool, reason string) (api.Applied, error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
-	if err := engine.CheckReason(reason); err != nil {
+	if err := check.Reason(reason); err != nil {
 		return api.Applied{}, err
 	}
 	p, err := r.load(text)

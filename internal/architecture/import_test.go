@@ -51,6 +51,11 @@ var layers = []layer{
 		why:     "everything that is stored passes through it, so it knows nobody",
 	},
 	{
+		pkg:     "recoup/internal/check",
+		imports: []string{"recoup/fault", "recoup/internal/redact"},
+		why:     "everything that callers send is checked by it; what it means, others know",
+	},
+	{
 		pkg: "recoup/internal/redact/redacttest",
 		why: "it makes secrets for tests, and must not know the rules that are to find them",
 	},
@@ -138,7 +143,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/recovery",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/redact", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/store"},
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
@@ -187,12 +192,12 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/engine",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/redact", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/store"},
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
 		pkg: "recoup/internal/deadletter",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/redact", "recoup/internal/store",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/store",
 			"recoup/internal/engine"},
 		why: "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
 	},
@@ -203,7 +208,7 @@ var layers = []layer{
 	},
 	{
 		pkg: "recoup/internal/api",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/store",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/store",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
 			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},

@@ -11,6 +11,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -23,8 +24,7 @@ type Done struct {
 }
 
 func tooMany(n int) error {
-	return fault.Validation(fault.FieldError{Field: "items", Constraint: "max_items",
-		Message: fmt.Sprintf("one call takes at most %d items, not %d", MaxBatch, n)})
+	return fault.BadField("items", "max_items", "one call takes at most %d items, not %d", MaxBatch, n)
 }
 
 // each makes a step of every item and applies those that could be made, in order.
@@ -129,9 +129,9 @@ func one(list []Done, err error) (Done, error) {
 
 // checkStep checks and cleans what a person wrote.
 func checkStep(in *Step) error {
-	var f fields
+	var f check.Fields
 	*in = (*in).clean(&f)
-	return f.err()
+	return f.Err()
 }
 
 // CheckStep says what is wrong with an act on a dead letter, all of it: also what the
@@ -141,9 +141,9 @@ func (s *Service) CheckStep(ctx context.Context, c engine.Caller, id recoup.ID, 
 	bad.Merge(checkStep(&in))
 	l, err := s.Store.DeadLetter(ctx, id)
 	if err == nil && within(s.bounds(c), &l) && may(&l, in.act()) == nil {
-		var f fields
+		var f check.Fields
 		in.take(&l, &f)
-		bad.Merge(f.err())
+		bad.Merge(f.Err())
 	}
 	return bad.Err()
 }

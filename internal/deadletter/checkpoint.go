@@ -8,6 +8,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -29,12 +30,12 @@ type Progress struct {
 
 // CheckCheckpoint says what is wrong with the output of a stage, all of it.
 func CheckCheckpoint(stage string, output []byte) error {
-	var f fields
-	f.name("stage", stage)
+	var f check.Fields
+	f.Name("stage", stage)
 	if len(output) > MaxCheckpoint {
-		f.add("output", "max_length", "output may have %d bytes, not %d", MaxCheckpoint, len(output))
+		f.Addf("output", "max_length", "output may have %d bytes, not %d", MaxCheckpoint, len(output))
 	}
-	return f.err()
+	return f.Err()
 }
 
 // SaveCheckpoint keeps the output of a stage, sealed. When it returns it survives
@@ -116,9 +117,9 @@ const actPayload = "dead_letter.payload"
 // Payload returns what a dead letter is about. That it was looked at is written
 // down first; a look that cannot be written down does not happen.
 func (s *Service) Payload(ctx context.Context, c engine.Caller, id recoup.ID, reason string) ([]byte, error) {
-	var f fields
-	reason = f.needed("reason", reason)
-	if err := f.err(); err != nil {
+	var f check.Fields
+	reason = needed(&f, "reason", reason)
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	l, err := s.Store.DeadLetter(ctx, id)

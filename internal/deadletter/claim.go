@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -89,26 +90,26 @@ func (in *Claim) lanes() string {
 func CheckClaim(in Claim) error { return in.check() }
 
 func (in *Claim) check() error {
-	var f fields
-	f.require("worker", in.Worker != "")
-	f.identifier("worker", in.Worker)
+	var f check.Fields
+	f.Require("worker", in.Worker != "")
+	f.Identifier("worker", in.Worker)
 	if len(in.Lanes) == 0 || len(in.Lanes) > maxLanes {
-		f.add("lanes", "items", "lanes must be between 1 and %d", maxLanes)
+		f.Addf("lanes", "items", "lanes must be between 1 and %d", maxLanes)
 	}
 	for _, lane := range in.Lanes[:min(len(in.Lanes), maxLanes)] {
-		f.name("lanes.pipeline", lane.Pipeline)
-		f.name("lanes.stage", lane.Stage)
+		f.Name("lanes.pipeline", lane.Pipeline)
+		f.Name("lanes.stage", lane.Stage)
 	}
 	if in.Limit < 1 || in.Limit > MaxClaim {
-		f.add("limit", "range", "limit must be between 1 and %d", MaxClaim)
+		f.Addf("limit", "range", "limit must be between 1 and %d", MaxClaim)
 	}
 	if in.Lease < 0 {
-		f.add("lease_seconds", "minimum", "lease_seconds must not be negative")
+		f.Addf("lease_seconds", "minimum", "lease_seconds must not be negative")
 	}
 	if in.Wait < 0 || in.Wait > engine.MaxWait {
-		f.add("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(engine.MaxWait.Seconds()))
+		f.Addf("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(engine.MaxWait.Seconds()))
 	}
-	return f.err()
+	return f.Err()
 }
 
 // claim claims what is due, and opens the payloads. What it cannot hand over it puts

@@ -78,7 +78,7 @@ func (s *Service) table(name string) (*policy.Table, error) {
 	if name == "" {
 		return nil, fault.New(fault.CodeConfigurationError, "The policy has no table of dead letters.")
 	}
-	return nil, fault.Validation(fault.FieldError{Field: "table", Constraint: "dead_letters", Message: "table must be one of the policy's tables of dead letters"})
+	return nil, fault.BadField("table", "dead_letters", "table must be one of the policy's tables of dead letters")
 }
 
 // tableOf returns the table of that name for dead letters; without a name, that of the

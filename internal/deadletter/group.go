@@ -8,6 +8,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -48,9 +49,9 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 		return GroupResult{}, err
 	}
 	if triage, ok := step.(Triage); ok { // of all alike, so it is told once
-		var f fields
+		var f check.Fields
 		triage.confirms(&f, group.Stage, group.Class)
-		if err := f.err(); err != nil {
+		if err := f.Err(); err != nil {
 			return GroupResult{}, err
 		}
 	}
@@ -88,9 +89,9 @@ func (s *Service) CheckGroupStep(ctx context.Context, c engine.Caller, id recoup
 	bad.Merge(checkStep(&in))
 	triage, ok := in.(Triage)
 	if group, err := s.Store.Group(ctx, id); ok && err == nil && s.visible(c, group.Pipeline) == nil {
-		var f fields
+		var f check.Fields
 		triage.confirms(&f, group.Stage, group.Class)
-		bad.Merge(f.err())
+		bad.Merge(f.Err())
 	}
 	return bad.Err()
 }
@@ -153,11 +154,11 @@ func CheckGroupNote(owner, note string) error {
 }
 
 func checkGroupNote(owner, note string) (clean string, err error) {
-	var f fields
-	f.identifier("owner", owner)
-	clean = f.text("note", note, maxText)
-	f.require("owner or note", owner != "" || note != "")
-	return clean, f.err()
+	var f check.Fields
+	f.Identifier("owner", owner)
+	clean = text(&f, "note", note, maxText)
+	f.Require("owner or note", owner != "" || note != "")
+	return clean, f.Err()
 }
 
 // NoteGroup says who owns a group and what is known of it. Earlier notes stay.

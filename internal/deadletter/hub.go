@@ -83,8 +83,7 @@ func (s *Service) holder(ctx context.Context, c engine.Caller, work, token recou
 		return nil
 	}
 	if token.IsZero() {
-		return fault.Validation(fault.FieldError{Field: "lease_token", Constraint: "required",
-			Message: "lease_token is required of a key for some hubs: submit the work and claim it, or use a key for all hubs"})
+		return fault.BadField("lease_token", "required", "lease_token is required of a key for some hubs: submit the work and claim it, or use a key for all hubs")
 	}
 	l, err := s.Store.WorkLetter(ctx, work)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -180,8 +179,7 @@ func (s *Service) fix(ctx context.Context, c engine.Caller, sel *Selection, toke
 }
 
 func ofOneHub() error {
-	return fault.Validation(fault.FieldError{Field: "pipeline", Constraint: "hub",
-		Message: "a replay with a key for some hubs must be of one hub: name a pipeline, a group_id, or ids of one hub"})
+	return fault.BadField("pipeline", "hub", "a replay with a key for some hubs must be of one hub: name a pipeline, a group_id, or ids of one hub")
 }
 
 // replayHub returns the hub that all named members of a replay are of; empty: of

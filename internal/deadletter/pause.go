@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -37,13 +38,13 @@ func (s *Service) Pause(ctx context.Context, c engine.Caller, p store.Pause, all
 // CheckPause brings a pause into the form in which it is kept, and says what is wrong
 // with it, all of it.
 func (s *Service) CheckPause(c engine.Caller, p *store.Pause, all bool) error {
-	var f fields
+	var f check.Fields
 	s.checkPause(c, p, all, &f)
-	p.Reason = f.needed("reason", p.Reason)
+	p.Reason = needed(&f, "reason", p.Reason)
 	if p.Until = p.Until.Truncate(time.Microsecond); !p.Until.IsZero() && !p.Until.After(s.now()) {
-		f.add("until", "range", "until must lie in the future")
+		f.Addf("until", "range", "until must lie in the future")
 	}
-	return f.err()
+	return f.Err()
 }
 
 // Unpause ends the pause of just this pipeline, stage and class.
@@ -64,10 +65,10 @@ func (s *Service) Unpause(ctx context.Context, c engine.Caller, p store.Pause, r
 
 // CheckUnpause is [Service.CheckPause] of the end of a pause.
 func (s *Service) CheckUnpause(c engine.Caller, p *store.Pause, reason *string) error {
-	var f fields
+	var f check.Fields
 	s.checkPause(c, p, true, &f)
-	*reason = f.text("reason", *reason, maxText)
-	return f.err()
+	*reason = text(&f, "reason", *reason, maxText)
+	return f.Err()
 }
 
 // Pauses returns the pauses of the caller's pipelines that hold now, oldest first.
@@ -75,25 +76,25 @@ func (s *Service) Pauses(ctx context.Context, c engine.Caller) ([]store.Pause, e
 	return s.Store.Pauses(ctx, s.now(), s.bounds(c))
 }
 
-func (s *Service) checkPause(c engine.Caller, p *store.Pause, all bool, f *fields) {
+func (s *Service) checkPause(c engine.Caller, p *store.Pause, all bool, f *check.Fields) {
 	if p.Pipeline != "" {
-		f.name("pipeline", p.Pipeline)
+		f.Name("pipeline", p.Pipeline)
 	}
 	if p.Stage != "" {
-		f.name("stage", p.Stage)
+		f.Name("stage", p.Stage)
 	}
 	if p.Class != "" {
 		_, code, err := s.Codes().Fold(string(p.Class))
 		if err != nil {
-			f.add("error_class", "pattern", "error_class must look like a code: %v", err)
+			f.Addf("error_class", "pattern", "error_class must look like a code: %v", err)
 		}
-		f.folded("error_class", string(p.Class), string(code))
+		f.Folded("error_class", string(p.Class), string(code))
 		p.Class = code
 	}
 	if p.Pipeline == "" && len(c.Hubs) > 0 {
-		f.add("pipeline", "required", "pipeline is required of a key for some hubs: without one, work of all hubs is meant")
+		f.Addf("pipeline", "required", "pipeline is required of a key for some hubs: without one, work of all hubs is meant")
 	} else if !all && p.Pipeline == "" && p.Stage == "" && p.Class == recoup.Code("") {
-		f.add("pipeline", "required", `name a pipeline, a stage or an error_class, or say "all": true if all work is meant`)
+		f.Addf("pipeline", "required", `name a pipeline, a stage or an error_class, or say "all": true if all work is meant`)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -35,9 +36,9 @@ const maxRefused = 100
 
 // CheckSelection says what is wrong with a selection, all of it.
 func (s *Service) CheckSelection(sel Selection) error {
-	var f fields
+	var f check.Fields
 	sel.check(&f)
-	return f.err()
+	return f.Err()
 }
 
 // Preview says what a replay would do, and does nothing. What it shows as eligible is

@@ -10,6 +10,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -44,14 +45,14 @@ func (s *Service) Submit(ctx context.Context, c engine.Caller, subs []Submission
 
 // CheckSubmission says what is wrong with new work, all of it.
 func CheckSubmission(in *Submission) error {
-	var f fields
-	f.name("pipeline", in.Pipeline)
-	f.name("stage", in.Stage)
+	var f check.Fields
+	f.Name("pipeline", in.Pipeline)
+	f.Name("stage", in.Stage)
 	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
 	if in.Delay < 0 || in.Delay > maxDelay {
-		f.add("delay_seconds", "range", "delay_seconds must be between 0 and %d", int(maxDelay.Seconds()))
+		f.Addf("delay_seconds", "range", "delay_seconds must be between 0 and %d", int(maxDelay.Seconds()))
 	}
-	return f.err()
+	return f.Err()
 }
 
 func (s *Service) submission(c engine.Caller, in Submission, now time.Time) (store.LetterStep, error) {
@@ -178,13 +179,13 @@ func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.Decid
 
 // CheckResult says what is wrong with a result, all of it.
 func (s *Service) CheckResult(r *Result) error {
-	var f fields
+	var f check.Fields
 	var bad fault.FieldErrors
 	if r.Token.IsZero() {
-		f.add("lease_token", "required", "lease_token is required: the claim returned it")
+		f.Addf("lease_token", "required", "lease_token is required: the claim returned it")
 	}
 	if r.Lease < 0 {
-		f.add("lease_seconds", "minimum", "lease_seconds must not be negative")
+		f.Addf("lease_seconds", "minimum", "lease_seconds must not be negative")
 	}
 	switch r.Outcome {
 	case Succeeded, Extended, Released:
@@ -194,9 +195,9 @@ func (s *Service) CheckResult(r *Result) error {
 		_, err := s.check(&in, s.now())
 		bad.Merge(ofFailure(err))
 	default:
-		f.add("outcome", "enum", "outcome must be succeed, fail, extend or release")
+		f.Addf("outcome", "enum", "outcome must be succeed, fail, extend or release")
 	}
-	bad.Merge(f.err())
+	bad.Merge(f.Err())
 	return bad.Err()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/redact"
@@ -41,18 +42,18 @@ type Failure struct {
 }
 
 // demand complains about parts that are missing.
-func (in *Failure) demand(f *fields) {
+func (in *Failure) demand(f *check.Fields) {
 	if strings.TrimSpace(in.Stack) == "" {
-		f.add("last_stack", "required", `last_stack is required: the stack or the chain of errors, or "none" where there is no stack`)
+		f.Addf("last_stack", "required", `last_stack is required: the stack or the chain of errors, or "none" where there is no stack`)
 	}
-	f.require("first_failure_at", !in.FirstFailureAt.IsZero())
-	f.require("last_failure_at", !in.LastFailureAt.IsZero())
-	if !f.require("sanitized_context", in.Context != nil) {
+	f.Require("first_failure_at", !in.FirstFailureAt.IsZero())
+	f.Require("last_failure_at", !in.LastFailureAt.IsZero())
+	if !f.Require("sanitized_context", in.Context != nil) {
 		return
 	}
 	attempts, _ := in.Context["attempts"].(map[string]any)
 	if n, ok := attempts[in.Stage].(float64); !ok || n < 1 {
-		f.add("sanitized_context.attempts", "required",
+		f.Addf("sanitized_context.attempts", "required",
 			`sanitized_context.attempts is required: how often each stage was tried, the failed one at least, such as {"fetch": 1, "llm": 5}`)
 	}
 }
@@ -109,32 +110,27 @@ func (s *Service) prepare(in *Failure, c engine.Caller, now time.Time) (*breakdo
 // check checks and cleans a failure. What the client has cleaned is cleaned
 // once more: nothing is stored because somebody else said that it was safe.
 func (s *Service) check(in *Failure, now time.Time) (*breakdown, error) {
-	var f fields
+	var f check.Fields
 	b := &breakdown{Failure: *in, id: s.IDs.New(now)}
-	f.require("work_id", !in.WorkID.IsZero())
-	f.identifier("entity_id", in.Entity)
+	f.Require("work_id", !in.WorkID.IsZero())
+	f.Identifier("entity_id", in.Entity)
 	if in.Token.IsZero() {
-		f.name("pipeline", in.Pipeline)
+		f.Name("pipeline", in.Pipeline)
 	}
-	f.name("stage", in.Stage)
+	f.Name("stage", in.Stage)
 	if in.Whole {
 		in.demand(&f)
 	}
 	s.classify(b, &f)
-	clean := f.text("last_stack", in.Stack, MaxStack)
+	clean := text(&f, "last_stack", in.Stack, MaxStack)
 	b.message, b.signature, b.Stack = cut(cause(clean), 1000), Signature(clean), cut(clean, maxKeptStack)
 	kept, _ := redact.Context(in.Context)
 	b.context = store.EncodeJSON(kept)
 	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
-	_, err := s.table(in.Table)
-	switch bad := fault.From(err); {
-	case err == nil:
-	case bad.Code == fault.CodeValidationError:
-		f.list = append(f.list, bad.Fields()...)
-	default:
+	if _, err := s.table(in.Table); err != nil && !f.Merge(err) {
 		return nil, err
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -142,14 +138,14 @@ func (s *Service) check(in *Failure, now time.Time) (*breakdown, error) {
 
 // classify folds the class. A conditional one that was retried until its budget
 // was spent could be retried: its condition was proven where it ran.
-func (s *Service) classify(b *breakdown, f *fields) {
+func (s *Service) classify(b *breakdown, f *check.Fields) {
 	def, code, err := s.Codes().Fold(b.Class)
 	switch {
 	case err != nil:
-		f.add("error_class", "pattern", "error_class must look like a code: %v", err)
+		f.Addf("error_class", "pattern", "error_class must look like a code: %v", err)
 		return
 	case def.Code != code:
-		f.folded("error_class", b.Class, string(code))
+		f.Folded("error_class", b.Class, string(code))
 	}
 	b.severity = def.Severity
 	b.failure = lifecycle.Failure{Code: code, Class: def.Effective(b.Exhausted), Category: def.Category, Exhausted: b.Exhausted}
@@ -172,13 +168,13 @@ func (b *breakdown) at(now time.Time) *breakdown {
 
 // checkPayload checks what is said of a payload. A reference identifies, so it
 // must not be one that opens: no key and no signature in it.
-func checkPayload(f *fields, ref, hash string, payload []byte) {
-	f.identifier("payload_ref", ref)
+func checkPayload(f *check.Fields, ref, hash string, payload []byte) {
+	f.Identifier("payload_ref", ref)
 	if _, err := hex.DecodeString(hash); err != nil || len(hash) > 64 {
-		f.add("payload_hash", "pattern", "payload_hash must be hexadecimal, of 64 digits at most")
+		f.Addf("payload_hash", "pattern", "payload_hash must be hexadecimal, of 64 digits at most")
 	}
 	if len(payload) > MaxPayload {
-		f.add("payload", "max_length", "payload may have %d bytes, not %d", MaxPayload, len(payload))
+		f.Addf("payload", "max_length", "payload may have %d bytes, not %d", MaxPayload, len(payload))
 	}
 }
 

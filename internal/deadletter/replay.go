@@ -9,6 +9,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
@@ -51,23 +52,23 @@ func (sel *Selection) filter() store.LetterFilter {
 // MaxNamed is how many dead letters a replay may name; a preview may show more.
 const MaxNamed = 1000
 
-func (sel *Selection) check(f *fields) {
+func (sel *Selection) check(f *check.Fields) {
 	empty := sel.asked() == store.LetterFilter{}
 	switch {
 	case len(sel.IDs) > 0 && !empty:
-		f.add("ids", "exclusive", "give a filter or ids, not both")
+		f.Addf("ids", "exclusive", "give a filter or ids, not both")
 	case len(sel.IDs) > MaxNamed:
-		f.add("ids", "max_items", "a replay may name %d dead letters: use a filter for more", MaxNamed)
+		f.Addf("ids", "max_items", "a replay may name %d dead letters: use a filter for more", MaxNamed)
 	case len(sel.IDs) == 0 && empty && !sel.All:
-		f.add("filter", "required", `an empty filter selects every dead letter; say "all": true if that is meant`)
+		f.Addf("filter", "required", `an empty filter selects every dead letter; say "all": true if that is meant`)
 	}
 	sel.checkNames(f)
 }
 
-func (sel *Selection) checkNames(f *fields) {
+func (sel *Selection) checkNames(f *check.Fields) {
 	for _, x := range [][2]string{{"pipeline", sel.Pipeline}, {"stage", sel.Stage}, {"from_start", sel.FromStart}} {
 		if field, name := x[0], x[1]; name != "" {
-			f.name(field, name)
+			f.Name(field, name)
 		}
 	}
 }
@@ -95,21 +96,21 @@ func Plan(p store.ReplayPlan, single bool) store.ReplayPlan {
 	return p
 }
 
-func checkPlan(p store.ReplayPlan, f *fields) {
+func checkPlan(p store.ReplayPlan, f *check.Fields) {
 	if !(p.Rate > 0 && p.Rate <= 10_000) {
-		f.add("rate", "range", "rate must be above 0 and at most 10000 items per second")
+		f.Addf("rate", "range", "rate must be above 0 and at most 10000 items per second")
 	}
 	if p.Concurrency < 1 || p.Concurrency > 100_000 {
-		f.add("concurrency", "range", "concurrency must be between 1 and 100000")
+		f.Addf("concurrency", "range", "concurrency must be between 1 and 100000")
 	}
 	if p.Canary > 1000 {
-		f.add("canary", "range", "canary must be at most 1000 items; below 0: there is no ramp")
+		f.Addf("canary", "range", "canary must be at most 1000 items; below 0: there is no ramp")
 	}
 	if !(p.Share > 0 && p.Share <= 1) {
-		f.add("share", "range", "share must be above 0 and at most 1")
+		f.Addf("share", "range", "share must be above 0 and at most 1")
 	}
 	if !(p.Limit > 0 && p.Limit <= 1) {
-		f.add("limit", "range", "limit must be above 0 and at most 1")
+		f.Addf("limit", "range", "limit must be above 0 and at most 1")
 	}
 }
 
@@ -123,14 +124,14 @@ type NewReplay struct {
 
 // check complains of all that is wrong with it and returns its plan, filled in, and
 // its reason, cleaned.
-func (in *NewReplay) check(f *fields) (plan store.ReplayPlan, reason string) {
+func (in *NewReplay) check(f *check.Fields) (plan store.ReplayPlan, reason string) {
 	sel := &in.Selection
 	filtered := sel.asked() != store.LetterFilter{} || sel.All
 	switch {
 	case in.Token != "" && (filtered || len(sel.IDs) > 0):
-		f.add("token", "exclusive", "a token stands for the set of its preview: give no filter and no ids beside it")
+		f.Addf("token", "exclusive", "a token stands for the set of its preview: give no filter and no ids beside it")
 	case in.Token == "" && len(sel.IDs) == 0:
-		f.add("token", "required", "name dead letters in ids, or preview a filter first (POST /v1/replays/preview) and replay with the token of its answer")
+		f.Addf("token", "required", "name dead letters in ids, or preview a filter first (POST /v1/replays/preview) and replay with the token of its answer")
 	}
 	if in.Token == "" && (filtered || len(sel.IDs) > 0) {
 		sel.check(f)
@@ -139,14 +140,14 @@ func (in *NewReplay) check(f *fields) (plan store.ReplayPlan, reason string) {
 	}
 	plan = Plan(in.Plan, len(sel.IDs) == 1)
 	checkPlan(plan, f)
-	return plan, f.needed("reason", in.Reason)
+	return plan, needed(f, "reason", in.Reason)
 }
 
 // CheckReplay says what is wrong with a request for a replay, all of it.
 func (s *Service) CheckReplay(in NewReplay) error {
-	var f fields
+	var f check.Fields
 	in.check(&f)
-	return f.err()
+	return f.Err()
 }
 
 // advanceAtOnce is how far a replay is taken before it is answered: the first
@@ -158,9 +159,9 @@ const advanceAtOnce = 4
 // shown and that have not changed since. Its members are fixed: what becomes ready
 // later is not among them.
 func (s *Service) Replay(ctx context.Context, c engine.Caller, in NewReplay) (store.ReplayStatus, error) {
-	var f fields
+	var f check.Fields
 	plan, reason := in.check(&f)
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return store.ReplayStatus{}, err
 	}
 	sel := &in.Selection

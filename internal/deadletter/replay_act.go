@@ -6,6 +6,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -19,9 +20,9 @@ const (
 
 // ActOnReplay pauses, resumes or cancels a replay. What it is already, it stays.
 func (s *Service) ActOnReplay(ctx context.Context, c engine.Caller, id recoup.ID, act, reason string) (store.ReplayStatus, error) {
-	var f fields
-	reason = f.needed("reason", reason)
-	if err := f.err(); err != nil {
+	var f check.Fields
+	reason = needed(&f, "reason", reason)
+	if err := f.Err(); err != nil {
 		return store.ReplayStatus{}, err
 	}
 	status, err := s.Store.StepReplay(ctx, time.Time{}, id, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {

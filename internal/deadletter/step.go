@@ -2,6 +2,7 @@ package deadletter
 
 import (
 	"recoup"
+	"recoup/internal/check"
 	"recoup/internal/store"
 )
 
@@ -18,36 +19,36 @@ type Triage struct {
 
 func (Triage) act() string               { return ActTriage }
 func (in Triage) said() (string, string) { return in.Note, "" }
-func (in Triage) clean(f *fields) Step {
+func (in Triage) clean(f *check.Fields) Step {
 	switch in.Cause {
 	case store.CauseTransient, store.CauseData, store.CauseAccess, store.CauseDefect:
 	default:
-		f.add("cause", "enum", "cause must be TRANSIENT, DATA, AUTH_CONFIG or CODE_DEFECT")
+		f.Addf("cause", "enum", "cause must be TRANSIENT, DATA, AUTH_CONFIG or CODE_DEFECT")
 	}
-	f.require("stage", in.Stage != "")
-	f.require("error_class", in.Class != "")
-	f.require("exhausted", in.Exhausted != nil)
-	in.Note = f.text("note", in.Note, maxText)
+	f.Require("stage", in.Stage != "")
+	f.Require("error_class", in.Class != "")
+	f.Require("exhausted", in.Exhausted != nil)
+	in.Note = text(f, "note", in.Note, maxText)
 	return in
 }
 
-func (in Triage) take(l *store.Letter, f *fields) map[string]any {
+func (in Triage) take(l *store.Letter, f *check.Fields) map[string]any {
 	d := &l.Dead
 	in.confirms(f, d.Stage, d.Class)
 	if in.Exhausted != nil && *in.Exhausted != d.Exhausted {
-		f.add("exhausted", "current", "exhausted is %t, and the dead letter says %t: look at it again", *in.Exhausted, d.Exhausted)
+		f.Addf("exhausted", "current", "exhausted is %t, and the dead letter says %t: look at it again", *in.Exhausted, d.Exhausted)
 	}
 	d.Step, d.Cause = store.StepTriaged, in.Cause
 	return map[string]any{"cause": string(in.Cause), "stage": in.Stage, "error_class": string(in.Class), "exhausted": d.Exhausted}
 }
 
 // confirms complains of a stage or a class that is not the one that failed.
-func (in Triage) confirms(f *fields, stage string, class recoup.Code) {
+func (in Triage) confirms(f *check.Fields, stage string, class recoup.Code) {
 	if in.Stage != stage {
-		f.add("stage", "current", "stage is not the one that failed, %s: look at it again", stage)
+		f.Addf("stage", "current", "stage is not the one that failed, %s: look at it again", stage)
 	}
 	if in.Class != class {
-		f.add("error_class", "current", "error_class is not that of the failure, %s: look at it again", class)
+		f.Addf("error_class", "current", "error_class is not that of the failure, %s: look at it again", class)
 	}
 }
 
@@ -67,12 +68,12 @@ type Remediation struct {
 func (Remediation) act() string               { return ActRemediate }
 func (in Remediation) said() (string, string) { return in.Note, in.Link }
 
-func (in Remediation) clean(f *fields) Step {
-	f.require("link", in.Link != "")
-	f.link(in.Link)
-	in.Note = f.text("note", in.Note, maxText)
+func (in Remediation) clean(f *check.Fields) Step {
+	f.Require("link", in.Link != "")
+	f.Link("link", in.Link)
+	in.Note = text(f, "note", in.Note, maxText)
 	for _, d := range in.deeds() {
-		*d.text = f.text(d.field, *d.text, maxText)
+		*d.text = text(f, d.field, *d.text, maxText)
 	}
 	return in
 }
@@ -94,16 +95,16 @@ func (in *Remediation) deeds() []deed {
 	}
 }
 
-func (in Remediation) take(l *store.Letter, f *fields) map[string]any {
+func (in Remediation) take(l *store.Letter, f *check.Fields) map[string]any {
 	details := map[string]any{}
 	for _, d := range in.deeds() {
 		switch asked := d.cause == l.Dead.Cause; {
 		case asked && *d.text == "":
-			f.add(d.field, "required", "%s is required: the cause is %s", d.field, l.Dead.Cause)
+			f.Addf(d.field, "required", "%s is required: the cause is %s", d.field, l.Dead.Cause)
 		case asked:
 			details[d.field] = *d.text
 		case *d.text != "":
-			f.add(d.field, "cause", "%s belongs to the cause %s, and this one is %s", d.field, d.cause, l.Dead.Cause)
+			f.Addf(d.field, "cause", "%s belongs to the cause %s, and this one is %s", d.field, d.cause, l.Dead.Cause)
 		}
 	}
 	l.Dead.Step = store.StepRemediated
@@ -121,15 +122,15 @@ type Validation struct {
 func (Validation) act() string               { return ActValidate }
 func (in Validation) said() (string, string) { return in.Note, "" }
 
-func (in Validation) clean(f *fields) Step {
-	in.DuplicateSafe, in.Note = f.text("duplicate_safe", in.DuplicateSafe, maxText), f.text("note", in.Note, maxText)
+func (in Validation) clean(f *check.Fields) Step {
+	in.DuplicateSafe, in.Note = text(f, "duplicate_safe", in.DuplicateSafe, maxText), text(f, "note", in.Note, maxText)
 	if !in.Idempotent && in.DuplicateSafe == "" {
-		f.add("idempotent", "required", "say that the replay is idempotent, or in duplicate_safe why a second effect does no harm")
+		f.Addf("idempotent", "required", "say that the replay is idempotent, or in duplicate_safe why a second effect does no harm")
 	}
 	return in
 }
 
-func (in Validation) take(l *store.Letter, _ *fields) map[string]any {
+func (in Validation) take(l *store.Letter, _ *check.Fields) map[string]any {
 	l.Dead.Step = store.StepValidated
 	details := map[string]any{"idempotent": in.Idempotent}
 	if in.DuplicateSafe != "" {
@@ -158,16 +159,16 @@ type Verification struct {
 func (Verification) act() string               { return ActVerify }
 func (in Verification) said() (string, string) { return in.Note, in.Link }
 
-func (in Verification) clean(f *fields) Step {
+func (in Verification) clean(f *check.Fields) Step {
 	if in.Outcome != Delivered && in.Outcome != NotDelivered {
-		f.add("outcome", "enum", "outcome must be %s or %s", Delivered, NotDelivered)
+		f.Addf("outcome", "enum", "outcome must be %s or %s", Delivered, NotDelivered)
 	}
-	in.Note = f.needed("note", in.Note)
-	f.link(in.Link)
+	in.Note = needed(f, "note", in.Note)
+	f.Link("link", in.Link)
 	return in
 }
 
-func (in Verification) take(l *store.Letter, _ *fields) map[string]any {
+func (in Verification) take(l *store.Letter, _ *check.Fields) map[string]any {
 	if l.Dead.Step = store.StepVerified; in.Outcome == NotDelivered {
 		l.Dead.Step, l.Dead.Cause = store.StepNew, ""
 	}

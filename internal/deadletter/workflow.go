@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
@@ -86,11 +87,11 @@ type Step interface {
 	act() string
 
 	// clean checks and cleans what the person wrote.
-	clean(f *fields) Step
+	clean(f *check.Fields) Step
 
 	// take moves the letter, and returns what the note keeps beside what every note
 	// does. It may complain of what the letter's cause demands.
-	take(l *store.Letter, f *fields) (fields map[string]any)
+	take(l *store.Letter, f *check.Fields) (fields map[string]any)
 
 	// said is what the person wrote, and the ticket or incident it is about.
 	said() (note, link string)
@@ -103,9 +104,9 @@ func (s *Service) step(in Step, by string) store.DecideLetter {
 		if err := may(&l, in.act()); err != nil {
 			return l, effects, err
 		}
-		var f fields
+		var f check.Fields
 		details := in.take(&l, &f)
-		if err := f.err(); err != nil {
+		if err := f.Err(); err != nil {
 			return l, effects, err
 		}
 		l.Dead.UpdatedAt = now

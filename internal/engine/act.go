@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/check"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
@@ -130,49 +131,50 @@ func (e *Engine) CheckInput(in lifecycle.Input) error {
 // clean checks and cleans what a person or a worker wrote into an input, and
 // puts the caller's name on it.
 func (e *Engine) clean(c Caller, in lifecycle.Input) (lifecycle.Input, error) {
-	f := fields{redactor: e.Redactor}
-	reason := func(s string, required bool) string { return f.text("reason", s, MaxReason, required) }
+	f := check.Fields{Redactor: e.Redactor}
+	why := func(s string) string { return f.RequiredText("reason", s, check.MaxReason) }
+	note := func(s string) string { return f.Text("reason", s, check.MaxReason) }
 	switch act := in.(type) {
 	case lifecycle.Park:
-		act.By, act.Reason = c.Name, recoup.ParkReason(reason(string(act.Reason), true))
+		act.By, act.Reason = c.Name, recoup.ParkReason(why(string(act.Reason)))
 		in = act
 	case lifecycle.Unpark:
-		act.By, act.Reason = c.Name, reason(act.Reason, true)
+		act.By, act.Reason = c.Name, why(act.Reason)
 		in = act
 	case lifecycle.Resolve:
-		act.By, act.Reason = c.Name, reason(act.Reason, true)
+		act.By, act.Reason = c.Name, why(act.Reason)
 		in = act
 	case lifecycle.Escalate:
-		act.By, act.Reason = c.Name, reason(act.Reason, true)
+		act.By, act.Reason = c.Name, why(act.Reason)
 		in = act
 	case lifecycle.ArchiveNow:
-		act.By, act.Reason = c.Name, reason(act.Reason, true)
+		act.By, act.Reason = c.Name, why(act.Reason)
 		in = act
 	case lifecycle.Assign:
-		f.identifier("to", act.To, true)
-		act.By, act.Reason = c.Name, reason(act.Reason, false)
+		f.RequiredIdentifier("to", act.To)
+		act.By, act.Reason = c.Name, note(act.Reason)
 		in = act
 	case lifecycle.Review:
-		act.By, act.Reason = c.Name, reason(act.Reason, false)
+		act.By, act.Reason = c.Name, note(act.Reason)
 		in = act
 	case lifecycle.Succeed:
-		act.Reason = reason(act.Reason, false)
+		act.Reason = note(act.Reason)
 		in = act
 	case lifecycle.Fail:
-		act.Reason = reason(act.Reason, false)
+		act.Reason = note(act.Reason)
 		in = act
 	case lifecycle.Extend:
 	default:
 		return nil, errors.New("engine: an input of the clock cannot be asked for")
 	}
-	return in, f.err()
+	return in, f.Err()
 }
 
 // Failure classifies what a worker says went wrong.
 func (e *Engine) Failure(code string, proven []recoup.Condition, retryAfter time.Duration) (lifecycle.Failure, error) {
-	f := fields{redactor: e.Redactor}
+	f := check.Fields{Redactor: e.Redactor}
 	def, folded := e.fold(code, &f)
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return lifecycle.Failure{}, err
 	}
 	return lifecycle.Failure{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
@@ -47,7 +48,7 @@ func TestActsAreCheckedAndAnsweredOneByOne(t *testing.T) {
 			{ID: made[0].ID, Input: lifecycle.Park{Reason: "look"}},
 			{ID: made[0].ID, Input: lifecycle.Park{Reason: "again"}},
 			{ID: made[1].ID, Input: lifecycle.Resolve{Reason: "  "}},
-			{ID: made[0].ID, Input: lifecycle.Assign{To: secret, Reason: strings.Repeat("x", engine.MaxReason+1)}},
+			{ID: made[0].ID, Input: lifecycle.Assign{To: secret, Reason: strings.Repeat("x", check.MaxReason+1)}},
 			{ID: recoup.ID{1}, Input: lifecycle.Resolve{Reason: "gone"}},
 			{ID: made[1].ID, Input: lifecycle.Expire{}},
 		})

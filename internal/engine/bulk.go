@@ -96,7 +96,7 @@ func (b *Bulk) Check() error {
 }
 
 func badBulk(field, message string) error {
-	return fault.Validation(fault.FieldError{Field: field, Constraint: "bulk", Message: message})
+	return fault.BadField(field, "bulk", "%s", message)
 }
 
 // members fixes the set.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/check"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
@@ -39,26 +40,26 @@ func (e *Engine) Claim(ctx context.Context, c Caller, claim Claim) ([]recoup.Err
 // CheckClaim says what is wrong with a claim, all of it, and returns the tables that it
 // is of.
 func (e *Engine) CheckClaim(c Caller, claim Claim) ([]string, error) {
-	f := fields{redactor: e.Redactor}
-	f.identifier("worker", claim.Worker, true)
+	f := check.Fields{Redactor: e.Redactor}
+	f.RequiredIdentifier("worker", claim.Worker)
 	if claim.Limit < 1 || claim.Limit > MaxClaim {
-		f.add("limit", "range", "limit must be between 1 and %d", MaxClaim)
+		f.Addf("limit", "range", "limit must be between 1 and %d", MaxClaim)
 	}
 	if claim.Lease < 0 {
-		f.add("lease_seconds", "minimum", "lease_seconds must not be negative")
+		f.Addf("lease_seconds", "minimum", "lease_seconds must not be negative")
 	}
 	if claim.Wait < 0 || claim.Wait > MaxWait {
-		f.add("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(MaxWait.Seconds()))
+		f.Addf("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(MaxWait.Seconds()))
 	}
 	tables, err := e.claimable(c, claim.Tables, &f)
 	if err != nil {
 		return nil, err
 	}
-	return tables, f.err()
+	return tables, f.Err()
 }
 
 // claimable returns the names of the tables to claim from.
-func (e *Engine) claimable(c Caller, names []string, f *fields) ([]string, error) {
+func (e *Engine) claimable(c Caller, names []string, f *check.Fields) ([]string, error) {
 	if len(names) == 0 {
 		for _, t := range e.Policies.Tables() {
 			if c.MayTouch(t) && !t.DeadLetter {
@@ -68,13 +69,13 @@ func (e *Engine) claimable(c Caller, names []string, f *fields) ([]string, error
 		return names, nil
 	}
 	for _, name := range names {
-		f.identifier("tables", name, true)
+		f.RequiredIdentifier("tables", name)
 		t, ok := e.Policies.Table(name)
 		switch {
 		case !ok:
-			f.add("tables", "known", "the policy has no table of one of the names")
+			f.Addf("tables", "known", "the policy has no table of one of the names")
 		case t.DeadLetter:
-			f.add("tables", "no_dead_letters", "dead letters are claimed at /v1/work/claim, once they are replayed")
+			f.Addf("tables", "no_dead_letters", "dead letters are claimed at /v1/work/claim, once they are replayed")
 		case !c.MayTouch(t):
 			return nil, ErrForbidden
 		}

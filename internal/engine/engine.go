@@ -104,7 +104,7 @@ func (e *Engine) CheckService(c Caller, service string) error {
 	if service == "" || e.OwnsService(c, service) {
 		return nil
 	}
-	return fault.Validation(fault.FieldError{Field: "service", Constraint: "hub", Message: foreignService})
+	return fault.BadField("service", "hub", "%s", foreignService)
 }
 
 // OwnsService reports whether the caller may speak for a service.

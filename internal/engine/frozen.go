@@ -83,7 +83,7 @@ func nameSum(act string) []byte {
 // Thaw reads a token of a preview of the same act.
 func Thaw(token, act string, now time.Time) (Frozen, error) {
 	bad := func(constraint, message string) (Frozen, error) {
-		return Frozen{}, fault.Validation(fault.FieldError{Field: "token", Constraint: constraint, Message: message})
+		return Frozen{}, fault.BadField("token", constraint, "%s", message)
 	}
 	broken := func() (Frozen, error) {
 		return bad("format", "token must be that of a preview, whole; preview again")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/check"
 	"recoup/internal/store"
 )
 
@@ -34,9 +35,9 @@ const maxBlockers = 100
 
 // Gate looks at an entity's gate.
 func (e *Engine) Gate(ctx context.Context, entity string) (Gate, error) {
-	f := fields{redactor: e.Redactor}
-	f.identifier("entity_id", entity, true)
-	if err := f.err(); err != nil {
+	f := check.Fields{Redactor: e.Redactor}
+	f.RequiredIdentifier("entity_id", entity)
+	if err := f.Err(); err != nil {
 		return Gate{}, err
 	}
 	blockers, err := e.gates.check(ctx, entity)
@@ -83,10 +84,10 @@ type Promoted struct {
 
 // CheckPromotion says what is wrong with a promotion, all of it.
 func (e *Engine) CheckPromotion(p Promotion) error {
-	f := fields{redactor: e.Redactor}
-	f.identifier("entity_id", p.EntityID, true)
-	f.identifier("phase", p.Phase, true)
-	return f.err()
+	f := check.Fields{Redactor: e.Redactor}
+	f.RequiredIdentifier("entity_id", p.EntityID)
+	f.RequiredIdentifier("phase", p.Phase)
+	return f.Err()
 }
 
 // Promote checks the gate and records the promotion, in one transaction that no

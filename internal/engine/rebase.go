@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/check"
 	"recoup/internal/lifecycle"
 	"recoup/internal/policy"
 	"recoup/internal/store"
@@ -29,9 +30,9 @@ const rebaseStep = 200
 // steps and says what; run again, it passes over what has the version already.
 // An error that the database refuses to change stays with its version.
 func (e *Engine) Rebase(ctx context.Context, c Caller, next *policy.Policy, reason string, progress func(done, total int)) (RebaseResult, error) {
-	f := fields{redactor: e.Redactor}
-	in := lifecycle.Rebase{By: c.Name, Reason: f.text("reason", reason, MaxReason, true)}
-	if err := f.err(); err != nil {
+	f := check.Fields{Redactor: e.Redactor}
+	in := lifecycle.Rebase{By: c.Name, Reason: f.RequiredText("reason", reason, check.MaxReason)}
+	if err := f.Err(); err != nil {
 		return RebaseResult{}, err
 	}
 	if err := e.Policies.clash(next); err != nil {

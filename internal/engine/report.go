@@ -3,18 +3,21 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/lifecycle"
 	"recoup/internal/policy"
 	"recoup/internal/redact"
 	"recoup/internal/store"
 )
+
+// MaxMessage is the most bytes of a message.
+const MaxMessage = 8192
 
 // Report is a failure as a caller tells it.
 type Report struct {
@@ -108,56 +111,55 @@ func apart[T any](batch []T, verb func([]T) ([]store.Outcome, error)) ([]store.O
 }
 
 func tooMany(n int) error {
-	return fault.Validation(fault.FieldError{Field: "items", Constraint: "max_items",
-		Message: fmt.Sprintf("one call takes at most %d items, not %d", MaxBatch, n)})
+	return fault.BadField("items", "max_items", "one call takes at most %d items, not %d", MaxBatch, n)
 }
 
 // CheckReport says everything that is wrong with a report, and does nothing.
 func (e *Engine) CheckReport(r *Report) error {
-	f := fields{redactor: e.Redactor}
+	f := check.Fields{Redactor: e.Redactor}
 	e.check(r, &f)
-	return f.err()
+	return f.Err()
 }
 
 // check collects what is wrong with a report, and returns what its code and its
 // message are kept as.
-func (e *Engine) check(r *Report, f *fields) (def *fault.Definition, code recoup.Code, message string) {
-	f.identifier("table", r.Table, true)
-	f.identifier("entity_id", r.EntityID, false)
-	f.identifier("service", r.Service, false)
+func (e *Engine) check(r *Report, f *check.Fields) (def *fault.Definition, code recoup.Code, message string) {
+	f.RequiredIdentifier("table", r.Table)
+	f.Identifier("entity_id", r.EntityID)
+	f.Identifier("service", r.Service)
 	endpoint, _, _ := strings.Cut(r.Endpoint, "?") // the ledger keeps no query
-	f.identifier("endpoint", endpoint, false)
-	f.identifier("region", r.Region, false)
-	f.identifier("external_service", r.ExternalService, false)
+	f.Identifier("endpoint", endpoint)
+	f.Identifier("region", r.Region)
+	f.Identifier("external_service", r.ExternalService)
 	if r.HTTPStatus != 0 && (r.HTTPStatus < 100 || r.HTTPStatus > 599) {
-		f.add("http_status", "range", "http_status must be between 100 and 599")
+		f.Addf("http_status", "range", "http_status must be between 100 and 599")
 	}
 	def, code = e.fold(r.Code, f)
 	if !r.Severity.Valid() {
-		f.add("severity", "enum", "severity must be CRITICAL, HIGH, MEDIUM or LOW")
+		f.Addf("severity", "enum", "severity must be CRITICAL, HIGH, MEDIUM or LOW")
 	}
 	if r.RetryAfter < 0 {
-		f.add("retry_after", "minimum", "retry_after must not be negative")
+		f.Addf("retry_after", "minimum", "retry_after must not be negative")
 	}
-	message = f.text("message", r.Message, MaxMessage, false)
+	message = f.Text("message", r.Message, MaxMessage)
 	if t, ok := e.Policies.Current().Table(r.Table); ok && t.DeadLetter {
-		f.add("table", "no_dead_letters", "dead letters carry their work, and are not reported like other errors")
+		f.Addf("table", "no_dead_letters", "dead letters carry their work, and are not reported like other errors")
 	}
 	return def, code, message
 }
 
 // prepare checks and cleans a report and turns it into what a store takes.
 func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, redact.Evidence, error) {
-	f := fields{redactor: e.Redactor}
+	f := check.Fields{Redactor: e.Redactor}
 	_, evidence := e.Redactor.String(r.Message)
 	def, code, message := e.check(r, &f)
 	if r.Service != "" && !e.OwnsService(c, r.Service) {
-		f.add("service", "hub", foreignService)
+		f.Addf("service", "hub", foreignService)
 	}
 	if !e.OwnsProvider(c, r.ExternalService) {
 		r.ExternalService = "" // the report stands without it
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return store.Report{}, nil, err
 	}
 	if err := e.may(c, r.Table); err != nil {
@@ -178,13 +180,13 @@ func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, reda
 
 // fold reads a code. A name that nobody registered is kept in upper case, so it
 // must be no secret as it was sent, nor as it is kept.
-func (e *Engine) fold(s string, f *fields) (*fault.Definition, recoup.Code) {
+func (e *Engine) fold(s string, f *check.Fields) (*fault.Definition, recoup.Code) {
 	def, code, err := e.Codes().Fold(s)
 	switch {
 	case err != nil:
-		f.add("code", "pattern", "code must look like a code: %v", err)
+		f.Addf("code", "pattern", "code must look like a code: %v", err)
 	case def.Code != code:
-		f.folded("code", s, string(code))
+		f.Folded("code", s, string(code))
 	}
 	return def, code
 }

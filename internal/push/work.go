@@ -71,7 +71,7 @@ func (p *workParcel) settle(ctx context.Context, a *answer) (string, error) {
 		return "", unusable(other())
 	}
 	if result.Outcome != outcomeSucceed && result.Outcome != outcomeFail && result.Outcome != outcomeRelease {
-		return "", unusable(fault.Validation(fault.FieldError{Field: "outcome", Constraint: "enum", Message: "outcome must be succeed, fail or release"}))
+		return "", unusable(fault.BadField("outcome", "enum", "outcome must be succeed, fail or release"))
 	}
 	result.WorkID, result.LeaseToken = p.work.WorkID, p.work.LeaseToken
 	said, err := api.WorkResult(&result)

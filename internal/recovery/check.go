@@ -1,60 +1,29 @@
 package recovery
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/redact"
 	"recoup/internal/store"
 )
 
 // The bounds of what callers send, in bytes.
 const (
-	maxIdentifier = 200
-	maxCompany    = 300
-	maxDomain     = 253
-	maxURL        = 500
-	maxState      = 100
+	maxCompany = 300
+	maxDomain  = 253
+	maxURL     = 500
+	maxState   = 100
 )
-
-// fields collects what is wrong with what a caller has sent, all of it.
-type fields struct{ list []fault.FieldError }
-
-func (f *fields) add(field, constraint, format string, args ...any) {
-	f.list = append(f.list, fault.FieldError{Field: field, Constraint: constraint, Message: fmt.Sprintf(format, args...)})
-}
-
-func (f *fields) err() error {
-	if len(f.list) == 0 {
-		return nil
-	}
-	return fault.Validation(f.list...)
-}
-
-// identifier checks the name of something, which is refused rather than cleaned
-// and never repeated.
-func (f *fields) identifier(field, s string, required bool) {
-	if s == "" && required {
-		f.add(field, "required", "%s is required", field)
-	}
-	f.plain(field, s, maxIdentifier)
-}
-
-// plain checks a value that must be stored as it is or not at all.
-func (f *fields) plain(field, s string, limit int) {
-	if bad := redact.Default().CheckIdentifier(s, limit); bad != nil {
-		f.add(field, bad.Constraint, "%s %s", field, bad.Message)
-	}
-}
 
 // CheckBatch says what is wrong with the name of a batch.
 func CheckBatch(id string) error {
-	var f fields
-	f.identifier("batch_id", id, true)
-	return f.err()
+	var f check.Fields
+	f.RequiredIdentifier("batch_id", id)
+	return f.Err()
 }
 
 // Check brings a candidate and the name of its batch into the form in which they
@@ -75,30 +44,30 @@ func clean(i *store.Intake) error {
 	for _, s := range []*string{&i.CompanyName, &i.Domain, &i.LinkedInURL, &i.State, &i.ImportKey} {
 		*s = strings.TrimSpace(*s)
 	}
-	var f fields
+	var f check.Fields
 	switch {
 	case i.CompanyName == "":
-		f.add("company_name", "required", "company_name is required")
+		f.Addf("company_name", "required", "company_name is required")
 	case len(i.CompanyName) > maxCompany:
-		f.add("company_name", "max_length", "company_name may have %d bytes, not %d", maxCompany, len(i.CompanyName))
+		f.Addf("company_name", "max_length", "company_name may have %d bytes, not %d", maxCompany, len(i.CompanyName))
 	case !utf8.ValidString(i.CompanyName) || strings.ContainsFunc(i.CompanyName, unicode.IsControl):
-		f.add("company_name", "printable", "company_name must be valid UTF-8 without control characters")
+		f.Addf("company_name", "printable", "company_name must be valid UTF-8 without control characters")
 	default:
 		i.CompanyName, _ = redact.Default().String(i.CompanyName)
 	}
 	if host, ok := hostOf(i.Domain); ok {
 		i.Domain = host
 	} else {
-		f.add("domain", "format", "domain must be a name such as example.com")
+		f.Addf("domain", "format", "domain must be a name such as example.com")
 	}
-	f.plain("domain", i.Domain, maxDomain)
-	f.plain("linkedin_url", i.LinkedInURL, maxURL)
+	f.Plain("domain", i.Domain, maxDomain)
+	f.Plain("linkedin_url", i.LinkedInURL, maxURL)
 	if !redact.WebAddress(i.LinkedInURL) {
-		f.add("linkedin_url", "scheme", "linkedin_url must begin with https:// or http://, or have no scheme at all; write https://www.linkedin.com/company/…")
+		f.Addf("linkedin_url", "scheme", "linkedin_url must begin with https:// or http://, or have no scheme at all; write https://www.linkedin.com/company/…")
 	}
-	f.plain("state", i.State, maxState)
-	f.plain("import_key", i.ImportKey, maxIdentifier)
-	return f.err()
+	f.Plain("state", i.State, maxState)
+	f.Plain("import_key", i.ImportKey, check.MaxIdentifier)
+	return f.Err()
 }
 
 // hostOf reads a domain, which people often write as an address.

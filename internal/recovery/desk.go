@@ -7,6 +7,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/policy"
 	"recoup/internal/store"
 )
@@ -76,19 +77,19 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 func CheckOrder(o Order) error { return o.check() }
 
 func (o Order) check() error {
-	var f fields
-	f.identifier("worker", o.Worker, true)
-	f.identifier("batch_id", o.Batch, false)
+	var f check.Fields
+	f.RequiredIdentifier("worker", o.Worker)
+	f.Identifier("batch_id", o.Batch)
 	if o.Limit < 1 || o.Limit > store.MaxPage {
-		f.add("limit", "range", "limit must be between 1 and %d", store.MaxPage)
+		f.Addf("limit", "range", "limit must be between 1 and %d", store.MaxPage)
 	}
 	if o.Lease < 0 || o.Lease > MaxLease {
-		f.add("lease_seconds", "range", "a lease lasts an hour at most")
+		f.Addf("lease_seconds", "range", "a lease lasts an hour at most")
 	}
 	if o.What != ClaimAny && o.What != ClaimIntakes && o.What != ClaimRecoveries {
-		f.add("what", "enum", "what must be %s or %s, or left out", ClaimRecoveries, ClaimIntakes)
+		f.Addf("what", "enum", "what must be %s or %s, or left out", ClaimRecoveries, ClaimIntakes)
 	}
-	return f.err()
+	return f.Err()
 }
 
 // The verdicts of a verification.
@@ -185,21 +186,21 @@ func (s *Service) input(r *Result, now time.Time) (Input, error) {
 
 // CheckResult says what is wrong with a result, all of it.
 func (s *Service) CheckResult(r *Result) error {
-	var f fields
-	f.identifier("worker", r.Worker, false)
+	var f check.Fields
+	f.Identifier("worker", r.Worker)
 	if r.IntakeID.IsZero() && r.RecoveryID.IsZero() {
-		f.add("intake_id", "required", "intake_id or recovery_id is required")
+		f.Addf("intake_id", "required", "intake_id or recovery_id is required")
 	}
 	if r.Verdict == VerdictFail && !known(s.gate(), r.Reason) {
-		f.add("reason", "enum", "reason must be one of %s", strings.Join(reasons(s.gate()), ", "))
+		f.Addf("reason", "enum", "reason must be one of %s", strings.Join(reasons(s.gate()), ", "))
 	}
 	if r.Verdict == VerdictPass && r.Reason != "" {
-		f.add("reason", "unexpected", "a PASS has no reason")
+		f.Addf("reason", "unexpected", "a PASS has no reason")
 	}
 	if r.Verdict != VerdictPass && r.Verdict != VerdictFail {
-		f.add("verdict", "enum", "verdict must be PASS or FAIL")
+		f.Addf("verdict", "enum", "verdict must be PASS or FAIL")
 	}
-	return f.err()
+	return f.Err()
 }
 
 func reasons(gate policy.Gate) []string {

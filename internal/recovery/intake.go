@@ -101,7 +101,7 @@ func (r *Row) Identify() error {
 	}
 	switch {
 	case !i.ID.IsZero() && i.ImportKey != "":
-		return fault.Validation(fault.FieldError{Field: "import_key", Constraint: "exclusive", Message: "a row has an intake_id or an import_key, not both"})
+		return fault.BadField("import_key", "exclusive", "a row has an intake_id or an import_key, not both")
 	case !i.ID.IsZero():
 		i.ImportKey = i.ID.String()
 	case i.ImportKey == "":
@@ -128,7 +128,7 @@ type Row struct {
 }
 
 func badRow(line int, field, message string) Row {
-	return Row{Line: line, Err: fault.Validation(fault.FieldError{Field: field, Constraint: "format", Message: message})}
+	return Row{Line: line, Err: fault.BadField(field, "format", "%s", message)}
 }
 
 func parseRowID(row *Row, text string) {

@@ -50,7 +50,7 @@ func (r *Rows) readHeader() error {
 }
 
 func headerError(message string) error {
-	return fault.Validation(fault.FieldError{Field: "header", Constraint: "columns", Message: message})
+	return fault.BadField("header", "columns", "%s", message)
 }
 
 // columnOf returns the column that a name stands for, or nothing.
