@@ -7,22 +7,12 @@ import (
 	"strconv"
 
 	"recoup"
-	"recoup/stage"
 )
 
 // Bury records work that failed for good. Work that was claimed is better told of
 // by [Client.WorkResults], which is the same with others.
-func (c *Client) Bury(ctx context.Context, d NewDeadLetter, options ...CallOption) (DeadLetter, error) {
-	return call[DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters", body: d, safety: keyed}, options)
-}
-
-// NewDeadLetterOf is what a runner returned, as the server takes it.
-func NewDeadLetterOf(d *stage.DeadLetter) NewDeadLetter {
-	return NewDeadLetter{
-		WorkID: d.WorkID, Pipeline: d.Pipeline, Stage: d.Stage, Class: string(d.Class), Exhausted: d.Exhausted,
-		LastStack: d.LastStack, Context: d.Context, FirstFailureAt: d.FirstFailureAt, LastFailureAt: d.LastFailureAt,
-		PayloadRef: d.PayloadRef, PayloadHash: d.PayloadHash,
-	}
+func (c *Client) Bury(ctx context.Context, f recoup.StageFailure, options ...CallOption) (DeadLetter, error) {
+	return call[DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters", body: f, safety: keyed}, options)
 }
 
 // DeadLetters lists dead letters, newest first.

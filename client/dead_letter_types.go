@@ -26,26 +26,6 @@ const (
 	CauseCodeDefect = "CODE_DEFECT"
 )
 
-// NewDeadLetter is work that a stage could not finish. What [stage.DeadLetter]
-// holds goes here; the server cleans it once more.
-type NewDeadLetter struct {
-	WorkID         recoup.ID      `json:"work_id,omitzero" doc:"not where the path names it"`
-	LeaseToken     recoup.ID      `json:"lease_token,omitzero" doc:"of work that was claimed"`
-	Table          string         `json:"table,omitempty" doc:"of dead letters; default: the policy's first"`
-	EntityID       string         `json:"entity_id,omitempty" doc:"what cannot go on because of it"`
-	Pipeline       string         `json:"pipeline,omitempty" doc:"of claimed work it is known" example:"criticizer"`
-	Stage          string         `json:"stage" doc:"the one that failed" example:"llm"`
-	Class          string         `json:"error_class" doc:"the kind of failure, in either case, or an alias" example:"NETWORK_TIMEOUT"`
-	Exhausted      bool           `json:"exhausted,omitempty" doc:"its last failure could be retried, and its budget is spent"`
-	LastStack      string         `json:"last_stack" doc:"the stack or the chain of errors, or none where there is no stack; secrets in it are replaced before it is stored"`
-	Context        map[string]any `json:"sanitized_context" doc:"attempts by stage, ids, counts, states and truncated hashes; keys that are not allowed are left out"`
-	FirstFailureAt time.Time      `json:"first_failure_at,omitzero" required:"true"`
-	LastFailureAt  time.Time      `json:"last_failure_at,omitzero" required:"true"`
-	PayloadRef     string         `json:"payload_ref,omitempty" doc:"where the payload can be found again"`
-	PayloadHash    string         `json:"payload_hash,omitempty" doc:"hexadecimal"`
-	Payload        []byte         `json:"payload,omitempty" doc:"base64, at most 256 KiB; kept encrypted"`
-}
-
 // DeadLetter is work that failed for good and waits to be replayed.
 type DeadLetter struct {
 	ErrorID        recoup.ID    `json:"error_id"`

@@ -141,13 +141,13 @@ func (s *stageShift) run(ctx context.Context, w *Work) error {
 // failure for good gives the work back.
 func (s *stageShift) result(w *Work, err error) WorkResult {
 	r := WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Succeeded}
-	var dead *stage.DeadLetter
+	var failed *recoup.StageFailure
 	switch {
 	case err == nil:
-	case errors.As(err, &dead):
-		letter := NewDeadLetterOf(dead)
-		letter.WorkID = recoup.ID{}
-		r.Outcome, r.Failure = Failed, &letter
+	case errors.As(err, &failed):
+		told := *failed
+		told.WorkID = recoup.ID{} // the result's
+		r.Outcome, r.Failure = Failed, &told
 	default:
 		s.Logger.Warn("work is given back", "work_id", w.WorkID, "error", err)
 		r.Outcome = Released

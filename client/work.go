@@ -84,11 +84,11 @@ const Released = "release"
 // WorkResult is a worker's word on work that it has. Of a failure, Failure says
 // what a dead letter needs.
 type WorkResult struct {
-	WorkID       recoup.ID      `json:"work_id,omitzero" doc:"not where the path names it"`
-	LeaseToken   recoup.ID      `json:"lease_token"`
-	Outcome      string         `json:"outcome,omitempty" enum:"succeed,fail,extend,release" doc:"not where the path says it"`
-	LeaseSeconds int            `json:"lease_seconds,omitempty" minimum:"0" doc:"extend: from now on"`
-	Failure      *NewDeadLetter `json:"failure,omitempty" doc:"fail: how"`
+	WorkID       recoup.ID            `json:"work_id,omitzero" doc:"not where the path names it"`
+	LeaseToken   recoup.ID            `json:"lease_token"`
+	Outcome      string               `json:"outcome,omitempty" enum:"succeed,fail,extend,release" doc:"not where the path says it"`
+	LeaseSeconds int                  `json:"lease_seconds,omitempty" minimum:"0" doc:"extend: from now on"`
+	Failure      *recoup.StageFailure `json:"failure,omitempty" doc:"fail: how"`
 }
 
 // WorkResultBatch is many results; each is answered for itself.

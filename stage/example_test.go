@@ -35,7 +35,7 @@ func Example() {
 	work := stage.Work{ID: recoup.ID{1}, Payload: []byte("https://example.com")}
 
 	_, err = runner.Run(context.Background(), work)
-	var dead *stage.DeadLetter
+	var dead *recoup.StageFailure
 	if errors.As(err, &dead) {
 		fmt.Println(dead)
 	}

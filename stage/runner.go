@@ -70,7 +70,7 @@ func New(p Pipeline, o Options) (*Runner, error) {
 // Run takes work through all stages that are not finished yet.
 //
 // If a stage fails for good, because its failure cannot be retried or its budget
-// is spent, the error is a [*DeadLetter]. If ctx ends, that is no failure: the
+// is spent, the error is a [*recoup.StageFailure]. If ctx ends, that is no failure: the
 // error is the context's and the work can be run again later, as it can when a
 // checkpoint could not be loaded or saved. Either way finished stages stay so.
 func (r *Runner) Run(ctx context.Context, w Work) (Result, error) {
@@ -174,7 +174,7 @@ func (r *run) ended(s *Stage, err error, failures *failures) error {
 	if !errors.As(err, &gaveUp) || gaveUp.Verdict == retry.Cancelled {
 		return err
 	}
-	return r.deadLetter(s, gaveUp, failures)
+	return r.failed(s, gaveUp, failures)
 }
 
 // panicked is what a stage panicked with.

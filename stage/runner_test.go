@@ -80,9 +80,9 @@ func repeat(err error, n int) []error { return slices.Repeat([]error{err}, n) }
 
 var timeout = fault.New(fault.CodeNetworkTimeout, "The upstream did not answer.")
 
-func dead(t *testing.T, err error) *stage.DeadLetter {
+func dead(t *testing.T, err error) *recoup.StageFailure {
 	t.Helper()
-	var d *stage.DeadLetter
+	var d *recoup.StageFailure
 	if !errors.As(err, &d) {
 		t.Fatalf("got %v, want a dead letter", err)
 	}
@@ -98,7 +98,7 @@ func TestEveryCategory(t *testing.T) {
 				t.Parallel()
 				w := newWorld(1)
 				s := w.does("llm", repeat(fault.New(code, "It failed."), 9)...)
-				d := func() *stage.DeadLetter { _, err := w.run(t, s); return dead(t, err) }()
+				d := func() *recoup.StageFailure { _, err := w.run(t, s); return dead(t, err) }()
 				want := 1
 				if row.Retryable {
 					want = 5
@@ -263,7 +263,7 @@ func TestCancellationIsNoFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = r.Run(ctx, work())
-	var d *stage.DeadLetter
+	var d *recoup.StageFailure
 	if !errors.Is(err, context.Canceled) || errors.As(err, &d) {
 		t.Errorf("got %v", err)
 	}
@@ -299,7 +299,7 @@ func TestCheckpointsThatFail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var d *stage.DeadLetter
+		var d *recoup.StageFailure
 		if _, err := r.Run(t.Context(), work()); !errors.Is(err, broken) || errors.As(err, &d) || slices.Contains(w.ran, "b") {
 			t.Errorf("got %v after %v", err, w.ran)
 		}

@@ -4,7 +4,7 @@
 // Each stage has an attempt budget of its own and a schedule with full jitter.
 // What a finished stage returns is kept as a checkpoint, so that a crash or a
 // replay goes on at the stage that failed, with the earlier outputs at hand. A
-// stage that cannot be finished makes the work a [DeadLetter]: everything that
+// stage that cannot be finished is a [recoup.StageFailure]: everything that
 // an operator needs, and nothing that they must not see.
 package stage
 

@@ -156,7 +156,7 @@ func (a *API) checkWorkResults(_ *call, in *workResultsIn) error {
 
 func (a *API) checkWorkResult(r *client.WorkResult) error {
 	result, err := WorkResult(r)
-	if result.Failure.Whole = true; err != nil && result.Outcome == deadletter.Failed {
+	if err != nil && result.Outcome == deadletter.Failed {
 		result.Outcome = deadletter.Released // without a failure there is nothing to be said of one
 	}
 	var bad fault.FieldErrors

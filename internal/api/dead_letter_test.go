@@ -53,25 +53,25 @@ func TestDeadLetterFields(t *testing.T) {
 		}
 	}
 	for name, row := range map[string]struct {
-		change            func(*client.NewDeadLetter)
+		change            func(*recoup.StageFailure)
 		field, constraint string
 	}{
-		"no work":          {func(n *client.NewDeadLetter) { n.WorkID = [16]byte{} }, "work_id", "required"},
-		"no pipeline":      {func(n *client.NewDeadLetter) { n.Pipeline = "" }, "pipeline", "required"},
-		"no stage":         {func(n *client.NewDeadLetter) { n.Stage = "" }, "stage", "required"},
-		"a stage of words": {func(n *client.NewDeadLetter) { n.Stage = "two words" }, "stage", "pattern"},
-		"no class":         {func(n *client.NewDeadLetter) { n.Class = "" }, "error_class", "pattern"},
-		"a class of words": {func(n *client.NewDeadLetter) { n.Class = "it broke!" }, "error_class", "pattern"},
-		"a hash of words":  {func(n *client.NewDeadLetter) { n.PayloadHash = "xyz" }, "payload_hash", "pattern"},
-		"a reference that opens": {func(n *client.NewDeadLetter) {
+		"no work":          {func(n *recoup.StageFailure) { n.WorkID = [16]byte{} }, "work_id", "required"},
+		"no pipeline":      {func(n *recoup.StageFailure) { n.Pipeline = "" }, "pipeline", "required"},
+		"no stage":         {func(n *recoup.StageFailure) { n.Stage = "" }, "stage", "required"},
+		"a stage of words": {func(n *recoup.StageFailure) { n.Stage = "two words" }, "stage", "pattern"},
+		"no class":         {func(n *recoup.StageFailure) { n.Class = "" }, "error_class", "pattern"},
+		"a class of words": {func(n *recoup.StageFailure) { n.Class = "it broke!" }, "error_class", "pattern"},
+		"a hash of words":  {func(n *recoup.StageFailure) { n.PayloadHash = "xyz" }, "payload_hash", "pattern"},
+		"a reference that opens": {func(n *recoup.StageFailure) {
 			n.PayloadRef = "https://b.s3.amazonaws.com/k?X-Amz-Signature=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 		}, "payload_ref", "no_secret"},
-		"no stack":                   {func(n *client.NewDeadLetter) { n.LastStack = " " }, "last_stack", "required"},
-		"no context":                 {func(n *client.NewDeadLetter) { n.Context = nil }, "sanitized_context", "required"},
-		"no attempts":                {func(n *client.NewDeadLetter) { n.Context = map[string]any{"attempts": map[string]any{"fetch": 1}} }, "sanitized_context.attempts", "required"},
-		"no first failure":           {func(n *client.NewDeadLetter) { n.FirstFailureAt = time.Time{} }, "first_failure_at", "required"},
-		"no last failure":            {func(n *client.NewDeadLetter) { n.LastFailureAt = time.Time{} }, "last_failure_at", "required"},
-		"a table of no dead letters": {func(n *client.NewDeadLetter) { n.Table = people }, "table", "dead_letters"},
+		"no stack":                   {func(n *recoup.StageFailure) { n.LastStack = " " }, "last_stack", "required"},
+		"no context":                 {func(n *recoup.StageFailure) { n.Context = nil }, "sanitized_context", "required"},
+		"no attempts":                {func(n *recoup.StageFailure) { n.Context = map[string]any{"attempts": map[string]any{"fetch": 1}} }, "sanitized_context.attempts", "required"},
+		"no first failure":           {func(n *recoup.StageFailure) { n.FirstFailureAt = time.Time{} }, "first_failure_at", "required"},
+		"no last failure":            {func(n *recoup.StageFailure) { n.LastFailureAt = time.Time{} }, "last_failure_at", "required"},
+		"a table of no dead letters": {func(n *recoup.StageFailure) { n.Table = people }, "table", "dead_letters"},
 	} {
 		bad := w.breakdown(w.pipeline(""))
 		row.change(&bad)
@@ -235,7 +235,7 @@ func TestReplayedWorkHasItsContext(t *testing.T) {
 		if want := `{"attempts":{"llm":1},"upstream":"openai","upstream_status":422}`; string(held.Context) != want {
 			w.Errorf("the context is %s, want %s", held.Context, want)
 		}
-		bare := client.WorkResult{LeaseToken: held.LeaseToken, Failure: &client.NewDeadLetter{Stage: "llm", Class: "VALIDATION_ERROR"}}
+		bare := client.WorkResult{LeaseToken: held.LeaseToken, Failure: &recoup.StageFailure{Stage: "llm", Class: "VALIDATION_ERROR"}}
 		e := w.post("/v1/work/"+held.WorkID.String()+"/fail", bare).failed(http.StatusBadRequest, fault.CodeValidationError)
 		if len(e.Fields) != 4 {
 			w.Errorf("complained about %+v", e.Fields)

@@ -45,13 +45,24 @@ func letterRoutes() []*route {
 // letterBody is room for a payload in base64 and a stack.
 const letterBody = 1 << 20
 
-// letterReceipt is [call.receipt] of a step of a letter.
-func (c *call) letterReceipt(i int) (*store.LetterReceipt, error) {
+// letterReceipts is [call.receipt] of steps of letters; nil: the request has no key.
+func (c *call) letterReceipts() (deadletter.Receipts, error) {
 	id, err := c.idempotency()
 	if id == nil || err != nil {
 		return nil, err
 	}
-	return &store.LetterReceipt{Scope: id.scope, Key: id.item(i), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}, nil
+	return func(i int) *store.LetterReceipt {
+		return &store.LetterReceipt{Scope: id.scope, Key: id.item(i), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}
+	}, nil
+}
+
+// letterReceipt is that of the i-th item.
+func (c *call) letterReceipt(i int) (*store.LetterReceipt, error) {
+	receipts, err := c.letterReceipts()
+	if receipts == nil || err != nil {
+		return nil, err
+	}
+	return receipts(i), nil
 }
 
 func letterOf(l *store.Letter) client.DeadLetter {
@@ -79,17 +90,14 @@ func letterAnswer(done deadletter.Done, err error) (client.DeadLetter, error) {
 	return out, err
 }
 
-type buryIn struct{ Body client.NewDeadLetter }
+type buryIn struct{ Body recoup.StageFailure }
 
 func (a *API) buryLetter(c *call, in *buryIn) (client.DeadLetter, error) {
-	receipt, err := c.letterReceipt(0)
+	receipts, err := c.letterReceipts()
 	if err != nil {
 		return client.DeadLetter{}, err
 	}
-	failure := failureOf(&in.Body)
-	failure.Whole = true
-	failure.Receipt = receipt
-	done, err := a.Letters.Record(c.r.Context(), c.caller, []deadletter.Failure{failure})
+	done, err := a.Letters.Record(c.r.Context(), c.caller, []recoup.StageFailure{in.Body}, receipts)
 	if err != nil {
 		return client.DeadLetter{}, err
 	}
@@ -97,21 +105,10 @@ func (a *API) buryLetter(c *call, in *buryIn) (client.DeadLetter, error) {
 }
 
 func (a *API) checkLetter(c *call, in *buryIn) error {
-	failure := failureOf(&in.Body)
-	failure.Whole = true
-	if err := a.Letters.CheckFailure(&failure); err != nil {
+	if err := a.Letters.CheckFailure(in.Body); err != nil {
 		return err
 	}
 	return a.checkLane(c, in.Body.Pipeline, in.Body.Stage)
-}
-
-func failureOf(d *client.NewDeadLetter) deadletter.Failure {
-	return deadletter.Failure{
-		WorkID: d.WorkID, Token: d.LeaseToken, Table: d.Table, Entity: d.EntityID, Pipeline: d.Pipeline, Stage: d.Stage,
-		Class: d.Class, Exhausted: d.Exhausted, Stack: d.LastStack, Context: d.Context,
-		FirstFailureAt: d.FirstFailureAt, LastFailureAt: d.LastFailureAt,
-		PayloadRef: d.PayloadRef, PayloadHash: d.PayloadHash, Payload: d.Payload,
-	}
 }
 
 type lettersIn struct {

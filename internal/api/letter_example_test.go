@@ -56,8 +56,8 @@ func (w *world) workID() recoup.ID {
 }
 
 // breakdown is work that failed for good.
-func (w *world) breakdown(pipeline string) client.NewDeadLetter {
-	return client.NewDeadLetter{
+func (w *world) breakdown(pipeline string) recoup.StageFailure {
+	return recoup.StageFailure{
 		WorkID: w.workID(), Pipeline: pipeline, Stage: "llm", Class: "VALIDATION_ERROR", LastStack: "decoding: missing field \"title\"",
 		Context:        map[string]any{"attempts": map[string]any{"llm": 1}, "upstream": "openai", "upstream_status": 422},
 		FirstFailureAt: epoch, LastFailureAt: epoch, PayloadRef: "s3://in/1", PayloadHash: "0123456789abcdef", Payload: []byte(`{"a":1}`),
@@ -216,7 +216,7 @@ func queueExamples(list map[string]example) {
 		w.submit(pipeline, "fetch")
 		return "/v1/work/claim", client.WorkClaim{Lanes: []client.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w"}
 	}}
-	failed := &client.NewDeadLetter{
+	failed := &recoup.StageFailure{
 		Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true, LastStack: "none",
 		Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: epoch, LastFailureAt: epoch,
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"recoup"
 	"recoup/client"
 )
 
@@ -84,7 +85,7 @@ func TestSecretClasses(t *testing.T) {
 	w := newWorld(t)
 	for _, class := range []string{"ghp_" + strings.Repeat("aB3dE6", 6), "akia" + strings.Repeat("q7z2", 4), "hf_" + strings.Repeat("xY9z", 9), "npm_" + strings.Repeat("k3Lm", 9)} {
 		letter := w.breakdown(w.pipeline(""))
-		letter.Class = class
+		letter.Class = recoup.Code(class)
 		w.post("/v1/dead-letters", letter).invalid("error_class", "no_secret")
 		w.post("/v1/errors", map[string]any{"table": "outreach.dol_errors", "entity_id": "E1", "code": class}).invalid("code", "no_secret")
 	}

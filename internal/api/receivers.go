@@ -61,7 +61,7 @@ func WorkResult(r *client.WorkResult) (deadletter.Result, error) {
 	case failed && r.Failure == nil:
 		return out, fault.BadField("failure", "required", "failure is required: how it failed")
 	case failed:
-		out.Failure = failureOf(r.Failure)
+		out.Failure = *r.Failure
 	case r.Failure != nil:
 		return out, fault.BadField("failure", "outcome", "failure belongs to the outcome fail")
 	}

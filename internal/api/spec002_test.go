@@ -15,7 +15,7 @@ import (
 func TestSpec002FailsAgain(t *testing.T) {
 	onBothStores(t, func(w *world) {
 		for _, row := range []struct {
-			then string
+			then recoup.Code
 			tier int
 		}{{"VALIDATION_ERROR", 2}, {"INVALID_API_KEY", 1}} {
 			d := w.letter(client.StepReplaying)
@@ -25,7 +25,7 @@ func TestSpec002FailsAgain(t *testing.T) {
 			w.post("/v1/work/"+held.WorkID.String()+"/fail", client.WorkResult{LeaseToken: held.LeaseToken, Failure: &again}).ok()
 			now, e := w.details(d), recoup.Error{}
 			w.get("/v1/errors/" + d.ErrorID.String()).ok(&e)
-			if now.Step != client.StepNew || len(now.Rounds) != 2 || string(now.Class) != row.then {
+			if now.Step != client.StepNew || len(now.Rounds) != 2 || now.Class != row.then {
 				w.Errorf("%s again: step %s, class %s, %d rounds", row.then, now.Step, now.Class, len(now.Rounds))
 			}
 			if e.EscalationLevel != row.tier || e.Disposition != "PARKED" || (row.tier == 2) != (e.State == recoup.Escalated) {

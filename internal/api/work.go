@@ -159,7 +159,7 @@ func workResultOf(c *call, r *client.WorkResult, i int) (deadletter.Result, erro
 		return deadletter.Result{}, err
 	}
 	out, err := WorkResult(r)
-	out.Receipt, out.Failure.Whole = receipt, true
+	out.Receipt = receipt
 	return out, err
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"recoup"
+	"recoup/fault"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/policy"
@@ -20,21 +22,22 @@ func (n *Node) addLetters(ctx context.Context) error {
 		return nil
 	}
 	now := n.o.Now()
-	var failures []deadletter.Failure
+	var failures []recoup.StageFailure
 	for i := range 6 {
-		f := deadletter.Failure{
-			Pipeline: "newsletter", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true, Stack: "*net.OpError: dial tcp: i/o timeout",
-			Context: map[string]any{"upstream": "model-host", "attempt": 5},
+		f := recoup.StageFailure{
+			Pipeline: "newsletter", Stage: "llm", Class: fault.CodeNetworkTimeout, Exhausted: true, LastStack: "*net.OpError: dial tcp: i/o timeout",
+			Context: map[string]any{"upstream": "model-host", "attempts": map[string]any{"llm": 5}},
 		}
 		if i >= 4 {
-			f.Stage, f.Class, f.Exhausted = "notify", "VALIDATION_ERROR", false
-			f.Stack, f.Context = "the channel refused the message: title is missing", map[string]any{"upstream": "channel", "upstream_status": 422}
+			f.Stage, f.Class, f.Exhausted = "notify", fault.CodeValidationError, false
+			f.LastStack = "the channel refused the message: title is missing"
+			f.Context = map[string]any{"upstream": "channel", "upstream_status": 422, "attempts": map[string]any{"notify": 1}}
 		}
-		f.WorkID, f.FirstFailureAt = n.letters.IDs.New(now), now.Add(-time.Duration(i+1)*11*time.Minute)
+		f.WorkID, f.FirstFailureAt, f.LastFailureAt = n.letters.IDs.New(now), now.Add(-time.Duration(i+1)*11*time.Minute), now
 		f.PayloadRef = fmt.Sprintf("s3://newsletter/issue-%d", i+1)
 		failures = append(failures, f)
 	}
-	done, err := n.letters.Record(ctx, engine.Caller{Name: "demo"}, failures)
+	done, err := n.letters.Record(ctx, engine.Caller{Name: "demo"}, failures, nil)
 	if err != nil {
 		return err
 	}

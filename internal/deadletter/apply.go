@@ -23,6 +23,16 @@ type Done struct {
 	Repeated bool // it was done before, under the same receipt
 }
 
+// Receipts gives each item of a call its receipt; nil: none has one.
+type Receipts func(i int) *store.LetterReceipt
+
+func (r Receipts) of(i int) *store.LetterReceipt {
+	if r == nil {
+		return nil
+	}
+	return r(i)
+}
+
 func tooMany(n int) error {
 	return fault.BadField("items", "max_items", "one call takes at most %d items, not %d", MaxBatch, n)
 }

@@ -85,8 +85,8 @@ type Result struct {
 	WorkID  recoup.ID
 	Token   recoup.ID
 	Outcome string
-	Lease   time.Duration // extend: from now on
-	Failure Failure       // fail
+	Lease   time.Duration       // extend: from now on
+	Failure recoup.StageFailure // fail
 	Receipt *store.LetterReceipt
 }
 
@@ -167,12 +167,9 @@ func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.Decid
 		return release(r.Token), nil
 	case Failed:
 		in := r.Failure
-		in.WorkID, in.Token = r.WorkID, r.Token
-		b, err := s.prepare(&in, c, now)
-		if err != nil {
-			return nil, ofFailure(err)
-		}
-		return s.breakdown(b), nil
+		in.WorkID, in.LeaseToken = r.WorkID, r.Token
+		decide, err := s.failed(c, in, fenced)
+		return decide, ofFailure(err)
 	}
 	return nil, s.CheckResult(r)
 }
@@ -191,9 +188,8 @@ func (s *Service) CheckResult(r *Result) error {
 	case Succeeded, Extended, Released:
 	case Failed:
 		in := r.Failure
-		in.WorkID, in.Token = cmp.Or(r.WorkID, recoup.ID{1}), cmp.Or(r.Token, recoup.ID{1}) // the result's own
-		_, err := s.check(&in, s.now())
-		bad.Merge(ofFailure(err))
+		in.WorkID, in.LeaseToken = cmp.Or(r.WorkID, recoup.ID{1}), cmp.Or(r.Token, recoup.ID{1}) // the result's own
+		bad.Merge(ofFailure(s.CheckFailure(in)))
 	default:
 		f.Addf("outcome", "enum", "outcome must be succeed, fail, extend or release")
 	}
@@ -224,15 +220,11 @@ func (s *Service) buryLost(ctx context.Context, limit int) (int, error) {
 	now := s.now()
 	done, err := s.each(ctx, len(spent), func(i int) (store.LetterStep, error) {
 		q := &spent[i]
-		b, err := s.prepare(&Failure{
-			WorkID: q.WorkID, Pipeline: q.Pipeline, Stage: q.Stage, Class: string(fault.CodeWorkerLost),
-			Stack: fmt.Sprintf("%d workers were lost over this work", q.Lapses),
-		}, engine.Caller{Name: recoup.System}, now)
-		if err != nil {
-			return store.LetterStep{}, err
-		}
-		b.spent = true
-		return store.LetterStep{WorkID: q.WorkID, Decide: s.breakdown(b)}, nil
+		decide, err := s.failed(engine.Caller{Name: recoup.System}, recoup.StageFailure{
+			WorkID: q.WorkID, Pipeline: q.Pipeline, Stage: q.Stage, Class: fault.CodeWorkerLost, FirstFailureAt: now, LastFailureAt: now,
+			LastStack: fmt.Sprintf("%d workers were lost over this work", q.Lapses), Context: map[string]any{"attempts": map[string]any{q.Stage: q.Claims}},
+		}, setAside)
+		return store.LetterStep{WorkID: q.WorkID, Decide: decide}, err
 	})
 	return len(done), err
 }

@@ -19,9 +19,9 @@ import (
 func TestRecord(t *testing.T) {
 	everywhere(t, func(w *world) {
 		f := w.failing("llm", "network_timeout")
-		f.Exhausted, f.Entity = true, "CO-1"
+		f.Exhausted, f.EntityID = true, "CO-1"
 		f.FirstFailureAt, f.LastFailureAt = epoch.Add(-time.Hour), epoch.Add(-time.Minute)
-		f.Stack = "*url.Error: calling: context deadline exceeded\ncaused by: dial tcp 10.0.0.7:443: i/o timeout after 3000ms"
+		f.LastStack = "*url.Error: calling: context deadline exceeded\ncaused by: dial tcp 10.0.0.7:443: i/o timeout after 3000ms"
 		f.Context = map[string]any{"request_id": "req-1", "upstream_status": 504, "attempts": map[string]any{"llm": 5}, "prompt": "a secret plan", "payload_hash": "0123456789abcdef"}
 		l := w.bury(f)[0]
 		d := w.read(l.Dead.ErrorID)
@@ -50,7 +50,7 @@ func TestRecord(t *testing.T) {
 		if ev := w.events(); len(ev) != 1 || ev[0].ID != dead.ErrorID || ev[0].Code != dead.Class || ev[0].Service != pipeline {
 			w.Errorf("events are %+v", ev)
 		}
-		details := w.refused(first(w.Record(w.Context(), caller(ada), []deadletter.Failure{f})), fault.CodeConflict)
+		details := w.refused(first(w.Record(w.Context(), caller(ada), []recoup.StageFailure{f}, nil)), fault.CodeConflict)
 		if details["error_id"] != dead.ErrorID.String() {
 			w.Errorf("recorded twice: %v", details)
 		}
@@ -106,18 +106,18 @@ func TestRecordExhausted(t *testing.T) {
 
 func TestRecordValidation(t *testing.T) {
 	everywhere(t, func(w *world) {
-		w.invalid(first(w.Record(w.Context(), caller(ada), []deadletter.Failure{{Stage: "two words", Class: "+", PayloadHash: "no", Stack: "nul \x00", Payload: make([]byte, deadletter.MaxPayload+1)}})),
-			"work_id", "pipeline", "stage", "error_class", "payload_hash", "last_stack", "payload")
+		w.invalid(first(w.Record(w.Context(), caller(ada), []recoup.StageFailure{{Stage: "two words", Class: "+", PayloadHash: "no", LastStack: "nul \x00", Payload: make([]byte, deadletter.MaxPayload+1)}}, nil)),
+			"work_id", "pipeline", "stage", "error_class", "payload_hash", "last_stack", "payload", "first_failure_at", "last_failure_at", "sanitized_context")
 		f := w.failing("llm", "VALIDATION_ERROR")
 		f.Table = "outreach.dol_errors"
-		w.invalid(first(w.Record(w.Context(), caller(ada), []deadletter.Failure{f})), "table")
+		w.invalid(first(w.Record(w.Context(), caller(ada), []recoup.StageFailure{f}, nil)), "table")
 		// Clocks differ: what lies in the future is now, what is out of order is put in order.
 		f = w.failing("llm", "VALIDATION_ERROR")
 		f.FirstFailureAt, f.LastFailureAt = epoch.Add(2*time.Hour), epoch.Add(time.Hour)
 		if d := w.bury(f)[0].Dead; !d.FirstFailureAt.Equal(epoch) || !d.LastFailureAt.Equal(epoch) {
 			w.Errorf("failed from %v to %v", d.FirstFailureAt, d.LastFailureAt)
 		}
-		if _, err := w.Record(w.Context(), caller(ada), make([]deadletter.Failure, deadletter.MaxBatch+1)); err == nil {
+		if _, err := w.Record(w.Context(), caller(ada), make([]recoup.StageFailure, deadletter.MaxBatch+1), nil); err == nil {
 			w.Error("a batch above the limit was taken")
 		}
 	})
@@ -132,8 +132,8 @@ func TestNoSecretIsKept(t *testing.T) {
 				continue
 			}
 			f := w.failing("llm", "VALIDATION_ERROR")
-			f.Stack = "upstream said " + secret.Text
-			f.Context = map[string]any{"request_id": secret.Text, "upstream": secret.Text, "note": secret.Text, "request_ids": map[string]any{"x": secret.Text, secret.Text: "y"}}
+			f.LastStack = "upstream said " + secret.Text
+			f.Context = map[string]any{"attempts": map[string]any{"llm": 1, secret.Text: 2}, "request_id": secret.Text, "upstream": secret.Text, "note": secret.Text, "request_ids": map[string]any{"x": secret.Text, secret.Text: "y"}}
 			f.Payload = []byte(secret.Text)
 			l := w.bury(f)[0]
 			w.take(l.Dead.ErrorID, deadletter.Triage{Cause: store.CauseData, Note: secret.Text})
@@ -154,7 +154,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			}
 			f = w.failing("llm", "VALIDATION_ERROR")
 			f.PayloadRef = "https://files.example/x?token=" + secret.Secret
-			if err := first(w.Record(w.Context(), caller(ada), []deadletter.Failure{f})); err == nil && secret.Rule != "ipv4" && secret.Rule != "ipv6" {
+			if err := first(w.Record(w.Context(), caller(ada), []recoup.StageFailure{f}, nil)); err == nil && secret.Rule != "ipv4" && secret.Rule != "ipv6" {
 				w.Errorf("a reference that opens is kept: %s", secret.Rule)
 			}
 		}
@@ -196,11 +196,12 @@ func TestPayload(t *testing.T) {
 func TestReceipts(t *testing.T) {
 	everywhere(t, func(w *world) {
 		f := w.failing("llm", "VALIDATION_ERROR")
-		f.Receipt = &store.LetterReceipt{Scope: "key", Key: "k1", Hash: [32]byte{1}, ExpiresAt: epoch.Add(time.Hour)}
+		receipt := &store.LetterReceipt{Scope: "key", Key: "k1", Hash: [32]byte{1}, ExpiresAt: epoch.Add(time.Hour)}
+		receipts := func(int) *store.LetterReceipt { return receipt }
 		var ids []recoup.ID
 		for i := range 3 {
 			w.wait(time.Second)
-			done, err := w.Record(w.Context(), caller(ada), []deadletter.Failure{f})
+			done, err := w.Record(w.Context(), caller(ada), []recoup.StageFailure{f}, receipts)
 			w.must(err)
 			w.must(done[0].Err)
 			if done[0].Repeated != (i > 0) {
@@ -211,8 +212,8 @@ func TestReceipts(t *testing.T) {
 		if ids[0] != ids[1] || ids[1] != ids[2] || len(w.events()) != 1 {
 			w.Errorf("ids %v, events %v", ids, w.events())
 		}
-		f.Receipt.Hash = [32]byte{2}
-		if err := first(w.Record(w.Context(), caller(ada), []deadletter.Failure{f})); !errors.Is(err, store.ErrConflict) {
+		receipt.Hash = [32]byte{2}
+		if err := first(w.Record(w.Context(), caller(ada), []recoup.StageFailure{f}, receipts)); !errors.Is(err, store.ErrConflict) {
 			w.Errorf("another request under the key: %v", err)
 		}
 	})

@@ -23,7 +23,7 @@ func (w *world) buried(count int) []recoup.ID {
 	w.Helper()
 	var ids []recoup.ID
 	for len(ids) < count {
-		batch := make([]deadletter.Failure, min(count-len(ids), 500))
+		batch := make([]recoup.StageFailure, min(count-len(ids), 500))
 		for i := range batch {
 			batch[i] = w.failing("llm", "VALIDATION_ERROR")
 		}

@@ -263,10 +263,10 @@ func TestNotDelivered(t *testing.T) {
 // not ready is said.
 func TestGroups(t *testing.T) {
 	everywhere(t, func(w *world) {
-		var failures []deadletter.Failure
+		var failures []recoup.StageFailure
 		for i := range 12 {
 			f := w.failing("llm", "VALIDATION_ERROR")
-			f.Stack = "item " + string(rune('0'+i%10)) + `: missing field "x` + string(rune('a'+i)) + `"`
+			f.LastStack = "item " + string(rune('0'+i%10)) + `: missing field "x` + string(rune('a'+i)) + `"`
 			failures = append(failures, f)
 		}
 		letters := w.bury(append(failures, w.failing("fetch", "VALIDATION_ERROR"))...)

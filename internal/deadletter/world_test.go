@@ -124,17 +124,17 @@ const (
 )
 
 // failing is work that failed for good.
-func (w *world) failing(stage, class string) deadletter.Failure {
-	return deadletter.Failure{
-		WorkID: w.id(), Pipeline: pipeline, Stage: stage, Class: class, Stack: "upstream: " + class,
+func (w *world) failing(stage, class string) recoup.StageFailure {
+	return recoup.StageFailure{
+		WorkID: w.id(), Pipeline: pipeline, Stage: stage, Class: recoup.Code(class), LastStack: "upstream: " + class, FirstFailureAt: w.clock(), LastFailureAt: w.clock(),
 		Context: map[string]any{"stage": stage, "attempts": map[string]any{stage: 1}}, PayloadRef: "s3://in/1", PayloadHash: "00ff",
 	}
 }
 
 // bury records failures that are expected to be accepted.
-func (w *world) bury(failures ...deadletter.Failure) []store.Letter {
+func (w *world) bury(failures ...recoup.StageFailure) []store.Letter {
 	w.Helper()
-	done, err := w.Record(w.Context(), caller(ada), failures)
+	done, err := w.Record(w.Context(), caller(ada), failures, nil)
 	w.must(err)
 	letters := make([]store.Letter, len(done))
 	for i := range done {
@@ -222,7 +222,7 @@ func (w *world) claim(limit int) []deadletter.Claimed {
 }
 
 // say tells a result that is expected to be accepted.
-func (w *world) say(q deadletter.Claimed, outcome string, failure ...deadletter.Failure) store.Letter {
+func (w *world) say(q deadletter.Claimed, outcome string, failure ...recoup.StageFailure) store.Letter {
 	w.Helper()
 	r := deadletter.Result{WorkID: q.WorkID, Token: q.LeaseToken, Outcome: outcome}
 	for _, f := range failure {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/api"
@@ -86,8 +87,8 @@ func (p *workParcel) settle(ctx context.Context, a *answer) (string, error) {
 
 // complete adds to a failure what the delivery itself tells: its stage, its time and
 // that it was tried once. The class and the stack are for the receiver to say.
-func (p *workParcel) complete(f *deadletter.Failure) {
-	f.Whole, f.Stage = true, cmp.Or(f.Stage, p.work.Stage)
+func (p *workParcel) complete(f *recoup.StageFailure) {
+	f.Stage = cmp.Or(f.Stage, p.work.Stage)
 	f.FirstFailureAt = cmp.Or(f.FirstFailureAt, f.LastFailureAt, p.work.LeasedAt)
 	f.LastFailureAt = cmp.Or(f.LastFailureAt, f.FirstFailureAt)
 	if f.Context == nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/cli/command"
 )
@@ -18,7 +17,7 @@ func TestDeadLetterTriageConfirms(t *testing.T) {
 	n := clitest.Start(t, false)
 	c := n.Client()
 	defer c.Close()
-	d, err := c.Bury(t.Context(), client.NewDeadLetter{WorkID: recoup.ID{7, 15: 1}, Pipeline: "criticizer", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true,
+	d, err := c.Bury(t.Context(), recoup.StageFailure{WorkID: recoup.ID{7, 15: 1}, Pipeline: "criticizer", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true,
 		LastStack: "none", Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: time.Now(), LastFailureAt: time.Now()})
 	if err != nil {
 		t.Fatal(err)

@@ -13,36 +13,6 @@ import (
 	"recoup/retry"
 )
 
-// DeadLetter is work that a stage could not finish (spec 002, 8.4). It is
-// cleaned: its stack holds no secret, and its context is of the allowed keys
-// only. The server cleans it once more.
-type DeadLetter struct {
-	WorkID         recoup.ID      `json:"work_id"`
-	Pipeline       string         `json:"pipeline"`
-	Stage          string         `json:"stage"`
-	Class          recoup.Code    `json:"error_class"`
-	Exhausted      bool           `json:"exhausted"` // its last failure could be retried, and its budget is spent
-	LastStack      string         `json:"last_stack"`
-	Context        map[string]any `json:"sanitized_context"`
-	FirstFailureAt time.Time      `json:"first_failure_at"` // of the stage, in this run
-	LastFailureAt  time.Time      `json:"last_failure_at"`
-	PayloadRef     string         `json:"payload_ref,omitempty"`
-	PayloadHash    string         `json:"payload_hash,omitempty"`
-
-	Err error `json:"-"` // the last failure, as the stage returned it
-}
-
-func (d *DeadLetter) Error() string {
-	why := "cannot be retried"
-	if d.Exhausted {
-		why = "has no attempt left"
-	}
-	return fmt.Sprintf("stage %s of %s %s: %s", d.Stage, d.Pipeline, why, d.Class)
-}
-
-// Unwrap returns the last failure.
-func (d *DeadLetter) Unwrap() error { return d.Err }
-
 // maxStack is how much of a stack is kept: its beginning, which is where it broke.
 const maxStack = 16 << 10
 
@@ -60,9 +30,9 @@ func (f *failures) add(now time.Time, err error, verdict fault.Verdict) {
 	f.last, f.err, f.verdict = now, err, verdict
 }
 
-// deadLetter writes down everything that an operator needs.
-func (r *run) deadLetter(s *Stage, gaveUp *retry.Error, f *failures) *DeadLetter {
-	d := &DeadLetter{
+// failed writes down everything that an operator needs.
+func (r *run) failed(s *Stage, gaveUp *retry.Error, f *failures) *recoup.StageFailure {
+	d := &recoup.StageFailure{
 		WorkID: r.work.ID, Pipeline: r.pipeline.Name, Stage: s.Name, Class: f.verdict.Code,
 		Exhausted: gaveUp.Verdict != retry.NotRetryable, LastStack: stack(f.err), FirstFailureAt: f.first, LastFailureAt: f.last,
 		PayloadRef: r.work.PayloadRef, PayloadHash: PayloadHash(r.work.Payload), Err: f.err,
