@@ -133,6 +133,26 @@ func (d *Decision) End(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
 	return next, effects
 }
 
+// Brief is what the decision makes of an error of which nothing is known but what it is
+// and that it agrees: what was decided.
+func (d *Decision) Brief(id, correlation recoup.ID, now time.Time) (recoup.Error, Effects) {
+	e := recoup.Error{
+		ID: id, Table: d.Was.Table, PolicyVersion: d.Was.PolicyVersion, CorrelationID: correlation,
+		State: d.Next.State, Disposition: d.Next.Disposition, Blocking: d.Next.Blocking, UpdatedAt: now, Resolution: d.Next.Resolution,
+	}
+	e.RetryCount, e.MaxRetries, e.RetryExhausted, e.LastResult = d.Next.RetryCount, d.Next.MaxRetries, d.Next.RetryExhausted, d.Next.LastResult
+	switch {
+	case d.Effects.Archive:
+		e.Archive = d.Next.Archive
+		e.ArchivedAt, e.PurgeAt = now, now.Add(d.wait)
+	case d.Kind == Succeeded:
+		e.ResolvedAt = now
+	default:
+		e.NextRetryAt = now.Add(d.wait)
+	}
+	return e, Effects{Event: d.Effects.Event}
+}
+
 func (d *Decision) archive(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
 	next, effects := *e, d.Effects
 	next.State, next.Blocking, next.Replaceable, next.UpdatedAt = recoup.Archived, false, false, now

@@ -83,16 +83,6 @@ type errorRow struct {
 	end     *End // of what is archived by this work
 }
 
-// End is an error that goes to the archive, as it leaves its table and as it is there.
-// The transition that brings it there is not among the history: the archive's row
-// carries it.
-type End struct {
-	Left    recoup.Error // Next, but for what archiving itself changes
-	Next    *recoup.Error
-	History recoup.Transition
-	Close   bool // it is a dead letter that is closed by it
-}
-
 type streak struct {
 	count   int
 	changed bool
@@ -261,28 +251,6 @@ func (w *Work) note(e *Event) {
 	}
 }
 
-// Shelved returns the transitions of what people have archived. Where that is a dead
-// letter, its notes tell of it too.
-func (w *Work) Shelved() (list []recoup.Transition) {
-	for _, r := range w.order {
-		if r.end != nil && r.end.History.Actor != recoup.System && r.end.History.Input == string(lifecycle.Archiving) {
-			list = append(list, r.end.History)
-		}
-	}
-	return list
-}
-
-// Transitions returns all that is to be told of errors, in order for each of them.
-func (w *Work) Transitions() []recoup.Transition {
-	list := slices.Clip(w.History)
-	for _, r := range w.order {
-		if r.end != nil && r.end.History.Input != "" {
-			list = append(list, r.end.History)
-		}
-	}
-	return append(list, w.Late...)
-}
-
 // Notices returns what people are to be told, in order: what one of them is to be told
 // of many errors, at once.
 func (w *Work) Notices() []Notice { return w.notices.List() }
@@ -318,22 +286,6 @@ func (w *Work) set(e recoup.Error) {
 	w.index(r)
 }
 
-// ends reports whether an error goes to the archive.
-func ends(current, next *recoup.Error) bool {
-	return current != nil && current.State != recoup.Archived && next.State == recoup.Archived
-}
-
-// archive ends an error's life in its table.
-func (w *Work) archive(next recoup.Error, history recoup.Transition, letter bool) {
-	r := w.rows[next.ID]
-	left := next
-	left.Archive = recoup.Archive{}
-	left.State, left.Blocking, left.Replaceable, left.UpdatedAt = r.State, r.Blocking, r.Replaceable, r.UpdatedAt
-	r.end = &End{Left: left, History: history, Close: letter}
-	w.set(next)
-	r.end.Next = &r.Error
-}
-
 // Inserts returns the new errors that stay in their table.
 func (w *Work) Inserts() []*recoup.Error {
 	return w.pick(func(r *errorRow) bool { return r.was == nil && r.State != recoup.Archived })
@@ -350,30 +302,6 @@ func (w *Work) Was(id recoup.ID) *recoup.Error {
 		return r.was
 	}
 	return nil
-}
-
-// Ends returns what goes to the archive: the errors of the table, and those that were
-// reported and replaced within this very transaction, which no table has held. A
-// change that an error has undergone before is to be written before it is archived.
-func (w *Work) Ends() (stored, fresh []*End) {
-	for _, r := range w.order {
-		switch {
-		case r.end == nil:
-		case r.was == nil:
-			fresh = append(fresh, r.end)
-		default:
-			stored = append(stored, r.end)
-		}
-	}
-	return stored, fresh
-}
-
-// Archives returns the errors that go to the archive: those to be moved there,
-// and those that no table has held.
-func (w *Work) Archives() (moved, direct []*recoup.Error) {
-	moved = w.pick(func(r *errorRow) bool { return r.was != nil && r.end != nil })
-	direct = w.pick(func(r *errorRow) bool { return r.was == nil && r.end != nil })
-	return moved, direct
 }
 
 // Awaken reports whether something was made due at once, as an unpark does, so

@@ -88,7 +88,7 @@ func TestLetterWorkArchives(t *testing.T) {
 	if out.Err != nil || !out.Letter.Dead.ClosedAt.Equal(letterTime) || out.Letter.Item.ReplayID != (recoup.ID{}) || out.Letter.Dead.Cause != "" {
 		t.Errorf("archived it is %+v", out)
 	}
-	moved, _ := w.Archives()
+	moved := w.Ended()
 	_, items := w.Items()
 	added, changed, gone := w.Queue()
 	_, stepped, letters := w.DeadLetters()

@@ -54,11 +54,10 @@ func (r *rows) begin(now time.Time) *store.Work {
 
 // write does what a store does at the end of a verb.
 func (r *rows) write(work *store.Work) {
-	moved, direct := work.Archives()
-	for _, e := range slices.Concat(moved, direct, work.Updates(), work.Inserts()) {
+	for _, e := range slices.Concat(work.Ended(), work.Updates(), work.Inserts()) {
 		r.errors[e.ID] = *e
 	}
-	r.history = append(r.history, work.Transitions()...)
+	r.history = append(r.history, transitions(work)...)
 	for _, n := range work.Notices() {
 		r.tell(n)
 	}

@@ -120,9 +120,19 @@ func wantWritten(t *testing.T, work *store.Work, inserts, updates, moved, direct
 	t.Helper()
 	wantIDs(t, "inserts", work.Inserts(), inserts...)
 	wantIDs(t, "updates", work.Updates(), updates...)
-	gotMoved, gotDirect := work.Archives()
-	wantIDs(t, "moved to the archive", gotMoved, moved...)
-	wantIDs(t, "archived directly", gotDirect, direct...)
+	_, _, added := work.Ends()
+	wantIDs(t, "archived", work.Ended(), slices.Concat(moved, direct)...)
+	wantIDs(t, "added to be archived", added, direct...)
+}
+
+// transitions returns all that is told of errors, in order for each of them.
+func transitions(work *store.Work) []recoup.Transition {
+	list := slices.Clip(work.History)
+	ends, _, _ := work.Ends()
+	for _, end := range ends {
+		list = append(list, end.History)
+	}
+	return append(list, work.Late...)
 }
 
 func list(ids ...recoup.ID) []recoup.ID { return ids }
@@ -149,11 +159,11 @@ func TestARepeatArchivesTheStoredError(t *testing.T) {
 	work := store.NewWork(time.Time{}, []recoup.Error{old})
 	e := accept(t, work.Report(w.report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)))
 	wantWritten(t, work, list(e.ID), nil, list(old.ID), nil)
-	moved, _ := work.Archives()
+	moved := work.Ended()
 	if moved[0].SupersededBy != e.ID || e.RetryCount != 1 {
 		t.Errorf("superseded by %v with %d retries used", moved[0].SupersededBy, e.RetryCount)
 	}
-	if got := inputs(work.Transitions()); !slices.Equal(got, []string{"report", "archive"}) {
+	if got := inputs(transitions(work)); !slices.Equal(got, []string{"report", "archive"}) {
 		t.Errorf("the history tells of %v", got)
 	}
 }
@@ -165,7 +175,7 @@ func TestTwoReportsOfOneKeyInOneBatch(t *testing.T) {
 	other := accept(t, work.Report(w.report(dol, "e2", "NETWORK_TIMEOUT", recoup.Medium)))
 	second := accept(t, work.Report(w.report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)))
 	wantWritten(t, work, list(other.ID, second.ID), nil, nil, list(first.ID))
-	if _, direct := work.Archives(); direct[0].ArchiveReason != recoup.SupersededByNext || direct[0].SupersededBy != second.ID {
+	if direct := work.Ended(); direct[0].ArchiveReason != recoup.SupersededByNext || direct[0].SupersededBy != second.ID {
 		t.Errorf("the first is archived as %s by %v", direct[0].ArchiveReason, direct[0].SupersededBy)
 	}
 }

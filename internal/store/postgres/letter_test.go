@@ -45,5 +45,22 @@ func TestLetterActs(t *testing.T) {
 	for _, table := range letterTables {
 		truncated = append(truncated, "truncate recoup."+table)
 	}
-	conformance.RunLetterActs(t, open(t, app), letterSQL{connect(t, app)}, truncated...)
+	raw := letterSQL{connect(t, app)}
+	conformance.RunLetterActs(t, open(t, app), raw, truncated...)
+
+	// Who archives an error ends its dead letter and its place in a replay, or may not.
+	archive := func(stage, letters string) error {
+		const ids = "array(select error_id from recoup.dead_letter where stage = '%stage')"
+		return raw.Try(strings.NewReplacer("%letters", letters, "%stage", stage).Replace(`select recoup.archive(` + ids + `, '{0}', null,
+			'[{"place": 0, "table_name": "pipeline.dead_letters", "policy_version": "1.0.0", "archived_by": "me", "archive_reason": "MANUAL",
+			"kept_us": 63072000000000, "input": "archive", "decided_by": "1.0.0"}]', recoup.clock(), %letters)`))
+	}
+	if err := archive("new", "array(select error_id from recoup.dead_letter where stage = 'new')"); err != nil {
+		t.Errorf("with its end: %v", err)
+	}
+	for stage, why := range map[string]string{"new": "its dead letter is open", "pending": "it is part of a replay"} {
+		if err := archive(stage, "'{}'"); err == nil || !raw.Refused(err) || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: answered with %v, want a refusal because of %q", stage, err, why)
+		}
+	}
 }

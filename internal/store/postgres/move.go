@@ -22,23 +22,11 @@ type archiving struct {
 	AssignedTo  string `json:"assigned_to,omitempty"`
 	EscalatedTo string `json:"escalated_to,omitempty"`
 
-	By        string    `json:"archived_by"`
-	As        string    `json:"archive_reason"`
-	Kept      int64     `json:"kept_us"`
-	Input     string    `json:"input"`
-	Reason    string    `json:"reason,omitempty"`
-	DecidedBy string    `json:"decided_by"`
-	Worker    string    `json:"worker,omitempty"`
-	ClaimedAt time.Time `json:"claimed_at,omitzero"`
-	Attempt   recoup.ID `json:"attempt,omitzero"`
+	store.Ending
 }
 
 func newArchiving(was, next *recoup.Error, h *recoup.Transition) archiving {
-	return archiving{
-		Table: was.Table, Policy: was.PolicyVersion,
-		By: next.ArchivedBy, As: string(next.ArchiveReason), Kept: next.PurgeAt.Sub(next.ArchivedAt).Microseconds(),
-		Input: h.Input, Reason: h.Reason, DecidedBy: h.PolicyVersion, Worker: h.Worker, ClaimedAt: h.ClaimedAt, Attempt: h.Attempt,
-	}
+	return archiving{Table: was.Table, Policy: was.PolicyVersion, Ending: store.EndingOf(next, h)}
 }
 
 // archiveAlike is the statement that archives errors by decisions that were made on
@@ -63,20 +51,9 @@ func archiveArgs(at *time.Time, steps []*store.Step, decisions []*lifecycle.Deci
 // writeEnds queues the way of errors to the archive. What became of one before, in the
 // same act, is written before that, and so is one that no table has held yet.
 func (s *Store) writeEnds(t *tx, w *store.Work) {
-	stored, fresh := w.Ends()
-	if len(stored)+len(fresh) == 0 {
+	ends, changed, added := w.Ends()
+	if len(ends) == 0 {
 		return
-	}
-	var changed, added []*recoup.Error
-	for _, end := range stored {
-		was := w.Was(end.Left.ID)
-		if end.Left.Replaceable = was.Replaceable; end.Left != *was { // it takes no key any more
-			changed = append(changed, &end.Left)
-		}
-	}
-	for _, end := range fresh {
-		end.Left.Replaceable = false // its key is that of what has replaced it
-		added = append(added, &end.Left)
 	}
 	if len(changed) > 0 {
 		s.update(t, w, changed)
@@ -84,7 +61,7 @@ func (s *Store) writeEnds(t *tx, w *store.Work) {
 	if len(added) > 0 {
 		insertAll(t, "recoup.error", s.sql.stored, added)
 	}
-	s.archive(t, append(stored, fresh...))
+	s.archive(t, ends)
 	if len(w.Late) > 0 {
 		insert(t, "recoup.transition", s.sql.history, w.Late)
 	}

@@ -42,7 +42,7 @@ func alike(steps []store.Step) map[any][]int {
 }
 
 func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, group []int, decisions []*lifecycle.Decision, outcomes []store.Outcome, done []bool) error {
-	b := settling{tx: t, steps: steps, decisions: decisions, outcomes: outcomes, done: done, place: make(map[recoup.ID]int, len(group)), counts: make([]int, len(decisions))}
+	b := settling{tx: t, steps: steps, decisions: decisions, outcomes: outcomes, done: done, place: make(map[recoup.ID]int, len(group))}
 	list := make([]*store.Step, len(group))
 	for k, i := range group {
 		list[k], b.place[steps[i].ID] = &steps[i], i
@@ -58,15 +58,9 @@ func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, grou
 	if b.held != b.written {
 		return errTaken
 	}
-	var tallies store.Tallies
-	for i, n := range b.counts {
-		if n > 0 {
-			tallies.Note(&decisions[i].Was, &decisions[i].Next, decisions[i].Kind, n)
-		}
-	}
-	addRows(t, "recoup.activity_delta", activityColumns, tallies.Of(t.now), "")
-	writeEvents(t, b.events)
-	if notices := b.notices.List(); len(notices) > 0 {
+	addRows(t, "recoup.activity_delta", activityColumns, b.Tallies().Of(t.now), "")
+	writeEvents(t, b.Events)
+	if notices := b.Notices(); len(notices) > 0 {
 		addNotices(t, t.now, notices)
 	}
 	s.readSettled(t, b.whole, b.place, outcomes)
@@ -87,16 +81,14 @@ func (s *Store) statement(t *tx, steps []*store.Step, decisions []*lifecycle.Dec
 // settling is a batch of results that are decided together.
 type settling struct {
 	*tx
+	store.Settled
 	steps     []store.Step
 	decisions []*lifecycle.Decision
 	outcomes  []store.Outcome
 	done      []bool
 	place     map[recoup.ID]int // of an error's step
-	counts    []int             // by decision
 	held      int64             // how many agreed, and how many of them were written
 	written   int64
-	events    []store.Event
-	notices   store.NoticeSet
 	whole     [][]byte // ids of errors that are to be read back
 }
 
@@ -115,7 +107,6 @@ func (b *settling) read(rows pgx.Rows) error {
 		}
 		b.now = time.UnixMicro(now + epoch).UTC()
 		b.held, b.written = b.held+1, written
-		b.counts[which]++
 		b.note(b.place[id], b.decisions[which], id, correlation)
 	}
 	return rows.Err()
@@ -123,18 +114,11 @@ func (b *settling) read(rows pgx.Rows) error {
 
 func (b *settling) note(i int, d *lifecycle.Decision, id, correlation recoup.ID) {
 	step := &b.steps[i]
-	b.done[i], b.outcomes[i] = true, brief(d, id, correlation, b.now)
-	for _, n := range d.Effects.Notices.All() {
-		b.notices.Add(n, id, d.Was.Table)
-	}
+	b.done[i] = true
+	b.outcomes[i].Error, b.outcomes[i].Effects = d.Brief(id, correlation, b.now)
+	b.Add(step, d, &d.Was, &b.outcomes[i])
 	if !step.Result.Brief && !d.Effects.Archive {
 		b.whole = append(b.whole, step.ID[:])
-	}
-	if d.Effects.Event == "" || step.Tell == nil {
-		return
-	}
-	if e := step.Tell(&d.Was, &b.outcomes[i]); e != nil {
-		b.events = append(b.events, *e)
 	}
 }
 
@@ -152,24 +136,4 @@ func (s *Store) readSettled(t *tx, whole [][]byte, place map[recoup.ID]int, outc
 		})
 		return err
 	})
-}
-
-// brief is the outcome of a result that was decided with others: what it is, and
-// what was decided.
-func brief(d *lifecycle.Decision, id, correlation recoup.ID, now time.Time) store.Outcome {
-	e := recoup.Error{
-		ID: id, Table: d.Was.Table, PolicyVersion: d.Was.PolicyVersion, CorrelationID: correlation,
-		State: d.Next.State, Disposition: d.Next.Disposition, Blocking: d.Next.Blocking, UpdatedAt: now, Resolution: d.Next.Resolution,
-	}
-	e.RetryCount, e.MaxRetries, e.RetryExhausted, e.LastResult = d.Next.RetryCount, d.Next.MaxRetries, d.Next.RetryExhausted, d.Next.LastResult
-	switch {
-	case d.Effects.Archive:
-		e.Archive = d.Next.Archive
-		e.ArchivedAt, e.PurgeAt = now, now.Add(d.Wait())
-	case d.Kind == lifecycle.Succeeded:
-		e.ResolvedAt = now
-	default:
-		e.NextRetryAt = now.Add(d.Wait())
-	}
-	return store.Outcome{Error: e, Effects: lifecycle.Effects{Event: d.Effects.Event}}
 }

@@ -16,9 +16,8 @@ func (s *Store) write(t *tx, w *store.Work) {
 	if len(w.History) > 0 { // before what must not be without it
 		insert(t, "recoup.transition", s.sql.history, w.History)
 	}
-	moved, _ := w.Archives()
 	updates, inserts := w.Updates(), w.Inserts()
-	s.writeDue(t, w, slices.Concat(moved, updates, inserts))
+	s.writeDue(t, w, slices.Concat(w.Ended(), updates, inserts))
 	s.writeEnds(t, w)
 	if len(updates) > 0 {
 		s.update(t, w, updates)

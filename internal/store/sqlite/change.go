@@ -36,25 +36,24 @@ type change struct {
 	columns []column     // those that it changes
 	taken   []taking     // what they take over
 	made    recoup.Error // of the one that would join
-	own     string       // the column, an id, in which each has a value of its own; empty: none
+	leased  bool         // each has a lease of its own
 	attempt bool         // the attempt that ends is the present lease
 	rows    numbers
-	ids     []byte // those of own, in the order of rows
+	tokens  []byte // of the leases, in the order of rows
 }
 
 // The columns in which errors that are written together have values of their own.
 const (
-	leaseToken   = "lease_token"
-	supersededBy = "superseded_by"
-	lastAttempt  = "last_attempt"
+	leaseToken  = "lease_token"
+	lastAttempt = "last_attempt"
 )
 
 // taking is a column of an error that takes over what the first has there.
 type taking struct{ to, from errorField }
 
-func newChange(columns []column, was, next *recoup.Error) (*change, error) {
+func newChange(was, next *recoup.Error) (*change, error) {
 	c := &change{next: *next}
-	for _, column := range columns {
+	for _, column := range errorColumns {
 		before, err := column.field(was).Value()
 		if err != nil {
 			return nil, err
@@ -70,8 +69,8 @@ func newChange(columns []column, was, next *recoup.Error) (*change, error) {
 		c.taken = append(c.taken, taking{column.field(&c.made), column.field(&c.next)})
 		switch {
 		case after == nil:
-		case column.name == leaseToken, column.name == supersededBy:
-			c.own = column.name
+		case column.name == leaseToken:
+			c.leased = true
 		case column.name == lastAttempt:
 			c.attempt = next.LastAttempt == was.LeaseToken
 		}
@@ -97,51 +96,17 @@ func (c *change) makes(was, next *recoup.Error) bool {
 	if c.attempt {
 		c.made.LastAttempt = was.LeaseToken
 	}
-	switch own := c.of(next); {
-	case own == nil:
-	case own.IsZero():
-		return false
-	case c.own == leaseToken:
-		c.made.LeaseToken = *own
-	default:
-		c.made.SupersededBy = *own
+	if c.leased {
+		c.made.LeaseToken = next.LeaseToken
 	}
-	return c.made == *next
-}
-
-// of is the value of an error's own, if there is one.
-func (c *change) of(e *recoup.Error) *recoup.ID {
-	switch c.own {
-	case leaseToken:
-		return &e.LeaseToken
-	case supersededBy:
-		return &e.SupersededBy
-	}
-	return nil
+	return c.made == *next && (!c.leased || !next.LeaseToken.IsZero())
 }
 
 func (c *change) add(row int64, next *recoup.Error) {
 	c.rows.add(row)
-	if own := c.of(next); own != nil {
-		c.ids = append(c.ids, own[:]...)
+	if c.leased {
+		c.tokens = append(c.tokens, next.LeaseToken[:]...)
 	}
-}
-
-// values says by which expression each column is set, and returns the arguments.
-func (c *change) values(own string) (set map[string]string, args []any) {
-	set, args = map[string]string{}, []any{c.rows.json(), c.ids}
-	for _, column := range c.columns {
-		switch {
-		case column.name == c.own:
-			set[column.name] = own
-		case column.name == lastAttempt && c.attempt:
-			set[column.name] = "error." + leaseToken
-		default:
-			args = append(args, column.field(&c.next))
-			set[column.name] = parameter(len(args))
-		}
-	}
-	return set, args
 }
 
 // update writes the columns that have changed and no other: SQLite rewrites the
@@ -150,49 +115,34 @@ func (c *change) update(t *tx) error {
 	if len(c.columns) == 0 {
 		return nil
 	}
-	set, args := c.values("j.own")
-	list := make([]string, len(c.columns))
+	list, args := make([]string, len(c.columns)), []any{c.rows.json(), c.tokens}
 	for i, column := range c.columns {
-		list[i] = column.name + " = " + set[column.name]
+		switch {
+		case column.name == leaseToken && c.leased:
+			list[i] = "j.own"
+		case column.name == lastAttempt && c.attempt:
+			list[i] = "error." + leaseToken
+		default:
+			args = append(args, column.field(&c.next))
+			list[i] = parameter(len(args))
+		}
+		list[i] = column.name + " = " + list[i]
 	}
 	text := `update error set ` + strings.Join(list, ", ")
-	if c.own == "" {
+	if !c.leased {
 		return t.exec(text+` where rowid in (select value from json_each(?1))`, args...)
 	}
 	return t.exec(text+` from (select value as at, substr(?2, 1 + 16 * key, 16) as own from json_each(?1)) j where error.rowid = j.at`, args...)
 }
 
-// copy copies errors to the archive.
-func (c *change) copy(t *tx) error {
-	set, args := c.values("substr(?2, 1 + 16 * j.key, 16)")
-	list := make([]string, len(allColumns))
-	for i, column := range allColumns {
-		switch expression, changed := set[column.name]; {
-		case changed:
-			list[i] = expression
-		case i < len(errorColumns):
-			list[i] = "error." + column.name
-		default:
-			list[i] = "null"
-		}
-	}
-	return t.exec(`insert into error_archive (`+names(allColumns)+`) select `+strings.Join(list, ", ")+
-		` from json_each(?1) j cross join error on error.rowid = j.value`, args...)
-}
-
-const deleteMoved = `delete from error where rowid in (select value from json_each(?))`
-
 // changes gathers errors by what becomes of them.
-type changes struct {
-	columns []column
-	list    []*change
-}
+type changes struct{ list []*change }
 
 func (g *changes) add(row int64, was, next *recoup.Error) error {
 	c := recent(g.list, func(c *change) bool { return c.makes(was, next) })
 	if c == nil {
 		var err error
-		if c, err = newChange(g.columns, was, next); err != nil {
+		if c, err = newChange(was, next); err != nil {
 			return err
 		}
 		g.list = append(g.list, c)
@@ -209,7 +159,7 @@ type updates struct {
 }
 
 func newUpdates() *updates {
-	return &updates{changes: changes{columns: errorColumns}, closed: gate{blocks: true}}
+	return &updates{closed: gate{blocks: true}}
 }
 
 func (u *updates) add(row int64, was, next *recoup.Error) error {

@@ -12,6 +12,7 @@ import (
 
 	"recoup"
 	"recoup/internal/policy"
+	"recoup/internal/store"
 )
 
 // drawn makes values for the fields of errors, few of each so that errors agree in
@@ -75,77 +76,104 @@ func errorsOf(t *rapid.T, s *Store, serial *uint64) (list []recoup.Error) {
 	return list
 }
 
-// batches makes errors, lets decide say what becomes of each, writes that by groups,
-// and wants to read what was decided.
-func batches(t *testing.T, columns []column, decide func(drawn, recoup.Error) recoup.Error, write func(*tx, []*change) error) {
+// rewriteAll makes of stored errors what was decided, by groups.
+func (t *tx) rewriteAll(list, next []recoup.Error) error {
+	var groups changes
+	for i := range next {
+		row, err := t.rowOf(next[i].ID)
+		if err == nil {
+			err = groups.add(row, &list[i], &next[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, c := range groups.list {
+		if err := c.update(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// What is written for many at once is, of each, what was decided.
+func TestBatchesWriteWhatWasDecided(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	must(t, s.SyncTables(t.Context(), policy.Default()))
 	var serial uint64
 	rapid.Check(t, func(t *rapid.T) {
+		d := drawn{t}
 		list := errorsOf(t, s, &serial)
-		next := make([]*recoup.Error, len(list))
-		was := map[recoup.ID]*recoup.Error{}
+		next := make([]recoup.Error, len(list))
 		for i := range list {
-			was[list[i].ID], next[i] = &list[i], new(decide(drawn{t}, list[i]))
-		}
-		must(t, s.writer.do(t.Context(), func(tx *tx) error {
-			groups := changes{columns: columns}
-			for _, e := range next {
-				row, err := tx.rowOf(e.ID)
-				must(t, err)
-				must(t, groups.add(row, was[e.ID], e))
+			if next[i] = d.vary(list[i]); rapid.Bool().Draw(t, "ends") {
+				next[i] = end(list[i])
 			}
-			return write(tx, groups.list)
-		}))
+		}
+		must(t, s.writer.do(t.Context(), func(tx *tx) error { return tx.rewriteAll(list, next) }))
 		for _, want := range next {
-			if got, err := s.Error(t.Context(), want.ID); err != nil || got != *want {
-				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, *want)
+			if got, err := s.Error(t.Context(), want.ID); err != nil || got != want {
+				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, want)
 			}
 		}
 	})
 }
 
-// What is written for many at once is, of each, what was decided.
-func TestBatchesWriteWhatWasDecided(t *testing.T) {
-	batches(t, errorColumns, func(d drawn, e recoup.Error) recoup.Error {
-		if rapid.Bool().Draw(d.T, "ends") {
-			return end(e)
-		}
-		return d.vary(e)
-	}, func(tx *tx, groups []*change) error {
-		for _, c := range groups {
-			if err := c.update(tx); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// So it is with what goes to the archive.
+// So it is with what goes to the archive, and with the last row of its history, also
+// when the archive's row that has carried it is purged.
 func TestBatchesArchiveWhatWasDecided(t *testing.T) {
-	batches(t, allColumns, func(d drawn, e recoup.Error) recoup.Error {
-		if rapid.Bool().Draw(d.T, "ends") {
-			e = end(e)
+	t.Parallel()
+	s := newTestStore(t)
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	var serial uint64
+	now := time.Unix(9, 0).UTC()
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawn{t}
+		list := errorsOf(t, s, &serial)
+		left, ends := make([]recoup.Error, len(list)), make([]*store.End, len(list))
+		for i := range list {
+			left[i] = end(list[i])
+			ends[i] = d.archive(left[i], now)
 		}
-		e.State = recoup.Archived
-		e.Archive = recoup.Archive{
-			ArchivedAt: time.Unix(9, 0).UTC(), ArchivedBy: "x" + d.word("by"), ArchiveReason: recoup.ManualArchive,
-			FinalDisposition: e.Disposition, SupersededBy: d.id("successor"), PurgeAt: time.Unix(1<<40, 0).UTC(),
-		}
-		return e
-	}, func(tx *tx, groups []*change) error {
-		if err := tx.exec(beginBatch); err != nil {
-			return err
-		}
-		for _, c := range groups {
-			if err := errors.Join(c.copy(tx), tx.exec(deleteMoved, c.rows.json())); err != nil {
-				return err
+		must(t, s.writer.doAt(t.Context(), now, func(tx *tx) error {
+			return errors.Join(tx.rewriteAll(list, left), tx.exec(beginBatch), tx.archive(ends), tx.exec(endBatch))
+		}))
+		for _, end := range ends {
+			if got, err := s.Error(t.Context(), end.Next.ID); err != nil || got != *end.Next {
+				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, *end.Next)
 			}
 		}
-		return tx.exec(endBatch)
+		tells := func() {
+			for _, end := range ends {
+				if got, err := s.History(t.Context(), end.Next.ID, 10); err != nil || !slices.Equal(got, []recoup.Transition{end.History}) {
+					t.Fatalf("got\n%+v, %v, want\n%+v", got, err, end.History)
+				}
+			}
+		}
+		tells()
+		if n, err := s.PurgeArchive(t.Context(), now.Add(3*time.Hour), 100); err != nil || n != len(ends) {
+			t.Fatalf("%d of %d are purged, %v", n, len(ends), err)
+		}
+		tells()
 	})
+}
+
+// archive archives an error in one of several ways.
+func (d drawn) archive(left recoup.Error, now time.Time) *store.End {
+	next := left
+	next.State, next.UpdatedAt = recoup.Archived, now
+	next.Archive = recoup.Archive{
+		ArchivedAt: now, ArchivedBy: "x" + d.word("by"), ArchiveReason: recoup.ManualArchive, FinalDisposition: left.Disposition,
+		SupersededBy: d.id("successor"), PurgeAt: now.Add(time.Duration(1+rapid.IntRange(0, 1).Draw(d.T, "kept")) * time.Hour),
+	}
+	if !next.SupersededBy.IsZero() {
+		next.ArchiveReason = recoup.SupersededByNext
+	}
+	return &store.End{Left: left, Next: &next, History: recoup.Transition{
+		ErrorID: left.ID, At: now, Input: "archive", Actor: next.ArchivedBy, Reason: d.word("reason"), PolicyVersion: "1" + d.word("policy"),
+		Worker: d.word("worker"), ClaimedAt: d.at("claimed"), Attempt: d.id("attempt"), Before: left.Snapshot(), After: next.Snapshot(),
+	}}
 }
 
 // History that is written for many at once says, of each, what it was to say, in its

@@ -25,13 +25,12 @@ type errorField interface {
 	settle()
 }
 
-// errorColumns are the columns of the table error, and errorColumns followed by
-// archiveColumns those of error_archive. Every statement about errors is made
-// from these lists.
+// errorColumns are the columns of the table error, and archivedColumns those of
+// error_archive but for what its rows carry of the history. Every statement about errors
+// is made from these lists.
 var (
-	errorColumns   = columnsOf(slices.Concat(store.Errors.Columns, store.Leases))
-	archiveColumns = columnsOf(store.Archiving)
-	allColumns     = slices.Concat(errorColumns, archiveColumns)
+	errorColumns    = columnsOf(slices.Concat(store.Errors.Columns, store.Leases))
+	archivedColumns = columnsOf(slices.Concat(store.Errors.Columns, store.Archiving))
 )
 
 func columnsOf(described []row.Column[recoup.Error]) []column {

@@ -9,6 +9,7 @@ import (
 
 	"recoup"
 	"recoup/internal/policy"
+	"recoup/internal/store"
 )
 
 // sample returns an archived error in which every field has a value of its own.
@@ -44,7 +45,7 @@ func sample() recoup.Error {
 
 // rewrite makes next of a stored error.
 func (t *tx) rewrite(was, next *recoup.Error) error {
-	c, err := newChange(errorColumns, was, next)
+	c, err := newChange(was, next)
 	if err != nil {
 		return err
 	}
@@ -72,6 +73,9 @@ func TestColumnsCoverEveryField(t *testing.T) {
 	emptied := bare
 	emptied.PolicyVersion = full.PolicyVersion // what is admitted stays so
 	archived.State, archived.Blocking, archived.Replaceable = recoup.Archived, false, false
+	archived.UpdatedAt, archived.Lease = archived.ArchivedAt, recoup.Lease{}
+	left := full
+	left.Lease = recoup.Lease{}
 	for _, row := range []struct {
 		name  string
 		write func(*tx) error
@@ -81,7 +85,11 @@ func TestColumnsCoverEveryField(t *testing.T) {
 		{"updated", func(tx *tx) error { return tx.rewrite(&bare, &full) }, full},
 		{"emptied", func(tx *tx) error { return tx.rewrite(&full, &emptied) }, emptied},
 		{"filled", func(tx *tx) error { return tx.rewrite(&emptied, &full) }, full},
-		{"archived", func(tx *tx) error { return tx.exec(insertArchive, fields(allColumns, &archived)...) }, archived},
+		{"archived", func(tx *tx) error {
+			tx.now = archived.ArchivedAt
+			h := recoup.Transition{Input: "archive", PolicyVersion: archived.PolicyVersion}
+			return errors.Join(tx.exec(beginBatch), tx.rewrite(&full, &left), tx.archive([]*store.End{{Left: left, Next: &archived, History: h}}), tx.exec(endBatch))
+		}, archived},
 	} {
 		if err := s.writer.do(t.Context(), row.write); err != nil {
 			t.Fatalf("%s: %v", row.name, err)

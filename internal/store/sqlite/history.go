@@ -11,8 +11,8 @@ import (
 var (
 	historyColumns = store.History.Columns
 	historyNames   = store.History.Names("")
-	insertHistory  = `insert into error_history (` + historyNames + `) values (?` + strings.Repeat(", ?", len(historyColumns)-1) + `)`
-	selectHistory  = `select ` + historyNames + ` from error_history where error_id = ? order by at, seq limit 0 + ?`
+	insertHistory  = `insert into transition (` + historyNames + `) values (?` + strings.Repeat(", ?", len(historyColumns)-1) + `)`
+	selectHistory  = `select ` + historyNames + `, seq from error_history where error_id = ? order by at, seq limit 0 + ?`
 )
 
 func transitionFields(t *recoup.Transition) []any {
@@ -97,7 +97,7 @@ func (c *chapter) save(t *tx) error {
 			list[i] = parameter(len(args))
 		}
 	}
-	return t.exec(`insert into error_history (`+historyNames+`) select `+strings.Join(list, ", ")+
+	return t.exec(`insert into transition (`+historyNames+`) select `+strings.Join(list, ", ")+
 		` from json_each(?1) j cross join error e on e.rowid = j.value`, args...)
 }
 

@@ -66,5 +66,21 @@ func replacingLetters() []string {
 func TestLetterActs(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "recoup.db")
-	conformance.RunLetterActs(t, openAt(t, path), letterSQL{connect(t, path)}, replacingLetters()...)
+	raw := letterSQL{connect(t, path)}
+	conformance.RunLetterActs(t, openAt(t, path), raw, replacingLetters()...)
+
+	// Who archives an error ends its dead letter and its place in a replay, or may not.
+	archive := func(stage, ends string) error {
+		where := ` where error_id = (select error_id from dead_letter where stage = '` + stage + `')`
+		return raw.Try(`update tally set batch = 1; ` + archiveOf(`e.error_id, e.table_name`) + where + `; ` + ends + `; delete from error` + where)
+	}
+	const closed = `update dead_letter set closed_at = 1 where stage = 'new'`
+	if err := archive("new", closed); err != nil {
+		t.Errorf("with its end: %v", err)
+	}
+	for stage, why := range map[string]string{"new": "its dead letter is open", "pending": "part of a replay"} {
+		if err := archive(stage, ""); err == nil || !raw.Refused(err) || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: answered with %v, want a refusal because of %q", stage, err, why)
+		}
+	}
 }

@@ -52,7 +52,7 @@ func TestLevelsFollowErrors(t *testing.T) {
 			insert into error (table_name, entity_id, code, policy_version, state, disposition, blocking, created_at, expires_at, max_retries)
 			select iif(i % 2, 'a', 'b'), 'e' || i, 'C', '1', 'RETRY_PENDING', 'RETRY', 1, 1769904000000000 + i * 7000013,
 				iif(i % 10, 1769904000000000 + i * 7000013 + (1 + i % 3) * 86400250000, null), 5 from n`,
-		`insert into error_history (error_id, at, input, actor, state, policy_version)
+		`insert into transition (error_id, at, input, actor, state, policy_version)
 			select error_id, 1, 'resolve', 'ada', 'RESOLVED', '1' from error where entity_id like 'e1%'`,
 		`update error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = 0, resolved_at = 1 where entity_id like 'e1%'`,
 		`update or replace error set expires_at = created_at + 5400000000 where entity_id like 'e2%'`,

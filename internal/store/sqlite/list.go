@@ -269,7 +269,7 @@ func (s *Store) Archived(ctx context.Context, table string, p store.Page) ([]rec
 
 func listArchived(table string) *listing {
 	l := &listing{
-		columns: allColumns, from: "error_archive indexed by error_archive_table_idx",
+		columns: archivedColumns, from: "error_archive indexed by error_archive_table_idx",
 		key: "archived_at", at: func(e *recoup.Error) time.Time { return e.ArchivedAt },
 	}
 	l.require("table_name = " + l.arg(table))

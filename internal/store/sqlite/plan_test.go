@@ -55,13 +55,15 @@ func planOf(t *testing.T, s *Store, text string) []string {
 
 // walks are the scans that are right: the first page of all errors walks the
 // index from its end, rows to be admitted have an index that holds nothing else,
-// and a purge looks at the first rows of the history, with retention of one row.
+// a purge looks at the first rows of the history, with retention of one row, and what
+// is archived of an entity is sorted by when its gate opened.
 var walks = map[string][]string{
 	"errors/all":       {"SCAN error USING INDEX error_created_idx"},
 	"errors/resolved":  {"SCAN error USING INDEX error_resolved_idx", "USE TEMP B-TREE FOR ORDER BY"},
 	"claim/lapsed":     {"SCAN json_each VIRTUAL TABLE INDEX 1:"},
 	"unadmitted":       {"SCAN error USING INDEX error_admission_idx"},
-	"purge of history": {"SCAN retention", "SCAN error_history", "SCAN (subquery-1)"},
+	"gate":             {"USE TEMP B-TREE FOR ORDER BY"},
+	"purge of history": {"SCAN retention", "SCAN transition", "SCAN (subquery-1)"},
 }
 
 // uses are the indexes that a plan must have where another one would do, badly.

@@ -58,7 +58,8 @@ func (t *tx) promote(p store.Promotion) (done store.Promoted, blockers []recoup.
 }
 
 const selectGate = `select seq, entity_id, case when blocks then 'block' else 'unblock' end, error_id
-	from gate_log where entity_id = ?1
+	from gate_entry where entity_id = ?1
+	union all select end_gate, entity_id, 'unblock', error_id from error_archive where entity_id = ?1 and end_gate is not null
 	union all select seq, entity_id, 'promote', promotion_id from promotion where entity_id = ?1
 	order by seq limit 0 + ?2`
 

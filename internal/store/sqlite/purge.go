@@ -12,8 +12,8 @@ const purgeBatch = 1000
 const (
 	purgeArchive = `delete from error_archive where rowid in
 		(select rowid from error_archive where purge_at <= ? order by purge_at limit 0 + ?)`
-	purgeHistory = `delete from error_history where seq in (select seq from (
-		select seq, at from error_history order by seq limit 0 + ?) where at < (select history_until from retention))`
+	purgeHistory = `delete from transition where seq in (select seq from (
+		select seq, at from transition order by seq limit 0 + ?) where at < (select history_until from retention))`
 )
 
 // PurgeArchive deletes at most limit archived errors whose retention is over,

@@ -63,7 +63,7 @@ func (s *Store) errors(ctx context.Context, columns []column, text string, args 
 
 // Error returns an error from its table or from the archive.
 func (s *Store) Error(ctx context.Context, errorID recoup.ID) (recoup.Error, error) {
-	found, err := s.errors(ctx, allColumns, selectAnywhere, id{&errorID})
+	found, err := s.errors(ctx, anywhereColumns, selectAnywhere, id{&errorID})
 	switch {
 	case err != nil:
 		return recoup.Error{}, err
@@ -75,7 +75,7 @@ func (s *Store) Error(ctx context.Context, errorID recoup.ID) (recoup.Error, err
 
 // History returns the history of an error, oldest first.
 func (s *Store) History(ctx context.Context, errorID recoup.ID, limit int) ([]recoup.Transition, error) {
-	return query(ctx, s, transitionFields, selectHistory, id{&errorID}, store.Page{Limit: limit}.Size())
+	return query(ctx, s, func(t *recoup.Transition) []any { return append(transitionFields(t), new(int64)) }, selectHistory, id{&errorID}, store.Page{Limit: limit}.Size())
 }
 
 // selectDeadline says for each deadline which errors have reached it: as

@@ -1,8 +1,7 @@
 package sqlite
 
 import (
-	"encoding/hex"
-	"encoding/json"
+	"slices"
 	"strings"
 
 	"recoup"
@@ -14,17 +13,24 @@ var (
 	selectError  = `select ` + names(errorColumns) + ` from error`
 	selectStored = `select rowid, ` + names(errorColumns) + ` from error`
 
-	// An error stands in its table or in the archive, never in both.
-	selectAnywhere = `select ` + names(errorColumns) + `, null, null, null, null, null, null from error where error_id = ?1
-		union all select ` + names(allColumns) + ` from error_archive where error_id = ?1`
+	anywhereColumns = slices.Concat(errorColumns, columnsOf(store.Archiving))
 
-	selectMany = `select e.rowid, e.` + strings.ReplaceAll(names(errorColumns), ", ", ", e.") +
-		` from json_each(?) j cross join error e on e.error_id = unhex(j.value)`
-	selectArchived = `select ` + names(allColumns) + ` from error_archive where error_id = ?`
+	// An error stands in its table or in the archive, never in both.
+	selectAnywhere = `select ` + names(errorColumns) + strings.Repeat(", null", len(store.Archiving)) + ` from error where error_id = ?1
+		union all select ` + names(columnsOf(store.Errors.Columns)) + strings.Repeat(", null", len(store.Leases)) + ", " + names(columnsOf(store.Archiving)) +
+		` from error_archive where error_id = ?1`
+
+	selectMany     = selectByID(errorColumns)
+	selectArchived = `select ` + names(archivedColumns) + ` from error_archive where error_id = ?`
 
 	selectOpen = selectStored + ` indexed by error_open_key
 		where coalesce(reported_table, table_name) = ? and entity_id = ? and code = ? and replaceable`
 )
+
+// selectByID reads columns of errors, with the numbers of their rows.
+func selectByID(columns []column) string {
+	return `select e.rowid, e.` + strings.ReplaceAll(names(columns), ", ", ", e.") + ` from json_each(?) j cross join error e on e.error_id = unhex(j.value)`
+}
 
 // LoadReports implements [verb.Tx].
 func (a act) LoadReports(reports []store.Report) (*store.Work, error) {
@@ -87,15 +93,15 @@ func (t *tx) loadErrors(n int, at func(int) *recoup.ID) ([]recoup.Error, error) 
 	if err != nil || len(others) == 0 {
 		return rows, err
 	}
-	ids := make([]string, len(others))
+	ids := make([]recoup.ID, len(others))
 	for i, id := range others {
-		ids[i] = hex.EncodeToString(id[:])
+		ids[i] = *id
 	}
-	wanted, err := json.Marshal(ids)
+	wanted, err := hexes(ids)
 	if err != nil {
 		return nil, err
 	}
-	found, err := t.stored(selectMany, string(wanted))
+	found, err := t.stored(selectMany, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +117,7 @@ func (t *tx) loadErrors(n int, at func(int) *recoup.ID) ([]recoup.Error, error) 
 		if _, here := t.rows[*other]; here {
 			continue
 		}
-		archived, err := t.errors(allColumns, selectArchived, id{other})
+		archived, err := t.errors(archivedColumns, selectArchived, id{other})
 		if err != nil {
 			return nil, err
 		}

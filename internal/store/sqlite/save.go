@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"slices"
-	"time"
 
 	"recoup"
 	"recoup/internal/store"
@@ -11,7 +10,7 @@ import (
 
 // save writes what was decided, by whole batches. History comes before what it
 // resolves; archiving comes next because it frees the key of an open error for the
-// one that replaces it, and what was replaced at once after what has replaced it.
+// one that replaces it.
 func (t *tx) save(w *store.Work) error {
 	stored, fresh := t.split(w)
 	if err := t.saveHistory(stored); err != nil {
@@ -19,6 +18,9 @@ func (t *tx) save(w *store.Work) error {
 	}
 	if err := t.saveErrors(w); err != nil {
 		return err
+	}
+	for i := range w.Late {
+		fresh = append(fresh, told{&w.Late[i], nil})
 	}
 	if err := t.saveHistory(fresh); err != nil {
 		return err
@@ -29,7 +31,7 @@ func (t *tx) save(w *store.Work) error {
 	if err := each(t, noteShelved, w.Shelved(), shelvedFields); err != nil {
 		return err
 	}
-	if _, err := verb.AddNotices(act{tx: t}, t.now, w.Notices()); err != nil {
+	if err := t.saveNotices(w.Notices()); err != nil {
 		return err
 	}
 	if w.Awaken(t.now) {
@@ -44,23 +46,26 @@ func (t *tx) save(w *store.Work) error {
 	return t.saveStreaks(w.Streaks())
 }
 
-// split tells the history of errors that were there before from that of those which
-// come with this work.
+func (t *tx) saveNotices(list []store.Notice) error {
+	_, err := verb.AddNotices(act{tx: t}, t.now, list)
+	return err
+}
+
+// split tells the history of errors that come to stay from all other.
 func (t *tx) split(w *store.Work) (stored, fresh []told) {
 	here := map[recoup.ID]*recoup.Error{}
 	for _, e := range w.Inserts() {
 		here[e.ID] = e
 	}
-	history := w.Transitions()
-	for i := range history {
-		h := &history[i]
+	for i := range w.History {
+		h := &w.History[i]
 		switch was := w.Was(h.ErrorID); {
-		case was != nil && was.State == recoup.Archived:
-			stored = append(stored, told{h, nil})
-		case was != nil:
-			stored = append(stored, told{h, was})
-		default:
+		case here[h.ErrorID] != nil:
 			fresh = append(fresh, told{h, here[h.ErrorID]})
+		case was == nil || was.State == recoup.Archived:
+			stored = append(stored, told{h, nil})
+		default:
+			stored = append(stored, told{h, was})
 		}
 	}
 	return stored, fresh
@@ -69,115 +74,31 @@ func (t *tx) split(w *store.Work) (stored, fresh []told) {
 // saveErrors writes the errors, counts them and keeps the gate's log, in place of the
 // triggers that do so for everybody else.
 func (t *tx) saveErrors(w *store.Work) error {
-	moved, direct := w.Archives()
-	updates, inserts := w.Updates(), w.Inserts()
-	if len(moved)+len(direct)+len(updates)+len(inserts) == 0 {
+	ends, changed, added := w.Ends()
+	updates, inserts, ended := w.Updates(), w.Inserts(), w.Ended()
+	if len(ends)+len(updates)+len(inserts) == 0 {
 		return nil
 	}
 	if err := t.exec(beginBatch); err != nil {
 		return err
 	}
 	for _, part := range []func() error{
-		func() error { return t.archive(w, moved) },
+		func() error { return t.update(w, changed) },
+		func() error { return t.insert(added) },
+		func() error { return t.archive(ends) },
 		func() error { return t.update(w, updates) },
 		func() error { return t.insert(inserts) },
-		func() error { return levelsOf(w, slices.Concat(moved, updates, inserts)).save(t) },
+		func() error { return levelsOf(w, slices.Concat(ended, updates, inserts)).save(t) },
 		func() error { return t.exec(endBatch) },
 	} {
 		if err := part(); err != nil {
 			return err
 		}
 	}
-	for _, e := range slices.Concat(moved, updates) {
+	for _, e := range slices.Concat(ended, updates) {
 		t.held.keep(e, t.rows[e.ID])
 	}
-	slices.Reverse(direct) // what was replaced last has its successor in the table
-	for _, e := range direct {
-		if err := t.exec(insertArchive, fields(allColumns, e)...); err != nil {
-			return err
-		}
-	}
 	return nil
-}
-
-func (t *tx) archive(w *store.Work, list []*recoup.Error) error {
-	groups, opened := changes{columns: allColumns}, map[time.Time]*gate{}
-	for _, e := range list {
-		was := w.Was(e.ID)
-		row, err := t.rowOf(e.ID)
-		if err == nil {
-			err = groups.add(row, was, e)
-		}
-		if err != nil {
-			return err
-		}
-		if !was.Blocking {
-			continue
-		}
-		if opened[e.ArchivedAt] == nil {
-			opened[e.ArchivedAt] = &gate{at: e.ArchivedAt}
-		}
-		opened[e.ArchivedAt].rows.add(row)
-	}
-	for _, g := range opened {
-		if err := g.save(t); err != nil {
-			return err
-		}
-	}
-	for _, c := range groups.list {
-		if err := c.copy(t); err != nil {
-			return err
-		}
-	}
-	return t.leave(w, groups.list)
-}
-
-// leave takes errors from their table that the archive has by now, and ends what hangs
-// on the dead letters among them: the file refuses to leave one open behind.
-func (t *tx) leave(w *store.Work, groups []*change) error {
-	var letters []*store.End
-	stored, _ := w.Ends()
-	for _, end := range stored {
-		if end.Close {
-			letters = append(letters, end)
-		}
-	}
-	for _, end := range letters {
-		if err := t.closeLetter(end.Next); err != nil {
-			return err
-		}
-	}
-	for _, c := range groups {
-		if err := t.exec(deleteMoved, c.rows.json()); err != nil {
-			return err
-		}
-	}
-	for _, end := range letters {
-		for _, table := range []string{"work_payload", "checkpoint"} {
-			if err := t.exec(`delete from `+table+` where work_id = (select work_id from dead_letter where error_id = ?1)
-				and not exists (select 1 from dead_letter d where d.work_id = `+table+`.work_id and d.closed_at is null)
-				and not exists (select 1 from work w where w.work_id = `+table+`.work_id)`, id{&end.Next.ID}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// closeLetter closes the dead letter of an error that is archived, and takes it out of
-// its replay and out of the queue. During a replay nothing expires: that is refused.
-func (t *tx) closeLetter(e *recoup.Error) error {
-	if e.ArchiveReason != recoup.TTLExpired {
-		for _, text := range []string{
-			`update replay_item set state = 'ARCHIVED', ended_at = ?2 where error_id = ?1 and state in ('PENDING', 'RELEASED')`,
-			`delete from work where work_id = (select work_id from dead_letter where error_id = ?1) and error_id = ?1 and ?2`,
-		} {
-			if err := t.exec(text, id{&e.ID}, stamp{&e.ArchivedAt}); err != nil {
-				return err
-			}
-		}
-	}
-	return t.exec(`update dead_letter set closed_at = ?2, updated_at = ?2 where error_id = ?1 and closed_at is null`, id{&e.ID}, stamp{&e.ArchivedAt})
 }
 
 func (t *tx) update(w *store.Work, list []*recoup.Error) error {
@@ -213,7 +134,6 @@ func (t *tx) insert(list []*recoup.Error) error {
 type gate struct {
 	rows   numbers
 	blocks bool
-	at     time.Time // zero: when they were changed
 }
 
 func (g *gate) save(t *tx) error {
@@ -223,7 +143,7 @@ func (g *gate) save(t *tx) error {
 	if err := t.exec(drawNumbers, g.rows.n); err != nil {
 		return err
 	}
-	return t.exec(insertGate, g.rows.json(), g.rows.n, g.blocks, stamp{&g.at})
+	return t.exec(insertGate, g.rows.json(), g.rows.n, g.blocks)
 }
 
 // level is what errors are counted by.
@@ -283,17 +203,13 @@ func (l levels) count(e *recoup.Error, n int64) {
 	}
 }
 
-var (
-	insertError   = insertInto("error", errorColumns)
-	insertArchive = insertInto("error_archive", allColumns)
-)
+var insertError = insertInto("error", errorColumns)
 
 const (
-	beginBatch  = `update tally set batch = 1`
-	endBatch    = `update tally set batch = 0`
-	drawNumbers = `update gate_number set seq = seq + ?`
-	insertGate  = `insert into gate_log (entity_id, seq, error_id, blocks, at)
-		select e.entity_id, g.seq - ?2 + 1 + j.key, e.error_id, ?3, coalesce(?4, e.updated_at)
+	beginBatch = `update tally set batch = 1`
+	endBatch   = `update tally set batch = 0`
+	insertGate = `insert into gate_entry (entity_id, seq, error_id, blocks, at)
+		select e.entity_id, g.seq - ?2 + 1 + j.key, e.error_id, ?3, e.updated_at
 		from gate_number g cross join json_each(?1) j cross join error e on e.rowid = j.value`
 	addLevel = `insert into error_count (table_name, state, ttl_us, n, blocking, born_s, born_us) values (?, ?, ?, ?, ?, ?, ?)
 		on conflict (table_name, state, ttl_us) do update set n = n + excluded.n, blocking = blocking + excluded.blocking,

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"crypto/sha256"
+	"slices"
 	"time"
 
 	"recoup"
@@ -9,17 +10,18 @@ import (
 	"recoup/internal/store"
 )
 
-// settle applies to results what was decided before on errors like theirs, of those
-// that the writer remembers, and returns the places of the steps that are left, each
-// of which is decided for itself.
+// settle applies to steps what was decided before on errors like theirs, and returns the
+// places of the steps that are left, each of which is decided for itself. Results are of
+// errors that the writer remembers; of what is archived little is read.
 func (t *tx) settle(m *store.Memory, steps []store.Step, outcomes []store.Outcome) (rest []int, err error) {
 	if err := t.held.look(t); err != nil {
 		return nil, err
 	}
-	s := settling{tx: t, updates: newUpdates(), levels: levels{}, counts: map[*lifecycle.Decision]int{}, chapters: chapters{seen: make(map[recoup.ID]bool, len(steps))}}
+	s := settling{tx: t, updates: newUpdates(), endings: endings{at: t.now}, levels: levels{}, chapters: chapters{seen: make(map[recoup.ID]bool, len(steps))}}
 	var (
 		like      any
 		decisions []*lifecycle.Decision
+		over      = map[any][]int{} // what a decision to archive may stand for
 	)
 	for i := range steps {
 		step := &steps[i]
@@ -31,6 +33,11 @@ func (t *tx) settle(m *store.Memory, steps []store.Step, outcomes []store.Outcom
 		if step.Result.Like != like {
 			like, decisions = step.Result.Like, m.Of(step.Result.Like)
 		}
+		if len(decisions) > 0 && decisions[0].Effects.Archive {
+			s.chapters.seen[step.ID] = true
+			over[like] = append(over[like], i)
+			continue
+		}
 		settled, err := s.end(step, decisions, &outcomes[i])
 		if err != nil {
 			return nil, err
@@ -39,17 +46,25 @@ func (t *tx) settle(m *store.Memory, steps []store.Step, outcomes []store.Outcom
 			rest = append(rest, i)
 		}
 	}
+	for like, places := range over {
+		left, err := s.archive(steps, places, m.Of(like), outcomes)
+		if err != nil {
+			return nil, err
+		}
+		rest = append(rest, left...)
+	}
+	slices.Sort(rest)
 	return rest, s.save()
 }
 
-// settling is results that are decided as others were.
+// settling is steps that are decided as others were.
 type settling struct {
 	*tx
+	store.Settled
 	updates  *updates
+	endings  endings
 	chapters chapters
 	levels   levels
-	counts   map[*lifecycle.Decision]int
-	events   []store.Event
 	ended    []recoup.ID
 }
 
@@ -73,32 +88,71 @@ func (s *settling) end(step *store.Step, decisions []*lifecycle.Decision, out *s
 	}
 	s.levels.count(was.Error, -1)
 	s.levels.count(&out.Error, 1)
-	s.counts[d]++
+	s.Add(step, d, was.Error, out)
 	s.ended = append(s.ended, step.ID)
-	if out.Effects.Event != "" && step.Tell != nil {
-		if e := step.Tell(was.Error, out); e != nil {
-			s.events = append(s.events, *e)
-		}
-	}
 	return true, nil
+}
+
+// overColumns are those by which it is known whether a decision to archive stands for an
+// error, and by which that is counted.
+var overColumns = slices.DeleteFunc(slices.Clone(errorColumns), func(c column) bool {
+	return !slices.Contains([]string{
+		"error_id", "correlation_id", "table_name", "policy_version", "state", "blocking", "code", "last_failure_code", "assigned_to", "escalated_to",
+		"lease_token", "retry_count", "max_retries", "retry_exhausted", "created_at", "expires_at",
+	}, c.name)
+})
+
+var selectOver = selectByID(overColumns)
+
+// archive has those errors archived for which a decision to do so stands, and returns the
+// places of the others.
+func (s *settling) archive(steps []store.Step, places []int, decisions []*lifecycle.Decision, outcomes []store.Outcome) (left []int, err error) {
+	ids, at := make([]recoup.ID, len(places)), make(map[recoup.ID]int, len(places))
+	for k, i := range places {
+		ids[k], at[steps[i].ID] = steps[i].ID, i
+	}
+	wanted, err := hexes(ids)
+	if err != nil {
+		return nil, err
+	}
+	as := map[*lifecycle.Decision]store.Ending{}
+	for _, d := range decisions {
+		as[d] = store.EndingOf(&d.Next, &d.Effects.History)
+	}
+	err = s.scan(overColumns, func(row int64, e *recoup.Error) {
+		d := standing(decisions, e, s.now)
+		if d == nil {
+			return
+		}
+		i := at[e.ID]
+		delete(at, e.ID)
+		s.endings.add(row, as[d], e, recoup.ID{})
+		s.levels.count(e, -1)
+		outcomes[i].Error, outcomes[i].Effects = d.Brief(e.ID, e.CorrelationID, s.now)
+		s.Add(&steps[i], d, &d.Was, &outcomes[i])
+		s.ended = append(s.ended, e.ID)
+	}, selectOver, wanted)
+	for _, i := range at {
+		left = append(left, i)
+	}
+	return left, err
 }
 
 func (s *settling) save() error {
 	if len(s.ended) == 0 {
 		return nil
 	}
-	var tallies store.Tallies
-	for d, n := range s.counts {
-		tallies.Note(&d.Was, &d.Next, d.Kind, n)
-	}
 	for _, part := range []func() error{
 		func() error { return s.chapters.save(s.tx) },
 		func() error { return s.exec(beginBatch) },
 		func() error { return s.updates.save(s.tx) },
+		func() error { return s.endings.copy(s.tx) },
+		func() error { return s.endings.leave(s.tx) },
 		func() error { return s.levels.save(s.tx) },
 		func() error { return s.exec(endBatch) },
-		func() error { return s.saveEvents(s.events) },
-		func() error { return s.saveActivity(tallies) },
+		func() error { return s.saveEvents(s.Events) },
+		func() error { return s.saveNotices(s.Notices()) },
+		func() error { return s.saveActivity(s.Tallies()) },
 	} {
 		if err := part(); err != nil {
 			return err

@@ -107,24 +107,32 @@ func (t *tx) errors(columns []column, query string, args ...any) ([]recoup.Error
 // stored runs a query for the numbers of rows and the columns of errors, which stay
 // as they are until the verb ends.
 func (t *tx) stored(query string, args ...any) ([]recoup.Error, error) {
+	first := len(t.read)
+	err := t.scan(errorColumns, func(row int64, e *recoup.Error) {
+		t.rows[e.ID] = row
+		t.read = append(t.read, *e)
+	}, query, args...)
+	return slices.Clip(t.read[first:]), err
+}
+
+// scan runs a query for the numbers of rows and columns of errors, one after the other.
+func (t *tx) scan(columns []column, each func(row int64, e *recoup.Error), query string, args ...any) error {
 	rows, err := t.query(query, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var (
-		first = len(t.read)
-		e     recoup.Error
-		row   int64
-		into  = append([]any{&row}, fields(errorColumns, &e)...)
+		e    recoup.Error
+		row  int64
+		into = append([]any{&row}, fields(columns, &e)...)
 	)
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
-			return nil, errors.Join(err, rows.Close())
+			return errors.Join(err, rows.Close())
 		}
-		t.rows[e.ID] = row
-		t.read = append(t.read, e)
+		each(row, &e)
 	}
-	return slices.Clip(t.read[first:]), errors.Join(rows.Err(), rows.Close())
+	return errors.Join(rows.Err(), rows.Close())
 }
 
 // begin forgets what the verb before has read.

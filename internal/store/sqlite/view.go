@@ -17,7 +17,7 @@ func (t *tx) syncViews(table *policy.Table) error {
 	if err != nil || table.Archive == "" {
 		return err
 	}
-	return t.syncView(table.Archive, `select `+viewColumns(allColumns, table)+` from error_archive`+ofTable)
+	return t.syncView(table.Archive, `select `+viewColumns(archivedColumns, table)+` from error_archive`+ofTable)
 }
 
 // syncView makes a view unless it is there as it should be: a change of the

@@ -178,11 +178,10 @@ func (m *memory) keep(r *store.Receipts) {
 
 // commit writes what the work has collected, or nothing.
 func (m *memory) commit(ctx context.Context, w *store.Work, now time.Time) error {
-	moved, direct := w.Archives()
 	if err := cmp.Or(ctx.Err(), m.refuse(w)); err != nil {
 		return err
 	}
-	for _, e := range slices.Concat(moved, direct) {
+	for _, e := range w.Ended() {
 		m.gateMoves(m.open[e.ID], e)
 		delete(m.open, e.ID)
 		m.archived[e.ID] = new(Canonical(*e))
@@ -191,7 +190,14 @@ func (m *memory) commit(ctx context.Context, w *store.Work, now time.Time) error
 		m.gateMoves(m.open[e.ID], e)
 		m.open[e.ID] = new(Canonical(*e))
 	}
-	for _, h := range w.Transitions() {
+	ends, _, _ := w.Ends()
+	for _, h := range w.History {
+		m.history[h.ErrorID] = append(m.history[h.ErrorID], h)
+	}
+	for _, end := range ends {
+		m.history[end.Next.ID] = append(m.history[end.Next.ID], end.History)
+	}
+	for _, h := range w.Late {
 		m.history[h.ErrorID] = append(m.history[h.ErrorID], h)
 	}
 	for _, n := range w.Notices() {
@@ -222,8 +228,7 @@ func (m *memory) log(entity string, act store.GateAct, id recoup.ID) int64 {
 
 // refuse is what the guards of a database do.
 func (m *memory) refuse(w *store.Work) error {
-	moved, direct := w.Archives()
-	for _, e := range slices.Concat(moved, direct) {
+	for _, e := range w.Ended() {
 		if t, ok := m.policy.Table(e.Table); !ok || t.Infinite() {
 			return fmt.Errorf("%w: %v is kept for ever", store.ErrRefused, e.ID)
 		}

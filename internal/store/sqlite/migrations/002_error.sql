@@ -134,11 +134,6 @@ create table error_archive (
   last_attempt         blob,
   last_result          text,
 
-  lease_token          blob,
-  lease_worker         text,
-  leased_at            integer,
-  lease_ends_at        integer,
-
   parked_at            integer,
   parked_by            text,
   park_reason          text,
@@ -161,10 +156,28 @@ create table error_archive (
 
   archived_at          integer not null,
   archived_by          text not null,
-  archive_reason       text not null check (archive_reason in ('TTL_EXPIRED', 'MANUAL', 'RESOLVED', 'SUPERSEDED')),
+  archive_reason       text not null check (archive_reason = 'TTL_EXPIRED' or archive_reason = 'RESOLVED' or archive_reason = 'SUPERSEDED' or archive_reason = 'MANUAL'),
   final_disposition    text not null,
   superseded_by        blob check (length(superseded_by) = 16),
-  purge_at             integer not null -- the end of the archive's retention
+  purge_at             integer not null, -- the end of the archive's retention
+
+  -- The transition that brought it here, which is the last of its history, and when
+  -- its gate opened by that: see error_history and gate_log.
+  was_state            text not null,
+  was_blocking         integer not null check (was_blocking in (0, 1)),
+  end_seq              integer not null check (end_seq > 0),
+  end_input            text not null,
+  end_reason           text,
+  end_policy           text not null, -- by which it was decided
+  end_worker           text,
+  end_claimed_at       integer,
+  end_attempt          blob check (length(end_attempt) = 16),
+  end_gate             integer,
+
+  constraint error_archive_final check (final_disposition = disposition),
+  constraint error_archive_superseded check ((archive_reason = 'SUPERSEDED') = (superseded_by is not null)),
+  constraint error_archive_resolved check ((archive_reason = 'RESOLVED') = (disposition = 'RESOLVED')),
+  constraint error_archive_gate check (was_blocking = (end_gate is not null))
 ) strict;
 
 create index error_archive_table_idx on error_archive (table_name, archived_at, error_id);

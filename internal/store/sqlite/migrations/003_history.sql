@@ -6,9 +6,10 @@
 -- One row for each transition: what the error was before it, if it was there, and
 -- after it. Rows outlive their error, which moves to the archive, so there is no
 -- foreign key. They are purged from their beginning: the clock by which acts happen
--- does not go back.
-create table error_history (
-  seq                  integer primary key check (seq > 0),
+-- does not go back. The last transition, to the archive, is carried by the row there
+-- until that is purged, under a number of this table's; error_history has them all.
+create table transition (
+  seq                  integer primary key autoincrement check (seq > 0),
   error_id             blob not null check (length(error_id) = 16),
   at                   integer not null,
   input                text not null,
@@ -35,16 +36,24 @@ create table error_history (
   claimed_at           integer,
   attempt              blob check (length(attempt) = 16)
 ) strict;
-create index error_history_idx on error_history (error_id, at);
+create index transition_idx on transition (error_id, at);
+insert into sqlite_sequence values ('transition', 0);
 
-create trigger error_history_insert before insert on error_history
-when new.seq <> -1 and exists (select 1 from error_history where seq = new.seq) begin
+create view error_history as
+  select * from transition
+  union all
+  select end_seq, error_id, archived_at, end_input, archived_by, end_reason, was_state, disposition, was_blocking, escalation_level, retry_count, next_retry_at,
+    expires_at, cast(coalesce(assigned_to, escalated_to, 'system') as text), state, disposition, blocking, escalation_level, retry_count, next_retry_at, expires_at,
+    cast(coalesce(assigned_to, escalated_to, 'system') as text), end_policy, end_worker, end_claimed_at, end_attempt from error_archive;
+
+create trigger transition_insert before insert on transition
+when new.seq <> -1 and exists (select 1 from transition where seq = new.seq) begin
   select raise(abort, 'history is never rewritten');
 end;
-create trigger error_history_update before update on error_history begin
+create trigger transition_update before update on transition begin
   select raise(abort, 'history is never rewritten');
 end;
-create trigger error_history_delete before delete on error_history
+create trigger transition_delete before delete on transition
 when (select old.at < history_until from retention) is not true begin
   select raise(abort, 'history is kept as long as an error can be');
 end;

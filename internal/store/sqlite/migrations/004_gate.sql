@@ -3,8 +3,10 @@
 -- The promotion gate (spec 000, 6): no entity goes on while an error blocks it. One
 -- writer at a time draws the numbers, so they tell what came first.
 
--- When each error began to block its entity and when it ceased to.
-create table gate_log (
+-- When each error began to block its entity and when it ceased to. That it ceased to
+-- because it was archived is carried by its row there until that is purged; gate_log
+-- has all of it.
+create table gate_entry (
   entity_id text not null,
   seq       integer not null check (seq > 0),
   error_id  blob not null check (length(error_id) = 16),
@@ -13,16 +15,20 @@ create table gate_log (
   primary key (entity_id, seq)
 ) strict, without rowid;
 
-create trigger gate_log_insert before insert on gate_log
-when exists (select 1 from gate_log where entity_id = new.entity_id and seq = new.seq) begin
+create trigger gate_entry_insert before insert on gate_entry
+when exists (select 1 from gate_entry where entity_id = new.entity_id and seq = new.seq) begin
   select raise(abort, 'the gate''s log is never rewritten');
 end;
-create trigger gate_log_update before update on gate_log begin
+create trigger gate_entry_update before update on gate_entry begin
   select raise(abort, 'the gate''s log is never rewritten');
 end;
-create trigger gate_log_delete before delete on gate_log begin
+create trigger gate_entry_delete before delete on gate_entry begin
   select raise(abort, 'the gate''s log is never rewritten');
 end;
+
+create view gate_log as
+  select entity_id, seq, error_id, blocks, at from gate_entry
+  union all select entity_id, end_gate, error_id, blocking, archived_at from error_archive where end_gate is not null;
 
 -- The last number that was drawn, for the gate's log or for a promotion.
 create table gate_number (

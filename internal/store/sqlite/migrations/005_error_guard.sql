@@ -39,7 +39,7 @@ create trigger error_inserted after insert on error when new.rowid < 1 or (selec
     on conflict (table_name, state, ttl_us) do update set n = n + excluded.n, blocking = blocking + excluded.blocking,
       born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us;
   update gate_number set seq = seq + 1 where new.blocking;
-  insert into gate_log (entity_id, seq, error_id, blocks, at)
+  insert into gate_entry (entity_id, seq, error_id, blocks, at)
     select new.entity_id, seq, new.error_id, 1, new.updated_at from gate_number where new.blocking;
 end;
 
@@ -112,7 +112,7 @@ create trigger error_ruled before update of state, disposition, blocking, policy
         where coalesce(reported_table, table_name) = coalesce(new.reported_table, new.table_name)
           and entity_id = new.entity_id and code = new.code and replaceable)
       then raise(abort, 'an error of this table, entity and code is open')
-    when new.state = 'RESOLVED' and not exists (select 1 from error_history
+    when new.state = 'RESOLVED' and not exists (select 1 from transition
         where error_id = new.error_id and at = new.resolved_at and state = 'RESOLVED')
       then raise(abort, 'an error is resolved together with the row of its history that says who did and why')
   end;
@@ -130,39 +130,28 @@ when (new.state <> old.state or new.blocking <> old.blocking or new.expires_at i
     on conflict (table_name, state, ttl_us) do update set n = n + excluded.n, blocking = blocking + excluded.blocking,
       born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us;
   update gate_number set seq = seq + 1 where new.blocking <> old.blocking;
-  insert into gate_log (entity_id, seq, error_id, blocks, at)
+  insert into gate_entry (entity_id, seq, error_id, blocks, at)
     select new.entity_id, seq, new.error_id, new.blocking, new.updated_at from gate_number where new.blocking <> old.blocking;
 end;
 
--- An error leaves its table only for the archive, and some never do.
+-- An error leaves its table only for the archive, and some never do. A node archives a
+-- batch in two statements: it copies the errors as they are, with what archiving adds,
+-- and deletes what is in the archive by then. Nobody else does either.
+create trigger error_archive_insert before insert on error_archive when (select batch from tally) is not 1 begin
+  select raise(abort, 'an error is archived by a node, and by no other statement');
+end;
 create trigger error_delete before delete on error
-when not exists (select 1 from error_archive where error_id = old.error_id)
+when (select batch from tally) is not 1 or not exists (select 1 from error_archive where error_id = old.error_id)
   or (select ttl is null from error_table where table_name = old.table_name) begin
   select case
-    when not exists (select 1 from error_archive where error_id = old.error_id)
+    when (select batch from tally) is not 1 or not exists (select 1 from error_archive where error_id = old.error_id)
       then raise(abort, 'an error leaves its table only for the archive')
     else raise(abort, 'errors of this table are kept for ever')
   end;
 end;
-create trigger error_deleted after delete on error when (select batch from tally) is not 1 begin
-  insert into error_count
-    select old.table_name, old.state, ttl, -1, -old.blocking, -iif(ttl > 0, old.created_at / 1000000, 0), -iif(ttl > 0, old.created_at % 1000000, 0)
-    from (select iif(old.state <> 'RESOLVED' and old.expires_at > old.created_at, old.expires_at - old.created_at, 0) as ttl) where true
-    on conflict (table_name, state, ttl_us) do update set n = n + excluded.n, blocking = blocking + excluded.blocking,
-      born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us;
-  update gate_number set seq = seq + 1 where old.blocking;
-  insert into gate_log (entity_id, seq, error_id, blocks, at)
-    select old.entity_id, g.seq, old.error_id, 0, a.archived_at
-      from gate_number g join error_archive a on a.error_id = old.error_id where old.blocking;
-end;
 
--- What comes into the archive leaves its table by that very statement, and so is
--- never in both places or in none; whoever moves a whole batch does so in two, the
--- second of which finds in the archive what it deletes.
-create trigger error_archived after insert on error_archive when new.rowid < 1 or (select batch from tally) is not 1 begin
-  select raise(abort, 'a row number is positive') where new.rowid < 1;
-  delete from error where error_id = new.error_id;
-end;
+-- The archive is never rewritten, and what its rows carry of the history and of the
+-- gate's log, which outlive them, stays when they are purged.
 create trigger error_archive_update before update on error_archive begin
   select raise(abort, 'the archive is never rewritten');
 end;
@@ -170,53 +159,15 @@ create trigger error_archive_delete before delete on error_archive
 when (select old.purge_at <= archive_until from retention) is not true begin
   select raise(abort, 'the retention of this error is not over');
 end;
-
--- An error that goes to the archive is still the error it was: no update could
--- have made of it what is there, and what is resolved goes there unchanged. A batch
--- is copied from the table by the statement that moves it.
-create trigger error_archive_insert before insert on error_archive when (select batch from tally) is not 1 begin
-  select case
-    when exists (select 1 from error_archive where error_id = new.error_id)
-      or exists (select 1 from error_archive where rowid = new.rowid)
-      then raise(abort, 'this error is in the archive already')
-    when not exists (select 1 from error_table where table_name = new.table_name)
-      then raise(abort, 'this is not a governed table')
-    when (select ttl is null from error_table where table_name = new.table_name)
-      then raise(abort, 'errors of this table are kept for ever')
-    when exists (select 1 from error e where e.error_id = new.error_id
-        and (e.table_name is not new.table_name or e.entity_id is not new.entity_id or e.code is not new.code
-          or e.created_at is not new.created_at or e.correlation_id is not new.correlation_id
-          or e.reported_table is not new.reported_table))
-      then raise(abort, 'what an error is and when it was made is permanent')
-    when not exists (select 1 from error where error_id = new.error_id)
-      and not (new.archive_reason = 'SUPERSEDED' and new.created_at >= new.archived_at and exists (
-        select 1 from error s where s.error_id = new.superseded_by and s.table_name = new.table_name and s.entity_id = new.entity_id and s.code = new.code
-        union all select 1 from error_archive s where s.error_id = new.superseded_by and s.table_name = new.table_name
-          and s.entity_id = new.entity_id and s.code = new.code))
-      then raise(abort, 'it was never an error: what is archived leaves its table')
-    when exists (select 1 from error_table t where t.table_name = new.table_name and new.purge_at < new.archived_at + t.retention
-        and (t.policy_version = new.policy_version or new.policy_version is not null and not exists (select 1 from policy_version v where v.version = new.policy_version)))
-      then raise(abort, 'the archive keeps its errors as long as the policy says')
-    when new.final_disposition <> new.disposition
-      then raise(abort, 'the final disposition is the one it had')
-    when (new.archive_reason = 'SUPERSEDED') <> (new.superseded_by is not null)
-      then raise(abort, 'what is superseded names what came after it')
-    when (new.archive_reason = 'RESOLVED') <> (new.disposition = 'RESOLVED')
-      then raise(abort, 'what is resolved is archived as resolved')
-    when new.disposition = 'RESOLVED' and not exists (select 1 from error_history h
-        where h.error_id = new.error_id and h.at = new.resolved_at and h.state = 'RESOLVED')
-      then raise(abort, 'an error is resolved together with the row of its history that says who did and why')
-    when exists (select 1 from error e where e.error_id = new.error_id
-        and e.policy_version is not null and new.policy_version is null)
-      then raise(abort, 'this error is admitted')
-    when exists (select 1 from error e where e.error_id = new.error_id and e.state = 'RESOLVED'
-        and (e.disposition is not new.disposition or e.severity is not new.severity or e.category is not new.category
-          or e.class is not new.class or e.message is not new.message or e.policy_version is not new.policy_version
-          or e.retry_count is not new.retry_count or e.max_retries is not new.max_retries
-          or e.parked_at is not new.parked_at or e.parked_by is not new.parked_by or e.park_reason is not new.park_reason
-          or e.escalation_level is not new.escalation_level or e.resolved_at is not new.resolved_at
-          or e.resolved_by is not new.resolved_by or e.resolution_reason is not new.resolution_reason))
-      then raise(abort, 'this error is resolved')
-  end;
+create trigger error_archive_purged after delete on error_archive begin
+  insert into transition (seq, error_id, at, input, actor, reason, was_state, was_disposition, was_blocking, was_escalation_level, was_retry_count,
+      was_next_retry_at, was_expires_at, was_owner, state, disposition, blocking, escalation_level, retry_count, next_retry_at, expires_at, owner,
+      policy_version, worker, claimed_at, attempt)
+    select iif(exists (select 1 from transition where seq = old.end_seq), null, old.end_seq), old.error_id, old.archived_at, old.end_input, old.archived_by,
+      old.end_reason, old.was_state, old.disposition, old.was_blocking, old.escalation_level, old.retry_count, old.next_retry_at, old.expires_at, owner,
+      old.state, old.disposition, old.blocking, old.escalation_level, old.retry_count, old.next_retry_at, old.expires_at, owner,
+      old.end_policy, old.end_worker, old.end_claimed_at, old.end_attempt from (select coalesce(old.assigned_to, old.escalated_to, 'system') as owner);
+  insert into gate_entry (entity_id, seq, error_id, blocks, at)
+    select old.entity_id, old.end_gate, old.error_id, 0, old.archived_at where old.end_gate is not null;
 end;
 -- +goose StatementEnd

@@ -1,0 +1,43 @@
+package store
+
+import (
+	"recoup"
+	"recoup/internal/lifecycle"
+)
+
+// Settled gathers what follows from steps that are decided as others were, so that it
+// is written for all of them together.
+type Settled struct {
+	Events  []Event
+	notices NoticeSet
+	counts  map[*lifecycle.Decision]int
+}
+
+// Add adds a step to which a decision was applied. was is the error that it was applied
+// to, as far as it is known.
+func (s *Settled) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, out *Outcome) {
+	if s.counts == nil {
+		s.counts = map[*lifecycle.Decision]int{}
+	}
+	s.counts[d]++
+	for _, n := range d.Effects.Notices.All() {
+		s.notices.Add(n, step.ID, d.Was.Table)
+	}
+	if out.Effects.Event == "" || step.Tell == nil {
+		return
+	}
+	if e := step.Tell(was, out); e != nil {
+		s.Events = append(s.Events, *e)
+	}
+}
+
+// Notices returns what people are to be told, as [Work.Notices] does.
+func (s *Settled) Notices() []Notice { return s.notices.List() }
+
+// Tallies counts what happened.
+func (s *Settled) Tallies() (t Tallies) {
+	for d, n := range s.counts {
+		t.Note(&d.Was, &d.Next, d.Kind, n)
+	}
+	return t
+}
