@@ -61,13 +61,32 @@ type Retry struct {
 	LastResult      string    `json:"last_result,omitempty"`   // how it ended: succeed, fail, lapse, or empty if it was taken away
 }
 
-// Lease is a worker's exclusive right to retry an error until a time. The
+// Lease is a worker's exclusive right to an error, or to other work, until a time. The
 // token is its fence: a result that carries another one is refused.
 type Lease struct {
 	LeaseToken  ID        `json:"lease_token,omitzero"`
 	LeaseWorker string    `json:"lease_worker,omitempty"`
 	LeasedAt    time.Time `json:"leased_at,omitzero"`
 	LeaseEndsAt time.Time `json:"lease_ends_at,omitzero"`
+}
+
+// NewLease is a lease that begins now.
+func NewLease(token ID, worker string, now time.Time, length time.Duration) Lease {
+	return Lease{LeaseToken: token, LeaseWorker: worker, LeasedAt: now, LeaseEndsAt: now.Add(length)}
+}
+
+// HeldBy is the fence: it reports whether a token is that of the lease. One that ran out
+// counts as long as nobody else has claimed what it is of.
+func (l *Lease) HeldBy(token ID) bool { return !token.IsZero() && token == l.LeaseToken }
+
+// Leased reports whether a worker holds a live lease at now.
+func (l *Lease) Leased(now time.Time) bool {
+	return !l.LeaseToken.IsZero() && now.Before(l.LeaseEndsAt)
+}
+
+// Lapsed reports whether a worker took a lease and let it run out.
+func (l *Lease) Lapsed(now time.Time) bool {
+	return !l.LeaseToken.IsZero() && !now.Before(l.LeaseEndsAt)
 }
 
 // Parking says how an error came to wait for a person (spec 000, 4.2).
@@ -116,16 +135,6 @@ type Identity struct {
 // Identity returns what a repeat of e has in common with it.
 func (e *Error) Identity() Identity {
 	return Identity{cmp.Or(e.ReportedTable, e.Table), e.EntityID, e.Code}
-}
-
-// Leased reports whether a worker holds a live lease at now.
-func (e *Error) Leased(now time.Time) bool {
-	return !e.LeaseToken.IsZero() && now.Before(e.LeaseEndsAt)
-}
-
-// Lapsed reports whether a worker took a lease and let it run out.
-func (e *Error) Lapsed(now time.Time) bool {
-	return !e.LeaseToken.IsZero() && !now.Before(e.LeaseEndsAt)
 }
 
 // Owner returns who is to act on an open error: its assignee, else the owner

@@ -217,7 +217,7 @@ func recoveryOf(x store.Case, now time.Time) client.Recovery {
 		Status: string(r.Status), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		BatchKilled: x.Batch.Killed(), BatchFrozen: x.Batch.Frozen(now),
 	}
-	if x.Lease.Live(now) {
+	if x.Lease.Leased(now) {
 		out.LeaseWorker, out.LeaseEndsAt = x.Lease.LeaseWorker, x.Lease.LeaseEndsAt
 	}
 	return out

@@ -7,8 +7,9 @@ import (
 
 	"recoup"
 	"recoup/client"
-	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
+	"recoup/internal/lease"
 	"recoup/internal/lifecycle"
 )
 
@@ -83,10 +84,8 @@ func (a *API) resultOf(c *call, r client.Result, i int) (engine.Act, error) {
 
 // inputOf is what a result means for its error, or all that is wrong with it.
 func (a *API) inputOf(r client.Result) (input lifecycle.Input, err error) {
-	var bad fault.FieldErrors
-	if r.LeaseToken.IsZero() {
-		bad.Addf("lease_token", "required", "lease_token is required: the claim returned it")
-	}
+	var bad check.Fields
+	lease.CheckToken(&bad, !r.LeaseToken.IsZero())
 	switch r.Outcome {
 	case "succeed":
 		input = lifecycle.Succeed{Token: r.LeaseToken, Reason: r.Reason}

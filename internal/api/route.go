@@ -10,6 +10,7 @@ import (
 
 	"recoup/fault"
 	"recoup/internal/engine"
+	"recoup/internal/lease"
 	"recoup/internal/store"
 )
 
@@ -176,7 +177,7 @@ func (a *API) patience(rt *route) time.Duration {
 	limit := a.gatekeeper.limits.Time
 	switch {
 	case rt.load == waiting:
-		return limit + engine.MaxWait
+		return limit + lease.MaxWait
 	case rt.long:
 		return 3 * limit
 	}

@@ -1,7 +1,6 @@
 package deadletter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"recoup"
 	"recoup/internal/check"
 	"recoup/internal/engine"
+	"recoup/internal/lease"
 	"recoup/internal/store"
 )
 
@@ -26,7 +26,6 @@ type Claim struct {
 
 // The bounds of a claim.
 const (
-	MaxClaim = 1000
 	maxLanes = 100
 
 	// look is how often a replay that ends looks for what no bell announces.
@@ -51,22 +50,9 @@ func (s *Service) Claim(ctx context.Context, c engine.Caller, in Claim) ([]Claim
 			return nil, err
 		}
 	}
-	var bell *store.Listener
-	defer func() {
-		if bell != nil {
-			bell.Leave()
-		}
-	}()
 	var claimed []Claimed
-	err := s.polls.Await(ctx, engine.Poll{
-		For: in.lanes(), Wait: in.Wait, Stopped: s.stopped,
-		Rung: func() <-chan struct{} {
-			if bell == nil {
-				bell = s.bell.Join()
-			}
-			bell.Take()
-			return bell.Ready()
-		},
+	err := s.Await(ctx, lease.Wait{
+		For: in.lanes(), Wait: in.Wait,
 		Look: func() (bool, error) {
 			var err error
 			claimed, err = s.claim(ctx, in)
@@ -91,23 +77,13 @@ func CheckClaim(in Claim) error { return in.check() }
 
 func (in *Claim) check() error {
 	var f check.Fields
-	f.Require("worker", in.Worker != "")
-	f.Identifier("worker", in.Worker)
+	lease.CheckClaim(&f, in.Worker, in.Limit, in.Lease, in.Wait)
 	if len(in.Lanes) == 0 || len(in.Lanes) > maxLanes {
 		f.Addf("lanes", "items", "lanes must be between 1 and %d", maxLanes)
 	}
 	for _, lane := range in.Lanes[:min(len(in.Lanes), maxLanes)] {
 		f.Name("lanes.pipeline", lane.Pipeline)
 		f.Name("lanes.stage", lane.Stage)
-	}
-	if in.Limit < 1 || in.Limit > MaxClaim {
-		f.Addf("limit", "range", "limit must be between 1 and %d", MaxClaim)
-	}
-	if in.Lease < 0 {
-		f.Addf("lease_seconds", "minimum", "lease_seconds must not be negative")
-	}
-	if in.Wait < 0 || in.Wait > engine.MaxWait {
-		f.Addf("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(engine.MaxWait.Seconds()))
 	}
 	return f.Err()
 }
@@ -120,9 +96,9 @@ func (s *Service) claim(ctx context.Context, in Claim) ([]Claimed, error) {
 		Lanes: in.Lanes, Limit: in.Limit,
 		Decide: func(q store.QueuedWork, now time.Time) (store.QueuedWork, error) {
 			if !l.LeasedAt.Equal(now) {
-				l = recoup.Lease{LeaseToken: s.IDs.New(now), LeaseWorker: in.Worker, LeasedAt: now, LeaseEndsAt: now.Add(s.leaseLength(in.Lease))}
+				l = recoup.NewLease(s.IDs.New(now), in.Worker, now, s.Policies.Current().Leases.Length(in.Lease))
 			}
-			return lease(q, l)
+			return take(q, l)
 		},
 	})
 	if err != nil || len(leased) == 0 {
@@ -208,9 +184,4 @@ func (s *Service) putBack(ctx context.Context, list []store.QueuedWork) error {
 		return store.LetterStep{WorkID: list[i].WorkID, Token: list[i].LeaseToken, Decide: release(list[i].LeaseToken)}, nil
 	})
 	return err
-}
-
-func (s *Service) leaseLength(asked time.Duration) time.Duration {
-	bounds := s.Policies.Current().Leases
-	return min(cmp.Or(asked, bounds.Default), bounds.Max)
 }

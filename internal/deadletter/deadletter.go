@@ -11,12 +11,12 @@ package deadletter
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/engine"
+	"recoup/internal/lease"
 	"recoup/internal/policy"
 	"recoup/internal/store"
 )
@@ -43,10 +43,7 @@ type Options struct {
 // Service is safe for concurrent use.
 type Service struct {
 	Options
-	bell    store.Bell
-	polls   *engine.Polls
-	stopped chan struct{}
-	stop    sync.Once
+	*lease.Queue // claims that wait
 }
 
 // New checks the options.
@@ -54,17 +51,11 @@ func New(o Options) (*Service, error) {
 	if o.Store == nil || o.Policies == nil || o.Codes == nil || o.Keys == nil || o.Now == nil || o.IDs == nil {
 		return nil, errors.New("deadletter: store, policies, codes, keys, clock and ids are required")
 	}
-	return &Service{Options: o, polls: engine.NewPolls(), stopped: make(chan struct{})}, nil
+	return &Service{Options: o, Queue: lease.NewQueue(store.WakeWork)}, nil
 }
 
 // now is the time as stores keep it, so that what is answered is what is kept.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
-
-// Wake makes claims that wait for work look again.
-func (s *Service) Wake() { s.bell.Ring(store.WakeWork) }
-
-// StopWaiting makes claims that wait come back empty, now and from now on.
-func (s *Service) StopWaiting() { s.stop.Do(func() { close(s.stopped) }) }
 
 // table returns the table of that name for dead letters; without a name, the
 // first that the policy has.

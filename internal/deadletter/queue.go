@@ -12,6 +12,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/engine"
+	"recoup/internal/lease"
 	"recoup/internal/store"
 )
 
@@ -162,7 +163,7 @@ func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.Decid
 	case Succeeded:
 		return s.succeed(r.Token), nil
 	case Extended:
-		return extend(r.Token, s.leaseLength(r.Lease)), nil
+		return extend(r.Token, s.Policies.Current().Leases.Length(r.Lease)), nil
 	case Released:
 		return release(r.Token), nil
 	case Failed:
@@ -178,12 +179,8 @@ func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.Decid
 func (s *Service) CheckResult(r *Result) error {
 	var f check.Fields
 	var bad fault.FieldErrors
-	if r.Token.IsZero() {
-		f.Addf("lease_token", "required", "lease_token is required: the claim returned it")
-	}
-	if r.Lease < 0 {
-		f.Addf("lease_seconds", "minimum", "lease_seconds must not be negative")
-	}
+	lease.CheckToken(&f, !r.Token.IsZero())
+	lease.CheckLength(&f, r.Lease)
 	switch r.Outcome {
 	case Succeeded, Extended, Released:
 	case Failed:

@@ -17,9 +17,9 @@ const MaxLapses = 3
 
 var errHeld = fault.New(fault.CodeConflict, "A worker holds it.")
 
-// lease decides a claim of work that is due. Work over which too many workers were
+// take decides a claim of work that is due. Work over which too many workers were
 // lost is set aside, for the system to bury.
-func lease(q store.QueuedWork, l recoup.Lease) (store.QueuedWork, error) {
+func take(q store.QueuedWork, l recoup.Lease) (store.QueuedWork, error) {
 	now := l.LeasedAt
 	switch {
 	case q.DueAt.IsZero(), q.DueAt.After(now), q.Leased(now):
@@ -34,10 +34,9 @@ func lease(q store.QueuedWork, l recoup.Lease) (store.QueuedWork, error) {
 	return q.Under(l), nil
 }
 
-// holds is the fence: only the token of the present lease may speak. One that ran
-// out counts as long as nobody else has claimed the work.
+// holds is the fence: only the token of the present lease may speak.
 func holds(l *store.Letter, token recoup.ID) error {
-	if token.IsZero() || token != l.Queued.LeaseToken {
+	if !l.Queued.HeldBy(token) {
 		return leaseLost(l)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"recoup"
 	"recoup/internal/check"
+	"recoup/internal/lease"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
@@ -20,12 +21,6 @@ type Claim struct {
 	Lease  time.Duration // zero: the policy's default
 	Wait   time.Duration // how long to wait for something to fall due
 }
-
-// The bounds of a claim.
-const (
-	MaxClaim = 1000
-	MaxWait  = 60 * time.Second
-)
 
 // Claim leases due errors to a worker. With nothing due it waits, for as long as
 // the claim says, and may come back empty.
@@ -41,16 +36,7 @@ func (e *Engine) Claim(ctx context.Context, c Caller, claim Claim) ([]recoup.Err
 // is of.
 func (e *Engine) CheckClaim(c Caller, claim Claim) ([]string, error) {
 	f := check.Fields{Redactor: e.Redactor}
-	f.RequiredIdentifier("worker", claim.Worker)
-	if claim.Limit < 1 || claim.Limit > MaxClaim {
-		f.Addf("limit", "range", "limit must be between 1 and %d", MaxClaim)
-	}
-	if claim.Lease < 0 {
-		f.Addf("lease_seconds", "minimum", "lease_seconds must not be negative")
-	}
-	if claim.Wait < 0 || claim.Wait > MaxWait {
-		f.Addf("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(MaxWait.Seconds()))
-	}
+	lease.CheckClaim(&f, claim.Worker, claim.Limit, claim.Lease, claim.Wait)
 	tables, err := e.claimable(c, claim.Tables, &f)
 	if err != nil {
 		return nil, err
@@ -83,13 +69,13 @@ func (e *Engine) claimable(c Caller, names []string, f *check.Fields) ([]string,
 	return names, nil
 }
 
-// await claims, and while there is nothing waits for the bell or the clock.
+// await claims, and while there is nothing waits to be woken or for the clock.
 func (e *Engine) await(ctx context.Context, claim Claim, tables []string) (claimed []recoup.Error, err error) {
 	if len(tables) == 0 {
 		return nil, nil
 	}
-	err = e.polls.Await(ctx, Poll{
-		For: strings.Join(slices.Sorted(slices.Values(tables)), " "), Wait: claim.Wait, Stopped: e.stopped, Rung: e.wake.rung,
+	err = e.Queue.Await(ctx, lease.Wait{
+		For: strings.Join(slices.Sorted(slices.Values(tables)), " "), Wait: claim.Wait,
 		Look: func() (bool, error) {
 			var err error
 			claimed, err = e.claim(ctx, claim, tables)
@@ -116,4 +102,14 @@ func (e *Engine) claim(ctx context.Context, claim Claim, tables []string) ([]rec
 type claimLike struct {
 	by    *Engine
 	lease time.Duration
+}
+
+// announce wakes claims that wait if something was made due at once. What falls due
+// later, those who wait find by the clock.
+func (e *Engine) announce(outcomes []store.Outcome) {
+	if slices.ContainsFunc(outcomes, func(o store.Outcome) bool {
+		return o.Err == nil && !o.Repeated && o.Error.State == recoup.RetryPending && o.Error.LeaseToken.IsZero() && !o.Error.NextRetryAt.After(o.Error.UpdatedAt)
+	}) {
+		e.Wake()
+	}
 }

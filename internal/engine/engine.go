@@ -8,11 +8,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/lease"
 	"recoup/internal/policy"
 	"recoup/internal/redact"
 	"recoup/internal/store"
@@ -47,11 +47,8 @@ type Options struct {
 // Engine is safe for concurrent use.
 type Engine struct {
 	Options
-	gates   *desk
-	wake    *bell
-	polls   *Polls
-	stopped chan struct{}
-	stop    sync.Once
+	*lease.Queue // claims that wait
+	gates        *desk
 }
 
 // New checks the options.
@@ -65,7 +62,7 @@ func New(o Options) (*Engine, error) {
 	gates := &desk{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
 		return o.Store.Blocking(ctx, entities, maxBlockers+1)
 	}}
-	return &Engine{Options: o, gates: gates, wake: newBell(), polls: NewPolls(), stopped: make(chan struct{})}, nil
+	return &Engine{Options: o, Queue: lease.NewQueue(store.WakeErrors), gates: gates}, nil
 }
 
 // Caller is who asks: the name that the history keeps, and the hubs whose tables

@@ -54,7 +54,7 @@ func (e *Engine) Rebase(ctx context.Context, c Caller, next *policy.Policy, reas
 			progress(done, max(done, total))
 		}
 	}
-	e.wake.ring()
+	e.Wake()
 	return r.result(), nil
 }
 

@@ -103,7 +103,7 @@ func (d *Decision) Holds(e *recoup.Error, now time.Time) bool {
 // Lease is what a claim that the decision stands for makes of e.
 func (d *Decision) Lease(e *recoup.Error, token recoup.ID, worker string, now time.Time) recoup.Error {
 	next := *e
-	next.Lease = recoup.Lease{LeaseToken: token, LeaseWorker: worker, LeasedAt: now, LeaseEndsAt: now.Add(d.wait)}
+	next.Lease = recoup.NewLease(token, worker, now, d.wait)
 	next.LastRetryAt, next.NextRetryAt, next.UpdatedAt = now, next.LeaseEndsAt, now
 	return next
 }

@@ -45,10 +45,7 @@ func (in Claim) apply(s *step) error {
 	if windowOver(e, s.now) {
 		return s.refuse("its retry window is over")
 	}
-	e.Lease = recoup.Lease{
-		LeaseToken: in.Token, LeaseWorker: in.Worker,
-		LeasedAt: s.now, LeaseEndsAt: s.now.Add(s.leaseLength(in.Lease)),
-	}
+	e.Lease = recoup.NewLease(in.Token, in.Worker, s.now, s.policy.Leases.Length(in.Lease))
 	e.LastRetryAt, e.NextRetryAt = s.now, e.LeaseEndsAt
 	return nil
 }
@@ -67,7 +64,7 @@ func (in Extend) apply(s *step) error {
 		return err
 	}
 	e := &s.next
-	e.LeaseEndsAt = s.now.Add(s.leaseLength(in.Lease))
+	e.LeaseEndsAt = s.now.Add(s.policy.Leases.Length(in.Lease))
 	e.NextRetryAt = e.LeaseEndsAt
 	return nil
 }
@@ -93,7 +90,7 @@ func (Lapse) apply(s *step) error {
 func (s *step) holds(token recoup.ID) (done bool, err error) {
 	e := s.current
 	switch {
-	case !token.IsZero() && token == e.LeaseToken:
+	case e.HeldBy(token):
 		s.actor = cmp.Or(e.LeaseWorker, recoup.System)
 		return false, nil
 	case !token.IsZero() && token == e.LastAttempt && e.LastResult == string(s.kind):
@@ -144,11 +141,4 @@ func (s *step) endAttempt(result Kind) {
 	h.Worker, h.ClaimedAt, h.Attempt = e.LeaseWorker, e.LeasedAt, e.LeaseToken
 	e.LastAttempt, e.LastResult = e.LeaseToken, string(result)
 	e.Lease = recoup.Lease{}
-}
-
-func (s *step) leaseLength(asked time.Duration) time.Duration {
-	if asked <= 0 {
-		asked = s.policy.Leases.Default
-	}
-	return min(asked, s.policy.Leases.Max)
 }

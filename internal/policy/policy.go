@@ -101,6 +101,15 @@ type Leases struct {
 	ExpiryGrace time.Duration // how long an expiry waits for a live lease
 }
 
+// Length is how long a lease lasts that was asked for: the default without a wish, and
+// never above the maximum.
+func (l Leases) Length(asked time.Duration) time.Duration {
+	if asked <= 0 {
+		asked = l.Default
+	}
+	return min(asked, l.Max)
+}
+
 // Table is one governed error table.
 type Table struct {
 	Name         string

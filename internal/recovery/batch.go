@@ -82,7 +82,7 @@ func (Freeze) apply(s *step) error {
 		s.Batch.FrozenAt = s.now
 		s.emit(store.AIRFreeze, "", recoup.System)
 	case s.Recovery.Status == none:
-	case s.Lease.Live(s.now):
+	case s.Lease.Leased(s.now):
 		return s.refuse(InvalidTransition, "a worker holds it and may finish first")
 	default:
 		s.exhaust(BatchFrozen)

@@ -67,7 +67,7 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 	})
 	for i := range intakes {
 		cases = append(cases, store.Case{Intake: intakes[i], Lease: store.RecoveryLease{
-			Lease: recoup.Lease{LeaseWorker: o.Worker, LeasedAt: at, LeaseEndsAt: at.Add(lease)},
+			Lease: recoup.NewLease(recoup.ID{}, o.Worker, at, lease),
 		}})
 	}
 	return cases, err

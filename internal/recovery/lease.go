@@ -26,7 +26,7 @@ func (in Claim) apply(s *step) error {
 		return s.refuse(InvalidTransition, "its batch is frozen")
 	case s.now.Before(s.Recovery.NextEligibleAt):
 		return s.refuse(InvalidTransition, "it is not eligible yet")
-	case s.Lease.Live(s.now):
+	case s.Lease.Leased(s.now):
 		return s.refuse(InvalidTransition, "a worker holds it")
 	case in.Token.IsZero() || in.Lease <= 0:
 		return s.refuse(ValidationError, "a lease needs a token and a length")
@@ -34,10 +34,7 @@ func (in Claim) apply(s *step) error {
 	if s.Lease.Lapsed(s.now) && s.lapse() {
 		return nil
 	}
-	s.Lease.Lease = recoup.Lease{
-		LeaseToken: in.Token, LeaseWorker: in.Worker,
-		LeasedAt: s.now, LeaseEndsAt: s.now.Add(in.Lease),
-	}
+	s.Lease.Lease = recoup.NewLease(in.Token, in.Worker, s.now, in.Lease)
 	return nil
 }
 
@@ -76,7 +73,7 @@ func (s *step) holds(token recoup.ID) (worker string, err error) {
 	switch {
 	case s.Batch.Killed():
 		return "", s.refuse(BatchKilled, "its batch is stopped by the kill switch; no attempt was used")
-	case token.IsZero() || token != s.Lease.LeaseToken:
+	case !s.Lease.HeldBy(token):
 		return "", s.refuse(LeaseLost, "the lease is gone, and the result with it")
 	}
 	if s.now.Before(s.Lease.LeasedAt) {

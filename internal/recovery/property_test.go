@@ -92,8 +92,8 @@ func (l *life) check(was, next store.Case, effects store.CaseEffects, err error,
 		l.T.Fatalf("%s is not the end: %+v", a.Status, next)
 	case b.AttemptCount > 3 || b.Status != "" && b.AttemptCount < 1 || counted < 0 || counted > 1:
 		l.T.Fatalf("%d attempts became %d", a.AttemptCount, b.AttemptCount)
-	case next.Lease.LeaseToken != was.Lease.LeaseToken && next.Lease.Live(l.now) &&
-		(l.now.Before(b.NextEligibleAt) || was.Batch.Killed() || was.Batch.Frozen(l.now) || was.Lease.Live(l.now)):
+	case next.Lease.LeaseToken != was.Lease.LeaseToken && next.Lease.Leased(l.now) &&
+		(l.now.Before(b.NextEligibleAt) || was.Batch.Killed() || was.Batch.Frozen(l.now) || was.Lease.Leased(l.now)):
 		l.T.Fatalf("%T leased what is not eligible: %+v", in, was)
 	case was.Batch.Killed() && err == nil && a.Status == store.RecoveryActive && counted > 0:
 		l.T.Fatalf("%T used an attempt in a killed batch", in)

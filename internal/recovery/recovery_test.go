@@ -101,7 +101,7 @@ func TestLapses(t *testing.T) {
 	for lapses := 1; lapses <= 2; lapses++ {
 		w.now = w.now.Add(lease)
 		w.wantEvents(w.must(w.claim()), "LAPSE")
-		if w.c.Lease.Lapses != lapses || w.c.Recovery.AttemptCount != 1 || !w.c.Lease.Live(w.now) {
+		if w.c.Lease.Lapses != lapses || w.c.Recovery.AttemptCount != 1 || !w.c.Lease.Leased(w.now) {
 			t.Errorf("after %d lapses: %+v", lapses, w.c)
 		}
 	}

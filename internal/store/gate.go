@@ -139,16 +139,6 @@ var recoveryLeases = []row.Column[RecoveryLease]{
 	row.Int("lapses", func(r *RecoveryLease) *int { return &r.Lapses }),
 }
 
-// Live reports whether a worker holds the recovery at now.
-func (l *RecoveryLease) Live(now time.Time) bool {
-	return !l.LeaseToken.IsZero() && now.Before(l.LeaseEndsAt)
-}
-
-// Lapsed reports whether a worker let its lease run out.
-func (l *RecoveryLease) Lapsed(now time.Time) bool {
-	return !l.LeaseToken.IsZero() && !now.Before(l.LeaseEndsAt)
-}
-
 // AIREvent names what a row of the AIR tells of.
 type AIREvent string
 

@@ -176,16 +176,6 @@ type QueuedWork struct {
 	Lapses int `json:"lapses,omitempty"` // how many workers were lost over it
 }
 
-// Leased reports whether a worker holds a live lease at now.
-func (q *QueuedWork) Leased(now time.Time) bool {
-	return !q.LeaseToken.IsZero() && now.Before(q.LeaseEndsAt)
-}
-
-// Lapsed reports whether a worker took a lease and let it run out.
-func (q *QueuedWork) Lapsed(now time.Time) bool {
-	return !q.LeaseToken.IsZero() && !now.Before(q.LeaseEndsAt)
-}
-
 // Under is work as it is when a worker claims it for the first time, or again after
 // it was given back.
 func (q QueuedWork) Under(l recoup.Lease) QueuedWork {

@@ -71,7 +71,7 @@ func gateEligible(d *gateDriver) {
 	first, _, err := d.store.Eligible(d.Context(), "b1", d.now, store.Page{Limit: 1})
 	d.must(err)
 	d.wantStored(first...)
-	if !first[0].Lease.Live(d.now) || first[0].Intake.CompanyName == "" {
+	if !first[0].Lease.Leased(d.now) || first[0].Intake.CompanyName == "" {
 		d.Errorf("listed is %+v", first[0])
 	}
 }

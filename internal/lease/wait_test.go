@@ -1,4 +1,4 @@
-package engine_test
+package lease_test
 
 import (
 	"context"
@@ -8,7 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"recoup/internal/engine"
+	"recoup/internal/lease"
+	"recoup/internal/store"
 )
 
 // However many polls wait for the same thing, one of them looks: thousands cost
@@ -19,13 +20,12 @@ func TestPollsLookOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const polls, things = 1000, 7
 		var looks, due, found atomic.Int64
-		bell, p := make(chan struct{}, 1), engine.NewPolls()
-		stopped := make(chan struct{})
+		q := lease.NewQueue(store.WakeErrors)
 		var all sync.WaitGroup
 		for range polls {
 			all.Go(func() {
-				err := p.Await(t.Context(), engine.Poll{
-					For: "dol", Wait: time.Minute, Stopped: stopped, Rung: func() <-chan struct{} { return bell },
+				err := q.Await(t.Context(), lease.Wait{
+					For: "dol", Wait: time.Minute,
 					Look: func() (bool, error) {
 						looks.Add(1)
 						if due.Add(-1) >= 0 {
@@ -50,12 +50,12 @@ func TestPollsLookOneAtATime(t *testing.T) {
 		}
 		looks.Store(0)
 		due.Store(things)
-		bell <- struct{}{}
+		q.Wake()
 		synctest.Wait()
 		if found.Load() != things || looks.Load() != things+1 {
 			t.Errorf("of %d things %d were found, in %d looks", things, found.Load(), looks.Load())
 		}
-		close(stopped)
+		q.StopWaiting()
 		all.Wait()
 	})
 }
@@ -66,12 +66,12 @@ func TestPollsLookAFewAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var looking, most atomic.Int64
-		p, release := engine.NewPolls(), make(chan struct{})
+		q, release := lease.NewQueue(store.WakeErrors), make(chan struct{})
 		ctx, leave := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for i := range 100 {
 			all.Go(func() {
-				_ = p.Await(ctx, engine.Poll{For: string(rune('a' + i)), Look: func() (bool, error) {
+				_ = q.Await(ctx, lease.Wait{For: string(rune('a' + i)), Look: func() (bool, error) {
 					most.Store(max(most.Load(), looking.Add(1)))
 					<-release
 					looking.Add(-1)

@@ -1,0 +1,43 @@
+// Package lease is how workers come by what they work on: what a claim may ask for, and
+// how claims wait until there is something. Retries, staged work and Gate Zero share it.
+// A lease itself is a [recoup.Lease], and its fence is [recoup.Lease.HeldBy]; what a lost
+// one means, each of their state machines says.
+package lease
+
+import (
+	"time"
+
+	"recoup/internal/check"
+)
+
+// The bounds of a claim.
+const (
+	MaxClaim = 1000
+	MaxWait  = 60 * time.Second
+)
+
+// CheckClaim says what is wrong with what every claim asks for.
+func CheckClaim(f *check.Fields, worker string, limit int, lease, wait time.Duration) {
+	f.RequiredIdentifier("worker", worker)
+	if limit < 1 || limit > MaxClaim {
+		f.Addf("limit", "range", "limit must be between 1 and %d", MaxClaim)
+	}
+	CheckLength(f, lease)
+	if wait < 0 || wait > MaxWait {
+		f.Addf("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(MaxWait.Seconds()))
+	}
+}
+
+// CheckLength says what is wrong with how long a lease is to last.
+func CheckLength(f *check.Fields, lease time.Duration) {
+	if lease < 0 {
+		f.Addf("lease_seconds", "minimum", "lease_seconds must not be negative")
+	}
+}
+
+// CheckToken says what is wrong with the token of a result.
+func CheckToken(f *check.Fields, there bool) {
+	if !there {
+		f.Addf("lease_token", "required", "lease_token is required: the claim returned it")
+	}
+}
