@@ -255,16 +255,6 @@ when exists (select 1 from dead_letter where error_id = old.error_id)
   select raise(abort, 'a note is kept as long as what it is about');
 end;
 
--- An error that is archived leaves no open dead letter behind, nor the item of a
--- replay: whoever archives it ends both.
-create trigger error_dead_letter after delete on error
-when (select dead_letter from error_table where table_name = old.table_name) begin
-  select raise(abort, 'what is part of a replay is not archived')
-    where exists (select 1 from replay_item where error_id = old.error_id and state in ('PENDING', 'RELEASED'));
-  select raise(abort, 'its dead letter is open, and is closed when it is archived')
-    where exists (select 1 from dead_letter where error_id = old.error_id and closed_at is null);
-end;
-
 -- What hangs on a dead letter goes for good with its archive row.
 create trigger error_archive_dead_letter after delete on error_archive
 when (select dead_letter from error_table where table_name = old.table_name) begin
