@@ -94,15 +94,16 @@ func (s *settling) end(step *store.Step, decisions []*lifecycle.Decision, out *s
 }
 
 // overColumns are those by which it is known whether a decision to archive stands for an
-// error, and by which that is counted.
+// error that nobody holds and whose retries are as a step leaves them, and by which that
+// is counted.
 var overColumns = slices.DeleteFunc(slices.Clone(errorColumns), func(c column) bool {
 	return !slices.Contains([]string{
 		"error_id", "correlation_id", "table_name", "policy_version", "state", "blocking", "code", "last_failure_code", "assigned_to", "escalated_to",
-		"lease_token", "retry_count", "max_retries", "retry_exhausted", "created_at", "expires_at",
+		"created_at", "expires_at",
 	}, c.name)
 })
 
-var selectOver = selectByID(overColumns)
+var selectOver = selectByID(overColumns) + ` where e.lease_token is null and e.retry_exhausted = (e.max_retries > 0 and e.retry_count >= e.max_retries)`
 
 // archive has those errors archived for which a decision to do so stands, and returns the
 // places of the others.

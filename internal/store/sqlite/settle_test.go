@@ -8,6 +8,7 @@ import (
 
 	"recoup"
 	"recoup/internal/lifecycle"
+	"recoup/internal/policy"
 )
 
 // whim gives a column of an error one of a few values.
@@ -36,6 +37,48 @@ func narrowed(e *recoup.Error, but string) (n recoup.Error) {
 	return n
 }
 
+// passedOver reports whether selectOver leaves an error out.
+func passedOver(e *recoup.Error) bool {
+	return !e.LeaseToken.IsZero() || e.RetryExhausted != (e.MaxRetries > 0 && e.RetryCount >= e.MaxRetries)
+}
+
+// What a worker holds, and what plain SQL has left as no step does, is not read: it is
+// decided for itself.
+func TestOverPassesBy(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	must(t, s.writer.do(t.Context(), func(tx *tx) error {
+		want, all := map[recoup.ID]bool{}, []recoup.ID(nil)
+		for i := range 16 {
+			e := recoup.Error{
+				ID: recoup.ID{14: 1, 15: byte(i)}, Table: "outreach.dol_errors", Code: "X", State: recoup.Active, PolicyVersion: "0", Disposition: recoup.DispositionArchive,
+				CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(1, 0), Lease: recoup.Lease{LeaseToken: recoup.ID{15: byte(i) & 1}},
+				Retry: recoup.Retry{MaxRetries: 1, RetryCount: i >> 1 & 1, RetryExhausted: i&4 > 0},
+			}
+			if i&8 > 0 {
+				e.MaxRetries, e.RetryCount = 0, 0
+			}
+			must(t, tx.exec(insertError, fields(errorColumns, &e)...))
+			all, want[e.ID] = append(all, e.ID), !passedOver(&e)
+		}
+		wanted, err := hexes(all)
+		must(t, err)
+		must(t, tx.scan(overColumns, func(_ int64, e *recoup.Error) {
+			if !want[e.ID] {
+				t.Errorf("%v is read", e.ID)
+			}
+			delete(want, e.ID)
+		}, selectOver, wanted))
+		for id, left := range want {
+			if left {
+				t.Errorf("%v is not read", id)
+			}
+		}
+		return nil
+	}))
+}
+
 // What is read of errors that are to be archived is all that decides whether a
 // remembered decision stands for them, and all that they are counted by; and each
 // column of it matters.
@@ -58,6 +101,9 @@ func TestOverColumns(t *testing.T) {
 			if r.IntN(20) == 0 {
 				whim(r, c, &e)
 			}
+		}
+		if passedOver(&e) {
+			continue
 		}
 		verdict := func(e *recoup.Error) (bool, levels) {
 			counted := levels{}
