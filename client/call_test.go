@@ -313,7 +313,7 @@ func TestTimeout(t *testing.T) {
 func TestLongPoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Minute, 0)
+		o := newRetryServer(time.Minute, 0)
 		c := bubble(t, o)
 		start := time.Now()
 		claimed, err := c.Claim(t.Context(), client.Claim{Worker: "w", WaitSeconds: 60})

@@ -66,25 +66,25 @@ func (w StageWorker) Run(ctx context.Context) error {
 	if err := w.validate(); err != nil {
 		return err
 	}
-	s := &stageShift{StageWorker: w, crew: newCrew(ctx, w.Client, w.Logger, "work", w.Concurrency)}
+	s := &stageShift{StageWorker: w, pool: newPool(ctx, w.Client, w.Logger, "work", w.Concurrency)}
 	defer s.end()
 	for _, st := range w.Pipeline.Stages {
 		s.lanes = append(s.lanes, Lane{Pipeline: w.Pipeline.Name, Stage: st.Name})
 	}
-	return errors.Join(claimAll(ctx, s.crew, s.claim, s.work),
+	return errors.Join(claimAll(ctx, s.pool, s.claim, s.work),
 		s.drain(w.Grace, "%d pieces of work did not end, or their results could not be sent."))
 }
 
 // stageShift is one run of a stage worker.
 type stageShift struct {
 	StageWorker
-	*crew
+	*pool
 	lanes []Lane
 }
 
 // claim takes what is there, and waits if there is nothing.
 func (s *stageShift) claim(ctx context.Context, limit int) ([]Work, error) {
-	claimed, err := claimTwice(ctx, s.crew, s.Poll, func(ctx context.Context, wait int) ([]Work, error) {
+	claimed, err := claimTwice(ctx, s.pool, s.Poll, func(ctx context.Context, wait int) ([]Work, error) {
 		return s.Client.ClaimWork(ctx, WorkClaim{Lanes: s.lanes, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
 	})
 	return claimed[:min(len(claimed), limit)], err
@@ -97,7 +97,7 @@ var errUnsaid = errors.New("client: the run ended without a result")
 func (s *stageShift) work(w Work, received time.Time) {
 	defer s.yield(1)
 	err := errUnsaid // should a stage end its goroutine
-	lease := hold{of: "work_id", id: w.WorkID, lasts: w.LeaseEndsAt.Sub(w.LeasedAt), received: received,
+	lease := heldLease{of: "work_id", id: w.WorkID, lasts: w.LeaseEndsAt.Sub(w.LeasedAt), received: received,
 		extend: func(ctx context.Context, seconds int) error {
 			_, err := s.Client.WorkResult(ctx, WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Extended, LeaseSeconds: seconds}, NoRetry())
 			if err != nil && !s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey) {

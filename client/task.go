@@ -19,15 +19,15 @@ import (
 func (s *shift) work(e recoup.Error, received time.Time) {
 	defer s.yield(1)
 	var err error
-	lease := hold{of: "error_id", id: e.ID, lasts: e.LeaseEndsAt.Sub(e.LeasedAt), received: received,
+	lease := heldLease{of: "error_id", id: e.ID, lasts: e.LeaseEndsAt.Sub(e.LeasedAt), received: received,
 		extend: func(ctx context.Context, seconds int) error {
-			return s.clerk.send(ctx, Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: Extended, LeaseSeconds: seconds})
+			return s.sender.send(ctx, Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: Extended, LeaseSeconds: seconds})
 		}}
 	cause := s.holding(lease, func(ctx context.Context) { s.run(ctx, e, &err) })
 	if err != nil && errors.Is(cause, ErrLeaseLost) {
-		return // whoever has the lease now will tell
+		return // whoever has the lease now will say
 	}
-	s.tell(s.result(&e, err, cause))
+	s.submit(s.result(&e, err, cause))
 }
 
 // run calls the handler. It makes an error of a panic, and of a handler that
@@ -81,10 +81,10 @@ func excerpt(err error) string {
 	return text[:cut]
 }
 
-// tell sends a result until the server has decided about it.
-func (s *shift) tell(r Result) {
+// submit sends a result until the server has decided about it.
+func (s *shift) submit(r Result) {
 	for failures := 1; ; failures++ {
-		err := s.clerk.send(s.all, r)
+		err := s.sender.send(s.all, r)
 		if err == nil || s.all.Err() != nil {
 			return
 		}

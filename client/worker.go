@@ -90,25 +90,25 @@ func (w Worker) Run(ctx context.Context) error {
 	if err := w.validate(); err != nil {
 		return err
 	}
-	s := &shift{Worker: w, crew: newCrew(ctx, w.Client, w.Logger, "errors", w.Concurrency)}
-	s.clerk = newClerk(s.all, w.Client)
-	err := errors.Join(claimAll(ctx, s.crew, s.claim, s.work),
+	s := &shift{Worker: w, pool: newPool(ctx, w.Client, w.Logger, "errors", w.Concurrency)}
+	s.sender = newResultSender(s.all, w.Client)
+	err := errors.Join(claimAll(ctx, s.pool, s.claim, s.work),
 		s.drain(w.Grace, "%d handlers did not return, or their results could not be sent."))
 	s.end()
-	s.clerk.done.Wait()
+	s.sender.done.Wait()
 	return err
 }
 
 // shift is one run of a worker.
 type shift struct {
 	Worker
-	*crew
-	clerk *clerk
+	*pool
+	sender *resultSender
 }
 
 // claim takes what is due, and waits if nothing is.
 func (s *shift) claim(ctx context.Context, limit int) ([]recoup.Error, error) {
-	claimed, err := claimTwice(ctx, s.crew, s.Poll, func(ctx context.Context, wait int) ([]recoup.Error, error) {
+	claimed, err := claimTwice(ctx, s.pool, s.Poll, func(ctx context.Context, wait int) ([]recoup.Error, error) {
 		return s.Client.Claim(ctx, Claim{Tables: s.Tables, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
 	})
 	// An error comes without a lease if the claim found that its last attempt

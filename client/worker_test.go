@@ -58,7 +58,7 @@ func TestWorkerIsChecked(t *testing.T) {
 func TestResults(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Minute, 7)
+		o := newRetryServer(time.Minute, 7)
 		stop := run(t, client.Worker{
 			Client: bubble(t, o), Name: "w1", Tables: []string{"t"}, Concurrency: 5, Lease: time.Minute,
 			Proven: []recoup.Condition{recoup.ConditionIdempotencyKey},
@@ -114,7 +114,7 @@ func TestResults(t *testing.T) {
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Minute, 50)
+		o := newRetryServer(time.Minute, 50)
 		var running, most atomic.Int64
 		stop := run(t, client.Worker{Client: bubble(t, o), Name: "w", Concurrency: 7, Handler: func(context.Context, recoup.Error) error {
 			most.Store(max(most.Load(), running.Add(1)))
@@ -143,7 +143,7 @@ func TestConcurrency(t *testing.T) {
 func TestLeaseIsExtended(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Minute, 1)
+		o := newRetryServer(time.Minute, 1)
 		began := time.Now()
 		stop := run(t, client.Worker{Client: bubble(t, o), Name: "w", Handler: func(ctx context.Context, _ recoup.Error) error {
 			time.Sleep(5 * time.Minute)
@@ -171,10 +171,10 @@ func TestLeaseIsLost(t *testing.T) {
 	lost := fault.New(fault.CodeLeaseLost, "parked by ada")
 	away := refuse(fault.New(fault.CodeTemporaryUnavailable, ""))
 	for name, row := range map[string]struct {
-		office func(*office)
-		after  time.Duration
+		retryServer func(*retryServer)
+		after       time.Duration
 	}{
-		"the server says so": {func(o *office) {
+		"the server says so": {func(o *retryServer) {
 			o.judge = func(r client.Result) *fault.Error {
 				if r.Outcome == client.Extended {
 					return lost
@@ -182,7 +182,7 @@ func TestLeaseIsLost(t *testing.T) {
 				return nil
 			}
 		}, 20 * time.Second},
-		"nobody answers": {func(o *office) {
+		"nobody answers": {func(o *retryServer) {
 			o.fail = func(path string, n int) http.HandlerFunc {
 				if strings.HasSuffix(path, "/results") && n < 9 {
 					return away
@@ -190,7 +190,7 @@ func TestLeaseIsLost(t *testing.T) {
 				return nil
 			}
 		}, 60 * time.Second},
-		"the server hangs": {func(o *office) {
+		"the server hangs": {func(o *retryServer) {
 			o.fail = func(path string, n int) http.HandlerFunc {
 				if strings.HasSuffix(path, "/results") && n < 2 { // a request takes half a minute
 					return func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
@@ -201,8 +201,8 @@ func TestLeaseIsLost(t *testing.T) {
 	} {
 		for _, gets := range []error{nil, errors.New("broken off")} {
 			synctest.Test(t, func(t *testing.T) {
-				o := newOffice(time.Minute, 1)
-				row.office(o)
+				o := newRetryServer(time.Minute, 1)
+				row.retryServer(o)
 				var took time.Duration
 				stop := run(t, client.Worker{Client: bubble(t, o), Name: "w", Handler: func(ctx context.Context, _ recoup.Error) error {
 					began := time.Now()
@@ -233,7 +233,7 @@ func TestLeaseIsLost(t *testing.T) {
 func TestLeaseSurvivesTrouble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Minute, 1)
+		o := newRetryServer(time.Minute, 1)
 		o.fail = func(path string, n int) http.HandlerFunc {
 			if strings.HasSuffix(path, "/results") && n%2 == 0 { // every other extension and the first try of the result
 				return cut
@@ -262,7 +262,7 @@ func TestLeaseSurvivesTrouble(t *testing.T) {
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Minute, 2)
+		o := newRetryServer(time.Minute, 2)
 		stop := run(t, client.Worker{Client: bubble(t, o), Name: "w", Handler: func(ctx context.Context, e recoup.Error) error {
 			if e.ID == id(1) {
 				time.Sleep(10 * time.Second)
@@ -294,7 +294,7 @@ func TestDrain(t *testing.T) {
 func TestStopDuringAClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Minute, 0)
+		o := newRetryServer(time.Minute, 0)
 		w := client.Worker{Client: bubble(t, o), Name: "w", Handler: func(context.Context, recoup.Error) error { return nil }}
 		stop := run(t, w)
 		synctest.Wait()
@@ -303,7 +303,7 @@ func TestStopDuringAClaim(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 
-		o = newOffice(time.Minute, 1)
+		o = newRetryServer(time.Minute, 1)
 		o.fail = func(path string, n int) http.HandlerFunc {
 			if strings.HasSuffix(path, "/claim") && n == 0 {
 				return func(w http.ResponseWriter, r *http.Request) {
@@ -326,7 +326,7 @@ func TestStopDuringAClaim(t *testing.T) {
 func TestStubbornHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Hour, 1)
+		o := newRetryServer(time.Hour, 1)
 		release := make(chan struct{})
 		stop := run(t, client.Worker{Client: bubble(t, o), Name: "w", Grace: time.Second, Handler: func(context.Context, recoup.Error) error {
 			<-release
@@ -346,7 +346,7 @@ func TestStubbornHandler(t *testing.T) {
 func TestWorkerInTrouble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Minute, 2)
+		o := newRetryServer(time.Minute, 2)
 		busy := fault.New(fault.CodeDatabaseBusy, "")
 		refusals := 2
 		o.judge = func(r client.Result) *fault.Error { // of one item, for the moment
@@ -371,7 +371,7 @@ func TestWorkerInTrouble(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(time.Minute, 0)
+		o := newRetryServer(time.Minute, 0)
 		o.fail = func(string, int) http.HandlerFunc { return refuse(fault.New(fault.CodeInsufficientPermissions, "")) }
 		w := client.Worker{Client: bubble(t, o), Name: "w", Handler: func(context.Context, recoup.Error) error { return nil }}
 		if err := w.Run(t.Context()); !errors.Is(err, fault.New(fault.CodeInsufficientPermissions, "")) {
@@ -383,7 +383,7 @@ func TestWorkerInTrouble(t *testing.T) {
 // Many errors over a real network: each is worked on once.
 func TestWorkerOnLoopback(t *testing.T) {
 	t.Parallel()
-	o := newOffice(time.Minute, 200)
+	o := newRetryServer(time.Minute, 200)
 	s := serve(t, o.ServeHTTP)
 	var handled sync.Map
 	done := make(chan struct{})

@@ -25,8 +25,8 @@ const (
 	longGap    = 15 * time.Minute
 	gapSamples = 2
 
-	// toldCorrection is from where on a correction is worth a line in the log.
-	toldCorrection = 50 * time.Millisecond
+	// loggedCorrection is from where on a correction is worth a line in the log.
+	loggedCorrection = 50 * time.Millisecond
 
 	// firstSamples is how often a start asks for a sample that is good enough.
 	firstSamples = 5
@@ -105,7 +105,7 @@ func (c *clock) follow(ctx context.Context) error {
 		return err
 	}
 	step := c.correct(ahead)
-	if step.Abs() >= toldCorrection {
+	if step.Abs() >= loggedCorrection {
 		c.logger.Warn("clock corrected", "by", step, "left", ahead-step)
 	}
 	return nil
@@ -153,8 +153,8 @@ func (c *clock) sample(ctx context.Context) (ahead time.Duration, good bool, err
 	return c.ahead, true, nil
 }
 
-// told returns the figures.
-func (c *clock) told() figures {
+// snapshot returns the figures.
+func (c *clock) snapshot() figures {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.figures

@@ -44,7 +44,7 @@ func TestClockDiscardsLongRoundTrips(t *testing.T) {
 	if err := c.follow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.told(); m.behind(c) != 0 || got.discarded != 1 || got.corrections != 0 {
+	if got := c.snapshot(); m.behind(c) != 0 || got.discarded != 1 || got.corrections != 0 {
 		t.Errorf("it is behind by %v, %+v", m.behind(c), got)
 	}
 }
@@ -106,7 +106,7 @@ func TestClockCorrectsInBoundedSteps(t *testing.T) {
 				t.Errorf("a jump of %v: in %v it was corrected by %v", jump, clockEvery, d)
 			}
 		}
-		if got := c.told(); got.corrections != 3 || got.corrected != 3*maxCorrection {
+		if got := c.snapshot(); got.corrections != 3 || got.corrected != 3*maxCorrection {
 			t.Errorf("told %+v", got)
 		}
 		before := c.now()

@@ -33,10 +33,10 @@ func (n *Node) resign(ctx context.Context) error {
 	return n.jobs.Resign(ctx)
 }
 
-// office is what the API asks of the jobs.
-type office struct{ *clockwork.Clock }
+// jobRunner is what the API asks of the jobs.
+type jobRunner struct{ *clockwork.Clock }
 
 // RunJob lets a job take steps for a while.
-func (o office) RunJob(ctx context.Context, name string) (clockwork.Ran, error) {
+func (o jobRunner) RunJob(ctx context.Context, name string) (clockwork.Ran, error) {
 	return o.Run(ctx, name, jobBudget)
 }

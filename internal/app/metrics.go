@@ -90,7 +90,7 @@ func (c *nodeCollector) Collect(out chan<- prometheus.Metric) {
 		up = 0
 	}
 	gauge(descReachable, up)
-	clock := c.n.clock.told()
+	clock := c.n.clock.snapshot()
 	gauge(descAhead, clock.ahead.Seconds())
 	out <- prometheus.MustNewConstMetric(descCorrected, prometheus.CounterValue, clock.corrected.Seconds())
 	total(descSteps, int64(clock.corrections))

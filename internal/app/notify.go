@@ -33,14 +33,14 @@ func (n *Node) newNotifier() (*notify.Dispatcher, error) {
 	return d, nil
 }
 
-// switchboard is what the API asks of the channels.
-type switchboard struct {
+// channelTester is what the API asks of the channels.
+type channelTester struct {
 	n   *Node
 	ids *recoup.IDSource
 }
 
 // TestChannel sends a message through a channel of this node.
-func (s switchboard) TestChannel(ctx context.Context, name, by string) (reason string, err error) {
+func (s channelTester) TestChannel(ctx context.Context, name, by string) (reason string, err error) {
 	err = s.n.notifier.Test(ctx, name, by, s.ids.New(s.n.o.Now()))
 	if failed, ok := errors.AsType[*notify.Failure](err); ok {
 		return failed.Reason, nil

@@ -47,5 +47,5 @@ func (k *payloadKeys) WrapKeys(ctx context.Context, act store.Act) (client.KeysW
 		return client.KeysWrapped{}, fault.New(fault.CodeConflict, "This node has no master key: start it with --master-key-file FILE.")
 	}
 	n, err := k.vault.wrap(ctx, act)
-	return client.KeysWrapped{Wrapped: n, WrappedBy: k.vault.name}, k.vault.told(err)
+	return client.KeysWrapped{Wrapped: n, WrappedBy: k.vault.name}, k.vault.explain(err)
 }

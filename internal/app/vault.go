@@ -153,11 +153,11 @@ func (v *vault) AddPlatformKey(ctx context.Context, k store.PlatformKey, act sto
 	if err != nil {
 		return err
 	}
-	return v.told(v.Store.AddPlatformKey(ctx, sealed, act))
+	return v.explain(v.Store.AddPlatformKey(ctx, sealed, act))
 }
 
-// told says to people why a key is refused beside others.
-func (v *vault) told(err error) error {
+// explain says why a key is refused beside others.
+func (v *vault) explain(err error) error {
 	switch {
 	case !errors.Is(err, store.ErrOtherWrap) && !errors.Is(err, ErrMasterKey):
 		return err

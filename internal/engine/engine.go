@@ -48,7 +48,7 @@ type Options struct {
 type Engine struct {
 	Options
 	*lease.Queue // claims that wait
-	gates        *desk
+	gates        *gateBatcher
 }
 
 // New checks the options.
@@ -59,7 +59,7 @@ func New(o Options) (*Engine, error) {
 	if o.Redactor == nil {
 		o.Redactor = redact.Default()
 	}
-	gates := &desk{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
+	gates := &gateBatcher{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
 		return o.Store.Blocking(ctx, entities, maxBlockers+1)
 	}}
 	return &Engine{Options: o, Queue: lease.NewQueue(store.WakeErrors), gates: gates}, nil

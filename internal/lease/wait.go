@@ -21,11 +21,11 @@ const (
 // Queue is claims that wait. Of those that wait for the same thing one looks at a time
 // and the others stand in line, so that thousands cost the database no more than one.
 type Queue struct {
-	kind    string // what wakes them, of [store.Wakes]
-	bell    store.Bell
-	looks   chan struct{}
-	stopped chan struct{}
-	stop    func()
+	kind     string // what wakes them, of [store.Wakes]
+	notifier store.Notifier
+	looks    chan struct{}
+	stopped  chan struct{}
+	stop     func()
 
 	mu    sync.Mutex
 	lines map[string]*line
@@ -45,7 +45,7 @@ func NewQueue(kind string) *Queue {
 }
 
 // Wake makes claims that wait look again.
-func (q *Queue) Wake() { q.bell.Ring(q.kind) }
+func (q *Queue) Wake() { q.notifier.Notify(q.kind) }
 
 // StopWaiting makes claims that wait come back empty, now and from now on: the node
 // stops, and their workers ask another.
@@ -82,8 +82,8 @@ func (q *Queue) Await(ctx context.Context, w Wait) error {
 
 // inTurn looks until there is something, for one whose turn it is.
 func (q *Queue) inTurn(ctx context.Context, w *Wait, over <-chan time.Time) error {
-	woken := q.bell.Join()
-	defer woken.Leave()
+	woken := q.notifier.Subscribe()
+	defer woken.Close()
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for {

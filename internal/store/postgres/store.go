@@ -52,17 +52,17 @@ func (o Options) withDefaults() Options {
 // Store is a database of errors. It is safe for concurrent use.
 type Store struct {
 	verb.Verbs
-	pool    *pgxpool.Pool
-	vital   *pgxpool.Pool // of the gate and the keys, which must not wait behind the rest
-	sql     statements
-	gates   gateCheck
-	granted privileges // what this role may do, as it was at the start
-	trouble store.Trouble
-	clock   func() time.Time // nil: the database's
-	bell    store.Bell       // what this node has committed
-	stop    func()           // telling others of it
-	claimed atomic.Int64     // tickets of staged work, since the start
-	starts  laneStarts
+	pool     *pgxpool.Pool
+	vital    *pgxpool.Pool // of the gate and the keys, which must not wait behind the rest
+	sql      statements
+	gates    gateCheck
+	granted  privileges // what this role may do, as it was at the start
+	trouble  store.Trouble
+	clock    func() time.Time // nil: the database's
+	notifier store.Notifier   // what this node has committed
+	stop     func()           // telling others of it
+	claimed  atomic.Int64     // tickets of staged work, since the start
+	starts   laneStarts
 
 	memory      *store.Memory // decisions that stand for others
 	marks       marks         // how far this node has claimed
@@ -81,7 +81,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	case options.MaxConns > 0:
 		config.MaxConns = options.MaxConns
 	case !strings.Contains(url, "pool_max_conns"):
-		config.MaxConns = 10 // the ledger, the gate, the clock and the bell hold some of them most of the time
+		config.MaxConns = 10 // the ledger, the gate, the clock and the notifier hold some of them most of the time
 	}
 	configure(config.ConnConfig, options)
 	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.Memory{}}

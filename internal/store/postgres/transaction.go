@@ -141,7 +141,7 @@ func (s *Store) attempt(ctx context.Context, t *tx, work func(*tx) error) (durin
 		}
 		return fault.OnCommit, err
 	}
-	s.bell.Ring(t.woken...)
+	s.notifier.Notify(t.woken...)
 	return beforeCommit, nil
 }
 

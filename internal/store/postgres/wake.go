@@ -34,8 +34,8 @@ func (t *tx) wake(kind string) { t.woken = append(t.woken, kind) }
 // tell tells all nodes what this one has committed, until ctx ends. It is not
 // part of those commits, which would have to wait for each other. What cannot be
 // told is lost: it is a hint, and whoever waits also looks by itself.
-func (s *Store) tell(ctx context.Context, l *store.Listener) {
-	defer l.Leave()
+func (s *Store) tell(ctx context.Context, l *store.Subscription) {
+	defer l.Close()
 	for {
 		select {
 		case <-l.Ready():
@@ -55,7 +55,7 @@ func (s *Store) tell(ctx context.Context, l *store.Listener) {
 func (s *Store) startTelling() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	l := s.bell.Join()
+	l := s.notifier.Subscribe()
 	done.Go(func() { s.tell(ctx, l) })
 	return func() {
 		cancel()

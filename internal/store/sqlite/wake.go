@@ -13,8 +13,8 @@ func (t *tx) wake(kind string) { t.woken = append(t.woken, kind) }
 // ctx ends. It hears what this process commits; callers look by themselves now
 // and then, for what others may have written into the file.
 func (s *Store) Listen(ctx context.Context, wake func(channel string)) error {
-	l := s.writer.bell.Join()
-	defer l.Leave()
+	l := s.writer.notifier.Subscribe()
+	defer l.Close()
 	for kinds := store.Wakes(); ; kinds = l.Take() {
 		for _, kind := range kinds {
 			wake(kind)

@@ -49,7 +49,7 @@ type writer struct {
 
 	clock    func() time.Time
 	commits  int
-	bell     store.Bell
+	notifier store.Notifier
 	identity *identity
 	trouble  store.Trouble
 }
@@ -278,7 +278,7 @@ func (w *writer) follow() {
 	if w.tx.shred {
 		w.tx.shred = !w.truncate()
 	}
-	w.bell.Ring(w.tx.woken...)
+	w.notifier.Notify(w.tx.woken...)
 	w.tx.woken = w.tx.woken[:0]
 }
 

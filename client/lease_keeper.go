@@ -8,9 +8,9 @@ import (
 	"recoup/retry"
 )
 
-// hold is a lease on something that is worked on. How long it lasts comes from the
+// heldLease is a lease on something that is worked on. How long it lasts comes from the
 // server's clock, and when it is over from this one's.
-type hold struct {
+type heldLease struct {
 	of       string // what is held, in the log
 	id       recoup.ID
 	lasts    time.Duration
@@ -23,7 +23,7 @@ type hold struct {
 // holding does something under a lease, which it extends meanwhile. What is done
 // gets a context that ends with ErrLeaseLost when the lease is lost; holding
 // returns when it has ended, with why its context ended before, if it did.
-func (w *crew) holding(h hold, do func(ctx context.Context)) (cause error) {
+func (w *pool) holding(h heldLease, do func(ctx context.Context)) (cause error) {
 	ctx, lose := context.WithCancelCause(w.running)
 	defer lose(nil)
 	held, release := context.WithCancel(ctx)
@@ -40,7 +40,7 @@ func (w *crew) holding(h hold, do func(ctx context.Context)) (cause error) {
 
 // keep extends a lease until ctx ends, and says when it is lost: the server says
 // so, or nobody has confirmed it for as long as it lasts.
-func (w *crew) keep(ctx context.Context, lose context.CancelCauseFunc, h *hold) {
+func (w *pool) keep(ctx context.Context, lose context.CancelCauseFunc, h *heldLease) {
 	ends, wait := h.received.Add(h.lasts), h.lasts/3
 	for h.lasts > 0 && retry.Sleep(ctx, wait) == nil {
 		asked := w.client.o.Now()
@@ -62,7 +62,7 @@ func (w *crew) keep(ctx context.Context, lose context.CancelCauseFunc, h *hold) 
 }
 
 // ask asks for the lease once more, for as long as it is still held.
-func (h *hold) ask(ctx context.Context, left time.Duration) error {
+func (h *heldLease) ask(ctx context.Context, left time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	return h.extend(ctx, seconds(h.lasts))

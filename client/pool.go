@@ -11,9 +11,9 @@ import (
 	"recoup/retry"
 )
 
-// crew is what the workers have in common, whatever they work on: slots for what
+// pool is what the workers have in common, whatever they work on: slots for what
 // is at work, and contexts that outlive a stop.
-type crew struct {
+type pool struct {
 	client *Client
 	logger *slog.Logger
 	what   string // they work on, for messages
@@ -26,10 +26,10 @@ type crew struct {
 	end     context.CancelFunc
 }
 
-// newCrew begins with contexts that a stop does not end: what ctx carries stays,
+// newPool begins with contexts that a stop does not end: what ctx carries stays,
 // its end is for claimAll to see.
-func newCrew(ctx context.Context, c *Client, logger *slog.Logger, what string, concurrency int) *crew {
-	w := &crew{client: c, logger: logger, what: what, slots: make(chan struct{}, concurrency)}
+func newPool(ctx context.Context, c *Client, logger *slog.Logger, what string, concurrency int) *pool {
+	w := &pool{client: c, logger: logger, what: what, slots: make(chan struct{}, concurrency)}
 	w.all, w.end = context.WithCancel(context.WithoutCancel(ctx))
 	w.running, w.evict = context.WithCancelCause(w.all)
 	return w
@@ -38,7 +38,7 @@ func newCrew(ctx context.Context, c *Client, logger *slog.Logger, what string, c
 // claimAll claims whenever there is a free slot, until ctx ends, and has each
 // thing worked on with the time at which its claim was answered. Whoever has done
 // the work yields its slot.
-func claimAll[T any](ctx context.Context, w *crew, claim func(ctx context.Context, limit int) ([]T, error), work func(T, time.Time)) error {
+func claimAll[T any](ctx context.Context, w *pool, claim func(ctx context.Context, limit int) ([]T, error), work func(T, time.Time)) error {
 	for failures := 0; ; {
 		free := w.free(ctx)
 		if free == 0 {
@@ -63,7 +63,7 @@ func claimAll[T any](ctx context.Context, w *crew, claim func(ctx context.Contex
 // claimTwice asks for what is there, and once more, with a wait, if nothing is.
 // The first request is answered at once and is not broken off by a stop, because
 // what it leased would have to run out; the second is, as it is nearly always idle.
-func claimTwice[T any](ctx context.Context, w *crew, poll time.Duration, ask func(ctx context.Context, waitSeconds int) ([]T, error)) ([]T, error) {
+func claimTwice[T any](ctx context.Context, w *pool, poll time.Duration, ask func(ctx context.Context, waitSeconds int) ([]T, error)) ([]T, error) {
 	prompt, cancel := context.WithCancel(w.all)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(unwind, cancel) })()
@@ -76,7 +76,7 @@ func claimTwice[T any](ctx context.Context, w *crew, poll time.Duration, ask fun
 
 // free takes all free slots, and waits for one if there is none. It returns zero
 // when ctx ends.
-func (w *crew) free(ctx context.Context) int {
+func (w *pool) free(ctx context.Context) int {
 	if ctx.Err() != nil {
 		return 0
 	}
@@ -95,7 +95,7 @@ func (w *crew) free(ctx context.Context) int {
 }
 
 // yield gives slots back.
-func (w *crew) yield(n int) {
+func (w *pool) yield(n int) {
 	for range n {
 		<-w.slots
 	}
@@ -103,7 +103,7 @@ func (w *crew) yield(n int) {
 
 // final reports whether claiming again will not help after a claim that failed;
 // if it may, it waits first.
-func (w *crew) final(ctx context.Context, failures int, err error) bool {
+func (w *pool) final(ctx context.Context, failures int, err error) bool {
 	if ctx.Err() != nil {
 		return false // that is why it failed, and the end anyway
 	}
@@ -119,7 +119,7 @@ func (w *crew) final(ctx context.Context, failures int, err error) bool {
 
 // drain waits for what is running: first for all of it to finish, then for it to
 // be broken off. lost says of how many that did not even happen.
-func (w *crew) drain(grace time.Duration, lost string) error {
+func (w *pool) drain(grace time.Duration, lost string) error {
 	finished := make(chan struct{})
 	go func() {
 		w.tasks.Wait()

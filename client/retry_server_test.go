@@ -14,8 +14,8 @@ import (
 	"recoup/fault"
 )
 
-// office hands out errors and takes results, as a server does.
-type office struct {
+// retryServer hands out errors and takes results, as a server does.
+type retryServer struct {
 	lease time.Duration
 	now   func() time.Time
 
@@ -36,8 +36,8 @@ func token(id recoup.ID) recoup.ID {
 	return id
 }
 
-func newOffice(lease time.Duration, due int) *office {
-	o := &office{
+func newRetryServer(lease time.Duration, due int) *retryServer {
+	o := &retryServer{
 		lease: lease, now: time.Now, arrived: make(chan struct{}), n: map[string]int{},
 		judge: func(client.Result) *fault.Error { return nil },
 		fail:  func(string, int) http.HandlerFunc { return nil },
@@ -46,7 +46,7 @@ func newOffice(lease time.Duration, due int) *office {
 	return o
 }
 
-func (o *office) add(n int) {
+func (o *retryServer) add(n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for range n {
@@ -56,7 +56,7 @@ func (o *office) add(n int) {
 	o.arrived = make(chan struct{})
 }
 
-func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (o *retryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 	n := o.n[r.URL.Path]
 	o.n[r.URL.Path]++
@@ -74,7 +74,7 @@ func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (o *office) claim(w http.ResponseWriter, r *http.Request) {
+func (o *retryServer) claim(w http.ResponseWriter, r *http.Request) {
 	var c client.Claim
 	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 		panic(err)
@@ -107,7 +107,7 @@ func (o *office) claim(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (o *office) result(w http.ResponseWriter, r *http.Request) {
+func (o *retryServer) result(w http.ResponseWriter, r *http.Request) {
 	var batch client.ResultBatch
 	if err := json.NewDecoder(r.Body).Decode(&batch); err != nil {
 		panic(err)
@@ -134,8 +134,8 @@ func (o *office) result(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// said returns the results that the office took, as text.
-func (o *office) said() []string {
+// said returns the results that the retryServer took, as text.
+func (o *retryServer) said() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var list []string

@@ -8,16 +8,16 @@ import (
 )
 
 func TestBell(t *testing.T) {
-	var b store.Bell
-	b.Ring(store.WakeErrors) // nobody listens
-	first, second := b.Join(), b.Join()
-	b.Ring()
+	var b store.Notifier
+	b.Notify(store.WakeErrors) // nobody listens
+	first, second := b.Subscribe(), b.Subscribe()
+	b.Notify()
 	if len(first.Ready()) != 0 {
 		t.Error("woken by nothing")
 	}
 	for range 3 {
-		b.Ring(store.WakePolicy, store.WakeErrors)
-		b.Ring(store.WakePolicy)
+		b.Notify(store.WakePolicy, store.WakeErrors)
+		b.Notify(store.WakePolicy)
 	}
 	<-first.Ready()
 	if got := first.Take(); !slices.Equal(got, []string{store.WakeErrors, store.WakePolicy}) {
@@ -26,8 +26,8 @@ func TestBell(t *testing.T) {
 	if got := first.Take(); len(got) != 0 || len(first.Ready()) != 0 {
 		t.Errorf("took %v again", got)
 	}
-	first.Leave()
-	b.Ring(store.WakeNotices)
+	first.Close()
+	b.Notify(store.WakeNotices)
 	if len(first.Take()) != 0 || !slices.Equal(second.Take(), []string{store.WakeErrors, store.WakeNotices, store.WakePolicy}) {
 		t.Error("one who left was told, or one who stayed was not")
 	}

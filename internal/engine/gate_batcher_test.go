@@ -43,13 +43,13 @@ type answered struct {
 	err      error
 }
 
-// Checks that come while the desk is asking gather for the next question, each gets
+// Checks that come while it is asking gather for the next question, each gets
 // its own answer, and no question is asked for more than its share.
-func TestDeskGathers(t *testing.T) {
+func TestGateBatcherGathers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeld()
-		d := &desk{ask: h.ask}
+		d := &gateBatcher{ask: h.ask}
 		got := make(chan answered, 200)
 		check := func(entity string) {
 			go func() {
@@ -88,11 +88,11 @@ func TestDeskGathers(t *testing.T) {
 
 // Who gives up is not waited for, does not end the question of the others, and is
 // the end of a question that was theirs alone. A failure is everybody's.
-func TestDeskLeaving(t *testing.T) {
+func TestGateBatcherLeaving(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeld()
-		d := &desk{ask: h.ask}
+		d := &gateBatcher{ask: h.ask}
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(chan error, 10)
 		check := func(ctx context.Context, entity string) {
@@ -124,12 +124,12 @@ func TestDeskLeaving(t *testing.T) {
 // A question that is stuck, as on a connection that leads nowhere, keeps others waiting
 // for a moment only: the next is asked beside it. A database that answers nobody is
 // asked a few at a time.
-func TestDeskPassesWhatIsStuck(t *testing.T) {
+func TestGateBatcherPassesWhatIsStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		var asked, under, most atomic.Int64
-		d := &desk{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
+		d := &gateBatcher{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
 			asked.Add(1)
 			most.Store(max(most.Load(), under.Add(1)))
 			defer under.Add(-1)
@@ -173,11 +173,11 @@ func TestDeskPassesWhatIsStuck(t *testing.T) {
 
 // A database that never answers is waited for so long and no longer, by who asks alone
 // and by who waits for the next question.
-func TestDeskEndsByItself(t *testing.T) {
+func TestGateBatcherEndsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeld()
-		d := &desk{ask: h.ask}
+		d := &gateBatcher{ask: h.ask}
 		begun, got := time.Now(), make(chan error, 2)
 		for _, entity := range []string{"alone", "next"} {
 			go func() { _, err := d.check(t.Context(), entity); got <- err }()
@@ -193,10 +193,10 @@ func TestDeskEndsByItself(t *testing.T) {
 
 // A check that begins after a failure was acknowledged sees it, however many ask at
 // the same time.
-func TestDeskRemembersNothing(t *testing.T) {
+func TestGateBatcherRemembersNothing(t *testing.T) {
 	t.Parallel()
 	var reported atomic.Int64 // every failure blocks for good
-	d := &desk{ask: func(_ context.Context, entities []string) ([][]store.Blocker, error) {
+	d := &gateBatcher{ask: func(_ context.Context, entities []string) ([][]store.Blocker, error) {
 		n := reported.Load()
 		found := make([][]store.Blocker, len(entities))
 		for i := range found {

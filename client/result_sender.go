@@ -8,24 +8,24 @@ import (
 	"recoup"
 )
 
-// clerk sends the results of many goroutines, as many at once as have gathered
+// resultSender sends the results of many goroutines, as many at once as have gathered
 // while it was busy.
-type clerk struct {
+type resultSender struct {
 	client *Client
-	inbox  chan letter
+	queue  chan pendingResult
 	done   sync.WaitGroup
 }
 
-// letter is one result on its way.
-type letter struct {
+// pendingResult is one result on its way.
+type pendingResult struct {
 	result Result
-	answer chan error // has room for one, so that the clerk never waits
+	answer chan error // has room for one, so that the sender never blocks
 }
 
-// newClerk starts a clerk that works until ctx ends. It has two requests under
+// newResultSender starts one that works until ctx ends. It has two requests under
 // way at most, so that one that hangs does not cost every lease.
-func newClerk(ctx context.Context, c *Client) *clerk {
-	k := &clerk{client: c, inbox: make(chan letter)}
+func newResultSender(ctx context.Context, c *Client) *resultSender {
+	k := &resultSender{client: c, queue: make(chan pendingResult)}
 	for range 2 {
 		k.done.Go(func() { k.run(ctx) })
 	}
@@ -45,10 +45,10 @@ func decided(err error) bool {
 }
 
 // send hands in a result and waits for what the server says of it.
-func (k *clerk) send(ctx context.Context, r Result) error {
-	l := letter{r, make(chan error, 1)}
+func (k *resultSender) send(ctx context.Context, r Result) error {
+	l := pendingResult{r, make(chan error, 1)}
 	select {
-	case k.inbox <- l:
+	case k.queue <- l:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -60,10 +60,10 @@ func (k *clerk) send(ctx context.Context, r Result) error {
 	}
 }
 
-func (k *clerk) run(ctx context.Context) {
+func (k *resultSender) run(ctx context.Context) {
 	for {
 		select {
-		case l := <-k.inbox:
+		case l := <-k.queue:
 			k.deliver(ctx, k.gather(l))
 		case <-ctx.Done():
 			return
@@ -72,27 +72,27 @@ func (k *clerk) run(ctx context.Context) {
 }
 
 // gather takes what else waits to be sent.
-func (k *clerk) gather(first letter) []letter {
-	letters := []letter{first}
-	for len(letters) < maxResults {
+func (k *resultSender) gather(first pendingResult) []pendingResult {
+	pending := []pendingResult{first}
+	for len(pending) < maxResults {
 		select {
-		case l := <-k.inbox:
-			letters = append(letters, l)
+		case l := <-k.queue:
+			pending = append(pending, l)
 		default:
-			return letters
+			return pending
 		}
 	}
-	return letters
+	return pending
 }
 
-// deliver makes one request of letters and answers each.
-func (k *clerk) deliver(ctx context.Context, letters []letter) {
-	results := make([]Result, len(letters))
-	for i, l := range letters {
+// deliver sends what is pending in one request and answers each.
+func (k *resultSender) deliver(ctx context.Context, pending []pendingResult) {
+	results := make([]Result, len(pending))
+	for i, l := range pending {
 		results[i] = l.result
 	}
 	items, err := k.client.Results(ctx, results, NoRetry(), Brief())
-	for i, l := range letters {
+	for i, l := range pending {
 		if err != nil {
 			l.answer <- err
 			continue

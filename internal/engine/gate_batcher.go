@@ -23,14 +23,14 @@ const (
 	maxAsking = 30 * time.Second
 )
 
-// desk answers the gate checks that come together with one question to the store:
+// gateBatcher answers the gate checks that come together with one question to the store:
 // where many ask at once, the way to the database costs more than what is read
 // there. One question is under way at a time, and while it is, checks gather for
 // the next: a second one would only make both smaller. One that is stuck, as on a
 // connection that leads nowhere, is passed. Nothing is remembered.
 // Every check is answered by a question that is asked after it has come, so that a
 // gate is never said to be open once a failure that blocks it was acknowledged.
-type desk struct {
+type gateBatcher struct {
 	ask func(ctx context.Context, entities []string) ([][]store.Blocker, error)
 
 	mu     sync.Mutex
@@ -39,7 +39,7 @@ type desk struct {
 	stuck  int
 }
 
-// question is one that is under way. The desk's lock guards it.
+// question is one that is under way. The batcher's lock guards it.
 type question struct {
 	timer        *time.Timer
 	ended, stuck bool
@@ -48,7 +48,7 @@ type question struct {
 // round is a question and those who wait for its answer.
 type round struct {
 	entities []string
-	waiting  int // who has not left; the desk's lock guards it
+	waiting  int // who has not left; the batcher's lock guards it
 	ctx      context.Context
 	cancel   context.CancelFunc
 
@@ -59,7 +59,7 @@ type round struct {
 
 // check returns what blocks an entity. It asks by itself if it may, and otherwise
 // waits for the answer to the next question.
-func (d *desk) check(ctx context.Context, entity string) ([]store.Blocker, error) {
+func (d *gateBatcher) check(ctx context.Context, entity string) ([]store.Blocker, error) {
 	r, place := d.join(entity)
 	if r == nil {
 		defer d.done(d.begin())
@@ -85,7 +85,7 @@ func (d *desk) check(ctx context.Context, entity string) ([]store.Blocker, error
 
 // join puts a check into the round that is asked next. It returns none if there is
 // nothing to wait for: then the caller asks.
-func (d *desk) join(entity string) (r *round, place int) {
+func (d *gateBatcher) join(entity string) (r *round, place int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.asking {
@@ -105,7 +105,7 @@ func (d *desk) join(entity string) (r *round, place int) {
 }
 
 // begin begins a question, which is passed by the next if it takes too long.
-func (d *desk) begin() *question {
+func (d *gateBatcher) begin() *question {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	q := &question{}
@@ -114,7 +114,7 @@ func (d *desk) begin() *question {
 }
 
 // pass has the next question asked beside one that is stuck.
-func (d *desk) pass(q *question) {
+func (d *gateBatcher) pass(q *question) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -129,7 +129,7 @@ func (d *desk) pass(q *question) {
 }
 
 // done ends a question. Whoever has come meanwhile is answered next.
-func (d *desk) done(q *question) {
+func (d *gateBatcher) done(q *question) {
 	q.timer.Stop()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +142,7 @@ func (d *desk) done(q *question) {
 
 // proceed has the next round asked. If there is none, nobody is asking. The caller has
 // the lock.
-func (d *desk) proceed() {
+func (d *gateBatcher) proceed() {
 	if d.asking = len(d.rounds) > 0; !d.asking {
 		return
 	}
@@ -152,7 +152,7 @@ func (d *desk) proceed() {
 }
 
 // leave gives up waiting. A question whose answer nobody wants any more ends.
-func (d *desk) leave(r *round) {
+func (d *gateBatcher) leave(r *round) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r.waiting--; r.waiting == 0 {
@@ -161,7 +161,7 @@ func (d *desk) leave(r *round) {
 }
 
 // run asks a round.
-func (d *desk) run(r *round) {
+func (d *gateBatcher) run(r *round) {
 	defer d.done(d.begin())
 	r.found, r.err = d.ask(r.ctx, r.entities)
 	r.cancel()
