@@ -10,77 +10,44 @@ import (
 	"recoup"
 )
 
-// Alert is one episode of a rule that held for a hub, a service, a provider, or
-// everything together.
-type Alert struct {
-	ID         recoup.ID `json:"alert_id"`
-	Rule       string    `json:"rule"`
-	Scope      string    `json:"scope,omitempty"` // the hub, service or provider; empty: everything together
-	State      string    `json:"state" enum:"PENDING,FIRING,RESOLVED"`
-	Severity   string    `json:"severity"`
-	Action     string    `json:"action"`
-	Condition  string    `json:"condition"` // in words: error_rate > 5% over 24h
-	Value      float64   `json:"value"`     // when it was last seen to hold
-	Samples    int64     `json:"samples,omitempty"`
-	PendingAt  time.Time `json:"pending_at"`
-	FiredAt    time.Time `json:"fired_at,omitzero"`
-	ResolvedAt time.Time `json:"resolved_at,omitzero"`
-	NotifiedAt time.Time `json:"notified_at,omitzero"` // the last time people were told
-	Notified   int       `json:"notified,omitempty"`   // how often
-	Silenced   bool      `json:"silenced,omitempty"`   // people are not told for now
-}
-
 // AlertPage is a page of alerts, newest first.
 type AlertPage struct {
-	Alerts []Alert `json:"alerts"`
-	Next   string  `json:"next,omitempty"`
+	Alerts []recoup.Alert `json:"alerts"`
+	Next   string         `json:"next,omitempty"`
 }
 
 // AlertFilter selects alerts. Everything that is set must hold.
 type AlertFilter struct {
-	State string `query:"state" enum:"PENDING,FIRING,RESOLVED"`
-	Open  bool   `query:"open" doc:"PENDING or FIRING"`
-	Rule  string `query:"rule" maxLength:"100"`
-	Scope string `query:"scope" maxLength:"200"`
+	State recoup.AlertState `query:"state" enum:"PENDING,FIRING,RESOLVED"`
+	Open  bool              `query:"open" doc:"PENDING or FIRING"`
+	Rule  string            `query:"rule" maxLength:"100"`
+	Scope string            `query:"scope" maxLength:"200"`
 }
 
 // Alerts lists alerts, newest first.
 func (c *Client) Alerts(ctx context.Context, f AlertFilter, p Page, options ...CallOption) (AlertPage, error) {
-	q := query{}.text("state", f.State).flag("open", f.Open).text("rule", f.Rule).text("scope", f.Scope)
+	q := query{}.text("state", string(f.State)).flag("open", f.Open).text("rule", f.Rule).text("scope", f.Scope)
 	return get[AlertPage](ctx, c, "/v1/alerts", p.query(q), options)
 }
 
 // AllAlerts walks alerts, newest first, page by page. It ends with the first
 // failure.
-func (c *Client) AllAlerts(ctx context.Context, f AlertFilter) iter.Seq2[Alert, error] {
-	return all(ctx, func(ctx context.Context, p Page) ([]Alert, string, error) {
+func (c *Client) AllAlerts(ctx context.Context, f AlertFilter) iter.Seq2[recoup.Alert, error] {
+	return all(ctx, func(ctx context.Context, p Page) ([]recoup.Alert, string, error) {
 		page, err := c.Alerts(ctx, f, p)
 		return page.Alerts, page.Next, err
 	})
 }
 
 // Alert returns one alert.
-func (c *Client) Alert(ctx context.Context, id recoup.ID, options ...CallOption) (Alert, error) {
-	return get[Alert](ctx, c, "/v1/alerts/"+id.String(), nil, options)
-}
-
-// Silence keeps alerts from being told for a time. They fire all the same.
-type Silence struct {
-	ID      recoup.ID `json:"silence_id"`
-	Rule    string    `json:"rule,omitempty"`  // empty: any
-	Scope   string    `json:"scope,omitempty"` // empty: any
-	Until   time.Time `json:"until"`
-	Reason  string    `json:"reason"`
-	At      time.Time `json:"at"`
-	By      string    `json:"by"`
-	EndedAt time.Time `json:"ended_at,omitzero"` // by hand, before its time
-	EndedBy string    `json:"ended_by,omitempty"`
+func (c *Client) Alert(ctx context.Context, id recoup.ID, options ...CallOption) (recoup.Alert, error) {
+	return get[recoup.Alert](ctx, c, "/v1/alerts/"+id.String(), nil, options)
 }
 
 // SilencePage is a page of silences, newest first.
 type SilencePage struct {
-	Silences []Silence `json:"silences"`
-	Next     string    `json:"next,omitempty"`
+	Silences []recoup.Silence `json:"silences"`
+	Next     string           `json:"next,omitempty"`
 }
 
 // NewSilence asks for a silence: of a rule, of a scope, of a rule for a scope, or,
@@ -101,13 +68,13 @@ func (c *Client) Silences(ctx context.Context, past bool, p Page, options ...Cal
 
 // AddSilence keeps alerts from being told. It is not repeated where it may have
 // been done: two silences would have to be ended instead of one.
-func (c *Client) AddSilence(ctx context.Context, s NewSilence, options ...CallOption) (Silence, error) {
-	return call[Silence](ctx, c, request{method: http.MethodPost, path: "/v1/silences", body: s, safety: once}, options)
+func (c *Client) AddSilence(ctx context.Context, s NewSilence, options ...CallOption) (recoup.Silence, error) {
+	return call[recoup.Silence](ctx, c, request{method: http.MethodPost, path: "/v1/silences", body: s, safety: once}, options)
 }
 
 // EndSilence ends a silence before its time. Ending it again changes nothing.
-func (c *Client) EndSilence(ctx context.Context, id recoup.ID, options ...CallOption) (Silence, error) {
-	return call[Silence](ctx, c, request{method: http.MethodDelete, path: "/v1/silences/" + id.String()}, options)
+func (c *Client) EndSilence(ctx context.Context, id recoup.ID, options ...CallOption) (recoup.Silence, error) {
+	return call[recoup.Silence](ctx, c, request{method: http.MethodDelete, path: "/v1/silences/" + id.String()}, options)
 }
 
 // Metrics are the metrics of the policy as they stand.
@@ -138,7 +105,7 @@ func (c *Client) Metrics(ctx context.Context, options ...CallOption) (Metrics, e
 
 // SwitchProvider moves a group of providers to another of its members, by hand. It
 // stays there until somebody moves it, or an alert does that fires later.
-func (c *Client) SwitchProvider(ctx context.Context, group string, s ProviderSwitch, options ...CallOption) (Provider, error) {
+func (c *Client) SwitchProvider(ctx context.Context, group string, s ProviderSwitch, options ...CallOption) (recoup.Provider, error) {
 	path := "/v1/providers/" + url.PathEscape(group) + "/switch"
-	return call[Provider](ctx, c, request{method: http.MethodPost, path: path, body: s}, options)
+	return call[recoup.Provider](ctx, c, request{method: http.MethodPost, path: path, body: s}, options)
 }

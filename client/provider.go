@@ -10,20 +10,9 @@ import (
 	"recoup/fault"
 )
 
-// Provider is which member of a group of providers is in use.
-type Provider struct {
-	Group   string    `json:"group"`
-	Active  string    `json:"active"`
-	Members []string  `json:"members"`          // the preferred one first
-	Since   time.Time `json:"since,omitzero"`   // of the last switch; none of these: there was none
-	By      string    `json:"by,omitempty"`     // who switched
-	Reason  string    `json:"reason,omitempty"` // and why
-	AlertID recoup.ID `json:"alert_id,omitzero"`
-}
-
 // Providers is every group of providers.
 type Providers struct {
-	Providers []Provider `json:"providers"`
+	Providers []recoup.Provider `json:"providers"`
 }
 
 // ProviderSwitch asks to use another member of a group.
@@ -33,7 +22,7 @@ type ProviderSwitch struct {
 }
 
 // Providers returns the groups of providers, each with the member in use.
-func (c *Client) Providers(ctx context.Context, options ...CallOption) ([]Provider, error) {
+func (c *Client) Providers(ctx context.Context, options ...CallOption) ([]recoup.Provider, error) {
 	answer, err := get[Providers](ctx, c, "/v1/providers", nil, options)
 	return answer.Providers, err
 }
@@ -48,7 +37,7 @@ const providerPatience = 2 * time.Second
 // switchboard remembers which providers are in use.
 type switchboard struct {
 	mu    sync.Mutex
-	known []Provider
+	known []recoup.Provider
 	until time.Time
 }
 
@@ -65,7 +54,7 @@ func (c *Client) ActiveProvider(ctx context.Context, group string) (string, erro
 		}
 		b.until = now.Add(providerLife)
 	}
-	i := slices.IndexFunc(b.known, func(p Provider) bool { return p.Group == group })
+	i := slices.IndexFunc(b.known, func(p recoup.Provider) bool { return p.Group == group })
 	if i < 0 {
 		return "", fault.New(fault.CodeNotFound, "The policy has no group of providers of that name.")
 	}
@@ -82,7 +71,7 @@ func (b *switchboard) refresh(ctx context.Context, c *Client) error {
 	}
 	list, err := c.Providers(ctx, options...)
 	if err == nil {
-		b.known = append([]Provider{}, list...)
+		b.known = append([]recoup.Provider{}, list...)
 	}
 	return err
 }

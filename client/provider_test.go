@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 )
@@ -27,7 +28,7 @@ func (d *directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name, _ := d.active.Load().(string)
-	_ = json.NewEncoder(w).Encode(client.Providers{Providers: []client.Provider{{Group: "email_validation", Active: name}}})
+	_ = json.NewEncoder(w).Encode(client.Providers{Providers: []recoup.Provider{{Group: "email_validation", Active: name}}})
 }
 
 // A program asks before every use; the server is asked every few seconds, and its

@@ -34,10 +34,10 @@ type Read func(rule *policy.Alert) []Sample
 type Situation struct {
 	Policy    *policy.Policy
 	Read      Read
-	Open      []store.Alert // those that are not resolved
-	Earlier   []store.Alert // those before them of what holds now and has not been told
-	Silences  []store.Silence
-	Providers []store.Provider
+	Open      []recoup.Alert // those that are not resolved
+	Earlier   []recoup.Alert // those before them of what holds now and has not been told
+	Silences  []recoup.Silence
+	Providers []recoup.Provider
 	Resolved  map[string]time.Time // when the last alert that switches a provider ended, by provider
 	Now       time.Time
 	IDs       *recoup.IDSource
@@ -54,8 +54,8 @@ type judgement struct {
 // matter is one alert: as it was, and as it will be.
 type matter struct {
 	rule   *policy.Alert // nil: the policy has it no longer
-	before store.Alert   // the zero alert if it is new
-	next   store.Alert
+	before recoup.Alert  // the zero alert if it is new
+	next   recoup.Alert
 	few    bool // a rate with too few samples says nothing
 }
 
@@ -83,7 +83,7 @@ type key struct{ rule, scope string }
 // begin than can be looked at together.
 func (j *judgement) compare() {
 	room := store.MaxOpenAlerts - len(j.Open)
-	open := make(map[key]store.Alert, len(j.Open))
+	open := make(map[key]recoup.Alert, len(j.Open))
 	for _, a := range j.Open {
 		open[key{a.Rule, a.Scope}] = a
 	}
@@ -100,7 +100,7 @@ func (j *judgement) compare() {
 			delete(open, at)
 		}
 	}
-	left := make([]store.Alert, 0, len(open))
+	left := make([]recoup.Alert, 0, len(open))
 	for _, a := range open {
 		left = append(left, a)
 	}
@@ -112,7 +112,7 @@ func (j *judgement) compare() {
 	}
 }
 
-func byRule(a, b store.Alert) int {
+func byRule(a, b recoup.Alert) int {
 	return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Scope, b.Scope))
 }
 
@@ -130,23 +130,23 @@ func (j *judgement) rule(name string) *policy.Alert {
 // A rate with too few samples begins nothing and says nothing. One that fires
 // already goes on firing, untold, while the few that there are still hold, so that
 // it does not end and begin again with every sample that comes and goes.
-func (j *judgement) step(rule *policy.Alert, before store.Alert, s Sample) *matter {
+func (j *judgement) step(rule *policy.Alert, before recoup.Alert, s Sample) *matter {
 	m := &matter{rule: rule, before: before, next: before, few: few(j.Policy, rule, s.Samples)}
 	holds := rule.Compare.Holds(s.Value, rule.Value) && (s.Samples > 0 || !kindOf(j.Policy, rule.Metric).Relative())
 	switch {
-	case !holds || m.few && before.State != store.AlertFiring:
+	case !holds || m.few && before.State != recoup.AlertFiring:
 		if before.State == "" {
 			return nil
 		}
 		j.resolve(m)
 		return m
 	case before.State == "":
-		m.next = store.Alert{ID: j.IDs.New(j.Now), Rule: rule.Name, Scope: s.Scope, State: store.AlertPending, PendingAt: j.Now}
+		m.next = recoup.Alert{ID: j.IDs.New(j.Now), Rule: rule.Name, Scope: s.Scope, State: recoup.AlertPending, PendingAt: j.Now}
 	}
 	m.next.Severity, m.next.Action, m.next.Condition = rule.Severity, action(rule, before.Action), rule.Condition()
 	m.next.Value, m.next.Samples = s.Value, s.Samples
-	if m.next.State == store.AlertPending && j.Now.Sub(m.next.PendingAt) >= rule.For {
-		m.next.State, m.next.FiredAt = store.AlertFiring, j.Now
+	if m.next.State == recoup.AlertPending && j.Now.Sub(m.next.PendingAt) >= rule.For {
+		m.next.State, m.next.FiredAt = recoup.AlertFiring, j.Now
 	}
 	return m
 }
@@ -154,8 +154,8 @@ func (j *judgement) step(rule *policy.Alert, before store.Alert, s Sample) *matt
 // action is what an alert does. One that has paged the platform because there was
 // no provider to switch to stays such a one, so that its end is told as its
 // beginning was.
-func action(rule *policy.Alert, before policy.AlertAction) policy.AlertAction {
-	if rule.Action == policy.SwitchProvider && before == policy.PagePlatformOnCall {
+func action(rule *policy.Alert, before recoup.AlertAction) recoup.AlertAction {
+	if rule.Action == recoup.SwitchProvider && before == recoup.PagePlatformOnCall {
 		return before
 	}
 	return rule.Action
@@ -164,7 +164,7 @@ func action(rule *policy.Alert, before policy.AlertAction) policy.AlertAction {
 // resolve ends an alert, for good. A clock that was set back does not end it
 // before it began.
 func (j *judgement) resolve(m *matter) {
-	m.next.State, m.next.ResolvedAt = store.AlertResolved, j.Now
+	m.next.State, m.next.ResolvedAt = recoup.AlertResolved, j.Now
 	for _, began := range []time.Time{m.next.PendingAt, m.next.FiredAt} {
 		if m.next.ResolvedAt.Before(began) {
 			m.next.ResolvedAt = began
@@ -186,6 +186,6 @@ func kindOf(p *policy.Policy, metric string) policy.MetricKind {
 }
 
 // silenced reports whether somebody has asked not to hear of an alert for now.
-func (j *judgement) silenced(a *store.Alert) bool {
-	return slices.ContainsFunc(j.Silences, func(s store.Silence) bool { return s.Covers(a, j.Now) })
+func (j *judgement) silenced(a *recoup.Alert) bool {
+	return slices.ContainsFunc(j.Silences, func(s recoup.Silence) bool { return s.Covers(a, j.Now) })
 }

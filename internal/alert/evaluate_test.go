@@ -31,16 +31,16 @@ func TestAlertGoesThroughItsStates(t *testing.T) {
 		t.Fatalf("a pending alert is told: %+v", got)
 	}
 	pending := s.only(t, "parked", dolHub)
-	if pending.State != store.AlertPending || pending.Condition != "parked_errors > 10 for 10m" || pending.Value != 11 || !pending.PendingAt.Equal(s.now) {
+	if pending.State != recoup.AlertPending || pending.Condition != "parked_errors > 10 for 10m" || pending.Value != 11 || !pending.PendingAt.Equal(s.now) {
 		t.Errorf("pending is %+v", pending)
 	}
 	s.set("parked_errors", dolHub, 12)
-	if got := s.after(t, 9*time.Minute+59*time.Second); len(got) != 0 || s.only(t, "parked", dolHub).State != store.AlertPending {
+	if got := s.after(t, 9*time.Minute+59*time.Second); len(got) != 0 || s.only(t, "parked", dolHub).State != recoup.AlertPending {
 		t.Fatalf("it fires before its time: %+v", got)
 	}
 	got := s.after(t, time.Second)
 	fired := s.only(t, "parked", dolHub)
-	if fired.State != store.AlertFiring || fired.ID != pending.ID || !fired.FiredAt.Equal(s.now) || fired.Value != 12 || fired.Notified != 1 {
+	if fired.State != recoup.AlertFiring || fired.ID != pending.ID || !fired.FiredAt.Equal(s.now) || fired.Value != 12 || fired.Notified != 1 {
 		t.Errorf("firing is %+v", fired)
 	}
 	if len(got) != 1 || got[0].Kind != recoup.NoticeAlert || got[0].To != "dol-filings-team" || got[0].Key != "alert:"+fired.ID.String()+":1" || got[0].Page {
@@ -52,7 +52,7 @@ func TestAlertGoesThroughItsStates(t *testing.T) {
 	s.set("parked_errors", dolHub, 3)
 	got = s.after(t, time.Minute)
 	over := s.alerts[fired.ID]
-	if over.State != store.AlertResolved || !over.ResolvedAt.Equal(s.now) || over.Value != 12 || len(s.open()) != 0 {
+	if over.State != recoup.AlertResolved || !over.ResolvedAt.Equal(s.now) || over.Value != 12 || len(s.open()) != 0 {
 		t.Errorf("over is %+v", over)
 	}
 	if len(got) != 1 || got[0].Kind != recoup.NoticeAlertResolved || got[0].Key != "alert:"+fired.ID.String()+":resolved" || !got[0].Alerts[0].Until.Equal(s.now) {
@@ -71,7 +71,7 @@ func TestPendingEndsUntold(t *testing.T) {
 	s.after(t, 0)
 	id := s.only(t, "parked", dolHub).ID
 	s.set("parked_errors", dolHub, 1)
-	if got := s.after(t, time.Minute); len(got) != 0 || s.alerts[id].State != store.AlertResolved || !s.alerts[id].FiredAt.IsZero() {
+	if got := s.after(t, time.Minute); len(got) != 0 || s.alerts[id].State != recoup.AlertResolved || !s.alerts[id].FiredAt.IsZero() {
 		t.Errorf("told %+v, the alert is %+v", got, s.alerts[id])
 	}
 }
@@ -113,7 +113,7 @@ func TestPagesStandAlone(t *testing.T) {
 func TestGroupsAreBounded(t *testing.T) {
 	t.Parallel()
 	rule := policy.Alert{Name: "requests", Metric: "request_error_rate", Compare: policy.Above, Value: .05, Window: 5 * time.Minute,
-		Per: policy.PerService, Severity: policy.AlertWarning, Action: policy.SlackAlert}
+		Per: policy.PerService, Severity: recoup.AlertWarning, Action: recoup.SlackAlert}
 	s := newScene(ruled(rule))
 	for i := range 60 {
 		s.set("request_error_rate", fmt.Sprintf("service-%02d", i), 1)
@@ -129,11 +129,11 @@ func TestSilence(t *testing.T) {
 	s := newScene(ruled(level("parked")))
 	s.set("parked_errors", dolHub, 11)
 	s.set("parked_errors", peopleHub, 11)
-	s.silences = []store.Silence{{Rule: "parked", Scope: dolHub, Until: epoch.Add(time.Hour)}}
+	s.silences = []recoup.Silence{{Rule: "parked", Scope: dolHub, Until: epoch.Add(time.Hour)}}
 	if got := s.after(t, 0); len(got) != 1 || got[0].To != "people-intelligence-team" {
 		t.Fatalf("told %+v", got)
 	}
-	if a := s.only(t, "parked", dolHub); a.State != store.AlertFiring || a.Notified != 0 {
+	if a := s.only(t, "parked", dolHub); a.State != recoup.AlertFiring || a.Notified != 0 {
 		t.Errorf("a silenced alert does not fire: %+v", a)
 	}
 	if got := s.after(t, 59*time.Minute); len(got) != 0 {
@@ -154,7 +154,7 @@ func TestSilencedFromItsBeginning(t *testing.T) {
 	t.Parallel()
 	s := newScene(ruled(level("parked")))
 	s.set("parked_errors", dolHub, 11)
-	s.silences = []store.Silence{{Until: epoch.Add(time.Hour)}}
+	s.silences = []recoup.Silence{{Until: epoch.Add(time.Hour)}}
 	s.evaluate(t)
 	s.set("parked_errors", dolHub, 0)
 	if got := s.after(t, time.Minute); len(got) != 0 || len(s.open()) != 0 {
@@ -207,7 +207,7 @@ func TestRepeatAfterSilence(t *testing.T) {
 	s := newScene(ruled(level("parked")))
 	s.set("parked_errors", dolHub, 11)
 	s.after(t, 0)
-	s.silences = []store.Silence{{Until: epoch.Add(5 * time.Hour)}, {Until: epoch.Add(9 * time.Hour), EndedAt: epoch}}
+	s.silences = []recoup.Silence{{Until: epoch.Add(5 * time.Hour)}, {Until: epoch.Add(9 * time.Hour), EndedAt: epoch}}
 	for _, step := range []struct {
 		after time.Duration
 		told  int
@@ -223,7 +223,7 @@ func TestRepeatAfterSilence(t *testing.T) {
 func TestFewSamples(t *testing.T) {
 	t.Parallel()
 	rate := policy.Alert{Name: "rate", Metric: "park_rate", Compare: policy.Above, Value: .2, Window: 24 * time.Hour,
-		Per: policy.PerHub, Severity: policy.AlertWarning, Action: policy.ReviewParkQueue}
+		Per: policy.PerHub, Severity: recoup.AlertWarning, Action: recoup.ReviewParkQueue}
 	later := rate
 	later.Name, later.For = "later", time.Hour
 	s := newScene(ruled(rate, later))
@@ -236,7 +236,7 @@ func TestFewSamples(t *testing.T) {
 		t.Fatalf("20 samples: told %+v", got)
 	}
 	s.few("park_rate", dolHub, .5, 3)
-	if got := s.after(t, 5*time.Hour); len(got) != 0 || len(s.open()) != 1 || s.only(t, "rate", dolHub).State != store.AlertFiring {
+	if got := s.after(t, 5*time.Hour); len(got) != 0 || len(s.open()) != 1 || s.only(t, "rate", dolHub).State != recoup.AlertFiring {
 		t.Fatalf("told %+v, open are %+v", got, s.open())
 	}
 	s.few("park_rate", dolHub, .1, 3)
@@ -249,7 +249,7 @@ func TestFewSamples(t *testing.T) {
 // rate does not hold because there is nothing to hold it.
 func TestNoSamples(t *testing.T) {
 	t.Parallel()
-	below := policy.Alert{Name: "idle", Metric: "park_rate", Compare: policy.Below, Value: .2, Window: 24 * time.Hour, Per: policy.PerHub, Action: policy.NotifyHubTeam}
+	below := policy.Alert{Name: "idle", Metric: "park_rate", Compare: policy.Below, Value: .2, Window: 24 * time.Hour, Per: policy.PerHub, Action: recoup.NotifyHubTeam}
 	for name, left := range map[string]func(*scene){
 		"none":    func(s *scene) { s.few("park_rate", dolHub, 0, 0) },
 		"unknown": func(s *scene) { clear(s.values) },
@@ -271,12 +271,12 @@ func TestRuleThatIsGone(t *testing.T) {
 	s := newScene(ruled(level("parked"), level("other", func(a *policy.Alert) { a.Value = 5 })))
 	s.set("parked_errors", dolHub, 11)
 	s.after(t, 0)
-	s.policy = ruled(level("other", func(a *policy.Alert) { a.Value, a.Severity = 7, policy.AlertHigh }))
+	s.policy = ruled(level("other", func(a *policy.Alert) { a.Value, a.Severity = 7, recoup.AlertHigh }))
 	got := s.after(t, time.Minute)
 	if len(got) != 1 || got[0].To != "dol-filings-team" || got[0].Kind != recoup.NoticeAlertResolved || got[0].Alerts[0].Rule != "parked" {
 		t.Errorf("told %+v", got)
 	}
-	if a := s.only(t, "other", dolHub); a.Condition != "parked_errors > 7" || a.Severity != policy.AlertHigh {
+	if a := s.only(t, "other", dolHub); a.Condition != "parked_errors > 7" || a.Severity != recoup.AlertHigh {
 		t.Errorf("a changed rule leaves %+v", a)
 	}
 }
@@ -285,23 +285,23 @@ func TestRuleThatIsGone(t *testing.T) {
 func TestRecipients(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
-		action policy.AlertAction
+		action recoup.AlertAction
 		per    policy.Scope
 		scope  string
 		to     string
 		page   bool
 	}{
-		{policy.NotifyHubTeam, policy.PerHub, dolHub, "dol-filings-team", false},
-		{policy.PageOnCall, policy.PerHub, dolHub, "dol-filings-lead", true},
-		{policy.PageOnCall, policy.PerPlatform, "", "platform-lead", true},
-		{policy.PageOnCall, policy.PerService, dolHub, "platform-lead", true}, // a service of that name is no hub
-		{policy.ReviewParkQueue, policy.PerHub, peopleHub, "people-intelligence-team", false},
-		{policy.ReviewParkQueue, policy.PerPlatform, "", "platform-team", false},
-		{policy.EscalateToPlatform, policy.PerPlatform, "", "platform-team", false},
-		{policy.EscalateToPlatform, policy.PerHub, dolHub, "platform-team", false},
-		{policy.PagePlatformOnCall, policy.PerPlatform, "", "platform-team", true},
-		{policy.SlackAlert, policy.PerService, "api", "platform-team", false},
-		{policy.SwitchProvider, policy.PerProvider, "nobody's", "platform-team", false},
+		{recoup.NotifyHubTeam, policy.PerHub, dolHub, "dol-filings-team", false},
+		{recoup.PageOnCall, policy.PerHub, dolHub, "dol-filings-lead", true},
+		{recoup.PageOnCall, policy.PerPlatform, "", "platform-lead", true},
+		{recoup.PageOnCall, policy.PerService, dolHub, "platform-lead", true}, // a service of that name is no hub
+		{recoup.ReviewParkQueue, policy.PerHub, peopleHub, "people-intelligence-team", false},
+		{recoup.ReviewParkQueue, policy.PerPlatform, "", "platform-team", false},
+		{recoup.EscalateToPlatform, policy.PerPlatform, "", "platform-team", false},
+		{recoup.EscalateToPlatform, policy.PerHub, dolHub, "platform-team", false},
+		{recoup.PagePlatformOnCall, policy.PerPlatform, "", "platform-team", true},
+		{recoup.SlackAlert, policy.PerService, "api", "platform-team", false},
+		{recoup.SwitchProvider, policy.PerProvider, "nobody's", "platform-team", false},
 	} {
 		s := newScene(ruled(level("r", func(a *policy.Alert) { a.Action, a.Per = row.action, row.per })))
 		s.set("parked_errors", row.scope, 11)
@@ -321,7 +321,7 @@ func TestClockSetBack(t *testing.T) {
 	id := s.only(t, "parked", dolHub).ID
 	clear(s.values)
 	s.after(t, -time.Hour)
-	if a := s.alerts[id]; a.State != store.AlertResolved || a.ResolvedAt.Before(a.FiredAt) {
+	if a := s.alerts[id]; a.State != recoup.AlertResolved || a.ResolvedAt.Before(a.FiredAt) {
 		t.Errorf("the alert is %+v", a)
 	}
 }

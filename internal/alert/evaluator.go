@@ -76,19 +76,19 @@ const maxEarlier = 10
 
 // earlier returns the last alerts that were told, and are over, of each rule and
 // scope that holds and of which nobody has been told yet.
-func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]store.Alert, error) {
+func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]recoup.Alert, error) {
 	told := map[key]bool{}
 	for _, a := range s.Open {
 		told[key{a.Rule, a.Scope}] = a.Notified > 0
 	}
-	var all []store.Alert
+	var all []recoup.Alert
 	for i := range s.Policy.Alerts {
 		rule := &s.Policy.Alerts[i]
 		for _, sample := range s.Read(rule) {
 			if told[key{rule.Name, sample.Scope}] || !rule.Compare.Holds(sample.Value, rule.Value) {
 				continue
 			}
-			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []store.AlertState{store.AlertResolved}, Rule: rule.Name, Scope: sample.Scope, Told: true},
+			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: sample.Scope, Told: true},
 				store.Page{Limit: maxEarlier})
 			if err != nil {
 				return nil, err
@@ -99,8 +99,8 @@ func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]store.Alert, e
 	return all, nil
 }
 
-func (e *Evaluator) silences(ctx context.Context, now time.Time) ([]store.Silence, error) {
-	var all []store.Silence
+func (e *Evaluator) silences(ctx context.Context, now time.Time) ([]recoup.Silence, error) {
+	var all []recoup.Silence
 	page := store.Page{Limit: store.MaxPage}
 	for {
 		list, next, err := e.Store.Silences(ctx, now, page)
@@ -122,11 +122,11 @@ func (e *Evaluator) resolved(ctx context.Context, s *Situation) (map[string]time
 			continue
 		}
 		for _, rule := range s.Policy.Alerts {
-			if rule.Action != policy.SwitchProvider {
+			if rule.Action != recoup.SwitchProvider {
 				continue
 			}
 			for _, member := range group.Members {
-				list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []store.AlertState{store.AlertResolved}, Rule: rule.Name, Scope: member}, store.Page{Limit: 1})
+				list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: member}, store.Page{Limit: 1})
 				if err != nil {
 					return nil, err
 				}

@@ -21,9 +21,9 @@ type scene struct {
 	now       time.Time
 	ids       *recoup.IDSource
 	values    map[point]alert.Sample
-	alerts    map[recoup.ID]store.Alert
-	silences  []store.Silence
-	providers map[string]store.Provider
+	alerts    map[recoup.ID]recoup.Alert
+	silences  []recoup.Silence
+	providers map[string]recoup.Provider
 	told      []told
 }
 
@@ -47,7 +47,7 @@ type told struct {
 func newScene(p *policy.Policy) *scene {
 	return &scene{
 		policy: p, now: epoch, ids: recoup.NewIDSource(rand.NewChaCha8([32]byte{1})), values: map[point]alert.Sample{},
-		alerts: map[recoup.ID]store.Alert{}, providers: map[string]store.Provider{},
+		alerts: map[recoup.ID]recoup.Alert{}, providers: map[string]recoup.Provider{},
 	}
 }
 
@@ -82,10 +82,10 @@ func (s *scene) read(rule *policy.Alert) []alert.Sample {
 }
 
 // open lists the alerts that are not resolved, by rule and scope.
-func (s *scene) open() []store.Alert {
+func (s *scene) open() []recoup.Alert {
 	list := slices.Collect(maps.Values(s.alerts))
-	list = slices.DeleteFunc(list, func(a store.Alert) bool { return a.State == store.AlertResolved })
-	slices.SortFunc(list, func(a, b store.Alert) int {
+	list = slices.DeleteFunc(list, func(a recoup.Alert) bool { return a.State == recoup.AlertResolved })
+	slices.SortFunc(list, func(a, b recoup.Alert) int {
 		return slices.Compare([]string{a.Rule, a.Scope}, []string{b.Rule, b.Scope})
 	})
 	return list
@@ -101,7 +101,7 @@ func (s *scene) situation() alert.Situation {
 	return alert.Situation{
 		Policy: s.policy, Read: s.read, Open: s.open(), Silences: s.silences, Now: s.now, IDs: s.ids,
 		Providers: slices.Collect(maps.Values(s.providers)), Resolved: resolved,
-		Earlier: slices.DeleteFunc(slices.Collect(maps.Values(s.alerts)), func(a store.Alert) bool { return a.State != store.AlertResolved }),
+		Earlier: slices.DeleteFunc(slices.Collect(maps.Values(s.alerts)), func(a recoup.Alert) bool { return a.State != recoup.AlertResolved }),
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *scene) evaluate(t failer) store.Verdict {
 		s.alerts[a.ID] = a
 	}
 	for _, w := range v.Switches {
-		next, _, err := s.providers[w.Group].Switched(w, v.Act(w, s.now))
+		next, _, err := w.Apply(s.providers[w.Group], v.Act(w, s.now))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func (s *scene) after(t failer, d time.Duration) []told {
 }
 
 // only returns the one alert of a rule and a scope that is not resolved.
-func (s *scene) only(t failer, rule, scope string) store.Alert {
+func (s *scene) only(t failer, rule, scope string) recoup.Alert {
 	t.Helper()
 	for _, a := range s.open() {
 		if a.Rule == rule && a.Scope == scope {
@@ -150,14 +150,14 @@ func (s *scene) only(t failer, rule, scope string) store.Alert {
 		}
 	}
 	t.Fatalf("there is no alert of %s for %q: %+v", rule, scope, s.open())
-	return store.Alert{}
+	return recoup.Alert{}
 }
 
 // level is a rule about a number.
 func level(name string, change ...func(*policy.Alert)) policy.Alert {
 	a := policy.Alert{
 		Name: name, Metric: "parked_errors", Compare: policy.Above, Value: 10, Per: policy.PerHub,
-		Severity: policy.AlertWarning, Action: policy.NotifyHubTeam,
+		Severity: recoup.AlertWarning, Action: recoup.NotifyHubTeam,
 	}
 	for _, c := range change {
 		c(&a)

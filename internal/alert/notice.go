@@ -24,8 +24,8 @@ type Line struct {
 	ID        recoup.ID            `json:"alert_id"`
 	Rule      string               `json:"rule"`
 	Scope     string               `json:"scope,omitempty"`
-	Severity  policy.AlertSeverity `json:"severity"`
-	Action    policy.AlertAction   `json:"action"`
+	Severity  recoup.AlertSeverity `json:"severity"`
+	Action    recoup.AlertAction   `json:"action"`
 	Condition string               `json:"condition"`
 	Value     float64              `json:"value"`
 	Samples   int64                `json:"samples,omitempty"`
@@ -85,7 +85,7 @@ func (j *judgement) tell() {
 			m.next.Notified++
 			m.next.NotifiedAt = j.Now
 			j.notice(to, recoup.NoticeAlert, page).add(m)
-		case m.next.State == store.AlertResolved && m.next.Notified > 0:
+		case m.next.State == recoup.AlertResolved && m.next.Notified > 0:
 			j.notice(to, recoup.NoticeAlertResolved, page).add(m)
 		}
 	}
@@ -96,7 +96,7 @@ func (j *judgement) tell() {
 
 // due reports whether it is time to tell of an alert that fires.
 func (m *matter) due(now time.Time) bool {
-	if m.next.State != store.AlertFiring || m.few {
+	if m.next.State != recoup.AlertFiring || m.few {
 		return false
 	}
 	told := m.next.NotifiedAt
@@ -132,7 +132,7 @@ func (j *judgement) resting(m *matter) bool {
 func (n *notice) add(m *matter) {
 	a := &m.next
 	which := fmt.Sprint(a.Notified)
-	if a.State == store.AlertResolved {
+	if a.State == recoup.AlertResolved {
 		which = "resolved"
 	}
 	n.name("alert:" + a.ID.String() + ":" + which)
@@ -147,9 +147,9 @@ func (n *notice) add(m *matter) {
 }
 
 // hint says what to do about an alert.
-func hint(a *store.Alert) string {
+func hint(a *recoup.Alert) string {
 	switch {
-	case a.State == store.AlertResolved || a.Action != policy.ReviewParkQueue:
+	case a.State == recoup.AlertResolved || a.Action != recoup.ReviewParkQueue:
 		return ""
 	case a.Scope == "":
 		return "review the park queue: recoup errors list --parked"
@@ -177,11 +177,11 @@ func recipient(p *policy.Policy, m *matter) (to string, page bool) {
 		}
 	}
 	switch m.next.Action {
-	case policy.NotifyHubTeam, policy.ReviewParkQueue:
+	case recoup.NotifyHubTeam, recoup.ReviewParkQueue:
 		return hub.Team, false
-	case policy.PageOnCall:
+	case recoup.PageOnCall:
 		return hub.Lead, true
-	case policy.PagePlatformOnCall:
+	case recoup.PagePlatformOnCall:
 		return base.Team, true
 	}
 	return base.Team, false

@@ -8,7 +8,6 @@ import (
 
 	"recoup"
 	"recoup/internal/policy"
-	"recoup/internal/store"
 )
 
 // drawRules draws a few rules over two metrics, one of them a rate.
@@ -23,8 +22,8 @@ func drawRules(t *rapid.T) []policy.Alert {
 			Value:  rapid.SampledFrom([]float64{0, .5, 1}).Draw(t, "limit"),
 			For:    time.Duration(rapid.IntRange(0, 3).Draw(t, "for")) * time.Minute,
 			Repeat: time.Duration(rapid.IntRange(1, 6).Draw(t, "repeat")) * time.Minute,
-			Per:    policy.PerHub, Severity: policy.AlertHigh,
-			Action: rapid.SampledFrom([]policy.AlertAction{policy.NotifyHubTeam, policy.PageOnCall, policy.SwitchProvider}).Draw(t, "action"),
+			Per:    policy.PerHub, Severity: recoup.AlertHigh,
+			Action: rapid.SampledFrom([]recoup.AlertAction{recoup.NotifyHubTeam, recoup.PageOnCall, recoup.SwitchProvider}).Draw(t, "action"),
 		}
 	}
 	return rules
@@ -52,7 +51,7 @@ func (s *scene) disturb(t *rapid.T, scopes []string) {
 		scope := rapid.SampledFrom(scopes).Draw(t, "scope")
 		switch rapid.IntRange(0, 9).Draw(t, "what") {
 		case 0:
-			s.silences = append(s.silences, store.Silence{
+			s.silences = append(s.silences, recoup.Silence{
 				Rule:  rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "silenced rule"),
 				Scope: rapid.SampledFrom([]string{"", scope}).Draw(t, "silenced scope"),
 				Until: s.now.Add(time.Duration(rapid.IntRange(1, 5).Draw(t, "silent")) * time.Minute),
@@ -85,7 +84,7 @@ func (s *scene) minute(t failer) {
 		seen[at] = true
 	}
 	for id, a := range before {
-		if a.State == store.AlertResolved && s.alerts[id] != a {
+		if a.State == recoup.AlertResolved && s.alerts[id] != a {
 			t.Fatalf("a resolved alert has changed: %+v to %+v", a, s.alerts[id])
 		}
 	}
@@ -116,17 +115,17 @@ func (s *scene) mayHear(t failer, heard told) {
 				t.Fatalf("told while silenced: %+v", line)
 			}
 		}
-		if heard.Kind == recoup.NoticeAlertResolved && (a.Notified == 0 || a.State != store.AlertResolved) {
+		if heard.Kind == recoup.NoticeAlertResolved && (a.Notified == 0 || a.State != recoup.AlertResolved) {
 			t.Fatalf("its end is told: %+v", a)
 		}
-		if heard.Kind == recoup.NoticeAlert && a.State != store.AlertFiring {
+		if heard.Kind == recoup.NoticeAlert && a.State != recoup.AlertFiring {
 			t.Fatalf("it is told to fire: %+v", a)
 		}
 	}
 }
 
-func (s *scene) copies() map[recoup.ID]store.Alert {
-	list := map[recoup.ID]store.Alert{}
+func (s *scene) copies() map[recoup.ID]recoup.Alert {
+	list := map[recoup.ID]recoup.Alert{}
 	for id, a := range s.alerts {
 		list[id] = a
 	}

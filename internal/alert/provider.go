@@ -12,8 +12,8 @@ import (
 // InUse returns the provider of a group that is to be asked, and the row that says
 // so; nil: the group was never switched. A row that names a provider which the
 // policy does not have any more says nothing: the first member is in use again.
-func InUse(group *policy.ProviderGroup, rows []store.Provider) (active string, row *store.Provider) {
-	i := slices.IndexFunc(rows, func(p store.Provider) bool { return p.Group == group.Name })
+func InUse(group *policy.ProviderGroup, rows []recoup.Provider) (active string, row *recoup.Provider) {
+	i := slices.IndexFunc(rows, func(p recoup.Provider) bool { return p.Group == group.Name })
 	if i < 0 {
 		return group.Members[0], nil
 	}
@@ -44,19 +44,19 @@ func (j *judgement) switchProviders() {
 // failing returns the alert that fires and takes a provider out of use, or nil.
 func (j *judgement) failing(provider string) *matter {
 	for _, m := range j.cases {
-		if m.switches() && m.next.Scope == provider && m.next.State == store.AlertFiring {
+		if m.switches() && m.next.Scope == provider && m.next.State == recoup.AlertFiring {
 			return m
 		}
 	}
 	return nil
 }
 
-func (m *matter) switches() bool { return m.rule != nil && m.rule.Action == policy.SwitchProvider }
+func (m *matter) switches() bool { return m.rule != nil && m.rule.Action == recoup.SwitchProvider }
 
 // leave switches to the next member that does not fail itself; where there is
 // none, the platform is paged instead. Whoever has switched to a provider by hand
 // while its alert fired has meant it.
-func (j *judgement) leave(group *policy.ProviderGroup, active string, row *store.Provider, m *matter) {
+func (j *judgement) leave(group *policy.ProviderGroup, active string, row *recoup.Provider, m *matter) {
 	if row != nil && row.AlertID.IsZero() && row.Since.After(m.next.FiredAt) {
 		return
 	}
@@ -69,13 +69,13 @@ func (j *judgement) leave(group *policy.ProviderGroup, active string, row *store
 			return
 		}
 	}
-	m.next.Action = policy.PagePlatformOnCall
+	m.next.Action = recoup.PagePlatformOnCall
 }
 
 // quiet reports whether a group that an alert has switched can go back: for long
 // enough nothing was wrong with any of its members. What a person has switched, a
 // person switches back.
-func (j *judgement) quiet(group *policy.ProviderGroup, active string, row *store.Provider) bool {
+func (j *judgement) quiet(group *policy.ProviderGroup, active string, row *recoup.Provider) bool {
 	if row == nil || row.AlertID.IsZero() || active == group.Members[0] || group.BackAfter <= 0 {
 		return false
 	}
@@ -97,7 +97,7 @@ func (j *judgement) quiet(group *policy.ProviderGroup, active string, row *store
 }
 
 // move switches a group, and has the platform's team hear of it.
-func (j *judgement) move(s store.Switch, active string, row *store.Provider, kind recoup.NoticeKind) {
+func (j *judgement) move(s store.Switch, active string, row *recoup.Provider, kind recoup.NoticeKind) {
 	if row != nil {
 		s.From = row.Active
 	}

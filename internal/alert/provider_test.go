@@ -6,14 +6,13 @@ import (
 
 	"recoup"
 	"recoup/internal/policy"
-	"recoup/internal/store"
 )
 
 // serving is a scene with one group of providers and the rule of spec 001.
 func serving(members ...string) *scene {
 	p := ruled(policy.Alert{
 		Name: "down", Metric: "external_service_errors", Compare: policy.Above, Value: 20, Window: 5 * time.Minute,
-		Per: policy.PerProvider, Severity: policy.AlertHigh, Action: policy.SwitchProvider,
+		Per: policy.PerProvider, Severity: recoup.AlertHigh, Action: recoup.SwitchProvider,
 	})
 	p.Providers = []policy.ProviderGroup{{Name: "email_validation", Members: members, BackAfter: time.Hour}}
 	return newScene(p)
@@ -93,7 +92,7 @@ func TestNextMember(t *testing.T) {
 	} {
 		s := serving("a", "b", "c")
 		if row.from != "" {
-			s.providers["email_validation"] = store.Provider{Group: "email_validation", Active: row.from, Since: epoch.Add(-time.Hour), By: "ada"}
+			s.providers["email_validation"] = recoup.Provider{Group: "email_validation", Active: row.from, Since: epoch.Add(-time.Hour), By: "ada"}
 		}
 		for _, provider := range row.failing {
 			s.fails(provider)
@@ -141,7 +140,7 @@ func TestByHand(t *testing.T) {
 	s.fails("a")
 	s.after(t, 0)
 	s.now = s.now.Add(time.Minute)
-	s.providers["email_validation"] = store.Provider{Group: "email_validation", Active: "a", Since: s.now, By: "ada", Reason: "b costs too much"}
+	s.providers["email_validation"] = recoup.Provider{Group: "email_validation", Active: "a", Since: s.now, By: "ada", Reason: "b costs too much"}
 	if s.after(t, time.Minute); s.active() != "a" {
 		t.Fatal("the alert that she knew of switches again")
 	}
@@ -152,7 +151,7 @@ func TestByHand(t *testing.T) {
 		t.Fatal("another alert does not switch")
 	}
 	s.works("a")
-	s.providers["email_validation"] = store.Provider{Group: "email_validation", Active: "b", Since: s.now, By: "ada", Reason: "a is too slow"}
+	s.providers["email_validation"] = recoup.Provider{Group: "email_validation", Active: "b", Since: s.now, By: "ada", Reason: "a is too slow"}
 	s.after(t, 5*time.Minute)
 	if s.after(t, 100*time.Hour); s.active() != "b" {
 		t.Error("a quiet time undoes what a person did")
@@ -164,7 +163,7 @@ func TestByHand(t *testing.T) {
 func TestSilencedSwitch(t *testing.T) {
 	t.Parallel()
 	s := serving("a", "b")
-	s.silences = []store.Silence{{Scope: "a", Until: epoch.Add(time.Hour)}}
+	s.silences = []recoup.Silence{{Scope: "a", Until: epoch.Add(time.Hour)}}
 	s.fails("a")
 	got := s.after(t, 0)
 	if s.active() != "b" || len(got) != 1 || len(got[0].Alerts) != 0 || len(got[0].Switches) != 1 {

@@ -23,8 +23,8 @@ type row struct {
 	scope    string
 	upTo     func(w *world)
 	beyond   func(w *world)
-	severity policy.AlertSeverity
-	action   policy.AlertAction
+	severity recoup.AlertSeverity
+	action   recoup.AlertAction
 	to       string
 	page     bool
 }
@@ -37,55 +37,55 @@ func alertRows() []row {
 			"error-rate", dolHub,
 			func(w *world) { w.processed(dol, "import", 100, 5); w.report(5, dol, "NETWORK_TIMEOUT") },
 			func(w *world) { w.report(1, dol, "NETWORK_TIMEOUT") },
-			policy.AlertWarning, policy.NotifyHubTeam, "dol-filings-team", false,
+			recoup.AlertWarning, recoup.NotifyHubTeam, "dol-filings-team", false,
 		},
 		{
 			"error-rate-high", dolHub,
 			func(w *world) { w.processed(dol, "import", 100, 0); w.report(10, dol, "NETWORK_TIMEOUT") },
 			func(w *world) { w.report(1, dol, "NETWORK_TIMEOUT") },
-			policy.AlertHigh, policy.PageOnCall, "dol-filings-lead", true,
+			recoup.AlertHigh, recoup.PageOnCall, "dol-filings-lead", true,
 		},
 		{
 			"park-rate", peopleHub,
 			func(w *world) { w.report(5, people, "MISSING_NAME"); w.report(20, people, "NETWORK_TIMEOUT") },
 			func(w *world) { w.report(1, people, "MISSING_NAME") },
-			policy.AlertWarning, policy.ReviewParkQueue, "people-intelligence-team", false,
+			recoup.AlertWarning, recoup.ReviewParkQueue, "people-intelligence-team", false,
 		},
 		{
 			"parked-errors", "",
 			func(w *world) { w.report(1000, people, "MISSING_NAME") },
 			func(w *world) { w.report(1, people, "MISSING_NAME") },
-			policy.AlertHigh, policy.EscalateToPlatform, "platform-team", false,
+			recoup.AlertHigh, recoup.EscalateToPlatform, "platform-team", false,
 		},
 		{
 			"blocking-errors", "",
 			func(w *world) { w.report(100, dol, "NETWORK_TIMEOUT"); w.report(9, found, "NETWORK_TIMEOUT") }, // which do not block
 			func(w *world) { w.report(1, people, "NETWORK_TIMEOUT") },
-			policy.AlertCritical, policy.PagePlatformOnCall, "platform-team", true,
+			recoup.AlertCritical, recoup.PagePlatformOnCall, "platform-team", true,
 		},
 		{
 			"retry-exhaustion", peopleHub,
 			func(w *world) { w.exhaust(6, 14) },
 			func(w *world) { w.exhaust(1, 0) },
-			policy.AlertWarning, policy.NotifyHubTeam, "people-intelligence-team", false,
+			recoup.AlertWarning, recoup.NotifyHubTeam, "people-intelligence-team", false,
 		},
 		{
 			"ttl-utilization", peopleHub,
 			func(w *world) { w.report(1, people, "NETWORK_TIMEOUT"); w.wait(24 * 24 * time.Hour) },
 			func(w *world) { w.wait(time.Second) },
-			policy.AlertWarning, policy.NotifyHubTeam, "people-intelligence-team", false,
+			recoup.AlertWarning, recoup.NotifyHubTeam, "people-intelligence-team", false,
 		},
 		{
 			"escalation-rate", peopleHub,
 			func(w *world) { w.escalate(w.report(20, people, "MISSING_NAME")[:2]) },
 			func(w *world) { w.escalate(w.report(1, people, "MISSING_NAME")) },
-			policy.AlertWarning, policy.NotifyHubTeam, "people-intelligence-team", false,
+			recoup.AlertWarning, recoup.NotifyHubTeam, "people-intelligence-team", false,
 		},
 		{
 			"request-error-rate", "api",
 			func(w *world) { w.processed("", "api", 100, 5); w.processed(dol, "api", 100, 100) },
 			func(w *world) { w.processed("", "api", 1, 1) },
-			policy.AlertWarning, policy.SlackAlert, "platform-team", false,
+			recoup.AlertWarning, recoup.SlackAlert, "platform-team", false,
 		},
 		{
 			"database-errors", "",
@@ -96,19 +96,19 @@ func alertRows() []row {
 				w.events(50, "NETWORK_TIMEOUT", "")
 			},
 			func(w *world) { w.events(1, "DATABASE_ERROR", "neon") },
-			policy.AlertHigh, policy.PageOnCall, "platform-lead", true,
+			recoup.AlertHigh, recoup.PageOnCall, "platform-lead", true,
 		},
 		{
 			"external-service-down", "millionverifier",
 			func(w *world) { w.events(20, "VALIDATION_SERVICE_ERROR", "millionverifier") },
 			func(w *world) { w.events(1, "UPSTREAM_ERROR", "millionverifier") },
-			policy.AlertHigh, policy.SwitchProvider, "platform-team", false,
+			recoup.AlertHigh, recoup.SwitchProvider, "platform-team", false,
 		},
 		{
 			"dol-park-threshold", dolHub,
 			func(w *world) { w.report(50, dol, "DUPLICATE_COMPANY"); w.report(60, people, "MISSING_NAME") },
 			func(w *world) { w.report(1, dol, "DUPLICATE_COMPANY") },
-			policy.AlertWarning, policy.NotifyHubTeam, "dol-filings-team", false,
+			recoup.AlertWarning, recoup.NotifyHubTeam, "dol-filings-team", false,
 		},
 	}
 }
@@ -228,7 +228,7 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 func TestStoredSilence(t *testing.T) {
 	everywhere(t, func(w *world) {
 		act := store.Act{By: "ada", Reason: "known", At: w.now}
-		_, err := w.db.AddSilence(w.Context(), store.Silence{ID: w.ids.New(w.now), Rule: "blocking-errors", Until: w.now.Add(time.Hour)}, act)
+		_, err := w.db.AddSilence(w.Context(), recoup.Silence{ID: w.ids.New(w.now), Rule: "blocking-errors", Until: w.now.Add(time.Hour)}, act)
 		w.must(err)
 		w.report(101, dol, "NETWORK_TIMEOUT")
 		if open := w.evaluate(); len(open) != 1 || len(w.heard("blocking-errors")) != 0 {
@@ -269,7 +269,7 @@ func TestStoredEnd(t *testing.T) {
 		}
 		fail(11)
 		want("it fires", 1, 0)
-		_, err := w.db.AddSilence(w.Context(), store.Silence{ID: w.ids.New(w.now), Until: w.now.Add(2 * time.Minute)}, store.Act{By: "ada", Reason: "known", At: w.now})
+		_, err := w.db.AddSilence(w.Context(), recoup.Silence{ID: w.ids.New(w.now), Until: w.now.Add(2 * time.Minute)}, store.Act{By: "ada", Reason: "known", At: w.now})
 		w.must(err)
 		w.wait(90 * time.Second)
 		want("it ends while silenced", 1, 1)

@@ -46,8 +46,8 @@ type Hush struct {
 // Scene is how things stand after one evaluation.
 type Scene struct {
 	At        time.Duration
-	Open      []store.Alert // by rule and scope
-	Told      []Heard       // at this moment
+	Open      []recoup.Alert // by rule and scope
+	Told      []Heard        // at this moment
 	Providers map[string]string
 }
 
@@ -80,7 +80,7 @@ func (s *Series) at(n int) (Sample, bool) {
 func (t *Trial) Run(until time.Duration, show func(Scene)) error {
 	ids := recoup.NewIDSource(rand.NewChaCha8([32]byte{}))
 	s := Situation{Policy: t.Policy, IDs: ids, Resolved: map[string]time.Time{}}
-	providers := map[string]store.Provider{}
+	providers := map[string]recoup.Provider{}
 	for n := 0; time.Duration(n)*t.Step <= until; n++ {
 		at := time.Duration(n) * t.Step
 		s.Now, s.Silences = trialBegin.Add(at), t.silences(at)
@@ -118,21 +118,21 @@ func (t *Trial) read(rule *policy.Alert, n int) []Sample {
 	return list
 }
 
-func (t *Trial) silences(at time.Duration) []store.Silence {
-	var list []store.Silence
+func (t *Trial) silences(at time.Duration) []recoup.Silence {
+	var list []recoup.Silence
 	for _, h := range t.Silences {
 		if at >= h.From {
-			list = append(list, store.Silence{Rule: h.Rule, Scope: h.Scope, Until: trialBegin.Add(h.Until)})
+			list = append(list, recoup.Silence{Rule: h.Rule, Scope: h.Scope, Until: trialBegin.Add(h.Until)})
 		}
 	}
 	return list
 }
 
 // apply makes a verdict so.
-func (s *Situation) apply(v store.Verdict, providers map[string]store.Provider) error {
+func (s *Situation) apply(v store.Verdict, providers map[string]recoup.Provider) error {
 	for _, a := range v.Alerts {
-		s.Open = slices.DeleteFunc(s.Open, func(o store.Alert) bool { return o.ID == a.ID })
-		if a.State != store.AlertResolved {
+		s.Open = slices.DeleteFunc(s.Open, func(o recoup.Alert) bool { return o.ID == a.ID })
+		if a.State != recoup.AlertResolved {
 			s.Open = append(s.Open, a)
 			continue
 		}
@@ -143,7 +143,7 @@ func (s *Situation) apply(v store.Verdict, providers map[string]store.Provider) 
 	}
 	slices.SortFunc(s.Open, byRule)
 	for _, w := range v.Switches {
-		next, _, err := providers[w.Group].Switched(w, v.Act(w, s.Now))
+		next, _, err := w.Apply(providers[w.Group], v.Act(w, s.Now))
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ type database interface {
 	AddProcessed(ctx context.Context, counts []store.Processed) error
 	Lead(ctx context.Context, b store.Bid) (store.Term, bool, error)
 	Notices(ctx context.Context, f store.NoticeFilter, p store.Page) ([]store.NoticeRecord, store.Cursor, error)
-	AddSilence(ctx context.Context, s store.Silence, act store.Act) (store.Silence, error)
+	AddSilence(ctx context.Context, s recoup.Silence, act store.Act) (recoup.Silence, error)
 	UseClock(clock func() time.Time)
 	Close() error
 }
@@ -188,11 +188,11 @@ func (w *world) evaluate() []string {
 }
 
 // alert returns the open alert of a rule.
-func (w *world) alert(rule string) store.Alert {
+func (w *world) alert(rule string) recoup.Alert {
 	w.Helper()
 	open, err := w.db.OpenAlerts(w.Context())
 	w.must(err)
-	i := slices.IndexFunc(open, func(a store.Alert) bool { return a.Rule == rule })
+	i := slices.IndexFunc(open, func(a recoup.Alert) bool { return a.Rule == rule })
 	if i < 0 {
 		w.Fatalf("there is no alert of %s: %+v", rule, open)
 	}

@@ -22,7 +22,7 @@ func alertExamples(list map[string]example) {
 	list["GET /v1/silences"] = fixed("/v1/silences?past=true", nil, refusedThere)
 	list["POST /v1/silences"] = example{make: func(w *world, _ string) (string, any) { return "/v1/silences", w.silence() }}
 	list["DELETE /v1/silences/{id}"] = example{make: func(w *world, _ string) (string, any) {
-		var made client.Silence
+		var made recoup.Silence
 		w.post("/v1/silences", w.silence()).ok(&made)
 		return "/v1/silences/" + made.ID.String(), nil
 	}}
@@ -36,21 +36,21 @@ func (w *world) silence() client.NewSilence {
 }
 
 // alert has a rule fire for a scope, beside the rules' evaluation.
-func (w *world) alert(rule, scope string) store.Alert {
+func (w *world) alert(rule, scope string) recoup.Alert {
 	w.Helper()
 	now := w.clock()
 	open, err := w.store.OpenAlerts(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}
-	if i := slices.IndexFunc(open, func(a store.Alert) bool { return a.Rule == rule && a.Scope == scope }); i >= 0 {
+	if i := slices.IndexFunc(open, func(a recoup.Alert) bool { return a.Rule == rule && a.Scope == scope }); i >= 0 {
 		return open[i]
 	}
-	a := store.Alert{
-		ID: recoup.NewIDSource(rand.Reader).New(now), Rule: rule, Scope: scope, State: store.AlertFiring,
+	a := recoup.Alert{
+		ID: recoup.NewIDSource(rand.Reader).New(now), Rule: rule, Scope: scope, State: recoup.AlertFiring,
 		Severity: "WARNING", Action: "REVIEW_PARK_QUEUE", Condition: "park_rate > 20% over 24h", Value: .5, Samples: 40, PendingAt: now, FiredAt: now,
 	}
-	w.save(store.Verdict{Alerts: []store.Alert{a}})
+	w.save(store.Verdict{Alerts: []recoup.Alert{a}})
 	return a
 }
 
@@ -75,8 +75,8 @@ func TestAlerts(t *testing.T) {
 	second := w.alert("park-rate", peopleHub)
 	w.wait(time.Second)
 	over := w.alert("error-rate", dolHub)
-	over.State, over.ResolvedAt = store.AlertResolved, w.clock()
-	w.save(store.Verdict{Alerts: []store.Alert{over}})
+	over.State, over.ResolvedAt = recoup.AlertResolved, w.clock()
+	w.save(store.Verdict{Alerts: []recoup.Alert{over}})
 	w.post("/v1/silences", w.silence()).ok()
 	for query, want := range map[string][]recoup.ID{
 		"":                           {over.ID, second.ID, first.ID},
@@ -106,7 +106,7 @@ func TestAlerts(t *testing.T) {
 	if len(page.Alerts) != 1 || page.Alerts[0].ID != first.ID {
 		t.Errorf("the second page is %+v", page)
 	}
-	var one client.Alert
+	var one recoup.Alert
 	w.get("/v1/alerts/" + over.ID.String()).ok(&one)
 	if one.State != "RESOLVED" || one.Value != .5 || one.Condition != "park_rate > 20% over 24h" {
 		t.Errorf("the alert is %+v", one)
@@ -119,7 +119,7 @@ func TestAlerts(t *testing.T) {
 func TestSilences(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var made, ended client.Silence
+	var made, ended recoup.Silence
 	w.do("operator", http.MethodPost, "/v1/silences", w.silence()).ok(&made)
 	if made.By != "operator" || made.Reason != "a try" || made.Scope != dolHub || !made.Until.Equal(w.clock().Add(time.Hour)) {
 		t.Errorf("made %+v", made)
@@ -176,7 +176,7 @@ func TestSilences(t *testing.T) {
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	inUse := func() client.Provider {
+	inUse := func() recoup.Provider {
 		t.Helper()
 		var list client.Providers
 		w.do("ingest"+onlyDOL, http.MethodGet, "/v1/providers", nil).ok(&list)
@@ -189,7 +189,7 @@ func TestProviders(t *testing.T) {
 		t.Errorf("in use is %+v", p)
 	}
 	const path = "/v1/providers/email_validation/switch"
-	var done client.Provider
+	var done recoup.Provider
 	for range 2 { // to where it is already
 		w.do("operator", http.MethodPost, path, client.ProviderSwitch{To: "zerobounce", Reason: "too slow"}).ok(&done)
 		if p := inUse(); p.Active != "zerobounce" || p.By != "operator" || p.Reason != "too slow" || done.Active != p.Active || !p.AlertID.IsZero() {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/alert"
@@ -49,42 +50,35 @@ func (a *API) listAlerts(c *call, in *alertsIn) (client.AlertPage, error) {
 	case in.Open && in.State != "":
 		return client.AlertPage{}, fault.BadField("open", "exclusive", "open stands for two states; give it or state")
 	case in.Open:
-		f.States = []store.AlertState{store.AlertPending, store.AlertFiring}
+		f.States = []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring}
 	case in.State != "":
-		f.States = []store.AlertState{store.AlertState(in.State)}
+		f.States = []recoup.AlertState{in.State}
 	}
 	found, cursor, err := a.Store.Alerts(c.r.Context(), f, at)
 	if err != nil {
 		return client.AlertPage{}, err
 	}
-	shown, err := a.alertsOf(c, found)
-	return client.AlertPage{Alerts: shown, Next: next(cursor)}, err
+	return client.AlertPage{Alerts: listed(found), Next: next(cursor)}, a.markSilenced(c, found)
 }
 
-func (a *API) showAlert(c *call, in *idIn) (client.Alert, error) {
+func (a *API) showAlert(c *call, in *idIn) (recoup.Alert, error) {
 	found, err := a.Store.Alert(c.r.Context(), in.ID)
 	if err != nil {
-		return client.Alert{}, err
+		return found, err
 	}
-	shown, err := a.alertsOf(c, []store.Alert{found})
-	if err != nil {
-		return client.Alert{}, err
-	}
-	return shown[0], nil
+	one := []recoup.Alert{found}
+	err = a.markSilenced(c, one)
+	return one[0], err
 }
 
-// alertsOf is alerts as they are shown: with whether people are told of them.
-func (a *API) alertsOf(c *call, list []store.Alert) ([]client.Alert, error) {
+// markSilenced says of which alerts nobody is notified at the moment.
+func (a *API) markSilenced(c *call, list []recoup.Alert) error {
 	silences, _, err := a.Store.Silences(c.r.Context(), c.now, store.Page{Limit: store.MaxPage})
-	return each(list, func(n store.Alert) client.Alert {
-		return client.Alert{
-			ID: n.ID, Rule: n.Rule, Scope: n.Scope, State: string(n.State), Severity: string(n.Severity), Action: string(n.Action),
-			Condition: n.Condition, Value: n.Value, Samples: n.Samples, PendingAt: n.PendingAt, FiredAt: n.FiredAt,
-			ResolvedAt: n.ResolvedAt, NotifiedAt: n.NotifiedAt, Notified: n.Notified,
-			Silenced: n.State != store.AlertResolved &&
-				slices.ContainsFunc(silences, func(s store.Silence) bool { return s.Covers(&n, c.now) }),
-		}
-	}), err
+	for i := range list {
+		covered := func(s recoup.Silence) bool { return s.Covers(&list[i], c.now) }
+		list[i].Silenced = list[i].State != recoup.AlertResolved && slices.ContainsFunc(silences, covered)
+	}
+	return err
 }
 
 type silencesIn struct {
@@ -102,7 +96,7 @@ func (a *API) listSilences(c *call, in *silencesIn) (client.SilencePage, error) 
 		now = time.Time{}
 	}
 	found, cursor, err := a.Store.Silences(c.r.Context(), now, at)
-	return client.SilencePage{Silences: each(found, func(s store.Silence) client.Silence { return client.Silence(s) }), Next: next(cursor)}, err
+	return client.SilencePage{Silences: listed(found), Next: next(cursor)}, err
 }
 
 // maxSilence is how long a silence lasts at most: one that is forgotten ends.
@@ -110,13 +104,12 @@ const maxSilence = 30 * 24 * time.Hour
 
 type newSilenceIn struct{ Body client.NewSilence }
 
-func (a *API) addSilence(c *call, in *newSilenceIn) (client.Silence, error) {
+func (a *API) addSilence(c *call, in *newSilenceIn) (recoup.Silence, error) {
 	if err := a.checkSilence(c, in); err != nil {
-		return client.Silence{}, err
+		return recoup.Silence{}, err
 	}
-	s := store.Silence{ID: a.IDs.New(c.now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
-	made, err := a.Store.AddSilence(c.r.Context(), s, c.act(in.Body.Reason))
-	return client.Silence(made), err
+	s := recoup.Silence{ID: a.IDs.New(c.now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
+	return a.Store.AddSilence(c.r.Context(), s, c.act(in.Body.Reason))
 }
 
 func (a *API) checkSilence(c *call, in *newSilenceIn) error {
@@ -167,9 +160,8 @@ func scopesOf(p *policy.Policy, rule string) (scopes []string, finite bool) {
 	return slices.Compact(scopes), true
 }
 
-func (a *API) endSilence(c *call, in *idIn) (client.Silence, error) {
-	ended, err := a.Store.EndSilence(c.r.Context(), in.ID, c.act(""))
-	return client.Silence(ended), err
+func (a *API) endSilence(c *call, in *idIn) (recoup.Silence, error) {
+	return a.Store.EndSilence(c.r.Context(), in.ID, c.act(""))
 }
 
 func (a *API) metrics(c *call, _ *struct{}) (client.Metrics, error) {

@@ -79,8 +79,5 @@ func visible(errs ...recoup.Error) []recoup.Error {
 	for i := range errs {
 		errs[i].LeaseToken, errs[i].LastAttempt = recoup.ID{}, recoup.ID{}
 	}
-	if errs == nil {
-		return []recoup.Error{}
-	}
-	return errs
+	return listed(errs)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/alert"
@@ -15,17 +16,20 @@ import (
 
 func (a *API) providers(c *call, _ *struct{}) (client.Providers, error) {
 	rows, err := a.Store.Providers(c.r.Context())
-	return client.Providers{Providers: each(a.Engine.Policies.Current().Providers, func(g policy.ProviderGroup) client.Provider {
+	return client.Providers{Providers: each(a.Engine.Policies.Current().Providers, func(g policy.ProviderGroup) recoup.Provider {
 		return providerOf(&g, rows)
 	})}, err
 }
 
-func providerOf(g *policy.ProviderGroup, rows []store.Provider) client.Provider {
+// providerOf is a group as it is shown: with its members, and, if the policy has the
+// provider that it was switched to, who did so.
+func providerOf(g *policy.ProviderGroup, rows []recoup.Provider) recoup.Provider {
 	active, row := alert.InUse(g, rows)
-	out := client.Provider{Group: g.Name, Active: active, Members: g.Members}
+	out := recoup.Provider{Group: g.Name, Active: active}
 	if row != nil && row.Active == active {
-		out.Since, out.By, out.Reason, out.AlertID = row.Since, row.By, row.Reason, row.AlertID
+		out = *row
 	}
+	out.Members = g.Members
 	return out
 }
 
@@ -35,19 +39,19 @@ type switchIn struct {
 }
 
 // switchProvider uses another provider. That it is in use already is as good.
-func (a *API) switchProvider(c *call, in *switchIn) (client.Provider, error) {
+func (a *API) switchProvider(c *call, in *switchIn) (recoup.Provider, error) {
 	groups := a.Engine.Policies.Current().Providers
 	i := slices.IndexFunc(groups, func(g policy.ProviderGroup) bool { return g.Name == in.Group })
 	if i < 0 {
-		return client.Provider{}, store.ErrNotFound
+		return recoup.Provider{}, store.ErrNotFound
 	}
 	group := &groups[i]
 	if err := checkSwitch(group, in.Body); err != nil {
-		return client.Provider{}, err
+		return recoup.Provider{}, err
 	}
 	rows, err := a.Store.Providers(c.r.Context())
 	if err != nil {
-		return client.Provider{}, err
+		return recoup.Provider{}, err
 	}
 	active, row := alert.InUse(group, rows)
 	if active == in.Body.To {
@@ -59,9 +63,9 @@ func (a *API) switchProvider(c *call, in *switchIn) (client.Provider, error) {
 	}
 	done, err := a.Store.SwitchProvider(c.r.Context(), change, c.act(in.Body.Reason))
 	if errors.Is(err, store.ErrConflict) {
-		return client.Provider{}, fault.Wrap(err, fault.CodeConflict, "Somebody else has switched it meanwhile; look again.")
+		return recoup.Provider{}, fault.Wrap(err, fault.CodeConflict, "Somebody else has switched it meanwhile; look again.")
 	}
-	return providerOf(group, []store.Provider{done}), err
+	return providerOf(group, []recoup.Provider{done}), err
 }
 
 // checkProvider is [checkSwitch] of a request that is refused anyway. Of a group that

@@ -30,6 +30,14 @@ func each[S, T any](list []S, turn func(S) T) []T {
 	return out
 }
 
+// listed is a list as it is sent: never null.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 type daysIn struct {
 	From    time.Time `query:"from" doc:"a time of the first day; default: 7 days ago"`
 	To      time.Time `query:"to" doc:"a time of the last day; default: today"`

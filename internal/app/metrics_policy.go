@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"recoup"
 	"recoup/internal/alert"
 	"recoup/internal/policy"
 	"recoup/internal/store"
@@ -68,8 +69,8 @@ func (c *policyCollector) read(now time.Time) []prometheus.Metric {
 		return list
 	}
 	counts := map[[2]string]int{}
-	for _, state := range []store.AlertState{store.AlertPending, store.AlertFiring} {
-		for _, severity := range []policy.AlertSeverity{policy.AlertWarning, policy.AlertHigh, policy.AlertCritical} {
+	for _, state := range []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring} {
+		for _, severity := range []recoup.AlertSeverity{recoup.AlertWarning, recoup.AlertHigh, recoup.AlertCritical} {
 			counts[[2]string{string(state), string(severity)}] = 0
 		}
 	}

@@ -43,7 +43,7 @@ type database interface {
 	FinishNotices(ctx context.Context, now time.Time, deliveries []store.Delivery) (int, error)
 	AddProcessed(ctx context.Context, counts []store.Processed) error
 	ResendNotices(ctx context.Context, ids []recoup.ID, act store.Act) (int, error)
-	AddSilence(ctx context.Context, s store.Silence, act store.Act) (store.Silence, error)
+	AddSilence(ctx context.Context, s recoup.Silence, act store.Act) (recoup.Silence, error)
 	CountDrops(ctx context.Context, drops []store.Drop) error
 	alert.Store
 	CreateBatch(ctx context.Context, id string, now time.Time) (store.Batch, error)

@@ -21,10 +21,10 @@ type watch struct {
 	now      time.Time // of the evaluation
 	figures  figures
 	seen     map[subject]*holding
-	open     map[subject]store.Alert
+	open     map[subject]recoup.Alert
 	told     map[recoup.ID]*telling
 	last     map[subject][]time.Time // when it was told to begin
-	silences []store.Silence
+	silences []recoup.Silence
 	fired    int
 }
 
@@ -89,7 +89,7 @@ func (w *watch) Processed(ctx context.Context, s store.Span, f store.ProcessedFi
 }
 
 // Silences hides them from an evaluation that is to be caught not heeding them.
-func (w *watch) Silences(ctx context.Context, at time.Time, p store.Page) ([]store.Silence, store.Cursor, error) {
+func (w *watch) Silences(ctx context.Context, at time.Time, p store.Page) ([]recoup.Silence, store.Cursor, error) {
 	if w.sabotage == hearsNoSilence {
 		return nil, store.Cursor{}, nil
 	}
@@ -101,7 +101,7 @@ func (w *watch) SaveAlerts(ctx context.Context, term store.Term, now time.Time, 
 	w.y.doze()
 	switch w.sabotage {
 	case neverResolves:
-		v.Alerts = slices.DeleteFunc(v.Alerts, func(a store.Alert) bool { return a.State == store.AlertResolved })
+		v.Alerts = slices.DeleteFunc(v.Alerts, func(a recoup.Alert) bool { return a.State == recoup.AlertResolved })
 		v.Notices = slices.DeleteFunc(v.Notices, func(n store.Notice) bool { return n.Kind == recoup.NoticeAlertResolved })
 	case losesEnds:
 		v.Notices = slices.DeleteFunc(v.Notices, func(n store.Notice) bool { return n.Kind == recoup.NoticeAlertResolved })
@@ -161,7 +161,7 @@ func (w *watch) samples(each func(rule *policy.Alert, at subject, holds, few boo
 func (w *watch) look() {
 	w.samples(func(_ *policy.Alert, at subject, holds, few bool) {
 		switch {
-		case !holds || few && w.open[at].State != store.AlertFiring:
+		case !holds || few && w.open[at].State != recoup.AlertFiring:
 			delete(w.seen, at)
 		case w.seen[at] == nil:
 			w.seen[at] = &holding{looked: w.now}
@@ -184,10 +184,10 @@ func (w *watch) settled() {
 		case h.sure.IsZero():
 			h.sure = w.now
 		}
-		if h != nil && !few && !w.now.Before(h.sure.Add(rule.For)) && !w.now.Before(a.PendingAt.Add(rule.For)) && a.State != store.AlertFiring {
+		if h != nil && !few && !w.now.Before(h.sure.Add(rule.For)) && !w.now.Before(a.PendingAt.Add(rule.For)) && a.State != recoup.AlertFiring {
 			w.y.wrong("%v holds since %v and does not fire: %+v", at, h.sure, a)
 		}
-		if a.State == store.AlertFiring && !few && holds {
+		if a.State == recoup.AlertFiring && !few && holds {
 			w.heard(rule, at, a)
 		}
 	})
@@ -198,13 +198,13 @@ func (w *watch) settled() {
 	}
 }
 
-func (w *watch) silenced(a *store.Alert) bool {
-	return slices.ContainsFunc(w.silences, func(s store.Silence) bool { return s.Covers(a, w.now) })
+func (w *watch) silenced(a *recoup.Alert) bool {
+	return slices.ContainsFunc(w.silences, func(s recoup.Silence) bool { return s.Covers(a, w.now) })
 }
 
 // heard wants people to have heard of an alert that fires, within the rule's
 // interval, unless it is silenced or has come and gone too often.
-func (w *watch) heard(rule *policy.Alert, at subject, a store.Alert) {
+func (w *watch) heard(rule *policy.Alert, at subject, a recoup.Alert) {
 	t := w.told[a.ID]
 	switch {
 	case w.silenced(&a):
@@ -223,10 +223,10 @@ func (w *watch) decided(v store.Verdict) {
 		if w.told[a.ID] == nil {
 			w.told[a.ID] = &telling{}
 		}
-		if a.State == store.AlertFiring && w.open[at].State != store.AlertFiring {
+		if a.State == recoup.AlertFiring && w.open[at].State != recoup.AlertFiring {
 			w.fire(at)
 		}
-		if w.open[at] = a; a.State == store.AlertResolved {
+		if w.open[at] = a; a.State == recoup.AlertResolved {
 			delete(w.open, at)
 			ended[a.ID] = w.told[a.ID].times > 0
 		} else {
@@ -259,14 +259,14 @@ func (w *watch) decided(v store.Verdict) {
 
 // revisit sees to it that somebody looks when an alert is due to fire, and sometimes
 // when it is due to be told again.
-func (w *watch) revisit(at subject, a store.Alert) {
+func (w *watch) revisit(at subject, a recoup.Alert) {
 	i := slices.IndexFunc(w.y.policies.Current().Alerts, func(r policy.Alert) bool { return r.Name == at.rule })
 	if i < 0 {
 		return
 	}
 	rule := &w.y.policies.Current().Alerts[i]
 	switch {
-	case a.State == store.AlertPending:
+	case a.State == recoup.AlertPending:
 		w.y.agenda.add(w.y.now.Add(rule.For+time.Second), func() {})
 	case w.y.r.IntN(6) == 0:
 		w.y.agenda.add(w.y.now.Add(rule.Repeat/time.Duration(1+w.y.r.IntN(2))+time.Second), func() {})
@@ -306,7 +306,7 @@ func (w *watch) say(kind recoup.NoticeKind, line *alert.Line) {
 // silenced.
 func (w *watch) begun(t *telling, at subject) {
 	a := w.open[at]
-	if a.State != store.AlertFiring || w.silenced(&a) {
+	if a.State != recoup.AlertFiring || w.silenced(&a) {
 		w.y.wrong("%v is told to fire: %+v", at, a)
 	}
 	last := w.last[at]
@@ -348,7 +348,7 @@ func (y *year) incident() {
 // hush silences rules for a while.
 func (y *year) hush() {
 	rules := y.policies.Current().Alerts
-	s := store.Silence{ID: y.ids.New(y.clock()), Until: y.clock().Add(time.Duration(1+y.r.IntN(20*24)) * hour)}
+	s := recoup.Silence{ID: y.ids.New(y.clock()), Until: y.clock().Add(time.Duration(1+y.r.IntN(20*24)) * hour)}
 	if y.r.IntN(3) > 0 {
 		s.Rule = rules[y.r.IntN(len(rules))].Name
 	}
@@ -360,5 +360,5 @@ func (y *year) hush() {
 	if !errors.Is(err, store.ErrConflict) { // that is what a second try is told of the first
 		y.must(err)
 	}
-	y.watch.silences = append(y.watch.silences, s.Made(act))
+	y.watch.silences = append(y.watch.silences, act.AddSilence(s))
 }

@@ -190,7 +190,7 @@ func newYear(t *testing.T, seed uint64, rough bool, s sabotage) *year {
 	grounds.Store(y.path, y.ground)
 	y.db = &shaky{y: y, sabotage: s}
 	y.post = &post{shaky: y.db, letters: map[recoup.ID]*letter{}, away: map[string]time.Time{}}
-	y.watch = &watch{shaky: y.db, seen: map[subject]*holding{}, open: map[subject]store.Alert{}, told: map[recoup.ID]*telling{}, last: map[subject][]time.Time{}}
+	y.watch = &watch{shaky: y.db, seen: map[subject]*holding{}, open: map[subject]recoup.Alert{}, told: map[recoup.ID]*telling{}, last: map[subject][]time.Time{}}
 	y.open()
 	first := y.policy()
 	y.policies = engine.NewPolicies(first)

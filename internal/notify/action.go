@@ -15,7 +15,7 @@ func (l *letter) wants(u policy.Urgency) Kind {
 	}
 	if l.Kind == recoup.NoticeAlert || l.Kind == recoup.NoticeAlertResolved {
 		for _, line := range readBody(l.body).Alerts {
-			if line.Action == policy.SlackAlert {
+			if line.Action == recoup.SlackAlert {
 				return Slack
 			}
 		}
@@ -54,7 +54,7 @@ func (d *Dispatcher) reach(rules *policy.Notifications, team string, kind recoup
 
 // Unreached is an action whose notices to some teams are only logged.
 type Unreached struct {
-	Action policy.AlertAction
+	Action recoup.AlertAction
 	Teams  []string
 }
 
@@ -67,10 +67,10 @@ func (d *Dispatcher) Unreached() []Unreached {
 		wants, u := PagerDuty, policy.Page
 		teams := []string{p.PlatformHub.Team}
 		switch rule.Action {
-		case policy.SlackAlert:
+		case recoup.SlackAlert:
 			wants, u = Slack, policy.Warning
-		case policy.PagePlatformOnCall:
-		case policy.PageOnCall:
+		case recoup.PagePlatformOnCall:
+		case recoup.PageOnCall:
 			teams = leads(p, rule)
 		default:
 			continue
@@ -85,7 +85,7 @@ func (d *Dispatcher) Unreached() []Unreached {
 }
 
 // addUnreached adds a team to those of an action, once.
-func addUnreached(list []Unreached, action policy.AlertAction, team string) []Unreached {
+func addUnreached(list []Unreached, action recoup.AlertAction, team string) []Unreached {
 	i := slices.IndexFunc(list, func(x Unreached) bool { return x.Action == action })
 	if i < 0 {
 		i, list = len(list), append(list, Unreached{Action: action})

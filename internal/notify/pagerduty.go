@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"recoup"
 	"recoup/internal/policy"
 )
 
@@ -120,7 +121,7 @@ func pagerSeverity(m *Message, it *Item) string {
 	switch {
 	case m.Test:
 		return "info"
-	case it.Severity == string(policy.AlertCritical):
+	case it.Severity == string(recoup.AlertCritical):
 		return "critical"
 	case m.Urgency == policy.Page:
 		return "error"

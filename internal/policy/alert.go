@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"recoup"
 )
 
 // Metric is something the node measures, and where it turns amber (spec 000,
@@ -75,8 +77,8 @@ type Alert struct {
 	Repeat   time.Duration // while it holds it is told again so often
 	Per      Scope
 	Hub      string // empty: every hub
-	Severity AlertSeverity
-	Action   AlertAction
+	Severity recoup.AlertSeverity
+	Action   recoup.AlertAction
 }
 
 // Comparison is how an alert compares its metric with its value.
@@ -112,30 +114,6 @@ const (
 	PerHub      Scope = "hub"
 	PerService  Scope = "service"
 	PerProvider Scope = "provider"
-)
-
-// AlertSeverity is how loud an alert is.
-type AlertSeverity string
-
-// The severities of spec 000, 11.2.
-const (
-	AlertWarning  AlertSeverity = "WARNING"
-	AlertHigh     AlertSeverity = "HIGH"
-	AlertCritical AlertSeverity = "CRITICAL"
-)
-
-// AlertAction is what an alert does.
-type AlertAction string
-
-// The actions of spec 000, 11.2 and spec 001.
-const (
-	NotifyHubTeam      AlertAction = "NOTIFY_HUB_TEAM"
-	PageOnCall         AlertAction = "PAGE_ON_CALL"
-	ReviewParkQueue    AlertAction = "REVIEW_PARK_QUEUE"
-	EscalateToPlatform AlertAction = "ESCALATE_TO_PLATFORM"
-	PagePlatformOnCall AlertAction = "PAGE_PLATFORM_ON_CALL"
-	SlackAlert         AlertAction = "SLACK_ALERT"
-	SwitchProvider     AlertAction = "SWITCH_PROVIDER"
 )
 
 // term is the condition of an alert: error_rate > 5%.

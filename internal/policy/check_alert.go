@@ -1,6 +1,10 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+
+	"recoup"
+)
 
 func (c *checker) checkMetrics() {
 	for _, name := range c.doc.keysOf("metrics") {
@@ -34,10 +38,10 @@ func (c *checker) checkAlerts() {
 		if f.Hub != "" && f.Per != "" && f.Per != PerHub {
 			c.add(c.doc.at(path(at, "hub")...), "the rule is counted per %s, expected per: hub where it names one", f.Per)
 		}
-		if f.Action == SwitchProvider && f.Per != "" && f.Per != PerProvider {
+		if f.Action == recoup.SwitchProvider && f.Per != "" && f.Per != PerProvider {
 			c.add(c.doc.at(path(at, "action")...), "there is no provider to switch from, expected per: provider")
 		}
-		if f.Action == NotifyHubTeam && f.Per != "" && f.Per != PerHub {
+		if f.Action == recoup.NotifyHubTeam && f.Per != "" && f.Per != PerHub {
 			c.add(c.doc.at(path(at, "action")...), "there is no hub to notify, expected per: hub")
 		}
 	}

@@ -168,15 +168,15 @@ type fileAlerts struct {
 }
 
 type fileRule struct {
-	Name     string        `json:"name"`
-	When     string        `json:"when"`
-	Window   duration      `json:"window"`
-	For      duration      `json:"for"`
-	Repeat   duration      `json:"repeat"`
-	Per      Scope         `json:"per"`
-	Hub      string        `json:"hub"`
-	Severity AlertSeverity `json:"severity"`
-	Action   AlertAction   `json:"action"`
+	Name     string               `json:"name"`
+	When     string               `json:"when"`
+	Window   duration             `json:"window"`
+	For      duration             `json:"for"`
+	Repeat   duration             `json:"repeat"`
+	Per      Scope                `json:"per"`
+	Hub      string               `json:"hub"`
+	Severity recoup.AlertSeverity `json:"severity"`
+	Action   recoup.AlertAction   `json:"action"`
 }
 
 // fileProviders is a group of providers: a mapping, or only its members.

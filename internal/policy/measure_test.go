@@ -33,24 +33,24 @@ func TestMetrics(t *testing.T) { // spec 000, 11.1
 }
 
 func TestAlerts(t *testing.T) {
-	const warning, high, critical = policy.AlertWarning, policy.AlertHigh, policy.AlertCritical
+	const warning, high, critical = recoup.AlertWarning, recoup.AlertHigh, recoup.AlertCritical
 	rows := []policy.Alert{
 		// spec 000, 11.2
-		{Name: "error-rate", Metric: "error_rate", Value: 0.05, Window: day, Per: "hub", Severity: warning, Action: policy.NotifyHubTeam},
-		{Name: "error-rate-high", Metric: "error_rate", Value: 0.10, Window: day, Per: "hub", Severity: high, Action: policy.PageOnCall},
-		{Name: "park-rate", Metric: "park_rate", Value: 0.20, Window: day, Per: "hub", Severity: warning, Action: policy.ReviewParkQueue},
-		{Name: "parked-errors", Metric: "parked_errors", Value: 1000, Per: "platform", Severity: high, Action: policy.EscalateToPlatform},
-		{Name: "blocking-errors", Metric: "blocking_errors", Value: 100, Per: "platform", Severity: critical, Action: policy.PagePlatformOnCall},
+		{Name: "error-rate", Metric: "error_rate", Value: 0.05, Window: day, Per: "hub", Severity: warning, Action: recoup.NotifyHubTeam},
+		{Name: "error-rate-high", Metric: "error_rate", Value: 0.10, Window: day, Per: "hub", Severity: high, Action: recoup.PageOnCall},
+		{Name: "park-rate", Metric: "park_rate", Value: 0.20, Window: day, Per: "hub", Severity: warning, Action: recoup.ReviewParkQueue},
+		{Name: "parked-errors", Metric: "parked_errors", Value: 1000, Per: "platform", Severity: high, Action: recoup.EscalateToPlatform},
+		{Name: "blocking-errors", Metric: "blocking_errors", Value: 100, Per: "platform", Severity: critical, Action: recoup.PagePlatformOnCall},
 		// spec 000, 11.1: thresholds that 11.2 has no rule for
-		{Name: "retry-exhaustion", Metric: "retry_exhaustion_rate", Value: 0.30, Window: day, Per: "hub", Severity: warning, Action: policy.NotifyHubTeam},
-		{Name: "ttl-utilization", Metric: "average_ttl_utilization", Value: 0.80, Per: "hub", Severity: warning, Action: policy.NotifyHubTeam},
-		{Name: "escalation-rate", Metric: "escalation_rate", Value: 0.10, Window: day, Per: "hub", Severity: warning, Action: policy.NotifyHubTeam},
+		{Name: "retry-exhaustion", Metric: "retry_exhaustion_rate", Value: 0.30, Window: day, Per: "hub", Severity: warning, Action: recoup.NotifyHubTeam},
+		{Name: "ttl-utilization", Metric: "average_ttl_utilization", Value: 0.80, Per: "hub", Severity: warning, Action: recoup.NotifyHubTeam},
+		{Name: "escalation-rate", Metric: "escalation_rate", Value: 0.10, Window: day, Per: "hub", Severity: warning, Action: recoup.NotifyHubTeam},
 		// spec 001, Alert Thresholds
-		{Name: "request-error-rate", Metric: "request_error_rate", Value: 0.05, Window: 5 * time.Minute, Per: "service", Severity: warning, Action: policy.SlackAlert},
-		{Name: "database-errors", Metric: "database_errors", Value: 10, Window: time.Minute, Per: "platform", Severity: high, Action: policy.PageOnCall},
-		{Name: "external-service-down", Metric: "external_service_errors", Value: 20, Window: 5 * time.Minute, Per: "provider", Severity: high, Action: policy.SwitchProvider},
+		{Name: "request-error-rate", Metric: "request_error_rate", Value: 0.05, Window: 5 * time.Minute, Per: "service", Severity: warning, Action: recoup.SlackAlert},
+		{Name: "database-errors", Metric: "database_errors", Value: 10, Window: time.Minute, Per: "platform", Severity: high, Action: recoup.PageOnCall},
+		{Name: "external-service-down", Metric: "external_service_errors", Value: 20, Window: 5 * time.Minute, Per: "provider", Severity: high, Action: recoup.SwitchProvider},
 		// spec 000, 9.1
-		{Name: "dol-park-threshold", Metric: "parked_today", Value: 50, Per: "hub", Hub: "dol-filings", Severity: warning, Action: policy.NotifyHubTeam},
+		{Name: "dol-park-threshold", Metric: "parked_today", Value: 50, Per: "hub", Hub: "dol-filings", Severity: warning, Action: recoup.NotifyHubTeam},
 	}
 	p := policy.Default()
 	for i := range rows {

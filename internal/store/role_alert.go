@@ -12,21 +12,21 @@ import (
 // at most one is not resolved.
 type AlertReader interface {
 	// Alerts lists alerts, newest first, by when they began to be pending.
-	Alerts(ctx context.Context, f AlertFilter, p Page) ([]Alert, Cursor, error)
+	Alerts(ctx context.Context, f AlertFilter, p Page) ([]recoup.Alert, Cursor, error)
 
 	// Silences lists the silences that hold at a time, or all if it is zero, newest
 	// first.
-	Silences(ctx context.Context, activeAt time.Time, p Page) ([]Silence, Cursor, error)
+	Silences(ctx context.Context, activeAt time.Time, p Page) ([]recoup.Silence, Cursor, error)
 
 	// Providers returns the groups that were ever switched, by name.
-	Providers(ctx context.Context) ([]Provider, error)
+	Providers(ctx context.Context) ([]recoup.Provider, error)
 }
 
 // AlertWriter keeps what an evaluation finds.
 type AlertWriter interface {
 	// OpenAlerts returns the alerts that are not resolved, by rule and scope; at
 	// most MaxOpenAlerts.
-	OpenAlerts(ctx context.Context) ([]Alert, error)
+	OpenAlerts(ctx context.Context) ([]recoup.Alert, error)
 
 	// SaveAlerts writes what an evaluation has changed, all of it or nothing:
 	// alerts, notices (one whose key is there already is not added again), and
@@ -39,20 +39,20 @@ type AlertWriter interface {
 // AlertDesk is what people do about alerts.
 type AlertDesk interface {
 	// Alert returns an alert, else ErrNotFound.
-	Alert(ctx context.Context, id recoup.ID) (Alert, error)
+	Alert(ctx context.Context, id recoup.ID) (recoup.Alert, error)
 
 	// AddSilence adds a silence, by whoever acts. One without a reason or without
 	// any time left is ErrRefused, an id that is known ErrConflict.
-	AddSilence(ctx context.Context, s Silence, act Act) (Silence, error)
+	AddSilence(ctx context.Context, s recoup.Silence, act Act) (recoup.Silence, error)
 
 	// EndSilence ends a silence before its time and returns it as it is then. The
 	// first end stands, and one whose time is over is left alone. An unknown id is
 	// ErrNotFound.
-	EndSilence(ctx context.Context, id recoup.ID, act Act) (Silence, error)
+	EndSilence(ctx context.Context, id recoup.ID, act Act) (recoup.Silence, error)
 
 	// SwitchProvider moves a group to another provider. If the switch is not from
 	// the one that is in use, or moves nothing, it is ErrConflict.
-	SwitchProvider(ctx context.Context, s Switch, act Act) (Provider, error)
+	SwitchProvider(ctx context.Context, s Switch, act Act) (recoup.Provider, error)
 }
 
 // NoticeWriter adds to the outbox.

@@ -12,7 +12,6 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
-	"recoup/internal/store"
 )
 
 // Commands are those of this package.
@@ -32,8 +31,8 @@ to a server.`,
 	}
 }
 
-func states() []store.AlertState {
-	return []store.AlertState{store.AlertPending, store.AlertFiring, store.AlertResolved}
+func states() []recoup.AlertState {
+	return []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring, recoup.AlertResolved}
 }
 
 func list(streams command.Streams) *cobra.Command {
@@ -50,16 +49,16 @@ func list(streams command.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.Rule, "rule", "", "only alerts of this `RULE`")
 	cmd.Flags().StringVar(&f.Scope, "scope", "", "only alerts of this `SCOPE`: a hub, service or provider")
 	cmd.Flags().BoolVar(&past, "past", false, "include resolved alerts")
-	return command.List[client.Alert]{
+	return command.List[recoup.Alert]{
 		Noun: "alert", Key: "alerts",
 		Columns: []string{"ID", "RULE", "SCOPE", "STATE", "SEVERITY", "VALUE", "CONDITION", "SINCE", "NOTIFIED"},
 		Drop:    []string{"CONDITION", "SEVERITY", "NOTIFIED", "SINCE", "VALUE"},
 		Read: func(*command.Session, []string) error {
 			chosen, err := command.OneOf("state", state, states())
-			f.State, f.Open = string(chosen), chosen == "" && !past
+			f.State, f.Open = chosen, chosen == "" && !past
 			return err
 		},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.Alert, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Alert, string, error) {
 			page, err := s.Alerts(ctx, f, p)
 			return page.Alerts, page.Next, err
 		},
@@ -67,7 +66,7 @@ func list(streams command.Streams) *cobra.Command {
 	}.Command(streams, cmd)
 }
 
-func row(s *command.Session, a *client.Alert) []string {
+func row(s *command.Session, a *recoup.Alert) []string {
 	notified := s.Relative(a.NotifiedAt)
 	switch {
 	case a.Silenced:
@@ -75,11 +74,11 @@ func row(s *command.Session, a *client.Alert) []string {
 	case notified == "":
 		notified = "not yet"
 	}
-	return []string{a.ID.String(), a.Rule, a.Scope, a.State, a.Severity, value(a), a.Condition, s.Ago(a.PendingAt), notified}
+	return []string{a.ID.String(), a.Rule, a.Scope, string(a.State), string(a.Severity), value(a), a.Condition, s.Ago(a.PendingAt), notified}
 }
 
 // value writes a value as the condition does: in percent, or as a number.
-func value(a *client.Alert) string {
+func value(a *recoup.Alert) string {
 	if strings.Contains(a.Condition, "%") {
 		return strconv.FormatFloat(a.Value*100, 'f', 1, 64) + "%"
 	}
@@ -91,17 +90,17 @@ func show(streams command.Streams) *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show one alert",
 		Example: `  recoup alerts show ` + command.AnID,
-	}, func(ctx context.Context, s *command.Session, id recoup.ID) (client.Alert, error) {
+	}, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Alert, error) {
 		return s.Alert(ctx, id)
 	},
-		func(s *command.Session, p *command.Page, a *client.Alert) {
+		func(s *command.Session, p *command.Page, a *recoup.Alert) {
 			notified := "not yet"
 			if a.Notified > 0 {
 				notified = command.Count(a.Notified, "time")
 			}
 			p.Heading(strings.ToUpper(a.Rule))
 			p.Facts(
-				"id", a.ID.String(), "scope", a.Scope, "state", a.State, "severity", a.Severity, "action", a.Action,
+				"id", a.ID.String(), "scope", a.Scope, "state", string(a.State), "severity", string(a.Severity), "action", string(a.Action),
 				"condition", a.Condition, "value", value(a), "samples", strconv.FormatInt(a.Samples, 10),
 				"pending since", s.When(a.PendingAt), "fired", s.When(a.FiredAt), "resolved", s.When(a.ResolvedAt),
 				"notified", notified, "last notified", s.When(a.NotifiedAt), "silenced", command.Yes(a.Silenced),

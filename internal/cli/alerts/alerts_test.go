@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/client"
+	"recoup"
 	"recoup/internal/cli/alerts"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/cli/command"
@@ -106,7 +106,7 @@ func TestAlertTranscript(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, false)
 	made := n.Must("alerts", "silence", "park-rate", "--scope", "dol-filings", "--for", "2h", "--reason", "being repaired", "--json")
-	var silence client.Silence
+	var silence recoup.Silence
 	clitest.Parse(t, made, &silence)
 	clitest.Golden(t, "alerts.golden", n.Transcript(
 		[]string{"alerts", "list"},
@@ -142,12 +142,12 @@ func TestAlertsShown(t *testing.T) {
 	at := time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
 	s := &command.Session{Streams: command.Streams{Now: func() time.Time { return at }}}
 	for _, row := range []struct {
-		alert client.Alert
+		alert recoup.Alert
 		want  string
 	}{
-		{client.Alert{Value: .0625, Condition: "error_rate > 5% over 24h", PendingAt: at, NotifiedAt: at, Notified: 1}, "6.2% error_rate > 5% over 24h 0s 0s ago"},
-		{client.Alert{Value: 1001, Condition: "parked_errors > 1000 for 1h", PendingAt: at}, "1001 parked_errors > 1000 for 1h 0s not yet"},
-		{client.Alert{Value: 200, Condition: "blocking_errors > 100", PendingAt: at, Silenced: true}, "200 blocking_errors > 100 0s silenced"},
+		{recoup.Alert{Value: .0625, Condition: "error_rate > 5% over 24h", PendingAt: at, NotifiedAt: at, Notified: 1}, "6.2% error_rate > 5% over 24h 0s 0s ago"},
+		{recoup.Alert{Value: 1001, Condition: "parked_errors > 1000 for 1h", PendingAt: at}, "1001 parked_errors > 1000 for 1h 0s not yet"},
+		{recoup.Alert{Value: 200, Condition: "blocking_errors > 100", PendingAt: at, Silenced: true}, "200 blocking_errors > 100 0s silenced"},
 	} {
 		if got := strings.Join(alerts.Row(s, &row.alert)[5:], " "); got != row.want {
 			t.Errorf("shown is %q, want %q", got, row.want)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
@@ -24,14 +25,14 @@ Programs ask which one to use.`,
 }
 
 func providersList(streams command.Streams) *cobra.Command {
-	return command.List[client.Provider]{
+	return command.List[recoup.Provider]{
 		Noun: "group", Key: "providers", Empty: "The policy has no group of providers.", Whole: true,
 		Columns: []string{"GROUP", "ACTIVE", "ORDER", "SINCE", "BY", "REASON"}, Drop: []string{"SINCE", "BY", "ORDER"},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]client.Provider, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.Provider, string, error) {
 			list, err := s.Providers(ctx)
 			return list, "", err
 		},
-		Row: func(s *command.Session, p *client.Provider) []string {
+		Row: func(s *command.Session, p *recoup.Provider) []string {
 			return []string{p.Group, p.Active, strings.Join(p.Members, ", "), s.Ago(p.Since), p.By, p.Reason}
 		},
 	}.Command(streams, &cobra.Command{
@@ -50,7 +51,7 @@ func providersSwitch(streams command.Streams) *cobra.Command {
 		Args:    command.ExactArgs("GROUP"),
 	}
 	cmd.Flags().StringVar(&ask.To, "to", "", "`NAME` of the provider to use; required")
-	return command.Act[client.Provider]{
+	return command.Act[recoup.Provider]{
 		Reason: &ask.Reason, Need: true,
 		Check: func(*command.Session, []string) error {
 			if ask.To == "" {
@@ -58,10 +59,10 @@ func providersSwitch(streams command.Streams) *cobra.Command {
 			}
 			return nil
 		},
-		Call: func(ctx context.Context, s *command.Session, args []string) (client.Provider, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Provider, error) {
 			return s.SwitchProvider(ctx, args[0], ask)
 		},
-		Say: func(s *command.Session, p client.Provider) {
+		Say: func(s *command.Session, p recoup.Provider) {
 			s.Sayf("%s uses %s.", command.Printable(p.Group), command.Printable(p.Active))
 		},
 	}.Command(streams, cmd)

@@ -27,7 +27,7 @@ providers. Those that fire when the silence ends notify then.`,
 	cmd.Flags().BoolVar(&ask.All, "all", false, "every alert")
 	cmd.Flags().StringVar(&last, "for", "", "`DURATION` of the silence: 90m, 48h, 7d; 30 days at most")
 	cmd.Flags().StringVar(&until, "until", "", "`TIME` at which the silence ends")
-	return command.Act[client.Silence]{
+	return command.Act[recoup.Silence]{
 		Reason: &ask.Reason, Need: true,
 		Check: func(s *command.Session, args []string) (err error) {
 			if len(args) > 0 {
@@ -39,17 +39,17 @@ providers. Those that fire when the silence ends notify then.`,
 			ask.Until, err = command.ParseEnd(last, until, s.Clock())
 			return err
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.Silence, error) {
+		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Silence, error) {
 			return s.AddSilence(ctx, ask)
 		},
-		Say: func(s *command.Session, made client.Silence) {
+		Say: func(s *command.Session, made recoup.Silence) {
 			s.Sayf("%s silences %s until %s.", made.ID, silenced(&made), s.When(made.Until))
 		},
 	}.Command(streams, cmd)
 }
 
 // silenced says what a silence covers.
-func silenced(s *client.Silence) string {
+func silenced(s *recoup.Silence) string {
 	switch {
 	case s.Rule == "" && s.Scope == "":
 		return "every alert"
@@ -70,14 +70,14 @@ func silences(streams command.Streams) *cobra.Command {
   recoup alerts silences --past --limit 200`,
 	}
 	cmd.Flags().BoolVar(&past, "past", false, "include those that have ended")
-	return command.List[client.Silence]{
+	return command.List[recoup.Silence]{
 		Noun: "silence", Key: "silences", Empty: "No alert is silenced.",
 		Columns: []string{"ID", "SILENCED", "UNTIL", "BY", "REASON"}, Drop: []string{"BY"},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.Silence, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Silence, string, error) {
 			page, err := s.Silences(ctx, past, p)
 			return page.Silences, page.Next, err
 		},
-		Row: func(s *command.Session, n *client.Silence) []string {
+		Row: func(s *command.Session, n *recoup.Silence) []string {
 			until := s.Relative(n.Until)
 			if !n.EndedAt.IsZero() {
 				until = "ended " + s.Relative(n.EndedAt) + " by " + n.EndedBy
@@ -89,15 +89,15 @@ func silences(streams command.Streams) *cobra.Command {
 
 func unsilence(streams command.Streams) *cobra.Command {
 	var id recoup.ID
-	return command.Act[client.Silence]{
+	return command.Act[recoup.Silence]{
 		Check: func(_ *command.Session, args []string) (err error) {
 			id, err = command.OneID(args)
 			return err
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.Silence, error) {
+		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Silence, error) {
 			return s.EndSilence(ctx, id)
 		},
-		Say: func(s *command.Session, ended client.Silence) {
+		Say: func(s *command.Session, ended recoup.Silence) {
 			s.Sayf("%s ended: %s notifies again.", ended.ID, silenced(&ended))
 		},
 	}.Command(streams, &cobra.Command{

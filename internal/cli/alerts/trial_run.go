@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/internal/alert"
 	"recoup/internal/cli/command"
 	policycmd "recoup/internal/cli/policy"
 	"recoup/internal/policy"
-	"recoup/internal/store"
 )
 
 func test(streams command.Streams) *cobra.Command {
@@ -153,7 +153,7 @@ func (x *trialExpect) compare(s alert.Scene) []trialFailure {
 	if x.Alerts != nil {
 		var want, got []string
 		for _, a := range *x.Alerts {
-			want = append(want, describeAlert(a.Rule, a.Scope, cmp.Or(a.State, string(store.AlertFiring)), a.Severity))
+			want = append(want, describeAlert(a.Rule, a.Scope, cmp.Or(a.State, string(recoup.AlertFiring)), a.Severity))
 		}
 		for _, a := range s.Open {
 			severity := string(a.Severity)
@@ -180,7 +180,7 @@ func (x *trialExpect) compare(s alert.Scene) []trialFailure {
 }
 
 // plain reports whether the test expects an alert without its severity.
-func (x *trialExpect) plain(a *store.Alert) bool {
+func (x *trialExpect) plain(a *recoup.Alert) bool {
 	return slices.ContainsFunc(*x.Alerts, func(w trialAlert) bool { return w.Rule == a.Rule && w.Scope == a.Scope && w.Severity == "" })
 }
 

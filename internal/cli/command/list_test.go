@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/cli/command"
@@ -17,7 +18,7 @@ func pages(t *testing.T) string {
 	return clitest.Stub(t, func(w http.ResponseWriter, r *http.Request) {
 		at := r.URL.Query().Get("cursor")
 		next := map[string]string{"": "b", "b": "c"}[at]
-		page := client.SilencePage{Silences: []client.Silence{{Rule: "rule-" + at, Reason: "=1+1"}}, Next: next}
+		page := client.SilencePage{Silences: []recoup.Silence{{Rule: "rule-" + at, Reason: "=1+1"}}, Next: next}
 		if err := json.NewEncoder(w).Encode(page); err != nil {
 			t.Error(err)
 		}

@@ -74,8 +74,8 @@ type alertView struct {
 	When     string               `json:"when"`
 	Per      policy.Scope         `json:"per"`
 	Hub      string               `json:"hub,omitempty"`
-	Severity policy.AlertSeverity `json:"severity"`
-	Action   policy.AlertAction   `json:"action"`
+	Severity recoup.AlertSeverity `json:"severity"`
+	Action   recoup.AlertAction   `json:"action"`
 	Repeat   string               `json:"repeat"`
 }
 

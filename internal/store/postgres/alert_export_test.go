@@ -24,9 +24,9 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: recoup.ID{1}}
 	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 		for name, f := range map[string]store.AlertFilter{
-			"all": {}, "rule": {Rule: "r1"}, "scope": {Scope: "s1"}, "state": {States: []store.AlertState{store.AlertFiring}},
-			"resolved": {States: []store.AlertState{store.AlertResolved}},
-			"told":     {States: []store.AlertState{store.AlertResolved}, Rule: "r1", Scope: "s1", Told: true},
+			"all": {}, "rule": {Rule: "r1"}, "scope": {Scope: "s1"}, "state": {States: []recoup.AlertState{recoup.AlertFiring}},
+			"resolved": {States: []recoup.AlertState{recoup.AlertResolved}},
+			"told":     {States: []recoup.AlertState{recoup.AlertResolved}, Rule: "r1", Scope: "s1", Told: true},
 		} {
 			list = append(list, planned("alerts by "+name+at, func(v verb.Verbs) { _, _, _ = v.Alerts(context.Background(), f, page) }))
 		}

@@ -19,18 +19,18 @@ var (
 const openAlerts = "where state <> 'RESOLVED' order by rule, coalesce(scope, '') limit $1"
 
 // OpenAlerts returns the alerts that are not resolved, by rule and scope.
-func (v Verbs) OpenAlerts(ctx context.Context) ([]store.Alert, error) {
+func (v Verbs) OpenAlerts(ctx context.Context) ([]recoup.Alert, error) {
 	return alerts.list(ctx, v, alerts.ask("read alerts", openAlerts, store.MaxOpenAlerts))
 }
 
 // Alert returns an alert.
-func (v Verbs) Alert(ctx context.Context, id recoup.ID) (store.Alert, error) {
+func (v Verbs) Alert(ctx context.Context, id recoup.ID) (recoup.Alert, error) {
 	return alerts.get(ctx, v, alerts.ask("read an alert", "where alert_id = $1", id), id.String())
 }
 
 // Alerts lists alerts, newest first.
-func (v Verbs) Alerts(ctx context.Context, f store.AlertFilter, p store.Page) ([]store.Alert, store.Cursor, error) {
-	return alerts.page(ctx, v, alertQuery(f, p), p, func(a *store.Alert) store.Cursor { return store.Cursor{At: a.PendingAt, ID: a.ID} })
+func (v Verbs) Alerts(ctx context.Context, f store.AlertFilter, p store.Page) ([]recoup.Alert, store.Cursor, error) {
+	return alerts.page(ctx, v, alertQuery(f, p), p, func(a *recoup.Alert) store.Cursor { return store.Cursor{At: a.PendingAt, ID: a.ID} })
 }
 
 // alertQuery reads from the index that has the order for the most telling of the
@@ -100,7 +100,7 @@ func holdTerm(tx Tx, term store.Term) error {
 
 // saveAlerts writes new versions of alerts, and the first of new ones: an episode
 // that ends makes room for the next.
-func saveAlerts(tx Tx, list []store.Alert) error {
+func saveAlerts(tx Tx, list []recoup.Alert) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -114,34 +114,34 @@ func saveAlerts(tx Tx, list []store.Alert) error {
 	if err := tx.Query(q, row.Into(&known, idColumn)); err != nil {
 		return err
 	}
-	isNew := func(a store.Alert) bool { return !slices.Contains(known, a.ID) }
+	isNew := func(a recoup.Alert) bool { return !slices.Contains(known, a.ID) }
 	if err := alerts.set(tx, slices.DeleteFunc(slices.Clone(list), isNew)...); err != nil {
 		return err
 	}
-	return alerts.add(tx, slices.DeleteFunc(slices.Clone(list), func(a store.Alert) bool { return !isNew(a) })...)
+	return alerts.add(tx, slices.DeleteFunc(slices.Clone(list), func(a recoup.Alert) bool { return !isNew(a) })...)
 }
 
 // Providers returns the groups that were ever switched, by name.
-func (v Verbs) Providers(ctx context.Context) ([]store.Provider, error) {
+func (v Verbs) Providers(ctx context.Context) ([]recoup.Provider, error) {
 	return providers.list(ctx, v, providers.ask("read providers", "order by group_name limit $1", store.MaxPage))
 }
 
 // SwitchProvider moves a group to another provider.
-func (v Verbs) SwitchProvider(ctx context.Context, change store.Switch, by store.Act) (store.Provider, error) {
-	return act(ctx, v, "switch a provider", func(tx Tx) (store.Provider, error) { return switchProvider(tx, change, by) })
+func (v Verbs) SwitchProvider(ctx context.Context, change store.Switch, by store.Act) (recoup.Provider, error) {
+	return act(ctx, v, "switch a provider", func(tx Tx) (recoup.Provider, error) { return switchProvider(tx, change, by) })
 }
 
 // switchProvider makes switches wait for each other: a group that was never
 // switched has no row to lock.
-func switchProvider(tx Tx, change store.Switch, by store.Act) (store.Provider, error) {
+func switchProvider(tx Tx, change store.Switch, by store.Act) (recoup.Provider, error) {
 	if err := tx.Turn(turnProvider, false); err != nil {
-		return store.Provider{}, err
+		return recoup.Provider{}, err
 	}
 	found, err := providers.find(tx, "where group_name = $1", change.Group)
 	if err != nil {
-		return store.Provider{}, err
+		return recoup.Provider{}, err
 	}
-	next, entry, err := append(found, store.Provider{})[0].Switched(change, by)
+	next, entry, err := change.Apply(append(found, recoup.Provider{})[0], by)
 	if err != nil {
 		return next, err
 	}

@@ -12,9 +12,9 @@ import (
 var silences = table(store.Silences, "silence")
 
 // AddSilence adds a silence.
-func (v Verbs) AddSilence(ctx context.Context, s store.Silence, by store.Act) (store.Silence, error) {
-	s = s.Made(by)
-	return act(ctx, v, "add a silence", func(tx Tx) (store.Silence, error) {
+func (v Verbs) AddSilence(ctx context.Context, s recoup.Silence, by store.Act) (recoup.Silence, error) {
+	s = by.AddSilence(s)
+	return act(ctx, v, "add a silence", func(tx Tx) (recoup.Silence, error) {
 		added, err := silences.addNew(tx, s)
 		if err == nil && !added {
 			err = fmt.Errorf("silence %v: %w", s.ID, store.ErrConflict)
@@ -22,31 +22,31 @@ func (v Verbs) AddSilence(ctx context.Context, s store.Silence, by store.Act) (s
 		if err != nil {
 			return s, err
 		}
-		return s, audits.add(tx, by.On(store.ActSilenceAdd, s.ID.String(), s.About()))
+		return s, audits.add(tx, by.OnSilence(store.ActSilenceAdd, &s))
 	})
 }
 
 // EndSilence ends a silence before its time. One that is over stays as it is.
-func (v Verbs) EndSilence(ctx context.Context, id recoup.ID, by store.Act) (store.Silence, error) {
-	return act(ctx, v, "end a silence", func(tx Tx) (store.Silence, error) {
+func (v Verbs) EndSilence(ctx context.Context, id recoup.ID, by store.Act) (recoup.Silence, error) {
+	return act(ctx, v, "end a silence", func(tx Tx) (recoup.Silence, error) {
 		current, err := silences.lock(tx, id, id.String())
 		if err != nil {
 			return current, err
 		}
-		ended := current.Ended(by)
+		ended := by.EndSilence(current)
 		if ended == current {
 			return ended, nil
 		}
 		if err := silences.set(tx, ended); err != nil {
 			return ended, err
 		}
-		return ended, audits.add(tx, by.On(store.ActSilenceEnd, id.String(), ended.About()))
+		return ended, audits.add(tx, by.OnSilence(store.ActSilenceEnd, &ended))
 	})
 }
 
 // Silences lists the silences that hold at a time, or all, newest first.
-func (v Verbs) Silences(ctx context.Context, activeAt time.Time, p store.Page) ([]store.Silence, store.Cursor, error) {
-	return silences.page(ctx, v, silencesQuery(activeAt, p), p, func(s *store.Silence) store.Cursor { return store.Cursor{At: s.At, ID: s.ID} })
+func (v Verbs) Silences(ctx context.Context, activeAt time.Time, p store.Page) ([]recoup.Silence, store.Cursor, error) {
+	return silences.page(ctx, v, silencesQuery(activeAt, p), p, func(s *recoup.Silence) store.Cursor { return store.Cursor{At: s.At, ID: s.ID} })
 }
 
 func silencesQuery(activeAt time.Time, p store.Page) *Query {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/internal/policy"
 	"recoup/internal/store"
 )
 
@@ -62,27 +61,27 @@ func verdictClauses() []alertClause {
 }
 
 // alert is an alert that is pending.
-func (d *alertDriver) alert(rule, scope string) store.Alert {
-	return store.Alert{
-		ID: d.ids.New(d.now), Rule: rule, Scope: scope, State: store.AlertPending, Severity: policy.AlertHigh, Action: policy.NotifyHubTeam,
+func (d *alertDriver) alert(rule, scope string) recoup.Alert {
+	return recoup.Alert{
+		ID: d.ids.New(d.now), Rule: rule, Scope: scope, State: recoup.AlertPending, Severity: recoup.AlertHigh, Action: recoup.NotifyHubTeam,
 		Condition: "error_rate > 5% over 24h", Value: 0.0625, Samples: 320, PendingAt: d.now,
 	}
 }
 
 // fires returns the alert as it is once people were told.
-func (d *alertDriver) fires(a store.Alert) store.Alert {
-	a.State, a.FiredAt, a.NotifiedAt, a.Notified = store.AlertFiring, d.now, d.now, a.Notified+1
+func (d *alertDriver) fires(a recoup.Alert) recoup.Alert {
+	a.State, a.FiredAt, a.NotifiedAt, a.Notified = recoup.AlertFiring, d.now, d.now, a.Notified+1
 	return a
 }
 
 // resolves returns the alert as it is once it is over.
-func (d *alertDriver) resolves(a store.Alert) store.Alert {
-	a.State, a.ResolvedAt = store.AlertResolved, d.now
+func (d *alertDriver) resolves(a recoup.Alert) recoup.Alert {
+	a.State, a.ResolvedAt = recoup.AlertResolved, d.now
 	return a
 }
 
 // save saves alerts, as the leader of the first term.
-func (d *alertDriver) save(alerts ...store.Alert) error {
+func (d *alertDriver) save(alerts ...recoup.Alert) error {
 	d.Helper()
 	return d.decides(store.Verdict{Alerts: alerts})
 }
@@ -94,7 +93,7 @@ func (d *alertDriver) decides(v store.Verdict) error {
 }
 
 // wantAlert says how the store must have an alert.
-func (d *alertDriver) wantAlert(want store.Alert) {
+func (d *alertDriver) wantAlert(want recoup.Alert) {
 	d.Helper()
 	got, err := d.store.Alert(d.Context(), want.ID)
 	d.must(err)
@@ -102,7 +101,7 @@ func (d *alertDriver) wantAlert(want store.Alert) {
 }
 
 // wantOpen says which alerts must be open, in order.
-func (d *alertDriver) wantOpen(want ...store.Alert) {
+func (d *alertDriver) wantOpen(want ...recoup.Alert) {
 	d.Helper()
 	got, err := d.store.OpenAlerts(d.Context())
 	d.must(err)
@@ -115,7 +114,7 @@ func alertKept(d *alertDriver) {
 	d.wantAlert(a)
 	d.wait(5 * time.Minute)
 	a = d.fires(a)
-	a.Value, a.Samples, a.Severity, a.Action, a.Condition = -1e-300, 1<<40, policy.AlertCritical, policy.PageOnCall, "error_rate > 6% over 24h"
+	a.Value, a.Samples, a.Severity, a.Action, a.Condition = -1e-300, 1<<40, recoup.AlertCritical, recoup.PageOnCall, "error_rate > 6% over 24h"
 	d.must(d.save(a))
 	d.wantAlert(a)
 	d.wait(4 * time.Hour)
@@ -143,7 +142,7 @@ func alertOpen(d *alertDriver) {
 }
 
 func alertListed(d *alertDriver) {
-	var all []store.Alert
+	var all []recoup.Alert
 	for i := range 12 {
 		d.wait(time.Duration(i%3) * time.Second)
 		a := d.alert(fmt.Sprint("r", i%2), []string{"", "x", "y"}[i%3])
@@ -159,24 +158,24 @@ func alertListed(d *alertDriver) {
 		}
 		all = append(all, a)
 	}
-	slices.SortFunc(all, func(a, b store.Alert) int {
+	slices.SortFunc(all, func(a, b recoup.Alert) int {
 		return -cmpCursor(store.Cursor{At: a.PendingAt, ID: a.ID}, store.Cursor{At: b.PendingAt, ID: b.ID})
 	})
 	for _, f := range []store.AlertFilter{
-		{}, {Rule: "r1"}, {Scope: "y"}, {Rule: "r0", Scope: "x"}, {Rule: "none"}, {States: []store.AlertState{store.AlertResolved}},
-		{States: []store.AlertState{store.AlertPending, store.AlertFiring}}, {States: []store.AlertState{store.AlertPending}, Scope: "x"},
-		{States: []store.AlertState{store.AlertFiring}}, {States: []store.AlertState{"?"}},
+		{}, {Rule: "r1"}, {Scope: "y"}, {Rule: "r0", Scope: "x"}, {Rule: "none"}, {States: []recoup.AlertState{recoup.AlertResolved}},
+		{States: []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring}}, {States: []recoup.AlertState{recoup.AlertPending}, Scope: "x"},
+		{States: []recoup.AlertState{recoup.AlertFiring}}, {States: []recoup.AlertState{"?"}},
 		{Rule: "r0", Told: true}, {Rule: "r0", Scope: "x", Told: true}, {Rule: "r1", Told: true},
-		{Rule: "r0", Scope: "y", Told: true, States: []store.AlertState{store.AlertResolved}},
-		{Rule: "r0", Scope: "y", Told: true, States: []store.AlertState{store.AlertFiring}},
+		{Rule: "r0", Scope: "y", Told: true, States: []recoup.AlertState{recoup.AlertResolved}},
+		{Rule: "r0", Scope: "y", Told: true, States: []recoup.AlertState{recoup.AlertFiring}},
 	} {
-		var want []store.Alert
+		var want []recoup.Alert
 		for _, a := range all {
 			if (f.Rule == "" || f.Rule == a.Rule) && (f.Scope == "" && !f.Told || f.Scope == a.Scope) && (!f.Told || a.Notified > 0) && (f.States == nil || slices.Contains(f.States, a.State)) {
 				want = append(want, a)
 			}
 		}
-		got := walked(d.serviceDriver, func(c store.Cursor) ([]store.Alert, store.Cursor, error) {
+		got := walked(d.serviceDriver, func(c store.Cursor) ([]recoup.Alert, store.Cursor, error) {
 			return d.store.Alerts(d.Context(), f, store.Page{Cursor: c, Limit: 5})
 		}, store.Cursor.IsZero)
 		wantSame(d.serviceDriver, got, want)
@@ -197,7 +196,7 @@ func alertOver(d *alertDriver) {
 	d.must(d.save(over))
 	changed := over
 	changed.Value = 7
-	for _, a := range []store.Alert{open, over, changed, d.fires(open)} {
+	for _, a := range []recoup.Alert{open, over, changed, d.fires(open)} {
 		d.wantErr(d.save(a), store.ErrRefused)
 	}
 	d.wantErr(d.save(d.resolves(d.alert("r", "x"))), store.ErrRefused) // it never began
@@ -207,18 +206,18 @@ func alertOver(d *alertDriver) {
 func alertPermanent(d *alertDriver) {
 	a := d.fires(d.alert("r", "x"))
 	d.must(d.save(a))
-	for name, change := range map[string]func(*store.Alert){
-		"its rule":           func(a *store.Alert) { a.Rule = "other" },
-		"its scope":          func(a *store.Alert) { a.Scope = "" },
-		"its beginning":      func(a *store.Alert) { a.PendingAt = a.PendingAt.Add(-time.Hour) },
-		"when it fired":      func(a *store.Alert) { a.FiredAt = a.FiredAt.Add(time.Hour) },
-		"that it fired":      func(a *store.Alert) { a.State, a.FiredAt = store.AlertPending, time.Time{} },
-		"what was told":      func(a *store.Alert) { a.Notified, a.NotifiedAt = 0, time.Time{} },
-		"a state of its own": func(a *store.Alert) { a.State = "ODD" },
-		"an end too early":   func(a *store.Alert) { a.ResolvedAt = d.now },
-		"no end":             func(a *store.Alert) { a.State = store.AlertResolved },
-		"told at no time":    func(a *store.Alert) { a.NotifiedAt = time.Time{} },
-		"fewer than none":    func(a *store.Alert) { a.Samples = -1 },
+	for name, change := range map[string]func(*recoup.Alert){
+		"its rule":           func(a *recoup.Alert) { a.Rule = "other" },
+		"its scope":          func(a *recoup.Alert) { a.Scope = "" },
+		"its beginning":      func(a *recoup.Alert) { a.PendingAt = a.PendingAt.Add(-time.Hour) },
+		"when it fired":      func(a *recoup.Alert) { a.FiredAt = a.FiredAt.Add(time.Hour) },
+		"that it fired":      func(a *recoup.Alert) { a.State, a.FiredAt = recoup.AlertPending, time.Time{} },
+		"what was told":      func(a *recoup.Alert) { a.Notified, a.NotifiedAt = 0, time.Time{} },
+		"a state of its own": func(a *recoup.Alert) { a.State = "ODD" },
+		"an end too early":   func(a *recoup.Alert) { a.ResolvedAt = d.now },
+		"no end":             func(a *recoup.Alert) { a.State = recoup.AlertResolved },
+		"told at no time":    func(a *recoup.Alert) { a.NotifiedAt = time.Time{} },
+		"fewer than none":    func(a *recoup.Alert) { a.Samples = -1 },
 	} {
 		next := a
 		change(&next)
@@ -246,7 +245,7 @@ func alertRace(d *alertDriver) {
 	t := d.leads("n1", 1)
 	made := make([]bool, 8)
 	d.together(len(made), func(i int) error {
-		err := d.store.SaveAlerts(d.Context(), t, d.now, store.Verdict{Alerts: []store.Alert{d.alert("r", "x")}})
+		err := d.store.SaveAlerts(d.Context(), t, d.now, store.Verdict{Alerts: []recoup.Alert{d.alert("r", "x")}})
 		made[i] = err == nil
 		return nil
 	})
@@ -260,7 +259,7 @@ func alertRace(d *alertDriver) {
 func (d *alertDriver) verdict(key string) store.Verdict {
 	a := d.fires(d.alert("provider-errors", "zerobounce"))
 	return store.Verdict{
-		Alerts:   []store.Alert{a},
+		Alerts:   []recoup.Alert{a},
 		Notices:  []store.Notice{{Notice: recoup.Notice{Kind: "ALERT", To: "platform-team"}, Key: key, Body: `{"rule":"provider-errors"}`}},
 		Switches: []store.Switch{{Group: "email_validation", To: "zerobounce", AlertID: a.ID}},
 	}
@@ -275,7 +274,7 @@ func (d *alertDriver) wantNothing() {
 	d.wantActs()
 }
 
-func (d *alertDriver) wantProviders(want ...store.Provider) {
+func (d *alertDriver) wantProviders(want ...recoup.Provider) {
 	d.Helper()
 	got, err := d.store.Providers(d.Context())
 	d.must(err)
@@ -321,7 +320,7 @@ func verdictFenced(d *alertDriver) {
 	d.wantNothing()
 	d.must(d.store.SaveAlerts(d.Context(), awake, d.now, v))
 	d.must(d.store.Resign(d.Context(), awake))
-	d.wantErr(d.store.SaveAlerts(d.Context(), awake, d.now, store.Verdict{Alerts: []store.Alert{d.resolves(v.Alerts[0])}}), store.ErrRefused)
+	d.wantErr(d.store.SaveAlerts(d.Context(), awake, d.now, store.Verdict{Alerts: []recoup.Alert{d.resolves(v.Alerts[0])}}), store.ErrRefused)
 	d.wantOpen(v.Alerts...)
 }
 
@@ -339,13 +338,13 @@ func verdictSwitches(d *alertDriver) {
 	v := d.verdict("k")
 	d.must(d.decides(v))
 	a := v.Alerts[0]
-	first := store.Provider{Group: "email_validation", Active: "zerobounce", Since: d.now, By: recoup.System, Reason: a.Condition, AlertID: a.ID}
+	first := recoup.Provider{Group: "email_validation", Active: "zerobounce", Since: d.now, By: recoup.System, Reason: a.Condition, AlertID: a.ID}
 	d.wantProviders(first)
 	d.wait(time.Hour)
 	back := store.Switch{Group: "email_validation", From: "zerobounce", To: "millionverifier", Reason: "quiet for 1h"}
 	d.wantErr(d.decides(store.Verdict{Switches: []store.Switch{{Group: "email_validation", To: "millionverifier"}}}), store.ErrConflict)
 	d.must(d.decides(store.Verdict{Switches: []store.Switch{back}}))
-	d.wantProviders(store.Provider{Group: "email_validation", Active: "millionverifier", Since: d.now, By: recoup.System, Reason: "quiet for 1h"})
+	d.wantProviders(recoup.Provider{Group: "email_validation", Active: "millionverifier", Since: d.now, By: recoup.System, Reason: "quiet for 1h"})
 	acts := d.acts()
 	if len(acts) != 2 {
 		d.Fatalf("the audit tells of %d acts", len(acts))
@@ -359,7 +358,7 @@ func verdictSwitches(d *alertDriver) {
 }
 
 func alertPurged(d *alertDriver) {
-	var over []store.Alert
+	var over []recoup.Alert
 	for i := range 5 {
 		d.wait(time.Minute)
 		a := d.alert("r", fmt.Sprint(i))

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -21,11 +22,11 @@ func silenceClauses() []alertClause {
 }
 
 // silence is a silence of some hours.
-func (d *alertDriver) silence(rule, scope string, hours int) store.Silence {
-	return store.Silence{ID: d.ids.New(d.now), Rule: rule, Scope: scope, Until: d.now.Add(time.Duration(hours) * time.Hour)}
+func (d *alertDriver) silence(rule, scope string, hours int) recoup.Silence {
+	return recoup.Silence{ID: d.ids.New(d.now), Rule: rule, Scope: scope, Until: d.now.Add(time.Duration(hours) * time.Hour)}
 }
 
-func (d *alertDriver) silenced(s store.Silence) store.Silence {
+func (d *alertDriver) silenced(s recoup.Silence) recoup.Silence {
 	d.Helper()
 	got, err := d.store.AddSilence(d.Context(), s, d.act("ada"))
 	d.must(err)
@@ -33,16 +34,16 @@ func (d *alertDriver) silenced(s store.Silence) store.Silence {
 }
 
 // wantSilences says which silences must hold at a time, or must be there at all.
-func (d *alertDriver) wantSilences(at time.Time, want ...store.Silence) {
+func (d *alertDriver) wantSilences(at time.Time, want ...recoup.Silence) {
 	d.Helper()
-	got := walked(d.serviceDriver, func(c store.Cursor) ([]store.Silence, store.Cursor, error) {
+	got := walked(d.serviceDriver, func(c store.Cursor) ([]recoup.Silence, store.Cursor, error) {
 		return d.store.Silences(d.Context(), at, store.Page{Cursor: c, Limit: 2})
 	}, store.Cursor.IsZero)
 	wantSame(d.serviceDriver, got, want)
 }
 
 func silencePurged(d *alertDriver) {
-	var all []store.Silence
+	var all []recoup.Silence
 	for i := range 4 {
 		all = append(all, d.silenced(d.silence("r", fmt.Sprint(i), 4-i)))
 		d.wait(time.Minute)
@@ -66,7 +67,7 @@ func silencePurged(d *alertDriver) {
 }
 
 // ended is a silence that ada has ended just now.
-func (d *alertDriver) ended(s store.Silence) store.Silence {
+func (d *alertDriver) ended(s recoup.Silence) recoup.Silence {
 	s.EndedAt, s.EndedBy = d.now, "ada"
 	return s
 }
@@ -85,7 +86,7 @@ func silenceKept(d *alertDriver) {
 	wantSame(d.serviceDriver, ended, s)
 	d.wantSilences(d.now, everything)
 	acts := d.wantActs("ada silence.add "+s.ID.String(), "ada silence.add "+everything.ID.String(), "bob silence.end "+s.ID.String())
-	wantSame(d.serviceDriver, acts[0].Details, store.EncodeJSON(s.About()))
+	wantSame(d.serviceDriver, acts[0].Details, store.Act{}.OnSilence("", &s).Details)
 	_, err = d.store.EndSilence(d.Context(), d.ids.New(d.now), d.act("ada"))
 	d.wantErr(err, store.ErrNotFound)
 }
@@ -115,13 +116,13 @@ func silenceRefused(d *alertDriver) {
 	d.wantErr(err, store.ErrRefused)
 	d.wantActs()
 	s = d.silenced(s)
-	_, err = d.store.AddSilence(d.Context(), store.Silence{ID: s.ID, Until: s.Until.Add(day)}, d.act("eve"))
+	_, err = d.store.AddSilence(d.Context(), recoup.Silence{ID: s.ID, Until: s.Until.Add(day)}, d.act("eve"))
 	d.wantErr(err, store.ErrConflict)
 	d.wantSilences(time.Time{}, s)
 }
 
 func silenceListed(d *alertDriver) {
-	var all []store.Silence
+	var all []recoup.Silence
 	for i := range 7 {
 		d.wait(time.Duration(i%2) * time.Minute)
 		all = append(all, d.silenced(d.silence(fmt.Sprint("r", i), "", 1+i%3)))
@@ -129,13 +130,13 @@ func silenceListed(d *alertDriver) {
 	_, err := d.store.EndSilence(d.Context(), all[4].ID, d.act("bob"))
 	d.must(err)
 	all[4].EndedAt, all[4].EndedBy = d.now, "bob"
-	slices.SortFunc(all, func(a, b store.Silence) int {
+	slices.SortFunc(all, func(a, b recoup.Silence) int {
 		return -cmpCursor(store.Cursor{At: a.At, ID: a.ID}, store.Cursor{At: b.At, ID: b.ID})
 	})
 	d.wantSilences(time.Time{}, all...)
 	for _, at := range []time.Time{d.now, d.now.Add(time.Hour), d.now.Add(2*time.Hour - time.Microsecond), d.now.Add(day)} {
-		anything := store.Alert{}
-		d.wantSilences(at, slices.DeleteFunc(slices.Clone(all), func(s store.Silence) bool {
+		anything := recoup.Alert{}
+		d.wantSilences(at, slices.DeleteFunc(slices.Clone(all), func(s recoup.Silence) bool {
 			s.Rule = ""
 			return !s.Covers(&anything, at)
 		})...)
@@ -154,7 +155,7 @@ func providerSwitched(d *alertDriver) {
 	group := store.Switch{Group: "email_validation", To: "zerobounce"}
 	got, err := d.store.SwitchProvider(d.Context(), group, d.act("ada"))
 	d.must(err)
-	want := store.Provider{Group: "email_validation", Active: "zerobounce", Since: d.now, By: "ada", Reason: "because"}
+	want := recoup.Provider{Group: "email_validation", Active: "zerobounce", Since: d.now, By: "ada", Reason: "because"}
 	wantSame(d.serviceDriver, got, want)
 	d.wait(time.Minute)
 	for _, bad := range []store.Switch{
@@ -172,7 +173,7 @@ func providerSwitched(d *alertDriver) {
 	d.must(err)
 	back, err := d.store.SwitchProvider(d.Context(), store.Switch{Group: group.Group, From: "zerobounce", To: "millionverifier"}, d.act("bob"))
 	d.must(err)
-	d.wantProviders(store.Provider{Group: "a", Active: "x", Since: d.now, By: "bob", Reason: "because"}, back)
+	d.wantProviders(recoup.Provider{Group: "a", Active: "x", Since: d.now, By: "bob", Reason: "because"}, back)
 	d.wantActs("ada provider.switch email_validation", "bob provider.switch a", "bob provider.switch email_validation")
 }
 
