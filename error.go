@@ -137,6 +137,13 @@ func (e *Error) Identity() Identity {
 	return Identity{cmp.Or(e.ReportedTable, e.Table), e.EntityID, e.Code}
 }
 
+// Public is the error as everybody may see it: without the tokens of its leases,
+// which are their workers'.
+func (e Error) Public() Error {
+	e.LeaseToken, e.LastAttempt = ID{}, ID{}
+	return e
+}
+
 // Owner returns who is to act on an open error: its assignee, else the owner
 // of its tier, else the system, which retries or waits for the TTL.
 func (e *Error) Owner() string {

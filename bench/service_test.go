@@ -251,7 +251,7 @@ func (s *served) load(count, serial int) int {
 		var batch client.ReportBatch
 		for range min(1000, count-first) {
 			serial++
-			batch.Reports = append(batch.Reports, client.Report{Table: dol, EntityID: fmt.Sprintf("CO-20240828-%06d", serial), Code: "NETWORK_TIMEOUT"})
+			batch.Reports = append(batch.Reports, recoup.Report{Table: dol, EntityID: fmt.Sprintf("CO-20240828-%06d", serial), Code: "NETWORK_TIMEOUT"})
 		}
 		body, err := json.Marshal(batch)
 		must(s, err)

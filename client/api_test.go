@@ -29,10 +29,10 @@ func TestRequests(t *testing.T) {
 	type ctx = context.Context
 	for want, call := range map[string]func(*client.Client, ctx) (any, error){
 		`POST /v1/errors {"table":"t","code":"TIMEOUT","service":"renderdb","region":"eu-1"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Report(x, client.Report{Table: "t", Code: "TIMEOUT"})
+			return c.Report(x, recoup.Report{Table: "t", Code: "TIMEOUT"})
 		},
 		`POST /v1/errors/batch {"reports":[{"table":"t","code":"TIMEOUT","service":"s","region":"eu-1"}]}`: func(c *client.Client, x ctx) (any, error) {
-			return c.ReportBatch(x, []client.Report{{Table: "t", Code: "TIMEOUT", Service: "s"}})
+			return c.ReportBatch(x, []recoup.Report{{Table: "t", Code: "TIMEOUT", Service: "s"}})
 		},
 		`GET ` + e1:              func(c *client.Client, x ctx) (any, error) { return c.Error(x, id(1)) },
 		`GET ` + e1 + `/history`: func(c *client.Client, x ctx) (any, error) { return c.History(x, id(1)) },
@@ -77,7 +77,7 @@ func TestRequests(t *testing.T) {
 
 		`GET /v1/promotion/CO%2F1%20%3F`: func(c *client.Client, x ctx) (any, error) { return c.Gate(x, "CO/1 ?") },
 		`POST /v1/promotions {"entity_id":"CO-1","phase":"outreach"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Promote(x, client.Promotion{EntityID: "CO-1", Phase: "outreach"})
+			return c.Promote(x, recoup.Promotion{EntityID: "CO-1", Phase: "outreach"})
 		},
 		`POST /v1/processed {"counts":[{"minute":"2026-02-02T12:00:00Z","service":"renderdb","count":7,"failed":1,"duration_ms":20}]}`: func(c *client.Client, x ctx) (any, error) {
 			return nil, c.Processed(x, []client.Processed{{Minute: noon, Count: 7, Failed: 1, DurationMS: 20}})

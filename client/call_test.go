@@ -54,7 +54,7 @@ func TestHeaders(t *testing.T) {
 	o := s.options()
 	o.UserAgent = "hub/1.2"
 	c := connect(t, o)
-	if _, err := c.Report(t.Context(), client.Report{Table: "t", Code: "TIMEOUT"}, client.IdempotencyKey("mine"), client.RequestID("req_7")); err != nil {
+	if _, err := c.Report(t.Context(), recoup.Report{Table: "t", Code: "TIMEOUT"}, client.IdempotencyKey("mine"), client.RequestID("req_7")); err != nil {
 		t.Fatal(err)
 	}
 	got := s.all()[0]
@@ -99,7 +99,7 @@ func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]http.HandlerFunc{"all of it": cut, "half of it": half} {
 		s := serve(t, inTurn(lose, lose, reply(`{"error":{"error_id":"00000000-0000-0000-0000-000000000001"}}`)))
-		got, err := s.client(t).Report(t.Context(), client.Report{Table: "t", Code: "TIMEOUT"})
+		got, err := s.client(t).Report(t.Context(), recoup.Report{Table: "t", Code: "TIMEOUT"})
 		if err != nil || got.Error.ID != id(1) {
 			t.Fatalf("%s: got %+v, %v", name, got, err)
 		}
@@ -180,7 +180,7 @@ func TestRetries(t *testing.T) {
 		"closed gate":         {fault.New(fault.CodePromotionBlocked, ""), 1, nil},
 	} {
 		s := serve(t, refuse(row.failure))
-		_, err := s.client(t).Report(t.Context(), client.Report{Table: "t"})
+		_, err := s.client(t).Report(t.Context(), recoup.Report{Table: "t"})
 		var got *fault.Error
 		if !errors.As(err, &got) || got.Code != row.failure.Code || got.Status != got.Definition().HTTPStatus {
 			t.Errorf("%s: got %v", name, err)
@@ -194,7 +194,7 @@ func TestRetries(t *testing.T) {
 			}
 		}
 		s = serve(t, refuse(row.failure))
-		if _, err := s.client(t).Report(t.Context(), client.Report{}, client.NoRetry()); err == nil || len(s.all()) != 1 {
+		if _, err := s.client(t).Report(t.Context(), recoup.Report{}, client.NoRetry()); err == nil || len(s.all()) != 1 {
 			t.Errorf("%s: with NoRetry got %v after %d requests", name, err, len(s.all()))
 		}
 	}
@@ -232,7 +232,7 @@ func TestBadAnswers(t *testing.T) {
 		s := serve(t, row.handler)
 		o := s.options()
 		o.MaxAnswer = 1000
-		_, err := connect(t, o).Report(t.Context(), client.Report{})
+		_, err := connect(t, o).Report(t.Context(), recoup.Report{})
 		var got *fault.Error
 		if !errors.As(err, &got) || got.Code != row.want || len(s.all()) != 1 {
 			t.Errorf("%s: got %v after %d requests", name, err, len(s.all()))
@@ -249,7 +249,7 @@ func TestBatchAnswers(t *testing.T) {
 	s := serve(t, reply(`{"items":[{"result":{"error":{"error_id":"00000000-0000-0000-0000-000000000001"}}},`+
 		`{"failure":{"error_code":"VALIDATION_ERROR","message":"no","request_id":"r"}},{},{"failure":7}]}`))
 	c := s.client(t)
-	items, err := c.ReportBatch(t.Context(), make([]client.Report, 4))
+	items, err := c.ReportBatch(t.Context(), make([]recoup.Report, 4))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestBatchAnswers(t *testing.T) {
 			t.Errorf("item %d: got %v, want %s", i, err, want)
 		}
 	}
-	if _, err := c.ReportBatch(t.Context(), make([]client.Report, 5)); !errors.Is(err, fault.New(fault.CodeSchemaInvalid, "")) {
+	if _, err := c.ReportBatch(t.Context(), make([]recoup.Report, 5)); !errors.Is(err, fault.New(fault.CodeSchemaInvalid, "")) {
 		t.Errorf("four answers to five items: %v", err)
 	}
 }

@@ -11,14 +11,14 @@ import (
 
 // Report records a failure: what cannot go on, and why. The answer says what is
 // going to happen to it.
-func (c *Client) Report(ctx context.Context, r Report, options ...CallOption) (Reported, error) {
-	return call[Reported](ctx, c, request{method: http.MethodPost, path: "/v1/errors", body: c.from(r), safety: keyed}, options)
+func (c *Client) Report(ctx context.Context, r recoup.Report, options ...CallOption) (recoup.Reported, error) {
+	return call[recoup.Reported](ctx, c, request{method: http.MethodPost, path: "/v1/errors", body: c.from(r), safety: keyed}, options)
 }
 
 // ReportBatch records many failures, at most 1000. Each is answered for itself,
 // in their order; see [Item.Get].
-func (c *Client) ReportBatch(ctx context.Context, reports []Report, options ...CallOption) ([]Item[Reported], error) {
-	batch := ReportBatch{Reports: make([]Report, len(reports))}
+func (c *Client) ReportBatch(ctx context.Context, reports []recoup.Report, options ...CallOption) ([]Item[recoup.Reported], error) {
+	batch := ReportBatch{Reports: make([]recoup.Report, len(reports))}
 	for i, r := range reports {
 		batch.Reports[i] = c.from(r)
 	}
@@ -30,7 +30,7 @@ func (c *Client) ReportBatch(ctx context.Context, reports []Report, options ...C
 }
 
 // from says whose report it is, where it does not say so itself.
-func (c *Client) from(r Report) Report {
+func (c *Client) from(r recoup.Report) recoup.Report {
 	r.Service, r.Region = cmp.Or(r.Service, c.o.Service), cmp.Or(r.Region, c.o.Region)
 	return r
 }
@@ -85,12 +85,12 @@ func (c *Client) History(ctx context.Context, id recoup.ID, options ...CallOptio
 
 // Explain says which rules decided, what happens next by itself and when, and
 // what a person can do.
-func (c *Client) Explain(ctx context.Context, id recoup.ID, options ...CallOption) (Explanation, error) {
-	return get[Explanation](ctx, c, "/v1/errors/"+id.String()+"/explain", nil, options)
+func (c *Client) Explain(ctx context.Context, id recoup.ID, options ...CallOption) (recoup.Explanation, error) {
+	return get[recoup.Explanation](ctx, c, "/v1/errors/"+id.String()+"/explain", nil, options)
 }
 
 // Counts returns how many errors each table has in each state.
-func (c *Client) Counts(ctx context.Context, options ...CallOption) ([]Count, error) {
+func (c *Client) Counts(ctx context.Context, options ...CallOption) ([]recoup.StateCount, error) {
 	answer, err := get[Counts](ctx, c, "/v1/errors/counts", nil, options)
 	return answer.Counts, err
 }

@@ -69,7 +69,7 @@ func Example() {
 	defer c.Close()
 	ctx := context.Background()
 
-	reported, err := c.Report(ctx, client.Report{
+	reported, err := c.Report(ctx, recoup.Report{
 		Table: "outreach.dol_errors", EntityID: "CO-20260205-000001",
 		Code: "NETWORK_TIMEOUT", Message: "the filing server did not answer",
 	})
@@ -86,7 +86,7 @@ func Example() {
 	}
 	fmt.Println("blocked:", gate.Blocked, "by", gate.Blockers[0].Code)
 
-	_, err = c.Promote(ctx, client.Promotion{EntityID: "CO-20260205-000001", Phase: "outreach"})
+	_, err = c.Promote(ctx, recoup.Promotion{EntityID: "CO-20260205-000001", Phase: "outreach"})
 	fmt.Println(errors.Is(err, fault.New(fault.CodePromotionBlocked, "")))
 	// Output:
 	// RETRY_PENDING

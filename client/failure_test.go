@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 )
@@ -13,7 +14,7 @@ import (
 func TestFailuresOfTheServer(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	_, err := n.Report(t.Context(), client.Report{Table: "outreach.dol_errors", EntityID: "CO-1", Code: "not a code"}, client.RequestID("req_mine"))
+	_, err := n.Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: "CO-1", Code: "not a code"}, client.RequestID("req_mine"))
 	var e *fault.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v", err)

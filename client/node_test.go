@@ -92,7 +92,7 @@ func TestNode(t *testing.T) {
 // retried by a worker, and blocks no more.
 func (n *node) testRetries(t *testing.T) {
 	ctx := t.Context()
-	report := client.Report{Table: table, EntityID: entity, Code: "network_timeout", Message: "no answer"}
+	report := recoup.Report{Table: table, EntityID: entity, Code: "network_timeout", Message: "no answer"}
 	first := must(n.Report(ctx, report, client.IdempotencyKey("night-7")))(t)
 	if first.Error.State != recoup.RetryPending || first.Error.Code != fault.CodeNetworkTimeout {
 		t.Errorf("reported as %+v", first.Error)
@@ -107,7 +107,7 @@ func (n *node) testRetries(t *testing.T) {
 	if gate := must(n.Gate(ctx, entity))(t); !gate.Blocked || gate.Blockers[0].ErrorID != first.Error.ID {
 		t.Errorf("the gate is %+v", gate)
 	}
-	promotion := client.Promotion{EntityID: entity, Phase: "outreach"}
+	promotion := recoup.Promotion{EntityID: entity, Phase: "outreach"}
 	var blocked *fault.Error
 	if _, err := n.Promote(ctx, promotion); !errors.As(err, &blocked) || blocked.Code != fault.CodePromotionBlocked || blocked.Details["blocked"] != true {
 		t.Errorf("promoted past an error: %v", err)
@@ -144,7 +144,7 @@ func (n *node) testRetries(t *testing.T) {
 // What people do, one by one and in bulk, and what they look at.
 func (n *node) testActs(t *testing.T) {
 	ctx := t.Context()
-	batch := must(n.ReportBatch(ctx, []client.Report{
+	batch := must(n.ReportBatch(ctx, []recoup.Report{
 		{Table: actTable, EntityID: "CO-1", Code: "NETWORK_TIMEOUT"}, {Table: actTable, EntityID: "CO-2", Code: "NETWORK_TIMEOUT"}, {Code: "!"},
 	}))(t)
 	if _, err := batch[2].Get(); !errors.Is(err, fault.New(fault.CodeValidationError, "")) {
@@ -186,7 +186,7 @@ func (n *node) testActs(t *testing.T) {
 	if x := must(n.Explain(ctx, two))(t); !slices.Contains(x.Exits, "unpark") || len(x.Decided) == 0 {
 		t.Errorf("explained as %+v", x)
 	}
-	if counts := must(n.Counts(ctx))(t); !slices.Contains(counts, client.Count{Table: actTable, State: recoup.Parked, N: 1}) {
+	if counts := must(n.Counts(ctx))(t); !slices.Contains(counts, recoup.StateCount{Table: actTable, State: recoup.Parked, N: 1}) {
 		t.Errorf("counted %+v", counts)
 	}
 	must(n.Archive(ctx, two, client.Act{Reason: "nobody needs it"}))(t)
@@ -202,7 +202,7 @@ func (n *node) testActs(t *testing.T) {
 func (n *node) testLeases(t *testing.T) {
 	ctx := t.Context()
 	for _, entity := range []string{"CO-1", "CO-2"} {
-		must(n.Report(ctx, client.Report{Table: leaseTable, EntityID: entity, Code: "NETWORK_TIMEOUT"}))(t)
+		must(n.Report(ctx, recoup.Report{Table: leaseTable, EntityID: entity, Code: "NETWORK_TIMEOUT"}))(t)
 	}
 	n.clock.Add(int64(time.Minute))
 	claimed := must(n.Claim(ctx, client.Claim{Tables: []string{leaseTable}, Worker: "w", LeaseSeconds: 60, Limit: 5}))(t)

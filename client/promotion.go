@@ -5,19 +5,21 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+
+	"recoup"
 )
 
 // Gate says whether an entity may go on, and if not, why, whose turn it is and
 // until when.
-func (c *Client) Gate(ctx context.Context, entity string, options ...CallOption) (Gate, error) {
-	return get[Gate](ctx, c, "/v1/promotion/"+url.PathEscape(entity), nil, options)
+func (c *Client) Gate(ctx context.Context, entity string, options ...CallOption) (recoup.Gate, error) {
+	return get[recoup.Gate](ctx, c, "/v1/promotion/"+url.PathEscape(entity), nil, options)
 }
 
 // Promote moves an entity to its next phase, unless something blocks it: then
 // the error is PROMOTION_BLOCKED, whose details say what a [Gate] says. Check
 // and record are one transaction.
-func (c *Client) Promote(ctx context.Context, p Promotion, options ...CallOption) (Promoted, error) {
-	return call[Promoted](ctx, c, request{method: http.MethodPost, path: "/v1/promotions", body: p, safety: keyed}, options)
+func (c *Client) Promote(ctx context.Context, p recoup.Promotion, options ...CallOption) (recoup.Promoted, error) {
+	return call[recoup.Promoted](ctx, c, request{method: http.MethodPost, path: "/v1/promotions", body: p, safety: keyed}, options)
 }
 
 // Processed counts work that was done, for error rates. Counts add up, so a call

@@ -7,36 +7,6 @@ import (
 	"recoup"
 )
 
-// Report is a failure to be governed: what could not go on (the entity), in
-// which error table, and why (the code).
-type Report struct {
-	Table         string             `json:"table" doc:"the error table, as the policy names it" example:"outreach.dol_errors"`
-	EntityID      string             `json:"entity_id,omitempty" doc:"what cannot go on because it failed" example:"CO-20260205-000001"`
-	Code          string             `json:"code" doc:"the kind of failure, in either case, or an alias" example:"NETWORK_TIMEOUT"`
-	Severity      recoup.Severity    `json:"severity,omitempty" enum:"CRITICAL,HIGH,MEDIUM,LOW" doc:"default: the code's"`
-	Message       string             `json:"message,omitempty" maxLength:"8192" doc:"for people; secrets in it are replaced before it is stored"`
-	CorrelationID recoup.ID          `json:"correlation_id,omitzero" doc:"a UUID or a ULID"`
-	LeaseToken    recoup.ID          `json:"lease_token,omitzero" doc:"of the attempt that failed, if it was a retry"`
-	RetryAfter    int                `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds that the failing side asked to wait"`
-	Proven        []recoup.Condition `json:"proven,omitempty" doc:"what makes a conditional code worth a retry: idempotency_key, same_payload, state_changed"`
-
-	Service         string         `json:"service,omitempty" doc:"default: the table"`
-	Endpoint        string         `json:"endpoint,omitempty"`
-	Region          string         `json:"region,omitempty"`
-	ExternalService string         `json:"external_service,omitempty" doc:"a registered provider"`
-	Tenant          string         `json:"tenant,omitempty" doc:"kept as a keyed hash only"`
-	HTTPStatus      int            `json:"http_status,omitempty"`
-	Details         map[string]any `json:"details,omitempty" doc:"retryable, field, limit, window_sec, expected_etag, existing_id; others are dropped and counted"`
-}
-
-// Reported is the answer to a report.
-type Reported struct {
-	Error      recoup.Error   `json:"error"`
-	Superseded recoup.ID      `json:"superseded,omitzero" doc:"the older error that this one replaces"`
-	Redacted   map[string]int `json:"redacted,omitempty" doc:"how often each rule found a secret in the message"`
-	Repeated   bool           `json:"repeated,omitempty" doc:"the same request was answered before"`
-}
-
 // Item is the answer to one item of a batch: a result, or a failure.
 type Item[T any] struct {
 	Result  *T              `json:"result,omitempty"`
@@ -45,12 +15,12 @@ type Item[T any] struct {
 
 // ReportBatch is many reports; each is answered for itself.
 type ReportBatch struct {
-	Reports []Report `json:"reports" minItems:"1" maxItems:"1000"`
+	Reports []recoup.Report `json:"reports" minItems:"1" maxItems:"1000"`
 }
 
 // ReportedBatch answers a [ReportBatch], in its order.
 type ReportedBatch struct {
-	Items []Item[Reported] `json:"items"`
+	Items []Item[recoup.Reported] `json:"items"`
 }
 
 // Act is what a person does with an error. Reason is required for park, unpark,
@@ -156,74 +126,6 @@ type ErrorPage struct {
 // History is what happened to an error, oldest first.
 type History struct {
 	Transitions []recoup.Transition `json:"transitions"`
-}
-
-// Explanation says of one error which rules decided, what happens next by itself
-// and when, and what a person can do.
-type Explanation struct {
-	Error   recoup.Error `json:"error"`
-	Policy  string       `json:"policy_version"`
-	Owner   string       `json:"owner"`
-	Decided []Rule       `json:"decided"`
-	Next    []Deadline   `json:"next" doc:"what happens by itself, soonest first"`
-	Exits   []string     `json:"exits" doc:"what a person can do now"`
-	Newer   string       `json:"newer_policy,omitempty" doc:"a newer policy that does not apply to this error unless it is rebased"`
-}
-
-// Rule is what decided one value.
-type Rule struct {
-	Field     string `json:"field"`
-	Value     string `json:"value"`
-	Why       string `json:"why"`
-	Line      int    `json:"line,omitempty" doc:"of the policy file"`
-	Overruled bool   `json:"overruled,omitempty"`
-}
-
-// Deadline is something that happens by itself.
-type Deadline struct {
-	At   time.Time `json:"at"`
-	What string    `json:"what"`
-}
-
-// Gate says whether an entity may go on, and if not, why, whose turn it is and
-// until when.
-type Gate struct {
-	EntityID string    `json:"entity_id"`
-	Blocked  bool      `json:"blocked"`
-	Blockers []Blocker `json:"blockers,omitempty"`
-	More     bool      `json:"more,omitempty" doc:"there are more blockers than are listed"`
-	OpensAt  time.Time `json:"opens_at,omitzero" doc:"when the last blocker would have ended by itself"`
-}
-
-// Blocker is an error that keeps an entity from being promoted. Of one in a hub
-// that the key is not for, only the table, the owner and the times are told.
-type Blocker struct {
-	ErrorID     recoup.ID    `json:"error_id,omitzero"`
-	Table       string       `json:"table"`
-	Code        recoup.Code  `json:"code,omitempty"`
-	State       recoup.State `json:"state,omitempty"`
-	Owner       string       `json:"owner" doc:"who is to act on it"`
-	Since       time.Time    `json:"since"`
-	NextRetryAt time.Time    `json:"next_retry_at,omitzero"`
-	EndsAt      time.Time    `json:"ends_at,omitzero" doc:"when it would end by itself"`
-}
-
-// Promotion asks to move an entity to its next phase.
-type Promotion struct {
-	EntityID string `json:"entity_id" example:"CO-20260205-000001"`
-	Phase    string `json:"phase" example:"outreach"`
-}
-
-// Promoted is a promotion that was recorded. Seq is its place in the gate's
-// order.
-type Promoted struct {
-	ID       recoup.ID `json:"promotion_id"`
-	Seq      int64     `json:"seq"`
-	EntityID string    `json:"entity_id"`
-	Phase    string    `json:"phase"`
-	By       string    `json:"by"`
-	At       time.Time `json:"at"`
-	Repeated bool      `json:"repeated,omitempty"`
 }
 
 // EventBatch is many events for the ledger.

@@ -10,14 +10,7 @@ import (
 
 // Counts is how many errors each table has in each state.
 type Counts struct {
-	Counts []Count `json:"counts"`
-}
-
-// Count is how many errors a table has in a state.
-type Count struct {
-	Table string       `json:"table"`
-	State recoup.State `json:"state"`
-	N     int64        `json:"n"`
+	Counts []recoup.StateCount `json:"counts"`
 }
 
 // TopCodes are the codes with the most events in a time.

@@ -57,7 +57,7 @@ func (p *pipeline) work(ctx context.Context, company string, retried waiting) er
 		fmt.Fprintf(p.out, "%s has the number %s\n", company, number)
 		return nil
 	}
-	reported, err := p.client.Report(ctx, client.Report{
+	reported, err := p.client.Report(ctx, recoup.Report{
 		Table: table, EntityID: company, Code: string(fault.Classify(err).Code), Message: err.Error(),
 	}, client.IdempotencyKey(p.batch+"/"+company))
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *pipeline) work(ctx context.Context, company string, retried waiting) er
 // and move are one call: nothing can fail in between and slip through.
 func (p *pipeline) promote(ctx context.Context, companies []string) (blocked []string, err error) {
 	for _, company := range companies {
-		done, err := p.client.Promote(ctx, client.Promotion{EntityID: company, Phase: phase}, client.IdempotencyKey(p.batch+"/"+company+"/"+phase))
+		done, err := p.client.Promote(ctx, recoup.Promotion{EntityID: company, Phase: phase}, client.IdempotencyKey(p.batch+"/"+company+"/"+phase))
 		var failed *fault.Error
 		switch {
 		case err == nil:

@@ -118,10 +118,10 @@ func (w *world) report(n int, table, code string) []recoup.Error {
 	w.Helper()
 	var made []recoup.Error
 	for len(made) < n {
-		reports := make([]engine.Report, min(n-len(made), 500))
+		reports := make([]recoup.Report, min(n-len(made), 500))
 		for i := range reports {
 			w.made++
-			reports[i] = engine.Report{Table: table, EntityID: fmt.Sprintf("e%d", w.made), Code: code}
+			reports[i] = recoup.Report{Table: table, EntityID: fmt.Sprintf("e%d", w.made), Code: code}
 		}
 		out, err := w.engine.Report(w.Context(), engine.Caller{Name: "ada"}, reports)
 		w.must(err)

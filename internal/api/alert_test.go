@@ -210,7 +210,7 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 30 {
-		w.report(dol, w.entity(), func(r *client.Report) {
+		w.report(dol, w.entity(), func(r *recoup.Report) {
 			if i < 9 {
 				r.Code = "DUPLICATE_COMPANY" // which is parked
 			}

@@ -10,7 +10,6 @@ import (
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/deadletter"
-	"recoup/internal/engine"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -66,7 +65,7 @@ func (a *API) checkRetryResult(r *client.Result) error {
 }
 
 func (a *API) checkPromotion(_ *call, in *promoteIn) error {
-	return a.Engine.CheckPromotion(engine.Promotion{EntityID: in.Body.EntityID, Phase: in.Body.Phase})
+	return a.Engine.CheckPromotion(in.Body)
 }
 
 func (a *API) checkCounts(c *call, in *processedIn) error {

@@ -77,7 +77,7 @@ func nextAudit(c store.AuditCursor) string {
 // visible is an error as lists show it: the token of a lease is its worker's.
 func visible(errs ...recoup.Error) []recoup.Error {
 	for i := range errs {
-		errs[i].LeaseToken, errs[i].LastAttempt = recoup.ID{}, recoup.ID{}
+		errs[i] = errs[i].Public()
 	}
 	return listed(errs)
 }

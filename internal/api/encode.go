@@ -17,7 +17,7 @@ func encode(out any) ([]byte, error) {
 	switch v := out.(type) {
 	case raw:
 		return v, nil
-	case client.Gate:
+	case recoup.Gate:
 		w.b = make([]byte, 0, 512)
 		w.gate(&v)
 	case client.Claimed:

@@ -1,8 +1,10 @@
 package api
 
-import "recoup/client"
+import (
+	"recoup"
+)
 
-func (w *writer) gate(g *client.Gate) {
+func (w *writer) gate(g *recoup.Gate) {
 	w.b = append(w.b, '{')
 	w.text(`"entity_id":`, g.EntityID)
 	w.flag(`"blocked":`, g.Blocked)
@@ -14,7 +16,7 @@ func (w *writer) gate(g *client.Gate) {
 	w.b = append(w.b, '}')
 }
 
-func (w *writer) blocker(b *client.Blocker) {
+func (w *writer) blocker(b *recoup.Blocker) {
 	w.idOr(`"error_id":`, b.ErrorID)
 	w.text(`"table":`, b.Table)
 	w.textOr(`"code":`, string(b.Code))

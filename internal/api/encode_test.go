@@ -61,7 +61,7 @@ func filled(t *rapid.T, v reflect.Value) {
 // Answers that are written by hand have the same bytes as encoding/json writes.
 func TestAnswersAreWrittenAsJSON(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []reflect.Type{reflect.TypeFor[client.Gate](), reflect.TypeFor[client.Claimed](), reflect.TypeFor[client.ActedBatch]()} {
+	for _, kind := range []reflect.Type{reflect.TypeFor[recoup.Gate](), reflect.TypeFor[client.Claimed](), reflect.TypeFor[client.ActedBatch]()} {
 		t.Run(kind.Name(), rapid.MakeCheck(func(t *rapid.T) {
 			v := reflect.New(kind).Elem()
 			filled(t, v)
@@ -79,7 +79,7 @@ func TestAnswersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	never := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, out := range []any{
-		client.Gate{OpensAt: never}, client.Gate{Blockers: []client.Blocker{{Since: never}}},
+		recoup.Gate{OpensAt: never}, recoup.Gate{Blockers: []recoup.Blocker{{Since: never}}},
 		client.Claimed{Errors: []recoup.Error{{CreatedAt: never}, {}}},
 		client.ActedBatch{Items: []client.Item[client.Acted]{{Failure: json.RawMessage("{")}}},
 	} {

@@ -134,8 +134,8 @@ func TestEventHeaders(t *testing.T) {
 	if e := page.Events[0]; e.Service != "nightly" || e.Region != "eu-1" || strings.ReplaceAll(e.CorrelationID.String(), "-", "") != trace {
 		t.Errorf("stored %+v", e)
 	}
-	var made client.Reported
-	w.post("/v1/errors", client.Report{Table: dol, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}, "Traceparent", "00-"+trace+"-00f067aa0ba902b7-01").ok(&made)
+	var made recoup.Reported
+	w.post("/v1/errors", recoup.Report{Table: dol, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}, "Traceparent", "00-"+trace+"-00f067aa0ba902b7-01").ok(&made)
 	w.get("/v1/events?correlation_id=" + made.Error.CorrelationID.String()).ok(&page)
 	if strings.ReplaceAll(made.Error.CorrelationID.String(), "-", "") != trace || len(page.Events) != 2 {
 		t.Errorf("an error of the same trace: %s, with the events %+v", made.Error.CorrelationID, page.Events)

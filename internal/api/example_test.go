@@ -53,10 +53,10 @@ func fixed(path string, body any, other effect) example {
 
 func errorExamples(list map[string]example) {
 	list["POST /v1/errors"] = example{make: func(w *world, table string) (string, any) {
-		return "/v1/errors", client.Report{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}
+		return "/v1/errors", recoup.Report{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}
 	}}
 	list["POST /v1/errors/batch"] = example{other: leftOut, make: func(w *world, table string) (string, any) { // each item is answered for itself
-		return "/v1/errors/batch", client.ReportBatch{Reports: []client.Report{{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}}}
+		return "/v1/errors/batch", client.ReportBatch{Reports: []recoup.Report{{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}}}
 	}}
 	list["GET /v1/errors"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors?table=" + table, nil }}
 	list["GET /v1/errors/parked"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/parked?table=" + table, nil }}
@@ -73,7 +73,7 @@ func errorExamples(list map[string]example) {
 		return "/v1/promotion/" + url.PathEscape(entity), nil
 	}}
 	list["POST /v1/promotions"] = example{other: leftOut, make: func(w *world, _ string) (string, any) {
-		return "/v1/promotions", client.Promotion{EntityID: w.entity(), Phase: "outreach"}
+		return "/v1/promotions", recoup.Promotion{EntityID: w.entity(), Phase: "outreach"}
 	}}
 	list["POST /v1/processed"] = example{make: func(w *world, table string) (string, any) {
 		return "/v1/processed", client.ProcessedBatch{Counts: []client.Processed{{Table: table, Count: 3, Failed: 1, Minute: w.clock()}}}

@@ -22,7 +22,7 @@ import (
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	report := client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
+	report := recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
 	for name, row := range map[string]struct {
 		method, path string
 		body         any
@@ -98,7 +98,7 @@ func TestDatabaseAway(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, wrapped(func(s app.Store) app.Store { return &away{s, row.err} }))
 			for _, got := range []*answer{
-				w.do("ingest", http.MethodPost, "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}),
+				w.do("ingest", http.MethodPost, "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}),
 				w.do("operator", http.MethodGet, "/v1/promotion/CO-1", nil),
 			} {
 				if e := got.failed(http.StatusServiceUnavailable, row.code); e.RetryAfter <= 0 || strings.Contains(got.Body.String(), "10.0.0.7") {
@@ -116,7 +116,7 @@ func TestItemFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var out client.ReportedBatch
-	got := w.post("/v1/errors/batch", client.ReportBatch{Reports: []client.Report{{Table: "", Code: "not a code"}}}).ok(&out)
+	got := w.post("/v1/errors/batch", client.ReportBatch{Reports: []recoup.Report{{Table: "", Code: "not a code"}}}).ok(&out)
 	var e struct {
 		Code      string          `json:"error_code"`
 		Message   string          `json:"message"`

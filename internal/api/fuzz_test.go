@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"recoup/client"
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/api"
 	"recoup/internal/ledger"
@@ -78,7 +78,7 @@ func FuzzReport(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	shape := reflect.TypeFor[client.Report]()
+	shape := reflect.TypeFor[recoup.Report]()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if broken := api.Examine(shape, body); broken && json.Valid(body) {
 			t.Fatalf("%q is JSON, and was taken for none", body)
@@ -87,7 +87,7 @@ func FuzzReport(f *testing.F) {
 			contractual(t, err)
 			return
 		}
-		var plain, strict client.Report
+		var plain, strict recoup.Report
 		if json.Unmarshal(body, &plain) != nil {
 			return
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/client"
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/api"
 )
@@ -90,7 +90,7 @@ func left() (goroutines int, memory uint64) {
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	whole := string(mustJSON(client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT", Message: "é\"\\", Details: object{"limit": 3}}))
+	whole := string(mustJSON(recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT", Message: "é\"\\", Details: object{"limit": 3}}))
 	for i := range len(whole) {
 		if got := w.post("/v1/errors", whole[:i]); got.Code != http.StatusBadRequest {
 			t.Fatalf("%q answers %d %s", whole[:i], got.Code, got.Body)

@@ -26,13 +26,13 @@ func TestHubKeysEndAtTheirHub(t *testing.T) {
 			w.do(key, http.MethodPost, "/v1/processed", count).invalid("counts[0].service", "hub")
 			w.do(key, http.MethodPost, "/v1/events", recoup.Event{Code: "TIMEOUT", Service: service}).invalid("service", "hub")
 			w.do(key, http.MethodPost, "/v1/events", recoup.Event{Code: "TIMEOUT"}, "X-Recoup-Service", service).invalid("service", "hub")
-			w.do(key, http.MethodPost, "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT", Service: service}).invalid("service", "hub")
+			w.do(key, http.MethodPost, "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT", Service: service}).invalid("service", "hub")
 			w.do("ingest", http.MethodPost, "/v1/processed", count).ok()
 		}
 		for _, service := range []string{"filings", dol} {
 			w.do(key, http.MethodPost, "/v1/processed", client.ProcessedBatch{Counts: []client.Processed{{Service: service, Count: 3}}}).ok()
 			w.do(key, http.MethodPost, "/v1/events", recoup.Event{Code: "TIMEOUT", Service: service}).ok()
-			w.do(key, http.MethodPost, "/v1/errors", client.Report{Table: dol, EntityID: "CO-" + service, Code: "TIMEOUT", Service: service}).ok()
+			w.do(key, http.MethodPost, "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-" + service, Code: "TIMEOUT", Service: service}).ok()
 		}
 
 		var events []recoup.Event
@@ -41,7 +41,7 @@ func TestHubKeysEndAtTheirHub(t *testing.T) {
 		}
 		var batch client.EventsAccepted
 		w.do(key, http.MethodPost, "/v1/events", client.EventBatch{Events: events}, "Prefer", "respond-sync").ok(&batch)
-		w.do(key, http.MethodPost, "/v1/errors", client.Report{
+		w.do(key, http.MethodPost, "/v1/errors", recoup.Report{
 			Table: dol, EntityID: "CO-9", Code: "EXTERNAL_SERVICE_TIMEOUT", ExternalService: "millionverifier",
 		}).ok()
 		var page client.EventPage

@@ -94,15 +94,15 @@ func TestIdempotencyOfMany(t *testing.T) {
 			ids := newSet[recoup.ID]()
 			promotions := newSet[int64]()
 			for range 20 {
-				report := w.request("ingest", http.MethodPost, "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}, "Idempotency-Key", "k")
-				promote := w.request("worker", http.MethodPost, "/v1/promotions", client.Promotion{EntityID: "CO-2", Phase: "p"}, "Idempotency-Key", "k")
+				report := w.request("ingest", http.MethodPost, "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}, "Idempotency-Key", "k")
+				promote := w.request("worker", http.MethodPost, "/v1/promotions", recoup.Promotion{EntityID: "CO-2", Phase: "p"}, "Idempotency-Key", "k")
 				wait.Go(func() {
-					var out client.Reported
+					var out recoup.Reported
 					w.send(report).ok(&out)
 					ids.add(out.Error.ID)
 				})
 				wait.Go(func() {
-					var out client.Promoted
+					var out recoup.Promoted
 					w.send(promote).ok(&out)
 					promotions.add(out.Seq)
 				})
@@ -137,18 +137,18 @@ func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	send := func(key, entity, idempotency string) *answer {
-		return w.do(key, http.MethodPost, "/v1/errors", client.Report{Table: dol, EntityID: entity, Code: "TIMEOUT"}, "Idempotency-Key", idempotency)
+		return w.do(key, http.MethodPost, "/v1/errors", recoup.Report{Table: dol, EntityID: entity, Code: "TIMEOUT"}, "Idempotency-Key", idempotency)
 	}
 	send("ingest", "CO-1", "k").ok()
 	send("worker", "CO-2", "k").ok()
 	send("ingest", "CO-2", "k").failed(http.StatusConflict, fault.CodeIdempotencyConflict)
-	w.do("ingest", http.MethodPost, "/v1/errors/batch", client.ReportBatch{Reports: []client.Report{{Table: dol, Code: "TIMEOUT"}}}, "Idempotency-Key", "k").ok()
+	w.do("ingest", http.MethodPost, "/v1/errors/batch", client.ReportBatch{Reports: []recoup.Report{{Table: dol, Code: "TIMEOUT"}}}, "Idempotency-Key", "k").ok()
 	w.wait(25 * time.Hour)
 	send("ingest", "CO-3", "k").ok()
 	for _, bad := range []string{"", strings.Repeat("k", 201), "a\tb", "schlüssel"} {
 		send("ingest", "CO-4", bad).invalid("Idempotency-Key", "format")
 	}
-	r := w.request("ingest", http.MethodPost, "/v1/errors", client.Report{Table: dol, Code: "TIMEOUT"})
+	r := w.request("ingest", http.MethodPost, "/v1/errors", recoup.Report{Table: dol, Code: "TIMEOUT"})
 	r.Header["Idempotency-Key"] = []string{"a", "b"}
 	w.send(r).invalid("Idempotency-Key", "format")
 }
@@ -157,7 +157,7 @@ func TestIdempotencyKeys(t *testing.T) {
 func TestIdempotencyOfBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	batch := client.ReportBatch{Reports: []client.Report{
+	batch := client.ReportBatch{Reports: []recoup.Report{
 		{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}, {Table: dol, EntityID: " CO-2", Code: "TIMEOUT"}, {Table: dol, EntityID: "CO-3", Code: "TIMEOUT"},
 	}}
 	var answers [2]client.ReportedBatch

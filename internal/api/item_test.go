@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 )
@@ -155,7 +156,7 @@ func TestRetryableRateIsOneNumber(t *testing.T) {
 			{"code":"VALIDATION_ERROR","service":"s"},
 			{"code":"VALIDATION_ERROR","service":"s","details":{"retryable":true}},
 			{"code":"SOMETHING_NEW","service":"s","details":{"prompt":"dropped"}}]}`, "Prefer", "respond-sync").ok()
-		w.report(dol, "e1", func(r *client.Report) { r.Service, r.Code = "s", "VALIDATION_ERROR" })
+		w.report(dol, "e1", func(r *recoup.Report) { r.Service, r.Code = "s", "VALIDATION_ERROR" })
 		var page client.EventPage
 		w.get("/v1/events?service=s").ok(&page)
 		retryable := int64(0)

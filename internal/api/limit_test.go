@@ -107,7 +107,7 @@ func TestOverload(t *testing.T) {
 	t.Parallel()
 	var s stuck
 	w := newWorld(t, stick(&s), limits(api.Limits{InFlight: 4, Reserved: 2}))
-	report := client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
+	report := recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
 	var running []<-chan *answer
 	for _, key := range []string{"ingest", "worker", "operator", "ingest" + onlyDOL} {
 		running = append(running, w.later(key, "POST", "/v1/errors", report))
@@ -121,7 +121,7 @@ func TestOverload(t *testing.T) {
 	w.do("ingest", http.MethodPost, "/v1/events", recoup.Event{Code: "TIMEOUT", Service: "s"}).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
 	w.do("reader", http.MethodGet, "/v1/errors", nil).ok()
 	w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()
-	w.do("admin", http.MethodPost, "/v1/promotions", client.Promotion{EntityID: "CO-2", Phase: "p"}).ok()
+	w.do("admin", http.MethodPost, "/v1/promotions", recoup.Promotion{EntityID: "CO-2", Phase: "p"}).ok()
 
 	for key, path := range map[string]string{"reader": "/v1/promotion/CO-1", "admin": "/v1/errors/parked"} {
 		running = append(running, w.later(key, "GET", path, nil))
@@ -161,7 +161,7 @@ func TestShares(t *testing.T) {
 	var s stuck
 	n := &looker{tables: make(chan string, 1000)}
 	w := newWorld(t, stick(&s), wrapped(func(under app.Store) app.Store { n.Store = under; return n }), limits(api.Limits{InFlight: 8, Reserved: 8, Waiting: 8, Memory: 1 << 20}))
-	report := client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
+	report := recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
 	running := []<-chan *answer{w.later("worker", "POST", "/v1/errors", report), w.later("worker", "POST", "/v1/errors", report)}
 	<-s.arrived
 	<-s.arrived
@@ -211,7 +211,7 @@ func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	var s stuck
 	w := newWorld(t, stick(&s), limits(api.Limits{Time: time.Millisecond}))
-	e := w.do("admin", http.MethodPost, "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "NETWORK_TIMEOUT"})
+	e := w.do("admin", http.MethodPost, "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "NETWORK_TIMEOUT"})
 	if e.Code != http.StatusServiceUnavailable {
 		t.Errorf("got %d %s", e.Code, e.Body)
 	}

@@ -100,7 +100,7 @@ func TestFilters(t *testing.T) {
 	w := newWorld(t)
 	mine := w.report(dol, "CO-1")
 	w.wait(time.Minute)
-	parked := w.report(people, "CO-2", func(r *client.Report) { r.Code = "MISSING_NAME" })
+	parked := w.report(people, "CO-2", func(r *recoup.Report) { r.Code = "MISSING_NAME" })
 	for query, want := range map[string][]recoup.ID{
 		"":                                   {parked.ID, mine.ID},
 		"table=" + dol:                       {mine.ID},
@@ -212,7 +212,7 @@ func TestBulkCutShort(t *testing.T) {
 	w := newWorld(t, wrapped(func(s app.Store) app.Store { return &failing{Store: s} }))
 	var batch client.ReportBatch
 	for i := range 250 {
-		batch.Reports = append(batch.Reports, client.Report{Table: dol, EntityID: fmt.Sprint("CO-", i), Code: "TIMEOUT"})
+		batch.Reports = append(batch.Reports, recoup.Report{Table: dol, EntityID: fmt.Sprint("CO-", i), Code: "TIMEOUT"})
 	}
 	w.post("/v1/errors/batch", batch).ok()
 	bulk := client.Bulk{Act: client.Act{Reason: "wait"}, Filter: client.Filter{Table: dol, State: recoup.RetryPending}}

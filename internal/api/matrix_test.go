@@ -186,7 +186,7 @@ func TestOneHub(t *testing.T) {
 	w.do(key, http.MethodGet, "/v1/errors?hub="+peopleHub, nil).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
 
 	var batch client.ReportedBatch
-	w.do(key, http.MethodPost, "/v1/errors/batch", client.ReportBatch{Reports: []client.Report{
+	w.do(key, http.MethodPost, "/v1/errors/batch", client.ReportBatch{Reports: []recoup.Report{
 		{Table: people, EntityID: "CO-2", Code: "TIMEOUT"}, {Table: dol, EntityID: "CO-2", Code: "TIMEOUT"},
 	}}).ok(&batch)
 	if batch.Items[0].Result != nil || !strings.Contains(string(batch.Items[0].Failure), "INSUFFICIENT_PERMISSIONS") || batch.Items[1].Result == nil {
@@ -212,7 +212,7 @@ func TestOneHub(t *testing.T) {
 		}
 	}
 
-	var gate client.Gate
+	var gate recoup.Gate
 	w.do(key, http.MethodGet, "/v1/promotion/"+entity, nil).ok(&gate)
 	if !gate.Blocked || len(gate.Blockers) != 2 {
 		t.Fatalf("the gate is %+v", gate)
@@ -222,7 +222,7 @@ func TestOneHub(t *testing.T) {
 			t.Errorf("the blocker is %+v", b)
 		}
 	}
-	e := w.do(key, http.MethodPost, "/v1/promotions", client.Promotion{EntityID: entity, Phase: "outreach"}).failed(http.StatusConflict, fault.CodePromotionBlocked)
+	e := w.do(key, http.MethodPost, "/v1/promotions", recoup.Promotion{EntityID: entity, Phase: "outreach"}).failed(http.StatusConflict, fault.CodePromotionBlocked)
 	if strings.Contains(string(mustJSON(e.Details)), theirs.ID.String()) {
 		t.Errorf("a promotion names an error of another hub: %v", e.Details)
 	}

@@ -52,7 +52,7 @@ func TestNotices(t *testing.T) {
 			t.Parallel()
 			w := begin(t)
 			w.giveUp("a", "b")
-			w.report(dol, w.entity(), func(r *client.Report) { r.Severity = recoup.Critical })
+			w.report(dol, w.entity(), func(r *recoup.Report) { r.Severity = recoup.Critical })
 			var page client.NoticePage
 			w.do("operator", http.MethodGet, "/v1/notices?state=GIVEN_UP", nil).ok(&page)
 			if len(page.Notices) != 2 || page.Notices[0].LastError == "" || page.Notices[0].State != client.NoticeGivenUp || page.Notices[0].GivenUpAt.IsZero() {

@@ -34,7 +34,7 @@ func TestOperationalWaits(t *testing.T) {
 // domain parks it, and holds every wait to the schedule.
 func waits(w *world, entity, code string) {
 	w.Helper()
-	e := w.report(dol, entity, func(r *client.Report) { r.Code = code })
+	e := w.report(dol, entity, func(r *recoup.Report) { r.Code = code })
 	for n := 1; e.State == recoup.RetryPending; n++ {
 		if wait := e.NextRetryAt.Sub(w.clock()); wait != time.Duration(n)*5*time.Minute {
 			w.Errorf("%s waits %v before retry %d", code, wait, n)
@@ -60,7 +60,7 @@ func TestAutoParkTellsItsCount(t *testing.T) {
 	t.Parallel()
 	const table = "outreach.company_target_errors"
 	w := newWorld(t)
-	e := w.report(table, "CO-1", func(r *client.Report) { r.Code = "DOMAIN_NOT_FOUND" })
+	e := w.report(table, "CO-1", func(r *recoup.Report) { r.Code = "DOMAIN_NOT_FOUND" })
 	for e.State == recoup.RetryPending {
 		claimed := w.claim(table)
 		var out client.Acted

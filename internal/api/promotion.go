@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/alert"
@@ -18,25 +19,20 @@ type entityIn struct {
 	Entity string `path:"entity"`
 }
 
-func (a *API) gate(c *call, in *entityIn) (client.Gate, error) {
+func (a *API) gate(c *call, in *entityIn) (recoup.Gate, error) {
 	g, err := a.Engine.Gate(c.r.Context(), in.Entity)
 	return a.gateOf(c, g), err
 }
 
 // gateOf is a gate as the caller may see it. What blocks in a hub that their key
-// is not for blocks all the same: they are told whose turn it is and until when,
-// and not what it is.
-func (a *API) gateOf(c *call, g engine.Gate) client.Gate {
-	out := client.Gate{EntityID: g.EntityID, Blocked: g.Blocked(), More: g.More, OpensAt: g.Opens}
+// is not for blocks all the same.
+func (a *API) gateOf(c *call, g recoup.Gate) recoup.Gate {
 	for i := range g.Blockers {
-		b := &g.Blockers[i]
-		shown := client.Blocker{Table: b.Error.Table, Owner: b.Owner, Since: b.Error.CreatedAt, EndsAt: b.Ends}
-		if a.mayTouch(c, b.Error.Table) {
-			shown.ErrorID, shown.Code, shown.State, shown.NextRetryAt = b.Error.ID, b.Error.Code, b.Error.State, b.Error.NextRetryAt
+		if !a.mayTouch(c, g.Blockers[i].Table) {
+			g.Blockers[i] = g.Blockers[i].Public()
 		}
-		out.Blockers = append(out.Blockers, shown)
 	}
-	return out
+	return g
 }
 
 // mayTouch reports whether the caller's key is for the hub of a table. A table
@@ -49,26 +45,26 @@ func (a *API) mayTouch(c *call, table string) bool {
 	return c.caller.MayTouch(t)
 }
 
-type promoteIn struct{ Body client.Promotion }
+type promoteIn struct{ Body recoup.Promotion }
 
-func (a *API) promote(c *call, in *promoteIn) (client.Promoted, error) {
-	p := engine.Promotion{EntityID: in.Body.EntityID, Phase: in.Body.Phase}
+func (a *API) promote(c *call, in *promoteIn) (recoup.Promoted, error) {
 	id, err := c.idempotency()
 	if err != nil {
-		return client.Promoted{}, err
+		return recoup.Promoted{}, err
 	}
+	var receipt *store.PromotionReceipt
 	if id != nil {
-		p.Receipt = &store.PromotionReceipt{Scope: id.scope, Key: id.item(0), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}
+		receipt = &store.PromotionReceipt{Scope: id.scope, Key: id.item(0), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}
 	}
-	done, gate, err := a.Engine.Promote(c.r.Context(), c.caller, p)
+	done, gate, err := a.Engine.Promote(c.r.Context(), c.caller, in.Body, receipt)
 	if errors.Is(err, store.ErrBlocked) {
-		return client.Promoted{}, blocked(a.gateOf(c, gate))
+		err = blocked(a.gateOf(c, gate))
 	}
-	return client.Promoted(done), err
+	return done, err
 }
 
 // blocked is the answer of a closed gate: by what, whose turn it is, until when.
-func blocked(g client.Gate) error {
+func blocked(g recoup.Gate) error {
 	by := "an open error"
 	if n := len(g.Blockers); n > 1 {
 		by = strconv.Itoa(n) + " open errors"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/client"
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/api"
 	"recoup/internal/app"
@@ -51,7 +51,7 @@ func TestRefusalsAreSampled(t *testing.T) {
 	var j journal
 	var s stuck
 	w := newWorld(t, stick(&s), logged(&j), limits(api.Limits{InFlight: 1, PerKey: 50}))
-	running := w.later("operator", "POST", "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"})
+	running := w.later("operator", "POST", "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"})
 	<-s.arrived
 	j.lines()
 	for range 100 {
@@ -114,7 +114,7 @@ func TestReadyUnderOverload(t *testing.T) {
 		}
 	}
 	says("ready")
-	running := w.later("operator", "POST", "/v1/errors", client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"})
+	running := w.later("operator", "POST", "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"})
 	<-s.arrived
 	says("overloaded") // from what was known: the ping does not come back
 	<-l.pinged

@@ -31,7 +31,7 @@ func TestCodes(t *testing.T) {
 	if stored.Code != "QUOTA_OF_MOON" || strings.Contains(stored.Description, "ada@") {
 		t.Errorf("stored %+v", stored)
 	}
-	if e := w.report(dol, "CO-1", func(r *client.Report) { r.Code = "quota_of_moon" }); e.Class != recoup.ClassFatal || e.State != recoup.Parked {
+	if e := w.report(dol, "CO-1", func(r *recoup.Report) { r.Code = "quota_of_moon" }); e.Class != recoup.ClassFatal || e.State != recoup.Parked {
 		t.Errorf("it counts as %s, %s", e.Class, e.State)
 	}
 	def.Class, def.Description = recoup.ClassImmediate, "The moon is full."
@@ -40,7 +40,7 @@ func TestCodes(t *testing.T) {
 	if stored.Class != recoup.ClassImmediate || stored.Description != def.Description {
 		t.Errorf("changed to %+v", stored)
 	}
-	if e := w.report(dol, "CO-2", func(r *client.Report) { r.Code = "QUOTA_OF_MOON" }); e.State != recoup.RetryPending {
+	if e := w.report(dol, "CO-2", func(r *recoup.Report) { r.Code = "QUOTA_OF_MOON" }); e.State != recoup.RetryPending {
 		t.Errorf("it counts as %s", e.State)
 	}
 
@@ -166,7 +166,7 @@ func TestPromotion(t *testing.T) {
 	w := newWorld(t)
 	const entity = "CO/1 ?"
 	path := "/v1/promotion/CO%2F1%20%3F"
-	var gate client.Gate
+	var gate recoup.Gate
 	w.get(path).ok(&gate)
 	if gate.Blocked || gate.EntityID != entity {
 		t.Errorf("the gate is %+v", gate)
@@ -176,18 +176,18 @@ func TestPromotion(t *testing.T) {
 	if !gate.Blocked || gate.Blockers[0].ErrorID != e.ID || gate.Blockers[0].Owner != "system" || !gate.OpensAt.Equal(e.ExpiresAt) {
 		t.Errorf("the gate is %+v", gate)
 	}
-	promotion := client.Promotion{EntityID: entity, Phase: "outreach"}
+	promotion := recoup.Promotion{EntityID: entity, Phase: "outreach"}
 	refused := w.do("worker", http.MethodPost, "/v1/promotions", promotion).failed(http.StatusConflict, fault.CodePromotionBlocked)
 	if blockers, _ := refused.Details["blockers"].([]any); len(blockers) != 1 || refused.Details["opens_at"] == nil {
 		t.Errorf("details are %v", refused.Details)
 	}
 	w.post("/v1/errors/"+e.ID.String()+"/resolve", client.Act{Reason: "done"}).ok()
-	var done client.Promoted
+	var done recoup.Promoted
 	w.do("worker", http.MethodPost, "/v1/promotions", promotion).ok(&done)
 	if done.EntityID != entity || done.By != "worker" || done.Seq == 0 {
 		t.Errorf("promoted %+v", done)
 	}
-	w.post("/v1/promotions", client.Promotion{EntityID: entity}).invalid("phase", "required")
+	w.post("/v1/promotions", recoup.Promotion{EntityID: entity}).invalid("phase", "required")
 	w.post("/v1/processed", object{"counts": []object{{"table": dol, "count": 3, "failed": 4}}}).invalid("counts[0].count", "range")
 	w.post("/v1/processed", object{"counts": []object{{"count": 3}}}).invalid("counts[0].table", "required")
 	w.post("/v1/processed", object{"counts": []object{{"service": "s", "count": 3, "minute": "2020-01-01T00:00:00Z"}}}).invalid("counts[0].minute", "range")
@@ -217,7 +217,7 @@ func TestDocumentation(t *testing.T) {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(_ *world, o *app.Options) { o.Demo = true })
-	report := client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
+	report := recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
 	for name, row := range map[string]struct {
 		host, origin string
 		ok           bool
@@ -280,7 +280,7 @@ func TestRetryableRecords(t *testing.T) {
 			t.Parallel()
 			w := make(t)
 			for i, code := range []string{"NETWORK_TIMEOUT", "CONNECTION_RESET", "EXTERNAL_SERVICE_TIMEOUT", "UPSTREAM_ERROR", "TIMEOUT", "INTERNAL_ERROR"} {
-				e := w.report(dol, fmt.Sprint("CO-", i), func(r *client.Report) { r.Code = code })
+				e := w.report(dol, fmt.Sprint("CO-", i), func(r *recoup.Report) { r.Code = code })
 				if e.State != recoup.RetryPending {
 					t.Errorf("%s is %s", code, e.State)
 				}

@@ -9,24 +9,19 @@ import (
 	"strconv"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
-	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
-// reportOf turns a report on the wire into the engine's. One that is correlated
-// with nothing is with its request.
-func (c *call) reportOf(r client.Report, receipt *store.Receipt) engine.Report {
+// correlated is a report as the engine takes it. One that is correlated with nothing
+// is with its request.
+func (c *call) correlated(r recoup.Report) recoup.Report {
 	if r.CorrelationID.IsZero() {
 		r.CorrelationID = c.trace()
 	}
-	return engine.Report{
-		Table: r.Table, EntityID: r.EntityID, Code: r.Code, Severity: r.Severity, Message: r.Message,
-		CorrelationID: r.CorrelationID, Attempt: r.LeaseToken, RetryAfter: seconds(r.RetryAfter), Proven: r.Proven,
-		Service: r.Service, Endpoint: r.Endpoint, Region: r.Region, ExternalService: r.ExternalService,
-		Tenant: r.Tenant, HTTPStatus: r.HTTPStatus, Details: r.Details, Receipt: receipt,
-	}
+	return r
 }
 
 // seconds is bounded, so that no number of seconds overflows.
@@ -35,29 +30,23 @@ func seconds(n int) time.Duration {
 	return time.Duration(min(max(n, -1), year)) * time.Second
 }
 
-func reportedOf(o engine.Reported) client.Reported {
-	return client.Reported{Error: visible(o.Error)[0], Superseded: o.Superseded, Redacted: o.Evidence, Repeated: o.Repeated}
-}
+type reportIn struct{ Body recoup.Report }
 
-type reportIn struct{ Body client.Report }
-
-func (a *API) report(c *call, in *reportIn) (client.Reported, error) {
+func (a *API) report(c *call, in *reportIn) (recoup.Reported, error) {
 	receipt, err := c.receipt(0)
 	if err != nil {
-		return client.Reported{}, err
+		return recoup.Reported{}, err
 	}
-	out, err := a.Engine.Report(c.r.Context(), c.caller, []engine.Report{c.reportOf(in.Body, receipt)})
-	switch {
-	case err != nil:
-		return client.Reported{}, err
-	case out[0].Err != nil:
-		return client.Reported{}, out[0].Err
+	out, err := a.Engine.Report(c.r.Context(), c.caller, []recoup.Report{c.correlated(in.Body)}, receipt)
+	if err != nil {
+		return recoup.Reported{}, err
 	}
-	return reportedOf(out[0]), nil
+	out[0].Error = out[0].Error.Public()
+	return out[0].Reported, out[0].Err
 }
 
 func (a *API) checkReport(c *call, in *reportIn) error {
-	r := c.reportOf(in.Body, nil)
+	r := c.correlated(in.Body)
 	return a.Engine.CheckReport(&r)
 }
 
@@ -65,8 +54,8 @@ type reportBatchIn struct{ Body client.ReportBatch }
 
 // The shape and the rules of one report among many.
 var (
-	reportShape = shapeOf(reflect.TypeFor[client.Report]())
-	reportRules = rulesOf(reflect.TypeFor[client.Report]())
+	reportShape = shapeOf(reflect.TypeFor[recoup.Report]())
+	reportRules = rulesOf(reflect.TypeFor[recoup.Report]())
 )
 
 // reportMany is the route of many reports. What is wrong with one of them, even if it
@@ -90,8 +79,8 @@ func reportMany() *route {
 }
 
 // readReports reads reports of which some are none, each by itself.
-func (a *API) readReports(c *call, items []json.RawMessage) ([]client.Report, []error) {
-	reports, wrong := make([]client.Report, len(items)), make([]error, len(items))
+func (a *API) readReports(c *call, items []json.RawMessage) ([]recoup.Report, []error) {
+	reports, wrong := make([]recoup.Report, len(items)), make([]error, len(items))
 	for i, item := range items {
 		r := reading{at: reportAt(i)}
 		wrong[i] = r.item(reportShape, item, &reports[i])
@@ -104,7 +93,7 @@ func (a *API) readReports(c *call, items []json.RawMessage) ([]client.Report, []
 }
 
 // checkItem says everything that is wrong with a report of the right shape.
-func (a *API) checkItem(c *call, r client.Report) error {
+func (a *API) checkItem(c *call, r recoup.Report) error {
 	var found fault.FieldErrors
 	if !found.Merge(checkRules(reportRules, reflect.ValueOf(r))) {
 		return a.checkReport(c, &reportIn{r})
@@ -114,7 +103,7 @@ func (a *API) checkItem(c *call, r client.Report) error {
 }
 
 func (a *API) checkReports(c *call, in *reportBatchIn) error {
-	return eachItem("reports", in.Body.Reports, reportRules, func(r *client.Report) error { return a.checkReport(c, &reportIn{*r}) })
+	return eachItem("reports", in.Body.Reports, reportRules, func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
 }
 
 // joined is everything that is wrong with the items of a batch as one failure.
@@ -133,9 +122,10 @@ func (a *API) reportBatch(c *call, in *reportBatchIn) (client.ReportedBatch, err
 }
 
 // reportItems records the reports with which nothing is wrong yet.
-func (a *API) reportItems(c *call, items []client.Report, wrong []error) (client.ReportedBatch, error) {
-	answer := client.ReportedBatch{Items: make([]client.Item[client.Reported], len(items))}
-	var reports []engine.Report
+func (a *API) reportItems(c *call, items []recoup.Report, wrong []error) (client.ReportedBatch, error) {
+	answer := client.ReportedBatch{Items: make([]client.Item[recoup.Reported], len(items))}
+	var reports []recoup.Report
+	var receipts []*store.Receipt
 	var place []int
 	for i, r := range items {
 		receipt, err := c.receipt(i)
@@ -149,9 +139,9 @@ func (a *API) reportItems(c *call, items []client.Report, wrong []error) (client
 			answer.Items[i].Failure = a.embed(c, c.illustrated(located(reportAt(i), err)))
 			continue
 		}
-		reports, place = append(reports, c.reportOf(r, receipt)), append(place, i)
+		reports, receipts, place = append(reports, c.correlated(r)), append(receipts, receipt), append(place, i)
 	}
-	out, err := a.Engine.Report(c.r.Context(), c.caller, reports)
+	out, err := a.Engine.Report(c.r.Context(), c.caller, reports, receipts...)
 	if err != nil {
 		return client.ReportedBatch{}, err
 	}
@@ -161,8 +151,8 @@ func (a *API) reportItems(c *call, items []client.Report, wrong []error) (client
 			item.Failure = a.embed(c, c.illustrated(located(reportAt(place[k]), out[k].Err)))
 			continue
 		}
-		reported := reportedOf(out[k])
-		item.Result = &reported
+		out[k].Error = out[k].Error.Public()
+		item.Result = &out[k].Reported
 	}
 	return answer, nil
 }

@@ -17,11 +17,11 @@ import (
 func TestSuccessCarriesTheRequestID(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
-		report := client.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
+		report := recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
 		var ids []recoup.ID
 		for _, id := range []string{"req_first", "req_again"} {
 			var got struct {
-				client.Reported
+				recoup.Reported
 				RequestID string `json:"request_id"`
 			}
 			w.post("/v1/errors", report, fault.RequestIDHeader, id, "Idempotency-Key", "k").ok(&got)

@@ -14,7 +14,7 @@ func (w *world) reports(n int, table, code string) (list []recoup.Error) {
 	w.Helper()
 	var batch client.ReportBatch
 	for range n {
-		batch.Reports = append(batch.Reports, client.Report{Table: table, EntityID: w.entity(), Code: code})
+		batch.Reports = append(batch.Reports, recoup.Report{Table: table, EntityID: w.entity(), Code: code})
 	}
 	var out client.ReportedBatch
 	w.post("/v1/errors/batch", batch).ok(&out)

@@ -144,9 +144,9 @@ func (w *world) showsStreak(e recoup.Error, count int) {
 	if e.StreakCount != count || shown.StreakCount != count || shown.StreakFamily != "domain-lookup" {
 		w.Errorf("counted %d, shown as %d of %q, want %d", e.StreakCount, shown.StreakCount, shown.StreakFamily, count)
 	}
-	var x client.Explanation
+	var x recoup.Explanation
 	w.get("/v1/errors/" + e.ID.String() + "/explain").ok(&x)
-	if !slices.Contains(x.Decided, client.Rule{Field: "streak", Value: fmt.Sprint(count), Why: "failures of domain-lookup that this entity has had"}) {
+	if !slices.Contains(x.Decided, recoup.Rule{Field: "streak", Value: fmt.Sprint(count), Why: "failures of domain-lookup that this entity has had"}) {
 		w.Errorf("the explanation lacks the count: %+v", x.Decided)
 	}
 }

@@ -36,8 +36,8 @@ func onBothStores(t *testing.T, test func(*world)) {
 }
 
 // of makes a report one of that code and severity.
-func of(code string, severity recoup.Severity) func(*client.Report) {
-	return func(r *client.Report) { r.Code, r.Severity = code, severity }
+func of(code string, severity recoup.Severity) func(*recoup.Report) {
+	return func(r *recoup.Report) { r.Code, r.Severity = code, severity }
 }
 
 // show reads an error anew.
@@ -66,9 +66,9 @@ func (w *world) run(job string) {
 }
 
 // gate asks whether an entity may go on.
-func (w *world) gate(entity string) client.Gate {
+func (w *world) gate(entity string) recoup.Gate {
 	w.Helper()
-	var g client.Gate
+	var g recoup.Gate
 	w.get("/v1/promotion/" + entity).ok(&g)
 	return g
 }

@@ -206,13 +206,13 @@ func (w *world) wait(d time.Duration) {
 }
 
 // report reports a failure that is retried, and returns the error.
-func (w *world) report(table, entity string, more ...func(*client.Report)) recoup.Error {
+func (w *world) report(table, entity string, more ...func(*recoup.Report)) recoup.Error {
 	w.Helper()
-	r := client.Report{Table: table, EntityID: entity, Code: "NETWORK_TIMEOUT"}
+	r := recoup.Report{Table: table, EntityID: entity, Code: "NETWORK_TIMEOUT"}
 	for _, change := range more {
 		change(&r)
 	}
-	var out client.Reported
+	var out recoup.Reported
 	w.post("/v1/errors", r).ok(&out)
 	return out.Error
 }

@@ -32,7 +32,7 @@ func TestClockwork(t *testing.T) {
 	report := func(entity string) recoup.ID {
 		t.Helper()
 		out, err := first.engine.Report(t.Context(), engine.Caller{Name: "ada"},
-			[]engine.Report{{Table: "outreach.dol_errors", EntityID: entity, Code: "NETWORK_TIMEOUT"}})
+			[]recoup.Report{{Table: "outreach.dol_errors", EntityID: entity, Code: "NETWORK_TIMEOUT"}})
 		if err != nil || out[0].Err != nil {
 			t.Fatal(err, out)
 		}
@@ -94,7 +94,7 @@ func TestJobMetrics(t *testing.T) {
 	file := "sqlite:" + filepath.Join(t.TempDir(), "recoup.db")
 	first, second := openNode(t, file, clock), openNode(t, file, clock)
 	_, err := first.engine.Report(t.Context(), engine.Caller{Name: "ada"},
-		[]engine.Report{{Table: "outreach.dol_errors", EntityID: "e1", Code: "NETWORK_TIMEOUT"}})
+		[]recoup.Report{{Table: "outreach.dol_errors", EntityID: "e1", Code: "NETWORK_TIMEOUT"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,13 +47,13 @@ func (n *Node) AddSamples(ctx context.Context) error {
 func (n *Node) addErrors(ctx context.Context) error {
 	caller := engine.Caller{Name: "demo"}
 	p := n.engine.Policies.Current()
-	var reports []engine.Report
+	var reports []recoup.Report
 	for _, s := range samples() {
 		if _, ok := p.Table(s.table); !ok {
 			continue
 		}
 		for i := range s.n {
-			reports = append(reports, engine.Report{
+			reports = append(reports, recoup.Report{
 				Table: s.table, EntityID: fmt.Sprintf("CO-20260205-%06d", len(reports)%17+1), Code: s.code,
 				Severity: s.severity, Message: s.message, Service: "nightly-import", Region: "eu-central-1",
 				Endpoint: fmt.Sprintf("/import/%d", i%3),

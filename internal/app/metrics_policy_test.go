@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -23,7 +24,7 @@ func TestPolicyMetrics(t *testing.T) {
 		t.Helper()
 		for i := range count {
 			out, err := n.engine.Report(t.Context(), engine.Caller{Name: "ada"},
-				[]engine.Report{{Table: "outreach.dol_errors", EntityID: fmt.Sprint(code, i), Code: code}})
+				[]recoup.Report{{Table: "outreach.dol_errors", EntityID: fmt.Sprint(code, i), Code: code}})
 			if err != nil || out[0].Err != nil {
 				t.Fatal(err, out)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/api"
 	"recoup/internal/check"
@@ -92,7 +93,7 @@ func (r *registrar) endable(ctx context.Context, next *policy.Policy) error {
 }
 
 // stranded refuses what endable speaks of.
-func stranded(counts []store.Count, current, next *policy.Policy) error {
+func stranded(counts []recoup.StateCount, current, next *policy.Policy) error {
 	for _, n := range counts {
 		before, known := current.Table(n.Table)
 		after, stays := next.Table(n.Table)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/client"
+	"recoup"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/cli/command"
 )
@@ -37,7 +37,7 @@ func TestServerJSON(t *testing.T) {
 		}
 	}
 	r := n.Run("gate", "CO-20260205-000001", "--json")
-	var got client.Gate
+	var got recoup.Gate
 	clitest.Parse(t, r.Out, &got)
 	if r.Status != command.ExitRefused || !got.Blocked || len(got.Blockers) == 0 || r.Err != "" {
 		t.Errorf("a closed gate: status %d: %+v, %s", r.Status, got, r.Err)

@@ -13,7 +13,6 @@ import (
 
 	"recoup"
 	"recoup/internal/clockwork"
-	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -298,9 +297,9 @@ func (m *mortal) AddNotices(ctx context.Context, now time.Time, notices []store.
 func TestManyClocks(t *testing.T) {
 	everywhere(t, func(w *world) {
 		const errs = 450 // more than two steps
-		reports := make([]engine.Report, errs)
+		reports := make([]recoup.Report, errs)
 		for i := range reports {
-			reports[i] = engine.Report{Table: dol, EntityID: fmt.Sprint("e", i), Code: "NETWORK_TIMEOUT"}
+			reports[i] = recoup.Report{Table: dol, EntityID: fmt.Sprint("e", i), Code: "NETWORK_TIMEOUT"}
 		}
 		made := w.report(reports...)
 		w.wait(31 * 24 * time.Hour)

@@ -175,7 +175,7 @@ func (w *world) notices() []recoup.NoticeKind {
 }
 
 // report records failures that are expected to be accepted.
-func (w *world) report(reports ...engine.Report) []recoup.Error {
+func (w *world) report(reports ...recoup.Report) []recoup.Error {
 	w.Helper()
 	out, err := w.engine.Report(w.Context(), engine.Caller{Name: "ada"}, reports)
 	if err != nil {

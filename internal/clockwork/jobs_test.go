@@ -87,13 +87,13 @@ func twice(n int) int { return 2 * n }
 // retrying is an error that waits for a worker.
 func (w *world) retrying(entity string) recoup.ID {
 	w.Helper()
-	return w.report(engine.Report{Table: dol, EntityID: entity, Code: "NETWORK_TIMEOUT"})[0].ID
+	return w.report(recoup.Report{Table: dol, EntityID: entity, Code: "NETWORK_TIMEOUT"})[0].ID
 }
 
 // parked is an error that waits for a person.
 func (w *world) parked(entity string) recoup.ID {
 	w.Helper()
-	e := w.report(engine.Report{Table: dol, EntityID: entity, Code: "VALIDATION_ERROR"})[0]
+	e := w.report(recoup.Report{Table: dol, EntityID: entity, Code: "VALIDATION_ERROR"})[0]
 	if e.State != recoup.Parked {
 		w.Fatalf("it is %s", e.State)
 	}

@@ -70,13 +70,14 @@ func (y *year) report() {
 	for t.DeadLetter {
 		t = tables[y.r.IntN(len(tables))]
 	}
-	r := engine.Report{
+	r := recoup.Report{
 		Table: t.Name, EntityID: fmt.Sprint("co-", y.r.IntN(25)), Code: codes[y.r.IntN(len(codes))],
-		Severity: severities[y.r.IntN(len(severities))], Receipt: y.receipt("report"),
+		Severity: severities[y.r.IntN(len(severities))],
 	}
+	receipt := y.receipt("report")
 	var out []engine.Reported
 	y.must(y.insist(func(ctx context.Context) (err error) {
-		out, err = y.nodes[0].engine.Report(ctx, engine.Caller{Name: "ada"}, []engine.Report{r})
+		out, err = y.nodes[0].engine.Report(ctx, engine.Caller{Name: "ada"}, []recoup.Report{r}, receipt)
 		return err
 	}))
 	y.must(out[0].Err)

@@ -77,9 +77,9 @@ func provoke(t *testing.T, c *client.Client) {
 	}
 	report := func(n int, table, code string) (ids []recoup.ID) {
 		for start := 0; start < n; start += 1000 {
-			var list []client.Report
+			var list []recoup.Report
 			for i := start; i < min(n, start+1000); i++ {
-				list = append(list, client.Report{Table: table, EntityID: fmt.Sprintf("%s-%d", code, i), Code: code})
+				list = append(list, recoup.Report{Table: table, EntityID: fmt.Sprintf("%s-%d", code, i), Code: code})
 			}
 			items, err := c.ReportBatch(t.Context(), list)
 			must(err)

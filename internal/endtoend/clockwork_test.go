@@ -42,7 +42,7 @@ func TestNodeKeepsItsOwnTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		report := func(entity string) recoup.ID {
-			out, err := c.Report(t.Context(), client.Report{Table: workTable, EntityID: entity, Code: "DUPLICATE_COMPANY"})
+			out, err := c.Report(t.Context(), recoup.Report{Table: workTable, EntityID: entity, Code: "DUPLICATE_COMPANY"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/policy"
@@ -103,9 +104,9 @@ func (c *cluster) report() {
 			return
 		default:
 		}
-		batch := make([]client.Report, 10)
+		batch := make([]recoup.Report, 10)
 		for i := range batch {
-			batch[i] = client.Report{Table: workTable, EntityID: fmt.Sprintf("L-%d-%d", n, i), Code: string(fault.CodeValidationError)}
+			batch[i] = recoup.Report{Table: workTable, EntityID: fmt.Sprintf("L-%d-%d", n, i), Code: string(fault.CodeValidationError)}
 		}
 		for try := 0; ; try++ {
 			items, err := c.client((n+try)%3).ReportBatch(c.Context(), batch, client.IdempotencyKey(fmt.Sprint("leader ", n)), client.NoRetry())

@@ -104,16 +104,16 @@ func insist[T any](l *load, key string, call func(context.Context, ...client.Cal
 }
 
 // failing is a failure of an entity of its own.
-func (l *load) failing(name string, code recoup.Code) client.Report {
-	return client.Report{Table: workTable, EntityID: "R-" + name, Code: string(code), CorrelationID: l.ids.New(l.now())}
+func (l *load) failing(name string, code recoup.Code) recoup.Report {
+	return recoup.Report{Table: workTable, EntityID: "R-" + name, Code: string(code), CorrelationID: l.ids.New(l.now())}
 }
 
 func (l *load) report(name string) { l.recorded(l.failing(name, fault.CodeNetworkTimeout)) }
 
-func (l *load) recorded(r client.Report) (id recoup.ID) {
-	insist(l, "report "+r.EntityID, func(ctx context.Context, o ...client.CallOption) (client.Reported, error) {
+func (l *load) recorded(r recoup.Report) (id recoup.ID) {
+	insist(l, "report "+r.EntityID, func(ctx context.Context, o ...client.CallOption) (recoup.Reported, error) {
 		return l.Report(ctx, r, o...)
-	}, func(made client.Reported) {
+	}, func(made recoup.Reported) {
 		id = made.Error.ID
 		l.reported[r.EntityID] = id
 	})
@@ -121,13 +121,13 @@ func (l *load) recorded(r client.Report) (id recoup.ID) {
 }
 
 func (l *load) reportMany(name string) {
-	batch := make([]client.Report, 5)
+	batch := make([]recoup.Report, 5)
 	for i := range batch {
 		batch[i] = l.failing(fmt.Sprintf("%s-%d", name, i), fault.CodeNetworkTimeout)
 	}
-	insist(l, "batch "+name, func(ctx context.Context, o ...client.CallOption) ([]client.Item[client.Reported], error) {
+	insist(l, "batch "+name, func(ctx context.Context, o ...client.CallOption) ([]client.Item[recoup.Reported], error) {
 		return l.ReportBatch(ctx, batch, o...)
-	}, func(items []client.Item[client.Reported]) {
+	}, func(items []client.Item[recoup.Reported]) {
 		for i, item := range items {
 			made, err := item.Get()
 			if err != nil {
@@ -158,10 +158,10 @@ func (l *load) emit(name string) {
 }
 
 func (l *load) promote(name string) {
-	p := client.Promotion{EntityID: "P-" + name, Phase: "outreach"}
-	insist(l, "promotion "+name, func(ctx context.Context, o ...client.CallOption) (client.Promoted, error) {
+	p := recoup.Promotion{EntityID: "P-" + name, Phase: "outreach"}
+	insist(l, "promotion "+name, func(ctx context.Context, o ...client.CallOption) (recoup.Promoted, error) {
 		return l.Promote(ctx, p, o...)
-	}, func(done client.Promoted) { l.promoted[p.EntityID] = done.ID })
+	}, func(done recoup.Promoted) { l.promoted[p.EntityID] = done.ID })
 }
 
 // retry makes an error due, claims what is due, and says that it worked. A claim

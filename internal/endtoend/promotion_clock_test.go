@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/store/postgres/pgtest"
 )
@@ -42,9 +43,9 @@ func TestPromotionIsDatedByTheDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := when("select recoup.clock()")
-		var answers [2]client.Promoted
+		var answers [2]recoup.Promoted
 		for i := range answers {
-			if answers[i], err = c.Promote(t.Context(), client.Promotion{EntityID: entity, Phase: "outreach"}, client.IdempotencyKey(entity)); err != nil {
+			if answers[i], err = c.Promote(t.Context(), recoup.Promotion{EntityID: entity, Phase: "outreach"}, client.IdempotencyKey(entity)); err != nil {
 				t.Fatal(err)
 			}
 		}

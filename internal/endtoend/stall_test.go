@@ -136,7 +136,7 @@ func (s *stalls) run() {
 func (s *stalls) work(c *client.Client, random *rand.Rand, entity string) {
 	defer func() { s.acked <- struct{}{} }()
 	ctx := s.Context()
-	made, err := c.Report(ctx, client.Report{Table: workTable, EntityID: entity, Code: string(fault.CodeNetworkTimeout)})
+	made, err := c.Report(ctx, recoup.Report{Table: workTable, EntityID: entity, Code: string(fault.CodeNetworkTimeout)})
 	if err == nil {
 		_, err = c.Park(ctx, made.Error.ID, client.Act{Reason: "look"})
 	}

@@ -73,7 +73,7 @@ func TestActsAreCheckedAndAnsweredOneByOne(t *testing.T) {
 // A warning is part of the answer, also of a repeated one.
 func TestActWithAReceipt(t *testing.T) {
 	everywhere(t, func(w *world) {
-		e := w.report(engine.Report{Table: dol, EntityID: "e1", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical})[0]
+		e := w.report(recoup.Report{Table: dol, EntityID: "e1", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical})[0]
 		w.wait(e.ExpiresAt.Sub(w.clock()) - time.Second)
 		unpark := engine.Act{ID: e.ID, Input: lifecycle.Unpark{Reason: "try"}, Receipt: w.receipt("k", "")}
 		first, again := w.act(unpark), w.act(unpark)
@@ -124,24 +124,24 @@ func TestExplain(t *testing.T) {
 		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(discovery, "c1", "NETWORK_TIMEOUT"), failing(masterLog, "", "NETWORK_TIMEOUT"))
 		w.engine.Policies.Use(without(w.T, discovery))
 		want := []struct {
-			exits     []lifecycle.Kind
-			rebasable bool
+			exits []string
+			newer bool
 		}{
-			{[]lifecycle.Kind{"park", "resolve", "archive"}, true},
-			{[]lifecycle.Kind{"resolve", "archive"}, false},
+			{[]string{"park", "resolve", "archive"}, true},
+			{[]string{"resolve", "archive"}, false},
 			{nil, false},
 		}
 		for i, e := range made {
 			x, err := w.engine.Explain(w.Context(), ada, e.ID)
-			if err != nil || !slices.Equal(x.Exits, want[i].exits) || x.Rebasable != want[i].rebasable || x.Policy != "1.0.0" || len(x.Decided) == 0 {
-				w.Errorf("%s: %v, exits %v, rebasable %v", e.Table, err, x.Exits, x.Rebasable)
+			if err != nil || !slices.Equal(x.Exits, want[i].exits) || (x.Newer != "") != want[i].newer || x.Policy != "1.0.0" || len(x.Decided) == 0 {
+				w.Errorf("%s: %v, exits %v, newer policy %q", e.Table, err, x.Exits, x.Newer)
 			}
 			if kept := len(x.Next) == 0; kept != (e.Table == masterLog) {
 				w.Errorf("%s: next %v", e.Table, x.Next)
 			}
 		}
 		w.act(engine.Act{ID: made[0].ID, Input: lifecycle.ArchiveNow{Reason: "done"}})
-		if x, err := w.engine.Explain(w.Context(), ada, made[0].ID); err != nil || !x.Gone || x.Exits != nil || x.Next != nil || x.Rebasable {
+		if x, err := w.engine.Explain(w.Context(), ada, made[0].ID); err != nil || x.Error.State != recoup.Archived || len(x.Exits)+len(x.Next) > 0 || x.Newer != "" {
 			w.Errorf("archived: %+v, %v", x, err)
 		}
 	})

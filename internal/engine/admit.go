@@ -53,7 +53,7 @@ func (e *Engine) admitted(row *recoup.Error) recoup.Event {
 	if err != nil || def.Code != code && e.Redactor.Identifier(string(code)) != nil {
 		code = fault.CodeUnregisteredCode
 	}
-	return event(&Report{Table: row.Table}, code, row.CreatedAt)
+	return event(&recoup.Report{Table: row.Table}, code, row.CreatedAt)
 }
 
 // admission is the report that a row stands for. What its writer took for a code

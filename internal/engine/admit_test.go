@@ -66,7 +66,7 @@ func TestAdmit(t *testing.T) {
 		w.write(`insert into outreach.dol_errors (outreach_id, code, message) values ('e1', 'NETWORK_TIMEOUT', 'key ' || $1::text)`, secret)
 		w.write(`insert into outreach.dol_errors (outreach_id, code, severity) values ('e2', 'NETWORK_TIMEOUT', 'CRITICAL')`)
 		w.write(`insert into people.people_errors (outreach_id, code) values ('e3', 'whatever_it_is')`)
-		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || !gate.Blocked() {
+		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || !gate.Blocked {
 			w.Errorf("it does not block at once: %v", err)
 		}
 		made := w.admit(3)
@@ -148,7 +148,7 @@ func TestNoActBeforeAdmission(t *testing.T) {
 				w.Errorf("%T: %v", in, err)
 			}
 		}
-		w.report(engine.Report{Table: "outreach.dol_errors", EntityID: "e1", Code: "NETWORK_TIMEOUT"}) // does not replace it
+		w.report(recoup.Report{Table: "outreach.dol_errors", EntityID: "e1", Code: "NETWORK_TIMEOUT"}) // does not replace it
 		if n, err := w.engine.Admit(w.Context()); n != 1 || err != nil {
 			w.Fatal(n, err)
 		}

@@ -29,7 +29,7 @@ func (w *world) previewed(c engine.Caller, b engine.Bulk) (engine.BulkResult, er
 
 func TestBulk(t *testing.T) {
 	everywhere(t, func(w *world) {
-		var reports []engine.Report
+		var reports []recoup.Report
 		for i := range 250 { // more than one step
 			reports = append(reports, failing(dol, fmt.Sprintf("e%d", i), "NETWORK_TIMEOUT"))
 		}

@@ -83,7 +83,7 @@ func TestClaimIsWoken(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, openSQLite(t), nil)
 				w.engine.Policies.Use(prompt())
-				parked := w.report(engine.Report{Table: dol, EntityID: "e1", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical})[0]
+				parked := w.report(recoup.Report{Table: dol, EntityID: "e1", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical})[0]
 				begin := time.Now()
 				done := make(chan int)
 				go func() {
@@ -112,7 +112,7 @@ func elsewhere(w *world) {
 		Store: w.db, Ledger: w.ledger, Policies: w.engine.Policies, Codes: w.engine.Codes, Now: w.clock, IDs: w.engine.IDs,
 	})
 	if err == nil {
-		_, err = other.Report(w.Context(), ada, []engine.Report{failing(dol, "e3", "NETWORK_TIMEOUT")})
+		_, err = other.Report(w.Context(), ada, []recoup.Report{failing(dol, "e3", "NETWORK_TIMEOUT")})
 	}
 	if err != nil {
 		w.Error(err)

@@ -117,12 +117,12 @@ func (w *world) wait(d time.Duration) {
 }
 
 // failing is a report of a plain failure.
-func failing(table, entity, code string) engine.Report {
-	return engine.Report{Table: table, EntityID: entity, Code: code}
+func failing(table, entity, code string) recoup.Report {
+	return recoup.Report{Table: table, EntityID: entity, Code: code}
 }
 
 // report records failures that are expected to be accepted.
-func (w *world) report(reports ...engine.Report) []recoup.Error {
+func (w *world) report(reports ...recoup.Report) []recoup.Error {
 	w.Helper()
 	out, err := w.engine.Report(w.Context(), ada, reports)
 	if err != nil {

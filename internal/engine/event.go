@@ -12,7 +12,7 @@ import (
 
 // event is what a report says to the ledger. Which error it becomes, and when, is
 // known once it is decided.
-func event(r *Report, code recoup.Code, now time.Time) recoup.Event {
+func event(r *recoup.Report, code recoup.Code, now time.Time) recoup.Event {
 	service := r.Service
 	if service == "" {
 		service = r.Table

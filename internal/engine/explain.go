@@ -11,27 +11,14 @@ import (
 	"recoup/internal/store"
 )
 
-// Explanation says of one error which rules decided, what happens next by itself
-// and when, and what a person can do.
-type Explanation struct {
-	Error     recoup.Error
-	Policy    string // the version that it is judged by
-	Decided   []policy.Reason
-	Next      []lifecycle.Deadline // soonest first
-	Exits     []lifecycle.Kind
-	Owner     string
-	Gone      bool // it is archived: nothing happens any more
-	Rebasable bool // a newer policy is current; a rebase would apply it
-}
-
 // Explain explains an error.
-func (e *Engine) Explain(ctx context.Context, c Caller, id recoup.ID) (Explanation, error) {
+func (e *Engine) Explain(ctx context.Context, c Caller, id recoup.ID) (recoup.Explanation, error) {
 	found, err := e.Error(ctx, c, id)
 	if err != nil {
-		return Explanation{}, err
+		return recoup.Explanation{}, err
 	}
 	p := e.Policies.Of(&found)
-	x := Explanation{Error: found, Policy: p.Version, Gone: found.State == recoup.Archived, Owner: found.Owner()}
+	x := recoup.Explanation{Error: found, Policy: p.Version, Owner: found.Owner(), Next: []recoup.Deadline{}, Exits: []string{}}
 	table := found.Table
 	if found.ReportedTable != "" {
 		table = found.ReportedTable
@@ -41,16 +28,19 @@ func (e *Engine) Explain(ctx context.Context, c Caller, id recoup.ID) (Explanati
 		Class: found.Class, Category: found.Category, Severity: found.Severity,
 	})
 	if n := found.StreakCount; n > 0 { // the entity's count, of which its own retries are only a part
-		x.Decided = append(x.Decided, policy.Reason{Field: "streak", Value: strconv.Itoa(n), Why: "failures of " + found.StreakFamily + " that this entity has had"})
+		x.Decided = append(x.Decided, recoup.Rule{Field: "streak", Value: strconv.Itoa(n), Why: "failures of " + found.StreakFamily + " that this entity has had"})
 	}
-	if x.Gone {
+	if found.State == recoup.Archived { // nothing happens any more
 		return x, nil
 	}
-	x.Next = lifecycle.Deadlines(p, &found)
+	for _, d := range lifecycle.Deadlines(p, &found) {
+		x.Next = append(x.Next, recoup.Deadline{At: d.At, What: string(d.Kind)})
+	}
 	now := e.Now()
 	if current := e.Policies.Current(); found.PolicyVersion != current.Version {
-		_, _, err := e.rebased(c, current, &found, lifecycle.Rebase{By: c.Name}, now)
-		x.Rebasable = err == nil
+		if _, _, err := e.rebased(c, current, &found, lifecycle.Rebase{By: c.Name}, now); err == nil {
+			x.Newer = current.Version
+		}
 	}
 	for _, try := range []lifecycle.Input{
 		lifecycle.Park{By: c.Name, Reason: "?"}, lifecycle.Unpark{By: c.Name}, lifecycle.Resolve{By: c.Name},
@@ -58,7 +48,7 @@ func (e *Engine) Explain(ctx context.Context, c Caller, id recoup.ID) (Explanati
 	} {
 		_, effects, err := lifecycle.Step(p, &found, try, now)
 		if err == nil {
-			x.Exits = append(x.Exits, lifecycle.Kind(effects.History.Input))
+			x.Exits = append(x.Exits, effects.History.Input)
 		}
 	}
 	return x, nil

@@ -18,8 +18,8 @@ func TestHubRestrictedCallers(t *testing.T) {
 		ctx, filer := w.Context(), engine.Caller{Name: "filer", Hubs: []string{"dol-filings"}}
 		made := w.report(
 			failing(dol, "e1", "NETWORK_TIMEOUT"), failing(people, "e1", "NETWORK_TIMEOUT"),
-			engine.Report{Table: dol, EntityID: "e2", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical},
-			engine.Report{Table: people, EntityID: "e2", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical},
+			recoup.Report{Table: dol, EntityID: "e2", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical},
+			recoup.Report{Table: people, EntityID: "e2", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical},
 		)
 		mine, theirs := made[0], made[1]
 		forbidden := func(what string, err error) {
@@ -47,7 +47,7 @@ func TestHubRestrictedCallers(t *testing.T) {
 		forbidden("archive", err)
 		_, err = w.engine.Claim(ctx, filer, engine.Claim{Tables: []string{people}, Worker: "w1", Limit: 1})
 		forbidden("claim", err)
-		out, err := w.engine.Report(ctx, filer, []engine.Report{failing(people, "e3", "NETWORK_TIMEOUT"), failing("no.such_table", "e3", "NETWORK_TIMEOUT")})
+		out, err := w.engine.Report(ctx, filer, []recoup.Report{failing(people, "e3", "NETWORK_TIMEOUT"), failing("no.such_table", "e3", "NETWORK_TIMEOUT")})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func (w *world) ownHub(filer engine.Caller, mine, parked recoup.Error) {
 		w.Errorf("parked %v", got)
 	}
 	counts, err := w.engine.Counts(ctx, filer)
-	if err != nil || slices.ContainsFunc(counts, func(c store.Count) bool { return c.Table != dol }) || len(counts) != 2 {
+	if err != nil || slices.ContainsFunc(counts, func(c recoup.StateCount) bool { return c.Table != dol }) || len(counts) != 2 {
 		w.Errorf("counts %v, %v", counts, err)
 	}
 	if all, err := w.engine.Counts(ctx, ada); err != nil || len(all) != 4 {

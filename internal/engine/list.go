@@ -56,12 +56,12 @@ func (e *Engine) Archived(ctx context.Context, c Caller, table string, p store.P
 
 // Counts returns how many errors each table has in each state, of the tables
 // that the caller may see.
-func (e *Engine) Counts(ctx context.Context, c Caller) ([]store.Count, error) {
+func (e *Engine) Counts(ctx context.Context, c Caller) ([]recoup.StateCount, error) {
 	counts, err := e.Store.Counts(ctx)
 	if err != nil || len(c.Hubs) == 0 {
 		return counts, err
 	}
-	return slices.DeleteFunc(counts, func(n store.Count) bool { return e.may(c, n.Table) != nil }), nil
+	return slices.DeleteFunc(counts, func(n recoup.StateCount) bool { return e.may(c, n.Table) != nil }), nil
 }
 
 // restrict narrows a filter to what the caller may see. It is false if that is

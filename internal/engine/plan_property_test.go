@@ -63,7 +63,7 @@ func (w *world) live(t *rapid.T, entity string) {
 	w.Helper()
 	tables := []string{dol, dol, target, target, people, people, discovery, errorLog, "no.such_table", masterLog}
 	codes := []string{"NETWORK_TIMEOUT", "NETWORK_TIMEOUT", "UNREGISTERED_CODE", "VALIDATION_ERROR"}
-	var reports []engine.Report
+	var reports []recoup.Report
 	for i := range rapid.IntRange(3, 8).Draw(t, "reports") {
 		r := failing(rapid.SampledFrom(tables).Draw(t, "table"), fmt.Sprint(entity, i/2), rapid.SampledFrom(codes).Draw(t, "code"))
 		r.Severity = rapid.SampledFrom(append(recoup.Severities(), "")).Draw(t, "severity")

@@ -50,7 +50,7 @@ func TestPlan(t *testing.T) {
 	everywhere(t, func(w *world) {
 		made := w.report(
 			failing(dol, "e1", "NETWORK_TIMEOUT"), // its table ceases to block, and lives shorter
-			engine.Report{Table: dol, EntityID: "e2", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical},
+			recoup.Report{Table: dol, EntityID: "e2", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical},
 			failing(people, "e3", "NETWORK_TIMEOUT"), // lives shorter
 			failing(errorLog, "", "NETWORK_TIMEOUT"), // nothing new
 			failing(discovery, "c1", "NETWORK_TIMEOUT"),
@@ -98,7 +98,7 @@ func TestPlan(t *testing.T) {
 		if r := w.rebase(ada, next); !reflect.DeepEqual(r.Plan, want) || r.Ended != 0 {
 			w.Errorf("\ndid  %+v\nwant %+v", r.Plan, want)
 		}
-		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || gate.Blocked() {
+		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || gate.Blocked {
 			w.Errorf("e1 is still blocked: %v", err)
 		}
 		if again := w.rebase(ada, next); again.Current != 4 || again.Moved != 0 || len(again.Kept) != 2 {
@@ -113,7 +113,7 @@ func TestKindsOfChange(t *testing.T) {
 		made := w.report(
 			failing(dol, "e1", "NETWORK_TIMEOUT"),                                                // parked by a new condition
 			failing(discovery, "c1", "DNS_TIMEOUT"),                                              // retried, and blocks
-			engine.Report{Table: dol, EntityID: "e2", Code: "DNS_TIMEOUT", Severity: recoup.Low}, // lives longer
+			recoup.Report{Table: dol, EntityID: "e2", Code: "DNS_TIMEOUT", Severity: recoup.Low}, // lives longer
 			failing(people, "e3", "DNS_TIMEOUT"),                                                 // may be retried more often
 		)
 		next := edited(w.T, "2.0.0",
@@ -159,7 +159,7 @@ func TestPlanOfAHub(t *testing.T) {
 // A rebase that was cut off has done whole steps, and goes on where it was.
 func TestRebaseGoesOn(t *testing.T) {
 	everywhere(t, func(w *world) {
-		var reports []engine.Report
+		var reports []recoup.Report
 		for i := range 450 {
 			reports = append(reports, failing(dol, fmt.Sprint("e", i), "NETWORK_TIMEOUT"))
 		}

@@ -19,40 +19,19 @@ import (
 // MaxMessage is the most bytes of a message.
 const MaxMessage = 8192
 
-// Report is a failure as a caller tells it.
-type Report struct {
-	Table         string
-	EntityID      string
-	Code          string // in either case, or an alias
-	Severity      recoup.Severity
-	Message       string
-	CorrelationID recoup.ID
-	Attempt       recoup.ID // token of the attempt that failed, if it was one
-	RetryAfter    time.Duration
-	Proven        []recoup.Condition // what makes a conditional code retryable
-
-	// What the ledger keeps of it beside the code.
-	Service, Endpoint, Region string
-	ExternalService, Tenant   string
-	HTTPStatus                int
-	Details                   map[string]any
-
-	Receipt *store.Receipt // makes a repeated request harmless; nil: none
-}
-
-// Reported is what became of a report.
+// Reported is what became of a report: the answer to it, or why there is none.
 type Reported struct {
-	store.Outcome
-	Superseded recoup.ID       // the older error that it replaced
-	Evidence   redact.Evidence // what was taken out of its message
+	recoup.Reported
+	Err error
 }
 
 // MaxBatch is the most items of one call.
 const MaxBatch = 1000
 
 // Report records failures, in order, each answered for itself, and returns once
-// they are durable, each together with its event.
-func (e *Engine) Report(ctx context.Context, c Caller, reports []Report) ([]Reported, error) {
+// they are durable, each together with its event. A receipt makes its report
+// harmless to repeat: there is one for each, nil for none, or there are none.
+func (e *Engine) Report(ctx context.Context, c Caller, reports []recoup.Report, receipts ...*store.Receipt) ([]Reported, error) {
 	if len(reports) > MaxBatch {
 		return nil, tooMany(len(reports))
 	}
@@ -63,10 +42,12 @@ func (e *Engine) Report(ctx context.Context, c Caller, reports []Report) ([]Repo
 	var place []int
 	for i := range reports {
 		r, evidence, err := e.prepare(c, &reports[i], now)
-		out[i].Evidence = evidence
-		if err != nil {
+		if out[i].Redacted = evidence; err != nil {
 			out[i].Err = err
 			continue
+		}
+		if i < len(receipts) {
+			r.Receipt = receipt(receipts[i])
 		}
 		batch, events, place = append(batch, r), append(events, event(&reports[i], r.Code, now)), append(place, i)
 	}
@@ -80,7 +61,7 @@ func (e *Engine) Report(ctx context.Context, c Caller, reports []Report) ([]Repo
 		if out[i].Superseded, err = recall(&outcome); err != nil {
 			return nil, err
 		}
-		out[i].Outcome = outcome
+		out[i].Error, out[i].Repeated, out[i].Err = outcome.Error, outcome.Repeated, outcome.Err
 	}
 	e.announce(outcomes)
 	return out, nil
@@ -115,7 +96,7 @@ func tooMany(n int) error {
 }
 
 // CheckReport says everything that is wrong with a report, and does nothing.
-func (e *Engine) CheckReport(r *Report) error {
+func (e *Engine) CheckReport(r *recoup.Report) error {
 	f := check.Fields{Redactor: e.Redactor}
 	e.check(r, &f)
 	return f.Err()
@@ -123,7 +104,7 @@ func (e *Engine) CheckReport(r *Report) error {
 
 // check collects what is wrong with a report, and returns what its code and its
 // message are kept as.
-func (e *Engine) check(r *Report, f *check.Fields) (def *fault.Definition, code recoup.Code, message string) {
+func (e *Engine) check(r *recoup.Report, f *check.Fields) (def *fault.Definition, code recoup.Code, message string) {
 	f.RequiredIdentifier("table", r.Table)
 	f.Identifier("entity_id", r.EntityID)
 	f.Identifier("service", r.Service)
@@ -149,7 +130,7 @@ func (e *Engine) check(r *Report, f *check.Fields) (def *fault.Definition, code 
 }
 
 // prepare checks and cleans a report and turns it into what a store takes.
-func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, redact.Evidence, error) {
+func (e *Engine) prepare(c Caller, r *recoup.Report, now time.Time) (store.Report, redact.Evidence, error) {
 	f := check.Fields{Redactor: e.Redactor}
 	_, evidence := e.Redactor.String(r.Message)
 	def, code, message := e.check(r, &f)
@@ -167,15 +148,13 @@ func (e *Engine) prepare(c Caller, r *Report, now time.Time) (store.Report, reda
 	}
 	in := lifecycle.Report{
 		ID: e.IDs.New(now), Table: r.Table, EntityID: r.EntityID, Message: message, By: c.Name,
-		Failure:  lifecycle.Failure{Code: code, Class: def.Effective(holds(def, r.Proven)), Category: def.Category, RetryAfter: r.RetryAfter},
-		Severity: severity(r.Severity, def), CorrelationID: r.CorrelationID, Attempt: r.Attempt,
+		Failure:  lifecycle.Failure{Code: code, Class: def.Effective(holds(def, r.Proven)), Category: def.Category, RetryAfter: time.Duration(r.RetryAfter) * time.Second},
+		Severity: severity(r.Severity, def), CorrelationID: r.CorrelationID, Attempt: r.LeaseToken,
 	}
 	if in.CorrelationID.IsZero() {
 		in.CorrelationID = in.ID
 	}
-	prepared := e.decided(in)
-	prepared.Receipt = receipt(r.Receipt)
-	return prepared, evidence, nil
+	return e.decided(in), evidence, nil
 }
 
 // fold reads a code. A name that nobody registered is kept in upper case, so it

@@ -19,7 +19,7 @@ const secret = "AKIAIOSFODNN7EXAMPLE"
 
 func TestReportsAreAnsweredOneByOne(t *testing.T) {
 	everywhere(t, func(w *world) {
-		out, err := w.engine.Report(w.Context(), ada, []engine.Report{
+		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{
 			failing(dol, "e1", "network_timeout"),
 			failing(dol, "e2", "not a code"),
 			failing("no.such_table", "e3", "SOMETHING_NEW"),
@@ -47,17 +47,17 @@ func TestReportsAreAnsweredOneByOne(t *testing.T) {
 // Everything that is wrong is said at once, and nothing that was sent is repeated.
 func TestReportValidation(t *testing.T) {
 	everywhere(t, func(w *world) {
-		bad := engine.Report{
+		bad := recoup.Report{
 			EntityID: "entity\nwith a break", Code: "+++", Severity: "BAD", Service: " padded", Endpoint: "/v1/" + secret + "?a=b",
-			Region: strings.Repeat("x", 201), ExternalService: "\xff", HTTPStatus: 99, RetryAfter: -time.Second, Message: "nul \x00",
+			Region: strings.Repeat("x", 201), ExternalService: "\xff", HTTPStatus: 99, RetryAfter: -1, Message: "nul \x00",
 		}
-		out, err := w.engine.Report(w.Context(), ada, []engine.Report{bad})
+		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{bad})
 		if err != nil {
 			w.Fatal(err)
 		}
 		w.wantFields(out[0].Err, []string{secret, "with a break", "padded", "BAD", "xxx"},
 			"table", "entity_id", "service", "endpoint", "region", "external_service", "http_status", "code", "severity", "retry_after", "message")
-		if _, err := w.engine.Report(w.Context(), ada, make([]engine.Report, engine.MaxBatch+1)); err == nil {
+		if _, err := w.engine.Report(w.Context(), ada, make([]recoup.Report, engine.MaxBatch+1)); err == nil {
 			w.Error("a batch above the limit was taken")
 		} else {
 			w.wantFields(err, nil, "items")
@@ -70,7 +70,7 @@ func TestReportValidation(t *testing.T) {
 
 func TestSecretsInReports(t *testing.T) {
 	everywhere(t, func(w *world) {
-		for field, r := range map[string]engine.Report{
+		for field, r := range map[string]recoup.Report{
 			"table":            failing(secret, "e1", "NETWORK_TIMEOUT"),
 			"entity_id":        failing(dol, secret, "NETWORK_TIMEOUT"),
 			"code":             failing(dol, "e1", secret),
@@ -78,7 +78,7 @@ func TestSecretsInReports(t *testing.T) {
 			"region":           {Table: dol, Code: "NETWORK_TIMEOUT", Region: secret},
 			"external_service": {Table: dol, Code: "NETWORK_TIMEOUT", ExternalService: secret},
 		} {
-			out, err := w.engine.Report(w.Context(), ada, []engine.Report{r})
+			out, err := w.engine.Report(w.Context(), ada, []recoup.Report{r})
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -86,12 +86,12 @@ func TestSecretsInReports(t *testing.T) {
 		}
 		told := failing(dol, "e1", "NETWORK_TIMEOUT")
 		told.Message = "refused for " + secret
-		out, err := w.engine.Report(w.Context(), ada, []engine.Report{told})
+		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{told})
 		if err != nil || out[0].Err != nil {
 			w.Fatal(err, out[0].Err)
 		}
-		if kept := w.read(out[0].Error.ID).Message; strings.Contains(kept, secret) || !strings.HasPrefix(kept, "refused for ") || len(out[0].Evidence) == 0 {
-			w.Errorf("kept %q, evidence %v", kept, out[0].Evidence)
+		if kept := w.read(out[0].Error.ID).Message; strings.Contains(kept, secret) || !strings.HasPrefix(kept, "refused for ") || len(out[0].Redacted) == 0 {
+			w.Errorf("kept %q, evidence %v", kept, out[0].Redacted)
 		}
 	})
 }
@@ -102,8 +102,7 @@ func TestReportWithAReceipt(t *testing.T) {
 		r := failing(dol, "e1", "NETWORK_TIMEOUT")
 		older := w.report(r)[0]
 		send := func(payload string) engine.Reported {
-			r.Receipt = w.receipt("k1", payload)
-			out, err := w.engine.Report(w.Context(), ada, []engine.Report{r})
+			out, err := w.engine.Report(w.Context(), ada, []recoup.Report{r}, w.receipt("k1", payload))
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -137,7 +136,7 @@ func TestEventsStandWithTheirActs(t *testing.T) {
 		}
 		w.ledger.codes = ghost
 		w.engine.Codes = func() *fault.Registry { return ghost } // with a code that the database does not have
-		out, err := w.engine.Report(w.Context(), ada, []engine.Report{
+		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{
 			failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "GHOST_FAILED"), failing(dol, "e3", "DNS_TIMEOUT"),
 		})
 		if err != nil || out[0].Err != nil || !errors.Is(out[1].Err, store.ErrRefused) || out[2].Err != nil {
@@ -169,7 +168,7 @@ func TestOneAttemptIsOneEvent(t *testing.T) {
 		failure, _ := w.engine.Failure("NETWORK_TIMEOUT", nil, 0)
 		w.act(engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: token, Failure: failure}})
 		again := failing(dol, "e1", "NETWORK_TIMEOUT")
-		again.Attempt = token
+		again.LeaseToken = token
 		if next := w.report(again)[0]; next.RetryCount != 1 {
 			w.Errorf("%d retries", next.RetryCount)
 		}
@@ -193,7 +192,7 @@ func TestRepeatInATableThatLeftThePolicy(t *testing.T) {
 		if err := w.db.SyncTables(w.Context(), next); err != nil {
 			w.Fatal(err)
 		}
-		out, err := w.engine.Report(w.Context(), ada, []engine.Report{
+		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{
 			failing(dol, "e2", "NETWORK_TIMEOUT"), failing(target, "e1", "NETWORK_TIMEOUT"), failing(target, "e3", "NETWORK_TIMEOUT"),
 		})
 		if err != nil || out[0].Err != nil || out[2].Err != nil || out[2].Error.Table != orphans {

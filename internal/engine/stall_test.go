@@ -61,7 +61,7 @@ func newRounds(t *testing.T) *rounds {
 
 func (r *rounds) report(entity string) {
 	r.Helper()
-	out, err := r.nodes[1].Report(r.Context(), ada, []engine.Report{{Table: people, EntityID: entity, Code: "NETWORK_TIMEOUT"}})
+	out, err := r.nodes[1].Report(r.Context(), ada, []recoup.Report{{Table: people, EntityID: entity, Code: "NETWORK_TIMEOUT"}})
 	if err != nil || out[0].Err != nil || out[0].Error.State != recoup.RetryPending {
 		r.Fatalf("%+v, %v", out, err)
 	}

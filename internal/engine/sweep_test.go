@@ -42,7 +42,7 @@ func TestSweep(t *testing.T) {
 		}
 		w.wait(30 * 24 * time.Hour)
 		sweep(store.DueExpiry, 2)
-		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || gate.Blocked() {
+		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || gate.Blocked {
 			w.Errorf("the gate is closed: %v", err)
 		}
 		if got := w.read(made[0].ID); got.ArchiveReason != recoup.TTLExpired {

@@ -7,27 +7,18 @@ import (
 	"recoup"
 )
 
-// Reason says which rule gave one value of an answer, and where it is written.
-type Reason struct {
-	Field     string `json:"field"`
-	Value     string `json:"value"`
-	Why       string `json:"why"`
-	Line      int    `json:"line,omitempty"`      // of the policy file; none if the report or its code decided
-	Overruled bool   `json:"overruled,omitempty"` // a later rule decided otherwise
-}
-
 // Explain answers as [Policy.Resolve] does, and says for each value which rule
 // decided. Rules that were overruled come before the one that stands.
-func (p *Policy) Explain(q Question) (Effective, []Reason) {
+func (p *Policy) Explain(q Question) (Effective, []recoup.Rule) {
 	var t trail
 	e := p.resolve(q, &t)
 	slices.SortStableFunc(t.steps, func(a, b step) int {
 		return slices.Index(fields, a.field) - slices.Index(fields, b.field)
 	})
-	reasons := make([]Reason, len(t.steps))
+	reasons := make([]recoup.Rule, len(t.steps))
 	for i, s := range t.steps {
 		why, at := p.why(s, &q)
-		reasons[i] = Reason{
+		reasons[i] = recoup.Rule{
 			Field: string(s.field), Value: s.describe(), Why: why, Line: p.line(at),
 			Overruled: i+1 < len(t.steps) && t.steps[i+1].field == s.field,
 		}

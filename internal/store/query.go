@@ -135,10 +135,3 @@ type PendingNotice struct {
 func OlderNotice(a, b PendingNotice) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 }
-
-// Count is how many errors a table has in a state.
-type Count struct {
-	Table string
-	State recoup.State
-	N     int64
-}

@@ -74,7 +74,7 @@ type ErrorReader interface {
 
 	// Counts returns how many errors each table has in each state. Archived ones
 	// do not count, and what would be zero is left out.
-	Counts(ctx context.Context) ([]Count, error)
+	Counts(ctx context.Context) ([]recoup.StateCount, error)
 }
 
 // DeadlineReader says what is due.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"recoup/client"
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/policy"
 )
@@ -92,8 +92,8 @@ func detail(v any) string {
 }
 
 // gateOf returns the gate that a refused promotion came to.
-func gateOf(e *fault.Error) (client.Gate, bool) {
-	var gate client.Gate
+func gateOf(e *fault.Error) (recoup.Gate, bool) {
+	var gate recoup.Gate
 	data, err := json.Marshal(e.Details)
 	ok := e.Code == fault.CodePromotionBlocked && err == nil && json.Unmarshal(data, &gate) == nil
 	return gate, ok && len(gate.Blockers) > 0
@@ -172,7 +172,7 @@ func nextStep(e *fault.Error, about subject) string {
 }
 
 // GateTable lists what blocks an entity, whose turn it is and until when.
-func GateTable(s Streams, g client.Gate) *Table {
+func GateTable(s Streams, g recoup.Gate) *Table {
 	t := NewTable(s, "ERROR", "TABLE", "CODE", "STATE", "OWNER", "SINCE", "RETRY", "ENDS").Drop("SINCE", "TABLE", "RETRY", "OWNER")
 	for _, b := range g.Blockers {
 		t.Add(b.ErrorID.String(), b.Table, string(b.Code), string(b.State), b.Owner, s.Ago(b.Since), s.Relative(b.NextRetryAt),

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"recoup"
-	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/cli/command"
 	"recoup/internal/lifecycle"
@@ -18,7 +17,7 @@ import (
 // story is the explanation of an error, and of a dead letter the command that
 // comes next.
 type story struct {
-	client.Explanation
+	recoup.Explanation
 	Step string `json:"next_step,omitempty"`
 }
 

@@ -5,17 +5,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
 
 func gate(streams command.Streams) *cobra.Command {
-	return command.Act[client.Gate]{
-		Call: func(ctx context.Context, s *command.Session, args []string) (client.Gate, error) {
+	return command.Act[recoup.Gate]{
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Gate, error) {
 			return s.Gate(ctx, args[0])
 		},
 		Say:    sayGate,
-		Failed: func(g client.Gate) bool { return g.Blocked },
+		Failed: func(g recoup.Gate) bool { return g.Blocked },
 	}.Command(streams, &cobra.Command{
 		Use:   "gate ENTITY",
 		Short: "Check whether an entity may be promoted, and what blocks it",
@@ -28,7 +29,7 @@ that a script can wait for it.`,
 	})
 }
 
-func sayGate(s *command.Session, g client.Gate) {
+func sayGate(s *command.Session, g recoup.Gate) {
 	if !g.Blocked {
 		s.Sayf("%s is not blocked: it may be promoted.", command.Printable(g.EntityID))
 		return
@@ -57,17 +58,17 @@ between. A blocked entity is not promoted, and the exit status is 1.`,
 	}
 	cmd.Flags().StringVar(&phase, "phase", "", "the `PHASE` to promote it to; required")
 	repeatFlag(cmd, &repeat)
-	return command.Act[client.Promoted]{
+	return command.Act[recoup.Promoted]{
 		Check: func(*command.Session, []string) error {
 			if phase == "" {
 				return command.Usagef("--phase is missing: expected the phase to promote the entity to")
 			}
 			return nil
 		},
-		Call: func(ctx context.Context, s *command.Session, args []string) (client.Promoted, error) {
-			return s.Promote(ctx, client.Promotion{EntityID: args[0], Phase: phase}, repeated(repeat)...)
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Promoted, error) {
+			return s.Promote(ctx, recoup.Promotion{EntityID: args[0], Phase: phase}, repeated(repeat)...)
 		},
-		Say: func(s *command.Session, p client.Promoted) {
+		Say: func(s *command.Session, p recoup.Promoted) {
 			s.Sayf("%s promoted to %s by %s: promotion %d.", command.Printable(p.EntityID), command.Printable(p.Phase), command.Printable(p.By), p.Seq)
 			if p.Repeated {
 				s.Notef("Already recorded under this idempotency key.")

@@ -7,14 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/cli/command"
 	"recoup/internal/policy"
 )
 
 // request is a report as its flags describe it.
 type request struct {
-	client.Report
+	recoup.Report
 	severity, correlation, after, repeat string
 	proven                               []string
 }
@@ -30,9 +29,9 @@ report of a failure that is already open supersedes the old one.`,
   recoup report --table people.people_errors --entity CO-2 --code MISSING_NAME`,
 	}
 	ask.add(cmd)
-	return command.Act[client.Reported]{
+	return command.Act[recoup.Reported]{
 		Check: func(*command.Session, []string) error { return ask.read() },
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.Reported, error) {
+		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Reported, error) {
 			return s.Report(ctx, ask.Report, repeated(ask.repeat)...)
 		},
 		Say: sayReported,
@@ -94,7 +93,7 @@ func (a *request) read() (err error) {
 	return nil
 }
 
-func sayReported(s *command.Session, done client.Reported) {
+func sayReported(s *command.Session, done recoup.Reported) {
 	e := &done.Error
 	s.Sayf("%s in %s: %s", e.ID, command.Printable(e.Table), standing(s.Streams, e))
 	if e.ReportedTable != "" {

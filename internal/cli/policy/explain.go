@@ -56,7 +56,7 @@ type explanation struct {
 	code      *fault.Definition // what the failure's code counts as
 	proven    bool
 	effective policy.Effective
-	reasons   []policy.Reason
+	reasons   []recoup.Rule
 	next      []policy.Moment
 }
 
@@ -98,7 +98,7 @@ func (x *explanation) answer(p *policy.Policy) {
 	x.effective, x.reasons = p.Explain(x.Question)
 	x.next = p.Outlook(x.effective)
 	if !x.retried() {
-		x.reasons = slices.DeleteFunc(x.reasons, func(r policy.Reason) bool {
+		x.reasons = slices.DeleteFunc(x.reasons, func(r recoup.Rule) bool {
 			return slices.Contains([]string{"max_retries", "schedule", "floor", "window"}, r.Field)
 		})
 	}
@@ -178,10 +178,10 @@ func brief(d time.Duration) string {
 }
 
 type explanationView struct {
-	Question  questionView    `json:"question"`
-	Effective effectiveView   `json:"effective"`
-	Reasons   []policy.Reason `json:"reasons"`
-	Next      []momentView    `json:"next"`
+	Question  questionView  `json:"question"`
+	Effective effectiveView `json:"effective"`
+	Reasons   []recoup.Rule `json:"reasons"`
+	Next      []momentView  `json:"next"`
 }
 
 type questionView struct {

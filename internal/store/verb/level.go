@@ -5,14 +5,15 @@ import (
 	"strings"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 	"recoup/internal/store/row"
 )
 
-var errorCounts = row.Fields(func(c *store.Count) []any { return []any{&c.Table, (*string)(&c.State), &c.N} })
+var errorCounts = row.Fields(func(c *recoup.StateCount) []any { return []any{&c.Table, (*string)(&c.State), &c.N} })
 
 // Counts returns how many errors each table has in each state.
-func (v Verbs) Counts(ctx context.Context) ([]store.Count, error) {
+func (v Verbs) Counts(ctx context.Context) ([]recoup.StateCount, error) {
 	return rows(ctx, v, ask("count", `select table_name, state, sum(n)::bigint from recoup.error_count
 		group by 1, 2 having sum(n) <> 0 order by 1, 2`), errorCounts...)
 }

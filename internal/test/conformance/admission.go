@@ -65,7 +65,7 @@ func rawRow(d *Driver) {
 	d.wantBlocked("e1", row.ID)
 	d.wantIDs(d.List(store.Filter{Table: dol}), row.ID)
 	got, err := d.Store.Counts(d.Context())
-	if err != nil || len(got) != 1 || got[0] != (store.Count{Table: dol, State: recoup.Active, N: 1}) {
+	if err != nil || len(got) != 1 || got[0] != (recoup.StateCount{Table: dol, State: recoup.Active, N: 1}) {
 		d.Errorf("counts are %v, %v", got, err)
 	}
 }

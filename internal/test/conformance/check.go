@@ -142,7 +142,7 @@ func (d *Driver) checkCounts() {
 }
 
 // counts returns how many errors there should be in each table and state.
-func (d *Driver) counts() []store.Count {
+func (d *Driver) counts() []recoup.StateCount {
 	type place struct {
 		table string
 		state recoup.State
@@ -153,15 +153,15 @@ func (d *Driver) counts() []store.Count {
 			n[place{e.Table, e.State}]++
 		}
 	}
-	var list []store.Count
+	var list []recoup.StateCount
 	for p := range maps.Keys(n) {
-		list = append(list, store.Count{Table: p.table, State: p.state, N: n[p]})
+		list = append(list, recoup.StateCount{Table: p.table, State: p.state, N: n[p]})
 	}
 	return sortedCounts(list)
 }
 
-func sortedCounts(list []store.Count) []store.Count {
-	return slices.SortedFunc(slices.Values(list), func(a, b store.Count) int {
+func sortedCounts(list []recoup.StateCount) []recoup.StateCount {
+	return slices.SortedFunc(slices.Values(list), func(a, b recoup.StateCount) int {
 		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(string(a.State), string(b.State)))
 	})
 }

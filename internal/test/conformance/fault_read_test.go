@@ -172,7 +172,7 @@ func (s unlimited) Due(ctx context.Context, d store.Deadline, now time.Time, ski
 // hoarder counts what has left its table.
 type hoarder struct{ *memory }
 
-func (s hoarder) Counts(ctx context.Context) ([]store.Count, error) {
+func (s hoarder) Counts(ctx context.Context) ([]recoup.StateCount, error) {
 	list, err := s.memory.Counts(ctx)
 	for i := range list {
 		list[i].N += int64(len(s.archived))

@@ -130,14 +130,14 @@ func (m *memory) PendingNotices(_ context.Context, limit int) ([]store.PendingNo
 	return slices.Clone(m.outbox[:min(len(m.outbox), limit)]), nil
 }
 
-func (m *memory) Counts(context.Context) ([]store.Count, error) {
+func (m *memory) Counts(context.Context) ([]recoup.StateCount, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := map[store.Count]int64{}
+	n := map[recoup.StateCount]int64{}
 	for _, e := range m.open {
-		n[store.Count{Table: e.Table, State: e.State}]++
+		n[recoup.StateCount{Table: e.Table, State: e.State}]++
 	}
-	var list []store.Count
+	var list []recoup.StateCount
 	for c, count := range n {
 		c.N = count
 		list = append(list, c)

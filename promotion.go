@@ -1,0 +1,49 @@
+package recoup
+
+import "time"
+
+// Gate says whether an entity may go on, and if not, why, whose turn it is and
+// until when.
+type Gate struct {
+	EntityID string    `json:"entity_id"`
+	Blocked  bool      `json:"blocked"`
+	Blockers []Blocker `json:"blockers,omitempty"`
+	More     bool      `json:"more,omitempty" doc:"there are more blockers than are listed"`
+	OpensAt  time.Time `json:"opens_at,omitzero" doc:"when the last blocker would have ended by itself"`
+}
+
+// Blocker is an error that keeps an entity from being promoted.
+type Blocker struct {
+	ErrorID     ID        `json:"error_id,omitzero"`
+	Table       string    `json:"table"`
+	Code        Code      `json:"code,omitempty"`
+	State       State     `json:"state,omitempty"`
+	Owner       string    `json:"owner" doc:"who is to act on it"`
+	Since       time.Time `json:"since"`
+	NextRetryAt time.Time `json:"next_retry_at,omitzero"`
+	EndsAt      time.Time `json:"ends_at,omitzero" doc:"when it would end by itself"`
+}
+
+// Public is what those see whose key is not for the blocker's hub: whose turn it
+// is and until when, and not what it is.
+func (b Blocker) Public() Blocker {
+	return Blocker{Table: b.Table, Owner: b.Owner, Since: b.Since, EndsAt: b.EndsAt}
+}
+
+// Promotion asks to move an entity to its next phase.
+type Promotion struct {
+	EntityID string `json:"entity_id" example:"CO-20260205-000001"`
+	Phase    string `json:"phase" example:"outreach"`
+}
+
+// Promoted is a promotion that was recorded. Seq is its place in the gate's
+// order.
+type Promoted struct {
+	ID       ID        `json:"promotion_id"`
+	Seq      int64     `json:"seq"`
+	EntityID string    `json:"entity_id"`
+	Phase    string    `json:"phase"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Repeated bool      `json:"repeated,omitempty"`
+}
