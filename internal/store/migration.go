@@ -2,7 +2,9 @@ package store
 
 import (
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -46,6 +48,49 @@ func ReadMigrations(files fs.FS) (Migrations, error) {
 	}
 	slices.SortFunc(list, func(a, b Migration) int { return int(a.Version - b.Version) })
 	return list, nil
+}
+
+// Schema is the migrations of a store, in the folder of that name, and the statement by
+// which each records itself, as [Migrations.Recording] has it.
+type Schema struct {
+	Folder fs.FS
+	Record string
+}
+
+// Load returns the steps, and the files to apply.
+func (s Schema) Load() (Migrations, fs.FS, error) {
+	files, err := fs.Sub(s.Folder, "migrations")
+	if err != nil {
+		return nil, nil, err
+	}
+	steps, err := ReadMigrations(files)
+	return steps, steps.Recording(files, s.Record), err
+}
+
+// Status returns the steps as [Migrations.With] does.
+func (s Schema) Status(applied []Migration, err error) (Migrations, error) {
+	if err != nil {
+		return nil, err
+	}
+	steps, _, err := s.Load()
+	if err != nil {
+		return nil, err
+	}
+	return steps.With(applied)
+}
+
+// ScanMigrations reads what was applied, version, time and checksum, and closes it.
+func ScanMigrations(rows *sql.Rows) (list []Migration, err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var m Migration
+		if err := rows.Scan(&m.Version, &m.AppliedAt, &m.Sum); err != nil {
+			return nil, err
+		}
+		m.AppliedAt = m.AppliedAt.UTC()
+		list = append(list, m)
+	}
+	return list, rows.Err()
 }
 
 // Latest is the version that all steps together lead to.

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -19,6 +18,9 @@ import (
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
+
+// schema is the migrations that this binary knows.
+var schema = store.Schema{Folder: migrationFiles, Record: "insert into recoup.schema_checksum values (%d, '%s');"}
 
 //go:embed grants.sql
 var grants string
@@ -72,25 +74,14 @@ func Migrate(ctx context.Context, url string) error {
 	}
 }
 
-// migrations returns the steps of the schema, and the files to apply, which also
-// record it.
-func migrations() (store.Migrations, fs.FS, error) {
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return nil, nil, err
-	}
-	steps, err := store.ReadMigrations(files)
-	return steps, steps.Recording(files, "insert into recoup.schema_checksum values (%d, '%s');"), err
-}
-
 func migrate(ctx context.Context, db *sql.DB) error {
-	if _, err := status(ctx, db); err != nil {
+	if _, err := schema.Status(appliedMigrations(ctx, db)); err != nil {
 		return err
 	}
 	if _, err := db.ExecContext(ctx, "create schema if not exists recoup"); err != nil {
 		return err
 	}
-	_, files, err := migrations()
+	_, files, err := schema.Load()
 	if err != nil {
 		return err
 	}
@@ -141,25 +132,13 @@ func Status(ctx context.Context, url string) (store.Migrations, error) {
 	}
 	db := stdlib.OpenDB(*config)
 	defer func() { _ = db.Close() }()
-	list, err := status(ctx, db)
+	list, err := schema.Status(appliedMigrations(ctx, db))
 	return list, failure("read the schema's version", err)
-}
-
-func status(ctx context.Context, db *sql.DB) (store.Migrations, error) {
-	applied, err := appliedMigrations(ctx, db)
-	if err != nil {
-		return nil, err
-	}
-	steps, _, err := migrations()
-	if err != nil {
-		return nil, err
-	}
-	return steps.With(applied)
 }
 
 // checkSchema refuses a schema that is not the one this binary knows.
 func checkSchema(ctx context.Context, db *sql.DB) error {
-	list, err := status(ctx, db)
+	list, err := schema.Status(appliedMigrations(ctx, db))
 	if err != nil {
 		return failure("open", err)
 	}
@@ -201,14 +180,5 @@ func notes(ctx context.Context, db *sql.DB, table, query string) (list []store.M
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var m store.Migration
-		if err := rows.Scan(&m.Version, &m.AppliedAt, &m.Sum); err != nil {
-			return nil, err
-		}
-		m.AppliedAt = m.AppliedAt.UTC()
-		list = append(list, m)
-	}
-	return list, rows.Err()
+	return store.ScanMigrations(rows)
 }

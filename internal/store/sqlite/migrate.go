@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -18,6 +17,9 @@ import (
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
+
+// schema is the migrations that this binary knows.
+var schema = store.Schema{Folder: migrationFiles, Record: "insert into schema_checksum values (%d, '%s');"}
 
 // versionTable is where goose notes what it has done.
 const versionTable = "schema_version"
@@ -61,7 +63,7 @@ func (f file) current(ctx context.Context) (ready bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	list, err := status(ctx, db)
+	list, err := schema.Status(appliedMigrations(ctx, db)) // goose would write its table
 	if err != nil {
 		return false, err
 	}
@@ -80,7 +82,7 @@ func (f file) upgrade(ctx context.Context) (err error) {
 	if _, err := db.ExecContext(ctx, `begin exclusive; commit; pragma journal_mode = wal`); err != nil {
 		return err
 	}
-	_, files, err := migrations()
+	_, files, err := schema.Load()
 	if err != nil {
 		return err
 	}
@@ -90,17 +92,6 @@ func (f file) upgrade(ctx context.Context) (err error) {
 	}
 	_, err = provider.Up(ctx)
 	return err
-}
-
-// migrations returns the steps of the schema, and the files to apply, which also
-// record it.
-func migrations() (store.Migrations, fs.FS, error) {
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return nil, nil, err
-	}
-	steps, err := store.ReadMigrations(files)
-	return steps, steps.Recording(files, "insert into schema_checksum values (%d, '%s');"), err
 }
 
 // Migrate makes the file if there is none, and brings its schema up to date.
@@ -116,7 +107,7 @@ func Migrate(ctx context.Context, path string) error {
 // applied. It changes nothing, and makes no file.
 func Status(ctx context.Context, path string) (list store.Migrations, err error) {
 	if _, missing := os.Stat(path); missing != nil {
-		list, _, err = migrations()
+		list, _, err = schema.Load()
 		return list, err
 	}
 	db, err := file{path: path, busy: time.Second, driver: ownDriver}.open(1, "query_only(1)")
@@ -124,24 +115,11 @@ func Status(ctx context.Context, path string) (list store.Migrations, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	list, err = status(ctx, db)
+	list, err = schema.Status(appliedMigrations(ctx, db))
 	if err != nil {
 		return list, fmt.Errorf("sqlite: reading %s: %w", path, translate(err))
 	}
 	return list, nil
-}
-
-// status only looks; goose would write its table.
-func status(ctx context.Context, db *sql.DB) (store.Migrations, error) {
-	applied, err := appliedMigrations(ctx, db)
-	if err != nil {
-		return nil, err
-	}
-	steps, _, err := migrations()
-	if err != nil {
-		return nil, err
-	}
-	return steps.With(applied)
 }
 
 // appliedMigrations reads what was applied and with what text; a file without any note
@@ -157,20 +135,10 @@ func appliedMigrations(ctx context.Context, db *sql.DB) (applied []store.Migrati
 	if !summed {
 		sums = "(select 0 as version, '' as sum)"
 	}
-	rows, err := db.QueryContext(ctx, `select version_id, strftime('%s', tstamp), coalesce(c.sum, '') from `+versionTable+`
+	rows, err := db.QueryContext(ctx, `select version_id, tstamp, coalesce(c.sum, '') from `+versionTable+`
 		left join `+sums+` c on c.version = version_id where is_applied and version_id > 0 order by 1`)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var m store.Migration
-		var seconds int64
-		if err := rows.Scan(&m.Version, &seconds, &m.Sum); err != nil {
-			return nil, err
-		}
-		m.AppliedAt = time.Unix(seconds, 0).UTC()
-		applied = append(applied, m)
-	}
-	return applied, rows.Err()
+	return store.ScanMigrations(rows)
 }
