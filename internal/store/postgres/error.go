@@ -31,40 +31,6 @@ func dueColumns() []column[recoup.Error] {
 // currentColumns lists what an error has, read from both of its rows.
 func currentColumns() []column[recoup.Error] { return append(errorColumns(), leasedColumns()...) }
 
-// Where the rows of an error are: e, and d if it waits for a retry.
-const (
-	leaseOf = ` left join lateral (select lease_token, lease_worker, leased_at, lease_ends_at
-		from recoup.due where due.error_id = e.error_id) d on true`
-	fromError = " from recoup.error e" + leaseOf
-)
-
-// current lists the columns of an error for a statement, put together from both
-// rows: while a lease is held, it says when the last retry was and when the next
-// may be. What is resolved keeps its key and the time of a reminder until it is
-// archived, so that resolving it touches no index.
-func current(columns []column[recoup.Error]) string {
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		switch c.name {
-		case "lease_token", "lease_worker", "leased_at", "lease_ends_at":
-			list[i] = "d." + c.name
-		case "next_retry_at":
-			list[i] = "coalesce(d.lease_ends_at, e.next_retry_at)"
-		case "last_retry_at":
-			list[i] = "coalesce(d.leased_at, e.last_retry_at)"
-		case "updated_at":
-			list[i] = "greatest(e.updated_at, d.leased_at)"
-		case "replaceable":
-			list[i] = "e.replaceable and e.state <> 'RESOLVED'"
-		case "next_reminder_at":
-			list[i] = "case when e.state <> 'RESOLVED' then e.next_reminder_at end"
-		default:
-			list[i] = "e." + c.name
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
 // archiveColumns lists the columns of recoup.error_archive: those of an error
 // and those that archiving adds.
 func archiveColumns() []column[recoup.Error] {

@@ -6,6 +6,7 @@ import (
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/verb"
 )
 
 // TakeAll takes every connection that is not kept for what is vital.
@@ -42,14 +43,10 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		{"lock what is stepped", s.sql.lockIDs, []any{[][]byte{id[:]}}},
 		{"read what is stepped", s.sql.readIDs, []any{[][]byte{id[:]}}},
 		{"look into the archive", s.sql.archived, []any{[][]byte{id[:]}}},
-		{"what blocks", s.sql.blocking, []any{entity, size}},
+		plannedAs("what blocks", 0, func(v verb.Verbs) { _, _, _ = v.Promote(context.Background(), store.Promotion{Entity: entity}) }),
 	}
 	for _, d := range []store.Deadline{store.DueExpiry, store.DueWindow, store.DueLapse, store.DueEscalation, store.DueReminder, store.DueResolved} {
-		sql, err := dueQuery(d)
-		if err != nil {
-			panic(err)
-		}
-		list = append(list, Planned{"due by " + string(d), sql, []any{now, size, 0}})
+		list = append(list, planned("due by "+string(d), func(v verb.Verbs) { _, _ = v.Due(context.Background(), d, now, 0, size) }))
 	}
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: id}
 	for name, f := range map[string]store.Filter{
@@ -60,13 +57,11 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		"the top tier": {Tier: 3}, "the top tier, parked": {Tier: 3, Parked: new(true)}, "a tier": {Tier: 2, Parked: new(true)},
 	} {
 		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
-			q := s.listQuery(f, page)
-			list = append(list, Planned{"list " + name + at, q.String(), q.args})
+			list = append(list, planned("list "+name+at, func(v verb.Verbs) { _, _, _ = v.Errors(context.Background(), f, page) }))
 		}
 	}
 	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
-		q := s.parkQuery(tables[:2], page)
-		list = append(list, Planned{"park queue" + at, q.String(), q.args})
+		list = append(list, planned("park queue"+at, func(v verb.Verbs) { _, _, _ = v.ParkQueue(context.Background(), tables[:2], page) }))
 	}
 	return list
 }

@@ -14,6 +14,9 @@ import (
 	"recoup/internal/store"
 )
 
+// intakeColumns are those of intakes on the wire.
+var intakeColumns = columns(store.Intakes.Columns)
+
 // ImportIntakes adds pending intakes to a batch. They are copied in one go; only
 // if that meets some that are there already, which is what a repeated import
 // does, are they looked at one by one.

@@ -222,14 +222,6 @@ func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (
 	return n, failure("purge replays", err)
 }
 
-// GroupDays returns what a group has gained on each UTC day from a day on.
-func (s *Store) GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]store.DayCount, error) {
-	rows, err := s.pool.Query(ctx, `select day, sum(arrived)::bigint from recoup.dead_letter_count
-		where group_id = $1 and day >= ($2::timestamptz at time zone 'UTC')::date
-		group by 1 having sum(arrived) <> 0 order by 1 limit $3`, id[:], from, clamp(limit))
-	return collectRows("read the days of a group", rows, err, pgx.RowToStructByPos[store.DayCount])
-}
-
 // FoldLetterCounts replaces appended deltas by their sums.
 func (s *Store) FoldLetterCounts(ctx context.Context) error {
 	batch := &pgx.Batch{}

@@ -1,9 +1,6 @@
 package postgres
 
 import (
-	"context"
-	"time"
-
 	"recoup/internal/store"
 )
 
@@ -41,17 +38,4 @@ func splitReceipts(keys []store.ReceiptKey) (scopes, names []string) {
 		scopes, names = append(scopes, k.Scope), append(names, k.Key)
 	}
 	return scopes, names
-}
-
-// PurgeReceipts deletes at most limit receipts that have expired, and as many ids of
-// events that are remembered no more.
-func (s *Store) PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error) {
-	receipts, err := s.pool.Exec(ctx, `delete from recoup.idempotency where ctid = any (array(
-		select ctid from recoup.idempotency where expires_at <= $1 order by expires_at limit $2))`, now, clamp(limit))
-	if err != nil {
-		return 0, failure("purge receipts", err)
-	}
-	ids, err := s.pool.Exec(ctx, `delete from recoup.event_known where ctid = any (array(
-		select ctid from recoup.event_known where seen_at <= $1 order by seen_at limit $2))`, now.Add(-store.EventIDsKept), clamp(limit))
-	return int(receipts.RowsAffected() + ids.RowsAffected()), failure("purge event ids", err)
 }

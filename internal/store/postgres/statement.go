@@ -1,6 +1,9 @@
 package postgres
 
-import "recoup"
+import (
+	"recoup"
+	"recoup/internal/store/verb"
+)
 
 // statements are the columns of what is stored and the statements made of them,
 // put together once.
@@ -12,12 +15,12 @@ type statements struct {
 	archive []column[recoup.Error]
 	history []column[recoup.Transition]
 
-	findKeys, lockDue, lockIDs, readIDs, archived, claim, blocking string
+	findKeys, lockDue, lockIDs, readIDs, archived, claim string
 }
 
 func newStatements() statements {
 	s := statements{errors: currentColumns(), stored: errorColumns(), claimed: claimedColumns(), due: dueColumns(), archive: archiveColumns(), history: historyColumns()}
-	cols := current(s.errors)
+	current := "select " + verb.Current.Names("") + " from " + verb.Current.Name
 
 	s.findKeys = `select o.error_id from unnest($1::text[], $2::text[], $3::text[]) as k (t, e, c)
 		join recoup.error o on coalesce(o.reported_table, o.table_name) = k.t and o.entity_id = k.e and o.code = k.c and o.replaceable`
@@ -27,7 +30,7 @@ func newStatements() statements {
 	// read when both are locked.
 	s.lockDue = "select from recoup.due where error_id = any ($1::uuid[]) order by error_id for update"
 	s.lockIDs = "select from recoup.error where error_id = any ($1::uuid[]) order by error_id for update"
-	s.readIDs = "select " + cols + fromError + " where e.error_id = any ($1::uuid[]) order by e.error_id"
+	s.readIDs = current + " where e.error_id = any ($1::uuid[]) order by e.error_id"
 	s.archived = "select " + names(s.archive, "") + " from recoup.error_archive where error_id = any ($1::uuid[])"
 
 	// The due predicate is what lifecycle.Step asks of a claim.
@@ -39,7 +42,5 @@ func newStatements() statements {
 				and (expires_at is null or expires_at > ` + clockOr("$2") + `)
 			order by due_at limit $3 for update skip locked) d
 		limit $3`
-
-	s.blocking = "select " + cols + fromError + " where e.entity_id = $1 and e.blocking order by e.created_at, e.error_id limit $2"
 	return s
 }

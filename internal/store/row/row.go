@@ -167,6 +167,15 @@ func Within[W, P any](prefix string, columns []Column[P], part func(*W) *P) []Co
 	return list
 }
 
+// Prefixed gives the names of columns a prefix.
+func Prefixed[R any](prefix string, columns []Column[R]) []Column[R] {
+	list := slices.Clone(columns)
+	for i := range list {
+		list[i].Name = prefix + list[i].Name
+	}
+	return list
+}
+
 func through[W, P, T any](at func(*P) T, part func(*W) *P) func(*W) T {
 	if at == nil {
 		return nil

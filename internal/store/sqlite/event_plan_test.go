@@ -22,8 +22,8 @@ func TestEventPlans(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	list := func(f store.EventFilter) string {
-		text, _ := listEvents(f, store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}, 100)
-		return text
+		page := store.Page{Cursor: store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
+		return asked(func(v verb.Verbs) { _, _, _ = v.Events(t.Context(), f, page) })
 	}
 	daily := func(f store.DailyFilter) string {
 		return asked(func(v verb.Verbs) { _, _ = v.Daily(t.Context(), f, time.Unix(0, 0), time.Unix(86400, 0)) })

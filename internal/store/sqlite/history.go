@@ -12,7 +12,6 @@ var (
 	historyColumns = store.History.Columns
 	historyNames   = store.History.Names("")
 	insertHistory  = `insert into transition (` + historyNames + `) values (?` + strings.Repeat(", ?", len(historyColumns)-1) + `)`
-	selectHistory  = `select ` + historyNames + `, seq from error_history where error_id = ? order by at, seq limit 0 + ?`
 )
 
 func transitionFields(t *recoup.Transition) []any {

@@ -45,21 +45,4 @@ func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (
 	return n, nil
 }
 
-const dayMicros = 86_400_000_000
-
-// GroupDays returns what a group has gained on each UTC day from a day on.
-func (s *Store) GroupDays(ctx context.Context, key recoup.ID, from time.Time, limit int) ([]store.DayCount, error) {
-	return query(ctx, s, func(c *store.DayCount) []any { return []any{stamp{&c.Day}, &c.N} },
-		`select day * 86400000000, arrived from dead_letter_count where group_id = ? and day >= ? and arrived <> 0 order by day limit 0 + ?`,
-		id{&key}, micros(from)/dayMicros, store.Page{Limit: limit}.Size())
-}
-
 func idField(key *recoup.ID) []any { return []any{id{key}} }
-
-// lastOf is where a list goes on after this page, or nowhere.
-func lastOf[T any](list []T, p store.Page, at func(*T) store.Cursor) store.Cursor {
-	if len(list) < p.Size() {
-		return store.Cursor{}
-	}
-	return at(&list[len(list)-1])
-}

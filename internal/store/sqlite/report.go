@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"slices"
 	"strings"
 
 	"recoup"
@@ -12,13 +11,6 @@ import (
 var (
 	selectError  = `select ` + names(errorColumns) + ` from error`
 	selectStored = `select rowid, ` + names(errorColumns) + ` from error`
-
-	anywhereColumns = slices.Concat(errorColumns, columnsOf(store.Archiving))
-
-	// An error stands in its table or in the archive, never in both.
-	selectAnywhere = `select ` + names(errorColumns) + strings.Repeat(", null", len(store.Archiving)) + ` from error where error_id = ?1
-		union all select ` + names(columnsOf(store.Errors.Columns)) + strings.Repeat(", null", len(store.Leases)) + ", " + names(columnsOf(store.Archiving)) +
-		` from error_archive where error_id = ?1`
 
 	selectMany     = selectByID(errorColumns)
 	selectArchived = `select ` + names(archivedColumns) + ` from error_archive where error_id = ?`

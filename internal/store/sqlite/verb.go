@@ -8,6 +8,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -83,14 +84,23 @@ func set[R any](t *tx, table row.Table[R], records []R) error {
 }
 
 // The rules by which a statement that is written for PostgreSQL is spelled here.
-// There is one writer, so nothing needs a lock; which index serves is said in a
-// comment, /*by some_idx*/; and behind a plus the planner does not see a limit, for
-// whose every value it would prepare the statement anew.
+// There is one writer, so nothing needs a lock; the lease d of an error e is in its
+// row; of each group a few rows are picked by their keys, where PostgreSQL has a lateral
+// join; which index serves is said in a comment, /*by some_idx*/; and behind a plus the
+// planner does not see a limit, for whose every value it would prepare the statement
+// anew.
 var spelling = []struct {
 	from *regexp.Regexp
 	to   string
 }{
 	{regexp.MustCompile(` for (no key update|update|share)( of \w+)?( skip locked)?`), ""},
+	{regexp.MustCompile(` left join lateral \(select lease_token, [^()]*\) d on true`), ""},
+	{regexp.MustCompile(`\b(coalesce\(d\.\w+, |greatest\()(e\.\w+)(, d\.\w+)?\)`), "$2"},
+	{regexp.MustCompile(`\bd\.(lease)`), "e.$1"},
+	{regexp.MustCompile(`(?s)recoup\.lease l cross join .*? limit 1\) d`), "lease"},
+	{regexp.MustCompile(`(?s)cross join lateral \(\s*select \* from (\S+)(.*?)(\swhere .*?\slimit \$\d+)\) (\w+)`), "cross join $1 $4 on $4.rowid in (select rowid from $1$2$3)"},
+	{regexp.MustCompile(`(?s)cross join lateral \(\s*select (\w+)(?:, \w+)* from (\S+)(.*?)(\swhere .*?\slimit \$\d+)\) (\w+)`), "cross join $2 $5 on $5.$1 in (select $1 from $2$3$4)"},
+	{regexp.MustCompile(`\bunnest\((\$\d+)::text\[\]\) as (\w+) \((\w+)\)`), "(select value as $3 from json_each($1)) $2"},
 	{regexp.MustCompile(`left join lateral \(select \* from (\S+ \w+) where (.*?) limit 1\) \w+ on true`), "left join $1 on $2"},
 	{regexp.MustCompile(`\bunnest\((\$\d+)::uuid\[\]\)`), "unhex(value) from json_each($1)"},
 	{regexp.MustCompile(`\(select coalesce\((\$\d+)::timestamptz, recoup\.clock\(\)\)\)`), "$1"},
@@ -301,6 +311,8 @@ func insertOf(b row.Batch, n int) string {
 	one := "(?" + strings.Repeat(", ?", len(b.Columns)-1) + ")"
 	return spell("insert into " + b.Name + " (" + b.Names("") + ") values " + one + strings.Repeat(", "+one, n-1))
 }
+
+func parameter(n int) string { return "?" + strconv.Itoa(n) }
 
 // placeholders are those of n columns.
 func placeholders(n int) []string {

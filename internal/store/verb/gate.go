@@ -91,7 +91,7 @@ func (v Verbs) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]
 		return nil, nil
 	}
 	return actAt(ctx, v, "claim recoveries", claim.Now, func(tx Tx) (leased []store.Case, err error) {
-		ids, err := tx.Eligible(claim.Batch, clamp(claim.Limit))
+		ids, err := pick(tx, tx.Query, eligible, claim.Limit, claim.Batch)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (v Verbs) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken
 		return nil, time.Time{}, nil
 	}
 	taken, err = actAt(ctx, v, "claim intakes", claim.Now, func(tx Tx) ([]store.Intake, error) {
-		ids, err := tx.Pending(claim.Batch, clamp(claim.Limit))
+		ids, err := pick(tx, tx.Lock, unverified, claim.Limit, claim.Batch)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}

@@ -64,7 +64,7 @@ func (v Verbs) FreezeDue(ctx context.Context, now time.Time, limit int, decide s
 		for i := range due {
 			names[i] = due[i].ID
 		}
-		ids, err := tx.Freezable(names, clamp(limit))
+		ids, err := pick(tx, tx.Query, freezable, limit, names)
 		if err != nil {
 			return 0, err
 		}

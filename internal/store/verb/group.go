@@ -65,6 +65,15 @@ func groupsQuery(f store.GroupFilter, p store.Page) *Query {
 	return q.add(" g" + order)
 }
 
+var dayCounts = row.Fields(func(c *store.DayCount) []any { return []any{&c.Day, &c.N} })
+
+// GroupDays returns what a group has gained on each UTC day from a day on.
+func (v Verbs) GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]store.DayCount, error) {
+	return rows(ctx, v, ask("read the days of a group", `select day::timestamptz, sum(arrived)::bigint from recoup.dead_letter_count
+		where group_id = $1 and day >= $2::date group by day having sum(arrived) <> 0 order by day limit $3`,
+		id, store.Day(from), clamp(limit)), dayCounts...)
+}
+
 // StepGroup changes the owner and the note of a group.
 func (v Verbs) StepGroup(ctx context.Context, id recoup.ID, decide store.DecideGroup) (store.Group, error) {
 	return decideOne(ctx, v, "step a group", time.Time{}, func(tx Tx) (current store.Group, refused, err error) {

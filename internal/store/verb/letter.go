@@ -26,8 +26,7 @@ const ofWorkOrError = ` = any (array(select unnest($1::uuid[])
 	union all select error_id from recoup.dead_letter where work_id = any ($2::uuid[]) and closed_at is null))`
 
 var (
-	stored   = table(store.Errors, "error")
-	archived = table(row.Table[recoup.Error]{Name: "recoup.error_archive", Columns: slices.Concat(store.Errors.Columns, store.Archiving)}, "error")
+	stored = table(store.Errors, "error")
 
 	deadLetters = table(store.DeadLetters, "dead letter")
 	letterMoves = table(store.DeadLetters.Only("error_id", "step", "cause", "held_expiry", "updated_at"), "dead letter")

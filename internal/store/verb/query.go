@@ -89,6 +89,9 @@ func texts[T ~string](list []T) []string {
 	return words
 }
 
+// by names the index that SQLite is to read.
+func by(index string) string { return " /*by " + index + "*/" }
+
 // anyOf restricts a column to some ids.
 func (q *Query) anyOf(column string, ids []recoup.ID) {
 	q.add(" and " + column + " = any (" + q.arg(ids) + "::uuid[])")

@@ -72,15 +72,6 @@ type Tx interface {
 	// with others it is shared by all who share it.
 	Turn(t Turn, shared bool) error
 
-	// What is claimed at Gate Zero is chosen batch by batch, so that what a kill
-	// switch or the freeze holds back is in nobody's way: Eligible recoveries that no
-	// worker holds, the longest waiting first, and Pending intakes that no worker is
-	// at, the oldest first, of one batch or, if that is empty, of all; Freezable
-	// recoveries of some batches. They are locked, those that others hold passed over.
-	Eligible(batch string, limit int) ([]recoup.ID, error)
-	Pending(batch string, limit int) ([]recoup.ID, error)
-	Freezable(batches []string, limit int) ([]recoup.ID, error)
-
 	// LoadReports locks what reports replace, admit and count, and LoadSteps the errors
 	// of steps with what they count, wherever those are; both look for receipts once
 	// that is locked. Settle applies remembered decisions to steps that these stand
@@ -89,6 +80,10 @@ type Tx interface {
 	LoadSteps(steps []store.Step) (*store.Work, error)
 	Settle(steps []store.Step, outcomes []store.Outcome) (left []int, err error)
 	SaveErrors(w *store.Work) error
+
+	// Promote holds the gate of an entity and records a promotion unless something
+	// blocks; then it says nothing. It does so by the time the next question is answered.
+	Promote(p store.Promotion, done *store.Promoted) error
 
 	// HoldWork locks the leases under which work is held together with other work,
 	// found by their tokens or else by the work, so that Leased can tell of it. Fence

@@ -86,10 +86,6 @@ func (transaction) Turn(verb.Turn, bool) error    { return nil }
 func (transaction) Wake(string)                   {}
 func (transaction) Shred()                        {}
 
-func (transaction) Eligible(string, int) ([]recoup.ID, error)    { return nil, nil }
-func (transaction) Pending(string, int) ([]recoup.ID, error)     { return nil, nil }
-func (transaction) Freezable([]string, int) ([]recoup.ID, error) { return nil, nil }
-
 func (t transaction) LoadReports([]store.Report) (*store.Work, error) {
 	return store.NewWork(t.now, nil), nil
 }
@@ -99,6 +95,7 @@ func (t transaction) LoadSteps([]store.Step) (*store.Work, error) {
 
 func (t transaction) Settle([]store.Step, []store.Outcome) ([]int, error) { return nil, nil }
 func (transaction) SaveErrors(*store.Work) error                          { return nil }
+func (transaction) Promote(store.Promotion, *store.Promoted) error         { return nil }
 func (transaction) HoldWork(_, _ []recoup.ID) error                       { return nil }
 func (transaction) Leased(*store.QueuedWork)                              {}
 func (transaction) Fence(_, _ recoup.ID) error                            { return nil }

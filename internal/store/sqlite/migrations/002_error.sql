@@ -87,20 +87,24 @@ create index error_window_idx on error (retry_window_ends_at) where state = 'RET
 create index error_escalation_idx on error (next_escalation_at) where next_escalation_at is not null;
 create index error_reminder_idx on error (next_reminder_at) where next_reminder_at is not null;
 create index error_resolved_idx on error (resolved_at) where state = 'RESOLVED';
-create index error_admission_idx on error (created_at) where policy_version is null;
+create index error_admission_idx on error (created_at, error_id) where policy_version is null;
 -- The gate, and an entity's errors.
 create index error_entity_idx on error (entity_id, created_at, error_id) where entity_id is not null;
--- Lists, newest first, and the park queue, oldest first. A code is looked for in the
--- list's index, without a look at errors of other codes: an index of its own would make
--- reports dearer by a tenth.
-create index error_list_idx on error (table_name, created_at, error_id, code);
+-- Lists, newest first, and the park queue, oldest first.
+create index error_code_idx on error (table_name, code, created_at, error_id);
+create index error_list_idx on error (table_name, created_at, error_id);
 create index error_tier_idx on error (table_name, escalation_level, created_at, error_id) where escalation_level > 0;
-create index error_state_idx on error (table_name, state, created_at, error_id) where state <> 'RETRY_PENDING' and state <> 'RESOLVED';
-create index error_created_idx on error (created_at, error_id);
+create index error_parked_list_idx on error (table_name, created_at, error_id) where parked_at is not null;
 create index error_assigned_idx on error (assigned_to, created_at, error_id) where assigned_to is not null;
 create index error_park_idx on error (table_name, parked_at, error_id) where state in ('PARKED', 'ESCALATED');
 -- At most one open error of a table, entity and code.
 create unique index error_open_key on error (coalesce(reported_table, table_name), entity_id, code) where replaceable;
+
+-- What PostgreSQL has tables for, by the same names: what waits for a retry, what workers
+-- hold, and what is resolved and waits for the archive.
+create view due as select error_id, lease_token, retry_window_ends_at as window_ends_at from error where state = 'RETRY_PENDING';
+create view lease as select error_id, lease_ends_at as ends_at, lease_ends_at from error where lease_token is not null;
+create view resolved as select resolved_at, error_id from error indexed by error_resolved_idx where state = 'RESOLVED';
 
 -- An archived error: all that it had, and what archiving added (spec 000, 7.3).
 create table error_archive (

@@ -38,7 +38,7 @@ create trigger dead_letter_group_delete before delete on dead_letter_group begin
   select raise(abort, 'a group is kept for good');
 end;
 
--- How many dead letters a group has and has gained on which day, counted from 1970.
+-- How many dead letters a group has and has gained on which day, by its beginning.
 -- There is one writer, so the triggers count in place.
 create table dead_letter_count (
   group_id blob not null,
@@ -124,7 +124,7 @@ create trigger dead_letter_insert before insert on dead_letter begin
   end;
 end;
 create trigger dead_letter_inserted after insert on dead_letter begin
-  insert into dead_letter_count values (new.group_id, new.updated_at / 86400000000, 1, 1)
+  insert into dead_letter_count values (new.group_id, new.updated_at - new.updated_at % 86400000000, 1, 1)
     on conflict (group_id, day) do update set arrived = arrived + 1, open = open + 1;
   insert into dead_letter_level values (new.pipeline, new.error_class, new.step, 1) on conflict do update set n = n + 1;
 end;
@@ -160,9 +160,9 @@ create trigger dead_letter_update before update on dead_letter begin
 end;
 create trigger dead_letter_updated after update on dead_letter
 when new.round <> old.round or new.group_id <> old.group_id or (new.closed_at is null) <> (old.closed_at is null) begin
-  insert into dead_letter_count values (old.group_id, new.updated_at / 86400000000, 0, -(old.closed_at is null))
+  insert into dead_letter_count values (old.group_id, new.updated_at - new.updated_at % 86400000000, 0, -(old.closed_at is null))
     on conflict (group_id, day) do update set open = open + excluded.open;
-  insert into dead_letter_count values (new.group_id, new.updated_at / 86400000000, new.round - old.round, new.closed_at is null)
+  insert into dead_letter_count values (new.group_id, new.updated_at - new.updated_at % 86400000000, new.round - old.round, new.closed_at is null)
     on conflict (group_id, day) do update set arrived = arrived + excluded.arrived, open = open + excluded.open;
 end;
 create trigger dead_letter_level_moved after update of step, error_class, closed_at on dead_letter
