@@ -95,7 +95,7 @@ func (t transaction) LoadSteps([]store.Step) (*store.Work, error) {
 
 func (t transaction) Settle([]store.Step, []store.Outcome) ([]int, error) { return nil, nil }
 func (transaction) SaveErrors(*store.Work) error                          { return nil }
-func (transaction) Promote(store.Promotion, *store.Promoted) error         { return nil }
+func (transaction) Promote(store.Promotion, *store.Promoted) error        { return nil }
 func (transaction) HoldWork(_, _ []recoup.ID) error                       { return nil }
 func (transaction) Leased(*store.QueuedWork)                              {}
 func (transaction) Fence(_, _ recoup.ID) error                            { return nil }
