@@ -163,7 +163,12 @@ func (f *bareFile) load(list []recoup.Error) {
 // move moves errors in one transaction.
 func (f *bareFile) move(list []recoup.Error) {
 	f.Helper()
-	which := " from main.error where error_id in (" + literals(list) + ")"
+	f.moveThose("(" + literals(list) + ")")
+}
+
+func (f *bareFile) moveThose(ids string) {
+	f.Helper()
+	which := " from main.error where error_id in " + ids
 	tx, err := f.BeginTx(f.Context(), nil)
 	must(f, err)
 	_, err = tx.ExecContext(f.Context(), "insert into main.error_archive ("+strings.Join(f.columns, ", ")+archiveColumns+") select "+shelved(f.columns, "365 * 86400000000")+which)

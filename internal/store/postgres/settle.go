@@ -55,7 +55,7 @@ func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, grou
 	if err := t.send(ctx); err != nil {
 		return err
 	}
-	if b.held != b.written {
+	if b.held != b.written && !decisions[0].Effects.Archive { // what is archived is locked by then
 		return errTaken
 	}
 	addRows(t, "recoup.activity_delta", activityColumns, b.Tallies().Of(t.now), "")

@@ -295,6 +295,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set jit 
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off set enable_material = off as $$
 declare
   moment  timestamptz;
+  number  bigint := nextval('recoup.transition_seq_seq'); -- of the last transition of each
+  over    boolean := decisions @? '$[*] ? (@.archive_reason == "RESOLVED")';
   pending uuid[] := '{}'; -- wait for a retry, and nobody holds them
   others  uuid[] := case when places is null then ids else '{}' end;
   moved   int;
@@ -334,13 +336,13 @@ begin
       g.last_result, g.parked_at, g.parked_by, g.park_reason, g.assigned_to, g.last_reviewed_at, g.escalation_level, g.escalated_at, g.escalated_to,
       g.escalation_reason, g.next_escalation_at, g.review_due_at, case when g.state <> 'RESOLVED' then g.next_reminder_at end, g.reminded_at,
       g.resolved_at, g.resolved_by, g.resolution_reason, false, moment, g.d_archived_by, g.d_archive_reason, g.disposition, g.successor,
-      moment + g.d_kept_us * interval '1 microsecond', g.state, g.blocking, nextval('recoup.transition_seq_seq'), g.d_input, g.d_reason,
+      moment + g.d_kept_us * interval '1 microsecond', g.state, g.blocking, number, g.d_input, g.d_reason,
       g.d_decided_by, g.d_worker, g.d_claimed_at, g.d_attempt, case when g.blocking then nextval('recoup.gate_seq') end from gone g),
     counted as (insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
       select table_name, state, ttl, -count(*), -count(*) filter (where blocking),
           div(-sum(recoup.born_us(ttl, created_at)), 1000000), mod(-sum(recoup.born_us(ttl, created_at)), 1000000)
-        from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from gone offset 0) c group by table_name, state, ttl),
-    emptied as (delete from recoup.resolved where resolved_at = any (array(select distinct resolved_at from gone where state = 'RESOLVED'))
+        from (select table_name, state, blocking, created_at, recoup.ttl_us(state, created_at, expires_at) as ttl from gone offset 0) c group by table_name, state, ttl),
+    emptied as (delete from recoup.resolved where over and resolved_at = any (array(select distinct resolved_at from gone where state = 'RESOLVED'))
       and error_id = any (array(select error_id from gone where state = 'RESOLVED')))
     select g.error_id, g.correlation_id, g.d_place, moment from gone g;
   get diagnostics moved = row_count;
