@@ -157,12 +157,18 @@ func TestForeignSchema(t *testing.T) {
 			address, _ := pgtest.Migrated(t)
 			owner := at(t, address)
 			owner.run(change)
+			const picture = `select string_agg(x, '|' order by x) from (select oid::regclass::text || relnatts as x from pg_class
+				union all select oid::regprocedure::text from pg_proc union all select v::text from recoup.schema_version v) p`
+			before := ask[string](owner, picture)
 			_, openErr := postgres.Open(t.Context(), address, postgres.Options{})
 			_, statusErr := postgres.Status(t.Context(), address)
 			for verb, err := range map[string]error{"migrate": postgres.Migrate(t.Context(), address), "open": openErr, "status": statusErr} {
 				if !errors.Is(err, store.ErrSchemaForeign) || !strings.Contains(err.Error(), "start this binary on an empty database") {
 					t.Errorf("%s: %v", verb, err)
 				}
+			}
+			if ask[string](owner, picture) != before {
+				t.Error("something was changed all the same")
 			}
 		})
 	}

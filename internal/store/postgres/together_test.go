@@ -207,6 +207,31 @@ func TestTogetherByManyDecisions(t *testing.T) {
 	if p.asked != before {
 		t.Errorf("%d were decided for themselves", p.asked-before)
 	}
+
+	// What was decided differs: some fail for the first time, some for the second.
+	p.backlog(dol, 3)
+	p.Wait(time.Minute)
+	p.results(p.claim(dol, 3, 3, nil), 3, nil, failAgain)
+	for i := range 3 {
+		p.Report(dol, fmt.Sprint("fresh", i), "NETWORK_TIMEOUT", recoup.Medium)
+	}
+	p.Wait(time.Minute)
+	claimed = p.claim(dol, 6, 6, nil)
+	slices.SortFunc(claimed, func(a, b recoup.Error) int { return a.RetryCount - b.RetryCount })
+	p.results(claimed[2:4], 2, "fail", failAgain)
+	before, claimed = p.asked, append(claimed[:2:2], claimed[4:]...)
+	p.results(claimed, len(claimed), "fail", failAgain)
+	if p.asked != before || claimed[0].RetryCount == claimed[3].RetryCount {
+		t.Errorf("%d were decided for themselves", p.asked-before)
+	}
+	for _, was := range claimed {
+		history, err := p.store.History(t.Context(), was.ID, 10)
+		must(t, err)
+		last := history[len(history)-1]
+		if got := p.Read(was.ID).RetryCount; got != was.RetryCount+1 || last.Before.RetryCount != was.RetryCount || last.After.RetryCount != got {
+			t.Errorf("after %d retries there are %d, and the history tells of %+v", was.RetryCount, got, last)
+		}
+	}
 }
 
 // A plan that is made while the queue is empty, and kept, looks rows up one by one: it

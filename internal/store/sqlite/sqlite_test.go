@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -208,12 +209,19 @@ func TestForeignSchema(t *testing.T) {
 			if _, err := s.raw().Exec(change); err != nil {
 				t.Fatal(err)
 			}
+			picture := func() []string {
+				return append(column(t, s.raw(), `select concat(name, sql) from sqlite_schema order by 1`), column(t, s.raw(), `select version_id from schema_version`)...)
+			}
+			before := picture()
 			_, openErr := s.Reopen(t.Context())
 			_, statusErr := sqlite.Status(t.Context(), s.path)
 			for verb, err := range map[string]error{"migrate": sqlite.Migrate(t.Context(), s.path), "open": openErr, "status": statusErr} {
 				if !errors.Is(err, store.ErrSchemaForeign) || !strings.Contains(err.Error(), "start this binary on an empty database") {
 					t.Errorf("%s: %v", verb, err)
 				}
+			}
+			if !slices.Equal(picture(), before) {
+				t.Error("something was changed all the same")
 			}
 		})
 	}
