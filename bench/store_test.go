@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/policy"
 	"recoup/internal/store"
@@ -22,7 +23,7 @@ import (
 type database interface {
 	conformance.Store
 	conformance.Ledger
-	Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error)
+	Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]recoup.DeadLetterGroup, store.Cursor, error)
 	Close() error
 }
 

@@ -72,10 +72,10 @@ func (c *Client) Review(ctx context.Context, id recoup.ID, a Act, options ...Cal
 //
 // An act is not repeated where it may have been done already, because a second
 // escalation would be one more: after such a failure, look before acting again.
-func (c *Client) Bulk(ctx context.Context, verb Verb, b Bulk, options ...CallOption) (BulkResult, error) {
+func (c *Client) Bulk(ctx context.Context, verb Verb, b Bulk, options ...CallOption) (recoup.BulkResult, error) {
 	r := request{method: http.MethodPost, path: "/v1/errors/" + string(verb), body: b, safety: once}
 	if b.Preview {
 		r.safety = harmless
 	}
-	return call[BulkResult](ctx, c, r, options)
+	return call[recoup.BulkResult](ctx, c, r, options)
 }

@@ -11,58 +11,58 @@ import (
 
 // Bury records work that failed for good. Work that was claimed is better told of
 // by [Client.WorkResults], which is the same with others.
-func (c *Client) Bury(ctx context.Context, f recoup.StageFailure, options ...CallOption) (DeadLetter, error) {
-	return call[DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters", body: f, safety: keyed}, options)
+func (c *Client) Bury(ctx context.Context, f recoup.StageFailure, options ...CallOption) (recoup.DeadLetter, error) {
+	return call[recoup.DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters", body: f, safety: keyed}, options)
 }
 
 // DeadLetters lists dead letters, newest first.
-func (c *Client) DeadLetters(ctx context.Context, f DeadLetterFilter, p Page, options ...CallOption) (DeadLetterPage, error) {
-	return get[DeadLetterPage](ctx, c, "/v1/dead-letters", p.query(f.query()), options)
+func (c *Client) DeadLetters(ctx context.Context, f recoup.DeadLetterFilter, p Page, options ...CallOption) (DeadLetterPage, error) {
+	return get[DeadLetterPage](ctx, c, "/v1/dead-letters", p.query(letterQuery(f)), options)
 }
 
 // AllDeadLetters walks all dead letters that the filter selects, newest first.
-func (c *Client) AllDeadLetters(ctx context.Context, f DeadLetterFilter) iter.Seq2[DeadLetter, error] {
-	return all(ctx, func(ctx context.Context, p Page) ([]DeadLetter, string, error) {
+func (c *Client) AllDeadLetters(ctx context.Context, f recoup.DeadLetterFilter) iter.Seq2[recoup.DeadLetter, error] {
+	return all(ctx, func(ctx context.Context, p Page) ([]recoup.DeadLetter, string, error) {
 		page, err := c.DeadLetters(ctx, f, p)
 		return page.DeadLetters, page.Next, err
 	})
 }
 
 // DeadLetter returns a dead letter with its rounds, notes and replays.
-func (c *Client) DeadLetter(ctx context.Context, id recoup.ID, options ...CallOption) (DeadLetterDetails, error) {
-	return get[DeadLetterDetails](ctx, c, "/v1/dead-letters/"+id.String(), nil, options)
+func (c *Client) DeadLetter(ctx context.Context, id recoup.ID, options ...CallOption) (recoup.DeadLetterDetails, error) {
+	return get[recoup.DeadLetterDetails](ctx, c, "/v1/dead-letters/"+id.String(), nil, options)
 }
 
 // Triage says what is the matter, and confirms the class, the stage and whether the
 // retries were spent: the first step. A step that was skipped is
 // refused with INVALID_TRANSITION, whose details name the missing_step.
-func (c *Client) Triage(ctx context.Context, id recoup.ID, t Triage, options ...CallOption) (DeadLetter, error) {
+func (c *Client) Triage(ctx context.Context, id recoup.ID, t recoup.Triage, options ...CallOption) (recoup.DeadLetter, error) {
 	return c.letterStep(ctx, id, "triage", t, options)
 }
 
 // Remediate says what was done about it.
-func (c *Client) Remediate(ctx context.Context, id recoup.ID, r Remediation, options ...CallOption) (DeadLetter, error) {
+func (c *Client) Remediate(ctx context.Context, id recoup.ID, r recoup.Remediation, options ...CallOption) (recoup.DeadLetter, error) {
 	return c.letterStep(ctx, id, "remediate", r, options)
 }
 
 // Validate says that a replay does no harm.
-func (c *Client) Validate(ctx context.Context, id recoup.ID, v Validation, options ...CallOption) (DeadLetter, error) {
+func (c *Client) Validate(ctx context.Context, id recoup.ID, v recoup.Validation, options ...CallOption) (recoup.DeadLetter, error) {
 	return c.letterStep(ctx, id, "validate", v, options)
 }
 
 // Verify says whether the result of the replay has arrived, and closes.
-func (c *Client) Verify(ctx context.Context, id recoup.ID, v Verification, options ...CallOption) (DeadLetter, error) {
+func (c *Client) Verify(ctx context.Context, id recoup.ID, v recoup.Verification, options ...CallOption) (recoup.DeadLetter, error) {
 	return c.letterStep(ctx, id, "verify", v, options)
 }
 
-func (c *Client) letterStep(ctx context.Context, id recoup.ID, verb string, body any, options []CallOption) (DeadLetter, error) {
-	return call[DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters/" + id.String() + "/" + verb, body: body, safety: keyed}, options)
+func (c *Client) letterStep(ctx context.Context, id recoup.ID, verb string, body any, options []CallOption) (recoup.DeadLetter, error) {
+	return call[recoup.DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters/" + id.String() + "/" + verb, body: body, safety: keyed}, options)
 }
 
 // ReplayOne sends one dead letter back to work. A second replay of it is refused
 // while the first is under way.
-func (c *Client) ReplayOne(ctx context.Context, id recoup.ID, r SingleReplay, options ...CallOption) (Replay, error) {
-	return call[Replay](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters/" + id.String() + "/replay", body: r, safety: once}, options)
+func (c *Client) ReplayOne(ctx context.Context, id recoup.ID, r SingleReplay, options ...CallOption) (recoup.Replay, error) {
+	return call[recoup.Replay](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters/" + id.String() + "/replay", body: r, safety: once}, options)
 }
 
 // ReadPayload returns what a dead letter is about, where the server keeps it. The
@@ -79,54 +79,54 @@ func (c *Client) DeadLetterGroups(ctx context.Context, pipeline string, p Page, 
 }
 
 // DeadLetterGroup returns a group with its trend and its notes.
-func (c *Client) DeadLetterGroup(ctx context.Context, id recoup.ID, options ...CallOption) (DeadLetterGroupDetails, error) {
-	return get[DeadLetterGroupDetails](ctx, c, "/v1/dead-letter-groups/"+id.String(), nil, options)
+func (c *Client) DeadLetterGroup(ctx context.Context, id recoup.ID, options ...CallOption) (recoup.DeadLetterGroupDetails, error) {
+	return get[recoup.DeadLetterGroupDetails](ctx, c, "/v1/dead-letter-groups/"+id.String(), nil, options)
 }
 
 // NoteGroup says who owns a group, and what is known of it.
-func (c *Client) NoteGroup(ctx context.Context, id recoup.ID, n GroupNote, options ...CallOption) (DeadLetterGroup, error) {
-	return call[DeadLetterGroup](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letter-groups/" + id.String() + "/note", body: n, safety: once}, options)
+func (c *Client) NoteGroup(ctx context.Context, id recoup.ID, n GroupNote, options ...CallOption) (recoup.DeadLetterGroup, error) {
+	return call[recoup.DeadLetterGroup](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letter-groups/" + id.String() + "/note", body: n, safety: once}, options)
 }
 
 // TriageGroup is [Client.Triage] for all open dead letters of a group. A preview
 // says what would happen; its Token belongs into the act.
-func (c *Client) TriageGroup(ctx context.Context, id recoup.ID, t GroupTriage, options ...CallOption) (BulkResult, error) {
+func (c *Client) TriageGroup(ctx context.Context, id recoup.ID, t GroupTriage, options ...CallOption) (recoup.BulkResult, error) {
 	return c.groupStep(ctx, id, "triage", t, t.Preview, options)
 }
 
 // RemediateGroup is [Client.Remediate] for a group.
-func (c *Client) RemediateGroup(ctx context.Context, id recoup.ID, r GroupRemediation, options ...CallOption) (BulkResult, error) {
+func (c *Client) RemediateGroup(ctx context.Context, id recoup.ID, r GroupRemediation, options ...CallOption) (recoup.BulkResult, error) {
 	return c.groupStep(ctx, id, "remediate", r, r.Preview, options)
 }
 
 // ValidateGroup is [Client.Validate] for a group.
-func (c *Client) ValidateGroup(ctx context.Context, id recoup.ID, v GroupValidation, options ...CallOption) (BulkResult, error) {
+func (c *Client) ValidateGroup(ctx context.Context, id recoup.ID, v GroupValidation, options ...CallOption) (recoup.BulkResult, error) {
 	return c.groupStep(ctx, id, "validate", v, v.Preview, options)
 }
 
 // VerifyGroup is [Client.Verify] for a group.
-func (c *Client) VerifyGroup(ctx context.Context, id recoup.ID, v GroupVerification, options ...CallOption) (BulkResult, error) {
+func (c *Client) VerifyGroup(ctx context.Context, id recoup.ID, v GroupVerification, options ...CallOption) (recoup.BulkResult, error) {
 	return c.groupStep(ctx, id, "verify", v, v.Preview, options)
 }
 
-func (c *Client) groupStep(ctx context.Context, id recoup.ID, verb string, body any, preview bool, options []CallOption) (BulkResult, error) {
+func (c *Client) groupStep(ctx context.Context, id recoup.ID, verb string, body any, preview bool, options []CallOption) (recoup.BulkResult, error) {
 	r := request{method: http.MethodPost, path: "/v1/dead-letter-groups/" + id.String() + "/" + verb, body: body, safety: once}
 	if preview {
 		r.safety = harmless
 	}
-	return call[BulkResult](ctx, c, r, options)
+	return call[recoup.BulkResult](ctx, c, r, options)
 }
 
 // PreviewReplay says which dead letters a replay would include, and why others are left
 // out. Its Token belongs into the replay.
-func (c *Client) PreviewReplay(ctx context.Context, s ReplaySelection, options ...CallOption) (ReplayPreview, error) {
-	return call[ReplayPreview](ctx, c, request{method: http.MethodPost, path: "/v1/replays/preview", body: s}, options)
+func (c *Client) PreviewReplay(ctx context.Context, s recoup.ReplaySelection, options ...CallOption) (recoup.ReplayPreview, error) {
+	return call[recoup.ReplayPreview](ctx, c, request{method: http.MethodPost, path: "/v1/replays/preview", body: s}, options)
 }
 
 // Replay sends dead letters back to work, at a rate and in a ramp: named ones, or those
 // that a preview has shown, by its Token. Its members are fixed by the time it runs.
-func (c *Client) Replay(ctx context.Context, r NewReplay, options ...CallOption) (Replay, error) {
-	return call[Replay](ctx, c, request{method: http.MethodPost, path: "/v1/replays", body: r, safety: once}, options)
+func (c *Client) Replay(ctx context.Context, r recoup.NewReplay, options ...CallOption) (recoup.Replay, error) {
+	return call[recoup.Replay](ctx, c, request{method: http.MethodPost, path: "/v1/replays", body: r, safety: once}, options)
 }
 
 // Replays lists replays, in one state or in all, newest first.
@@ -135,8 +135,8 @@ func (c *Client) Replays(ctx context.Context, state string, p Page, options ...C
 }
 
 // ReplayStatus returns a replay, how far it has come, and its notes.
-func (c *Client) ReplayStatus(ctx context.Context, id recoup.ID, options ...CallOption) (ReplayDetails, error) {
-	return get[ReplayDetails](ctx, c, "/v1/replays/"+id.String(), nil, options)
+func (c *Client) ReplayStatus(ctx context.Context, id recoup.ID, options ...CallOption) (recoup.ReplayDetails, error) {
+	return get[recoup.ReplayDetails](ctx, c, "/v1/replays/"+id.String(), nil, options)
 }
 
 // ReplayItems lists the members of a replay, in one state or in all, from a
@@ -150,21 +150,21 @@ func (c *Client) ReplayItems(ctx context.Context, id recoup.ID, state string, fr
 }
 
 // PauseReplay keeps a replay from releasing more; what workers have goes on.
-func (c *Client) PauseReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (Replay, error) {
+func (c *Client) PauseReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (recoup.Replay, error) {
 	return c.replayAct(ctx, id, "pause", reason, options)
 }
 
 // ResumeReplay lets a paused replay go on: where it stood, or with a ramp from the
 // beginning if it has stopped itself.
-func (c *Client) ResumeReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (Replay, error) {
+func (c *Client) ResumeReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (recoup.Replay, error) {
 	return c.replayAct(ctx, id, "resume", reason, options)
 }
 
 // CancelReplay ends a replay. Members that no worker has are as they were before.
-func (c *Client) CancelReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (Replay, error) {
+func (c *Client) CancelReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (recoup.Replay, error) {
 	return c.replayAct(ctx, id, "cancel", reason, options)
 }
 
-func (c *Client) replayAct(ctx context.Context, id recoup.ID, verb, reason string, options []CallOption) (Replay, error) {
-	return call[Replay](ctx, c, request{method: http.MethodPost, path: "/v1/replays/" + id.String() + "/" + verb, body: ReplayAct{reason}}, options)
+func (c *Client) replayAct(ctx context.Context, id recoup.ID, verb, reason string, options []CallOption) (recoup.Replay, error) {
+	return call[recoup.Replay](ctx, c, request{method: http.MethodPost, path: "/v1/replays/" + id.String() + "/" + verb, body: ReplayAct{reason}}, options)
 }

@@ -134,7 +134,7 @@ func TestStageWorker(t *testing.T) {
 	})
 	work := p.submit()
 	p.until(p.gone(work))
-	list, err := p.client.DeadLetters(t.Context(), client.DeadLetterFilter{Pipeline: "critic"}, client.Page{})
+	list, err := p.client.DeadLetters(t.Context(), recoup.DeadLetterFilter{Pipeline: "critic"}, client.Page{})
 	if err != nil || len(list.DeadLetters) != 1 {
 		t.Fatalf("dead letters: %+v, %v", list, err)
 	}
@@ -142,15 +142,15 @@ func TestStageWorker(t *testing.T) {
 	if d.WorkID != work || d.Stage != "llm" || d.Class != fault.CodeInvalidAPIKey || !maps.Equal(p.counts(), map[string]int{"fetch": 1, "llm": 1}) {
 		t.Errorf("it is %+v after %v", d, p.counts())
 	}
-	for _, step := range []func() (client.DeadLetter, error){
-		func() (client.DeadLetter, error) {
-			return p.client.Triage(t.Context(), d.ErrorID, client.Triage{Cause: client.CauseAuthConfig, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
+	for _, step := range []func() (recoup.DeadLetter, error){
+		func() (recoup.DeadLetter, error) {
+			return p.client.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseAuthConfig, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
 		},
-		func() (client.DeadLetter, error) {
-			return p.client.Remediate(t.Context(), d.ErrorID, client.Remediation{Link: "INC-1", Fixed: "the key"})
+		func() (recoup.DeadLetter, error) {
+			return p.client.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "INC-1", Fixed: "the key"})
 		},
-		func() (client.DeadLetter, error) {
-			return p.client.Validate(t.Context(), d.ErrorID, client.Validation{Idempotent: true})
+		func() (recoup.DeadLetter, error) {
+			return p.client.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
 		},
 	} {
 		if _, err := step(); err != nil {
@@ -170,7 +170,7 @@ func TestStageWorker(t *testing.T) {
 	if want := []string{"fetch of a page", work.String() + "/llm"}; !slices.Equal(seen, want) || p.counts()["fetch"] != 1 {
 		t.Errorf("the replay saw %q after %v", seen, p.counts())
 	}
-	if got, err := p.client.DeadLetter(t.Context(), d.ErrorID); err != nil || got.Step != client.StepReplayed || len(got.Rounds) != 1 || len(got.Replays) != 1 {
+	if got, err := p.client.DeadLetter(t.Context(), d.ErrorID); err != nil || got.Step != recoup.StepReplayed || len(got.Rounds) != 1 || len(got.Replays) != 1 {
 		t.Errorf("it is %+v, %v", got, err)
 	}
 }
@@ -201,7 +201,7 @@ func TestStageWorkerGivesBack(t *testing.T) {
 	if !maps.Equal(p.counts(), map[string]int{"fetch": 1, "llm": 2}) {
 		t.Errorf("ran %v", p.counts())
 	}
-	if list, err := p.client.DeadLetters(t.Context(), client.DeadLetterFilter{}, client.Page{}); err != nil || len(list.DeadLetters) != 0 {
+	if list, err := p.client.DeadLetters(t.Context(), recoup.DeadLetterFilter{}, client.Page{}); err != nil || len(list.DeadLetters) != 0 {
 		t.Errorf("dead letters: %+v, %v", list, err)
 	}
 }

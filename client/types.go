@@ -64,22 +64,6 @@ type Bulk struct {
 	Preview bool        `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
 }
 
-// BulkResult says what became of a bulk act, or in a preview what would.
-type BulkResult struct {
-	Preview bool      `json:"preview"`
-	Matched int       `json:"matched"`
-	Applied int       `json:"applied"`
-	NotDone int       `json:"not_done"`
-	Refused []Refused `json:"refused,omitempty" doc:"the first hundred that the act does not apply to"`
-	Token   string    `json:"token,omitempty" doc:"of a preview: act with it within 15 minutes, and exactly this set is meant; what changed meanwhile is refused by itself"`
-}
-
-// Refused is an error to which a bulk act does not apply.
-type Refused struct {
-	ID     recoup.ID `json:"error_id"`
-	Reason string    `json:"reason"`
-}
-
 // Claim asks for errors that are due to be retried.
 type Claim struct {
 	Tables       []string `json:"tables,omitempty" doc:"default: every table that the key is for"`

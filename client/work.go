@@ -99,9 +99,9 @@ type WorkResultBatch struct {
 // WorkDone is what became of a result: the work as it is in the queue, if it still
 // is, and its dead letter, if it has one.
 type WorkDone struct {
-	Work       *Work       `json:"work,omitempty"`
-	DeadLetter *DeadLetter `json:"dead_letter,omitempty"`
-	Repeated   bool        `json:"repeated,omitempty"`
+	Work       *Work              `json:"work,omitempty"`
+	DeadLetter *recoup.DeadLetter `json:"dead_letter,omitempty"`
+	Repeated   bool               `json:"repeated,omitempty"`
 }
 
 // WorkDoneBatch answers a [WorkResultBatch], in its order.

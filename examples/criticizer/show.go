@@ -78,11 +78,11 @@ func (s *show) operate(ctx context.Context) error {
 			return err
 		}
 	}
-	seen, err := s.PreviewReplay(ctx, client.ReplaySelection{Pipeline: pipelineName})
+	seen, err := s.PreviewReplay(ctx, recoup.ReplaySelection{Pipeline: pipelineName})
 	if err != nil {
 		return err
 	}
-	replay, err := s.Replay(ctx, client.NewReplay{Token: seen.Token, Reason: "the upstreams are back", Plan: client.ReplayPlan{Rate: 50}})
+	replay, err := s.Replay(ctx, recoup.NewReplay{Token: seen.Token, Reason: "the upstreams are back", Plan: recoup.ReplayPlan{Rate: 50}})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *show) operate(ctx context.Context) error {
 		return err
 	}
 	for _, page := range slices.Sorted(maps.Keys(dead)) {
-		if _, err := s.Verify(ctx, dead[page].ErrorID, client.Verification{Outcome: "DELIVERED", Note: "the channel shows it"}); err != nil {
+		if _, err := s.Verify(ctx, dead[page].ErrorID, recoup.Verification{Outcome: "DELIVERED", Note: "the channel shows it"}); err != nil {
 			return err
 		}
 	}
@@ -101,13 +101,13 @@ func (s *show) operate(ctx context.Context) error {
 }
 
 // settled waits until every page is told to the channel or a dead letter.
-func (s *show) settled(ctx context.Context) (map[string]client.DeadLetter, error) {
+func (s *show) settled(ctx context.Context) (map[string]recoup.DeadLetter, error) {
 	for {
-		list, err := s.DeadLetters(ctx, client.DeadLetterFilter{Pipeline: pipelineName}, client.Page{})
+		list, err := s.DeadLetters(ctx, recoup.DeadLetterFilter{Pipeline: pipelineName}, client.Page{})
 		if err != nil {
 			return nil, err
 		}
-		dead := map[string]client.DeadLetter{}
+		dead := map[string]recoup.DeadLetter{}
 		for _, d := range list.DeadLetters {
 			if page, ours := s.work[d.WorkID]; ours {
 				dead[page] = d
@@ -127,7 +127,7 @@ func (s *show) settled(ctx context.Context) (map[string]client.DeadLetter, error
 }
 
 // report says what became of each page.
-func (s *show) report(dead map[string]client.DeadLetter) {
+func (s *show) report(dead map[string]recoup.DeadLetter) {
 	for _, page := range pages() {
 		d, failed := dead[page]
 		if !failed {
@@ -140,16 +140,16 @@ func (s *show) report(dead map[string]client.DeadLetter) {
 }
 
 // remedy takes a dead letter through the steps before its replay.
-func (s *show) remedy(ctx context.Context, d client.DeadLetter) error {
-	triage := client.Triage{Cause: client.CauseTransient, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}
-	remedy := client.Remediation{Link: "INC-42", UpstreamChecked: "it answers again"}
+func (s *show) remedy(ctx context.Context, d recoup.DeadLetter) error {
+	triage := recoup.Triage{Cause: recoup.CauseTransient, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}
+	remedy := recoup.Remediation{Link: "INC-42", UpstreamChecked: "it answers again"}
 	switch d.Class {
 	case "CONTENT_REJECTED":
-		triage.Cause = client.CauseData
-		remedy = client.Remediation{Link: "INC-43", Corrected: "the page was edited"}
+		triage.Cause = recoup.CauseData
+		remedy = recoup.Remediation{Link: "INC-43", Corrected: "the page was edited"}
 	case "AUTH_DENIED":
-		triage.Cause = client.CauseAuthConfig
-		remedy = client.Remediation{Link: "INC-44", Fixed: "the bot was let into the channel"}
+		triage.Cause = recoup.CauseAuthConfig
+		remedy = recoup.Remediation{Link: "INC-44", Fixed: "the bot was let into the channel"}
 	}
 	if _, err := s.Triage(ctx, d.ErrorID, triage); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (s *show) remedy(ctx context.Context, d client.DeadLetter) error {
 	if _, err := s.Remediate(ctx, d.ErrorID, remedy); err != nil {
 		return err
 	}
-	_, err := s.Validate(ctx, d.ErrorID, client.Validation{Idempotent: true, Note: "every stage hands its key on"})
+	_, err := s.Validate(ctx, d.ErrorID, recoup.Validation{Idempotent: true, Note: "every stage hands its key on"})
 	return err
 }
 

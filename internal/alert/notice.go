@@ -162,7 +162,7 @@ func (n *notice) write() store.Notice {
 	if err != nil {
 		body = []byte("unencodable") // which no store accepts; a number that is none is the only way here
 	}
-	return store.Notice{Notice: recoup.Notice{Kind: n.kind, To: n.to}, Key: n.key, Body: store.JSON(body)}
+	return store.Notice{Notice: recoup.Notice{Kind: n.kind, To: n.to}, Key: n.key, Body: recoup.JSON(body)}
 }
 
 // recipient says who hears of an alert, and whether they are woken. Where there is

@@ -47,7 +47,7 @@ func acts() []*route {
 		one := operation(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *call, in *actIn) (client.Acted, error) {
 			return a.act(c, in.ID, v.input(in.Body))
 		}).repeats(keyed)
-		many := operation(http.MethodPost, "/v1/errors/"+v.name, v.summary+": all that a filter selected in a preview, or named ones", func(a *API, c *call, in *bulkIn) (client.BulkResult, error) {
+		many := operation(http.MethodPost, "/v1/errors/"+v.name, v.summary+": all that a filter selected in a preview, or named ones", func(a *API, c *call, in *bulkIn) (recoup.BulkResult, error) {
 			return a.bulk(c, in.Body, v)
 		}).takesUpTo(batchBody).takesLong().repeats(twice)
 		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
@@ -83,25 +83,31 @@ func (a *API) checkBulk(b client.Bulk, in lifecycle.Input) error {
 	return bad.Err()
 }
 
-func (a *API) bulk(c *call, b client.Bulk, v verb) (client.BulkResult, error) {
+func (a *API) bulk(c *call, b client.Bulk, v verb) (recoup.BulkResult, error) {
 	filter, err := a.filterOf(b.Filter)
 	if err != nil {
-		return client.BulkResult{}, err
+		return recoup.BulkResult{}, err
 	}
 	result, err := a.Engine.Bulk(c.r.Context(), c.caller, engine.Bulk{
 		Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act),
 	})
-	if err != nil && result.Applied+result.NotDone > 0 {
-		return client.BulkResult{}, cutShort(err, map[string]any{"matched": result.Matched, "applied": result.Applied, "not_done": result.NotDone})
+	return bulkAnswer(result, err)
+}
+
+// bulkAnswer says in words for operators why some were left alone. What was cut short has
+// done a part of it.
+func bulkAnswer(r recoup.BulkResult, err error) (recoup.BulkResult, error) {
+	if err != nil && r.Applied+r.NotDone > 0 {
+		return recoup.BulkResult{}, cutShort(err, map[string]any{"matched": r.Matched, "applied": r.Applied, "not_done": r.NotDone})
 	}
-	out := client.BulkResult{Preview: b.Preview, Matched: result.Matched, Applied: result.Applied, NotDone: result.NotDone}
-	if b.Preview {
-		out.Token = result.Frozen.Token()
+	explain(r.Refused)
+	return r, err
+}
+
+func explain(list []recoup.Refused) {
+	for i := range list {
+		list[i].Reason = publicReason(list[i].Err)
 	}
-	for _, r := range result.Refused {
-		out.Refused = append(out.Refused, client.Refused{ID: r.ID, Reason: publicReason(r.Err)})
-	}
-	return out, err
 }
 
 // publicReason is why an error was left alone, in words for its operator.

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strconv"
 
-	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/check"
@@ -84,26 +83,11 @@ func (a *API) checkPolicy(_ *call, in *putPolicyIn) error {
 }
 
 func (a *API) checkTriage(c *call, in *triageIn) error {
-	return a.stepChecked(in.Body, func(s deadletter.Step) error { return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, s) })
-}
-
-func (a *API) checkGroupTriage(c *call, in *groupTriageIn) error {
-	return a.stepChecked(in.Body.Triage, func(s deadletter.Step) error {
-		return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, s)
-	})
-}
-
-// stepChecked checks a triage, whose class has to be read first.
-func (a *API) stepChecked(t client.Triage, check func(deadletter.Step) error) error {
-	var bad fault.FieldErrors
-	step, err := a.triageOf(t)
-	bad.Merge(err)
-	bad.Merge(check(step))
-	return bad.Err()
+	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body))
 }
 
 func (a *API) checkRemediation(c *call, in *remediateIn) error {
-	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, remediationOf(in.Body))
+	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body))
 }
 
 func (a *API) checkValidation(c *call, in *validateIn) error {
@@ -111,11 +95,15 @@ func (a *API) checkValidation(c *call, in *validateIn) error {
 }
 
 func (a *API) checkVerification(c *call, in *verifyIn) error {
-	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, verificationOf(in.Body))
+	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body))
+}
+
+func (a *API) checkGroupTriage(c *call, in *groupTriageIn) error {
+	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body.Triage))
 }
 
 func (a *API) checkGroupRemediation(c *call, in *groupRemediateIn) error {
-	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, remediationOf(in.Body.Remediation))
+	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body.Remediation))
 }
 
 func (a *API) checkGroupValidation(c *call, in *groupValidateIn) error {
@@ -123,7 +111,7 @@ func (a *API) checkGroupValidation(c *call, in *groupValidateIn) error {
 }
 
 func (a *API) checkGroupVerification(c *call, in *groupVerifyIn) error {
-	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, verificationOf(in.Body.Verification))
+	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body.Verification))
 }
 
 func (a *API) checkGroupNote(_ *call, in *groupNoteIn) error {
@@ -131,9 +119,7 @@ func (a *API) checkGroupNote(_ *call, in *groupNoteIn) error {
 }
 
 func (a *API) checkSingleReplay(_ *call, in *replayLetterIn) error {
-	return a.Letters.CheckReplay(deadletter.NewReplay{
-		Selection: deadletter.Selection{IDs: []recoup.ID{in.ID}, FromStart: in.Body.FromStart}, Reason: in.Body.Reason,
-	})
+	return a.Letters.CheckReplay(in.replay())
 }
 
 func (a *API) checkSubmissions(_ *call, in *submitIn) error {

@@ -26,9 +26,9 @@ func TestDeadLetterFields(t *testing.T) {
 		"stage": "llm", "attempts": map[string]any{"fetch": 1, "llm": 5}, "upstream_status": 503, "prompt_hash": "0123456789abcdef",
 		"prompt": "write to ada@example.com", "authorization": "Bearer x",
 	}
-	var d client.DeadLetter
+	var d recoup.DeadLetter
 	w.post("/v1/dead-letters", in).ok(&d)
-	var all client.DeadLetterDetails
+	var all recoup.DeadLetterDetails
 	answer := w.get("/v1/dead-letters/" + d.ErrorID.String()).ok(&all)
 	round := all.Rounds[0]
 	for field, ok := range map[string]bool{
@@ -41,7 +41,7 @@ func TestDeadLetterFields(t *testing.T) {
 		"pipeline":          all.Pipeline == in.Pipeline,
 		"payload_ref":       all.PayloadRef == in.PayloadRef,
 		"payload_hash":      all.PayloadHash == in.PayloadHash,
-		"next_step":         all.Next == "triage" && all.Step == client.StepNew,
+		"next_step":         all.Next == "triage" && all.Step == recoup.StepNew,
 	} {
 		if !ok {
 			t.Errorf("%s is not as it was told: %s", field, answer.Body)
@@ -91,20 +91,20 @@ func TestDeadLetterSteps(t *testing.T) {
 		name string
 		body any
 	}{
-		{"triage", client.Triage{Cause: client.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}},
-		{"remediate", client.Remediation{Link: "INC-1", Corrected: "the title"}},
-		{"validate", client.Validation{Idempotent: true}},
+		{"triage", recoup.Triage{Cause: recoup.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}},
+		{"remediate", recoup.Remediation{Link: "INC-1", Corrected: "the title"}},
+		{"validate", recoup.Validation{Idempotent: true}},
 		{"replay", client.SingleReplay{Reason: "corrected"}},
-		{"verify", client.Verification{Outcome: "DELIVERED", Note: "seen"}},
+		{"verify", recoup.Verification{Outcome: "DELIVERED", Note: "seen"}},
 	}
-	for step, want := range map[string][5]string{ // of each act: ok, the step that is missing, or another reason
-		client.StepNew:        {"ok", "triage", "triage", "triage", "triage"},
-		client.StepTriaged:    {"ok", "ok", "remediate", "remediate", "remediate"},
-		client.StepRemediated: {"ok", "ok", "ok", "validate", "validate"},
-		client.StepValidated:  {"ok", "ok", "ok", "ok", "replay"},
-		client.StepReplaying:  {"REPLAYING", "REPLAYING", "REPLAYING", "REPLAYING", "replay"},
-		client.StepReplayed:   {"REPLAYED", "REPLAYED", "REPLAYED", "REPLAYED", "ok"},
-		client.StepVerified:   {"CLOSED", "CLOSED", "CLOSED", "CLOSED", "CLOSED"},
+	for step, want := range map[recoup.WorkflowStep][5]string{ // of each act: ok, the step that is missing, or another reason
+		recoup.StepNew:        {"ok", "triage", "triage", "triage", "triage"},
+		recoup.StepTriaged:    {"ok", "ok", "remediate", "remediate", "remediate"},
+		recoup.StepRemediated: {"ok", "ok", "ok", "validate", "validate"},
+		recoup.StepValidated:  {"ok", "ok", "ok", "ok", "replay"},
+		recoup.StepReplaying:  {"REPLAYING", "REPLAYING", "REPLAYING", "REPLAYING", "replay"},
+		recoup.StepReplayed:   {"REPLAYED", "REPLAYED", "REPLAYED", "REPLAYED", "ok"},
+		recoup.StepVerified:   {"CLOSED", "CLOSED", "CLOSED", "CLOSED", "CLOSED"},
 	} {
 		d := w.letter(step)
 		for i, act := range acts {
@@ -129,13 +129,13 @@ func TestDeadLetterSteps(t *testing.T) {
 func TestDeadLetterArchive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	d := w.letter(client.StepReplaying)
+	d := w.letter(recoup.StepReplaying)
 	e := w.post("/v1/errors/"+d.ErrorID.String()+"/archive", client.Act{Reason: "enough"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
 	if e.Details["replay_id"] != w.details(d).ReplayID.String() || !strings.Contains(e.Message, "cancel the replay first") {
 		t.Errorf("refused with %s %v", e.Message, e.Details)
 	}
-	var many client.BulkResult
-	other := w.letter(client.StepNew)
+	var many recoup.BulkResult
+	other := w.letter(recoup.StepNew)
 	w.post("/v1/errors/archive", client.Bulk{IDs: []recoup.ID{d.ErrorID, other.ErrorID}, Act: client.Act{Reason: "enough"}}).ok(&many)
 	if many.Applied != 1 || len(many.Refused) != 1 || many.Refused[0].ID != d.ErrorID {
 		t.Errorf("many are answered with %+v", many)
@@ -146,7 +146,7 @@ func TestDeadLetterArchive(t *testing.T) {
 	}
 }
 
-func (w *world) details(d client.DeadLetter) (all client.DeadLetterDetails) {
+func (w *world) details(d recoup.DeadLetter) (all recoup.DeadLetterDetails) {
 	w.Helper()
 	w.get("/v1/dead-letters/" + d.ErrorID.String()).ok(&all)
 	return all
@@ -157,20 +157,20 @@ func (w *world) details(d client.DeadLetter) (all client.DeadLetterDetails) {
 func TestRemediationFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	full := client.Remediation{Link: "INC-1", UpstreamChecked: "a", Corrected: "b", Fixed: "c", Release: "d", ValidatedIn: "e"}
-	for cause, row := range map[string]struct {
-		good   client.Remediation
+	full := recoup.Remediation{Link: "INC-1", UpstreamChecked: "a", Corrected: "b", Fixed: "c", Release: "d", ValidatedIn: "e"}
+	for cause, row := range map[recoup.Cause]struct {
+		good   recoup.Remediation
 		demand []string
 	}{
-		client.CauseTransient:  {client.Remediation{UpstreamChecked: "their status page"}, []string{"upstream_checked"}},
-		client.CauseData:       {client.Remediation{Corrected: "the title"}, []string{"corrected"}},
-		client.CauseAuthConfig: {client.Remediation{Fixed: "the key was rotated"}, []string{"fixed"}},
-		client.CauseCodeDefect: {client.Remediation{Release: "v1.2.3", ValidatedIn: "staging"}, []string{"release", "validated_in"}},
+		recoup.CauseTransient:  {recoup.Remediation{UpstreamChecked: "their status page"}, []string{"upstream_checked"}},
+		recoup.CauseData:       {recoup.Remediation{Corrected: "the title"}, []string{"corrected"}},
+		recoup.CauseAuthConfig: {recoup.Remediation{Fixed: "the key was rotated"}, []string{"fixed"}},
+		recoup.CauseCodeDefect: {recoup.Remediation{Release: "v1.2.3", ValidatedIn: "staging"}, []string{"release", "validated_in"}},
 	} {
-		d := w.letter(client.StepNew)
+		d := w.letter(recoup.StepNew)
 		at := "/v1/dead-letters/" + d.ErrorID.String()
-		w.post(at+"/triage", client.Triage{Cause: cause, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}).ok()
-		about := func(body client.Remediation) (fields []string) {
+		w.post(at+"/triage", recoup.Triage{Cause: cause, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}).ok()
+		about := func(body recoup.Remediation) (fields []string) {
 			for _, f := range w.post(at+"/remediate", body).failed(http.StatusBadRequest, fault.CodeValidationError).Fields {
 				fields = append(fields, f.Field)
 			}
@@ -180,7 +180,7 @@ func TestRemediationFields(t *testing.T) {
 		if got := about(row.good); !slices.Equal(got, []string{"link"}) {
 			t.Errorf("%s without a ticket: %v", cause, got)
 		}
-		if got := about(client.Remediation{Link: "INC-1"}); !slices.Equal(got, row.demand) {
+		if got := about(recoup.Remediation{Link: "INC-1"}); !slices.Equal(got, row.demand) {
 			t.Errorf("%s with nothing done: %v, want %v", cause, got, row.demand)
 		}
 		if got := about(full); len(got) != 5-len(row.demand) || slices.ContainsFunc(row.demand, func(f string) bool { return slices.Contains(got, f) }) {
@@ -188,10 +188,10 @@ func TestRemediationFields(t *testing.T) {
 		}
 		row.good.Link = "https://tickets.example/1"
 		w.post(at+"/remediate", row.good).ok(&d)
-		if d.Step != client.StepRemediated {
+		if d.Step != recoup.StepRemediated {
 			t.Errorf("%s: it is %s", cause, d.Step)
 		}
-		w.post(at+"/validate", client.Validation{}).invalid("idempotent", "required")
+		w.post(at+"/validate", recoup.Validation{}).invalid("idempotent", "required")
 	}
 }
 
@@ -199,9 +199,9 @@ func TestRemediationFields(t *testing.T) {
 func TestLetterMetrics(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	d := w.letter(client.StepVerified)
-	w.letter(client.StepReplaying)
-	fresh := w.letter(client.StepNew)
+	d := w.letter(recoup.StepVerified)
+	w.letter(recoup.StepReplaying)
+	fresh := w.letter(recoup.StepNew)
 	w.wait(time.Minute)
 	w.submit("newsletter", "send")
 	w.submit("newsletter", "send")
@@ -230,7 +230,7 @@ func TestLetterMetrics(t *testing.T) {
 func TestReplayedWorkHasItsContext(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
-		d := w.letter(client.StepReplaying)
+		d := w.letter(recoup.StepReplaying)
 		held := w.claimWork(d.Pipeline, d.Stage)[0]
 		if want := `{"attempts":{"llm":1},"upstream":"openai","upstream_status":422}`; string(held.Context) != want {
 			w.Errorf("the context is %s, want %s", held.Context, want)
@@ -251,7 +251,7 @@ func TestReplayedWorkHasItsContext(t *testing.T) {
 func TestTriageConfirms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	d := w.letter(client.StepNew)
+	d := w.letter(recoup.StepNew)
 	for _, at := range []string{"/v1/dead-letters/" + d.ErrorID.String() + "/triage", "/v1/dead-letter-groups/" + d.GroupID.String() + "/triage"} {
 		for field, row := range map[string]struct{ other, names string }{
 			"stage": {`"fetch"`, "llm"}, "error_class": {`"NETWORK_TIMEOUT"`, "VALIDATION_ERROR"}, "exhausted": {"true", "false"},
@@ -264,7 +264,7 @@ func TestTriageConfirms(t *testing.T) {
 			body[field] = json.RawMessage(row.other)
 			answer := w.post(at, body)
 			if field == "exhausted" && strings.Contains(at, "groups") { // its letters differ in that
-				var r client.BulkResult
+				var r recoup.BulkResult
 				answer.ok(&r)
 				if r.Applied != 0 || !strings.Contains(r.Refused[0].Reason, row.names) {
 					t.Errorf("%s with another %s: %+v", at, field, r)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -65,41 +64,21 @@ func (c *call) letterReceipt(i int) (*store.LetterReceipt, error) {
 	return receipts(i), nil
 }
 
-func letterOf(l *store.Letter) client.DeadLetter {
-	d, e := &l.Dead, &l.Error
-	out := client.DeadLetter{
-		ErrorID: d.ErrorID, WorkID: d.WorkID, Pipeline: d.Pipeline, Stage: d.Stage, Class: d.Class, Signature: d.Signature,
-		GroupID: d.Group, Step: string(d.Step), Next: deadletter.NextAct(d), Cause: string(d.Cause), Exhausted: d.Exhausted, Round: d.Round,
-		FirstFailureAt: d.FirstFailureAt, LastFailureAt: d.LastFailureAt, PayloadRef: d.PayloadRef, PayloadHash: d.PayloadHash,
-		PreviousID: d.PreviousID, EntityID: e.EntityID, State: e.State, Tier: e.EscalationLevel, ParkReason: string(e.ParkReason),
-		ExpiresAt: e.ExpiresAt, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt, ClosedAt: d.ClosedAt,
-	}
-	if l.Item.State.Open() {
-		out.ReplayID = l.Item.ReplayID
-	}
-	if !e.ID.IsZero() {
-		out.Owner = e.Owner()
-	}
-	return out
-}
-
 // letterAnswer is the answer to an act on one dead letter.
-func letterAnswer(done deadletter.Done, err error) (client.DeadLetter, error) {
-	out := letterOf(&done.Letter)
-	out.Repeated = done.Repeated
-	return out, err
+func letterAnswer(done deadletter.Done, err error) (recoup.DeadLetter, error) {
+	return done.DeadLetter(), err
 }
 
 type buryIn struct{ Body recoup.StageFailure }
 
-func (a *API) buryLetter(c *call, in *buryIn) (client.DeadLetter, error) {
+func (a *API) buryLetter(c *call, in *buryIn) (recoup.DeadLetter, error) {
 	receipts, err := c.letterReceipts()
 	if err != nil {
-		return client.DeadLetter{}, err
+		return recoup.DeadLetter{}, err
 	}
 	done, err := a.Letters.Record(c.r.Context(), c.caller, []recoup.StageFailure{in.Body}, receipts)
 	if err != nil {
-		return client.DeadLetter{}, err
+		return recoup.DeadLetter{}, err
 	}
 	return letterAnswer(done[0], done[0].Err)
 }
@@ -112,115 +91,66 @@ func (a *API) checkLetter(c *call, in *buryIn) error {
 }
 
 type lettersIn struct {
-	client.DeadLetterFilter
+	recoup.DeadLetterFilter
 	page
 }
 
 func (a *API) listLetters(c *call, in *lettersIn) (client.DeadLetterPage, error) {
-	class, err := a.classOf(in.Class)
-	if err != nil {
-		return client.DeadLetterPage{}, err
-	}
 	at, err := in.read()
 	if err != nil {
 		return client.DeadLetterPage{}, err
 	}
-	letters, cursor, err := a.Letters.Letters(c.r.Context(), c.caller, store.LetterFilter{
-		Pipeline: in.Pipeline, Stage: in.Stage, Class: class, Step: store.WorkflowStep(in.Step), Group: in.GroupID, After: in.After, Before: in.Before,
-	}, at)
-	return client.DeadLetterPage{DeadLetters: each(letters, func(l store.Letter) client.DeadLetter { return letterOf(&l) }), Next: next(cursor)}, err
+	letters, cursor, err := a.Letters.Letters(c.r.Context(), c.caller, in.DeadLetterFilter, at)
+	return client.DeadLetterPage{DeadLetters: listed(letters), Next: next(cursor)}, err
 }
 
-// classOf reads a class as people write it.
-func (a *API) classOf(text string) (recoup.Code, error) {
-	if text == "" {
-		return "", nil
-	}
-	_, code, err := a.Registrar.Codes().Fold(text)
-	if err != nil {
-		return "", fault.BadField("error_class", "pattern", "%s", err.Error())
-	}
-	return code, nil
-}
-
-func (a *API) showLetter(c *call, in *idIn) (client.DeadLetterDetails, error) {
+func (a *API) showLetter(c *call, in *idIn) (recoup.DeadLetterDetails, error) {
 	d, err := a.Letters.Letter(c.r.Context(), c.caller, in.ID)
-	return client.DeadLetterDetails{
-		DeadLetter: letterOf(&d.Letter), Rounds: each(d.Rounds, roundOf), Notes: each(d.Notes, noteOf), Replays: each(d.Items, itemOf),
-	}, err
-}
-
-func roundOf(r store.Round) client.Round {
-	return client.Round{
-		Round: r.Round, ReplayID: r.ReplayID, Stage: r.Stage, Class: r.Class, Signature: r.Signature, LastStack: r.LastStack,
-		Context: json.RawMessage(r.Context), FirstFailureAt: r.FirstFailureAt, LastFailureAt: r.LastFailureAt, At: r.At,
-	}
-}
-
-func noteOf(n store.Note) client.Note {
-	return client.Note{Round: n.Round, Step: string(n.Step), Actor: n.Actor, At: n.At, Text: n.Text, Link: n.Link, Fields: json.RawMessage(n.Fields)}
+	d.Rounds, d.Notes, d.Replays = listed(d.Rounds), listed(d.Notes), listed(d.Replays)
+	return d, err
 }
 
 type (
 	triageIn struct {
 		idIn
-		Body client.Triage
+		Body recoup.Triage
 	}
 	remediateIn struct {
 		idIn
-		Body client.Remediation
+		Body recoup.Remediation
 	}
 	validateIn struct {
 		idIn
-		Body client.Validation
+		Body recoup.Validation
 	}
 	verifyIn struct {
 		idIn
-		Body client.Verification
+		Body recoup.Verification
 	}
 )
 
-func (a *API) triageLetter(c *call, in *triageIn) (client.DeadLetter, error) {
-	step, err := a.triageOf(in.Body)
-	if err != nil {
-		return client.DeadLetter{}, err
-	}
-	return a.takeLetter(c, in.ID, step)
+func (a *API) triageLetter(c *call, in *triageIn) (recoup.DeadLetter, error) {
+	return a.takeLetter(c, in.ID, deadletter.Triage(in.Body))
 }
 
-func (a *API) remediateLetter(c *call, in *remediateIn) (client.DeadLetter, error) {
-	return a.takeLetter(c, in.ID, remediationOf(in.Body))
+func (a *API) remediateLetter(c *call, in *remediateIn) (recoup.DeadLetter, error) {
+	return a.takeLetter(c, in.ID, deadletter.Remediation(in.Body))
 }
 
-func (a *API) validateLetter(c *call, in *validateIn) (client.DeadLetter, error) {
+func (a *API) validateLetter(c *call, in *validateIn) (recoup.DeadLetter, error) {
 	return a.takeLetter(c, in.ID, deadletter.Validation(in.Body))
 }
 
-func (a *API) verifyLetter(c *call, in *verifyIn) (client.DeadLetter, error) {
-	return a.takeLetter(c, in.ID, verificationOf(in.Body))
+func (a *API) verifyLetter(c *call, in *verifyIn) (recoup.DeadLetter, error) {
+	return a.takeLetter(c, in.ID, deadletter.Verification(in.Body))
 }
 
-func (a *API) takeLetter(c *call, id recoup.ID, step deadletter.Step) (client.DeadLetter, error) {
+func (a *API) takeLetter(c *call, id recoup.ID, step deadletter.Step) (recoup.DeadLetter, error) {
 	receipt, err := c.letterReceipt(0)
 	if err != nil {
-		return client.DeadLetter{}, err
+		return recoup.DeadLetter{}, err
 	}
 	return letterAnswer(a.Letters.Take(c.r.Context(), c.caller, id, step, receipt))
-}
-
-func (a *API) triageOf(t client.Triage) (deadletter.Step, error) {
-	class, err := a.classOf(string(t.Class))
-	return deadletter.Triage{Cause: store.Cause(t.Cause), Stage: t.Stage, Class: class, Exhausted: t.Exhausted, Note: t.Note}, err
-}
-
-func remediationOf(r client.Remediation) deadletter.Step {
-	return deadletter.Remediation{
-		Link: r.Link, Note: r.Note, UpstreamChecked: r.UpstreamChecked, Corrected: r.Corrected, Fixed: r.Fixed, Release: r.Release, ValidatedIn: r.ValidatedIn,
-	}
-}
-
-func verificationOf(v client.Verification) deadletter.Step {
-	return deadletter.Verification{Outcome: deadletter.Outcome(v.Outcome), Note: v.Note, Link: v.Link}
 }
 
 type payloadIn struct {
@@ -239,9 +169,9 @@ func (a *API) inReplay(c *call, id recoup.ID, err error) error {
 	if !errors.As(err, &refusal) || refusal.Input != lifecycle.Archiving {
 		return err
 	}
-	l, unread := a.Letters.Store.DeadLetter(c.r.Context(), id)
-	if unread != nil || !l.Item.State.Open() {
+	replay, unread := a.Letters.ReplayOf(c.r.Context(), id)
+	if unread != nil || replay.IsZero() {
 		return err
 	}
-	return fault.From(failure(err)).With("reason", "REPLAYING").With("replay_id", l.Item.ReplayID.String())
+	return fault.From(failure(err)).With("reason", "REPLAYING").With("replay_id", replay.String())
 }

@@ -53,7 +53,7 @@ func TestFiltersThatSayNo(t *testing.T) {
 				w.Errorf("%q lists %v, want %v", filter, got, want)
 			}
 		}
-		var out client.BulkResult
+		var out recoup.BulkResult
 		w.post("/v1/errors/park", `{"reason":"x","preview":true,"filter":{"blocking":false}}`).ok(&out)
 		if out.Matched != 1 {
 			w.Errorf("a preview of what does not block matches %d", out.Matched)
@@ -92,7 +92,7 @@ func TestBulkActsOnWhatThePreviewHasShown(t *testing.T) {
 	worlds(t, func(w *world) {
 		same, changed, resolved := w.report(dol, "CO-1"), w.report(dol, "CO-2"), w.report(dol, "CO-3")
 		ask := client.Bulk{Act: client.Act{Reason: "outage"}, Filter: client.Filter{Table: dol}, Preview: true}
-		var seen, out client.BulkResult
+		var seen, out recoup.BulkResult
 		w.post("/v1/errors/park", ask).ok(&seen)
 		w.wait(time.Minute)
 		w.post("/v1/errors/"+changed.ID.String()+"/park", client.Act{Reason: "mine"}).ok()
@@ -133,19 +133,19 @@ func TestReplayActsOnWhatThePreviewHasShown(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		pipeline := w.pipeline("")
-		ready := func() client.DeadLetter {
-			var d client.DeadLetter
+		ready := func() recoup.DeadLetter {
+			var d recoup.DeadLetter
 			w.post("/v1/dead-letters", w.breakdown(pipeline)).ok(&d)
-			return w.taken(d, client.StepValidated)
+			return w.taken(d, recoup.StepValidated)
 		}
 		same, changed, gone := ready(), ready(), ready()
-		asked := client.ReplaySelection{Pipeline: pipeline}
-		w.post("/v1/replays", client.NewReplay{ReplaySelection: asked, Reason: "r"}).invalid("token", "required")
-		w.post("/v1/replays", client.NewReplay{Reason: "r"}).invalid("token", "required") // not all, which would ask for a token next
+		asked := recoup.ReplaySelection{Pipeline: pipeline}
+		w.post("/v1/replays", recoup.NewReplay{ReplaySelection: asked, Reason: "r"}).invalid("token", "required")
+		w.post("/v1/replays", recoup.NewReplay{Reason: "r"}).invalid("token", "required") // not all, which would ask for a token next
 		seen := w.shown("operator", asked)
 		w.wait(time.Minute)
 		late := ready()
-		w.post("/v1/dead-letters/"+changed.ErrorID.String()+"/validate", client.Validation{Idempotent: true, Note: "looked again"}).ok()
+		w.post("/v1/dead-letters/"+changed.ErrorID.String()+"/validate", recoup.Validation{Idempotent: true, Note: "looked again"}).ok()
 		w.post("/v1/errors/"+gone.ErrorID.String()+"/archive", client.Act{Reason: "not needed"}).ok()
 
 		both := seen
@@ -155,12 +155,12 @@ func TestReplayActsOnWhatThePreviewHasShown(t *testing.T) {
 		cut.Token = cut.Token[:len(cut.Token)-4]
 		w.post("/v1/replays", cut).invalid("token", "format")
 		other := seen
-		var bulk client.BulkResult
+		var bulk recoup.BulkResult
 		w.post("/v1/errors/review", client.Bulk{Filter: client.Filter{Table: "pipeline.dead_letters"}, Preview: true}).ok(&bulk)
 		other.Token = bulk.Token
 		w.post("/v1/replays", other).invalid("token", "act")
 
-		var r client.Replay
+		var r recoup.Replay
 		w.post("/v1/replays", seen).ok(&r)
 		var items client.ReplayItems
 		w.get("/v1/replays/" + r.ID.String() + "/items").ok(&items)
@@ -180,40 +180,40 @@ func TestMadeUpTokensOfAnotherHub(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.withPipelines()
 		key := "operator" + onlyDOL
-		mine, theirs := w.letterIn(dol, client.StepTriaged), w.letterIn(people, client.StepTriaged)
-		madeUp := func(act, hub string, letters ...client.DeadLetter) string {
+		mine, theirs := w.letterIn(dol, recoup.StepTriaged), w.letterIn(people, recoup.StepTriaged)
+		madeUp := func(act, hub string, letters ...recoup.DeadLetter) string {
 			f := engine.Frozen{Act: act, Hub: hub, Until: w.clock().Add(engine.PreviewLife)}
 			for _, d := range letters {
 				f.Members = append(f.Members, engine.Member{ID: d.ErrorID})
 			}
 			return f.Token()
 		}
-		var out client.BulkResult
+		var out recoup.BulkResult
 		w.do(key, http.MethodPost, "/v1/dead-letter-groups/"+mine.GroupID.String()+"/remediate", client.GroupRemediation{
-			Remediation: client.Remediation{Link: "INC-1", Corrected: "the title"},
+			Remediation: recoup.Remediation{Link: "INC-1", Corrected: "the title"},
 			ForGroup:    client.ForGroup{Token: madeUp("remediate "+mine.GroupID.String(), "", mine, theirs)},
 		}).ok(&out)
 		if out.Applied != 1 || len(out.Refused) != 1 || out.Refused[0].ID != theirs.ErrorID || !strings.Contains(out.Refused[0].Reason, "nothing of that name or id") {
 			w.Errorf("a made-up token of a group does %+v", out)
 		}
-		w.stands(theirs, client.StepTriaged)
+		w.stands(theirs, recoup.StepTriaged)
 
-		mine, theirs = w.letterIn(dol, client.StepValidated), w.taken(theirs, client.StepValidated)
-		var r client.Replay
-		w.do(key, http.MethodPost, "/v1/replays", client.NewReplay{Token: madeUp("replay", "", mine, theirs), Reason: "r"}).ok(&r)
+		mine, theirs = w.letterIn(dol, recoup.StepValidated), w.taken(theirs, recoup.StepValidated)
+		var r recoup.Replay
+		w.do(key, http.MethodPost, "/v1/replays", recoup.NewReplay{Token: madeUp("replay", "", mine, theirs), Reason: "r"}).ok(&r)
 		if r.Members != 1 {
 			w.Errorf("a made-up token is a replay of %d", r.Members)
 		}
-		w.do(key, http.MethodPost, "/v1/replays", client.NewReplay{Token: madeUp("replay", peopleHub, theirs), Reason: "r"}).failed(http.StatusNotFound, fault.CodeNotFound)
-		w.post("/v1/replays", client.NewReplay{Token: madeUp("replay", dolHub, theirs), Reason: "r"}).failed(http.StatusNotFound, fault.CodeNotFound)
-		w.stands(theirs, client.StepValidated)
+		w.do(key, http.MethodPost, "/v1/replays", recoup.NewReplay{Token: madeUp("replay", peopleHub, theirs), Reason: "r"}).failed(http.StatusNotFound, fault.CodeNotFound)
+		w.post("/v1/replays", recoup.NewReplay{Token: madeUp("replay", dolHub, theirs), Reason: "r"}).failed(http.StatusNotFound, fault.CodeNotFound)
+		w.stands(theirs, recoup.StepValidated)
 	})
 }
 
 // stands fails the test unless a dead letter is at a step.
-func (w *world) stands(d client.DeadLetter, step string) {
+func (w *world) stands(d recoup.DeadLetter, step recoup.WorkflowStep) {
 	w.Helper()
-	var now client.DeadLetterDetails
+	var now recoup.DeadLetterDetails
 	w.get("/v1/dead-letters/" + d.ErrorID.String()).ok(&now)
 	if now.Step != step {
 		w.Errorf("a dead letter is %s, want %s", now.Step, step)
@@ -225,7 +225,7 @@ func (w *world) stands(d client.DeadLetter, step string) {
 func TestParallelReplaysOfOneDeadLetter(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
-		d := w.letter(client.StepValidated)
+		d := w.letter(recoup.StepValidated)
 		const askers = 8
 		answers := make([]*answer, askers)
 		var all sync.WaitGroup

@@ -19,10 +19,10 @@ func TestPipelinesBelongToAHub(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		w.withPipelines()
-		var mine, theirs []client.DeadLetter
+		var mine, theirs []recoup.DeadLetter
 		for range 3 {
-			mine = append(mine, w.letterIn(dol, client.StepValidated))
-			theirs = append(theirs, w.letterIn(people, client.StepValidated), w.letter(client.StepValidated)) // and the platform's
+			mine = append(mine, w.letterIn(dol, recoup.StepValidated))
+			theirs = append(theirs, w.letterIn(people, recoup.StepValidated), w.letter(recoup.StepValidated)) // and the platform's
 			w.wait(time.Second)
 		}
 		w.seesOnly(mine)
@@ -33,7 +33,7 @@ func TestPipelinesBelongToAHub(t *testing.T) {
 }
 
 // seesOnly walks the lists of a hub, a row at a time.
-func (w *world) seesOnly(mine []client.DeadLetter) {
+func (w *world) seesOnly(mine []recoup.DeadLetter) {
 	w.Helper()
 	var letters, groups []recoup.ID
 	for next := ""; ; {
@@ -66,20 +66,20 @@ func (w *world) seesOnly(mine []client.DeadLetter) {
 }
 
 // selectsOnly previews by a filter, by ids and by a group.
-func (w *world) selectsOnly(mine, theirs []client.DeadLetter) {
+func (w *world) selectsOnly(mine, theirs []recoup.DeadLetter) {
 	w.Helper()
 	key := "operator" + onlyDOL
-	var p client.ReplayPreview
-	w.do(key, http.MethodPost, "/v1/replays/preview", client.ReplaySelection{All: true}).ok(&p)
+	var p recoup.ReplayPreview
+	w.do(key, http.MethodPost, "/v1/replays/preview", recoup.ReplaySelection{All: true}).ok(&p)
 	if p.Eligible != len(mine) || len(p.NotEligible) > 0 {
 		w.Errorf("a preview of all is %+v", p)
 	}
-	w.do(key, http.MethodPost, "/v1/replays/preview", client.ReplaySelection{IDs: []recoup.ID{mine[0].ErrorID, theirs[0].ErrorID, theirs[1].ErrorID}}).ok(&p)
+	w.do(key, http.MethodPost, "/v1/replays/preview", recoup.ReplaySelection{IDs: []recoup.ID{mine[0].ErrorID, theirs[0].ErrorID, theirs[1].ErrorID}}).ok(&p)
 	if p.Eligible != 1 || p.NotEligible["UNKNOWN"] != 2 {
 		w.Errorf("a preview of ids is %+v", p)
 	}
-	p = client.ReplayPreview{}
-	w.do(key, http.MethodPost, "/v1/replays/preview", client.ReplaySelection{GroupID: theirs[0].GroupID}).ok(&p)
+	p = recoup.ReplayPreview{}
+	w.do(key, http.MethodPost, "/v1/replays/preview", recoup.ReplaySelection{GroupID: theirs[0].GroupID}).ok(&p)
 	if p.Eligible != 0 || p.Token != "" || len(p.NotEligible) > 0 {
 		w.Errorf("a preview of another hub's group is %+v", p)
 	}
@@ -90,20 +90,20 @@ func (w *world) selectsOnly(mine, theirs []client.DeadLetter) {
 }
 
 // replaysOnly replays everything of a hub while others replay theirs.
-func (w *world) replaysOnly(mine, theirs []client.DeadLetter) {
+func (w *world) replaysOnly(mine, theirs []recoup.DeadLetter) {
 	w.Helper()
 	key := "operator" + onlyDOL
-	var all, own, of client.Replay
-	w.do(key, http.MethodPost, "/v1/replays", w.shown(key, client.ReplaySelection{All: true})).ok(&own)
+	var all, own, of recoup.Replay
+	w.do(key, http.MethodPost, "/v1/replays", w.shown(key, recoup.ReplaySelection{All: true})).ok(&own)
 	if own.Members != len(mine) {
 		w.Errorf("a replay of all that a hub has is of %d, want %d", own.Members, len(mine))
 	}
-	w.post("/v1/replays", w.shown("admin", client.ReplaySelection{All: true})).ok(&all)
+	w.post("/v1/replays", w.shown("admin", recoup.ReplaySelection{All: true})).ok(&all)
 	if all.Members != len(theirs) {
 		w.Errorf("a replay of the rest is of %d, want %d", all.Members, len(theirs))
 	}
-	last := w.letterIn(dol, client.StepValidated)
-	w.post("/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{IDs: []recoup.ID{last.ErrorID}}, Reason: "a try"}).ok(&of)
+	last := w.letterIn(dol, recoup.StepValidated)
+	w.post("/v1/replays", recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{last.ErrorID}}, Reason: "a try"}).ok(&of)
 	var page client.ReplayPage
 	w.do(key, http.MethodGet, "/v1/replays", nil).ok(&page)
 	var ids []recoup.ID
@@ -145,7 +145,7 @@ func TestPipelinesThatNoHubLists(t *testing.T) {
 			w.post("/v1/keys", client.NewKey{Name: hub, Role: "operator", Hubs: []string{hub}, Days: 1}).ok(at)
 		}
 		w.post("/v1/keys", client.NewKey{Name: "two", Role: "operator", Hubs: []string{dolHub, peopleHub}, Days: 1}).ok(&two)
-		mine, theirs, free := w.letterIn(dol, client.StepValidated), w.letterIn(people, client.StepValidated), w.letter(client.StepValidated)
+		mine, theirs, free := w.letterIn(dol, recoup.StepValidated), w.letterIn(people, recoup.StepValidated), w.letter(recoup.StepValidated)
 		for key, want := range map[string][]recoup.ID{
 			w.use(platform): {free.ErrorID}, w.use(empty): nil, w.use(two): {theirs.ErrorID, mine.ErrorID},
 		} {
@@ -160,8 +160,8 @@ func TestPipelinesThatNoHubLists(t *testing.T) {
 				w.Errorf("%s sees %v, want %v", key, got, want)
 			}
 		}
-		w.do(w.use(two), http.MethodPost, "/v1/replays", w.shown(w.use(two), client.ReplaySelection{All: true})).invalid("pipeline", "hub")
-		w.do(w.use(two), http.MethodPost, "/v1/replays", w.shown(w.use(two), client.ReplaySelection{Pipeline: theirs.Pipeline})).ok()
+		w.do(w.use(two), http.MethodPost, "/v1/replays", w.shown(w.use(two), recoup.ReplaySelection{All: true})).invalid("pipeline", "hub")
+		w.do(w.use(two), http.MethodPost, "/v1/replays", w.shown(w.use(two), recoup.ReplaySelection{Pipeline: theirs.Pipeline})).ok()
 	})
 }
 
@@ -199,7 +199,7 @@ func TestTableOfADeadLetter(t *testing.T) {
 				answer.failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
 				continue
 			}
-			var d client.DeadLetter
+			var d recoup.DeadLetter
 			answer.ok(&d)
 			var e recoup.Error
 			if w.get("/v1/errors/" + d.ErrorID.String()).ok(&e); e.Table != kept {

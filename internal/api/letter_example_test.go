@@ -65,38 +65,41 @@ func (w *world) breakdown(pipeline string) recoup.StageFailure {
 }
 
 // letter makes a dead letter and takes it to a step.
-func (w *world) letter(step string) client.DeadLetter { w.Helper(); return w.letterIn("", step) }
+func (w *world) letter(step recoup.WorkflowStep) recoup.DeadLetter {
+	w.Helper()
+	return w.letterIn("", step)
+}
 
 // letterIn makes one of a pipeline of a table's hub.
-func (w *world) letterIn(table, step string) client.DeadLetter {
+func (w *world) letterIn(table string, step recoup.WorkflowStep) recoup.DeadLetter {
 	w.Helper()
-	var d client.DeadLetter
+	var d recoup.DeadLetter
 	w.post("/v1/dead-letters", w.breakdown(w.pipeline(table))).ok(&d)
 	return w.taken(d, step)
 }
 
 // taken takes a dead letter on, step by step.
-func (w *world) taken(d client.DeadLetter, step string) client.DeadLetter {
+func (w *world) taken(d recoup.DeadLetter, step recoup.WorkflowStep) recoup.DeadLetter {
 	w.Helper()
 	at := "/v1/dead-letters/" + d.ErrorID.String()
 	for d.Step != step {
 		switch d.Step {
-		case client.StepNew:
-			w.post(at+"/triage", client.Triage{Cause: client.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}).ok(&d)
-		case client.StepTriaged:
-			w.post(at+"/remediate", client.Remediation{Link: "https://tickets.example/1", Corrected: "the title"}).ok(&d)
-		case client.StepRemediated:
-			w.post(at+"/validate", client.Validation{Idempotent: true}).ok(&d)
-		case client.StepValidated:
+		case recoup.StepNew:
+			w.post(at+"/triage", recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}).ok(&d)
+		case recoup.StepTriaged:
+			w.post(at+"/remediate", recoup.Remediation{Link: "https://tickets.example/1", Corrected: "the title"}).ok(&d)
+		case recoup.StepRemediated:
+			w.post(at+"/validate", recoup.Validation{Idempotent: true}).ok(&d)
+		case recoup.StepValidated:
 			w.post(at+"/replay", client.SingleReplay{Reason: "corrected"}).ok()
-			d.Step = client.StepReplaying
-		case client.StepReplaying:
+			d.Step = recoup.StepReplaying
+		case recoup.StepReplaying:
 			all := w.claimWork(d.Pipeline, d.Stage)
 			held := all[slices.IndexFunc(all, func(other client.Work) bool { return other.WorkID == d.WorkID })]
 			w.post("/v1/work/"+held.WorkID.String()+"/succeed", client.WorkResult{LeaseToken: held.LeaseToken}).ok()
-			d.Step = client.StepReplayed
-		case client.StepReplayed:
-			w.post(at+"/verify", client.Verification{Outcome: "DELIVERED", Note: "seen"}).ok(&d)
+			d.Step = recoup.StepReplayed
+		case recoup.StepReplayed:
+			w.post(at+"/verify", recoup.Verification{Outcome: "DELIVERED", Note: "seen"}).ok(&d)
 		}
 	}
 	return d
@@ -137,18 +140,18 @@ func letterExamples(list map[string]example) {
 		return "/v1/dead-letters?error_class=validation_error&pipeline=" + w.pipeline(table), nil
 	}}
 	list["GET /v1/dead-letters/{id}"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
-		return "/v1/dead-letters/" + w.letterIn(table, client.StepValidated).ErrorID.String(), nil
+		return "/v1/dead-letters/" + w.letterIn(table, recoup.StepValidated).ErrorID.String(), nil
 	}}
 	for verb, x := range map[string]struct {
-		from string
+		from recoup.WorkflowStep
 		body any
 	}{
-		"triage":    {client.StepNew, client.Triage{Cause: client.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}},
-		"remediate": {client.StepTriaged, client.Remediation{Link: "INC-1", Corrected: "the title"}},
-		"validate":  {client.StepRemediated, client.Validation{DuplicateSafe: "the receiver drops duplicates"}},
-		"replay":    {client.StepValidated, client.SingleReplay{Reason: "corrected"}},
-		"verify":    {client.StepReplayed, client.Verification{Outcome: "DELIVERED", Note: "seen"}},
-		"payload":   {client.StepNew, client.PayloadLook{Reason: "to see what is wrong"}},
+		"triage":    {recoup.StepNew, recoup.Triage{Cause: recoup.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}},
+		"remediate": {recoup.StepTriaged, recoup.Remediation{Link: "INC-1", Corrected: "the title"}},
+		"validate":  {recoup.StepRemediated, recoup.Validation{DuplicateSafe: "the receiver drops duplicates"}},
+		"replay":    {recoup.StepValidated, client.SingleReplay{Reason: "corrected"}},
+		"verify":    {recoup.StepReplayed, recoup.Verification{Outcome: "DELIVERED", Note: "seen"}},
+		"payload":   {recoup.StepNew, client.PayloadLook{Reason: "to see what is wrong"}},
 	} {
 		list["POST /v1/dead-letters/{id}/"+verb] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
 			return "/v1/dead-letters/" + w.letterIn(table, x.from).ErrorID.String() + "/" + verb, x.body
@@ -163,36 +166,36 @@ func letterExamples(list map[string]example) {
 		return "/v1/dead-letter-groups?pipeline=" + w.pipeline(table), nil
 	}}
 	list["GET /v1/dead-letter-groups/{id}"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
-		return "/v1/dead-letter-groups/" + w.letterIn(table, client.StepNew).GroupID.String(), nil
+		return "/v1/dead-letter-groups/" + w.letterIn(table, recoup.StepNew).GroupID.String(), nil
 	}}
 	list["POST /v1/dead-letter-groups/{id}/note"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
-		return "/v1/dead-letter-groups/" + w.letterIn(table, client.StepNew).GroupID.String() + "/note", client.GroupNote{Owner: "ada", Note: "known"}
+		return "/v1/dead-letter-groups/" + w.letterIn(table, recoup.StepNew).GroupID.String() + "/note", client.GroupNote{Owner: "ada", Note: "known"}
 	}}
 	replayExamples(list)
 	queueExamples(list)
 }
 
 // shown is a replay of what a preview shows to a key.
-func (w *world) shown(key string, s client.ReplaySelection) client.NewReplay {
+func (w *world) shown(key string, s recoup.ReplaySelection) recoup.NewReplay {
 	w.Helper()
-	var p client.ReplayPreview
+	var p recoup.ReplayPreview
 	w.do(key, http.MethodPost, "/v1/replays/preview", s).ok(&p)
-	return client.NewReplay{Token: p.Token, Reason: "a try"}
+	return recoup.NewReplay{Token: p.Token, Reason: "a try"}
 }
 
 func replayExamples(list map[string]example) {
-	replay := func(w *world, table string) client.Replay {
+	replay := func(w *world, table string) recoup.Replay {
 		w.Helper()
-		var r client.Replay
-		w.post("/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{IDs: []recoup.ID{w.letterIn(table, client.StepValidated).ErrorID}}, Reason: "corrected"}).ok(&r)
+		var r recoup.Replay
+		w.post("/v1/replays", recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{w.letterIn(table, recoup.StepValidated).ErrorID}}, Reason: "corrected"}).ok(&r)
 		return r
 	}
 	list["POST /v1/replays/preview"] = example{make: func(w *world, table string) (string, any) {
-		return "/v1/replays/preview", client.ReplaySelection{Pipeline: w.pipeline(table)}
+		return "/v1/replays/preview", recoup.ReplaySelection{Pipeline: w.pipeline(table)}
 	}}
 	list["POST /v1/replays"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
-		d := w.letterIn(table, client.StepValidated)
-		return "/v1/replays", client.NewReplay{ReplaySelection: client.ReplaySelection{IDs: []recoup.ID{d.ErrorID}}, Plan: client.ReplayPlan{Rate: 2.5}, Reason: "corrected"}
+		d := w.letterIn(table, recoup.StepValidated)
+		return "/v1/replays", recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{d.ErrorID}}, Plan: recoup.ReplayPlan{Rate: 2.5}, Reason: "corrected"}
 	}}
 	list["GET /v1/replays"] = fixed("/v1/replays?state=RUNNING", nil, leftOut)
 	for _, sub := range []string{"", "/items"} {

@@ -175,7 +175,7 @@ func TestBulk(t *testing.T) {
 	w.post("/v1/errors/park", client.Bulk{Filter: client.Filter{Table: dol}, Preview: true}).invalid("reason", "required")
 	w.post("/v1/errors/park", `{"reason":"x","filter":{"entity_id":"a\u0000b"}}`).invalid("entity_id", "printable")
 
-	var out client.BulkResult
+	var out recoup.BulkResult
 	w.post("/v1/errors/park", client.Bulk{Act: act, Filter: client.Filter{Table: dol}, Preview: true}).ok(&out)
 	if !out.Preview || out.Matched != 2 || out.Applied != 1 || out.NotDone != 1 || out.Refused[0].ID != b.ID || !strings.Contains(out.Refused[0].Reason, "RESOLVED") {
 		t.Errorf("the preview is %+v", out)
@@ -218,7 +218,7 @@ func TestBulkCutShort(t *testing.T) {
 	bulk := client.Bulk{Act: client.Act{Reason: "wait"}, Filter: client.Filter{Table: dol, State: recoup.RetryPending}}
 	preview := func() client.Bulk {
 		bulk.Preview = true
-		var out client.BulkResult
+		var out recoup.BulkResult
 		w.post("/v1/errors/park", bulk).ok(&out)
 		return client.Bulk{Act: bulk.Act, Token: out.Token}
 	}
@@ -226,7 +226,7 @@ func TestBulkCutShort(t *testing.T) {
 	if e.Details["matched"] != 250.0 || e.Details["applied"] != 200.0 || e.Details["not_done"] != 0.0 || e.RetryAfter == 0 {
 		t.Errorf("got %v, after %v", e.Details, e.RetryAfter)
 	}
-	var out client.BulkResult
+	var out recoup.BulkResult
 	w.post("/v1/errors/park", preview()).ok(&out)
 	if out.Applied != 50 {
 		t.Errorf("the rest is %+v", out)

@@ -193,7 +193,7 @@ func TestOneHub(t *testing.T) {
 		t.Errorf("the batch is %+v", batch)
 	}
 
-	var bulk client.BulkResult
+	var bulk recoup.BulkResult
 	w.do(key, http.MethodPost, "/v1/errors/park", client.Bulk{Act: client.Act{Reason: "wait"}, IDs: []recoup.ID{theirs.ID, mine.ID}}).ok(&bulk)
 	if bulk.Applied != 1 || len(bulk.Refused) != 1 || bulk.Refused[0].ID != theirs.ID {
 		t.Errorf("bulk by ids: %+v", bulk)

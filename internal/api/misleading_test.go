@@ -69,10 +69,10 @@ func TestYearOneIsATime(t *testing.T) {
 func TestStoredAddresses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	letter := w.letter(client.StepTriaged)
+	letter := w.letter(recoup.StepTriaged)
 	for _, address := range []string{"javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//example.org", "JaVaScRiPt://example.org/%0aalert(1)"} {
 		w.post("/v1/gate-zero/intakes", client.NewIntake{CompanyName: "Acme", LinkedInURL: address}).invalid("linkedin_url", "scheme")
-		w.post("/v1/dead-letters/"+letter.ErrorID.String()+"/remediate", client.Remediation{Link: address, Corrected: "the title"}).invalid("link", "scheme")
+		w.post("/v1/dead-letters/"+letter.ErrorID.String()+"/remediate", recoup.Remediation{Link: address, Corrected: "the title"}).invalid("link", "scheme")
 	}
 	for _, address := range []string{"", "https://www.linkedin.com/company/example", "linkedin.com/company/example"} {
 		w.post("/v1/gate-zero/intakes", client.NewIntake{CompanyName: "Acme" + address, LinkedInURL: address}).ok()

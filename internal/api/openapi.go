@@ -35,6 +35,7 @@ func describe(list []*route, version string) ([]byte, error) {
 		},
 	}
 	registry.RegisterTypeAlias(reflect.TypeFor[fault.Error](), reflect.TypeFor[Failure]())
+	registry.RegisterTypeAlias(reflect.TypeFor[recoup.JSON](), reflect.TypeFor[json.RawMessage]())
 	for _, rt := range list {
 		doc.AddOperation(rt.describe(registry))
 	}

@@ -18,14 +18,14 @@ func TestSpec002FailsAgain(t *testing.T) {
 			then recoup.Code
 			tier int
 		}{{"VALIDATION_ERROR", 2}, {"INVALID_API_KEY", 1}} {
-			d := w.letter(client.StepReplaying)
+			d := w.letter(recoup.StepReplaying)
 			held := w.claimWork(d.Pipeline, d.Stage)[0]
 			again := w.breakdown(d.Pipeline)
 			again.Class = row.then
 			w.post("/v1/work/"+held.WorkID.String()+"/fail", client.WorkResult{LeaseToken: held.LeaseToken, Failure: &again}).ok()
 			now, e := w.details(d), recoup.Error{}
 			w.get("/v1/errors/" + d.ErrorID.String()).ok(&e)
-			if now.Step != client.StepNew || len(now.Rounds) != 2 || now.Class != row.then {
+			if now.Step != recoup.StepNew || len(now.Rounds) != 2 || now.Class != row.then {
 				w.Errorf("%s again: step %s, class %s, %d rounds", row.then, now.Step, now.Class, len(now.Rounds))
 			}
 			if e.EscalationLevel != row.tier || e.Disposition != "PARKED" || (row.tier == 2) != (e.State == recoup.Escalated) {
@@ -44,7 +44,7 @@ func TestSpec002FailsAgain(t *testing.T) {
 func TestSpec002ReplayBegins(t *testing.T) {
 	onBothStores(t, func(w *world) {
 		for _, row := range []struct{ from, begins, idle string }{{"", "llm", "fetch"}, {"fetch", "fetch", "llm"}} {
-			d := w.letter(client.StepValidated)
+			d := w.letter(recoup.StepValidated)
 			w.post("/v1/dead-letters/"+d.ErrorID.String()+"/replay", client.SingleReplay{FromStart: row.from, Reason: "corrected"}).ok()
 			if n := len(w.claimWork(d.Pipeline, row.idle)); n > 0 {
 				w.Errorf("from %q: there is work at %s", row.from, row.idle)

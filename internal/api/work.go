@@ -174,7 +174,7 @@ func workDone(done *deadletter.Done, r *client.WorkResult) client.WorkDone {
 		out.Work = &work
 	}
 	if !done.Letter.Dead.ErrorID.IsZero() {
-		letter := letterOf(&done.Letter)
+		letter := deadletter.Public(&done.Letter)
 		out.DeadLetter = &letter
 	}
 	return out

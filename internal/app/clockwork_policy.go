@@ -120,7 +120,7 @@ func (n *Node) report(ctx context.Context, refused error) error {
 	_, err := n.store.AddNotices(ctx, n.o.Now(), []store.Notice{{
 		Notice: recoup.Notice{Kind: recoup.NoticePolicyRefused, To: n.platformTeam()},
 		Key:    "policy:" + hex.EncodeToString(hash[:8]),
-		Body:   store.EncodeJSON(map[string]any{"problem": said, "in_force": n.engine.Policies.Current().Version}),
+		Body:   recoup.EncodeJSON(map[string]any{"problem": said, "in_force": n.engine.Policies.Current().Version}),
 	}})
 	if err == nil {
 		n.policing.refused.Store(&said)

@@ -43,7 +43,7 @@ func (n *Node) addLetters(ctx context.Context) error {
 	}
 	first := &done[0].Letter.Dead
 	steps := []deadletter.Step{
-		deadletter.Triage{Cause: store.CauseTransient, Stage: first.Stage, Class: first.Class, Exhausted: &first.Exhausted, Note: "the model host was down"},
+		deadletter.Triage{Cause: recoup.CauseTransient, Stage: first.Stage, Class: first.Class, Exhausted: &first.Exhausted, Note: "the model host was down"},
 		deadletter.Remediation{Link: "INC-7", UpstreamChecked: "it answers again"},
 		deadletter.Validation{Idempotent: true},
 	}

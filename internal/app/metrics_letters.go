@@ -78,10 +78,10 @@ func (c *letterCollector) read(now time.Time) (list []prometheus.Metric) {
 		send(descWork, prometheus.GaugeValue, float64(l.Leased), l.Pipeline, l.Stage, "leased")
 		send(descWork, prometheus.GaugeValue, float64(l.Lapsed), l.Pipeline, l.Stage, "lapsed")
 	}
-	for _, state := range store.ReplayStates() {
+	for _, state := range recoup.ReplayStates() {
 		send(descReplays, prometheus.GaugeValue, float64(f.Replays[state]), string(state))
 	}
-	for _, outcome := range store.ItemOutcomes() {
+	for _, outcome := range recoup.ItemOutcomes() {
 		send(descItems, prometheus.CounterValue, float64(f.Items[outcome]), string(outcome))
 	}
 	return list
@@ -115,7 +115,7 @@ func largest(levels []store.LetterLevel) []store.LetterLevel {
 		named[k] = true
 	}
 	var list []store.LetterLevel
-	rest := map[store.WorkflowStep]int{} // where in the list
+	rest := map[recoup.WorkflowStep]int{} // where in the list
 	for _, l := range levels {
 		at, known := rest[l.Step]
 		switch {

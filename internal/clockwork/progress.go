@@ -176,7 +176,7 @@ func (c *Clock) notify(ctx context.Context, p *progress, now time.Time, silent t
 	_, err := c.Store.AddNotices(ctx, now, []store.Notice{{
 		Notice: recoup.Notice{Kind: kind, To: c.Tell()},
 		Key:    fmt.Sprintf("job:%s:%d:%s", p.Name, p.note.Episode, kind),
-		Body: store.EncodeJSON(map[string]any{
+		Body: recoup.EncodeJSON(map[string]any{
 			"job": p.Name, "lag_seconds": int64(p.saved.Lag.Seconds()), "silent_seconds": int64(max(silent, 0).Seconds()),
 		}),
 	}})

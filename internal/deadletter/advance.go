@@ -41,11 +41,11 @@ func (s *Service) advance(ctx context.Context, id recoup.ID) (more bool, err err
 		return false, err
 	}
 	switch status.State {
-	case store.ReplayCollecting:
+	case recoup.ReplayCollecting:
 		return s.fill(ctx, status.Replay)
-	case store.ReplayCancelling:
+	case recoup.ReplayCancelling:
 		return s.empty(ctx, status.Replay)
-	case store.ReplayRunning:
+	case recoup.ReplayRunning:
 		return s.run(ctx, id)
 	}
 	return false, nil
@@ -54,7 +54,7 @@ func (s *Service) advance(ctx context.Context, id recoup.ID) (more bool, err err
 // run releases what is due.
 func (s *Service) run(ctx context.Context, id recoup.ID) (more bool, err error) {
 	released, at := 0, time.Time{}
-	status, err := s.Store.StepReplay(ctx, time.Time{}, id, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {
+	status, err := s.Store.StepReplay(ctx, time.Time{}, id, func(current store.ReplayStatus, now time.Time) (recoup.Replay, store.ReplayEffects, error) {
 		released, at = 0, now
 		if current.NextAt.After(now) {
 			return current.Replay, store.ReplayEffects{}, nil // another node was here
@@ -66,12 +66,12 @@ func (s *Service) run(ctx context.Context, id recoup.ID) (more bool, err error) 
 	if released > 0 {
 		s.Wake()
 	}
-	return err == nil && status.State == store.ReplayRunning && !status.NextAt.After(at), err
+	return err == nil && status.State == recoup.ReplayRunning && !status.NextAt.After(at), err
 }
 
 // fill adds members to a replay until all are there, and lets it run. The store
 // keeps how far it came.
-func (s *Service) fill(ctx context.Context, r store.Replay) (more bool, err error) {
+func (s *Service) fill(ctx context.Context, r recoup.Replay) (more bool, err error) {
 	if more, err := s.collect(ctx, &r); err != nil || more {
 		return more, ended(err)
 	}
@@ -79,8 +79,8 @@ func (s *Service) fill(ctx context.Context, r store.Replay) (more bool, err erro
 	if err != nil {
 		return false, err
 	}
-	_, err = s.Store.StepReplay(ctx, time.Time{}, r.ID, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {
-		if current.State != store.ReplayCollecting {
+	_, err = s.Store.StepReplay(ctx, time.Time{}, r.ID, func(current store.ReplayStatus, now time.Time) (recoup.Replay, store.ReplayEffects, error) {
+		if current.State != recoup.ReplayCollecting {
 			return current.Replay, store.ReplayEffects{}, nil
 		}
 		next, effects := begin(current.Replay, sel.Shown, now)
@@ -99,21 +99,21 @@ func ended(err error) error {
 
 // empty ends the items of a cancelled replay that no worker holds. Those that one
 // does are waited for.
-func (s *Service) empty(ctx context.Context, r store.Replay) (more bool, err error) {
+func (s *Service) empty(ctx context.Context, r recoup.Replay) (more bool, err error) {
 	n, err := s.Store.EndItems(ctx, time.Time{}, r.ID, maxEnded, s.leave(r.StateBy, r.Why))
 	if err != nil || n >= maxEnded {
 		return n >= maxEnded, err
 	}
-	_, err = s.Store.StepReplay(ctx, time.Time{}, r.ID, func(current store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects, error) {
+	_, err = s.Store.StepReplay(ctx, time.Time{}, r.ID, func(current store.ReplayStatus, now time.Time) (recoup.Replay, store.ReplayEffects, error) {
 		next := current.Replay
-		if current.State != store.ReplayCancelling {
+		if current.State != recoup.ReplayCancelling {
 			return next, store.ReplayEffects{}, nil
 		}
 		if t := count(&current); t.pending+t.out > 0 {
 			next.NextAt = now.Add(look)
 			return next, store.ReplayEffects{}, nil
 		}
-		next, effects := changed(next, store.ReplayCancelled, next.StateBy, next.Why, now)
+		next, effects := changed(next, recoup.ReplayCancelled, next.StateBy, next.Why, now)
 		return next, effects, nil
 	})
 	return false, err

@@ -138,8 +138,14 @@ func one(list []Done, err error) (Done, error) {
 }
 
 // checkStep checks and cleans what a person wrote.
-func checkStep(in *Step) error {
+func (s *Service) checkStep(in *Step) error {
 	var f check.Fields
+	if t, ok := (*in).(Triage); ok {
+		var err error
+		t.Class, err = s.class(t.Class)
+		f.Merge(err)
+		*in = t
+	}
 	*in = (*in).clean(&f)
 	return f.Err()
 }
@@ -148,7 +154,7 @@ func checkStep(in *Step) error {
 // dead letter demands, if it is there and it is its turn.
 func (s *Service) CheckStep(ctx context.Context, c engine.Caller, id recoup.ID, in Step) error {
 	var bad fault.FieldErrors
-	bad.Merge(checkStep(&in))
+	bad.Merge(s.checkStep(&in))
 	l, err := s.Store.DeadLetter(ctx, id)
 	if err == nil && within(s.bounds(c), &l) && may(&l, in.act()) == nil {
 		var f check.Fields
@@ -160,7 +166,7 @@ func (s *Service) CheckStep(ctx context.Context, c engine.Caller, id recoup.ID, 
 
 // Take does an act of the workflow on a dead letter.
 func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in Step, r *store.LetterReceipt) (Done, error) {
-	if err := checkStep(&in); err != nil {
+	if err := s.checkStep(&in); err != nil {
 		return Done{}, err
 	}
 	return one(s.each(ctx, 1, func(int) (store.LetterStep, error) {

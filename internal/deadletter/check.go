@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"recoup"
+	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/engine"
 )
@@ -33,6 +35,18 @@ func CheckReason(reason string) error {
 	var f check.Fields
 	needed(&f, "reason", reason)
 	return f.Err()
+}
+
+// class reads a class as people write it, and may be empty.
+func (s *Service) class(class recoup.Code) (recoup.Code, error) {
+	if class == "" {
+		return "", nil
+	}
+	_, code, err := s.Codes().Fold(string(class))
+	if err != nil {
+		return class, fault.BadField("error_class", "pattern", "%v", err)
+	}
+	return code, nil
 }
 
 // cut shortens text to a number of bytes, at the end of a character.

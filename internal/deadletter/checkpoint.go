@@ -18,7 +18,7 @@ import (
 const restartMark, unsealed = "~restart", "none"
 
 // restarted is the mark of work whose round was begun anew.
-func restarted(d *store.DeadLetter, now time.Time) store.Checkpoint {
+func restarted(d *recoup.DeadLetter, now time.Time) store.Checkpoint {
 	return store.Checkpoint{WorkID: d.WorkID, Stage: restartMark, KeyID: unsealed, Sealed: []byte(strconv.Itoa(d.Round)), At: now}
 }
 

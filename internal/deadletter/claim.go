@@ -36,7 +36,7 @@ const (
 type Claimed struct {
 	store.QueuedWork
 	Payload []byte
-	Context store.JSON // of replayed work: what its last failure left
+	Context recoup.JSON // of replayed work: what its last failure left
 }
 
 // Claim leases work to a worker. With nothing to do it waits, for as long as the
@@ -161,7 +161,7 @@ func (s *Service) unpack(ctx context.Context, leased []store.QueuedWork) (out []
 
 // lastContext returns the context of the last failure of a dead letter. Replays are
 // released at a rate, so one question for each is few.
-func (s *Service) lastContext(ctx context.Context, id recoup.ID) (store.JSON, error) {
+func (s *Service) lastContext(ctx context.Context, id recoup.ID) (recoup.JSON, error) {
 	if id.IsZero() {
 		return "", nil
 	}

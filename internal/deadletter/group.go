@@ -21,13 +21,6 @@ type GroupAct struct {
 	Token   string // of the preview whose set is meant; empty: the group as it is now
 }
 
-// GroupResult says what became of it, or in a preview what would.
-type GroupResult struct {
-	Matched, Applied, NotDone int
-	Refused                   []Refused     // the first hundred
-	Frozen                    engine.Frozen // of a preview: the set that it has shown
-}
-
 // MaxGroup is the most dead letters of one act on a group.
 const MaxGroup = 10_000
 
@@ -36,36 +29,36 @@ const groupStep = 200
 
 // TakeGroup does an act on the open dead letters of a group. First the set is
 // fixed, then each is changed under its own lock, in steps.
-func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, in GroupAct) (GroupResult, error) {
+func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, in GroupAct) (recoup.BulkResult, error) {
 	step := in.Step
-	if err := checkStep(&step); err != nil {
-		return GroupResult{}, err
+	if err := s.checkStep(&step); err != nil {
+		return recoup.BulkResult{}, err
 	}
 	group, err := s.Store.Group(ctx, id)
 	if err == nil {
 		err = s.visible(c, group.Pipeline)
 	}
 	if err != nil {
-		return GroupResult{}, err
+		return recoup.BulkResult{}, err
 	}
 	if triage, ok := step.(Triage); ok { // of all alike, so it is told once
 		var f check.Fields
 		triage.confirms(&f, group.Stage, group.Class)
 		if err := f.Err(); err != nil {
-			return GroupResult{}, err
+			return recoup.BulkResult{}, err
 		}
 	}
 	act := step.act() + " " + id.String()
 	if in.Token != "" && !in.Preview {
 		frozen, err := engine.Thaw(in.Token, act, s.now())
 		if err != nil {
-			return GroupResult{}, err
+			return recoup.BulkResult{}, err
 		}
 		return s.takeMembers(ctx, c, frozen.Members, step)
 	}
 	letters, err := s.groupMembers(ctx, id)
 	if err != nil {
-		return GroupResult{}, err
+		return recoup.BulkResult{}, err
 	}
 	members := make([]engine.Member, len(letters))
 	for i := range letters {
@@ -74,11 +67,12 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	if !in.Preview {
 		return s.takeMembers(ctx, c, members, step)
 	}
-	result := GroupResult{Matched: len(letters), Frozen: engine.Frozen{Act: act, Until: s.now().Add(engine.PreviewLife), Members: members}}
+	shown := engine.Frozen{Act: act, Until: s.now().Add(engine.PreviewLife), Members: members}
+	result := recoup.BulkResult{Preview: true, Matched: len(letters), Token: shown.Token()}
 	decide := s.step(step, c.Name)
 	for i := range letters { // as each is, without a lock
 		_, _, err := decide(letters[i], s.now())
-		result.count(letters[i].Dead.ErrorID, err)
+		result.Count(letters[i].Dead.ErrorID, err)
 	}
 	return result, nil
 }
@@ -86,7 +80,7 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 // CheckGroupStep says what is wrong with an act on a group, all of it.
 func (s *Service) CheckGroupStep(ctx context.Context, c engine.Caller, id recoup.ID, in Step) error {
 	var bad fault.FieldErrors
-	bad.Merge(checkStep(&in))
+	bad.Merge(s.checkStep(&in))
 	triage, ok := in.(Triage)
 	if group, err := s.Store.Group(ctx, id); ok && err == nil && s.visible(c, group.Pipeline) == nil {
 		var f check.Fields
@@ -99,7 +93,7 @@ func (s *Service) CheckGroupStep(ctx context.Context, c engine.Caller, id recoup
 func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.Letter, err error) {
 	page := store.Page{Limit: store.MaxPage}
 	for {
-		letters, next, err := s.Store.DeadLetters(ctx, store.LetterFilter{Group: id}, page)
+		letters, next, err := s.Store.DeadLetters(ctx, store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: id}}, page)
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +109,8 @@ func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.L
 
 // takeMembers does an act on dead letters in steps, each under its own lock, unless
 // it has changed since it was seen.
-func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []engine.Member, in Step) (GroupResult, error) {
-	result := GroupResult{Matched: len(members)}
+func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []engine.Member, in Step) (recoup.BulkResult, error) {
+	result := recoup.BulkResult{Matched: len(members)}
 	for part := range slices.Chunk(members, groupStep) {
 		decide := s.only(c, store.ErrNotFound, s.step(in, c.Name)) // a token can be made up
 		outcomes, err := s.each(ctx, len(part), func(i int) (store.LetterStep, error) {
@@ -131,20 +125,10 @@ func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []en
 			return result, fmt.Errorf("after %d of %d: %w", result.Applied+result.NotDone, len(members), err)
 		}
 		for i, o := range outcomes {
-			result.count(part[i].ID, o.Err)
+			result.Count(part[i].ID, o.Err)
 		}
 	}
 	return result, nil
-}
-
-func (r *GroupResult) count(id recoup.ID, err error) {
-	if err == nil {
-		r.Applied++
-		return
-	}
-	if r.NotDone++; len(r.Refused) < maxRefused {
-		r.Refused = append(r.Refused, Refused{id, err})
-	}
 }
 
 // CheckGroupNote says what is wrong with a note on a group, all of it.
@@ -162,13 +146,13 @@ func checkGroupNote(owner, note string) (clean string, err error) {
 }
 
 // NoteGroup says who owns a group and what is known of it. Earlier notes stay.
-func (s *Service) NoteGroup(ctx context.Context, c engine.Caller, id recoup.ID, owner, note string) (store.Group, error) {
+func (s *Service) NoteGroup(ctx context.Context, c engine.Caller, id recoup.ID, owner, note string) (recoup.DeadLetterGroup, error) {
 	note, err := checkGroupNote(owner, note)
 	if err != nil {
-		return store.Group{}, err
+		return recoup.DeadLetterGroup{}, err
 	}
 	now := s.now()
-	return s.Store.StepGroup(ctx, id, func(g store.Group) (store.Group, []store.Note, error) {
+	return s.Store.StepGroup(ctx, id, func(g recoup.DeadLetterGroup) (recoup.DeadLetterGroup, []recoup.Note, error) {
 		if err := s.visible(c, g.Pipeline); err != nil {
 			return g, nil, err
 		}
@@ -179,62 +163,27 @@ func (s *Service) NoteGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 		if note != "" {
 			g.Note = note
 		}
-		return g, []store.Note{{GroupID: g.ID, Step: "NOTED", Actor: c.Name, At: now, Text: note, Fields: store.EncodeJSON(details)}}, nil
+		return g, []recoup.Note{{GroupID: g.ID, Step: "NOTED", Actor: c.Name, At: now, Text: note, Fields: recoup.EncodeJSON(details)}}, nil
 	})
 }
 
 // trendDays is how far back the trend of a group goes.
 const trendDays = 30
 
-// GroupDetails is a group with its trend and its notes.
-type GroupDetails struct {
-	store.Group
-	Days  []store.DayCount
-	Notes []store.Note
-}
-
 // Group returns a group with what it gained on each day of the last month.
-func (s *Service) Group(ctx context.Context, c engine.Caller, id recoup.ID) (GroupDetails, error) {
-	var d GroupDetails
+func (s *Service) Group(ctx context.Context, c engine.Caller, id recoup.ID) (recoup.DeadLetterGroupDetails, error) {
+	var d recoup.DeadLetterGroupDetails
 	var err error
-	if d.Group, err = s.Store.Group(ctx, id); err != nil {
+	if d.DeadLetterGroup, err = s.Store.Group(ctx, id); err != nil {
 		return d, err
 	}
 	if err := s.visible(c, d.Pipeline); err != nil {
-		return GroupDetails{}, err
+		return recoup.DeadLetterGroupDetails{}, err
 	}
 	from := s.now().AddDate(0, 0, 1-trendDays).Truncate(24 * time.Hour)
 	if d.Days, err = s.Store.GroupDays(ctx, id, from, trendDays+1); err != nil {
 		return d, err
 	}
-	d.Notes, err = s.Store.Notes(ctx, store.Note{GroupID: id}, store.MaxPage)
-	return d, err
-}
-
-// Details is a dead letter with all that is known of it.
-type Details struct {
-	store.Letter
-	Rounds []store.Round
-	Notes  []store.Note
-	Items  []store.ReplayItem // of the replays it was in, the last first
-}
-
-// Letter returns a dead letter with its rounds, notes and replays.
-func (s *Service) Letter(ctx context.Context, c engine.Caller, id recoup.ID) (Details, error) {
-	var d Details
-	var err error
-	if d.Letter, err = s.Store.DeadLetter(ctx, id); err != nil {
-		return d, err
-	}
-	if err := s.visible(c, d.Dead.Pipeline); err != nil {
-		return Details{}, err
-	}
-	if d.Rounds, err = s.Store.Rounds(ctx, id, store.MaxPage); err != nil {
-		return d, err
-	}
-	if d.Notes, err = s.Store.Notes(ctx, store.Note{ErrorID: id}, store.MaxPage); err != nil {
-		return d, err
-	}
-	d.Items, err = s.Store.ItemsOf(ctx, id, store.MaxPage)
+	d.Notes, err = s.Store.Notes(ctx, recoup.Note{GroupID: id}, store.MaxPage)
 	return d, err
 }

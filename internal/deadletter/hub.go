@@ -95,37 +95,14 @@ func (s *Service) holder(ctx context.Context, c engine.Caller, work, token recou
 	return nil
 }
 
-// Letters lists the dead letters that the caller sees, newest first.
-func (s *Service) Letters(ctx context.Context, c engine.Caller, f store.LetterFilter, p store.Page) ([]store.Letter, store.Cursor, error) {
-	if err := s.within(c, f.Pipeline); err != nil {
-		return nil, store.Cursor{}, err
-	}
-	f.Pipeline, f.Within = s.bounds(c).Narrow(f.Pipeline)
-	return s.Store.DeadLetters(ctx, f, p)
-}
-
 // Groups lists the groups that the caller sees, the last seen first.
-func (s *Service) Groups(ctx context.Context, c engine.Caller, pipeline string, p store.Page) ([]store.Group, store.Cursor, error) {
+func (s *Service) Groups(ctx context.Context, c engine.Caller, pipeline string, p store.Page) ([]recoup.DeadLetterGroup, store.Cursor, error) {
 	if err := s.within(c, pipeline); err != nil {
 		return nil, store.Cursor{}, err
 	}
 	var f store.GroupFilter
 	f.Pipeline, f.Within = s.bounds(c).Narrow(pipeline)
 	return s.Store.Groups(ctx, f, p)
-}
-
-// Replays lists the replays of the caller's hubs, newest first.
-func (s *Service) Replays(ctx context.Context, c engine.Caller, state store.ReplayState, p store.Page) ([]store.ReplayStatus, store.Cursor, error) {
-	return s.Store.Replays(ctx, store.ReplayFilter{State: state, Hubs: c.Hubs}, p)
-}
-
-// Status returns a replay with its counts.
-func (s *Service) Status(ctx context.Context, c engine.Caller, id recoup.ID) (store.ReplayStatus, error) {
-	status, err := s.Store.Replay(ctx, id)
-	if err == nil && !c.Of(status.Hub) {
-		return store.ReplayStatus{}, store.ErrNotFound
-	}
-	return status, err
 }
 
 // bind bounds a selection to the pipelines of the caller's hubs.

@@ -11,8 +11,8 @@ import (
 // tell says what people are to hear of a step of a replay: that it stopped itself,
 // in the commit in which it did. It stops once in a phase, so a second word on the
 // same stop is none.
-func (s *Service) tell(was *store.ReplayStatus, is *store.Replay) []store.Notice {
-	if was.State != store.ReplayRunning || is.State != store.ReplayPaused {
+func (s *Service) tell(was *store.ReplayStatus, is *recoup.Replay) []store.Notice {
+	if was.State != recoup.ReplayRunning || is.State != recoup.ReplayPaused {
 		return nil
 	}
 	t := count(was)
@@ -22,7 +22,7 @@ func (s *Service) tell(was *store.ReplayStatus, is *store.Replay) []store.Notice
 	}
 	return []store.Notice{{
 		Notice: recoup.Notice{Kind: recoup.NoticeReplayStopped, To: s.team(is.Hub)},
-		Key:    fmt.Sprintf("replay:%s:%d", is.ID, is.Phase), Body: store.JSON(body),
+		Key:    fmt.Sprintf("replay:%s:%d", is.ID, is.Phase), Body: recoup.JSON(body),
 	}}
 }
 

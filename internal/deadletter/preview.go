@@ -11,70 +11,60 @@ import (
 	"recoup/internal/store"
 )
 
-// Preview is what a replay of a selection would have as members, and what not and
-// why.
-type Preview struct {
-	Eligible    int
-	NotEligible map[string]int // by reason
-	Refused     []Refused      // the first hundred of them
-	More        bool           // there are more than were looked at
-	Frozen      engine.Frozen  // those that are eligible, as they are: what a replay is begun with
-}
-
-// Refused is a dead letter that something cannot be done to, and why.
-type Refused struct {
-	ID  recoup.ID
-	Err error
-}
-
 // MaxPreview is how many dead letters a preview looks at, and how many of those that
 // are eligible it shows: the most of one replay.
 const MaxPreview = engine.MaxBulk
 
-// maxRefused is how many refused ones an answer names.
-const maxRefused = 100
-
 // CheckSelection says what is wrong with a selection, all of it.
-func (s *Service) CheckSelection(sel Selection) error {
+func (s *Service) CheckSelection(asked recoup.ReplaySelection) error {
+	_, err := s.checkSelection(asked)
+	return err
+}
+
+func (s *Service) checkSelection(asked recoup.ReplaySelection) (Selection, error) {
 	var f check.Fields
+	sel := s.selection(asked, &f)
 	sel.check(&f)
-	return f.Err()
+	return sel, f.Err()
 }
 
 // Preview says what a replay would do, and does nothing. What it shows as eligible is
 // all that a replay with its token can have as members.
-func (s *Service) Preview(ctx context.Context, c engine.Caller, sel Selection) (Preview, error) {
-	p := Preview{NotEligible: map[string]int{}, Frozen: engine.Frozen{Act: ActReplay, Until: s.now().Add(engine.PreviewLife)}}
-	if err := s.CheckSelection(sel); err != nil {
-		return p, err
+func (s *Service) Preview(ctx context.Context, c engine.Caller, asked recoup.ReplaySelection) (recoup.ReplayPreview, error) {
+	p := recoup.ReplayPreview{NotEligible: map[string]int{}, Refused: []recoup.Refused{}}
+	sel, err := s.checkSelection(asked)
+	if err == nil {
+		err = s.bind(c, &sel)
 	}
-	if err := s.bind(c, &sel); err != nil {
+	if err != nil {
 		return p, err
 	}
 	var hubs hubs
+	shown := engine.Frozen{Act: ActReplay, Until: s.now().Add(engine.PreviewLife)}
 	take := func(l *store.Letter) {
 		p.Eligible++
-		p.Frozen.Members = append(p.Frozen.Members, engine.Member{ID: l.Dead.ErrorID, UpdatedAt: l.Dead.UpdatedAt})
+		shown.Members = append(shown.Members, engine.Member{ID: l.Dead.ErrorID, UpdatedAt: l.Dead.UpdatedAt})
 		hubs.add(s.Policies.Current().PipelineHub(l.Dead.Pipeline).ID)
 	}
 	look := s.lookByFilter
 	if len(sel.IDs) > 0 {
 		look = s.lookByID
 	}
-	err := look(ctx, &sel, &p, take)
-	p.Frozen.Hub = hubs.only()
+	err = look(ctx, &sel, &p, take)
+	shown.Hub = hubs.only()
+	p.Token = shown.Token()
 	return p, err
 }
 
 // lookByID looks at named dead letters.
-func (s *Service) lookByID(ctx context.Context, sel *Selection, p *Preview, take func(*store.Letter)) error {
+func (s *Service) lookByID(ctx context.Context, sel *Selection, p *recoup.ReplayPreview, take func(*store.Letter)) error {
 	for _, id := range sel.IDs {
 		l, err := s.mayReplay(ctx, sel, &engine.Member{ID: id})
 		switch {
 		case err == nil:
 			take(&l)
 		case ofLetter(err):
-			p.refuse(id, err)
+			refuse(p, id, err)
 		default:
 			return err
 		}
@@ -84,9 +74,9 @@ func (s *Service) lookByID(ctx context.Context, sel *Selection, p *Preview, take
 
 // lookByFilter looks at those that a filter selects: first at those whose turn it is,
 // so that no others keep them out, then at all, for what stands in their way.
-func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *Preview, take func(*store.Letter)) error {
+func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *recoup.ReplayPreview, take func(*store.Letter)) error {
 	filter := sel.filter()
-	filter.Step = store.StepValidated
+	filter.Step = recoup.StepValidated
 	ready, err := s.scan(ctx, filter, func(l *store.Letter) {
 		if may(l, ActReplay) == nil {
 			take(l)
@@ -97,7 +87,7 @@ func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *Preview, 
 	}
 	all, err := s.scan(ctx, sel.filter(), func(l *store.Letter) {
 		if err := may(l, ActReplay); err != nil {
-			p.refuse(l.Dead.ErrorID, err)
+			refuse(p, l.Dead.ErrorID, err)
 		}
 	})
 	p.More = ready || all
@@ -124,11 +114,9 @@ func (s *Service) scan(ctx context.Context, f store.LetterFilter, see func(*stor
 	return true, nil
 }
 
-func (p *Preview) refuse(id recoup.ID, err error) {
+func refuse(p *recoup.ReplayPreview, id recoup.ID, err error) {
 	p.NotEligible[reasonOf(err)]++
-	if len(p.Refused) < maxRefused {
-		p.Refused = append(p.Refused, Refused{id, err})
-	}
+	p.Refused = recoup.Refuse(p.Refused, id, err)
 }
 
 // ofLetter reports whether an error says why a dead letter cannot be replayed, rather

@@ -84,7 +84,7 @@ func TestReplayGoesOnWhereItFailed(t *testing.T) {
 		w.say(q, deadletter.Failed, w.failing("llm", "VALIDATION_ERROR"))
 		w.prepared(id)
 		w.advance()
-		_, err = w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}, FromStart: "fetch"}, Reason: "all of it"})
+		_, err = w.Replay(w.Context(), caller(ada), recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{id}, FromStart: "fetch"}, Reason: "all of it"})
 		w.must(err)
 		q = w.claim(1)[0]
 		p, err = w.Progress(w.Context(), engine.Caller{}, work, q.LeaseToken)
@@ -117,7 +117,7 @@ func TestLostWorkers(t *testing.T) {
 		if fresh.Dead.Class != fault.CodeWorkerLost || fresh.Dead.Stage != "fetch" || !fresh.Queued.CreatedAt.IsZero() {
 			w.Errorf("the new work is %+v", fresh)
 		}
-		if d := w.read(id); d.Dead.Class != fault.CodeWorkerLost || d.Dead.Round != 2 || d.Items[0].State != store.ItemFailed {
+		if d := w.read(id); d.Dead.Class != fault.CodeWorkerLost || d.Dead.Round != 2 || d.Replays[0].State != recoup.ItemFailed {
 			w.Errorf("the replayed work is %+v", d)
 		}
 	})

@@ -24,7 +24,7 @@ const (
 func rampStep(phase int) int { return (max(phase, 1) - 1) % steps }
 
 // firstPhase is the phase with which a ramp begins that follows a phase.
-func firstPhase(plan store.ReplayPlan, after int) int {
+func firstPhase(plan recoup.ReplayPlan, after int) int {
 	begun := (after + steps - 1) / steps * steps // the phases of ramps before
 	if plan.Canary == 0 {
 		return begun + stepRest + 1
@@ -33,7 +33,7 @@ func firstPhase(plan store.ReplayPlan, after int) int {
 }
 
 // StepName names the step of the ramp at which a replay is.
-func StepName(r *store.Replay) string {
+func StepName(r *recoup.Replay) string {
 	if r.Phase == 0 {
 		return ""
 	}
@@ -41,7 +41,7 @@ func StepName(r *store.Replay) string {
 }
 
 // stepSize is how many items a step of the ramp takes at most.
-func stepSize(r *store.Replay) int {
+func stepSize(r *recoup.Replay) int {
 	switch rampStep(r.Phase) {
 	case stepCanary:
 		return r.Plan.Canary
@@ -60,12 +60,12 @@ type tally struct {
 }
 
 func count(s *store.ReplayStatus) (t tally) {
-	for _, c := range s.Counts {
+	for _, c := range s.ByPhase {
 		n := int(c.N)
 		switch c.State {
-		case store.ItemPending:
+		case recoup.ItemPending:
 			t.pending += n
-		case store.ItemReleased:
+		case recoup.ItemReleased:
 			t.out += n
 		}
 		if c.Phase != s.Phase || c.Phase == 0 {
@@ -73,11 +73,11 @@ func count(s *store.ReplayStatus) (t tally) {
 		}
 		t.released += n
 		switch c.State {
-		case store.ItemReleased:
+		case recoup.ItemReleased:
 			t.waiting += n
-		case store.ItemFailed:
+		case recoup.ItemFailed:
 			t.failed += n
-		case store.ItemRepeated:
+		case recoup.ItemRepeated:
 			t.failed += n
 			t.repeated += n
 		}
@@ -90,7 +90,7 @@ func count(s *store.ReplayStatus) (t tally) {
 const fewSamples = 20
 
 // trouble says why a replay stops by itself; empty: it goes on.
-func trouble(r *store.Replay, t tally) string {
+func trouble(r *recoup.Replay, t tally) string {
 	ended := t.released - t.waiting
 	judged := max(ended, min(fewSamples, stepSize(r), t.released+t.pending))
 	switch {
@@ -110,7 +110,7 @@ const burst = time.Second
 // pace returns how many items the rate allows now, and when it allows the next.
 // The n-th item of a phase is due n/rate after its beginning; what cannot be made
 // up for moves the beginning.
-func pace(r *store.Replay, released int, now time.Time) (due int, next time.Time) {
+func pace(r *recoup.Replay, released int, now time.Time) (due int, next time.Time) {
 	ahead := max(now.Sub(r.PhaseAt), 0).Seconds()*r.Plan.Rate + 1 - float64(released)
 	if most := burst.Seconds()*r.Plan.Rate + 1; ahead > most {
 		ahead = most
@@ -131,16 +131,16 @@ func beginning(rate, n float64, now time.Time) time.Time {
 // its ramp once all results of the last are there. Whoever asks, and however
 // often, it releases no more than the rate allows. One that does not run is left
 // alone.
-func DecideReplay(s store.ReplayStatus, now time.Time) (store.Replay, store.ReplayEffects) {
+func DecideReplay(s store.ReplayStatus, now time.Time) (recoup.Replay, store.ReplayEffects) {
 	r, t := s.Replay, count(&s)
-	if r.State != store.ReplayRunning {
+	if r.State != recoup.ReplayRunning {
 		return r, store.ReplayEffects{}
 	}
 	if t.pending+t.out == 0 {
-		return changed(r, store.ReplayDone, recoup.System, "", now)
+		return changed(r, recoup.ReplayDone, recoup.System, "", now)
 	}
 	if why := trouble(&r, t); why != "" {
-		return changed(r, store.ReplayPaused, recoup.System, why, now)
+		return changed(r, recoup.ReplayPaused, recoup.System, why, now)
 	}
 	if t.waiting == 0 && t.released >= stepSize(&r) && rampStep(r.Phase) < stepRest {
 		r.Phase, r.PhaseAt = r.Phase+1, now
@@ -166,34 +166,34 @@ func DecideReplay(s store.ReplayStatus, now time.Time) (store.Replay, store.Repl
 const glance = 200 * time.Millisecond
 
 // changed moves a replay to another state, with a note that says who and why.
-func changed(r store.Replay, to store.ReplayState, by, why string, now time.Time) (store.Replay, store.ReplayEffects) {
+func changed(r recoup.Replay, to recoup.ReplayState, by, why string, now time.Time) (recoup.Replay, store.ReplayEffects) {
 	r.State, r.StateAt, r.StateBy, r.Why, r.NextAt = to, now, by, why, time.Time{}
 	if to.Over() {
 		r.EndedAt = now
 	}
-	return r, store.ReplayEffects{Notes: []store.Note{{ReplayID: r.ID, Step: store.WorkflowStep(to), Actor: by, At: now, Text: why}}}
+	return r, store.ReplayEffects{Notes: []recoup.Note{{ReplayID: r.ID, Step: recoup.WorkflowStep(to), Actor: by, At: now, Text: why}}}
 }
 
 // begin lets a replay run whose members are fixed. It says how many of those that its
 // preview has shown are not among them.
-func begin(r store.Replay, shown int, now time.Time) (store.Replay, store.ReplayEffects) {
+func begin(r recoup.Replay, shown int, now time.Time) (recoup.Replay, store.ReplayEffects) {
 	if r.Members == 0 {
-		return changed(r, store.ReplayDone, recoup.System, "nothing could be replayed", now)
+		return changed(r, recoup.ReplayDone, recoup.System, "nothing could be replayed", now)
 	}
 	why := ""
 	if left := shown - r.Members; left > 0 {
 		why = fmt.Sprintf("%d of %d have changed since the preview and are left out", left, shown)
 	}
-	r, effects := changed(r, store.ReplayRunning, recoup.System, why, now)
+	r, effects := changed(r, recoup.ReplayRunning, recoup.System, why, now)
 	r.StartedAt, r.Phase, r.PhaseAt, r.NextAt = now, firstPhase(r.Plan, 0), now, now
 	return r, effects
 }
 
 // resume lets a paused replay go on: where it stood, or, if it has stopped itself,
 // with a ramp from the beginning.
-func resume(s store.ReplayStatus, by, why string, now time.Time) (store.Replay, store.ReplayEffects) {
+func resume(s store.ReplayStatus, by, why string, now time.Time) (recoup.Replay, store.ReplayEffects) {
 	stopped := s.StateBy == recoup.System
-	r, effects := changed(s.Replay, store.ReplayRunning, by, why, now)
+	r, effects := changed(s.Replay, recoup.ReplayRunning, by, why, now)
 	r.PhaseAt, r.NextAt = beginning(r.Plan.Rate, float64(count(&s).released), now), now
 	if stopped {
 		r.Phase, r.PhaseAt = firstPhase(r.Plan, r.Phase), now

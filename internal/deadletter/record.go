@@ -64,7 +64,7 @@ func (s *Service) CheckFailure(in recoup.StageFailure) error {
 // check checks a failure and cleans it: what the client has cleaned is cleaned once more,
 // because nothing is stored because somebody else said that it was safe. It returns what the
 // lifecycle is told of it, should it be a new error, and the round of a dead letter that it is.
-func (s *Service) check(in *recoup.StageFailure) (report lifecycle.Report, round store.Round, err error) {
+func (s *Service) check(in *recoup.StageFailure) (report lifecycle.Report, round recoup.Round, err error) {
 	var f check.Fields
 	f.Require("work_id", !in.WorkID.IsZero())
 	f.Identifier("entity_id", in.EntityID)
@@ -82,8 +82,8 @@ func (s *Service) check(in *recoup.StageFailure) (report lifecycle.Report, round
 	if _, err := s.table(in.Table); err != nil && !f.Merge(err) {
 		return report, round, err
 	}
-	return report, store.Round{
-		Stage: in.Stage, Class: report.Failure.Code, Signature: Signature(clean), LastStack: cut(clean, maxKeptStack), Context: store.EncodeJSON(kept),
+	return report, recoup.Round{
+		Stage: in.Stage, Class: report.Failure.Code, Signature: Signature(clean), LastStack: cut(clean, maxKeptStack), Context: recoup.EncodeJSON(kept),
 		FirstFailureAt: in.FirstFailureAt, LastFailureAt: in.LastFailureAt,
 	}, f.Err()
 }
@@ -105,7 +105,7 @@ func (s *Service) classify(in *recoup.StageFailure, report *lifecycle.Report, f 
 
 // at is a round as it is told at a time, with its own times in order: those of another
 // clock may lie in the future.
-func at(r store.Round, now time.Time) store.Round {
+func at(r recoup.Round, now time.Time) recoup.Round {
 	within := func(t, last time.Time) time.Time {
 		if t.IsZero() || t.After(last) {
 			return last
@@ -167,7 +167,7 @@ func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*re
 		d, r := &l.Dead, &effects.Round
 		d.Round++
 		r.ErrorID, r.Round = d.ErrorID, d.Round
-		d.Step, d.Cause = store.StepNew, ""
+		d.Step, d.Cause = recoup.StepNew, ""
 		d.Stage, d.Class, d.Signature, d.Exhausted = r.Stage, r.Class, r.Signature, in.Exhausted
 		d.LastFailureAt, d.UpdatedAt = r.LastFailureAt, now
 		l.Queued = store.QueuedWork{}
@@ -203,7 +203,7 @@ func (s *Service) bury(l *store.Letter, effects *store.LetterEffects, in *recoup
 	}
 	report.Table = table.Name
 	l.Error, effects.Effects, err = lifecycle.Step(s.Policies.Current(), nil, report, effects.Round.At)
-	l.Dead = store.DeadLetter{
+	l.Dead = recoup.DeadLetter{
 		ErrorID: report.ID, WorkID: in.WorkID, Pipeline: pipeline, FirstFailureAt: effects.Round.FirstFailureAt, CreatedAt: effects.Round.At,
 		PayloadRef: cmp.Or(l.Queued.PayloadRef, in.PayloadRef), PayloadHash: cmp.Or(l.Queued.PayloadHash, in.PayloadHash),
 		PreviousID: l.Previous.ErrorID,
@@ -219,9 +219,9 @@ const engineering = 2
 func (s *Service) failAgain(l *store.Letter, effects *store.LetterEffects, _ *recoup.StageFailure, report lifecycle.Report) error {
 	r, failure := &effects.Round, report.Failure
 	in := lifecycle.FailAgain{By: report.By, Failure: failure, Expires: l.Dead.HeldExpiry}
-	l.Item.State = store.ItemFailed
+	l.Item.State = recoup.ItemFailed
 	if failure.Code == l.Dead.Class {
-		l.Item.State = store.ItemRepeated
+		l.Item.State = recoup.ItemRepeated
 		if failure.Class == recoup.ClassFatal {
 			in.Tier, in.Reason = engineering, store.EngineeringReview
 		}

@@ -29,7 +29,7 @@ func TestRecord(t *testing.T) {
 			w.Errorf("stored is %+v, answered was %+v", d.Letter, l)
 		}
 		dead := d.Dead
-		if dead.WorkID != f.WorkID || dead.Pipeline != pipeline || dead.Stage != "llm" || dead.Class != fault.CodeNetworkTimeout || !dead.Exhausted || dead.Round != 1 || dead.Step != store.StepNew ||
+		if dead.WorkID != f.WorkID || dead.Pipeline != pipeline || dead.Stage != "llm" || dead.Class != fault.CodeNetworkTimeout || !dead.Exhausted || dead.Round != 1 || dead.Step != recoup.StepNew ||
 			!dead.FirstFailureAt.Equal(f.FirstFailureAt) || !dead.LastFailureAt.Equal(f.LastFailureAt) || dead.PayloadRef != f.PayloadRef || dead.PayloadHash != f.PayloadHash {
 			w.Errorf("it is %+v", dead)
 		}
@@ -136,7 +136,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			f.Context = map[string]any{"attempts": map[string]any{"llm": 1, secret.Text: 2}, "request_id": secret.Text, "upstream": secret.Text, "note": secret.Text, "request_ids": map[string]any{"x": secret.Text, secret.Text: "y"}}
 			f.Payload = []byte(secret.Text)
 			l := w.bury(f)[0]
-			w.take(l.Dead.ErrorID, deadletter.Triage{Cause: store.CauseData, Note: secret.Text})
+			w.take(l.Dead.ErrorID, deadletter.Triage{Cause: recoup.CauseData, Note: secret.Text})
 			w.take(l.Dead.ErrorID, deadletter.Remediation{Link: "INC-1", Corrected: secret.Text, Note: secret.Text})
 			d := w.read(l.Dead.ErrorID)
 			p, err := w.db.Payload(w.Context(), f.WorkID)

@@ -15,20 +15,9 @@ import (
 	"recoup/internal/store"
 )
 
-// Selection is what a replay is asked for. It is kept with the replay.
+// Selection is what a replay is asked for, and its bounds. It is kept with the replay.
 type Selection struct {
-	IDs      []recoup.ID `json:"ids,omitempty"` // instead of a filter
-	Pipeline string      `json:"pipeline,omitempty"`
-	Stage    string      `json:"stage,omitempty"`
-	Class    recoup.Code `json:"error_class,omitempty"`
-	Group    recoup.ID   `json:"group_id,omitzero"`
-	After    time.Time   `json:"after,omitzero"`
-	Before   time.Time   `json:"before,omitzero"`
-	All      bool        `json:"all,omitempty"` // an empty filter is meant
-
-	// FromStart is the first stage of the pipeline if all of it is to be run again;
-	// empty: work goes on at the stage that failed.
-	FromStart string `json:"from_start,omitempty"`
+	recoup.ReplaySelection
 
 	// Within are the pipelines that whoever asked may replay; nil: all.
 	Within *store.Pipelines `json:"within,omitempty"`
@@ -38,13 +27,13 @@ type Selection struct {
 }
 
 // asked is the filter as it was asked for.
-func (sel *Selection) asked() store.LetterFilter {
-	return store.LetterFilter{Pipeline: sel.Pipeline, Stage: sel.Stage, Class: sel.Class, Group: sel.Group, After: sel.After, Before: sel.Before}
+func (sel *Selection) asked() recoup.DeadLetterFilter {
+	return recoup.DeadLetterFilter{Pipeline: sel.Pipeline, Stage: sel.Stage, Class: sel.Class, GroupID: sel.GroupID, After: sel.After, Before: sel.Before}
 }
 
 // filter is what was asked for, within its bounds.
 func (sel *Selection) filter() store.LetterFilter {
-	f := sel.asked()
+	f := store.LetterFilter{DeadLetterFilter: sel.asked()}
 	f.Pipeline, f.Within = sel.Within.Narrow(f.Pipeline)
 	return f
 }
@@ -53,7 +42,7 @@ func (sel *Selection) filter() store.LetterFilter {
 const MaxNamed = 1000
 
 func (sel *Selection) check(f *check.Fields) {
-	empty := sel.asked() == store.LetterFilter{}
+	empty := sel.asked() == recoup.DeadLetterFilter{}
 	switch {
 	case len(sel.IDs) > 0 && !empty:
 		f.Addf("ids", "exclusive", "give a filter or ids, not both")
@@ -74,7 +63,7 @@ func (sel *Selection) checkNames(f *check.Fields) {
 }
 
 // Plan fills in what a plan leaves open.
-func Plan(p store.ReplayPlan, single bool) store.ReplayPlan {
+func Plan(p recoup.ReplayPlan, single bool) recoup.ReplayPlan {
 	if p.Rate == 0 {
 		p.Rate = 10
 	}
@@ -96,7 +85,7 @@ func Plan(p store.ReplayPlan, single bool) store.ReplayPlan {
 	return p
 }
 
-func checkPlan(p store.ReplayPlan, f *check.Fields) {
+func checkPlan(p recoup.ReplayPlan, f *check.Fields) {
 	if !(p.Rate > 0 && p.Rate <= 10_000) {
 		f.Addf("rate", "range", "rate must be above 0 and at most 10000 items per second")
 	}
@@ -114,19 +103,11 @@ func checkPlan(p store.ReplayPlan, f *check.Fields) {
 	}
 }
 
-// NewReplay asks for a replay of named dead letters, or of what a preview has shown.
-type NewReplay struct {
-	Selection Selection
-	Token     string // of the preview, instead of a selection
-	Plan      store.ReplayPlan
-	Reason    string
-}
-
-// check complains of all that is wrong with it and returns its plan, filled in, and
-// its reason, cleaned.
-func (in *NewReplay) check(f *check.Fields) (plan store.ReplayPlan, reason string) {
-	sel := &in.Selection
-	filtered := sel.asked() != store.LetterFilter{} || sel.All
+// checkReplay complains of all that is wrong with a request. It fills in the plan, reads
+// the class and cleans the reason.
+func (s *Service) checkReplay(in *recoup.NewReplay, f *check.Fields) Selection {
+	sel := s.selection(in.ReplaySelection, f)
+	filtered := sel.asked() != recoup.DeadLetterFilter{} || sel.All
 	switch {
 	case in.Token != "" && (filtered || len(sel.IDs) > 0):
 		f.Addf("token", "exclusive", "a token stands for the set of its preview: give no filter and no ids beside it")
@@ -138,15 +119,24 @@ func (in *NewReplay) check(f *check.Fields) (plan store.ReplayPlan, reason strin
 	} else {
 		sel.checkNames(f)
 	}
-	plan = Plan(in.Plan, len(sel.IDs) == 1)
-	checkPlan(plan, f)
-	return plan, needed(f, "reason", in.Reason)
+	in.Plan = Plan(in.Plan, len(sel.IDs) == 1)
+	checkPlan(in.Plan, f)
+	in.Reason = needed(f, "reason", in.Reason)
+	return sel
+}
+
+// selection reads the class of a selection. One whose class is wrong is not empty for that.
+func (s *Service) selection(asked recoup.ReplaySelection, f *check.Fields) Selection {
+	var err error
+	asked.Class, err = s.class(asked.Class)
+	f.Merge(err)
+	return Selection{ReplaySelection: asked}
 }
 
 // CheckReplay says what is wrong with a request for a replay, all of it.
-func (s *Service) CheckReplay(in NewReplay) error {
+func (s *Service) CheckReplay(in recoup.NewReplay) error {
 	var f check.Fields
-	in.check(&f)
+	s.checkReplay(&in, &f)
 	return f.Err()
 }
 
@@ -158,31 +148,30 @@ const advanceAtOnce = 4
 // Replay begins a replay of the dead letters that are named, or that a preview has
 // shown and that have not changed since. Its members are fixed: what becomes ready
 // later is not among them.
-func (s *Service) Replay(ctx context.Context, c engine.Caller, in NewReplay) (store.ReplayStatus, error) {
+func (s *Service) Replay(ctx context.Context, c engine.Caller, in recoup.NewReplay) (recoup.Replay, error) {
 	var f check.Fields
-	plan, reason := in.check(&f)
+	sel := s.checkReplay(&in, &f)
 	if err := f.Err(); err != nil {
-		return store.ReplayStatus{}, err
+		return recoup.Replay{}, err
 	}
-	sel := &in.Selection
-	hub, members, err := s.fix(ctx, c, sel, in.Token)
+	hub, members, err := s.fix(ctx, c, &sel, in.Token)
 	if err != nil {
-		return store.ReplayStatus{}, err
+		return recoup.Replay{}, err
 	}
-	if err := s.replayable(ctx, sel, members); err != nil {
-		return store.ReplayStatus{}, err
+	if err := s.replayable(ctx, &sel, members); err != nil {
+		return recoup.Replay{}, err
 	}
 	now := s.now()
 	selection, err := json.Marshal(sel)
 	if err != nil {
-		return store.ReplayStatus{}, err
+		return recoup.Replay{}, err
 	}
-	r := store.Replay{
-		ID: s.IDs.New(now), State: store.ReplayCollecting, Hub: hub, Selection: store.JSON(selection), Cursor: formatCursor(members), Plan: plan, NextAt: now,
-		CreatedAt: now, CreatedBy: c.Name, Reason: reason, StateAt: now, StateBy: c.Name,
+	r := recoup.Replay{
+		ID: s.IDs.New(now), State: recoup.ReplayCollecting, Hub: hub, Selection: recoup.JSON(selection), Cursor: formatCursor(members), Plan: in.Plan, NextAt: now,
+		CreatedAt: now, CreatedBy: c.Name, Reason: in.Reason, StateAt: now, StateBy: c.Name,
 	}
-	if err := s.Store.CreateReplay(ctx, r, store.Note{ReplayID: r.ID, Step: store.WorkflowStep(r.State), Actor: c.Name, At: now, Text: reason}); err != nil {
-		return store.ReplayStatus{}, err
+	if err := s.Store.CreateReplay(ctx, r, recoup.Note{ReplayID: r.ID, Step: recoup.WorkflowStep(r.State), Actor: c.Name, At: now, Text: r.Reason}); err != nil {
+		return recoup.Replay{}, err
 	}
 	for range advanceAtOnce {
 		if more, err := s.advance(ctx, r.ID); err != nil || !more {
@@ -190,10 +179,10 @@ func (s *Service) Replay(ctx context.Context, c engine.Caller, in NewReplay) (st
 		}
 	}
 	status, err := s.Store.Replay(ctx, r.ID)
-	if err == nil && status.Members == 0 && status.State != store.ReplayCollecting {
-		return status, s.overtaken(ctx, sel, members)
+	if err == nil && status.Members == 0 && status.State != recoup.ReplayCollecting {
+		err = s.overtaken(ctx, &sel, members)
 	}
-	return status, err
+	return PublicReplay(&status), err
 }
 
 // overtaken says why a replay has found nothing: another was faster.
@@ -218,7 +207,7 @@ func (s *Service) replayable(ctx context.Context, sel *Selection, members []engi
 	return fault.New(fault.CodeBusinessRuleViolation, "None of the dead letters can be replayed now; the preview says why.").With("not_eligible", not)
 }
 
-func selectionOf(r *store.Replay) (sel Selection, err error) {
+func selectionOf(r *recoup.Replay) (sel Selection, err error) {
 	if err := json.Unmarshal([]byte(r.Selection), &sel); err != nil {
 		return sel, fmt.Errorf("replay %s: its selection cannot be read: %w", r.ID, err)
 	}
@@ -227,7 +216,7 @@ func selectionOf(r *store.Replay) (sel Selection, err error) {
 
 // collect adds the next stretch of members to a replay, and reports whether there
 // may be more.
-func (s *Service) collect(ctx context.Context, r *store.Replay) (more bool, err error) {
+func (s *Service) collect(ctx context.Context, r *recoup.Replay) (more bool, err error) {
 	left, err := parseCursor(r.Cursor)
 	if len(left) == 0 || err != nil {
 		return false, err
@@ -274,7 +263,7 @@ func parseCursor(s string) ([]engine.Member, error) {
 
 // join decides whether a dead letter becomes a member of a replay: not if it has
 // changed since it was seen. It does not expire until it comes back.
-func (s *Service) join(r *store.Replay, sel *Selection, seen map[recoup.ID]engine.Member) store.DecideLetter {
+func (s *Service) join(r *recoup.Replay, sel *Selection, seen map[recoup.ID]engine.Member) store.DecideLetter {
 	replay, by, reason, start, bounds := r.ID, r.CreatedBy, r.Reason, sel.FromStart, sel.Within
 	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		var effects store.LetterEffects
@@ -292,14 +281,14 @@ func (s *Service) join(r *store.Replay, sel *Selection, seen map[recoup.ID]engin
 			return l, effects, err
 		}
 		d := &l.Dead
-		l.Item = store.ReplayItem{ReplayID: replay, Round: d.Round, Stage: d.Stage}
-		d.Step, d.HeldExpiry, d.UpdatedAt = store.StepReplaying, held, now
+		l.Item = recoup.ReplayItem{ReplayID: replay, Round: d.Round, Stage: d.Stage}
+		d.Step, d.HeldExpiry, d.UpdatedAt = recoup.StepReplaying, held, now
 		details := map[string]any{"replay_id": replay.String()}
 		if start != "" {
 			l.Item.Stage, effects.Anew = start, restarted(d, now)
 			details["from_start"] = start
 		}
-		effects.Notes = []store.Note{{ErrorID: d.ErrorID, Round: d.Round, Step: d.Step, Actor: by, At: now, Text: reason, Fields: store.EncodeJSON(details)}}
+		effects.Notes = []recoup.Note{{ErrorID: d.ErrorID, Round: d.Round, Step: d.Step, Actor: by, At: now, Text: reason, Fields: recoup.EncodeJSON(details)}}
 		return l, effects, nil
 	}
 }
@@ -312,9 +301,9 @@ func (s *Service) leave(by, why string) store.DecideLetter {
 		if err := s.move(&l, &effects, lifecycle.Return{By: by, Reason: "the replay was cancelled", Expires: l.Dead.HeldExpiry}, now); err != nil {
 			return l, effects, err
 		}
-		l.Item.State, l.Item.EndedAt, l.Item.Detail = store.ItemCancelled, now, why
+		l.Item.State, l.Item.EndedAt, l.Item.Detail = recoup.ItemCancelled, now, why
 		l.Queued = store.QueuedWork{}
-		l.Dead.Step, l.Dead.HeldExpiry, l.Dead.UpdatedAt = store.StepValidated, time.Time{}, now
+		l.Dead.Step, l.Dead.HeldExpiry, l.Dead.UpdatedAt = recoup.StepValidated, time.Time{}, now
 		return l, effects, nil
 	}
 }

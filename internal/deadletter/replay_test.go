@@ -32,7 +32,7 @@ func (w *world) buried(count int) []recoup.ID {
 			ids = append(ids, l.Dead.ErrorID)
 		}
 	}
-	group := w.read(ids[0]).Dead.Group
+	group := w.read(ids[0]).Dead.GroupID
 	for _, step := range []deadletter.Step{triage, remedy, validated} {
 		if r, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step}); err != nil || r.Applied != count {
 			w.Fatalf("%T: %+v, %v", step, r, err)
@@ -125,18 +125,20 @@ func TestReplayRamp(t *testing.T) {
 func (w *world) ramp(members int) {
 	w.Helper()
 	rate := float64(members) / 5
-	plan := store.ReplayPlan{Rate: rate, Concurrency: 50_000}
+	plan := recoup.ReplayPlan{Rate: rate, Concurrency: 50_000}
 	begin := func(want int) *store.ReplayStatus {
 		w.Helper()
-		r, err := w.shown(deadletter.Selection{Pipeline: pipeline}, plan)
+		begun, err := w.shown(recoup.ReplaySelection{Pipeline: pipeline}, plan)
 		w.must(err)
-		for w.advance(); r.State == store.ReplayCollecting; r = *w.status(r.ID) {
+		w.advance()
+		r := w.status(begun.ID)
+		for ; r.State == recoup.ReplayCollecting; r = w.status(begun.ID) {
 			w.advance()
 		}
-		if r = *w.status(r.ID); r.Members != want {
+		if r.Members != want {
 			w.Fatalf("it has %d members, want %d", r.Members, want)
 		}
-		return &r
+		return r
 	}
 	r, done := begin(members), 0
 	for range 20 {
@@ -145,7 +147,7 @@ func (w *world) ramp(members int) {
 		w.wait(time.Second)
 	}
 	s := w.status(r.ID)
-	if s.State != store.ReplayPaused || s.StateBy != recoup.System || done != 1 || s.Count(store.ItemRepeated) != 1 || s.Count(store.ItemPending) != int64(members-1) {
+	if s.State != recoup.ReplayPaused || s.StateBy != recoup.System || done != 1 || s.Count(recoup.ItemRepeated) != 1 || s.Count(recoup.ItemPending) != int64(members-1) {
 		w.Fatalf("after the bad class: %+v, %d done", s, done)
 	}
 	w.toldOf(s)
@@ -159,15 +161,15 @@ func (w *world) ramp(members int) {
 	w.must(err)
 	w.advance()
 	left := members - done
-	if s = w.status(r.ID); s.State != store.ReplayCancelled || s.Count(store.ItemCancelled) != int64(left) || s.Count(store.ItemSucceeded) != int64(done-1) {
+	if s = w.status(r.ID); s.State != recoup.ReplayCancelled || s.Count(recoup.ItemCancelled) != int64(left) || s.Count(recoup.ItemSucceeded) != int64(done-1) {
 		w.Fatalf("cancelled: %+v, then %+v, %d done", cancelled, s, done)
 	}
 	if got := w.claim(10); len(got) != 0 {
 		w.Errorf("%d can be claimed of what was cancelled", len(got))
 	}
 	r = begin(left) // all of them are as they were
-	w.until(r.ID, &done, func(s *store.ReplayStatus) bool { return s.State == store.ReplayDone })
-	if s = w.status(r.ID); s.State != store.ReplayDone || s.Count(store.ItemSucceeded) != int64(left) || done != members {
+	w.until(r.ID, &done, func(s *store.ReplayStatus) bool { return s.State == recoup.ReplayDone })
+	if s = w.status(r.ID); s.State != recoup.ReplayDone || s.Count(recoup.ItemSucceeded) != int64(left) || done != members {
 		w.Fatalf("in the end: %+v, %d done", s, done)
 	}
 	w.wantPace(s, rate)
@@ -206,7 +208,7 @@ func (w *world) toldOf(s *store.ReplayStatus) {
 	var said store.ReplayStop
 	w.must(json.Unmarshal([]byte(list[0].Body), &said))
 	table, _ := policy.Default().Table(w.read(w.member(s.ID)).Error.Table)
-	want := store.ReplayStop{ReplayID: s.ID, Why: s.Why, Members: s.Members, Left: int(s.Count(store.ItemPending))}
+	want := store.ReplayStop{ReplayID: s.ID, Why: s.Why, Members: s.Members, Left: int(s.Count(recoup.ItemPending))}
 	if list[0].To != table.Owner(1) || said != want || !strings.Contains(said.Why, "the same class came back") {
 		w.Errorf("%s is told %+v, want %s and %+v", list[0].To, said, table.Owner(1), want)
 	}
@@ -244,14 +246,14 @@ func TestEngineeringReviewIsTold(t *testing.T) {
 func TestReplayCancel(t *testing.T) {
 	everywhere(t, func(w *world) {
 		ids := w.buried(40)
-		r, err := w.shown(deadletter.Selection{Pipeline: pipeline}, store.ReplayPlan{Rate: 10, Concurrency: 10, Canary: -1})
+		r, err := w.shown(recoup.ReplaySelection{Pipeline: pipeline}, recoup.ReplayPlan{Rate: 10, Concurrency: 10, Canary: -1})
 		w.must(err)
 		w.wait(time.Second)
 		w.advance()
 		held := w.claim(3)
 		cancelled, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActCancel, "wrong fix")
 		w.must(err)
-		if s := &cancelled; s.State != store.ReplayCancelling || len(held) != 3 {
+		if s := &cancelled; s.State != recoup.ReplayCancelling || len(held) != 3 {
 			w.Fatalf("cancelled it is %+v, %d held", s, len(held))
 		}
 		w.say(held[0], deadletter.Succeeded)
@@ -261,25 +263,25 @@ func TestReplayCancel(t *testing.T) {
 		w.wait(time.Second)
 		w.advance()
 		s := w.status(r.ID)
-		if s.State != store.ReplayCancelled || s.Count(store.ItemCancelled) != 38 || s.Count(store.ItemSucceeded) != 1 || s.Count(store.ItemRepeated) != 1 {
+		if s.State != recoup.ReplayCancelled || s.Count(recoup.ItemCancelled) != 38 || s.Count(recoup.ItemSucceeded) != 1 || s.Count(recoup.ItemRepeated) != 1 {
 			w.Fatalf("in the end: %+v", s)
 		}
-		steps := map[store.WorkflowStep]int{}
+		steps := map[recoup.WorkflowStep]int{}
 		for _, id := range ids {
 			d := w.read(id)
 			steps[d.Dead.Step]++
-			if d.Error.ExpiresAt.IsZero() || d.Dead.Round == 1 && d.Dead.Step == store.StepValidated && len(d.Rounds) != 1 {
+			if d.Error.ExpiresAt.IsZero() || d.Dead.Round == 1 && d.Dead.Step == recoup.StepValidated && len(d.Rounds) != 1 {
 				w.Errorf("it is %+v", d)
 			}
 		}
-		if steps[store.StepValidated] != 38 || steps[store.StepReplayed] != 1 || steps[store.StepNew] != 1 {
+		if steps[recoup.StepValidated] != 38 || steps[recoup.StepReplayed] != 1 || steps[recoup.StepNew] != 1 {
 			w.Errorf("they are %v", steps)
 		}
 		if got := w.claim(100); len(got) != 0 {
 			w.Errorf("claimed %d of a cancelled replay", len(got))
 		}
 		w.refused(second(w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActResume, "go on")), fault.CodeInvalidTransition)
-		again, err := w.shown(deadletter.Selection{Pipeline: pipeline}, store.ReplayPlan{})
+		again, err := w.shown(recoup.ReplaySelection{Pipeline: pipeline}, recoup.ReplayPlan{})
 		if err != nil || again.Members != 38 {
 			w.Errorf("again: %+v, %v", again, err)
 		}
@@ -291,35 +293,35 @@ func TestReplayPauseAndPreview(t *testing.T) {
 		ids := w.buried(5)
 		fresh, gone := w.dead("fetch", "INVALID_API_KEY"), w.dead("notify", "INVALID_API_KEY")
 		w.must(w.apply(gone, lifecycle.ArchiveNow{By: ada, Reason: "not needed"}))
-		p, err := w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{IDs: append([]recoup.ID{fresh, gone, w.id()}, ids...)})
+		p, err := w.Preview(w.Context(), engine.Caller{}, recoup.ReplaySelection{IDs: append([]recoup.ID{fresh, gone, w.id()}, ids...)})
 		if err != nil || p.Eligible != 5 || p.NotEligible["MISSING_triage"] != 1 || p.NotEligible["ARCHIVED"] != 1 || p.NotEligible["UNKNOWN"] != 1 || len(p.Refused) != 3 {
 			w.Errorf("the preview is %+v, %v", p, err)
 		}
-		w.invalid(second(w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{})), "filter")
-		w.invalid(second(w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{IDs: ids, Stage: "llm"})), "ids")
-		w.refused(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{fresh, gone}}, Reason: "r"})), fault.CodeBusinessRuleViolation)
-		w.invalid(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{
-			Selection: deadletter.Selection{All: true}, Plan: store.ReplayPlan{Rate: -1, Concurrency: -1, Canary: 2000, Share: 2, Limit: -1},
+		w.invalid(second(w.Preview(w.Context(), engine.Caller{}, recoup.ReplaySelection{})), "filter")
+		w.invalid(second(w.Preview(w.Context(), engine.Caller{}, recoup.ReplaySelection{IDs: ids, Stage: "llm"})), "ids")
+		w.refused(second(w.Replay(w.Context(), caller(ada), recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{fresh, gone}}, Reason: "r"})), fault.CodeBusinessRuleViolation)
+		w.invalid(second(w.Replay(w.Context(), caller(ada), recoup.NewReplay{
+			ReplaySelection: recoup.ReplaySelection{All: true}, Plan: recoup.ReplayPlan{Rate: -1, Concurrency: -1, Canary: 2000, Share: 2, Limit: -1},
 		})), "token", "rate", "concurrency", "canary", "share", "limit", "reason")
-		r, err := w.shown(deadletter.Selection{All: true}, store.ReplayPlan{Rate: 1, Canary: -1})
+		r, err := w.shown(recoup.ReplaySelection{All: true}, recoup.ReplayPlan{Rate: 1, Canary: -1})
 		w.must(err)
-		if r.State != store.ReplayRunning || r.Members != 5 || r.Count(store.ItemReleased) != 1 {
+		if r.State != recoup.ReplayRunning || r.Members != 5 || r.Counts.Released != 1 {
 			w.Fatalf("the replay is %+v", r)
 		}
-		if p, err := w.Preview(w.Context(), engine.Caller{}, deadletter.Selection{All: true}); err != nil || p.Eligible != 0 || p.NotEligible["REPLAYING"] != 5 {
+		if p, err := w.Preview(w.Context(), engine.Caller{}, recoup.ReplaySelection{All: true}); err != nil || p.Eligible != 0 || p.NotEligible["REPLAYING"] != 5 {
 			w.Errorf("the preview is %+v, %v", p, err)
 		}
 		for range 2 { // twice is as good as once
-			if s, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActPause, "lunch"); err != nil || s.State != store.ReplayPaused || s.StateBy != ada {
+			if s, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActPause, "lunch"); err != nil || s.State != recoup.ReplayPaused || s.StateBy != ada {
 				w.Errorf("paused: %+v, %v", s, err)
 			}
 		}
 		w.wait(time.Hour)
 		w.advance()
-		if got := w.claim(10); len(got) != 0 || w.status(r.ID).Count(store.ItemReleased) != 1 {
+		if got := w.claim(10); len(got) != 0 || w.status(r.ID).Count(recoup.ItemReleased) != 1 {
 			w.Errorf("claimed %d of a paused replay", len(got))
 		}
-		if s, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActResume, "back"); err != nil || s.State != store.ReplayRunning || s.Phase != r.Phase || s.Count(store.ItemReleased) != 2 {
+		if s, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActResume, "back"); err != nil || s.State != recoup.ReplayRunning || s.Phase != r.Phase || s.Counts.Released != 2 {
 			w.Errorf("resumed: %+v, %v", s, err)
 		}
 		if s := w.status(r.ID); s.Reason != "corrected" || s.CreatedBy != ada {
@@ -336,7 +338,7 @@ func TestReplayPauseAndPreview(t *testing.T) {
 func TestReplayOnTwoNodes(t *testing.T) {
 	everywhere(t, func(w *world) {
 		w.buried(60)
-		r, err := w.shown(deadletter.Selection{All: true}, store.ReplayPlan{Rate: 20, Canary: -1})
+		r, err := w.shown(recoup.ReplaySelection{All: true}, recoup.ReplayPlan{Rate: 20, Canary: -1})
 		w.must(err)
 		keys, err := deadletter.NewKeyring(w.Context(), w.db, zeros{}, epoch)
 		w.must(err)
@@ -351,7 +353,7 @@ func TestReplayOnTwoNodes(t *testing.T) {
 			_, err := w.Advance(w.Context())
 			w.must(errors.Join(err, <-ended))
 		}
-		if out := w.status(r.ID).Count(store.ItemReleased); out != 21 {
+		if out := w.status(r.ID).Count(recoup.ItemReleased); out != 21 {
 			w.Errorf("after a second %d are released", out)
 		}
 	})

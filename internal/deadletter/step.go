@@ -6,22 +6,14 @@ import (
 	"recoup/internal/store"
 )
 
-// Triage says what is the matter. It confirms what was looked at (spec 002, 8.5):
-// if the dead letter says otherwise, nothing happens. The note keeps what was
-// confirmed.
-type Triage struct {
-	Cause     store.Cause
-	Stage     string
-	Class     recoup.Code
-	Exhausted *bool // whether its retries were spent; nil: not said
-	Note      string
-}
+// Triage is what a person has found. The note keeps what was confirmed.
+type Triage recoup.Triage
 
 func (Triage) act() string               { return ActTriage }
 func (in Triage) said() (string, string) { return in.Note, "" }
 func (in Triage) clean(f *check.Fields) Step {
 	switch in.Cause {
-	case store.CauseTransient, store.CauseData, store.CauseAccess, store.CauseDefect:
+	case recoup.CauseTransient, recoup.CauseData, recoup.CauseAuthConfig, recoup.CauseCodeDefect:
 	default:
 		f.Addf("cause", "enum", "cause must be TRANSIENT, DATA, AUTH_CONFIG or CODE_DEFECT")
 	}
@@ -38,7 +30,7 @@ func (in Triage) take(l *store.Letter, f *check.Fields) map[string]any {
 	if in.Exhausted != nil && *in.Exhausted != d.Exhausted {
 		f.Addf("exhausted", "current", "exhausted is %t, and the dead letter says %t: look at it again", *in.Exhausted, d.Exhausted)
 	}
-	d.Step, d.Cause = store.StepTriaged, in.Cause
+	d.Step, d.Cause = recoup.StepTriaged, in.Cause
 	return map[string]any{"cause": string(in.Cause), "stage": in.Stage, "error_class": string(in.Class), "exhausted": d.Exhausted}
 }
 
@@ -52,18 +44,8 @@ func (in Triage) confirms(f *check.Fields, stage string, class recoup.Code) {
 	}
 }
 
-// Remediation says what was done, as its cause demands, and where that is
-// written down.
-type Remediation struct {
-	Link string // the ticket or incident
-	Note string
-
-	UpstreamChecked string // transient: how the upstream was seen to be back
-	Corrected       string // data: what was corrected
-	Fixed           string // auth or config: what was rotated or fixed
-	Release         string // code defect: the release with the fix
-	ValidatedIn     string // and where it was validated
-}
+// Remediation is what a person has done about it.
+type Remediation recoup.Remediation
 
 func (Remediation) act() string               { return ActRemediate }
 func (in Remediation) said() (string, string) { return in.Note, in.Link }
@@ -81,17 +63,17 @@ func (in Remediation) clean(f *check.Fields) Step {
 // deed is a field of the form, and the cause that asks for it.
 type deed struct {
 	field string
-	cause store.Cause
+	cause recoup.Cause
 	text  *string
 }
 
 func (in *Remediation) deeds() []deed {
 	return []deed{
-		{"upstream_checked", store.CauseTransient, &in.UpstreamChecked},
-		{"corrected", store.CauseData, &in.Corrected},
-		{"fixed", store.CauseAccess, &in.Fixed},
-		{"release", store.CauseDefect, &in.Release},
-		{"validated_in", store.CauseDefect, &in.ValidatedIn},
+		{"upstream_checked", recoup.CauseTransient, &in.UpstreamChecked},
+		{"corrected", recoup.CauseData, &in.Corrected},
+		{"fixed", recoup.CauseAuthConfig, &in.Fixed},
+		{"release", recoup.CauseCodeDefect, &in.Release},
+		{"validated_in", recoup.CauseCodeDefect, &in.ValidatedIn},
 	}
 }
 
@@ -107,17 +89,12 @@ func (in Remediation) take(l *store.Letter, f *check.Fields) map[string]any {
 			f.Addf(d.field, "cause", "%s belongs to the cause %s, and this one is %s", d.field, d.cause, l.Dead.Cause)
 		}
 	}
-	l.Dead.Step = store.StepRemediated
+	l.Dead.Step = recoup.StepRemediated
 	return details
 }
 
-// Validation says that a replay does no harm: it is idempotent, or why a second
-// effect is safe.
-type Validation struct {
-	Idempotent    bool
-	DuplicateSafe string // why it is safe, where it is not idempotent
-	Note          string
-}
+// Validation is that a replay does no harm.
+type Validation recoup.Validation
 
 func (Validation) act() string               { return ActValidate }
 func (in Validation) said() (string, string) { return in.Note, "" }
@@ -131,7 +108,7 @@ func (in Validation) clean(f *check.Fields) Step {
 }
 
 func (in Validation) take(l *store.Letter, _ *check.Fields) map[string]any {
-	l.Dead.Step = store.StepValidated
+	l.Dead.Step = recoup.StepValidated
 	details := map[string]any{"idempotent": in.Idempotent}
 	if in.DuplicateSafe != "" {
 		details["duplicate_safe"] = in.DuplicateSafe
@@ -139,29 +116,15 @@ func (in Validation) take(l *store.Letter, _ *check.Fields) map[string]any {
 	return details
 }
 
-// Outcome is what a verification found.
-type Outcome string
-
-// What it finds. Work that was not delivered goes back to triage.
-const (
-	Delivered    Outcome = "DELIVERED"
-	NotDelivered Outcome = "NOT_DELIVERED"
-)
-
-// Verification says whether the result of the replay has arrived where it should.
-// It closes the dead letter, or sends it back to triage.
-type Verification struct {
-	Outcome Outcome
-	Note    string
-	Link    string
-}
+// Verification is whether the result of the replay has arrived where it should.
+type Verification recoup.Verification
 
 func (Verification) act() string               { return ActVerify }
 func (in Verification) said() (string, string) { return in.Note, in.Link }
 
 func (in Verification) clean(f *check.Fields) Step {
-	if in.Outcome != Delivered && in.Outcome != NotDelivered {
-		f.Addf("outcome", "enum", "outcome must be %s or %s", Delivered, NotDelivered)
+	if in.Outcome != recoup.Delivered && in.Outcome != recoup.NotDelivered {
+		f.Addf("outcome", "enum", "outcome must be %s or %s", recoup.Delivered, recoup.NotDelivered)
 	}
 	in.Note = needed(f, "note", in.Note)
 	f.Link("link", in.Link)
@@ -169,8 +132,8 @@ func (in Verification) clean(f *check.Fields) Step {
 }
 
 func (in Verification) take(l *store.Letter, _ *check.Fields) map[string]any {
-	if l.Dead.Step = store.StepVerified; in.Outcome == NotDelivered {
-		l.Dead.Step, l.Dead.Cause = store.StepNew, ""
+	if l.Dead.Step = recoup.StepVerified; in.Outcome == recoup.NotDelivered {
+		l.Dead.Step, l.Dead.Cause = recoup.StepNew, ""
 	}
 	return map[string]any{"outcome": string(in.Outcome)}
 }

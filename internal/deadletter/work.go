@@ -105,9 +105,9 @@ func (s *Service) succeed(token recoup.ID) store.DecideLetter {
 		if err := s.move(&l, &effects, lifecycle.Return{By: worker, Reason: "the replay worked", Expires: l.Dead.HeldExpiry}, now); err != nil {
 			return l, effects, err
 		}
-		l.Item.State, l.Item.EndedAt, l.Item.Worker = store.ItemSucceeded, now, worker
-		l.Dead.Step, l.Dead.HeldExpiry, l.Dead.UpdatedAt = store.StepReplayed, time.Time{}, now
-		effects.Notes = []store.Note{{ErrorID: l.Dead.ErrorID, Round: l.Dead.Round, Step: store.StepReplayed, Actor: cmp.Or(worker, recoup.System), At: now}}
+		l.Item.State, l.Item.EndedAt, l.Item.Worker = recoup.ItemSucceeded, now, worker
+		l.Dead.Step, l.Dead.HeldExpiry, l.Dead.UpdatedAt = recoup.StepReplayed, time.Time{}, now
+		effects.Notes = []recoup.Note{{ErrorID: l.Dead.ErrorID, Round: l.Dead.Round, Step: recoup.StepReplayed, Actor: cmp.Or(worker, recoup.System), At: now}}
 		return l, effects, nil
 	}
 }

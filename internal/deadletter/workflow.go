@@ -3,6 +3,7 @@ package deadletter
 import (
 	"time"
 
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/lifecycle"
@@ -21,32 +22,32 @@ const (
 // workflow is the order of the acts, and how far each takes a dead letter.
 var workflow = []struct {
 	act string
-	to  store.WorkflowStep
+	to  recoup.WorkflowStep
 }{
-	{ActTriage, store.StepTriaged},
-	{ActRemediate, store.StepRemediated},
-	{ActValidate, store.StepValidated},
-	{ActReplay, store.StepReplayed},
-	{ActVerify, store.StepVerified},
+	{ActTriage, recoup.StepTriaged},
+	{ActRemediate, recoup.StepRemediated},
+	{ActValidate, recoup.StepValidated},
+	{ActReplay, recoup.StepReplayed},
+	{ActVerify, recoup.StepVerified},
 }
 
 // done is how many acts of the workflow a dead letter has behind it.
-func done(step store.WorkflowStep) int {
+func done(step recoup.WorkflowStep) int {
 	for i, w := range workflow {
 		if w.to == step {
 			return i + 1
 		}
 	}
-	if step == store.StepReplaying {
-		return done(store.StepValidated)
+	if step == recoup.StepReplaying {
+		return done(recoup.StepValidated)
 	}
 	return 0
 }
 
 // NextAct is the act that a dead letter waits for; it is empty while a replay is
 // under way, and when it is closed.
-func NextAct(d *store.DeadLetter) string {
-	if n := done(d.Step); d.Open() && d.Step != store.StepReplaying && n < len(workflow) {
+func NextAct(d *recoup.DeadLetter) string {
+	if n := done(d.Step); d.Open() && d.Step != recoup.StepReplaying && n < len(workflow) {
 		return workflow[n].act
 	}
 	return ""
@@ -70,13 +71,13 @@ func may(l *store.Letter, act string) error {
 		return refuse("It is archived: an archived dead letter can no longer be replayed.").With("reason", "ARCHIVED")
 	case !d.Open():
 		return refuse("It is closed.").With("reason", "CLOSED")
-	case d.Step == store.StepReplaying && act == ActVerify:
+	case d.Step == recoup.StepReplaying && act == ActVerify:
 		return refuse("Its replay has brought no result yet.").With("missing_step", ActReplay).With("reason", "REPLAYING").With("replay_id", l.Item.ReplayID.String())
-	case d.Step == store.StepReplaying:
+	case d.Step == recoup.StepReplaying:
 		return refuse("It is part of a replay, whose result comes first.").With("reason", "REPLAYING").With("replay_id", l.Item.ReplayID.String())
 	case behind < at:
 		return refuse("Before that it must pass another step: %s.", workflow[behind].act).With("missing_step", workflow[behind].act).With("reason", "MISSING_STEP")
-	case d.Step == store.StepReplayed && act != ActVerify:
+	case d.Step == recoup.StepReplayed && act != ActVerify:
 		return refuse("Its replay worked: verify it, or say that it did not.").With("reason", "REPLAYED").With("exits", []string{ActVerify})
 	}
 	return nil
@@ -111,12 +112,12 @@ func (s *Service) step(in Step, by string) store.DecideLetter {
 		}
 		l.Dead.UpdatedAt = now
 		note, link := in.said()
-		effects.Notes = []store.Note{{
+		effects.Notes = []recoup.Note{{
 			ErrorID: l.Dead.ErrorID, Round: l.Dead.Round, Step: l.Dead.Step, Actor: by, At: now,
-			Text: note, Link: link, Fields: store.EncodeJSON(details),
+			Text: note, Link: link, Fields: recoup.EncodeJSON(details),
 		}}
 		var seen lifecycle.Input = lifecycle.Review{By: by, Reason: in.act()}
-		if l.Dead.Step == store.StepVerified {
+		if l.Dead.Step == recoup.StepVerified {
 			l.Dead.ClosedAt, seen = now, lifecycle.Verify{By: by, Reason: note}
 		}
 		return l, effects, s.move(&l, &effects, seen, now)

@@ -19,12 +19,12 @@ func TestWorkflow(t *testing.T) {
 	everywhere(t, func(w *world) {
 		id := w.dead("llm", "VALIDATION_ERROR")
 		w.take(id, triage)
-		w.take(id, deadletter.Triage{Cause: store.CauseDefect, Note: "no: it is the parser"}) // on second thought
+		w.take(id, deadletter.Triage{Cause: recoup.CauseCodeDefect, Note: "no: it is the parser"}) // on second thought
 		w.take(id, deadletter.Remediation{Link: "INC-7", Release: "1.2.3", ValidatedIn: "staging"})
 		w.take(id, deadletter.Validation{DuplicateSafe: "the receiver drops duplicates"})
 		before := w.read(id)
 		r := w.replay(id)
-		if r.State != store.ReplayRunning || r.Members != 1 || !w.read(id).Error.ExpiresAt.IsZero() {
+		if r.State != recoup.ReplayRunning || r.Members != 1 || !w.read(id).Error.ExpiresAt.IsZero() {
 			w.Fatalf("the replay is %+v", r)
 		}
 		q := w.claim(1)[0]
@@ -32,24 +32,24 @@ func TestWorkflow(t *testing.T) {
 			w.Errorf("claimed %+v", q)
 		}
 		w.say(q, deadletter.Succeeded)
-		if d := w.read(id); d.Dead.Step != store.StepReplayed || !d.Error.ExpiresAt.Equal(before.Error.ExpiresAt) || d.Items[0].State != store.ItemSucceeded {
+		if d := w.read(id); d.Dead.Step != recoup.StepReplayed || !d.Error.ExpiresAt.Equal(before.Error.ExpiresAt) || d.Replays[0].State != recoup.ItemSucceeded {
 			w.Errorf("replayed it is %+v", d)
 		}
-		w.take(id, deadletter.Verification{Outcome: deadletter.Delivered, Note: "the channel has it", Link: "INC-7"})
+		w.take(id, deadletter.Verification{Outcome: recoup.Delivered, Note: "the channel has it", Link: "INC-7"})
 		d := w.read(id)
-		if d.Dead.Step != store.StepVerified || d.Dead.ClosedAt.IsZero() || d.Error.State != recoup.Resolved {
+		if d.Dead.Step != recoup.StepVerified || d.Dead.ClosedAt.IsZero() || d.Error.State != recoup.Resolved {
 			w.Errorf("verified it is %+v", d)
 		}
-		var steps []store.WorkflowStep
+		var steps []recoup.WorkflowStep
 		for _, n := range d.Notes {
 			steps = append(steps, n.Step)
 		}
-		want := []store.WorkflowStep{"TRIAGED", "TRIAGED", "REMEDIATED", "VALIDATED", "REPLAYING", "REPLAYED", "VERIFIED"}
+		want := []recoup.WorkflowStep{"TRIAGED", "TRIAGED", "REMEDIATED", "VALIDATED", "REPLAYING", "REPLAYED", "VERIFIED"}
 		if !slices.Equal(steps, want) || d.Notes[1].Text != "no: it is the parser" || d.Notes[2].Link != "INC-7" || d.Notes[6].Text != "the channel has it" {
 			w.Errorf("notes are %+v", d.Notes)
 		}
 		w.advance()
-		if r, err := w.db.Replay(w.Context(), r.ID); err != nil || r.State != store.ReplayRunning && r.State != store.ReplayDone {
+		if r, err := w.db.Replay(w.Context(), r.ID); err != nil || r.State != recoup.ReplayRunning && r.State != recoup.ReplayDone {
 			w.Errorf("the replay is %+v, %v", r, err)
 		}
 		details := w.refused(second(w.Take(w.Context(), caller(ada), id, triage, nil)), fault.CodeInvalidTransition)
@@ -77,7 +77,7 @@ func TestSkippedSteps(t *testing.T) {
 				before := w.read(id)
 				var err error
 				if act.step == nil {
-					_, err = w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "r"})
+					_, err = w.Replay(w.Context(), caller(ada), recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{id}}, Reason: "r"})
 				} else {
 					_, err = w.Take(w.Context(), caller(ada), id, act.step, nil)
 				}
@@ -127,7 +127,7 @@ func TestArchiveInMidReplay(t *testing.T) {
 		if len(d.Notes) != before+1 || d.Error.State != recoup.Archived {
 			w.Fatalf("archived it is %+v", d)
 		}
-		if n := d.Notes[before]; n.Step != store.NoteArchived || n.Actor != ada || n.Text != "enough" || n.Round != 1 {
+		if n := d.Notes[before]; n.Step != recoup.NoteArchived || n.Actor != ada || n.Text != "enough" || n.Round != 1 {
 			w.Errorf("the note says %+v", n)
 		}
 	})
@@ -141,28 +141,28 @@ func TestTriageConfirms(t *testing.T) {
 		f.Exhausted = true
 		l := w.bury(f)[0].Dead
 		spent := true
-		good := deadletter.Triage{Cause: store.CauseData, Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: &spent}
+		good := deadletter.Triage{Cause: recoup.CauseData, Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: &spent}
 		for _, row := range []struct {
 			in   deadletter.Triage
 			want []string
 		}{
-			{deadletter.Triage{Cause: store.CauseData}, []string{"stage", "error_class", "exhausted"}},
-			{deadletter.Triage{Cause: store.CauseData, Stage: "fetch", Class: "OTHER", Exhausted: new(bool)}, []string{"stage", "error_class", "exhausted"}},
-			{deadletter.Triage{Cause: store.CauseData, Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: new(bool)}, []string{"exhausted"}},
+			{deadletter.Triage{Cause: recoup.CauseData}, []string{"stage", "error_class", "exhausted"}},
+			{deadletter.Triage{Cause: recoup.CauseData, Stage: "fetch", Class: "OTHER", Exhausted: new(bool)}, []string{"stage", "error_class", "exhausted"}},
+			{deadletter.Triage{Cause: recoup.CauseData, Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: new(bool)}, []string{"exhausted"}},
 		} {
 			w.invalid(second(w.Take(w.Context(), caller(ada), l.ErrorID, row.in, nil)), row.want...)
 		}
 		other := good
 		other.Stage = "fetch"
-		w.invalid(second(w.TakeGroup(w.Context(), caller(ada), l.Group, deadletter.GroupAct{Step: other})), "stage")
+		w.invalid(second(w.TakeGroup(w.Context(), caller(ada), l.GroupID, deadletter.GroupAct{Step: other})), "stage")
 		other = good
 		other.Exhausted = new(bool)
-		if r, err := w.TakeGroup(w.Context(), caller(ada), l.Group, deadletter.GroupAct{Step: other}); err != nil || r.NotDone != 1 || r.Applied != 0 {
+		if r, err := w.TakeGroup(w.Context(), caller(ada), l.GroupID, deadletter.GroupAct{Step: other}); err != nil || r.NotDone != 1 || r.Applied != 0 {
 			w.Errorf("a group of which one is exhausted: %+v, %v", r, err)
 		}
 		_, err := w.Take(w.Context(), caller(ada), l.ErrorID, good, nil)
 		w.must(err)
-		want := store.EncodeJSON(map[string]any{"cause": "DATA", "stage": "llm", "error_class": "NETWORK_TIMEOUT", "exhausted": true})
+		want := recoup.EncodeJSON(map[string]any{"cause": "DATA", "stage": "llm", "error_class": "NETWORK_TIMEOUT", "exhausted": true})
 		if got := w.read(l.ErrorID).Notes[0].Fields; got != want {
 			w.Errorf("confirmed is %s, want %s", got, want)
 		}
@@ -173,14 +173,14 @@ func TestTriageConfirms(t *testing.T) {
 func TestRemediationByCause(t *testing.T) {
 	everywhere(t, func(w *world) {
 		full := deadletter.Remediation{Link: "INC-1", UpstreamChecked: "a", Corrected: "b", Fixed: "c", Release: "d", ValidatedIn: "e"}
-		for cause, row := range map[store.Cause]struct {
+		for cause, row := range map[recoup.Cause]struct {
 			good            deadletter.Remediation
 			missing, beside []string
 		}{
-			store.CauseTransient: {deadletter.Remediation{UpstreamChecked: "up"}, []string{"upstream_checked"}, []string{"corrected", "fixed", "release", "validated_in"}},
-			store.CauseData:      {deadletter.Remediation{Corrected: "title"}, []string{"corrected"}, []string{"upstream_checked", "fixed", "release", "validated_in"}},
-			store.CauseAccess:    {deadletter.Remediation{Fixed: "rotated"}, []string{"fixed"}, []string{"upstream_checked", "corrected", "release", "validated_in"}},
-			store.CauseDefect:    {deadletter.Remediation{Release: "1.1", ValidatedIn: "staging"}, []string{"release", "validated_in"}, []string{"upstream_checked", "corrected", "fixed"}},
+			recoup.CauseTransient:  {deadletter.Remediation{UpstreamChecked: "up"}, []string{"upstream_checked"}, []string{"corrected", "fixed", "release", "validated_in"}},
+			recoup.CauseData:       {deadletter.Remediation{Corrected: "title"}, []string{"corrected"}, []string{"upstream_checked", "fixed", "release", "validated_in"}},
+			recoup.CauseAuthConfig: {deadletter.Remediation{Fixed: "rotated"}, []string{"fixed"}, []string{"upstream_checked", "corrected", "release", "validated_in"}},
+			recoup.CauseCodeDefect: {deadletter.Remediation{Release: "1.1", ValidatedIn: "staging"}, []string{"release", "validated_in"}, []string{"upstream_checked", "corrected", "fixed"}},
 		} {
 			id := w.dead("llm", "VALIDATION_ERROR")
 			w.take(id, deadletter.Triage{Cause: cause})
@@ -206,11 +206,11 @@ func TestSameClassAgain(t *testing.T) {
 		for _, row := range []struct {
 			first, then string
 			tier        int
-			item        store.ItemState
+			item        recoup.ItemState
 		}{
-			{"VALIDATION_ERROR", "VALIDATION_ERROR", 2, store.ItemRepeated},
-			{"VALIDATION_ERROR", "INVALID_API_KEY", 1, store.ItemFailed},
-			{"NETWORK_TIMEOUT", "NETWORK_TIMEOUT", 1, store.ItemRepeated},
+			{"VALIDATION_ERROR", "VALIDATION_ERROR", 2, recoup.ItemRepeated},
+			{"VALIDATION_ERROR", "INVALID_API_KEY", 1, recoup.ItemFailed},
+			{"NETWORK_TIMEOUT", "NETWORK_TIMEOUT", 1, recoup.ItemRepeated},
 		} {
 			id := w.dead("llm", row.first)
 			w.prepared(id)
@@ -220,16 +220,16 @@ func TestSameClassAgain(t *testing.T) {
 			f.Exhausted = row.first == "NETWORK_TIMEOUT"
 			l := w.say(w.claim(1)[0], deadletter.Failed, f)
 			d := w.read(id)
-			if l.Dead.ErrorID != id || d.Dead.Round != 2 || d.Dead.Step != store.StepNew || d.Dead.Cause != "" || d.Dead.Stage != "notify" || d.Dead.Class != recoup.Code(row.then) {
+			if l.Dead.ErrorID != id || d.Dead.Round != 2 || d.Dead.Step != recoup.StepNew || d.Dead.Cause != "" || d.Dead.Stage != "notify" || d.Dead.Class != recoup.Code(row.then) {
 				w.Errorf("%s, then %s: it is %+v", row.first, row.then, d.Dead)
 			}
 			if d.Error.EscalationLevel != row.tier || (row.tier == 2) != (d.Error.State == recoup.Escalated) || d.Error.ExpiresAt.IsZero() {
 				w.Errorf("%s, then %s: %s on tier %d", row.first, row.then, d.Error.State, d.Error.EscalationLevel)
 			}
-			if d.Items[0].State != row.item || len(d.Rounds) != 2 || d.Rounds[1].ReplayID != r.ID || d.Rounds[0].Class != recoup.Code(row.first) {
-				w.Errorf("%s, then %s: rounds %+v, items %+v", row.first, row.then, d.Rounds, d.Items)
+			if d.Replays[0].State != row.item || len(d.Rounds) != 2 || d.Rounds[1].ReplayID != r.ID || d.Rounds[0].Class != recoup.Code(row.first) {
+				w.Errorf("%s, then %s: rounds %+v, items %+v", row.first, row.then, d.Rounds, d.Replays)
 			}
-			details := w.refused(second(w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "again"})), fault.CodeInvalidTransition)
+			details := w.refused(second(w.Replay(w.Context(), caller(ada), recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{id}}, Reason: "again"})), fault.CodeInvalidTransition)
 			if details["missing_step"] != "triage" {
 				w.Errorf("the new round begins with %v", details)
 			}
@@ -248,7 +248,7 @@ func TestNotDelivered(t *testing.T) {
 		w.replay(id)
 		w.say(w.claim(1)[0], deadletter.Succeeded)
 		w.refused(second(w.Take(w.Context(), caller(ada), id, triage, nil)), fault.CodeInvalidTransition)
-		if l := w.take(id, deadletter.Verification{Outcome: deadletter.NotDelivered, Note: "nothing there"}); l.Dead.Step != store.StepNew || !l.Dead.Open() || l.Error.State != recoup.Parked {
+		if l := w.take(id, deadletter.Verification{Outcome: recoup.NotDelivered, Note: "nothing there"}); l.Dead.Step != recoup.StepNew || !l.Dead.Open() || l.Error.State != recoup.Parked {
 			w.Errorf("it is %+v", l)
 		}
 		w.prepared(id)
@@ -270,13 +270,13 @@ func TestGroups(t *testing.T) {
 			failures = append(failures, f)
 		}
 		letters := w.bury(append(failures, w.failing("fetch", "VALIDATION_ERROR"))...)
-		group := letters[0].Dead.Group
+		group := letters[0].Dead.GroupID
 		for _, l := range letters[:12] {
-			if l.Dead.Group != group {
+			if l.Dead.GroupID != group {
 				w.Errorf("%q is not with the others", l.Dead.Signature)
 			}
 		}
-		if letters[12].Dead.Group == group {
+		if letters[12].Dead.GroupID == group {
 			w.Error("another stage is another group")
 		}
 		w.take(letters[3].Dead.ErrorID, triage)
@@ -285,16 +285,16 @@ func TestGroups(t *testing.T) {
 		if err != nil || r.Matched != 12 || r.Applied != 1 || r.NotDone != 11 || len(r.Refused) != 11 {
 			w.Errorf("the preview is %+v, %v", r, err)
 		}
-		if d := w.read(letters[3].Dead.ErrorID); d.Dead.Step != store.StepTriaged {
+		if d := w.read(letters[3].Dead.ErrorID); d.Dead.Step != recoup.StepTriaged {
 			w.Errorf("a preview has changed it: %s", d.Dead.Step)
 		}
-		w.refused(second(w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: triage, Token: r.Frozen.Token()})), fault.CodeValidationError)
+		w.refused(second(w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: triage, Token: r.Token})), fault.CodeValidationError)
 		for _, step := range []deadletter.Step{triage, remedy, validated} {
 			seen, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step, Preview: true})
 			w.must(err)
 			for _, want := range []int{12, 0} { // the second time all have changed since
 				w.wait(time.Second)
-				r, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step, Token: seen.Frozen.Token()})
+				r, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step, Token: seen.Token})
 				if err != nil || r.Applied != want || r.NotDone != 12-want {
 					w.Errorf("%T: %+v, %v", step, r, err)
 				}

@@ -150,11 +150,19 @@ func (w *world) dead(stage, class string) recoup.ID {
 	return w.bury(w.failing(stage, class))[0].Dead.ErrorID
 }
 
-func (w *world) read(id recoup.ID) deadletter.Details {
+// details is a dead letter as it is kept, and as it is shown.
+type details struct {
+	store.Letter
+	recoup.DeadLetterDetails
+}
+
+func (w *world) read(id recoup.ID) details {
 	w.Helper()
-	d, err := w.Letter(w.Context(), engine.Caller{}, id)
+	shown, err := w.Letter(w.Context(), engine.Caller{}, id)
 	w.must(err)
-	return d
+	kept, err := w.db.DeadLetter(w.Context(), id)
+	w.must(err)
+	return details{kept, shown}
 }
 
 // take does an act that is expected to be accepted.
@@ -177,10 +185,10 @@ func (w *world) looked(id recoup.ID, t deadletter.Triage) deadletter.Triage {
 }
 
 var (
-	triage    = deadletter.Triage{Cause: store.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}
+	triage    = deadletter.Triage{Cause: recoup.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}
 	remedy    = deadletter.Remediation{Link: "INC-1", Corrected: "the title"}
 	validated = deadletter.Validation{Idempotent: true}
-	delivered = deadletter.Verification{Outcome: deadletter.Delivered, Note: "seen downstream"}
+	delivered = deadletter.Verification{Outcome: recoup.Delivered, Note: "seen downstream"}
 )
 
 // prepared takes dead letters to where they can be replayed.
@@ -194,19 +202,19 @@ func (w *world) prepared(ids ...recoup.ID) {
 }
 
 // replay begins a replay of named dead letters.
-func (w *world) replay(ids ...recoup.ID) store.ReplayStatus {
+func (w *world) replay(ids ...recoup.ID) recoup.Replay {
 	w.Helper()
-	r, err := w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Selection: deadletter.Selection{IDs: ids}, Reason: "corrected"})
+	r, err := w.Replay(w.Context(), caller(ada), recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: ids}, Reason: "corrected"})
 	w.must(err)
 	return r
 }
 
 // shown begins a replay of what a preview of a selection shows.
-func (w *world) shown(sel deadletter.Selection, plan store.ReplayPlan) (store.ReplayStatus, error) {
+func (w *world) shown(sel recoup.ReplaySelection, plan recoup.ReplayPlan) (recoup.Replay, error) {
 	w.Helper()
 	p, err := w.Preview(w.Context(), caller(ada), sel)
 	w.must(err)
-	return w.Replay(w.Context(), caller(ada), deadletter.NewReplay{Token: p.Frozen.Token(), Plan: plan, Reason: "corrected"})
+	return w.Replay(w.Context(), caller(ada), recoup.NewReplay{Token: p.Token, Plan: plan, Reason: "corrected"})
 }
 
 // claim claims what there is of all stages.

@@ -272,8 +272,8 @@ func (c *crashes) settle() {
 // check looks at what was done.
 func (c *crashes) check() {
 	c.Helper()
-	dead := map[recoup.ID]client.DeadLetter{}
-	for d, err := range c.client.AllDeadLetters(c.Context(), client.DeadLetterFilter{Pipeline: "crashes"}) {
+	dead := map[recoup.ID]recoup.DeadLetter{}
+	for d, err := range c.client.AllDeadLetters(c.Context(), recoup.DeadLetterFilter{Pipeline: "crashes"}) {
 		if err != nil {
 			c.Fatal(err)
 		}

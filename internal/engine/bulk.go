@@ -26,21 +26,6 @@ type Bulk struct {
 // MaxBulk is the most errors of one bulk act.
 const MaxBulk = 10000
 
-// Refused is an error to which a bulk act does not apply, and why.
-type Refused struct {
-	ID  recoup.ID
-	Err error
-}
-
-// BulkResult says what became of a bulk act, or in a preview what would.
-type BulkResult struct {
-	Matched int
-	Applied int
-	Refused []Refused // the first hundred of them
-	NotDone int       // how many were refused in all
-	Frozen  Frozen    // of a preview: the set that it has shown
-}
-
 // bulkStep is how many errors one transaction of a bulk act changes.
 const bulkStep = 200
 
@@ -48,27 +33,32 @@ const bulkStep = 200
 // changed under its own lock, in steps. A set that is larger than MaxBulk is
 // refused before anything is done; a member that has changed since its preview is
 // refused by itself.
-func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (BulkResult, error) {
+func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult, error) {
 	input, err := e.clean(c, b.Input)
 	if err != nil {
-		return BulkResult{}, err
+		return recoup.BulkResult{}, err
 	}
 	if err := b.Check(); err != nil {
-		return BulkResult{}, err
+		return recoup.BulkResult{}, err
 	}
 	members, err := e.members(ctx, c, b)
 	if err != nil {
-		return BulkResult{}, err
+		return recoup.BulkResult{}, err
 	}
-	result := BulkResult{Matched: len(members), Frozen: Frozen{Act: b.Act, Until: e.Now().Add(PreviewLife)}}
+	result := recoup.BulkResult{Preview: b.Preview, Matched: len(members)}
+	shown := Frozen{Act: b.Act, Until: e.Now().Add(PreviewLife)}
 	for step := range slices.Chunk(members, bulkStep) {
-		run := e.applyStep
 		if b.Preview {
-			run = e.previewStep
+			err = e.previewStep(ctx, c, input, step, &result, &shown)
+		} else {
+			err = e.applyStep(ctx, c, input, step, &result)
 		}
-		if err := run(ctx, c, input, step, &result); err != nil {
+		if err != nil {
 			return result, fmt.Errorf("after %d of %d: %w", result.Applied+result.NotDone, len(members), err)
 		}
+	}
+	if b.Preview {
+		result.Token = shown.Token()
 	}
 	return result, nil
 }
@@ -141,7 +131,7 @@ func distinct(ids []recoup.ID) []recoup.ID {
 	})
 }
 
-func (e *Engine) applyStep(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *BulkResult) error {
+func (e *Engine) applyStep(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *recoup.BulkResult) error {
 	acts := make([]Act, len(members))
 	for i, m := range members {
 		acts[i] = Act{ID: m.ID, Input: in, Seen: m}
@@ -151,35 +141,24 @@ func (e *Engine) applyStep(ctx context.Context, c Caller, in lifecycle.Input, me
 		return err
 	}
 	for i := range outcomes {
-		r.count(members[i].ID, outcomes[i].Err)
+		r.Count(members[i].ID, outcomes[i].Err)
 	}
 	return nil
 }
 
 // previewStep asks the state machine about each error as it is, without a lock.
-func (e *Engine) previewStep(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *BulkResult) error {
+func (e *Engine) previewStep(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *recoup.BulkResult, shown *Frozen) error {
 	now := e.Now()
 	for _, m := range members {
 		current, err := e.Error(ctx, c, m.ID)
 		if err == nil {
-			r.Frozen.Members = append(r.Frozen.Members, Member{m.ID, current.UpdatedAt})
+			shown.Members = append(shown.Members, Member{m.ID, current.UpdatedAt})
 			_, _, err = lifecycle.Step(e.Policies.Of(&current), &current, in, now)
 		}
 		if broken(err) {
 			return err
 		}
-		r.count(m.ID, err)
+		r.Count(m.ID, err)
 	}
 	return nil
-}
-
-func (r *BulkResult) count(id recoup.ID, err error) {
-	if err == nil {
-		r.Applied++
-		return
-	}
-	r.NotDone++
-	if len(r.Refused) < 100 {
-		r.Refused = append(r.Refused, Refused{id, err})
-	}
 }

@@ -13,18 +13,18 @@ import (
 	"recoup/internal/store"
 )
 
-func (w *world) bulk(b engine.Bulk) (engine.BulkResult, error) {
+func (w *world) bulk(b engine.Bulk) (recoup.BulkResult, error) {
 	return w.engine.Bulk(w.Context(), ada, b)
 }
 
 // previewed acts on everything that the preview of a filter shows.
-func (w *world) previewed(c engine.Caller, b engine.Bulk) (engine.BulkResult, error) {
+func (w *world) previewed(c engine.Caller, b engine.Bulk) (recoup.BulkResult, error) {
 	b.Preview = true
 	shown, err := w.engine.Bulk(w.Context(), c, b)
 	if err != nil || shown.Matched == 0 {
 		return shown, err
 	}
-	return w.engine.Bulk(w.Context(), c, engine.Bulk{Act: b.Act, Token: shown.Frozen.Token(), Input: b.Input})
+	return w.engine.Bulk(w.Context(), c, engine.Bulk{Act: b.Act, Token: shown.Token, Input: b.Input})
 }
 
 func TestBulk(t *testing.T) {
@@ -45,7 +45,7 @@ func TestBulk(t *testing.T) {
 			w.Errorf("a preview changed %s", e.State)
 		}
 		w.report(failing(dol, "late", "NETWORK_TIMEOUT")) // the filter selects it, and the preview has not shown it
-		done, err := w.bulk(engine.Bulk{Token: preview.Frozen.Token(), Input: park.Input})
+		done, err := w.bulk(engine.Bulk{Token: preview.Token, Input: park.Input})
 		if err != nil || done.Applied != preview.Applied || done.NotDone != preview.NotDone || done.Matched != preview.Matched {
 			w.Errorf("done %+v, %v", done, err)
 		}

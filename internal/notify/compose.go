@@ -40,7 +40,7 @@ type body struct {
 }
 
 // readBody reads what it can: a body that says something else says nothing.
-func readBody(text store.JSON) body {
+func readBody(text recoup.JSON) body {
 	var b body
 	if err := json.Unmarshal([]byte(text), &b); err != nil {
 		return body{}

@@ -14,9 +14,9 @@ import (
 // outbox, and from then on each copy waits, fails and is given up by itself.
 type letter struct {
 	store.PendingNotice
-	body    store.JSON // what the notice says
-	channel string     // of a copy: where it goes; empty: the policy says
-	first   time.Time  // of a copy: when what it is a copy of arose
+	body    recoup.JSON // what the notice says
+	channel string      // of a copy: where it goes; empty: the policy says
+	first   time.Time   // of a copy: when what it is a copy of arose
 }
 
 // arose says when what the notice tells of was to be told first.
@@ -41,20 +41,20 @@ func read(n store.PendingNotice) letter {
 	if !ok {
 		return letter{PendingNotice: n, body: n.Body}
 	}
-	return letter{PendingNotice: n, body: store.JSON(c.Body), channel: c.Channel, first: c.At}
+	return letter{PendingNotice: n, body: recoup.JSON(c.Body), channel: c.Channel, first: c.At}
 }
 
 // Unwrap returns, of the body of a copy, where the copy goes, what it is a copy of
 // and what that says. Any other body says what it says.
-func Unwrap(body store.JSON) (channel string, of recoup.ID, said store.JSON) {
+func Unwrap(body recoup.JSON) (channel string, of recoup.ID, said recoup.JSON) {
 	c, ok := unwrap(body)
 	if !ok {
 		return "", recoup.ID{}, body
 	}
-	return c.Channel, c.CopyOf, store.JSON(c.Body)
+	return c.Channel, c.CopyOf, recoup.JSON(c.Body)
 }
 
-func unwrap(body store.JSON) (c copied, ok bool) {
+func unwrap(body recoup.JSON) (c copied, ok bool) {
 	err := json.Unmarshal([]byte(body), &c)
 	return c, err == nil && c.Channel != "" && !c.CopyOf.IsZero()
 }
@@ -68,7 +68,7 @@ func (l *letter) copy(channel string) (store.Notice, error) {
 	}
 	body, err := json.Marshal(c)
 	return store.Notice{
-		Notice: l.Notice.Notice, ErrorID: l.ErrorID, Key: "copy:" + l.ID.String() + ":" + channel, Body: store.JSON(body),
+		Notice: l.Notice.Notice, ErrorID: l.ErrorID, Key: "copy:" + l.ID.String() + ":" + channel, Body: recoup.JSON(body),
 	}, err
 }
 

@@ -156,7 +156,7 @@ func (w *world) tell(list ...store.Notice) {
 }
 
 func notice(kind recoup.NoticeKind, to, body string) store.Notice {
-	return store.Notice{Notice: recoup.Notice{Kind: kind, To: to}, Body: store.JSON(body)}
+	return store.Notice{Notice: recoup.Notice{Kind: kind, To: to}, Body: recoup.JSON(body)}
 }
 
 // pending says how many notices must wait, and returns them.

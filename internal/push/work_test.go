@@ -321,12 +321,12 @@ func (w *world) replay() recoup.ID {
 	d := &list[0].Dead
 	id := d.ErrorID
 	for _, step := range []deadletter.Step{
-		deadletter.Triage{Cause: store.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}, deadletter.Remediation{Link: "INC-1", Corrected: "the title"}, deadletter.Validation{Idempotent: true},
+		deadletter.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}, deadletter.Remediation{Link: "INC-1", Corrected: "the title"}, deadletter.Validation{Idempotent: true},
 	} {
 		_, err := w.letters.Take(w.Context(), caller("ada"), id, step, nil)
 		w.must(err)
 	}
-	r, err := w.letters.Replay(w.Context(), caller("ada"), deadletter.NewReplay{Selection: deadletter.Selection{IDs: []recoup.ID{id}}, Reason: "corrected"})
+	r, err := w.letters.Replay(w.Context(), caller("ada"), recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{id}}, Reason: "corrected"})
 	w.must(err)
 	for more := true; more; {
 		more, err = w.letters.Advance(w.Context())

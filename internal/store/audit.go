@@ -1,9 +1,6 @@
 package store
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"recoup"
@@ -32,14 +29,14 @@ const (
 
 // AuditEntry is one row of the audit. Rows are only ever added.
 type AuditEntry struct {
-	Seq     int64     `json:"seq"` // drawn by the database
-	At      time.Time `json:"at"`
-	Actor   string    `json:"actor"`
-	Key     recoup.ID `json:"key_id,omitzero"` // that the actor used; names can be alike
-	Act     string    `json:"act"`
-	Target  string    `json:"target,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
-	Details JSON      `json:"details,omitempty"`
+	Seq     int64       `json:"seq"` // drawn by the database
+	At      time.Time   `json:"at"`
+	Actor   string      `json:"actor"`
+	Key     recoup.ID   `json:"key_id,omitzero"` // that the actor used; names can be alike
+	Act     string      `json:"act"`
+	Target  string      `json:"target,omitempty"`
+	Reason  string      `json:"reason,omitempty"`
+	Details recoup.JSON `json:"details,omitempty"`
 }
 
 // Audits describes the rows of the audit.
@@ -57,7 +54,7 @@ var Audits = row.Table[AuditEntry]{Name: "recoup.audit", Columns: []row.Column[A
 // On returns the row that tells of the act. The details are an object that may
 // be nil.
 func (a Act) On(act, target string, details map[string]any) AuditEntry {
-	return AuditEntry{At: a.At, Actor: a.By, Key: a.Key, Act: act, Target: target, Reason: a.Reason, Details: EncodeJSON(details)}
+	return AuditEntry{At: a.At, Actor: a.By, Key: a.Key, Act: act, Target: target, Reason: a.Reason, Details: recoup.EncodeJSON(details)}
 }
 
 // AuditFilter selects rows of the audit. Empty fields do not restrict; all that
@@ -76,46 +73,3 @@ type AuditCursor struct {
 
 // IsZero reports whether the cursor stands at the beginning.
 func (c AuditCursor) IsZero() bool { return c.At.IsZero() && c.Seq == 0 }
-
-// JSON is a JSON text, or nothing. It is kept as it was written.
-type JSON string
-
-// ErrBadJSON is returned for a text that is to be JSON and is not.
-var ErrBadJSON = errors.New("not a JSON text")
-
-// EncodeJSON returns an object as JSON, or nothing if it is empty. What cannot
-// be JSON becomes a word that no store accepts.
-func EncodeJSON(object map[string]any) JSON {
-	if len(object) == 0 {
-		return ""
-	}
-	b, err := json.Marshal(object)
-	if err != nil {
-		return "unencodable"
-	}
-	return JSON(b)
-}
-
-// Check returns ErrBadJSON unless it is a JSON text or nothing.
-func (j JSON) Check() error {
-	if j != "" && !json.Valid([]byte(j)) {
-		return fmt.Errorf("%w: %.40q", ErrBadJSON, string(j))
-	}
-	return nil
-}
-
-// MarshalJSON returns the text itself, or null.
-func (j JSON) MarshalJSON() ([]byte, error) {
-	if j == "" {
-		return []byte("null"), nil
-	}
-	return []byte(j), nil
-}
-
-// UnmarshalJSON takes any text as it is; null is nothing.
-func (j *JSON) UnmarshalJSON(b []byte) error {
-	if *j = JSON(b); string(b) == "null" {
-		*j = ""
-	}
-	return nil
-}

@@ -61,7 +61,7 @@ func (s *NoticeSet) append(n Notice, table string) {
 func (s *NoticeSet) List() []Notice {
 	for i, d := range s.many {
 		if body, err := json.Marshal(d); err == nil && d.Count > 1 {
-			s.list[i].ErrorID, s.list[i].Body = recoup.ID{}, JSON(body)
+			s.list[i].ErrorID, s.list[i].Body = recoup.ID{}, recoup.JSON(body)
 		}
 	}
 	return s.list

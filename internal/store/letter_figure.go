@@ -14,15 +14,15 @@ type LetterFigures struct {
 	Waiting time.Time     // since when the oldest waits to be triaged; zero: none does
 	Lanes   []LaneLevel   // the largest, by name
 	Others  LaneLevel     // all other lanes together
-	Replays map[ReplayState]int64
-	Items   map[ItemState]int64 // that have ever had this outcome
+	Replays map[recoup.ReplayState]int64
+	Items   map[recoup.ItemState]int64 // that have ever had this outcome
 }
 
 // LetterLevel is how many open dead letters there are of a kind.
 type LetterLevel struct {
 	Pipeline string
 	Class    recoup.Code
-	Step     WorkflowStep
+	Step     recoup.WorkflowStep
 	N        int64
 }
 
@@ -63,14 +63,4 @@ func LargestLanes(lanes []LaneLevel) (largest []LaneLevel, others LaneLevel) {
 	largest = bySize[:min(len(bySize), MaxLanes)]
 	slices.SortFunc(largest, byName)
 	return largest, others
-}
-
-// ReplayStates returns the states of a replay.
-func ReplayStates() []ReplayState {
-	return []ReplayState{ReplayCollecting, ReplayRunning, ReplayPaused, ReplayCancelling, ReplayCancelled, ReplayDone}
-}
-
-// ItemOutcomes returns the outcomes of an item.
-func ItemOutcomes() []ItemState {
-	return []ItemState{ItemSucceeded, ItemFailed, ItemRepeated, ItemCancelled, ItemArchived}
 }

@@ -11,112 +11,29 @@ import (
 // or nobody.
 var ErrLeaseLost = errors.New("the lease of this work is gone")
 
-// ReplayState is where a replay stands.
-type ReplayState string
-
-// The states of a replay. CANCELLED and DONE are final: every item has ended.
-const (
-	ReplayCollecting ReplayState = "COLLECTING" // members are being added
-	ReplayRunning    ReplayState = "RUNNING"
-	ReplayPaused     ReplayState = "PAUSED"     // by a person, or by itself
-	ReplayCancelling ReplayState = "CANCELLING" // nothing more is released; what is left ends
-	ReplayCancelled  ReplayState = "CANCELLED"
-	ReplayDone       ReplayState = "DONE"
-)
-
-// Over reports whether the state is final.
-func (s ReplayState) Over() bool { return s == ReplayCancelled || s == ReplayDone }
-
-// ReplayPlan is how fast a replay goes, and when it stops by itself. Stores keep
-// it and do not read it.
-type ReplayPlan struct {
-	Rate        float64 `json:"rate"`        // items per second
-	Concurrency int     `json:"concurrency"` // released and not ended at the same time
-	Canary      int     `json:"canary"`      // items of the first step; zero: no ramp
-	Share       float64 `json:"share"`       // of all items, those of the second step
-	Limit       float64 `json:"limit"`       // the share of failures above which a step stops
-}
-
-// Replay is a recorded operation that sends dead letters back to work. Its
-// members are fixed as soon as it leaves COLLECTING.
-type Replay struct {
-	ID        recoup.ID   `json:"replay_id"`
-	State     ReplayState `json:"state"`
-	Hub       string      `json:"hub,omitempty"`       // whose pipelines all of its members are of; empty: of several hubs
-	Selection JSON        `json:"selection,omitempty"` // what was asked for
-	Cursor    string      `json:"cursor,omitempty"`    // how far members have been added
-	Plan      ReplayPlan  `json:"plan"`
-	Members   int         `json:"members"`
-	Phase     int         `json:"phase"` // the step of the ramp, by which results are counted
-	PhaseAt   time.Time   `json:"phase_at,omitzero"`
-	NextAt    time.Time   `json:"next_at,omitzero"` // when it is next to be looked after; zero: not at all
-	CreatedAt time.Time   `json:"created_at"`
-	CreatedBy string      `json:"created_by"`
-	Reason    string      `json:"reason"`
-	StateAt   time.Time   `json:"state_at"`
-	StateBy   string      `json:"state_by"`
-	Why       string      `json:"state_reason,omitempty"` // it is in this state
-	StartedAt time.Time   `json:"started_at,omitzero"`
-	EndedAt   time.Time   `json:"ended_at,omitzero"`
-}
-
 // ReplayFilter selects replays. What is empty does not restrict.
 type ReplayFilter struct {
-	State ReplayState
+	State recoup.ReplayState
 	Hubs  []string
-}
-
-// ItemState is where a member of a replay stands.
-type ItemState string
-
-// The states of an item. All but the first two are outcomes, which are final.
-const (
-	ItemPending   ItemState = "PENDING"
-	ItemReleased  ItemState = "RELEASED"  // it is in the queue
-	ItemSucceeded ItemState = "SUCCEEDED" // its work is done
-	ItemFailed    ItemState = "FAILED"    // its work failed for good, with another class than before
-	ItemRepeated  ItemState = "REPEATED"  // with the same class
-	ItemCancelled ItemState = "CANCELLED" // the replay was cancelled before its turn
-	ItemArchived  ItemState = "ARCHIVED"  // its dead letter was archived meanwhile
-)
-
-// Open reports whether the item still waits for its outcome.
-func (s ItemState) Open() bool { return s == ItemPending || s == ItemReleased }
-
-// ReplayItem is a member of a replay and what became of it.
-type ReplayItem struct {
-	ReplayID   recoup.ID   `json:"replay_id"`
-	Position   int         `json:"position"` // from 0, in the order of release; set by the store
-	ErrorID    recoup.ID   `json:"error_id"`
-	WorkID     recoup.ID   `json:"work_id"`
-	Round      int         `json:"round"` // of the dead letter, that is replayed
-	Stage      string      `json:"stage"` // at which the work goes on
-	State      ItemState   `json:"state"`
-	Phase      int         `json:"phase,omitempty"` // in which it was released
-	ReleasedAt time.Time   `json:"released_at,omitzero"`
-	EndedAt    time.Time   `json:"ended_at,omitzero"`
-	Worker     string      `json:"worker,omitempty"`
-	Class      recoup.Code `json:"error_class,omitempty"` // of the failure it ended with
-	Detail     string      `json:"detail,omitempty"`
 }
 
 // ReplayCount is how many items of a step of the ramp are in a state. Items that
 // were never released count for step 0.
 type ReplayCount struct {
-	Phase int       `json:"phase"`
-	State ItemState `json:"state"`
-	N     int64     `json:"n"`
+	Phase int              `json:"phase"`
+	State recoup.ItemState `json:"state"`
+	N     int64            `json:"n"`
 }
 
 // ReplayStatus is a replay and how many of its items are in which state.
 type ReplayStatus struct {
-	Replay
-	Counts []ReplayCount `json:"counts"` // by phase and state; what would be zero is left out
+	recoup.Replay
+	ByPhase []ReplayCount // its items by phase and state; what would be zero is left out
 }
 
 // Count adds up the items in these states, in all steps of the ramp.
-func (s *ReplayStatus) Count(states ...ItemState) (n int64) {
-	for _, c := range s.Counts {
+func (s *ReplayStatus) Count(states ...recoup.ItemState) (n int64) {
+	for _, c := range s.ByPhase {
 		for _, state := range states {
 			if c.State == state {
 				n += c.N
@@ -129,7 +46,7 @@ func (s *ReplayStatus) Count(states ...ItemState) (n int64) {
 // ReplayEffects is what a decision about a replay causes.
 type ReplayEffects struct {
 	Release int // how many more items go into the queue, in the order of their positions
-	Notes   []Note
+	Notes   []recoup.Note
 	Notices []Notice // what people are to be told
 }
 
@@ -144,7 +61,7 @@ type ReplayStop struct {
 
 // DecideReplay is what a verb asks about a replay that it has locked. It is
 // pure, as [DecideLetter] is.
-type DecideReplay func(current ReplayStatus, now time.Time) (Replay, ReplayEffects, error)
+type DecideReplay func(current ReplayStatus, now time.Time) (recoup.Replay, ReplayEffects, error)
 
 // Members is a stretch of members that is added to a replay. Decide gives each
 // letter an item, whose position the store sets, or refuses it.

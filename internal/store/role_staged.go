@@ -25,7 +25,7 @@ type LetterWriter interface {
 
 	// StepGroup changes the owner and the note of a group. The error is what
 	// decide returned, or ErrNotFound.
-	StepGroup(ctx context.Context, id recoup.ID, decide DecideGroup) (Group, error)
+	StepGroup(ctx context.Context, id recoup.ID, decide DecideGroup) (recoup.DeadLetterGroup, error)
 
 	// SaveCheckpoint keeps the output of a stage, in place of an earlier one of
 	// the same stage. Work that is in the queue must be leased under the token, and
@@ -75,7 +75,7 @@ type Queue interface {
 // Replayer sends dead letters back to work.
 type Replayer interface {
 	// CreateReplay begins a replay without members.
-	CreateReplay(ctx context.Context, r Replay, notes ...Note) error
+	CreateReplay(ctx context.Context, r recoup.Replay, notes ...recoup.Note) error
 
 	// AddMembers adds members to a replay that is COLLECTING, else it returns
 	// ErrRefused, and keeps the cursor in the same commit, so that a million
@@ -114,10 +114,10 @@ type LetterReader interface {
 	WorkLetter(ctx context.Context, work recoup.ID) (Letter, error)
 
 	// Rounds returns the rounds of a dead letter, the first first.
-	Rounds(ctx context.Context, id recoup.ID, limit int) ([]Round, error)
+	Rounds(ctx context.Context, id recoup.ID, limit int) ([]recoup.Round, error)
 
 	// Notes returns the notes about what a note names, oldest first.
-	Notes(ctx context.Context, about Note, limit int) ([]Note, error)
+	Notes(ctx context.Context, about recoup.Note, limit int) ([]recoup.Note, error)
 
 	// Payload returns the payload of a piece of work, else ErrNotFound.
 	Payload(ctx context.Context, work recoup.ID) (Payload, error)
@@ -131,16 +131,16 @@ type LetterReader interface {
 	Checkpoints(ctx context.Context, work recoup.ID) ([]Checkpoint, error)
 
 	// Group returns a group with its counts, else ErrNotFound.
-	Group(ctx context.Context, id recoup.ID) (Group, error)
+	Group(ctx context.Context, id recoup.ID) (recoup.DeadLetterGroup, error)
 
 	// Groups lists groups with their counts, of one pipeline, of some or of all, those
 	// first in which something arrived last. One in which something arrives
 	// meanwhile moves to the front.
-	Groups(ctx context.Context, f GroupFilter, p Page) ([]Group, Cursor, error)
+	Groups(ctx context.Context, f GroupFilter, p Page) ([]recoup.DeadLetterGroup, Cursor, error)
 
 	// GroupDays returns what a group has gained on each UTC day from a day on,
 	// oldest first; days without anything are left out.
-	GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]DayCount, error)
+	GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]recoup.DayCount, error)
 
 	// Replay returns a replay with its counts, else ErrNotFound.
 	Replay(ctx context.Context, id recoup.ID) (ReplayStatus, error)
@@ -154,11 +154,11 @@ type LetterReader interface {
 
 	// Items lists the items of a replay, in one state or in all, in the order of
 	// their positions from one on. It returns the position to go on from, or -1.
-	Items(ctx context.Context, replay recoup.ID, state ItemState, from, limit int) ([]ReplayItem, int, error)
+	Items(ctx context.Context, replay recoup.ID, state recoup.ItemState, from, limit int) ([]recoup.ReplayItem, int, error)
 
 	// ItemsOf returns the items that a dead letter has been in replays, the last
 	// first.
-	ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]ReplayItem, error)
+	ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]recoup.ReplayItem, error)
 }
 
 // LetterGauge tells how staged work stands.

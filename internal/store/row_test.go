@@ -35,7 +35,7 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.AIRs)
 	covers(t, store.Events, "Tenant", "Timeless", "Details")
 	covers(t, store.Activities)
-	covers(t, store.DeadLetters)
+	covers(t, store.DeadLetters, "Standing")
 	covers(t, store.Rounds)
 	covers(t, store.Notes)
 	covers(t, store.Groups, "Open", "Total")
@@ -43,7 +43,7 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Checkpoints)
 	covers(t, store.WorkQueue)
 	covers(t, store.Pauses)
-	covers(t, store.Replays)
+	covers(t, store.Replays, "Step", "Counts")
 	covers(t, store.ReplayItems)
 	covers(t, row.Table[store.Case]{Name: "a case", Columns: store.Cases})
 }

@@ -73,8 +73,8 @@ func TestMinutesOfASpan(t *testing.T) {
 
 func TestJSONIsItself(t *testing.T) {
 	type page struct {
-		Body store.JSON `json:"body"`
-		None store.JSON `json:"none"`
+		Body recoup.JSON `json:"body"`
+		None recoup.JSON `json:"none"`
 	}
 	b, err := json.Marshal(page{Body: `{"a":[1,null]}`})
 	if err != nil || string(b) != `{"body":{"a":[1,null]},"none":null}` {
@@ -84,7 +84,7 @@ func TestJSONIsItself(t *testing.T) {
 	if err := json.Unmarshal(b, &back); err != nil || back != (page{Body: `{"a":[1,null]}`}) {
 		t.Errorf("%+v, %v", back, err)
 	}
-	if store.EncodeJSON(nil) != "" || store.EncodeJSON(map[string]any{"a": func() {}}).Check() == nil || store.JSON("").Check() != nil {
+	if recoup.EncodeJSON(nil) != "" || recoup.EncodeJSON(map[string]any{"a": func() {}}).Check() == nil || recoup.JSON("").Check() != nil {
 		t.Error("what cannot be JSON is accepted, or nothing is not")
 	}
 }

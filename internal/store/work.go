@@ -42,8 +42,8 @@ type Work struct {
 
 	// What staged work adds, each in order: failures, notes, payloads, the work whose
 	// payload and checkpoints go, and checkpoints that take the place of all others.
-	Rounds    []Round
-	Notes     []Note
+	Rounds    []recoup.Round
+	Notes     []recoup.Note
 	Payloads  []Payload
 	Forgotten []recoup.ID
 	Anew      []Checkpoint
@@ -72,7 +72,7 @@ type Notice struct {
 	recoup.Notice
 	ErrorID recoup.ID
 	Key     string
-	Body    JSON
+	Body    recoup.JSON
 }
 
 // errorRow is an error in the course of a transaction.

@@ -28,11 +28,11 @@ type itemKey struct {
 	position int
 }
 
-func (i *ReplayItem) key() itemKey { return itemKey{i.ReplayID, i.Position} }
+func keyOf(i *recoup.ReplayItem) itemKey { return itemKey{i.ReplayID, i.Position} }
 
 // itemRow is the item of a replay in the course of a transaction.
 type itemRow struct {
-	ReplayItem
+	recoup.ReplayItem
 	stored bool
 }
 
@@ -73,7 +73,7 @@ func (ls *letters) index(r *letterRow) {
 
 // SetPrevious tells what dead letter a piece of work had before. The last one that is
 // told counts.
-func (w *Work) SetPrevious(d DeadLetter) {
+func (w *Work) SetPrevious(d recoup.DeadLetter) {
 	if r := w.letters.of(d.WorkID); r.is.Dead.ErrorID.IsZero() {
 		r.is.Previous = d
 	}
@@ -116,7 +116,7 @@ func (w *Work) stepLetter(in LetterStep) LetterOutcome {
 		return LetterOutcome{Letter: r.is, Effects: effects, Err: out}
 	}
 	if d := &next.Dead; !d.ErrorID.IsZero() {
-		d.Group = GroupID(d.Pipeline, d.Stage, d.Class, d.Signature)
+		d.GroupID = recoup.GroupID(d.Pipeline, d.Stage, d.Class, d.Signature)
 	}
 	if next.Error.State == recoup.Archived && r.is.Error.State != recoup.Archived {
 		next = r.is.shelved(next.Error)
@@ -149,7 +149,7 @@ func (w *Work) stepError(current *Letter, next Letter, effects lifecycle.Effects
 // all that hangs on it, so that there is nothing more to write.
 func (l Letter) shelved(e recoup.Error) Letter {
 	l.Error = e
-	l.Queued, l.Item = QueuedWork{}, ReplayItem{}
+	l.Queued, l.Item = QueuedWork{}, recoup.ReplayItem{}
 	if l.Dead.Open() {
 		l.Dead.ClosedAt, l.Dead.UpdatedAt = e.ArchivedAt, e.ArchivedAt
 	}
@@ -160,10 +160,10 @@ func (w *Work) setLetter(r *letterRow, next Letter) {
 	was := r.is.Item
 	r.is = next
 	if next.Item != was {
-		w.letters.setItem(next.Item, next.Item.key() == was.key() && !was.ReplayID.IsZero())
+		w.letters.setItem(next.Item, keyOf(&next.Item) == keyOf(&was) && !was.ReplayID.IsZero())
 	}
 	if !next.Item.State.Open() {
-		r.is.Item = ReplayItem{} // what comes after it in this batch sees it ended
+		r.is.Item = recoup.ReplayItem{} // what comes after it in this batch sees it ended
 	}
 	w.letters.index(r)
 	if !r.is.Dead.ErrorID.IsZero() && !r.is.Dead.Open() {
@@ -171,13 +171,13 @@ func (w *Work) setLetter(r *letterRow, next Letter) {
 	}
 }
 
-func (ls *letters) setItem(item ReplayItem, stored bool) {
-	if known := ls.items[item.key()]; known != nil {
+func (ls *letters) setItem(item recoup.ReplayItem, stored bool) {
+	if known := ls.items[keyOf(&item)]; known != nil {
 		known.ReplayItem = item
 		return
 	}
 	row := &itemRow{item, stored}
-	ls.items[item.key()] = row
+	ls.items[keyOf(&item)] = row
 	ls.order = append(ls.order, row)
 }
 
@@ -199,13 +199,13 @@ func (w *Work) noteEffects(r *letterRow, effects LetterEffects) {
 
 // Join decides whether a letter becomes a member of a replay, and gives it its
 // position.
-func (w *Work) Join(replay *Replay, in LetterStep) LetterOutcome {
+func (w *Work) Join(replay *recoup.Replay, in LetterStep) LetterOutcome {
 	decide := in.Decide
 	in.Decide = func(current Letter, now time.Time) (Letter, LetterEffects, error) {
 		next, effects, err := decide(current, now)
 		if err == nil && current.Item.ReplayID != replay.ID && next.Item.ReplayID == replay.ID {
 			next.Item.ErrorID, next.Item.WorkID = next.Dead.ErrorID, next.Dead.WorkID
-			next.Item.State, next.Item.Position = ItemPending, replay.Members
+			next.Item.State, next.Item.Position = recoup.ItemPending, replay.Members
 			replay.Members++
 		}
 		return next, effects, err
@@ -230,16 +230,16 @@ func (w *Work) End(replay recoup.ID, ids []recoup.ID, decide DecideLetter) (ende
 
 // Groups returns the groups in which something has arrived, each once and in the
 // order of their ids, so that no two transactions wait for each other crosswise.
-func (w *Work) Groups() []Group {
-	seen := map[recoup.ID]Group{}
+func (w *Work) Groups() []recoup.DeadLetterGroup {
+	seen := map[recoup.ID]recoup.DeadLetterGroup{}
 	for _, r := range w.letters.list {
 		d := &r.is.Dead
-		if d.ErrorID.IsZero() || d.Round == r.was.Dead.Round && d.Group == r.was.Dead.Group {
+		if d.ErrorID.IsZero() || d.Round == r.was.Dead.Round && d.GroupID == r.was.Dead.GroupID {
 			continue
 		}
-		g, known := seen[d.Group]
+		g, known := seen[d.GroupID]
 		if !known {
-			g = Group{ID: d.Group, Pipeline: d.Pipeline, Stage: d.Stage, Class: d.Class, Signature: d.Signature, FirstSeenAt: d.UpdatedAt}
+			g = recoup.DeadLetterGroup{ID: d.GroupID, Pipeline: d.Pipeline, Stage: d.Stage, Class: d.Class, Signature: d.Signature, FirstSeenAt: d.UpdatedAt}
 		}
 		if d.UpdatedAt.Before(g.FirstSeenAt) {
 			g.FirstSeenAt = d.UpdatedAt
@@ -247,15 +247,15 @@ func (w *Work) Groups() []Group {
 		if d.UpdatedAt.After(g.LastSeenAt) {
 			g.LastSeenAt = d.UpdatedAt
 		}
-		seen[d.Group] = g
+		seen[d.GroupID] = g
 	}
-	return slices.SortedFunc(maps.Values(seen), func(a, b Group) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return slices.SortedFunc(maps.Values(seen), func(a, b recoup.DeadLetterGroup) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 }
 
 // DeadLetters returns the dead letters to be added and the new versions of stored
 // ones: those that only went a step on in their workflow, and the others.
-func (w *Work) DeadLetters() (added, moved, others []DeadLetter) {
-	added, changed, _ := parts(w.letters.list, func(l *Letter) DeadLetter { return l.Dead })
+func (w *Work) DeadLetters() (added, moved, others []recoup.DeadLetter) {
+	added, changed, _ := parts(w.letters.list, func(l *Letter) recoup.DeadLetter { return l.Dead })
 	for _, c := range changed {
 		stepped := c.Was
 		stepped.Step, stepped.Cause, stepped.HeldExpiry, stepped.UpdatedAt = c.Is.Step, c.Is.Cause, c.Is.HeldExpiry, c.Is.UpdatedAt
@@ -269,7 +269,7 @@ func (w *Work) DeadLetters() (added, moved, others []DeadLetter) {
 }
 
 // Items returns the items of replays to be added and those that have changed.
-func (w *Work) Items() (added, changed []ReplayItem) {
+func (w *Work) Items() (added, changed []recoup.ReplayItem) {
 	for _, row := range w.letters.order {
 		if row.stored {
 			changed = append(changed, row.ReplayItem)

@@ -20,12 +20,12 @@ var (
 func openLetter() store.Letter {
 	return store.Letter{
 		Queued: store.QueuedWork{WorkID: workID, Pipeline: "p", Stage: "s", ReplayID: replayID, ErrorID: letterID},
-		Dead: store.DeadLetter{
-			ErrorID: letterID, WorkID: workID, Pipeline: "p", Stage: "s", Class: "C", Step: store.StepReplaying, Round: 1,
-			Group: store.GroupID("p", "s", "C", ""),
+		Dead: recoup.DeadLetter{
+			ErrorID: letterID, WorkID: workID, Pipeline: "p", Stage: "s", Class: "C", Step: recoup.StepReplaying, Round: 1,
+			GroupID: recoup.GroupID("p", "s", "C", ""),
 		},
 		Error: recoup.Error{ID: letterID, State: recoup.Parked},
-		Item:  store.ReplayItem{ReplayID: replayID, Position: 4, ErrorID: letterID, WorkID: workID, State: store.ItemReleased},
+		Item:  recoup.ReplayItem{ReplayID: replayID, Position: 4, ErrorID: letterID, WorkID: workID, State: recoup.ItemReleased},
 	}
 }
 
@@ -47,29 +47,29 @@ func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
 	w.StepLetter(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
-		l.Item.State, l.Item.EndedAt, l.Queued, l.Dead.Step = store.ItemSucceeded, letterTime, store.QueuedWork{}, store.StepReplayed
+		l.Item.State, l.Item.EndedAt, l.Queued, l.Dead.Step = recoup.ItemSucceeded, letterTime, store.QueuedWork{}, recoup.StepReplayed
 	})})
 	w.StepLetter(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
-		if l.Item.ReplayID != (recoup.ID{}) || l.Dead.Step != store.StepReplayed {
+		if l.Item.ReplayID != (recoup.ID{}) || l.Dead.Step != recoup.StepReplayed {
 			t.Errorf("the next one sees %+v", l)
 		}
-		l.Dead.Step, l.Dead.ClosedAt = store.StepVerified, letterTime
+		l.Dead.Step, l.Dead.ClosedAt = recoup.StepVerified, letterTime
 	})})
 	w.StepLetter(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
 		if l.Dead.ErrorID != (recoup.ID{}) || l.Previous.ErrorID != letterID {
 			t.Errorf("the same work again sees %+v", l)
 		}
 		l.Error.ID = recoup.ID{9}
-		l.Dead = store.DeadLetter{ErrorID: l.Error.ID, WorkID: workID, Round: 1}
+		l.Dead = recoup.DeadLetter{ErrorID: l.Error.ID, WorkID: workID, Round: 1}
 	})})
 	added, changed := w.Items()
-	if len(added) != 0 || len(changed) != 1 || changed[0].State != store.ItemSucceeded || changed[0].Position != 4 {
+	if len(added) != 0 || len(changed) != 1 || changed[0].State != recoup.ItemSucceeded || changed[0].Position != 4 {
 		t.Errorf("items %+v, %+v", added, changed)
 	}
 	if queued, _, gone := w.Queue(); len(gone) != 1 || gone[0].WorkID != workID || len(queued) != 0 {
 		t.Errorf("out of the queue go %v", gone)
 	}
-	if n, moved, u := w.DeadLetters(); len(n) != 1 || len(moved) != 0 || len(u) != 1 || n[0].ErrorID != (recoup.ID{9}) || u[0].Step != store.StepVerified {
+	if n, moved, u := w.DeadLetters(); len(n) != 1 || len(moved) != 0 || len(u) != 1 || n[0].ErrorID != (recoup.ID{9}) || u[0].Step != recoup.StepVerified {
 		t.Errorf("letters %+v, %+v", n, u)
 	}
 	if len(w.Inserts()) != 1 {
@@ -83,7 +83,7 @@ func TestLetterWorkArchives(t *testing.T) {
 	w := letterWork(openLetter())
 	out := w.StepLetter(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
 		l.Error.State, l.Error.ArchivedAt = recoup.Archived, letterTime
-		l.Dead.Cause = store.CauseData // which comes to nothing
+		l.Dead.Cause = recoup.CauseData // which comes to nothing
 	})})
 	if out.Err != nil || !out.Letter.Dead.ClosedAt.Equal(letterTime) || out.Letter.Item.ReplayID != (recoup.ID{}) || out.Letter.Dead.Cause != "" {
 		t.Errorf("archived it is %+v", out)
@@ -110,8 +110,8 @@ func TestLetterWorkRefuses(t *testing.T) {
 	w := letterWork(openLetter())
 	no := errors.New("no")
 	out := w.StepLetter(store.LetterStep{WorkID: workID, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		l.Dead.Step = store.StepNew
-		return l, store.LetterEffects{Notes: []store.Note{{Actor: "ada"}}, Forget: true, Round: store.Round{Round: 2}}, no
+		l.Dead.Step = recoup.StepNew
+		return l, store.LetterEffects{Notes: []recoup.Note{{Actor: "ada"}}, Forget: true, Round: recoup.Round{Round: 2}}, no
 	}})
 	if !errors.Is(out.Err, no) || out.Letter != openLetter() {
 		t.Errorf("answered %+v", out)
@@ -128,16 +128,16 @@ func TestLetterWorkRefuses(t *testing.T) {
 func TestLetterWorkJoins(t *testing.T) {
 	t.Parallel()
 	l := openLetter()
-	l.Item, l.Queued = store.ReplayItem{}, store.QueuedWork{}
+	l.Item, l.Queued = recoup.ReplayItem{}, store.QueuedWork{}
 	w := letterWork(l)
-	r := store.Replay{ID: recoup.ID{8}, Members: 6}
+	r := recoup.Replay{ID: recoup.ID{8}, Members: 6}
 	join := store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) { l.Item.ReplayID = r.ID })}
 	for range 2 { // the second is of a member already
 		if out := w.Join(&r, join); out.Err != nil || out.Letter.Item.Position != 6 || out.Letter.Item.WorkID != workID {
 			t.Errorf("joined %+v", out)
 		}
 	}
-	if added, _ := w.Items(); r.Members != 7 || len(added) != 1 || added[0].State != store.ItemPending {
+	if added, _ := w.Items(); r.Members != 7 || len(added) != 1 || added[0].State != recoup.ItemPending {
 		t.Errorf("%d members, items %+v", r.Members, added)
 	}
 }
@@ -153,11 +153,11 @@ func TestLetterWorkEnds(t *testing.T) {
 		"lapsed":            {func(l *store.Letter) { l.Queued.LeaseToken, l.Queued.LeaseEndsAt = recoup.ID{5}, letterTime }, 1},
 		"held":              {func(l *store.Letter) { l.Queued.LeaseToken, l.Queued.LeaseEndsAt = recoup.ID{5}, letterTime.Add(1) }, 0},
 		"of another replay": {func(l *store.Letter) { l.Item.ReplayID = recoup.ID{6} }, 0},
-		"ended":             {func(l *store.Letter) { l.Item = store.ReplayItem{} }, 0},
+		"ended":             {func(l *store.Letter) { l.Item = recoup.ReplayItem{} }, 0},
 	} {
 		l := openLetter()
 		row.change(&l)
-		got := letterWork(l).End(replayID, []recoup.ID{letterID, {77}}, decided(func(l *store.Letter) { l.Item.State = store.ItemCancelled }))
+		got := letterWork(l).End(replayID, []recoup.ID{letterID, {77}}, decided(func(l *store.Letter) { l.Item.State = recoup.ItemCancelled }))
 		if got != row.want {
 			t.Errorf("%s: ended %d, want %d", name, got, row.want)
 		}
@@ -168,7 +168,7 @@ func TestGroupIDTellsPartsApart(t *testing.T) {
 	t.Parallel()
 	seen := map[recoup.ID]bool{}
 	for _, parts := range [][4]string{{"a", "b", "c", "d"}, {"ab", "", "c", "d"}, {"a", "b", "cd", ""}, {"a", "b", "c", ""}, {"", "ab", "c", "d"}} {
-		seen[store.GroupID(parts[0], parts[1], recoup.Code(parts[2]), parts[3])] = true
+		seen[recoup.GroupID(parts[0], parts[1], recoup.Code(parts[2]), parts[3])] = true
 	}
 	if len(seen) != 5 {
 		t.Errorf("%d groups", len(seen))

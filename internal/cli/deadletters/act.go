@@ -2,7 +2,6 @@ package deadletters
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +11,8 @@ import (
 )
 
 func triage(streams command.Streams) *cobra.Command {
-	var ask client.Triage
+	var ask recoup.Triage
+	var cause string
 	var seen sighting
 	var at target
 	cmd := &cobra.Command{
@@ -25,16 +25,16 @@ otherwise nothing is changed. The class and the stage of a group are the same fo
 		Example: `  recoup dead-letters triage ` + command.AnID + ` --cause transient
   recoup dead-letters triage --group ` + command.AnID + ` --cause data`,
 	}
-	causes := []string{client.CauseTransient, client.CauseData, client.CauseAuthConfig, client.CauseCodeDefect}
+	causes := []recoup.Cause{recoup.CauseTransient, recoup.CauseData, recoup.CauseAuthConfig, recoup.CauseCodeDefect}
 	at.add(cmd)
-	cmd.Flags().StringVar(&ask.Cause, "cause", "", "root `CAUSE`: "+strings.Join(causes, ", ")+"; required")
+	cmd.Flags().StringVar(&cause, "cause", "", "root `CAUSE`: "+command.Join(causes)+"; required")
 	seen.add(cmd)
 	cmd.Flags().StringVar(&ask.Note, "note", "", "what was found, as `TEXT` for the history")
 	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) (err error) {
-		if ask.Cause == "" {
-			return command.Usagef("--cause is missing: expected one of %s", strings.Join(causes, ", "))
+		if cause == "" {
+			return command.Usagef("--cause is missing: expected one of %s", command.Join(causes))
 		}
-		if ask.Cause, err = command.OneOf("cause", ask.Cause, causes); err != nil {
+		if ask.Cause, err = command.OneOf("cause", cause, causes); err != nil {
 			return err
 		}
 		if err := seen.complete(ctx, s, &at, args); err != nil {
@@ -42,15 +42,15 @@ otherwise nothing is changed. The class and the stage of a group are the same fo
 		}
 		ask.Class, ask.Stage, ask.Exhausted = recoup.Code(seen.class), seen.stage, seen.spent()
 		return at.act(s, args, "triaged",
-			func(id recoup.ID) (client.DeadLetter, error) { return s.Triage(ctx, id, ask) },
-			func(id recoup.ID, how client.ForGroup) (client.BulkResult, error) {
+			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Triage(ctx, id, ask) },
+			func(id recoup.ID, how client.ForGroup) (recoup.BulkResult, error) {
 				return s.TriageGroup(ctx, id, client.GroupTriage{Triage: ask, ForGroup: how})
 			})
 	})
 }
 
 func remediate(streams command.Streams) *cobra.Command {
-	var ask client.Remediation
+	var ask recoup.Remediation
 	var at target
 	cmd := &cobra.Command{
 		Use:   "remediate [ID]",
@@ -80,15 +80,15 @@ authentication or configuration, --release and --validated-in for a code defect.
 			return command.Usagef("--link is missing: expected the ticket or incident")
 		}
 		return at.act(s, args, "remediated",
-			func(id recoup.ID) (client.DeadLetter, error) { return s.Remediate(ctx, id, ask) },
-			func(id recoup.ID, how client.ForGroup) (client.BulkResult, error) {
+			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Remediate(ctx, id, ask) },
+			func(id recoup.ID, how client.ForGroup) (recoup.BulkResult, error) {
 				return s.RemediateGroup(ctx, id, client.GroupRemediation{Remediation: ask, ForGroup: how})
 			})
 	})
 }
 
 func validate(streams command.Streams) *cobra.Command {
-	var ask client.Validation
+	var ask recoup.Validation
 	var at target
 	cmd := &cobra.Command{
 		Use:   "validate [ID]",
@@ -105,15 +105,15 @@ func validate(streams command.Streams) *cobra.Command {
 			return command.Usagef("expected --idempotent, or --duplicate-safe with the reason why a second effect does no harm")
 		}
 		return at.act(s, args, "validated",
-			func(id recoup.ID) (client.DeadLetter, error) { return s.Validate(ctx, id, ask) },
-			func(id recoup.ID, how client.ForGroup) (client.BulkResult, error) {
+			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Validate(ctx, id, ask) },
+			func(id recoup.ID, how client.ForGroup) (recoup.BulkResult, error) {
 				return s.ValidateGroup(ctx, id, client.GroupValidation{Validation: ask, ForGroup: how})
 			})
 	})
 }
 
 func verify(streams command.Streams) *cobra.Command {
-	var ask client.Verification
+	var ask recoup.Verification
 	var at target
 	var not bool
 	cmd := &cobra.Command{
@@ -135,8 +135,8 @@ func verify(streams command.Streams) *cobra.Command {
 			ask.Outcome, past = "NOT_DELIVERED", "sent back to triage"
 		}
 		return at.act(s, args, past,
-			func(id recoup.ID) (client.DeadLetter, error) { return s.Verify(ctx, id, ask) },
-			func(id recoup.ID, how client.ForGroup) (client.BulkResult, error) {
+			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Verify(ctx, id, ask) },
+			func(id recoup.ID, how client.ForGroup) (recoup.BulkResult, error) {
 				return s.VerifyGroup(ctx, id, client.GroupVerification{Verification: ask, ForGroup: how})
 			})
 	})

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/cli/command"
 )
 
@@ -43,8 +42,8 @@ func (f *filter) add(cmd *cobra.Command) {
 	flags.StringVar(&f.after, "after", "", "only since this `TIME`, or younger than an age such as 48h")
 }
 
-func (f *filter) read(s *command.Session) (out client.DeadLetterFilter, err error) {
-	out = client.DeadLetterFilter{Pipeline: f.pipeline, Stage: f.stage, Class: f.class}
+func (f *filter) read(s *command.Session) (out recoup.DeadLetterFilter, err error) {
+	out = recoup.DeadLetterFilter{Pipeline: f.pipeline, Stage: f.stage, Class: recoup.Code(f.class)}
 	if f.group != "" {
 		if out.GroupID, err = groupID(f.group); err != nil {
 			return out, err

@@ -20,7 +20,7 @@ func buried(n *clitest.Node, pipeline string, count int) string {
 	n.T.Helper()
 	c := n.Client()
 	defer c.Close()
-	var last client.DeadLetter
+	var last recoup.DeadLetter
 	for i := range count {
 		var err error
 		if last, err = c.Bury(n.T.Context(), recoup.StageFailure{
@@ -117,7 +117,7 @@ func TestReplaysCommands(t *testing.T) {
 	n.Must("dead-letters", "triage", "--group", group, "--cause", "data", "--class", "VALIDATION_ERROR", "--stage", "llm", "--exhausted", "no", "--yes")
 	n.Must("dead-letters", "remediate", "--group", group, "--link", "INC-7", "--corrected", "x", "--yes")
 	n.Must("dead-letters", "validate", "--group", group, "--idempotent", "--yes")
-	var r client.Replay
+	var r recoup.Replay
 	clitest.Parse(t, n.Must("dead-letters", "replay", "--group", group, "--reason", "corrected", "--no-ramp", "--rate", "1", "--yes", "--json"), &r)
 	if r.Members != 3 || r.State != "RUNNING" || r.Counts.Released != 1 {
 		t.Fatalf("the replay is %+v", r)
@@ -145,10 +145,10 @@ func TestReplaysCommands(t *testing.T) {
 // Whoever watches sees what changes, and is told when nothing comes back.
 func TestReplayWatched(t *testing.T) {
 	t.Parallel()
-	running := client.ReplayDetails{Replay: client.Replay{State: "RUNNING", Step: "canary", Members: 4, Counts: client.ItemCounts{Pending: 3, Released: 1}}}
+	running := recoup.ReplayDetails{Replay: recoup.Replay{State: "RUNNING", Step: "canary", Members: 4, Counts: recoup.ItemCounts{Pending: 3, Released: 1}}}
 	further, done := running, running
-	further.Step, further.Counts = "rest", client.ItemCounts{Released: 1, Succeeded: 1, Failed: 1, Repeated: 1}
-	done.State, done.EndedAt, done.Counts = "DONE", clitest.Morning, client.ItemCounts{Succeeded: 1, Failed: 1, Repeated: 1, Archived: 1}
+	further.Step, further.Counts = "rest", recoup.ItemCounts{Released: 1, Succeeded: 1, Failed: 1, Repeated: 1}
+	done.State, done.EndedAt, done.Counts = "DONE", clitest.Morning, recoup.ItemCounts{Succeeded: 1, Failed: 1, Repeated: 1, Archived: 1}
 	for terminal, want := range map[bool][]string{
 		false: {
 			"running: 0 of 4 ended, 0 succeeded, 0 failed, stage canary, 1 in flight\n" +
@@ -157,7 +157,7 @@ func TestReplayWatched(t *testing.T) {
 		},
 		true: {"canary: 0 succeeded, 0 failed ", "canary: 0 succeeded, 0 failed; no results: no worker claims this work, or it is slow ", "rest: 1 succeeded, 2 failed "},
 	} {
-		now, answers := clitest.Morning, []client.ReplayDetails{running, running, running, further, done}
+		now, answers := clitest.Morning, []recoup.ReplayDetails{running, running, running, further, done}
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			now = now.Add(deadletters.QuietAfter / 2)
 			if err := json.NewEncoder(w).Encode(answers[0]); err != nil {

@@ -23,10 +23,10 @@ func list(streams command.Streams) *cobra.Command {
   recoup dead-letters list --pipeline criticizer --class NETWORK_TIMEOUT --all`,
 	}
 	flags.add(cmd)
-	steps := []string{client.StepNew, client.StepTriaged, client.StepRemediated, client.StepValidated, client.StepReplaying, client.StepReplayed, client.StepVerified}
-	cmd.Flags().StringVar(&step, "step", "", "only those at this `STEP`: "+strings.Join(steps, ", "))
-	var f client.DeadLetterFilter
-	return command.List[client.DeadLetter]{
+	steps := []recoup.WorkflowStep{recoup.StepNew, recoup.StepTriaged, recoup.StepRemediated, recoup.StepValidated, recoup.StepReplaying, recoup.StepReplayed, recoup.StepVerified}
+	cmd.Flags().StringVar(&step, "step", "", "only those at this `STEP`: "+command.Join(steps))
+	var f recoup.DeadLetterFilter
+	return command.List[recoup.DeadLetter]{
 		Noun: "dead letter", Key: "dead_letters",
 		Columns: []string{"ID", "PIPELINE", "STAGE", "CLASS", "STEP", "ROUND", "OWNER", "AGE", "ERROR"},
 		Drop:    []string{"ROUND", "OWNER", "AGE", "ERROR", "PIPELINE", "STAGE"},
@@ -36,12 +36,12 @@ func list(streams command.Streams) *cobra.Command {
 			}
 			return err
 		},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.DeadLetter, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.DeadLetter, string, error) {
 			page, err := s.DeadLetters(ctx, f, p)
 			return page.DeadLetters, page.Next, err
 		},
-		Row: func(s *command.Session, d *client.DeadLetter) []string {
-			return []string{d.ErrorID.String(), d.Pipeline, d.Stage, string(d.Class), d.Step, fmt.Sprint(d.Round), d.Owner, s.Ago(d.CreatedAt), d.Signature}
+		Row: func(s *command.Session, d *recoup.DeadLetter) []string {
+			return []string{d.ErrorID.String(), d.Pipeline, d.Stage, string(d.Class), string(d.Step), fmt.Sprint(d.Round), d.Owner, s.Ago(d.CreatedAt), d.Signature}
 		},
 	}.Command(streams, cmd)
 }
@@ -55,15 +55,15 @@ func groups(streams command.Streams) *cobra.Command {
   recoup dead-letters groups --pipeline criticizer`,
 	}
 	cmd.Flags().StringVar(&pipeline, "pipeline", "", "only of this `PIPELINE`")
-	return command.List[client.DeadLetterGroup]{
+	return command.List[recoup.DeadLetterGroup]{
 		Noun: "group", Key: "groups",
 		Columns: []string{"ID", "PIPELINE", "STAGE", "CLASS", "OPEN", "TOTAL", "LAST", "OWNER", "ERROR"},
 		Drop:    []string{"TOTAL", "OWNER", "LAST", "ERROR", "PIPELINE", "STAGE"},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.DeadLetterGroup, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.DeadLetterGroup, string, error) {
 			page, err := s.DeadLetterGroups(ctx, pipeline, p)
 			return page.Groups, page.Next, err
 		},
-		Row: func(s *command.Session, g *client.DeadLetterGroup) []string {
+		Row: func(s *command.Session, g *recoup.DeadLetterGroup) []string {
 			return []string{g.ID.String(), g.Pipeline, g.Stage, string(g.Class), fmt.Sprint(g.Open), fmt.Sprint(g.Total), s.Relative(g.LastSeenAt), g.Owner, g.Signature}
 		},
 	}.Command(streams, cmd)
@@ -74,17 +74,17 @@ func show(streams command.Streams) *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show a dead letter: its failures, notes and replays",
 		Example: "  recoup dead-letters show " + command.AnID,
-	}, func(ctx context.Context, s *command.Session, id recoup.ID) (client.DeadLetterDetails, error) {
+	}, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.DeadLetterDetails, error) {
 		return s.DeadLetter(ctx, id)
 	}, describe)
 }
 
 // describe prints what is known of a dead letter.
-func describe(s *command.Session, p *command.Page, d *client.DeadLetterDetails) {
+func describe(s *command.Session, p *command.Page, d *recoup.DeadLetterDetails) {
 	p.Heading(string(d.Class) + " at " + d.Stage)
 	p.Facts(
-		"id", d.ErrorID.String(), "work", d.WorkID.String(), "pipeline", d.Pipeline, "entity", d.EntityID, "step", d.Step, "next", d.Next,
-		"cause", d.Cause, "exhausted", exhausted(d.Exhausted), "state", string(d.State), "parked for", d.ParkReason, "owner", d.Owner,
+		"id", d.ErrorID.String(), "work", d.WorkID.String(), "pipeline", d.Pipeline, "entity", d.EntityID, "step", string(d.Step), "next", d.Next,
+		"cause", string(d.Cause), "exhausted", exhausted(d.Exhausted), "state", string(d.State), "parked for", string(d.ParkReason), "owner", d.Owner,
 		"group", d.GroupID.String(), "payload", d.PayloadRef, "replay", command.ID(d.ReplayID), "previous", command.ID(d.PreviousID),
 		"first failure", s.When(d.FirstFailureAt), "last failure", s.When(d.LastFailureAt), "expires", s.When(d.ExpiresAt), "closed", s.When(d.ClosedAt),
 	)
@@ -100,7 +100,7 @@ func describe(s *command.Session, p *command.Page, d *client.DeadLetterDetails) 
 	}
 	rows := make([][]string, len(d.Notes))
 	for i, n := range d.Notes {
-		rows[i] = []string{command.Printable(n.Step), command.Printable(n.Actor), s.Relative(n.At), cmp.Or(command.Printable(strings.TrimSpace(n.Text+" "+n.Link+" "+string(n.Fields))), "-")}
+		rows[i] = []string{command.Printable(string(n.Step)), command.Printable(n.Actor), s.Relative(n.At), cmp.Or(command.Printable(strings.TrimSpace(n.Text+" "+n.Link+" "+string(n.Fields))), "-")}
 	}
 	p.Columns(rows...)
 }

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"recoup/client"
+	"recoup"
 	"recoup/internal/cli/command"
 )
 
 // replayRequest is a replay as its flags describe it.
 type replayRequest struct {
-	client.NewReplay
+	recoup.NewReplay
 	filter                     filter
 	noRamp, dryRun, yes, watch bool
 	given                      func(flag string) bool
@@ -83,10 +83,10 @@ func (a *replayRequest) run(ctx context.Context, s *command.Session, args []stri
 }
 
 // asked is the replay to begin: of what the preview has shown, where there was one.
-func (a *replayRequest) asked() client.NewReplay {
+func (a *replayRequest) asked() recoup.NewReplay {
 	r := a.NewReplay
 	if r.Token != "" {
-		r.ReplaySelection = client.ReplaySelection{FromStart: r.FromStart}
+		r.ReplaySelection = recoup.ReplaySelection{FromStart: r.FromStart}
 	}
 	return r
 }
@@ -101,7 +101,7 @@ func (a *replayRequest) read(s *command.Session, args []string) error {
 	if err != nil {
 		return err
 	}
-	empty := f == client.DeadLetterFilter{}
+	empty := f == recoup.DeadLetterFilter{}
 	switch {
 	case len(ids) > 0 && (!empty || a.All):
 		return command.Usagef("ids and a filter are given: expected one of the two")

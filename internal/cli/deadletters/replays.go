@@ -32,9 +32,9 @@ each. 'recoup dead-letters replay' begins one.`,
 }
 
 // replayLine says in one line how far a replay has come.
-func replayLine(r *client.Replay) string {
+func replayLine(r *recoup.Replay) string {
 	c := r.Counts
-	line := fmt.Sprintf("%s: %d of %d ended, %d succeeded, %d failed", strings.ToLower(r.State), c.Ended(), r.Members, c.Succeeded, c.Failed+c.Repeated)
+	line := fmt.Sprintf("%s: %d of %d ended, %d succeeded, %d failed", strings.ToLower(string(r.State)), c.Ended(), r.Members, c.Succeeded, c.Failed+c.Repeated)
 	for _, rare := range []struct {
 		n    int64
 		what string
@@ -65,7 +65,7 @@ func replaysList(streams command.Streams) *cobra.Command {
 	}
 	states := []string{"COLLECTING", "RUNNING", "PAUSED", "CANCELLING", "CANCELLED", "DONE"}
 	cmd.Flags().StringVar(&state, "state", "", "only those in this `STATE`: "+strings.Join(states, ", "))
-	return command.List[client.Replay]{
+	return command.List[recoup.Replay]{
 		Noun: "replay", Key: "replays",
 		Columns: []string{"ID", "STATE", "STAGE", "MEMBERS", "ENDED", "FAILED", "BY", "AGE", "REASON"},
 		Drop:    []string{"BY", "AGE", "STAGE"},
@@ -73,12 +73,12 @@ func replaysList(streams command.Streams) *cobra.Command {
 			state, err = command.OneOf("state", state, states)
 			return err
 		},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.Replay, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Replay, string, error) {
 			page, err := s.Replays(ctx, state, p)
 			return page.Replays, page.Next, err
 		},
-		Row: func(s *command.Session, r *client.Replay) []string {
-			return []string{r.ID.String(), r.State, r.Step, fmt.Sprint(r.Members), fmt.Sprint(r.Counts.Ended()), fmt.Sprint(r.Counts.Failed + r.Counts.Repeated),
+		Row: func(s *command.Session, r *recoup.Replay) []string {
+			return []string{r.ID.String(), string(r.State), r.Step, fmt.Sprint(r.Members), fmt.Sprint(r.Counts.Ended()), fmt.Sprint(r.Counts.Failed + r.Counts.Repeated),
 				r.CreatedBy, s.Ago(r.CreatedAt), r.Reason}
 		},
 	}.Command(streams, cmd)
@@ -119,7 +119,7 @@ func replaysShow(streams command.Streams) *cobra.Command {
 			"rate", fmt.Sprintf("%g per second, %d at a time", r.Plan.Rate, r.Plan.Concurrency))
 		rows := make([][]string, len(r.Notes))
 		for i, n := range r.Notes {
-			rows[i] = []string{command.Printable(n.Step), command.Printable(n.Actor), s.Relative(n.At), command.Printable(n.Text)}
+			rows[i] = []string{command.Printable(string(n.Step)), command.Printable(n.Actor), s.Relative(n.At), command.Printable(n.Text)}
 		}
 		if len(rows) > 0 {
 			p.Heading("Notes")
@@ -131,7 +131,7 @@ func replaysShow(streams command.Streams) *cobra.Command {
 }
 
 func printItems(ctx context.Context, s *command.Session, replay recoup.ID, state string) error {
-	items := client.ReplayItems{Items: []client.ReplayItem{}}
+	items := client.ReplayItems{Items: []recoup.ReplayItem{}}
 	for more := true; more; {
 		part, err := s.ReplayItems(ctx, replay, state, items.Next, command.MaxRows)
 		if err != nil {
@@ -145,7 +145,7 @@ func printItems(ctx context.Context, s *command.Session, replay recoup.ID, state
 	}
 	t := command.NewTable(s.Streams, "ERROR", "STATE", "STAGE", "CLASS", "WORKER", "ENDED", "DETAIL").Drop("WORKER", "ENDED", "STAGE")
 	for _, i := range items.Items {
-		t.Add(i.ErrorID.String(), i.State, i.Stage, string(i.Class), i.Worker, s.Relative(i.EndedAt), i.Detail)
+		t.Add(i.ErrorID.String(), string(i.State), i.Stage, string(i.Class), i.Worker, s.Relative(i.EndedAt), i.Detail)
 	}
 	fmt.Fprint(s.Out, t)
 	return nil
@@ -154,22 +154,22 @@ func printItems(ctx context.Context, s *command.Session, replay recoup.ID, state
 // replayAct is something done to a replay, as a command.
 type replayAct struct {
 	verb, past, short string
-	do                func(*client.Client, context.Context, recoup.ID, string, ...client.CallOption) (client.Replay, error)
+	do                func(*client.Client, context.Context, recoup.ID, string, ...client.CallOption) (recoup.Replay, error)
 }
 
 func (a replayAct) command(streams command.Streams) *cobra.Command {
 	var reason string
 	var id recoup.ID
-	return command.Act[client.Replay]{
+	return command.Act[recoup.Replay]{
 		Reason: &reason, Need: true,
 		Check: func(_ *command.Session, args []string) (err error) {
 			id, err = command.OneID(args)
 			return err
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.Replay, error) {
+		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Replay, error) {
 			return a.do(s.Client, ctx, id, reason)
 		},
-		Say: func(s *command.Session, r client.Replay) { s.Sayf("%s %s; %s", r.ID, a.past, replayLine(&r)) },
+		Say: func(s *command.Session, r recoup.Replay) { s.Sayf("%s %s; %s", r.ID, a.past, replayLine(&r)) },
 	}.Command(streams, &cobra.Command{
 		Use:     a.verb + " ID",
 		Short:   a.short,

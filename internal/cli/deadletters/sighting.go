@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
@@ -106,7 +107,7 @@ func (v *sighting) show(ctx context.Context, s *command.Session, t *target, args
 	if err != nil {
 		return err
 	}
-	page, err := s.DeadLetters(ctx, client.DeadLetterFilter{GroupID: id}, client.Page{Limit: command.MaxRows})
+	page, err := s.DeadLetters(ctx, recoup.DeadLetterFilter{GroupID: id}, client.Page{Limit: command.MaxRows})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (t *target) id(args []string) (recoup.ID, error) {
 
 // act does an act on whatever was asked for.
 func (t *target) act(s *command.Session, args []string, past string,
-	one func(recoup.ID) (client.DeadLetter, error), all func(recoup.ID, client.ForGroup) (client.BulkResult, error)) error {
+	one func(recoup.ID) (recoup.DeadLetter, error), all func(recoup.ID, client.ForGroup) (recoup.BulkResult, error)) error {
 	id, err := t.id(args)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (t *target) act(s *command.Session, args []string, past string,
 }
 
 // actAll previews what would happen to a group, and asks for a confirmation.
-func (t *target) actAll(s *command.Session, id recoup.ID, past string, all func(recoup.ID, client.ForGroup) (client.BulkResult, error)) error {
+func (t *target) actAll(s *command.Session, id recoup.ID, past string, all func(recoup.ID, client.ForGroup) (recoup.BulkResult, error)) error {
 	if err := s.Askable(t.yes || t.dryRun); err != nil {
 		return err
 	}

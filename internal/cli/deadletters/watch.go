@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/cli/command"
 	"recoup/retry"
 )
@@ -73,10 +72,10 @@ func watchReplay(ctx context.Context, s *command.Session, id recoup.ID, every ti
 
 // showReplay draws a bar on a terminal; elsewhere it prints a line whenever it is
 // another.
-func showReplay(s *command.Session) (show func(r *client.Replay, quiet bool), end func()) {
+func showReplay(s *command.Session) (show func(r *recoup.Replay, quiet bool), end func()) {
 	if !s.Terminal {
 		last := ""
-		return func(r *client.Replay, quiet bool) {
+		return func(r *recoup.Replay, quiet bool) {
 			line := replayLine(r) + unheard(quiet)
 			if line != last && !s.Machine() {
 				fmt.Fprintln(s.Err, line)
@@ -85,7 +84,7 @@ func showReplay(s *command.Session) (show func(r *client.Replay, quiet bool), en
 		}, func() {}
 	}
 	bar := s.ProgressBar("replaying", 0) // whoever looks seldom draws what was seen
-	return func(r *client.Replay, quiet bool) {
+	return func(r *recoup.Replay, quiet bool) {
 		c := r.Counts
 		bar.Describe(fmt.Sprintf("%s: %d succeeded, %d failed%s", cmp.Or(r.Step, "replaying"), c.Succeeded, c.Failed+c.Repeated, unheard(quiet)))
 		bar.ChangeMax(max(r.Members, 1))
@@ -109,7 +108,7 @@ type silence struct {
 }
 
 // lasts reports whether work is out, and nothing has come back for a while.
-func (q *silence) lasts(r *client.Replay, now time.Time) bool {
+func (q *silence) lasts(r *recoup.Replay, now time.Time) bool {
 	if ended := r.Counts.Ended(); r.Counts.Released == 0 || ended != q.ended || q.since.IsZero() {
 		q.ended, q.since = ended, now
 	}

@@ -172,7 +172,7 @@ func (a *act) members(ctx context.Context, s *command.Session, f client.Filter) 
 
 // outcome is what became of many, as far as it went.
 type outcome struct {
-	client.BulkResult
+	recoup.BulkResult
 	frozen []client.Bulk // of a preview: what to ask for to act on what it has shown
 	err    error
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/cli/command"
 )
 
@@ -32,7 +31,7 @@ func (a *act) show(s *command.Session, o outcome) error {
 
 // print says how many were done and why others were not. A preview that is
 // followed by the act itself is a message and not yet a result.
-func (a *act) print(s *command.Session, r client.BulkResult) {
+func (a *act) print(s *command.Session, r recoup.BulkResult) {
 	w := s.Out
 	past, left := a.past, "were not"
 	if r.Preview {
@@ -52,7 +51,7 @@ func (a *act) print(s *command.Session, r client.BulkResult) {
 }
 
 // refusals lists why errors were left alone, with some of those for each reason.
-func refusals(s command.Streams, r client.BulkResult) *command.Table {
+func refusals(s command.Streams, r recoup.BulkResult) *command.Table {
 	ids := map[string][]recoup.ID{}
 	var reasons []string
 	for _, refused := range r.Refused {

@@ -140,7 +140,7 @@ func TestErrorsRefused(t *testing.T) {
 		t.Fatalf("all are %d, %d of them parked", len(all), len(parked))
 	}
 	r := n.Run(append([]string{"errors", "review", "--yes", "--json"}, table...)...)
-	var got client.BulkResult
+	var got recoup.BulkResult
 	clitest.Parse(t, r.Out, &got)
 	if r.Status != command.ExitRefused || got.Matched != len(all) || got.Applied != len(parked) || got.NotDone != len(all)-len(parked) || len(got.Refused) != got.NotDone {
 		t.Errorf("status %d: %+v; all %d, parked %d", r.Status, got, len(all), len(parked))
@@ -168,10 +168,10 @@ func TestErrorsInSteps(t *testing.T) {
 		if err := json.NewDecoder(r.Body).Decode(&b); err != nil || r.URL.Path != "/v1/errors/archive" {
 			t.Errorf("%s: %v", r.URL, err)
 		}
-		done := client.BulkResult{Preview: b.Preview, Matched: len(b.IDs), Applied: len(b.IDs), Token: strconv.Itoa(len(b.IDs))}
+		done := recoup.BulkResult{Preview: b.Preview, Matched: len(b.IDs), Applied: len(b.IDs), Token: strconv.Itoa(len(b.IDs))}
 		if !b.Preview { // what the preview has shown is named by its token
 			frozen, _ := strconv.Atoi(b.Token)
-			steps, done = append(steps, frozen), client.BulkResult{Matched: frozen, Applied: frozen}
+			steps, done = append(steps, frozen), recoup.BulkResult{Matched: frozen, Applied: frozen}
 		}
 		_ = json.NewEncoder(w).Encode(done)
 	})

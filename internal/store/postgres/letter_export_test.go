@@ -32,8 +32,8 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		plannedAs("previous", 3, steps),
 		plannedAs("read", 4, steps),
 		plannedAs("release", 2, func(v verb.Verbs) {
-			_, _ = v.StepReplay(context.Background(), now, replay, func(store.ReplayStatus, time.Time) (store.Replay, store.ReplayEffects, error) {
-				return store.Replay{ID: replay}, store.ReplayEffects{Release: size}, nil
+			_, _ = v.StepReplay(context.Background(), now, replay, func(store.ReplayStatus, time.Time) (recoup.Replay, store.ReplayEffects, error) {
+				return recoup.Replay{ID: replay}, store.ReplayEffects{Release: size}, nil
 			})
 		}),
 		planned("end", func(v verb.Verbs) { _, _ = v.EndItems(context.Background(), now, replay, size, nil) }),
@@ -49,15 +49,15 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		{"lanes", selectLaneLevels, []any{now, size / 2, []string{"p1", "p2"}, []string{"fetch", "fetch"}}},
 		{"lanes beyond", selectBeyond, []any{now, size, "p1", "fetch"}},
 		plannedAs("replays by state", 2, figures),
-		plannedAs("outcomes", 2+len(store.ReplayStates()), figures),
+		plannedAs("outcomes", 2+len(recoup.ReplayStates()), figures),
 		{"due replays", "select replay_id from recoup.replay where next_at <= $1 order by next_at limit 50", []any{now}},
 	}
 	list = append(list, planned("groups of some pipelines", func(v verb.Verbs) {
 		_, _, _ = v.Groups(context.Background(), store.GroupFilter{Within: &store.Pipelines{Names: []string{"p1", "p2"}}}, store.Page{Limit: size, Cursor: cursor})
 	}))
 	for name, f := range map[string]store.LetterFilter{
-		"all": {}, "pipeline": {Pipeline: "p1"}, "stage": {Stage: "llm"}, "class": {Class: "C1"}, "step": {Step: store.StepTriaged},
-		"verified": {Step: store.StepVerified}, "group": {Group: group}, "age": {Before: now.Add(-24 * time.Hour)},
+		"all": {}, "pipeline": {DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "p1"}}, "stage": {DeadLetterFilter: recoup.DeadLetterFilter{Stage: "llm"}}, "class": {DeadLetterFilter: recoup.DeadLetterFilter{Class: "C1"}}, "step": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepTriaged}},
+		"verified": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}}, "group": {DeadLetterFilter: recoup.DeadLetterFilter{GroupID: group}}, "age": {DeadLetterFilter: recoup.DeadLetterFilter{Before: now.Add(-24 * time.Hour)}},
 		"some pipelines": {Within: &store.Pipelines{Names: []string{"p1", "p2"}}},
 	} {
 		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {

@@ -51,7 +51,7 @@ func noteShelved(t *tx, list []recoup.Transition) {
 	t.queue(`insert into recoup.dead_letter_note (error_id, round, step, actor, at, note)
 		select d.error_id, d.round, $5, h.actor, h.at, nullif(h.reason, '')
 		from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[]) h (error_id, at, actor, reason)
-		join recoup.dead_letter d using (error_id)`, raw(ids), at, actors, reasons, string(store.NoteArchived))
+		join recoup.dead_letter d using (error_id)`, raw(ids), at, actors, reasons, string(recoup.NoteArchived))
 }
 
 func insert[R any](t *tx, table string, columns []column[R], records []R) {

@@ -69,12 +69,12 @@ func letterPlans() map[string]string {
 	return map[string]string{
 		"letters/all":            list(store.LetterFilter{}, store.Cursor{}),
 		"letters/cursor":         list(store.LetterFilter{}, cursor),
-		"letters/pipeline":       list(store.LetterFilter{Pipeline: "p"}, cursor),
-		"letters/step":           list(store.LetterFilter{Step: store.StepVerified, Pipeline: "p"}, cursor),
-		"letters/group":          list(store.LetterFilter{Group: recoup.ID{1}, Step: store.StepNew}, cursor),
+		"letters/pipeline":       list(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "p"}}, cursor),
+		"letters/step":           list(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified, Pipeline: "p"}}, cursor),
+		"letters/group":          list(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: recoup.ID{1}, Step: recoup.StepNew}}, cursor),
 		"letters/some pipelines": list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
 		"letters/but pipelines":  list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}, Except: true}}, cursor),
-		"letters/some, closed":   list(store.LetterFilter{Step: store.StepVerified, Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
+		"letters/some, closed":   list(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}, Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
 		"letter":                 asked(func(v verb.Verbs) { _, _ = v.DeadLetter(context.Background(), recoup.ID{1}) }),
 		"work":                   asked(func(v verb.Verbs) { _, _ = v.WorkLetter(context.Background(), recoup.ID{1}) }),
 		"previous":               askedAs(3, steps),
@@ -84,8 +84,8 @@ func letterPlans() map[string]string {
 		"lanes":                  selectLanes,
 		"claim":                  selectDueWork,
 		"release": askedAs(2, func(v verb.Verbs) {
-			_, _ = v.StepReplay(context.Background(), time.Unix(1, 0), recoup.ID{1}, func(store.ReplayStatus, time.Time) (store.Replay, store.ReplayEffects, error) {
-				return store.Replay{}, store.ReplayEffects{Release: 5}, nil
+			_, _ = v.StepReplay(context.Background(), time.Unix(1, 0), recoup.ID{1}, func(store.ReplayStatus, time.Time) (recoup.Replay, store.ReplayEffects, error) {
+				return recoup.Replay{}, store.ReplayEffects{Release: 5}, nil
 			})
 		}),
 		"endable":                  asked(func(v verb.Verbs) { _, _ = v.EndItems(context.Background(), time.Unix(1, 0), recoup.ID{1}, 5, nil) }),
@@ -94,7 +94,7 @@ func letterPlans() map[string]string {
 		"groups of some pipelines": groups(store.GroupFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}),
 		"replays of hubs":          replays(store.ReplayFilter{Hubs: []string{"a", "b"}}),
 		"replays":                  replays(store.ReplayFilter{}),
-		"replays in a state":       replays(store.ReplayFilter{State: store.ReplayDone}),
+		"replays in a state":       replays(store.ReplayFilter{State: recoup.ReplayDone}),
 		"items":                    `select * from replay_item where replay_id = ? and position >= ? order by position limit 5`,
 		"items in a state":         `select * from replay_item where replay_id = ? and state = ? and position >= ? order by position limit 5`,
 		"items of a dead letter":   asked(func(v verb.Verbs) { _, _ = v.ItemsOf(context.Background(), recoup.ID{1}, 5) }),

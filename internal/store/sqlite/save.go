@@ -220,7 +220,7 @@ const (
 
 // shelvedFields are what a dead letter's note tells of who archived it.
 func shelvedFields(t *recoup.Transition) []any {
-	return []any{id{&t.ErrorID}, string(store.NoteArchived), text[string]{&t.Actor}, stamp{&t.At}, text[string]{&t.Reason}}
+	return []any{id{&t.ErrorID}, string(recoup.NoteArchived), text[string]{&t.Actor}, stamp{&t.At}, text[string]{&t.Reason}}
 }
 
 func (t *tx) saveStreaks(streaks []store.StreakCount) error {

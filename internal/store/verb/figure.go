@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 	"recoup/internal/store/row"
 )
@@ -29,15 +30,15 @@ func (v Verbs) LetterFigures(ctx context.Context, now time.Time) (f store.Letter
 	if f.Lanes, f.Others, err = v.lanes(ctx, now); err != nil {
 		return f, err
 	}
-	f.Replays = map[store.ReplayState]int64{}
-	for _, state := range store.ReplayStates() {
+	f.Replays = map[recoup.ReplayState]int64{}
+	for _, state := range recoup.ReplayStates() {
 		n, err := rows(ctx, v, ofState(what, state), row.Big("n", func(n *int64) *int64 { return n }))
 		if err != nil {
 			return f, err
 		}
 		f.Replays[state] = n[0]
 	}
-	f.Items, err = counts[store.ItemState](ctx, v, ask(what, "select state, sum(n)::bigint from recoup.replay_outcome group by 1"))
+	f.Items, err = counts[recoup.ItemState](ctx, v, ask(what, "select state, sum(n)::bigint from recoup.replay_outcome group by 1"))
 	return f, err
 }
 
@@ -46,7 +47,7 @@ func untriaged(doing string) *Query {
 		where step = 'NEW' and closed_at is null order by updated_at limit 1`)
 }
 
-func ofState(doing string, state store.ReplayState) *Query {
+func ofState(doing string, state recoup.ReplayState) *Query {
 	return ask(doing, "select count(*) from (select 1 from recoup.replay where state = $1 limit $2) s", string(state), store.MaxFigure)
 }
 

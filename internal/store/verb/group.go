@@ -14,20 +14,20 @@ var (
 	notes  = table(store.Notes, "note")
 	groups = table(store.Groups, "group")
 
-	counted = view(append(row.Within("g.", store.Groups.Columns, func(g *store.Group) *store.Group { return g }),
+	counted = view(append(row.Within("g.", store.Groups.Columns, func(g *recoup.DeadLetterGroup) *recoup.DeadLetterGroup { return g }),
 		row.Big("coalesce((select sum(open) from recoup.dead_letter_count c where c.group_id = g.group_id), 0)::bigint",
-			func(g *store.Group) *int64 { return &g.Open }),
+			func(g *recoup.DeadLetterGroup) *int64 { return &g.Open }),
 		row.Big("coalesce((select sum(arrived) from recoup.dead_letter_count c where c.group_id = g.group_id), 0)::bigint",
-			func(g *store.Group) *int64 { return &g.Total })), "group", " from ")
+			func(g *recoup.DeadLetterGroup) *int64 { return &g.Total })), "group", " from ")
 )
 
 // Rounds returns the rounds of a dead letter, the first first.
-func (v Verbs) Rounds(ctx context.Context, id recoup.ID, limit int) ([]store.Round, error) {
+func (v Verbs) Rounds(ctx context.Context, id recoup.ID, limit int) ([]recoup.Round, error) {
 	return rounds.list(ctx, v, rounds.ask("read rounds", "where error_id = $1 order by round limit $2", id, clamp(limit)))
 }
 
 // Notes returns the notes about what a note names, oldest first.
-func (v Verbs) Notes(ctx context.Context, about store.Note, limit int) ([]store.Note, error) {
+func (v Verbs) Notes(ctx context.Context, about recoup.Note, limit int) ([]recoup.Note, error) {
 	subject, id := "error_id", about.ErrorID
 	switch {
 	case !about.ReplayID.IsZero():
@@ -41,17 +41,17 @@ func (v Verbs) Notes(ctx context.Context, about store.Note, limit int) ([]store.
 const groupOf = "recoup.dead_letter_group g where g.group_id = $1"
 
 // Group returns a group with its counts.
-func (v Verbs) Group(ctx context.Context, id recoup.ID) (store.Group, error) {
+func (v Verbs) Group(ctx context.Context, id recoup.ID) (recoup.DeadLetterGroup, error) {
 	return counted.get(ctx, v, counted.ask("read a group", groupOf, id), id.String())
 }
 
 // Groups lists groups with their counts, those first in which something arrived
 // last.
-func (v Verbs) Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]store.Group, store.Cursor, error) {
+func (v Verbs) Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]recoup.DeadLetterGroup, store.Cursor, error) {
 	if f.Within.None() {
 		return nil, store.Cursor{}, nil
 	}
-	return counted.page(ctx, v, groupsQuery(f, p), p, func(g *store.Group) store.Cursor { return store.Cursor{At: g.LastSeenAt, ID: g.ID} })
+	return counted.page(ctx, v, groupsQuery(f, p), p, func(g *recoup.DeadLetterGroup) store.Cursor { return store.Cursor{At: g.LastSeenAt, ID: g.ID} })
 }
 
 // groupsQuery picks the page before its groups are counted.
@@ -65,18 +65,18 @@ func groupsQuery(f store.GroupFilter, p store.Page) *Query {
 	return q.add(" g" + order)
 }
 
-var dayCounts = row.Fields(func(c *store.DayCount) []any { return []any{&c.Day, &c.N} })
+var dayCounts = row.Fields(func(c *recoup.DayCount) []any { return []any{&c.Day, &c.N} })
 
 // GroupDays returns what a group has gained on each UTC day from a day on.
-func (v Verbs) GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]store.DayCount, error) {
+func (v Verbs) GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]recoup.DayCount, error) {
 	return rows(ctx, v, ask("read the days of a group", `select day::timestamptz, sum(arrived)::bigint from recoup.dead_letter_count
 		where group_id = $1 and day >= $2::date group by day having sum(arrived) <> 0 order by day limit $3`,
 		id, store.Day(from), clamp(limit)), dayCounts...)
 }
 
 // StepGroup changes the owner and the note of a group.
-func (v Verbs) StepGroup(ctx context.Context, id recoup.ID, decide store.DecideGroup) (store.Group, error) {
-	return decideOne(ctx, v, "step a group", time.Time{}, func(tx Tx) (current store.Group, refused, err error) {
+func (v Verbs) StepGroup(ctx context.Context, id recoup.ID, decide store.DecideGroup) (recoup.DeadLetterGroup, error) {
+	return decideOne(ctx, v, "step a group", time.Time{}, func(tx Tx) (current recoup.DeadLetterGroup, refused, err error) {
 		tx.Guard("select from recoup.dead_letter_group where group_id = $1 for update", id)
 		found, err := counted.find(tx, groupOf, id)
 		if current, err = one(found, err, groups.named(id.String())); err != nil {

@@ -105,7 +105,7 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.Work, error) 
 // readLetters locks the places in the queue and reads letters, and work without an
 // open dead letter with what it had before. Errors that are archived are added to
 // those that are locked.
-func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.Letter, queued []store.QueuedWork, previous []store.DeadLetter, err error) {
+func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.Letter, queued []store.QueuedWork, previous []recoup.DeadLetter, err error) {
 	ids := slices.Clone(errors)
 	for i := range *locked {
 		ids = append(ids, (*locked)[i].ID)
@@ -182,7 +182,7 @@ func (v Verbs) DeadLetters(ctx context.Context, f store.LetterFilter, p store.Pa
 // lettersQuery picks the page, by the index of the rarest thing that is asked for,
 // before it is joined with anything. What is closed is in the index of steps alone.
 func lettersQuery(f store.LetterFilter, p store.Page) *Query {
-	closed, index, byPipeline := f.Step == store.StepVerified, "list", "dead_letter_pipeline_idx"
+	closed, index, byPipeline := f.Step == recoup.StepVerified, "list", "dead_letter_pipeline_idx"
 	conditions := []struct{ column, value, index string }{
 		{"step", string(f.Step), "step"}, {"pipeline", f.Pipeline, "pipeline"}, {"stage", f.Stage, "stage"}, {"error_class", string(f.Class), "class"},
 	}
@@ -191,10 +191,10 @@ func lettersQuery(f store.LetterFilter, p store.Page) *Query {
 			index = c.index
 		}
 	}
-	if !f.Group.IsZero() && !closed {
+	if !f.GroupID.IsZero() && !closed {
 		index = "group"
 	}
-	if closed || !f.Group.IsZero() {
+	if closed || !f.GroupID.IsZero() {
 		byPipeline = ""
 	}
 	q := letters.ask("list dead letters", "")
@@ -205,8 +205,8 @@ func lettersQuery(f store.LetterFilter, p store.Page) *Query {
 		for _, c := range conditions {
 			q.equal(c.column, c.value)
 		}
-		if !f.Group.IsZero() {
-			q.add(" and group_id = " + q.arg(f.Group))
+		if !f.GroupID.IsZero() {
+			q.add(" and group_id = " + q.arg(f.GroupID))
 		}
 		q.during("created_at", f.After, f.Before)
 		q.past("created_at", "error_id", p.Cursor)

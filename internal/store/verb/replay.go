@@ -12,17 +12,17 @@ import (
 var items = table(store.ReplayItems, "item")
 
 // replays are replays with their counts.
-var replays = view(append(row.Within("r.", store.Replays.Columns, func(s *store.ReplayStatus) *store.Replay { return &s.Replay }),
+var replays = view(append(row.Within("r.", store.Replays.Columns, func(s *store.ReplayStatus) *recoup.Replay { return &s.Replay }),
 	row.Read(`(
 	select coalesce(json_agg(json_build_object('phase', phase, 'state', state, 'n', n) order by phase, state), '[]') from (
 		select phase, state, sum(n) as n from recoup.replay_count k
-		where k.replay_id = r.replay_id group by 1, 2 having sum(n) <> 0) s)`, func(s *store.ReplayStatus) any { return &s.Counts })),
+		where k.replay_id = r.replay_id group by 1, 2 having sum(n) <> 0) s)`, func(s *store.ReplayStatus) any { return &s.ByPhase })),
 	"replay", " from recoup.replay r")
 
 var replayRows = table(store.Replays, "replay")
 
 // CreateReplay begins a replay without members.
-func (v Verbs) CreateReplay(ctx context.Context, r store.Replay, said ...store.Note) error {
+func (v Verbs) CreateReplay(ctx context.Context, r recoup.Replay, said ...recoup.Note) error {
 	return v.db.Act(ctx, "create a replay", r.CreatedAt, func(tx Tx) error {
 		if err := replayRows.add(tx, r); err != nil {
 			return err
@@ -100,7 +100,7 @@ const releaseItems = `update recoup.replay_item set state = 'RELEASED', phase = 
 
 // release puts the next items of a replay into the queue. What is archived at this
 // moment is left out.
-func release(tx Tx, r store.Replay, n int) error {
+func release(tx Tx, r recoup.Replay, n int) error {
 	var ids []recoup.ID
 	err := tx.Query(ask("", releaseItems, r.ID, n, r.Phase, tx.Now()), row.Into(&ids, idColumn))
 	if err != nil || len(ids) == 0 {
@@ -168,7 +168,7 @@ func (v Verbs) DueReplays(ctx context.Context, now time.Time, limit int) ([]reco
 }
 
 // Items lists the items of a replay in the order of their positions.
-func (v Verbs) Items(ctx context.Context, replay recoup.ID, state store.ItemState, from, limit int) ([]store.ReplayItem, int, error) {
+func (v Verbs) Items(ctx context.Context, replay recoup.ID, state recoup.ItemState, from, limit int) ([]recoup.ReplayItem, int, error) {
 	size := store.Page{Limit: limit}.Size()
 	q := items.ask("list the items of a replay", "where replay_id = $1 and position >= $2", replay, from)
 	q.equal("state", string(state))
@@ -181,7 +181,7 @@ func (v Verbs) Items(ctx context.Context, replay recoup.ID, state store.ItemStat
 
 // ItemsOf returns the items that a dead letter has been in replays, the last
 // first.
-func (v Verbs) ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]store.ReplayItem, error) {
+func (v Verbs) ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]recoup.ReplayItem, error) {
 	return items.list(ctx, v, ask("read the replays of a dead letter", "select "+items.Names("i.")+` from recoup.replay_item i
 		join recoup.replay r on r.replay_id = i.replay_id
 		where i.error_id = $1 order by r.created_at desc, r.replay_id desc limit $2`, id, clamp(limit)))

@@ -45,7 +45,7 @@ func saveLetters(tx Tx, w *store.Work) error {
 
 // saveGroups notes in which groups something has arrived; those that are new are
 // added.
-func saveGroups(tx Tx, list []store.Group) error {
+func saveGroups(tx Tx, list []recoup.DeadLetterGroup) error {
 	if err := groups.ensure(tx, list...); err != nil {
 		return err
 	}

@@ -287,7 +287,7 @@ func verdictWhole(d *alertDriver) {
 		want  error
 	}{
 		"an alert": {func(v *store.Verdict) { v.Alerts = append(v.Alerts, v.Alerts[0]); v.Alerts[1].ID = d.ids.New(d.now) }, store.ErrRefused},
-		"a notice": {func(v *store.Verdict) { v.Notices[0].Body = "{" }, store.ErrBadJSON},
+		"a notice": {func(v *store.Verdict) { v.Notices[0].Body = "{" }, recoup.ErrBadJSON},
 		"a switch": {func(v *store.Verdict) { v.Switches[0].From = "millionverifier" }, store.ErrConflict},
 		"a second switch": {func(v *store.Verdict) {
 			v.Switches = append(v.Switches, store.Switch{Group: "email_validation", To: "third"})
@@ -354,7 +354,7 @@ func verdictSwitches(d *alertDriver) {
 			d.Errorf("the audit tells %+v", e)
 		}
 	}
-	wantSame(d.serviceDriver, acts[0].Details, store.EncodeJSON(map[string]any{"to": "zerobounce", "alert_id": a.ID.String()}))
+	wantSame(d.serviceDriver, acts[0].Details, recoup.EncodeJSON(map[string]any{"to": "zerobounce", "alert_id": a.ID.String()}))
 }
 
 func alertPurged(d *alertDriver) {

@@ -97,7 +97,7 @@ func mailResent(d *alertDriver) {
 		Notice: store.Notice{Notice: old.Notice.Notice, ErrorID: old.ErrorID, Body: old.Body, Key: store.ResendKey(old.ID)},
 	}})
 	acts := d.wantActs("ada notice.resend " + old.ID.String())
-	wantSame(d.serviceDriver, acts[0].Details, store.EncodeJSON(map[string]any{"as": again.ID.String()}))
+	wantSame(d.serviceDriver, acts[0].Details, recoup.EncodeJSON(map[string]any{"as": again.ID.String()}))
 	d.wait(noticeLease)
 	for _, n := range d.claimed(10, waits.Key, again.Key) {
 		d.finish(1, store.Delivery{ID: n.ID, Attempt: n.Attempts})

@@ -106,16 +106,16 @@ func (d *letterDriver) fail(work recoup.ID, f breakdown) store.DecideLetter {
 		default:
 			l.Error, effects.Effects, err = lifecycle.Step(d.policy, nil, lifecycle.Report{
 				ID: id, Table: letters, EntityID: f.Entity, Failure: Failure(f.Class), Severity: recoup.Medium}, now)
-			l.Dead = store.DeadLetter{
+			l.Dead = recoup.DeadLetter{
 				ErrorID: id, WorkID: work, Pipeline: criticizer, FirstFailureAt: now, CreatedAt: now,
 				PayloadRef: "s3://in/" + work.String(), PayloadHash: "abc", PreviousID: l.Previous.ErrorID,
 			}
 		}
 		l.Queued = store.QueuedWork{}
 		l.Dead.Round++
-		l.Dead.Step, l.Dead.Cause, l.Dead.Exhausted = store.StepNew, "", f.Class == slow.Class
+		l.Dead.Step, l.Dead.Cause, l.Dead.Exhausted = recoup.StepNew, "", f.Class == slow.Class
 		l.Dead.Stage, l.Dead.Class, l.Dead.Signature, l.Dead.LastFailureAt, l.Dead.UpdatedAt = f.Stage, f.Class, f.Signature, now, now
-		effects.Round = store.Round{
+		effects.Round = recoup.Round{
 			ErrorID: l.Dead.ErrorID, Round: l.Dead.Round, ReplayID: effects.Round.ReplayID, Stage: f.Stage, Class: f.Class, Signature: f.Signature,
 			LastStack: "goroutine 1", Context: `{"attempts": {"fetch": 5}}`, FirstFailureAt: l.Dead.FirstFailureAt, LastFailureAt: now, At: now,
 		}
@@ -129,9 +129,9 @@ func (d *letterDriver) fail(work recoup.ID, f breakdown) store.DecideLetter {
 // endItem ends the item of a replay whose work has failed again.
 func (d *letterDriver) endItem(l *store.Letter, class recoup.Code, now time.Time) {
 	l.Error.ExpiresAt, l.Dead.HeldExpiry = l.Dead.HeldExpiry, time.Time{}
-	l.Item.State, l.Item.EndedAt, l.Item.Worker, l.Item.Class = store.ItemFailed, now, l.Queued.LeaseWorker, class
+	l.Item.State, l.Item.EndedAt, l.Item.Worker, l.Item.Class = recoup.ItemFailed, now, l.Queued.LeaseWorker, class
 	if class == l.Dead.Class {
-		l.Item.State = store.ItemRepeated
+		l.Item.State = recoup.ItemRepeated
 	}
 }
 
@@ -191,23 +191,23 @@ func (d *letterDriver) deadMany(n int, f breakdown) []recoup.ID {
 }
 
 // move takes a dead letter to a step of its workflow, with a note.
-func (d *letterDriver) move(to store.WorkflowStep) store.DecideLetter {
+func (d *letterDriver) move(to recoup.WorkflowStep) store.DecideLetter {
 	now := d.now
 	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		effects := store.LetterEffects{Effects: touch(&l.Error, string(to), now)}
 		l.Dead.Step, l.Dead.UpdatedAt = to, now
 		if l.Dead.Cause == "" {
-			l.Dead.Cause = store.CauseData
+			l.Dead.Cause = recoup.CauseData
 		}
-		if to == store.StepVerified {
+		if to == recoup.StepVerified {
 			l.Dead.ClosedAt = now
 			l.Error.State, l.Error.Disposition, l.Error.Blocking = recoup.Resolved, recoup.DispositionResolved, false
 			l.Error.ResolvedAt, l.Error.ResolvedBy, l.Error.NextEscalationAt, l.Error.NextReminderAt = now, "ada", time.Time{}, time.Time{}
 			effects.History.After = l.Error.Snapshot()
 		}
-		effects.Notes = []store.Note{{
+		effects.Notes = []recoup.Note{{
 			ErrorID: l.Dead.ErrorID, Round: l.Dead.Round, Step: to, Actor: "ada", At: now, Text: "did " + string(to),
-			Link: "https://tickets.example/1", Fields: store.JSON(fmt.Sprintf(`{"step": %q}`, to)),
+			Link: "https://tickets.example/1", Fields: recoup.JSON(fmt.Sprintf(`{"step": %q}`, to)),
 		}}
 		return l, effects, nil
 	}
@@ -216,7 +216,7 @@ func (d *letterDriver) move(to store.WorkflowStep) store.DecideLetter {
 // validated takes dead letters to where they can be replayed.
 func (d *letterDriver) validated(ids ...recoup.ID) {
 	d.Helper()
-	for _, to := range []store.WorkflowStep{store.StepTriaged, store.StepRemediated, store.StepValidated} {
+	for _, to := range []recoup.WorkflowStep{recoup.StepTriaged, recoup.StepRemediated, recoup.StepValidated} {
 		for chunk := range slices.Chunk(ids, 500) {
 			steps := make([]store.LetterStep, len(chunk))
 			for i, id := range chunk {
@@ -241,9 +241,9 @@ func (d *letterDriver) read(id recoup.ID) store.Letter {
 // wantLetter says that a dead letter is stored exactly as it was answered.
 func (d *letterDriver) wantLetter(want store.Letter) {
 	d.Helper()
-	want.Previous = store.DeadLetter{}
+	want.Previous = recoup.DeadLetter{}
 	if !want.Item.State.Open() {
-		want.Item = store.ReplayItem{}
+		want.Item = recoup.ReplayItem{}
 	}
 	if got := d.read(want.Dead.ErrorID); got != want {
 		d.Errorf("stored is\n%+v, answered was\n%+v", got, want)
@@ -281,7 +281,7 @@ func (d *letterDriver) decide(id recoup.ID, decide store.Decide) error {
 	return out[0].Err
 }
 
-func (d *letterDriver) notes(about store.Note) []store.Note {
+func (d *letterDriver) notes(about recoup.Note) []recoup.Note {
 	d.Helper()
 	list, err := d.store.Notes(d.Context(), about, store.MaxPage)
 	d.must(err)

@@ -3,6 +3,7 @@ package conformance
 import (
 	"testing"
 
+	"recoup"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
@@ -47,8 +48,8 @@ func letterScene(t *testing.T, s DeadLetters) {
 	d.validated(done)
 	replay := d.replayed(1, done)
 	d.ack(d.claim(1))
-	d.steps(replay, d.to(store.ReplayDone, 0))
-	_, err := d.stepLetter(done, d.move(store.StepVerified))
+	d.steps(replay, d.to(recoup.ReplayDone, 0))
+	_, err := d.stepLetter(done, d.move(recoup.StepVerified))
 	d.must(err)
 	of("new")
 	d.must(d.apply(of("archived").Dead.ErrorID, lifecycle.ArchiveNow{By: "ada"}))
@@ -57,9 +58,9 @@ func letterScene(t *testing.T, s DeadLetters) {
 	d.replayed(1, released, pending)
 	d.replayOf()
 	d.submit("submitted", 1)
-	_, err = d.store.StepGroup(d.Context(), store.GroupID(criticizer, "new", slow.Class, slow.Signature),
-		func(g store.Group) (store.Group, []store.Note, error) {
-			return g, []store.Note{{GroupID: g.ID, Step: "ASSIGNED", Actor: "ada", At: d.now}}, nil
+	_, err = d.store.StepGroup(d.Context(), recoup.GroupID(criticizer, "new", slow.Class, slow.Signature),
+		func(g recoup.DeadLetterGroup) (recoup.DeadLetterGroup, []recoup.Note, error) {
+			return g, []recoup.Note{{GroupID: g.ID, Step: "ASSIGNED", Actor: "ada", At: d.now}}, nil
 		})
 	d.must(err)
 }

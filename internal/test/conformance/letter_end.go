@@ -38,9 +38,9 @@ func (d *letterDriver) wantDestroyed(work recoup.ID) {
 // wantShelved says that the last note tells who archived the dead letter, and why.
 func (d *letterDriver) wantShelved(id recoup.ID) {
 	d.Helper()
-	notes := d.notes(store.Note{ErrorID: id})
-	archived := slices.DeleteFunc(slices.Clone(notes), func(n store.Note) bool { return n.Step != store.NoteArchived })
-	want := store.Note{ErrorID: id, Round: 1, Step: store.NoteArchived, Actor: "ada", At: d.now, Text: "enough"}
+	notes := d.notes(recoup.Note{ErrorID: id})
+	archived := slices.DeleteFunc(slices.Clone(notes), func(n recoup.Note) bool { return n.Step != recoup.NoteArchived })
+	want := recoup.Note{ErrorID: id, Round: 1, Step: recoup.NoteArchived, Actor: "ada", At: d.now, Text: "enough"}
 	if len(archived) != 1 || archived[0] != want || notes[len(notes)-1] != want {
 		d.Errorf("its notes are %+v, want the last to be %+v", notes, want)
 	}
@@ -62,23 +62,23 @@ func letterArchive(d *letterDriver) {
 		}
 		d.must(d.apply(l.Dead.ErrorID, in))
 		d.wantDestroyed(l.Dead.WorkID)
-		if notes := d.notes(store.Note{ErrorID: l.Dead.ErrorID}); reason == recoup.ManualArchive {
+		if notes := d.notes(recoup.Note{ErrorID: l.Dead.ErrorID}); reason == recoup.ManualArchive {
 			d.wantShelved(l.Dead.ErrorID)
 		} else if len(notes) > 0 {
 			d.Errorf("what has expired has the notes %+v", notes)
 		}
 		got := d.read(l.Dead.ErrorID)
-		if got.Error.ArchiveReason != reason || !got.Dead.ClosedAt.Equal(d.now) || got.Dead.Step != store.StepNew {
+		if got.Error.ArchiveReason != reason || !got.Dead.ClosedAt.Equal(d.now) || got.Dead.Step != recoup.StepNew {
 			d.Errorf("archived it is %+v", got)
 		}
-		if _, err := d.stepLetter(l.Dead.ErrorID, d.move(store.StepTriaged)); !errors.Is(err, store.ErrRefused) {
+		if _, err := d.stepLetter(l.Dead.ErrorID, d.move(recoup.StepTriaged)); !errors.Is(err, store.ErrRefused) {
 			d.Errorf("an archived dead letter is moved with %v", err)
 		}
 	}
 	if _, err := d.store.Payload(d.Context(), kept.Dead.WorkID); err != nil {
 		d.Errorf("the payload of another: %v", err)
 	}
-	g, err := d.store.Group(d.Context(), kept.Dead.Group)
+	g, err := d.store.Group(d.Context(), kept.Dead.GroupID)
 	d.must(err)
 	if g.Open != 1 || g.Total != 3 {
 		d.Errorf("the group counts %+v", g)
@@ -101,7 +101,7 @@ func letterArchiveByStep(d *letterDriver) {
 	d.wantLetter(got)
 	d.wantDestroyed(l.Dead.WorkID)
 	d.wantShelved(l.Dead.ErrorID)
-	d.wantCounts(replay, store.ReplayCount{Phase: 1, State: store.ItemArchived, N: 1})
+	d.wantCounts(replay, store.ReplayCount{Phase: 1, State: recoup.ItemArchived, N: 1})
 }
 
 func letterPurge(d *letterDriver) {
@@ -117,10 +117,10 @@ func letterPurge(d *letterDriver) {
 	}
 	rounds, err := d.store.Rounds(d.Context(), l.Dead.ErrorID, 10)
 	d.must(err)
-	if notes := d.notes(store.Note{ErrorID: l.Dead.ErrorID}); len(rounds)+len(notes) > 0 {
+	if notes := d.notes(recoup.Note{ErrorID: l.Dead.ErrorID}); len(rounds)+len(notes) > 0 {
 		d.Errorf("left are %v and %v", rounds, notes)
 	}
-	if notes := d.notes(store.Note{ErrorID: kept.Dead.ErrorID}); len(notes) != 3 {
+	if notes := d.notes(recoup.Note{ErrorID: kept.Dead.ErrorID}); len(notes) != 3 {
 		d.Errorf("the other has %v", notes)
 	}
 }
@@ -132,7 +132,7 @@ func letterPayloadShared(d *letterDriver) {
 	d.validated(l.Dead.ErrorID)
 	d.replayed(1, l.Dead.ErrorID)
 	d.ack(d.claim(1))
-	_, err := d.stepLetter(l.Dead.ErrorID, d.move(store.StepVerified))
+	_, err := d.stepLetter(l.Dead.ErrorID, d.move(recoup.StepVerified))
 	d.must(err)
 	work := l.Dead.WorkID
 	again, err := d.stepWork(work, d.fail(work, f)) // with a payload that is there already

@@ -30,10 +30,10 @@ func (d *letterDriver) figures() store.LetterFigures {
 
 // wantLevels says how many open dead letters there are in each step, also when
 // the counts are folded.
-func (d *letterDriver) wantLevels(want map[store.WorkflowStep]int64) {
+func (d *letterDriver) wantLevels(want map[recoup.WorkflowStep]int64) {
 	d.Helper()
 	for range 2 {
-		got := map[store.WorkflowStep]int64{}
+		got := map[recoup.WorkflowStep]int64{}
 		for _, l := range d.figures().Letters {
 			if l.N <= 0 {
 				d.Errorf("%+v counts nothing", l)
@@ -57,7 +57,7 @@ func figuresOfLetters(d *letterDriver) {
 	later := d.dead(malformed)
 	second := d.now
 	if f := d.figures(); !f.Waiting.Equal(first) || !slices.Equal(f.Letters, []store.LetterLevel{
-		{Pipeline: criticizer, Class: slow.Class, Step: store.StepNew, N: 3}, {Pipeline: criticizer, Class: malformed.Class, Step: store.StepNew, N: 1}}) {
+		{Pipeline: criticizer, Class: slow.Class, Step: recoup.StepNew, N: 3}, {Pipeline: criticizer, Class: malformed.Class, Step: recoup.StepNew, N: 1}}) {
 		d.Errorf("figures are %+v", f)
 	}
 	d.wait(minute)
@@ -66,19 +66,19 @@ func figuresOfLetters(d *letterDriver) {
 	if f := d.figures(); !f.Waiting.Equal(second) {
 		d.Errorf("the oldest waits since %s, want %s", f.Waiting, second)
 	}
-	d.wantLevels(map[store.WorkflowStep]int64{store.StepValidated: 2, store.StepNew: 1})
+	d.wantLevels(map[recoup.WorkflowStep]int64{recoup.StepValidated: 2, recoup.StepNew: 1})
 
 	// A round that fails with another class is counted there, and waits anew.
 	d.replayed(1, ids[0])
 	q := d.claim(1)[0]
 	_, err := d.stepWork(q.WorkID, d.fail(q.WorkID, breakdown{Stage: "llm", Class: malformed.Class, Token: q.LeaseToken}))
 	d.must(err)
-	_, err = d.stepLetter(later.Dead.ErrorID, d.move(store.StepTriaged))
+	_, err = d.stepLetter(later.Dead.ErrorID, d.move(recoup.StepTriaged))
 	d.must(err)
 	if f := d.figures(); !f.Waiting.Equal(d.now) || !slices.Equal(f.Letters, []store.LetterLevel{
-		{Pipeline: criticizer, Class: slow.Class, Step: store.StepValidated, N: 1},
-		{Pipeline: criticizer, Class: malformed.Class, Step: store.StepNew, N: 1},
-		{Pipeline: criticizer, Class: malformed.Class, Step: store.StepTriaged, N: 1}}) {
+		{Pipeline: criticizer, Class: slow.Class, Step: recoup.StepValidated, N: 1},
+		{Pipeline: criticizer, Class: malformed.Class, Step: recoup.StepNew, N: 1},
+		{Pipeline: criticizer, Class: malformed.Class, Step: recoup.StepTriaged, N: 1}}) {
 		d.Errorf("figures are %+v", f)
 	}
 }
@@ -140,25 +140,25 @@ func figuresOfReplays(d *letterDriver) {
 	d.ack(held[:2])
 	_, err := d.stepWork(held[2].WorkID, d.fail(held[2].WorkID, breakdown{Stage: "fetch", Class: slow.Class, Token: held[2].LeaseToken}))
 	d.must(err)
-	d.steps(replay, d.to(store.ReplayCancelling, 0))
+	d.steps(replay, d.to(recoup.ReplayCancelling, 0))
 	d.end(replay, 10, 1)
-	d.steps(replay, d.to(store.ReplayCancelled, 0))
-	check := func(replays map[store.ReplayState]int64) {
+	d.steps(replay, d.to(recoup.ReplayCancelled, 0))
+	check := func(replays map[recoup.ReplayState]int64) {
 		d.Helper()
 		f := d.figures()
-		maps.DeleteFunc(f.Replays, func(_ store.ReplayState, n int64) bool { return n == 0 })
-		items := map[store.ItemState]int64{store.ItemSucceeded: 2, store.ItemRepeated: 1, store.ItemCancelled: 1}
+		maps.DeleteFunc(f.Replays, func(_ recoup.ReplayState, n int64) bool { return n == 0 })
+		items := map[recoup.ItemState]int64{recoup.ItemSucceeded: 2, recoup.ItemRepeated: 1, recoup.ItemCancelled: 1}
 		if !maps.Equal(f.Replays, replays) || !maps.Equal(f.Items, items) {
 			d.Errorf("replays are %v and items %v, want %v and %v", f.Replays, f.Items, replays, items)
 		}
 	}
-	check(map[store.ReplayState]int64{store.ReplayCollecting: 1, store.ReplayCancelled: 1})
+	check(map[recoup.ReplayState]int64{recoup.ReplayCollecting: 1, recoup.ReplayCancelled: 1})
 	d.must(d.store.FoldLetterCounts(d.Context()))
 	d.wait(minute)
 	if _, err := d.store.PurgeReplays(d.Context(), d.now, 10); err != nil {
 		d.Fatal(err)
 	}
-	check(map[store.ReplayState]int64{store.ReplayCollecting: 1})
+	check(map[recoup.ReplayState]int64{recoup.ReplayCollecting: 1})
 }
 
 func replayTells(d *letterDriver) {
@@ -172,7 +172,7 @@ func replayTells(d *letterDriver) {
 		return got
 	}
 	tell := func(refuse error) store.DecideReplay {
-		return func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
+		return func(s store.ReplayStatus, _ time.Time) (recoup.Replay, store.ReplayEffects, error) {
 			return s.Replay, store.ReplayEffects{Notices: []store.Notice{{
 				Notice: recoup.Notice{Kind: recoup.NoticeReplayStopped, To: "team"}, Key: "replay:1", Body: `{"why": "x"}`}}}, refuse
 		}

@@ -89,7 +89,7 @@ func queueSpent(d *letterDriver) {
 	if l.Dead.Round != 2 {
 		d.Errorf("it is %+v", l)
 	}
-	d.wantCounts(replay, store.ReplayCount{Phase: 1, State: store.ItemFailed, N: 1})
+	d.wantCounts(replay, store.ReplayCount{Phase: 1, State: recoup.ItemFailed, N: 1})
 	if spent, err := d.store.SpentWork(d.Context(), 10); err != nil || len(spent) > 0 {
 		d.Errorf("spent are %+v, %v", spent, err)
 	}

@@ -48,7 +48,7 @@ func letterList(d *letterDriver) {
 		f := []breakdown{slow, malformed, {Stage: "fetch", Class: "VALIDATION_ERROR", Signature: "x"}}[i%3]
 		id := d.dead(f).Dead.ErrorID
 		if i%4 == 0 {
-			_, err := d.stepLetter(id, d.move(store.StepTriaged))
+			_, err := d.stepLetter(id, d.move(recoup.StepTriaged))
 			d.must(err)
 			want["triaged"] = append(want["triaged"], id)
 		}
@@ -67,14 +67,14 @@ func letterList(d *letterDriver) {
 	d.verified(all[0])
 	closed := all[0]
 	for name, f := range map[string]store.LetterFilter{
-		"": {}, "criticizer": {Pipeline: criticizer}, "fetch": {Stage: "fetch"}, "llm": {Stage: "llm", Pipeline: criticizer},
-		"VALIDATION_ERROR": {Class: "VALIDATION_ERROR"}, "NETWORK_TIMEOUT": {Class: "NETWORK_TIMEOUT", Stage: "fetch"},
-		"triaged": {Step: store.StepTriaged}, "verified": {Step: store.StepVerified}, "other": {Pipeline: "other"},
+		"": {}, "criticizer": {DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: criticizer}}, "fetch": {DeadLetterFilter: recoup.DeadLetterFilter{Stage: "fetch"}}, "llm": {DeadLetterFilter: recoup.DeadLetterFilter{Stage: "llm", Pipeline: criticizer}},
+		"VALIDATION_ERROR": {DeadLetterFilter: recoup.DeadLetterFilter{Class: "VALIDATION_ERROR"}}, "NETWORK_TIMEOUT": {DeadLetterFilter: recoup.DeadLetterFilter{Class: "NETWORK_TIMEOUT", Stage: "fetch"}},
+		"triaged": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepTriaged}}, "verified": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}}, "other": {DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "other"}},
 		"within": {Within: &store.Pipelines{Names: []string{"other", criticizer}}}, "within others": {Within: &store.Pipelines{Names: []string{"other", "another"}}},
 		"except": {Within: &store.Pipelines{Names: []string{"other"}, Except: true}}, "except it": {Within: &store.Pipelines{Names: []string{criticizer}, Except: true}},
-		"within none": {Within: &store.Pipelines{}}, "verified within": {Step: store.StepVerified, Within: &store.Pipelines{Names: []string{"other", criticizer}}},
-		"verified again":    {Step: store.StepVerified, Pipeline: criticizer, Group: store.GroupID(criticizer, "fetch", slow.Class, slow.Signature)},
-		malformed.Signature: {Group: store.GroupID(criticizer, "llm", malformed.Class, malformed.Signature)},
+		"within none": {Within: &store.Pipelines{}}, "verified within": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}, Within: &store.Pipelines{Names: []string{"other", criticizer}}},
+		"verified again":    {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified, Pipeline: criticizer, GroupID: recoup.GroupID(criticizer, "fetch", slow.Class, slow.Signature)}},
+		malformed.Signature: {DeadLetterFilter: recoup.DeadLetterFilter{GroupID: recoup.GroupID(criticizer, "llm", malformed.Class, malformed.Signature)}},
 	} {
 		expected := want[name]
 		switch name {
@@ -84,7 +84,7 @@ func letterList(d *letterDriver) {
 			expected = want["verified"]
 		}
 		expected = slices.Clone(expected)
-		if f.Step != store.StepVerified {
+		if f.Step != recoup.StepVerified {
 			expected = slices.DeleteFunc(expected, func(id recoup.ID) bool { return id == closed })
 		}
 		got := d.walk(f, 3)
@@ -94,13 +94,13 @@ func letterList(d *letterDriver) {
 		}
 	}
 	after, before := Epoch().Add(2*minute), Epoch().Add(5*minute)
-	for _, l := range d.walkLetters(store.LetterFilter{After: after, Before: before}) {
+	for _, l := range d.walkLetters(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{After: after, Before: before}}) {
 		if l.Dead.CreatedAt.Before(after) || !l.Dead.CreatedAt.Before(before) {
 			d.Errorf("listed one of %v", l.Dead.CreatedAt)
 		}
 	}
-	if n := len(d.walkLetters(store.LetterFilter{After: after, Before: before})) + len(d.walkLetters(store.LetterFilter{Before: after})) +
-		len(d.walkLetters(store.LetterFilter{After: before})); n != len(all)-1 {
+	if n := len(d.walkLetters(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{After: after, Before: before}})) + len(d.walkLetters(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Before: after}})) +
+		len(d.walkLetters(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{After: before}})); n != len(all)-1 {
 		d.Errorf("%d are listed by age, want %d", n, len(all)-1)
 	}
 }
@@ -118,7 +118,7 @@ func (d *letterDriver) verified(id recoup.ID) {
 	d.validated(id)
 	d.replayed(1, id)
 	d.ack(d.claim(1))
-	_, err := d.stepLetter(id, d.move(store.StepVerified))
+	_, err := d.stepLetter(id, d.move(recoup.StepVerified))
 	d.must(err)
 }
 
@@ -131,8 +131,8 @@ func letterGroups(d *letterDriver) {
 	ids = append(ids, d.deadMany(3, slow)...)
 	d.verified(ids[0])
 	d.must(d.apply(ids[1], lifecycle.ArchiveNow{}))
-	g := store.Group{
-		ID:       store.GroupID(criticizer, "fetch", slow.Class, slow.Signature),
+	g := recoup.DeadLetterGroup{
+		ID:       recoup.GroupID(criticizer, "fetch", slow.Class, slow.Signature),
 		Pipeline: criticizer, Stage: "fetch", Class: slow.Class, Signature: slow.Signature,
 		FirstSeenAt: first, LastSeenAt: d.now, Open: 5, Total: 7,
 	}
@@ -145,7 +145,7 @@ func letterGroups(d *letterDriver) {
 		days, err := d.store.GroupDays(d.Context(), g.ID, first, 10)
 		d.must(err)
 		midnight := first.Truncate(day)
-		if !slices.Equal(days, []store.DayCount{{Day: midnight, N: 4}, {Day: midnight.Add(day), N: 3}}) {
+		if !slices.Equal(days, []recoup.DayCount{{Day: midnight, N: 4}, {Day: midnight.Add(day), N: 3}}) {
 			d.Errorf("its days are %+v", days)
 		}
 		if days, err = d.store.GroupDays(d.Context(), g.ID, d.now, 10); err != nil || len(days) != 1 {
@@ -154,7 +154,7 @@ func letterGroups(d *letterDriver) {
 		d.must(d.store.FoldLetterCounts(d.Context()))
 	}
 	for pipeline, want := range map[string]int{"": 2, criticizer: 2, "other": 0} {
-		var got []store.Group
+		var got []recoup.DeadLetterGroup
 		for p := (store.Page{Limit: 1}); ; {
 			page, next, err := d.store.Groups(d.Context(), store.GroupFilter{Pipeline: pipeline}, p)
 			d.must(err)
@@ -167,17 +167,17 @@ func letterGroups(d *letterDriver) {
 			d.Errorf("groups of %q are %+v", pipeline, got)
 		}
 	}
-	if got := d.walk(store.LetterFilter{Group: g.ID}, 2); len(got) != 5 {
+	if got := d.walk(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: g.ID}}, 2); len(got) != 5 {
 		d.Errorf("%d members", len(got))
 	}
 }
 
 func letterGroupNotes(d *letterDriver) {
-	g := d.dead(slow).Dead.Group
+	g := d.dead(slow).Dead.GroupID
 	own := func(owner string) store.DecideGroup {
-		return func(current store.Group) (store.Group, []store.Note, error) {
+		return func(current recoup.DeadLetterGroup) (recoup.DeadLetterGroup, []recoup.Note, error) {
 			current.Owner, current.Note, current.Pipeline = owner, "call "+owner, "cannot be changed"
-			return current, []store.Note{{GroupID: g, Step: "ASSIGNED", Actor: "ada", At: d.now, Text: owner}}, nil
+			return current, []recoup.Note{{GroupID: g, Step: "ASSIGNED", Actor: "ada", At: d.now, Text: owner}}, nil
 		}
 	}
 	for _, owner := range []string{"bob", "eve"} {
@@ -191,10 +191,10 @@ func letterGroupNotes(d *letterDriver) {
 	if got, err := d.store.Group(d.Context(), g); err != nil || got.Owner != "eve" || got.Note != "call eve" || got.Open != 2 {
 		d.Errorf("the group is %+v: %v", got, err)
 	}
-	if notes := d.notes(store.Note{GroupID: g}); len(notes) != 2 || notes[0].Text != "bob" || notes[1].Text != "eve" {
+	if notes := d.notes(recoup.Note{GroupID: g}); len(notes) != 2 || notes[0].Text != "bob" || notes[1].Text != "eve" {
 		d.Errorf("notes %+v", notes)
 	}
-	_, err := d.store.StepGroup(d.Context(), g, func(c store.Group) (store.Group, []store.Note, error) { return c, nil, errNo })
+	_, err := d.store.StepGroup(d.Context(), g, func(c recoup.DeadLetterGroup) (recoup.DeadLetterGroup, []recoup.Note, error) { return c, nil, errNo })
 	if !errors.Is(err, errNo) {
 		d.Errorf("refused with %v", err)
 	}
@@ -217,7 +217,7 @@ func letterRegroup(d *letterDriver) {
 		kind        breakdown
 		open, total int64
 	}{{slow, 1, 2}, {malformed, 1, 1}} {
-		g, err := d.store.Group(d.Context(), store.GroupID(criticizer, row.kind.Stage, row.kind.Class, row.kind.Signature))
+		g, err := d.store.Group(d.Context(), recoup.GroupID(criticizer, row.kind.Stage, row.kind.Class, row.kind.Signature))
 		d.must(err)
 		if g.Open != row.open || g.Total != row.total {
 			d.Errorf("the group of %s counts %+v", row.kind.Class, g)

@@ -26,9 +26,9 @@ type letterPlan struct {
 
 // letterBook is what a plain reading of the rules says of every piece of work.
 type letterBook struct {
-	step    map[recoup.ID]store.WorkflowStep
+	step    map[recoup.ID]recoup.WorkflowStep
 	round   map[recoup.ID]int
-	items   map[recoup.ID]store.ItemState // of the present replay
+	items   map[recoup.ID]recoup.ItemState // of the present replay
 	leases  []store.QueuedWork
 	replay  recoup.ID
 	running bool
@@ -41,7 +41,7 @@ func letterModel(d *letterDriver) {
 			rapid.IntRange(0, 1000).Draw(t, "pick"),
 		}
 	}), 50, 50).Example(7)
-	b := &letterBook{step: map[recoup.ID]store.WorkflowStep{}, round: map[recoup.ID]int{}, items: map[recoup.ID]store.ItemState{}}
+	b := &letterBook{step: map[recoup.ID]recoup.WorkflowStep{}, round: map[recoup.ID]int{}, items: map[recoup.ID]recoup.ItemState{}}
 	for _, p := range plan {
 		d.wait(minute / 4)
 		d.happens(b, p)
@@ -50,7 +50,7 @@ func letterModel(d *letterDriver) {
 }
 
 // chosen picks one dead letter in a step, or none.
-func (b *letterBook) chosen(pick int, step store.WorkflowStep) (recoup.ID, bool) {
+func (b *letterBook) chosen(pick int, step recoup.WorkflowStep) (recoup.ID, bool) {
 	var list []recoup.ID
 	for id, s := range b.step {
 		if s == step {
@@ -68,25 +68,25 @@ func (d *letterDriver) happens(b *letterBook, p letterPlan) {
 	switch p.act {
 	case "record":
 		l := d.dead([]breakdown{slow, malformed}[p.pick%2])
-		b.step[l.Dead.ErrorID], b.round[l.Dead.ErrorID] = store.StepNew, 1
+		b.step[l.Dead.ErrorID], b.round[l.Dead.ErrorID] = recoup.StepNew, 1
 	case "validate":
-		if id, ok := b.chosen(p.pick, store.StepNew); ok {
+		if id, ok := b.chosen(p.pick, recoup.StepNew); ok {
 			d.validated(id)
-			b.step[id] = store.StepValidated
+			b.step[id] = recoup.StepValidated
 		}
 	case "verify":
-		if id, ok := b.chosen(p.pick, store.StepReplayed); ok {
-			_, err := d.stepLetter(id, d.move(store.StepVerified))
+		if id, ok := b.chosen(p.pick, recoup.StepReplayed); ok {
+			_, err := d.stepLetter(id, d.move(recoup.StepVerified))
 			d.must(err)
-			b.step[id] = store.StepVerified
+			b.step[id] = recoup.StepVerified
 		}
 	case "archive":
-		steps := []store.WorkflowStep{store.StepNew, store.StepReplaying, store.StepValidated, store.StepReplayed}
+		steps := []recoup.WorkflowStep{recoup.StepNew, recoup.StepReplaying, recoup.StepValidated, recoup.StepReplayed}
 		if id, ok := b.chosen(p.pick, steps[p.pick%4]); ok {
 			d.must(d.apply(id, lifecycle.ArchiveNow{By: "ada"}))
 			delete(b.step, id)
 			if b.items[id].Open() {
-				b.items[id] = store.ItemArchived
+				b.items[id] = recoup.ItemArchived
 			}
 			b.leases = slices.DeleteFunc(b.leases, func(q store.QueuedWork) bool { return q.ErrorID == id })
 		}
@@ -104,14 +104,14 @@ func (d *letterDriver) modelReplay(b *letterBook) {
 	}
 	var ids []recoup.ID
 	for id, step := range b.step {
-		if step == store.StepValidated {
+		if step == recoup.StepValidated {
 			ids = append(ids, id)
-			b.step[id] = store.StepReplaying
+			b.step[id] = recoup.StepReplaying
 		}
 	}
-	b.replay, b.running, b.items = d.replayed(0, ids...), true, map[recoup.ID]store.ItemState{}
+	b.replay, b.running, b.items = d.replayed(0, ids...), true, map[recoup.ID]recoup.ItemState{}
 	for _, id := range ids {
-		b.items[id] = store.ItemPending
+		b.items[id] = recoup.ItemPending
 	}
 }
 
@@ -122,9 +122,9 @@ func (d *letterDriver) modelWork(b *letterBook, p letterPlan) {
 	}
 	switch p.act {
 	case "release":
-		d.steps(b.replay, d.to(store.ReplayRunning, 1+p.pick%3))
-		for _, item := range d.items(b.replay, store.ItemReleased) {
-			b.items[item.ErrorID] = store.ItemReleased
+		d.steps(b.replay, d.to(recoup.ReplayRunning, 1+p.pick%3))
+		for _, item := range d.items(b.replay, recoup.ItemReleased) {
+			b.items[item.ErrorID] = recoup.ItemReleased
 		}
 	case "claim":
 		b.leases = append(b.leases, d.claim(1+p.pick%2)...)
@@ -136,16 +136,16 @@ func (d *letterDriver) modelWork(b *letterBook, p letterPlan) {
 			d.modelResult(b, p)
 		}
 	case "cancel":
-		d.steps(b.replay, d.to(store.ReplayCancelling, 0))
+		d.steps(b.replay, d.to(recoup.ReplayCancelling, 0))
 		d.wait(workLease) // whoever holds something is lost
 		for id, state := range b.items {
 			if state.Open() {
-				b.items[id], b.step[id] = store.ItemCancelled, store.StepValidated
+				b.items[id], b.step[id] = recoup.ItemCancelled, recoup.StepValidated
 			}
 		}
 		_, err := d.store.EndItems(d.Context(), d.now, b.replay, store.MaxPage, d.cancel())
 		d.must(err)
-		d.steps(b.replay, d.to(store.ReplayCancelled, 0))
+		d.steps(b.replay, d.to(recoup.ReplayCancelled, 0))
 		b.running, b.leases = false, nil
 	}
 }
@@ -155,16 +155,16 @@ func (d *letterDriver) modelResult(b *letterBook, p letterPlan) {
 	b.leases = slices.DeleteFunc(b.leases, func(o store.QueuedWork) bool { return o.WorkID == q.WorkID })
 	if p.act == "succeed" {
 		d.ack([]store.QueuedWork{q})
-		b.items[q.ErrorID], b.step[q.ErrorID] = store.ItemSucceeded, store.StepReplayed
+		b.items[q.ErrorID], b.step[q.ErrorID] = recoup.ItemSucceeded, recoup.StepReplayed
 		return
 	}
 	f := []breakdown{slow, malformed}[p.pick%2]
 	f.Token = q.LeaseToken
 	_, err := d.stepWork(q.WorkID, d.fail(q.WorkID, f))
 	d.must(err)
-	b.items[q.ErrorID], b.step[q.ErrorID] = store.ItemFailed, store.StepNew
+	b.items[q.ErrorID], b.step[q.ErrorID] = recoup.ItemFailed, recoup.StepNew
 	if f.Class == q.Class {
-		b.items[q.ErrorID] = store.ItemRepeated
+		b.items[q.ErrorID] = recoup.ItemRepeated
 	}
 	b.round[q.ErrorID]++
 }
@@ -172,7 +172,7 @@ func (d *letterDriver) modelResult(b *letterBook, p letterPlan) {
 // agrees compares what is stored with the book.
 func (d *letterDriver) agrees(b *letterBook) {
 	d.Helper()
-	open, levels := 0, map[store.WorkflowStep]int64{}
+	open, levels := 0, map[recoup.WorkflowStep]int64{}
 	for id, step := range b.step {
 		l := d.read(id)
 		if l.Dead.Step != step || l.Dead.Round != b.round[id] || l.Item.State != "" && l.Item.State != b.items[id] {
@@ -200,12 +200,12 @@ func (d *letterDriver) agrees(b *letterBook) {
 	}
 	s, err := d.store.Replay(d.Context(), b.replay)
 	d.must(err)
-	want := map[store.ItemState]int64{}
+	want := map[recoup.ItemState]int64{}
 	for state := range maps.Values(b.items) {
 		want[state]++
 	}
-	got := map[store.ItemState]int64{}
-	for _, c := range s.Counts {
+	got := map[recoup.ItemState]int64{}
+	for _, c := range s.ByPhase {
 		got[c.State] += c.N
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

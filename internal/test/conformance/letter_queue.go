@@ -92,9 +92,9 @@ func (d *letterDriver) succeed(token recoup.ID) store.DecideLetter {
 			return l, store.LetterEffects{Forget: true}, nil
 		}
 		effects := store.LetterEffects{Effects: touch(&l.Error, "succeed", now)}
-		l.Item.State, l.Item.EndedAt, l.Item.Worker = store.ItemSucceeded, now, l.Queued.LeaseWorker
+		l.Item.State, l.Item.EndedAt, l.Item.Worker = recoup.ItemSucceeded, now, l.Queued.LeaseWorker
 		l.Queued = store.QueuedWork{}
-		l.Dead.Step, l.Dead.UpdatedAt = store.StepReplayed, now
+		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepReplayed, now
 		l.Error.ExpiresAt, l.Dead.HeldExpiry = l.Dead.HeldExpiry, time.Time{}
 		return l, effects, nil
 	}

@@ -76,7 +76,7 @@ func letterRaceRecords(d *letterDriver) {
 			d.Errorf("recorded %d times", n)
 		}
 	}
-	g, err := d.store.Group(d.Context(), store.GroupID(criticizer, slow.Stage, slow.Class, slow.Signature))
+	g, err := d.store.Group(d.Context(), recoup.GroupID(criticizer, slow.Stage, slow.Class, slow.Signature))
 	d.must(err)
 	if g.Open != 3 || g.Total != 3 {
 		d.Errorf("the group counts %+v", g)
@@ -111,8 +111,8 @@ func letterRaceResults(d *letterDriver) {
 	}
 	s, err := d.store.Replay(d.Context(), replay)
 	d.must(err)
-	if n := s.Count(store.ItemSucceeded, store.ItemFailed); n != 2 || s.Count(store.ItemReleased) != 0 {
-		d.Errorf("the replay counts %+v", s.Counts)
+	if n := s.Count(recoup.ItemSucceeded, recoup.ItemFailed); n != 2 || s.Count(recoup.ItemReleased) != 0 {
+		d.Errorf("the replay counts %+v", s.ByPhase)
 	}
 }
 
@@ -161,15 +161,15 @@ func letterRaceReleases(d *letterDriver) {
 	d.validated(ids...)
 	replay := d.replayed(0, ids...)
 	d.together(func(int) error {
-		_, err := d.store.StepReplay(d.Context(), d.now, replay, func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
+		_, err := d.store.StepReplay(d.Context(), d.now, replay, func(s store.ReplayStatus, _ time.Time) (recoup.Replay, store.ReplayEffects, error) {
 			s.Phase++
 			return s.Replay, store.ReplayEffects{Release: 1}, nil
 		})
 		return err
 	})
-	want := []store.ReplayCount{{Phase: 0, State: store.ItemPending, N: int64(len(ids) - crowd)}}
+	want := []store.ReplayCount{{Phase: 0, State: recoup.ItemPending, N: int64(len(ids) - crowd)}}
 	for i := range crowd { // each has seen the one before it
-		want = append(want, store.ReplayCount{Phase: i + 2, State: store.ItemReleased, N: 1})
+		want = append(want, store.ReplayCount{Phase: i + 2, State: recoup.ItemReleased, N: 1})
 	}
 	d.wantCounts(replay, want...)
 	if got := d.claim(100); len(got) != crowd {
@@ -184,7 +184,7 @@ func letterRacePause(d *letterDriver) {
 	var paused atomic.Bool
 	d.together(func(i int) error {
 		if i == 0 {
-			_, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayPaused, 0))
+			_, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(recoup.ReplayPaused, 0))
 			if err == nil {
 				paused.Store(true)
 			}
@@ -249,7 +249,7 @@ func (d *letterDriver) archiveSome(ids []recoup.ID) error {
 
 // cancelAll cancels a replay and ends what nobody holds.
 func (d *letterDriver) cancelAll(replay recoup.ID) error {
-	_, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayCancelling, 0))
+	_, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(recoup.ReplayCancelling, 0))
 	if err != nil {
 		return err
 	}
@@ -263,16 +263,16 @@ func (d *letterDriver) cancelAll(replay recoup.ID) error {
 // its items and their dead letters tell the same.
 func (d *letterDriver) checkReplay(replay recoup.ID) {
 	d.Helper()
-	counts := map[store.ItemState]int64{}
+	counts := map[recoup.ItemState]int64{}
 	for _, item := range d.items(replay, "") {
 		counts[item.State]++
 		l := d.read(item.ErrorID)
-		ok := map[store.ItemState]bool{
-			store.ItemSucceeded: l.Dead.Step == store.StepReplayed || l.Error.State == recoup.Archived,
-			store.ItemCancelled: l.Dead.Step == store.StepValidated || l.Error.State == recoup.Archived,
-			store.ItemArchived:  l.Error.State == recoup.Archived,
+		ok := map[recoup.ItemState]bool{
+			recoup.ItemSucceeded: l.Dead.Step == recoup.StepReplayed || l.Error.State == recoup.Archived,
+			recoup.ItemCancelled: l.Dead.Step == recoup.StepValidated || l.Error.State == recoup.Archived,
+			recoup.ItemArchived:  l.Error.State == recoup.Archived,
 		}[item.State]
-		if !ok || l.Queued != (store.QueuedWork{}) || l.Item != (store.ReplayItem{}) || (l.Error.State == recoup.Archived) == l.Dead.Open() {
+		if !ok || l.Queued != (store.QueuedWork{}) || l.Item != (recoup.ReplayItem{}) || (l.Error.State == recoup.Archived) == l.Dead.Open() {
 			d.Errorf("item %+v and %+v", item, l)
 		}
 	}

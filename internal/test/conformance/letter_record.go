@@ -26,8 +26,8 @@ func letterRecord(d *letterDriver) {
 	f.Entity, f.Payload = "CO-1", []byte("sealed")
 	l := d.dead(f)
 	d.wantLetter(l)
-	if l.Error.State != recoup.Parked || !l.Error.Blocking || l.Dead.Round != 1 || l.Dead.Step != store.StepNew ||
-		l.Dead.Group != store.GroupID(criticizer, "llm", "VALIDATION_ERROR", malformed.Signature) {
+	if l.Error.State != recoup.Parked || !l.Error.Blocking || l.Dead.Round != 1 || l.Dead.Step != recoup.StepNew ||
+		l.Dead.GroupID != recoup.GroupID(criticizer, "llm", "VALIDATION_ERROR", malformed.Signature) {
 		d.Errorf("recorded %+v", l)
 	}
 	rounds, err := d.store.Rounds(d.Context(), l.Dead.ErrorID, 10)
@@ -56,7 +56,7 @@ func letterRecord(d *letterDriver) {
 		"a payload":     second(d.store.Payload(d.Context(), d.id())),
 		"a group":       second(d.store.Group(d.Context(), d.id())),
 		"a replay":      second(d.store.Replay(d.Context(), d.id())),
-		"a step":        second(d.stepLetter(d.id(), d.move(store.StepTriaged))),
+		"a step":        second(d.stepLetter(d.id(), d.move(recoup.StepTriaged))),
 	} {
 		if !errors.Is(err, store.ErrNotFound) {
 			d.Errorf("%s that does not exist is answered with %v", name, err)
@@ -95,7 +95,7 @@ func letterRounds(d *letterDriver) {
 	l, err := d.stepWork(l.Dead.WorkID, d.fail(l.Dead.WorkID, again))
 	d.must(err)
 	d.wantLetter(l)
-	if l.Dead.Round != 2 || l.Dead.Step != store.StepNew || l.Item.State != store.ItemFailed || l.Error.ExpiresAt.IsZero() {
+	if l.Dead.Round != 2 || l.Dead.Step != recoup.StepNew || l.Item.State != recoup.ItemFailed || l.Error.ExpiresAt.IsZero() {
 		d.Errorf("the next round is %+v", l)
 	}
 	rounds, err := d.store.Rounds(d.Context(), l.Dead.ErrorID, 10)
@@ -103,21 +103,21 @@ func letterRounds(d *letterDriver) {
 	if len(rounds) != 2 || rounds[0].Class != slow.Class || rounds[1].Class != malformed.Class || rounds[1].ReplayID != first {
 		d.Errorf("rounds %+v", rounds)
 	}
-	if notes := d.notes(store.Note{ErrorID: l.Dead.ErrorID}); len(notes) != 3 || notes[0].Round != 1 {
+	if notes := d.notes(recoup.Note{ErrorID: l.Dead.ErrorID}); len(notes) != 3 || notes[0].Round != 1 {
 		d.Errorf("notes %+v", notes)
 	}
-	d.wantCounts(first, store.ReplayCount{Phase: 1, State: store.ItemFailed, N: 1})
+	d.wantCounts(first, store.ReplayCount{Phase: 1, State: recoup.ItemFailed, N: 1})
 	d.validated(l.Dead.ErrorID) // and once more round the block
 	d.replayed(1, l.Dead.ErrorID)
 	again.Token = d.claim(1)[0].LeaseToken
 	l, err = d.stepWork(l.Dead.WorkID, d.fail(l.Dead.WorkID, again))
 	d.must(err)
-	if l.Dead.Round != 3 || l.Item.State != store.ItemRepeated {
+	if l.Dead.Round != 3 || l.Item.State != recoup.ItemRepeated {
 		d.Errorf("the third round is %+v", l)
 	}
 	items, err := d.store.ItemsOf(d.Context(), l.Dead.ErrorID, 10)
 	d.must(err)
-	if len(items) != 2 || items[0].State != store.ItemRepeated || items[1].State != store.ItemFailed || items[1].ReplayID != first {
+	if len(items) != 2 || items[0].State != recoup.ItemRepeated || items[1].State != recoup.ItemFailed || items[1].ReplayID != first {
 		d.Errorf("items %+v", items)
 	}
 }
@@ -127,7 +127,7 @@ func letterPrevious(d *letterDriver) {
 	d.validated(l.Dead.ErrorID)
 	d.replayed(1, l.Dead.ErrorID)
 	d.ack(d.claim(1))
-	_, err := d.stepLetter(l.Dead.ErrorID, d.move(store.StepVerified))
+	_, err := d.stepLetter(l.Dead.ErrorID, d.move(recoup.StepVerified))
 	d.must(err)
 	d.wait(day)
 	work := l.Dead.WorkID
@@ -137,7 +137,7 @@ func letterPrevious(d *letterDriver) {
 		d.Errorf("a new dead letter is %+v", again.Dead)
 	}
 	d.wantLetter(again)
-	g, err := d.store.Group(d.Context(), again.Dead.Group)
+	g, err := d.store.Group(d.Context(), again.Dead.GroupID)
 	d.must(err)
 	if g.Open != 1 || g.Total != 2 {
 		d.Errorf("the group counts %+v", g)
@@ -150,23 +150,23 @@ func letterWorkflow(d *letterDriver) {
 	d.validated(id)
 	d.replayed(1, id)
 	d.ack(d.claim(1))
-	l, err := d.stepLetter(id, d.move(store.StepVerified))
+	l, err := d.stepLetter(id, d.move(recoup.StepVerified))
 	d.must(err)
 	d.wantLetter(l)
 	if l.Error.State != recoup.Resolved || l.Dead.ClosedAt.IsZero() {
 		d.Errorf("verified %+v", l)
 	}
-	var steps []store.WorkflowStep
-	for _, n := range d.notes(store.Note{ErrorID: id}) {
-		if n.Actor != "ada" || n.Link == "" || n.Fields != store.JSON(`{"step": "`+string(n.Step)+`"}`) || !n.At.Equal(d.now) {
+	var steps []recoup.WorkflowStep
+	for _, n := range d.notes(recoup.Note{ErrorID: id}) {
+		if n.Actor != "ada" || n.Link == "" || n.Fields != recoup.JSON(`{"step": "`+string(n.Step)+`"}`) || !n.At.Equal(d.now) {
 			d.Errorf("note %+v", n)
 		}
 		steps = append(steps, n.Step)
 	}
-	if len(steps) != 4 || steps[0] != store.StepTriaged || steps[3] != store.StepVerified {
+	if len(steps) != 4 || steps[0] != recoup.StepTriaged || steps[3] != recoup.StepVerified {
 		d.Errorf("notes of %v", steps)
 	}
-	if _, err := d.stepLetter(id, d.move(store.StepTriaged)); !errors.Is(err, store.ErrRefused) {
+	if _, err := d.stepLetter(id, d.move(recoup.StepTriaged)); !errors.Is(err, store.ErrRefused) {
 		d.Errorf("a closed dead letter is moved with %v", err)
 	}
 	d.must(d.apply(id, lifecycle.ArchiveNow{}))
@@ -182,14 +182,14 @@ func letterAtomic(d *letterDriver) {
 	for name, spoil := range map[string]func(l *store.Letter, effects *store.LetterEffects){
 		"the error":   func(l *store.Letter, _ *store.LetterEffects) { l.Error.Disposition = recoup.DispositionRetry },
 		"the history": func(_ *store.Letter, effects *store.LetterEffects) { effects.History.PolicyVersion = "" },
-		"the letter":  func(l *store.Letter, _ *store.LetterEffects) { l.Dead.Step = store.StepTriaged },
+		"the letter":  func(l *store.Letter, _ *store.LetterEffects) { l.Dead.Step = recoup.StepTriaged },
 		"the round":   func(_ *store.Letter, effects *store.LetterEffects) { effects.Round.Stage = "" },
 		"the payload": func(_ *store.Letter, effects *store.LetterEffects) { effects.Payload.KeyID = "" },
 		"the queue": func(l *store.Letter, _ *store.LetterEffects) {
 			l.Queued = store.QueuedWork{WorkID: l.Dead.WorkID, Pipeline: criticizer, Stage: "fetch", CreatedAt: d.now}
 		},
 		"a note": func(_ *store.Letter, effects *store.LetterEffects) {
-			effects.Notes = []store.Note{{Actor: "ada", At: d.now}}
+			effects.Notes = []recoup.Note{{Actor: "ada", At: d.now}}
 		},
 	} {
 		work := d.id()
@@ -211,7 +211,7 @@ func letterAtomic(d *letterDriver) {
 			d.Errorf("%s: a payload is left: %v", name, err)
 		}
 	}
-	g, err := d.store.Group(d.Context(), good.Dead.Group)
+	g, err := d.store.Group(d.Context(), good.Dead.GroupID)
 	d.must(err)
 	if g.Open != 1 || g.Total != 1 {
 		d.Errorf("the group counts %+v", g)

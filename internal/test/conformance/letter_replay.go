@@ -24,14 +24,14 @@ func letterReplays() []letterClause {
 }
 
 // replayOf begins a replay without members.
-func (d *letterDriver) replayOf() store.Replay {
+func (d *letterDriver) replayOf() recoup.Replay {
 	d.Helper()
-	r := store.Replay{
-		ID: d.id(), State: store.ReplayCollecting, Selection: `{"pipeline": "criticizer"}`,
-		Plan:      store.ReplayPlan{Rate: 2.5, Concurrency: 10, Canary: 1, Share: 0.1, Limit: 0.2},
+	r := recoup.Replay{
+		ID: d.id(), State: recoup.ReplayCollecting, Selection: `{"pipeline": "criticizer"}`,
+		Plan:      recoup.ReplayPlan{Rate: 2.5, Concurrency: 10, Canary: 1, Share: 0.1, Limit: 0.2},
 		CreatedAt: d.now, CreatedBy: "ada", Reason: "the upstream is back", StateAt: d.now, StateBy: "ada",
 	}
-	d.must(d.store.CreateReplay(d.Context(), r, store.Note{ReplayID: r.ID, Step: "CREATED", Actor: "ada", At: d.now}))
+	d.must(d.store.CreateReplay(d.Context(), r, recoup.Note{ReplayID: r.ID, Step: "CREATED", Actor: "ada", At: d.now}))
 	return r
 }
 
@@ -40,12 +40,12 @@ func (d *letterDriver) replayOf() store.Replay {
 func (d *letterDriver) join(replay recoup.ID) store.DecideLetter {
 	now := d.now
 	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		if l.Dead.Step != store.StepValidated || !l.Dead.Open() {
+		if l.Dead.Step != recoup.StepValidated || !l.Dead.Open() {
 			return l, store.LetterEffects{}, fmt.Errorf("%w: it is %s", errNo, l.Dead.Step)
 		}
 		effects := store.LetterEffects{Effects: touch(&l.Error, "replay", now)}
-		l.Item = store.ReplayItem{ReplayID: replay, Round: l.Dead.Round, Stage: l.Dead.Stage}
-		l.Dead.Step, l.Dead.UpdatedAt = store.StepReplaying, now
+		l.Item = recoup.ReplayItem{ReplayID: replay, Round: l.Dead.Round, Stage: l.Dead.Stage}
+		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepReplaying, now
 		l.Dead.HeldExpiry, l.Error.ExpiresAt = l.Error.ExpiresAt, time.Time{}
 		return l, effects, nil
 	}
@@ -65,21 +65,21 @@ func (d *letterDriver) add(replay recoup.ID, cursor string, ids ...recoup.ID) (r
 }
 
 // to is a decision that moves a replay to a state and releases n items.
-func (d *letterDriver) to(state store.ReplayState, n int) store.DecideReplay {
+func (d *letterDriver) to(state recoup.ReplayState, n int) store.DecideReplay {
 	now := d.now
-	return func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
+	return func(s store.ReplayStatus, _ time.Time) (recoup.Replay, store.ReplayEffects, error) {
 		r := s.Replay
 		if r.State != state {
 			r.State, r.StateAt, r.StateBy = state, now, "ada"
 		}
-		if state == store.ReplayRunning && r.StartedAt.IsZero() {
+		if state == recoup.ReplayRunning && r.StartedAt.IsZero() {
 			r.StartedAt, r.Phase, r.PhaseAt, r.NextAt = now, 1, now, now
 		}
 		if state.Over() {
 			r.EndedAt, r.NextAt = now, time.Time{}
 		}
-		return r, store.ReplayEffects{Release: n, Notes: []store.Note{{
-			ReplayID: r.ID, Step: store.WorkflowStep(state), Actor: "ada", At: now, Text: fmt.Sprint("release ", n)}}}, nil
+		return r, store.ReplayEffects{Release: n, Notes: []recoup.Note{{
+			ReplayID: r.ID, Step: recoup.WorkflowStep(state), Actor: "ada", At: now, Text: fmt.Sprint("release ", n)}}}, nil
 	}
 }
 
@@ -100,7 +100,7 @@ func (d *letterDriver) replayed(n int, ids ...recoup.ID) recoup.ID {
 			d.Fatalf("%d of %d members are refused", refused, len(chunk))
 		}
 	}
-	d.steps(r.ID, d.to(store.ReplayRunning, n))
+	d.steps(r.ID, d.to(recoup.ReplayRunning, n))
 	return r.ID
 }
 
@@ -111,16 +111,16 @@ func (d *letterDriver) wantCounts(replay recoup.ID, want ...store.ReplayCount) {
 	for range 2 {
 		s, err := d.store.Replay(d.Context(), replay)
 		d.must(err)
-		if !slices.Equal(s.Counts, want) {
-			d.Errorf("the replay counts %+v, want %+v", s.Counts, want)
+		if !slices.Equal(s.ByPhase, want) {
+			d.Errorf("the replay counts %+v, want %+v", s.ByPhase, want)
 		}
 		d.must(d.store.FoldLetterCounts(d.Context()))
 	}
 }
 
-func (d *letterDriver) items(replay recoup.ID, state store.ItemState) []store.ReplayItem {
+func (d *letterDriver) items(replay recoup.ID, state recoup.ItemState) []recoup.ReplayItem {
 	d.Helper()
-	var all []store.ReplayItem
+	var all []recoup.ReplayItem
 	for from := 0; from >= 0; {
 		list, next, err := d.store.Items(d.Context(), replay, state, from, 7)
 		d.must(err)
@@ -145,25 +145,25 @@ func replayMembers(d *letterDriver) {
 	d.must(err)
 	want := r
 	want.Members, want.Cursor = 8, "b"
-	if s.Replay != want || s.Count(store.ItemPending) != 8 {
+	if s.Replay != want || s.Count(recoup.ItemPending) != 8 {
 		d.Errorf("the replay is %+v", s)
 	}
 	for i, item := range d.items(r.ID, "") {
-		if item.Position != i || item.ErrorID != ids[i] || item.State != store.ItemPending || item.Round != 1 || item.Stage != "fetch" {
+		if item.Position != i || item.ErrorID != ids[i] || item.State != recoup.ItemPending || item.Round != 1 || item.Stage != "fetch" {
 			d.Errorf("item %d is %+v", i, item)
 		}
 	}
 	l := d.read(ids[3])
-	if l.Item.ReplayID != r.ID || l.Item.Position != 3 || l.Dead.Step != store.StepReplaying || !l.Error.ExpiresAt.IsZero() || l.Dead.HeldExpiry.IsZero() {
+	if l.Item.ReplayID != r.ID || l.Item.Position != 3 || l.Dead.Step != recoup.StepReplaying || !l.Error.ExpiresAt.IsZero() || l.Dead.HeldExpiry.IsZero() {
 		d.Errorf("a member is %+v", l)
 	}
-	d.steps(r.ID, d.to(store.ReplayRunning, 0))
+	d.steps(r.ID, d.to(recoup.ReplayRunning, 0))
 	d.validated(ids[10])
 	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: r.ID, ErrorIDs: ids[10:], Cursor: "b", Decide: d.join(r.ID)})
 	if !errors.Is(err, store.ErrRefused) {
 		d.Errorf("a late member is answered with %v", err)
 	}
-	if l := d.read(ids[10]); l.Dead.Step != store.StepValidated || l.Error.ExpiresAt.IsZero() {
+	if l := d.read(ids[10]); l.Dead.Step != recoup.StepValidated || l.Error.ExpiresAt.IsZero() {
 		d.Errorf("it has become %+v", l)
 	}
 }
@@ -178,7 +178,7 @@ func replayOnce(d *letterDriver) {
 	}
 	// Also when the decision does not look.
 	_, err := d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		l.Item = store.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
+		l.Item = recoup.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
 		return l, store.LetterEffects{}, nil
 	}})
 	if err == nil {
@@ -193,15 +193,15 @@ func replayRelease(d *letterDriver) {
 	ids := d.deadMany(10, slow)
 	d.validated(ids...)
 	replay := d.replayed(1, ids...)
-	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 9}, store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 1})
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: recoup.ItemPending, N: 9}, store.ReplayCount{Phase: 1, State: recoup.ItemReleased, N: 1})
 	d.wait(minute)
-	d.steps(replay, func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
+	d.steps(replay, func(s store.ReplayStatus, _ time.Time) (recoup.Replay, store.ReplayEffects, error) {
 		r := s.Replay
 		r.Phase, r.PhaseAt = 2, d.now
 		return r, store.ReplayEffects{Release: 3}, nil
 	})
-	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 6},
-		store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 1}, store.ReplayCount{Phase: 2, State: store.ItemReleased, N: 3})
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: recoup.ItemPending, N: 6},
+		store.ReplayCount{Phase: 1, State: recoup.ItemReleased, N: 1}, store.ReplayCount{Phase: 2, State: recoup.ItemReleased, N: 3})
 	got := d.claim(10)
 	if len(got) != 4 {
 		d.Fatalf("claimed %d", len(got))
@@ -213,20 +213,20 @@ func replayRelease(d *letterDriver) {
 			d.Errorf("claimed %+v, stored is %+v", q, want.Queued)
 		}
 	}
-	for i, item := range d.items(replay, store.ItemReleased) {
+	for i, item := range d.items(replay, recoup.ItemReleased) {
 		if item.ErrorID != ids[i] || i == 0 && (item.Phase != 1) || i > 0 && (item.Phase != 2 || !item.ReleasedAt.Equal(d.now)) {
 			d.Errorf("released %+v", item)
 		}
 	}
-	s := d.steps(replay, d.to(store.ReplayRunning, 500)) // more than there are
-	if s.Count(store.ItemReleased) != 10 || len(d.claim(100)) != 6 {
+	s := d.steps(replay, d.to(recoup.ReplayRunning, 500)) // more than there are
+	if s.Count(recoup.ItemReleased) != 10 || len(d.claim(100)) != 6 {
 		d.Errorf("released %+v", s)
 	}
-	if s = d.steps(replay, d.to(store.ReplayRunning, 5)); s.Count(store.ItemReleased) != 10 || len(d.claim(100)) != 0 {
+	if s = d.steps(replay, d.to(recoup.ReplayRunning, 5)); s.Count(recoup.ItemReleased) != 10 || len(d.claim(100)) != 0 {
 		d.Errorf("released twice: %+v", s)
 	}
 	d.ack(d.queued(replay))
-	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayDone, 0)); err != nil {
+	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(recoup.ReplayDone, 0)); err != nil {
 		d.Errorf("it cannot be done: %v", err)
 	}
 }
@@ -235,7 +235,7 @@ func replayRelease(d *letterDriver) {
 func (d *letterDriver) queued(replay recoup.ID) []store.QueuedWork {
 	d.Helper()
 	var list []store.QueuedWork
-	for _, item := range d.items(replay, store.ItemReleased) {
+	for _, item := range d.items(replay, recoup.ItemReleased) {
 		list = append(list, d.read(item.ErrorID).Queued)
 	}
 	return list

@@ -34,7 +34,7 @@ func replayResults(d *letterDriver) {
 	for i, out := range outcomes[:len(steps)] {
 		d.must(out.Err)
 		d.wantLetter(out.Letter)
-		want := []store.ItemState{store.ItemRepeated, store.ItemFailed, store.ItemSucceeded}[i%3]
+		want := []recoup.ItemState{recoup.ItemRepeated, recoup.ItemFailed, recoup.ItemSucceeded}[i%3]
 		items, err := d.store.ItemsOf(d.Context(), out.Letter.Dead.ErrorID, 5)
 		d.must(err)
 		if len(items) != 1 || items[0] != out.Letter.Item || items[0].State != want || items[0].Worker != "w1" || !items[0].EndedAt.Equal(d.now) {
@@ -46,8 +46,8 @@ func replayResults(d *letterDriver) {
 			d.Errorf("the history ends with %s", input)
 		}
 	}
-	d.wantCounts(replay, store.ReplayCount{Phase: 1, State: store.ItemFailed, N: 3},
-		store.ReplayCount{Phase: 1, State: store.ItemRepeated, N: 3}, store.ReplayCount{Phase: 1, State: store.ItemSucceeded, N: 3})
+	d.wantCounts(replay, store.ReplayCount{Phase: 1, State: recoup.ItemFailed, N: 3},
+		store.ReplayCount{Phase: 1, State: recoup.ItemRepeated, N: 3}, store.ReplayCount{Phase: 1, State: recoup.ItemSucceeded, N: 3})
 	if rest := d.claim(10); len(rest) > 0 {
 		d.Errorf("in the queue are %+v", rest)
 	}
@@ -58,11 +58,11 @@ func replayPause(d *letterDriver) {
 	d.validated(ids...)
 	replay := d.replayed(4, ids...)
 	held := d.claim(2)
-	s := d.steps(replay, d.to(store.ReplayPaused, 0))
-	if s.State != store.ReplayPaused || s.StateBy != "ada" {
+	s := d.steps(replay, d.to(recoup.ReplayPaused, 0))
+	if s.State != recoup.ReplayPaused || s.StateBy != "ada" {
 		d.Errorf("paused it is %+v", s)
 	}
-	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayPaused, 1)); !errors.Is(err, store.ErrRefused) {
+	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(recoup.ReplayPaused, 1)); !errors.Is(err, store.ErrRefused) {
 		d.Errorf("a release of a paused replay is answered with %v", err)
 	}
 	fresh := d.submit("fetch", 1)[0] // which is not held up
@@ -71,7 +71,7 @@ func replayPause(d *letterDriver) {
 	}
 	d.ack(held) // what is under way is finished
 	d.wait(workLease)
-	d.steps(replay, d.to(store.ReplayRunning, 0))
+	d.steps(replay, d.to(recoup.ReplayRunning, 0))
 	lanes := []store.Lane{{Pipeline: criticizer, Stage: "fetch"}}
 	got, err := d.tryClaim("w2", 10, lanes...)
 	d.must(err)
@@ -79,15 +79,15 @@ func replayPause(d *letterDriver) {
 		d.Errorf("claimed %+v", got)
 	}
 	refused := errors.New("refused")
-	_, err = d.store.StepReplay(d.Context(), d.now, replay, func(s store.ReplayStatus, _ time.Time) (store.Replay, store.ReplayEffects, error) {
-		return store.Replay{}, store.ReplayEffects{Release: 1}, refused
+	_, err = d.store.StepReplay(d.Context(), d.now, replay, func(s store.ReplayStatus, _ time.Time) (recoup.Replay, store.ReplayEffects, error) {
+		return recoup.Replay{}, store.ReplayEffects{Release: 1}, refused
 	})
 	if !errors.Is(err, refused) {
 		d.Errorf("answered with %v", err)
 	}
-	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemPending, N: 2},
-		store.ReplayCount{Phase: 1, State: store.ItemReleased, N: 2}, store.ReplayCount{Phase: 1, State: store.ItemSucceeded, N: 2})
-	if notes := d.notes(store.Note{ReplayID: replay}); len(notes) != 4 {
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: recoup.ItemPending, N: 2},
+		store.ReplayCount{Phase: 1, State: recoup.ItemReleased, N: 2}, store.ReplayCount{Phase: 1, State: recoup.ItemSucceeded, N: 2})
+	if notes := d.notes(recoup.Note{ReplayID: replay}); len(notes) != 4 {
 		d.Errorf("notes %+v", notes)
 	}
 }
@@ -97,9 +97,9 @@ func (d *letterDriver) cancel() store.DecideLetter {
 	now := d.now
 	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		effects := store.LetterEffects{Effects: touch(&l.Error, "cancel", now)}
-		l.Item.State, l.Item.EndedAt = store.ItemCancelled, now
+		l.Item.State, l.Item.EndedAt = recoup.ItemCancelled, now
 		l.Queued = store.QueuedWork{}
-		l.Dead.Step, l.Dead.UpdatedAt = store.StepValidated, now
+		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepValidated, now
 		l.Error.ExpiresAt, l.Dead.HeldExpiry = l.Dead.HeldExpiry, time.Time{}
 		return l, effects, nil
 	}
@@ -121,26 +121,26 @@ func replayCancel(d *letterDriver) {
 	expiry := before.Error.ExpiresAt
 	replay := d.replayed(5, ids...)
 	held := d.claim(3)
-	d.steps(replay, d.to(store.ReplayCancelling, 0))
+	d.steps(replay, d.to(recoup.ReplayCancelling, 0))
 	if got := d.claim(10); len(got) > 0 {
 		d.Errorf("claimed of a cancelled replay: %+v", got)
 	}
 	d.end(replay, 4, 4)
 	d.end(replay, 100, 5)
 	d.end(replay, 100, 0)
-	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayCancelled, 0)); !errors.Is(err, store.ErrRefused) {
+	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(recoup.ReplayCancelled, 0)); !errors.Is(err, store.ErrRefused) {
 		d.Errorf("an end with items under way is answered with %v", err)
 	}
-	if l := d.read(ids[11]); l.Dead.Step != store.StepValidated || !l.Error.ExpiresAt.Equal(expiry) || !l.Dead.HeldExpiry.IsZero() || l.Item != (store.ReplayItem{}) {
+	if l := d.read(ids[11]); l.Dead.Step != recoup.StepValidated || !l.Error.ExpiresAt.Equal(expiry) || !l.Dead.HeldExpiry.IsZero() || l.Item != (recoup.ReplayItem{}) {
 		d.Errorf("what was never released is %+v", l)
 	}
 	d.ack(held[:2])
 	d.wait(workLease)
 	d.end(replay, 100, 1) // whose worker was lost
-	d.steps(replay, d.to(store.ReplayCancelled, 0))
-	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemCancelled, N: 7},
-		store.ReplayCount{Phase: 1, State: store.ItemCancelled, N: 3}, store.ReplayCount{Phase: 1, State: store.ItemSucceeded, N: 2})
-	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(store.ReplayRunning, 1)); !errors.Is(err, store.ErrRefused) {
+	d.steps(replay, d.to(recoup.ReplayCancelled, 0))
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: recoup.ItemCancelled, N: 7},
+		store.ReplayCount{Phase: 1, State: recoup.ItemCancelled, N: 3}, store.ReplayCount{Phase: 1, State: recoup.ItemSucceeded, N: 2})
+	if _, err := d.store.StepReplay(d.Context(), d.now, replay, d.to(recoup.ReplayRunning, 1)); !errors.Is(err, store.ErrRefused) {
 		d.Errorf("a cancelled replay goes on with %v", err)
 	}
 	d.replayed(9, ids[3:]...) // all of which can be replayed again
@@ -177,7 +177,7 @@ func replayExpiry(d *letterDriver) {
 		d.Errorf("what is archived is replayed")
 	}
 	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids[2:], Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		l.Item = store.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
+		l.Item = recoup.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
 		return l, store.LetterEffects{}, nil
 	}})
 	if !errors.Is(err, store.ErrRefused) && len(d.items(other.ID, "")) > 0 {
@@ -195,7 +195,7 @@ func replayArchived(d *letterDriver) {
 	for _, id := range ids { // leased, released, pending
 		d.must(d.archive(id))
 	}
-	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: store.ItemArchived, N: 1}, store.ReplayCount{Phase: 1, State: store.ItemArchived, N: 2})
+	d.wantCounts(replay, store.ReplayCount{Phase: 0, State: recoup.ItemArchived, N: 1}, store.ReplayCount{Phase: 1, State: recoup.ItemArchived, N: 2})
 	if _, err := d.stepWork(held.WorkID, d.succeed(held.LeaseToken)); !errors.Is(err, errNo) {
 		d.Errorf("a late result is answered with %v", err)
 	}
@@ -203,5 +203,5 @@ func replayArchived(d *letterDriver) {
 	if got := d.claim(10); len(got) > 0 {
 		d.Errorf("claimed %+v", got)
 	}
-	d.steps(replay, d.to(store.ReplayDone, 0))
+	d.steps(replay, d.to(recoup.ReplayDone, 0))
 }

@@ -23,12 +23,12 @@ func replayLists(d *letterDriver) {
 		r := d.replayOf()
 		ids = append(ids, r.ID)
 		if i%2 == 0 {
-			d.steps(r.ID, d.to(store.ReplayRunning, 0))
+			d.steps(r.ID, d.to(recoup.ReplayRunning, 0))
 		}
 		d.wait(minute)
 	}
 	slices.Reverse(ids)
-	list := func(state store.ReplayState) (got []recoup.ID) {
+	list := func(state recoup.ReplayState) (got []recoup.ID) {
 		for p := (store.Page{Limit: 2}); ; {
 			page, next, err := d.store.Replays(d.Context(), store.ReplayFilter{State: state}, p)
 			d.must(err)
@@ -43,7 +43,7 @@ func replayLists(d *letterDriver) {
 	if got := list(""); !slices.Equal(got, ids) {
 		d.Errorf("listed %v", got)
 	}
-	if got := list(store.ReplayRunning); !slices.Equal(got, []recoup.ID{ids[0], ids[2], ids[4], ids[6]}) {
+	if got := list(recoup.ReplayRunning); !slices.Equal(got, []recoup.ID{ids[0], ids[2], ids[4], ids[6]}) {
 		d.Errorf("running are %v", got)
 	}
 	of := d.replayOf()
@@ -67,12 +67,12 @@ func replayItems(d *letterDriver) {
 	d.validated(ids...)
 	replay := d.replayed(8, ids...)
 	d.ack(d.claim(5))
-	for state, want := range map[store.ItemState]int{store.ItemPending: 4, store.ItemReleased: 3, store.ItemSucceeded: 5, store.ItemFailed: 0, "": 12} {
+	for state, want := range map[recoup.ItemState]int{recoup.ItemPending: 4, recoup.ItemReleased: 3, recoup.ItemSucceeded: 5, recoup.ItemFailed: 0, "": 12} {
 		items := d.items(replay, state)
 		if len(items) != want {
 			d.Errorf("%q: %d items, want %d", state, len(items), want)
 		}
-		if !slices.IsSortedFunc(items, func(a, b store.ReplayItem) int { return a.Position - b.Position }) {
+		if !slices.IsSortedFunc(items, func(a, b recoup.ReplayItem) int { return a.Position - b.Position }) {
 			d.Errorf("%q: %+v", state, items)
 		}
 	}
@@ -83,7 +83,7 @@ func replayPurge(d *letterDriver) {
 	d.validated(ids...)
 	old, open := d.replayed(3, ids[:3]...), d.replayed(0, ids[3:]...)
 	d.ack(d.claim(3))
-	d.steps(old, d.to(store.ReplayDone, 0))
+	d.steps(old, d.to(recoup.ReplayDone, 0))
 	d.wait(time.Second)
 	for _, want := range []int{2, 1, 0} {
 		if n, err := d.store.PurgeReplays(d.Context(), d.now, 2); err != nil || n != want {
@@ -93,10 +93,10 @@ func replayPurge(d *letterDriver) {
 	if _, err := d.store.Replay(d.Context(), old); !errors.Is(err, store.ErrNotFound) {
 		d.Errorf("a purged replay is answered with %v", err)
 	}
-	if notes := d.notes(store.Note{ReplayID: old}); len(notes) > 0 {
+	if notes := d.notes(recoup.Note{ReplayID: old}); len(notes) > 0 {
 		d.Errorf("notes are left: %v", notes)
 	}
-	if n := len(d.items(open, "")); n != 3 || len(d.notes(store.Note{ReplayID: open})) == 0 {
+	if n := len(d.items(open, "")); n != 3 || len(d.notes(recoup.Note{ReplayID: open})) == 0 {
 		d.Errorf("of an open replay %d items are left", n)
 	}
 }

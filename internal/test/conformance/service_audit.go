@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -31,7 +32,7 @@ func auditKept(d *serviceDriver) {
 	}
 	wantSame(d, got, entries)
 
-	d.wantErr(d.store.AppendAudit(d.Context(), []store.AuditEntry{entries[0], {At: d.now, Actor: "ada", Act: "x", Details: "{"}}), store.ErrBadJSON)
+	d.wantErr(d.store.AppendAudit(d.Context(), []store.AuditEntry{entries[0], {At: d.now, Actor: "ada", Act: "x", Details: "{"}}), recoup.ErrBadJSON)
 	d.wantErr(d.store.AppendAudit(d.Context(), []store.AuditEntry{entries[0], {At: d.now, Act: "by nobody"}}), store.ErrRefused)
 	if n := len(d.acts()); n != 2 {
 		d.Errorf("what failed has left %d acts", n-2)

@@ -41,7 +41,7 @@ func (d *serviceDriver) add(keys ...string) int {
 	d.Helper()
 	var list []store.Notice
 	for _, key := range keys {
-		list = append(list, store.Notice{Notice: recoup.Notice{Kind: "ALERT", To: "ops"}, Key: key, Body: store.JSON(`{"rule":  "` + key + `"}`)})
+		list = append(list, store.Notice{Notice: recoup.Notice{Kind: "ALERT", To: "ops"}, Key: key, Body: recoup.JSON(`{"rule":  "` + key + `"}`)})
 	}
 	n, err := d.store.AddNotices(d.Context(), d.now, list)
 	d.must(err)
@@ -194,7 +194,7 @@ func noticeDedup(d *serviceDriver) {
 		d.Errorf("%d were added at once, want 2", added.Load())
 	}
 	_, err = d.store.AddNotices(d.Context(), d.now, []store.Notice{free, {Notice: free.Notice, Body: "{"}})
-	d.wantErr(err, store.ErrBadJSON)
+	d.wantErr(err, recoup.ErrBadJSON)
 	d.pending(5)
 }
 

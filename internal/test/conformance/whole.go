@@ -155,7 +155,7 @@ func putLetters(ctx context.Context, s Whole, put putter) {
 	for _, l := range letters {
 		rounds, err := s.Rounds(ctx, l.Dead.ErrorID, 100)
 		put("rounds", rounds, err)
-		notes, err := s.Notes(ctx, store.Note{ErrorID: l.Dead.ErrorID}, 100)
+		notes, err := s.Notes(ctx, recoup.Note{ErrorID: l.Dead.ErrorID}, 100)
 		put("notes", notes, err)
 	}
 	groups, _, err := s.Groups(ctx, store.GroupFilter{}, page)

@@ -1,0 +1,98 @@
+package recoup
+
+// Cause is what triage found to be the matter.
+type Cause string
+
+// The causes of spec 002, 8.5.
+const (
+	CauseTransient  Cause = "TRANSIENT"
+	CauseData       Cause = "DATA"
+	CauseAuthConfig Cause = "AUTH_CONFIG"
+	CauseCodeDefect Cause = "CODE_DEFECT"
+)
+
+// Triage says what is the matter with a dead letter, and confirms what was looked
+// at: if the dead letter says otherwise, nothing happens.
+type Triage struct {
+	Cause     Cause  `json:"cause" enum:"TRANSIENT,DATA,AUTH_CONFIG,CODE_DEFECT"`
+	Stage     string `json:"stage" doc:"that failed, as was seen" example:"llm"`
+	Class     Code   `json:"error_class" doc:"of its failure, as was seen" example:"NETWORK_TIMEOUT"`
+	Exhausted *bool  `json:"exhausted" doc:"whether its retries were spent, as was seen"`
+	Note      string `json:"note,omitempty" maxLength:"4000"`
+}
+
+// Remediation says what was done, as the cause demands, and where it is written
+// down.
+type Remediation struct {
+	Link            string `json:"link" doc:"the ticket or incident"`
+	UpstreamChecked string `json:"upstream_checked,omitempty" maxLength:"4000" doc:"transient: how the upstream was seen to be back"`
+	Corrected       string `json:"corrected,omitempty" maxLength:"4000" doc:"data: what was corrected"`
+	Fixed           string `json:"fixed,omitempty" maxLength:"4000" doc:"auth or config: what was rotated or fixed"`
+	Release         string `json:"release,omitempty" maxLength:"4000" doc:"code defect: the release with the fix"`
+	ValidatedIn     string `json:"validated_in,omitempty" maxLength:"4000" doc:"code defect: where the fix was validated"`
+	Note            string `json:"note,omitempty" maxLength:"4000"`
+}
+
+// Validation says that a replay does no harm.
+type Validation struct {
+	Idempotent    bool   `json:"idempotent,omitempty" doc:"doing it twice is as good as doing it once"`
+	DuplicateSafe string `json:"duplicate_safe,omitempty" maxLength:"4000" doc:"else: why a second effect does no harm"`
+	Note          string `json:"note,omitempty" maxLength:"4000"`
+}
+
+// Delivery is what a verification found.
+type Delivery string
+
+// What it finds. Work that was not delivered goes back to triage.
+const (
+	Delivered    Delivery = "DELIVERED"
+	NotDelivered Delivery = "NOT_DELIVERED"
+)
+
+// Verification says whether the result of a replay has arrived. DELIVERED closes
+// the dead letter, NOT_DELIVERED sends it back to triage.
+type Verification struct {
+	Outcome Delivery `json:"outcome" enum:"DELIVERED,NOT_DELIVERED"`
+	Note    string   `json:"note" maxLength:"4000"`
+	Link    string   `json:"link,omitempty"`
+}
+
+// BulkResult says what became of an act on many errors or dead letters, or in a preview
+// what would.
+type BulkResult struct {
+	Preview bool      `json:"preview"`
+	Matched int       `json:"matched"`
+	Applied int       `json:"applied"`
+	NotDone int       `json:"not_done"`
+	Refused []Refused `json:"refused,omitempty" doc:"the first hundred that the act does not apply to"`
+	Token   string    `json:"token,omitempty" doc:"of a preview: act with it within 15 minutes, and exactly this set is meant; what changed meanwhile is refused by itself"`
+}
+
+// Refused is an error or a dead letter that something cannot be done to, and why.
+type Refused struct {
+	ID     ID     `json:"error_id"`
+	Reason string `json:"reason"`
+
+	Err error `json:"-"` // the same inside a node
+}
+
+// maxRefused is how many refused ones an answer names.
+const maxRefused = 100
+
+// Refuse adds what is refused to a list, which names the first hundred.
+func Refuse(list []Refused, id ID, err error) []Refused {
+	if len(list) == maxRefused {
+		return list
+	}
+	return append(list, Refused{ID: id, Err: err})
+}
+
+// Count counts what became of one of many.
+func (r *BulkResult) Count(id ID, err error) {
+	if err == nil {
+		r.Applied++
+		return
+	}
+	r.NotDone++
+	r.Refused = Refuse(r.Refused, id, err)
+}

@@ -1,0 +1,131 @@
+package deadletter
+
+import (
+	"context"
+
+	"recoup"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+// Public is the dead letter of a letter as callers see it: with what its error and its
+// replay say of it, and the act that it waits for.
+func Public(l *store.Letter) recoup.DeadLetter {
+	d, e := l.Dead, &l.Error
+	d.Standing = recoup.Standing{
+		Next: NextAct(&l.Dead), EntityID: e.EntityID, State: e.State, Tier: e.EscalationLevel, ParkReason: e.ParkReason, ExpiresAt: e.ExpiresAt,
+	}
+	if l.Item.State.Open() {
+		d.ReplayID = l.Item.ReplayID
+	}
+	if !e.ID.IsZero() {
+		d.Owner = e.Owner()
+	}
+	return d
+}
+
+// DeadLetter is that of the work, as callers see it.
+func (d *Done) DeadLetter() recoup.DeadLetter {
+	out := Public(&d.Letter)
+	out.Repeated = d.Repeated
+	return out
+}
+
+// Letters lists the dead letters that the caller sees, newest first.
+func (s *Service) Letters(ctx context.Context, c engine.Caller, f recoup.DeadLetterFilter, p store.Page) ([]recoup.DeadLetter, store.Cursor, error) {
+	var err error
+	if f.Class, err = s.class(f.Class); err != nil {
+		return nil, store.Cursor{}, err
+	}
+	if err := s.within(c, f.Pipeline); err != nil {
+		return nil, store.Cursor{}, err
+	}
+	bounded := store.LetterFilter{DeadLetterFilter: f}
+	bounded.Pipeline, bounded.Within = s.bounds(c).Narrow(f.Pipeline)
+	letters, cursor, err := s.Store.DeadLetters(ctx, bounded, p)
+	out := make([]recoup.DeadLetter, len(letters))
+	for i := range letters {
+		out[i] = Public(&letters[i])
+	}
+	return out, cursor, err
+}
+
+// Letter returns a dead letter with its rounds, notes and replays.
+func (s *Service) Letter(ctx context.Context, c engine.Caller, id recoup.ID) (recoup.DeadLetterDetails, error) {
+	l, err := s.Store.DeadLetter(ctx, id)
+	if err == nil {
+		err = s.visible(c, l.Dead.Pipeline)
+	}
+	if err != nil {
+		return recoup.DeadLetterDetails{}, err
+	}
+	d := recoup.DeadLetterDetails{DeadLetter: Public(&l)}
+	if d.Rounds, err = s.Store.Rounds(ctx, id, store.MaxPage); err != nil {
+		return d, err
+	}
+	if d.Notes, err = s.Store.Notes(ctx, recoup.Note{ErrorID: id}, store.MaxPage); err != nil {
+		return d, err
+	}
+	d.Replays, err = s.Store.ItemsOf(ctx, id, store.MaxPage)
+	return d, err
+}
+
+// ReplayOf returns the replay that a dead letter is part of; zero: none.
+func (s *Service) ReplayOf(ctx context.Context, id recoup.ID) (recoup.ID, error) {
+	l, err := s.Store.DeadLetter(ctx, id)
+	if err != nil || !l.Item.State.Open() {
+		return recoup.ID{}, err
+	}
+	return l.Item.ReplayID, nil
+}
+
+// PublicReplay is a replay as callers see it: with the step of its ramp, and how many of
+// its items are in which state.
+func PublicReplay(s *store.ReplayStatus) recoup.Replay {
+	r := s.Replay
+	r.Step = StepName(&r)
+	for state, n := range map[recoup.ItemState]*int64{
+		recoup.ItemPending: &r.Counts.Pending, recoup.ItemReleased: &r.Counts.Released, recoup.ItemSucceeded: &r.Counts.Succeeded,
+		recoup.ItemFailed: &r.Counts.Failed, recoup.ItemRepeated: &r.Counts.Repeated,
+		recoup.ItemCancelled: &r.Counts.Cancelled, recoup.ItemArchived: &r.Counts.Archived,
+	} {
+		*n = s.Count(state)
+	}
+	return r
+}
+
+// Replays lists the replays of the caller's hubs, newest first.
+func (s *Service) Replays(ctx context.Context, c engine.Caller, state recoup.ReplayState, p store.Page) ([]recoup.Replay, store.Cursor, error) {
+	found, cursor, err := s.Store.Replays(ctx, store.ReplayFilter{State: state, Hubs: c.Hubs}, p)
+	out := make([]recoup.Replay, len(found))
+	for i := range found {
+		out[i] = PublicReplay(&found[i])
+	}
+	return out, cursor, err
+}
+
+// Status returns a replay with its counts and notes.
+func (s *Service) Status(ctx context.Context, c engine.Caller, id recoup.ID) (recoup.ReplayDetails, error) {
+	status, err := s.status(ctx, c, id)
+	if err != nil {
+		return recoup.ReplayDetails{}, err
+	}
+	notes, err := s.Store.Notes(ctx, recoup.Note{ReplayID: id}, store.MaxPage)
+	return recoup.ReplayDetails{Replay: PublicReplay(&status), Notes: notes}, err
+}
+
+// Items lists the members of a replay, as [store.LetterReader] does.
+func (s *Service) Items(ctx context.Context, c engine.Caller, id recoup.ID, state recoup.ItemState, from, limit int) ([]recoup.ReplayItem, int, error) {
+	if _, err := s.status(ctx, c, id); err != nil {
+		return nil, 0, err
+	}
+	return s.Store.Items(ctx, id, state, from, limit)
+}
+
+func (s *Service) status(ctx context.Context, c engine.Caller, id recoup.ID) (store.ReplayStatus, error) {
+	status, err := s.Store.Replay(ctx, id)
+	if err == nil && !c.Of(status.Hub) {
+		err = store.ErrNotFound
+	}
+	return status, err
+}

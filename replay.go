@@ -1,0 +1,156 @@
+package recoup
+
+import "time"
+
+// ReplayState is where a replay stands.
+type ReplayState string
+
+// The states of a replay. CANCELLED and DONE are final: every item has ended.
+const (
+	ReplayCollecting ReplayState = "COLLECTING" // members are being added
+	ReplayRunning    ReplayState = "RUNNING"
+	ReplayPaused     ReplayState = "PAUSED"     // by a person, or by itself
+	ReplayCancelling ReplayState = "CANCELLING" // nothing more is released; what is left ends
+	ReplayCancelled  ReplayState = "CANCELLED"
+	ReplayDone       ReplayState = "DONE"
+)
+
+// Over reports whether the state is final.
+func (s ReplayState) Over() bool { return s == ReplayCancelled || s == ReplayDone }
+
+// ReplayStates returns the states of a replay.
+func ReplayStates() []ReplayState {
+	return []ReplayState{ReplayCollecting, ReplayRunning, ReplayPaused, ReplayCancelling, ReplayCancelled, ReplayDone}
+}
+
+// ReplayPlan is how fast a replay goes, and when it stops by itself. Stores keep
+// it and do not read it.
+type ReplayPlan struct {
+	Rate        float64 `json:"rate,omitempty" doc:"items per second; default 10"`
+	Concurrency int     `json:"concurrency,omitempty" doc:"released and not ended at the same time; default 100"`
+	Canary      int     `json:"canary,omitempty" doc:"items of the first step of the ramp; default 1; -1: there is no ramp"`
+	Share       float64 `json:"share,omitempty" doc:"of all items, those of the second step; default 0.1"`
+	Limit       float64 `json:"limit,omitempty" doc:"the share of failures above which a step stops the replay; default 0.1"`
+}
+
+// ReplaySelection says which dead letters a replay is about: named ones, or those
+// that a filter selects.
+type ReplaySelection struct {
+	IDs       []ID      `json:"ids,omitempty" maxItems:"1000"`
+	Pipeline  string    `json:"pipeline,omitempty"`
+	Stage     string    `json:"stage,omitempty"`
+	Class     Code      `json:"error_class,omitempty"`
+	GroupID   ID        `json:"group_id,omitzero"`
+	After     time.Time `json:"after,omitzero" doc:"created at or after"`
+	Before    time.Time `json:"before,omitzero" doc:"created before"`
+	All       bool      `json:"all,omitempty" doc:"an empty filter is meant"`
+	FromStart string    `json:"from_start,omitempty" doc:"the first stage, if all of the pipeline is to be run again; default: work goes on at the stage that failed"`
+}
+
+// NewReplay asks for a replay: of named dead letters, or of those that the preview of a
+// selection has shown and that have not changed since.
+type NewReplay struct {
+	ReplaySelection
+	Token  string     `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant, instead of a selection; good for 15 minutes"`
+	Plan   ReplayPlan `json:"plan,omitzero"`
+	Reason string     `json:"reason" maxLength:"4000"`
+}
+
+// ReplayPreview is what a replay would have as members, and what not and why.
+type ReplayPreview struct {
+	Eligible    int            `json:"eligible"`
+	NotEligible map[string]int `json:"not_eligible" doc:"by reason"`
+	Refused     []Refused      `json:"refused" doc:"the first hundred that are not eligible"`
+	More        bool           `json:"more,omitempty" doc:"there are more than the 10000 that were looked at: replay these first"`
+	Token       string         `json:"token,omitempty" doc:"stands for the eligible ones as they are now: a replay with it has no others; good for 15 minutes"`
+}
+
+// Replay is a recorded operation that sends dead letters back to work. Its members are
+// fixed as soon as it leaves COLLECTING. Step and Counts are set where it is shown: its
+// items keep them.
+type Replay struct {
+	ID        ID          `json:"replay_id"`
+	State     ReplayState `json:"state" doc:"COLLECTING, RUNNING, PAUSED, CANCELLING, CANCELLED or DONE"`
+	Step      string      `json:"step,omitempty" doc:"of the ramp: canary, share or rest"`
+	Hub       string      `json:"-"` // whose pipelines all of its members are of; empty: of several hubs
+	Selection JSON        `json:"-"` // what was asked for
+	Cursor    string      `json:"-"` // how far members have been added
+	Plan      ReplayPlan  `json:"plan"`
+	Members   int         `json:"members"`
+	Counts    ItemCounts  `json:"counts"`
+	Phase     int         `json:"-"` // the step of the ramp, by which results are counted
+	PhaseAt   time.Time   `json:"-"`
+	NextAt    time.Time   `json:"-"` // when it is next to be looked after; zero: not at all
+	CreatedAt time.Time   `json:"created_at"`
+	CreatedBy string      `json:"created_by"`
+	Reason    string      `json:"reason"`
+	StateAt   time.Time   `json:"state_at"`
+	StateBy   string      `json:"state_by"`
+	Why       string      `json:"state_reason,omitempty" doc:"why it is in this state"`
+	StartedAt time.Time   `json:"started_at,omitzero"`
+	EndedAt   time.Time   `json:"ended_at,omitzero"`
+}
+
+// Over reports whether the replay has ended.
+func (r *Replay) Over() bool { return !r.EndedAt.IsZero() }
+
+// ReplayDetails is a replay with its notes.
+type ReplayDetails struct {
+	Replay
+	Notes []Note `json:"notes" doc:"who did what about it and why, oldest first"`
+}
+
+// ItemCounts is how many members of a replay are in which state.
+type ItemCounts struct {
+	Pending   int64 `json:"pending"`
+	Released  int64 `json:"released" doc:"in the queue, or with a worker"`
+	Succeeded int64 `json:"succeeded"`
+	Failed    int64 `json:"failed" doc:"with another class than before"`
+	Repeated  int64 `json:"repeated" doc:"failed with the same class as before"`
+	Cancelled int64 `json:"cancelled"`
+	Archived  int64 `json:"archived" doc:"meanwhile"`
+}
+
+// Ended is how many members have their outcome.
+func (c ItemCounts) Ended() int64 {
+	return c.Succeeded + c.Failed + c.Repeated + c.Cancelled + c.Archived
+}
+
+// ItemState is where a member of a replay stands.
+type ItemState string
+
+// The states of an item. All but the first two are outcomes, which are final.
+const (
+	ItemPending   ItemState = "PENDING"
+	ItemReleased  ItemState = "RELEASED"  // it is in the queue
+	ItemSucceeded ItemState = "SUCCEEDED" // its work is done
+	ItemFailed    ItemState = "FAILED"    // its work failed for good, with another class than before
+	ItemRepeated  ItemState = "REPEATED"  // with the same class
+	ItemCancelled ItemState = "CANCELLED" // the replay was cancelled before its turn
+	ItemArchived  ItemState = "ARCHIVED"  // its dead letter was archived meanwhile
+)
+
+// Open reports whether the item still waits for its outcome.
+func (s ItemState) Open() bool { return s == ItemPending || s == ItemReleased }
+
+// ItemOutcomes returns the outcomes of an item.
+func ItemOutcomes() []ItemState {
+	return []ItemState{ItemSucceeded, ItemFailed, ItemRepeated, ItemCancelled, ItemArchived}
+}
+
+// ReplayItem is a member of a replay and what became of it.
+type ReplayItem struct {
+	ReplayID   ID        `json:"replay_id"`
+	Position   int       `json:"position"` // from 0, in the order of release; set by the store
+	ErrorID    ID        `json:"error_id"`
+	WorkID     ID        `json:"work_id"`
+	Round      int       `json:"round"` // of the dead letter, that is replayed
+	Stage      string    `json:"stage" doc:"at which the work goes on"`
+	State      ItemState `json:"state" doc:"PENDING, RELEASED, SUCCEEDED, FAILED, REPEATED, CANCELLED or ARCHIVED"`
+	Phase      int       `json:"phase,omitempty" doc:"the step of a ramp that released it; ramps are counted on"`
+	ReleasedAt time.Time `json:"released_at,omitzero"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
+	Worker     string    `json:"worker,omitempty"`
+	Class      Code      `json:"error_class,omitempty" doc:"of the failure that it ended with"`
+	Detail     string    `json:"detail,omitempty"`
+}
