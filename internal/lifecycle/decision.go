@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -116,7 +117,8 @@ func (d *Decision) End(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
 	}
 	next, was, effects := *e, &d.Next, d.Effects
 	h := &effects.History
-	h.ErrorID, h.At, h.ClaimedAt, h.Attempt = e.ID, now, e.LeasedAt, e.LeaseToken
+	h.ErrorID, h.At, h.Worker, h.ClaimedAt, h.Attempt = e.ID, now, e.LeaseWorker, e.LeasedAt, e.LeaseToken
+	h.Actor = cmp.Or(e.LeaseWorker, recoup.System)
 	h.Before.NextRetryAt, h.Before.ExpiresAt, h.After.ExpiresAt = e.NextRetryAt, e.ExpiresAt, e.ExpiresAt
 
 	next.LastAttempt, next.LastResult, next.Lease = e.LeaseToken, was.LastResult, recoup.Lease{}
@@ -129,7 +131,7 @@ func (d *Decision) End(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
 	}
 	next.StreakFamily, next.StreakCount = "", 0
 	next.NextRetryAt, next.NextEscalationAt, next.ReviewDueAt, next.NextReminderAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	next.Resolution = recoup.Resolution{ResolvedAt: now, ResolvedBy: was.ResolvedBy, ResolutionReason: was.ResolutionReason}
+	next.Resolution = recoup.Resolution{ResolvedAt: now, ResolvedBy: h.Actor, ResolutionReason: was.ResolutionReason}
 	return next, effects
 }
 
@@ -202,7 +204,6 @@ var (
 		depends("max_retries", func(e *recoup.Error) int { return e.MaxRetries }),
 		depends("assigned_to", func(e *recoup.Error) string { return e.AssignedTo }),
 		depends("escalated_to", func(e *recoup.Error) string { return e.EscalatedTo }),
-		depends("lease_worker", func(e *recoup.Error) string { return e.LeaseWorker }),
 	)
 	dependsSucceeded = append(dependsResult[:len(dependsResult):len(dependsResult)],
 		depends("code", func(e *recoup.Error) recoup.Code { return e.Code }),

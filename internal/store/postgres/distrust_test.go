@@ -84,6 +84,7 @@ func TestNoForgedAudit(t *testing.T) {
 	for _, when := range []string{"now() - interval '1 day'", "now() + interval '1 day'"} {
 		app.refusal("insert into recoup.audit (at, actor, act) values (" + when + ", 'ada', 'policy.add')")
 		app.refusal(strings.Replace(rows.Replace(told), "now()", when, 1))
+		app.refusal("select recoup.settle('{}', '{}', '[]', null, " + when + ")")
 	}
 	app.run("insert into recoup.audit (at, actor, act) values (now(), 'ada', 'policy.add')")
 	for _, sql := range []string{

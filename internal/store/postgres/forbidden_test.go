@@ -107,7 +107,10 @@ func forbiddenActs() []act {
 		{archive("%resolved", ""), check},                                                                         // not as RESOLVED
 		{archive("%open", `"archive_reason": "BECAUSE"`), check},                                                  //
 		{archive("%open", `"input": null`), notNull},                                                              // without its history
-		{"set recoup.archiving = 'on'; delete from recoup.error where error_id = %open", privilege},
+		{"set recoup.acting = 'on'; delete from recoup.error where error_id = %open", privilege},
+
+		// Only it, and what settles successes, act without guards.
+		{"set recoup.acting = 'on'; update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, resolved_at = now() where error_id = %open", guard},
 
 		// Budgets and tiers.
 		{"update recoup.error set retry_count = max_retries + 1 where error_id = %open", check},

@@ -82,7 +82,7 @@ grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_due,
 
 revoke execute on all functions in schema recoup from public;
 grant execute on all functions in schema recoup to recoup_app;
-grant execute on function recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz) to public; -- guards ask them, whoever acts
+grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz) to public; -- guards ask them, whoever acts
 revoke execute on function cl.sync_gate(text, interval[], text[], interval) from public;
 grant execute on function cl.sync_gate(text, interval[], text[], interval) to recoup_app;
 grant execute on function recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public; -- as row security does

@@ -31,7 +31,8 @@ func newArchiving(was, next *recoup.Error, h *recoup.Transition) archiving {
 
 // archiveAlike is the statement that archives errors by decisions that were made on
 // others, and returns what it has archived as a settlement does.
-const archiveAlike = "select moved_id, correlation, decision, moved_at, 0 from recoup.archive($1, null, null, $2, $3, null)"
+const archiveAlike = `select array_agg(moved_id), array_agg(correlation), array_agg(null::text), array_agg(decision), max(moved_at), count(*)
+	from recoup.archive($1, null, null, $2, $3, null)`
 
 func archiveArgs(at *time.Time, steps []*store.Step, decisions []*lifecycle.Decision) ([]any, error) {
 	ids, list := make([][]byte, len(steps)), make([]archiving, len(decisions))

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -55,7 +56,7 @@ func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, grou
 	if err := t.send(ctx); err != nil {
 		return err
 	}
-	if b.held != b.written && !decisions[0].Effects.Archive { // what is archived is locked by then
+	if b.held != b.written {
 		return errTaken
 	}
 	addRows(t, "recoup.activity_delta", activityColumns, b.Tallies().Of(t.now), "")
@@ -69,9 +70,13 @@ func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, grou
 
 // statement is that which applies decisions to the errors of steps.
 func (s *Store) statement(t *tx, steps []*store.Step, decisions []*lifecycle.Decision) (sql string, args []any, err error) {
-	if decisions[0].Effects.Archive {
+	switch d := decisions[0]; {
+	case d.Effects.Archive:
 		args, err = archiveArgs(t.due(), steps, decisions)
 		return archiveAlike, args, err
+	case d.Kind == lifecycle.Succeeded:
+		args, err = successArgs(t.due(), steps, decisions)
+		return resolveAlike, args, err
 	}
 	t.steer()
 	by := s.settlements.of(decisions)
@@ -92,30 +97,41 @@ type settling struct {
 	whole     [][]byte // ids of errors that are to be read back
 }
 
-// read takes down which of the results were settled, and by which decision.
+// read takes down which of the results were settled, and by which decision: one row of
+// arrays, which cost less than rows.
 func (b *settling) read(rows pgx.Rows) error {
 	for rows.Next() {
-		var id, correlation recoup.ID
 		v := rows.RawValues()
-		copy(id[:], v[0])
-		copy(correlation[:], v[1])
-		which, bad := integer("place", v[2])
-		now, worse := integer("now", v[3])
-		written, worst := integer("done", v[4])
-		if err := errors.Join(bad, worse, worst); err != nil {
+		ids, correlations, workers, places := elements(v[0]), elements(v[1]), elements(v[2]), elements(v[3])
+		if len(ids) == 0 {
+			continue
+		}
+		now, bad := integer("now", v[4])
+		written, worse := integer("done", v[5])
+		if err := errors.Join(bad, worse); err != nil {
 			return err
 		}
 		b.now = time.UnixMicro(now + epoch).UTC()
-		b.held, b.written = b.held+1, written
-		b.note(b.place[id], b.decisions[which], id, correlation)
+		b.held, b.written = int64(len(ids)), written
+		for i := range ids {
+			which, err := integer("place", places[i])
+			if err != nil {
+				return err
+			}
+			b.note(b.decisions[which], recoup.ID(ids[i]), identity(correlations[i]), string(workers[i]))
+		}
 	}
 	return rows.Err()
 }
 
-func (b *settling) note(i int, d *lifecycle.Decision, id, correlation recoup.ID) {
+func (b *settling) note(d *lifecycle.Decision, id, correlation recoup.ID, worker string) {
+	i := b.place[id]
 	step := &b.steps[i]
 	b.done[i] = true
 	b.outcomes[i].Error, b.outcomes[i].Effects = d.Brief(id, correlation, b.now)
+	if d.Kind == lifecycle.Succeeded {
+		b.outcomes[i].Error.ResolvedBy = cmp.Or(worker, recoup.System)
+	}
 	b.Add(step, d, &d.Was, &b.outcomes[i])
 	if !step.Result.Brief && !d.Effects.Archive {
 		b.whole = append(b.whole, step.ID[:])

@@ -12,17 +12,16 @@ import (
 	"recoup/internal/store"
 )
 
-// settlement is one statement that applies what was decided before to every result
-// whose error agrees with one of the errors that it was decided on, and leaves the
-// others alone. Its parameters are the ids and tokens of the results, the time, and
-// the decisions: the columns in which an error has to agree with each, and what is
-// then written.
+// settlement is one statement that applies what was decided before to every failure
+// that is retried once more and whose error agrees with one of the errors that it was
+// decided on, and leaves the others alone; for successes recoup.settle does. Its
+// parameters are the ids and tokens of the results, the time, and the decisions: the
+// columns in which an error has to agree with each, and what is then written.
 //
 // An error is written as the version that agreed, or not at all: one that somebody
 // else changes meanwhile is missing among those that are done, and the transaction
 // starts over.
 type settlement struct {
-	kind   lifecycle.Kind
 	one    bool                   // there is one decision, and its values are no arrays
 	agree  []column[recoup.Error] // of the error before
 	values []column[recoup.Error] // of the error after
@@ -30,22 +29,18 @@ type settlement struct {
 	sql    string
 }
 
-// The columns that a result writes. What the lease says comes from the row in
+// The columns that a failure writes. What the lease says comes from the row in
 // recoup.due, and times are the act's.
-var settledColumns = map[lifecycle.Kind][]string{
-	lifecycle.Succeeded: {"state", "disposition", "blocking", "retry_exhausted", "streak_family", "streak_count", "last_result", "resolved_by", "resolution_reason"},
-	lifecycle.Failed:    {"retry_count", "last_failure_code", "retry_exhausted", "last_result"},
-}
+var failedColumns = []string{"retry_count", "last_failure_code", "retry_exhausted", "last_result"}
 
 // What of a history row is the same for all that is decided alike.
 var toldAlike = []string{
-	"input", "actor", "reason", "policy_version", "worker", "was_state", "was_disposition", "was_blocking", "was_escalation_level", "was_retry_count", "was_owner",
+	"input", "reason", "policy_version", "was_state", "was_disposition", "was_blocking", "was_escalation_level", "was_retry_count", "was_owner",
 	"state", "disposition", "blocking", "escalation_level", "retry_count", "owner",
 }
 
 func newSettlement(example *lifecycle.Decision, one bool) *settlement {
-	kind := example.Kind
-	s := &settlement{kind: kind, one: one, agree: pick(currentColumns(), example.Columns()), values: pick(errorColumns(), settledColumns[kind]), told: pick(historyColumns(), toldAlike)}
+	s := &settlement{one: one, agree: pick(currentColumns(), example.Columns()), values: pick(errorColumns(), failedColumns), told: pick(historyColumns(), toldAlike)}
 	s.sql = s.statement(example.Entity())
 	return s
 }
@@ -69,7 +64,7 @@ func (s *settlement) statement(entity bool) string {
 	for _, c := range s.agree {
 		add("a_", c.name, c.kind.name)
 		of := "e."
-		if c.name == "lease_worker" || c.name == "policy_version" {
+		if c.name == "policy_version" {
 			of = "d."
 		}
 		agree = append(agree, of+c.name+" is not distinct from m.a_"+c.name)
@@ -89,74 +84,45 @@ func (s *settlement) statement(entity bool) string {
 	if s.one {
 		m = "m (" + strings.Join(named, ", ") + ") as not materialized (select " + strings.Join(values, ", ") + ")"
 	}
-	history := "insert into recoup.transition (error_id, at, claimed_at, attempt, was_next_retry_at, was_expires_at, expires_at, next_retry_at, " + names(s.told, "") +
-		`) select h.error_id, ` + actTime + `, h.leased_at, h.lease_token, h.lease_ends_at, h.expires_at, h.expires_at, ` + s.next() + ", " + strings.Join(told, ", ") + " from held h join m using (place)"
+	const next = actTime + " + m.wait * interval '1 microsecond'"
+	history := "insert into recoup.transition (error_id, at, actor, worker, claimed_at, attempt, was_next_retry_at, was_expires_at, expires_at, next_retry_at, " + names(s.told, "") +
+		`) select h.error_id, ` + actTime + `, coalesce(h.lease_worker, 'system'), h.lease_worker, h.leased_at, h.lease_token, h.lease_ends_at, h.expires_at, h.expires_at, ` +
+		next + ", " + strings.Join(told, ", ") + " from held h join m using (place)"
 	update := "update recoup.error e set " + strings.Join(set, ", ") + `, updated_at = ` + actTime + `, last_retry_at = h.leased_at, last_attempt = h.lease_token,
-		next_retry_at = ` + s.next()
-	if s.kind == lifecycle.Succeeded {
-		update += ", resolved_at = " + actTime + ", next_escalation_at = null, review_due_at = null"
-	}
-	update += " from held h join m using (place) where e.ctid = h.spot and e.xmin = h.version returning 1"
+		next_retry_at = ` + next + " from held h join m using (place) where e.ctid = h.spot and e.xmin = h.version returning 1"
 	return "with " + m + ", " + s.hold(strings.Join(agree, " and ")) + `,
 		act as materialized (select coalesce($3::timestamptz, recoup.clock()) as now from (select count(*) from held) x),
-		` + s.free() + `done as (` + update + `), told as (` + history + `)
-		select held.error_id, held.correlation_id, held.place, ` + actTime + `, (select count(*) from done) from held`
+		freed as (update recoup.due d set due_at = ` + next + `, lease_token = null, lease_worker = null, leased_at = null, lease_ends_at = null
+			from held h join m using (place) where d.ctid = h.slot),
+		done as (` + update + `), told as (` + history + `)
+		select array_agg(h.error_id), array_agg(h.correlation_id), array_agg(h.lease_worker), array_agg(h.place), ` + actTime + `, (select count(*) from done) from held h`
 }
 
-// hold takes the rows in recoup.due of what agrees: away, or their lock. Rows are
-// looked up one by one, in the order of the results, and found again where they lie:
-// each lookup is a subquery that cannot be merged into its surroundings, so that
-// whatever the statistics of a queue say that is empty now and then, no plan begins
-// with all of it; and of a limit that it does not know the planner expects little.
+// hold locks the rows in recoup.due of what agrees. Rows are looked up one by one, in
+// the order of the results, and found again where they lie: each lookup is a subquery
+// that cannot be merged into its surroundings, so that whatever the statistics of a
+// queue say that is empty now and then, no plan begins with all of it; and of a limit
+// that it does not know the planner expects little.
 func (s *settlement) hold(agree string) string {
-	locked := ""
-	if s.kind != lifecycle.Succeeded {
-		locked = "for update"
-	}
 	decisions := "m where " + agree
 	if !s.one {
 		decisions = "lateral (select * from m where " + agree + " offset 0) m where true"
 	}
-	const kept = " d.error_id, d.lease_token, d.leased_at, d.lease_ends_at, "
-	found := "select d.slot," + kept + `e.expires_at, e.correlation_id, e.spot, e.version, m.place from unnest($1::uuid[], $2::uuid[]) as n (error_id, token)
-		cross join lateral (select ctid as slot, * from recoup.due where error_id = n.error_id and lease_token = n.token ` + locked + ` offset 0) d
-		cross join lateral (select ctid as spot, xmin as version, * from recoup.error where error_id = n.error_id offset 0) e cross join ` + decisions
-	const few = " limit cardinality($1::uuid[])"
-	if s.kind == lifecycle.Succeeded {
-		return "found as materialized (" + found + few + `), held as (delete from recoup.due d using found f where d.ctid = f.slot and d.lease_token = f.lease_token
-			returning` + kept + "f.expires_at, f.correlation_id, f.spot, f.version, f.place)"
-	}
-	return "held as materialized (" + found + ` and (d.window_ends_at is null or d.window_ends_at >=
-		` + clockOr("$3") + " + m.wait * interval '1 microsecond' + interval '1 minute')" + few + ")"
-}
-
-// free ends the leases of what is retried once more.
-func (s *settlement) free() string {
-	if s.kind == lifecycle.Succeeded {
-		return ""
-	}
-	return `freed as (update recoup.due d set due_at = ` + s.next() + `, lease_token = null, lease_worker = null, leased_at = null, lease_ends_at = null
-		from held h join m using (place) where d.ctid = h.slot), `
+	return `held as materialized (select d.slot, d.error_id, d.lease_token, d.lease_worker, d.leased_at, d.lease_ends_at,
+			e.expires_at, e.correlation_id, e.spot, e.version, m.place from unnest($1::uuid[], $2::uuid[]) as n (error_id, token)
+		cross join lateral (select ctid as slot, * from recoup.due where error_id = n.error_id and lease_token = n.token for update offset 0) d
+		cross join lateral (select ctid as spot, xmin as version, * from recoup.error where error_id = n.error_id offset 0) e cross join ` + decisions + `
+			and (d.window_ends_at is null or d.window_ends_at >= ` + clockOr("$3") + ` + m.wait * interval '1 microsecond' + interval '1 minute')
+		limit cardinality($1::uuid[]))`
 }
 
 // actTime is when the results are settled, asked once for the whole statement: another
 // table to join would be carried along with every row.
 const actTime = "(select now from act)"
 
-// next is when the next retry is due.
-func (s *settlement) next() string {
-	if s.kind == lifecycle.Succeeded {
-		return "null::timestamptz"
-	}
-	return actTime + " + m.wait * interval '1 microsecond'"
-}
-
 // args are the parameters of the statement.
 func (s *settlement) args(at *time.Time, steps []*store.Step, decisions []*lifecycle.Decision) []any {
-	ids, tokens := make([][]byte, len(steps)), make([][]byte, len(steps))
-	for i, step := range steps {
-		ids[i], tokens[i] = step.ID[:], step.Result.Token[:]
-	}
+	ids, tokens := leasesOf(steps)
 	n := len(decisions)
 	if s.one {
 		d := decisions[0]
@@ -194,24 +160,18 @@ func appendOne[R any](args []any, columns []column[R], r *R) []any {
 // settlements are the statements, made when they are first needed.
 type settlements struct {
 	sync.Mutex
-	made map[settled]*settlement
-}
-
-// settled is what a statement is made for.
-type settled struct {
-	kind lifecycle.Kind
-	one  bool
+	made map[bool]*settlement // for one decision, or for several
 }
 
 func (s *settlements) of(decisions []*lifecycle.Decision) *settlement {
 	s.Lock()
 	defer s.Unlock()
-	key := settled{decisions[0].Kind, len(decisions) == 1}
-	if s.made[key] == nil {
+	one := len(decisions) == 1
+	if s.made[one] == nil {
 		if s.made == nil {
-			s.made = map[settled]*settlement{}
+			s.made = map[bool]*settlement{}
 		}
-		s.made[key] = newSettlement(decisions[0], key.one)
+		s.made[one] = newSettlement(decisions[0], one)
 	}
-	return s.made[key]
+	return s.made[one]
 }

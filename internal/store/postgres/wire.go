@@ -154,6 +154,30 @@ func integer(name string, value []byte) (int64, error) {
 	return 0, fmt.Errorf("column %s holds no integer", name)
 }
 
+// elements returns the values of an array, nil for NULL.
+func elements(array []byte) (list [][]byte) {
+	const head = 20 // dimensions, has nulls, type, length, first index
+	if len(array) < head {
+		return nil
+	}
+	list, array = make([][]byte, 0, binary.BigEndian.Uint32(array[12:])), array[head:]
+	for len(array) >= 4 {
+		n := int(int32(binary.BigEndian.Uint32(array)))
+		if array = array[4:]; n < 0 {
+			list = append(list, nil)
+			continue
+		}
+		list, array = append(list, array[:n:n]), array[n:]
+	}
+	return list
+}
+
+// identity is an id, or none for NULL.
+func identity(value []byte) (id recoup.ID) {
+	copy(id[:], value)
+	return id
+}
+
 // decode reads a row whose first values are the columns.
 func decode[R any](columns []column[R]) pgx.RowToFunc[R] {
 	var last R

@@ -3,11 +3,12 @@
 -- What happened to errors, and how many there are: the history of each, the failures
 -- of each entity, and sums that answer at a glance what would else be counted.
 
--- archiving reports whether a function of ours is about to archive or to purge: it says
--- so for its transaction, and runs as the schema's owner.
-create function recoup.archiving() returns boolean
+-- acting reports whether a function of ours is about to archive, to purge or to settle
+-- results, and does itself what guards would do: it says so for its transaction, and
+-- runs as the schema's owner.
+create function recoup.acting() returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(current_setting('recoup.archiving', true), '') = 'on'
+  select coalesce(current_setting('recoup.acting', true), '') = 'on'
     and pg_has_role(current_user, (select relowner from pg_class where oid = 'recoup.error'::regclass), 'usage')
 $$;
 
@@ -49,7 +50,7 @@ create table recoup.transition (
 ) partition by range (at);
 
 create trigger guard_insert after insert on recoup.transition referencing new table as added
-  for each statement when (not recoup.archiving()) execute function recoup.timely_rows();
+  for each statement when (not recoup.acting()) execute function recoup.timely_rows();
 create trigger forbidden before update or delete on recoup.transition
   for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on recoup.transition
@@ -188,4 +189,65 @@ create table recoup.activity_delta (like recoup.activity_minute including constr
 -- It costs a writer nothing, and lets nodes, which ask for indexes, read the few
 -- rows that are not folded without a plan for many.
 create index activity_delta_idx on recoup.activity_delta using brin (minute);
+
+-- A decision on the success of a retry: what an error has to agree in.
+create type recoup.success as (
+  place int, code text, retry_count int, max_retries int, blocking boolean, state text, disposition text, table_name text, policy_version text,
+  escalation_level int, assigned_to text, escalated_to text, last_failure_code text, streak_family text, retry_exhausted boolean
+);
+
+-- settle resolves errors whose retry has succeeded, by decisions that were made on
+-- errors that agree with them: with the row of their history, the numbers of the gates
+-- that open, and the counts. What nobody holds under its token, or agrees with no
+-- decision, is left alone. It decides nothing; who did it is the worker, as the lease
+-- says. An error is written as the version that agreed, or not at all: fewer are written
+-- than settled then. Rows are looked up one by one, and found again where they lie: no
+-- plan that was made for an empty queue begins with all of it. What is settled is
+-- returned as arrays, which cost less than rows.
+create function recoup.settle(ids uuid[], tokens uuid[], decisions jsonb, why text, act_at timestamptz,
+  out settled uuid[], out correlations uuid[], out workers text[], out places int[], out settled_at timestamptz, out written bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_material = off as $$
+begin
+  if not recoup.recent(coalesce(act_at, recoup.clock())) then
+    raise exception using errcode = 'RC001', message = 'a retry succeeds now, and at no other time';
+  end if;
+  perform set_config('recoup.acting', 'on', true);
+  with m as materialized (select * from jsonb_populate_recordset(null::recoup.success, decisions)),
+    found as materialized (select d.*, e.*, m.place, m.retry_exhausted from unnest(ids, tokens) as n (id, token)
+      cross join lateral (select ctid as slot, policy_version as policy, lease_token, lease_worker, leased_at, lease_ends_at
+        from recoup.due where error_id = n.id and lease_token = n.token offset 0) d
+      cross join lateral (select ctid as spot, xmin as version, error_id, correlation_id, entity_id, code, table_name, state, disposition, blocking, created_at, expires_at,
+          retry_count, max_retries, escalation_level, assigned_to, escalated_to, last_failure_code, streak_family
+        from recoup.error where error_id = n.id offset 0) e
+      cross join lateral (select m.place, m.retry_exhausted from m
+        where e.code = m.code and e.retry_count = m.retry_count and e.max_retries = m.max_retries and e.blocking = m.blocking and e.state = m.state
+          and e.disposition = m.disposition and e.table_name = m.table_name and d.policy = m.policy_version and e.escalation_level = m.escalation_level
+          and e.assigned_to is not distinct from m.assigned_to and e.escalated_to is not distinct from m.escalated_to
+          and e.last_failure_code is not distinct from m.last_failure_code and e.streak_family is not distinct from m.streak_family limit 1) m
+      limit cardinality(ids)),
+    held as (delete from recoup.due d using found f where d.ctid = f.slot and d.lease_token = f.lease_token returning f.*),
+    act as materialized (select coalesce(act_at, recoup.clock()) as now from (select count(*) from held) x),
+    done as (update recoup.error e set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, updated_at = (select now from act),
+        last_retry_at = h.leased_at, next_retry_at = null, retry_exhausted = h.retry_exhausted, streak_family = null, streak_count = 0,
+        last_attempt = h.lease_token, last_result = 'succeed', next_escalation_at = null, review_due_at = null,
+        resolved_at = (select now from act), resolved_by = coalesce(h.lease_worker, 'system'), resolution_reason = why
+      from held h where e.ctid = h.spot and e.xmin = h.version returning 1),
+    told as (insert into recoup.transition (error_id, at, input, actor, reason, policy_version, worker, claimed_at, attempt,
+        was_state, was_disposition, was_blocking, was_escalation_level, was_retry_count, was_next_retry_at, was_expires_at, was_owner,
+        state, disposition, blocking, escalation_level, retry_count, expires_at, owner)
+      select h.error_id, (select now from act), 'succeed', coalesce(h.lease_worker, 'system'), why, h.policy, h.lease_worker, h.leased_at, h.lease_token,
+        h.state, h.disposition, h.blocking, h.escalation_level, h.retry_count, h.lease_ends_at, h.expires_at, coalesce(h.assigned_to, h.escalated_to, 'system'),
+        'RESOLVED', 'RESOLVED', false, h.escalation_level, h.retry_count, h.expires_at, coalesce(h.assigned_to, h.escalated_to, 'system') from held h),
+    opened as (insert into recoup.gate_entry (entity_id, error_id, blocks) select h.entity_id, h.error_id, false from held h where h.blocking),
+    waiting as (insert into recoup.resolved select (select now from act), h.error_id from held h),
+    gone as (select h.table_name, h.state, h.ttl, count(*) as n, count(*) filter (where h.blocking) as blocking, sum(recoup.born_us(h.ttl, h.created_at)) as born
+      from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from held offset 0) h group by h.table_name, h.state, h.ttl),
+    counted as (insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
+      select g.table_name, g.state, g.ttl, -g.n, -g.blocking, div(-g.born, 1000000), mod(-g.born, 1000000) from gone g
+      union all select g.table_name, 'RESOLVED', 0, sum(g.n), 0, 0, 0 from gone g group by g.table_name)
+    select array_agg(h.error_id), array_agg(h.correlation_id), array_agg(h.lease_worker), array_agg(h.place), (select now from act), (select count(*) from done)
+      into settled, correlations, workers, places, settled_at, written from held h;
+  perform set_config('recoup.acting', 'off', true);
+end $$;
 -- +goose StatementEnd

@@ -200,7 +200,7 @@ begin
   return null;
 end $$;
 create trigger guard_update after update on recoup.error referencing old table as was new table as changed
-  for each statement execute function recoup.error_updated();
+  for each statement when (not recoup.acting()) execute function recoup.error_updated();
 
 -- error_resolved demands of an error that is resolved the row of its history that
 -- says so, and has it wait for the archive.
@@ -228,7 +228,7 @@ begin
   return null;
 end $$;
 create trigger guard_resolved after update on recoup.error referencing old table as was new table as changed
-  for each statement execute function recoup.error_resolved();
+  for each statement when (not recoup.acting()) execute function recoup.error_resolved();
 
 -- Errors that are archived. They leave their table by recoup.archive alone: nodes can
 -- neither delete an error nor write to the archive.
@@ -237,7 +237,7 @@ create trigger guard_resolved after update on recoup.error referencing old table
 create function recoup.archive_only() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  if not recoup.archiving() then
+  if not recoup.acting() then
     raise exception using errcode = 'RC001', message = 'an error leaves its table only for the archive, by recoup.archive';
   end if;
   return null;
@@ -301,7 +301,7 @@ declare
   others  uuid[] := case when places is null then ids else '{}' end;
   moved   int;
 begin
-  perform set_config('recoup.archiving', 'on', true);
+  perform set_config('recoup.acting', 'on', true);
   if places is null and decisions @? '$[*] ? (@.state == "RETRY_PENDING")' then
     with gone as (delete from recoup.due d where d.error_id = any (ids) and d.lease_token is null returning d.error_id)
     select coalesce(array_agg(error_id), '{}') into pending from gone;
@@ -354,7 +354,7 @@ begin
         from recoup.error where error_id = any (pending) and state = 'RETRY_PENDING';
   end if;
   perform recoup.close_letters(ids, letters, decisions, moment);
-  perform set_config('recoup.archiving', 'off', true);
+  perform set_config('recoup.acting', 'off', true);
 end $$;
 
 -- purge_archive deletes a batch of archived errors whose retention is over, by the
@@ -366,7 +366,7 @@ declare
   old     uuid[];
   letters uuid[];
 begin
-  perform set_config('recoup.archiving', 'on', true);
+  perform set_config('recoup.acting', 'on', true);
   as_of := least(as_of, recoup.clock() + recoup.tolerance());
   old := array(select error_id from recoup.error_archive where purge_at <= as_of order by purge_at limit batch);
   perform recoup.create_partition('transition', month) from (
@@ -380,7 +380,7 @@ begin
   delete from recoup.dead_letter where error_id = any (letters);
   delete from recoup.dead_letter_round where error_id = any (letters);
   delete from recoup.dead_letter_note where error_id = any (letters);
-  perform set_config('recoup.archiving', 'off', true);
+  perform set_config('recoup.acting', 'off', true);
   return cardinality(old);
 end $$;
 
