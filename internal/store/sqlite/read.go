@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"sync"
-
-	"recoup/internal/store/row"
 )
 
 // A statement with "limit ?" would be prepared anew for every value, because the
@@ -50,19 +48,5 @@ func query[T any](ctx context.Context, s *Store, fields func(*T) []any, text str
 		return nil, translate(err)
 	}
 	list, err := collect(rows, fields)
-	return list, translate(err)
-}
-
-// described reads described rows with a text that never varies.
-func described[R any](ctx context.Context, s *Store, columns []row.Column[R], text string, args ...any) (list []R, err error) {
-	statement, err := s.read.statement(ctx, text)
-	if err != nil {
-		return nil, translate(err)
-	}
-	rows, err := statement.QueryContext(ctx, args...)
-	if err != nil {
-		return nil, translate(err)
-	}
-	err = take(rows, row.Into(&list, columns))
 	return list, translate(err)
 }

@@ -9,7 +9,6 @@ import (
 )
 
 var (
-	selectError  = `select ` + names(errorColumns) + ` from error`
 	selectStored = `select rowid, ` + names(errorColumns) + ` from error`
 
 	selectMany     = selectByID(errorColumns)

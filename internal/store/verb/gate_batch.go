@@ -176,10 +176,8 @@ func (v Verbs) BatchTimeline(ctx context.Context, batch string, limit int) ([]st
 
 // GateFigures counts batches, and the intakes and recoveries by status.
 func (v Verbs) GateFigures(ctx context.Context) (store.GateFigures, error) {
-	type f = store.GateFigures
 	list, err := rows(ctx, v, ask("count batches", "select count(*), count(killed_at), count(frozen_at) from cl.gate_zero_batch"),
-		row.Big("batches", func(f *f) *int64 { return &f.Batches }), row.Big("killed", func(f *f) *int64 { return &f.Killed }),
-		row.Big("frozen", func(f *f) *int64 { return &f.Frozen }))
+		row.Fields(func(f *store.GateFigures) []any { return []any{&f.Batches, &f.Killed, &f.Frozen} })...)
 	figures, err := one(list, err, "batches")
 	if err != nil {
 		return figures, err
@@ -188,11 +186,9 @@ func (v Verbs) GateFigures(ctx context.Context) (store.GateFigures, error) {
 		where status in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED') group by 1`)); err != nil {
 		return figures, err
 	}
-	type r = store.ReasonCount
 	figures.Recoveries, err = rows(ctx, v, ask("count recoveries",
 		"select status, reason, sum(n)::bigint from cl.gate_zero_reason group by 1, 2 having sum(n) <> 0 order by 1, 2"),
-		row.Text("status", func(r *r) *string { return (*string)(&r.Status) }), row.Text("reason", func(r *r) *string { return &r.Reason }),
-		row.Big("n", func(r *r) *int64 { return &r.N }))
+		row.Fields(func(r *store.ReasonCount) []any { return []any{(*string)(&r.Status), &r.Reason, &r.N} })...)
 	return figures, err
 }
 
@@ -202,7 +198,7 @@ func counts[K ~string](ctx context.Context, v Verbs, q *Query) (map[K]int64, err
 		name string
 		n    int64
 	}
-	list, err := rows(ctx, v, q, row.Text("name", func(c *count) *string { return &c.name }), row.Big("n", func(c *count) *int64 { return &c.n }))
+	list, err := rows(ctx, v, q, row.Fields(func(c *count) []any { return []any{&c.name, &c.n} })...)
 	m := make(map[K]int64, len(list))
 	for _, c := range list {
 		m[K(c.name)] = c.n
