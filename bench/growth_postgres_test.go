@@ -33,6 +33,7 @@ func fillPostgres(b *testing.B, v volume) filled {
 			select error_id, table_name, policy_version, next_retry_at, retry_window_ends_at, expires_at, lease_token,
 				case when lease_token is not null then updated_at end, lease_ends_at from x where state = 'RETRY_PENDING'`,
 			from, min(from+step, v.errors)-1, spell(mix), stored, stored))
+		must(b, s.FoldCounts(b.Context()))
 	}
 	back()
 	execute(b, owner, fmt.Sprintf(`with n as (select i from generate_series(1, %d) i), g as (

@@ -41,10 +41,5 @@ func addActivity(unit, of string) string {
 
 // FoldActivity adds what was appended to the sums, in steps.
 func (s *Store) FoldActivity(ctx context.Context) error {
-	for n := foldStep; n == foldStep; {
-		if err := s.pool.QueryRow(ctx, foldActivity, foldStep).Scan(&n); err != nil {
-			return failure("fold activity", err)
-		}
-	}
-	return nil
+	return s.fold(ctx, "fold activity", foldActivity, foldStep)
 }

@@ -56,6 +56,30 @@ func TestAlertActs(t *testing.T) {
 	}
 }
 
+// However small the chunks in which deltas are folded, the counts stay what they are.
+func TestFoldsInChunks(t *testing.T) {
+	t.Parallel()
+	owner, app := pgtest.Migrated(t)
+	d, sql := conformance.NewDriver(t, open(t, app)), at(t, owner)
+	for i := range 5 {
+		e := d.Report(dol, fmt.Sprint("e", i), "NETWORK_TIMEOUT", recoup.Medium)
+		d.Wait(time.Minute)
+		if i%2 == 0 {
+			d.Archive(e.ID)
+		}
+	}
+	before := ask[int](sql, "select count(*) from recoup.error_count")
+	for chunk := 2; chunk < 5; chunk++ {
+		if n := ask[int](sql, postgres.FoldCountsSQL, chunk); n != chunk {
+			t.Errorf("%d were folded in a chunk of %d", n, chunk)
+		}
+		d.Check()
+	}
+	if after := ask[int](sql, "select count(*) from recoup.error_count"); after >= before {
+		t.Errorf("of %d rows %d are left", before, after)
+	}
+}
+
 // Of two who fold at once, the later one finds some deltas gone and not yet the
 // sum that they became: what it has then is no error, but the difference of two.
 func TestFoldsMeet(t *testing.T) {
@@ -65,13 +89,13 @@ func TestFoldsMeet(t *testing.T) {
 	first := d.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	earlier, later, watcher := at(t, owner), at(t, owner), at(t, owner)
 	earlier.run("begin")
-	earlier.run(postgres.FoldCountsSQL)
+	earlier.run(postgres.FoldCountsSQL, 1000)
 	d.Wait(1234567 * time.Microsecond)
 	d.Report(dol, "e2", "NETWORK_TIMEOUT", recoup.Medium)
 	d.Archive(first.ID)
 	done := make(chan error, 1)
 	go func() {
-		_, err := later.Exec(t.Context(), postgres.FoldCountsSQL)
+		_, err := later.Exec(t.Context(), postgres.FoldCountsSQL, 1000)
 		done <- err
 	}()
 	watcher.waiting("")

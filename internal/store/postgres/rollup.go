@@ -24,13 +24,7 @@ const foldBatch = 50_000
 
 // FoldRollups adds what was appended to the sums, in bounded steps.
 func (s *Store) FoldRollups(ctx context.Context) error {
-	for {
-		var n int
-		err := s.pool.QueryRow(ctx, "select recoup.fold_rollups($1)", foldBatch).Scan(&n)
-		if err != nil || n < foldBatch {
-			return failure("fold rollups", err)
-		}
-	}
+	return s.fold(ctx, "fold rollups", "select recoup.fold_rollups($1)", foldBatch)
 }
 
 // PurgeRollups deletes counts that are no longer needed.
