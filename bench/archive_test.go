@@ -60,14 +60,14 @@ func (n *node) expire(list []recoup.Error) {
 	n.Helper()
 	steps := make([]store.Step, len(list))
 	for i := range list {
-		steps[i] = n.expiry(list[i].ID)
+		steps[i] = n.ending(list[i].ID, lifecycle.Expire{})
 	}
 	must(n, n.apply(steps))
 }
 
-// expiry is the step by which the sweep lets the time of an error be over.
-func (n *node) expiry(id recoup.ID) store.Step {
-	return store.Step{ID: id, Decide: n.decide(lifecycle.Expire{}), Result: &store.Result{Like: "expiry", Brief: true}}
+// ending is the step by which the sweep archives an error.
+func (n *node) ending(id recoup.ID, in lifecycle.Input) store.Step {
+	return store.Step{ID: id, Decide: n.decide(in), Result: &store.Result{Like: in, Brief: true}}
 }
 
 // bareTables are the tables of errors and their archive without guards, and without

@@ -123,7 +123,7 @@ func verbs() []question {
 		{"sweep_100", func(f filled) turn {
 			f.reportAt(present().AddDate(-2, 0, 0)) // before all others
 			return just(func() {
-				if n := f.sweep(hundred); n < hundred {
+				if n := f.sweep(store.DueExpiry, lifecycle.Expire{}, hundred); n < hundred {
 					f.Fatal("swept", n)
 				}
 			})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
 
@@ -35,6 +36,7 @@ func BenchmarkSweep(b *testing.B) {
 		s, db := openSQLite(b)
 		bare := newBareFile(b, db)
 		sweep(newNode(b, s), 20_000, func(over time.Time) {
+			bare.run("delete from main.error")
 			bare.run("insert into main.error select * from theirs.error where expires_at <= ?", over.UnixMicro())
 		}, func(over time.Time, count int) {
 			for done := 0; done < count; done += workBatch {
@@ -52,6 +54,7 @@ func sweep(n *node, expired int, load func(over time.Time), rival func(over time
 	c, kept := contest{B: n.B}, []float64(nil)
 	for n.Loop() {
 		n.StopTimer()
+		n.sweep(store.DueResolved, lifecycle.ArchiveNow{}, 2*claimed) // what was claimed before
 		for range expired / workBatch {
 			n.report(workBatch)
 		}
@@ -65,12 +68,12 @@ func sweep(n *node, expired int, load func(over time.Time), rival func(over time
 		var beside sync.WaitGroup
 		swept := 0
 		n.StartTimer()
-		beside.Go(func() { swept = n.sweep(expired / 2) })
+		beside.Go(func() { swept = n.sweep(store.DueExpiry, lifecycle.Expire{}, expired/2) })
 		claims := rate(claimed, just(func() { n.drain(2) }))
 		beside.Wait()
 		kept = append(kept, claims/idle)
 		rest := expired - swept
-		c.round(rest, just(func() { n.sweep(rest) }), just(func() { rival(over, rest) }))
+		c.round(rest, just(func() { n.sweep(store.DueExpiry, lifecycle.Expire{}, rest) }), just(func() { rival(over, rest) }))
 	}
 	c.report("errors", "bare")
 	n.ReportMetric(median(kept), "claims")
@@ -79,18 +82,18 @@ func sweep(n *node, expired int, load func(over time.Time), rival func(over time
 // claimed is how many errors are worked on beside the sweep.
 const claimed = 10_000
 
-// sweep expires errors that are due until so many are done, and returns how many
+// sweep archives errors that are due until so many are done, and returns how many
 // that were.
-func (n *node) sweep(count int) (done int) {
+func (n *node) sweep(d store.Deadline, in lifecycle.Input, count int) (done int) {
 	for done < count {
-		ids, err := n.store.Due(n.Context(), store.DueExpiry, n.now, 0, workBatch)
+		ids, err := n.store.Due(n.Context(), d, n.now, 0, workBatch)
 		must(n, err)
 		if len(ids) == 0 {
 			break
 		}
 		steps := make([]store.Step, len(ids))
 		for i, id := range ids {
-			steps[i] = n.expiry(id)
+			steps[i] = n.ending(id, in)
 		}
 		must(n, n.apply(steps))
 		done += len(ids)
