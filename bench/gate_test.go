@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"recoup/internal/store"
+	"recoup"
 	"recoup/internal/test/conformance"
 )
 
@@ -25,7 +25,7 @@ func BenchmarkGateZero(b *testing.B) {
 	})
 }
 
-func importBeside(b *testing.B, s conformance.Gate, bare func([]store.Intake), rival string) {
+func importBeside(b *testing.B, s conformance.Gate, bare func([]recoup.Intake), rival string) {
 	next, add := conformance.Importing(b, s)
 	c := contest{B: b}
 	for b.Loop() {
@@ -35,12 +35,12 @@ func importBeside(b *testing.B, s conformance.Gate, bare func([]store.Intake), r
 	c.report("rows", rival)
 }
 
-func copyIntakes(b *testing.B) func([]store.Intake) {
+func copyIntakes(b *testing.B) func([]recoup.Intake) {
 	_, conn := openPostgres(b)
 	execute(b, conn, `create table bare (intake_id uuid primary key, batch_id text, import_key text, company_name text,
 		domain text, linkedin_url text, state text, status text, created_at timestamptz, updated_at timestamptz)`)
 	columns := []string{"intake_id", "batch_id", "import_key", "company_name", "domain", "linkedin_url", "state", "status", "created_at", "updated_at"}
-	return func(list []store.Intake) {
+	return func(list []recoup.Intake) {
 		rows := pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
 			c := &list[i]
 			return []any{[16]byte(c.ID), c.BatchID, c.ImportKey, c.CompanyName, c.Domain, c.LinkedInURL, c.State, c.Status, c.CreatedAt, c.UpdatedAt}, nil
@@ -51,10 +51,10 @@ func copyIntakes(b *testing.B) func([]store.Intake) {
 }
 
 // insertIntakes writes a transaction for each chunk, as durable as the store.
-func insertIntakes(b *testing.B) func([]store.Intake) { return bareIntakes(b) }
+func insertIntakes(b *testing.B) func([]recoup.Intake) { return bareIntakes(b) }
 
 // bareIntakes makes the table, and what else is asked for.
-func bareIntakes(b *testing.B, more ...string) func([]store.Intake) {
+func bareIntakes(b *testing.B, more ...string) func([]recoup.Intake) {
 	db := connect(b, filepath.Join(b.TempDir(), "bare.db"))
 	_, err := db.ExecContext(b.Context(), `create table bare (intake_id blob primary key, batch_id text, import_key text, company_name text, domain text,
 		linkedin_url text, state text, status text, created_at integer, updated_at integer) strict, without rowid`)
@@ -63,7 +63,7 @@ func bareIntakes(b *testing.B, more ...string) func([]store.Intake) {
 		_, err := db.ExecContext(b.Context(), statement)
 		must(b, err)
 	}
-	return func(list []store.Intake) {
+	return func(list []recoup.Intake) {
 		tx, err := db.BeginTx(b.Context(), nil)
 		must(b, err)
 		insert, err := tx.PrepareContext(b.Context(), "insert into bare values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/internal/store"
+	"recoup"
 	"recoup/internal/test/conformance"
 )
 
@@ -97,7 +97,7 @@ func buildRecoup(b *testing.B) string {
 
 // writeCandidates writes a file, and returns its rows as the store would have
 // them.
-func writeCandidates(b *testing.B) (string, []store.Intake) {
+func writeCandidates(b *testing.B) (string, []recoup.Intake) {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "companies.csv")
 	f, err := os.Create(path)
@@ -117,7 +117,7 @@ func writeCandidates(b *testing.B) (string, []store.Intake) {
 }
 
 // writeBare writes rows in the chunks of the command.
-func writeBare(b *testing.B, rows []store.Intake, prepare func(b *testing.B) func([]store.Intake)) pace {
+func writeBare(b *testing.B, rows []recoup.Intake, prepare func(b *testing.B) func([]recoup.Intake)) pace {
 	b.Helper()
 	var spent time.Duration
 	for b.Loop() {
@@ -134,6 +134,6 @@ func writeBare(b *testing.B, rows []store.Intake, prepare func(b *testing.B) fun
 }
 
 // insertKeyedIntakes is insertIntakes with an index on what tells rows apart.
-func insertKeyedIntakes(b *testing.B) func([]store.Intake) {
+func insertKeyedIntakes(b *testing.B) func([]recoup.Intake) {
 	return bareIntakes(b, "create unique index bare_key on bare (batch_id, import_key)")
 }

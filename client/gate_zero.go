@@ -55,8 +55,8 @@ func (c *Client) ImportIntakeLines(ctx context.Context, batch string, lines Inta
 }
 
 // Intakes lists intakes, newest first.
-func (c *Client) Intakes(ctx context.Context, f IntakeFilter, p Page, options ...CallOption) (IntakePage, error) {
-	q := query{}.text("batch_id", f.BatchID).text("status", f.Status)
+func (c *Client) Intakes(ctx context.Context, f recoup.IntakeFilter, p Page, options ...CallOption) (IntakePage, error) {
+	q := query{}.text("batch_id", f.BatchID).text("status", string(f.Status))
 	return get[IntakePage](ctx, c, gateZero+"/intakes", p.query(q), options)
 }
 
@@ -66,15 +66,15 @@ func (c *Client) IntakeStory(ctx context.Context, id recoup.ID, options ...CallO
 }
 
 // CreateIntakeBatch makes a batch, or returns the one of that id as it is.
-func (c *Client) CreateIntakeBatch(ctx context.Context, id string, options ...CallOption) (IntakeBatch, error) {
-	return call[IntakeBatch](ctx, c, request{method: http.MethodPost, path: gateZero + "/batches", body: NewIntakeBatch{ID: id}}, options)
+func (c *Client) CreateIntakeBatch(ctx context.Context, id string, options ...CallOption) (recoup.IntakeBatch, error) {
+	return call[recoup.IntakeBatch](ctx, c, request{method: http.MethodPost, path: gateZero + "/batches", body: NewIntakeBatch{ID: id}}, options)
 }
 
 // CompleteIntakeBatch says that the import of a batch is done: its recovery window
 // begins. Saying it again changes nothing.
-func (c *Client) CompleteIntakeBatch(ctx context.Context, id string, act BatchAct, options ...CallOption) (IntakeBatch, error) {
+func (c *Client) CompleteIntakeBatch(ctx context.Context, id string, act BatchAct, options ...CallOption) (recoup.IntakeBatch, error) {
 	path := gateZero + "/batches/" + url.PathEscape(id) + "/complete"
-	return call[IntakeBatch](ctx, c, request{method: http.MethodPost, path: path, body: act}, options)
+	return call[recoup.IntakeBatch](ctx, c, request{method: http.MethodPost, path: path, body: act}, options)
 }
 
 // IntakeBatches lists batches with their counts, newest first.
@@ -113,26 +113,26 @@ func (c *Client) Recoveries(ctx context.Context, f RecoveryFilter, p Page, optio
 
 // AllRecoveries walks a list of recoveries page by page. It ends with the first
 // failure.
-func (c *Client) AllRecoveries(ctx context.Context, f RecoveryFilter) iter.Seq2[Recovery, error] {
-	return all(ctx, func(ctx context.Context, p Page) ([]Recovery, string, error) {
+func (c *Client) AllRecoveries(ctx context.Context, f RecoveryFilter) iter.Seq2[recoup.Recovery, error] {
+	return all(ctx, func(ctx context.Context, p Page) ([]recoup.Recovery, string, error) {
 		page, err := c.Recoveries(ctx, f, p)
 		return page.Recoveries, page.Next, err
 	})
 }
 
 // Recovery returns one recovery.
-func (c *Client) Recovery(ctx context.Context, id recoup.ID, options ...CallOption) (Recovery, error) {
-	return get[Recovery](ctx, c, gateZero+"/recoveries/"+id.String(), nil, options)
+func (c *Client) Recovery(ctx context.Context, id recoup.ID, options ...CallOption) (recoup.Recovery, error) {
+	return get[recoup.Recovery](ctx, c, gateZero+"/recoveries/"+id.String(), nil, options)
 }
 
 // GateZeroStatus returns how Gate Zero stands as a whole.
-func (c *Client) GateZeroStatus(ctx context.Context, options ...CallOption) (GateZeroStatus, error) {
-	return get[GateZeroStatus](ctx, c, gateZero+"/status", nil, options)
+func (c *Client) GateZeroStatus(ctx context.Context, options ...CallOption) (recoup.GateZeroStatus, error) {
+	return get[recoup.GateZeroStatus](ctx, c, gateZero+"/status", nil, options)
 }
 
 // ClaimGateZero leases verifications. It may come back empty. If its answer is
 // lost, what it leased is to be had again when the leases end.
-func (c *Client) ClaimGateZero(ctx context.Context, claim GateZeroClaim, options ...CallOption) ([]GateZeroWork, error) {
+func (c *Client) ClaimGateZero(ctx context.Context, claim GateZeroClaim, options ...CallOption) ([]recoup.GateZeroWork, error) {
 	r := request{method: http.MethodPost, path: gateZero + "/claim", body: claim}
 	answer, err := call[GateZeroClaimed](ctx, c, r, options)
 	return answer.Work, err
@@ -141,7 +141,7 @@ func (c *Client) ClaimGateZero(ctx context.Context, claim GateZeroClaim, options
 // GateZeroResults tells the results of verifications, at most 1000. Each is
 // answered for itself, in their order; see [Item.Get]. A result that is sent again
 // changes nothing, and is refused with what was recorded.
-func (c *Client) GateZeroResults(ctx context.Context, results []GateZeroResult, options ...CallOption) ([]Item[GateZeroRecorded], error) {
+func (c *Client) GateZeroResults(ctx context.Context, results []recoup.GateZeroResult, options ...CallOption) ([]Item[GateZeroRecorded], error) {
 	r := request{method: http.MethodPost, path: gateZero + "/results", body: GateZeroResults{Results: results}}
 	answer, err := call[GateZeroRecordedBatch](ctx, c, r, options)
 	if err != nil {

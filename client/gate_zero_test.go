@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"recoup"
 	"recoup/client"
 )
 
@@ -14,7 +15,7 @@ func TestGateZeroRequests(t *testing.T) {
 	const at = "/v1/gate-zero"
 	const one = "00000000-0000-0000-0000-000000000001"
 	page := client.Page{Cursor: "c", Limit: 5}
-	work := client.GateZeroWork{Intake: client.Intake{ID: id(1)}, RecoveryID: id(2), LeaseToken: id(3)}
+	work := recoup.GateZeroWork{Intake: recoup.Intake{ID: id(1)}, RecoveryID: id(2), LeaseToken: id(3)}
 	type ctx = context.Context
 	for want, call := range map[string]func(*client.Client, ctx) (any, error){
 		`POST ` + at + `/intakes?batch_id=b {"company_name":"Acme"}`: func(c *client.Client, x ctx) (any, error) {
@@ -27,7 +28,7 @@ func TestGateZeroRequests(t *testing.T) {
 			return c.ImportIntakeLines(x, "b", client.IntakeLines{Media: "text/csv", FirstLine: 12, Data: []byte("name\nA\n")})
 		},
 		`GET ` + at + `/intakes?batch_id=b&cursor=c&limit=5&status=PENDING`: func(c *client.Client, x ctx) (any, error) {
-			return c.Intakes(x, client.IntakeFilter{BatchID: "b", Status: "PENDING"}, page)
+			return c.Intakes(x, recoup.IntakeFilter{BatchID: "b", Status: "PENDING"}, page)
 		},
 		`GET ` + at + `/intakes/` + one:            func(c *client.Client, x ctx) (any, error) { return c.IntakeStory(x, id(1)) },
 		`POST ` + at + `/batches {"batch_id":"b"}`: func(c *client.Client, x ctx) (any, error) { return c.CreateIntakeBatch(x, "b") },
@@ -54,10 +55,10 @@ func TestGateZeroRequests(t *testing.T) {
 		`GET ` + at + `/recoveries/` + one: func(c *client.Client, x ctx) (any, error) { return c.Recovery(x, id(1)) },
 		`GET ` + at + `/status`:            func(c *client.Client, x ctx) (any, error) { return c.GateZeroStatus(x) },
 		`POST ` + at + `/claim {"worker":"w","limit":5,"what":"intakes"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.ClaimGateZero(x, client.GateZeroClaim{Worker: "w", Limit: 5, What: client.ClaimIntakes})
+			return c.ClaimGateZero(x, client.GateZeroClaim{Worker: "w", Limit: 5, What: recoup.ClaimIntakes})
 		},
 		`POST ` + at + `/results {"results":[{"intake_id":"` + one + `","recovery_id":"00000000-0000-0000-0000-000000000002","lease_token":"00000000-0000-0000-0000-000000000003","verdict":"FAIL","reason":"TIMEOUT"}]}`: func(c *client.Client, x ctx) (any, error) {
-			return c.GateZeroResults(x, []client.GateZeroResult{work.Result(client.VerdictFail, "TIMEOUT")})
+			return c.GateZeroResults(x, []recoup.GateZeroResult{work.Result(recoup.VerdictFail, "TIMEOUT")})
 		},
 	} {
 		s := serve(t, reply(`{"items":[{}]}`))

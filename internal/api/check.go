@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/check"
@@ -178,11 +179,11 @@ func (a *API) checkBatch(_ *call, in *newBatchIn) error { return recovery.CheckB
 func (a *API) checkGateClaim(_ *call, in *gateClaimIn) error { return recovery.CheckOrder(in.order()) }
 
 func (a *API) checkGateResults(c *call, in *gateResultsIn) error {
-	return eachItem("results", in.Body.Results, gateResultRules, func(r *client.GateZeroResult) error { return a.checkGateResult(c, r) })
+	return eachItem("results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
 }
 
-func (a *API) checkGateResult(c *call, r *client.GateZeroResult) error {
-	result := c.gateResultOf(r)
+func (a *API) checkGateResult(c *call, r *recoup.GateZeroResult) error {
+	result := c.verified(*r)
 	return a.GateZero.CheckResult(&result)
 }
 
@@ -198,11 +199,9 @@ func (c *call) processedOf(p *client.Processed) store.Processed {
 	}
 }
 
-// gateResultOf is a result of a verification; its worker is the caller, unless it says
+// verified is a result of a verification; its worker is the caller, unless it says
 // otherwise.
-func (c *call) gateResultOf(r *client.GateZeroResult) recovery.Result {
-	return recovery.Result{
-		IntakeID: r.IntakeID, RecoveryID: r.RecoveryID, Token: r.LeaseToken,
-		Worker: cmp.Or(r.Worker, c.caller.Name), Verdict: r.Verdict, Reason: r.Reason,
-	}
+func (c *call) verified(r recoup.GateZeroResult) recoup.GateZeroResult {
+	r.Worker = cmp.Or(r.Worker, c.caller.Name)
+	return r
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/check"
 	"recoup/internal/recovery"
@@ -52,9 +53,9 @@ type batchIn struct {
 
 type newBatchIn struct{ Body client.NewIntakeBatch }
 
-func (a *API) createBatch(c *call, in *newBatchIn) (client.IntakeBatch, error) {
+func (a *API) createBatch(c *call, in *newBatchIn) (recoup.IntakeBatch, error) {
 	made, err := a.GateZero.CreateBatch(c.r.Context(), in.Body.ID)
-	return a.batchOf(store.BatchStatus{Batch: made}), err
+	return a.batchOf(recoup.IntakeBatch{Batch: made}), err
 }
 
 func (a *API) showBatch(c *call, in *batchIn) (client.BatchStory, error) {
@@ -63,7 +64,7 @@ func (a *API) showBatch(c *call, in *batchIn) (client.BatchStory, error) {
 		return client.BatchStory{}, err
 	}
 	rows, err := a.GateZero.BatchTimeline(c.r.Context(), in.BatchID, store.MaxPage)
-	return client.BatchStory{Batch: a.batchOf(found), Timeline: each(rows, intakeEventOf)}, err
+	return client.BatchStory{Batch: a.batchOf(found), Timeline: told(rows)}, err
 }
 
 type completeIn struct {
@@ -71,12 +72,12 @@ type completeIn struct {
 	Body client.BatchAct
 }
 
-func (a *API) completeBatch(c *call, in *completeIn) (client.IntakeBatch, error) {
+func (a *API) completeBatch(c *call, in *completeIn) (recoup.IntakeBatch, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return client.IntakeBatch{}, err
+		return recoup.IntakeBatch{}, err
 	}
 	done, err := a.GateZero.Complete(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
-	return a.batchOf(store.BatchStatus{Batch: done}), err
+	return a.batchOf(recoup.IntakeBatch{Batch: done}), err
 }
 
 type killSwitchIn struct {
@@ -115,8 +116,8 @@ func (a *API) release(c *call, in *killIn) (client.KillSwitch, error) {
 	return switchOf(b), err
 }
 
-func switchOf(b store.Batch) client.KillSwitch {
-	return client.KillSwitch{BatchID: b.ID, Killed: b.Killed(), KilledAt: b.KilledAt, KilledBy: b.KilledBy, Reason: b.KillReason}
+func switchOf(b recoup.Batch) client.KillSwitch {
+	return client.KillSwitch{BatchID: b.ID, Killed: b.Stopped(), KilledAt: b.KilledAt, KilledBy: b.KilledBy, Reason: b.KillReason}
 }
 
 func (a *API) listBatches(c *call, in *page) (client.IntakeBatchPage, error) {
@@ -152,32 +153,19 @@ func nextBatch(c store.BatchCursor) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, c.ID...))
 }
 
-func (a *API) batchOf(b store.BatchStatus) client.IntakeBatch {
-	return client.IntakeBatch{
-		ID: b.ID, CreatedAt: b.CreatedAt, CompletedAt: b.CompletedAt, FreezeAt: b.FreezeAt, FrozenAt: b.FrozenAt,
-		WindowDays: int(a.GateZero.Gate().RecoveryWindow / (24 * time.Hour)),
-		Killed:     b.Killed(), KilledAt: b.KilledAt, KilledBy: b.KilledBy, KillReason: b.KillReason,
-		Intakes: byName(b.Intakes), Recoveries: byName(b.Recoveries),
-	}
+// batchOf is a batch as it is shown: with what follows from its times and the policy.
+func (a *API) batchOf(b recoup.IntakeBatch) recoup.IntakeBatch {
+	b.WindowDays, b.Killed = int(a.GateZero.Gate().RecoveryWindow/(24*time.Hour)), b.Stopped()
+	return b
 }
 
-// byName is counts under plain names.
-func byName[S ~string](counts map[S]int64) map[string]int64 {
-	out := make(map[string]int64, len(counts))
-	for name, n := range counts {
-		out[string(name)] = n
+func (a *API) gateZeroStatus(c *call, _ *struct{}) (recoup.GateZeroStatus, error) {
+	status, err := a.GateZero.GateFigures(c.r.Context())
+	status.Recoveries = listed(status.Recoveries)
+	for i := range status.Recoveries {
+		status.Recoveries[i].Inconclusive = recovery.Inconclusive(status.Recoveries[i].Reason)
 	}
-	return out
-}
-
-func (a *API) gateZeroStatus(c *call, _ *struct{}) (client.GateZeroStatus, error) {
-	f, err := a.GateZero.GateFigures(c.r.Context())
-	return client.GateZeroStatus{
-		Batches: f.Batches, Killed: f.Killed, Frozen: f.Frozen, Intakes: byName(f.Intakes),
-		Recoveries: each(f.Recoveries, func(r store.ReasonCount) client.RecoveryCount {
-			return client.RecoveryCount{Status: string(r.Status), Reason: r.Reason, Inconclusive: recovery.Inconclusive(r.Reason), N: r.N}
-		}),
-	}, err
+	return status, err
 }
 
 type recoveriesIn struct {
@@ -198,29 +186,26 @@ func (a *API) listRecoveries(c *call, in *recoveriesIn) (client.RecoveryPage, er
 	}
 	cases, cursor, err := list()
 	return client.RecoveryPage{
-		Recoveries: each(cases, func(x store.Case) client.Recovery { return recoveryOf(x, c.now) }), Next: next(cursor),
+		Recoveries: each(cases, func(x store.Case) recoup.Recovery { return *recoveryOf(x, c.now) }), Next: next(cursor),
 	}, err
 }
 
-func (a *API) showRecovery(c *call, in *idIn) (client.Recovery, error) {
+func (a *API) showRecovery(c *call, in *idIn) (recoup.Recovery, error) {
 	found, err := a.GateZero.Recovery(c.r.Context(), in.ID)
-	return recoveryOf(found, c.now), err
+	if err != nil {
+		return recoup.Recovery{}, err
+	}
+	return *recoveryOf(found, c.now), nil
 }
 
-// recoveryOf is a recovery as lists show it: the token of its lease is its
-// worker's.
-func recoveryOf(x store.Case, now time.Time) client.Recovery {
-	r := x.Recovery
-	out := client.Recovery{
-		ID: r.ID, IntakeID: r.IntakeID, BatchID: r.BatchID, CompanyName: x.Intake.CompanyName, FailureReason: r.FailureReason,
-		Inconclusive: recovery.Inconclusive(r.FailureReason), AttemptCount: r.AttemptCount, NextEligibleAt: r.NextEligibleAt,
-		Status: string(r.Status), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-		BatchKilled: x.Batch.Killed(), BatchFrozen: x.Batch.Frozen(now),
+// recoveryOf is the recovery of a case as it is shown, or nil if there is none.
+func recoveryOf(x store.Case, now time.Time) *recoup.Recovery {
+	if x.Recovery.ID.IsZero() {
+		return nil
 	}
-	if x.Lease.Leased(now) {
-		out.LeaseWorker, out.LeaseEndsAt = x.Lease.LeaseWorker, x.Lease.LeaseEndsAt
-	}
-	return out
+	r := x.Public(now)
+	r.Inconclusive = recovery.Inconclusive(r.FailureReason)
+	return &r
 }
 
 type gateClaimIn struct{ Body client.GateZeroClaim }
@@ -231,24 +216,24 @@ func (in *gateClaimIn) order() recovery.Order {
 
 func (a *API) claimGateZero(c *call, in *gateClaimIn) (client.GateZeroClaimed, error) {
 	cases, err := a.GateZero.Claim(c.r.Context(), in.order())
-	return client.GateZeroClaimed{Work: each(cases, func(x store.Case) client.GateZeroWork { return ClaimedCase(&x) })}, err
+	return client.GateZeroClaimed{Work: each(cases, func(x store.Case) recoup.GateZeroWork { return x.Work() })}, err
 }
 
 type gateResultsIn struct{ Body client.GateZeroResults }
 
 // gateResultRules are the rules of one result among many.
-var gateResultRules = rulesOf(reflect.TypeFor[client.GateZeroResult]())
+var gateResultRules = rulesOf(reflect.TypeFor[recoup.GateZeroResult]())
 
 func (a *API) gateZeroResults(c *call, in *gateResultsIn) (client.GateZeroRecordedBatch, error) {
 	answer := client.GateZeroRecordedBatch{Items: make([]client.Item[client.GateZeroRecorded], len(in.Body.Results))}
-	var results []recovery.Result
+	var results []recoup.GateZeroResult
 	var place []int
 	for i, r := range in.Body.Results {
 		if checkRules(gateResultRules, reflect.ValueOf(r)) != nil {
-			answer.Items[i].Failure = a.embed(c, checkWhole(gateResultRules, &r, func(r *client.GateZeroResult) error { return a.checkGateResult(c, r) }))
+			answer.Items[i].Failure = a.embed(c, checkWhole(gateResultRules, &r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) }))
 			continue
 		}
-		results, place = append(results, c.gateResultOf(&r)), append(place, i)
+		results, place = append(results, c.verified(r)), append(place, i)
 	}
 	out, err := a.GateZero.Record(c.r.Context(), results)
 	if err != nil {
@@ -260,16 +245,9 @@ func (a *API) gateZeroResults(c *call, in *gateResultsIn) (client.GateZeroRecord
 			item.Failure = a.embed(c, out[k].Err)
 			continue
 		}
-		item.Result = recordedOf(out[k], c.now)
+		item.Result = &client.GateZeroRecorded{
+			Intake: out[k].Case.Intake, Recovery: recoveryOf(out[k].Case, c.now), NewIntakeID: out[k].Effects.Reentry.ID,
+		}
 	}
 	return answer, nil
-}
-
-func recordedOf(out store.CaseOutcome, now time.Time) *client.GateZeroRecorded {
-	done := &client.GateZeroRecorded{Intake: intakeOf(out.Case.Intake), NewIntakeID: out.Effects.Reentry.ID}
-	if !out.Case.Recovery.ID.IsZero() {
-		r := recoveryOf(out.Case, now)
-		done.Recovery = &r
-	}
-	return done
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"recoup"
 	"recoup/client"
 )
 
@@ -17,7 +18,7 @@ func (w *world) batch() string {
 }
 
 // intake takes in a candidate, into a batch or into none.
-func (w *world) intake(batch string) client.Intake {
+func (w *world) intake(batch string) recoup.Intake {
 	w.Helper()
 	var made client.IntakeCreated
 	w.post("/v1/gate-zero/intakes?batch_id="+url.QueryEscape(batch), client.NewIntake{CompanyName: "Acme", Domain: "acme.example"}).ok(&made)
@@ -25,18 +26,18 @@ func (w *world) intake(batch string) client.Intake {
 }
 
 // verdict records a result, and returns what came of it.
-func (w *world) verdict(r client.GateZeroResult) (client.GateZeroRecorded, error) {
+func (w *world) verdict(r recoup.GateZeroResult) (client.GateZeroRecorded, error) {
 	w.Helper()
 	var out client.GateZeroRecordedBatch
-	w.do("worker", http.MethodPost, "/v1/gate-zero/results", client.GateZeroResults{Results: []client.GateZeroResult{r}}).ok(&out)
+	w.do("worker", http.MethodPost, "/v1/gate-zero/results", client.GateZeroResults{Results: []recoup.GateZeroResult{r}}).ok(&out)
 	return out.Items[0].Get()
 }
 
 // fails takes in a candidate and fails it.
-func (w *world) fails(batch, reason string) client.Recovery {
+func (w *world) fails(batch, reason string) recoup.Recovery {
 	w.Helper()
 	i := w.intake(batch)
-	done, err := w.verdict(client.GateZeroResult{IntakeID: i.ID, Verdict: client.VerdictFail, Reason: reason})
+	done, err := w.verdict(recoup.GateZeroResult{IntakeID: i.ID, Verdict: recoup.VerdictFail, Reason: reason})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func (w *world) fails(batch, reason string) client.Recovery {
 }
 
 // gateWork claims everything that is to be had.
-func (w *world) gateWork(what string) []client.GateZeroWork {
+func (w *world) gateWork(what string) []recoup.GateZeroWork {
 	w.Helper()
 	var out client.GateZeroClaimed
 	w.do("worker", http.MethodPost, "/v1/gate-zero/claim", client.GateZeroClaim{Worker: "w1", Limit: 1000, What: what}).ok(&out)
@@ -79,8 +80,8 @@ func gateZeroExamples(list map[string]example) {
 		return at + "/claim", client.GateZeroClaim{Worker: "w1"}
 	}}
 	list["POST "+at+"/results"] = example{make: func(w *world, _ string) (string, any) {
-		return at + "/results", client.GateZeroResults{Results: []client.GateZeroResult{
-			{IntakeID: w.intake("").ID, Verdict: client.VerdictFail, Reason: "DOMAIN_NOT_FOUND"},
+		return at + "/results", client.GateZeroResults{Results: []recoup.GateZeroResult{
+			{IntakeID: w.intake("").ID, Verdict: recoup.VerdictFail, Reason: "DOMAIN_NOT_FOUND"},
 		}}
 	}}
 	const killSwitch = "/cl/gate-zero/kill-switch"

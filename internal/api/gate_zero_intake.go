@@ -8,10 +8,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/recovery"
-	"recoup/internal/store"
 )
 
 // The bounds of an import.
@@ -33,7 +33,7 @@ func (a *API) createIntake(c *call, in *newIntakeIn) (client.IntakeCreated, erro
 	candidate := candidateOf(in.Body)
 	candidate.BatchID = in.BatchID
 	found, created, err := a.GateZero.Create(c.r.Context(), candidate)
-	return client.IntakeCreated{Intake: intakeOf(found.Intake), Created: created}, err
+	return client.IntakeCreated{Intake: found.Intake, Created: created}, err
 }
 
 func (a *API) checkIntake(_ *call, in *newIntakeIn) error {
@@ -47,8 +47,8 @@ func (a *API) checkIntake(_ *call, in *newIntakeIn) error {
 	return bad.Err()
 }
 
-func candidateOf(in client.NewIntake) store.Intake {
-	return store.Intake{
+func candidateOf(in client.NewIntake) recoup.Intake {
+	return recoup.Intake{
 		ID: in.ID, ImportKey: in.ImportKey, CompanyName: in.CompanyName, Domain: in.Domain, LinkedInURL: in.LinkedInURL, State: in.State,
 	}
 }
@@ -179,7 +179,7 @@ func describeIntakes(registry huma.Registry, list *huma.Schema) map[string]*huma
 }
 
 type intakesIn struct {
-	client.IntakeFilter
+	recoup.IntakeFilter
 	page
 }
 
@@ -188,32 +188,19 @@ func (a *API) listIntakes(c *call, in *intakesIn) (client.IntakePage, error) {
 	if err != nil {
 		return client.IntakePage{}, err
 	}
-	filter := store.IntakeFilter{Batch: in.BatchID, Status: store.IntakeStatus(in.Status)}
-	found, cursor, err := a.GateZero.Intakes(c.r.Context(), filter, at)
-	return client.IntakePage{Intakes: each(found, intakeOf), Next: next(cursor)}, err
+	found, cursor, err := a.GateZero.Intakes(c.r.Context(), in.IntakeFilter, at)
+	return client.IntakePage{Intakes: listed(found), Next: next(cursor)}, err
 }
 
 func (a *API) showIntake(c *call, in *idIn) (client.IntakeStory, error) {
 	story, err := a.GateZero.Story(c.r.Context(), in.ID)
-	out := client.IntakeStory{Intake: intakeOf(story.Intake), Timeline: each(story.Rows, intakeEventOf)}
-	if !story.Recovery.ID.IsZero() {
-		r := recoveryOf(story.Case, c.now)
-		out.Recovery = &r
-	}
-	return out, err
+	return client.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.now), Timeline: told(story.Rows)}, err
 }
 
-func intakeOf(i store.Intake) client.Intake {
-	return client.Intake{
-		ID: i.ID, BatchID: i.BatchID, ImportKey: i.ImportKey, CompanyName: i.CompanyName, Domain: i.Domain,
-		LinkedInURL: i.LinkedInURL, State: i.State, Status: string(i.Status), PreviousID: i.PreviousID,
-		CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt,
+// told says of events whether their reason is about the company.
+func told(events []recoup.IntakeEvent) []recoup.IntakeEvent {
+	for i := range events {
+		events[i].Inconclusive = recovery.Inconclusive(events[i].Reason)
 	}
-}
-
-func intakeEventOf(a store.AIR) client.IntakeEvent {
-	return client.IntakeEvent{
-		At: a.At, Event: string(a.Event), IntakeID: a.IntakeID, Reason: a.Reason, Inconclusive: recovery.Inconclusive(a.Reason),
-		AttemptCount: a.Attempt, Actor: a.Actor, NewIntakeID: a.NewIntakeID,
-	}
+	return listed(events)
 }

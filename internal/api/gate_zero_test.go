@@ -21,22 +21,22 @@ func onBoth(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 // retry claims a recovery as soon as it is eligible, and not before.
-func (w *world) retry(r client.Recovery) client.GateZeroWork {
+func (w *world) retry(r recoup.Recovery) recoup.GateZeroWork {
 	w.Helper()
 	w.wait(r.NextEligibleAt.Sub(w.clock()) - time.Second)
-	for _, early := range w.gateWork(client.ClaimRecoveries) {
+	for _, early := range w.gateWork(recoup.ClaimRecoveries) {
 		if early.RecoveryID == r.ID {
 			w.Fatal("it was claimed before its time")
 		}
 	}
 	w.wait(time.Second)
-	for _, work := range w.gateWork(client.ClaimRecoveries) {
+	for _, work := range w.gateWork(recoup.ClaimRecoveries) {
 		if work.RecoveryID == r.ID {
 			return work
 		}
 	}
 	w.Fatalf("%v is not to be had", r.ID)
-	return client.GateZeroWork{}
+	return recoup.GateZeroWork{}
 }
 
 // story is what happened to an intake, by the names of its events.
@@ -46,7 +46,7 @@ func (w *world) story(intake recoup.ID) (client.IntakeStory, string) {
 	w.get("/v1/gate-zero/intakes/" + intake.String()).ok(&s)
 	var events []string
 	for _, e := range s.Timeline {
-		events = append(events, e.Event)
+		events = append(events, string(e.Event))
 	}
 	return s, strings.Join(events, " ")
 }
@@ -77,7 +77,7 @@ func TestGateZeroExhausted(t *testing.T) {
 				t.Fatalf("after failure %d: %+v", i+1, r)
 			}
 			work := w.retry(r)
-			done, err := w.verdict(work.Result(client.VerdictFail, reasons[min(i+1, 2)]))
+			done, err := w.verdict(work.Result(recoup.VerdictFail, reasons[min(i+1, 2)]))
 			w.must(err)
 			r = *done.Recovery
 		}
@@ -93,7 +93,7 @@ func TestGateZeroExhausted(t *testing.T) {
 		if len(page.Recoveries) != 1 || page.Recoveries[0].ID != r.ID || !page.Recoveries[0].Inconclusive {
 			t.Errorf("listed are %+v", page)
 		}
-		_, err := w.verdict(client.GateZeroResult{RecoveryID: r.ID, LeaseToken: r.ID, Verdict: client.VerdictPass}) // late
+		_, err := w.verdict(recoup.GateZeroResult{RecoveryID: r.ID, LeaseToken: r.ID, Verdict: recoup.VerdictPass}) // late
 		w.refusedWith(err, fault.CodeInvalidTransition)
 		if _, events := w.story(r.IntakeID); events != "FAIL FAIL FAIL FAIL EXHAUSTED LATE_RESULT" {
 			t.Errorf("after a late pass the record is %s", events)
@@ -109,10 +109,10 @@ func TestGateZeroExhausted(t *testing.T) {
 func TestGateZeroReentry(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		r := w.fails(w.batch(), "DOMAIN_NO_IMPRINT")
-		_, err := w.verdict(client.GateZeroResult{IntakeID: r.IntakeID, Verdict: client.VerdictPass})
+		_, err := w.verdict(recoup.GateZeroResult{IntakeID: r.IntakeID, Verdict: recoup.VerdictPass})
 		w.refusedWith(err, fault.CodeInvalidTransition) // a first result, again
 		work := w.retry(r)
-		result := work.Result(client.VerdictPass, "")
+		result := work.Result(recoup.VerdictPass, "")
 		done, err := w.verdict(result)
 		w.must(err)
 		if done.Intake.Status != "REENTER_SUCCEEDED" || done.Recovery.Status != "SUCCEEDED" || done.NewIntakeID.IsZero() {
@@ -146,10 +146,10 @@ func TestGateZeroReasons(t *testing.T) {
 		}
 	}
 	for _, reason := range []string{"", "timeout", "BAD_LUCK"} {
-		_, err := w.verdict(client.GateZeroResult{IntakeID: w.intake(batch).ID, Verdict: client.VerdictFail, Reason: reason})
+		_, err := w.verdict(recoup.GateZeroResult{IntakeID: w.intake(batch).ID, Verdict: recoup.VerdictFail, Reason: reason})
 		w.refusedWith(err, fault.CodeValidationError)
 	}
-	var status client.GateZeroStatus
+	var status recoup.GateZeroStatus
 	w.get("/v1/gate-zero/status").ok(&status)
 	if status.Batches != 1 || status.Intakes["FAILED"] != 8 || status.Intakes["PENDING"] != 3 || len(status.Recoveries) != 8 {
 		t.Errorf("the status is %+v", status)
@@ -165,7 +165,7 @@ func TestGateZeroReasons(t *testing.T) {
 			t.Errorf("the metrics lack %s", want)
 		}
 	}
-	if n := len(slices.DeleteFunc(status.Recoveries, func(c client.RecoveryCount) bool { return !c.Inconclusive })); n != 2 {
+	if n := len(slices.DeleteFunc(status.Recoveries, func(c recoup.RecoveryCount) bool { return !c.Inconclusive })); n != 2 {
 		t.Errorf("%d reasons say nothing about the company", n)
 	}
 }
@@ -178,7 +178,7 @@ func TestGateZeroKillSwitch(t *testing.T) {
 		held := w.fails(batch, "TIMEOUT")
 		w.fails(batch, "TIMEOUT")
 		w.wait(24 * time.Hour)
-		work := w.gateWork(client.ClaimRecoveries)
+		work := w.gateWork(recoup.ClaimRecoveries)
 		if len(work) != 2 {
 			t.Fatalf("claimed %+v", work)
 		}
@@ -188,7 +188,7 @@ func TestGateZeroKillSwitch(t *testing.T) {
 			t.Errorf("killed: %+v", k)
 		}
 		for _, x := range work {
-			_, err := w.verdict(x.Result(client.VerdictPass, ""))
+			_, err := w.verdict(x.Result(recoup.VerdictPass, ""))
 			w.refusedWith(err, fault.CodeBatchKilled)
 		}
 		w.wait(time.Hour)
@@ -246,7 +246,7 @@ func TestGateZeroFreeze(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		batch := w.batch()
 		active, late := w.fails(batch, "STATE_MISSING"), w.intake(batch)
-		var b client.IntakeBatch
+		var b recoup.IntakeBatch
 		for range 2 { // saying it again changes nothing
 			w.post("/v1/gate-zero/batches/"+batch+"/complete", client.BatchAct{}).ok(&b)
 			if b.WindowDays != 14 || !b.CompletedAt.Equal(b.FreezeAt.Add(-14*24*time.Hour)) {
@@ -261,7 +261,7 @@ func TestGateZeroFreeze(t *testing.T) {
 		if s, events := w.story(active.IntakeID); events != "FAIL EXHAUSTED" || s.Timeline[1].Reason != "BATCH_FROZEN" || !s.Recovery.BatchFrozen {
 			t.Errorf("the record is %+v", s)
 		}
-		first := client.GateZeroResult{IntakeID: late.ID, Verdict: client.VerdictFail, Reason: "TIMEOUT"}
+		first := recoup.GateZeroResult{IntakeID: late.ID, Verdict: recoup.VerdictFail, Reason: "TIMEOUT"}
 		_, err := w.verdict(first)
 		w.refusedWith(err, fault.CodeBatchKilled)
 		w.do("admin", http.MethodDelete, "/cl/gate-zero/kill-switch?batch_id="+batch, nil).ok()
@@ -285,20 +285,20 @@ func TestGateZeroAntiPatterns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.fails("", "TIMEOUT")
-	early, err := w.verdict(client.GateZeroResult{RecoveryID: r.ID, LeaseToken: r.ID, Verdict: client.VerdictFail, Reason: "TIMEOUT"})
+	early, err := w.verdict(recoup.GateZeroResult{RecoveryID: r.ID, LeaseToken: r.ID, Verdict: recoup.VerdictFail, Reason: "TIMEOUT"})
 	w.refusedWith(err, fault.CodeLeaseLost) // retry before next_eligible_at: nobody can hold it
 	if _, events := w.story(r.IntakeID); events != "FAIL" {
 		t.Errorf("the record is %s, %+v", events, early)
 	}
-	_, err = w.verdict(client.GateZeroResult{IntakeID: r.IntakeID, Verdict: client.VerdictPass})
+	_, err = w.verdict(recoup.GateZeroResult{IntakeID: r.IntakeID, Verdict: recoup.VerdictPass})
 	w.refusedWith(err, fault.CodeInvalidTransition) // AUTHORIZED after a failure
 	for _, path := range []string{"/v1/gate-zero/recoveries/" + r.ID.String(), "/v1/gate-zero/intakes/" + r.IntakeID.String()} {
 		for _, method := range []string{http.MethodDelete, http.MethodPut, http.MethodPatch} {
 			w.do("admin", method, path, client.Act{}).failed(http.StatusMethodNotAllowed, fault.CodeMethodNotAllowed)
 		}
 	}
-	_, err = w.verdict(client.GateZeroResult{Verdict: client.VerdictPass})
+	_, err = w.verdict(recoup.GateZeroResult{Verdict: recoup.VerdictPass})
 	w.refusedWith(err, fault.CodeValidationError)
-	_, err = w.verdict(client.GateZeroResult{IntakeID: r.ID, Verdict: client.VerdictPass})
+	_, err = w.verdict(recoup.GateZeroResult{IntakeID: r.ID, Verdict: recoup.VerdictPass})
 	w.refusedWith(err, fault.CodeNotFound)
 }

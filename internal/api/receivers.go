@@ -7,7 +7,6 @@ import (
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/deadletter"
-	"recoup/internal/store"
 )
 
 // Receivers are the addresses that the node delivers work to.
@@ -32,14 +31,6 @@ func ClaimedWork(w *deadletter.Claimed) client.Work {
 	out := workOf(&w.QueuedWork)
 	out.LeaseToken, out.Payload, out.Context = w.LeaseToken, w.Payload, json.RawMessage(w.Context)
 	return out
-}
-
-// ClaimedCase is a verification as a claim answers with it.
-func ClaimedCase(x *store.Case) client.GateZeroWork {
-	return client.GateZeroWork{
-		Intake: intakeOf(x.Intake), RecoveryID: x.Recovery.ID, Attempt: x.Recovery.AttemptCount,
-		LeaseToken: x.Lease.LeaseToken, LeaseEndsAt: x.Lease.LeaseEndsAt,
-	}
 }
 
 // Read reads a document as a request's body of that type is read: strictly, and held

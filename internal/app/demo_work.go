@@ -68,7 +68,7 @@ type company struct {
 }
 
 func companies() []company {
-	const pass = recovery.VerdictPass
+	const pass = recoup.VerdictPass
 	return []company{
 		{"Acme Tools", "acme.example", []string{pass}},
 		{"Birch Foods", "birch.example", []string{"DOMAIN_NOT_FOUND", pass}},
@@ -103,10 +103,10 @@ func (n *Node) addBatch(ctx context.Context) error {
 	var rows []recovery.Row
 	results := map[string][]string{}
 	for i, c := range companies() {
-		if slices.ContainsFunc(c.results, func(r string) bool { return r != recovery.VerdictPass && !hasReason(gate.Gate(), r) }) {
+		if slices.ContainsFunc(c.results, func(r string) bool { return r != recoup.VerdictPass && !hasReason(gate.Gate(), r) }) {
 			continue
 		}
-		rows = append(rows, recovery.Row{Line: i + 1, Intake: store.Intake{CompanyName: c.name, Domain: c.domain}})
+		rows = append(rows, recovery.Row{Line: i + 1, Intake: recoup.Intake{CompanyName: c.name, Domain: c.domain}})
 		results[c.domain] = c.results
 	}
 	if _, err := gate.CreateBatch(ctx, demoBatch); err != nil {
@@ -134,13 +134,13 @@ func verifyRound(ctx context.Context, gate *recovery.Service, round int, results
 	if err != nil {
 		return err
 	}
-	var found []recovery.Result
+	var found []recoup.GateZeroResult
 	for _, c := range cases {
-		r := recovery.Result{IntakeID: c.Intake.ID, RecoveryID: c.Recovery.ID, Token: c.Lease.LeaseToken, Worker: "demo"}
+		r := recoup.GateZeroResult{IntakeID: c.Intake.ID, RecoveryID: c.Recovery.ID, LeaseToken: c.Lease.LeaseToken, Worker: "demo"}
 		if known := results[c.Intake.Domain]; len(known) > round {
 			found = append(found, verdict(r, known[round]))
 		} else if !r.RecoveryID.IsZero() {
-			if err := gate.GiveBack(ctx, r.RecoveryID, r.Token); err != nil {
+			if err := gate.GiveBack(ctx, r.RecoveryID, r.LeaseToken); err != nil {
 				return err
 			}
 		}
@@ -154,9 +154,9 @@ func verifyRound(ctx context.Context, gate *recovery.Service, round int, results
 	return err
 }
 
-func verdict(r recovery.Result, result string) recovery.Result {
-	if r.Verdict = result; result != recovery.VerdictPass {
-		r.Verdict, r.Reason = recovery.VerdictFail, result
+func verdict(r recoup.GateZeroResult, result string) recoup.GateZeroResult {
+	if r.Verdict = result; result != recoup.VerdictPass {
+		r.Verdict, r.Reason = recoup.VerdictFail, result
 	}
 	return r
 }

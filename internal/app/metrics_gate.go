@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"recoup"
 	"recoup/internal/recovery"
-	"recoup/internal/store"
 )
 
 // gateCollector counts what is at Gate Zero. A reason that says nothing about the
@@ -42,7 +42,7 @@ func (c *gateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(descBatches, f.Batches)
 	gauge(descBatchKilled, f.Killed)
 	gauge(descBatchFrozen, f.Frozen)
-	for _, status := range store.IntakeStatuses() {
+	for _, status := range recoup.IntakeStatuses() {
 		gauge(descIntakes, f.Intakes[status], string(status))
 	}
 	for labels, sum := range reasonClasses(f.Recoveries) {
@@ -55,9 +55,9 @@ func (c *gateCollector) Collect(out chan<- prometheus.Metric) {
 
 // reasonClasses adds up counts by status and class, those that are none too: a
 // series that comes and goes cannot be alerted on.
-func reasonClasses(counts []store.ReasonCount) map[[2]string]int64 {
+func reasonClasses(counts []recoup.RecoveryCount) map[[2]string]int64 {
 	sums := map[[2]string]int64{}
-	for _, status := range []store.RecoveryStatus{store.RecoveryActive, store.RecoveryExhausted, store.RecoverySucceeded} {
+	for _, status := range []recoup.RecoveryStatus{recoup.RecoveryActive, recoup.RecoveryExhausted, recoup.RecoverySucceeded} {
 		for _, reason := range []string{"", recovery.Timeout} {
 			sums[[2]string{string(status), recovery.ReasonClass(reason)}] = 0
 		}

@@ -46,11 +46,11 @@ type database interface {
 	AddSilence(ctx context.Context, s recoup.Silence, act store.Act) (recoup.Silence, error)
 	CountDrops(ctx context.Context, drops []store.Drop) error
 	alert.Store
-	CreateBatch(ctx context.Context, id string, now time.Time) (store.Batch, error)
-	StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error)
-	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []store.Intake) (store.Imported, error)
+	CreateBatch(ctx context.Context, id string, now time.Time) (recoup.Batch, error)
+	StepBatch(ctx context.Context, id string, decide store.DecideCase) (recoup.Batch, error)
+	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []recoup.Intake) (store.Imported, error)
 	RecordResults(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error)
-	Batch(ctx context.Context, id string) (store.BatchStatus, error)
+	Batch(ctx context.Context, id string) (recoup.IntakeBatch, error)
 	UseClock(clock func() time.Time)
 	Close() error
 }

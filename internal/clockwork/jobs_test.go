@@ -123,10 +123,10 @@ func (w *world) batch() {
 	}
 	ids := recoup.NewIDSource(zeros{})
 	_, err := w.db.CreateBatch(w.Context(), "b", w.clock())
-	intakes := make([]store.Intake, 2)
+	intakes := make([]recoup.Intake, 2)
 	steps := make([]store.CaseStep, 2)
 	for i := range intakes {
-		intakes[i] = store.Intake{ID: ids.New(w.clock()), BatchID: "b", ImportKey: fmt.Sprint(i), CompanyName: "c", Status: store.IntakePending,
+		intakes[i] = recoup.Intake{ID: ids.New(w.clock()), BatchID: "b", ImportKey: fmt.Sprint(i), CompanyName: "c", Status: recoup.IntakePending,
 			CreatedAt: w.clock(), UpdatedAt: w.clock()}
 		steps[i] = store.CaseStep{ID: intakes[i].ID, Decide: step(recovery.Fail{RecoveryID: ids.New(w.clock()), Reason: "TIMEOUT"})}
 	}

@@ -16,7 +16,7 @@ import (
 type delivery struct {
 	path string
 	work client.Work
-	gate client.GateZeroWork
+	gate recoup.GateZeroWork
 }
 
 // receive answers deliveries: work succeeds, and companies pass.

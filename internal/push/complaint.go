@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 )
@@ -16,7 +17,7 @@ const maxReason = 300
 // the receiver has named itself is left out: it may hold anything.
 func complaint(fields []fault.FieldError) string {
 	known := map[string]bool{"body": true}
-	for _, result := range []any{client.WorkResult{}, client.GateZeroResult{}} {
+	for _, result := range []any{client.WorkResult{}, recoup.GateZeroResult{}} {
 		learn(reflect.TypeOf(result), known)
 	}
 	list := make([]string, len(fields))

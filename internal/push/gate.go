@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/api"
 	"recoup/internal/recovery"
@@ -49,7 +48,7 @@ func (p *gateParcel) key() string {
 	return "intake/" + p.company.Intake.ID.String()
 }
 
-func (p *gateParcel) message() any     { return api.ClaimedCase(p.company) }
+func (p *gateParcel) message() any     { return p.company.Work() }
 func (p *gateParcel) until() time.Time { return p.company.Lease.LeaseEndsAt }
 
 // aside: what is given back is the longest waiting, and would be claimed again before
@@ -67,7 +66,7 @@ func (p *gateParcel) settle(ctx context.Context, a *answer) (string, error) {
 	if a.status == http.StatusNoContent {
 		return "", unusable(fault.New(fault.CodeValidationError, "a status of 204 does not say whether the company passed."))
 	}
-	var result client.GateZeroResult
+	var result recoup.GateZeroResult
 	if err := api.Read(a.body, &result); err != nil {
 		return "", unusable(err)
 	}
@@ -75,17 +74,16 @@ func (p *gateParcel) settle(ctx context.Context, a *answer) (string, error) {
 	if !same(result.IntakeID, c.Intake.ID) || !same(result.RecoveryID, c.Recovery.ID) || !same(result.LeaseToken, c.Lease.LeaseToken) {
 		return "", unusable(other())
 	}
-	out, err := p.gate.Record(ctx, []recovery.Result{{
-		IntakeID: c.Intake.ID, RecoveryID: c.Recovery.ID, Token: c.Lease.LeaseToken,
-		Worker: cmp.Or(result.Worker, p.worker), Verdict: result.Verdict, Reason: result.Reason,
-	}})
+	result.IntakeID, result.RecoveryID, result.LeaseToken = c.Intake.ID, c.Recovery.ID, c.Lease.LeaseToken
+	result.Worker = cmp.Or(result.Worker, p.worker)
+	out, err := p.gate.Record(ctx, []recoup.GateZeroResult{result})
 	if err != nil {
 		return "", err
 	}
 	if err := out[0].Err; err != nil && !lost(err) {
 		return "", unusable(err)
 	}
-	if result.Verdict == recovery.VerdictPass {
+	if result.Verdict == recoup.VerdictPass {
 		return outcomePass, out[0].Err
 	}
 	return outcomeFail, out[0].Err

@@ -22,7 +22,7 @@ const day = 24 * time.Hour
 // intake takes in a company.
 func (w *world) intake(batch, name string) recoup.ID {
 	w.Helper()
-	got, _, err := w.gate.Create(w.Context(), store.Intake{BatchID: batch, CompanyName: name})
+	got, _, err := w.gate.Create(w.Context(), recoup.Intake{BatchID: batch, CompanyName: name})
 	w.must(err)
 	return got.Intake.ID
 }
@@ -31,7 +31,7 @@ func (w *world) intake(batch, name string) recoup.ID {
 func (w *world) failed(batch, name string) recoup.ID {
 	w.Helper()
 	id := w.intake(batch, name)
-	out, err := w.gate.Record(w.Context(), []recovery.Result{{IntakeID: id, Worker: "w1", Verdict: "FAIL", Reason: "STATE_MISMATCH"}})
+	out, err := w.gate.Record(w.Context(), []recoup.GateZeroResult{{IntakeID: id, Worker: "w1", Verdict: "FAIL", Reason: "STATE_MISMATCH"}})
 	w.must(err)
 	w.must(out[0].Err)
 	return id
@@ -134,13 +134,13 @@ func TestVerificationIsAClaim(t *testing.T) {
 		w.wait(day)
 		second := w.intake("", "Beta")
 		w.pusher(push.GateZero, r.values("lease", "10m")).run()
-		var got []client.GateZeroWork
+		var got []recoup.GateZeroWork
 		for range 2 {
-			var one client.GateZeroWork
+			var one recoup.GateZeroWork
 			w.must(json.Unmarshal([]byte((<-r.arrived).body), &one))
 			got = append(got, one)
 		}
-		slices.SortFunc(got, func(a, b client.GateZeroWork) int { return strings.Compare(a.Intake.CompanyName, b.Intake.CompanyName) })
+		slices.SortFunc(got, func(a, b recoup.GateZeroWork) int { return strings.Compare(a.Intake.CompanyName, b.Intake.CompanyName) })
 		if a := got[0]; a.Intake.CompanyName != "Acme" || a.RecoveryID.IsZero() || a.Attempt != 1 || a.LeaseToken.IsZero() || !a.LeaseEndsAt.Equal(w.clock().Add(10*time.Minute)) {
 			w.Errorf("delivered %+v", a)
 		}
@@ -148,7 +148,7 @@ func TestVerificationIsAClaim(t *testing.T) {
 			w.Errorf("delivered %+v", b)
 		}
 		for _, one := range got {
-			out, err := w.gate.Record(w.Context(), []recovery.Result{{IntakeID: one.Intake.ID, RecoveryID: one.RecoveryID, Token: one.LeaseToken, Worker: "later", Verdict: "PASS"}})
+			out, err := w.gate.Record(w.Context(), []recoup.GateZeroResult{{IntakeID: one.Intake.ID, RecoveryID: one.RecoveryID, LeaseToken: one.LeaseToken, Worker: "later", Verdict: "PASS"}})
 			w.must(err)
 			w.must(out[0].Err)
 		}
@@ -231,7 +231,7 @@ func TestSurplusIsGivenBack(t *testing.T) {
 		}
 		p.run() // all of them fail together
 		for _, id := range bad {
-			out, err := w.gate.Record(w.Context(), []recovery.Result{{IntakeID: id, Worker: "w1", Verdict: "PASS"}})
+			out, err := w.gate.Record(w.Context(), []recoup.GateZeroResult{{IntakeID: id, Worker: "w1", Verdict: "PASS"}})
 			w.must(err)
 			w.must(out[0].Err)
 		}
@@ -309,7 +309,7 @@ func TestBatchEndsWhileDelivering(t *testing.T) {
 			_, err := w.gate.Complete(w.Context(), row.name, store.Act{By: "ada", At: w.clock()})
 			w.must(err)
 			w.wait(12*day + 12*time.Hour)
-			out, err := w.gate.Record(w.Context(), []recovery.Result{{IntakeID: id, Worker: "w1", Verdict: "FAIL", Reason: "STATE_MISMATCH"}})
+			out, err := w.gate.Record(w.Context(), []recoup.GateZeroResult{{IntakeID: id, Worker: "w1", Verdict: "FAIL", Reason: "STATE_MISMATCH"}})
 			w.must(err)
 			w.must(out[0].Err)
 			w.wait(day)

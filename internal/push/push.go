@@ -36,7 +36,7 @@ type Letters interface {
 // Gate is where verifications come from.
 type Gate interface {
 	Claim(ctx context.Context, o recovery.Order) ([]store.Case, error)
-	Record(ctx context.Context, results []recovery.Result) ([]store.CaseOutcome, error)
+	Record(ctx context.Context, results []recoup.GateZeroResult) ([]store.CaseOutcome, error)
 	GiveBack(ctx context.Context, id, token recoup.ID) error
 	GiveBackIntake(ctx context.Context, c *store.Case) error
 }

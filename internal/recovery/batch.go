@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/internal/store"
 )
 
 // Complete says that the import of a batch is done, from when its time runs.
@@ -36,13 +35,13 @@ func (in Kill) apply(s *step) error {
 	if err := s.needBatch(); err != nil {
 		return err
 	}
-	if s.Recovery.Status == none && !s.Batch.Killed() {
+	if s.Recovery.Status == none && !s.Batch.Stopped() {
 		s.Batch.KilledAt, s.Batch.KilledBy, s.Batch.KillReason = s.now, cmp.Or(in.By, recoup.System), in.Reason
-		s.emit(store.AIRKill, in.Reason, s.Batch.KilledBy)
+		s.emit(recoup.AIRKill, in.Reason, s.Batch.KilledBy)
 	}
 	if worker := s.Lease.LeaseWorker; !s.Lease.LeaseToken.IsZero() {
 		s.endLease()
-		s.emit(store.AIRRevoke, in.Reason, worker)
+		s.emit(recoup.AIRRevoke, in.Reason, worker)
 	}
 	return nil
 }
@@ -57,9 +56,9 @@ func (in Release) apply(s *step) error {
 	if err := s.needBatch(); err != nil {
 		return err
 	}
-	if s.Batch.Killed() {
+	if s.Batch.Stopped() {
 		s.Batch.KilledAt, s.Batch.KilledBy, s.Batch.KillReason = time.Time{}, "", ""
-		s.emit(store.AIRRelease, in.Reason, cmp.Or(in.By, recoup.System))
+		s.emit(recoup.AIRRelease, in.Reason, cmp.Or(in.By, recoup.System))
 	}
 	return nil
 }
@@ -80,7 +79,7 @@ func (Freeze) apply(s *step) error {
 		return s.refuse(InvalidTransition, "the time of its batch is not over")
 	case s.Recovery.Status == none && s.Batch.FrozenAt.IsZero():
 		s.Batch.FrozenAt = s.now
-		s.emit(store.AIRFreeze, "", recoup.System)
+		s.emit(recoup.AIRFreeze, "", recoup.System)
 	case s.Recovery.Status == none:
 	case s.Lease.Leased(s.now):
 		return s.refuse(InvalidTransition, "a worker holds it and may finish first")

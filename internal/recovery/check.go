@@ -5,10 +5,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/redact"
-	"recoup/internal/store"
 )
 
 // The bounds of what callers send, in bytes.
@@ -28,7 +28,7 @@ func CheckBatch(id string) error {
 
 // Check brings a candidate and the name of its batch into the form in which they
 // are kept, and says everything that is wrong with them.
-func Check(i *store.Intake) error {
+func Check(i *recoup.Intake) error {
 	var bad fault.FieldErrors
 	bad.Merge(clean(i))
 	if i.BatchID != "" {
@@ -40,7 +40,7 @@ func Check(i *store.Intake) error {
 // clean brings a candidate into the form in which it is kept, and says what is
 // wrong with it. A company's name is free text, from which secrets are taken out;
 // the rest must identify and is refused.
-func clean(i *store.Intake) error {
+func clean(i *recoup.Intake) error {
 	for _, s := range []*string{&i.CompanyName, &i.Domain, &i.LinkedInURL, &i.State, &i.ImportKey} {
 		*s = strings.TrimSpace(*s)
 	}

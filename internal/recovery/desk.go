@@ -18,12 +18,8 @@ const (
 	MaxLease     = time.Hour
 )
 
-// The kinds of work that a worker may claim.
-const (
-	ClaimAny        = ""           // eligible recoveries, then new intakes
-	ClaimRecoveries = "recoveries" // retries only
-	ClaimIntakes    = "intakes"    // first verifications only
-)
+// ClaimAny is work of both kinds: eligible recoveries, then new intakes.
+const ClaimAny = ""
 
 // Order is a worker's wish for work.
 type Order struct {
@@ -48,7 +44,7 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 		lease = DefaultLease
 	}
 	var cases []store.Case
-	if o.What != ClaimIntakes {
+	if o.What != recoup.ClaimIntakes {
 		gate := s.gate()
 		claimed, err := s.store.ClaimEligible(ctx, store.RecoveryClaim{Batch: o.Batch, Limit: o.Limit,
 			Decide: func(current store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
@@ -59,7 +55,7 @@ func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
 		}
 		cases = claimed
 	}
-	if o.What == ClaimRecoveries || len(cases) >= o.Limit {
+	if o.What == recoup.ClaimRecoveries || len(cases) >= o.Limit {
 		return cases, nil
 	}
 	intakes, at, err := s.store.ClaimPending(ctx, store.IntakeClaim{
@@ -86,33 +82,16 @@ func (o Order) check() error {
 	if o.Lease < 0 || o.Lease > MaxLease {
 		f.Addf("lease_seconds", "range", "a lease lasts an hour at most")
 	}
-	if o.What != ClaimAny && o.What != ClaimIntakes && o.What != ClaimRecoveries {
-		f.Addf("what", "enum", "what must be %s or %s, or left out", ClaimRecoveries, ClaimIntakes)
+	if o.What != ClaimAny && o.What != recoup.ClaimIntakes && o.What != recoup.ClaimRecoveries {
+		f.Addf("what", "enum", "what must be %s or %s, or left out", recoup.ClaimRecoveries, recoup.ClaimIntakes)
 	}
 	return f.Err()
-}
-
-// The verdicts of a verification.
-const (
-	VerdictPass = "PASS"
-	VerdictFail = "FAIL"
-)
-
-// Result is what a verification came to. Of a retry it names the recovery and the
-// token of its lease; of a first verification only the intake.
-type Result struct {
-	IntakeID   recoup.ID
-	RecoveryID recoup.ID
-	Token      recoup.ID
-	Worker     string
-	Verdict    string
-	Reason     string // of a FAIL: one of the policy's
 }
 
 // Record takes results, each for itself, in their order. The error of an outcome
 // is a *[Refusal], a *[fault.Error] about what the result lacks, or
 // store.ErrNotFound. What was recorded already is refused and changes nothing.
-func (s *Service) Record(ctx context.Context, results []Result) ([]store.CaseOutcome, error) {
+func (s *Service) Record(ctx context.Context, results []recoup.GateZeroResult) ([]store.CaseOutcome, error) {
 	now, out := s.now(), make([]store.CaseOutcome, len(results))
 	var first, retried batchOf
 	for i := range results {
@@ -174,30 +153,30 @@ func (b *batchOf) apply(ctx context.Context, verb func(context.Context, []store.
 }
 
 // input is what a result is to the state machine.
-func (s *Service) input(r *Result, now time.Time) (Input, error) {
+func (s *Service) input(r *recoup.GateZeroResult, now time.Time) (Input, error) {
 	if err := s.CheckResult(r); err != nil {
 		return nil, err
 	}
-	if r.Verdict == VerdictPass {
-		return Pass{Token: r.Token, Worker: r.Worker, NewIntakeID: s.ids.New(now)}, nil
+	if r.Verdict == recoup.VerdictPass {
+		return Pass{Token: r.LeaseToken, Worker: r.Worker, NewIntakeID: s.ids.New(now)}, nil
 	}
-	return Fail{Token: r.Token, Worker: r.Worker, Reason: r.Reason, RecoveryID: s.ids.New(now)}, nil
+	return Fail{Token: r.LeaseToken, Worker: r.Worker, Reason: r.Reason, RecoveryID: s.ids.New(now)}, nil
 }
 
 // CheckResult says what is wrong with a result, all of it.
-func (s *Service) CheckResult(r *Result) error {
+func (s *Service) CheckResult(r *recoup.GateZeroResult) error {
 	var f check.Fields
 	f.Identifier("worker", r.Worker)
 	if r.IntakeID.IsZero() && r.RecoveryID.IsZero() {
 		f.Addf("intake_id", "required", "intake_id or recovery_id is required")
 	}
-	if r.Verdict == VerdictFail && !known(s.gate(), r.Reason) {
+	if r.Verdict == recoup.VerdictFail && !known(s.gate(), r.Reason) {
 		f.Addf("reason", "enum", "reason must be one of %s", strings.Join(reasons(s.gate()), ", "))
 	}
-	if r.Verdict == VerdictPass && r.Reason != "" {
+	if r.Verdict == recoup.VerdictPass && r.Reason != "" {
 		f.Addf("reason", "unexpected", "a PASS has no reason")
 	}
-	if r.Verdict != VerdictPass && r.Verdict != VerdictFail {
+	if r.Verdict != recoup.VerdictPass && r.Verdict != recoup.VerdictFail {
 		f.Addf("verdict", "enum", "verdict must be PASS or FAIL")
 	}
 	return f.Err()

@@ -33,10 +33,10 @@ type world struct {
 // newWorld is a pending intake in an open batch.
 func newWorld(t testing.TB) *world {
 	w := &world{TB: t, gate: policy.Default().Gate, ids: recoup.NewIDSource(rand.Reader), now: epoch}
-	w.c.Batch = store.Batch{ID: "b1", CreatedAt: epoch}
-	w.c.Intake = store.Intake{
+	w.c.Batch = recoup.Batch{ID: "b1", CreatedAt: epoch}
+	w.c.Intake = recoup.Intake{
 		ID: w.id(), BatchID: "b1", ImportKey: "7", CompanyName: "Acme", Domain: "acme.example", State: "OH",
-		Status: store.IntakePending, CreatedAt: epoch, UpdatedAt: epoch,
+		Status: recoup.IntakePending, CreatedAt: epoch, UpdatedAt: epoch,
 	}
 	return w
 }
@@ -93,15 +93,15 @@ func (w *world) wantRefused(err error, code recoup.Code) {
 	}
 }
 
-func events(effects store.CaseEffects) []store.AIREvent {
-	var list []store.AIREvent
+func events(effects store.CaseEffects) []recoup.AIREvent {
+	var list []recoup.AIREvent
 	for _, row := range effects.AIR {
 		list = append(list, row.Event)
 	}
 	return list
 }
 
-func (w *world) wantEvents(effects store.CaseEffects, want ...store.AIREvent) {
+func (w *world) wantEvents(effects store.CaseEffects, want ...recoup.AIREvent) {
 	w.Helper()
 	got := events(effects)
 	if len(got) != len(want) {

@@ -38,7 +38,7 @@ type fortnight struct {
 
 // report is a result that is on its way.
 type report struct {
-	recovery.Result
+	recoup.GateZeroResult
 	due time.Time
 }
 
@@ -131,13 +131,13 @@ func (f *fortnight) imports(size int) {
 // turn reports what is due, and claims what there is, up to what workers can do.
 func (f *fortnight) turn(size int) {
 	f.now = f.now.Add(turn)
-	var due []recovery.Result
+	var due []recoup.GateZeroResult
 	rest := f.work[:0]
 	for _, r := range f.work {
 		if r.due.After(f.now) {
 			rest = append(rest, r)
 		} else {
-			due = append(due, r.Result)
+			due = append(due, r.GateZeroResult)
 		}
 	}
 	f.work = rest
@@ -160,12 +160,12 @@ func (f *fortnight) turn(size int) {
 // look decides what comes of verifications.
 func (f *fortnight) look(claimed []store.Case) {
 	for _, c := range claimed {
-		if c.Batch.Killed() || c.Recovery.Status == store.RecoveryActive && f.now.Before(c.Recovery.NextEligibleAt) {
+		if c.Batch.Stopped() || c.Recovery.Status == recoup.RecoveryActive && f.now.Before(c.Recovery.NextEligibleAt) {
 			f.Fatalf("claimed is %+v", c)
 		}
-		r := report{Result: recovery.Result{IntakeID: c.Intake.ID, RecoveryID: c.Recovery.ID, Token: c.Lease.LeaseToken, Worker: "w1", Verdict: recovery.VerdictFail}, due: f.now.Add(turn)}
+		r := report{GateZeroResult: recoup.GateZeroResult{IntakeID: c.Intake.ID, RecoveryID: c.Recovery.ID, LeaseToken: c.Lease.LeaseToken, Worker: "w1", Verdict: recoup.VerdictFail}, due: f.now.Add(turn)}
 		if f.chance.IntN(100) < 30 {
-			r.Verdict = recovery.VerdictPass
+			r.Verdict = recoup.VerdictPass
 		} else {
 			r.Reason = f.gate.Reasons[f.chance.IntN(len(f.gate.Reasons))].Name
 		}
@@ -180,7 +180,7 @@ func (f *fortnight) look(claimed []store.Case) {
 }
 
 // record reports results, and counts what came of them.
-func (f *fortnight) record(list []recovery.Result) {
+func (f *fortnight) record(list []recoup.GateZeroResult) {
 	f.Helper()
 	out, err := f.Record(f.Context(), list)
 	f.must(err)
@@ -196,11 +196,11 @@ func (f *fortnight) record(list []recovery.Result) {
 			f.Fatal(o.Err)
 		case !list[i].RecoveryID.IsZero() && f.isKilled(f.now):
 			f.Errorf("in a killed batch a result counts: %+v", o.Case)
-		case o.Case.Recovery.Status == store.RecoverySucceeded:
+		case o.Case.Recovery.Status == recoup.RecoverySucceeded:
 			f.counted["SUCCEEDED"]++
 		case o.Case.Recovery.Status == "":
 			f.counted["FIRST"]++
-		case o.Case.Recovery.Status == store.RecoveryExhausted:
+		case o.Case.Recovery.Status == recoup.RecoveryExhausted:
 			f.counted["EXHAUSTED"]++
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // Create takes in one candidate. With an id of the caller's it may be sent again:
 // the same comes back as it is by then, and another under the same id is refused
 // with CONFLICT. It joins a batch that exists, or none.
-func (s *Service) Create(ctx context.Context, in store.Intake) (found store.Case, created bool, err error) {
+func (s *Service) Create(ctx context.Context, in recoup.Intake) (found store.Case, created bool, err error) {
 	if err := Check(&in); err != nil {
 		return store.Case{}, false, err
 	}
@@ -24,7 +24,7 @@ func (s *Service) Create(ctx context.Context, in store.Intake) (found store.Case
 		in.ID = s.ids.New(s.now())
 	}
 	in.ImportKey = in.ID.String()
-	done, err := s.store.ImportIntakes(ctx, in.BatchID, s.now(), []store.Intake{in})
+	done, err := s.store.ImportIntakes(ctx, in.BatchID, s.now(), []recoup.Intake{in})
 	if err != nil {
 		return store.Case{}, false, importFailure(err)
 	}
@@ -37,7 +37,7 @@ func (s *Service) Create(ctx context.Context, in store.Intake) (found store.Case
 	return found, done.Added == 1, nil
 }
 
-func sameCandidate(a, b store.Intake) bool {
+func sameCandidate(a, b recoup.Intake) bool {
 	return a.BatchID == b.BatchID && a.CompanyName == b.CompanyName && a.Domain == b.Domain &&
 		a.LinkedInURL == b.LinkedInURL && a.State == b.State
 }
@@ -59,7 +59,7 @@ func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Importe
 		}
 	}
 	now := s.now()
-	good := make([]*store.Intake, 0, len(rows))
+	good := make([]*recoup.Intake, 0, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		if r.Err == nil {
@@ -79,9 +79,9 @@ func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Importe
 // inOrder sorts what is imported by its keys and then gives it ids: both indexes
 // are filled from left to right, which for a million rows is half the work. Of
 // those with one key the first remains the first.
-func (s *Service) inOrder(good []*store.Intake, now time.Time) []store.Intake {
-	slices.SortStableFunc(good, func(a, b *store.Intake) int { return strings.Compare(a.ImportKey, b.ImportKey) })
-	list := make([]store.Intake, len(good))
+func (s *Service) inOrder(good []*recoup.Intake, now time.Time) []recoup.Intake {
+	slices.SortStableFunc(good, func(a, b *recoup.Intake) int { return strings.Compare(a.ImportKey, b.ImportKey) })
+	list := make([]recoup.Intake, len(good))
 	for i, in := range good {
 		if in.ID.IsZero() {
 			in.ID = s.ids.New(now)
@@ -111,7 +111,7 @@ func (r *Row) Identify() error {
 }
 
 // fingerprint is a candidate in 128 bits.
-func fingerprint(i *store.Intake) string {
+func fingerprint(i *recoup.Intake) string {
 	text := make([]byte, 0, 256)
 	for _, s := range []string{i.CompanyName, i.Domain, i.LinkedInURL, i.State} {
 		text = append(append(text, s...), 0)
@@ -123,7 +123,7 @@ func fingerprint(i *store.Intake) string {
 // Row is one row of a file: a candidate, or what is wrong with it.
 type Row struct {
 	Line   int // where it begins, from 1
-	Intake store.Intake
+	Intake recoup.Intake
 	Err    error
 }
 

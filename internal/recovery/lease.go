@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/internal/store"
 )
 
 // Claim leases an eligible recovery to a worker. Claiming one whose last lease
@@ -20,7 +19,7 @@ func (Claim) kind() Kind { return Claimed }
 
 func (in Claim) apply(s *step) error {
 	switch {
-	case s.Batch.Killed():
+	case s.Batch.Stopped():
 		return s.refuse(BatchKilled, "its batch is stopped by the kill switch")
 	case s.Batch.Frozen(s.now):
 		return s.refuse(InvalidTransition, "its batch is frozen")
@@ -44,7 +43,7 @@ func (s *step) lapse() (used bool) {
 	s.Lease.Lapses++
 	s.endLease()
 	if s.Lease.Lapses < MaxLapses {
-		s.emit(store.AIRLapse, "", worker)
+		s.emit(recoup.AIRLapse, "", worker)
 		return false
 	}
 	s.attempt(Timeout, worker)
@@ -71,7 +70,7 @@ func (in GiveBack) apply(s *step) error {
 // nodes say.
 func (s *step) holds(token recoup.ID) (worker string, err error) {
 	switch {
-	case s.Batch.Killed():
+	case s.Batch.Stopped():
 		return "", s.refuse(BatchKilled, "its batch is stopped by the kill switch; no attempt was used")
 	case !s.Lease.HeldBy(token):
 		return "", s.refuse(LeaseLost, "the lease is gone, and the result with it")

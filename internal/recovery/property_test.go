@@ -55,7 +55,7 @@ func (l *life) batchwide() {
 		l.T.Fatal(err)
 	}
 	l.c.Batch = next.Batch
-	if next.Batch.Killed() && l.c.Recovery.Status == store.RecoveryActive { // as the store does
+	if next.Batch.Stopped() && l.c.Recovery.Status == recoup.RecoveryActive { // as the store does
 		l.c, _, err = recovery.Step(l.gate, l.c, recovery.Kill{By: "ada"}, l.now)
 		if err != nil {
 			l.T.Fatal(err)
@@ -82,30 +82,30 @@ func (l *life) step() {
 func (l *life) check(was, next store.Case, effects store.CaseEffects, err error, in recovery.Input) {
 	a, b := was.Recovery, next.Recovery
 	counted := b.AttemptCount - a.AttemptCount
-	late := len(effects.AIR) == 1 && effects.AIR[0].Event == store.AIRLateResult
+	late := len(effects.AIR) == 1 && effects.AIR[0].Event == recoup.AIRLateResult
 	switch {
-	case err != nil && (next != was || len(effects.AIR) > 0 && !late || effects.Reentry != (store.Intake{})):
+	case err != nil && (next != was || len(effects.AIR) > 0 && !late || effects.Reentry != (recoup.Intake{})):
 		l.T.Fatalf("%T is refused and changes something: %+v", in, effects)
-	case late != (a.Status == store.RecoveryExhausted && isPass(in)):
+	case late != (a.Status == recoup.RecoveryExhausted && isPass(in)):
 		l.T.Fatalf("%T after %s: late %v", in, a.Status, late)
-	case a.Status != "" && a.Status != store.RecoveryActive && next != was:
+	case a.Status != "" && a.Status != recoup.RecoveryActive && next != was:
 		l.T.Fatalf("%s is not the end: %+v", a.Status, next)
 	case b.AttemptCount > 3 || b.Status != "" && b.AttemptCount < 1 || counted < 0 || counted > 1:
 		l.T.Fatalf("%d attempts became %d", a.AttemptCount, b.AttemptCount)
 	case next.Lease.LeaseToken != was.Lease.LeaseToken && next.Lease.Leased(l.now) &&
-		(l.now.Before(b.NextEligibleAt) || was.Batch.Killed() || was.Batch.Frozen(l.now) || was.Lease.Leased(l.now)):
+		(l.now.Before(b.NextEligibleAt) || was.Batch.Stopped() || was.Batch.Frozen(l.now) || was.Lease.Leased(l.now)):
 		l.T.Fatalf("%T leased what is not eligible: %+v", in, was)
-	case was.Batch.Killed() && err == nil && a.Status == store.RecoveryActive && counted > 0:
+	case was.Batch.Stopped() && err == nil && a.Status == recoup.RecoveryActive && counted > 0:
 		l.T.Fatalf("%T used an attempt in a killed batch", in)
-	case next.Lease.Lapses >= recovery.MaxLapses || b.Status != store.RecoveryActive && next.Lease != (store.RecoveryLease{}):
+	case next.Lease.Lapses >= recovery.MaxLapses || b.Status != recoup.RecoveryActive && next.Lease != (store.RecoveryLease{}):
 		l.T.Fatalf("a lease is left behind: %+v", next)
-	case was.Intake.Status == store.IntakeFailed && next.Intake.Status == store.IntakeAuthorized:
+	case was.Intake.Status == recoup.IntakeFailed && next.Intake.Status == recoup.IntakeAuthorized:
 		l.T.Fatal("what failed became AUTHORIZED")
-	case a.Status == "" && b.Status != "" && (b.Status == store.RecoveryExhausted) != was.Batch.Frozen(l.now):
+	case a.Status == "" && b.Status != "" && (b.Status == recoup.RecoveryExhausted) != was.Batch.Frozen(l.now):
 		l.T.Fatalf("born %s", b.Status)
 	}
 	l.checkEffects(was, next, effects)
-	if err == nil && (counted == 1 || a.Status == store.RecoveryActive && len(effects.AIR) > 0 && effects.AIR[0].Event == store.AIRFail) {
+	if err == nil && (counted == 1 || a.Status == recoup.RecoveryActive && len(effects.AIR) > 0 && effects.AIR[0].Event == recoup.AIRFail) {
 		l.lastFail = b.UpdatedAt
 	}
 	l.checkWait(b)
@@ -113,17 +113,17 @@ func (l *life) check(was, next store.Case, effects store.CaseEffects, err error,
 
 // checkEffects says that the AIR tells of what happened, and of nothing else.
 func (l *life) checkEffects(was, next store.Case, effects store.CaseEffects) {
-	n := map[store.AIREvent]int{}
+	n := map[recoup.AIREvent]int{}
 	for _, row := range effects.AIR {
 		n[row.Event]++
 	}
 	ended := was.Recovery.Status != next.Recovery.Status
-	if (n["EXHAUSTED"] == 1) != (ended && next.Recovery.Status == store.RecoveryExhausted) {
+	if (n["EXHAUSTED"] == 1) != (ended && next.Recovery.Status == recoup.RecoveryExhausted) {
 		l.T.Fatalf("from %s to %s with %v", was.Recovery.Status, next.Recovery.Status, n)
 	}
-	succeeded := ended && next.Recovery.Status == store.RecoverySucceeded
+	succeeded := ended && next.Recovery.Status == recoup.RecoverySucceeded
 	if succeeded != (n["REENTER"] == 1) || succeeded != !effects.Reentry.ID.IsZero() || succeeded && n["AUTH"] != 1 ||
-		succeeded != (next.Intake.Status == store.IntakeReenterSucceeded && was.Intake.Status == store.IntakeFailed) {
+		succeeded != (next.Intake.Status == recoup.IntakeReenterSucceeded && was.Intake.Status == recoup.IntakeFailed) {
 		l.T.Fatalf("half a re-entry: %+v, %+v", next, effects)
 	}
 	if next.Recovery.AttemptCount > was.Recovery.AttemptCount && n["FAIL"] != 1 {
@@ -132,8 +132,8 @@ func (l *life) checkEffects(was, next store.Case, effects store.CaseEffects) {
 }
 
 // checkWait says that the wait is the schedule's, from the last failure.
-func (l *life) checkWait(r store.Recovery) {
-	if r.Status != store.RecoveryActive {
+func (l *life) checkWait(r recoup.Recovery) {
+	if r.Status != recoup.RecoveryActive {
 		return
 	}
 	wait := []time.Duration{24 * hour, 72 * hour, 168 * hour}[r.AttemptCount-1]
@@ -148,18 +148,18 @@ func isPass(in recovery.Input) bool {
 }
 
 func TestAnyLife(t *testing.T) {
-	ends := map[store.RecoveryStatus]int{}
+	ends := map[recoup.RecoveryStatus]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		l := &life{T: rt, world: newWorld(t)}
 		if rapid.IntRange(0, 3).Draw(rt, "loose") == 0 {
-			l.c.Batch, l.c.Intake.BatchID = store.Batch{}, ""
+			l.c.Batch, l.c.Intake.BatchID = recoup.Batch{}, ""
 		}
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			l.step()
 		}
 		ends[l.c.Recovery.Status]++
 	})
-	for _, status := range []store.RecoveryStatus{"", store.RecoveryActive, store.RecoveryExhausted, store.RecoverySucceeded} {
+	for _, status := range []recoup.RecoveryStatus{"", recoup.RecoveryActive, recoup.RecoveryExhausted, recoup.RecoverySucceeded} {
 		if ends[status] == 0 && !testing.Short() { // of few lives not every end is among them
 			t.Errorf("no life ended %q: %v", status, ends)
 		}

@@ -56,23 +56,23 @@ type step struct {
 }
 
 // emit adds a row to the AIR that tells of the case as it is now.
-func (s *step) emit(event store.AIREvent, reason, actor string) *store.AIR {
-	s.effects.AIR = append(s.effects.AIR, store.AIR{
+func (s *step) emit(event recoup.AIREvent, reason, actor string) *recoup.IntakeEvent {
+	s.effects.AIR = append(s.effects.AIR, recoup.IntakeEvent{
 		IntakeID: s.Intake.ID, RecoveryID: s.Recovery.ID, BatchID: s.Batch.ID,
-		Event: event, Reason: reason, Attempt: s.Recovery.AttemptCount, Actor: actor, At: s.now,
+		Event: event, Reason: reason, AttemptCount: s.Recovery.AttemptCount, Actor: actor, At: s.now,
 	})
 	return &s.effects.AIR[len(s.effects.AIR)-1]
 }
 
 // late returns the row that a pass leaves behind when it is refused because the
 // recovery is EXHAUSTED.
-func (s *step) late(current store.Case, in Input) []store.AIR {
+func (s *step) late(current store.Case, in Input) []recoup.IntakeEvent {
 	pass, ok := in.(Pass)
-	if !ok || current.Recovery.Status != store.RecoveryExhausted {
+	if !ok || current.Recovery.Status != recoup.RecoveryExhausted {
 		return nil
 	}
 	s.Case, s.effects = current, store.CaseEffects{}
-	s.emit(store.AIRLateResult, "", pass.Worker)
+	s.emit(recoup.AIRLateResult, "", pass.Worker)
 	return s.effects.AIR
 }
 

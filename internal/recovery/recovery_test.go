@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -19,17 +20,17 @@ func TestSchedule(t *testing.T) {
 		}
 		w.wantEvents(w.must(w.fail()), "FAIL")
 		r := w.c.Recovery
-		if r.AttemptCount != i+1 || !r.NextEligibleAt.Equal(w.now.Add(wait)) || r.Status != store.RecoveryActive || !r.UpdatedAt.Equal(w.now) {
+		if r.AttemptCount != i+1 || !r.NextEligibleAt.Equal(w.now.Add(wait)) || r.Status != recoup.RecoveryActive || !r.UpdatedAt.Equal(w.now) {
 			t.Errorf("after failure %d: %+v", i+1, r)
 		}
 	}
 	w.claimed()
 	effects := w.must(w.fail())
 	w.wantEvents(effects, "FAIL", "EXHAUSTED")
-	if r := w.c.Recovery; r.AttemptCount != 3 || r.Status != store.RecoveryExhausted || w.c.Intake.Status != store.IntakeFailed {
+	if r := w.c.Recovery; r.AttemptCount != 3 || r.Status != recoup.RecoveryExhausted || w.c.Intake.Status != recoup.IntakeFailed {
 		t.Errorf("at the end: %+v", w.c)
 	}
-	if last := effects.AIR[1]; last.Reason != "STATE_MISMATCH" || last.Attempt != 3 || last.Actor != "system" {
+	if last := effects.AIR[1]; last.Reason != "STATE_MISMATCH" || last.AttemptCount != 3 || last.Actor != "system" {
 		t.Errorf("the AIR gets %+v", last)
 	}
 }
@@ -51,14 +52,14 @@ func TestReentry(t *testing.T) {
 	if effects.AIR[1].NewIntakeID != in.NewIntakeID {
 		t.Errorf("REENTER names %v", effects.AIR[1].NewIntakeID)
 	}
-	want := store.Intake{
+	want := recoup.Intake{
 		ID: in.NewIntakeID, BatchID: "b1", CompanyName: "Acme", Domain: "acme.example", State: "OH",
-		Status: store.IntakeAuthorized, PreviousID: was.ID, CreatedAt: w.now, UpdatedAt: w.now,
+		Status: recoup.IntakeAuthorized, PreviousID: was.ID, CreatedAt: w.now, UpdatedAt: w.now,
 	}
 	if effects.Reentry != want {
 		t.Errorf("the new intake is %+v, want %+v", effects.Reentry, want)
 	}
-	if w.c.Intake.Status != store.IntakeReenterSucceeded || w.c.Recovery.Status != store.RecoverySucceeded || w.c.Lease != (store.RecoveryLease{}) {
+	if w.c.Intake.Status != recoup.IntakeReenterSucceeded || w.c.Recovery.Status != recoup.RecoverySucceeded || w.c.Lease != (store.RecoveryLease{}) {
 		t.Errorf("what is left is %+v", w.c)
 	}
 }
@@ -68,7 +69,7 @@ func TestFirstPass(t *testing.T) {
 	w.now = w.now.Add(minute)
 	effects := w.must(recovery.Pass{Worker: "w0"})
 	w.wantEvents(effects, "AUTH")
-	if w.c.Intake.Status != store.IntakeAuthorized || !w.c.Intake.UpdatedAt.Equal(w.now) || w.c.Recovery != (store.Recovery{}) || effects.Reentry != (store.Intake{}) {
+	if w.c.Intake.Status != recoup.IntakeAuthorized || !w.c.Intake.UpdatedAt.Equal(w.now) || w.c.Recovery != (recoup.Recovery{}) || effects.Reentry != (recoup.Intake{}) {
 		t.Errorf("passed: %+v", w.c)
 	}
 	for _, in := range []recovery.Input{recovery.Pass{}, w.fail()} {
@@ -124,7 +125,7 @@ func TestLastLapseExhausts(t *testing.T) {
 	w.c.Lease.Lapses = 2
 	w.now = w.now.Add(lease)
 	w.wantEvents(w.must(w.claim()), "FAIL", "EXHAUSTED")
-	if w.c.Recovery.Status != store.RecoveryExhausted || w.c.Lease != (store.RecoveryLease{}) {
+	if w.c.Recovery.Status != recoup.RecoveryExhausted || w.c.Lease != (store.RecoveryLease{}) {
 		t.Errorf("after the last lapse: %+v", w.c)
 	}
 }
@@ -148,7 +149,7 @@ func TestKillSwitch(t *testing.T) {
 	}
 	w.wantEvents(w.must(recovery.Release{By: "bob"}), "RELEASE")
 	w.wantEvents(w.must(recovery.Release{By: "bob"}))
-	if w.c.Batch != (store.Batch{ID: "b1", CreatedAt: epoch}) {
+	if w.c.Batch != (recoup.Batch{ID: "b1", CreatedAt: epoch}) {
 		t.Errorf("released: %+v", w.c.Batch)
 	}
 }
@@ -164,7 +165,7 @@ func TestFreeze(t *testing.T) {
 	was := w.c.Recovery
 	effects := w.must(recovery.Freeze{})
 	w.wantEvents(effects, "EXHAUSTED")
-	was.Status, was.UpdatedAt = store.RecoveryExhausted, w.now
+	was.Status, was.UpdatedAt = recoup.RecoveryExhausted, w.now
 	if w.c.Recovery != was || effects.AIR[0].Reason != recovery.BatchFrozen {
 		t.Errorf("frozen: %+v, %+v", w.c, effects)
 	}
@@ -188,7 +189,7 @@ func TestBornExhausted(t *testing.T) {
 		w := newWorld(t)
 		frozen(w)
 		w.wantEvents(w.must(w.fail()), "FAIL", "EXHAUSTED")
-		if r := w.c.Recovery; r.Status != store.RecoveryExhausted || r.AttemptCount != 1 || r.NextEligibleAt.IsZero() {
+		if r := w.c.Recovery; r.Status != recoup.RecoveryExhausted || r.AttemptCount != 1 || r.NextEligibleAt.IsZero() {
 			t.Errorf("born: %+v", r)
 		}
 	}
@@ -197,7 +198,7 @@ func TestBornExhausted(t *testing.T) {
 // Spec 004, 5: fourteen days after the import.
 func TestComplete(t *testing.T) {
 	w := newWorld(t)
-	w.c.Intake = store.Intake{}
+	w.c.Intake = recoup.Intake{}
 	w.must(recovery.Complete{})
 	if b := w.c.Batch; !b.CompletedAt.Equal(epoch) || !b.FreezeAt.Equal(epoch.Add(14*day)) {
 		t.Errorf("complete: %+v", b)

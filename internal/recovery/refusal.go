@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"recoup"
-	"recoup/internal/store"
 )
 
 // The codes a refusal carries.
@@ -20,7 +19,7 @@ const (
 type Refusal struct {
 	Code   recoup.Code
 	Input  Kind
-	Status store.RecoveryStatus // empty: there is no recovery
+	Status recoup.RecoveryStatus // empty: there is no recovery
 	Reason string
 }
 

@@ -26,8 +26,8 @@ func (in Pass) apply(s *step) error {
 		if err := s.first(); err != nil {
 			return err
 		}
-		s.Intake.Status = store.IntakeAuthorized
-		s.emit(store.AIRAuth, "", in.Worker)
+		s.Intake.Status = recoup.IntakeAuthorized
+		s.emit(recoup.AIRAuth, "", in.Worker)
 		return nil
 	}
 	worker, err := s.holds(in.Token)
@@ -40,17 +40,17 @@ func (in Pass) apply(s *step) error {
 
 // reenter ends a recovery well: the five effects of spec 004, 9.
 func (s *step) reenter(id recoup.ID, worker string) {
-	s.Recovery.Status, s.Recovery.UpdatedAt = store.RecoverySucceeded, s.now
+	s.Recovery.Status, s.Recovery.UpdatedAt = recoup.RecoverySucceeded, s.now
 	s.Lease = store.RecoveryLease{}
-	s.emit(store.AIRAuth, "", worker)
-	s.emit(store.AIRReenter, "", worker).NewIntakeID = id
+	s.emit(recoup.AIRAuth, "", worker)
+	s.emit(recoup.AIRReenter, "", worker).NewIntakeID = id
 
 	fresh := s.Intake
 	fresh.ID, fresh.PreviousID, fresh.ImportKey = id, s.Intake.ID, ""
-	fresh.Status, fresh.CreatedAt, fresh.UpdatedAt = store.IntakeAuthorized, s.now, s.now
+	fresh.Status, fresh.CreatedAt, fresh.UpdatedAt = recoup.IntakeAuthorized, s.now, s.now
 	s.effects.Reentry = fresh
 
-	s.Intake.Status, s.Intake.UpdatedAt = store.IntakeReenterSucceeded, s.now
+	s.Intake.Status, s.Intake.UpdatedAt = recoup.IntakeReenterSucceeded, s.now
 }
 
 // Fail is the word that an intake was not verified, and why. Of a pending intake
@@ -89,9 +89,9 @@ func (in Fail) apply(s *step) error {
 // count while the batch is killed: the intake stays what it was.
 func (s *step) first() error {
 	switch {
-	case s.Intake.Status != store.IntakePending:
+	case s.Intake.Status != recoup.IntakePending:
 		return s.refuse(InvalidTransition, "the intake is not PENDING")
-	case s.Batch.Killed():
+	case s.Batch.Stopped():
 		return s.refuse(BatchKilled, "its batch is stopped by the kill switch; no attempt was used")
 	}
 	s.Intake.UpdatedAt = s.now
@@ -101,10 +101,10 @@ func (s *step) first() error {
 // begin opens the recovery of an intake's first failure. In a frozen batch it is
 // born EXHAUSTED.
 func (s *step) begin(in Fail) {
-	s.Intake.Status = store.IntakeFailed
-	s.Recovery = store.Recovery{
+	s.Intake.Status = recoup.IntakeFailed
+	s.Recovery = recoup.Recovery{
 		ID: in.RecoveryID, IntakeID: s.Intake.ID, BatchID: s.Intake.BatchID, CreatedAt: s.now,
-		Status: store.RecoveryActive,
+		Status: recoup.RecoveryActive,
 	}
 	s.attempt(in.Reason, in.Worker)
 }
@@ -120,7 +120,7 @@ func (s *step) attempt(reason, worker string) {
 	}
 	r.FailureReason, r.UpdatedAt = reason, s.now
 	s.Lease = store.RecoveryLease{}
-	s.emit(store.AIRFail, reason, worker)
+	s.emit(recoup.AIRFail, reason, worker)
 	switch {
 	case spent:
 		s.exhaust(reason)
@@ -131,7 +131,7 @@ func (s *step) attempt(reason, worker string) {
 
 // exhaust ends a recovery for good.
 func (s *step) exhaust(reason string) {
-	s.Recovery.Status, s.Recovery.UpdatedAt = store.RecoveryExhausted, s.now
+	s.Recovery.Status, s.Recovery.UpdatedAt = recoup.RecoveryExhausted, s.now
 	s.Lease = store.RecoveryLease{}
-	s.emit(store.AIRExhausted, reason, recoup.System)
+	s.emit(recoup.AIRExhausted, reason, recoup.System)
 }

@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"recoup/internal/store"
+	"recoup"
 )
 
 // Format is how a file of candidates is written.
@@ -191,7 +191,7 @@ func objectRow(line []byte, number int) Row {
 	if d.More() {
 		return badRow(number, "row", "the row has more than one JSON object")
 	}
-	row := Row{Line: number, Intake: store.Intake{
+	row := Row{Line: number, Intake: recoup.Intake{
 		ImportKey: o.ImportKey, CompanyName: o.CompanyName, Domain: o.Domain, LinkedInURL: o.LinkedInURL, State: o.State,
 	}}
 	parseRowID(&row, strings.TrimSpace(o.ID))

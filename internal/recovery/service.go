@@ -60,41 +60,41 @@ func (s *Service) Gate() policy.Gate { return s.gate() }
 const ActBatchComplete = "gate_zero.complete"
 
 // CreateBatch makes a batch, or returns the one of that id as it is.
-func (s *Service) CreateBatch(ctx context.Context, id string) (store.Batch, error) {
+func (s *Service) CreateBatch(ctx context.Context, id string) (recoup.Batch, error) {
 	if err := CheckBatch(id); err != nil {
-		return store.Batch{}, err
+		return recoup.Batch{}, err
 	}
 	return s.store.CreateBatch(ctx, id, s.now())
 }
 
 // Complete ends the import of a batch, from when its time runs. Saying it again
 // changes nothing. The audit is written first: it tells who asked.
-func (s *Service) Complete(ctx context.Context, id string, act store.Act) (store.Batch, error) {
+func (s *Service) Complete(ctx context.Context, id string, act store.Act) (recoup.Batch, error) {
 	found, err := s.store.Batch(ctx, id)
 	if err != nil || !found.CompletedAt.IsZero() {
 		return found.Batch, err
 	}
 	if err := s.store.AppendAudit(ctx, []store.AuditEntry{act.On(ActBatchComplete, id, nil)}); err != nil {
-		return store.Batch{}, err
+		return recoup.Batch{}, err
 	}
 	return s.store.StepBatch(ctx, id, s.decide(Complete{}))
 }
 
 // Kill turns the kill switch of a batch on. When it returns, nothing in the batch
 // is leased, nor will be until it is released.
-func (s *Service) Kill(ctx context.Context, id string, act store.Act) (store.Batch, error) {
+func (s *Service) Kill(ctx context.Context, id string, act store.Act) (recoup.Batch, error) {
 	return s.store.StepBatch(ctx, id, s.decide(Kill{By: act.By, Reason: act.Reason}))
 }
 
 // Release turns it off again.
-func (s *Service) Release(ctx context.Context, id string, act store.Act) (store.Batch, error) {
+func (s *Service) Release(ctx context.Context, id string, act store.Act) (recoup.Batch, error) {
 	return s.store.StepBatch(ctx, id, s.decide(Release{By: act.By, Reason: act.Reason}))
 }
 
 // Story is one intake from its first result to its end.
 type Story struct {
 	store.Case
-	Rows []store.AIR // oldest first
+	Rows []recoup.IntakeEvent // oldest first
 }
 
 // Story returns what happened to an intake; of one that took over after a

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"recoup"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -15,9 +16,9 @@ func (f *fortnight) verify(size int, frozen time.Time) {
 	ctx := f.Context()
 	b, err := f.Batch(ctx, fortnightBatch)
 	f.must(err)
-	intakes, recoveries := map[store.IntakeStatus]int64{}, map[store.RecoveryStatus]int64{}
+	intakes, recoveries := map[recoup.IntakeStatus]int64{}, map[recoup.RecoveryStatus]int64{}
 	for p := (store.Page{Limit: store.MaxPage}); ; {
-		list, next, err := f.Intakes(ctx, store.IntakeFilter{Batch: fortnightBatch}, p)
+		list, next, err := f.Intakes(ctx, recoup.IntakeFilter{BatchID: fortnightBatch}, p)
 		f.must(err)
 		for i := range list {
 			story, err := f.Story(ctx, list[i].ID)
@@ -37,12 +38,12 @@ func (f *fortnight) verify(size int, frozen time.Time) {
 	if !maps.Equal(intakes, b.Intakes) || !maps.Equal(recoveries, b.Recoveries) {
 		f.Errorf("counted are %v %v, and there are %v %v", b.Intakes, b.Recoveries, intakes, recoveries)
 	}
-	succeeded, exhausted := recoveries[store.RecoverySucceeded], recoveries[store.RecoveryExhausted]
-	authorized, failed := intakes[store.IntakeAuthorized], intakes[store.IntakeFailed]
+	succeeded, exhausted := recoveries[recoup.RecoverySucceeded], recoveries[recoup.RecoveryExhausted]
+	authorized, failed := intakes[recoup.IntakeAuthorized], intakes[recoup.IntakeFailed]
 	switch {
-	case intakes[store.IntakePending] != 0 || recoveries[store.RecoveryActive] != 0 || b.FrozenAt.IsZero():
+	case intakes[recoup.IntakePending] != 0 || recoveries[recoup.RecoveryActive] != 0 || b.FrozenAt.IsZero():
 		f.Errorf("not all is over: %v %v, frozen at %v", intakes, recoveries, b.FrozenAt)
-	case authorized != f.counted["FIRST"]+succeeded || failed != exhausted || intakes[store.IntakeReenterSucceeded] != succeeded:
+	case authorized != f.counted["FIRST"]+succeeded || failed != exhausted || intakes[recoup.IntakeReenterSucceeded] != succeeded:
 		f.Errorf("intakes %v and recoveries %v do not fit", intakes, recoveries)
 	case int64(size) != f.counted["FIRST"]+succeeded+exhausted:
 		f.Errorf("%d came, %d passed at once, %d later, %d never", size, f.counted["FIRST"], succeeded, exhausted)
@@ -67,8 +68,8 @@ type record struct {
 	attempt  int
 	eligible time.Time
 	lapses   int
-	status   store.RecoveryStatus
-	intake   store.IntakeStatus
+	status   recoup.RecoveryStatus
+	intake   recoup.IntakeStatus
 }
 
 // legal holds the record of one intake to spec 004, 8 and 9: every attempt after
@@ -78,7 +79,7 @@ func (f *fortnight) legal(s *recovery.Story, frozen time.Time) error {
 	if !s.Intake.PreviousID.IsZero() {
 		return f.legalReentry(s)
 	}
-	at := record{intake: store.IntakePending}
+	at := record{intake: recoup.IntakePending}
 	for i, row := range s.Rows {
 		if i > 0 && row.At.Before(s.Rows[i-1].At) {
 			return fmt.Errorf("row %d is older than the one before", i)
@@ -96,7 +97,7 @@ func (f *fortnight) legal(s *recovery.Story, frozen time.Time) error {
 // legalReentry holds an intake that took over to the failed one's record.
 func (f *fortnight) legalReentry(s *recovery.Story) error {
 	last := s.Rows[len(s.Rows)-1]
-	if s.Intake.Status != store.IntakeAuthorized || last.Event != store.AIRReenter || last.NewIntakeID != s.Intake.ID ||
+	if s.Intake.Status != recoup.IntakeAuthorized || last.Event != recoup.AIRReenter || last.NewIntakeID != s.Intake.ID ||
 		last.IntakeID != s.Intake.PreviousID || !s.Recovery.ID.IsZero() {
 		return fmt.Errorf("it took over, and the record ends with %+v", last)
 	}
@@ -104,44 +105,44 @@ func (f *fortnight) legalReentry(s *recovery.Story) error {
 }
 
 // next takes one step along a timeline, if it is a legal one.
-func (f *fortnight) next(at *record, row store.AIR, i int, rows []store.AIR, frozen time.Time) error {
-	retry := at.status == store.RecoveryActive
-	if over := at.intake != store.IntakePending && !retry; over && row.Event != store.AIRLateResult && row.Event != store.AIRReenter {
+func (f *fortnight) next(at *record, row recoup.IntakeEvent, i int, rows []recoup.IntakeEvent, frozen time.Time) error {
+	retry := at.status == recoup.RecoveryActive
+	if over := at.intake != recoup.IntakePending && !retry; over && row.Event != recoup.AIRLateResult && row.Event != recoup.AIRReenter {
 		return fmt.Errorf("it was over: %+v", *at)
 	}
-	if retry && (row.Event == store.AIRFail || row.Event == store.AIRAuth) {
+	if retry && (row.Event == recoup.AIRFail || row.Event == recoup.AIRAuth) {
 		timedOut := row.Reason == recovery.Timeout && at.lapses == recovery.MaxLapses-1
 		if row.At.Before(at.eligible) || f.isKilled(row.At) && !timedOut {
 			return fmt.Errorf("eligible since %v, killed: %t", at.eligible, f.isKilled(row.At))
 		}
 	}
 	switch row.Event {
-	case store.AIRFail:
+	case recoup.AIRFail:
 		return f.failed(at, row, i, rows)
-	case store.AIRAuth:
-		at.intake = store.IntakeAuthorized
+	case recoup.AIRAuth:
+		at.intake = recoup.IntakeAuthorized
 		if retry {
-			at.intake, at.status = store.IntakeReenterSucceeded, store.RecoverySucceeded
+			at.intake, at.status = recoup.IntakeReenterSucceeded, recoup.RecoverySucceeded
 		}
-	case store.AIRReenter:
-		if rows[i-1].Event != store.AIRAuth || at.status != store.RecoverySucceeded {
+	case recoup.AIRReenter:
+		if rows[i-1].Event != recoup.AIRAuth || at.status != recoup.RecoverySucceeded {
 			return fmt.Errorf("nothing had passed: %+v", *at)
 		}
-	case store.AIRExhausted:
-		at.status = store.RecoveryExhausted
-		if spent := rows[i-1].Event == store.AIRFail && row.Reason != recovery.BatchFrozen; !spent && row.At.Before(frozen) {
+	case recoup.AIRExhausted:
+		at.status = recoup.RecoveryExhausted
+		if spent := rows[i-1].Event == recoup.AIRFail && row.Reason != recovery.BatchFrozen; !spent && row.At.Before(frozen) {
 			return fmt.Errorf("it had attempts left: %+v", *at)
 		}
-	case store.AIRLapse:
+	case recoup.AIRLapse:
 		if at.lapses++; !retry || at.lapses >= recovery.MaxLapses {
 			return fmt.Errorf("%d lapses", at.lapses)
 		}
-	case store.AIRRevoke:
+	case recoup.AIRRevoke:
 		if !f.isKilled(row.At) || !retry {
 			return fmt.Errorf("nobody had killed the batch")
 		}
-	case store.AIRLateResult:
-		if at.status != store.RecoveryExhausted {
+	case recoup.AIRLateResult:
+		if at.status != recoup.RecoveryExhausted {
 			return fmt.Errorf("it was not too late: %+v", *at)
 		}
 	default:
@@ -152,18 +153,18 @@ func (f *fortnight) next(at *record, row store.AIR, i int, rows []store.AIR, fro
 
 // failed is a failed attempt: the wait begins anew, or, after the third wait,
 // there is none.
-func (f *fortnight) failed(at *record, row store.AIR, i int, rows []store.AIR) error {
+func (f *fortnight) failed(at *record, row recoup.IntakeEvent, i int, rows []recoup.IntakeEvent) error {
 	spent := at.attempt == 3
 	if !spent {
 		at.attempt++
 	}
-	if row.Attempt != at.attempt || row.Reason == "" {
-		return fmt.Errorf("it counts as attempt %d for %q, and is number %d", row.Attempt, row.Reason, at.attempt)
+	if row.AttemptCount != at.attempt || row.Reason == "" {
+		return fmt.Errorf("it counts as attempt %d for %q, and is number %d", row.AttemptCount, row.Reason, at.attempt)
 	}
-	if spent && (i+1 == len(rows) || rows[i+1].Event != store.AIREvent("EXHAUSTED")) {
+	if spent && (i+1 == len(rows) || rows[i+1].Event != recoup.AIREvent("EXHAUSTED")) {
 		return fmt.Errorf("the last attempt failed, and it is not exhausted")
 	}
 	at.eligible = row.At.Add([]time.Duration{24 * hour, 72 * hour, 168 * hour}[at.attempt-1])
-	at.lapses, at.status, at.intake = 0, store.RecoveryActive, store.IntakeFailed
+	at.lapses, at.status, at.intake = 0, recoup.RecoveryActive, recoup.IntakeFailed
 	return nil
 }

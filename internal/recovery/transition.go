@@ -3,7 +3,7 @@ package recovery
 import (
 	"slices"
 
-	"recoup/internal/store"
+	"recoup"
 )
 
 // Kind names an input.
@@ -31,14 +31,14 @@ type Input interface {
 // recovery in which it is accepted, and those that it can lead to.
 type Transition struct {
 	Input Kind
-	From  []store.RecoveryStatus
-	To    []store.RecoveryStatus
+	From  []recoup.RecoveryStatus
+	To    []recoup.RecoveryStatus
 	Note  string
 }
 
 // none stands for "no recovery": the intake has not failed, or the input is to a
 // batch as a whole.
-const none store.RecoveryStatus = ""
+const none recoup.RecoveryStatus = ""
 
 // Transitions returns the transition table. What is not in it is refused and
 // changes nothing.
@@ -47,42 +47,42 @@ func Transitions() []Transition { return slices.Clone(transitions) }
 var transitions = []Transition{
 	{
 		Passed,
-		[]store.RecoveryStatus{none, store.RecoveryActive},
-		[]store.RecoveryStatus{none, store.RecoverySucceeded},
+		[]recoup.RecoveryStatus{none, recoup.RecoveryActive},
+		[]recoup.RecoveryStatus{none, recoup.RecoverySucceeded},
 		"of a pending intake, or of a retry with the token; also in a frozen batch, not in a killed one",
 	},
 	{
 		Failed,
-		[]store.RecoveryStatus{none, store.RecoveryActive},
-		[]store.RecoveryStatus{store.RecoveryActive, store.RecoveryExhausted},
+		[]recoup.RecoveryStatus{none, recoup.RecoveryActive},
+		[]recoup.RecoveryStatus{recoup.RecoveryActive, recoup.RecoveryExhausted},
 		"as above; after the last wait, or in a frozen batch, there is no further retry",
 	},
 	{
 		Claimed,
-		[]store.RecoveryStatus{store.RecoveryActive},
-		[]store.RecoveryStatus{store.RecoveryActive, store.RecoveryExhausted},
+		[]recoup.RecoveryStatus{recoup.RecoveryActive},
+		[]recoup.RecoveryStatus{recoup.RecoveryActive, recoup.RecoveryExhausted},
 		"eligible, held by nobody, batch neither killed nor frozen; a lease that ran out counts first, and the third in a row is a failed attempt",
 	},
 	{
 		GivenBack,
-		[]store.RecoveryStatus{store.RecoveryActive},
-		[]store.RecoveryStatus{store.RecoveryActive},
+		[]recoup.RecoveryStatus{recoup.RecoveryActive},
+		[]recoup.RecoveryStatus{recoup.RecoveryActive},
 		"with the token, not in a killed batch; no attempt is used and no lapse is counted",
 	},
 	{
 		Frozen,
-		[]store.RecoveryStatus{none, store.RecoveryActive},
-		[]store.RecoveryStatus{none, store.RecoveryExhausted},
+		[]recoup.RecoveryStatus{none, recoup.RecoveryActive},
+		[]recoup.RecoveryStatus{none, recoup.RecoveryExhausted},
 		"the batch's time is over and nobody holds the recovery; killed or not",
 	},
 	{
 		Killed,
-		[]store.RecoveryStatus{none, store.RecoveryActive},
-		[]store.RecoveryStatus{none, store.RecoveryActive},
+		[]recoup.RecoveryStatus{none, recoup.RecoveryActive},
+		[]recoup.RecoveryStatus{none, recoup.RecoveryActive},
 		"leases are taken away, no attempt is used",
 	},
-	{Released, []store.RecoveryStatus{none}, []store.RecoveryStatus{none}, "the batch goes on"},
-	{Completed, []store.RecoveryStatus{none}, []store.RecoveryStatus{none}, "the batch's time begins to run"},
+	{Released, []recoup.RecoveryStatus{none}, []recoup.RecoveryStatus{none}, "the batch goes on"},
+	{Completed, []recoup.RecoveryStatus{none}, []recoup.RecoveryStatus{none}, "the batch's time begins to run"},
 }
 
 // known checks the transition table.

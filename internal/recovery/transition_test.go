@@ -12,24 +12,24 @@ import (
 
 // specimen brings a case into a status in which nothing but the status stands
 // in the way of an input.
-func specimen(t *testing.T, status store.RecoveryStatus, kind recovery.Kind) *world {
+func specimen(t *testing.T, status recoup.RecoveryStatus, kind recovery.Kind) *world {
 	w := newWorld(t)
 	if kind == recovery.Frozen || kind == recovery.Killed || kind == recovery.Released || kind == recovery.Completed {
 		if status == "" {
-			w.c.Intake = store.Intake{} // an input to the batch
+			w.c.Intake = recoup.Intake{} // an input to the batch
 		}
 	}
 	if status != "" {
 		w.must(w.fail())
 		w.now = w.c.Recovery.NextEligibleAt
-		if kind != recovery.Claimed && kind != recovery.Frozen || status == store.RecoverySucceeded {
+		if kind != recovery.Claimed && kind != recovery.Frozen || status == recoup.RecoverySucceeded {
 			w.must(w.claim())
 		}
 	}
 	switch {
-	case status == store.RecoverySucceeded:
+	case status == recoup.RecoverySucceeded:
 		w.must(w.pass())
-	case status == store.RecoveryExhausted:
+	case status == recoup.RecoveryExhausted:
 		was := w.c.Batch
 		w.freezeBatch()
 		w.now = w.now.Add(lease)
@@ -52,7 +52,7 @@ func inputs(w *world) map[recovery.Kind]recovery.Input {
 // Every status meets every input: accepted as the table says, or refused with
 // nothing changed.
 func TestEveryStatusMeetsEveryInput(t *testing.T) {
-	statuses := []store.RecoveryStatus{"", store.RecoveryActive, store.RecoveryExhausted, store.RecoverySucceeded}
+	statuses := []recoup.RecoveryStatus{"", recoup.RecoveryActive, recoup.RecoveryExhausted, recoup.RecoverySucceeded}
 	table := recovery.Transitions()
 	if len(table) != len(inputs(newWorld(t))) {
 		t.Fatalf("the table has %d inputs", len(table))
@@ -83,7 +83,7 @@ type guard struct {
 
 var guards = []guard{
 	{"nothing", func(*world) {}},
-	{"no batch", func(w *world) { w.c.Batch, w.c.Intake.BatchID, w.c.Recovery.BatchID = store.Batch{}, "", "" }},
+	{"no batch", func(w *world) { w.c.Batch, w.c.Intake.BatchID, w.c.Recovery.BatchID = recoup.Batch{}, "", "" }},
 	{"killed", func(w *world) { w.c.Batch.KilledAt, w.c.Batch.KilledBy = w.now, "ada" }},
 	{"frozen", func(w *world) { w.freezeBatch() }},
 	{"killed and frozen", func(w *world) { w.c.Batch.KilledAt, w.c.Batch.KilledBy = w.now, "ada"; w.freezeBatch() }},

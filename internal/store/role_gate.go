@@ -11,7 +11,7 @@ import (
 // decision causes stands or falls together.
 type BatchWriter interface {
 	// CreateBatch makes a batch, or returns the one of that id as it is.
-	CreateBatch(ctx context.Context, id string, now time.Time) (Batch, error)
+	CreateBatch(ctx context.Context, id string, now time.Time) (recoup.Batch, error)
 
 	// ImportIntakes adds pending intakes to a batch, or, without one, to none.
 	// Those whose import key the batch has already are left as they are, so that
@@ -19,13 +19,13 @@ type BatchWriter interface {
 	// and that have no key, or their id for a key. It returns ErrNotFound
 	// for an unknown batch, and ErrRefused if something is new to a batch
 	// whose import was declared complete.
-	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []Intake) (Imported, error)
+	ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []recoup.Intake) (Imported, error)
 
 	// StepBatch applies an input to a batch and, if its kill switch is then on, to
 	// each of its recoveries that is leased. When it returns, nothing in a killed
 	// batch is leased, nor will be. The error is what decide returned, or
 	// ErrNotFound.
-	StepBatch(ctx context.Context, id string, decide DecideCase) (Batch, error)
+	StepBatch(ctx context.Context, id string, decide DecideCase) (recoup.Batch, error)
 }
 
 // CaseWriter changes intakes and recoveries, as [BatchWriter] does batches.
@@ -46,7 +46,7 @@ type CaseWriter interface {
 	// ClaimPending hands intakes without a result to a worker, the oldest first,
 	// but those of killed batches and those that others are at. None is handed to
 	// two claimers.
-	ClaimPending(ctx context.Context, claim IntakeClaim) (taken []Intake, at time.Time, err error)
+	ClaimPending(ctx context.Context, claim IntakeClaim) (taken []recoup.Intake, at time.Time, err error)
 
 	// ReturnPending lets others claim an intake that was handed to a worker until
 	// then, at once. If it is not that worker's any more nothing happens.
@@ -56,10 +56,10 @@ type CaseWriter interface {
 // GateReader answers questions about Gate Zero, with lists as those of [ErrorFinder].
 type GateReader interface {
 	// Batch returns a batch with its counts, else ErrNotFound.
-	Batch(ctx context.Context, id string) (BatchStatus, error)
+	Batch(ctx context.Context, id string) (recoup.IntakeBatch, error)
 
 	// Batches lists batches with their counts, newest first.
-	Batches(ctx context.Context, after BatchCursor, limit int) ([]BatchStatus, BatchCursor, error)
+	Batches(ctx context.Context, after BatchCursor, limit int) ([]recoup.IntakeBatch, BatchCursor, error)
 
 	// Intake returns the case of an intake, else ErrNotFound.
 	Intake(ctx context.Context, id recoup.ID) (Case, error)
@@ -68,10 +68,10 @@ type GateReader interface {
 	Recovery(ctx context.Context, id recoup.ID) (Case, error)
 
 	// Intakes lists intakes, newest first.
-	Intakes(ctx context.Context, f IntakeFilter, p Page) ([]Intake, Cursor, error)
+	Intakes(ctx context.Context, f recoup.IntakeFilter, p Page) ([]recoup.Intake, Cursor, error)
 
 	// GateFigures counts batches, and intakes and recoveries by status.
-	GateFigures(ctx context.Context) (GateFigures, error)
+	GateFigures(ctx context.Context) (recoup.GateZeroStatus, error)
 
 	// Eligible lists ACTIVE recoveries whose wait is over, of one batch or of all,
 	// the longest waiting first (spec 004, 10). Those that are leased, or paused
@@ -84,9 +84,9 @@ type GateReader interface {
 
 	// Timeline returns what the AIR tells of an intake, oldest first; of one that
 	// took over after a recovery, what it tells of the failed one too.
-	Timeline(ctx context.Context, intake recoup.ID, limit int) ([]AIR, error)
+	Timeline(ctx context.Context, intake recoup.ID, limit int) ([]recoup.IntakeEvent, error)
 
 	// BatchTimeline returns what the AIR tells of a batch as a whole, oldest
 	// first: its kill switch, its freeze.
-	BatchTimeline(ctx context.Context, batch string, limit int) ([]AIR, error)
+	BatchTimeline(ctx context.Context, batch string, limit int) ([]recoup.IntakeEvent, error)
 }

@@ -28,11 +28,11 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Providers, "Members")
 	covers(t, store.Notices)
 	covers(t, store.StoredReceipts)
-	covers(t, store.Batches)
+	covers(t, store.Batches, "WindowDays", "Killed")
 	covers(t, store.Intakes)
-	covers(t, store.Recoveries)
+	covers(t, store.Recoveries, "CompanyName", "Inconclusive", "LeaseWorker", "LeaseEndsAt", "BatchKilled", "BatchFrozen")
 	covers(t, store.RecoveryLeases)
-	covers(t, store.AIRs)
+	covers(t, store.AIRs, "Inconclusive")
 	covers(t, store.Events, "Tenant", "Timeless", "Details")
 	covers(t, store.Activities)
 	covers(t, store.DeadLetters, "Standing")
@@ -45,7 +45,8 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Pauses)
 	covers(t, store.Replays, "Step", "Counts")
 	covers(t, store.ReplayItems)
-	covers(t, row.Table[store.Case]{Name: "a case", Columns: store.Cases})
+	covers(t, row.Table[store.Case]{Name: "a case", Columns: store.Cases},
+		"WindowDays", "Killed", "CompanyName", "Inconclusive", "LeaseWorker", "LeaseEndsAt", "BatchKilled", "BatchFrozen")
 }
 
 // covers fills a row and copies it column by column. Fields that are kept

@@ -50,8 +50,8 @@ type Work struct {
 
 	// What cases add, each in order: intakes that take over from failed ones, and rows
 	// of the AIR.
-	Reentries []Intake
-	AIR       []AIR
+	Reentries []recoup.Intake
+	AIR       []recoup.IntakeEvent
 
 	// Memory takes what was decided on steps that can stand for others; nil: nothing is
 	// remembered.

@@ -59,13 +59,13 @@ func (w *Work) StepCases(decide DecideCase) []Case {
 
 // StepBatch decides an input to a batch as a whole and, once its kill switch is
 // on, to every case, which is the cases of the batch that are leased.
-func (w *Work) StepBatch(b Batch, decide DecideCase) (Batch, error) {
+func (w *Work) StepBatch(b recoup.Batch, decide DecideCase) (recoup.Batch, error) {
 	next, effects, err := decide(Case{Batch: b}, w.now)
 	w.AIR = append(w.AIR, effects.AIR...)
 	if err != nil {
 		return b, err
 	}
-	if next.Batch.Killed() {
+	if next.Batch.Stopped() {
 		for _, r := range w.cases.list {
 			r.is.Batch = next.Batch
 		}
@@ -89,14 +89,14 @@ func (w *Work) stepCase(r *caseRow, current Case, decide DecideCase) CaseOutcome
 
 // Recoveries returns the recoveries that first failures have begun, and the new
 // versions of stored ones.
-func (w *Work) Recoveries() (added, changed []Recovery) {
-	added, changes, _ := parts(w.cases.list, func(c *Case) Recovery { return c.Recovery })
+func (w *Work) Recoveries() (added, changed []recoup.Recovery) {
+	added, changes, _ := parts(w.cases.list, func(c *Case) recoup.Recovery { return c.Recovery })
 	return added, news(changes)
 }
 
 // Intakes returns the new versions of stored intakes.
-func (w *Work) Intakes() []Intake {
-	_, changes, _ := parts(w.cases.list, func(c *Case) Intake { return c.Intake })
+func (w *Work) Intakes() []recoup.Intake {
+	_, changes, _ := parts(w.cases.list, func(c *Case) recoup.Intake { return c.Intake })
 	return news(changes)
 }
 
@@ -104,7 +104,7 @@ func (w *Work) Intakes() []Intake {
 // verify them any more.
 func (w *Work) Verified() (ids []recoup.ID) {
 	for _, r := range w.cases.list {
-		if r.was.Intake.Status == IntakePending && r.is.Intake.Status != IntakePending {
+		if r.was.Intake.Status == recoup.IntakePending && r.is.Intake.Status != recoup.IntakePending {
 			ids = append(ids, r.is.Intake.ID)
 		}
 	}
@@ -149,7 +149,7 @@ func (w *Work) RecoveryLeases() (held []LeaseOf, gone []recoup.ID) {
 // Audit returns the rows of the audit that tell of what was done to batches as a
 // whole. They are written in the same commit.
 func (w *Work) Audit() []AuditEntry {
-	acts := map[AIREvent]string{AIRKill: ActBatchKill, AIRRelease: ActBatchRelease, AIRFreeze: ActBatchFreeze}
+	acts := map[recoup.AIREvent]string{recoup.AIRKill: ActBatchKill, recoup.AIRRelease: ActBatchRelease, recoup.AIRFreeze: ActBatchFreeze}
 	var list []AuditEntry
 	for _, row := range w.AIR {
 		if act := acts[row.Event]; act != "" {

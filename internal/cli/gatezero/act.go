@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
@@ -18,19 +19,19 @@ func recoveries(streams command.Streams, which, name, short string) *cobra.Comma
 		Example: "  recoup gate-zero " + name + "\n  recoup gate-zero " + name + " --batch 2026_outreach --json",
 	}
 	cmd.Flags().StringVar(&filter.BatchID, "batch", "", "only of this `BATCH`")
-	return command.List[client.Recovery]{
+	return command.List[recoup.Recovery]{
 		Noun: "recovery", Key: "recoveries",
 		Columns: []string{"ID", "COMPANY", "BATCH", "ATTEMPT", "REASON", "CONCLUSIVE", "SINCE", "STATUS"},
 		Drop:    []string{"CONCLUSIVE", "ATTEMPT", "BATCH", "SINCE", "STATUS"},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.Recovery, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Recovery, string, error) {
 			page, err := s.Recoveries(ctx, filter, p)
 			return page.Recoveries, page.Next, err
 		},
-		Row: func(s *command.Session, r *client.Recovery) []string {
+		Row: func(s *command.Session, r *recoup.Recovery) []string {
 			since, now := r.NextEligibleAt, "waiting for a worker"
 			switch {
 			case r.Status != "ACTIVE":
-				since, now = r.UpdatedAt, r.Status
+				since, now = r.UpdatedAt, string(r.Status)
 			case r.BatchFrozen:
 				now = "batch frozen"
 			case r.BatchKilled:
@@ -45,12 +46,12 @@ func recoveries(streams command.Streams, which, name, short string) *cobra.Comma
 
 func complete(streams command.Streams) *cobra.Command {
 	var act client.BatchAct
-	return command.Act[client.IntakeBatch]{
+	return command.Act[recoup.IntakeBatch]{
 		Reason: &act.Reason,
-		Call: func(ctx context.Context, s *command.Session, args []string) (client.IntakeBatch, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.IntakeBatch, error) {
 			return s.CompleteIntakeBatch(ctx, args[0], act)
 		},
-		Say: func(s *command.Session, b client.IntakeBatch) {
+		Say: func(s *command.Session, b recoup.IntakeBatch) {
 			s.Sayf("%s is complete; it freezes at %s", command.Printable(b.ID), s.When(b.FreezeAt))
 		},
 	}.Command(streams, &cobra.Command{
@@ -140,7 +141,7 @@ func printStory(s *command.Session, story *client.IntakeStory) {
 	i := &story.Intake
 	var p command.Page
 	p.Heading(command.Printable(i.CompanyName))
-	p.Facts("id", i.ID.String(), "batch", i.BatchID, "status", i.Status, "domain", i.Domain, "linkedin", i.LinkedInURL,
+	p.Facts("id", i.ID.String(), "batch", i.BatchID, "status", string(i.Status), "domain", i.Domain, "linkedin", i.LinkedInURL,
 		"state", i.State, "replaces", command.ID(i.PreviousID), "created", s.When(i.CreatedAt))
 	if r := story.Recovery; r != nil {
 		p.Heading("RECOVERY")
@@ -151,7 +152,7 @@ func printStory(s *command.Session, story *client.IntakeStory) {
 		if r.Inconclusive {
 			reason += " (inconclusive)"
 		}
-		p.Facts("status", r.Status, "attempts", fmt.Sprint(r.AttemptCount), "last reason", reason, "eligible", next,
+		p.Facts("status", string(r.Status), "attempts", fmt.Sprint(r.AttemptCount), "last reason", reason, "eligible", next,
 			"worker", r.LeaseWorker, "lease ends", s.When(r.LeaseEndsAt), "batch killed", command.Yes(r.BatchKilled), "batch frozen", command.Yes(r.BatchFrozen))
 	}
 	fmt.Fprint(s.Out, p.String())

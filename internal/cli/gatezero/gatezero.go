@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
@@ -61,8 +62,8 @@ func showStatus(ctx context.Context, s *command.Session) error {
 		return err
 	case s.Machine():
 		return s.Print(struct {
-			client.GateZeroStatus
-			Batches []client.IntakeBatch `json:"newest_batches"`
+			recoup.GateZeroStatus
+			Batches []recoup.IntakeBatch `json:"newest_batches"`
 			Count   int64                `json:"batches"`
 		}{status, batches.Batches, status.Batches})
 	case len(batches.Batches) > 0:
@@ -85,16 +86,16 @@ func showStatus(ctx context.Context, s *command.Session) error {
 	return nil
 }
 
-func tally(counts map[string]int64, name string) string { return fmt.Sprint(counts[name]) }
+func tally[S ~string](counts map[S]int64, name S) string { return fmt.Sprint(counts[name]) }
 
-func freezes(s *command.Session, b *client.IntakeBatch) string {
+func freezes(s *command.Session, b *recoup.IntakeBatch) string {
 	if !b.FrozenAt.IsZero() {
 		return "frozen"
 	}
 	return s.Relative(b.FreezeAt)
 }
 
-func batchState(b *client.IntakeBatch) string {
+func batchState(b *recoup.IntakeBatch) string {
 	switch {
 	case b.Killed:
 		return "KILLED"
@@ -115,14 +116,14 @@ func conclusive(inconclusive bool) string {
 }
 
 // reasonTable counts the last failure reasons of recoveries.
-func reasonTable(s command.Streams, counts []client.RecoveryCount) *command.Table {
+func reasonTable(s command.Streams, counts []recoup.RecoveryCount) *command.Table {
 	t := command.NewTable(s, "REASON", "CONCLUSIVE", "ACTIVE", "SUCCEEDED", "EXHAUSTED")
-	rows := map[string]map[string]int64{}
+	rows := map[string]map[recoup.RecoveryStatus]int64{}
 	vague := map[string]bool{}
 	var reasons []string
 	for _, c := range counts {
 		if rows[c.Reason] == nil {
-			rows[c.Reason], reasons = map[string]int64{}, append(reasons, c.Reason)
+			rows[c.Reason], reasons = map[recoup.RecoveryStatus]int64{}, append(reasons, c.Reason)
 		}
 		rows[c.Reason][c.Status] = c.N
 		vague[c.Reason] = vague[c.Reason] || c.Inconclusive
@@ -158,7 +159,7 @@ func showBatch(ctx context.Context, s *command.Session, id string) error {
 }
 
 // tallies writes counts in one line, in the order of their names.
-func tallies(counts map[string]int64) string {
+func tallies[S ~string](counts map[S]int64) string {
 	var list []string
 	for name, n := range counts {
 		list = append(list, fmt.Sprintf("%d %s", n, name))
@@ -171,7 +172,7 @@ func tallies(counts map[string]int64) string {
 	return strings.Join(list, ", ")
 }
 
-func printTimeline(s *command.Session, events []client.IntakeEvent) {
+func printTimeline(s *command.Session, events []recoup.IntakeEvent) {
 	if len(events) == 0 {
 		return
 	}
@@ -185,7 +186,7 @@ func printTimeline(s *command.Session, events []client.IntakeEvent) {
 		case !e.NewIntakeID.IsZero():
 			why = "goes on as " + e.NewIntakeID.String()
 		}
-		t.Add(command.Stamp(e.At), e.Event, command.Number(e.AttemptCount), e.Actor, why)
+		t.Add(command.Stamp(e.At), string(e.Event), command.Number(e.AttemptCount), e.Actor, why)
 	}
 	fmt.Fprintf(s.Out, "\n%s", t)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/cli/command"
@@ -78,7 +79,7 @@ func (f *verifyFlags) check() error {
 	if f.every <= 0 {
 		return command.Usagef("--every is %s: expected a duration such as 10s", f.every)
 	}
-	what, err := command.OneOf("what", f.what, []string{client.ClaimRecoveries, client.ClaimIntakes})
+	what, err := command.OneOf("what", f.what, []string{recoup.ClaimRecoveries, recoup.ClaimIntakes})
 	f.what = what
 	host, _ := os.Hostname()
 	f.worker = cmp.Or(f.worker, host, "verifier")
@@ -129,14 +130,14 @@ func verifyAll(ctx context.Context, s *command.Session, f verifyFlags, look func
 				fmt.Fprintf(s.Err, "%s: %s\n", results[i].IntakeID, command.Printable(command.Reason(said)))
 				continue
 			}
-			sum[cmp.Or(results[i].Reason, client.VerdictPass)]++
+			sum[cmp.Or(results[i].Reason, recoup.VerdictPass)]++
 		}
 	}
 }
 
 // lookAll looks at many domains, a few at a time.
-func lookAll(ctx context.Context, work []client.GateZeroWork, f verifyFlags, look func(ctx context.Context, domain, company string) (verifier.Reason, error)) []client.GateZeroResult {
-	results := make([]client.GateZeroResult, len(work))
+func lookAll(ctx context.Context, work []recoup.GateZeroWork, f verifyFlags, look func(ctx context.Context, domain, company string) (verifier.Reason, error)) []recoup.GateZeroResult {
+	results := make([]recoup.GateZeroResult, len(work))
 	turn := make(chan struct{}, f.parallel)
 	var all sync.WaitGroup
 	for i := range work {
@@ -144,9 +145,9 @@ func lookAll(ctx context.Context, work []client.GateZeroWork, f verifyFlags, loo
 		all.Go(func() {
 			defer func() { <-turn }()
 			reason, _ := look(ctx, work[i].Intake.Domain, work[i].Intake.CompanyName) // the reason is all that is reported
-			verdict := client.VerdictPass
+			verdict := recoup.VerdictPass
 			if reason != verifier.Passed {
-				verdict = client.VerdictFail
+				verdict = recoup.VerdictFail
 			}
 			results[i] = work[i].Result(verdict, string(reason))
 			results[i].Worker = f.worker

@@ -20,14 +20,14 @@ var intakeColumns = columns(store.Intakes.Columns)
 // ImportIntakes adds pending intakes to a batch. They are copied in one go; only
 // if that meets some that are there already, which is what a repeated import
 // does, are they looked at one by one.
-func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []store.Intake) (store.Imported, error) {
+func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []recoup.Intake) (store.Imported, error) {
 	if len(intakes) == 0 {
 		return store.Imported{}, nil
 	}
 	rows := slices.Clone(intakes)
 	for i := range rows {
 		r := &rows[i]
-		r.BatchID, r.Status, r.PreviousID, r.CreatedAt, r.UpdatedAt = batch, store.IntakePending, recoup.ID{}, now, now
+		r.BatchID, r.Status, r.PreviousID, r.CreatedAt, r.UpdatedAt = batch, recoup.IntakePending, recoup.ID{}, now, now
 	}
 	added, err := s.importRows(ctx, batch, rows, copyIntakes)
 	var known *Failure
@@ -42,8 +42,8 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 
 // importRows writes rows into a batch that is known to exist. It does not hold
 // the batch: a kill switch must not wait for a long import.
-func (s *Store) importRows(ctx context.Context, batch string, rows []store.Intake,
-	write func(context.Context, *tx, []store.Intake) (int, error)) (added int, err error) {
+func (s *Store) importRows(ctx context.Context, batch string, rows []recoup.Intake,
+	write func(context.Context, *tx, []recoup.Intake) (int, error)) (added int, err error) {
 	err = s.transact(ctx, "import intakes", time.Time{}, func(t *tx) error {
 		var found []string
 		collect(t.queue("select batch_id from cl.gate_zero_batch where batch_id = $1", batch), pgx.RowTo[string], &found)
@@ -61,15 +61,15 @@ func (s *Store) importRows(ctx context.Context, batch string, rows []store.Intak
 	return added, err
 }
 
-func copyIntakes(ctx context.Context, t *tx, rows []store.Intake) (int, error) {
+func copyIntakes(ctx context.Context, t *tx, rows []recoup.Intake) (int, error) {
 	tag, err := t.conn.PgConn().CopyFrom(ctx, bytes.NewReader(copyRows(intakeColumns, rows)),
 		"copy cl.gate_zero_intake ("+names(intakeColumns, "")+") from stdin (format binary)")
 	return int(tag.RowsAffected()), err
 }
 
-func insertNewIntakes(ctx context.Context, t *tx, rows []store.Intake) (added int, err error) {
+func insertNewIntakes(ctx context.Context, t *tx, rows []recoup.Intake) (added int, err error) {
 	// In the order of their keys, so that two imports do not wait for each other.
-	slices.SortStableFunc(rows, func(a, b store.Intake) int { return strings.Compare(a.ImportKey, b.ImportKey) })
+	slices.SortStableFunc(rows, func(a, b recoup.Intake) int { return strings.Compare(a.ImportKey, b.ImportKey) })
 	var ids []recoup.ID
 	b := newBatch(intakeColumns, pointers(rows))
 	collect(t.queue(b.insert("cl.gate_zero_intake")+` on conflict do nothing returning intake_id`, b.args...), pgx.RowTo[recoup.ID], &ids)

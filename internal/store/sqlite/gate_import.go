@@ -22,7 +22,7 @@ const (
 
 // ImportIntakes adds pending intakes to a batch, but for those that it has
 // already.
-func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []store.Intake) (store.Imported, error) {
+func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, intakes []recoup.Intake) (store.Imported, error) {
 	if len(intakes) == 0 {
 		return store.Imported{}, nil
 	}
@@ -39,7 +39,7 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 		if err != nil {
 			return err
 		}
-		fresh := make([]store.Intake, 0, len(intakes))
+		fresh := make([]recoup.Intake, 0, len(intakes))
 		for _, i := range intakes {
 			key := cmp.Or(i.ImportKey, i.ID.String())
 			if present[key] {
@@ -47,7 +47,7 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 				continue
 			}
 			present[key] = true
-			i.BatchID, i.Status, i.PreviousID, i.CreatedAt, i.UpdatedAt = batch, store.IntakePending, recoup.ID{}, now, now
+			i.BatchID, i.Status, i.PreviousID, i.CreatedAt, i.UpdatedAt = batch, recoup.IntakePending, recoup.ID{}, now, now
 			fresh = append(fresh, i)
 		}
 		done.Added = len(fresh)
@@ -61,7 +61,7 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 
 // addIntakes adds pending intakes that agree but for what they are: the guards look
 // at the first, and the others are counted at once.
-func (t *tx) addIntakes(batch string, list []store.Intake) error {
+func (t *tx) addIntakes(batch string, list []recoup.Intake) error {
 	first := min(1, len(list))
 	if err := (act{tx: t}).Add(store.Intakes.Batch(list[:first])); err != nil || len(list) == first {
 		return err
@@ -72,7 +72,7 @@ func (t *tx) addIntakes(batch string, list []store.Intake) error {
 	if err := (act{tx: t}).Add(store.Intakes.Batch(list[first:])); err != nil {
 		return err
 	}
-	if err := t.exec(countIntakes, len(list)-first, batch, string(store.IntakePending)); err != nil {
+	if err := t.exec(countIntakes, len(list)-first, batch, string(recoup.IntakePending)); err != nil {
 		return err
 	}
 	return t.exec(endBatch)
@@ -80,7 +80,7 @@ func (t *tx) addIntakes(batch string, list []store.Intake) error {
 
 // imported returns which of the import keys a batch has already. What has none,
 // or goes by its own id, is known by that, in whatever batch.
-func (t *tx) imported(batch string, intakes []store.Intake) (map[string]bool, error) {
+func (t *tx) imported(batch string, intakes []recoup.Intake) (map[string]bool, error) {
 	keys, present := make([]string, 0, len(intakes)), make(map[string]bool, len(intakes))
 	for _, i := range intakes {
 		key := i.ID.String()

@@ -111,11 +111,11 @@ func (v Verbs) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]
 // ClaimPending hands intakes that nobody has verified yet to a worker, the oldest
 // first. Rows that another claimer holds at this moment are passed over; whether
 // somebody is at an intake is asked again once it is locked.
-func (v Verbs) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken []store.Intake, at time.Time, err error) {
+func (v Verbs) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken []recoup.Intake, at time.Time, err error) {
 	if claim.Limit <= 0 {
 		return nil, time.Time{}, nil
 	}
-	taken, err = actAt(ctx, v, "claim intakes", claim.Now, func(tx Tx) ([]store.Intake, error) {
+	taken, err = actAt(ctx, v, "claim intakes", claim.Now, func(tx Tx) ([]recoup.Intake, error) {
 		ids, err := pick(tx, tx.Lock, unverified, claim.Limit, claim.Batch)
 		if err != nil || len(ids) == 0 {
 			return nil, err

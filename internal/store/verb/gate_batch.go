@@ -14,10 +14,10 @@ import (
 const maxFrozen = 100
 
 // CreateBatch makes a batch, or returns the one of that id as it is.
-func (v Verbs) CreateBatch(ctx context.Context, id string, now time.Time) (store.Batch, error) {
-	return act(ctx, v, "create a batch", func(tx Tx) (store.Batch, error) {
-		if _, err := batches.addNew(tx, store.Batch{ID: id, CreatedAt: now}); err != nil {
-			return store.Batch{}, err
+func (v Verbs) CreateBatch(ctx context.Context, id string, now time.Time) (recoup.Batch, error) {
+	return act(ctx, v, "create a batch", func(tx Tx) (recoup.Batch, error) {
+		if _, err := batches.addNew(tx, recoup.Batch{ID: id, CreatedAt: now}); err != nil {
+			return recoup.Batch{}, err
 		}
 		found, err := batches.find(tx, "where batch_id = $1", id)
 		return one(found, err, batches.named(id))
@@ -27,8 +27,8 @@ func (v Verbs) CreateBatch(ctx context.Context, id string, now time.Time) (store
 // StepBatch applies an input to a batch and, if its kill switch is then on, to
 // each of its leased recoveries. Claims and results that are under way are
 // waited for; those that come later see what was decided.
-func (v Verbs) StepBatch(ctx context.Context, id string, decide store.DecideCase) (store.Batch, error) {
-	return decideOne(ctx, v, "change a batch", time.Time{}, func(tx Tx) (next store.Batch, refused, err error) {
+func (v Verbs) StepBatch(ctx context.Context, id string, decide store.DecideCase) (recoup.Batch, error) {
+	return decideOne(ctx, v, "change a batch", time.Time{}, func(tx Tx) (next recoup.Batch, refused, err error) {
 		current, err := batches.lock(tx, id, id)
 		if err != nil {
 			return current, nil, err
@@ -81,16 +81,16 @@ func (v Verbs) FreezeDue(ctx context.Context, now time.Time, limit int, decide s
 }
 
 // sealBatches notes of which batches nothing is ACTIVE any more.
-func sealBatches(tx Tx, due []store.Batch, names []string, decide store.DecideCase) error {
+func sealBatches(tx Tx, due []recoup.Batch, names []string, decide store.DecideCase) error {
 	empty, err := batches.find(tx, `b where batch_id = any ($1::text[]) and not exists (
 		select 1 from cl.gate_zero_recovery r /*by gate_zero_recovery_claim_idx*/
 		where coalesce(r.batch_id, '') = b.batch_id and r.status = 'ACTIVE')`, names)
 	if err != nil {
 		return err
 	}
-	w, sealed := store.NewWork(tx.Now(), nil), []store.Batch{}
+	w, sealed := store.NewWork(tx.Now(), nil), []recoup.Batch{}
 	for _, b := range due {
-		if !slices.ContainsFunc(empty, func(e store.Batch) bool { return e.ID == b.ID }) {
+		if !slices.ContainsFunc(empty, func(e recoup.Batch) bool { return e.ID == b.ID }) {
 			continue
 		}
 		if next, err := w.StepBatch(b, decide); err == nil {
@@ -103,20 +103,20 @@ func sealBatches(tx Tx, due []store.Batch, names []string, decide store.DecideCa
 	return save(tx, w)
 }
 
-var statuses = view(append(row.Within("b.", store.Batches.Columns, func(s *store.BatchStatus) *store.Batch { return &s.Batch }),
+var statuses = view(append(row.Within("b.", store.Batches.Columns, func(s *recoup.IntakeBatch) *recoup.Batch { return &s.Batch }),
 	row.Read(`(
 	select coalesce(jsonb_object_agg(status, n), '{}') from (
 		select status, sum(n) as n from cl.gate_zero_count c
-		where c.batch_id = b.batch_id group by 1 having sum(n) <> 0) s)`, func(s *store.BatchStatus) any { return (*store.BatchCounts)(s) })),
+		where c.batch_id = b.batch_id group by 1 having sum(n) <> 0) s)`, func(s *recoup.IntakeBatch) any { return (*store.BatchCounts)(s) })),
 	"batch", " from cl.gate_zero_batch b")
 
 // Batch returns a batch with its counts.
-func (v Verbs) Batch(ctx context.Context, id string) (store.BatchStatus, error) {
+func (v Verbs) Batch(ctx context.Context, id string) (recoup.IntakeBatch, error) {
 	return statuses.get(ctx, v, statuses.ask("read a batch", "where b.batch_id = $1", id), id)
 }
 
 // Batches lists batches with their counts, newest first.
-func (v Verbs) Batches(ctx context.Context, after store.BatchCursor, limit int) ([]store.BatchStatus, store.BatchCursor, error) {
+func (v Verbs) Batches(ctx context.Context, after store.BatchCursor, limit int) ([]recoup.IntakeBatch, store.BatchCursor, error) {
 	size := store.Page{Limit: limit}.Size()
 	q := statuses.ask("list batches", "where true")
 	if !after.IsZero() {
@@ -124,7 +124,7 @@ func (v Verbs) Batches(ctx context.Context, after store.BatchCursor, limit int) 
 	}
 	q.add(" order by b.created_at desc, b.batch_id desc limit " + q.arg(size))
 	list, err := statuses.list(ctx, v, q)
-	return list, next(list, size, func(s *store.BatchStatus) store.BatchCursor { return store.BatchCursor{At: s.CreatedAt, ID: s.ID} }), err
+	return list, next(list, size, func(s *recoup.IntakeBatch) store.BatchCursor { return store.BatchCursor{At: s.CreatedAt, ID: s.ID} }), err
 }
 
 // Intake returns the case of an intake.
@@ -162,33 +162,33 @@ func (v Verbs) Exhausted(ctx context.Context, batch string, p store.Page) ([]sto
 
 // Timeline returns what the AIR tells of an intake, and of the failed one that
 // it took over from, oldest first.
-func (v Verbs) Timeline(ctx context.Context, intake recoup.ID, limit int) ([]store.AIR, error) {
+func (v Verbs) Timeline(ctx context.Context, intake recoup.ID, limit int) ([]recoup.IntakeEvent, error) {
 	return airs.list(ctx, v, airs.ask("read the timeline", `
 		where intake_id in ($1, (select previous_intake_id from cl.gate_zero_intake where intake_id = $1))
 		order by air_id limit $2`, intake, clamp(limit)))
 }
 
 // BatchTimeline returns what the AIR tells of a batch as a whole, oldest first.
-func (v Verbs) BatchTimeline(ctx context.Context, batch string, limit int) ([]store.AIR, error) {
+func (v Verbs) BatchTimeline(ctx context.Context, batch string, limit int) ([]recoup.IntakeEvent, error) {
 	return airs.list(ctx, v, airs.ask("read the timeline of a batch",
 		"where batch_id = $1 and intake_id is null order by air_id limit $2", batch, clamp(limit)))
 }
 
 // GateFigures counts batches, and the intakes and recoveries by status.
-func (v Verbs) GateFigures(ctx context.Context) (store.GateFigures, error) {
+func (v Verbs) GateFigures(ctx context.Context) (recoup.GateZeroStatus, error) {
 	list, err := rows(ctx, v, ask("count batches", "select count(*), count(killed_at), count(frozen_at) from cl.gate_zero_batch"),
-		row.Fields(func(f *store.GateFigures) []any { return []any{&f.Batches, &f.Killed, &f.Frozen} })...)
+		row.Fields(func(f *recoup.GateZeroStatus) []any { return []any{&f.Batches, &f.Killed, &f.Frozen} })...)
 	figures, err := one(list, err, "batches")
 	if err != nil {
 		return figures, err
 	}
-	if figures.Intakes, err = counts[store.IntakeStatus](ctx, v, ask("count intakes", `select status, sum(n)::bigint from cl.gate_zero_count
+	if figures.Intakes, err = counts[recoup.IntakeStatus](ctx, v, ask("count intakes", `select status, sum(n)::bigint from cl.gate_zero_count
 		where status in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED') group by 1`)); err != nil {
 		return figures, err
 	}
 	figures.Recoveries, err = rows(ctx, v, ask("count recoveries",
 		"select status, reason, sum(n)::bigint from cl.gate_zero_reason group by 1, 2 having sum(n) <> 0 order by 1, 2"),
-		row.Fields(func(r *store.ReasonCount) []any { return []any{(*string)(&r.Status), &r.Reason, &r.N} })...)
+		row.Fields(func(r *recoup.RecoveryCount) []any { return []any{(*string)(&r.Status), &r.Reason, &r.N} })...)
 	return figures, err
 }
 

@@ -56,24 +56,24 @@ func pick(tx Tx, answer func(*Query, row.Answer) error, sql string, limit int, o
 
 // Intakes lists intakes, newest first. Of every batch and status in question as
 // many are read as may be needed, and the newest of all are taken.
-func (v Verbs) Intakes(ctx context.Context, f store.IntakeFilter, p store.Page) ([]store.Intake, store.Cursor, error) {
+func (v Verbs) Intakes(ctx context.Context, f recoup.IntakeFilter, p store.Page) ([]recoup.Intake, store.Cursor, error) {
 	q := intakes.ask("list intakes", "where true")
 	last := " order by intake_id desc limit " + q.arg(p.Size())
 	if !p.Cursor.IsZero() {
 		last = " and intake_id < " + q.arg(p.Cursor.ID) + last
 	}
-	if f != (store.IntakeFilter{}) {
-		statuses := []store.IntakeStatus{f.Status}
+	if f != (recoup.IntakeFilter{}) {
+		statuses := []recoup.IntakeStatus{f.Status}
 		if f.Status == "" {
-			statuses = store.IntakeStatuses()
+			statuses = recoup.IntakeStatuses()
 		}
 		batches := "(select '' as batch_id union all select batch_id from cl.gate_zero_batch)"
-		if f.Batch != "" {
-			batches = "(select " + q.arg(f.Batch) + "::text as batch_id)"
+		if f.BatchID != "" {
+			batches = "(select " + q.arg(f.BatchID) + "::text as batch_id)"
 		}
 		q.add(" and intake_id in (select x.intake_id from " + batches + " b cross join unnest(" + q.arg(texts(statuses)) + `::text[]) as s (status)
 			cross join lateral (select intake_id from cl.gate_zero_intake i /*by gate_zero_intake_list_idx*/
 				where coalesce(i.batch_id, '') = b.batch_id and i.status = s.status` + last + ") x order by 1 desc limit $1)")
 	}
-	return intakes.page(ctx, v, q.add(last), p, func(i *store.Intake) store.Cursor { return store.Cursor{At: i.CreatedAt, ID: i.ID} })
+	return intakes.page(ctx, v, q.add(last), p, func(i *recoup.Intake) store.Cursor { return store.Cursor{At: i.CreatedAt, ID: i.ID} })
 }

@@ -83,10 +83,10 @@ func (d *gateDriver) batch(id string) string {
 }
 
 // candidates are n companies, the first with the given line of its import.
-func (d *gateDriver) candidates(line, n int) []store.Intake {
-	list := make([]store.Intake, n)
+func (d *gateDriver) candidates(line, n int) []recoup.Intake {
+	list := make([]recoup.Intake, n)
 	for i := range list {
-		list[i] = store.Intake{
+		list[i] = recoup.Intake{
 			ID: d.id(), ImportKey: fmt.Sprint(line + i), CompanyName: fmt.Sprintf("Company %d", line+i),
 			Domain: fmt.Sprintf("company%d.example", line+i), LinkedInURL: fmt.Sprintf("linkedin.example/%d", line+i), State: "OH",
 		}
@@ -196,7 +196,7 @@ func failing(c store.Case, reason string) recovery.Fail {
 }
 
 // stepBatch applies an input to a batch.
-func (d *gateDriver) stepBatch(id string, in recovery.Input) store.Batch {
+func (d *gateDriver) stepBatch(id string, in recovery.Input) recoup.Batch {
 	d.Helper()
 	b, err := d.store.StepBatch(d.Context(), id, d.step(in))
 	d.must(err)
@@ -241,7 +241,7 @@ func (d *gateDriver) wantStored(want ...store.Case) {
 }
 
 // wantEvents says what the AIR must tell of an intake, in order.
-func (d *gateDriver) wantEvents(intake recoup.ID, want ...store.AIREvent) []store.AIR {
+func (d *gateDriver) wantEvents(intake recoup.ID, want ...recoup.AIREvent) []recoup.IntakeEvent {
 	d.Helper()
 	rows, err := d.store.Timeline(d.Context(), intake, store.MaxPage)
 	d.must(err)
@@ -249,16 +249,16 @@ func (d *gateDriver) wantEvents(intake recoup.ID, want ...store.AIREvent) []stor
 }
 
 // wantBatchEvents says what the AIR must tell of a batch, in order.
-func (d *gateDriver) wantBatchEvents(batch string, want ...store.AIREvent) []store.AIR {
+func (d *gateDriver) wantBatchEvents(batch string, want ...recoup.AIREvent) []recoup.IntakeEvent {
 	d.Helper()
 	rows, err := d.store.BatchTimeline(d.Context(), batch, store.MaxPage)
 	d.must(err)
 	return d.sameEvents(rows, want)
 }
 
-func (d *gateDriver) sameEvents(rows []store.AIR, want []store.AIREvent) []store.AIR {
+func (d *gateDriver) sameEvents(rows []recoup.IntakeEvent, want []recoup.AIREvent) []recoup.IntakeEvent {
 	d.Helper()
-	got := make([]store.AIREvent, len(rows))
+	got := make([]recoup.AIREvent, len(rows))
 	for i := range rows {
 		got[i] = rows[i].Event
 	}

@@ -39,7 +39,7 @@ func gateHalfPass(d *gateDriver) {
 		"the new intake": func(_ *store.Case, effects *store.CaseEffects) {
 			effects.Reentry.ID = other.Intake.ID // which is taken
 		},
-		"the old intake": func(next *store.Case, _ *store.CaseEffects) { next.Intake.Status = store.IntakeAuthorized },
+		"the old intake": func(next *store.Case, _ *store.CaseEffects) { next.Intake.Status = recoup.IntakeAuthorized },
 		"AUTH":           func(_ *store.Case, effects *store.CaseEffects) { effects.AIR[0].Event = "NONSENSE" },
 		"REENTER":        func(_ *store.Case, effects *store.CaseEffects) { effects.AIR[1].IntakeID = recoup.ID{} },
 		"the lease": func(next *store.Case, _ *store.CaseEffects) {
@@ -98,7 +98,7 @@ func gateHalfFail(d *gateDriver) {
 	for name, spoil := range map[string]func(next *store.Case, effects *store.CaseEffects){
 		"the recovery": func(next *store.Case, _ *store.CaseEffects) { next.Recovery.AttemptCount = 2 },
 		"its batch":    func(next *store.Case, _ *store.CaseEffects) { next.Recovery.BatchID = "" },
-		"the intake":   func(next *store.Case, _ *store.CaseEffects) { next.Intake.Status = store.IntakeReenterSucceeded },
+		"the intake":   func(next *store.Case, _ *store.CaseEffects) { next.Intake.Status = recoup.IntakeReenterSucceeded },
 		"the AIR":      func(_ *store.Case, effects *store.CaseEffects) { effects.AIR[0].Event = "" },
 	} {
 		good := store.CaseStep{ID: intakes[1], Decide: d.step(recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()})}

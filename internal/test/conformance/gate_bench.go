@@ -17,7 +17,7 @@ const GateChunk = 5000
 
 // Importing returns the next lines of a file, chunk by chunk, and what imports them
 // into a store.
-func Importing(b *testing.B, s Gate) (next func() []store.Intake, add func([]store.Intake)) {
+func Importing(b *testing.B, s Gate) (next func() []recoup.Intake, add func([]recoup.Intake)) {
 	x := newGateBench(b, func(*testing.B) Gate { return s })
 	return x.companies, x.add
 }
@@ -64,12 +64,12 @@ func perRow(b *testing.B, chunk func()) {
 }
 
 // companies are the next lines of a file.
-func (x *gateBench) companies() []store.Intake {
-	list := make([]store.Intake, GateChunk)
+func (x *gateBench) companies() []recoup.Intake {
+	list := make([]recoup.Intake, GateChunk)
 	for i := range list {
 		x.lines++
-		list[i] = store.Intake{
-			ID: x.id(), BatchID: "b1", ImportKey: fmt.Sprintf("%09d", x.lines), Status: store.IntakePending, State: "OH",
+		list[i] = recoup.Intake{
+			ID: x.id(), BatchID: "b1", ImportKey: fmt.Sprintf("%09d", x.lines), Status: recoup.IntakePending, State: "OH",
 			CompanyName: fmt.Sprintf("Company %d Incorporated", x.lines), Domain: fmt.Sprintf("company%d.example", x.lines),
 			LinkedInURL: fmt.Sprintf("https://linkedin.example/company/%d", x.lines), CreatedAt: x.now, UpdatedAt: x.now,
 		}
@@ -77,7 +77,7 @@ func (x *gateBench) companies() []store.Intake {
 	return list
 }
 
-func (x *gateBench) add(list []store.Intake) {
+func (x *gateBench) add(list []recoup.Intake) {
 	_, err := x.store.ImportIntakes(x.Context(), "b1", x.now, list)
 	x.must(err)
 }
@@ -119,13 +119,13 @@ func benchWork(x *gateBench, b *testing.B) {
 }
 
 // Companies are n rows of a file as a store has them, each known by its own key.
-func Companies(n int) []store.Intake {
+func Companies(n int) []recoup.Intake {
 	ids := recoup.NewIDSource(rand.Reader)
-	list := make([]store.Intake, n)
+	list := make([]recoup.Intake, n)
 	for i := range list {
 		key := sha256.Sum256([]byte(fmt.Sprint(i)))
-		list[i] = store.Intake{
-			ID: ids.New(Epoch()), BatchID: "b1", ImportKey: base64.RawURLEncoding.EncodeToString(key[:16]), Status: store.IntakePending, State: "OH",
+		list[i] = recoup.Intake{
+			ID: ids.New(Epoch()), BatchID: "b1", ImportKey: base64.RawURLEncoding.EncodeToString(key[:16]), Status: recoup.IntakePending, State: "OH",
 			CompanyName: fmt.Sprintf("Company %d Incorporated", i), Domain: fmt.Sprintf("company%d.example", i),
 			LinkedInURL: fmt.Sprintf("https://linkedin.example/company/%d", i), CreatedAt: Epoch(), UpdatedAt: Epoch(),
 		}

@@ -219,7 +219,7 @@ func gateKillOthers(d *gateDriver) {
 	_, err = d.record(fresh, recovery.Pass{Worker: "w0"})
 	d.wantRefused(err, recovery.BatchKilled)
 	d.stepBatch("b1", recovery.Release{By: "ada"})
-	if c := d.fails(fresh); c.Recovery.Status != store.RecoveryActive {
+	if c := d.fails(fresh); c.Recovery.Status != recoup.RecoveryActive {
 		d.Errorf("a failure after the release is %+v", c.Recovery)
 	}
 	d.checkCounts("b1", "b2")
@@ -234,7 +234,7 @@ func gateKillTwice(d *gateDriver) {
 		d.Errorf("killed again it is %+v", again)
 	}
 	d.stepBatch("b1", recovery.Release{By: "ada"})
-	if b := d.stepBatch("b1", recovery.Release{By: "bob"}); b.Killed() {
+	if b := d.stepBatch("b1", recovery.Release{By: "bob"}); b.Stopped() {
 		d.Errorf("released it is %+v", b)
 	}
 	d.wantBatchEvents("b1", "KILL", "RELEASE")

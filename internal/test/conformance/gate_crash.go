@@ -59,7 +59,7 @@ func GateVictim(t TB, s Gate) error {
 // passSome leads a few intakes from their import to a pass of their first retry.
 func (d *gateDriver) passSome(ctx context.Context, write func(gatePass)) error {
 	now, later := d.now, d.now.Add(day)
-	list := make([]store.Intake, gateBatch)
+	list := make([]recoup.Intake, gateBatch)
 	fails := make([]store.CaseStep, gateBatch)
 	at := func(in recovery.Input) store.DecideCase {
 		return func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
@@ -67,7 +67,7 @@ func (d *gateDriver) passSome(ctx context.Context, write func(gatePass)) error {
 		}
 	}
 	for i := range list {
-		list[i] = store.Intake{ID: d.ids.New(now), CompanyName: "Company"}
+		list[i] = recoup.Intake{ID: d.ids.New(now), CompanyName: "Company"}
 		fails[i] = store.CaseStep{ID: list[i].ID, Decide: at(recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.ids.New(now)})}
 	}
 	if _, err := d.store.ImportIntakes(ctx, "b1", now, list); err != nil {
@@ -148,9 +148,9 @@ func (d *gateDriver) effectsOf(p gatePass) []bool {
 	old := d.read(p.Old)
 	rows, err := d.store.Timeline(d.Context(), p.Old, store.MaxPage)
 	d.must(err)
-	has := func(event store.AIREvent) bool {
-		return slices.ContainsFunc(rows, func(r store.AIR) bool {
-			return r.Event == event && (event != store.AIRReenter || r.NewIntakeID == p.New)
+	has := func(event recoup.AIREvent) bool {
+		return slices.ContainsFunc(rows, func(r recoup.IntakeEvent) bool {
+			return r.Event == event && (event != recoup.AIRReenter || r.NewIntakeID == p.New)
 		})
 	}
 	fresh, err := d.store.Intake(d.Context(), p.New)
@@ -158,8 +158,8 @@ func (d *gateDriver) effectsOf(p gatePass) []bool {
 		d.must(err)
 	}
 	return []bool{
-		has(store.AIRAuth), has(store.AIRReenter), fresh.Intake.Status == store.IntakeAuthorized && fresh.Intake.PreviousID == p.Old,
-		old.Intake.Status == store.IntakeReenterSucceeded, old.Recovery.Status == store.RecoverySucceeded,
+		has(recoup.AIRAuth), has(recoup.AIRReenter), fresh.Intake.Status == recoup.IntakeAuthorized && fresh.Intake.PreviousID == p.Old,
+		old.Intake.Status == recoup.IntakeReenterSucceeded, old.Recovery.Status == recoup.RecoverySucceeded,
 	}
 }
 
@@ -180,9 +180,9 @@ func (d *gateDriver) countsAddUp(batch string) {
 		return
 	}
 	d.must(err)
-	got := map[store.IntakeStatus]int64{}
+	got := map[recoup.IntakeStatus]int64{}
 	for p := (store.Page{Limit: store.MaxPage}); ; {
-		list, next, err := d.store.Intakes(d.Context(), store.IntakeFilter{Batch: batch}, p)
+		list, next, err := d.store.Intakes(d.Context(), recoup.IntakeFilter{BatchID: batch}, p)
 		d.must(err)
 		for i := range list {
 			got[list[i].Status]++
@@ -191,12 +191,12 @@ func (d *gateDriver) countsAddUp(batch string) {
 			break
 		}
 	}
-	for _, status := range store.IntakeStatuses() {
+	for _, status := range recoup.IntakeStatuses() {
 		if got[status] != b.Intakes[status] {
 			d.Errorf("%d intakes are %s, and %d are counted", got[status], status, b.Intakes[status])
 		}
 	}
-	if n := b.Recoveries[store.RecoverySucceeded]; n != got[store.IntakeReenterSucceeded] || n != got[store.IntakeAuthorized] {
+	if n := b.Recoveries[recoup.RecoverySucceeded]; n != got[recoup.IntakeReenterSucceeded] || n != got[recoup.IntakeAuthorized] {
 		d.Errorf("%d succeeded, and the intakes are %v", n, got)
 	}
 }

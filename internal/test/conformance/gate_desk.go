@@ -33,7 +33,7 @@ func (d *gateDriver) take(worker string, n int) []recoup.ID {
 	d.must(err)
 	ids := make([]recoup.ID, len(list))
 	for i := range list {
-		if ids[i] = list[i].ID; list[i].Status != store.IntakePending || list[i].CompanyName == "" {
+		if ids[i] = list[i].ID; list[i].Status != recoup.IntakePending || list[i].CompanyName == "" {
 			d.Errorf("handed out is %+v", list[i])
 		}
 	}
@@ -152,7 +152,7 @@ func gateGivenBack(d *gateDriver) {
 		d.wantRefused(err, recovery.LeaseLost)
 		held = d.claimedNow(back)
 	}
-	d.wantEvents(held.Intake.ID, store.AIRFail, store.AIRLapse)
+	d.wantEvents(held.Intake.ID, recoup.AIRFail, recoup.AIRLapse)
 }
 
 func gateTurnsHeldBack(d *gateDriver) {
@@ -193,31 +193,31 @@ func gateTurnsRaced(d *gateDriver) {
 func gateIntakeList(d *gateDriver) {
 	d.batch("b1")
 	d.batch("b2")
-	filters := map[store.IntakeFilter][]recoup.ID{}
+	filters := map[recoup.IntakeFilter][]recoup.ID{}
 	for i := range 24 {
 		batch := []string{"b1", "b2", ""}[i%3]
-		id, status := d.intakes(batch, 1)[0], store.IntakePending
+		id, status := d.intakes(batch, 1)[0], recoup.IntakePending
 		switch i % 4 {
 		case 1:
 			d.fails(id)
-			status = store.IntakeFailed
+			status = recoup.IntakeFailed
 		case 2:
 			_, err := d.record(id, recovery.Pass{})
 			d.must(err)
-			status = store.IntakeAuthorized
+			status = recoup.IntakeAuthorized
 		}
-		for _, f := range []store.IntakeFilter{{}, {Status: status}} {
+		for _, f := range []recoup.IntakeFilter{{}, {Status: status}} {
 			filters[f] = append(filters[f], id)
 		}
 		if batch != "" {
-			for _, f := range []store.IntakeFilter{{Batch: batch}, {Batch: batch, Status: status}} {
+			for _, f := range []recoup.IntakeFilter{{BatchID: batch}, {BatchID: batch, Status: status}} {
 				filters[f] = append(filters[f], id)
 			}
 		}
 		d.wait(minute)
 	}
-	filters[store.IntakeFilter{Batch: "b1", Status: store.IntakeReenterSucceeded}] = nil
-	filters[store.IntakeFilter{Batch: "b3"}] = nil
+	filters[recoup.IntakeFilter{BatchID: "b1", Status: recoup.IntakeReenterSucceeded}] = nil
+	filters[recoup.IntakeFilter{BatchID: "b3"}] = nil
 	for f, want := range filters {
 		slices.Reverse(want)
 		for _, size := range []int{1, 4, 100} {
@@ -227,7 +227,7 @@ func gateIntakeList(d *gateDriver) {
 }
 
 // listed reads a list of intakes to its end in pages of this size.
-func (d *gateDriver) listed(f store.IntakeFilter, size int) (ids []recoup.ID) {
+func (d *gateDriver) listed(f recoup.IntakeFilter, size int) (ids []recoup.ID) {
 	d.Helper()
 	for p := (store.Page{Limit: size}); ; {
 		list, next, err := d.store.Intakes(d.Context(), f, p)
@@ -245,7 +245,7 @@ func gateSameID(d *gateDriver) {
 	d.batch("b1")
 	own, keyed := d.candidates(1, 1)[0], d.candidates(2, 1)[0]
 	own.ImportKey, keyed.ImportKey = "", keyed.ID.String()
-	list := []store.Intake{own, keyed}
+	list := []recoup.Intake{own, keyed}
 	d.wantImport("b1", list, store.Imported{Added: 2})
 	c := d.fails(own.ID)
 	d.wait(minute)
@@ -257,11 +257,11 @@ func gateSameID(d *gateDriver) {
 
 func gateReasons(d *gateDriver) {
 	d.batch("b1")
-	want := map[store.ReasonCount]bool{
-		{Status: store.RecoveryActive, Reason: "TIMEOUT", N: 1}:            true,
-		{Status: store.RecoveryActive, Reason: "STATE_MISMATCH", N: 3}:     true,
-		{Status: store.RecoverySucceeded, Reason: "STATE_MISMATCH", N: 1}:  true,
-		{Status: store.RecoveryExhausted, Reason: "API_UNAVAILABLE", N: 1}: true,
+	want := map[recoup.RecoveryCount]bool{
+		{Status: recoup.RecoveryActive, Reason: "TIMEOUT", N: 1}:            true,
+		{Status: recoup.RecoveryActive, Reason: "STATE_MISMATCH", N: 3}:     true,
+		{Status: recoup.RecoverySucceeded, Reason: "STATE_MISMATCH", N: 1}:  true,
+		{Status: recoup.RecoveryExhausted, Reason: "API_UNAVAILABLE", N: 1}: true,
 	}
 	spent := d.failed("")
 	for range 3 {
@@ -286,11 +286,11 @@ func gateReasons(d *gateDriver) {
 	for range 2 {
 		f, err := d.store.GateFigures(d.Context())
 		d.must(err)
-		if len(f.Recoveries) != len(want) || slices.ContainsFunc(f.Recoveries, func(r store.ReasonCount) bool { return !want[r] }) {
+		if len(f.Recoveries) != len(want) || slices.ContainsFunc(f.Recoveries, func(r recoup.RecoveryCount) bool { return !want[r] }) {
 			d.Errorf("counted are %v, want %v", f.Recoveries, want)
 		}
-		if f.Batches != 2 || f.Killed != 1 || f.Frozen != 0 || f.Intakes[store.IntakePending] != 2 || f.Intakes[store.IntakeFailed] != 4 ||
-			f.Intakes[store.IntakeAuthorized] != 1 || f.Intakes[store.IntakeReenterSucceeded] != 1 {
+		if f.Batches != 2 || f.Killed != 1 || f.Frozen != 0 || f.Intakes[recoup.IntakePending] != 2 || f.Intakes[recoup.IntakeFailed] != 4 ||
+			f.Intakes[recoup.IntakeAuthorized] != 1 || f.Intakes[recoup.IntakeReenterSucceeded] != 1 {
 			d.Errorf("counted are %+v", f)
 		}
 		d.must(d.store.FoldBatchCounts(d.Context()))

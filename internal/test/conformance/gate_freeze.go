@@ -3,6 +3,7 @@ package conformance
 import (
 	"time"
 
+	"recoup"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -36,7 +37,7 @@ func gateFreeze(d *gateDriver) {
 	for _, c := range []store.Case{a, b} {
 		got := d.read(c.Intake.ID)
 		want := c.Recovery
-		want.Status, want.UpdatedAt = store.RecoveryExhausted, d.now
+		want.Status, want.UpdatedAt = recoup.RecoveryExhausted, d.now
 		if got.Recovery != want || !got.Batch.FrozenAt.Equal(d.now) || got.Intake != c.Intake {
 			d.Errorf("frozen: %+v", got)
 		}
@@ -59,7 +60,7 @@ func gateFreezeBounded(d *gateDriver) {
 	d.stepBatch("b1", recovery.Complete{})
 	d.wait(14 * day)
 	d.freeze(2, 2)
-	if s, err := d.store.Batch(d.Context(), "b1"); err != nil || s.Recoveries[store.RecoveryActive] != 3 || !s.FrozenAt.IsZero() {
+	if s, err := d.store.Batch(d.Context(), "b1"); err != nil || s.Recoveries[recoup.RecoveryActive] != 3 || !s.FrozenAt.IsZero() {
 		d.Errorf("after two of five: %+v, %v", s, err)
 	}
 	d.freeze(2, 2)
@@ -82,12 +83,12 @@ func gateFreezeLeased(d *gateDriver) {
 
 	passed, err := d.finish(held[0].Recovery.ID, d.pass(held[0]))
 	d.must(err)
-	if passed.Recovery.Status != store.RecoverySucceeded {
+	if passed.Recovery.Status != recoup.RecoverySucceeded {
 		d.Errorf("a pass became %+v", passed.Recovery)
 	}
 	failed, err := d.finish(held[1].Recovery.ID, failing(held[1], "TIMEOUT"))
 	d.must(err)
-	if failed.Recovery.Status != store.RecoveryExhausted || failed.Recovery.AttemptCount != 2 {
+	if failed.Recovery.Status != recoup.RecoveryExhausted || failed.Recovery.AttemptCount != 2 {
 		d.Errorf("a failure became %+v", failed.Recovery)
 	}
 	d.wantStored(passed, failed)
@@ -97,7 +98,7 @@ func gateFreezeLeased(d *gateDriver) {
 
 	d.wait(gateLease)
 	d.freeze(10, 1)
-	if c := d.read(held[2].Intake.ID); c.Recovery.Status != store.RecoveryExhausted || c.Recovery.AttemptCount != 1 || c.Lease != (store.RecoveryLease{}) {
+	if c := d.read(held[2].Intake.ID); c.Recovery.Status != recoup.RecoveryExhausted || c.Recovery.AttemptCount != 1 || c.Lease != (store.RecoveryLease{}) {
 		d.Errorf("after its lease ran out it is %+v", c)
 	}
 	d.wantBatchEvents("b1", "FREEZE")
@@ -111,7 +112,7 @@ func gateFreezeBorn(d *gateDriver) {
 	for i, wait := range []time.Duration{14 * day, day} { // before and after the sweep
 		d.wait(wait)
 		c := d.fails(intakes[i])
-		if c.Recovery.Status != store.RecoveryExhausted || c.Recovery.AttemptCount != 1 || c.Intake.Status != store.IntakeFailed {
+		if c.Recovery.Status != recoup.RecoveryExhausted || c.Recovery.AttemptCount != 1 || c.Intake.Status != recoup.IntakeFailed {
 			d.Errorf("born: %+v", c)
 		}
 		d.wantStored(c)
@@ -121,7 +122,7 @@ func gateFreezeBorn(d *gateDriver) {
 	d.wantBatchEvents("b1", "FREEZE")
 	c, err := d.record(intakes[2], recovery.Pass{})
 	d.must(err)
-	if c.Intake.Status != store.IntakeAuthorized {
+	if c.Intake.Status != recoup.IntakeAuthorized {
 		d.Errorf("passed: %+v", c)
 	}
 	d.checkCounts("b1")

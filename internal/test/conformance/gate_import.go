@@ -3,6 +3,7 @@ package conformance
 import (
 	"errors"
 
+	"recoup"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -59,8 +60,8 @@ func gateImport(d *gateDriver) {
 	d.must(err)
 	for _, want := range list {
 		d.know(want.ID)
-		want.BatchID, want.Status, want.CreatedAt, want.UpdatedAt = "b1", store.IntakePending, d.now, d.now
-		if got := d.read(want.ID); got.Intake != want || got.Recovery != (store.Recovery{}) || got.Batch.ID != "b1" {
+		want.BatchID, want.Status, want.CreatedAt, want.UpdatedAt = "b1", recoup.IntakePending, d.now, d.now
+		if got := d.read(want.ID); got.Intake != want || got.Recovery != (recoup.Recovery{}) || got.Batch.ID != "b1" {
 			d.Errorf("stored is %+v, want %+v", got, want)
 		}
 	}
@@ -100,7 +101,7 @@ func gateImportAgain(d *gateDriver) {
 	d.checkCounts("b1")
 }
 
-func (d *gateDriver) wantImport(batch string, list []store.Intake, want store.Imported) {
+func (d *gateDriver) wantImport(batch string, list []recoup.Intake, want store.Imported) {
 	d.Helper()
 	if got, err := d.store.ImportIntakes(d.Context(), batch, d.now, list); err != nil || got != want {
 		d.Errorf("imported %+v, %v; want %+v", got, err, want)
@@ -111,7 +112,7 @@ func gateImportLoose(d *gateDriver) {
 	d.wantImport("", d.candidates(100, 5), store.Imported{Added: 5})
 	d.wantImport("", d.candidates(100, 6), store.Imported{Added: 1, Present: 5})
 	c := d.failed("")
-	if c.Batch != (store.Batch{}) || c.Recovery.BatchID != "" {
+	if c.Batch != (recoup.Batch{}) || c.Recovery.BatchID != "" {
 		d.Errorf("without a batch: %+v", c)
 	}
 	d.wantStored(c)

@@ -126,7 +126,7 @@ func gateBatchList(d *gateDriver) {
 			d.must(err)
 			for _, b := range list {
 				got = append(got, b.ID)
-				if n := b.Intakes[store.IntakePending]; fmt.Sprint("b", n) != b.ID {
+				if n := b.Intakes[recoup.IntakePending]; fmt.Sprint("b", n) != b.ID {
 					d.Errorf("%s has %d pending", b.ID, n)
 				}
 			}
@@ -146,8 +146,8 @@ func gateTimelineLimit(d *gateDriver) {
 	d.must(err)
 	rows, err := d.store.Timeline(d.Context(), c.Intake.ID, 2)
 	d.must(err)
-	d.sameEvents(rows, []store.AIREvent{"FAIL", "AUTH"})
+	d.sameEvents(rows, []recoup.AIREvent{"FAIL", "AUTH"})
 	rows, err = d.store.Timeline(d.Context(), d.id(), 2)
 	d.must(err)
-	d.sameEvents(rows, []store.AIREvent{})
+	d.sameEvents(rows, []recoup.AIREvent{})
 }

@@ -177,8 +177,8 @@ func gateRaceImports(d *gateDriver) {
 	}
 	s, err := d.store.Batch(d.Context(), "b1")
 	d.must(err)
-	if total != lines || s.Intakes[store.IntakePending] != lines {
-		d.Errorf("%d lines were added and %d are stored, want %d", total, s.Intakes[store.IntakePending], lines)
+	if total != lines || s.Intakes[recoup.IntakePending] != lines {
+		d.Errorf("%d lines were added and %d are stored, want %d", total, s.Intakes[recoup.IntakePending], lines)
 	}
 }
 
@@ -278,27 +278,27 @@ func (d *gateDriver) gateAnything(random *rand.Rand, pending []recoup.ID, freezi
 }
 
 // checkStory says that a case and what the AIR tells of it fit together.
-func (d *gateDriver) checkStory(c store.Case, rows []store.AIR) {
+func (d *gateDriver) checkStory(c store.Case, rows []recoup.IntakeEvent) {
 	d.Helper()
-	n := map[store.AIREvent]int{}
+	n := map[recoup.AIREvent]int{}
 	for _, row := range rows {
 		n[row.Event]++
 	}
 	r := c.Recovery
 	switch {
 	case c.Intake.PreviousID != recoup.ID{}:
-		if c.Intake.Status != store.IntakeAuthorized || n["REENTER"] != 1 {
+		if c.Intake.Status != recoup.IntakeAuthorized || n["REENTER"] != 1 {
 			d.Errorf("a re-entered intake: %+v, %v", c, n)
 		}
 	case r.Status == "":
-		if len(rows) != 0 || c.Intake.Status != store.IntakePending {
+		if len(rows) != 0 || c.Intake.Status != recoup.IntakePending {
 			d.Errorf("an untouched intake: %+v, %v", c, n)
 		}
 	case n["FAIL"] != r.AttemptCount, n["AUTH"] != n["REENTER"],
-		(r.Status == store.RecoverySucceeded) != (n["AUTH"] == 1),
-		(r.Status == store.RecoveryExhausted) != (n["EXHAUSTED"] == 1),
-		(c.Intake.Status == store.IntakeReenterSucceeded) != (r.Status == store.RecoverySucceeded),
-		r.Status != store.RecoveryActive && c.Lease != (store.RecoveryLease{}):
+		(r.Status == recoup.RecoverySucceeded) != (n["AUTH"] == 1),
+		(r.Status == recoup.RecoveryExhausted) != (n["EXHAUSTED"] == 1),
+		(c.Intake.Status == recoup.IntakeReenterSucceeded) != (r.Status == recoup.RecoverySucceeded),
+		r.Status != recoup.RecoveryActive && c.Lease != (store.RecoveryLease{}):
 		d.Errorf("stored is %+v, the AIR tells of %v", c, n)
 	}
 }

@@ -27,12 +27,12 @@ func gateFirstPass(d *gateDriver) {
 	d.wait(minute)
 	c, err := d.record(intake, recovery.Pass{Worker: "w0"})
 	d.must(err)
-	if c.Intake.Status != store.IntakeAuthorized || !c.Intake.UpdatedAt.Equal(d.now) || c.Recovery != (store.Recovery{}) {
+	if c.Intake.Status != recoup.IntakeAuthorized || !c.Intake.UpdatedAt.Equal(d.now) || c.Recovery != (recoup.Recovery{}) {
 		d.Errorf("passed: %+v", c)
 	}
 	d.wantStored(c)
 	air := d.wantEvents(intake, "AUTH")[0]
-	if want := (store.AIR{IntakeID: intake, BatchID: "b1", Event: "AUTH", Actor: "w0", At: d.now}); air != want {
+	if want := (recoup.IntakeEvent{IntakeID: intake, BatchID: "b1", Event: "AUTH", Actor: "w0", At: d.now}); air != want {
 		d.Errorf("the AIR has %+v, want %+v", air, want)
 	}
 	for _, in := range []recovery.Input{recovery.Pass{}, recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()}} {
@@ -46,11 +46,11 @@ func gateFirstPass(d *gateDriver) {
 func gateFirstFail(d *gateDriver) {
 	d.batch("b1")
 	c := d.failed("b1")
-	want := store.Recovery{
+	want := recoup.Recovery{
 		ID: c.Recovery.ID, IntakeID: c.Intake.ID, BatchID: "b1", FailureReason: "STATE_MISMATCH", AttemptCount: 1,
-		NextEligibleAt: d.now.Add(24 * time.Hour), Status: store.RecoveryActive, CreatedAt: d.now, UpdatedAt: d.now,
+		NextEligibleAt: d.now.Add(24 * time.Hour), Status: recoup.RecoveryActive, CreatedAt: d.now, UpdatedAt: d.now,
 	}
-	if c.Recovery != want || c.Intake.Status != store.IntakeFailed {
+	if c.Recovery != want || c.Intake.Status != recoup.IntakeFailed {
 		d.Errorf("failed: %+v", c)
 	}
 	d.wantStored(c)
@@ -61,7 +61,7 @@ func gateFirstFail(d *gateDriver) {
 		d.Errorf("an unknown recovery is read as %v", err)
 	}
 	air := d.wantEvents(c.Intake.ID, "FAIL")[0]
-	if air.Reason != "STATE_MISMATCH" || air.Attempt != 1 || air.RecoveryID != want.ID || air.Actor != "w0" {
+	if air.Reason != "STATE_MISMATCH" || air.AttemptCount != 1 || air.RecoveryID != want.ID || air.Actor != "w0" {
 		d.Errorf("the AIR has %+v", air)
 	}
 	for _, in := range []recovery.Input{recovery.Pass{}, recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()}} {
@@ -95,7 +95,7 @@ func gateManyResults(d *gateDriver) {
 		}
 	}
 	d.wantStored(outcomes[0].Case, outcomes[3].Case, outcomes[4].Case)
-	if c := d.read(ids[1]); c.Intake.Status != store.IntakePending {
+	if c := d.read(ids[1]); c.Intake.Status != recoup.IntakePending {
 		d.Errorf("a refused result left %+v", c)
 	}
 	d.wantEvents(ids[0], "FAIL")
@@ -120,10 +120,10 @@ func gateSchedule(d *gateDriver) {
 		d.must(err)
 		d.wantStored(c)
 	}
-	if c.Recovery.Status != store.RecoveryExhausted || c.Recovery.AttemptCount != 3 || c.Recovery.FailureReason != "TIMEOUT" {
+	if c.Recovery.Status != recoup.RecoveryExhausted || c.Recovery.AttemptCount != 3 || c.Recovery.FailureReason != "TIMEOUT" {
 		d.Errorf("at the end it is %+v", c.Recovery)
 	}
-	if c.Intake.Status != store.IntakeFailed {
+	if c.Intake.Status != recoup.IntakeFailed {
 		d.Errorf("the intake is %s", c.Intake.Status)
 	}
 	d.wait(365 * day)
@@ -137,7 +137,7 @@ func gateReenter(d *gateDriver) {
 	d.batch("b1")
 	for retry := 1; retry <= 3; retry++ {
 		c := d.failed("b1")
-		events := []store.AIREvent{"FAIL"}
+		events := []recoup.AIREvent{"FAIL"}
 		for range retry - 1 {
 			var err error
 			c = d.claimed(c)
@@ -161,16 +161,16 @@ func gateReenter(d *gateDriver) {
 func (d *gateDriver) wantReentry(was, c store.Case, fresh recoup.ID) {
 	d.Helper()
 	d.wantStored(c)
-	if c.Recovery.Status != store.RecoverySucceeded || c.Recovery.AttemptCount != was.Recovery.AttemptCount || c.Lease != (store.RecoveryLease{}) {
+	if c.Recovery.Status != recoup.RecoverySucceeded || c.Recovery.AttemptCount != was.Recovery.AttemptCount || c.Lease != (store.RecoveryLease{}) {
 		d.Errorf("the recovery is %+v, leased %+v", c.Recovery, c.Lease)
 	}
-	if c.Intake.Status != store.IntakeReenterSucceeded {
+	if c.Intake.Status != recoup.IntakeReenterSucceeded {
 		d.Errorf("the intake is %s", c.Intake.Status)
 	}
 	want := was.Intake
 	want.ID, want.PreviousID, want.ImportKey = fresh, was.Intake.ID, ""
-	want.Status, want.CreatedAt, want.UpdatedAt = store.IntakeAuthorized, d.now, d.now
-	if got := d.read(fresh); got.Intake != want || got.Recovery != (store.Recovery{}) {
+	want.Status, want.CreatedAt, want.UpdatedAt = recoup.IntakeAuthorized, d.now, d.now
+	if got := d.read(fresh); got.Intake != want || got.Recovery != (recoup.Recovery{}) {
 		d.Errorf("the new intake is %+v, want %+v", got, want)
 	}
 	rows, err := d.store.Timeline(d.Context(), fresh, store.MaxPage) // tells of the failed one too
@@ -190,7 +190,7 @@ func gateLateResult(d *gateDriver) {
 	d.wait(14 * day)
 	d.freeze(10, 1)
 	ended := d.read(c.Intake.ID)
-	if ended.Recovery.Status != store.RecoveryExhausted {
+	if ended.Recovery.Status != recoup.RecoveryExhausted {
 		d.Fatalf("the freeze left %+v", ended)
 	}
 	_, err := d.finish(c.Recovery.ID, recovery.Pass{Token: token, NewIntakeID: d.id(), Worker: "w1"})

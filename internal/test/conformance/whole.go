@@ -113,7 +113,7 @@ func Snapshot(t TB, s Whole) string {
 	}
 	batches, _, err := s.Batches(ctx, store.BatchCursor{}, 100)
 	put("batches", batches, err)
-	intakes, _, err := s.Intakes(ctx, store.IntakeFilter{}, page)
+	intakes, _, err := s.Intakes(ctx, recoup.IntakeFilter{}, page)
 	put("intakes", intakes, err)
 	for _, i := range intakes {
 		air, err := s.Timeline(ctx, i.ID, 100)

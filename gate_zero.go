@@ -1,0 +1,191 @@
+package recoup
+
+import "time"
+
+// IntakeStatus is where an intake stands.
+type IntakeStatus string
+
+// The statuses of an intake. All but PENDING and FAILED are final, and FAILED
+// never becomes AUTHORIZED (spec 004, 9).
+const (
+	IntakePending          IntakeStatus = "PENDING"
+	IntakeFailed           IntakeStatus = "FAILED"
+	IntakeAuthorized       IntakeStatus = "AUTHORIZED"
+	IntakeReenterSucceeded IntakeStatus = "REENTER_SUCCEEDED"
+)
+
+// IntakeStatuses lists the statuses of an intake, in the order of its life.
+func IntakeStatuses() []IntakeStatus {
+	return []IntakeStatus{IntakePending, IntakeFailed, IntakeAuthorized, IntakeReenterSucceeded}
+}
+
+// Intake is a company candidate at Gate Zero. But for its status it never
+// changes.
+type Intake struct {
+	ID          ID           `json:"intake_id"`
+	BatchID     string       `json:"batch_id,omitempty"`
+	ImportKey   string       `json:"import_key,omitempty"` // line or key in its import, unique within the batch
+	CompanyName string       `json:"company_name"`
+	Domain      string       `json:"domain,omitempty"`
+	LinkedInURL string       `json:"linkedin_url,omitempty"`
+	State       string       `json:"state,omitempty"`
+	Status      IntakeStatus `json:"status" enum:"PENDING,FAILED,AUTHORIZED,REENTER_SUCCEEDED"`
+	PreviousID  ID           `json:"previous_intake_id,omitzero"` // the failed intake that it took over from
+	CreatedAt   time.Time    `json:"created_at"`
+	UpdatedAt   time.Time    `json:"updated_at"`
+}
+
+// IntakeFilter selects intakes. Everything that is set must hold.
+type IntakeFilter struct {
+	BatchID string       `query:"batch_id" maxLength:"200"`
+	Status  IntakeStatus `query:"status" enum:"PENDING,FAILED,AUTHORIZED,REENTER_SUCCEEDED"`
+}
+
+// Batch is an import of intakes that belong together (spec 004, 5). A zero
+// Batch means that there is none.
+type Batch struct {
+	ID          string    `json:"batch_id"`
+	CreatedAt   time.Time `json:"created_at"`
+	CompletedAt time.Time `json:"completed_at,omitzero"`
+	WindowDays  int       `json:"recovery_window_days"`     // of the policy in force; told, and not kept
+	FreezeAt    time.Time `json:"batch_freeze_at,omitzero"` // from then on nothing in it is retried
+	FrozenAt    time.Time `json:"frozen_at,omitzero"`       // nothing in it is ACTIVE any more
+	Killed      bool      `json:"killed"`                   // the kill switch is on; told, and not kept
+	KilledAt    time.Time `json:"killed_at,omitzero"`
+	KilledBy    string    `json:"killed_by,omitempty"`
+	KillReason  string    `json:"kill_reason,omitempty"`
+}
+
+// Stopped reports whether the kill switch is on.
+func (b *Batch) Stopped() bool { return !b.KilledAt.IsZero() }
+
+// Frozen reports whether the batch's time is over at now.
+func (b *Batch) Frozen(now time.Time) bool {
+	return !b.FrozenAt.IsZero() || !b.FreezeAt.IsZero() && !now.Before(b.FreezeAt)
+}
+
+// IntakeBatch is a batch and how many of its intakes and recoveries are in which
+// status.
+type IntakeBatch struct {
+	Batch
+	Intakes    map[IntakeStatus]int64   `json:"intakes,omitempty"`
+	Recoveries map[RecoveryStatus]int64 `json:"recoveries,omitempty"`
+}
+
+// RecoveryStatus is where a recovery stands.
+type RecoveryStatus string
+
+// The statuses of a recovery (spec 004, 4 and 9). All but ACTIVE are final.
+const (
+	RecoveryActive    RecoveryStatus = "ACTIVE"
+	RecoveryExhausted RecoveryStatus = "EXHAUSTED"
+	RecoverySucceeded RecoveryStatus = "SUCCEEDED"
+)
+
+// Recovery tracks the retries of a failed intake. What is kept are the columns of
+// spec 004, 2; the rest is told of its company, its lease and its batch.
+type Recovery struct {
+	ID             ID             `json:"recovery_id"`
+	IntakeID       ID             `json:"intake_id"`
+	BatchID        string         `json:"batch_id,omitempty"`
+	CompanyName    string         `json:"company_name,omitempty"` // told
+	FailureReason  string         `json:"failure_reason"`
+	Inconclusive   bool           `json:"inconclusive"` // told: the reason says nothing about the company
+	AttemptCount   int            `json:"attempt_count"`
+	NextEligibleAt time.Time      `json:"next_eligible_at"`
+	Status         RecoveryStatus `json:"status" enum:"ACTIVE,EXHAUSTED,SUCCEEDED"`
+	CreatedAt      time.Time      `json:"created_at"`
+	UpdatedAt      time.Time      `json:"updated_at"`
+	LeaseWorker    string         `json:"lease_worker,omitempty"` // told: who retries it at the moment
+	LeaseEndsAt    time.Time      `json:"lease_ends_at,omitzero"` // told
+	BatchKilled    bool           `json:"batch_killed,omitempty"` // told
+	BatchFrozen    bool           `json:"batch_frozen,omitempty"` // told
+}
+
+// AIREvent names what a row of the AIR tells of.
+type AIREvent string
+
+// The events of the AIR. The first four are those of spec 004, 8 and 9; the
+// last three are of a batch and name no intake.
+const (
+	AIRAuth       AIREvent = "AUTH"        // the verification passed
+	AIRFail       AIREvent = "FAIL"        // it failed
+	AIRReenter    AIREvent = "REENTER"     // after recovery the company goes on as a new intake
+	AIRExhausted  AIREvent = "EXHAUSTED"   // no further retry
+	AIRLateResult AIREvent = "LATE_RESULT" // a pass that came after the end, and does not count
+	AIRLapse      AIREvent = "LAPSE"       // a lease expired without a result; no attempt was used
+	AIRRevoke     AIREvent = "REVOKE"      // the kill switch took a lease away; no attempt was used
+	AIRKill       AIREvent = "KILL"        // the kill switch was turned on
+	AIRRelease    AIREvent = "RELEASE"     // and off again
+	AIRFreeze     AIREvent = "FREEZE"      // the freeze is done
+)
+
+// IntakeEvent is a row of the AIR, Gate Zero's record of what happened. Rows are
+// written in the commit that they tell of, and never changed.
+type IntakeEvent struct {
+	At           time.Time `json:"at"`
+	Event        AIREvent  `json:"event"`
+	IntakeID     ID        `json:"intake_id,omitzero"`
+	RecoveryID   ID        `json:"-"`
+	BatchID      string    `json:"-"`
+	Reason       string    `json:"reason,omitempty"`
+	Inconclusive bool      `json:"inconclusive,omitempty"`  // told: the reason says nothing about the company
+	AttemptCount int       `json:"attempt_count,omitempty"` // of the recovery, after this
+	Actor        string    `json:"actor,omitempty"`         // the worker, or who used the kill switch
+	NewIntakeID  ID        `json:"new_intake_id,omitzero"`  // of a REENTER
+}
+
+// GateZeroStatus is how Gate Zero stands as a whole.
+type GateZeroStatus struct {
+	Batches    int64                  `json:"batches"`
+	Killed     int64                  `json:"killed_batches"`
+	Frozen     int64                  `json:"frozen_batches"`
+	Intakes    map[IntakeStatus]int64 `json:"intakes"` // of those that belong to a batch
+	Recoveries []RecoveryCount        `json:"recoveries"`
+}
+
+// RecoveryCount is how many recoveries of a status failed last for a reason.
+type RecoveryCount struct {
+	Status       RecoveryStatus `json:"status"`
+	Reason       string         `json:"failure_reason"`
+	Inconclusive bool           `json:"inconclusive"` // told: it says nothing about the company
+	N            int64          `json:"n"`
+}
+
+// The kinds of work that may be claimed.
+const (
+	ClaimRecoveries = "recoveries" // retries only
+	ClaimIntakes    = "intakes"    // first verifications only
+)
+
+// The verdicts of a verification.
+const (
+	VerdictPass = "PASS"
+	VerdictFail = "FAIL"
+)
+
+// GateZeroWork is a verification that a worker has claimed. A first one has no
+// recovery and no token, because only the first result counts.
+type GateZeroWork struct {
+	Intake      Intake    `json:"intake"`
+	RecoveryID  ID        `json:"recovery_id,omitzero"`
+	Attempt     int       `json:"attempt_count,omitempty"` // failed so far
+	LeaseToken  ID        `json:"lease_token,omitzero"`
+	LeaseEndsAt time.Time `json:"lease_ends_at"`
+}
+
+// GateZeroResult is what a verification came to. Of a retry it names the recovery
+// and the token of its lease; of a first verification only the intake.
+type GateZeroResult struct {
+	IntakeID   ID     `json:"intake_id,omitzero"`
+	RecoveryID ID     `json:"recovery_id,omitzero"`
+	LeaseToken ID     `json:"lease_token,omitzero"`
+	Worker     string `json:"worker,omitempty" maxLength:"200"`
+	Verdict    string `json:"verdict" enum:"PASS,FAIL"`
+	Reason     string `json:"reason,omitempty" maxLength:"64" doc:"of a FAIL: one of the policy's"`
+}
+
+// Result is the result of this work.
+func (w *GateZeroWork) Result(verdict, reason string) GateZeroResult {
+	return GateZeroResult{IntakeID: w.Intake.ID, RecoveryID: w.RecoveryID, LeaseToken: w.LeaseToken, Verdict: verdict, Reason: reason}
+}
