@@ -76,8 +76,8 @@ type Applied struct {
 	Rebased *engine.RebaseResult
 }
 
-// Options are what an API is made of. All but Open, Limits, Logger and Metrics
-// are required.
+// Options are what an API is made of. From Store to IDs all but Wall are required,
+// the others may be left out.
 type Options struct {
 	Store     Store
 	Engine    *engine.Engine
@@ -133,7 +133,7 @@ type API struct {
 // New checks the options and puts the handler together.
 func New(o Options) (*API, error) {
 	if o.Store == nil || o.Engine == nil || o.GateZero == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Receivers == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
-		return nil, errors.New("api: store, engine, Gate Zero, ledger, registrar, jobs, channels, receivers, clock, randomness and ids are required")
+		return nil, errors.New("api: store, engine, Gate Zero, dead letters, ledger, registrar, jobs, channels, receivers, clock, randomness and ids are required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

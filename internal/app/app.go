@@ -18,6 +18,7 @@ import (
 	"recoup/internal/clockwork"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
+	"recoup/internal/ledger"
 	"recoup/internal/notify"
 	"recoup/internal/push"
 	"recoup/internal/recovery"
@@ -30,7 +31,7 @@ type Node struct {
 	store    Store
 	vault    *vault
 	clock    *clock
-	ledger   *book
+	ledger   *ledger.Book
 	engine   *engine.Engine
 	api      *api.API
 	registry *registrar
@@ -102,7 +103,7 @@ func (n *Node) assemble(ctx context.Context) error {
 		return err
 	}
 	keys := newTenantKeys(n.vault, n.o)
-	n.ledger, err = newBook(ctx, n.store, keys, registry, policies, ids, n.o)
+	n.ledger, err = newBook(ctx, n.store, keys, registry, policies.Current(), ids, n.o)
 	if err != nil {
 		return err
 	}

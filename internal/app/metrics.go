@@ -99,7 +99,7 @@ func (c *nodeCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(descErrors, float64(count.N), count.Table, string(count.State))
 	}
 	gauge(descInFlight, float64(c.n.api.InFlight()))
-	s := c.n.ledger.writer.Stats()
+	s := c.n.ledger.Stats()
 	gauge(descHeld, float64(s.Held))
 	gauge(descOldest, s.Oldest.Seconds())
 	gauge(descAway, s.Away.Seconds())

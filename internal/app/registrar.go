@@ -14,6 +14,7 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/engine"
+	"recoup/internal/ledger"
 	"recoup/internal/policy"
 	"recoup/internal/store"
 )
@@ -25,7 +26,7 @@ type registrar struct {
 	*payloadKeys
 	store    Store
 	policies *engine.Policies
-	book     *book
+	book     *ledger.Book
 	engine   *engine.Engine
 	now      func() time.Time
 
@@ -240,7 +241,7 @@ func (r *registrar) followRules(ctx context.Context) error {
 		return err
 	}
 	if current.Version == r.policies.Current().Version {
-		return r.book.follow(guide{registry: registry, policy: r.policies.Current()})
+		return r.book.Follow(registry, r.policies.Current().Ledger.EventRetention)
 	}
 	p, err := policy.Load(current.Version, []byte(current.Text), registry)
 	if err != nil {

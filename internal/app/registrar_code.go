@@ -40,7 +40,7 @@ func (r *registrar) RegisterCode(ctx context.Context, def fault.Definition, act 
 		return err
 	}
 	r.codes.Store(next)
-	return r.book.follow(guide{registry: next, policy: r.policies.Current()})
+	return r.book.Follow(next, r.policies.Current().Ledger.EventRetention)
 }
 
 // withCode returns the registry with a code, instead of the one of that name if

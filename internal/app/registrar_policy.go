@@ -122,5 +122,5 @@ func (r *registrar) use(ctx context.Context, p *policy.Policy) error {
 		return err
 	}
 	r.policies.Use(p)
-	return r.book.follow(guide{registry: r.Codes(), policy: p})
+	return r.book.Follow(r.Codes(), p.Ledger.EventRetention)
 }

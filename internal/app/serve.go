@@ -90,7 +90,7 @@ func (n *Node) close(ctx context.Context) error {
 		failed = append(failed, n.api.FlushKeyUse(ctx))
 	}
 	if n.ledger != nil {
-		failed = append(failed, n.ledger.writer.Close(ctx))
+		failed = append(failed, n.ledger.Close(ctx))
 	}
 	return errors.Join(append(failed, n.traces.close(ctx), n.store.Close())...)
 }
