@@ -102,10 +102,9 @@ func (s *Service) Results(ctx context.Context, c engine.Caller, results []Result
 	if err != nil || len(rest) == 0 {
 		return out, err
 	}
-	now := s.now()
 	done, err := s.each(ctx, len(rest), func(i int) (store.LetterStep, error) {
 		r := &results[rest[i]]
-		decide, err := s.result(r, c, now)
+		decide, err := s.result(r, c)
 		return store.LetterStep{WorkID: r.WorkID, Token: r.Token, Decide: s.only(c, unknownWork(), decide), Receipt: r.Receipt}, err
 	})
 	switch {
@@ -155,7 +154,7 @@ func (s *Service) finish(ctx context.Context, c engine.Caller, results []Result)
 	return rest, nil
 }
 
-func (s *Service) result(r *Result, c engine.Caller, now time.Time) (store.DecideLetter, error) {
+func (s *Service) result(r *Result, c engine.Caller) (store.DecideLetter, error) {
 	if r.Token.IsZero() || r.Lease < 0 {
 		return nil, s.CheckResult(r)
 	}
