@@ -83,23 +83,23 @@ const (
 )
 
 // Recovery tracks the retries of a failed intake. What is kept are the columns of
-// spec 004, 2; the rest is told of its company, its lease and its batch.
+// spec 004, 2; the rest is shown only, of its company, its lease and its batch.
 type Recovery struct {
 	ID             ID             `json:"recovery_id"`
 	IntakeID       ID             `json:"intake_id"`
 	BatchID        string         `json:"batch_id,omitempty"`
-	CompanyName    string         `json:"company_name,omitempty"` // told
+	CompanyName    string         `json:"company_name,omitempty"` // shown only
 	FailureReason  string         `json:"failure_reason"`
-	Inconclusive   bool           `json:"inconclusive"` // told: the reason says nothing about the company
+	Inconclusive   bool           `json:"inconclusive"` // shown only: the reason says nothing about the company
 	AttemptCount   int            `json:"attempt_count"`
 	NextEligibleAt time.Time      `json:"next_eligible_at"`
 	Status         RecoveryStatus `json:"status" enum:"ACTIVE,EXHAUSTED,SUCCEEDED"`
 	CreatedAt      time.Time      `json:"created_at"`
 	UpdatedAt      time.Time      `json:"updated_at"`
-	LeaseWorker    string         `json:"lease_worker,omitempty"` // told: who retries it at the moment
-	LeaseEndsAt    time.Time      `json:"lease_ends_at,omitzero"` // told
-	BatchKilled    bool           `json:"batch_killed,omitempty"` // told
-	BatchFrozen    bool           `json:"batch_frozen,omitempty"` // told
+	LeaseWorker    string         `json:"lease_worker,omitempty"` // shown only: who retries it at the moment
+	LeaseEndsAt    time.Time      `json:"lease_ends_at,omitzero"` // shown only
+	BatchKilled    bool           `json:"batch_killed,omitempty"` // shown only
+	BatchFrozen    bool           `json:"batch_frozen,omitempty"` // shown only
 }
 
 // AIREvent names what a row of the AIR tells of.
@@ -129,7 +129,7 @@ type IntakeEvent struct {
 	RecoveryID   ID        `json:"-"`
 	BatchID      string    `json:"-"`
 	Reason       string    `json:"reason,omitempty"`
-	Inconclusive bool      `json:"inconclusive,omitempty"`  // told: the reason says nothing about the company
+	Inconclusive bool      `json:"inconclusive,omitempty"`  // shown only: the reason says nothing about the company
 	AttemptCount int       `json:"attempt_count,omitempty"` // of the recovery, after this
 	Actor        string    `json:"actor,omitempty"`         // the worker, or who used the kill switch
 	NewIntakeID  ID        `json:"new_intake_id,omitzero"`  // of a REENTER
@@ -148,7 +148,7 @@ type GateZeroStatus struct {
 type RecoveryCount struct {
 	Status       RecoveryStatus `json:"status"`
 	Reason       string         `json:"failure_reason"`
-	Inconclusive bool           `json:"inconclusive"` // told: it says nothing about the company
+	Inconclusive bool           `json:"inconclusive"` // shown only: it says nothing about the company
 	N            int64          `json:"n"`
 }
 

@@ -46,11 +46,11 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Replays, "Step", "Counts")
 	covers(t, store.ReplayItems)
 	covers(t, row.Table[store.Case]{Name: "a case", Columns: store.Cases},
-		"WindowDays", "Killed", "CompanyName", "Inconclusive", "LeaseWorker", "LeaseEndsAt", "BatchKilled", "BatchFrozen")
+		"WindowDays", "Killed", "Inconclusive", "Recovery.CompanyName", "Recovery.LeaseWorker", "Recovery.LeaseEndsAt", "BatchKilled", "BatchFrozen")
 }
 
 // covers fills a row and copies it column by column. Fields that are kept
-// elsewhere, or nowhere, are named.
+// elsewhere, or nowhere, are named, with their type where others have the same.
 func covers[R any](t *testing.T, table row.Table[R], but ...string) {
 	t.Helper()
 	var from, to R
@@ -135,7 +135,8 @@ func fill(v reflect.Value, n *int, but []string) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if !slices.Contains(but, v.Type().Field(i).Name) {
+			name := v.Type().Field(i).Name
+			if !slices.Contains(but, name) && !slices.Contains(but, v.Type().Name()+"."+name) {
 				fill(v.Field(i), n, but)
 			}
 		}
