@@ -49,10 +49,14 @@ func (s *Store) claimEach(ctx context.Context, claim store.Claim) (leased []reco
 		leased = make([]recoup.Error, 0, len(due))
 		last := map[string]time.Time{}
 		for i := range due {
-			if e := &due[i]; e.LeaseToken.IsZero() && e.NextRetryAt.After(last[e.Table]) {
+			e := &due[i]
+			if e.LeaseToken.IsZero() && e.NextRetryAt.After(last[e.Table]) {
 				last[e.Table] = e.NextRetryAt
 			}
-			out := w.Step(store.Step{ID: due[i].ID, Decide: decide, Tell: claim.Tell, Result: &store.Result{Like: claim.Like}})
+			if e.HeldBy(claim.Token) || e.LastAttempt == claim.Token && !claim.Token.IsZero() {
+				continue // this very claim has leased it, and took longer than the lease: two leases never share a token
+			}
+			out := w.Step(store.Step{ID: e.ID, Decide: decide, Tell: claim.Tell, Result: &store.Result{Like: claim.Like}})
 			if out.Err == nil && !out.Error.LeaseToken.IsZero() {
 				leased = append(leased, out.Error)
 			}

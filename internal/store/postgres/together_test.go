@@ -158,6 +158,37 @@ func TestTogetherPassesOverWhatPlainSQLParked(t *testing.T) {
 	}
 }
 
+// A claim goes to the database twice: for what it can lease without asking, and for the
+// rest. Where that takes longer than a lease, what it has leased is not leased once more
+// under the same token: one attempt would count as lost and be under way.
+func TestClaimNeverLeasesTwice(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	p.backlog(dol, 1)
+	p.Wait(time.Minute)
+	token := p.ID()
+	claim := func() []recoup.Error {
+		list, err := p.store.ClaimDue(t.Context(), store.Claim{Tables: []string{dol}, Limit: 2, Now: p.Now(), Like: "claim", Token: token, Worker: "w1",
+			Decide: func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+				return p.decide(lifecycle.Claim{Token: token, Worker: "w1"})(current, 0, now)
+			}})
+		must(t, err)
+		return list
+	}
+	first := claim()
+	if len(first) != 1 {
+		t.Fatalf("%d claimed", len(first))
+	}
+	p.Wait(time.Hour)
+	if again := claim(); len(again) != 0 || p.Read(first[0].ID).RetryCount != 0 {
+		t.Errorf("leased again under its token: %v", again)
+	}
+	token = p.ID()
+	if next := claim(); len(next) != 1 || next[0].RetryCount != 1 {
+		t.Errorf("the next claim has %v", next)
+	}
+}
+
 // Of two results of an error in one request, the first counts, and the other is told so.
 func TestTogetherTakesOneResultOfTwo(t *testing.T) {
 	t.Parallel()
