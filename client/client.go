@@ -124,7 +124,7 @@ type Client struct {
 	http *http.Client
 	ids  *recoup.IDSource
 
-	switchboard switchboard
+	providers providerCache
 }
 
 // New checks the options. It makes no request.

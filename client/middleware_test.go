@@ -20,8 +20,8 @@ import (
 	"recoup/fault"
 )
 
-// desk is a server for events and counts.
-type desk struct {
+// eventServer is a server for events and counts.
+type eventServer struct {
 	*ledger
 	mu     sync.Mutex
 	counts [][]client.Processed
@@ -29,11 +29,11 @@ type desk struct {
 	n      int
 }
 
-func newDesk() *desk {
-	return &desk{ledger: newLedger(), refuse: func(int) *fault.Error { return nil }}
+func newEventServer() *eventServer {
+	return &eventServer{ledger: newLedger(), refuse: func(int) *fault.Error { return nil }}
 }
 
-func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *eventServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/v1/processed" {
 		d.ledger.ServeHTTP(w, r)
 		return
@@ -58,7 +58,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestMiddleware(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk()
+		d := newEventServer()
 		m := start(t, client.EmitterOptions{Client: bubble(t, d)})
 		var emitted, counted int
 		wrap, err := m.Middleware(fault.Options{
@@ -97,7 +97,7 @@ func TestMiddleware(t *testing.T) {
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk()
+		d := newEventServer()
 		d.refuse = func(n int) *fault.Error {
 			return []*fault.Error{1: fault.New(fault.CodeServiceOverloaded, ""), 3: fault.New(fault.CodeInternalError, ""), 5: nil}[min(n, 5)]
 		}

@@ -34,8 +34,8 @@ const providerLife = 5 * time.Second
 // providerPatience is how long a call waits for news when there is an old answer.
 const providerPatience = 2 * time.Second
 
-// switchboard remembers which providers are in use.
-type switchboard struct {
+// providerCache remembers which providers are in use.
+type providerCache struct {
 	mu    sync.Mutex
 	known []recoup.Provider
 	until time.Time
@@ -45,7 +45,7 @@ type switchboard struct {
 // called before every use: the answer is remembered for a few seconds, and while
 // the server is away the last one stands. A group that there is not is NOT_FOUND.
 func (c *Client) ActiveProvider(ctx context.Context, group string) (string, error) {
-	b := &c.switchboard
+	b := &c.providers
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now := c.o.Now(); b.known == nil || !now.Before(b.until) {
@@ -61,7 +61,7 @@ func (c *Client) ActiveProvider(ctx context.Context, group string) (string, erro
 	return b.known[i].Active, nil
 }
 
-func (b *switchboard) refresh(ctx context.Context, c *Client) error {
+func (b *providerCache) refresh(ctx context.Context, c *Client) error {
 	var options []CallOption
 	if b.known != nil {
 		var cancel context.CancelFunc
