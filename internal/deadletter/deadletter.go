@@ -43,7 +43,7 @@ type Options struct {
 // Service is safe for concurrent use.
 type Service struct {
 	Options
-	*lease.Queue // claims that wait
+	*lease.Waiters // claims that wait
 }
 
 // New checks the options.
@@ -51,7 +51,7 @@ func New(o Options) (*Service, error) {
 	if o.Store == nil || o.Policies == nil || o.Codes == nil || o.Keys == nil || o.Now == nil || o.IDs == nil {
 		return nil, errors.New("deadletter: store, policies, codes, keys, clock and ids are required")
 	}
-	return &Service{Options: o, Queue: lease.NewQueue(store.WakeWork)}, nil
+	return &Service{Options: o, Waiters: lease.NewWaiters(store.WakeWork)}, nil
 }
 
 // now is the time as stores keep it, so that what is answered is what is kept.

@@ -74,7 +74,7 @@ func (e *Engine) await(ctx context.Context, claim Claim, tables []string) (claim
 	if len(tables) == 0 {
 		return nil, nil
 	}
-	err = e.Queue.Await(ctx, lease.Wait{
+	err = e.Await(ctx, lease.Wait{
 		For: strings.Join(slices.Sorted(slices.Values(tables)), " "), Wait: claim.Wait,
 		Look: func() (bool, error) {
 			var err error

@@ -47,8 +47,8 @@ type Options struct {
 // Engine is safe for concurrent use.
 type Engine struct {
 	Options
-	*lease.Queue // claims that wait
-	gates        *gateBatcher
+	*lease.Waiters // claims that wait
+	gates          *gateBatcher
 }
 
 // New checks the options.
@@ -62,7 +62,7 @@ func New(o Options) (*Engine, error) {
 	gates := &gateBatcher{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
 		return o.Store.Blocking(ctx, entities, maxBlockers+1)
 	}}
-	return &Engine{Options: o, Queue: lease.NewQueue(store.WakeErrors), gates: gates}, nil
+	return &Engine{Options: o, Waiters: lease.NewWaiters(store.WakeErrors), gates: gates}, nil
 }
 
 // Caller is who asks: the name that the history keeps, and the hubs whose tables

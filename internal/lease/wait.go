@@ -18,9 +18,9 @@ const (
 	maxLooks = 6
 )
 
-// Queue is claims that wait. Of those that wait for the same thing one looks at a time
+// Waiters are long polls: claims that wait. Of those that wait for the same thing one looks at a time
 // and the others stand in line, so that thousands cost the database no more than one.
-type Queue struct {
+type Waiters struct {
 	kind     string // what wakes them, of [store.Wakes]
 	notifier store.Notifier
 	looks    chan struct{}
@@ -37,19 +37,19 @@ type line struct {
 	n    int
 }
 
-// NewQueue returns an empty queue of those who wait for something of a kind.
-func NewQueue(kind string) *Queue {
-	q := &Queue{kind: kind, looks: make(chan struct{}, maxLooks), stopped: make(chan struct{}), lines: map[string]*line{}}
+// NewWaiters returns an empty set of long polls, which something of a kind wakes.
+func NewWaiters(kind string) *Waiters {
+	q := &Waiters{kind: kind, looks: make(chan struct{}, maxLooks), stopped: make(chan struct{}), lines: map[string]*line{}}
 	q.stop = sync.OnceFunc(func() { close(q.stopped) })
 	return q
 }
 
 // Wake makes claims that wait look again.
-func (q *Queue) Wake() { q.notifier.Notify(q.kind) }
+func (q *Waiters) Wake() { q.notifier.Notify(q.kind) }
 
 // StopWaiting makes claims that wait come back empty, now and from now on: the node
 // stops, and their workers ask another.
-func (q *Queue) StopWaiting() { q.stop() }
+func (q *Waiters) StopWaiting() { q.stop() }
 
 // Wait is how a claim waits.
 type Wait struct {
@@ -61,7 +61,7 @@ type Wait struct {
 // Await looks at once, and as long as there is nothing, again when it is woken and
 // every second. It comes back empty when the wait is over, the node stops, or ctx ends:
 // then nothing was claimed, and the caller is gone.
-func (q *Queue) Await(ctx context.Context, w Wait) error {
+func (q *Waiters) Await(ctx context.Context, w Wait) error {
 	if found, err := q.look(ctx, &w); err != nil || found || w.Wait == 0 {
 		return err
 	}
@@ -81,7 +81,7 @@ func (q *Queue) Await(ctx context.Context, w Wait) error {
 }
 
 // inTurn looks until there is something, for one whose turn it is.
-func (q *Queue) inTurn(ctx context.Context, w *Wait, over <-chan time.Time) error {
+func (q *Waiters) inTurn(ctx context.Context, w *Wait, over <-chan time.Time) error {
 	woken := q.notifier.Subscribe()
 	defer woken.Close()
 	tick := time.NewTicker(look)
@@ -105,7 +105,7 @@ func (q *Queue) inTurn(ctx context.Context, w *Wait, over <-chan time.Time) erro
 }
 
 // look looks once there are few enough at the same time.
-func (q *Queue) look(ctx context.Context, w *Wait) (bool, error) {
+func (q *Waiters) look(ctx context.Context, w *Wait) (bool, error) {
 	select {
 	case q.looks <- struct{}{}:
 	case <-ctx.Done():
@@ -115,7 +115,7 @@ func (q *Queue) look(ctx context.Context, w *Wait) (bool, error) {
 	return w.Look()
 }
 
-func (q *Queue) join(name string) *line {
+func (q *Waiters) join(name string) *line {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lines[name]
@@ -128,7 +128,7 @@ func (q *Queue) join(name string) *line {
 	return l
 }
 
-func (q *Queue) leave(name string) {
+func (q *Waiters) leave(name string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if l := q.lines[name]; l.n == 1 {

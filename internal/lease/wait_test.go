@@ -20,7 +20,7 @@ func TestPollsLookOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const polls, things = 1000, 7
 		var looks, due, found atomic.Int64
-		q := lease.NewQueue(store.WakeErrors)
+		q := lease.NewWaiters(store.WakeErrors)
 		var all sync.WaitGroup
 		for range polls {
 			all.Go(func() {
@@ -66,7 +66,7 @@ func TestPollsLookAFewAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var looking, most atomic.Int64
-		q, release := lease.NewQueue(store.WakeErrors), make(chan struct{})
+		q, release := lease.NewWaiters(store.WakeErrors), make(chan struct{})
 		ctx, leave := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for i := range 100 {
