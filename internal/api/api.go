@@ -145,10 +145,9 @@ func New(o Options) (*API, error) {
 	a.refusals = &refusals{logger: o.Logger, kinds: map[recoup.Code]*refusal{}}
 	a.names = newNames(a.gatekeeper.limits.Names)
 	a.readiness = &readiness{check: o.Ready, now: o.Wall}
-	list := routes()
-	a.document = sync.OnceValues(func() ([]byte, error) { return describe(list, o.Version) }) // few ask, and a start need not wait for it
+	a.document = sync.OnceValues(func() ([]byte, error) { return Document(o.Version) }) // few ask, and a start need not wait for it
 	mux := http.NewServeMux()
-	for _, rt := range list {
+	for _, rt := range routes() {
 		mux.Handle(rt.method+" "+rt.path, a.handle(rt))
 	}
 	a.addPages(mux)

@@ -19,9 +19,9 @@ import (
 	"recoup/fault"
 )
 
-// describe makes the OpenAPI 3.1 document from the routes and the Go types they
+// Document makes the OpenAPI 3.1 document from the routes and the Go types they
 // take and return.
-func describe(list []*route, version string) ([]byte, error) {
+func Document(version string) ([]byte, error) {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -36,7 +36,7 @@ func describe(list []*route, version string) ([]byte, error) {
 	}
 	registry.RegisterTypeAlias(reflect.TypeFor[fault.Error](), reflect.TypeFor[Failure]())
 	registry.RegisterTypeAlias(reflect.TypeFor[recoup.JSON](), reflect.TypeFor[json.RawMessage]())
-	for _, rt := range list {
+	for _, rt := range routes() {
 		doc.AddOperation(rt.describe(registry))
 	}
 	b, err := json.Marshal(doc)

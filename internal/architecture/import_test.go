@@ -296,6 +296,11 @@ var layers = []layer{
 		why:      "it runs commands for tests, against a node in their own process",
 	},
 	{
+		pkg:     "recoup/clients/generate",
+		imports: []string{"recoup/internal/api"},
+		why:     "it writes what other languages know of the API, and asks nothing but its document",
+	},
+	{
 		pkg: "recoup/internal/endtoend",
 		why: "it holds tests of the whole service, which may import anything; there is nothing else in it",
 	},
