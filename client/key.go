@@ -10,8 +10,8 @@ import (
 // CreateKey makes a key. Its Secret is in this answer and nowhere else, so the
 // call is not repeated where it may have been done: another key would be made,
 // and nobody would know it.
-func (c *Client) CreateKey(ctx context.Context, k NewKey, options ...CallOption) (Key, error) {
-	return call[Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys", body: k, safety: once}, options)
+func (c *Client) CreateKey(ctx context.Context, k NewKey, options ...CallOption) (recoup.Key, error) {
+	return call[recoup.Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys", body: k, safety: once}, options)
 }
 
 // Keys lists keys, newest first.
@@ -20,13 +20,13 @@ func (c *Client) Keys(ctx context.Context, p Page, options ...CallOption) (KeyPa
 }
 
 // RevokeKey ends a key. Revoking it again changes nothing.
-func (c *Client) RevokeKey(ctx context.Context, id recoup.ID, why string, options ...CallOption) (Key, error) {
-	return call[Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys/" + id.String() + "/revoke", body: reason{why}}, options)
+func (c *Client) RevokeKey(ctx context.Context, id recoup.ID, why string, options ...CallOption) (recoup.Key, error) {
+	return call[recoup.Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys/" + id.String() + "/revoke", body: reason{why}}, options)
 }
 
 // RotateKey replaces a key by a new one, which it returns; the old one works a
 // while longer. Like [Client.CreateKey] it is not repeated where it may have
 // been done.
-func (c *Client) RotateKey(ctx context.Context, id recoup.ID, k KeyRotation, options ...CallOption) (Key, error) {
-	return call[Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys/" + id.String() + "/rotate", body: k, safety: once}, options)
+func (c *Client) RotateKey(ctx context.Context, id recoup.ID, k KeyRotation, options ...CallOption) (recoup.Key, error) {
+	return call[recoup.Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys/" + id.String() + "/rotate", body: k, safety: once}, options)
 }

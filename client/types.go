@@ -165,24 +165,6 @@ type ProcessedBatch struct {
 	Counts []Processed `json:"counts" minItems:"1" maxItems:"1000"`
 }
 
-// Key is an API key as lists show it. The key itself is shown once, when it is
-// made.
-type Key struct {
-	ID         recoup.ID `json:"key_id"`
-	Name       string    `json:"name"`
-	Role       string    `json:"role" enum:"ingest,worker,operator,admin,reader"`
-	Hubs       []string  `json:"hubs,omitempty" doc:"none: all"`
-	Hint       string    `json:"hint" doc:"the beginning of the key"`
-	CreatedAt  time.Time `json:"created_at"`
-	CreatedBy  string    `json:"created_by"`
-	ExpiresAt  time.Time `json:"expires_at"`
-	RevokedAt  time.Time `json:"revoked_at,omitzero"`
-	RevokedBy  string    `json:"revoked_by,omitempty"`
-	LastUsedAt time.Time `json:"last_used_at,omitzero"`
-	RotatedTo  recoup.ID `json:"rotated_to,omitzero"`
-	Secret     string    `json:"key,omitempty" doc:"only in the answer that makes it"`
-}
-
 // NewKey asks for a key.
 type NewKey struct {
 	Name   string   `json:"name"`
@@ -194,6 +176,6 @@ type NewKey struct {
 
 // KeyPage is a page of keys.
 type KeyPage struct {
-	Keys []Key  `json:"keys"`
-	Next string `json:"next,omitempty"`
+	Keys []recoup.Key `json:"keys"`
+	Next string       `json:"next,omitempty"`
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/engine"
@@ -72,7 +73,7 @@ func (r *route) permitted() []Role {
 }
 
 // authenticate returns the key that the request carries.
-func (a *API) authenticate(c *call) (*store.Key, error) {
+func (a *API) authenticate(c *call) (*recoup.Key, error) {
 	secret := bearer(c.r.Header)
 	hash := sha256.Sum256([]byte(secret))
 	if !a.keys.knows(hash, c.now) {

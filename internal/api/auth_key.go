@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/internal/store"
 )
 
 // Keys are rdb_ and 32 characters (spec 001), 160 random bits, and last 90 days.
@@ -25,17 +24,17 @@ const (
 
 var keyAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// NewKey makes a key and its secret, which is not kept.
-func NewKey(ids *recoup.IDSource, random io.Reader, now time.Time, name string, role Role, hubs []string, life time.Duration) (store.Key, string, error) {
+// NewKey makes a key with its secret, which no store keeps.
+func NewKey(ids *recoup.IDSource, random io.Reader, now time.Time, name string, role Role, hubs []string, life time.Duration) (recoup.Key, error) {
 	var bits [20]byte
 	if _, err := io.ReadFull(random, bits[:]); err != nil {
-		return store.Key{}, "", fmt.Errorf("making a key: %w", err)
+		return recoup.Key{}, fmt.Errorf("making a key: %w", err)
 	}
 	secret := keyPrefix + keyAlphabet.EncodeToString(bits[:])
-	return store.Key{
+	return recoup.Key{
 		ID: ids.New(now), Name: name, Role: string(role), Hubs: slices.Clone(hubs),
-		Hint: secret[:keyHint], Hash: sha256.Sum256([]byte(secret)), ExpiresAt: now.Add(life),
-	}, secret, nil
+		Hint: secret[:keyHint], Hash: sha256.Sum256([]byte(secret)), Secret: secret, ExpiresAt: now.Add(life),
+	}, nil
 }
 
 // wellFormed reports whether a secret can be a key at all, so that nonsense

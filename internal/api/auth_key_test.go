@@ -13,7 +13,7 @@ import (
 )
 
 // use adds a key to the world's and returns its name.
-func (w *world) use(k client.Key) string {
+func (w *world) use(k recoup.Key) string {
 	keys := map[string]string{}
 	for name, secret := range w.keys {
 		keys[name] = secret
@@ -27,7 +27,7 @@ func (w *world) use(k client.Key) string {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var made client.Key
+	var made recoup.Key
 	w.post("/v1/keys", client.NewKey{Name: "nightly", Role: "worker", Hubs: []string{dolHub}, Days: 30, Reason: "the nightly import"}).ok(&made)
 	if !strings.HasPrefix(made.Secret, "rdb_") || len(made.Secret) != 36 || made.Hint != made.Secret[:8] || made.CreatedBy != "admin" || !made.ExpiresAt.Equal(w.clock().AddDate(0, 0, 30)) {
 		t.Fatalf("made %+v", made)
@@ -39,7 +39,7 @@ func TestKeys(t *testing.T) {
 		t.Error("a list shows the key")
 	}
 
-	var next client.Key
+	var next recoup.Key
 	w.post("/v1/keys/"+made.ID.String()+"/rotate", object{"hours": 2, "reason": "a year is over"}).ok(&next)
 	if next.Name != made.Name || next.Role != made.Role || !slices.Equal(next.Hubs, made.Hubs) || next.Secret == made.Secret {
 		t.Errorf("rotated to %+v", next)
@@ -51,7 +51,7 @@ func TestKeys(t *testing.T) {
 	w.wait(3 * time.Hour)
 	w.do(name, http.MethodGet, "/v1/errors", nil).failed(http.StatusUnauthorized, fault.CodeAPIKeyExpired)
 
-	var gone client.Key
+	var gone recoup.Key
 	w.do(successor, http.MethodGet, "/v1/errors", nil).ok() // so that it is remembered
 	w.post("/v1/keys/"+next.ID.String()+"/revoke", object{"reason": "it was in a log"}).ok(&gone)
 	if gone.RevokedBy != "admin" || gone.RevokedAt.IsZero() || gone.Secret != "" {
@@ -92,7 +92,7 @@ func TestKeysThatAreNone(t *testing.T) {
 func TestRevokedElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var made client.Key
+	var made recoup.Key
 	w.post("/v1/keys", client.NewKey{Name: "n", Role: "reader"}).ok(&made)
 	name := w.use(made)
 	w.do(name, http.MethodGet, "/v1/policy", nil).ok()
@@ -107,7 +107,7 @@ func TestRevokedElsewhere(t *testing.T) {
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var made, next client.Key
+	var made, next recoup.Key
 	w.post("/v1/keys", client.NewKey{Name: "n", Role: "reader", Reason: "r1"}).ok(&made)
 	w.post("/v1/keys/"+made.ID.String()+"/rotate", object{"reason": "r2"}).ok(&next)
 	w.post("/v1/keys/"+next.ID.String()+"/revoke", object{"reason": "r3"}).ok()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -22,7 +23,7 @@ type keyWatch struct {
 
 // watch returns a context that ends with the key. leave is to be called when the
 // caller no longer waits.
-func (k *keyring) watch(ctx context.Context, key *store.Key, now func() time.Time) (_ context.Context, leave func()) {
+func (k *keyring) watch(ctx context.Context, key *recoup.Key, now func() time.Time) (_ context.Context, leave func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	w := k.watched[key.Hash]

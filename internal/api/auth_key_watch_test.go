@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"recoup/internal/store"
+	"recoup"
 )
 
 // oneKey answers about a key, which may be revoked.
@@ -19,9 +19,9 @@ type oneKey struct {
 	asked   atomic.Int64
 }
 
-func (k *oneKey) KeyByHash(context.Context, [32]byte) (store.Key, error) {
+func (k *oneKey) KeyByHash(context.Context, [32]byte) (recoup.Key, error) {
 	k.asked.Add(1)
-	key := store.Key{ExpiresAt: time.Now().Add(time.Hour)}
+	key := recoup.Key{ExpiresAt: time.Now().Add(time.Hour)}
 	if k.revoked.Load() {
 		key.RevokedAt = time.Now()
 	}
@@ -38,7 +38,7 @@ func TestWatchLooksAtOnceWhenKeysChangeHere(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				keys := &oneKey{}
 				ring := newKeyring(keys)
-				ctx, leave := ring.watch(t.Context(), &store.Key{}, time.Now)
+				ctx, leave := ring.watch(t.Context(), &recoup.Key{}, time.Now)
 				defer leave()
 				ring.forget() // of another key's change
 				synctest.Wait()

@@ -27,14 +27,14 @@ type keyring struct {
 }
 
 type remembered struct {
-	key   *store.Key
+	key   *recoup.Key
 	until time.Time
 }
 
 // lookup is a question to the store, for all who ask it at the same time.
 type lookup struct {
 	done chan struct{}
-	key  store.Key
+	key  recoup.Key
 	err  error
 }
 
@@ -54,7 +54,7 @@ func newKeyring(s KeyStore) *keyring {
 	}
 }
 
-func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time) (*store.Key, error) {
+func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time) (*recoup.Key, error) {
 	k.mu.Lock()
 	found, known := k.known[hash]
 	if known && now.Before(found.until) {

@@ -164,7 +164,7 @@ func adminExamples(list map[string]example) {
 	list["POST /v1/keys"] = fixed("/v1/keys", client.NewKey{Name: "another", Role: "reader", Days: 30}, refusedThere)
 	for _, verb := range []string{"revoke", "rotate"} {
 		list["POST /v1/keys/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {
-			var key client.Key
+			var key recoup.Key
 			w.post("/v1/keys", client.NewKey{Name: "short-lived", Role: "reader"}).ok(&key)
 			return "/v1/keys/" + key.ID.String() + "/" + verb, map[string]any{"reason": "a try"}
 		}}

@@ -140,8 +140,8 @@ func TestPipelinesThatNoHubLists(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		w.withPipelines()
-		var platform, empty, two client.Key
-		for hub, at := range map[string]*client.Key{"platform": &platform, "company-target": &empty} {
+		var platform, empty, two recoup.Key
+		for hub, at := range map[string]*recoup.Key{"platform": &platform, "company-target": &empty} {
 			w.post("/v1/keys", client.NewKey{Name: hub, Role: "operator", Hubs: []string{hub}, Days: 1}).ok(at)
 		}
 		w.post("/v1/keys", client.NewKey{Name: "two", Role: "operator", Hubs: []string{dolHub, peopleHub}, Days: 1}).ok(&two)

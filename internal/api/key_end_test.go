@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/store"
@@ -22,10 +23,10 @@ func (n *notifier) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]stor
 // another node; one that was replaced without overlap is as good as revoked.
 func TestEndOfAKeyEndsItsLongPolls(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(w *world, k client.Key){
-		"revoked here": func(w *world, k client.Key) { w.post("/v1/keys/"+k.ID.String()+"/revoke", object{}).ok() },
-		"rotated":      func(w *world, k client.Key) { w.post("/v1/keys/"+k.ID.String()+"/rotate", object{"hours": 0}).ok() },
-		"revoked elsewhere": func(w *world, k client.Key) {
+	for name, end := range map[string]func(w *world, k recoup.Key){
+		"revoked here": func(w *world, k recoup.Key) { w.post("/v1/keys/"+k.ID.String()+"/revoke", object{}).ok() },
+		"rotated":      func(w *world, k recoup.Key) { w.post("/v1/keys/"+k.ID.String()+"/rotate", object{"hours": 0}).ok() },
+		"revoked elsewhere": func(w *world, k recoup.Key) {
 			if _, err := w.store.RevokeKey(w.Context(), k.ID, act(w)); err != nil {
 				w.Fatal(err)
 			}
@@ -35,7 +36,7 @@ func TestEndOfAKeyEndsItsLongPolls(t *testing.T) {
 			t.Parallel()
 			n := newNotifier()
 			w := newWorld(t, n.option())
-			var made client.Key
+			var made recoup.Key
 			w.post("/v1/keys", client.NewKey{Name: "n", Role: "worker"}).ok(&made)
 			key := w.use(made)
 			errors := w.later(key, http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w", WaitSeconds: 60})
@@ -60,7 +61,7 @@ func TestEndOfAKeyEndsItsLongPolls(t *testing.T) {
 func TestAuditNamesTheKey(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]*world{"sqlite": newWorld(t), "postgres": newPostgresWorld(t)} {
-		var made [2]client.Key
+		var made [2]recoup.Key
 		for i := range made {
 			w.post("/v1/keys", client.NewKey{Name: "ada", Role: "admin"}).ok(&made[i])
 			w.do(w.use(made[i]), http.MethodPost, "/v1/pauses", client.NewPause{Pipeline: w.pipeline(""), Reason: "a try"}).ok()

@@ -15,42 +15,27 @@ import (
 	"recoup/internal/store"
 )
 
-// KeyOf is a key as it is shown.
-func KeyOf(k store.Key) client.Key {
-	return client.Key{
-		ID: k.ID, Name: k.Name, Role: k.Role, Hubs: k.Hubs, Hint: k.Hint, CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy,
-		ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt, RevokedBy: k.RevokedBy, LastUsedAt: k.LastUsedAt, RotatedTo: k.RotatedTo,
-	}
-}
-
 func (a *API) listKeys(c *call, in *page) (client.KeyPage, error) {
 	at, err := in.read()
 	if err != nil {
 		return client.KeyPage{}, err
 	}
 	keys, cursor, err := a.Store.Keys(c.r.Context(), at)
-	out := client.KeyPage{Keys: []client.Key{}, Next: next(cursor)}
-	for _, k := range keys {
-		out.Keys = append(out.Keys, KeyOf(k))
-	}
-	return out, err
+	return client.KeyPage{Keys: listed(keys), Next: next(cursor)}, err
 }
 
 type newKeyIn struct{ Body client.NewKey }
 
-func (a *API) createKey(c *call, in *newKeyIn) (client.Key, error) {
+func (a *API) createKey(c *call, in *newKeyIn) (recoup.Key, error) {
 	if err := a.checkKey(c, in); err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
 	life := time.Duration(cmp.Or(in.Body.Days, 90)) * 24 * time.Hour
-	key, secret, err := NewKey(a.IDs, a.Random, c.now, in.Body.Name, Role(in.Body.Role), in.Body.Hubs, life)
+	key, err := NewKey(a.IDs, a.Random, c.now, in.Body.Name, Role(in.Body.Role), in.Body.Hubs, life)
 	if err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
-	stored, err := a.Store.CreateKey(c.r.Context(), key, c.act(in.Body.Reason))
-	out := KeyOf(stored)
-	out.Secret = secret
-	return out, err
+	return a.Store.CreateKey(c.r.Context(), key, c.act(in.Body.Reason))
 }
 
 // act is the administrative act of the caller.
@@ -95,13 +80,13 @@ type reasonIn struct {
 	}
 }
 
-func (a *API) revokeKey(c *call, in *reasonIn) (client.Key, error) {
+func (a *API) revokeKey(c *call, in *reasonIn) (recoup.Key, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
 	key, err := a.Store.RevokeKey(c.r.Context(), in.ID, c.act(in.Body.Reason))
 	a.keys.forget()
-	return KeyOf(key), err
+	return key, err
 }
 
 type rotateIn struct {
@@ -112,30 +97,28 @@ type rotateIn struct {
 	}
 }
 
-func (a *API) rotateKey(c *call, in *rotateIn) (client.Key, error) {
+func (a *API) rotateKey(c *call, in *rotateIn) (recoup.Key, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
 	old, err := a.key(c, in.ID)
 	if err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
-	key, secret, err := NewKey(a.IDs, a.Random, c.now, old.Name, Role(old.Role), old.Hubs, KeyLife)
+	key, err := NewKey(a.IDs, a.Random, c.now, old.Name, Role(old.Role), old.Hubs, KeyLife)
 	if err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
 	ends := c.now.Add(Overlap(in.Body.Hours))
 	stored, err := a.Store.RotateKey(c.r.Context(), old.ID, key, ends, c.act(in.Body.Reason))
 	if errors.Is(err, store.ErrConflict) {
-		return client.Key{}, fault.Wrap(err, fault.CodeConflict, "The key is revoked, or another took over from it before.")
+		return recoup.Key{}, fault.Wrap(err, fault.CodeConflict, "The key is revoked, or another took over from it before.")
 	}
 	if err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
 	a.keys.forget()
-	out := KeyOf(stored)
-	out.Secret = secret
-	return out, nil
+	return stored, nil
 }
 
 // Overlap is how long a key still works once another has taken over from it: a day,
@@ -148,18 +131,18 @@ func Overlap(hours *int) time.Duration {
 }
 
 // key finds a key among all of them; they are few.
-func (a *API) key(c *call, id recoup.ID) (store.Key, error) {
+func (a *API) key(c *call, id recoup.ID) (recoup.Key, error) {
 	page := store.Page{Limit: store.MaxPage}
 	for {
 		keys, cursor, err := a.Store.Keys(c.r.Context(), page)
 		if err != nil {
-			return store.Key{}, err
+			return recoup.Key{}, err
 		}
-		if i := slices.IndexFunc(keys, func(k store.Key) bool { return k.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(keys, func(k recoup.Key) bool { return k.ID == id }); i >= 0 {
 			return keys[i], nil
 		}
 		if cursor.IsZero() {
-			return store.Key{}, store.ErrNotFound
+			return recoup.Key{}, store.ErrNotFound
 		}
 		page.Cursor = cursor
 	}

@@ -239,7 +239,7 @@ type crowd struct {
 	release chan struct{}
 }
 
-func (s *crowd) KeyByHash(ctx context.Context, hash [32]byte) (store.Key, error) {
+func (s *crowd) KeyByHash(ctx context.Context, hash [32]byte) (recoup.Key, error) {
 	key, err := s.Store.KeyByHash(ctx, hash)
 	if err != nil {
 		s.arrived <- struct{}{}

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/engine"
 	"recoup/internal/lease"
-	"recoup/internal/store"
 )
 
 // Role is what a key may do: the routes say which of them each is for.
@@ -143,7 +143,7 @@ type call struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	route    *route
-	key      *store.Key // nil: no key was needed
+	key      *recoup.Key // nil: no key was needed
 	caller   engine.Caller
 	body     []byte
 	document any          // the body, once it was read for its values

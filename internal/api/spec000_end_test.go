@@ -19,14 +19,14 @@ func (w *world) pass(d time.Duration) {
 	w.wait(d)
 	w.keys = maps.Clone(w.keys)
 	for _, role := range []api.Role{api.Admin, api.Operator} {
-		key, secret, err := api.NewKey(recoup.NewIDSource(rand.Reader), rand.Reader, w.clock(), string(role), role, nil, api.KeyLife)
+		key, err := api.NewKey(recoup.NewIDSource(rand.Reader), rand.Reader, w.clock(), string(role), role, nil, api.KeyLife)
 		if err != nil {
 			w.Fatal(err)
 		}
 		if _, err := w.store.CreateKey(w.Context(), key, act(w)); err != nil {
 			w.Fatal(err)
 		}
-		w.keys[string(role)] = secret
+		w.keys[string(role)] = key.Secret
 	}
 }
 

@@ -103,13 +103,13 @@ func TestSpec002Classification(t *testing.T) {
 // unless it was made for fewer.
 func TestSpec001KeyLife(t *testing.T) {
 	onBothStores(t, func(w *world) {
-		var made client.Key
+		var made recoup.Key
 		w.post("/v1/keys", client.NewKey{Name: "nightly", Role: "reader", Reason: "a test"}).ok(&made)
 		if !regexp.MustCompile(`^rdb_[A-Za-z0-9]{32}$`).MatchString(made.Secret) {
 			w.Errorf("the key has the form of %q", made.Secret)
 		}
 		// What takes over from a key lives as long.
-		var rotated client.Key
+		var rotated recoup.Key
 		w.post("/v1/keys/"+made.ID.String()+"/rotate", map[string]any{"reason": "a test", "hours": 0}).ok(&rotated)
 		w.post("/v1/keys", client.NewKey{Name: "nightly", Role: "reader", Reason: "a test"}).ok(&made)
 		ends := w.clock().Add(90 * day)

@@ -91,15 +91,15 @@ var template = sync.OnceValues(func() (file []byte, err error) {
 })
 
 // secrets are made once for all worlds.
-var secrets = sync.OnceValues(func() (map[string]string, []store.Key) {
+var secrets = sync.OnceValues(func() (map[string]string, []recoup.Key) {
 	ids := recoup.NewIDSource(rand.Reader)
-	texts, keys := map[string]string{}, []store.Key(nil)
+	texts, keys := map[string]string{}, []recoup.Key(nil)
 	add := func(name string, role api.Role, life time.Duration, hubs ...string) {
-		key, secret, err := api.NewKey(ids, rand.Reader, epoch, name, role, hubs, life)
+		key, err := api.NewKey(ids, rand.Reader, epoch, name, role, hubs, life)
 		if err != nil {
 			panic(err)
 		}
-		texts[name], keys = secret, append(keys, key)
+		texts[name], keys = key.Secret, append(keys, key)
 	}
 	for _, role := range api.Roles() {
 		add(string(role), role, api.KeyLife)

@@ -66,27 +66,26 @@ func (k *Keys) act(reason string) store.Act {
 }
 
 // Create makes a key. Its Secret is nowhere else.
-func (k *Keys) Create(ctx context.Context, asked client.NewKey) (client.Key, error) {
+func (k *Keys) Create(ctx context.Context, asked client.NewKey) (recoup.Key, error) {
 	p, err := k.policy(ctx)
 	if err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
 	known := func(hub string) bool {
 		return slices.ContainsFunc(p.Tables(), func(t *policy.Table) bool { return t.Hub == hub })
 	}
 	if err := api.CheckKey(asked, known); err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
 	life := api.KeyLife
 	if asked.Days > 0 {
 		life = time.Duration(asked.Days) * 24 * time.Hour
 	}
-	key, secret, err := api.NewKey(k.ids, k.random, k.now(), asked.Name, api.Role(asked.Role), asked.Hubs, life)
+	key, err := api.NewKey(k.ids, k.random, k.now(), asked.Name, api.Role(asked.Role), asked.Hubs, life)
 	if err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
-	stored, err := k.store.CreateKey(ctx, key, k.act(asked.Reason))
-	return shown(stored, secret), err
+	return k.store.CreateKey(ctx, key, k.act(asked.Reason))
 }
 
 // policy is the one that nodes on this database go by: it knows the hubs.
@@ -105,24 +104,9 @@ func (k *Keys) policy(ctx context.Context) (*policy.Policy, error) {
 	return policy.Load(current.Version, []byte(current.Text), registry)
 }
 
-func shown(k store.Key, secret string) client.Key {
-	out := api.KeyOf(k)
-	out.Secret = secret
-	return out
-}
-
 // List returns all keys, newest first.
-func (k *Keys) List(ctx context.Context) ([]client.Key, error) {
-	all, err := k.all(ctx)
-	keys := make([]client.Key, len(all))
-	for i := range all {
-		keys[i] = api.KeyOf(all[i])
-	}
-	return keys, err
-}
-
-func (k *Keys) all(ctx context.Context) ([]store.Key, error) {
-	var all []store.Key
+func (k *Keys) List(ctx context.Context) ([]recoup.Key, error) {
+	all := []recoup.Key{}
 	page := store.Page{Limit: store.MaxPage}
 	for {
 		keys, next, err := k.store.Keys(ctx, page)
@@ -138,38 +122,38 @@ func (k *Keys) all(ctx context.Context) ([]store.Key, error) {
 }
 
 // Revoke ends a key. Nodes that run notice it within seconds.
-func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (client.Key, error) {
+func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.Key, error) {
 	if err := check.Reason(reason); err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
 	key, err := k.store.RevokeKey(ctx, id, k.act(reason))
 	if errors.Is(err, store.ErrNotFound) {
 		err = ErrNoKey
 	}
-	return api.KeyOf(key), err
+	return key, err
 }
 
 // Rotate makes a key that takes over from another, which works a while longer.
-func (k *Keys) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (client.Key, error) {
+func (k *Keys) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (recoup.Key, error) {
 	if err := check.Reason(r.Reason); err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
-	all, err := k.all(ctx)
+	all, err := k.List(ctx)
 	if err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
-	i := slices.IndexFunc(all, func(k store.Key) bool { return k.ID == id })
+	i := slices.IndexFunc(all, func(k recoup.Key) bool { return k.ID == id })
 	if i < 0 {
-		return client.Key{}, ErrNoKey
+		return recoup.Key{}, ErrNoKey
 	}
 	old, now := all[i], k.now()
-	key, secret, err := api.NewKey(k.ids, k.random, now, old.Name, api.Role(old.Role), old.Hubs, api.KeyLife)
+	key, err := api.NewKey(k.ids, k.random, now, old.Name, api.Role(old.Role), old.Hubs, api.KeyLife)
 	if err != nil {
-		return client.Key{}, err
+		return recoup.Key{}, err
 	}
 	stored, err := k.store.RotateKey(ctx, old.ID, key, now.Add(api.Overlap(r.Hours)), k.act(r.Reason))
 	if errors.Is(err, store.ErrConflict) {
-		return client.Key{}, ErrKeyGone
+		return recoup.Key{}, ErrKeyGone
 	}
-	return shown(stored, secret), err
+	return stored, err
 }

@@ -93,13 +93,13 @@ func opened(s *postgres.Store, err error) (Store, error) {
 // firstKey makes an admin key on a first start, and tells it once.
 func (n *Node) firstKey(ctx context.Context, ids *recoup.IDSource) error {
 	now := n.o.Now()
-	key, secret, err := api.NewKey(ids, n.o.Random, now, "first admin", api.Admin, nil, api.KeyLife)
+	key, err := api.NewKey(ids, n.o.Random, now, "first admin", api.Admin, nil, api.KeyLife)
 	if err != nil {
 		return err
 	}
 	created, err := n.store.CreateFirstKey(ctx, key, store.Act{By: recoup.System, Reason: "first start", At: now})
 	if created {
-		n.o.FirstKey(secret)
+		n.o.FirstKey(key.Secret)
 	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 type KeyReader interface {
 	// KeyByHash returns the key with the hash of a secret, valid or not, else
 	// ErrNotFound.
-	KeyByHash(ctx context.Context, hash [32]byte) (Key, error)
+	KeyByHash(ctx context.Context, hash [32]byte) (recoup.Key, error)
 
 	// TouchKeys notes when keys were used last. It never goes back, and ids that
 	// are unknown are passed over. It is no act.
@@ -24,26 +24,26 @@ type KeyReader interface {
 type KeyWriter interface {
 	// CreateKey adds a key, by whoever acts. An id or a secret that is known
 	// already is ErrConflict.
-	CreateKey(ctx context.Context, k Key, act Act) (Key, error)
+	CreateKey(ctx context.Context, k recoup.Key, act Act) (recoup.Key, error)
 
 	// Keys lists keys, newest first.
-	Keys(ctx context.Context, p Page) ([]Key, Cursor, error)
+	Keys(ctx context.Context, p Page) ([]recoup.Key, Cursor, error)
 
 	// RevokeKey ends a key for good and returns it as it is then. The first
 	// revocation stands. An unknown id is ErrNotFound.
-	RevokeKey(ctx context.Context, id recoup.ID, act Act) (Key, error)
+	RevokeKey(ctx context.Context, id recoup.ID, act Act) (recoup.Key, error)
 
 	// RotateKey adds a key that takes over from another, which then ends at a
 	// time, or at its own end if that comes first. One that is revoked or has a
 	// successor is ErrConflict.
-	RotateKey(ctx context.Context, old recoup.ID, next Key, oldEnds time.Time, act Act) (Key, error)
+	RotateKey(ctx context.Context, old recoup.ID, next recoup.Key, oldEnds time.Time, act Act) (recoup.Key, error)
 }
 
 // FirstKeyWriter makes the first key.
 type FirstKeyWriter interface {
 	// CreateFirstKey adds a key if there is none at all, and reports whether it
 	// did. Of any number of nodes that try at once, one does.
-	CreateFirstKey(ctx context.Context, k Key, act Act) (bool, error)
+	CreateFirstKey(ctx context.Context, k recoup.Key, act Act) (bool, error)
 }
 
 // AuditWriter keeps who did what. Rows are only ever added.

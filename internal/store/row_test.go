@@ -17,7 +17,7 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	t.Parallel()
 	covers(t, row.Table[recoup.Error]{Name: "an error", Columns: slices.Concat(store.Errors.Columns, store.Leases, store.Archiving)})
 	covers(t, store.History)
-	covers(t, store.Keys)
+	covers(t, store.Keys, "Secret")
 	covers(t, store.PolicyVersions)
 	covers(t, store.PlatformKeys)
 	covers(t, store.Audits)

@@ -9,68 +9,45 @@ import (
 	"recoup/internal/store/row"
 )
 
-// Key lets somebody use the service. The secret itself is never stored.
-type Key struct {
-	ID         recoup.ID `json:"key_id"`
-	Name       string    `json:"name"`
-	Role       string    `json:"role"`
-	Hubs       []string  `json:"hubs,omitempty"` // none: all
-	Hint       string    `json:"hint,omitempty"` // its first characters, for lists
-	Hash       [32]byte  `json:"-"`
-	CreatedAt  time.Time `json:"created_at"`
-	CreatedBy  string    `json:"created_by"`
-	ExpiresAt  time.Time `json:"expires_at,omitzero"` // zero: never
-	RevokedAt  time.Time `json:"revoked_at,omitzero"`
-	RevokedBy  string    `json:"revoked_by,omitempty"`
-	LastUsedAt time.Time `json:"last_used_at,omitzero"`
-	RotatedTo  recoup.ID `json:"rotated_to,omitzero"` // the key that takes over from it
-}
-
 // Keys describes the rows of keys.
-var Keys = row.Table[Key]{Name: "recoup.api_key", Columns: []row.Column[Key]{
-	row.ID("key_id", func(k *Key) *recoup.ID { return &k.ID }).Key(),
-	row.Text("name", func(k *Key) *string { return &k.Name }).Fixed(),
-	row.Text("role", func(k *Key) *string { return &k.Role }).Fixed(),
-	row.List("hubs", func(k *Key) *[]string { return &k.Hubs }).Fixed(),
-	row.Text("hint", func(k *Key) *string { return &k.Hint }).Fixed(),
-	row.Hash("key_hash", func(k *Key) *[32]byte { return &k.Hash }).Fixed().Unique(),
-	row.Time("created_at", func(k *Key) *time.Time { return &k.CreatedAt }).Fixed(),
-	row.Text("created_by", func(k *Key) *string { return &k.CreatedBy }).Fixed(),
-	row.Time("expires_at", func(k *Key) *time.Time { return &k.ExpiresAt }),
-	row.Time("revoked_at", func(k *Key) *time.Time { return &k.RevokedAt }),
-	row.Text("revoked_by", func(k *Key) *string { return &k.RevokedBy }),
-	row.Time("last_used_at", func(k *Key) *time.Time { return &k.LastUsedAt }),
-	row.ID("rotated_to", func(k *Key) *recoup.ID { return &k.RotatedTo }),
+var Keys = row.Table[recoup.Key]{Name: "recoup.api_key", Columns: []row.Column[recoup.Key]{
+	row.ID("key_id", func(k *recoup.Key) *recoup.ID { return &k.ID }).Key(),
+	row.Text("name", func(k *recoup.Key) *string { return &k.Name }).Fixed(),
+	row.Text("role", func(k *recoup.Key) *string { return &k.Role }).Fixed(),
+	row.List("hubs", func(k *recoup.Key) *[]string { return &k.Hubs }).Fixed(),
+	row.Text("hint", func(k *recoup.Key) *string { return &k.Hint }).Fixed(),
+	row.Hash("key_hash", func(k *recoup.Key) *[32]byte { return &k.Hash }).Fixed().Unique(),
+	row.Time("created_at", func(k *recoup.Key) *time.Time { return &k.CreatedAt }).Fixed(),
+	row.Text("created_by", func(k *recoup.Key) *string { return &k.CreatedBy }).Fixed(),
+	row.Time("expires_at", func(k *recoup.Key) *time.Time { return &k.ExpiresAt }),
+	row.Time("revoked_at", func(k *recoup.Key) *time.Time { return &k.RevokedAt }),
+	row.Text("revoked_by", func(k *recoup.Key) *string { return &k.RevokedBy }),
+	row.Time("last_used_at", func(k *recoup.Key) *time.Time { return &k.LastUsedAt }),
+	row.ID("rotated_to", func(k *recoup.Key) *recoup.ID { return &k.RotatedTo }),
 }}
 
-// Valid reports whether the key opens anything at now.
-func (k *Key) Valid(now time.Time) bool {
-	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
-}
-
-// Made returns the key as its act makes it: new, and by whoever acts.
-func (k Key) Made(act Act) Key {
-	return Key{
-		ID: k.ID, Name: k.Name, Role: k.Role, Hubs: k.Hubs, Hint: k.Hint, Hash: k.Hash, ExpiresAt: kept(k.ExpiresAt),
-		CreatedAt: kept(act.At), CreatedBy: act.By,
-	}
+// CreateKey returns a key as the act makes it: new, and by whoever acts.
+func (a Act) CreateKey(k recoup.Key) recoup.Key {
+	k.CreatedAt, k.CreatedBy, k.ExpiresAt = kept(a.At), a.By, kept(k.ExpiresAt)
+	k.RevokedAt, k.RevokedBy, k.LastUsedAt, k.RotatedTo = time.Time{}, "", time.Time{}, recoup.ID{}
+	return k
 }
 
 // kept is a time as stores keep it.
 func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// Revoked returns the key as its act ends it. The first time stands.
-func (k Key) Revoked(act Act) Key {
+// RevokeKey returns a key as the act ends it. The first time stands.
+func (a Act) RevokeKey(k recoup.Key) recoup.Key {
 	if k.RevokedAt.IsZero() {
-		k.RevokedAt, k.RevokedBy = kept(act.At), act.By
+		k.RevokedAt, k.RevokedBy = kept(a.At), a.By
 	}
 	return k
 }
 
-// Rotated returns the key as it is once another takes over: it lasts until a
+// RotateKey returns a key as it is once another takes over: it lasts until a
 // time, or until its own end if that comes first. A key that is revoked or has a
 // successor has none to name any more: ErrConflict.
-func (k Key) Rotated(to recoup.ID, ends time.Time) (Key, error) {
+func RotateKey(k recoup.Key, to recoup.ID, ends time.Time) (recoup.Key, error) {
 	if !k.RevokedAt.IsZero() || !k.RotatedTo.IsZero() {
 		return k, ErrConflict
 	}
@@ -81,8 +58,8 @@ func (k Key) Rotated(to recoup.ID, ends time.Time) (Key, error) {
 	return k, nil
 }
 
-// About tells the audit what key it is.
-func (k *Key) About() map[string]any {
+// AboutKey tells the audit what key it is.
+func AboutKey(k *recoup.Key) map[string]any {
 	about := map[string]any{"name": k.Name, "role": k.Role}
 	if len(k.Hubs) > 0 {
 		about["hubs"] = k.Hubs

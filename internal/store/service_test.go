@@ -35,14 +35,14 @@ func TestBidsForLeadership(t *testing.T) {
 func TestKeysAreValidUntilTheirEnd(t *testing.T) {
 	now := time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
 	for _, row := range []struct {
-		key  store.Key
+		key  recoup.Key
 		want bool
 	}{
-		{store.Key{}, true},
-		{store.Key{ExpiresAt: now.Add(1)}, true},
-		{store.Key{ExpiresAt: now}, false},
-		{store.Key{ExpiresAt: now.Add(time.Hour), RevokedAt: now.Add(-time.Hour)}, false},
-		{store.Key{ExpiresAt: now.Add(time.Hour), RotatedTo: recoup.ID{1}}, true},
+		{recoup.Key{}, true},
+		{recoup.Key{ExpiresAt: now.Add(1)}, true},
+		{recoup.Key{ExpiresAt: now}, false},
+		{recoup.Key{ExpiresAt: now.Add(time.Hour), RevokedAt: now.Add(-time.Hour)}, false},
+		{recoup.Key{ExpiresAt: now.Add(time.Hour), RotatedTo: recoup.ID{1}}, true},
 	} {
 		if got := row.key.Valid(now); got != row.want {
 			t.Errorf("%+v is valid: %v", row.key, got)

@@ -31,13 +31,13 @@ func list(streams command.Streams) *cobra.Command {
   recoup keys list --valid --json`,
 	}
 	cmd.Flags().BoolVar(&valid, "valid", false, "only keys that are neither revoked nor expired")
-	return command.List[client.Key]{
+	return command.List[recoup.Key]{
 		On: on(&keys, false), Whole: true, Key: "keys", Empty: "There are no keys. 'recoup keys create --role ROLE --name NAME' creates one.",
 		Columns: []string{"ID", "NAME", "ROLE", "HUBS", "PREFIX", "STATUS", "EXPIRES", "LAST USED", "CREATED BY"},
 		Drop:    []string{"CREATED BY", "PREFIX", "LAST USED", "HUBS", "EXPIRES"},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]client.Key, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.Key, string, error) {
 			all, err := keys.List(ctx)
-			shown := []client.Key{}
+			shown := []recoup.Key{}
 			for i := range all {
 				if !valid || status(s.Streams, &all[i]) == "valid" {
 					shown = append(shown, all[i])
@@ -45,17 +45,17 @@ func list(streams command.Streams) *cobra.Command {
 			}
 			return shown, "", err
 		},
-		Row: func(s *command.Session, k *client.Key) []string {
+		Row: func(s *command.Session, k *recoup.Key) []string {
 			return []string{k.ID.String(), k.Name, k.Role, hubs(k, "all"), k.Hint + "…", status(s.Streams, k),
 				s.Relative(k.ExpiresAt), cmp.Or(s.Relative(k.LastUsedAt), "never"), k.CreatedBy}
 		},
 	}.Command(streams, cmd)
 }
 
-func hubs(k *client.Key, all string) string { return cmp.Or(strings.Join(k.Hubs, ", "), all) }
+func hubs(k *recoup.Key, all string) string { return cmp.Or(strings.Join(k.Hubs, ", "), all) }
 
 // status says whether a key can be used.
-func status(s command.Streams, k *client.Key) string {
+func status(s command.Streams, k *recoup.Key) string {
 	switch {
 	case !k.RevokedAt.IsZero():
 		return "revoked"
@@ -92,9 +92,9 @@ stored.`,
 		}
 		return command.Within("days", ask.Days, 1, maxDays)
 	}
-	return command.Act[client.Key]{
+	return command.Act[recoup.Key]{
 		On: on(&keys, true), Reason: &ask.Reason, Say: saySecret,
-		Call: func(ctx context.Context, _ *command.Session, _ []string) (client.Key, error) {
+		Call: func(ctx context.Context, _ *command.Session, _ []string) (recoup.Key, error) {
 			return keys.Create(ctx, ask)
 		},
 	}.Command(streams, cmd)
@@ -102,7 +102,7 @@ stored.`,
 
 // saySecret prints a new key. Standard output has the key and nothing else, so
 // that a script can put it where it belongs.
-func saySecret(s *command.Session, k client.Key) {
+func saySecret(s *command.Session, k recoup.Key) {
 	s.Notef("Key %s: %s %s, for %s, until %s. It is shown this once:",
 		k.ID, k.Role, command.Printable(k.Name), command.Printable(hubs(&k, "all hubs")), k.ExpiresAt.UTC().Format(time.DateOnly))
 	s.Sayf("%s", k.Secret)
@@ -125,12 +125,12 @@ func revoke(streams command.Streams) *cobra.Command {
 	var keys keyring
 	var id recoup.ID
 	var reason string
-	return command.Act[client.Key]{
+	return command.Act[recoup.Key]{
 		On: on(&keys, false), Reason: &reason,
-		Call: func(ctx context.Context, _ *command.Session, _ []string) (client.Key, error) {
+		Call: func(ctx context.Context, _ *command.Session, _ []string) (recoup.Key, error) {
 			return keys.Revoke(ctx, id, reason)
 		},
-		Say: func(s *command.Session, k client.Key) {
+		Say: func(s *command.Session, k recoup.Key) {
 			s.Sayf("%s revoked: %s %s", k.ID, k.Role, command.Printable(k.Name))
 		},
 	}.Command(streams, byID(&cobra.Command{
@@ -159,9 +159,9 @@ ends now, long polls included.`,
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		return cmp.Or(command.Within("hours", *ask.Hours, 0, maxHours), read(cmd, args))
 	}
-	return command.Act[client.Key]{
+	return command.Act[recoup.Key]{
 		On: on(&keys, false), Reason: &ask.Reason, Say: saySecret,
-		Call: func(ctx context.Context, _ *command.Session, _ []string) (client.Key, error) {
+		Call: func(ctx context.Context, _ *command.Session, _ []string) (recoup.Key, error) {
 			return keys.Rotate(ctx, id, ask)
 		},
 	}.Command(streams, cmd)

@@ -34,10 +34,10 @@ commands of tenant and payload always ask a server.`,
 
 // keyring is where keys are kept: behind a server, or in a database.
 type keyring interface {
-	Create(ctx context.Context, k client.NewKey) (client.Key, error)
-	List(ctx context.Context) ([]client.Key, error)
-	Revoke(ctx context.Context, id recoup.ID, reason string) (client.Key, error)
-	Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (client.Key, error)
+	Create(ctx context.Context, k client.NewKey) (recoup.Key, error)
+	List(ctx context.Context) ([]recoup.Key, error)
+	Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.Key, error)
+	Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (recoup.Key, error)
 }
 
 // on is the [command.Runner] of commands that work on a keyring, which they find in
@@ -93,12 +93,12 @@ func find(cmd *cobra.Command, streams command.Streams, flags *command.ServerFlag
 // remote is a server's keyring.
 type remote struct{ *client.Client }
 
-func (r remote) Create(ctx context.Context, k client.NewKey) (client.Key, error) {
+func (r remote) Create(ctx context.Context, k client.NewKey) (recoup.Key, error) {
 	return r.CreateKey(ctx, k)
 }
 
-func (r remote) List(ctx context.Context) ([]client.Key, error) {
-	keys := []client.Key{}
+func (r remote) List(ctx context.Context) ([]recoup.Key, error) {
+	keys := []recoup.Key{}
 	page := client.Page{Limit: command.MaxRows}
 	for {
 		list, err := r.Keys(ctx, page)
@@ -113,10 +113,10 @@ func (r remote) List(ctx context.Context) ([]client.Key, error) {
 	}
 }
 
-func (r remote) Revoke(ctx context.Context, id recoup.ID, reason string) (client.Key, error) {
+func (r remote) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.Key, error) {
 	return r.RevokeKey(ctx, id, reason)
 }
 
-func (r remote) Rotate(ctx context.Context, id recoup.ID, k client.KeyRotation) (client.Key, error) {
+func (r remote) Rotate(ctx context.Context, id recoup.ID, k client.KeyRotation) (recoup.Key, error) {
 	return r.RotateKey(ctx, id, k)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/client"
+	"recoup"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/cli/command"
 )
@@ -52,9 +52,9 @@ func TestKeys(t *testing.T) {
 }
 
 // keyNamed finds the oldest key of a name.
-func keyNamed(n *clitest.Node, name string) client.Key {
+func keyNamed(n *clitest.Node, name string) recoup.Key {
 	n.T.Helper()
-	var list struct{ Keys []client.Key }
+	var list struct{ Keys []recoup.Key }
 	clitest.Parse(n.T, n.Must("keys", "list", "--json"), &list)
 	for i := len(list.Keys) - 1; i >= 0; i-- {
 		if list.Keys[i].Name == name {
@@ -62,7 +62,7 @@ func keyNamed(n *clitest.Node, name string) client.Key {
 		}
 	}
 	n.T.Fatalf("no key is named %s", name)
-	return client.Key{}
+	return recoup.Key{}
 }
 
 // Whoever has the database needs no server, and no key, to see and make keys.

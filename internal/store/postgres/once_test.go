@@ -65,7 +65,7 @@ func TestFirstKeyWaitsForOthers(t *testing.T) {
 		values ({id}, 'a', 'admin', decode(repeat('ab', 32), 'hex'), {time}, 'ada')`)
 	answer := make(chan error, 1)
 	go func() {
-		created, err := s.CreateFirstKey(t.Context(), store.Key{ID: recoup.ID{1}, Name: "b", Role: "admin"}, store.Act{By: "bob", At: conformance.Epoch()})
+		created, err := s.CreateFirstKey(t.Context(), recoup.Key{ID: recoup.ID{1}, Name: "b", Role: "admin"}, store.Act{By: "bob", At: conformance.Epoch()})
 		if created {
 			err = errors.New("it was made beside another")
 		}

@@ -14,19 +14,19 @@ import (
 var keys = table(store.Keys, "key")
 
 // CreateKey adds a key. Nobody who adds the first one can be at it meanwhile.
-func (v Verbs) CreateKey(ctx context.Context, k store.Key, by store.Act) (store.Key, error) {
-	k = k.Made(by)
-	return act(ctx, v, "create a key", func(tx Tx) (store.Key, error) {
+func (v Verbs) CreateKey(ctx context.Context, k recoup.Key, by store.Act) (recoup.Key, error) {
+	k = by.CreateKey(k)
+	return act(ctx, v, "create a key", func(tx Tx) (recoup.Key, error) {
 		if err := tx.Turn(turnFirstKey, true); err != nil {
 			return k, err
 		}
-		return k, addKey(tx, k, by.On(store.ActKeyCreate, k.ID.String(), k.About()))
+		return k, addKey(tx, k, by.On(store.ActKeyCreate, k.ID.String(), store.AboutKey(&k)))
 	})
 }
 
 // addKey adds a key and tells of the act. An id or a secret that is known is in
 // conflict.
-func addKey(tx Tx, k store.Key, entry store.AuditEntry) error {
+func addKey(tx Tx, k recoup.Key, entry store.AuditEntry) error {
 	added, err := keys.addNew(tx, k)
 	if err != nil {
 		return err
@@ -38,8 +38,8 @@ func addKey(tx Tx, k store.Key, entry store.AuditEntry) error {
 }
 
 // CreateFirstKey adds a key if there is none at all.
-func (v Verbs) CreateFirstKey(ctx context.Context, k store.Key, by store.Act) (created bool, err error) {
-	k = k.Made(by)
+func (v Verbs) CreateFirstKey(ctx context.Context, k recoup.Key, by store.Act) (created bool, err error) {
+	k = by.CreateKey(k)
 	return act(ctx, v, "create the first key", func(tx Tx) (bool, error) {
 		if err := tx.Turn(turnFirstKey, false); err != nil {
 			return false, err
@@ -48,32 +48,32 @@ func (v Verbs) CreateFirstKey(ctx context.Context, k store.Key, by store.Act) (c
 		if err != nil || len(some) > 0 {
 			return false, err
 		}
-		return true, addKey(tx, k, by.On(store.ActKeyCreate, k.ID.String(), k.About()))
+		return true, addKey(tx, k, by.On(store.ActKeyCreate, k.ID.String(), store.AboutKey(&k)))
 	})
 }
 
 // KeyByHash returns the key of a secret.
-func (v Verbs) KeyByHash(ctx context.Context, hash [32]byte) (store.Key, error) {
+func (v Verbs) KeyByHash(ctx context.Context, hash [32]byte) (recoup.Key, error) {
 	q := keys.ask("read a key", "where key_hash = $1", hash)
 	q.Vital = true
 	return keys.get(ctx, v, q, "")
 }
 
 // Keys lists keys, newest first.
-func (v Verbs) Keys(ctx context.Context, p store.Page) ([]store.Key, store.Cursor, error) {
+func (v Verbs) Keys(ctx context.Context, p store.Page) ([]recoup.Key, store.Cursor, error) {
 	q := keys.ask("list keys", "where true").newest("created_at", "key_id", p)
-	return keys.page(ctx, v, q, p, func(k *store.Key) store.Cursor { return store.Cursor{At: k.CreatedAt, ID: k.ID} })
+	return keys.page(ctx, v, q, p, func(k *recoup.Key) store.Cursor { return store.Cursor{At: k.CreatedAt, ID: k.ID} })
 }
 
 // RevokeKey ends a key for good, and returns it. One that is revoked stays as it
 // is.
-func (v Verbs) RevokeKey(ctx context.Context, id recoup.ID, by store.Act) (store.Key, error) {
-	return act(ctx, v, "revoke a key", func(tx Tx) (store.Key, error) {
+func (v Verbs) RevokeKey(ctx context.Context, id recoup.ID, by store.Act) (recoup.Key, error) {
+	return act(ctx, v, "revoke a key", func(tx Tx) (recoup.Key, error) {
 		current, err := keys.lock(tx, id, id.String())
 		if err != nil {
 			return current, err
 		}
-		k := current.Revoked(by)
+		k := by.RevokeKey(current)
 		if k.RevokedAt.Equal(current.RevokedAt) {
 			return k, nil
 		}
@@ -85,18 +85,18 @@ func (v Verbs) RevokeKey(ctx context.Context, id recoup.ID, by store.Act) (store
 }
 
 // RotateKey adds a key that takes over from another, which lasts until a time.
-func (v Verbs) RotateKey(ctx context.Context, old recoup.ID, next store.Key, oldEnds time.Time, by store.Act) (store.Key, error) {
-	next = next.Made(by)
-	return act(ctx, v, "rotate a key", func(tx Tx) (store.Key, error) {
+func (v Verbs) RotateKey(ctx context.Context, old recoup.ID, next recoup.Key, oldEnds time.Time, by store.Act) (recoup.Key, error) {
+	next = by.CreateKey(next)
+	return act(ctx, v, "rotate a key", func(tx Tx) (recoup.Key, error) {
 		current, err := keys.lock(tx, old, old.String())
 		if err != nil {
 			return next, err
 		}
-		k, err := current.Rotated(next.ID, oldEnds)
+		k, err := store.RotateKey(current, next.ID, oldEnds)
 		if err != nil {
 			return next, fmt.Errorf("key %v: %w", old, err)
 		}
-		about := next.About()
+		about := store.AboutKey(&next)
 		about["to"] = next.ID.String()
 		if err := addKey(tx, next, by.On(store.ActKeyRotate, old.String(), about)); err != nil {
 			return next, err

@@ -1,0 +1,16 @@
+package recoup_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"recoup"
+)
+
+func TestKeysKeepTheirHash(t *testing.T) {
+	b, err := json.Marshal(recoup.Key{Name: "ada", Hash: [32]byte{211, 212, 213}})
+	if err != nil || strings.Contains(string(b), "211") || !strings.Contains(string(b), "ada") {
+		t.Errorf("%s, %v", b, err)
+	}
+}
