@@ -212,6 +212,13 @@ var layers = []layer{
 		why:     "it gives regular work its turn; what the work does to errors is the engine's, which its parts bring along",
 	},
 	{
+		pkg: "recoup/internal/test/node",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/store", "recoup/internal/store/sqlite", "recoup/internal/store/sqlite/sqlitetest",
+			"recoup/internal/store/postgres", "recoup/internal/store/postgres/pgtest", "recoup/internal/engine", "recoup/internal/deadletter", "recoup/internal/recovery",
+			"recoup/internal/alert", "recoup/internal/notify", "recoup/internal/clockwork"},
+		why: "the tests of services share it: what has HTTP in it would have all of them built again for every change of a handler",
+	},
+	{
 		pkg: "recoup/internal/api",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",

@@ -12,27 +12,19 @@ import (
 	"recoup/internal/lifecycle"
 )
 
-// postgresOnly runs a test where plain SQL can write.
-func postgresOnly(t *testing.T, test func(w *world)) {
-	t.Helper()
-	t.Parallel()
-	db, sql := openPostgres(t)
-	test(newWorld(t, db, sql))
-}
-
 // write writes a row as any program may. It takes its time from the database's own
 // clock, and ours is set by it.
 func (w *world) write(statement string, args ...any) {
 	w.Helper()
 	ctx := w.Context()
 	err := w.sql(statement, args...)
-	rows, unread := w.db.Unadmitted(ctx, 1000)
+	rows, unread := w.DB.Unadmitted(ctx, 1000)
 	if err := errors.Join(err, unread); err != nil || len(rows) == 0 {
 		w.Fatal(len(rows), err)
 	}
-	w.wait(rows[len(rows)-1].CreatedAt.Add(time.Second).Sub(w.clock()))
-	if err := errors.Join(w.db.EnsurePartitions(ctx, w.clock()),
-		w.db.EnsureEventPartitions(ctx, w.clock(), w.engine.Policies.Current().Ledger.EventRetention)); err != nil {
+	w.Wait(rows[len(rows)-1].CreatedAt.Add(time.Second).Sub(w.Now()))
+	if err := errors.Join(w.DB.EnsurePartitions(ctx, w.Now()),
+		w.DB.EnsureEventPartitions(ctx, w.Now(), w.Engine.Policies.Current().Ledger.EventRetention)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -40,22 +32,22 @@ func (w *world) write(statement string, args ...any) {
 // admit admits what is there and returns it by entity.
 func (w *world) admit(want int) map[string]recoup.Error {
 	w.Helper()
-	rows, err := w.db.Unadmitted(w.Context(), 1000)
+	rows, err := w.DB.Unadmitted(w.Context(), 1000)
 	if err != nil || len(rows) != want {
 		w.Fatalf("%d rows wait, %v", len(rows), err)
 	}
-	if n, err := w.engine.Admit(w.Context()); err != nil || n != want {
+	if n, err := w.Engine.Admit(w.Context()); err != nil || n != want {
 		w.Fatalf("%d admitted, %v", n, err)
 	}
 	made := map[string]recoup.Error{}
 	for _, row := range rows {
-		e := w.read(row.ID)
+		e := w.Read(row.ID)
 		if e.PolicyVersion == "" || e.Table != row.Table || !e.CreatedAt.Equal(row.CreatedAt) {
 			w.Errorf("%s: version %q in %s", row.EntityID, e.PolicyVersion, e.Table)
 		}
 		made[row.EntityID] = e
 	}
-	if n, err := w.engine.Admit(w.Context()); err != nil || n != 0 {
+	if n, err := w.Engine.Admit(w.Context()); err != nil || n != 0 {
 		w.Errorf("%d admitted again, %v", n, err)
 	}
 	return made
@@ -66,7 +58,7 @@ func TestAdmit(t *testing.T) {
 		w.write(`insert into outreach.dol_errors (outreach_id, code, message) values ('e1', 'NETWORK_TIMEOUT', 'key ' || $1::text)`, secret)
 		w.write(`insert into outreach.dol_errors (outreach_id, code, severity) values ('e2', 'NETWORK_TIMEOUT', 'CRITICAL')`)
 		w.write(`insert into people.people_errors (outreach_id, code) values ('e3', 'whatever_it_is')`)
-		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || !gate.Blocked {
+		if gate, err := w.Engine.Gate(w.Context(), "e1"); err != nil || !gate.Blocked {
 			w.Errorf("it does not block at once: %v", err)
 		}
 		made := w.admit(3)
@@ -77,8 +69,8 @@ func TestAdmit(t *testing.T) {
 		if e2.State != recoup.Parked || e3.State != recoup.RetryPending || e3.Category != recoup.Operational {
 			w.Errorf("%s, %s %s", e2.State, e3.State, e3.Category)
 		}
-		w.wait(time.Hour)
-		claimed, err := w.engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10})
+		w.Wait(time.Hour)
+		claimed, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10})
 		if err != nil || len(claimed) != 2 {
 			w.Errorf("%d claimed, %v", len(claimed), err)
 		}
@@ -93,10 +85,10 @@ func TestAdmitWhereAReportWouldBeAnOrphan(t *testing.T) {
 		w.write(`insert into outreach.company_target_errors (outreach_id, code) values ('e1', 'NETWORK_TIMEOUT')`)
 		w.write(`insert into outreach.dol_errors (outreach_id, code) values ('e2', 'NETWORK_TIMEOUT')`)
 		next := without(w.T, target)
-		if err := w.db.SyncTables(w.Context(), next); err != nil {
+		if err := w.DB.SyncTables(w.Context(), next); err != nil {
 			w.Fatal(err)
 		}
-		w.engine.Policies.Use(next)
+		w.Engine.Policies.Use(next)
 		made := w.admit(3)
 		if e := made[""]; e.State != recoup.Parked || e.Table != "public.shq_orphan_errors" || e.ReportedTable != discovery {
 			w.Errorf("without an entity: %s in %s, of %s", e.State, e.Table, e.ReportedTable)
@@ -116,14 +108,14 @@ func TestAdmitRepeats(t *testing.T) {
 		for range 3 {
 			w.write(`insert into outreach.dol_errors (outreach_id, code) values ('e1', 'NETWORK_TIMEOUT')`)
 		}
-		rows, err := w.db.Unadmitted(w.Context(), 10)
+		rows, err := w.DB.Unadmitted(w.Context(), 10)
 		if err != nil {
 			w.Fatal(err)
 		}
 		w.admit(3)
 		var states []recoup.State
 		for _, row := range rows {
-			states = append(states, w.read(row.ID).State)
+			states = append(states, w.Read(row.ID).State)
 		}
 		if !slices.Equal(states, []recoup.State{recoup.Archived, recoup.Archived, recoup.RetryPending}) {
 			w.Errorf("became %v", states)
@@ -136,23 +128,23 @@ func TestAdmitRepeats(t *testing.T) {
 func TestNoActBeforeAdmission(t *testing.T) {
 	postgresOnly(t, func(w *world) {
 		w.write(`insert into outreach.dol_errors (outreach_id, code, message) values ('e1', 'NETWORK_TIMEOUT', 'key ' || $1::text)`, secret)
-		rows, err := w.db.Unadmitted(w.Context(), 10)
+		rows, err := w.DB.Unadmitted(w.Context(), 10)
 		if err != nil || len(rows) != 1 {
 			w.Fatal(len(rows), err)
 		}
 		for _, in := range []lifecycle.Input{
 			lifecycle.Park{Reason: "look"}, lifecycle.Resolve{Reason: "done"}, lifecycle.ArchiveNow{Reason: "done"},
 		} {
-			_, err := w.engine.One(w.Context(), ada, engine.Act{ID: rows[0].ID, Input: in})
+			_, err := w.Engine.One(w.Context(), ada, engine.Act{ID: rows[0].ID, Input: in})
 			if err == nil || !strings.Contains(err.Error(), "not admitted yet") {
 				w.Errorf("%T: %v", in, err)
 			}
 		}
-		w.report(recoup.Report{Table: "outreach.dol_errors", EntityID: "e1", Code: "NETWORK_TIMEOUT"}) // does not replace it
-		if n, err := w.engine.Admit(w.Context()); n != 1 || err != nil {
+		w.Report(recoup.Report{Table: "outreach.dol_errors", EntityID: "e1", Code: "NETWORK_TIMEOUT"}) // does not replace it
+		if n, err := w.Engine.Admit(w.Context()); n != 1 || err != nil {
 			w.Fatal(n, err)
 		}
-		if e := w.read(rows[0].ID); strings.Contains(e.Message, secret) || !strings.HasPrefix(e.Message, "key ") {
+		if e := w.Read(rows[0].ID); strings.Contains(e.Message, secret) || !strings.HasPrefix(e.Message, "key ") {
 			w.Errorf("%s: %q", e.State, e.Message)
 		}
 	})

@@ -13,18 +13,18 @@ import (
 // Errors that are claimed together share a token, and each failure is an event.
 func TestFailuresOfOneClaimAreAllInTheLedger(t *testing.T) {
 	everywhere(t, func(w *world) {
-		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"))
-		w.wait(made[1].NextRetryAt.Sub(w.clock()))
-		claimed, err := w.engine.Claim(w.Context(), ada, engine.Claim{Tables: []string{dol}, Worker: "w1", Limit: 100})
+		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"))
+		w.Wait(made[1].NextRetryAt.Sub(w.Now()))
+		claimed, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Tables: []string{dol}, Worker: "w1", Limit: 100})
 		if err != nil || len(claimed) != 2 || claimed[0].LeaseToken != claimed[1].LeaseToken {
 			w.Fatalf("%d claimed, %v", len(claimed), err)
 		}
 		for range 2 { // sent again, it is still one
 			for _, e := range claimed {
-				w.act(engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: e.LeaseToken, Failure: conformance.Failure("NETWORK_TIMEOUT")}})
+				w.Act(engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: e.LeaseToken, Failure: conformance.Failure("NETWORK_TIMEOUT")}})
 			}
 		}
-		told, _, err := w.db.Events(w.Context(), store.EventFilter{From: claimed[0].LeasedAt, To: w.clock().Add(time.Hour)}, store.Page{})
+		told, _, err := w.DB.Events(w.Context(), store.EventFilter{From: claimed[0].LeasedAt, To: w.Now().Add(time.Hour)}, store.Page{})
 		if err != nil || len(told) != 2 || told[0].CorrelationID == told[1].CorrelationID {
 			w.Errorf("the ledger has %+v, %v", told, err)
 		}

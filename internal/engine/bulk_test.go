@@ -11,20 +11,21 @@ import (
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
+	"recoup/internal/test/node"
 )
 
 func (w *world) bulk(b engine.Bulk) (recoup.BulkResult, error) {
-	return w.engine.Bulk(w.Context(), ada, b)
+	return w.Engine.Bulk(w.Context(), ada, b)
 }
 
 // previewed acts on everything that the preview of a filter shows.
 func (w *world) previewed(c engine.Caller, b engine.Bulk) (recoup.BulkResult, error) {
 	b.Preview = true
-	shown, err := w.engine.Bulk(w.Context(), c, b)
+	shown, err := w.Engine.Bulk(w.Context(), c, b)
 	if err != nil || shown.Matched == 0 {
 		return shown, err
 	}
-	return w.engine.Bulk(w.Context(), c, engine.Bulk{Act: b.Act, Token: shown.Token, Input: b.Input})
+	return w.Engine.Bulk(w.Context(), c, engine.Bulk{Act: b.Act, Token: shown.Token, Input: b.Input})
 }
 
 func TestBulk(t *testing.T) {
@@ -33,23 +34,23 @@ func TestBulk(t *testing.T) {
 		for i := range 250 { // more than one step
 			reports = append(reports, failing(dol, fmt.Sprintf("e%d", i), "NETWORK_TIMEOUT"))
 		}
-		made := w.report(append(reports, failing(people, "p1", "NETWORK_TIMEOUT"))...)
-		w.act(engine.Act{ID: made[0].ID, Input: lifecycle.Park{Reason: "look"}})
+		made := w.Report(append(reports, failing(people, "p1", "NETWORK_TIMEOUT"))...)
+		w.Act(engine.Act{ID: made[0].ID, Input: lifecycle.Park{Reason: "look"}})
 		park := engine.Bulk{Filter: store.Filter{Table: dol}, Input: lifecycle.Park{Reason: "outage"}, Preview: true}
 
 		preview, err := w.bulk(park)
 		if err != nil || preview.Matched != 250 || preview.Applied != 249 || preview.NotDone != 1 || len(preview.Refused) != 1 || preview.Refused[0].ID != made[0].ID {
 			w.Fatalf("preview %+v, %v", preview, err)
 		}
-		if e := w.read(made[1].ID); e != made[1] {
+		if e := w.Read(made[1].ID); e != made[1] {
 			w.Errorf("a preview changed %s", e.State)
 		}
-		w.report(failing(dol, "late", "NETWORK_TIMEOUT")) // the filter selects it, and the preview has not shown it
+		w.Report(failing(dol, "late", "NETWORK_TIMEOUT")) // the filter selects it, and the preview has not shown it
 		done, err := w.bulk(engine.Bulk{Token: preview.Token, Input: park.Input})
 		if err != nil || done.Applied != preview.Applied || done.NotDone != preview.NotDone || done.Matched != preview.Matched {
 			w.Errorf("done %+v, %v", done, err)
 		}
-		if last, other := w.read(made[249].ID), w.read(made[250].ID); last.ParkReason != "outage" || last.ParkedBy != "ada" || other.State != recoup.RetryPending {
+		if last, other := w.Read(made[249].ID), w.Read(made[250].ID); last.ParkReason != "outage" || last.ParkedBy != "ada" || other.State != recoup.RetryPending {
 			w.Errorf("parked for %s by %s, the other %s", last.ParkReason, last.ParkedBy, other.State)
 		}
 	})
@@ -57,7 +58,7 @@ func TestBulk(t *testing.T) {
 
 func TestBulkByName(t *testing.T) {
 	everywhere(t, func(w *world) {
-		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(people, "e2", "NETWORK_TIMEOUT"))
+		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(people, "e2", "NETWORK_TIMEOUT"))
 		ids := []recoup.ID{made[0].ID, made[0].ID, {9}, made[1].ID}
 		for _, preview := range []bool{true, false} {
 			r, err := w.bulk(engine.Bulk{IDs: ids, Preview: preview, Input: lifecycle.Resolve{Reason: "fixed"}})
@@ -70,7 +71,7 @@ func TestBulkByName(t *testing.T) {
 
 func TestBulkIsRefusedWhole(t *testing.T) {
 	everywhere(t, func(w *world) {
-		w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))
+		w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))
 		resolve := lifecycle.Resolve{Reason: "fixed"}
 		for _, row := range []struct {
 			name string
@@ -96,7 +97,7 @@ func TestBulkIsRefusedWhole(t *testing.T) {
 
 // crowd is a store with more errors than one act may take.
 type crowd struct {
-	database
+	node.Store
 	acts int
 }
 
@@ -111,8 +112,8 @@ func (c *crowd) ApplySteps(ctx context.Context, _ time.Time, steps []store.Step)
 
 func TestBulkCap(t *testing.T) {
 	t.Parallel()
-	many := &crowd{database: openSQLite(t)}
-	w := newWorld(t, many, nil)
+	many := &crowd{Store: node.SQLite(t)}
+	w := &world{Node: node.On(t, many)}
 	_, err := w.bulk(engine.Bulk{Filter: store.Filter{Table: dol}, Preview: true, Input: lifecycle.Resolve{Reason: "fixed"}})
 	w.wantFields(err, nil, "filter")
 	if many.acts > 0 {

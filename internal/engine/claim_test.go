@@ -15,7 +15,7 @@ import (
 
 func TestClaimValidation(t *testing.T) {
 	everywhere(t, func(w *world) {
-		_, err := w.engine.Claim(w.Context(), ada, engine.Claim{
+		_, err := w.Engine.Claim(w.Context(), ada, engine.Claim{
 			Tables: []string{"no.such_table", letters}, Worker: secret, Limit: 1001, Lease: -1, Wait: 61 * time.Second,
 		})
 		w.wantFields(err, []string{secret, "no.such_table"}, "worker", "limit", "lease_seconds", "wait_seconds", "tables", "tables")
@@ -24,23 +24,23 @@ func TestClaimValidation(t *testing.T) {
 
 func TestClaimWorksEveryTable(t *testing.T) {
 	everywhere(t, func(w *world) {
-		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(target, "e2", "NETWORK_TIMEOUT"))
-		w.engine.Policies.Use(without(w.T, target)) // its errors live on
-		w.wait(2 * time.Second)
-		claimed, err := w.engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10, Lease: time.Minute})
+		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(target, "e2", "NETWORK_TIMEOUT"))
+		w.Engine.Policies.Use(without(w.T, target)) // its errors live on
+		w.Wait(2 * time.Second)
+		claimed, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10, Lease: time.Minute})
 		if err != nil || len(claimed) != 2 {
 			w.Fatalf("%d claimed, %v", len(claimed), err)
 		}
 		for _, e := range claimed {
-			out := w.act(engine.Act{ID: e.ID, Input: lifecycle.Succeed{Token: e.LeaseToken, Reason: "worked"}})
+			out := w.Act(engine.Act{ID: e.ID, Input: lifecycle.Succeed{Token: e.LeaseToken, Reason: "worked"}})
 			if out.Error.State != recoup.Resolved || out.Error.ResolvedBy != "w1" {
 				w.Errorf("%s by %s", out.Error.State, out.Error.ResolvedBy)
 			}
 		}
-		if again, err := w.engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10}); err != nil || len(again) > 0 {
+		if again, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10}); err != nil || len(again) > 0 {
 			w.Errorf("%d claimed again, %v", len(again), err)
 		}
-		if e := w.read(made[0].ID); e.State != recoup.Resolved {
+		if e := w.Read(made[0].ID); e.State != recoup.Resolved {
 			w.Errorf("%s", e.State)
 		}
 	})
@@ -49,9 +49,9 @@ func TestClaimWorksEveryTable(t *testing.T) {
 // A worker that never came back is an event, once.
 func TestClaimTellsOfALostWorker(t *testing.T) {
 	everywhere(t, func(w *world) {
-		e := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
+		e := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
 		leased := w.claimOne(e)
-		w.wait(leased.LeaseEndsAt.Sub(w.clock()))
+		w.Wait(leased.LeaseEndsAt.Sub(w.Now()))
 		if again := w.claimOne(leased); again.RetryCount != 1 || again.LeaseToken == leased.LeaseToken {
 			w.Errorf("claimed again: %+v", again.Retry)
 		}
@@ -71,23 +71,23 @@ func prompt() *policy.Policy {
 func TestClaimIsWoken(t *testing.T) {
 	t.Parallel()
 	for name, wake := range map[string]func(w *world, parked recoup.Error){
-		"a report": func(w *world, _ recoup.Error) { w.report(failing(dol, "e2", "NETWORK_TIMEOUT")) },
+		"a report": func(w *world, _ recoup.Error) { w.Report(failing(dol, "e2", "NETWORK_TIMEOUT")) },
 		"an unpark": func(w *world, parked recoup.Error) {
-			w.act(engine.Act{ID: parked.ID, Input: lifecycle.Unpark{Reason: "try"}})
+			w.Act(engine.Act{ID: parked.ID, Input: lifecycle.Unpark{Reason: "try"}})
 		},
-		"somebody else":  func(w *world, _ recoup.Error) { elsewhere(w); w.engine.Wake() },
-		"the node stops": func(w *world, _ recoup.Error) { w.engine.StopWaiting() },
+		"somebody else":  func(w *world, _ recoup.Error) { elsewhere(w); w.Engine.Wake() },
+		"the node stops": func(w *world, _ recoup.Error) { w.Engine.StopWaiting() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, openSQLite(t), nil)
-				w.engine.Policies.Use(prompt())
-				parked := w.report(recoup.Report{Table: dol, EntityID: "e1", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical})[0]
+				w := onSQLite(t)
+				w.Engine.Policies.Use(prompt())
+				parked := w.Report(recoup.Report{Table: dol, EntityID: "e1", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical})[0]
 				begin := time.Now()
 				done := make(chan int)
 				go func() {
-					claimed, err := w.engine.Claim(context.Background(), ada, engine.Claim{Worker: "w1", Limit: 1, Wait: time.Minute})
+					claimed, err := w.Engine.Claim(context.Background(), ada, engine.Claim{Worker: "w1", Limit: 1, Wait: time.Minute})
 					if err != nil {
 						t.Error(err)
 					}
@@ -109,7 +109,7 @@ func TestClaimIsWoken(t *testing.T) {
 // elsewhere reports by another engine on the same store.
 func elsewhere(w *world) {
 	other, err := engine.New(engine.Options{
-		Store: w.db, Ledger: w.ledger, Policies: w.engine.Policies, Codes: w.engine.Codes, Now: w.clock, IDs: w.engine.IDs,
+		Store: w.DB, Ledger: w.Ledger, Policies: w.Engine.Policies, Codes: w.Engine.Codes, Now: w.Now, IDs: w.Engine.IDs,
 	})
 	if err == nil {
 		_, err = other.Report(w.Context(), ada, []recoup.Report{failing(dol, "e3", "NETWORK_TIMEOUT")})
@@ -124,19 +124,19 @@ func elsewhere(w *world) {
 func TestClaimWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, openSQLite(t), nil)
+		w := onSQLite(t)
 		begin := time.Now()
-		if claimed, err := w.engine.Claim(t.Context(), ada, engine.Claim{Worker: "w1", Limit: 1, Wait: 5 * time.Second}); err != nil || len(claimed) > 0 || time.Since(begin) != 5*time.Second {
+		if claimed, err := w.Engine.Claim(t.Context(), ada, engine.Claim{Worker: "w1", Limit: 1, Wait: 5 * time.Second}); err != nil || len(claimed) > 0 || time.Since(begin) != 5*time.Second {
 			t.Errorf("%d claimed, %v, after %v", len(claimed), err, time.Since(begin))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if claimed, _ := w.engine.Claim(ctx, ada, engine.Claim{Worker: "w1", Limit: 1, Wait: time.Minute}); len(claimed) > 0 {
+		if claimed, _ := w.Engine.Claim(ctx, ada, engine.Claim{Worker: "w1", Limit: 1, Wait: time.Minute}); len(claimed) > 0 {
 			t.Errorf("%d claimed", len(claimed))
 		}
-		e := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
-		time.AfterFunc(3*time.Second, func() { w.wait(e.NextRetryAt.Sub(w.clock())) })
-		if claimed, err := w.engine.Claim(t.Context(), ada, engine.Claim{Worker: "w1", Limit: 1, Wait: time.Minute}); err != nil || len(claimed) != 1 {
+		e := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
+		time.AfterFunc(3*time.Second, func() { w.Wait(e.NextRetryAt.Sub(w.Now())) })
+		if claimed, err := w.Engine.Claim(t.Context(), ada, engine.Claim{Worker: "w1", Limit: 1, Wait: time.Minute}); err != nil || len(claimed) != 1 {
 			t.Errorf("%d claimed, %v", len(claimed), err)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 func TestHubRestrictedCallers(t *testing.T) {
 	everywhere(t, func(w *world) {
 		ctx, filer := w.Context(), engine.Caller{Name: "filer", Hubs: []string{"dol-filings"}}
-		made := w.report(
+		made := w.Report(
 			failing(dol, "e1", "NETWORK_TIMEOUT"), failing(people, "e1", "NETWORK_TIMEOUT"),
 			recoup.Report{Table: dol, EntityID: "e2", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical},
 			recoup.Report{Table: people, EntityID: "e2", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical},
@@ -29,36 +29,36 @@ func TestHubRestrictedCallers(t *testing.T) {
 			}
 		}
 
-		found, err := w.engine.Error(ctx, filer, theirs.ID)
+		found, err := w.Engine.Error(ctx, filer, theirs.ID)
 		if forbidden("show", err); found != (recoup.Error{}) {
 			w.Errorf("shown all the same")
 		}
-		_, err = w.engine.History(ctx, filer, theirs.ID, 10)
+		_, err = w.Engine.History(ctx, filer, theirs.ID, 10)
 		forbidden("history", err)
-		_, err = w.engine.Explain(ctx, filer, theirs.ID)
+		_, err = w.Engine.Explain(ctx, filer, theirs.ID)
 		forbidden("explain", err)
-		_, err = w.engine.One(ctx, filer, engine.Act{ID: theirs.ID, Input: lifecycle.Resolve{Reason: "mine?"}})
+		_, err = w.Engine.One(ctx, filer, engine.Act{ID: theirs.ID, Input: lifecycle.Resolve{Reason: "mine?"}})
 		forbidden("act", err)
-		_, _, err = w.engine.Errors(ctx, filer, store.Filter{Table: people}, store.Page{})
+		_, _, err = w.Engine.Errors(ctx, filer, store.Filter{Table: people}, store.Page{})
 		forbidden("list", err)
-		_, _, err = w.engine.ParkQueue(ctx, filer, []string{dol, people}, store.Page{})
+		_, _, err = w.Engine.ParkQueue(ctx, filer, []string{dol, people}, store.Page{})
 		forbidden("park queue", err)
-		_, _, err = w.engine.Archived(ctx, filer, people, store.Page{})
+		_, _, err = w.Engine.Archived(ctx, filer, people, store.Page{})
 		forbidden("archive", err)
-		_, err = w.engine.Claim(ctx, filer, engine.Claim{Tables: []string{people}, Worker: "w1", Limit: 1})
+		_, err = w.Engine.Claim(ctx, filer, engine.Claim{Tables: []string{people}, Worker: "w1", Limit: 1})
 		forbidden("claim", err)
-		out, err := w.engine.Report(ctx, filer, []recoup.Report{failing(people, "e3", "NETWORK_TIMEOUT"), failing("no.such_table", "e3", "NETWORK_TIMEOUT")})
+		out, err := w.Engine.Report(ctx, filer, []recoup.Report{failing(people, "e3", "NETWORK_TIMEOUT"), failing("no.such_table", "e3", "NETWORK_TIMEOUT")})
 		if err != nil {
 			w.Fatal(err)
 		}
 		forbidden("report", out[0].Err)
 		forbidden("orphan", out[1].Err)
-		r, err := w.engine.Bulk(ctx, filer, engine.Bulk{IDs: []recoup.ID{theirs.ID}, Input: lifecycle.Resolve{Reason: "mine?"}})
+		r, err := w.Engine.Bulk(ctx, filer, engine.Bulk{IDs: []recoup.ID{theirs.ID}, Input: lifecycle.Resolve{Reason: "mine?"}})
 		if err != nil || r.Applied > 0 {
 			w.Fatal(r, err)
 		}
 		forbidden("bulk", r.Refused[0].Err)
-		if w.read(theirs.ID) != theirs {
+		if w.Read(theirs.ID) != theirs {
 			w.Errorf("it changed")
 		}
 		w.ownHub(filer, mine, made[2])
@@ -78,21 +78,21 @@ func (w *world) ownHub(filer engine.Caller, mine, parked recoup.Error) {
 		}
 		return got
 	}
-	if got := ids(w.engine.Errors(ctx, filer, store.Filter{}, store.Page{})); len(got) != 2 {
+	if got := ids(w.Engine.Errors(ctx, filer, store.Filter{}, store.Page{})); len(got) != 2 {
 		w.Errorf("lists %v", got)
 	}
-	if got := ids(w.engine.ParkQueue(ctx, filer, nil, store.Page{})); !slices.Equal(got, []recoup.ID{parked.ID}) {
+	if got := ids(w.Engine.ParkQueue(ctx, filer, nil, store.Page{})); !slices.Equal(got, []recoup.ID{parked.ID}) {
 		w.Errorf("parked %v", got)
 	}
-	counts, err := w.engine.Counts(ctx, filer)
+	counts, err := w.Engine.Counts(ctx, filer)
 	if err != nil || slices.ContainsFunc(counts, func(c recoup.StateCount) bool { return c.Table != dol }) || len(counts) != 2 {
 		w.Errorf("counts %v, %v", counts, err)
 	}
-	if all, err := w.engine.Counts(ctx, ada); err != nil || len(all) != 4 {
+	if all, err := w.Engine.Counts(ctx, ada); err != nil || len(all) != 4 {
 		w.Errorf("all counts %v, %v", all, err)
 	}
-	w.wait(2 * time.Second)
-	claimed, err := w.engine.Claim(ctx, filer, engine.Claim{Worker: "w1", Limit: 10})
+	w.Wait(2 * time.Second)
+	claimed, err := w.Engine.Claim(ctx, filer, engine.Claim{Worker: "w1", Limit: 10})
 	if err != nil || len(claimed) != 1 || claimed[0].ID != mine.ID {
 		w.Fatalf("claimed %d, %v", len(claimed), err)
 	}
@@ -100,17 +100,17 @@ func (w *world) ownHub(filer engine.Caller, mine, parked recoup.Error) {
 	if err != nil || r.Applied != 2 || r.Matched != 2 {
 		w.Errorf("bulk %+v, %v", r, err)
 	}
-	if got := ids(w.engine.Archived(ctx, filer, dol, store.Page{})); len(got) != 2 {
+	if got := ids(w.Engine.Archived(ctx, filer, dol, store.Page{})); len(got) != 2 {
 		w.Errorf("archived %v", got)
 	}
 	stranger := engine.Caller{Name: "stranger", Hubs: []string{"no-such-hub"}}
-	if got := ids(w.engine.Errors(ctx, stranger, store.Filter{}, store.Page{})); len(got) > 0 {
+	if got := ids(w.Engine.Errors(ctx, stranger, store.Filter{}, store.Page{})); len(got) > 0 {
 		w.Errorf("a stranger lists %v", got)
 	}
-	if got := ids(w.engine.ParkQueue(ctx, stranger, nil, store.Page{})); len(got) > 0 {
+	if got := ids(w.Engine.ParkQueue(ctx, stranger, nil, store.Page{})); len(got) > 0 {
 		w.Errorf("a stranger's park %v", got)
 	}
-	if claimed, err := w.engine.Claim(ctx, stranger, engine.Claim{Worker: "w1", Limit: 1}); err != nil || len(claimed) > 0 {
+	if claimed, err := w.Engine.Claim(ctx, stranger, engine.Claim{Worker: "w1", Limit: 1}); err != nil || len(claimed) > 0 {
 		w.Errorf("a stranger claims %d, %v", len(claimed), err)
 	}
 }

@@ -69,10 +69,10 @@ func (w *world) live(t *rapid.T, entity string) {
 		r.Severity = rapid.SampledFrom(append(recoup.Severities(), "")).Draw(t, "severity")
 		reports = append(reports, r)
 	}
-	made := w.report(reports...)
+	made := w.Report(reports...)
 	for range rapid.IntRange(0, 3).Draw(t, "rounds") {
-		w.wait(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, 5 * time.Minute, 30 * time.Hour}).Draw(t, "pass"))
-		claimed, err := w.engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 2})
+		w.Wait(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, 5 * time.Minute, 30 * time.Hour}).Draw(t, "pass"))
+		claimed, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 2})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -85,11 +85,11 @@ func (w *world) live(t *rapid.T, entity string) {
 		}
 		for _, e := range claimed {
 			if rapid.Bool().Draw(t, "fails") {
-				failure, _ := w.engine.Failure("NETWORK_TIMEOUT", nil, 0)
+				failure, _ := w.Engine.Failure("NETWORK_TIMEOUT", nil, 0)
 				acts = append(acts, engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: e.LeaseToken, Failure: failure}})
 			}
 		}
-		if _, err := w.engine.Apply(w.Context(), ada, acts); err != nil {
+		if _, err := w.Engine.Apply(w.Context(), ada, acts); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -99,7 +99,7 @@ func (w *world) live(t *rapid.T, entity string) {
 func (w *world) predictions(next *policy.Policy) map[recoup.ID]engine.Prediction {
 	w.Helper()
 	foretold := map[recoup.ID]engine.Prediction{}
-	for x, err := range w.engine.Predict(w.Context(), ada, next) {
+	for x, err := range w.Engine.Predict(w.Context(), ada, next) {
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestPredictedEqualsHappened(t *testing.T) {
 				t.Fatalf("\nplanned %+v\ndid     %+v", plan, result)
 			}
 			for id, x := range foretold {
-				w.compare(t, w.read(id), x)
+				w.compare(t, w.Read(id), x)
 			}
 			w.clear(t)
 		})
@@ -159,7 +159,7 @@ func (w *world) clear(t *rapid.T) {
 	if _, err := w.previewed(ada, engine.Bulk{All: true, Input: lifecycle.ArchiveNow{Reason: "next draw"}}); err != nil {
 		t.Fatal(err)
 	}
-	left, _, err := w.db.Errors(w.Context(), store.Filter{}, store.Page{Limit: store.MaxPage})
+	left, _, err := w.DB.Errors(w.Context(), store.Filter{}, store.Page{Limit: store.MaxPage})
 	for _, e := range left {
 		if e.Table != masterLog {
 			t.Fatalf("%s is left in %s", e.State, e.Table)

@@ -20,16 +20,16 @@ import (
 // follow puts a policy in force, as a node does before it rebases.
 func (w *world) follow(next *policy.Policy) {
 	w.Helper()
-	if err := w.db.SyncTables(w.Context(), next); err != nil {
+	if err := w.DB.SyncTables(w.Context(), next); err != nil {
 		w.Fatal(err)
 	}
-	w.engine.Policies.Use(next)
+	w.Engine.Policies.Use(next)
 }
 
 // plan plans and checks that planning changes nothing.
 func (w *world) plan(c engine.Caller, next *policy.Policy) engine.Plan {
 	w.Helper()
-	plan, err := w.engine.Plan(w.Context(), c, next)
+	plan, err := w.Engine.Plan(w.Context(), c, next)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func (w *world) plan(c engine.Caller, next *policy.Policy) engine.Plan {
 
 func (w *world) rebase(c engine.Caller, next *policy.Policy) engine.RebaseResult {
 	w.Helper()
-	r, err := w.engine.Rebase(w.Context(), c, next, "new rules", nil)
+	r, err := w.Engine.Rebase(w.Context(), c, next, "new rules", nil)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (w *world) rebase(c engine.Caller, next *policy.Policy) engine.RebaseResult
 // A plan names what changes, how, where, and what it cannot change.
 func TestPlan(t *testing.T) {
 	everywhere(t, func(w *world) {
-		made := w.report(
+		made := w.Report(
 			failing(dol, "e1", "NETWORK_TIMEOUT"), // its table ceases to block, and lives shorter
 			recoup.Report{Table: dol, EntityID: "e2", Code: "NETWORK_TIMEOUT", Severity: recoup.Critical},
 			failing(people, "e3", "NETWORK_TIMEOUT"), // lives shorter
@@ -56,8 +56,8 @@ func TestPlan(t *testing.T) {
 			failing(discovery, "c1", "NETWORK_TIMEOUT"),
 			failing(masterLog, "", "NETWORK_TIMEOUT"),
 		)
-		resolved := w.report(failing(dol, "e9", "NETWORK_TIMEOUT"))[0]
-		w.act(engine.Act{ID: resolved.ID, Input: lifecycle.Resolve{Reason: "fixed"}})
+		resolved := w.Report(failing(dol, "e9", "NETWORK_TIMEOUT"))[0]
+		w.Act(engine.Act{ID: resolved.ID, Input: lifecycle.Resolve{Reason: "fixed"}})
 		next := edited(w.T, "2.0.0", tableText(discovery), "",
 			"MEDIUM:   {lasts: 30d", "MEDIUM:   {lasts: 10d", "team: dol-filings-team", "team: filings",
 			"blocks: true\n    because: DOL", "blocks: false\n    because: DOL")
@@ -91,14 +91,14 @@ func TestPlan(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			w.Errorf("\n got %+v\nwant %+v", got, want)
 		}
-		if e := w.read(made[0].ID); e != made[0] {
+		if e := w.Read(made[0].ID); e != made[0] {
 			w.Errorf("planning changed something")
 		}
 		w.follow(next)
 		if r := w.rebase(ada, next); !reflect.DeepEqual(r.Plan, want) || r.Ended != 0 {
 			w.Errorf("\ndid  %+v\nwant %+v", r.Plan, want)
 		}
-		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || gate.Blocked {
+		if gate, err := w.Engine.Gate(w.Context(), "e1"); err != nil || gate.Blocked {
 			w.Errorf("e1 is still blocked: %v", err)
 		}
 		if again := w.rebase(ada, next); again.Current != 4 || again.Moved != 0 || len(again.Kept) != 2 {
@@ -110,7 +110,7 @@ func TestPlan(t *testing.T) {
 // Each kind of change is called by its name.
 func TestKindsOfChange(t *testing.T) {
 	everywhere(t, func(w *world) {
-		made := w.report(
+		made := w.Report(
 			failing(dol, "e1", "NETWORK_TIMEOUT"),                                                // parked by a new condition
 			failing(discovery, "c1", "DNS_TIMEOUT"),                                              // retried, and blocks
 			recoup.Report{Table: dol, EntityID: "e2", Code: "DNS_TIMEOUT", Severity: recoup.Low}, // lives longer
@@ -128,7 +128,7 @@ func TestKindsOfChange(t *testing.T) {
 			made[2].ID: {"expires_later", "retries"},
 			made[3].ID: {"retries"},
 		}
-		for x, err := range w.engine.Predict(w.Context(), ada, next) {
+		for x, err := range w.Engine.Predict(w.Context(), ada, next) {
 			if err != nil || !slices.Equal(x.Changes, want[x.Before.ID]) {
 				w.Errorf("%s in %s: %v, %v", x.Before.Code, x.Before.Table, x.Changes, err)
 			}
@@ -139,17 +139,17 @@ func TestKindsOfChange(t *testing.T) {
 // A plan for a key that is for one hub tells of that hub, and so does a rebase.
 func TestPlanOfAHub(t *testing.T) {
 	everywhere(t, func(w *world) {
-		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(people, "e1", "NETWORK_TIMEOUT"))
+		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(people, "e1", "NETWORK_TIMEOUT"))
 		filer := engine.Caller{Name: "filer", Hubs: []string{"dol-filings"}}
 		next := edited(w.T, "2.0.0", "MEDIUM:   {lasts: 30d", "MEDIUM:   {lasts: 10d")
 		if p := w.plan(filer, next); p.Open != 1 || p.Tables[0].Table != dol {
 			w.Errorf("plan %+v", p)
 		}
 		w.follow(next)
-		if r := w.rebase(filer, next); r.Moved != 1 || w.read(made[1].ID) != made[1] || w.read(made[0].ID).PolicyVersion != "2.0.0" {
+		if r := w.rebase(filer, next); r.Moved != 1 || w.Read(made[1].ID) != made[1] || w.Read(made[0].ID).PolicyVersion != "2.0.0" {
 			w.Errorf("rebase %+v", r)
 		}
-		h, err := w.engine.History(w.Context(), ada, made[0].ID, 10)
+		h, err := w.Engine.History(w.Context(), ada, made[0].ID, 10)
 		if err != nil || len(h) != 2 || h[1].Input != "rebase" || h[1].Actor != "filer" || h[1].Reason != "new rules" {
 			w.Errorf("history %+v, %v", h, err)
 		}
@@ -163,12 +163,12 @@ func TestRebaseGoesOn(t *testing.T) {
 		for i := range 450 {
 			reports = append(reports, failing(dol, fmt.Sprint("e", i), "NETWORK_TIMEOUT"))
 		}
-		w.report(reports...)
+		w.Report(reports...)
 		next := edited(w.T, "2.0.0", "MEDIUM:   {lasts: 30d", "MEDIUM:   {lasts: 10d")
 		w.follow(next)
 		ctx, cancel := context.WithCancel(w.Context())
 		var steps []int
-		first, err := w.engine.Rebase(ctx, ada, next, "new rules", func(done, total int) {
+		first, err := w.Engine.Rebase(ctx, ada, next, "new rules", func(done, total int) {
 			steps = append(steps, done)
 			if total != 450 {
 				w.Errorf("%d of %d", done, total)
@@ -178,7 +178,7 @@ func TestRebaseGoesOn(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || first.Moved != 200 || !slices.Equal(steps, []int{200}) {
 			w.Fatalf("cut off: %v, %d moved, told %v", err, first.Moved, steps)
 		}
-		second, err := w.engine.Rebase(w.Context(), ada, next, "new rules", func(done, _ int) { steps = append(steps, done) })
+		second, err := w.Engine.Rebase(w.Context(), ada, next, "new rules", func(done, _ int) { steps = append(steps, done) })
 		if err != nil || second.Current != 200 || second.Moved != 250 || !slices.Equal(steps, []int{200, 200, 400, 450}) {
 			w.Errorf("again: %v, %+v, told %v", err, second, steps)
 		}
@@ -194,14 +194,14 @@ func TestRebaseGoesOn(t *testing.T) {
 // What the database refuses to change keeps its version, and holds nobody up.
 func TestRebaseThatTheDatabaseRefuses(t *testing.T) {
 	everywhere(t, func(w *world) {
-		made := w.report(failing(people, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"), failing(people, "e3", "NETWORK_TIMEOUT"))
+		made := w.Report(failing(people, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"), failing(people, "e3", "NETWORK_TIMEOUT"))
 		next := edited(w.T, "2.0.0", "default: RETRY\n    allowed: [RETRY, PARK, ARCHIVE]\n    blocks: true\n    because: DOL",
 			"default: IGNORE\n    allowed: [RETRY, PARK, ARCHIVE, IGNORE]\n    blocks: true\n    because: DOL")
 		r := w.rebase(ada, next) // of whose tables the store does not know yet
 		if r.Moved != 2 || len(r.Kept) != 1 || r.Kept[0].Reason != store.ErrRefused.Error() || r.Kept[0].Table != dol {
 			w.Errorf("got %+v", r)
 		}
-		if w.read(made[1].ID) != made[1] {
+		if w.Read(made[1].ID) != made[1] {
 			w.Errorf("it changed")
 		}
 	})
@@ -209,19 +209,19 @@ func TestRebaseThatTheDatabaseRefuses(t *testing.T) {
 
 func TestRebaseRefused(t *testing.T) {
 	everywhere(t, func(w *world) {
-		e := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
-		_, err := w.engine.Rebase(w.Context(), ada, edited(w.T, "2.0.0"), " ", nil)
+		e := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
+		_, err := w.Engine.Rebase(w.Context(), ada, edited(w.T, "2.0.0"), " ", nil)
 		w.wantFields(err, nil, "reason")
 		same := edited(w.T, "1.0.0", "MEDIUM:   {lasts: 30d", "MEDIUM:   {lasts: 10d")
-		_, plan := w.engine.Plan(w.Context(), ada, same)
-		_, rebase := w.engine.Rebase(w.Context(), ada, same, "new rules", nil)
+		_, plan := w.Engine.Plan(w.Context(), ada, same)
+		_, rebase := w.Engine.Rebase(w.Context(), ada, same, "new rules", nil)
 		for _, err := range []error{plan, rebase} {
 			var f *fault.Error
 			if !errors.As(err, &f) || f.Code != fault.CodeDuplicateRecord {
 				w.Errorf("another text of the same version: %v", err)
 			}
 		}
-		if w.read(e.ID) != e {
+		if w.Read(e.ID) != e {
 			w.Errorf("it changed")
 		}
 	})
@@ -230,10 +230,10 @@ func TestRebaseRefused(t *testing.T) {
 // Predictions are read as they are asked for.
 func TestPredictStops(t *testing.T) {
 	everywhere(t, func(w *world) {
-		w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))
-		w.wait(time.Second)
-		newest := w.report(failing(people, "e2", "NETWORK_TIMEOUT"))[0]
-		for x, err := range w.engine.Predict(w.Context(), ada, edited(w.T, "2.0.0")) {
+		w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))
+		w.Wait(time.Second)
+		newest := w.Report(failing(people, "e2", "NETWORK_TIMEOUT"))[0]
+		for x, err := range w.Engine.Predict(w.Context(), ada, edited(w.T, "2.0.0")) {
 			if err != nil || x.Before != newest || len(x.Changes) > 0 || x.Kept != nil || x.After.PolicyVersion != "2.0.0" {
 				w.Errorf("%v: %+v", err, x)
 			}

@@ -19,7 +19,7 @@ const secret = "AKIAIOSFODNN7EXAMPLE"
 
 func TestReportsAreAnsweredOneByOne(t *testing.T) {
 	everywhere(t, func(w *world) {
-		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{
+		out, err := w.Engine.Report(w.Context(), ada, []recoup.Report{
 			failing(dol, "e1", "network_timeout"),
 			failing(dol, "e2", "not a code"),
 			failing("no.such_table", "e3", "SOMETHING_NEW"),
@@ -28,7 +28,7 @@ func TestReportsAreAnsweredOneByOne(t *testing.T) {
 			w.Fatal(err)
 		}
 		first, lost := out[0].Error, out[2].Error
-		if first.Code != "NETWORK_TIMEOUT" || first.State != recoup.RetryPending || !first.Blocking || w.read(first.ID) != first {
+		if first.Code != "NETWORK_TIMEOUT" || first.State != recoup.RetryPending || !first.Blocking || w.Read(first.ID) != first {
 			w.Errorf("first: %+v", first)
 		}
 		w.wantFields(out[1].Err, []string{"not a code"}, "code")
@@ -38,7 +38,7 @@ func TestReportsAreAnsweredOneByOne(t *testing.T) {
 		if got := w.events(); len(got) != 2 {
 			w.Errorf("events %v", got)
 		}
-		if h, err := w.engine.History(w.Context(), ada, first.ID, 10); err != nil || len(h) != 1 || h[0].Actor != "ada" {
+		if h, err := w.Engine.History(w.Context(), ada, first.ID, 10); err != nil || len(h) != 1 || h[0].Actor != "ada" {
 			w.Errorf("history %+v, %v", h, err)
 		}
 	})
@@ -51,18 +51,18 @@ func TestReportValidation(t *testing.T) {
 			EntityID: "entity\nwith a break", Code: "+++", Severity: "BAD", Service: " padded", Endpoint: "/v1/" + secret + "?a=b",
 			Region: strings.Repeat("x", 201), ExternalService: "\xff", HTTPStatus: 99, RetryAfter: -1, Message: "nul \x00",
 		}
-		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{bad})
+		out, err := w.Engine.Report(w.Context(), ada, []recoup.Report{bad})
 		if err != nil {
 			w.Fatal(err)
 		}
 		w.wantFields(out[0].Err, []string{secret, "with a break", "padded", "BAD", "xxx"},
 			"table", "entity_id", "service", "endpoint", "region", "external_service", "http_status", "code", "severity", "retry_after", "message")
-		if _, err := w.engine.Report(w.Context(), ada, make([]recoup.Report, engine.MaxBatch+1)); err == nil {
+		if _, err := w.Engine.Report(w.Context(), ada, make([]recoup.Report, engine.MaxBatch+1)); err == nil {
 			w.Error("a batch above the limit was taken")
 		} else {
 			w.wantFields(err, nil, "items")
 		}
-		if list, _, err := w.db.Errors(w.Context(), store.Filter{}, store.Page{}); err != nil || len(list) > 0 {
+		if list, _, err := w.DB.Errors(w.Context(), store.Filter{}, store.Page{}); err != nil || len(list) > 0 {
 			w.Errorf("stored %v, %v", list, err)
 		}
 	})
@@ -78,7 +78,7 @@ func TestSecretsInReports(t *testing.T) {
 			"region":           {Table: dol, Code: "NETWORK_TIMEOUT", Region: secret},
 			"external_service": {Table: dol, Code: "NETWORK_TIMEOUT", ExternalService: secret},
 		} {
-			out, err := w.engine.Report(w.Context(), ada, []recoup.Report{r})
+			out, err := w.Engine.Report(w.Context(), ada, []recoup.Report{r})
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -86,11 +86,11 @@ func TestSecretsInReports(t *testing.T) {
 		}
 		told := failing(dol, "e1", "NETWORK_TIMEOUT")
 		told.Message = "refused for " + secret
-		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{told})
+		out, err := w.Engine.Report(w.Context(), ada, []recoup.Report{told})
 		if err != nil || out[0].Err != nil {
 			w.Fatal(err, out[0].Err)
 		}
-		if kept := w.read(out[0].Error.ID).Message; strings.Contains(kept, secret) || !strings.HasPrefix(kept, "refused for ") || len(out[0].Redacted) == 0 {
+		if kept := w.Read(out[0].Error.ID).Message; strings.Contains(kept, secret) || !strings.HasPrefix(kept, "refused for ") || len(out[0].Redacted) == 0 {
 			w.Errorf("kept %q, evidence %v", kept, out[0].Redacted)
 		}
 	})
@@ -100,16 +100,16 @@ func TestSecretsInReports(t *testing.T) {
 func TestReportWithAReceipt(t *testing.T) {
 	everywhere(t, func(w *world) {
 		r := failing(dol, "e1", "NETWORK_TIMEOUT")
-		older := w.report(r)[0]
+		older := w.Report(r)[0]
 		send := func(payload string) engine.Reported {
-			out, err := w.engine.Report(w.Context(), ada, []recoup.Report{r}, w.receipt("k1", payload))
+			out, err := w.Engine.Report(w.Context(), ada, []recoup.Report{r}, w.receipt("k1", payload))
 			if err != nil {
 				w.Fatal(err)
 			}
 			return out[0]
 		}
 		first := send("p")
-		w.wait(time.Minute)
+		w.Wait(time.Minute)
 		again := send("p")
 		if first.Repeated || !again.Repeated || again.Error.ID != first.Error.ID || again.Error.State != first.Error.State || again.Superseded != older.ID {
 			w.Errorf("first %v, again %v (%v), superseded %v", first.Error.ID, again.Error.ID, again.Repeated, again.Superseded)
@@ -134,24 +134,24 @@ func TestEventsStandWithTheirActs(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		w.ledger.codes = ghost
-		w.engine.Codes = func() *fault.Registry { return ghost } // with a code that the database does not have
-		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{
+		w.Ledger.Codes = ghost
+		w.Engine.Codes = func() *fault.Registry { return ghost } // with a code that the database does not have
+		out, err := w.Engine.Report(w.Context(), ada, []recoup.Report{
 			failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "GHOST_FAILED"), failing(dol, "e3", "DNS_TIMEOUT"),
 		})
 		if err != nil || out[0].Err != nil || !errors.Is(out[1].Err, store.ErrRefused) || out[2].Err != nil {
 			w.Fatalf("%v, %+v", err, out)
 		}
-		if gate, err := w.engine.Gate(w.Context(), "e2"); err != nil || len(gate.Blockers) != 0 {
+		if gate, err := w.Engine.Gate(w.Context(), "e2"); err != nil || len(gate.Blockers) != 0 {
 			w.Errorf("an error without its event: %v, %v", gate.Blockers, err)
 		}
 		leased := w.claimOne(out[0].Error)
-		failure, err := w.engine.Failure("GHOST_FAILED", nil, 0)
+		failure, err := w.Engine.Failure("GHOST_FAILED", nil, 0)
 		if err != nil {
 			w.Fatal(err)
 		}
-		_, err = w.engine.One(w.Context(), ada, engine.Act{ID: leased.ID, Input: lifecycle.Fail{Token: leased.LeaseToken, Failure: failure}})
-		if now := w.read(leased.ID); !errors.Is(err, store.ErrRefused) || now.RetryCount != 0 || now.LeaseToken != leased.LeaseToken {
+		_, err = w.Engine.One(w.Context(), ada, engine.Act{ID: leased.ID, Input: lifecycle.Fail{Token: leased.LeaseToken, Failure: failure}})
+		if now := w.Read(leased.ID); !errors.Is(err, store.ErrRefused) || now.RetryCount != 0 || now.LeaseToken != leased.LeaseToken {
 			w.Errorf("%v, %+v", err, now)
 		}
 		if got := w.events(); !slices.Equal(got, []recoup.Code{"DNS_TIMEOUT", "NETWORK_TIMEOUT"}) {
@@ -163,13 +163,13 @@ func TestEventsStandWithTheirActs(t *testing.T) {
 // An attempt that failed and is reported as well is one event.
 func TestOneAttemptIsOneEvent(t *testing.T) {
 	everywhere(t, func(w *world) {
-		e := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
+		e := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
 		token := w.claimOne(e).LeaseToken
-		failure, _ := w.engine.Failure("NETWORK_TIMEOUT", nil, 0)
-		w.act(engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: token, Failure: failure}})
+		failure, _ := w.Engine.Failure("NETWORK_TIMEOUT", nil, 0)
+		w.Act(engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: token, Failure: failure}})
 		again := failing(dol, "e1", "NETWORK_TIMEOUT")
 		again.LeaseToken = token
-		if next := w.report(again)[0]; next.RetryCount != 1 {
+		if next := w.Report(again)[0]; next.RetryCount != 1 {
 			w.Errorf("%d retries", next.RetryCount)
 		}
 		if got := w.events(); len(got) != 2 {
@@ -182,17 +182,17 @@ func TestOneAttemptIsOneEvent(t *testing.T) {
 // its neighbours are served.
 func TestRepeatInATableThatLeftThePolicy(t *testing.T) {
 	everywhere(t, func(w *world) {
-		older := w.report(failing(target, "e1", "NETWORK_TIMEOUT"))[0]
+		older := w.Report(failing(target, "e1", "NETWORK_TIMEOUT"))[0]
 		next := without(w.T, target)
-		w.engine.Policies.Use(next)
-		if repeat := w.report(failing(target, "e1", "NETWORK_TIMEOUT"))[0]; repeat.Table != target || repeat.RetryCount != 1 ||
-			repeat.PolicyVersion != older.PolicyVersion || w.read(older.ID).SupersededBy != repeat.ID {
+		w.Engine.Policies.Use(next)
+		if repeat := w.Report(failing(target, "e1", "NETWORK_TIMEOUT"))[0]; repeat.Table != target || repeat.RetryCount != 1 ||
+			repeat.PolicyVersion != older.PolicyVersion || w.Read(older.ID).SupersededBy != repeat.ID {
 			w.Errorf("before the store follows: %+v", repeat)
 		}
-		if err := w.db.SyncTables(w.Context(), next); err != nil {
+		if err := w.DB.SyncTables(w.Context(), next); err != nil {
 			w.Fatal(err)
 		}
-		out, err := w.engine.Report(w.Context(), ada, []recoup.Report{
+		out, err := w.Engine.Report(w.Context(), ada, []recoup.Report{
 			failing(dol, "e2", "NETWORK_TIMEOUT"), failing(target, "e1", "NETWORK_TIMEOUT"), failing(target, "e3", "NETWORK_TIMEOUT"),
 		})
 		if err != nil || out[0].Err != nil || out[2].Err != nil || out[2].Error.Table != orphans {
@@ -201,7 +201,7 @@ func TestRepeatInATableThatLeftThePolicy(t *testing.T) {
 		if out[1].Err != nil || out[1].Error.Table != target || out[1].Error.RetryCount != 2 {
 			w.Errorf("got %v, %+v", out[1].Err, out[1].Error)
 		}
-		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || len(gate.Blockers) != 1 {
+		if gate, err := w.Engine.Gate(w.Context(), "e1"); err != nil || len(gate.Blockers) != 1 {
 			w.Errorf("%d blockers, %v", len(gate.Blockers), err)
 		}
 	})
@@ -211,18 +211,18 @@ func TestRepeatInATableThatLeftThePolicy(t *testing.T) {
 // something else by now: they can be claimed and parked, and go on to block.
 func TestOlderVersionsStayUsable(t *testing.T) {
 	everywhere(t, func(w *world) {
-		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"))
+		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"))
 		next := edited(w.T, "2.0.0", "    blocks: true\n    because: DOL", "    blocks: false\n    because: DOL")
-		w.engine.Policies.Use(next)
-		if err := w.db.SyncTables(w.Context(), next); err != nil {
+		w.Engine.Policies.Use(next)
+		if err := w.DB.SyncTables(w.Context(), next); err != nil {
 			w.Fatal(err)
 		}
 		w.claimOne(made[0])
-		parked := w.act(engine.Act{ID: made[1].ID, Input: lifecycle.Park{Reason: "look"}})
-		if !parked.Error.Blocking || !w.read(made[0].ID).Blocking {
+		parked := w.Act(engine.Act{ID: made[1].ID, Input: lifecycle.Park{Reason: "look"}})
+		if !parked.Error.Blocking || !w.Read(made[0].ID).Blocking {
 			w.Error("a new version has opened the gate of errors that it did not admit")
 		}
-		if fresh := w.report(failing(dol, "e3", "NETWORK_TIMEOUT"))[0]; fresh.Blocking {
+		if fresh := w.Report(failing(dol, "e3", "NETWORK_TIMEOUT"))[0]; fresh.Blocking {
 			w.Error("the new version does not hold for what is new")
 		}
 	})
@@ -231,9 +231,9 @@ func TestOlderVersionsStayUsable(t *testing.T) {
 // A month that has no partition yet gets one, and neither report nor event is lost.
 func TestReportsMakeTheirPartition(t *testing.T) {
 	everywhere(t, func(w *world) {
-		w.wait(120 * 24 * time.Hour)
-		w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "DNS_TIMEOUT"))
-		list, _, err := w.db.Events(w.Context(), store.EventFilter{From: w.clock(), To: w.clock().Add(time.Hour)}, store.Page{})
+		w.Wait(120 * 24 * time.Hour)
+		w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "DNS_TIMEOUT"))
+		list, _, err := w.DB.Events(w.Context(), store.EventFilter{From: w.Now(), To: w.Now().Add(time.Hour)}, store.Page{})
 		if err != nil || len(list) != 2 {
 			w.Errorf("events %v, %v", list, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/node"
 )
 
 // rounds are two nodes on one database, one of them behind a network that stalls.
@@ -38,18 +39,16 @@ func newRounds(t *testing.T) *rounds {
 	r := &rounds{T: t, owner: owner, proxy: proxy, leases: map[recoup.ID][]recoup.Error{}}
 	p := policy.Default()
 	for i, url := range []string{stalling, direct} {
-		s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
-		db := opened(t, s, err)
-		r.db = s
-		now, err := s.Time(t.Context())
+		r.db = pgtest.OpenURL(t, url)
+		now, err := r.db.Time(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(db.SyncTables(t.Context(), p), db.SyncCodes(t.Context(), now, fault.Default().All())); err != nil {
+		if err := errors.Join(r.db.SyncTables(t.Context(), p), r.db.SyncCodes(t.Context(), now, fault.Default().All())); err != nil {
 			t.Fatal(err)
 		}
 		r.nodes[i], err = engine.New(engine.Options{
-			Store: db, Ledger: &book{fault.Default()}, Policies: engine.NewPolicies(p), Codes: fault.Default,
+			Store: r.db, Ledger: &node.Ledger{Codes: fault.Default()}, Policies: engine.NewPolicies(p), Codes: fault.Default,
 			Now: func() time.Time { return now.Add(r.shift + r.jumps[i]) }, IDs: recoup.NewIDSource(rand.Reader),
 		})
 		if err != nil {

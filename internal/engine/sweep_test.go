@@ -16,39 +16,39 @@ func TestSweep(t *testing.T) {
 	everywhere(t, func(w *world) {
 		sweep := func(d store.Deadline, want int) {
 			w.Helper()
-			if n, err := w.engine.Sweep(w.Context(), d, 100); err != nil || n != want {
+			if n, err := w.Engine.Sweep(w.Context(), d, 100); err != nil || n != want {
 				w.Fatalf("%s: %d changed, %v; want %d", d, n, err, want)
 			}
 		}
 		all := []store.Deadline{store.DueLapse, store.DueWindow, store.DueExpiry, store.DueResolved, store.DueEscalation, store.DueReminder}
-		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"), failing(dol, "e3", "NETWORK_TIMEOUT"))
+		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"), failing(dol, "e3", "NETWORK_TIMEOUT"))
 		for _, d := range all {
 			sweep(d, 0)
 		}
-		w.act(engine.Act{ID: made[0].ID, Input: lifecycle.Park{Reason: "look"}})
-		w.act(engine.Act{ID: made[1].ID, Input: lifecycle.Resolve{Reason: "done"}})
+		w.Act(engine.Act{ID: made[0].ID, Input: lifecycle.Park{Reason: "look"}})
+		w.Act(engine.Act{ID: made[1].ID, Input: lifecycle.Resolve{Reason: "done"}})
 		sweep(store.DueResolved, 1)
-		if got := w.read(made[1].ID); got.ArchiveReason != recoup.ResolvedArchive {
+		if got := w.Read(made[1].ID); got.ArchiveReason != recoup.ResolvedArchive {
 			w.Errorf("resolved: %+v", got.Archive)
 		}
-		w.wait(49 * time.Hour) // beyond the window of a transient failure, and the second tier
+		w.Wait(49 * time.Hour) // beyond the window of a transient failure, and the second tier
 		sweep(store.DueWindow, 1)
 		sweep(store.DueEscalation, 1)
-		if got := w.read(made[2].ID); got.ParkReason != recoup.RetryWindowClosed {
+		if got := w.Read(made[2].ID); got.ParkReason != recoup.RetryWindowClosed {
 			w.Errorf("window: %s", got.ParkReason)
 		}
-		if got := w.read(made[0].ID); got.State != recoup.Escalated || got.EscalationLevel != 2 {
+		if got := w.Read(made[0].ID); got.State != recoup.Escalated || got.EscalationLevel != 2 {
 			w.Errorf("escalated: %s, tier %d", got.State, got.EscalationLevel)
 		}
-		w.wait(30 * 24 * time.Hour)
+		w.Wait(30 * 24 * time.Hour)
 		sweep(store.DueExpiry, 2)
-		if gate, err := w.engine.Gate(w.Context(), "e1"); err != nil || gate.Blocked {
+		if gate, err := w.Engine.Gate(w.Context(), "e1"); err != nil || gate.Blocked {
 			w.Errorf("the gate is closed: %v", err)
 		}
-		if got := w.read(made[0].ID); got.ArchiveReason != recoup.TTLExpired {
+		if got := w.Read(made[0].ID); got.ArchiveReason != recoup.TTLExpired {
 			w.Errorf("expired: %+v", got.Archive)
 		}
-		told, _, err := w.db.Events(w.Context(), store.EventFilter{Code: lifecycle.BlockExpired, From: epoch, To: w.clock().Add(time.Hour)}, store.Page{})
+		told, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: lifecycle.BlockExpired, From: epoch, To: w.Now().Add(time.Hour)}, store.Page{})
 		if err != nil || len(told) != 2 {
 			w.Errorf("the ledger has %v, %v", told, err)
 		}
@@ -59,16 +59,16 @@ func TestSweep(t *testing.T) {
 // and its history tells of no expiry.
 func TestSweepResolvedPastTTL(t *testing.T) {
 	everywhere(t, func(w *world) {
-		made := w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
-		w.act(engine.Act{ID: made.ID, Input: lifecycle.Resolve{Reason: "done"}})
-		w.wait(31 * 24 * time.Hour)
-		if n, err := w.engine.Sweep(w.Context(), store.DueExpiry, 10); err != nil || n != 1 {
+		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
+		w.Act(engine.Act{ID: made.ID, Input: lifecycle.Resolve{Reason: "done"}})
+		w.Wait(31 * 24 * time.Hour)
+		if n, err := w.Engine.Sweep(w.Context(), store.DueExpiry, 10); err != nil || n != 1 {
 			w.Fatalf("%d changed, %v", n, err)
 		}
-		if got := w.read(made.ID); got.ArchiveReason != recoup.ResolvedArchive {
+		if got := w.Read(made.ID); got.ArchiveReason != recoup.ResolvedArchive {
 			w.Errorf("archived as %s", got.ArchiveReason)
 		}
-		history, err := w.db.History(w.Context(), made.ID, 10)
+		history, err := w.DB.History(w.Context(), made.ID, 10)
 		if err != nil || len(history) != 3 || history[2].Input != string(lifecycle.Archiving) || history[2].Reason != "" {
 			w.Errorf("its history is %+v, %v", history, err)
 		}
@@ -78,17 +78,17 @@ func TestSweepResolvedPastTTL(t *testing.T) {
 // A lease that ran out is one failed attempt and one event, whoever notices.
 func TestSweepLapse(t *testing.T) {
 	everywhere(t, func(w *world) {
-		leased := w.claimOne(w.report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0])
-		w.wait(leased.LeaseEndsAt.Sub(w.clock()))
+		leased := w.claimOne(w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0])
+		w.Wait(leased.LeaseEndsAt.Sub(w.Now()))
 		for want := range 2 {
-			if n, err := w.engine.Sweep(w.Context(), store.DueLapse, 100); err != nil || n != 1-want {
+			if n, err := w.Engine.Sweep(w.Context(), store.DueLapse, 100); err != nil || n != 1-want {
 				w.Fatalf("%d lapsed, %v", n, err)
 			}
 		}
-		if got := w.read(leased.ID); got.RetryCount != 1 || !got.LeaseToken.IsZero() {
+		if got := w.Read(leased.ID); got.RetryCount != 1 || !got.LeaseToken.IsZero() {
 			w.Errorf("%d retries, lease %s", got.RetryCount, got.LeaseToken)
 		}
-		told, _, err := w.db.Events(w.Context(), store.EventFilter{Code: "WORKER_LOST", From: epoch, To: w.clock().Add(time.Hour)}, store.Page{})
+		told, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: "WORKER_LOST", From: epoch, To: w.Now().Add(time.Hour)}, store.Page{})
 		if err != nil || len(told) != 1 || told[0].CorrelationID != leased.CorrelationID || !told[0].TS.Equal(leased.LeaseEndsAt) {
 			w.Errorf("the ledger has %v, %v", told, err)
 		}
@@ -101,34 +101,34 @@ func TestSweepGoesPastWhatIsHeld(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var made []recoup.Error
 		for i := range 11 {
-			made = append(made, w.report(failing(dol, fmt.Sprint("e", i), "NETWORK_TIMEOUT"))...)
-			w.wait(time.Second)
+			made = append(made, w.Report(failing(dol, fmt.Sprint("e", i), "NETWORK_TIMEOUT"))...)
+			w.Wait(time.Second)
 		}
 		expiry := made[0].ExpiresAt
 		for i := range made { // their window would have closed long before
-			w.act(engine.Act{ID: made[i].ID, Input: lifecycle.Park{Reason: "look"}})
+			w.Act(engine.Act{ID: made[i].ID, Input: lifecycle.Park{Reason: "look"}})
 		}
-		w.wait(expiry.Sub(w.clock()) - time.Minute)
+		w.Wait(expiry.Sub(w.Now()) - time.Minute)
 		for i := range made[:7] {
-			w.act(engine.Act{ID: made[i].ID, Input: lifecycle.Unpark{Reason: "try"}})
+			w.Act(engine.Act{ID: made[i].ID, Input: lifecycle.Unpark{Reason: "try"}})
 		}
-		claimed, err := w.engine.Claim(w.Context(), engine.Caller{Name: "ada"}, engine.Claim{Worker: "w", Limit: 100, Lease: 10 * time.Minute})
+		claimed, err := w.Engine.Claim(w.Context(), engine.Caller{Name: "ada"}, engine.Claim{Worker: "w", Limit: 100, Lease: 10 * time.Minute})
 		if err != nil || len(claimed) != 7 {
 			w.Fatalf("%d claimed, %v", len(claimed), err)
 		}
-		w.wait(2 * time.Minute)
+		w.Wait(2 * time.Minute)
 		for _, want := range []int{4, 0} { // three are tried at a time, and the first seven are held
-			if n, err := w.engine.Sweep(w.Context(), store.DueExpiry, 3); err != nil || n != want {
+			if n, err := w.Engine.Sweep(w.Context(), store.DueExpiry, 3); err != nil || n != want {
 				w.Fatalf("%d expired, not %d: %v", n, want, err)
 			}
 		}
 		for i, e := range made {
-			if archived := w.read(e.ID).State == recoup.Archived; archived != (i >= 7) {
+			if archived := w.Read(e.ID).State == recoup.Archived; archived != (i >= 7) {
 				w.Errorf("of %d it is %v that it is archived", i, archived)
 			}
 		}
-		w.wait(15 * time.Minute)
-		if n, err := w.engine.Sweep(w.Context(), store.DueExpiry, 100); err != nil || n != 7 {
+		w.Wait(15 * time.Minute)
+		if n, err := w.Engine.Sweep(w.Context(), store.DueExpiry, 100); err != nil || n != 7 {
 			w.Errorf("%d expired in the end, %v", n, err)
 		}
 	})

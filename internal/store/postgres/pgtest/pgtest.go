@@ -63,6 +63,13 @@ func Migrated(t testing.TB) (ownerURL, appURL string) {
 func Open(t testing.TB) *postgres.Store {
 	t.Helper()
 	_, url := Migrated(t)
+	return OpenURL(t, url)
+}
+
+// OpenURL opens a database as a node does, with few connections. It is closed with
+// the test.
+func OpenURL(t testing.TB, url string) *postgres.Store {
+	t.Helper()
 	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +85,12 @@ func Open(t testing.TB) *postgres.Store {
 // Migrated returns two URLs of a fresh, migrated database on this server.
 func (s *Server) Migrated(t testing.TB) (ownerURL, appURL string) {
 	t.Helper()
-	source, err := s.template()
+	return s.clone(t, s.template)
+}
+
+func (s *Server) clone(t testing.TB, template func() (string, error)) (ownerURL, appURL string) {
+	t.Helper()
+	source, err := template()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +108,39 @@ func (s *Server) makeTemplate() (string, error) {
 		return "", err
 	}
 	return name, tolerate(context.Background(), s.url(owner, name), forever)
+}
+
+// Template is a migrated database that is filled once and cloned for every test.
+type Template func() (string, error)
+
+// NewTemplate is what fill makes of a migrated database, as a node's user.
+func NewTemplate(fill func(ctx context.Context, url string) error) Template {
+	return sync.OnceValues(func() (string, error) {
+		s, err := shared()
+		if err != nil {
+			return "", err
+		}
+		source, err := s.template()
+		if err != nil {
+			return "", err
+		}
+		name := fmt.Sprintf("template_%d", databases.Add(1))
+		if err := s.admin(context.Background(), fmt.Sprintf("create database %s owner %s template %s", name, owner, source)); err != nil {
+			return "", err
+		}
+		return name, fill(context.Background(), s.url(postgres.AppRole, name))
+	})
+}
+
+// Clone returns two URLs of a fresh copy: one for the owner of its schema, the other
+// for nodes.
+func (m Template) Clone(t testing.TB) (ownerURL, appURL string) {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.clone(t, m)
 }
 
 // New returns the URL of a fresh, empty database on this server.

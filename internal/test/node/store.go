@@ -1,0 +1,108 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"recoup/fault"
+	"recoup/internal/alert"
+	"recoup/internal/clockwork"
+	"recoup/internal/deadletter"
+	"recoup/internal/engine"
+	"recoup/internal/notify"
+	"recoup/internal/policy"
+	"recoup/internal/recovery"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
+)
+
+// Store is what the services need of a store, and what tests look at.
+type Store interface {
+	engine.Store
+	clockwork.Store
+	clockwork.Keeper
+	recovery.Store
+	deadletter.Store
+	deadletter.KeyStore
+	notify.Store
+	alert.Store
+
+	store.TableSyncer
+	store.CodeRegistry
+	store.EventWriter
+	store.EventReader
+	store.ProcessedWriter
+	store.AlertDesk
+	store.NoticeReader
+	store.PendingReader
+	store.AuditReader
+	store.OutboxGauge
+
+	UseClock(clock func() time.Time)
+	Close() error
+}
+
+var (
+	_ Store = (*postgres.Store)(nil)
+	_ Store = (*sqlite.Store)(nil)
+)
+
+// Everywhere runs a test on each kind of store, made ready.
+func Everywhere(t *testing.T, test func(t *testing.T, db Store)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, SQLite(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		db, _ := Postgres(t)
+		test(t, db)
+	})
+}
+
+// SQLite opens a fresh file that is ready.
+func SQLite(t testing.TB) *sqlite.Store { return sqlitetest.OpenFile(t, File(t)) }
+
+// File makes a fresh file that is ready.
+func File(t testing.TB) string { return file.Copy(t, t.TempDir()) }
+
+// Postgres opens a fresh database that is ready, and returns its address.
+func Postgres(t testing.TB) (s *postgres.Store, url string) {
+	_, url = database.Clone(t)
+	return pgtest.OpenURL(t, url), url
+}
+
+// What makes a store ready takes longer than most tests, so it is done once.
+var (
+	file = sqlitetest.NewTemplate(func(ctx context.Context, path string) error {
+		s, err := sqlite.Open(ctx, path, sqlite.Options{})
+		if err != nil {
+			return err
+		}
+		return errors.Join(prepare(ctx, s), s.Close())
+	})
+	database = pgtest.NewTemplate(func(ctx context.Context, url string) error {
+		s, err := postgres.Open(ctx, url, postgres.Options{MaxConns: 4})
+		if err != nil {
+			return err
+		}
+		return errors.Join(prepare(ctx, s), s.Close())
+	})
+)
+
+// prepare does to a store what a node does when it starts: it puts the default
+// policy and the registered codes in force, and makes room for what comes from
+// [Epoch] on.
+func prepare(ctx context.Context, db Store) error {
+	db.UseClock(func() time.Time { return Epoch })
+	p := policy.Default()
+	return errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, Epoch, fault.Default().All()),
+		db.EnsurePartitions(ctx, Epoch), db.EnsureEventPartitions(ctx, Epoch, p.Ledger.EventRetention))
+}
