@@ -145,9 +145,10 @@ func (l *load) verifyRows(d database, errs int) {
 	if inputs["report"] != errs || inputs["succeed"] != len(l.resolved) {
 		l.Errorf("the history of %d errors, %d of them resolved, is %v", errs, len(l.resolved), inputs)
 	}
-	// Where the answer to a claim was lost, its leases run out, and that is a failure.
+	// Where the answer to a claim was lost, its leases run out, and that is a failure;
+	// the history has it from the sweep, or from the claim that came before it.
 	events := column(l.T, db, "select count(*) from "+schema+"error_event")
-	if want := strconv.Itoa(len(l.events) + errs + inputs["lapse"]); events[0] != want {
+	if want := strconv.Itoa(len(l.events) + errs + inputs["lapse"] + inputs["claim"]); events[0] != want {
 		l.Errorf("there are %s events instead of %s: %v", events[0], want, inputs)
 	}
 }
