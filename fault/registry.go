@@ -62,6 +62,16 @@ func Load(data []byte) (*Registry, error) {
 	return newRegistry(defs)
 }
 
+// Replace is [Registry.With] for codes that may be there already: what they meant before
+// counts no more. The codes that Recoup ships stay as they are.
+func (r *Registry) Replace(defs ...Definition) (*Registry, error) {
+	rest := slices.DeleteFunc(r.All(), func(d *Definition) bool {
+		_, shipped := Default().names[d.Code]
+		return !shipped && slices.ContainsFunc(defs, func(own Definition) bool { return own.Code == d.Code })
+	})
+	return (&Registry{all: rest}).With(defs...)
+}
+
 // With returns a registry that also holds a program's own codes, of which it
 // keeps copies. A code or alias that is already taken is an error: a shared code means one thing.
 func (r *Registry) With(defs ...Definition) (*Registry, error) {

@@ -1,11 +1,9 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -57,7 +55,19 @@ func (n *Node) begin(ctx context.Context) (*fault.Registry, *engine.Policies, er
 	if err := keepVersions(ctx, n.store, policies, registry); err != nil {
 		return nil, nil, err
 	}
-	return registry, policies, n.store.SyncTables(ctx, p)
+	return p.Registry(), policies, syncPolicy(ctx, n.store, now, p)
+}
+
+// syncPolicy puts what a policy names into the database: its codes and its tables.
+func syncPolicy(ctx context.Context, s Store, now time.Time, p *policy.Policy) error {
+	own := make([]*fault.Definition, len(p.Codes))
+	for i := range p.Codes {
+		own[i] = &p.Codes[i]
+	}
+	if err := s.SyncCodes(ctx, now, own); err != nil {
+		return err
+	}
+	return s.SyncTables(ctx, p)
 }
 
 // storedCodes is the registry with the codes that were registered at runtime.
@@ -69,7 +79,7 @@ func storedCodes(ctx context.Context, s Store) (*fault.Registry, error) {
 	var own []fault.Definition
 	for _, def := range stored {
 		if _, shipped := fault.Default().Lookup(def.Code); !shipped {
-			own = append(own, completed(def))
+			own = append(own, policy.Completed(def))
 		}
 	}
 	registry, err := fault.Default().With(own...)
@@ -85,20 +95,6 @@ func storedCodes(ctx context.Context, s Store) (*fault.Registry, error) {
 		}
 	}
 	return registry, nil
-}
-
-// completed fills in what a row of plain SQL may leave out (spec 003 asks for the
-// first columns only).
-func completed(def fault.Definition) fault.Definition {
-	def.HTTPStatus = cmp.Or(def.HTTPStatus, http.StatusInternalServerError)
-	def.Description = cmp.Or(def.Description, "Registered by plain SQL, without a description.")
-	if len(def.Causes) == 0 {
-		def.Causes = []string{"Nobody has written down a cause."}
-	}
-	if len(def.Resolution) == 0 {
-		def.Resolution = []string{"Nobody has written down what to do."}
-	}
-	return def
 }
 
 // policyText returns the policy to begin with: the file that was named, else
@@ -174,11 +170,7 @@ func (n *Node) checkSuccession(ctx context.Context, next *policy.Policy, registr
 	if err != nil {
 		return fmt.Errorf("the policy in the database: %w", err)
 	}
-	counts, err := n.store.Counts(ctx)
-	if err != nil {
-		return err
-	}
-	return stranded(counts, current, next)
+	return endable(ctx, n.store, current, next)
 }
 
 // keepVersions loads the versions that admitted errors which may still be open.
@@ -235,12 +227,12 @@ func (r *registrar) followRules(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.codes.Store(registry)
 	current, err := r.store.CurrentPolicy(ctx)
 	if err != nil {
 		return err
 	}
 	if current.Version == r.policies.Current().Version {
+		r.codes.Store(registry)
 		return r.book.Follow(registry, r.policies.Current().Ledger.EventRetention)
 	}
 	p, err := policy.Load(current.Version, []byte(current.Text), registry)

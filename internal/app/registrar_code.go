@@ -23,10 +23,13 @@ func (r *registrar) RegisterCode(ctx context.Context, def fault.Definition, act 
 	if shipped, ok := fault.Default().Lookup(def.Code); ok {
 		return fault.New(fault.CodeBusinessRuleViolation, "%s is one of the codes that Recoup ships; they do not change.", shipped.Code)
 	}
+	if current := r.policies.Current(); slices.ContainsFunc(current.Codes, func(own fault.Definition) bool { return own.Code == def.Code }) {
+		return fault.New(fault.CodeBusinessRuleViolation, "%s is defined by the policy in force (%s): change it there, and apply the policy.", def.Code, current.Version)
+	}
 	if err := cleanDefinition(&def); err != nil {
 		return err
 	}
-	next, err := r.withCode(def)
+	next, err := r.Codes().Replace(def)
 	if err != nil {
 		problem, _ := redact.Default().String(err.Error())
 		return fault.BadField("code", "definition", "%s", problem)
@@ -41,18 +44,6 @@ func (r *registrar) RegisterCode(ctx context.Context, def fault.Definition, act 
 	}
 	r.codes.Store(next)
 	return r.book.Follow(next, r.policies.Current().Ledger.EventRetention)
-}
-
-// withCode returns the registry with a code, instead of the one of that name if
-// there is one.
-func (r *registrar) withCode(def fault.Definition) (*fault.Registry, error) {
-	own := []fault.Definition{def}
-	for _, d := range r.Codes().All() {
-		if _, shipped := fault.Default().Lookup(d.Code); !shipped && d.Code != def.Code {
-			own = append(own, *d)
-		}
-	}
-	return fault.Default().With(own...)
 }
 
 // cleanDefinition takes secrets out of what is for people, and refuses what names

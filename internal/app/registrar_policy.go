@@ -59,7 +59,7 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err != nil {
 		return api.Applied{}, err
 	}
-	if err := r.endable(ctx, p); err != nil {
+	if err := endable(ctx, r.store, r.policies.Current(), p); err != nil {
 		return api.Applied{}, err
 	}
 	version, added, err := r.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()},
@@ -82,17 +82,36 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	return done, nil
 }
 
-// endable refuses a policy under which open errors could never end: a table that
-// keeps its errors for ever, as they are, must not have any that wait for somebody.
-func (r *registrar) endable(ctx context.Context, next *policy.Policy) error {
-	counts, err := r.store.Counts(ctx)
+// endable refuses a policy under which what is under way could never end: a table that
+// keeps its errors for ever, as they are, must not have any that wait for somebody, and
+// recoveries of Gate Zero need its rules.
+func endable(ctx context.Context, s Store, current, next *policy.Policy) error {
+	counts, err := s.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	return stranded(counts, r.policies.Current(), next)
+	if err := stranded(counts, current, next); err != nil || next.Gate.Exists() {
+		return err
+	}
+	figures, err := s.GateFigures(ctx)
+	if err != nil {
+		return err
+	}
+	n := figures.Intakes[recoup.IntakePending]
+	for _, r := range figures.Recoveries {
+		if r.Status == recoup.RecoveryActive {
+			n += r.N
+		}
+	}
+	if n > 0 {
+		return fault.New(fault.CodeBusinessRuleViolation,
+			"The policy has no gate block, but %d companies are still in Gate Zero: keep the block until they have passed or their batches are frozen.", n).
+			With("in_gate_zero", n)
+	}
+	return nil
 }
 
-// stranded refuses what endable speaks of.
+// stranded refuses tables of which endable speaks.
 func stranded(counts []recoup.StateCount, current, next *policy.Policy) error {
 	for _, n := range counts {
 		before, known := current.Table(n.Table)
@@ -118,9 +137,10 @@ func (r *registrar) rebase(ctx context.Context, caller engine.Caller, p *policy.
 
 // use makes a policy that the database has the node's own.
 func (r *registrar) use(ctx context.Context, p *policy.Policy) error {
-	if err := r.store.SyncTables(ctx, p); err != nil {
+	if err := syncPolicy(ctx, r.store, r.now(), p); err != nil {
 		return err
 	}
+	r.codes.Store(p.Registry())
 	r.policies.Use(p)
-	return r.book.Follow(r.Codes(), p.Ledger.EventRetention)
+	return r.book.Follow(p.Registry(), p.Ledger.EventRetention)
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"recoup"
 	"recoup/fault"
@@ -16,10 +17,16 @@ type checker struct {
 	doc   *document
 	file  *file
 	codes *fault.Registry // nil: every code is accepted
+
+	registry *fault.Registry // with the codes of the file
+	own      []fault.Definition
 }
 
-func check(doc *document, f *file, codes *fault.Registry) problems {
-	c := checker{doc: doc, file: f, codes: codes}
+// check returns what it found, and the codes that the file may name and brings along.
+func check(doc *document, f *file, codes *fault.Registry) *checker {
+	c := &checker{doc: doc, file: f, codes: codes}
+	c.checkVersion()
+	c.own = c.checkCodes()
 	c.checkHubs()
 	c.checkTables()
 	c.checkSeverities()
@@ -31,7 +38,7 @@ func check(doc *document, f *file, codes *fault.Registry) problems {
 	c.checkNotifications()
 	c.checkAltitudes()
 	c.checkLedger()
-	return c.problems
+	return c
 }
 
 // at returns where the value at a path is written. A value that is not written
@@ -56,9 +63,10 @@ func (d *document) given(path ...string) bool {
 // path extends a path without touching the original.
 func path(base []string, steps ...string) []string { return append(slices.Clone(base), steps...) }
 
-// reference refuses a name that is not a key of known.
+// reference refuses a name that is not a key of known. What was filled in leads nowhere
+// only where something that is written does, which is refused there.
 func reference[V any](c *checker, what, name string, known map[string]V, at ...string) {
-	if _, ok := known[name]; ok || name == "" || len(known) == 0 {
+	if _, ok := known[name]; ok || name == "" || len(known) == 0 || c.doc.at(at...) == (position{}) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(known))
@@ -116,6 +124,13 @@ func (c *checker) once(what string, names []string, at ...string) {
 			continue
 		}
 		seen[name] = i
+	}
+}
+
+// checkVersion refuses 1.0, which YAML reads as a number: 1.0 and 1.00 would be one.
+func (c *checker) checkVersion() {
+	if strings.Count(string(c.file.Version), ".") == 1 {
+		c.add(c.doc.at("version"), "version is %s, expected a version such as 1 or 1.0.0", c.file.Version)
 	}
 }
 

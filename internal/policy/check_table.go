@@ -46,9 +46,6 @@ func (c *checker) checkTable(name string, t *fileTable) {
 	if _, known := c.file.Hubs[c.file.PlatformHub]; known && t.Layer == GlobalLayer && t.Hub != "" && t.Hub != c.file.PlatformHub {
 		c.add(key("hub"), "a GLOBAL table belongs to %s, expected %s", t.Hub, c.file.PlatformHub)
 	}
-	if t.Blocks && t.Entity == "" {
-		c.add(key("blocks"), "the table blocks and names no entity column, expected entity: what it blocks")
-	}
 	c.checkDispositions(name, t)
 	if c.endless(t) {
 		c.checkEndless(name, t)

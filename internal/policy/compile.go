@@ -12,9 +12,6 @@ import (
 // defaultEntityColumn names the entity in tables that have no name for it.
 const defaultEntityColumn = "entity_id"
 
-// defaultRepeat is how often an alert is told of in a policy that does not say.
-const defaultRepeat = duration(4 * time.Hour)
-
 // compiler turns a checked file into a Policy.
 type compiler struct {
 	doc  *document
@@ -25,7 +22,7 @@ type compiler struct {
 // compile cannot fail: whatever could be wrong, check has refused.
 func compile(doc *document, f *file) *Policy {
 	c := compiler{doc: doc, file: f, out: &Policy{
-		Version:       f.Version,
+		Version:       string(f.Version),
 		EffectiveFrom: f.Effective,
 		Authority:     f.Authority,
 		Floors:        map[recoup.Class]time.Duration{},
@@ -36,7 +33,7 @@ func compile(doc *document, f *file) *Policy {
 			ExpiryGrace: time.Duration(f.Leases.ExpiryGrace),
 		},
 		MinSamples: f.Alerts.MinSamples,
-		Repeat:     time.Duration(cmp.Or(f.Alerts.Repeat, defaultRepeat)),
+		Repeat:     time.Duration(f.Alerts.Repeat),
 		Reasons:    descriptions(doc, f.Parking.Reasons, "parking", "reasons"),
 		doc:        doc,
 		byName:     map[string]*Table{},
@@ -233,12 +230,6 @@ func (c *compiler) measures() {
 }
 
 // altitudes compiles the retries that do not belong to a stored error.
-// How long is kept what is over, of policies that do not say.
-const (
-	defaultReplayRetention     = 90 * 24 * time.Hour
-	defaultCheckpointRetention = 30 * 24 * time.Hour
-)
-
 func (c *compiler) altitudes() {
 	c.out.DefaultRequest = c.file.Requests.Default.compile()
 	c.out.Requests = make(map[recoup.Code]retry.Policy, len(c.file.Requests.Codes))
@@ -252,8 +243,8 @@ func (c *compiler) altitudes() {
 		RetryAfter: retry.Honour,
 		Ceiling:    time.Duration(s.RetryAfterCeiling),
 	}
-	c.out.ReplayRetention = cmp.Or(time.Duration(s.ReplayRetention), defaultReplayRetention)
-	c.out.CheckpointRetention = cmp.Or(time.Duration(s.CheckpointRetention), defaultCheckpointRetention)
+	c.out.ReplayRetention = time.Duration(s.ReplayRetention)
+	c.out.CheckpointRetention = time.Duration(s.CheckpointRetention)
 	g := c.file.Gate
 	c.out.Gate = Gate{
 		Schedule:       fileSchedule{Kind: retry.Fixed, Steps: g.Waits}.compile(),

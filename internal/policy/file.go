@@ -11,7 +11,7 @@ import (
 // file is the policy file as it is written. Its keys are described in
 // schema.json, which is what editors and [Load] check a file against.
 type file struct {
-	Version     string                           `json:"version"`
+	Version     amount                           `json:"version"`
 	Effective   string                           `json:"effective"`
 	Authority   string                           `json:"authority"`
 	Tiers       map[string]fileTier              `json:"tiers"`
@@ -20,6 +20,7 @@ type file struct {
 	Tables      map[string]fileTable             `json:"tables"`
 	OrphanTable string                           `json:"orphan_table"`
 	DeadTables  map[string]string                `json:"dead_tables"`
+	Codes       map[recoup.Code]fileCode         `json:"codes"`
 	Archive     fileArchive                      `json:"archive"`
 	Severities  map[recoup.Severity]fileSeverity `json:"severities"`
 	Retry       fileRetry                        `json:"retry"`
@@ -81,6 +82,23 @@ type fileTable struct {
 	Because        string            `json:"because"`
 	Archive        string            `json:"archive"`
 	Retention      duration          `json:"retention"`
+}
+
+type fileCode struct {
+	Class       recoup.Class     `json:"class"`
+	Condition   recoup.Condition `json:"condition"`
+	Proven      recoup.Class     `json:"proven"`
+	Category    recoup.Category  `json:"category"`
+	Severity    recoup.Severity  `json:"severity"`
+	HTTPStatus  int              `json:"http_status"`
+	Domain      string           `json:"domain"`
+	Group       string           `json:"group"`
+	Page        bool             `json:"page"`
+	Description string           `json:"description"`
+	Causes      []string         `json:"causes"`
+	Resolution  []string         `json:"resolution"`
+	Related     []recoup.Code    `json:"related"`
+	Aliases     []recoup.Code    `json:"aliases"`
 }
 
 type fileArchive struct {
@@ -152,8 +170,8 @@ type fileMetric struct {
 	Threshold amount `json:"threshold"`
 }
 
-// amount is a number, or a share in percent; YAML reads the first as a number
-// and the second as text.
+// amount is what YAML reads as a number or as text, by its form: a version, a number, a
+// share in percent.
 type amount string
 
 func (a *amount) UnmarshalJSON(b []byte) error {

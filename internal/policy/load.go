@@ -28,7 +28,8 @@ func Default() *Policy { return loadDefault() }
 func DefaultFile() []byte { return append([]byte(nil), defaultFile...) }
 
 // Load reads and checks a policy file. name is what problems call the file. The
-// codes it names must be registered in codes; nil accepts every code.
+// codes it names must be registered in codes, or in its own block of codes, where a code
+// that was registered before means what the file says; nil accepts every code.
 //
 // The error is a [*LoadError] that lists every problem found.
 func Load(name string, data []byte, codes *fault.Registry) (*Policy, error) {
@@ -37,16 +38,17 @@ func Load(name string, data []byte, codes *fault.Registry) (*Policy, error) {
 		return nil, found.err(name)
 	}
 	found = append(found, doc.checkStructure()...)
+	doc.fill()
 	var f file
 	if err := doc.decode(&f); err != nil {
 		found.add(start, "not readable as a policy: %v", err)
 		return nil, found.err(name)
 	}
-	found = append(found, check(doc, &f, codes)...)
-	if len(found) > 0 {
-		return nil, found.err(name)
+	checked := check(doc, &f, codes)
+	if err := append(found, checked.problems...).err(name); err != nil {
+		return nil, err
 	}
 	p := compile(doc, &f)
-	p.text = string(data)
+	p.text, p.Codes, p.registry = string(data), checked.own, checked.registry
 	return p, nil
 }

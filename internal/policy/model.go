@@ -114,6 +114,9 @@ type Gate struct {
 	Reasons        []Description
 }
 
+// Exists reports whether the policy has a Gate Zero.
+func (g *Gate) Exists() bool { return g.MaxAttempts > 0 }
+
 // Ledger says what the ledger may keep, and how long (spec 003).
 type Ledger struct {
 	Details         []Detail

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/fault"
 	"recoup/retry"
 )
 
@@ -67,7 +68,11 @@ type Policy struct {
 	Gate   Gate
 	Ledger Ledger
 
+	// Codes are those that the policy registers.
+	Codes []fault.Definition
+
 	text       string
+	registry   *fault.Registry
 	doc        *document
 	tables     []*Table
 	byName     map[string]*Table
@@ -82,6 +87,9 @@ func (p *Policy) Table(name string) (*Table, bool) {
 
 // Text returns the file that the policy was read from.
 func (p *Policy) Text() string { return p.text }
+
+// Registry returns the codes that the policy was checked against, with its own.
+func (p *Policy) Registry() *fault.Registry { return p.registry }
 
 // Tables returns every governed table in the order of the file.
 func (p *Policy) Tables() []*Table { return slices.Clone(p.tables) }

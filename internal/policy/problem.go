@@ -33,7 +33,14 @@ func (e *LoadError) Error() string {
 // problems collects what is wrong while a file is read.
 type problems []Problem
 
+// filledIn ends a problem with a value that the file does not write: its place is where
+// the file begins.
+const filledIn = " (a default: write it out to change it)"
+
 func (ps *problems) add(at position, format string, args ...any) {
+	if at == (position{}) {
+		at, format = start, format+filledIn
+	}
 	*ps = append(*ps, Problem{Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...)})
 }
 

@@ -140,6 +140,9 @@ func scalar(n ast.Node) any {
 			return json.Number(strconv.FormatUint(v, 10))
 		}
 	case *ast.FloatNode:
+		if text := n.GetToken().Value; json.Valid([]byte(text)) {
+			return json.Number(text)
+		}
 		if !math.IsInf(n.Value, 0) && !math.IsNaN(n.Value) {
 			return json.Number(strconv.FormatFloat(n.Value, 'g', -1, 64))
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"recoup"
+	"recoup/fault"
 	"recoup/retry"
 )
 
@@ -72,16 +73,29 @@ func TestSchemaKnowsEveryWord(t *testing.T) {
 		"#/$defs/alert/properties/severity/enum":                                           spell([]recoup.AlertSeverity{recoup.AlertWarning, recoup.AlertHigh, recoup.AlertCritical}),
 		"#/$defs/alert/properties/action/enum":                                             spell([]recoup.AlertAction{recoup.NotifyHubTeam, recoup.PageOnCall, recoup.ReviewParkQueue, recoup.EscalateToPlatform, recoup.PagePlatformOnCall, recoup.SlackAlert, recoup.SwitchProvider}),
 		"#/properties/ledger/properties/details/properties/keys/additionalProperties/enum": spell([]DetailType{DetailBool, DetailString, DetailInt, DetailUUID}),
+		"#/$defs/codeDefinition/properties/class/enum":                                     spell(recoup.Classes()),
+		"#/$defs/codeDefinition/properties/proven/enum":                                    spell([]recoup.Class{recoup.ClassImmediate, recoup.ClassShortDelay, recoup.ClassLongDelay}),
+		"#/$defs/codeDefinition/properties/condition/enum":                                 spell([]recoup.Condition{recoup.ConditionIdempotencyKey, recoup.ConditionSamePayload, recoup.ConditionStateChanged}),
+		"#/$defs/codeDefinition/properties/category/enum":                                  spell(recoup.Categories()),
+		"#/$defs/codeDefinition/properties/severity/enum":                                  spell(recoup.Severities()),
+		"#/$defs/codeDefinition/properties/domain/enum":                                    fault.Domains(),
+		"#/$defs/codeDefinition/properties/group/enum":                                     fault.Groups(),
 		"#/$defs/kind/enum":                                                                spell(recoup.NoticeKinds()),
 		"#/$defs/route/properties/from/enum":                                               spell(urgencies()),
-		"#/properties/severities/required":                                                 spell(recoup.Severities()),
-		"#/properties/retry/properties/categories/required":                                spell(recoup.Categories()),
-		"#/properties/parking/properties/reasons/required":                                 spell(recoup.ParkReasons()),
 	} {
 		cut := strings.LastIndex(at, "/")
 		list, _ := s.rule(at[:cut])[at[cut+1:]].([]any)
 		if got := words(list); !slices.Equal(got, want) {
 			t.Errorf("%s is %v, want %v", at, got, want)
+		}
+	}
+	for at, want := range map[string][]string{
+		"severities":       spell(recoup.Severities()),
+		"retry/categories": spell(recoup.Categories()),
+		"parking/reasons":  spell(recoup.ParkReasons()),
+	} {
+		if got := loadBase().keysOf(strings.Split(at, "/")...); !slices.Equal(got, want) {
+			t.Errorf("the base has %v under %s, want %v", got, at, want)
 		}
 	}
 	metrics, _ := s.rule("#/properties/metrics")["properties"].(map[string]any)

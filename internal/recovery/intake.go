@@ -17,6 +17,9 @@ import (
 // the same comes back as it is by then, and another under the same id is refused
 // with CONFLICT. It joins a batch that exists, or none.
 func (s *Service) Create(ctx context.Context, in recoup.Intake) (found store.Case, created bool, err error) {
+	if err := s.open(); err != nil {
+		return store.Case{}, false, err
+	}
 	if err := Check(&in); err != nil {
 		return store.Case{}, false, err
 	}
@@ -53,6 +56,9 @@ type Imported struct {
 // corrected and imported again: what is there already is recognised by its key.
 func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Imported, error) {
 	var out Imported
+	if err := s.open(); err != nil {
+		return out, err
+	}
 	if batch != "" {
 		if err := CheckBatch(batch); err != nil {
 			return out, err

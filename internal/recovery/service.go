@@ -59,8 +59,19 @@ func (s *Service) Gate() policy.Gate { return s.gate() }
 // ActBatchComplete is how the audit names the end of an import.
 const ActBatchComplete = "gate_zero.complete"
 
+// open refuses what would begin where the policy has no Gate Zero.
+func (s *Service) open() error {
+	if gate := s.gate(); gate.Exists() {
+		return nil
+	}
+	return fault.New(fault.CodeBusinessRuleViolation, "There is no Gate Zero here: the policy in force has no gate block. Add one, and apply the policy.")
+}
+
 // CreateBatch makes a batch, or returns the one of that id as it is.
 func (s *Service) CreateBatch(ctx context.Context, id string) (recoup.Batch, error) {
+	if err := s.open(); err != nil {
+		return recoup.Batch{}, err
+	}
 	if err := CheckBatch(id); err != nil {
 		return recoup.Batch{}, err
 	}

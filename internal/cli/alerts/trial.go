@@ -13,7 +13,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"recoup/fault"
 	"recoup/internal/alert"
 	"recoup/internal/cli/command"
 	policycmd "recoup/internal/cli/policy"
@@ -103,14 +102,15 @@ func withRules(p *policy.Policy, rules []any) (*policy.Policy, error) {
 	}
 	alerts, ok := text["alerts"].(map[string]any)
 	if !ok {
-		return nil, errors.New("the policy has no alerts")
+		alerts = map[string]any{}
+		text["alerts"] = alerts
 	}
 	alerts["rules"] = rules
 	data, err := yaml.MarshalWithOptions(text, yaml.AutoInt())
 	if err != nil {
 		return nil, err
 	}
-	changed, err := policy.Load("rules", data, fault.Default())
+	changed, err := policy.Load("rules", data, p.Registry())
 	var refused *policy.LoadError
 	if errors.As(err, &refused) {
 		var said []string

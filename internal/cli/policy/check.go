@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"recoup/fault"
 	"recoup/internal/cli/command"
 	"recoup/internal/policy"
 	"recoup/internal/proof"
@@ -40,7 +39,7 @@ The exit status is 1 if there are errors, or warnings with --strict. FILE is ano
 		return nil
 	}
 	return file.Offline(streams, cmd, command.One, func(s *command.Session, p *policy.Policy, _ string) error {
-		report := proof.Check(p, fault.Default())
+		report := proof.Check(p, p.Registry())
 		if err := printReport(s, file.name(), report); err != nil {
 			return err
 		}

@@ -30,12 +30,9 @@ func explain(streams command.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&ask.severity, "severity", "", "the report's `SEVERITY`: "+command.Join(recoup.Severities())+" (default: the code's)")
 	cmd.Flags().BoolVar(&ask.entity, "entity", true, "the report names an entity; if not, --entity=false")
 	cmd.Flags().BoolVar(&ask.proven, "proven", false, "the condition of a conditional code is proven; 'codes show' names it")
-	var x *explanation
-	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
-		x, err = ask.question(streams)
-		return err
-	}
+	cmd.PreRunE = func(*cobra.Command, []string) error { return ask.check() }
 	return new(Flag).Offline(streams, cmd, command.One, func(s *command.Session, p *policy.Policy, name string) error {
+		x := ask.question(streams, p.Registry())
 		x.answer(p)
 		if s.Machine() {
 			return s.Print(x.view())
@@ -60,23 +57,26 @@ type explanation struct {
 	next      []policy.Moment
 }
 
-// question looks the code up. A code that nobody registered is treated as the
-// server would treat it, and the asker is told.
-func (a *asked) question(streams command.Streams) (*explanation, error) {
+// check refuses what is no question.
+func (a *asked) check() error {
 	switch {
 	case a.table == "":
-		return nil, command.Usagef("--table is missing: expected an error table such as outreach.dol_errors")
+		return command.Usagef("--table is missing: expected an error table such as outreach.dol_errors")
 	case a.code == "":
-		return nil, command.Usagef("--code is missing: expected a code such as NETWORK_TIMEOUT")
+		return command.Usagef("--code is missing: expected a code such as NETWORK_TIMEOUT")
+	}
+	if _, err := recoup.ParseCode(a.code); err != nil {
+		return command.UsageError{Err: err}
 	}
 	severity, err := command.OneOf("severity", a.severity, recoup.Severities())
-	if err != nil {
-		return nil, err
-	}
-	def, code, err := fault.Default().Fold(a.code)
-	if err != nil {
-		return nil, command.UsageError{Err: err}
-	}
+	a.severity = string(severity)
+	return err
+}
+
+// question looks the code up. A code that nobody registered is treated as the
+// server would treat it, and the asker is told.
+func (a *asked) question(streams command.Streams, registry *fault.Registry) *explanation {
+	def, code, _ := registry.Fold(a.code) // check has read it
 	if def.Code != code {
 		fmt.Fprintf(streams.Err, "%s is not registered and counts as %s.\n\n", code, def.Code)
 	}
@@ -86,10 +86,10 @@ func (a *asked) question(streams command.Streams) (*explanation, error) {
 	return &explanation{
 		Question: policy.Question{
 			Table: a.table, Entity: a.entity, Code: code, Class: def.Effective(a.proven), Category: def.Category,
-			Severity: cmp.Or(severity, def.Severity),
+			Severity: cmp.Or(recoup.Severity(a.severity), def.Severity),
 		},
 		code: def, proven: a.proven,
-	}, nil
+	}
 }
 
 // answer asks the policy. How a failure would be retried is left out where its

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"recoup/fault"
 	"recoup/internal/cli/command"
 	"recoup/internal/policy"
 	"recoup/internal/simulation"
@@ -87,7 +86,7 @@ func (a *simulated) check(cmd *cobra.Command) error {
 }
 
 func (a *simulated) options(streams command.Streams, p *policy.Policy) (simulation.Options, error) {
-	o := simulation.Defaults(p, fault.Default())
+	o := simulation.Defaults(p, p.Registry())
 	o.Seed, o.Length = a.seed, time.Duration(a.days)*24*time.Hour
 	o.Mix.Errors, o.Mix.Entities = a.errors, max(1, a.errors/4)
 	if a.from == "" {

@@ -46,7 +46,7 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 		}
 		t.queue("select recoup.retire_tables($1, $2)", p.Version, names)
 		t.queue("select recoup.sync_ledger($1, $2, $3)", p.Version, p.Ledger.EventRetention, p.Ledger.RollupRetention)
-		if gate := &p.Gate; gate.MaxAttempts > 0 {
+		if gate := &p.Gate; gate.Exists() {
 			t.queue("select cl.sync_gate($1, $2, $3, $4)", p.Version, waits(gate), reasons(gate), gate.RecoveryWindow)
 		}
 		return nil

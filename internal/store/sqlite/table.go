@@ -26,7 +26,7 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 
 // syncGate brings what the guards of Gate Zero go by in line with the policy.
 func (t *tx) syncGate(gate *policy.Gate) error {
-	if gate.MaxAttempts == 0 {
+	if !gate.Exists() {
 		return nil
 	}
 	if err := t.exec(`delete from gate_zero_wait`); err != nil {
