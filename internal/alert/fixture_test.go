@@ -11,9 +11,10 @@ import (
 	"recoup/internal/alert"
 	"recoup/internal/policy"
 	"recoup/internal/store"
+	"recoup/internal/test/node"
 )
 
-var epoch = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+var epoch = node.Epoch
 
 // scene plays a store and a clock: what a verdict says becomes so.
 type scene struct {

@@ -71,8 +71,8 @@ func alertRows() []row {
 		},
 		{
 			"ttl-utilization", peopleHub,
-			func(w *world) { w.report(1, people, "NETWORK_TIMEOUT"); w.wait(24 * 24 * time.Hour) },
-			func(w *world) { w.wait(time.Second) },
+			func(w *world) { w.report(1, people, "NETWORK_TIMEOUT"); w.Wait(24 * 24 * time.Hour) },
+			func(w *world) { w.Wait(time.Second) },
 			recoup.AlertWarning, recoup.NotifyHubTeam, "people-intelligence-team", false,
 		},
 		{
@@ -91,7 +91,7 @@ func alertRows() []row {
 			"database-errors", "",
 			func(w *world) {
 				w.events(9, "DATABASE_ERROR", "")
-				w.wait(59 * time.Second)
+				w.Wait(59 * time.Second)
 				w.events(1, "DATABASE_BUSY", "")
 				w.events(50, "NETWORK_TIMEOUT", "")
 			},
@@ -121,7 +121,7 @@ func (w *world) exhaust(spent, saved int) {
 		doomed[e.ID] = i < spent
 	}
 	for range 20 {
-		w.wait(15 * time.Minute) // the floor of the class
+		w.Wait(15 * time.Minute) // the floor of the class
 		for _, e := range w.claim(people) {
 			if doomed[e.ID] {
 				w.act(e.ID, lifecycle.Fail{Token: e.LeaseToken, Failure: lifecycle.Failure{Code: "QUOTA_EXCEEDED", Class: recoup.ClassLongDelay, Category: recoup.Transient}})
@@ -167,14 +167,14 @@ func (r row) test(w *world) {
 		w.Fatalf("open are %q, want %q", open, want)
 	}
 	a := w.alert(r.rule)
-	if a.Severity != r.severity || a.Action != r.action || !a.FiredAt.Equal(w.now) || a.Notified != 1 {
+	if a.Severity != r.severity || a.Action != r.action || !a.FiredAt.Equal(w.Now()) || a.Notified != 1 {
 		w.Errorf("the alert is %+v", a)
 	}
 	heard := w.heard(r.rule)
 	if len(heard) != 1 || heard[0].To != r.to || heard[0].Page != r.page || heard[0].Kind != recoup.NoticeAlert {
 		w.Fatalf("told are %+v", heard)
 	}
-	if changed, err := w.alerts.Run(w.Context(), w.term()); changed != 0 || err != nil {
+	if changed, err := w.Alerts.Run(w.Context(), w.term()); changed != 0 || err != nil {
 		w.Errorf("judged again, %d change: %v", changed, err)
 	}
 }
@@ -186,20 +186,20 @@ func TestProviderIsSwitched(t *testing.T) {
 		w.evaluate()
 		check := func(want string) {
 			w.Helper()
-			list, err := w.db.Providers(w.Context())
-			if w.must(err); len(list) != 1 || list[0].Active != want || list[0].By != recoup.System || list[0].Reason == "" {
+			list, err := w.DB.Providers(w.Context())
+			if w.Must(err); len(list) != 1 || list[0].Active != want || list[0].By != recoup.System || list[0].Reason == "" {
 				w.Fatalf("in use is %+v, want %s", list, want)
 			}
 		}
 		check("zerobounce")
-		w.wait(5*time.Minute + time.Second)
+		w.Wait(5*time.Minute + time.Second)
 		if open := w.evaluate(); len(open) != 0 {
 			w.Errorf("open are %q", open)
 		}
-		w.wait(time.Hour - time.Second)
+		w.Wait(time.Hour - time.Second)
 		w.evaluate()
 		check("zerobounce")
-		w.wait(time.Second)
+		w.Wait(time.Second)
 		w.evaluate()
 		check("millionverifier")
 	})
@@ -210,15 +210,15 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 	everywhere(t, func(w *world) {
 		w.report(101, dol, "NETWORK_TIMEOUT")
 		old := w.term()
-		w.wait(2 * time.Hour)
-		if _, held, err := w.db.Lead(w.Context(), store.Bid{Name: "clockwork", Node: "n2", Now: w.now, Tenure: time.Hour}); !held || err != nil {
+		w.Wait(2 * time.Hour)
+		if _, held, err := w.DB.Lead(w.Context(), store.Bid{Name: "clockwork", Node: "n2", Now: w.Now(), Tenure: time.Hour}); !held || err != nil {
 			w.Fatal(held, err)
 		}
-		if changed, err := w.alerts.Run(w.Context(), old); changed != 0 || !errors.Is(err, store.ErrRefused) {
+		if changed, err := w.Alerts.Run(w.Context(), old); changed != 0 || !errors.Is(err, store.ErrRefused) {
 			w.Errorf("a leader that slept changes %d: %v", changed, err)
 		}
-		open, err := w.db.OpenAlerts(w.Context())
-		if w.must(err); len(open) != 0 || len(w.heard("blocking-errors")) != 0 {
+		open, err := w.DB.OpenAlerts(w.Context())
+		if w.Must(err); len(open) != 0 || len(w.heard("blocking-errors")) != 0 {
 			w.Errorf("open are %+v", open)
 		}
 	})
@@ -227,14 +227,14 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 // A silence in the store is heeded, and over when it is.
 func TestStoredSilence(t *testing.T) {
 	everywhere(t, func(w *world) {
-		act := store.Act{By: "ada", Reason: "known", At: w.now}
-		_, err := w.db.AddSilence(w.Context(), recoup.Silence{ID: w.ids.New(w.now), Rule: "blocking-errors", Until: w.now.Add(time.Hour)}, act)
-		w.must(err)
+		act := store.Act{By: "ada", Reason: "known", At: w.Now()}
+		_, err := w.DB.AddSilence(w.Context(), recoup.Silence{ID: w.ID(), Rule: "blocking-errors", Until: w.Now().Add(time.Hour)}, act)
+		w.Must(err)
 		w.report(101, dol, "NETWORK_TIMEOUT")
 		if open := w.evaluate(); len(open) != 1 || len(w.heard("blocking-errors")) != 0 {
 			w.Fatalf("open are %q, told %+v", open, w.heard("blocking-errors"))
 		}
-		w.wait(time.Hour)
+		w.Wait(time.Hour)
 		w.evaluate()
 		if heard := w.heard("blocking-errors"); len(heard) != 1 {
 			w.Errorf("told %+v", heard)
@@ -248,8 +248,8 @@ func TestStoredEnd(t *testing.T) {
 	everywhere(t, func(w *world) {
 		fail := func(n int) { w.events(n, "DATABASE_ERROR", "") }
 		kinds := func() (began, ended int) {
-			list, _, err := w.db.Notices(w.Context(), store.NoticeFilter{}, store.Page{Limit: store.MaxPage})
-			w.must(err)
+			list, _, err := w.DB.Notices(w.Context(), store.NoticeFilter{}, store.Page{Limit: store.MaxPage})
+			w.Must(err)
 			for _, n := range list {
 				switch n.Kind {
 				case recoup.NoticeAlert:
@@ -269,14 +269,14 @@ func TestStoredEnd(t *testing.T) {
 		}
 		fail(11)
 		want("it fires", 1, 0)
-		_, err := w.db.AddSilence(w.Context(), recoup.Silence{ID: w.ids.New(w.now), Until: w.now.Add(2 * time.Minute)}, store.Act{By: "ada", Reason: "known", At: w.now})
-		w.must(err)
-		w.wait(90 * time.Second)
+		_, err := w.DB.AddSilence(w.Context(), recoup.Silence{ID: w.ID(), Until: w.Now().Add(2 * time.Minute)}, store.Act{By: "ada", Reason: "known", At: w.Now()})
+		w.Must(err)
+		w.Wait(90 * time.Second)
 		want("it ends while silenced", 1, 1)
-		w.wait(time.Minute)
+		w.Wait(time.Minute)
 		fail(11)
 		want("it is back within five minutes", 1, 1)
-		w.wait(3 * time.Minute)
+		w.Wait(3 * time.Minute)
 		fail(11)
 		want("it holds after five minutes", 2, 1)
 	})
@@ -291,11 +291,11 @@ func TestStoredFlapping(t *testing.T) {
 			if open := w.evaluate(); len(open) != 1 {
 				w.Fatalf("open are %q", open)
 			}
-			w.wait(2 * time.Minute)
+			w.Wait(2 * time.Minute)
 			if open := w.evaluate(); len(open) != 0 {
 				w.Fatalf("open are %q", open)
 			}
-			w.wait(2 * time.Minute)
+			w.Wait(2 * time.Minute)
 		}
 		if n := len(w.heard("database-errors")); n < 4 || n > 7 {
 			w.Errorf("in four hours it is told %d times", n)

@@ -41,25 +41,25 @@ func TestHandover(t *testing.T) {
 		}
 		both(1, 0)
 		both(1, 0) // it is not time yet
-		w.wait(time.Second)
+		w.Wait(time.Second)
 		both(2, 0)
 		if leader, err := b.Leader(w.Context()); leader != "a" || err != nil {
 			w.Errorf("b thinks that %q leads, %v", leader, err)
 		}
-		w.wait(clockwork.DefaultTenure - time.Microsecond) // a dies
+		w.Wait(clockwork.DefaultTenure - time.Microsecond) // a dies
 		if w.tick(b); *ran["b"] != 0 {
 			w.Fatal("a led still")
 		}
-		w.wait(time.Microsecond)
+		w.Wait(time.Microsecond)
 		w.tick(b)
-		w.wait(time.Second)
+		w.Wait(time.Second)
 		both(2, 2)
 		if err := b.Resign(w.Context()); err != nil {
 			w.Fatal(err)
 		}
-		w.wait(time.Second)
+		w.Wait(time.Second)
 		both(3, 2)
-		if got := w.known("x"); got.Runs != 5 || got.Rows != 5 || got.Error != "" || !got.StartedAt.Equal(w.clock()) {
+		if got := w.known("x"); got.Runs != 5 || got.Rows != 5 || got.Error != "" || !got.StartedAt.Equal(w.Now()) {
 			w.Errorf("known is %+v", got)
 		}
 	})
@@ -74,7 +74,7 @@ func TestSleeper(t *testing.T) {
 		slow := fake("x", func(ctx context.Context, t clockwork.Turn) (int, bool, error) {
 			close(asleep)
 			<-awake
-			refused = w.db.SaveJob(context.WithoutCancel(ctx), t.Term, store.Job{Name: "fenced", Runs: 1})
+			refused = w.DB.SaveJob(context.WithoutCancel(ctx), t.Term, store.Job{Name: "fenced", Runs: 1})
 			return 0, false, refused
 		})
 		slow.Fenced = true
@@ -83,7 +83,7 @@ func TestSleeper(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- a.Tick(w.Context()) }()
 		<-asleep
-		w.wait(clockwork.DefaultTenure)
+		w.Wait(clockwork.DefaultTenure)
 		w.tick(b)
 		close(awake)
 		if err := <-done; err != nil {
@@ -117,7 +117,7 @@ func TestJobsTakeTurns(t *testing.T) {
 			}),
 			fake("short", func(context.Context, clockwork.Turn) (int, bool, error) {
 				order = append(order, "short")
-				w.wait(time.Second) // so that it is due again at once
+				w.Wait(time.Second) // so that it is due again at once
 				return 0, true, nil // it says that there is more, and moves nothing
 			}),
 		)
@@ -132,7 +132,7 @@ func TestJobsTakeTurns(t *testing.T) {
 			w.Errorf("known is %+v", got)
 		}
 		bad = nil
-		w.wait(time.Second)
+		w.Wait(time.Second)
 		w.tick(c)
 		if got := w.known("fails"); got.Failures != 3 || got.Runs != 4 || got.Error != "" {
 			w.Errorf("known is %+v", got)
@@ -157,7 +157,7 @@ func TestJobsComeAgain(t *testing.T) {
 			{59 * time.Minute, 2, nil}, {30 * time.Second, 3, nil}, {-48 * time.Hour, 4, nil}, {time.Minute, 4, nil},
 		} {
 			bad = row.err
-			w.wait(row.wait)
+			w.Wait(row.wait)
 			if w.tick(c); n != row.want {
 				w.Fatalf("row %d: it ran %d times, want %d", i, n, row.want)
 			}
@@ -181,7 +181,7 @@ func TestLate(t *testing.T) {
 		told := func(more ...recoup.NoticeKind) {
 			w.Helper()
 			for range 4 {
-				w.wait(clockwork.DefaultQuiet)
+				w.Wait(clockwork.DefaultQuiet)
 				c := nodes[turn%2]
 				turn++
 				w.tick(c)
@@ -194,7 +194,7 @@ func TestLate(t *testing.T) {
 			}
 		}
 		told()
-		overdue = w.clock().Add(time.Second)
+		overdue = w.Now().Add(time.Second)
 		told()
 		told(recoup.NoticeJobLate)
 		told()
@@ -224,7 +224,7 @@ func TestLateOnce(t *testing.T) {
 		lead := func(calls int) {
 			w.Helper()
 			c, err := clockwork.New(clockwork.Options{
-				Store: &mortal{database: w.db, calls: calls}, Node: fmt.Sprint("n", w.clock()), Now: w.clock,
+				Store: &mortal{database: w.DB, calls: calls}, Node: fmt.Sprint("n", w.Now()), Now: w.Now,
 				Tell: func() string { return "platform-team" }, Jobs: []clockwork.Job{job},
 			})
 			if err != nil {
@@ -233,7 +233,7 @@ func TestLateOnce(t *testing.T) {
 			if err := c.Tick(w.Context()); (err == nil) != (calls > 6) {
 				w.Fatalf("after %d calls: %v", calls, err)
 			}
-			w.wait(clockwork.DefaultTenure)
+			w.Wait(clockwork.DefaultTenure)
 		}
 		for calls := range 5 { // lead, jobs, save, tell, save
 			lead(calls)
@@ -301,8 +301,8 @@ func TestManyClocks(t *testing.T) {
 		for i := range reports {
 			reports[i] = recoup.Report{Table: dol, EntityID: fmt.Sprint("e", i), Code: "NETWORK_TIMEOUT"}
 		}
-		made := w.report(reports...)
-		w.wait(31 * 24 * time.Hour)
+		made := w.Report(reports...)
+		w.Wait(31 * 24 * time.Hour)
 		var all sync.WaitGroup
 		for i := range 3 {
 			c := w.node(fmt.Sprint("n", i), w.jobs()...)
@@ -319,8 +319,8 @@ func TestManyClocks(t *testing.T) {
 		}
 		all.Wait()
 		for _, e := range made {
-			got := w.read(e.ID)
-			history, err := w.db.History(w.Context(), e.ID, 100)
+			got := w.Read(e.ID)
+			history, err := w.DB.History(w.Context(), e.ID, 100)
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -329,7 +329,7 @@ func TestManyClocks(t *testing.T) {
 				w.Fatalf("%v is %s, and has expired %d times", e.ID, got.State, len(ends))
 			}
 		}
-		told, err := w.db.PendingNotices(w.Context(), 5*errs)
+		told, err := w.DB.PendingNotices(w.Context(), 5*errs)
 		if err != nil {
 			w.Fatal(err)
 		}

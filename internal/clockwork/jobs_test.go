@@ -46,16 +46,16 @@ func TestJobs(t *testing.T) {
 			moved func(int) int // what of that is moved
 		}{
 			{"leases", w.leased, 1, same},
-			{"windows", func() { w.retrying("window"); w.wait(24*hour + time.Microsecond) }, 1, same},
-			{"ttl", func() { w.retrying("ttl"); w.wait(30 * day) }, 1, same},
-			{"resolved", func() { w.act(engine.Act{ID: w.retrying("done"), Input: lifecycle.Resolve{Reason: "done"}}) }, 1, same},
-			{"escalation", func() { w.parked("up"); w.wait(48 * hour) }, 1, same},
-			{"reminders", func() { w.parked("review"); w.wait(24 * hour) }, 1, same},
+			{"windows", func() { w.retrying("window"); w.Wait(24*hour + time.Microsecond) }, 1, same},
+			{"ttl", func() { w.retrying("ttl"); w.Wait(30 * day) }, 1, same},
+			{"resolved", func() { w.Act(engine.Act{ID: w.retrying("done"), Input: lifecycle.Resolve{Reason: "done"}}) }, 1, same},
+			{"escalation", func() { w.parked("up"); w.Wait(48 * hour) }, 1, same},
+			{"reminders", func() { w.parked("review"); w.Wait(24 * hour) }, 1, same},
 			{"freeze", w.batch, 1, twice}, // a batch, of two recoveries
-			{"outbox", func() { w.delivered(); w.wait(30*day + time.Microsecond) }, 1, same},
-			{"processed", func() { w.processed(); w.wait(36 * day) }, 1, twice}, // an hour, and its minute
-			{"archive", func() { w.wait(370 * day) }, 1, same},
-			{"rollup-retention", func() { w.wait(800 * day) }, 1, same}, // the hours went before
+			{"outbox", func() { w.delivered(); w.Wait(30*day + time.Microsecond) }, 1, same},
+			{"processed", func() { w.processed(); w.Wait(36 * day) }, 1, twice}, // an hour, and its minute
+			{"archive", func() { w.Wait(370 * day) }, 1, same},
+			{"rollup-retention", func() { w.Wait(800 * day) }, 1, same}, // the hours went before
 		} {
 			w.tick(c)
 			if would, moved := w.run(c, row.job); would+moved > 0 {
@@ -75,7 +75,7 @@ func TestJobs(t *testing.T) {
 				w.Errorf("%s: %d to do", name, would)
 			}
 		}
-		if events, _, err := w.db.Events(w.Context(), store.EventFilter{}, store.Page{}); err != nil || len(events) != 0 {
+		if events, _, err := w.DB.Events(w.Context(), store.EventFilter{}, store.Page{}); err != nil || len(events) != 0 {
 			w.Errorf("%d events are left, %v", len(events), err)
 		}
 	})
@@ -87,13 +87,13 @@ func twice(n int) int { return 2 * n }
 // retrying is an error that waits for a worker.
 func (w *world) retrying(entity string) recoup.ID {
 	w.Helper()
-	return w.report(recoup.Report{Table: dol, EntityID: entity, Code: "NETWORK_TIMEOUT"})[0].ID
+	return w.Report(recoup.Report{Table: dol, EntityID: entity, Code: "NETWORK_TIMEOUT"})[0].ID
 }
 
 // parked is an error that waits for a person.
 func (w *world) parked(entity string) recoup.ID {
 	w.Helper()
-	e := w.report(recoup.Report{Table: dol, EntityID: entity, Code: "VALIDATION_ERROR"})[0]
+	e := w.Report(recoup.Report{Table: dol, EntityID: entity, Code: "VALIDATION_ERROR"})[0]
 	if e.State != recoup.Parked {
 		w.Fatalf("it is %s", e.State)
 	}
@@ -104,12 +104,12 @@ func (w *world) parked(entity string) recoup.ID {
 func (w *world) leased() {
 	w.Helper()
 	w.retrying("leased")
-	w.wait(time.Minute)
-	claimed, err := w.engine.Claim(w.Context(), engine.Caller{Name: "w"}, engine.Claim{Tables: []string{dol}, Worker: "w", Limit: 10})
+	w.Wait(time.Minute)
+	claimed, err := w.Engine.Claim(w.Context(), engine.Caller{Name: "w"}, engine.Claim{Tables: []string{dol}, Worker: "w", Limit: 10})
 	if err != nil || len(claimed) != 1 {
 		w.Fatalf("claimed %v, %v", claimed, err)
 	}
-	w.wait(claimed[0].LeaseEndsAt.Sub(w.clock()))
+	w.Wait(claimed[0].LeaseEndsAt.Sub(w.Now()))
 }
 
 // batch makes a batch with two failed intakes, and lets its time pass.
@@ -118,31 +118,31 @@ func (w *world) batch() {
 	gate := policy.Default().Gate
 	step := func(in recovery.Input) store.DecideCase {
 		return func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
-			return recovery.Step(gate, c, in, w.clock())
+			return recovery.Step(gate, c, in, w.Now())
 		}
 	}
 	ids := recoup.NewIDSource(zeros{})
-	_, err := w.db.CreateBatch(w.Context(), "b", w.clock())
+	_, err := w.DB.CreateBatch(w.Context(), "b", w.Now())
 	intakes := make([]recoup.Intake, 2)
 	steps := make([]store.CaseStep, 2)
 	for i := range intakes {
-		intakes[i] = recoup.Intake{ID: ids.New(w.clock()), BatchID: "b", ImportKey: fmt.Sprint(i), CompanyName: "c", Status: recoup.IntakePending,
-			CreatedAt: w.clock(), UpdatedAt: w.clock()}
-		steps[i] = store.CaseStep{ID: intakes[i].ID, Decide: step(recovery.Fail{RecoveryID: ids.New(w.clock()), Reason: "TIMEOUT"})}
+		intakes[i] = recoup.Intake{ID: ids.New(w.Now()), BatchID: "b", ImportKey: fmt.Sprint(i), CompanyName: "c", Status: recoup.IntakePending,
+			CreatedAt: w.Now(), UpdatedAt: w.Now()}
+		steps[i] = store.CaseStep{ID: intakes[i].ID, Decide: step(recovery.Fail{RecoveryID: ids.New(w.Now()), Reason: "TIMEOUT"})}
 	}
 	if err == nil {
-		_, err = w.db.ImportIntakes(w.Context(), "b", w.clock(), intakes)
+		_, err = w.DB.ImportIntakes(w.Context(), "b", w.Now(), intakes)
 	}
 	if err == nil {
-		_, err = w.db.RecordResults(w.Context(), steps)
+		_, err = w.DB.RecordResults(w.Context(), steps)
 	}
 	if err == nil {
-		_, err = w.db.StepBatch(w.Context(), "b", step(recovery.Complete{}))
+		_, err = w.DB.StepBatch(w.Context(), "b", step(recovery.Complete{}))
 	}
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.wait(gate.RecoveryWindow)
+	w.Wait(gate.RecoveryWindow)
 }
 
 type zeros struct{}
@@ -152,7 +152,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // delivered delivers what waits to be told.
 func (w *world) delivered() {
 	w.Helper()
-	list, err := w.db.ClaimNotices(w.Context(), w.clock(), time.Minute, store.MaxPage)
+	list, err := w.DB.ClaimNotices(w.Context(), w.Now(), time.Minute, store.MaxPage)
 	if err != nil || len(list) == 0 {
 		w.Fatalf("%d to tell, %v", len(list), err)
 	}
@@ -160,14 +160,14 @@ func (w *world) delivered() {
 	for i := range list {
 		done[i] = store.Delivery{ID: list[i].ID, Attempt: list[i].Attempts, Delivered: true}
 	}
-	if _, err := w.db.FinishNotices(w.Context(), w.clock(), done); err != nil {
+	if _, err := w.DB.FinishNotices(w.Context(), w.Now(), done); err != nil {
 		w.Fatal(err)
 	}
 }
 
 func (w *world) processed() {
 	w.Helper()
-	if err := w.db.AddProcessed(w.Context(), []store.Processed{{Minute: w.clock(), Service: "s", N: 1}}); err != nil {
+	if err := w.DB.AddProcessed(w.Context(), []store.Processed{{Minute: w.Now(), Service: "s", N: 1}}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -178,7 +178,7 @@ func TestEscalationTable(t *testing.T) {
 	everywhere(t, func(w *world) {
 		c := w.node("n", w.jobs()...)
 		id := w.parked("co-1")
-		parked := w.clock()
+		parked := w.Now()
 		for _, row := range []struct {
 			after time.Duration // parked
 			tier  int
@@ -200,22 +200,22 @@ func TestEscalationTable(t *testing.T) {
 			{29 * day, 3, owner(3), []recoup.NoticeKind{recoup.NoticeExpiring}},
 			{30*day - time.Second, 3, owner(3), nil},
 		} {
-			w.wait(parked.Add(row.after).Sub(w.clock()))
+			w.Wait(parked.Add(row.after).Sub(w.Now()))
 			before := len(w.notices())
 			if row.after == 0 {
 				before = 0
 			}
 			w.tick(c)
-			e := w.read(id)
+			e := w.Read(id)
 			table, _ := policy.Default().Table(e.Table)
 			if got := w.notices()[before:]; e.EscalationLevel != row.tier || e.EscalatedTo != row.owner(table) || !slices.Equal(got, row.told) {
 				w.Fatalf("parked for %v: tier %d, %s, told %v; want %d, %s, %v", row.after, e.EscalationLevel, e.EscalatedTo, got,
 					row.tier, row.owner(table), row.told)
 			}
 		}
-		w.wait(time.Second)
-		if w.tick(c); w.read(id).ArchiveReason != recoup.TTLExpired {
-			w.Errorf("after its TTL it is %+v", w.read(id))
+		w.Wait(time.Second)
+		if w.tick(c); w.Read(id).ArchiveReason != recoup.TTLExpired {
+			w.Errorf("after its TTL it is %+v", w.Read(id))
 		}
 	})
 }

@@ -14,10 +14,10 @@ import (
 // jumpy is a node whose wall clock jumps; the monotonic one goes on with the world.
 func (w *world) jumpy(name string, s clockwork.Store, jump *time.Duration, jobs ...clockwork.Job) *clockwork.Clock {
 	w.Helper()
-	start := w.clock()
+	start := w.Now()
 	c, err := clockwork.New(clockwork.Options{
 		Store: s, Node: name, Tell: func() string { return "platform-team" }, Jobs: jobs,
-		Now: func() time.Time { return w.clock().Add(*jump) }, Since: func() time.Duration { return w.clock().Sub(start) },
+		Now: func() time.Time { return w.Now().Add(*jump) }, Since: func() time.Duration { return w.Now().Sub(start) },
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -31,11 +31,11 @@ func TestLeadershipSurvivesJumps(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var jumps [2]time.Duration
 		n := 0
-		a, b := w.jumpy("a", w.db, &jumps[0], counting(&n)), w.jumpy("b", w.db, &jumps[1], counting(&n))
+		a, b := w.jumpy("a", w.DB, &jumps[0], counting(&n)), w.jumpy("b", w.DB, &jumps[1], counting(&n))
 		r := rand.New(rand.NewPCG(11, 1))
 		for range 40 {
 			jumps[r.IntN(2)] = time.Duration(r.IntN(1200)-600) * time.Second
-			w.wait(time.Second)
+			w.Wait(time.Second)
 			w.tick(a)
 			w.tick(b)
 			if !a.Leads() || b.Leads() || a.Term().Number != 1 {
@@ -70,22 +70,22 @@ func TestPartitionedLeaderStopsInTime(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var still time.Duration
 		ran := 0
-		way := &away{Store: w.db}
+		way := &away{Store: w.DB}
 		a := w.jumpy("a", way, &still, counting(&ran))
 		w.tick(a)
 		if !a.Leads() || ran != 1 {
 			w.Fatalf("a leads: %v, and ran %d times", a.Leads(), ran)
 		}
 		still = -time.Hour // by its wall clock the term would last
-		w.wait(clockwork.DefaultTenure - time.Microsecond)
+		w.Wait(clockwork.DefaultTenure - time.Microsecond)
 		if !a.Leads() {
 			w.Error("its term ended early")
 		}
-		w.wait(time.Microsecond)
+		w.Wait(time.Microsecond)
 		if a.Leads() {
 			w.Error("it leads beyond its term")
 		}
-		way.late = func() { w.wait(2 * clockwork.DefaultTenure) }
+		way.late = func() { w.Wait(2 * clockwork.DefaultTenure) }
 		if w.tick(a); a.Leads() || ran != 1 {
 			w.Errorf("after a late answer it leads: %v, and ran %d times", a.Leads(), ran)
 		}
@@ -93,7 +93,7 @@ func TestPartitionedLeaderStopsInTime(t *testing.T) {
 		if w.tick(a); !a.Leads() {
 			w.Error("it does not lead again")
 		}
-		w.wait(clockwork.DefaultTenure / 2) // it renews, and its term would last
+		w.Wait(clockwork.DefaultTenure / 2) // it renews, and its term would last
 		way.cut = true
 		if err := a.Tick(w.Context()); err == nil || a.Leads() {
 			w.Errorf("cut off it leads: %v, %v", a.Leads(), err)

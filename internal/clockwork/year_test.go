@@ -95,7 +95,7 @@ type year struct {
 	watch    *watch
 	policies *engine.Policies
 	ids      *recoup.IDSource
-	nodes    [2]*node
+	nodes    [2]*member
 	births   int
 	idle     int // ticks since a leader had done all there was to do
 
@@ -119,8 +119,8 @@ type year struct {
 	broken []string
 }
 
-// node is a process.
-type node struct {
+// member is a process.
+type member struct {
 	clock  *clockwork.Clock
 	engine *engine.Engine
 	book   *ledgerBook
@@ -236,7 +236,7 @@ func (y *year) since() time.Duration { return y.now.Sub(epoch) + time.Since(y.ma
 func (y *year) born(i int) {
 	y.births++
 	now := func() time.Time { return y.clock().Add(y.off[i]) }
-	n := &node{book: y.newBook(now)}
+	n := &member{book: y.newBook(now)}
 	y.nodes[i] = n
 	var err error
 	n.engine, err = engine.New(engine.Options{
