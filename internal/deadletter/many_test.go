@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/internal/store/postgres"
-	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/store/sqlite"
 	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/node"
 )
 
 // crowded is a world with so many dead letters that can be replayed. In a file all
@@ -18,7 +17,7 @@ import (
 // its steps.
 func crowded(t *testing.T, members int) *world {
 	t.Helper()
-	path := sqlitetest.File(t, t.TempDir())
+	path := node.File(t)
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -28,17 +27,15 @@ func crowded(t *testing.T, members int) *world {
 	if err := errors.Join(s.Close(), multiply(path, members-1)); err != nil {
 		t.Fatal(err)
 	}
-	s, err = sqlite.Open(t.Context(), path, sqlite.Options{})
-	return newWorld(t, opened(t, s, err))
+	return newWorld(t, sqlitetest.OpenFile(t, path))
 }
 
 // crowdedPostgres is the same on a server, where every one is taken through its
 // steps.
 func crowdedPostgres(t *testing.T, members int) *world {
 	t.Helper()
-	_, url := pgtest.Migrated(t)
-	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4})
-	w := newWorld(t, opened(t, s, err))
+	db, _ := node.Postgres(t)
+	w := newWorld(t, db)
 	w.buried(members)
 	return w
 }

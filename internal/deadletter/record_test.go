@@ -107,7 +107,7 @@ func TestRecordExhausted(t *testing.T) {
 func TestRecordValidation(t *testing.T) {
 	everywhere(t, func(w *world) {
 		w.invalid(first(w.Record(w.Context(), caller(ada), []recoup.StageFailure{{Stage: "two words", Class: "+", PayloadHash: "no", LastStack: "nul \x00", Payload: make([]byte, deadletter.MaxPayload+1)}}, nil)),
-			"work_id", "pipeline", "stage", "error_class", "payload_hash", "last_stack", "payload", "first_failure_at", "last_failure_at", "sanitized_context")
+			"work_id", "pipeline", "stage", "first_failure_at", "last_failure_at", "sanitized_context", "error_class", "last_stack", "payload_hash", "payload")
 		f := w.failing("llm", "VALIDATION_ERROR")
 		f.Table = "outreach.dol_errors"
 		w.invalid(first(w.Record(w.Context(), caller(ada), []recoup.StageFailure{f}, nil)), "table")

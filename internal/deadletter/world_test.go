@@ -1,122 +1,55 @@
 package deadletter_test
 
 import (
-	"context"
-	"crypto/rand"
-	"errors"
-	"sync"
 	"testing"
 	"time"
 
 	"recoup"
-	"recoup/fault"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/policy"
 	"recoup/internal/store"
-	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/node"
 )
 
-var epoch = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+var epoch = node.Epoch
 
-// database is what the tests need of a store.
-type database interface {
-	deadletter.Store
-	deadletter.KeyStore
-	SyncTables(ctx context.Context, p *policy.Policy) error
-	SyncCodes(ctx context.Context, now time.Time, codes []*fault.Definition) error
-	Events(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Event, store.Cursor, error)
-	EnsurePartitions(ctx context.Context, now time.Time) error
-	ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error)
-	Notices(ctx context.Context, f store.NoticeFilter, p store.Page) ([]store.NoticeRecord, store.Cursor, error)
-	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
-	Audit(ctx context.Context, f store.AuditFilter, after store.AuditCursor, limit int) ([]store.AuditEntry, store.AuditCursor, error)
-	UseClock(clock func() time.Time)
-	Close() error
-}
+type database = node.Store
 
-// world is a service on a real store, with a clock that is moved by hand.
+// world is a node of which only the dead letters are of interest.
 type world struct {
 	*testing.T
 	*deadletter.Service
+	node *node.Node
 	db   database
 	ids  *recoup.IDSource
-	mu   sync.Mutex
-	time time.Time
 }
 
 // everywhere runs a test on each store.
 func everywhere(t *testing.T, test func(w *world)) {
 	t.Helper()
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(newWorld(t, sqlitetest.Open(t)))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		test(newWorld(t, pgtest.Open(t)))
-	})
-}
-
-func opened(t *testing.T, db database, err error) database {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	node.Everywhere(t, func(t *testing.T, db database) { test(newWorld(t, db)) })
 }
 
 func newWorld(t *testing.T, db database) *world {
 	t.Helper()
-	w := &world{T: t, db: db, ids: recoup.NewIDSource(rand.Reader), time: epoch}
-	db.UseClock(w.clock)
-	ctx, p := t.Context(), policy.Default()
-	w.must(errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()), db.EnsurePartitions(ctx, epoch)))
-	keys, err := deadletter.NewKeyring(ctx, db, rand.Reader, epoch)
-	w.must(err)
-	w.Service, err = deadletter.New(deadletter.Options{
-		Store: db, Policies: engine.NewPolicies(p), Codes: fault.Default, Keys: keys, Now: w.clock, IDs: w.ids,
-	})
-	w.must(err)
-	return w
+	n := node.On(t, db)
+	return &world{T: t, Service: n.Letters, node: n, db: db, ids: n.IDs}
 }
 
-func (w *world) clock() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.time
-}
+func (w *world) clock() time.Time { return w.node.Now() }
 
-func (w *world) wait(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.time = w.time.Add(d)
-}
+func (w *world) wait(d time.Duration) { w.node.Wait(d) }
 
 func (w *world) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.node.Must(err)
 }
 
-// events returns what the ledger has, newest first.
-func (w *world) events() []store.Event {
-	w.Helper()
-	list, _, err := w.db.Events(w.Context(), store.EventFilter{From: epoch.AddDate(0, -1, 0), To: epoch.AddDate(0, 2, 0)}, store.Page{Limit: store.MaxPage})
-	w.must(err)
-	return list
-}
+func (w *world) events() []store.Event { return w.node.Events() }
 
-func (w *world) id() recoup.ID { return w.ids.New(w.clock()) }
+func (w *world) id() recoup.ID { return w.node.ID() }
 
 const (
 	pipeline = "criticizer"
@@ -270,32 +203,13 @@ func (w *world) apply(id recoup.ID, in lifecycle.Input) error {
 // refused says with which code something was refused, and returns the details.
 func (w *world) refused(err error, code recoup.Code) map[string]any {
 	w.Helper()
-	var said *fault.Error
-	if !errors.As(err, &said) || said.Code != code {
-		w.Fatalf("got %v, want %s", err, code)
-	}
-	return said.Details
+	return w.node.Refused(err, code).Details
 }
 
 // invalid says which fields were complained about.
 func (w *world) invalid(err error, fields ...string) {
 	w.Helper()
-	var said *fault.Error
-	if !errors.As(err, &said) || said.Code != fault.CodeValidationError {
-		w.Fatalf("got %v, want a complaint about %v", err, fields)
-	}
-	got := map[string]bool{}
-	for _, f := range said.Fields() {
-		got[f.Field] = true
-	}
-	for _, f := range fields {
-		if !got[f] {
-			w.Errorf("nothing is said of %s: %v", f, said.Fields())
-		}
-	}
-	if len(got) != len(fields) {
-		w.Errorf("complained about %v, want %v", got, fields)
-	}
+	w.node.RefusedFields(err, fields...)
 }
 
 // caller is somebody who may do everything.

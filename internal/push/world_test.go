@@ -3,8 +3,6 @@ package push_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,19 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
 	"recoup/client"
-	"recoup/fault"
 	"recoup/internal/deadletter"
-	"recoup/internal/engine"
-	"recoup/internal/policy"
 	"recoup/internal/push"
 	"recoup/internal/recovery"
-	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/node"
 )
-
-var epoch = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
 
 const (
 	secret = "a-secret-of-the-receiver"
@@ -35,58 +26,27 @@ const (
 	lane   = "criticizer/fetch"
 )
 
-type database interface {
-	deadletter.Store
-	deadletter.KeyStore
-	recovery.Store
-	SyncTables(ctx context.Context, p *policy.Policy) error
-	SyncCodes(ctx context.Context, now time.Time, codes []*fault.Definition) error
-	EnsurePartitions(ctx context.Context, now time.Time) error
-	UseClock(clock func() time.Time)
-	Close() error
-}
-
-// world is the services on a real store, with a clock that is moved by hand.
+// world is a node, and what its pushers log.
 type world struct {
-	*testing.T
-	db      database
+	*node.Node
+	db      node.Store
 	letters *deadletter.Service
 	gate    *recovery.Service
-	log     *bytes.Buffer
 	told    chan struct{} // a line of the log
-	mu      *sync.Mutex
-	time    *time.Time
+	mu      sync.Mutex
+	log     bytes.Buffer
 }
 
 // everywhere runs a test on each store.
 func everywhere(t *testing.T, test func(w *world)) {
 	t.Helper()
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(newWorld(t, sqlitetest.Open(t)))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		test(newWorld(t, pgtest.Open(t)))
-	})
+	node.Everywhere(t, func(t *testing.T, db node.Store) { test(newWorld(t, db)) })
 }
 
-func newWorld(t *testing.T, db database) *world {
+func newWorld(t *testing.T, db node.Store) *world {
 	t.Helper()
-	start := epoch
-	w := &world{T: t, db: db, log: &bytes.Buffer{}, told: make(chan struct{}, 10000), mu: &sync.Mutex{}, time: &start}
-	db.UseClock(w.clock)
-	ctx, p, ids := t.Context(), policy.Default(), recoup.NewIDSource(rand.Reader)
-	w.must(errors.Join(db.SyncTables(ctx, p), db.SyncCodes(ctx, epoch, fault.Default().All()), db.EnsurePartitions(ctx, epoch)))
-	keys, err := deadletter.NewKeyring(ctx, db, rand.Reader, epoch)
-	w.must(err)
-	w.letters, err = deadletter.New(deadletter.Options{
-		Store: db, Policies: engine.NewPolicies(p), Codes: fault.Default, Keys: keys, Now: w.clock, IDs: ids,
-	})
-	w.must(err)
-	w.gate, err = recovery.New(recovery.Options{Store: db, Gate: func() policy.Gate { return p.Gate }, Now: w.clock, IDs: ids})
-	w.must(err)
+	n := node.On(t, db)
+	w := &world{Node: n, db: db, letters: n.Letters, gate: n.GateZero, told: make(chan struct{}, 10000)}
 	t.Cleanup(func() {
 		if text := w.logged(); strings.Contains(text, secret) || strings.Contains(text, "hunter2") {
 			t.Errorf("the log tells secrets:\n%s", text)
@@ -97,22 +57,12 @@ func newWorld(t *testing.T, db database) *world {
 
 func (w *world) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Must(err)
 }
 
-func (w *world) clock() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return *w.time
-}
+func (w *world) clock() time.Time { return w.Now() }
 
-func (w *world) wait(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	*w.time = w.time.Add(d)
-}
+func (w *world) wait(d time.Duration) { w.Wait(d) }
 
 // Write takes the log.
 func (w *world) Write(b []byte) (int, error) {
