@@ -20,7 +20,8 @@ type call struct {
 	response response
 	trace    recoup.ID
 	aborted  bool
-	stack    []byte // of a handler that panicked
+	stack    []byte    // of a handler that panicked
+	shown    [1]string // the request's id, as the header of the answer
 
 	mu      sync.Mutex // handlers may use several goroutines
 	info    Context

@@ -105,7 +105,8 @@ func NewMiddleware(o Options) (func(http.Handler) http.Handler, error) {
 
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	c := m.begin(w, r)
-	w.Header().Set(RequestIDHeader, c.info.RequestID)
+	c.shown[0] = c.info.RequestID
+	w.Header()[RequestIDHeader] = c.shown[:]
 	defer func() {
 		switch p := recover(); {
 		case p == nil:
@@ -144,7 +145,7 @@ func (m *middleware) begin(w http.ResponseWriter, r *http.Request) *call {
 		ServerID:   m.ServerID,
 	}
 	if !wellFormedRequestID(c.info.RequestID) {
-		c.info.RequestID = "req_" + compact(m.ids.New(now))
+		c.info.RequestID = newRequestID(m.ids.New(now))
 	}
 	var ok bool
 	if c.trace, ok = parseTraceparent(r.Header["Traceparent"]); !ok {

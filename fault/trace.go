@@ -59,5 +59,11 @@ func parseTraceparent(values []string) (recoup.ID, bool) {
 	return id, !id.IsZero()
 }
 
+// newRequestID makes the id of a request that has none: req_ and 32 digits.
+func newRequestID(id recoup.ID) string {
+	var room [36]byte
+	return string(hex.AppendEncode(append(room[:0], "req_"...), id[:]))
+}
+
 // compact writes an id as 32 hexadecimal digits.
 func compact(id recoup.ID) string { return hex.EncodeToString(id[:]) }

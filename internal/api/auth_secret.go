@@ -26,7 +26,8 @@ func forgetful(next http.Handler) http.Handler {
 		case agent != "" && secretive(agent):
 			r.Header.Del("User-Agent")
 		default:
-			clean.Store(&agent)
+			seen := agent // its own, so that a request whose agent is known makes none
+			clean.Store(&seen)
 		}
 		next.ServeHTTP(w, r)
 	})

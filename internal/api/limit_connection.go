@@ -22,18 +22,18 @@ func allowance(bytes int) time.Duration {
 // connection sets the deadlines of the connection that a request came by. One that
 // has none, as in a test, is as patient as it likes.
 type connection struct {
-	control *http.ResponseController
+	control http.ResponseController
 	now     func() time.Time
 }
 
 // writeWithin gives the answer the time that its size takes.
-func (c connection) writeWithin(bytes int) {
+func (c *connection) writeWithin(bytes int) {
 	_ = c.control.SetWriteDeadline(c.now().Add(allowance(bytes)))
 }
 
 // readForever ends the deadline of a body that has arrived: whether the caller is
 // still there is watched by reading, for as long as the request is served.
-func (c connection) readForever() { _ = c.control.SetReadDeadline(time.Time{}) }
+func (c *connection) readForever() { _ = c.control.SetReadDeadline(time.Time{}) }
 
 // firstRoom is how much room is made for a body because a request says that it has
 // one of that size, or does not say. More is made as it arrives: what is only
@@ -42,7 +42,7 @@ const firstRoom = 64 << 10
 
 // receive reads a body of the size that it is said to have, or of none that is
 // known (-1). It holds what it has read, and its deadline moves with it.
-func (c connection) receive(body io.Reader, size int64, v *visit) ([]byte, error) {
+func (c *connection) receive(body io.Reader, size int64, v *visit) ([]byte, error) {
 	begun := c.now()
 	var buffer []byte
 	for {

@@ -100,15 +100,13 @@ func (b *binder) readParams(c *call, in reflect.Value, r *reading) error {
 	if err != nil {
 		return fault.BadField("query", "encoding", "the query string is not properly encoded")
 	}
-	known := make([]string, 0, len(b.params))
-	for _, p := range b.params {
+	for i := range b.params {
+		p := &b.params[i]
 		values := query[p.name]
-		delete(query, p.name)
 		if p.path {
 			values = []string{c.r.PathValue(p.name)}
-		} else {
-			known = append(known, p.name)
 		}
+		delete(query, p.name)
 		if constraint, message := p.set(in.FieldByIndex(p.index), values); constraint != "" {
 			bad := fault.FieldError{Field: p.name, Constraint: constraint, Message: p.name + " " + message}
 			if len(values) == 1 && values[0] != "" {
@@ -119,6 +117,12 @@ func (b *binder) readParams(c *call, in reflect.Value, r *reading) error {
 	}
 	if len(query) == 0 {
 		return nil
+	}
+	var known []string
+	for _, p := range b.params {
+		if !p.path {
+			known = append(known, p.name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		r.found.Add(unknown("parameter", shownName(name), name, known))

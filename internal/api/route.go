@@ -155,7 +155,7 @@ type call struct {
 // handle makes the handler of a route.
 func (a *API) handle(rt *route) http.Handler {
 	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		c := &call{w: w, r: r, route: rt, now: a.Now(), connection: connection{http.NewResponseController(w), a.Wall}}
+		c := &call{w: w, r: r, route: rt, now: a.Now(), connection: connection{*http.NewResponseController(w), a.Wall}}
 		end := func(error) {}
 		if a.Trace != nil {
 			var ctx context.Context
@@ -219,7 +219,9 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 		defer cancel()
 		c.r = c.r.WithContext(ctx)
 	}
-	c.now = a.Now() // the body may have taken its time
+	if c.body != nil { // which may have taken its time
+		c.now = a.Now()
+	}
 	if c.route.repeat == twice && c.r.Header.Get("Idempotency-Key") != "" {
 		return nil, fault.BadField("Idempotency-Key", "unsupported", "what is sent here twice is done twice, whatever its Idempotency-Key; send it without")
 	}
