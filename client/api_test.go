@@ -126,7 +126,7 @@ func TestRequests(t *testing.T) {
 		},
 		`POST /v1/channels/a%2Fb/test {}`: func(c *client.Client, x ctx) (any, error) { return c.TestChannel(x, "a/b") },
 		`GET /v1/audit?act=key.create&actor=ada&target=k`: func(c *client.Client, x ctx) (any, error) {
-			return c.Audit(x, client.AuditFilter{Actor: "ada", Act: "key.create", Target: "k"}, client.Page{})
+			return c.Audit(x, recoup.AuditFilter{Actor: "ada", Act: "key.create", Target: "k"}, client.Page{})
 		},
 	} {
 		s := serve(t, reply(`{"items":[{}]}`))
@@ -247,7 +247,7 @@ func TestOtherLists(t *testing.T) {
 		"/v1/events?limit=1000":                  func(c *client.Client) int { return count(c.AllEvents(t.Context(), client.EventFilter{})) },
 		"/v1/events/export?rows=true":            func(c *client.Client) int { return count(c.ExportEvents(t.Context(), client.Days{})) },
 		"/v1/notices?limit=1000":                 func(c *client.Client) int { return count(c.AllNotices(t.Context(), client.NoticeFilter{})) },
-		"/v1/audit?limit=1000":                   func(c *client.Client) int { return count(c.AllAudit(t.Context(), client.AuditFilter{})) },
+		"/v1/audit?limit=1000":                   func(c *client.Client) int { return count(c.AllAudit(t.Context(), recoup.AuditFilter{})) },
 	} {
 		s := serve(t, reply(row))
 		if n := walk(s.client(t)); n != 1 || s.all()[0].target != want {

@@ -266,7 +266,7 @@ func (n *node) testLedger(t *testing.T) {
 	if got := count(n.ExportEvents(ctx, days)); got != 11 {
 		t.Errorf("%d events were exported", got)
 	}
-	if got := count(n.AllAudit(ctx, client.AuditFilter{Act: "events.export"})); got != 2 {
+	if got := count(n.AllAudit(ctx, recoup.AuditFilter{Act: "events.export"})); got != 2 {
 		t.Errorf("%d exports were audited", got)
 	}
 }
@@ -317,7 +317,7 @@ func (n *node) testAdministration(t *testing.T) {
 	if page := must(n.Keys(ctx, client.Page{Limit: 2}))(t); page.Next == "" || page.Keys[0].ID != next.ID || page.Keys[1].RotatedTo != next.ID {
 		t.Errorf("keys are %+v", page)
 	}
-	if page := must(n.Audit(ctx, client.AuditFilter{Act: "key.revoke"}, client.Page{}))(t); len(page.Entries) != 1 || page.Entries[0].Reason != "lost" {
+	if page := must(n.Audit(ctx, recoup.AuditFilter{Act: "key.revoke"}, client.Page{}))(t); len(page.Entries) != 1 || page.Entries[0].Reason != "lost" {
 		t.Errorf("the audit says %+v", page)
 	}
 }

@@ -113,22 +113,10 @@ type reason struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// AuditEntry is one administrative act.
-type AuditEntry struct {
-	Seq     int64           `json:"seq"`
-	At      time.Time       `json:"at"`
-	Actor   string          `json:"actor"`
-	KeyID   recoup.ID       `json:"key_id,omitzero"` // the key that the actor used
-	Act     string          `json:"act"`
-	Target  string          `json:"target,omitempty"`
-	Reason  string          `json:"reason,omitempty"`
-	Details json.RawMessage `json:"details,omitempty"`
-}
-
 // AuditPage is a page of the audit, newest first.
 type AuditPage struct {
-	Entries []AuditEntry `json:"entries"`
-	Next    string       `json:"next,omitempty"`
+	Entries []recoup.AuditEntry `json:"entries"`
+	Next    string              `json:"next,omitempty"`
 }
 
 // Policy is the policy in force.
@@ -137,19 +125,10 @@ type Policy struct {
 	Text    string `json:"text"` // the file
 }
 
-// PolicyVersion is a policy that was in force once, or is.
-type PolicyVersion struct {
-	Number  int64     `json:"number"`
-	Version string    `json:"version"`
-	At      time.Time `json:"at"`
-	By      string    `json:"by"`
-	Reason  string    `json:"reason,omitempty"`
-}
-
 // PolicyVersionPage is a page of policies, newest first.
 type PolicyVersionPage struct {
-	Versions []PolicyVersion `json:"versions"`
-	Next     string          `json:"next,omitempty"`
+	Versions []recoup.PolicyVersion `json:"versions"`
+	Next     string                 `json:"next,omitempty"`
 }
 
 // PolicyFile is a policy to be looked at.

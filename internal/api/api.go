@@ -71,7 +71,7 @@ type Metrics func(hubs []string) ([]byte, error)
 
 // Applied is what came of applying a policy.
 type Applied struct {
-	Version store.PolicyVersion
+	Version recoup.PolicyVersion
 	Added   bool // false: it was the current one already
 	Rebased *engine.RebaseResult
 }

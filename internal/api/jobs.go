@@ -8,7 +8,6 @@ import (
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/clockwork"
-	"recoup/internal/store"
 )
 
 // Jobs is the regular work of the clock.
@@ -59,7 +58,7 @@ func (a *API) runJob(c *call, in *runJobIn) (client.JobRan, error) {
 		out.Rows, out.More, out.Uncounted = int64(would.Rows), would.More, would.Uncounted
 		return out, jobFailure(err)
 	}
-	if err := a.Store.AppendAudit(ctx, []store.AuditEntry{c.act(in.Body.Reason).On(actJobRun, in.Name, nil)}); err != nil {
+	if err := a.Store.AppendAudit(ctx, c.act(in.Body.Reason).On(actJobRun, in.Name, nil)); err != nil {
 		return out, err
 	}
 	ran, err := a.Jobs.RunJob(ctx, in.Name)

@@ -85,5 +85,5 @@ func (a *API) testChannel(c *call, in *testChannelIn) (client.ChannelTest, error
 		return client.ChannelTest{}, err
 	}
 	entry := c.act("").On(actChannelTest, in.Name, map[string]any{"accepted": reason == ""})
-	return client.ChannelTest{Channel: in.Name, Accepted: reason == "", Reason: reason}, a.Store.AppendAudit(c.r.Context(), []store.AuditEntry{entry})
+	return client.ChannelTest{Channel: in.Name, Accepted: reason == "", Reason: reason}, a.Store.AppendAudit(c.r.Context(), entry)
 }

@@ -7,7 +7,6 @@ import (
 
 	"recoup/client"
 	"recoup/internal/engine"
-	"recoup/internal/store"
 )
 
 func (a *API) showPolicy(*call, *struct{}) (client.Policy, error) {
@@ -21,9 +20,7 @@ func (a *API) policyVersions(c *call, in *page) (client.PolicyVersionPage, error
 		return client.PolicyVersionPage{}, badCursor()
 	}
 	versions, next, err := a.Store.PolicyVersions(c.r.Context(), before, cmp.Or(in.Limit, 100))
-	out := client.PolicyVersionPage{Versions: each(versions, func(v store.PolicyVersion) client.PolicyVersion {
-		return client.PolicyVersion{Number: v.Number, Version: v.Version, At: v.At, By: v.By, Reason: v.Reason}
-	})}
+	out := client.PolicyVersionPage{Versions: listed(versions)}
 	if next > 0 {
 		out.Next = strconv.FormatInt(next, 10)
 	}

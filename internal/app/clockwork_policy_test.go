@@ -90,7 +90,7 @@ func TestPolicyFile(t *testing.T) {
 	if err != nil || len(list) != 3 {
 		t.Errorf("%d versions, %v", len(list), err)
 	}
-	acts, _, err := nodes[0].store.Audit(t.Context(), store.AuditFilter{Act: store.ActPolicyAdd}, store.AuditCursor{}, 100)
+	acts, _, err := nodes[0].store.Audit(t.Context(), recoup.AuditFilter{Act: store.ActPolicyAdd}, store.AuditCursor{}, 100)
 	if err != nil || len(acts) != 3 {
 		t.Errorf("the audit tells of %v, %v", acts, err)
 	}

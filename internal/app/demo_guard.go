@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"os"
 
-	"recoup/internal/store"
+	"recoup"
 )
 
 // demoActor is who puts the first policy into a database that a demo makes. That
@@ -59,7 +59,7 @@ func madeByDemo(ctx context.Context, address string) (own bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	var first []store.PolicyVersion
+	var first []recoup.PolicyVersion
 	first, _, err = s.PolicyVersions(ctx, 2, 1)
 	return len(first) == 1 && first[0].By == demoActor, err
 }

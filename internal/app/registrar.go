@@ -99,7 +99,7 @@ func storedCodes(ctx context.Context, s Store) (*fault.Registry, error) {
 
 // policyText returns the policy to begin with: the file that was named, else
 // what the database has, else the default.
-func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (store.PolicyVersion, error) {
+func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup.PolicyVersion, error) {
 	act := store.Act{By: recoup.System, At: n.o.Now(), Reason: "first start"}
 	if n.o.Demo {
 		act.By = demoActor
@@ -113,24 +113,24 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (store.
 	} else {
 		var err error
 		if text, err = os.ReadFile(n.o.Policy); err != nil {
-			return store.PolicyVersion{}, fmt.Errorf("reading the policy: %w", err)
+			return recoup.PolicyVersion{}, fmt.Errorf("reading the policy: %w", err)
 		}
 		act.Reason = "the policy file of a node"
 	}
 	if secrets := secretsInPolicy(string(text)); secrets != nil {
-		return store.PolicyVersion{}, fmt.Errorf("%s: %s", n.o.Policy, secrets[0].Message)
+		return recoup.PolicyVersion{}, fmt.Errorf("%s: %s", n.o.Policy, secrets[0].Message)
 	}
 	p, err := policy.Load(n.o.Policy, text, registry)
 	if err != nil {
-		return store.PolicyVersion{}, err
+		return recoup.PolicyVersion{}, err
 	}
 	if newer, ok, err := n.outdated(ctx, p); ok || err != nil {
 		return newer, err
 	}
 	if err := n.checkSuccession(ctx, p, registry); err != nil {
-		return store.PolicyVersion{}, err
+		return recoup.PolicyVersion{}, err
 	}
-	current, _, err := n.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
+	current, _, err := n.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
 	if errors.Is(err, store.ErrConflict) {
 		return current, fmt.Errorf("the policy file has the version %q, which a policy with another text had before: give it a new version", p.Version)
 	}
@@ -139,7 +139,7 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (store.
 
 // outdated reports whether a policy file is what was in force before a newer
 // version was applied to a running node. Then the newer one stays.
-func (n *Node) outdated(ctx context.Context, p *policy.Policy) (newer store.PolicyVersion, ok bool, err error) {
+func (n *Node) outdated(ctx context.Context, p *policy.Policy) (newer recoup.PolicyVersion, ok bool, err error) {
 	known, err := n.store.PolicyVersion(ctx, p.Version)
 	if errors.Is(err, store.ErrNotFound) {
 		return newer, false, nil

@@ -36,7 +36,7 @@ func (r *registrar) RegisterCode(ctx context.Context, def fault.Definition, act 
 	}
 	made, _ := next.Lookup(def.Code)
 	entry := act.On("code.register", string(def.Code), map[string]any{"class": def.Class, "category": def.Category, "severity": def.Severity})
-	if err := r.store.AppendAudit(ctx, []store.AuditEntry{entry}); err != nil {
+	if err := r.store.AppendAudit(ctx, entry); err != nil {
 		return err
 	}
 	if err := r.store.SyncCodes(ctx, act.At, []*fault.Definition{made}); err != nil {

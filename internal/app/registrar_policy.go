@@ -62,7 +62,7 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err := endable(ctx, r.store, r.policies.Current(), p); err != nil {
 		return api.Applied{}, err
 	}
-	version, added, err := r.store.AddPolicy(ctx, store.PolicyVersion{Version: p.Version, Text: p.Text()},
+	version, added, err := r.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: p.Text()},
 		caller.Act(reason, r.now()))
 	if errors.Is(err, store.ErrConflict) {
 		return api.Applied{}, fault.Wrap(err, fault.CodeDuplicateRecord, "Another policy has the version %s already: give the file a new version.", p.Version)
@@ -129,7 +129,7 @@ func stranded(counts []recoup.StateCount, current, next *policy.Policy) error {
 // can be done long after the policy was put in force.
 func (r *registrar) rebase(ctx context.Context, caller engine.Caller, p *policy.Policy, reason string) (engine.RebaseResult, error) {
 	act := caller.Act(reason, r.now())
-	if err := r.store.AppendAudit(ctx, []store.AuditEntry{act.On("policy.rebase", p.Version, nil)}); err != nil {
+	if err := r.store.AppendAudit(ctx, act.On("policy.rebase", p.Version, nil)); err != nil {
 		return engine.RebaseResult{}, err
 	}
 	return r.engine.Rebase(ctx, caller, p, reason, nil)

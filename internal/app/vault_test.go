@@ -153,7 +153,7 @@ func bare(t *testing.T, database string) {
 			}
 		}
 	}
-	acts, _, err := s.Audit(t.Context(), store.AuditFilter{}, store.AuditCursor{}, 100)
+	acts, _, err := s.Audit(t.Context(), recoup.AuditFilter{}, store.AuditCursor{}, 100)
 	wrapped := 0
 	for _, a := range acts {
 		if a.Act == store.ActPlatformKeyWrap {

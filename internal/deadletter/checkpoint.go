@@ -133,7 +133,7 @@ func (s *Service) Payload(ctx context.Context, c engine.Caller, id recoup.ID, re
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Store.AppendAudit(ctx, []store.AuditEntry{c.Act(reason, s.now()).On(actPayload, id.String(), map[string]any{"work_id": l.Dead.WorkID.String()})}); err != nil {
+	if err := s.Store.AppendAudit(ctx, c.Act(reason, s.now()).On(actPayload, id.String(), map[string]any{"work_id": l.Dead.WorkID.String()})); err != nil {
 		return nil, err
 	}
 	plain, err := s.Keys.open(ctx, p.KeyID, p.WorkID, payloadPlace, p.Sealed)

@@ -32,7 +32,7 @@ func (s *Service) Pause(ctx context.Context, c engine.Caller, p store.Pause, all
 	if !p.Until.IsZero() {
 		details["until"] = p.Until.UTC().Format(time.RFC3339)
 	}
-	return p, s.Store.AppendAudit(ctx, []store.AuditEntry{c.Act(p.Reason, now).On(actPaused, pauseName(&p), details)})
+	return p, s.Store.AppendAudit(ctx, c.Act(p.Reason, now).On(actPaused, pauseName(&p), details))
 }
 
 // CheckPause brings a pause into the form in which it is kept, and says what is wrong
@@ -60,7 +60,7 @@ func (s *Service) Unpause(ctx context.Context, c engine.Caller, p store.Pause, r
 		return store.ErrNotFound
 	}
 	s.Wake()
-	return s.Store.AppendAudit(ctx, []store.AuditEntry{c.Act(reason, s.now()).On(actLifted, pauseName(&p), nil)})
+	return s.Store.AppendAudit(ctx, c.Act(reason, s.now()).On(actLifted, pauseName(&p), nil))
 }
 
 // CheckUnpause is [Service.CheckPause] of the end of a pause.

@@ -151,7 +151,7 @@ func TestClaimWaits(t *testing.T) {
 			w.Errorf("stopped: %v, %v", list, err)
 		}
 		w.invalid(second(w.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Limit: 0, Lease: -1, Wait: time.Hour})), "worker", "limit", "lease_seconds", "wait_seconds", "lanes")
-		rows, _, err := w.db.Audit(w.Context(), store.AuditFilter{}, store.AuditCursor{}, 10)
+		rows, _, err := w.db.Audit(w.Context(), recoup.AuditFilter{}, store.AuditCursor{}, 10)
 		if err != nil || len(rows) < 2 || rows[0].Act != "work.unpause" || rows[1].Act != "work.pause" {
 			w.Errorf("the audit has %+v, %v", rows, err)
 		}

@@ -85,7 +85,7 @@ func (s *Service) Complete(ctx context.Context, id string, act store.Act) (recou
 	if err != nil || !found.CompletedAt.IsZero() {
 		return found.Batch, err
 	}
-	if err := s.store.AppendAudit(ctx, []store.AuditEntry{act.On(ActBatchComplete, id, nil)}); err != nil {
+	if err := s.store.AppendAudit(ctx, act.On(ActBatchComplete, id, nil)); err != nil {
 		return recoup.Batch{}, err
 	}
 	return s.store.StepBatch(ctx, id, s.decide(Complete{}))

@@ -78,7 +78,7 @@ func (a Act) EndSilence(s recoup.Silence) recoup.Silence {
 }
 
 // OnSilence returns the row that tells of the act on a silence.
-func (a Act) OnSilence(act string, s *recoup.Silence) AuditEntry {
+func (a Act) OnSilence(act string, s *recoup.Silence) recoup.AuditEntry {
 	about := map[string]any{"until": s.Until.UTC().Format(time.RFC3339Nano)}
 	if s.Rule != "" {
 		about["rule"] = s.Rule
@@ -110,9 +110,9 @@ type Switch struct {
 
 // Apply returns the group as the switch leaves it, and the act as the audit tells
 // of it. p is the zero Provider if the group was never switched.
-func (s Switch) Apply(p recoup.Provider, act Act) (recoup.Provider, AuditEntry, error) {
+func (s Switch) Apply(p recoup.Provider, act Act) (recoup.Provider, recoup.AuditEntry, error) {
 	if p.Active != s.From || s.To == s.From || s.To == "" {
-		return p, AuditEntry{}, fmt.Errorf("provider of %s: %w", s.Group, ErrConflict)
+		return p, recoup.AuditEntry{}, fmt.Errorf("provider of %s: %w", s.Group, ErrConflict)
 	}
 	about := map[string]any{"to": s.To}
 	if s.From != "" {

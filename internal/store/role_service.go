@@ -50,13 +50,13 @@ type FirstKeyWriter interface {
 type AuditWriter interface {
 	// AppendAudit writes down acts that no verb of the store does, as an export or
 	// a look at a payload. All of them or none; Seq is ignored.
-	AppendAudit(ctx context.Context, entries []AuditEntry) error
+	AppendAudit(ctx context.Context, entries ...recoup.AuditEntry) error
 }
 
 // AuditReader tells who did what.
 type AuditReader interface {
 	// Audit lists acts, newest first, and those of one time by number.
-	Audit(ctx context.Context, f AuditFilter, after AuditCursor, limit int) ([]AuditEntry, AuditCursor, error)
+	Audit(ctx context.Context, f recoup.AuditFilter, after AuditCursor, limit int) ([]recoup.AuditEntry, AuditCursor, error)
 }
 
 // PolicyWriter keeps every policy that was ever in force. Rows are only ever added.
@@ -65,13 +65,13 @@ type PolicyWriter interface {
 	// returns the one that is current then. A version that was used for another
 	// text is ErrConflict, because errors name the version that admitted
 	// them. Only Version and Text are taken; the rest follows from the act.
-	AddPolicy(ctx context.Context, v PolicyVersion, act Act) (stored PolicyVersion, added bool, err error)
+	AddPolicy(ctx context.Context, v recoup.PolicyVersion, act Act) (stored recoup.PolicyVersion, added bool, err error)
 
 	// CurrentPolicy returns the policy that was added last, else ErrNotFound.
-	CurrentPolicy(ctx context.Context) (PolicyVersion, error)
+	CurrentPolicy(ctx context.Context) (recoup.PolicyVersion, error)
 
 	// PolicyVersion returns the policy of a version, else ErrNotFound.
-	PolicyVersion(ctx context.Context, version string) (PolicyVersion, error)
+	PolicyVersion(ctx context.Context, version string) (recoup.PolicyVersion, error)
 }
 
 // PolicyReader lists policies.
@@ -79,7 +79,7 @@ type PolicyReader interface {
 	// PolicyVersions lists policies without their texts, newest first, from before
 	// a number; zero begins at the newest. It returns the number to go on from, or
 	// zero once there is nothing more.
-	PolicyVersions(ctx context.Context, before int64, limit int) ([]PolicyVersion, int64, error)
+	PolicyVersions(ctx context.Context, before int64, limit int) ([]recoup.PolicyVersion, int64, error)
 }
 
 // PlatformKeyReader keeps the platform's own secrets, which their owner has sealed.

@@ -70,44 +70,31 @@ func AboutKey(k *recoup.Key) map[string]any {
 	return about
 }
 
-// PolicyVersion is a policy that was in force once, or is.
-type PolicyVersion struct {
-	Number  int64     `json:"number"`  // 1, 2, 3…
-	Version string    `json:"version"` // the file's own word, which errors record
-	Hash    [32]byte  `json:"-"`       // of the text, SHA-256
-	Text    string    `json:"text,omitempty"`
-	At      time.Time `json:"at"`
-	By      string    `json:"by"`
-	Reason  string    `json:"reason,omitempty"`
-}
-
 // PolicyVersions describes the rows of policies.
-var PolicyVersions = row.Table[PolicyVersion]{Name: "recoup.policy_version", Columns: []row.Column[PolicyVersion]{
-	row.Big("number", func(p *PolicyVersion) *int64 { return &p.Number }).Key(),
-	row.Text("version", func(p *PolicyVersion) *string { return &p.Version }).Fixed(),
-	row.Hash("hash", func(p *PolicyVersion) *[32]byte { return &p.Hash }).Fixed(),
-	row.Time("added_at", func(p *PolicyVersion) *time.Time { return &p.At }).Fixed(),
-	row.Text("added_by", func(p *PolicyVersion) *string { return &p.By }).Fixed(),
-	row.Text("reason", func(p *PolicyVersion) *string { return &p.Reason }).Fixed(),
-	row.Text("text", func(p *PolicyVersion) *string { return &p.Text }).Fixed(),
+var PolicyVersions = row.Table[recoup.PolicyVersion]{Name: "recoup.policy_version", Columns: []row.Column[recoup.PolicyVersion]{
+	row.Big("number", func(p *recoup.PolicyVersion) *int64 { return &p.Number }).Key(),
+	row.Text("version", func(p *recoup.PolicyVersion) *string { return &p.Version }).Fixed(),
+	row.Hash("hash", func(p *recoup.PolicyVersion) *[32]byte { return &p.Hash }).Fixed(),
+	row.Time("added_at", func(p *recoup.PolicyVersion) *time.Time { return &p.At }).Fixed(),
+	row.Text("added_by", func(p *recoup.PolicyVersion) *string { return &p.By }).Fixed(),
+	row.Text("reason", func(p *recoup.PolicyVersion) *string { return &p.Reason }).Fixed(),
+	row.Text("text", func(p *recoup.PolicyVersion) *string { return &p.Text }).Fixed(),
 }}
 
-// Made returns the version as its act adds it, without its number.
-func (v PolicyVersion) Made(act Act) PolicyVersion {
-	return PolicyVersion{
-		Version: v.Version, Text: v.Text, Hash: sha256.Sum256([]byte(v.Text)),
-		At: kept(act.At), By: act.By, Reason: act.Reason,
-	}
+// AddPolicy returns a policy as the act adds it, without its number.
+func (a Act) AddPolicy(v recoup.PolicyVersion) recoup.PolicyVersion {
+	v.Hash, v.At, v.By, v.Reason = sha256.Sum256([]byte(v.Text)), kept(a.At), a.By, a.Reason
+	return v
 }
 
-// Next decides whether a policy is added to a history that ends with current,
+// NextPolicy decides whether a policy is added to a history that ends with current,
 // in which its version is known or not.
-func (v PolicyVersion) Next(current PolicyVersion, known bool) (next PolicyVersion, added bool, err error) {
+func NextPolicy(v, current recoup.PolicyVersion, known bool) (next recoup.PolicyVersion, added bool, err error) {
 	switch {
 	case current.Number > 0 && current.Text == v.Text:
 		return current, false, nil
 	case known:
-		return PolicyVersion{}, false, ErrConflict
+		return recoup.PolicyVersion{}, false, ErrConflict
 	}
 	v.Number = current.Number + 1
 	return v, true, nil

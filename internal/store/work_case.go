@@ -148,9 +148,9 @@ func (w *Work) RecoveryLeases() (held []LeaseOf, gone []recoup.ID) {
 
 // Audit returns the rows of the audit that tell of what was done to batches as a
 // whole. They are written in the same commit.
-func (w *Work) Audit() []AuditEntry {
+func (w *Work) Audit() []recoup.AuditEntry {
 	acts := map[recoup.AIREvent]string{recoup.AIRKill: ActBatchKill, recoup.AIRRelease: ActBatchRelease, recoup.AIRFreeze: ActBatchFreeze}
-	var list []AuditEntry
+	var list []recoup.AuditEntry
 	for _, row := range w.AIR {
 		if act := acts[row.Event]; act != "" {
 			list = append(list, Act{By: row.Actor, Reason: row.Reason, At: row.At}.On(act, row.BatchID, nil))

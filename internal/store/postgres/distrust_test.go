@@ -131,7 +131,7 @@ func TestSyncTableGoesByTheRecord(t *testing.T) {
 	t.Parallel()
 	s, _, app := governed(t)
 	p := policy.Default()
-	_, _, err := s.AddPolicy(t.Context(), store.PolicyVersion{Version: p.Version, Text: p.Text()}, store.Act{By: "ada", At: conformance.Epoch()})
+	_, _, err := s.AddPolicy(t.Context(), recoup.PolicyVersion{Version: p.Version, Text: p.Text()}, store.Act{By: "ada", At: conformance.Epoch()})
 	must(t, err)
 	must(t, s.SyncTables(t.Context(), p))
 	sync := func(set string) string {

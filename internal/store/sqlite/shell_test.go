@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"recoup"
 	"recoup/internal/policy"
-	"recoup/internal/store"
 	"recoup/internal/test/conformance"
 )
 
@@ -32,7 +32,7 @@ func TestOlderShell(t *testing.T) {
 	}
 	d := conformance.NewDriver(t, s)
 	stage(t, d, s.raw())
-	if err := s.AppendAudit(t.Context(), []store.AuditEntry{{At: d.Now(), Actor: "ada", Act: "looked"}}); err != nil {
+	if err := s.AppendAudit(t.Context(), recoup.AuditEntry{At: d.Now(), Actor: "ada", Act: "looked"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range []struct{ sql, want string }{

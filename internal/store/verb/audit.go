@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
 var audits = table(store.Audits, "audit")
 
 // AppendAudit writes down acts that no verb of the store does.
-func (v Verbs) AppendAudit(ctx context.Context, entries []store.AuditEntry) error {
+func (v Verbs) AppendAudit(ctx context.Context, entries ...recoup.AuditEntry) error {
 	for _, e := range entries {
 		if err := e.Details.Check(); err != nil {
 			return err
@@ -20,15 +21,15 @@ func (v Verbs) AppendAudit(ctx context.Context, entries []store.AuditEntry) erro
 }
 
 // Audit lists acts, newest first.
-func (v Verbs) Audit(ctx context.Context, f store.AuditFilter, after store.AuditCursor, limit int) ([]store.AuditEntry, store.AuditCursor, error) {
+func (v Verbs) Audit(ctx context.Context, f recoup.AuditFilter, after store.AuditCursor, limit int) ([]recoup.AuditEntry, store.AuditCursor, error) {
 	size := store.Page{Limit: limit}.Size()
 	list, err := audits.list(ctx, v, auditQuery(f, after, size))
-	return list, next(list, size, func(e *store.AuditEntry) store.AuditCursor { return store.AuditCursor{At: e.At, Seq: e.Seq} }), err
+	return list, next(list, size, func(e *recoup.AuditEntry) store.AuditCursor { return store.AuditCursor{At: e.At, Seq: e.Seq} }), err
 }
 
 // auditQuery reads from the index that has the order for the most telling of the
 // filter's conditions.
-func auditQuery(f store.AuditFilter, after store.AuditCursor, size int) *Query {
+func auditQuery(f recoup.AuditFilter, after store.AuditCursor, size int) *Query {
 	index := "at"
 	for _, c := range []struct{ column, value string }{{"act", f.Act}, {"actor", f.Actor}, {"target", f.Target}} {
 		if c.value != "" {

@@ -3,6 +3,7 @@ package verb
 import (
 	"context"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -15,9 +16,9 @@ const lastPolicy = "order by number desc limit 1"
 
 // AddPolicy appends a policy unless its text is that of the current one. One
 // node at a time, so that each is numbered after the other.
-func (v Verbs) AddPolicy(ctx context.Context, p store.PolicyVersion, by store.Act) (stored store.PolicyVersion, added bool, err error) {
-	p = p.Made(by)
-	stored, err = act(ctx, v, "add a policy", func(tx Tx) (store.PolicyVersion, error) {
+func (v Verbs) AddPolicy(ctx context.Context, p recoup.PolicyVersion, by store.Act) (stored recoup.PolicyVersion, added bool, err error) {
+	p = by.AddPolicy(p)
+	stored, err = act(ctx, v, "add a policy", func(tx Tx) (recoup.PolicyVersion, error) {
 		if err := tx.Turn(turnPolicy, false); err != nil {
 			return p, err
 		}
@@ -29,8 +30,8 @@ func (v Verbs) AddPolicy(ctx context.Context, p store.PolicyVersion, by store.Ac
 		if err != nil {
 			return p, err
 		}
-		var next store.PolicyVersion
-		if next, added, err = p.Next(append(current, store.PolicyVersion{})[0], len(known) > 0); err != nil || !added {
+		var next recoup.PolicyVersion
+		if next, added, err = store.NextPolicy(p, append(current, recoup.PolicyVersion{})[0], len(known) > 0); err != nil || !added {
 			return next, err
 		}
 		if err := policies.add(tx, next); err != nil {
@@ -43,19 +44,19 @@ func (v Verbs) AddPolicy(ctx context.Context, p store.PolicyVersion, by store.Ac
 }
 
 // CurrentPolicy returns the policy that was added last.
-func (v Verbs) CurrentPolicy(ctx context.Context) (store.PolicyVersion, error) {
+func (v Verbs) CurrentPolicy(ctx context.Context) (recoup.PolicyVersion, error) {
 	return policies.get(ctx, v, policies.ask("read the policy", lastPolicy), "")
 }
 
 // PolicyVersion returns the policy of that version.
-func (v Verbs) PolicyVersion(ctx context.Context, version string) (store.PolicyVersion, error) {
+func (v Verbs) PolicyVersion(ctx context.Context, version string) (recoup.PolicyVersion, error) {
 	return policies.get(ctx, v, policies.ask("read a policy", "where version = $1", version), version)
 }
 
 // PolicyVersions lists policies without their texts, newest first.
-func (v Verbs) PolicyVersions(ctx context.Context, before int64, limit int) ([]store.PolicyVersion, int64, error) {
+func (v Verbs) PolicyVersions(ctx context.Context, before int64, limit int) ([]recoup.PolicyVersion, int64, error) {
 	size := store.Page{Limit: limit}.Size()
 	q := policyHeads.ask("list policies", "where $1 = 0 or number < $1 order by number desc limit $2", before, size)
 	list, err := policyHeads.list(ctx, v, q)
-	return list, next(list, size, func(p *store.PolicyVersion) int64 { return p.Number }), err
+	return list, next(list, size, func(p *recoup.PolicyVersion) int64 { return p.Number }), err
 }

@@ -100,16 +100,16 @@ func (d *serviceDriver) together(n int, run func(i int) error) {
 }
 
 // acts returns what the audit tells, oldest first.
-func (d *serviceDriver) acts() []store.AuditEntry {
+func (d *serviceDriver) acts() []recoup.AuditEntry {
 	d.Helper()
-	list, _, err := d.store.Audit(d.Context(), store.AuditFilter{}, store.AuditCursor{}, store.MaxPage)
+	list, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{}, store.AuditCursor{}, store.MaxPage)
 	d.must(err)
 	slices.Reverse(list)
 	return list
 }
 
 // wantActs says what the audit must tell of, in order.
-func (d *serviceDriver) wantActs(want ...string) []store.AuditEntry {
+func (d *serviceDriver) wantActs(want ...string) []recoup.AuditEntry {
 	d.Helper()
 	list := d.acts()
 	got := make([]string, len(list))

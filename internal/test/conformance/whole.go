@@ -170,7 +170,7 @@ func putService(ctx context.Context, s Whole, put putter) {
 	page := store.Page{Limit: store.MaxPage}
 	keys, _, err := s.Keys(ctx, page)
 	put("keys", keys, err)
-	audit, _, err := s.Audit(ctx, store.AuditFilter{}, store.AuditCursor{}, 100)
+	audit, _, err := s.Audit(ctx, recoup.AuditFilter{}, store.AuditCursor{}, 100)
 	put("audit", audit, err)
 	current, err := s.CurrentPolicy(ctx)
 	put("policy", current, err)
