@@ -29,13 +29,15 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// built is the folder to remove in the end.
-var built atomic.Pointer[string]
+// built and compiled are the folders to remove in the end.
+var built, compiled atomic.Pointer[string]
 
 func TestMain(m *testing.M) {
 	defer func() {
-		if folder := built.Load(); folder != nil {
-			_ = os.RemoveAll(*folder)
+		for _, folder := range []*string{built.Load(), compiled.Load()} {
+			if folder != nil {
+				_ = os.RemoveAll(*folder)
+			}
 		}
 	}()
 	m.Run()
