@@ -14,6 +14,7 @@ import (
 
 	"recoup"
 	"recoup/internal/test/conformance"
+	"recoup/internal/test/program"
 )
 
 // importRows is how many rows the file has: a million with RECOUP_SOAK=1.
@@ -36,7 +37,7 @@ func BenchmarkGateZeroImport(b *testing.B) {
 	b.Run("bare", func(b *testing.B) { bare = writeBare(b, rows, insertIntakes) })
 	b.Run("bare_with_key", func(b *testing.B) { keyed = writeBare(b, rows, insertKeyedIntakes) })
 	b.Run("command", func(b *testing.B) {
-		binary, peak, spent := buildRecoup(b), 0.0, time.Duration(0)
+		binary, peak, spent := program.Path(b), 0.0, time.Duration(0)
 		for b.Loop() {
 			cmd := exec.CommandContext(b.Context(), binary, "gate-zero", "import", file, "--batch", "b1", "--complete",
 				"--database", "sqlite:"+filepath.Join(b.TempDir(), fmt.Sprint(peak, "import.db")))
@@ -81,18 +82,6 @@ func peakMemory(pid int) (peak float64) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-}
-
-// buildRecoup builds the command.
-func buildRecoup(b *testing.B) string {
-	b.Helper()
-	binary := filepath.Join(b.TempDir(), "recoup")
-	build := exec.CommandContext(b.Context(), "go", "build", "-o", binary, "./cmd/recoup")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
-	return binary
 }
 
 // writeCandidates writes a file, and returns its rows as the store would have

@@ -22,6 +22,7 @@ import (
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/conformance"
+	"recoup/internal/test/live"
 )
 
 // callers is how many clients talk to a server at once.
@@ -45,16 +46,8 @@ func serve(b *testing.B) *served {
 	must(b, err)
 	b.Cleanup(func() { _ = conn.Close(context.Background()) })
 	s.owner = conn
-	node, err := app.Open(b.Context(), app.Options{
-		Database: database, Listen: "127.0.0.1:0", Limits: api.Limits{PerKey: 1 << 20},
-		FirstKey: func(secret string) { s.key = secret },
-	})
-	must(b, err)
-	s.url = "http://" + node.Address()
-	ctx, stop := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	go func() { stopped <- node.Serve(ctx) }()
-	b.Cleanup(func() { stop(); must(b, <-stopped) })
+	node := live.Start(b, app.Options{Database: database, Limits: api.Limits{PerKey: 1 << 20}})
+	s.url, s.key = node.URL, node.Key
 	return s
 }
 

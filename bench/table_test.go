@@ -11,12 +11,13 @@ import (
 	"text/tabwriter"
 
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/program"
 )
 
 // TestMain prints what the benchmarks have found as two tables, behind their own
 // lines.
 func TestMain(m *testing.M) {
-	m.Run()
+	program.Main(m)
 	fsync := "off; RECOUP_FSYNC=on keeps it on"
 	if pgtest.Durable() {
 		fsync = "on"

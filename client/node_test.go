@@ -3,10 +3,8 @@ package client_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,49 +12,27 @@ import (
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/app"
+	"recoup/internal/test/live"
+	"recoup/internal/test/node"
 )
 
-// node is a real server on loopback, with a clock that the test turns.
-type node struct {
+// realNode is a real server on loopback, with a clock that the test turns.
+type realNode struct {
 	*client.Client
-	url    string
-	secret string // of the admin
-	clock  atomic.Int64
+	*node.Clock
+	live *live.Node
 }
 
-func startNode(t *testing.T) *node {
+func startNode(t *testing.T) *realNode {
 	t.Helper()
-	n := &node{}
-	n.clock.Store(noon.UnixNano())
-	ctx, stop := context.WithCancel(context.Background())
-	secret := ""
-	server, err := app.Open(ctx, app.Options{
-		Database: "sqlite:" + filepath.Join(t.TempDir(), "recoup.db"), Listen: "127.0.0.1:0",
-		Now: n.now, FirstKey: func(s string) { secret = s },
-	})
-	if err != nil {
-		stop()
-		t.Fatal(err)
-	}
-	over := make(chan error, 1)
-	go func() { over <- server.Serve(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-over; err != nil {
-			t.Error(err)
-		}
-	})
-	n.url = "http://" + server.Address()
-	n.secret = secret
-	n.Client = n.as(t, secret)
+	n := &realNode{Clock: node.NewClock(noon)}
+	n.live = live.Start(t, app.Options{Now: n.Now})
+	n.Client = n.as(n.live.Key, "hub")
 	return n
 }
 
-func (n *node) now() time.Time { return time.Unix(0, n.clock.Load()).UTC() }
-
-func (n *node) as(t *testing.T, secret string) *client.Client {
-	t.Helper()
-	return connect(t, client.Options{Server: n.url, Key: secret, Service: "hub", Region: "eu-1", Now: n.now})
+func (n *realNode) as(secret, service string) *client.Client {
+	return n.live.As(client.Options{Key: secret, Service: service, Region: "eu-1", Now: n.Now})
 }
 
 // must fails the test unless a call succeeds.
@@ -90,7 +66,7 @@ func TestNode(t *testing.T) {
 
 // A failure's whole way, over the wire: it is reported, blocks its entity, is
 // retried by a worker, and blocks no more.
-func (n *node) testRetries(t *testing.T) {
+func (n *realNode) testRetries(t *testing.T) {
 	ctx := t.Context()
 	report := recoup.Report{Table: table, EntityID: entity, Code: "network_timeout", Message: "no answer"}
 	first := must(n.Report(ctx, report, client.IdempotencyKey("night-7")))(t)
@@ -114,9 +90,9 @@ func (n *node) testRetries(t *testing.T) {
 	}
 
 	key := must(n.CreateKey(ctx, client.NewKey{Name: "night worker", Role: "worker"}))(t)
-	n.clock.Add(int64(time.Minute))
+	n.Wait(time.Minute)
 	handled := make(chan recoup.Error)
-	stop := run(t, client.Worker{Client: n.as(t, key.Secret), Name: "w1", Tables: []string{table}, Handler: func(_ context.Context, e recoup.Error) error {
+	stop := run(t, client.Worker{Client: n.as(key.Secret, "hub"), Name: "w1", Tables: []string{table}, Handler: func(_ context.Context, e recoup.Error) error {
 		handled <- e
 		return nil
 	}})
@@ -142,7 +118,7 @@ func (n *node) testRetries(t *testing.T) {
 }
 
 // What people do, one by one and in bulk, and what they look at.
-func (n *node) testActs(t *testing.T) {
+func (n *realNode) testActs(t *testing.T) {
 	ctx := t.Context()
 	batch := must(n.ReportBatch(ctx, []recoup.Report{
 		{Table: actTable, EntityID: "CO-1", Code: "NETWORK_TIMEOUT"}, {Table: actTable, EntityID: "CO-2", Code: "NETWORK_TIMEOUT"}, {Code: "!"},
@@ -199,20 +175,20 @@ func (n *node) testActs(t *testing.T) {
 }
 
 // A lease in a worker's own hands.
-func (n *node) testLeases(t *testing.T) {
+func (n *realNode) testLeases(t *testing.T) {
 	ctx := t.Context()
 	for _, entity := range []string{"CO-1", "CO-2"} {
 		must(n.Report(ctx, recoup.Report{Table: leaseTable, EntityID: entity, Code: "NETWORK_TIMEOUT"}))(t)
 	}
-	n.clock.Add(int64(time.Minute))
+	n.Wait(time.Minute)
 	claimed := must(n.Claim(ctx, client.Claim{Tables: []string{leaseTable}, Worker: "w", LeaseSeconds: 60, Limit: 5}))(t)
 	if len(claimed) != 2 || claimed[0].LeaseEndsAt.Sub(claimed[0].LeasedAt) != time.Minute {
 		t.Fatalf("claimed %+v", claimed)
 	}
 	one := client.Result{ErrorID: claimed[0].ID, LeaseToken: claimed[0].LeaseToken}
-	n.clock.Add(int64(30 * time.Second))
-	if e := must(n.Extend(ctx, one))(t).Error; e.LeaseEndsAt.Sub(n.now()) != time.Minute {
-		t.Errorf("extended until %v, now is %v", e.LeaseEndsAt, n.now())
+	n.Wait(30 * time.Second)
+	if e := must(n.Extend(ctx, one))(t).Error; e.LeaseEndsAt.Sub(n.Now()) != time.Minute {
+		t.Errorf("extended until %v, now is %v", e.LeaseEndsAt, n.Now())
 	}
 	fail := one
 	fail.Code = "timeout"
@@ -232,9 +208,9 @@ func (n *node) testLeases(t *testing.T) {
 }
 
 // The ledger: events and counts in, lists and statistics out.
-func (n *node) testLedger(t *testing.T) {
+func (n *realNode) testLedger(t *testing.T) {
 	ctx := t.Context()
-	c := connect(t, client.Options{Server: n.url, Key: n.secret, Service: "ledger", Region: "eu-1", Now: n.now})
+	c := n.as(n.live.Key, "ledger")
 	m := start(t, client.EmitterOptions{Client: c, Buffer: 10})
 	for range 15 { // five too many
 		m.Emit(recoup.Event{Code: fault.CodeSlotConflict, CorrelationID: id(9), Tenant: "acme"})
@@ -247,7 +223,7 @@ func (n *node) testLedger(t *testing.T) {
 	if accepted.Accepted != 1 || accepted.NRefused != 1 || !accepted.Durable {
 		t.Errorf("accepted %+v", accepted)
 	}
-	n.clock.Add(int64(time.Minute))
+	n.Wait(time.Minute)
 	if got := count(n.AllEvents(ctx, client.EventFilter{Service: "ledger", CorrelationID: id(9)})); got != 10 {
 		t.Errorf("there are %d events", got)
 	}
@@ -272,7 +248,7 @@ func (n *node) testLedger(t *testing.T) {
 }
 
 // Codes, policy and keys.
-func (n *node) testAdministration(t *testing.T) {
+func (n *realNode) testAdministration(t *testing.T) {
 	ctx := t.Context()
 	if codes := must(n.Codes(ctx))(t); len(codes) != len(fault.Default().All()) {
 		t.Errorf("there are %d codes", len(codes))
@@ -301,17 +277,17 @@ func (n *node) testAdministration(t *testing.T) {
 	}
 
 	key := must(n.CreateKey(ctx, client.NewKey{Name: "dashboard", Role: "reader", Days: 7}))(t)
-	reader := n.as(t, key.Secret)
+	reader := n.as(key.Secret, "hub")
 	must(reader.Counts(ctx))(t)
 	if _, err := reader.CreateKey(ctx, client.NewKey{Name: "x", Role: "admin"}); !errors.Is(err, fault.New(fault.CodeInsufficientPermissions, "")) {
 		t.Errorf("a reader made a key: %v", err)
 	}
 	next := must(n.RotateKey(ctx, key.ID, client.KeyRotation{Hours: new(1), Reason: "it is time"}))(t)
-	must(n.as(t, next.Secret).Counts(ctx))(t)
+	must(n.as(next.Secret, "hub").Counts(ctx))(t)
 	if gone := must(n.RevokeKey(ctx, next.ID, "lost"))(t); gone.RevokedAt.IsZero() {
 		t.Errorf("revoked as %+v", gone)
 	}
-	if _, err := n.as(t, next.Secret).Counts(ctx); !errors.Is(err, fault.New(fault.CodeInvalidAPIKey, "")) {
+	if _, err := n.as(next.Secret, "hub").Counts(ctx); !errors.Is(err, fault.New(fault.CodeInvalidAPIKey, "")) {
 		t.Errorf("a revoked key works: %v", err)
 	}
 	if page := must(n.Keys(ctx, client.Page{Limit: 2}))(t); page.Next == "" || page.Keys[0].ID != next.ID || page.Keys[1].RotatedTo != next.ID {

@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/app"
+	"recoup/internal/test/live"
 	"recoup/retry"
 	"recoup/stage"
 )
@@ -30,24 +30,7 @@ type pipeline struct {
 // newPipeline runs a node of its own.
 func newPipeline(t *testing.T) *pipeline {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	node, err := app.Open(ctx, app.Options{Database: "sqlite:" + filepath.Join(t.TempDir(), "recoup.db"), Listen: "127.0.0.1:0", Demo: true})
-	if err != nil {
-		stop()
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- node.Serve(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	c, err := client.New(client.Options{Server: "http://" + node.Address()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := live.Start(t, app.Options{Demo: true}).Client()
 	return &pipeline{T: t, client: c, ran: map[string]int{}, does: map[string]func(context.Context, stage.Input) error{}}
 }
 

@@ -2,39 +2,21 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"recoup/internal/app"
+	"recoup/internal/test/live"
 )
 
 // demo runs what recoup demo runs, until the test ends, and returns its address.
 func demo(t *testing.T) string {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	node, err := app.Open(ctx, app.Options{Database: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), Listen: "127.0.0.1:0", Demo: true})
-	if err != nil {
-		stop()
-		t.Fatal(err)
-	}
-	if err := node.AddSamples(ctx); err != nil {
-		t.Error(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- node.Serve(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return "http://" + node.Address()
+	return live.Start(t, app.Options{Demo: true}, (*app.Node).AddSamples).URL
 }
 
 // TestHub takes ten companies through the pipeline: every third fails once, every

@@ -5,10 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +16,8 @@ import (
 	"recoup/internal/app"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/node"
 )
 
 // The tables of spec 000, by the names the tests use, and the hubs of two.
@@ -30,7 +29,7 @@ const (
 	peopleHub = "people-intelligence"
 )
 
-var epoch = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+var epoch = node.Epoch
 
 // world is a node without connections, with a clock that is moved by hand. Every
 // answer it gives is held to the OpenAPI document and to spec 001.
@@ -40,13 +39,13 @@ type world struct {
 	document *document
 	store    app.Store
 	keys     map[string]string // secrets, by the name of the key
+	*node.Clock
 	*state
 }
 
-// state is what changes in a world.
+// state is what subtests share.
 type state struct {
 	mu       sync.Mutex
-	now      time.Time
 	entities int
 }
 
@@ -66,28 +65,19 @@ const (
 )
 
 // template is the file of a node that was started once, and the keys it has.
-var template = sync.OnceValues(func() (file []byte, err error) {
-	folder, err := os.MkdirTemp("", "recoup-api-")
+var template = sqlitetest.NewTemplate(func(ctx context.Context, path string) error {
+	s, err := app.OpenStore(ctx, "sqlite:"+path, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "recoup.db")
-	s, err := app.OpenStore(context.Background(), "sqlite:"+path, nil)
+	if err := addKeys(ctx, s, epoch); err != nil {
+		return err
+	}
+	node, err := app.OpenOn(ctx, s, app.Options{Listen: "127.0.0.1:0", Now: func() time.Time { return epoch }})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := addKeys(context.Background(), s, epoch); err != nil {
-		return nil, err
-	}
-	node, err := app.OpenOn(context.Background(), s, app.Options{Listen: "127.0.0.1:0", Now: func() time.Time { return epoch }})
-	if err != nil {
-		return nil, err
-	}
-	if err := node.Close(context.Background()); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
+	return node.Close(ctx)
 })
 
 // secrets are made once for all worlds.
@@ -139,15 +129,7 @@ func wrapped(wrap func(app.Store) app.Store) option {
 // newWorld is a world on SQLite.
 func newWorld(t *testing.T, options ...option) *world {
 	t.Helper()
-	file, err := template()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "recoup.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := app.OpenStore(t.Context(), "sqlite:"+path, nil)
+	s, err := app.OpenStore(t.Context(), "sqlite:"+template.Copy(t, t.TempDir()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,9 +152,9 @@ func newPostgresWorld(t *testing.T) *world {
 
 func begin(t *testing.T, s app.Store, options ...option) *world {
 	t.Helper()
-	w := &world{T: t, store: s, state: &state{now: epoch.Add(time.Hour)}}
+	w := &world{T: t, store: s, Clock: node.NewClock(epoch.Add(time.Hour)), state: &state{}}
 	w.keys, _ = secrets()
-	o := app.Options{Listen: "127.0.0.1:0", Now: w.clock, Version: "test", MasterKey: bytes.Repeat([]byte{1}, 32)}
+	o := app.Options{Listen: "127.0.0.1:0", Now: w.Now, Version: "test", MasterKey: bytes.Repeat([]byte{1}, 32)}
 	for _, change := range options {
 		change(w, &o)
 	}
@@ -193,17 +175,9 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 // unclocked hides the clock of a database, so that the test's counts.
 type unclocked struct{ app.Store }
 
-func (w *world) clock() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.now
-}
+func (w *world) clock() time.Time { return w.Now() }
 
-func (w *world) wait(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.now = w.now.Add(d)
-}
+func (w *world) wait(d time.Duration) { w.Wait(d) }
 
 // report reports a failure that is retried, and returns the error.
 func (w *world) report(table, entity string, more ...func(*recoup.Report)) recoup.Error {
@@ -220,7 +194,7 @@ func (w *world) report(table, entity string, more ...func(*recoup.Report)) recou
 // claim leases what is due in a table an hour from now on.
 func (w *world) claim(table string) []recoup.Error {
 	w.Helper()
-	w.wait(time.Hour)
+	w.Wait(time.Hour)
 	var out client.Claimed
 	w.post("/v1/retries/claim", client.Claim{Tables: []string{table}, Worker: "w", Limit: 100}).ok(&out)
 	return out.Errors
@@ -235,4 +209,4 @@ func mustJSON(v any) []byte {
 }
 
 // act is an act beside the API.
-func act(w *world) store.Act { return store.Act{By: "test", Reason: "test", At: w.clock()} }
+func act(w *world) store.Act { return store.Act{By: "test", Reason: "test", At: w.Now()} }

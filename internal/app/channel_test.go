@@ -1,9 +1,7 @@
 package app_test
 
 import (
-	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +15,7 @@ import (
 	"recoup/internal/notify"
 	"recoup/internal/policy"
 	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/live"
 )
 
 func configFile(t *testing.T, text string) string {
@@ -121,27 +120,11 @@ func TestNodeNotifies(t *testing.T) {
 	t.Cleanup(hook.Close)
 	text := strings.Replace(string(policy.DefaultFile()), "version: 1.0.0", "version: 1.0.1", 1)
 	text = strings.Replace(text, "  digests:\n", "  teams:\n    platform-team: [{channel: hook, from: PAGE}, {channel: nowhere, from: PAGE}]\n  digests:\n", 1)
-	var key string
-	n, err := app.Open(t.Context(), app.Options{
-		Database: "sqlite:" + sqlitetest.File(t, t.TempDir()), Listen: "127.0.0.1:0", Policy: configFile(t, text), URL: "https://recoup.example.com", Grace: 5 * time.Second,
-		FirstKey: func(secret string) { key = secret }, Logger: slog.New(slog.DiscardHandler),
+	n := live.Start(t, app.Options{
+		Policy: configFile(t, text), URL: "https://recoup.example.com", Grace: 5 * time.Second,
 		Channels: []notify.Config{{Name: "hook", Kind: notify.Webhook, Values: map[string]string{"url": hook.URL, "secret": "sixteen characters"}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- n.Serve(ctx) }()
-	call := func(method, path, body string) string {
-		r := httptest.NewRequest(method, path, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer "+key)
-		r.Header.Set("Content-Type", "application/json")
-		rec := httptest.NewRecorder()
-		n.Handler().ServeHTTP(rec, r)
-		return rec.Body.String()
-	}
-	said := call(http.MethodPost, "/v1/errors", `{"table":"outreach.dol_errors","entity_id":"CO-1","code":"RUNTIME_BUG","message":"do not tell"}`)
+	said := n.Call(http.MethodPost, "/v1/errors", `{"table":"outreach.dol_errors","entity_id":"CO-1","code":"RUNTIME_BUG","message":"do not tell"}`)
 	told := <-got
 	for _, want := range []string{`"kind":"PAGE"`, `"to":"platform-team"`, `"code":"RUNTIME_BUG"`, `"link":"https://recoup.example.com/errors/`} {
 		if !strings.Contains(told, want) {
@@ -151,17 +134,13 @@ func TestNodeNotifies(t *testing.T) {
 	if strings.Contains(told, "do not tell") || strings.Contains(told, "CO-1") {
 		t.Errorf("too much is told: %s", told)
 	}
-	figures := call(http.MethodGet, "/metrics", "")
+	figures := n.Call(http.MethodGet, "/metrics", "")
 	for _, want := range []string{`recoup_notifications_total{channel="log",outcome="given_up"} 0`, `recoup_notices{state="given_up"} 0`, `recoup_channel_missing{channel="nowhere"} 1`} {
 		if !strings.Contains(figures, want) {
 			t.Errorf("no metric %s", want)
 		}
 	}
-	if ready := call(http.MethodGet, "/readyz", ""); !strings.Contains(ready, `"ready"`) {
+	if ready := n.Call(http.MethodGet, "/readyz", ""); !strings.Contains(ready, `"ready"`) {
 		t.Errorf("the node is %s", ready)
-	}
-	stop()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }

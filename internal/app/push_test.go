@@ -1,9 +1,7 @@
 package app_test
 
 import (
-	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -15,6 +13,7 @@ import (
 	"recoup/internal/app"
 	"recoup/internal/push"
 	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/live"
 )
 
 // Receivers come from the file and the environment as channels do; what is secret is
@@ -106,37 +105,19 @@ func TestNodeDelivers(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	t.Cleanup(hook.Close)
-	file, key := "sqlite:"+sqlitetest.File(t, t.TempDir()), ""
-	open := func(receivers ...push.Config) *app.Node {
-		n, err := app.Open(t.Context(), app.Options{
-			Database: file, Listen: "127.0.0.1:0", Grace: 20 * time.Second, FirstKey: func(secret string) { key = secret }, Logger: slog.New(slog.DiscardHandler), Receivers: receivers,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	n := open(push.Config{Name: "render", Kind: push.Work, Values: map[string]string{"url": hook.URL, "secret": "sixteen characters", "lanes": "criticizer/fetch"}})
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- n.Serve(ctx) }()
-	call := func(n *app.Node, method, path, body string) string {
-		r := httptest.NewRequest(method, path, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer "+key)
-		r.Header.Set("Content-Type", "application/json")
-		rec := httptest.NewRecorder()
-		n.Handler().ServeHTTP(rec, r)
-		return rec.Body.String()
-	}
-	call(n, "POST", "/v1/work", `{"work":[{"work_id":"00000000-0000-0000-0000-0000000000aa","pipeline":"criticizer","stage":"fetch"}]}`)
+	file := "sqlite:" + sqlitetest.File(t, t.TempDir())
+	n := live.Start(t, app.Options{Database: file, Receivers: []push.Config{
+		{Name: "render", Kind: push.Work, Values: map[string]string{"url": hook.URL, "secret": "sixteen characters", "lanes": "criticizer/fetch"}},
+	}})
+	n.Call("POST", "/v1/work", `{"work":[{"work_id":"00000000-0000-0000-0000-0000000000aa","pipeline":"criticizer","stage":"fetch"}]}`)
 	if got := <-arrived; got != "work/00000000-0000-0000-0000-0000000000aa/fetch" {
 		t.Errorf("the key is %s", got)
 	}
-	if text := call(n, "GET", "/v1/receivers", ""); !strings.Contains(text, `"name":"render","kind":"work","lanes":[{"pipeline":"criticizer","stage":"fetch"}]`) ||
+	if text := n.Call("GET", "/v1/receivers", ""); !strings.Contains(text, `"name":"render","kind":"work","lanes":[{"pipeline":"criticizer","stage":"fetch"}]`) ||
 		!strings.Contains(text, `"state":"up"`) || !strings.Contains(text, `"in_flight":1`) || strings.Contains(text, hook.URL) {
 		t.Errorf("receivers are %s", text)
 	}
-	metrics := call(n, "GET", "/metrics", "")
+	metrics := n.Call("GET", "/metrics", "")
 	for _, want := range []string{
 		`recoup_deliveries_in_flight{receiver="render"} 1`, `recoup_receiver_up{receiver="render"} 1`,
 		`recoup_deliveries_total{outcome="succeed",receiver="render"} 0`, `recoup_receiver_backoff_seconds{receiver="render"} 0`,
@@ -145,19 +126,15 @@ func TestNodeDelivers(t *testing.T) {
 			t.Errorf("the metrics lack %s", want)
 		}
 	}
-	stop()
+	n.Cancel()
 	close(let)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	next := open()
-	if text := call(next, "POST", "/v1/work/claim", `{"worker":"w","lanes":[{"pipeline":"criticizer","stage":"fetch"}]}`); !strings.HasPrefix(text, `{"work":[],"request_id":`) {
+	n.Stop()
+	next := live.Start(t, app.Options{Database: file})
+	next.Key = n.Key
+	if text := next.Call("POST", "/v1/work/claim", `{"worker":"w","lanes":[{"pipeline":"criticizer","stage":"fetch"}]}`); !strings.HasPrefix(text, `{"work":[],"request_id":`) {
 		t.Errorf("left is %s", text)
 	}
-	if text := call(next, "GET", "/v1/receivers", ""); !strings.Contains(text, `"receivers":[]`) {
+	if text := next.Call("GET", "/v1/receivers", ""); !strings.Contains(text, `"receivers":[]`) {
 		t.Errorf("receivers are %s", text)
-	}
-	if err := next.Close(context.Background()); err != nil {
-		t.Error(err)
 	}
 }

@@ -20,16 +20,14 @@ import (
 	"recoup/internal/app"
 	"recoup/internal/store"
 	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/live"
 )
 
 // node is a node that serves on a port of its own.
 type node struct {
 	*testing.T
-	*app.Node
-	key     string
+	*live.Node
 	claimed chan struct{} // a claim has looked for work
-	stop    context.CancelFunc
-	done    chan error
 }
 
 // noticing tells when somebody claims.
@@ -52,24 +50,13 @@ func openStore(t *testing.T) app.Store {
 	return s
 }
 
-// serve starts a node with short timeouts. It must be stopped by the test.
+// serve starts a node with short timeouts.
 func serve(t *testing.T, grace time.Duration) *node {
 	t.Helper()
-	s := openStore(t)
-	var err error
-	n := &node{T: t, claimed: make(chan struct{}, 100), done: make(chan error, 1)}
-	n.Node, err = app.OpenOn(t.Context(), &noticing{s, n.claimed}, app.Options{
-		Listen: "127.0.0.1:0", Grace: grace,
-		Timeouts: app.Timeouts{Header: 500 * time.Millisecond, Read: time.Second, Idle: 500 * time.Millisecond},
-		FirstKey: func(secret string) { n.key = secret },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	n.stop = stop
-	go func() { n.done <- n.Serve(ctx) }()
-	return n
+	claimed := make(chan struct{}, 100)
+	return &node{t, live.On(t, &noticing{openStore(t), claimed}, app.Options{
+		Grace: grace, Timeouts: app.Timeouts{Header: 500 * time.Millisecond, Read: time.Second, Idle: 500 * time.Millisecond},
+	}), claimed}
 }
 
 // dial opens a connection and sends something.
@@ -94,7 +81,7 @@ func rest(conn *net.TCPConn) string {
 }
 
 func (n *node) request(method, path, headers, body string) string {
-	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%s\r\n%s", method, path, n.Address(), n.key, headers, body)
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%s\r\n%s", method, path, n.Address(), n.Key, headers, body)
 }
 
 // Clients that are slow, stop in the middle or send nonsense get an answer or lose
@@ -126,7 +113,7 @@ func TestRudeClients(t *testing.T) { //nolint:paralleltest // it counts what is 
 		"many headers":             {n.request("GET", "/healthz", strings.Repeat("X-A: b\r\n", 10_000), ""), false, "431 Request Header Fields Too Large"},
 		"a NUL in a header":        {n.request("GET", "/healthz", "X-A: b\x00c\r\n", ""), false, "400 Bad Request"},
 		"a folded header":          {n.request("GET", "/v1/policy", "X-A: b\r\n X-B: c\r\nConnection: close\r\n", ""), false, ""},
-		"two keys":                 {n.request("GET", "/v1/policy", "Authorization: Bearer "+n.key+"\r\nConnection: close\r\n", ""), false, `"error_code":"INVALID_API_KEY"`},
+		"two keys":                 {n.request("GET", "/v1/policy", "Authorization: Bearer "+n.Key+"\r\nConnection: close\r\n", ""), false, `"error_code":"INVALID_API_KEY"`},
 		"two lengths":              {n.request("POST", "/v1/errors", media+length+"Content-Length: 5\r\n", report), false, "400 Bad Request"},
 		"a negative length":        {n.request("POST", "/v1/errors", media+"Content-Length: -5\r\n", report), false, "400 Bad Request"},
 		"no host":                  {"GET /healthz HTTP/1.1\r\n\r\n", false, "400 Bad Request"},
@@ -147,15 +134,12 @@ func TestRudeClients(t *testing.T) { //nolint:paralleltest // it counts what is 
 	}
 	talks.Wait()
 	r := httptest.NewRequest(http.MethodGet, "/v1/errors", nil)
-	r.Header.Set("Authorization", "Bearer "+n.key)
+	r.Header.Set("Authorization", "Bearer "+n.Key)
 	rec := httptest.NewRecorder()
 	if n.Handler().ServeHTTP(rec, r); rec.Body.String() != `{"errors":[]}`+"\n" {
 		t.Errorf("something was stored: %s", rec.Body)
 	}
-	n.stop()
-	if err := <-n.done; err != nil {
-		t.Error(err)
-	}
+	n.Stop()
 	settle(t, before)
 }
 
@@ -179,13 +163,11 @@ func TestStop(t *testing.T) {
 	body := `{"worker":"w","wait_seconds":60}`
 	conn := n.dial(n.request("POST", "/v1/retries/claim", fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n", len(body)), body))
 	<-n.claimed
-	n.stop()
+	n.Cancel()
 	if got := rest(conn); !strings.Contains(got, `{"errors":[],"request_id":`) {
 		t.Errorf("the claim was answered %q", got)
 	}
-	if err := <-n.done; err != nil {
-		t.Error(err)
-	}
+	n.Stop()
 	if conn, err := net.Dial("tcp", n.Address()); err == nil {
 		_ = conn.Close()
 		t.Error("a node that has stopped takes connections")
@@ -208,9 +190,9 @@ func (s *stuck) Blocking(ctx context.Context, _ []string, _ int) ([][]store.Bloc
 func TestStopWithoutPatience(t *testing.T) {
 	t.Parallel()
 	slow := &stuck{openStore(t), make(chan struct{})}
-	n := &node{T: t}
+	n := &node{T: t, Node: &live.Node{}}
 	var err error
-	n.Node, err = app.OpenOn(t.Context(), slow, app.Options{Listen: "127.0.0.1:0", Grace: time.Second / 4, FirstKey: func(secret string) { n.key = secret }})
+	n.Node.Node, err = app.OpenOn(t.Context(), slow, app.Options{Listen: "127.0.0.1:0", Grace: time.Second / 4, FirstKey: func(secret string) { n.Key = secret }})
 	if err != nil {
 		t.Fatal(err)
 	}

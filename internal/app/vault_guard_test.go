@@ -20,7 +20,7 @@ import (
 	"recoup/internal/deadletter"
 	"recoup/internal/policy"
 	"recoup/internal/store"
-	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/live"
 )
 
 var masters = [][]byte{bytes.Repeat([]byte{7}, 32), bytes.Repeat([]byte{8}, 32)}
@@ -28,16 +28,7 @@ var masters = [][]byte{bytes.Repeat([]byte{7}, 32), bytes.Repeat([]byte{8}, 32)}
 // eachDatabase runs a test on a new database of each kind.
 func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(t, "sqlite:"+filepath.Join(t.TempDir(), "recoup.db"))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		_, url := pgtest.Migrated(t)
-		test(t, url)
-	})
+	live.Everywhere(t, func(t *testing.T, d live.Database) { test(t, d.Nodes) })
 }
 
 // refusedKey wants a conflict that speaks of master keys.

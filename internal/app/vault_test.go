@@ -2,9 +2,7 @@ package app_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,48 +12,23 @@ import (
 	"recoup/internal/app"
 	"recoup/internal/deadletter"
 	"recoup/internal/store"
-	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/live"
 )
 
 // guarded is a node with a master key, or without.
 func guarded(t *testing.T, database string, master []byte, log *bytes.Buffer) (*client.Client, func()) {
 	t.Helper()
-	o := app.Options{Database: database, Listen: "127.0.0.1:0", Demo: true, MasterKey: master}
+	o := app.Options{Database: database, Demo: true, MasterKey: master}
 	o.LogTo(log)
-	n, err := app.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	ctx, stop := context.WithCancel(context.Background())
-	go func() { done <- n.Serve(ctx) }()
-	c, err := client.New(client.Options{Server: "http://" + n.Address()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		c.Close()
-	}
+	n := live.Start(t, o)
+	return n.Client(), n.Stop
 }
 
 // Payloads open after a rotation, after the keys were wrapped, and only for nodes
 // that have the master key; with a wrong one a node does not start, and nothing is
 // lost by that.
 func TestPayloadKeys(t *testing.T) {
-	t.Parallel()
-	for name, database := range map[string]func(*testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "recoup.db") },
-		"postgres": func(t *testing.T) string { _, url := pgtest.Migrated(t); return url },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testPayloadKeys(t, database(t))
-		})
-	}
+	eachDatabase(t, testPayloadKeys)
 }
 
 func testPayloadKeys(t *testing.T, database string) {

@@ -238,6 +238,15 @@ var layers = []layer{
 		why:      "it puts the parts together, and reads the clock",
 	},
 	{
+		pkg:      "recoup/internal/test/live",
+		anything: true,
+		why:      "it runs nodes for tests, in their own process",
+	},
+	{
+		pkg: "recoup/internal/test/program",
+		why: "it builds the program for tests, and knows it from outside only",
+	},
+	{
 		pkg:      "recoup/internal/cli",
 		anything: true,
 		why:      "it ties all the others to the command line",

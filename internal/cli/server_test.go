@@ -117,7 +117,7 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("%s: status %d, printed %q", row.command, r.Status, r.Out)
 		}
 	}
-	n.Advance(91 * 24 * time.Hour)
+	n.Wait(91 * 24 * time.Hour)
 	if r := n.As(command.Streams{}, reader, "errors", "list"); r.Status != command.ExitRefused || !strings.Contains(r.Err, "expired at  2026-05-06T08:00:00Z") {
 		t.Errorf("status %d: %s", r.Status, r.Err)
 	}

@@ -113,7 +113,7 @@ type answer struct {
 
 // send makes a request.
 func (c *caller) send(method, path string, header http.Header, body []byte) answer {
-	request, err := http.NewRequestWithContext(c.Context(), method, c.url+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(c.Context(), method, c.URL+path, bytes.NewReader(body))
 	if err != nil {
 		c.Fatalf("%s %s: %v", method, path, err)
 	}

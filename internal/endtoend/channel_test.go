@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"recoup/internal/test/live"
 )
 
 // inbox is a channel's other end: it keeps what it is sent.
@@ -76,7 +78,7 @@ func TestRuntimeBugsPage(t *testing.T) {
 // A node says at its start which action reaches nobody.
 func TestActionsThatReachNobody(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, databases()["sqlite"](t))
+	s := newSite(t, live.SQLite(t))
 	chat, _ := inbox(t)
 	other, _ := inbox(t)
 	s.env = []string{ // two of a kind: nobody knows which is meant

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/program"
 )
 
 // demo runs recoup demo until the test ends, and returns where it listens, or what
@@ -18,7 +19,7 @@ import (
 func demo(t *testing.T, env []string, flags ...string) (address, said string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program(t), append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
+	cmd := exec.CommandContext(ctx, program.Path(t), append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	heard, log := make(chan string, 1), &text{}
@@ -43,12 +44,12 @@ func TestDemoKeepsToItsOwn(t *testing.T) {
 		s := newSite(t, d)
 		s.start()
 		s.done("/v1/errors", `{"table": "outreach.dol_errors", "entity_id": "REAL", "code": "NETWORK_TIMEOUT"}`)
-		if address, said := demo(t, []string{"RECOUP_DATABASE=" + d.nodes}); address == "" {
+		if address, said := demo(t, []string{"RECOUP_DATABASE=" + d.Nodes}); address == "" {
 			t.Errorf("a demo beside a real database does not run: %s", said)
 		} else if _, body := get(t, address, "/v1/errors?entity_id=REAL", ""); strings.Contains(body, "REAL") {
 			t.Error("a demo shows what is in RECOUP_DATABASE")
 		}
-		if address, said := demo(t, nil, "--database", d.nodes); address != "" || !strings.Contains(said, "was not made by a demo") {
+		if address, said := demo(t, nil, "--database", d.Nodes); address != "" || !strings.Contains(said, "was not made by a demo") {
 			t.Errorf("a demo opens a real database, and says %s", said)
 		}
 		if got := s.ask(http.MethodGet, "/v1/errors", ""); strings.Count(got.body, `"entity_id"`) != 1 {

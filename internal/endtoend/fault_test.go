@@ -12,6 +12,7 @@ import (
 
 	"recoup/fault"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/live"
 	"recoup/retry"
 )
 
@@ -111,7 +112,7 @@ func eventID(l *load) string { return l.ids.New(l.now()).String() }
 func TestLostGrant(t *testing.T) {
 	t.Parallel()
 	owner, nodes := pgtest.Migrated(t)
-	s := newSite(t, database{"postgres", owner, nodes})
+	s := newSite(t, database{Kind: "postgres", Owner: owner, Nodes: nodes})
 	s.start()
 	event := eventID(newLoad(t, nil))
 	ownerSQL(t, owner, "revoke insert on recoup.error, recoup.error_event from recoup_app")
@@ -127,7 +128,7 @@ func TestLostGrant(t *testing.T) {
 func TestDatabaseDiesInATransaction(t *testing.T) {
 	t.Parallel()
 	owner, nodes := pgtest.Migrated(t)
-	s := newSite(t, database{"postgres", owner, nodes})
+	s := newSite(t, database{Kind: "postgres", Owner: owner, Nodes: nodes})
 	s.start()
 	ownerSQL(t, owner, `
 		create function recoup.die() returns trigger language plpgsql as
@@ -160,11 +161,11 @@ func TestFullDisk(t *testing.T) {
 // A file's limit is as good as a full disk; that of another user's server cannot
 // be set, so there a trigger says what the server would.
 func (s *site) disk(d database) (fill, free func()) {
-	if d.name == "sqlite" {
+	if d.Kind == "sqlite" {
 		return func() { limitFiles(s.T, s.node.Process.Pid, 4096) }, func() { limitFiles(s.T, s.node.Process.Pid, unlimited) }
 	}
 	return func() {
-			ownerSQL(s.T, d.owner, `
+			ownerSQL(s.T, d.Owner, `
 			create function recoup.full() returns trigger language plpgsql as
 				$$begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end$$;
 			grant execute on function recoup.full() to recoup_app;
@@ -172,7 +173,7 @@ func (s *site) disk(d database) (fill, free func()) {
 			create trigger a_full before insert on recoup.error_event for each statement execute function recoup.full();
 			create trigger a_full before insert on recoup.event_drop for each statement execute function recoup.full()`)
 		}, func() {
-			ownerSQL(s.T, d.owner, "drop function recoup.full() cascade")
+			ownerSQL(s.T, d.Owner, "drop function recoup.full() cascade")
 		}
 }
 
@@ -180,7 +181,7 @@ func (s *site) disk(d database) (fill, free func()) {
 // in its place is not taken for it.
 func TestDatabaseFileGone(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, databases()["sqlite"](t))
+	s := newSite(t, live.SQLite(t))
 	path := strings.TrimPrefix(s.database, "sqlite:")
 	s.start()
 	move := func(from, to string) {

@@ -8,13 +8,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"recoup/internal/test/live"
 )
 
 // A body of 2.8 million empty items is refused at the first one too many, and the
 // node grows by less than 64 MiB over it.
 func TestHostileBodyBomb(t *testing.T) {
 	t.Parallel()
-	s := besiege(t, databases()["sqlite"](t))
+	s := besiege(t, live.SQLite(t))
 	bomb := `{"reports":[` + strings.Repeat("{},", (8<<20-100)/3) + `{}]}`
 	s.live(3)
 	s.forgetPeak()
@@ -35,7 +37,7 @@ func TestHostileBodyBomb(t *testing.T) {
 // one that names a thousand, and a scrape shows a hundred.
 func TestHostileLabels(t *testing.T) {
 	t.Parallel()
-	s := besiege(t, databases()["sqlite"](t))
+	s := besiege(t, live.SQLite(t))
 	s.live(3)
 	resident := s.memory("VmRSS")
 	for i := range some(50, 4) {
@@ -112,8 +114,8 @@ func TestHostileOverload(t *testing.T) {
 		if overloaded == 0 {
 			t.Error("/readyz never says that the node is overloaded")
 		}
-		s.beside("the gate at ten times, "+d.name, before, now)
-		t.Logf("%-28s %v, %d times overloaded; %d reports done, %d turned away", "/readyz, "+d.name+":", ready, overloaded, done.Load(), shed.Load())
+		s.beside("the gate at ten times, "+d.Kind, before, now)
+		t.Logf("%-28s %v, %d times overloaded; %d reports done, %d turned away", "/readyz, "+d.Kind+":", ready, overloaded, done.Load(), shed.Load())
 		if lines := strings.Count(s.log.String(), "\n"); lines > 50 {
 			t.Errorf("the log has %d lines:\n%.2000s", lines, s.log)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"recoup/client"
+	"recoup/internal/test/live"
 )
 
 // siege is a node of the built program, somebody who means it harm, and a neighbour
@@ -183,7 +184,7 @@ func (s *siege) await(what string, holds func() bool) {
 // Bodies that never end hold no slot.
 func TestHostileSlowBodies(t *testing.T) {
 	t.Parallel()
-	s := besiege(t, databases()["sqlite"](t))
+	s := besiege(t, live.SQLite(t))
 	before := s.live(some(100, 10))
 	half := request(s.hostile, "POST", "/v1/errors", strings.Repeat(" ", 1000))
 	for range some(400, 300) { // more than there are slots
@@ -201,7 +202,7 @@ func TestHostileSlowBodies(t *testing.T) {
 // Answers that are not read hold no slot, and no more memory than a key's share.
 func TestHostileSlowReaders(t *testing.T) {
 	t.Parallel()
-	s := besiege(t, databases()["sqlite"](t))
+	s := besiege(t, live.SQLite(t))
 	message := strings.Repeat("the upstream did not answer ", 30)
 	for i := range 5 {
 		var reports []string
@@ -231,7 +232,7 @@ func TestHostileSlowReaders(t *testing.T) {
 // Long polls of one key take a quarter of the places, and others still wait.
 func TestHostileLongPolls(t *testing.T) {
 	t.Parallel()
-	s := besiege(t, databases()["sqlite"](t))
+	s := besiege(t, live.SQLite(t))
 	before := s.live(some(100, 10))
 	poll := request(s.hostile, "POST", "/v1/retries/claim", `{"worker":"w","wait_seconds":60,"tables":["`+workTable+`"]}`)
 	const share = 1024 // a quarter of 4096

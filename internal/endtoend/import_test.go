@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"recoup/internal/test/program"
 )
 
 // imported is what recoup gate-zero import --json prints.
@@ -49,7 +51,7 @@ func companies(n int, mended bool) string {
 func TestImportStreams(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {
 		n := startNode(t, d)
-		back, err := url.Parse(n.url)
+		back, err := url.Parse(n.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,8 +71,8 @@ func TestImportStreams(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), program(t), "gate-zero", "import", file, "--batch", "b1", "--complete", "--json", "--server", server.URL)
-			cmd.Env = append(os.Environ(), "RECOUP_KEY="+n.key)
+			cmd := exec.CommandContext(t.Context(), program.Path(t), "gate-zero", "import", file, "--batch", "b1", "--complete", "--json", "--server", server.URL)
+			cmd.Env = append(os.Environ(), "RECOUP_KEY="+n.Key)
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
 			out, err := cmd.Output()

@@ -16,6 +16,7 @@ import (
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/policy"
+	"recoup/internal/test/live"
 	"recoup/retry"
 )
 
@@ -50,7 +51,7 @@ func TestLeaderKilled(t *testing.T) {
 	case testing.Short():
 		rounds = 1
 	}
-	d := databases()["postgres"](t)
+	d := live.Postgres(t)
 	c := &cluster{T: t, stop: make(chan struct{})}
 	for i := range c.sites {
 		c.sites[i] = newSite(t, d)
@@ -196,7 +197,7 @@ func (c *cluster) moved() (rows int64) {
 // verify finds every failure that was acknowledged ended once, escalated no more
 // than once to each tier, and everybody told once of each.
 func (c *cluster) verify(d database) {
-	db, err := sql.Open("pgx", d.owner)
+	db, err := sql.Open("pgx", d.Owner)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func insertPlainly(t *testing.T, d database, round int) {
 	t.Helper()
 	db := plainly(t, d)
 	insert := "insert into outreach.dol_errors (outreach_id, code) values ('%s', 'NETWORK_TIMEOUT')"
-	if d.name == "sqlite" { // whose views take no rows
+	if d.Kind == "sqlite" { // whose views take no rows
 		insert = `insert into error (table_name, entity_id, code, disposition, blocking)
 			select table_name, '%s', 'NETWORK_TIMEOUT', default_disposition, blocks and default_disposition in ('RETRY', 'PARKED')
 			from error_table where table_name = 'outreach.dol_errors'`
@@ -176,9 +176,9 @@ type bare struct {
 
 func plainly(t *testing.T, d database) bare {
 	t.Helper()
-	driver, address, digits := "sqlite", "file:"+strings.TrimPrefix(d.owner, "sqlite:")+"?_pragma=busy_timeout(10000)", "hex(event_id)"
-	if d.name == "postgres" {
-		driver, address, digits = "pgx", d.owner, "replace(event_id::text, '-', '')"
+	driver, address, digits := "sqlite", "file:"+strings.TrimPrefix(d.Owner, "sqlite:")+"?_pragma=busy_timeout(10000)", "hex(event_id)"
+	if d.Kind == "postgres" {
+		driver, address, digits = "pgx", d.Owner, "replace(event_id::text, '-', '')"
 	}
 	db, err := sql.Open(driver, address)
 	if err != nil {
@@ -186,7 +186,7 @@ func plainly(t *testing.T, d database) bare {
 	}
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
-	if d.name == "postgres" {
+	if d.Kind == "postgres" {
 		if _, err := db.ExecContext(t.Context(), "set search_path = recoup"); err != nil {
 			t.Fatal(err)
 		}

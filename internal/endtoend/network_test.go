@@ -28,7 +28,7 @@ func TestNetworkUnderLoad(t *testing.T) {
 			t.Parallel()
 			owner, nodes := pgtest.Migrated(t)
 			through, proxy := netfault.Postgres(t, nodes)
-			s := newSite(t, database{"postgres", owner, through})
+			s := newSite(t, database{Kind: "postgres", Owner: owner, Nodes: through})
 			s.start()
 			refused := make(chan struct{}, 1<<20)
 			s.seen = func(r *http.Response) { judge(t, r, refused) }
@@ -41,7 +41,7 @@ func TestNetworkUnderLoad(t *testing.T) {
 			}
 			l.await(50)
 			l.finish()
-			l.verify(s, database{"postgres", owner, through})
+			l.verify(s, database{Kind: "postgres", Owner: owner, Nodes: through})
 		})
 	}
 }

@@ -1,57 +1,20 @@
 package endtoend
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"recoup/internal/test/program"
 )
 
-// binary builds the program once for all tests of this process.
-var binary = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "recoup-endtoend-")
-	if err != nil {
-		return "", err
-	}
-	built.Store(&folder)
-	path := filepath.Join(folder, "recoup")
-	out, err := exec.Command("go", "build", "-o", path, "recoup/cmd/recoup").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the program: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
-// built and compiled are the folders to remove in the end.
-var built, compiled atomic.Pointer[string]
-
-func TestMain(m *testing.M) {
-	defer func() {
-		for _, folder := range []*string{built.Load(), compiled.Load()} {
-			if folder != nil {
-				_ = os.RemoveAll(*folder)
-			}
-		}
-	}()
-	m.Run()
-}
-
-// program returns the built program.
-func program(t *testing.T) string {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
+func TestMain(m *testing.M) { program.Main(m) }
 
 // site is a place where a node is run, killed and run again. What is sent to it
 // reaches the node that runs there now.
@@ -71,7 +34,7 @@ type site struct {
 
 func newSite(t *testing.T, d database) *site {
 	t.Helper()
-	s := &site{T: t, database: d.nodes, out: &text{}, log: &text{}, keyed: make(chan struct{})}
+	s := &site{T: t, database: d.Nodes, out: &text{}, log: &text{}, keyed: make(chan struct{})}
 	s.printed = sync.OnceFunc(func() { close(s.keyed) })
 	nowhere := "127.0.0.1:1"
 	s.address.Store(&nowhere)
@@ -88,7 +51,7 @@ var listens = regexp.MustCompile(`Recoup listens on http://(\S+)`)
 
 // serve is the command that runs a node.
 func (s *site) serve() *exec.Cmd {
-	cmd := exec.Command(program(s.T), append([]string{"serve", "--listen", "127.0.0.1:0", "--database", s.database,
+	cmd := exec.Command(program.Path(s.T), append([]string{"serve", "--listen", "127.0.0.1:0", "--database", s.database,
 		"--log-level", "debug", "--rate-per-key", "1000000"}, s.flags...)...)
 	cmd.Env = append(os.Environ(), s.env...)
 	return cmd

@@ -32,7 +32,7 @@ func TestPromotionIsDatedByTheDatabase(t *testing.T) {
 	var key string
 	for entity, wrong := range map[string]time.Duration{"CO-AHEAD": 5 * time.Minute, "CO-BEHIND": -5 * time.Minute} {
 		pgtest.ShiftClock(t, owner, wrong) // by which the node sets its clock
-		at := newSite(t, database{"postgres", owner, nodes})
+		at := newSite(t, database{Kind: "postgres", Owner: owner, Nodes: nodes})
 		at.start()
 		if key == "" {
 			key = at.key()

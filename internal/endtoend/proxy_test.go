@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"recoup/internal/test/live"
 )
 
 // TestBehindAProxy sends a call through a reverse proxy to a node: links lead to where
@@ -29,7 +31,7 @@ func TestBehindAProxy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t, databases()["sqlite"](t))
+			s := newSite(t, live.SQLite(t))
 			s.flags, s.env = slices.Concat(row.flags, []string{"--log-format", "json"}), row.env
 			s.start()
 			node := "http://" + *s.address.Load()
@@ -87,7 +89,7 @@ func failThrough(t *testing.T, node string) string {
 // A node is not started with proxies that cannot be meant.
 func TestProxiesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, databases()["sqlite"](t))
+	s := newSite(t, live.SQLite(t))
 	for given, want := range map[string]string{
 		"nginx":                `"nginx" is neither an address nor a network`,
 		"10.0.0.0/24,":         `"" is neither an address nor a network`,

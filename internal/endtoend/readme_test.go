@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"recoup/internal/test/program"
 )
 
 // TestREADME runs the script that README.md offers, as it stands there, in a
@@ -29,7 +31,7 @@ func TestREADME(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(program(t), filepath.Join(folder, "bin", "recoup")); err != nil {
+	if err := os.Symlink(program.Path(t), filepath.Join(folder, "bin", "recoup")); err != nil {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"recoup/internal/test/program"
 )
 
 // TestReady starts a node where nothing is yet. How long that took is printed
@@ -11,7 +13,7 @@ import (
 func TestReady(t *testing.T) {
 	clock := time.Now
 	onBoth(t, func(t *testing.T, d database) {
-		program(t) // is built
+		program.Path(t) // is built
 		s := newSite(t, d)
 		began := clock()
 		s.start()

@@ -20,10 +20,10 @@ import (
 // the rows of each table, and the files.
 func remains(t *testing.T, d database) map[string]string {
 	t.Helper()
-	if d.name == "sqlite" {
-		return sqliteRemains(t, strings.TrimPrefix(d.owner, "sqlite:"))
+	if d.Kind == "sqlite" {
+		return sqliteRemains(t, strings.TrimPrefix(d.Owner, "sqlite:"))
 	}
-	return postgresRemains(t, d.owner)
+	return postgresRemains(t, d.Owner)
 }
 
 func sqliteRemains(t *testing.T, file string) map[string]string {

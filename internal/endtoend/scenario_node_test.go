@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"recoup/internal/test/program"
 )
 
 // The package that is tested is built as it is published, in a folder of its own, and
@@ -30,11 +32,11 @@ var builtPackage = sync.OnceValues(func() (string, error) {
 	if _, err := os.Stat(filepath.Join(modules, "typescript")); err != nil {
 		return "", fmt.Errorf("the compiler of TypeScript is not installed: run make setup (%w)", err)
 	}
-	folder, err := os.MkdirTemp("", "recoup-typescript-")
+	folder, err := program.Folder()
 	if err != nil {
 		return "", err
 	}
-	compiled.Store(&folder)
+	folder = filepath.Join(folder, "typescript")
 	for _, part := range []string{"src", "test", "conformance"} {
 		if err := os.CopyFS(filepath.Join(folder, part), os.DirFS(filepath.Join(typeScript, part))); err != nil {
 			return "", err

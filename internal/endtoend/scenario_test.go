@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"recoup/internal/test/live"
 )
 
 // The scenarios of /conformance, which clients in every language must pass against the
@@ -125,7 +127,7 @@ type theatre struct {
 
 func play(t *testing.T, s scenario, start func(*testing.T, setting) driver) {
 	t.Helper()
-	site := newSite(t, databases()["sqlite"](t))
+	site := newSite(t, live.SQLite(t))
 	site.start()
 	p := newFaultProxy(t, func() string { return *site.address.Load() })
 	st := &theatre{T: t, site: site, proxy: p, saved: map[string]string{}}

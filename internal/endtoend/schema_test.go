@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/program"
 )
 
 // ownerSQL runs statements as the owner of the schema.
@@ -30,7 +31,7 @@ func TestOldSchema(t *testing.T) {
 	t.Parallel()
 	owner, nodes := pgtest.Migrated(t)
 	ownerSQL(t, owner, "delete from recoup.schema_version where version_id = (select max(version_id) from recoup.schema_version)")
-	out, err := exec.CommandContext(t.Context(), program(t), "serve", "--listen", "127.0.0.1:0", "--database", nodes).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), program.Path(t), "serve", "--listen", "127.0.0.1:0", "--database", nodes).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "run recoup migrate up") || strings.Contains(string(out), "permission denied") {
 		t.Errorf("the node said %s (%v)", out, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"recoup/internal/policy"
+	"recoup/internal/test/program"
 	"recoup/retry"
 )
 
@@ -119,8 +120,8 @@ func (p *planting) refused(args ...string) {
 }
 
 func (p *planting) ran(in string, args ...string) (string, error) {
-	command := exec.CommandContext(p.Context(), program(p.T), args...)
-	command.Env = append(os.Environ(), "RECOUP_SERVER="+p.url, "RECOUP_KEY="+p.key)
+	command := exec.CommandContext(p.Context(), program.Path(p.T), args...)
+	command.Env = append(os.Environ(), "RECOUP_SERVER="+p.URL, "RECOUP_KEY="+p.key)
 	command.Stdin = strings.NewReader(in)
 	var out, said bytes.Buffer
 	command.Stdout, command.Stderr = &out, &said
@@ -136,7 +137,7 @@ func (p *planting) ran(in string, args ...string) (string, error) {
 // until they are admitted: from then on their messages are clean in every table. The
 // views of SQLite take no rows.
 func (p *planting) plainSQL(d database) {
-	if d.name == "sqlite" {
+	if d.Kind == "sqlite" {
 		return
 	}
 	db := plainly(p.T, d)

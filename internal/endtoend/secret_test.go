@@ -24,7 +24,7 @@ func TestPlantedSecrets(t *testing.T) {
 	}
 	onBoth(t, func(t *testing.T, d database) {
 		n := startNode(t, d)
-		c := &caller{T: t, node: n, key: n.key}
+		c := &caller{T: t, node: n, key: n.Key}
 		corpus := redacttest.Planted(7, planted)
 		p := &planting{caller: c, corpus: corpus, tracer: newTracer(corpus), sent: make([]atomic.Int64, len(corpus))}
 		slots := c.slots()
@@ -38,7 +38,7 @@ func TestPlantedSecrets(t *testing.T) {
 		p.commandLine()
 		p.plainSQL(d)
 		shown := p.shown()
-		n.stop()
+		n.Stop()
 		kept := remains(t, d)
 		p.heard(kept)
 		maps.Copy(kept, shown)

@@ -120,9 +120,9 @@ func (l *load) verifyEvents(found map[string][]recoup.Error) {
 
 // verifyRows looks into the database for what no list of the API would show.
 func (l *load) verifyRows(d database, errs int) {
-	driver, source, schema := "sqlite", strings.Replace(d.owner, "sqlite:", "file:", 1), ""
-	if d.name == "postgres" {
-		driver, source, schema = "pgx", d.owner, "recoup."
+	driver, source, schema := "sqlite", strings.Replace(d.Owner, "sqlite:", "file:", 1), ""
+	if d.Kind == "postgres" {
+		driver, source, schema = "pgx", d.Owner, "recoup."
 	}
 	db, err := sql.Open(driver, source)
 	if err != nil {

@@ -100,11 +100,11 @@ func newStalls(t *testing.T, random *rand.Rand) *stalls {
 		t.Fatal(err)
 	}
 	pgtest.ShiftClock(t, owner, 5*time.Minute) // by which the first node sets its clock
-	s.sites[0] = newSite(t, database{"postgres", owner, through})
+	s.sites[0] = newSite(t, database{Kind: "postgres", Owner: owner, Nodes: through})
 	s.sites[0].start()
 	s.sites[0].key()
 	pgtest.ShiftClock(t, owner, 0)
-	s.sites[1] = newSite(t, database{"postgres", owner, direct})
+	s.sites[1] = newSite(t, database{Kind: "postgres", Owner: owner, Nodes: direct})
 	s.sites[1].start()
 	return s
 }

@@ -4,89 +4,73 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"recoup/client"
 	"recoup/internal/app"
 	"recoup/internal/cli/command"
+	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/live"
+	"recoup/internal/test/node"
 )
 
 // Node is a server in the test's own process, and a person in front of it.
 type Node struct {
-	T     *testing.T
-	URL   string
-	Key   string // the first admin's; none in a demo
-	File  string // its database
-	Clock atomic.Int64
-	seen  map[string]int // ids, in the order in which they were printed
+	*node.Clock
+	T    *testing.T
+	URL  string
+	Key  string         // the first admin's; none in a demo
+	File string         // its database
+	seen map[string]int // ids, in the order in which they were printed
 }
 
 // Morning is when the test nodes start.
 var Morning = time.Date(2026, 2, 5, 8, 0, 0, 0, time.UTC)
 
-// template is a database to begin with, and the first admin's key to it.
-type template struct {
-	file []byte
-	key  string
-}
-
-// templates are made once, because bringing a schema up to date takes longer
-// than most tests: one with the demo's samples, and one that holds nothing.
+// The databases of nodes that were started once, because bringing a schema up to
+// date takes longer than most tests: one with the demo's samples, and one that holds
+// nothing but the first admin's key.
 var (
-	demoTemplate  = sync.OnceValues(func() (template, error) { return makeTemplate(true) })
-	emptyTemplate = sync.OnceValues(func() (template, error) { return makeTemplate(false) })
+	samples  = sqlitetest.NewTemplate(func(ctx context.Context, path string) error { return startOnce(ctx, path, true) })
+	nothing  = sqlitetest.NewTemplate(func(ctx context.Context, path string) error { return startOnce(ctx, path, false) })
+	firstKey string // to nothing; set once it was made
 )
 
-func makeTemplate(demo bool) (made template, err error) {
-	folder, err := os.MkdirTemp("", "recoup-cli-")
-	if err != nil {
-		return made, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	file := filepath.Join(folder, "template.db")
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
+func startOnce(ctx context.Context, path string, demo bool) error {
 	node, err := app.Open(ctx, app.Options{
-		Database: "sqlite:" + file, Listen: "127.0.0.1:0", Demo: demo, Now: func() time.Time { return Morning },
-		FirstKey: func(secret string) { made.key = secret },
+		Database: "sqlite:" + path, Listen: "127.0.0.1:0", Demo: demo, Now: func() time.Time { return Morning },
+		FirstKey: func(secret string) { firstKey = secret },
 	})
 	if err != nil {
-		return made, err
+		return err
 	}
 	if demo {
 		err = node.AddSamples(ctx)
 	}
+	ended, stop := context.WithCancel(ctx)
 	stop()
-	if err := errors.Join(err, node.Serve(ctx)); err != nil {
-		return made, err
-	}
-	made.file, err = os.ReadFile(file)
-	return made, err
+	return errors.Join(err, node.Serve(ended))
 }
 
 // New is a node that does not run: a database, and a clock.
 func New(t *testing.T, demo bool) *Node {
 	t.Helper()
-	begin, err := emptyTemplate()
+	n := &Node{T: t, Clock: node.NewClock(Morning), seen: map[string]int{}}
 	if demo {
-		begin, err = demoTemplate()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := &Node{T: t, Key: begin.key, File: filepath.Join(t.TempDir(), "test.db"), seen: map[string]int{}}
-	n.Clock.Store(Morning.UnixNano())
-	if err := os.WriteFile(n.File, begin.file, 0o600); err != nil {
-		t.Fatal(err)
+		n.File = samples.Copy(t, t.TempDir())
+	} else {
+		n.File = nothing.Copy(t, t.TempDir())
+		n.Key = firstKey
 	}
 	return n
+}
+
+// At is a person in front of a server that is the test's own.
+func At(t *testing.T, url string) *Node {
+	return &Node{T: t, Clock: node.NewClock(Morning), URL: url, Key: "rdb_" + strings.Repeat("a", 32), seen: map[string]int{}}
 }
 
 // Start runs a node until the test ends: a demo with its samples, or one
@@ -101,32 +85,12 @@ func Start(t *testing.T, demo bool) *Node {
 // Serve runs the node until the test ends.
 func (n *Node) Serve(demo bool, change ...func(*app.Options)) {
 	n.T.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	options := app.Options{Database: "sqlite:" + n.File, Listen: "127.0.0.1:0", Demo: demo, Now: n.Now}
+	o := app.Options{Database: "sqlite:" + n.File, Demo: demo, Now: n.Now}
 	for _, c := range change {
-		c(&options)
+		c(&o)
 	}
-	node, err := app.Open(ctx, options)
-	if err != nil {
-		stop()
-		n.T.Fatal(err)
-	}
-	n.URL = "http://" + node.Address()
-	over := make(chan error, 1)
-	go func() { over <- node.Serve(ctx) }()
-	n.T.Cleanup(func() {
-		stop()
-		if err := <-over; err != nil {
-			n.T.Error(err)
-		}
-	})
+	n.URL = live.Start(n.T, o).URL
 }
-
-// Now is the time by the clock of the node.
-func (n *Node) Now() time.Time { return time.Unix(0, n.Clock.Load()).UTC() }
-
-// Advance moves the clock of the node.
-func (n *Node) Advance(d time.Duration) { n.Clock.Add(int64(d)) }
 
 // Run executes a command against the node.
 func (n *Node) Run(args ...string) Result { return n.As(command.Streams{}, n.Key, args...) }

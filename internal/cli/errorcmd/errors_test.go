@@ -22,7 +22,7 @@ import (
 func TestErrorsTranscript(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, true)
-	n.Advance(3 * time.Hour)
+	n.Wait(3 * time.Hour)
 	parked := n.IDs("--parked", "--table", "people.people_errors", "--code", "MISSING_NAME")
 	slices.Sort(parked)
 	retried := n.IDs("--state", "retry_pending", "--table", "outreach.dol_errors", "--code", "NETWORK_TIMEOUT")

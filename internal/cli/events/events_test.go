@@ -23,7 +23,7 @@ func send(n *clitest.Node, lines string, args ...string) clitest.Result {
 func TestLedgerTranscript(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, true)
-	n.Advance(time.Hour)
+	n.Wait(time.Hour)
 	sent := send(n, `{"code": "network_timeout", "service": "crawler", "http_status": 504, "correlation_id": "0198c0de-0000-7000-8000-0000000000aa"}
 
 {"code": "NEVER_SEEN", "service": "crawler", "ts": "2026-02-05T08:30:00Z", "details": {"field": "a", "limit": 3}}
@@ -31,7 +31,7 @@ func TestLedgerTranscript(t *testing.T) {
 	if sent.Status != command.ExitDone || sent.Out != "2 events stored.\n" || sent.Err != "" {
 		t.Errorf("status %d: %s %s", sent.Status, sent.Out, sent.Err)
 	}
-	n.Advance(time.Minute) // an export ends before now
+	n.Wait(time.Minute) // an export ends before now
 	clitest.Golden(t, "ledger.golden", n.Transcript(
 		[]string{"events", "--service", "crawler"},
 		[]string{"events", "--correlation-id", "0198c0de-0000-7000-8000-0000000000aa"},
@@ -45,7 +45,7 @@ func TestLedgerTranscript(t *testing.T) {
 		[]string{"export", "events", "--service", "crawler", "--rows", "--format", "ndjson"},
 		[]string{"export", "events", "--service", "nobody", "--format", "json"},
 	))
-	n.Advance(100 * 24 * time.Hour)
+	n.Wait(100 * 24 * time.Hour)
 	if r := n.Run("top"); r.Status != command.ExitDone || r.Err != "No failure in the last 24 hours.\n" {
 		t.Errorf("status %d: %s %s", r.Status, r.Out, r.Err)
 	}
@@ -87,7 +87,7 @@ func sendMany(t *testing.T, n *clitest.Node) {
 	if r.Status != command.ExitRefused || got.Accepted != events.BatchSize+5 || got.Refused != 1 || got.Lines[0].Line != events.BatchSize+6 {
 		t.Errorf("status %d: %+v, %s", r.Status, got, r.Err)
 	}
-	n.Advance(time.Minute) // an export ends before now
+	n.Wait(time.Minute) // an export ends before now
 	var page client.EventPage
 	clitest.Parse(t, n.Must("events", "--service", "many", "--all", "--json"), &page)
 	rows, err := csv.NewReader(strings.NewReader(n.Must("export", "events", "--service", "many", "--rows"))).ReadAll()
@@ -103,7 +103,7 @@ func TestExportIsInert(t *testing.T) {
 	if r := send(n, `{"code":"TIMEOUT","service":"inert","endpoint":"=cmd|'/c calc'!A1","region":"@SUM(1)"}`+"\n"+`{"code":"TIMEOUT","service":"+1","endpoint":"-2+3"}`); r.Status != command.ExitDone {
 		t.Fatalf("status %d: %s", r.Status, r.Err)
 	}
-	n.Advance(time.Minute)
+	n.Wait(time.Minute)
 	for _, args := range [][]string{{"export", "events", "--rows"}, {"export", "events"}} {
 		rows, err := csv.NewReader(strings.NewReader(n.Must(args...))).ReadAll()
 		if err != nil || len(rows) != 3 {

@@ -73,7 +73,7 @@ func TestGateZeroTranscript(t *testing.T) {
 		t.Errorf("verified: %v", sum)
 	}
 	said.WriteString(n.Transcript([]string{"gate-zero", "status"}))
-	n.Advance(24 * time.Hour)
+	n.Wait(24 * time.Hour)
 	said.WriteString(n.Transcript(
 		[]string{"gate-zero", "eligible"},
 		[]string{"gate-zero", "kill", "2026_outreach"},

@@ -41,7 +41,7 @@ func TestKeys(t *testing.T) {
 		if revoked := do("keys", "revoke", id, "--reason", "over"); revoked.Status != command.ExitDone || revoked.Out != id+" revoked: operator "+name+"\n" {
 			t.Errorf("%s: revoking ends with %d: %q %q", name, revoked.Status, revoked.Out, revoked.Err)
 		}
-		n.Advance(4 * time.Second) // a server remembers keys for three
+		n.Wait(4 * time.Second) // a server remembers keys for three
 		if works() {
 			t.Errorf("%s: the revoked key works", name)
 		}
@@ -69,13 +69,13 @@ func keyNamed(n *clitest.Node, name string) recoup.Key {
 func TestKeysList(t *testing.T) {
 	t.Parallel()
 	n := clitest.New(t, false)
-	n.Advance(time.Second)
+	n.Wait(time.Second)
 	n.Direct("keys", "create", "--role", "worker", "--name", "nightly", "--hub", "dol-filings", "--hub", "company-target")
-	n.Advance(time.Second)
+	n.Wait(time.Second)
 	n.Direct("keys", "create", "--role", "reader", "--name", "short", "--days", "1")
 	nightly := clitest.AnyID.FindAllString(n.Direct("keys", "list").Out, -1)[1]
 	n.Direct("keys", "revoke", nightly)
-	n.Advance(48 * time.Hour)
+	n.Wait(48 * time.Hour)
 	clitest.Golden(t, "keys.golden", n.Plain(n.Direct("keys", "list").Out))
 	valid := n.Direct("keys", "list", "--valid")
 	if strings.Count(valid.Out, "\n") != 2 || !strings.Contains(valid.Out, "  first admin  ") {

@@ -44,8 +44,7 @@ func TestReceiversThatFail(t *testing.T) {
 			{"name":"verify","kind":"gate_zero","batch_id":"b1","concurrency":2,"state":"backing_off","in_flight":1,"deliveries":{}}]}`))
 	}))
 	defer server.Close()
-	n := &clitest.Node{T: t, URL: server.URL, Key: "rdb_" + strings.Repeat("a", 32)}
-	n.Clock.Store(clitest.Morning.UnixNano())
+	n := clitest.At(t, server.URL)
 	got := n.Must("receivers", "list")
 	for _, want := range []string{
 		"criticizer/fetch criticizer/llm", "3 failed, 7 succeed", "backing off, retried in 4m, misconfigured?", "answered with status 401 (1m ago)", "batch b1", "1/2", "none",

@@ -16,7 +16,7 @@ import (
 func TestPolicyApply(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, true)
-	n.Advance(time.Hour)
+	n.Wait(time.Hour)
 	refusePolicies(t, n)
 	file := clitest.Edited(t, "version: 1.0.0", "version: 1.1.0", "MEDIUM:   {lasts: 30d,", "MEDIUM:   {lasts: 20d,")
 	shown := n.Must("policy", "plan", file)

@@ -54,7 +54,7 @@ func TestJobsRunAgain(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(ran)
 	}))
 	defer server.Close()
-	n := &clitest.Node{T: t, URL: server.URL, Key: "rdb_" + strings.Repeat("a", 32)}
+	n := clitest.At(t, server.URL)
 	r := n.As(command.Streams{Terminal: true}, n.Key, "jobs", "run", "ttl", "--reason", "make room")
 	if r.Status != command.ExitDone || r.Out != "ttl: 3000 rows changed\n" || len(asked) != 4 || !asked[0].DryRun || asked[3] != (client.JobRun{Reason: "make room"}) {
 		t.Errorf("ends with %d: %q %q after %+v", r.Status, r.Out, r.Err, asked)

@@ -1,0 +1,64 @@
+// Package program builds the program recoup for tests that run it as people do.
+package program
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// build makes the program once for all tests of a process.
+var build = sync.OnceValues(func() (string, error) {
+	folder, err := Folder()
+	if err != nil {
+		return "", err
+	}
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "recoup").Output()
+	if err != nil {
+		return "", fmt.Errorf("looking for the module: %w", err)
+	}
+	path := filepath.Join(folder, "recoup")
+	cmd := exec.Command("go", "build", "-o", path, "./cmd/recoup")
+	cmd.Dir = strings.TrimSpace(string(root)) // benchmarks are a module of their own
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the program: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+var made atomic.Pointer[string]
+
+// Folder holds what a process builds for its tests, until [Main] ends.
+var Folder = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "recoup-program-")
+	if err == nil {
+		made.Store(&folder)
+	}
+	return folder, err
+})
+
+// Path returns the built program.
+func Path(t testing.TB) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Main runs the tests of a package that uses [Path], and removes what was built. It
+// is the whole TestMain of that package.
+func Main(m *testing.M) {
+	defer func() {
+		if folder := made.Load(); folder != nil {
+			_ = os.RemoveAll(*folder)
+		}
+	}()
+	m.Run()
+}
