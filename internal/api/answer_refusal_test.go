@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -14,26 +13,15 @@ import (
 	"recoup/fault"
 	"recoup/internal/api"
 	"recoup/internal/app"
+	"recoup/internal/test/node"
 )
 
 // journal is a log that a test reads.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
+type journal struct{ node.Log }
 
 // lines returns the lines that were written since it was last asked.
 func (j *journal) lines() []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	text := strings.TrimSpace(j.text.String())
-	j.text.Reset()
+	text := strings.TrimSpace(j.Take())
 	if text == "" {
 		return nil
 	}

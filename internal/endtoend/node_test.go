@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"log/slog"
 	"os"
-	"sync"
 	"testing"
 
 	"recoup/internal/api"
 	"recoup/internal/app"
 	"recoup/internal/test/live"
+	testnode "recoup/internal/test/node"
 )
 
 // soaking reports whether there is time for every case.
@@ -37,20 +37,5 @@ func startNode(t *testing.T, d database) *node {
 	return &node{live.Start(t, o), logs}
 }
 
-// text is a buffer that many may write to.
-type text struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (t *text) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.Write(p)
-}
-
-func (t *text) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.String()
-}
+// text is what somebody writes while a test reads it.
+type text = testnode.Log

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,46 +17,23 @@ import (
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 // realStore is what the tests need of a store beside what the writer does.
 type realStore interface {
 	ledger.Store
-	SyncCodes(ctx context.Context, now time.Time, codes []*fault.Definition) error
-	Events(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Event, store.Cursor, error)
-	TopCodes(ctx context.Context, span store.Span, limit int) ([]store.CodeCount, error)
-	Drops(ctx context.Context, from, to time.Time) ([]store.Drop, error)
-	Close() error
+	store.CodeRegistry
+	store.EventReader
 }
 
-// ready registers the codes, and closes the store with the test.
-func ready(t *testing.T, l realStore, err error) realStore {
+// ready registers the codes.
+func ready(t *testing.T, l realStore) realStore {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	if err := l.SyncCodes(t.Context(), epoch(), fault.Default().All()); err != nil {
 		t.Fatal(err)
 	}
 	return l
-}
-
-func openSQLite(t *testing.T) realStore {
-	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "recoup.db"), sqlite.Options{})
-	return ready(t, s, err)
-}
-
-func openPostgres(t *testing.T, url string) realStore {
-	t.Helper()
-	s, err := postgres.Open(t.Context(), url, postgres.Options{})
-	return ready(t, s, err)
 }
 
 // onBothStores runs a test on a real SQLite, in a bubble that shows that no
@@ -66,12 +42,11 @@ func onBothStores(t *testing.T, try func(t *testing.T, l realStore)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) { try(t, openSQLite(t)) })
+		synctest.Test(t, func(t *testing.T) { try(t, ready(t, sqlitetest.Open(t))) })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		_, app := pgtest.Migrated(t)
-		try(t, openPostgres(t, app))
+		try(t, ready(t, pgtest.Open(t)))
 	})
 }
 
@@ -229,7 +204,7 @@ func TestServerGoesAway(t *testing.T) {
 	if err := postgres.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
-	l := openPostgres(t, url)
+	l := ready(t, pgtest.OpenURL(t, url))
 	w := newWriter(t, l, func(o *ledger.Options) {
 		o.BatchSize, o.Flushers, o.WaitLimit = 200, 2, 300*time.Millisecond
 	})

@@ -1,7 +1,6 @@
 package notify_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -14,30 +13,19 @@ import (
 	"recoup/internal/notify"
 	"recoup/internal/policy"
 	"recoup/internal/store"
-	"recoup/internal/store/postgres/pgtest"
-	"recoup/internal/store/sqlite/sqlitetest"
 	"recoup/internal/test/conformance"
+	"recoup/internal/test/node"
 )
 
 type database interface {
+	node.Store
 	conformance.Service
-	store.NoticeReader
-	store.OutboxGauge
-	Close() error
 }
 
 // onBoth runs a test on both stores.
 func onBoth(t *testing.T, test func(*testing.T, database)) {
 	t.Helper()
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(t, sqlitetest.Open(t))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		test(t, pgtest.Open(t))
-	})
+	node.Everywhere(t, func(t *testing.T, db node.Store) { test(t, db.(database)) })
 }
 
 // routes is the notifications section of the tests' policy.
@@ -64,33 +52,16 @@ type world struct {
 	pager  *receiver
 	hook   *receiver
 	mail   *mailServer
-	log    *syncBuffer
+	log    *node.Log
 
 	mu     sync.Mutex
 	waits  []time.Duration
 	random float64
 }
 
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 func newWorld(t *testing.T, db database) *world {
 	t.Helper()
-	w := &world{T: t, Driver: conformance.NewDriver(t, db), db: db, random: 0.5, log: &syncBuffer{}}
+	w := &world{T: t, Driver: conformance.NewDriver(t, db), db: db, random: 0.5, log: &node.Log{}}
 	text := string(policy.DefaultFile())
 	from, to := strings.Index(text, "notifications:\n"), strings.Index(text, "# Retries inside a caller's request")
 	var err error

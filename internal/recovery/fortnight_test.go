@@ -7,7 +7,6 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 	"recoup/internal/store/sqlite"
+	"recoup/internal/store/sqlite/sqlitetest"
 )
 
 // fortnight is a batch from its import to its freeze, on an embedded store and
@@ -84,16 +84,13 @@ func TestFortnight(t *testing.T) {
 }
 
 func newFortnight(t *testing.T, seed uint64) *fortnight {
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "recoup.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := sqlitetest.Open(t)
 	f := &fortnight{
 		TB: t, store: s, gate: policy.Default().Gate, chance: mathrand.New(mathrand.NewPCG(seed, seed)), now: epoch,
 		counted: map[string]int64{}, refused: map[recoup.Code]int{},
 	}
 	s.UseClock(func() time.Time { return f.now })
+	var err error
 	f.Service, err = recovery.New(recovery.Options{
 		Store: s, Gate: func() policy.Gate { return f.gate }, Now: func() time.Time { return f.now }, IDs: recoup.NewIDSource(rand.Reader),
 	})
