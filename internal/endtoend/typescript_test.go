@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"recoup/internal/test/live"
 )
 
 // TestTypeScript runs the tests of the TypeScript client.
@@ -70,7 +72,7 @@ func TestTypeScriptReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fenced(t, string(text), "It prints:\n\n```\n")
-	s := newSite(t, databases()["sqlite"](t))
+	s := newSite(t, live.SQLite(t))
 	s.start()
 	cmd := nodeCommand(folder, ".cache/test/readme.js")
 	cmd.Env = append(os.Environ(), "RECOUP_SERVER=http://"+*s.address.Load(), "RECOUP_KEY="+s.key())
