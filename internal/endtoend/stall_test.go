@@ -179,6 +179,7 @@ func (s *stalls) told(e recoup.Error, call func(context.Context, client.Result, 
 		if n := s.number("select count(*) from recoup.due where error_id = $1 and lease_token = $2 and lease_ends_at > recoup.clock()", e.ID.String(), e.LeaseToken.String()); n > 0 {
 			s.Errorf("the lease of %v is alive, and its worker hears %v", e.ID, err)
 		}
+	case errors.As(err, &refused) && refused.Code == fault.CodeDatabaseBusy: // a stalled transaction holds the row for longer than anybody waits
 	default:
 		s.Errorf("%v: %v", e.ID, err)
 	}
