@@ -58,21 +58,21 @@ func (c *checker) refusedCodes(err error) {
 }
 
 func (f fileCode) definition(code recoup.Code) fault.Definition {
-	def := fault.Definition{
-		Code: code, Class: f.Class, Condition: f.Condition, Proven: f.Proven, Category: f.Category,
-		Severity: cmp.Or(f.Severity, recoup.Medium), HTTPStatus: f.HTTPStatus,
-		Domain: cmp.Or(f.Domain, "runtime"), Group: f.Group, Page: f.Page, Origin: codeOrigin,
+	return Completed(fault.Definition{
+		Code: code, Class: f.Class, Condition: f.Condition, Proven: f.Proven, Category: f.Category, Severity: f.Severity,
+		HTTPStatus: f.HTTPStatus, Domain: f.Domain, Group: f.Group, Page: f.Page, Origin: codeOrigin,
 		Description: f.Description, Causes: f.Causes, Resolution: f.Resolution, Related: f.Related, Aliases: f.Aliases,
-	}
-	if def.Category == "" && f.Class == recoup.ClassFatal {
-		def.Category = recoup.Structural
-	}
-	def.Category = cmp.Or(def.Category, recoup.Transient)
-	return Completed(def)
+	})
 }
 
 // Completed fills in what a code need not say about itself.
 func Completed(def fault.Definition) fault.Definition {
+	if def.Category == "" && def.Class == recoup.ClassFatal {
+		def.Category = recoup.Structural
+	}
+	def.Category = cmp.Or(def.Category, recoup.Transient)
+	def.Severity = cmp.Or(def.Severity, recoup.Medium)
+	def.Domain = cmp.Or(def.Domain, "runtime")
 	def.HTTPStatus = cmp.Or(def.HTTPStatus, http.StatusInternalServerError)
 	def.Description = cmp.Or(def.Description, "Registered by plain SQL, without a description.")
 	if len(def.Causes) == 0 {

@@ -15,7 +15,6 @@ import (
 
 	"recoup/internal/alert"
 	"recoup/internal/cli/command"
-	policycmd "recoup/internal/cli/policy"
 	"recoup/internal/policy"
 )
 
@@ -67,7 +66,7 @@ type trialAlert struct {
 }
 
 // readTrials reads a file of tests and the policy that they are for.
-func readTrials(name string, fallback *policycmd.Flag, streams command.Streams) (*trialFile, *policy.Policy, error) {
+func readTrials(name string, fallback *command.PolicyFlags, streams command.Streams) (*trialFile, *policy.Policy, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read the tests: %w", err)
@@ -81,9 +80,9 @@ func readTrials(name string, fallback *policycmd.Flag, streams command.Streams) 
 	}
 	from := *fallback
 	if f.Policy != "" {
-		from = policycmd.Flag{Argument: filepath.Join(filepath.Dir(name), f.Policy)}
+		err = from.Read(streams, filepath.Join(filepath.Dir(name), f.Policy), "the file of tests", from.Policy.Registry())
 	}
-	p, _, err := from.Load(streams)
+	p := from.Policy
 	if err == nil && len(f.Rules) > 0 {
 		p, err = withRules(p, f.Rules)
 	}

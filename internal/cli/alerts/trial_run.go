@@ -14,12 +14,11 @@ import (
 	"recoup"
 	"recoup/internal/alert"
 	"recoup/internal/cli/command"
-	policycmd "recoup/internal/cli/policy"
 	"recoup/internal/policy"
 )
 
 func test(streams command.Streams) *cobra.Command {
-	var file policycmd.Flag
+	var file command.PolicyFlags
 	cmd := &cobra.Command{
 		Use:   "test FILE…",
 		Short: "Unit-test alert rules: given series, expected alerts",
@@ -45,9 +44,8 @@ else --policy.`,
   recoup alerts test --policy policy.yaml examples/alerts/alerts.yaml --json`,
 		Args: command.SomeArgs("FILE"),
 	}
-	file.Add(cmd)
 	return command.Act[trialReport]{
-		On: command.Offline,
+		On: file.Offline,
 		Call: func(_ context.Context, _ *command.Session, args []string) (all trialReport, err error) {
 			for _, name := range args {
 				if err := all.run(name, &file, streams); err != nil {
@@ -84,7 +82,7 @@ type trialFailure struct {
 }
 
 // run runs the tests of a file.
-func (r *trialReport) run(name string, file *policycmd.Flag, streams command.Streams) error {
+func (r *trialReport) run(name string, file *command.PolicyFlags, streams command.Streams) error {
 	f, p, err := readTrials(name, file, streams)
 	if err != nil {
 		return err

@@ -26,11 +26,12 @@ func Commands(streams command.Streams) []*cobra.Command {
 can do.`,
 		Example: `  recoup codes list
   recoup codes show NETWORK_TIMEOUT`,
-	}, list(streams), show(streams), export(streams))}
+	}, list(streams), show(streams), add(streams), export(streams))}
 }
 
 func list(streams command.Streams) *cobra.Command {
 	var ask filters
+	var from command.PolicyFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the registered codes",
@@ -41,10 +42,10 @@ func list(streams command.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&ask.class, "class", "", "only this `CLASS`: "+command.Join(recoup.Classes()))
 	cmd.Flags().StringVar(&ask.category, "category", "", "only this `CATEGORY`: "+command.Join(recoup.Categories()))
 	return command.List[shown]{
-		On: command.Offline, Whole: true, Noun: "code", Hint: "'recoup codes show CODE' explains one.",
+		On: from.Offline, Whole: true, Noun: "code", Hint: "'recoup codes show CODE' explains one.",
 		Columns: []string{"CODE", "DOMAIN", "RETRYABLE", "RETRY", "CATEGORY", "HTTP"}, Drop: []string{"DOMAIN", "HTTP", "CATEGORY"},
 		Fetch: func(context.Context, *command.Session, client.Page) ([]shown, string, error) {
-			list, err := ask.codes()
+			list, err := ask.codes(from.Policy.Registry())
 			return list, "", err
 		},
 		JSON: func(list []shown) any { return list },
@@ -78,14 +79,14 @@ func retryable(d *fault.Definition) string {
 // filters choose codes; an empty one lets all through.
 type filters struct{ domain, class, category string }
 
-func (f filters) codes() (list []shown, err error) {
+func (f filters) codes(registry *fault.Registry) (list []shown, err error) {
 	domain, noDomain := command.OneOf("domain", f.domain, fault.Domains())
 	class, noClass := command.OneOf("class", f.class, recoup.Classes())
 	category, noCategory := command.OneOf("category", f.category, recoup.Categories())
 	if err := cmp.Or(noDomain, noClass, noCategory); err != nil {
 		return nil, err
 	}
-	for _, d := range fault.Default().All() {
+	for _, d := range registry.All() {
 		if (domain == "" || d.Domain == domain) && (class == "" || d.Class == class) && (category == "" || d.Category == category) {
 			list = append(list, shown{d, d.Retryable(false)})
 		}
@@ -94,7 +95,8 @@ func (f filters) codes() (list []shown, err error) {
 }
 
 func show(streams command.Streams) *cobra.Command {
-	return command.Offline(streams, &cobra.Command{
+	var from command.PolicyFlags
+	return from.Offline(streams, &cobra.Command{
 		Use:   "show CODE",
 		Short: "Explain one code: meaning, causes, resolution",
 		Long: `Explains one code: what it means, whether to retry, what causes it and what to do about it.
@@ -107,9 +109,9 @@ Upper and lower case are the same, and aliases of a code lead to it.`,
 		if err != nil {
 			return command.UsageError{Err: err}
 		}
-		def, ok := fault.Default().Lookup(asked)
+		def, ok := from.Policy.Registry().Lookup(asked)
 		if !ok {
-			return unknown(asked)
+			return unknown(asked, from.Policy.Registry())
 		}
 		switch {
 		case asked != def.Code:
@@ -125,8 +127,8 @@ Upper and lower case are the same, and aliases of a code lead to it.`,
 }
 
 // unknown names up to three registered codes that may have been meant.
-func unknown(asked recoup.Code) error {
-	near := nearest(string(asked))
+func unknown(asked recoup.Code, registry *fault.Registry) error {
+	near := nearest(string(asked), registry)
 	if len(near) == 0 {
 		return fmt.Errorf("code %s is not registered\n'recoup codes list' lists those that are", asked)
 	}
@@ -135,10 +137,10 @@ func unknown(asked recoup.Code) error {
 
 // nearest returns the codes that are near, the nearest first. A code is as near as
 // the nearest of its names.
-func nearest(asked string) []recoup.Code {
+func nearest(asked string, registry *fault.Registry) []recoup.Code {
 	var names []string
 	code := map[string]recoup.Code{}
-	for _, d := range fault.Default().All() {
+	for _, d := range registry.All() {
 		for _, name := range append([]recoup.Code{d.Code}, d.Aliases...) {
 			names = append(names, string(name))
 			code[string(name)] = d.Code

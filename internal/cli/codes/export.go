@@ -2,6 +2,7 @@ package codes
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"go/format"
@@ -29,12 +30,16 @@ func export(streams command.Streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&form, "format", "json", "output `FORMAT`: "+command.Join(formats()))
 	cmd.Flags().StringVar(&output, "output", "", "`FILE` to write to instead of standard output")
-	cmd.RunE = func(*cobra.Command, []string) error {
+	var from command.PolicyFlags
+	return from.Offline(streams, cmd, nil, func(_ context.Context, s *command.Session, _ []string) error {
+		if s.JSON() {
+			form = "json"
+		}
 		form, err := command.OneOf("format", form, formats())
 		if err != nil {
 			return err
 		}
-		data, err := exportCodes(form, fault.Default().All())
+		data, err := exportCodes(form, from.Policy.Registry().All())
 		if err != nil {
 			return err
 		}
@@ -43,8 +48,7 @@ func export(streams command.Streams) *cobra.Command {
 		}
 		_, err = streams.Out.Write(data)
 		return err
-	}
-	return cmd
+	})
 }
 
 func exportCodes(form string, defs []*fault.Definition) ([]byte, error) {

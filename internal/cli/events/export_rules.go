@@ -1,6 +1,7 @@
 package events
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -9,7 +10,6 @@ import (
 
 	"recoup/internal/alert"
 	"recoup/internal/cli/command"
-	policycmd "recoup/internal/cli/policy"
 	"recoup/internal/policy"
 )
 
@@ -50,8 +50,9 @@ Prometheus that scrapes the nodes and has the rules of 'recoup export prometheus
 
 // exportPolicy makes cmd one that writes something that follows from a policy.
 func exportPolicy(streams command.Streams, cmd *cobra.Command, write func(p *policy.Policy, asJSON bool) ([]byte, error)) *cobra.Command {
-	return new(policycmd.Flag).Offline(streams, cmd, nil, func(s *command.Session, p *policy.Policy, _ string) error {
-		text, err := write(p, s.JSON())
+	var from command.PolicyFlags
+	return from.Offline(streams, cmd, nil, func(_ context.Context, s *command.Session, _ []string) error {
+		text, err := write(from.Policy, s.JSON())
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -9,12 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"recoup/internal/cli/command"
-	"recoup/internal/policy"
 	"recoup/internal/proof"
 )
 
 func check(streams command.Streams) *cobra.Command {
-	var file Flag
+	var file command.PolicyFlags
 	var strict bool
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
@@ -32,15 +32,15 @@ The exit status is 1 if there are errors, or warnings with --strict. FILE is ano
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "count warnings as errors")
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 && file.file != "" {
-			return command.Usagef("the policy is given twice: as %s and by --policy %s", args[0], file.file)
+		if len(args) > 0 && file.Given() != "" {
+			return command.Usagef("the policy is given twice: as %s and by --policy %s", args[0], file.Given())
 		}
 		file.Argument = strings.Join(args, "")
 		return nil
 	}
-	return file.Offline(streams, cmd, command.One, func(s *command.Session, p *policy.Policy, _ string) error {
-		report := proof.Check(p, p.Registry())
-		if err := printReport(s, file.name(), report); err != nil {
+	return file.Offline(streams, cmd, command.One, func(_ context.Context, s *command.Session, _ []string) error {
+		report := proof.Check(file.Policy, file.Policy.Registry())
+		if err := printReport(s, cmp.Or(file.Argument, file.Given(), file.Name), report); err != nil {
 			return err
 		}
 		if report.Count(proof.Error) > 0 || strict && report.Count(proof.Warning) > 0 {
@@ -50,19 +50,17 @@ The exit status is 1 if there are errors, or warnings with --strict. FILE is ano
 	})
 }
 
-// name is the policy as messages name it, so that editors find the file.
-func (f *Flag) name() string {
-	file, _ := f.chosen()
-	return cmp.Or(file, policy.DefaultName)
-}
-
 func printReport(s *command.Session, name string, r proof.Report) error {
 	if s.Machine() {
 		return s.Print(r)
 	}
 	var b command.Page
 	for _, f := range r.Findings {
-		b.Wrap(fmt.Sprintf("%s:%d: %s: ", name, f.Line, f.Level), "    ",
+		at := name
+		if f.Line > 0 { // a default stands on none
+			at = fmt.Sprintf("%s:%d", name, f.Line)
+		}
+		b.Wrap(fmt.Sprintf("%s: %s: ", at, f.Level), "    ",
 			fmt.Sprintf("%s [%s, %s]", f.Message, f.Rule, command.Count(f.Cases, "case")))
 		for _, m := range f.Example {
 			margin := "        "

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -30,14 +31,16 @@ func explain(streams command.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&ask.severity, "severity", "", "the report's `SEVERITY`: "+command.Join(recoup.Severities())+" (default: the code's)")
 	cmd.Flags().BoolVar(&ask.entity, "entity", true, "the report names an entity; if not, --entity=false")
 	cmd.Flags().BoolVar(&ask.proven, "proven", false, "the condition of a conditional code is proven; 'codes show' names it")
+	cmd.Args = command.NoArgs
 	cmd.PreRunE = func(*cobra.Command, []string) error { return ask.check() }
-	return new(Flag).Offline(streams, cmd, command.One, func(s *command.Session, p *policy.Policy, name string) error {
-		x := ask.question(streams, p.Registry())
-		x.answer(p)
+	var from command.PolicyFlags
+	return from.Offline(streams, cmd, command.One, func(_ context.Context, s *command.Session, _ []string) error {
+		x := ask.question(streams, from.Policy.Registry())
+		x.answer(from.Policy)
 		if s.Machine() {
 			return s.Print(x.view())
 		}
-		return x.print(s.Out, name)
+		return x.print(s.Out, from.Name)
 	})
 }
 

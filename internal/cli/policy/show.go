@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -14,16 +15,18 @@ import (
 )
 
 func show(streams command.Streams) *cobra.Command {
-	return new(Flag).Offline(streams, &cobra.Command{
+	var from command.PolicyFlags
+	return from.Offline(streams, &cobra.Command{
 		Use:   "show",
 		Short: "Show the policy as tables: retries, escalation, alerts",
 		Example: `  recoup policy show
   recoup policy show --policy policy.yaml --json`,
-	}, command.One, func(s *command.Session, p *policy.Policy, name string) error {
+		Args: command.NoArgs,
+	}, command.One, func(_ context.Context, s *command.Session, _ []string) error {
 		if s.Machine() {
-			return s.Print(viewPolicy(p))
+			return s.Print(viewPolicy(from.Policy))
 		}
-		return showPolicy(s.Out, p, name)
+		return showPolicy(s.Out, from.Policy, from.Name)
 	})
 }
 

@@ -25,7 +25,7 @@ const (
 )
 
 func simulateCommand(streams command.Streams) *cobra.Command {
-	var file Flag
+	var file command.PolicyFlags
 	var ask simulated
 	cmd := &cobra.Command{
 		Use:   "simulate",
@@ -39,20 +39,13 @@ retry_after (seconds). Without --days it runs until nothing is left to happen.`,
   recoup policy simulate --policy new.yaml --from failures.ndjson --json`,
 		Args: command.NoArgs,
 	}
-	file.Add(cmd)
 	cmd.Flags().IntVar(&ask.errors, "errors", 10_000, "make up `N` failures")
 	cmd.Flags().IntVar(&ask.days, "days", 365, "simulate `N` days")
 	cmd.Flags().Uint64Var(&ask.seed, "seed", 1, "random seed; another `N` gives other failures")
 	cmd.Flags().StringVar(&ask.from, "from", "", "history `FILE` to run instead of made-up failures (- is standard input)")
-	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
-		if err := ask.check(cmd); err != nil {
-			return err
-		}
-		p, _, err := file.Load(streams)
-		if err != nil {
-			return err
-		}
-		o, err := ask.options(streams, p)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return ask.check(cmd) }
+	return file.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
+		o, err := ask.options(streams, file.Policy)
 		if err != nil {
 			return err
 		}

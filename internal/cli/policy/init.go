@@ -1,0 +1,148 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"recoup/internal/cli/command"
+	"recoup/internal/policy"
+)
+
+// initial is how a policy begins, as the flags say.
+type initial struct {
+	policy.Start
+	example string
+	force   bool
+	from    command.PolicyFlags
+}
+
+// Init is 'recoup init'.
+func Init(streams command.Streams) *cobra.Command {
+	var ask initial
+	cmd := &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write a policy for your own domain, to begin with",
+		Long: `Writes a commented policy to FILE, policy.yaml if none is named. On a terminal it asks what it
+needs to know: where failures are reported, who owns them, what they hold up and where to notify.
+In scripts the flags say it.
+
+With --server it writes the policy in force there instead, and with --example spec the one that
+governs the tables of Recoup's specification.`,
+		Example: `  recoup init --table payments.capture_errors --entity order_id
+  recoup init mine.yaml --server http://127.0.0.1:8080`,
+		Args: command.AtMost(1),
+	}
+	cmd.Flags().StringVar(&ask.Table, "table", "", "error `TABLE` with its schema, such as payments.capture_errors")
+	cmd.Flags().StringVar(&ask.Team, "team", "", "`TEAM` that owns its errors (default: named after the schema)")
+	cmd.Flags().StringVar(&ask.Entity, "entity", "", "`COLUMN` that names what an error holds up, such as order_id (default: nothing)")
+	cmd.Flags().StringVar(&ask.Channel, "notify", "", "`CHANNEL` where owners are notified (default: log)")
+	cmd.Flags().StringVar(&ask.example, "example", "", "write this `EXAMPLE` instead: "+strings.Join(policy.Examples(), ", "))
+	cmd.Flags().BoolVar(&ask.force, "force", false, "replace FILE if it exists")
+	defer func() {
+		for _, name := range []string{"json", "policy"} {
+			cmd.Flags().Lookup(name).Hidden = true
+		}
+	}()
+	return ask.from.Offline(streams, cmd, nil, func(_ context.Context, s *command.Session, args []string) error {
+		ask.File = cmp.Or(strings.Join(args, ""), "policy.yaml")
+		text, err := ask.text(s)
+		if err != nil {
+			return err
+		}
+		if err := ask.write(text); err != nil {
+			return err
+		}
+		ask.goOn(s)
+		return nil
+	})
+}
+
+// text is what is to be written.
+func (a *initial) text(s *command.Session) ([]byte, error) {
+	switch asked := a.Table != "" || a.Team != "" || a.Entity != "" || a.Channel != ""; {
+	case a.example != "":
+		text, ok := policy.Example(a.example)
+		if !ok {
+			return nil, command.Usagef("unknown example %q: expected %s", a.example, strings.Join(policy.Examples(), ", "))
+		}
+		return text, nil
+	case a.from.Chosen() && !asked:
+		return []byte(a.from.Policy.Text()), nil
+	case a.Table == "" && !s.Interactive:
+		return nil, command.Usagef("--table is missing: expected an error table such as payments.capture_errors")
+	case a.Table == "":
+		a.questions(s)
+	}
+	text, err := policy.Starter(a.Start)
+	if err != nil {
+		return nil, command.UsageError{Err: err}
+	}
+	return text, nil
+}
+
+// questions asks what the flags do not say, each until the answer can be used.
+func (a *initial) questions(s *command.Session) {
+	said := policy.Start{Table: "a.b"}
+	for _, q := range []struct {
+		question string
+		into     *string
+		kept     *string
+	}{
+		{"What fails? The table that its errors are kept in, with its schema [app.errors]: ", &said.Table, &a.Table},
+		{"Who owns the errors? A team [named after the schema]: ", &said.Team, &a.Team},
+		{"What may an error hold up? The column that names it, such as order_id [nothing]: ", &said.Entity, &a.Entity},
+		{"Where are owners notified? The name of a channel [log]: ", &said.Channel, &a.Channel},
+	} {
+		for *q.kept == "" {
+			*q.into = s.Ask(q.question)
+			if q.into == &said.Table {
+				said.Table = cmp.Or(said.Table, "app.errors")
+			}
+			if err := said.Check(); err != nil {
+				s.Notef("%v", err)
+				continue
+			}
+			*q.kept = *q.into
+			break
+		}
+	}
+}
+
+// write writes the file, and never over one that is there unless it may.
+func (a *initial) write(text []byte) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if a.force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	file, err := os.OpenFile(a.File, flags, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already: name another file, or replace it with --force", a.File)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}
+
+// goOn says what was written and what comes next.
+func (a *initial) goOn(s *command.Session) {
+	s.Sayf("%s is written. Read it, and go on with:\n", a.File)
+	s.Sayf("  recoup policy check %s", a.File)
+	s.Sayf("  recoup serve --policy %s", a.File)
+	if a.Table == "" {
+		return
+	}
+	entity := ""
+	if a.Entity != "" {
+		entity = " --entity 1"
+	}
+	s.Sayf("  recoup errors report --table %s%s --code %s --message test", a.Table, entity, a.Code())
+}

@@ -1,0 +1,85 @@
+package policy_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"recoup/internal/cli"
+	"recoup/internal/cli/clitest"
+	"recoup/internal/cli/command"
+)
+
+// TestInit proves that what init writes passes the check, by flags and by answers, and
+// that it writes over nothing.
+func TestInit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	out, stderr, status := clitest.Run(t, "init", file, "--table", "payments.capture_errors", "--team", "payments-team", "--entity", "order_id")
+	if status != command.ExitDone || !strings.Contains(out, "recoup serve --policy "+file) || !strings.Contains(out, "--code ORDER_REFUSED") {
+		t.Fatalf("init ends with %d: %s%s", status, out, stderr)
+	}
+	if _, stderr, status := clitest.Run(t, "policy", "check", file); status != command.ExitDone {
+		t.Errorf("the check ends with %d: %s", status, stderr)
+	}
+	if out, _, _ := clitest.Run(t, "codes", "show", "order_refused", "--policy", file); !strings.Contains(out, "The other side says no") {
+		t.Errorf("the policy's own code is shown as %s", out)
+	}
+	if out, _, _ := clitest.Run(t, "policy", "explain", "--policy", file, "--table", "payments.capture_errors", "--code", "ORDER_REFUSED"); !strings.Contains(out, "PARK") {
+		t.Errorf("the policy's own code is explained as %s", out)
+	}
+	if _, stderr, status := clitest.Run(t, "init", file, "--table", "a.b"); status != command.ExitRefused || !strings.Contains(stderr, "exists already") {
+		t.Errorf("a second time it ends with %d: %s", status, stderr)
+	}
+	for _, args := range [][]string{{}, {"--table", "errors"}, {"--table", "a.b", "--entity", "Order"}, {"--example", "none"}} {
+		if _, stderr, status := clitest.Run(t, append([]string{"init", filepath.Join(t.TempDir(), "x.yaml")}, args...)...); status != command.ExitUsage {
+			t.Errorf("%v ends with %d: %s", args, status, stderr)
+		}
+	}
+}
+
+// TestInitAsks proves that a question is asked until its answer can be used, and that
+// none need be answered.
+func TestInitAsks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	s := clitest.Typed("Thumbnails\nimages.thumbnail_errors\n\nimage_id\nMy Chat\nimages-chat\n")
+	var out, stderr strings.Builder
+	s.Out, s.Err = &out, &stderr
+	if status := cli.Run(t.Context(), []string{"init", file}, s); status != command.ExitDone {
+		t.Fatalf("init ends with %d: %s", status, stderr.String())
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"images.thumbnail_errors:", "team: images-team", "entity: image_id", "{channel: images-chat}"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the policy has no %s:\n%s", want, text)
+		}
+	}
+	if n := strings.Count(stderr.String(), "is no "); n != 2 {
+		t.Errorf("%d answers were refused: %s", n, stderr.String())
+	}
+}
+
+// TestPolicyOfAServer proves that commands which read a policy read the one in force
+// where a server is named, say so, and know its codes.
+func TestPolicyOfAServer(t *testing.T) {
+	n := clitest.Start(t, false)
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(file, []byte("version: 2\ntables: {a.b: {}}\ncodes: {OWN_CODE: {class: fatal, description: Ours}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.Must("policy", "apply", file, "--reason", "own domain", "--yes")
+	for _, args := range [][]string{{"policy", "show"}, {"policy", "explain", "--table", "a.b", "--code", "OWN_CODE"}, {"codes", "show", "OWN_CODE"}} {
+		if got := n.Run(args...); got.Status != command.ExitDone || !strings.Contains(got.Err, "policy 2, in force on") {
+			t.Errorf("%v ends with %d: %s", args, got.Status, got.Err)
+		}
+	}
+	again := filepath.Join(t.TempDir(), "again.yaml")
+	n.Must("init", again)
+	text, err := os.ReadFile(again)
+	if err != nil || !strings.Contains(string(text), "OWN_CODE") {
+		t.Errorf("the policy in force is written as %s (%v)", text, err)
+	}
+}
