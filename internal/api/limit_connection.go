@@ -65,10 +65,10 @@ func (c *connection) receive(body io.Reader, size int64, v *visit) ([]byte, erro
 	}
 }
 
-// growth is how much room is made beside what a body has filled: as much again, or
-// what is left of it.
+// growth is how much room is made beside what a body has filled: three times as much
+// again, so that little is copied more than once, or what is left of it.
 func growth(filled int, size int64) int {
-	room := max(filled, firstRoom)
+	room := max(3*filled, firstRoom)
 	if left := size + 1 - int64(filled); left > 0 { // and a byte for its end
 		room = int(min(int64(room), left))
 	}

@@ -41,26 +41,42 @@ func (s *Store) InsertEvents(ctx context.Context, events []store.Event) (int, er
 type monthly map[time.Time][]store.Event
 
 // byMonth divides events, each month in the order of its keys: batches that hold
-// the same events must not wait for each other crosswise.
+// the same events must not wait for each other crosswise. What comes in that order, as
+// most does, is not copied.
 func byMonth(events []store.Event) monthly {
 	months := monthly{}
-	var month, next time.Time
-	for _, e := range events {
-		if e.TS.Before(month) || !e.TS.Before(next) {
-			month = store.Month(e.TS)
-			next = month.AddDate(0, 1, 0)
+	for len(events) > 0 {
+		month := store.Month(events[0].TS)
+		next, n := month.AddDate(0, 1, 0), 1
+		for n < len(events) && !events[n].TS.Before(month) && events[n].TS.Before(next) {
+			n++
 		}
-		if months[month] == nil {
-			months[month] = make([]store.Event, 0, len(events))
+		if list, more := months[month], events[:n:n]; list == nil {
+			months[month] = more
+		} else {
+			months[month] = append(list, more...)
 		}
-		months[month] = append(months[month], e)
+		events = events[n:]
 	}
-	for _, list := range months {
-		slices.SortFunc(list, func(a, b store.Event) int {
-			return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), a.TS.Compare(b.TS))
-		})
+	for month, list := range months {
+		if !inOrder(list) {
+			months[month] = slices.SortedFunc(slices.Values(list), func(a, b store.Event) int { return compareKeys(&a, &b) })
+		}
 	}
 	return months
+}
+
+func inOrder(events []store.Event) bool {
+	for i := 1; i < len(events); i++ {
+		if compareKeys(&events[i-1], &events[i]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func compareKeys(a, b *store.Event) int {
+	return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), a.TS.Compare(b.TS))
 }
 
 // featureNotSupported is what COPY answers where row security is on.
