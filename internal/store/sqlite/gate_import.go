@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"recoup"
@@ -35,23 +36,17 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 				return err
 			}
 		}
-		present, err := tx.imported(batch, intakes)
-		if err != nil {
-			return err
+		rows := make([]recoup.Intake, len(intakes))
+		for i, in := range intakes {
+			in.BatchID, in.Status, in.PreviousID, in.CreatedAt, in.UpdatedAt = batch, recoup.IntakePending, recoup.ID{}, now, now
+			rows[i] = in
 		}
-		fresh := make([]recoup.Intake, 0, len(intakes))
-		for _, i := range intakes {
-			key := cmp.Or(i.ImportKey, i.ID.String())
-			if present[key] {
-				done.Present++
-				continue
-			}
-			present[key] = true
-			i.BatchID, i.Status, i.PreviousID, i.CreatedAt, i.UpdatedAt = batch, recoup.IntakePending, recoup.ID{}, now, now
-			fresh = append(fresh, i)
+		fresh, err := tx.unknown(batch, rows)
+		if err == nil {
+			done.Added, err = tx.addIntakes(batch, fresh)
 		}
-		done.Added = len(fresh)
-		return tx.addIntakes(batch, fresh)
+		done.Present = len(rows) - done.Added
+		return err
 	})
 	if err != nil {
 		return store.Imported{}, err
@@ -59,23 +54,41 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 	return done, nil
 }
 
-// addIntakes adds pending intakes that agree but for what they are: the guards look
-// at the first, and the others are counted at once.
-func (t *tx) addIntakes(batch string, list []recoup.Intake) error {
-	first := min(1, len(list))
-	if err := (act{tx: t}).Add(store.Intakes.Batch(list[:first])); err != nil || len(list) == first {
-		return err
+// unknown returns the intakes that a batch does not have. If it does not have the
+// first, it probably has none, and all are returned: whether one is there is seen
+// when it is added.
+func (t *tx) unknown(batch string, list []recoup.Intake) ([]recoup.Intake, error) {
+	present, err := t.imported(batch, list[:1])
+	if err != nil || !present[keyOf(&list[0])] {
+		return list, err
+	}
+	present, err = t.imported(batch, list)
+	return slices.DeleteFunc(list, func(i recoup.Intake) bool { return present[keyOf(&i)] }), err
+}
+
+// keyOf is what an intake is recognised by.
+func keyOf(i *recoup.Intake) string { return cmp.Or(i.ImportKey, i.ID.String()) }
+
+// addIntakes adds pending intakes that agree but for what they are, unless they are
+// there: the guards look at the first, which is not, and the others are counted at once.
+func (t *tx) addIntakes(batch string, list []recoup.Intake) (added int, err error) {
+	if len(list) == 0 {
+		return 0, nil
+	}
+	if err := (act{tx: t}).Add(store.Intakes.Batch(list[:1])); err != nil {
+		return 0, err
 	}
 	if err := t.exec(beginBatch); err != nil {
-		return err
+		return 0, err
 	}
-	if err := (act{tx: t}).Add(store.Intakes.Batch(list[first:])); err != nil {
-		return err
+	added, err = (act{tx: t}).add(store.Intakes.Batch(list[1:]), " on conflict do nothing")
+	if err != nil {
+		return 0, err
 	}
-	if err := t.exec(countIntakes, len(list)-first, batch, string(recoup.IntakePending)); err != nil {
-		return err
+	if err := t.exec(countIntakes, added, batch, string(recoup.IntakePending)); err != nil {
+		return 0, err
 	}
-	return t.exec(endBatch)
+	return added + 1, t.exec(endBatch)
 }
 
 // imported returns which of the import keys a batch has already. What has none,
