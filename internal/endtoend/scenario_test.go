@@ -246,4 +246,4 @@ func (s *theatre) seen(at string, st step) {
 
 // scenarioPatience is how long one step of a client may take before the test gives up
 // on it: longer than any of them does.
-const scenarioPatience = 2 * time.Minute
+const scenarioPatience = time.Minute
