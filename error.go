@@ -64,7 +64,7 @@ type Retry struct {
 // Lease is a worker's exclusive right to an error, or to other work, until a time. The
 // token is its fence: a result that carries another one is refused.
 type Lease struct {
-	LeaseToken  ID        `json:"lease_token,omitzero"`
+	LeaseToken  ID        `json:"lease_token,omitzero" doc:"only for the worker that has claimed it"`
 	LeaseWorker string    `json:"lease_worker,omitempty"`
 	LeasedAt    time.Time `json:"leased_at,omitzero"`
 	LeaseEndsAt time.Time `json:"lease_ends_at,omitzero"`

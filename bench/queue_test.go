@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"sync"
@@ -49,11 +50,29 @@ func newQueue(b *testing.B, s interface {
 	keys, err := deadletter.NewKeyring(b.Context(), s, rand.Reader, now)
 	must(b, err)
 	service, err := deadletter.New(deadletter.Options{
-		Store: s, Policies: engine.NewPolicies(policy.Default()), Codes: fault.Default, Keys: keys,
+		Store: apart{s}, Policies: engine.NewPolicies(policy.Default()), Codes: fault.Default, Keys: keys,
 		Now: func() time.Time { return now }, IDs: recoup.NewIDSource(rand.Reader),
 	})
 	must(b, err)
 	return &queue{b, service}
+}
+
+// apart is a store in which no two pieces of a batch are due at the same time: one time
+// for all of them would flatter.
+type apart struct{ deadletter.Store }
+
+func (a apart) StepLetters(ctx context.Context, now time.Time, steps []store.LetterStep) ([]store.LetterOutcome, error) {
+	for i := range steps {
+		decide := steps[i].Decide
+		steps[i].Decide = func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+			next, effects, err := decide(l, now)
+			if l.Queued.WorkID.IsZero() && !next.Queued.WorkID.IsZero() {
+				next.Queued.DueAt = next.Queued.DueAt.Add(time.Duration(i) * time.Microsecond)
+			}
+			return next, effects, err
+		}
+	}
+	return a.Store.StepLetters(ctx, now, steps)
 }
 
 // load submits work in batches.
@@ -64,17 +83,16 @@ func (q *queue) load(items int) {
 	}
 }
 
-// submit submits one batch, in which no two pieces are due at the same time: one time
-// for all of them would flatter.
+// submit submits one batch.
 func (q *queue) submit(first, items int) {
 	q.Helper()
-	batch := make([]deadletter.Submission, items)
+	batch := make([]recoup.NewWork, items)
 	for i := range batch {
-		batch[i] = deadletter.Submission{
-			Pipeline: "criticizer", Stage: "fetch", PayloadRef: fmt.Sprint("s3://items/", first+i), Delay: time.Duration(i) * time.Microsecond,
+		batch[i] = recoup.NewWork{
+			Pipeline: "criticizer", Stage: "fetch", PayloadRef: fmt.Sprint("s3://items/", first+i),
 		}
 	}
-	done, err := q.Submit(q.Context(), worker, batch)
+	done, err := q.Submit(q.Context(), worker, batch, nil)
 	must(q, err)
 	q.check(done)
 }
@@ -92,8 +110,8 @@ func (q *queue) drain(workers int) {
 	for range workers {
 		wg.Go(func() {
 			for {
-				claimed, err := q.Claim(q.Context(), worker, deadletter.Claim{
-					Lanes: []store.Lane{{Pipeline: "criticizer", Stage: "fetch"}}, Worker: "worker-1", Limit: workBatch,
+				claimed, err := q.Claim(q.Context(), worker, recoup.WorkClaim{
+					Lanes: []recoup.Lane{{Pipeline: "criticizer", Stage: "fetch"}}, Worker: "worker-1", Limit: workBatch,
 				})
 				if err != nil || len(claimed) == 0 {
 					if err != nil {
@@ -101,11 +119,11 @@ func (q *queue) drain(workers int) {
 					}
 					return
 				}
-				results := make([]deadletter.Result, len(claimed))
+				results := make([]recoup.WorkResult, len(claimed))
 				for i := range claimed {
-					results[i] = deadletter.Result{WorkID: claimed[i].WorkID, Token: claimed[i].LeaseToken, Outcome: deadletter.Succeeded}
+					results[i] = recoup.WorkResult{WorkID: claimed[i].WorkID, LeaseToken: claimed[i].LeaseToken, Outcome: deadletter.Succeeded}
 				}
-				done, err := q.Results(q.Context(), worker, results)
+				done, err := q.Results(q.Context(), worker, results, nil)
 				if err != nil {
 					q.Error(err)
 					return

@@ -27,7 +27,7 @@ type StageWorker struct {
 
 	// Payload gets the payload of work that comes with a reference only; nil: the
 	// stages do without.
-	Payload func(ctx context.Context, w Work) ([]byte, error)
+	Payload func(ctx context.Context, w recoup.ClaimedWork) ([]byte, error)
 
 	Concurrency int           // pieces of work at once; default 8, at most 1000
 	Lease       time.Duration // default: the policy's
@@ -69,7 +69,7 @@ func (w StageWorker) Run(ctx context.Context) error {
 	s := &stageShift{StageWorker: w, pool: newPool(ctx, w.Client, w.Logger, "work", w.Concurrency)}
 	defer s.end()
 	for _, st := range w.Pipeline.Stages {
-		s.lanes = append(s.lanes, Lane{Pipeline: w.Pipeline.Name, Stage: st.Name})
+		s.lanes = append(s.lanes, recoup.Lane{Pipeline: w.Pipeline.Name, Stage: st.Name})
 	}
 	return errors.Join(claimAll(ctx, s.pool, s.claim, s.work),
 		s.drain(w.Grace, "%d pieces of work did not end, or their results could not be sent."))
@@ -79,13 +79,13 @@ func (w StageWorker) Run(ctx context.Context) error {
 type stageShift struct {
 	StageWorker
 	*pool
-	lanes []Lane
+	lanes []recoup.Lane
 }
 
 // claim takes what is there, and waits if there is nothing.
-func (s *stageShift) claim(ctx context.Context, limit int) ([]Work, error) {
-	claimed, err := claimTwice(ctx, s.pool, s.Poll, func(ctx context.Context, wait int) ([]Work, error) {
-		return s.Client.ClaimWork(ctx, WorkClaim{Lanes: s.lanes, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
+func (s *stageShift) claim(ctx context.Context, limit int) ([]recoup.ClaimedWork, error) {
+	claimed, err := claimTwice(ctx, s.pool, s.Poll, func(ctx context.Context, wait int) ([]recoup.ClaimedWork, error) {
+		return s.Client.ClaimWork(ctx, recoup.WorkClaim{Lanes: s.lanes, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
 	})
 	return claimed[:min(len(claimed), limit)], err
 }
@@ -94,12 +94,12 @@ func (s *stageShift) claim(ctx context.Context, limit int) ([]Work, error) {
 var errUnsaid = errors.New("client: the run ended without a result")
 
 // work takes one piece of work through the pipeline, and tells how it went.
-func (s *stageShift) work(w Work, received time.Time) {
+func (s *stageShift) work(w recoup.ClaimedWork, received time.Time) {
 	defer s.yield(1)
 	err := errUnsaid // should a stage end its goroutine
 	lease := heldLease{of: "work_id", id: w.WorkID, lasts: w.LeaseEndsAt.Sub(w.LeasedAt), received: received,
 		extend: func(ctx context.Context, seconds int) error {
-			_, err := s.Client.WorkResult(ctx, WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Extended, LeaseSeconds: seconds}, NoRetry())
+			_, err := s.Client.WorkResult(ctx, recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Extended, LeaseSeconds: seconds}, NoRetry())
 			if err != nil && !s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey) {
 				return decision{err}
 			}
@@ -113,10 +113,10 @@ func (s *stageShift) work(w Work, received time.Time) {
 }
 
 // run runs the stages that are not finished.
-func (s *stageShift) run(ctx context.Context, w *Work) error {
-	var progress WorkProgress
+func (s *stageShift) run(ctx context.Context, w *recoup.ClaimedWork) error {
+	var progress recoup.WorkProgress
 	var err error
-	if !w.fresh() {
+	if w.Claims > 1 || !w.ReplayID.IsZero() {
 		if progress, err = s.Client.Progress(ctx, w.WorkID, w.LeaseToken); err != nil {
 			return err
 		}
@@ -139,8 +139,8 @@ func (s *stageShift) run(ctx context.Context, w *Work) error {
 
 // result puts what the runner said into the words of the wire. Whatever is not a
 // failure for good gives the work back.
-func (s *stageShift) result(w *Work, err error) WorkResult {
-	r := WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Succeeded}
+func (s *stageShift) result(w *recoup.ClaimedWork, err error) recoup.WorkResult {
+	r := recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Succeeded}
 	var failed *recoup.StageFailure
 	switch {
 	case err == nil:
@@ -158,7 +158,7 @@ func (s *stageShift) result(w *Work, err error) WorkResult {
 // tell sends a result until the server has decided about it. It has one key, so
 // that it counts once however often it is sent; the token alone is that of all the
 // work of a claim.
-func (s *stageShift) tell(r WorkResult) {
+func (s *stageShift) tell(r recoup.WorkResult) {
 	key := IdempotencyKey(r.WorkID.String() + "/" + r.LeaseToken.String() + "/" + r.Outcome)
 	for failures := 1; ; failures++ {
 		_, err := s.Client.WorkResult(s.all, r, key)

@@ -87,7 +87,7 @@ func (p *pipeline) until(holds func() bool) {
 
 func (p *pipeline) submit() recoup.ID {
 	p.Helper()
-	items, err := p.client.Submit(p.Context(), []client.NewWork{{Pipeline: "critic", Stage: "fetch", Payload: []byte("a page")}})
+	items, err := p.client.Submit(p.Context(), []recoup.NewWork{{Pipeline: "critic", Stage: "fetch", Payload: []byte("a page")}})
 	if err != nil {
 		p.Fatal(err)
 	}

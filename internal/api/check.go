@@ -124,40 +124,20 @@ func (a *API) checkSingleReplay(_ *call, in *replayLetterIn) error {
 }
 
 func (a *API) checkSubmissions(_ *call, in *submitIn) error {
-	return eachItem("work", in.Body.Work, newWorkRules, checkNewWork)
-}
-
-func checkNewWork(w *client.NewWork) error {
-	s := submissionOf(w)
-	return deadletter.CheckSubmission(&s)
+	return eachItem("work", in.Body.Work, newWorkRules, deadletter.CheckSubmission)
 }
 
 func (a *API) checkWorkClaim(_ *call, in *claimWorkIn) error {
-	return deadletter.CheckClaim(in.order())
+	return deadletter.CheckClaim(in.Body)
 }
 
 func (a *API) checkWorkResults(_ *call, in *workResultsIn) error {
-	return eachItem("results", in.Body.Results, workResultRules, a.checkWorkResult)
+	return eachItem("results", in.Body.Results, workResultRules, a.Letters.CheckResult)
 }
 
-func (a *API) checkWorkResult(r *client.WorkResult) error {
-	result, err := WorkResult(r)
-	if err != nil && result.Outcome == deadletter.Failed {
-		result.Outcome = deadletter.Released // without a failure there is nothing to be said of one
-	}
-	var bad fault.FieldErrors
-	bad.Merge(err)
-	bad.Merge(a.Letters.CheckResult(&result))
-	return bad.Err()
-}
-
-// checkOneWorkResult is [API.checkWorkResult] of an outcome that its path names.
+// checkOneWorkResult is the check of a result whose outcome its path names.
 func checkOneWorkResult(outcome string) func(*API, *call, *workResultIn) error {
-	return func(a *API, _ *call, in *workResultIn) error {
-		r := in.Body
-		r.WorkID, r.Outcome = in.ID, outcome
-		return a.checkWorkResult(&r)
-	}
+	return func(a *API, _ *call, in *workResultIn) error { return a.Letters.CheckResult(in.of(outcome)) }
 }
 
 func (a *API) checkCheckpoint(_ *call, in *checkpointIn) error {
@@ -165,12 +145,12 @@ func (a *API) checkCheckpoint(_ *call, in *checkpointIn) error {
 }
 
 func (a *API) checkPause(c *call, in *pauseIn) error {
-	p := pauseOf(&in.Body)
-	return a.Letters.CheckPause(c.caller, &p, in.Body.All)
+	p := in.Body
+	return a.Letters.CheckPause(c.caller, &p)
 }
 
 func (a *API) checkUnpause(c *call, in *unpauseIn) error {
-	p, reason := in.pause(), in.Reason
+	p, reason := in.PauseScope, in.Reason
 	return a.Letters.CheckUnpause(c.caller, &p, &reason)
 }
 

@@ -206,7 +206,7 @@ func TestLetterMetrics(t *testing.T) {
 	w.submit("newsletter", "send")
 	w.submit("newsletter", "send")
 	var out client.WorkClaimed
-	w.post("/v1/work/claim", client.WorkClaim{Lanes: []client.Lane{{Pipeline: "newsletter", Stage: "send"}}, Worker: "w", Limit: 1}).ok(&out)
+	w.post("/v1/work/claim", recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: "newsletter", Stage: "send"}}, Worker: "w", Limit: 1}).ok(&out)
 	figures := w.get("/metrics").Body.String()
 	for _, want := range []string{
 		`recoup_dead_letters{class="VALIDATION_ERROR",pipeline="` + fresh.Pipeline + `",step="NEW"} 1`,
@@ -235,12 +235,12 @@ func TestReplayedWorkHasItsContext(t *testing.T) {
 		if want := `{"attempts":{"llm":1},"upstream":"openai","upstream_status":422}`; string(held.Context) != want {
 			w.Errorf("the context is %s, want %s", held.Context, want)
 		}
-		bare := client.WorkResult{LeaseToken: held.LeaseToken, Failure: &recoup.StageFailure{Stage: "llm", Class: "VALIDATION_ERROR"}}
+		bare := recoup.WorkResult{LeaseToken: held.LeaseToken, Failure: &recoup.StageFailure{Stage: "llm", Class: "VALIDATION_ERROR"}}
 		e := w.post("/v1/work/"+held.WorkID.String()+"/fail", bare).failed(http.StatusBadRequest, fault.CodeValidationError)
 		if len(e.Fields) != 4 {
 			w.Errorf("complained about %+v", e.Fields)
 		}
-		if fresh := w.held(); fresh.Context != nil {
+		if fresh := w.held(); fresh.Context != "" {
 			w.Errorf("new work has the context %s", fresh.Context)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/check"
+	"recoup/internal/lease"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -211,7 +212,7 @@ func recoveryOf(x store.Case, now time.Time) *recoup.Recovery {
 type gateClaimIn struct{ Body client.GateZeroClaim }
 
 func (in *gateClaimIn) order() recovery.Order {
-	return recovery.Order{Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), What: in.Body.What}
+	return recovery.Order{Worker: in.Body.Worker, Limit: lease.Limit(in.Body.Limit), Lease: lease.Seconds(in.Body.LeaseSeconds), What: in.Body.What}
 }
 
 func (a *API) claimGateZero(c *call, in *gateClaimIn) (client.GateZeroClaimed, error) {

@@ -83,7 +83,7 @@ func (w *world) selectsOnly(mine, theirs []recoup.DeadLetter) {
 	if p.Eligible != 0 || p.Token != "" || len(p.NotEligible) > 0 {
 		w.Errorf("a preview of another hub's group is %+v", p)
 	}
-	got := w.do(key, http.MethodPost, "/v1/work", client.NewWorkBatch{Work: []client.NewWork{{WorkID: theirs[0].WorkID, Pipeline: mine[0].Pipeline, Stage: "llm"}}})
+	got := w.do(key, http.MethodPost, "/v1/work", client.NewWorkBatch{Work: []recoup.NewWork{{WorkID: theirs[0].WorkID, Pipeline: mine[0].Pipeline, Stage: "llm"}}})
 	if text := got.Body.String(); !strings.Contains(text, "in another pipeline") || strings.Contains(text, theirs[0].ErrorID.String()) {
 		w.Errorf("an id that another hub uses is answered with %s", text)
 	}
@@ -120,13 +120,14 @@ func (w *world) replaysOnly(mine, theirs []recoup.DeadLetter) {
 func (w *world) pausesOnly(mine, theirs string) {
 	w.Helper()
 	key := "operator" + onlyDOL
-	for _, b := range []client.NewPause{{Stage: "x", Reason: "a try"}, {Class: "TIMEOUT", Reason: "a try"}, {All: true, Reason: "a try"}} {
+	for _, b := range []recoup.NewPause{{PauseScope: recoup.PauseScope{Stage: "x"}}, {PauseScope: recoup.PauseScope{Class: "TIMEOUT"}}, {All: true}} {
+		b.Reason = "a try"
 		w.do(key, http.MethodPost, "/v1/pauses", b).invalid("pipeline", "required")
 		b.Pipeline = theirs
 		w.post("/v1/pauses", b).ok()
 	}
-	w.post("/v1/pauses", client.NewPause{All: true, Reason: "a try"}).ok()
-	w.do(key, http.MethodPost, "/v1/pauses", client.NewPause{Pipeline: mine, Stage: "x", Reason: "a try"}).ok()
+	w.post("/v1/pauses", recoup.NewPause{All: true, Reason: "a try"}).ok()
+	w.do(key, http.MethodPost, "/v1/pauses", recoup.NewPause{PauseScope: recoup.PauseScope{Pipeline: mine, Stage: "x"}, Reason: "a try"}).ok()
 	w.do(key, http.MethodDelete, "/v1/pauses", nil).invalid("pipeline", "required")
 	var list client.WorkPauses
 	w.do("reader"+onlyDOL, http.MethodGet, "/v1/pauses", nil).ok(&list)

@@ -11,7 +11,7 @@ import (
 	"recoup/internal/store"
 )
 
-func (n *notifier) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.QueuedWork, error) {
+func (n *notifier) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.Work, error) {
 	claimed, err := n.Store.ClaimWork(ctx, claim)
 	if len(claimed) == 0 {
 		n.claims <- struct{}{}
@@ -40,8 +40,8 @@ func TestEndOfAKeyEndsItsLongPolls(t *testing.T) {
 			w.post("/v1/keys", client.NewKey{Name: "n", Role: "worker"}).ok(&made)
 			key := w.use(made)
 			errors := w.later(key, http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w", WaitSeconds: 60})
-			work := w.later(key, http.MethodPost, "/v1/work/claim", client.WorkClaim{
-				Lanes: []client.Lane{{Pipeline: "p", Stage: "s"}}, Worker: "w", WaitSeconds: 60,
+			work := w.later(key, http.MethodPost, "/v1/work/claim", recoup.WorkClaim{
+				Lanes: []recoup.Lane{{Pipeline: "p", Stage: "s"}}, Worker: "w", WaitSeconds: 60,
 			})
 			<-n.claims
 			<-n.claims
@@ -64,7 +64,7 @@ func TestAuditNamesTheKey(t *testing.T) {
 		var made [2]recoup.Key
 		for i := range made {
 			w.post("/v1/keys", client.NewKey{Name: "ada", Role: "admin"}).ok(&made[i])
-			w.do(w.use(made[i]), http.MethodPost, "/v1/pauses", client.NewPause{Pipeline: w.pipeline(""), Reason: "a try"}).ok()
+			w.do(w.use(made[i]), http.MethodPost, "/v1/pauses", recoup.NewPause{PauseScope: recoup.PauseScope{Pipeline: w.pipeline("")}, Reason: "a try"}).ok()
 		}
 		var page client.AuditPage
 		w.get("/v1/audit?actor=ada").ok(&page)
@@ -86,7 +86,7 @@ func TestProgressOfALostLease(t *testing.T) {
 		held := w.held()
 		at := "/v1/work/" + held.WorkID.String()
 		w.post(at+"/progress", client.WorkLease{LeaseToken: held.LeaseToken}).ok()
-		w.post(at+"/succeed", client.WorkResult{LeaseToken: held.LeaseToken}).ok()
+		w.post(at+"/succeed", recoup.WorkResult{LeaseToken: held.LeaseToken}).ok()
 		t.Log(name)
 		w.post(at+"/progress", client.WorkLease{LeaseToken: held.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)
 		w.post("/v1/work/"+w.workID().String()+"/progress", client.WorkLease{LeaseToken: held.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)

@@ -95,8 +95,8 @@ func (w *world) taken(d recoup.DeadLetter, step recoup.WorkflowStep) recoup.Dead
 			d.Step = recoup.StepReplaying
 		case recoup.StepReplaying:
 			all := w.claimWork(d.Pipeline, d.Stage)
-			held := all[slices.IndexFunc(all, func(other client.Work) bool { return other.WorkID == d.WorkID })]
-			w.post("/v1/work/"+held.WorkID.String()+"/succeed", client.WorkResult{LeaseToken: held.LeaseToken}).ok()
+			held := all[slices.IndexFunc(all, func(other recoup.ClaimedWork) bool { return other.WorkID == d.WorkID })]
+			w.post("/v1/work/"+held.WorkID.String()+"/succeed", recoup.WorkResult{LeaseToken: held.LeaseToken}).ok()
 			d.Step = recoup.StepReplayed
 		case recoup.StepReplayed:
 			w.post(at+"/verify", recoup.Verification{Outcome: "DELIVERED", Note: "seen"}).ok(&d)
@@ -109,25 +109,25 @@ func (w *world) taken(d recoup.DeadLetter, step recoup.WorkflowStep) recoup.Dead
 func (w *world) submit(pipeline, stage string) {
 	w.Helper()
 	var out client.WorkBatch
-	w.post("/v1/work", client.NewWorkBatch{Work: []client.NewWork{{Pipeline: pipeline, Stage: stage, Payload: []byte("in")}}}).ok(&out)
+	w.post("/v1/work", client.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: pipeline, Stage: stage, Payload: []byte("in")}}}).ok(&out)
 	if out.Items[0].Result == nil {
 		w.Fatalf("not submitted: %s", out.Items[0].Failure)
 	}
 }
 
 // claimWork claims what there is of a stage.
-func (w *world) claimWork(pipeline, stage string) []client.Work {
+func (w *world) claimWork(pipeline, stage string) []recoup.ClaimedWork {
 	w.Helper()
 	var out client.WorkClaimed
-	w.post("/v1/work/claim", client.WorkClaim{Lanes: []client.Lane{{Pipeline: pipeline, Stage: stage}}, Worker: "w", Limit: 100}).ok(&out)
+	w.post("/v1/work/claim", recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: stage}}, Worker: "w", Limit: 100}).ok(&out)
 	return out.Work
 }
 
 // held is work that a worker has.
-func (w *world) held() client.Work { w.Helper(); return w.heldIn("") }
+func (w *world) held() recoup.ClaimedWork { w.Helper(); return w.heldIn("") }
 
 // heldIn is work of a pipeline of a table's hub that a worker has.
-func (w *world) heldIn(table string) client.Work {
+func (w *world) heldIn(table string) recoup.ClaimedWork {
 	w.Helper()
 	pipeline := w.pipeline(table)
 	w.submit(pipeline, "fetch")
@@ -212,12 +212,12 @@ func replayExamples(list map[string]example) {
 
 func queueExamples(list map[string]example) {
 	list["POST /v1/work"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
-		return "/v1/work", client.NewWorkBatch{Work: []client.NewWork{{Pipeline: w.pipeline(table), Stage: "fetch", Payload: []byte("in")}}}
+		return "/v1/work", client.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: w.pipeline(table), Stage: "fetch", Payload: []byte("in")}}}
 	}}
 	list["POST /v1/work/claim"] = example{make: func(w *world, table string) (string, any) {
 		pipeline := w.pipeline(table)
 		w.submit(pipeline, "fetch")
-		return "/v1/work/claim", client.WorkClaim{Lanes: []client.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w"}
+		return "/v1/work/claim", recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w"}
 	}}
 	failed := &recoup.StageFailure{
 		Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true, LastStack: "none",
@@ -226,7 +226,7 @@ func queueExamples(list map[string]example) {
 	for _, outcome := range []string{"succeed", "fail", "extend", "release"} {
 		list["POST /v1/work/{id}/"+outcome] = example{other: lostThere, make: func(w *world, table string) (string, any) {
 			held := w.heldIn(table)
-			r := client.WorkResult{LeaseToken: held.LeaseToken}
+			r := recoup.WorkResult{LeaseToken: held.LeaseToken}
 			if outcome == "fail" {
 				r.Failure = failed
 			}
@@ -235,7 +235,7 @@ func queueExamples(list map[string]example) {
 	}
 	list["POST /v1/work/results"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
 		held := w.heldIn(table)
-		return "/v1/work/results", client.WorkResultBatch{Results: []client.WorkResult{{WorkID: held.WorkID, LeaseToken: held.LeaseToken, Outcome: "fail", Failure: failed}}}
+		return "/v1/work/results", client.WorkResultBatch{Results: []recoup.WorkResult{{WorkID: held.WorkID, LeaseToken: held.LeaseToken, Outcome: "fail", Failure: failed}}}
 	}}
 	for _, verb := range []string{"progress", "forget"} {
 		list["POST /v1/work/{id}/"+verb] = example{other: lostThere, make: func(w *world, table string) (string, any) {
@@ -249,11 +249,11 @@ func queueExamples(list map[string]example) {
 	}}
 	list["GET /v1/pauses"] = fixed("/v1/pauses", nil, leftOut)
 	list["POST /v1/pauses"] = example{make: func(w *world, table string) (string, any) {
-		return "/v1/pauses", client.NewPause{Pipeline: w.pipeline(table), Stage: "paused", Reason: "the upstream is down"}
+		return "/v1/pauses", recoup.NewPause{PauseScope: recoup.PauseScope{Pipeline: w.pipeline(table), Stage: "paused"}, Reason: "the upstream is down"}
 	}}
 	list["DELETE /v1/pauses"] = example{make: func(w *world, table string) (string, any) {
 		pipeline := w.pipeline(table)
-		w.post("/v1/pauses", client.NewPause{Pipeline: pipeline, Stage: "paused", Reason: "the upstream is down"}).ok()
+		w.post("/v1/pauses", recoup.NewPause{PauseScope: recoup.PauseScope{Pipeline: pipeline, Stage: "paused"}, Reason: "the upstream is down"}).ok()
 		return "/v1/pauses?stage=paused&pipeline=" + pipeline, nil
 	}}
 }

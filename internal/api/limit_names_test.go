@@ -64,7 +64,7 @@ func TestNewNamesPerKey(t *testing.T) {
 func TestNewLanesPerKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limits(api.Limits{Names: 2}))
-	submit := func(lane int) []client.Item[client.Work] {
+	submit := func(lane int) []client.Item[recoup.Work] {
 		t.Helper()
 		var out client.WorkBatch
 		w.do("worker", http.MethodPost, "/v1/work", object{"work": []object{{"work_id": recoup.ID{byte(lane + 1)}, "pipeline": "p", "stage": fmt.Sprint("s", lane)}}}).ok(&out)

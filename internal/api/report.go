@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"time"
 
 	"recoup"
 	"recoup/client"
@@ -22,12 +21,6 @@ func (c *call) correlated(r recoup.Report) recoup.Report {
 		r.CorrelationID = c.trace()
 	}
 	return r
-}
-
-// seconds is bounded, so that no number of seconds overflows.
-func seconds(n int) time.Duration {
-	const year = 365 * 24 * 3600
-	return time.Duration(min(max(n, -1), year)) * time.Second
 }
 
 type reportIn struct{ Body recoup.Report }

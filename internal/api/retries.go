@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"reflect"
 
@@ -17,8 +16,8 @@ type claimIn struct{ Body client.Claim }
 
 func (in *claimIn) order() engine.Claim {
 	return engine.Claim{
-		Tables: in.Body.Tables, Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10),
-		Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
+		Tables: in.Body.Tables, Worker: in.Body.Worker, Limit: lease.Limit(in.Body.Limit),
+		Lease: lease.Seconds(in.Body.LeaseSeconds), Wait: lease.Seconds(in.Body.WaitSeconds),
 	}
 }
 
@@ -90,9 +89,9 @@ func (a *API) inputOf(r client.Result) (input lifecycle.Input, err error) {
 	case "succeed":
 		input = lifecycle.Succeed{Token: r.LeaseToken, Reason: r.Reason}
 	case "extend":
-		input = lifecycle.Extend{Token: r.LeaseToken, Lease: seconds(r.LeaseSeconds)}
+		input = lifecycle.Extend{Token: r.LeaseToken, Lease: lease.Seconds(r.LeaseSeconds)}
 	case "fail":
-		failure, err := a.Engine.Failure(r.Code, r.Proven, seconds(r.RetryAfter))
+		failure, err := a.Engine.Failure(r.Code, r.Proven, lease.Seconds(r.RetryAfter))
 		bad.Merge(err)
 		input = lifecycle.Fail{Token: r.LeaseToken, Failure: failure, Reason: r.Reason}
 	default:

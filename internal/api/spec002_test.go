@@ -22,7 +22,7 @@ func TestSpec002FailsAgain(t *testing.T) {
 			held := w.claimWork(d.Pipeline, d.Stage)[0]
 			again := w.breakdown(d.Pipeline)
 			again.Class = row.then
-			w.post("/v1/work/"+held.WorkID.String()+"/fail", client.WorkResult{LeaseToken: held.LeaseToken, Failure: &again}).ok()
+			w.post("/v1/work/"+held.WorkID.String()+"/fail", recoup.WorkResult{LeaseToken: held.LeaseToken, Failure: &again}).ok()
 			now, e := w.details(d), recoup.Error{}
 			w.get("/v1/errors/" + d.ErrorID.String()).ok(&e)
 			if now.Step != recoup.StepNew || len(now.Rounds) != 2 || now.Class != row.then {

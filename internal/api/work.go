@@ -2,17 +2,14 @@ package api
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"net/http"
 	"reflect"
-	"time"
 
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/deadletter"
-	"recoup/internal/store"
 )
 
 // queueRoutes are about work that waits for workers, or that one has.
@@ -35,7 +32,7 @@ func queueRoutes() []*route {
 		{deadletter.Released, "Give work back unfinished, through no fault of its own"},
 	} {
 		outcome, summary := verb[0], verb[1]
-		rt := checked(operation(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *call, in *workResultIn) (client.WorkDone, error) {
+		rt := checked(operation(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *call, in *workResultIn) (recoup.WorkDone, error) {
 			return a.workResult(c, in, outcome)
 		}), checkOneWorkResult(outcome)).takesUpTo(letterBody).by(Worker).repeats(keyed)
 		if outcome == deadletter.Failed {
@@ -55,52 +52,34 @@ type Acknowledged struct{}
 // checkpointBody is room for the output of a stage in base64.
 const checkpointBody = 2 << 20
 
-// workOf is work as everybody may see it.
-func workOf(q *store.QueuedWork) client.Work {
-	return client.Work{
-		WorkID: q.WorkID, Pipeline: q.Pipeline, Stage: q.Stage, Class: q.Class, ReplayID: q.ReplayID, ErrorID: q.ErrorID,
-		PayloadRef: q.PayloadRef, PayloadHash: q.PayloadHash, CreatedAt: q.CreatedAt, DueAt: q.DueAt,
-		LeasedAt: q.LeasedAt, LeaseEndsAt: q.LeaseEndsAt, Claims: q.Claims, Lapses: q.Lapses,
-	}
-}
-
 type submitIn struct{ Body client.NewWorkBatch }
 
 // newWorkRules are the rules of one piece of work among many.
-var newWorkRules = rulesOf(reflect.TypeFor[client.NewWork]())
-
-func submissionOf(w *client.NewWork) deadletter.Submission {
-	return deadletter.Submission{
-		WorkID: w.WorkID, Pipeline: w.Pipeline, Stage: w.Stage, PayloadRef: w.PayloadRef, PayloadHash: w.PayloadHash, Payload: w.Payload,
-		Delay: seconds(w.DelaySeconds),
-	}
-}
+var newWorkRules = rulesOf(reflect.TypeFor[recoup.NewWork]())
 
 func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
-	answer := client.WorkBatch{Items: make([]client.Item[client.Work], len(in.Body.Work))}
-	var subs []deadletter.Submission
+	answer := client.WorkBatch{Items: make([]client.Item[recoup.Work], len(in.Body.Work))}
+	receipts, err := c.letterReceipts()
+	if err != nil {
+		return client.WorkBatch{}, err
+	}
+	var list []recoup.NewWork
 	var place []int
 	for i := range in.Body.Work {
 		w := &in.Body.Work[i]
-		receipt, err := c.letterReceipt(i)
-		if err != nil {
-			return client.WorkBatch{}, err
-		}
-		err = checkRules(newWorkRules, reflect.ValueOf(*w))
+		err := checkRules(newWorkRules, reflect.ValueOf(*w))
 		if err == nil {
 			err = a.checkLane(c, w.Pipeline, w.Stage)
 		} else {
-			err = checkWhole(newWorkRules, w, checkNewWork)
+			err = checkWhole(newWorkRules, w, deadletter.CheckSubmission)
 		}
 		if err != nil {
 			answer.Items[i].Failure = a.embed(c, err)
 			continue
 		}
-		sub := submissionOf(w)
-		sub.Receipt = receipt
-		subs, place = append(subs, sub), append(place, i)
+		list, place = append(list, *w), append(place, i)
 	}
-	done, err := a.Letters.Submit(c.r.Context(), c.caller, subs)
+	done, err := a.Letters.Submit(c.r.Context(), c.caller, list, receipts.At(place))
 	if err != nil {
 		return client.WorkBatch{}, err
 	}
@@ -110,112 +89,79 @@ func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
 			item.Failure = a.embed(c, done[k].Err)
 			continue
 		}
-		work := workOf(&done[k].Letter.Queued)
-		work.Repeated = done[k].Repeated
+		work := done[k].Work()
 		item.Result = &work
 	}
 	return answer, nil
 }
 
-type claimWorkIn struct{ Body client.WorkClaim }
-
-func (in *claimWorkIn) order() deadletter.Claim {
-	return deadletter.Claim{
-		Lanes:  each(in.Body.Lanes, func(l client.Lane) store.Lane { return store.Lane(l) }),
-		Worker: in.Body.Worker, Limit: cmp.Or(in.Body.Limit, 10), Lease: seconds(in.Body.LeaseSeconds), Wait: seconds(in.Body.WaitSeconds),
-	}
-}
+type claimWorkIn struct{ Body recoup.WorkClaim }
 
 func (a *API) claimWork(c *call, in *claimWorkIn) (client.WorkClaimed, error) {
-	claimed, err := poll(a, c, func(ctx context.Context) ([]deadletter.Claimed, error) {
-		return a.Letters.Claim(ctx, c.caller, in.order())
+	claimed, err := poll(a, c, func(ctx context.Context) ([]recoup.ClaimedWork, error) {
+		return a.Letters.Claim(ctx, c.caller, in.Body)
 	})
-	return client.WorkClaimed{Work: each(claimed, func(w deadletter.Claimed) client.Work { return ClaimedWork(&w) })}, err
+	return client.WorkClaimed{Work: listed(claimed)}, err
 }
 
 type workResultIn struct {
 	idIn
-	Body client.WorkResult
+	Body recoup.WorkResult
 }
 
-func (a *API) workResult(c *call, in *workResultIn, outcome string) (client.WorkDone, error) {
+// of is the result of an outcome that the path names.
+func (in *workResultIn) of(outcome string) *recoup.WorkResult {
 	r := in.Body
 	r.WorkID, r.Outcome = in.ID, outcome
-	result, err := workResultOf(c, &r, 0)
-	if err != nil {
-		return client.WorkDone{}, err
-	}
-	done, err := a.Letters.Results(c.r.Context(), c.caller, []deadletter.Result{result})
-	if err != nil {
-		return client.WorkDone{}, err
-	}
-	return workDone(&done[0], &r), done[0].Err
+	return &r
 }
 
-// workResultOf turns the i-th result of a request into the service's.
-func workResultOf(c *call, r *client.WorkResult, i int) (deadletter.Result, error) {
-	receipt, err := c.letterReceipt(i)
+func (a *API) workResult(c *call, in *workResultIn, outcome string) (recoup.WorkDone, error) {
+	receipts, err := c.letterReceipts()
 	if err != nil {
-		return deadletter.Result{}, err
+		return recoup.WorkDone{}, err
 	}
-	out, err := WorkResult(r)
-	out.Receipt = receipt
-	return out, err
-}
-
-// workDone is the answer to a result. A worker keeps the token that it has sent.
-func workDone(done *deadletter.Done, r *client.WorkResult) client.WorkDone {
-	out := client.WorkDone{Repeated: done.Repeated}
-	if q := &done.Letter.Queued; !q.WorkID.IsZero() {
-		work := workOf(q)
-		if r.Outcome == deadletter.Extended {
-			work.LeaseToken = r.LeaseToken
-		}
-		out.Work = &work
+	r := in.of(outcome)
+	done, err := a.Letters.Results(c.r.Context(), c.caller, []recoup.WorkResult{*r}, receipts)
+	if err != nil {
+		return recoup.WorkDone{}, err
 	}
-	if !done.Letter.Dead.ErrorID.IsZero() {
-		letter := deadletter.Public(&done.Letter)
-		out.DeadLetter = &letter
-	}
-	return out
+	return done[0].Result(r), done[0].Err
 }
 
 type workResultsIn struct{ Body client.WorkResultBatch }
 
 // workResultRules are the rules of one result among many.
-var workResultRules = rulesOf(reflect.TypeFor[client.WorkResult]())
+var workResultRules = rulesOf(reflect.TypeFor[recoup.WorkResult]())
 
 func (a *API) workResults(c *call, in *workResultsIn) (client.WorkDoneBatch, error) {
-	answer := client.WorkDoneBatch{Items: make([]client.Item[client.WorkDone], len(in.Body.Results))}
-	var results []deadletter.Result
+	answer := client.WorkDoneBatch{Items: make([]client.Item[recoup.WorkDone], len(in.Body.Results))}
+	receipts, err := c.letterReceipts()
+	if err != nil {
+		return client.WorkDoneBatch{}, err
+	}
+	var results []recoup.WorkResult
 	var place []int
 	for i := range in.Body.Results {
 		r := &in.Body.Results[i]
-		err := checkRules(workResultRules, reflect.ValueOf(*r))
-		var result deadletter.Result
-		if err == nil {
-			result, err = workResultOf(c, r, i)
-		} else {
-			err = checkWhole(workResultRules, r, a.checkWorkResult)
-		}
-		if err != nil {
-			answer.Items[i].Failure = a.embed(c, err)
+		if checkRules(workResultRules, reflect.ValueOf(*r)) != nil {
+			answer.Items[i].Failure = a.embed(c, checkWhole(workResultRules, r, a.Letters.CheckResult))
 			continue
 		}
-		results, place = append(results, result), append(place, i)
+		results, place = append(results, *r), append(place, i)
 	}
-	done, err := a.Letters.Results(c.r.Context(), c.caller, results)
+	done, err := a.Letters.Results(c.r.Context(), c.caller, results, receipts.At(place))
 	if err != nil {
 		return client.WorkDoneBatch{}, err
 	}
 	for k := range done {
-		i := place[k]
+		item := &answer.Items[place[k]]
 		if done[k].Err != nil {
-			answer.Items[i].Failure = a.embed(c, done[k].Err)
+			item.Failure = a.embed(c, done[k].Err)
 			continue
 		}
-		out := workDone(&done[k], &in.Body.Results[i])
-		answer.Items[i].Result = &out
+		out := done[k].Result(&results[k])
+		item.Result = &out
 	}
 	return answer, nil
 }
@@ -234,12 +180,11 @@ func (c *call) sent() error {
 	return nil
 }
 
-func (a *API) workProgress(c *call, in *leaseIn) (client.WorkProgress, error) {
+func (a *API) workProgress(c *call, in *leaseIn) (recoup.WorkProgress, error) {
 	if err := c.sent(); err != nil {
-		return client.WorkProgress{}, err
+		return recoup.WorkProgress{}, err
 	}
-	p, err := a.Letters.Progress(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken)
-	return client.WorkProgress(p), err
+	return a.Letters.Progress(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken)
 }
 
 type checkpointIn struct {
@@ -264,31 +209,20 @@ func (a *API) forgetCheckpoints(c *call, in *leaseIn) (Acknowledged, error) {
 
 func (a *API) listPauses(c *call, _ *struct{}) (client.WorkPauses, error) {
 	pauses, err := a.Letters.Pauses(c.r.Context(), c.caller)
-	return client.WorkPauses{Pauses: each(pauses, func(p store.Pause) client.WorkPause { return client.WorkPause(p) })}, err
+	return client.WorkPauses{Pauses: listed(pauses)}, err
 }
 
-type pauseIn struct{ Body client.NewPause }
+type pauseIn struct{ Body recoup.NewPause }
 
-func pauseOf(b *client.NewPause) store.Pause {
-	return store.Pause{Pipeline: b.Pipeline, Stage: b.Stage, Class: recoup.Code(b.Class), Reason: b.Reason, Until: b.Until.In(time.UTC)}
-}
-
-func (a *API) addPause(c *call, in *pauseIn) (client.WorkPause, error) {
-	p, err := a.Letters.Pause(c.r.Context(), c.caller, pauseOf(&in.Body), in.Body.All)
-	return client.WorkPause(p), err
+func (a *API) addPause(c *call, in *pauseIn) (recoup.WorkPause, error) {
+	return a.Letters.Pause(c.r.Context(), c.caller, in.Body)
 }
 
 type unpauseIn struct {
-	Pipeline string `query:"pipeline"`
-	Stage    string `query:"stage"`
-	Class    string `query:"error_class"`
-	Reason   string `query:"reason"`
-}
-
-func (in *unpauseIn) pause() store.Pause {
-	return store.Pause{Pipeline: in.Pipeline, Stage: in.Stage, Class: recoup.Code(in.Class)}
+	recoup.PauseScope
+	Reason string `query:"reason"`
 }
 
 func (a *API) liftPause(c *call, in *unpauseIn) (Acknowledged, error) {
-	return Acknowledged{}, a.Letters.Unpause(c.r.Context(), c.caller, in.pause(), in.Reason)
+	return Acknowledged{}, a.Letters.Unpause(c.r.Context(), c.caller, in.PauseScope, in.Reason)
 }

@@ -69,7 +69,7 @@ func (c *letterCollector) read(now time.Time) (list []prometheus.Metric) {
 	}
 	send(descUntriaged, prometheus.GaugeValue, waited)
 	if f.Others.Sum() > 0 {
-		f.Others.Lane = store.Lane{Pipeline: otherKind, Stage: otherKind}
+		f.Others.Lane = recoup.Lane{Pipeline: otherKind, Stage: otherKind}
 		f.Lanes = append(f.Lanes, f.Others)
 	}
 	for _, l := range f.Lanes {

@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 
+	"recoup/internal/api"
 	"recoup/internal/push"
 )
 
@@ -17,6 +18,6 @@ func (n *Node) newPusher() (*push.Pusher, error) {
 		return nil, err
 	}
 	return push.New(push.Options{
-		Letters: n.letters, Gate: n.gateZero, Receivers: n.o.Receivers, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
+		Letters: n.letters, Gate: n.gateZero, Receivers: n.o.Receivers, Read: api.Read, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
 	})
 }

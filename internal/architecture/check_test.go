@@ -37,6 +37,10 @@ func TestChecksCatch(t *testing.T) {
 			[]source{bottom, {"recoup/retry/a.go", "package retry"}, {"recoup/extra/a.go", "package extra"}, {"recoup/extra/b.go", "package extra"}},
 			[]string{"package recoup/extra has no row in the table of layers: add one that says what it may import, and why"}},
 
+		{"an edge at an edge", checkEdges, []source{{"recoup/internal/app/a.go", `package app; import "recoup/internal/api"`}}, nil},
+		{"an edge below", checkEdges, []source{{"recoup/internal/push/a.go", `package push; import "recoup/internal/api"`}},
+			[]string{"recoup/internal/push/a.go imports recoup/internal/api, which is for recoup/internal/app, recoup/internal/cli, recoup/clients: what a service needs of it, the app hands in"}},
+
 		{"documented", checkPackageComments, []source{bottom}, nil},
 		{"undocumented", checkPackageComments, []source{{"recoup/retry/a.go", "// Retry.\npackage retry"}},
 			[]string{"package recoup/retry has no doc comment that says what it is for and what it must not know"}},

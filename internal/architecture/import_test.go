@@ -228,9 +228,9 @@ var layers = []layer{
 	},
 	{
 		pkg: "recoup/internal/push",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/signature",
-			"recoup/internal/engine", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/notify", "recoup/internal/api"},
-		why: "it is the API turned round, in the API's own words, over the connections that notices use",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/signature",
+			"recoup/internal/engine", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/notify"},
+		why: "it delivers what services hand out; HTTP's way in, and how a body is read, the app gives it",
 	},
 	{
 		pkg:      "recoup/internal/app",
@@ -333,6 +333,42 @@ func TestImportDirection(t *testing.T) {
 	for _, complaint := range checkImports(readTree(t), layers) {
 		t.Error(complaint)
 	}
+}
+
+// TestEdgesAreImportedByEdges keeps what speaks to the outside out of what the service
+// is made of. A service that needed a converter of the API, or a type that only the wire
+// has, would have a second shape of what it works on.
+func TestEdgesAreImportedByEdges(t *testing.T) {
+	for _, complaint := range checkEdges(readTree(t)) {
+		t.Error(complaint)
+	}
+}
+
+// outward are packages that only some may import, whatever their rows say; and why.
+var outward = []struct {
+	pkg string
+	by  []string
+	why string
+}{
+	{"recoup/internal/api", []string{"recoup/internal/app", "recoup/internal/cli", "recoup/clients"}, "what a service needs of it, the app hands in"},
+	{"recoup/client", []string{"recoup/internal/api", "recoup/internal/app", "recoup/internal/cli", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup"},
+}
+
+// checkEdges returns one sentence for each import of an edge by who may not.
+func checkEdges(packages []goPackage) (complaints []string) {
+	for _, edge := range outward {
+		for _, pkg := range packages {
+			if pkg.path == edge.pkg || slices.ContainsFunc(edge.by, func(by string) bool { return within(pkg.path, by) }) {
+				continue
+			}
+			for _, file := range pkg.files {
+				if !file.test() && slices.Contains(file.imports(), edge.pkg) {
+					complaints = append(complaints, fmt.Sprintf("%s imports %s, which is for %s: %s", file.name, edge.pkg, strings.Join(edge.by, ", "), edge.why))
+				}
+			}
+		}
+	}
+	return complaints
 }
 
 // checkImports returns one sentence for each wrong import and for each package

@@ -33,6 +33,14 @@ func (r Receipts) of(i int) *store.LetterReceipt {
 	return r(i)
 }
 
+// At are the receipts of the items at these places.
+func (r Receipts) At(place []int) Receipts {
+	if r == nil {
+		return nil
+	}
+	return func(k int) *store.LetterReceipt { return r(place[k]) }
+}
+
 func tooMany(n int) error {
 	return fault.BadField("items", "max_items", "one call takes at most %d items, not %d", MaxBatch, n)
 }

@@ -22,12 +22,6 @@ func restarted(d *recoup.DeadLetter, now time.Time) store.Checkpoint {
 	return store.Checkpoint{WorkID: d.WorkID, Stage: restartMark, KeyID: unsealed, Sealed: []byte(strconv.Itoa(d.Round)), At: now}
 }
 
-// Progress is how far a piece of work has come.
-type Progress struct {
-	Outputs map[string][]byte // of the stages that are finished
-	Restart int               // the round in which it was begun anew; zero: never
-}
-
 // CheckCheckpoint says what is wrong with the output of a stage, all of it.
 func CheckCheckpoint(stage string, output []byte) error {
 	var f check.Fields
@@ -56,8 +50,8 @@ func (s *Service) SaveCheckpoint(ctx context.Context, c engine.Caller, work, tok
 
 // Progress returns the outputs of finished stages to whoever may go on with the
 // work: the holder of its lease or, of work that is not in the queue, its client.
-func (s *Service) Progress(ctx context.Context, c engine.Caller, work, token recoup.ID) (Progress, error) {
-	p := Progress{Outputs: map[string][]byte{}}
+func (s *Service) Progress(ctx context.Context, c engine.Caller, work, token recoup.ID) (recoup.WorkProgress, error) {
+	p := recoup.WorkProgress{Outputs: map[string][]byte{}}
 	if err := s.holder(ctx, c, work, token); err != nil {
 		return p, err
 	}

@@ -15,15 +15,6 @@ import (
 	"recoup/internal/store"
 )
 
-// Claim asks for work.
-type Claim struct {
-	Lanes  []store.Lane
-	Worker string
-	Limit  int
-	Lease  time.Duration // zero: the policy's default
-	Wait   time.Duration // how long to wait for some
-}
-
 // The bounds of a claim.
 const (
 	maxLanes = 100
@@ -32,17 +23,10 @@ const (
 	look = time.Second
 )
 
-// Claimed is work that a worker has, with its payload where that is kept here.
-type Claimed struct {
-	store.QueuedWork
-	Payload []byte
-	Context recoup.JSON // of replayed work: what its last failure left
-}
-
 // Claim leases work to a worker. With nothing to do it waits, for as long as the
 // claim says, and may come back empty.
-func (s *Service) Claim(ctx context.Context, c engine.Caller, in Claim) ([]Claimed, error) {
-	if err := in.check(); err != nil {
+func (s *Service) Claim(ctx context.Context, c engine.Caller, in recoup.WorkClaim) ([]recoup.ClaimedWork, error) {
+	if err := CheckClaim(in); err != nil {
 		return nil, err
 	}
 	for _, lane := range in.Lanes {
@@ -50,9 +34,9 @@ func (s *Service) Claim(ctx context.Context, c engine.Caller, in Claim) ([]Claim
 			return nil, err
 		}
 	}
-	var claimed []Claimed
+	var claimed []recoup.ClaimedWork
 	err := s.Await(ctx, lease.Wait{
-		For: in.lanes(), Wait: in.Wait,
+		For: lanes(in.Lanes), Wait: lease.Seconds(in.WaitSeconds),
 		Look: func() (bool, error) {
 			var err error
 			claimed, err = s.claim(ctx, in)
@@ -63,9 +47,9 @@ func (s *Service) Claim(ctx context.Context, c engine.Caller, in Claim) ([]Claim
 }
 
 // lanes names the lanes of a claim, in no order.
-func (in *Claim) lanes() string {
+func lanes(list []recoup.Lane) string {
 	var names []string
-	for _, lane := range in.Lanes {
+	for _, lane := range list {
 		names = append(names, lane.Pipeline+"\x00"+lane.Stage)
 	}
 	slices.Sort(names)
@@ -73,11 +57,9 @@ func (in *Claim) lanes() string {
 }
 
 // CheckClaim says what is wrong with a claim, all of it.
-func CheckClaim(in Claim) error { return in.check() }
-
-func (in *Claim) check() error {
+func CheckClaim(in recoup.WorkClaim) error {
 	var f check.Fields
-	lease.CheckClaim(&f, in.Worker, in.Limit, in.Lease, in.Wait)
+	lease.CheckClaim(&f, in.Worker, lease.Limit(in.Limit), lease.Seconds(in.LeaseSeconds), lease.Seconds(in.WaitSeconds))
 	if len(in.Lanes) == 0 || len(in.Lanes) > maxLanes {
 		f.Addf("lanes", "items", "lanes must be between 1 and %d", maxLanes)
 	}
@@ -90,13 +72,13 @@ func (in *Claim) check() error {
 
 // claim claims what is due, and opens the payloads. What it cannot hand over it puts
 // back.
-func (s *Service) claim(ctx context.Context, in Claim) ([]Claimed, error) {
+func (s *Service) claim(ctx context.Context, in recoup.WorkClaim) ([]recoup.ClaimedWork, error) {
 	var l recoup.Lease // one for all of it
 	leased, err := s.Store.ClaimWork(ctx, store.WorkClaim{
-		Lanes: in.Lanes, Limit: in.Limit,
-		Decide: func(q store.QueuedWork, now time.Time) (store.QueuedWork, error) {
+		Lanes: in.Lanes, Limit: lease.Limit(in.Limit),
+		Decide: func(q recoup.Work, now time.Time) (recoup.Work, error) {
 			if !l.LeasedAt.Equal(now) {
-				l = recoup.NewLease(s.IDs.New(now), in.Worker, now, s.Policies.Current().Leases.Length(in.Lease))
+				l = recoup.NewLease(s.IDs.New(now), in.Worker, now, s.Policies.Current().Leases.Length(lease.Seconds(in.LeaseSeconds)))
 			}
 			return take(q, l)
 		},
@@ -116,7 +98,7 @@ func (s *Service) claim(ctx context.Context, in Claim) ([]Claimed, error) {
 
 // unpack opens the payloads of work that was leased. What cannot be opened for now is
 // stuck, and the error says why; the rest does not suffer by it.
-func (s *Service) unpack(ctx context.Context, leased []store.QueuedWork) (out []Claimed, stuck []store.QueuedWork, err error) {
+func (s *Service) unpack(ctx context.Context, leased []recoup.Work) (out []recoup.ClaimedWork, stuck []recoup.Work, err error) {
 	works := make([]recoup.ID, len(leased))
 	for i := range leased {
 		works[i] = leased[i].WorkID
@@ -140,7 +122,7 @@ func (s *Service) unpack(ctx context.Context, leased []store.QueuedWork) (out []
 			plain[p.WorkID] = text
 		}
 	}
-	out = make([]Claimed, 0, len(leased))
+	out = make([]recoup.ClaimedWork, 0, len(leased))
 	for _, q := range leased {
 		if closed[q.WorkID] {
 			stuck = append(stuck, q)
@@ -151,7 +133,7 @@ func (s *Service) unpack(ctx context.Context, leased []store.QueuedWork) (out []
 			stuck, err = append(stuck, q), errors.Join(err, failed)
 			continue
 		}
-		out = append(out, Claimed{q, plain[q.WorkID], context})
+		out = append(out, recoup.ClaimedWork{Work: q, Payload: plain[q.WorkID], Context: context})
 	}
 	for _, key := range slices.Sorted(maps.Keys(failed)) {
 		err = errors.Join(err, failed[key])
@@ -177,7 +159,7 @@ const handover = 5 * time.Second
 
 // putBack releases work that its claimer cannot be given. It is not to blame, so no
 // worker counts as lost over it.
-func (s *Service) putBack(ctx context.Context, list []store.QueuedWork) error {
+func (s *Service) putBack(ctx context.Context, list []recoup.Work) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handover)
 	defer cancel()
 	_, err := s.each(ctx, len(list), func(i int) (store.LetterStep, error) {

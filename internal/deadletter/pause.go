@@ -17,14 +17,13 @@ const (
 	actLifted = "work.unpause"
 )
 
-// Pause keeps work from being claimed: of a pipeline, a stage, an error class, or
-// of all that it names together. all says that naming nothing is meant.
-func (s *Service) Pause(ctx context.Context, c engine.Caller, p store.Pause, all bool) (store.Pause, error) {
-	now := s.now()
-	p.By, p.At = c.Name, now
-	if err := cmp.Or(s.CheckPause(c, &p, all), s.within(c, p.Pipeline)); err != nil {
-		return p, err
+// Pause keeps work from being claimed.
+func (s *Service) Pause(ctx context.Context, c engine.Caller, in recoup.NewPause) (recoup.WorkPause, error) {
+	if err := cmp.Or(s.CheckPause(c, &in), s.within(c, in.Pipeline)); err != nil {
+		return recoup.WorkPause{}, err
 	}
+	now := s.now()
+	p := recoup.WorkPause{PauseScope: in.PauseScope, By: c.Name, Reason: in.Reason, At: now, Until: in.Until}
 	if err := s.Store.SetPause(ctx, p); err != nil {
 		return p, err
 	}
@@ -32,23 +31,23 @@ func (s *Service) Pause(ctx context.Context, c engine.Caller, p store.Pause, all
 	if !p.Until.IsZero() {
 		details["until"] = p.Until.UTC().Format(time.RFC3339)
 	}
-	return p, s.Store.AppendAudit(ctx, c.Act(p.Reason, now).On(actPaused, pauseName(&p), details))
+	return p, s.Store.AppendAudit(ctx, c.Act(p.Reason, now).On(actPaused, pauseName(&p.PauseScope), details))
 }
 
 // CheckPause brings a pause into the form in which it is kept, and says what is wrong
 // with it, all of it.
-func (s *Service) CheckPause(c engine.Caller, p *store.Pause, all bool) error {
+func (s *Service) CheckPause(c engine.Caller, p *recoup.NewPause) error {
 	var f check.Fields
-	s.checkPause(c, p, all, &f)
+	s.checkScope(c, &p.PauseScope, p.All, &f)
 	p.Reason = needed(&f, "reason", p.Reason)
-	if p.Until = p.Until.Truncate(time.Microsecond); !p.Until.IsZero() && !p.Until.After(s.now()) {
+	if p.Until = p.Until.UTC().Truncate(time.Microsecond); !p.Until.IsZero() && !p.Until.After(s.now()) {
 		f.Addf("until", "range", "until must lie in the future")
 	}
 	return f.Err()
 }
 
 // Unpause ends the pause of just this pipeline, stage and class.
-func (s *Service) Unpause(ctx context.Context, c engine.Caller, p store.Pause, reason string) error {
+func (s *Service) Unpause(ctx context.Context, c engine.Caller, p recoup.PauseScope, reason string) error {
 	if err := cmp.Or(s.CheckUnpause(c, &p, &reason), s.within(c, p.Pipeline)); err != nil {
 		return err
 	}
@@ -64,19 +63,19 @@ func (s *Service) Unpause(ctx context.Context, c engine.Caller, p store.Pause, r
 }
 
 // CheckUnpause is [Service.CheckPause] of the end of a pause.
-func (s *Service) CheckUnpause(c engine.Caller, p *store.Pause, reason *string) error {
+func (s *Service) CheckUnpause(c engine.Caller, p *recoup.PauseScope, reason *string) error {
 	var f check.Fields
-	s.checkPause(c, p, true, &f)
+	s.checkScope(c, p, true, &f)
 	*reason = text(&f, "reason", *reason, maxText)
 	return f.Err()
 }
 
 // Pauses returns the pauses of the caller's pipelines that hold now, oldest first.
-func (s *Service) Pauses(ctx context.Context, c engine.Caller) ([]store.Pause, error) {
+func (s *Service) Pauses(ctx context.Context, c engine.Caller) ([]recoup.WorkPause, error) {
 	return s.Store.Pauses(ctx, s.now(), s.bounds(c))
 }
 
-func (s *Service) checkPause(c engine.Caller, p *store.Pause, all bool, f *check.Fields) {
+func (s *Service) checkScope(c engine.Caller, p *recoup.PauseScope, all bool, f *check.Fields) {
 	if p.Pipeline != "" {
 		f.Name("pipeline", p.Pipeline)
 	}
@@ -99,7 +98,7 @@ func (s *Service) checkPause(c engine.Caller, p *store.Pause, all bool, f *check
 }
 
 // pauseName names a pause in the audit.
-func pauseName(p *store.Pause) string {
+func pauseName(p *recoup.PauseScope) string {
 	or := func(s string) string {
 		if s == "" {
 			return "*"

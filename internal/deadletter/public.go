@@ -31,6 +31,30 @@ func (d *Done) DeadLetter() recoup.DeadLetter {
 	return out
 }
 
+// Work is the work as it is in the queue, as callers see it.
+func (d *Done) Work() recoup.Work {
+	out := d.Letter.Queued.Public()
+	out.Repeated = d.Repeated
+	return out
+}
+
+// Result answers a result with what is left of the work. A worker keeps the token that
+// it has sent.
+func (d *Done) Result(r *recoup.WorkResult) (out recoup.WorkDone) {
+	out.Repeated = d.Repeated
+	if work := d.Letter.Queued.Public(); !work.WorkID.IsZero() {
+		if r.Outcome == Extended {
+			work.LeaseToken = r.LeaseToken
+		}
+		out.Work = &work
+	}
+	if !d.Letter.Dead.ErrorID.IsZero() {
+		letter := Public(&d.Letter)
+		out.DeadLetter = &letter
+	}
+	return out
+}
+
 // Letters lists the dead letters that the caller sees, newest first.
 func (s *Service) Letters(ctx context.Context, c engine.Caller, f recoup.DeadLetterFilter, p store.Page) ([]recoup.DeadLetter, store.Cursor, error) {
 	var err error

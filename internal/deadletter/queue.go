@@ -16,47 +16,34 @@ import (
 	"recoup/internal/store"
 )
 
-// Submission is new work for the queue.
-type Submission struct {
-	WorkID      recoup.ID // zero: one is made
-	Pipeline    string
-	Stage       string // the first
-	PayloadRef  string
-	PayloadHash string
-	Payload     []byte
-	Delay       time.Duration
-
-	Receipt *store.LetterReceipt
-}
-
-// maxDelay is how far off work may be.
-const maxDelay = 30 * 24 * time.Hour
+// maxDelay is how far off work may be, in seconds.
+const maxDelay = 30 * 24 * 3600
 
 // Submit puts work into the queue, in order, each answered for itself. Work of an
 // id that is there already is not there twice.
-func (s *Service) Submit(ctx context.Context, c engine.Caller, subs []Submission) ([]Done, error) {
-	if len(subs) > MaxBatch {
-		return nil, tooMany(len(subs))
+func (s *Service) Submit(ctx context.Context, c engine.Caller, list []recoup.NewWork, receipts Receipts) ([]Done, error) {
+	if len(list) > MaxBatch {
+		return nil, tooMany(len(list))
 	}
 	now := s.now()
-	out, err := s.each(ctx, len(subs), func(i int) (store.LetterStep, error) { return s.submission(c, subs[i], now) })
+	out, err := s.each(ctx, len(list), func(i int) (store.LetterStep, error) { return s.submission(c, list[i], receipts.of(i), now) })
 	s.Wake()
 	return out, err
 }
 
 // CheckSubmission says what is wrong with new work, all of it.
-func CheckSubmission(in *Submission) error {
+func CheckSubmission(in *recoup.NewWork) error {
 	var f check.Fields
 	f.Name("pipeline", in.Pipeline)
 	f.Name("stage", in.Stage)
 	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
-	if in.Delay < 0 || in.Delay > maxDelay {
-		f.Addf("delay_seconds", "range", "delay_seconds must be between 0 and %d", int(maxDelay.Seconds()))
+	if in.DelaySeconds < 0 || in.DelaySeconds > maxDelay {
+		f.Addf("delay_seconds", "range", "delay_seconds must be between 0 and %d", maxDelay)
 	}
 	return f.Err()
 }
 
-func (s *Service) submission(c engine.Caller, in Submission, now time.Time) (store.LetterStep, error) {
+func (s *Service) submission(c engine.Caller, in recoup.NewWork, receipt *store.LetterReceipt, now time.Time) (store.LetterStep, error) {
 	if err := CheckSubmission(&in); err != nil {
 		return store.LetterStep{}, err
 	}
@@ -67,10 +54,7 @@ func (s *Service) submission(c engine.Caller, in Submission, now time.Time) (sto
 		in.WorkID = s.IDs.New(now)
 	}
 	payload, err := s.sealPayload(in.WorkID, in.Payload, now)
-	q := store.QueuedWork{
-		WorkID: in.WorkID, Pipeline: in.Pipeline, Stage: in.Stage, PayloadRef: in.PayloadRef, PayloadHash: in.PayloadHash,
-	}
-	return store.LetterStep{WorkID: in.WorkID, Decide: s.only(c, taken(), enter(q, in.Delay, payload)), Receipt: in.Receipt}, err
+	return store.LetterStep{WorkID: in.WorkID, Decide: s.only(c, taken(), enter(in, payload)), Receipt: receipt}, err
 }
 
 // The outcomes of a result.
@@ -81,31 +65,21 @@ const (
 	Released  = "release"
 )
 
-// Result is a worker's word on work that it has.
-type Result struct {
-	WorkID  recoup.ID
-	Token   recoup.ID
-	Outcome string
-	Lease   time.Duration       // extend: from now on
-	Failure recoup.StageFailure // fail
-	Receipt *store.LetterReceipt
-}
-
 // Results applies what workers say, in order, each answered for itself. New work that
 // is done ends first, because that is most of it and costs next to nothing.
-func (s *Service) Results(ctx context.Context, c engine.Caller, results []Result) ([]Done, error) {
+func (s *Service) Results(ctx context.Context, c engine.Caller, results []recoup.WorkResult, receipts Receipts) ([]Done, error) {
 	if len(results) > MaxBatch {
 		return nil, tooMany(len(results))
 	}
 	out := make([]Done, len(results))
-	rest, err := s.finish(ctx, c, results)
+	rest, err := s.finish(ctx, c, results, receipts)
 	if err != nil || len(rest) == 0 {
 		return out, err
 	}
 	done, err := s.each(ctx, len(rest), func(i int) (store.LetterStep, error) {
 		r := &results[rest[i]]
 		decide, err := s.result(r, c)
-		return store.LetterStep{WorkID: r.WorkID, Token: r.Token, Decide: s.only(c, unknownWork(), decide), Receipt: r.Receipt}, err
+		return store.LetterStep{WorkID: r.WorkID, Token: r.LeaseToken, Decide: s.only(c, unknownWork(), decide), Receipt: receipts.of(rest[i])}, err
 	})
 	switch {
 	case err == nil:
@@ -117,7 +91,7 @@ func (s *Service) Results(ctx context.Context, c engine.Caller, results []Result
 	for i, k := range rest {
 		out[k] = done[i]
 	}
-	if slices.ContainsFunc(results, func(r Result) bool { return r.Outcome == Released }) {
+	if slices.ContainsFunc(results, func(r recoup.WorkResult) bool { return r.Outcome == Released }) {
 		s.Wake()
 	}
 	return out, nil
@@ -125,15 +99,15 @@ func (s *Service) Results(ctx context.Context, c engine.Caller, results []Result
 
 // finish ends new work that is done, of which nothing is to be kept and nothing else
 // is said, and returns the places of the other results.
-func (s *Service) finish(ctx context.Context, c engine.Caller, results []Result) (rest []int, err error) {
+func (s *Service) finish(ctx context.Context, c engine.Caller, results []recoup.WorkResult, receipts Receipts) (rest []int, err error) {
 	said := make(map[recoup.ID]int, len(results))
 	for i := range results {
 		said[results[i].WorkID]++
 	}
 	ends, place := make([]store.WorkEnd, 0, len(results)), make([]int, 0, len(results))
 	for i := range results {
-		if r := &results[i]; r.Outcome == Succeeded && r.Receipt == nil && !r.Token.IsZero() && said[r.WorkID] == 1 {
-			ends, place = append(ends, store.WorkEnd{WorkID: r.WorkID, Token: r.Token}), append(place, i)
+		if r := &results[i]; r.Outcome == Succeeded && r.Failure == nil && receipts.of(i) == nil && !r.LeaseToken.IsZero() && said[r.WorkID] == 1 {
+			ends, place = append(ends, store.WorkEnd{WorkID: r.WorkID, Token: r.LeaseToken}), append(place, i)
 		} else {
 			rest = append(rest, i)
 		}
@@ -154,20 +128,20 @@ func (s *Service) finish(ctx context.Context, c engine.Caller, results []Result)
 	return rest, nil
 }
 
-func (s *Service) result(r *Result, c engine.Caller) (store.DecideLetter, error) {
-	if r.Token.IsZero() || r.Lease < 0 {
+func (s *Service) result(r *recoup.WorkResult, c engine.Caller) (store.DecideLetter, error) {
+	if r.LeaseToken.IsZero() || r.LeaseSeconds < 0 || (r.Outcome == Failed) != (r.Failure != nil) {
 		return nil, s.CheckResult(r)
 	}
 	switch r.Outcome {
 	case Succeeded:
-		return s.succeed(r.Token), nil
+		return s.succeed(r.LeaseToken), nil
 	case Extended:
-		return extend(r.Token, s.Policies.Current().Leases.Length(r.Lease)), nil
+		return extend(r.LeaseToken, s.Policies.Current().Leases.Length(lease.Seconds(r.LeaseSeconds))), nil
 	case Released:
-		return release(r.Token), nil
+		return release(r.LeaseToken), nil
 	case Failed:
-		in := r.Failure
-		in.WorkID, in.LeaseToken = r.WorkID, r.Token
+		in := *r.Failure
+		in.WorkID, in.LeaseToken = r.WorkID, r.LeaseToken
 		decide, err := s.failed(c, in, fenced)
 		return decide, ofFailure(err)
 	}
@@ -175,17 +149,23 @@ func (s *Service) result(r *Result, c engine.Caller) (store.DecideLetter, error)
 }
 
 // CheckResult says what is wrong with a result, all of it.
-func (s *Service) CheckResult(r *Result) error {
-	var f check.Fields
+func (s *Service) CheckResult(r *recoup.WorkResult) error {
 	var bad fault.FieldErrors
-	lease.CheckToken(&f, !r.Token.IsZero())
-	lease.CheckLength(&f, r.Lease)
-	switch r.Outcome {
-	case Succeeded, Extended, Released:
-	case Failed:
-		in := r.Failure
-		in.WorkID, in.LeaseToken = cmp.Or(r.WorkID, recoup.ID{1}), cmp.Or(r.Token, recoup.ID{1}) // the result's own
+	switch failed := r.Outcome == Failed; {
+	case failed && r.Failure == nil:
+		bad.Addf("failure", "required", "failure is required: how it failed")
+	case failed:
+		in := *r.Failure
+		in.WorkID, in.LeaseToken = cmp.Or(r.WorkID, recoup.ID{1}), cmp.Or(r.LeaseToken, recoup.ID{1}) // the result's own
 		bad.Merge(ofFailure(s.CheckFailure(in)))
+	case r.Failure != nil:
+		bad.Addf("failure", "outcome", "failure belongs to the outcome fail")
+	}
+	var f check.Fields
+	lease.CheckToken(&f, !r.LeaseToken.IsZero())
+	lease.CheckLength(&f, lease.Seconds(r.LeaseSeconds))
+	switch r.Outcome {
+	case Succeeded, Failed, Extended, Released:
 	default:
 		f.Addf("outcome", "enum", "outcome must be succeed, fail, extend or release")
 	}

@@ -15,13 +15,17 @@ import (
 // submit puts work into the queue.
 func (w *world) submit(stage string, payload []byte) recoup.ID {
 	w.Helper()
-	done, err := w.Submit(w.Context(), engine.Caller{}, []deadletter.Submission{{Pipeline: pipeline, Stage: stage, Payload: payload}})
+	done, err := w.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{Pipeline: pipeline, Stage: stage, Payload: payload}}, nil)
 	w.must(first(done, err))
 	return done[0].Letter.Queued.WorkID
 }
 
-func (w *world) result(q deadletter.Claimed, outcome string) error {
-	return first(w.Results(w.Context(), caller("w"), []deadletter.Result{{WorkID: q.WorkID, Token: q.LeaseToken, Outcome: outcome, Failure: w.failing("llm", "VALIDATION_ERROR")}}))
+func (w *world) result(q recoup.ClaimedWork, outcome string) error {
+	r := recoup.WorkResult{WorkID: q.WorkID, LeaseToken: q.LeaseToken, Outcome: outcome}
+	if failure := w.failing("llm", "VALIDATION_ERROR"); outcome == deadletter.Failed {
+		r.Failure = &failure
+	}
+	return first(w.Results(w.Context(), caller("w"), []recoup.WorkResult{r}, nil))
 }
 
 // Work is submitted once, handed to one worker with its payload, and gone when it
@@ -29,7 +33,7 @@ func (w *world) result(q deadletter.Claimed, outcome string) error {
 func TestWork(t *testing.T) {
 	everywhere(t, func(w *world) {
 		work := w.submit("fetch", []byte("in"))
-		again, err := w.Submit(w.Context(), engine.Caller{}, []deadletter.Submission{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}, {WorkID: work, Pipeline: "other", Stage: "fetch"}})
+		again, err := w.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}, {WorkID: work, Pipeline: "other", Stage: "fetch"}}, nil)
 		w.must(err)
 		w.must(again[0].Err)
 		w.refused(again[1].Err, fault.CodeConflict)
@@ -73,7 +77,7 @@ func TestReplayGoesOnWhereItFailed(t *testing.T) {
 		q := w.claim(1)[0]
 		w.must(w.SaveCheckpoint(w.Context(), engine.Caller{}, work, q.LeaseToken, "fetch", []byte("a page")))
 		id := w.say(q, deadletter.Failed, w.failing("llm", "VALIDATION_ERROR")).Dead.ErrorID
-		w.refused(first(w.Submit(w.Context(), engine.Caller{}, []deadletter.Submission{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}})), fault.CodeConflict)
+		w.refused(first(w.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}}, nil)), fault.CodeConflict)
 		w.prepared(id)
 		w.replay(id)
 		q = w.claim(1)[0]
@@ -126,11 +130,11 @@ func TestLostWorkers(t *testing.T) {
 // A claim waits for work, and is woken; a pause keeps it waiting.
 func TestClaimWaits(t *testing.T) {
 	everywhere(t, func(w *world) {
-		w.must(second(w.Pause(w.Context(), caller("ada"), store.Pause{Stage: "llm", By: ada, Reason: "the model is down"}, false)))
-		lanes := []store.Lane{{Pipeline: pipeline, Stage: "fetch"}, {Pipeline: pipeline, Stage: "llm"}}
-		got := make(chan []deadletter.Claimed, 1)
+		w.must(second(w.Pause(w.Context(), caller("ada"), recoup.NewPause{PauseScope: recoup.PauseScope{Stage: "llm"}, Reason: "the model is down"})))
+		lanes := []recoup.Lane{{Pipeline: pipeline, Stage: "fetch"}, {Pipeline: pipeline, Stage: "llm"}}
+		got := make(chan []recoup.ClaimedWork, 1)
 		go func() {
-			list, _ := w.Claim(context.Background(), engine.Caller{}, deadletter.Claim{Lanes: lanes, Worker: "w", Limit: 5, Wait: 30 * time.Second})
+			list, _ := w.Claim(context.Background(), engine.Caller{}, recoup.WorkClaim{Lanes: lanes, Worker: "w", Limit: 5, WaitSeconds: 30})
 			got <- list
 		}()
 		held := w.submit("llm", nil)
@@ -141,16 +145,16 @@ func TestClaimWaits(t *testing.T) {
 		if list, err := w.Pauses(w.Context(), engine.Caller{}); err != nil || len(list) != 1 || list[0].By != ada {
 			w.Errorf("paused is %+v, %v", list, err)
 		}
-		w.must(w.Unpause(w.Context(), caller(ada), store.Pause{Stage: "llm"}, "it is back"))
+		w.must(w.Unpause(w.Context(), caller(ada), recoup.PauseScope{Stage: "llm"}, "it is back"))
 		if list := w.claim(5); len(list) != 1 || list[0].WorkID != held {
 			w.Errorf("claimed %+v", list)
 		}
-		w.invalid(second(w.Pause(w.Context(), caller("ada"), store.Pause{By: ada, Until: epoch}, false)), "pipeline", "reason", "until")
+		w.invalid(second(w.Pause(w.Context(), caller("ada"), recoup.NewPause{Until: epoch})), "pipeline", "reason", "until")
 		w.StopWaiting()
-		if list, err := w.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Lanes: lanes, Worker: "w", Limit: 5, Wait: 30 * time.Second}); err != nil || len(list) != 0 {
+		if list, err := w.Claim(w.Context(), engine.Caller{}, recoup.WorkClaim{Lanes: lanes, Worker: "w", Limit: 5, WaitSeconds: 30}); err != nil || len(list) != 0 {
 			w.Errorf("stopped: %v, %v", list, err)
 		}
-		w.invalid(second(w.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Limit: 0, Lease: -1, Wait: time.Hour})), "worker", "limit", "lease_seconds", "wait_seconds", "lanes")
+		w.invalid(second(w.Claim(w.Context(), engine.Caller{}, recoup.WorkClaim{Limit: -1, LeaseSeconds: -1, WaitSeconds: 3600})), "worker", "limit", "lease_seconds", "wait_seconds", "lanes")
 		rows, _, err := w.db.Audit(w.Context(), recoup.AuditFilter{}, store.AuditCursor{}, 10)
 		if err != nil || len(rows) < 2 || rows[0].Act != "work.unpause" || rows[1].Act != "work.pause" {
 			w.Errorf("the audit has %+v, %v", rows, err)

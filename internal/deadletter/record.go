@@ -170,7 +170,7 @@ func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*re
 		d.Step, d.Cause = recoup.StepNew, ""
 		d.Stage, d.Class, d.Signature, d.Exhausted = r.Stage, r.Class, r.Signature, in.Exhausted
 		d.LastFailureAt, d.UpdatedAt = r.LastFailureAt, now
-		l.Queued = store.QueuedWork{}
+		l.Queued = recoup.Work{}
 		return l, effects, nil
 	}, err
 }

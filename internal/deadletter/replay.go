@@ -302,7 +302,7 @@ func (s *Service) leave(by, why string) store.DecideLetter {
 			return l, effects, err
 		}
 		l.Item.State, l.Item.EndedAt, l.Item.Detail = recoup.ItemCancelled, now, why
-		l.Queued = store.QueuedWork{}
+		l.Queued = recoup.Work{}
 		l.Dead.Step, l.Dead.HeldExpiry, l.Dead.UpdatedAt = recoup.StepValidated, time.Time{}, now
 		return l, effects, nil
 	}

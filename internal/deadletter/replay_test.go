@@ -56,15 +56,16 @@ func (w *world) serve(class func(work int) string, done *int) {
 		if len(list) == 0 {
 			return
 		}
-		results := make([]deadletter.Result, len(list))
+		results := make([]recoup.WorkResult, len(list))
 		for i, q := range list {
-			results[i] = deadletter.Result{WorkID: q.WorkID, Token: q.LeaseToken, Outcome: deadletter.Succeeded}
+			results[i] = recoup.WorkResult{WorkID: q.WorkID, LeaseToken: q.LeaseToken, Outcome: deadletter.Succeeded}
 			if c := class(*done); c != "" {
-				results[i].Outcome, results[i].Failure = deadletter.Failed, w.failing("llm", c)
+				failure := w.failing("llm", c)
+				results[i].Outcome, results[i].Failure = deadletter.Failed, &failure
 			}
 			*done++
 		}
-		out, err := w.Results(w.Context(), caller("w"), results)
+		out, err := w.Results(w.Context(), caller("w"), results, nil)
 		w.must(err)
 		for _, o := range out {
 			w.must(o.Err)

@@ -40,7 +40,7 @@ func (f *flaky) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payloa
 
 // try claims what there is and returns how many that was, or why none.
 func (w *world) try(ctx context.Context) (int, error) {
-	list, err := w.Claim(ctx, engine.Caller{}, deadletter.Claim{Lanes: []store.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w1", Limit: 10})
+	list, err := w.Claim(ctx, engine.Caller{}, recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w1", Limit: 10})
 	return len(list), err
 }
 
@@ -94,7 +94,7 @@ func TestClaimPutsBackWhatItCannotOpen(t *testing.T) {
 			Store: db.database, Policies: engine.NewPolicies(policy.Default()), Codes: fault.Default, Keys: ring, Now: w.clock, IDs: w.ids,
 		})
 		w.must(err)
-		done, err := other.Submit(w.Context(), engine.Caller{}, []deadletter.Submission{{Pipeline: pipeline, Stage: "fetch", Payload: []byte("under the new one")}, {Pipeline: pipeline, Stage: "fetch"}})
+		done, err := other.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{Pipeline: pipeline, Stage: "fetch", Payload: []byte("under the new one")}, {Pipeline: pipeline, Stage: "fetch"}}, nil)
 		w.must(first(done, err))
 		later := done[0].Letter.Queued.WorkID
 
@@ -113,7 +113,7 @@ func TestClaimPutsBackWhatItCannotOpen(t *testing.T) {
 			w.advance()
 		}
 		w.wait(2 * time.Minute)
-		got, err := other.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Lanes: []store.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w2", Limit: 10})
+		got, err := other.Claim(w.Context(), engine.Caller{}, recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w2", Limit: 10})
 		if err != nil || len(got) != 1 || got[0].WorkID != later || string(got[0].Payload) != "under the new one" || got[0].Lapses != 0 {
 			w.Errorf("claimed %+v, %v", got, err)
 		}

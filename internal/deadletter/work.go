@@ -7,6 +7,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/lease"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
@@ -19,7 +20,7 @@ var errHeld = fault.New(fault.CodeConflict, "A worker holds it.")
 
 // take decides a claim of work that is due. Work over which too many workers were
 // lost is set aside, for the system to bury.
-func take(q store.QueuedWork, l recoup.Lease) (store.QueuedWork, error) {
+func take(q recoup.Work, l recoup.Lease) (recoup.Work, error) {
 	now := l.LeasedAt
 	switch {
 	case q.DueAt.IsZero(), q.DueAt.After(now), q.Leased(now):
@@ -97,7 +98,7 @@ func (s *Service) succeed(token recoup.ID) store.DecideLetter {
 			return l, effects, err
 		}
 		worker := l.Queued.LeaseWorker
-		l.Queued = store.QueuedWork{}
+		l.Queued = recoup.Work{}
 		if !l.Dead.Open() {
 			effects.Forget = true
 			return l, effects, nil
@@ -112,20 +113,22 @@ func (s *Service) succeed(token recoup.ID) store.DecideLetter {
 	}
 }
 
-// enter puts new work into the queue, due after a delay. Work that is there already stays as it is.
-func enter(q store.QueuedWork, delay time.Duration, payload store.Payload) store.DecideLetter {
+// enter puts new work into the queue, due after its delay. Work that is there already stays as it is.
+func enter(in recoup.NewWork, payload store.Payload) store.DecideLetter {
 	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		switch {
 		case l.Dead.Open():
 			return l, store.LetterEffects{}, fault.New(fault.CodeConflict, "This work is a dead letter: it goes back to work by a replay.").
 				With("error_id", l.Dead.ErrorID.String()).With("step", string(l.Dead.Step))
-		case !l.Queued.WorkID.IsZero() && l.Queued.Pipeline != q.Pipeline:
+		case !l.Queued.WorkID.IsZero() && l.Queued.Pipeline != in.Pipeline:
 			return l, store.LetterEffects{}, taken()
 		case !l.Queued.WorkID.IsZero():
 			return l, store.LetterEffects{}, nil
 		}
-		l.Queued = q
-		l.Queued.CreatedAt, l.Queued.DueAt = now, now.Add(delay)
+		l.Queued = recoup.Work{
+			WorkID: in.WorkID, Pipeline: in.Pipeline, Stage: in.Stage, PayloadRef: in.PayloadRef, PayloadHash: in.PayloadHash,
+			CreatedAt: now, DueAt: now.Add(lease.Seconds(in.DelaySeconds)),
+		}
 		return l, store.LetterEffects{Payload: payload}, nil
 	}
 }

@@ -151,25 +151,25 @@ func (w *world) shown(sel recoup.ReplaySelection, plan recoup.ReplayPlan) (recou
 }
 
 // claim claims what there is of all stages.
-func (w *world) claim(limit int) []deadletter.Claimed {
+func (w *world) claim(limit int) []recoup.ClaimedWork {
 	w.Helper()
-	var lanes []store.Lane
+	var lanes []recoup.Lane
 	for _, stage := range []string{"fetch", "llm", "notify"} {
-		lanes = append(lanes, store.Lane{Pipeline: pipeline, Stage: stage})
+		lanes = append(lanes, recoup.Lane{Pipeline: pipeline, Stage: stage})
 	}
-	list, err := w.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Lanes: lanes, Worker: "w1", Limit: limit})
+	list, err := w.Claim(w.Context(), engine.Caller{}, recoup.WorkClaim{Lanes: lanes, Worker: "w1", Limit: limit})
 	w.must(err)
 	return list
 }
 
 // say tells a result that is expected to be accepted.
-func (w *world) say(q deadletter.Claimed, outcome string, failure ...recoup.StageFailure) store.Letter {
+func (w *world) say(q recoup.ClaimedWork, outcome string, failure ...recoup.StageFailure) store.Letter {
 	w.Helper()
-	r := deadletter.Result{WorkID: q.WorkID, Token: q.LeaseToken, Outcome: outcome}
+	r := recoup.WorkResult{WorkID: q.WorkID, LeaseToken: q.LeaseToken, Outcome: outcome}
 	for _, f := range failure {
-		r.Failure = f
+		r.Failure = &f
 	}
-	done, err := w.Results(w.Context(), caller("worker key"), []deadletter.Result{r})
+	done, err := w.Results(w.Context(), caller("worker key"), []recoup.WorkResult{r}, nil)
 	w.must(err)
 	w.must(done[0].Err)
 	return done[0].Letter

@@ -15,7 +15,7 @@ import (
 // delivery is what a receiver got.
 type delivery struct {
 	path string
-	work client.Work
+	work recoup.ClaimedWork
 	gate recoup.GateZeroWork
 }
 
@@ -66,7 +66,7 @@ func TestReceivers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		items, err := c.Submit(t.Context(), []client.NewWork{{Pipeline: "criticizer", Stage: "fetch", Payload: []byte("in")}})
+		items, err := c.Submit(t.Context(), []recoup.NewWork{{Pipeline: "criticizer", Stage: "fetch", Payload: []byte("in")}})
 		if err != nil || items[0].Result == nil {
 			t.Fatal(err, items)
 		}

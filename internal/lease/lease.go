@@ -5,6 +5,7 @@
 package lease
 
 import (
+	"cmp"
 	"time"
 
 	"recoup/internal/check"
@@ -14,7 +15,19 @@ import (
 const (
 	MaxClaim = 1000
 	MaxWait  = 60 * time.Second
+
+	defaultLimit = 10
 )
+
+// Limit is how many a claim may get that asks for n: without a number, the default.
+func Limit(n int) int { return cmp.Or(n, defaultLimit) }
+
+// Seconds is a time that callers give in seconds. It is bounded, so that no number of
+// them overflows.
+func Seconds(n int) time.Duration {
+	const year = 365 * 24 * 3600
+	return time.Duration(min(max(n, -1), year)) * time.Second
+}
 
 // CheckClaim says what is wrong with what every claim asks for.
 func CheckClaim(f *check.Fields, worker string, limit int, lease, wait time.Duration) {

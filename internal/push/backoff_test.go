@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/push"
@@ -46,7 +45,7 @@ func TestBackoff(t *testing.T) {
 		} {
 			r.from(row.answer)
 			is := p.run()
-			if deliveries += row.n; is.Deliveries["failed"] != int64(deliveries) || is.State != client.ReceiverBackingOff || is.Failures != i+1 || !is.Until.Equal(w.clock().Add(row.wait)) {
+			if deliveries += row.n; is.Deliveries["failed"] != int64(deliveries) || is.State != recoup.ReceiverBackingOff || is.Failures != i+1 || !is.Until.Equal(w.clock().Add(row.wait)) {
 				w.Fatalf("%d: it is %+v, want %d deliveries and %v", i, is, deliveries, row.wait)
 			}
 			w.wait(row.wait - 1)
@@ -54,7 +53,7 @@ func TestBackoff(t *testing.T) {
 				w.Fatalf("%d: it is not left alone", i)
 			}
 			w.wait(1)
-			if is = p.is(); !is.Until.IsZero() || is.State != client.ReceiverBackingOff {
+			if is = p.is(); !is.Until.IsZero() || is.State != recoup.ReceiverBackingOff {
 				w.Fatalf("%d: it is %+v", i, is)
 			}
 		}
@@ -62,7 +61,7 @@ func TestBackoff(t *testing.T) {
 		w.wait(2 * time.Minute) // work that has come back waits for a minute at most
 		is := p.run()
 		p.wants(map[string]int64{"failed": int64(deliveries), "succeed": 12})
-		if is.State != client.ReceiverUp || is.Failures != 0 || is.LastError != "answered with status 500" || is.LastErrorAt.IsZero() {
+		if is.State != recoup.ReceiverUp || is.Failures != 0 || is.LastError != "answered with status 500" || is.LastErrorAt.IsZero() {
 			w.Errorf("it is %+v", is)
 		}
 		for _, want := range []string{"receiver failing; backing off", "its address or its secret may be wrong", "receiver recovered"} {
@@ -168,7 +167,7 @@ func TestDrainGivesBack(t *testing.T) {
 		w.must(p.Drain(ended))
 		w.must(kept.Drain(ended))
 		p.wants(nil)
-		if is := p.is(); is.State != client.ReceiverUp || is.InFlight != 0 {
+		if is := p.is(); is.State != recoup.ReceiverUp || is.InFlight != 0 {
 			w.Errorf("it is %+v", is)
 		}
 		if left := w.claim(); len(left) != 2 || left[0].Lapses != 0 {
@@ -217,7 +216,7 @@ func TestEarlierSuccessDoesNotEndTheWait(t *testing.T) {
 		<-w.told // that it fails
 		close(let)
 		p.Settle()
-		if is := p.run(); is.State != client.ReceiverBackingOff || !is.Until.Equal(w.clock().Add(time.Minute)) || is.Deliveries["succeed"] != 1 || len(r.keys()) != 2 {
+		if is := p.run(); is.State != recoup.ReceiverBackingOff || !is.Until.Equal(w.clock().Add(time.Minute)) || is.Deliveries["succeed"] != 1 || len(r.keys()) != 2 {
 			w.Errorf("it is %+v", is)
 		}
 	})
@@ -229,11 +228,11 @@ type faltering struct {
 	fails atomic.Int64
 }
 
-func (f *faltering) Results(ctx context.Context, c engine.Caller, results []deadletter.Result) ([]deadletter.Done, error) {
+func (f *faltering) Results(ctx context.Context, c engine.Caller, results []recoup.WorkResult, receipts deadletter.Receipts) ([]deadletter.Done, error) {
 	if f.fails.Add(-1) >= 0 {
 		return nil, errors.New("the database is away")
 	}
-	return f.Service.Results(ctx, c, results)
+	return f.Service.Results(ctx, c, results, receipts)
 }
 
 // An answer that cannot be written down is asked for again when the lease is over,
@@ -245,7 +244,7 @@ func TestStoreFails(t *testing.T) {
 		p := w.pusherOn(letters, push.Work, r.values("lanes", lane))
 		w.submit(1)
 		letters.fails.Store(1)
-		if is := p.run(); is.Deliveries["lost"] != 1 || is.State != client.ReceiverUp {
+		if is := p.run(); is.Deliveries["lost"] != 1 || is.State != recoup.ReceiverUp {
 			w.Errorf("it is %+v", is)
 		}
 		w.wait(45 * time.Second)

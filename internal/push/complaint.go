@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"recoup"
-	"recoup/client"
 	"recoup/fault"
 )
 
@@ -17,7 +16,7 @@ const maxReason = 300
 // the receiver has named itself is left out: it may hold anything.
 func complaint(fields []fault.FieldError) string {
 	known := map[string]bool{"body": true}
-	for _, result := range []any{client.WorkResult{}, recoup.GateZeroResult{}} {
+	for _, result := range []any{recoup.WorkResult{}, recoup.GateZeroResult{}} {
 		learn(reflect.TypeOf(result), known)
 	}
 	list := make([]string, len(fields))

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"recoup"
 	"recoup/internal/notify"
 	"recoup/internal/recovery"
-	"recoup/internal/store"
 )
 
 // Kind is what a receiver is sent.
@@ -66,14 +66,12 @@ func Fields(k Kind) []notify.Field {
 
 // plan is a configuration that has been read.
 type plan struct {
-	lanes       []store.Lane
-	batch       string
-	url         string
-	secret      []byte
-	publicOnly  bool
-	concurrency int
-	timeout     time.Duration
-	lease       time.Duration
+	status     recoup.Receiver // as it is before the first delivery
+	url        string
+	secret     []byte
+	publicOnly bool
+	timeout    time.Duration
+	lease      time.Duration
 }
 
 var (
@@ -135,16 +133,19 @@ func checkField(name, value string) error {
 func (c Config) plan() plan {
 	v := c.Values
 	p := plan{
-		batch: v["batch"], url: v["url"], secret: []byte(v["secret"]), publicOnly: v["public-only"] == "true",
-		concurrency: DefaultConcurrency, timeout: duration(v["timeout"], DefaultTimeout),
+		status: recoup.Receiver{Name: c.Name, Kind: string(c.Kind), BatchID: v["batch"], Concurrency: DefaultConcurrency, Deliveries: map[string]int64{}},
+		url:    v["url"], secret: []byte(v["secret"]), publicOnly: v["public-only"] == "true", timeout: duration(v["timeout"], DefaultTimeout),
 	}
 	if n, err := strconv.Atoi(v["concurrency"]); err == nil {
-		p.concurrency = n
+		p.status.Concurrency = n
 	}
-	p.lease = duration(v["lease"], p.timeout+margin)
+	p.status.TimeoutSeconds, p.lease = p.timeout.Seconds(), duration(v["lease"], p.timeout+margin)
+	for _, outcome := range outcomes(c.Kind) {
+		p.status.Deliveries[outcome] = 0
+	}
 	for lane := range strings.SplitSeq(v["lanes"], ",") {
 		if pipeline, stage, ok := strings.Cut(strings.TrimSpace(lane), "/"); ok {
-			p.lanes = append(p.lanes, store.Lane{Pipeline: pipeline, Stage: stage})
+			p.status.Lanes = append(p.status.Lanes, recoup.Lane{Pipeline: pipeline, Stage: stage})
 		}
 	}
 	return p

@@ -108,7 +108,7 @@ func (r *receiver) deliver(ctx context.Context, p parcel, era int) {
 		r.note(p, outcomeLost, era)
 	default: // the store has failed: the lease runs out, and it is delivered again
 		r.note(p, outcomeLost, era)
-		r.log.Warn("receiver's answer could not be stored; it will be asked again", "receiver", r.name, "cause", err)
+		r.log.Warn("receiver's answer could not be stored; it will be asked again", "receiver", r.status.Name, "cause", err)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"recoup"
 	"recoup/fault"
-	"recoup/internal/api"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -19,13 +18,13 @@ const outcomePass = "pass"
 
 // gateSource is verifications of Gate Zero, of one batch or of all.
 type gateSource struct {
-	gate   Gate
+	*Options
 	worker string
 	batch  string
 }
 
 func (s *gateSource) claim(ctx context.Context, limit int, lease time.Duration) ([]parcel, error) {
-	cases, err := s.gate.Claim(ctx, recovery.Order{Worker: s.worker, Limit: limit, Lease: lease, Batch: s.batch})
+	cases, err := s.Gate.Claim(ctx, recovery.Order{Worker: s.worker, Limit: limit, Lease: lease, Batch: s.batch})
 	list := make([]parcel, len(cases))
 	for i := range cases {
 		list[i] = &gateParcel{s, &cases[i]}
@@ -67,7 +66,7 @@ func (p *gateParcel) settle(ctx context.Context, a *answer) (string, error) {
 		return "", unusable(fault.New(fault.CodeValidationError, "a status of 204 does not say whether the company passed."))
 	}
 	var result recoup.GateZeroResult
-	if err := api.Read(a.body, &result); err != nil {
+	if err := p.Read(a.body, &result); err != nil {
 		return "", unusable(err)
 	}
 	c := p.company
@@ -76,7 +75,7 @@ func (p *gateParcel) settle(ctx context.Context, a *answer) (string, error) {
 	}
 	result.IntakeID, result.RecoveryID, result.LeaseToken = c.Intake.ID, c.Recovery.ID, c.Lease.LeaseToken
 	result.Worker = cmp.Or(result.Worker, p.worker)
-	out, err := p.gate.Record(ctx, []recoup.GateZeroResult{result})
+	out, err := p.Gate.Record(ctx, []recoup.GateZeroResult{result})
 	if err != nil {
 		return "", err
 	}
@@ -92,9 +91,9 @@ func (p *gateParcel) settle(ctx context.Context, a *answer) (string, error) {
 // giveBack ends the lease of a retry, or the turn of a first verification.
 func (p *gateParcel) giveBack(ctx context.Context) error {
 	if p.company.Recovery.ID.IsZero() {
-		return p.gate.GiveBackIntake(ctx, p.company)
+		return p.Gate.GiveBackIntake(ctx, p.company)
 	}
-	return p.gate.GiveBack(ctx, p.company.Recovery.ID, p.company.Lease.LeaseToken)
+	return p.Gate.GiveBack(ctx, p.company.Recovery.ID, p.company.Lease.LeaseToken)
 }
 
 // same reports whether an id that an answer may leave out is the one it is about.

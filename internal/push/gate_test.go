@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/push"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
@@ -121,7 +120,7 @@ func (w *world) comesAgain(name string, r *receiver, p *pusher, id recoup.ID) {
 	w.wait(45 * time.Second)
 	p.run() // gives back what it has kept
 	p.run()
-	if keys := r.keys(); len(keys) != 3 || keys[2] != keys[1] || w.events(id) != "FAIL STATE_MISMATCH, AUTH, REENTER" || p.is().State != client.ReceiverUp {
+	if keys := r.keys(); len(keys) != 3 || keys[2] != keys[1] || w.events(id) != "FAIL STATE_MISMATCH, AUTH, REENTER" || p.is().State != recoup.ReceiverUp {
 		w.Errorf("%s: the keys are %v, happened is %q, %+v", name, r.keys(), w.events(id), p.is())
 	}
 }

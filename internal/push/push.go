@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/recovery"
@@ -29,8 +28,8 @@ import (
 
 // Letters is where staged work comes from.
 type Letters interface {
-	Claim(ctx context.Context, c engine.Caller, in deadletter.Claim) ([]deadletter.Claimed, error)
-	Results(ctx context.Context, c engine.Caller, results []deadletter.Result) ([]deadletter.Done, error)
+	Claim(ctx context.Context, c engine.Caller, in recoup.WorkClaim) ([]recoup.ClaimedWork, error)
+	Results(ctx context.Context, c engine.Caller, results []recoup.WorkResult, receipts deadletter.Receipts) ([]deadletter.Done, error)
 }
 
 // Gate is where verifications come from.
@@ -46,6 +45,7 @@ type Options struct {
 	Letters   Letters
 	Gate      Gate
 	Receivers []Config
+	Read      func(document []byte, into any) error // an answer, as strictly as the API reads what workers send
 	Now       func() time.Time
 	Random    func() float64
 	Logger    *slog.Logger
@@ -61,8 +61,8 @@ type Pusher struct {
 
 // New makes the receivers. Everything that is wrong with them is told at once.
 func New(o Options) (*Pusher, error) {
-	if o.Letters == nil || o.Gate == nil || o.Now == nil || o.Random == nil || o.Logger == nil {
-		return nil, errors.New("push: letters, gate, clock, randomness and logger are required")
+	if o.Letters == nil || o.Gate == nil || o.Read == nil || o.Now == nil || o.Random == nil || o.Logger == nil {
+		return nil, errors.New("push: letters, gate, a reader of answers, clock, randomness and logger are required")
 	}
 	p := &Pusher{cut: make(chan struct{})}
 	var bad []error
@@ -73,7 +73,7 @@ func New(o Options) (*Pusher, error) {
 		}
 		p.receivers = append(p.receivers, newReceiver(c, &o, p.cut))
 	}
-	slices.SortFunc(p.receivers, func(a, b *receiver) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(p.receivers, func(a, b *receiver) int { return strings.Compare(a.status.Name, b.status.Name) })
 	return p, errors.Join(bad...)
 }
 
@@ -110,8 +110,8 @@ func (p *Pusher) Drain(ctx context.Context) error {
 }
 
 // Receivers tells how it goes with the receivers of this node, by name.
-func (p *Pusher) Receivers() []client.Receiver {
-	list := make([]client.Receiver, len(p.receivers))
+func (p *Pusher) Receivers() []recoup.Receiver {
+	list := make([]recoup.Receiver, len(p.receivers))
 	for i, r := range p.receivers {
 		list[i] = r.report()
 	}

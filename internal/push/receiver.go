@@ -3,13 +3,13 @@ package push
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
 
-	"recoup/client"
+	"recoup"
 	"recoup/internal/notify"
-	"recoup/internal/store"
 	"recoup/retry"
 )
 
@@ -53,25 +53,19 @@ type source interface {
 // receiver is an address that work is delivered to.
 type receiver struct {
 	plan
-	name, kind string
-	source     source
-	client     *http.Client
-	now        func() time.Time
-	random     func() float64
-	log        *slog.Logger
-	cut        <-chan struct{}
-	under      sync.WaitGroup // passes and deliveries
+	source source
+	client *http.Client
+	now    func() time.Time
+	random func() float64
+	log    *slog.Logger
+	cut    <-chan struct{}
+	under  sync.WaitGroup // passes and deliveries
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards these, and what changes of status
 	stopped bool
-	running int              // deliveries, and places for those that are being claimed
-	places  int              // of these, places
-	failed  int              // failures in a row
-	era     int              // counts failures; what began in an earlier era tells nothing new
-	closed  time.Time        // it is left alone until then
-	last    *trouble         // of the last failure, also when it is over
-	lastAt  time.Time        // of that
-	counts  map[string]int64 // deliveries by outcome
+	running int // deliveries, and places for those that are being claimed
+	places  int // of these, places
+	era     int // counts failures; what began in an earlier era tells nothing new
 	shelf   []shelved
 	sour    []string // keys of parcels that have failed and are put aside, the longest ago first
 }
@@ -79,13 +73,13 @@ type receiver struct {
 func newReceiver(c Config, o *Options, cut <-chan struct{}) *receiver {
 	p := c.plan()
 	r := &receiver{
-		plan: p, name: c.Name, kind: string(c.Kind), client: notify.NewClient(o.Roots, p.publicOnly, p.concurrency),
-		now: o.Now, random: o.Random, log: o.Logger, cut: cut, counts: map[string]int64{},
+		plan: p, client: notify.NewClient(o.Roots, p.publicOnly, p.status.Concurrency),
+		now: o.Now, random: o.Random, log: o.Logger, cut: cut,
 	}
 	worker := "push:" + c.Name
-	r.source = &workSource{o.Letters, worker, p.lanes}
+	r.source = &workSource{o, worker, p.status.Lanes}
 	if c.Kind == GateZero {
-		r.source = &gateSource{o.Gate, worker, p.batch}
+		r.source = &gateSource{o, worker, p.status.BatchID}
 	}
 	return r
 }
@@ -119,11 +113,11 @@ func (r *receiver) pass(ctx context.Context) error {
 func (r *receiver) reserve() (places, era int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stopped || r.now().Before(r.closed) {
+	if r.stopped || r.now().Before(r.status.Until) {
 		return 0, r.era
 	}
-	most := r.concurrency
-	if r.failed > 0 {
+	most := r.status.Concurrency
+	if r.status.Failures > 0 {
 		most = 1
 	}
 	places = max(0, most-r.running)
@@ -161,13 +155,13 @@ func (r *receiver) stop() {
 func (r *receiver) note(p parcel, outcome string, era int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts[outcome]++
+	r.status.Deliveries[outcome]++
 	r.sweeten(p)
-	if era != r.era || r.failed == 0 {
+	if era != r.era || r.status.Failures == 0 {
 		return
 	}
-	r.failed, r.closed = 0, time.Time{}
-	r.log.Info("receiver recovered", "receiver", r.name)
+	r.status.Failures, r.status.Until = 0, time.Time{}
+	r.log.Info("receiver recovered", "receiver", r.status.Name)
 }
 
 // fail notes that a delivery came to nothing and leaves the receiver alone for a
@@ -176,56 +170,40 @@ func (r *receiver) fail(p parcel, t *trouble, era int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	r.counts[outcomeFailed]++
+	r.status.Deliveries[outcomeFailed]++
 	r.sweeten(p)
 	if _, yes := p.aside(); yes {
 		r.sour = append(r.sour[max(0, len(r.sour)+1-maxSour):], p.key())
 	}
 	if era == r.era {
 		r.era++
-		r.failed++
+		r.status.Failures++
 	}
-	wait := max(soonest, backoff.Delay(r.failed, r.random), min(t.after, backoff.Cap))
-	if until := now.Add(wait); until.After(r.closed) {
-		r.closed = until
+	wait := max(soonest, backoff.Delay(r.status.Failures, r.random), min(t.after, backoff.Cap))
+	if until := now.Add(wait); until.After(r.status.Until) {
+		r.status.Until = until
 	}
-	if r.failed == 1 || r.last == nil || r.last.reason != t.reason {
+	if r.status.Failures == 1 || r.status.LastError != t.reason {
 		text := "receiver failing; backing off"
 		if t.misconfigured {
 			text = "receiver refuses deliveries: its address or its secret may be wrong"
 		}
-		r.log.Warn(text, "receiver", r.name, "reason", t.reason)
+		r.log.Warn(text, "receiver", r.status.Name, "reason", t.reason)
 	}
-	r.last, r.lastAt = t, now
+	r.status.LastError, r.status.LastErrorAt, r.status.Misconfigured = t.reason, now, t.misconfigured
 }
 
-// report tells how it goes. Neither the address nor the secret is in it.
-func (r *receiver) report() client.Receiver {
+// report tells how it goes. A failure that came after the receiver had recovered closes
+// it for a while, and nothing else.
+func (r *receiver) report() recoup.Receiver {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := client.Receiver{
-		Name: r.name, Kind: r.kind, Lanes: lanesOf(r.lanes), BatchID: r.batch, Concurrency: r.concurrency, TimeoutSeconds: r.timeout.Seconds(),
-		State: client.ReceiverUp, InFlight: r.running - r.places, Deliveries: map[string]int64{},
-	}
-	for _, outcome := range outcomes(Kind(r.kind)) {
-		out.Deliveries[outcome] = r.counts[outcome]
-	}
-	if r.failed > 0 {
-		out.State, out.Failures = client.ReceiverBackingOff, r.failed
-		if r.now().Before(r.closed) {
-			out.Until = r.closed
-		}
-	}
-	if r.last != nil {
-		out.LastError, out.LastErrorAt, out.Misconfigured = r.last.reason, r.lastAt, r.failed > 0 && r.last.misconfigured
+	out := r.status
+	out.State, out.InFlight, out.Deliveries = recoup.ReceiverBackingOff, r.running-r.places, maps.Clone(out.Deliveries)
+	if out.Failures == 0 {
+		out.State, out.Until, out.Misconfigured = recoup.ReceiverUp, time.Time{}, false
+	} else if !r.now().Before(out.Until) {
+		out.Until = time.Time{}
 	}
 	return out
-}
-
-func lanesOf(lanes []store.Lane) []client.Lane {
-	list := make([]client.Lane, len(lanes))
-	for i, l := range lanes {
-		list[i] = client.Lane(l)
-	}
-	return list
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"recoup/client"
+	"recoup"
 	"recoup/internal/push"
 )
 
@@ -42,7 +42,7 @@ func TestSilenceAfterSwitchingProtocols(t *testing.T) {
 	everywhere(t, func(w *world) {
 		p := w.pusher(push.Work, map[string]string{"url": w.silence(), "secret": secret, "lanes": lane, "timeout": "10m"})
 		id := w.submit(1)[0]
-		if is := p.run(); is.InFlight != 0 || is.State != client.ReceiverBackingOff || is.LastError != "answered with status 101" {
+		if is := p.run(); is.InFlight != 0 || is.State != recoup.ReceiverBackingOff || is.LastError != "answered with status 101" {
 			w.Errorf("it is %+v", is)
 		}
 		w.must(p.Drain(w.Context()))

@@ -7,12 +7,9 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/client"
 	"recoup/fault"
-	"recoup/internal/api"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
-	"recoup/internal/store"
 )
 
 // What deliveries of work come to beside what all deliveries can.
@@ -24,13 +21,15 @@ const (
 
 // workSource is staged work at some lanes.
 type workSource struct {
-	letters Letters
-	worker  string
-	lanes   []store.Lane
+	*Options
+	worker string
+	lanes  []recoup.Lane
 }
 
 func (s *workSource) claim(ctx context.Context, limit int, lease time.Duration) ([]parcel, error) {
-	claimed, err := s.letters.Claim(ctx, engine.Caller{Name: s.worker}, deadletter.Claim{Lanes: s.lanes, Worker: s.worker, Limit: limit, Lease: lease})
+	claimed, err := s.Letters.Claim(ctx, engine.Caller{Name: s.worker}, recoup.WorkClaim{
+		Lanes: s.lanes, Worker: s.worker, Limit: limit, LeaseSeconds: int((lease + time.Second - 1) / time.Second),
+	})
 	list := make([]parcel, len(claimed))
 	for i := range claimed {
 		list[i] = &workParcel{s, &claimed[i]}
@@ -41,7 +40,7 @@ func (s *workSource) claim(ctx context.Context, limit int, lease time.Duration) 
 // workParcel is a piece of work.
 type workParcel struct {
 	*workSource
-	work *deadletter.Claimed
+	work *recoup.ClaimedWork
 }
 
 // key is that of the work at its stage and, where it is replayed, of the replay: a
@@ -55,17 +54,17 @@ func (p *workParcel) key() string {
 	return key
 }
 
-func (p *workParcel) message() any     { return api.ClaimedWork(p.work) }
+func (p *workParcel) message() any     { return p.work }
 func (p *workParcel) until() time.Time { return p.work.LeaseEndsAt }
 
 // aside is never needed: work that comes back waits longer each time.
 func (p *workParcel) aside() (time.Time, bool) { return time.Time{}, false }
 
 func (p *workParcel) settle(ctx context.Context, a *answer) (string, error) {
-	var result client.WorkResult
+	var result recoup.WorkResult
 	if a.status == http.StatusNoContent {
 		result.Outcome = outcomeSucceed
-	} else if err := api.Read(a.body, &result); err != nil {
+	} else if err := p.Read(a.body, &result); err != nil {
 		return "", unusable(err)
 	}
 	if !same(result.WorkID, p.work.WorkID) || !same(result.LeaseToken, p.work.LeaseToken) {
@@ -75,14 +74,10 @@ func (p *workParcel) settle(ctx context.Context, a *answer) (string, error) {
 		return "", unusable(fault.BadField("outcome", "enum", "outcome must be succeed, fail or release"))
 	}
 	result.WorkID, result.LeaseToken = p.work.WorkID, p.work.LeaseToken
-	said, err := api.WorkResult(&result)
-	if err != nil {
-		return "", unusable(err)
+	if result.Outcome == outcomeFail && result.Failure != nil {
+		p.complete(result.Failure)
 	}
-	if said.Outcome == outcomeFail {
-		p.complete(&said.Failure)
-	}
-	return result.Outcome, p.apply(ctx, said)
+	return result.Outcome, p.apply(ctx, result)
 }
 
 // complete adds to a failure what the delivery itself tells: its stage, its time and
@@ -100,8 +95,8 @@ func (p *workParcel) complete(f *recoup.StageFailure) {
 }
 
 // apply tells the service. What it refuses because of what it says is unusable.
-func (p *workParcel) apply(ctx context.Context, result deadletter.Result) error {
-	done, err := p.letters.Results(ctx, engine.Caller{Name: p.worker}, []deadletter.Result{result})
+func (p *workParcel) apply(ctx context.Context, result recoup.WorkResult) error {
+	done, err := p.Letters.Results(ctx, engine.Caller{Name: p.worker}, []recoup.WorkResult{result}, nil)
 	if err != nil {
 		return err
 	}
@@ -112,5 +107,5 @@ func (p *workParcel) apply(ctx context.Context, result deadletter.Result) error 
 }
 
 func (p *workParcel) giveBack(ctx context.Context) error {
-	return p.apply(ctx, deadletter.Result{WorkID: p.work.WorkID, Token: p.work.LeaseToken, Outcome: deadletter.Released})
+	return p.apply(ctx, recoup.WorkResult{WorkID: p.work.WorkID, LeaseToken: p.work.LeaseToken, Outcome: deadletter.Released})
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/push"
@@ -20,11 +19,11 @@ import (
 // submit puts work into the queue.
 func (w *world) submit(n int) []recoup.ID {
 	w.Helper()
-	subs := make([]deadletter.Submission, n)
+	subs := make([]recoup.NewWork, n)
 	for i := range subs {
-		subs[i] = deadletter.Submission{Pipeline: "criticizer", Stage: "fetch", PayloadRef: "s3://in/1", Payload: []byte("the payload")}
+		subs[i] = recoup.NewWork{Pipeline: "criticizer", Stage: "fetch", PayloadRef: "s3://in/1", Payload: []byte("the payload")}
 	}
-	done, err := w.letters.Submit(w.Context(), engine.Caller{}, subs)
+	done, err := w.letters.Submit(w.Context(), engine.Caller{}, subs, nil)
 	w.must(err)
 	ids := make([]recoup.ID, n)
 	for i := range done {
@@ -35,9 +34,9 @@ func (w *world) submit(n int) []recoup.ID {
 }
 
 // claim is what another worker would get.
-func (w *world) claim() []deadletter.Claimed {
+func (w *world) claim() []recoup.ClaimedWork {
 	w.Helper()
-	got, err := w.letters.Claim(w.Context(), engine.Caller{}, deadletter.Claim{Lanes: []store.Lane{{Pipeline: "criticizer", Stage: "fetch"}}, Worker: "w2", Limit: 100})
+	got, err := w.letters.Claim(w.Context(), engine.Caller{}, recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: "criticizer", Stage: "fetch"}}, Worker: "w2", Limit: 100})
 	w.must(err)
 	return got
 }
@@ -171,7 +170,7 @@ func TestWorkAnswers(t *testing.T) {
 			if is.Deliveries[row.outcome] != 1 || len(r.keys()) != 1 {
 				w.Errorf("%s: deliveries are %v", row.name, is.Deliveries)
 			}
-			if failed := row.outcome == "failed"; failed != (is.State == client.ReceiverBackingOff) || !strings.Contains(is.LastError, row.says) ||
+			if failed := row.outcome == "failed"; failed != (is.State == recoup.ReceiverBackingOff) || !strings.Contains(is.LastError, row.says) ||
 				strings.Contains(is.LastError, "hunter2") || row.says == "" && is.LastError != "" {
 				w.Errorf("%s: it is %s, %q", row.name, is.State, is.LastError)
 			}
@@ -202,9 +201,9 @@ func (w *world) checkQueue(name, want string, id recoup.ID) {
 	}
 	for _, c := range got {
 		if c.WorkID != id || want == queued && c.Lapses != 0 {
-			w.Errorf("%s: claimed %+v", name, c.QueuedWork)
+			w.Errorf("%s: claimed %+v", name, c.Work)
 		}
-		done, err := w.letters.Results(w.Context(), caller("w2"), []deadletter.Result{{WorkID: c.WorkID, Token: c.LeaseToken, Outcome: deadletter.Succeeded}})
+		done, err := w.letters.Results(w.Context(), caller("w2"), []recoup.WorkResult{{WorkID: c.WorkID, LeaseToken: c.LeaseToken, Outcome: deadletter.Succeeded}}, nil)
 		w.must(err)
 		w.must(done[0].Err)
 	}
@@ -219,7 +218,7 @@ func TestDeliveryIsAClaim(t *testing.T) {
 		id := w.submit(1)[0]
 		p.run()
 		got := <-r.arrived
-		var work client.Work
+		var work recoup.ClaimedWork
 		if err := json.Unmarshal([]byte(got.body), &work); err != nil {
 			w.Fatal(err)
 		}
@@ -230,7 +229,7 @@ func TestDeliveryIsAClaim(t *testing.T) {
 		if want := "work/" + id.String() + "/fetch"; got.key != want {
 			w.Errorf("the key is %q, want %q", got.key, want)
 		}
-		done, err := w.letters.Results(w.Context(), caller("later"), []deadletter.Result{{WorkID: id, Token: work.LeaseToken, Outcome: deadletter.Succeeded}})
+		done, err := w.letters.Results(w.Context(), caller("later"), []recoup.WorkResult{{WorkID: id, LeaseToken: work.LeaseToken, Outcome: deadletter.Succeeded}}, nil)
 		w.must(err)
 		w.must(done[0].Err)
 		w.wait(time.Hour)
@@ -268,7 +267,7 @@ func TestLostBetweenDeliveryAndResult(t *testing.T) {
 		close(let)
 		first.Settle()
 		first.wants(map[string]int64{"lost": 1})
-		if classes := w.buried(); len(classes) != 0 || first.is().State != client.ReceiverUp {
+		if classes := w.buried(); len(classes) != 0 || first.is().State != recoup.ReceiverUp {
 			w.Errorf("there are %v, and it is %+v", classes, first.is())
 		}
 	})
@@ -300,14 +299,14 @@ func TestPausedWhileDelivering(t *testing.T) {
 		w.submit(2)
 		w.must(p.Run(w.Context()))
 		<-r.arrived
-		pause := store.Pause{Pipeline: "criticizer", By: "ada", Reason: "an incident"}
-		_, err := w.letters.Pause(w.Context(), caller("ada"), pause, false)
+		pause := recoup.NewPause{PauseScope: recoup.PauseScope{Pipeline: "criticizer"}, Reason: "an incident"}
+		_, err := w.letters.Pause(w.Context(), caller("ada"), pause)
 		w.must(err)
 		close(let)
 		p.Settle()
 		p.run()
 		p.wants(map[string]int64{"succeed": 1})
-		w.must(w.letters.Unpause(w.Context(), caller("ada"), store.Pause{Pipeline: "criticizer"}, "over"))
+		w.must(w.letters.Unpause(w.Context(), caller("ada"), recoup.PauseScope{Pipeline: "criticizer"}, "over"))
 		p.run()
 		p.wants(map[string]int64{"succeed": 2})
 	})

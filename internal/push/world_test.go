@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/client"
+	"recoup/internal/api"
 	"recoup/internal/deadletter"
 	"recoup/internal/push"
 	"recoup/internal/recovery"
@@ -174,7 +176,7 @@ func (w *world) pusher(kind push.Kind, values map[string]string) *pusher {
 func (w *world) pusherOn(letters push.Letters, kind push.Kind, values map[string]string) *pusher {
 	w.Helper()
 	p, err := push.New(push.Options{
-		Letters: letters, Gate: w.gate, Now: w.clock, Random: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(w, nil)),
+		Letters: letters, Gate: w.gate, Read: api.Read, Now: w.clock, Random: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(w, nil)),
 		Receivers: []push.Config{{Name: "render", Kind: kind, Values: values}},
 	})
 	w.must(err)
@@ -189,14 +191,14 @@ func (w *world) pusherOn(letters push.Letters, kind push.Kind, values map[string
 }
 
 // run lets deliveries begin, and waits until none is on its way.
-func (p *pusher) run() client.Receiver {
+func (p *pusher) run() recoup.Receiver {
 	p.w.Helper()
 	p.w.must(p.Run(p.w.Context()))
 	p.Settle()
 	return p.is()
 }
 
-func (p *pusher) is() client.Receiver { return p.Receivers()[0] }
+func (p *pusher) is() recoup.Receiver { return p.Receivers()[0] }
 
 // wants compares how often deliveries came to what; what is not named is none.
 func (p *pusher) wants(want map[string]int64) {

@@ -29,7 +29,7 @@ type LetterLevel struct {
 // LaneLevel is how much work there is in a lane of the queue: work that can be
 // claimed, that is not due yet, that a worker holds, and whose worker was lost.
 type LaneLevel struct {
-	Lane
+	recoup.Lane
 	Due, Delayed, Leased, Lapsed int64
 }
 

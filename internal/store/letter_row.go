@@ -94,34 +94,34 @@ var (
 	}}
 
 	// WorkQueue is the queue.
-	WorkQueue = row.Table[QueuedWork]{Name: "recoup.work", Columns: []row.Column[QueuedWork]{
-		row.ID("work_id", func(q *QueuedWork) *recoup.ID { return &q.WorkID }).Key(),
-		row.Text("stage", func(q *QueuedWork) *string { return &q.Stage }),
-		row.Time("due_at", func(q *QueuedWork) *time.Time { return &q.DueAt }),
-		row.ID("lease_token", func(q *QueuedWork) *recoup.ID { return &q.LeaseToken }),
-		row.Text("lease_worker", func(q *QueuedWork) *string { return &q.LeaseWorker }),
-		row.Time("leased_at", func(q *QueuedWork) *time.Time { return &q.LeasedAt }),
-		row.Time("lease_ends_at", func(q *QueuedWork) *time.Time { return &q.LeaseEndsAt }),
-		row.Int("claims", func(q *QueuedWork) *int { return &q.Claims }),
-		row.Int("lapses", func(q *QueuedWork) *int { return &q.Lapses }),
-		row.Text("pipeline", func(q *QueuedWork) *string { return &q.Pipeline }).Fixed(),
-		row.Text("error_class", func(q *QueuedWork) *string { return (*string)(&q.Class) }).Fixed(),
-		row.ID("replay_id", func(q *QueuedWork) *recoup.ID { return &q.ReplayID }).Fixed(),
-		row.ID("error_id", func(q *QueuedWork) *recoup.ID { return &q.ErrorID }).Fixed(),
-		row.Text("payload_ref", func(q *QueuedWork) *string { return &q.PayloadRef }).Fixed(),
-		row.Text("payload_hash", func(q *QueuedWork) *string { return &q.PayloadHash }).Fixed(),
-		row.Time("created_at", func(q *QueuedWork) *time.Time { return &q.CreatedAt }).Fixed(),
+	WorkQueue = row.Table[recoup.Work]{Name: "recoup.work", Columns: []row.Column[recoup.Work]{
+		row.ID("work_id", func(q *recoup.Work) *recoup.ID { return &q.WorkID }).Key(),
+		row.Text("stage", func(q *recoup.Work) *string { return &q.Stage }),
+		row.Time("due_at", func(q *recoup.Work) *time.Time { return &q.DueAt }),
+		row.ID("lease_token", func(q *recoup.Work) *recoup.ID { return &q.LeaseToken }),
+		row.Text("lease_worker", func(q *recoup.Work) *string { return &q.LeaseWorker }),
+		row.Time("leased_at", func(q *recoup.Work) *time.Time { return &q.LeasedAt }),
+		row.Time("lease_ends_at", func(q *recoup.Work) *time.Time { return &q.LeaseEndsAt }),
+		row.Int("claims", func(q *recoup.Work) *int { return &q.Claims }),
+		row.Int("lapses", func(q *recoup.Work) *int { return &q.Lapses }),
+		row.Text("pipeline", func(q *recoup.Work) *string { return &q.Pipeline }).Fixed(),
+		row.Text("error_class", func(q *recoup.Work) *string { return (*string)(&q.Class) }).Fixed(),
+		row.ID("replay_id", func(q *recoup.Work) *recoup.ID { return &q.ReplayID }).Fixed(),
+		row.ID("error_id", func(q *recoup.Work) *recoup.ID { return &q.ErrorID }).Fixed(),
+		row.Text("payload_ref", func(q *recoup.Work) *string { return &q.PayloadRef }).Fixed(),
+		row.Text("payload_hash", func(q *recoup.Work) *string { return &q.PayloadHash }).Fixed(),
+		row.Time("created_at", func(q *recoup.Work) *time.Time { return &q.CreatedAt }).Fixed(),
 	}}
 
 	// Pauses are what is not handed out for a while.
-	Pauses = row.Table[Pause]{Name: "recoup.work_pause", Columns: []row.Column[Pause]{
-		row.Word("pipeline", func(p *Pause) *string { return &p.Pipeline }).Key(),
-		row.Word("stage", func(p *Pause) *string { return &p.Stage }).Key(),
-		row.Word("error_class", func(p *Pause) *string { return (*string)(&p.Class) }).Key(),
-		row.Word("paused_by", func(p *Pause) *string { return &p.By }),
-		row.Word("reason", func(p *Pause) *string { return &p.Reason }),
-		row.Time("paused_at", func(p *Pause) *time.Time { return &p.At }),
-		row.Time("until", func(p *Pause) *time.Time { return &p.Until }),
+	Pauses = row.Table[recoup.WorkPause]{Name: "recoup.work_pause", Columns: []row.Column[recoup.WorkPause]{
+		row.Word("pipeline", func(p *recoup.WorkPause) *string { return &p.Pipeline }).Key(),
+		row.Word("stage", func(p *recoup.WorkPause) *string { return &p.Stage }).Key(),
+		row.Word("error_class", func(p *recoup.WorkPause) *string { return (*string)(&p.Class) }).Key(),
+		row.Word("paused_by", func(p *recoup.WorkPause) *string { return &p.By }),
+		row.Word("reason", func(p *recoup.WorkPause) *string { return &p.Reason }),
+		row.Time("paused_at", func(p *recoup.WorkPause) *time.Time { return &p.At }),
+		row.Time("until", func(p *recoup.WorkPause) *time.Time { return &p.Until }),
 	}}
 
 	// Replays are the replays, but for their counts.
@@ -168,5 +168,5 @@ var (
 	LetterParts = slices.Concat(
 		row.Within("d.", DeadLetters.Columns, func(l *Letter) *recoup.DeadLetter { return &l.Dead }),
 		row.Within("i.", ReplayItems.Columns, func(l *Letter) *recoup.ReplayItem { return &l.Item }),
-		row.Within("w.", WorkQueue.Columns, func(l *Letter) *QueuedWork { return &l.Queued }))
+		row.Within("w.", WorkQueue.Columns, func(l *Letter) *recoup.Work { return &l.Queued }))
 )

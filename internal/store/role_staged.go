@@ -47,7 +47,7 @@ type Queue interface {
 	// except what is paused and what belongs to a replay that is not RUNNING.
 	// None is handed to two claimers. A claimer may come away with less than there
 	// is while others claim.
-	ClaimWork(ctx context.Context, claim WorkClaim) ([]QueuedWork, error)
+	ClaimWork(ctx context.Context, claim WorkClaim) ([]recoup.Work, error)
 
 	// FinishWork ends new work that is held under these tokens, with its payload and
 	// its checkpoints, as far as it is of these pipelines, and reports of which it
@@ -57,19 +57,19 @@ type Queue interface {
 
 	// SpentWork returns work that is not due any more because too many workers
 	// were lost over it, oldest first.
-	SpentWork(ctx context.Context, limit int) ([]QueuedWork, error)
+	SpentWork(ctx context.Context, limit int) ([]recoup.Work, error)
 
 	// SetPause pauses work, in place of an earlier pause of the same; claims that
 	// begin after it has returned get nothing of it.
-	SetPause(ctx context.Context, p Pause) error
+	SetPause(ctx context.Context, p recoup.WorkPause) error
 
 	// LiftPause ends the pause of just this pipeline, stage and class, and reports
 	// whether there was one.
-	LiftPause(ctx context.Context, p Pause) (bool, error)
+	LiftPause(ctx context.Context, p recoup.PauseScope) (bool, error)
 
 	// Pauses returns the pauses that hold at now, oldest first; within bounds, of these
 	// pipelines alone, and none that names no pipeline.
-	Pauses(ctx context.Context, now time.Time, within *Pipelines) ([]Pause, error)
+	Pauses(ctx context.Context, now time.Time, within *Pipelines) ([]recoup.WorkPause, error)
 }
 
 // Replayer sends dead letters back to work.

@@ -41,7 +41,7 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Groups, "Open", "Total")
 	covers(t, store.Payloads)
 	covers(t, store.Checkpoints)
-	covers(t, store.WorkQueue)
+	covers(t, store.WorkQueue, "Repeated")
 	covers(t, store.Pauses)
 	covers(t, store.Replays, "Step", "Counts")
 	covers(t, store.ReplayItems)

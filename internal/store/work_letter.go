@@ -149,7 +149,7 @@ func (w *Work) stepError(current *Letter, next Letter, effects lifecycle.Effects
 // all that hangs on it, so that there is nothing more to write.
 func (l Letter) shelved(e recoup.Error) Letter {
 	l.Error = e
-	l.Queued, l.Item = QueuedWork{}, recoup.ReplayItem{}
+	l.Queued, l.Item = recoup.Work{}, recoup.ReplayItem{}
 	if l.Dead.Open() {
 		l.Dead.ClosedAt, l.Dead.UpdatedAt = e.ArchivedAt, e.ArchivedAt
 	}
@@ -281,8 +281,8 @@ func (w *Work) Items() (added, changed []recoup.ReplayItem) {
 }
 
 // Queue returns what comes into the queue, what changes in it and what leaves it.
-func (w *Work) Queue() (added []QueuedWork, changed []Change[QueuedWork], gone []QueuedWork) {
-	return parts(w.letters.list, func(l *Letter) QueuedWork { return l.Queued })
+func (w *Work) Queue() (added []recoup.Work, changed []Change[recoup.Work], gone []recoup.Work) {
+	return parts(w.letters.list, func(l *Letter) recoup.Work { return l.Queued })
 }
 
 // Offers reports whether work was put into the queue that can be claimed at once.

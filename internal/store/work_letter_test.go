@@ -19,7 +19,7 @@ var (
 // openLetter is a dead letter whose replay is under way.
 func openLetter() store.Letter {
 	return store.Letter{
-		Queued: store.QueuedWork{WorkID: workID, Pipeline: "p", Stage: "s", ReplayID: replayID, ErrorID: letterID},
+		Queued: recoup.Work{WorkID: workID, Pipeline: "p", Stage: "s", ReplayID: replayID, ErrorID: letterID},
 		Dead: recoup.DeadLetter{
 			ErrorID: letterID, WorkID: workID, Pipeline: "p", Stage: "s", Class: "C", Step: recoup.StepReplaying, Round: 1,
 			GroupID: recoup.GroupID("p", "s", "C", ""),
@@ -47,7 +47,7 @@ func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
 	w.StepLetter(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
-		l.Item.State, l.Item.EndedAt, l.Queued, l.Dead.Step = recoup.ItemSucceeded, letterTime, store.QueuedWork{}, recoup.StepReplayed
+		l.Item.State, l.Item.EndedAt, l.Queued, l.Dead.Step = recoup.ItemSucceeded, letterTime, recoup.Work{}, recoup.StepReplayed
 	})})
 	w.StepLetter(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
 		if l.Item.ReplayID != (recoup.ID{}) || l.Dead.Step != recoup.StepReplayed {
@@ -128,7 +128,7 @@ func TestLetterWorkRefuses(t *testing.T) {
 func TestLetterWorkJoins(t *testing.T) {
 	t.Parallel()
 	l := openLetter()
-	l.Item, l.Queued = recoup.ReplayItem{}, store.QueuedWork{}
+	l.Item, l.Queued = recoup.ReplayItem{}, recoup.Work{}
 	w := letterWork(l)
 	r := recoup.Replay{ID: recoup.ID{8}, Members: 6}
 	join := store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) { l.Item.ReplayID = r.ID })}

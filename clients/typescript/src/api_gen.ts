@@ -175,6 +175,36 @@ export interface ClaimedAnswer {
   request_id: string;
 }
 
+export interface ClaimedWork {
+  claims?: number;
+  created_at: string;
+  due_at?: string;
+  /** of the dead letter that is replayed */
+  error_class?: string;
+  /** of the dead letter that is replayed */
+  error_id?: string;
+  /** how many workers were lost over it */
+  lapses?: number;
+  lease_ends_at?: string;
+  /** only for the worker that has claimed it */
+  lease_token?: string;
+  lease_worker?: string;
+  leased_at?: string;
+  /** base64 */
+  payload?: string;
+  payload_hash?: string;
+  payload_ref?: string;
+  pipeline: string;
+  /** the same request was answered before */
+  repeated?: boolean;
+  replay_id?: string;
+  /** of the dead letter that is replayed, as its last failure left it */
+  sanitized_context?: unknown;
+  /** at which it goes on */
+  stage: string;
+  work_id: string;
+}
+
 export interface ClassifiedAnswer {
   code: string;
   /** what must be proven before it is retried */
@@ -527,6 +557,7 @@ export interface Error {
   last_retry_at?: string;
   last_reviewed_at?: string;
   lease_ends_at?: string;
+  /** only for the worker that has claimed it */
   lease_token?: string;
   lease_worker?: string;
   leased_at?: string;
@@ -1973,17 +2004,14 @@ export interface Work {
   lease_ends_at?: string;
   /** only for the worker that has claimed it */
   lease_token?: string;
+  lease_worker?: string;
   leased_at?: string;
-  /** base64; only for the worker that has claimed it */
-  payload?: string;
   payload_hash?: string;
   payload_ref?: string;
   pipeline: string;
   /** the same request was answered before */
   repeated?: boolean;
   replay_id?: string;
-  /** of the dead letter that is replayed, as its last failure left it */
-  sanitized_context?: unknown;
   /** at which it goes on */
   stage: string;
   work_id: string;
@@ -2010,7 +2038,7 @@ export interface WorkClaim {
 export interface WorkClaimedAnswer {
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
-  work: Array<Work> | null;
+  work: Array<ClaimedWork> | null;
 }
 
 export interface WorkDone {
@@ -2040,6 +2068,7 @@ export interface WorkLease {
 export interface WorkPause {
   at: string;
   by: string;
+  /** of the dead letters that are replayed */
   error_class?: string;
   pipeline?: string;
   reason: string;
@@ -2050,6 +2079,7 @@ export interface WorkPause {
 export interface WorkPauseAnswer {
   at: string;
   by: string;
+  /** of the dead letters that are replayed */
   error_class?: string;
   pipeline?: string;
   reason: string;
@@ -2103,6 +2133,7 @@ export interface Operations {
     query?: {
       pipeline?: string;
       stage?: string;
+      /** of the dead letters that are replayed */
       error_class?: string;
       reason?: string;
     };

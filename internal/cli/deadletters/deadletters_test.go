@@ -39,12 +39,12 @@ func works(n *clitest.Node, pipeline string) {
 	n.T.Helper()
 	c := n.Client()
 	defer c.Close()
-	work, err := c.ClaimWork(n.T.Context(), client.WorkClaim{Lanes: []client.Lane{{Pipeline: pipeline, Stage: "llm"}}, Worker: "w1", WaitSeconds: 30})
+	work, err := c.ClaimWork(n.T.Context(), recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: "llm"}}, Worker: "w1", WaitSeconds: 30})
 	if err != nil || len(work) == 0 {
 		n.T.Fatalf("claimed %v, %v", work, err)
 	}
 	for _, w := range work {
-		if _, err := c.WorkResult(n.T.Context(), client.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: client.Succeeded}); err != nil {
+		if _, err := c.WorkResult(n.T.Context(), recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: client.Succeeded}); err != nil {
 			n.T.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
@@ -22,15 +23,15 @@ workers have claimed goes on.`,
 	}, pause(streams), unpause(streams), paused(streams))
 }
 
-func pauseFlags(cmd *cobra.Command, ask *client.NewPause) {
+func pauseFlags(cmd *cobra.Command, ask *recoup.NewPause) {
 	cmd.Flags().StringVar(&ask.Pipeline, "pipeline", "", "work of this `PIPELINE`")
 	cmd.Flags().StringVar(&ask.Stage, "stage", "", "work that continues at this `STAGE`")
-	cmd.Flags().StringVar(&ask.Class, "class", "", "replayed work that had failed with this `CODE`")
+	cmd.Flags().StringVar((*string)(&ask.Class), "class", "", "replayed work that had failed with this `CODE`")
 	cmd.Flags().BoolVar(&ask.All, "all", false, "all work")
 }
 
 // named refuses a pause that names nothing and does not say that this is meant.
-func named(ask *client.NewPause) error {
+func named(ask *recoup.NewPause) error {
 	if (ask.Pipeline == "" && ask.Stage == "" && ask.Class == "") != ask.All {
 		return command.Usagef("expected --pipeline, --stage or --class, or else --all")
 	}
@@ -38,7 +39,7 @@ func named(ask *client.NewPause) error {
 }
 
 func pause(streams command.Streams) *cobra.Command {
-	var ask client.NewPause
+	var ask recoup.NewPause
 	var last, until string
 	cmd := &cobra.Command{
 		Use:     "pause",
@@ -48,7 +49,7 @@ func pause(streams command.Streams) *cobra.Command {
 	pauseFlags(cmd, &ask)
 	cmd.Flags().StringVar(&last, "for", "", "`DURATION` of the pause: 90m, 48h, 7d (default: until unpaused)")
 	cmd.Flags().StringVar(&until, "until", "", "`TIME` at which the pause ends")
-	return command.Act[client.WorkPause]{
+	return command.Act[recoup.WorkPause]{
 		Reason: &ask.Reason, Need: true,
 		Check: func(s *command.Session, _ []string) (err error) {
 			if err = named(&ask); err == nil && (last != "" || until != "") {
@@ -56,10 +57,10 @@ func pause(streams command.Streams) *cobra.Command {
 			}
 			return err
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.WorkPause, error) {
+		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.WorkPause, error) {
 			return s.PauseWork(ctx, ask)
 		},
-		Say: func(s *command.Session, p client.WorkPause) {
+		Say: func(s *command.Session, p recoup.WorkPause) {
 			end := "until unpaused"
 			if !p.Until.IsZero() {
 				end = "until " + s.When(p.Until)
@@ -70,7 +71,7 @@ func pause(streams command.Streams) *cobra.Command {
 }
 
 func unpause(streams command.Streams) *cobra.Command {
-	var ask client.NewPause
+	var ask recoup.NewPause
 	cmd := &cobra.Command{
 		Use:     "unpause",
 		Short:   "End a pause; takes exactly what the pause named",
@@ -88,14 +89,14 @@ func unpause(streams command.Streams) *cobra.Command {
 }
 
 func paused(streams command.Streams) *cobra.Command {
-	return command.List[client.WorkPause]{
+	return command.List[recoup.WorkPause]{
 		Noun: "pause", Key: "pauses", Empty: "Nothing is paused.", Whole: true,
 		Columns: []string{"PIPELINE", "STAGE", "CLASS", "BY", "SINCE", "UNTIL", "REASON"}, Drop: []string{"SINCE", "BY"},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]client.WorkPause, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.WorkPause, string, error) {
 			list, err := s.WorkPauses(ctx)
 			return list, "", err
 		},
-		Row: func(s *command.Session, p *client.WorkPause) []string {
+		Row: func(s *command.Session, p *recoup.WorkPause) []string {
 			return []string{p.Pipeline, p.Stage, string(p.Class), p.By, s.Ago(p.At), s.Relative(p.Until), p.Reason}
 		},
 	}.Command(streams, &cobra.Command{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
@@ -51,15 +52,15 @@ configuration file, or by environment variables such as RECOUP_RECEIVER_RENDER_U
 
 func receiversList(streams command.Streams) *cobra.Command {
 	var whole client.Receivers
-	return command.List[client.Receiver]{
+	return command.List[recoup.Receiver]{
 		Noun: "receiver", Empty: "This node pushes no work. Workers claim it.", Whole: true,
 		Columns: []string{"RECEIVER", "KIND", "OF", "IN FLIGHT", "DELIVERED", "STATE", "LAST ERROR"}, Drop: []string{"KIND", "DELIVERED", "OF"},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []client.Receiver, _ string, err error) {
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []recoup.Receiver, _ string, err error) {
 			whole, err = s.Receivers(ctx)
 			return whole.Receivers, "", err
 		},
-		JSON: func([]client.Receiver) any { return whole },
-		Row: func(s *command.Session, r *client.Receiver) []string {
+		JSON: func([]recoup.Receiver) any { return whole },
+		Row: func(s *command.Session, r *recoup.Receiver) []string {
 			failed := ""
 			if r.LastError != "" {
 				failed = r.LastError + " (" + s.Relative(r.LastErrorAt) + ")"
@@ -77,7 +78,7 @@ own. One that fails is left alone for a while, and what was delivered goes back 
 }
 
 // workOf says which work a receiver gets.
-func workOf(r *client.Receiver) string {
+func workOf(r *recoup.Receiver) string {
 	var lanes []string
 	for _, l := range r.Lanes {
 		lanes = append(lanes, l.Pipeline+"/"+l.Stage)
@@ -92,7 +93,7 @@ func workOf(r *client.Receiver) string {
 }
 
 // delivered counts deliveries by their outcome, as far as there are any.
-func delivered(r *client.Receiver) string {
+func delivered(r *recoup.Receiver) string {
 	var parts []string
 	for _, outcome := range slices.Sorted(maps.Keys(r.Deliveries)) {
 		if n := r.Deliveries[outcome]; n > 0 {
@@ -105,9 +106,9 @@ func delivered(r *client.Receiver) string {
 	return strings.Join(parts, ", ")
 }
 
-func receiverState(s *command.Session, r *client.Receiver) string {
+func receiverState(s *command.Session, r *recoup.Receiver) string {
 	state := "up"
-	if r.State == client.ReceiverBackingOff {
+	if r.State == recoup.ReceiverBackingOff {
 		state = "backing off"
 		if !r.Until.IsZero() {
 			state += ", retried " + s.Relative(r.Until)

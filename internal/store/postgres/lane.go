@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -48,15 +49,15 @@ func countLane(lane, is, due, work, lease string) string {
 }
 
 // Lanes implements [verb.DB].
-func (d database) Lanes(ctx context.Context, limit int) ([]store.Lane, error) {
+func (d database) Lanes(ctx context.Context, limit int) ([]recoup.Lane, error) {
 	rows, err := d.pool.Query(ctx, selectLaneNames, limit)
-	return collectRows(countWork, rows, err, pgx.RowToStructByPos[store.Lane])
+	return collectRows(countWork, rows, err, pgx.RowToStructByPos[recoup.Lane])
 }
 
 const countWork = "count staged work"
 
 // LaneLevels implements [verb.DB].
-func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []store.Lane, limit int) ([]store.LaneLevel, error) {
+func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []recoup.Lane, limit int) ([]store.LaneLevel, error) {
 	pipelines, stages := splitLanes(lanes)
 	rows, err := d.pool.Query(ctx, selectLaneLevels, now, limit, pipelines, stages)
 	return collectRows(countWork, rows, err, func(row pgx.CollectableRow) (l store.LaneLevel, err error) {
@@ -65,12 +66,12 @@ func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []store.L
 }
 
 // Beyond implements [verb.DB].
-func (d database) Beyond(ctx context.Context, now time.Time, last store.Lane, limit int) (l store.LaneLevel, err error) {
+func (d database) Beyond(ctx context.Context, now time.Time, last recoup.Lane, limit int) (l store.LaneLevel, err error) {
 	err = d.pool.QueryRow(ctx, selectBeyond, now, limit, last.Pipeline, last.Stage).Scan(&l.Due, &l.Delayed, &l.Leased, &l.Lapsed)
 	return l, failure(countWork, err)
 }
 
-func splitLanes(lanes []store.Lane) (pipelines, stages []string) {
+func splitLanes(lanes []recoup.Lane) (pipelines, stages []string) {
 	for _, lane := range lanes {
 		pipelines, stages = append(pipelines, lane.Pipeline), append(stages, lane.Stage)
 	}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"recoup/internal/store"
+	"recoup"
 )
 
 // laneStarts remembers, of lanes in which more is due than a claim takes, how far this
@@ -14,7 +14,7 @@ import (
 // would come away with less than it may, and every sixteenth.
 type laneStarts struct {
 	mu    sync.Mutex
-	lanes map[store.Lane]laneStart
+	lanes map[recoup.Lane]laneStart
 	last  int // how much the last claim took
 }
 
@@ -27,7 +27,7 @@ const lookFromTheBeginning = 16
 
 // begin returns from where on to look in each lane, and whether that is anywhere
 // but at the beginning.
-func (s *laneStarts) begin(lanes []store.Lane) (from []*time.Time, further bool) {
+func (s *laneStarts) begin(lanes []recoup.Lane) (from []*time.Time, further bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from = make([]*time.Time, len(lanes))
@@ -54,7 +54,7 @@ func (s *laneStarts) expect(limit int) int {
 
 // keep notes how far a claim has come. One that was not served in full has seen the
 // end.
-func (s *laneStarts) keep(lanes []store.Lane, due []dueWork, full bool) {
+func (s *laneStarts) keep(lanes []recoup.Lane, due []dueWork, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = len(due)
@@ -69,9 +69,9 @@ func (s *laneStarts) keep(lanes []store.Lane, due []dueWork, full bool) {
 			continue
 		}
 		if s.lanes == nil {
-			s.lanes = map[store.Lane]laneStart{}
+			s.lanes = map[recoup.Lane]laneStart{}
 		}
-		lane := store.Lane{Pipeline: q.Pipeline, Stage: q.Stage}
+		lane := recoup.Lane{Pipeline: q.Pipeline, Stage: q.Stage}
 		if start := s.lanes[lane]; q.DueAt.After(start.at) {
 			start.at = q.DueAt
 			s.lanes[lane] = start

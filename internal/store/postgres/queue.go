@@ -76,11 +76,11 @@ const steadily = "select set_config('enable_sort', 'off', true), set_config('ena
 
 // ClaimWork leases work that is due, the longest due first. Rows that another
 // claimer holds at this moment are passed over.
-func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.QueuedWork, error) {
+func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.Work, error) {
 	if claim.Limit <= 0 || len(claim.Lanes) == 0 {
 		return nil, nil
 	}
-	var leased []store.QueuedWork
+	var leased []recoup.Work
 	err := s.transact(ctx, "claim work", claim.Now, func(t *tx) error {
 		due, err := s.pickDue(ctx, t, claim.Lanes, clamp(claim.Limit))
 		if err != nil {
@@ -97,7 +97,7 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 }
 
 // pickDue locks work that is due and takes its tickets.
-func (s *Store) pickDue(ctx context.Context, t *tx, lanes []store.Lane, limit int) ([]dueWork, error) {
+func (s *Store) pickDue(ctx context.Context, t *tx, lanes []recoup.Lane, limit int) ([]dueWork, error) {
 	pipelines, stages := splitLanes(lanes)
 	due, more := make([]dueWork, 0, s.starts.expect(limit)), []dueWork(nil)
 	from, further := s.starts.begin(lanes)
@@ -126,7 +126,7 @@ func (s *Store) pickDue(ctx context.Context, t *tx, lanes []store.Lane, limit in
 
 // dueWork is work that can be claimed, and the token of its batch if it had one.
 type dueWork struct {
-	store.QueuedWork
+	recoup.Work
 	batch recoup.ID
 }
 
@@ -134,7 +134,7 @@ type dueWork struct {
 func decodeDue() pgx.RowToFunc[dueWork] {
 	work := decode(queueColumns)
 	return func(row pgx.CollectableRow) (d dueWork, err error) {
-		if d.QueuedWork, err = work(row); err != nil {
+		if d.Work, err = work(row); err != nil {
 			return d, err
 		}
 		rest := row.RawValues()[len(queueColumns):]
@@ -147,7 +147,7 @@ func decodeDue() pgx.RowToFunc[dueWork] {
 				err = errors.Join(err, c.read(&l, rest[i]))
 			}
 		}
-		d.QueuedWork = d.Under(l.Lease)
+		d.Work = d.Under(l.Lease)
 		d.batch = l.LeaseToken
 		return d, err
 	}
@@ -156,22 +156,22 @@ func decodeDue() pgx.RowToFunc[dueWork] {
 // leaseDue asks about each piece of work and queues what follows: batches of what
 // came from the queue, a lease of its own for what another worker has had, and the
 // ticket again of what is refused.
-func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(store.QueuedWork, time.Time) (store.QueuedWork, error)) (leased []store.QueuedWork, err error) {
-	leased = make([]store.QueuedWork, 0, len(due))
-	together := make([]store.QueuedWork, 0, len(due))
-	var own, refused []store.QueuedWork
+func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(recoup.Work, time.Time) (recoup.Work, error)) (leased []recoup.Work, err error) {
+	leased = make([]recoup.Work, 0, len(due))
+	together := make([]recoup.Work, 0, len(due))
+	var own, refused []recoup.Work
 	var lapsed, tokens []recoup.ID
 	for i := range due {
 		d := &due[i]
-		next, err := decide(d.QueuedWork, t.now)
+		next, err := decide(d.Work, t.now)
 		if err == nil && !next.LeaseToken.IsZero() {
 			leased = append(leased, next)
 		}
 		switch {
 		case err != nil && d.LeaseToken.IsZero():
-			refused = append(refused, d.QueuedWork)
+			refused = append(refused, d.Work)
 		case err != nil:
-		case fits(&d.QueuedWork, &next):
+		case fits(&d.Work, &next):
 			together = append(together, next)
 		default:
 			own = append(own, next)
@@ -199,7 +199,7 @@ func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(store.Queue
 // Fence implements [verb.Tx]. The lease is held meanwhile, so that nobody can claim
 // the work.
 func (a *act) Fence(work, token recoup.ID) error {
-	var held []store.QueuedWork
+	var held []recoup.Work
 	var found []workLease
 	if !token.IsZero() {
 		collect(a.queue("select "+names(heldColumns, "")+" from recoup.work_lease where token = $1 and $2 = any (work_ids) for share",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -19,9 +20,9 @@ const (
 )
 
 // Lanes implements [verb.DB]: it goes from lane to lane by the index.
-func (d database) Lanes(ctx context.Context, limit int) (lanes []store.Lane, err error) {
-	for last := (store.Lane{}); len(lanes) < limit; {
-		next, err := query(ctx, d.Store, func(l *store.Lane) []any { return []any{&l.Pipeline, &l.Stage} }, selectNextLane, last.Pipeline, last.Stage)
+func (d database) Lanes(ctx context.Context, limit int) (lanes []recoup.Lane, err error) {
+	for last := (recoup.Lane{}); len(lanes) < limit; {
+		next, err := query(ctx, d.Store, func(l *recoup.Lane) []any { return []any{&l.Pipeline, &l.Stage} }, selectNextLane, last.Pipeline, last.Stage)
 		if err != nil || len(next) == 0 {
 			return lanes, err
 		}
@@ -32,7 +33,7 @@ func (d database) Lanes(ctx context.Context, limit int) (lanes []store.Lane, err
 }
 
 // LaneLevels implements [verb.DB].
-func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []store.Lane, limit int) (list []store.LaneLevel, err error) {
+func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []recoup.Lane, limit int) (list []store.LaneLevel, err error) {
 	for _, lane := range lanes {
 		level, err := d.level(ctx, selectLaneLevel, now, lane, limit)
 		if err != nil {
@@ -44,11 +45,11 @@ func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []store.L
 }
 
 // Beyond implements [verb.DB].
-func (d database) Beyond(ctx context.Context, now time.Time, last store.Lane, limit int) (store.LaneLevel, error) {
+func (d database) Beyond(ctx context.Context, now time.Time, last recoup.Lane, limit int) (store.LaneLevel, error) {
 	return d.level(ctx, selectBeyond, now, last, limit)
 }
 
-func (d database) level(ctx context.Context, text string, now time.Time, lane store.Lane, limit int) (store.LaneLevel, error) {
+func (d database) level(ctx context.Context, text string, now time.Time, lane recoup.Lane, limit int) (store.LaneLevel, error) {
 	levels, err := query(ctx, d.Store, func(l *store.LaneLevel) []any { return []any{&l.Due, &l.Delayed, &l.Leased, &l.Lapsed} },
 		text, lane.Pipeline, lane.Stage, micros(now), limit)
 	if err != nil {

@@ -38,11 +38,11 @@ const (
 
 // ClaimWork leases work that is due, the longest due first. There is one writer,
 // so none is handed to two claimers.
-func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.QueuedWork, error) {
+func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.Work, error) {
 	if claim.Limit <= 0 {
 		return nil, nil
 	}
-	var leased []store.QueuedWork
+	var leased []recoup.Work
 	err := s.writer.doAt(ctx, claim.Now, func(tx *tx) error {
 		due, err := tx.dueWork(claim)
 		if err != nil {
@@ -59,8 +59,8 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]store.Q
 
 // lease asks about each piece of work and writes what follows: one statement for what
 // was claimed together and not lost before.
-func (t *tx) lease(due []store.QueuedWork, decide func(store.QueuedWork, time.Time) (store.QueuedWork, error)) (leased []store.QueuedWork, err error) {
-	var other []store.QueuedWork
+func (t *tx) lease(due []recoup.Work, decide func(recoup.Work, time.Time) (recoup.Work, error)) (leased []recoup.Work, err error) {
+	var other []recoup.Work
 	var leases []recoup.Lease
 	together := map[recoup.Lease][]string{}
 	for _, was := range due {
@@ -143,9 +143,9 @@ func asJSON(list any) string {
 
 // dueWork returns the longest due of all lanes: as many as are asked for are
 // read of each stretch, and the first of them are taken.
-func (t *tx) dueWork(claim store.WorkClaim) ([]store.QueuedWork, error) {
+func (t *tx) dueWork(claim store.WorkClaim) ([]recoup.Work, error) {
 	now, limit := micros(t.now), store.Page{Limit: claim.Limit}.Size()
-	var all []store.QueuedWork
+	var all []recoup.Work
 	for _, lane := range claim.Lanes {
 		stretches, err := collectAll(t, func(b *[]byte) []any { return []any{b} }, selectLanes, lane.Pipeline, lane.Stage, now)
 		if err != nil {
@@ -159,7 +159,7 @@ func (t *tx) dueWork(claim store.WorkClaim) ([]store.QueuedWork, error) {
 			all = append(all, list...)
 		}
 	}
-	slices.SortFunc(all, func(a, b store.QueuedWork) int {
+	slices.SortFunc(all, func(a, b recoup.Work) int {
 		return cmp.Or(a.DueAt.Compare(b.DueAt), bytes.Compare(a.WorkID[:], b.WorkID[:]))
 	})
 	return all[:min(len(all), limit)], nil
@@ -169,7 +169,7 @@ func (t *tx) dueWork(claim store.WorkClaim) ([]store.QueuedWork, error) {
 func (a act) HoldWork(_, _ []recoup.ID) error { return nil }
 
 // Leased implements [verb.Tx].
-func (a act) Leased(*store.QueuedWork) {}
+func (a act) Leased(*recoup.Work) {}
 
 // Fence implements [verb.Tx].
 func (a act) Fence(work, token recoup.ID) error {
@@ -181,14 +181,14 @@ func (a act) Fence(work, token recoup.ID) error {
 }
 
 // SaveQueue implements [verb.Tx].
-func (a act) SaveQueue(added []store.QueuedWork, changed []store.Change[store.QueuedWork], gone []store.QueuedWork) error {
+func (a act) SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work], gone []recoup.Work) error {
 	for i := range gone {
 		if err := a.exec(`delete from work where work_id = ?`, id{&gone[i].WorkID}); err != nil {
 			return err
 		}
 	}
 	for _, c := range changed {
-		if err := set(a.tx, store.WorkQueue, []store.QueuedWork{c.Is}); err != nil {
+		if err := set(a.tx, store.WorkQueue, []recoup.Work{c.Is}); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func (v Verbs) lanes(ctx context.Context, now time.Time) (largest []store.LaneLe
 		return nil, others, err
 	}
 	others.Add(beyond)
-	told := make([]store.Lane, len(largest))
+	told := make([]recoup.Lane, len(largest))
 	for i := range largest {
 		told[i] = largest[i].Lane
 	}

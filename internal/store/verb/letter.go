@@ -105,7 +105,7 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.Work, error) 
 // readLetters locks the places in the queue and reads letters, and work without an
 // open dead letter with what it had before. Errors that are archived are added to
 // those that are locked.
-func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.Letter, queued []store.QueuedWork, previous []recoup.DeadLetter, err error) {
+func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.Letter, queued []recoup.Work, previous []recoup.DeadLetter, err error) {
 	ids := slices.Clone(errors)
 	for i := range *locked {
 		ids = append(ids, (*locked)[i].ID)

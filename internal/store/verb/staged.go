@@ -16,12 +16,12 @@ var (
 )
 
 // SetPause pauses work.
-func (v Verbs) SetPause(ctx context.Context, p store.Pause) error {
+func (v Verbs) SetPause(ctx context.Context, p recoup.WorkPause) error {
 	return v.db.Act(ctx, "pause work", time.Time{}, func(tx Tx) error { return pauses.put(tx, p) })
 }
 
 // LiftPause ends a pause and reports whether there was one.
-func (v Verbs) LiftPause(ctx context.Context, p store.Pause) (bool, error) {
+func (v Verbs) LiftPause(ctx context.Context, p recoup.PauseScope) (bool, error) {
 	n, err := v.purge(ctx, "lift a pause", "delete from recoup.work_pause where pipeline = $1 and stage = $2 and error_class = $3",
 		p.Pipeline, p.Stage, string(p.Class))
 	return n > 0, err
@@ -29,7 +29,7 @@ func (v Verbs) LiftPause(ctx context.Context, p store.Pause) (bool, error) {
 
 // Pauses returns the pauses that hold at now, oldest first. What names no pipeline
 // concerns all, and is for those who see all.
-func (v Verbs) Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]store.Pause, error) {
+func (v Verbs) Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]recoup.WorkPause, error) {
 	q := pauses.ask("read what is paused", "where (until is null or until > $1)", now)
 	if q.among(within); within != nil {
 		q.add(" and pipeline <> ''")
@@ -56,7 +56,7 @@ func (v Verbs) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload
 }
 
 // SpentWork returns work that is not due any more, oldest first.
-func (v Verbs) SpentWork(ctx context.Context, limit int) ([]store.QueuedWork, error) {
+func (v Verbs) SpentWork(ctx context.Context, limit int) ([]recoup.Work, error) {
 	return queue.list(ctx, v, queue.ask("read what is spent", "where due_at is null order by created_at, work_id limit $1", clamp(limit)))
 }
 

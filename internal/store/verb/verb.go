@@ -30,9 +30,9 @@ type DB interface {
 
 	// Lanes names the first lanes of the queue. LaneLevels counts what is in some of
 	// them, each up to a limit, and Beyond what is in all lanes behind one.
-	Lanes(ctx context.Context, limit int) ([]store.Lane, error)
-	LaneLevels(ctx context.Context, now time.Time, lanes []store.Lane, limit int) ([]store.LaneLevel, error)
-	Beyond(ctx context.Context, now time.Time, last store.Lane, limit int) (store.LaneLevel, error)
+	Lanes(ctx context.Context, limit int) ([]recoup.Lane, error)
+	LaneLevels(ctx context.Context, now time.Time, lanes []recoup.Lane, limit int) ([]store.LaneLevel, error)
+	Beyond(ctx context.Context, now time.Time, last recoup.Lane, limit int) (store.LaneLevel, error)
 }
 
 // Tx is a transaction. Statements that return no answer may be put off until the
@@ -90,9 +90,9 @@ type Tx interface {
 	// returns store.ErrLeaseLost unless work is held under a token, and keeps it so
 	// until the commit. SaveQueue writes how work goes on in the queue and out of it.
 	HoldWork(works, tokens []recoup.ID) error
-	Leased(q *store.QueuedWork)
+	Leased(q *recoup.Work)
 	Fence(work, token recoup.ID) error
-	SaveQueue(added []store.QueuedWork, changed []store.Change[store.QueuedWork], gone []store.QueuedWork) error
+	SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work], gone []recoup.Work) error
 
 	// Wake wakes who waits for a kind of thing once this is committed.
 	Wake(kind string)

@@ -170,7 +170,7 @@ func letterCheckpoints(d *letterDriver) {
 	if len(list) != 2 || string(list[0].Sealed) != "one" || list[0].Stage != "fetch" || string(list[1].Sealed) != "two again" || list[1].KeyID != "k" {
 		d.Errorf("checkpoints %+v", list)
 	}
-	d.ack([]store.QueuedWork{q})
+	d.ack([]recoup.Work{q})
 	d.wantDestroyed(work)
 }
 

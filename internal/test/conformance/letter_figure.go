@@ -95,13 +95,13 @@ func figuresOfWork(d *letterDriver) {
 		return l, store.LetterEffects{}, nil
 	})
 	d.must(err)
-	if _, err := d.tryClaim("w2", 1, store.Lane{Pipeline: criticizer, Stage: "llm"}); err != nil {
+	if _, err := d.tryClaim("w2", 1, recoup.Lane{Pipeline: criticizer, Stage: "llm"}); err != nil {
 		d.Fatal(err)
 	}
 	want := []store.LaneLevel{
-		{Lane: store.Lane{Pipeline: criticizer, Stage: "fetch"}, Due: 2, Lapsed: 3},
-		{Lane: store.Lane{Pipeline: criticizer, Stage: "llm"}, Due: 2, Leased: 1},
-		{Lane: store.Lane{Pipeline: criticizer, Stage: "notify"}, Due: 1, Delayed: 1},
+		{Lane: recoup.Lane{Pipeline: criticizer, Stage: "fetch"}, Due: 2, Lapsed: 3},
+		{Lane: recoup.Lane{Pipeline: criticizer, Stage: "llm"}, Due: 2, Leased: 1},
+		{Lane: recoup.Lane{Pipeline: criticizer, Stage: "notify"}, Due: 1, Delayed: 1},
 	}
 	if got := d.figures().Lanes; !slices.Equal(got, want) {
 		d.Errorf("the lanes are\n%+v, want\n%+v", got, want)
@@ -117,7 +117,7 @@ func figuresOfLanes(d *letterDriver) {
 	}
 	d.submit("z", 7)
 	f := d.figures()
-	if len(f.Lanes) != store.MaxLanes || f.Lanes[0].Stage != "s000" || f.Lanes[len(f.Lanes)-1] != (store.LaneLevel{Lane: store.Lane{Pipeline: criticizer, Stage: "z"}, Due: 7}) {
+	if len(f.Lanes) != store.MaxLanes || f.Lanes[0].Stage != "s000" || f.Lanes[len(f.Lanes)-1] != (store.LaneLevel{Lane: recoup.Lane{Pipeline: criticizer, Stage: "z"}, Due: 7}) {
 		d.Errorf("the lanes are %+v", f.Lanes)
 	}
 	if want := (store.LaneLevel{Due: lanes - store.MaxLanes + 1}); f.Others != want {

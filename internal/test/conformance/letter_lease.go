@@ -115,7 +115,7 @@ func queueDead(d *letterDriver) {
 	}
 	// Also when the decision does not look.
 	_, err = d.stepWork(work, func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		l.Queued = store.QueuedWork{WorkID: work, Pipeline: criticizer, Stage: "llm", CreatedAt: d.now, DueAt: d.now}
+		l.Queued = recoup.Work{WorkID: work, Pipeline: criticizer, Stage: "llm", CreatedAt: d.now, DueAt: d.now}
 		return l, store.LetterEffects{}, nil
 	})
 	if !errors.Is(err, store.ErrRefused) {
@@ -135,20 +135,19 @@ func queuePause(d *letterDriver) {
 	d.replayed(1, ids...)
 	replayed := d.read(ids[0]).Dead.WorkID
 	for _, row := range []struct {
-		pause store.Pause
+		pause recoup.PauseScope
 		want  []recoup.ID
 	}{
-		{store.Pause{}, nil},
-		{store.Pause{Pipeline: criticizer}, nil},
-		{store.Pause{Pipeline: "other"}, []recoup.ID{fresh, late, replayed}},
-		{store.Pause{Stage: "fetch"}, []recoup.ID{late}},
-		{store.Pause{Pipeline: "other", Stage: "fetch"}, []recoup.ID{fresh, late, replayed}},
-		{store.Pause{Class: slow.Class}, []recoup.ID{fresh, late}},
-		{store.Pause{Class: slow.Class, Stage: "llm"}, []recoup.ID{fresh, late, replayed}},
-		{store.Pause{Class: "OTHER", Pipeline: criticizer}, []recoup.ID{fresh, late, replayed}},
+		{recoup.PauseScope{}, nil},
+		{recoup.PauseScope{Pipeline: criticizer}, nil},
+		{recoup.PauseScope{Pipeline: "other"}, []recoup.ID{fresh, late, replayed}},
+		{recoup.PauseScope{Stage: "fetch"}, []recoup.ID{late}},
+		{recoup.PauseScope{Pipeline: "other", Stage: "fetch"}, []recoup.ID{fresh, late, replayed}},
+		{recoup.PauseScope{Class: slow.Class}, []recoup.ID{fresh, late}},
+		{recoup.PauseScope{Class: slow.Class, Stage: "llm"}, []recoup.ID{fresh, late, replayed}},
+		{recoup.PauseScope{Class: "OTHER", Pipeline: criticizer}, []recoup.ID{fresh, late, replayed}},
 	} {
-		p := row.pause
-		p.By, p.Reason, p.At, p.Until = "ada", "the upstream is down", d.now, d.now.Add(minute)
+		p := recoup.WorkPause{PauseScope: row.pause, By: "ada", Reason: "the upstream is down", At: d.now, Until: d.now.Add(minute)}
 		d.must(d.store.SetPause(d.Context(), p))
 		d.must(d.store.SetPause(d.Context(), p))
 		got := workIDs(d.claim(10))
@@ -157,7 +156,7 @@ func queuePause(d *letterDriver) {
 		if !slices.Equal(got, want) {
 			d.Errorf("paused %+v, claimed %d, want %d", row.pause, len(got), len(want))
 		}
-		if list, err := d.store.Pauses(d.Context(), d.now, nil); err != nil || !slices.Equal(list, []store.Pause{p}) {
+		if list, err := d.store.Pauses(d.Context(), d.now, nil); err != nil || !slices.Equal(list, []recoup.WorkPause{p}) {
 			d.Errorf("paused is %+v, want %+v: %v", list, p, err)
 		}
 		if there, err := d.store.LiftPause(d.Context(), row.pause); err != nil || !there {
@@ -168,7 +167,7 @@ func queuePause(d *letterDriver) {
 		}
 		d.giveBack(got)
 	}
-	d.must(d.store.SetPause(d.Context(), store.Pause{By: "ada", Reason: "r", At: d.now, Until: d.now.Add(minute)}))
+	d.must(d.store.SetPause(d.Context(), recoup.WorkPause{By: "ada", Reason: "r", At: d.now, Until: d.now.Add(minute)}))
 	d.wait(minute)
 	if got := d.claim(10); len(got) != 3 {
 		d.Errorf("when the pause is over %d are claimed", len(got))

@@ -46,22 +46,22 @@ func (d *letterDriver) enter(work recoup.ID, stage string) store.DecideLetter {
 		if !l.Queued.WorkID.IsZero() || l.Dead.Open() {
 			return l, store.LetterEffects{}, errNo
 		}
-		l.Queued = store.QueuedWork{WorkID: work, Pipeline: criticizer, Stage: stage, PayloadRef: "ref", PayloadHash: "hash", CreatedAt: now, DueAt: now}
+		l.Queued = recoup.Work{WorkID: work, Pipeline: criticizer, Stage: stage, PayloadRef: "ref", PayloadHash: "hash", CreatedAt: now, DueAt: now}
 		return l, store.LetterEffects{Payload: store.Payload{WorkID: work, KeyID: "k1", Sealed: []byte("in"), At: now}}, nil
 	}
 }
 
 // claim claims up to n pieces of work of every stage.
-func (d *letterDriver) claim(n int) []store.QueuedWork {
+func (d *letterDriver) claim(n int) []recoup.Work {
 	d.Helper()
-	list, err := d.tryClaim("w1", n, store.Lane{Pipeline: criticizer, Stage: "fetch"}, store.Lane{Pipeline: criticizer, Stage: "llm"})
+	list, err := d.tryClaim("w1", n, recoup.Lane{Pipeline: criticizer, Stage: "fetch"}, recoup.Lane{Pipeline: criticizer, Stage: "llm"})
 	d.must(err)
 	return list
 }
 
-func (d *letterDriver) tryClaim(worker string, n int, lanes ...store.Lane) ([]store.QueuedWork, error) {
+func (d *letterDriver) tryClaim(worker string, n int, lanes ...recoup.Lane) ([]recoup.Work, error) {
 	now := d.now
-	return d.store.ClaimWork(d.Context(), store.WorkClaim{Lanes: lanes, Limit: n, Now: now, Decide: func(q store.QueuedWork, _ time.Time) (store.QueuedWork, error) {
+	return d.store.ClaimWork(d.Context(), store.WorkClaim{Lanes: lanes, Limit: n, Now: now, Decide: func(q recoup.Work, _ time.Time) (recoup.Work, error) {
 		switch {
 		case q.Leased(now) || q.DueAt.After(now):
 			return q, errNo
@@ -88,12 +88,12 @@ func (d *letterDriver) succeed(token recoup.ID) store.DecideLetter {
 			return l, store.LetterEffects{}, errNo
 		}
 		if !l.Dead.Open() {
-			l.Queued = store.QueuedWork{}
+			l.Queued = recoup.Work{}
 			return l, store.LetterEffects{Forget: true}, nil
 		}
 		effects := store.LetterEffects{Effects: touch(&l.Error, "succeed", now)}
 		l.Item.State, l.Item.EndedAt, l.Item.Worker = recoup.ItemSucceeded, now, l.Queued.LeaseWorker
-		l.Queued = store.QueuedWork{}
+		l.Queued = recoup.Work{}
 		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepReplayed, now
 		l.Error.ExpiresAt, l.Dead.HeldExpiry = l.Dead.HeldExpiry, time.Time{}
 		return l, effects, nil
@@ -101,12 +101,12 @@ func (d *letterDriver) succeed(token recoup.ID) store.DecideLetter {
 }
 
 // ack says that work is done.
-func (d *letterDriver) ack(list []store.QueuedWork) {
+func (d *letterDriver) ack(list []recoup.Work) {
 	d.Helper()
 	d.must(d.tryAck(list))
 }
 
-func (d *letterDriver) tryAck(list []store.QueuedWork) error {
+func (d *letterDriver) tryAck(list []recoup.Work) error {
 	steps := make([]store.LetterStep, len(list))
 	for i, q := range list {
 		steps[i] = store.LetterStep{WorkID: q.WorkID, Decide: d.succeed(q.LeaseToken)}
@@ -118,7 +118,7 @@ func (d *letterDriver) tryAck(list []store.QueuedWork) error {
 	return err
 }
 
-func workIDs(list []store.QueuedWork) []recoup.ID {
+func workIDs(list []recoup.Work) []recoup.ID {
 	ids := make([]recoup.ID, len(list))
 	for i := range list {
 		ids[i] = list[i].WorkID
@@ -153,7 +153,7 @@ func queueWork(d *letterDriver) {
 	}
 	d.ack(first)
 	d.wantDestroyed(works[0])
-	got, err := d.tryClaim("w1", 10, store.Lane{Pipeline: criticizer, Stage: "notify"}, store.Lane{Pipeline: "other", Stage: "fetch"})
+	got, err := d.tryClaim("w1", 10, recoup.Lane{Pipeline: criticizer, Stage: "notify"}, recoup.Lane{Pipeline: "other", Stage: "fetch"})
 	d.must(err)
 	if !slices.Equal(workIDs(got), []recoup.ID{other}) {
 		d.Errorf("claimed %+v", got)
@@ -176,12 +176,12 @@ func queueStages(d *letterDriver) {
 	if _, err := d.stepWork(work, d.succeed(q.LeaseToken)); !errors.Is(err, errNo) {
 		d.Errorf("the lease of the stage before counts: %v", err)
 	}
-	got, err := d.tryClaim("w2", 10, store.Lane{Pipeline: criticizer, Stage: "fetch"})
+	got, err := d.tryClaim("w2", 10, recoup.Lane{Pipeline: criticizer, Stage: "fetch"})
 	d.must(err)
 	if len(got) > 0 {
 		d.Errorf("claimed %+v", got)
 	}
-	got, err = d.tryClaim("w2", 10, store.Lane{Pipeline: criticizer, Stage: "llm"})
+	got, err = d.tryClaim("w2", 10, recoup.Lane{Pipeline: criticizer, Stage: "llm"})
 	d.must(err)
 	if len(got) != 1 || got[0].Claims != 2 || got[0].LeaseWorker != "w2" {
 		d.Errorf("claimed %+v", got)

@@ -29,12 +29,12 @@ func letterRaceClaims(d *letterDriver) {
 	ids := d.deadMany(each, slow)
 	d.validated(ids...)
 	d.replayed(each, ids...)
-	claimed := make([][]store.QueuedWork, crowd)
+	claimed := make([][]recoup.Work, crowd)
 	var left atomic.Int64
 	left.Store(3 * each)
 	d.together(func(i int) error {
 		for left.Load() > 0 {
-			got, err := d.tryClaim(fmt.Sprint("w", i), 7, store.Lane{Pipeline: criticizer, Stage: "fetch"}, store.Lane{Pipeline: criticizer, Stage: "llm"})
+			got, err := d.tryClaim(fmt.Sprint("w", i), 7, recoup.Lane{Pipeline: criticizer, Stage: "fetch"}, recoup.Lane{Pipeline: criticizer, Stage: "llm"})
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func letterRaceResults(d *letterDriver) {
 }
 
 // claimedNew submits a piece of new work and claims it.
-func (d *letterDriver) claimedNew() store.QueuedWork {
+func (d *letterDriver) claimedNew() recoup.Work {
 	d.Helper()
 	d.submit("llm", 1)
 	return d.claim(1)[0]
@@ -192,7 +192,7 @@ func letterRacePause(d *letterDriver) {
 		}
 		for range 4 {
 			before := paused.Load()
-			got, err := d.tryClaim("w", 1, store.Lane{Pipeline: criticizer, Stage: "fetch"})
+			got, err := d.tryClaim("w", 1, recoup.Lane{Pipeline: criticizer, Stage: "fetch"})
 			if err != nil {
 				return err
 			}
@@ -221,7 +221,7 @@ func letterRaceEverything(d *letterDriver) {
 			return d.store.FoldLetterCounts(d.Context())
 		}
 		for range 4 {
-			got, err := d.tryClaim(fmt.Sprint("w", i), 3, store.Lane{Pipeline: criticizer, Stage: "fetch"})
+			got, err := d.tryClaim(fmt.Sprint("w", i), 3, recoup.Lane{Pipeline: criticizer, Stage: "fetch"})
 			if err != nil {
 				return err
 			}
@@ -272,7 +272,7 @@ func (d *letterDriver) checkReplay(replay recoup.ID) {
 			recoup.ItemCancelled: l.Dead.Step == recoup.StepValidated || l.Error.State == recoup.Archived,
 			recoup.ItemArchived:  l.Error.State == recoup.Archived,
 		}[item.State]
-		if !ok || l.Queued != (store.QueuedWork{}) || l.Item != (recoup.ReplayItem{}) || (l.Error.State == recoup.Archived) == l.Dead.Open() {
+		if !ok || l.Queued != (recoup.Work{}) || l.Item != (recoup.ReplayItem{}) || (l.Error.State == recoup.Archived) == l.Dead.Open() {
 			d.Errorf("item %+v and %+v", item, l)
 		}
 	}

@@ -186,7 +186,7 @@ func letterAtomic(d *letterDriver) {
 		"the round":   func(_ *store.Letter, effects *store.LetterEffects) { effects.Round.Stage = "" },
 		"the payload": func(_ *store.Letter, effects *store.LetterEffects) { effects.Payload.KeyID = "" },
 		"the queue": func(l *store.Letter, _ *store.LetterEffects) {
-			l.Queued = store.QueuedWork{WorkID: l.Dead.WorkID, Pipeline: criticizer, Stage: "fetch", CreatedAt: d.now}
+			l.Queued = recoup.Work{WorkID: l.Dead.WorkID, Pipeline: criticizer, Stage: "fetch", CreatedAt: d.now}
 		},
 		"a note": func(_ *store.Letter, effects *store.LetterEffects) {
 			effects.Notes = []recoup.Note{{Actor: "ada", At: d.now}}

@@ -72,7 +72,7 @@ func replayPause(d *letterDriver) {
 	d.ack(held) // what is under way is finished
 	d.wait(workLease)
 	d.steps(replay, d.to(recoup.ReplayRunning, 0))
-	lanes := []store.Lane{{Pipeline: criticizer, Stage: "fetch"}}
+	lanes := []recoup.Lane{{Pipeline: criticizer, Stage: "fetch"}}
 	got, err := d.tryClaim("w2", 10, lanes...)
 	d.must(err)
 	if len(got) != 3 { // two of the replay, and the fresh one whose lease has lapsed
@@ -98,7 +98,7 @@ func (d *letterDriver) cancel() store.DecideLetter {
 	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		effects := store.LetterEffects{Effects: touch(&l.Error, "cancel", now)}
 		l.Item.State, l.Item.EndedAt = recoup.ItemCancelled, now
-		l.Queued = store.QueuedWork{}
+		l.Queued = recoup.Work{}
 		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepValidated, now
 		l.Error.ExpiresAt, l.Dead.HeldExpiry = l.Dead.HeldExpiry, time.Time{}
 		return l, effects, nil

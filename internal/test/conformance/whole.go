@@ -74,7 +74,7 @@ func fillLetters(d *letterDriver) {
 	d.submit("fetch", 4)
 	q := d.claim(2)[0]
 	d.must(d.store.SaveCheckpoint(d.Context(), q.LeaseToken, store.Checkpoint{WorkID: q.WorkID, Stage: "fetch", KeyID: "k", Sealed: []byte("x"), At: d.now}))
-	d.must(d.store.SetPause(d.Context(), store.Pause{Pipeline: "other", By: "ada", Reason: "wait", At: d.now}))
+	d.must(d.store.SetPause(d.Context(), recoup.WorkPause{PauseScope: recoup.PauseScope{Pipeline: "other"}, By: "ada", Reason: "wait", At: d.now}))
 }
 
 func fillAlerts(d *alertDriver) {

@@ -40,13 +40,13 @@ func (n *notes) Read(_ context.Context, q *verb.Query, into row.Answer) error {
 	return nil
 }
 
-func (n *notes) Lanes(context.Context, int) ([]store.Lane, error) { return nil, nil }
+func (n *notes) Lanes(context.Context, int) ([]recoup.Lane, error) { return nil, nil }
 
-func (n *notes) LaneLevels(context.Context, time.Time, []store.Lane, int) ([]store.LaneLevel, error) {
+func (n *notes) LaneLevels(context.Context, time.Time, []recoup.Lane, int) ([]store.LaneLevel, error) {
 	return nil, nil
 }
 
-func (n *notes) Beyond(context.Context, time.Time, store.Lane, int) (store.LaneLevel, error) {
+func (n *notes) Beyond(context.Context, time.Time, recoup.Lane, int) (store.LaneLevel, error) {
 	return store.LaneLevel{}, nil
 }
 
@@ -97,8 +97,8 @@ func (t transaction) Settle([]store.Step, []store.Outcome) ([]int, error) { retu
 func (transaction) SaveErrors(*store.Work) error                          { return nil }
 func (transaction) Promote(store.Promotion, *store.Promoted) error        { return nil }
 func (transaction) HoldWork(_, _ []recoup.ID) error                       { return nil }
-func (transaction) Leased(*store.QueuedWork)                              {}
+func (transaction) Leased(*recoup.Work)                                   {}
 func (transaction) Fence(_, _ recoup.ID) error                            { return nil }
-func (transaction) SaveQueue(_ []store.QueuedWork, _ []store.Change[store.QueuedWork], _ []store.QueuedWork) error {
+func (transaction) SaveQueue(_ []recoup.Work, _ []store.Change[recoup.Work], _ []recoup.Work) error {
 	return nil
 }

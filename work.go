@@ -1,0 +1,123 @@
+package recoup
+
+import "time"
+
+// NewWork is something to be taken through a pipeline.
+type NewWork struct {
+	WorkID       ID     `json:"work_id,omitzero" doc:"default: one is made; work of an id that is in the queue is not there twice"`
+	Pipeline     string `json:"pipeline" example:"criticizer"`
+	Stage        string `json:"stage" doc:"the first" example:"fetch"`
+	PayloadRef   string `json:"payload_ref,omitempty" doc:"where the payload can be found"`
+	PayloadHash  string `json:"payload_hash,omitempty" doc:"hexadecimal"`
+	Payload      []byte `json:"payload,omitempty" doc:"base64, at most 256 KiB; kept encrypted"`
+	DelaySeconds int    `json:"delay_seconds,omitempty" minimum:"0" maximum:"2592000"`
+}
+
+// Work is a piece of work that waits for a worker, or that one has. It is in the queue
+// from its submission or its release to its end.
+type Work struct {
+	WorkID      ID        `json:"work_id"`
+	Pipeline    string    `json:"pipeline"`
+	Stage       string    `json:"stage" doc:"at which it goes on"`
+	Class       Code      `json:"error_class,omitempty" doc:"of the dead letter that is replayed"`
+	ReplayID    ID        `json:"replay_id,omitzero"` // zero: it is new
+	ErrorID     ID        `json:"error_id,omitzero" doc:"of the dead letter that is replayed"`
+	PayloadRef  string    `json:"payload_ref,omitempty"`
+	PayloadHash string    `json:"payload_hash,omitempty"`
+	CreatedAt   time.Time `json:"created_at"`
+
+	// DueAt is from when on it may be claimed; of leased work it is the lease's
+	// end. Zero: nobody may, it waits for the system.
+	DueAt time.Time `json:"due_at,omitzero"`
+	Lease
+	Claims   int  `json:"claims,omitempty"`
+	Lapses   int  `json:"lapses,omitempty" doc:"how many workers were lost over it"`
+	Repeated bool `json:"repeated,omitempty" doc:"the same request was answered before"` // shown only
+}
+
+// Under is work as it is when a worker claims it for the first time, or again after it
+// was given back.
+func (w Work) Under(l Lease) Work {
+	w.Lease, w.DueAt = l, l.LeaseEndsAt
+	w.Claims++
+	return w
+}
+
+// Public is the work as everybody may see it: without the token of its lease, which is
+// its worker's.
+func (w Work) Public() Work {
+	w.LeaseToken = ID{}
+	return w
+}
+
+// Lane is where work is claimed: at a stage of a pipeline.
+type Lane struct {
+	Pipeline string `json:"pipeline"`
+	Stage    string `json:"stage"`
+}
+
+// WorkClaim asks for work.
+type WorkClaim struct {
+	Lanes        []Lane `json:"lanes" minItems:"1" maxItems:"100"`
+	Worker       string `json:"worker" doc:"a name for the history"`
+	Limit        int    `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
+	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"0" doc:"default: the policy's"`
+	WaitSeconds  int    `json:"wait_seconds,omitempty" minimum:"0" maximum:"60" doc:"how long to wait if there is none"`
+}
+
+// ClaimedWork is work as its worker gets it: with the token of the lease, and the
+// payload where that is kept by the server.
+type ClaimedWork struct {
+	Work
+	Payload []byte `json:"payload,omitempty" doc:"base64"`
+	Context JSON   `json:"sanitized_context,omitempty" doc:"of the dead letter that is replayed, as its last failure left it"`
+}
+
+// WorkResult is a worker's word on work that it has. Of a failure, Failure says what a
+// dead letter needs.
+type WorkResult struct {
+	WorkID       ID            `json:"work_id,omitzero" doc:"not where the path names it"`
+	LeaseToken   ID            `json:"lease_token"`
+	Outcome      string        `json:"outcome,omitempty" enum:"succeed,fail,extend,release" doc:"not where the path says it"`
+	LeaseSeconds int           `json:"lease_seconds,omitempty" minimum:"0" doc:"extend: from now on"`
+	Failure      *StageFailure `json:"failure,omitempty" doc:"fail: how"`
+}
+
+// WorkDone is what became of a result: the work as it is in the queue, if it still is,
+// and its dead letter, if it has one.
+type WorkDone struct {
+	Work       *Work       `json:"work,omitempty"`
+	DeadLetter *DeadLetter `json:"dead_letter,omitempty"`
+	Repeated   bool        `json:"repeated,omitempty"`
+}
+
+// WorkProgress is how far a piece of work has come.
+type WorkProgress struct {
+	Outputs map[string][]byte `json:"outputs" doc:"of the stages that are finished, in base64"`
+	Restart int               `json:"restart,omitempty" doc:"not zero: it was begun anew on purpose, and its effects are wanted once more"`
+}
+
+// PauseScope is the work that a pause is of: that of a pipeline, a stage, an error
+// class, or of all that it names together. What is empty does not restrict.
+type PauseScope struct {
+	Pipeline string `json:"pipeline,omitempty" query:"pipeline"`
+	Stage    string `json:"stage,omitempty" query:"stage"`
+	Class    Code   `json:"error_class,omitempty" query:"error_class" doc:"of the dead letters that are replayed"`
+}
+
+// NewPause keeps work from being claimed.
+type NewPause struct {
+	PauseScope
+	All    bool      `json:"all,omitempty" doc:"nothing is named, and all work is meant"`
+	Reason string    `json:"reason" maxLength:"4000"`
+	Until  time.Time `json:"until,omitzero" doc:"default: until it is lifted"`
+}
+
+// WorkPause is a pause that holds.
+type WorkPause struct {
+	PauseScope
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
+	Until  time.Time `json:"until,omitzero"` // zero: until it is lifted
+}
