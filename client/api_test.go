@@ -119,7 +119,7 @@ func TestRequests(t *testing.T) {
 			return c.RunJob(x, "ttl", client.JobRun{DryRun: true})
 		},
 		`GET /v1/notices?cursor=c&kind=ALERT&limit=5&state=GIVEN_UP&to=t`: func(c *client.Client, x ctx) (any, error) {
-			return c.Notices(x, client.NoticeFilter{State: client.NoticeGivenUp, To: "t", Kind: recoup.NoticeAlert}, page)
+			return c.Notices(x, recoup.NoticeFilter{State: recoup.NoticeGivenUp, To: "t", Kind: recoup.NoticeAlert}, page)
 		},
 		`POST /v1/notices/resend {"ids":["00000000-0000-0000-0000-000000000001"],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
 			return c.ResendNotices(x, client.NoticeResend{IDs: []recoup.ID{id(1)}, Reason: "why"})
@@ -246,7 +246,7 @@ func TestOtherLists(t *testing.T) {
 		"/v1/errors/archived?limit=1000&table=t": func(c *client.Client) int { return count(c.AllArchived(t.Context(), "t")) },
 		"/v1/events?limit=1000":                  func(c *client.Client) int { return count(c.AllEvents(t.Context(), client.EventFilter{})) },
 		"/v1/events/export?rows=true":            func(c *client.Client) int { return count(c.ExportEvents(t.Context(), client.Days{})) },
-		"/v1/notices?limit=1000":                 func(c *client.Client) int { return count(c.AllNotices(t.Context(), client.NoticeFilter{})) },
+		"/v1/notices?limit=1000":                 func(c *client.Client) int { return count(c.AllNotices(t.Context(), recoup.NoticeFilter{})) },
 		"/v1/audit?limit=1000":                   func(c *client.Client) int { return count(c.AllAudit(t.Context(), recoup.AuditFilter{})) },
 	} {
 		s := serve(t, reply(row))

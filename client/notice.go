@@ -2,52 +2,17 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
-	"time"
 
 	"recoup"
 )
 
-// The states of a notice.
-const (
-	NoticeWaiting   = "WAITING"
-	NoticeDelivered = "DELIVERED"
-	NoticeGivenUp   = "GIVEN_UP"
-)
-
-// Notice is something that somebody was told, or is to be told.
-type Notice struct {
-	ID          recoup.ID         `json:"notice_id"`
-	Kind        recoup.NoticeKind `json:"kind"`
-	To          string            `json:"to"` // a team or a lead
-	State       string            `json:"state"`
-	ErrorID     recoup.ID         `json:"error_id,omitzero"` // what it is about, if that is an error
-	CreatedAt   time.Time         `json:"created_at"`
-	DueAt       time.Time         `json:"due_at,omitzero"` // of one that waits: when it is tried, or tried again
-	Attempts    int               `json:"attempts"`
-	DeliveredAt time.Time         `json:"delivered_at,omitzero"`
-	GivenUpAt   time.Time         `json:"given_up_at,omitzero"`
-	LastError   string            `json:"last_error,omitempty"`
-	Channel     string            `json:"channel,omitempty"`  // of a copy: where it goes
-	CopyOf      recoup.ID         `json:"copy_of,omitzero"`   // the notice that was passed on to several channels
-	ResendOf    recoup.ID         `json:"resend_of,omitzero"` // the notice that was given up
-	Body        json.RawMessage   `json:"body,omitempty"`     // what it says
-}
-
 // NoticePage is a page of notices.
 type NoticePage struct {
-	Notices []Notice `json:"notices"`
-	Next    string   `json:"next,omitempty"`
-}
-
-// NoticeFilter selects notices. Everything that is set must hold.
-type NoticeFilter struct {
-	State string            `query:"state" enum:"WAITING,DELIVERED,GIVEN_UP"`
-	To    string            `query:"to"`
-	Kind  recoup.NoticeKind `query:"kind"`
+	Notices []recoup.Notice `json:"notices"`
+	Next    string          `json:"next,omitempty"`
 }
 
 // NoticeResend puts notices that were given up in again.
@@ -70,15 +35,15 @@ type ChannelTest struct {
 }
 
 // Notices lists notices, newest first.
-func (c *Client) Notices(ctx context.Context, f NoticeFilter, p Page, options ...CallOption) (NoticePage, error) {
-	q := query{}.text("state", f.State).text("to", f.To).text("kind", string(f.Kind))
+func (c *Client) Notices(ctx context.Context, f recoup.NoticeFilter, p Page, options ...CallOption) (NoticePage, error) {
+	q := query{}.text("state", string(f.State)).text("to", f.To).text("kind", string(f.Kind))
 	return get[NoticePage](ctx, c, "/v1/notices", p.query(q), options)
 }
 
 // AllNotices walks notices, newest first, page by page. It ends with the first
 // failure.
-func (c *Client) AllNotices(ctx context.Context, f NoticeFilter) iter.Seq2[Notice, error] {
-	return all(ctx, func(ctx context.Context, p Page) ([]Notice, string, error) {
+func (c *Client) AllNotices(ctx context.Context, f recoup.NoticeFilter) iter.Seq2[recoup.Notice, error] {
+	return all(ctx, func(ctx context.Context, p Page) ([]recoup.Notice, string, error) {
 		page, err := c.Notices(ctx, f, p)
 		return page.Notices, page.Next, err
 	})

@@ -41,7 +41,7 @@ type failer interface {
 // told is a notice as its recipient reads it.
 type told struct {
 	at time.Time
-	store.Notice
+	recoup.Notice
 	alert.Body
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"recoup"
 	"recoup/internal/policy"
-	"recoup/internal/store"
 )
 
 // Body is what a notice of the kinds ALERT and ALERT_RESOLVED carries: everything
@@ -157,12 +156,12 @@ func hint(a *recoup.Alert) string {
 	return "review the park queue: recoup errors list --parked --hub " + a.Scope
 }
 
-func (n *notice) write() store.Notice {
+func (n *notice) write() recoup.Notice {
 	body, err := json.Marshal(n.body)
 	if err != nil {
 		body = []byte("unencodable") // which no store accepts; a number that is none is the only way here
 	}
-	return store.Notice{Notice: recoup.Notice{Kind: n.kind, To: n.to}, Key: n.key, Body: recoup.JSON(body)}
+	return recoup.Notice{Kind: n.kind, To: n.to, Key: n.key, Body: recoup.JSON(body)}
 }
 
 // recipient says who hears of an alert, and whether they are woken. Where there is

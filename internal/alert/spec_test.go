@@ -248,7 +248,7 @@ func TestStoredEnd(t *testing.T) {
 	everywhere(t, func(w *world) {
 		fail := func(n int) { w.events(n, "DATABASE_ERROR", "") }
 		kinds := func() (began, ended int) {
-			list, _, err := w.DB.Notices(w.Context(), store.NoticeFilter{}, store.Page{Limit: store.MaxPage})
+			list, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, store.Page{Limit: store.MaxPage})
 			w.Must(err)
 			for _, n := range list {
 				switch n.Kind {

@@ -24,9 +24,9 @@ func noticeExamples(list map[string]example) {
 // giveUp puts notices into the outbox, of which the named ones are given up.
 func (w *world) giveUp(keys ...string) {
 	w.Helper()
-	var list []store.Notice
+	var list []recoup.Notice
 	for _, key := range append(keys, "delivered") {
-		list = append(list, store.Notice{Notice: recoup.Notice{Kind: recoup.NoticeAlert, To: "platform-team"}, Key: key, Body: `{"alerts":[]}`})
+		list = append(list, recoup.Notice{Kind: recoup.NoticeAlert, To: "platform-team", Key: key, Body: `{"alerts":[]}`})
 	}
 	if _, err := w.store.AddNotices(w.Context(), w.clock(), list); err != nil {
 		w.Fatal(err)
@@ -55,7 +55,7 @@ func TestNotices(t *testing.T) {
 			w.report(dol, w.entity(), func(r *recoup.Report) { r.Severity = recoup.Critical })
 			var page client.NoticePage
 			w.do("operator", http.MethodGet, "/v1/notices?state=GIVEN_UP", nil).ok(&page)
-			if len(page.Notices) != 2 || page.Notices[0].LastError == "" || page.Notices[0].State != client.NoticeGivenUp || page.Notices[0].GivenUpAt.IsZero() {
+			if len(page.Notices) != 2 || page.Notices[0].LastError == "" || page.Notices[0].State != recoup.NoticeGivenUp || page.Notices[0].GivenUpAt.IsZero() {
 				t.Fatalf("given up are %+v", page.Notices)
 			}
 			ids := []recoup.ID{page.Notices[0].ID, page.Notices[1].ID}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"recoup"
@@ -10,7 +9,6 @@ import (
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/notify"
-	"recoup/internal/store"
 )
 
 // Channels are the node's ways to tell somebody something.
@@ -34,7 +32,7 @@ func noticeRoutes() []*route {
 }
 
 type noticesIn struct {
-	client.NoticeFilter
+	recoup.NoticeFilter
 	page
 }
 
@@ -49,17 +47,8 @@ func (a *API) listNotices(c *call, in *noticesIn) (client.NoticePage, error) {
 	if err := check.Identifier("to", in.To); in.To != "" && err != nil {
 		return client.NoticePage{}, err
 	}
-	f := store.NoticeFilter{State: store.NoticeState(in.State), To: in.To, Kind: in.Kind}
-	list, cursor, err := a.Store.Notices(c.r.Context(), f, at)
-	return client.NoticePage{Notices: each(list, noticeOf), Next: next(cursor)}, err
-}
-
-func noticeOf(n store.NoticeRecord) client.Notice {
-	channel, of, body := notify.Unwrap(n.Body)
-	return client.Notice{
-		ID: n.ID, Kind: n.Kind, To: n.To, State: string(n.State()), ErrorID: n.ErrorID, CreatedAt: n.CreatedAt, DueAt: n.DueAt, Attempts: n.Attempts,
-		DeliveredAt: n.DeliveredAt, GivenUpAt: n.GivenUpAt, LastError: n.LastError, Channel: channel, CopyOf: of, ResendOf: n.ResendOf, Body: json.RawMessage(body),
-	}
+	list, cursor, err := a.Store.Notices(c.r.Context(), in.NoticeFilter, at)
+	return client.NoticePage{Notices: each(list, notify.Public), Next: next(cursor)}, err
 }
 
 type resendIn struct{ Body client.NoticeResend }

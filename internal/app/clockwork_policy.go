@@ -15,7 +15,6 @@ import (
 	"recoup/fault"
 	"recoup/internal/engine"
 	"recoup/internal/policy"
-	"recoup/internal/store"
 )
 
 // policing follows changes of the policy: every node looks at its own file and at
@@ -117,10 +116,10 @@ func (n *Node) report(ctx context.Context, refused error) error {
 	}
 	n.o.Logger.Error("policy rejected; the one in force stays", "cause", said)
 	hash := sha256.Sum256([]byte(said))
-	_, err := n.store.AddNotices(ctx, n.o.Now(), []store.Notice{{
-		Notice: recoup.Notice{Kind: recoup.NoticePolicyRefused, To: n.platformTeam()},
-		Key:    "policy:" + hex.EncodeToString(hash[:8]),
-		Body:   recoup.EncodeJSON(map[string]any{"problem": said, "in_force": n.engine.Policies.Current().Version}),
+	_, err := n.store.AddNotices(ctx, n.o.Now(), []recoup.Notice{{
+		Kind: recoup.NoticePolicyRefused, To: n.platformTeam(),
+		Key:  "policy:" + hex.EncodeToString(hash[:8]),
+		Body: recoup.EncodeJSON(map[string]any{"problem": said, "in_force": n.engine.Policies.Current().Version}),
 	}})
 	if err == nil {
 		n.policing.refused.Store(&said)

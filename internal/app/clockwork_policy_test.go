@@ -55,7 +55,7 @@ func TestPolicyFile(t *testing.T) {
 	told := func() (n int) {
 		t.Helper()
 		list, err := nodes[0].store.(interface {
-			PendingNotices(ctx context.Context, limit int) ([]store.PendingNotice, error)
+			PendingNotices(ctx context.Context, limit int) ([]recoup.Notice, error)
 		}).PendingNotices(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)

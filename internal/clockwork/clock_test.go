@@ -286,7 +286,7 @@ func (m *mortal) SaveJob(ctx context.Context, term store.Term, job store.Job) er
 	return m.database.SaveJob(ctx, term, job)
 }
 
-func (m *mortal) AddNotices(ctx context.Context, now time.Time, notices []store.Notice) (int, error) {
+func (m *mortal) AddNotices(ctx context.Context, now time.Time, notices []recoup.Notice) (int, error) {
 	if err := m.dies(); err != nil {
 		return 0, err
 	}
@@ -333,15 +333,16 @@ func TestManyClocks(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		unblocked, seen := 0, map[store.Notice]bool{}
+		unblocked, seen := 0, map[recoup.Notice]bool{}
 		for _, n := range told {
 			if n.Kind == recoup.NoticeUnblocked {
-				unblocked += digested(w, &n.Notice)
+				unblocked += digested(w, &n)
 			}
-			if seen[n.Notice] {
+			same := recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: n.ErrorID, Key: n.Key, Body: n.Body}
+			if seen[same] {
 				w.Errorf("told twice: %+v", n)
 			}
-			seen[n.Notice] = true
+			seen[same] = true
 		}
 		if unblocked != errs {
 			w.Errorf("%d were told", unblocked)
@@ -373,7 +374,7 @@ func TestOptions(t *testing.T) {
 }
 
 // digested is of how many errors a notice tells.
-func digested(w *world, n *store.Notice) int {
+func digested(w *world, n *recoup.Notice) int {
 	w.Helper()
 	if n.Body == "" {
 		return 1

@@ -173,9 +173,9 @@ func (c *Clock) notify(ctx context.Context, p *progress, now time.Time, silent t
 	if p.note.Late {
 		kind = recoup.NoticeJobLate
 	}
-	_, err := c.Store.AddNotices(ctx, now, []store.Notice{{
-		Notice: recoup.Notice{Kind: kind, To: c.Tell()},
-		Key:    fmt.Sprintf("job:%s:%d:%s", p.Name, p.note.Episode, kind),
+	_, err := c.Store.AddNotices(ctx, now, []recoup.Notice{{
+		Kind: kind, To: c.Tell(),
+		Key: fmt.Sprintf("job:%s:%d:%s", p.Name, p.note.Episode, kind),
 		Body: recoup.EncodeJSON(map[string]any{
 			"job": p.Name, "lag_seconds": int64(p.saved.Lag.Seconds()), "silent_seconds": int64(max(silent, 0).Seconds()),
 		}),

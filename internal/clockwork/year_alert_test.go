@@ -102,9 +102,9 @@ func (w *watch) SaveAlerts(ctx context.Context, term store.Term, now time.Time, 
 	switch w.sabotage {
 	case neverResolves:
 		v.Alerts = slices.DeleteFunc(v.Alerts, func(a recoup.Alert) bool { return a.State == recoup.AlertResolved })
-		v.Notices = slices.DeleteFunc(v.Notices, func(n store.Notice) bool { return n.Kind == recoup.NoticeAlertResolved })
+		v.Notices = slices.DeleteFunc(v.Notices, func(n recoup.Notice) bool { return n.Kind == recoup.NoticeAlertResolved })
 	case losesEnds:
-		v.Notices = slices.DeleteFunc(v.Notices, func(n store.Notice) bool { return n.Kind == recoup.NoticeAlertResolved })
+		v.Notices = slices.DeleteFunc(v.Notices, func(n recoup.Notice) bool { return n.Kind == recoup.NoticeAlertResolved })
 	}
 	w.look()
 	done, err := w.applied(func() error { return w.database.SaveAlerts(ctx, term, now, v) })

@@ -263,7 +263,7 @@ func (y *year) checkNotices() {
 
 // digest returns of which errors a notice tells.
 func (y *year) digest(l *letter) (d store.Digest) {
-	if _, _, said := notify.Unwrap(l.Body); l.ErrorID.IsZero() && json.Unmarshal([]byte(said), &d) == nil && d.Count > 0 {
+	if said := notify.Public(l.Notice).Body; l.ErrorID.IsZero() && json.Unmarshal([]byte(said), &d) == nil && d.Count > 0 {
 		return d
 	}
 	return store.Digest{Count: 1, Errors: []recoup.ID{l.ErrorID}}
@@ -274,7 +274,7 @@ func (y *year) countJob(jobs map[string]int, l *letter) {
 	var body struct{ Job string }
 	switch l.Kind {
 	case recoup.NoticeJobLate, recoup.NoticeJobRecovered:
-		_, _, said := notify.Unwrap(l.Body)
+		said := notify.Public(l.Notice).Body
 		y.must(json.Unmarshal([]byte(said), &body))
 		jobs[body.Job]++
 		if l.Kind == recoup.NoticeJobRecovered {

@@ -22,7 +22,7 @@ import (
 // letter is what is known of a notice: how often it came, how often that cannot be
 // known to whoever sent it, and what became of it.
 type letter struct {
-	store.PendingNotice
+	recoup.Notice
 	origin         recoup.ID // of a copy, else its own id
 	times, excused int
 	passed         bool // copies were made
@@ -68,11 +68,11 @@ func (p *post) dispatcher(y *year) *notify.Dispatcher {
 
 // ClaimNotices orders what is claimed by what two runs of a seed have in common,
 // which the ids of notices are not.
-func (p *post) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]store.PendingNotice, error) {
+func (p *post) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error) {
 	list, err := p.database.ClaimNotices(ctx, now, lease, limit)
-	slices.SortFunc(list, func(a, b store.PendingNotice) int {
-		_, of, _ := notify.Unwrap(a.Body)
-		_, other, _ := notify.Unwrap(b.Body)
+	slices.SortFunc(list, func(a, b recoup.Notice) int {
+		of := notify.Public(a).CopyOf
+		other := notify.Public(b).CopyOf
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ErrorID[:], b.ErrorID[:]), cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(a.To, b.To), cmp.Compare(channelOf(a), channelOf(b)), cmp.Compare(string(a.Body), string(b.Body)), bytes.Compare(of[:], other[:]))
 	})
@@ -81,8 +81,8 @@ func (p *post) ClaimNotices(ctx context.Context, now time.Time, lease time.Durat
 	p.claimed += len(list)
 	for _, n := range list {
 		if p.letters[n.ID] == nil {
-			l := &letter{PendingNotice: n, origin: n.ID}
-			if _, of, _ := notify.Unwrap(n.Body); !of.IsZero() {
+			l := &letter{Notice: n, origin: n.ID}
+			if of := notify.Public(n).CopyOf; !of.IsZero() {
 				l.origin = of
 			}
 			p.letters[n.ID] = l
@@ -91,18 +91,15 @@ func (p *post) ClaimNotices(ctx context.Context, now time.Time, lease time.Durat
 	return list, err
 }
 
-func channelOf(n store.PendingNotice) string {
-	channel, _, _ := notify.Unwrap(n.Body)
-	return channel
-}
+func channelOf(n recoup.Notice) string { return notify.Public(n).Channel }
 
 // AddNotices notes what was passed on.
-func (p *post) AddNotices(ctx context.Context, now time.Time, notices []store.Notice) (n int, err error) {
+func (p *post) AddNotices(ctx context.Context, now time.Time, notices []recoup.Notice) (n int, err error) {
 	done, err := p.applied(func() error { n, err = p.database.AddNotices(ctx, now, notices); return err })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range notices {
-		if _, of, _ := notify.Unwrap(notices[i].Body); done && !of.IsZero() {
+		if of := notify.Public(notices[i]).CopyOf; done && !of.IsZero() {
 			p.letters[of].passed = true
 		}
 	}

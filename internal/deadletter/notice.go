@@ -11,7 +11,7 @@ import (
 // tell says what people are to hear of a step of a replay: that it stopped itself,
 // in the commit in which it did. It stops once in a phase, so a second word on the
 // same stop is none.
-func (s *Service) tell(was *store.ReplayStatus, is *recoup.Replay) []store.Notice {
+func (s *Service) tell(was *store.ReplayStatus, is *recoup.Replay) []recoup.Notice {
 	if was.State != recoup.ReplayRunning || is.State != recoup.ReplayPaused {
 		return nil
 	}
@@ -20,9 +20,9 @@ func (s *Service) tell(was *store.ReplayStatus, is *recoup.Replay) []store.Notic
 	if err != nil {
 		panic("deadletter: a notice is not JSON: " + err.Error())
 	}
-	return []store.Notice{{
-		Notice: recoup.Notice{Kind: recoup.NoticeReplayStopped, To: s.team(is.Hub)},
-		Key:    fmt.Sprintf("replay:%s:%d", is.ID, is.Phase), Body: recoup.JSON(body),
+	return []recoup.Notice{{
+		Kind: recoup.NoticeReplayStopped, To: s.team(is.Hub),
+		Key: fmt.Sprintf("replay:%s:%d", is.ID, is.Phase), Body: recoup.JSON(body),
 	}}
 }
 

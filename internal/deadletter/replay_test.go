@@ -201,7 +201,7 @@ func (w *world) wantPace(s *store.ReplayStatus, rate float64) {
 // why.
 func (w *world) toldOf(s *store.ReplayStatus) {
 	w.Helper()
-	list, _, err := w.db.Notices(w.Context(), store.NoticeFilter{Kind: recoup.NoticeReplayStopped}, store.Page{})
+	list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeReplayStopped}, store.Page{})
 	w.must(err)
 	if len(list) != 1 {
 		w.Fatalf("told is %+v", list)
@@ -231,9 +231,9 @@ func TestEngineeringReviewIsTold(t *testing.T) {
 		w.replay(id)
 		w.say(w.claim(1)[0], deadletter.Failed, w.failing("llm", "VALIDATION_ERROR"))
 		d := w.read(id)
-		list, _, err := w.db.Notices(w.Context(), store.NoticeFilter{Kind: recoup.NoticeEscalated}, store.Page{})
+		list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeEscalated}, store.Page{})
 		w.must(err)
-		told := slices.ContainsFunc(list, func(n store.NoticeRecord) bool {
+		told := slices.ContainsFunc(list, func(n recoup.Notice) bool {
 			return n.ErrorID == id && n.To == d.Error.EscalatedTo
 		})
 		if !told || d.Error.EscalationReason != store.EngineeringReview || d.Error.EscalationLevel != 2 {

@@ -119,12 +119,12 @@ func heard(t *testing.T, c *client.Client) map[string]firing {
 		fires[a.ID] = true
 	}
 	got := map[string]firing{}
-	for n, err := range c.AllNotices(t.Context(), client.NoticeFilter{Kind: recoup.NoticeAlert}) {
+	for n, err := range c.AllNotices(t.Context(), recoup.NoticeFilter{Kind: recoup.NoticeAlert}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		var body alert.Body
-		if err := json.Unmarshal(n.Body, &body); err != nil {
+		if err := json.Unmarshal([]byte(n.Body), &body); err != nil {
 			t.Fatal(err)
 		}
 		for _, line := range body.Alerts {

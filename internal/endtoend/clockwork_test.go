@@ -121,7 +121,7 @@ func rolledUp(t *testing.T, c *client.Client, service string, want int64) string
 // told says that an owner has not been told of an error that was escalated to them.
 func told(t *testing.T, c *client.Client, id recoup.ID, owner string) string {
 	t.Helper()
-	for n, err := range c.AllNotices(t.Context(), client.NoticeFilter{Kind: recoup.NoticeEscalated}) {
+	for n, err := range c.AllNotices(t.Context(), recoup.NoticeFilter{Kind: recoup.NoticeEscalated}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -166,8 +166,8 @@ func (d *Decision) archive(e *recoup.Error, now time.Time) (recoup.Error, Effect
 }
 
 // together reports whether all that is to be told can be told of many at once.
-func together(notices []recoup.Notice) bool {
-	return !slices.ContainsFunc(notices, func(n recoup.Notice) bool { return n.Kind != recoup.NoticeUnblocked })
+func together(notices []Notice) bool {
+	return !slices.ContainsFunc(notices, func(n Notice) bool { return n.Kind != recoup.NoticeUnblocked })
 }
 
 // derived reports whether what follows from other columns is as a step leaves it.

@@ -12,7 +12,7 @@ type Effects struct {
 	// History is the row to append; its Input is empty if there is none.
 	History recoup.Transition
 
-	// Notices is what people are to be told.
+	// Notices says who is to be notified.
 	Notices Notices
 
 	// Event is the code of the ledger event to write, or empty.
@@ -65,18 +65,24 @@ const (
 	RetriesOutliveTTL Warning = "RETRIES_OUTLIVE_TTL" // the error would expire before its last retry
 )
 
-// Notices is a short list of notices. No step tells more than three things.
+// Notice says that somebody is to be notified.
+type Notice struct {
+	Kind recoup.NoticeKind
+	To   string
+}
+
+// Notices is a short list of notices. No step has more than three.
 type Notices struct {
-	list [3]recoup.Notice
+	list [3]Notice
 	n    int
 }
 
 // All returns the notices in the order in which they arose.
-func (n *Notices) All() []recoup.Notice { return n.list[:n.n] }
+func (n *Notices) All() []Notice { return n.list[:n.n] }
 
 // tell adds a notice, once.
 func (s *step) tell(kind recoup.NoticeKind, to string) {
-	n, notice := &s.effects.Notices, recoup.Notice{Kind: kind, To: to}
+	n, notice := &s.effects.Notices, Notice{Kind: kind, To: to}
 	if !slices.Contains(n.All(), notice) {
 		n.list[n.n] = notice
 		n.n++

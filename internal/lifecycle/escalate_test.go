@@ -70,7 +70,7 @@ func TestPersonEscalates(t *testing.T) {
 	if want := epoch.Add(7 * day); !e.NextEscalationAt.Equal(want) {
 		t.Errorf("tier 3 at %v, want %v: the clock still counts from the park", e.NextEscalationAt, want)
 	}
-	if n := effects.Notices.All(); len(n) != 1 || n[0] != (recoup.Notice{Kind: "ESCALATED", To: "dol-filings-lead"}) {
+	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "ESCALATED", To: "dol-filings-lead"}) {
 		t.Errorf("told %v", n)
 	}
 	if !e.Blocking {
@@ -86,7 +86,7 @@ func TestMissedReview(t *testing.T) {
 	w.refused(&e, lifecycle.Remind{}, "INVALID_TRANSITION")
 	w.wait(1)
 	told, effects := w.must(&e, lifecycle.Remind{})
-	if n := effects.Notices.All(); len(n) != 1 || n[0] != (recoup.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
+	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
 		t.Errorf("told %v", n)
 	}
 	if told.State != recoup.Parked || told.EscalationLevel != 1 {
@@ -122,7 +122,7 @@ func TestPendingReminderSurvivesOtherActs(t *testing.T) {
 	w.wait(25 * time.Hour) // nobody reminded in time
 	e, _ = w.must(&e, lifecycle.Assign{By: "ada", To: "bob"})
 	_, effects := w.must(&e, lifecycle.Remind{})
-	if n := effects.Notices.All(); len(n) != 1 || n[0] != (recoup.Notice{Kind: "REVIEW_MISSED", To: "bob"}) {
+	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "REVIEW_MISSED", To: "bob"}) {
 		t.Errorf("told %v", n)
 	}
 }
@@ -136,7 +136,7 @@ func TestExpiryThatUnblocks(t *testing.T) {
 		t.Fatalf("announced at %v, want %v", w.now, want)
 	}
 	e, effects := w.must(&e, lifecycle.Remind{})
-	if n := effects.Notices.All(); len(n) != 1 || n[0] != (recoup.Notice{Kind: "EXPIRING", To: "dol-filings-team"}) {
+	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "EXPIRING", To: "dol-filings-team"}) {
 		t.Errorf("told %v", n)
 	}
 	w.now = e.ExpiresAt

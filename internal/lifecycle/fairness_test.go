@@ -354,7 +354,7 @@ func TestMissedReviewSurvivesAnEscalation(t *testing.T) {
 	e := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
 	w.wait(25 * time.Hour)
 	_, effects := w.must(&e, lifecycle.Escalate{By: "ada"})
-	if n := effects.Notices.All(); len(n) != 2 || n[0] != (recoup.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
+	if n := effects.Notices.All(); len(n) != 2 || n[0] != (lifecycle.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
 		t.Errorf("told %v", n)
 	}
 	e, _ = w.must(&e, lifecycle.Remind{})

@@ -39,7 +39,7 @@ func TestRebaseNeverLowersATier(t *testing.T) {
 	if next.EscalationLevel != 3 || next.EscalatedTo != "dol-filings-lead" || !next.ReviewDueAt.IsZero() || !next.NextEscalationAt.IsZero() {
 		t.Errorf("got %+v", next.Escalation)
 	}
-	if n := effects.Notices.All(); len(n) != 1 || n[0] != (recoup.Notice{Kind: "PARKED", To: "dol-filings-lead"}) {
+	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "PARKED", To: "dol-filings-lead"}) {
 		t.Errorf("told %v", n)
 	}
 }
@@ -89,7 +89,7 @@ func TestRebaseTellsWhatNoReminderWould(t *testing.T) {
 	e, _ = w.must(&e, lifecycle.Remind{}) // the missed review
 	sooner := version("48h", "tiers", "MEDIUM", "lasts").With("12h", "escalation", "ladder", "0", "review_within")
 	next, effects := w.rebase(&e, sooner)
-	if n := effects.Notices.All(); len(n) != 1 || n[0] != (recoup.Notice{Kind: "EXPIRING", To: "dol-filings-team"}) {
+	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "EXPIRING", To: "dol-filings-team"}) {
 		t.Errorf("told %v", n)
 	}
 	if !next.NextReminderAt.IsZero() {
@@ -113,7 +113,7 @@ func TestRebaseTellsOfAReviewThatIsMissedNow(t *testing.T) {
 	e.RemindedAt = epoch.Add(20 * time.Hour) // of something else
 	w.wait(40 * time.Hour)
 	_, effects := w.rebase(&e, version("12h", "escalation", "ladder", "0", "review_within"))
-	if n := effects.Notices.All(); len(n) != 1 || n[0] != (recoup.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
+	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
 		t.Errorf("told %v", n)
 	}
 }

@@ -236,7 +236,7 @@ func TestPublicOnly(t *testing.T) {
 		"169.254.169.254": false, "100.64.0.1": false, "0.0.0.0": false, "::1": false, "fe80::1": false, "fc00::1": false,
 		"::ffff:10.0.0.1": false, "224.0.0.1": false, "64:ff9b::a00:1": false, "2002:a00:1::": false, "255.255.255.255": false,
 	} {
-		if got := notify.Public(netip.MustParseAddr(address)); got != want {
+		if got := notify.PublicAddress(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s is public: %v", address, got)
 		}
 	}

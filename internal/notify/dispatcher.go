@@ -120,10 +120,10 @@ type group struct {
 
 // sort puts off what belongs into a later digest, passes on what goes to several
 // channels, and hands over the rest.
-func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []store.PendingNotice) error {
+func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Notice) error {
 	rules := &d.o.Policy().Notifications
 	var done []store.Delivery
-	var copies []store.Notice
+	var copies []recoup.Notice
 	var order []group
 	groups := map[group][]letter{}
 	for _, n := range list {

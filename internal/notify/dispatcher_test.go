@@ -180,7 +180,7 @@ func TestCircuit(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.hook.now(status(http.StatusInternalServerError))
-		var list []store.Notice
+		var list []recoup.Notice
 		for range 1500 {
 			list = append(list, notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
 		}
@@ -323,7 +323,7 @@ func TestResend(t *testing.T) {
 		w.got(w.pager, 1)
 		w.got(w.chat, 1)
 		w.pending(0)
-		list, _, err := db.Notices(t.Context(), store.NoticeFilter{State: store.NoticeGivenUp}, store.Page{})
+		list, _, err := db.Notices(t.Context(), recoup.NoticeFilter{State: recoup.NoticeGivenUp}, store.Page{})
 		if err != nil || len(list) != 1 || list[0].LastError != "chat: answered with status 400" {
 			t.Fatalf("given up are %+v, %v", list, err)
 		}
@@ -370,7 +370,7 @@ func TestStop(t *testing.T) {
 func TestManyNodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		var list []store.Notice
+		var list []recoup.Notice
 		for i := range 600 {
 			to := "dol-filings-lead"
 			if i%2 == 1 {

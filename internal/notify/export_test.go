@@ -1,4 +1,4 @@
 package notify
 
-// Public is what a channel with public-only may reach.
-var Public = public
+// PublicAddress is what a channel with public-only may reach.
+var PublicAddress = public

@@ -6,14 +6,13 @@ import (
 
 	"recoup"
 	"recoup/internal/policy"
-	"recoup/internal/store"
 )
 
 // letter is a notice on its way. The outbox has one row and one fate per notice, so
 // one that goes to several channels is passed on: a copy for each is put into the
 // outbox, and from then on each copy waits, fails and is given up by itself.
 type letter struct {
-	store.PendingNotice
+	recoup.Notice
 	body    recoup.JSON // what the notice says
 	channel string      // of a copy: where it goes; empty: the policy says
 	first   time.Time   // of a copy: when what it is a copy of arose
@@ -36,22 +35,22 @@ type copied struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
-func read(n store.PendingNotice) letter {
+func read(n recoup.Notice) letter {
 	c, ok := unwrap(n.Body)
 	if !ok {
-		return letter{PendingNotice: n, body: n.Body}
+		return letter{Notice: n, body: n.Body}
 	}
-	return letter{PendingNotice: n, body: recoup.JSON(c.Body), channel: c.Channel, first: c.At}
+	return letter{Notice: n, body: recoup.JSON(c.Body), channel: c.Channel, first: c.At}
 }
 
-// Unwrap returns, of the body of a copy, where the copy goes, what it is a copy of
-// and what that says. Any other body says what it says.
-func Unwrap(body recoup.JSON) (channel string, of recoup.ID, said recoup.JSON) {
-	c, ok := unwrap(body)
-	if !ok {
-		return "", recoup.ID{}, body
+// Public is a notice as it is shown: with its state and, if it is a copy, where it goes,
+// what it is a copy of and what that says.
+func Public(n recoup.Notice) recoup.Notice {
+	n.State = n.Outcome()
+	if c, ok := unwrap(n.Body); ok {
+		n.Channel, n.CopyOf, n.Body = c.Channel, c.CopyOf, recoup.JSON(c.Body)
 	}
-	return c.Channel, c.CopyOf, recoup.JSON(c.Body)
+	return n
 }
 
 func unwrap(body recoup.JSON) (c copied, ok bool) {
@@ -61,14 +60,14 @@ func unwrap(body recoup.JSON) (c copied, ok bool) {
 
 // copy returns the notice for one channel. It is put in once, however often that is
 // tried.
-func (l *letter) copy(channel string) (store.Notice, error) {
+func (l *letter) copy(channel string) (recoup.Notice, error) {
 	c := copied{Channel: channel, CopyOf: l.ID, At: l.CreatedAt}
 	if l.body != "" {
 		c.Body = json.RawMessage(l.body)
 	}
 	body, err := json.Marshal(c)
-	return store.Notice{
-		Notice: l.Notice.Notice, ErrorID: l.ErrorID, Key: "copy:" + l.ID.String() + ":" + channel, Body: recoup.JSON(body),
+	return recoup.Notice{
+		Kind: l.Kind, To: l.To, ErrorID: l.ErrorID, Key: "copy:" + l.ID.String() + ":" + channel, Body: recoup.JSON(body),
 	}, err
 }
 

@@ -119,19 +119,19 @@ func (w *world) run() {
 }
 
 // tell puts notices into the outbox that no error causes.
-func (w *world) tell(list ...store.Notice) {
+func (w *world) tell(list ...recoup.Notice) {
 	w.T.Helper()
 	if _, err := w.db.AddNotices(w.T.Context(), w.Now(), list); err != nil {
 		w.T.Fatal(err)
 	}
 }
 
-func notice(kind recoup.NoticeKind, to, body string) store.Notice {
-	return store.Notice{Notice: recoup.Notice{Kind: kind, To: to}, Body: recoup.JSON(body)}
+func notice(kind recoup.NoticeKind, to, body string) recoup.Notice {
+	return recoup.Notice{Kind: kind, To: to, Body: recoup.JSON(body)}
 }
 
 // pending says how many notices must wait, and returns them.
-func (w *world) pending(want int) []store.PendingNotice {
+func (w *world) pending(want int) []recoup.Notice {
 	w.T.Helper()
 	list, err := w.db.PendingNotices(w.T.Context(), store.MaxPage)
 	if err != nil {

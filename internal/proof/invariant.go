@@ -91,5 +91,5 @@ func (w *walk) allows(e *recoup.Error) bool {
 }
 
 func tells(effects *lifecycle.Effects, kind recoup.NoticeKind) bool {
-	return slices.ContainsFunc(effects.Notices.All(), func(n recoup.Notice) bool { return n.Kind == kind })
+	return slices.ContainsFunc(effects.Notices.All(), func(n lifecycle.Notice) bool { return n.Kind == kind })
 }

@@ -128,7 +128,7 @@ func (s Switch) Apply(p recoup.Provider, act Act) (recoup.Provider, recoup.Audit
 // Verdict is what an evaluation of the alert rules changes: all of it or nothing.
 type Verdict struct {
 	Alerts   []recoup.Alert // new, or new versions
-	Notices  []Notice
+	Notices  []recoup.Notice
 	Switches []Switch // by the system; without a reason of its own, for the alert's condition
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"recoup"
+	"recoup/internal/lifecycle"
 )
 
 // Digest is the body of a notice that tells somebody of many errors at once: how
@@ -26,16 +27,16 @@ func digests(k recoup.NoticeKind) bool {
 // NoticeSet gathers what people are to be told of errors by one act. What one of them
 // is to be told of many errors is told at once, where the kind of notice allows it.
 type NoticeSet struct {
-	list []Notice
+	list []recoup.Notice
 	many map[int]*Digest // by place in the list
-	at   map[recoup.Notice]int
+	at   map[lifecycle.Notice]int
 }
 
 // Add adds a notice about an error of a table.
-func (s *NoticeSet) Add(n recoup.Notice, id recoup.ID, table string) {
+func (s *NoticeSet) Add(n lifecycle.Notice, id recoup.ID, table string) {
 	i, known := s.at[n]
 	if !known || !digests(n.Kind) {
-		s.append(Notice{Notice: n, ErrorID: id}, table)
+		s.append(n, id, table)
 		return
 	}
 	d := s.many[i]
@@ -46,19 +47,19 @@ func (s *NoticeSet) Add(n recoup.Notice, id recoup.ID, table string) {
 	}
 }
 
-func (s *NoticeSet) append(n Notice, table string) {
+func (s *NoticeSet) append(n lifecycle.Notice, id recoup.ID, table string) {
 	if s.at == nil {
-		s.at, s.many = map[recoup.Notice]int{}, map[int]*Digest{}
+		s.at, s.many = map[lifecycle.Notice]int{}, map[int]*Digest{}
 	}
 	if digests(n.Kind) {
-		s.at[n.Notice] = len(s.list)
-		s.many[len(s.list)] = &Digest{Count: 1, Tables: map[string]int{table: 1}, Errors: []recoup.ID{n.ErrorID}}
+		s.at[n] = len(s.list)
+		s.many[len(s.list)] = &Digest{Count: 1, Tables: map[string]int{table: 1}, Errors: []recoup.ID{id}}
 	}
-	s.list = append(s.list, n)
+	s.list = append(s.list, recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: id})
 }
 
 // List returns the notices in the order in which the first of each was added.
-func (s *NoticeSet) List() []Notice {
+func (s *NoticeSet) List() []recoup.Notice {
 	for i, d := range s.many {
 		if body, err := json.Marshal(d); err == nil && d.Count > 1 {
 			s.list[i].ErrorID, s.list[i].Body = recoup.ID{}, recoup.JSON(body)

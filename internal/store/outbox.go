@@ -1,69 +1,39 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
+	"slices"
 	"time"
 
 	"recoup"
 	"recoup/internal/store/row"
 )
 
-// NoticeState is what became of a notice.
-type NoticeState string
-
-// The states of a notice.
-const (
-	NoticeWaiting   NoticeState = "WAITING"
-	NoticeDelivered NoticeState = "DELIVERED"
-	NoticeGivenUp   NoticeState = "GIVEN_UP"
-)
-
-// NoticeFilter selects notices. Empty fields do not restrict.
-type NoticeFilter struct {
-	State NoticeState
-	To    string
-	Kind  recoup.NoticeKind
-}
-
-// NoticeRecord is a notice with all that is known of it.
-type NoticeRecord struct {
-	PendingNotice           // DueAt is zero once it no longer waits
-	DeliveredAt   time.Time `json:"delivered_at,omitzero"`
-	GivenUpAt     time.Time `json:"given_up_at,omitzero"`
-	LastError     string    `json:"last_error,omitempty"`
-	ResendOf      recoup.ID `json:"resend_of,omitzero"` // the notice that was given up, of which this is another try
-}
-
 // PendingNotices describes the columns of notices that wait.
-var PendingNotices = []row.Column[PendingNotice]{
-	row.ID("notice_id", func(n *PendingNotice) *recoup.ID { return &n.ID }).Key().Drawn(),
-	row.Text("kind", func(n *PendingNotice) *string { return (*string)(&n.Kind) }).Fixed(),
-	row.Text("recipient", func(n *PendingNotice) *string { return &n.To }).Fixed(),
-	row.ID("error_id", func(n *PendingNotice) *recoup.ID { return &n.ErrorID }).Fixed(),
-	row.Text("dedup_key", func(n *PendingNotice) *string { return &n.Key }).Fixed().Unique(),
-	row.JSON("body", func(n *PendingNotice) *string { return (*string)(&n.Body) }).Fixed(),
-	row.Time("created_at", func(n *PendingNotice) *time.Time { return &n.CreatedAt }).Fixed(),
-	row.Time("due_at", func(n *PendingNotice) *time.Time { return &n.DueAt }),
-	row.Int("attempts", func(n *PendingNotice) *int { return &n.Attempts }),
+var PendingNotices = []row.Column[recoup.Notice]{
+	row.ID("notice_id", func(n *recoup.Notice) *recoup.ID { return &n.ID }).Key().Drawn(),
+	row.Text("kind", func(n *recoup.Notice) *string { return (*string)(&n.Kind) }).Fixed(),
+	row.Text("recipient", func(n *recoup.Notice) *string { return &n.To }).Fixed(),
+	row.ID("error_id", func(n *recoup.Notice) *recoup.ID { return &n.ErrorID }).Fixed(),
+	row.Text("dedup_key", func(n *recoup.Notice) *string { return &n.Key }).Fixed().Unique(),
+	row.JSON("body", func(n *recoup.Notice) *string { return (*string)(&n.Body) }).Fixed(),
+	row.Time("created_at", func(n *recoup.Notice) *time.Time { return &n.CreatedAt }).Fixed(),
+	row.Time("due_at", func(n *recoup.Notice) *time.Time { return &n.DueAt }),
+	row.Int("attempts", func(n *recoup.Notice) *int { return &n.Attempts }),
 }
 
 // Notices describes the rows of the outbox. Who adds a notice says nothing of its id.
-var Notices = row.Table[NoticeRecord]{Name: "recoup.outbox", Columns: append(
-	row.Within("", PendingNotices, func(n *NoticeRecord) *PendingNotice { return &n.PendingNotice }),
-	row.Time("delivered_at", func(n *NoticeRecord) *time.Time { return &n.DeliveredAt }),
-	row.Time("given_up_at", func(n *NoticeRecord) *time.Time { return &n.GivenUpAt }),
-	row.Text("last_error", func(n *NoticeRecord) *string { return &n.LastError }),
-	row.ID("resend_of", func(n *NoticeRecord) *recoup.ID { return &n.ResendOf }).Fixed(),
-)}
+var Notices = row.Table[recoup.Notice]{Name: "recoup.outbox", Columns: slices.Concat(PendingNotices, []row.Column[recoup.Notice]{
+	row.Time("delivered_at", func(n *recoup.Notice) *time.Time { return &n.DeliveredAt }),
+	row.Time("given_up_at", func(n *recoup.Notice) *time.Time { return &n.GivenUpAt }),
+	row.Text("last_error", func(n *recoup.Notice) *string { return &n.LastError }),
+	row.ID("resend_of", func(n *recoup.Notice) *recoup.ID { return &n.ResendOf }).Fixed(),
+})}
 
-// State returns what became of the notice.
-func (n *NoticeRecord) State() NoticeState {
-	switch {
-	case !n.DeliveredAt.IsZero():
-		return NoticeDelivered
-	case !n.GivenUpAt.IsZero():
-		return NoticeGivenUp
-	}
-	return NoticeWaiting
+// OlderNotice orders notices by their age.
+func OlderNotice(a, b recoup.Notice) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
 // ResendKey is the key under which a notice that was given up is put in again:

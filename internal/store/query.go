@@ -1,8 +1,6 @@
 package store
 
 import (
-	"bytes"
-	"cmp"
 	"time"
 
 	"recoup"
@@ -120,18 +118,4 @@ type GateEntry struct {
 	Entity string
 	Act    GateAct
 	ID     recoup.ID // of the error, or of the promotion
-}
-
-// PendingNotice is a notice that has not been delivered yet.
-type PendingNotice struct {
-	Notice
-	ID        recoup.ID
-	CreatedAt time.Time
-	DueAt     time.Time // when it is to be delivered, or tried again
-	Attempts  int
-}
-
-// OlderNotice orders notices by their age.
-func OlderNotice(a, b PendingNotice) int {
-	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 }

@@ -47,7 +47,7 @@ func (s *ReplayStatus) Count(states ...recoup.ItemState) (n int64) {
 type ReplayEffects struct {
 	Release int // how many more items go into the queue, in the order of their positions
 	Notes   []recoup.Note
-	Notices []Notice // what people are to be told
+	Notices []recoup.Notice // what people are to be told
 }
 
 // ReplayStop is what the notice of a replay that stopped itself says. It holds

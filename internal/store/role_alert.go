@@ -60,7 +60,7 @@ type NoticeWriter interface {
 	// AddNotices adds notices that no error causes, due at once, and returns how
 	// many: one whose key is there already is not added again. A body that is not
 	// JSON is ErrBadJSON.
-	AddNotices(ctx context.Context, now time.Time, notices []Notice) (int, error)
+	AddNotices(ctx context.Context, now time.Time, notices []recoup.Notice) (int, error)
 }
 
 // Outbox delivers notices. One waits, or is delivered, or is given up, and is then
@@ -71,13 +71,13 @@ type Outbox interface {
 	// ClaimNotices takes notices that are due, the longest due first, counts the
 	// attempt and makes them due again when the lease is over. No notice is handed
 	// to two nodes.
-	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]PendingNotice, error)
+	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error)
 
 	// WaitingNotices returns the notices of a kind that wait, claimed or not, oldest
 	// first: those of some errors, or, if none are named, those that no error
 	// causes; at most MaxWaitingNotices. It knows the kinds PAGE, ALERT,
 	// JOB_LATE and JOB_RECOVERED, and none of another.
-	WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]PendingNotice, error)
+	WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]recoup.Notice, error)
 
 	// FinishNotices notes what became of deliveries, and returns of how many: that
 	// of an attempt which is not the last one any more, because its lease was over
@@ -88,7 +88,7 @@ type Outbox interface {
 // NoticeReader shows what is in the outbox and requeues what was given up.
 type NoticeReader interface {
 	// Notices lists notices, newest first.
-	Notices(ctx context.Context, f NoticeFilter, p Page) ([]NoticeRecord, Cursor, error)
+	Notices(ctx context.Context, f recoup.NoticeFilter, p Page) ([]recoup.Notice, Cursor, error)
 
 	// ResendNotices puts notices that were given up in again, as new ones that name
 	// the old, and returns how many: one that waits, is delivered, is unknown or was
@@ -106,5 +106,5 @@ type OutboxGauge interface {
 // PendingReader shows what waits in the outbox.
 type PendingReader interface {
 	// PendingNotices returns notices that wait to be delivered, longest due first.
-	PendingNotices(ctx context.Context, limit int) ([]PendingNotice, error)
+	PendingNotices(ctx context.Context, limit int) ([]recoup.Notice, error)
 }

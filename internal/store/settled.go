@@ -32,7 +32,7 @@ func (s *Settled) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, out 
 }
 
 // Notices returns what people are to be told, as [Work.Notices] does.
-func (s *Settled) Notices() []Notice { return s.notices.List() }
+func (s *Settled) Notices() []recoup.Notice { return s.notices.List() }
 
 // Tallies counts what happened.
 func (s *Settled) Tallies() (t Tallies) {

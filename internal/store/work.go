@@ -66,15 +66,6 @@ func (r Report) Key() recoup.Identity {
 // StreakKey names an entity's count of failures in a family of codes.
 type StreakKey struct{ Family, Entity string }
 
-// Notice is a notice and the error it is about, if it is about one. One with a
-// key is told once: another with that key is never written beside it.
-type Notice struct {
-	recoup.Notice
-	ErrorID recoup.ID
-	Key     string
-	Body    recoup.JSON
-}
-
 // errorRow is an error in the course of a transaction.
 type errorRow struct {
 	recoup.Error
@@ -253,7 +244,7 @@ func (w *Work) note(e *Event) {
 
 // Notices returns what people are to be told, in order: what one of them is to be told
 // of many errors, at once.
-func (w *Work) Notices() []Notice { return w.notices.List() }
+func (w *Work) Notices() []recoup.Notice { return w.notices.List() }
 
 func (w *Work) streak(k StreakKey) int {
 	if s := w.streaks[k]; s != nil {

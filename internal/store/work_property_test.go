@@ -20,7 +20,7 @@ type rows struct {
 	errors  map[recoup.ID]recoup.Error
 	streaks map[store.StreakKey]int
 	history []recoup.Transition
-	notices map[recoup.Notice]int
+	notices map[lifecycle.Notice]int
 
 	receipts map[store.ReceiptKey]store.StoredReceipt
 }
@@ -28,7 +28,7 @@ type rows struct {
 func newRows() *rows {
 	return &rows{
 		errors: map[recoup.ID]recoup.Error{}, streaks: map[store.StreakKey]int{},
-		receipts: map[store.ReceiptKey]store.StoredReceipt{}, notices: map[recoup.Notice]int{},
+		receipts: map[store.ReceiptKey]store.StoredReceipt{}, notices: map[lifecycle.Notice]int{},
 	}
 }
 
@@ -71,14 +71,14 @@ func (r *rows) write(work *store.Work) {
 }
 
 // tell counts of what people are told, however many errors they are told of at once.
-func (r *rows) tell(n store.Notice) {
+func (r *rows) tell(n recoup.Notice) {
 	told := store.Digest{Count: 1}
 	if n.Body != "" {
 		if err := json.Unmarshal([]byte(n.Body), &told); err != nil {
 			panic(err)
 		}
 	}
-	r.notices[n.Notice] += told.Count
+	r.notices[lifecycle.Notice{Kind: n.Kind, To: n.To}] += told.Count
 }
 
 // item is one entry of a batch; it may refer to errors that earlier ones make.

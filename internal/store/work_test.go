@@ -357,7 +357,7 @@ func TestNoticesOfOneActAreDigested(t *testing.T) {
 	for _, e := range append(rows, paged) {
 		accept(t, work.Step(w.step(e.ID, lifecycle.Expire{})))
 	}
-	got := map[recoup.NoticeKind]store.Notice{}
+	got := map[recoup.NoticeKind]recoup.Notice{}
 	for _, n := range work.Notices() {
 		if _, twice := got[n.Kind]; twice {
 			t.Errorf("told twice: %v", n)

@@ -39,43 +39,43 @@ their secrets. Which team is notified of what, and through which channel, is in 
 }
 
 // selection adds the flags that select notifications.
-func selection(cmd *cobra.Command, f *client.NoticeFilter) {
+func selection(cmd *cobra.Command, f *recoup.NoticeFilter) {
 	cmd.Flags().StringVar(&f.To, "to", "", "only to this `TEAM`")
 	cmd.Flags().StringVar((*string)(&f.Kind), "kind", "", "only of this `KIND`: "+command.Join(recoup.NoticeKinds()))
 }
 
 // states are how a notification can stand.
-func states() []string {
-	return []string{client.NoticeWaiting, client.NoticeDelivered, client.NoticeGivenUp}
+func states() []recoup.NoticeState {
+	return []recoup.NoticeState{recoup.NoticeWaiting, recoup.NoticeDelivered, recoup.NoticeGivenUp}
 }
 
 func list(streams command.Streams) *cobra.Command {
-	var filter client.NoticeFilter
+	var filter recoup.NoticeFilter
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List notifications, newest first",
 		Example: `  recoup notices list
   recoup notices list --state waiting --to platform-team --json`,
 	}
-	cmd.Flags().StringVar(&filter.State, "state", "", "only those in this `STATE`: "+command.Join(states()))
+	cmd.Flags().StringVar((*string)(&filter.State), "state", "", "only those in this `STATE`: "+command.Join(states()))
 	selection(cmd, &filter)
-	return command.List[client.Notice]{
+	return command.List[recoup.Notice]{
 		Noun: "notification", Key: "notices",
 		Columns: []string{"ID", "KIND", "TO", "STATE", "CREATED", "TRIES", "CHANNEL", "LAST ERROR"},
 		Drop:    []string{"TRIES", "CREATED", "CHANNEL", "KIND"},
 		Read: func(*command.Session, []string) (err error) {
-			if filter.State, err = command.OneOf("state", filter.State, states()); err == nil {
+			if filter.State, err = command.OneOf("state", string(filter.State), states()); err == nil {
 				filter.Kind, err = command.OneOf("kind", string(filter.Kind), recoup.NoticeKinds())
 			}
 			return err
 		},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.Notice, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Notice, string, error) {
 			page, err := s.Notices(ctx, filter, p)
 			return page.Notices, page.Next, err
 		},
-		Row: func(s *command.Session, n *client.Notice) []string {
-			state := n.State
-			if state == client.NoticeWaiting {
+		Row: func(s *command.Session, n *recoup.Notice) []string {
+			state := string(n.State)
+			if n.State == recoup.NoticeWaiting {
 				state += ", due " + s.Relative(n.DueAt)
 			}
 			return []string{n.ID.String(), string(n.Kind), n.To, state, s.Relative(n.CreatedAt), fmt.Sprint(n.Attempts), n.Channel, n.LastError}
@@ -84,7 +84,7 @@ func list(streams command.Streams) *cobra.Command {
 }
 
 func resend(streams command.Streams) *cobra.Command {
-	var filter client.NoticeFilter
+	var filter recoup.NoticeFilter
 	var ask client.NoticeResend
 	var givenUp bool
 	cmd := &cobra.Command{
@@ -110,7 +110,7 @@ asked for. If the new one is given up too, it can be requeued by its own id.`,
 			if filter.Kind, err = command.OneOf("kind", string(filter.Kind), recoup.NoticeKinds()); err == nil {
 				ask.IDs, err = command.ParseIDs(args)
 			}
-			filter.State = client.NoticeGivenUp
+			filter.State = recoup.NoticeGivenUp
 			return err
 		},
 		Call: func(ctx context.Context, s *command.Session, _ []string) (client.NoticeResent, error) {
@@ -126,7 +126,7 @@ asked for. If the new one is given up too, it can be requeued by its own id.`,
 }
 
 // resendAll requeues all that a filter selects, a page at a time.
-func resendAll(ctx context.Context, s *command.Session, ask client.NoticeResend, filter client.NoticeFilter) (total client.NoticeResent, err error) {
+func resendAll(ctx context.Context, s *command.Session, ask client.NoticeResend, filter recoup.NoticeFilter) (total client.NoticeResent, err error) {
 	page := client.Page{Limit: command.MaxRows}
 	for {
 		list, err := s.Notices(ctx, filter, page)

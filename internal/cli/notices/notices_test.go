@@ -22,9 +22,9 @@ func giveUp(n *clitest.Node, keys ...string) {
 	if err != nil {
 		n.T.Fatal(err)
 	}
-	var list []store.Notice
+	var list []recoup.Notice
 	for _, key := range keys {
-		list = append(list, store.Notice{Notice: recoup.Notice{Kind: recoup.NoticeAlert, To: "platform-team"}, Key: key})
+		list = append(list, recoup.Notice{Kind: recoup.NoticeAlert, To: "platform-team", Key: key})
 	}
 	_, err = s.AddNotices(n.T.Context(), n.Now(), list)
 	if err != nil {

@@ -30,9 +30,9 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 		} {
 			list = append(list, planned("alerts by "+name+at, func(v verb.Verbs) { _, _, _ = v.Alerts(context.Background(), f, page) }))
 		}
-		for name, f := range map[string]store.NoticeFilter{
-			"all": {}, "waiting": {State: store.NoticeWaiting}, "delivered": {State: store.NoticeDelivered},
-			"given up": {State: store.NoticeGivenUp}, "given up, to one": {State: store.NoticeGivenUp, To: "t1"},
+		for name, f := range map[string]recoup.NoticeFilter{
+			"all": {}, "waiting": {State: recoup.NoticeWaiting}, "delivered": {State: recoup.NoticeDelivered},
+			"given up": {State: recoup.NoticeGivenUp}, "given up, to one": {State: recoup.NoticeGivenUp, To: "t1"},
 		} {
 			list = append(list, planned("notices by "+name+at, func(v verb.Verbs) { _, _, _ = v.Notices(context.Background(), f, page) }))
 		}

@@ -215,7 +215,7 @@ func (a *act) SaveErrors(w *store.Work) error {
 }
 
 // addNotices queues notices for a verb of this package.
-func addNotices(t *tx, now time.Time, notices []store.Notice) {
+func addNotices(t *tx, now time.Time, notices []recoup.Notice) {
 	b := batchOf(verb.NoticeBatch(now, notices))
 	t.queue(b.insert(store.Notices.Name)+" on conflict do nothing", b.args...)
 	t.wake(store.WakeNotices)

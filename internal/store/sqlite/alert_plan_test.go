@@ -22,7 +22,7 @@ func TestAlertPlans(t *testing.T) {
 	alerts := func(f store.AlertFilter) string {
 		return asked(func(v verb.Verbs) { _, _, _ = v.Alerts(t.Context(), f, page) })
 	}
-	notices := func(f store.NoticeFilter) string {
+	notices := func(f recoup.NoticeFilter) string {
 		return asked(func(v verb.Verbs) { _, _, _ = v.Notices(t.Context(), f, page) })
 	}
 	waiting := func(kind recoup.NoticeKind, ids ...recoup.ID) string {
@@ -42,9 +42,9 @@ func TestAlertPlans(t *testing.T) {
 		"notices/alert":    waiting(recoup.NoticeAlert),
 		"alerts/purge":     purgeAlerts,
 		"silences":         silences(time.Time{}),
-		"notices":          notices(store.NoticeFilter{}),
-		"notices/waiting":  notices(store.NoticeFilter{State: store.NoticeWaiting}),
-		"notices/given up": notices(store.NoticeFilter{State: store.NoticeGivenUp, To: "x"}),
+		"notices":          notices(recoup.NoticeFilter{}),
+		"notices/waiting":  notices(recoup.NoticeFilter{State: recoup.NoticeWaiting}),
+		"notices/given up": notices(recoup.NoticeFilter{State: recoup.NoticeGivenUp, To: "x"}),
 		"outbox":           asked(func(v verb.Verbs) { _, _ = v.OutboxLevels(t.Context()) }),
 		"events":           asked(func(v verb.Verbs) { _, _ = v.RecentEvents(t.Context(), day, []recoup.Code{"C"}) }),
 		"activity":         asked(func(v verb.Verbs) { _, _ = v.Activity(t.Context(), day) }),

@@ -46,7 +46,7 @@ func (t *tx) save(w *store.Work) error {
 	return t.saveStreaks(w.Streaks())
 }
 
-func (t *tx) saveNotices(list []store.Notice) error {
+func (t *tx) saveNotices(list []recoup.Notice) error {
 	_, err := verb.AddNotices(act{tx: t}, t.now, list)
 	return err
 }

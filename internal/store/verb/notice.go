@@ -13,16 +13,16 @@ import (
 
 var (
 	notices = table(store.Notices, "notice")
-	pending = table(row.Table[store.PendingNotice]{Name: store.Notices.Name, Columns: store.PendingNotices}, "notice")
+	pending = table(row.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.PendingNotices}, "notice")
 )
 
 // PendingNotices returns notices that wait to be delivered, longest due first.
-func (v Verbs) PendingNotices(ctx context.Context, limit int) ([]store.PendingNotice, error) {
+func (v Verbs) PendingNotices(ctx context.Context, limit int) ([]recoup.Notice, error) {
 	return pending.list(ctx, v, pending.ask("read the outbox", "where due_at is not null order by due_at limit $1", clamp(limit)))
 }
 
 // AddNotices adds notices that no error causes.
-func (v Verbs) AddNotices(ctx context.Context, now time.Time, list []store.Notice) (int, error) {
+func (v Verbs) AddNotices(ctx context.Context, now time.Time, list []recoup.Notice) (int, error) {
 	for _, n := range list {
 		if err := n.Body.Check(); err != nil {
 			return 0, err
@@ -35,7 +35,7 @@ func (v Verbs) AddNotices(ctx context.Context, now time.Time, list []store.Notic
 }
 
 // AddNotices adds notices, but for those whose key is known, and returns how many.
-func AddNotices(tx Tx, now time.Time, list []store.Notice) (int, error) {
+func AddNotices(tx Tx, now time.Time, list []recoup.Notice) (int, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
@@ -45,19 +45,19 @@ func AddNotices(tx Tx, now time.Time, list []store.Notice) (int, error) {
 
 // NoticeBatch is notices that are due at once. They go in by the order of their
 // keys, so that two nodes that add the same do not wait for each other crosswise.
-func NoticeBatch(now time.Time, list []store.Notice) row.Batch {
-	records := make([]store.NoticeRecord, len(list))
-	for i, n := range list {
-		records[i].PendingNotice = store.PendingNotice{Notice: n, CreatedAt: now, DueAt: now}
+func NoticeBatch(now time.Time, list []recoup.Notice) row.Batch {
+	added := slices.Clone(list)
+	for i := range added {
+		added[i].CreatedAt, added[i].DueAt = now, now
 	}
-	slices.SortStableFunc(records, func(a, b store.NoticeRecord) int { return strings.Compare(a.Key, b.Key) })
-	return notices.create.Batch(records)
+	slices.SortStableFunc(added, func(a, b recoup.Notice) int { return strings.Compare(a.Key, b.Key) })
+	return notices.create.Batch(added)
 }
 
 // ClaimNotices takes notices that are due, for as long as a lease. Rows that
 // another node takes at this moment are passed over.
-func (v Verbs) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]store.PendingNotice, error) {
-	return act(ctx, v, "claim notices", func(tx Tx) (list []store.PendingNotice, err error) {
+func (v Verbs) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error) {
+	return act(ctx, v, "claim notices", func(tx Tx) (list []recoup.Notice, err error) {
 		err = tx.Query(ask("", `update recoup.outbox set due_at = $2, attempts = attempts + 1 where notice_id = any (array(
 			select notice_id from recoup.outbox where due_at <= $1 order by due_at limit $3 for no key update skip locked))
 			returning `+pending.Names(""), now, now.Add(lease), clamp(limit)), row.Into(&list, pending.Columns))
@@ -68,7 +68,7 @@ func (v Verbs) ClaimNotices(ctx context.Context, now time.Time, lease time.Durat
 
 // WaitingNotices returns the notices of a kind that wait, oldest first: those of some
 // errors, or those that no error causes.
-func (v Verbs) WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]store.PendingNotice, error) {
+func (v Verbs) WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]recoup.Notice, error) {
 	list, err := pending.list(ctx, v, waitingQuery(kind, errors))
 	slices.SortFunc(list, store.OlderNotice)
 	return list, err
@@ -133,19 +133,19 @@ func (v Verbs) purge(ctx context.Context, doing, sql string, args ...any) (int, 
 }
 
 // Notices lists notices, newest first.
-func (v Verbs) Notices(ctx context.Context, f store.NoticeFilter, p store.Page) ([]store.NoticeRecord, store.Cursor, error) {
-	return notices.page(ctx, v, noticeQuery(f, p), p, func(n *store.NoticeRecord) store.Cursor { return store.Cursor{At: n.CreatedAt, ID: n.ID} })
+func (v Verbs) Notices(ctx context.Context, f recoup.NoticeFilter, p store.Page) ([]recoup.Notice, store.Cursor, error) {
+	return notices.page(ctx, v, noticeQuery(f, p), p, func(n *recoup.Notice) store.Cursor { return store.Cursor{At: n.CreatedAt, ID: n.ID} })
 }
 
-func noticeQuery(f store.NoticeFilter, p store.Page) *Query {
+func noticeQuery(f recoup.NoticeFilter, p store.Page) *Query {
 	index, where := "list", "true"
 	switch f.State {
 	case "":
-	case store.NoticeWaiting:
+	case recoup.NoticeWaiting:
 		index, where = "waiting", "due_at is not null"
-	case store.NoticeDelivered:
+	case recoup.NoticeDelivered:
 		where = "delivered_at is not null"
-	case store.NoticeGivenUp:
+	case recoup.NoticeGivenUp:
 		index, where = "given_up", "given_up_at is not null"
 	default:
 		where = "false"
@@ -164,14 +164,13 @@ func (v Verbs) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act)
 	return act(ctx, v, "resend notices", func(tx Tx) (int, error) {
 		q := notices.ask("", "where given_up_at is not null")
 		q.anyOf("notice_id", ids)
-		var old, again []store.NoticeRecord
+		var old, again []recoup.Notice
 		if err := tx.Query(q.add(" order by notice_id"), row.Into(&old, notices.Columns)); err != nil || len(old) == 0 {
 			return 0, err
 		}
 		for _, n := range old {
-			n.Key = store.ResendKey(n.ID)
-			again = append(again, store.NoticeRecord{
-				PendingNotice: store.PendingNotice{Notice: n.Notice, CreatedAt: by.At, DueAt: by.At}, ResendOf: n.ID,
+			again = append(again, recoup.Notice{
+				Kind: n.Kind, To: n.To, ErrorID: n.ErrorID, Body: n.Body, Key: store.ResendKey(n.ID), CreatedAt: by.At, DueAt: by.At, ResendOf: n.ID,
 			})
 		}
 		return resend(tx, again, by)
@@ -179,10 +178,10 @@ func (v Verbs) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act)
 }
 
 // resend adds notices and tells of each that is new by which id it goes.
-func resend(tx Tx, again []store.NoticeRecord, by store.Act) (int, error) {
+func resend(tx Tx, again []recoup.Notice, by store.Act) (int, error) {
 	n := 0
 	for _, notice := range again {
-		added, err := tx.AddNew(notices.create.Batch([]store.NoticeRecord{notice}))
+		added, err := tx.AddNew(notices.create.Batch([]recoup.Notice{notice}))
 		if err != nil {
 			return n, err
 		}

@@ -260,7 +260,7 @@ func (d *alertDriver) verdict(key string) store.Verdict {
 	a := d.fires(d.alert("provider-errors", "zerobounce"))
 	return store.Verdict{
 		Alerts:   []recoup.Alert{a},
-		Notices:  []store.Notice{{Notice: recoup.Notice{Kind: "ALERT", To: "platform-team"}, Key: key, Body: `{"rule":"provider-errors"}`}},
+		Notices:  []recoup.Notice{{Kind: "ALERT", To: "platform-team", Key: key, Body: `{"rule":"provider-errors"}`}},
 		Switches: []store.Switch{{Group: "email_validation", To: "zerobounce", AlertID: a.ID}},
 	}
 }
@@ -328,10 +328,13 @@ func verdictTold(d *alertDriver) {
 	v := d.verdict("alert:1")
 	d.must(d.decides(v))
 	d.wait(time.Microsecond)
-	d.must(d.decides(store.Verdict{Notices: append(v.Notices, store.Notice{Notice: v.Notices[0].Notice, Key: "alert:2"})}))
+	again, made := v.Notices[0], d.now.Add(-time.Microsecond)
+	again.Key = "alert:2"
+	d.must(d.decides(store.Verdict{Notices: append(v.Notices, again)}))
 	d.pending(2)
-	n := d.claimed(10, "alert:1", "alert:2")[0]
-	wantSame(d.serviceDriver, n.Notice, v.Notices[0])
+	n, want := d.claimed(10, "alert:1", "alert:2")[0], v.Notices[0]
+	want.ID, want.CreatedAt, want.DueAt, want.Attempts = n.ID, made, d.now.Add(noticeLease), 1
+	wantSame(d.serviceDriver, n, want)
 }
 
 func verdictSwitches(d *alertDriver) {

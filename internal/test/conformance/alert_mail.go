@@ -19,24 +19,24 @@ func mailClauses() []alertClause {
 }
 
 // mail walks the list of notices.
-func (d *alertDriver) mail(f store.NoticeFilter, limit int) []store.NoticeRecord {
+func (d *alertDriver) mail(f recoup.NoticeFilter, limit int) []recoup.Notice {
 	d.Helper()
-	return walked(d.serviceDriver, func(c store.Cursor) ([]store.NoticeRecord, store.Cursor, error) {
+	return walked(d.serviceDriver, func(c store.Cursor) ([]recoup.Notice, store.Cursor, error) {
 		return d.store.Notices(d.Context(), f, store.Page{Cursor: c, Limit: limit})
 	}, store.Cursor.IsZero)
 }
 
 // posted adds notices of which every third is delivered, every third given up
 // and every third waits, and returns all, newest first.
-func (d *alertDriver) posted(n int) []store.NoticeRecord {
+func (d *alertDriver) posted(n int) []recoup.Notice {
 	d.Helper()
 	for i := range n {
 		kind, to := recoup.NoticeKind([]string{"ALERT", "PARKED"}[i%2]), []string{"ops", "team"}[i/2%2]
-		_, err := d.store.AddNotices(d.Context(), d.now, []store.Notice{{Notice: recoup.Notice{Kind: kind, To: to}, Key: fmt.Sprint("k", i), Body: `{"a": 1}`}})
+		_, err := d.store.AddNotices(d.Context(), d.now, []recoup.Notice{{Kind: kind, To: to, Key: fmt.Sprint("k", i), Body: `{"a": 1}`}})
 		d.must(err)
 		d.wait(time.Duration(i%3) * time.Second)
 	}
-	all := d.mail(store.NoticeFilter{}, store.MaxPage)
+	all := d.mail(recoup.NoticeFilter{}, store.MaxPage)
 	slices.Reverse(all)
 	list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, store.MaxPage)
 	if d.must(err); len(list) != n || len(all) != n {
@@ -60,13 +60,13 @@ func (d *alertDriver) posted(n int) []store.NoticeRecord {
 
 func mailListed(d *alertDriver) {
 	all := d.posted(20)
-	for _, f := range []store.NoticeFilter{
-		{}, {State: store.NoticeWaiting}, {State: store.NoticeDelivered}, {State: store.NoticeGivenUp}, {State: "ODD"},
-		{To: "ops"}, {Kind: "PARKED"}, {State: store.NoticeGivenUp, To: "team", Kind: "ALERT"}, {To: "nobody"},
+	for _, f := range []recoup.NoticeFilter{
+		{}, {State: recoup.NoticeWaiting}, {State: recoup.NoticeDelivered}, {State: recoup.NoticeGivenUp}, {State: "ODD"},
+		{To: "ops"}, {Kind: "PARKED"}, {State: recoup.NoticeGivenUp, To: "team", Kind: "ALERT"}, {To: "nobody"},
 	} {
-		var want []store.NoticeRecord
+		var want []recoup.Notice
 		for _, r := range all {
-			if (f.State == "" || f.State == r.State()) && (f.To == "" || f.To == r.To) && (f.Kind == "" || f.Kind == r.Kind) {
+			if (f.State == "" || f.State == r.Outcome()) && (f.To == "" || f.To == r.To) && (f.Kind == "" || f.Kind == r.Kind) {
 				want = append(want, r)
 			}
 		}
@@ -91,11 +91,11 @@ func mailResent(d *alertDriver) {
 	d.resend(0)
 	d.resend(1, waits.ID, old.ID, delivered.ID, d.ids.New(d.now), old.ID)
 	d.resend(0, old.ID)
-	again := d.mail(store.NoticeFilter{}, 10)[0]
-	wantSame(d.serviceDriver, again, store.NoticeRecord{ResendOf: old.ID, PendingNotice: store.PendingNotice{
-		ID: again.ID, CreatedAt: d.now, DueAt: d.now,
-		Notice: store.Notice{Notice: old.Notice.Notice, ErrorID: old.ErrorID, Body: old.Body, Key: store.ResendKey(old.ID)},
-	}})
+	again := d.mail(recoup.NoticeFilter{}, 10)[0]
+	wantSame(d.serviceDriver, again, recoup.Notice{
+		ID: again.ID, CreatedAt: d.now, DueAt: d.now, ResendOf: old.ID,
+		Kind: old.Kind, To: old.To, ErrorID: old.ErrorID, Body: old.Body, Key: store.ResendKey(old.ID),
+	})
 	acts := d.wantActs("ada notice.resend " + old.ID.String())
 	wantSame(d.serviceDriver, acts[0].Details, recoup.EncodeJSON(map[string]any{"as": again.ID.String()}))
 	d.wait(noticeLease)
@@ -103,7 +103,7 @@ func mailResent(d *alertDriver) {
 		d.finish(1, store.Delivery{ID: n.ID, Attempt: n.Attempts})
 	}
 	d.resend(2, waits.ID, again.ID) // what is given up again is another notice that was given up
-	third := d.mail(store.NoticeFilter{State: store.NoticeWaiting}, 10)
+	third := d.mail(recoup.NoticeFilter{State: recoup.NoticeWaiting}, 10)
 	if len(third) != 2 || third[0].ResendOf != again.ID && third[1].ResendOf != again.ID {
 		d.Errorf("what waits is %+v", third)
 	}

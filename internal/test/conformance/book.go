@@ -13,7 +13,7 @@ import (
 // book is everything that a store has acknowledged to a driver.
 type book struct {
 	errors  map[recoup.ID]*entry
-	notices []store.Notice
+	notices []recoup.Notice
 }
 
 // entry is one error as it should be now, and what should be told of it.
@@ -45,7 +45,7 @@ func (b *book) note(f fact) {
 	}
 	b.set(f.Order, f.Error)
 	for _, n := range f.Notices {
-		b.notices = append(b.notices, store.Notice{Notice: n, ErrorID: f.Error.ID})
+		b.notices = append(b.notices, recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: f.Error.ID})
 	}
 }
 
@@ -59,7 +59,7 @@ type fact struct {
 	Error      recoup.Error
 	History    recoup.Transition
 	Superseded *lifecycle.Superseded
-	Notices    []recoup.Notice
+	Notices    []lifecycle.Notice
 }
 
 func (made *decision) fact() fact {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"recoup"
+	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
 
@@ -176,21 +177,21 @@ func (d *Driver) checkNotices() {
 	d.mu.Lock()
 	want := slices.Clone(d.book.notices)
 	d.mu.Unlock()
-	unnamed := map[recoup.Notice]int{} // by digests
+	unnamed := map[lifecycle.Notice]int{} // by digests
 	for _, n := range pending {
-		told := digestOf(d.TB, &n.Notice)
-		unnamed[n.Notice.Notice] += told.Count - len(told.Errors)
+		told := digestOf(d.TB, &n)
+		unnamed[lifecycle.Notice{Kind: n.Kind, To: n.To}] += told.Count - len(told.Errors)
 		for _, id := range told.Errors {
-			i := slices.Index(want, store.Notice{Notice: n.Notice.Notice, ErrorID: id})
+			i := slices.Index(want, recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: id})
 			if i < 0 {
-				d.Errorf("the outbox holds %v of %v, which nobody was to be told", n.Notice, id)
+				d.Errorf("the outbox holds %s to %s of %v, which nobody was to be told", n.Kind, n.To, id)
 				return
 			}
 			want = slices.Delete(want, i, i+1)
 		}
 	}
 	for _, n := range want {
-		unnamed[n.Notice]--
+		unnamed[lifecycle.Notice{Kind: n.Kind, To: n.To}]--
 	}
 	for n, missing := range unnamed {
 		if missing != 0 {
@@ -200,7 +201,7 @@ func (d *Driver) checkNotices() {
 }
 
 // digestOf returns of which errors a notice tells, as a digest.
-func digestOf(tb TB, n *store.Notice) (told store.Digest) {
+func digestOf(tb TB, n *recoup.Notice) (told store.Digest) {
 	tb.Helper()
 	if n.Body == "" {
 		return store.Digest{Count: 1, Errors: []recoup.ID{n.ErrorID}}

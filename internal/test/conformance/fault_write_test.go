@@ -114,7 +114,7 @@ func (s shut) ApplySteps(ctx context.Context, now time.Time, steps []store.Step)
 
 type mute struct{ *memory }
 
-func (s mute) PendingNotices(context.Context, int) ([]store.PendingNotice, error) { return nil, nil }
+func (s mute) PendingNotices(context.Context, int) ([]recoup.Notice, error) { return nil, nil }
 
 // liar answers with something else than it stores.
 type liar struct{ *memory }

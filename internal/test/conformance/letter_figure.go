@@ -173,8 +173,8 @@ func replayTells(d *letterDriver) {
 	}
 	tell := func(refuse error) store.DecideReplay {
 		return func(s store.ReplayStatus, _ time.Time) (recoup.Replay, store.ReplayEffects, error) {
-			return s.Replay, store.ReplayEffects{Notices: []store.Notice{{
-				Notice: recoup.Notice{Kind: recoup.NoticeReplayStopped, To: "team"}, Key: "replay:1", Body: `{"why": "x"}`}}}, refuse
+			return s.Replay, store.ReplayEffects{Notices: []recoup.Notice{{
+				Kind: recoup.NoticeReplayStopped, To: "team", Key: "replay:1", Body: `{"why": "x"}`}}}, refuse
 		}
 	}
 	if _, err := d.store.StepReplay(d.Context(), d.now, r.ID, tell(errNo)); err == nil || told() != nil {

@@ -124,7 +124,7 @@ func (m *memory) Unadmitted(_ context.Context, limit int) ([]recoup.Error, error
 	return values(list[:min(len(list), limit)]), nil
 }
 
-func (m *memory) PendingNotices(_ context.Context, limit int) ([]store.PendingNotice, error) {
+func (m *memory) PendingNotices(_ context.Context, limit int) ([]recoup.Notice, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.outbox[:min(len(m.outbox), limit)]), nil

@@ -25,7 +25,7 @@ type memory struct {
 	archived map[recoup.ID]*recoup.Error
 	history  map[recoup.ID][]recoup.Transition
 	streaks  map[store.StreakKey]int
-	outbox   []store.PendingNotice
+	outbox   []recoup.Notice
 	gate     []store.GateEntry
 	receipts map[store.ReceiptKey]store.StoredReceipt
 
@@ -201,7 +201,8 @@ func (m *memory) commit(ctx context.Context, w *store.Work, now time.Time) error
 		m.history[h.ErrorID] = append(m.history[h.ErrorID], h)
 	}
 	for _, n := range w.Notices() {
-		m.outbox = append(m.outbox, store.PendingNotice{Notice: n, CreatedAt: now, DueAt: now})
+		n.CreatedAt, n.DueAt = now, now
+		m.outbox = append(m.outbox, n)
 	}
 	for _, s := range w.Streaks() {
 		m.streaks[s.StreakKey] = s.Count

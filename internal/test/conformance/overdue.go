@@ -69,7 +69,7 @@ func overdueCounts(d *serviceDriver) {
 }
 
 func overdueKept(d *serviceDriver) {
-	added, err := d.store.AddNotices(d.Context(), d.now, []store.Notice{{Notice: recoup.Notice{Kind: recoup.NoticePage, To: "team"}}})
+	added, err := d.store.AddNotices(d.Context(), d.now, []recoup.Notice{{Kind: recoup.NoticePage, To: "team"}})
 	if d.must(err); added != 1 {
 		d.Fatalf("%d added", added)
 	}

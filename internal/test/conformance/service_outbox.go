@@ -39,9 +39,9 @@ func (d *serviceDriver) tell(keys ...string) {
 // add adds notices in one verb, and returns how many were new.
 func (d *serviceDriver) add(keys ...string) int {
 	d.Helper()
-	var list []store.Notice
+	var list []recoup.Notice
 	for _, key := range keys {
-		list = append(list, store.Notice{Notice: recoup.Notice{Kind: "ALERT", To: "ops"}, Key: key, Body: recoup.JSON(`{"rule":  "` + key + `"}`)})
+		list = append(list, recoup.Notice{Kind: "ALERT", To: "ops", Key: key, Body: recoup.JSON(`{"rule":  "` + key + `"}`)})
 	}
 	n, err := d.store.AddNotices(d.Context(), d.now, list)
 	d.must(err)
@@ -51,7 +51,7 @@ func (d *serviceDriver) add(keys ...string) int {
 const noticeLease = time.Minute
 
 // claimed claims notices and says which keys they must have.
-func (d *serviceDriver) claimed(limit int, keys ...string) []store.PendingNotice {
+func (d *serviceDriver) claimed(limit int, keys ...string) []recoup.Notice {
 	d.Helper()
 	list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, limit)
 	d.must(err)
@@ -91,8 +91,8 @@ func noticeClaimed(d *serviceDriver) {
 	d.wait(time.Minute)
 	d.tell("b", "c")
 	n := d.claimed(1, "a")[0]
-	wantSame(d, n, store.PendingNotice{ID: n.ID, CreatedAt: made, DueAt: d.now.Add(noticeLease), Attempts: 1,
-		Notice: store.Notice{Notice: recoup.Notice{Kind: "ALERT", To: "ops"}, Key: "a", Body: `{"rule":  "a"}`}})
+	wantSame(d, n, recoup.Notice{ID: n.ID, CreatedAt: made, DueAt: d.now.Add(noticeLease), Attempts: 1,
+		Kind: "ALERT", To: "ops", Key: "a", Body: `{"rule":  "a"}`})
 	if second := d.claimed(10, "b", "c")[0]; second.ID == n.ID || second.ID.IsZero() {
 		d.Errorf("two notices have the id %v", n.ID)
 	}
@@ -171,9 +171,14 @@ func noticeRace(d *serviceDriver) {
 
 func noticeDedup(d *serviceDriver) {
 	d.tell("a")
-	same := store.Notice{Notice: recoup.Notice{Kind: "OTHER", To: "someone"}, Key: "a"}
-	free := store.Notice{Notice: recoup.Notice{Kind: "ALERT", To: "ops"}}
-	n, err := d.store.AddNotices(d.Context(), d.now, []store.Notice{same, free, free, {Notice: free.Notice, Key: "b"}, {Notice: free.Notice, Key: "b"}})
+	same := recoup.Notice{Kind: "OTHER", To: "someone", Key: "a"}
+	free := recoup.Notice{Kind: "ALERT", To: "ops"}
+	under := func(key string) recoup.Notice {
+		n := free
+		n.Key = key
+		return n
+	}
+	n, err := d.store.AddNotices(d.Context(), d.now, []recoup.Notice{same, free, free, under("b"), under("b")})
 	if d.must(err); n != 3 {
 		d.Errorf("%d were added, want 3", n)
 	}
@@ -182,7 +187,7 @@ func noticeDedup(d *serviceDriver) {
 	d.finish(1, store.Delivery{ID: list[0].ID, Attempt: 1, Delivered: true})
 	var added atomic.Int64
 	d.together(8, func(i int) error {
-		keys := []store.Notice{{Notice: free.Notice, Key: "x"}, {Notice: free.Notice, Key: "a"}, {Notice: free.Notice, Key: "y"}}
+		keys := []recoup.Notice{under("x"), under("a"), under("y")}
 		if i%2 == 1 {
 			keys[0], keys[2] = keys[2], keys[0]
 		}
@@ -193,7 +198,7 @@ func noticeDedup(d *serviceDriver) {
 	if added.Load() != 2 {
 		d.Errorf("%d were added at once, want 2", added.Load())
 	}
-	_, err = d.store.AddNotices(d.Context(), d.now, []store.Notice{free, {Notice: free.Notice, Body: "{"}})
+	_, err = d.store.AddNotices(d.Context(), d.now, []recoup.Notice{free, {Kind: "ALERT", To: "ops", Body: "{"}})
 	d.wantErr(err, recoup.ErrBadJSON)
 	d.pending(5)
 }
@@ -213,14 +218,14 @@ func noticeOfError(d *serviceDriver) {
 
 func noticeWaits(d *serviceDriver) {
 	one, two := d.ids.New(d.now), d.ids.New(d.now)
-	for i, n := range []store.Notice{
-		{Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: one}, {Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: two},
-		{Notice: recoup.Notice{Kind: recoup.NoticePageOver}, ErrorID: one}, {Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: one},
-		{Notice: recoup.Notice{Kind: recoup.NoticeAlert}}, {Notice: recoup.Notice{Kind: recoup.NoticeJobLate}}, {Notice: recoup.Notice{Kind: recoup.NoticeParked}},
-		{Notice: recoup.Notice{Kind: recoup.NoticePage}, ErrorID: one}, {Notice: recoup.Notice{Kind: recoup.NoticeAlert}},
+	for i, n := range []recoup.Notice{
+		{Kind: recoup.NoticePage, ErrorID: one}, {Kind: recoup.NoticePage, ErrorID: two},
+		{Kind: recoup.NoticePageOver, ErrorID: one}, {Kind: recoup.NoticePage, ErrorID: one},
+		{Kind: recoup.NoticeAlert}, {Kind: recoup.NoticeJobLate}, {Kind: recoup.NoticeParked},
+		{Kind: recoup.NoticePage, ErrorID: one}, {Kind: recoup.NoticeAlert},
 	} {
 		n.To, n.Key, n.Body = "ops", fmt.Sprint(i), `{"a": 1}`
-		_, err := d.store.AddNotices(d.Context(), d.now, []store.Notice{n})
+		_, err := d.store.AddNotices(d.Context(), d.now, []recoup.Notice{n})
 		d.must(err)
 		d.wait(time.Microsecond)
 	}
@@ -236,7 +241,7 @@ func noticeWaits(d *serviceDriver) {
 		{recoup.NoticePage, nil, nil}, {recoup.NoticePage, []recoup.ID{d.ids.New(d.now)}, nil}, {recoup.NoticeAlert, []recoup.ID{one}, nil},
 		{recoup.NoticeAlert, nil, []int{4}}, {recoup.NoticeJobLate, nil, []int{5}}, {recoup.NoticeJobRecovered, nil, nil},
 	} {
-		var want []store.PendingNotice
+		var want []recoup.Notice
 		for _, i := range row.want {
 			want = append(want, list[i])
 		}

@@ -176,7 +176,7 @@ func putService(ctx context.Context, s Whole, put putter) {
 	put("policy", current, err)
 	jobs, err := s.Jobs(ctx)
 	put("jobs", jobs, err)
-	notices, _, err := s.Notices(ctx, store.NoticeFilter{}, page)
+	notices, _, err := s.Notices(ctx, recoup.NoticeFilter{}, page)
 	put("notices", notices, err)
 	alerts, _, err := s.Alerts(ctx, store.AlertFilter{}, page)
 	put("alerts", alerts, err)
