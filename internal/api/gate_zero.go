@@ -226,29 +226,11 @@ type gateResultsIn struct{ Body client.GateZeroResults }
 var gateResultRules = rulesOf(reflect.TypeFor[recoup.GateZeroResult]())
 
 func (a *API) gateZeroResults(c *call, in *gateResultsIn) (client.GateZeroRecordedBatch, error) {
-	answer := client.GateZeroRecordedBatch{Items: make([]client.Item[client.GateZeroRecorded], len(in.Body.Results))}
-	var results []recoup.GateZeroResult
-	var place []int
-	for i, r := range in.Body.Results {
-		if checkRules(gateResultRules, reflect.ValueOf(r)) != nil {
-			answer.Items[i].Failure = a.embed(c, checkWhole(gateResultRules, &r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) }))
-			continue
-		}
-		results, place = append(results, c.verified(r)), append(place, i)
-	}
-	out, err := a.GateZero.Record(c.r.Context(), results)
-	if err != nil {
-		return client.GateZeroRecordedBatch{}, err
-	}
-	for k := range out {
-		item := &answer.Items[place[k]]
-		if out[k].Err != nil {
-			item.Failure = a.embed(c, out[k].Err)
-			continue
-		}
-		item.Result = &client.GateZeroRecorded{
-			Intake: out[k].Case.Intake, Recovery: recoveryOf(out[k].Case, c.now), NewIntakeID: out[k].Effects.Reentry.ID,
-		}
-	}
-	return answer, nil
+	items, err := answerItems(a, c, len(in.Body.Results), func(i int) (recoup.GateZeroResult, error) {
+		r := &in.Body.Results[i]
+		return c.verified(*r), checkItemRules(gateResultRules, r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
+	}, a.GateZero.Record, func(_ int, o *store.CaseOutcome) (*client.GateZeroRecorded, error) {
+		return &client.GateZeroRecorded{Intake: o.Case.Intake, Recovery: recoveryOf(o.Case, c.now), NewIntakeID: o.Effects.Reentry.ID}, o.Err
+	})
+	return client.GateZeroRecordedBatch{Items: items}, err
 }

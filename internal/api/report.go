@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -116,36 +118,25 @@ func (a *API) reportBatch(c *call, in *reportBatchIn) (client.ReportedBatch, err
 
 // reportItems records the reports with which nothing is wrong yet.
 func (a *API) reportItems(c *call, items []recoup.Report, wrong []error) (client.ReportedBatch, error) {
-	answer := client.ReportedBatch{Items: make([]client.Item[recoup.Reported], len(items))}
-	var reports []recoup.Report
-	var receipts []*store.Receipt
-	var place []int
-	for i, r := range items {
-		receipt, err := c.receipt(i)
+	receipts := make([]*store.Receipt, 0, len(items))
+	answers, err := answerItems(a, c, len(items), func(i int) (r recoup.Report, err error) {
+		if err = wrong[i]; err == nil {
+			err = checkItemRules(reportRules, &items[i], func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
+		}
 		if err != nil {
-			return client.ReportedBatch{}, err
+			return r, c.illustrated(located(reportAt(i), err))
 		}
-		if err := wrong[i]; err != nil || checkRules(reportRules, reflect.ValueOf(r)) != nil {
-			if err == nil {
-				err = a.checkItem(c, r)
-			}
-			answer.Items[i].Failure = a.embed(c, c.illustrated(located(reportAt(i), err)))
-			continue
+		receipt, err := c.receipt(i)
+		receipts = append(receipts, receipt)
+		return c.correlated(items[i]), err
+	}, func(ctx context.Context, reports []recoup.Report) ([]engine.Reported, error) {
+		return a.Engine.Report(ctx, c.caller, reports, receipts...)
+	}, func(i int, o *engine.Reported) (*recoup.Reported, error) {
+		if o.Err != nil {
+			return nil, c.illustrated(located(reportAt(i), o.Err))
 		}
-		reports, receipts, place = append(reports, c.correlated(r)), append(receipts, receipt), append(place, i)
-	}
-	out, err := a.Engine.Report(c.r.Context(), c.caller, reports, receipts...)
-	if err != nil {
-		return client.ReportedBatch{}, err
-	}
-	for k := range out {
-		item := &answer.Items[place[k]]
-		if out[k].Err != nil {
-			item.Failure = a.embed(c, c.illustrated(located(reportAt(place[k]), out[k].Err)))
-			continue
-		}
-		out[k].Error = out[k].Error.Public()
-		item.Result = &out[k].Reported
-	}
-	return answer, nil
+		o.Error = o.Error.Public()
+		return &o.Reported, nil
+	})
+	return client.ReportedBatch{Items: answers}, err
 }

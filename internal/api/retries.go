@@ -10,6 +10,7 @@ import (
 	"recoup/internal/engine"
 	"recoup/internal/lease"
 	"recoup/internal/lifecycle"
+	"recoup/internal/store"
 )
 
 type claimIn struct{ Body client.Claim }
@@ -112,43 +113,28 @@ type resultsIn struct {
 var resultRules = rulesOf(reflect.TypeFor[client.Result]())
 
 func (a *API) results(c *call, in *resultsIn) (client.ActedBatch, error) {
-	answer := client.ActedBatch{Items: make([]client.Item[client.Acted], len(in.Body.Results))}
-	acts, place := make([]engine.Act, 0, len(in.Body.Results)), make([]int, 0, len(in.Body.Results))
-	brief, taken := prefers(c, "return=minimal"), &client.Acted{}
-	for i, r := range in.Body.Results {
-		err := checkRules(resultRules, reflect.ValueOf(r))
-		var act engine.Act
-		if err == nil {
-			act, err = a.resultOf(c, r, i)
-		} else {
-			err = checkWhole(resultRules, &r, a.checkRetryResult)
+	results, brief, taken := in.Body.Results, prefers(c, "return=minimal"), &client.Acted{}
+	items, err := answerItems(a, c, len(results), func(i int) (engine.Act, error) {
+		if err := checkItemRules(resultRules, &results[i], a.checkRetryResult); err != nil {
+			return engine.Act{}, err
 		}
-		if err != nil {
-			answer.Items[i].Failure = a.embed(c, err)
-			continue
-		}
+		act, err := a.resultOf(c, results[i], i)
 		act.Brief = brief
-		acts, place = append(acts, act), append(place, i)
-	}
-	out, err := a.Engine.Apply(c.r.Context(), c.caller, acts)
-	if err != nil {
-		return client.ActedBatch{}, err
-	}
-	for k := range out {
-		i := place[k]
-		if out[k].Err != nil {
-			answer.Items[i].Failure = a.embed(c, out[k].Err)
-			continue
+		return act, err
+	}, func(ctx context.Context, acts []engine.Act) ([]store.Outcome, error) {
+		return a.Engine.Apply(ctx, c.caller, acts)
+	}, func(i int, o *store.Outcome) (*client.Acted, error) {
+		warning := string(o.Effects.Warning)
+		switch {
+		case o.Err != nil:
+			return nil, o.Err
+		case !brief:
+			done := keepToken(acted(*o), results[i])
+			return &done, nil
+		case warning != "" || o.Repeated:
+			return &client.Acted{Warning: warning, Repeated: o.Repeated}, nil
 		}
-		if brief {
-			answer.Items[i].Result = taken
-			if warning := string(out[k].Effects.Warning); warning != "" || out[k].Repeated {
-				answer.Items[i].Result = &client.Acted{Warning: warning, Repeated: out[k].Repeated}
-			}
-			continue
-		}
-		done := keepToken(acted(out[k]), in.Body.Results[i])
-		answer.Items[i].Result = &done
-	}
-	return answer, nil
+		return taken, nil
+	})
+	return client.ActedBatch{Items: items}, err
 }

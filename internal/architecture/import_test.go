@@ -147,8 +147,13 @@ var layers = []layer{
 		why:     "whatever workers claim is claimed by its rules; what a lease is of, others know",
 	},
 	{
+		pkg:     "recoup/internal/batch",
+		imports: []string{"recoup/internal/store"},
+		why:     "whatever callers send many of is served by it; what the items are, others know",
+	},
+	{
 		pkg:     "recoup/internal/recovery",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/store"},
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
@@ -197,12 +202,12 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/engine",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store"},
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
 		pkg: "recoup/internal/deadletter",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/engine"},
 		why: "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
 	},
@@ -220,7 +225,7 @@ var layers = []layer{
 	},
 	{
 		pkg: "recoup/internal/api",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
 			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},

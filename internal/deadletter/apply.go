@@ -4,13 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/batch"
 	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
@@ -47,49 +47,22 @@ func tooMany(n int) error {
 
 // each makes a step of every item and applies those that could be made, in order.
 func (s *Service) each(ctx context.Context, n int, step func(i int) (store.LetterStep, error)) ([]Done, error) {
-	out := make([]Done, n)
-	var steps []store.LetterStep
-	var place []int
-	for i := range n {
+	return batch.Each(ctx, n, func(i int) (store.LetterStep, error) {
 		made, err := step(i)
-		if err != nil {
-			out[i].Err = err
-			continue
-		}
 		made.Receipt, made.Tell = receipt(made.Receipt), s.event
-		steps, place = append(steps, made), append(place, i)
-	}
-	outcomes, err := s.apart(ctx, steps)
-	if err != nil {
-		return nil, err
-	}
-	for k := range outcomes {
-		if out[place[k]], err = recall(&outcomes[k]); err != nil {
-			return nil, err
+		return made, err
+	}, s.steps, func(_ int, o *store.LetterOutcome, err error) (Done, error) {
+		if err != nil {
+			return Done{Err: err}, nil
 		}
-	}
-	return out, nil
+		return recall(o)
+	})
 }
 
-// apart applies steps. If the database refuses them, one is to blame: the halves
-// are tried by themselves, until that one stands alone with its refusal.
-func (s *Service) apart(ctx context.Context, steps []store.LetterStep) ([]store.LetterOutcome, error) {
-	if len(steps) == 0 {
-		return nil, nil
-	}
-	outcomes, err := s.Store.StepLetters(ctx, time.Time{}, steps)
-	switch {
-	case !errors.Is(err, store.ErrRefused):
-		return outcomes, err
-	case len(steps) == 1:
-		return []store.LetterOutcome{{Err: err}}, nil
-	}
-	first, err := s.apart(ctx, steps[:len(steps)/2])
-	if err != nil {
-		return nil, err
-	}
-	second, err := s.apart(ctx, steps[len(steps)/2:])
-	return append(first, second...), err
+func (s *Service) steps(ctx context.Context, steps []store.LetterStep) ([]store.LetterOutcome, error) {
+	return batch.Apart(steps, func(part []store.LetterStep) ([]store.LetterOutcome, error) {
+		return s.Store.StepLetters(ctx, time.Time{}, part)
+	}, func(err error) store.LetterOutcome { return store.LetterOutcome{Err: err} })
 }
 
 // answer is what a receipt keeps of an outcome.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/batch"
 	"recoup/internal/check"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
@@ -27,34 +28,31 @@ func (e *Engine) Apply(ctx context.Context, c Caller, acts []Act) ([]store.Outco
 	if len(acts) > MaxBatch {
 		return nil, tooMany(len(acts))
 	}
-	out := make([]store.Outcome, len(acts))
-	var steps []store.Step
-	var place []int
-	for i, act := range acts {
-		in, err := e.clean(c, act.Input)
+	return batch.Each(ctx, len(acts), func(i int) (store.Step, error) {
+		in, err := e.clean(c, acts[i].Input)
 		if err != nil {
-			out[i].Err = err
-			continue
+			return store.Step{}, err
 		}
-		steps, place = append(steps, e.step(c, act, in)), append(place, i)
-	}
-	outcomes, err := e.applySteps(ctx, steps)
-	if err != nil {
-		return nil, err
-	}
-	for k := range outcomes {
-		if _, err := recall(&outcomes[k]); err != nil {
-			return nil, err
+		return e.step(c, acts[i], in), nil
+	}, func(ctx context.Context, steps []store.Step) ([]store.Outcome, error) {
+		outcomes, err := e.applySteps(ctx, steps)
+		e.announce(outcomes)
+		return outcomes, err
+	}, func(_ int, o *store.Outcome, err error) (store.Outcome, error) {
+		if err != nil {
+			return store.Outcome{Err: err}, nil
 		}
-		out[place[k]] = outcomes[k]
-	}
-	e.announce(outcomes)
-	return out, nil
+		_, err = recall(o)
+		return *o, err
+	})
 }
 
 func (e *Engine) applySteps(ctx context.Context, steps []store.Step) ([]store.Outcome, error) {
-	return apart(steps, func(part []store.Step) ([]store.Outcome, error) { return e.Store.ApplySteps(ctx, time.Time{}, part) })
+	return batch.Apart(steps, func(part []store.Step) ([]store.Outcome, error) { return e.Store.ApplySteps(ctx, time.Time{}, part) }, refused)
 }
+
+// refused is the outcome of what the database refuses.
+func refused(err error) store.Outcome { return store.Outcome{Err: err} }
 
 // One applies an input to one error.
 func (e *Engine) One(ctx context.Context, c Caller, act Act) (store.Outcome, error) {

@@ -2,13 +2,13 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/batch"
 	"recoup/internal/check"
 	"recoup/internal/lifecycle"
 	"recoup/internal/policy"
@@ -36,59 +36,34 @@ func (e *Engine) Report(ctx context.Context, c Caller, reports []recoup.Report, 
 		return nil, tooMany(len(reports))
 	}
 	now := e.Now()
-	out := make([]Reported, len(reports))
-	var batch []store.Report
-	var events []recoup.Event
-	var place []int
-	for i := range reports {
-		r, evidence, err := e.prepare(c, &reports[i], now)
-		if out[i].Redacted = evidence; err != nil {
-			out[i].Err = err
-			continue
+	evidence, events := make([]redact.Evidence, len(reports)), make([]recoup.Event, 0, len(reports))
+	return batch.Each(ctx, len(reports), func(i int) (r store.Report, err error) {
+		if r, evidence[i], err = e.prepare(c, &reports[i], now); err != nil {
+			return r, err
 		}
 		if i < len(receipts) {
 			r.Receipt = receipt(receipts[i])
 		}
-		batch, events, place = append(batch, r), append(events, event(&reports[i], r.Code, now)), append(place, i)
-	}
-	e.keep(now, batch, events)
-	outcomes, err := e.report(ctx, batch)
-	if err != nil {
-		return nil, err
-	}
-	for k, outcome := range outcomes {
-		i := place[k]
-		if out[i].Superseded, err = recall(&outcome); err != nil {
-			return nil, err
-		}
-		out[i].Error, out[i].Repeated, out[i].Err = outcome.Error, outcome.Repeated, outcome.Err
-	}
-	e.announce(outcomes)
-	return out, nil
-}
-
-func (e *Engine) report(ctx context.Context, batch []store.Report) ([]store.Outcome, error) {
-	return apart(batch, func(part []store.Report) ([]store.Outcome, error) { return e.Store.Report(ctx, time.Time{}, part) })
-}
-
-// apart hands a batch to a verb. If the database refuses it, one item is to
-// blame: the halves are tried by themselves, in order, until that one stands
-// alone with its refusal.
-func apart[T any](batch []T, verb func([]T) ([]store.Outcome, error)) ([]store.Outcome, error) {
-	outcomes, err := verb(batch)
-	switch {
-	case !errors.Is(err, store.ErrRefused) || len(batch) == 0:
+		events = append(events, event(&reports[i], r.Code, now))
+		return r, nil
+	}, func(ctx context.Context, made []store.Report) ([]store.Outcome, error) {
+		e.keep(now, made, events)
+		outcomes, err := e.report(ctx, made)
+		e.announce(outcomes)
 		return outcomes, err
-	case len(batch) == 1:
-		return []store.Outcome{{Err: err}}, nil
-	}
-	half := len(batch) / 2
-	first, err := apart(batch[:half], verb)
-	if err != nil {
-		return nil, err
-	}
-	second, err := apart(batch[half:], verb)
-	return append(first, second...), err
+	}, func(i int, o *store.Outcome, err error) (Reported, error) {
+		out := Reported{Err: err}
+		if out.Redacted = evidence[i]; o == nil {
+			return out, nil
+		}
+		out.Superseded, err = recall(o)
+		out.Error, out.Repeated, out.Err = o.Error, o.Repeated, o.Err
+		return out, err
+	})
+}
+
+func (e *Engine) report(ctx context.Context, reports []store.Report) ([]store.Outcome, error) {
+	return batch.Apart(reports, func(part []store.Report) ([]store.Outcome, error) { return e.Store.Report(ctx, time.Time{}, part) }, refused)
 }
 
 func tooMany(n int) error {

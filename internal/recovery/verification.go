@@ -7,6 +7,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/batch"
 	"recoup/internal/check"
 	"recoup/internal/policy"
 	"recoup/internal/store"
@@ -93,7 +94,7 @@ func (o Order) check() error {
 // store.ErrNotFound. What was recorded already is refused and changes nothing.
 func (s *Service) Record(ctx context.Context, results []recoup.GateZeroResult) ([]store.CaseOutcome, error) {
 	now, out := s.now(), make([]store.CaseOutcome, len(results))
-	var first, retried batchOf
+	var first, retried batch.Part[store.CaseStep]
 	for i := range results {
 		r := &results[i]
 		in, err := s.input(r, now)
@@ -101,15 +102,17 @@ func (s *Service) Record(ctx context.Context, results []recoup.GateZeroResult) (
 		case err != nil:
 			out[i].Err = err
 		case r.RecoveryID.IsZero():
-			first.add(i, r.IntakeID, s.decide(in))
+			first.Add(i, store.CaseStep{ID: r.IntakeID, Decide: s.decide(in)})
 		default:
-			retried.add(i, r.RecoveryID, s.decide(in))
+			retried.Add(i, store.CaseStep{ID: r.RecoveryID, Decide: s.decide(in)})
 		}
 	}
-	if err := first.apply(ctx, s.store.RecordResults, out); err != nil {
-		return nil, err
+	take := func(i int, o *store.CaseOutcome) error { out[i] = *o; return nil }
+	err := batch.Do(ctx, &first, s.store.RecordResults, take)
+	if err == nil {
+		err = batch.Do(ctx, &retried, s.store.FinishRecoveries, take)
 	}
-	if err := retried.apply(ctx, s.store.FinishRecoveries, out); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -129,27 +132,6 @@ func (s *Service) GiveBack(ctx context.Context, id, token recoup.ID) error {
 // claim it at once. If it is another's by now nothing happens.
 func (s *Service) GiveBackIntake(ctx context.Context, c *store.Case) error {
 	return s.store.ReturnPending(ctx, c.Intake.ID, c.Lease.LeaseWorker, c.Lease.LeaseEndsAt)
-}
-
-// batchOf is results of one kind, with their places among all.
-type batchOf struct {
-	steps  []store.CaseStep
-	places []int
-}
-
-func (b *batchOf) add(place int, id recoup.ID, decide store.DecideCase) {
-	b.steps, b.places = append(b.steps, store.CaseStep{ID: id, Decide: decide}), append(b.places, place)
-}
-
-func (b *batchOf) apply(ctx context.Context, verb func(context.Context, []store.CaseStep) ([]store.CaseOutcome, error), out []store.CaseOutcome) error {
-	if len(b.steps) == 0 {
-		return nil
-	}
-	got, err := verb(ctx, b.steps)
-	for k := range got {
-		out[b.places[k]] = got[k]
-	}
-	return err
 }
 
 // input is what a result is to the state machine.
