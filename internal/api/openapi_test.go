@@ -2,10 +2,8 @@ package api_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,9 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"recoup/internal/api"
+	"recoup/internal/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // object is JSON that nobody has a type for.
 type object = map[string]any
@@ -128,7 +125,7 @@ func TestOperations(t *testing.T) {
 		description, _ := op["description"].(string)
 		fmt.Fprintf(&list, "%-4s %-34s %d  %-13s %s\n", rt.Method, rt.Path, rt.Status, op["tags"].([]any)[0], strings.TrimPrefix(description, "Roles: "))
 	}
-	golden(t, "operations.golden", list.String())
+	golden.Equal(t, filepath.Join("testdata", "operations.golden"), list.String())
 }
 
 func holdOperation(t *testing.T, rt api.RouteInfo, op object) {
@@ -159,23 +156,5 @@ func holdOperation(t *testing.T, rt api.RouteInfo, op object) {
 		t.Errorf("%s does not document its answers: %v", rt.Name(), responses)
 	case rt.Method != http.MethodGet && rt.Method != http.MethodDelete && op["requestBody"] == nil:
 		t.Errorf("%s does not document its body", rt.Name())
-	}
-}
-
-// golden compares got with a file in testdata, which -update rewrites.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s has changed. Got:\n%s\nIf that is meant, accept it: go test ./internal/api -run %s -update", file, got, t.Name())
 	}
 }

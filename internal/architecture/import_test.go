@@ -248,6 +248,10 @@ var layers = []layer{
 		why:      "it runs nodes for tests, in their own process",
 	},
 	{
+		pkg: "recoup/internal/test/golden",
+		why: "it compares texts, and knows nothing of what they show",
+	},
+	{
 		pkg: "recoup/internal/test/program",
 		why: "it builds the program for tests, and knows it from outside only",
 	},

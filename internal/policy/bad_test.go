@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,9 +9,8 @@ import (
 
 	"recoup/fault"
 	"recoup/internal/policy"
+	"recoup/internal/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestBadPolicies loads every broken policy and compares what is said of it,
 // word by word.
@@ -31,7 +29,7 @@ func TestBadPolicies(t *testing.T) {
 			if !errors.As(err, &refused) {
 				t.Fatalf("the error is a %T, expected *policy.LoadError", err)
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+			golden.Equal(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
 		})
 	}
 }
@@ -59,17 +57,4 @@ func read(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want := string(read(t, name)); got != want {
-		t.Errorf("%s differs:\ngot:\n%s\nwant:\n%s", name, got, want)
-	}
 }

@@ -1,9 +1,7 @@
 package proof
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,9 +10,8 @@ import (
 
 	"recoup/fault"
 	"recoup/internal/policy"
+	"recoup/internal/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // The tables that the tests change.
 const (
@@ -75,19 +72,7 @@ func TestDefaultPolicy(t *testing.T) {
 	if n := r.Count(Error); n > 0 {
 		t.Errorf("%d errors", n)
 	}
-	golden := filepath.Join("testdata", "default.golden")
-	if *update {
-		if err := os.WriteFile(golden, []byte(text(r)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := text(r); got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	golden.Equal(t, filepath.Join("testdata", "default.golden"), text(r))
 }
 
 // Exploration covers the whole space and ends soon.

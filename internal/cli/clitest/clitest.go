@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,9 +16,8 @@ import (
 	"recoup/internal/cli"
 	"recoup/internal/cli/command"
 	"recoup/internal/policy"
+	"recoup/internal/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // Run executes a command line and returns what it printed.
 func Run(t *testing.T, args ...string) (stdout, stderr string, status int) {
@@ -47,19 +45,7 @@ func execute(ctx context.Context, args []string, s command.Streams) Result {
 // Golden compares got with a file in testdata, which -update rewrites.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s has changed. Got:\n%s\nIf that is meant, accept it: go test ./internal/cli/... -run %s -update", file, got, t.Name())
-	}
+	golden.Equal(t, filepath.Join("testdata", name), got)
 }
 
 // Parse reads JSON that a command printed.
