@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -86,13 +87,16 @@ func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Importe
 // are filled from left to right, which for a million rows is half the work. Of
 // those with one key the first remains the first.
 func (s *Service) inOrder(good []*recoup.Intake, now time.Time) []recoup.Intake {
-	slices.SortStableFunc(good, func(a, b *recoup.Intake) int { return strings.Compare(a.ImportKey, b.ImportKey) })
+	order := make([]int, len(good))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(strings.Compare(good[a].ImportKey, good[b].ImportKey), a-b) })
 	list := make([]recoup.Intake, len(good))
-	for i, in := range good {
-		if in.ID.IsZero() {
-			in.ID = s.ids.New(now)
+	for i, at := range order {
+		if list[i] = *good[at]; list[i].ID.IsZero() {
+			list[i].ID = s.ids.New(now)
 		}
-		list[i] = *in
 	}
 	return list
 }

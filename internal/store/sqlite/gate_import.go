@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"recoup"
@@ -81,14 +83,60 @@ func (t *tx) addIntakes(batch string, list []recoup.Intake) (added int, err erro
 	if err := t.exec(beginBatch); err != nil {
 		return 0, err
 	}
-	added, err = (act{tx: t}).add(store.Intakes.Batch(list[1:]), " on conflict do nothing")
-	if err != nil {
+	if added, err = t.importRows(list[1:]); err != nil {
 		return 0, err
 	}
 	if err := t.exec(countIntakes, added, batch, string(recoup.IntakePending)); err != nil {
 		return 0, err
 	}
 	return added + 1, t.exec(endBatch)
+}
+
+// Intakes of one import differ in ownIntake and agree in the rest.
+var (
+	sameIntake = store.Intakes.Only("batch_id", "status", "previous_intake_id", "created_at", "updated_at")
+	ownIntake  = store.Intakes.But("batch_id", "status", "previous_intake_id", "created_at", "updated_at")
+
+	importOne, importMany = importOf(1), importOf(width)
+)
+
+// importOf adds n intakes unless they are there. What they agree in comes first, and
+// once. Parameters have no numbers: the driver looks up those that have some by name.
+func importOf(n int) string {
+	marks := func(count int) string { return "?" + strings.Repeat(", ?", count-1) }
+	row := "(" + marks(len(ownIntake.Columns)) + ")"
+	names := make([]string, len(ownIntake.Columns))
+	for i := range names {
+		names[i] = "column" + strconv.Itoa(i+1)
+	}
+	return spell("insert into " + store.Intakes.Name + " (" + sameIntake.Names("") + ", " + ownIntake.Names("") + ") select " + marks(len(sameIntake.Columns)) + ", " + strings.Join(names, ", ") +
+		" from (values " + row + strings.Repeat(", "+row, n-1) + ") where true on conflict do nothing")
+}
+
+// importRows adds the intakes of one import unless they are there, and returns how many
+// it has added.
+func (t *tx) importRows(list []recoup.Intake) (added int, err error) {
+	for len(list) > 0 {
+		n, text := 1, importOne
+		if len(list) >= width {
+			n, text = width, importMany
+		}
+		args, err := values(sameIntake.Columns, &list[0])
+		for i := 0; i < n && err == nil; i++ {
+			var own []any
+			own, err = values(ownIntake.Columns, &list[i])
+			args = append(args, own...)
+		}
+		if err != nil {
+			return 0, err
+		}
+		fresh, err := t.change(text, args...)
+		if err != nil {
+			return 0, err
+		}
+		added, list = added+fresh, list[n:]
+	}
+	return added, nil
 }
 
 // imported returns which of the import keys a batch has already. What has none,

@@ -233,13 +233,6 @@ const width = 50
 
 // Add implements [verb.Tx].
 func (a act) Add(b row.Batch) error {
-	_, err := a.add(b, "")
-	return err
-}
-
-// add adds rows, width of them at a time, and returns how many were added; unless says
-// which are not.
-func (a act) add(b row.Batch, unless string) (added int, err error) {
 	for i := 0; i < b.Len; {
 		n := 1
 		if b.Len-i >= width {
@@ -249,17 +242,15 @@ func (a act) add(b row.Batch, unless string) (added int, err error) {
 		for end := i + n; i < end; i++ {
 			list, err := values(b.Columns, &i)
 			if err != nil {
-				return 0, err
+				return err
 			}
 			args = append(args, list...)
 		}
-		fresh, err := a.change(insertOf(b, n)+unless, args...)
-		if err != nil {
-			return 0, err
+		if err := a.exec(insertOf(b, n), args...); err != nil {
+			return err
 		}
-		added += fresh
 	}
-	return added, nil
+	return nil
 }
 
 // AddNew implements [verb.Tx].

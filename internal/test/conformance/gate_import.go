@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"errors"
+	"slices"
 
 	"recoup"
 	"recoup/internal/recovery"
@@ -97,6 +98,11 @@ func gateImportAgain(d *gateDriver) {
 	twice := append(d.candidates(100, 1), d.candidates(100, 1)...)
 	d.wantImport("b1", twice, store.Imported{Added: 1, Present: 1})
 	d.know(twice[0].ID)
+	mixed := slices.Concat(d.candidates(200, 1), d.candidates(0, 60), d.candidates(201, 70)) // begins with what is new
+	d.wantImport("b1", mixed, store.Imported{Added: 71, Present: 60})
+	for _, i := range append(mixed[61:], mixed[0]) {
+		d.know(i.ID)
+	}
 	d.wantImport("b2", d.candidates(0, 50), store.Imported{Added: 50}) // another batch has lines of its own
 	d.checkCounts("b1")
 }
