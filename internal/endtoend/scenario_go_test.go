@@ -127,10 +127,11 @@ func (d *goDriver) work(s step) {
 	d.Helper()
 	o := with[struct {
 		Name         string `json:"name"`
+		Concurrency  int    `json:"concurrency"`
 		LeaseSeconds int    `json:"lease_seconds"`
 		Handler      string `json:"handler"`
 	}](d.T, s)
-	w := client.Worker{Client: d.background, Name: o.Name, Lease: time.Duration(o.LeaseSeconds) * time.Second, Grace: time.Second}
+	w := client.Worker{Client: d.background, Name: o.Name, Concurrency: o.Concurrency, Lease: time.Duration(o.LeaseSeconds) * time.Second, Grace: time.Second}
 	w.Handler = func(_ context.Context, e recoup.Error) error {
 		d.events <- workEvent{Event: "ended", ErrorID: e.ID}
 		return nil

@@ -74,19 +74,26 @@ type driver interface {
 	do(s step, wait func(ms float64)) outcome
 }
 
-// TestConformance runs every scenario with every client.
+// TestConformance runs every scenario with every client; where there is time, on every
+// kind of database.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../conformance/*.json")
 	if err != nil || len(files) < 6 {
 		t.Fatalf("%d scenarios: %v", len(files), err)
 	}
+	kinds := map[string]func(testing.TB) database{"sqlite": live.SQLite}
+	if soaking() {
+		kinds["postgres"] = live.Postgres
+	}
 	for language, start := range map[string]func(*testing.T, setting) driver{"go": newGoDriver, "typescript": newNodeDriver} {
-		for _, file := range files {
-			t.Run(language+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
-				t.Parallel()
-				play(t, readScenario(t, file), start)
-			})
+		for kind, open := range kinds {
+			for _, file := range files {
+				t.Run(strings.Join([]string{language, kind, strings.TrimSuffix(filepath.Base(file), ".json")}, "/"), func(t *testing.T) {
+					t.Parallel()
+					play(t, open(t), readScenario(t, file), start)
+				})
+			}
 		}
 	}
 }
@@ -125,9 +132,9 @@ type theatre struct {
 	saved  map[string]string
 }
 
-func play(t *testing.T, s scenario, start func(*testing.T, setting) driver) {
+func play(t *testing.T, d database, s scenario, start func(*testing.T, setting) driver) {
 	t.Helper()
-	site := newSite(t, live.SQLite(t))
+	site := newSite(t, d)
 	site.start()
 	p := newFaultProxy(t, func() string { return *site.address.Load() })
 	st := &theatre{T: t, site: site, proxy: p, saved: map[string]string{}}

@@ -20,6 +20,7 @@ interface Step {
 
 interface WorkerSettings {
   name: string;
+  concurrency?: number;
   lease_seconds?: number;
   handler: "succeed" | "until_aborted";
 }
@@ -74,7 +75,7 @@ class Driver {
 
   #work(o: WorkerSettings): void {
     const worker = new Worker(this.#background, {
-      name: o.name, graceMs: 1000, ...(o.lease_seconds && { leaseSeconds: o.lease_seconds }),
+      name: o.name, graceMs: 1000, ...(o.concurrency && { concurrency: o.concurrency }), ...(o.lease_seconds && { leaseSeconds: o.lease_seconds }),
       handler: (error, signal) => o.handler === "succeed" ? this.#tell({ event: "ended", error_id: error.error_id }) : this.#untilAborted(error, signal),
     });
     const stop = new AbortController();

@@ -92,7 +92,8 @@ export class Emitter {
 
   /**
    * Hands an event over. It never waits and never throws; if there is no room, the event is dropped
-   * and counted. An event without a time happened now.
+   * and counted. An event without a time happened now. Its details must not be changed
+   * afterwards.
    */
   emit(event: LedgerEvent): void {
     this.#stats.emitted++;
