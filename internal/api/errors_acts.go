@@ -89,7 +89,7 @@ func (a *API) bulk(c *call, b client.Bulk, v verb) (recoup.BulkResult, error) {
 		return recoup.BulkResult{}, err
 	}
 	result, err := a.Engine.Bulk(c.r.Context(), c.caller, engine.Bulk{
-		Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act),
+		Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act), Reason: b.Act.Reason,
 	})
 	return bulkAnswer(result, err)
 }

@@ -20,6 +20,7 @@ import (
 	"recoup/internal/cli/gatezero"
 	"recoup/internal/cli/keys"
 	"recoup/internal/cli/notices"
+	"recoup/internal/cli/overview"
 	"recoup/internal/cli/policy"
 	"recoup/internal/cli/server"
 )
@@ -77,7 +78,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 	root.SetHelpCommand(help)
 	root.AddCommand(slices.Concat(
 		alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
-		events.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notices.Commands(streams),
+		events.Commands(streams), overview.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notices.Commands(streams),
 		policy.Commands(streams), server.Commands(streams), []*cobra.Command{help},
 	)...)
 	addCompletion(root)

@@ -170,6 +170,9 @@ func (s *Service) Replay(ctx context.Context, c engine.Caller, in recoup.NewRepl
 		ID: s.IDs.New(now), State: recoup.ReplayCollecting, Hub: hub, Selection: recoup.JSON(selection), Cursor: formatCursor(members), Plan: in.Plan, NextAt: now,
 		CreatedAt: now, CreatedBy: c.Name, Reason: in.Reason, StateAt: now, StateBy: c.Name,
 	}
+	if err := s.Store.AppendAudit(ctx, c.Act(r.Reason, now).On("replay.start", r.ID.String(), map[string]any{"dead_letters": len(members)})); err != nil {
+		return recoup.Replay{}, err
+	}
 	if err := s.Store.CreateReplay(ctx, r, recoup.Note{ReplayID: r.ID, Step: recoup.WorkflowStep(r.State), Actor: c.Name, At: now, Text: r.Reason}); err != nil {
 		return recoup.Replay{}, err
 	}

@@ -21,6 +21,7 @@ type Bulk struct {
 	Token   string       // of the preview whose set is meant, instead of both
 	Preview bool         // say what would happen, and do nothing
 	Input   lifecycle.Input
+	Reason  string // for the audit, where it is on several errors
 }
 
 // MaxBulk is the most errors of one bulk act.
@@ -32,7 +33,7 @@ const bulkStep = 200
 // Bulk applies an act to many errors: first the set is fixed, then each is
 // changed under its own lock, in steps. A set that is larger than MaxBulk is
 // refused before anything is done; a member that has changed since its preview is
-// refused by itself.
+// refused by itself. An act on several is audited, once, before it is done.
 func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult, error) {
 	input, err := e.clean(c, b.Input)
 	if err != nil {
@@ -44,6 +45,12 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult,
 	members, err := e.members(ctx, c, b)
 	if err != nil {
 		return recoup.BulkResult{}, err
+	}
+	if len(members) > 1 && !b.Preview {
+		entry := c.Act(b.Reason, e.Now()).On("errors."+b.Act, "", map[string]any{"errors": len(members)})
+		if err := e.Store.AppendAudit(ctx, entry); err != nil {
+			return recoup.BulkResult{}, err
+		}
 	}
 	result := recoup.BulkResult{Preview: b.Preview, Matched: len(members)}
 	shown := Frozen{Act: b.Act, Until: e.Now().Add(PreviewLife)}

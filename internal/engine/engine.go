@@ -24,6 +24,7 @@ type Store interface {
 	store.ErrorReader
 	store.DeadlineReader
 	store.Promoter
+	store.AuditWriter
 }
 
 // Ledger says what may be kept of failures.

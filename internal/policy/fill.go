@@ -2,6 +2,7 @@ package policy
 
 import (
 	_ "embed" // base.yaml
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ func (d *document) fill() {
 	}
 	base := loadBase()
 	wrote := slices.Clone(d.keysOf("tables"))
-	d.merge(base, root, base.root.(map[string]any), nil)
+	d.merge(base, root, nil)
 	d.fillHubs(root)
 	tables, ok := root["tables"].(map[string]any)
 	if !ok {
@@ -58,7 +59,7 @@ func (d *document) fill() {
 }
 
 // merge takes from the base what a mapping lacks.
-func (d *document) merge(base *document, mine, theirs map[string]any, at []string) {
+func (d *document) merge(base *document, mine map[string]any, at []string) {
 	for _, key := range base.keysOf(at...) {
 		here := path(at, key)
 		value, given := mine[key]
@@ -67,7 +68,7 @@ func (d *document) merge(base *document, mine, theirs map[string]any, at []strin
 		case !given && !slices.Equal(here, []string{"tables"}):
 			mine[key] = d.take(base, here)
 		case isMap && isMerged(here):
-			d.merge(base, inner, theirs[key].(map[string]any), here)
+			d.merge(base, inner, here)
 		}
 	}
 }
@@ -133,7 +134,8 @@ func (d *document) fillHubs(root map[string]any) {
 func (d *document) lendTables(base *document, root, tables map[string]any, wrote []string) {
 	lend := func(name string) {
 		if !slices.Contains(wrote, name) {
-			tables[name] = clone(d.take(base, []string{"tables", name}))
+			table, _ := d.take(base, []string{"tables", name}).(map[string]any)
+			tables[name] = maps.Clone(table) // its keys are filled in for each policy
 		}
 	}
 	if _, given := root["orphan_table"]; !given {
@@ -146,15 +148,6 @@ func (d *document) lendTables(base *document, root, tables map[string]any, wrote
 	}) {
 		lend(baseDeadLetters)
 	}
-}
-
-// clone copies a table, whose keys are filled in for each policy.
-func clone(table any) map[string]any {
-	out := map[string]any{}
-	for k, v := range table.(map[string]any) {
-		out[k] = v
-	}
-	return out
 }
 
 // fillTable makes a table that says nothing one whose errors are retried and then

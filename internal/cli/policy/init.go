@@ -144,5 +144,5 @@ func (a *initial) goOn(s *command.Session) {
 	if a.Entity != "" {
 		entity = " --entity 1"
 	}
-	s.Sayf("  recoup errors report --table %s%s --code %s --message test", a.Table, entity, a.Code())
+	s.Sayf("  recoup report --table %s%s --code %s --message test", a.Table, entity, a.Code())
 }

@@ -1,0 +1,14 @@
+// Package overview is what an operator looks at first: 'recoup status', how things
+// stand, and 'recoup audit', who did what.
+package overview
+
+import (
+	"github.com/spf13/cobra"
+
+	"recoup/internal/cli/command"
+)
+
+// Commands are those of this package.
+func Commands(streams command.Streams) []*cobra.Command {
+	return []*cobra.Command{status(streams), audit(streams)}
+}

@@ -1,0 +1,59 @@
+package overview_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup/internal/cli/clitest"
+	"recoup/internal/cli/command"
+)
+
+// TestStatus proves that status says what needs a person, in words and by its exit
+// status, and nothing of it while nothing does.
+func TestStatus(t *testing.T) {
+	n := clitest.Start(t, false)
+	// Nobody leads this node, which runs no jobs: that alone needs a person.
+	if got := n.Run("status"); got.Status != command.ExitRefused || !strings.Contains(got.Out, "! jobs") || strings.Count(got.Out, "!") != 1 {
+		t.Fatalf("an empty server: %d\n%s%s", got.Status, got.Out, got.Err)
+	}
+	n.Must("report", "--table", "outreach.dol_errors", "--entity", "c-1", "--code", "VALIDATION_ERROR", "--message", "no")
+	if got := n.Run("status"); strings.Count(got.Out, "!") != 1 || !strings.Contains(got.Out, "1 parked") {
+		t.Errorf("one that was just parked: %d\n%s", got.Status, got.Out)
+	}
+	n.Wait(25 * time.Hour)
+	got := n.Run("status", "--json")
+	var r struct {
+		Needs bool `json:"needs_a_person"`
+		Lines []struct {
+			What, Detail string
+			Needs        bool `json:"needs_a_person"`
+		}
+	}
+	if err := json.Unmarshal([]byte(got.Out), &r); err != nil || got.Status != command.ExitRefused || !r.Needs {
+		t.Fatalf("a day later: %d %v\n%s%s", got.Status, err, got.Out, got.Err)
+	}
+	if l := r.Lines[1]; l.What != "park queue" || !l.Needs || !strings.HasPrefix(l.Detail, "1 overdue for review") {
+		t.Errorf("a day later the park queue is %+v", l)
+	}
+	if got := n.Run("status", "--watch", "soon"); got.Status != command.ExitUsage {
+		t.Errorf("--watch soon ends with %d: %s", got.Status, got.Err)
+	}
+}
+
+// TestAudit proves that an act on many errors is one line of the audit, with its count
+// and its reason, and that the list can be narrowed.
+func TestAudit(t *testing.T) {
+	n := clitest.Start(t, false)
+	for _, entity := range []string{"c-1", "c-2", "c-3"} {
+		n.Must("report", "--table", "outreach.dol_errors", "--entity", entity, "--code", "VALIDATION_ERROR", "--message", "no")
+	}
+	n.Must(append([]string{"errors", "resolve", "--reason", "fixed at the source", "--yes"}, n.IDs("--table", "outreach.dol_errors")...)...)
+	if out := n.Must("audit", "--act", "errors.resolve", "--from", "1h"); !strings.Contains(out, "errors 3") || !strings.Contains(out, "fixed at the source") || strings.Count(out, "\n") != 2 {
+		t.Errorf("the audit is\n%s", out)
+	}
+	if out := n.Must("audit", "--actor", "nobody"); strings.Contains(out, "errors.resolve") {
+		t.Errorf("the audit of nobody is\n%s", out)
+	}
+}

@@ -1,0 +1,141 @@
+package overview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/cli/command"
+)
+
+// whole is a page as large as the server gives.
+var whole = client.Page{Limit: command.MaxRows}
+
+func alerts(ctx context.Context, s *command.Session, _ *report) (line, error) {
+	l := line{What: "alerts", State: "none fires", Way: "recoup alerts list"}
+	page, err := s.Alerts(ctx, client.AlertFilter{State: recoup.AlertFiring}, whole)
+	loud := slices.DeleteFunc(page.Alerts, func(a recoup.Alert) bool { return a.Silenced })
+	if silenced := len(page.Alerts) - len(loud); len(loud) == 0 && silenced > 0 {
+		l.State = fmt.Sprintf("%d fire, silenced", silenced)
+	}
+	if len(loud) > 0 {
+		l.State, l.Needs = fmt.Sprintf("%d fire", len(loud)), true
+		l.Detail = some(loud, func(a *recoup.Alert) string {
+			if a.Scope == "" {
+				return fmt.Sprintf("%s for %s", a.Rule, s.Ago(a.FiredAt))
+			}
+			return fmt.Sprintf("%s of %s for %s", a.Rule, a.Scope, s.Ago(a.FiredAt))
+		})
+	}
+	return l, err
+}
+
+func parked(ctx context.Context, s *command.Session, _ *report) (line, error) {
+	l := line{What: "park queue", State: "empty", Way: "recoup errors list --parked"}
+	counts, err := s.Counts(ctx)
+	if err != nil {
+		return l, err
+	}
+	var n int64
+	for _, c := range counts {
+		if waiting(c.State) {
+			n += c.N
+		}
+	}
+	if n == 0 {
+		return l, nil
+	}
+	l.State = fmt.Sprintf("%d parked", n)
+	page, err := s.Parked(ctx, client.ParkedFilter{}, whole)
+	if err != nil || len(page.Errors) == 0 {
+		return l, err
+	}
+	overdue := 0
+	for i := range page.Errors {
+		if due := page.Errors[i].ReviewDueAt; !due.IsZero() && due.Before(s.Clock()) {
+			overdue++
+		}
+	}
+	l.Needs = overdue > 0
+	l.Detail = fmt.Sprintf("%d overdue for review, the oldest parked for %s", overdue, s.Ago(page.Errors[0].ParkedAt))
+	if page.Next != "" {
+		l.Detail = "at least " + l.Detail
+	}
+	return l, nil
+}
+
+func deadLetters(ctx context.Context, s *command.Session, _ *report) (line, error) {
+	l := line{What: "dead letters", State: "none open", Way: "recoup dead-letters groups"}
+	page, err := s.DeadLetterGroups(ctx, "", whole)
+	open := slices.DeleteFunc(page.Groups, func(g recoup.DeadLetterGroup) bool { return g.Open == 0 })
+	if len(open) == 0 {
+		return l, err
+	}
+	var n int64
+	for i := range open {
+		n += open[i].Open
+	}
+	l.State = fmt.Sprintf("%d open in %s", n, command.Count(len(open), "group"))
+	l.Detail = some(open, func(g *recoup.DeadLetterGroup) string { return fmt.Sprintf("%s in %s", g.Class, g.Pipeline) })
+	nobodys := slices.ContainsFunc(open, func(g recoup.DeadLetterGroup) bool { return g.Owner == "" && g.Note == "" })
+	l.Needs = nobodys
+	return l, err
+}
+
+func replays(ctx context.Context, s *command.Session, _ *report) (line, error) {
+	l := line{What: "replays", State: "none under way", Way: "recoup replays list"}
+	var under, paused []recoup.Replay
+	for _, state := range []recoup.ReplayState{recoup.ReplayCollecting, recoup.ReplayRunning, recoup.ReplayPaused} {
+		page, err := s.Replays(ctx, string(state), whole)
+		if err != nil {
+			return l, err
+		}
+		under = append(under, page.Replays...)
+		if state == recoup.ReplayPaused {
+			paused = page.Replays
+		}
+	}
+	if len(under) > 0 {
+		l.State = fmt.Sprintf("%d under way", len(under)-len(paused))
+		l.Detail = some(under, func(r *recoup.Replay) string {
+			return fmt.Sprintf("%s %s, %d of %d ended", r.Reason, r.State, r.Counts.Ended(), r.Members)
+		})
+	}
+	if len(paused) > 0 {
+		l.State += fmt.Sprintf(", %d paused", len(paused))
+		l.Needs = true
+	}
+	return l, nil
+}
+
+func jobs(ctx context.Context, s *command.Session, r *report) (line, error) {
+	l := line{What: "jobs", State: "on time", Way: "recoup jobs list"}
+	found, err := s.Jobs(ctx)
+	r.Leader = found.Leader
+	late := slices.DeleteFunc(found.Jobs, func(j client.Job) bool { return !j.Late && j.Error == "" })
+	switch {
+	case err != nil:
+	case found.Leader == "":
+		l.State, l.Needs, l.Detail = "none runs", true, "no node is the leader"
+	case len(late) > 0:
+		l.State, l.Needs = fmt.Sprintf("%d late or failing", len(late)), true
+		l.Detail = some(late, func(j *client.Job) string {
+			return fmt.Sprintf("%s %s behind", j.Name, command.Age(time.Duration(j.Lag)*time.Second))
+		})
+	}
+	return l, err
+}
+
+func notices(ctx context.Context, s *command.Session, _ *report) (line, error) {
+	l := line{What: "notifications", State: "delivered", Way: "recoup notices list --state GIVEN_UP"}
+	page, err := s.Notices(ctx, client.NoticeFilter{State: "GIVEN_UP"}, whole)
+	recent := slices.DeleteFunc(page.Notices, func(n client.Notice) bool { return s.Clock().Sub(n.GivenUpAt) > 24*time.Hour })
+	if len(recent) > 0 {
+		l.State, l.Needs = fmt.Sprintf("%d given up", len(recent)), true
+		l.Detail = fmt.Sprintf("since yesterday; the last for %s: %s", recent[0].To, recent[0].LastError)
+	}
+	return l, err
+}
