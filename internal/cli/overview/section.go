@@ -131,8 +131,8 @@ func jobs(ctx context.Context, s *command.Session, r *report) (line, error) {
 
 func notices(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "notifications", State: "delivered", Way: "recoup notices list --state GIVEN_UP"}
-	page, err := s.Notices(ctx, client.NoticeFilter{State: "GIVEN_UP"}, whole)
-	recent := slices.DeleteFunc(page.Notices, func(n client.Notice) bool { return s.Clock().Sub(n.GivenUpAt) > 24*time.Hour })
+	page, err := s.Notices(ctx, recoup.NoticeFilter{State: "GIVEN_UP"}, whole)
+	recent := slices.DeleteFunc(page.Notices, func(n recoup.Notice) bool { return s.Clock().Sub(n.GivenUpAt) > 24*time.Hour })
 	if len(recent) > 0 {
 		l.State, l.Needs = fmt.Sprintf("%d given up", len(recent)), true
 		l.Detail = fmt.Sprintf("since yesterday; the last for %s: %s", recent[0].To, recent[0].LastError)
