@@ -53,8 +53,8 @@ func (c *Client) AllErrors(ctx context.Context, f Filter) iter.Seq2[recoup.Error
 
 // ParkedFilter selects from the park queue.
 type ParkedFilter struct {
-	Table string
-	Hub   string
+	Table string `query:"table"`
+	Hub   string `query:"hub"`
 }
 
 // Parked lists the errors that wait for a person, longest parked first.

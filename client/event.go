@@ -51,11 +51,12 @@ func eventsRequest(lines []byte) request {
 
 // EventFilter selects events. Everything that is set must hold.
 type EventFilter struct {
-	CorrelationID recoup.ID
-	Service       string
-	Code          string
-	Tenant        string    // its name; found in at most 31 days
-	From, To      time.Time // happened in [From, To)
+	CorrelationID recoup.ID `query:"correlation_id"`
+	Service       string    `query:"service"`
+	Code          string    `query:"code"`
+	Tenant        string    `query:"tenant" maxLength:"256" doc:"its name; found under every live tenant key, in at most 31 days: the last ones unless from or to says otherwise"`
+	From          time.Time `query:"from"` // happened in [From, To)
+	To            time.Time `query:"to"`
 }
 
 // Events lists the ledger, newest first.
@@ -67,8 +68,8 @@ func (c *Client) Events(ctx context.Context, f EventFilter, p Page, options ...C
 
 // AllEvents walks the ledger, newest first, page by page. It ends with the first
 // failure.
-func (c *Client) AllEvents(ctx context.Context, f EventFilter) iter.Seq2[StoredEvent, error] {
-	return all(ctx, func(ctx context.Context, p Page) ([]StoredEvent, string, error) {
+func (c *Client) AllEvents(ctx context.Context, f EventFilter) iter.Seq2[recoup.StoredEvent, error] {
+	return all(ctx, func(ctx context.Context, p Page) ([]recoup.StoredEvent, string, error) {
 		page, err := c.Events(ctx, f, p)
 		return page.Events, page.Next, err
 	})
@@ -82,8 +83,8 @@ func (c *Client) ExportCounts(ctx context.Context, d Days, options ...CallOption
 
 // ExportEvents walks the events themselves, which takes a permission of its own.
 // The server audits every page.
-func (c *Client) ExportEvents(ctx context.Context, d Days) iter.Seq2[StoredEvent, error] {
-	return all(ctx, func(ctx context.Context, p Page) ([]StoredEvent, string, error) {
+func (c *Client) ExportEvents(ctx context.Context, d Days) iter.Seq2[recoup.StoredEvent, error] {
+	return all(ctx, func(ctx context.Context, p Page) ([]recoup.StoredEvent, string, error) {
 		q := query(d.query()).flag("rows", true).text("cursor", p.Cursor)
 		page, err := get[Export](ctx, c, "/v1/events/export", q.values(), nil)
 		return page.Events, page.Next, err

@@ -31,8 +31,8 @@ type Job struct {
 
 // JobRun asks for a job to be run now.
 type JobRun struct {
-	DryRun bool   `json:"dry_run,omitempty"` // only count what it would move
-	Reason string `json:"reason,omitempty"`
+	DryRun bool   `json:"dry_run,omitempty" doc:"only count what it would move"`
+	Reason string `json:"reason,omitempty" maxLength:"1000"`
 }
 
 // JobRan is what came of a [JobRun].

@@ -231,7 +231,7 @@ func (n *realNode) testLedger(t *testing.T) {
 	if e := page.Events[0]; page.Next == "" || e.Region != "eu-1" || e.Tenant != "" || e.TenantHash == "" {
 		t.Errorf("the first page is %+v", page)
 	}
-	if top := must(n.TopCodes(ctx, 0, 1))(t); len(top.Codes) != 1 || top.Codes[0] != (client.CodeCount{Code: fault.CodeSlotConflict, Count: 10}) {
+	if top := must(n.TopCodes(ctx, 0, 1))(t); len(top.Codes) != 1 || top.Codes[0] != (recoup.CodeCount{Code: fault.CodeSlotConflict, Count: 10}) {
 		t.Errorf("top codes are %+v", top)
 	}
 	days := client.Days{From: noon.Add(-time.Hour), To: noon.Add(24 * time.Hour), Service: "ledger"}

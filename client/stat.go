@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"recoup"
 )
 
 // TopCodes returns the codes with the most events of the last hours, most first.
@@ -15,9 +17,10 @@ func (c *Client) TopCodes(ctx context.Context, hours, limit int, options ...Call
 // Days selects counts by day. A zero From is seven days before To, a zero To is
 // now; empty fields do not restrict.
 type Days struct {
-	From, To time.Time
-	Service  string
-	Code     string
+	From    time.Time `query:"from" doc:"a time of the first day; default: 7 days ago"`
+	To      time.Time `query:"to" doc:"a time of the last day; default: today"`
+	Service string    `query:"service"`
+	Code    string    `query:"code"`
 }
 
 func (d Days) query() url.Values {
@@ -25,7 +28,7 @@ func (d Days) query() url.Values {
 }
 
 // RetryableRates returns the share of retryable failures, by service.
-func (c *Client) RetryableRates(ctx context.Context, d Days, options ...CallOption) ([]ServiceRate, error) {
+func (c *Client) RetryableRates(ctx context.Context, d Days, options ...CallOption) ([]recoup.ServiceRate, error) {
 	answer, err := get[RetryableRates](ctx, c, "/v1/stats/retryable-rate", d.query(), options)
 	return answer.Services, err
 }

@@ -133,18 +133,10 @@ type RefusedEvent struct {
 	Failure json.RawMessage `json:"failure"`
 }
 
-// StoredEvent is an event as the ledger keeps it.
-type StoredEvent struct {
-	recoup.Event
-	ReportedCode recoup.Code `json:"reported_code,omitempty"`
-	TenantHash   string      `json:"tenant_hash,omitempty"`
-	TenantKey    string      `json:"tenant_key,omitempty"`
-}
-
 // EventPage is a page of events, newest first.
 type EventPage struct {
-	Events []StoredEvent `json:"events"`
-	Next   string        `json:"next,omitempty"`
+	Events []recoup.StoredEvent `json:"events"`
+	Next   string               `json:"next,omitempty"`
 }
 
 // Processed counts work that was done, failed or not, in a minute: the

@@ -15,28 +15,14 @@ type Counts struct {
 
 // TopCodes are the codes with the most events in a time.
 type TopCodes struct {
-	From  time.Time   `json:"from"`
-	To    time.Time   `json:"to"`
-	Codes []CodeCount `json:"codes"`
-}
-
-// CodeCount is how many events a code has.
-type CodeCount struct {
-	Code  recoup.Code `json:"code"`
-	Count int64       `json:"count"`
+	From  time.Time          `json:"from"`
+	To    time.Time          `json:"to"`
+	Codes []recoup.CodeCount `json:"codes"`
 }
 
 // RetryableRates is the share of failures that are worth trying again.
 type RetryableRates struct {
-	Services []ServiceRate `json:"services"`
-}
-
-// ServiceRate is how many of a service's events are worth trying again.
-type ServiceRate struct {
-	Service   string  `json:"service"`
-	Retryable int64   `json:"retryable"`
-	Total     int64   `json:"total"`
-	Percent   float64 `json:"pct"`
+	Services []recoup.ServiceRate `json:"services"`
 }
 
 // Daily is counts by day, service and code.
@@ -68,9 +54,9 @@ type Drop struct {
 
 // Export is counts by day, or, if rows were asked for, a page of events.
 type Export struct {
-	Days   []DailyCount  `json:"days,omitempty"`
-	Events []StoredEvent `json:"events,omitempty"`
-	Next   string        `json:"next,omitempty"`
+	Days   []DailyCount         `json:"days,omitempty"`
+	Events []recoup.StoredEvent `json:"events,omitempty"`
+	Next   string               `json:"next,omitempty"`
 }
 
 // Codes is the registry.
@@ -104,8 +90,8 @@ type Classified struct {
 
 // KeyRotation asks for a key that takes over from another.
 type KeyRotation struct {
-	Hours  *int   `json:"hours,omitempty"` // how long the old key still works; 0: it ends now; default 24
-	Reason string `json:"reason,omitempty"`
+	Hours  *int   `json:"hours,omitempty" minimum:"0" maximum:"168" doc:"how long the old key still works; 0: it ends now; default 24"`
+	Reason string `json:"reason,omitempty" maxLength:"1000"`
 }
 
 // reason is the body of a call that needs nothing else.
@@ -133,14 +119,14 @@ type PolicyVersionPage struct {
 
 // PolicyFile is a policy to be looked at.
 type PolicyFile struct {
-	Text string `json:"text"`
+	Text string `json:"text" doc:"the policy file"`
 }
 
 // PolicyChange asks to put a policy in force.
 type PolicyChange struct {
-	Text   string `json:"text"`             // the file
-	Rebase bool   `json:"rebase,omitempty"` // apply it to the open errors too
-	Reason string `json:"reason,omitempty"`
+	Text   string `json:"text" doc:"the policy file"`
+	Rebase bool   `json:"rebase,omitempty" doc:"apply it to the open errors too"`
+	Reason string `json:"reason,omitempty" maxLength:"1000"`
 }
 
 // PolicyApplied says what came of a [PolicyChange]. Added is false if the policy

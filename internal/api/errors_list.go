@@ -89,8 +89,7 @@ func (a *API) checkFilter(_ *call, in *filterIn) error {
 }
 
 type parkedIn struct {
-	Table string `query:"table"`
-	Hub   string `query:"hub"`
+	client.ParkedFilter
 	page
 }
 

@@ -163,12 +163,12 @@ func TestStats(t *testing.T) {
 	w.wait(time.Minute)
 	var top client.TopCodes
 	w.do("reader", http.MethodGet, "/v1/stats/top-codes?hours=1&limit=1", nil).ok(&top)
-	if len(top.Codes) != 1 || top.Codes[0] != (client.CodeCount{Code: "TIMEOUT", Count: 3}) || !top.To.Equal(w.clock()) {
+	if len(top.Codes) != 1 || top.Codes[0] != (recoup.CodeCount{Code: "TIMEOUT", Count: 3}) || !top.To.Equal(w.clock()) {
 		t.Errorf("top codes are %+v", top)
 	}
 	var rates client.RetryableRates
 	w.get("/v1/stats/retryable-rate?service=s").ok(&rates)
-	if len(rates.Services) != 1 || rates.Services[0] != (client.ServiceRate{Service: "s", Retryable: 3, Total: 4, Percent: 75}) {
+	if len(rates.Services) != 1 || rates.Services[0] != (recoup.ServiceRate{Service: "s", Retryable: 3, Total: 4, Percent: 75}) {
 		t.Errorf("rates are %+v", rates)
 	}
 	var daily client.Daily

@@ -189,12 +189,7 @@ func (c *call) trace() (id recoup.ID) {
 }
 
 type eventsIn struct {
-	CorrelationID recoup.ID `query:"correlation_id"`
-	Service       string    `query:"service"`
-	Code          string    `query:"code"`
-	Tenant        string    `query:"tenant" maxLength:"256" doc:"its name; found under every live tenant key, in at most 31 days: the last ones unless from or to says otherwise"`
-	From          time.Time `query:"from"`
-	To            time.Time `query:"to"`
+	client.EventFilter
 	page
 }
 
@@ -260,9 +255,5 @@ func (a *API) readEvents(c *call, q eventQuery) (client.EventPage, error) {
 	if q.reported != "" {
 		events = slices.DeleteFunc(events, func(e store.Event) bool { return e.ReportedCode != q.reported })
 	}
-	return client.EventPage{Events: each(events, storedEvent), Next: next(cursor)}, err
-}
-
-func storedEvent(e store.Event) client.StoredEvent {
-	return client.StoredEvent{Event: e.Event, ReportedCode: e.ReportedCode, TenantHash: e.TenantHash, TenantKey: e.TenantKey}
+	return client.EventPage{Events: listed(events), Next: next(cursor)}, err
 }

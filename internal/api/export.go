@@ -53,7 +53,7 @@ func (a *API) exporter(c *call, in *exportIn, from, to time.Time) (func() (clien
 			return client.Export{Days: days.Days}, err
 		}, err
 	}
-	wanted := &eventsIn{Service: in.Service, Code: in.Code, From: from, To: to, page: page{Limit: store.MaxPage, Cursor: in.Cursor}}
+	wanted := &eventsIn{EventFilter: client.EventFilter{Service: in.Service, Code: in.Code, From: from, To: to}, page: page{Limit: store.MaxPage, Cursor: in.Cursor}}
 	query, err := a.eventQuery(c.now, wanted)
 	return func() (client.Export, error) {
 		page, err := a.readEvents(c, query)

@@ -40,10 +40,7 @@ func jobOf(s clockwork.Status) client.Job {
 
 type runJobIn struct {
 	Name string `path:"name"`
-	Body struct {
-		DryRun bool   `json:"dry_run,omitempty" doc:"only count what it would move"`
-		Reason string `json:"reason,omitempty" maxLength:"1000"`
-	}
+	Body client.JobRun
 }
 
 // runJob runs a job for a few seconds, or counts what it would do. Who asked for a

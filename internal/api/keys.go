@@ -91,10 +91,7 @@ func (a *API) revokeKey(c *call, in *reasonIn) (recoup.Key, error) {
 
 type rotateIn struct {
 	idIn
-	Body struct {
-		Hours  *int   `json:"hours,omitempty" minimum:"0" maximum:"168" doc:"how long the old key still works; 0: it ends now; default 24"`
-		Reason string `json:"reason,omitempty" maxLength:"1000"`
-	}
+	Body client.KeyRotation
 }
 
 func (a *API) rotateKey(c *call, in *rotateIn) (recoup.Key, error) {

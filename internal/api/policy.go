@@ -27,23 +27,13 @@ func (a *API) policyVersions(c *call, in *page) (client.PolicyVersionPage, error
 	return out, err
 }
 
-type planIn struct {
-	Body struct {
-		Text string `json:"text" doc:"the policy file"`
-	}
-}
+type planIn struct{ Body client.PolicyFile }
 
 func (a *API) planPolicy(c *call, in *planIn) (engine.Plan, error) {
 	return a.Registrar.PlanPolicy(c.r.Context(), c.caller, []byte(in.Body.Text))
 }
 
-type putPolicyIn struct {
-	Body struct {
-		Text   string `json:"text" doc:"the policy file"`
-		Rebase bool   `json:"rebase,omitempty" doc:"apply it to the open errors too"`
-		Reason string `json:"reason,omitempty" maxLength:"1000"`
-	}
-}
+type putPolicyIn struct{ Body client.PolicyChange }
 
 type appliedOut struct {
 	Version string               `json:"version"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/store"
@@ -18,7 +19,7 @@ func (a *API) topCodes(c *call, in *topIn) (client.TopCodes, error) {
 	hours, limit := cmp.Or(in.Hours, 24), cmp.Or(in.Limit, 20)
 	span := store.Span{From: c.now.Add(-time.Duration(hours) * time.Hour), To: c.now}
 	codes, err := a.Store.TopCodes(c.r.Context(), span, limit)
-	return client.TopCodes{From: span.From, To: span.To, Codes: each(codes, func(n store.CodeCount) client.CodeCount { return client.CodeCount(n) })}, err
+	return client.TopCodes{From: span.From, To: span.To, Codes: listed(codes)}, err
 }
 
 // each turns what a store returns into what is sent: a list that is never null.
@@ -38,12 +39,7 @@ func listed[T any](list []T) []T {
 	return list
 }
 
-type daysIn struct {
-	From    time.Time `query:"from" doc:"a time of the first day; default: 7 days ago"`
-	To      time.Time `query:"to" doc:"a time of the last day; default: today"`
-	Service string    `query:"service"`
-	Code    string    `query:"code"`
-}
+type daysIn struct{ client.Days }
 
 // span returns the first and the last day that are asked for.
 func (in daysIn) span(now time.Time) (from, to time.Time, err error) {
@@ -66,10 +62,11 @@ func (a *API) retryableRate(c *call, in *daysIn) (client.RetryableRates, error) 
 		return client.RetryableRates{}, err
 	}
 	found, err := a.Store.RetryableRates(c.r.Context(), from, to)
-	out := client.RetryableRates{Services: []client.ServiceRate{}}
+	out := client.RetryableRates{Services: []recoup.ServiceRate{}}
 	for _, r := range found {
 		if in.Service == "" || in.Service == r.Service {
-			out.Services = append(out.Services, client.ServiceRate{Service: r.Service, Retryable: r.Retryable, Total: r.Total, Percent: r.Percent()})
+			r.Percent = r.Share()
+			out.Services = append(out.Services, r)
 		}
 	}
 	return out, err

@@ -5,26 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"math"
 	"time"
 
 	"recoup"
 	"recoup/internal/store/row"
 )
 
-// Event is a failure as the ledger keeps it (spec 003): what its reporter said,
-// checked and cleaned, with the keyed hash of the tenant in place of its name.
-// A store ignores Tenant.
-type Event struct {
-	recoup.Event
-	ReportedCode recoup.Code `json:"reported_code,omitempty"` // of an unregistered code: the folded name that was sent
-	TenantHash   string      `json:"tenant_hash,omitempty"`
-	TenantKey    string      `json:"tenant_key,omitempty"` // which key made the hash
-
-	// Timeless says that the id carries no time, so that the id alone must tell
-	// whether the event has come before. A store remembers it for a day.
-	Timeless bool `json:"-"`
-}
+// Event is a row of the ledger. A store ignores Tenant.
+type Event = recoup.StoredEvent
 
 // Events describes the rows of events, but for the day, which the database computes.
 var Events = row.Table[Event]{Name: "recoup.error_event", Columns: []row.Column[Event]{
@@ -55,13 +43,6 @@ func (d detailsAt) Decode(value []byte) (err error) {
 // EventIDsKept is how long ids that carry no time are remembered.
 const EventIDsKept = 24 * time.Hour
 
-// Retryable returns what the event itself says about trying again. If it says
-// nothing, the registry's word for its code counts.
-func (e *Event) Retryable() (yes, said bool) {
-	yes, said = e.Details["retryable"].(bool)
-	return yes, said
-}
-
 // EventFilter selects events. Empty fields do not restrict; all that are set
 // must hold.
 type EventFilter struct {
@@ -78,33 +59,11 @@ type DailyFilter struct {
 	Code    recoup.Code
 }
 
-// CodeCount is how many events a code has.
-type CodeCount struct {
-	Code  recoup.Code `json:"code"`
-	Count int64       `json:"count"`
-}
-
 // RecentCount is how many events a code has that name a provider, or none.
 type RecentCount struct {
 	Code            recoup.Code `json:"code"`
 	ExternalService string      `json:"external_service,omitempty"`
 	N               int64       `json:"n"`
-}
-
-// ServiceRate is how many of a service's events are worth trying again.
-type ServiceRate struct {
-	Service   string `json:"service"`
-	Retryable int64  `json:"retryable"`
-	Total     int64  `json:"total"`
-}
-
-// Percent is the retryable share, with two digits behind the point as spec 003
-// has it.
-func (r ServiceRate) Percent() float64 {
-	if r.Total == 0 {
-		return 0
-	}
-	return math.Round(1e4*float64(r.Retryable)/float64(r.Total)) / 100
 }
 
 // DailyCount is a row of spec 003's error_aggregate_daily.

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -121,9 +120,4 @@ func TestDetails(t *testing.T) {
 	if _, err := store.DecodeDetails([]byte("{")); err == nil {
 		t.Error("half an object is read")
 	}
-}
-
-func ExampleServiceRate_Percent() {
-	fmt.Println(store.ServiceRate{Retryable: 1, Total: 3}.Percent(), store.ServiceRate{}.Percent())
-	// Output: 33.33 0
 }

@@ -53,11 +53,11 @@ type EventReader interface {
 	// TopCodes returns the codes with the most events in a span, most first, and
 	// where they have equally many by name. It is exact as far back as hourly
 	// counts are kept.
-	TopCodes(ctx context.Context, span Span, limit int) ([]CodeCount, error)
+	TopCodes(ctx context.Context, span Span, limit int) ([]recoup.CodeCount, error)
 
 	// RetryableRates returns for every service how many of its events from a day
 	// to a day, both included, were worth trying again, the highest share first.
-	RetryableRates(ctx context.Context, from, to time.Time) ([]ServiceRate, error)
+	RetryableRates(ctx context.Context, from, to time.Time) ([]recoup.ServiceRate, error)
 
 	// Daily returns the counts from a day to a day, both included, by day,
 	// service and code. How much that is, the number of days decides.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
@@ -54,7 +55,7 @@ request. This lists it, newest first.`,
 	flags.addSpan(cmd)
 	cmd.AddCommand(send(streams))
 	var f client.EventFilter
-	return command.List[client.StoredEvent]{
+	return command.List[recoup.StoredEvent]{
 		Noun: "event", Key: "events",
 		Columns: []string{"TIME (UTC)", "CODE", "SERVICE", "ENDPOINT", "HTTP", "PROVIDER", "REGION", "CORRELATION"},
 		Drop:    []string{"REGION", "CORRELATION", "HTTP", "PROVIDER", "ENDPOINT"},
@@ -62,11 +63,11 @@ request. This lists it, newest first.`,
 			f, err = flags.read(s.Clock())
 			return err
 		},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]client.StoredEvent, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.StoredEvent, string, error) {
 			page, err := s.Events(ctx, f, p)
 			return page.Events, page.Next, err
 		},
-		Row: func(_ *command.Session, e *client.StoredEvent) []string {
+		Row: func(_ *command.Session, e *recoup.StoredEvent) []string {
 			code := string(e.Code)
 			if e.ReportedCode != "" {
 				code = string(e.ReportedCode) + " (not registered)"

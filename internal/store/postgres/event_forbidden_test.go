@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
@@ -117,7 +118,7 @@ func TestPlainSQLIsCounted(t *testing.T) {
 	}
 	for range 2 {
 		rates, err := ledger.RetryableRates(t.Context(), conformance.Epoch(), conformance.Epoch().AddDate(0, 3, 0))
-		if want := (store.ServiceRate{Service: "billing", Retryable: 7, Total: 12}); err != nil || len(rates) != 1 || rates[0] != want {
+		if want := (recoup.ServiceRate{Service: "billing", Retryable: 7, Total: 12}); err != nil || len(rates) != 1 || rates[0] != want {
 			t.Errorf("the rates are %v, %v, want %v", rates, err, want)
 		}
 		must(t, ledger.FoldRollups(t.Context()))

@@ -19,12 +19,12 @@ func within(doing, sql string, args ...any) *Query {
 	return q
 }
 
-var codeCounts = row.Fields(func(c *store.CodeCount) []any { return []any{(*string)(&c.Code), &c.Count} })
+var codeCounts = row.Fields(func(c *recoup.CodeCount) []any { return []any{(*string)(&c.Code), &c.Count} })
 
 // TopCodes returns the codes with the most events in a span. Whole hours are
 // counted already; only the events at the edges are looked at. One statement
 // sees sums, what is not folded yet and events as of one moment.
-func (v Verbs) TopCodes(ctx context.Context, span store.Span, limit int) ([]store.CodeCount, error) {
+func (v Verbs) TopCodes(ctx context.Context, span store.Span, limit int) ([]recoup.CodeCount, error) {
 	head, whole, tail := span.Hours()
 	return rows(ctx, v, within("count codes", `
 		select code, sum(n)::bigint from (
@@ -36,10 +36,10 @@ func (v Verbs) TopCodes(ctx context.Context, span store.Span, limit int) ([]stor
 		whole.From, whole.To, head.From, head.To, tail.From, tail.To, clamp(limit)), codeCounts...)
 }
 
-var serviceRates = row.Fields(func(r *store.ServiceRate) []any { return []any{&r.Service, &r.Retryable, &r.Total} })
+var serviceRates = row.Fields(func(r *recoup.ServiceRate) []any { return []any{&r.Service, &r.Retryable, &r.Total} })
 
 // RetryableRates returns the retryable share of every service.
-func (v Verbs) RetryableRates(ctx context.Context, from, to time.Time) ([]store.ServiceRate, error) {
+func (v Verbs) RetryableRates(ctx context.Context, from, to time.Time) ([]recoup.ServiceRate, error) {
 	q := byDay("count services", "service, sum(retryable_count)::bigint, sum(count)::bigint", store.DailyFilter{}, from, to)
 	return rows(ctx, v, q.add(` group by service order by 1.0 * sum(retryable_count) / sum(count) desc, service collate "C"`), serviceRates...)
 }

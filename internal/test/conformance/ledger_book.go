@@ -29,15 +29,15 @@ func (b *Bookkeeper) in(span store.Span) []store.Event {
 	return b.listed(store.EventFilter{From: span.From, To: span.To})
 }
 
-func (b *Bookkeeper) topCodes(span store.Span) (list []store.CodeCount) {
+func (b *Bookkeeper) topCodes(span store.Span) (list []recoup.CodeCount) {
 	counts := map[recoup.Code]int64{}
 	for _, e := range b.in(span) {
 		counts[e.Code]++
 	}
 	for code, n := range counts {
-		list = append(list, store.CodeCount{Code: code, Count: n})
+		list = append(list, recoup.CodeCount{Code: code, Count: n})
 	}
-	slices.SortFunc(list, func(x, y store.CodeCount) int {
+	slices.SortFunc(list, func(x, y recoup.CodeCount) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(string(x.Code), string(y.Code)))
 	})
 	return list
@@ -75,16 +75,16 @@ func (b *Bookkeeper) daily(f store.DailyFilter, span store.Span) (list []store.D
 	return list
 }
 
-func (b *Bookkeeper) rates(span store.Span) (list []store.ServiceRate) {
+func (b *Bookkeeper) rates(span store.Span) (list []recoup.ServiceRate) {
 	for _, c := range b.daily(store.DailyFilter{}, span) {
-		i := slices.IndexFunc(list, func(r store.ServiceRate) bool { return r.Service == c.Service })
+		i := slices.IndexFunc(list, func(r recoup.ServiceRate) bool { return r.Service == c.Service })
 		if i < 0 {
-			i, list = len(list), append(list, store.ServiceRate{Service: c.Service})
+			i, list = len(list), append(list, recoup.ServiceRate{Service: c.Service})
 		}
 		list[i].Retryable += c.Retryable
 		list[i].Total += c.Count
 	}
-	slices.SortFunc(list, func(x, y store.ServiceRate) int {
+	slices.SortFunc(list, func(x, y recoup.ServiceRate) int {
 		return cmp.Or(cmp.Compare(y.Retryable*x.Total, x.Retryable*y.Total), strings.Compare(x.Service, y.Service))
 	})
 	return list

@@ -229,7 +229,7 @@ func eventDrop(b *Bookkeeper) {
 		b.wantEvents(store.EventFilter{}, store.MaxPage)
 	}
 	all := store.Span{From: first, To: first.AddDate(0, 4, 0)}
-	if got, err := b.Ledger.TopCodes(b.Context(), all, 1); err != nil || !slices.Equal(got, []store.CodeCount{{Code: timeout, Count: 6000}}) {
+	if got, err := b.Ledger.TopCodes(b.Context(), all, 1); err != nil || !slices.Equal(got, []recoup.CodeCount{{Code: timeout, Count: 6000}}) {
 		b.Errorf("the counts are %v, %v", got, err)
 	}
 }

@@ -94,7 +94,7 @@ func rollupsRetryable(b *Bookkeeper) {
 		said(timeout, false), said(timeout, true), said(invalid, true), said(invalid, false))
 	rates, err := b.Ledger.RetryableRates(b.Context(), Epoch(), Epoch())
 	b.must(err)
-	if want := []store.ServiceRate{{Service: "billing", Retryable: 3, Total: 6}}; !slices.Equal(rates, want) {
+	if want := []recoup.ServiceRate{{Service: "billing", Retryable: 3, Total: 6}}; !slices.Equal(rates, want) {
 		b.Errorf("the rates are %v, want %v", rates, want)
 	}
 }

@@ -1,0 +1,12 @@
+package recoup_test
+
+import (
+	"fmt"
+
+	"recoup"
+)
+
+func ExampleServiceRate_Share() {
+	fmt.Println(recoup.ServiceRate{Retryable: 1, Total: 3}.Share(), recoup.ServiceRate{}.Share())
+	// Output: 33.33 0
+}
