@@ -16,6 +16,7 @@ func TestChecksCatch(t *testing.T) {
 	imports := func(packages []goPackage) []string { return checkImports(packages, rows) }
 	clockWhy := "only the command line and the running node use the real clock, and pass the time down"
 	bottom := source{"recoup/recoup.go", "// Package recoup is the bottom.\npackage recoup"}
+	roles := source{"recoup/internal/store/role.go", `package store; type KeyReader interface { Keys() }; type KeyWriter interface { AddKey(a Act) }; type Queue interface { AddWork() error }`}
 
 	for _, test := range []struct {
 		name  string
@@ -40,6 +41,15 @@ func TestChecksCatch(t *testing.T) {
 		{"an edge at an edge", checkEdges, []source{{"recoup/internal/app/a.go", `package app; import "recoup/internal/api"`}}, nil},
 		{"an edge below", checkEdges, []source{{"recoup/internal/push/a.go", `package push; import "recoup/internal/api"`}},
 			[]string{"recoup/internal/push/a.go imports recoup/internal/api, which is for recoup/internal/app, recoup/internal/cli, recoup/clients: what a service needs of it, the app hands in"}},
+
+		{"roles", checkRoles, []source{roles, {"recoup/internal/api/a.go", `package api; import "recoup/internal/store"; type Store interface { store.KeyReader; Desk }; type Desk interface { store.KeyWriter }; var x = a.Store.Keys()`}}, nil},
+		{"not roles", checkRoles,
+			[]source{roles, {"recoup/internal/api/a.go", `package api; import "recoup/internal/store"; type Store interface { store.Queue; Look() }; var x = a.Letters.Store.Look()`}},
+			[]string{
+				"AddWork changes something and takes no store.Act: the API leaves it to the service that owns the thing",
+				"Look is no role of package store: api.Store is made of those alone",
+				"recoup/internal/api/a.go reaches through a service to its store for Look",
+			}},
 
 		{"documented", checkPackageComments, []source{bottom}, nil},
 		{"undocumented", checkPackageComments, []source{{"recoup/retry/a.go", "// Retry.\npackage retry"}},
