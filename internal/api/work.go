@@ -58,41 +58,28 @@ type submitIn struct{ Body client.NewWorkBatch }
 var newWorkRules = rulesOf(reflect.TypeFor[recoup.NewWork]())
 
 func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
-	answer := client.WorkBatch{Items: make([]client.Item[recoup.Work], len(in.Body.Work))}
 	receipts, err := c.letterReceipts()
 	if err != nil {
 		return client.WorkBatch{}, err
 	}
-	var list []recoup.NewWork
 	var place []int
-	for i := range in.Body.Work {
+	items, err := answerItems(a, c, len(in.Body.Work), func(i int) (recoup.NewWork, error) {
 		w := &in.Body.Work[i]
-		err := checkRules(newWorkRules, reflect.ValueOf(*w))
+		err := checkItemRules(newWorkRules, w, deadletter.CheckSubmission)
 		if err == nil {
 			err = a.checkLane(c, w.Pipeline, w.Stage)
-		} else {
-			err = checkWhole(newWorkRules, w, deadletter.CheckSubmission)
 		}
-		if err != nil {
-			answer.Items[i].Failure = a.embed(c, err)
-			continue
+		if err == nil {
+			place = append(place, i)
 		}
-		list, place = append(list, *w), append(place, i)
-	}
-	done, err := a.Letters.Submit(c.r.Context(), c.caller, list, receipts.At(place))
-	if err != nil {
-		return client.WorkBatch{}, err
-	}
-	for k := range done {
-		item := &answer.Items[place[k]]
-		if done[k].Err != nil {
-			item.Failure = a.embed(c, done[k].Err)
-			continue
-		}
-		work := done[k].Work()
-		item.Result = &work
-	}
-	return answer, nil
+		return *w, err
+	}, func(ctx context.Context, list []recoup.NewWork) ([]deadletter.Done, error) {
+		return a.Letters.Submit(ctx, c.caller, list, receipts.At(place))
+	}, func(_ int, done *deadletter.Done) (*recoup.Work, error) {
+		work := done.Work()
+		return &work, done.Err
+	})
+	return client.WorkBatch{Items: items}, err
 }
 
 type claimWorkIn struct{ Body recoup.WorkClaim }
@@ -135,35 +122,25 @@ type workResultsIn struct{ Body client.WorkResultBatch }
 var workResultRules = rulesOf(reflect.TypeFor[recoup.WorkResult]())
 
 func (a *API) workResults(c *call, in *workResultsIn) (client.WorkDoneBatch, error) {
-	answer := client.WorkDoneBatch{Items: make([]client.Item[recoup.WorkDone], len(in.Body.Results))}
 	receipts, err := c.letterReceipts()
 	if err != nil {
 		return client.WorkDoneBatch{}, err
 	}
-	var results []recoup.WorkResult
 	var place []int
-	for i := range in.Body.Results {
+	items, err := answerItems(a, c, len(in.Body.Results), func(i int) (recoup.WorkResult, error) {
 		r := &in.Body.Results[i]
-		if checkRules(workResultRules, reflect.ValueOf(*r)) != nil {
-			answer.Items[i].Failure = a.embed(c, checkWhole(workResultRules, r, a.Letters.CheckResult))
-			continue
+		err := checkItemRules(workResultRules, r, a.Letters.CheckResult)
+		if err == nil {
+			place = append(place, i)
 		}
-		results, place = append(results, *r), append(place, i)
-	}
-	done, err := a.Letters.Results(c.r.Context(), c.caller, results, receipts.At(place))
-	if err != nil {
-		return client.WorkDoneBatch{}, err
-	}
-	for k := range done {
-		item := &answer.Items[place[k]]
-		if done[k].Err != nil {
-			item.Failure = a.embed(c, done[k].Err)
-			continue
-		}
-		out := done[k].Result(&results[k])
-		item.Result = &out
-	}
-	return answer, nil
+		return *r, err
+	}, func(ctx context.Context, results []recoup.WorkResult) ([]deadletter.Done, error) {
+		return a.Letters.Results(ctx, c.caller, results, receipts.At(place))
+	}, func(i int, done *deadletter.Done) (*recoup.WorkDone, error) {
+		out := done.Result(&in.Body.Results[i])
+		return &out, done.Err
+	})
+	return client.WorkDoneBatch{Items: items}, err
 }
 
 type leaseIn struct {

@@ -52,7 +52,7 @@ func (s *Service) each(ctx context.Context, n int, step func(i int) (store.Lette
 		made.Receipt, made.Tell = receipt(made.Receipt), s.event
 		return made, err
 	}, s.steps, func(_ int, o *store.LetterOutcome, err error) (Done, error) {
-		if err != nil {
+		if o == nil {
 			return Done{Err: err}, nil
 		}
 		return recall(o)

@@ -10,6 +10,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/batch"
 	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/lease"
@@ -104,28 +105,24 @@ func (s *Service) finish(ctx context.Context, c engine.Caller, results []recoup.
 	for i := range results {
 		said[results[i].WorkID]++
 	}
-	ends, place := make([]store.WorkEnd, 0, len(results)), make([]int, 0, len(results))
+	var ends batch.Part[store.WorkEnd]
 	for i := range results {
 		if r := &results[i]; r.Outcome == Succeeded && r.Failure == nil && receipts.of(i) == nil && !r.LeaseToken.IsZero() && said[r.WorkID] == 1 {
-			ends, place = append(ends, store.WorkEnd{WorkID: r.WorkID, Token: r.LeaseToken}), append(place, i)
+			ends.Add(i, store.WorkEnd{WorkID: r.WorkID, Token: r.LeaseToken})
 		} else {
 			rest = append(rest, i)
 		}
 	}
-	if len(ends) == 0 {
-		return rest, nil
-	}
-	done, err := s.Store.FinishWork(ctx, s.bounds(c), ends)
-	if err != nil {
-		return nil, err
-	}
-	for k, ended := range done {
-		if !ended {
-			rest = append(rest, place[k])
+	err = batch.Do(ctx, &ends, func(ctx context.Context, ends []store.WorkEnd) ([]bool, error) {
+		return s.Store.FinishWork(ctx, s.bounds(c), ends)
+	}, func(i int, ended *bool) error {
+		if !*ended {
+			rest = append(rest, i)
 		}
-	}
+		return nil
+	})
 	slices.Sort(rest)
-	return rest, nil
+	return rest, err
 }
 
 func (s *Service) result(r *recoup.WorkResult, c engine.Caller) (store.DecideLetter, error) {

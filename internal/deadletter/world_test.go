@@ -209,7 +209,7 @@ func (w *world) refused(err error, code recoup.Code) map[string]any {
 // invalid says which fields were complained about.
 func (w *world) invalid(err error, fields ...string) {
 	w.Helper()
-	w.node.RefusedFields(err, fields...)
+	_ = w.node.RefusedFields(err, fields...)
 }
 
 // caller is somebody who may do everything.

@@ -39,8 +39,8 @@ func (e *Engine) Apply(ctx context.Context, c Caller, acts []Act) ([]store.Outco
 		e.announce(outcomes)
 		return outcomes, err
 	}, func(_ int, o *store.Outcome, err error) (store.Outcome, error) {
-		if err != nil {
-			return store.Outcome{Err: err}, nil
+		if o == nil {
+			return refused(err), nil
 		}
 		_, err = recall(o)
 		return *o, err
