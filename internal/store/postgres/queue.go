@@ -71,8 +71,9 @@ var notPaused = `not exists (select from recoup.work_pause p where p.error_class
 	and p.stage in ('', w.stage) and (p.until is null or p.until > ` + clockOr("$3") + `))`
 
 // steadily keeps the planner to the indexes that have the order: of a queue that was
-// empty a moment ago it believes that it is faster to sort all of it.
-const steadily = "select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)"
+// empty a moment ago it believes that it is faster to sort all of it. The plan is kept:
+// for the lanes of a claim, which are few, it would be made anew every time.
+const steadily = "select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)"
 
 // ClaimWork leases work that is due, the longest due first. Rows that another
 // claimer holds at this moment are passed over.
