@@ -66,7 +66,7 @@ func (c *Client) Silences(ctx context.Context, past bool, p Page, options ...Cal
 	return get[SilencePage](ctx, c, "/v1/silences", p.query(query{}.flag("past", past)), options)
 }
 
-// AddSilence keeps alerts from being told. It is not repeated where it may have
+// AddSilence keeps people from being notified of alerts. It is not repeated where it may have
 // been done: two silences would have to be ended instead of one.
 func (c *Client) AddSilence(ctx context.Context, s NewSilence, options ...CallOption) (recoup.Silence, error) {
 	return call[recoup.Silence](ctx, c, request{method: http.MethodPost, path: "/v1/silences", body: s, safety: once}, options)

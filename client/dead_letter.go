@@ -9,9 +9,9 @@ import (
 	"recoup"
 )
 
-// Bury records work that failed for good. Work that was claimed is better told of
+// RecordDeadLetter records work that failed for good. Work that was claimed is better told of
 // by [Client.WorkResults], which is the same with others.
-func (c *Client) Bury(ctx context.Context, f recoup.StageFailure, options ...CallOption) (recoup.DeadLetter, error) {
+func (c *Client) RecordDeadLetter(ctx context.Context, f recoup.StageFailure, options ...CallOption) (recoup.DeadLetter, error) {
 	return call[recoup.DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters", body: f, safety: keyed}, options)
 }
 

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Jobs is the regular work of the clock.
+// Jobs are the scheduled jobs.
 type Jobs struct {
 	Leader string `json:"leader,omitempty"` // the node that runs them; empty: none at the moment
 	Jobs   []Job  `json:"jobs"`
 }
 
-// Job is a piece of regular work, and how it goes.
+// Job is a scheduled job, and how it goes.
 type Job struct {
 	Name       string    `json:"name"`
 	About      string    `json:"about"`
@@ -46,7 +46,7 @@ type JobRan struct {
 	Uncounted bool `json:"uncounted,omitempty"`
 }
 
-// Jobs lists the regular work of the clock.
+// Jobs lists the scheduled jobs.
 func (c *Client) Jobs(ctx context.Context, options ...CallOption) (Jobs, error) {
 	return get[Jobs](ctx, c, "/v1/jobs", nil, options)
 }

@@ -15,14 +15,14 @@ type NoticePage struct {
 	Next    string          `json:"next,omitempty"`
 }
 
-// NoticeResend puts notices that were given up in again.
+// NoticeResend requeues undeliverable notices.
 type NoticeResend struct {
 	IDs    []recoup.ID `json:"ids" minItems:"1" maxItems:"1000"`
 	Reason string      `json:"reason,omitempty" maxLength:"1000"`
 }
 
-// NoticeResent is how many notices were put in again. Those that wait, are
-// delivered, are unknown or were put in again before are left as they are.
+// NoticeResent is how many notices were requeued. Those that wait, are delivered, are
+// unknown or were requeued before are left as they are.
 type NoticeResent struct {
 	Resent int `json:"resent"`
 }
@@ -49,8 +49,8 @@ func (c *Client) AllNotices(ctx context.Context, f recoup.NoticeFilter) iter.Seq
 	})
 }
 
-// ResendNotices puts notices that were given up in again. Each is put in once,
-// however often it is asked for.
+// ResendNotices requeues undeliverable notices. Each is requeued once, however often
+// it is asked for.
 func (c *Client) ResendNotices(ctx context.Context, r NoticeResend, options ...CallOption) (NoticeResent, error) {
 	return call[NoticeResent](ctx, c, request{method: http.MethodPost, path: "/v1/notices/resend", body: r}, options)
 }

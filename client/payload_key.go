@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PayloadKey is a key that payloads and the outputs of stages are sealed with,
+// PayloadKey is a key that payloads and the outputs of stages are encrypted with,
 // without its secret.
 type PayloadKey struct {
 	ID        string    `json:"key_id"`
@@ -20,7 +20,7 @@ type PayloadKeyList struct {
 	Keys []PayloadKey `json:"keys"`
 }
 
-// KeysWrapped is how many of the platform's keys were sealed, and by which master
+// KeysWrapped is how many of the platform's keys were encrypted, and by which master
 // key.
 type KeysWrapped struct {
 	Wrapped   int    `json:"wrapped"`
@@ -32,14 +32,14 @@ func (c *Client) PayloadKeys(ctx context.Context, options ...CallOption) (Payloa
 	return get[PayloadKeyList](ctx, c, "/v1/payload-keys", nil, options)
 }
 
-// RotatePayloadKey makes the key that seals from now on; the others stay and open
-// what they sealed.
+// RotatePayloadKey makes the key that encrypts from now on; the others stay and decrypt
+// what they encrypted.
 func (c *Client) RotatePayloadKey(ctx context.Context, why string, options ...CallOption) (PayloadKey, error) {
 	return call[PayloadKey](ctx, c, request{method: http.MethodPost, path: "/v1/payload-keys/rotate", body: reason{why}, safety: once}, options)
 }
 
-// WrapKeys seals those of the platform's keys, of payloads and of tenants, that lie
-// bare in the database with the server's master key.
+// WrapKeys encrypts the plaintext keys of payloads and tenants in the database with the
+// server's master key.
 func (c *Client) WrapKeys(ctx context.Context, why string, options ...CallOption) (KeysWrapped, error) {
 	return call[KeysWrapped](ctx, c, request{method: http.MethodPost, path: "/v1/payload-keys/wrap", body: reason{why}}, options)
 }

@@ -37,7 +37,7 @@ func testPayloadKeys(t *testing.T, database string) {
 	var works []recoup.ID
 	bury := func(c *client.Client) {
 		t.Helper()
-		d, err := c.Bury(ctx, recoup.StageFailure{
+		d, err := c.RecordDeadLetter(ctx, recoup.StageFailure{
 			WorkID: recoup.ID{9, byte(len(works)), 15: 1}, Pipeline: "p", Stage: "s", Class: "VALIDATION_ERROR", Payload: []byte("what it is about"),
 			LastStack: "none", Context: map[string]any{"attempts": map[string]any{"s": 1}}, FirstFailureAt: time.Now(), LastFailureAt: time.Now(),
 		})

@@ -23,7 +23,7 @@ func buried(n *clitest.Node, pipeline string, count int) string {
 	var last recoup.DeadLetter
 	for i := range count {
 		var err error
-		if last, err = c.Bury(n.T.Context(), recoup.StageFailure{
+		if last, err = c.RecordDeadLetter(n.T.Context(), recoup.StageFailure{
 			WorkID: recoup.ID{1, byte(len(pipeline)), byte(i), 15: 1}, Pipeline: pipeline, Stage: "llm", Class: "VALIDATION_ERROR",
 			LastStack: "*json.SyntaxError: invalid character 'x' at offset 1234", PayloadRef: "s3://in/1",
 			Context: map[string]any{"attempts": map[string]any{"llm": 1}, "upstream": "openai", "upstream_status": 422}, FirstFailureAt: time.Now(), LastFailureAt: time.Now(),
