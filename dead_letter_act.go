@@ -96,3 +96,9 @@ func (r *BulkResult) Count(id ID, err error) {
 	r.NotDone++
 	r.Refused = Refuse(r.Refused, id, err)
 }
+
+// ForGroup makes an act of the workflow one on all open dead letters of a group.
+type ForGroup struct {
+	Preview bool   `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
+	Token   string `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant; default: the open dead letters of the group now"`
+}

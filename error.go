@@ -89,6 +89,15 @@ func (l *Lease) Lapsed(now time.Time) bool {
 	return !l.LeaseToken.IsZero() && !now.Before(l.LeaseEndsAt)
 }
 
+// RetryClaim asks for errors that are due to be retried.
+type RetryClaim struct {
+	Tables       []string `json:"tables,omitempty" doc:"default: every table that the key is for"`
+	Worker       string   `json:"worker" doc:"a name for the history"`
+	Limit        int      `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
+	LeaseSeconds int      `json:"lease_seconds,omitempty" minimum:"0" doc:"default: the policy's"`
+	WaitSeconds  int      `json:"wait_seconds,omitempty" minimum:"0" maximum:"60" doc:"how long to wait if nothing is due"`
+}
+
 // Parking says how an error came to wait for a person (spec 000, 4.2).
 type Parking struct {
 	ParkedAt       time.Time  `json:"parked_at,omitzero"`

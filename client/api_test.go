@@ -60,7 +60,7 @@ func TestRequests(t *testing.T) {
 		},
 
 		`POST /v1/retries/claim {"tables":["t"],"worker":"w","limit":5,"wait_seconds":20}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Claim(x, client.Claim{Tables: []string{"t"}, Worker: "w", Limit: 5, WaitSeconds: 20})
+			return c.Claim(x, recoup.RetryClaim{Tables: []string{"t"}, Worker: "w", Limit: 5, WaitSeconds: 20})
 		},
 		`POST ` + r1 + `/succeed {` + lease + `}`: func(c *client.Client, x ctx) (any, error) { return c.Succeed(x, result) },
 		`POST ` + r1 + `/fail {` + lease + `,"code":"TIMEOUT"}`: func(c *client.Client, x ctx) (any, error) {

@@ -316,7 +316,7 @@ func TestLongPoll(t *testing.T) {
 		o := newRetryServer(time.Minute, 0)
 		c := bubble(t, o)
 		start := time.Now()
-		claimed, err := c.Claim(t.Context(), client.Claim{Worker: "w", WaitSeconds: 60})
+		claimed, err := c.Claim(t.Context(), recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
 		if err != nil || len(claimed) != 0 || time.Since(start) != time.Minute || len(o.claims) != 1 {
 			t.Errorf("%v, %v after %v and %d requests", claimed, err, time.Since(start), len(o.claims))
 		}

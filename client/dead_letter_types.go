@@ -15,34 +15,28 @@ func letterQuery(f recoup.DeadLetterFilter) query {
 		text("group_id", f.GroupID.String()).time("after", f.After).time("before", f.Before)
 }
 
-// ForGroup is an act of the workflow on all open dead letters of a group.
-type ForGroup struct {
-	Preview bool   `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
-	Token   string `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant; default: the open dead letters of the group now"`
-}
-
 // GroupTriage is a [recoup.Triage] of a group.
 type GroupTriage struct {
 	recoup.Triage
-	ForGroup
+	recoup.ForGroup
 }
 
 // GroupRemediation is a [recoup.Remediation] of a group.
 type GroupRemediation struct {
 	recoup.Remediation
-	ForGroup
+	recoup.ForGroup
 }
 
 // GroupValidation is a [recoup.Validation] of a group.
 type GroupValidation struct {
 	recoup.Validation
-	ForGroup
+	recoup.ForGroup
 }
 
 // GroupVerification is a [recoup.Verification] of a group.
 type GroupVerification struct {
 	recoup.Verification
-	ForGroup
+	recoup.ForGroup
 }
 
 // DeadLetterGroupPage is a page of groups, the last seen first.

@@ -132,7 +132,7 @@ func (c *Client) GateZeroStatus(ctx context.Context, options ...CallOption) (rec
 
 // ClaimGateZero leases verifications. It may come back empty. If its answer is
 // lost, what it leased is to be had again when the leases end.
-func (c *Client) ClaimGateZero(ctx context.Context, claim GateZeroClaim, options ...CallOption) ([]recoup.GateZeroWork, error) {
+func (c *Client) ClaimGateZero(ctx context.Context, claim recoup.GateZeroClaim, options ...CallOption) ([]recoup.GateZeroWork, error) {
 	r := request{method: http.MethodPost, path: gateZero + "/claim", body: claim}
 	answer, err := call[GateZeroClaimed](ctx, c, r, options)
 	return answer.Work, err

@@ -55,7 +55,7 @@ func TestGateZeroRequests(t *testing.T) {
 		`GET ` + at + `/recoveries/` + one: func(c *client.Client, x ctx) (any, error) { return c.Recovery(x, id(1)) },
 		`GET ` + at + `/status`:            func(c *client.Client, x ctx) (any, error) { return c.GateZeroStatus(x) },
 		`POST ` + at + `/claim {"worker":"w","limit":5,"what":"intakes"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.ClaimGateZero(x, client.GateZeroClaim{Worker: "w", Limit: 5, What: recoup.ClaimIntakes})
+			return c.ClaimGateZero(x, recoup.GateZeroClaim{Worker: "w", Limit: 5, What: recoup.ClaimIntakes})
 		},
 		`POST ` + at + `/results {"results":[{"intake_id":"` + one + `","recovery_id":"00000000-0000-0000-0000-000000000002","lease_token":"00000000-0000-0000-0000-000000000003","verdict":"FAIL","reason":"TIMEOUT"}]}`: func(c *client.Client, x ctx) (any, error) {
 			return c.GateZeroResults(x, []recoup.GateZeroResult{work.Result(recoup.VerdictFail, "TIMEOUT")})

@@ -113,16 +113,7 @@ type BatchStory struct {
 	Timeline []recoup.IntakeEvent `json:"timeline"`
 }
 
-// GateZeroClaim asks for work: retries that are eligible, and, where there are too
-// few, intakes that nobody has verified yet.
-type GateZeroClaim struct {
-	Worker       string `json:"worker" maxLength:"200"`
-	Limit        int    `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
-	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"0" maximum:"3600" doc:"default 300"`
-	What         string `json:"what,omitempty" enum:"recoveries,intakes" doc:"only the one or the other"`
-}
-
-// GateZeroClaimed is the answer to a [GateZeroClaim].
+// GateZeroClaimed is the answer to a [recoup.GateZeroClaim].
 type GateZeroClaimed struct {
 	Work []recoup.GateZeroWork `json:"work"`
 }

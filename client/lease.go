@@ -18,7 +18,7 @@ const (
 // Claim leases errors that are due to be retried, and waits for some if it is
 // asked to. It may come back empty. If its answer is lost, what it leased falls
 // due again when the leases end. [Worker] does all of this by itself.
-func (c *Client) Claim(ctx context.Context, claim Claim, options ...CallOption) ([]recoup.Error, error) {
+func (c *Client) Claim(ctx context.Context, claim recoup.RetryClaim, options ...CallOption) ([]recoup.Error, error) {
 	r := request{
 		method: http.MethodPost, path: "/v1/retries/claim", body: claim,
 		wait: time.Duration(claim.WaitSeconds) * time.Second,

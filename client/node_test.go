@@ -181,7 +181,7 @@ func (n *realNode) testLeases(t *testing.T) {
 		must(n.Report(ctx, recoup.Report{Table: leaseTable, EntityID: entity, Code: "NETWORK_TIMEOUT"}))(t)
 	}
 	n.Wait(time.Minute)
-	claimed := must(n.Claim(ctx, client.Claim{Tables: []string{leaseTable}, Worker: "w", LeaseSeconds: 60, Limit: 5}))(t)
+	claimed := must(n.Claim(ctx, recoup.RetryClaim{Tables: []string{leaseTable}, Worker: "w", LeaseSeconds: 60, Limit: 5}))(t)
 	if len(claimed) != 2 || claimed[0].LeaseEndsAt.Sub(claimed[0].LeasedAt) != time.Minute {
 		t.Fatalf("claimed %+v", claimed)
 	}

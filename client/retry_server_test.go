@@ -21,7 +21,7 @@ type retryServer struct {
 
 	mu      sync.Mutex
 	due     []recoup.Error
-	claims  []client.Claim
+	claims  []recoup.RetryClaim
 	results []client.Result                           // all but extensions
 	extends []time.Time                               // when leases were extended
 	arrived chan struct{}                             // closed when something falls due
@@ -75,7 +75,7 @@ func (o *retryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (o *retryServer) claim(w http.ResponseWriter, r *http.Request) {
-	var c client.Claim
+	var c recoup.RetryClaim
 	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 		panic(err)
 	}

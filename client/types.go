@@ -64,15 +64,6 @@ type Bulk struct {
 	Preview bool        `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
 }
 
-// Claim asks for errors that are due to be retried.
-type Claim struct {
-	Tables       []string `json:"tables,omitempty" doc:"default: every table that the key is for"`
-	Worker       string   `json:"worker" doc:"a name for the history"`
-	Limit        int      `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
-	LeaseSeconds int      `json:"lease_seconds,omitempty" minimum:"0" doc:"default: the policy's"`
-	WaitSeconds  int      `json:"wait_seconds,omitempty" minimum:"0" maximum:"60" doc:"how long to wait if nothing is due"`
-}
-
 // Claimed is what a claim leased. Each error carries its lease_token.
 type Claimed struct {
 	Errors []recoup.Error `json:"errors"`

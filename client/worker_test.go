@@ -100,7 +100,7 @@ func TestResults(t *testing.T) {
 				t.Errorf("asked to come back after %d s", r.RetryAfter)
 			}
 		}
-		first, long := o.claims[0], o.claims[slices.IndexFunc(o.claims, func(c client.Claim) bool { return c.WaitSeconds > 0 })]
+		first, long := o.claims[0], o.claims[slices.IndexFunc(o.claims, func(c recoup.RetryClaim) bool { return c.WaitSeconds > 0 })]
 		if first.Worker != "w1" || first.Limit != 5 || first.LeaseSeconds != 60 || first.WaitSeconds != 0 || !slices.Equal(first.Tables, []string{"t"}) {
 			t.Errorf("claimed %+v first", first)
 		}

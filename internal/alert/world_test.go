@@ -61,7 +61,7 @@ func (w *world) act(id recoup.ID, in lifecycle.Input) {
 // claim leases what is due in a table.
 func (w *world) claim(table string) []recoup.Error {
 	w.Helper()
-	list, err := w.Engine.Claim(w.Context(), node.Ada, engine.Claim{Tables: []string{table}, Worker: "w1", Limit: 1000, Lease: time.Minute})
+	list, err := w.Engine.Claim(w.Context(), node.Ada, recoup.RetryClaim{Tables: []string{table}, Worker: "w1", Limit: 1000, LeaseSeconds: 60})
 	w.Must(err)
 	return list
 }

@@ -51,7 +51,7 @@ func checkWhole[T any](rules []ruled, item *T, check func(*T) error) error {
 }
 
 func (a *API) checkClaim(c *call, in *claimIn) error {
-	_, err := a.Engine.CheckClaim(c.caller, in.order())
+	_, err := a.Engine.CheckClaim(c.caller, in.Body)
 	return err
 }
 
@@ -156,7 +156,7 @@ func (a *API) checkUnpause(c *call, in *unpauseIn) error {
 
 func (a *API) checkBatch(_ *call, in *newBatchIn) error { return recovery.CheckBatch(in.Body.ID) }
 
-func (a *API) checkGateClaim(_ *call, in *gateClaimIn) error { return recovery.CheckOrder(in.order()) }
+func (a *API) checkGateClaim(_ *call, in *gateClaimIn) error { return recovery.CheckClaim(in.Body) }
 
 func (a *API) checkGateResults(c *call, in *gateResultsIn) error {
 	return eachItem("results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })

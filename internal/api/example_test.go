@@ -109,7 +109,7 @@ func retryExamples(list map[string]example) {
 		return claimed[len(claimed)-1]
 	}
 	list["POST /v1/retries/claim"] = example{make: func(_ *world, table string) (string, any) {
-		return "/v1/retries/claim", client.Claim{Tables: []string{table}, Worker: "w"}
+		return "/v1/retries/claim", recoup.RetryClaim{Tables: []string{table}, Worker: "w"}
 	}}
 	for _, outcome := range []string{"succeed", "fail", "extend"} {
 		list["POST /v1/retries/{id}/"+outcome] = example{make: func(w *world, table string) (string, any) {

@@ -191,7 +191,7 @@ func TestMadeUpTokensOfAnotherHub(t *testing.T) {
 		var out recoup.BulkResult
 		w.do(key, http.MethodPost, "/v1/dead-letter-groups/"+mine.GroupID.String()+"/remediate", client.GroupRemediation{
 			Remediation: recoup.Remediation{Link: "INC-1", Corrected: "the title"},
-			ForGroup:    client.ForGroup{Token: madeUp("remediate "+mine.GroupID.String(), "", mine, theirs)},
+			ForGroup:    recoup.ForGroup{Token: madeUp("remediate "+mine.GroupID.String(), "", mine, theirs)},
 		}).ok(&out)
 		if out.Applied != 1 || len(out.Refused) != 1 || out.Refused[0].ID != theirs.ErrorID || !strings.Contains(out.Refused[0].Reason, "nothing of that name or id") {
 			w.Errorf("a made-up token of a group does %+v", out)

@@ -11,7 +11,6 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/check"
-	"recoup/internal/lease"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
@@ -209,14 +208,10 @@ func recoveryOf(x store.Case, now time.Time) *recoup.Recovery {
 	return &r
 }
 
-type gateClaimIn struct{ Body client.GateZeroClaim }
-
-func (in *gateClaimIn) order() recovery.Order {
-	return recovery.Order{Worker: in.Body.Worker, Limit: lease.Limit(in.Body.Limit), Lease: lease.Seconds(in.Body.LeaseSeconds), What: in.Body.What}
-}
+type gateClaimIn struct{ Body recoup.GateZeroClaim }
 
 func (a *API) claimGateZero(c *call, in *gateClaimIn) (client.GateZeroClaimed, error) {
-	cases, err := a.GateZero.Claim(c.r.Context(), in.order())
+	cases, err := a.GateZero.Claim(c.r.Context(), in.Body)
 	return client.GateZeroClaimed{Work: each(cases, func(x store.Case) recoup.GateZeroWork { return x.Work() })}, err
 }
 

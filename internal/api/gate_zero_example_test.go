@@ -48,7 +48,7 @@ func (w *world) fails(batch, reason string) recoup.Recovery {
 func (w *world) gateWork(what string) []recoup.GateZeroWork {
 	w.Helper()
 	var out client.GateZeroClaimed
-	w.do("worker", http.MethodPost, "/v1/gate-zero/claim", client.GateZeroClaim{Worker: "w1", Limit: 1000, What: what}).ok(&out)
+	w.do("worker", http.MethodPost, "/v1/gate-zero/claim", recoup.GateZeroClaim{Worker: "w1", Limit: 1000, What: what}).ok(&out)
 	return out.Work
 }
 
@@ -77,7 +77,7 @@ func gateZeroExamples(list map[string]example) {
 	list["POST "+at+"/claim"] = example{make: func(w *world, _ string) (string, any) {
 		w.fails("", "TIMEOUT")
 		w.wait(24 * time.Hour)
-		return at + "/claim", client.GateZeroClaim{Worker: "w1"}
+		return at + "/claim", recoup.GateZeroClaim{Worker: "w1"}
 	}}
 	list["POST "+at+"/results"] = example{make: func(w *world, _ string) (string, any) {
 		return at + "/results", client.GateZeroResults{Results: []recoup.GateZeroResult{

@@ -39,7 +39,7 @@ func TestEndOfAKeyEndsItsLongPolls(t *testing.T) {
 			var made recoup.Key
 			w.post("/v1/keys", client.NewKey{Name: "n", Role: "worker"}).ok(&made)
 			key := w.use(made)
-			errors := w.later(key, http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w", WaitSeconds: 60})
+			errors := w.later(key, http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
 			work := w.later(key, http.MethodPost, "/v1/work/claim", recoup.WorkClaim{
 				Lanes: []recoup.Lane{{Pipeline: "p", Stage: "s"}}, Worker: "w", WaitSeconds: 60,
 			})

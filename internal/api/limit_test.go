@@ -120,7 +120,7 @@ func TestOverload(t *testing.T) {
 	}
 	w.do("ingest", http.MethodPost, "/v1/events", recoup.Event{Code: "TIMEOUT", Service: "s"}).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
 	w.do("reader", http.MethodGet, "/v1/errors", nil).ok()
-	w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()
+	w.do("worker", http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w"}).ok()
 	w.do("admin", http.MethodPost, "/v1/promotions", recoup.Promotion{EntityID: "CO-2", Phase: "p"}).ok()
 
 	for key, path := range map[string]string{"reader": "/v1/promotion/CO-1", "admin": "/v1/errors/parked"} {
@@ -179,12 +179,12 @@ func TestShares(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	polls := make(chan *answer, 2)
 	for _, table := range []string{dol, people} {
-		r := w.request("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w", Tables: []string{table}, WaitSeconds: 60})
+		r := w.request("worker", http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w", Tables: []string{table}, WaitSeconds: 60})
 		go func() { polls <- w.send(r.WithContext(gone)) }()
 		n.await(table)
 	}
-	tooMuch(w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}), 2)
-	w.do("worker"+onlyDOL, http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()
+	tooMuch(w.do("worker", http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w"}), 2)
+	w.do("worker"+onlyDOL, http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w"}).ok()
 
 	large := `{"events":[` + strings.Repeat(" ", 200<<10) + `]}`
 	tooMuch(w.do("ingest", http.MethodPost, "/v1/events", large), 256<<10)
@@ -202,7 +202,7 @@ func TestShares(t *testing.T) {
 	}
 	for range 9 { // what was taken was given back
 		w.do("worker", http.MethodPost, "/v1/errors", report).ok()
-		w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok()
+		w.do("worker", http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w"}).ok()
 	}
 }
 
@@ -224,9 +224,9 @@ func TestTooManyWait(t *testing.T) {
 	w := newWorld(t, n.option(), limits(api.Limits{Waiting: 1, InFlight: 1}))
 	e := w.report(dol, "CO-1")
 	w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "wait"}).ok()
-	first := w.later("worker", "POST", "/v1/retries/claim", client.Claim{Worker: "w", WaitSeconds: 60})
+	first := w.later("worker", "POST", "/v1/retries/claim", recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
 	<-n.claims
-	w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
+	w.do("worker", http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w"}).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
 	w.report(dol, "CO-2") // who waits is in nobody's way
 	w.post("/v1/errors/"+e.ID.String()+"/unpark", client.Act{Reason: "go on"}).ok()
 	(<-first).ok()

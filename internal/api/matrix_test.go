@@ -205,7 +205,7 @@ func TestOneHub(t *testing.T) {
 
 	w.wait(1)
 	var claimed client.Claimed
-	w.do("worker"+onlyDOL, http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w", Limit: 100}).ok(&claimed)
+	w.do("worker"+onlyDOL, http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w", Limit: 100}).ok(&claimed)
 	for _, e := range claimed.Errors {
 		if e.Table != dol {
 			t.Errorf("claimed one of %s", e.Table)

@@ -41,7 +41,7 @@ func waits(w *world, entity, code string) {
 		}
 		w.wait(e.NextRetryAt.Sub(w.clock()))
 		var claimed client.Claimed
-		w.post("/v1/retries/claim", client.Claim{Tables: []string{dol}, Worker: "w", Limit: 1}).ok(&claimed)
+		w.post("/v1/retries/claim", recoup.RetryClaim{Tables: []string{dol}, Worker: "w", Limit: 1}).ok(&claimed)
 		if len(claimed.Errors) != 1 || claimed.Errors[0].ID != e.ID {
 			w.Fatalf("%s: claimed %+v", code, claimed.Errors)
 		}

@@ -13,18 +13,11 @@ import (
 	"recoup/internal/store"
 )
 
-type claimIn struct{ Body client.Claim }
-
-func (in *claimIn) order() engine.Claim {
-	return engine.Claim{
-		Tables: in.Body.Tables, Worker: in.Body.Worker, Limit: lease.Limit(in.Body.Limit),
-		Lease: lease.Seconds(in.Body.LeaseSeconds), Wait: lease.Seconds(in.Body.WaitSeconds),
-	}
-}
+type claimIn struct{ Body recoup.RetryClaim }
 
 func (a *API) claim(c *call, in *claimIn) (client.Claimed, error) {
 	claimed, err := poll(a, c, func(ctx context.Context) ([]recoup.Error, error) {
-		return a.Engine.Claim(ctx, c.caller, in.order())
+		return a.Engine.Claim(ctx, c.caller, in.Body)
 	})
 	if claimed == nil {
 		claimed = []recoup.Error{}

@@ -43,7 +43,7 @@ func TestLongPoll(t *testing.T) {
 	w := newWorld(t, n.option())
 	e := w.report(dol, "CO-1")
 	w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "wait"}).ok()
-	waiting := w.later("worker", "POST", "/v1/retries/claim", client.Claim{Worker: "w", WaitSeconds: 60})
+	waiting := w.later("worker", "POST", "/v1/retries/claim", recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
 	<-n.claims
 	w.post("/v1/errors/"+e.ID.String()+"/unpark", client.Act{Reason: "go on"}).ok()
 	var claimed client.Claimed
@@ -51,7 +51,7 @@ func TestLongPoll(t *testing.T) {
 	if len(claimed.Errors) != 1 || claimed.Errors[0].ID != e.ID || claimed.Errors[0].LeaseToken.IsZero() {
 		t.Errorf("claimed %+v", claimed)
 	}
-	w.do("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w"}).ok(&claimed)
+	w.do("worker", http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w"}).ok(&claimed)
 	if len(claimed.Errors) != 0 {
 		t.Errorf("claimed it twice: %+v", claimed)
 	}
@@ -62,7 +62,7 @@ func TestLongPollOfTheGone(t *testing.T) {
 	t.Parallel()
 	n := newNotifier()
 	w := newWorld(t, n.option())
-	r := w.request("worker", http.MethodPost, "/v1/retries/claim", client.Claim{Worker: "w", WaitSeconds: 60})
+	r := w.request("worker", http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
 	ctx, leave := context.WithCancel(t.Context())
 	done := make(chan *answer, 1)
 	go func() { done <- w.send(r.WithContext(ctx)) }()

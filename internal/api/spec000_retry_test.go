@@ -14,7 +14,7 @@ import (
 func (w *world) claimNow(table string) []recoup.Error {
 	w.Helper()
 	var out client.Claimed
-	w.post("/v1/retries/claim", client.Claim{Tables: []string{table}, Worker: "w", Limit: 100}).ok(&out)
+	w.post("/v1/retries/claim", recoup.RetryClaim{Tables: []string{table}, Worker: "w", Limit: 100}).ok(&out)
 	return out.Errors
 }
 

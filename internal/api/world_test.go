@@ -196,7 +196,7 @@ func (w *world) claim(table string) []recoup.Error {
 	w.Helper()
 	w.Wait(time.Hour)
 	var out client.Claimed
-	w.post("/v1/retries/claim", client.Claim{Tables: []string{table}, Worker: "w", Limit: 100}).ok(&out)
+	w.post("/v1/retries/claim", recoup.RetryClaim{Tables: []string{table}, Worker: "w", Limit: 100}).ok(&out)
 	return out.Errors
 }
 

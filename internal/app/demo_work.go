@@ -130,7 +130,7 @@ func (n *Node) addBatch(ctx context.Context) error {
 // verifyRound is a worker that verifies what there is. What it has no result for
 // goes back.
 func verifyRound(ctx context.Context, gate *recovery.Service, round int, results map[string][]string) error {
-	cases, err := gate.Claim(ctx, recovery.Order{Worker: "demo", Limit: store.MaxPage, Batch: demoBatch})
+	cases, err := gate.Claim(ctx, recoup.GateZeroClaim{Worker: "demo", Limit: store.MaxPage, BatchID: demoBatch})
 	if err != nil {
 		return err
 	}

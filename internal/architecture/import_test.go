@@ -153,7 +153,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/recovery",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store"},
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
@@ -360,7 +360,7 @@ var outward = []struct {
 	why string
 }{
 	{"recoup/internal/api", []string{"recoup/internal/app", "recoup/internal/cli", "recoup/clients"}, "what a service needs of it, the app hands in"},
-	{"recoup/client", []string{"recoup/internal/api", "recoup/internal/app", "recoup/internal/cli", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup"},
+	{"recoup/client", []string{"recoup/internal/api", "recoup/internal/app", "recoup/internal/cli", "recoup/internal/test", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup"},
 }
 
 // checkEdges returns one sentence for each import of an edge by who may not.

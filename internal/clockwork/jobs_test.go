@@ -105,7 +105,7 @@ func (w *world) leased() {
 	w.Helper()
 	w.retrying("leased")
 	w.Wait(time.Minute)
-	claimed, err := w.Engine.Claim(w.Context(), engine.Caller{Name: "w"}, engine.Claim{Tables: []string{dol}, Worker: "w", Limit: 10})
+	claimed, err := w.Engine.Claim(w.Context(), engine.Caller{Name: "w"}, recoup.RetryClaim{Tables: []string{dol}, Worker: "w", Limit: 10})
 	if err != nil || len(claimed) != 1 {
 		w.Fatalf("claimed %v, %v", claimed, err)
 	}

@@ -107,7 +107,7 @@ func (y *year) work() {
 	var claimed []recoup.Error
 	before, _, _ := y.ground.state()
 	_, err := y.alive(0, func() (err error) {
-		claimed, err = y.nodes[0].engine.Claim(y.Context(), engine.Caller{Name: "w"}, engine.Claim{Worker: "w", Limit: 5})
+		claimed, err = y.nodes[0].engine.Claim(y.Context(), engine.Caller{Name: "w"}, recoup.RetryClaim{Worker: "w", Limit: 5})
 		return err
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func lanes(list []recoup.Lane) string {
 // CheckClaim says what is wrong with a claim, all of it.
 func CheckClaim(in recoup.WorkClaim) error {
 	var f check.Fields
-	lease.CheckClaim(&f, in.Worker, lease.Limit(in.Limit), lease.Seconds(in.LeaseSeconds), lease.Seconds(in.WaitSeconds))
+	lease.CheckClaim(&f, in.Worker, in.Limit, in.LeaseSeconds, in.WaitSeconds)
 	if len(in.Lanes) == 0 || len(in.Lanes) > maxLanes {
 		f.Addf("lanes", "items", "lanes must be between 1 and %d", maxLanes)
 	}

@@ -13,24 +13,15 @@ import (
 	"recoup/internal/store"
 )
 
-// GroupAct is an act of the workflow on all dead letters of a group that it is the
-// turn of.
-type GroupAct struct {
-	Step    Step
-	Preview bool   // say what would happen, and do nothing
-	Token   string // of the preview whose set is meant; empty: the group as it is now
-}
-
 // MaxGroup is the most dead letters of one act on a group.
 const MaxGroup = 10_000
 
 // groupStep is how many dead letters one transaction of such an act changes.
 const groupStep = 200
 
-// TakeGroup does an act on the open dead letters of a group. First the set is
+// TakeGroup does an act on the open dead letters of a group that it is the turn of. First the set is
 // fixed, then each is changed under its own lock, in steps.
-func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, in GroupAct) (recoup.BulkResult, error) {
-	step := in.Step
+func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, step Step, how recoup.ForGroup) (recoup.BulkResult, error) {
 	if err := s.checkStep(&step); err != nil {
 		return recoup.BulkResult{}, err
 	}
@@ -49,8 +40,8 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 		}
 	}
 	act := step.act() + " " + id.String()
-	if in.Token != "" && !in.Preview {
-		frozen, err := engine.Thaw(in.Token, act, s.now())
+	if how.Token != "" && !how.Preview {
+		frozen, err := engine.Thaw(how.Token, act, s.now())
 		if err != nil {
 			return recoup.BulkResult{}, err
 		}
@@ -64,7 +55,7 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	for i := range letters {
 		members[i] = engine.Member{ID: letters[i].Dead.ErrorID, UpdatedAt: letters[i].Dead.UpdatedAt}
 	}
-	if !in.Preview {
+	if !how.Preview {
 		return s.takeMembers(ctx, c, members, step)
 	}
 	shown := engine.Frozen{Act: act, Until: s.now().Add(engine.PreviewLife), Members: members}

@@ -160,7 +160,7 @@ func (s *Service) CheckResult(r *recoup.WorkResult) error {
 	}
 	var f check.Fields
 	lease.CheckToken(&f, !r.LeaseToken.IsZero())
-	lease.CheckLength(&f, lease.Seconds(r.LeaseSeconds))
+	lease.CheckLength(&f, r.LeaseSeconds)
 	switch r.Outcome {
 	case Succeeded, Failed, Extended, Released:
 	default:

@@ -34,7 +34,7 @@ func (w *world) buried(count int) []recoup.ID {
 	}
 	group := w.read(ids[0]).Dead.GroupID
 	for _, step := range []deadletter.Step{triage, remedy, validated} {
-		if r, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step}); err != nil || r.Applied != count {
+		if r, err := w.TakeGroup(w.Context(), caller(ada), group, step, recoup.ForGroup{}); err != nil || r.Applied != count {
 			w.Fatalf("%T: %+v, %v", step, r, err)
 		}
 	}

@@ -154,10 +154,10 @@ func TestTriageConfirms(t *testing.T) {
 		}
 		other := good
 		other.Stage = "fetch"
-		w.invalid(second(w.TakeGroup(w.Context(), caller(ada), l.GroupID, deadletter.GroupAct{Step: other})), "stage")
+		w.invalid(second(w.TakeGroup(w.Context(), caller(ada), l.GroupID, other, recoup.ForGroup{})), "stage")
 		other = good
 		other.Exhausted = new(bool)
-		if r, err := w.TakeGroup(w.Context(), caller(ada), l.GroupID, deadletter.GroupAct{Step: other}); err != nil || r.NotDone != 1 || r.Applied != 0 {
+		if r, err := w.TakeGroup(w.Context(), caller(ada), l.GroupID, other, recoup.ForGroup{}); err != nil || r.NotDone != 1 || r.Applied != 0 {
 			w.Errorf("a group of which one is exhausted: %+v, %v", r, err)
 		}
 		_, err := w.Take(w.Context(), caller(ada), l.ErrorID, good, nil)
@@ -280,21 +280,20 @@ func TestGroups(t *testing.T) {
 			w.Error("another stage is another group")
 		}
 		w.take(letters[3].Dead.ErrorID, triage)
-		act := deadletter.GroupAct{Step: remedy, Preview: true}
-		r, err := w.TakeGroup(w.Context(), caller(ada), group, act)
+		r, err := w.TakeGroup(w.Context(), caller(ada), group, remedy, recoup.ForGroup{Preview: true})
 		if err != nil || r.Matched != 12 || r.Applied != 1 || r.NotDone != 11 || len(r.Refused) != 11 {
 			w.Errorf("the preview is %+v, %v", r, err)
 		}
 		if d := w.read(letters[3].Dead.ErrorID); d.Dead.Step != recoup.StepTriaged {
 			w.Errorf("a preview has changed it: %s", d.Dead.Step)
 		}
-		w.refused(second(w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: triage, Token: r.Token})), fault.CodeValidationError)
+		w.refused(second(w.TakeGroup(w.Context(), caller(ada), group, triage, recoup.ForGroup{Token: r.Token})), fault.CodeValidationError)
 		for _, step := range []deadletter.Step{triage, remedy, validated} {
-			seen, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step, Preview: true})
+			seen, err := w.TakeGroup(w.Context(), caller(ada), group, step, recoup.ForGroup{Preview: true})
 			w.must(err)
 			for _, want := range []int{12, 0} { // the second time all have changed since
 				w.wait(time.Second)
-				r, err := w.TakeGroup(w.Context(), caller(ada), group, deadletter.GroupAct{Step: step, Token: seen.Token})
+				r, err := w.TakeGroup(w.Context(), caller(ada), group, step, recoup.ForGroup{Token: seen.Token})
 				if err != nil || r.Applied != want || r.NotDone != 12-want {
 					w.Errorf("%T: %+v, %v", step, r, err)
 				}
@@ -307,7 +306,7 @@ func TestGroups(t *testing.T) {
 		if g.Owner != "bob" || details.Open != 12 || details.Total != 12 || len(details.Days) != 1 || details.Days[0].N != 12 || len(details.Notes) != 1 {
 			w.Errorf("the group is %+v", details)
 		}
-		if _, err := w.TakeGroup(w.Context(), caller(ada), w.id(), deadletter.GroupAct{Step: triage}); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.TakeGroup(w.Context(), caller(ada), w.id(), triage, recoup.ForGroup{}); !errors.Is(err, store.ErrNotFound) {
 			w.Errorf("a group that there is not: %v", err)
 		}
 	})

@@ -171,7 +171,7 @@ func (l *load) retry(name string) {
 	insist(l, "unpark "+name, func(ctx context.Context, o ...client.CallOption) (client.Acted, error) {
 		return l.Unpark(ctx, id, client.Act{Reason: "try again"}, o...)
 	}, func(client.Acted) {})
-	claimed, err := l.Claim(l.Context(), client.Claim{Tables: []string{workTable}, Worker: "load", Limit: 5}, client.NoRetry())
+	claimed, err := l.Claim(l.Context(), recoup.RetryClaim{Tables: []string{workTable}, Worker: "load", Limit: 5}, client.NoRetry())
 	if err != nil {
 		return
 	}
@@ -192,7 +192,7 @@ func (l *load) poll() {
 		cancel()
 	}()
 	for ctx.Err() == nil {
-		_, err := l.Claim(ctx, client.Claim{Tables: []string{"people.people_errors"}, Worker: "poll", WaitSeconds: 60}, client.NoRetry())
+		_, err := l.Claim(ctx, recoup.RetryClaim{Tables: []string{"people.people_errors"}, Worker: "poll", WaitSeconds: 60}, client.NoRetry())
 		if err != nil {
 			_ = retry.Sleep(ctx, 2*time.Millisecond)
 		}

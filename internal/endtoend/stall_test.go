@@ -147,7 +147,7 @@ func (s *stalls) work(c *client.Client, random *rand.Rand, entity string) {
 	if err != nil && !(errors.As(err, &refused) && refused.Code == fault.CodeInvalidTransition) { // another has claimed it before
 		s.Errorf("%s: %v", entity, err)
 	}
-	claimed, err := c.Claim(ctx, client.Claim{Tables: []string{workTable}, Worker: entity, Limit: 3, LeaseSeconds: 1}, client.NoRetry())
+	claimed, err := c.Claim(ctx, recoup.RetryClaim{Tables: []string{workTable}, Worker: entity, Limit: 3, LeaseSeconds: 1}, client.NoRetry())
 	if err != nil {
 		s.Errorf("%s: %v", entity, err)
 	}

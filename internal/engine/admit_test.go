@@ -70,7 +70,7 @@ func TestAdmit(t *testing.T) {
 			w.Errorf("%s, %s %s", e2.State, e3.State, e3.Category)
 		}
 		w.Wait(time.Hour)
-		claimed, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10})
+		claimed, err := w.Engine.Claim(w.Context(), ada, recoup.RetryClaim{Worker: "w1", Limit: 10})
 		if err != nil || len(claimed) != 2 {
 			w.Errorf("%d claimed, %v", len(claimed), err)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
@@ -15,7 +16,7 @@ func TestFailuresOfOneClaimAreAllInTheLedger(t *testing.T) {
 	everywhere(t, func(w *world) {
 		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"))
 		w.Wait(made[1].NextRetryAt.Sub(w.Now()))
-		claimed, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Tables: []string{dol}, Worker: "w1", Limit: 100})
+		claimed, err := w.Engine.Claim(w.Context(), ada, recoup.RetryClaim{Tables: []string{dol}, Worker: "w1", Limit: 100})
 		if err != nil || len(claimed) != 2 || claimed[0].LeaseToken != claimed[1].LeaseToken {
 			w.Fatalf("%d claimed, %v", len(claimed), err)
 		}

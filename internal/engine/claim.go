@@ -13,18 +13,9 @@ import (
 	"recoup/internal/store"
 )
 
-// Claim asks for errors that are due to be retried.
-type Claim struct {
-	Tables []string // none: every table the caller may touch
-	Worker string
-	Limit  int
-	Lease  time.Duration // zero: the policy's default
-	Wait   time.Duration // how long to wait for something to fall due
-}
-
 // Claim leases due errors to a worker. With nothing due it waits, for as long as
 // the claim says, and may come back empty.
-func (e *Engine) Claim(ctx context.Context, c Caller, claim Claim) ([]recoup.Error, error) {
+func (e *Engine) Claim(ctx context.Context, c Caller, claim recoup.RetryClaim) ([]recoup.Error, error) {
 	tables, err := e.CheckClaim(c, claim)
 	if err != nil {
 		return nil, err
@@ -34,9 +25,9 @@ func (e *Engine) Claim(ctx context.Context, c Caller, claim Claim) ([]recoup.Err
 
 // CheckClaim says what is wrong with a claim, all of it, and returns the tables that it
 // is of.
-func (e *Engine) CheckClaim(c Caller, claim Claim) ([]string, error) {
+func (e *Engine) CheckClaim(c Caller, claim recoup.RetryClaim) ([]string, error) {
 	f := check.Fields{Redactor: e.Redactor}
-	lease.CheckClaim(&f, claim.Worker, claim.Limit, claim.Lease, claim.Wait)
+	lease.CheckClaim(&f, claim.Worker, claim.Limit, claim.LeaseSeconds, claim.WaitSeconds)
 	tables, err := e.claimable(c, claim.Tables, &f)
 	if err != nil {
 		return nil, err
@@ -70,12 +61,12 @@ func (e *Engine) claimable(c Caller, names []string, f *check.Fields) ([]string,
 }
 
 // await claims, and while there is nothing waits to be woken or for the clock.
-func (e *Engine) await(ctx context.Context, claim Claim, tables []string) (claimed []recoup.Error, err error) {
+func (e *Engine) await(ctx context.Context, claim recoup.RetryClaim, tables []string) (claimed []recoup.Error, err error) {
 	if len(tables) == 0 {
 		return nil, nil
 	}
 	err = e.Await(ctx, lease.Wait{
-		For: strings.Join(slices.Sorted(slices.Values(tables)), " "), Wait: claim.Wait,
+		For: strings.Join(slices.Sorted(slices.Values(tables)), " "), Wait: lease.Seconds(claim.WaitSeconds),
 		Look: func() (bool, error) {
 			var err error
 			claimed, err = e.claim(ctx, claim, tables)
@@ -87,11 +78,11 @@ func (e *Engine) await(ctx context.Context, claim Claim, tables []string) (claim
 
 // claim claims what is due, all under one token: a lease is known by its error and
 // its token. Where a worker before has let its lease run out, that is an event.
-func (e *Engine) claim(ctx context.Context, claim Claim, tables []string) ([]recoup.Error, error) {
-	in := lifecycle.Claim{Token: e.IDs.New(e.Now()), Worker: claim.Worker, Lease: claim.Lease}
+func (e *Engine) claim(ctx context.Context, claim recoup.RetryClaim, tables []string) ([]recoup.Error, error) {
+	in := lifecycle.Claim{Token: e.IDs.New(e.Now()), Worker: claim.Worker, Lease: lease.Seconds(claim.LeaseSeconds)}
 	return e.Store.ClaimDue(ctx, store.Claim{
-		Tables: tables, Limit: claim.Limit, Tell: e.lapse,
-		Like: claimLike{e, claim.Lease}, Token: in.Token, Worker: claim.Worker,
+		Tables: tables, Limit: lease.Limit(claim.Limit), Tell: e.lapse,
+		Like: claimLike{e, in.Lease}, Token: in.Token, Worker: claim.Worker,
 		Decide: func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			return lifecycle.Step(e.Policies.Of(current), current, in, now)
 		},

@@ -15,8 +15,8 @@ import (
 
 func TestClaimValidation(t *testing.T) {
 	everywhere(t, func(w *world) {
-		_, err := w.Engine.Claim(w.Context(), ada, engine.Claim{
-			Tables: []string{"no.such_table", letters}, Worker: secret, Limit: 1001, Lease: -1, Wait: 61 * time.Second,
+		_, err := w.Engine.Claim(w.Context(), ada, recoup.RetryClaim{
+			Tables: []string{"no.such_table", letters}, Worker: secret, Limit: 1001, LeaseSeconds: -1, WaitSeconds: 61,
 		})
 		w.wantFields(err, []string{secret, "no.such_table"}, "worker", "limit", "lease_seconds", "wait_seconds", "tables", "tables")
 	})
@@ -27,7 +27,7 @@ func TestClaimWorksEveryTable(t *testing.T) {
 		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(target, "e2", "NETWORK_TIMEOUT"))
 		w.Engine.Policies.Use(without(w.T, target)) // its errors live on
 		w.Wait(2 * time.Second)
-		claimed, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10, Lease: time.Minute})
+		claimed, err := w.Engine.Claim(w.Context(), ada, recoup.RetryClaim{Worker: "w1", Limit: 10, LeaseSeconds: 60})
 		if err != nil || len(claimed) != 2 {
 			w.Fatalf("%d claimed, %v", len(claimed), err)
 		}
@@ -37,7 +37,7 @@ func TestClaimWorksEveryTable(t *testing.T) {
 				w.Errorf("%s by %s", out.Error.State, out.Error.ResolvedBy)
 			}
 		}
-		if again, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 10}); err != nil || len(again) > 0 {
+		if again, err := w.Engine.Claim(w.Context(), ada, recoup.RetryClaim{Worker: "w1", Limit: 10}); err != nil || len(again) > 0 {
 			w.Errorf("%d claimed again, %v", len(again), err)
 		}
 		if e := w.Read(made[0].ID); e.State != recoup.Resolved {
@@ -87,7 +87,7 @@ func TestClaimIsWoken(t *testing.T) {
 				begin := time.Now()
 				done := make(chan int)
 				go func() {
-					claimed, err := w.Engine.Claim(context.Background(), ada, engine.Claim{Worker: "w1", Limit: 1, Wait: time.Minute})
+					claimed, err := w.Engine.Claim(context.Background(), ada, recoup.RetryClaim{Worker: "w1", Limit: 1, WaitSeconds: 60})
 					if err != nil {
 						t.Error(err)
 					}
@@ -126,17 +126,17 @@ func TestClaimWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onSQLite(t)
 		begin := time.Now()
-		if claimed, err := w.Engine.Claim(t.Context(), ada, engine.Claim{Worker: "w1", Limit: 1, Wait: 5 * time.Second}); err != nil || len(claimed) > 0 || time.Since(begin) != 5*time.Second {
+		if claimed, err := w.Engine.Claim(t.Context(), ada, recoup.RetryClaim{Worker: "w1", Limit: 1, WaitSeconds: 5}); err != nil || len(claimed) > 0 || time.Since(begin) != 5*time.Second {
 			t.Errorf("%d claimed, %v, after %v", len(claimed), err, time.Since(begin))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if claimed, _ := w.Engine.Claim(ctx, ada, engine.Claim{Worker: "w1", Limit: 1, Wait: time.Minute}); len(claimed) > 0 {
+		if claimed, _ := w.Engine.Claim(ctx, ada, recoup.RetryClaim{Worker: "w1", Limit: 1, WaitSeconds: 60}); len(claimed) > 0 {
 			t.Errorf("%d claimed", len(claimed))
 		}
 		e := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
 		time.AfterFunc(3*time.Second, func() { w.Wait(e.NextRetryAt.Sub(w.Now())) })
-		if claimed, err := w.Engine.Claim(t.Context(), ada, engine.Claim{Worker: "w1", Limit: 1, Wait: time.Minute}); err != nil || len(claimed) != 1 {
+		if claimed, err := w.Engine.Claim(t.Context(), ada, recoup.RetryClaim{Worker: "w1", Limit: 1, WaitSeconds: 60}); err != nil || len(claimed) != 1 {
 			t.Errorf("%d claimed, %v", len(claimed), err)
 		}
 	})

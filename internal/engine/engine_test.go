@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup"
-	"recoup/internal/engine"
 	"recoup/internal/store"
 	"recoup/internal/test/node"
 )
@@ -105,7 +104,7 @@ func (w *world) claimOne(e recoup.Error) recoup.Error {
 	if d := e.NextRetryAt.Sub(w.Now()); d > 0 {
 		w.Wait(d)
 	}
-	claimed, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Tables: []string{e.Table}, Worker: "w1", Limit: 100})
+	claimed, err := w.Engine.Claim(w.Context(), ada, recoup.RetryClaim{Tables: []string{e.Table}, Worker: "w1", Limit: 100})
 	if err != nil {
 		w.Fatal(err)
 	}

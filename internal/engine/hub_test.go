@@ -45,7 +45,7 @@ func TestHubRestrictedCallers(t *testing.T) {
 		forbidden("park queue", err)
 		_, _, err = w.Engine.Archived(ctx, filer, people, store.Page{})
 		forbidden("archive", err)
-		_, err = w.Engine.Claim(ctx, filer, engine.Claim{Tables: []string{people}, Worker: "w1", Limit: 1})
+		_, err = w.Engine.Claim(ctx, filer, recoup.RetryClaim{Tables: []string{people}, Worker: "w1", Limit: 1})
 		forbidden("claim", err)
 		out, err := w.Engine.Report(ctx, filer, []recoup.Report{failing(people, "e3", "NETWORK_TIMEOUT"), failing("no.such_table", "e3", "NETWORK_TIMEOUT")})
 		if err != nil {
@@ -92,7 +92,7 @@ func (w *world) ownHub(filer engine.Caller, mine, parked recoup.Error) {
 		w.Errorf("all counts %v, %v", all, err)
 	}
 	w.Wait(2 * time.Second)
-	claimed, err := w.Engine.Claim(ctx, filer, engine.Claim{Worker: "w1", Limit: 10})
+	claimed, err := w.Engine.Claim(ctx, filer, recoup.RetryClaim{Worker: "w1", Limit: 10})
 	if err != nil || len(claimed) != 1 || claimed[0].ID != mine.ID {
 		w.Fatalf("claimed %d, %v", len(claimed), err)
 	}
@@ -110,7 +110,7 @@ func (w *world) ownHub(filer engine.Caller, mine, parked recoup.Error) {
 	if got := ids(w.Engine.ParkQueue(ctx, stranger, nil, store.Page{})); len(got) > 0 {
 		w.Errorf("a stranger's park %v", got)
 	}
-	if claimed, err := w.Engine.Claim(ctx, stranger, engine.Claim{Worker: "w1", Limit: 1}); err != nil || len(claimed) > 0 {
+	if claimed, err := w.Engine.Claim(ctx, stranger, recoup.RetryClaim{Worker: "w1", Limit: 1}); err != nil || len(claimed) > 0 {
 		w.Errorf("a stranger claims %d, %v", len(claimed), err)
 	}
 }

@@ -72,7 +72,7 @@ func (w *world) live(t *rapid.T, entity string) {
 	made := w.Report(reports...)
 	for range rapid.IntRange(0, 3).Draw(t, "rounds") {
 		w.Wait(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, 5 * time.Minute, 30 * time.Hour}).Draw(t, "pass"))
-		claimed, err := w.Engine.Claim(w.Context(), ada, engine.Claim{Worker: "w1", Limit: 2})
+		claimed, err := w.Engine.Claim(w.Context(), ada, recoup.RetryClaim{Worker: "w1", Limit: 2})
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func (r *rounds) report(entity string) {
 func (r *rounds) claim(node int) {
 	r.Helper()
 	begun := r.time()
-	got, err := r.nodes[node].Claim(r.Context(), ada, engine.Claim{Tables: []string{people}, Worker: fmt.Sprint("w", node), Limit: 10, Lease: time.Minute})
+	got, err := r.nodes[node].Claim(r.Context(), ada, recoup.RetryClaim{Tables: []string{people}, Worker: fmt.Sprint("w", node), Limit: 10, LeaseSeconds: 60})
 	if err != nil {
 		r.Fatal(err)
 	}

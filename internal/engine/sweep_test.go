@@ -112,7 +112,7 @@ func TestSweepGoesPastWhatIsHeld(t *testing.T) {
 		for i := range made[:7] {
 			w.Act(engine.Act{ID: made[i].ID, Input: lifecycle.Unpark{Reason: "try"}})
 		}
-		claimed, err := w.Engine.Claim(w.Context(), engine.Caller{Name: "ada"}, engine.Claim{Worker: "w", Limit: 100, Lease: 10 * time.Minute})
+		claimed, err := w.Engine.Claim(w.Context(), engine.Caller{Name: "ada"}, recoup.RetryClaim{Worker: "w", Limit: 100, LeaseSeconds: 600})
 		if err != nil || len(claimed) != 7 {
 			w.Fatalf("%d claimed, %v", len(claimed), err)
 		}

@@ -29,20 +29,20 @@ func Seconds(n int) time.Duration {
 	return time.Duration(min(max(n, -1), year)) * time.Second
 }
 
-// CheckClaim says what is wrong with what every claim asks for.
-func CheckClaim(f *check.Fields, worker string, limit int, lease, wait time.Duration) {
+// CheckClaim says what is wrong with what every claim asks for; its times are in seconds.
+func CheckClaim(f *check.Fields, worker string, limit, lease, wait int) {
 	f.RequiredIdentifier("worker", worker)
-	if limit < 1 || limit > MaxClaim {
+	if limit < 0 || limit > MaxClaim {
 		f.Addf("limit", "range", "limit must be between 1 and %d", MaxClaim)
 	}
 	CheckLength(f, lease)
-	if wait < 0 || wait > MaxWait {
+	if wait < 0 || Seconds(wait) > MaxWait {
 		f.Addf("wait_seconds", "range", "wait_seconds must be between 0 and %d", int(MaxWait.Seconds()))
 	}
 }
 
-// CheckLength says what is wrong with how long a lease is to last.
-func CheckLength(f *check.Fields, lease time.Duration) {
+// CheckLength says what is wrong with how long a lease is to last, in seconds.
+func CheckLength(f *check.Fields, lease int) {
 	if lease < 0 {
 		f.Addf("lease_seconds", "minimum", "lease_seconds must not be negative")
 	}

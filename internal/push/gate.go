@@ -9,7 +9,6 @@ import (
 
 	"recoup"
 	"recoup/fault"
-	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
 
@@ -23,8 +22,8 @@ type gateSource struct {
 	batch  string
 }
 
-func (s *gateSource) claim(ctx context.Context, limit int, lease time.Duration) ([]parcel, error) {
-	cases, err := s.Gate.Claim(ctx, recovery.Order{Worker: s.worker, Limit: limit, Lease: lease, Batch: s.batch})
+func (s *gateSource) claim(ctx context.Context, limit, lease int) ([]parcel, error) {
+	cases, err := s.Gate.Claim(ctx, recoup.GateZeroClaim{Worker: s.worker, Limit: limit, LeaseSeconds: lease, BatchID: s.batch})
 	list := make([]parcel, len(cases))
 	for i := range cases {
 		list[i] = &gateParcel{s, &cases[i]}

@@ -12,7 +12,6 @@ import (
 
 	"recoup"
 	"recoup/internal/push"
-	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
 
@@ -245,7 +244,7 @@ func TestSurplusIsGivenBack(t *testing.T) {
 		for range 4 {
 			<-r.arrived
 		}
-		got, err := w.gate.Claim(w.Context(), recovery.Order{Worker: "w2", Limit: 10})
+		got, err := w.gate.Claim(w.Context(), recoup.GateZeroClaim{Worker: "w2", Limit: 10})
 		w.must(err)
 		var ids []recoup.ID
 		for i := range got {
@@ -269,7 +268,7 @@ func TestFirstVerificationIsGivenBack(t *testing.T) {
 		id := w.intake("", "Acme")
 		claims := func(want int, when string) {
 			w.Helper()
-			got, err := w.gate.Claim(w.Context(), recovery.Order{Worker: "w2", Limit: 10, Lease: time.Minute})
+			got, err := w.gate.Claim(w.Context(), recoup.GateZeroClaim{Worker: "w2", Limit: 10, LeaseSeconds: 60})
 			w.must(err)
 			if len(got) != want || want == 1 && got[0].Intake.ID != id {
 				w.Errorf("%s another worker gets %+v", when, got)

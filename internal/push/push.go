@@ -22,7 +22,6 @@ import (
 	"recoup"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
-	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
 
@@ -34,7 +33,7 @@ type Letters interface {
 
 // Gate is where verifications come from.
 type Gate interface {
-	Claim(ctx context.Context, o recovery.Order) ([]store.Case, error)
+	Claim(ctx context.Context, in recoup.GateZeroClaim) ([]store.Case, error)
 	Record(ctx context.Context, results []recoup.GateZeroResult) ([]store.CaseOutcome, error)
 	GiveBack(ctx context.Context, id, token recoup.ID) error
 	GiveBackIntake(ctx context.Context, c *store.Case) error

@@ -47,7 +47,8 @@ type parcel interface {
 
 // source is where a receiver's parcels come from.
 type source interface {
-	claim(ctx context.Context, limit int, lease time.Duration) ([]parcel, error)
+	// claim leases what there is, for that many seconds.
+	claim(ctx context.Context, limit, lease int) ([]parcel, error)
 }
 
 // receiver is an address that work is delivered to.

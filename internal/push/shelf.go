@@ -20,7 +20,7 @@ const maxSour = 100
 // tried with the same one for ever, and those that have failed longest ago first.
 func (r *receiver) claim(ctx context.Context, places int) ([]parcel, error) {
 	sour := r.expected()
-	list, err := r.source.claim(ctx, places+len(sour), r.lease)
+	list, err := r.source.claim(ctx, places+len(sour), int((r.lease+time.Second-1)/time.Second))
 	if err == nil {
 		r.forget(sour, list)
 	}

@@ -26,9 +26,9 @@ type workSource struct {
 	lanes  []recoup.Lane
 }
 
-func (s *workSource) claim(ctx context.Context, limit int, lease time.Duration) ([]parcel, error) {
+func (s *workSource) claim(ctx context.Context, limit, lease int) ([]parcel, error) {
 	claimed, err := s.Letters.Claim(ctx, engine.Caller{Name: s.worker}, recoup.WorkClaim{
-		Lanes: s.lanes, Worker: s.worker, Limit: limit, LeaseSeconds: int((lease + time.Second - 1) / time.Second),
+		Lanes: s.lanes, Worker: s.worker, Limit: limit, LeaseSeconds: lease,
 	})
 	list := make([]parcel, len(claimed))
 	for i := range claimed {

@@ -144,7 +144,7 @@ func (f *fortnight) turn(size int) {
 		due = due[n:]
 	}
 	for left := size/12 + 1; left > 0; {
-		claimed, err := f.Claim(f.Context(), recovery.Order{Worker: "w1", Limit: min(left, 500), Lease: workerLease})
+		claimed, err := f.Claim(f.Context(), recoup.GateZeroClaim{Worker: "w1", Limit: min(left, 500), LeaseSeconds: int(workerLease.Seconds())})
 		f.must(err)
 		if len(claimed) == 0 {
 			return

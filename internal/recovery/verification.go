@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/batch"
 	"recoup/internal/check"
+	"recoup/internal/lease"
 	"recoup/internal/policy"
 	"recoup/internal/store"
 )
@@ -22,68 +24,51 @@ const (
 // ClaimAny is work of both kinds: eligible recoveries, then new intakes.
 const ClaimAny = ""
 
-// Order is a worker's wish for work.
-type Order struct {
-	Worker string
-	Limit  int
-	Lease  time.Duration // zero: DefaultLease
-	What   string
-	Batch  string // only what belongs to it; empty: whatever there is
-}
-
 // Claim leases work: recoveries that are eligible, the longest waiting first, and
 // where there are too few, intakes that nobody has verified yet. A case without a
 // recovery is such an intake; its result needs no token, because only the first
 // one counts. Nothing of a killed batch is handed out, no recovery before its
 // time, and none of a frozen batch.
-func (s *Service) Claim(ctx context.Context, o Order) ([]store.Case, error) {
-	if err := o.check(); err != nil {
+func (s *Service) Claim(ctx context.Context, in recoup.GateZeroClaim) ([]store.Case, error) {
+	if err := CheckClaim(in); err != nil {
 		return nil, err
 	}
-	lease := o.Lease
-	if lease == 0 {
-		lease = DefaultLease
-	}
+	limit, lasts := lease.Limit(in.Limit), cmp.Or(lease.Seconds(in.LeaseSeconds), DefaultLease)
 	var cases []store.Case
-	if o.What != recoup.ClaimIntakes {
+	if in.What != recoup.ClaimIntakes {
 		gate := s.gate()
-		claimed, err := s.store.ClaimEligible(ctx, store.RecoveryClaim{Batch: o.Batch, Limit: o.Limit,
+		claimed, err := s.store.ClaimEligible(ctx, store.RecoveryClaim{Batch: in.BatchID, Limit: limit,
 			Decide: func(current store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
-				return Step(gate, current, Claim{Token: s.ids.New(now), Worker: o.Worker, Lease: lease}, now)
+				return Step(gate, current, Claim{Token: s.ids.New(now), Worker: in.Worker, Lease: lasts}, now)
 			}})
 		if err != nil {
 			return nil, err
 		}
 		cases = claimed
 	}
-	if o.What == recoup.ClaimRecoveries || len(cases) >= o.Limit {
+	if in.What == recoup.ClaimRecoveries || len(cases) >= limit {
 		return cases, nil
 	}
 	intakes, at, err := s.store.ClaimPending(ctx, store.IntakeClaim{
-		Batch: o.Batch, Worker: o.Worker, Limit: o.Limit - len(cases), Lease: lease,
+		Batch: in.BatchID, Worker: in.Worker, Limit: limit - len(cases), Lease: lasts,
 	})
 	for i := range intakes {
 		cases = append(cases, store.Case{Intake: intakes[i], Lease: store.RecoveryLease{
-			Lease: recoup.NewLease(recoup.ID{}, o.Worker, at, lease),
+			Lease: recoup.NewLease(recoup.ID{}, in.Worker, at, lasts),
 		}})
 	}
 	return cases, err
 }
 
-// CheckOrder says what is wrong with a claim, all of it.
-func CheckOrder(o Order) error { return o.check() }
-
-func (o Order) check() error {
+// CheckClaim says what is wrong with a claim, all of it.
+func CheckClaim(in recoup.GateZeroClaim) error {
 	var f check.Fields
-	f.RequiredIdentifier("worker", o.Worker)
-	f.Identifier("batch_id", o.Batch)
-	if o.Limit < 1 || o.Limit > store.MaxPage {
-		f.Addf("limit", "range", "limit must be between 1 and %d", store.MaxPage)
-	}
-	if o.Lease < 0 || o.Lease > MaxLease {
+	lease.CheckClaim(&f, in.Worker, in.Limit, in.LeaseSeconds, 0)
+	f.Identifier("batch_id", in.BatchID)
+	if lease.Seconds(in.LeaseSeconds) > MaxLease {
 		f.Addf("lease_seconds", "range", "a lease lasts an hour at most")
 	}
-	if o.What != ClaimAny && o.What != recoup.ClaimIntakes && o.What != recoup.ClaimRecoveries {
+	if in.What != ClaimAny && in.What != recoup.ClaimIntakes && in.What != recoup.ClaimRecoveries {
 		f.Addf("what", "enum", "what must be %s or %s, or left out", recoup.ClaimRecoveries, recoup.ClaimIntakes)
 	}
 	return f.Err()

@@ -156,19 +156,6 @@ export interface ChannelTestAnswer {
   request_id: string;
 }
 
-export interface Claim {
-  /** default: the policy's */
-  lease_seconds?: number;
-  /** default 10 */
-  limit?: number;
-  /** default: every table that the key is for */
-  tables?: Array<string> | null;
-  /** how long to wait if nothing is due */
-  wait_seconds?: number;
-  /** a name for the history */
-  worker: string;
-}
-
 export interface ClaimedAnswer {
   errors: Array<Error> | null;
   /** names the request in logs, as the header X-Request-Id does */
@@ -1763,6 +1750,19 @@ export interface ResultBatch {
   results: Array<Result> | null;
 }
 
+export interface RetryClaim {
+  /** default: the policy's */
+  lease_seconds?: number;
+  /** default 10 */
+  limit?: number;
+  /** default: every table that the key is for */
+  tables?: Array<string> | null;
+  /** how long to wait if nothing is due */
+  wait_seconds?: number;
+  /** a name for the history */
+  worker: string;
+}
+
 export interface RetryPolicy {
   backoff_multiplier?: number;
   base_delay_ms?: number;
@@ -2950,7 +2950,7 @@ export interface Operations {
   };
   /** Lease errors that are due, and wait for some. Roles: worker, admin. */
   "POST /v1/retries/claim": {
-    body: Claim;
+    body: RetryClaim;
     answer: ClaimedAnswer;
   };
   /** Submit results of retries in bulk; items succeed or fail independently. Roles: worker, admin. */

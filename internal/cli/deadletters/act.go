@@ -43,7 +43,7 @@ otherwise nothing is changed. The class and the stage of a group are the same fo
 		ask.Class, ask.Stage, ask.Exhausted = recoup.Code(seen.class), seen.stage, seen.spent()
 		return at.act(s, args, "triaged",
 			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Triage(ctx, id, ask) },
-			func(id recoup.ID, how client.ForGroup) (recoup.BulkResult, error) {
+			func(id recoup.ID, how recoup.ForGroup) (recoup.BulkResult, error) {
 				return s.TriageGroup(ctx, id, client.GroupTriage{Triage: ask, ForGroup: how})
 			})
 	})
@@ -81,7 +81,7 @@ authentication or configuration, --release and --validated-in for a code defect.
 		}
 		return at.act(s, args, "remediated",
 			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Remediate(ctx, id, ask) },
-			func(id recoup.ID, how client.ForGroup) (recoup.BulkResult, error) {
+			func(id recoup.ID, how recoup.ForGroup) (recoup.BulkResult, error) {
 				return s.RemediateGroup(ctx, id, client.GroupRemediation{Remediation: ask, ForGroup: how})
 			})
 	})
@@ -106,7 +106,7 @@ func validate(streams command.Streams) *cobra.Command {
 		}
 		return at.act(s, args, "validated",
 			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Validate(ctx, id, ask) },
-			func(id recoup.ID, how client.ForGroup) (recoup.BulkResult, error) {
+			func(id recoup.ID, how recoup.ForGroup) (recoup.BulkResult, error) {
 				return s.ValidateGroup(ctx, id, client.GroupValidation{Validation: ask, ForGroup: how})
 			})
 	})
@@ -136,7 +136,7 @@ func verify(streams command.Streams) *cobra.Command {
 		}
 		return at.act(s, args, past,
 			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Verify(ctx, id, ask) },
-			func(id recoup.ID, how client.ForGroup) (recoup.BulkResult, error) {
+			func(id recoup.ID, how recoup.ForGroup) (recoup.BulkResult, error) {
 				return s.VerifyGroup(ctx, id, client.GroupVerification{Verification: ask, ForGroup: how})
 			})
 	})

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"recoup"
-	"recoup/client"
 	"recoup/internal/cli/command"
 )
 
@@ -36,7 +35,7 @@ func (t *target) id(args []string) (recoup.ID, error) {
 
 // act does an act on whatever was asked for.
 func (t *target) act(s *command.Session, args []string, past string,
-	one func(recoup.ID) (recoup.DeadLetter, error), all func(recoup.ID, client.ForGroup) (recoup.BulkResult, error)) error {
+	one func(recoup.ID) (recoup.DeadLetter, error), all func(recoup.ID, recoup.ForGroup) (recoup.BulkResult, error)) error {
 	id, err := t.id(args)
 	if err != nil {
 		return err
@@ -60,11 +59,11 @@ func (t *target) act(s *command.Session, args []string, past string,
 }
 
 // actAll previews what would happen to a group, and asks for a confirmation.
-func (t *target) actAll(s *command.Session, id recoup.ID, past string, all func(recoup.ID, client.ForGroup) (recoup.BulkResult, error)) error {
+func (t *target) actAll(s *command.Session, id recoup.ID, past string, all func(recoup.ID, recoup.ForGroup) (recoup.BulkResult, error)) error {
 	if err := s.Askable(t.yes || t.dryRun); err != nil {
 		return err
 	}
-	done, err := all(id, client.ForGroup{Preview: true})
+	done, err := all(id, recoup.ForGroup{Preview: true})
 	if err != nil {
 		return err
 	}
@@ -74,7 +73,7 @@ func (t *target) actAll(s *command.Session, id recoup.ID, past string, all func(
 				return err
 			}
 		}
-		if done, err = all(id, client.ForGroup{Token: done.Token}); err != nil {
+		if done, err = all(id, recoup.ForGroup{Token: done.Token}); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"recoup"
-	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/cli/command"
 	"recoup/internal/verifier"
@@ -103,7 +102,7 @@ type verified map[string]int
 func verifyAll(ctx context.Context, s *command.Session, f verifyFlags, look func(ctx context.Context, domain, company string) (verifier.Reason, error)) (verified, error) {
 	sum := verified{}
 	for {
-		work, err := s.ClaimGateZero(ctx, client.GateZeroClaim{Worker: f.worker, Limit: min(f.parallel*4, command.MaxRows), What: f.what})
+		work, err := s.ClaimGateZero(ctx, recoup.GateZeroClaim{Worker: f.worker, Limit: min(f.parallel*4, command.MaxRows), What: f.what})
 		if err != nil {
 			return sum, err
 		}
