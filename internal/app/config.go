@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"recoup/internal/policy"
 )
 
 // Setting is something a node can be told: by a flag, by the environment, or in
@@ -44,6 +46,7 @@ func Settings() []Setting {
 			func(o *Options, s string) error { o.TLSKey = s; return nil }},
 		{"policy", "RECOUP_POLICY", "", "policy `FILE` to put in force (default: the policy in the database)", false,
 			func(o *Options, s string) error { o.Policy = s; return nil }},
+		{"example", "RECOUP_EXAMPLE", "", "`EXAMPLE` policy that a new database begins with: spec (default: one with the table app.errors)", false, readExample},
 		{"url", "RECOUP_URL", "", "public `URL` of this server, for links in notifications and answers (default: no links in notifications; in answers the request's host)", false, readURL},
 		{"trusted-proxy", "RECOUP_TRUSTED_PROXY", "", "`CIDR[,CIDR]` of proxies in front of this server; only their X-Forwarded-For, -Host and -Proto are trusted (default: none)", false, readProxies},
 		{"master-key-file", "RECOUP_MASTER_KEY_FILE", "", "`FILE` with the master key, 32 bytes in base64, that encrypts the keys in the database (default: they are stored in plaintext)", false, readMasterKey},
@@ -263,3 +266,16 @@ func (o *Options) logger(w interface{ Write([]byte) (int, error) }) *slog.Logger
 
 // LogTo makes the node write its log there.
 func (o *Options) LogTo(w interface{ Write([]byte) (int, error) }) { o.Logger = o.logger(w) }
+
+// readExample reads the policy that a new database begins with.
+func readExample(o *Options, name string) error {
+	if name == "" {
+		return nil
+	}
+	text, ok := policy.Example(name)
+	if !ok {
+		return fmt.Errorf("%q is no example, expected %s", name, strings.Join(policy.Examples(), ", "))
+	}
+	o.First = text
+	return nil
+}

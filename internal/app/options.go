@@ -22,7 +22,8 @@ import (
 type Options struct {
 	Database string // sqlite:FILE or postgres://…
 	Listen   string // HOST:PORT
-	Policy   string // a file; empty: what the database has, else the default policy
+	Policy   string // a file; empty: what the database has, else First
+	First    []byte // the policy that a database without one begins with; nil: the default policy
 	Demo     bool   // no keys are needed; on loopback only
 	URL      string // where people find the node, for links; empty: there are none
 	Channels []notify.Config

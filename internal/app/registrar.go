@@ -104,7 +104,10 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup
 	if n.o.Demo {
 		act.By = demoActor
 	}
-	text := policy.DefaultFile()
+	text := n.o.First
+	if text == nil {
+		text = policy.DefaultFile()
+	}
 	if n.o.Policy == "" {
 		current, err := n.store.CurrentPolicy(ctx)
 		if !errors.Is(err, store.ErrNotFound) {

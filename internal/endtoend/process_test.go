@@ -52,7 +52,7 @@ var listens = regexp.MustCompile(`Recoup listens on http://(\S+)`)
 // serve is the command that runs a node.
 func (s *site) serve() *exec.Cmd {
 	cmd := exec.Command(program.Path(s.T), append([]string{"serve", "--listen", "127.0.0.1:0", "--database", s.database,
-		"--log-level", "debug", "--rate-per-key", "1000000"}, s.flags...)...)
+		"--example", "spec", "--log-level", "debug", "--rate-per-key", "1000000"}, s.flags...)...)
 	cmd.Env = append(os.Environ(), s.env...)
 	return cmd
 }

@@ -14,6 +14,7 @@ import (
 
 	"recoup/internal/app"
 	"recoup/internal/cli/command"
+	"recoup/internal/policy"
 )
 
 // Commands are those of this package.
@@ -27,7 +28,8 @@ func serve(streams command.Streams) *cobra.Command {
 		Short: "Run the server",
 		Long: `Runs the server: the API, and everything that runs beside it. Without flags it keeps its data in
 recoup.db in the current folder and listens on 127.0.0.1:8080. The first start creates an admin
-key and prints it, once.
+key and prints it, once, and begins with a small policy that governs the table app.errors; 'recoup
+init' writes one for your own tables.
 
 It stops on SIGINT and SIGTERM: running requests are finished, and everything that was accepted
 is written.`,
@@ -41,6 +43,11 @@ is written.`,
 		_, options, err := read()
 		if err != nil {
 			return err
+		}
+		if options.First == nil {
+			if options.First, err = policy.Starter(policy.Start{Table: "app.errors", Entity: "entity_id"}); err != nil {
+				return err
+			}
 		}
 		options.LogTo(streams.Err)
 		options.FirstKey = func(secret string) {
