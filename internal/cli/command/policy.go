@@ -26,16 +26,29 @@ type PolicyFlags struct {
 	server ServerFlags
 }
 
-// Offline is a [Runner] that reads the chosen policy first.
-func (f *PolicyFlags) Offline(streams Streams, cmd *cobra.Command, forms Forms, run Run) *cobra.Command {
+// Add adds the flags.
+func (f *PolicyFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "policy", "", "policy `FILE` ($RECOUP_POLICY; default: the built-in policy)")
 	f.server.Add(cmd, "read the policy in force on the server `URL` ($RECOUP_SERVER)")
+}
+
+// Offline is a [Runner] that reads the chosen policy first.
+func (f *PolicyFlags) Offline(streams Streams, cmd *cobra.Command, forms Forms, run Run) *cobra.Command {
+	f.Add(cmd)
 	return Offline(streams, cmd, forms, func(ctx context.Context, s *Session, args []string) error {
-		if err := f.load(ctx, s); err != nil {
-			return f.server.Explain(cmd, args, err)
+		if err := f.Load(ctx, s, cmd, args); err != nil {
+			return err
 		}
 		return run(ctx, s, args)
 	})
+}
+
+// Load reads the chosen policy, for a command and its arguments.
+func (f *PolicyFlags) Load(ctx context.Context, s *Session, cmd *cobra.Command, args []string) error {
+	if err := f.load(ctx, s); err != nil {
+		return f.server.Explain(cmd, args, err)
+	}
+	return nil
 }
 
 // Chosen reports whether a policy was chosen, and not only the built-in one is there.
@@ -45,15 +58,17 @@ func (f *PolicyFlags) Chosen() bool { return f.Name != policy.DefaultName }
 func (f *PolicyFlags) Given() string { return f.file }
 
 // chosen returns the policy file and what named it, or nothing for the policy of a
-// server or the built-in one. What a flag says counts before what the environment does.
+// server or the built-in one. What a flag says counts before what the environment does:
+// a file that is named is read without a server, unless one is named as well.
 func (f *PolicyFlags) chosen() (file, by string) {
-	f.server.Server = cmp.Or(f.server.Server, os.Getenv("RECOUP_SERVER"))
 	switch {
 	case f.Argument != "":
 		return f.Argument, "the argument"
 	case f.file != "":
 		return f.file, "--policy"
-	case f.server.Server != "":
+	}
+	f.server.Server = cmp.Or(f.server.Server, os.Getenv("RECOUP_SERVER"))
+	if f.server.Server != "" {
 		return "", ""
 	}
 	return os.Getenv("RECOUP_POLICY"), "$RECOUP_POLICY"

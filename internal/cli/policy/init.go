@@ -45,13 +45,14 @@ governs the tables of Recoup's specification.`,
 	cmd.Flags().StringVar(&ask.Channel, "notify", "", "`CHANNEL` where owners are notified (default: log)")
 	cmd.Flags().StringVar(&ask.example, "example", "", "write this `EXAMPLE` instead: "+strings.Join(policy.Examples(), ", "))
 	cmd.Flags().BoolVar(&ask.force, "force", false, "replace FILE if it exists")
-	defer func() {
-		for _, name := range []string{"json", "policy"} {
-			cmd.Flags().Lookup(name).Hidden = true
-		}
-	}()
-	return ask.from.Offline(streams, cmd, nil, func(_ context.Context, s *command.Session, args []string) error {
+	ask.from.Add(cmd)
+	command.Offline(streams, cmd, nil, func(ctx context.Context, s *command.Session, args []string) error {
 		ask.File = cmp.Or(strings.Join(args, ""), "policy.yaml")
+		if ask.asksNothing() {
+			if err := ask.from.Load(ctx, s, cmd, args); err != nil {
+				return err
+			}
+		}
 		text, err := ask.text(s)
 		if err != nil {
 			return err
@@ -62,18 +63,28 @@ governs the tables of Recoup's specification.`,
 		ask.goOn(s)
 		return nil
 	})
+	for _, name := range []string{"json", "policy"} {
+		cmd.Flags().Lookup(name).Hidden = true
+	}
+	return cmd
+}
+
+// asksNothing reports whether no flag says what the policy is to be about: then it may be
+// that of a server.
+func (a *initial) asksNothing() bool {
+	return a.Table+a.Team+a.Entity+a.Channel+a.example == ""
 }
 
 // text is what is to be written.
 func (a *initial) text(s *command.Session) ([]byte, error) {
-	switch asked := a.Table != "" || a.Team != "" || a.Entity != "" || a.Channel != ""; {
+	switch {
 	case a.example != "":
 		text, ok := policy.Example(a.example)
 		if !ok {
 			return nil, command.Usagef("unknown example %q: expected %s", a.example, strings.Join(policy.Examples(), ", "))
 		}
 		return text, nil
-	case a.from.Chosen() && !asked:
+	case a.asksNothing() && a.from.Chosen():
 		return []byte(a.from.Policy.Text()), nil
 	case a.Table == "" && !s.Interactive:
 		return nil, command.Usagef("--table is missing: expected an error table such as payments.capture_errors")
