@@ -947,6 +947,12 @@ export interface JobRanAnswer {
   uncounted?: boolean;
 }
 
+export interface JobRun {
+  /** only count what it would move */
+  dry_run?: boolean;
+  reason?: string;
+}
+
 export interface Jobs {
   jobs: Array<Job> | null;
   leader?: string;
@@ -1005,6 +1011,12 @@ export interface KeyAnswer {
 export interface KeyPage {
   keys: Array<Key> | null;
   next?: string;
+}
+
+export interface KeyRotation {
+  /** how long the old key still works; 0: it ends now; default 24 */
+  hours?: number;
+  reason?: string;
 }
 
 export interface KeysWrappedAnswer {
@@ -1248,6 +1260,19 @@ export interface Policy {
   version: string;
 }
 
+export interface PolicyChange {
+  reason?: string;
+  /** apply it to the open errors too */
+  rebase?: boolean;
+  /** the policy file */
+  text: string;
+}
+
+export interface PolicyFile {
+  /** the policy file */
+  text: string;
+}
+
 export interface PolicyVersion {
   at: string;
   by: string;
@@ -1280,19 +1305,7 @@ export interface PostClassifyRequest {
   status?: number;
 }
 
-export interface PostJobsNameRunRequest {
-  /** only count what it would move */
-  dry_run?: boolean;
-  reason?: string;
-}
-
 export interface PostKeysIdRevokeRequest {
-  reason?: string;
-}
-
-export interface PostKeysIdRotateRequest {
-  /** how long the old key still works; 0: it ends now; default 24 */
-  hours?: number;
   reason?: string;
 }
 
@@ -1302,11 +1315,6 @@ export interface PostPayloadKeysRotateRequest {
 
 export interface PostPayloadKeysWrapRequest {
   reason?: string;
-}
-
-export interface PostPolicyPlanRequest {
-  /** the policy file */
-  text: string;
 }
 
 export interface PostTenantKeysKeyIdDeleteRequest {
@@ -1406,14 +1414,6 @@ export interface ProviderSwitch {
 
 export interface Providers {
   providers: Array<Provider> | null;
-}
-
-export interface PutPolicyRequest {
-  reason?: string;
-  /** apply it to the open errors too */
-  rebase?: boolean;
-  /** the policy file */
-  text: string;
 }
 
 export interface RebaseResult {
@@ -2847,7 +2847,7 @@ export interface Operations {
     path: {
       name: string;
     };
-    body: PostJobsNameRunRequest;
+    body: JobRun;
     answer: JobRanAnswer;
   };
   /** Make a key; the answer is the only place where it is shown. Roles: admin. */
@@ -2868,7 +2868,7 @@ export interface Operations {
     path: {
       id: string;
     };
-    body: PostKeysIdRotateRequest;
+    body: KeyRotation;
     answer: KeyAnswer;
   };
   /** Requeue undeliverable notifications. Roles: operator, admin. */
@@ -2893,7 +2893,7 @@ export interface Operations {
   };
   /** Say what a policy would change of the open errors. Roles: operator, admin. */
   "POST /v1/policy/plan": {
-    body: PostPolicyPlanRequest;
+    body: PolicyFile;
     answer: PlanAnswer;
   };
   /** Count work that was done, for error rates. Roles: ingest, worker, operator, admin. */
@@ -3073,7 +3073,7 @@ export interface Operations {
   };
   /** Put a policy in force. Roles: admin. */
   "PUT /v1/policy": {
-    body: PutPolicyRequest;
+    body: PolicyChange;
     answer: AppliedOutAnswer;
   };
   /** Keep the output of a finished stage. Roles: worker, admin. */
