@@ -306,6 +306,11 @@ var layers = []layer{
 		why:      "a group of commands",
 	},
 	{
+		pkg:      "recoup/internal/cli/overview",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
 		pkg:      "recoup/internal/cli/policy",
 		anything: true,
 		why:      "a group of commands",
