@@ -51,9 +51,6 @@ func (f *PolicyFlags) Load(ctx context.Context, s *Session, cmd *cobra.Command, 
 	return nil
 }
 
-// Chosen reports whether a policy was chosen, and not only the built-in one is there.
-func (f *PolicyFlags) Chosen() bool { return f.Name != policy.DefaultName }
-
 // Given is the file that --policy names.
 func (f *PolicyFlags) Given() string { return f.file }
 

@@ -34,7 +34,7 @@ needs to know: where failures are reported, who owns them, what they hold up and
 In scripts the flags say it.
 
 With --server it writes the policy in force there instead, and with --example spec the one that
-governs the tables of Recoup's specification.`,
+governs the tables of Recoup's specification. A file that exists is not replaced without --force.`,
 		Example: `  recoup init --table payments.capture_errors --entity order_id
   recoup init mine.yaml --server http://127.0.0.1:8080`,
 		Args: command.AtMost(1),
@@ -48,7 +48,10 @@ governs the tables of Recoup's specification.`,
 	ask.from.Add(cmd)
 	command.Offline(streams, cmd, nil, func(ctx context.Context, s *command.Session, args []string) error {
 		ask.File = cmp.Or(strings.Join(args, ""), "policy.yaml")
-		if ask.asksNothing() {
+		if _, err := os.Stat(ask.File); err == nil && !ask.force {
+			return ask.taken()
+		}
+		if cmd.Flags().Changed("server") {
 			if err := ask.from.Load(ctx, s, cmd, args); err != nil {
 				return err
 			}
@@ -69,10 +72,9 @@ governs the tables of Recoup's specification.`,
 	return cmd
 }
 
-// asksNothing reports whether no flag says what the policy is to be about: then it may be
-// that of a server.
-func (a *initial) asksNothing() bool {
-	return a.Table+a.Team+a.Entity+a.Channel+a.example == ""
+// taken refuses to write over what is there.
+func (a *initial) taken() error {
+	return fmt.Errorf("%s exists already: name another file, or replace it with --force", a.File)
 }
 
 // text is what is to be written.
@@ -84,7 +86,7 @@ func (a *initial) text(s *command.Session) ([]byte, error) {
 			return nil, command.Usagef("unknown example %q: expected %s", a.example, strings.Join(policy.Examples(), ", "))
 		}
 		return text, nil
-	case a.asksNothing() && a.from.Chosen():
+	case a.from.Policy != nil:
 		return []byte(a.from.Policy.Text()), nil
 	case a.Table == "" && !s.Interactive:
 		return nil, command.Usagef("--table is missing: expected an error table such as payments.capture_errors")
@@ -134,7 +136,7 @@ func (a *initial) write(text []byte) error {
 	}
 	file, err := os.OpenFile(a.File, flags, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already: name another file, or replace it with --force", a.File)
+		return a.taken()
 	}
 	if err != nil {
 		return err
