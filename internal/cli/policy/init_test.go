@@ -76,6 +76,9 @@ func TestPolicyOfAServer(t *testing.T) {
 			t.Errorf("%v ends with %d: %s", args, got.Status, got.Err)
 		}
 	}
+	if out := n.Must("policy", "show", "--yaml"); !strings.HasPrefix(out, "version: 2\n") {
+		t.Errorf("the policy in force is shown as %s", out)
+	}
 	again := filepath.Join(t.TempDir(), "again.yaml")
 	n.Must("init", again)
 	text, err := os.ReadFile(again)

@@ -16,14 +16,22 @@ import (
 
 func show(streams command.Streams) *cobra.Command {
 	var from command.PolicyFlags
-	return from.Offline(streams, &cobra.Command{
+	var file bool
+	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the policy as tables: retries, escalation, alerts",
 		Example: `  recoup policy show
-  recoup policy show --policy policy.yaml --json`,
+  recoup policy show --policy policy.yaml --json
+  recoup policy show --yaml --server http://127.0.0.1:8080`,
 		Args: command.NoArgs,
-	}, command.One, func(_ context.Context, s *command.Session, _ []string) error {
-		if s.Machine() {
+	}
+	cmd.Flags().BoolVar(&file, "yaml", false, "print the policy file as it was written, with its comments")
+	return from.Offline(streams, cmd, command.One, func(_ context.Context, s *command.Session, _ []string) error {
+		switch {
+		case file:
+			_, err := io.WriteString(s.Out, from.Policy.Text())
+			return err
+		case s.Machine():
 			return s.Print(viewPolicy(from.Policy))
 		}
 		return showPolicy(s.Out, from.Policy, from.Name)
