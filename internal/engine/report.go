@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 	"strings"
 	"time"
@@ -177,4 +178,100 @@ func (e *Engine) decided(in lifecycle.Report) store.Report {
 		return lifecycle.Step(p, older, in, now)
 	}
 	return r
+}
+
+// event is what the ledger keeps of a report. Which error it belongs to, and its
+// time, are known once the report is decided.
+func event(r *recoup.Report, code recoup.Code, now time.Time) recoup.Event {
+	service := r.Service
+	if service == "" {
+		service = r.Table
+	}
+	return recoup.Event{
+		Code: code, Service: service, Endpoint: r.Endpoint, HTTPStatus: r.HTTPStatus, Tenant: r.Tenant,
+		Details: r.Details, Region: r.Region, ExternalService: r.ExternalService, TS: now,
+	}
+}
+
+// keep asks the ledger what it keeps of reports, before anything is locked for
+// them, and has the store write it together with their errors.
+func (e *Engine) keep(now time.Time, reports []store.Report, events []recoup.Event) {
+	for i, kept := range e.Ledger.Keep(now, events) {
+		if kept != nil {
+			reports[i].Tell = e.ofReport(kept)
+		}
+	}
+}
+
+// ofReport gives what is kept of a report the id and the time of its error. Plain
+// SQL may have given a row any id; those of events are UUIDv7.
+func (e *Engine) ofReport(kept *store.Event) store.Tell {
+	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
+		made, event := &out.Error, *kept
+		event.ID, event.CorrelationID, event.TS = made.ID, correlation(made), made.CreatedAt
+		if _, ok := recoup.TimeOf(made.ID.String()); !ok {
+			event.ID = e.IDs.New(made.UpdatedAt)
+		}
+		return &event
+	}
+}
+
+// correlation is what ties an error's events to others; what plain SQL wrote may
+// have nothing but itself.
+func correlation(e *recoup.Error) recoup.ID {
+	if e.CorrelationID.IsZero() {
+		return e.ID
+	}
+	return e.CorrelationID
+}
+
+// consequence returns the event of a transition, at the time of it. The event of a
+// failed attempt has an id made of the attempt's, so that it is counted once.
+func (e *Engine) consequence(in lifecycle.Input) store.Tell {
+	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
+		id := out.Error.ID
+		if fail, ok := in.(lifecycle.Fail); ok {
+			id = attemptEvent(fail.Token, out.Error.ID)
+		}
+		return e.transitionEvent(&out.Error, out.Effects.Event, id, out.Error.UpdatedAt)
+	}
+}
+
+// attemptEvent is the id of the event of a failed attempt. Errors that were claimed
+// together have one token, so it is made of both; its time is the token's.
+func attemptEvent(token, id recoup.ID) recoup.ID {
+	sum := sha256.Sum256(append(token[:len(token):len(token)], id[:]...))
+	event := token
+	copy(event[9:], sum[:])
+	return event
+}
+
+// leaseExpired returns the event of an expired lease. It has the id that a failure of the attempt
+// would have, and the time of the lease's end, or of its discovery where the end is beyond what the ledger keeps.
+func (e *Engine) leaseExpired(before *recoup.Error, out *store.Outcome) *store.Event {
+	at := before.LeaseEndsAt
+	if at.Before(out.Error.UpdatedAt.Add(-e.Policies.Current().Ledger.EventRetention)) {
+		at = out.Error.UpdatedAt
+	}
+	return e.transitionEvent(before, out.Effects.Event, attemptEvent(before.LeaseToken, before.ID), at)
+}
+
+func (e *Engine) transitionEvent(of *recoup.Error, code recoup.Code, id recoup.ID, at time.Time) *store.Event {
+	return OwnEvent(e.Codes(), recoup.Event{ID: id, Code: code, CorrelationID: correlation(of), Service: of.Table, TS: at})
+}
+
+// OwnEvent is what the ledger keeps of an event that Recoup itself causes, whose
+// names were checked when they came. A code that is not registered is kept beside
+// the one that stands for it.
+func OwnEvent(codes *fault.Registry, e recoup.Event) *store.Event {
+	kept := &store.Event{Event: e}
+	def, name, err := codes.Fold(string(e.Code))
+	if err != nil {
+		def, name, _ = codes.Fold(string(fault.CodeUnregisteredCode))
+	}
+	kept.Details = map[string]any{"retryable": def.Retryable(false)}
+	if kept.Code = def.Code; name != def.Code {
+		kept.ReportedCode = name
+	}
+	return kept
 }

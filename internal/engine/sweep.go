@@ -40,7 +40,7 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 	}
 	tell := e.consequence(nil)
 	if d == store.DueLapse {
-		tell = e.lapse
+		tell = e.leaseExpired
 	}
 	held := make([]bool, len(ids)) // a verb that starts over asks again
 	steps := make([]store.Step, len(ids))
