@@ -11,7 +11,7 @@ import (
 // outside matches tests that reach the product as its users do: over HTTP, by the
 // command line, by its binary, by plain SQL, or by the Go packages it offers.
 var outside = regexp.MustCompile(`^(internal/(api|cli|endtoend)/|examples/|client/|` +
-	`internal/store/(postgres|sqlite)/(\w*spec|\w*forbidden|gate_act|gate_schema|row_security|table|plain\w*|role\w*|guard\w*)_test\.go$)`)
+	`internal/store/(postgres|sqlite)/(\w*spec|\w*forbidden|gate_zero_act|gate_zero_schema|guard_row_security|guard_plain_sql|table)_test\.go$)`)
 
 // public packages have tests of both kinds: those of package x_test use what a
 // program that imports it can use.
