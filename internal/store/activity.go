@@ -158,7 +158,7 @@ type LevelSum struct {
 }
 
 // CoarseTTL is the SQL by which sums are folded and read: from twenty seconds on, a TTL to a
-// fortieth of itself or less, in steps that people use. What a policy says stays
+// fortieth of itself or less, rounded to units that people use. What a policy says stays
 // as it is, whole days from twenty days on and whole hours below; what SQL or the
 // end of an older error made of it becomes one of some thousand, so that levels
 // cost the same however many errors there are. It is always the same of a TTL, and

@@ -128,7 +128,7 @@ func TestTally(t *testing.T) {
 		{lifecycle.Extended, "a longer lease", func(s *scene) { s.claimed(); s.does(lifecycle.Extend{Token: s.error.LeaseToken}) }, want{}},
 		{lifecycle.Succeeded, "a success", func(s *scene) { s.claimed(); s.does(lifecycle.Succeed{Token: s.error.LeaseToken}) },
 			want{Attempts: 1, Succeeded: 1, Retried: 1}},
-		{lifecycle.Succeeded, "a success that is told again", func(s *scene) {
+		{lifecycle.Succeeded, "a success that is reported again", func(s *scene) {
 			s.claimed()
 			token := s.error.LeaseToken
 			s.does(lifecycle.Succeed{Token: token})

@@ -38,7 +38,7 @@ type AlertFilter struct {
 	Rule   string
 	Scope  string
 
-	// Told leaves only those that people were told of. It goes with a rule, and the
+	// Told leaves only those that people were notified of. It goes with a rule, and the
 	// scope counts then, also if it is empty.
 	Told bool
 }
@@ -77,7 +77,7 @@ func (a Act) EndSilence(s recoup.Silence) recoup.Silence {
 	return s
 }
 
-// OnSilence returns the row that tells of the act on a silence.
+// OnSilence returns the row of the audit for an act on a silence.
 func (a Act) OnSilence(act string, s *recoup.Silence) recoup.AuditEntry {
 	about := map[string]any{"until": s.Until.UTC().Format(time.RFC3339Nano)}
 	if s.Rule != "" {
@@ -108,8 +108,8 @@ type Switch struct {
 	Reason          string // in a verdict; a person's act has its own
 }
 
-// Apply returns the group as the switch leaves it, and the act as the audit tells
-// of it. p is the zero Provider if the group was never switched.
+// Apply returns the group as the switch leaves it, and the act as the audit
+// records it. p is the zero Provider if the group was never switched.
 func (s Switch) Apply(p recoup.Provider, act Act) (recoup.Provider, recoup.AuditEntry, error) {
 	if p.Active != s.From || s.To == s.From || s.To == "" {
 		return p, recoup.AuditEntry{}, fmt.Errorf("provider of %s: %w", s.Group, ErrConflict)
@@ -142,7 +142,7 @@ func (v *Verdict) Check() error {
 	return nil
 }
 
-// Act is how the audit tells of a switch of the verdict.
+// Act is how the audit records a switch of the verdict.
 func (v *Verdict) Act(s Switch, now time.Time) Act {
 	act := Act{By: recoup.System, Reason: s.Reason, At: now}
 	for i := range v.Alerts {

@@ -39,7 +39,7 @@ var Audits = row.Table[recoup.AuditEntry]{Name: "recoup.audit", Columns: []row.C
 	row.JSON("details", func(a *recoup.AuditEntry) *string { return (*string)(&a.Details) }).Fixed(),
 }}
 
-// On returns the row that tells of the act. The details are an object that may
+// On returns the row that records the act. The details are an object that may
 // be nil.
 func (a Act) On(act, target string, details map[string]any) recoup.AuditEntry {
 	return recoup.AuditEntry{At: a.At, Actor: a.By, KeyID: a.Key, Act: act, Target: target, Reason: a.Reason, Details: recoup.EncodeJSON(details)}

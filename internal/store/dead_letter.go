@@ -12,7 +12,7 @@ import (
 // as it had before, where no retry helps.
 const EngineeringReview = "the same failure after a replay: engineering review"
 
-// Payload is what a piece of work is about, sealed by the caller. It never
+// Payload is what a piece of work is about, encrypted by the caller. It never
 // changes, and is destroyed when its dead letter is archived or its work done.
 type Payload struct {
 	WorkID recoup.ID
@@ -21,7 +21,7 @@ type Payload struct {
 	At     time.Time
 }
 
-// Checkpoint is the output of a finished stage, sealed by the caller.
+// Checkpoint is the output of a finished stage, encrypted by the caller.
 type Checkpoint struct {
 	WorkID recoup.ID
 	Stage  string
@@ -96,7 +96,7 @@ type LetterEffects struct {
 	Payload           Payload // to be kept with the work; its WorkID is zero if there is none
 	Forget            bool    // the work is done: its payload and checkpoints go
 
-	// Anew is the only checkpoint that is left of work that begins anew, to tell
+	// Anew is the only checkpoint that is left of work that begins anew, as a mark
 	// that it did; its WorkID is zero if it does not.
 	Anew Checkpoint
 }
@@ -113,16 +113,16 @@ type LetterStep struct {
 	WorkID  recoup.ID
 	Token   recoup.ID // of the lease under which the work is said to be held: where to look first; may be zero
 	Decide  DecideLetter
-	Tell    TellLetter // nil: the ledger is not told
+	Tell    TellLetter // nil: the ledger gets no event
 
 	Receipt *LetterReceipt // nil: none
 }
 
-// TellLetter returns what the ledger keeps of a step whose effects name an event,
+// TellLetter returns what the ledger keeps of a decision whose effects name an event,
 // as [Tell] does.
 type TellLetter func(next *Letter, code recoup.Code) *Event
 
-// LetterReceipt is that of a step of a letter.
+// LetterReceipt is that of an input to a dead letter.
 type LetterReceipt = ReceiptFor[LetterOutcome]
 
 // LetterOutcome is what became of one of many. Err is what Decide returned, or

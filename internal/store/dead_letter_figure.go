@@ -35,7 +35,7 @@ type LaneLevel struct {
 
 // How far figures are counted; beyond, it is "at least". Replays in a state are
 // counted up to MaxFigure. So are lanes, which share it: of MaxLaneWalk the MaxLanes
-// largest are told, and what lies beyond is counted with the others.
+// largest are returned, and what lies beyond is counted with the others.
 const (
 	MaxFigure   = 20_000
 	MaxLanes    = 50

@@ -7,7 +7,7 @@ import (
 	"recoup/internal/lifecycle"
 )
 
-// Digest is the body of a notice that tells somebody of many errors at once: how
+// Digest is the body of a notice about many errors at once: how
 // many, in which tables, and the first of them.
 type Digest struct {
 	Count  int            `json:"count"`
@@ -18,14 +18,14 @@ type Digest struct {
 // maxDigested is how many errors a digest names.
 const maxDigested = 10
 
-// digests reports whether notices of a kind are told together where one act causes
+// digests reports whether notices of a kind are sent together where one act causes
 // several to one recipient. The others ask for something about one error each.
 func digests(k recoup.NoticeKind) bool {
 	return k == recoup.NoticeUnblocked || k == recoup.NoticeExpiring || k == recoup.NoticeReviewMissed
 }
 
-// NoticeSet gathers what people are to be told of errors by one act. What one of them
-// is to be told of many errors is told at once, where the kind of notice allows it.
+// NoticeSet gathers the notices that one act causes. Several to one recipient become
+// one digest, where the kind of notice allows it.
 type NoticeSet struct {
 	list []recoup.Notice
 	many map[int]*Digest // by place in the list

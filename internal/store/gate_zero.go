@@ -144,8 +144,8 @@ type CaseOutcome struct {
 }
 
 // RecoveryClaim asks for recoveries that are eligible, the longest waiting
-// first. Decide turns each into its leased version, or, where the lapse of an
-// earlier lease has used an attempt, into one without a lease, which is stored
+// first. Decide turns each into its leased version, or, where an
+// expired lease has used an attempt, into one without a lease, which is stored
 // and not returned. What it refuses is skipped.
 type RecoveryClaim struct {
 	Batch  string // only of it; empty: of all, and of none
@@ -163,8 +163,8 @@ type Imported struct {
 // BatchCounts reads the counts of a batch, which are an object of all statuses.
 type BatchCounts recoup.IntakeBatch
 
-// UnmarshalJSON tells the statuses of intakes and recoveries apart, which share no
-// word.
+// UnmarshalJSON separates the statuses of intakes from those of recoveries, which
+// share no name.
 func (c *BatchCounts) UnmarshalJSON(value []byte) error {
 	c.Intakes, c.Recoveries = map[recoup.IntakeStatus]int64{}, map[recoup.RecoveryStatus]int64{}
 	var counts map[string]int64

@@ -154,25 +154,25 @@ func DecodeDetails(b []byte) (map[string]any, error) {
 	return details, nil
 }
 
-// Steps cuts the events of a bulk load into steps of at most size. An event that
-// is not in the span ends them with ErrRefused. A step is valid until the next.
-func Steps(span Span, events iter.Seq[Event], size int) iter.Seq2[[]Event, error] {
+// Chunks cuts the events of a bulk load into chunks of at most size. An event that
+// is not in the span ends them with ErrRefused. A chunk is valid until the next.
+func Chunks(span Span, events iter.Seq[Event], size int) iter.Seq2[[]Event, error] {
 	return func(yield func([]Event, error) bool) {
-		step := make([]Event, 0, size)
+		chunk := make([]Event, 0, size)
 		for e := range events {
 			if e.TS.Before(span.From) || !e.TS.Before(span.To) {
 				yield(nil, fmt.Errorf("%w: %v is not between %v and %v", ErrRefused, e.TS, span.From, span.To))
 				return
 			}
-			if step = append(step, e); len(step) == size {
-				if !yield(step, nil) {
+			if chunk = append(chunk, e); len(chunk) == size {
+				if !yield(chunk, nil) {
 					return
 				}
-				step = step[:0]
+				chunk = chunk[:0]
 			}
 		}
-		if len(step) > 0 {
-			yield(step, nil)
+		if len(chunk) > 0 {
+			yield(chunk, nil)
 		}
 	}
 }

@@ -90,9 +90,9 @@ func TestSteps(t *testing.T) {
 	} {
 		var sizes []int
 		var refused bool
-		for step, err := range store.Steps(span, slices.Values(at(test.hours...)), 3) {
+		for chunk, err := range store.Chunks(span, slices.Values(at(test.hours...)), 3) {
 			if err == nil {
-				sizes = append(sizes, len(step))
+				sizes = append(sizes, len(chunk))
 			}
 			refused = refused || errors.Is(err, store.ErrRefused)
 		}
@@ -100,8 +100,8 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%v: steps of %v, refused %v, want %v, %v", test.hours, sizes, refused, test.sizes, test.refused)
 		}
 	}
-	for range store.Steps(span, slices.Values(at(0, 1, 2, 3)), 1) {
-		break // and no step comes after it
+	for range store.Chunks(span, slices.Values(at(0, 1, 2, 3)), 1) {
+		break // and no chunk comes after it
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // whole batch in place of asking again about each error. It is safe for concurrent
 // use; a nil Memory remembers nothing.
 //
-// A memory is good for as long as what it was told answers alike: policies are
-// never changed under their version.
+// A memory is valid for as long as the decisions in it would be made again: policies
+// are never changed under their version.
 type Memory struct {
 	mu   sync.RWMutex
 	like map[any][]*lifecycle.Decision

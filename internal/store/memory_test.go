@@ -46,7 +46,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A memory stays small, whatever it is told, by however many at once.
+// A memory stays small, whatever is added, by however many goroutines at once.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(), &store.Memory{}

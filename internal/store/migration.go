@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Migration is one step of a store's schema: a file that is named after its version
+// Migration is one version of a store's schema: a file that is named after its number
 // and its subject. From the release that ships it on, its text never changes.
 type Migration struct {
 	Version   int64     `json:"version"`
@@ -23,10 +23,10 @@ type Migration struct {
 	Sum       string    `json:"-"`                   // SHA-256 of its text, in hex
 }
 
-// Migrations are the steps of a schema in their order.
+// Migrations are those of a schema in their order.
 type Migrations []Migration
 
-// ReadMigrations reads the steps that a binary carries.
+// ReadMigrations reads the migrations that a binary carries.
 func ReadMigrations(files fs.FS) (Migrations, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -57,26 +57,26 @@ type Schema struct {
 	Record string
 }
 
-// Load returns the steps, and the files to apply.
+// Load returns the migrations, and the files to apply.
 func (s Schema) Load() (Migrations, fs.FS, error) {
 	files, err := fs.Sub(s.Folder, "migrations")
 	if err != nil {
 		return nil, nil, err
 	}
-	steps, err := ReadMigrations(files)
-	return steps, steps.Recording(files, s.Record), err
+	list, err := ReadMigrations(files)
+	return list, list.Recording(files, s.Record), err
 }
 
-// Status returns the steps as [Migrations.With] does.
+// Status returns the migrations as [Migrations.With] does.
 func (s Schema) Status(applied []Migration, err error) (Migrations, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, _, err := s.Load()
+	list, _, err := s.Load()
 	if err != nil {
 		return nil, err
 	}
-	return steps.With(applied)
+	return list.With(applied)
 }
 
 // ScanMigrations reads what was applied, version, time and checksum, and closes it.
@@ -93,12 +93,12 @@ func ScanMigrations(rows *sql.Rows) (list []Migration, err error) {
 	return list, rows.Err()
 }
 
-// Latest is the version that all steps together lead to.
+// Latest is the version that all migrations together lead to.
 func (m Migrations) Latest() int64 { return m[len(m)-1].Version }
 
-// With returns the steps with the times at which they were applied, and why a binary
+// With returns the migrations with the times at which they were applied, and why a binary
 // must leave the database alone, if it must: a newer binary has migrated it
-// ([ErrSchemaNewer]), or a step that it was made by is none of these
+// ([ErrSchemaNewer]), or a migration that it was made by is none of these
 // ([ErrSchemaForeign]).
 func (m Migrations) With(applied []Migration) (Migrations, error) {
 	list := slices.Clone(m)
@@ -125,7 +125,7 @@ func (m Migrations) Recording(files fs.FS, statement string) fs.FS {
 
 type recording struct {
 	fs.FS
-	steps     Migrations
+	list      Migrations
 	statement string
 }
 
@@ -134,7 +134,7 @@ func (r recording) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range r.steps {
+	for _, m := range r.list {
 		if name == fmt.Sprintf("%03d_%s.sql", m.Version, m.Name) {
 			end := strings.NewReader("\n" + fmt.Sprintf(r.statement, m.Version, m.Sum) + "\n")
 			return recordingFile{file, io.MultiReader(file, end)}, nil

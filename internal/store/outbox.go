@@ -36,12 +36,12 @@ func OlderNotice(a, b recoup.Notice) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
-// ResendKey is the key under which a notice that was given up is put in again:
-// once, however often it is asked for. If that is given up too, it has an id of
-// its own to be put in again by.
+// ResendKey is the key under which a notice that was given up is requeued: once,
+// however often it is asked for. If that is given up too, it has an id of its own
+// to be requeued by.
 func ResendKey(id recoup.ID) string { return "resend:" + id.String() }
 
-// ActNoticeResend is the act of putting a notice in again, as the audit names it.
+// ActNoticeResend is the act of requeuing a notice, as the audit names it.
 const ActNoticeResend = "notice.resend"
 
 // MaxOutboxCount is how far notices are counted; beyond, it is "at least".

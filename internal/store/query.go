@@ -51,7 +51,7 @@ func (p Page) Size() int {
 }
 
 // Claim asks for errors that are due, the longest overdue of each table first.
-// Decide turns each into its leased version (or, where a lapsed lease has spent
+// Decide turns each into its leased version (or, where an expired lease has spent
 // the budget, into a parked one, which is stored and not returned). What it
 // refuses is skipped.
 type Claim struct {
@@ -59,7 +59,7 @@ type Claim struct {
 	Limit  int
 	Now    time.Time // zero: as the store's clock says
 	Decide func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error)
-	Tell   Tell // of leases that have lapsed; nil: the ledger is not told
+	Tell   Tell // of leases that have expired; nil: the ledger gets no event
 
 	// Like is what claims have in common that Decide answers alike, but for tokens and
 	// the worker: a store may then lease to Worker what agrees with errors that were
@@ -83,7 +83,7 @@ const (
 	DueResolved   Deadline = "resolved"   // resolved, waiting for the archive
 )
 
-// Promotion is an entity's step to its next phase.
+// Promotion moves an entity to its next phase.
 type Promotion struct {
 	ID     recoup.ID
 	Entity string

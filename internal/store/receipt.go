@@ -12,7 +12,7 @@ import (
 // ReceiptFor makes an item of a verb happen at most once: what it did is written
 // down in the very commit that did it. The same again under the same scope and
 // key, as long as the receipt has not expired, does nothing and gets the first
-// answer; something else under that key, which its hash tells, is ErrConflict.
+// answer; another request under that key, known by its hash, is ErrConflict.
 // An item that was refused leaves no receipt.
 type ReceiptFor[T any] struct {
 	Scope     string // whose key it is, and for what: a key of the API and a path
@@ -104,7 +104,7 @@ func NewReceipts(now time.Time, found []StoredReceipt) Receipts {
 	return r
 }
 
-// Once does something unless its receipt, which must not be nil, tells that it
+// Once does something unless its receipt, which must not be nil, shows that it
 // was done. It returns the answer, and whether it is that of an earlier time.
 func Once[T any](known *Receipts, r *ReceiptFor[T], do func() (T, error)) (outcome T, answer []byte, repeated bool, err error) {
 	if first, ok := known.known[r.ID()]; ok {

@@ -17,8 +17,8 @@ type ReplayFilter struct {
 	Hubs  []string
 }
 
-// ReplayCount is how many items of a step of the ramp are in a state. Items that
-// were never released count for step 0.
+// ReplayCount is how many items of a stage of the ramp are in a state. Items that
+// were never released count for stage 0.
 type ReplayCount struct {
 	Phase int              `json:"phase"`
 	State recoup.ItemState `json:"state"`
@@ -31,7 +31,7 @@ type ReplayStatus struct {
 	ByPhase []ReplayCount // its items by phase and state; what would be zero is left out
 }
 
-// Count adds up the items in these states, in all steps of the ramp.
+// Count adds up the items in these states, in all stages of the ramp.
 func (s *ReplayStatus) Count(states ...recoup.ItemState) (n int64) {
 	for _, c := range s.ByPhase {
 		for _, state := range states {
@@ -47,7 +47,7 @@ func (s *ReplayStatus) Count(states ...recoup.ItemState) (n int64) {
 type ReplayEffects struct {
 	Release int // how many more items go into the queue, in the order of their positions
 	Notes   []recoup.Note
-	Notices []recoup.Notice // what people are to be told
+	Notices []recoup.Notice // notifications to send
 }
 
 // ReplayStop is what the notice of a replay that stopped itself says. It holds
@@ -64,7 +64,7 @@ type ReplayStop struct {
 type DecideReplay func(current ReplayStatus, now time.Time) (recoup.Replay, ReplayEffects, error)
 
 // Members is a stretch of members that is added to a replay. Decide gives each
-// letter an item, whose position the store sets, or refuses it.
+// dead letter an item, whose position the store sets, or refuses it.
 type Members struct {
 	ReplayID recoup.ID
 	ErrorIDs []recoup.ID
@@ -72,7 +72,7 @@ type Members struct {
 	Decide   DecideLetter
 }
 
-// Released is the work of a letter whose replay releases it.
+// Released is the work of a dead letter whose replay releases it.
 func (l *Letter) Released(now time.Time) recoup.Work {
 	return recoup.Work{
 		WorkID: l.Item.WorkID, Pipeline: l.Dead.Pipeline, Stage: l.Item.Stage, Class: l.Dead.Class, ReplayID: l.Item.ReplayID, ErrorID: l.Item.ErrorID,

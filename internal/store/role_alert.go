@@ -7,8 +7,7 @@ import (
 	"recoup"
 )
 
-// AlertReader tells which rules hold, what is not to be told for a time, and which
-// providers are in use. A resolved alert never changes, and of a rule and a scope
+// AlertReader returns alerts, silences, and which providers are in use. A resolved alert never changes, and of a rule and a scope
 // at most one is not resolved.
 type AlertReader interface {
 	// Alerts lists alerts, newest first, by when they began to be pending.
@@ -90,13 +89,13 @@ type NoticeReader interface {
 	// Notices lists notices, newest first.
 	Notices(ctx context.Context, f recoup.NoticeFilter, p Page) ([]recoup.Notice, Cursor, error)
 
-	// ResendNotices puts notices that were given up in again, as new ones that name
-	// the old, and returns how many: one that waits, is delivered, is unknown or was
-	// put in again before is passed over.
+	// ResendNotices requeues notices that were given up, as new ones that name the
+	// old, and returns how many: one that waits, is delivered, is unknown or was
+	// requeued before is skipped.
 	ResendNotices(ctx context.Context, ids []recoup.ID, act Act) (int, error)
 }
 
-// OutboxGauge tells how full the outbox is.
+// OutboxGauge reports how full the outbox is.
 type OutboxGauge interface {
 	// OutboxLevels says how much waits and how much was given up, each counted up
 	// to MaxOutboxCount.

@@ -97,7 +97,7 @@ type Promoter interface {
 	Promote(ctx context.Context, p Promotion) (done Promoted, blockers []recoup.Error, err error)
 }
 
-// PromotionReader tells of the gate.
+// PromotionReader reads the promotion gate.
 type PromotionReader interface {
 	// GateLog returns what happened at an entity's gate, in the order of Seq:
 	// errors that began and ceased to block, and promotions.

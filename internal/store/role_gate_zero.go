@@ -82,11 +82,11 @@ type GateReader interface {
 	// exhausted first.
 	Exhausted(ctx context.Context, batch string, p Page) ([]Case, Cursor, error)
 
-	// Timeline returns what the AIR tells of an intake, oldest first; of one that
-	// took over after a recovery, what it tells of the failed one too.
+	// Timeline returns the AIR's rows of an intake, oldest first; of one that
+	// took over after a recovery, those of the failed one too.
 	Timeline(ctx context.Context, intake recoup.ID, limit int) ([]recoup.IntakeEvent, error)
 
-	// BatchTimeline returns what the AIR tells of a batch as a whole, oldest
+	// BatchTimeline returns the AIR's rows of a batch as a whole, oldest
 	// first: its kill switch, its freeze.
 	BatchTimeline(ctx context.Context, batch string, limit int) ([]recoup.IntakeEvent, error)
 }

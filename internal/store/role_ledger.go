@@ -35,7 +35,7 @@ type EventWriter interface {
 // EventLoader backfills events.
 type EventLoader interface {
 	// BulkLoad adds any number of events of a span, as a backfill does, in large
-	// steps, each of which stands or falls by itself, and then renews what the
+	// chunks, each of which succeeds or fails on its own, and then renews what the
 	// database knows of its contents. An event outside of the span ends it with
 	// ErrRefused. Whatever ended it, it may be run again.
 	BulkLoad(ctx context.Context, span Span, events iter.Seq[Event]) (added int, err error)

@@ -7,7 +7,7 @@ import (
 	"recoup"
 )
 
-// KeyReader tells who may use the service. A key is never deleted; what it is and
+// KeyReader returns API keys: who may use the service. A key is never deleted; what it is and
 // who made it never changes.
 type KeyReader interface {
 	// KeyByHash returns the key with the hash of a secret, valid or not, else
@@ -53,7 +53,7 @@ type AuditWriter interface {
 	AppendAudit(ctx context.Context, entries ...recoup.AuditEntry) error
 }
 
-// AuditReader tells who did what.
+// AuditReader reads the audit: who did what.
 type AuditReader interface {
 	// Audit lists acts, newest first, and those of one time by number.
 	Audit(ctx context.Context, f recoup.AuditFilter, after AuditCursor, limit int) ([]recoup.AuditEntry, AuditCursor, error)
@@ -82,7 +82,7 @@ type PolicyReader interface {
 	PolicyVersions(ctx context.Context, before int64, limit int) ([]recoup.PolicyVersion, int64, error)
 }
 
-// PlatformKeyReader keeps the platform's own secrets, which their owner has sealed.
+// PlatformKeyReader keeps the platform's own secrets, which their owner has encrypted.
 type PlatformKeyReader interface {
 	// AddFirstPlatformKey adds a key unless its purpose has one, and returns the
 	// newest of the purpose then. Of any number of nodes that try at once, one
@@ -96,23 +96,23 @@ type PlatformKeyReader interface {
 // PlatformKeyWriter changes the platform's own secrets.
 type PlatformKeyWriter interface {
 	// AddPlatformKey adds a key. An id that was ever used is ErrConflict. Beside
-	// live keys that are wrapped by another key than this one, or while it is bare, it
+	// live keys that are wrapped by another key than this one, or while it is plaintext, it
 	// is ErrOtherWrap; so it is in the next two verbs that write.
 	AddPlatformKey(ctx context.Context, k PlatformKey, act Act) error
 
-	// WrapPlatformKey puts the secret of a live, bare key, sealed by a key that is kept
-	// elsewhere, in place of what it was. One that is wrapped is ErrRefused; a
-	// key that is gone is ErrNotFound.
+	// WrapPlatformKey replaces the plaintext secret of a live key by the same secret,
+	// encrypted with a key that is kept elsewhere. One that is wrapped is ErrRefused;
+	// a key that is gone is ErrNotFound.
 	WrapPlatformKey(ctx context.Context, k PlatformKey, act Act) error
 
-	// DeletePlatformKey deletes a secret so that nothing it sealed or hashed can
-	// be told again. A key that is unknown or deleted is ErrNotFound.
+	// DeletePlatformKey deletes a secret, so that nothing encrypted with it can be
+	// decrypted, and no hash made with it again. A key that is unknown or deleted is ErrNotFound.
 	DeletePlatformKey(ctx context.Context, id string, act Act) error
 }
 
 // Leadership lets one node at a time do what only one should.
 type Leadership interface {
-	// Lead takes what is free or has lapsed, as another term, or renews what the
+	// Lead takes what is free or has expired, as another term, or renews what the
 	// node holds, and reports whether it holds it then; else the term says who
 	// does, and until when.
 	Lead(ctx context.Context, b Bid) (term Term, held bool, err error)
@@ -138,8 +138,8 @@ type Clocked interface {
 	UseClock(clock func() time.Time)
 }
 
-// Waker tells who waits that there is something to do. It saves waiting, and is
-// nothing to rely on: whoever listens also looks by itself now and then.
+// Waker wakes those who wait for something to do. It saves waiting, and is a hint
+// only: whoever listens also polls.
 type Waker interface {
 	// Listen calls wake, from its own goroutine, whenever there is something of a
 	// kind: see Wakes. It begins with all of them, and does so again when it

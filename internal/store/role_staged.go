@@ -161,10 +161,10 @@ type LetterReader interface {
 	ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]recoup.ReplayItem, error)
 }
 
-// LetterGauge tells how staged work stands.
+// LetterGauge counts dead letters, queued work and replays.
 type LetterGauge interface {
-	// LetterFigures tells how staged work stands at now, from counts that are kept
-	// as rows change, and from indexes as far as MaxFigure. Letters and
-	// lanes are ordered by their names.
+	// LetterFigures counts dead letters, queued work and replays at now, from counts
+	// that are kept as rows change, and from indexes as far as MaxFigure. Dead letters
+	// and lanes are ordered by their names.
 	LetterFigures(ctx context.Context, now time.Time) (LetterFigures, error)
 }

@@ -58,7 +58,7 @@ func RotateKey(k recoup.Key, to recoup.ID, ends time.Time) (recoup.Key, error) {
 	return k, nil
 }
 
-// AboutKey tells the audit what key it is.
+// AboutKey describes a key for the audit.
 func AboutKey(k *recoup.Key) map[string]any {
 	about := map[string]any{"name": k.Name, "role": k.Role}
 	if len(k.Hubs) > 0 {
@@ -101,7 +101,7 @@ func NextPolicy(v, current recoup.PolicyVersion, known bool) (next recoup.Policy
 }
 
 // PlatformKey is a secret of the platform itself: what tenants are hashed or
-// payloads are sealed with. The secret is opaque here; its owner has sealed it.
+// payloads are encrypted with. The secret is opaque here; its owner has encrypted it.
 // A deleted key leaves its id behind, which is never used again, because what it
 // was used for still names it.
 type PlatformKey struct {
@@ -109,7 +109,7 @@ type PlatformKey struct {
 	Purpose   string
 	Secret    []byte
 	CreatedAt time.Time
-	WrappedBy string // the key, kept elsewhere, that the secret is sealed with; empty: it is bare
+	WrappedBy string // the key, kept elsewhere, that the secret is encrypted with; empty: it is plaintext
 }
 
 // PlatformKeys describes the rows of platform keys.

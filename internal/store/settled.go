@@ -5,8 +5,8 @@ import (
 	"recoup/internal/lifecycle"
 )
 
-// Settled gathers what follows from steps that are decided as others were, so that it
-// is written for all of them together.
+// Settled gathers the effects of steps to which a remembered decision was applied, so
+// that they are written for all of them together.
 type Settled struct {
 	Events  []Event
 	notices NoticeSet
@@ -31,7 +31,7 @@ func (s *Settled) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, out 
 	}
 }
 
-// Notices returns what people are to be told, as [Work.Notices] does.
+// Notices returns the notifications to send, as [Work.Notices] does.
 func (s *Settled) Notices() []recoup.Notice { return s.notices.List() }
 
 // Tallies counts what happened.

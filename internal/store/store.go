@@ -15,7 +15,7 @@ import (
 	"recoup/internal/lifecycle"
 )
 
-// The errors that verbs return, to be told apart with errors.Is.
+// The errors that verbs return, to be distinguished with errors.Is.
 var (
 	// ErrNotFound is returned for an id that names nothing.
 	ErrNotFound = errors.New("not found")
@@ -69,7 +69,7 @@ type Report struct {
 	Family string    // of the code, in this table; empty: none
 	Admits recoup.ID // the row, written by plain SQL, that this report admits; zero: none
 	Decide Decide
-	Tell   Tell // nil: the ledger is not told
+	Tell   Tell // nil: the ledger gets no event
 
 	Receipt *Receipt // nil: none
 }
@@ -77,9 +77,9 @@ type Report struct {
 // Step is an input to a stored error.
 type Step struct {
 	ID     recoup.ID
-	Family func(*recoup.Error) string // of the failure that the input tells of; nil: none
+	Family func(*recoup.Error) string // of the failure that the input reports; nil: none
 	Decide Decide
-	Tell   Tell // nil: the ledger is not told
+	Tell   Tell // nil: the ledger gets no event
 
 	Receipt *Receipt // nil: none
 

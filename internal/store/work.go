@@ -25,13 +25,13 @@ type Work struct {
 	cases   cases
 
 	// History holds the rows to append, in order, and Late those that come after the
-	// end of their error, which its row in the archive tells: see [End].
+	// end of their error, which its row in the archive records: see [End].
 	History, Late []recoup.Transition
 
 	// Events holds what the ledger keeps of it, in order.
 	Events []Event
 
-	// notices holds what people are to be told, in order: see [Work.Notices].
+	// notices holds the notifications to send, in order: see [Work.Notices].
 	notices NoticeSet
 
 	// Tallies counts what happened.

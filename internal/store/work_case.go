@@ -132,7 +132,7 @@ var RecoveryLeases = row.Table[LeaseOf]{Name: "cl.gate_zero_lease", Columns: app
 }, row.Within("", recoveryLeases, func(l *LeaseOf) *RecoveryLease { return &l.RecoveryLease })...)}
 
 // RecoveryLeases returns the leases that have changed: those to be stored, and the
-// recoveries of those to be forgotten because they tell nothing any more.
+// recoveries of those to be forgotten because they say nothing any more.
 func (w *Work) RecoveryLeases() (held []LeaseOf, gone []recoup.ID) {
 	added, changes, ended := parts(w.cases.list, func(c *Case) LeaseOf {
 		if c.Lease == (RecoveryLease{}) {
@@ -146,7 +146,7 @@ func (w *Work) RecoveryLeases() (held []LeaseOf, gone []recoup.ID) {
 	return slices.Concat(added, news(changes)), gone
 }
 
-// Audit returns the rows of the audit that tell of what was done to batches as a
+// Audit returns the rows of the audit that record what was done to batches as a
 // whole. They are written in the same commit.
 func (w *Work) Audit() []recoup.AuditEntry {
 	acts := map[recoup.AIREvent]string{recoup.AIRKill: ActBatchKill, recoup.AIRRelease: ActBatchRelease, recoup.AIRFreeze: ActBatchFreeze}

@@ -36,7 +36,7 @@ type itemRow struct {
 	stored bool
 }
 
-// AddLetters adds letters that the transaction has locked, whose errors the work
+// AddLetters adds dead letters that the transaction has locked, whose errors the work
 // holds already.
 func (w *Work) AddLetters(locked []Letter) {
 	w.letters.items = map[itemKey]*itemRow{}
@@ -53,7 +53,7 @@ func (ls *letters) add(l Letter) *letterRow {
 	return r
 }
 
-// index remembers how a letter can be asked for.
+// index remembers a piece of work by its error and by its id.
 func (ls *letters) index(r *letterRow) {
 	d, q := &r.is.Dead, &r.is.Queued
 	if !d.ErrorID.IsZero() {
@@ -71,15 +71,15 @@ func (ls *letters) index(r *letterRow) {
 	}
 }
 
-// SetPrevious tells what dead letter a piece of work had before. The last one that is
-// told counts.
+// SetPrevious sets the dead letter that a piece of work had before. The last call
+// counts.
 func (w *Work) SetPrevious(d recoup.DeadLetter) {
 	if r := w.letters.of(d.WorkID); r.is.Dead.ErrorID.IsZero() {
 		r.is.Previous = d
 	}
 }
 
-// of returns the letter of a piece of work, which may have no dead letter and not be
+// of returns the row of a piece of work, which may have no dead letter and not be
 // in the queue.
 func (ls *letters) of(work recoup.ID) *letterRow {
 	r := ls.byWork[work]
@@ -119,7 +119,7 @@ func (w *Work) stepLetter(in LetterStep) LetterOutcome {
 		d.GroupID = recoup.GroupID(d.Pipeline, d.Stage, d.Class, d.Signature)
 	}
 	if next.Error.State == recoup.Archived && r.is.Error.State != recoup.Archived {
-		next = r.is.shelved(next.Error)
+		next = r.is.archived(next.Error)
 		r.is, r.was = next, next
 	}
 	w.setLetter(r, next)
@@ -145,9 +145,9 @@ func (w *Work) stepError(current *Letter, next Letter, effects lifecycle.Effects
 	return err
 }
 
-// shelved returns a letter whose error is archived: the database ends by itself
-// all that hangs on it, so that there is nothing more to write.
-func (l Letter) shelved(e recoup.Error) Letter {
+// archived returns a dead letter whose error is archived: the database itself ends
+// all that belongs to it, so that there is nothing more to write.
+func (l Letter) archived(e recoup.Error) Letter {
 	l.Error = e
 	l.Queued, l.Item = recoup.Work{}, recoup.ReplayItem{}
 	if l.Dead.Open() {
@@ -197,7 +197,7 @@ func (w *Work) noteEffects(r *letterRow, effects LetterEffects) {
 	}
 }
 
-// Join decides whether a letter becomes a member of a replay, and gives it its
+// Join decides whether a dead letter becomes a member of a replay, and gives it its
 // position.
 func (w *Work) Join(replay *recoup.Replay, in LetterStep) LetterOutcome {
 	decide := in.Decide
@@ -253,7 +253,7 @@ func (w *Work) Groups() []recoup.DeadLetterGroup {
 }
 
 // DeadLetters returns the dead letters to be added and the new versions of stored
-// ones: those that only went a step on in their workflow, and the others.
+// ones: those that only changed their state in the workflow, and the others.
 func (w *Work) DeadLetters() (added, moved, others []recoup.DeadLetter) {
 	added, changed, _ := parts(w.letters.list, func(l *Letter) recoup.DeadLetter { return l.Dead })
 	for _, c := range changed {

@@ -35,7 +35,7 @@ func letterWork(l store.Letter) *store.Work {
 	return w
 }
 
-// decided is a decision that changes a letter.
+// decided is a decision that changes a dead letter.
 func decided(change func(l *store.Letter)) store.DecideLetter {
 	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
 		change(&l)
@@ -164,7 +164,7 @@ func TestLetterWorkEnds(t *testing.T) {
 	}
 }
 
-func TestGroupIDTellsPartsApart(t *testing.T) {
+func TestGroupIDDistinguishesParts(t *testing.T) {
 	t.Parallel()
 	seen := map[recoup.ID]bool{}
 	for _, parts := range [][4]string{{"a", "b", "c", "d"}, {"ab", "", "c", "d"}, {"a", "b", "cd", ""}, {"a", "b", "c", ""}, {"", "ab", "c", "d"}} {

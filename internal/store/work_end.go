@@ -80,9 +80,9 @@ func (w *Work) Ended() []*recoup.Error {
 	return w.pick(func(r *errorRow) bool { return r.end != nil })
 }
 
-// Shelved returns the transitions of what people have archived. Where that is a dead
-// letter, its notes tell of it too.
-func (w *Work) Shelved() (list []recoup.Transition) {
+// ArchivedByHand returns the transitions of errors that people have archived. A dead
+// letter among them gets a note of it too.
+func (w *Work) ArchivedByHand() (list []recoup.Transition) {
 	for _, r := range w.order {
 		if r.end != nil && r.end.History.Actor != recoup.System && r.end.History.Input == string(lifecycle.Archiving) {
 			list = append(list, r.end.History)

@@ -32,13 +32,13 @@ func newRows() *rows {
 	}
 }
 
-// told is the history by error: of two errors, it does not matter which comes first.
-func (r *rows) told() map[recoup.ID]string {
-	told := map[recoup.ID]string{}
+// byError is the history by error: of two errors, it does not matter which comes first.
+func (r *rows) byError() map[recoup.ID]string {
+	list := map[recoup.ID]string{}
 	for _, h := range r.history {
-		told[h.ErrorID] += fmt.Sprintln(h)
+		list[h.ErrorID] += fmt.Sprintln(h)
 	}
-	return told
+	return list
 }
 
 func (r *rows) begin(now time.Time) *store.Work {
@@ -59,7 +59,7 @@ func (r *rows) write(work *store.Work) {
 	}
 	r.history = append(r.history, transitions(work)...)
 	for _, n := range work.Notices() {
-		r.tell(n)
+		r.count(n)
 	}
 	for _, s := range work.Streaks() {
 		r.streaks[s.StreakKey] = s.Count
@@ -70,15 +70,15 @@ func (r *rows) write(work *store.Work) {
 	maps.DeleteFunc(r.streaks, func(_ store.StreakKey, n int) bool { return n == 0 })
 }
 
-// tell counts of what people are told, however many errors they are told of at once.
-func (r *rows) tell(n recoup.Notice) {
-	told := store.Digest{Count: 1}
+// count counts notices by kind and recipient; a digest counts for all its errors.
+func (r *rows) count(n recoup.Notice) {
+	digest := store.Digest{Count: 1}
 	if n.Body != "" {
-		if err := json.Unmarshal([]byte(n.Body), &told); err != nil {
+		if err := json.Unmarshal([]byte(n.Body), &digest); err != nil {
 			panic(err)
 		}
 	}
-	r.notices[lifecycle.Notice{Kind: n.Kind, To: n.To}] += told.Count
+	r.notices[lifecycle.Notice{Kind: n.Kind, To: n.To}] += digest.Count
 }
 
 // item is one entry of a batch; it may refer to errors that earlier ones make.
@@ -148,7 +148,7 @@ func TestABatchMeansItsItemsOneByOne(t *testing.T) {
 		if !maps.Equal(batch.streaks, single.streaks) {
 			t.Errorf("streaks: %v, want %v", batch.streaks, single.streaks)
 		}
-		if !maps.Equal(batch.told(), single.told()) || !maps.Equal(batch.notices, single.notices) {
+		if !maps.Equal(batch.byError(), single.byError()) || !maps.Equal(batch.notices, single.notices) {
 			t.Errorf("history: %v\nwant %v\nnotices: %v\nwant %v", batch.history, single.history, batch.notices, single.notices)
 		}
 	})

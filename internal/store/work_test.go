@@ -125,7 +125,7 @@ func wantWritten(t *testing.T, work *store.Work, inserts, updates, moved, direct
 	wantIDs(t, "added to be archived", added, direct...)
 }
 
-// transitions returns all that is told of errors, in order for each of them.
+// transitions returns the history of errors, in order for each of them.
 func transitions(work *store.Work) []recoup.Transition {
 	list := slices.Clip(work.History)
 	ends, _, _ := work.Ends()
@@ -343,7 +343,7 @@ func TestWhatIsWrittenKeepsTheOrderOfTheItems(t *testing.T) {
 	}
 }
 
-// What one recipient is to be told of many errors at once is one notice, with how many
+// Notices to one recipient about many errors at once are one digest, with how many
 // they are, where, and the first of them; what asks for an act stays one for each.
 func TestNoticesOfOneActAreDigested(t *testing.T) {
 	w := newWorld()

@@ -39,7 +39,7 @@ func addActivity(unit, of string) string {
 		strings.Join(set, ", ")
 }
 
-// FoldActivity adds what was appended to the sums, in steps.
+// FoldActivity adds what was appended to the sums, in chunks.
 func (s *Store) FoldActivity(ctx context.Context) error {
 	return s.fold(ctx, "fold activity", foldActivity, foldStep)
 }

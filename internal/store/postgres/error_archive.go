@@ -30,7 +30,7 @@ func newArchiving(was, next *recoup.Error, h *recoup.Transition) archiving {
 }
 
 // archiveAlike is the statement that archives errors by decisions that were made on
-// others, and returns what it has archived as a settlement does.
+// others, and returns what it has archived as recoup.settle does.
 const archiveAlike = `select array_agg(moved_id), array_agg(correlation), array_agg(null::text), array_agg(decision), max(moved_at), count(*)
 	from recoup.archive($1, null, null, $2, $3, null)`
 
@@ -66,7 +66,7 @@ func (s *Store) writeEnds(t *tx, w *store.Work) {
 	if len(w.Late) > 0 {
 		insert(t, "recoup.transition", s.sql.history, w.Late)
 	}
-	noteShelved(t, w.Shelved())
+	noteArchived(t, w.ArchivedByHand())
 }
 
 // archive queues the archiving of errors that are locked. Many agree in what was

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// lookAgain is how often a claim looks at all that is due, however much there is.
+// lookAgain is how often a claim scans all that is due, however much there is.
 const lookAgain = time.Second
 
-// marks remembers how far this node has claimed. What it claimed lies at the front
+// marks remembers how far this node has claimed. What it claimed stays at the front
 // of the index, leased or dead, until it is vacuumed: the next claim begins behind
-// it. What fell due meanwhile with an earlier time is found by the claim that looks
-// at everything again.
+// it. What fell due meanwhile with an earlier time is found by the next full scan.
 type marks struct {
 	sync.Mutex
 	at   map[string]time.Time // by table; what is not here is looked at from the beginning
@@ -20,8 +19,8 @@ type marks struct {
 	looking bool // at everything: one claim does, the others go on at the marks
 }
 
-// from says where to begin in each of the tables; not ok: everything is to be
-// looked at, and marks.lookedUp to be called then.
+// from returns where to begin in each of the tables; not ok: scan everything, and
+// call marks.lookedUp then.
 func (m *marks) from(tables []string) (from []time.Time, ok bool) {
 	m.Lock()
 	defer m.Unlock()

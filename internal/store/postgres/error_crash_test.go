@@ -18,7 +18,7 @@ import (
 const crashURL = "RECOUP_CRASH_URL"
 
 // Somebody dies at a random moment, again and again: the process that writes, or
-// the server under it. Whatever the process had been told was done is there, and
+// the server under it. Whatever was acknowledged to the process is there, and
 // nothing is half done. RECOUP_SOAK=1 makes it two hundred times.
 func TestCrash(t *testing.T) {
 	if url := os.Getenv(crashURL); url != "" {

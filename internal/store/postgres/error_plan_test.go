@@ -51,7 +51,7 @@ select gen_random_uuid(), 'outreach.dol_errors', 'CO-' || i / 5, 'X', 'ARCHIVED'
 	'TTL_EXPIRED', 'RETRY', $1::timestamptz + interval '1 year',
 	'RETRY_PENDING', false, i, 'expire', '1.0.0' from generate_series(1, 20000) i`
 
-// node is a step of a plan, as EXPLAIN tells it.
+// node is a node of a plan, as EXPLAIN reports it.
 type node struct {
 	Type     string  `json:"Node Type"`
 	Relation string  `json:"Relation Name"`

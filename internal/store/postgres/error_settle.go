@@ -13,8 +13,8 @@ import (
 	"recoup/internal/store"
 )
 
-// settle applies to results what was decided before on errors like theirs, and
-// says of each step whether it is done. The rest is decided for itself.
+// settle applies remembered decisions to results on errors that they fit, and reports
+// for each step whether it is done. The rest is decided for itself.
 func (s *Store) settle(ctx context.Context, t *tx, steps []store.Step, outcomes []store.Outcome) (done []bool, err error) {
 	done = make([]bool, len(steps))
 	for like, group := range alike(steps) {
@@ -97,7 +97,7 @@ type settling struct {
 	whole     [][]byte // ids of errors that are to be read back
 }
 
-// read takes down which of the results were settled, and by which decision: one row of
+// read notes which of the results were recorded, and by which decision: one row of
 // arrays, which cost less than rows.
 func (b *settling) read(rows pgx.Rows) error {
 	for rows.Next() {
@@ -138,7 +138,7 @@ func (b *settling) note(d *lifecycle.Decision, id, correlation recoup.ID, worker
 	}
 }
 
-// readSettled queues the reading of errors whose results were settled.
+// readSettled queues the reading of errors whose results were recorded.
 func (s *Store) readSettled(t *tx, whole [][]byte, place map[recoup.ID]int, outcomes []store.Outcome) {
 	if len(whole) == 0 {
 		return

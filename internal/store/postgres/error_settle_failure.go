@@ -12,20 +12,20 @@ import (
 	"recoup/internal/store"
 )
 
-// settlement is one statement that applies what was decided before to every failure
-// that is retried once more and whose error agrees with one of the errors that it was
-// decided on, and leaves the others alone; for successes recoup.settle does. Its
-// parameters are the ids and tokens of the results, the time, and the decisions: the
-// columns in which an error has to agree with each, and what is then written.
+// settlement is one statement that records failed retries which are retried once more:
+// it applies remembered decisions to every error that agrees with one they were made on,
+// and leaves the others alone; for successes recoup.settle does. Its parameters are the
+// ids and tokens of the results, the time, and the decisions: the columns in which an
+// error has to agree with each, and what is then written.
 //
 // An error is written as the version that agreed, or not at all: one that somebody
 // else changes meanwhile is missing among those that are done, and the transaction
 // starts over.
 type settlement struct {
-	one    bool                   // there is one decision, and its values are no arrays
-	agree  []column[recoup.Error] // of the error before
-	values []column[recoup.Error] // of the error after
-	told   []column[recoup.Transition]
+	one    bool                        // there is one decision, and its values are no arrays
+	agree  []column[recoup.Error]      // of the error before
+	values []column[recoup.Error]      // of the error after
+	moved  []column[recoup.Transition] // of its row of history
 	sql    string
 }
 
@@ -34,13 +34,13 @@ type settlement struct {
 var failedColumns = []string{"retry_count", "last_failure_code", "retry_exhausted", "last_result"}
 
 // What of a history row is the same for all that is decided alike.
-var toldAlike = []string{
+var movedAlike = []string{
 	"input", "reason", "policy_version", "was_state", "was_disposition", "was_blocking", "was_escalation_level", "was_retry_count", "was_owner",
 	"state", "disposition", "blocking", "escalation_level", "retry_count", "owner",
 }
 
 func newSettlement(example *lifecycle.Decision, one bool) *settlement {
-	s := &settlement{one: one, agree: pick(currentColumns(), example.Columns()), values: pick(errorColumns(), failedColumns), told: pick(historyColumns(), toldAlike)}
+	s := &settlement{one: one, agree: pick(currentColumns(), example.Columns()), values: pick(errorColumns(), failedColumns), moved: pick(historyColumns(), movedAlike)}
 	s.sql = s.statement(example.Entity())
 	return s
 }
@@ -60,7 +60,7 @@ func (s *settlement) statement(entity bool) string {
 	add("", "place", "int4")
 	add("", "wait", "int8")
 	add("", "entity", "bool")
-	var agree, set, told []string
+	var agree, set, moved []string
 	for _, c := range s.agree {
 		add("a_", c.name, c.kind.name)
 		of := "e."
@@ -73,9 +73,9 @@ func (s *settlement) statement(entity bool) string {
 		add("v_", c.name, c.kind.name)
 		set = append(set, c.name+" = m.v_"+c.name)
 	}
-	for _, c := range s.told {
+	for _, c := range s.moved {
 		add("t_", c.name, c.kind.name)
-		told = append(told, "m.t_"+c.name)
+		moved = append(moved, "m.t_"+c.name)
 	}
 	if entity {
 		agree = append(agree, "(e.entity_id is not null) = m.entity")
@@ -85,9 +85,9 @@ func (s *settlement) statement(entity bool) string {
 		m = "m (" + strings.Join(named, ", ") + ") as not materialized (select " + strings.Join(values, ", ") + ")"
 	}
 	const next = actTime + " + m.wait * interval '1 microsecond'"
-	history := "insert into recoup.transition (error_id, at, actor, worker, claimed_at, attempt, was_next_retry_at, was_expires_at, expires_at, next_retry_at, " + names(s.told, "") +
+	history := "insert into recoup.transition (error_id, at, actor, worker, claimed_at, attempt, was_next_retry_at, was_expires_at, expires_at, next_retry_at, " + names(s.moved, "") +
 		`) select h.error_id, ` + actTime + `, coalesce(h.lease_worker, 'system'), h.lease_worker, h.leased_at, h.lease_token, h.lease_ends_at, h.expires_at, h.expires_at, ` +
-		next + ", " + strings.Join(told, ", ") + " from held h join m using (place)"
+		next + ", " + strings.Join(moved, ", ") + " from held h join m using (place)"
 	update := "update recoup.error e set " + strings.Join(set, ", ") + `, updated_at = ` + actTime + `, last_retry_at = h.leased_at, last_attempt = h.lease_token,
 		next_retry_at = ` + next + " from held h join m using (place) where e.ctid = h.spot and e.xmin = h.version returning 1"
 	return "with " + m + ", " + s.hold(strings.Join(agree, " and ")) + `,
@@ -116,7 +116,7 @@ func (s *settlement) hold(agree string) string {
 		limit cardinality($1::uuid[]))`
 }
 
-// actTime is when the results are settled, asked once for the whole statement: another
+// actTime is when the results are recorded, asked once for the whole statement: another
 // table to join would be carried along with every row.
 const actTime = "(select now from act)"
 
@@ -129,18 +129,18 @@ func (s *settlement) args(at *time.Time, steps []*store.Step, decisions []*lifec
 		args := []any{ids, tokens, at, int32(0), d.Wait().Microseconds(), d.Was.EntityID != ""}
 		args = appendOne(args, s.agree, &d.Was)
 		args = appendOne(args, s.values, &d.Next)
-		return appendOne(args, s.told, &d.Effects.History)
+		return appendOne(args, s.moved, &d.Effects.History)
 	}
 	places, waits, entities := make([]int32, n), make([]int64, n), make([]bool, n)
-	was, next, told := make([]*recoup.Error, n), make([]*recoup.Error, n), make([]*recoup.Transition, n)
+	was, next, moved := make([]*recoup.Error, n), make([]*recoup.Error, n), make([]*recoup.Transition, n)
 	for i, d := range decisions {
 		places[i], waits[i], entities[i] = int32(i), d.Wait().Microseconds(), d.Was.EntityID != ""
-		was[i], next[i], told[i] = &d.Was, &d.Next, &d.Effects.History
+		was[i], next[i], moved[i] = &d.Was, &d.Next, &d.Effects.History
 	}
 	args := []any{ids, tokens, at, places, waits, entities}
 	args = appendAll(args, s.agree, was)
 	args = appendAll(args, s.values, next)
-	return appendAll(args, s.told, told)
+	return appendAll(args, s.moved, moved)
 }
 
 func appendAll[R any](args []any, columns []column[R], records []*R) []any {

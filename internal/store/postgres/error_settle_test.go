@@ -19,8 +19,8 @@ var differing = map[string]string{
 	"escalation_level": "escalation_level = 1", "assigned_to": "assigned_to = 'ada'", "escalated_to": "escalated_to = 'ada'",
 }
 
-// A success is settled with others only if its error agrees in every column on which
-// the decision depends; whoever differs in one is asked about.
+// A success is recorded by a remembered decision only if its error agrees in every
+// column on which the decision depends; one that differs is decided for itself.
 func TestSettleAgreesInEveryColumn(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -60,8 +60,8 @@ func TestSettleAgreesInEveryColumn(t *testing.T) {
 	}
 }
 
-// Results of different workers are settled by one decision, and the history says who
-// each was.
+// Results of different workers are recorded by one decision, and the history names
+// the worker of each.
 func TestSettleKeepsWorkersApart(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]func(recoup.ID) lifecycle.Input{"succeed": succeed, "fail": failAgain} {

@@ -189,7 +189,7 @@ func TestClaimNeverLeasesTwice(t *testing.T) {
 	}
 }
 
-// Of two results of an error in one request, the first counts, and the other is told so.
+// Of two results of an error in one request, the first counts, and the other is refused.
 func TestTogetherTakesOneResultOfTwo(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -216,7 +216,7 @@ func TestTogetherTakesOneResultOfTwo(t *testing.T) {
 	}
 }
 
-// Results that were decided differently are settled by one statement, each by its own
+// Results that were decided differently are recorded by one statement, each by its own
 // decision.
 func TestTogetherByManyDecisions(t *testing.T) {
 	t.Parallel()

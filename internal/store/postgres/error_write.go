@@ -38,8 +38,8 @@ func (s *Store) write(t *tx, w *store.Work) {
 	}
 }
 
-// noteShelved queues the notes of dead letters that people have archived.
-func noteShelved(t *tx, list []recoup.Transition) {
+// noteArchived queues the notes of dead letters that people have archived.
+func noteArchived(t *tx, list []recoup.Transition) {
 	if len(list) == 0 {
 		return
 	}

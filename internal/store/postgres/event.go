@@ -14,8 +14,8 @@ import (
 	"recoup/internal/store"
 )
 
-// bulkStep is how many events of a bulk load are added at once.
-const bulkStep = 20_000
+// bulkChunk is how many events of a bulk load are added at once.
+const bulkChunk = 20_000
 
 // eventColumns are those of events on the wire.
 var eventColumns = columns(store.Events.Columns)
@@ -153,14 +153,14 @@ func writeEvents(t *tx, events []store.Event) {
 	}
 }
 
-// BulkLoad adds the events of a span in large steps. It needs no triggers
-// disabled: they look at a step as a whole.
+// BulkLoad adds the events of a span in large chunks. It needs no triggers
+// disabled: they look at a chunk as a whole.
 func (s *Store) BulkLoad(ctx context.Context, span store.Span, events iter.Seq[store.Event]) (added int, err error) {
-	for step, err := range store.Steps(span, events, bulkStep) {
+	for chunk, err := range store.Chunks(span, events, bulkChunk) {
 		if err != nil {
 			return added, fmt.Errorf("load events: %w", err)
 		}
-		n, err := s.InsertEvents(ctx, step)
+		n, err := s.InsertEvents(ctx, chunk)
 		added += n
 		if err != nil {
 			return added, err

@@ -22,7 +22,7 @@ func (s *Store) CountDrops(ctx context.Context, drops []store.Drop) error {
 // foldBatch is how much is folded in one transaction.
 const foldBatch = 50_000
 
-// FoldRollups adds what was appended to the sums, in bounded steps.
+// FoldRollups adds what was appended to the sums, in bounded chunks.
 func (s *Store) FoldRollups(ctx context.Context) error {
 	return s.fold(ctx, "fold rollups", "select recoup.fold_rollups($1)", foldBatch)
 }

@@ -78,7 +78,7 @@ func ErrorColumnNames() (errors, archive []string) {
 	return errors, archive
 }
 
-// Together returns the statements that claim and settle by decisions that were made
+// Together returns the statements that claim and record by decisions that were made
 // before, as far as they were needed yet.
 func (s *Store) Together() []string {
 	list := []string{claimDue}

@@ -37,7 +37,7 @@ const (
 	connectionFailure = "08006"
 )
 
-// Failure is a failure of the database as far as it may be told: what was being
+// Failure is a failure of the database as far as it may be shown: what was being
 // done, the state and the server's message. The server's details, which quote
 // rows, and whatever names the connection stay behind.
 type Failure struct {
@@ -150,7 +150,7 @@ func beforeCommit(err error) error {
 	return err
 }
 
-// ours reports whether an error was made here, and tells nothing it must not.
+// ours reports whether an error was made here, and discloses nothing it must not.
 func ours(err error) bool {
 	var repeat *store.Repeat
 	if errors.As(err, &repeat) {

@@ -17,7 +17,7 @@ import (
 	"recoup/internal/test/conformance"
 )
 
-// Errors tell what happened and nothing of the connection.
+// Errors say what happened and nothing of the connection.
 func TestFailuresKeepSecrets(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{

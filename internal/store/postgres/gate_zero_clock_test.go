@@ -84,8 +84,8 @@ func TestGateBackoffGoesByTheDatabasesClock(t *testing.T) {
 	}
 }
 
-// What happened to a recovery is in the AIR, told by its writer or else by the database,
-// and nothing is there that did not happen.
+// What happened to a recovery is in the AIR, written by whoever changed it or else by
+// the database, and nothing is there that did not happen.
 func TestGateAIRMovesWithTheRecovery(t *testing.T) {
 	t.Parallel()
 	ownerURL, app := clocked(t)
@@ -110,7 +110,8 @@ func TestGateAIRMovesWithTheRecovery(t *testing.T) {
 	}
 }
 
-// Reasons are a list, which the policy may change; who may tell the time is the owner.
+// Reasons are a list, which the policy may change; only the owner may set the clock's
+// tolerance.
 func TestGateReasonsAndWhoSetsTheTolerance(t *testing.T) {
 	t.Parallel()
 	ownerURL, app := clocked(t)

@@ -109,7 +109,7 @@ func forbiddenActs() []act {
 		{archive("%open", `"input": null`), notNull},                                                              // without its history
 		{"set recoup.acting = 'on'; delete from recoup.error where error_id = %open", privilege},
 
-		// Only it, and what settles successes, act without guards.
+		// Only it, and recoup.settle, act without guards.
 		{"set recoup.acting = 'on'; update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, resolved_at = now() where error_id = %open", guard},
 
 		// Budgets and tiers.

@@ -36,8 +36,8 @@ func timely(t *testing.T) (ownerURL string, app prompt, rows placeholders) {
 const resolve = `update recoup.error set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, replaceable = false, resolved_at = now(),
 	resolved_by = 'ada', updated_at = now() where error_id = %open`
 
-// told writes the history of that.
-const told = `insert into recoup.transition (error_id, at, input, actor, state, policy_version)
+// history writes the history of that.
+const history = `insert into recoup.transition (error_id, at, input, actor, state, policy_version)
 	values (%open, now(), 'resolve', 'ada', 'RESOLVED', '1.0.0')`
 
 func TestNoResolutionWithoutItsHistory(t *testing.T) {
@@ -49,7 +49,7 @@ func TestNoResolutionWithoutItsHistory(t *testing.T) {
 	if !ask[bool](app, "select recoup.is_blocked('e-open')") {
 		t.Error("it blocks no more")
 	}
-	app.run("begin; " + rows.Replace(told) + "; " + rows.Replace(resolve) + "; commit")
+	app.run("begin; " + rows.Replace(history) + "; " + rows.Replace(resolve) + "; commit")
 	if ask[bool](app, "select recoup.is_blocked('e-open')") {
 		t.Error("it blocks still")
 	}
@@ -83,7 +83,7 @@ func TestNoForgedAudit(t *testing.T) {
 	_, app, rows := timely(t)
 	for _, when := range []string{"now() - interval '1 day'", "now() + interval '1 day'"} {
 		app.refusal("insert into recoup.audit (at, actor, act) values (" + when + ", 'ada', 'policy.add')")
-		app.refusal(strings.Replace(rows.Replace(told), "now()", when, 1))
+		app.refusal(strings.Replace(rows.Replace(history), "now()", when, 1))
 		app.refusal("select recoup.settle('{}', '{}', '[]', null, " + when + ")")
 	}
 	app.run("insert into recoup.audit (at, actor, act) values (now(), 'ada', 'policy.add')")

@@ -32,7 +32,7 @@ const (
 	again  = `update cl.gate_zero_lease set token = gen_random_uuid(), worker = 'w2', leased_at = recoup.clock(), ends_at = recoup.clock() + interval '1 minute'; `
 )
 
-// The AIR tells of a lease that ran out when one has, once.
+// The AIR has a row of an expired lease when one has expired, once.
 func TestNoForgedLapse(t *testing.T) {
 	t.Parallel()
 	ownerURL, app := leased(t)
@@ -65,7 +65,7 @@ func TestNoForgedLapse(t *testing.T) {
 	}
 }
 
-// The AIR tells of a lease that the kill switch took away when it has, once.
+// The AIR has a row of a lease that the kill switch revoked when it has, once.
 func TestNoForgedRevocation(t *testing.T) {
 	t.Parallel()
 	_, app := leased(t)

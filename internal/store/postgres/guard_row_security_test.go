@@ -131,9 +131,9 @@ func TestReadGrants(t *testing.T) {
 	app.run("insert into people.people_errors (outreach_id, code) values ('CO-1', 'NETWORK_TIMEOUT')")
 }
 
-// asksForItself tries to learn what others may read. What a role may read is told to it
-// and its members alone, also to one that becomes another role, or that calls a function
-// of another.
+// asksForItself tries to learn what others may read. What a role may read is shown to it
+// and its members alone, also after it becomes another role, or calls a function of
+// another.
 func asksForItself(t *testing.T, owner, reader prompt, team string) {
 	t.Helper()
 	stranger := "stranger_" + owner.Config().Database

@@ -73,8 +73,8 @@ func TestSchemaNewer(t *testing.T) {
 	}
 }
 
-// Whoever may not make the nodes' role is told what to ask for, and has a
-// schema; once somebody has made the role, migrating again completes it.
+// An owner who may not create the nodes' role gets a schema and an error that says what
+// to ask for; once somebody has created the role, migrating again completes it.
 func TestMigrateWithoutTheRightToMakeRoles(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})

@@ -187,7 +187,7 @@ func (a *act) Turn(t verb.Turn, shared bool) error {
 // serviceLock is the class of the advisory locks that are turns.
 const serviceLock = 20260208
 
-// Wake implements [verb.Tx]. Of a policy the database tells by itself.
+// Wake implements [verb.Tx]. Of a policy the database notifies by itself.
 func (a *act) Wake(kind string) {
 	if kind != store.WakePolicy {
 		a.wake(kind)

@@ -60,7 +60,7 @@ type Store struct {
 	trouble  store.Trouble
 	clock    func() time.Time // nil: the database's
 	notifier store.Notifier   // what this node has committed
-	stop     func()           // telling others of it
+	stop     func()           // notifying other nodes of it
 	claimed  atomic.Int64     // tickets of staged work, since the start
 	starts   laneStarts
 
@@ -102,7 +102,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 		s.disconnect()
 		return nil, err
 	}
-	s.stop = s.startTelling()
+	s.stop = s.startNotifying()
 	return s, nil
 }
 

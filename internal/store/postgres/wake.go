@@ -20,8 +20,8 @@ const (
 	heartbeat         = 30 * time.Second
 	heartbeatPatience = 10 * time.Second
 
-	// What is told of the node's own commits is told at most so often.
-	tellPause = 50 * time.Millisecond
+	// The node's own commits are announced to the others at most this often.
+	notifyPause = 50 * time.Millisecond
 
 	// A connection that was lost is made again, after a pause that grows.
 	firstPause = 100 * time.Millisecond
@@ -31,10 +31,10 @@ const (
 // wake has everybody woken who waits for a kind of thing, after the commit.
 func (t *tx) wake(kind string) { t.woken = append(t.woken, kind) }
 
-// tell tells all nodes what this one has committed, until ctx ends. It is not
+// notify sends NOTIFY to all nodes after this one's commits, until ctx ends. It is not
 // part of those commits, which would have to wait for each other. What cannot be
-// told is lost: it is a hint, and whoever waits also looks by itself.
-func (s *Store) tell(ctx context.Context, l *store.Subscription) {
+// sent is lost: it is a hint, and whoever waits also polls.
+func (s *Store) notify(ctx context.Context, l *store.Subscription) {
 	defer l.Close()
 	for {
 		select {
@@ -44,19 +44,19 @@ func (s *Store) tell(ctx context.Context, l *store.Subscription) {
 		}
 		_, _ = s.pool.Exec(ctx, "select pg_notify($1, kind) from unnest($2::text[]) kind", wakeChannel, l.Take())
 		select {
-		case <-time.After(tellPause):
+		case <-time.After(notifyPause):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// startTelling returns how to end it.
-func (s *Store) startTelling() (stop func()) {
+// startNotifying starts notify and returns how to stop it.
+func (s *Store) startNotifying() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	l := s.notifier.Subscribe()
-	done.Go(func() { s.tell(ctx, l) })
+	done.Go(func() { s.notify(ctx, l) })
 	return func() {
 		cancel()
 		done.Wait()
@@ -65,8 +65,8 @@ func (s *Store) startTelling() (stop func()) {
 
 // Listen calls wake whenever there is something of a kind to be looked at, until
 // ctx ends. It has a connection of its own, and makes it again when it is lost;
-// what was said meanwhile is made up for by waking everybody. Through a pooler
-// that shares sessions nothing is heard: callers look by themselves now and then.
+// what was missed meanwhile is made up for by waking everybody. Through a pooler
+// that shares sessions no notification arrives: callers also poll.
 func (s *Store) Listen(ctx context.Context, wake func(channel string)) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		heard := s.listen(ctx, wake)

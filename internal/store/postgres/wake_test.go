@@ -40,7 +40,7 @@ func hears(t *testing.T, heard chan string, kinds ...string) {
 	}
 }
 
-// What plain SQL writes waits for an engine, which is told of many rows once.
+// What plain SQL writes waits for an engine, which is woken once for many rows.
 func TestPlainInsertsWake(t *testing.T) {
 	t.Parallel()
 	_, app := pgtest.Migrated(t)

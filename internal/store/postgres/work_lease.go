@@ -51,7 +51,7 @@ var (
 	selectPlain = `select work_id from recoup.work
 		where work_id = any ($1::uuid[]) and lease_token is null and replay_id is null and due_at is not null`
 
-	// findLeases looks through all batches. Nobody who tells the token needs it.
+	// findLeases looks through all batches. Callers that pass the token do not need it.
 	findLeases = "select " + names(heldColumns, "") + ` from recoup.work_lease l
 		where exists (select from unnest(l.work_ids) i where i = any ($1::uuid[]))`
 )
@@ -192,7 +192,7 @@ func lease(t *tx, claimed []recoup.Work) {
 }
 
 // lockBatches reads and locks the batches of these tokens, and those in which work is
-// held whose token was not told.
+// held whose token was not passed.
 func lockBatches(ctx context.Context, t *tx, works, tokens []recoup.ID) (*batches, error) {
 	var found, others []workLease
 	var plain []recoup.ID

@@ -183,7 +183,7 @@ func nth[T, R any](places func(*R) []any, i int) func(*R) T {
 	}
 }
 
-// String tells a kind in an error.
+// String names a kind in an error.
 func (k Kind) String() string {
 	if names := [...]string{"a text", "a text", "JSON", "an id", "a time", "yes or no", "a number", "a number", "a number",
 		"a number", "bytes", "a hash", "JSON"}; int(k) < len(names) {

@@ -152,7 +152,7 @@ func (g *changes) add(row int64, was, next *recoup.Error) error {
 }
 
 // updates is what becomes of errors that stay in their table, and what the gate's
-// log tells of it.
+// log records of it.
 type updates struct {
 	changes
 	opened, closed gate
@@ -226,16 +226,16 @@ func (f flag) take(from errorField) {
 	}
 }
 
-func (f stamp) settle() {
+func (f stamp) normalize() {
 	if !f.to.IsZero() && (f.to.Nanosecond()%1000 != 0 || f.to.Location() != time.UTC) {
 		*f.to = time.UnixMicro(micros(*f.to)).UTC()
 	}
 }
 
-func (id) settle() {}
+func (id) normalize() {}
 
-func (text[T]) settle() {}
+func (text[T]) normalize() {}
 
-func (number) settle() {}
+func (number) normalize() {}
 
-func (flag) settle() {}
+func (flag) normalize() {}

@@ -144,18 +144,18 @@ func TestBatchesArchiveWhatWasDecided(t *testing.T) {
 				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, *end.Next)
 			}
 		}
-		tells := func() {
+		wantHistory := func() {
 			for _, end := range ends {
 				if got, err := s.History(t.Context(), end.Next.ID, 10); err != nil || !slices.Equal(got, []recoup.Transition{end.History}) {
 					t.Fatalf("got\n%+v, %v, want\n%+v", got, err, end.History)
 				}
 			}
 		}
-		tells()
+		wantHistory()
 		if n, err := s.PurgeArchive(t.Context(), now.Add(3*time.Hour), 100); err != nil || n != len(ends) {
 			t.Fatalf("%d of %d are purged, %v", n, len(ends), err)
 		}
-		tells()
+		wantHistory()
 	})
 }
 
@@ -176,9 +176,9 @@ func (d drawn) archive(left recoup.Error, now time.Time) *store.End {
 	}}
 }
 
-// History that is written for many at once says, of each, what it was to say, in its
-// order.
-func TestBatchesTellWhatHappened(t *testing.T) {
+// History that is written for many errors at once is what was decided for each, in
+// its order.
+func TestBatchesKeepHistory(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	must(t, s.SyncTables(t.Context(), policy.Default()))
@@ -187,7 +187,7 @@ func TestBatchesTellWhatHappened(t *testing.T) {
 		d := drawn{t}
 		list := errorsOf(t, s, &serial)
 		want := map[recoup.ID][]recoup.Transition{}
-		var rows []told
+		var rows []historyRow
 		for range rapid.IntRange(1, 20).Draw(t, "rows") {
 			e := &list[rapid.IntRange(0, len(list)-1).Draw(t, "error")]
 			h := recoup.Transition{
@@ -201,14 +201,14 @@ func TestBatchesTellWhatHappened(t *testing.T) {
 			if rapid.IntRange(0, 5).Draw(t, "gone") == 0 {
 				of = nil
 			}
-			rows = append(rows, told{&h, of})
+			rows = append(rows, historyRow{&h, of})
 			want[e.ID] = append(want[e.ID], h)
 		}
 		must(t, s.writer.do(t.Context(), func(tx *tx) error { return tx.saveHistory(rows) }))
-		for id, told := range want {
+		for id, history := range want {
 			got, err := s.History(t.Context(), id, 100)
-			if err != nil || !slices.Equal(got, told) {
-				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, told)
+			if err != nil || !slices.Equal(got, history) {
+				t.Fatalf("got\n%+v, %v, want\n%+v", got, err, history)
 			}
 		}
 	})

@@ -13,7 +13,7 @@ import (
 
 // selectDue and selectLapsed read what lifecycle.Claim accepts: errors whose time has
 // come, of which no lease is live, which have not expired and whose window is open. A
-// lapsed lease is claimable beyond its window, because the claim is what counts it as
+// expired lease is claimable beyond its window, because the claim is what counts it as
 // failed. ?2 is the time.
 var (
 	selectDue = selectStored + ` indexed by error_due_idx
@@ -117,7 +117,7 @@ func (t *tx) loadDue(claim store.Claim) ([]recoup.Error, error) {
 	return rows, nil
 }
 
-// merge adds the lapsed leases of a table to what is due, the longest overdue first.
+// merge adds the expired leases of a table to what is due, the longest overdue first.
 func merge(due, lapsed []recoup.Error, table string) []recoup.Error {
 	for i := range lapsed {
 		if lapsed[i].Table == table {

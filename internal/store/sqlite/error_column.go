@@ -21,8 +21,8 @@ type errorField interface {
 	field
 	take(from errorField)
 
-	// settle makes it what it would be if it were written and read again.
-	settle()
+	// normalize makes it what it would be if it were written and read again.
+	normalize()
 }
 
 // errorColumns are the columns of the table error, and archivedColumns those of

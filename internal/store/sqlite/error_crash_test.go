@@ -13,7 +13,7 @@ import (
 const crashFile = "RECOUP_CRASH_FILE"
 
 // A process that writes is killed at a random moment, again and again. Whatever
-// it had been told was done is there, and nothing is half done. RECOUP_SOAK=1
+// was acknowledged to it is there, and nothing is half done. RECOUP_SOAK=1
 // makes it two hundred times.
 func TestCrash(t *testing.T) {
 	if path := os.Getenv(crashFile); path != "" {

@@ -2,12 +2,12 @@ package sqlite
 
 import "recoup"
 
-// maxHeld is how many errors the writer remembers; a full house is forgotten.
+// maxHeld is how many errors the writer remembers; beyond, it forgets all of them.
 const maxHeld = 10_000
 
-// held remembers the errors that workers hold, as the file has them: most results
-// come soon, and what they are about need not be read again. It is good for as long
-// as nobody else has written to the file, which SQLite tells.
+// held caches the errors that workers hold, as the file has them: most results come
+// soon, and their errors need not be read again. It is valid for as long
+// as nobody else has written to the file, which SQLite reports.
 type held struct {
 	version int64
 	errors  map[recoup.ID]holding
@@ -31,7 +31,7 @@ func (h *held) keep(e *recoup.Error, row int64) {
 		h.forget()
 	}
 	for _, c := range stampColumns {
-		c.field(e).settle()
+		c.field(e).normalize()
 	}
 	h.errors[e.ID] = holding{e, row}
 }

@@ -58,7 +58,7 @@ func expiresAt(e *recoup.Error) *time.Time { return &e.ExpiresAt }
 // they echo of their errors.
 type chapter struct {
 	first  recoup.Transition
-	told   recoup.Transition // of the row that would join
+	joined recoup.Transition // scratch: the row that the statement would write
 	echoes []echo
 	rows   numbers
 }
@@ -73,13 +73,13 @@ func newChapter(t *recoup.Transition, e *recoup.Error) *chapter {
 	return c
 }
 
-// tells reports whether the statement would write t as the history of e.
-func (c *chapter) tells(t *recoup.Transition, e *recoup.Error) bool {
-	c.told = c.first
+// fits reports whether the statement would write t as the history of e.
+func (c *chapter) fits(t *recoup.Transition, e *recoup.Error) bool {
+	c.joined = c.first
 	for i := range c.echoes {
-		c.echoes[i].repeat(&c.told, e)
+		c.echoes[i].repeat(&c.joined, e)
 	}
-	return c.told == *t
+	return c.joined == *t
 }
 
 func (c *chapter) save(t *tx) error {
@@ -100,16 +100,16 @@ func (c *chapter) save(t *tx) error {
 		` from json_each(?1) j cross join error e on e.rowid = j.value`, args...)
 }
 
-// told is a row of history and the error that it is told of as the table has it; nil
-// if the table has not.
-type told struct {
+// historyRow is a row of history and its error as the table has it; nil if the table
+// has not.
+type historyRow struct {
 	*recoup.Transition
 	of *recoup.Error
 }
 
 // saveHistory writes history in its order as far as it is of one error, and by whole
 // batches where rows are alike.
-func (t *tx) saveHistory(list []told) error {
+func (t *tx) saveHistory(list []historyRow) error {
 	open := chapters{seen: make(map[recoup.ID]bool, len(list))}
 	for _, h := range list {
 		if h.of == nil || open.seen[h.ErrorID] {
@@ -136,12 +136,12 @@ type chapters struct {
 	seen map[recoup.ID]bool
 }
 
-func (o *chapters) add(t *tx, h told) error {
+func (o *chapters) add(t *tx, h historyRow) error {
 	row, err := t.rowOf(h.ErrorID)
 	if err != nil {
 		return err
 	}
-	c := recent(o.list, func(c *chapter) bool { return c.tells(h.Transition, h.of) })
+	c := recent(o.list, func(c *chapter) bool { return c.fits(h.Transition, h.of) })
 	if c == nil {
 		c = newChapter(h.Transition, h.of)
 		o.list = append(o.list, c)

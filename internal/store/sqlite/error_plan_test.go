@@ -44,7 +44,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// planOf returns the steps of a statement's plan.
+// planOf returns the nodes of a statement's plan.
 func planOf(t *testing.T, s *Store, text string) []string {
 	t.Helper()
 	rows, err := s.read.Query(`explain query plan `+text, make([]any, 64)...)

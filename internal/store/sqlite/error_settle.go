@@ -10,7 +10,7 @@ import (
 	"recoup/internal/store"
 )
 
-// settle applies to steps what was decided before on errors like theirs, and returns the
+// settle applies remembered decisions to steps on errors that they fit, and returns the
 // places of the steps that are left, each of which is decided for itself. Results are of
 // errors that the writer remembers; of what is archived little is read.
 func (t *tx) settle(m *store.Memory, steps []store.Step, outcomes []store.Outcome) (rest []int, err error) {
@@ -57,7 +57,7 @@ func (t *tx) settle(m *store.Memory, steps []store.Step, outcomes []store.Outcom
 	return rest, s.save()
 }
 
-// settling is steps that are decided as others were.
+// settling is steps to which remembered decisions are applied.
 type settling struct {
 	*tx
 	store.Settled
@@ -80,7 +80,7 @@ func (s *settling) end(step *store.Step, decisions []*lifecycle.Decision, out *s
 	}
 	out.Error, out.Effects = d.End(was.Error, s.now)
 	s.rows[step.ID] = was.row
-	if err := s.chapters.add(s.tx, told{&out.Effects.History, was.Error}); err != nil {
+	if err := s.chapters.add(s.tx, historyRow{&out.Effects.History, was.Error}); err != nil {
 		return false, err
 	}
 	if err := s.updates.add(was.row, was.Error, &out.Error); err != nil {

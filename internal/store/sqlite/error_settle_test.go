@@ -42,7 +42,7 @@ func passedOver(e *recoup.Error) bool {
 	return !e.LeaseToken.IsZero() || e.RetryExhausted != (e.MaxRetries > 0 && e.RetryCount >= e.MaxRetries)
 }
 
-// What a worker holds, and what plain SQL has left as no step does, is not read: it is
+// What a worker holds, and what plain SQL has left as no decision does, is not read: it is
 // decided for itself.
 func TestOverPassesBy(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func (t *tx) save(w *store.Work) error {
 		return err
 	}
 	for i := range w.Late {
-		fresh = append(fresh, told{&w.Late[i], nil})
+		fresh = append(fresh, historyRow{&w.Late[i], nil})
 	}
 	if err := t.saveHistory(fresh); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (t *tx) save(w *store.Work) error {
 	if err := t.saveEvents(w.Events); err != nil {
 		return err
 	}
-	if err := each(t, noteShelved, w.Shelved(), shelvedFields); err != nil {
+	if err := each(t, noteArchived, w.ArchivedByHand(), archivedNoteFields); err != nil {
 		return err
 	}
 	if err := t.saveNotices(w.Notices()); err != nil {
@@ -51,8 +51,8 @@ func (t *tx) saveNotices(list []recoup.Notice) error {
 	return err
 }
 
-// split tells the history of errors that come to stay from all other.
-func (t *tx) split(w *store.Work) (stored, fresh []told) {
+// split separates the history of stored errors from that of new ones.
+func (t *tx) split(w *store.Work) (stored, fresh []historyRow) {
 	here := map[recoup.ID]*recoup.Error{}
 	for _, e := range w.Inserts() {
 		here[e.ID] = e
@@ -61,11 +61,11 @@ func (t *tx) split(w *store.Work) (stored, fresh []told) {
 		h := &w.History[i]
 		switch was := w.Was(h.ErrorID); {
 		case here[h.ErrorID] != nil:
-			fresh = append(fresh, told{h, here[h.ErrorID]})
+			fresh = append(fresh, historyRow{h, here[h.ErrorID]})
 		case was == nil || was.State == recoup.Archived:
-			stored = append(stored, told{h, nil})
+			stored = append(stored, historyRow{h, nil})
 		default:
-			stored = append(stored, told{h, was})
+			stored = append(stored, historyRow{h, was})
 		}
 	}
 	return stored, fresh
@@ -130,7 +130,7 @@ func (t *tx) insert(list []*recoup.Error) error {
 	return closed.save(t)
 }
 
-// gate is errors that begin to block or end to, as the gate's log tells of them.
+// gate is errors that begin to block or end to, as the gate's log records them.
 type gate struct {
 	rows   numbers
 	blocks bool
@@ -214,12 +214,12 @@ const (
 	addLevel = `insert into error_count (table_name, state, ttl_us, n, blocking, born_s, born_us) values (?, ?, ?, ?, ?, ?, ?)
 		on conflict (table_name, state, ttl_us) do update set n = n + excluded.n, blocking = blocking + excluded.blocking,
 			born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us`
-	noteShelved = `insert into dead_letter_note (error_id, round, step, actor, at, note)
+	noteArchived = `insert into dead_letter_note (error_id, round, step, actor, at, note)
 		select error_id, round, ?2, ?3, ?4, ?5 from dead_letter where error_id = ?1`
 )
 
-// shelvedFields are what a dead letter's note tells of who archived it.
-func shelvedFields(t *recoup.Transition) []any {
+// archivedNoteFields are those of a dead letter's note of who archived it.
+func archivedNoteFields(t *recoup.Transition) []any {
 	return []any{id{&t.ErrorID}, string(recoup.NoteArchived), text[string]{&t.Actor}, stamp{&t.At}, text[string]{&t.Reason}}
 }
 
@@ -236,7 +236,7 @@ func (t *tx) saveStreaks(streaks []store.StreakCount) error {
 	return nil
 }
 
-// loadStreak tells the work how many failures of a family an entity has had.
+// loadStreak sets how many failures of a family an entity has had.
 func (t *tx) loadStreak(w *store.Work, k store.StreakKey) error {
 	if k.Family == "" || k.Entity == "" {
 		return nil

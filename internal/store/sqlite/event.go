@@ -21,8 +21,8 @@ const (
 	// costs in the driver is shared well enough.
 	eventChunk = 32
 
-	// bulkStep is how many events of a bulk load are added in one transaction.
-	bulkStep = 5000
+	// bulkChunk is how many events of a bulk load are added in one transaction.
+	bulkChunk = 5000
 )
 
 // insertEvents returns the statement that adds n events.
@@ -174,14 +174,14 @@ func (t *tx) checkCodes(events []store.Event) error {
 	return nil
 }
 
-// BulkLoad adds the events of a span in large steps. Nothing must be renewed
+// BulkLoad adds the events of a span in large chunks. Nothing must be renewed
 // after it: no plan here depends on what is in the file.
 func (s *Store) BulkLoad(ctx context.Context, span store.Span, events iter.Seq[store.Event]) (added int, err error) {
-	for step, err := range store.Steps(span, events, bulkStep) {
+	for chunk, err := range store.Chunks(span, events, bulkChunk) {
 		if err != nil {
 			return added, err
 		}
-		n, err := s.InsertEvents(ctx, step)
+		n, err := s.InsertEvents(ctx, chunk)
 		added += n
 		if err != nil {
 			return added, err

@@ -47,7 +47,7 @@ func TestNoForgedGate(t *testing.T) {
 // secondAttempt fails when it is due, without a word to the AIR.
 const secondAttempt = `update gate_zero_recovery set attempt_count = 2, updated_at = {time} + 48 * {hour}, next_eligible_at = {time} + (48 + 72) * {hour}`
 
-// airRow tells of the recovery.
+// airRow inserts a row of the AIR about the recovery.
 func airRow(event string) string {
 	return `insert into gate_zero_air (intake_id, recovery_id, batch_id, event, attempt_count, at)
 		select intake_id, recovery_id, batch_id, '` + event + `', attempt_count, updated_at from gate_zero_recovery`

@@ -89,9 +89,9 @@ func (w *writer) tryWriting(ctx context.Context) error {
 	return w.do(ctx, func(t *tx) error { return t.exec(`delete from idempotency where scope = 'probe' and key = 'probe'`) })
 }
 
-// settled looks at what became of a transaction that wrote: a fault of the disk
-// stands until a write succeeds.
-func (w *writer) settled(err error) error {
+// written notes the outcome of a transaction that wrote: a fault of the disk stands
+// until a write succeeds.
+func (w *writer) written(err error) error {
 	err = translate(err)
 	if said, ok := errors.AsType[*fault.Error](err); ok && said.Code == fault.CodeStorageFull {
 		w.trouble.Note(err)

@@ -200,10 +200,10 @@ func (w *writer) group(members []*task) {
 	}
 	for i, t := range members {
 		if err != nil {
-			t.outcome <- w.settled(err)
+			t.outcome <- w.written(err)
 			continue
 		}
-		t.outcome <- w.settled(outcomes[i])
+		t.outcome <- w.written(outcomes[i])
 	}
 }
 
@@ -266,8 +266,8 @@ func contain(run func(*tx) error, tx *tx) (err error) {
 }
 
 // abandon ends a transaction that could not be committed. It may have ended by
-// itself, and then there is nothing to roll back: the error that led here has
-// told the callers.
+// itself, and then there is nothing to roll back: the error that led here was
+// returned to the callers.
 func (w *writer) abandon() {
 	w.tx.held.forget()
 	_ = w.tx.exec(`rollback`)

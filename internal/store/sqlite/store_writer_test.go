@@ -161,7 +161,7 @@ func TestVerbsThatWaitShareACommit(t *testing.T) {
 	}
 }
 
-// If the transaction is lost, all of the group are told so.
+// If the transaction is lost, all of the group get its error.
 func TestAllLearnOfALostTransaction(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
@@ -264,7 +264,7 @@ func (s *Store) path(t *testing.T) (path string) {
 	return path
 }
 
-// Another process that writes makes verbs wait, then tells them to come again.
+// While another process writes, verbs wait, then return a busy error.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	first := newTestStore(t)

@@ -33,7 +33,7 @@ func (v Verbs) Alerts(ctx context.Context, f store.AlertFilter, p store.Page) ([
 	return alerts.page(ctx, v, alertQuery(f, p), p, func(a *recoup.Alert) store.Cursor { return store.Cursor{At: a.PendingAt, ID: a.ID} })
 }
 
-// alertQuery reads from the index that has the order for the most telling of the
+// alertQuery reads from the index that has the order for the most selective of the
 // filter's conditions, and says outright when only open alerts are asked for, so
 // that their index can serve.
 func alertQuery(f store.AlertFilter, p store.Page) *Query {

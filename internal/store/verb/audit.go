@@ -27,7 +27,7 @@ func (v Verbs) Audit(ctx context.Context, f recoup.AuditFilter, after store.Audi
 	return list, next(list, size, func(e *recoup.AuditEntry) store.AuditCursor { return store.AuditCursor{At: e.At, Seq: e.Seq} }), err
 }
 
-// auditQuery reads from the index that has the order for the most telling of the
+// auditQuery reads from the index that has the order for the most selective of the
 // filter's conditions.
 func auditQuery(f recoup.AuditFilter, after store.AuditCursor, size int) *Query {
 	index := "at"

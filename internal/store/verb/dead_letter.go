@@ -14,7 +14,7 @@ import (
 // errors, the work itself, then its place in the queue; the lock of an error
 // protects its dead letter. Claims take only what is free, and so wait for nobody.
 
-// joinLetter joins what a letter is made of, but for its error. The limit keeps
+// joinLetter joins the parts of a dead letter, but for its error. The limit keeps
 // the planner from reading the items of all replays for every row.
 const joinLetter = `
 	left join lateral (select * from recoup.replay_item i where i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED') limit 1) i on true
@@ -32,7 +32,7 @@ var (
 	letterMoves = table(store.DeadLetters.Only("error_id", "step", "cause", "held_expiry", "updated_at"), "dead letter")
 	letterParts = view(store.LetterParts, "dead letter", " from recoup.dead_letter d"+joinLetter)
 
-	// letters are letters with the errors that stand in their table.
+	// letters are dead letters with the errors that are not archived.
 	letters = view(slices.Concat(store.LetterParts,
 		row.Within("e.", store.Errors.Columns, func(l *store.Letter) *recoup.Error { return &l.Error })), "", " from ")
 )
@@ -67,7 +67,7 @@ func (v Verbs) StepLetters(ctx context.Context, now time.Time, steps []store.Let
 	return decide(ctx, v, "step letters", now, steps, load, (*store.Work).StepLetter)
 }
 
-// loadLetters locks and reads letters by their errors and by their work, and the
+// loadLetters locks and reads dead letters by their errors and by their work, and the
 // leases under which that is held. What turns out to have got a dead letter while its
 // place in the queue was waited for is locked once more, with it.
 func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.Work, error) {
@@ -102,7 +102,7 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.Work, error) 
 	}
 }
 
-// readLetters locks the places in the queue and reads letters, and work without an
+// readLetters locks the rows in the queue and reads dead letters, and work without an
 // open dead letter with what it had before. Errors that are archived are added to
 // those that are locked.
 func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.Letter, queued []recoup.Work, previous []recoup.DeadLetter, err error) {
@@ -131,7 +131,7 @@ func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (foun
 	return found, queued, previous, err
 }
 
-// attach gives letters their errors and returns the ids of those that are not
+// attach gives dead letters their errors and returns the ids of those that are not
 // there.
 func attach(found []store.Letter, locked []recoup.Error) (missing []recoup.ID) {
 	byID := make(map[recoup.ID]*recoup.Error, len(locked))
@@ -180,7 +180,7 @@ func (v Verbs) DeadLetters(ctx context.Context, f store.LetterFilter, p store.Pa
 }
 
 // lettersQuery picks the page, by the index of the rarest thing that is asked for,
-// before it is joined with anything. What is closed is in the index of steps alone.
+// before it is joined with anything. What is closed is in the index of workflow states alone.
 func lettersQuery(f store.LetterFilter, p store.Page) *Query {
 	closed, index, byPipeline := f.Step == recoup.StepVerified, "list", "dead_letter_pipeline_idx"
 	conditions := []struct{ column, value, index string }{

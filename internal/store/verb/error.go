@@ -16,7 +16,7 @@ func (v Verbs) Report(ctx context.Context, now time.Time, reports []store.Report
 
 // ApplySteps applies inputs to stored errors, in order, each under a lock on its
 // row. Errors that are not in their table any more are looked for in the archive.
-// Results that are decided as others were are settled first, all together.
+// Results to which a remembered decision applies are recorded first, all together.
 func (v Verbs) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
 	if len(steps) == 0 {
 		return nil, nil

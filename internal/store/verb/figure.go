@@ -16,7 +16,7 @@ var letterLevels = view([]row.Column[store.LetterLevel]{
 	row.Big("sum(n)::bigint", func(l *store.LetterLevel) *int64 { return &l.N }),
 }, "level", " from recoup.dead_letter_level group by 1, 2, 3 having sum(n) <> 0 order by 1, 2, 3")
 
-// LetterFigures tells how staged work stands.
+// LetterFigures counts dead letters, queued work and replays.
 func (v Verbs) LetterFigures(ctx context.Context, now time.Time) (f store.LetterFigures, err error) {
 	const what = "count staged work"
 	if f.Letters, err = letterLevels.list(ctx, v, letterLevels.ask(what, "")); err != nil {
@@ -51,8 +51,8 @@ func ofState(doing string, state recoup.ReplayState) *Query {
 	return ask(doing, "select count(*) from (select 1 from recoup.replay where state = $1 limit $2) s", string(state), store.MaxFigure)
 }
 
-// lanes counts the lanes, and once more, further, those that are told if they are not
-// all. Each is counted as far as its share of what may be counted goes.
+// lanes counts the lanes, and, if there are too many, those that are returned once
+// more, further. Each is counted as far as its share of what may be counted goes.
 func (v Verbs) lanes(ctx context.Context, now time.Time) (largest []store.LaneLevel, others store.LaneLevel, err error) {
 	names, err := v.db.Lanes(ctx, store.MaxLaneWalk)
 	if err != nil || len(names) == 0 {
@@ -68,10 +68,10 @@ func (v Verbs) lanes(ctx context.Context, now time.Time) (largest []store.LaneLe
 		return nil, others, err
 	}
 	others.Add(beyond)
-	told := make([]recoup.Lane, len(largest))
+	kept := make([]recoup.Lane, len(largest))
 	for i := range largest {
-		told[i] = largest[i].Lane
+		kept[i] = largest[i].Lane
 	}
-	largest, err = v.db.LaneLevels(ctx, now, told, store.MaxFigure/len(told))
+	largest, err = v.db.LaneLevels(ctx, now, kept, store.MaxFigure/len(kept))
 	return largest, others, err
 }

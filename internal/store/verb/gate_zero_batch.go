@@ -76,28 +76,28 @@ func (v Verbs) FreezeDue(ctx context.Context, now time.Time, limit int, decide s
 		if err := save(tx, w); err != nil {
 			return 0, err
 		}
-		return ended, sealBatches(tx, due, names, decide)
+		return ended, endFreeze(tx, due, names, decide)
 	})
 }
 
-// sealBatches notes of which batches nothing is ACTIVE any more.
-func sealBatches(tx Tx, due []recoup.Batch, names []string, decide store.DecideCase) error {
+// endFreeze records the batches of which nothing is ACTIVE any more as frozen.
+func endFreeze(tx Tx, due []recoup.Batch, names []string, decide store.DecideCase) error {
 	empty, err := batches.find(tx, `b where batch_id = any ($1::text[]) and not exists (
 		select 1 from cl.gate_zero_recovery r /*by gate_zero_recovery_claim_idx*/
 		where coalesce(r.batch_id, '') = b.batch_id and r.status = 'ACTIVE')`, names)
 	if err != nil {
 		return err
 	}
-	w, sealed := store.NewWork(tx.Now(), nil), []recoup.Batch{}
+	w, frozen := store.NewWork(tx.Now(), nil), []recoup.Batch{}
 	for _, b := range due {
 		if !slices.ContainsFunc(empty, func(e recoup.Batch) bool { return e.ID == b.ID }) {
 			continue
 		}
 		if next, err := w.StepBatch(b, decide); err == nil {
-			sealed = append(sealed, next)
+			frozen = append(frozen, next)
 		}
 	}
-	if err := batches.set(tx, sealed...); err != nil {
+	if err := batches.set(tx, frozen...); err != nil {
 		return err
 	}
 	return save(tx, w)
@@ -160,7 +160,7 @@ func (v Verbs) Exhausted(ctx context.Context, batch string, p store.Page) ([]sto
 	return cases.page(ctx, v, q, p, func(c *store.Case) store.Cursor { return store.Cursor{At: c.Recovery.UpdatedAt, ID: c.Recovery.ID} })
 }
 
-// Timeline returns what the AIR tells of an intake, and of the failed one that
+// Timeline returns the AIR's rows of an intake, and of the failed one that
 // it took over from, oldest first.
 func (v Verbs) Timeline(ctx context.Context, intake recoup.ID, limit int) ([]recoup.IntakeEvent, error) {
 	return airs.list(ctx, v, airs.ask("read the timeline", `
@@ -168,7 +168,7 @@ func (v Verbs) Timeline(ctx context.Context, intake recoup.ID, limit int) ([]rec
 		order by air_id limit $2`, intake, clamp(limit)))
 }
 
-// BatchTimeline returns what the AIR tells of a batch as a whole, oldest first.
+// BatchTimeline returns the AIR's rows of a batch as a whole, oldest first.
 func (v Verbs) BatchTimeline(ctx context.Context, batch string, limit int) ([]recoup.IntakeEvent, error) {
 	return airs.list(ctx, v, airs.ask("read the timeline of a batch",
 		"where batch_id = $1 and intake_id is null order by air_id limit $2", batch, clamp(limit)))

@@ -24,7 +24,7 @@ func (v Verbs) CreateKey(ctx context.Context, k recoup.Key, by store.Act) (recou
 	})
 }
 
-// addKey adds a key and tells of the act. An id or a secret that is known is in
+// addKey adds a key and records the act. An id or a secret that is known is in
 // conflict.
 func addKey(tx Tx, k recoup.Key, entry recoup.AuditEntry) error {
 	added, err := keys.addNew(tx, k)

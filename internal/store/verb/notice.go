@@ -177,7 +177,7 @@ func (v Verbs) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act)
 	})
 }
 
-// resend adds notices and tells of each that is new by which id it goes.
+// resend adds notices, and records in the audit the id of each that is new.
 func resend(tx Tx, again []recoup.Notice, by store.Act) (int, error) {
 	n := 0
 	for _, notice := range again {
@@ -186,7 +186,7 @@ func resend(tx Tx, again []recoup.Notice, by store.Act) (int, error) {
 			return n, err
 		}
 		if added == 0 {
-			continue // it was put in again before
+			continue // it was requeued before
 		}
 		stored, err := notices.find(tx, "where dedup_key = $1", notice.Key)
 		as, err := one(stored, err, "notice")

@@ -67,7 +67,7 @@ func (v Verbs) PlatformKeys(ctx context.Context, purpose string) ([]store.Platfo
 }
 
 // DeletePlatformKey deletes the secret of a key, for good wherever the database
-// can: see [Tx].Shred. What is left elsewhere is sealed by its owner.
+// can: see [Tx].Shred. What is left elsewhere is encrypted by its owner.
 func (v Verbs) DeletePlatformKey(ctx context.Context, id string, by store.Act) error {
 	return v.db.Act(ctx, "delete a platform key", time.Time{}, func(tx Tx) error {
 		k, err := livePlatformKey(tx, id)
@@ -87,8 +87,8 @@ func livePlatformKey(tx Tx, id string) (store.PlatformKey, error) {
 	return one(list, err, platformKeys.named(id))
 }
 
-// WrapPlatformKey puts the secret of a bare key, sealed by a key that is kept
-// elsewhere, in place of what it was, which goes as that of a deleted key does.
+// WrapPlatformKey replaces the plaintext secret of a key by the same secret, encrypted
+// with a key that is kept elsewhere. The plaintext is erased as on deletion.
 func (v Verbs) WrapPlatformKey(ctx context.Context, k store.PlatformKey, by store.Act) error {
 	return v.db.Act(ctx, "wrap a platform key", time.Time{}, func(tx Tx) error {
 		if err := alikeWrapped(tx, k); err != nil {

@@ -9,7 +9,7 @@ import (
 	"recoup/internal/store/row"
 )
 
-// maxBlockers is how many of the errors that block an entity are told.
+// maxBlockers is how many of the errors that block an entity are returned.
 const maxBlockers = 100
 
 // Promote records a promotion and returns its number in the gate's order and its

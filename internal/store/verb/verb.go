@@ -5,7 +5,7 @@
 //
 // A verb is one transaction, a [Tx]: load and lock, decide by a pure function of
 // package store, save. Its statements are PostgreSQL's, restricted to what SQLite
-// can be told by a few rules of spelling, which are in store/sqlite.
+// takes after a few rewrites, which are in store/sqlite.
 package verb
 
 import (
@@ -86,7 +86,7 @@ type Tx interface {
 	Promote(p store.Promotion, done *store.Promoted) error
 
 	// HoldWork locks the leases under which work is held together with other work,
-	// found by their tokens or else by the work, so that Leased can tell of it. Fence
+	// found by their tokens or else by the work, so that Leased can fill it in. Fence
 	// returns store.ErrLeaseLost unless work is held under a token, and keeps it so
 	// until the commit. SaveQueue writes how work goes on in the queue and out of it.
 	HoldWork(works, tokens []recoup.ID) error
@@ -156,8 +156,8 @@ func decide[I, O any](ctx context.Context, v Verbs, doing string, at time.Time, 
 	})
 }
 
-// decideOne is the skeleton of a verb that takes one thing: what is refused is told
-// once all that the refusal leaves behind is committed.
+// decideOne is the skeleton of a verb that takes one thing: a refusal is returned
+// once all that it leaves behind is committed.
 func decideOne[R any](ctx context.Context, v Verbs, doing string, at time.Time, do func(tx Tx) (next R, refused, err error)) (R, error) {
 	var refused error
 	next, err := actAt(ctx, v, doing, at, func(tx Tx) (next R, err error) {
