@@ -8,11 +8,11 @@ type AlertState string
 // The states of an alert.
 const (
 	AlertPending  AlertState = "PENDING"  // its condition holds, not yet for long enough
-	AlertFiring   AlertState = "FIRING"   // people were told
-	AlertResolved AlertState = "RESOLVED" // over, for good: the next time is another alert
+	AlertFiring   AlertState = "FIRING"   // people were notified
+	AlertResolved AlertState = "RESOLVED" // over for good: the next time is a new alert
 )
 
-// AlertSeverity is how loud an alert is.
+// AlertSeverity is how serious an alert is.
 type AlertSeverity string
 
 // The severities of spec 000, 11.2.
@@ -37,8 +37,8 @@ const (
 )
 
 // Alert is one episode of a rule that held for one scope: a hub, a service, a
-// provider, or everything together. At most one of a rule and a scope is not
-// resolved.
+// provider, or everything together. A rule and scope have at most one alert that
+// is not resolved.
 type Alert struct {
 	ID         ID            `json:"alert_id"`
 	Rule       string        `json:"rule"`
@@ -47,18 +47,18 @@ type Alert struct {
 	Severity   AlertSeverity `json:"severity"`
 	Action     AlertAction   `json:"action"`
 	Condition  string        `json:"condition"` // in words: error_rate > 5% over 24h
-	Value      float64       `json:"value"`     // when it was last seen to hold
+	Value      float64       `json:"value"`     // when the condition last held
 	Samples    int64         `json:"samples,omitempty"`
 	PendingAt  time.Time     `json:"pending_at"`
 	FiredAt    time.Time     `json:"fired_at,omitzero"`
 	ResolvedAt time.Time     `json:"resolved_at,omitzero"`
 	NotifiedAt time.Time     `json:"notified_at,omitzero"` // the last time people were notified
 	Notified   int           `json:"notified,omitempty"`   // how often
-	Silenced   bool          `json:"silenced,omitempty"`   // a silence covers it at the moment; told, and not kept
+	Silenced   bool          `json:"silenced,omitempty"`   // a silence covers it now; set in responses only
 }
 
-// Silence keeps people from being notified of alerts for a time. They fire all
-// the same.
+// Silence keeps people from being notified of alerts until a time. Silenced alerts
+// still fire.
 type Silence struct {
 	ID      ID        `json:"silence_id"`
 	Rule    string    `json:"rule,omitempty"`  // empty: any
@@ -78,12 +78,12 @@ func (s *Silence) Covers(a *Alert, now time.Time) bool {
 		(s.Rule == "" || s.Rule == a.Rule) && (s.Scope == "" || s.Scope == a.Scope)
 }
 
-// Provider is which member of a group of providers is in use. One that was never
-// switched has neither a time nor a person.
+// Provider is which member of a group of providers is in use. Since and By are not
+// set if it was never switched.
 type Provider struct {
 	Group   string    `json:"group"`
 	Active  string    `json:"active"`
-	Members []string  `json:"members"`           // of the policy, the preferred one first; told, and not kept
+	Members []string  `json:"members"`           // from the policy, the preferred one first; set in responses only
 	Since   time.Time `json:"since,omitzero"`    // of the last switch
 	By      string    `json:"by,omitempty"`      // who switched
 	Reason  string    `json:"reason,omitempty"`  // and why

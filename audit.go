@@ -2,19 +2,19 @@ package recoup
 
 import "time"
 
-// AuditEntry is one administrative act. Entries are only ever added.
+// AuditEntry is one administrative act. Entries are append-only.
 type AuditEntry struct {
 	Seq     int64     `json:"seq"` // drawn by the database
 	At      time.Time `json:"at"`
 	Actor   string    `json:"actor"`
-	KeyID   ID        `json:"key_id,omitzero"` // the key that the actor used; names can be alike
+	KeyID   ID        `json:"key_id,omitzero"` // the key that the actor used; names are not unique
 	Act     string    `json:"act"`
 	Target  string    `json:"target,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
 	Details JSON      `json:"details,omitempty"`
 }
 
-// AuditFilter selects administrative acts. Everything that is set must hold.
+// AuditFilter selects administrative acts. All fields that are set must match.
 type AuditFilter struct {
 	Actor  string    `query:"actor"`
 	Act    string    `query:"act"`

@@ -42,7 +42,7 @@ func ParseCode(s string) (Code, error) {
 	return Code(b), nil
 }
 
-// Class says whether and how soon trying again makes sense (spec 001, Error
+// Class says whether a failure is retryable, and how soon (spec 001, Error
 // Classification).
 type Class string
 
@@ -77,7 +77,7 @@ const (
 	ConditionNone           Condition = ""
 	ConditionIdempotencyKey Condition = "idempotency_key" // the operation carries an idempotency key, or is idempotent by nature
 	ConditionSamePayload    Condition = "same_payload"    // the earlier request with this key had the same payload
-	ConditionStateChanged   Condition = "state_changed"   // what was in the way may have moved: a slot freed, a queue drained
+	ConditionStateChanged   Condition = "state_changed"   // the obstacle may be gone: a slot freed, a queue drained
 )
 
 // Category decides the retry budget of a governed error (spec 000, 5.1).

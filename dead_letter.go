@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// WorkflowStep is how far a dead letter has come on its way out (spec 002, 8.5).
+// WorkflowStep is the state of a dead letter in the workflow that ends in a verified
+// replay (spec 002, 8.5).
 type WorkflowStep string
 
-// The steps, in their order. None can be skipped, and VERIFIED is the end.
+// The states of the workflow, in order. None can be skipped, and VERIFIED is final.
 const (
 	StepNew        WorkflowStep = "NEW"
 	StepTriaged    WorkflowStep = "TRIAGED"
 	StepRemediated WorkflowStep = "REMEDIATED"
 	StepValidated  WorkflowStep = "VALIDATED"
-	StepReplaying  WorkflowStep = "REPLAYING" // it is a member of a replay that has not dealt with it yet
+	StepReplaying  WorkflowStep = "REPLAYING" // in a replay that has no result for it yet
 	StepReplayed   WorkflowStep = "REPLAYED"  // the replay succeeded and waits to be verified
 	StepVerified   WorkflowStep = "VERIFIED"
 )
 
-// DeadLetter is work that failed for good and waits to be replayed: what an error in a
-// table of dead letters carries of its work. Stage, class, signature and exhaustion are
-// those of the present round: each failure of the same work after a replay is the next
-// round of the same dead letter.
+// DeadLetter is work that failed for good and waits to be replayed. It belongs to an
+// error in a dead letter table. Stage, Class, Signature and Exhausted are those of the
+// present round: each time the work fails again after a replay, the same dead letter
+// begins its next round.
 type DeadLetter struct {
 	ErrorID        ID           `json:"error_id"`
 	WorkID         ID           `json:"work_id"`
@@ -41,7 +42,7 @@ type DeadLetter struct {
 	PayloadRef     string       `json:"payload_ref,omitempty"`
 	PayloadHash    string       `json:"payload_hash,omitempty"`
 	PreviousID     ID           `json:"previous_id,omitzero" doc:"the closed dead letter of the same work before this one"`
-	HeldExpiry     time.Time    `json:"-"` // when the error would expire, were it not part of a replay
+	HeldExpiry     time.Time    `json:"-"` // when the error expires, suspended while it is part of a replay
 	CreatedAt      time.Time    `json:"created_at"`
 	UpdatedAt      time.Time    `json:"updated_at"`
 	ClosedAt       time.Time    `json:"closed_at,omitzero" doc:"verified, or archived"`
@@ -49,8 +50,8 @@ type DeadLetter struct {
 	Standing
 }
 
-// Standing is what its error and its replay say of a dead letter. Those keep it: it is
-// set where a dead letter is shown, and nowhere else.
+// Standing is what a dead letter's error and replay add to it. It is set in responses
+// and not stored with the dead letter.
 type Standing struct {
 	Next       string     `json:"next_step,omitempty" doc:"the act that it waits for"`
 	ReplayID   ID         `json:"replay_id,omitzero" doc:"the replay that it is part of"`
@@ -63,7 +64,7 @@ type Standing struct {
 	Repeated   bool       `json:"repeated,omitempty" doc:"the same request was answered before"`
 }
 
-// Open reports whether there is a dead letter and its work is not settled yet.
+// Open reports whether there is a dead letter and it is not closed yet.
 func (d *DeadLetter) Open() bool { return !d.ErrorID.IsZero() && d.ClosedAt.IsZero() }
 
 // DeadLetterDetails is a dead letter with all that is known of it.
@@ -74,7 +75,7 @@ type DeadLetterDetails struct {
 	Replays []ReplayItem `json:"replays" doc:"that it was part of, the last first"`
 }
 
-// Round is one failure of the work for good. Rounds are only ever added.
+// Round is one final failure of the work. Rounds are append-only.
 type Round struct {
 	ErrorID        ID        `json:"-"`
 	Round          int       `json:"round"` // from 1
@@ -89,8 +90,8 @@ type Round struct {
 	At             time.Time `json:"at"`
 }
 
-// Note is one entry in the history of a dead letter, a replay or a group: it is about
-// exactly one of them. Notes are only ever added.
+// Note is one entry in the history of a dead letter, a replay or a group: it belongs
+// to exactly one of them. Notes are append-only.
 type Note struct {
 	ErrorID  ID           `json:"-"`
 	ReplayID ID           `json:"-"`
@@ -101,15 +102,15 @@ type Note struct {
 	At       time.Time    `json:"at"`
 	Text     string       `json:"note,omitempty"`
 	Link     string       `json:"link,omitempty"`   // the ticket or incident
-	Fields   JSON         `json:"fields,omitempty"` // what the step asks for
+	Fields   JSON         `json:"fields,omitempty"` // what this act requires
 }
 
-// NoteArchived is the step of a note that tells who archived a dead letter by hand,
+// NoteArchived is the Step of a note that records who archived a dead letter by hand,
 // and why.
 const NoteArchived WorkflowStep = "ARCHIVED"
 
-// DeadLetterFilter selects dead letters. Everything that is set must hold; those
-// that are closed are listed by their step only.
+// DeadLetterFilter selects dead letters. All fields that are set must match. Closed
+// ones are listed only if Step asks for them.
 type DeadLetterFilter struct {
 	Pipeline string       `json:"pipeline,omitempty" query:"pipeline"`
 	Stage    string       `json:"stage,omitempty" query:"stage"`

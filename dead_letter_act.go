@@ -1,6 +1,6 @@
 package recoup
 
-// Cause is what triage found to be the matter.
+// Cause is the root cause that triage found.
 type Cause string
 
 // The causes of spec 002, 8.5.
@@ -11,8 +11,8 @@ const (
 	CauseCodeDefect Cause = "CODE_DEFECT"
 )
 
-// Triage says what is the matter with a dead letter, and confirms what was looked
-// at: if the dead letter says otherwise, nothing happens.
+// Triage records the root cause of a dead letter, and confirms its class, stage and
+// exhaustion: if the dead letter differs, nothing changes.
 type Triage struct {
 	Cause     Cause  `json:"cause" enum:"TRANSIENT,DATA,AUTH_CONFIG,CODE_DEFECT"`
 	Stage     string `json:"stage" doc:"that failed, as was seen" example:"llm"`
@@ -21,8 +21,8 @@ type Triage struct {
 	Note      string `json:"note,omitempty" maxLength:"4000"`
 }
 
-// Remediation says what was done, as the cause demands, and where it is written
-// down.
+// Remediation records what was done, as the cause demands, and where that is
+// documented.
 type Remediation struct {
 	Link            string `json:"link" doc:"the ticket or incident"`
 	UpstreamChecked string `json:"upstream_checked,omitempty" maxLength:"4000" doc:"transient: how the upstream was seen to be back"`
@@ -33,7 +33,7 @@ type Remediation struct {
 	Note            string `json:"note,omitempty" maxLength:"4000"`
 }
 
-// Validation says that a replay does no harm.
+// Validation confirms that a replay is safe.
 type Validation struct {
 	Idempotent    bool   `json:"idempotent,omitempty" doc:"doing it twice is as good as doing it once"`
 	DuplicateSafe string `json:"duplicate_safe,omitempty" maxLength:"4000" doc:"else: why a second effect does no harm"`
@@ -43,13 +43,13 @@ type Validation struct {
 // Delivery is what a verification found.
 type Delivery string
 
-// What it finds. Work that was not delivered goes back to triage.
+// The outcomes of a verification. Work that was not delivered goes back to triage.
 const (
 	Delivered    Delivery = "DELIVERED"
 	NotDelivered Delivery = "NOT_DELIVERED"
 )
 
-// Verification says whether the result of a replay has arrived. DELIVERED closes
+// Verification records whether the result of a replay has arrived. DELIVERED closes
 // the dead letter, NOT_DELIVERED sends it back to triage.
 type Verification struct {
 	Outcome Delivery `json:"outcome" enum:"DELIVERED,NOT_DELIVERED"`
@@ -57,8 +57,8 @@ type Verification struct {
 	Link    string   `json:"link,omitempty"`
 }
 
-// BulkResult says what became of an act on many errors or dead letters, or in a preview
-// what would.
+// BulkResult is the outcome of an act on many errors or dead letters, or of its
+// preview.
 type BulkResult struct {
 	Preview bool      `json:"preview"`
 	Matched int       `json:"matched"`
@@ -68,18 +68,18 @@ type BulkResult struct {
 	Token   string    `json:"token,omitempty" doc:"of a preview: act with it within 15 minutes, and exactly this set is meant; what changed meanwhile is refused by itself"`
 }
 
-// Refused is an error or a dead letter that something cannot be done to, and why.
+// Refused is an error or a dead letter that an act does not apply to, and why.
 type Refused struct {
 	ID     ID     `json:"error_id"`
 	Reason string `json:"reason"`
 
-	Err error `json:"-"` // the same inside a node
+	Err error `json:"-"` // the underlying error; not on the wire
 }
 
-// maxRefused is how many refused ones an answer names.
+// maxRefused is how many refused items an answer lists.
 const maxRefused = 100
 
-// Refuse adds what is refused to a list, which names the first hundred.
+// Refuse adds a refused item to the list, which keeps the first hundred.
 func Refuse(list []Refused, id ID, err error) []Refused {
 	if len(list) == maxRefused {
 		return list
@@ -87,7 +87,7 @@ func Refuse(list []Refused, id ID, err error) []Refused {
 	return append(list, Refused{ID: id, Err: err})
 }
 
-// Count counts what became of one of many.
+// Count adds the outcome of one item.
 func (r *BulkResult) Count(id ID, err error) {
 	if err == nil {
 		r.Applied++
@@ -97,7 +97,7 @@ func (r *BulkResult) Count(id ID, err error) {
 	r.Refused = Refuse(r.Refused, id, err)
 }
 
-// ForGroup makes an act of the workflow one on all open dead letters of a group.
+// ForGroup applies an act of the workflow to all open dead letters of a group.
 type ForGroup struct {
 	Preview bool   `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
 	Token   string `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant; default: the open dead letters of the group now"`

@@ -39,9 +39,9 @@ type Error struct {
 	Resolution
 	Archive
 
-	// NextReminderAt is when its owner is next to be told of something that
-	// moves nothing: a missed review, an expiry that will unblock. RemindedAt is
-	// up to when that has been done.
+	// NextReminderAt is when its owner is next notified without a change of state:
+	// of a missed review, or of an expiry that will unblock its entity. RemindedAt
+	// is up to when that has been done.
 	NextReminderAt time.Time `json:"next_reminder_at,omitzero"`
 	RemindedAt     time.Time `json:"reminded_at,omitzero"`
 }
@@ -58,7 +58,7 @@ type Retry struct {
 	StreakFamily    string    `json:"streak_family,omitempty"` // the family in which its failures were counted last
 	StreakCount     int       `json:"streak_count,omitempty"`  // how many the entity had of that family, this error's last among them
 	LastAttempt     ID        `json:"last_attempt,omitzero"`   // token of the lease that ended last
-	LastResult      string    `json:"last_result,omitempty"`   // how it ended: succeed, fail, lapse, or empty if it was taken away
+	LastResult      string    `json:"last_result,omitempty"`   // how it ended: succeed, fail, lapse (it expired), or empty if it was revoked
 }
 
 // Lease is a worker's exclusive right to an error, or to other work, until a time. The
@@ -75,8 +75,8 @@ func NewLease(token ID, worker string, now time.Time, length time.Duration) Leas
 	return Lease{LeaseToken: token, LeaseWorker: worker, LeasedAt: now, LeaseEndsAt: now.Add(length)}
 }
 
-// HeldBy is the fence: it reports whether a token is that of the lease. One that ran out
-// counts as long as nobody else has claimed what it is of.
+// HeldBy is the fence: it reports whether a token is that of the lease. The token of an
+// expired lease is accepted until somebody else claims.
 func (l *Lease) HeldBy(token ID) bool { return !token.IsZero() && token == l.LeaseToken }
 
 // Leased reports whether a worker holds a live lease at now.
@@ -84,7 +84,7 @@ func (l *Lease) Leased(now time.Time) bool {
 	return !l.LeaseToken.IsZero() && now.Before(l.LeaseEndsAt)
 }
 
-// Lapsed reports whether a worker took a lease and let it run out.
+// Lapsed reports whether a worker's lease has expired.
 func (l *Lease) Lapsed(now time.Time) bool {
 	return !l.LeaseToken.IsZero() && !now.Before(l.LeaseEndsAt)
 }
@@ -107,7 +107,7 @@ type Parking struct {
 	LastReviewedAt time.Time  `json:"last_reviewed_at,omitzero"`
 }
 
-// Escalation is the rung of the ladder an error stands on (spec 000, 10.2).
+// Escalation is the escalation tier of an error (spec 000, 10.2).
 type Escalation struct {
 	EscalationLevel  int       `json:"escalation_level"`
 	EscalatedAt      time.Time `json:"escalated_at,omitzero"`
@@ -124,7 +124,7 @@ type Resolution struct {
 	ResolutionReason string    `json:"resolution_reason,omitempty"`
 }
 
-// Archive is what an archived error gains (spec 000, 7.3).
+// Archive holds the fields that archiving adds to an error (spec 000, 7.3).
 type Archive struct {
 	ArchivedAt       time.Time     `json:"archived_at,omitzero"`
 	ArchivedBy       string        `json:"archived_by,omitempty"`
@@ -146,8 +146,8 @@ func (e *Error) Identity() Identity {
 	return Identity{cmp.Or(e.ReportedTable, e.Table), e.EntityID, e.Code}
 }
 
-// Public is the error as everybody may see it: without the tokens of its leases,
-// which are their workers'.
+// Public returns the error without its lease tokens, which only their workers may
+// have.
 func (e Error) Public() Error {
 	e.LeaseToken, e.LastAttempt = ID{}, ID{}
 	return e

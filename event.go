@@ -29,13 +29,13 @@ type StoredEvent struct {
 	TenantHash   string `json:"tenant_hash,omitempty"`
 	TenantKey    string `json:"tenant_key,omitempty"` // which key made the hash
 
-	// Timeless says that the id carries no time, so that the id alone must tell
-	// whether the event has come before. A store remembers it for a day.
+	// Timeless says that the id carries no time, so that duplicates are recognised
+	// by the id alone. A store remembers such ids for a day.
 	Timeless bool `json:"-"`
 }
 
-// Retryable returns what the event itself says about trying again. If it says
-// nothing, the registry's word for its code counts.
+// Retryable returns whether the event says that it may be retried. If it does not
+// say, the registry's entry for its code decides.
 func (e *StoredEvent) Retryable() (yes, said bool) {
 	yes, said = e.Details["retryable"].(bool)
 	return yes, said

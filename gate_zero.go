@@ -19,8 +19,7 @@ func IntakeStatuses() []IntakeStatus {
 	return []IntakeStatus{IntakePending, IntakeFailed, IntakeAuthorized, IntakeReenterSucceeded}
 }
 
-// Intake is a company candidate at Gate Zero. But for its status it never
-// changes.
+// Intake is a company candidate at Gate Zero. Only its status ever changes.
 type Intake struct {
 	ID          ID           `json:"intake_id"`
 	BatchID     string       `json:"batch_id,omitempty"`
@@ -35,7 +34,7 @@ type Intake struct {
 	UpdatedAt   time.Time    `json:"updated_at"`
 }
 
-// IntakeFilter selects intakes. Everything that is set must hold.
+// IntakeFilter selects intakes. All fields that are set must match.
 type IntakeFilter struct {
 	BatchID string       `query:"batch_id" maxLength:"200"`
 	Status  IntakeStatus `query:"status" enum:"PENDING,FAILED,AUTHORIZED,REENTER_SUCCEEDED"`
@@ -47,10 +46,10 @@ type Batch struct {
 	ID          string    `json:"batch_id"`
 	CreatedAt   time.Time `json:"created_at"`
 	CompletedAt time.Time `json:"completed_at,omitzero"`
-	WindowDays  int       `json:"recovery_window_days"`     // of the policy in force; told, and not kept
+	WindowDays  int       `json:"recovery_window_days"`     // from the policy in force; set in responses only
 	FreezeAt    time.Time `json:"batch_freeze_at,omitzero"` // from then on nothing in it is retried
 	FrozenAt    time.Time `json:"frozen_at,omitzero"`       // nothing in it is ACTIVE any more
-	Killed      bool      `json:"killed"`                   // the kill switch is on; told, and not kept
+	Killed      bool      `json:"killed"`                   // the kill switch is on; set in responses only
 	KilledAt    time.Time `json:"killed_at,omitzero"`
 	KilledBy    string    `json:"killed_by,omitempty"`
 	KillReason  string    `json:"kill_reason,omitempty"`
@@ -82,8 +81,9 @@ const (
 	RecoverySucceeded RecoveryStatus = "SUCCEEDED"
 )
 
-// Recovery tracks the retries of a failed intake. What is kept are the columns of
-// spec 004, 2; the rest is shown only, of its company, its lease and its batch.
+// Recovery tracks the retries of a failed intake. The columns of spec 004, 2 are
+// stored; fields marked "shown only" come from its company, lease and batch, and are
+// set in responses only.
 type Recovery struct {
 	ID             ID             `json:"recovery_id"`
 	IntakeID       ID             `json:"intake_id"`
@@ -102,7 +102,7 @@ type Recovery struct {
 	BatchFrozen    bool           `json:"batch_frozen,omitempty"` // shown only
 }
 
-// AIREvent names what a row of the AIR tells of.
+// AIREvent is the kind of a row of the AIR.
 type AIREvent string
 
 // The events of the AIR. The first four are those of spec 004, 8 and 9; the
@@ -121,7 +121,7 @@ const (
 )
 
 // IntakeEvent is a row of the AIR, Gate Zero's record of what happened. Rows are
-// written in the commit that they tell of, and never changed.
+// written in the same commit as the change that they record, and never changed.
 type IntakeEvent struct {
 	At           time.Time `json:"at"`
 	Event        AIREvent  `json:"event"`
@@ -135,7 +135,7 @@ type IntakeEvent struct {
 	NewIntakeID  ID        `json:"new_intake_id,omitzero"`  // of a REENTER
 }
 
-// GateZeroStatus is how Gate Zero stands as a whole.
+// GateZeroStatus is the totals of Gate Zero.
 type GateZeroStatus struct {
 	Batches    int64                  `json:"batches"`
 	Killed     int64                  `json:"killed_batches"`
@@ -144,7 +144,7 @@ type GateZeroStatus struct {
 	Recoveries []RecoveryCount        `json:"recoveries"`
 }
 
-// RecoveryCount is how many recoveries of a status failed last for a reason.
+// RecoveryCount is the number of recoveries by status and last failure reason.
 type RecoveryCount struct {
 	Status       RecoveryStatus `json:"status"`
 	Reason       string         `json:"failure_reason"`
@@ -158,8 +158,8 @@ const (
 	ClaimIntakes    = "intakes"    // first verifications only
 )
 
-// GateZeroClaim asks for work: retries that are eligible, and, where there are too
-// few, intakes that nobody has verified yet.
+// GateZeroClaim asks for work: eligible retries first, then intakes that nobody has
+// verified yet.
 type GateZeroClaim struct {
 	Worker       string `json:"worker" maxLength:"200"`
 	Limit        int    `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
@@ -184,8 +184,8 @@ type GateZeroWork struct {
 	LeaseEndsAt time.Time `json:"lease_ends_at"`
 }
 
-// GateZeroResult is what a verification came to. Of a retry it names the recovery
-// and the token of its lease; of a first verification only the intake.
+// GateZeroResult is the result of a verification. For a retry it names the recovery
+// and its lease token; for a first verification only the intake.
 type GateZeroResult struct {
 	IntakeID   ID     `json:"intake_id,omitzero"`
 	RecoveryID ID     `json:"recovery_id,omitzero"`

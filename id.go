@@ -30,7 +30,7 @@ func ParseID(s string) (ID, error) {
 }
 
 // TimeOf returns the time that s carries if it is a UUIDv7 or a ULID. It takes
-// the text because a stored ULID can no longer be told from a random UUID.
+// the text because a stored ULID looks like a random UUID.
 func TimeOf(s string) (time.Time, bool) {
 	id, err := ParseID(s)
 	if err != nil || len(s) != ulidLength && id[6]>>4 != 7 {
@@ -156,9 +156,9 @@ type IDSource struct {
 // production, a seeded reader in a simulation.
 func NewIDSource(random io.Reader) *IDSource { return &IDSource{random: random} }
 
-// New returns the next id for the given time. A time that an id cannot hold,
-// before 1970 or beyond 48 bits of milliseconds, counts as no time at all: the
-// id follows the one before.
+// New returns the next id for the given time. A time that does not fit an id,
+// before 1970 or beyond 48 bits of milliseconds, is ignored: the id then directly
+// follows the previous one.
 func (s *IDSource) New(now time.Time) ID {
 	var id ID
 	s.mu.Lock()

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// JSON is a JSON text, or nothing. It is kept as it was written.
+// JSON is a JSON text, or empty. It is kept verbatim.
 type JSON string
 
-// ErrBadJSON is returned for a text that is to be JSON and is not.
+// ErrBadJSON is returned for a text that is not valid JSON.
 var ErrBadJSON = errors.New("not a JSON text")
 
-// EncodeJSON returns an object as JSON, or nothing if it is empty. What cannot
-// be JSON becomes a word that no store accepts.
+// EncodeJSON returns an object as JSON, or "" if it is empty. What cannot be encoded
+// becomes an invalid text, which every store refuses.
 func EncodeJSON(object map[string]any) JSON {
 	if len(object) == 0 {
 		return ""
@@ -25,7 +25,7 @@ func EncodeJSON(object map[string]any) JSON {
 	return JSON(b)
 }
 
-// Check returns ErrBadJSON unless it is a JSON text or nothing.
+// Check returns ErrBadJSON unless j is valid JSON or empty.
 func (j JSON) Check() error {
 	if j != "" && !json.Valid([]byte(j)) {
 		return fmt.Errorf("%w: %.40q", ErrBadJSON, string(j))
@@ -41,7 +41,7 @@ func (j JSON) MarshalJSON() ([]byte, error) {
 	return []byte(j), nil
 }
 
-// UnmarshalJSON takes any text as it is; null is nothing.
+// UnmarshalJSON keeps the text verbatim; null becomes empty.
 func (j *JSON) UnmarshalJSON(b []byte) error {
 	if *j = JSON(b); string(b) == "null" {
 		*j = ""

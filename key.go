@@ -2,8 +2,8 @@ package recoup
 
 import "time"
 
-// Key lets a program or a person use a server. Lists show it without its secret, which
-// is in the answer that makes it and nowhere else.
+// Key is an API key of a program or a person. Its secret is returned once, by the call
+// that creates the key, and never again.
 type Key struct {
 	ID         ID        `json:"key_id"`
 	Name       string    `json:"name"`
@@ -21,7 +21,7 @@ type Key struct {
 	Secret     string    `json:"key,omitempty" doc:"only in the answer that makes it"` // no store keeps it
 }
 
-// Valid reports whether the key opens anything at now.
+// Valid reports whether the key is neither revoked nor expired at now.
 func (k *Key) Valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }

@@ -2,7 +2,7 @@ package recoup
 
 import "time"
 
-// Gate says whether an entity may go on, and if not, why, whose turn it is and
+// Gate says whether an entity may be promoted, and if not, why, who has to act and
 // until when.
 type Gate struct {
 	EntityID string    `json:"entity_id"`
@@ -24,8 +24,8 @@ type Blocker struct {
 	EndsAt      time.Time `json:"ends_at,omitzero" doc:"when it would end by itself"`
 }
 
-// Public is what those see whose key is not for the blocker's hub: whose turn it
-// is and until when, and not what it is.
+// Public returns what a key without access to the blocker's hub may see: who has to
+// act and until when, but not what failed.
 func (b Blocker) Public() Blocker {
 	return Blocker{Table: b.Table, Owner: b.Owner, Since: b.Since, EndsAt: b.EndsAt}
 }

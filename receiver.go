@@ -8,8 +8,8 @@ const (
 	ReceiverBackingOff = "backing_off"
 )
 
-// Receiver is an address that a node delivers work to, and how it goes. The counts are
-// those of this node since it started. Neither the address nor its secret is in it.
+// Receiver is the state of an address that a node pushes work to. The counts are those
+// of this node since it started. The address and its secret are not included.
 type Receiver struct {
 	Name           string           `json:"name"`
 	Kind           string           `json:"kind" enum:"work,gate_zero"`

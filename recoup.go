@@ -1,5 +1,5 @@
-// Package recoup holds the words of the failure lifecycle: codes and how they
-// are classified, events, governed errors and the states they pass through.
+// Package recoup holds the types of the failure lifecycle: codes and how they are
+// classified, events, governed errors and the states they pass through.
 //
 // It is the bottom of the module. It knows no policy, no storage and no
 // transport, reads no clock, and imports only the standard library, so that

@@ -10,7 +10,7 @@ const (
 	ReplayCollecting ReplayState = "COLLECTING" // members are being added
 	ReplayRunning    ReplayState = "RUNNING"
 	ReplayPaused     ReplayState = "PAUSED"     // by a person, or by itself
-	ReplayCancelling ReplayState = "CANCELLING" // nothing more is released; what is left ends
+	ReplayCancelling ReplayState = "CANCELLING" // nothing more is released; what is running finishes
 	ReplayCancelled  ReplayState = "CANCELLED"
 	ReplayDone       ReplayState = "DONE"
 )
@@ -23,8 +23,8 @@ func ReplayStates() []ReplayState {
 	return []ReplayState{ReplayCollecting, ReplayRunning, ReplayPaused, ReplayCancelling, ReplayCancelled, ReplayDone}
 }
 
-// ReplayPlan is how fast a replay goes, and when it stops by itself. Stores keep
-// it and do not read it.
+// ReplayPlan is how fast a replay goes, and when it stops by itself. To stores it is
+// opaque.
 type ReplayPlan struct {
 	Rate        float64 `json:"rate,omitempty" doc:"items per second; default 10"`
 	Concurrency int     `json:"concurrency,omitempty" doc:"released and not ended at the same time; default 100"`
@@ -56,7 +56,8 @@ type NewReplay struct {
 	Reason string     `json:"reason" maxLength:"4000"`
 }
 
-// ReplayPreview is what a replay would have as members, and what not and why.
+// ReplayPreview says which dead letters a replay would include, and why others are
+// left out.
 type ReplayPreview struct {
 	Eligible    int            `json:"eligible"`
 	NotEligible map[string]int `json:"not_eligible" doc:"by reason"`
@@ -66,21 +67,21 @@ type ReplayPreview struct {
 }
 
 // Replay is a recorded operation that sends dead letters back to work. Its members are
-// fixed as soon as it leaves COLLECTING. Step and Counts are set where it is shown: its
-// items keep them.
+// fixed as soon as it leaves COLLECTING. Step and Counts are computed from its items
+// and set in responses only.
 type Replay struct {
 	ID        ID          `json:"replay_id"`
 	State     ReplayState `json:"state" doc:"COLLECTING, RUNNING, PAUSED, CANCELLING, CANCELLED or DONE"`
 	Step      string      `json:"step,omitempty" doc:"of the ramp: canary, share or rest"`
-	Hub       string      `json:"-"` // whose pipelines all of its members are of; empty: of several hubs
+	Hub       string      `json:"-"` // the hub of all its members; empty: several hubs
 	Selection JSON        `json:"-"` // what was asked for
 	Cursor    string      `json:"-"` // how far members have been added
 	Plan      ReplayPlan  `json:"plan"`
 	Members   int         `json:"members"`
 	Counts    ItemCounts  `json:"counts"`
-	Phase     int         `json:"-"` // the step of the ramp, by which results are counted
+	Phase     int         `json:"-"` // number of the ramp stage, by which results are counted
 	PhaseAt   time.Time   `json:"-"`
-	NextAt    time.Time   `json:"-"` // when it is next to be looked after; zero: not at all
+	NextAt    time.Time   `json:"-"` // when the scheduler next looks at it; zero: never
 	CreatedAt time.Time   `json:"created_at"`
 	CreatedBy string      `json:"created_by"`
 	Reason    string      `json:"reason"`
@@ -126,7 +127,7 @@ const (
 	ItemSucceeded ItemState = "SUCCEEDED" // its work is done
 	ItemFailed    ItemState = "FAILED"    // its work failed for good, with another class than before
 	ItemRepeated  ItemState = "REPEATED"  // with the same class
-	ItemCancelled ItemState = "CANCELLED" // the replay was cancelled before its turn
+	ItemCancelled ItemState = "CANCELLED" // the replay was cancelled before it was released
 	ItemArchived  ItemState = "ARCHIVED"  // its dead letter was archived meanwhile
 )
 
@@ -144,7 +145,7 @@ type ReplayItem struct {
 	Position   int       `json:"position"` // from 0, in the order of release; set by the store
 	ErrorID    ID        `json:"error_id"`
 	WorkID     ID        `json:"work_id"`
-	Round      int       `json:"round"` // of the dead letter, that is replayed
+	Round      int       `json:"round"` // the round of the dead letter that is replayed
 	Stage      string    `json:"stage" doc:"at which the work goes on"`
 	State      ItemState `json:"state" doc:"PENDING, RELEASED, SUCCEEDED, FAILED, REPEATED, CANCELLED or ARCHIVED"`
 	Phase      int       `json:"phase,omitempty" doc:"the step of a ramp that released it; ramps are counted on"`

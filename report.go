@@ -15,7 +15,7 @@ type Report struct {
 	RetryAfter    int         `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds that the failing side asked to wait"`
 	Proven        []Condition `json:"proven,omitempty" doc:"what makes a conditional code worth a retry: idempotency_key, same_payload, state_changed"`
 
-	// What the ledger keeps of it beside the code.
+	// What the ledger stores of it besides the code.
 	Service         string         `json:"service,omitempty" doc:"default: the table"`
 	Endpoint        string         `json:"endpoint,omitempty"`
 	Region          string         `json:"region,omitempty"`

@@ -7,8 +7,8 @@ import (
 
 // StageFailure is work that a stage could not finish (spec 002, 8.4): what a runner
 // returns, what a worker sends, and what a dead letter is made of. Whoever makes one
-// cleans it: its stack holds no secret, and its context has the allowed keys only. The
-// server cleans it once more.
+// redacts it: its stack holds no secret, and its context has allowed keys only. The
+// server redacts it again.
 type StageFailure struct {
 	WorkID         ID             `json:"work_id,omitzero" doc:"not where the path names it"`
 	LeaseToken     ID             `json:"lease_token,omitzero" doc:"of work that was claimed"`

@@ -14,7 +14,7 @@ const (
 	Archived     State = "ARCHIVED"
 )
 
-// States lists every state in the order of a life.
+// States lists every state in the order of the lifecycle.
 func States() []State {
 	return []State{Active, RetryPending, Parked, Escalated, Resolved, Archived}
 }
@@ -29,8 +29,8 @@ func (s State) Open() bool {
 	return false
 }
 
-// Action is the word by which a policy says what is to be done with a failure.
-// The column of a stored error holds a [Disposition] instead.
+// Action is what a policy does with a failure. A stored error has a [Disposition]
+// instead.
 type Action string
 
 // The actions of spec 000, section 2.

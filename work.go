@@ -26,8 +26,8 @@ type Work struct {
 	PayloadHash string    `json:"payload_hash,omitempty"`
 	CreatedAt   time.Time `json:"created_at"`
 
-	// DueAt is from when on it may be claimed; of leased work it is the lease's
-	// end. Zero: nobody may, it waits for the system.
+	// DueAt is when it may be claimed; of leased work, when the lease ends. Zero:
+	// it cannot be claimed, and waits for the system.
 	DueAt time.Time `json:"due_at,omitzero"`
 	Lease
 	Claims   int  `json:"claims,omitempty"`
@@ -35,16 +35,15 @@ type Work struct {
 	Repeated bool `json:"repeated,omitempty" doc:"the same request was answered before"` // shown only
 }
 
-// Under is work as it is when a worker claims it for the first time, or again after it
-// was given back.
+// Under returns the work as claimed under a lease, for the first time or after its last
+// worker gave it back.
 func (w Work) Under(l Lease) Work {
 	w.Lease, w.DueAt = l, l.LeaseEndsAt
 	w.Claims++
 	return w
 }
 
-// Public is the work as everybody may see it: without the token of its lease, which is
-// its worker's.
+// Public returns the work without its lease token, which only its worker may have.
 func (w Work) Public() Work {
 	w.LeaseToken = ID{}
 	return w
@@ -73,8 +72,8 @@ type ClaimedWork struct {
 	Context JSON   `json:"sanitized_context,omitempty" doc:"of the dead letter that is replayed, as its last failure left it"`
 }
 
-// WorkResult is a worker's word on work that it has. Of a failure, Failure says what a
-// dead letter needs.
+// WorkResult is a worker's result for work that it has claimed. Failure describes the
+// failure, if it failed.
 type WorkResult struct {
 	WorkID       ID            `json:"work_id,omitzero" doc:"not where the path names it"`
 	LeaseToken   ID            `json:"lease_token"`
@@ -83,7 +82,7 @@ type WorkResult struct {
 	Failure      *StageFailure `json:"failure,omitempty" doc:"fail: how"`
 }
 
-// WorkDone is what became of a result: the work as it is in the queue, if it still is,
+// WorkDone is the answer to a result: the work as it is in the queue, if it still is,
 // and its dead letter, if it has one.
 type WorkDone struct {
 	Work       *Work       `json:"work,omitempty"`
@@ -97,8 +96,8 @@ type WorkProgress struct {
 	Restart int               `json:"restart,omitempty" doc:"not zero: it was begun anew on purpose, and its effects are wanted once more"`
 }
 
-// PauseScope is the work that a pause is of: that of a pipeline, a stage, an error
-// class, or of all that it names together. What is empty does not restrict.
+// PauseScope selects the work that is paused, by pipeline, stage and error class. All
+// fields that are set must match.
 type PauseScope struct {
 	Pipeline string `json:"pipeline,omitempty" query:"pipeline"`
 	Stage    string `json:"stage,omitempty" query:"stage"`

@@ -7,7 +7,7 @@ import (
 	"recoup"
 )
 
-// Verb is something a person does with errors, one or many.
+// Verb is an act of a person on errors, one or many.
 type Verb string
 
 // The verbs.
@@ -24,29 +24,29 @@ const (
 // Verbs lists every verb.
 func Verbs() []Verb { return []Verb{Park, Unpark, Resolve, Escalate, Archive, Assign, Review} }
 
-// Act does something with one error. A move that its state does not allow is
-// refused with INVALID_TRANSITION, which names the exits.
+// Act applies a verb to one error. A verb that its state does not allow is refused
+// with INVALID_TRANSITION, whose details name those that it does.
 func (c *Client) Act(ctx context.Context, verb Verb, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
 	path := "/v1/errors/" + id.String() + "/" + string(verb)
 	return call[Acted](ctx, c, request{method: http.MethodPost, path: path, body: a, safety: keyed}, options)
 }
 
-// Park holds an error for a person.
+// Park takes an error out of automatic retry until a person acts on it.
 func (c *Client) Park(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
 	return c.Act(ctx, Park, id, a, options...)
 }
 
-// Unpark sends a parked error back to be retried.
+// Unpark returns a parked error to automatic retry.
 func (c *Client) Unpark(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
 	return c.Act(ctx, Unpark, id, a, options...)
 }
 
-// Resolve ends an error by hand.
+// Resolve marks an error as resolved by hand.
 func (c *Client) Resolve(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
 	return c.Act(ctx, Resolve, id, a, options...)
 }
 
-// Escalate moves a parked error up the ladder: to the next tier, or to a.Tier.
+// Escalate moves a parked error to the next escalation tier, or to a.Tier.
 func (c *Client) Escalate(ctx context.Context, id recoup.ID, a Act, options ...CallOption) (Acted, error) {
 	return c.Act(ctx, Escalate, id, a, options...)
 }
@@ -66,12 +66,12 @@ func (c *Client) Review(ctx context.Context, id recoup.ID, a Act, options ...Cal
 	return c.Act(ctx, Review, id, a, options...)
 }
 
-// Bulk does something with everything that a filter selects, or with named
-// errors. A filter is previewed first; the Token of the answer stands for the set
-// that the preview has shown, and is what the act itself is done with.
+// Bulk applies a verb to all errors that a filter selects, or to named errors. A
+// filter is previewed first; the Token of the preview stands for the set that it
+// has shown, and is sent with the act itself.
 //
-// An act is not repeated where it may have been done already, because a second
-// escalation would be one more: after such a failure, look before acting again.
+// The call is not retried where it may have taken effect, because a second
+// escalation would be one more: after such a failure, check before acting again.
 func (c *Client) Bulk(ctx context.Context, verb Verb, b Bulk, options ...CallOption) (recoup.BulkResult, error) {
 	r := request{method: http.MethodPost, path: "/v1/errors/" + string(verb), body: b, safety: once}
 	if b.Preview {

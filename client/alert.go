@@ -16,7 +16,7 @@ type AlertPage struct {
 	Next   string         `json:"next,omitempty"`
 }
 
-// AlertFilter selects alerts. Everything that is set must hold.
+// AlertFilter selects alerts. All fields that are set must match.
 type AlertFilter struct {
 	State recoup.AlertState `query:"state" enum:"PENDING,FIRING,RESOLVED"`
 	Open  bool              `query:"open" doc:"PENDING or FIRING"`
@@ -60,14 +60,13 @@ type NewSilence struct {
 	Reason string    `json:"reason" maxLength:"1000"`
 }
 
-// Silences lists the silences that hold, or, if past ones are wanted, all, newest
-// first.
+// Silences lists active silences, or, with past, all of them, newest first.
 func (c *Client) Silences(ctx context.Context, past bool, p Page, options ...CallOption) (SilencePage, error) {
 	return get[SilencePage](ctx, c, "/v1/silences", p.query(query{}.flag("past", past)), options)
 }
 
-// AddSilence keeps people from being notified of alerts. It is not repeated where it may have
-// been done: two silences would have to be ended instead of one.
+// AddSilence keeps people from being notified of alerts. The call is not retried where
+// it may have taken effect: two silences would have to be ended instead of one.
 func (c *Client) AddSilence(ctx context.Context, s NewSilence, options ...CallOption) (recoup.Silence, error) {
 	return call[recoup.Silence](ctx, c, request{method: http.MethodPost, path: "/v1/silences", body: s, safety: once}, options)
 }
@@ -77,7 +76,7 @@ func (c *Client) EndSilence(ctx context.Context, id recoup.ID, options ...CallOp
 	return call[recoup.Silence](ctx, c, request{method: http.MethodDelete, path: "/v1/silences/" + id.String()}, options)
 }
 
-// Metrics are the metrics of the policy as they stand.
+// Metrics are the current values of the policy's metrics.
 type Metrics struct {
 	At      time.Time `json:"at"`
 	Metrics []Metric  `json:"metrics"`
@@ -91,11 +90,11 @@ type Metric struct {
 	Scope     string  `json:"scope,omitempty"` // which; empty: the platform
 	Hub       string  `json:"hub,omitempty"`   // of a table or a hub
 	Value     float64 `json:"value"`           // a share for rates: 5 % is 0.05
-	Samples   int64   `json:"samples"`         // what a rate or an average was made from
+	Samples   int64   `json:"samples"`         // sample count of a rate or an average
 	Window    string  `json:"window,omitempty"`
 	Threshold float64 `json:"threshold,omitempty"`
 	Above     bool    `json:"above"`
-	Few       bool    `json:"few,omitempty"` // too few samples to say anything
+	Few       bool    `json:"few,omitempty"` // too few samples to be meaningful
 }
 
 // Metrics returns the metrics of the policy, for all that the key may see.
@@ -103,8 +102,8 @@ func (c *Client) Metrics(ctx context.Context, options ...CallOption) (Metrics, e
 	return get[Metrics](ctx, c, "/v1/stats/metrics", nil, options)
 }
 
-// SwitchProvider moves a group of providers to another of its members, by hand. It
-// stays there until somebody moves it, or an alert does that fires later.
+// SwitchProvider switches a group of providers to another of its members by hand. It
+// stays there until the next switch, by a person or by an alert that fires later.
 func (c *Client) SwitchProvider(ctx context.Context, group string, s ProviderSwitch, options ...CallOption) (recoup.Provider, error) {
 	path := "/v1/providers/" + url.PathEscape(group) + "/switch"
 	return call[recoup.Provider](ctx, c, request{method: http.MethodPost, path: path, body: s}, options)

@@ -32,12 +32,12 @@ type batch struct {
 	at      extent // without a segment: they are in memory alone
 	sending bool   // it takes no more
 	key     string // idempotency key of its request
-	dropped int64  // what its request tells the server of drops
+	dropped int64  // drops that its request reports to the server
 }
 
 // trouble is what is known about deliveries that fail.
 type trouble struct {
-	failures int64 // in all
+	failures int64 // in total
 	err      error // the last, until something is delivered
 	final    bool  // trying again will not help
 }
@@ -174,7 +174,7 @@ func (b *backlog) replace(parts ...[]byte) {
 		b.spool.release(seg)
 	}
 	b.trouble.err, b.trouble.final = nil, false
-	b.tell()
+	b.wake()
 }
 
 // failed notes that a delivery failed.
@@ -182,11 +182,11 @@ func (b *backlog) failed(err error, final bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.trouble = trouble{failures: b.trouble.failures + 1, err: err, final: final}
-	b.tell()
+	b.wake()
 }
 
-// tell wakes those who wait. The lock is held.
-func (b *backlog) tell() {
+// wake wakes those who wait. The lock is held.
+func (b *backlog) wake() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
@@ -243,7 +243,7 @@ func (b *backlog) close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	b.tell()
+	b.wake()
 	if b.spool == nil {
 		return nil
 	}

@@ -20,8 +20,8 @@ import (
 type safety int
 
 const (
-	harmless safety = iota // it changes nothing, or comes to the same however often it is sent
-	keyed                  // its idempotency key makes it so
+	harmless safety = iota // it changes nothing, or is idempotent
+	keyed                  // its idempotency key makes it idempotent
 	once                   // the server would do it again
 )
 

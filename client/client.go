@@ -19,8 +19,7 @@ import (
 	"recoup/retry"
 )
 
-// Options are what a [Client] is made of. Server is required; all else has a
-// default.
+// Options configure a [Client]. Server is required; all else has a default.
 type Options struct {
 	Server string // where the server is: "https://recoup.example.com"
 	Key    string // an API key; none is needed where the server asks for none
@@ -40,7 +39,7 @@ type Options struct {
 	// middleware is serving.
 	Trace func(context.Context) string
 
-	// Observe is told of every attempt, also of those that are repeated.
+	// Observe is called after every attempt, retries included.
 	Observe func(retry.Attempt)
 
 	Now    func() time.Time                           // default time.Now

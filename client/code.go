@@ -27,8 +27,8 @@ func (c *Client) PutCode(ctx context.Context, def fault.Definition, options ...C
 	return call[fault.Definition](ctx, c, r, options)
 }
 
-// Classify asks the server what a failure means. Programs in Go have
-// fault.Classify, which asks nobody.
+// Classify asks the server what a failure means. Go programs can call
+// fault.Classify instead, which needs no server.
 func (c *Client) Classify(ctx context.Context, f Failure, options ...CallOption) (Classified, error) {
 	return call[Classified](ctx, c, request{method: http.MethodPost, path: "/v1/classify", body: f}, options)
 }

@@ -8,7 +8,7 @@ import (
 	"recoup/fault"
 )
 
-// counter adds up what was processed and tells the server once a minute.
+// counter adds up what was processed and reports it to the server once a minute.
 type counter struct {
 	c     *Client
 	began chan struct{}
@@ -38,8 +38,8 @@ func newCounter(c *Client) *counter {
 	return &counter{c: c, began: make(chan struct{}, 1), sending: make(chan struct{}, 1), counts: map[countKey]*count{}}
 }
 
-// Count adds one piece of work to the denominator of error rates: of a table's,
-// or, if that is empty, of the service's alone. The server is told every minute.
+// Count adds one piece of work to the denominator of error rates: of the table, or,
+// if table is empty, of the service alone. Counts are sent every minute.
 func (m *Emitter) Count(table string, failed bool, took time.Duration) {
 	m.counter.add(table, failed, took, m.c.o.Now())
 }

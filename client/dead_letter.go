@@ -9,8 +9,8 @@ import (
 	"recoup"
 )
 
-// RecordDeadLetter records work that failed for good. Work that was claimed is better told of
-// by [Client.WorkResults], which is the same with others.
+// RecordDeadLetter records work that failed for good. For claimed work use
+// [Client.WorkResults], which does the same for many results at once.
 func (c *Client) RecordDeadLetter(ctx context.Context, f recoup.StageFailure, options ...CallOption) (recoup.DeadLetter, error) {
 	return call[recoup.DeadLetter](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters", body: f, safety: keyed}, options)
 }
@@ -33,24 +33,26 @@ func (c *Client) DeadLetter(ctx context.Context, id recoup.ID, options ...CallOp
 	return get[recoup.DeadLetterDetails](ctx, c, "/v1/dead-letters/"+id.String(), nil, options)
 }
 
-// Triage says what is the matter, and confirms the class, the stage and whether the
-// retries were spent: the first step. A step that was skipped is
-// refused with INVALID_TRANSITION, whose details name the missing_step.
+// Triage records the root cause, and confirms the class, the stage and whether the
+// retries were exhausted. It is the first act of the workflow: triage, remediate,
+// validate, replay, verify. An act out of order is refused with INVALID_TRANSITION,
+// whose details name the missing_step.
 func (c *Client) Triage(ctx context.Context, id recoup.ID, t recoup.Triage, options ...CallOption) (recoup.DeadLetter, error) {
 	return c.letterStep(ctx, id, "triage", t, options)
 }
 
-// Remediate says what was done about it.
+// Remediate records what was done about the cause.
 func (c *Client) Remediate(ctx context.Context, id recoup.ID, r recoup.Remediation, options ...CallOption) (recoup.DeadLetter, error) {
 	return c.letterStep(ctx, id, "remediate", r, options)
 }
 
-// Validate says that a replay does no harm.
+// Validate confirms that a replay is safe.
 func (c *Client) Validate(ctx context.Context, id recoup.ID, v recoup.Validation, options ...CallOption) (recoup.DeadLetter, error) {
 	return c.letterStep(ctx, id, "validate", v, options)
 }
 
-// Verify says whether the result of the replay has arrived, and closes.
+// Verify records whether the result of the replay has arrived; if so, it closes the
+// dead letter.
 func (c *Client) Verify(ctx context.Context, id recoup.ID, v recoup.Verification, options ...CallOption) (recoup.DeadLetter, error) {
 	return c.letterStep(ctx, id, "verify", v, options)
 }
@@ -65,8 +67,8 @@ func (c *Client) ReplayOne(ctx context.Context, id recoup.ID, r SingleReplay, op
 	return call[recoup.Replay](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letters/" + id.String() + "/replay", body: r, safety: once}, options)
 }
 
-// ReadPayload returns what a dead letter is about, where the server keeps it. The
-// look is written down.
+// ReadPayload returns the payload of a dead letter, if the server keeps it. Every
+// read is audited.
 func (c *Client) ReadPayload(ctx context.Context, id recoup.ID, reason string, options ...CallOption) ([]byte, error) {
 	r := request{method: http.MethodPost, path: "/v1/dead-letters/" + id.String() + "/payload", body: PayloadLook{reason}}
 	answer, err := call[Payload](ctx, c, r, options)
@@ -83,13 +85,13 @@ func (c *Client) DeadLetterGroup(ctx context.Context, id recoup.ID, options ...C
 	return get[recoup.DeadLetterGroupDetails](ctx, c, "/v1/dead-letter-groups/"+id.String(), nil, options)
 }
 
-// NoteGroup says who owns a group, and what is known of it.
+// NoteGroup sets the owner and the note of a group.
 func (c *Client) NoteGroup(ctx context.Context, id recoup.ID, n GroupNote, options ...CallOption) (recoup.DeadLetterGroup, error) {
 	return call[recoup.DeadLetterGroup](ctx, c, request{method: http.MethodPost, path: "/v1/dead-letter-groups/" + id.String() + "/note", body: n, safety: once}, options)
 }
 
 // TriageGroup is [Client.Triage] for all open dead letters of a group. A preview
-// says what would happen; its Token belongs into the act.
+// shows what would happen; send its Token with the act.
 func (c *Client) TriageGroup(ctx context.Context, id recoup.ID, t GroupTriage, options ...CallOption) (recoup.BulkResult, error) {
 	return c.groupStep(ctx, id, "triage", t, t.Preview, options)
 }
@@ -118,7 +120,7 @@ func (c *Client) groupStep(ctx context.Context, id recoup.ID, verb string, body 
 }
 
 // PreviewReplay says which dead letters a replay would include, and why others are left
-// out. Its Token belongs into the replay.
+// out. Send its Token with the replay.
 func (c *Client) PreviewReplay(ctx context.Context, s recoup.ReplaySelection, options ...CallOption) (recoup.ReplayPreview, error) {
 	return call[recoup.ReplayPreview](ctx, c, request{method: http.MethodPost, path: "/v1/replays/preview", body: s}, options)
 }
@@ -149,18 +151,19 @@ func (c *Client) ReplayItems(ctx context.Context, id recoup.ID, state string, fr
 	return get[ReplayItems](ctx, c, "/v1/replays/"+id.String()+"/items", q.values(), options)
 }
 
-// PauseReplay keeps a replay from releasing more; what workers have goes on.
+// PauseReplay stops a replay from releasing more; what workers have claimed goes on.
 func (c *Client) PauseReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (recoup.Replay, error) {
 	return c.replayAct(ctx, id, "pause", reason, options)
 }
 
-// ResumeReplay lets a paused replay go on: where it stood, or with a ramp from the
-// beginning if it has stopped itself.
+// ResumeReplay resumes a paused replay: where it stood, or, if it has stopped itself,
+// with the ramp from the beginning.
 func (c *Client) ResumeReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (recoup.Replay, error) {
 	return c.replayAct(ctx, id, "resume", reason, options)
 }
 
-// CancelReplay ends a replay. Members that no worker has are as they were before.
+// CancelReplay ends a replay. Members that no worker has claimed are as they were
+// before it.
 func (c *Client) CancelReplay(ctx context.Context, id recoup.ID, reason string, options ...CallOption) (recoup.Replay, error) {
 	return c.replayAct(ctx, id, "cancel", reason, options)
 }

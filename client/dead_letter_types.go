@@ -45,18 +45,18 @@ type DeadLetterGroupPage struct {
 	Next   string                   `json:"next,omitempty"`
 }
 
-// GroupNote says who owns a group, and what is known of it.
+// GroupNote is the owner and the note of a group.
 type GroupNote struct {
 	Owner string `json:"owner,omitempty"`
 	Note  string `json:"note,omitempty" maxLength:"4000"`
 }
 
-// PayloadLook asks for the payload of a dead letter. The reason is kept.
+// PayloadLook asks for the payload of a dead letter. The reason is audited.
 type PayloadLook struct {
 	Reason string `json:"reason" maxLength:"1000"`
 }
 
-// Payload is what a dead letter is about.
+// Payload is the payload of a dead letter.
 type Payload struct {
 	Payload []byte `json:"payload" doc:"base64"`
 }

@@ -12,9 +12,8 @@ import (
 	"recoup/retry"
 )
 
-// pause is how long one waits after failures of which none is the last: the
-// emitter drops what there is no room for meanwhile, and a worker holds what it
-// has done.
+// pause is the backoff of loops that never give up: meanwhile the emitter drops what
+// it has no room for, and a worker keeps its results.
 func pause() retry.Schedule {
 	return retry.Schedule{Kind: retry.Exponential, Base: time.Second, Multiplier: 2, Cap: time.Minute, Jitter: retry.Additive}
 }
@@ -66,7 +65,7 @@ func (m *Emitter) post(ctx context.Context, b *batch, lines []byte) *fault.Error
 	if b.key == "" {
 		b.key = m.c.ids.New(m.c.o.Now()).String()
 		m.mu.Lock()
-		b.dropped, m.untold = b.dropped+m.untold, 0
+		b.dropped, m.unsent = b.dropped+m.unsent, 0
 		m.mu.Unlock()
 	}
 	r := eventsRequest(lines)
@@ -141,13 +140,13 @@ func refusesBatch(status int) bool {
 	return false
 }
 
-// lose counts n events as dropped, and what their batch was to tell of others.
+// lose counts n events as dropped, and the drops that their batch was to report.
 func (m *Emitter) lose(b *batch, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(n)
 	if b != nil {
-		m.untold += b.dropped
+		m.unsent += b.dropped
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 	"recoup"
 )
 
-// EmitterOptions are what an [Emitter] is made of. Client is required; all else
-// has a default.
+// EmitterOptions configure an [Emitter]. Client is required; all else has a default.
 type EmitterOptions struct {
 	Client *Client
 
@@ -27,7 +26,7 @@ type EmitterOptions struct {
 	Spool      string
 	SpoolBytes int64 // most that it may take; default 64 MiB
 
-	Logger *slog.Logger // is told of failures; nil: nobody is
+	Logger *slog.Logger // for failures; nil: none
 }
 
 func (o EmitterOptions) withDefaults() EmitterOptions {
@@ -62,7 +61,8 @@ func (o EmitterOptions) validate() error {
 }
 
 // Emitter sends events to the ledger in the background. It is safe for
-// concurrent use. What it does not deliver is counted, and the server is told.
+// concurrent use. Events that it drops are counted, and the count is sent to the
+// server.
 type Emitter struct {
 	c       *Client
 	o       EmitterOptions
@@ -73,7 +73,7 @@ type Emitter struct {
 	buffer  []recoup.Event
 	closed  bool
 	stats   EmitterStats
-	untold  int64 // drops of which the server does not know
+	unsent  int64 // drops not yet reported to the server
 	began   chan struct{}
 	filled  chan struct{}
 	arrived chan struct{} // there is something to send
@@ -86,13 +86,13 @@ type Emitter struct {
 	done sync.WaitGroup
 }
 
-// EmitterStats is what became of events. What was emitted was dropped,
-// delivered, or refused by the server, or waits.
+// EmitterStats counts events by outcome: each was dropped, delivered or refused by
+// the server, or is waiting.
 type EmitterStats struct {
 	Emitted   int64 // calls of Emit
 	Dropped   int64 // no room, not JSON, or emitted after Close
 	Delivered int64 // the server has them
-	Refused   int64 // the server did not want them
+	Refused   int64 // the server refused them
 	Failures  int64 // requests that failed
 	Waiting   int64 // in memory or in the spool, those of earlier processes included
 }
@@ -112,7 +112,7 @@ func (e *UndeliveredError) Error() string {
 	return fmt.Sprintf("%d events are not delivered and wait %s: %v", e.Events, where, e.Err)
 }
 
-// Unwrap returns what kept them from being delivered.
+// Unwrap returns why they were not delivered.
 func (e *UndeliveredError) Unwrap() error { return e.Err }
 
 // NewEmitter starts an emitter, which first sends what an earlier process has
@@ -141,9 +141,9 @@ func NewEmitter(o EmitterOptions) (*Emitter, error) {
 	return m, nil
 }
 
-// Emit hands an event over. It never blocks and allocates nothing; if there is
-// no room, the event is dropped and counted. An event without a time happened
-// now. Its details must not be changed afterwards.
+// Emit queues an event. It never blocks and allocates nothing; if the buffer is full,
+// the event is dropped and counted. An event without a time gets the current one. Its
+// details must not be changed afterwards.
 func (m *Emitter) Emit(e recoup.Event) {
 	if e.TS.IsZero() {
 		e.TS = m.c.o.Now()
@@ -169,7 +169,7 @@ func (m *Emitter) Emit(e recoup.Event) {
 // drop counts. The lock is held.
 func (m *Emitter) drop(n int) {
 	m.stats.Dropped += int64(n)
-	m.untold += int64(n)
+	m.unsent += int64(n)
 }
 
 // signal wakes whoever waits on a channel with room for one.
@@ -180,10 +180,9 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// Flush returns once everything that was emitted before it is delivered, and
-// counts are sent. It returns an [*UndeliveredError] when ctx ends, or when the
-// server refuses in a way that waiting does not mend. Serverless programs call
-// it before they are frozen.
+// Flush returns once everything emitted before it is delivered and counts are sent.
+// It returns an [*UndeliveredError] when ctx ends, or when the server refuses in a
+// way that waiting does not fix. Serverless programs call it before they are frozen.
 func (m *Emitter) Flush(ctx context.Context) error {
 	m.collect()
 	since := m.backlog.mark()
@@ -191,9 +190,9 @@ func (m *Emitter) Flush(ctx context.Context) error {
 	return errors.Join(m.backlog.await(ctx, since), m.counter.flush(ctx))
 }
 
-// Close stops taking events, delivers what it has until ctx ends, and ends the
-// emitter, of which nothing runs any more when it returns. What it could not
-// deliver is lost, unless there is a spool; an [*UndeliveredError] tells.
+// Close stops accepting events, delivers what it has until ctx ends, and stops all
+// goroutines of the emitter before it returns. What it could not deliver is lost,
+// unless there is a spool, and is reported as an [*UndeliveredError].
 func (m *Emitter) Close(ctx context.Context) error {
 	m.mu.Lock()
 	closed := m.closed
@@ -208,7 +207,7 @@ func (m *Emitter) Close(ctx context.Context) error {
 	return errors.Join(err, m.backlog.close())
 }
 
-// Stats returns what became of events so far.
+// Stats returns the counts so far.
 func (m *Emitter) Stats() EmitterStats {
 	waiting := m.backlog.waiting()
 	m.mu.Lock()

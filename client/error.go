@@ -9,14 +9,14 @@ import (
 	"recoup"
 )
 
-// Report records a failure: what cannot go on, and why. The answer says what is
-// going to happen to it.
+// Report records a failure: what cannot go on, and why. The answer says what happens
+// to it next.
 func (c *Client) Report(ctx context.Context, r recoup.Report, options ...CallOption) (recoup.Reported, error) {
 	return call[recoup.Reported](ctx, c, request{method: http.MethodPost, path: "/v1/errors", body: c.from(r), safety: keyed}, options)
 }
 
-// ReportBatch records many failures, at most 1000. Each is answered for itself,
-// in their order; see [Item.Get].
+// ReportBatch records many failures, at most 1000. Each succeeds or fails on its own;
+// answers are in the order of the reports. See [Item.Get].
 func (c *Client) ReportBatch(ctx context.Context, reports []recoup.Report, options ...CallOption) ([]Item[recoup.Reported], error) {
 	batch := ReportBatch{Reports: make([]recoup.Report, len(reports))}
 	for i, r := range reports {
@@ -29,7 +29,7 @@ func (c *Client) ReportBatch(ctx context.Context, reports []recoup.Report, optio
 	return checkCount(answer.Items, len(reports))
 }
 
-// from says whose report it is, where it does not say so itself.
+// from fills in the service and region of a report that names none.
 func (c *Client) from(r recoup.Report) recoup.Report {
 	r.Service, r.Region = cmp.Or(r.Service, c.o.Service), cmp.Or(r.Region, c.o.Region)
 	return r

@@ -13,9 +13,8 @@ import (
 )
 
 // SendEvents adds events to the ledger and returns once they are durable. Events
-// without an id or a time get one, so that a repeated request adds nothing
-// twice. Each event is accepted or refused for itself. An [Emitter] does this in
-// the background.
+// without an id or a time get one, so that a retry adds nothing twice. Each event is
+// accepted or refused on its own. An [Emitter] does this in the background.
 func (c *Client) SendEvents(ctx context.Context, events []recoup.Event, options ...CallOption) (EventsAccepted, error) {
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)
@@ -49,7 +48,7 @@ func eventsRequest(lines []byte) request {
 	}
 }
 
-// EventFilter selects events. Everything that is set must hold.
+// EventFilter selects events. All fields that are set must match.
 type EventFilter struct {
 	CorrelationID recoup.ID `query:"correlation_id"`
 	Service       string    `query:"service"`
@@ -81,8 +80,8 @@ func (c *Client) ExportCounts(ctx context.Context, d Days, options ...CallOption
 	return answer.Days, err
 }
 
-// ExportEvents walks the events themselves, which takes a permission of its own.
-// The server audits every page.
+// ExportEvents walks the events themselves, which needs a separate permission. The
+// server audits every page.
 func (c *Client) ExportEvents(ctx context.Context, d Days) iter.Seq2[recoup.StoredEvent, error] {
 	return all(ctx, func(ctx context.Context, p Page) ([]recoup.StoredEvent, string, error) {
 		q := query(d.query()).flag("rows", true).text("cursor", p.Cursor)

@@ -17,8 +17,8 @@ const (
 	killSwitch = "/cl/gate-zero/kill-switch"
 )
 
-// CreateIntake takes in one candidate, into a batch that exists or into none.
-// With an id of its own it may be sent again.
+// CreateIntake adds one candidate, to a batch that exists or to none. With an id of
+// its own it may be sent again.
 func (c *Client) CreateIntake(ctx context.Context, batch string, in NewIntake, options ...CallOption) (IntakeCreated, error) {
 	safety := once
 	if !in.ID.IsZero() {
@@ -70,8 +70,8 @@ func (c *Client) CreateIntakeBatch(ctx context.Context, id string, options ...Ca
 	return call[recoup.IntakeBatch](ctx, c, request{method: http.MethodPost, path: gateZero + "/batches", body: NewIntakeBatch{ID: id}}, options)
 }
 
-// CompleteIntakeBatch says that the import of a batch is done: its recovery window
-// begins. Saying it again changes nothing.
+// CompleteIntakeBatch marks the import of a batch as complete: its recovery window
+// begins. Calling it again changes nothing.
 func (c *Client) CompleteIntakeBatch(ctx context.Context, id string, act BatchAct, options ...CallOption) (recoup.IntakeBatch, error) {
 	path := gateZero + "/batches/" + url.PathEscape(id) + "/complete"
 	return call[recoup.IntakeBatch](ctx, c, request{method: http.MethodPost, path: path, body: act}, options)
@@ -92,14 +92,14 @@ func (c *Client) KillSwitch(ctx context.Context, batch string, options ...CallOp
 	return get[KillSwitch](ctx, c, killSwitch, query{}.text("batch_id", batch).values(), options)
 }
 
-// Kill stops a batch at once: nothing in it is claimed, and what was claimed is
-// taken back without using an attempt.
+// Kill stops a batch at once: nothing in it can be claimed, and leases are revoked
+// without using an attempt.
 func (c *Client) Kill(ctx context.Context, batch string, act BatchAct, options ...CallOption) (KillSwitch, error) {
 	r := request{method: http.MethodPost, path: killSwitch, query: query{}.text("batch_id", batch).values(), body: act}
 	return call[KillSwitch](ctx, c, r, options)
 }
 
-// Release lets a batch go on.
+// Release turns the kill switch of a batch off.
 func (c *Client) Release(ctx context.Context, batch string, act BatchAct, options ...CallOption) (KillSwitch, error) {
 	r := request{method: http.MethodDelete, path: killSwitch, query: query{}.text("batch_id", batch).values(), body: act}
 	return call[KillSwitch](ctx, c, r, options)
@@ -125,22 +125,22 @@ func (c *Client) Recovery(ctx context.Context, id recoup.ID, options ...CallOpti
 	return get[recoup.Recovery](ctx, c, gateZero+"/recoveries/"+id.String(), nil, options)
 }
 
-// GateZeroStatus returns how Gate Zero stands as a whole.
+// GateZeroStatus returns the totals of Gate Zero.
 func (c *Client) GateZeroStatus(ctx context.Context, options ...CallOption) (recoup.GateZeroStatus, error) {
 	return get[recoup.GateZeroStatus](ctx, c, gateZero+"/status", nil, options)
 }
 
-// ClaimGateZero leases verifications. It may come back empty. If its answer is
-// lost, what it leased is to be had again when the leases end.
+// ClaimGateZero leases verifications. It may return none. If its answer is lost, what
+// it leased can be claimed again when the leases expire.
 func (c *Client) ClaimGateZero(ctx context.Context, claim recoup.GateZeroClaim, options ...CallOption) ([]recoup.GateZeroWork, error) {
 	r := request{method: http.MethodPost, path: gateZero + "/claim", body: claim}
 	answer, err := call[GateZeroClaimed](ctx, c, r, options)
 	return answer.Work, err
 }
 
-// GateZeroResults tells the results of verifications, at most 1000. Each is
-// answered for itself, in their order; see [Item.Get]. A result that is sent again
-// changes nothing, and is refused with what was recorded.
+// GateZeroResults submits the results of verifications, at most 1000. Each succeeds or
+// fails on its own; answers are in the order of the results. See [Item.Get]. A result
+// that is sent again changes nothing, and is refused with what was recorded.
 func (c *Client) GateZeroResults(ctx context.Context, results []recoup.GateZeroResult, options ...CallOption) ([]Item[GateZeroRecorded], error) {
 	r := request{method: http.MethodPost, path: gateZero + "/results", body: GateZeroResults{Results: results}}
 	answer, err := call[GateZeroRecordedBatch](ctx, c, r, options)

@@ -48,7 +48,7 @@ type IntakesImported struct {
 	Present  int          `json:"present"` // imported before
 	NRefused int          `json:"refused"`
 	Refused  []RefusedRow `json:"refused_rows,omitempty"`
-	Ignored  []string     `json:"ignored_columns,omitempty"` // of a CSV file: those that candidates do not have
+	Ignored  []string     `json:"ignored_columns,omitempty"` // of a CSV file: unknown columns
 }
 
 // RefusedRow is a row that was left out. Failure decodes into a fault.Error.
@@ -68,7 +68,7 @@ type NewIntakeBatch struct {
 	ID string `json:"batch_id" maxLength:"200"`
 }
 
-// BatchAct is what is said when something is done to a batch.
+// BatchAct is the body of an act on a batch.
 type BatchAct struct {
 	Reason string `json:"reason,omitempty" maxLength:"1000"`
 }
@@ -123,7 +123,7 @@ type GateZeroResults struct {
 	Results []recoup.GateZeroResult `json:"results" minItems:"1" maxItems:"1000"`
 }
 
-// GateZeroRecorded is what became of an intake.
+// GateZeroRecorded is the answer to a result: what became of the intake.
 type GateZeroRecorded struct {
 	Intake      recoup.Intake    `json:"intake"`
 	Recovery    *recoup.Recovery `json:"recovery,omitempty"`

@@ -13,17 +13,17 @@ type Jobs struct {
 	Jobs   []Job  `json:"jobs"`
 }
 
-// Job is a scheduled job, and how it goes.
+// Job is a scheduled job and its last run.
 type Job struct {
 	Name       string    `json:"name"`
 	About      string    `json:"about"`
 	Every      int64     `json:"every_seconds"`
-	Late       bool      `json:"late"`                 // it is behind, or has not succeeded, for longer than it may
-	Lag        int64     `json:"lag_seconds"`          // how long the oldest of what it has to do has been waiting
+	Late       bool      `json:"late"`                 // it has been behind, or failing, for longer than allowed
+	Lag        int64     `json:"lag_seconds"`          // age of the oldest item that waits for it
 	StartedAt  time.Time `json:"started_at,omitzero"`  // the last run
 	FinishedAt time.Time `json:"finished_at,omitzero"` // of the last run
 	NextAt     time.Time `json:"next_at,omitzero"`     // when it begins again
-	Rows       int64     `json:"rows"`                 // moved in all its runs
+	Rows       int64     `json:"rows"`                 // processed in all its runs
 	Runs       int64     `json:"runs"`
 	Failures   int64     `json:"failures"`
 	Error      string    `json:"error,omitempty"` // of the last run
@@ -35,14 +35,14 @@ type JobRun struct {
 	Reason string `json:"reason,omitempty" maxLength:"1000"`
 }
 
-// JobRan is what came of a [JobRun].
+// JobRan is the answer to a [JobRun].
 type JobRan struct {
 	Name   string `json:"name"`
 	DryRun bool   `json:"dry_run"`
-	Rows   int64  `json:"rows"` // moved; of a dry run: what it would move
-	More   bool   `json:"more"` // there is more to do: ask again; of a dry run: there is more than was counted
+	Rows   int64  `json:"rows"` // processed; in a dry run: what it would process
+	More   bool   `json:"more"` // there is more to do: call again; in a dry run: there is more than was counted
 
-	// Uncounted says, of a dry run, that nobody knows before how much there is.
+	// Uncounted says, in a dry run, that the amount cannot be known beforehand.
 	Uncounted bool `json:"uncounted,omitempty"`
 }
 
@@ -51,8 +51,8 @@ func (c *Client) Jobs(ctx context.Context, options ...CallOption) (Jobs, error) 
 	return get[Jobs](ctx, c, "/v1/jobs", nil, options)
 }
 
-// RunJob runs a job now, a few seconds' worth of it. What it says is More is
-// done by calling it again. A job does no harm when it is run twice.
+// RunJob runs a job now, for a few seconds. If More is set, call it again to do the
+// rest. Running a job twice does no harm.
 func (c *Client) RunJob(ctx context.Context, name string, run JobRun, options ...CallOption) (JobRan, error) {
 	return call[JobRan](ctx, c, request{method: http.MethodPost, path: "/v1/jobs/" + url.PathEscape(name) + "/run", body: run}, options)
 }

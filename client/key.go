@@ -7,9 +7,9 @@ import (
 	"recoup"
 )
 
-// CreateKey makes a key. Its Secret is in this answer and nowhere else, so the
-// call is not repeated where it may have been done: another key would be made,
-// and nobody would know it.
+// CreateKey creates a key. Its Secret is returned here and never again, so the call
+// is not retried where it may have taken effect: that would leave a key that nobody
+// knows.
 func (c *Client) CreateKey(ctx context.Context, k NewKey, options ...CallOption) (recoup.Key, error) {
 	return call[recoup.Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys", body: k, safety: once}, options)
 }
@@ -19,14 +19,13 @@ func (c *Client) Keys(ctx context.Context, p Page, options ...CallOption) (KeyPa
 	return get[KeyPage](ctx, c, "/v1/keys", p.query(query{}), options)
 }
 
-// RevokeKey ends a key. Revoking it again changes nothing.
+// RevokeKey revokes a key. Revoking it again changes nothing.
 func (c *Client) RevokeKey(ctx context.Context, id recoup.ID, why string, options ...CallOption) (recoup.Key, error) {
 	return call[recoup.Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys/" + id.String() + "/revoke", body: reason{why}}, options)
 }
 
-// RotateKey replaces a key by a new one, which it returns; the old one works a
-// while longer. Like [Client.CreateKey] it is not repeated where it may have
-// been done.
+// RotateKey replaces a key by a new one, which it returns; the old one works a while
+// longer. Like [Client.CreateKey] it is not retried where it may have taken effect.
 func (c *Client) RotateKey(ctx context.Context, id recoup.ID, k KeyRotation, options ...CallOption) (recoup.Key, error) {
 	return call[recoup.Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys/" + id.String() + "/rotate", body: k, safety: once}, options)
 }

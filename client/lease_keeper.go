@@ -8,8 +8,8 @@ import (
 	"recoup/retry"
 )
 
-// heldLease is a lease on something that is worked on. How long it lasts comes from the
-// server's clock, and when it is over from this one's.
+// heldLease is a lease that a worker holds. Its length comes from the server's clock;
+// its end is computed by the local one.
 type heldLease struct {
 	of       string // what is held, in the log
 	id       recoup.ID
@@ -20,9 +20,9 @@ type heldLease struct {
 	extend func(ctx context.Context, seconds int) error
 }
 
-// holding does something under a lease, which it extends meanwhile. What is done
-// gets a context that ends with ErrLeaseLost when the lease is lost; holding
-// returns when it has ended, with why its context ended before, if it did.
+// holding runs do under a lease, which it extends meanwhile. The context of do ends
+// with ErrLeaseLost when the lease is lost. It returns when do has returned, with the
+// cause if the context ended before.
 func (w *pool) holding(h heldLease, do func(ctx context.Context)) (cause error) {
 	ctx, lose := context.WithCancelCause(w.running)
 	defer lose(nil)
@@ -38,8 +38,8 @@ func (w *pool) holding(h heldLease, do func(ctx context.Context)) (cause error) 
 	return context.Cause(ctx)
 }
 
-// keep extends a lease until ctx ends, and says when it is lost: the server says
-// so, or nobody has confirmed it for as long as it lasts.
+// keep extends a lease until ctx ends, and calls lose when it is lost: the server says
+// so, or no extension was confirmed before it expired.
 func (w *pool) keep(ctx context.Context, lose context.CancelCauseFunc, h *heldLease) {
 	ends, wait := h.received.Add(h.lasts), h.lasts/3
 	for h.lasts > 0 && retry.Sleep(ctx, wait) == nil {
@@ -61,7 +61,7 @@ func (w *pool) keep(ctx context.Context, lose context.CancelCauseFunc, h *heldLe
 	}
 }
 
-// ask asks for the lease once more, for as long as it is still held.
+// ask extends the lease, and gives up when the lease expires.
 func (h *heldLease) ask(ctx context.Context, left time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()

@@ -8,9 +8,9 @@ import (
 	"recoup/fault"
 )
 
-// Middleware returns fault's middleware, wired to the emitter: every failed
-// request becomes an event, and every request counts. What the options leave out
-// is the client's; their own hooks are called too:
+// Middleware returns fault's middleware, wired to the emitter: every failed request
+// becomes an event, and every request is counted. Options that are not set default to
+// the client's; the hooks in o are called too:
 //
 //	wrap, err := emitter.Middleware(fault.Options{Logger: logger})
 //	http.ListenAndServe(addr, wrap(mux))

@@ -27,7 +27,7 @@ type NoticeResent struct {
 	Resent int `json:"resent"`
 }
 
-// ChannelTest is what came of a message that tries a channel.
+// ChannelTest is the result of a test message to a channel.
 type ChannelTest struct {
 	Channel  string `json:"channel"`
 	Accepted bool   `json:"accepted"`
@@ -55,8 +55,8 @@ func (c *Client) ResendNotices(ctx context.Context, r NoticeResend, options ...C
 	return call[NoticeResent](ctx, c, request{method: http.MethodPost, path: "/v1/notices/resend", body: r}, options)
 }
 
-// TestChannel sends a message through a channel of the node that answers. It is not
-// repeated where it may have been sent.
+// TestChannel sends a test message through a channel of the node that answers. The
+// call is not retried where the message may have been sent.
 func (c *Client) TestChannel(ctx context.Context, name string, options ...CallOption) (ChannelTest, error) {
 	return call[ChannelTest](ctx, c, request{method: http.MethodPost, path: "/v1/channels/" + url.PathEscape(name) + "/test", body: struct{}{}, safety: once}, options)
 }

@@ -11,8 +11,7 @@ import (
 	"recoup/retry"
 )
 
-// pool is what the workers have in common, whatever they work on: slots for what
-// is at work, and contexts that outlive a stop.
+// pool is a worker pool: slots for what is running, and contexts that outlive a stop.
 type pool struct {
 	client *Client
 	logger *slog.Logger
@@ -35,9 +34,9 @@ func newPool(ctx context.Context, c *Client, logger *slog.Logger, what string, c
 	return w
 }
 
-// claimAll claims whenever there is a free slot, until ctx ends, and has each
-// thing worked on with the time at which its claim was answered. Whoever has done
-// the work yields its slot.
+// claimAll claims whenever there is a free slot, until ctx ends, and starts work on
+// each item, with the time at which its claim was answered. work yields its slot when
+// it is done.
 func claimAll[T any](ctx context.Context, w *pool, claim func(ctx context.Context, limit int) ([]T, error), work func(T, time.Time)) error {
 	for failures := 0; ; {
 		free := w.free(ctx)
@@ -60,9 +59,9 @@ func claimAll[T any](ctx context.Context, w *pool, claim func(ctx context.Contex
 	}
 }
 
-// claimTwice asks for what is there, and once more, with a wait, if nothing is.
-// The first request is answered at once and is not broken off by a stop, because
-// what it leased would have to run out; the second is, as it is nearly always idle.
+// claimTwice claims what is due and, if nothing is, long-polls. The first request is
+// answered at once and a stop does not cancel it, because its leases would have to
+// expire; the long poll is cancelled, as it is nearly always idle.
 func claimTwice[T any](ctx context.Context, w *pool, poll time.Duration, ask func(ctx context.Context, waitSeconds int) ([]T, error)) ([]T, error) {
 	prompt, cancel := context.WithCancel(w.all)
 	defer cancel()
@@ -101,8 +100,8 @@ func (w *pool) yield(n int) {
 	}
 }
 
-// final reports whether claiming again will not help after a claim that failed;
-// if it may, it waits first.
+// final reports whether a failed claim is not worth retrying; if it is, final waits
+// first.
 func (w *pool) final(ctx context.Context, failures int, err error) bool {
 	if ctx.Err() != nil {
 		return false // that is why it failed, and the end anyway
@@ -117,8 +116,8 @@ func (w *pool) final(ctx context.Context, failures int, err error) bool {
 	return false
 }
 
-// drain waits for what is running: first for all of it to finish, then for it to
-// be broken off. lost says of how many that did not even happen.
+// drain waits for what is running: first for it to finish, then, after its contexts
+// are cancelled, for it to return. lost is the message about what did not even then.
 func (w *pool) drain(grace time.Duration, lost string) error {
 	finished := make(chan struct{})
 	go func() {

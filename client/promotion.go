@@ -9,21 +9,21 @@ import (
 	"recoup"
 )
 
-// Gate says whether an entity may go on, and if not, why, whose turn it is and
+// Gate returns whether an entity may be promoted, and if not, why, who has to act and
 // until when.
 func (c *Client) Gate(ctx context.Context, entity string, options ...CallOption) (recoup.Gate, error) {
 	return get[recoup.Gate](ctx, c, "/v1/promotion/"+url.PathEscape(entity), nil, options)
 }
 
-// Promote moves an entity to its next phase, unless something blocks it: then
-// the error is PROMOTION_BLOCKED, whose details say what a [Gate] says. Check
-// and record are one transaction.
+// Promote moves an entity to its next phase, unless something blocks it: then the
+// error is PROMOTION_BLOCKED, with the details that [Client.Gate] returns. The check
+// and the promotion are one transaction.
 func (c *Client) Promote(ctx context.Context, p recoup.Promotion, options ...CallOption) (recoup.Promoted, error) {
 	return call[recoup.Promoted](ctx, c, request{method: http.MethodPost, path: "/v1/promotions", body: p, safety: keyed}, options)
 }
 
-// Processed counts work that was done, for error rates. Counts add up, so a call
-// whose outcome is not known is not repeated.
+// Processed counts work that was done, for error rates. Counts add up, so a call whose
+// outcome is unknown is not retried.
 func (c *Client) Processed(ctx context.Context, counts []Processed, options ...CallOption) error {
 	batch := ProcessedBatch{Counts: make([]Processed, len(counts))}
 	for i, p := range counts {

@@ -27,11 +27,10 @@ func (c *Client) Providers(ctx context.Context, options ...CallOption) ([]recoup
 	return answer.Providers, err
 }
 
-// providerLife is how long an answer is taken for the present: a switch is noticed
-// within it.
+// providerLife is how long an answer is cached: a switch is noticed within it.
 const providerLife = 5 * time.Second
 
-// providerPatience is how long a call waits for news when there is an old answer.
+// providerPatience is how long a refresh may take before the old answer is used.
 const providerPatience = 2 * time.Second
 
 // providerCache remembers which providers are in use.
@@ -41,9 +40,9 @@ type providerCache struct {
 	until time.Time
 }
 
-// ActiveProvider returns the member of a group to be asked now. It is meant to be
-// called before every use: the answer is remembered for a few seconds, and while
-// the server is away the last one stands. A group that there is not is NOT_FOUND.
+// ActiveProvider returns the member of a group to use now. Call it before every use:
+// the answer is cached for a few seconds, and the last one is used while the server
+// is unreachable. An unknown group is NOT_FOUND.
 func (c *Client) ActiveProvider(ctx context.Context, group string) (string, error) {
 	b := &c.providers
 	b.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"recoup"
 )
 
-// resultSender sends the results of many goroutines, as many at once as have gathered
-// while it was busy.
+// resultSender sends the results of many goroutines, in batches of what has gathered
+// while the last request was under way.
 type resultSender struct {
 	client *Client
 	queue  chan pendingResult
@@ -32,8 +32,8 @@ func newResultSender(ctx context.Context, c *Client) *resultSender {
 	return k
 }
 
-// decision is the server's final word on one result, as opposed to a request
-// that came to nothing.
+// decision is the server's refusal of one result, as opposed to the failure of the
+// whole request.
 type decision struct{ error }
 
 func (d decision) Unwrap() error { return d.error }

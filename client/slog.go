@@ -16,9 +16,8 @@ import (
 //	logger.Error("the import failed", "error", err)
 //
 // The event has the code of the error, or the one that fault.Classify gives it,
-// and the trace of the request that is being served. None of the text gets into
-// it. Where the middleware has emitted the same failure, log it below Error or
-// as text.
+// and the trace of the request that is being served. No log text is copied into it.
+// Where the middleware has emitted the same failure, log it below Error or as text.
 func (m *Emitter) Handler(next slog.Handler) slog.Handler { return &handler{emitter: m, next: next} }
 
 type handler struct {

@@ -7,8 +7,8 @@ import (
 	"recoup/stage"
 )
 
-// Checkpoints keeps the outputs of finished stages on the server, encrypted, for
-// runners whose work is not in its queue. [StageWorker] does without it.
+// Checkpoints stores the outputs of finished stages on the server, encrypted, for
+// runners whose work is not in its queue. [StageWorker] does not need it.
 type Checkpoints struct {
 	Client *Client
 }
@@ -26,8 +26,8 @@ func (c Checkpoints) Save(ctx context.Context, work recoup.ID, stage string, out
 	return c.Client.SaveCheckpoint(ctx, work, stage, NewCheckpoint{Output: output})
 }
 
-// Forget drops the outputs of all stages. What nobody forgets is deleted after a
-// month.
+// Forget deletes the outputs of all stages. Outputs that are never forgotten are
+// deleted after a month.
 func (c Checkpoints) Forget(ctx context.Context, work recoup.ID) error {
 	return c.Client.ForgetCheckpoints(ctx, work, recoup.ID{})
 }

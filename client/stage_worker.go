@@ -15,25 +15,25 @@ import (
 
 // StageWorker takes work through a pipeline: it claims new and replayed work,
 // runs the stages that are not finished, keeps their outputs on the server,
-// extends the lease while that runs, and tells how it went. Work that fails for
+// extends the lease while that runs, and reports the result. Work that fails for
 // good becomes a dead letter. Client, Name and Pipeline are required.
 type StageWorker struct {
 	Client   *Client
 	Name     string // of this worker, in the history of dead letters
 	Pipeline stage.Pipeline
 
-	// Options are those of the runner, but for its checkpoints.
+	// Options are those of the runner, except for its checkpoints.
 	Options stage.Options
 
-	// Payload gets the payload of work that comes with a reference only; nil: the
-	// stages do without.
+	// Payload fetches the payload of work that comes with a reference only; nil: the
+	// stages get none.
 	Payload func(ctx context.Context, w recoup.ClaimedWork) ([]byte, error)
 
 	Concurrency int           // pieces of work at once; default 8, at most 1000
 	Lease       time.Duration // default: the policy's
 	Poll        time.Duration // how long a claim waits for work; default 20 s, at most 60 s
 	Grace       time.Duration // how long stages may go on after a stop; default 30 s
-	Logger      *slog.Logger  // is told of failures; nil: nobody is
+	Logger      *slog.Logger  // for failures; nil: none
 }
 
 func (w StageWorker) withDefaults() StageWorker {
@@ -58,15 +58,15 @@ func (w StageWorker) validate() error {
 	return w.Pipeline.Validate()
 }
 
-// Run works until ctx ends, or until the server refuses the worker for good. Then
-// it claims no more, lets what runs finish for as long as Grace says, and gives
-// back what does not: nothing of that counts as a failure.
+// Run works until ctx ends, or until the server refuses the worker for good. Then it
+// claims no more, waits up to Grace for running stages, and releases the work that is
+// not finished by then, which does not count as a failure.
 func (w StageWorker) Run(ctx context.Context) error {
 	w = w.withDefaults()
 	if err := w.validate(); err != nil {
 		return err
 	}
-	s := &stageShift{StageWorker: w, pool: newPool(ctx, w.Client, w.Logger, "work", w.Concurrency)}
+	s := &stageRun{StageWorker: w, pool: newPool(ctx, w.Client, w.Logger, "work", w.Concurrency)}
 	defer s.end()
 	for _, st := range w.Pipeline.Stages {
 		s.lanes = append(s.lanes, recoup.Lane{Pipeline: w.Pipeline.Name, Stage: st.Name})
@@ -75,28 +75,28 @@ func (w StageWorker) Run(ctx context.Context) error {
 		s.drain(w.Grace, "%d pieces of work did not end, or their results could not be sent."))
 }
 
-// stageShift is one run of a stage worker.
-type stageShift struct {
+// stageRun is one run of a stage worker.
+type stageRun struct {
 	StageWorker
 	*pool
 	lanes []recoup.Lane
 }
 
 // claim takes what is there, and waits if there is nothing.
-func (s *stageShift) claim(ctx context.Context, limit int) ([]recoup.ClaimedWork, error) {
+func (s *stageRun) claim(ctx context.Context, limit int) ([]recoup.ClaimedWork, error) {
 	claimed, err := claimTwice(ctx, s.pool, s.Poll, func(ctx context.Context, wait int) ([]recoup.ClaimedWork, error) {
 		return s.Client.ClaimWork(ctx, recoup.WorkClaim{Lanes: s.lanes, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
 	})
 	return claimed[:min(len(claimed), limit)], err
 }
 
-// errUnsaid is how a run went that ended without saying so.
-var errUnsaid = errors.New("client: the run ended without a result")
+// errNoResult is the result of a run that ended without one.
+var errNoResult = errors.New("client: the run ended without a result")
 
-// work takes one piece of work through the pipeline, and tells how it went.
-func (s *stageShift) work(w recoup.ClaimedWork, received time.Time) {
+// work takes one piece of work through the pipeline, and reports the result.
+func (s *stageRun) work(w recoup.ClaimedWork, received time.Time) {
 	defer s.yield(1)
-	err := errUnsaid // should a stage end its goroutine
+	err := errNoResult // should a stage end its goroutine
 	lease := heldLease{of: "work_id", id: w.WorkID, lasts: w.LeaseEndsAt.Sub(w.LeasedAt), received: received,
 		extend: func(ctx context.Context, seconds int) error {
 			_, err := s.Client.WorkResult(ctx, recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Extended, LeaseSeconds: seconds}, NoRetry())
@@ -107,13 +107,13 @@ func (s *stageShift) work(w recoup.ClaimedWork, received time.Time) {
 		}}
 	cause := s.holding(lease, func(ctx context.Context) { err = s.run(ctx, &w) })
 	if errors.Is(cause, ErrLeaseLost) {
-		return // whoever has the lease now will tell
+		return // the result is for whoever holds the lease now
 	}
-	s.tell(s.result(&w, err))
+	s.submit(s.result(&w, err))
 }
 
 // run runs the stages that are not finished.
-func (s *stageShift) run(ctx context.Context, w *recoup.ClaimedWork) error {
+func (s *stageRun) run(ctx context.Context, w *recoup.ClaimedWork) error {
 	var progress recoup.WorkProgress
 	var err error
 	if w.Claims > 1 || !w.ReplayID.IsZero() {
@@ -137,17 +137,17 @@ func (s *stageShift) run(ctx context.Context, w *recoup.ClaimedWork) error {
 	return err
 }
 
-// result puts what the runner said into the words of the wire. Whatever is not a
-// failure for good gives the work back.
-func (s *stageShift) result(w *recoup.ClaimedWork, err error) recoup.WorkResult {
+// result turns what the runner returned into a wire result. An error that is not a
+// final failure releases the work.
+func (s *stageRun) result(w *recoup.ClaimedWork, err error) recoup.WorkResult {
 	r := recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Succeeded}
 	var failed *recoup.StageFailure
 	switch {
 	case err == nil:
 	case errors.As(err, &failed):
-		told := *failed
-		told.WorkID = recoup.ID{} // the result's
-		r.Outcome, r.Failure = Failed, &told
+		failure := *failed
+		failure.WorkID = recoup.ID{} // the result has it
+		r.Outcome, r.Failure = Failed, &failure
 	default:
 		s.Logger.Warn("work is given back", "work_id", w.WorkID, "error", err)
 		r.Outcome = Released
@@ -155,10 +155,10 @@ func (s *stageShift) result(w *recoup.ClaimedWork, err error) recoup.WorkResult 
 	return r
 }
 
-// tell sends a result until the server has decided about it. It has one key, so
-// that it counts once however often it is sent; the token alone is that of all the
-// work of a claim.
-func (s *stageShift) tell(r recoup.WorkResult) {
+// submit sends a result until the server has accepted or refused it. Its idempotency
+// key makes it count once however often it is sent; the lease token alone is shared by
+// all the work of a claim.
+func (s *stageRun) submit(r recoup.WorkResult) {
 	key := IdempotencyKey(r.WorkID.String() + "/" + r.LeaseToken.String() + "/" + r.Outcome)
 	for failures := 1; ; failures++ {
 		_, err := s.Client.WorkResult(s.all, r, key)

@@ -39,7 +39,7 @@ func (c *Client) Daily(ctx context.Context, d Days, options ...CallOption) ([]Da
 	return answer.Days, err
 }
 
-// Drops returns what was left out of the ledger, by day and reason.
+// Drops returns how many events were left out of the ledger, by day and reason.
 func (c *Client) Drops(ctx context.Context, d Days, options ...CallOption) ([]Drop, error) {
 	answer, err := get[Drops](ctx, c, "/v1/stats/drops", d.query(), options)
 	return answer.Drops, err

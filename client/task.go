@@ -15,8 +15,8 @@ import (
 )
 
 // work runs the handler on one error, whose claim was answered at a time, and
-// tells the server how it went.
-func (s *shift) work(e recoup.Error, received time.Time) {
+// reports the result to the server.
+func (s *workerRun) work(e recoup.Error, received time.Time) {
 	defer s.yield(1)
 	var err error
 	lease := heldLease{of: "error_id", id: e.ID, lasts: e.LeaseEndsAt.Sub(e.LeasedAt), received: received,
@@ -25,14 +25,14 @@ func (s *shift) work(e recoup.Error, received time.Time) {
 		}}
 	cause := s.holding(lease, func(ctx context.Context) { s.run(ctx, e, &err) })
 	if err != nil && errors.Is(cause, ErrLeaseLost) {
-		return // whoever has the lease now will say
+		return // the result is for whoever holds the lease now
 	}
 	s.submit(s.result(&e, err, cause))
 }
 
-// run calls the handler. It makes an error of a panic, and of a handler that
-// ends its goroutine.
-func (s *shift) run(ctx context.Context, e recoup.Error, err *error) {
+// run calls the handler. A panic, or a handler that ends its goroutine, becomes an
+// error.
+func (s *workerRun) run(ctx context.Context, e recoup.Error, err *error) {
 	returned := false
 	defer func() {
 		if returned {
@@ -46,15 +46,15 @@ func (s *shift) run(ctx context.Context, e recoup.Error, err *error) {
 	returned = true
 }
 
-// result puts what the handler said into the words of the wire.
-func (s *shift) result(e *recoup.Error, err, cause error) Result {
+// result turns what the handler returned into a wire result.
+func (s *workerRun) result(e *recoup.Error, err, cause error) Result {
 	r := Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: Succeeded}
 	if err == nil {
 		return r
 	}
 	v := s.Client.o.Registry.Classify(err)
 	code := v.Code
-	if errors.Is(cause, ErrStopped) { // it did not fail, it was broken off
+	if errors.Is(cause, ErrStopped) { // it did not fail, it was stopped
 		code = fault.CodeWorkerLost
 	} else if _, malformed := recoup.ParseCode(string(code)); malformed != nil {
 		code = fault.CodeInternalError
@@ -81,8 +81,8 @@ func excerpt(err error) string {
 	return text[:cut]
 }
 
-// submit sends a result until the server has decided about it.
-func (s *shift) submit(r Result) {
+// submit sends a result until the server has accepted or refused it.
+func (s *workerRun) submit(r Result) {
 	for failures := 1; ; failures++ {
 		err := s.sender.send(s.all, r)
 		if err == nil || s.all.Err() != nil {
@@ -95,8 +95,8 @@ func (s *shift) submit(r Result) {
 	}
 }
 
-// retryable reports whether a result should be sent again, which never does harm:
-// its token tells that it is the same.
-func (s *shift) retryable(err error) bool {
+// retryable reports whether a result should be sent again, which never does harm: the
+// server recognises it by its token.
+func (s *workerRun) retryable(err error) bool {
 	return s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey)
 }

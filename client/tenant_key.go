@@ -25,7 +25,7 @@ func (c *Client) TenantKeys(ctx context.Context, options ...CallOption) (TenantK
 	return get[TenantKeyList](ctx, c, "/v1/tenant-keys", nil, options)
 }
 
-// RotateTenantKey makes the key that hashes tenants from now on; the others stay
+// RotateTenantKey creates the key that hashes tenants from now on; the others are kept
 // to find what they hashed.
 func (c *Client) RotateTenantKey(ctx context.Context, why string, options ...CallOption) (TenantKey, error) {
 	return call[TenantKey](ctx, c, request{method: http.MethodPost, path: "/v1/tenant-keys/rotate", body: reason{why}, safety: once}, options)

@@ -13,7 +13,7 @@ type Item[T any] struct {
 	Failure json.RawMessage `json:"failure,omitempty" doc:"an error of the usual shape"`
 }
 
-// ReportBatch is many reports; each is answered for itself.
+// ReportBatch is many reports; each succeeds or fails on its own.
 type ReportBatch struct {
 	Reports []recoup.Report `json:"reports" minItems:"1" maxItems:"1000"`
 }
@@ -38,7 +38,7 @@ type Acted struct {
 	Repeated bool         `json:"repeated,omitempty"`
 }
 
-// Filter selects open errors. Everything that is set must hold.
+// Filter selects open errors. All fields that are set must match.
 type Filter struct {
 	Table      string       `json:"table,omitempty" query:"table"`
 	Hub        string       `json:"hub,omitempty" query:"hub"`
@@ -69,7 +69,7 @@ type Claimed struct {
 	Errors []recoup.Error `json:"errors"`
 }
 
-// Result is a worker's word on one attempt.
+// Result is a worker's result for one attempt.
 type Result struct {
 	ErrorID      recoup.ID          `json:"error_id,omitzero" doc:"not where the path names it"`
 	LeaseToken   recoup.ID          `json:"lease_token"`
@@ -81,7 +81,7 @@ type Result struct {
 	LeaseSeconds int                `json:"lease_seconds,omitempty" minimum:"0" doc:"extend: from now on"`
 }
 
-// ResultBatch is many results; each is answered for itself.
+// ResultBatch is many results; each succeeds or fails on its own.
 type ResultBatch struct {
 	Results []Result `json:"results" minItems:"1" maxItems:"1000"`
 }
@@ -108,8 +108,8 @@ type EventBatch struct {
 	Events []recoup.Event `json:"events"`
 }
 
-// EventsAccepted says what became of a batch of events. Durable tells whether
-// the accepted ones are stored already, or wait in memory to be.
+// EventsAccepted is the answer to a batch of events. Durable says whether the accepted
+// ones are stored already; if not, they wait in memory.
 type EventsAccepted struct {
 	Accepted int            `json:"accepted"`
 	Durable  bool           `json:"durable"`

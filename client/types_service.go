@@ -40,12 +40,12 @@ type DailyCount struct {
 	LastSeen  time.Time   `json:"last_seen_at"`
 }
 
-// Drops is what was left out of the ledger.
+// Drops counts events that were left out of the ledger.
 type Drops struct {
 	Drops []Drop `json:"drops"`
 }
 
-// Drop is how much was left out of the ledger on a day, and why.
+// Drop is how many events were left out of the ledger on a day, and why.
 type Drop struct {
 	Day    string `json:"day" format:"date" doc:"in UTC"`
 	Reason string `json:"reason"`
@@ -88,7 +88,7 @@ type Classified struct {
 	Definition fault.Definition   `json:"definition"`
 }
 
-// KeyRotation asks for a key that takes over from another.
+// KeyRotation asks for a key that replaces another.
 type KeyRotation struct {
 	Hours  *int   `json:"hours,omitempty" minimum:"0" maximum:"168" doc:"how long the old key still works; 0: it ends now; default 24"`
 	Reason string `json:"reason,omitempty" maxLength:"1000"`
@@ -117,7 +117,7 @@ type PolicyVersionPage struct {
 	Next     string                 `json:"next,omitempty"`
 }
 
-// PolicyFile is a policy to be looked at.
+// PolicyFile is a policy to be checked.
 type PolicyFile struct {
 	Text string `json:"text" doc:"the policy file"`
 }
@@ -129,8 +129,8 @@ type PolicyChange struct {
 	Reason string `json:"reason,omitempty" maxLength:"1000"`
 }
 
-// PolicyApplied says what came of a [PolicyChange]. Added is false if the policy
-// was in force already.
+// PolicyApplied is the answer to a [PolicyChange]. Added is false if the policy was in
+// force already.
 type PolicyApplied struct {
 	Version string          `json:"version"`
 	Number  int64           `json:"number"`
@@ -140,6 +140,6 @@ type PolicyApplied struct {
 	Rebased json.RawMessage `json:"rebased,omitempty"`
 }
 
-// PolicyPlan is what a policy would change of the open errors, as the server
-// tells it.
+// PolicyPlan is what a policy would change of the open errors, as the server returns
+// it.
 type PolicyPlan = json.RawMessage

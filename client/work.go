@@ -9,7 +9,7 @@ import (
 	"recoup"
 )
 
-// NewWorkBatch is much work; each is answered for itself.
+// NewWorkBatch is many pieces of work; each succeeds or fails on its own.
 type NewWorkBatch struct {
 	Work []recoup.NewWork `json:"work" minItems:"1" maxItems:"1000"`
 }
@@ -24,11 +24,11 @@ type WorkClaimed struct {
 	Work []recoup.ClaimedWork `json:"work"`
 }
 
-// Released is the outcome of work that its worker gives back unfinished, through no
-// fault of the work.
+// Released is the outcome of work that its worker gives back unfinished. It does not
+// count as a failure.
 const Released = "release"
 
-// WorkResultBatch is many results; each is answered for itself.
+// WorkResultBatch is many results; each succeeds or fails on its own.
 type WorkResultBatch struct {
 	Results []recoup.WorkResult `json:"results" minItems:"1" maxItems:"1000"`
 }
@@ -38,8 +38,8 @@ type WorkDoneBatch struct {
 	Items []Item[recoup.WorkDone] `json:"items"`
 }
 
-// WorkLease names work that a worker holds; of work that is not in the queue it has
-// no token.
+// WorkLease names work that a worker holds. Work that is not in the queue has no
+// token.
 type WorkLease struct {
 	LeaseToken recoup.ID `json:"lease_token,omitzero"`
 }
@@ -55,7 +55,8 @@ type WorkPauses struct {
 	Pauses []recoup.WorkPause `json:"pauses"`
 }
 
-// Submit puts work into the queue, at most 1000. Each is answered for itself.
+// Submit enqueues work, at most 1000 pieces. Each succeeds or fails on its own; answers
+// are in the order of the work. See [Item.Get].
 func (c *Client) Submit(ctx context.Context, work []recoup.NewWork, options ...CallOption) ([]Item[recoup.Work], error) {
 	r := request{method: http.MethodPost, path: "/v1/work", body: NewWorkBatch{work}, safety: keyed}
 	answer, err := call[WorkBatch](ctx, c, r, options)
@@ -65,16 +66,17 @@ func (c *Client) Submit(ctx context.Context, work []recoup.NewWork, options ...C
 	return checkCount(answer.Items, len(work))
 }
 
-// ClaimWork leases work, and waits for some if it is asked to. It may come back
-// empty. If its answer is lost, what it leased can be claimed again when the leases
-// end. [StageWorker] does all of this by itself.
+// ClaimWork leases work; with WaitSeconds it is a long poll. It may return none. If
+// its answer is lost, what it leased can be claimed again when the leases expire.
+// [StageWorker] does all of this by itself.
 func (c *Client) ClaimWork(ctx context.Context, claim recoup.WorkClaim, options ...CallOption) ([]recoup.ClaimedWork, error) {
 	r := request{method: http.MethodPost, path: "/v1/work/claim", body: claim, wait: time.Duration(claim.WaitSeconds) * time.Second}
 	answer, err := call[WorkClaimed](ctx, c, r, options)
 	return answer.Work, err
 }
 
-// WorkResults tells what became of work, at most 1000. Each is answered for itself.
+// WorkResults submits results in bulk, at most 1000. Each succeeds or fails on its own;
+// answers are in the order of the results. See [Item.Get].
 func (c *Client) WorkResults(ctx context.Context, results []recoup.WorkResult, options ...CallOption) ([]Item[recoup.WorkDone], error) {
 	r := request{method: http.MethodPost, path: "/v1/work/results", body: WorkResultBatch{results}, safety: keyed}
 	answer, err := call[WorkDoneBatch](ctx, c, r, options)
@@ -84,7 +86,7 @@ func (c *Client) WorkResults(ctx context.Context, results []recoup.WorkResult, o
 	return checkCount(answer.Items, len(results))
 }
 
-// WorkResult tells what became of one piece of work.
+// WorkResult submits the result of one piece of work.
 func (c *Client) WorkResult(ctx context.Context, result recoup.WorkResult, options ...CallOption) (recoup.WorkDone, error) {
 	r := request{method: http.MethodPost, path: "/v1/work/" + result.WorkID.String() + "/" + result.Outcome, safety: keyed}
 	if result.Outcome == Extended {
@@ -101,28 +103,28 @@ func (c *Client) Progress(ctx context.Context, work, token recoup.ID, options ..
 	return call[recoup.WorkProgress](ctx, c, r, options)
 }
 
-// SaveCheckpoint keeps the output of a stage. When it returns nil the output
-// survives whatever happens.
+// SaveCheckpoint stores the output of a stage. When it returns nil the output is
+// durable.
 func (c *Client) SaveCheckpoint(ctx context.Context, work recoup.ID, stage string, n NewCheckpoint, options ...CallOption) error {
 	r := request{method: http.MethodPut, path: "/v1/work/" + work.String() + "/checkpoints/" + url.PathEscape(stage), body: n}
 	_, err := call[struct{}](ctx, c, r, options)
 	return err
 }
 
-// ForgetCheckpoints drops the outputs of all stages of a piece of work.
+// ForgetCheckpoints deletes the outputs of all stages of a piece of work.
 func (c *Client) ForgetCheckpoints(ctx context.Context, work, token recoup.ID, options ...CallOption) error {
 	r := request{method: http.MethodPost, path: "/v1/work/" + work.String() + "/forget", body: WorkLease{token}}
 	_, err := call[struct{}](ctx, c, r, options)
 	return err
 }
 
-// PauseWork keeps work from being claimed, in place of an earlier pause of the
-// same.
+// PauseWork keeps work from being claimed. It replaces an earlier pause of the same
+// scope.
 func (c *Client) PauseWork(ctx context.Context, p recoup.NewPause, options ...CallOption) (recoup.WorkPause, error) {
 	return call[recoup.WorkPause](ctx, c, request{method: http.MethodPost, path: "/v1/pauses", body: p}, options)
 }
 
-// UnpauseWork ends the pause of just this pipeline, stage and class.
+// UnpauseWork ends the pause of exactly this pipeline, stage and class.
 func (c *Client) UnpauseWork(ctx context.Context, p recoup.NewPause, options ...CallOption) error {
 	q := query{}.text("pipeline", p.Pipeline).text("stage", p.Stage).text("error_class", string(p.Class)).text("reason", p.Reason)
 	_, err := call[struct{}](ctx, c, request{method: http.MethodDelete, path: "/v1/pauses", query: q.values()}, options)

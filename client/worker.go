@@ -12,17 +12,17 @@ import (
 )
 
 // Worker retries errors. It claims those that are due, runs Handler on each,
-// extends the lease while that runs, and tells the server how it went. Client,
-// Name and Handler are required.
+// extends the lease while that runs, and reports the result. Client, Name and Handler
+// are required.
 type Worker struct {
 	Client *Client
 	Name   string // of this worker, in the history of errors
 
-	// Handler does the work of an error again: nil means that it worked. What it
+	// Handler retries the work of an error; nil means that it succeeded. What it
 	// returns is classified by fault.Classify; a panic is a RUNTIME_BUG. Its
-	// context ends, with [ErrLeaseLost] as the cause, when the error is no longer
-	// this worker's: then another may be at it already. It ends with [ErrStopped]
-	// when the worker stops and the handler did not finish in time.
+	// context ends, with [ErrLeaseLost] as the cause, when the lease is lost: then
+	// another worker may have the error already. It ends with [ErrStopped] when the
+	// worker stops and the handler does not finish in time.
 	Handler func(ctx context.Context, e recoup.Error) error
 
 	// Proven says what is true of every run of Handler, so that failures with a
@@ -35,7 +35,7 @@ type Worker struct {
 	Lease       time.Duration // default: the policy's
 	Poll        time.Duration // how long a claim waits for something to fall due; default 20 s, at most 60 s
 	Grace       time.Duration // how long handlers may go on after a stop; default 30 s
-	Logger      *slog.Logger  // is told of failures; nil: nobody is
+	Logger      *slog.Logger  // for failures; nil: none
 }
 
 // Why the context of a handler ended.
@@ -80,17 +80,16 @@ func (w Worker) validate() error {
 	return nil
 }
 
-// Run works until ctx ends, or until the server refuses the worker for good.
-// Then it claims no more, lets running handlers finish for as long as Grace
-// says, ends their contexts, and sends their results. Handlers that do not
-// return even then are left behind, and the error says how many; their leases
-// run out by themselves.
+// Run works until ctx ends, or until the server refuses the worker for good. Then it
+// claims no more, waits up to Grace for running handlers, cancels their contexts, and
+// sends their results. Handlers that do not return even then are abandoned, and the
+// error says how many; their leases expire.
 func (w Worker) Run(ctx context.Context) error {
 	w = w.withDefaults()
 	if err := w.validate(); err != nil {
 		return err
 	}
-	s := &shift{Worker: w, pool: newPool(ctx, w.Client, w.Logger, "errors", w.Concurrency)}
+	s := &workerRun{Worker: w, pool: newPool(ctx, w.Client, w.Logger, "errors", w.Concurrency)}
 	s.sender = newResultSender(s.all, w.Client)
 	err := errors.Join(claimAll(ctx, s.pool, s.claim, s.work),
 		s.drain(w.Grace, "%d handlers did not return, or their results could not be sent."))
@@ -99,20 +98,20 @@ func (w Worker) Run(ctx context.Context) error {
 	return err
 }
 
-// shift is one run of a worker.
-type shift struct {
+// workerRun is one run of a worker.
+type workerRun struct {
 	Worker
 	*pool
 	sender *resultSender
 }
 
 // claim takes what is due, and waits if nothing is.
-func (s *shift) claim(ctx context.Context, limit int) ([]recoup.Error, error) {
+func (s *workerRun) claim(ctx context.Context, limit int) ([]recoup.Error, error) {
 	claimed, err := claimTwice(ctx, s.pool, s.Poll, func(ctx context.Context, wait int) ([]recoup.Error, error) {
 		return s.Client.Claim(ctx, recoup.RetryClaim{Tables: s.Tables, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
 	})
-	// An error comes without a lease if the claim found that its last attempt
-	// had run out.
+	// An error comes without a lease if the claim found that its last lease had
+	// expired, and recorded that instead.
 	claimed = slices.DeleteFunc(claimed, func(e recoup.Error) bool { return e.LeaseToken.IsZero() })
 	return claimed[:min(len(claimed), limit)], err
 }

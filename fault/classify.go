@@ -19,9 +19,9 @@ import (
 	"recoup/retry"
 )
 
-// Classifier returns [Classify] in the form that retry.NewOptions takes, for
-// work that has proven these conditions. Whoever retries has declared that the work
-// may be repeated; for work that may not, pass [NotIdempotent].
+// Classifier returns [Classify] in the form that retry.NewOptions takes, for work
+// that has proven these conditions. The work is taken to be safe to repeat; if it is
+// not, pass [NotIdempotent].
 func Classifier(proven ...recoup.Condition) func(error) retry.Failure {
 	return Default().Classifier(proven...)
 }
@@ -34,10 +34,9 @@ func (r *Registry) Classifier(proven ...recoup.Condition) func(error) retry.Fail
 // Classify says what an error means, however deep it is wrapped. It goes by
 // types and values, never by text, and copies no text into the verdict.
 //
-// An [*Error] speaks for itself and for all that it wraps. An error that
-// nothing is known about is INTERNAL_ERROR and fatal: what is not understood
-// must not be repeated. So is a code that is not registered, under its own
-// name. nil is the zero Verdict.
+// The code of an [*Error] decides, whatever it wraps. An unknown error is
+// INTERNAL_ERROR and fatal: what is not understood must not be repeated. A code that
+// is not registered keeps its name and is fatal too. nil is the zero Verdict.
 func Classify(err error) Verdict { return Default().Classify(err) }
 
 // Classify is [Classify] for programs with codes of their own.
@@ -61,7 +60,7 @@ type facts struct {
 	dialling  bool // the connection was not there yet
 	transport bool // it came out of the network
 	eof       bool
-	notSent   bool // a driver vouches that nothing was sent
+	notSent   bool // the driver says that nothing was sent
 	bug       bool
 	state     string // SQLSTATE
 	tls       string // why there is no secure connection
@@ -196,7 +195,7 @@ func (f *facts) noteMethods(node any) {
 	f.noteSQL(node)
 }
 
-// verdict decides, the most telling facts first.
+// verdict decides, the most specific facts first.
 func (f *facts) verdict() Verdict {
 	switch {
 	case f.inDoubt():
@@ -235,5 +234,5 @@ func (f *facts) verdict() Verdict {
 // inDoubt reports whether a COMMIT broke and nobody knows what became of it.
 func (f *facts) inDoubt() bool { return f.during == committing && !f.rolledBack() }
 
-// speaks reports whether an error of the contract decides.
+// speaks reports whether an [*Error] decides.
 func (f *facts) speaks() bool { return f.fault != nil && !f.cancelled && !f.inDoubt() }

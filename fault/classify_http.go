@@ -29,8 +29,8 @@ func (r *Registry) ClassifyResponse(status int, header http.Header, body []byte,
 	return r.ofAnswer(status, h).annotated(status, header, h, now)
 }
 
-// ofAnswer is the verdict of status and body. It pages nobody: what went wrong,
-// went wrong elsewhere.
+// ofAnswer is the verdict of status and body. It pages nobody: the fault is the other
+// system's.
 func (r *Registry) ofAnswer(status int, h hint) Verdict {
 	if status < 400 {
 		return Verdict{}
@@ -45,15 +45,14 @@ func (r *Registry) ofAnswer(status int, h hint) Verdict {
 	return v
 }
 
-// final reports whether a status refuses for good: who is not let in, or asks
-// for what is not there, is not helped by asking again.
+// final reports whether a status refuses for good, so that a retry does not help:
+// the caller is not allowed in, or the feature does not exist.
 func (v Verdict) final() bool {
 	return v.Code == CodeAuthDenied || v.Code == CodeExternalAPIChanged
 }
 
-// believable reports whether a body may say v where the status is final: that
-// it is final for another reason, or, since many refuse with 403 who comes too
-// often, that it is a limit.
+// believable reports whether a body may overrule a final status with v: with another
+// final code, or with a rate limit, since many services answer that with 403.
 func (v Verdict) believable() bool {
 	return v.Class == recoup.ClassFatal || v.Code == CodeRateLimitExceeded || v.Code == CodeQuotaExceeded
 }
@@ -80,7 +79,7 @@ func (r *Registry) ofStatus(status int) Verdict {
 		return r.of(CodeArtifactNotFound)
 	case http.StatusMethodNotAllowed:
 		return r.of(CodeMethodNotAllowed)
-	case http.StatusRequestTimeout: // the server tired of waiting for the request, so it did nothing
+	case http.StatusRequestTimeout: // the server gave up reading the request, so it did nothing
 		return r.of(CodeNetworkTimeout).scoped(ScopeRequest)
 	case http.StatusConflict, http.StatusLocked:
 		return r.of(CodeConflict)
@@ -111,10 +110,10 @@ func (r *Registry) ofStatus(status int) Verdict {
 	case status < 600:
 		return r.of(CodeUpstreamError)
 	}
-	return r.of(CodeExternalServiceError).fatal() // no status of HTTP: nobody knows what it means
+	return r.of(CodeExternalServiceError).fatal() // not an HTTP status
 }
 
-// statusOverloaded is not registered, and widely used.
+// statusOverloaded is not registered with IANA, but widely used.
 const statusOverloaded = 529
 
 // codeOfWord knows the words that providers use for what went wrong.
@@ -149,7 +148,7 @@ func codeOfWord(word string) recoup.Code {
 
 // hint is what the body of an error answer says in words.
 type hint struct {
-	words      []string // normalised, the most telling first
+	words      []string // normalised, the most specific first
 	registered recoup.Code
 	retryAfter time.Duration
 }

@@ -43,9 +43,9 @@ func FromContext(ctx context.Context) (Context, bool) {
 	return c.snapshot(), true
 }
 
-// Annotate lets a handler say what it knows about its request. An API key may
-// be given whole: only its obfuscated form is kept. Outside of the middleware
-// it does nothing.
+// Annotate lets a handler add what it knows about its request. An API key may be
+// passed whole: only its obfuscated form is kept. Outside of the middleware it does
+// nothing.
 func Annotate(ctx context.Context, f func(*Annotations)) {
 	c := callFrom(ctx)
 	if c == nil {
@@ -57,8 +57,8 @@ func Annotate(ctx context.Context, f func(*Annotations)) {
 	c.info.APIKeyID = obfuscate(c.info.APIKeyID)
 }
 
-// obfuscate keeps enough of a key to tell it from others: its prefix and its
-// last four characters, of keys that are long enough to spare them.
+// obfuscate keeps enough of a key to recognise it: its prefix and, if the key is long
+// enough, its last four characters.
 func obfuscate(key string) string {
 	const mark = "…"
 	if key == "" || strings.Contains(key, mark) {

@@ -24,8 +24,8 @@ const maxErrorBody = 64 << 10
 // bodies that are neither, such as a proxy's HTML page, whose text it does not
 // repeat. It reads at most 64 KiB and leaves closing the body to the caller.
 //
-// What another service says is for this program: [Write] does not pass it on
-// to the caller. [Wrap] it to do so, in words and with a code of one's own.
+// [Write] does not pass a decoded error on to its own caller, because its text was
+// meant for this program. To pass it on, [Wrap] it with your own code and message.
 //
 // A caller that returns the result as an error must compare it with nil first.
 func Decode(resp *http.Response) *Error { return Default().Decode(resp) }
@@ -41,7 +41,7 @@ func (r *Registry) Decode(resp *http.Response) *Error {
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what arrived before the connection broke may do
 		e.fill(data)
 	}
-	r.settle(e, media)
+	r.complete(e, media)
 	if e.RequestID == "" {
 		e.RequestID = resp.Header.Get("X-Request-Id")
 	}
@@ -49,9 +49,9 @@ func (r *Registry) Decode(resp *http.Response) *Error {
 	return e
 }
 
-// settle gives e a code and a definition. Where the body named no code, or one
-// that is not registered here, the status decides how it is treated.
-func (r *Registry) settle(e *Error, media string) {
+// complete gives e a code, a definition and a message. Where the body named no code,
+// or one that is not registered here, the status decides how it is treated.
+func (r *Registry) complete(e *Error, media string) {
 	fallback := r.define(codeOfStatus(e.Status))
 	def, name, err := r.Fold(string(e.Code))
 	switch {
@@ -129,8 +129,8 @@ func retryAfter(h http.Header) time.Duration {
 	return d
 }
 
-// codeOfStatus is the code of an answer that names none. It differs from what a
-// status means in another system's answer where the contract has words of its own.
+// codeOfStatus is the code of an answer that names none. It differs from ofStatus,
+// which is for other systems' answers, where the contract has its own code.
 func codeOfStatus(status int) recoup.Code {
 	switch status {
 	case http.StatusUnauthorized:

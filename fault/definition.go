@@ -22,7 +22,7 @@ type Definition struct {
 	HTTPStatus  int              `json:"http_status"`
 	Group       string           `json:"group,omitempty"` // one of [Groups]: what alert rules count
 	Page        bool             `json:"page,omitempty"`  // the platform's operator is paged when it happens
-	Origin      string           `json:"origin"`          // who named it: a specification and section, or recoup
+	Origin      string           `json:"origin"`          // where it comes from: a specification and section, or recoup
 	Description string           `json:"description"`
 	Causes      []string         `json:"causes"`
 	Resolution  []string         `json:"resolution"`
@@ -77,8 +77,8 @@ const (
 // Groups lists every group.
 func Groups() []string { return []string{GroupDatabase, GroupExternalService} }
 
-// Effective returns the class that counts: a conditional code is what Proven
-// says where its condition is proven, and fatal where it is not.
+// Effective returns the class to act on: that of a conditional code is Proven if its
+// condition is proven, and fatal if not.
 func (d *Definition) Effective(proven bool) recoup.Class {
 	switch {
 	case d.Class != recoup.ClassConditional:
@@ -122,8 +122,8 @@ func (d Definition) clone() *Definition {
 	return &d
 }
 
-// RetryPolicy returns the request-level policy that counts: none for what is
-// not retryable, else the code's own row, else the default.
+// RetryPolicy returns the request-level policy to use: none for what is not
+// retryable, else the code's own, else the default.
 func (d *Definition) RetryPolicy(proven bool) RetryPolicy {
 	switch {
 	case !d.Retryable(proven):
@@ -139,8 +139,7 @@ func (d *Definition) RetryPolicy(proven bool) RetryPolicy {
 }
 
 // Policy returns the request-level policy of a code in the form that [retry.Do]
-// takes. Whether a conditional code may be retried at all is for the classifier
-// to say; this is how.
+// takes. The classifier decides whether a conditional code may be retried at all.
 func (r *Registry) Policy(code recoup.Code) retry.Policy {
 	p := r.define(code).RetryPolicy(true)
 	if p.Fatal {

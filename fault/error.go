@@ -31,10 +31,10 @@ type Error struct {
 
 	cause   error
 	def     *Definition
-	foreign bool // another program's words: see [Decode]
+	foreign bool // decoded from another program's answer: see [Decode]
 }
 
-// New returns an error of a code with a message for the person at the other end.
+// New returns an error with a code and a message for the caller.
 func New(code recoup.Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -63,8 +63,8 @@ func (e *Error) After(d time.Duration) *Error {
 	return &next
 }
 
-// Error returns the code, the message and the cause. It is meant for logs, so
-// neither a nil e nor a cause that panics brings it down.
+// Error returns the code, the message and the cause. It is meant for logs, so it
+// survives a nil e and a cause that panics.
 func (e *Error) Error() string {
 	if e == nil {
 		return "<nil>"
@@ -120,8 +120,7 @@ type wireError struct {
 func (e *Error) MarshalJSON() ([]byte, error) { return json.Marshal(e.wire()) }
 
 // UnmarshalJSON reads the shape of spec 001. The code must be well formed;
-// whether it is registered is not asked. Like [Decode] it keeps another
-// program's words from [Write].
+// it need not be registered. As with [Decode], [Write] does not pass the result on.
 func (e *Error) UnmarshalJSON(data []byte) error {
 	var w wireError
 	if err := json.Unmarshal(data, &w); err != nil {

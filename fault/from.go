@@ -6,10 +6,9 @@ import (
 	"recoup"
 )
 
-// From returns err as an error of the contract, with the code that [Classify]
-// gives it and err as its cause, so that [Write] sends more than
-// INTERNAL_ERROR. It keeps the words of an [*Error] in err's chain; elsewhere
-// the message is the code's description. nil is nil.
+// From returns err as an [*Error], with the code that [Classify] gives it and err as
+// its cause, so that [Write] sends more than INTERNAL_ERROR. It keeps the message of
+// an [*Error] in err's chain; else the message is the code's description. nil is nil.
 //
 // A caller that returns the result as an error must compare it with nil first.
 func From(err error) *Error { return Default().From(err) }
@@ -27,8 +26,8 @@ func (r *Registry) From(err error) *Error {
 	return contract(r, v.Wrap(err, "%s", r.define(v.Code).Description))
 }
 
-// verdict lets an error of the contract speak for itself. Of one that another
-// service sent the words are not taken over, and nobody here is woken for it.
+// verdict is the verdict of e's own code. The text of an error that another service
+// sent is not copied, and nobody is paged for it.
 func (e *Error) verdict(r *Registry) Verdict {
 	v := e.ofCode(r)
 	v.RetryAfter = e.RetryAfter

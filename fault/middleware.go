@@ -16,8 +16,7 @@ import (
 // RequestIDHeader carries the request id, in both directions.
 const RequestIDHeader = "X-Request-Id"
 
-// Options are what [NewMiddleware] needs to know. Service, Now and Random are
-// required.
+// Options configure [NewMiddleware]. Service, Now and Random are required.
 type Options struct {
 	Registry   *Registry // nil: Default
 	Service    string    // logical name of the service, in every event
@@ -25,13 +24,13 @@ type Options struct {
 	ServerID   string
 	APIVersion string
 
-	// Documentation is the address that a code is appended to; "/errors/" if
-	// empty, where a Recoup server keeps its pages.
+	// Documentation is the URL prefix of the documentation links, to which the code
+	// is appended; "/errors/" if empty, where a Recoup server has its pages.
 	Documentation string
 
-	// Origin returns where the service is found by whoever sent a request, such as
-	// https://recoup.example.com; a Documentation that is a path is appended to it.
-	// Nil, or the empty text: nobody knows, and links are paths.
+	// Origin returns the service's address as the client of a request sees it, such
+	// as https://recoup.example.com; a Documentation that is a path is appended to
+	// it. If it is nil or returns "", links are paths.
 	Origin func(*http.Request) string
 
 	// Client returns the address that a request comes from, for the log, as the
@@ -42,8 +41,8 @@ type Options struct {
 	Now    func() time.Time // time.Now in production
 	Random io.Reader        // crypto/rand.Reader in production
 
-	// Emit is told of every failed request: one whose status is 400 or more, or
-	// that was given to [Write]. Count is told of every request. Both are called
+	// Emit is called for every failed request: one whose status is 400 or more, or
+	// that was passed to [Write]. Count is called for every request. Both are called
 	// after the handler returned, on its goroutine: they must not block.
 	Emit  func(recoup.Event)
 	Count func(Request)
@@ -55,7 +54,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Request is what is counted of every request.
+// Request is what Options.Count is called with.
 type Request struct {
 	Endpoint string      // the pattern that matched; empty if none did
 	Status   int         // 499 if it was aborted before it was answered
@@ -72,10 +71,10 @@ type middleware struct {
 }
 
 // NewMiddleware returns the middleware that gives every request its id, trace
-// and context (see [FromContext]), turns panics into INTERNAL_ERROR, and tells
-// the hooks what happened, of a panic that it was a RUNTIME_BUG. A panic after
-// the response has begun aborts the connection, so that no caller takes half an
-// answer for a whole one. It belongs around the mux.
+// and context (see [FromContext]), turns panics into INTERNAL_ERROR, and calls the
+// hooks, which see a panic as a RUNTIME_BUG. A panic after the response has begun
+// aborts the connection, so that no client takes half a response for a whole one.
+// Wrap the whole mux with it.
 func NewMiddleware(o Options) (func(http.Handler) http.Handler, error) {
 	switch {
 	case o.Service == "":
@@ -192,10 +191,9 @@ func (m *middleware) report(c *call, failure *Error, status int, now time.Time) 
 	}
 }
 
-// levelOf is how loudly a failure is logged. What the service did wrong is an error.
-// Who was turned away, and what went on for too long or came too often, is worth an
-// operator's look; that a caller asked for what is not there, or asked badly, is for
-// those who look closely.
+// levelOf is the level at which a failure is logged: error for the service's own
+// faults, warning for refused callers, limits and timeouts, debug for the caller's
+// other mistakes.
 func levelOf(status int) slog.Level {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests:
@@ -207,7 +205,7 @@ func levelOf(status int) slog.Level {
 	return slog.LevelDebug
 }
 
-// guard keeps a hook that panics from taking the request down.
+// guard recovers from a hook that panics.
 func (m *middleware) guard(c *call, hook string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -217,8 +215,8 @@ func (m *middleware) guard(c *call, hook string, f func()) {
 	f()
 }
 
-// log never panics: it runs when the request has been answered, and a logger
-// that fails must not cost the event and the count.
+// log never panics: it runs after the response, and a logger that fails must not cost
+// the event and the count.
 func (m *middleware) log(c *call, level slog.Level, message string, attrs ...slog.Attr) {
 	defer func() { _ = recover() }()
 	attrs = append(attrs, slog.Any("context", c.snapshot()))

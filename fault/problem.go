@@ -16,11 +16,11 @@ const (
 	MediaProblem = "application/problem+json"
 )
 
-// maxAccept bounds what is read of a client's wishes.
+// maxAccept bounds what is read of a client's Accept header.
 const maxAccept = 4 << 10
 
-// unknownRequestID stands where nothing gave the request an id: the contract
-// wants one in every error, and only [NewMiddleware] can make it.
+// unknownRequestID is sent outside of the middleware: the contract wants an id in
+// every error, and only [NewMiddleware] makes one.
 const unknownRequestID = "req_unknown"
 
 // Problem is an error as RFC 9457 writes it. The members of spec 001 follow as
@@ -57,10 +57,10 @@ func (f HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Write answers a request with an error. An [*Error] in err's chain is sent in
-// its own words, unless another service sent it: that is EXTERNAL_SERVICE_ERROR
-// (see [Decode]). Any other error becomes INTERNAL_ERROR without its text: what
-// a caller may know of it is for the program to say, with [Wrap] or [From].
+// Write answers a request with an error. An [*Error] in err's chain is sent as it is,
+// unless another service sent it: that becomes EXTERNAL_SERVICE_ERROR (see [Decode]).
+// Any other error becomes INTERNAL_ERROR without its text; use [Wrap] or [From] to
+// send more.
 //
 // Behind [NewMiddleware] the answer gets the request's id, time and
 // documentation link, and the failure is reported to the hooks; that also
@@ -85,7 +85,7 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", strconv.FormatInt(int64(toSeconds(e.RetryAfter)), 10))
 	}
 	w.WriteHeader(e.status())
-	_, _ = w.Write(append(data, '\n')) // it fails when the caller has gone, and then there is nobody to tell
+	_, _ = w.Write(append(data, '\n')) // it fails only if the client has gone
 }
 
 // encode returns e in the media type that the client asks for.

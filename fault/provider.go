@@ -40,8 +40,8 @@ type Provider struct {
 	registry *Registry
 }
 
-// Rule gives a code to failures. It applies where all that it names is so; the
-// first that applies counts.
+// Rule gives a code to failures. It applies where all fields that are set match; the
+// first rule that applies wins.
 type Rule struct {
 	Status []int         `json:"status,omitempty"` // of the answer
 	Words  []string      `json:"words,omitempty"`  // the provider's own, in lower_snake_case
@@ -53,7 +53,7 @@ type Rule struct {
 // Redact removes secrets and personal data from a text.
 type Redact func(string) string
 
-// DefaultProviders returns the rules that Recoup ships.
+// DefaultProviders returns the rules that ship with Recoup.
 func DefaultProviders() Providers { return defaultProviders() }
 
 // LoadProviders reads providers from a JSON list and checks that their rules

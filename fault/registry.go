@@ -1,6 +1,6 @@
 // Package fault is the error contract: the shape of an error on the wire, the
-// registry of codes, the classification of what happens to real programs, and
-// the HTTP middleware that puts the three together (spec 001).
+// registry of codes, the classification of Go errors and HTTP responses, and the
+// HTTP middleware that puts the three together (spec 001).
 //
 // It stores nothing and retries nothing; package retry does the waiting.
 package fault
@@ -62,8 +62,8 @@ func Load(data []byte) (*Registry, error) {
 	return newRegistry(defs)
 }
 
-// Replace is [Registry.With] for codes that may be there already: what they meant before
-// counts no more. The codes that Recoup ships stay as they are.
+// Replace is [Registry.With] for codes that may be registered already, whose
+// definitions it replaces. The codes that ship with Recoup cannot be replaced.
 func (r *Registry) Replace(defs ...Definition) (*Registry, error) {
 	rest := slices.DeleteFunc(r.All(), func(d *Definition) bool {
 		_, shipped := Default().names[d.Code]

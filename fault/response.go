@@ -17,7 +17,7 @@ type response struct {
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *response) WriteHeader(status int) {
-	// An informational status comes before the answer, but for 101, which is it.
+	// An informational status comes before the response; only 101 is the response.
 	if w.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
 		w.status = status
 	}

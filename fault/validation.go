@@ -15,16 +15,16 @@ type FieldError struct {
 	Message    string `json:"message"`
 
 	// Safe says that Value may be repeated to the caller and to logs. Without it
-	// the value is left out: no look at it can tell a secret for certain.
+	// the value is left out, because a secret cannot be recognised for certain.
 	Safe bool `json:"-"`
 }
 
 // MaxFieldErrors is how many bad fields an answer lists. It counts all of them.
 const MaxFieldErrors = 50
 
-// FieldErrors collects what is wrong with a request, so that a caller can mend it
-// all before coming back. However much is added, it keeps [MaxFieldErrors] and
-// counts the rest. The zero value is ready.
+// FieldErrors collects what is wrong with a request, so that a caller can fix it all
+// at once. It keeps [MaxFieldErrors] and counts the rest. The zero value is ready to
+// use.
 type FieldErrors struct {
 	list  []FieldError
 	total int
@@ -46,9 +46,8 @@ func (f *FieldErrors) Addf(field, constraint, format string, args ...any) {
 	f.Add(FieldError{Field: field, Constraint: constraint, Message: fmt.Sprintf(format, args...)})
 }
 
-// Merge adds the bad fields of a VALIDATION_ERROR, but those that are among the bad
-// ones already, or within them: what a value would have to be like matters once it
-// is a value at all. It reports whether err was one.
+// Merge adds the bad fields of a VALIDATION_ERROR, except those that are listed
+// already or lie within a listed field. It reports whether err is a VALIDATION_ERROR.
 func (f *FieldErrors) Merge(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Code != CodeValidationError {

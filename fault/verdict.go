@@ -9,8 +9,8 @@ import (
 	"recoup/retry"
 )
 
-// Scope says what has to be repeated for a retry to be safe. It is the caveat of a
-// verdict: see [Verdict.Retryable] for what it forbids.
+// Scope says what has to be repeated for a retry to be safe. See [Verdict.Retryable]
+// for what it rules out.
 type Scope string
 
 // The scopes.
@@ -30,22 +30,22 @@ type Verdict struct {
 	Scope      Scope
 	RetryAfter time.Duration
 	Details    map[string]any
-	Page       bool // wake the platform's operator
+	Page       bool // page the platform's operator
 }
 
 // notIdempotent is what [NotIdempotent] says. No code has it as its condition.
 const notIdempotent recoup.Condition = "not_idempotent"
 
-// NotIdempotent is said, among what is proven, by a caller whose work must not be
-// done twice and carries no idempotency key: what may have happened already is then
-// not repeated. Whoever retries without saying so has declared that it may be.
+// NotIdempotent is passed among the proven conditions by a caller whose work must not
+// be done twice and has no idempotency key: a failure that may have taken effect is
+// then not retryable. Without it, the work is taken to be safe to repeat.
 func NotIdempotent() recoup.Condition { return notIdempotent }
 
-// Retryable reports whether the work may be tried again, given the conditions
-// that the caller has proven. A conditional code needs its condition. All others are
-// retryable as their class says (see [Definition.Retryable]); only what may have
-// been done already ([ScopeIdempotentOnly]) is refused to those who say
-// [NotIdempotent] and have no idempotency key, recoup.ConditionIdempotencyKey.
+// Retryable reports whether the work may be retried, given the conditions that the
+// caller has proven. A conditional code needs its condition; for all others the class
+// decides (see [Definition.Retryable]). What may have taken effect already
+// ([ScopeIdempotentOnly]) is not retryable if the caller passes [NotIdempotent] without
+// recoup.ConditionIdempotencyKey.
 func (v Verdict) Retryable(proven ...recoup.Condition) bool {
 	if v.Scope == ScopeIdempotentOnly && slices.Contains(proven, notIdempotent) && !slices.Contains(proven, recoup.ConditionIdempotencyKey) {
 		return false
@@ -59,16 +59,15 @@ func (v Verdict) Retryable(proven ...recoup.Condition) bool {
 	return false
 }
 
-// ForRetry puts v into the words of package retry.
+// ForRetry returns v as package retry takes it.
 func (v Verdict) ForRetry(proven ...recoup.Condition) retry.Failure {
 	return retry.Failure{Code: v.Code, Retryable: v.Retryable(proven...), RetryAfter: v.RetryAfter}
 }
 
-// Wrap returns what the verdict says as an error of the contract: its code, its
-// details and its wait, with a message for the person at the other end. The
-// cause stays off the wire, as with [Wrap]. Details are safe to show: codes,
-// numbers and words of this package, and what the caller's own [Redact] let
-// through.
+// Wrap returns the verdict as an [*Error]: its code, its details and its Retry-After,
+// with a message for the caller. The cause stays off the wire, as with [Wrap]. Details
+// are safe to show: codes, numbers and words of this package, and what the caller's
+// own [Redact] let through.
 func (v Verdict) Wrap(cause error, format string, args ...any) *Error {
 	e := Wrap(cause, v.Code, format, args...)
 	e.Details, e.RetryAfter = maps.Clone(v.Details), v.RetryAfter

@@ -6,9 +6,9 @@ import (
 	"recoup"
 )
 
-// Work is retried at four altitudes, each with a policy of its own: a request
-// by the caller's process, a stage by its runner, a record by the workers that
-// claim due errors, and a gate by the recovery workers.
+// Work is retried at four levels, each with its own policy: a request by the caller's
+// process, a stage by its runner, a record by the workers that claim due errors, and
+// Gate Zero by the recovery workers.
 
 const day = 24 * time.Hour
 

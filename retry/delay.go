@@ -16,7 +16,7 @@ const additiveShare = 0.1
 // Delay returns the wait before the n-th retry; n counts from 1, and less
 // counts as 1. It is never negative, never above the cap, and defined for any
 // n: a delay too long to compute is the cap, or the longest duration there is.
-// A fixed schedule repeats its last step. A schedule of kind [None] has no
+// A fixed schedule repeats its last delay. A schedule of kind [None] has no
 // delays; zero stands for them.
 //
 // random returns a number in [0, 1), as math/rand/v2.Float64 does. It is called

@@ -22,7 +22,7 @@ type Options struct {
 	// attempt, so a failure that turns out to be permanent ends the retrying.
 	Classify func(error) Failure
 
-	// Observe, if set, is told of every attempt before the wait that follows.
+	// Observe, if set, is called after every attempt, before the wait that follows.
 	Observe func(Attempt)
 
 	Now    func() time.Time
@@ -40,7 +40,7 @@ func Always(p Policy) func(recoup.Code) Policy {
 	return func(recoup.Code) Policy { return p }
 }
 
-// Attempt is what the observer learns of one attempt.
+// Attempt is what Observe is called with.
 type Attempt struct {
 	Number  int           // from 1
 	Err     error         // nil if it succeeded
@@ -49,8 +49,8 @@ type Attempt struct {
 	Delay   time.Duration // the wait that follows, if the verdict is Retry
 }
 
-// Error is how [Do] says that it gave up. It wraps the last error of the work,
-// and the context's if that is what ended the retrying.
+// Error is returned by [Do] when it gives up. It wraps the last error of the work,
+// and the context's if that is what ended the retries.
 type Error struct {
 	Attempts int // how often the work was tried
 	Verdict  Verdict
@@ -65,9 +65,9 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Do calls work until it succeeds or its policy forbids another try. It waits
-// between attempts, and stops waiting when ctx ends; work is not called once
-// ctx has ended. Every error it returns is an *[Error], but for incomplete
-// options, with which nothing is tried.
+// between attempts, and stops waiting when ctx ends; work is not called once ctx has
+// ended. Every error it returns is an *[Error], except that incomplete options are
+// refused before the first attempt.
 func Do(ctx context.Context, o Options, work func(context.Context) error) error {
 	if err := o.validate(); err != nil {
 		return err

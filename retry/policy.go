@@ -13,7 +13,7 @@ type Policy struct {
 	Schedule   Schedule
 	MaxRetries int            // tries after the first; zero: none. See [Retries]
 	Window     time.Duration  // no retry later than this after the start; zero: no window
-	RetryAfter RetryAfterRule // what the wish of the other side counts for
+	RetryAfter RetryAfterRule // what to do with the Retry-After of a failure
 	Ceiling    time.Duration  // most that any one wait may last; zero: none
 }
 

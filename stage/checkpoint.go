@@ -9,22 +9,22 @@ import (
 	"recoup"
 )
 
-// Checkpoints keeps the outputs of finished stages. A runner saves each before it
-// goes on, and loads all of them before it begins.
+// Checkpoints stores the outputs of finished stages. A runner saves each before the
+// next stage, and loads all of them before it begins.
 type Checkpoints interface {
 	// Load returns the outputs of the stages that are finished, by their names.
 	Load(ctx context.Context, work recoup.ID) (map[string][]byte, error)
 
-	// Save keeps the output of a stage. When it returns nil the output survives
-	// whatever happens to this process.
+	// Save stores the output of a stage. When it returns nil the output survives the
+	// process.
 	Save(ctx context.Context, work recoup.ID, stage string, output []byte) error
 
-	// Forget drops what is kept of work: it is done, or begins anew.
+	// Forget deletes all outputs of a piece of work: it is done, or begins anew.
 	Forget(ctx context.Context, work recoup.ID) error
 }
 
-// Memory keeps checkpoints as long as the process lives: enough for tests, and
-// for work that can begin anew after a crash. The zero value is ready.
+// Memory keeps checkpoints in memory: enough for tests, and for work that can begin
+// anew after a crash. The zero value is ready to use.
 type Memory struct {
 	mu   sync.Mutex
 	kept map[recoup.ID]map[string][]byte
@@ -51,7 +51,7 @@ func (m *Memory) Save(_ context.Context, work recoup.ID, stage string, output []
 	return nil
 }
 
-// Forget drops what is kept of work.
+// Forget deletes all outputs of a piece of work.
 func (m *Memory) Forget(_ context.Context, work recoup.ID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

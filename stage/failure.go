@@ -30,7 +30,7 @@ func (f *failures) add(now time.Time, err error, verdict fault.Verdict) {
 	f.last, f.err, f.verdict = now, err, verdict
 }
 
-// failed writes down everything that an operator needs.
+// failed returns the failure with everything that an operator needs.
 func (r *run) failed(s *Stage, gaveUp *retry.Error, f *failures) *recoup.StageFailure {
 	d := &recoup.StageFailure{
 		WorkID: r.work.ID, Pipeline: r.pipeline.Name, Stage: s.Name, Class: f.verdict.Code,
@@ -75,7 +75,7 @@ type annotated struct {
 
 func (a *annotated) Unwrap() error { return a.error }
 
-// contextOf collects the facts of a chain; what was added last counts.
+// contextOf collects the facts of a chain; the last one added wins.
 func contextOf(err error) map[string]any {
 	facts := map[string]any{}
 	for ; err != nil; err = errors.Unwrap(err) {

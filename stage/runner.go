@@ -14,15 +14,15 @@ import (
 	"recoup/retry"
 )
 
-// Options are what a runner needs beside its pipeline. The zero value is that of
-// production, with checkpoints in memory.
+// Options configure a [Runner]. The zero value is for production, with checkpoints in
+// memory.
 type Options struct {
 	Checkpoints Checkpoints // nil: a [Memory] of the runner's own
 
 	// Classify says what a failure is; nil: [fault.Classify].
 	Classify func(error) fault.Verdict
 
-	// Observe, if set, is told of every attempt before the wait that follows.
+	// Observe, if set, is called after every attempt, before the wait that follows.
 	Observe func(Attempt)
 
 	Now    func() time.Time
@@ -30,15 +30,15 @@ type Options struct {
 	Random func() float64
 }
 
-// Attempt is what the observer learns of one attempt.
+// Attempt is what Observe is called with.
 type Attempt struct {
 	WorkID recoup.ID
 	Stage  string
 	retry.Attempt
 }
 
-// Runner takes work through a pipeline. It is safe for concurrent use; one piece
-// of work must be in one runner at a time, which a lease of the server sees to.
+// Runner takes work through a pipeline. It is safe for concurrent use, but one piece
+// of work must be run only once at a time; leases of the server ensure that.
 type Runner struct {
 	pipeline Pipeline
 	o        Options
@@ -72,7 +72,7 @@ func New(p Pipeline, o Options) (*Runner, error) {
 // If a stage fails for good, because its failure cannot be retried or its budget
 // is spent, the error is a [*recoup.StageFailure]. If ctx ends, that is no failure: the
 // error is the context's and the work can be run again later, as it can when a
-// checkpoint could not be loaded or saved. Either way finished stages stay so.
+// checkpoint could not be loaded or saved. Finished stages are not run again.
 func (r *Runner) Run(ctx context.Context, w Work) (Result, error) {
 	outputs, err := r.o.Checkpoints.Load(ctx, w.ID)
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *run) stage(ctx context.Context, s *Stage) (output []byte, err error) {
 		return nil, r.ended(s, err, &failures)
 	}
 	if output == nil {
-		output = []byte{} // it is finished, with nothing to say
+		output = []byte{} // finished, without output
 	}
 	if err := r.o.Checkpoints.Save(ctx, r.work.ID, s.Name, output); err != nil {
 		return nil, fmt.Errorf("stage: keeping the output of %s: %w", s.Name, err)
@@ -141,7 +141,7 @@ func (r *run) stage(ctx context.Context, s *Stage) (output []byte, err error) {
 	return output, nil
 }
 
-// classify says what a failure is. Whatever a stage panics with, it has a bug.
+// classify says what a failure is. A panic, whatever its value, is a bug.
 func (r *run) classify(err error) fault.Verdict {
 	var p *panicked
 	if errors.As(err, &p) {
@@ -185,8 +185,8 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// Unwrap lets a panic with an error be told by what it is: a runtime error is a
-// bug.
+// Unwrap returns the error that the stage panicked with, if it was one, so that it can
+// be recognised: a runtime error is a bug.
 func (p *panicked) Unwrap() error {
 	if err, ok := p.value.(error); ok {
 		return err

@@ -1,5 +1,5 @@
-// Package stage runs work that is done in named stages, and picks it up again
-// where it failed (spec 002, 8).
+// Package stage runs work in named stages, and resumes it at the stage that failed
+// (spec 002, 8).
 //
 // Each stage has an attempt budget of its own and a schedule with full jitter.
 // What a finished stage returns is kept as a checkpoint, so that a crash or a
@@ -42,9 +42,9 @@ type Stage struct {
 	// Timeout bounds each attempt; zero: only the work's context does.
 	Timeout time.Duration
 
-	// Once says that doing the stage twice does harm: it does not hand on
-	// [Input.IdempotencyKey], nor is it idempotent by nature. Then a failure that
-	// leaves open whether it was done, as a time-out, is not retried by itself.
+	// Once says that running the stage twice does harm: it neither passes
+	// [Input.IdempotencyKey] on nor is idempotent by nature. A failure that may have
+	// taken effect, such as a timeout, is then not retried automatically.
 	Once bool
 
 	// Proven says what else is true of every attempt, so that failures with a
@@ -62,7 +62,7 @@ func (s *Stage) proven() []recoup.Condition {
 
 // Func does the work of a stage. What it returns is kept as the stage's output.
 // It may be called again with the same input: after a failure, after a crash, and
-// in a replay. Effects that it has elsewhere carry [Input.IdempotencyKey].
+// in a replay. Calls to other systems should carry [Input.IdempotencyKey].
 type Func func(ctx context.Context, in Input) (output []byte, err error)
 
 // Input is what a stage is given.
@@ -101,7 +101,7 @@ type Work struct {
 	Payload    []byte
 	PayloadRef string // where the payload can be found again; not the payload itself
 
-	// RequestIDs are what upstreams know the work by, for whoever looks into it.
+	// RequestIDs are the upstreams' ids of the work, for whoever investigates it.
 	RequestIDs map[string]string
 
 	// Restart counts how often the work was begun anew on purpose. Each time has
@@ -109,7 +109,7 @@ type Work struct {
 	Restart int
 }
 
-// Result is what became of work that went well.
+// Result is the result of work that succeeded.
 type Result struct {
 	Output   []byte         // of the last stage
 	Attempts map[string]int // of this run, by stage; a stage that was finished before has none
@@ -124,8 +124,8 @@ func (w *Work) key(stage string) string {
 	return key
 }
 
-// PayloadHash is what identifies a payload and tells nothing of it: the first
-// bytes of its SHA-256.
+// PayloadHash identifies a payload without revealing it: the first bytes of its
+// SHA-256.
 func PayloadHash(payload []byte) string {
 	if payload == nil {
 		return ""
@@ -136,7 +136,7 @@ func PayloadHash(payload []byte) string {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$`)
 
-// Validate says what is wrong with the pipeline, all of it.
+// Validate returns all that is wrong with the pipeline.
 func (p Pipeline) Validate() error {
 	var bad []error
 	complain := func(format string, args ...any) { bad = append(bad, fmt.Errorf("stage: "+format, args...)) }
