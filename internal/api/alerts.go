@@ -135,7 +135,7 @@ func (a *API) checkSilence(c *call, in *newSilenceIn) error {
 		complain("until", "range", "until must be a time of the next 30 days")
 	}
 	if strings.TrimSpace(s.Reason) == "" {
-		complain("reason", "required", "reason is required: it tells others why they hear nothing")
+		complain("reason", "required", "reason is required: others read there why they are not notified")
 	}
 	bad.Merge(check.Identifier("scope", s.Scope))
 	bad.Merge(check.Reason(s.Reason))

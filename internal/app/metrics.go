@@ -67,7 +67,7 @@ var (
 	descAhead     = describe("clock_ahead_seconds", "How far the reference of the node's clock was ahead at the last sample.")
 	descCorrected = describe("clock_corrected_seconds_total", "By how much the node's clock was corrected, all together.")
 	descSteps     = describe("clock_corrections_total", "How often the node's clock was corrected.")
-	descDiscarded = describe("clock_samples_discarded_total", "Samples of the reference that took too long to tell anything.")
+	descDiscarded = describe("clock_samples_discarded_total", "Samples of the reference clock that took too long to be of use.")
 	descReachable = describe("database_up", "Whether the database answers.")
 )
 

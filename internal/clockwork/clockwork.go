@@ -106,7 +106,7 @@ func (o Options) withDefaults() Options {
 
 func (o Options) validate() error {
 	if o.Store == nil || o.Node == "" || o.Now == nil || o.Tell == nil || len(o.Jobs) == 0 {
-		return errors.New("clockwork: store, node, clock, whom to tell and jobs are required")
+		return errors.New("clockwork: store, node, clock, notifier and jobs are required")
 	}
 	names := map[string]bool{}
 	for _, j := range o.Jobs {

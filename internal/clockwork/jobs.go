@@ -51,7 +51,7 @@ func All(p Parts) []Job {
 		p.sweep("ttl", "archive errors whose TTL is over", store.DueExpiry),
 		p.sweep("resolved", "archive resolved errors", store.DueResolved),
 		p.sweep("escalation", "escalate what was parked for too long", store.DueEscalation),
-		p.sweep("reminders", "tell of missed reviews and of blocks that are about to expire", store.DueReminder),
+		p.sweep("reminders", "notify of missed reviews and of blocks that are about to expire", store.DueReminder),
 		{
 			Name: "freeze", About: "end the recoveries of batches whose time is over", Every: 10 * time.Second, Late: time.Hour,
 			Step: p.freeze, Overdue: p.overdue(store.DueFreeze, nil),

@@ -118,7 +118,7 @@ func (Remind) apply(s *step) error {
 	}
 	e := &s.next
 	if e.NextReminderAt.IsZero() || s.now.Before(e.NextReminderAt) {
-		return s.refuse("nothing is due to be told")
+		return s.refuse("no reminder is due")
 	}
 	due := func(t time.Time) bool { return t.After(e.RemindedAt) && !t.After(s.now) }
 	if due(e.ReviewDueAt) {

@@ -187,7 +187,7 @@ func checkURL(address string) error {
 		return errors.New("must be an address that begins with https://")
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return errors.New("must begin with https://: only this machine may be told in the clear")
+		return errors.New("must begin with https:// (http:// is allowed for loopback only)")
 	}
 	if u.User != nil || u.Fragment != "" {
 		return errors.New("must have no user and no fragment")

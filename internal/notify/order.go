@@ -80,7 +80,7 @@ func (l *lane) hold(ctx context.Context, now time.Time, b *batch) ([]store.Deliv
 	if latest := now.Add(longestHold); at.After(latest) {
 		at = latest
 	}
-	return later(&held, at, "what came before it is not told yet"), nil
+	return later(&held, at, "an earlier notification is still waiting"), nil
 }
 
 // waits returns what waits for the channel of a kind, by matter. If there is more

@@ -140,7 +140,7 @@ func (it *Item) details(say func(string, ...any)) {
 		say("over at %s", stamp(it.Until))
 	}
 	if it.Told > 1 {
-		say("told %d times", it.Told)
+		say("notified %d times", it.Told)
 	}
 	if it.Hint != "" {
 		say("%s", it.Hint)

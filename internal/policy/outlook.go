@@ -32,7 +32,7 @@ func (p *Policy) Outlook(e Effective) []Moment {
 	default:
 		o.add(0, "kept, not retried and not parked")
 		if e.TellOwner {
-			o.add(0, "%s is told that it should have been parked", e.Table.Owner(1))
+			o.add(0, "%s is notified that it should have been parked", e.Table.Owner(1))
 		}
 	}
 	if e.Page {
@@ -68,7 +68,7 @@ func (o *outlook) retries(e Effective) (at time.Duration, reason recoup.ParkReas
 // parked adds the rungs of the ladder from the moment of parking on.
 func (o *outlook) parked(p *Policy, e Effective, at time.Duration, reason recoup.ParkReason) {
 	if !e.Table.Allows(recoup.ActionPark) {
-		o.add(at, "no longer retried (%s): kept as ARCHIVE, %s is told", reason, e.Table.Owner(1))
+		o.add(at, "no longer retried (%s): kept as ARCHIVE, %s is notified", reason, e.Table.Owner(1))
 		return
 	}
 	o.add(at, "parked with %s", reason)
@@ -90,7 +90,7 @@ func (o outlook) end(p *Policy, e Effective) []Moment {
 		}
 	}
 	if e.Blocks {
-		kept.add(max(e.TTL-p.ExpiryNotice, 0), "its owner is told that it will expire and unblock its entity")
+		kept.add(max(e.TTL-p.ExpiryNotice, 0), "its owner is notified that it will expire and unblock its entity")
 	}
 	kept.add(e.TTL, "expires: moved to %s and kept there for %s", e.Table.Archive, FormatDuration(e.Table.Retention))
 	return kept.sorted()

@@ -39,7 +39,7 @@ var rules = []Rule{
 	{disposition, Error, "the disposition of an error is always one that its table allows"},
 	{owner, Error, "every open error has a deadline or an owner, every parked one an owner and a tier, but in INFINITE tables"},
 	{budget, Error, "no error is retried more often than its budget allows"},
-	{retryExit, Error, "what must not be retried any more is parked, or kept with its reason and its owner told"},
+	{retryExit, Error, "what must not be retried any more is parked, or kept with its reason and its owner notified"},
 	{infinite, Error, "errors of INFINITE tables stay ACTIVE for ever"},
 	{unblockable, Error, "every blocking error can be unblocked by a person's act"},
 	{unknownCode, Error, "every code that the policy names is registered under that name"},

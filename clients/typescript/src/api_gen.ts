@@ -2432,7 +2432,7 @@ export interface Operations {
     };
     answer: KeyPage;
   };
-  /** List what people were told and are to be told, newest first. Roles: operator, admin. */
+  /** List notifications, sent and waiting, newest first. Roles: operator, admin. */
   "GET /v1/notices": {
     query?: {
       state?: "WAITING" | "DELIVERED" | "GIVEN_UP";

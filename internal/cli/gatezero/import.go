@@ -96,7 +96,7 @@ func (m *importer) check(direct bool) (recovery.Format, error) {
 	case "jsonl", "json":
 		name = string(recovery.NDJSON)
 	case "":
-		return "", command.Usagef("--format is missing, and the file's name has no ending that tells: expected csv or ndjson")
+		return "", command.Usagef("--format is missing, and the file's name does not end in .csv or .ndjson: expected one of them")
 	}
 	return command.OneOf("format", name, []recovery.Format{recovery.CSV, recovery.NDJSON})
 }
