@@ -21,7 +21,7 @@ type alertClause struct {
 // clause runs in parallel on a fresh store; open registers its own clean-up.
 func RunAlerts(t *testing.T, open func(t *testing.T) Alerting) {
 	first := open(t)
-	clauses := slices.Concat(verdictClauses(), silenceClauses(), providerClauses(), activityClauses(), levelClauses(), mailClauses())
+	clauses := slices.Concat(verdictClauses(), silenceClauses(), providerClauses(), activityClauses(), levelClauses(), noticeClauses())
 	if _, ok := first.(Ledger); ok {
 		clauses = append(clauses, recentClauses()...)
 	}
@@ -45,7 +45,7 @@ type alertDriver struct {
 
 func verdictClauses() []alertClause {
 	return []alertClause{
-		{"an alert is kept as it is told, version by version", alertKept},
+		{"an alert is kept as it is saved, version by version", alertKept},
 		{"what is open comes by rule and scope, and what is resolved does not", alertOpen},
 		{"alerts are listed newest first, by state, rule and scope", alertListed},
 		{"an alert that is resolved stays as it is", alertOver},
@@ -54,7 +54,7 @@ func verdictClauses() []alertClause {
 		{"of eight verdicts at once that open one alert, one stands", alertRace},
 		{"a verdict stands or falls as a whole", verdictWhole},
 		{"what a leader decides whose term is over is refused", verdictFenced},
-		{"what a verdict tells is told once", verdictTold},
+		{"a verdict notifies once", verdictNotifies},
 		{"a verdict switches providers, for the reason of its alert", verdictSwitches},
 		{"what was resolved before a time is purged, oldest first, and nothing else", alertPurged},
 	}
@@ -68,7 +68,7 @@ func (d *alertDriver) alert(rule, scope string) recoup.Alert {
 	}
 }
 
-// fires returns the alert as it is once people were told.
+// fires returns the alert as it is once people were notified.
 func (d *alertDriver) fires(a recoup.Alert) recoup.Alert {
 	a.State, a.FiredAt, a.NotifiedAt, a.Notified = recoup.AlertFiring, d.now, d.now, a.Notified+1
 	return a
@@ -207,17 +207,17 @@ func alertPermanent(d *alertDriver) {
 	a := d.fires(d.alert("r", "x"))
 	d.must(d.save(a))
 	for name, change := range map[string]func(*recoup.Alert){
-		"its rule":           func(a *recoup.Alert) { a.Rule = "other" },
-		"its scope":          func(a *recoup.Alert) { a.Scope = "" },
-		"its beginning":      func(a *recoup.Alert) { a.PendingAt = a.PendingAt.Add(-time.Hour) },
-		"when it fired":      func(a *recoup.Alert) { a.FiredAt = a.FiredAt.Add(time.Hour) },
-		"that it fired":      func(a *recoup.Alert) { a.State, a.FiredAt = recoup.AlertPending, time.Time{} },
-		"what was told":      func(a *recoup.Alert) { a.Notified, a.NotifiedAt = 0, time.Time{} },
-		"a state of its own": func(a *recoup.Alert) { a.State = "ODD" },
-		"an end too early":   func(a *recoup.Alert) { a.ResolvedAt = d.now },
-		"no end":             func(a *recoup.Alert) { a.State = recoup.AlertResolved },
-		"told at no time":    func(a *recoup.Alert) { a.NotifiedAt = time.Time{} },
-		"fewer than none":    func(a *recoup.Alert) { a.Samples = -1 },
+		"its rule":            func(a *recoup.Alert) { a.Rule = "other" },
+		"its scope":           func(a *recoup.Alert) { a.Scope = "" },
+		"its beginning":       func(a *recoup.Alert) { a.PendingAt = a.PendingAt.Add(-time.Hour) },
+		"when it fired":       func(a *recoup.Alert) { a.FiredAt = a.FiredAt.Add(time.Hour) },
+		"that it fired":       func(a *recoup.Alert) { a.State, a.FiredAt = recoup.AlertPending, time.Time{} },
+		"what was notified":   func(a *recoup.Alert) { a.Notified, a.NotifiedAt = 0, time.Time{} },
+		"a state of its own":  func(a *recoup.Alert) { a.State = "ODD" },
+		"an end too early":    func(a *recoup.Alert) { a.ResolvedAt = d.now },
+		"no end":              func(a *recoup.Alert) { a.State = recoup.AlertResolved },
+		"notified at no time": func(a *recoup.Alert) { a.NotifiedAt = time.Time{} },
+		"fewer than none":     func(a *recoup.Alert) { a.Samples = -1 },
 	} {
 		next := a
 		change(&next)
@@ -312,9 +312,9 @@ func verdictFenced(d *alertDriver) {
 	d.wait(term)
 	awake := d.leads("n2", 2)
 	v := d.verdict("k")
-	told := store.Verdict{Notices: v.Notices}
+	notices := store.Verdict{Notices: v.Notices}
 	d.wantErr(d.store.SaveAlerts(d.Context(), asleep, d.now, v), store.ErrRefused)
-	d.wantErr(d.store.SaveAlerts(d.Context(), asleep, d.now, told), store.ErrRefused)
+	d.wantErr(d.store.SaveAlerts(d.Context(), asleep, d.now, notices), store.ErrRefused)
 	d.wantErr(d.store.SaveAlerts(d.Context(), asleep, d.now, store.Verdict{}), store.ErrRefused)
 	d.wantErr(d.store.SaveAlerts(d.Context(), store.Term{Name: "none", Number: 1}, d.now, v), store.ErrRefused)
 	d.wantNothing()
@@ -324,7 +324,7 @@ func verdictFenced(d *alertDriver) {
 	d.wantOpen(v.Alerts...)
 }
 
-func verdictTold(d *alertDriver) {
+func verdictNotifies(d *alertDriver) {
 	v := d.verdict("alert:1")
 	d.must(d.decides(v))
 	d.wait(time.Microsecond)

@@ -102,7 +102,7 @@ func activitySpans(d *alertDriver) {
 	}
 }
 
-// activityRace holds the counts to the history, which tells them otherwise.
+// activityRace compares the counts with the history, from which they also follow.
 func activityRace(d *alertDriver) {
 	e := d.errors()
 	d.together(6, func(i int) error {
@@ -129,7 +129,7 @@ func activityRace(d *alertDriver) {
 		}
 	}
 	for _, got := range d.activity(ever()) {
-		got.Parked, got.Retried, got.Exhausted, got.Attempts = 0, 0, 0, 0 // of which rows do not tell alone
+		got.Parked, got.Retried, got.Exhausted, got.Attempts = 0, 0, 0, 0 // which cannot be read from one row
 		wantSame(d.serviceDriver, got, want)
 	}
 }

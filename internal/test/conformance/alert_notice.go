@@ -9,17 +9,17 @@ import (
 	"recoup/internal/store"
 )
 
-func mailClauses() []alertClause {
+func noticeClauses() []alertClause {
 	return []alertClause{
-		{"notices are listed newest first, by state, recipient and kind", mailListed},
-		{"what was given up is put in again as another notice, once", mailResent},
-		{"of eight who put one notice in again, one does", mailRace},
-		{"the outbox says how much waits, since when, and how much was given up", mailLevels},
+		{"notices are listed newest first, by state, recipient and kind", noticeListed},
+		{"what was given up is requeued as another notice, once", noticeResent},
+		{"of eight who requeue one notice, one does", noticeResendRace},
+		{"the outbox says how much waits, since when, and how much was given up", outboxLevels},
 	}
 }
 
-// mail walks the list of notices.
-func (d *alertDriver) mail(f recoup.NoticeFilter, limit int) []recoup.Notice {
+// notices walks the list of notices.
+func (d *alertDriver) notices(f recoup.NoticeFilter, limit int) []recoup.Notice {
 	d.Helper()
 	return walked(d.serviceDriver, func(c store.Cursor) ([]recoup.Notice, store.Cursor, error) {
 		return d.store.Notices(d.Context(), f, store.Page{Cursor: c, Limit: limit})
@@ -36,7 +36,7 @@ func (d *alertDriver) posted(n int) []recoup.Notice {
 		d.must(err)
 		d.wait(time.Duration(i%3) * time.Second)
 	}
-	all := d.mail(recoup.NoticeFilter{}, store.MaxPage)
+	all := d.notices(recoup.NoticeFilter{}, store.MaxPage)
 	slices.Reverse(all)
 	list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, store.MaxPage)
 	if d.must(err); len(list) != n || len(all) != n {
@@ -58,7 +58,7 @@ func (d *alertDriver) posted(n int) []recoup.Notice {
 	return all
 }
 
-func mailListed(d *alertDriver) {
+func noticeListed(d *alertDriver) {
 	all := d.posted(20)
 	for _, f := range []recoup.NoticeFilter{
 		{}, {State: recoup.NoticeWaiting}, {State: recoup.NoticeDelivered}, {State: recoup.NoticeGivenUp}, {State: "ODD"},
@@ -70,12 +70,12 @@ func mailListed(d *alertDriver) {
 				want = append(want, r)
 			}
 		}
-		wantSame(d.serviceDriver, d.mail(f, 3), want)
-		wantSame(d.serviceDriver, d.mail(f, store.MaxPage), want)
+		wantSame(d.serviceDriver, d.notices(f, 3), want)
+		wantSame(d.serviceDriver, d.notices(f, store.MaxPage), want)
 	}
 }
 
-// resend says how many notices must be put in again.
+// resend says how many notices must be requeued.
 func (d *alertDriver) resend(want int, ids ...recoup.ID) {
 	d.Helper()
 	n, err := d.store.ResendNotices(d.Context(), ids, d.act("ada"))
@@ -84,14 +84,14 @@ func (d *alertDriver) resend(want int, ids ...recoup.ID) {
 	}
 }
 
-func mailResent(d *alertDriver) {
+func noticeResent(d *alertDriver) {
 	all := d.posted(3)
 	waits, old, delivered := all[0], all[1], all[2]
 	d.wait(time.Hour)
 	d.resend(0)
 	d.resend(1, waits.ID, old.ID, delivered.ID, d.ids.New(d.now), old.ID)
 	d.resend(0, old.ID)
-	again := d.mail(recoup.NoticeFilter{}, 10)[0]
+	again := d.notices(recoup.NoticeFilter{}, 10)[0]
 	wantSame(d.serviceDriver, again, recoup.Notice{
 		ID: again.ID, CreatedAt: d.now, DueAt: d.now, ResendOf: old.ID,
 		Kind: old.Kind, To: old.To, ErrorID: old.ErrorID, Body: old.Body, Key: store.ResendKey(old.ID),
@@ -103,13 +103,13 @@ func mailResent(d *alertDriver) {
 		d.finish(1, store.Delivery{ID: n.ID, Attempt: n.Attempts})
 	}
 	d.resend(2, waits.ID, again.ID) // what is given up again is another notice that was given up
-	third := d.mail(recoup.NoticeFilter{State: recoup.NoticeWaiting}, 10)
+	third := d.notices(recoup.NoticeFilter{State: recoup.NoticeWaiting}, 10)
 	if len(third) != 2 || third[0].ResendOf != again.ID && third[1].ResendOf != again.ID {
 		d.Errorf("what waits is %+v", third)
 	}
 }
 
-func mailRace(d *alertDriver) {
+func noticeResendRace(d *alertDriver) {
 	all := d.posted(3)
 	d.together(8, func(int) error {
 		_, err := d.store.ResendNotices(d.Context(), []recoup.ID{all[1].ID}, d.act("ada"))
@@ -119,7 +119,7 @@ func mailRace(d *alertDriver) {
 	d.pending(2)
 }
 
-func mailLevels(d *alertDriver) {
+func outboxLevels(d *alertDriver) {
 	want := func(level store.OutboxLevel) {
 		d.Helper()
 		got, err := d.store.OutboxLevels(d.Context())
@@ -127,7 +127,7 @@ func mailLevels(d *alertDriver) {
 		wantSame(d.serviceDriver, got, level)
 	}
 	want(store.OutboxLevel{})
-	d.tell("a", "b", "c")
+	d.enqueue("a", "b", "c")
 	first := d.now.Add(-3 * time.Microsecond)
 	want(store.OutboxLevel{Waiting: 3, OldestDue: first})
 	n := d.claimed(1, "a")[0]

@@ -82,7 +82,7 @@ type breakdown struct {
 	Stage, Signature string
 	Class            recoup.Code
 	Entity           string
-	Token            recoup.ID // of the worker that tells of it
+	Token            recoup.ID // of the worker that reports it
 	Payload          []byte
 }
 
@@ -135,7 +135,7 @@ func (d *letterDriver) endItem(l *store.Letter, class recoup.Code, now time.Time
 	}
 }
 
-// touch changes an error as a step does, and tells of it.
+// touch changes an error as lifecycle.Step does, with a row of history.
 func touch(e *recoup.Error, input string, now time.Time) lifecycle.Effects {
 	before := e.Snapshot()
 	e.UpdatedAt = now
@@ -190,7 +190,7 @@ func (d *letterDriver) deadMany(n int, f breakdown) []recoup.ID {
 	return ids
 }
 
-// move takes a dead letter to a step of its workflow, with a note.
+// move takes a dead letter to a state of its workflow, with a note.
 func (d *letterDriver) move(to recoup.WorkflowStep) store.DecideLetter {
 	now := d.now
 	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
@@ -259,9 +259,9 @@ func (d *letterDriver) apply(id recoup.ID, in lifecycle.Input) error {
 }
 
 // archive archives a dead letter by hand, also in mid-replay, which no store decides.
-func (d *letterDriver) archive(id recoup.ID) error { return d.decide(id, d.shelve(d.now)) }
+func (d *letterDriver) archive(id recoup.ID) error { return d.decide(id, d.archiving(d.now)) }
 
-func (d *letterDriver) shelve(now time.Time) store.Decide {
+func (d *letterDriver) archiving(now time.Time) store.Decide {
 	return func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		free := *current
 		if free.ExpiresAt.IsZero() {

@@ -33,7 +33,7 @@ func RunLetterActs(t *testing.T, s DeadLetters, raw GateSQL, more ...string) {
 	}
 }
 
-// letterScene leaves dead letters in every step, one that is archived, a replay
+// letterScene leaves dead letters in every workflow state, one that is archived, a replay
 // under way, one that is done and one without members. Those that statements
 // name have a stage of their own.
 func letterScene(t *testing.T, s DeadLetters) {

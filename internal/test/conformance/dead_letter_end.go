@@ -35,8 +35,8 @@ func (d *letterDriver) wantDestroyed(work recoup.ID) {
 	}
 }
 
-// wantShelved says that the last note tells who archived the dead letter, and why.
-func (d *letterDriver) wantShelved(id recoup.ID) {
+// wantArchiveNote says that the last note has who archived the dead letter, and why.
+func (d *letterDriver) wantArchiveNote(id recoup.ID) {
 	d.Helper()
 	notes := d.notes(recoup.Note{ErrorID: id})
 	archived := slices.DeleteFunc(slices.Clone(notes), func(n recoup.Note) bool { return n.Step != recoup.NoteArchived })
@@ -63,7 +63,7 @@ func letterArchive(d *letterDriver) {
 		d.must(d.apply(l.Dead.ErrorID, in))
 		d.wantDestroyed(l.Dead.WorkID)
 		if notes := d.notes(recoup.Note{ErrorID: l.Dead.ErrorID}); reason == recoup.ManualArchive {
-			d.wantShelved(l.Dead.ErrorID)
+			d.wantArchiveNote(l.Dead.ErrorID)
 		} else if len(notes) > 0 {
 			d.Errorf("what has expired has the notes %+v", notes)
 		}
@@ -93,14 +93,14 @@ func letterArchiveByStep(d *letterDriver) {
 	replay := d.replayed(1, l.Dead.ErrorID)
 	d.claim(1)
 	got, err := d.stepLetter(l.Dead.ErrorID, func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
-		e, effects, err := d.shelve(now)(&l.Error, 0, now)
+		e, effects, err := d.archiving(now)(&l.Error, 0, now)
 		l.Error = e
 		return l, store.LetterEffects{Effects: effects}, err
 	})
 	d.must(err)
 	d.wantLetter(got)
 	d.wantDestroyed(l.Dead.WorkID)
-	d.wantShelved(l.Dead.ErrorID)
+	d.wantArchiveNote(l.Dead.ErrorID)
 	d.wantCounts(replay, store.ReplayCount{Phase: 1, State: recoup.ItemArchived, N: 1})
 }
 

@@ -13,11 +13,11 @@ import (
 
 func letterFigures() []letterClause {
 	return []letterClause{
-		{"figures tell how many dead letters are open, in which step, and since when one waits", figuresOfLetters},
-		{"figures tell what of the queue can be claimed, is held, and was lost, lane by lane", figuresOfWork},
-		{"of many lanes figures tell the largest, and the others together", figuresOfLanes},
+		{"figures count open dead letters by workflow state, and say since when one waits", figuresOfLetters},
+		{"figures count what of the queue can be claimed, is held, and was lost, lane by lane", figuresOfWork},
+		{"of many lanes figures list the largest, and the others together", figuresOfLanes},
 		{"figures count replays by state and items by outcome, also of those that are purged", figuresOfReplays},
-		{"what a step of a replay tells is in its commit, and once", replayTells},
+		{"what a change of a replay notifies of is in its commit, and once", replayNotifies},
 	}
 }
 
@@ -28,7 +28,7 @@ func (d *letterDriver) figures() store.LetterFigures {
 	return f
 }
 
-// wantLevels says how many open dead letters there are in each step, also when
+// wantLevels says how many open dead letters there are in each workflow state, also when
 // the counts are folded.
 func (d *letterDriver) wantLevels(want map[recoup.WorkflowStep]int64) {
 	d.Helper()
@@ -108,8 +108,8 @@ func figuresOfWork(d *letterDriver) {
 	}
 }
 
-// figuresOfLanes has more lanes than are told: the largest, which is the last by its
-// name, is, and those that are not are counted together.
+// figuresOfLanes has more lanes than are listed: the largest, which is the last by its
+// name, is, and the others are counted together.
 func figuresOfLanes(d *letterDriver) {
 	const lanes = store.MaxLanes + 10
 	for i := range lanes {
@@ -161,9 +161,9 @@ func figuresOfReplays(d *letterDriver) {
 	check(map[recoup.ReplayState]int64{recoup.ReplayCollecting: 1})
 }
 
-func replayTells(d *letterDriver) {
+func replayNotifies(d *letterDriver) {
 	r := d.replayOf()
-	told := func() (got []string) {
+	pending := func() (got []string) {
 		list, err := d.store.PendingNotices(d.Context(), 10)
 		d.must(err)
 		for _, n := range list {
@@ -171,18 +171,18 @@ func replayTells(d *letterDriver) {
 		}
 		return got
 	}
-	tell := func(refuse error) store.DecideReplay {
+	notify := func(refuse error) store.DecideReplay {
 		return func(s store.ReplayStatus, _ time.Time) (recoup.Replay, store.ReplayEffects, error) {
 			return s.Replay, store.ReplayEffects{Notices: []recoup.Notice{{
 				Kind: recoup.NoticeReplayStopped, To: "team", Key: "replay:1", Body: `{"why": "x"}`}}}, refuse
 		}
 	}
-	if _, err := d.store.StepReplay(d.Context(), d.now, r.ID, tell(errNo)); err == nil || told() != nil {
-		d.Errorf("a step that is refused tells %v", told())
+	if _, err := d.store.StepReplay(d.Context(), d.now, r.ID, notify(errNo)); err == nil || pending() != nil {
+		d.Errorf("a step that is refused tells %v", pending())
 	}
-	d.steps(r.ID, tell(nil))
-	d.steps(r.ID, tell(nil))
-	if got := told(); len(got) != 1 || got[0] != fmt.Sprint(recoup.NoticeReplayStopped, "team", "replay:1", `{"why": "x"}`, true) {
+	d.steps(r.ID, notify(nil))
+	d.steps(r.ID, notify(nil))
+	if got := pending(); len(got) != 1 || got[0] != fmt.Sprint(recoup.NoticeReplayStopped, "team", "replay:1", `{"why": "x"}`, true) {
 		d.Errorf("told is %v", got)
 	}
 }

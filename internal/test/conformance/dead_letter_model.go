@@ -49,7 +49,7 @@ func letterModel(d *letterDriver) {
 	}
 }
 
-// chosen picks one dead letter in a step, or none.
+// chosen picks one dead letter in a workflow state, or none.
 func (b *letterBook) chosen(pick int, step recoup.WorkflowStep) (recoup.ID, bool) {
 	var list []recoup.ID
 	for id, s := range b.step {

@@ -259,8 +259,8 @@ func (d *letterDriver) cancelAll(replay recoup.ID) error {
 	return err
 }
 
-// checkReplay says that a replay over which nobody works any more, its counts,
-// its items and their dead letters tell the same.
+// checkReplay says that a replay that nobody works on any more, its counts, its
+// items and their dead letters agree.
 func (d *letterDriver) checkReplay(replay recoup.ID) {
 	d.Helper()
 	counts := map[recoup.ItemState]int64{}

@@ -196,7 +196,7 @@ func (d *Driver) call(items int) []decision {
 	return decisions
 }
 
-// verb runs a verb until it is not told to come again, and learns from it.
+// verb runs a verb until the store is not busy, and learns from it.
 func (d *Driver) verb(decisions []decision, run func() ([]store.Outcome, error)) ([]store.Outcome, error) {
 	for {
 		outcomes, err := run()
@@ -234,7 +234,7 @@ func (d *Driver) decide(into *decision, in lifecycle.Input) store.Decide {
 	}
 }
 
-// counted tells a failure how many of its family came before it.
+// counted sets how many of a failure's family came before it.
 func counted(in lifecycle.Input, streak int) lifecycle.Input {
 	switch in := in.(type) {
 	case lifecycle.Report:

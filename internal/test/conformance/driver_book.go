@@ -16,7 +16,7 @@ type book struct {
 	notices []recoup.Notice
 }
 
-// entry is one error as it should be now, and what should be told of it.
+// entry is one error as it should be now, and its history.
 type entry struct {
 	recoup.Error
 	order   int64 // of the decision that made this version
@@ -117,7 +117,7 @@ func (d *Driver) learn(decisions []decision, outcomes []store.Outcome) {
 }
 
 // learnClaims does the same for a claim, which returns what it leased and keeps
-// to itself what a lapsed lease has parked.
+// to itself what an expired lease has parked.
 func (d *Driver) learnClaims(decisions []decision, claimed []recoup.Error) {
 	d.Helper()
 	returned := map[recoup.ID]recoup.Error{}

@@ -16,8 +16,8 @@ import (
 
 // Check holds the store to everything it has acknowledged: each error is in
 // exactly one place and equals its last version, has exactly the history rows it
-// should have, blocks and counts as it should, and what people are to be told
-// waits to be delivered. Nothing else is there.
+// should have, blocks and counts as it should, and its notifications
+// wait to be delivered. Nothing else is there.
 func (d *Driver) Check() {
 	d.Helper()
 	d.CheckErrors()
@@ -179,9 +179,9 @@ func (d *Driver) checkNotices() {
 	d.mu.Unlock()
 	unnamed := map[lifecycle.Notice]int{} // by digests
 	for _, n := range pending {
-		told := digestOf(d.TB, &n)
-		unnamed[lifecycle.Notice{Kind: n.Kind, To: n.To}] += told.Count - len(told.Errors)
-		for _, id := range told.Errors {
+		digest := digestOf(d.TB, &n)
+		unnamed[lifecycle.Notice{Kind: n.Kind, To: n.To}] += digest.Count - len(digest.Errors)
+		for _, id := range digest.Errors {
 			i := slices.Index(want, recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: id})
 			if i < 0 {
 				d.Errorf("the outbox holds %s to %s of %v, which nobody was to be told", n.Kind, n.To, id)
@@ -200,16 +200,16 @@ func (d *Driver) checkNotices() {
 	}
 }
 
-// digestOf returns of which errors a notice tells, as a digest.
-func digestOf(tb TB, n *recoup.Notice) (told store.Digest) {
+// digestOf returns the errors that a notice is about, as a digest.
+func digestOf(tb TB, n *recoup.Notice) (digest store.Digest) {
 	tb.Helper()
 	if n.Body == "" {
 		return store.Digest{Count: 1, Errors: []recoup.ID{n.ErrorID}}
 	}
-	if err := json.Unmarshal([]byte(n.Body), &told); err != nil {
+	if err := json.Unmarshal([]byte(n.Body), &digest); err != nil {
 		tb.Errorf("%s: %v", n.Body, err)
 	}
-	return told
+	return digest
 }
 
 // List walks a list of errors to its end.

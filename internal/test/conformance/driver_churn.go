@@ -55,7 +55,7 @@ func (d *Driver) churnClaim(ctx context.Context, random *rand.Rand) error {
 }
 
 // churnActs does something to the errors of an entity. Reasons are unique, so
-// that each history row can be told from all others.
+// that each history row differs from all others.
 func (d *Driver) churnActs(ctx context.Context, random *rand.Rand) error {
 	list, _, err := d.Store.Errors(ctx, store.Filter{Entity: someEntity(random)}, store.Page{Limit: 3})
 	if err != nil || len(list) == 0 {

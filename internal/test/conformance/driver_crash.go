@@ -24,8 +24,8 @@ const hands = 4
 // the standard ones.
 const journalFile = 3
 
-// Victim writes to a store, with several hands and as chance has it, until it is
-// killed or the store fails, and tells its parent of it in a journal. It does not
+// Victim writes to a store, from several goroutines and at random, until it is
+// killed or the store fails, and reports to its parent in a journal. It does not
 // outlive its parent.
 func Victim(t TB, s Store) error {
 	ctx, end := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 	"recoup/internal/store"
 )
 
-// A journal is how a driver that dies with its process tells another what it
+// A journal is how a driver that dies with its process reports to another what it
 // was about to do and what was acknowledged to it. A nil journal keeps nothing.
 type journal struct {
 	mu  sync.Mutex
@@ -58,7 +58,7 @@ func (j *journal) write(l line) {
 // Recover reads the journal of a driver that was killed, perhaps in the middle
 // of a word, and takes up what the store must have: every verb that was
 // acknowledged, and of the others those that left a trace. [Driver.Check] then
-// tells whether each of these stands as a whole.
+// checks that each of these stands as a whole.
 func (d *Driver) Recover(r io.Reader) {
 	d.Helper()
 	verbs, acknowledged := map[int64]verb{}, map[int64]bool{}

@@ -30,7 +30,7 @@ type storeOfItems interface {
 
 var errDead = errors.New("the node is dead")
 
-// die tells whether a verb is carried out, and whether anybody hears of it.
+// die reports whether a verb is carried out, and whether its caller gets an answer.
 func (s *mortal) die() (carried bool, err error) {
 	switch left := s.lives.Add(-1); {
 	case left > 0:

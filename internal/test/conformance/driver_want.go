@@ -31,7 +31,7 @@ func (d *Driver) wantOpen(f store.Filter, want int) {
 	}
 }
 
-// wantHistory says which inputs an error's history must tell of, in order.
+// wantHistory says which inputs an error's history must have, in order.
 func (d *Driver) wantHistory(id recoup.ID, want ...string) {
 	d.Helper()
 	rows, err := d.Store.History(d.Context(), id, store.MaxPage)
@@ -47,7 +47,7 @@ func (d *Driver) wantHistory(id recoup.ID, want ...string) {
 	}
 }
 
-// wantNotices says what must wait to be told about an error.
+// wantNotices says which notices about an error must wait.
 func (d *Driver) wantNotices(id recoup.ID, want ...recoup.NoticeKind) {
 	d.Helper()
 	pending, err := d.Store.PendingNotices(d.Context(), store.MaxPage)

@@ -151,7 +151,7 @@ func forbidden(d *Driver) {
 	d.wantForbidden("an archived audit record", store.Step{ID: kept.ID, Decide: keep(archived)}, other.ID)
 }
 
-// wantForbidden says that the store refuses a step, and with it everything that
+// wantForbidden says that the store refuses an input, and with it everything that
 // is in its batch.
 func (d *Driver) wantForbidden(name string, step store.Step, other recoup.ID) {
 	d.Helper()

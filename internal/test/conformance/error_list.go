@@ -15,10 +15,10 @@ func lists() []clause {
 	return []clause{
 		{"every combination of filters lists what fits, newest first, on pages of any size", filters},
 		{"a cursor walks every row exactly once while others are written", cursorWalks},
-		{"a page has a hundred rows unless told otherwise, and never more than a thousand", pageSize},
+		{"a page has a hundred rows by default, and never more than a thousand", pageSize},
 		{"the park queue is for those who wait longest", parkQueue},
 		{"an archive is listed last archived first, each table for itself", archiveList},
-		{"the history of an error is told from the beginning, up to a limit", historyOrder},
+		{"the history of an error is listed from the beginning, up to a limit", historyOrder},
 		{"blockers are named oldest first, up to a limit", blockingOrder},
 		{"notices wait longest due first, up to a limit", noticeOrder},
 		{"counts are what counting gives, before and after they are folded", counts},

@@ -14,7 +14,7 @@ func overdueClauses() []serviceClause {
 	}
 }
 
-// checkOverdue compares what is overdue with what is due, on a store that tells.
+// checkOverdue compares what is overdue with what is due, on a store that reports it.
 func (d *Driver) checkOverdue(due deadline, now time.Time, ids []recoup.ID) {
 	d.Helper()
 	s, ok := d.Store.(store.Housekeeper)

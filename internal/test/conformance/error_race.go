@@ -193,8 +193,8 @@ func raceResults(d *Driver) {
 	d.Check()
 }
 
-// raceEverything lets all kinds of verbs loose on few errors. What they decide
-// among themselves is theirs; afterwards the store must be what they were told.
+// raceEverything runs all kinds of verbs at once on few errors. Which of them wins is
+// open; afterwards the store must hold what was acknowledged to them.
 func raceEverything(d *Driver) {
 	d.together(crowd/2, func(i int) error { return d.Churn(d.Context(), uint64(i), 30) })
 	d.Check()

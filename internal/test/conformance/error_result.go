@@ -13,7 +13,7 @@ func results() []clause {
 		{"a late result is refused and leaves a history row, also when the error is archived", lateResult},
 		{"a stranger's token is refused without a trace", strangersToken},
 		{"a result that is sent again is accepted again and changes nothing", sentAgain},
-		{"a failed attempt is counted and the row of its result tells whose it was", failedAttempt},
+		{"a failed attempt is counted and the row of its result says whose it was", failedAttempt},
 		{"a report and a failure of one attempt count once", countedOnce},
 	}
 }

@@ -15,13 +15,14 @@ import (
 	"recoup/internal/store"
 )
 
-// Remembering is a store that applies what was decided on one error to others.
+// Remembering is a store that applies a remembered decision to other errors.
 type Remembering interface {
 	Store
 	Activity(ctx context.Context, span store.Span) ([]store.Activity, error)
 }
 
-// RunTogether holds what is decided together against what is decided one by one.
+// RunTogether compares errors to which remembered decisions were applied with errors
+// that were decided one by one.
 func RunTogether(t *testing.T, open func(*testing.T) Remembering) {
 	for name, test := range map[string]func(*pair){
 		"success as one by one":    func(p *pair) { p.asOneByOne("succeed", succeedWith) },
@@ -106,8 +107,8 @@ func (p *pair) results(claimed []recoup.Error, step int, like any, in func(recou
 	}
 }
 
-// told is an error and its history without what makes it another one.
-func (p *pair) told(e recoup.Error) string {
+// outline is an error and its history without ids and its entity.
+func (p *pair) outline(e recoup.Error) string {
 	p.Helper()
 	now := p.Read(e.ID)
 	history, err := p.store.History(p.Context(), e.ID, 10)
@@ -140,16 +141,16 @@ func (p *pair) asOneByOne(name string, in func(recoup.ID) lifecycle.Input) {
 		p.Errorf("%d results were decided for themselves, want the first four", asked)
 	}
 	for i := range alone {
-		if got, want := swap(p.told(together[i])), p.told(alone[i]); got != want {
+		if got, want := swap(p.outline(together[i])), p.outline(alone[i]); got != want {
 			p.Errorf("decided together:\n%s\none by one:\n%s", got, want)
 		}
 	}
 	p.wantLevels()
 }
 
-// swap gives what is told of the one table the name of the other.
-func swap(told string) string {
-	return strings.ReplaceAll(told, "outreach.company_target_errors", dol)
+// swap replaces the name of the one table by that of the other.
+func swap(outline string) string {
+	return strings.ReplaceAll(outline, "outreach.company_target_errors", dol)
 }
 
 func (p *pair) backlog(table string, n int) (list []recoup.Error) {

@@ -10,7 +10,7 @@ import (
 
 func receiptMistakes() []mistake {
 	reporting := func(change func(m *memory, r *store.Receipt, now time.Time)) func(*memory) Store {
-		return func(m *memory) Store { return clerk{m, change} }
+		return func(m *memory) Store { return changing{m, change} }
 	}
 	return []mistake{
 		{"receipts of reports are not looked for", receiptReport, reporting(func(m *memory, r *store.Receipt, _ time.Time) {
@@ -34,7 +34,7 @@ func receiptMistakes() []mistake {
 				}
 			}
 		})},
-		{"receipts are told apart by key alone", receiptScopes, reporting(func(_ *memory, r *store.Receipt, _ time.Time) { r.Scope = "" })},
+		{"receipts are distinguished by key alone", receiptScopes, reporting(func(_ *memory, r *store.Receipt, _ time.Time) { r.Scope = "" })},
 		{"an answer is rendered anew", receiptReport, reporting(func(m *memory, r *store.Receipt, _ time.Time) {
 			if first, ok := m.receipts[r.ID()]; ok {
 				first.Answer = []byte("something else")
@@ -45,13 +45,13 @@ func receiptMistakes() []mistake {
 	}
 }
 
-// clerk changes receipts of reports before it looks at them.
-type clerk struct {
+// changing is a store that alters the receipts of reports before it looks at them.
+type changing struct {
 	*memory
 	change func(m *memory, r *store.Receipt, now time.Time)
 }
 
-func (s clerk) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
+func (s changing) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
 	for i := range reports {
 		if reports[i].Receipt == nil {
 			continue

@@ -25,7 +25,7 @@ type gateClause struct {
 // parallel on a fresh store; open registers its own clean-up.
 func RunGate(t *testing.T, open func(t *testing.T) Gate) {
 	clauses := slices.Concat(gateImports(), gateResults(), gateClaims(), gateKills(), gateFreezes(),
-		gateLists(), gateDesk(), gateAtomicity(), gateRaces())
+		gateLists(), gateIntakeClaims(), gateAtomicity(), gateRaces())
 	for _, c := range clauses {
 		t.Run(c.says, func(t *testing.T) {
 			t.Parallel()
@@ -240,7 +240,7 @@ func (d *gateDriver) wantStored(want ...store.Case) {
 	}
 }
 
-// wantEvents says what the AIR must tell of an intake, in order.
+// wantEvents says which events the AIR must have of an intake, in order.
 func (d *gateDriver) wantEvents(intake recoup.ID, want ...recoup.AIREvent) []recoup.IntakeEvent {
 	d.Helper()
 	rows, err := d.store.Timeline(d.Context(), intake, store.MaxPage)
@@ -248,7 +248,7 @@ func (d *gateDriver) wantEvents(intake recoup.ID, want ...recoup.AIREvent) []rec
 	return d.sameEvents(rows, want)
 }
 
-// wantBatchEvents says what the AIR must tell of a batch, in order.
+// wantBatchEvents says which events the AIR must have of a batch, in order.
 func (d *gateDriver) wantBatchEvents(batch string, want ...recoup.AIREvent) []recoup.IntakeEvent {
 	d.Helper()
 	rows, err := d.store.BatchTimeline(d.Context(), batch, store.MaxPage)

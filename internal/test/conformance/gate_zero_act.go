@@ -85,7 +85,7 @@ func gateScene(t *testing.T, s Gate, raw GateSQL) {
 	d.must(err)
 	d.fails(d.company("active", "open"))
 	d.fails(d.company("loose", ""))
-	d.fails(d.company("half", "open")) // somebody took over, and its status does not tell
+	d.fails(d.company("half", "open")) // somebody took over, and its status does not show it
 	raw.Do(enter("'open'", "AUTHORIZED", of("half")))
 }
 
@@ -228,12 +228,12 @@ func forbiddenIntakes() []gateAct {
 		{"an AIR row of nothing", "insert into cl.gate_zero_air (event, attempt_count, at) values ('FAIL', 1, {time})"},
 		{"an AIR row of an unknown event", "insert into cl.gate_zero_air (intake_id, event, at) values (" + of("active") + ", 'PARTY', {time})"},
 
-		{"a failure told twice", "insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, attempt_count, at) " +
+		{"a failure recorded twice", "insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, attempt_count, at) " +
 			"select intake_id, recovery_id, batch_id, 'FAIL', 1, {time} from cl.gate_zero_recovery where intake_id = " + of("active")},
-		{"an end told that is none", "insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, attempt_count, at) " +
+		{"an end recorded that is none", "insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, attempt_count, at) " +
 			"select intake_id, recovery_id, batch_id, 'EXHAUSTED', 1, {time} from cl.gate_zero_recovery where intake_id = " + of("active")},
-		{"a pass told that was none", "insert into cl.gate_zero_air (intake_id, batch_id, event, at) values (" + of("pending") + ", 'open', 'AUTH', {time})"},
-		{"a kill told that was none", "insert into cl.gate_zero_air (batch_id, event, at) values ('open', 'KILL', {time})"},
+		{"a pass recorded that was none", "insert into cl.gate_zero_air (intake_id, batch_id, event, at) values (" + of("pending") + ", 'open', 'AUTH', {time})"},
+		{"a kill recorded that was none", "insert into cl.gate_zero_air (batch_id, event, at) values ('open', 'KILL', {time})"},
 		{"a window that is too short", "update cl.gate_zero_batch set completed_at = created_at, batch_freeze_at = created_at + {hour} where batch_id = 'open'"},
 
 		{"a renamed batch", "update cl.gate_zero_batch set batch_id = 'x' where batch_id = 'open'"},

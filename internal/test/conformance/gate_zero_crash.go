@@ -29,7 +29,7 @@ type gatePass struct {
 const gateBatch = 8
 
 // GateVictim passes retries, with several hands, until it is killed or the store
-// fails, and tells its parent of it in a journal: each pass before the store can
+// fails, and reports to its parent in a journal: each pass before the store can
 // commit it, and again when it was acknowledged. See [Victim].
 func GateVictim(t TB, s Gate) error {
 	ctx, end := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 func gateFreezes() []gateClause {
 	return []gateClause{
 		{"fourteen days after it is complete a batch freezes: what is ACTIVE is EXHAUSTED, killed or not", gateFreeze},
-		{"a freeze goes on in steps of its limit", gateFreezeBounded},
+		{"a freeze goes on in chunks of its limit", gateFreezeBounded},
 		{"what is leased when its batch freezes finishes first: a pass counts, a failure exhausts", gateFreezeLeased},
 		{"a failure in a frozen batch is born EXHAUSTED, a first pass still counts", gateFreezeBorn},
 		{"without a batch, or without its completion, there is no freeze", gateFreezeNot},

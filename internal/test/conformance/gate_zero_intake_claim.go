@@ -11,7 +11,7 @@ import (
 	"recoup/internal/store"
 )
 
-func gateDesk() []gateClause {
+func gateIntakeClaims() []gateClause {
 	return []gateClause{
 		{"new intakes are handed out oldest first, each to one worker, until its turn is over", gateTurns},
 		{"no new intake of a killed batch is handed out, and those of a frozen one are", gateTurnsHeldBack},
@@ -22,7 +22,7 @@ func gateDesk() []gateClause {
 		{"intakes are listed newest first by batch and status, page by page", gateIntakeList},
 		{"an intake that comes again with its id is the same", gateSameID},
 		{"recoveries are counted by status and last reason", gateReasons},
-		{"the audit tells who used the kill switch and why, and of the freeze", gateAudit},
+		{"the audit says who used the kill switch and why, and has the freeze", gateAudit},
 	}
 }
 
@@ -137,7 +137,7 @@ func gateOneBatch(d *gateDriver) {
 func gateGivenBack(d *gateDriver) {
 	d.batch("b1")
 	failed := d.claimed(d.failed("b1"))
-	d.wait(gateLease) // one lapse
+	d.wait(gateLease) // one lease expires
 	held := d.claimedNow(failed)
 	for range 2 * recovery.MaxLapses {
 		back, err := d.finish(held.Recovery.ID, recovery.GiveBack{Token: held.Lease.LeaseToken})

@@ -277,7 +277,7 @@ func (d *gateDriver) gateAnything(random *rand.Rand, pending []recoup.ID, freezi
 	return err
 }
 
-// checkStory says that a case and what the AIR tells of it fit together.
+// checkStory says that a case and its rows in the AIR agree.
 func (d *gateDriver) checkStory(c store.Case, rows []recoup.IntakeEvent) {
 	d.Helper()
 	n := map[recoup.AIREvent]int{}

@@ -173,7 +173,7 @@ func (d *gateDriver) wantReentry(was, c store.Case, fresh recoup.ID) {
 	if got := d.read(fresh); got.Intake != want || got.Recovery != (recoup.Recovery{}) {
 		d.Errorf("the new intake is %+v, want %+v", got, want)
 	}
-	rows, err := d.store.Timeline(d.Context(), fresh, store.MaxPage) // tells of the failed one too
+	rows, err := d.store.Timeline(d.Context(), fresh, store.MaxPage) // with the failed one's rows too
 	d.must(err)
 	if n := len(rows); n < 3 || rows[n-2].Event != "AUTH" || rows[n-2].IntakeID != was.Intake.ID ||
 		rows[n-1].Event != "REENTER" || rows[n-1].NewIntakeID != fresh || rows[n-1].IntakeID != was.Intake.ID {

@@ -14,11 +14,11 @@ import (
 func promotions() []clause {
 	return []clause{
 		{"an entity without errors goes on, and each promotion gets the next number", promoteFree},
-		{"an entity that is blocked stays, and is told by what", promoteBlocked},
+		{"an entity that is blocked stays, and the answer says by what", promoteBlocked},
 		{"the gate opens when its last blocker ends, however it ends", promoteAfter},
 		{"what is ignored, archived or in a table that does not block holds nobody back", promoteHarmless},
 		{"a dead letter holds back the entity it names", promoteLetter},
-		{"the gate's log tells what blocked, what ceased to and who went on, in order", gateOrder},
+		{"the gate's log has what blocked, what ceased to and who was promoted, in order", gateOrder},
 		{"no promotion slips between a blocking error and its end", raceGate},
 	}
 }

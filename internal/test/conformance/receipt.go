@@ -28,7 +28,7 @@ func receipts() []clause {
 	}
 }
 
-// receipt is one whose answer tells what was done.
+// receipt is one whose answer says what was done.
 func (d *Driver) receipt(key, payload string) *store.Receipt {
 	return &store.Receipt{
 		Scope: "k1 POST /v1/errors", Key: key, Hash: hashOf(payload), ExpiresAt: d.Now().Add(day),
@@ -56,7 +56,7 @@ func (d *Driver) tryReceipt(entity string, r *store.Receipt) (store.Outcome, err
 	return outcomes[0], nil
 }
 
-// tryReports reports until it is not told to come again.
+// tryReports reports until the store is not busy.
 func (d *Driver) tryReports(batch ...store.Report) ([]store.Outcome, error) {
 	for {
 		outcomes, err := d.Store.Report(d.Context(), d.Now(), batch)

@@ -75,7 +75,7 @@ func replayPause(d *letterDriver) {
 	lanes := []recoup.Lane{{Pipeline: criticizer, Stage: "fetch"}}
 	got, err := d.tryClaim("w2", 10, lanes...)
 	d.must(err)
-	if len(got) != 3 { // two of the replay, and the fresh one whose lease has lapsed
+	if len(got) != 3 { // two of the replay, and the fresh one whose lease has expired
 		d.Errorf("claimed %+v", got)
 	}
 	refused := errors.New("refused")

@@ -99,7 +99,7 @@ func (d *serviceDriver) together(n int, run func(i int) error) {
 	d.must(errors.Join(results...))
 }
 
-// acts returns what the audit tells, oldest first.
+// acts returns the rows of the audit, oldest first.
 func (d *serviceDriver) acts() []recoup.AuditEntry {
 	d.Helper()
 	list, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{}, store.AuditCursor{}, store.MaxPage)
@@ -108,7 +108,7 @@ func (d *serviceDriver) acts() []recoup.AuditEntry {
 	return list
 }
 
-// wantActs says what the audit must tell of, in order.
+// wantActs says which acts the audit must have, in order.
 func (d *serviceDriver) wantActs(want ...string) []recoup.AuditEntry {
 	d.Helper()
 	list := d.acts()

@@ -64,7 +64,7 @@ func serviceScene(d *serviceDriver) {
 	d.leads("n1", 1)
 	d.wait(term)
 	d.must(d.store.SaveJob(d.Context(), d.leads("n2", 2), store.Job{Name: "expiry", Runs: 2, Failures: 1}))
-	d.tell("delivered", "given up", "tried", "waits")
+	d.enqueue("delivered", "given up", "tried", "waits")
 	list := d.claimed(3, "delivered", "given up", "tried")
 	for _, n := range list {
 		switch n.Key {

@@ -11,7 +11,7 @@ import (
 
 func auditClauses() []serviceClause {
 	return []serviceClause{
-		{"an act is kept as it was told", auditKept},
+		{"an act is kept as it was recorded", auditKept},
 		{"acts are listed newest first by who, what, to what and when, page by page", auditList},
 	}
 }

@@ -192,7 +192,7 @@ func keyTouched(d *serviceDriver) {
 	}
 	_, err := d.store.RevokeKey(d.Context(), a.ID, d.act("ada"))
 	d.must(err)
-	d.must(d.store.TouchKeys(d.Context(), map[recoup.ID]time.Time{a.ID: late.Add(time.Second)})) // what a node had still to tell
+	d.must(d.store.TouchKeys(d.Context(), map[recoup.ID]time.Time{a.ID: late.Add(time.Second)})) // what a node had still to report
 	if got := d.keyOf(a.Hash); !got.LastUsedAt.Equal(late.Add(time.Second)) || got.RevokedAt.IsZero() {
 		d.Errorf("after its end the key is %+v", got)
 	}

@@ -10,11 +10,11 @@ import (
 
 func leaderClauses() []serviceClause {
 	return []serviceClause{
-		{"what is free or has lapsed is led by the next who bids, as another term", leaderTerms},
+		{"what is free or has expired is led by the next who bids, as another term", leaderTerms},
 		{"a term that a wrong clock has begun holds nobody up", leaderAhead},
 		{"of ten nodes at once one leads, and all know who", leaderRace},
 		{"what a leader writes whose term is over is refused", leaderSlept},
-		{"jobs are kept as their leader tells, by name", jobKept},
+		{"jobs are kept as their leader writes them, by name", jobKept},
 	}
 }
 
@@ -38,7 +38,7 @@ func (d *serviceDriver) leads(node string, number int64) store.Term {
 	return t
 }
 
-// wantLeader says what everybody must be told of who leads.
+// wantLeader says who every node must see as leader.
 func (d *serviceDriver) wantLeader(want store.Term) {
 	d.Helper()
 	got, err := d.store.Leader(d.Context(), "clockwork")

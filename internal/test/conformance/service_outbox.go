@@ -17,7 +17,7 @@ func outboxClauses() []serviceClause {
 		{"a delivery ends a notice, unless another attempt has begun", noticeFinished},
 		{"a notice that fails waits for its next time, or is given up", noticeRetried},
 		{"sixteen nodes deliver each notice once", noticeRace},
-		{"the same notice is told once, however often it is added", noticeDedup},
+		{"the same notice is sent once, however often it is added", noticeDedup},
 		{"notices of errors are delivered like all others", noticeOfError},
 		{"what waits of a kind is found by its errors, or as what no error causes", noticeWaits},
 		{"what is delivered or given up is purged, oldest first, and nothing else", noticePurged},
@@ -25,8 +25,8 @@ func outboxClauses() []serviceClause {
 	}
 }
 
-// tell adds notices, each a little later than the one before.
-func (d *serviceDriver) tell(keys ...string) {
+// enqueue adds notices, each a little later than the one before.
+func (d *serviceDriver) enqueue(keys ...string) {
 	d.Helper()
 	for _, key := range keys {
 		if n := d.add(key); n != 1 {
@@ -85,11 +85,11 @@ func (d *serviceDriver) pending(want int) {
 
 func noticeClaimed(d *serviceDriver) {
 	made := d.now
-	d.tell("a")
+	d.enqueue("a")
 	d.now = made.Add(-time.Microsecond)
 	d.claimed(10)
 	d.wait(time.Minute)
-	d.tell("b", "c")
+	d.enqueue("b", "c")
 	n := d.claimed(1, "a")[0]
 	wantSame(d, n, recoup.Notice{ID: n.ID, CreatedAt: made, DueAt: d.now.Add(noticeLease), Attempts: 1,
 		Kind: "ALERT", To: "ops", Key: "a", Body: `{"rule":  "a"}`})
@@ -104,7 +104,7 @@ func noticeClaimed(d *serviceDriver) {
 }
 
 func noticeFinished(d *serviceDriver) {
-	d.tell("a", "b")
+	d.enqueue("a", "b")
 	list := d.claimed(10, "a", "b")
 	d.finish(1, store.Delivery{ID: list[0].ID, Attempt: 1, Delivered: true},
 		store.Delivery{ID: list[1].ID, Attempt: 2, Delivered: true}, store.Delivery{ID: d.ids.New(d.now), Attempt: 1, Delivered: true})
@@ -121,7 +121,7 @@ func noticeFinished(d *serviceDriver) {
 }
 
 func noticeRetried(d *serviceDriver) {
-	d.tell("a")
+	d.enqueue("a")
 	n := d.claimed(10, "a")[0]
 	d.finish(1, store.Delivery{ID: n.ID, Attempt: 1, RetryAt: d.now.Add(time.Hour), Error: "no answer"})
 	d.wait(time.Hour - time.Microsecond)
@@ -170,7 +170,7 @@ func noticeRace(d *serviceDriver) {
 }
 
 func noticeDedup(d *serviceDriver) {
-	d.tell("a")
+	d.enqueue("a")
 	same := recoup.Notice{Kind: "OTHER", To: "someone", Key: "a"}
 	free := recoup.Notice{Kind: "ALERT", To: "ops"}
 	under := func(key string) recoup.Notice {
@@ -252,7 +252,7 @@ func noticeWaits(d *serviceDriver) {
 }
 
 func noticePurged(d *serviceDriver) {
-	d.tell("a", "b", "c", "waits")
+	d.enqueue("a", "b", "c", "waits")
 	for i, n := range d.claimed(3, "a", "b", "c") {
 		d.finish(1, store.Delivery{ID: n.ID, Attempt: 1, Delivered: i != 1})
 		d.wait(time.Minute)
@@ -269,7 +269,7 @@ func noticePurged(d *serviceDriver) {
 	purge(d.now, 10, 1)
 	purge(d.now.Add(day), 10, 0)
 	d.pending(1)
-	d.tell("a") // its key is free again
+	d.enqueue("a") // its key is free again
 }
 
 func receiptPurged(d *serviceDriver) {

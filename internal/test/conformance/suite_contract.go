@@ -30,7 +30,7 @@ type Ledger interface {
 }
 
 // Gate is Gate Zero: batches, intakes, the recoveries of those that failed, and
-// the AIR that tells of all of them.
+// the AIR, which records what happened to them.
 type Gate interface {
 	store.BatchWriter
 	store.CaseWriter
