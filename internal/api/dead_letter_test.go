@@ -196,7 +196,7 @@ func TestRemediationFields(t *testing.T) {
 }
 
 // What is counted of staged work can be scraped.
-func TestLetterMetrics(t *testing.T) {
+func TestDeadLetterMetrics(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	d := w.letter(recoup.StepVerified)

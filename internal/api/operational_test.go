@@ -56,7 +56,7 @@ func waits(w *world, entity, code string) {
 
 // The third failed lookup of a domain parks (spec 000, 9.2) before the retries are
 // spent; the history tells the count that decided.
-func TestAutoParkTellsItsCount(t *testing.T) {
+func TestAutoParkRecordsItsCount(t *testing.T) {
 	t.Parallel()
 	const table = "outreach.company_target_errors"
 	w := newWorld(t)

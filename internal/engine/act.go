@@ -110,7 +110,7 @@ func (e *Engine) result(c Caller, act Act, in lifecycle.Input) *store.Result {
 	return &store.Result{Token: token, Like: like, Brief: act.Brief}
 }
 
-// withStreak tells a failure how many of its family came before it.
+// withStreak adds to a failure how many of its family came before it.
 func withStreak(in lifecycle.Input, streak int) lifecycle.Input {
 	if fail, ok := in.(lifecycle.Fail); ok {
 		fail.Failure.Streak = streak

@@ -25,9 +25,9 @@ func TestFailuresOfOneClaimAreAllInTheLedger(t *testing.T) {
 				w.Act(engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: e.LeaseToken, Failure: conformance.Failure("NETWORK_TIMEOUT")}})
 			}
 		}
-		told, _, err := w.DB.Events(w.Context(), store.EventFilter{From: claimed[0].LeasedAt, To: w.Now().Add(time.Hour)}, store.Page{})
-		if err != nil || len(told) != 2 || told[0].CorrelationID == told[1].CorrelationID {
-			w.Errorf("the ledger has %+v, %v", told, err)
+		events, _, err := w.DB.Events(w.Context(), store.EventFilter{From: claimed[0].LeasedAt, To: w.Now().Add(time.Hour)}, store.Page{})
+		if err != nil || len(events) != 2 || events[0].CorrelationID == events[1].CorrelationID {
+			w.Errorf("the ledger has %+v, %v", events, err)
 		}
 	})
 }

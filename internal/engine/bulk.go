@@ -27,11 +27,11 @@ type Bulk struct {
 // MaxBulk is the most errors of one bulk act.
 const MaxBulk = 10000
 
-// bulkStep is how many errors one transaction of a bulk act changes.
-const bulkStep = 200
+// bulkChunk is how many errors one transaction of a bulk act changes.
+const bulkChunk = 200
 
 // Bulk applies an act to many errors: first the set is fixed, then each is
-// changed under its own lock, in steps. A set that is larger than MaxBulk is
+// changed under its own lock, in chunks. A set that is larger than MaxBulk is
 // refused before anything is done; a member that has changed since its preview is
 // refused by itself. An act on several is audited, once, before it is done.
 func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult, error) {
@@ -54,11 +54,11 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult,
 	}
 	result := recoup.BulkResult{Preview: b.Preview, Matched: len(members)}
 	shown := Frozen{Act: b.Act, Until: e.Now().Add(PreviewLife)}
-	for step := range slices.Chunk(members, bulkStep) {
+	for chunk := range slices.Chunk(members, bulkChunk) {
 		if b.Preview {
-			err = e.previewStep(ctx, c, input, step, &result, &shown)
+			err = e.previewChunk(ctx, c, input, chunk, &result, &shown)
 		} else {
-			err = e.applyStep(ctx, c, input, step, &result)
+			err = e.applyChunk(ctx, c, input, chunk, &result)
 		}
 		if err != nil {
 			return result, fmt.Errorf("after %d of %d: %w", result.Applied+result.NotDone, len(members), err)
@@ -138,7 +138,7 @@ func distinct(ids []recoup.ID) []recoup.ID {
 	})
 }
 
-func (e *Engine) applyStep(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *recoup.BulkResult) error {
+func (e *Engine) applyChunk(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *recoup.BulkResult) error {
 	acts := make([]Act, len(members))
 	for i, m := range members {
 		acts[i] = Act{ID: m.ID, Input: in, Seen: m}
@@ -153,8 +153,8 @@ func (e *Engine) applyStep(ctx context.Context, c Caller, in lifecycle.Input, me
 	return nil
 }
 
-// previewStep asks the state machine about each error as it is, without a lock.
-func (e *Engine) previewStep(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *recoup.BulkResult, shown *Frozen) error {
+// previewChunk asks the state machine about each error as it is, without a lock.
+func (e *Engine) previewChunk(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *recoup.BulkResult, shown *Frozen) error {
 	now := e.Now()
 	for _, m := range members {
 		current, err := e.Error(ctx, c, m.ID)

@@ -31,7 +31,7 @@ func (w *world) previewed(c engine.Caller, b engine.Bulk) (recoup.BulkResult, er
 func TestBulk(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var reports []recoup.Report
-		for i := range 250 { // more than one step
+		for i := range 250 { // more than one chunk
 			reports = append(reports, failing(dol, fmt.Sprintf("e%d", i), "NETWORK_TIMEOUT"))
 		}
 		made := w.Report(append(reports, failing(people, "p1", "NETWORK_TIMEOUT"))...)

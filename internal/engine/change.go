@@ -150,7 +150,7 @@ func (p *Plan) keep(next *policy.Policy, x *Prediction) {
 	case errors.As(x.Kept, &refusal):
 		reason = refusal.Reason
 	case errors.Is(x.Kept, store.ErrRefused):
-		reason = store.ErrRefused.Error() // the rest tells of this one error
+		reason = store.ErrRefused.Error() // the rest is about this one error
 	}
 	i := slices.IndexFunc(p.Kept, func(k Kept) bool { return k.Table == table && k.Reason == reason })
 	if i < 0 {

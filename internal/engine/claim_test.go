@@ -47,7 +47,7 @@ func TestClaimWorksEveryTable(t *testing.T) {
 }
 
 // A worker that never came back is an event, once.
-func TestClaimTellsOfALostWorker(t *testing.T) {
+func TestClaimRecordsALostWorker(t *testing.T) {
 	everywhere(t, func(w *world) {
 		e := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
 		leased := w.claimOne(e)

@@ -15,7 +15,7 @@ import (
 	"recoup/internal/store"
 )
 
-// held is a store that answers when it is told to.
+// held is a store that answers when the test lets it.
 type held struct {
 	asked  chan []string
 	answer chan error

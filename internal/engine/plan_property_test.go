@@ -95,17 +95,17 @@ func (w *world) live(t *rapid.T, entity string) {
 	}
 }
 
-// predictions returns what is foretold, by error.
+// predictions returns what the plan predicts, by error.
 func (w *world) predictions(next *policy.Policy) map[recoup.ID]engine.Prediction {
 	w.Helper()
-	foretold := map[recoup.ID]engine.Prediction{}
+	predicted := map[recoup.ID]engine.Prediction{}
 	for x, err := range w.Engine.Predict(w.Context(), ada, next) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		foretold[x.Before.ID] = x
+		predicted[x.Before.ID] = x
 	}
-	return foretold
+	return predicted
 }
 
 // What was predicted equals what happens, row by row and in sum, whatever the next
@@ -119,13 +119,13 @@ func TestPredictedEqualsHappened(t *testing.T) {
 			}
 			w.live(t, fmt.Sprint("v", n, "e"))
 			next := nextVersion(t, fmt.Sprint(n, ".0.0"))
-			foretold, plan := w.predictions(next), w.plan(ada, next)
+			predicted, plan := w.predictions(next), w.plan(ada, next)
 			w.follow(next)
 			result := w.rebase(ada, next)
 			if !reflect.DeepEqual(result.Plan, plan) || result.Ended != 0 {
 				t.Fatalf("\nplanned %+v\ndid     %+v", plan, result)
 			}
-			for id, x := range foretold {
+			for id, x := range predicted {
 				w.compare(t, w.Read(id), x)
 			}
 			w.clear(t)

@@ -136,7 +136,7 @@ func TestKindsOfChange(t *testing.T) {
 	})
 }
 
-// A plan for a key that is for one hub tells of that hub, and so does a rebase.
+// A plan for a key that is for one hub covers that hub only, and so does a rebase.
 func TestPlanOfAHub(t *testing.T) {
 	everywhere(t, func(w *world) {
 		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(people, "e1", "NETWORK_TIMEOUT"))
@@ -156,7 +156,7 @@ func TestPlanOfAHub(t *testing.T) {
 	})
 }
 
-// A rebase that was cut off has done whole steps, and goes on where it was.
+// A rebase that was cut off has committed whole chunks, and goes on where it was.
 func TestRebaseGoesOn(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var reports []recoup.Report
@@ -167,20 +167,20 @@ func TestRebaseGoesOn(t *testing.T) {
 		next := edited(w.T, "2.0.0", "MEDIUM:   {lasts: 30d", "MEDIUM:   {lasts: 10d")
 		w.follow(next)
 		ctx, cancel := context.WithCancel(w.Context())
-		var steps []int
+		var progress []int
 		first, err := w.Engine.Rebase(ctx, ada, next, "new rules", func(done, total int) {
-			steps = append(steps, done)
+			progress = append(progress, done)
 			if total != 450 {
 				w.Errorf("%d of %d", done, total)
 			}
 			cancel()
 		})
-		if !errors.Is(err, context.Canceled) || first.Moved != 200 || !slices.Equal(steps, []int{200}) {
-			w.Fatalf("cut off: %v, %d moved, told %v", err, first.Moved, steps)
+		if !errors.Is(err, context.Canceled) || first.Moved != 200 || !slices.Equal(progress, []int{200}) {
+			w.Fatalf("cut off: %v, %d moved, told %v", err, first.Moved, progress)
 		}
-		second, err := w.Engine.Rebase(w.Context(), ada, next, "new rules", func(done, _ int) { steps = append(steps, done) })
-		if err != nil || second.Current != 200 || second.Moved != 250 || !slices.Equal(steps, []int{200, 200, 400, 450}) {
-			w.Errorf("again: %v, %+v, told %v", err, second, steps)
+		second, err := w.Engine.Rebase(w.Context(), ada, next, "new rules", func(done, _ int) { progress = append(progress, done) })
+		if err != nil || second.Current != 200 || second.Moved != 250 || !slices.Equal(progress, []int{200, 200, 400, 450}) {
+			w.Errorf("again: %v, %+v, told %v", err, second, progress)
 		}
 		if p := w.plan(ada, next); p.Current != 450 || p.Changed != 0 {
 			w.Errorf("left: %+v", p)

@@ -18,16 +18,16 @@ type RebaseResult struct {
 	Ended int `json:"ended" doc:"errors that ended or went before their turn came"`
 }
 
-// rebaseStep is how many errors one transaction of a rebase changes.
-const rebaseStep = 200
+// rebaseChunk is how many errors one transaction of a rebase changes.
+const rebaseChunk = 200
 
 // Rebase judges the open errors that the caller may see by another version of
-// the policy, in steps, newest errors first, and tells how far it has come. What
+// the policy, in chunks, newest errors first, and reports how far it has come. What
 // it does to an error is what [Engine.Plan] says.
 //
 // The store must have the version's tables, and new errors must be admitted by
-// it already, or some would be missed. A rebase that was cut off has done whole
-// steps and says what; run again, it passes over what has the version already.
+// it already, or some would be missed. A rebase that was cut off has committed whole
+// chunks and says which; run again, it skips what has the version already.
 // An error that the database refuses to change stays with its version.
 func (e *Engine) Rebase(ctx context.Context, c Caller, next *policy.Policy, reason string, progress func(done, total int)) (RebaseResult, error) {
 	f := check.Fields{Redactor: e.Redactor}
@@ -43,7 +43,7 @@ func (e *Engine) Rebase(ctx context.Context, c Caller, next *policy.Policy, reas
 		return RebaseResult{}, err
 	}
 	r := rebase{Engine: e, caller: c, next: next, in: in, plan: newPlan(next)}
-	for page, err := range e.open(ctx, c, rebaseStep) {
+	for page, err := range e.open(ctx, c, rebaseChunk) {
 		if err == nil {
 			err = r.apply(ctx, page)
 		}

@@ -84,9 +84,9 @@ func TestSecretsInReports(t *testing.T) {
 			}
 			w.wantFields(out[0].Err, []string{secret}, field)
 		}
-		told := failing(dol, "e1", "NETWORK_TIMEOUT")
-		told.Message = "refused for " + secret
-		out, err := w.Engine.Report(w.Context(), ada, []recoup.Report{told})
+		report := failing(dol, "e1", "NETWORK_TIMEOUT")
+		report.Message = "refused for " + secret
+		out, err := w.Engine.Report(w.Context(), ada, []recoup.Report{report})
 		if err != nil || out[0].Err != nil {
 			w.Fatal(err, out[0].Err)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // Sweep lets the clock act on errors whose deadline of a kind has come: it expires
-// them, closes their window, lapses their lease, escalates, reminds, or archives
+// them, closes their window, ends their lease, escalates, reminds, or archives
 // what is resolved. It takes limit of them at a time and returns how many changed.
 // What cannot change yet, because a worker holds it, is left for the next time and
 // keeps nothing that comes after it waiting: the sweep goes on behind it, until limit
@@ -38,14 +38,14 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 	if err != nil || len(ids) == 0 {
 		return 0, 0, 0, err
 	}
-	tell := e.consequence(nil)
+	event := e.consequence(nil)
 	if d == store.DueLapse {
-		tell = e.leaseExpired
+		event = e.leaseExpired
 	}
 	held := make([]bool, len(ids)) // a verb that starts over asks again
 	steps := make([]store.Step, len(ids))
 	for i, id := range ids {
-		steps[i] = store.Step{ID: id, Tell: tell, Result: e.together(d), Decide: func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+		steps[i] = store.Step{ID: id, Tell: event, Result: e.together(d), Decide: func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			next, effects, err := e.due(current, d, now)
 			held[i] = err != nil && current.Leased(now) && expires(current, d, now)
 			return next, effects, err

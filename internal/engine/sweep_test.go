@@ -48,15 +48,15 @@ func TestSweep(t *testing.T) {
 		if got := w.Read(made[0].ID); got.ArchiveReason != recoup.TTLExpired {
 			w.Errorf("expired: %+v", got.Archive)
 		}
-		told, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: lifecycle.BlockExpired, From: epoch, To: w.Now().Add(time.Hour)}, store.Page{})
-		if err != nil || len(told) != 2 {
-			w.Errorf("the ledger has %v, %v", told, err)
+		events, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: lifecycle.BlockExpired, From: epoch, To: w.Now().Add(time.Hour)}, store.Page{})
+		if err != nil || len(events) != 2 {
+			w.Errorf("the ledger has %v, %v", events, err)
 		}
 	})
 }
 
 // Whichever sweep meets a resolved error past its TTL first archives it as resolved,
-// and its history tells of no expiry.
+// and its history has no expiry.
 func TestSweepResolvedPastTTL(t *testing.T) {
 	everywhere(t, func(w *world) {
 		made := w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0]
@@ -76,7 +76,7 @@ func TestSweepResolvedPastTTL(t *testing.T) {
 }
 
 // A lease that ran out is one failed attempt and one event, whoever notices.
-func TestSweepLapse(t *testing.T) {
+func TestSweepExpiredLease(t *testing.T) {
 	everywhere(t, func(w *world) {
 		leased := w.claimOne(w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"))[0])
 		w.Wait(leased.LeaseEndsAt.Sub(w.Now()))
@@ -88,9 +88,9 @@ func TestSweepLapse(t *testing.T) {
 		if got := w.Read(leased.ID); got.RetryCount != 1 || !got.LeaseToken.IsZero() {
 			w.Errorf("%d retries, lease %s", got.RetryCount, got.LeaseToken)
 		}
-		told, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: "WORKER_LOST", From: epoch, To: w.Now().Add(time.Hour)}, store.Page{})
-		if err != nil || len(told) != 1 || told[0].CorrelationID != leased.CorrelationID || !told[0].TS.Equal(leased.LeaseEndsAt) {
-			w.Errorf("the ledger has %v, %v", told, err)
+		events, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: "WORKER_LOST", From: epoch, To: w.Now().Add(time.Hour)}, store.Page{})
+		if err != nil || len(events) != 1 || events[0].CorrelationID != leased.CorrelationID || !events[0].TS.Equal(leased.LeaseEndsAt) {
+			w.Errorf("the ledger has %v, %v", events, err)
 		}
 	})
 }

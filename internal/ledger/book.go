@@ -50,7 +50,7 @@ func (b *Book) Govern(now time.Time, batch []Incoming) Governed {
 	return b.governor.Load().Govern(now, batch)
 }
 
-// Keep says what is stored of events together with the act that they tell of.
+// Keep says what is stored of events together with the act that they record.
 func (b *Book) Keep(now time.Time, events []recoup.Event) []*store.Event {
 	return b.governor.Load().Keep(now, events)
 }

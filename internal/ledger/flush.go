@@ -113,7 +113,7 @@ func (w *Writer) write(b *batch, from, to int) {
 		w.giveUp(b, from, to, err)
 		return
 	}
-	w.settle(b, from, to, nil, func(s *sums) {
+	w.finish(b, from, to, nil, func(s *sums) {
 		s.written += int64(added)
 		s.duplicates += int64(to - from - added)
 	})
@@ -123,7 +123,7 @@ func (w *Writer) write(b *batch, from, to int) {
 func (w *Writer) giveUp(b *batch, from, to int, err error) {
 	n := int64(to - from)
 	if errors.Is(err, errGivenUp) {
-		w.settle(b, from, to, err, func(s *sums) { s.lost += n })
+		w.finish(b, from, to, err, func(s *sums) { s.lost += n })
 		return
 	}
 	reason := DropStoreFailed
@@ -133,11 +133,11 @@ func (w *Writer) giveUp(b *batch, from, to int, err error) {
 	w.o.Logger.Error("ledger dropped events", "reason", reason, "events", n, "first_id", b.events[from].ID.String(),
 		"first_code", string(b.events[from].Code), "error", err)
 	w.o.Tally.Add(w.o.Now(), reason, n)
-	w.settle(b, from, to, err, func(*sums) {})
+	w.finish(b, from, to, err, func(*sums) {})
 }
 
-// settle says of a part of a batch that it is decided: written, or lost for a cause.
-func (w *Writer) settle(b *batch, from, to int, cause error, count func(*sums)) {
+// finish records the result of a part of a batch: written, or lost for a cause.
+func (w *Writer) finish(b *batch, from, to int, cause error, count func(*sums)) {
 	bytes := sizes(b.events[from:to])
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,14 +147,14 @@ func (w *Writer) settle(b *batch, from, to int, cause error, count func(*sums)) 
 	at := 0
 	for _, run := range b.runs {
 		if n := min(to, at+run.n) - max(from, at); n > 0 {
-			run.receipt.settle(n, cause)
+			run.receipt.finish(n, cause)
 		}
 		at += run.n
 	}
 }
 
-// settle decides n events of a receipt. The lock is held.
-func (r *Receipt) settle(n int, cause error) {
+// finish records the result of n events of a receipt. The lock is held.
+func (r *Receipt) finish(n int, cause error) {
 	r.pending -= n
 	if cause != nil {
 		r.lost += n
@@ -164,7 +164,7 @@ func (r *Receipt) settle(n int, cause error) {
 		return
 	}
 	r.events = nil
-	if r.settled != nil {
-		close(r.settled)
+	if r.finished != nil {
+		close(r.finished)
 	}
 }

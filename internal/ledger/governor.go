@@ -89,7 +89,7 @@ func (g *Governor) Check(now time.Time, in *Incoming) error {
 	return fault.Validation(c.bad...)
 }
 
-// Keep governs events that are stored together with the act that they tell of. The
+// Keep governs events that are stored together with the act that they record. The
 // result has nil in the place of one that is refused; the act stands without it.
 func (g *Governor) Keep(now time.Time, events []recoup.Event) []*store.Event {
 	batch := make([]Incoming, len(events))

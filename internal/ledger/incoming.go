@@ -11,7 +11,7 @@ import (
 type Incoming struct {
 	recoup.Event
 
-	// IDText is the event's id as it was written, because only the text tells a
+	// IDText is the event's id as it was written, because only the text distinguishes a
 	// ULID, which carries a time, from a random UUID. It wins over Event.ID.
 	IDText string `json:"event_id"`
 

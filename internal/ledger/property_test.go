@@ -145,7 +145,7 @@ func TestWriterKeepsItsWord(t *testing.T) {
 }
 
 // TestWriterClosedInAHurry runs plans that once went wrong: what is left when closing
-// cannot wait is told, and what could be written is not said to be lost.
+// cannot wait is reported as lost, and what could be written is not.
 func TestWriterClosedInAHurry(t *testing.T) {
 	t.Parallel()
 	source := newEvents()

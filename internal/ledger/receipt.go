@@ -16,13 +16,13 @@ type Receipt struct {
 	total int
 
 	// The writer's lock guards the rest.
-	events  []store.Event
-	taken   int // by flushers
-	pending int // not yet written or given up
-	lost    int // given up
-	cause   error
-	urgent  bool
-	settled chan struct{} // made for whoever waits first
+	events   []store.Event
+	taken    int // by flushers
+	pending  int // not yet written or given up
+	lost     int // given up
+	cause    error
+	urgent   bool
+	finished chan struct{} // made for whoever waits first
 }
 
 // Wait returns nil once all events are committed. It returns a [*fault.Error] if
@@ -31,11 +31,11 @@ type Receipt struct {
 // writer's WaitLimit. In that case they may still be written; sending them again
 // with the same ids and times does no harm.
 func (r *Receipt) Wait(ctx context.Context) error {
-	settled := r.hurry()
+	finished := r.hurry()
 	limit := time.NewTimer(r.w.o.WaitLimit)
 	defer limit.Stop()
 	select {
-	case <-settled:
+	case <-finished:
 		return r.outcome()
 	case <-ctx.Done():
 		return r.undecided(context.Cause(ctx))
@@ -51,10 +51,10 @@ func (r *Receipt) hurry() <-chan struct{} {
 	w := r.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r.settled == nil {
-		r.settled = make(chan struct{})
+	if r.finished == nil {
+		r.finished = make(chan struct{})
 		if r.pending == 0 {
-			close(r.settled)
+			close(r.finished)
 		}
 	}
 	if r.taken < r.total && !r.urgent {
@@ -63,7 +63,7 @@ func (r *Receipt) hurry() <-chan struct{} {
 			w.arm(w.o.UrgentDelay)
 		}
 	}
-	return r.settled
+	return r.finished
 }
 
 func (r *Receipt) outcome() error {

@@ -210,7 +210,7 @@ func TestServerGoesAway(t *testing.T) {
 	})
 	source := newEvents()
 	var acknowledged atomic.Int64
-	steps := make(chan struct{}, 1024)
+	ticks := make(chan struct{}, 1024)
 	ctx, stop := context.WithCancel(t.Context())
 	var producers sync.WaitGroup
 	for range 4 {
@@ -221,7 +221,7 @@ func TestServerGoesAway(t *testing.T) {
 				}
 				acknowledged.Add(20)
 				select {
-				case steps <- struct{}{}:
+				case ticks <- struct{}{}:
 				default:
 				}
 			}
@@ -229,7 +229,7 @@ func TestServerGoesAway(t *testing.T) {
 	}
 	for _, end := range []func(){server.Stop, server.Kill, server.Stop} {
 		for range 20 {
-			<-steps
+			<-ticks
 		}
 		end()
 		if err := server.Restart(); err != nil {
@@ -237,7 +237,7 @@ func TestServerGoesAway(t *testing.T) {
 		}
 	}
 	for range 20 {
-		<-steps
+		<-ticks
 	}
 	stop()
 	producers.Wait()

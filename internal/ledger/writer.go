@@ -33,7 +33,7 @@ type Writer struct {
 	queued  int        // their events
 	urgent  int        // those of them that somebody waits for
 	flying  []*batch   // one of each flusher
-	held    int        // events accepted and not settled
+	held    int        // events accepted, and neither written nor lost
 	bytes   int64      // of those
 	sums    sums
 	trouble trouble

@@ -15,8 +15,8 @@ import (
 //
 // Remembered are decisions that are made by the thousand: that a due error is
 // leased, that the result of its retry resolves it, that it is retried once more,
-// that it is archived. None of them moves a count of failures, and the only one of
-// which anybody is told is that an expiry has unblocked an entity.
+// that it is archived. None of them moves a count of failures, and the only one that
+// notifies anybody is an expiry that has unblocked an entity.
 type Decision struct {
 	Kind      Kind         // Claimed, Succeeded, Failed, Expiring or Archiving
 	Was, Next recoup.Error // the error that it was made on, before and after
@@ -165,7 +165,7 @@ func (d *Decision) archive(e *recoup.Error, now time.Time) (recoup.Error, Effect
 	return next, effects
 }
 
-// together reports whether all that is to be told can be told of many at once.
+// together reports whether one digest can carry these notices for many errors.
 func together(notices []Notice) bool {
 	return !slices.ContainsFunc(notices, func(n Notice) bool { return n.Kind != recoup.NoticeUnblocked })
 }

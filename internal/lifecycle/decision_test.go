@@ -13,8 +13,8 @@ import (
 	"recoup/internal/policy"
 )
 
-// space draws errors of every shape: each field on its own, out of values between
-// which a decision may tell. What is derived is as the last step has left it.
+// space draws errors of every shape: each field on its own, out of values that a
+// decision may distinguish. What is derived is as the last step has left it.
 type space struct {
 	*rand.Rand
 	policies []*policy.Policy
@@ -103,7 +103,7 @@ func (s *space) mutate(e *recoup.Error, one int) {
 		}
 	}
 	if s.under(e).Version == e.PolicyVersion {
-		lifecycle.Settle(s.under(e), e)
+		lifecycle.Derive(s.under(e), e)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestRepeatRemembersTheLastRetry(t *testing.T) {
 	}
 }
 
-func TestClaimOfALapsedLeaseIsTheSystemsWord(t *testing.T) {
+func TestClaimOfAnExpiredLeaseIsASystemTransition(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(dol, "NETWORK_TIMEOUT", "")
 	leased, _ := w.claim(&e)

@@ -80,8 +80,8 @@ type Notices struct {
 // All returns the notices in the order in which they arose.
 func (n *Notices) All() []Notice { return n.list[:n.n] }
 
-// tell adds a notice, once.
-func (s *step) tell(kind recoup.NoticeKind, to string) {
+// notify adds a notice, once.
+func (s *step) notify(kind recoup.NoticeKind, to string) {
 	n, notice := &s.effects.Notices, Notice{Kind: kind, To: to}
 	if !slices.Contains(n.All(), notice) {
 		n.list[n.n] = notice

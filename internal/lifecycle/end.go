@@ -6,8 +6,8 @@ import (
 	"recoup"
 )
 
-// BlockExpired is the code of the ledger event that tells that an expiry has
-// unblocked an entity.
+// BlockExpired is the code of the ledger event of an expiry that has unblocked an
+// entity.
 const BlockExpired recoup.Code = "BLOCK_EXPIRED"
 
 // Resolve ends an error by hand.
@@ -46,7 +46,7 @@ func (in ArchiveNow) apply(s *step) error {
 	if replaying(s.table, &s.next) {
 		return s.refuse("it is part of a replay, and a worker may hold its work: cancel the replay first")
 	}
-	s.shelve(s.actor, recoup.ManualArchive)
+	s.archive(s.actor, recoup.ManualArchive)
 	return nil
 }
 
@@ -70,17 +70,17 @@ func (Expire) apply(s *step) error {
 		return s.refuse("a worker holds it")
 	}
 	if e.Blocking {
-		s.tell(recoup.NoticeUnblocked, s.ownerOrTeam())
+		s.notify(recoup.NoticeUnblocked, s.ownerOrTeam())
 		s.effects.Event = BlockExpired
 	}
-	s.shelve(recoup.System, recoup.TTLExpired)
+	s.archive(recoup.System, recoup.TTLExpired)
 	return nil
 }
 
-// shelve moves the error to its archive: it gains what an archived error has
+// archive moves the error to its archive: it gains what an archived error has
 // and loses only what it can no longer have, a lease and the power to block.
 // What was resolved is archived as that, whatever moved it.
-func (s *step) shelve(actor string, reason recoup.ArchiveReason) {
+func (s *step) archive(actor string, reason recoup.ArchiveReason) {
 	e := &s.next
 	if e.State == recoup.Resolved {
 		reason = recoup.ResolvedArchive
@@ -95,10 +95,10 @@ func (s *step) shelve(actor string, reason recoup.ArchiveReason) {
 	s.effects.Archive = true
 }
 
-// dismiss tells the operator who was paged for the error that it has ended.
+// dismiss notifies the operator who was paged for the error that it has ended.
 func (s *step) dismiss() {
 	if s.policy.Pages(s.table, &s.next) {
-		s.tell(recoup.NoticePageOver, s.table.Owner(recoup.MaxTier))
+		s.notify(recoup.NoticePageOver, s.table.Owner(recoup.MaxTier))
 	}
 }
 

@@ -37,12 +37,12 @@ func (in Escalate) apply(s *step) error {
 		return s.refuse(fmt.Sprintf("it stands on tier %d already", e.EscalationLevel))
 	}
 	if e.ReviewDueAt.After(e.RemindedAt) && !e.ReviewDueAt.After(s.now) {
-		s.tell(recoup.NoticeReviewMissed, e.Owner()) // the sweep was late, and the deadline goes
+		s.notify(recoup.NoticeReviewMissed, e.Owner()) // the sweep was late, and the deadline goes
 	}
 	e.State = recoup.Escalated
 	e.AssignedTo = ""
 	s.stand(tier, s.reason)
-	s.tell(recoup.NoticeEscalated, e.EscalatedTo)
+	s.notify(recoup.NoticeEscalated, e.EscalatedTo)
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (in Review) apply(s *step) error {
 	return nil
 }
 
-// Remind tells the owner of what is due to be told: a missed review, or that an
+// Remind notifies the owner of what is due: a missed review, or that an
 // expiry will unblock the entity. It moves nothing.
 type Remind struct{}
 
@@ -122,17 +122,17 @@ func (Remind) apply(s *step) error {
 	}
 	due := func(t time.Time) bool { return t.After(e.RemindedAt) && !t.After(s.now) }
 	if due(e.ReviewDueAt) {
-		s.tell(recoup.NoticeReviewMissed, e.Owner())
+		s.notify(recoup.NoticeReviewMissed, e.Owner())
 	}
 	if due(s.expiryNotice()) {
-		s.tell(recoup.NoticeExpiring, s.ownerOrTeam())
+		s.notify(recoup.NoticeExpiring, s.ownerOrTeam())
 	}
 	e.RemindedAt = s.now
 	return nil
 }
 
-// refreshReminder recomputes when the owner is next to be told something: the
-// earliest of what has not been told, which may be overdue.
+// refreshReminder recomputes when the owner is next to be notified: the
+// earliest of what is outstanding, which may be overdue.
 func (s *step) refreshReminder() {
 	e := &s.next
 	e.NextReminderAt = time.Time{}

@@ -78,26 +78,26 @@ func TestPersonEscalates(t *testing.T) {
 	}
 }
 
-// A missed review is told once and moves nothing.
+// A missed review notifies the owner once and moves nothing.
 func TestMissedReview(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
 	w.wait(24*time.Hour - 1)
 	w.refused(&e, lifecycle.Remind{}, "INVALID_TRANSITION")
 	w.wait(1)
-	told, effects := w.must(&e, lifecycle.Remind{})
+	reminded, effects := w.must(&e, lifecycle.Remind{})
 	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
 		t.Errorf("told %v", n)
 	}
-	if told.State != recoup.Parked || told.EscalationLevel != 1 {
-		t.Errorf("moved to %s tier %d", told.State, told.EscalationLevel)
+	if reminded.State != recoup.Parked || reminded.EscalationLevel != 1 {
+		t.Errorf("moved to %s tier %d", reminded.State, reminded.EscalationLevel)
 	}
-	w.refused(&told, lifecycle.Remind{}, "INVALID_TRANSITION")
-	if want := e.ExpiresAt.Add(-24 * time.Hour); !told.NextReminderAt.Equal(want) {
-		t.Errorf("next told at %v, want %v", told.NextReminderAt, want)
+	w.refused(&reminded, lifecycle.Remind{}, "INVALID_TRANSITION")
+	if want := e.ExpiresAt.Add(-24 * time.Hour); !reminded.NextReminderAt.Equal(want) {
+		t.Errorf("next told at %v, want %v", reminded.NextReminderAt, want)
 	}
-	w.now = told.NextReminderAt
-	_, effects = w.must(&told, lifecycle.Remind{})
+	w.now = reminded.NextReminderAt
+	_, effects = w.must(&reminded, lifecycle.Remind{})
 	if n := effects.Notices.All(); len(n) != 1 || n[0].Kind != "EXPIRING" {
 		t.Errorf("later told %v", n)
 	}
@@ -127,7 +127,7 @@ func TestPendingReminderSurvivesOtherActs(t *testing.T) {
 	}
 }
 
-// A blocking error's expiry is announced a day ahead, and told when it happens.
+// The owner is notified of a blocking error's expiry a day ahead, and when it happens.
 func TestExpiryThatUnblocks(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(dol, "UNREGISTERED_CODE", "")

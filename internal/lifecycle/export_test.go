@@ -12,9 +12,9 @@ func (d *Decision) Forget(column string) {
 	d.columns = slices.DeleteFunc(slices.Clone(d.columns), func(c dependence) bool { return c.column == column })
 }
 
-// Settle brings what is derived up to date, as every step does that leaves an
+// Derive brings what is derived up to date, as every step does that leaves an
 // error open.
-func Settle(p *policy.Policy, e *recoup.Error) {
+func Derive(p *policy.Policy, e *recoup.Error) {
 	s := step{policy: p, now: e.UpdatedAt, next: *e}
 	table, ok := p.Table(e.Table)
 	if !ok || !e.State.Open() {

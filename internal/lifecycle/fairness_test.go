@@ -81,7 +81,7 @@ func TestRepeatDoesNotExpireSooner(t *testing.T) {
 	}
 }
 
-// What was due to be told when a repeat came is still told, and once.
+// A notice that was due when a repeat came is still sent, and once.
 func TestRepeatKeepsAMissedReview(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
@@ -95,7 +95,7 @@ func TestRepeatKeepsAMissedReview(t *testing.T) {
 	w.refused(&e, lifecycle.Remind{}, "INVALID_TRANSITION")
 }
 
-// A clock that steps back tells nothing twice.
+// A clock that steps back sends no notice twice.
 func TestRemindersSurviveAClockThatStepsBack(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
@@ -348,7 +348,7 @@ func TestFatalRepeatWhereParkIsNotAllowed(t *testing.T) {
 	}
 }
 
-// A review that was missed before somebody escalated is told all the same.
+// A review that was missed before somebody escalated is notified all the same.
 func TestMissedReviewSurvivesAnEscalation(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
@@ -363,9 +363,9 @@ func TestMissedReviewSurvivesAnEscalation(t *testing.T) {
 	}
 }
 
-// What went wrong in an attempt whose lease lapsed is news when it is reported,
-// but the attempt has been counted.
-func TestReportOfALapsedAttempt(t *testing.T) {
+// A report of what went wrong in an attempt whose lease expired is an event of its
+// own, but the attempt is not counted again.
+func TestReportOfAnExpiredAttempt(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(target, "DNS_TIMEOUT", "")
 	leased, token := w.claim(&e)

@@ -39,7 +39,7 @@ const (
 func (k Kind) ofWorker() bool { return k == Extended || k == Succeeded || k == Failed }
 
 // silent reports whether k leaves no history row: leases come and go, and the
-// row of their result tells about them.
+// row of their result names them.
 func (k Kind) silent() bool { return k == Claimed || k == Extended }
 
 // Input is something that happens to an error: a [Report], a [Claim], a [Park]

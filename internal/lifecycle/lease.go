@@ -69,7 +69,7 @@ func (in Extend) apply(s *step) error {
 	return nil
 }
 
-// Lapse ends a lease that its worker let run out.
+// Lapse ends a lease that has expired.
 type Lapse struct{}
 
 func (Lapse) apply(s *step) error {
@@ -124,7 +124,7 @@ func instead(e *recoup.Error) string {
 	return "it ran out, or was never given"
 }
 
-// workerLost counts the attempt of a lapsed lease as failed. The lease was a
+// workerLost counts the attempt of an expired lease as failed. The lease was a
 // wait of its own, so the error is simply due again.
 func (s *step) workerLost() {
 	spent := s.countAttempt(LeaseLapsed, Failure{Code: "WORKER_LOST", Class: recoup.ClassShortDelay, Category: recoup.Transient})

@@ -71,8 +71,8 @@ func TestResultCarriesItsAttempt(t *testing.T) {
 	}
 }
 
-// Park, resolve and archive take the lease away; the worker is told, and its
-// result is kept in the history. A token nobody held leaves no trace.
+// Park, resolve and archive revoke the lease; the worker's result is answered with
+// a warning and kept in the history. A token nobody held leaves no trace.
 func TestRevokedLease(t *testing.T) {
 	for _, act := range []lifecycle.Input{
 		lifecycle.Park{By: "ada", Reason: "look"}, lifecycle.Resolve{By: "ada"}, lifecycle.ArchiveNow{By: "ada"},
@@ -94,9 +94,9 @@ func TestRevokedLease(t *testing.T) {
 	}
 }
 
-// A lapsed lease is a failed attempt and due again at once; the sweeper and the
+// An expired lease is a failed attempt and due again at once; the sweeper and the
 // next claim agree on that.
-func TestLapsedLease(t *testing.T) {
+func TestExpiredLease(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(dol, "NETWORK_TIMEOUT", "")
 	leased, token := w.claim(&e)
@@ -116,7 +116,7 @@ func TestLapsedLease(t *testing.T) {
 	w.refused(&again, lifecycle.Fail{Token: token}, "LEASE_LOST")
 }
 
-func TestLapsedLeaseCanSpendTheBudget(t *testing.T) {
+func TestExpiredLeaseCanSpendTheBudget(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(dol, "NETWORK_TIMEOUT", "")
 	for range 4 {

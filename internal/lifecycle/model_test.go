@@ -40,8 +40,8 @@ var secondVersion = sync.OnceValue(func() *policy.Policy {
 		With("12h", "retry", "categories", "TRANSIENT", "window")
 })
 
-// shelf is a row of spec 000, section 3, in the model's words.
-type shelf struct {
+// tableRow is a row of spec 000, section 3, in the model's words.
+type tableRow struct {
 	days         int // 0: for ever
 	retry, park  bool
 	archive      bool
@@ -50,8 +50,8 @@ type shelf struct {
 	budget       int // what the hub raises the budget to
 }
 
-func shelves() map[string]shelf {
-	return map[string]shelf{
+func tableRows() map[string]tableRow {
+	return map[string]tableRow{
 		dol:       {30, true, true, true, recoup.RetryPending, 0, 5},
 		target:    {30, true, true, true, recoup.RetryPending, 30, 0},
 		people:    {30, true, true, true, recoup.RetryPending, 30, 0},
@@ -68,7 +68,7 @@ func (m *model) budget() int {
 	case m.fatal || m.code == "VALIDATION_ERROR":
 		return 1
 	case m.code == "UNREGISTERED_CODE" || m.second:
-		return max(3, shelves()[m.table].budget)
+		return max(3, tableRows()[m.table].budget)
 	}
 	return 5
 }
@@ -97,7 +97,7 @@ func (m *model) windowFrom(t time.Time) time.Time {
 
 func born(table string, code recoup.Code, severity recoup.Severity, now time.Time) *model {
 	m := &model{table: table, code: code, severity: severity, created: now, begun: now}
-	s := shelves()[table]
+	s := tableRows()[table]
 	state := s.defaultState
 	switch {
 	case severity == recoup.Critical && s.park:
@@ -125,7 +125,7 @@ func born(table string, code recoup.Code, severity recoup.Severity, now time.Tim
 // end is when it expires: the hub's word comes before the severity's, and that
 // before the table's.
 func (m *model) end() time.Time {
-	s := shelves()[m.table]
+	s := tableRows()[m.table]
 	days := s.days
 	switch {
 	case s.days == 0:
@@ -145,7 +145,7 @@ func (m *model) end() time.Time {
 
 func (m *model) park(now time.Time) {
 	m.lease, m.due = recoup.ID{}, time.Time{}
-	if !shelves()[m.table].park {
+	if !tableRows()[m.table].park {
 		m.state = recoup.Active
 		return
 	}
@@ -166,7 +166,7 @@ func (m *model) move(in lifecycle.Input, now time.Time) {
 	switch in := in.(type) {
 	case lifecycle.Claim:
 		if !m.lease.IsZero() {
-			m.lapse(now)
+			m.expireLease(now)
 		}
 		if m.state != recoup.RetryPending {
 			return
@@ -187,7 +187,7 @@ func (m *model) move(in lifecycle.Input, now time.Time) {
 		}
 		m.retry(now)
 	case lifecycle.Lapse:
-		m.lapse(now)
+		m.expireLease(now)
 	case lifecycle.CloseWindow, lifecycle.Park:
 		m.park(now)
 	case lifecycle.Unpark:
@@ -202,8 +202,8 @@ func (m *model) move(in lifecycle.Input, now time.Time) {
 	}
 }
 
-// lapse counts an attempt whose lease ran out.
-func (m *model) lapse(now time.Time) {
+// expireLease counts an attempt whose lease has expired.
+func (m *model) expireLease(now time.Time) {
 	m.count++
 	m.lease, m.due = recoup.ID{}, now
 	if m.count >= m.budget() || !m.window.IsZero() && now.After(m.window) {

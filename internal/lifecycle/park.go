@@ -23,7 +23,7 @@ func (in Park) apply(s *step) error {
 	case !permits(s.policy, s.table, &s.next, Parking):
 		return s.refuse("its table does not allow parking")
 	}
-	s.hold(s.actor, in.Reason)
+	s.park(s.actor, in.Reason)
 	return nil
 }
 
@@ -73,21 +73,21 @@ func outlives(e *recoup.Error, effective policy.Effective, floor time.Duration, 
 	return NoWarning
 }
 
-// hold parks an error. Where its table has no PARK it stays visible as ARCHIVE
-// until its TTL, with the reason kept and its owner told.
-func (s *step) hold(actor string, reason recoup.ParkReason) {
+// park parks an error. Where its table has no PARK it stays visible as ARCHIVE
+// until its TTL, with the reason kept and its owner notified.
+func (s *step) park(actor string, reason recoup.ParkReason) {
 	e := &s.next
 	s.endAttempt("")
 	e.NextRetryAt, e.ParkReason = time.Time{}, reason
 	if !s.table.Allows(recoup.ActionPark) {
 		e.State, e.Disposition = recoup.Active, recoup.DispositionArchive
-		s.tell(recoup.NoticeNotParked, s.table.Owner(1))
+		s.notify(recoup.NoticeNotParked, s.table.Owner(1))
 		return
 	}
 	e.State, e.Disposition = recoup.Parked, recoup.DispositionParked
 	e.ParkedAt, e.ParkedBy = s.now, actor
 	s.stand(1, string(reason))
-	s.tell(recoup.NoticeParked, e.EscalatedTo)
+	s.notify(recoup.NoticeParked, e.EscalatedTo)
 }
 
 // permits reports whether the error's table lets a person do k to it, the state

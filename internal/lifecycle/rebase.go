@@ -47,7 +47,7 @@ func (in Rebase) apply(s *step) error {
 	e.PolicyVersion = s.policy.Version
 	s.remeasure(was, is)
 	if e.ParkReason != "" {
-		s.rehold()
+		s.repark()
 	} else {
 		s.replace(was, is)
 	}
@@ -88,17 +88,17 @@ func (s *step) remeasure(was, is policy.Effective) {
 	}
 }
 
-// rehold finds the place of an error that people have to see to: on its rung of
+// repark finds the place of an error that people have to see to: on its rung of
 // the new ladder, or, as its table begins or ceases to allow PARK, in the park or
 // out of it.
-func (s *step) rehold() {
+func (s *step) repark() {
 	e := &s.next
 	parked := e.State != recoup.Active
 	switch {
 	case parked != s.table.Allows(recoup.ActionPark), !allows(s.table, e.Disposition):
 		e.Parking = recoup.Parking{ParkReason: e.ParkReason, LastReviewedAt: e.LastReviewedAt}
 		e.Escalation = recoup.Escalation{}
-		s.hold(recoup.System, e.ParkReason)
+		s.park(recoup.System, e.ParkReason)
 	case parked:
 		s.restand()
 	}
@@ -116,7 +116,7 @@ func (s *step) restand() {
 		e.ReviewDueAt = time.Time{}
 	}
 	if e.Owner() != before {
-		s.tell(recoup.NoticeParked, e.Owner())
+		s.notify(recoup.NoticeParked, e.Owner())
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *step) replace(was, is policy.Effective) {
 		return
 	}
 	if is.TellOwner {
-		s.tell(recoup.NoticeNotParked, s.table.Owner(1))
+		s.notify(recoup.NoticeNotParked, s.table.Owner(1))
 	}
 	switch {
 	case is.Action == recoup.ActionRetry && retried:
@@ -142,7 +142,7 @@ func (s *step) replace(was, is policy.Effective) {
 	case is.Action == recoup.ActionRetry:
 		s.retryOrHold(s.due(is, Failure{Class: e.Class}), "")
 	case is.Action == recoup.ActionPark:
-		s.hold(recoup.System, is.ParkReason)
+		s.park(recoup.System, is.ParkReason)
 	default:
 		s.rest(is)
 	}
@@ -157,26 +157,26 @@ func (s *step) goOn() {
 	}
 	switch {
 	case e.RetryCount >= e.MaxRetries:
-		s.hold(recoup.System, recoup.MaxRetriesExceeded)
+		s.park(recoup.System, recoup.MaxRetriesExceeded)
 	case e.LeaseToken.IsZero() && windowOver(e, at):
-		s.hold(recoup.System, recoup.RetryWindowClosed)
+		s.park(recoup.System, recoup.RetryWindowClosed)
 	}
 }
 
-// catchUp tells what the new version has moved to before the last reminder,
-// where no later one would tell it.
+// catchUp notifies of what the new version has moved to before the last reminder,
+// where no later one would.
 func (s *step) catchUp(from *policy.Policy) {
 	e, was := &s.next, s.current
 	past := func(t time.Time) bool { return !t.IsZero() && !t.After(e.RemindedAt) }
 	if past(e.ReviewDueAt) && !past(was.ReviewDueAt) {
-		s.tell(recoup.NoticeReviewMissed, e.Owner())
+		s.notify(recoup.NoticeReviewMissed, e.Owner())
 	}
 	if from == nil {
 		from = s.policy
 	}
-	told := was.Blocking && past(was.ExpiresAt.Add(-from.ExpiryNotice))
-	if past(s.expiryNotice()) && !told {
-		s.tell(recoup.NoticeExpiring, s.ownerOrTeam())
+	announced := was.Blocking && past(was.ExpiresAt.Add(-from.ExpiryNotice))
+	if past(s.expiryNotice()) && !announced {
+		s.notify(recoup.NoticeExpiring, s.ownerOrTeam())
 	}
 }
 

@@ -69,7 +69,7 @@ func TestRebaseOfALateRetry(t *testing.T) {
 	}
 }
 
-// What should have been parked and cannot be rests as ARCHIVE, told once.
+// What should be parked and cannot be rests as ARCHIVE; its owner is notified once.
 func TestRebaseWhereNothingIsAllowedButToIgnore(t *testing.T) {
 	w := newWorld(t)
 	ignoring := func(name string) *policy.Policy {
@@ -92,7 +92,7 @@ func TestRebaseWhereNothingIsAllowedButToIgnore(t *testing.T) {
 	}
 }
 
-// An expiry that is not announced yet is announced, whatever was told last.
+// An expiry that is not announced yet is announced, whatever the last notice was.
 func TestRebaseAnnouncesTheExpiry(t *testing.T) {
 	for name, row := range map[string]struct {
 		severity recoup.Severity
@@ -110,13 +110,13 @@ func TestRebaseAnnouncesTheExpiry(t *testing.T) {
 		e := w.report(dol, "NETWORK_TIMEOUT", row.severity)
 		e.RemindedAt, w.now = e.ExpiresAt.Add(-row.reminded), e.ExpiresAt.Add(-6*time.Hour)
 		_, effects := w.rebase(&e, row.to.With(nil, "retry", "categories", "TRANSIENT", "window"))
-		told := 0
+		notified := 0
 		for _, n := range effects.Notices.All() {
 			if n.Kind == recoup.NoticeExpiring {
-				told++
+				notified++
 			}
 		}
-		if told != row.want {
+		if notified != row.want {
 			t.Errorf("%s: told %v", name, effects.Notices.All())
 		}
 	}

@@ -81,8 +81,8 @@ func TestRebaseOutOfTheParkAndBack(t *testing.T) {
 	}
 }
 
-// What a rebase moves to before the last reminder is told by the rebase itself.
-func TestRebaseTellsWhatNoReminderWould(t *testing.T) {
+// Of what a rebase moves to before the last reminder, the rebase itself notifies.
+func TestRebaseNotifiesOfWhatNoReminderWould(t *testing.T) {
 	w := newWorld(t)
 	e := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
 	w.wait(40 * time.Hour)
@@ -95,10 +95,10 @@ func TestRebaseTellsWhatNoReminderWould(t *testing.T) {
 	if !next.NextReminderAt.IsZero() {
 		t.Errorf("told again at %v", next.NextReminderAt)
 	}
-	// Had nothing been told yet, the next reminder would tell all of it.
-	untold := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
-	untold.CreatedAt, untold.ExpiresAt = e.CreatedAt, e.ExpiresAt
-	next, effects = w.rebase(&untold, sooner)
+	// Had nobody been notified yet, the next reminder would cover all of it.
+	unnotified := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
+	unnotified.CreatedAt, unnotified.ExpiresAt = e.CreatedAt, e.ExpiresAt
+	next, effects = w.rebase(&unnotified, sooner)
 	if n := effects.Notices.All(); len(n) != 0 || next.NextReminderAt.After(w.now) || next.NextReminderAt.IsZero() {
 		t.Errorf("told %v, reminder %v", n, next.NextReminderAt)
 	}
@@ -106,7 +106,7 @@ func TestRebaseTellsWhatNoReminderWould(t *testing.T) {
 
 // A review that the new ladder wants sooner than the last reminder was, and that
 // nobody has missed so far.
-func TestRebaseTellsOfAReviewThatIsMissedNow(t *testing.T) {
+func TestRebaseNotifiesOfAReviewThatIsMissedNow(t *testing.T) {
 	w := newWorld(t)
 	w.policy = w.policy.With("72h", "escalation", "ladder", "0", "review_within")
 	e := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)

@@ -53,7 +53,7 @@ func TestRebase(t *testing.T) {
 		owner       string
 		ttl         time.Duration
 		max         int
-		told        recoup.NoticeKind
+		notice      recoup.NoticeKind
 	}
 	noPark := version([]any{"RETRY", "ARCHIVE"}, "tables", dol, "allowed")
 	pending := func(w *world) recoup.Error { return w.report(dol, "NETWORK_TIMEOUT", "") }
@@ -127,7 +127,7 @@ func TestRebase(t *testing.T) {
 			next, effects := w.rebase(&e, row.to)
 			got := want{next.State, next.Disposition, next.ParkReason, next.Owner(), next.ExpiresAt.Sub(next.CreatedAt), next.MaxRetries, ""}
 			if all := effects.Notices.All(); len(all) > 0 {
-				got.told = all[0].Kind
+				got.notice = all[0].Kind
 			}
 			if got != row.want {
 				t.Errorf("\n got %+v\nwant %+v", got, row.want)

@@ -48,7 +48,7 @@ func (in Report) apply(s *step) error {
 	s.before, s.next = recoup.Snapshot{}, in.born(s, effective)
 	held := older != nil && s.inherit(older, in.Attempt)
 	var spent recoup.ParkReason
-	if older == nil || !told(older, in.Attempt) {
+	if older == nil || !recorded(older, in.Attempt) {
 		s.effects.Event = in.Failure.Code
 		spent = s.countStreak(effective.Family, in.Failure)
 	}
@@ -75,14 +75,14 @@ func (in Report) orphan(effective policy.Effective) string {
 	return in.Table
 }
 
-// counted reports whether a report tells of an attempt that has been counted.
+// counted reports whether a report is of an attempt that has been counted.
 func counted(older *recoup.Error, attempt recoup.ID) bool {
 	return !attempt.IsZero() && attempt == older.LastAttempt && older.LastResult != ""
 }
 
-// told reports whether the failure of that attempt is known as well: a lease
-// that lapsed has counted, but what went wrong is news.
-func told(older *recoup.Error, attempt recoup.ID) bool {
+// recorded reports whether the failure of that attempt is recorded as well: an
+// expired lease has counted, but not what went wrong.
+func recorded(older *recoup.Error, attempt recoup.ID) bool {
 	return counted(older, attempt) && older.LastResult == string(Failed)
 }
 
@@ -138,10 +138,10 @@ func (in Report) born(s *step, effective policy.Effective) recoup.Error {
 // the reason to park instead of retrying, if its family of failures gives one.
 func (s *step) place(effective policy.Effective, failure Failure, spent recoup.ParkReason) {
 	if effective.Page {
-		s.tell(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
+		s.notify(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
 	}
 	if effective.TellOwner {
-		s.tell(recoup.NoticeNotParked, s.table.Owner(1))
+		s.notify(recoup.NoticeNotParked, s.table.Owner(1))
 	}
 	switch effective.Action {
 	case recoup.ActionRetry:
@@ -151,7 +151,7 @@ func (s *step) place(effective policy.Effective, failure Failure, spent recoup.P
 		}
 		s.retryOrHold(at, spent)
 	case recoup.ActionPark:
-		s.hold(recoup.System, s.spent(failure, effective.ParkReason))
+		s.park(recoup.System, s.spent(failure, effective.ParkReason))
 	default:
 		s.rest(effective)
 	}
@@ -206,7 +206,7 @@ func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (held bool) {
 func (s *step) supersede(older *recoup.Error) {
 	end := step{policy: s.policy, table: s.table, now: s.now, next: *older, before: older.Snapshot()}
 	end.kind, end.actor, end.reason = Archiving, recoup.System, string(recoup.SupersededByNext)
-	end.shelve(recoup.System, recoup.SupersededByNext)
+	end.archive(recoup.System, recoup.SupersededByNext)
 	end.next.SupersededBy = s.next.ID
 	end.leave()
 	s.effects.Superseded = &Superseded{Error: end.next, History: end.effects.History}

@@ -62,7 +62,7 @@ func (CloseWindow) apply(s *step) error {
 	case !windowOver(&s.next, s.now):
 		return s.refuse("its retry window is still open")
 	}
-	s.hold(recoup.System, recoup.RetryWindowClosed)
+	s.park(recoup.System, recoup.RetryWindowClosed)
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (s *step) countAttempt(result Kind, failure Failure) (spent recoup.ParkReas
 		spent = verdict.Reason
 		e.Class, e.Category = failure.Class, failure.Category // an unpark buys what it has become
 		if verdict.Page {
-			s.tell(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
+			s.notify(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
 		}
 	}
 	return spent
@@ -101,11 +101,11 @@ func (s *step) retryOrHold(at time.Time, spent recoup.ParkReason) {
 	e := &s.next
 	switch {
 	case spent != "":
-		s.hold(recoup.System, spent)
+		s.park(recoup.System, spent)
 	case e.RetryCount >= e.MaxRetries:
-		s.hold(recoup.System, recoup.MaxRetriesExceeded)
+		s.park(recoup.System, recoup.MaxRetriesExceeded)
 	case windowOver(e, at):
-		s.hold(recoup.System, recoup.RetryWindowClosed)
+		s.park(recoup.System, recoup.RetryWindowClosed)
 	default:
 		e.State, e.Disposition, e.NextRetryAt = recoup.RetryPending, recoup.DispositionRetry, at
 	}

@@ -20,7 +20,7 @@ func TestFirstReport(t *testing.T) {
 		reason      recoup.ParkReason
 		max         int
 		delay       time.Duration // to the first retry
-		told        recoup.NoticeKind
+		notice      recoup.NoticeKind
 	}
 	for _, row := range []struct {
 		name     string
@@ -77,7 +77,7 @@ func TestFirstReport(t *testing.T) {
 				got.delay = e.NextRetryAt.Sub(w.now)
 			}
 			if all := effects.Notices.All(); len(all) > 0 {
-				got.told = all[0].Kind
+				got.notice = all[0].Kind
 			}
 			if got != row.want {
 				t.Errorf("\n got %+v\nwant %+v", got, row.want)

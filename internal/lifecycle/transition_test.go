@@ -87,7 +87,7 @@ func (w *world) ripen(e *recoup.Error, kind lifecycle.Kind) {
 	case kind == "close_window" && !e.WindowEndsAt.IsZero():
 		w.now = e.WindowEndsAt.Add(1)
 	case kind == "remind" && e.NextReminderAt.IsZero():
-		e.NextReminderAt = w.now // a LOW error has nothing to tell: stand in for one that has
+		e.NextReminderAt = w.now // a LOW error has no reminders: stand in for one that has
 	case kind == "remind":
 		w.now = e.NextReminderAt
 	case kind == "expire":

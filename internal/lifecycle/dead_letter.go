@@ -72,7 +72,7 @@ func (in FailAgain) apply(s *step) error {
 	e.LastFailureCode, e.Class, e.Category = f.Code, f.Class, f.Category
 	verdict := s.policy.MustPark(s.table, f.Code, f.Class, f.Category)
 	if verdict.Page {
-		s.tell(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
+		s.notify(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
 	}
 	e.ParkedAt, e.ParkedBy, e.ParkReason = s.now, recoup.System, cmp.Or(verdict.Reason, s.spent(f, s.table.ParkReason))
 	tier := min(max(in.Tier, e.EscalationLevel, 1), s.policy.TopTier())
@@ -84,7 +84,7 @@ func (in FailAgain) apply(s *step) error {
 		e.State, notice = recoup.Escalated, recoup.NoticeEscalated
 	}
 	s.stand(tier, cmp.Or(in.Reason, string(e.ParkReason)))
-	s.tell(notice, e.Owner())
+	s.notify(notice, e.Owner())
 	return nil
 }
 
