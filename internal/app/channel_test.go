@@ -76,7 +76,7 @@ channels:
 	}
 }
 
-// All that is wrong with channels is told at once, and none of their secrets.
+// All that is wrong with channels is reported at once, and none of their secrets.
 func TestBadChannels(t *testing.T) {
 	t.Parallel()
 	_, _, err := app.ReadConfig(map[string]string{"url": "recoup"}, lookup(map[string]string{"RECOUP_CHANNELS": "pager"}), configFile(t, `
@@ -109,7 +109,7 @@ channels:
 	}
 }
 
-// A node tells of what happens in it, through the channel that its policy names.
+// A node notifies of what happens in it, through the channel that its policy names.
 func TestNodeNotifies(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 100)

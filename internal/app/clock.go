@@ -50,7 +50,7 @@ type clock struct {
 	figures
 }
 
-// figures are what a clock tells of itself.
+// figures are what a clock reports of itself.
 type figures struct {
 	ahead       time.Duration // how far the reference was ahead at the last sample
 	corrections int           // that moved it
@@ -134,7 +134,7 @@ func (c *clock) correct(ahead time.Duration) (step time.Duration) {
 func (c *clock) since() time.Duration { return c.read().Sub(c.start) }
 
 // sample asks the reference how far it is ahead. Half of the way there and back is
-// taken for the way back; what took too long tells nothing.
+// taken for the way back; a sample that took too long is discarded.
 func (c *clock) sample(ctx context.Context) (ahead time.Duration, good bool, err error) {
 	sent := c.read()
 	there, err := c.ask(ctx)

@@ -33,8 +33,8 @@ func (m *machine) behind(c *clock) time.Duration {
 	return m.start.Add(m.gone + m.ahead).Sub(c.now()).Round(time.Millisecond)
 }
 
-// A database that stalls for 20 s puts no node ahead: what it says after so long
-// tells nothing.
+// A database that stalls for 20 s puts no node ahead: a sample that took so long is
+// discarded.
 func TestClockDiscardsLongRoundTrips(t *testing.T) {
 	m, c := newMachine()
 	if err := c.begin(t.Context()); err != nil || m.behind(c) != 0 {

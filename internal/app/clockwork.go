@@ -8,7 +8,7 @@ import (
 	"recoup/internal/clockwork"
 )
 
-// jobBudget is how long a request that runs a job takes steps for.
+// jobBudget is how long a request to run a job runs it for.
 const jobBudget = 5 * time.Second
 
 // newClockwork puts the jobs together. All nodes have them, and the one that
@@ -36,7 +36,7 @@ func (n *Node) resign(ctx context.Context) error {
 // jobRunner is what the API asks of the jobs.
 type jobRunner struct{ *clockwork.Clock }
 
-// RunJob lets a job take steps for a while.
+// RunJob runs a job, chunk by chunk, for a while.
 func (o jobRunner) RunJob(ctx context.Context, name string) (clockwork.Ran, error) {
 	return o.Run(ctx, name, jobBudget)
 }

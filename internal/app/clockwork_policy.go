@@ -18,7 +18,7 @@ import (
 )
 
 // policing follows changes of the policy: every node looks at its own file and at
-// the database, and judges what it finds. What is bad is refused and told of, once,
+// the database, and judges what it finds. What is bad is refused and reported, once,
 // and the policy in force stays.
 type policing struct {
 	seen    fileState
@@ -33,7 +33,7 @@ type fileState struct {
 	hash     [sha256.Size]byte
 }
 
-// maxProblem is the most bytes of what is told of a bad policy.
+// maxProblem is the most bytes of what is reported of a bad policy.
 const maxProblem = 2000
 
 // followPolicy looks for changes of the policy, first in the node's file, then in
@@ -102,8 +102,8 @@ func explained(refusal *fault.Error) error {
 	return said
 }
 
-// report tells of a policy that was refused: in the log, in the metrics, and to
-// the team, which hears of the same thing once however many nodes refuse it.
+// report reports a policy that was refused: in the log, in the metrics, and to the
+// team, which is notified once however many nodes refuse it.
 func (n *Node) report(ctx context.Context, refused error) error {
 	if refused == nil {
 		n.policing.refused.Store(nil)

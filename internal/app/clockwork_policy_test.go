@@ -14,7 +14,7 @@ import (
 )
 
 // A changed policy file is put in force by whoever sees it first, once; a bad one
-// is refused and told of once, and the old one stays until the file is good again.
+// is refused and reported once, and the old one stays until the file is good again.
 func TestPolicyFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

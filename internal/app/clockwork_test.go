@@ -86,7 +86,7 @@ func TestClockwork(t *testing.T) {
 	}
 }
 
-// Every node tells how the jobs go, whoever runs them, and how long the oldest of
+// Every node reports how the jobs go, whoever runs them, and how long the oldest of
 // what is to be done has been waiting.
 func TestJobMetrics(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"recoup/internal/policy"
 )
 
-// Setting is something a node can be told: by a flag, by the environment, or in
+// Setting is something that can be set: by a flag, by the environment, or in
 // the configuration file, in this order.
 type Setting struct {
 	Name    string // of the flag and in the file
@@ -157,7 +157,7 @@ type Value struct {
 }
 
 // ReadConfig gathers the settings: flags win over the environment, which wins
-// over the file. Everything that is wrong is told at once.
+// over the file. Everything that is wrong is reported at once.
 func ReadConfig(flags map[string]string, env func(string) (string, bool), file string) (Config, Options, error) {
 	inFile, sections, err := readConfigFile(file)
 	if err != nil {

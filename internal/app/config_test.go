@@ -42,7 +42,7 @@ func lookup(env map[string]string) func(string) (string, bool) {
 	}
 }
 
-// All that is wrong is told at once.
+// All that is wrong is reported at once.
 func TestBadConfig(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "recoup.yaml")

@@ -11,7 +11,7 @@ import (
 )
 
 // demoActor is who puts the first policy into a database that a demo makes. That
-// row is never changed, so it tells for good whose the database is.
+// row is never changed, so it says for good whose the database is.
 const demoActor = "demo"
 
 // ErrNotDemo is returned for a database that a demo must not touch: without keys,

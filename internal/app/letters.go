@@ -22,7 +22,7 @@ func (n *Node) newLetters(ctx context.Context, ids *recoup.IDSource) (*deadlette
 // maxAdvances bounds how long replays are advanced without a pause.
 const maxAdvances = 50
 
-// advanceLetters lets replays go on, and buries work over which workers were lost.
+// advanceLetters advances replays, and dead-letters work over which workers were lost.
 func (n *Node) advanceLetters(ctx context.Context) error {
 	for range maxAdvances {
 		if more, err := n.letters.Advance(ctx); err != nil || !more {

@@ -40,7 +40,7 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: 10 * time.Second})
 }
 
-// count is told of every request.
+// count counts a request; it is called for every one.
 func (m *metrics) count(r fault.Request) {
 	m.requests.WithLabelValues(r.Endpoint, strconv.Itoa(r.Status), string(r.Code)).Inc()
 	m.duration.WithLabelValues(r.Endpoint).Observe(r.Duration.Seconds())

@@ -11,7 +11,7 @@ import (
 )
 
 // gateCollector counts what is at Gate Zero. A reason that says nothing about the
-// company is told apart from one that does; no label names a batch, of which
+// company is distinguished from one that does; no label names a batch, of which
 // there may be any number.
 type gateCollector struct{ n *Node }
 
@@ -28,7 +28,7 @@ var (
 func (c *gateCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect reads everything anew, from counts that are kept as rows change. What
-// cannot be read is not told.
+// cannot be read is not reported.
 func (c *gateCollector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()

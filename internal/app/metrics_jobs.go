@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// jobCollector reads how the clock's jobs go, from the database: every node tells
+// jobCollector reads how the scheduled jobs go, from the database: every node reports
 // the same, also where nobody leads.
 type jobCollector struct{ n *Node }
 

@@ -13,7 +13,7 @@ import (
 	"recoup/internal/store"
 )
 
-// letterCollector tells how staged work stands. Callers name pipelines, stages and
+// letterCollector reports how staged work stands. Callers name pipelines, stages and
 // classes, so only the largest have series of their own.
 type letterCollector struct {
 	n *Node
@@ -37,8 +37,8 @@ const maxKinds = 100
 // Describe sends nothing: which series there are depends on the data.
 func (c *letterCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect tells what is known, and reads it anew if that is old. What cannot be
-// read is not told: an old value would look like a present one.
+// Collect reports what is known, and reads it anew if that is old. What cannot be
+// read is not reported: an old value would look like a present one.
 func (c *letterCollector) Collect(out chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

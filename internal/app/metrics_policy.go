@@ -13,11 +13,11 @@ import (
 	"recoup/internal/store"
 )
 
-// figuresLife is for how long figures are told again: many may scrape a node, and
-// what they are told does not change by the second.
+// figuresLife is for how long figures are cached: many may scrape a node, and the
+// figures do not change by the second.
 const figuresLife = 5 * time.Second
 
-// policyCollector tells Prometheus the metrics of the policy, by the names that
+// policyCollector exports the metrics of the policy to Prometheus, by the names that
 // recoup export prometheus-rules relies on, and how many alerts there are.
 type policyCollector struct {
 	n *Node
@@ -36,8 +36,8 @@ var (
 // Describe sends nothing: which series there are depends on the policy.
 func (c *policyCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect tells what is known, and reads it anew if that is old. What cannot be
-// read is not told: an old value would look like a present one.
+// Collect reports what is known, and reads it anew if that is old. What cannot be
+// read is not reported: an old value would look like a present one.
 func (c *policyCollector) Collect(out chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *policyCollector) read(now time.Time) []prometheus.Metric {
 	return list
 }
 
-// providers tells which member of each group is in use.
+// providers reports which member of each group is in use.
 func (c *policyCollector) providers(ctx context.Context, p *policy.Policy, gauge func(*prometheus.Desc, float64, ...string)) {
 	rows, err := c.n.store.Providers(ctx)
 	if err != nil {

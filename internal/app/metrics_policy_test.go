@@ -14,7 +14,7 @@ import (
 	"recoup/internal/store"
 )
 
-// Prometheus is told the metrics of the policy by table, service and provider, and
+// Prometheus gets the metrics of the policy by table, service and provider, and
 // how many alerts there are; the database is asked again after a few seconds.
 func TestPolicyMetrics(t *testing.T) {
 	t.Parallel()

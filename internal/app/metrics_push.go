@@ -9,7 +9,7 @@ import (
 	"recoup"
 )
 
-// receiverCollector tells how it goes with the receivers of this node.
+// receiverCollector reports how deliveries to this node's receivers go.
 type receiverCollector struct{ n *Node }
 
 var (

@@ -30,7 +30,7 @@ type Options struct {
 
 	Proxies []netip.Prefix // whose X-Forwarded headers are believed
 
-	MasterKey []byte // 32 bytes that seal the platform's own keys; none: they lie bare in the database
+	MasterKey []byte // 32 bytes that encrypt the platform's own keys; none: they are plaintext in the database
 
 	LooseKeyFile string // where the master key was read from, if others can read it too
 
@@ -50,7 +50,7 @@ type Options struct {
 	LogJSON  bool
 	Now      func() time.Time // a test's, for the node and its store; nil: the real one
 	Random   io.Reader
-	FirstKey func(secret string) // told the admin key that a first start makes
+	FirstKey func(secret string) // receives the admin key that a first start makes
 }
 
 // Timeouts bound how long a connection can make the node wait.
@@ -123,7 +123,7 @@ func (o Options) validate() error {
 	return err
 }
 
-// splitDatabase tells the kind of a database from its address.
+// splitDatabase returns the kind of a database from its address.
 func splitDatabase(address string) (kind, rest string, err error) {
 	if file, ok := strings.CutPrefix(address, "sqlite:"); ok && file != "" {
 		return "sqlite", strings.TrimPrefix(file, "//"), nil

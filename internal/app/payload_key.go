@@ -11,8 +11,8 @@ import (
 	"recoup/internal/store"
 )
 
-// payloadKeys are the keys that payloads and checkpoints are sealed with. The newest
-// seals what is new, and all of them open what they sealed.
+// payloadKeys are the keys that encrypt payloads and checkpoints. The newest encrypts
+// what is new, and each of them decrypts what it has encrypted.
 type payloadKeys struct {
 	vault *vault
 	ring  *deadletter.Keyring // what this node goes by
@@ -20,7 +20,7 @@ type payloadKeys struct {
 
 // PayloadKeys lists the live keys, newest first.
 func (k *payloadKeys) PayloadKeys(ctx context.Context) ([]client.PayloadKey, error) {
-	keys, err := k.vault.Store.PlatformKeys(ctx, deadletter.KeyPurpose) // they need not open to be told
+	keys, err := k.vault.Store.PlatformKeys(ctx, deadletter.KeyPurpose) // listing them needs no decryption
 	list := make([]client.PayloadKey, len(keys))
 	for i, key := range keys {
 		list[i] = client.PayloadKey{ID: key.ID, CreatedAt: key.CreatedAt, Current: i == 0, WrappedBy: key.WrappedBy}
@@ -28,7 +28,7 @@ func (k *payloadKeys) PayloadKeys(ctx context.Context) ([]client.PayloadKey, err
 	return list, err
 }
 
-// RotatePayloadKey makes the key that seals from now on.
+// RotatePayloadKey makes the key that encrypts from now on.
 func (k *payloadKeys) RotatePayloadKey(ctx context.Context, act store.Act) (client.PayloadKey, error) {
 	drawn := make([]byte, 32+4)
 	if _, err := io.ReadFull(k.vault.random, drawn); err != nil {
@@ -41,7 +41,7 @@ func (k *payloadKeys) RotatePayloadKey(ctx context.Context, act store.Act) (clie
 	return client.PayloadKey{ID: key.ID, CreatedAt: act.At, Current: true, WrappedBy: k.vault.name}, k.ring.Follow(ctx)
 }
 
-// WrapKeys seals the platform's keys that lie bare, those of tenants too.
+// WrapKeys encrypts the platform's plaintext keys, those of tenants too.
 func (k *payloadKeys) WrapKeys(ctx context.Context, act store.Act) (client.KeysWrapped, error) {
 	if k.vault.master == nil {
 		return client.KeysWrapped{}, fault.New(fault.CodeConflict, "This node has no master key: start it with --master-key-file FILE.")

@@ -59,7 +59,7 @@ receivers:
 	}
 }
 
-// All that is wrong with receivers is told at once, and none of their secrets; also
+// All that is wrong with receivers is reported at once, and none of their secrets; also
 // what is wrong only because of the policy.
 func TestBadReceivers(t *testing.T) {
 	t.Parallel()
@@ -90,7 +90,7 @@ receivers:
 	}
 }
 
-// A node delivers what is submitted to it, tells how it goes, and lets what is on its
+// A node delivers what is submitted to it, reports how it goes, and lets what is on its
 // way end when it stops.
 func TestNodeDelivers(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"recoup/internal/store"
 )
 
-// load reads a policy text, and tells everything that is wrong with it.
+// load reads a policy text, and reports everything that is wrong with it.
 func (r *registrar) load(text []byte) (*policy.Policy, error) {
 	if secrets := secretsInPolicy(string(text)); secrets != nil {
 		return nil, fault.Validation(secrets...)

@@ -30,7 +30,7 @@ type node struct {
 	claimed chan struct{} // a claim has looked for work
 }
 
-// noticing tells when somebody claims.
+// noticing signals when somebody claims.
 type noticing struct {
 	app.Store
 	claimed chan struct{}

@@ -90,7 +90,7 @@ func opened(s *postgres.Store, err error) (Store, error) {
 	return s, nil
 }
 
-// firstKey makes an admin key on a first start, and tells it once.
+// firstKey makes an admin key on a first start, and hands it out once.
 func (n *Node) firstKey(ctx context.Context, ids *recoup.IDSource) error {
 	now := n.o.Now()
 	key, err := api.NewKey(ids, n.o.Random, now, "first admin", api.Admin, nil, api.KeyLife)

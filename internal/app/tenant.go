@@ -72,7 +72,7 @@ func (k *tenantKeys) follow(ctx context.Context) error {
 
 // TenantKeys lists the live keys, newest first.
 func (k *tenantKeys) TenantKeys(ctx context.Context) ([]client.TenantKey, error) {
-	keys, err := k.store.Store.PlatformKeys(ctx, tenantPurpose) // they need not open to be told
+	keys, err := k.store.Store.PlatformKeys(ctx, tenantPurpose) // listing them needs no decryption
 	list := make([]client.TenantKey, len(keys))
 	for i, key := range keys {
 		list[i] = client.TenantKey{ID: key.ID, CreatedAt: key.CreatedAt, Current: i == 0}

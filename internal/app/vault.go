@@ -19,8 +19,8 @@ import (
 )
 
 // vault keeps the platform's own keys in the database. With a master key, which is
-// not there, it seals them on their way in, each bound to its id; without one they
-// lie there as they are.
+// not there, it encrypts them on their way in, each bound to its id; without one they
+// are plaintext.
 type vault struct {
 	Store
 	random io.Reader
@@ -28,8 +28,8 @@ type vault struct {
 	name   string      // of the master key
 }
 
-// ErrMasterKey is returned where keys are sealed by a master key that the node does
-// not have. Nothing is lost: with the right one they open.
+// ErrMasterKey is returned where keys are encrypted with a master key that the node
+// does not have. Nothing is lost: the right one decrypts them.
 var ErrMasterKey = errors.New("the keys in the database are sealed by another master key: --master-key-file must name the file with that one")
 
 // errKeyChanged is returned for a key that its master key does not open.
@@ -96,7 +96,7 @@ func (n *Node) openVault(ctx context.Context) (err error) {
 	return nil
 }
 
-// seal seals a key, if there is a master key.
+// seal encrypts a key, if there is a master key.
 func (v *vault) seal(k store.PlatformKey) (store.PlatformKey, error) {
 	if v.master == nil {
 		return k, nil
@@ -109,7 +109,7 @@ func (v *vault) seal(k store.PlatformKey) (store.PlatformKey, error) {
 	return k, nil
 }
 
-// open opens a key. WrappedBy stays, to be told.
+// open decrypts a key. WrappedBy stays, to be shown.
 func (v *vault) open(k store.PlatformKey) (store.PlatformKey, error) {
 	if k.WrappedBy == "" {
 		return k, nil
@@ -126,7 +126,7 @@ func (v *vault) open(k store.PlatformKey) (store.PlatformKey, error) {
 	return k, nil
 }
 
-// boundTo is what a sealed key is valid for.
+// boundTo is what an encrypted key is valid for.
 func boundTo(k *store.PlatformKey) []byte { return []byte(k.Purpose + "\x00" + k.ID) }
 
 // AddFirstPlatformKey adds a key unless its purpose has one.
@@ -146,7 +146,7 @@ func (v *vault) AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, ac
 	return newest, added, err
 }
 
-// AddPlatformKey adds a key. Beside keys that are sealed by a master key which this node
+// AddPlatformKey adds a key. Beside keys that are encrypted with a master key which this node
 // does not have it is refused, before anything is written.
 func (v *vault) AddPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error {
 	sealed, err := v.seal(k)
@@ -206,7 +206,7 @@ func (v *vault) ready(ctx context.Context) error {
 	return err
 }
 
-// wrap seals the keys that lie bare, and returns how many did.
+// wrap encrypts the plaintext keys, and returns how many there were.
 func (v *vault) wrap(ctx context.Context, act store.Act) (n int, err error) {
 	for _, purpose := range purposes() {
 		keys, err := v.PlatformKeys(ctx, purpose)

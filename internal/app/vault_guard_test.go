@@ -83,7 +83,7 @@ func TestOneMasterKey(t *testing.T) {
 			refusedKey(t, err, says)
 			_, err = c.WrapKeys(ctx, "too late")
 			refusedKey(t, err, "master key")
-			if keys, err := c.PayloadKeys(ctx); err != nil || len(keys.Keys) != 2 { // they can be told all the same
+			if keys, err := c.PayloadKeys(ctx); err != nil || len(keys.Keys) != 2 { // they can be listed all the same
 				t.Errorf("the keys are %+v, %v", keys, err)
 			}
 		}
@@ -190,7 +190,7 @@ func TestNotReadyWithoutKeys(t *testing.T) {
 	})
 }
 
-// A master key that others can read is told.
+// A master key that others can read is reported.
 func TestLooseMasterKey(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "master")

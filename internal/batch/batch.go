@@ -15,13 +15,13 @@ type Part[S any] struct {
 	places []int
 }
 
-// Add adds the step that an item has become.
+// Add adds what an item was made into.
 func (p *Part[S]) Add(place int, step S) {
 	p.steps, p.places = append(p.steps, step), append(p.places, place)
 }
 
-// Do hands the steps of a part to a verb, and each outcome to take with the place
-// that it belongs to. Without steps nothing is called.
+// Do hands the items of a part to a verb, and each outcome to take with the place
+// that it belongs to. Without items nothing is called.
 func Do[S, O any](ctx context.Context, p *Part[S], verb func(context.Context, []S) ([]O, error), take func(place int, o *O) error) error {
 	if len(p.steps) == 0 {
 		return nil
@@ -38,9 +38,9 @@ func Do[S, O any](ctx context.Context, p *Part[S], verb func(context.Context, []
 	return nil
 }
 
-// Each makes a step of each of n items, hands those that could be made to a verb, in
-// their order, and returns an answer for each item: made of its outcome, or of why
-// there is no step, and then the outcome is nil. An error of the verb, or of an
+// Each prepares each of n items, hands those that could be prepared to a verb, in
+// their order, and returns an answer for each item: made of its outcome, or of why it
+// could not be prepared, and then the outcome is nil. An error of the verb, or of an
 // answer, is one of the whole call.
 func Each[S, O, A any](ctx context.Context, n int, step func(i int) (S, error),
 	verb func(context.Context, []S) ([]O, error), answer func(i int, o *O, err error) (A, error),
@@ -65,7 +65,7 @@ func Each[S, O, A any](ctx context.Context, n int, step func(i int) (S, error),
 	return answers, nil
 }
 
-// Apart hands steps to a verb. If the database refuses them, one is to blame: the
+// Apart hands items to a verb. If the database refuses them, one is to blame: the
 // halves are tried by themselves, in order, until that one stands alone with its
 // refusal.
 func Apart[S, O any](steps []S, verb func([]S) ([]O, error), refused func(error) O) ([]O, error) {

@@ -13,7 +13,7 @@ import (
 
 var errOdd = errors.New("odd")
 
-// even makes steps of even numbers only.
+// even prepares even numbers only.
 func even(i int) (int, error) {
 	if i%2 == 1 {
 		return 0, errOdd
@@ -61,7 +61,7 @@ func TestEachFails(t *testing.T) {
 	if answers, err = batch.Each(t.Context(), 2, even, func(_ context.Context, _ []int) ([]string, error) { return nil, down }, words); answers != nil || !errors.Is(err, down) {
 		t.Errorf("answered %v, %v", answers, err)
 	}
-	for _, n := range []int{1, 2} { // an outcome, and an item without a step
+	for _, n := range []int{1, 2} { // an outcome, and an item that is not prepared
 		failing := func(i int, _ *string, _ error) (string, error) {
 			if i == n-1 {
 				return "", down

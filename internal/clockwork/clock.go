@@ -29,7 +29,7 @@ func New(o Options) (*Clock, error) {
 }
 
 // Tick bids for the leadership and, where it leads, runs every job whose time has
-// come, until none has anything left. Jobs take turns step by step, so that the
+// come, until none has anything left. Jobs take turns chunk by chunk, so that the
 // backlog of one does not keep others waiting. What fails is noted with its job
 // and tried again; an error is returned only if leading itself has failed, or
 // noting how a job went.
@@ -77,12 +77,12 @@ func (c *Clock) round(ctx context.Context) (again bool, err error) {
 	return again, errors.Join(unsaved...)
 }
 
-// turn lets a job take a step, and notes how it went. Nothing is noted of a step
+// turn lets a job do a chunk, and notes how it went. Nothing is noted of a chunk
 // that was cut off because the node stops: the next leader does it again.
 func (c *Clock) turn(ctx context.Context, p *progress) error {
 	now, term := c.Now(), c.Term()
 	p.begin(now)
-	step, cancel := context.WithTimeout(ctx, c.left()) // no step outlives its term
+	step, cancel := context.WithTimeout(ctx, c.left()) // no chunk outlives its term
 	rows, more, err := p.Step(step, Turn{Now: now, Term: term})
 	cancel()
 	if ctx.Err() != nil {

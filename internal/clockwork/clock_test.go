@@ -65,7 +65,7 @@ func TestHandover(t *testing.T) {
 	})
 }
 
-// A leader that slept over the end of its term, in the middle of a step, writes
+// A leader that slept over the end of its term, in the middle of a chunk, writes
 // nothing any more: neither what its job fences nor how that went.
 func TestSleeper(t *testing.T) {
 	everywhere(t, func(w *world) {
@@ -165,8 +165,8 @@ func TestJobsComeAgain(t *testing.T) {
 	})
 }
 
-// People are told of a job that falls behind once, and once when it has caught
-// up, whoever leads; the next time they are told again.
+// People are notified once of a job that falls behind, and once when it has caught
+// up, whoever leads; the next time they are notified again.
 func TestLate(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var overdue time.Time
@@ -211,9 +211,8 @@ func TestLate(t *testing.T) {
 	})
 }
 
-// A leader that dies anywhere between finding a job late, telling people and
-// noting that it did is followed by one that tells them, and tells them nothing
-// twice.
+// A leader that dies anywhere between finding a job late, notifying people and
+// noting that it did is followed by one that notifies them, and of nothing twice.
 func TestLateOnce(t *testing.T) {
 	everywhere(t, func(w *world) {
 		since := epoch.Add(-time.Hour)
@@ -235,7 +234,7 @@ func TestLateOnce(t *testing.T) {
 			}
 			w.Wait(clockwork.DefaultTenure)
 		}
-		for calls := range 5 { // lead, jobs, save, tell, save
+		for calls := range 5 { // lead, jobs, save, notify, save
 			lead(calls)
 		}
 		since = time.Time{}
@@ -296,7 +295,7 @@ func (m *mortal) AddNotices(ctx context.Context, now time.Time, notices []recoup
 // Clocks of many nodes that tick at once do everything, and nothing twice.
 func TestManyClocks(t *testing.T) {
 	everywhere(t, func(w *world) {
-		const errs = 450 // more than two steps
+		const errs = 450 // more than two chunks
 		reports := make([]recoup.Report, errs)
 		for i := range reports {
 			reports[i] = recoup.Report{Table: dol, EntityID: fmt.Sprint("e", i), Code: "NETWORK_TIMEOUT"}
@@ -373,7 +372,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// digested is of how many errors a notice tells.
+// digested is how many errors a notice is about.
 func digested(w *world, n *recoup.Notice) int {
 	w.Helper()
 	if n.Body == "" {

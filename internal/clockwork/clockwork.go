@@ -1,6 +1,6 @@
-// Package clockwork makes a policy happen by itself. A [Job] is a piece of
-// regular work, as data; the [Clock] of every node bids for one leadership, and
-// the one that leads gives each job its turn, step by step.
+// Package clockwork schedules what a policy asks for. A [Job] is a scheduled job,
+// as data; the [Clock] of every node bids for one leadership, and the one that
+// leads gives each job its turn, chunk by chunk.
 //
 // A leader that dies is replaced when its term is over; one that slept does no
 // harm. Whatever acts on errors is decided again by lifecycle.Step under a lock
@@ -29,13 +29,13 @@ type Job struct {
 	Name  string
 	About string        // what it does, in a few words
 	Every time.Duration // how often it is begun
-	Late  time.Duration // how far it may fall behind, or how long go without success, before people are told
+	Late  time.Duration // how far it may fall behind, or how long go without success, before people are notified
 
-	// Fenced says that a step does harm when it is done twice, and therefore hands
+	// Fenced says that a chunk does harm when it is done twice, and therefore hands
 	// the term on to the store. Only a leader can run such a job.
 	Fenced bool
 
-	// Step does a bounded part of the work, in transactions of its own, and says
+	// Step does a bounded chunk of the work, in transactions of its own, and says
 	// how many rows it has moved and whether there is more at once. Cut off
 	// anywhere, or done by two nodes at once, it leaves nothing but less to do.
 	Step func(ctx context.Context, t Turn) (rows int, more bool, err error)
@@ -45,7 +45,7 @@ type Job struct {
 	Overdue func(ctx context.Context, now time.Time, limit int) (store.Overdue, error)
 }
 
-// Turn is when a step is taken, and under which term: the zero term if a person
+// Turn is when a chunk is done, and under which term: the zero term if a person
 // asked for it on a node that need not lead.
 type Turn struct {
 	Now  time.Time
@@ -64,7 +64,7 @@ type Options struct {
 	Store  Store
 	Node   string // unique among all that share the store
 	Now    func() time.Time
-	Tell   func() string // who is told of a job that falls behind
+	Tell   func() string // who is notified of a job that falls behind
 	Jobs   []Job
 	Logger *slog.Logger
 

@@ -60,7 +60,7 @@ func (w *world) known(name string) store.Job {
 	return store.Job{}
 }
 
-// notices returns the kinds of what waits to be told, oldest first.
+// notices returns the kinds of notices that wait, oldest first.
 func (w *world) notices() []recoup.NoticeKind {
 	w.Helper()
 	list, err := w.DB.PendingNotices(w.Context(), store.MaxPage)

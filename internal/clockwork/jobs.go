@@ -29,7 +29,7 @@ type Parts struct {
 	Alerts func(ctx context.Context, term store.Term) (changed int, err error)
 }
 
-// How much a step takes on. A sweep locks its errors, so it takes few at a time.
+// How large a chunk is. A sweep locks its errors, so it takes few at a time.
 const (
 	sweepStep = 200
 	purgeStep = 1000
@@ -43,7 +43,7 @@ const (
 )
 
 // All returns every job there is, in the order in which they take turns: first
-// what ends an attempt, then what ends an error, then what tells people of it.
+// what ends an attempt, then what ends an error, then what notifies people of it.
 func All(p Parts) []Job {
 	jobs := []Job{
 		p.sweep("leases", "count leases that ran out as failed attempts", store.DueLapse),
@@ -145,7 +145,7 @@ func (p Parts) overdue(d store.Deadline, keep func() time.Duration) func(context
 	}
 }
 
-// purge is a step that deletes what is older than it is to be kept.
+// purge deletes, chunk by chunk, what is older than it is to be kept.
 func purge(delete func(ctx context.Context, before time.Time, limit int) (int, error), keep func() time.Duration) stepper {
 	return func(ctx context.Context, t Turn) (int, bool, error) {
 		before := t.Now
@@ -157,7 +157,7 @@ func purge(delete func(ctx context.Context, before time.Time, limit int) (int, e
 	}
 }
 
-// fold is a step that does all of a few things, and fails if one of them does.
+// fold runs every fold and joins their errors.
 func fold(folds ...func(context.Context) error) stepper {
 	return func(ctx context.Context, _ Turn) (int, bool, error) {
 		var failed []error

@@ -149,7 +149,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// delivered delivers what waits to be told.
+// delivered delivers the notices that wait.
 func (w *world) delivered() {
 	w.Helper()
 	list, err := w.DB.ClaimNotices(w.Context(), w.Now(), time.Minute, store.MaxPage)
@@ -173,7 +173,7 @@ func (w *world) processed() {
 }
 
 // The escalation ladder of spec 000, 10.1, by the clock alone: who owns a parked
-// error when, until when it is to be reviewed, and what they are told.
+// error when, until when it is to be reviewed, and what they are notified of.
 func TestEscalationTable(t *testing.T) {
 	everywhere(t, func(w *world) {
 		c := w.node("n", w.jobs()...)

@@ -21,10 +21,10 @@ type progress struct {
 	at      time.Time
 }
 
-// note is what one leader tells the next of a job, beside how it went. Episodes
-// are the times it was late, by number. What people are to be told is noted first,
-// then told, under a key of its number: a leader that dies in between is followed
-// by one that tells them, and nothing is told twice.
+// note is what one leader leaves the next about a job, beside how it went. Episodes
+// are the times it was late, by number. A notification is noted first, then sent,
+// under a key of its number: a leader that dies in between is followed by one that
+// sends it, and nothing is sent twice.
 type note struct {
 	Worked  time.Time `json:"worked"` // when it last went well
 	Episode int       `json:"episode"`
@@ -52,7 +52,7 @@ func resume(j Job, known []store.Job, now time.Time) *progress {
 }
 
 // due reports whether the job is to be begun, or goes on. A beginning that is in
-// the future tells of a clock that went back: nobody waits for it to come again.
+// the future means that a clock went back: nobody waits for it to come again.
 func (p *progress) due(now time.Time) bool {
 	begun, every := p.saved.StartedAt, p.Every
 	if p.saved.Error != "" {
@@ -68,7 +68,7 @@ func (p *progress) begin(now time.Time) {
 	}
 }
 
-// took notes how a step went. A run ends with a step that leaves nothing or fails.
+// took notes how a chunk went. A run ends with a chunk that leaves nothing or fails.
 func (p *progress) took(now time.Time, rows int, more bool, err error) {
 	p.saved.Rows += int64(rows)
 	p.moved = p.moved || rows > 0
@@ -94,7 +94,7 @@ func message(err error) string {
 	return s[:min(len(s), maxMessage)]
 }
 
-// note saves how a job goes, if that is news or has not been told for a while,
+// note saves how a job goes, if that is news or has not been saved for a while,
 // and notifies people when it falls behind schedule and when it has caught up.
 func (c *Clock) note(ctx context.Context, p *progress) error {
 	now := c.Now()
@@ -154,8 +154,8 @@ func (j *Job) lag(ctx context.Context, now time.Time) (time.Duration, error) {
 	return overdue.Age(now), err
 }
 
-// judge decides whether the job is late. What people have not been told of yet
-// comes first.
+// judge decides whether the job is late. A notification that is outstanding comes
+// first.
 func (p *progress) judge(silent time.Duration) {
 	late := p.saved.Lag > p.Late || silent > p.Late+p.Every
 	if late == p.note.Late || p.note.Untold {

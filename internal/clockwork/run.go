@@ -13,7 +13,7 @@ import (
 type Status struct {
 	Job
 	Known  store.Job
-	Behind bool      // people have been told that it is late
+	Behind bool      // people have been notified that it is late
 	Next   time.Time // when it is to be begun again
 }
 
@@ -60,11 +60,11 @@ type Ran struct {
 	Uncounted bool
 }
 
-// maxSteps is how many steps a person's request takes at most.
+// maxSteps is how many chunks a person's request does at most.
 const maxSteps = 100
 
-// Run lets a job take steps now, wherever it is asked for, for about as long as
-// the budget. Beside the leader's own steps it does no harm.
+// Run runs a job now, wherever it is asked for, chunk by chunk, for about as long as
+// the budget. Beside the leader's own run it does no harm.
 func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (Ran, error) {
 	j, err := c.job(name)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Clock) Preview(ctx context.Context, name string) (Ran, error) {
 }
 
 // Lags returns how far each job is behind at the moment, of those that can be. It
-// asks the store and no leader, so that it tells the truth where none is at work.
+// asks the store and no leader, so that it is right where none is at work.
 func (c *Clock) Lags(ctx context.Context) (map[string]time.Duration, error) {
 	now, lags := c.Now(), map[string]time.Duration{}
 	for i := range c.Jobs {

@@ -114,7 +114,7 @@ func (y *year) work() {
 		if struck, _, _ := y.ground.state(); struck == before {
 			y.must(err)
 		}
-		y.agenda.add(y.now.Add(2*time.Minute), y.work) // what it got without knowing lapses
+		y.agenda.add(y.now.Add(2*time.Minute), y.work) // the lease of what it got without knowing expires
 		return
 	}
 	for _, e := range claimed {
@@ -179,7 +179,7 @@ func (y *year) person() {
 	y.act(act)
 }
 
-// event is a failure that nobody governs, and that is told of late.
+// event is a failure that nobody governs, and that is reported late.
 func (y *year) event() {
 	at := y.clock().Add(-time.Duration(y.r.Int64N(int64(80 * day)))).Truncate(time.Microsecond)
 	e := recoup.Event{ID: y.ids.New(at), TS: at, Code: "NETWORK_TIMEOUT", Service: "import", CorrelationID: y.ids.New(at)}

@@ -23,7 +23,7 @@ type watch struct {
 	seen     map[subject]*holding
 	open     map[subject]recoup.Alert
 	told     map[recoup.ID]*telling
-	last     map[subject][]time.Time // when it was told to begin
+	last     map[subject][]time.Time // when its beginning was notified
 	silences []recoup.Silence
 	fired    int
 }
@@ -258,7 +258,7 @@ func (w *watch) decided(v store.Verdict) {
 }
 
 // revisit sees to it that somebody looks when an alert is due to fire, and sometimes
-// when it is due to be told again.
+// when its notification is due to be repeated.
 func (w *watch) revisit(at subject, a recoup.Alert) {
 	i := slices.IndexFunc(w.y.policies.Current().Alerts, func(r policy.Alert) bool { return r.Name == at.rule })
 	if i < 0 {
@@ -357,7 +357,7 @@ func (y *year) hush() {
 		_, err := y.db.AddSilence(ctx, s, act)
 		return err
 	})
-	if !errors.Is(err, store.ErrConflict) { // that is what a second try is told of the first
+	if !errors.Is(err, store.ErrConflict) { // that is what a second try is answered after the first
 		y.must(err)
 	}
 	y.watch.silences = append(y.watch.silences, act.AddSilence(s))

@@ -185,7 +185,7 @@ func (y *year) doubtful(t time.Time) bool {
 	return slices.ContainsFunc(y.odd, func(s store.Span) bool { return t.After(s.From.Add(-4*day)) && t.Before(s.To.Add(4*day)) })
 }
 
-// checkNotices compares what people were told with what the histories say should
+// checkNotices compares the notices people got with what the histories say should
 // have been: at least once each, and no more often than what went wrong explains.
 func (y *year) checkNotices() {
 	type about struct {
@@ -194,7 +194,7 @@ func (y *year) checkNotices() {
 	}
 	told, jobs := map[about]int{}, map[string]int{}
 	unnamed := map[recoup.NoticeKind]int{} // errors that a digest counts and does not name
-	counted := map[recoup.ID]bool{}        // a copy tells what its original does
+	counted := map[recoup.ID]bool{}        // a copy says what its original does
 	for _, l := range y.post.letters {
 		switch {
 		case l.times > 1+l.excused:
@@ -261,7 +261,7 @@ func (y *year) checkNotices() {
 	}
 }
 
-// digest returns of which errors a notice tells.
+// digest returns which errors a notice is about.
 func (y *year) digest(l *letter) (d store.Digest) {
 	if said := notify.Public(l.Notice).Body; l.ErrorID.IsZero() && json.Unmarshal([]byte(said), &d) == nil && d.Count > 0 {
 		return d
@@ -283,7 +283,7 @@ func (y *year) countJob(jobs map[string]int, l *letter) {
 	}
 }
 
-// held are the errors that took over a place in the park, of which nobody is told.
+// held are the errors that took over a place in the park, of which nobody is notified.
 func (y *year) held() map[recoup.ID]bool {
 	held := map[recoup.ID]bool{}
 	for _, l := range y.made {

@@ -202,7 +202,7 @@ type shaky struct {
 }
 
 // applied runs a verb that writes, and reports whether it was committed, whatever
-// its caller was told.
+// its caller was answered.
 func (s *shaky) applied(verb func() error) (bool, error) {
 	_, before, _ := s.y.ground.state()
 	err := verb()
@@ -210,10 +210,10 @@ func (s *shaky) applied(verb func() error) (bool, error) {
 	return err == nil || after > before, err
 }
 
-// heard is the events that acts have told of.
+// heard is the events that acts have recorded.
 type heard map[eventKey]store.Event
 
-// listen passes on what the ledger is told, and notes it.
+// listen passes on what goes to the ledger, and notes it.
 func (s *shaky) listen(tell store.Tell, h heard) store.Tell {
 	if tell == nil {
 		return nil
@@ -230,7 +230,7 @@ func (s *shaky) listen(tell store.Tell, h heard) store.Tell {
 	}
 }
 
-// told runs a verb whose acts tell the ledger.
+// told runs a verb whose acts record events in the ledger.
 func (s *shaky) told(h heard, verb func() error) error {
 	done, err := s.applied(verb)
 	if done {

@@ -30,7 +30,7 @@ type letter struct {
 }
 
 // post is the outbox as the dispatcher sees it, and, beyond the wire, those whom it
-// tells. One goroutine at a time is at work there.
+// notifies. One goroutine at a time is at work there.
 type post struct {
 	*shaky
 	mu      sync.Mutex // what the bubble's time orders, the race detector does not see
@@ -188,7 +188,7 @@ func answer(r *http.Request, status int, after string) *http.Response {
 	return a
 }
 
-// receive counts what a message tells of.
+// receive counts what a message is about.
 func (p *post) receive(m *notify.Message, unknown bool) {
 	if p.sabotage == losesNotices && p.y.ground.draw(10) == 0 {
 		return

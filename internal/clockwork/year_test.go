@@ -149,7 +149,7 @@ func (b *ledgerBook) Record(ctx context.Context, now time.Time, events []recoup.
 	return receipt.Wait(ctx)
 }
 
-// numbers tell what a year was like.
+// numbers say what a year was like.
 type numbers struct{ steps, reports, ticks, full, deaths, doubles, stalls, jumps, wrongs, changes, delivered int }
 
 func (y *year) String() string {
@@ -448,7 +448,7 @@ func (y *year) settle() {
 	y.resend()
 	for i, idle := 0, 0; idle < 3 && len(y.broken) == 0; i++ { // what goes wrong no more is done at once
 		if len(y.agenda) == 0 {
-			idle++ // nothing is left to be told, so this hour ends with a tick
+			idle++ // no notice is left to be sent, so this hour ends with a tick
 		}
 		y.next(y.now.Add(hour))
 		if i > 10_000 {

@@ -66,15 +66,15 @@ func (k MetricKind) Relative() bool { return k == Rate || k == Share }
 // Windowed reports whether a value of this kind needs a window.
 func (k MetricKind) Windowed() bool { return k == Rate || k == Count }
 
-// Alert tells somebody when a metric leaves its bounds (spec 000, 11.2).
+// Alert notifies somebody when a metric leaves its bounds (spec 000, 11.2).
 type Alert struct {
 	Name     string
 	Metric   string
 	Compare  Comparison
 	Value    float64       // a share for rates
 	Window   time.Duration // zero: the metric is a level
-	For      time.Duration // it must hold this long before anyone is told
-	Repeat   time.Duration // while it holds it is told again so often
+	For      time.Duration // it must hold this long before anyone is notified
+	Repeat   time.Duration // while it holds the notification is repeated so often
 	Per      Scope
 	Hub      string // empty: every hub
 	Severity recoup.AlertSeverity

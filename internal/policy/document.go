@@ -33,7 +33,7 @@ type document struct {
 
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-// pointer joins steps into a JSON pointer.
+// pointer joins names into a JSON pointer.
 func pointer(steps ...string) string {
 	var b strings.Builder
 	for _, s := range steps {

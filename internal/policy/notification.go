@@ -7,13 +7,13 @@ import (
 	"recoup"
 )
 
-// Notifications says who is told what, and where. It names channels, which every
+// Notifications says who is notified of what, and where. It names channels, which every
 // node sets up for itself, and never holds their secrets.
 type Notifications struct {
 	Default []Route // of teams that have none of their own
 	Teams   []TeamRoutes
 
-	// Digests are the kinds that wait, to be told together so often.
+	// Digests are the kinds that wait, to be sent together so often.
 	Digests map[recoup.NoticeKind]time.Duration
 }
 
@@ -62,8 +62,8 @@ func UrgencyOf(kind recoup.NoticeKind) Urgency {
 	return Warning
 }
 
-// beginning returns the kind whose end a kind tells, or the kind itself: whoever
-// was told that something began is told of its end.
+// beginning returns the kind whose end a kind announces, or the kind itself: whoever
+// was notified that something began is notified of its end.
 func beginning(kind recoup.NoticeKind) recoup.NoticeKind {
 	switch kind {
 	case recoup.NoticeAlertResolved:
@@ -91,7 +91,7 @@ func (n *Notifications) Routes(team string) []Route {
 	return n.Default
 }
 
-// Channels returns where a team is told of something, each channel once. What no
+// Channels returns where a team is notified of something, each channel once. What no
 // route takes is only logged: nothing that somebody should know is lost in silence.
 func (n *Notifications) Channels(team string, kind recoup.NoticeKind, u Urgency) []string {
 	var channels []string

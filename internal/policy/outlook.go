@@ -15,7 +15,7 @@ type Moment struct {
 	What  string        `json:"what"`
 }
 
-// Outlook tells the life of an error under an answer of the policy: it fails
+// Outlook describes the life of an error under an answer of the policy: it fails
 // every retry at once, and nobody looks at it. Moments are in the order of time.
 func (p *Policy) Outlook(e Effective) []Moment {
 	var o outlook

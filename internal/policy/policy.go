@@ -41,7 +41,7 @@ type Policy struct {
 	// Ladder holds the rungs of escalation from tier 1 up (spec 000, 10.1).
 	Ladder []Rung
 
-	// ExpiryNotice is how long before a blocking error expires its owner is told.
+	// ExpiryNotice is how long before a blocking error expires its owner is notified.
 	ExpiryNotice time.Duration
 
 	// Leases bound how long a worker may hold an error.
@@ -53,7 +53,7 @@ type Policy struct {
 	Repeat     time.Duration // of alerts that name no interval of their own
 	Providers  []ProviderGroup
 
-	// Notifications says who is told what, and where.
+	// Notifications says who is notified of what, and where.
 	Notifications Notifications
 
 	Requests       map[recoup.Code]retry.Policy

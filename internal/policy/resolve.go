@@ -11,7 +11,7 @@ import (
 // gives is always one that the table allows. It does not allocate.
 func (p *Policy) Resolve(q Question) Effective { return p.resolve(q, nil) }
 
-// resolve decides step by step, each overruling the one before, and notes in
+// resolve applies rule after rule, each overruling the one before, and notes in
 // the trail, if there is one, who decided what.
 func (p *Policy) resolve(q Question, t *trail) Effective {
 	var e Effective
@@ -110,7 +110,7 @@ func (p *Policy) judge(e *Effective, q *Question, t *trail) {
 }
 
 // mustPark parks, or, where the table does not allow that, archives, keeps the
-// reason and has the owner told.
+// reason and has the owner notified.
 func mustPark(e *Effective, v Verdict, t *trail) {
 	e.ParkReason = v.Reason
 	t.note(fieldReason, v.by, e)

@@ -25,7 +25,7 @@ func TestResolve(t *testing.T) {
 		ttl     time.Duration
 		blocks  bool
 		retries int
-		flags   string // t: the owner is told, p: the platform is paged, m: by hand, o: orphaned, f: counted in a family
+		flags   string // t: the owner is notified, p: the platform is paged, m: by hand, o: orphaned, f: counted in a family
 	}
 	rows := []struct {
 		name string

@@ -14,7 +14,7 @@ import (
 	"recoup/retry"
 )
 
-// questions yields every question that a policy can tell apart: each table, one
+// questions yields every question that a policy can distinguish: each table, one
 // that does not exist, each code with a rule of its own, one without.
 func questions(p *policy.Policy) iter.Seq[policy.Question] {
 	tables := []string{"no.such_table"}

@@ -121,7 +121,7 @@ func (s schema) rule(url string) map[string]any {
 
 // named returns the pointer of the mapping whose names a rule is about. The
 // validator's own location cannot be used: for names it is overwritten later.
-// Mappings with free names stand at fixed places, so the rule's address tells.
+// Mappings with free names stand at fixed places, so the rule's address identifies them.
 func named(url string) string {
 	_, fragment, _ := strings.Cut(url, "#")
 	return strings.ReplaceAll(strings.TrimSuffix(fragment, "/propertyNames"), "/properties/", "/")

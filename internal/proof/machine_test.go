@@ -50,7 +50,7 @@ func TestVariantsThatBreakARule(t *testing.T) {
 }
 
 // A broken state machine does not pass: each of these differs from the real one
-// in one way, and the proof tells which.
+// in one way, and the proof says which.
 func TestMachinesThatBreakARule(t *testing.T) {
 	refused := &lifecycle.Refusal{Code: lifecycle.InvalidTransition}
 	type outcome func(in lifecycle.Input, e *recoup.Error, effects *lifecycle.Effects) error

@@ -212,7 +212,7 @@ func (s *shadows) revealed(i, by int, in func(table string) bool) []int {
 	return slices.DeleteFunc(list, func(q int) bool { return noticed(neither, s.questions[q]) == s.absent[by][q] })
 }
 
-// show tells what the answer is, and what it would be.
+// show says what the answer is, and what it would be.
 func (s *shadows) show(i, by, question int) []Moment {
 	q := s.questions[question]
 	is, would := s.present[question], s.absent[by][question]

@@ -17,7 +17,7 @@ type Moment struct {
 	What string `json:"what"`
 }
 
-// trace tells how an error came to a node. Reminders move nothing and are left
+// trace says how an error came to a node. Reminders move nothing and are left
 // out.
 func (n *node) trace() []Moment {
 	var moments []Moment

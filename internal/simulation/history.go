@@ -52,7 +52,7 @@ type line struct {
 
 // ReadHistory reads failures as NDJSON, one object a line, in any order; they
 // come back in the order of time. A *[HistoryError] lists the lines that cannot
-// be used, and then nothing is returned: half a history would tell a wrong story.
+// be used, and then nothing is returned: half a history would mislead.
 func ReadHistory(r io.Reader) ([]Failure, error) {
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, maxLine)
