@@ -34,11 +34,11 @@ var Terms = row.Table[Term]{Name: "recoup.leader", Columns: []row.Column[Term]{
 // Bid decides what becomes of a bid when this is the last term, or the zero term
 // if there was none. A term that is over is not renewed, even by its holder:
 // somebody else may have led in between. One that would last for longer than two
-// such bids was begun by a clock that was wrong, and holds nobody up.
+// such bids was begun by a wrong clock, and counts as over.
 func (t Term) Bid(b Bid) (next Term, held bool) {
 	until := kept(b.Now.Add(b.Tenure))
-	switch lapsed := t.Holder == "" || !b.Now.Before(t.Until) || t.Until.After(until.Add(b.Tenure)); {
-	case lapsed:
+	switch expired := t.Holder == "" || !b.Now.Before(t.Until) || t.Until.After(until.Add(b.Tenure)); {
+	case expired:
 		return Term{b.Name, t.Number + 1, b.Node, until}, true
 	case t.Holder == b.Node:
 		t.Until = until
@@ -47,7 +47,7 @@ func (t Term) Bid(b Bid) (next Term, held bool) {
 	return t, false
 }
 
-// Job is how a piece of the leader's regular work went the last time. It is kept
+// Job is how a scheduled job of the leader went the last time. It is kept
 // as its leader says; a new leader reads it first and goes on from there.
 type Job struct {
 	Name       string        `json:"name"`

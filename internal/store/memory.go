@@ -38,8 +38,7 @@ func (m *Memory) Of(like any) []*lifecycle.Decision {
 	return m.like[like]
 }
 
-// ending returns the decision by which an error is archived now, if one that stands for
-// it is remembered.
+// ending returns the remembered decision that archives this error now, if there is one.
 func (m *Memory) ending(like any, e *recoup.Error, now time.Time) *lifecycle.Decision {
 	for _, d := range m.Of(like) {
 		if d.Effects.Archive && d.Holds(e, now) {

@@ -20,8 +20,8 @@ func (w *world) leased(entity string, code recoup.Code) (was recoup.Error, out s
 	return was, store.Outcome{Error: next, Effects: effects, Err: err}
 }
 
-// What is known is kept once; of what differs in what matters there is a decision
-// each; and neither nobody nor nothing remembers.
+// A known decision is kept once; errors that differ in a column that matters get one
+// each; a nil memory, and results without Like, remember nothing.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(), &store.Memory{}

@@ -79,7 +79,7 @@ const (
 	DueWindow     Deadline = "window"     // the retry window is over
 	DueLapse      Deadline = "lapse"      // a lease ran out
 	DueEscalation Deadline = "escalation" // the ladder's clock has struck
-	DueReminder   Deadline = "reminder"   // somebody is to be told something
+	DueReminder   Deadline = "reminder"   // somebody is to be reminded
 	DueResolved   Deadline = "resolved"   // resolved, waiting for the archive
 )
 
@@ -104,7 +104,7 @@ type Promoted struct {
 // GateAct is something that happened at the promotion gate.
 type GateAct string
 
-// What the gate's order tells of.
+// The acts in the gate's order.
 const (
 	GateBlock   GateAct = "block"   // an error begins to block the entity
 	GateUnblock GateAct = "unblock" // it ends
@@ -112,7 +112,7 @@ const (
 )
 
 // GateEntry is one act in the gate's order. The order is that of Seq, which is
-// drawn while the gate is held; clocks cannot tell what came first.
+// drawn while the gate is locked; clocks cannot order them.
 type GateEntry struct {
 	Seq    int64
 	Entity string

@@ -121,8 +121,8 @@ var PlatformKeys = row.Table[PlatformKey]{Name: "recoup.platform_key", Columns: 
 	row.Text("wrapped_by", func(p *PlatformKey) *string { return &p.WrappedBy }),
 }}
 
-// ErrOtherWrap is returned for a platform key that would lie beside keys which are
-// wrapped by another key than it is, or while it is bare: no node could use both. It
+// ErrOtherWrap is returned for a platform key beside live keys that are wrapped by
+// another key than it is, or while it is plaintext: no node could use both. It
 // is a kind of [ErrRefused].
 var ErrOtherWrap = fmt.Errorf("%w: live platform keys are wrapped by another key", ErrRefused)
 

@@ -3,8 +3,8 @@ package store
 import "sync/atomic"
 
 // Trouble is what keeps a database from being written although it answers: a full
-// disk. It is noted by the verb that met it, and stands until somebody has seen a
-// write succeed. The zero value is none.
+// disk. It is noted by the verb that met it, and stands until a write
+// succeeds. The zero value is none.
 type Trouble struct{ cause atomic.Pointer[error] }
 
 // Note remembers why a write failed.

@@ -208,7 +208,7 @@ func (w *Work) decide(decide Decide, tell Tell, current *recoup.Error, k StreakK
 	if err != nil && !errors.As(err, &refusal) {
 		return Outcome{Err: err}
 	}
-	w.tell(current, &next, effects.History, err)
+	w.addHistory(current, &next, effects.History, err)
 	if err != nil {
 		return Outcome{Error: next, Effects: effects, Err: err}
 	}
@@ -224,8 +224,8 @@ func (w *Work) decide(decide Decide, tell Tell, current *recoup.Error, k StreakK
 	return out
 }
 
-// tell adds a row of the history, if there is one and no archive's row carries it.
-func (w *Work) tell(current, next *recoup.Error, h recoup.Transition, err error) {
+// addHistory adds a row of the history, if there is one and no archive's row carries it.
+func (w *Work) addHistory(current, next *recoup.Error, h recoup.Transition, err error) {
 	switch {
 	case h.Input == "" || err == nil && ends(current, next):
 	case current != nil && w.rows[current.ID].end != nil:
@@ -242,8 +242,8 @@ func (w *Work) note(e *Event) {
 	}
 }
 
-// Notices returns what people are to be told, in order: what one of them is to be told
-// of many errors, at once.
+// Notices returns the notifications to send, in order; several to one recipient may be
+// one digest.
 func (w *Work) Notices() []recoup.Notice { return w.notices.List() }
 
 func (w *Work) streak(k StreakKey) int {

@@ -40,7 +40,7 @@ func failure(code recoup.Code) lifecycle.Failure {
 	return lifecycle.Failure{Code: code, Class: def.Effective(false), Category: def.Category}
 }
 
-// decide asks the state machine. Failures are told how many came before them.
+// decide asks the state machine. Failures get the count of those before them.
 func (w *world) decide(in lifecycle.Input) store.Decide {
 	return func(current *recoup.Error, streak int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		switch known := in.(type) {
@@ -95,7 +95,7 @@ func accept(t *testing.T, out store.Outcome) recoup.Error {
 	return out.Error
 }
 
-// inputs returns what history rows tell of.
+// inputs returns the inputs of history rows.
 func inputs(rows []recoup.Transition) []string {
 	var list []string
 	for _, row := range rows {

@@ -118,7 +118,7 @@ func named(f *Failure) error {
 }
 
 // rolledBack reports whether the server itself said that a transaction failed, and
-// goes on: what it had done is undone. After a fatal error, or none, nobody knows.
+// goes on: what it had done is undone. After a fatal error, or none, it is unknown.
 func rolledBack(err error) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && server.SeverityUnlocalized == "ERROR"

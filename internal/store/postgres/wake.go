@@ -28,7 +28,7 @@ const (
 	lastPause  = 10 * time.Second
 )
 
-// wake has everybody woken who waits for a kind of thing, after the commit.
+// wake wakes all who wait for a kind of thing, after the commit.
 func (t *tx) wake(kind string) { t.woken = append(t.woken, kind) }
 
 // notify sends NOTIFY to all nodes after this one's commits, until ctx ends. It is not

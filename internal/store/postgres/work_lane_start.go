@@ -7,11 +7,11 @@ import (
 	"recoup"
 )
 
-// laneStarts remembers, of lanes in which more is due than a claim takes, how far this
-// node has come: the next claim begins there, instead of at the tickets that are dead
-// already. What it passes over that way (a claim that was rolled back, a submission
-// that took long) is found by the next claim that looks from the beginning: each that
-// would come away with less than it may, and every sixteenth.
+// laneStarts remembers how far this node has claimed in lanes where more is due than a
+// claim takes: the next claim begins there, instead of scanning dead tickets. What it
+// misses that way (a claim that was rolled back, a submission that committed late) is
+// found by the next claim that scans from the beginning: each that would return less
+// than its limit, and every sixteenth.
 type laneStarts struct {
 	mu    sync.Mutex
 	lanes map[recoup.Lane]laneStart
@@ -25,8 +25,8 @@ type laneStart struct {
 
 const lookFromTheBeginning = 16
 
-// begin returns from where on to look in each lane, and whether that is anywhere
-// but at the beginning.
+// begin returns where to begin in each lane, and whether any of them is not at the
+// beginning.
 func (s *laneStarts) begin(lanes []recoup.Lane) (from []*time.Time, further bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,14 +45,14 @@ func (s *laneStarts) begin(lanes []recoup.Lane) (from []*time.Time, further bool
 	return from, further
 }
 
-// expect is for how many pieces of work a claim makes room.
+// expect is how many pieces of work a claim allocates for.
 func (s *laneStarts) expect(limit int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return min(limit, s.last)
 }
 
-// keep notes how far a claim has come. One that was not served in full has seen the
+// keep notes how far a claim has come. One that got less than its limit has seen the
 // end.
 func (s *laneStarts) keep(lanes []recoup.Lane, due []dueWork, full bool) {
 	s.mu.Lock()

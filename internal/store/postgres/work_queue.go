@@ -21,7 +21,7 @@ var (
 )
 
 // claimWork serves lane by lane: the tickets of new work and of every replay that
-// runs, so that what is held back is in nobody's way, and leases that ran out. Of
+// runs, so that a paused one does not block others, and expired leases. Of
 // each as many are locked as may be needed, and the longest due of all are taken.
 // Somebody else may want the rows of replayed work, so those are locked as well.
 var claimWork = `

@@ -47,8 +47,8 @@ func addTickets(t *tx, waiting []recoup.Work) {
 // errTaken is returned for a ticket that a claim has taken meanwhile.
 var errTaken = errors.New("a claim was faster")
 
-// dropTickets queues the end of tickets. That of new work may be gone, because no
-// claim waits for whoever looks at it.
+// dropTickets queues the deletion of tickets. That of new work may be gone, because
+// claims do not wait for locks on it.
 func dropTickets(t *tx, waiting []recoup.Work) {
 	if len(waiting) == 0 {
 		return

@@ -1,7 +1,7 @@
 // Package row says, once, of what columns a row of a table consists and where
 // each belongs in a Go value. Both stores make their statements from it and bring
-// codecs of their own, one per kind: what a time is on PostgreSQL's wire and what
-// it is in an SQLite file is nobody else's business.
+// codecs of their own, one per kind: how a time is written on PostgreSQL's wire or in
+// an SQLite file is known only there.
 //
 //	var Keys = row.Table[Key]{Name: "recoup.api_key", Columns: []row.Column[Key]{
 //		row.ID("key_id", func(k *Key) *recoup.ID { return &k.ID }).Key(),

@@ -45,8 +45,8 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 	return leased, nil
 }
 
-// leaseDue leases what is due: by what was decided before where that stands for an
-// error, and else each for itself.
+// leaseDue leases what is due: by a remembered decision where one fits the error, else
+// each by a decision of its own.
 func (t *tx) leaseDue(m *store.Memory, claim store.Claim, due []recoup.Error) ([]recoup.Error, error) {
 	var (
 		decisions = m.Of(claim.Like)

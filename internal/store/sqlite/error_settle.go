@@ -93,9 +93,9 @@ func (s *settling) end(step *store.Step, decisions []*lifecycle.Decision, out *s
 	return true, nil
 }
 
-// overColumns are those by which it is known whether a decision to archive stands for an
-// error that nobody holds and whose retries are as a step leaves them, and by which that
-// is counted.
+// overColumns are those that decide whether a remembered decision to archive fits an
+// error that nobody holds and whose retries are as lifecycle.Step leaves them, and by
+// which it is counted.
 var overColumns = slices.DeleteFunc(slices.Clone(errorColumns), func(c column) bool {
 	return !slices.Contains([]string{
 		"error_id", "correlation_id", "table_name", "policy_version", "state", "blocking", "code", "last_failure_code", "assigned_to", "escalated_to",
@@ -165,7 +165,7 @@ func (s *settling) save() error {
 	return nil
 }
 
-// standing returns the decision that stands for an error, if there is one.
+// standing returns the remembered decision that fits an error, if there is one.
 func standing(decisions []*lifecycle.Decision, e *recoup.Error, now time.Time) *lifecycle.Decision {
 	for _, d := range decisions {
 		if d.Holds(e, now) {

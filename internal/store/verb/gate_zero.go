@@ -110,7 +110,7 @@ func (v Verbs) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]
 
 // ClaimPending hands intakes that nobody has verified yet to a worker, the oldest
 // first. Rows that another claimer holds at this moment are passed over; whether
-// somebody is at an intake is asked again once it is locked.
+// somebody holds an intake is asked again once it is locked.
 func (v Verbs) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken []recoup.Intake, at time.Time, err error) {
 	if claim.Limit <= 0 {
 		return nil, time.Time{}, nil

@@ -9,8 +9,8 @@ import (
 )
 
 // What is claimed at Gate Zero is chosen batch by batch, so that what a kill switch or
-// the freeze holds back is in nobody's way: of every open batch as many are locked as may
-// be needed, those that others hold passed over, and the first of all are taken.
+// the freeze holds back does not block others: of every open batch as many are locked as
+// may be needed, locked rows are skipped, and the first of all are taken.
 var (
 	// eligible are recoveries that no worker holds, of one batch or, if $3 is empty, of
 	// all, the longest waiting first.
@@ -35,7 +35,7 @@ var (
 
 	unheld = `not exists (select 1 from cl.gate_zero_lease l where l.recovery_id = r.recovery_id and l.ends_at > ` + due("$1") + `)`
 
-	// unverified are intakes that wait for their first result and that nobody is at, the
+	// unverified are intakes that wait for their first result and that nobody holds, the
 	// oldest first. Those of a frozen batch are among them: they get their first result.
 	unverified = `select i.intake_id from (
 			select '' as batch_id union all select batch_id from cl.gate_zero_batch where killed_at is null) b

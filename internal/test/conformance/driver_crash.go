@@ -17,7 +17,7 @@ import (
 // in its environment what to write to, and calls [Victim]; its parent calls
 // [Outlive], and holds what is left to the journal with [Survived].
 
-// hands is how many of a victim write at once.
+// hands is how many goroutines of a victim write at once.
 const hands = 4
 
 // journalFile is the child's end of the pipe to its parent: the first file after
@@ -41,7 +41,7 @@ func Victim(t TB, s Store) error {
 	return errors.Join(errs...)
 }
 
-// lifeline ends something when nobody reads any more.
+// lifeline is a pipe to the parent that ends the victim when the parent is gone.
 type lifeline struct {
 	io.Writer
 	end context.CancelFunc

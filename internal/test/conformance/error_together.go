@@ -124,7 +124,7 @@ func (p *pair) outline(e recoup.Error) string {
 }
 
 // asOneByOne: the errors, their history, the counts and the activity are what they
-// are one by one; and nobody is asked once one of a kind was decided.
+// are one by one; and after the first of a kind no decision is asked for.
 func (p *pair) asOneByOne(name string, in func(recoup.ID) lifecycle.Input) {
 	const n, other = 12, "outreach.company_target_errors"
 	alone, together := p.backlog(dol, n), p.backlog(other, n)
@@ -179,7 +179,7 @@ func (p *pair) wantLevels() {
 	}
 }
 
-// fenced: a token that is not that of the lease goes to whoever decides, and is
+// fenced: a result under another token than the lease's is decided for itself, and
 // refused.
 func (p *pair) fenced() {
 	p.backlog(dol, 3)

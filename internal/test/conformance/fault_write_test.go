@@ -102,7 +102,7 @@ func (s piecemeal) ApplySteps(ctx context.Context, now time.Time, steps []store.
 	return outcomes, nil
 }
 
-// shut lets nobody speak about what is archived.
+// shut refuses every input to what is archived.
 type shut struct{ *memory }
 
 func (s shut) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {

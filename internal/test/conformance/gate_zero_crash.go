@@ -28,7 +28,7 @@ type gatePass struct {
 // gateBatch is how many passes a victim records at once.
 const gateBatch = 8
 
-// GateVictim passes retries, with several hands, until it is killed or the store
+// GateVictim passes retries, from several goroutines, until it is killed or the store
 // fails, and reports to its parent in a journal: each pass before the store can
 // commit it, and again when it was acknowledged. See [Victim].
 func GateVictim(t TB, s Gate) error {

@@ -16,14 +16,14 @@ func wakeClauses() []serviceClause {
 	}
 }
 
-// listening is somebody who listens, and what it has heard.
+// listening is a subscriber, and what it was woken for.
 type listening struct {
 	*serviceDriver
 	heard chan string
 	stop  func()
 }
 
-// listen begins to listen. It has heard of everything once by then.
+// listen subscribes. It returns once every kind has woken it.
 func (d *serviceDriver) listen() *listening {
 	d.Helper()
 	ctx, cancel := context.WithCancel(d.Context())
