@@ -28,7 +28,7 @@ import (
 // counts as there are services and codes, and what is left at its two ends, an
 // hour at most for a span of whole hours, is counted event by event. The
 // questions about days are asked over 7: of the small database they see two days
-// and of the large one eight, and their ratio tells that.
+// and of the large one eight, and their ratio shows that.
 //
 // With -short the large one has 50,000 errors and 250,000 events.
 func BenchmarkGrowth(b *testing.B) {

@@ -106,7 +106,7 @@ func (n *node) answer(leased []recoup.Error, like string, in func(recoup.ID) lif
 	return n.apply(steps)
 }
 
-// told is what the ledger keeps of an attempt that failed, as the engine has it.
+// told is what the ledger stores of an attempt that failed, as the engine has it.
 func told(in lifecycle.Input) store.Tell {
 	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
 		id := out.Error.ID

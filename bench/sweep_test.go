@@ -13,7 +13,7 @@ import (
 	"recoup/internal/store"
 )
 
-// BenchmarkSweep archives 200,000 errors whose time is over, on SQLite 20,000, in steps of
+// BenchmarkSweep archives 200,000 errors whose time is over, on SQLite 20,000, in chunks of
 // 500 as the clock does: found, decided, moved with a row of history, the gate opened,
 // guards and counts on, owners notified. Beside it the bare statement moves as many rows,
 // also found by their time, between two tables that are the same but for the guards.

@@ -126,7 +126,7 @@ func TestOwnWordsStand(t *testing.T) {
 }
 
 // While the server is away nothing is lost that there is room for. The request is
-// repeated as it was, later and later; what is dropped meanwhile is told.
+// repeated as it was, later and later; what is dropped meanwhile is reported.
 func TestServerAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestFlushWithAWrongKey(t *testing.T) {
 	})
 }
 
-// Close gives up in time, tells what is lost, and is the end.
+// Close gives up in time, returns what is lost, and is final.
 func TestCloseWithoutServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -301,7 +301,7 @@ func TestCloseWithoutServer(t *testing.T) {
 	}) // and no goroutine is left in the bubble
 }
 
-// Whoever waits for a delivery that Close has given up is told, at once.
+// A Flush that waits for a delivery that Close has given up returns at once.
 func TestFlushAndClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -387,7 +387,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// What cannot be written or read is dropped before it is sent, and told.
+// What cannot be written or read is dropped before it is sent, and reported.
 func TestUnencodable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

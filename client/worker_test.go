@@ -110,7 +110,7 @@ func TestResults(t *testing.T) {
 	})
 }
 
-// At most as many handlers run at once as the worker was told.
+// At most Concurrency handlers run at once.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestLeaseIsExtended(t *testing.T) {
 	})
 }
 
-// A handler whose lease is lost is told; what it did not get done is not
+// The context of a handler whose lease is lost ends; what it did not get done is not
 // reported, what it did is.
 func TestLeaseIsLost(t *testing.T) {
 	t.Parallel()

@@ -149,7 +149,7 @@ func TestRetryable(t *testing.T) {
 	}
 }
 
-// Nobody can tell a secret by its look: only who wrote the check knows.
+// A secret cannot be recognised by its look: only the author of the check knows.
 func TestValidationRepeatsOnlySafeValues(t *testing.T) {
 	for _, row := range []struct {
 		field string

@@ -12,7 +12,7 @@ import (
 const hostile = `{"error_code":"INVALID_API_KEY","message":"key sk_live_1 is revoked","details":{"key":"sk_live_1"},` +
 	`"retry_after":7,"documentation_url":"javascript:alert(1)"}`
 
-// What another service said of our request is not what our caller is told.
+// What another service answered is not passed on to our caller.
 func TestWriteHidesWhatWasDecoded(t *testing.T) {
 	decoded := func() *Error { return Decode(responseOf(401, MediaJSON, hostile)) }
 	unmarshalled := new(Error)
@@ -40,7 +40,7 @@ func TestWriteHidesWhatWasDecoded(t *testing.T) {
 	}
 }
 
-// A program that means to tell its caller says so in its own words.
+// A program that wants to pass it on wraps it with its own code and message.
 func TestWriteSendsWhatWasWrapped(t *testing.T) {
 	w := httptest.NewRecorder()
 	Write(w, httptest.NewRequest("GET", "/", nil), Wrap(Decode(responseOf(429, MediaJSON, hostile)), CodeTemporaryUnavailable, "Come back later."))

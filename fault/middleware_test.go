@@ -21,7 +21,7 @@ import (
 )
 
 // bench is a middleware with a clock that moves a second at each look, and a
-// record of all that its hooks and its log were told.
+// record of all that its hooks and its log received.
 type bench struct {
 	Options
 	events  []recoup.Event

@@ -1,5 +1,5 @@
 // Command criticizer is the pipeline of spec 002 on package stage: it fetches a
-// page, has a model criticise it and tells a channel. What fails for good becomes a
+// page, has a model criticise it and notifies a channel. What fails for good becomes a
 // dead letter, which an operator takes back to work. README.md shows a run.
 package main
 

@@ -62,7 +62,8 @@ func (s *show) submit(ctx context.Context) error {
 	return nil
 }
 
-// operate waits until everything is told or dead, and takes the dead back to work.
+// operate waits until everything is posted or dead-lettered, and replays the dead
+// letters.
 func (s *show) operate(ctx context.Context) error {
 	dead, err := s.settled(ctx)
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *show) operate(ctx context.Context) error {
 	return nil
 }
 
-// settled waits until every page is told to the channel or a dead letter.
+// settled waits until every page is posted to the channel or a dead letter.
 func (s *show) settled(ctx context.Context) (map[string]recoup.DeadLetter, error) {
 	for {
 		list, err := s.DeadLetters(ctx, recoup.DeadLetterFilter{Pipeline: pipelineName}, client.Page{})
@@ -139,7 +140,7 @@ func (s *show) report(dead map[string]recoup.DeadLetter) {
 	}
 }
 
-// remedy takes a dead letter through the steps before its replay.
+// remedy takes a dead letter through the acts before its replay.
 func (s *show) remedy(ctx context.Context, d recoup.DeadLetter) error {
 	triage := recoup.Triage{Cause: recoup.CauseTransient, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}
 	remedy := recoup.Remediation{Link: "INC-42", UpstreamChecked: "it answers again"}

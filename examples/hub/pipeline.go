@@ -132,7 +132,7 @@ func (p *pipeline) retry(ctx context.Context, patience time.Duration, left waiti
 			}
 			fmt.Fprintf(p.out, "%s worked this time\n", e.EntityID)
 			if delete(left, e.EntityID); len(left) == 0 {
-				stop() // the worker finishes what it has begun, and tells how it went
+				stop() // the worker finishes what it has begun, and reports the results
 			}
 			return nil
 		},

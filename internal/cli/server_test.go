@@ -44,7 +44,7 @@ func TestServerJSON(t *testing.T) {
 	}
 }
 
-// Nobody at an address is told at once, with the way to a server.
+// That nothing listens at an address is reported at once, with the way to a server.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed again at once
@@ -89,7 +89,7 @@ func TestServerOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// Whoever may not do something is told what is missing, and how to get it.
+// A refusal for lack of permission says what is missing, and how to get it.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, false)
@@ -123,7 +123,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// A long wait is not sat out: it is told.
+// A long Retry-After is not waited for: it is reported.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -144,7 +144,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// What was done before a failure is told with it.
+// What was done before a failure is reported with it.
 func TestFailureHalfway(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

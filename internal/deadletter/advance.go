@@ -16,17 +16,16 @@ const (
 	maxSpent   = 200 // pieces of work over which workers were lost
 )
 
-// Advance looks after what is due by the clock: replays go on, and work over which
-// too many workers were lost is buried. All that it knows is in the store, so that
-// any node may call it, at any time and more than one at once. It reports whether
-// there is more to do at once.
+// Advance does what is due: it advances replays, and dead-letters work over which too
+// many workers were lost. All state is in the store, so that any node may call it at
+// any time, also concurrently. It reports whether there is more to do at once.
 func (s *Service) Advance(ctx context.Context) (more bool, err error) {
-	buried, failed := s.buryLost(ctx, maxSpent)
+	lost, failed := s.deadLetterLost(ctx, maxSpent)
 	ids, err := s.Store.DueReplays(ctx, s.now(), maxReplays)
 	if err != nil {
 		return false, errors.Join(failed, err)
 	}
-	more = buried >= maxSpent || len(ids) >= maxReplays
+	more = lost >= maxSpent || len(ids) >= maxReplays
 	for _, id := range ids {
 		again, err := s.advance(ctx, id)
 		more, failed = more || again, errors.Join(failed, err)
@@ -34,7 +33,7 @@ func (s *Service) Advance(ctx context.Context) (more bool, err error) {
 	return more, failed
 }
 
-// advance takes one replay a step further.
+// advance advances one replay.
 func (s *Service) advance(ctx context.Context, id recoup.ID) (more bool, err error) {
 	status, err := s.Store.Replay(ctx, id)
 	if err != nil {
@@ -60,7 +59,7 @@ func (s *Service) run(ctx context.Context, id recoup.ID) (more bool, err error) 
 			return current.Replay, store.ReplayEffects{}, nil // another node was here
 		}
 		r, effects := DecideReplay(current, now)
-		released, effects.Notices = effects.Release, s.tell(&current, &r)
+		released, effects.Notices = effects.Release, s.notices(&current, &r)
 		return r, effects, nil
 	})
 	if released > 0 {
@@ -122,8 +121,8 @@ func (s *Service) empty(ctx context.Context, r recoup.Replay) (more bool, err er
 // How much a call of [Service.Purge] deletes of each kind: so many at a time, which
 // holds nobody up for long, and so many times.
 const (
-	purgeStep = store.MaxPage
-	maxPurges = 50
+	purgeChunk = store.MaxPage
+	maxPurges  = 50
 )
 
 // Purge deletes what has been kept for as long as the policy says, a bounded part of
@@ -135,10 +134,10 @@ func (s *Service) Purge(ctx context.Context) error {
 		purge(ctx, now.Add(-p.CheckpointRetention), s.Store.PurgeCheckpoints))
 }
 
-// purge deletes until a step is not full any more.
-func purge(ctx context.Context, before time.Time, step func(context.Context, time.Time, int) (int, error)) error {
+// purge deletes chunk by chunk, until one is not full.
+func purge(ctx context.Context, before time.Time, chunk func(context.Context, time.Time, int) (int, error)) error {
 	for range maxPurges {
-		if n, err := step(ctx, before, purgeStep); err != nil || n < purgeStep {
+		if n, err := chunk(ctx, before, purgeChunk); err != nil || n < purgeChunk {
 			return err
 		}
 	}

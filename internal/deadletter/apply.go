@@ -45,7 +45,8 @@ func tooMany(n int) error {
 	return fault.BadField("items", "max_items", "one call takes at most %d items, not %d", MaxBatch, n)
 }
 
-// each makes a step of every item and applies those that could be made, in order.
+// each decides the change of every item and applies those that could be decided, in
+// order.
 func (s *Service) each(ctx context.Context, n int, step func(i int) (store.LetterStep, error)) ([]Done, error) {
 	return batch.Each(ctx, n, func(i int) (store.LetterStep, error) {
 		made, err := step(i)

@@ -13,13 +13,13 @@ import (
 	"recoup/internal/store"
 )
 
-// restartMark is the checkpoint that tells that work was begun anew; no stage has
-// such a name. It is no secret.
-const restartMark, unsealed = "~restart", "none"
+// restartMark is the checkpoint of work that was begun anew; no stage has such a name.
+// It is not encrypted.
+const restartMark, unencrypted = "~restart", "none"
 
 // restarted is the mark of work whose round was begun anew.
 func restarted(d *recoup.DeadLetter, now time.Time) store.Checkpoint {
-	return store.Checkpoint{WorkID: d.WorkID, Stage: restartMark, KeyID: unsealed, Sealed: []byte(strconv.Itoa(d.Round)), At: now}
+	return store.Checkpoint{WorkID: d.WorkID, Stage: restartMark, KeyID: unencrypted, Sealed: []byte(strconv.Itoa(d.Round)), At: now}
 }
 
 // CheckCheckpoint says what is wrong with the output of a stage, all of it.
@@ -32,8 +32,8 @@ func CheckCheckpoint(stage string, output []byte) error {
 	return f.Err()
 }
 
-// SaveCheckpoint keeps the output of a stage, sealed. When it returns it survives
-// whatever happens.
+// SaveCheckpoint stores the output of a stage, encrypted. When it returns nil the
+// output is durable.
 func (s *Service) SaveCheckpoint(ctx context.Context, c engine.Caller, work, token recoup.ID, stage string, output []byte) error {
 	if err := CheckCheckpoint(stage, output); err != nil {
 		return err
@@ -41,11 +41,11 @@ func (s *Service) SaveCheckpoint(ctx context.Context, c engine.Caller, work, tok
 	if err := s.holder(ctx, c, work, token); err != nil {
 		return err
 	}
-	key, sealed, err := s.Keys.seal(work, stage, output)
+	key, encrypted, err := s.Keys.encrypt(work, stage, output)
 	if err != nil {
 		return err
 	}
-	return s.lost(ctx, work, s.Store.SaveCheckpoint(ctx, token, store.Checkpoint{WorkID: work, Stage: stage, KeyID: key, Sealed: sealed, At: s.now()}))
+	return s.lost(ctx, work, s.Store.SaveCheckpoint(ctx, token, store.Checkpoint{WorkID: work, Stage: stage, KeyID: key, Sealed: encrypted, At: s.now()}))
 }
 
 // Progress returns the outputs of finished stages to whoever may go on with the
@@ -73,8 +73,8 @@ func (s *Service) Progress(ctx context.Context, c engine.Caller, work, token rec
 			p.Restart, _ = strconv.Atoi(string(kept.Sealed))
 			continue
 		}
-		plain, err := s.Keys.open(ctx, kept.KeyID, work, kept.Stage, kept.Sealed)
-		if errors.Is(err, errSealed) {
+		plain, err := s.Keys.decrypt(ctx, kept.KeyID, work, kept.Stage, kept.Sealed)
+		if errors.Is(err, errUndecryptable) {
 			continue // the stage runs once more
 		}
 		if err != nil {
@@ -105,11 +105,11 @@ func (s *Service) lost(ctx context.Context, work recoup.ID, err error) error {
 	return leaseLost(&l)
 }
 
-// actPayload is how the audit names a look at a payload.
+// actPayload is the audited act of reading a payload.
 const actPayload = "dead_letter.payload"
 
-// Payload returns what a dead letter is about. That it was looked at is written
-// down first; a look that cannot be written down does not happen.
+// Payload returns the payload of a dead letter. The read is audited first; if that
+// fails, so does the read.
 func (s *Service) Payload(ctx context.Context, c engine.Caller, id recoup.ID, reason string) ([]byte, error) {
 	var f check.Fields
 	reason = needed(&f, "reason", reason)
@@ -130,8 +130,8 @@ func (s *Service) Payload(ctx context.Context, c engine.Caller, id recoup.ID, re
 	if err := s.Store.AppendAudit(ctx, c.Act(reason, s.now()).On(actPayload, id.String(), map[string]any{"work_id": l.Dead.WorkID.String()})); err != nil {
 		return nil, err
 	}
-	plain, err := s.Keys.open(ctx, p.KeyID, p.WorkID, payloadPlace, p.Sealed)
-	if errors.Is(err, errSealed) {
+	plain, err := s.Keys.decrypt(ctx, p.KeyID, p.WorkID, payloadPlace, p.Sealed)
+	if errors.Is(err, errUndecryptable) {
 		return nil, fault.Wrap(err, fault.CodeNotFound, "The payload can no longer be opened: its key was deleted.")
 	}
 	return plain, err

@@ -19,7 +19,7 @@ import (
 const (
 	maxLanes = 100
 
-	// look is how often a replay that ends looks for what no bell announces.
+	// look is how often the end of a replay polls for what no notification announces.
 	look = time.Second
 )
 
@@ -113,9 +113,9 @@ func (s *Service) unpack(ctx context.Context, leased []recoup.Work) (out []recou
 			closed[p.WorkID] = true
 			continue
 		}
-		text, err := s.Keys.open(ctx, p.KeyID, p.WorkID, payloadPlace, p.Sealed)
+		text, err := s.Keys.decrypt(ctx, p.KeyID, p.WorkID, payloadPlace, p.Sealed)
 		switch {
-		case errors.Is(err, errSealed): // its key was deleted: what it is about can be had by its reference only
+		case errors.Is(err, errUndecryptable): // its key was deleted: the payload is available by its reference only
 		case err != nil:
 			closed[p.WorkID], failed[p.KeyID] = true, err
 		default:

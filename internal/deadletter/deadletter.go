@@ -3,10 +3,9 @@
 // validation, replay and verification, replays them by the thousand, and hands
 // work to workers.
 //
-// What is decided is decided by pure functions of a letter or a replay and a
-// time; the [Service] checks and cleans what callers say, and hands the
-// decision to the store together with what the ledger keeps of it. It knows neither
-// HTTP nor SQL.
+// Decisions are pure functions of a dead letter or a replay and a time; the [Service]
+// checks and redacts what callers send, and hands the decision to the store together
+// with its ledger event. It knows neither HTTP nor SQL.
 package deadletter
 
 import (

@@ -16,11 +16,11 @@ import (
 // MaxGroup is the most dead letters of one act on a group.
 const MaxGroup = 10_000
 
-// groupStep is how many dead letters one transaction of such an act changes.
-const groupStep = 200
+// groupChunk is how many dead letters one transaction of such an act changes.
+const groupChunk = 200
 
-// TakeGroup does an act on the open dead letters of a group that it is the turn of. First the set is
-// fixed, then each is changed under its own lock, in steps.
+// TakeGroup applies an act to the open dead letters of a group that wait for it. First
+// the set is fixed, then each is changed under its own lock, in chunks.
 func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, step Step, how recoup.ForGroup) (recoup.BulkResult, error) {
 	if err := s.checkStep(&step); err != nil {
 		return recoup.BulkResult{}, err
@@ -32,7 +32,7 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	if err != nil {
 		return recoup.BulkResult{}, err
 	}
-	if triage, ok := step.(Triage); ok { // of all alike, so it is told once
+	if triage, ok := step.(Triage); ok { // the same for all, so it is reported once
 		var f check.Fields
 		triage.confirms(&f, group.Stage, group.Class)
 		if err := f.Err(); err != nil {
@@ -98,11 +98,11 @@ func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.L
 	}
 }
 
-// takeMembers does an act on dead letters in steps, each under its own lock, unless
+// takeMembers applies an act to dead letters in chunks, each under its own lock, unless
 // it has changed since it was seen.
 func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []engine.Member, in Step) (recoup.BulkResult, error) {
 	result := recoup.BulkResult{Matched: len(members)}
-	for part := range slices.Chunk(members, groupStep) {
+	for part := range slices.Chunk(members, groupChunk) {
 		decide := s.only(c, store.ErrNotFound, s.step(in, c.Name)) // a token can be made up
 		outcomes, err := s.each(ctx, len(part), func(i int) (store.LetterStep, error) {
 			return store.LetterStep{ErrorID: part[i].ID, Decide: func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {

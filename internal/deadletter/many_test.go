@@ -14,7 +14,7 @@ import (
 
 // crowded is a world with so many dead letters that can be replayed. In a file all
 // but one of them are copies, which is a tenth of the work of taking each through
-// its steps.
+// the workflow.
 func crowded(t *testing.T, members int) *world {
 	t.Helper()
 	path := node.File(t)
@@ -30,8 +30,8 @@ func crowded(t *testing.T, members int) *world {
 	return newWorld(t, sqlitetest.OpenFile(t, path))
 }
 
-// crowdedPostgres is the same on a server, where every one is taken through its
-// steps.
+// crowdedPostgres is the same on a server, where every one is taken through the
+// workflow.
 func crowdedPostgres(t *testing.T, members int) *world {
 	t.Helper()
 	db, _ := node.Postgres(t)

@@ -8,10 +8,9 @@ import (
 	"recoup/internal/store"
 )
 
-// tell says what people are to hear of a step of a replay: that it stopped itself,
-// in the commit in which it did. It stops once in a phase, so a second word on the
-// same stop is none.
-func (s *Service) tell(was *store.ReplayStatus, is *recoup.Replay) []recoup.Notice {
+// notices returns the notification that a replay has stopped itself, for the commit in
+// which it did. It stops at most once in a phase, so the key drops a second one.
+func (s *Service) notices(was *store.ReplayStatus, is *recoup.Replay) []recoup.Notice {
 	if was.State != recoup.ReplayRunning || is.State != recoup.ReplayPaused {
 		return nil
 	}

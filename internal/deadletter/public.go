@@ -8,8 +8,8 @@ import (
 	"recoup/internal/store"
 )
 
-// Public is the dead letter of a letter as callers see it: with what its error and its
-// replay say of it, and the act that it waits for.
+// Public returns a dead letter as callers see it: with what its error and its replay
+// say of it, and the act that it waits for.
 func Public(l *store.Letter) recoup.DeadLetter {
 	d, e := l.Dead, &l.Error
 	d.Standing = recoup.Standing{
@@ -103,8 +103,8 @@ func (s *Service) ReplayOf(ctx context.Context, id recoup.ID) (recoup.ID, error)
 	return l.Item.ReplayID, nil
 }
 
-// PublicReplay is a replay as callers see it: with the step of its ramp, and how many of
-// its items are in which state.
+// PublicReplay is a replay as callers see it: with its ramp stage, and the number of
+// its items in each state.
 func PublicReplay(s *store.ReplayStatus) recoup.Replay {
 	r := s.Replay
 	r.Step = StepName(&r)

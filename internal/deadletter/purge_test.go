@@ -8,7 +8,7 @@ import (
 	"recoup/internal/store"
 )
 
-// Retention deletes all that is due, also if that is more than one step takes.
+// Retention deletes all that is due, also if that is more than one chunk.
 func TestPurgeGoesOn(t *testing.T) {
 	everywhere(t, func(w *world) {
 		for range store.MaxPage + 1 {

@@ -54,7 +54,7 @@ func (s *Service) submission(c engine.Caller, in recoup.NewWork, receipt *store.
 	if in.WorkID.IsZero() {
 		in.WorkID = s.IDs.New(now)
 	}
-	payload, err := s.sealPayload(in.WorkID, in.Payload, now)
+	payload, err := s.encryptPayload(in.WorkID, in.Payload, now)
 	return store.LetterStep{WorkID: in.WorkID, Decide: s.only(c, taken(), enter(in, payload)), Receipt: receipt}, err
 }
 
@@ -184,8 +184,8 @@ func ofFailure(err error) error {
 	return bad.Err()
 }
 
-// buryLost makes dead letters of work over which too many workers were lost.
-func (s *Service) buryLost(ctx context.Context, limit int) (int, error) {
+// deadLetterLost dead-letters work over which too many workers were lost.
+func (s *Service) deadLetterLost(ctx context.Context, limit int) (int, error) {
 	spent, err := s.Store.SpentWork(ctx, limit)
 	if err != nil || len(spent) == 0 {
 		return 0, err

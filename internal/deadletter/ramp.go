@@ -9,43 +9,43 @@ import (
 	"recoup/internal/store"
 )
 
-// A replay is released in a ramp of three steps: a canary, a share of all, and
-// the rest. Each step waits for the results of its items. Results are counted by
-// phase, and phases go on counting: a ramp that is begun again after the replay
-// has stopped itself has the next three.
+// A replay is released in a ramp of three stages: a canary, a share of all, and the
+// rest. Each stage waits for the results of its items. Results are counted by phase,
+// and phases go on counting: a ramp that is begun again after the replay has stopped
+// itself has the next three.
 const (
-	stepCanary = iota
-	stepShare
-	stepRest
-	steps
+	rampCanary = iota
+	rampShare
+	rampRest
+	rampStages
 )
 
-// rampStep is the step of the ramp that a phase is.
-func rampStep(phase int) int { return (max(phase, 1) - 1) % steps }
+// rampStage is the ramp stage of a phase.
+func rampStage(phase int) int { return (max(phase, 1) - 1) % rampStages }
 
 // firstPhase is the phase with which a ramp begins that follows a phase.
 func firstPhase(plan recoup.ReplayPlan, after int) int {
-	begun := (after + steps - 1) / steps * steps // the phases of ramps before
+	begun := (after + rampStages - 1) / rampStages * rampStages // the phases of ramps before
 	if plan.Canary == 0 {
-		return begun + stepRest + 1
+		return begun + rampRest + 1
 	}
-	return begun + stepCanary + 1
+	return begun + rampCanary + 1
 }
 
-// StepName names the step of the ramp at which a replay is.
+// StepName is the name of the ramp stage that a replay is in.
 func StepName(r *recoup.Replay) string {
 	if r.Phase == 0 {
 		return ""
 	}
-	return [steps]string{"canary", "share", "rest"}[rampStep(r.Phase)]
+	return [rampStages]string{"canary", "share", "rest"}[rampStage(r.Phase)]
 }
 
-// stepSize is how many items a step of the ramp takes at most.
-func stepSize(r *recoup.Replay) int {
-	switch rampStep(r.Phase) {
-	case stepCanary:
+// stageSize is how many items a ramp stage releases at most.
+func stageSize(r *recoup.Replay) int {
+	switch rampStage(r.Phase) {
+	case rampCanary:
 		return r.Plan.Canary
-	case stepShare:
+	case rampShare:
 		return int(math.Ceil(r.Plan.Share * float64(r.Members)))
 	}
 	return math.MaxInt
@@ -85,14 +85,14 @@ func count(s *store.ReplayStatus) (t tally) {
 	return t
 }
 
-// fewSamples is how many results a share of failures is judged by at least, where
-// the step has as many.
+// fewSamples is the least number of results that a share of failures is judged by,
+// unless the ramp stage has fewer.
 const fewSamples = 20
 
 // trouble says why a replay stops by itself; empty: it goes on.
 func trouble(r *recoup.Replay, t tally) string {
 	ended := t.released - t.waiting
-	judged := max(ended, min(fewSamples, stepSize(r), t.released+t.pending))
+	judged := max(ended, min(fewSamples, stageSize(r), t.released+t.pending))
 	switch {
 	case t.repeated > 0:
 		return fmt.Sprintf("the same class came back: %d of %d results of the step %s", t.repeated, ended, StepName(r))
@@ -126,11 +126,10 @@ func beginning(rate, n float64, now time.Time) time.Time {
 	return now.Add(-time.Duration(n / rate * float64(time.Second))).Truncate(time.Microsecond)
 }
 
-// DecideReplay says how a replay goes on: what it releases, and when it is to be
-// looked at again. It ends by itself, stops by itself, and enters the next step of
-// its ramp once all results of the last are there. Whoever asks, and however
-// often, it releases no more than the rate allows. One that does not run is left
-// alone.
+// DecideReplay decides how a replay goes on: what it releases, and when it is due
+// again. It ends the replay, stops it on failures, and enters the next ramp stage once
+// all results of the last are there. However often it is called, it releases no more
+// than the rate allows. A replay that is not running is left alone.
 func DecideReplay(s store.ReplayStatus, now time.Time) (recoup.Replay, store.ReplayEffects) {
 	r, t := s.Replay, count(&s)
 	if r.State != recoup.ReplayRunning {
@@ -142,13 +141,13 @@ func DecideReplay(s store.ReplayStatus, now time.Time) (recoup.Replay, store.Rep
 	if why := trouble(&r, t); why != "" {
 		return changed(r, recoup.ReplayPaused, recoup.System, why, now)
 	}
-	if t.waiting == 0 && t.released >= stepSize(&r) && rampStep(r.Phase) < stepRest {
+	if t.waiting == 0 && t.released >= stageSize(&r) && rampStage(r.Phase) < rampRest {
 		r.Phase, r.PhaseAt = r.Phase+1, now
 		t.released = 0
 	}
 	due, next := pace(&r, t.released, now)
 	room := max(r.Plan.Concurrency-t.out, 0)
-	release := min(due, t.pending, room, stepSize(&r)-t.released, store.MaxPage)
+	release := min(due, t.pending, room, stageSize(&r)-t.released, store.MaxPage)
 	r.NextAt = now.Add(look)
 	switch {
 	case release == store.MaxPage && release < due:

@@ -61,9 +61,9 @@ func (s *Service) CheckFailure(in recoup.StageFailure) error {
 	return err
 }
 
-// check checks a failure and cleans it: what the client has cleaned is cleaned once more,
-// because nothing is stored because somebody else said that it was safe. It returns what the
-// lifecycle is told of it, should it be a new error, and the round of a dead letter that it is.
+// check validates a failure and redacts it, also if the client says that it has done so.
+// It returns the report for the lifecycle, should it be a new error, and the round of
+// the dead letter.
 func (s *Service) check(in *recoup.StageFailure) (report lifecycle.Report, round recoup.Round, err error) {
 	var f check.Fields
 	f.Require("work_id", !in.WorkID.IsZero())
@@ -103,7 +103,7 @@ func (s *Service) classify(in *recoup.StageFailure, report *lifecycle.Report, f 
 	report.Failure = lifecycle.Failure{Code: code, Class: def.Effective(in.Exhausted), Category: def.Category, Exhausted: in.Exhausted}
 }
 
-// at is a round as it is told at a time, with its own times in order: those of another
+// at returns a round reported at now, with its own times in order: those of another
 // clock may lie in the future.
 func at(r recoup.Round, now time.Time) recoup.Round {
 	within := func(t, last time.Time) time.Time {
@@ -130,18 +130,18 @@ func checkPayload(f *check.Fields, ref, hash string, payload []byte) {
 	}
 }
 
-func (s *Service) sealPayload(work recoup.ID, payload []byte, now time.Time) (store.Payload, error) {
+func (s *Service) encryptPayload(work recoup.ID, payload []byte, now time.Time) (store.Payload, error) {
 	if payload == nil {
 		return store.Payload{}, nil
 	}
-	key, sealed, err := s.Keys.seal(work, payloadPlace, payload)
-	return store.Payload{WorkID: work, KeyID: key, Sealed: sealed, At: now}, err
+	key, encrypted, err := s.Keys.encrypt(work, payloadPlace, payload)
+	return store.Payload{WorkID: work, KeyID: key, Sealed: encrypted, At: now}, err
 }
 
-// failed checks and cleans a failure, seals its payload, and decides what becomes of the
-// work: a dead letter, or the next round of the one that was replayed.
+// failed checks and redacts a failure, encrypts its payload, and decides what becomes of
+// the work: a dead letter, or the next round of the one that was replayed.
 func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*recoup.StageFailure, *store.Letter) error) (store.DecideLetter, error) {
-	report, told, err := s.check(&in)
+	report, round, err := s.check(&in)
 	if err == nil {
 		err = cmp.Or(s.within(c, in.Pipeline), s.mayKeep(c, in.Table))
 	}
@@ -150,14 +150,14 @@ func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*re
 	}
 	now := s.now()
 	report.ID = s.IDs.New(now)
-	sealed, err := s.sealPayload(in.WorkID, in.Payload, now)
+	payload, err := s.encryptPayload(in.WorkID, in.Payload, now)
 	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		if err := fence(&in, &l); err != nil {
 			return l, store.LetterEffects{}, err
 		}
-		effects, report := store.LetterEffects{Payload: sealed, Round: at(told, now)}, report
+		effects, report := store.LetterEffects{Payload: payload, Round: at(round, now)}, report
 		report.By = cmp.Or(l.Queued.LeaseWorker, c.Name) // the worker that had the work, or the caller
-		decide := s.bury
+		decide := s.deadLetter
 		if l.Dead.Open() {
 			decide = s.failAgain
 		}
@@ -175,7 +175,7 @@ func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*re
 	}, err
 }
 
-// fenced reports whether whoever tells of a failure is the one to tell.
+// fenced checks that the reporter of a failure holds its lease.
 func fenced(in *recoup.StageFailure, l *store.Letter) error {
 	switch {
 	case !l.Queued.WorkID.IsZero() || !in.LeaseToken.IsZero():
@@ -186,7 +186,8 @@ func fenced(in *recoup.StageFailure, l *store.Letter) error {
 	return nil
 }
 
-// setAside is [fenced] of the system, which tells of work that nobody may claim any more.
+// setAside is [fenced] for the system, which reports work that cannot be claimed any
+// more.
 func setAside(_ *recoup.StageFailure, l *store.Letter) error {
 	if l.Queued.DueAt.IsZero() && !l.Queued.WorkID.IsZero() {
 		return nil
@@ -194,8 +195,8 @@ func setAside(_ *recoup.StageFailure, l *store.Letter) error {
 	return leaseLost(l)
 }
 
-// bury makes a dead letter of work that had none.
-func (s *Service) bury(l *store.Letter, effects *store.LetterEffects, in *recoup.StageFailure, report lifecycle.Report) error {
+// deadLetter dead-letters work that has no open dead letter.
+func (s *Service) deadLetter(l *store.Letter, effects *store.LetterEffects, in *recoup.StageFailure, report lifecycle.Report) error {
 	pipeline := cmp.Or(l.Queued.Pipeline, in.Pipeline)
 	table, err := s.tableOf(in.Table, pipeline)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestRecord(t *testing.T) {
 		f.FirstFailureAt, f.LastFailureAt = epoch.Add(-time.Hour), epoch.Add(-time.Minute)
 		f.LastStack = "*url.Error: calling: context deadline exceeded\ncaused by: dial tcp 10.0.0.7:443: i/o timeout after 3000ms"
 		f.Context = map[string]any{"request_id": "req-1", "upstream_status": 504, "attempts": map[string]any{"llm": 5}, "prompt": "a secret plan", "payload_hash": "0123456789abcdef"}
-		l := w.bury(f)[0]
+		l := w.deadLetter(f)[0]
 		d := w.read(l.Dead.ErrorID)
 		if d.Letter != l {
 			w.Errorf("stored is %+v, answered was %+v", d.Letter, l)
@@ -73,7 +73,7 @@ func TestRecordByClass(t *testing.T) {
 			"RUNTIME_BUG": recoup.NonRetryableError, "CONTENT_REJECTED": recoup.EscalationRequired,
 			"VALIDATION_ERROR": recoup.NonRetryableError, "SOMETHING_OF_OURS": recoup.EscalationRequired,
 		} {
-			if l := w.bury(w.failing("llm", class))[0]; l.Error.ParkReason != want {
+			if l := w.deadLetter(w.failing("llm", class))[0]; l.Error.ParkReason != want {
 				w.Errorf("%s is parked for %s, want %s", class, l.Error.ParkReason, want)
 			}
 		}
@@ -96,7 +96,7 @@ func TestRecordExhausted(t *testing.T) {
 		} {
 			f := w.failing("llm", row.class)
 			f.Exhausted = row.exhausted
-			d := w.read(w.bury(f)[0].Dead.ErrorID)
+			d := w.read(w.deadLetter(f)[0].Dead.ErrorID)
 			if d.Dead.Exhausted != row.exhausted || d.Error.ParkReason != row.want {
 				w.Errorf("%s, exhausted %v: kept is %v, parked for %s, want %s", row.class, row.exhausted, d.Dead.Exhausted, d.Error.ParkReason, row.want)
 			}
@@ -114,7 +114,7 @@ func TestRecordValidation(t *testing.T) {
 		// Clocks differ: what lies in the future is now, what is out of order is put in order.
 		f = w.failing("llm", "VALIDATION_ERROR")
 		f.FirstFailureAt, f.LastFailureAt = epoch.Add(2*time.Hour), epoch.Add(time.Hour)
-		if d := w.bury(f)[0].Dead; !d.FirstFailureAt.Equal(epoch) || !d.LastFailureAt.Equal(epoch) {
+		if d := w.deadLetter(f)[0].Dead; !d.FirstFailureAt.Equal(epoch) || !d.LastFailureAt.Equal(epoch) {
 			w.Errorf("failed from %v to %v", d.FirstFailureAt, d.LastFailureAt)
 		}
 		if _, err := w.Record(w.Context(), caller(ada), make([]recoup.StageFailure, deadletter.MaxBatch+1), nil); err == nil {
@@ -135,7 +135,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			f.LastStack = "upstream said " + secret.Text
 			f.Context = map[string]any{"attempts": map[string]any{"llm": 1, secret.Text: 2}, "request_id": secret.Text, "upstream": secret.Text, "note": secret.Text, "request_ids": map[string]any{"x": secret.Text, secret.Text: "y"}}
 			f.Payload = []byte(secret.Text)
-			l := w.bury(f)[0]
+			l := w.deadLetter(f)[0]
 			w.take(l.Dead.ErrorID, deadletter.Triage{Cause: recoup.CauseData, Note: secret.Text})
 			w.take(l.Dead.ErrorID, deadletter.Remediation{Link: "INC-1", Corrected: secret.Text, Note: secret.Text})
 			d := w.read(l.Dead.ErrorID)
@@ -166,7 +166,7 @@ func TestPayload(t *testing.T) {
 	everywhere(t, func(w *world) {
 		f, other := w.failing("llm", "VALIDATION_ERROR"), w.failing("llm", "VALIDATION_ERROR")
 		f.Payload, other.Payload = []byte("mine"), []byte("theirs")
-		letters := w.bury(f, other)
+		letters := w.deadLetter(f, other)
 		id := letters[0].Dead.ErrorID
 		w.invalid(second(w.Payload(w.Context(), caller("eve"), id, " ")), "reason")
 		if plain, err := w.Payload(w.Context(), caller("eve"), id, "to look"); err != nil || string(plain) != "mine" {
@@ -186,7 +186,7 @@ func TestPayload(t *testing.T) {
 		}
 		again := w.failing("fetch", "VALIDATION_ERROR")
 		again.WorkID = f.WorkID
-		if l := w.bury(again)[0]; l.Dead.PreviousID != id || l.Dead.Round != 1 {
+		if l := w.deadLetter(again)[0]; l.Dead.PreviousID != id || l.Dead.Round != 1 {
 			w.Errorf("the same work later is %+v", l.Dead)
 		}
 	})

@@ -27,7 +27,7 @@ func (w *world) buried(count int) []recoup.ID {
 		for i := range batch {
 			batch[i] = w.failing("llm", "VALIDATION_ERROR")
 		}
-		letters := w.bury(batch...)
+		letters := w.deadLetter(batch...)
 		for _, l := range letters {
 			ids = append(ids, l.Dead.ErrorID)
 		}
@@ -75,7 +75,7 @@ func (w *world) serve(class func(work int) string, done *int) {
 
 func healthy(int) string { return "" }
 
-// pace is how many items per second the present step of a replay has released.
+// pace is how many items per second the present ramp stage of a replay has released.
 func (w *world) pace(s *store.ReplayStatus) float64 {
 	w.Helper()
 	var first, last time.Time
@@ -101,7 +101,7 @@ func (w *world) pace(s *store.ReplayStatus) float64 {
 func soaking() bool { return os.Getenv("RECOUP_SOAK") != "" }
 
 // A planted bad class stops a replay of ten thousand at its canary, of which its
-// team is told; after the fix the rest goes at the rate that was set, until somebody
+// team is notified; after the fix the rest goes at the rate that was set, until somebody
 // cancels it; a replay of what that left untouched has a result for everything.
 func TestReplayRamp(t *testing.T) {
 	t.Parallel()
@@ -151,7 +151,7 @@ func (w *world) ramp(members int) {
 	if s.State != recoup.ReplayPaused || s.StateBy != recoup.System || done != 1 || s.Count(recoup.ItemRepeated) != 1 || s.Count(recoup.ItemPending) != int64(members-1) {
 		w.Fatalf("after the bad class: %+v, %d done", s, done)
 	}
-	w.toldOf(s)
+	w.notifiedOf(s)
 	if _, err := w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActResume, "the fix is out"); err != nil {
 		w.Fatal(err)
 	}
@@ -197,9 +197,9 @@ func (w *world) wantPace(s *store.ReplayStatus, rate float64) {
 	}
 }
 
-// toldOf says that the team was told, once, that a replay has stopped itself, and
+// notifiedOf checks that the team was notified, once, that a replay has stopped itself, and
 // why.
-func (w *world) toldOf(s *store.ReplayStatus) {
+func (w *world) notifiedOf(s *store.ReplayStatus) {
 	w.Helper()
 	list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeReplayStopped}, store.Page{})
 	w.must(err)
@@ -223,8 +223,8 @@ func (w *world) member(replay recoup.ID) recoup.ID {
 	return items[0].ErrorID
 }
 
-// The same class again where no retry helps is for the engineers, who are told.
-func TestEngineeringReviewIsTold(t *testing.T) {
+// The same class again where no retry helps goes to the engineers, who are notified.
+func TestEngineeringReviewIsNotified(t *testing.T) {
 	everywhere(t, func(w *world) {
 		id := w.dead("llm", "VALIDATION_ERROR")
 		w.prepared(id)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxSignature is how much of a cause tells it from others, in bytes.
+// maxSignature is the longest signature of a cause, in bytes.
 const maxSignature = 200
 
 // cause returns the line of a stack that says what went wrong in the first place:

@@ -19,7 +19,7 @@ const MaxLapses = 3
 var errHeld = fault.New(fault.CodeConflict, "A worker holds it.")
 
 // take decides a claim of work that is due. Work over which too many workers were
-// lost is set aside, for the system to bury.
+// lost is set aside, for the system to dead-letter.
 func take(q recoup.Work, l recoup.Lease) (recoup.Work, error) {
 	now := l.LeasedAt
 	switch {

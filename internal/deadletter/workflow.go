@@ -83,15 +83,15 @@ func may(l *store.Letter, act string) error {
 	return nil
 }
 
-// Step is an act of the workflow that a person does.
+// Step is an act of a person in the workflow.
 type Step interface {
 	act() string
 
-	// clean checks and cleans what the person wrote.
+	// clean checks and redacts what the person wrote.
 	clean(f *check.Fields) Step
 
-	// take moves the letter, and returns what the note keeps beside what every note
-	// does. It may complain of what the letter's cause demands.
+	// take changes the dead letter, and returns the additional fields of its note. It
+	// refuses what the cause of the dead letter does not allow.
 	take(l *store.Letter, f *check.Fields) (fields map[string]any)
 
 	// said is what the person wrote, and the ticket or incident it is about.
@@ -124,7 +124,7 @@ func (s *Service) step(in Step, by string) store.DecideLetter {
 	}
 }
 
-// move applies an input to the error of a letter.
+// move applies an input to the error of a dead letter.
 func (s *Service) move(l *store.Letter, effects *store.LetterEffects, in lifecycle.Input, now time.Time) (err error) {
 	l.Error, effects.Effects, err = lifecycle.Step(s.Policies.Of(&l.Error), &l.Error, in, now)
 	return err

@@ -14,7 +14,7 @@ import (
 	"recoup/internal/store"
 )
 
-// All steps of spec 002, 8.5, in their order, with a history that only grows.
+// All states of spec 002, 8.5, in order, with a history that only grows.
 func TestWorkflow(t *testing.T) {
 	everywhere(t, func(w *world) {
 		id := w.dead("llm", "VALIDATION_ERROR")
@@ -61,7 +61,7 @@ func TestWorkflow(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A step that was skipped is refused, and the answer names it.
+// An act out of order is refused, and the answer names the missing one.
 func TestSkippedSteps(t *testing.T) {
 	everywhere(t, func(w *world) {
 		id := w.dead("llm", "VALIDATION_ERROR")
@@ -134,12 +134,12 @@ func TestArchiveInMidReplay(t *testing.T) {
 }
 
 // Triage says what was looked at, all of it, and is refused where the dead letter
-// says otherwise. The note keeps what was confirmed; of a group it is told once.
+// says otherwise. The note keeps what was confirmed; of a group it is reported once.
 func TestTriageConfirms(t *testing.T) {
 	everywhere(t, func(w *world) {
 		f := w.failing("llm", "NETWORK_TIMEOUT")
 		f.Exhausted = true
-		l := w.bury(f)[0].Dead
+		l := w.deadLetter(f)[0].Dead
 		spent := true
 		good := deadletter.Triage{Cause: recoup.CauseData, Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: &spent}
 		for _, row := range []struct {
@@ -240,7 +240,7 @@ func TestSameClassAgain(t *testing.T) {
 	})
 }
 
-// What did not arrive goes back to triage; what did cannot be buried twice.
+// What did not arrive goes back to triage; what did cannot be dead-lettered twice.
 func TestNotDelivered(t *testing.T) {
 	everywhere(t, func(w *world) {
 		id := w.dead("llm", "VALIDATION_ERROR")
@@ -269,7 +269,7 @@ func TestGroups(t *testing.T) {
 			f.LastStack = "item " + string(rune('0'+i%10)) + `: missing field "x` + string(rune('a'+i)) + `"`
 			failures = append(failures, f)
 		}
-		letters := w.bury(append(failures, w.failing("fetch", "VALIDATION_ERROR"))...)
+		letters := w.deadLetter(append(failures, w.failing("fetch", "VALIDATION_ERROR"))...)
 		group := letters[0].Dead.GroupID
 		for _, l := range letters[:12] {
 			if l.Dead.GroupID != group {

@@ -64,8 +64,8 @@ func (w *world) failing(stage, class string) recoup.StageFailure {
 	}
 }
 
-// bury records failures that are expected to be accepted.
-func (w *world) bury(failures ...recoup.StageFailure) []store.Letter {
+// deadLetter records failures that are expected to be accepted.
+func (w *world) deadLetter(failures ...recoup.StageFailure) []store.Letter {
 	w.Helper()
 	done, err := w.Record(w.Context(), caller(ada), failures, nil)
 	w.must(err)
@@ -80,7 +80,7 @@ func (w *world) bury(failures ...recoup.StageFailure) []store.Letter {
 // dead is one dead letter of a stage.
 func (w *world) dead(stage, class string) recoup.ID {
 	w.Helper()
-	return w.bury(w.failing(stage, class))[0].Dead.ErrorID
+	return w.deadLetter(w.failing(stage, class))[0].Dead.ErrorID
 }
 
 // details is a dead letter as it is kept, and as it is shown.
@@ -162,7 +162,7 @@ func (w *world) claim(limit int) []recoup.ClaimedWork {
 	return list
 }
 
-// say tells a result that is expected to be accepted.
+// say submits a result that is expected to be accepted.
 func (w *world) say(q recoup.ClaimedWork, outcome string, failure ...recoup.StageFailure) store.Letter {
 	w.Helper()
 	r := recoup.WorkResult{WorkID: q.WorkID, LeaseToken: q.LeaseToken, Outcome: outcome}

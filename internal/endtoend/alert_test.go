@@ -18,7 +18,7 @@ type firing struct {
 }
 
 // TestAlertsFire lets a node see what the specifications' rules are about: real
-// reports, acts, counts and events. It evaluates them by its own clock, and tells
+// reports, acts, counts and events. It evaluates them by its own clock, and notifies
 // the people they name (spec 000, 9.1 and 11.2; spec 001, alert thresholds).
 func TestAlertsFire(t *testing.T) {
 	want := map[string]firing{
@@ -108,7 +108,7 @@ func provoke(t *testing.T, c *client.Client) {
 	must(err)
 }
 
-// heard returns who was told of which alert that fires.
+// heard returns who was notified of which firing alert.
 func heard(t *testing.T, c *client.Client) map[string]firing {
 	t.Helper()
 	fires := map[recoup.ID]bool{}

@@ -30,7 +30,7 @@ func brief(t *testing.T) (file string) {
 }
 
 // TestNodeKeepsItsOwnTime starts a node and asks nothing of its jobs: by itself it
-// escalates what is parked and tells its owners, archives what is resolved or too old,
+// escalates what is parked and notifies its owners, archives what is resolved or too old,
 // and rolls events up (spec 000, 10.1 and 12; spec 003, operations).
 func TestNodeKeepsItsOwnTime(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {

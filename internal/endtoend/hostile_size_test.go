@@ -62,7 +62,7 @@ func TestHostileLabels(t *testing.T) {
 }
 
 // Under a flood of reports the gate answers every call, /readyz says that the node
-// is overloaded, and the log tells it in a few lines.
+// is overloaded, and the log says so in a few lines.
 func TestHostileOverload(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {
 		s := besiege(t, d, "--in-flight", "8")

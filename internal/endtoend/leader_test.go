@@ -41,7 +41,7 @@ type cluster struct {
 
 // TestLeaderKilled kills the node that leads, again and again, while failures are
 // reported that live for seconds: another takes over and goes on, and nothing is
-// done or told twice. RECOUP_SOAK=1 makes it twenty times.
+// done or notified twice. RECOUP_SOAK=1 makes it twenty times.
 func TestLeaderKilled(t *testing.T) {
 	t.Parallel()
 	rounds := 2
@@ -195,7 +195,7 @@ func (c *cluster) moved() (rows int64) {
 }
 
 // verify finds every failure that was acknowledged ended once, escalated no more
-// than once to each tier, and everybody told once of each.
+// than once to each tier, and everybody notified once of each.
 func (c *cluster) verify(d database) {
 	db, err := sql.Open("pgx", d.Owner)
 	if err != nil {

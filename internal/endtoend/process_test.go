@@ -120,7 +120,7 @@ func (s *site) wait() error {
 	return err
 }
 
-// printer tells when the first line was printed. What a node says of its address
+// printer signals when the first line was printed. What a node says of its address
 // comes another way, and may be read sooner.
 type printer struct {
 	*text

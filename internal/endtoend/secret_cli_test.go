@@ -68,7 +68,7 @@ func (p *planting) errorActs(text func(string) string) {
 	}
 }
 
-// letterActs takes a dead letter through its first steps, imports a company and
+// letterActs takes a dead letter through the first states of the workflow, imports a company and
 // pauses work.
 func (p *planting) letterActs(text func(string) string) {
 	id := p.buried()["id"]

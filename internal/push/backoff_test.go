@@ -183,7 +183,7 @@ func TestDrainGivesBack(t *testing.T) {
 	})
 }
 
-// What is told of a receiver, and what goes wrong with its settings, repeats no secret.
+// Neither the state of a receiver nor what is wrong with its settings contains a secret.
 func TestNoSecrets(t *testing.T) {
 	everywhere(t, func(w *world) {
 		r := w.receiver(says(200, `{"outcome":"succeed","`+secret+`":"hunter2"}`))
@@ -222,7 +222,7 @@ func TestEarlierSuccessDoesNotEndTheWait(t *testing.T) {
 	})
 }
 
-// faltering is a service whose store fails when it is told a result.
+// faltering is a service whose store fails when a result is recorded.
 type faltering struct {
 	*deadletter.Service
 	fails atomic.Int64

@@ -22,7 +22,7 @@ import (
 
 // What deliveries come to.
 const (
-	outcomeTaken  = "taken"  // the receiver tells later
+	outcomeTaken  = "taken"  // the receiver sends the result later
 	outcomeLost   = "lost"   // it was answered, and the lease was gone by then
 	outcomeFailed = "failed" // it came to nothing: the work went back
 )
@@ -44,8 +44,8 @@ type answer struct {
 	body   []byte
 }
 
-// trouble is why a delivery came to nothing. What it says names neither the address
-// nor the secret, and repeats nothing of what was answered.
+// trouble is why a delivery failed. Its text contains neither the address nor the
+// secret, and nothing of the response.
 type trouble struct {
 	reason        string
 	after         time.Duration // how long the receiver wants to be left alone
@@ -93,7 +93,7 @@ func (r *receiver) deliver(ctx context.Context, p parcel, era int) {
 	defer cancel()
 	outcome := outcomeTaken
 	if err == nil && a.status != http.StatusAccepted {
-		outcome, err = p.settle(ctx, a)
+		outcome, err = p.record(ctx, a)
 	}
 	t, theirs := errors.AsType[*trouble](err)
 	switch {
@@ -117,11 +117,11 @@ func (r *receiver) deliver(ctx context.Context, p parcel, era int) {
 // back in a later pass.
 func (r *receiver) sendBack(ctx context.Context, p parcel, atOnce bool) {
 	if until, yes := p.aside(); yes && !atOnce {
-		r.shelve(p, until)
+		r.putAside(p, until)
 		return
 	}
 	if err := p.giveBack(ctx); err != nil && !lost(err) {
-		r.shelve(p, r.now())
+		r.putAside(p, r.now())
 	}
 }
 
@@ -132,7 +132,7 @@ var errCut = &trouble{reason: "broken off"}
 // may give.
 func (r *receiver) send(ctx context.Context, p parcel) (*answer, error) {
 	now := r.now()
-	ctx, cancel := context.WithTimeout(ctx, min(r.timeout, max(soonest, p.until().Sub(now)-settled)))
+	ctx, cancel := context.WithTimeout(ctx, min(r.timeout, max(soonest, p.until().Sub(now)-recordTime)))
 	defer cancel()
 	go func() {
 		select {

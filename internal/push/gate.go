@@ -53,14 +53,14 @@ func (p *gateParcel) until() time.Time { return p.company.Lease.LeaseEndsAt }
 // all others. It is kept for the rest of its lease, a minute at most.
 func (p *gateParcel) aside() (time.Time, bool) {
 	lease := &p.company.Lease
-	end, enough := lease.LeaseEndsAt.Add(-settled), lease.LeasedAt.Add(time.Minute)
+	end, enough := lease.LeaseEndsAt.Add(-recordTime), lease.LeasedAt.Add(time.Minute)
 	if enough.Before(end) {
 		return enough, true
 	}
 	return end, true
 }
 
-func (p *gateParcel) settle(ctx context.Context, a *answer) (string, error) {
+func (p *gateParcel) record(ctx context.Context, a *answer) (string, error) {
 	if a.status == http.StatusNoContent {
 		return "", unusable(fault.New(fault.CodeValidationError, "a status of 204 does not say whether the company passed."))
 	}

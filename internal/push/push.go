@@ -25,7 +25,7 @@ import (
 	"recoup/internal/store"
 )
 
-// Letters is where staged work comes from.
+// Letters is the dead letter service, which staged work comes from.
 type Letters interface {
 	Claim(ctx context.Context, c engine.Caller, in recoup.WorkClaim) ([]recoup.ClaimedWork, error)
 	Results(ctx context.Context, c engine.Caller, results []recoup.WorkResult, receipts deadletter.Receipts) ([]deadletter.Done, error)
@@ -58,7 +58,7 @@ type Pusher struct {
 	once      sync.Once
 }
 
-// New makes the receivers. Everything that is wrong with them is told at once.
+// New makes the receivers. It returns everything that is wrong with them at once.
 func New(o Options) (*Pusher, error) {
 	if o.Letters == nil || o.Gate == nil || o.Read == nil || o.Now == nil || o.Random == nil || o.Logger == nil {
 		return nil, errors.New("push: letters, gate, a reader of answers, clock, randomness and logger are required")
@@ -108,7 +108,7 @@ func (p *Pusher) Drain(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// Receivers tells how it goes with the receivers of this node, by name.
+// Receivers returns the state of the receivers of this node, sorted by name.
 func (p *Pusher) Receivers() []recoup.Receiver {
 	list := make([]recoup.Receiver, len(p.receivers))
 	for i, r := range p.receivers {

@@ -18,8 +18,8 @@ import (
 var backoff = retry.Schedule{Kind: retry.Exponential, Base: time.Second, Multiplier: 2, Cap: 5 * time.Minute, Jitter: retry.Full}
 
 const (
-	soonest = time.Second // after a failure
-	settled = 5 * time.Second
+	soonest    = time.Second // after a failure
+	recordTime = 5 * time.Second
 )
 
 // parcel is one piece of work on its way to a receiver.
@@ -33,11 +33,11 @@ type parcel interface {
 	// until is when its lease ends.
 	until() time.Time
 
-	// settle applies an answer and returns what it has come to. An error that is a
-	// [*trouble] is the receiver's: what it answered is no result.
-	settle(ctx context.Context, a *answer) (outcome string, err error)
+	// record records the result in an answer and returns the outcome. An error that is
+	// a [*trouble] is the receiver's: its answer is no result.
+	record(ctx context.Context, a *answer) (outcome string, err error)
 
-	// giveBack ends the lease, and nothing else happens.
+	// giveBack ends the lease and changes nothing else.
 	giveBack(ctx context.Context) error
 
 	// aside reports whether it would be claimed again before all others. Then it is
@@ -66,9 +66,9 @@ type receiver struct {
 	stopped bool
 	running int // deliveries, and places for those that are being claimed
 	places  int // of these, places
-	era     int // counts failures; what began in an earlier era tells nothing new
-	shelf   []shelved
-	sour    []string // keys of parcels that have failed and are put aside, the longest ago first
+	era     int // counts failures; the result of a delivery begun in an earlier era is stale
+	aside   []setAside
+	failed  []string // keys of parcels that have failed and are put aside, the longest ago first
 }
 
 func newReceiver(c Config, o *Options, cut <-chan struct{}) *receiver {
@@ -102,7 +102,7 @@ func (r *receiver) pass(ctx context.Context) error {
 			r.deliver(context.WithoutCancel(ctx), p, era)
 			r.free()
 			if len(parcels) == places { // there may be more
-				_ = r.pass(ctx) // a failure comes up again, and is told, in the pass of the clock
+				_ = r.pass(ctx) // a failure comes up again, and is reported, in the scheduled pass
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func (r *receiver) note(p parcel, outcome string, era int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Deliveries[outcome]++
-	r.sweeten(p)
+	r.clearFailed(p)
 	if era != r.era || r.status.Failures == 0 {
 		return
 	}
@@ -172,9 +172,9 @@ func (r *receiver) fail(p parcel, t *trouble, era int) {
 	defer r.mu.Unlock()
 	now := r.now()
 	r.status.Deliveries[outcomeFailed]++
-	r.sweeten(p)
+	r.clearFailed(p)
 	if _, yes := p.aside(); yes {
-		r.sour = append(r.sour[max(0, len(r.sour)+1-maxSour):], p.key())
+		r.failed = append(r.failed[max(0, len(r.failed)+1-maxFailed):], p.key())
 	}
 	if era == r.era {
 		r.era++
@@ -194,8 +194,8 @@ func (r *receiver) fail(p parcel, t *trouble, era int) {
 	r.status.LastError, r.status.LastErrorAt, r.status.Misconfigured = t.reason, now, t.misconfigured
 }
 
-// report tells how it goes. A failure that came after the receiver had recovered closes
-// it for a while, and nothing else.
+// report returns the receiver's state. A failure that came after the receiver had
+// recovered makes it back off, and nothing else.
 func (r *receiver) report() recoup.Receiver {
 	r.mu.Lock()
 	defer r.mu.Unlock()

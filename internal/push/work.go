@@ -60,7 +60,7 @@ func (p *workParcel) until() time.Time { return p.work.LeaseEndsAt }
 // aside is never needed: work that comes back waits longer each time.
 func (p *workParcel) aside() (time.Time, bool) { return time.Time{}, false }
 
-func (p *workParcel) settle(ctx context.Context, a *answer) (string, error) {
+func (p *workParcel) record(ctx context.Context, a *answer) (string, error) {
 	var result recoup.WorkResult
 	if a.status == http.StatusNoContent {
 		result.Outcome = outcomeSucceed
@@ -80,8 +80,8 @@ func (p *workParcel) settle(ctx context.Context, a *answer) (string, error) {
 	return result.Outcome, p.apply(ctx, result)
 }
 
-// complete adds to a failure what the delivery itself tells: its stage, its time and
-// that it was tried once. The class and the stack are for the receiver to say.
+// complete adds to a failure what is known from the delivery: its stage, its time and
+// that it was tried once. The class and the stack come from the receiver.
 func (p *workParcel) complete(f *recoup.StageFailure) {
 	f.Stage = cmp.Or(f.Stage, p.work.Stage)
 	f.FirstFailureAt = cmp.Or(f.FirstFailureAt, f.LastFailureAt, p.work.LeasedAt)
@@ -94,7 +94,7 @@ func (p *workParcel) complete(f *recoup.StageFailure) {
 	}
 }
 
-// apply tells the service. What it refuses because of what it says is unusable.
+// apply submits the result. One that the service refuses for its content is unusable.
 func (p *workParcel) apply(ctx context.Context, result recoup.WorkResult) error {
 	done, err := p.Letters.Results(ctx, engine.Caller{Name: p.worker}, []recoup.WorkResult{result}, nil)
 	if err != nil {

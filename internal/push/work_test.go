@@ -210,7 +210,7 @@ func (w *world) checkQueue(name, want string, id recoup.ID) {
 }
 
 // A delivery is what a claim would have been answered with, and whoever has said that
-// he has taken it tells the result with the token in it.
+// it has taken it sends the result with the token in it.
 func TestDeliveryIsAClaim(t *testing.T) {
 	everywhere(t, func(w *world) {
 		r := w.receiver(says(202, ""))
@@ -312,7 +312,7 @@ func TestPausedWhileDelivering(t *testing.T) {
 	})
 }
 
-// replay sends the one dead letter that there is back to work, as its steps demand.
+// replay sends the one dead letter that there is back to work, as its workflow demands.
 func (w *world) replay() recoup.ID {
 	w.Helper()
 	list, _, err := w.db.DeadLetters(w.Context(), store.LetterFilter{}, store.Page{})

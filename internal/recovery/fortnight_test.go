@@ -232,8 +232,8 @@ func (f *fortnight) isKilled(at time.Time) bool {
 	return false
 }
 
-// freeze ends the batch step by step, as the clock does: first what nobody holds,
-// then what workers have finished or let lapse.
+// freeze ends the batch in chunks, as the scheduler does: first what nobody holds,
+// then what workers have finished or whose leases have expired.
 func (f *fortnight) freeze() {
 	step := func() {
 		for n := 200; n == 200; {

@@ -6,9 +6,8 @@ import (
 	"recoup"
 )
 
-// Claim leases an eligible recovery to a worker. Claiming one whose last lease
-// ran out counts that lapse first; if the lapse used an attempt, the recovery
-// comes back without a lease.
+// Claim leases an eligible recovery to a worker. Claiming one whose last lease expired
+// counts that first; if it used an attempt, the recovery comes back without a lease.
 type Claim struct {
 	Token  recoup.ID
 	Worker string
@@ -37,7 +36,7 @@ func (in Claim) apply(s *step) error {
 	return nil
 }
 
-// lapse counts a lease that ran out, and reports whether that used an attempt.
+// lapse counts an expired lease, and reports whether that used an attempt.
 func (s *step) lapse() (used bool) {
 	worker := s.Lease.LeaseWorker
 	s.Lease.Lapses++
@@ -51,7 +50,7 @@ func (s *step) lapse() (used bool) {
 }
 
 // GiveBack ends the lease of a worker that could not verify anything, through no
-// fault of the company. Nothing counts: neither an attempt nor a lapse.
+// fault of the company. It counts neither as an attempt nor as an expired lease.
 type GiveBack struct{ Token recoup.ID }
 
 func (GiveBack) kind() Kind { return GivenBack }

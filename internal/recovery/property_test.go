@@ -111,7 +111,7 @@ func (l *life) check(was, next store.Case, effects store.CaseEffects, err error,
 	l.checkWait(b)
 }
 
-// checkEffects says that the AIR tells of what happened, and of nothing else.
+// checkEffects checks that the AIR records what happened, and nothing else.
 func (l *life) checkEffects(was, next store.Case, effects store.CaseEffects) {
 	n := map[recoup.AIREvent]int{}
 	for _, row := range effects.AIR {

@@ -22,8 +22,8 @@ const Timeout = "TIMEOUT"
 // BatchFrozen is the reason of an EXHAUSTED that no attempt brought about.
 const BatchFrozen = "BATCH_FROZEN"
 
-// MaxLapses is how many leases may run out without a result before that counts
-// as a failed attempt.
+// MaxLapses is how many leases may expire without a result before that counts as a
+// failed attempt.
 const MaxLapses = 3
 
 // Step applies one input to a case and returns its next version and everything
@@ -55,7 +55,7 @@ type step struct {
 	effects store.CaseEffects
 }
 
-// emit adds a row to the AIR that tells of the case as it is now.
+// emit adds a row to the AIR that records the case as it is now.
 func (s *step) emit(event recoup.AIREvent, reason, actor string) *recoup.IntakeEvent {
 	s.effects.AIR = append(s.effects.AIR, recoup.IntakeEvent{
 		IntakeID: s.Intake.ID, RecoveryID: s.Recovery.ID, BatchID: s.Batch.ID,

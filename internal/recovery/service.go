@@ -27,8 +27,8 @@ type Options struct {
 	IDs   *recoup.IDSource
 }
 
-// Service is Gate Zero as callers see it. What it reads goes to the store as it
-// is; what it is told, it checks.
+// Service is Gate Zero as callers see it. Reads go straight to the store; input is
+// checked first.
 type Service struct {
 	store.GateReader
 	store Store
@@ -79,7 +79,7 @@ func (s *Service) CreateBatch(ctx context.Context, id string) (recoup.Batch, err
 }
 
 // Complete ends the import of a batch, from when its time runs. Saying it again
-// changes nothing. The audit is written first: it tells who asked.
+// changes nothing. The audit is written first: it records who asked.
 func (s *Service) Complete(ctx context.Context, id string, act store.Act) (recoup.Batch, error) {
 	found, err := s.store.Batch(ctx, id)
 	if err != nil || !found.CompletedAt.IsZero() {

@@ -52,7 +52,7 @@ func DemoKeys(now time.Time) []Key {
 }
 
 // keyring finds a key by its hash, so that neither a dump of the memory nor the
-// time that a comparison takes tells a key.
+// time that a comparison takes reveals a key.
 type keyring map[[sha256.Size]byte]Key
 
 func newKeyring(keys []Key) keyring {

@@ -32,7 +32,7 @@ type Options struct {
 	Transport     http.RoundTripper // leads to the external services; nil: stand-ins in this process
 	Documentation string            // address that a code is appended to
 
-	Emit   func(recoup.Event) // told of every failed request: the way to a ledger
+	Emit   func(recoup.Event) // called for every failed request: the way to a ledger
 	Logger *slog.Logger       // gets the causes that callers must not see
 }
 
@@ -154,7 +154,7 @@ func write(w http.ResponseWriter, status int, body any) error {
 	}
 	w.Header().Set("Content-Type", fault.MediaJSON)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // it fails when the caller has gone, and then there is nobody to tell
+	_, _ = w.Write(append(data, '\n')) // it fails only if the client has gone
 	return nil
 }
 

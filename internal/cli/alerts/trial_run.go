@@ -139,7 +139,7 @@ func (t *trialTest) run(p *policy.Policy, step time.Duration) ([]trialFailure, e
 	return failures, err
 }
 
-// compare tells what is otherwise.
+// compare returns what differs.
 func (x *trialExpect) compare(s alert.Scene) []trialFailure {
 	var list []trialFailure
 	note := func(what string, want, got []string) {
@@ -186,7 +186,7 @@ func describeAlert(rule, scope, state, severity string) string {
 	return strings.Join(strings.Fields(strings.Join([]string{rule, scope, state, severity}, " ")), " ")
 }
 
-// describeHeard writes a notice: its kind, its recipient, the rules it tells of and
+// describeHeard writes a notice: its kind, its recipient, the rules it is about and
 // the providers it switches to.
 func describeHeard(h alert.Heard) string {
 	words := []string{string(h.Kind), h.To}

@@ -58,7 +58,7 @@ func (e *serverError) print(s Streams) {
 	fmt.Fprint(s.Err, p.String())
 }
 
-// helpful are the details that a person can use, in the order they are told.
+// helpful are the details that a person can use, in the order they are printed.
 var helpful = []string{
 	"state", "exits", "superseded_by", "role", "required_roles", "hubs", "expired_at",
 	"matched", "expected", "limit", "window_sec", "line", "existing_id",

@@ -142,7 +142,7 @@ func TestReplaysCommands(t *testing.T) {
 	}
 }
 
-// Whoever watches sees what changes, and is told when nothing comes back.
+// Watching shows what changes, and says when no results come back.
 func TestReplayWatched(t *testing.T) {
 	t.Parallel()
 	running := recoup.ReplayDetails{Replay: recoup.Replay{State: "RUNNING", Step: "canary", Members: 4, Counts: recoup.ItemCounts{Pending: 3, Released: 1}}}

@@ -100,7 +100,7 @@ func unheard(quiet bool) string {
 	return "; no results: no worker claims this work, or it is slow"
 }
 
-// silence notices that workers bring nothing back. That is all a replay tells: who
+// silence notices that no results come back. That is all a replay shows: who
 // holds its work, and whether anybody does, is known to the queue alone.
 type silence struct {
 	ended int64

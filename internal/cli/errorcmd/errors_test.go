@@ -120,8 +120,8 @@ func TestErrorsByFilter(t *testing.T) {
 	}
 }
 
-// What cannot be done is told with its reason, and the rest is done. Of a single
-// error the exits are told.
+// What cannot be done is reported with its reason, and the rest is done. For a single
+// error the exits are listed.
 func TestErrorsRefused(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, true)
@@ -154,7 +154,7 @@ func TestErrorsRefused(t *testing.T) {
 	}
 }
 
-// More errors than one request changes are changed all the same, in steps.
+// More errors than one request changes are changed all the same, in chunks.
 func TestErrorsInSteps(t *testing.T) {
 	t.Parallel()
 	open := 2*errorcmd.ChunkSize + 50

@@ -32,7 +32,7 @@ func TestGateTranscript(t *testing.T) {
 	clitest.Golden(t, "gate.golden", said)
 }
 
-// Wrong usage is told before anything is opened or sent.
+// Wrong usage is reported before anything is opened or sent.
 func TestServerCommandsMisused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

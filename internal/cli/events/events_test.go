@@ -51,7 +51,7 @@ func TestLedgerTranscript(t *testing.T) {
 	}
 }
 
-// What is refused is told with its line, and the rest is stored.
+// What is refused is reported with its line, and the rest is stored.
 func TestSendRefused(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, true)

@@ -77,7 +77,7 @@ func (a *asked) check() error {
 }
 
 // question looks the code up. A code that nobody registered is treated as the
-// server would treat it, and the asker is told.
+// server would treat it, and the output says so.
 func (a *asked) question(streams command.Streams, registry *fault.Registry) *explanation {
 	def, code, _ := registry.Fold(a.code) // check has read it
 	if def.Code != code {

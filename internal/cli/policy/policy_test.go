@@ -111,7 +111,7 @@ func TestPolicyFileNamesItsSource(t *testing.T) {
 	}
 }
 
-// The condition is told to scripts as well as to people.
+// Scripts see the condition as well as people.
 func TestPolicyExplainConditionJSON(t *testing.T) {
 	for flag, want := range map[string]policycmd.QuestionView{
 		"--proven=false": {Class: "fatal", Condition: "state_changed"},
@@ -128,7 +128,7 @@ func TestPolicyExplainConditionJSON(t *testing.T) {
 	}
 }
 
-// A table that does not allow RETRY has no retries to tell of.
+// A table that does not allow RETRY has no retries to show.
 func TestPolicyExplainWithoutRetries(t *testing.T) {
 	out, _, _ := clitest.Run(t, "policy", "explain", "--table", "public.shq_master_error_log", "--code", "TIMEOUT", "--entity=false", "--json")
 	var got policycmd.ExplanationView

@@ -80,7 +80,7 @@ func (m maker) person() []Sample {
 	return list
 }
 
-// told makes passwords as people tell them to each other and to programs.
+// told makes passwords as people write them to each other and to programs.
 func (m maker) told() []Sample {
 	password := func() string {
 		return m.filler(lower, 4) + m.filler("!#^*_~", 1) + m.filler(alnum, 6) + m.filler(digits, 1)

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// shelved is a parcel that waits to be given back.
-type shelved struct {
+// setAside is a parcel that waits to be given back.
+type setAside struct {
 	parcel
 	at time.Time
 }
 
-// maxSour is how many parcels that have failed are remembered.
-const maxSour = 100
+// maxFailed is how many parcels that have failed are remembered.
+const maxFailed = 100
 
 // claim claims what is delivered next. Where parcels have failed before, it looks
 // beyond them: those behind which others wait come last, so that a receiver is not
 // tried with the same one for ever, and those that have failed longest ago first.
 func (r *receiver) claim(ctx context.Context, places int) ([]parcel, error) {
-	sour := r.expected()
-	list, err := r.source.claim(ctx, places+len(sour), int((r.lease+time.Second-1)/time.Second))
+	failed := r.expected()
+	list, err := r.source.claim(ctx, places+len(failed), int((r.lease+time.Second-1)/time.Second))
 	if err == nil {
-		r.forget(sour, list)
+		r.forget(failed, list)
 	}
 	if len(list) <= places {
 		return list, err
 	}
 	slices.SortStableFunc(list, func(a, b parcel) int {
-		return slices.Index(sour, a.key()) - slices.Index(sour, b.key())
+		return slices.Index(failed, a.key()) - slices.Index(failed, b.key())
 	})
 	for _, p := range list[places:] {
-		r.sendBack(ctx, p, !slices.Contains(sour, p.key()))
+		r.sendBack(ctx, p, !slices.Contains(failed, p.key()))
 	}
 	return list[:places], err
 }
@@ -40,9 +40,9 @@ func (r *receiver) claim(ctx context.Context, places int) ([]parcel, error) {
 func (r *receiver) expected() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	sour := slices.Clone(r.sour)
-	return slices.DeleteFunc(sour, func(key string) bool {
-		return slices.ContainsFunc(r.shelf, func(s shelved) bool { return s.key() == key })
+	failed := slices.Clone(r.failed)
+	return slices.DeleteFunc(failed, func(key string) bool {
+		return slices.ContainsFunc(r.aside, func(s setAside) bool { return s.key() == key })
 	})
 }
 
@@ -51,43 +51,43 @@ func (r *receiver) expected() []string {
 func (r *receiver) forget(expected []string, came []parcel) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.sour = slices.DeleteFunc(r.sour, func(key string) bool {
+	r.failed = slices.DeleteFunc(r.failed, func(key string) bool {
 		return slices.Contains(expected, key) && !slices.ContainsFunc(came, func(p parcel) bool { return p.key() == key })
 	})
 }
 
-// sweeten forgets that a parcel has failed.
-func (r *receiver) sweeten(p parcel) {
-	if i := slices.Index(r.sour, p.key()); i >= 0 {
-		r.sour = slices.Delete(r.sour, i, i+1)
+// clearFailed forgets that a parcel has failed.
+func (r *receiver) clearFailed(p parcel) {
+	if i := slices.Index(r.failed, p.key()); i >= 0 {
+		r.failed = slices.Delete(r.failed, i, i+1)
 	}
 }
 
-// shelve keeps a parcel that is to be given back at that time.
-func (r *receiver) shelve(p parcel, at time.Time) {
+// putAside keeps a parcel that is to be given back at that time.
+func (r *receiver) putAside(p parcel, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.shelf = append(r.shelf, shelved{p, at})
+	r.aside = append(r.aside, setAside{p, at})
 }
 
 // giveBack gives back what has waited long enough, or all that there is.
 func (r *receiver) giveBack(ctx context.Context, all bool) error {
 	r.mu.Lock()
 	now := r.now()
-	var due, rest []shelved
-	for _, s := range r.shelf {
+	var due, rest []setAside
+	for _, s := range r.aside {
 		if all || !now.Before(s.at) {
 			due = append(due, s)
 		} else {
 			rest = append(rest, s)
 		}
 	}
-	r.shelf = rest
+	r.aside = rest
 	r.mu.Unlock()
 	for i, s := range due {
 		if err := s.giveBack(ctx); err != nil && !lost(err) {
 			r.mu.Lock()
-			r.shelf = append(r.shelf, due[i:]...)
+			r.aside = append(r.aside, due[i:]...)
 			r.mu.Unlock()
 			return err
 		}

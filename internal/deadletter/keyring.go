@@ -15,16 +15,15 @@ import (
 )
 
 // KeyPurpose is the purpose of the platform keys that payloads and checkpoints
-// are sealed with.
+// are encrypted with.
 const KeyPurpose = "payload"
 
 // KeyStore keeps platform keys.
 type KeyStore = store.PlatformKeyReader
 
-// Keyring seals what work is about, and what its stages returned, with
-// AES-256-GCM. The newest key seals; each sealed text says by which key it is,
-// and belongs to one piece of work and one place of it, so that none can be put
-// in place of another.
+// Keyring encrypts payloads and the outputs of stages with AES-256-GCM, by the newest
+// key. Each ciphertext is stored with the id of its key, and is bound to its piece of
+// work and its place there, so that none can be put in place of another.
 type Keyring struct {
 	store  KeyStore
 	random io.Reader
@@ -48,7 +47,7 @@ func NewKeyring(ctx context.Context, s KeyStore, random io.Reader, now time.Time
 	return k, k.Follow(ctx)
 }
 
-// Follow goes by the keys that there are now.
+// Follow loads the present keys.
 func (k *Keyring) Follow(ctx context.Context) error {
 	found, err := k.store.PlatformKeys(ctx, KeyPurpose)
 	if err != nil {
@@ -73,8 +72,8 @@ func (k *Keyring) Follow(ctx context.Context) error {
 	return nil
 }
 
-// seal seals what belongs to a place of a piece of work.
-func (k *Keyring) seal(work recoup.ID, place string, plain []byte) (keyID string, sealed []byte, err error) {
+// encrypt encrypts what belongs to a place of a piece of work.
+func (k *Keyring) encrypt(work recoup.ID, place string, plain []byte) (keyID string, encrypted []byte, err error) {
 	k.mu.RLock()
 	keyID = k.newest
 	key := k.keys[keyID]
@@ -86,13 +85,13 @@ func (k *Keyring) seal(work recoup.ID, place string, plain []byte) (keyID string
 	return keyID, key.Seal(nonce, nonce, plain, bound(work, place)), nil
 }
 
-// errSealed is returned for what cannot be opened: its key was deleted, or it is
-// not what was sealed.
-var errSealed = errors.New("it cannot be opened: its key is gone, or it was changed")
+// errUndecryptable is returned for what cannot be decrypted: its key was deleted, or
+// it was changed.
+var errUndecryptable = errors.New("it cannot be opened: its key is gone, or it was changed")
 
-// open opens what was sealed for the place. A key that another node has made
-// meanwhile is looked up.
-func (k *Keyring) open(ctx context.Context, keyID string, work recoup.ID, place string, sealed []byte) ([]byte, error) {
+// decrypt decrypts what was encrypted for the place. A key that another node has made
+// meanwhile is loaded.
+func (k *Keyring) decrypt(ctx context.Context, keyID string, work recoup.ID, place string, encrypted []byte) ([]byte, error) {
 	key := k.key(keyID)
 	if key == nil {
 		if err := k.Follow(ctx); err != nil {
@@ -100,13 +99,13 @@ func (k *Keyring) open(ctx context.Context, keyID string, work recoup.ID, place 
 		}
 		key = k.key(keyID)
 	}
-	if key == nil || len(sealed) < key.NonceSize() {
-		return nil, errSealed
+	if key == nil || len(encrypted) < key.NonceSize() {
+		return nil, errUndecryptable
 	}
 	n := key.NonceSize()
-	plain, err := key.Open([]byte{}, sealed[:n], sealed[n:], bound(work, place))
+	plain, err := key.Open([]byte{}, encrypted[:n], encrypted[n:], bound(work, place))
 	if err != nil {
-		return nil, errSealed
+		return nil, errUndecryptable
 	}
 	return plain, nil
 }

@@ -254,7 +254,7 @@ func (c *crashes) idle() bool {
 	return len(told) == len(c.works)
 }
 
-// settle waits until no work is in the queue any more.
+// settle waits until the queue is empty.
 func (c *crashes) settle() {
 	c.Helper()
 	left := slices.Clone(c.works)

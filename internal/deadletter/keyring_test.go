@@ -24,9 +24,9 @@ func (s *safe) AddFirstPlatformKey(_ context.Context, k store.PlatformKey, _ sto
 
 func (s *safe) PlatformKeys(context.Context, string) ([]store.PlatformKey, error) { return s.keys, nil }
 
-// What is sealed opens for its own work and place and for nothing else, as long as
+// What is encrypted is decrypted for its own work and place and for nothing else, as long as
 // its key is there.
-func TestSealed(t *testing.T) {
+func TestEncrypted(t *testing.T) {
 	t.Parallel()
 	kept := &safe{}
 	ring, err := NewKeyring(t.Context(), kept, rand.Reader, time.Unix(0, 0))
@@ -34,40 +34,40 @@ func TestSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	work, other := recoup.ID{1}, recoup.ID{2}
-	key, sealed, err := ring.seal(work, "fetch", []byte("a page"))
+	key, sealed, err := ring.encrypt(work, "fetch", []byte("a page"))
 	if err != nil || bytes.Contains(sealed, []byte("a page")) {
 		t.Fatalf("sealed as %q, %v", sealed, err)
 	}
-	if plain, err := ring.open(t.Context(), key, work, "fetch", sealed); err != nil || string(plain) != "a page" {
+	if plain, err := ring.decrypt(t.Context(), key, work, "fetch", sealed); err != nil || string(plain) != "a page" {
 		t.Errorf("opened as %q, %v", plain, err)
 	}
 	changed := bytes.Clone(sealed)
 	changed[len(changed)-1] ^= 1
 	for name, open := range map[string]func() ([]byte, error){
-		"other work":  func() ([]byte, error) { return ring.open(t.Context(), key, other, "fetch", sealed) },
-		"other place": func() ([]byte, error) { return ring.open(t.Context(), key, work, payloadPlace, sealed) },
-		"no such key": func() ([]byte, error) { return ring.open(t.Context(), "p0", work, "fetch", sealed) },
-		"changed":     func() ([]byte, error) { return ring.open(t.Context(), key, work, "fetch", changed) },
-		"cut":         func() ([]byte, error) { return ring.open(t.Context(), key, work, "fetch", sealed[:5]) },
+		"other work":  func() ([]byte, error) { return ring.decrypt(t.Context(), key, other, "fetch", sealed) },
+		"other place": func() ([]byte, error) { return ring.decrypt(t.Context(), key, work, payloadPlace, sealed) },
+		"no such key": func() ([]byte, error) { return ring.decrypt(t.Context(), "p0", work, "fetch", sealed) },
+		"changed":     func() ([]byte, error) { return ring.decrypt(t.Context(), key, work, "fetch", changed) },
+		"cut":         func() ([]byte, error) { return ring.decrypt(t.Context(), key, work, "fetch", sealed[:5]) },
 	} {
-		if plain, err := open(); !errors.Is(err, errSealed) {
+		if plain, err := open(); !errors.Is(err, errUndecryptable) {
 			t.Errorf("%s: opened as %q, %v", name, plain, err)
 		}
 	}
-	// Another node makes a new key and seals with it; this one looks it up.
+	// Another node makes a new key and encrypts with it; this one loads it.
 	kept.keys = append([]store.PlatformKey{{ID: "p2", Secret: bytes.Repeat([]byte{2}, 32)}}, kept.keys...)
 	second, err := NewKeyring(t.Context(), kept, rand.Reader, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer, resealed, err := second.seal(work, "fetch", nil)
+	newer, resealed, err := second.encrypt(work, "fetch", nil)
 	if err != nil || newer != "p2" {
 		t.Fatalf("sealed with %s, %v", newer, err)
 	}
-	if plain, err := ring.open(t.Context(), newer, work, "fetch", resealed); err != nil || plain == nil || len(plain) != 0 {
+	if plain, err := ring.decrypt(t.Context(), newer, work, "fetch", resealed); err != nil || plain == nil || len(plain) != 0 {
 		t.Errorf("opened as %v, %v", plain, err)
 	}
-	if plain, err := second.open(t.Context(), key, work, "fetch", sealed); err != nil || string(plain) != "a page" {
+	if plain, err := second.decrypt(t.Context(), key, work, "fetch", sealed); err != nil || string(plain) != "a page" {
 		t.Errorf("the older key opens %q, %v", plain, err)
 	}
 }
