@@ -1,4 +1,4 @@
-// Package deadletter looks after work that runs in stages and failed for good
+// Package deadletter governs work that runs in stages and failed for good
 // (spec 002): it records dead letters, takes them through triage, remedy,
 // validation, replay and verification, replays them by the thousand, and hands
 // work to workers.

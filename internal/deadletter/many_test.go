@@ -23,7 +23,7 @@ func crowded(t *testing.T, members int) *world {
 		t.Fatal(err)
 	}
 	w := newWorld(t, s)
-	w.buried(1)
+	w.deadLettered(1)
 	if err := errors.Join(s.Close(), multiply(path, members-1)); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func crowdedPostgres(t *testing.T, members int) *world {
 	t.Helper()
 	db, _ := node.Postgres(t)
 	w := newWorld(t, db)
-	w.buried(members)
+	w.deadLettered(members)
 	return w
 }
 

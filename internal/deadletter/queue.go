@@ -20,7 +20,7 @@ import (
 // maxDelay is how far off work may be, in seconds.
 const maxDelay = 30 * 24 * 3600
 
-// Submit puts work into the queue, in order, each answered for itself. Work of an
+// Submit enqueues work, in order; each succeeds or fails on its own. Work of an
 // id that is there already is not there twice.
 func (s *Service) Submit(ctx context.Context, c engine.Caller, list []recoup.NewWork, receipts Receipts) ([]Done, error) {
 	if len(list) > MaxBatch {
@@ -66,7 +66,7 @@ const (
 	Released  = "release"
 )
 
-// Results applies what workers say, in order, each answered for itself. New work that
+// Results records results, in order; each succeeds or fails on its own. New work that
 // is done ends first, because that is most of it and costs next to nothing.
 func (s *Service) Results(ctx context.Context, c engine.Caller, results []recoup.WorkResult, receipts Receipts) ([]Done, error) {
 	if len(results) > MaxBatch {

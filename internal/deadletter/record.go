@@ -44,7 +44,7 @@ func tried(in *recoup.StageFailure) bool {
 	return false
 }
 
-// Record makes dead letters of failures, in order, each answered for itself.
+// Record makes dead letters of failures, in order; each succeeds or fails on its own.
 func (s *Service) Record(ctx context.Context, c engine.Caller, failures []recoup.StageFailure, receipts Receipts) ([]Done, error) {
 	if len(failures) > MaxBatch {
 		return nil, tooMany(len(failures))

@@ -18,7 +18,7 @@ const (
 	ActCancel = "cancel"
 )
 
-// ActOnReplay pauses, resumes or cancels a replay. What it is already, it stays.
+// ActOnReplay pauses, resumes or cancels a replay. It is idempotent.
 func (s *Service) ActOnReplay(ctx context.Context, c engine.Caller, id recoup.ID, act, reason string) (recoup.Replay, error) {
 	var f check.Fields
 	reason = needed(&f, "reason", reason)

@@ -18,8 +18,8 @@ import (
 	"recoup/internal/store"
 )
 
-// buried makes n dead letters that can be replayed, by a group's means.
-func (w *world) buried(count int) []recoup.ID {
+// deadLettered makes n dead letters that can be replayed, by a group's means.
+func (w *world) deadLettered(count int) []recoup.ID {
 	w.Helper()
 	var ids []recoup.ID
 	for len(ids) < count {
@@ -246,7 +246,7 @@ func TestEngineeringReviewIsNotified(t *testing.T) {
 // what workers have.
 func TestReplayCancel(t *testing.T) {
 	everywhere(t, func(w *world) {
-		ids := w.buried(40)
+		ids := w.deadLettered(40)
 		r, err := w.shown(recoup.ReplaySelection{Pipeline: pipeline}, recoup.ReplayPlan{Rate: 10, Concurrency: 10, Canary: -1})
 		w.must(err)
 		w.wait(time.Second)
@@ -291,7 +291,7 @@ func TestReplayCancel(t *testing.T) {
 
 func TestReplayPauseAndPreview(t *testing.T) {
 	everywhere(t, func(w *world) {
-		ids := w.buried(5)
+		ids := w.deadLettered(5)
 		fresh, gone := w.dead("fetch", "INVALID_API_KEY"), w.dead("notify", "INVALID_API_KEY")
 		w.must(w.apply(gone, lifecycle.ArchiveNow{By: ada, Reason: "not needed"}))
 		p, err := w.Preview(w.Context(), engine.Caller{}, recoup.ReplaySelection{IDs: append([]recoup.ID{fresh, gone, w.id()}, ids...)})
@@ -338,7 +338,7 @@ func TestReplayPauseAndPreview(t *testing.T) {
 // knows is stored. Two at once do no harm.
 func TestReplayOnTwoNodes(t *testing.T) {
 	everywhere(t, func(w *world) {
-		w.buried(60)
+		w.deadLettered(60)
 		r, err := w.shown(recoup.ReplaySelection{All: true}, recoup.ReplayPlan{Rate: 20, Canary: -1})
 		w.must(err)
 		keys, err := deadletter.NewKeyring(w.Context(), w.db, zeros{}, epoch)

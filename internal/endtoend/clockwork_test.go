@@ -118,7 +118,7 @@ func rolledUp(t *testing.T, c *client.Client, service string, want int64) string
 	return fmt.Sprintf("the rollup has %+v", days)
 }
 
-// told says that an owner has not been told of an error that was escalated to them.
+// told reports that an owner has not been notified of an error that was escalated to them.
 func told(t *testing.T, c *client.Client, id recoup.ID, owner string) string {
 	t.Helper()
 	for n, err := range c.AllNotices(t.Context(), recoup.NoticeFilter{Kind: recoup.NoticeEscalated}) {

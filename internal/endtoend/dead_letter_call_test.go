@@ -18,8 +18,8 @@ const (
 func letterCalls() map[string][]call {
 	list := map[string][]call{
 		"POST /v1/dead-letters":                     {{needs: (*caller).newWork, body: brokenWork}},
-		"GET /v1/dead-letters/{id}":                 {{needs: (*caller).buried}},
-		"POST /v1/dead-letters/{id}/triage":         {{needs: (*caller).buried, body: `{"cause": "DATA", "stage": "llm", "error_class": "VALIDATION_ERROR", "exhausted": false, "note": "because"}`}},
+		"GET /v1/dead-letters/{id}":                 {{needs: (*caller).deadLettered}},
+		"POST /v1/dead-letters/{id}/triage":         {{needs: (*caller).deadLettered, body: `{"cause": "DATA", "stage": "llm", "error_class": "VALIDATION_ERROR", "exhausted": false, "note": "because"}`}},
 		"POST /v1/dead-letters/{id}/remediate":      {{needs: (*caller).triaged, body: `{"link": "INC-{n}", "corrected": "it", "note": "because"}`}},
 		"POST /v1/dead-letters/{id}/validate":       {{needs: (*caller).remediated, body: `{"duplicate_safe": "yes", "note": "because"}`}},
 		"POST /v1/dead-letters/{id}/replay":         {{needs: (*caller).validated, body: reasoned}},
@@ -32,7 +32,7 @@ func letterCalls() map[string][]call {
 		"POST /v1/dead-letter-groups/{id}/verify":   {{needs: (*caller).grouped, body: `{"outcome": "DELIVERED", "note": "because", "preview": true}`}},
 		"POST /v1/dead-letter-groups/{id}/remediate": {
 			{needs: (*caller).grouped, body: `{"link": "INC-{n}", "corrected": "it", "note": "because", "preview": true}`}},
-		"POST /v1/replays/preview":     {{body: `{"pipeline": "critic"}`}, {needs: (*caller).buried, body: `{"ids": ["{id}"]}`}},
+		"POST /v1/replays/preview":     {{body: `{"pipeline": "critic"}`}, {needs: (*caller).deadLettered, body: `{"ids": ["{id}"]}`}},
 		"POST /v1/replays":             {{needs: (*caller).validated, body: `{"ids": ["{id}"], "reason": "because"}`}},
 		"GET /v1/replays/{id}":         {{needs: (*caller).replaying}},
 		"GET /v1/replays/{id}/items":   {{needs: (*caller).replaying}},
@@ -63,8 +63,8 @@ func (c *caller) newWork() map[string]string {
 	return map[string]string{"work": recoup.ID{0xbb, byte(n >> 16), byte(n >> 8), byte(n), 15: 1}.String()}
 }
 
-// bury makes a dead letter.
-func (c *caller) bury(body string) map[string]string {
+// newDeadLetter makes a dead letter.
+func (c *caller) newDeadLetter(body string) map[string]string {
 	var made struct {
 		ID    string `json:"error_id"`
 		Group string `json:"group_id"`
@@ -73,12 +73,14 @@ func (c *caller) bury(body string) map[string]string {
 	return map[string]string{"id": made.ID, "group": made.Group}
 }
 
-func (c *caller) buried() map[string]string { return c.bury(brokenWork) }
+func (c *caller) deadLettered() map[string]string { return c.newDeadLetter(brokenWork) }
 
-func (c *caller) grouped() map[string]string { return map[string]string{"id": c.buried()["group"]} }
+func (c *caller) grouped() map[string]string {
+	return map[string]string{"id": c.deadLettered()["group"]}
+}
 
 func (c *caller) keptPayload() map[string]string {
-	return c.bury(`{"payload": "aW4=", ` + brokenWork[1:])
+	return c.newDeadLetter(`{"payload": "aW4=", ` + brokenWork[1:])
 }
 
 // stepped takes a new dead letter through a step.
@@ -89,7 +91,7 @@ func (c *caller) stepped(from func() map[string]string, verb, body string) map[s
 }
 
 func (c *caller) triaged() map[string]string {
-	return c.stepped(c.buried, "triage", confirmed)
+	return c.stepped(c.deadLettered, "triage", confirmed)
 }
 func (c *caller) remediated() map[string]string {
 	return c.stepped(c.triaged, "remediate", `{"link": "INC-1", "corrected": "it"}`)
@@ -111,7 +113,7 @@ func (c *caller) replaying() map[string]string {
 func (c *caller) replayed() map[string]string {
 	pipeline := c.filled("critic-{n}", nil)
 	alone := strings.Replace(brokenWork, `"critic"`, `"`+pipeline+`"`, 1) // nobody else claims it
-	from := func() map[string]string { return c.bury(alone) }
+	from := func() map[string]string { return c.newDeadLetter(alone) }
 	triaged := func() map[string]string { return c.stepped(from, "triage", confirmed) }
 	remediated := func() map[string]string {
 		return c.stepped(triaged, "remediate", `{"link": "INC-1", "corrected": "it"}`)

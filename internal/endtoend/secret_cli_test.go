@@ -71,7 +71,7 @@ func (p *planting) errorActs(text func(string) string) {
 // letterActs takes a dead letter through the first states of the workflow, imports a company and
 // pauses work.
 func (p *planting) letterActs(text func(string) string) {
-	id := p.buried()["id"]
+	id := p.deadLettered()["id"]
 	p.recoup("", "dead-letters", "triage", id, "--cause", "DATA", "--class", "VALIDATION_ERROR", "--stage", "llm", "--exhausted", "no", "--note", text("dead-letters triage"))
 	p.recoup("", "dead-letters", "remediate", id, "--link", "INC-7", "--corrected", "the title", "--note", text("dead-letters remediate"))
 	p.recoup("", "dead-letters", "validate", id, "--idempotent", "--note", text("dead-letters validate"))

@@ -71,7 +71,7 @@ type stalls struct {
 	over  chan struct{}
 	done  sync.WaitGroup
 	acked chan struct{}
-	lost  atomic.Int64 // leases of which a worker was told
+	lost  atomic.Int64 // leases that a worker was refused
 }
 
 // seenLeases notes every change of a lease as the database sees it, by its clock.
@@ -155,21 +155,21 @@ func (s *stalls) work(c *client.Client, random *rand.Rand, entity string) {
 		r := client.Result{ErrorID: e.ID, LeaseToken: e.LeaseToken}
 		extended := client.Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, LeaseSeconds: 1}
 		for range random.IntN(3) {
-			s.told(e, c.Extend, extended)
+			s.submit(e, c.Extend, extended)
 		}
 		switch random.IntN(4) {
 		case 0: // it is lost
 		case 1:
 			r.Code = string(fault.CodeNetworkTimeout)
-			s.told(e, c.Fail, r)
+			s.submit(e, c.Fail, r)
 		default:
-			s.told(e, c.Succeed, r)
+			s.submit(e, c.Succeed, r)
 		}
 	}
 }
 
-// told tells the node how it goes. A lease that the node calls lost has ended.
-func (s *stalls) told(e recoup.Error, call func(context.Context, client.Result, ...client.CallOption) (client.Acted, error), r client.Result) {
+// submit sends a result to the node. A lease that the node calls lost has ended.
+func (s *stalls) submit(e recoup.Error, call func(context.Context, client.Result, ...client.CallOption) (client.Acted, error), r client.Result) {
 	_, err := call(s.Context(), r, client.NoRetry())
 	var refused *fault.Error
 	switch {

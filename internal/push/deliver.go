@@ -20,14 +20,14 @@ import (
 	"recoup/retry"
 )
 
-// What deliveries come to.
+// The outcomes of deliveries.
 const (
 	outcomeTaken  = "taken"  // the receiver sends the result later
 	outcomeLost   = "lost"   // it was answered, and the lease was gone by then
 	outcomeFailed = "failed" // it came to nothing: the work went back
 )
 
-// outcomes lists what deliveries of a kind can come to.
+// outcomes lists the outcomes of deliveries of a kind.
 func outcomes(k Kind) []string {
 	if k == GateZero {
 		return []string{outcomePass, outcomeFail, outcomeTaken, outcomeLost, outcomeFailed}
@@ -85,8 +85,8 @@ func lost(err error) bool {
 	return errors.Is(err, store.ErrNotFound)
 }
 
-// deliver sends a parcel and applies what is answered. What comes to nothing goes
-// back.
+// deliver sends a parcel and records the result in the answer. If the delivery fails,
+// the parcel is given back.
 func (r *receiver) deliver(ctx context.Context, p parcel, era int) {
 	a, err := r.send(ctx, p)
 	ctx, cancel := context.WithTimeout(ctx, margin)

@@ -12,7 +12,7 @@ import (
 	"recoup/internal/store"
 )
 
-// outcomePass is what a verification comes to where it does not fail.
+// outcomePass is the outcome of a verification that does not fail.
 const outcomePass = "pass"
 
 // gateSource is verifications of Gate Zero, of one batch or of all.

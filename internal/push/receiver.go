@@ -13,8 +13,8 @@ import (
 	"recoup/retry"
 )
 
-// backoff is how long a receiver that fails is left alone, by how often it has failed
-// in a row. Its own wish for longer is heard, up to the cap.
+// backoff is the backoff of a receiver by its failures in a row. A longer Retry-After
+// is honoured, up to the cap.
 var backoff = retry.Schedule{Kind: retry.Exponential, Base: time.Second, Multiplier: 2, Cap: 5 * time.Minute, Jitter: retry.Full}
 
 const (
@@ -165,8 +165,8 @@ func (r *receiver) note(p parcel, outcome string, era int) {
 	r.log.Info("receiver recovered", "receiver", r.status.Name)
 }
 
-// fail notes that a delivery came to nothing and leaves the receiver alone for a
-// while. Deliveries that fail together count once.
+// fail counts a failed delivery and makes the receiver back off. Deliveries that fail
+// together count once.
 func (r *receiver) fail(p parcel, t *trouble, era int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"recoup/internal/engine"
 )
 
-// What deliveries of work come to beside what all deliveries can.
+// The outcomes that only deliveries of work have.
 const (
 	outcomeSucceed = deadletter.Succeeded
 	outcomeFail    = deadletter.Failed

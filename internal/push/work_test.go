@@ -41,8 +41,8 @@ func (w *world) claim() []recoup.ClaimedWork {
 	return got
 }
 
-// buried lists the classes of dead letters.
-func (w *world) buried() (classes []string) {
+// deadLettered lists the classes of dead letters.
+func (w *world) deadLettered() (classes []string) {
 	w.Helper()
 	list, _, err := w.db.DeadLetters(w.Context(), store.LetterFilter{}, store.Page{})
 	w.must(err)
@@ -165,7 +165,7 @@ func TestWorkAnswers(t *testing.T) {
 				timeout = "50ms"
 			}
 			p := w.pusher(push.Work, r.values("lanes", lane, "timeout", timeout))
-			id, before := w.submit(1)[0], len(w.buried())
+			id, before := w.submit(1)[0], len(w.deadLettered())
 			is := p.run()
 			if is.Deliveries[row.outcome] != 1 || len(r.keys()) != 1 {
 				w.Errorf("%s: deliveries are %v", row.name, is.Deliveries)
@@ -178,7 +178,7 @@ func TestWorkAnswers(t *testing.T) {
 			if is.Misconfigured != misconfigured {
 				w.Errorf("%s: misconfigured is %v", row.name, is.Misconfigured)
 			}
-			if classes := w.buried(); row.class != "" && (len(classes) != before+1 || classes[0] != row.class) || row.class == "" && len(classes) != before {
+			if classes := w.deadLettered(); row.class != "" && (len(classes) != before+1 || classes[0] != row.class) || row.class == "" && len(classes) != before {
 				w.Errorf("%s: the dead letters are %v", row.name, classes)
 			}
 			w.checkQueue(row.name, row.work, id)
@@ -267,7 +267,7 @@ func TestLostBetweenDeliveryAndResult(t *testing.T) {
 		close(let)
 		first.Settle()
 		first.wants(map[string]int64{"lost": 1})
-		if classes := w.buried(); len(classes) != 0 || first.is().State != recoup.ReceiverUp {
+		if classes := w.deadLettered(); len(classes) != 0 || first.is().State != recoup.ReceiverUp {
 			w.Errorf("there are %v, and it is %+v", classes, first.is())
 		}
 	})

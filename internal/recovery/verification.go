@@ -74,7 +74,7 @@ func CheckClaim(in recoup.GateZeroClaim) error {
 	return f.Err()
 }
 
-// Record takes results, each for itself, in their order. The error of an outcome
+// Record records results in order; each succeeds or fails on its own. The error of an outcome
 // is a *[Refusal], a *[fault.Error] about what the result lacks, or
 // store.ErrNotFound. What was recorded already is refused and changes nothing.
 func (s *Service) Record(ctx context.Context, results []recoup.GateZeroResult) ([]store.CaseOutcome, error) {

@@ -15,8 +15,8 @@ import (
 	"recoup/internal/cli/deadletters"
 )
 
-// buried makes dead letters, and returns the id of the last.
-func buried(n *clitest.Node, pipeline string, count int) string {
+// deadLettered makes dead letters, and returns the id of the last.
+func deadLettered(n *clitest.Node, pipeline string, count int) string {
 	n.T.Helper()
 	c := n.Client()
 	defer c.Close()
@@ -55,7 +55,7 @@ func works(n *clitest.Node, pipeline string) {
 func TestDeadLettersTranscript(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, false)
-	id := buried(n, "criticizer", 1)
+	id := deadLettered(n, "criticizer", 1)
 	seen := []string{"--class", "VALIDATION_ERROR", "--stage", "llm", "--exhausted", "no"}
 	said := n.Transcript(
 		[]string{"dead-letters", "list"},
@@ -82,7 +82,7 @@ func TestDeadLettersTranscript(t *testing.T) {
 		[]string{"dead-letters", "verify", id, "--note", "the channel has it"},
 		[]string{"dead-letters", "show", id},
 	)
-	buried(n, "newsletter", 3)
+	deadLettered(n, "newsletter", 3)
 	group := group(n, "newsletter")
 	said += n.Transcript(
 		[]string{"dead-letters", "groups", "--pipeline", "newsletter"},
@@ -112,7 +112,7 @@ func group(n *clitest.Node, pipeline string) string {
 func TestReplaysCommands(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, false)
-	buried(n, "criticizer", 3)
+	deadLettered(n, "criticizer", 3)
 	group := group(n, "criticizer")
 	n.Must("dead-letters", "triage", "--group", group, "--cause", "data", "--class", "VALIDATION_ERROR", "--stage", "llm", "--exhausted", "no", "--yes")
 	n.Must("dead-letters", "remediate", "--group", group, "--link", "INC-7", "--corrected", "x", "--yes")
