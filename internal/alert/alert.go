@@ -1,7 +1,7 @@
-// Package alert measures how things stand and decides whom to tell (spec 000,
+// Package alert measures how things stand and decides whom to notify (spec 000,
 // section 11; spec 001, monitoring). Figures of a store become the metrics of the
 // policy, the policy's rules compare them, and what follows is one verdict: alerts
-// that begin, fire and end, what people are told, which provider takes over.
+// that begin, fire and end, the notices to people, which provider takes over.
 //
 // Measuring and judging are pure: figures, rules, open alerts, silences and a time
 // go in, a [store.Verdict] comes out. It knows no database and no channel, and the
@@ -35,7 +35,7 @@ type Situation struct {
 	Policy    *policy.Policy
 	Read      Read
 	Open      []recoup.Alert // those that are not resolved
-	Earlier   []recoup.Alert // those before them of what holds now and has not been told
+	Earlier   []recoup.Alert // those before them of what holds now and has not been notified
 	Silences  []recoup.Silence
 	Providers []recoup.Provider
 	Resolved  map[string]time.Time // when the last alert that switches a provider ended, by provider
@@ -152,7 +152,7 @@ func (j *judgement) step(rule *policy.Alert, before recoup.Alert, s Sample) *mat
 }
 
 // action is what an alert does. One that has paged the platform because there was
-// no provider to switch to stays such a one, so that its end is told as its
+// no provider to switch to stays such a one, so that its end is notified as its
 // beginning was.
 func action(rule *policy.Alert, before recoup.AlertAction) recoup.AlertAction {
 	if rule.Action == recoup.SwitchProvider && before == recoup.PagePlatformOnCall {

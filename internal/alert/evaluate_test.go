@@ -63,7 +63,7 @@ func TestAlertGoesThroughItsStates(t *testing.T) {
 	}
 }
 
-// Whoever is told nothing of the beginning is told nothing of the end.
+// Whoever is not notified of the beginning is not notified of the end.
 func TestPendingEndsUntold(t *testing.T) {
 	t.Parallel()
 	s := newScene(ruled(level("parked", func(a *policy.Alert) { a.For = time.Hour })))
@@ -76,7 +76,7 @@ func TestPendingEndsUntold(t *testing.T) {
 	}
 }
 
-// The scopes of a rule stand alone; those of one recipient are told together.
+// The scopes of a rule stand alone; those of one recipient are notified together.
 func TestGrouping(t *testing.T) {
 	t.Parallel()
 	s := newScene(ruled(level("parked"), level("blocking", func(a *policy.Alert) { a.Metric = "blocking_errors" })))
@@ -162,9 +162,9 @@ func TestSilencedFromItsBeginning(t *testing.T) {
 	}
 }
 
-// What comes and goes every two minutes is told again after 5, 10, 20, 40 and 80
+// What comes and goes every two minutes is notified again after 5, 10, 20, 40 and 80
 // minutes, and never more than seven times within its interval; what comes back after
-// its interval is told at once.
+// its interval is notified at once.
 func TestFlapping(t *testing.T) {
 	t.Parallel()
 	s := newScene(ruled(level("parked", func(a *policy.Alert) { a.Repeat = 4 * time.Hour })))
@@ -201,7 +201,7 @@ func TestFlapping(t *testing.T) {
 	}
 }
 
-// What was told before a silence is told again when its interval is over.
+// What was notified before a silence is notified again when its interval is over.
 func TestRepeatAfterSilence(t *testing.T) {
 	t.Parallel()
 	s := newScene(ruled(level("parked")))
@@ -264,7 +264,7 @@ func TestNoSamples(t *testing.T) {
 	}
 }
 
-// A rule that leaves the policy takes its alerts with it, and those who were told
+// A rule that leaves the policy takes its alerts with it, and those who were notified
 // hear of it.
 func TestRuleThatIsGone(t *testing.T) {
 	t.Parallel()

@@ -74,8 +74,8 @@ func (e *Evaluator) situation(ctx context.Context) (Situation, error) {
 // it takes to rest for as long as a rule can.
 const maxEarlier = 10
 
-// earlier returns the last alerts that were told, and are over, of each rule and
-// scope that holds and of which nobody has been told yet.
+// earlier returns the last alerts that were notified, and are over, of each rule and
+// scope that holds and of which nobody has been notified yet.
 func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]recoup.Alert, error) {
 	told := map[key]bool{}
 	for _, a := range s.Open {

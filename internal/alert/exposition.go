@@ -27,7 +27,7 @@ type Exposed struct {
 }
 
 // Exposition returns the metrics of the policy, over every window that a rule has,
-// for the smallest things that each can be told for.
+// for the smallest scopes that each can be measured for.
 func (f *Figures) Exposition() []Exposed {
 	var list []Exposed
 	for _, m := range told(f.policy) {
@@ -38,7 +38,7 @@ func (f *Figures) Exposition() []Exposed {
 	return list
 }
 
-// told lists the metrics of a policy and those of spec 001 that it need not name.
+// told lists the exported metrics: those of a policy, and those of spec 001 that it need not name.
 func told(p *policy.Policy) []policy.Metric {
 	return append(slices.Clone(p.Metrics),
 		policy.Metric{Name: RetrySuccess, Kind: policy.Rate, Means: "retries that succeed, per retry"},
@@ -46,7 +46,7 @@ func told(p *policy.Policy) []policy.Metric {
 		policy.Metric{Name: FailedDuration, Kind: policy.Level, Means: "mean time that an API request took that failed"})
 }
 
-// windows lists the windows over which a metric is told, the shortest first.
+// windows lists the windows over which a metric is exported, the shortest first.
 func windows(p *policy.Policy, metric string) []time.Duration {
 	list := []time.Duration{Window(p, metric)}
 	for _, rule := range p.Alerts {
@@ -75,7 +75,7 @@ func labels(metric string) []string {
 	return list
 }
 
-// finest is the smallest thing that a metric can be told for.
+// finest is the smallest scope that a metric can be measured for.
 func finest(metric string) policy.Scope {
 	scopes := Scopes(metric)
 	return scopes[len(scopes)-1]

@@ -14,7 +14,7 @@ import (
 	"recoup/internal/policy"
 )
 
-// Every rule of the policy is a rule of Prometheus, over series that nodes tell.
+// Every rule of the policy is a rule of Prometheus, over series that nodes export.
 func TestPrometheusRules(t *testing.T) {
 	t.Parallel()
 	f, err := alert.Load(t.Context(), counted(), policy.Default(), fault.Default(), epoch)
@@ -106,7 +106,7 @@ func TestExposedTablesMakeUpTheirHub(t *testing.T) {
 	}
 }
 
-// What names no provider is told too, so that the sum is that of all events.
+// What names no provider is exported too, so that the sum is that of all events.
 func TestExposedProviders(t *testing.T) {
 	t.Parallel()
 	f, err := alert.Load(t.Context(), counted(), policy.Default(), fault.Default(), epoch)
@@ -156,7 +156,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// A dashboard's panels do not lie on each other, and read what is recorded or told.
+// A dashboard's panels do not overlap, and read what is recorded or exported.
 func TestGrafanaDashboard(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(alert.GrafanaDashboard(policy.Default()))

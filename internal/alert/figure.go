@@ -60,7 +60,7 @@ func Load(ctx context.Context, from Ledger, p *policy.Policy, codes *fault.Regis
 	return l.Figures, l.err
 }
 
-// Window is the time over which a metric is told where no rule asks: that of the
+// Window is the time over which a metric is measured where no rule asks: that of the
 // first rule that looks at it, else a day. Of what holds at the moment it is zero.
 // Durations go with the failures of requests.
 func Window(p *policy.Policy, metric string) time.Duration {

@@ -133,7 +133,7 @@ func (s *scene) evaluate(t failer) store.Verdict {
 	return v
 }
 
-// after waits, judges, and returns what was told then.
+// after waits, judges, and returns the notices of that time.
 func (s *scene) after(t failer, d time.Duration) []told {
 	t.Helper()
 	s.now = s.now.Add(d)

@@ -10,10 +10,10 @@ import (
 	"recoup/internal/store"
 )
 
-// PerTable is the scope of a metric that is told for each table. No rule has it.
+// PerTable is the scope of a metric that is measured for each table. No rule has it.
 const PerTable policy.Scope = "table"
 
-// origin is which figures a metric is made of, and so what it can be told for.
+// origin is which figures a metric is made of, and so what it can be measured for.
 type origin int
 
 const (
@@ -47,7 +47,7 @@ const (
 	FailedDuration  = "failed_request_duration_seconds" // how long one that failed did
 )
 
-// Scopes lists what a metric can be told for.
+// Scopes lists what a metric can be measured for.
 func Scopes(metric string) []policy.Scope {
 	switch source(metric) {
 	case fromTables, fromToday, fromLevels:
@@ -72,7 +72,7 @@ func (f *Figures) Read(rule *policy.Alert) []Sample {
 
 // Measure returns a metric over a window, for every scope of a kind, by name. Every
 // hub and table has a value, also where nothing happened; what a metric cannot be
-// told for has none.
+// measured for has none.
 func (f *Figures) Measure(metric string, window time.Duration, per policy.Scope) []Sample {
 	if !slices.Contains(Scopes(metric), per) {
 		return nil

@@ -184,7 +184,7 @@ func TestLoadReadsOnce(t *testing.T) {
 	}
 }
 
-// A policy lets rules be counted for what a metric can be told for, and for
+// A policy lets rules be counted for what a metric can be measured for, and for
 // nothing else.
 func TestScopesAreThoseOfThePolicy(t *testing.T) {
 	t.Parallel()

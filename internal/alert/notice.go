@@ -30,7 +30,7 @@ type Line struct {
 	Samples   int64                `json:"samples,omitempty"`
 	Since     time.Time            `json:"since"`
 	Until     time.Time            `json:"until,omitzero"` // it has ended then
-	Told      int                  `json:"told"`           // which time it is told: 1, 2, 3…
+	Told      int                  `json:"told"`           // which notification of it this is: 1, 2, 3…
 	Hint      string               `json:"hint,omitempty"`
 }
 
@@ -72,10 +72,10 @@ func (j *judgement) notice(to string, kind recoup.NoticeKind, page bool) *notice
 	return n
 }
 
-// tell says what people are to hear: that an alert fires, again when it still does
+// tell says what people are notified of: that an alert fires, again when it still does
 // after its interval, and that it is over if they have heard of it before. Of one
 // that is silenced they do not hear that it fires; that it is over they hear all
-// the same, because what was told to begin must not seem to last for ever.
+// the same, because what was notified to begin must not seem to last for ever.
 func (j *judgement) tell() {
 	for _, m := range j.cases {
 		to, page := recipient(j.Policy, m)
@@ -93,7 +93,7 @@ func (j *judgement) tell() {
 	}
 }
 
-// due reports whether it is time to tell of an alert that fires.
+// due reports whether a notification of a firing alert is due.
 func (m *matter) due(now time.Time) bool {
 	if m.next.State != recoup.AlertFiring || m.few {
 		return false
@@ -102,14 +102,14 @@ func (m *matter) due(now time.Time) bool {
 	return told.IsZero() || told.After(now) || now.Sub(told) >= m.rule.Repeat // or the clock was set back
 }
 
-// leastRest is how long nobody is told that a rule holds again that was told to hold
+// leastRest is how long nobody is notified that a rule holds again that was notified to hold
 // before. It doubles with every time.
 const leastRest = 5 * time.Minute
 
-// resting reports whether an alert that comes and goes is left untold for now. Each
-// time that it was told within the rule's interval doubles the wait, up to that
-// interval: what flaps is told a few times in it, and what has ended for good and
-// comes back later is told at once.
+// resting reports whether a flapping alert is not to be notified for now. Each
+// notification within the rule's interval doubles the wait, up to that interval: what
+// flaps is notified a few times in it, and what has ended for good and comes back
+// later is notified at once.
 func (j *judgement) resting(m *matter) bool {
 	if m.next.Notified > 0 {
 		return false
@@ -165,7 +165,7 @@ func (n *notice) write() recoup.Notice {
 }
 
 // recipient says who hears of an alert, and whether they are woken. Where there is
-// no hub to tell, the platform's people are told.
+// no hub to notify, the platform's people are notified.
 func recipient(p *policy.Policy, m *matter) (to string, page bool) {
 	base, hub := p.PlatformHub, p.PlatformHub
 	if m.rule == nil || m.rule.Per == policy.PerHub {

@@ -32,8 +32,8 @@ type Rule struct {
 }
 
 // PrometheusRules writes the alert rules of a policy for those who let Prometheus
-// evaluate them. Every node of a database tells the same figures, so what nodes
-// tell is brought together first, and then summed up: as recorded series, which
+// evaluate them. Every node of a database exports the same figures, so what nodes
+// export is brought together first, and then summed up: as recorded series, which
 // dashboards use too. What Recoup does itself, such as switching providers, no
 // rule of Prometheus does.
 func PrometheusRules(p *policy.Policy) RuleFile {
@@ -82,7 +82,7 @@ func recorded(metric string, per policy.Scope) []Rule {
 	if len(by) > 0 {
 		sum += " by (" + strings.Join(by, ", ") + ")"
 	}
-	// Nodes tell the same: one of them is enough.
+	// Nodes export the same: one of them is enough.
 	one := func(name string) string {
 		return "max by (" + strings.Join(labels(metric), ", ") + ") (" + name + ")"
 	}

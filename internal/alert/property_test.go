@@ -132,7 +132,7 @@ func (s *scene) copies() map[recoup.ID]recoup.Alert {
 	return list
 }
 
-// A condition that holds all the time is told once in every interval.
+// A condition that holds all the time is notified once in every interval.
 func TestSteadyConditionIsRepeated(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -159,7 +159,7 @@ func TestByHand(t *testing.T) {
 }
 
 // A silenced alert switches all the same; of the switch, not of the alert, people
-// are told.
+// are notified.
 func TestSilencedSwitch(t *testing.T) {
 	t.Parallel()
 	s := serving("a", "b")

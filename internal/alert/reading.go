@@ -18,7 +18,7 @@ type Reading struct {
 	Few       bool // a rate with too few samples, which says nothing
 }
 
-// Readings returns every metric for everything that it can be told for. Rates of
+// Readings returns every metric for every scope that it can be measured for. Rates of
 // which nothing is known are left out.
 func (f *Figures) Readings() []Reading {
 	var list []Reading

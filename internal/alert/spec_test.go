@@ -282,8 +282,8 @@ func TestStoredEnd(t *testing.T) {
 	})
 }
 
-// What comes and goes for as long as its interval is told at most seven times, however
-// often it was not told in between.
+// What comes and goes for as long as its interval is notified at most seven times,
+// however often it was not notified in between.
 func TestStoredFlapping(t *testing.T) {
 	everywhere(t, func(w *world) {
 		for range 4 * 60 / 4 {

@@ -118,7 +118,7 @@ func (w *world) alert(rule string) recoup.Alert {
 	return open[i]
 }
 
-// heard returns the notices of the outbox that tell that a rule holds.
+// heard returns the notices of the outbox that say that a rule holds.
 func (w *world) heard(rule string) []told {
 	w.Helper()
 	notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeAlert}, store.Page{Limit: store.MaxPage})

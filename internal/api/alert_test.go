@@ -66,7 +66,7 @@ func (w *world) save(v store.Verdict) {
 	}
 }
 
-// Alerts are listed by what they are, and say whether people are told.
+// Alerts are listed by what they are, and say whether people are notified.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,7 @@ type AlertStore interface {
 	store.AlertDesk
 }
 
-// alertRoutes are about what is measured, who is told, and which provider is used.
+// alertRoutes are about what is measured, who is notified, and which provider is used.
 func alertRoutes() []*route {
 	return []*route{
 		operation(get, "/v1/stats/metrics", "The metrics of the policy, with their thresholds", (*API).metrics).by(Operator, Reader).under(vital).tagged("alerts"),

@@ -16,7 +16,7 @@ import (
 )
 
 // failure gives an error the code and the details that callers see. What is not
-// known here is classified by package fault, which tells nothing of its cause.
+// known here is classified by package fault, which discloses nothing of its cause.
 func failure(err error) error {
 	var refusal *lifecycle.Refusal
 	var gate *recovery.Refusal
@@ -52,7 +52,7 @@ func failure(err error) error {
 	return patient(e)
 }
 
-// patient tells a caller when to come back, where a failure passes by itself and
+// patient says when to try again, where a failure passes by itself and
 // does not say when.
 func patient(e *fault.Error) *fault.Error {
 	if e.RetryAfter > 0 {
@@ -102,7 +102,7 @@ func cutShort(err error, far map[string]any) error {
 	return e
 }
 
-// refused tells why the state machine said no, and the way out.
+// refused says why the state machine refused, and the way out.
 func refused(r *lifecycle.Refusal) error {
 	e := fault.Wrap(r, r.Code, "%s", strings.TrimPrefix(r.Error(), string(r.Code)+": ")).With("input", string(r.Input))
 	if r.State != "" {

@@ -83,7 +83,7 @@ func (s *away) Blocking(context.Context, []string, int) ([][]store.Blocker, erro
 	return nil, s.err
 }
 
-// A database that is away is told as such, with a time to come back, and without
+// A database that is away is answered as such, with a time to come back, and without
 // a word of its address.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()

@@ -111,11 +111,11 @@ type Options struct {
 	Metrics Metrics                     // nil: they are elsewhere
 	Logger  *slog.Logger
 
-	// Trace is told when a route begins to run, and by what it returns when it has
-	// ended; nil: nobody is.
+	// Trace is called when a route begins to run, and what it returns when it has
+	// ended; nil: no tracing.
 	Trace func(r *http.Request, route string) (context.Context, func(error))
 
-	Count func(fault.Request) // told of every request
+	Count func(fault.Request) // called for every request
 }
 
 // API answers requests.

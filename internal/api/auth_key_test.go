@@ -127,7 +127,7 @@ func TestAudit(t *testing.T) {
 		"admin key.create " + made.ID.String() + " r1", "admin key.rotate " + made.ID.String() + " r2", "admin key.revoke " + next.ID.String() + " r3",
 		"admin policy.add 1.0.1 r4", "admin policy.rebase 1.0.1 r4", "admin code.register QUOTA_OF_MOON", "reader events.export", "admin events.export nightly",
 	}
-	for i, line := range got { // a rotation may be told as two acts
+	for i, line := range got { // a rotation may be audited as two acts
 		got[i] = strings.Join(strings.Fields(line), " ")
 	}
 	got = slices.DeleteFunc(got, func(s string) bool { return !slices.Contains(want, s) && strings.Contains(s, next.ID.String()) })

@@ -105,7 +105,7 @@ func (a *answer) ok(into ...any) *answer {
 	return a
 }
 
-// said is what a failure tells beside its code.
+// said is what a failure says beside its code.
 type said struct {
 	Message    string
 	RequestID  string

@@ -14,7 +14,7 @@ import (
 	"recoup/fault"
 )
 
-// Spec 002, 8.4: each field of a dead letter comes back as it was told, cleaned, and
+// Spec 002, 8.4: each field of a dead letter comes back as it was sent, cleaned, and
 // what must not be there is refused or left out.
 func TestDeadLetterFields(t *testing.T) {
 	t.Parallel()
@@ -263,7 +263,7 @@ func TestTriageConfirms(t *testing.T) {
 			}
 			body[field] = json.RawMessage(row.other)
 			answer := w.post(at, body)
-			if field == "exhausted" && strings.Contains(at, "groups") { // its letters differ in that
+			if field == "exhausted" && strings.Contains(at, "groups") { // its dead letters differ in that
 				var r recoup.BulkResult
 				answer.ok(&r)
 				if r.Applied != 0 || !strings.Contains(r.Refused[0].Reason, row.names) {

@@ -44,7 +44,7 @@ func letterRoutes() []*route {
 // letterBody is room for a payload in base64 and a stack.
 const letterBody = 1 << 20
 
-// letterReceipts is [call.receipt] of steps of letters; nil: the request has no key.
+// letterReceipts is [call.receipt] of acts on dead letters; nil: the request has no key.
 func (c *call) letterReceipts() (deadletter.Receipts, error) {
 	id, err := c.idempotency()
 	if id == nil || err != nil {

@@ -150,7 +150,7 @@ func prefers(c *call, way string) bool {
 
 // noteDropped counts what a client says it had to drop before it could send, and
 // the parts of events that were left out, by reason. A batch that comes again because it failed
-// tells of the first once more, so nothing is counted before it is accepted.
+// sends the first once more, so nothing is counted before it is accepted.
 func (a *API) noteDropped(c *call, parts map[string]int, out *client.EventsAccepted) {
 	if n, err := strconv.ParseInt(c.r.Header.Get("X-Recoup-Dropped"), 10, 64); err == nil && n > 0 && n < 1e12 {
 		a.Ledger.CountDropped(c.now, "client_buffer_full", n)

@@ -210,7 +210,7 @@ func TestMadeUpTokensOfAnotherHub(t *testing.T) {
 	})
 }
 
-// stands fails the test unless a dead letter is at a step.
+// stands fails the test unless a dead letter is in a state of its workflow.
 func (w *world) stands(d recoup.DeadLetter, step recoup.WorkflowStep) {
 	w.Helper()
 	var now recoup.DeadLetterDetails
@@ -221,7 +221,7 @@ func (w *world) stands(d recoup.DeadLetter, step recoup.WorkflowStep) {
 }
 
 // Of replays of one dead letter that are asked for at once, one is made: the others
-// are told that it is under way.
+// are answered that it is under way.
 func TestParallelReplaysOfOneDeadLetter(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {

@@ -197,7 +197,7 @@ func (a *API) showIntake(c *call, in *idIn) (client.IntakeStory, error) {
 	return client.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.now), Timeline: told(story.Rows)}, err
 }
 
-// told says of events whether their reason is about the company.
+// told sets on events whether their reason is about the company.
 func told(events []recoup.IntakeEvent) []recoup.IntakeEvent {
 	for i := range events {
 		events[i].Inconclusive = recovery.Inconclusive(events[i].Reason)

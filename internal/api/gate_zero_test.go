@@ -215,7 +215,7 @@ func TestGateZeroKillSwitch(t *testing.T) {
 	})
 }
 
-// holdAudit says what the audit must tell of a batch, oldest first.
+// holdAudit says what the audit must have of a batch, oldest first.
 func (w *world) holdAudit(batch string, want ...string) {
 	w.Helper()
 	var page client.AuditPage

@@ -57,7 +57,7 @@ func TestEndOfAKeyEndsItsLongPolls(t *testing.T) {
 	}
 }
 
-// The audit tells keys of one name apart.
+// The audit distinguishes keys of one name.
 func TestAuditNamesTheKey(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]*world{"sqlite": newWorld(t), "postgres": newPostgresWorld(t)} {
@@ -78,7 +78,7 @@ func TestAuditNamesTheKey(t *testing.T) {
 	}
 }
 
-// Whoever asks with a token that holds no more is told so, and not that the work has
+// Whoever asks with a token that has ended is answered so, and not that the work has
 // come nowhere: also of work that is done, and of work that never was.
 func TestProgressOfALostLease(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func (w *world) breakdown(pipeline string) recoup.StageFailure {
 	}
 }
 
-// letter makes a dead letter and takes it to a step.
+// letter makes a dead letter and takes it to a state of its workflow.
 func (w *world) letter(step recoup.WorkflowStep) recoup.DeadLetter {
 	w.Helper()
 	return w.letterIn("", step)
@@ -78,7 +78,7 @@ func (w *world) letterIn(table string, step recoup.WorkflowStep) recoup.DeadLett
 	return w.taken(d, step)
 }
 
-// taken takes a dead letter on, step by step.
+// taken takes a dead letter through its workflow.
 func (w *world) taken(d recoup.DeadLetter, step recoup.WorkflowStep) recoup.DeadLetter {
 	w.Helper()
 	at := "/v1/dead-letters/" + d.ErrorID.String()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A request is told apart by where it comes from and where it was sent to. Both are
+// A request is identified by where it comes from and where it was sent to. Both are
 // known from its connection and its Host. A proxy in between knows better, and says
 // so in X-Forwarded-For, -Proto and -Host, which everybody can send: they are
 // believed only of addresses that the operator has named.

@@ -51,7 +51,7 @@ func TestRateLimitOutlivesABackwardClock(t *testing.T) {
 	w.do("reader", http.MethodGet, "/v1/policy", nil).failed(http.StatusTooManyRequests, fault.CodeRateLimitExceeded)
 }
 
-// stuck holds reports, gates and the park queue until it is told to go on, or their time is up.
+// stuck holds reports, gates and the park queue until the test lets go, or their time is up.
 type stuck struct {
 	app.Store
 	arrived chan string
@@ -138,7 +138,7 @@ func TestOverload(t *testing.T) {
 	w.do("ingest", http.MethodPost, "/v1/errors", report).ok()
 }
 
-// looker tells which tables claims look at.
+// looker records which tables claims look at.
 type looker struct {
 	app.Store
 	tables chan string

@@ -44,7 +44,7 @@ func (w *world) giveUp(keys ...string) {
 	}
 }
 
-// TestNotices wants what was given up to be seen, put in again once, and audited.
+// TestNotices wants what was given up to be seen, requeued once, and audited.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*testing.T) *world{"sqlite": func(t *testing.T) *world { return newWorld(t) }, "postgres": newPostgresWorld} {

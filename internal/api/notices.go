@@ -11,7 +11,7 @@ import (
 	"recoup/internal/notify"
 )
 
-// Channels are the node's ways to tell somebody something.
+// Channels are the node's notification channels.
 type Channels interface {
 	// TestChannel sends a message through a channel, and returns why it was not
 	// accepted, or nothing. A channel that the node does not have is
@@ -22,7 +22,7 @@ type Channels interface {
 // actChannelTest is how the audit names a message that tries a channel.
 const actChannelTest = "channel.test"
 
-// noticeRoutes are about what people are told.
+// noticeRoutes are about notifications to people.
 func noticeRoutes() []*route {
 	return []*route{
 		operation(get, "/v1/notices", "List notifications, sent and waiting, newest first", (*API).listNotices).by(Operator).forAllHubs().under(vital).tagged("operations"),

@@ -55,7 +55,7 @@ func waits(w *world, entity, code string) {
 }
 
 // The third failed lookup of a domain parks (spec 000, 9.2) before the retries are
-// spent; the history tells the count that decided.
+// spent; the history has the count that decided.
 func TestAutoParkRecordsItsCount(t *testing.T) {
 	t.Parallel()
 	const table = "outreach.company_target_errors"

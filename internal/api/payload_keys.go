@@ -8,7 +8,7 @@ import (
 	"recoup/internal/store"
 )
 
-// PayloadKeys are the keys that payloads and the outputs of stages are sealed with.
+// PayloadKeys are the keys that encrypt payloads and the outputs of stages.
 type PayloadKeys interface {
 	PayloadKeys(ctx context.Context) ([]client.PayloadKey, error)
 	RotatePayloadKey(ctx context.Context, act store.Act) (client.PayloadKey, error)

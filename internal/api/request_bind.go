@@ -63,7 +63,7 @@ func newParam(f reflect.StructField, index []int, name string, path bool) param 
 	return param{index: index, name: name, path: path, required: path || f.Tag.Get("required") == "true", rule: ruleOf(f.Tag)}
 }
 
-// read fills in. What is wrong with the request is told all at once: its parameters,
+// read fills in. What is wrong with the request is reported all at once: its parameters,
 // the shape of its body, the rules of its fields and, where something is wrong, what
 // the route's own check says of the rest.
 func (b *binder) read(a *API, c *call, in reflect.Value) error {

@@ -12,7 +12,7 @@ import (
 	"recoup/fault"
 )
 
-// diagnosis is what an examiner tells of a document that does not have its shape:
+// diagnosis is what an examiner finds in a document that does not have its shape:
 // every field that is wrong, and where its value is, so that the rest can be read.
 type diagnosis struct {
 	*reading

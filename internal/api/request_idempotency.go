@@ -15,7 +15,7 @@ import (
 // receiptLife is how long a repeated request is recognised.
 const receiptLife = 24 * time.Hour
 
-// idempotency is the key under which a request is carried out once, and what tells
+// idempotency is the key under which a request is carried out once, and what distinguishes
 // it from another request under the same key.
 type idempotency struct {
 	scope string // the API key: others may choose the same

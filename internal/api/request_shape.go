@@ -106,7 +106,7 @@ func (s *shape) bounded(tag reflect.StructTag) *shape {
 	return s
 }
 
-// place is a step on the way into a document: the name of a member, or which item.
+// place is one level of the way into a document: the name of a member, or which item.
 type place struct {
 	name  []byte // nil: an item
 	index int
@@ -124,7 +124,7 @@ type examiner struct {
 	i         int
 	at        string     // where the document is in the request; empty: it is the body
 	unknown   *int       // counts members that are unknown; nil: they are wrong
-	diagnosis *diagnosis // is told all that is wrong; nil: the first is errUnfit
+	diagnosis *diagnosis // collects all that is wrong; nil: the first is errUnfit
 	path      [maxDepth]place
 	free      int // values so far of no stated shape
 }

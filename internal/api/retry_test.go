@@ -16,7 +16,7 @@ import (
 	"recoup/internal/store"
 )
 
-// notifier tells when a claim has found nothing.
+// notifier signals when a claim has found nothing.
 type notifier struct {
 	app.Store
 	claims chan struct{}

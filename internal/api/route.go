@@ -36,7 +36,7 @@ const (
 	shed    load = iota // ingest and workers: turned away early, they come again
 	vital               // the promotion gate and the operators' calls: kept alive
 	waiting             // claims that wait: bounded by themselves
-	always              // whether the node lives: one that is not told so is killed
+	always              // liveness: a node that does not answer is killed
 )
 
 // repeat says what comes of a request that is sent twice.

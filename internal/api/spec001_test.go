@@ -28,7 +28,7 @@ func classes() map[recoup.Class][]recoup.Code {
 
 // Spec 001, classification and documentation: the registry as the API shows it has
 // the class of every code that the specification names, whether to retry it, and
-// what its documentation must tell.
+// what its documentation must say.
 func TestSpec001Registry(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -211,7 +211,7 @@ func TestRefusedItemsAreWhole(t *testing.T) {
 	}
 }
 
-// An empty bulk act is told all that it lacks.
+// The answer to an empty bulk act lists all that it lacks.
 func TestEmptyBulkActListsEverything(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

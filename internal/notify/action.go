@@ -42,7 +42,7 @@ func (d *Dispatcher) only(rules *policy.Notifications, kind Kind) string {
 	return found
 }
 
-// reach says where a team is told of something that is for a kind of channel, as
+// reach says where a team is notified of something that is for a kind of channel, as
 // the policy's routes and the node's channels have it.
 func (d *Dispatcher) reach(rules *policy.Notifications, team string, kind recoup.NoticeKind, u policy.Urgency, wants Kind) []string {
 	names := rules.Channels(team, kind, u)

@@ -28,7 +28,7 @@ type composer struct {
 	base   string // of links; empty: none
 }
 
-// body is what of a notice's body may be told: whatever else is in there stays.
+// body is what of a notice's body may be sent: whatever else is in there stays.
 type body struct {
 	alert.Body
 	Job     string `json:"job"`
@@ -48,7 +48,7 @@ func readBody(text recoup.JSON) body {
 	return b
 }
 
-// compose builds the message that tells of all notices, which are of one kind and
+// compose builds the message for all notices, which are of one kind and
 // to one team.
 func (c *composer) compose(ctx context.Context, list []letter, u policy.Urgency) (*Message, error) {
 	first := &list[0]
@@ -113,7 +113,7 @@ func (c *composer) items(ctx context.Context, n *letter, shown bool) (items []It
 	return items, max(b.More, 0), nil
 }
 
-// digest tells of the first of many errors, and where the others are found.
+// digest lists the first of many errors, and says where the others are found.
 func (c *composer) digest(ctx context.Context, n *letter, d *store.Digest, shown bool) (items []Item, more int, err error) {
 	if !shown {
 		return nil, d.Count, nil
@@ -145,7 +145,7 @@ func listing(kind recoup.NoticeKind, table string) string {
 	return "recoup errors list --table " + table
 }
 
-// error tells of an error. One that is gone is told of by its id alone.
+// error describes an error; one that is gone by its id alone.
 func (c *composer) error(ctx context.Context, n *letter) (Item, error) {
 	item := Item{NoticeID: n.ID, ErrorID: n.ErrorID, Key: "notice:" + n.ID.String(), Link: c.link("errors", n.ErrorID)}
 	e, err := c.find(ctx, n.ErrorID)
@@ -229,7 +229,7 @@ func (c *composer) alert(n *letter, l *alert.Line) Item {
 	}
 }
 
-// other tells of what is neither an error nor an alert.
+// other describes what is neither an error nor an alert.
 func (c *composer) other(n *letter, b *body) Item {
 	item := Item{NoticeID: n.ID, Key: "notice:" + n.ID.String()}
 	if b.Job != "" {

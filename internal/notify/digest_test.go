@@ -10,7 +10,7 @@ import (
 	"recoup/internal/test/conformance"
 )
 
-// TestDigestOfASweep wants the owner of errors that expire together to be told once:
+// TestDigestOfASweep wants the owner of errors that expire together to be notified once:
 // how many they are, the first of them, and where the others are found.
 func TestDigestOfASweep(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {

@@ -57,7 +57,7 @@ type Dispatcher struct {
 	missing map[string]bool // channels that were looked for in vain
 }
 
-// NewDispatcher makes the channels. Everything that is wrong with them is told at
+// NewDispatcher makes the channels. Everything that is wrong with them is reported at
 // once.
 func NewDispatcher(o Options) (*Dispatcher, error) {
 	if o.Store == nil || o.Policy == nil || o.Tools.Now == nil || o.Tools.Logger == nil || o.Random == nil || o.Wait == nil {
@@ -108,7 +108,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 // Wait returns once no channel is busy. Nobody may run the dispatcher meanwhile.
 func (d *Dispatcher) Wait() { d.work.Wait() }
 
-// group is what one message tells of. Notices that have failed together come back
+// group is the notices of one message. Notices that have failed together come back
 // together and have been tried as often, so that they make the same message again.
 type group struct {
 	channel  string
@@ -162,7 +162,7 @@ func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Noti
 	return d.finish(ctx, now, done)
 }
 
-// digestAt is when a notice is told at the earliest: at once, or at the end of the
+// digestAt is when a notice is sent at the earliest: at once, or at the end of the
 // interval in which it arose, with all that arose there. What was tried before is
 // past it.
 func digestAt(rules *policy.Notifications, l *letter, u policy.Urgency) time.Time {
@@ -193,7 +193,7 @@ func (d *Dispatcher) channels(rules *policy.Notifications, l *letter, u policy.U
 	return known
 }
 
-// miss tells once that a channel is missing.
+// miss logs once that a channel is missing.
 func (d *Dispatcher) miss(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

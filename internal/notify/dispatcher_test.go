@@ -21,7 +21,7 @@ const dol = "outreach.dol_errors"
 // text returns what a Slack message says in its sections.
 func text(m map[string]any) string { return fmt.Sprint(m["text"], m["blocks"]) }
 
-// TestDigest wants parked errors to be told together, at the end of the quarter of
+// TestDigest wants parked errors in one notification, at the end of the quarter of
 // an hour in which they were parked, and pages at once.
 func TestDigest(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
@@ -312,7 +312,7 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestResend wants a copy that was given up to be put in again for its own channel
+// TestResend wants a copy that was given up to be requeued for its own channel
 // only: nobody is paged twice because a chat was away.
 func TestResend(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
@@ -366,7 +366,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestManyNodes wants every notice to be told once by nodes that run at once.
+// TestManyNodes wants every notice to be sent once by nodes that run at once.
 func TestManyNodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)

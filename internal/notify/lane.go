@@ -165,7 +165,7 @@ func (l *lane) slot(ctx context.Context) error {
 	return nil
 }
 
-// settle notes how it went with the channel, and says what becomes of the notices.
+// settle records how it went with the channel, and returns the results of the notices.
 func (l *lane) settle(now time.Time, b *batch, err error) []store.Delivery {
 	l.mu.Lock()
 	defer l.mu.Unlock()

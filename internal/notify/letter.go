@@ -18,7 +18,7 @@ type letter struct {
 	first   time.Time   // of a copy: when what it is a copy of arose
 }
 
-// arose says when what the notice tells of was to be told first.
+// arose says when what the notice is about was to be notified first.
 func (l *letter) arose() time.Time {
 	if !l.first.IsZero() {
 		return l.first
@@ -27,7 +27,7 @@ func (l *letter) arose() time.Time {
 }
 
 // copied is the body of a copy. It names the channel there and not in its key,
-// because a copy that is put in again by hand has another key.
+// because a copy that is requeued by hand has another key.
 type copied struct {
 	Channel string          `json:"channel"`
 	CopyOf  recoup.ID       `json:"copy_of"`

@@ -11,7 +11,7 @@ import (
 // stands in for channels that are missing.
 type logChannel struct{ logger *slog.Logger }
 
-// logLines is how many things an entry of the log tells of.
+// logLines is how many things an entry of the log lists.
 const logLines = 5
 
 func (l *logChannel) Send(ctx context.Context, m *Message) error {

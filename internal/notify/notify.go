@@ -1,4 +1,4 @@
-// Package notify tells people what happened: it takes notices from the outbox,
+// Package notify notifies people of what happened: it takes notices from the outbox,
 // decides by the policy where they go, and delivers them at least once through
 // channels such as Slack, PagerDuty, e-mail, a webhook or the log.
 //
@@ -19,7 +19,7 @@ import (
 	"recoup/internal/policy"
 )
 
-// Channel is a way to tell somebody something. Send returns nil once the other
+// Channel is a way to notify somebody. Send returns nil once the other
 // side has accepted the message, else a [*Failure]. It gives up when ctx ends, is
 // safe for concurrent use, and may be asked to send the same message again: its ID
 // is the same then.
@@ -101,7 +101,7 @@ type Item struct {
 	Value     *float64  `json:"value,omitempty"`
 	Since     time.Time `json:"since,omitzero"`
 	Until     time.Time `json:"until,omitzero"`
-	Told      int       `json:"told,omitempty"` // which time it is told
+	Told      int       `json:"told,omitempty"` // which notification of it this is
 	Hint      string    `json:"hint,omitempty"`
 	Provider  string    `json:"provider,omitempty"` // the group, and from which to which
 	Job       string    `json:"job,omitempty"`

@@ -9,8 +9,8 @@ import (
 	"recoup/internal/store"
 )
 
-// before says what a channel must have been told before it is told of a kind: of the
-// beginning before the end; empty: of nothing. A job that is late again is the same
+// before says what a channel must have been sent before it is sent a kind: the
+// beginning before the end; empty: nothing. A job that is late again is the same
 // matter as before, so that there the end comes before the next beginning, too.
 func before(kind recoup.NoticeKind) recoup.NoticeKind {
 	switch kind {
@@ -48,11 +48,11 @@ func (l *letter) matters() (list []string) {
 // wait is what waits of a matter.
 type wait struct {
 	since time.Time // the first of it arose
-	due   time.Time // the last of it is told at the earliest
+	due   time.Time // the last of it is sent at the earliest
 }
 
-// hold takes out of a batch what the channel may not be told yet, because what came
-// before it still waits to be told there, and says when that is tried again. So an
+// hold takes out of a batch what the channel may not be sent yet, because what came
+// before it still waits to be sent there, and says when that is tried again. So an
 // incident is never opened after it was resolved. If what came before is given up,
 // nothing waits any more.
 func (l *lane) hold(ctx context.Context, now time.Time, b *batch) ([]store.Delivery, error) {

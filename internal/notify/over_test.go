@@ -44,15 +44,15 @@ func TestIncidentOfErrorsIsResolved(t *testing.T) {
 		if got[len(got)-1] != "resolve "+incident {
 			t.Errorf("in the end: %q", got)
 		}
-		w.Archive(made[0].ID) // it was told already that it has ended
+		w.Archive(made[0].ID) // its end was notified already
 		if again := events(); len(again) != len(got) {
 			t.Errorf("told again: %q", again[len(got):])
 		}
 	})
 }
 
-// What has ended is told after what has begun, also where the beginning could not be
-// told at first: an incident is never opened after it was resolved.
+// An end is notified after its beginning, also where the beginning could not be sent
+// at first: an incident is never opened after it was resolved.
 func TestBeginningsComeFirst(t *testing.T) {
 	const alert = `{"page":true,"alerts":[{"alert_id":"01900000-0000-7000-8000-000000000001","rule":"r","severity":"CRITICAL","condition":"c","since":"2026-02-02T08:00:00Z","told":1}]}`
 	for name, row := range map[string]struct{ begin, end func(*world) }{
@@ -95,7 +95,7 @@ func TestBeginningsComeFirst(t *testing.T) {
 	}
 }
 
-// A job that is late again is told of after the end of the last time.
+// A job that is late again is notified after the end of the last time.
 func TestJobLateAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)

@@ -22,7 +22,7 @@ type received struct {
 }
 
 // receiver is an endpoint that checks what it gets as strictly as the real one, and
-// answers as it is told.
+// answers as the test says.
 type receiver struct {
 	*httptest.Server
 	t      *testing.T

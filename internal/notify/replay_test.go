@@ -8,7 +8,7 @@ import (
 	"recoup"
 )
 
-// Whoever is told of a replay that stopped itself is told why, what is left, and
+// The notification of a replay that stopped itself says why, what is left, and
 // where to look.
 func TestReplayStopped(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {

@@ -35,7 +35,7 @@ type slackText struct {
 	Text string `json:"text"`
 }
 
-// Send posts one message for all items. Slack has no way to tell that it has the
+// Send posts one message for all items. Slack has no way to say that it has the
 // message already: one that is sent again is shown again.
 func (s *slack) Send(ctx context.Context, m *Message) error {
 	body, err := json.Marshal(formatSlack(m))

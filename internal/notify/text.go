@@ -80,7 +80,7 @@ func title(kind recoup.NoticeKind, count int) string {
 	return n + " notice" + s + " of the kind " + clean(string(kind))
 }
 
-// line tells of one item in one line, without its link.
+// line describes one item in one line, without its link.
 func (it *Item) line() string {
 	var b strings.Builder
 	say := func(format string, args ...any) {

@@ -20,7 +20,7 @@ type webhook struct {
 }
 
 // Send posts the message. Its id comes in a header too, so that whoever has seen it
-// can tell without reading on; the signature covers the time and the body, so that
+// can see it without reading on; the signature covers the time and the body, so that
 // it can neither be made up nor be used again later.
 func (w *webhook) Send(ctx context.Context, m *Message) error {
 	body, err := json.Marshal(m)

@@ -118,7 +118,7 @@ func (w *world) run() {
 	}
 }
 
-// tell puts notices into the outbox that no error causes.
+// tell adds notices to the outbox that no error causes.
 func (w *world) tell(list ...recoup.Notice) {
 	w.T.Helper()
 	if _, err := w.db.AddNotices(w.T.Context(), w.Now(), list); err != nil {
@@ -153,7 +153,7 @@ func (w *world) got(r *receiver, want int) []map[string]any {
 	return list
 }
 
-// faulty is a store that fails when it is told to.
+// faulty is a store that fails when the test says so.
 type faulty struct {
 	notify.Store
 	finish func(context.Context, time.Time, []store.Delivery) (int, error)
