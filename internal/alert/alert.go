@@ -66,7 +66,7 @@ func Evaluate(s Situation) store.Verdict {
 	j.Now = s.Now.UTC().Truncate(time.Microsecond)
 	j.compare()
 	j.switchProviders()
-	j.tell()
+	j.notify()
 	for _, m := range j.cases {
 		if m.next != m.before {
 			j.verdict.Alerts = append(j.verdict.Alerts, m.next)

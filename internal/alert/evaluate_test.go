@@ -173,9 +173,9 @@ func TestFlapping(t *testing.T) {
 	for minute := range 12 * 60 {
 		s.now = epoch.Add(time.Duration(minute) * time.Minute)
 		s.set("parked_errors", dolHub, float64(11*(1-minute/2%2)))
-		from := len(s.told)
+		from := len(s.sent)
 		s.evaluate(t)
-		for _, heard := range s.told[from:] {
+		for _, heard := range s.sent[from:] {
 			if heard.Kind == recoup.NoticeAlert {
 				beginnings = append(beginnings, s.now.Sub(epoch))
 			} else {
@@ -209,10 +209,10 @@ func TestRepeatAfterSilence(t *testing.T) {
 	s.after(t, 0)
 	s.silences = []recoup.Silence{{Until: epoch.Add(5 * time.Hour)}, {Until: epoch.Add(9 * time.Hour), EndedAt: epoch}}
 	for _, step := range []struct {
-		after time.Duration
-		told  int
+		after   time.Duration
+		notices int
 	}{{4 * time.Hour, 0}, {time.Hour, 1}, {4*time.Hour - time.Second, 0}, {time.Second, 1}} {
-		if got := s.after(t, step.after); len(got) != step.told {
+		if got := s.after(t, step.after); len(got) != step.notices {
 			t.Errorf("at %s: told %+v", s.now.Sub(epoch), got)
 		}
 	}

@@ -77,15 +77,15 @@ const maxEarlier = 10
 // earlier returns the last alerts that were notified, and are over, of each rule and
 // scope that holds and of which nobody has been notified yet.
 func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]recoup.Alert, error) {
-	told := map[key]bool{}
+	notified := map[key]bool{}
 	for _, a := range s.Open {
-		told[key{a.Rule, a.Scope}] = a.Notified > 0
+		notified[key{a.Rule, a.Scope}] = a.Notified > 0
 	}
 	var all []recoup.Alert
 	for i := range s.Policy.Alerts {
 		rule := &s.Policy.Alerts[i]
 		for _, sample := range s.Read(rule) {
-			if told[key{rule.Name, sample.Scope}] || !rule.Compare.Holds(sample.Value, rule.Value) {
+			if notified[key{rule.Name, sample.Scope}] || !rule.Compare.Holds(sample.Value, rule.Value) {
 				continue
 			}
 			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: sample.Scope, Told: true},

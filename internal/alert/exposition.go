@@ -30,7 +30,7 @@ type Exposed struct {
 // for the smallest scopes that each can be measured for.
 func (f *Figures) Exposition() []Exposed {
 	var list []Exposed
-	for _, m := range told(f.policy) {
+	for _, m := range exposedMetrics(f.policy) {
 		for _, window := range windows(f.policy, m.Name) {
 			list = append(list, f.expose(m, window)...)
 		}
@@ -38,8 +38,8 @@ func (f *Figures) Exposition() []Exposed {
 	return list
 }
 
-// told lists the exported metrics: those of a policy, and those of spec 001 that it need not name.
-func told(p *policy.Policy) []policy.Metric {
+// exposedMetrics lists the exported metrics: those of a policy, and those of spec 001 that it need not name.
+func exposedMetrics(p *policy.Policy) []policy.Metric {
 	return append(slices.Clone(p.Metrics),
 		policy.Metric{Name: RetrySuccess, Kind: policy.Rate, Means: "retries that succeed, per retry"},
 		policy.Metric{Name: RequestDuration, Kind: policy.Level, Means: "mean time that an API request took"},

@@ -21,15 +21,15 @@ func TestPrometheusRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := map[string]bool{}
+	exposed := map[string]bool{}
 	for _, e := range f.Exposition() {
-		told[e.Name] = true
+		exposed[e.Name] = true
 		if len(e.Labels) != len(e.Values) || e.Help == "" || math.IsNaN(e.Value) {
 			t.Errorf("exposed is %+v", e)
 		}
 	}
 	for _, m := range policy.Default().Metrics {
-		if !told["recoup_"+m.Name] {
+		if !exposed["recoup_"+m.Name] {
 			t.Errorf("%s is not exposed", m.Name)
 		}
 	}
@@ -38,7 +38,7 @@ func TestPrometheusRules(t *testing.T) {
 	for _, r := range file.Groups[0].Rules {
 		recorded[r.Record] = true
 		for _, word := range words(r.Expr) {
-			if strings.HasPrefix(word, "recoup_") && !told[word] {
+			if strings.HasPrefix(word, "recoup_") && !exposed[word] {
 				t.Errorf("%s reads %s, which no node tells", r.Record, word)
 			}
 		}

@@ -25,7 +25,7 @@ type scene struct {
 	alerts    map[recoup.ID]recoup.Alert
 	silences  []recoup.Silence
 	providers map[string]recoup.Provider
-	told      []told
+	sent      []received
 }
 
 // point is what a value belongs to.
@@ -38,8 +38,8 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// told is a notice as its recipient reads it.
-type told struct {
+// received is a notice as its recipient reads it.
+type received struct {
 	at time.Time
 	recoup.Notice
 	alert.Body
@@ -124,22 +124,22 @@ func (s *scene) evaluate(t failer) store.Verdict {
 		s.providers[w.Group] = next
 	}
 	for _, n := range v.Notices {
-		heard := told{at: s.now, Notice: n}
+		heard := received{at: s.now, Notice: n}
 		if err := json.Unmarshal([]byte(n.Body), &heard.Body); err != nil {
 			t.Fatal(err)
 		}
-		s.told = append(s.told, heard)
+		s.sent = append(s.sent, heard)
 	}
 	return v
 }
 
 // after waits, judges, and returns the notices of that time.
-func (s *scene) after(t failer, d time.Duration) []told {
+func (s *scene) after(t failer, d time.Duration) []received {
 	t.Helper()
 	s.now = s.now.Add(d)
-	before := len(s.told)
+	before := len(s.sent)
 	s.evaluate(t)
-	return s.told[before:]
+	return s.sent[before:]
 }
 
 // only returns the one alert of a rule and a scope that is not resolved.

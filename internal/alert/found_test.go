@@ -30,11 +30,11 @@ func TestSilenceHoldsForEveryLineOfANotice(t *testing.T) {
 	s := newScene(ruled(crossed("a"), crossed("b"), crossed("c")))
 	s.few("parked_errors", dolHub, .5, 0)
 	s.minute(t)
-	heard := len(s.told)
+	heard := len(s.sent)
 	s.silences = []recoup.Silence{{Until: s.now.Add(time.Minute)}}
 	s.minute(t)
-	if heard == 0 || len(s.told) != heard {
-		t.Errorf("notified %d times before the silence, %d after", heard, len(s.told))
+	if heard == 0 || len(s.sent) != heard {
+		t.Errorf("notified %d times before the silence, %d after", heard, len(s.sent))
 	}
 }
 
@@ -51,8 +51,8 @@ func TestEndOfAPendingAlertIsNotNotified(t *testing.T) {
 	}
 	clear(s.values)
 	s.minute(t)
-	if len(s.told) != 0 || len(s.open()) != 0 {
-		t.Errorf("notified %d times; %d are open", len(s.told), len(s.open()))
+	if len(s.sent) != 0 || len(s.open()) != 0 {
+		t.Errorf("notified %d times; %d are open", len(s.sent), len(s.open()))
 	}
 }
 
@@ -77,7 +77,7 @@ func TestSwitchHappensOncePerAlert(t *testing.T) {
 		s.minute(t)
 	}
 	switches := 0
-	for _, heard := range s.told {
+	for _, heard := range s.sent {
 		if len(heard.Switches) > 0 {
 			switches++
 		}
@@ -93,7 +93,7 @@ func TestRepeatAtEveryEvaluation(t *testing.T) {
 	s := newScene(ruled(level("parked", func(a *policy.Alert) { a.Repeat = time.Second })))
 	s.set("parked_errors", dolHub, 11)
 	s.evaluate(t)
-	if heard := s.after(t, time.Second); len(heard) != 1 || len(s.told) != 2 {
-		t.Errorf("notified %d times, want 2", len(s.told))
+	if heard := s.after(t, time.Second); len(heard) != 1 || len(s.sent) != 2 {
+		t.Errorf("notified %d times, want 2", len(s.sent))
 	}
 }

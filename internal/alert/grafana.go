@@ -25,7 +25,7 @@ const gridWidth = 24
 func GrafanaDashboard(p *policy.Policy) map[string]any {
 	d := &dashboard{}
 	d.numbers()
-	for _, m := range told(p) {
+	for _, m := range exposedMetrics(p) {
 		d.metric(m)
 	}
 	d.graph("Alerts that fire", "short", 0, `sum by (severity) (max by (state, severity) (recoup_alerts{state="FIRING"}))`, "{{severity}}")

@@ -72,11 +72,11 @@ func (j *judgement) notice(to string, kind recoup.NoticeKind, page bool) *notice
 	return n
 }
 
-// tell says what people are notified of: that an alert fires, again when it still does
+// notify says what people are notified of: that an alert fires, again when it still does
 // after its interval, and that it is over if they have heard of it before. Of one
 // that is silenced they do not hear that it fires; that it is over they hear all
 // the same, because what was notified to begin must not seem to last for ever.
-func (j *judgement) tell() {
+func (j *judgement) notify() {
 	for _, m := range j.cases {
 		to, page := recipient(j.Policy, m)
 		switch {
@@ -98,8 +98,8 @@ func (m *matter) due(now time.Time) bool {
 	if m.next.State != recoup.AlertFiring || m.few {
 		return false
 	}
-	told := m.next.NotifiedAt
-	return told.IsZero() || told.After(now) || now.Sub(told) >= m.rule.Repeat // or the clock was set back
+	last := m.next.NotifiedAt
+	return last.IsZero() || last.After(now) || now.Sub(last) >= m.rule.Repeat // or the clock was set back
 }
 
 // leastRest is how long nobody is notified that a rule holds again that was notified to hold

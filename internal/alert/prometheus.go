@@ -38,7 +38,7 @@ type Rule struct {
 // rule of Prometheus does.
 func PrometheusRules(p *policy.Policy) RuleFile {
 	record := RuleGroup{Name: "recoup-metrics", Interval: "30s"}
-	for _, m := range told(p) {
+	for _, m := range exposedMetrics(p) {
 		for _, per := range exported(m.Name) {
 			record.Rules = append(record.Rules, recorded(m.Name, per)...)
 		}

@@ -73,7 +73,7 @@ func (s *scene) disturb(t *rapid.T, scopes []string) {
 func (s *scene) minute(t failer) {
 	t.Helper()
 	before := s.copies()
-	from := len(s.told)
+	from := len(s.sent)
 	s.evaluate(t)
 	seen := map[point]bool{}
 	for _, a := range s.open() {
@@ -89,7 +89,7 @@ func (s *scene) minute(t failer) {
 		}
 	}
 	keys := map[string]bool{}
-	for i, heard := range s.told {
+	for i, heard := range s.sent {
 		if keys[heard.Key] {
 			t.Fatalf("%s is told twice", heard.Key)
 		}
@@ -106,7 +106,7 @@ func (s *scene) minute(t failer) {
 }
 
 // mayHear holds a beginning to the silences, and an end to its beginning.
-func (s *scene) mayHear(t failer, heard told) {
+func (s *scene) mayHear(t failer, heard received) {
 	t.Helper()
 	for _, line := range heard.Alerts {
 		a := s.alerts[line.ID]
@@ -144,8 +144,8 @@ func TestSteadyConditionIsRepeated(t *testing.T) {
 		for ; s.now.Before(epoch.Add(duration)); s.now = s.now.Add(step) {
 			s.evaluate(t)
 		}
-		if want := int((duration + repeat - 1) / repeat); len(s.told) != want {
-			t.Fatalf("told %d times in %s, want %d times, every %s", len(s.told), duration, want, repeat)
+		if want := int((duration + repeat - 1) / repeat); len(s.sent) != want {
+			t.Fatalf("told %d times in %s, want %d times, every %s", len(s.sent), duration, want, repeat)
 		}
 	})
 }

@@ -22,7 +22,7 @@ type Reading struct {
 // which nothing is known are left out.
 func (f *Figures) Readings() []Reading {
 	var list []Reading
-	for _, m := range told(f.policy) {
+	for _, m := range exposedMetrics(f.policy) {
 		window := Window(f.policy, m.Name)
 		for _, per := range Scopes(m.Name) {
 			for _, s := range f.Measure(m.Name, window, per) {

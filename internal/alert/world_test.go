@@ -119,13 +119,13 @@ func (w *world) alert(rule string) recoup.Alert {
 }
 
 // heard returns the notices of the outbox that say that a rule holds.
-func (w *world) heard(rule string) []told {
+func (w *world) heard(rule string) []received {
 	w.Helper()
 	notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeAlert}, store.Page{Limit: store.MaxPage})
 	w.Must(err)
-	var list []told
+	var list []received
 	for _, n := range notices {
-		one := told{Notice: n}
+		one := received{Notice: n}
 		w.Must(json.Unmarshal([]byte(n.Body), &one.Body))
 		if slices.ContainsFunc(one.Alerts, func(l alert.Line) bool { return l.Rule == rule }) {
 			list = append(list, one)

@@ -16,7 +16,7 @@ import (
 // queue. Keys for some hubs have part in what is of the pipelines of these.
 func letterRoutes() []*route {
 	list := []*route{
-		checked(operation(post, "/v1/dead-letters", "Record work that failed for good", (*API).buryLetter), (*API).checkLetter).answers(http.StatusCreated).takesUpTo(letterBody).demands("work_id", "pipeline").by(Ingest, Worker, Operator).repeats(keyed),
+		checked(operation(post, "/v1/dead-letters", "Record work that failed for good", (*API).recordLetter), (*API).checkLetter).answers(http.StatusCreated).takesUpTo(letterBody).demands("work_id", "pipeline").by(Ingest, Worker, Operator).repeats(keyed),
 		operation(get, "/v1/dead-letters", "List dead letters, newest first", (*API).listLetters).by(readers()...).under(vital),
 		operation(get, "/v1/dead-letters/{id}", "Show a dead letter: its rounds, notes and replays", (*API).showLetter).by(readers()...).under(vital),
 		checked(operation(post, "/v1/dead-letters/{id}/triage", "Triage: record the root cause (step 1 of 5)", (*API).triageLetter), (*API).checkTriage).by(Operator).under(vital).repeats(keyed),
@@ -69,9 +69,9 @@ func letterAnswer(done deadletter.Done, err error) (recoup.DeadLetter, error) {
 	return done.DeadLetter(), err
 }
 
-type buryIn struct{ Body recoup.StageFailure }
+type recordLetterIn struct{ Body recoup.StageFailure }
 
-func (a *API) buryLetter(c *call, in *buryIn) (recoup.DeadLetter, error) {
+func (a *API) recordLetter(c *call, in *recordLetterIn) (recoup.DeadLetter, error) {
 	receipts, err := c.letterReceipts()
 	if err != nil {
 		return recoup.DeadLetter{}, err
@@ -83,7 +83,7 @@ func (a *API) buryLetter(c *call, in *buryIn) (recoup.DeadLetter, error) {
 	return letterAnswer(done[0], done[0].Err)
 }
 
-func (a *API) checkLetter(c *call, in *buryIn) error {
+func (a *API) checkLetter(c *call, in *recordLetterIn) error {
 	if err := a.Letters.CheckFailure(in.Body); err != nil {
 		return err
 	}

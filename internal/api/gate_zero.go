@@ -64,7 +64,7 @@ func (a *API) showBatch(c *call, in *batchIn) (client.BatchStory, error) {
 		return client.BatchStory{}, err
 	}
 	rows, err := a.GateZero.BatchTimeline(c.r.Context(), in.BatchID, store.MaxPage)
-	return client.BatchStory{Batch: a.batchOf(found), Timeline: told(rows)}, err
+	return client.BatchStory{Batch: a.batchOf(found), Timeline: withInconclusive(rows)}, err
 }
 
 type completeIn struct {

@@ -194,11 +194,11 @@ func (a *API) listIntakes(c *call, in *intakesIn) (client.IntakePage, error) {
 
 func (a *API) showIntake(c *call, in *idIn) (client.IntakeStory, error) {
 	story, err := a.GateZero.Story(c.r.Context(), in.ID)
-	return client.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.now), Timeline: told(story.Rows)}, err
+	return client.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.now), Timeline: withInconclusive(story.Rows)}, err
 }
 
-// told sets on events whether their reason is about the company.
-func told(events []recoup.IntakeEvent) []recoup.IntakeEvent {
+// withInconclusive sets on events whether their reason is about the company.
+func withInconclusive(events []recoup.IntakeEvent) []recoup.IntakeEvent {
 	for i := range events {
 		events[i].Inconclusive = recovery.Inconclusive(events[i].Reason)
 	}

@@ -27,7 +27,7 @@ func (c *call) illustratedBy(err error, document func() any) error {
 	query, body := c.r.URL.Query(), document()
 	for i := range list {
 		bad := &list[i]
-		if bad.Value != nil || !telling(bad.Constraint) {
+		if bad.Value != nil || !showsValue(bad.Constraint) {
 			continue
 		}
 		if values := query[bad.Field]; len(values) == 1 {
@@ -39,8 +39,8 @@ func (c *call) illustratedBy(err error, document func() any) error {
 	return e.With("errors", list)
 }
 
-// telling reports whether a value shows how a constraint is broken.
-func telling(constraint string) bool {
+// showsValue reports whether a value shows how a constraint is broken.
+func showsValue(constraint string) bool {
 	return !slices.Contains([]string{"no_secret", "required", "unknown", "unique"}, constraint)
 }
 

@@ -35,13 +35,13 @@ func (n *Node) allLoops() []loop {
 
 // runLoops starts all loops; they end with ctx.
 func (n *Node) runLoops(ctx context.Context) {
-	bells := map[string]chan struct{}{}
+	wakes := map[string]chan struct{}{}
 	for _, l := range n.allLoops() {
-		bell := make(chan struct{}, 1)
+		woken := make(chan struct{}, 1)
 		if l.wake != "" {
-			bells[l.wake] = bell
+			wakes[l.wake] = woken
 		}
-		n.loops.Go(func() { n.run(ctx, l, bell) })
+		n.loops.Go(func() { n.run(ctx, l, woken) })
 	}
 	n.loops.Go(func() {
 		err := n.store.Listen(ctx, func(channel string) {
@@ -52,7 +52,7 @@ func (n *Node) runLoops(ctx context.Context) {
 				n.letters.Wake()
 			}
 			select {
-			case bells[channel] <- struct{}{}:
+			case wakes[channel] <- struct{}{}:
 			default: // it is awake, or nobody waits
 			}
 		})
@@ -63,7 +63,7 @@ func (n *Node) runLoops(ctx context.Context) {
 }
 
 // run runs one loop. A failure is logged once until it is over.
-func (n *Node) run(ctx context.Context, l loop, bell <-chan struct{}) {
+func (n *Node) run(ctx context.Context, l loop, woken <-chan struct{}) {
 	tick := time.NewTicker(l.every)
 	defer tick.Stop()
 	failing := false
@@ -72,7 +72,7 @@ func (n *Node) run(ctx context.Context, l loop, bell <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		case <-bell:
+		case <-woken:
 		}
 		err := l.run(ctx)
 		switch {

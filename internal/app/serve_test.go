@@ -140,12 +140,12 @@ func TestRudeClients(t *testing.T) { //nolint:paralleltest // it counts what is 
 		t.Errorf("something was stored: %s", rec.Body)
 	}
 	n.Stop()
-	settle(t, before)
+	awaitGoroutines(t, before)
 }
 
-// settle waits until no more goroutines are left than there were. The runtime has
+// awaitGoroutines waits until no more goroutines are left than there were. The runtime has
 // no signal for that, so it yields until it is so; the test's own deadline ends it.
-func settle(t *testing.T, before int) {
+func awaitGoroutines(t *testing.T, before int) {
 	t.Helper()
 	for deadline, ok := t.Deadline(); runtime.NumGoroutine() > before; runtime.Gosched() {
 		if ok && time.Until(deadline) < 5*time.Second {

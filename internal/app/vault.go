@@ -96,8 +96,8 @@ func (n *Node) openVault(ctx context.Context) (err error) {
 	return nil
 }
 
-// seal encrypts a key, if there is a master key.
-func (v *vault) seal(k store.PlatformKey) (store.PlatformKey, error) {
+// encrypt encrypts a key, if there is a master key.
+func (v *vault) encrypt(k store.PlatformKey) (store.PlatformKey, error) {
 	if v.master == nil {
 		return k, nil
 	}
@@ -131,11 +131,11 @@ func boundTo(k *store.PlatformKey) []byte { return []byte(k.Purpose + "\x00" + k
 
 // AddFirstPlatformKey adds a key unless its purpose has one.
 func (v *vault) AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (store.PlatformKey, bool, error) {
-	sealed, err := v.seal(k)
+	encrypted, err := v.encrypt(k)
 	if err != nil {
 		return k, false, err
 	}
-	newest, added, err := v.Store.AddFirstPlatformKey(ctx, sealed, act)
+	newest, added, err := v.Store.AddFirstPlatformKey(ctx, encrypted, act)
 	if errors.Is(err, store.ErrOtherWrap) {
 		return newest, false, fmt.Errorf("platform key %s: %w", k.ID, ErrMasterKey)
 	}
@@ -149,11 +149,11 @@ func (v *vault) AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, ac
 // AddPlatformKey adds a key. Beside keys that are encrypted with a master key which this node
 // does not have it is refused, before anything is written.
 func (v *vault) AddPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) error {
-	sealed, err := v.seal(k)
+	encrypted, err := v.encrypt(k)
 	if err != nil {
 		return err
 	}
-	return v.explain(v.Store.AddPlatformKey(ctx, sealed, act))
+	return v.explain(v.Store.AddPlatformKey(ctx, encrypted, act))
 }
 
 // explain says why a key is refused beside others.
@@ -217,7 +217,7 @@ func (v *vault) wrap(ctx context.Context, act store.Act) (n int, err error) {
 			if k.WrappedBy != "" {
 				continue
 			}
-			if k, err = v.seal(k); err != nil {
+			if k, err = v.encrypt(k); err != nil {
 				return n, err
 			}
 			err := v.WrapPlatformKey(ctx, k, act)

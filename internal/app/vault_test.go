@@ -35,7 +35,7 @@ func testPayloadKeys(t *testing.T, database string) {
 	t.Helper()
 	ctx, master, wrong := t.Context(), bytes.Repeat([]byte{7}, 32), bytes.Repeat([]byte{8}, 32)
 	var works []recoup.ID
-	bury := func(c *client.Client) {
+	deadLetter := func(c *client.Client) {
 		t.Helper()
 		d, err := c.RecordDeadLetter(ctx, recoup.StageFailure{
 			WorkID: recoup.ID{9, byte(len(works)), 15: 1}, Pipeline: "p", Stage: "s", Class: "VALIDATION_ERROR", Payload: []byte("what it is about"),
@@ -56,12 +56,12 @@ func testPayloadKeys(t *testing.T, database string) {
 	}
 	var log bytes.Buffer
 	c, end := guarded(t, database, nil, &log)
-	bury(c)
+	deadLetter(c)
 	first, err := c.RotatePayloadKey(ctx, "a try")
 	if err != nil || first.WrappedBy != "" {
 		t.Fatalf("rotated to %+v, %v", first, err)
 	}
-	bury(c)
+	deadLetter(c)
 	opens(c)
 	if _, err := c.WrapKeys(ctx, "too early"); err == nil || !strings.Contains(err.Error(), "no master key") {
 		t.Errorf("without a master key keys are wrapped: %v", err)
@@ -73,7 +73,7 @@ func testPayloadKeys(t *testing.T, database string) {
 	if _, err := c.RotatePayloadKey(ctx, "a master key"); err != nil {
 		t.Fatal(err)
 	}
-	bury(c)
+	deadLetter(c)
 	if done, err := c.WrapKeys(ctx, "a master key"); err != nil || done.Wrapped != 3 { // two of payloads, one of tenants
 		t.Errorf("wrapped: %+v, %v", done, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 // wants says which kind of channel a notice is for by its nature: one that pages is
 // for a pager, an alert that asks for Slack is for Slack. Empty: none.
-func (l *letter) wants(u policy.Urgency) Kind {
+func (l *outgoing) wants(u policy.Urgency) Kind {
 	if u == policy.Page {
 		return PagerDuty
 	}

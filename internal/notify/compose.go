@@ -50,7 +50,7 @@ func readBody(text recoup.JSON) body {
 
 // compose builds the message for all notices, which are of one kind and
 // to one team.
-func (c *composer) compose(ctx context.Context, list []letter, u policy.Urgency) (*Message, error) {
+func (c *composer) compose(ctx context.Context, list []outgoing, u policy.Urgency) (*Message, error) {
 	first := &list[0]
 	m := &Message{ID: groupID(list), Kind: first.Kind, To: clean(first.To), Urgency: u, At: first.CreatedAt, Count: len(list)}
 	things := 0
@@ -69,7 +69,7 @@ func (c *composer) compose(ctx context.Context, list []letter, u policy.Urgency)
 }
 
 // groupID returns the id of the notice, or one that only these notices have.
-func groupID(list []letter) recoup.ID {
+func groupID(list []outgoing) recoup.ID {
 	if len(list) == 1 {
 		return list[0].ID
 	}
@@ -89,7 +89,7 @@ func groupID(list []letter) recoup.ID {
 
 // items returns what a notice is about, and how much of it the list leaves out. If
 // nobody will see the list it is only counted.
-func (c *composer) items(ctx context.Context, n *letter, shown bool) (items []Item, more int, err error) {
+func (c *composer) items(ctx context.Context, n *outgoing, shown bool) (items []Item, more int, err error) {
 	switch {
 	case !n.ErrorID.IsZero() && !shown:
 		return nil, 1, nil
@@ -114,19 +114,19 @@ func (c *composer) items(ctx context.Context, n *letter, shown bool) (items []It
 }
 
 // digest lists the first of many errors, and says where the others are found.
-func (c *composer) digest(ctx context.Context, n *letter, d *store.Digest, shown bool) (items []Item, more int, err error) {
+func (c *composer) digest(ctx context.Context, n *outgoing, d *store.Digest, shown bool) (items []Item, more int, err error) {
 	if !shown {
 		return nil, d.Count, nil
 	}
-	of, told := *n, map[string]bool{}
+	of, named := *n, map[string]bool{}
 	for _, id := range d.Errors {
 		of.ErrorID = id
 		item, err := c.error(ctx, &of)
 		if err != nil {
 			return nil, 0, err
 		}
-		if all := d.Tables[item.Table]; all > 1 && !told[item.Table] {
-			told[item.Table] = true
+		if all := d.Tables[item.Table]; all > 1 && !named[item.Table] {
+			named[item.Table] = true
 			item.Hint = fmt.Sprintf("%d in this table: %s", all, listing(n.Kind, item.Table))
 		}
 		items = append(items, item)
@@ -146,7 +146,7 @@ func listing(kind recoup.NoticeKind, table string) string {
 }
 
 // error describes an error; one that is gone by its id alone.
-func (c *composer) error(ctx context.Context, n *letter) (Item, error) {
+func (c *composer) error(ctx context.Context, n *outgoing) (Item, error) {
 	item := Item{NoticeID: n.ID, ErrorID: n.ErrorID, Key: "notice:" + n.ID.String(), Link: c.link("errors", n.ErrorID)}
 	e, err := c.find(ctx, n.ErrorID)
 	switch {
@@ -178,7 +178,7 @@ func (c *composer) error(ctx context.Context, n *letter) (Item, error) {
 // key is the same for all errors of a code that one team hears of in one way, which
 // are one matter, and for the end of the last of them: while others of them are open,
 // the matter is not over, and the end of one has a key of its own.
-func (c *composer) key(ctx context.Context, n *letter, e *recoup.Error) (string, error) {
+func (c *composer) key(ctx context.Context, n *outgoing, e *recoup.Error) (string, error) {
 	kind := n.Kind
 	if kind == recoup.NoticePageOver {
 		kind = recoup.NoticePage
@@ -213,7 +213,7 @@ func (c *composer) paged(ctx context.Context, e *recoup.Error) (bool, error) {
 
 // letterHint says where a dead letter is looked at, and why it is the engineers'
 // turn if it is. Why a person escalated it stays behind the link.
-func letterHint(n *letter, e *recoup.Error) string {
+func letterHint(n *outgoing, e *recoup.Error) string {
 	look := "recoup dead-letters show " + e.ID.String()
 	if n.Kind == recoup.NoticeEscalated && e.EscalationReason == store.EngineeringReview {
 		return store.EngineeringReview + "; " + look
@@ -221,7 +221,7 @@ func letterHint(n *letter, e *recoup.Error) string {
 	return look
 }
 
-func (c *composer) alert(n *letter, l *alert.Line) Item {
+func (c *composer) alert(n *outgoing, l *alert.Line) Item {
 	return Item{
 		NoticeID: n.ID, Key: "alert:" + l.ID.String(), Link: c.link("alerts", l.ID),
 		Severity: clean(string(l.Severity)), Rule: clean(l.Rule), Scope: clean(l.Scope), Condition: clean(l.Condition),
@@ -230,7 +230,7 @@ func (c *composer) alert(n *letter, l *alert.Line) Item {
 }
 
 // other describes what is neither an error nor an alert.
-func (c *composer) other(n *letter, b *body) Item {
+func (c *composer) other(n *outgoing, b *body) Item {
 	item := Item{NoticeID: n.ID, Key: "notice:" + n.ID.String()}
 	if b.Job != "" {
 		item.Key, item.Job = "job:"+clean(b.Job), clean(b.Job)

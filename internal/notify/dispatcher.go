@@ -125,7 +125,7 @@ func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Noti
 	var done []store.Delivery
 	var copies []recoup.Notice
 	var order []group
-	groups := map[group][]letter{}
+	groups := map[group][]outgoing{}
 	for _, n := range list {
 		l := read(n)
 		u := l.urgency()
@@ -165,7 +165,7 @@ func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Noti
 // digestAt is when a notice is sent at the earliest: at once, or at the end of the
 // interval in which it arose, with all that arose there. What was tried before is
 // past it.
-func digestAt(rules *policy.Notifications, l *letter, u policy.Urgency) time.Time {
+func digestAt(rules *policy.Notifications, l *outgoing, u policy.Urgency) time.Time {
 	every := rules.Digests[l.Kind]
 	if every == 0 || u == policy.Page || l.channel != "" {
 		return time.Time{}
@@ -175,7 +175,7 @@ func digestAt(rules *policy.Notifications, l *letter, u policy.Urgency) time.Tim
 
 // channels says where a notice goes. The log takes the place of a channel that this
 // node does not have.
-func (d *Dispatcher) channels(rules *policy.Notifications, l *letter, u policy.Urgency) []string {
+func (d *Dispatcher) channels(rules *policy.Notifications, l *outgoing, u policy.Urgency) []string {
 	names := []string{l.channel}
 	if l.channel == "" {
 		names = d.reach(rules, l.To, l.Kind, u, l.wants(u))
@@ -205,7 +205,7 @@ func (d *Dispatcher) miss(name string) {
 
 // hand gives notices of a group to its channel, as many messages as it takes, and
 // returns what became of those that it does not take.
-func (d *Dispatcher) hand(ctx context.Context, now time.Time, g group, list []letter) (done []store.Delivery) {
+func (d *Dispatcher) hand(ctx context.Context, now time.Time, g group, list []outgoing) (done []store.Delivery) {
 	size := maxGroup
 	if d.o.Policy().Notifications.Digests[g.kind] > 0 {
 		size = claimSize // a digest counts

@@ -92,11 +92,11 @@ func TestAlertEnds(t *testing.T) {
 		w := newWorld(t, db)
 		const line = `{"alert_id":"01900000-0000-7000-8000-00000000000%d","rule":"blocking-errors","severity":"CRITICAL","condition":"blocking_errors > 100","value":150,"since":"2026-02-02T08:00:00Z","told":1}`
 		one, two := fmt.Sprintf(line, 1), fmt.Sprintf(line, 2)
-		w.tell(notice(recoup.NoticeAlert, "platform-team", `{"page":true,"alerts":[`+one+`,`+two+`]}`))
+		w.enqueue(notice(recoup.NoticeAlert, "platform-team", `{"page":true,"alerts":[`+one+`,`+two+`]}`))
 		w.run()
-		w.tell(notice(recoup.NoticeAlertResolved, "platform-team", `{"page":true,"alerts":[`+one+`]}`))
+		w.enqueue(notice(recoup.NoticeAlertResolved, "platform-team", `{"page":true,"alerts":[`+one+`]}`))
 		w.run()
-		w.tell(notice(recoup.NoticeAlert, "platform-team", `{"alerts":[`+one+`]}`)) // which wakes nobody
+		w.enqueue(notice(recoup.NoticeAlert, "platform-team", `{"alerts":[`+one+`]}`)) // which wakes nobody
 		w.run()
 		var acts []string
 		for _, e := range pagerEvents(t, w.pager) {
@@ -119,11 +119,11 @@ func TestChannelDown(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.hook.now(status(http.StatusBadGateway))
-		w.tell(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
 		var before time.Duration
 		start := w.Now()
 		for i := range 8 {
-			w.tell(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
+			w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
 			w.run()
 			w.got(w.chat, i+1)
 			n := w.pending(1)[0]
@@ -156,13 +156,13 @@ func TestSlowChannel(t *testing.T) {
 		w := newWorld(t, db)
 		release := make(chan struct{})
 		w.hook.now(func(http.ResponseWriter, *http.Request) { <-release })
-		w.tell(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
 		if err := w.d.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		<-w.hook.signal
 		for range 3 {
-			w.tell(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
+			w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
 			if err := w.d.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +184,7 @@ func TestCircuit(t *testing.T) {
 		for range 1500 {
 			list = append(list, notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
 		}
-		w.tell(list...)
+		w.enqueue(list...)
 		w.run()
 		w.got(w.hook, 3)
 		if s := stats(w.d, "hook"); !s.Away || s.Sent != 0 || s.Failed != 300 {
@@ -217,10 +217,10 @@ func TestRetryAfter(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.chat.next(status(http.StatusTooManyRequests, "Retry-After", "120"))
-		w.tell(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
+		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
 		start := w.Now()
 		w.run()
-		w.tell(notice(recoup.NoticeExpiring, "dol-filings-team", ""))
+		w.enqueue(notice(recoup.NoticeExpiring, "dol-filings-team", ""))
 		w.run()
 		w.got(w.chat, 1)
 		w.WaitUntil(start.Add(119 * time.Second))
@@ -239,19 +239,19 @@ func TestGivenUp(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.chat.next(status(http.StatusBadRequest))
-		w.tell(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
+		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
 		w.run()
 		w.pending(0)
 		if s := stats(w.d, "chat"); s.GivenUp != 1 {
 			t.Errorf("the channel is %+v", s)
 		}
 		w.hook.now(status(http.StatusServiceUnavailable))
-		w.tell(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
 		w.Wait(48 * time.Hour) // nobody runs
 		if tries := w.exhaust(); tries != 10 {
 			t.Errorf("an old notice was given up after %d tries, want 10", tries)
 		}
-		w.tell(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
 		start := w.Now()
 		w.exhaust()
 		if age := w.Now().Sub(start); age < 24*time.Hour || age > 25*time.Hour {
@@ -289,7 +289,7 @@ func TestCrash(t *testing.T) {
 		w := newWorld(t, db)
 		died := errors.New("died")
 		broken := &faulty{Store: db, finish: func(context.Context, time.Time, []store.Delivery) (int, error) { return 0, died }}
-		w.tell(notice(recoup.NoticeEscalated, "dol-filings-lead", ""), notice(recoup.NoticeEscalated, "dol-filings-lead", ""),
+		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""), notice(recoup.NoticeEscalated, "dol-filings-lead", ""),
 			notice(recoup.NoticePage, "platform-team", ""))
 		dying := w.dispatcher(broken)
 		if err := dying.Run(t.Context()); !errors.Is(err, died) {
@@ -318,7 +318,7 @@ func TestResend(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.chat.next(status(http.StatusBadRequest))
-		w.tell(notice(recoup.NoticePage, "platform-team", ""))
+		w.enqueue(notice(recoup.NoticePage, "platform-team", ""))
 		w.run()
 		w.got(w.pager, 1)
 		w.got(w.chat, 1)
@@ -343,7 +343,7 @@ func TestStop(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.hook.now(hang)
-		w.tell(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
 		ctx, stop := context.WithCancel(t.Context())
 		if err := w.d.Run(ctx); err != nil {
 			t.Fatal(err)
@@ -378,7 +378,7 @@ func TestManyNodes(t *testing.T) {
 			}
 			list = append(list, notice(recoup.NoticePage, to, ""))
 		}
-		w.tell(list...)
+		w.enqueue(list...)
 		nodes := []*notify.Dispatcher{w.d, w.dispatcher(db), w.dispatcher(db)}
 		var group sync.WaitGroup
 		for range 3 {
@@ -424,7 +424,7 @@ func TestRate(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		for _, kind := range []recoup.NoticeKind{recoup.NoticeEscalated, recoup.NoticeExpiring, recoup.NoticeUnblocked, recoup.NoticeReviewMissed} {
-			w.tell(notice(kind, "dol-filings-team", ""))
+			w.enqueue(notice(kind, "dol-filings-team", ""))
 		}
 		start := w.Now()
 		w.run()
@@ -449,7 +449,7 @@ func TestMissingChannel(t *testing.T) {
 			t.Errorf("missing are %v", got)
 		}
 		for range 3 {
-			w.tell(notice(recoup.NoticeEscalated, "company-target-team", ""))
+			w.enqueue(notice(recoup.NoticeEscalated, "company-target-team", ""))
 			w.run()
 		}
 		w.pending(0)

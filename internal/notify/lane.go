@@ -37,7 +37,7 @@ var (
 // batch is a message to be.
 type batch struct {
 	group
-	list    []letter
+	list    []outgoing
 	claimed time.Time
 }
 
@@ -146,7 +146,7 @@ func (l *lane) deliver(ctx context.Context, b *batch) error {
 		return ctx.Err() // nobody knows whether it was sent
 	}
 	now = l.d.o.Tools.Now()
-	return l.d.finish(ctx, now, l.settle(now, b, err))
+	return l.d.finish(ctx, now, l.record(now, b, err))
 }
 
 // slot waits until the channel may send again.
@@ -165,21 +165,21 @@ func (l *lane) slot(ctx context.Context) error {
 	return nil
 }
 
-// settle records how it went with the channel, and returns the results of the notices.
-func (l *lane) settle(now time.Time, b *batch, err error) []store.Delivery {
+// record records how it went with the channel, and returns the results of the notices.
+func (l *lane) record(now time.Time, b *batch, err error) []store.Delivery {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {
 		l.failed, l.reason, l.closed = 0, "", time.Time{}
 		l.count.Sent += int64(len(b.list))
-		return deliveries(b, func(x *store.Delivery, _ *letter) { x.Delivered = true })
+		return deliveries(b, func(x *store.Delivery, _ *outgoing) { x.Delivered = true })
 	}
 	f := failureOf(err)
 	l.count.Failed += int64(len(b.list))
 	if f.Permanent {
 		l.count.GivenUp += int64(len(b.list))
 		l.d.log().Warn("notifications given up: the channel rejected them for good", "channel", l.name, "notices", len(b.list), "reason", f.Reason)
-		return deliveries(b, func(x *store.Delivery, _ *letter) { x.Error = l.name + ": " + f.Reason })
+		return deliveries(b, func(x *store.Delivery, _ *outgoing) { x.Error = l.name + ": " + f.Reason })
 	}
 	l.failed++
 	l.reason = f.Reason
@@ -210,7 +210,7 @@ func (l *lane) putOff(now time.Time, b *batch, reason string, wait time.Duration
 	}
 	wait = max(soonest, wait, schedule.Delay(b.attempts, l.d.o.Random))
 	givenUp := 0
-	list := deliveries(b, func(x *store.Delivery, n *letter) {
+	list := deliveries(b, func(x *store.Delivery, n *outgoing) {
 		x.Error = l.name + ": " + reason
 		if n.Attempts >= giveUpTries && now.Sub(n.CreatedAt) >= giveUpAfter {
 			givenUp++
@@ -227,10 +227,10 @@ func (l *lane) putOff(now time.Time, b *batch, reason string, wait time.Duration
 
 // later puts notices off that nothing is wrong with.
 func later(b *batch, at time.Time, why string) []store.Delivery {
-	return deliveries(b, func(x *store.Delivery, _ *letter) { x.RetryAt, x.Error = at, why })
+	return deliveries(b, func(x *store.Delivery, _ *outgoing) { x.RetryAt, x.Error = at, why })
 }
 
-func deliveries(b *batch, say func(*store.Delivery, *letter)) []store.Delivery {
+func deliveries(b *batch, say func(*store.Delivery, *outgoing)) []store.Delivery {
 	list := make([]store.Delivery, len(b.list))
 	for i := range b.list {
 		list[i] = store.Delivery{ID: b.list[i].ID, Attempt: b.list[i].Attempts}

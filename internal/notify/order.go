@@ -31,7 +31,7 @@ func before(kind recoup.NoticeKind) recoup.NoticeKind {
 const longestHold = 30 * time.Second
 
 // matters names what a notice is about, from its beginning to its end.
-func (l *letter) matters() (list []string) {
+func (l *outgoing) matters() (list []string) {
 	if !l.ErrorID.IsZero() {
 		return []string{l.ErrorID.String()}
 	}
@@ -66,7 +66,7 @@ func (l *lane) hold(ctx context.Context, now time.Time, b *batch) ([]store.Deliv
 	}
 	held := batch{group: b.group}
 	at := now
-	b.list = slices.DeleteFunc(slices.Clone(b.list), func(n letter) bool {
+	b.list = slices.DeleteFunc(slices.Clone(b.list), func(n outgoing) bool {
 		due, must := n.waitsFor(waits)
 		if must || all {
 			held.list = append(held.list, n)
@@ -118,7 +118,7 @@ func (l *lane) waits(ctx context.Context, kind recoup.NoticeKind, b *batch) (wai
 }
 
 // waitsFor says whether a notice has to wait, and until when at least.
-func (l *letter) waitsFor(waits map[string]wait) (due time.Time, must bool) {
+func (l *outgoing) waitsFor(waits map[string]wait) (due time.Time, must bool) {
 	for _, matter := range l.matters() {
 		w, waiting := waits[matter]
 		if !waiting || w.since.After(l.arose()) || l.Kind == recoup.NoticeJobLate && !w.since.Before(l.arose()) {

@@ -61,12 +61,12 @@ func TestBeginningsComeFirst(t *testing.T) {
 			func(w *world) { w.Resolve(w.pending(2)[0].ErrorID) },
 		},
 		"alert": {
-			func(w *world) { w.tell(notice(recoup.NoticeAlert, "platform-team", alert)) },
-			func(w *world) { w.tell(notice(recoup.NoticeAlertResolved, "platform-team", alert)) },
+			func(w *world) { w.enqueue(notice(recoup.NoticeAlert, "platform-team", alert)) },
+			func(w *world) { w.enqueue(notice(recoup.NoticeAlertResolved, "platform-team", alert)) },
 		},
 		"job": {
-			func(w *world) { w.tell(notice(recoup.NoticeJobLate, "platform-team", `{"job":"sweep"}`)) },
-			func(w *world) { w.tell(notice(recoup.NoticeJobRecovered, "platform-team", `{"job":"sweep"}`)) },
+			func(w *world) { w.enqueue(notice(recoup.NoticeJobLate, "platform-team", `{"job":"sweep"}`)) },
+			func(w *world) { w.enqueue(notice(recoup.NoticeJobRecovered, "platform-team", `{"job":"sweep"}`)) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,15 +99,15 @@ func TestBeginningsComeFirst(t *testing.T) {
 func TestJobLateAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		tell := func(kind recoup.NoticeKind) {
-			w.tell(notice(kind, "platform-team", `{"job":"sweep"}`))
+		enqueue := func(kind recoup.NoticeKind) {
+			w.enqueue(notice(kind, "platform-team", `{"job":"sweep"}`))
 			w.run()
 			w.Wait(time.Microsecond)
 		}
-		tell(recoup.NoticeJobLate)
+		enqueue(recoup.NoticeJobLate)
 		w.pager.next(status(http.StatusInternalServerError))
-		tell(recoup.NoticeJobRecovered)
-		tell(recoup.NoticeJobLate)
+		enqueue(recoup.NoticeJobRecovered)
+		enqueue(recoup.NoticeJobLate)
 		for range 20 {
 			w.Wait(10 * time.Second)
 			w.run()

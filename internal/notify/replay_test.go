@@ -14,7 +14,7 @@ func TestReplayStopped(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		const id = "0198c0de-0000-7000-8000-000000000001"
-		w.tell(notice(recoup.NoticeReplayStopped, "platform-team",
+		w.enqueue(notice(recoup.NoticeReplayStopped, "platform-team",
 			`{"replay_id":"`+id+`","why":"the same class came back: 1 of 1 results of the step canary","members":10000,"left":9999,"created_by":"ada@example.com"}`))
 		w.run()
 		w.pending(0)

@@ -38,10 +38,10 @@ func TestNothingPrivate(t *testing.T) {
 			}
 			w.ReportAll(failures...)
 			for _, to := range []string{"platform-team", "platform-lead", "dol-filings-lead", "company-target-team"} {
-				w.tell(notice(recoup.NoticeAlert, to, `{"page":true,"alerts":[`+strings.Join(lines, ",")+`],"message":`+jobs[0]+`}`))
+				w.enqueue(notice(recoup.NoticeAlert, to, `{"page":true,"alerts":[`+strings.Join(lines, ",")+`],"message":`+jobs[0]+`}`))
 			}
 			for _, text := range jobs {
-				w.tell(notice(recoup.NoticePolicyRefused, "platform-lead", `{"problem":`+text+`,"in_force":"1.0.0"}`),
+				w.enqueue(notice(recoup.NoticePolicyRefused, "platform-lead", `{"problem":`+text+`,"in_force":"1.0.0"}`),
 					notice(recoup.NoticeJobLate, "dol-filings-lead", `{"job":`+text+`,"lag_seconds":90}`))
 			}
 		}

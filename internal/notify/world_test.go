@@ -118,8 +118,8 @@ func (w *world) run() {
 	}
 }
 
-// tell adds notices to the outbox that no error causes.
-func (w *world) tell(list ...recoup.Notice) {
+// enqueue adds notices to the outbox that no error causes.
+func (w *world) enqueue(list ...recoup.Notice) {
 	w.T.Helper()
 	if _, err := w.db.AddNotices(w.T.Context(), w.Now(), list); err != nil {
 		w.T.Fatal(err)

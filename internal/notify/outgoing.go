@@ -8,10 +8,10 @@ import (
 	"recoup/internal/policy"
 )
 
-// letter is a notice on its way. The outbox has one row and one fate per notice, so
+// outgoing is a notice on its way. The outbox has one row and one fate per notice, so
 // one that goes to several channels is passed on: a copy for each is put into the
 // outbox, and from then on each copy waits, fails and is given up by itself.
-type letter struct {
+type outgoing struct {
 	recoup.Notice
 	body    recoup.JSON // what the notice says
 	channel string      // of a copy: where it goes; empty: the policy says
@@ -19,7 +19,7 @@ type letter struct {
 }
 
 // arose says when what the notice is about was to be notified first.
-func (l *letter) arose() time.Time {
+func (l *outgoing) arose() time.Time {
 	if !l.first.IsZero() {
 		return l.first
 	}
@@ -35,12 +35,12 @@ type copied struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
-func read(n recoup.Notice) letter {
+func read(n recoup.Notice) outgoing {
 	c, ok := unwrap(n.Body)
 	if !ok {
-		return letter{Notice: n, body: n.Body}
+		return outgoing{Notice: n, body: n.Body}
 	}
-	return letter{Notice: n, body: recoup.JSON(c.Body), channel: c.Channel, first: c.At}
+	return outgoing{Notice: n, body: recoup.JSON(c.Body), channel: c.Channel, first: c.At}
 }
 
 // Public is a notice as it is shown: with its state and, if it is a copy, where it goes,
@@ -60,7 +60,7 @@ func unwrap(body recoup.JSON) (c copied, ok bool) {
 
 // copy returns the notice for one channel. It is put in once, however often that is
 // tried.
-func (l *letter) copy(channel string) (recoup.Notice, error) {
+func (l *outgoing) copy(channel string) (recoup.Notice, error) {
 	c := copied{Channel: channel, CopyOf: l.ID, At: l.CreatedAt}
 	if l.body != "" {
 		c.Body = json.RawMessage(l.body)
@@ -72,7 +72,7 @@ func (l *letter) copy(channel string) (recoup.Notice, error) {
 }
 
 // urgency says how urgent a notice is: as its kind, or more if it says so itself.
-func (l *letter) urgency() policy.Urgency {
+func (l *outgoing) urgency() policy.Urgency {
 	if (l.Kind == recoup.NoticeAlert || l.Kind == recoup.NoticeAlertResolved) && readBody(l.body).Page {
 		return policy.Page
 	}
