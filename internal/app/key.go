@@ -97,11 +97,7 @@ func (k *Keys) policy(ctx context.Context) (*policy.Policy, error) {
 	case err != nil:
 		return nil, err
 	}
-	registry, err := storedCodes(ctx, k.store)
-	if err != nil {
-		return nil, err
-	}
-	return policy.Load(current.Version, []byte(current.Text), registry)
+	return storedPolicy(current)
 }
 
 // List returns all keys, newest first.

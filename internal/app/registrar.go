@@ -47,15 +47,59 @@ func (n *Node) begin(ctx context.Context) (*fault.Registry, *engine.Policies, er
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := policy.Load(current.Version, []byte(current.Text), registry)
+	p, err := storedPolicy(current)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the policy in the database: %w", err)
-	}
-	policies := engine.NewPolicies(p)
-	if err := keepVersions(ctx, n.store, policies, registry); err != nil {
 		return nil, nil, err
 	}
-	return p.Registry(), policies, syncPolicy(ctx, n.store, now, p)
+	policies := engine.NewPolicies(p)
+	if err := keepVersions(ctx, n.store, policies); err != nil {
+		return nil, nil, err
+	}
+	if registry, err = codesOf(ctx, n.store, p); err != nil {
+		return nil, nil, err
+	}
+	return registry, policies, syncPolicy(ctx, n.store, now, p)
+}
+
+// storedPolicy loads a version that the database has. It was checked when it was put in
+// force; codes that were registered since must not keep anybody from starting.
+func storedPolicy(v recoup.PolicyVersion) (*policy.Policy, error) {
+	p, err := policy.Load(v.Version, []byte(v.Text), nil)
+	if err != nil {
+		return nil, fmt.Errorf("the policy version %s in the database: %w", v.Version, err)
+	}
+	return p, nil
+}
+
+// codesOf is the registry under a policy: its own codes, and those of the database that
+// do not clash with them.
+func codesOf(ctx context.Context, s Store, p *policy.Policy) (*fault.Registry, error) {
+	stored, err := s.Codes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return withStored(p.Registry(), stored), nil
+}
+
+// withStored adds codes of the database to a registry. Plain SQL may have written what is
+// no definition, and another node what clashes: that stays unregistered, and keeps nobody
+// from starting.
+func withStored(registry *fault.Registry, stored []fault.Definition) *fault.Registry {
+	var own []fault.Definition
+	for _, def := range stored {
+		if _, known := registry.Lookup(def.Code); !known {
+			own = append(own, policy.Completed(def))
+		}
+	}
+	if all, err := registry.With(own...); err == nil {
+		return all
+	}
+	for _, def := range own {
+		if next, err := registry.With(def); err == nil {
+			registry = next
+		}
+	}
+	return registry
 }
 
 // syncPolicy puts what a policy names into the database: its codes and its tables.
@@ -76,25 +120,7 @@ func storedCodes(ctx context.Context, s Store) (*fault.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var own []fault.Definition
-	for _, def := range stored {
-		if _, shipped := fault.Default().Lookup(def.Code); !shipped {
-			own = append(own, policy.Completed(def))
-		}
-	}
-	registry, err := fault.Default().With(own...)
-	if err == nil {
-		return registry, nil
-	}
-	// Plain SQL may have written what is no definition. It stays unregistered;
-	// nobody is kept from starting by it.
-	registry = fault.Default()
-	for _, def := range own {
-		if next, err := registry.With(def); err == nil {
-			registry = next
-		}
-	}
-	return registry, nil
+	return withStored(fault.Default(), stored), nil
 }
 
 // policyText returns the policy to begin with: the file that was named, else
@@ -123,14 +149,17 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup
 	if secrets := secretsInPolicy(string(text)); secrets != nil {
 		return recoup.PolicyVersion{}, fmt.Errorf("%s: %s", n.o.Policy, secrets[0].Message)
 	}
-	p, err := policy.Load(n.o.Policy, text, registry)
+	p, err := policy.Load(n.o.Policy, text, nil)
 	if err != nil {
 		return recoup.PolicyVersion{}, err
 	}
-	if newer, ok, err := n.outdated(ctx, p); ok || err != nil {
-		return newer, err
+	if current, ok, err := n.known(ctx, p); ok || err != nil {
+		return current, err
 	}
-	if err := n.checkSuccession(ctx, p, registry); err != nil {
+	if p, err = policy.Load(n.o.Policy, text, registry); err != nil {
+		return recoup.PolicyVersion{}, err
+	}
+	if err := n.checkSuccession(ctx, p); err != nil {
 		return recoup.PolicyVersion{}, err
 	}
 	current, _, err := n.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
@@ -140,9 +169,9 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup
 	return current, err
 }
 
-// outdated reports whether a policy file is what was in force before a newer
-// version was applied to a running node. Then the newer one stays.
-func (n *Node) outdated(ctx context.Context, p *policy.Policy) (newer recoup.PolicyVersion, ok bool, err error) {
+// known reports whether a policy file was put in force before, and returns what is now: if
+// a newer version was applied to a running node since, that one stays.
+func (n *Node) known(ctx context.Context, p *policy.Policy) (newer recoup.PolicyVersion, ok bool, err error) {
 	known, err := n.store.PolicyVersion(ctx, p.Version)
 	if errors.Is(err, store.ErrNotFound) {
 		return newer, false, nil
@@ -152,7 +181,7 @@ func (n *Node) outdated(ctx context.Context, p *policy.Policy) (newer recoup.Pol
 	}
 	newer, err = n.store.CurrentPolicy(ctx)
 	if err != nil || newer.Version == known.Version {
-		return newer, false, err
+		return newer, err == nil, err
 	}
 	n.o.Logger.Warn("the policy file is an earlier version than the one in force, which stays; to put it in force again, give it a new version",
 		"file", n.o.Policy, "version", known.Version, "in_force", newer.Version, "since", newer.At, "by", newer.By)
@@ -161,7 +190,7 @@ func (n *Node) outdated(ctx context.Context, p *policy.Policy) (newer recoup.Pol
 
 // checkSuccession holds a policy file to what holds for a policy that is applied
 // to a running node.
-func (n *Node) checkSuccession(ctx context.Context, next *policy.Policy, registry *fault.Registry) error {
+func (n *Node) checkSuccession(ctx context.Context, next *policy.Policy) error {
 	before, err := n.store.CurrentPolicy(ctx)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -169,15 +198,15 @@ func (n *Node) checkSuccession(ctx context.Context, next *policy.Policy, registr
 	if err != nil {
 		return err
 	}
-	current, err := policy.Load(before.Version, []byte(before.Text), registry)
+	current, err := storedPolicy(before)
 	if err != nil {
-		return fmt.Errorf("the policy in the database: %w", err)
+		return err
 	}
 	return endable(ctx, n.store, current, next)
 }
 
 // keepVersions loads the versions that admitted errors which may still be open.
-func keepVersions(ctx context.Context, s Store, policies *engine.Policies, registry *fault.Registry) error {
+func keepVersions(ctx context.Context, s Store, policies *engine.Policies) error {
 	var before int64
 	for {
 		versions, next, err := s.PolicyVersions(ctx, before, 100)
@@ -188,7 +217,7 @@ func keepVersions(ctx context.Context, s Store, policies *engine.Policies, regis
 			if policies.Has(v.Version) {
 				continue
 			}
-			if err := keepVersion(ctx, s, policies, registry, v.Version); err != nil {
+			if err := keepVersion(ctx, s, policies, v.Version); err != nil {
 				return err
 			}
 		}
@@ -200,14 +229,14 @@ func keepVersions(ctx context.Context, s Store, policies *engine.Policies, regis
 }
 
 // keepVersion loads one version; lists leave out the texts.
-func keepVersion(ctx context.Context, s Store, policies *engine.Policies, registry *fault.Registry, version string) error {
+func keepVersion(ctx context.Context, s Store, policies *engine.Policies, version string) error {
 	v, err := s.PolicyVersion(ctx, version)
 	if err != nil {
 		return err
 	}
-	p, err := policy.Load(v.Version, []byte(v.Text), registry)
+	p, err := storedPolicy(v)
 	if err != nil {
-		return fmt.Errorf("the policy version %s in the database: %w", v.Version, err)
+		return err
 	}
 	policies.Keep(p)
 	return nil
@@ -238,11 +267,11 @@ func (r *registrar) followRules(ctx context.Context) error {
 		r.codes.Store(registry)
 		return r.book.Follow(registry, r.policies.Current().Ledger.EventRetention)
 	}
-	p, err := policy.Load(current.Version, []byte(current.Text), registry)
+	p, err := storedPolicy(current)
 	if err != nil {
-		return fmt.Errorf("the policy version %s in the database is not good, the old one stays: %w", current.Version, err)
+		return fmt.Errorf("the old policy stays: %w", err)
 	}
-	if err := keepVersions(ctx, r.store, r.policies, registry); err != nil {
+	if err := keepVersions(ctx, r.store, r.policies); err != nil {
 		return err
 	}
 	return r.use(ctx, p)

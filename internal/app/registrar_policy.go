@@ -55,6 +55,11 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err := check.Reason(reason); err != nil {
 		return api.Applied{}, err
 	}
+	registry, err := storedCodes(ctx, r.store) // with what other nodes have registered
+	if err != nil {
+		return api.Applied{}, err
+	}
+	r.codes.Store(registry)
 	p, err := r.load(text)
 	if err != nil {
 		return api.Applied{}, err
@@ -116,7 +121,8 @@ func stranded(counts []recoup.StateCount, current, next *policy.Policy) error {
 	for _, n := range counts {
 		before, known := current.Table(n.Table)
 		after, stays := next.Table(n.Table)
-		if known && stays && n.N > 0 && after.Infinite() && !before.Infinite() {
+		ends := known && !before.Infinite() || !known && n.State != recoup.Active
+		if stays && n.N > 0 && after.Infinite() && ends {
 			return fault.New(fault.CodeBusinessRuleViolation,
 				"%s would be kept for ever, as it is, but has errors that can still end: end them first, or give the table another name.", n.Table).
 				With("table", n.Table).With("state", string(n.State)).With("errors", n.N)
@@ -140,7 +146,11 @@ func (r *registrar) use(ctx context.Context, p *policy.Policy) error {
 	if err := syncPolicy(ctx, r.store, r.now(), p); err != nil {
 		return err
 	}
-	r.codes.Store(p.Registry())
+	registry, err := codesOf(ctx, r.store, p)
+	if err != nil {
+		return err
+	}
+	r.codes.Store(registry)
 	r.policies.Use(p)
-	return r.book.Follow(p.Registry(), p.Ledger.EventRetention)
+	return r.book.Follow(registry, p.Ledger.EventRetention)
 }

@@ -59,3 +59,41 @@ func TestOwnDomain(t *testing.T) {
 		want(report("o-3"), 201, `"state":"RETRY_PENDING"`)
 	})
 }
+
+// A version that was in force once keeps nobody from starting, whatever its codes have
+// become since; and errors of a table that a policy forgets are not stranded by the next.
+func TestEarlierVersionsStopNobody(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		file := filepath.Join(t.TempDir(), "policy.yaml")
+		const first = "version: 1\ntables: {app.jobs: {}, app.pay: {}}\ncodes: {CARD_A: {class: fatal, description: x, aliases: [CARD_B]}}\n"
+		if err := os.WriteFile(file, []byte(first), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := newSite(t, d)
+		s.flags = []string{"--policy", file}
+		s.start()
+		if got := s.ask(http.MethodPost, "/v1/errors", `{"table": "app.jobs", "entity_id": "j-1", "code": "NETWORK_TIMEOUT", "message": "no"}`); got.status != 201 {
+			t.Fatal(got.body)
+		}
+		apply := func(text string, status int, part string) {
+			t.Helper()
+			body, err := json.Marshal(map[string]string{"text": text, "reason": "because"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.ask(http.MethodPut, "/v1/policy", string(body)); got.status != status || !strings.Contains(got.body, part) {
+				t.Fatalf("the answer is %d, want %d with %s: %s", got.status, status, part, got.body)
+			}
+		}
+		apply("version: 2\ntables: {app.pay: {}}\ncodes: {CARD_A: {class: fatal, description: x}, CARD_B: {class: short_delay, description: y}}\n", 200, `"version":"2"`)
+		apply("version: 3\ntables: {app.jobs: {ttl: INFINITE}, app.pay: {}}\n", 422, "app.jobs would be kept for ever")
+		apply("version: 3\ntables: {app.pay: {}}\nhubs: {x: {team: \"a\\0b\"}}\n", 400, "control character")
+		if err := s.signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		s.start() // fails the test if it cannot
+		if got := s.ask(http.MethodGet, "/v1/codes/CARD_B", ""); got.status != 200 || !strings.Contains(got.body, `"class":"short_delay"`) {
+			t.Errorf("CARD_B is %s", got.body)
+		}
+	})
+}

@@ -1,11 +1,13 @@
 package endtoend
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -62,13 +64,20 @@ func TestREADME(t *testing.T) {
 	}
 }
 
+// ports are below those that the system gives to whoever asks for any, so that nobody
+// takes one between its choice and its use.
+var ports atomic.Int32
+
 // freeAddress is one that nobody listens on right now.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+(int32(os.Getpid())*16+ports.Add(1))%10000)
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			continue
+		}
+		_ = listener.Close()
+		return address
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }

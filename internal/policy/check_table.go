@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"recoup"
@@ -18,6 +19,9 @@ func (c *checker) checkTables() {
 		if c.doc.given("tables", name) {
 			c.add(c.doc.places[pointer("dead_tables", name)].key, "%s is dead and governed at once, expected it in one of the lists", name)
 		}
+	}
+	if t, taken := c.file.Tables[baseDeadLetters]; taken && !t.DeadLetters && !slices.ContainsFunc(slices.Collect(maps.Values(c.file.Tables)), func(t fileTable) bool { return t.DeadLetters }) {
+		c.add(c.doc.places[pointer("tables", baseDeadLetters)].key, "%s has the name of the table for dead letters, and none holds them, expected dead_letters: true or another name", baseDeadLetters)
 	}
 	reference(c, "table", c.file.OrphanTable, c.file.Tables, "orphan_table")
 	if t, ok := c.file.Tables[c.file.OrphanTable]; ok {
@@ -74,10 +78,7 @@ func (c *checker) checkDispositions(name string, t *fileTable) {
 	if t.DeadLetters && (!parks || len(t.Allowed) > 1) {
 		c.add(key("allowed"), "dead letters wait to be replayed, expected PARK alone")
 	}
-	switch parksByDefault := t.Default == recoup.ActionPark; {
-	case parksByDefault && !c.doc.given("tables", name, "park_reason"):
-		c.add(key("default"), "the table parks and says not why, expected a park_reason")
-	case t.Default != "" && !parksByDefault && t.ParkReason != "":
+	if t.Default != "" && t.Default != recoup.ActionPark && t.ParkReason != "" {
 		c.add(key("park_reason"), "the reason is never used, expected it only where the default is PARK")
 	}
 }

@@ -100,7 +100,7 @@ func TestOutlook(t *testing.T) {
 		{"all retries fail", "", "", "30m0s parked with MAX_RETRIES_EXCEEDED"},
 		{"the window closes", "window: 7d", "window: 20m", "15m0s parked with RETRY_WINDOW_CLOSED"},
 		{"it expires before", "base: 5m}, window: 7d", "base: 5d}, window: 90d", "168h0m0s expires: moved to crm.lead_errors_archive and kept there for 365d"},
-		{"nothing parks", "[RETRY, PARK, ARCHIVE]", "[RETRY, ARCHIVE]", "30m0s no longer retried (MAX_RETRIES_EXCEEDED): kept as ARCHIVE, sales-team is told"},
+		{"nothing parks", "[RETRY, PARK, ARCHIVE]", "[RETRY, ARCHIVE]", "30m0s no longer retried (MAX_RETRIES_EXCEEDED): kept as ARCHIVE, sales-team is notified"},
 	}
 	for _, row := range rows {
 		p, err := policy.Load("small.yaml", []byte(strings.Replace(small, row.old, row.new, 1)), fault.Default())

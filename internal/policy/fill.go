@@ -169,6 +169,9 @@ func (d *document) fillTable(root, table map[string]any, name string) {
 	if len(list) > 0 {
 		set("default", list[0])
 	}
+	if table["default"] == string(recoup.ActionPark) {
+		set("park_reason", string(recoup.EscalationRequired))
+	}
 	blocks := table["entity_required"] != false && (slices.Contains(list, any("RETRY")) || slices.Contains(list, any("PARK")))
 	set("blocks", blocks)
 	if table["blocks"] == true {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -103,14 +104,24 @@ func (r *reader) value(n ast.Node, ptr string, depth int) any {
 		}
 		return list
 	}
-	return scalar(n)
+	v := scalar(n)
+	if s, ok := v.(string); ok && strings.ContainsFunc(s, isControl) {
+		r.problems.add(positionOf(n.GetToken()), "the text has a control character, expected letters, digits and marks")
+	}
+	return v
 }
+
+// isControl reports whether a character steers a terminal or ends a text in a database.
+func isControl(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' }
 
 func (r *reader) mapping(pairs []*ast.MappingValueNode, ptr string, depth int) any {
 	m := make(map[string]any, len(pairs))
 	for _, pair := range pairs {
 		key := pair.Key.GetToken().Value
 		at := positionOf(pair.Key.GetToken())
+		if strings.ContainsFunc(key, isControl) {
+			r.problems.add(at, "the key has a control character, expected letters, digits and marks")
+		}
 		child := ptr + pointer(key)
 		if before, again := r.doc.places[child]; again {
 			r.problems.add(at, "%s is given twice, expected it only on line %d", key, before.key.line)

@@ -16,7 +16,18 @@ import (
 //go:embed starter.tmpl
 var starterText string
 
-var starter = template.Must(template.New("starter.tmpl").Parse(starterText))
+var starter = template.Must(template.New("starter.tmpl").Funcs(template.FuncMap{"text": text}).Parse(starterText))
+
+// notText are the words that YAML reads as something else than text.
+var notText = regexp.MustCompile(`^([0-9.]+|true|false|null|yes|no|on|off|y|n)$`)
+
+// text writes a word so that YAML reads it as text.
+func text(s string) string {
+	if notText.MatchString(s) {
+		return `"` + s + `"`
+	}
+	return s
+}
 
 // Start is what somebody says who begins with a domain of their own.
 type Start struct {

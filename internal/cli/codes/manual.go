@@ -16,28 +16,39 @@ import (
 func manual(w io.Writer, d *fault.Definition) error {
 	var p command.Page
 	p.Heading(string(d.Code))
-	p.Text(d.Description)
+	p.Text(command.Printable(d.Description))
 	p.Heading("RETRY")
 	p.Text(retryAdvice(d))
 	p.Text(requestAdvice(d))
 	p.Heading("CAUSES")
-	p.List(d.Causes)
+	p.List(printable(d.Causes))
 	p.Heading("RESOLUTION")
-	p.List(d.Resolution)
+	p.List(printable(d.Resolution))
 	p.Heading("FACTS")
 	facts(&p, d)
-	p.Heading("EXAMPLE")
-	var example strings.Builder
-	if err := command.PrintJSON(&example, d.Example); err != nil {
-		return err
+	if d.Example != nil {
+		p.Heading("EXAMPLE")
+		var example strings.Builder
+		if err := command.PrintJSON(&example, d.Example); err != nil {
+			return err
+		}
+		p.Verbatim(example.String())
 	}
-	p.Verbatim(example.String())
 	if len(d.Related) > 0 {
 		p.Heading("SEE ALSO")
 		p.Text(command.Join(d.Related))
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// printable takes out of texts what would steer a terminal.
+func printable(list []string) []string {
+	out := make([]string, len(list))
+	for i, text := range list {
+		out[i] = command.Printable(text)
+	}
+	return out
 }
 
 // retryAdvice says in words what the class means, and how far it goes.

@@ -24,10 +24,10 @@ func audit(streams command.Streams) *cobra.Command {
 		Long: `Lists administrative acts: who changed keys, codes, policies, switches and silences, ran jobs,
 read payloads, or acted on many errors at once. What happened to one error is in its history.`,
 		Example: `  recoup audit --from 24h
-  recoup audit --actor ada --act policy.apply --json`,
+  recoup audit --actor ada --act policy.add --json`,
 	}
 	cmd.Flags().StringVar(&f.Actor, "actor", "", "only acts of this `ACTOR`")
-	cmd.Flags().StringVar(&f.Act, "act", "", "only this `ACT`, such as policy.apply")
+	cmd.Flags().StringVar(&f.Act, "act", "", "only this `ACT`, such as policy.add")
 	cmd.Flags().StringVar(&f.Target, "target", "", "only acts on this `TARGET`")
 	cmd.Flags().StringVar(&from, "from", "", "only from this `TIME` on: an age such as 48h, a day or a time")
 	cmd.Flags().StringVar(&to, "to", "", "only before this `TIME`")

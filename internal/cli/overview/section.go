@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -114,7 +115,9 @@ func replays(ctx context.Context, s *command.Session, _ *report) (line, error) {
 func jobs(ctx context.Context, s *command.Session, r *report) (line, error) {
 	l := line{What: "jobs", State: "on time", Way: "recoup jobs list"}
 	found, err := s.Jobs(ctx)
-	r.Leader = found.Leader
+	if err == nil {
+		r.Leader = cmp.Or(found.Leader, "none")
+	}
 	late := slices.DeleteFunc(found.Jobs, func(j client.Job) bool { return !j.Late && j.Error == "" })
 	switch {
 	case err != nil:

@@ -113,7 +113,7 @@ func (r *report) show(s *command.Session, again bool) error {
 	}
 	var p command.Page
 	p.Heading(fmt.Sprintf("STATUS AT %s UTC", command.Stamp(s.Clock())))
-	p.Text(fmt.Sprintf("policy %s, leader %s", command.Printable(r.Policy), cmp.Or(command.Printable(r.Leader), "none: no job runs")))
+	p.Text(fmt.Sprintf("policy %s, leader %s", command.Printable(r.Policy), cmp.Or(command.Printable(r.Leader), "unknown")))
 	p.Heading("WHAT NEEDS A PERSON")
 	rows := [][]string{}
 	for _, l := range r.Lines {

@@ -80,6 +80,8 @@ func (a *initial) taken() error {
 // text is what is to be written.
 func (a *initial) text(s *command.Session) ([]byte, error) {
 	switch {
+	case (a.example != "" || a.from.Policy != nil) && a.Table+a.Team+a.Entity+a.Channel != "":
+		return nil, command.Usagef("--table, --team, --entity and --notify are for a new policy: expected neither --example nor --server beside them")
 	case a.example != "":
 		text, ok := policy.Example(a.example)
 		if !ok {
