@@ -165,6 +165,8 @@ func (w *watch) look() {
 			delete(w.seen, at)
 		case w.seen[at] == nil:
 			w.seen[at] = &holding{looked: w.now}
+		case w.seen[at].looked.After(w.now): // the clock was set back: it holds since now at the latest
+			w.seen[at].looked = w.now
 		}
 	})
 }
