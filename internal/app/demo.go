@@ -2,93 +2,15 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"recoup"
-	"recoup/internal/engine"
-	"recoup/internal/lifecycle"
+	"recoup/internal/demo"
 )
 
-// sample is one failure of the demo.
-type sample struct {
-	table, code string
-	severity    recoup.Severity
-	message     string
-	n           int
-}
-
-// samples is a night's work of a data pipeline, as an operator finds it.
-func samples() []sample {
-	return []sample{
-		{"outreach.dol_errors", "NETWORK_TIMEOUT", "", "the filing server did not answer within 30 s", 7},
-		{"outreach.dol_errors", "EIN_MISMATCH", "", "the filing names another employer", 4},
-		{"outreach.dol_errors", "RATE_LIMIT_EXCEEDED", "", "429 from the filing server", 5},
-		{"outreach.company_target_errors", "DOMAIN_NOT_FOUND", "", "no such domain", 6},
-		{"outreach.company_target_errors", "PATTERN_NOT_FOUND", recoup.High, "no address pattern fits", 3},
-		{"people.people_errors", "MISSING_NAME", "", "the profile has no name", 4},
-		{"people.people_errors", "VALIDATION_SERVICE_ERROR", "", "millionverifier is down for maintenance", 5},
-		{"public.shq_master_error_log", "DATABASE_CONNECTION_ERROR", recoup.Critical, "connection pool exhausted", 1},
-	}
-}
-
-// AddSamples adds the failures of the demo, dead letters, and a batch of company
-// candidates. What the policy does not have is left out, so that a demo runs with
-// any policy.
+// AddSamples adds the sample data of a demo.
 func (n *Node) AddSamples(ctx context.Context) error {
-	for _, add := range []func(context.Context) error{n.addLetters, n.addBatch, n.addErrors} {
-		if err := add(ctx); err != nil {
-			return fmt.Errorf("adding sample data: %w", err)
-		}
+	_, own := n.store.(timed)
+	parts := demo.Parts{
+		Store: n.store, OwnClock: own, Engine: n.engine, DeadLetters: n.letters, Gate: n.gateZero.Gate, Now: n.o.Now, IDs: n.letters.IDs,
 	}
-	return nil
-}
-
-func (n *Node) addErrors(ctx context.Context) error {
-	caller := engine.Caller{Name: "demo"}
-	p := n.engine.Policies.Current()
-	var reports []recoup.Report
-	for _, s := range samples() {
-		if _, ok := p.Table(s.table); !ok {
-			continue
-		}
-		for i := range s.n {
-			reports = append(reports, recoup.Report{
-				Table: s.table, EntityID: fmt.Sprintf("CO-20260205-%06d", len(reports)%17+1), Code: s.code,
-				Severity: s.severity, Message: s.message, Service: "nightly-import", Region: "eu-central-1",
-				Endpoint: fmt.Sprintf("/import/%d", i%3),
-			})
-		}
-	}
-	out, err := n.engine.Report(ctx, caller, reports)
-	if err != nil {
-		return err
-	}
-	return n.parkSome(ctx, caller, out)
-}
-
-// parkSome lets an operator have been there before.
-func (n *Node) parkSome(ctx context.Context, caller engine.Caller, reported []engine.Reported) error {
-	var acts []engine.Act
-	for i, r := range reported {
-		if r.Err != nil {
-			return r.Err
-		}
-		switch {
-		case r.Error.State == recoup.RetryPending && i%5 == 0:
-			acts = append(acts, engine.Act{ID: r.Error.ID, Input: lifecycle.Park{Reason: recoup.ExternalDependency}})
-		case r.Error.State == recoup.Parked && i%4 == 0:
-			acts = append(acts, engine.Act{ID: r.Error.ID, Input: lifecycle.Assign{To: "ada", Reason: "knows this filing"}})
-		case r.Error.State == recoup.Parked && i%4 == 1:
-			acts = append(acts, engine.Act{ID: r.Error.ID, Input: lifecycle.Escalate{Reason: "third time this week"}})
-		}
-	}
-	outcomes, err := n.engine.Apply(ctx, caller, acts)
-	for _, o := range outcomes {
-		var refusal *lifecycle.Refusal
-		if o.Err != nil && !errors.As(o.Err, &refusal) { // one of them may have been replaced
-			err = errors.Join(err, o.Err)
-		}
-	}
-	return err
+	return parts.Add(ctx)
 }

@@ -238,6 +238,12 @@ var layers = []layer{
 		why: "it delivers what services hand out; HTTP's way in, and how a body is read, the app gives it",
 	},
 	{
+		pkg: "recoup/internal/demo",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/engine",
+			"recoup/internal/recovery", "recoup/internal/deadletter"},
+		why: "it does what callers do, through the services; the node hands them in",
+	},
+	{
 		pkg:      "recoup/internal/app",
 		anything: true,
 		why:      "it puts the parts together, and reads the clock",

@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"context"
@@ -9,19 +9,18 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/deadletter"
-	"recoup/internal/engine"
 	"recoup/internal/policy"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 )
 
-// addLetters adds dead letters in two groups, one of which somebody has begun to
+// addDeadLetters adds dead letters in two groups, one of which somebody has begun to
 // work on.
-func (n *Node) addLetters(ctx context.Context) error {
-	if !slices.ContainsFunc(n.engine.Policies.Current().Tables(), func(t *policy.Table) bool { return t.DeadLetter }) {
+func (s *Parts) addDeadLetters(ctx context.Context) error {
+	if !slices.ContainsFunc(s.Engine.Policies.Current().Tables(), func(t *policy.Table) bool { return t.DeadLetter }) {
 		return nil
 	}
-	now := n.o.Now()
+	now := s.Now()
 	var failures []recoup.StageFailure
 	for i := range 6 {
 		f := recoup.StageFailure{
@@ -33,11 +32,11 @@ func (n *Node) addLetters(ctx context.Context) error {
 			f.LastStack = "the channel refused the message: title is missing"
 			f.Context = map[string]any{"upstream": "channel", "upstream_status": 422, "attempts": map[string]any{"notify": 1}}
 		}
-		f.WorkID, f.FirstFailureAt, f.LastFailureAt = n.letters.IDs.New(now), now.Add(-time.Duration(i+1)*11*time.Minute), now
+		f.WorkID, f.FirstFailureAt, f.LastFailureAt = s.IDs.New(now), now.Add(-time.Duration(i+1)*11*time.Minute), now
 		f.PayloadRef = fmt.Sprintf("s3://newsletter/issue-%d", i+1)
 		failures = append(failures, f)
 	}
-	done, err := n.letters.Record(ctx, engine.Caller{Name: "demo"}, failures, nil)
+	done, err := s.DeadLetters.Record(ctx, caller, failures, nil)
 	if err != nil {
 		return err
 	}
@@ -52,7 +51,7 @@ func (n *Node) addLetters(ctx context.Context) error {
 			return d.Err
 		}
 		for _, step := range steps[:max(len(steps)-i, 0)] { // each a step behind the one before
-			if _, err := n.letters.Take(ctx, engine.Caller{Name: "demo"}, d.Letter.Dead.ErrorID, step, nil); err != nil {
+			if _, err := s.DeadLetters.Take(ctx, caller, d.Letter.Dead.ErrorID, step, nil); err != nil {
 				return err
 			}
 		}
@@ -85,17 +84,17 @@ const demoBatch = "2026_annual_outreach"
 
 // addBatch adds a batch whose import was eleven days ago, with what has become of
 // it since; in a database with a clock of its own, one that was imported just now.
-func (n *Node) addBatch(ctx context.Context) error {
-	at, waits := n.o.Now(), []time.Duration{0, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour}
-	if _, own := n.store.(timed); own { // it cannot be taken back: only the first round has been
+func (s *Parts) addBatch(ctx context.Context) error {
+	at, waits := s.Now(), []time.Duration{0, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour}
+	if s.OwnClock { // it cannot be taken back: only the first round has been
 		waits = waits[:1]
 	} else {
 		at = at.Add(-11*24*time.Hour - time.Hour)
-		n.store.UseClock(func() time.Time { return at })
-		defer n.store.UseClock(n.o.Now)
+		s.Store.UseClock(func() time.Time { return at })
+		defer s.Store.UseClock(s.Now)
 	}
 	gate, err := recovery.New(recovery.Options{
-		Store: n.store, Gate: n.gateZero.Gate, Now: func() time.Time { return at }, IDs: n.letters.IDs,
+		Store: s.Store, Gate: s.Gate, Now: func() time.Time { return at }, IDs: s.IDs,
 	})
 	if err != nil {
 		return err

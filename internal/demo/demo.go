@@ -1,0 +1,43 @@
+// Package demo fills a node with sample data, so that whoever looks at Recoup for the
+// first time finds what an operator finds in the morning.
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"recoup"
+	"recoup/internal/deadletter"
+	"recoup/internal/engine"
+	"recoup/internal/policy"
+	"recoup/internal/recovery"
+)
+
+// Parts are those of the node that a demo plays on.
+type Parts struct {
+	Store interface {
+		recovery.Store
+		UseClock(func() time.Time)
+	}
+	OwnClock    bool // the store has a clock of its own, which cannot be moved
+	Engine      *engine.Engine
+	DeadLetters *deadletter.Service
+	Gate        func() policy.Gate
+	Now         func() time.Time
+	IDs         *recoup.IDSource
+}
+
+// caller is who does what the demo does.
+var caller = engine.Caller{Name: "demo"}
+
+// Add adds the failures of a night, dead letters, and a batch of company candidates.
+// What the policy does not have is left out, so that a demo runs with any policy.
+func (s *Parts) Add(ctx context.Context) error {
+	for _, add := range []func(context.Context) error{s.addDeadLetters, s.addBatch, s.addErrors} {
+		if err := add(ctx); err != nil {
+			return fmt.Errorf("adding sample data: %w", err)
+		}
+	}
+	return nil
+}
