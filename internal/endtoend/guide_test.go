@@ -1,6 +1,8 @@
 package endtoend
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,52 +15,180 @@ import (
 	"recoup/internal/test/program"
 )
 
-var scripts = regexp.MustCompile("(?s)\n```bash\n(.*?)\n```")
+const (
+	root        = "../.."
+	guides      = root + "/docs/guides/"
+	firstPolicy = "first-policy.md"
+)
 
-// TestFirstPolicyGuide runs the commands of the guide, as they stand there, in a folder
-// that has nothing but the program: from an own table and an own code to a failure that
-// is retried and promoted, and one that is parked and notified.
-func TestFirstPolicyGuide(t *testing.T) {
-	page, err := os.ReadFile("../../docs/guides/first-policy.md")
+// TestGuides runs every guide but the first, which has a test of its own, and looks that
+// the index has them all.
+func TestGuides(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob(guides + "*.md")
+	if err != nil || len(pages) < 2 {
+		t.Fatalf("the guides are %v: %v", pages, err)
+	}
+	index, err := os.ReadFile(guides + "README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var script strings.Builder
-	for _, block := range scripts.FindAllSubmatch(page, -1) {
-		script.Write(append(block[1], '\n'))
+	for _, page := range pages {
+		name := filepath.Base(page)
+		if name == "README.md" {
+			continue
+		}
+		if !strings.Contains(string(index), "("+name+")") {
+			t.Errorf("the index has no link to %s", name)
+		}
+		if name == firstPolicy {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			readGuide(t, name).run(t, "sqlite:recoup.db")
+		})
 	}
-	if n := len(regexp.MustCompile(`(?m)^bin/recoup `).FindAllString(script.String(), -1)); n == 0 || n > 12 {
-		t.Fatalf("the guide has %d commands of the program", n)
+}
+
+// TestFirstPolicyGuide goes from a clean clone to a failure of an own table with an own
+// code that is retried, parked, notified and promoted, on both stores, in as few commands
+// as the guide says.
+func TestFirstPolicyGuide(t *testing.T) {
+	g := readGuide(t, firstPolicy)
+	if n := len(g.commands); n > 12 {
+		t.Errorf("the guide has %d commands: %q", n, g.commands)
 	}
-	onBoth(t, func(t *testing.T, d database) {
-		folder, address := t.TempDir(), freeAddress(t)
-		if err := os.Mkdir(filepath.Join(folder, "bin"), 0o700); err != nil {
-			t.Fatal(err)
+	if g.commands[0] != "make build" {
+		t.Errorf("it begins with %q", g.commands[0])
+	}
+	onBoth(t, func(t *testing.T, d database) { g.run(t, d.Nodes) })
+}
+
+// guide is a page whose blocks are run in order: bash as it stands, and a block with the
+// name of a file behind its language becomes that file. A block of text is what the
+// commands since the last one print, line by line and in order, with … for what differs
+// from run to run; other lines may come between.
+type guide struct {
+	script   strings.Builder
+	commands []string
+	shown    []string
+}
+
+var (
+	fence  = regexp.MustCompile("(?ms)^```(\\w+)(?: (\\S+))?\n(.*?)^```$")
+	spaces = regexp.MustCompile(` +`)
+	// command is one at the top level of a script, with all its lines.
+	command = regexp.MustCompile(`(?m)^[^\s#})](?:.*\\\n)*.*$`)
+)
+
+const mark = "\036" // between what is printed before and after a block of text
+
+func readGuide(t *testing.T, name string) *guide {
+	t.Helper()
+	page, err := os.ReadFile(guides + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guide{}
+	for _, block := range fence.FindAllStringSubmatch(string(page), -1) {
+		language, file, text := block[1], block[2], block[3]
+		switch {
+		case file != "":
+			fmt.Fprintf(&g.script, "mkdir -p %s\ncat > %s <<'END OF FILE'\n%sEND OF FILE\n", filepath.Dir(file), file, text)
+		case language == "bash":
+			g.script.WriteString(text)
+			g.commands = append(g.commands, command.FindAllString(text, -1)...)
+		case language == "text":
+			fmt.Fprintf(&g.script, "printf '%s\\n'\n", mark)
+			g.shown = append(g.shown, text)
+		default:
+			t.Errorf("nobody knows what to do with a block of %s: it needs the name of a file", language)
 		}
-		if err := os.Symlink(program.Path(t), filepath.Join(folder, "bin", "recoup")); err != nil {
-			t.Fatal(err)
-		}
-		bash := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script.String()+"\nkill %1; wait")
-		bash.Dir = folder
-		bash.Env = append(os.Environ(), "RECOUP_DATABASE="+d.Nodes, "RECOUP_LISTEN="+address, "RECOUP_SERVER=http://"+address)
-		bash.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		bash.WaitDelay = time.Second // for a node that it left behind
-		var said, log text
-		bash.Stdout, bash.Stderr = &said, &log
-		if err := bash.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = syscall.Kill(-bash.Process.Pid, syscall.SIGKILL) }() // and that node
-		if err := bash.Wait(); err != nil {
-			t.Fatalf("%v\n%s\n%s", err, &said, &log)
-		}
-		rest := said.String()
-		for _, want := range []string{"policy.yaml is written", "Policy 1 passes", "order-1 waits", "order-1", "order-2", "PARKED", "payments-team", "ORDER_REFUSED", "1 parked"} {
-			_, after, found := strings.Cut(rest, want)
-			if !found {
-				t.Fatalf("%s does not come when it should in\n%s\n%s", want, &said, &log)
+	}
+	if len(g.commands) == 0 || len(g.shown) == 0 {
+		t.Fatal("the guide has nothing to run, or shows nothing of what comes of it")
+	}
+	return g
+}
+
+// run runs the guide in a clone of its own and compares what is printed with what it shows.
+func (g *guide) run(t *testing.T, database string) {
+	t.Helper()
+	address := freeAddress(t)
+	script := strings.ReplaceAll(g.script.String(), "127.0.0.1:8080", address)
+	said := runBash(t, clone(t), "exec 2>&1\n"+script+"\nif [[ $(jobs -p) ]]; then kill $(jobs -p); wait; fi",
+		"RECOUP_DATABASE="+database, "RECOUP_LISTEN="+address, "COLUMNS=120")
+	for i, printed := range strings.Split(said, mark)[:len(g.shown)] {
+		shown := strings.ReplaceAll(g.shown[i], "127.0.0.1:8080", address)
+		for want := range strings.Lines(shown) {
+			if printed = after(printed, strings.TrimSpace(want)); printed == "" {
+				t.Fatalf("%q does not come when it should in\n%s", want, said)
 			}
-			rest = after
 		}
-	})
+	}
+}
+
+// after returns what follows the first line that is as wanted, and at least a line break
+// if there is one.
+func after(printed, want string) string {
+	form := regexp.QuoteMeta(spaces.ReplaceAllString(want, " "))
+	form = strings.ReplaceAll(strings.ReplaceAll(form, "…", ".*"), " ", " +")
+	found := regexp.MustCompile(`(?m)^ *` + form + ` *$`).FindStringIndex(printed)
+	if found == nil {
+		return ""
+	}
+	return printed[found[1]:] + "\n"
+}
+
+// clone is a folder with all that a clone has, and the program as make build leaves it.
+func clone(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	source, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() == ".git" || e.Name() == "bin" || strings.HasPrefix(e.Name(), "recoup.db") {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(source, e.Name()), filepath.Join(folder, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program.Path(t), filepath.Join(folder, "bin", "recoup")); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// runBash runs a script, which must end well and leave nothing behind, and returns what
+// it prints.
+func runBash(t *testing.T, folder, script string, env ...string) string {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute) // a loop may wait for what never comes
+	defer stop()
+	bash := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
+	bash.Dir = folder
+	bash.Env = append(os.Environ(), env...)
+	bash.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	bash.WaitDelay = time.Second // for a node that it left behind
+	var said, log text
+	bash.Stdout, bash.Stderr = &said, &log
+	if err := bash.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(-bash.Process.Pid, syscall.SIGKILL) }() // and that node
+	if err := bash.Wait(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, &said, &log)
+	}
+	return said.String()
 }

@@ -4,15 +4,9 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
-
-	"recoup/internal/test/program"
 )
 
 // TestREADME runs the script that README.md offers, as it stands there, in a
@@ -29,36 +23,16 @@ func TestREADME(t *testing.T) {
 	if !found {
 		t.Fatal("the page has no script under Try it")
 	}
-	folder := t.TempDir()
-	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(program.Path(t), filepath.Join(folder, "bin", "recoup")); err != nil {
-		t.Fatal(err)
-	}
 	address := freeAddress(t)
-	bash := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
-	bash.Dir = folder
-	bash.Env = append(os.Environ(), "RECOUP_LISTEN="+address, "RECOUP_SERVER=http://"+address)
-	bash.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	bash.WaitDelay = time.Second // for a node that it left behind
-	var said, log text
-	bash.Stdout, bash.Stderr = &said, &log
-	if err := bash.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = syscall.Kill(-bash.Process.Pid, syscall.SIGKILL) }() // and that node
-	if err := bash.Wait(); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, &said, &log)
-	}
-	rest := said.String()
+	said := runBash(t, clone(t), script, "RECOUP_LISTEN="+address, "RECOUP_SERVER=http://"+address)
+	rest := said
 	for _, want := range []string{
 		`"status":"ready"`, `"state":"RETRY_PENDING"`, `"blocked":true`, `"error_code":"PROMOTION_BLOCKED"`,
 		`"state":"RESOLVED"`, `"blocked":false`, `"promotion_id"`,
 	} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
-			t.Fatalf("%s does not come when it should in\n%s\n%s", want, &said, &log)
+			t.Fatalf("%s does not come when it should in\n%s", want, said)
 		}
 		rest = after
 	}

@@ -23,7 +23,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("looking for the module: %w", err)
 	}
 	path := filepath.Join(folder, "recoup")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/recoup")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/recoup")
 	cmd.Dir = strings.TrimSpace(string(root)) // benchmarks are a module of their own
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the program: %w\n%s", err, out)
