@@ -15,6 +15,7 @@ type Gate struct {
 // Blocker is an error that keeps an entity from being promoted.
 type Blocker struct {
 	ErrorID     ID        `json:"error_id,omitzero"`
+	DeadLetter  bool      `json:"dead_letter,omitempty" doc:"it is a dead letter: it ends when its replay is verified, when it is archived, or when it expires, which it does not while a replay runs"`
 	Table       string    `json:"table"`
 	Code        Code      `json:"code,omitempty"`
 	State       State     `json:"state,omitempty"`
@@ -27,7 +28,7 @@ type Blocker struct {
 // Public returns what a key without access to the blocker's hub may see: who has to
 // act and until when, but not what failed.
 func (b Blocker) Public() Blocker {
-	return Blocker{Table: b.Table, Owner: b.Owner, Since: b.Since, EndsAt: b.EndsAt}
+	return Blocker{DeadLetter: b.DeadLetter, Table: b.Table, Owner: b.Owner, Since: b.Since, EndsAt: b.EndsAt}
 }
 
 // Promotion asks to move an entity to its next phase.

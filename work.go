@@ -7,6 +7,7 @@ type NewWork struct {
 	WorkID       ID     `json:"work_id,omitzero" doc:"default: one is made; work of an id that is in the queue is not there twice"`
 	Pipeline     string `json:"pipeline" example:"criticizer"`
 	Stage        string `json:"stage" doc:"the first" example:"fetch"`
+	EntityID     string `json:"entity_id,omitempty" doc:"what the work is about: if the work becomes a dead letter, this entity is not promoted until that is verified, archived or expired" example:"CO-20260205-000001"`
 	PayloadRef   string `json:"payload_ref,omitempty" doc:"where the payload can be found"`
 	PayloadHash  string `json:"payload_hash,omitempty" doc:"hexadecimal"`
 	Payload      []byte `json:"payload,omitempty" doc:"base64, at most 256 KiB; kept encrypted"`
@@ -19,6 +20,7 @@ type Work struct {
 	WorkID      ID        `json:"work_id"`
 	Pipeline    string    `json:"pipeline"`
 	Stage       string    `json:"stage" doc:"at which it goes on"`
+	EntityID    string    `json:"entity_id,omitempty" doc:"what it is about"`
 	Class       Code      `json:"error_class,omitempty" doc:"of the dead letter that is replayed"`
 	ReplayID    ID        `json:"replay_id,omitzero"` // zero: it is new
 	ErrorID     ID        `json:"error_id,omitzero" doc:"of the dead letter that is replayed"`

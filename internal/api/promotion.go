@@ -66,8 +66,11 @@ func (a *API) promote(c *call, in *promoteIn) (recoup.Promoted, error) {
 // blocked is the answer of a closed gate: by what, whose turn it is, until when.
 func blocked(g recoup.Gate) error {
 	by := "an open error"
-	if n := len(g.Blockers); n > 1 {
+	switch n := len(g.Blockers); {
+	case n > 1:
 		by = strconv.Itoa(n) + " open errors"
+	case n == 1 && g.Blockers[0].DeadLetter:
+		by = "a dead letter"
 	}
 	e := fault.New(fault.CodePromotionBlocked, "The entity is blocked by %s.", by)
 	var details map[string]any

@@ -98,13 +98,16 @@ func TestReplayGoesOnWhereItFailed(t *testing.T) {
 	})
 }
 
-// Three lost workers make a dead letter, of new work and of a replay.
+// Three lost workers make a dead letter, of new work and of a replay. Nobody but the
+// queue knows then what the new work was about.
 func TestLostWorkers(t *testing.T) {
 	everywhere(t, func(w *world) {
 		id := w.dead("llm", "VALIDATION_ERROR")
 		w.prepared(id)
 		w.replay(id)
-		work := w.submit("fetch", nil)
+		entered, err := w.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{Pipeline: pipeline, Stage: "fetch", EntityID: "CO-7"}}, nil)
+		w.must(err)
+		work := entered[0].Letter.Queued.WorkID
 		for n := range deadletter.MaxLapses {
 			if got := w.claim(10); len(got) != 2 || got[0].Lapses != n {
 				w.Fatalf("round %d: claimed %+v", n, got)
@@ -118,7 +121,7 @@ func TestLostWorkers(t *testing.T) {
 		w.advance()
 		fresh, err := w.db.WorkLetter(w.Context(), work)
 		w.must(err)
-		if fresh.Dead.Class != fault.CodeWorkerLost || fresh.Dead.Stage != "fetch" || !fresh.Queued.CreatedAt.IsZero() {
+		if fresh.Dead.Class != fault.CodeWorkerLost || fresh.Dead.Stage != "fetch" || !fresh.Queued.CreatedAt.IsZero() || fresh.Error.EntityID != "CO-7" || !fresh.Error.Blocking {
 			w.Errorf("the new work is %+v", fresh)
 		}
 		if d := w.read(id); d.Dead.Class != fault.CodeWorkerLost || d.Dead.Round != 2 || d.Replays[0].State != recoup.ItemFailed {

@@ -202,7 +202,7 @@ func (s *Service) deadLetter(l *store.Letter, effects *store.LetterEffects, in *
 	if err != nil {
 		return err
 	}
-	report.Table = table.Name
+	report.Table, report.EntityID = table.Name, cmp.Or(l.Queued.EntityID, report.EntityID)
 	l.Error, effects.Effects, err = lifecycle.Step(s.Policies.Current(), nil, report, effects.Round.At)
 	l.Dead = recoup.DeadLetter{
 		ErrorID: report.ID, WorkID: in.WorkID, Pipeline: pipeline, FirstFailureAt: effects.Round.FirstFailureAt, CreatedAt: effects.Round.At,

@@ -126,7 +126,7 @@ func enter(in recoup.NewWork, payload store.Payload) store.DecideLetter {
 			return l, store.LetterEffects{}, nil
 		}
 		l.Queued = recoup.Work{
-			WorkID: in.WorkID, Pipeline: in.Pipeline, Stage: in.Stage, PayloadRef: in.PayloadRef, PayloadHash: in.PayloadHash,
+			WorkID: in.WorkID, Pipeline: in.Pipeline, Stage: in.Stage, EntityID: in.EntityID, PayloadRef: in.PayloadRef, PayloadHash: in.PayloadHash,
 			CreatedAt: now, DueAt: now.Add(lease.Seconds(in.DelaySeconds)),
 		}
 		return l, store.LetterEffects{Payload: payload}, nil

@@ -25,15 +25,16 @@ func (e *Engine) Gate(ctx context.Context, entity string) (recoup.Gate, error) {
 	if err != nil {
 		return recoup.Gate{}, err
 	}
-	return gate(entity, blockers), nil
+	return e.gate(entity, blockers), nil
 }
 
-func gate(entity string, blockers []store.Blocker) recoup.Gate {
+func (e *Engine) gate(entity string, blockers []store.Blocker) recoup.Gate {
 	g := recoup.Gate{EntityID: entity, Blocked: len(blockers) > 0, More: len(blockers) > maxBlockers}
 	never := g.More
 	for _, b := range blockers[:min(len(blockers), maxBlockers)] {
+		table, known := e.Policies.Table(b.Table)
 		g.Blockers = append(g.Blockers, recoup.Blocker{
-			ErrorID: b.ID, Table: b.Table, Code: b.Code, State: b.State, Owner: b.Owner(),
+			ErrorID: b.ID, DeadLetter: known && table.DeadLetter, Table: b.Table, Code: b.Code, State: b.State, Owner: b.Owner(),
 			Since: b.CreatedAt, NextRetryAt: b.NextRetryAt, EndsAt: b.ExpiresAt,
 		})
 		never = never || b.ExpiresAt.IsZero()
@@ -86,7 +87,7 @@ func (e *Engine) Promote(ctx context.Context, c Caller, p recoup.Promotion, rece
 		for i := range blockers {
 			shown[i] = store.BlockerOf(&blockers[i])
 		}
-		return recoup.Promoted{}, gate(p.EntityID, shown), err
+		return recoup.Promoted{}, e.gate(p.EntityID, shown), err
 	}
 	return recorded(as), recoup.Gate{}, err
 }

@@ -105,6 +105,7 @@ var (
 		row.Int("claims", func(q *recoup.Work) *int { return &q.Claims }),
 		row.Int("lapses", func(q *recoup.Work) *int { return &q.Lapses }),
 		row.Text("pipeline", func(q *recoup.Work) *string { return &q.Pipeline }).Fixed(),
+		row.Text("entity_id", func(q *recoup.Work) *string { return &q.EntityID }).Fixed(),
 		row.Text("error_class", func(q *recoup.Work) *string { return (*string)(&q.Class) }).Fixed(),
 		row.ID("replay_id", func(q *recoup.Work) *recoup.ID { return &q.ReplayID }).Fixed(),
 		row.ID("error_id", func(q *recoup.Work) *recoup.ID { return &q.ErrorID }).Fixed(),

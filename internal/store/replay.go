@@ -75,7 +75,7 @@ type Members struct {
 // Released is the work of a dead letter whose replay releases it.
 func (l *Letter) Released(now time.Time) recoup.Work {
 	return recoup.Work{
-		WorkID: l.Item.WorkID, Pipeline: l.Dead.Pipeline, Stage: l.Item.Stage, Class: l.Dead.Class, ReplayID: l.Item.ReplayID, ErrorID: l.Item.ErrorID,
+		WorkID: l.Item.WorkID, Pipeline: l.Dead.Pipeline, Stage: l.Item.Stage, EntityID: l.Error.EntityID, Class: l.Dead.Class, ReplayID: l.Item.ReplayID, ErrorID: l.Item.ErrorID,
 		PayloadRef: l.Dead.PayloadRef, PayloadHash: l.Dead.PayloadHash, CreatedAt: now, DueAt: now,
 	}
 }

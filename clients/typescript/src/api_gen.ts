@@ -99,6 +99,8 @@ export interface BatchStory {
 
 export interface Blocker {
   code?: string;
+  /** it is a dead letter: it ends when its replay is verified, when it is archived, or when it expires, which it does not while a replay runs */
+  dead_letter?: boolean;
   /** when it would end by itself */
   ends_at?: string;
   error_id?: string;
@@ -166,6 +168,8 @@ export interface ClaimedWork {
   claims?: number;
   created_at: string;
   due_at?: string;
+  /** what it is about */
+  entity_id?: string;
   /** of the dead letter that is replayed */
   error_class?: string;
   /** of the dead letter that is replayed */
@@ -1141,6 +1145,8 @@ export interface NewSilence {
 
 export interface NewWork {
   delay_seconds?: number;
+  /** what the work is about: if the work becomes a dead letter, this entity is not promoted until that is verified, archived or expired */
+  entity_id?: string;
   /** base64, at most 256 KiB; kept encrypted */
   payload?: string;
   /** hexadecimal */
@@ -1995,6 +2001,8 @@ export interface Work {
   claims?: number;
   created_at: string;
   due_at?: string;
+  /** what it is about */
+  entity_id?: string;
   /** of the dead letter that is replayed */
   error_class?: string;
   /** of the dead letter that is replayed */

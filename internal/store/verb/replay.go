@@ -106,7 +106,7 @@ func release(tx Tx, r recoup.Replay, n int) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	released, err := letterParts.find(tx, "where d.error_id = any ($1::uuid[])", ids)
+	released, err := letters.find(tx, "recoup.dead_letter d"+joinLetter+joinError+" where d.error_id = any ($1::uuid[])", ids)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (d *letterDriver) enter(work recoup.ID, stage string) store.DecideLetter {
 		if !l.Queued.WorkID.IsZero() || l.Dead.Open() {
 			return l, store.LetterEffects{}, errNo
 		}
-		l.Queued = recoup.Work{WorkID: work, Pipeline: criticizer, Stage: stage, PayloadRef: "ref", PayloadHash: "hash", CreatedAt: now, DueAt: now}
+		l.Queued = recoup.Work{WorkID: work, Pipeline: criticizer, Stage: stage, EntityID: "CO-1", PayloadRef: "ref", PayloadHash: "hash", CreatedAt: now, DueAt: now}
 		return l, store.LetterEffects{Payload: store.Payload{WorkID: work, KeyID: "k1", Sealed: []byte("in"), At: now}}, nil
 	}
 }
@@ -142,7 +142,7 @@ func queueWork(d *letterDriver) {
 	}
 	l, err := d.store.WorkLetter(d.Context(), works[0])
 	d.must(err)
-	if l != (store.Letter{Queued: first[0]}) || first[0].PayloadRef != "ref" || first[0].LeaseWorker != "w1" {
+	if l != (store.Letter{Queued: first[0]}) || first[0].PayloadRef != "ref" || first[0].EntityID != "CO-1" || first[0].LeaseWorker != "w1" {
 		d.Errorf("claimed %+v, stored is %+v", first[0], l)
 	}
 	if p, err := d.store.Payload(d.Context(), works[0]); err != nil || string(p.Sealed) != "in" {

@@ -10,6 +10,7 @@ create table recoup.work (
   work_id       uuid primary key,
   pipeline      text collate "C" not null,
   stage         text collate "C" not null,
+  entity_id     text,             -- what it is about, and its dead letter will block
   error_class   text collate "C", -- of the dead letter that is replayed
   replay_id     uuid,             -- null: it is new
   error_id      uuid,
@@ -54,8 +55,8 @@ security definer set search_path = pg_catalog, pg_temp set jit = off set enable_
 begin
   perform recoup.refuse('work ' || min(n.work_id::text) || ': what it is and when it came is permanent')
     from changed n left join was o using (work_id)
-   where o.work_id is null or row(n.pipeline, n.error_class, n.replay_id, n.error_id, n.payload_ref, n.payload_hash, n.created_at)
-      is distinct from row(o.pipeline, o.error_class, o.replay_id, o.error_id, o.payload_ref, o.payload_hash, o.created_at);
+   where o.work_id is null or row(n.pipeline, n.entity_id, n.error_class, n.replay_id, n.error_id, n.payload_ref, n.payload_hash, n.created_at)
+      is distinct from row(o.pipeline, o.entity_id, o.error_class, o.replay_id, o.error_id, o.payload_ref, o.payload_hash, o.created_at);
   return null;
 end $$;
 create trigger guard_update after update on recoup.work referencing old table as was new table as changed

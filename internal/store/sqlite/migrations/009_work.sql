@@ -11,6 +11,7 @@ create table work (
   work_id       blob not null primary key check (length(work_id) = 16),
   pipeline      text not null check (pipeline <> ''),
   stage         text not null check (stage <> ''),
+  entity_id     text,    -- what it is about, and its dead letter will block
   error_class   text,    -- of the dead letter that is replayed
   replay_id     blob,    -- null: it is new
   error_id      blob,
@@ -43,7 +44,7 @@ create trigger work_insert before insert on work begin
   end;
 end;
 create trigger work_update before update on work
-when new.work_id is not old.work_id or new.pipeline is not old.pipeline or new.error_class is not old.error_class
+when new.work_id is not old.work_id or new.pipeline is not old.pipeline or new.entity_id is not old.entity_id or new.error_class is not old.error_class
   or new.replay_id is not old.replay_id or new.error_id is not old.error_id or new.payload_ref is not old.payload_ref
   or new.payload_hash is not old.payload_hash or new.created_at is not old.created_at begin
   select raise(abort, 'what work is and when it came is permanent');
