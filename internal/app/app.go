@@ -57,7 +57,11 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s, err := OpenStore(ctx, o.Database, o.Logger)
+	open := OpenStore
+	if o.Demo {
+		open = openDemoStore
+	}
+	s, err := open(ctx, o.Database, o.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -2,15 +2,53 @@ package app
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 
 	"recoup/internal/demo"
+	"recoup/internal/store/sqlite"
 )
 
+// openDemoStore is [OpenStore] for data that nobody minds losing.
+func openDemoStore(ctx context.Context, address string, logger *slog.Logger) (Store, error) {
+	kind, path, err := splitDatabase(address)
+	if err != nil || kind != "sqlite" {
+		return OpenStore(ctx, address, logger)
+	}
+	s, err := sqlite.Open(ctx, path, sqlite.Options{Unsynced: true})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 // AddSamples adds the sample data of a demo.
-func (n *Node) AddSamples(ctx context.Context) error {
+func (n *Node) AddSamples(ctx context.Context) error { return n.demoParts().Add(ctx) }
+
+// PlayDemo adds the sample data of a demo to a node that does not serve yet, and begins a
+// replay. With a clock, by which the node was opened, a month that ends now is played
+// before.
+func (n *Node) PlayDemo(ctx context.Context, clock *demo.Clock, progress func(played, all int)) error {
+	parts := n.demoParts()
+	if clock != nil {
+		month := demo.Month{Parts: parts, Clock: clock, Tick: n.tick, Progress: progress}
+		if err := month.Play(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.Join(parts.Add(ctx), parts.Ramp(ctx))
+}
+
+func (n *Node) demoParts() *demo.Parts {
 	_, own := n.store.(timed)
-	parts := demo.Parts{
+	return &demo.Parts{
 		Store: n.store, OwnClock: own, Engine: n.engine, DeadLetters: n.letters, Gate: n.gateZero.Gate, Now: n.o.Now, IDs: n.letters.IDs,
 	}
-	return parts.Add(ctx)
+}
+
+// tick does once what the clock makes a node do.
+func (n *Node) tick(ctx context.Context) error {
+	err := errors.Join(n.jobs.Tick(ctx), n.advanceLetters(ctx), n.notifier.Run(ctx))
+	n.notifier.Wait()
+	return err
 }

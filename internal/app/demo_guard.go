@@ -19,20 +19,21 @@ const demoActor = "demo"
 var ErrNotDemo = errors.New("was not made by a demo, which would let everybody on this machine change it without a key: " +
 	"name a new file, as in --database sqlite:demo.db, or run recoup serve")
 
-// CheckDemo refuses a database that no demo has made. It changes nothing there.
-func CheckDemo(ctx context.Context, address string) error {
+// CheckDemo refuses a database that no demo has made, and reports whether it is empty.
+// It changes nothing there.
+func CheckDemo(ctx context.Context, address string) (empty bool, err error) {
 	kind, rest, err := splitDatabase(address)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if kind == "sqlite" {
 		if info, err := os.Stat(rest); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
-			return nil
+			return true, nil
 		}
 	}
 	list, err := MigrationStatus(ctx, address)
 	if err != nil {
-		return err
+		return false, err
 	}
 	applied := 0
 	for _, m := range list {
@@ -41,15 +42,15 @@ func CheckDemo(ctx context.Context, address string) error {
 		}
 	}
 	if applied == 0 && kind == "postgres" {
-		return nil // an empty one, which the demo makes its own
+		return true, nil // the demo makes it its own
 	}
 	if applied == len(list) {
 		own, err := madeByDemo(ctx, address)
 		if own || err != nil {
-			return err
+			return false, err
 		}
 	}
-	return fmt.Errorf("%s %w", MaskURL(address), ErrNotDemo)
+	return false, fmt.Errorf("%s %w", MaskURL(address), ErrNotDemo)
 }
 
 // madeByDemo reports who put the first policy into a database that is up to date.

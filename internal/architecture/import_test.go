@@ -240,7 +240,7 @@ var layers = []layer{
 	{
 		pkg: "recoup/internal/demo",
 		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/engine",
-			"recoup/internal/recovery", "recoup/internal/deadletter"},
+			"recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/notify"},
 		why: "it does what callers do, through the services; the node hands them in",
 	},
 	{

@@ -12,12 +12,14 @@ import (
 	"recoup/internal/engine"
 	"recoup/internal/policy"
 	"recoup/internal/recovery"
+	"recoup/internal/store"
 )
 
 // Parts are those of the node that a demo plays on.
 type Parts struct {
 	Store interface {
 		recovery.Store
+		store.ProcessedWriter
 		UseClock(func() time.Time)
 	}
 	OwnClock    bool // the store has a clock of its own, which cannot be moved
@@ -26,6 +28,8 @@ type Parts struct {
 	Gate        func() policy.Gate
 	Now         func() time.Time
 	IDs         *recoup.IDSource
+
+	failed map[string]recorded // by incident
 }
 
 // caller is who does what the demo does.

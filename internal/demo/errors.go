@@ -32,6 +32,14 @@ func samples() []sample {
 	}
 }
 
+// report is one of the sample's failures, without what it is about.
+func (f *sample) report(service string, i int) recoup.Report {
+	return recoup.Report{
+		Table: f.table, Code: f.code, Severity: f.severity, Message: f.message,
+		Service: service, Region: "eu-central-1", Endpoint: fmt.Sprintf("/import/%d", i%3),
+	}
+}
+
 func (s *Parts) addErrors(ctx context.Context) error {
 	p := s.Engine.Policies.Current()
 	var reports []recoup.Report
@@ -40,11 +48,9 @@ func (s *Parts) addErrors(ctx context.Context) error {
 			continue
 		}
 		for i := range f.n {
-			reports = append(reports, recoup.Report{
-				Table: f.table, EntityID: fmt.Sprintf("CO-20260205-%06d", len(reports)%17+1), Code: f.code,
-				Severity: f.severity, Message: f.message, Service: "nightly-import", Region: "eu-central-1",
-				Endpoint: fmt.Sprintf("/import/%d", i%3),
-			})
+			r := f.report("nightly-import", i)
+			r.EntityID = fmt.Sprintf("CO-20260205-%06d", len(reports)%17+1)
+			reports = append(reports, r)
 		}
 	}
 	out, err := s.Engine.Report(ctx, caller, reports)
@@ -71,11 +77,5 @@ func (s *Parts) parkSome(ctx context.Context, reported []engine.Reported) error 
 		}
 	}
 	outcomes, err := s.Engine.Apply(ctx, caller, acts)
-	for _, o := range outcomes {
-		var refusal *lifecycle.Refusal
-		if o.Err != nil && !errors.As(o.Err, &refusal) { // one of them may have been replaced
-			err = errors.Join(err, o.Err)
-		}
-	}
-	return err
+	return errors.Join(err, unexpected(outcomes))
 }

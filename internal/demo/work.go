@@ -17,14 +17,14 @@ import (
 // addDeadLetters adds dead letters in two groups, one of which somebody has begun to
 // work on.
 func (s *Parts) addDeadLetters(ctx context.Context) error {
-	if !slices.ContainsFunc(s.Engine.Policies.Current().Tables(), func(t *policy.Table) bool { return t.DeadLetter }) {
+	if !s.hasDeadLetters() {
 		return nil
 	}
 	now := s.Now()
 	var failures []recoup.StageFailure
 	for i := range 6 {
 		f := recoup.StageFailure{
-			Pipeline: "newsletter", Stage: "llm", Class: fault.CodeNetworkTimeout, Exhausted: true, LastStack: "*net.OpError: dial tcp: i/o timeout",
+			Pipeline: Pipeline, Stage: "llm", Class: fault.CodeNetworkTimeout, Exhausted: true, LastStack: "*net.OpError: dial tcp: i/o timeout",
 			Context: map[string]any{"upstream": "model-host", "attempts": map[string]any{"llm": 5}},
 		}
 		if i >= 4 {

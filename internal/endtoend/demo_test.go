@@ -19,7 +19,7 @@ import (
 func demo(t *testing.T, env []string, flags ...string) (address, said string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program.Path(t), append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
+	cmd := exec.CommandContext(ctx, program.Path(t), append([]string{"demo", "--listen", "127.0.0.1:0", "--month=false"}, flags...)...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	heard, log := make(chan string, 1), &text{}

@@ -4,10 +4,9 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ import (
 
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{serve(streams), demo(streams), config(streams), migrate(streams), jobs(streams), version(streams)}
+	return []*cobra.Command{serve(streams), demoCommand(streams), config(streams), migrate(streams), jobs(streams), version(streams)}
 }
 
 func serve(streams command.Streams) *cobra.Command {
@@ -61,7 +60,7 @@ is written.`,
 }
 
 // run runs a node until a signal ends it.
-func run(ctx context.Context, streams command.Streams, options app.Options, ready func(*app.Node) error) error {
+func run(ctx context.Context, streams command.Streams, options app.Options, ready func(context.Context, *app.Node) error) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	options.Version = command.OwnVersion().Version
@@ -70,49 +69,12 @@ func run(ctx context.Context, streams command.Streams, options app.Options, read
 		return err
 	}
 	if ready != nil {
-		if err := ready(node); err != nil {
-			return err
+		if err := ready(ctx, node); err != nil {
+			return errors.Join(err, node.Close(ctx))
 		}
 	}
 	fmt.Fprintf(streams.Err, "Recoup listens on %s (docs: %s/docs)\n", node.URL(), node.URL())
 	return node.Serve(ctx)
-}
-
-func demo(streams command.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Run a server with sample data and without keys, on loopback only",
-		Long: `Runs a server with sample data. It asks for no key, so it listens on loopback only, and its data
-is deleted when it stops, unless --database names a file to keep it in. It opens only a database
-that a demo has created, and ignores RECOUP_DATABASE.`,
-		Example: `  recoup demo
-  recoup errors list --server http://127.0.0.1:8080`,
-		Args: command.NoArgs,
-	}
-	read := command.SettingFlags(cmd, "database", "listen", "policy", "log-level", "log-format")
-	cmd.Flags().Lookup("database").Usage = "database, sqlite:FILE or postgres://… (default: a file that is deleted when it stops)"
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		_, options, err := read()
-		if err != nil {
-			return err
-		}
-		if cmd.Flags().Changed("database") { // what the environment names is another's
-			err = app.CheckDemo(cmd.Context(), options.Database)
-		} else {
-			var folder string
-			if folder, err = os.MkdirTemp("", "recoup-demo"); err == nil {
-				defer func() { _ = os.RemoveAll(folder) }()
-				options.Database = "sqlite:" + filepath.Join(folder, "demo.db")
-			}
-		}
-		if err != nil {
-			return err
-		}
-		options.Demo = true
-		options.LogTo(streams.Err)
-		return run(cmd.Context(), streams, options, func(n *app.Node) error { return n.AddSamples(cmd.Context()) })
-	}
-	return cmd
 }
 
 func config(streams command.Streams) *cobra.Command {

@@ -43,6 +43,10 @@ type Options struct {
 	// Driver is the name by which database/sql knows the driver: SQLite's own, or
 	// one that passes on to it. Empty: "sqlite".
 	Driver string
+
+	// Unsynced leaves it to the operating system when data reaches the disk: a machine
+	// that crashes loses what was acknowledged. It is for data that nobody minds losing.
+	Unsynced bool
 }
 
 func (o Options) withDefaults() Options {
@@ -84,7 +88,10 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := file{path: path, busy: options.Busy, driver: options.Driver}
+	f := file{path: path, busy: options.Busy, driver: options.Driver, synchronous: "full"}
+	if options.Unsynced {
+		f.synchronous = "off"
+	}
 	if err := f.migrate(ctx); err != nil {
 		return nil, fmt.Errorf("sqlite: migrating %s: %w", path, translate(err))
 	}
@@ -160,6 +167,8 @@ type file struct {
 	path   string
 	busy   time.Duration
 	driver string
+
+	synchronous string
 }
 
 // open returns a pool of at most n connections with these pragmas. The driver

@@ -63,7 +63,7 @@ type task struct {
 }
 
 func newWriter(ctx context.Context, f file) (*writer, error) {
-	db, err := f.open(1, "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "recursive_triggers(1)",
+	db, err := f.open(1, "journal_mode(wal)", "synchronous("+f.synchronous+")", "foreign_keys(1)", "recursive_triggers(1)",
 		"secure_delete(1)", "cache_size(-32768)", fmt.Sprintf("wal_autocheckpoint(%d)", logPages), "journal_size_limit(16777216)")
 	if err != nil {
 		return nil, err
