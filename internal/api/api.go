@@ -20,6 +20,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/api/reference"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/ledger"
@@ -128,6 +129,7 @@ type API struct {
 	names      *names
 	handler    http.Handler
 	document   func() ([]byte, error)
+	reference  func() (*reference.Reference, error)
 }
 
 // New checks the options and puts the handler together.
@@ -146,6 +148,13 @@ func New(o Options) (*API, error) {
 	a.names = newNames(a.gatekeeper.limits.Names)
 	a.readiness = &readiness{check: o.Ready, now: o.Wall}
 	a.document = sync.OnceValues(func() ([]byte, error) { return Document(o.Version) }) // few ask, and a start need not wait for it
+	a.reference = sync.OnceValues(func() (*reference.Reference, error) {
+		document, err := a.document()
+		if err != nil {
+			return nil, err
+		}
+		return reference.New(document)
+	})
 	mux := http.NewServeMux()
 	for _, rt := range routes() {
 		mux.Handle(rt.method+" "+rt.path, a.handle(rt))

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -20,8 +21,9 @@ import (
 
 // document is the OpenAPI document with what finds an operation in it.
 type document struct {
-	text []byte
-	mux  *http.ServeMux
+	text   []byte
+	mux    *http.ServeMux
+	errors map[string][]recoup.Code
 
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
@@ -48,7 +50,7 @@ func theDocument(t *testing.T, handler http.Handler) *document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &document{text: rec.Body.Bytes(), mux: http.NewServeMux(), compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}}
+	d := &document{text: rec.Body.Bytes(), errors: listedErrors(t, rec.Body.Bytes()), mux: http.NewServeMux(), compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}}
 	d.compiler.AssertFormat()
 	if err := d.compiler.AddResource("openapi.json", parsed); err != nil {
 		t.Fatal(err)
@@ -98,6 +100,7 @@ func (d *document) hold(t *testing.T, r *http.Request, sent []byte, rec *httptes
 	_, pattern := d.mux.Handler(r)
 	if rec.Code >= 400 {
 		holdFailure(t, r, rec, media)
+		d.holdListed(t, pattern, rec)
 	}
 	if pattern == "" || r.Method == http.MethodHead {
 		return
@@ -180,6 +183,40 @@ func holdFailure(t *testing.T, r *http.Request, rec *httptest.ResponseRecorder, 
 	case e.Code == fault.CodeInternalError || e.Code == fault.CodeRuntimeBug || e.Code == fault.CodeDatabaseError:
 		t.Errorf("an internal error: %s", rec.Body)
 	}
+}
+
+// holdListed finds an error that its operation does not list, and that is not one of any
+// call.
+func (d *document) holdListed(t *testing.T, pattern string, rec *httptest.ResponseRecorder) {
+	t.Helper()
+	var e struct {
+		Code recoup.Code `json:"error_code"`
+	}
+	decodeInto(t, rec.Body.Bytes(), &e)
+	if listed := d.errors[pattern]; pattern != "" && !slices.Contains(listed, e.Code) && !slices.Contains(d.errors[""], e.Code) {
+		t.Errorf("%s answers %s, which the document does not list: add it to the route's manual", pattern, e.Code)
+	}
+}
+
+// listedErrors returns the errors that a document lists, by operation; under no name those
+// of any call.
+func listedErrors(t *testing.T, text []byte) map[string][]recoup.Code {
+	t.Helper()
+	type byStatus map[string][]recoup.Code
+	var doc struct {
+		Common byStatus `json:"x-errors"`
+		Paths  map[string]map[string]struct {
+			Errors byStatus `json:"x-errors"`
+		}
+	}
+	decodeInto(t, text, &doc)
+	all := map[string][]recoup.Code{"": slices.Concat(slices.Collect(maps.Values(doc.Common))...)}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			all[strings.ToUpper(method)+" "+path] = slices.Concat(slices.Collect(maps.Values(op.Errors))...)
+		}
+	}
+	return all
 }
 
 // holdSecrets finds what must not leave: tokens of leases where nobody claims, and

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"recoup"
 	"recoup/client"
@@ -34,11 +35,10 @@ func letterRoutes() []*route {
 		checked(operation(post, "/v1/dead-letter-groups/{id}/validate", "Validate all open dead letters of a group", (*API).validateGroup), (*API).checkGroupValidation).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
 		checked(operation(post, "/v1/dead-letter-groups/{id}/verify", "Verify all replayed dead letters of a group", (*API).verifyGroup), (*API).checkGroupVerification).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
 	}
-	list = append(list, replayRoutes()...)
 	for _, rt := range list {
 		rt.tagged("dead letters")
 	}
-	return append(list, queueRoutes()...)
+	return slices.Concat(list, replayRoutes(), queueRoutes())
 }
 
 // letterBody is room for a payload in base64 and a stack.

@@ -53,7 +53,7 @@ func acts() []*route {
 		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
 		checked(many, func(a *API, _ *call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
 		for _, rt := range []*route{one, many} {
-			list = append(list, rt.by(Operator).under(vital).demands(v.demands...).tagged("errors"))
+			list = append(list, rt.by(Operator).under(vital).demands(v.demands...).tagged("acts"))
 		}
 	}
 	return list

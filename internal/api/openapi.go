@@ -29,6 +29,8 @@ func Document(version string) ([]byte, error) {
 			Title: "Recoup", Version: version,
 			Description: "Failed work is recorded once, classified, retried by policy, parked for people, escalated, replayed, recovered and archived.",
 		},
+		Tags:       areas(),
+		Extensions: map[string]any{"x-errors": byStatus(commonCodes())},
 		Components: &huma.Components{
 			Schemas:         registry,
 			SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", BearerFormat: keyFormat}},
@@ -36,8 +38,11 @@ func Document(version string) ([]byte, error) {
 	}
 	registry.RegisterTypeAlias(reflect.TypeFor[fault.Error](), reflect.TypeFor[Failure]())
 	registry.RegisterTypeAlias(reflect.TypeFor[recoup.JSON](), reflect.TypeFor[json.RawMessage]())
-	for _, rt := range routes() {
-		doc.AddOperation(rt.describe(registry))
+	about, answers := manuals(), exampleAnswers()
+	for i, rt := range routes() {
+		op := rt.describe(registry, about[rt.name()], answers[rt.name()])
+		op.Extensions["x-position"] = i // paths have no order of their own
+		doc.AddOperation(op)
 	}
 	b, err := json.Marshal(doc)
 	if err != nil {
@@ -52,25 +57,31 @@ func schemaName(t reflect.Type, hint string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// describe documents a route.
-func (r *route) describe(registry huma.Registry) *huma.Operation {
+// name is the route's pattern: its method and path.
+func (r *route) name() string { return r.method + " " + r.path }
+
+// describe documents a route: what its types say, what its manual adds, and an answer as
+// a node gave it.
+func (r *route) describe(registry huma.Registry, m manual, answer json.RawMessage) *huma.Operation {
 	op := &huma.Operation{
-		Method: r.method, Path: r.path, Summary: r.summary, Tags: []string{r.tag},
+		Method: r.method, Path: r.path, Summary: r.summary, Description: m.about, Tags: []string{r.tag},
 		OperationID: operationID(r), Responses: map[string]*huma.Response{},
+		Extensions: map[string]any{"x-errors": byStatus(r.codes(m))},
 	}
 	if !r.open() {
 		op.Security = []map[string][]string{{"key": {}}}
-		roles := make([]string, len(r.permitted()))
-		for i, role := range r.permitted() {
-			roles[i] = string(role)
-		}
-		op.Description = "Roles: " + strings.Join(roles, ", ") + "."
+		op.Extensions["x-roles"] = r.permitted()
 	}
 	r.describeInput(op, registry, r.in)
-	op.Responses[strconv.Itoa(r.status)] = &huma.Response{
-		Description: http.StatusText(r.status),
-		Content:     map[string]*huma.MediaType{fault.MediaJSON: {Schema: r.describeAnswer(registry)}},
+	m.illustrate(op)
+	if op.RequestBody != nil {
+		op.Extensions["x-max-body-bytes"] = r.maxBody
 	}
+	content := &huma.MediaType{Schema: r.describeAnswer(registry)}
+	if answer != nil {
+		content.Example = answer
+	}
+	op.Responses[strconv.Itoa(r.status)] = &huma.Response{Description: http.StatusText(r.status), Content: map[string]*huma.MediaType{fault.MediaJSON: content}}
 	op.Responses["default"] = describeFailure(registry)
 	return op
 }
@@ -122,7 +133,7 @@ func (r *route) describeInput(op *huma.Operation, registry huma.Registry, t refl
 			op.Parameters = append(op.Parameters, &huma.Param{Name: header, In: "header", Description: f.Tag.Get("doc"),
 				Schema: &huma.Schema{Type: huma.TypeString}})
 		case path != "":
-			op.Parameters = append(op.Parameters, &huma.Param{Name: path, In: "path", Required: true, Schema: huma.SchemaFromField(registry, f, "")})
+			op.Parameters = append(op.Parameters, &huma.Param{Name: path, In: "path", Description: f.Tag.Get("doc"), Required: true, Schema: huma.SchemaFromField(registry, f, "")})
 		case query != "":
 			op.Parameters = append(op.Parameters, &huma.Param{Name: query, In: "query", Description: f.Tag.Get("doc"),
 				Required: f.Tag.Get("required") == "true", Schema: huma.SchemaFromField(registry, f, "")})
@@ -130,7 +141,7 @@ func (r *route) describeInput(op *huma.Operation, registry huma.Registry, t refl
 			op.RequestBody = r.describeBody(registry, f.Type)
 			if r.repeat == keyed {
 				op.Parameters = append(op.Parameters, &huma.Param{Name: "Idempotency-Key", In: "header",
-					Description: "the same request with the same key is carried out once", Schema: &huma.Schema{Type: huma.TypeString}})
+					Description: "one of your own, of up to 200 printable ASCII characters; for 24 hours the same request with the same key is carried out once, and another request with it is refused", Schema: &huma.Schema{Type: huma.TypeString}})
 			}
 		case f.Anonymous && f.Type.Kind() == reflect.Struct:
 			r.describeInput(op, registry, f.Type)

@@ -1,14 +1,15 @@
 package api
 
 import (
-	_ "embed"
+	"cmp"
 	"encoding/json"
-	"html/template"
 	"net/http"
 	"strings"
+	"time"
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/api/reference"
 )
 
 // addPages adds what is for people and machines that look around: the document,
@@ -18,6 +19,8 @@ func (a *API) addPages(mux *http.ServeMux) {
 	mux.Handle("GET /errors", fault.HandlerFunc(a.codesPage))
 	mux.Handle("GET /errors/{code}", fault.HandlerFunc(a.codePage))
 	mux.Handle("GET /docs", fault.HandlerFunc(a.docsPage))
+	mux.Handle("GET /docs/{page}", fault.HandlerFunc(a.docsArea))
+	mux.Handle("GET /assets/{file}", fault.HandlerFunc(a.assetFile))
 	if a.Metrics != nil {
 		mux.Handle("GET /metrics", a.handle(metricsRoute()))
 	}
@@ -45,25 +48,74 @@ func (a *API) openAPI(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// secure sets what keeps a page from doing anything but being read.
-func secure(w http.ResponseWriter) {
+// pagePolicy lets a page load its own style and script, and search. Nothing else.
+const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// writePage answers with a page.
+func writePage(w http.ResponseWriter, page []byte, err error) error {
+	if err != nil {
+		return err
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-cache")
+	_, _ = w.Write(page) // it fails when the caller has gone
+	return nil
 }
 
-//go:embed code.html
-var codeHTML string
+// assetFile answers with the style or the script of the pages. The name of a file changes
+// with its content.
+func (a *API) assetFile(w http.ResponseWriter, r *http.Request) error {
+	file, ok := reference.Find(r.PathValue("file"))
+	if !ok {
+		return fault.New(fault.CodeNotFound, "There is no such file.")
+	}
+	h := w.Header()
+	h.Set("Content-Type", file.Media)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(file.Data) // it fails when the caller has gone
+	return nil
+}
 
-//go:embed codes.html
-var codesHTML string
+// docsPage is the reference's first page, or what a search finds.
+func (a *API) docsPage(w http.ResponseWriter, r *http.Request) error {
+	ref, err := a.reference()
+	if err != nil {
+		return err
+	}
+	page, err := ref.Index(a.address(r), truncated(r.URL.Query().Get("q"), maxQuery))
+	return writePage(w, page, err)
+}
 
-//go:embed docs.html
-var docsHTML string
+// maxQuery is how much of a search is looked for.
+const maxQuery = 200
 
-var pages = template.Must(template.Must(template.Must(template.New("code").Parse(codeHTML)).New("codes").Parse(codesHTML)).New("docs").Parse(docsHTML))
+func truncated(s string, most int) string { return s[:min(len(s), most)] }
+
+// docsArea is a page of the reference. The id of an operation leads to its place.
+func (a *API) docsArea(w http.ResponseWriter, r *http.Request) error {
+	ref, err := a.reference()
+	if err != nil {
+		return err
+	}
+	page, anchor, err := ref.Page(r.PathValue("page"), map[string]string{reference.Server: a.address(r), exampleTomorrow: a.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)})
+	switch {
+	case anchor != "":
+		w.Header().Set("Location", anchor) // beside this one
+		w.WriteHeader(http.StatusFound)
+		return nil
+	case page == nil && err == nil:
+		return fault.New(fault.CodeNotFound, "The reference has no such page; /docs lists what there is.")
+	}
+	return writePage(w, page, err)
+}
+
+// address is where examples send their calls: to the address that the page was found at.
+func (a *API) address(r *http.Request) string { return cmp.Or(a.origin(r), "http://localhost:8080") }
 
 // codePage is the documentation of a code, where documentation_url points to.
 func (a *API) codePage(w http.ResponseWriter, r *http.Request) error {
@@ -75,12 +127,16 @@ func (a *API) codePage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	secure(w)
-	return pages.ExecuteTemplate(w, "code", struct {
+	ref, err := a.reference()
+	if err != nil {
+		return err
+	}
+	page, err := ref.Code(string(def.Code), struct {
 		*fault.Definition
 		Retries []altitude
 		Body    string
 	}{def, a.altitudes(def), string(example)})
+	return writePage(w, page, err)
 }
 
 // codesPage is the list of all codes, by what they are about.
@@ -99,44 +155,10 @@ func (a *API) codesPage(w http.ResponseWriter, _ *http.Request) error {
 		}
 		list = append(list, of)
 	}
-	secure(w)
-	return pages.ExecuteTemplate(w, "codes", list)
-}
-
-func (a *API) docsPage(w http.ResponseWriter, _ *http.Request) error {
-	secure(w)
-	return pages.ExecuteTemplate(w, "docs", struct {
-		Version string
-		Groups  []group
-	}{a.Version, groups(routes())})
-}
-
-// group is the routes of one tag.
-type group struct {
-	Name   string
-	Routes []docRoute
-}
-
-type docRoute struct {
-	Method, Path, Summary string
-	Roles                 []Role
-}
-
-func groups(list []*route) []group {
-	var all []group
-	at := map[string]int{}
-	for _, rt := range list {
-		i, ok := at[rt.tag]
-		if !ok {
-			i = len(all)
-			at[rt.tag] = i
-			all = append(all, group{Name: rt.tag})
-		}
-		doc := docRoute{Method: rt.method, Path: rt.path, Summary: rt.summary}
-		if !rt.open() {
-			doc.Roles = rt.permitted()
-		}
-		all[i].Routes = append(all[i].Routes, doc)
+	ref, err := a.reference()
+	if err != nil {
+		return err
 	}
-	return all
+	page, err := ref.Codes(list)
+	return writePage(w, page, err)
 }

@@ -40,9 +40,9 @@ func TestCodePages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for path, wants := range map[string][]string{
-		"/errors":                  {`href="/errors/EIN_MISMATCH"`, `href="/errors/NETWORK_TIMEOUT"`},
-		"/errors/EIN_MISMATCH":     {`href="/errors"`, "After 5m, 10m, 15m, within 7d", "&#34;error_code&#34;: &#34;EIN_MISMATCH&#34;"},
-		"/errors/network_timeout":  {"5 times: first after 100ms", "After 2s, 4s, 8s, 16s, 32s", "4 times", `href="/errors/EXTERNAL_SERVICE_TIMEOUT"`, "done twice"},
+		"/errors":                  {`href="errors/EIN_MISMATCH"`, `href="errors/NETWORK_TIMEOUT"`},
+		"/errors/EIN_MISMATCH":     {`href="../errors"`, "After 5m, 10m, 15m, within 7d", "&#34;error_code&#34;: &#34;EIN_MISMATCH&#34;"},
+		"/errors/network_timeout":  {"5 times: first after 100ms", "After 2s, 4s, 8s, 16s, 32s", "4 times", `href="../errors/EXTERNAL_SERVICE_TIMEOUT"`, "done twice"},
 		"/errors/VALIDATION_ERROR": {"Never: correct what is wrong first."},
 		"/errors/DOMAIN_NOT_FOUND": {"After 24h, 3d, 7d, then it is exhausted."},
 	} {

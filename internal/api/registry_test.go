@@ -205,7 +205,7 @@ func TestDocumentation(t *testing.T) {
 		rec := httptest.NewRecorder()
 		w.handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
 		header := rec.Header()
-		if rec.Code != 200 || !strings.Contains(rec.Body.String(), want) || strings.Contains(rec.Body.String(), "<script") ||
+		if rec.Code != 200 || !strings.Contains(rec.Body.String(), want) || strings.Contains(rec.Body.String(), "<script>") ||
 			!strings.HasPrefix(header.Get("Content-Security-Policy"), "default-src 'none'") || header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %d %v %s", path, rec.Code, header, rec.Body)
 		}

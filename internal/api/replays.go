@@ -27,6 +27,9 @@ func replayRoutes() []*route {
 			return a.Letters.ActOnReplay(c.r.Context(), c.caller, in.ID, act, in.Body.Reason)
 		}), neededReason(func(in *replayActIn) string { return in.Body.Reason })).by(Operator).under(vital))
 	}
+	for _, rt := range list {
+		rt.tagged("replays")
+	}
 	return list
 }
 

@@ -47,18 +47,18 @@ func workRoutes() []*route {
 // ledgerRoutes are about events, and the codes that they have.
 func ledgerRoutes() []*route {
 	return []*route{
-		sendEvents().by(Ingest, Worker, Operator).tagged("ledger"),
-		operation(get, "/v1/events", "List events, newest first", (*API).listEvents).by(Operator, Reader).forAllHubs().under(vital).tagged("ledger"),
-		operation(get, "/v1/events/export", "Export counts by day, service and code; with rows=true the events themselves", (*API).exportEvents).by(Operator, Reader).forAllHubs().under(vital).tagged("ledger"),
-		operation(get, "/v1/stats/top-codes", "The codes with the most events", (*API).topCodes).by(Operator, Reader).forAllHubs().under(vital).tagged("ledger"),
-		operation(get, "/v1/stats/retryable-rate", "The share of retryable failures, by service", (*API).retryableRate).by(Operator, Reader).forAllHubs().under(vital).tagged("ledger"),
-		operation(get, "/v1/stats/daily", "Counts by day, service and code", (*API).daily).by(Operator, Reader).forAllHubs().under(vital).tagged("ledger"),
-		operation(get, "/v1/stats/drops", "What was left out of the ledger, by day and reason", (*API).drops).by(Operator, Reader).forAllHubs().under(vital).tagged("ledger"),
+		sendEvents().by(Ingest, Worker, Operator).tagged("events"),
+		operation(get, "/v1/events", "List events, newest first", (*API).listEvents).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
+		operation(get, "/v1/events/export", "Export counts by day, service and code; with rows=true the events themselves", (*API).exportEvents).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
+		operation(get, "/v1/stats/top-codes", "The codes with the most events", (*API).topCodes).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
+		operation(get, "/v1/stats/retryable-rate", "The share of retryable failures, by service", (*API).retryableRate).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
+		operation(get, "/v1/stats/daily", "Counts by day, service and code", (*API).daily).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
+		operation(get, "/v1/stats/drops", "What was left out of the ledger, by day and reason", (*API).drops).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
 
-		operation(get, "/v1/codes", "List the registry", (*API).listCodes).by(everyone()...).tagged("registry"),
-		operation(get, "/v1/codes/{code}", "Show a code", (*API).showCode).by(everyone()...).tagged("registry"),
-		checked(operation(put, "/v1/codes/{code}", "Register a code, or change one of your own", (*API).putCode), (*API).checkCode).forAdmins().forAllHubs().tagged("registry"),
-		checked(operation(post, "/v1/classify", "Classify a failure", (*API).classify), (*API).checkClassify).by(everyone()...).tagged("registry"),
+		operation(get, "/v1/codes", "List the registry", (*API).listCodes).by(everyone()...).tagged("codes"),
+		operation(get, "/v1/codes/{code}", "Show a code", (*API).showCode).by(everyone()...).tagged("codes"),
+		checked(operation(put, "/v1/codes/{code}", "Register a code, or change one of your own", (*API).putCode), (*API).checkCode).forAdmins().forAllHubs().tagged("codes"),
+		checked(operation(post, "/v1/classify", "Classify a failure", (*API).classify), (*API).checkClassify).by(everyone()...).tagged("codes"),
 	}
 }
 

@@ -224,8 +224,12 @@ var layers = []layer{
 		why: "the tests of services share it: what has HTTP in it would have all of them built again for every change of a handler",
 	},
 	{
+		pkg: "recoup/internal/api/reference",
+		why: "it makes pages of the OpenAPI document, and can show nothing that is not in it",
+	},
+	{
 		pkg: "recoup/internal/api",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/api/reference", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
 			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},

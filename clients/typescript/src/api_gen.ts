@@ -2128,7 +2128,7 @@ export interface WorkResultBatch {
 
 /** What every operation of the API takes and answers. */
 export interface Operations {
-  /** Release a batch: let it go on. Roles: operator, admin. */
+  /** Release a batch: let it go on. Lets a batch that was stopped go on. Its recovery window was not prolonged meanwhile. */
   "DELETE /cl/gate-zero/kill-switch": {
     query: {
       batch_id: string;
@@ -2136,7 +2136,7 @@ export interface Operations {
     body?: BatchAct;
     answer: KillSwitchAnswer;
   };
-  /** Let it be claimed again. Roles: operator, admin. */
+  /** Let it be claimed again. Lifts the pause of exactly this scope: work can be claimed again at once. */
   "DELETE /v1/pauses": {
     query?: {
       pipeline?: string;
@@ -2147,29 +2147,29 @@ export interface Operations {
     };
     answer: AcknowledgedAnswer;
   };
-  /** End a silence before its time. Roles: operator, admin. */
+  /** End a silence before its time. Ends a silence now. Ending it again changes nothing. */
   "DELETE /v1/silences/{id}": {
     path: {
       id: string;
     };
     answer: SilenceAnswer;
   };
-  /** Show the kill switch of a batch. Roles: worker, operator, admin, reader. */
+  /** Show the kill switch of a batch. Whether a batch is stopped, since when, by whom and why. */
   "GET /cl/gate-zero/kill-switch": {
     query: {
       batch_id: string;
     };
     answer: KillSwitch;
   };
-  /** Whether the process runs */
+  /** Whether the process runs. Answers as long as the process runs, whatever else is wrong: for a liveness probe. */
   "GET /healthz": {
     answer: Status;
   };
-  /** Whether the node can serve */
+  /** Whether the node can serve. Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. For a readiness probe. */
   "GET /readyz": {
     answer: Status;
   };
-  /** List alerts, newest first. Roles: operator, admin, reader. */
+  /** List alerts, newest first. Every episode of a rule, firing or over. `open` lists those that are PENDING or FIRING. */
   "GET /v1/alerts": {
     query?: {
       state?: "PENDING" | "FIRING" | "RESOLVED";
@@ -2184,14 +2184,14 @@ export interface Operations {
     };
     answer: AlertPage;
   };
-  /** Show an alert. Roles: operator, admin, reader. */
+  /** Show an alert. One alert: what held, since when, and who was notified. */
   "GET /v1/alerts/{id}": {
     path: {
       id: string;
     };
     answer: Alert;
   };
-  /** List administrative acts, newest first. Roles: operator, admin. */
+  /** List administrative acts, newest first. Who did what to keys, policies, codes, silences and the like, and why. Entries are never changed. */
   "GET /v1/audit": {
     query?: {
       actor?: string;
@@ -2206,18 +2206,18 @@ export interface Operations {
     };
     answer: AuditPage;
   };
-  /** List the registry. Roles: ingest, worker, operator, admin, reader. */
+  /** List the registry. Every registered code: those that Recoup ships, and your own. */
   "GET /v1/codes": {
     answer: CodesOut;
   };
-  /** Show a code. Roles: ingest, worker, operator, admin, reader. */
+  /** Show a code. A code by its name or an alias, in either case. The same for people is at `/errors/CODE`. */
   "GET /v1/codes/{code}": {
     path: {
       code: string;
     };
     answer: CodeOut;
   };
-  /** List groups of dead letters, the last seen first. Roles: worker, operator, admin, reader. */
+  /** List groups of dead letters, the last seen first. Dead letters with the same pipeline, stage, class and signature are one group: one defect, usually, however many it hit. */
   "GET /v1/dead-letter-groups": {
     query?: {
       pipeline?: string;
@@ -2228,14 +2228,14 @@ export interface Operations {
     };
     answer: DeadLetterGroupPage;
   };
-  /** Show a group: its trend and its notes. Roles: worker, operator, admin, reader. */
+  /** Show a group: its trend and its notes. A group with its trend by day and what people noted. */
   "GET /v1/dead-letter-groups/{id}": {
     path: {
       id: string;
     };
     answer: DeadLetterGroupDetails;
   };
-  /** List dead letters, newest first. Roles: worker, operator, admin, reader. */
+  /** List dead letters, newest first. All filters that are set must match. */
   "GET /v1/dead-letters": {
     query?: {
       pipeline?: string;
@@ -2254,14 +2254,14 @@ export interface Operations {
     };
     answer: DeadLetterPage;
   };
-  /** Show a dead letter: its rounds, notes and replays. Roles: worker, operator, admin, reader. */
+  /** Show a dead letter: its rounds, notes and replays. A dead letter with its rounds, one for each time that it failed, what people noted, and the replays it was part of. Its payload is not shown. */
   "GET /v1/dead-letters/{id}": {
     path: {
       id: string;
     };
     answer: DeadLetterDetails;
   };
-  /** List open errors, newest first. Roles: worker, operator, admin, reader. */
+  /** List open errors, newest first. Errors that are not archived. All filters that are set must match. */
   "GET /v1/errors": {
     query?: {
       table?: string;
@@ -2286,7 +2286,7 @@ export interface Operations {
     };
     answer: ErrorPage;
   };
-  /** List the archive of a table, last archived first. Roles: worker, operator, admin, reader. */
+  /** List the archive of a table, last archived first. Errors that have ended. The archive keeps them as they were, with how they ended, until `purge_at`. */
   "GET /v1/errors/archived": {
     query: {
       table: string;
@@ -2297,11 +2297,11 @@ export interface Operations {
     };
     answer: ErrorPage;
   };
-  /** Count errors by table and state. Roles: worker, operator, admin, reader. */
+  /** Count errors by table and state. How many errors each table has in each state, for the tables that the key may see. A table and state without errors is left out. */
   "GET /v1/errors/counts": {
     answer: Counts;
   };
-  /** List the park queue, longest parked first. Roles: worker, operator, admin, reader. */
+  /** List the park queue, longest parked first. Errors that wait for a person, in states PARKED and ESCALATED, with their owner and when a review is due. */
   "GET /v1/errors/parked": {
     query?: {
       table?: string;
@@ -2313,28 +2313,28 @@ export interface Operations {
     };
     answer: ErrorPage;
   };
-  /** Show an error. Roles: worker, operator, admin, reader. */
+  /** Show an error. One error with its retries, lease, parking, escalation and end. An archived error is found as well. */
   "GET /v1/errors/{id}": {
     path: {
       id: string;
     };
     answer: Error;
   };
-  /** Explain which rules decided and what happens next. Roles: worker, operator, admin, reader. */
+  /** Explain which rules decided and what happens next. Says of one error which lines of the policy decided, what happens by itself and when, and what a person can do now. */
   "GET /v1/errors/{id}/explain": {
     path: {
       id: string;
     };
     answer: Explanation;
   };
-  /** Show what happened to an error. Roles: worker, operator, admin, reader. */
+  /** Show what happened to an error. Every transition, oldest first: who did what and why, and what it changed. A row is written with the change itself, and never again. */
   "GET /v1/errors/{id}/history": {
     path: {
       id: string;
     };
     answer: History;
   };
-  /** List events, newest first. Roles: operator, admin, reader. */
+  /** List events, newest first. Events as they were stored, between 90 and 121 days back. All filters that are set must match. */
   "GET /v1/events": {
     query?: {
       correlation_id?: string;
@@ -2351,7 +2351,7 @@ export interface Operations {
     };
     answer: EventPage;
   };
-  /** Export counts by day, service and code; with rows=true the events themselves. Roles: operator, admin, reader. */
+  /** Export counts by day, service and code; with rows=true the events themselves. Counts for a report, or, for admins, the events themselves page by page. Every export is in the audit. */
   "GET /v1/events/export": {
     query?: {
       /** a time of the first day; default: 7 days ago */
@@ -2366,7 +2366,7 @@ export interface Operations {
     };
     answer: Export;
   };
-  /** List batches with their counts, newest first. Roles: worker, operator, admin, reader. */
+  /** List batches with their counts, newest first. Batches with how many of their intakes and recoveries are in which status. */
   "GET /v1/gate-zero/batches": {
     query?: {
       /** rows of a page; default 100 */
@@ -2376,14 +2376,14 @@ export interface Operations {
     };
     answer: IntakeBatchPage;
   };
-  /** Show a batch and what was done to it. Roles: worker, operator, admin, reader. */
+  /** Show a batch and what was done to it. A batch with its counts and what was done to it as a whole: killed, released, frozen. */
   "GET /v1/gate-zero/batches/{batch_id}": {
     path: {
       batch_id: string;
     };
     answer: BatchStory;
   };
-  /** List intakes, newest first. Roles: worker, operator, admin, reader. */
+  /** List intakes, newest first. Candidates with their status. All filters that are set must match. */
   "GET /v1/gate-zero/intakes": {
     query?: {
       batch_id?: string;
@@ -2395,14 +2395,14 @@ export interface Operations {
     };
     answer: IntakePage;
   };
-  /** Show an intake, from its first result to its end. Roles: worker, operator, admin, reader. */
+  /** Show an intake, from its first result to its end. A candidate, its recovery if it has one, and every event from its first result to its end. */
   "GET /v1/gate-zero/intakes/{id}": {
     path: {
       id: string;
     };
     answer: IntakeStory;
   };
-  /** List recoveries that are eligible, or that are exhausted. Roles: worker, operator, admin, reader. */
+  /** List recoveries that are eligible, or that are exhausted. Recoveries that may be retried now, the longest waiting first, or those that are exhausted. */
   "GET /v1/gate-zero/recoveries": {
     query?: {
       /** default ELIGIBLE */
@@ -2415,22 +2415,22 @@ export interface Operations {
     };
     answer: RecoveryPage;
   };
-  /** Show a recovery. Roles: worker, operator, admin, reader. */
+  /** Show a recovery. The recovery of one failed candidate: its reason, its attempts and when it is eligible again. */
   "GET /v1/gate-zero/recoveries/{id}": {
     path: {
       id: string;
     };
     answer: Recovery;
   };
-  /** Count batches, intakes and recoveries, by reason. Roles: worker, operator, admin, reader. */
+  /** Count batches, intakes and recoveries, by reason. Totals: batches, intakes by status, and recoveries by status and reason. */
   "GET /v1/gate-zero/status": {
     answer: GateZeroStatus;
   };
-  /** List scheduled jobs, and how they go. Roles: operator, admin, reader. */
+  /** List scheduled jobs, and how they go. What the leading node does on a schedule: how often, how it went, and whether it is behind. */
   "GET /v1/jobs": {
     answer: Jobs;
   };
-  /** List keys. Roles: admin. */
+  /** List keys. Every API key with its role, hubs and when it was last used. Secrets are not shown. */
   "GET /v1/keys": {
     query?: {
       /** rows of a page; default 100 */
@@ -2440,7 +2440,7 @@ export interface Operations {
     };
     answer: KeyPage;
   };
-  /** List notifications, sent and waiting, newest first. Roles: operator, admin. */
+  /** List notifications, sent and waiting, newest first. Notifications and what became of them. One that goes to several channels is listed once for each. */
   "GET /v1/notices": {
     query?: {
       state?: "WAITING" | "DELIVERED" | "GIVEN_UP";
@@ -2453,19 +2453,19 @@ export interface Operations {
     };
     answer: NoticePage;
   };
-  /** List what is paused, oldest first. Roles: worker, operator, admin, reader. */
+  /** List what is paused, oldest first. Which pipelines, stages and error classes are paused, by whom and why. */
   "GET /v1/pauses": {
     answer: WorkPauses;
   };
-  /** List the keys that payloads are encrypted with. Roles: admin. */
+  /** List the keys that payloads are encrypted with. The data keys that payloads and checkpoints are encrypted with, and which is in use. Their secrets are not shown. */
   "GET /v1/payload-keys": {
     answer: PayloadKeyList;
   };
-  /** Show the policy. Roles: ingest, worker, operator, admin, reader. */
+  /** Show the policy. The policy in force, as the text of its file. */
   "GET /v1/policy": {
     answer: Policy;
   };
-  /** List the policies that were in force. Roles: worker, operator, admin, reader. */
+  /** List the policies that were in force. Every version that was in force, newest first: when, by whom and why. Errors record the version that judged them. */
   "GET /v1/policy/versions": {
     query?: {
       /** rows of a page; default 100 */
@@ -2475,22 +2475,22 @@ export interface Operations {
     };
     answer: PolicyVersionPage;
   };
-  /** See whether an entity may go on, and if not, why, whose turn it is and until when. Roles: worker, operator, admin, reader. */
+  /** See whether an entity may go on, and if not, why, whose turn it is and until when. The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes. */
   "GET /v1/promotion/{entity}": {
     path: {
       entity: string;
     };
     answer: Gate;
   };
-  /** Which provider of each group to use. Roles: ingest, worker, operator, admin, reader. */
+  /** Which provider of each group to use. For each group of interchangeable providers, which one to use. An alert may have switched it; after a while it is switched back. */
   "GET /v1/providers": {
     answer: Providers;
   };
-  /** List the addresses that this node delivers work to, and how it goes. Roles: operator, admin, reader. */
+  /** List the addresses that this node delivers work to, and how it goes. The addresses that this node pushes work to, and what its deliveries came to since it started. */
   "GET /v1/receivers": {
     answer: Receivers;
   };
-  /** List replays, newest first. Roles: worker, operator, admin, reader. */
+  /** List replays, newest first. Replays with their state and counts. */
   "GET /v1/replays": {
     query?: {
       state?: "COLLECTING" | "RUNNING" | "PAUSED" | "CANCELLING" | "CANCELLED" | "DONE";
@@ -2501,14 +2501,14 @@ export interface Operations {
     };
     answer: ReplayPage;
   };
-  /** Show a replay and how far it has come. Roles: worker, operator, admin, reader. */
+  /** Show a replay and how far it has come. A replay: the step of its ramp, how many members are in which state, and who did what about it. */
   "GET /v1/replays/{id}": {
     path: {
       id: string;
     };
     answer: ReplayDetails;
   };
-  /** List the members of a replay and what became of each. Roles: worker, operator, admin, reader. */
+  /** List the members of a replay and what became of each. The members of a replay, in the order of their release, and how each ended. */
   "GET /v1/replays/{id}/items": {
     path: {
       id: string;
@@ -2522,7 +2522,7 @@ export interface Operations {
     };
     answer: ReplayItems;
   };
-  /** List silences, newest first. Roles: operator, admin, reader. */
+  /** List silences, newest first. Silences that hold now; with `past`, those that are over too. */
   "GET /v1/silences": {
     query?: {
       /** those that are over too */
@@ -2534,7 +2534,7 @@ export interface Operations {
     };
     answer: SilencePage;
   };
-  /** Counts by day, service and code. Roles: operator, admin, reader. */
+  /** Counts by day, service and code. Counts for each day, service and code, kept for two years. */
   "GET /v1/stats/daily": {
     query?: {
       /** a time of the first day; default: 7 days ago */
@@ -2546,7 +2546,7 @@ export interface Operations {
     };
     answer: Daily;
   };
-  /** What was left out of the ledger, by day and reason. Roles: operator, admin, reader. */
+  /** What was left out of the ledger, by day and reason. What the ledger had to leave out, by day and reason: fields that are not allowed, events that came too late or were malformed, and what clients dropped before they could send it. */
   "GET /v1/stats/drops": {
     query?: {
       /** a time of the first day; default: 7 days ago */
@@ -2558,11 +2558,11 @@ export interface Operations {
     };
     answer: Drops;
   };
-  /** The metrics of the policy, with their thresholds. Roles: operator, admin, reader. */
+  /** The metrics of the policy, with their thresholds. The figures that alert rules judge, as they are now, each with its threshold and whether it is above. */
   "GET /v1/stats/metrics": {
     answer: Metrics;
   };
-  /** The share of retryable failures, by service. Roles: operator, admin, reader. */
+  /** The share of retryable failures, by service. For each service, how many of its failures were worth trying again. */
   "GET /v1/stats/retryable-rate": {
     query?: {
       /** a time of the first day; default: 7 days ago */
@@ -2574,7 +2574,7 @@ export interface Operations {
     };
     answer: RetryableRates;
   };
-  /** The codes with the most events. Roles: operator, admin, reader. */
+  /** The codes with the most events. The most frequent codes of the last hours. */
   "GET /v1/stats/top-codes": {
     query?: {
       /** default 24 */
@@ -2584,11 +2584,11 @@ export interface Operations {
     };
     answer: TopCodes;
   };
-  /** List the keys that tenants are hashed with. Roles: admin. */
+  /** List the keys that tenants are hashed with. The keys that names of tenants are hashed with, and which is in use. Their secrets are not shown. */
   "GET /v1/tenant-keys": {
     answer: TenantKeyList;
   };
-  /** Kill a batch: stop it at once, and take back what was claimed. Roles: operator, admin. */
+  /** Kill a batch: stop it at once, and take back what was claimed. Stops a batch at once: nothing of it can be claimed, and leases that are out are revoked without counting an attempt. */
   "POST /cl/gate-zero/kill-switch": {
     query: {
       batch_id: string;
@@ -2596,7 +2596,7 @@ export interface Operations {
     body?: BatchAct;
     answer: KillSwitchAnswer;
   };
-  /** Send a message through a channel of this node, to try it. Roles: admin. */
+  /** Send a message through a channel of this node, to try it. Sends one message through a channel that this node has, and says whether it was accepted. */
   "POST /v1/channels/{name}/test": {
     path: {
       name: string;
@@ -2604,12 +2604,12 @@ export interface Operations {
     body: PostChannelsNameTestRequest;
     answer: ChannelTestAnswer;
   };
-  /** Classify a failure. Roles: ingest, worker, operator, admin, reader. */
+  /** Classify a failure. Says which code a failure has and whether it is worth trying again, from an HTTP answer, a SQLSTATE or a provider's message. Nothing is stored. */
   "POST /v1/classify": {
     body: PostClassifyRequest;
     answer: ClassifiedAnswer;
   };
-  /** Say who owns a group, and what is known of it. Roles: operator, admin. */
+  /** Say who owns a group, and what is known of it. Sets the owner and the note of a group; what was there before stays in its notes. */
   "POST /v1/dead-letter-groups/{id}/note": {
     path: {
       id: string;
@@ -2617,7 +2617,9 @@ export interface Operations {
     body: GroupNote;
     answer: DeadLetterGroupAnswer;
   };
-  /** Remediate all open dead letters of a group. Roles: operator, admin. */
+  /** Remediate all open dead letters of a group. Records what was done about it and where that is documented. The cause decides what is demanded: TRANSIENT `upstream_checked`, DATA `corrected`, AUTH_CONFIG `fixed`, CODE_DEFECT `release` and `validated_in`.
+
+For all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown. */
   "POST /v1/dead-letter-groups/{id}/remediate": {
     path: {
       id: string;
@@ -2625,7 +2627,9 @@ export interface Operations {
     body: GroupRemediation;
     answer: BulkResultAnswer;
   };
-  /** Triage all open dead letters of a group. Roles: operator, admin. */
+  /** Triage all open dead letters of a group. Records the root cause. Stage, class and exhaustion confirm what was looked at: if the dead letter differs, nothing changes.
+
+For all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown. */
   "POST /v1/dead-letter-groups/{id}/triage": {
     path: {
       id: string;
@@ -2633,7 +2637,9 @@ export interface Operations {
     body: GroupTriage;
     answer: BulkResultAnswer;
   };
-  /** Validate all open dead letters of a group. Roles: operator, admin. */
+  /** Validate all open dead letters of a group. Records that a replay does no harm: the work is `idempotent`, or `duplicate_safe` says why a second effect is harmless.
+
+For all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown. */
   "POST /v1/dead-letter-groups/{id}/validate": {
     path: {
       id: string;
@@ -2641,7 +2647,9 @@ export interface Operations {
     body: GroupValidation;
     answer: BulkResultAnswer;
   };
-  /** Verify all replayed dead letters of a group. Roles: operator, admin. */
+  /** Verify all replayed dead letters of a group. Records whether the result of the replay has arrived. DELIVERED closes the dead letter, NOT_DELIVERED sends it back to triage.
+
+For all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown. */
   "POST /v1/dead-letter-groups/{id}/verify": {
     path: {
       id: string;
@@ -2649,12 +2657,12 @@ export interface Operations {
     body: GroupVerification;
     answer: BulkResultAnswer;
   };
-  /** Record work that failed for good. Roles: ingest, worker, operator, admin. */
+  /** Record work that failed for good. Records a dead letter of work that is not in the queue: one that a pipeline of your own has given up. A `work_id` that has one already gets another round of the same dead letter. */
   "POST /v1/dead-letters": {
     body: StageFailure & Required<Pick<StageFailure, "work_id" | "pipeline">>;
     answer: DeadLetterAnswer;
   };
-  /** Read the payload; the look is audited. Roles: admin. */
+  /** Read the payload; the look is audited. Decrypts and returns the payload, where the server keeps it. Who looked and why is in the audit. */
   "POST /v1/dead-letters/{id}/payload": {
     path: {
       id: string;
@@ -2662,7 +2670,7 @@ export interface Operations {
     body: PayloadLook;
     answer: PayloadAnswer;
   };
-  /** Remediate: record what was done about it, as its cause demands (step 2 of 5). Roles: operator, admin. */
+  /** Remediate: record what was done about it, as its cause demands (step 2 of 5). Records what was done about it and where that is documented. The cause decides what is demanded: TRANSIENT `upstream_checked`, DATA `corrected`, AUTH_CONFIG `fixed`, CODE_DEFECT `release` and `validated_in`. */
   "POST /v1/dead-letters/{id}/remediate": {
     path: {
       id: string;
@@ -2670,7 +2678,7 @@ export interface Operations {
     body: Remediation;
     answer: DeadLetterAnswer;
   };
-  /** Replay: send a dead letter back to work, at the stage that failed (step 4 of 5). Roles: operator, admin. */
+  /** Replay: send a dead letter back to work, at the stage that failed (step 4 of 5). Puts the work back into the queue at the stage that failed, with what earlier stages have saved; or, with `from_start`, from its first stage. To replay many, use a replay. */
   "POST /v1/dead-letters/{id}/replay": {
     path: {
       id: string;
@@ -2678,7 +2686,7 @@ export interface Operations {
     body: SingleReplay;
     answer: ReplayAnswer;
   };
-  /** Triage: record the root cause (step 1 of 5). Roles: operator, admin. */
+  /** Triage: record the root cause (step 1 of 5). Records the root cause. Stage, class and exhaustion confirm what was looked at: if the dead letter differs, nothing changes. */
   "POST /v1/dead-letters/{id}/triage": {
     path: {
       id: string;
@@ -2686,7 +2694,7 @@ export interface Operations {
     body: Triage;
     answer: DeadLetterAnswer;
   };
-  /** Validate: record that a replay does no harm (step 3 of 5). Roles: operator, admin. */
+  /** Validate: record that a replay does no harm (step 3 of 5). Records that a replay does no harm: the work is `idempotent`, or `duplicate_safe` says why a second effect is harmless. */
   "POST /v1/dead-letters/{id}/validate": {
     path: {
       id: string;
@@ -2694,7 +2702,7 @@ export interface Operations {
     body: Validation;
     answer: DeadLetterAnswer;
   };
-  /** Verify: record whether the result has arrived, and close (step 5 of 5). Roles: operator, admin. */
+  /** Verify: record whether the result has arrived, and close (step 5 of 5). Records whether the result of the replay has arrived. DELIVERED closes the dead letter, NOT_DELIVERED sends it back to triage. */
   "POST /v1/dead-letters/{id}/verify": {
     path: {
       id: string;
@@ -2702,52 +2710,66 @@ export interface Operations {
     body: Verification;
     answer: DeadLetterAnswer;
   };
-  /** Report a failure. Roles: ingest, worker, operator, admin. */
+  /** Report a failure. Records that work on an entity failed. The code decides the class, and the policy what happens next: retry, park or ignore. A repeat of a failure that is still open does not make a second error: it continues the one there is, or replaces it, and `superseded` says which. Report a failed retry with its `lease_token`, or submit it as a result. */
   "POST /v1/errors": {
     body: Report;
     answer: ReportedAnswer;
   };
-  /** Move an error to the archive before its time: all that a filter selected in a preview, or named ones. Roles: operator, admin. */
+  /** Move an error to the archive before its time: all that a filter selected in a preview, or named ones. Moves an error to the archive before its time. It no longer blocks its entity, and is not retried.
+
+For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/archive": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
-  /** Give a parked error to someone: all that a filter selected in a preview, or named ones. Roles: operator, admin. */
+  /** Give a parked error to someone: all that a filter selected in a preview, or named ones. Gives a parked error to a person or a team, who becomes its owner.
+
+For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/assign": {
     body: Bulk & Required<Pick<Bulk, "to">>;
     answer: BulkResultAnswer;
   };
-  /** Report failures in bulk; items succeed or fail independently. Roles: ingest, worker, operator, admin. */
+  /** Report failures in bulk; items succeed or fail independently. Up to 1000 reports in one call. `items` has an answer for each, in the order of the reports: its `result`, or its `failure` in the shape of any error. If no report can be read at all, the call itself is refused. */
   "POST /v1/errors/batch": {
     body: ReportBatch;
     answer: ReportedBatchAnswer;
   };
-  /** Move a parked error up the ladder: all that a filter selected in a preview, or named ones. Roles: operator, admin. */
+  /** Move a parked error up the ladder: all that a filter selected in a preview, or named ones. Moves a parked error to the next tier, or to `tier`, whose owner is notified. It never moves down.
+
+For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/escalate": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
-  /** Park an error for a person to decide: all that a filter selected in a preview, or named ones. Roles: operator, admin. */
+  /** Park an error for a person to decide: all that a filter selected in a preview, or named ones. Takes an error out of automatic retry until a person acts on it. Its owner is notified.
+
+For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/park": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
-  /** End an error by hand: all that a filter selected in a preview, or named ones. Roles: operator, admin. */
+  /** End an error by hand: all that a filter selected in a preview, or named ones. Ends an error by hand: it no longer blocks its entity.
+
+For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/resolve": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
-  /** Record that a person has looked at a parked error: all that a filter selected in a preview, or named ones. Roles: operator, admin. */
+  /** Record that a person has looked at a parked error: all that a filter selected in a preview, or named ones. Records that a person has looked at a parked error: the deadline for a review starts again.
+
+For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/review": {
     body: Bulk;
     answer: BulkResultAnswer;
   };
-  /** Send a parked error back to be retried: all that a filter selected in a preview, or named ones. Roles: operator, admin. */
+  /** Send a parked error back to be retried: all that a filter selected in a preview, or named ones. Returns a parked error to automatic retry, with fresh attempts.
+
+For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/unpark": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
-  /** Move an error to the archive before its time. Roles: operator, admin. */
+  /** Move an error to the archive before its time. Moves an error to the archive before its time. It no longer blocks its entity, and is not retried. */
   "POST /v1/errors/{id}/archive": {
     path: {
       id: string;
@@ -2755,7 +2777,7 @@ export interface Operations {
     body: Act & Required<Pick<Act, "reason">>;
     answer: ActedAnswer;
   };
-  /** Give a parked error to someone. Roles: operator, admin. */
+  /** Give a parked error to someone. Gives a parked error to a person or a team, who becomes its owner. */
   "POST /v1/errors/{id}/assign": {
     path: {
       id: string;
@@ -2763,7 +2785,7 @@ export interface Operations {
     body: Act & Required<Pick<Act, "to">>;
     answer: ActedAnswer;
   };
-  /** Move a parked error up the ladder. Roles: operator, admin. */
+  /** Move a parked error up the ladder. Moves a parked error to the next tier, or to `tier`, whose owner is notified. It never moves down. */
   "POST /v1/errors/{id}/escalate": {
     path: {
       id: string;
@@ -2771,7 +2793,7 @@ export interface Operations {
     body: Act & Required<Pick<Act, "reason">>;
     answer: ActedAnswer;
   };
-  /** Park an error for a person to decide. Roles: operator, admin. */
+  /** Park an error for a person to decide. Takes an error out of automatic retry until a person acts on it. Its owner is notified. */
   "POST /v1/errors/{id}/park": {
     path: {
       id: string;
@@ -2779,7 +2801,7 @@ export interface Operations {
     body: Act & Required<Pick<Act, "reason">>;
     answer: ActedAnswer;
   };
-  /** End an error by hand. Roles: operator, admin. */
+  /** End an error by hand. Ends an error by hand: it no longer blocks its entity. */
   "POST /v1/errors/{id}/resolve": {
     path: {
       id: string;
@@ -2787,7 +2809,7 @@ export interface Operations {
     body: Act & Required<Pick<Act, "reason">>;
     answer: ActedAnswer;
   };
-  /** Record that a person has looked at a parked error. Roles: operator, admin. */
+  /** Record that a person has looked at a parked error. Records that a person has looked at a parked error: the deadline for a review starts again. */
   "POST /v1/errors/{id}/review": {
     path: {
       id: string;
@@ -2795,7 +2817,7 @@ export interface Operations {
     body: Act;
     answer: ActedAnswer;
   };
-  /** Send a parked error back to be retried. Roles: operator, admin. */
+  /** Send a parked error back to be retried. Returns a parked error to automatic retry, with fresh attempts. */
   "POST /v1/errors/{id}/unpark": {
     path: {
       id: string;
@@ -2803,17 +2825,17 @@ export interface Operations {
     body: Act & Required<Pick<Act, "reason">>;
     answer: ActedAnswer;
   };
-  /** Add events to the ledger: one, {"events": […]}, or NDJSON. With Prefer: respond-sync the answer comes once they are durable. Roles: ingest, worker, operator, admin. */
+  /** Add events to the ledger: one, {"events": […]}, or NDJSON. With Prefer: respond-sync the answer comes once they are durable. Adds failures to the ledger: one event, a list, an object with `events`, or NDJSON with an event on each line. Each is checked by itself, and the answer names the first hundred that were refused. Without `Prefer: respond-sync` the answer comes before they are on disk. An `event_id` that is known is not counted twice. */
   "POST /v1/events": {
     body: { code: string; correlation_id?: string; details?: Record<string, unknown>; endpoint?: string; event_id?: string; external_service?: string; http_status?: number; region?: string; service?: string; tenant?: string; ts?: string } | Array<{ code: string; correlation_id?: string; details?: Record<string, unknown>; endpoint?: string; event_id?: string; external_service?: string; http_status?: number; region?: string; service?: string; tenant?: string; ts?: string }> | { events: Array<{ code: string; correlation_id?: string; details?: Record<string, unknown>; endpoint?: string; event_id?: string; external_service?: string; http_status?: number; region?: string; service?: string; tenant?: string; ts?: string }> };
     answer: EventsAcceptedAnswer;
   };
-  /** Make a batch, or find it as it is. Roles: ingest, operator, admin. */
+  /** Make a batch, or find it as it is. Makes a batch under a name of your own. A batch of that name that exists is returned as it is. */
   "POST /v1/gate-zero/batches": {
     body: NewIntakeBatch;
     answer: IntakeBatchAnswer;
   };
-  /** Say that the import is done: the recovery window begins. Roles: ingest, operator, admin. */
+  /** Say that the import is done: the recovery window begins. Says that the import is done. The recovery window begins: when it ends, nothing of the batch is retried any more. Completing it again changes nothing. */
   "POST /v1/gate-zero/batches/{batch_id}/complete": {
     path: {
       batch_id: string;
@@ -2821,12 +2843,12 @@ export interface Operations {
     body?: BatchAct;
     answer: IntakeBatchAnswer;
   };
-  /** Lease retries that are eligible, and intakes that nobody has verified yet. Roles: worker, admin. */
+  /** Lease retries that are eligible, and intakes that nobody has verified yet. Leases verifications: first those whose retry is eligible, then candidates that nobody has verified yet. */
   "POST /v1/gate-zero/claim": {
     body: GateZeroClaim;
     answer: GateZeroClaimedAnswer;
   };
-  /** Take in a candidate; with an id of its own it may be sent again. Roles: ingest, operator, admin. */
+  /** Take in a candidate; with an id of its own it may be sent again. Takes in one company. With an `intake_id` of your own it may be sent again; without one, each call adds another. */
   "POST /v1/gate-zero/intakes": {
     query?: {
       batch_id?: string;
@@ -2834,7 +2856,7 @@ export interface Operations {
     body: NewIntake;
     answer: IntakeCreatedAnswer;
   };
-  /** Import candidates in bulk; rows succeed or fail independently: JSON, NDJSON, or CSV with the names of the columns in its first line. Roles: ingest, operator, admin. */
+  /** Import candidates in bulk; rows succeed or fail independently: JSON, NDJSON, or CSV with the names of the columns in its first line. Up to 10000 companies in one call: JSON, NDJSON, or CSV with a header. Rows that cannot be taken are named with their line, and the others are imported. With an `import_key` a row that was imported before is recognised. */
   "POST /v1/gate-zero/intakes/import": {
     query?: {
       /** a batch that exists; without it they belong to none */
@@ -2845,12 +2867,12 @@ export interface Operations {
     body: IntakeImport;
     answer: IntakesImportedAnswer;
   };
-  /** Submit results of verifications in bulk; items succeed or fail independently. Roles: worker, admin. */
+  /** Submit results of verifications in bulk; items succeed or fail independently. Up to 1000 results in one call. A first verification names its intake; a retry names its recovery and the `lease_token`. `items` answers each in its place. */
   "POST /v1/gate-zero/results": {
     body: GateZeroResults;
     answer: GateZeroRecordedBatchAnswer;
   };
-  /** Run a job now, a few seconds' worth of it, or count what it would move. Roles: admin. */
+  /** Run a job now, a few seconds' worth of it, or count what it would move. Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm. */
   "POST /v1/jobs/{name}/run": {
     path: {
       name: string;
@@ -2858,12 +2880,12 @@ export interface Operations {
     body: JobRun;
     answer: JobRanAnswer;
   };
-  /** Make a key; the answer is the only place where it is shown. Roles: admin. */
+  /** Make a key; the answer is the only place where it is shown. Makes an API key. The answer is the only place where the secret, `key`, is ever shown. It expires after 90 days, or earlier. */
   "POST /v1/keys": {
     body: NewKey;
     answer: KeyAnswer;
   };
-  /** Revoke a key. Roles: admin. */
+  /** Revoke a key. Ends a key: all nodes refuse it within a second. Revoking it again changes nothing. */
   "POST /v1/keys/{id}/revoke": {
     path: {
       id: string;
@@ -2871,7 +2893,7 @@ export interface Operations {
     body: PostKeysIdRevokeRequest;
     answer: KeyAnswer;
   };
-  /** Replace a key; the old one works a while longer. Roles: admin. */
+  /** Replace a key; the old one works a while longer. Makes a key with the same name, role and hubs. The old one works for `hours` more, so that its holders can change over. */
   "POST /v1/keys/{id}/rotate": {
     path: {
       id: string;
@@ -2879,42 +2901,42 @@ export interface Operations {
     body: KeyRotation;
     answer: KeyAnswer;
   };
-  /** Requeue undeliverable notifications. Roles: operator, admin. */
+  /** Requeue undeliverable notifications. Sends notifications again that were given up. Ids of others are left alone, and the answer counts what was requeued. */
   "POST /v1/notices/resend": {
     body: NoticeResend;
     answer: NoticeResentAnswer;
   };
-  /** Keep work from being claimed: of a pipeline, a stage or an error class. Roles: operator, admin. */
+  /** Keep work from being claimed: of a pipeline, a stage or an error class. Keeps matching work from being claimed until `until`, or until the pause is lifted. All fields of the scope that are set must match; leases that are out stay valid. Pausing the same scope again replaces its reason and its end. */
   "POST /v1/pauses": {
     body: NewPause;
     answer: WorkPauseAnswer;
   };
-  /** Encrypt payloads with a new key from now on. Roles: admin. */
+  /** Encrypt payloads with a new key from now on. Encrypts payloads with a new key from now on. Older payloads stay readable with theirs. */
   "POST /v1/payload-keys/rotate": {
     body: PostPayloadKeysRotateRequest;
     answer: PayloadKeyAnswer;
   };
-  /** Encrypt the platform's plaintext keys with the master key. Roles: admin. */
+  /** Encrypt the platform's plaintext keys with the master key. Encrypts, with the master key, data keys that lie in the database as plaintext. Needs a master key to be set. */
   "POST /v1/payload-keys/wrap": {
     body: PostPayloadKeysWrapRequest;
     answer: KeysWrappedAnswer;
   };
-  /** Say what a policy would change of the open errors. Roles: operator, admin. */
+  /** Say what a policy would change of the open errors. Checks a policy and says what it would change for errors that are open now, table by table, without changing anything. */
   "POST /v1/policy/plan": {
     body: PolicyFile;
     answer: PlanAnswer;
   };
-  /** Count work that was done, for error rates. Roles: ingest, worker, operator, admin. */
+  /** Count work that was done, for error rates. Counts work by minute, so that failures can be seen as a rate. Send sums, not single requests: `count` includes what `failed`. */
   "POST /v1/processed": {
     body: ProcessedBatch;
     answer: ProcessedOutAnswer;
   };
-  /** Check the gate and record a promotion, in one transaction. Roles: worker, operator, admin. */
+  /** Check the gate and record a promotion, in one transaction. Asks the gate and records the promotion in one transaction, so that no error can come between. A blocked entity is refused with `PROMOTION_BLOCKED`, whose details say by what. Promoting the same entity to the same phase again returns the first promotion. */
   "POST /v1/promotions": {
     body: Promotion;
     answer: PromotedAnswer;
   };
-  /** Use another provider of a group. Roles: operator, admin. */
+  /** Use another provider of a group. Switches by hand. It stays until the next switch, by a person or by an alert. */
   "POST /v1/providers/{group}/switch": {
     path: {
       group: string;
@@ -2922,17 +2944,17 @@ export interface Operations {
     body: ProviderSwitch;
     answer: ProviderAnswer;
   };
-  /** Send dead letters back to work, at a rate and in a ramp: named ones, or those that a preview has shown. Roles: operator, admin. */
+  /** Send dead letters back to work, at a rate and in a ramp: named ones, or those that a preview has shown. Starts a replay of named dead letters, or of the set that a preview's `token` stands for. Only validated dead letters can be replayed. The `plan` sets rate and ramp. */
   "POST /v1/replays": {
     body: NewReplay;
     answer: ReplayAnswer;
   };
-  /** Preview which dead letters a replay would include, and why others are left out. Roles: operator, admin, reader. */
+  /** Preview which dead letters a replay would include, and why others are left out. Says which dead letters a selection would replay and, for the others, why not. The `token` stands for the eligible ones as they are now. */
   "POST /v1/replays/preview": {
     body: ReplaySelection;
     answer: ReplayPreviewAnswer;
   };
-  /** End a replay; what no worker has is as it was before. Roles: operator, admin. */
+  /** End a replay; what no worker has is as it was before. Ends a replay for good. Members that no worker has go back to where they were; results of the others still count. */
   "POST /v1/replays/{id}/cancel": {
     path: {
       id: string;
@@ -2940,7 +2962,7 @@ export interface Operations {
     body: ReplayAct;
     answer: ReplayAnswer;
   };
-  /** Keep a replay from releasing more. Roles: operator, admin. */
+  /** Keep a replay from releasing more. Releases no more members. What is in the queue or with a worker goes on. */
   "POST /v1/replays/{id}/pause": {
     path: {
       id: string;
@@ -2948,7 +2970,7 @@ export interface Operations {
     body: ReplayAct;
     answer: ReplayAnswer;
   };
-  /** Let a paused replay go on. Roles: operator, admin. */
+  /** Let a paused replay go on. Continues a paused replay, or one that has stopped itself, where it was. */
   "POST /v1/replays/{id}/resume": {
     path: {
       id: string;
@@ -2956,17 +2978,17 @@ export interface Operations {
     body: ReplayAct;
     answer: ReplayAnswer;
   };
-  /** Lease errors that are due, and wait for some. Roles: worker, admin. */
+  /** Lease errors that are due, and wait for some. Leases errors whose retry is due, the longest due first. With `wait_seconds` the call waits until something is due, so that a worker needs no polling interval. Each error carries the `lease_token` that its result must name. */
   "POST /v1/retries/claim": {
     body: RetryClaim;
     answer: ClaimedAnswer;
   };
-  /** Submit results of retries in bulk; items succeed or fail independently. Roles: worker, admin. */
+  /** Submit results of retries in bulk; items succeed or fail independently. Up to 1000 results in one call, each with its error, its lease and its outcome. `items` answers each in its place. */
   "POST /v1/retries/results": {
     body: ResultBatch;
     answer: ActedBatchAnswer;
   };
-  /** Prolong a lease. Roles: worker, admin. */
+  /** Prolong a lease. Keeps a lease alive while the work takes longer. It ends `lease_seconds` from now. */
   "POST /v1/retries/{id}/extend": {
     path: {
       id: string;
@@ -2974,7 +2996,7 @@ export interface Operations {
     body: Result;
     answer: ActedAnswer;
   };
-  /** The retry failed. Roles: worker, admin. */
+  /** The retry failed. Counts the attempt. The policy decides by the code: the next retry, after `retry_after` at the earliest, or parked for a person if there were enough. */
   "POST /v1/retries/{id}/fail": {
     path: {
       id: string;
@@ -2982,7 +3004,7 @@ export interface Operations {
     body: Result & Required<Pick<Result, "code">>;
     answer: ActedAnswer;
   };
-  /** The retry worked. Roles: worker, admin. */
+  /** The retry worked. Ends the error as resolved. A lease that expired still counts, unless somebody else has claimed the error since. */
   "POST /v1/retries/{id}/succeed": {
     path: {
       id: string;
@@ -2990,17 +3012,17 @@ export interface Operations {
     body: Result;
     answer: ActedAnswer;
   };
-  /** Silence alerts by rule, by scope or both. Roles: operator, admin. */
+  /** Silence alerts by rule, by scope or both. Keeps people from being notified of alerts until a time, at most 30 days away. Alerts still fire and are listed. */
   "POST /v1/silences": {
     body: NewSilence;
     answer: SilenceAnswer;
   };
-  /** Hash tenants with a new key from now on. Roles: admin. */
+  /** Hash tenants with a new key from now on. Hashes tenants with a new key from now on. What older keys hashed is still found. */
   "POST /v1/tenant-keys/rotate": {
     body: PostTenantKeysRotateRequest;
     answer: TenantKeyAnswer;
   };
-  /** Delete a tenant key that is not in use; what it hashed cannot be found again. Roles: admin. */
+  /** Delete a tenant key that is not in use; what it hashed cannot be found again. Deletes a tenant key for good. What it hashed can no longer be told apart by tenant: that is its purpose. The key in use cannot be deleted. */
   "POST /v1/tenant-keys/{key_id}/delete": {
     path: {
       key_id: string;
@@ -3008,22 +3030,22 @@ export interface Operations {
     body: PostTenantKeysKeyIdDeleteRequest;
     answer: TenantKeyListAnswer;
   };
-  /** Submit work in bulk; items succeed or fail independently. Roles: ingest, worker, operator, admin. */
+  /** Submit work in bulk; items succeed or fail independently. Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted until the work has ended; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice. */
   "POST /v1/work": {
     body: NewWorkBatch;
     answer: WorkBatchAnswer;
   };
-  /** Lease work, new or replayed, and wait for some. Roles: worker, admin. */
+  /** Lease work, new or replayed, and wait for some. Leases work of the named lanes, the longest due first: new work, and dead letters that are replayed. With `wait_seconds` the call waits for some. */
   "POST /v1/work/claim": {
     body: WorkClaim;
     answer: WorkClaimedAnswer;
   };
-  /** Submit results of work in bulk; items succeed or fail independently. Roles: worker, admin. */
+  /** Submit results of work in bulk; items succeed or fail independently. Up to 1000 results in one call. `items` answers each in its place. */
   "POST /v1/work/results": {
     body: WorkResultBatch;
     answer: WorkDoneBatchAnswer;
   };
-  /** Prolong a lease. Roles: worker, admin. */
+  /** Prolong a lease. Keeps a lease alive while the work takes longer. It ends `lease_seconds` from now. */
   "POST /v1/work/{id}/extend": {
     path: {
       id: string;
@@ -3031,7 +3053,7 @@ export interface Operations {
     body: WorkResult;
     answer: WorkDoneAnswer;
   };
-  /** The work failed for good: it is a dead letter. Roles: worker, admin. */
+  /** The work failed for good: it is a dead letter. Ends the work as a dead letter, which the answer shows. `failure` says at which stage and why; secrets in its stack are replaced, and context keys that are not allowed are left out. */
   "POST /v1/work/{id}/fail": {
     path: {
       id: string;
@@ -3039,7 +3061,7 @@ export interface Operations {
     body: WorkResult & Required<Pick<WorkResult, "failure">>;
     answer: WorkDoneAnswer;
   };
-  /** Drop the outputs of all stages. Roles: worker, admin. */
+  /** Drop the outputs of all stages. Drops what all stages have saved, so that the work begins anew. */
   "POST /v1/work/{id}/forget": {
     path: {
       id: string;
@@ -3047,7 +3069,7 @@ export interface Operations {
     body: WorkLease;
     answer: AcknowledgedAnswer;
   };
-  /** Get the outputs of the stages that are finished. Roles: worker, admin. */
+  /** Get the outputs of the stages that are finished. The outputs of the stages that this work has finished, so that a worker goes on where the last one stopped. */
   "POST /v1/work/{id}/progress": {
     path: {
       id: string;
@@ -3055,7 +3077,7 @@ export interface Operations {
     body: WorkLease;
     answer: WorkProgressAnswer;
   };
-  /** Give work back unfinished, through no fault of its own. Roles: worker, admin. */
+  /** Give work back unfinished, through no fault of its own. Puts the work back into the queue at once, for another worker: on shutdown, for example. It does not count as a failure. */
   "POST /v1/work/{id}/release": {
     path: {
       id: string;
@@ -3063,7 +3085,7 @@ export interface Operations {
     body: WorkResult;
     answer: WorkDoneAnswer;
   };
-  /** The work is done. Roles: worker, admin. */
+  /** The work is done. Ends the work. If it was the replay of a dead letter, that one waits for its verification. */
   "POST /v1/work/{id}/succeed": {
     path: {
       id: string;
@@ -3071,7 +3093,7 @@ export interface Operations {
     body: WorkResult;
     answer: WorkDoneAnswer;
   };
-  /** Register a code, or change one of your own. Roles: admin. */
+  /** Register a code, or change one of your own. Registers a code of your own, or changes it. Codes that Recoup ships cannot be changed, and one that the policy defines is changed there. */
   "PUT /v1/codes/{code}": {
     path: {
       code: string;
@@ -3079,12 +3101,12 @@ export interface Operations {
     body: Definition;
     answer: DefinitionAnswer;
   };
-  /** Put a policy in force. Roles: admin. */
+  /** Put a policy in force. Checks a policy and puts it in force on every node. New errors are judged by it; open ones keep their version unless `rebase` is set. A version of the same name with another text is refused. */
   "PUT /v1/policy": {
     body: PolicyChange;
     answer: AppliedOutAnswer;
   };
-  /** Keep the output of a finished stage. Roles: worker, admin. */
+  /** Keep the output of a finished stage. Keeps the output of a finished stage, encrypted, until the work has ended. Saving it again replaces it. */
   "PUT /v1/work/{id}/checkpoints/{stage}": {
     path: {
       id: string;

@@ -9,6 +9,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
+// Updating reports whether golden files are to be rewritten, for tests that compare in a
+// way of their own.
+func Updating() bool { return *update }
+
 // Equal compares got with a file, which -update rewrites.
 func Equal(t testing.TB, file, got string) {
 	t.Helper()
