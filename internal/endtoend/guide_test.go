@@ -112,16 +112,17 @@ func readGuide(t *testing.T, name string) *guide {
 	return g
 }
 
-// run runs the guide in a clone of its own and compares what is printed with what it shows.
+// run runs the guide in a clone of its own and compares what is printed with what it
+// shows. Where it says 8080 and 8089 are ports that nobody uses.
 func (g *guide) run(t *testing.T, database string) {
 	t.Helper()
 	address := freeAddress(t)
-	script := strings.ReplaceAll(g.script.String(), "127.0.0.1:8080", address)
+	here := strings.NewReplacer("127.0.0.1:8080", address, "8089", freeAddress(t)[len("127.0.0.1:"):])
+	script := here.Replace(g.script.String())
 	said := runBash(t, clone(t), "exec 2>&1\n"+script+"\nif [[ $(jobs -p) ]]; then kill $(jobs -p); wait; fi",
 		"RECOUP_DATABASE="+database, "RECOUP_LISTEN="+address, "COLUMNS=120")
 	for i, printed := range strings.Split(said, mark)[:len(g.shown)] {
-		shown := strings.ReplaceAll(g.shown[i], "127.0.0.1:8080", address)
-		for want := range strings.Lines(shown) {
+		for want := range strings.Lines(here.Replace(g.shown[i])) {
 			if printed = after(printed, strings.TrimSpace(want)); printed == "" {
 				t.Fatalf("%q does not come when it should in\n%s", want, said)
 			}
