@@ -51,8 +51,10 @@ func list(streams command.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&past, "past", false, "include resolved alerts")
 	return command.List[recoup.Alert]{
 		Noun: "alert", Key: "alerts",
-		Columns: []string{"ID", "RULE", "SCOPE", "STATE", "SEVERITY", "VALUE", "CONDITION", "SINCE", "NOTIFIED"},
-		Drop:    []string{"CONDITION", "SEVERITY", "NOTIFIED", "SINCE", "VALUE"},
+		Columns: []command.Column{
+			{Name: "ID"}, {Name: "RULE"}, {Name: "SCOPE"}, {Name: "STATE", State: true}, {Name: "SEVERITY", Drop: 4}, {Name: "VALUE", Drop: 1},
+			{Name: "CONDITION", Drop: 5}, {Name: "SINCE", Drop: 2}, {Name: "NOTIFIED", Drop: 3},
+		},
 		Read: func(*command.Session, []string) error {
 			chosen, err := command.OneOf("state", state, states())
 			f.State, f.Open = chosen, chosen == "" && !past
@@ -66,15 +68,12 @@ func list(streams command.Streams) *cobra.Command {
 	}.Command(streams, cmd)
 }
 
-func row(s *command.Session, a *recoup.Alert) []string {
-	notified := s.Relative(a.NotifiedAt)
-	switch {
-	case a.Silenced:
+func row(_ *command.Session, a *recoup.Alert) command.Cells {
+	var notified any = command.At(a.NotifiedAt).Or("not yet")
+	if a.Silenced {
 		notified = "silenced"
-	case notified == "":
-		notified = "not yet"
 	}
-	return []string{a.ID.String(), a.Rule, a.Scope, string(a.State), string(a.Severity), value(a), a.Condition, s.Ago(a.PendingAt), notified}
+	return command.Cells{a.ID, a.Rule, a.Scope, a.State, a.Severity, value(a), a.Condition, command.Since(a.PendingAt), notified}
 }
 
 // value writes a value as the condition does: in percent, or as a number.

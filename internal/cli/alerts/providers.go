@@ -27,13 +27,15 @@ Programs ask which one to use.`,
 func providersList(streams command.Streams) *cobra.Command {
 	return command.List[recoup.Provider]{
 		Noun: "group", Key: "providers", Empty: "The policy has no group of providers.", Whole: true,
-		Columns: []string{"GROUP", "ACTIVE", "ORDER", "SINCE", "BY", "REASON"}, Drop: []string{"SINCE", "BY", "ORDER"},
+		Columns: []command.Column{
+			{Name: "GROUP"}, {Name: "ACTIVE"}, {Name: "ORDER", Drop: 1, Wrap: true}, {Name: "SINCE", Drop: 3}, {Name: "BY", Drop: 2}, {Name: "REASON", Wrap: true},
+		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.Provider, string, error) {
 			list, err := s.Providers(ctx)
 			return list, "", err
 		},
-		Row: func(s *command.Session, p *recoup.Provider) []string {
-			return []string{p.Group, p.Active, strings.Join(p.Members, ", "), s.Ago(p.Since), p.By, p.Reason}
+		Row: func(s *command.Session, p *recoup.Provider) command.Cells {
+			return command.Cells{p.Group, p.Active, strings.Join(p.Members, ", "), command.Since(p.Since), p.By, p.Reason}
 		},
 	}.Command(streams, &cobra.Command{
 		Use:     "list",

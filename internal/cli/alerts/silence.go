@@ -72,17 +72,19 @@ func silences(streams command.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&past, "past", false, "include those that have ended")
 	return command.List[recoup.Silence]{
 		Noun: "silence", Key: "silences", Empty: "No alert is silenced.",
-		Columns: []string{"ID", "SILENCED", "UNTIL", "BY", "REASON"}, Drop: []string{"BY"},
+		Columns: []command.Column{
+			{Name: "ID"}, {Name: "SILENCED", Wrap: true}, {Name: "UNTIL", Wrap: true}, {Name: "BY", Drop: 1}, {Name: "REASON", Wrap: true},
+		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Silence, string, error) {
 			page, err := s.Silences(ctx, past, p)
 			return page.Silences, page.Next, err
 		},
-		Row: func(s *command.Session, n *recoup.Silence) []string {
-			until := s.Relative(n.Until)
+		Row: func(s *command.Session, n *recoup.Silence) command.Cells {
+			var until any = command.At(n.Until)
 			if !n.EndedAt.IsZero() {
 				until = "ended " + s.Relative(n.EndedAt) + " by " + n.EndedBy
 			}
-			return []string{n.ID.String(), silenced(n), until, n.By, n.Reason}
+			return command.Cells{n.ID, silenced(n), until, n.By, n.Reason}
 		},
 	}.Command(streams, cmd)
 }

@@ -43,18 +43,20 @@ func list(streams command.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&ask.category, "category", "", "only this `CATEGORY`: "+command.Join(recoup.Categories()))
 	return command.List[shown]{
 		On: from.Offline, Whole: true, Noun: "code", Hint: "'recoup codes show CODE' explains one.",
-		Columns: []string{"CODE", "DOMAIN", "RETRYABLE", "RETRY", "CATEGORY", "HTTP"}, Drop: []string{"DOMAIN", "HTTP", "CATEGORY"},
+		Columns: []command.Column{
+			{Name: "CODE"}, {Name: "DOMAIN", Drop: 3}, {Name: "RETRYABLE"}, {Name: "RETRY", Wrap: true}, {Name: "CATEGORY", Drop: 1}, {Name: "HTTP", Drop: 2},
+		},
 		Fetch: func(context.Context, *command.Session, client.Page) ([]shown, string, error) {
 			list, err := ask.codes(from.Policy.Registry())
 			return list, "", err
 		},
 		JSON: func(list []shown) any { return list },
-		Row: func(_ *command.Session, d *shown) []string {
+		Row: func(_ *command.Session, d *shown) command.Cells {
 			retry := string(d.Class)
 			if d.Class == recoup.ClassConditional {
 				retry = fmt.Sprintf("%s if %s", d.Proven, d.Condition)
 			}
-			return []string{string(d.Code), d.Domain, retryable(d.Definition), retry, string(d.Category), fmt.Sprint(d.HTTPStatus)}
+			return command.Cells{d.Code, d.Domain, retryable(d.Definition), retry, d.Category, d.HTTPStatus}
 		},
 	}.Command(streams, cmd)
 }
@@ -122,7 +124,7 @@ Upper and lower case are the same, and aliases of a code lead to it.`,
 		if s.Machine() {
 			return s.Print(shown{def, def.Retryable(false)})
 		}
-		return manual(s.Out, def)
+		return manual(s.Streams, def)
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // manual prints what is known about a code, as a manual page would.
-func manual(w io.Writer, d *fault.Definition) error {
-	var p command.Page
+func manual(s command.Streams, d *fault.Definition) error {
+	p := command.Page{Width: s.Width}
 	p.Heading(string(d.Code))
 	p.Text(command.Printable(d.Description))
 	p.Heading("RETRY")
@@ -38,7 +38,7 @@ func manual(w io.Writer, d *fault.Definition) error {
 		p.Heading("SEE ALSO")
 		p.Text(command.Join(d.Related))
 	}
-	_, err := io.WriteString(w, p.String())
+	_, err := io.WriteString(s.Out, p.String())
 	return err
 }
 

@@ -21,7 +21,7 @@ func Show[T any](streams Streams, cmd *cobra.Command, fetch func(ctx context.Con
 		case s.Machine():
 			return s.Print(found)
 		}
-		var p Page
+		p := Page{Width: s.Width}
 		describe(s, &p, &found)
 		fmt.Fprint(s.Out, p.String())
 		return nil

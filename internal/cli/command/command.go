@@ -4,6 +4,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,10 @@ type Streams struct {
 	Interactive bool // In is a terminal, so that a question may be answered
 	Width       int  // columns of the terminal that Out is; 0: it is none
 
-	Now func() time.Time // nil: time.Now
+	UTC bool // times are shown as stamps, not as how far away they are
+
+	Now   func() time.Time                           // nil: time.Now
+	Sleep func(context.Context, time.Duration) error // between screens; nil: retry.Sleep
 }
 
 // Clock is the time that ages are relative to.

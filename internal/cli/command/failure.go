@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,9 +42,9 @@ func (e *serverError) print(s Streams) {
 		return
 	}
 	fmt.Fprintf(s.Err, "recoup: %s: %s\n", e.said.Code, Printable(e.said.Message))
-	var p Page
+	p := Page{Width: s.Width}
 	if gate, ok := gateOf(e.said); ok {
-		p.Verbatim(GateTable(s, gate).String())
+		p.Table(GateTable(s, gate))
 	}
 	rows := e.why()
 	if e.said.RequestID != "" {
@@ -173,10 +172,10 @@ func nextStep(e *fault.Error, about subject) string {
 
 // GateTable lists what blocks an entity, whose turn it is and until when.
 func GateTable(s Streams, g recoup.Gate) *Table {
-	t := NewTable(s, "ERROR", "TABLE", "CODE", "STATE", "OWNER", "SINCE", "RETRY", "ENDS").Drop("SINCE", "TABLE", "RETRY", "OWNER")
+	t := NewTable(s, Column{Name: "ERROR"}, Column{Name: "TABLE", Drop: 3}, Column{Name: "CODE"}, Column{Name: "STATE", State: true}, Column{Name: "OWNER", Drop: 1},
+		Column{Name: "SINCE", Drop: 4}, Column{Name: "RETRY", Drop: 2}, Column{Name: "ENDS"})
 	for _, b := range g.Blockers {
-		t.Add(b.ErrorID.String(), b.Table, string(b.Code), string(b.State), b.Owner, s.Ago(b.Since), s.Relative(b.NextRetryAt),
-			cmp.Or(s.Relative(b.EndsAt), "by hand"))
+		t.Add(b.ErrorID, b.Table, b.Code, b.State, b.Owner, Since(b.Since), At(b.NextRetryAt), At(b.EndsAt).Or("by hand"))
 	}
 	return t
 }

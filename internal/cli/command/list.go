@@ -18,9 +18,8 @@ type List[T any] struct {
 	Empty string // what is said if there is none; default "No error matches."
 	Hint  string // what is said below the list
 
-	Columns []string
-	Drop    []string // the columns that give way on a narrow terminal, the first one first
-	Row     func(s *Session, t *T) []string
+	Columns []Column
+	Row     func(s *Session, t *T) Cells
 
 	// Read reads the flags, once, before anything is fetched.
 	Read func(s *Session, args []string) error
@@ -44,24 +43,30 @@ const (
 	MaxRows     = 1000
 )
 
-// paging is how much of a list is wanted.
-type paging struct {
+// viewing is how much of a list is wanted, and how.
+type viewing struct {
 	client.Page
-	all bool
+	Watch
+	all  bool
+	sort string
+	utc  bool
 }
 
-func (p *paging) add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&p.Limit, "limit", defaultRows, "at most `N` rows, up to 1000")
-	cmd.Flags().BoolVar(&p.all, "all", false, "every page, however many there are")
-	cmd.Flags().StringVar(&p.Cursor, "cursor", "", "the page that begins at `CURSOR`, next in the JSON of the page before")
+func (v *viewing) add(cmd *cobra.Command, columns []Column, whole bool) {
+	if !whole {
+		cmd.Flags().IntVar(&v.Limit, "limit", defaultRows, "at most `N` rows, up to 1000")
+		cmd.Flags().BoolVar(&v.all, "all", false, "every page, however many there are")
+		cmd.Flags().StringVar(&v.Cursor, "cursor", "", "the page that begins at `CURSOR`, next in the JSON of the page before")
+	}
+	cmd.Flags().StringVar(&v.sort, "sort", "", "sort what is listed by `COLUMN`, such as "+columns[0].key()+"; -"+columns[0].key()+" is descending")
+	cmd.Flags().BoolVar(&v.utc, "utc", false, "show when things happened in UTC, not how long ago")
+	v.Add(cmd)
 }
 
 // Command makes cmd the command that lists.
 func (l List[T]) Command(streams Streams, cmd *cobra.Command) *cobra.Command {
-	var p paging
-	if !l.Whole {
-		p.add(cmd)
-	}
+	var v viewing
+	v.add(cmd, l.Columns, l.Whole)
 	if cmd.Args == nil {
 		cmd.Args = NoArgs
 	}
@@ -71,45 +76,53 @@ func (l List[T]) Command(streams Streams, cmd *cobra.Command) *cobra.Command {
 	}
 	return on(streams, cmd, Many, func(ctx context.Context, s *Session, args []string) error {
 		if !l.Whole {
-			if err := Within("limit", p.Limit, 1, MaxRows); err != nil {
+			if err := Within("limit", v.Limit, 1, MaxRows); err != nil {
 				return fmt.Errorf("%w; --all lists every page", err)
 			}
 		}
+		s.UTC = v.utc || s.format == asCSV
 		if l.Read != nil {
 			if err := l.Read(s, args); err != nil {
 				return err
 			}
 		}
-		list, next, err := l.fetch(ctx, s, p)
+		order, err := ordering(v.sort, l.Columns)
 		if err != nil {
 			return err
 		}
-		return l.print(s, list, next)
+		return v.Run(ctx, s, func() error {
+			list, next, err := l.fetch(ctx, s, v)
+			if err != nil {
+				return err
+			}
+			return l.print(s, list, next, order)
+		})
 	})
 }
 
 // fetch reads one page, or all of them.
-func (l *List[T]) fetch(ctx context.Context, s *Session, p paging) ([]T, string, error) {
-	if p.all {
-		p.Limit = MaxRows
+func (l *List[T]) fetch(ctx context.Context, s *Session, v viewing) ([]T, string, error) {
+	if v.all {
+		v.Limit = MaxRows
 	}
 	advance, end := s.ShowProgress("reading")
 	defer end()
 	list := []T{}
 	for {
-		page, next, err := l.Fetch(ctx, s, p.Page)
-		if list = append(list, page...); err != nil || !p.all || next == "" {
+		page, next, err := l.Fetch(ctx, s, v.Page)
+		if list = append(list, page...); err != nil || !v.all || next == "" {
 			return list, next, err
 		}
-		p.Cursor = next
+		v.Cursor = next
 		advance(len(list), -1)
 	}
 }
 
-func (l *List[T]) print(s *Session, list []T, next string) error {
+func (l *List[T]) print(s *Session, list []T, next string, by order) error {
+	rows := sorted(s.Streams, list, by, func(t *T) Cells { return l.Row(s, t) })
 	switch {
 	case s.format == asCSV:
-		return l.csv(s, list)
+		return l.csv(s, rows)
 	case s.Machine() && l.JSON != nil:
 		return s.Print(l.JSON(list))
 	case s.Machine():
@@ -125,14 +138,7 @@ func (l *List[T]) print(s *Session, list []T, next string) error {
 		s.Notef("No %s matches.", l.Noun)
 		return nil
 	}
-	t := NewTable(s.Streams, l.Columns...).Drop(l.Drop...)
-	if s.format == asWide {
-		t.Drop()
-	}
-	for i := range list {
-		t.Add(l.Row(s, &list[i])...)
-	}
-	fmt.Fprint(s.Out, t)
+	fmt.Fprint(s.Out, &Table{streams: s.Streams, columns: l.Columns, rows: rows, wide: s.format == asWide})
 	if !l.Whole || l.Hint != "" {
 		more := "."
 		if next != "" {
@@ -146,19 +152,19 @@ func (l *List[T]) print(s *Session, list []T, next string) error {
 	return nil
 }
 
-func (l *List[T]) csv(s *Session, list []T) error {
+func (l *List[T]) csv(s *Session, rows []Cells) error {
 	w := csv.NewWriter(s.Out)
 	header := make([]string, len(l.Columns))
-	for i, name := range l.Columns {
-		header[i] = strings.ReplaceAll(strings.ToLower(name), " ", "_")
+	for i := range l.Columns {
+		header[i] = l.Columns[i].key()
 	}
 	err := w.Write(header)
-	for i := 0; i < len(list) && err == nil; i++ {
-		row := l.Row(s, &list[i])
-		for j := range row {
-			row[j] = Inert(row[j])
+	for i := 0; i < len(rows) && err == nil; i++ {
+		line := make([]string, len(rows[i]))
+		for j, cell := range rows[i] {
+			line[j] = Inert(s.value(cell))
 		}
-		err = w.Write(row)
+		err = w.Write(line)
 	}
 	if w.Flush(); err == nil {
 		err = w.Error()

@@ -1,10 +1,14 @@
 package command_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/client"
@@ -18,7 +22,7 @@ func pages(t *testing.T) string {
 	return clitest.Stub(t, func(w http.ResponseWriter, r *http.Request) {
 		at := r.URL.Query().Get("cursor")
 		next := map[string]string{"": "b", "b": "c"}[at]
-		page := client.SilencePage{Silences: []recoup.Silence{{Rule: "rule-" + at, Reason: "=1+1"}}, Next: next}
+		page := client.SilencePage{Silences: []recoup.Silence{{Rule: "rule-" + at, Reason: "=1+1", Until: clitest.Morning.Add(time.Hour)}}, Next: next}
 		if err := json.NewEncoder(w).Encode(page); err != nil {
 			t.Error(err)
 		}
@@ -44,10 +48,77 @@ func TestLists(t *testing.T) {
 		"-o xml":          `unknown output format "xml": expected one of table, wide, json, yaml, csv`,
 		"-o yaml --json":  "--json and -o yaml are given: expected one of the two",
 		"--cursor c -o x": "unknown output format",
+		"-o csv --utc":    "2026-02-05T09:00:00Z",
+		"--utc":           "2026-02-05 09:00:00",
+		"--sort day":      `unknown column of --sort "day": expected one of id, silenced, until, by, reason`,
+		"--sort -":        `--sort "-" names no column: expected one of id,`,
+		"--watch soon":    `--watch "soon" is not possible: expected a duration`,
 	} {
 		out, stderr, status := clitest.Run(t, append([]string{"alerts", "silences", "--server", server}, strings.Fields(args)...)...)
 		if !strings.Contains(out+stderr, want) || (status == command.ExitUsage) != strings.Contains(want, "expected") && args != "--cursor c -o x" {
 			t.Errorf("%q: status %d, printed\n%s%s", args, status, out, stderr)
+		}
+	}
+}
+
+// A list is sorted by what a column means: times by time, numbers by number, and what is
+// missing comes last in either direction; JSON has the same order.
+func TestSort(t *testing.T) {
+	t.Parallel()
+	at := clitest.Morning
+	list := []recoup.Notice{
+		{To: "b", Attempts: 2, CreatedAt: at.Add(-90 * time.Minute), LastError: "x"}, {To: "c", Attempts: 10, CreatedAt: at.Add(-30 * time.Hour)},
+		{To: "a", Attempts: 1, CreatedAt: at.Add(-2 * time.Minute), LastError: "y"},
+	}
+	server := clitest.Stub(t, func(w http.ResponseWriter, _ *http.Request) {
+		if err := json.NewEncoder(w).Encode(client.NoticePage{Notices: list}); err != nil {
+			t.Error(err)
+		}
+	}).URL
+	for by, want := range map[string]string{
+		"": "bca", "to": "abc", "-TO": "cba", "tries": "abc", "-tries": "cba", "created": "cba", "-created": "abc", "last-error": "bac", "-last_error": "abc",
+	} {
+		out, stderr, _ := clitest.Run(t, "notices", "list", "--server", server, "--sort", by, "--json")
+		var page client.NoticePage
+		clitest.Parse(t, out, &page)
+		got := ""
+		for i := range page.Notices {
+			got += page.Notices[i].To
+		}
+		if got != want {
+			t.Errorf("--sort %q: %s, want %s\n%s", by, got, want, stderr)
+		}
+	}
+}
+
+// A list that is watched is drawn again on a cleared screen, through failures of the
+// server, until it is interrupted. In a pipe nothing is cleared.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := clitest.Stub(t, func(w http.ResponseWriter, _ *http.Request) {
+		n := asked.Add(1)
+		if n%3 == 2 {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		if err := json.NewEncoder(w).Encode(client.SilencePage{Silences: []recoup.Silence{{Rule: fmt.Sprintf("rule-%d", n)}}}); err != nil {
+			t.Error(err)
+		}
+	}).URL
+	for _, width := range []int{80, 0} {
+		asked.Store(0)
+		screens := 0
+		r := clitest.At(t, server).As(command.Streams{Width: width, Sleep: func(_ context.Context, d time.Duration) error {
+			if screens++; screens == 3 || d != 10*time.Second {
+				return context.Canceled
+			}
+			return nil
+		}}, "", "alerts", "silences", "--watch", "10s")
+		cleared := strings.Count(r.Out, "\x1b[H\x1b[2J")
+		if r.Status != command.ExitDone || !strings.Contains(r.Out, "rule-1") || !strings.Contains(r.Out, "rule-3") || !strings.Contains(r.Err, "The next try is in 10s") ||
+			cleared != map[int]int{80: 2, 0: 0}[width] {
+			t.Errorf("on a width of %d: status %d, %d cleared\n%s%s", width, r.Status, cleared, r.Out, r.Err)
 		}
 	}
 }

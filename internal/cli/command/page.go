@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // The widths to which text is wrapped: of pages for people, and of help.
@@ -12,8 +11,22 @@ const (
 	HelpWidth = 80
 )
 
+// margin is before what stands below a heading.
+const margin = "  "
+
 // Page collects text for people, as a manual page has it.
-type Page struct{ strings.Builder }
+type Page struct {
+	strings.Builder
+	Width int // of the terminal that it is for; 0: it is for none
+}
+
+// width is that of its lines, which nobody reads if they are much longer.
+func (p *Page) width() int {
+	if p.Width > 0 {
+		return min(p.Width, PageWidth)
+	}
+	return PageWidth
+}
 
 // Heading begins a part.
 func (p *Page) Heading(s string) {
@@ -24,7 +37,7 @@ func (p *Page) Heading(s string) {
 }
 
 // Text writes a paragraph.
-func (p *Page) Text(s string) { p.Wrap("  ", "  ", s) }
+func (p *Page) Text(s string) { p.Wrap(margin, margin, s) }
 
 // List writes items, each with a dash.
 func (p *Page) List(items []string) {
@@ -45,26 +58,22 @@ func (p *Page) Facts(pairs ...string) {
 	p.Columns(rows...)
 }
 
-// Columns prints rows of cells, aligned and indented. What does not fit the
-// page in the last column goes on below itself.
+// Columns prints rows of cells, aligned and indented. What does not fit the page
+// goes on below itself, but for the names in the first column.
 func (p *Page) Columns(rows ...[]string) {
 	if len(rows) == 0 {
 		return
 	}
-	widths := make([]int, len(rows[0])-1)
-	for _, row := range rows {
-		for i := range widths {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
+	t := Table{columns: make([]Column, len(rows[0]))}
+	for i := 1; i < len(t.columns); i++ {
+		t.columns[i].Wrap = true
 	}
+	l := lay(t.columns, rows, room{limit: p.width() - len(margin), comfort: 1, narrow: 1, longest: p.width() / 2})
+	var b strings.Builder
 	for _, row := range rows {
-		var margin strings.Builder
-		margin.WriteString("  ")
-		for i, width := range widths {
-			fmt.Fprintf(&margin, "%-*s  ", width, row[i])
-		}
-		p.Wrap(margin.String(), strings.Repeat(" ", utf8.RuneCountInString(margin.String())), row[len(widths)])
+		t.write(&b, l, row, false)
 	}
+	p.Verbatim(b.String())
 }
 
 // Figures prints rows whose first cell is a name and whose others are numbers,
@@ -73,11 +82,11 @@ func (p *Page) Figures(rows ...[]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], len(cell))
+			widths[i] = max(widths[i], width(cell))
 		}
 	}
 	for _, row := range rows {
-		fmt.Fprintf(p, "  %-*s", widths[0], row[0])
+		fmt.Fprintf(p, margin+"%-*s", widths[0], row[0])
 		for i, cell := range row[1:] {
 			fmt.Fprintf(p, "  %*s", widths[i+1], cell)
 		}
@@ -88,37 +97,71 @@ func (p *Page) Figures(rows ...[]string) {
 // Verbatim writes lines as they are, indented.
 func (p *Page) Verbatim(s string) {
 	for line := range strings.Lines(s) {
-		p.WriteString("  " + line)
+		p.WriteString(margin + line)
 	}
+}
+
+// Table writes a table, indented.
+func (p *Page) Table(t *Table) {
+	if t.streams.Width > 0 {
+		t.streams.Width -= len(margin)
+	}
+	p.Verbatim(t.String())
 }
 
 // Wrap writes s with one margin before its first line and another, of the same
 // width, before the lines that follow.
 func (p *Page) Wrap(first, rest, s string) {
-	for _, line := range wrap(first, rest, s, PageWidth) {
+	for _, line := range wrap(first, rest, s, p.width()) {
 		p.WriteString(line + "\n")
 	}
 }
 
-// wrap breaks a text between its words into lines of a width; one of none has no
-// lines.
-func wrap(first, rest, s string, width int) (lines []string) {
+// wrap breaks a text between its words into lines of at most that width; an empty one
+// has no lines.
+func wrap(first, rest, s string, most int) (lines []string) {
 	if s == "" {
 		return nil
 	}
-	line, room := first, width-len(first)
+	line, room := first, most-width(first)
 	for i, word := range strings.Fields(s) {
 		switch {
 		case i == 0:
-		case room > len(word):
+		case room > width(word):
 			line, room = line+" ", room-1
 		default:
 			lines = append(lines, line)
-			line, room = rest, width-len(rest)
+			line, room = rest, most-width(rest)
 		}
-		line, room = line+word, room-len(word)
+		line, room = line+word, room-width(word)
 	}
 	return append(lines, line)
+}
+
+// breakWords puts blanks into words that are longer than most.
+func breakWords(s string, most int) string {
+	words := strings.Fields(s)
+	for i, word := range words {
+		var parts []string
+		for letters := []rune(word); len(letters) > 0; letters = letters[min(most, len(letters)):] {
+			parts = append(parts, string(letters[:min(most, len(letters))]))
+		}
+		words[i] = strings.Join(parts, " ")
+	}
+	return strings.Join(words, " ")
+}
+
+// wrapLines wraps each line of a text that is too long.
+func wrapLines(text string, most int) string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if width(line) <= most {
+			out = append(out, line)
+			continue
+		}
+		out = append(out, wrap("", "", line, most)...)
+	}
+	return strings.Join(out, "\n")
 }
 
 // WrapHelp wraps the paragraphs of a help text. Lines that are indented stay as

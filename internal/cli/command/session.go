@@ -41,8 +41,14 @@ func (s *Session) Print(v any) error { return s.print(s.Streams, v) }
 // Sayf writes a line of the result.
 func (s *Session) Sayf(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
 
-// Notef writes a line for people, beside the result.
-func (s *Session) Notef(format string, args ...any) { fmt.Fprintf(s.Err, format+"\n", args...) }
+// Notef writes a line for people, beside the result. On a terminal it is wrapped.
+func (s *Session) Notef(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if s.Width > 0 && !s.Machine() {
+		text = wrapLines(text, s.Width)
+	}
+	fmt.Fprintln(s.Err, text)
+}
 
 // patience is how long a command waits by itself, in all, to try a request again.
 // Longer waits are left to the person or script that called it.

@@ -4,113 +4,141 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"recoup"
 )
 
 // Table is rows for people. In a file or a pipe it is written in full. On a
-// terminal that is too narrow for it columns give way, the least important first;
-// what is shown is whole, and the last column goes on below itself.
+// terminal that is too narrow for it columns give way by their priority; what is
+// shown is whole: texts go on below themselves, and ids are as long as it takes to
+// tell them apart.
 type Table struct {
 	streams Streams
-	header  []string
-	drop    []string
-	rows    [][]string
+	columns []Column
+	rows    []Cells
+	wide    bool // all of it, however narrow the terminal is
 }
 
-// NewTable begins a table with the names of its columns.
-func NewTable(s Streams, header ...string) *Table { return &Table{streams: s, header: header} }
+// NewTable begins a table with its columns.
+func NewTable(s Streams, columns ...Column) *Table { return &Table{streams: s, columns: columns} }
 
-// Drop names the columns that give way on a narrow terminal, the first one first.
-func (t *Table) Drop(names ...string) *Table {
-	t.drop = names
-	return t
-}
-
-// Add adds a row. Cells come from others, so what would steer a terminal is
-// taken out of them.
-func (t *Table) Add(cells ...string) {
-	for i, cell := range cells {
-		cells[i] = cmp.Or(Printable(cell), "-")
-	}
-	t.rows = append(t.rows, cells)
-}
-
-const (
-	gap      = 2  // blanks between columns
-	narrow   = 16 // the least width of a column whose text goes on below itself
-	colorEnd = "\x1b[0m"
-)
+// Add adds a row.
+func (t *Table) Add(cells ...any) { t.rows = append(t.rows, cells) }
 
 func (t *Table) String() string {
-	widths := t.widths()
-	shown, room := t.fit(widths)
+	limit := t.streams.Width
+	if t.wide {
+		limit = 0
+	}
+	cells := t.cells(limit > 0)
+	l := lay(t.columns, cells, room{limit: limit, comfort: 28, narrow: 16, longest: 40, strict: true})
 	var b strings.Builder
-	for _, row := range append([][]string{t.header}, t.rows...) {
-		t.write(&b, row, shown, widths, room)
+	for n, row := range cells {
+		t.write(&b, l, row, n == 0)
+		for _, i := range l.below {
+			if n > 0 && row[i] != nothing {
+				t.writeBelow(&b, row[i], limit)
+			}
+		}
 	}
 	return b.String()
 }
 
-// widths are those of the longest cells.
-func (t *Table) widths() []int {
-	widths := make([]int, len(t.header))
-	for _, row := range append([][]string{t.header}, t.rows...) {
+// nothing is what an empty cell shows.
+const nothing = "-"
+
+// cells are those of all rows as they are written, the names of the columns first.
+// They come from others, so what would steer a terminal is taken out of them.
+func (t *Table) cells(short bool) [][]string {
+	header := make([]string, len(t.columns))
+	lengths := make([]int, len(t.columns))
+	for i := range t.columns {
+		header[i] = t.columns[i].Name
+		var ids []recoup.ID
+		for _, row := range t.rows {
+			if id, ok := row[i].(recoup.ID); ok && !id.IsZero() {
+				ids = append(ids, id)
+			}
+		}
+		lengths[i] = shorten(ids)
+	}
+	out := [][]string{header}
+	for _, row := range t.rows {
+		line := make([]string, len(row))
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			text := t.streams.text(cell)
+			if id, ok := cell.(recoup.ID); ok && short && text != "" {
+				text = end(id, lengths[i])
+			}
+			line[i] = cmp.Or(Printable(text), nothing)
 		}
+		out = append(out, line)
 	}
-	return widths
+	return out
 }
 
-// fit returns the columns that are shown, and the room that the last of them has;
-// 0: as much as it takes.
-func (t *Table) fit(widths []int) (shown []int, room int) {
-	total := -gap
-	for i, width := range widths {
-		shown, total = append(shown, i), total+width+gap
-	}
-	limit := t.streams.Width
-	for _, name := range t.drop {
-		if i := slices.Index(t.header, name); limit > 0 && total > limit && len(shown) > 1 {
-			shown, total = slices.DeleteFunc(shown, func(at int) bool { return at == i }), total-widths[i]-gap
+// write writes a row, of as many lines as its longest text takes.
+func (t *Table) write(b *strings.Builder, l layout, row []string, header bool) {
+	parts := make([][]string, len(row))
+	height := 1
+	for _, i := range l.shown {
+		parts[i] = []string{row[i]}
+		if width(row[i]) > l.widths[i] {
+			text := row[i]
+			if l.strict {
+				text = breakWords(text, l.widths[i])
+			}
+			parts[i] = wrap("", "", text, l.widths[i])
 		}
+		height = max(height, len(parts[i]))
 	}
-	last := widths[shown[len(shown)-1]]
-	if over := total - limit; limit > 0 && over > 0 && last-over >= narrow {
-		return shown, last - over
+	for n := range height {
+		at, begin := 0, 0
+		for _, i := range l.shown {
+			if n < len(parts[i]) {
+				cell, from := parts[i][n], begin
+				if t.figures(i) {
+					from += l.widths[i] - width(cell)
+				}
+				b.WriteString(strings.Repeat(" ", max(from-at, 0)) + t.paint(i, row[i], cell, header))
+				at = from + width(cell)
+			}
+			begin += l.widths[i] + gap
+		}
+		b.WriteByte('\n')
 	}
-	return shown, 0
 }
 
-func (t *Table) write(b *strings.Builder, row []string, shown, widths []int, room int) {
-	last := len(shown) - 1
-	var line strings.Builder
-	margin := 0
-	for _, i := range shown[:last] {
-		line.WriteString(t.paint(row[i]) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(row[i])+gap))
-		margin += widths[i] + gap
+// figures reports whether a column has numbers alone, which are aligned on the right.
+func (t *Table) figures(column int) bool {
+	for _, row := range t.rows {
+		if _, ok := number(row[column]); !ok {
+			return false
+		}
 	}
-	lines := []string{row[shown[last]]}
-	if room > 0 {
-		lines = wrap("", "", row[shown[last]], room)
-	}
-	b.WriteString(line.String() + t.paint(lines[0]) + "\n")
-	for _, more := range lines[1:] {
-		b.WriteString(strings.Repeat(" ", margin) + more + "\n")
+	return len(t.rows) > 0
+}
+
+// indent is before texts that stand below their row.
+const indent = "    "
+
+func (t *Table) writeBelow(b *strings.Builder, text string, limit int) {
+	for _, line := range wrap(indent, indent, text, limit) {
+		b.WriteString(line + "\n")
 	}
 }
 
 // paint gives a state its colour.
-func (t *Table) paint(cell string) string {
-	color := stateColor(recoup.State(cell))
-	if color == 0 || !t.streams.colored() {
-		return cell
+func (t *Table) paint(column int, whole, part string, header bool) string {
+	color := 0
+	if t.columns[column].State && !header && t.streams.colored() {
+		color = stateColor(whole)
 	}
-	return fmt.Sprintf("\x1b[%dm%s%s", color, cell, colorEnd)
+	if color == 0 {
+		return part
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", color, part)
 }
 
 // colored reports whether colours are seen and wanted (no-color.org).
@@ -118,19 +146,21 @@ func (s Streams) colored() bool {
 	return s.Width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-func stateColor(s recoup.State) int {
-	switch s {
-	case recoup.Active:
-		return 36 // cyan
-	case recoup.RetryPending:
-		return 33 // yellow
-	case recoup.Parked:
-		return 35 // magenta
-	case recoup.Escalated:
+// stateColor is the colour of a state, by its first word.
+func stateColor(state string) int {
+	word, _, _ := strings.Cut(state, " ")
+	switch strings.ToUpper(strings.Trim(word, ",:")) {
+	case "ESCALATED", "FIRING", "FAILED", "FAILS", "GIVEN_UP", "EXHAUSTED", "KILLED", "REVOKED", "BEHIND", "BACKING":
 		return 31 // red
-	case recoup.Resolved:
+	case "RESOLVED", "DONE", "SUCCEEDED", "DELIVERED", "VALID", "OK", "UP":
 		return 32 // green
-	case recoup.Archived:
+	case "RETRY_PENDING", "PENDING", "WAITING", "RUNNING", "COLLECTING", "RELEASED", "IMPORTING":
+		return 33 // yellow
+	case "PARKED", "PAUSED", "FROZEN", "REPEATED", "EXPIRED":
+		return 35 // magenta
+	case "ACTIVE":
+		return 36 // cyan
+	case "ARCHIVED", "CANCELLED", "CANCELLING":
 		return 90 // grey
 	}
 	return 0

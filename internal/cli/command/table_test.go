@@ -6,64 +6,111 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"recoup"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/cli/command"
 )
 
-func sampleTable(s command.Streams) *command.Table {
-	t := command.NewTable(s, "ID", "TABLE", "STATE", "REASON").Drop("TABLE")
-	t.Add("0198c0de-0000-7000-8000-000000000001", "outreach.company_target_errors", "RETRY_PENDING", "the server did not answer at all")
-	t.Add("0198c0de-0000-7000-8000-000000000002", "x", "PARKED", "")
-	return t
+// id is the id whose end is given.
+func id(t *testing.T, end string) recoup.ID {
+	t.Helper()
+	const whole = "0198c0de-0000-7000-8000-000000000000"
+	i, err := recoup.ParseID(whole[:len(whole)-len(end)] + end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func sampleTable(t *testing.T, s command.Streams) *command.Table {
+	t.Helper()
+	table := command.NewTable(s, command.Column{Name: "ID"}, command.Column{Name: "TABLE", Drop: 1}, command.Column{Name: "STATE", State: true},
+		command.Column{Name: "TRIES", Drop: 2}, command.Column{Name: "REASON", Wrap: true})
+	table.Add(id(t, "1a2b3c"), "outreach.company_target_errors", recoup.RetryPending, 12, "the server did not answer at all, and PARKED is a word of the reason")
+	table.Add(id(t, "2a2b3c"), "x", recoup.Parked, 3, "")
+	return table
 }
 
 func TestTableInAFile(t *testing.T) {
 	t.Parallel()
-	const want = `ID                                    TABLE                           STATE          REASON
-0198c0de-0000-7000-8000-000000000001  outreach.company_target_errors  RETRY_PENDING  the server did not answer at all
-0198c0de-0000-7000-8000-000000000002  x                               PARKED         -
+	const want = `ID                                    TABLE                           STATE          TRIES  REASON
+0198c0de-0000-7000-8000-0000001a2b3c  outreach.company_target_errors  RETRY_PENDING     12  the server did not answer at all, and PARKED is a word of the reason
+0198c0de-0000-7000-8000-0000002a2b3c  x                               PARKED             3  -
 `
-	if got := sampleTable(command.Streams{}).String(); got != want {
+	if got := sampleTable(t, command.Streams{}).String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
-// On a narrow terminal columns give way in their order, what is left is whole, and
-// the last one goes on below itself. States have colours unless somebody does not
-// want them.
+// On a narrow terminal text wraps, and columns give way by their priority; what is left
+// is whole. States have colours unless somebody does not want them, and nothing else
+// does.
 func TestTableOnATerminal(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "1")
-	const want = `ID                                    STATE          REASON
-0198c0de-0000-7000-8000-000000000001  RETRY_PENDING  the server did not
-                                                     answer at all
-0198c0de-0000-7000-8000-000000000002  PARKED         -
+	const want = `ID      STATE          TRIES  REASON
+1a2b3c  RETRY_PENDING     12  the server did not answer at all, and
+                              PARKED is a word of the reason
+2a2b3c  PARKED             3  -
 `
-	if got := sampleTable(command.Streams{Width: 76}).String(); got != want {
+	if got := sampleTable(t, command.Streams{Width: 70}).String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	for width := 70; width < 140; width++ {
-		text := sampleTable(command.Streams{Width: width}).String()
+	const below = `ID      STATE
+1a2b3c  RETRY_PENDING
+    the server did not answer
+    at all, and PARKED is a
+    word of the reason
+2a2b3c  PARKED
+`
+	if got := sampleTable(t, command.Streams{Width: 30}).String(); got != below {
+		t.Errorf("got\n%swant\n%s", got, below)
+	}
+	for width := 24; width < 160; width++ {
+		text := sampleTable(t, command.Streams{Width: width}).String()
 		for line := range strings.Lines(text) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("a line of %d on a terminal of %d: %q", n, width, line)
 			}
 		}
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), "at all") || strings.Contains(text, "…") {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), "RETRY_PENDING") || !strings.Contains(text, "reason\n") {
 			t.Errorf("cut on a terminal of %d:\n%s", width, text)
 		}
 	}
 	t.Setenv("NO_COLOR", "")
-	colored := sampleTable(command.Streams{Width: 76}).String()
-	if !strings.Contains(colored, "\x1b[33mRETRY_PENDING\x1b[0m  the") || !strings.Contains(colored, "\x1b[35mPARKED\x1b[0m         -") {
+	colored := sampleTable(t, command.Streams{Width: 70}).String()
+	if !strings.Contains(colored, "\x1b[33mRETRY_PENDING\x1b[0m     12") || !strings.Contains(colored, "\x1b[35mPARKED\x1b[0m             3") || strings.Count(colored, "\x1b[0m") != 2 {
 		t.Errorf("%q", colored)
 	}
-	if plain := sampleTable(command.Streams{}).String(); strings.Contains(plain, "\x1b") {
+	if plain := sampleTable(t, command.Streams{}).String(); strings.Contains(plain, "\x1b") {
 		t.Errorf("colours in a file: %q", plain)
 	}
 	t.Setenv("TERM", "dumb")
-	if plain := sampleTable(command.Streams{Width: 76}).String(); plain != want {
+	if plain := sampleTable(t, command.Streams{Width: 70}).String(); plain != want {
 		t.Errorf("%q", plain)
+	}
+}
+
+// Ids are as long as it takes to tell them apart, six characters at least, and whole if
+// their last group does not.
+func TestShortIDs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ids  []string
+		want string
+	}{
+		{[]string{"aaaaaa"}, "aaaaaa"},
+		{[]string{"aaaaaa", "aaaaaa"}, "aaaaaa"},
+		{[]string{"1aaaaaa", "2aaaaaa", "bbbbbb"}, "1aaaaaa"},
+		{[]string{"8001-000000aaaaaa", "8002-000000aaaaaa"}, "0198c0de-0000-7000-8001-000000aaaaaa"},
+	} {
+		table := command.NewTable(command.Streams{Width: 80}, command.Column{Name: "ID"})
+		for _, end := range c.ids {
+			table.Add(id(t, end))
+		}
+		if got := strings.Split(table.String(), "\n")[1]; got != c.want {
+			t.Errorf("%v: the first is %s, want %s", c.ids, got, c.want)
+		}
 	}
 }
 

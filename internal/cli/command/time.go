@@ -24,8 +24,11 @@ func Age(d time.Duration) string {
 
 // Ago writes a time as an age; nothing for none.
 func (s Streams) Ago(t time.Time) string {
-	if t.IsZero() {
+	switch {
+	case t.IsZero():
 		return ""
+	case s.UTC:
+		return Stamp(t)
 	}
 	return Age(s.Clock().Sub(t))
 }
@@ -56,6 +59,8 @@ func (s Streams) Relative(t time.Time) string {
 	switch {
 	case t.IsZero():
 		return ""
+	case s.UTC:
+		return Stamp(t)
 	case t.After(s.Clock()):
 		return "in " + s.Left(t)
 	}

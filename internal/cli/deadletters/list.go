@@ -28,8 +28,10 @@ func list(streams command.Streams) *cobra.Command {
 	var f recoup.DeadLetterFilter
 	return command.List[recoup.DeadLetter]{
 		Noun: "dead letter", Key: "dead_letters",
-		Columns: []string{"ID", "PIPELINE", "STAGE", "CLASS", "STEP", "ROUND", "OWNER", "AGE", "ERROR"},
-		Drop:    []string{"ROUND", "OWNER", "AGE", "ERROR", "PIPELINE", "STAGE"},
+		Columns: []command.Column{
+			{Name: "ID"}, {Name: "PIPELINE", Drop: 2}, {Name: "STAGE", Drop: 1}, {Name: "CLASS"}, {Name: "STEP", State: true}, {Name: "ROUND", Drop: 6},
+			{Name: "OWNER", Drop: 5}, {Name: "CREATED", Drop: 4}, {Name: "ERROR", Drop: 3, Wrap: true},
+		},
 		Read: func(s *command.Session, _ []string) (err error) {
 			if f, err = flags.read(s); err == nil {
 				f.Step, err = command.OneOf("step", step, steps)
@@ -40,8 +42,8 @@ func list(streams command.Streams) *cobra.Command {
 			page, err := s.DeadLetters(ctx, f, p)
 			return page.DeadLetters, page.Next, err
 		},
-		Row: func(s *command.Session, d *recoup.DeadLetter) []string {
-			return []string{d.ErrorID.String(), d.Pipeline, d.Stage, string(d.Class), string(d.Step), fmt.Sprint(d.Round), d.Owner, s.Ago(d.CreatedAt), d.Signature}
+		Row: func(s *command.Session, d *recoup.DeadLetter) command.Cells {
+			return command.Cells{d.ErrorID, d.Pipeline, d.Stage, d.Class, d.Step, d.Round, d.Owner, command.At(d.CreatedAt), d.Signature}
 		},
 	}.Command(streams, cmd)
 }
@@ -57,14 +59,16 @@ func groups(streams command.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&pipeline, "pipeline", "", "only of this `PIPELINE`")
 	return command.List[recoup.DeadLetterGroup]{
 		Noun: "group", Key: "groups",
-		Columns: []string{"ID", "PIPELINE", "STAGE", "CLASS", "OPEN", "TOTAL", "LAST", "OWNER", "ERROR"},
-		Drop:    []string{"TOTAL", "OWNER", "LAST", "ERROR", "PIPELINE", "STAGE"},
+		Columns: []command.Column{
+			{Name: "ID"}, {Name: "PIPELINE", Drop: 2}, {Name: "STAGE", Drop: 1}, {Name: "CLASS"}, {Name: "OPEN"}, {Name: "TOTAL", Drop: 6},
+			{Name: "LAST", Drop: 4}, {Name: "OWNER", Drop: 5}, {Name: "ERROR", Drop: 3, Wrap: true},
+		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.DeadLetterGroup, string, error) {
 			page, err := s.DeadLetterGroups(ctx, pipeline, p)
 			return page.Groups, page.Next, err
 		},
-		Row: func(s *command.Session, g *recoup.DeadLetterGroup) []string {
-			return []string{g.ID.String(), g.Pipeline, g.Stage, string(g.Class), fmt.Sprint(g.Open), fmt.Sprint(g.Total), s.Relative(g.LastSeenAt), g.Owner, g.Signature}
+		Row: func(s *command.Session, g *recoup.DeadLetterGroup) command.Cells {
+			return command.Cells{g.ID, g.Pipeline, g.Stage, g.Class, g.Open, g.Total, command.At(g.LastSeenAt), g.Owner, g.Signature}
 		},
 	}.Command(streams, cmd)
 }

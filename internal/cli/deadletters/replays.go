@@ -67,8 +67,10 @@ func replaysList(streams command.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", "only those in this `STATE`: "+strings.Join(states, ", "))
 	return command.List[recoup.Replay]{
 		Noun: "replay", Key: "replays",
-		Columns: []string{"ID", "STATE", "STAGE", "MEMBERS", "ENDED", "FAILED", "BY", "AGE", "REASON"},
-		Drop:    []string{"BY", "AGE", "STAGE"},
+		Columns: []command.Column{
+			{Name: "ID"}, {Name: "STATE", State: true}, {Name: "STAGE", Drop: 1}, {Name: "MEMBERS"}, {Name: "ENDED"}, {Name: "FAILED"},
+			{Name: "BY", Drop: 3}, {Name: "CREATED", Drop: 2}, {Name: "REASON", Wrap: true},
+		},
 		Read: func(*command.Session, []string) (err error) {
 			state, err = command.OneOf("state", state, states)
 			return err
@@ -77,9 +79,9 @@ func replaysList(streams command.Streams) *cobra.Command {
 			page, err := s.Replays(ctx, state, p)
 			return page.Replays, page.Next, err
 		},
-		Row: func(s *command.Session, r *recoup.Replay) []string {
-			return []string{r.ID.String(), string(r.State), r.Step, fmt.Sprint(r.Members), fmt.Sprint(r.Counts.Ended()), fmt.Sprint(r.Counts.Failed + r.Counts.Repeated),
-				r.CreatedBy, s.Ago(r.CreatedAt), r.Reason}
+		Row: func(s *command.Session, r *recoup.Replay) command.Cells {
+			return command.Cells{r.ID, r.State, r.Step, r.Members, r.Counts.Ended(), r.Counts.Failed + r.Counts.Repeated,
+				r.CreatedBy, command.At(r.CreatedAt), r.Reason}
 		},
 	}.Command(streams, cmd)
 }
@@ -113,7 +115,7 @@ func replaysShow(streams command.Streams) *cobra.Command {
 		case s.Machine():
 			return s.Print(r)
 		}
-		var p command.Page
+		p := command.Page{Width: s.Width}
 		p.Heading("Replay " + r.ID.String())
 		p.Facts("progress", replayLine(&r.Replay), "reason", r.Reason, "by", r.CreatedBy, "began", s.When(r.StartedAt), "ended", s.When(r.EndedAt),
 			"rate", fmt.Sprintf("%g per second, %d at a time", r.Plan.Rate, r.Plan.Concurrency))
@@ -143,9 +145,10 @@ func printItems(ctx context.Context, s *command.Session, replay recoup.ID, state
 	if s.Machine() {
 		return s.Print(items)
 	}
-	t := command.NewTable(s.Streams, "ERROR", "STATE", "STAGE", "CLASS", "WORKER", "ENDED", "DETAIL").Drop("WORKER", "ENDED", "STAGE")
+	t := command.NewTable(s.Streams, command.Column{Name: "ERROR"}, command.Column{Name: "STATE", State: true}, command.Column{Name: "STAGE", Drop: 1},
+		command.Column{Name: "CLASS"}, command.Column{Name: "WORKER", Drop: 3}, command.Column{Name: "ENDED", Drop: 2}, command.Column{Name: "DETAIL", Wrap: true})
 	for _, i := range items.Items {
-		t.Add(i.ErrorID.String(), string(i.State), i.Stage, string(i.Class), i.Worker, s.Relative(i.EndedAt), i.Detail)
+		t.Add(i.ErrorID, i.State, i.Stage, i.Class, i.Worker, command.At(i.EndedAt), i.Detail)
 	}
 	fmt.Fprint(s.Out, t)
 	return nil

@@ -89,7 +89,7 @@ func (v *sighting) parts() []part {
 
 // show prints what there is to be seen.
 func (v *sighting) show(ctx context.Context, s *command.Session, t *target, args []string) error {
-	var p command.Page
+	p := command.Page{Width: s.Width}
 	id, err := t.id(args)
 	if err != nil {
 		return err

@@ -91,13 +91,15 @@ func unpause(streams command.Streams) *cobra.Command {
 func paused(streams command.Streams) *cobra.Command {
 	return command.List[recoup.WorkPause]{
 		Noun: "pause", Key: "pauses", Empty: "Nothing is paused.", Whole: true,
-		Columns: []string{"PIPELINE", "STAGE", "CLASS", "BY", "SINCE", "UNTIL", "REASON"}, Drop: []string{"SINCE", "BY"},
+		Columns: []command.Column{
+			{Name: "PIPELINE"}, {Name: "STAGE"}, {Name: "CLASS", Drop: 1}, {Name: "BY", Drop: 3}, {Name: "SINCE", Drop: 4}, {Name: "UNTIL", Drop: 2}, {Name: "REASON", Wrap: true},
+		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.WorkPause, string, error) {
 			list, err := s.WorkPauses(ctx)
 			return list, "", err
 		},
-		Row: func(s *command.Session, p *recoup.WorkPause) []string {
-			return []string{p.Pipeline, p.Stage, string(p.Class), p.By, s.Ago(p.At), s.Relative(p.Until), p.Reason}
+		Row: func(s *command.Session, p *recoup.WorkPause) command.Cells {
+			return command.Cells{p.Pipeline, p.Stage, p.Class, p.By, command.Since(p.At), command.At(p.Until), p.Reason}
 		},
 	}.Command(streams, &cobra.Command{
 		Use:     "paused",

@@ -60,12 +60,12 @@ func refusals(s command.Streams, r recoup.BulkResult) *command.Table {
 		}
 		ids[refused.Reason] = append(ids[refused.Reason], refused.ID)
 	}
-	t := command.NewTable(s, "ERRORS", "REASON", "WHICH").Drop("WHICH")
+	t := command.NewTable(s, command.Column{Name: "ERRORS"}, command.Column{Name: "REASON", Wrap: true}, command.Column{Name: "WHICH", Drop: 1})
 	for _, reason := range reasons {
-		t.Add(fmt.Sprint(len(ids[reason])), reason, command.SomeIDs(ids[reason], len(ids[reason])))
+		t.Add(len(ids[reason]), reason, command.SomeIDs(ids[reason], len(ids[reason])))
 	}
 	if rest := r.NotDone - len(r.Refused); rest > 0 {
-		t.Add(fmt.Sprint(rest), "not listed", "")
+		t.Add(rest, "not listed", "")
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package errorcmd
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -9,6 +10,12 @@ import (
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
+
+// openColumns are those of errors that are open.
+var openColumns = []command.Column{
+	{Name: "ID"}, {Name: "TABLE", Drop: 4}, {Name: "ENTITY", Drop: 1}, {Name: "CODE"}, {Name: "STATE", State: true}, {Name: "OWNER", Drop: 3},
+	{Name: "CREATED", Drop: 5}, {Name: "NEXT", Drop: 2},
+}
 
 func list(streams command.Streams) *cobra.Command {
 	var flags filter
@@ -26,26 +33,24 @@ archive of a table.`,
 	flags.add(cmd)
 	cmd.Flags().BoolVar(&archived, "archived", false, "the archive of the --table, last archived first")
 	var f client.Filter
-	columns := []string{"ID", "TABLE", "ENTITY", "CODE", "STATE", "OWNER", "AGE", "NEXT"}
-	drop := []string{"AGE", "TABLE", "OWNER", "NEXT", "ENTITY"}
+	columns := slices.Clone(openColumns)
 	return command.List[recoup.Error]{
-		Noun: "error", Key: "errors", Hint: "'recoup errors explain ID' explains one.", Columns: columns, Drop: drop,
+		Noun: "error", Key: "errors", Hint: "'recoup errors explain ID' explains one.", Columns: columns,
 		Read: func(s *command.Session, _ []string) (err error) {
 			if f, err = flags.read(s.Clock()); err != nil || !archived {
 				return err
 			}
-			columns[4], columns[5], columns[7] = "REASON", "BY", "ARCHIVED"
-			drop[2], drop[3] = "BY", "ARCHIVED"
+			columns[4], columns[5], columns[7] = command.Column{Name: "REASON"}, command.Column{Name: "BY", Drop: 3}, command.Column{Name: "ARCHIVED", Drop: 1}
 			return checkArchived(f)
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Error, string, error) {
 			page, err := fetch(ctx, s, f, archived, p)
 			return page.Errors, page.Next, err
 		},
-		Row: func(s *command.Session, e *recoup.Error) []string {
-			row := []string{e.ID.String(), e.Table, e.EntityID, string(e.Code), string(e.State), e.Owner(), s.Ago(e.CreatedAt), upNext(s.Streams, e)}
+		Row: func(s *command.Session, e *recoup.Error) command.Cells {
+			row := command.Cells{e.ID, e.Table, e.EntityID, e.Code, e.State, e.Owner(), command.At(e.CreatedAt), upNext(s.Streams, e)}
 			if archived {
-				row[4], row[5], row[7] = string(e.ArchiveReason), e.ArchivedBy, s.Relative(e.ArchivedAt)
+				row[4], row[5], row[7] = e.ArchiveReason, e.ArchivedBy, command.At(e.ArchivedAt)
 			}
 			return row
 		},
@@ -77,8 +82,10 @@ func history(streams command.Streams) *cobra.Command {
 	var id recoup.ID
 	return command.List[recoup.Transition]{
 		Noun: "transition", Key: "transitions", Whole: true,
-		Columns: []string{"TIME (UTC)", "WHAT", "BY", "STATE", "TRIES", "TIER", "OWNER", "REASON"},
-		Drop:    []string{"OWNER", "TRIES", "TIER", "BY"},
+		Columns: []command.Column{
+			{Name: "TIME (UTC)"}, {Name: "WHAT"}, {Name: "BY", Drop: 1, Wrap: true}, {Name: "STATE", State: true}, {Name: "TRIES", Drop: 3}, {Name: "TIER", Drop: 2},
+			{Name: "OWNER", Drop: 4}, {Name: "REASON", Wrap: true},
+		},
 		Read: func(_ *command.Session, args []string) (err error) {
 			id, err = command.OneID(args)
 			return err
@@ -87,13 +94,13 @@ func history(streams command.Streams) *cobra.Command {
 			rows, err := s.History(ctx, id)
 			return rows, "", err
 		},
-		Row: func(_ *command.Session, r *recoup.Transition) []string {
+		Row: func(_ *command.Session, r *recoup.Transition) command.Cells {
 			by := r.Actor
 			if r.Worker != "" {
 				by = r.Worker
 			}
-			return []string{command.Stamp(r.At), r.Input, by, string(r.After.State),
-				command.Number(r.After.RetryCount), command.Number(r.After.EscalationLevel), r.After.Owner, r.Reason}
+			return command.Cells{command.Exactly(r.At), r.Input, by, r.After.State,
+				command.Figure(r.After.RetryCount), command.Figure(r.After.EscalationLevel), r.After.Owner, r.Reason}
 		},
 	}.Command(streams, &cobra.Command{
 		Use:     "history ID",

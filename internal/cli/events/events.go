@@ -5,7 +5,6 @@ package events
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,8 +56,10 @@ request. This lists it, newest first.`,
 	var f client.EventFilter
 	return command.List[recoup.StoredEvent]{
 		Noun: "event", Key: "events",
-		Columns: []string{"TIME (UTC)", "CODE", "SERVICE", "ENDPOINT", "HTTP", "PROVIDER", "REGION", "CORRELATION"},
-		Drop:    []string{"REGION", "CORRELATION", "HTTP", "PROVIDER", "ENDPOINT"},
+		Columns: []command.Column{
+			{Name: "TIME (UTC)"}, {Name: "CODE"}, {Name: "SERVICE"}, {Name: "ENDPOINT", Drop: 1}, {Name: "HTTP", Drop: 2}, {Name: "PROVIDER", Drop: 3},
+			{Name: "REGION", Drop: 5}, {Name: "CORRELATION", Drop: 4},
+		},
 		Read: func(s *command.Session, _ []string) (err error) {
 			f, err = flags.read(s.Clock())
 			return err
@@ -67,12 +68,12 @@ request. This lists it, newest first.`,
 			page, err := s.Events(ctx, f, p)
 			return page.Events, page.Next, err
 		},
-		Row: func(_ *command.Session, e *recoup.StoredEvent) []string {
+		Row: func(_ *command.Session, e *recoup.StoredEvent) command.Cells {
 			code := string(e.Code)
 			if e.ReportedCode != "" {
 				code = string(e.ReportedCode) + " (not registered)"
 			}
-			return []string{command.Stamp(e.TS), code, e.Service, e.Endpoint, command.Number(e.HTTPStatus), e.ExternalService, e.Region, command.ID(e.CorrelationID)}
+			return command.Cells{command.Exactly(e.TS), code, e.Service, e.Endpoint, command.Figure(e.HTTPStatus), e.ExternalService, e.Region, e.CorrelationID}
 		},
 	}.Command(streams, cmd)
 }
@@ -90,25 +91,21 @@ func top(streams command.Streams) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&hours, "hours", 24, "of the last `N` hours")
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N` codes")
-	return command.Act[client.TopCodes]{
-		Check: func(*command.Session, []string) error {
+	var found client.TopCodes
+	return command.List[recoup.CodeCount]{
+		Noun: "code", Whole: true, Empty: "No failure in these hours.",
+		Columns: []command.Column{{Name: "CODE"}, {Name: "EVENTS"}},
+		Read: func(*command.Session, []string) error {
 			return cmp.Or(command.Within("hours", hours, 1, maxHours), command.Within("limit", limit, 1, command.MaxRows))
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.TopCodes, error) {
-			return s.TopCodes(ctx, hours, limit)
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []recoup.CodeCount, _ string, err error) {
+			found, err = s.TopCodes(ctx, hours, limit)
+			return found.Codes, "", err
 		},
-		Say: func(s *command.Session, found client.TopCodes) {
-			if len(found.Codes) == 0 {
-				s.Notef("No failure in the last %s.", command.Count(hours, "hour"))
-				return
-			}
-			var p command.Page
-			rows := [][]string{{"CODE", "EVENTS"}}
-			for _, c := range found.Codes {
-				rows = append(rows, []string{command.Printable(string(c.Code)), fmt.Sprint(c.Count)})
-			}
-			p.Figures(rows...)
-			fmt.Fprint(s.Out, p.String())
+		JSON: func(list []recoup.CodeCount) any {
+			found.Codes = list
+			return found
 		},
+		Row: func(_ *command.Session, c *recoup.CodeCount) command.Cells { return command.Cells{c.Code, c.Count} },
 	}.Command(streams, cmd)
 }

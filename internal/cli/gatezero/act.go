@@ -21,13 +21,15 @@ func recoveries(streams command.Streams, which, name, short string) *cobra.Comma
 	cmd.Flags().StringVar(&filter.BatchID, "batch", "", "only of this `BATCH`")
 	return command.List[recoup.Recovery]{
 		Noun: "recovery", Key: "recoveries",
-		Columns: []string{"ID", "COMPANY", "BATCH", "ATTEMPT", "REASON", "CONCLUSIVE", "SINCE", "STATUS"},
-		Drop:    []string{"CONCLUSIVE", "ATTEMPT", "BATCH", "SINCE", "STATUS"},
+		Columns: []command.Column{
+			{Name: "ID"}, {Name: "COMPANY", Wrap: true}, {Name: "BATCH", Drop: 3}, {Name: "ATTEMPT", Drop: 4}, {Name: "REASON"}, {Name: "CONCLUSIVE", Drop: 5},
+			{Name: "SINCE", Drop: 2}, {Name: "STATUS", Drop: 1, State: true},
+		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Recovery, string, error) {
 			page, err := s.Recoveries(ctx, filter, p)
 			return page.Recoveries, page.Next, err
 		},
-		Row: func(s *command.Session, r *recoup.Recovery) []string {
+		Row: func(s *command.Session, r *recoup.Recovery) command.Cells {
 			since, now := r.NextEligibleAt, "waiting for a worker"
 			switch {
 			case r.Status != "ACTIVE":
@@ -39,7 +41,7 @@ func recoveries(streams command.Streams, which, name, short string) *cobra.Comma
 			case r.LeaseWorker != "":
 				now = "leased by " + r.LeaseWorker
 			}
-			return []string{r.IntakeID.String(), r.CompanyName, r.BatchID, fmt.Sprint(r.AttemptCount), r.FailureReason, conclusive(r.Inconclusive), s.Ago(since), now}
+			return command.Cells{r.IntakeID, r.CompanyName, r.BatchID, r.AttemptCount, r.FailureReason, conclusive(r.Inconclusive), command.Since(since), now}
 		},
 	}.Command(streams, cmd)
 }
@@ -139,7 +141,7 @@ func show(streams command.Streams) *cobra.Command {
 
 func printStory(s *command.Session, story *client.IntakeStory) {
 	i := &story.Intake
-	var p command.Page
+	p := command.Page{Width: s.Width}
 	p.Heading(command.Printable(i.CompanyName))
 	p.Facts("id", i.ID.String(), "batch", i.BatchID, "status", string(i.Status), "domain", i.Domain, "linkedin", i.LinkedInURL,
 		"state", i.State, "replaces", command.ID(i.PreviousID), "created", s.When(i.CreatedAt))

@@ -51,6 +51,11 @@ attempt, but say nothing about the company.`,
 	})
 }
 
+var batchColumns = []command.Column{
+	{Name: "BATCH"}, {Name: "STATE", State: true}, {Name: "PENDING"}, {Name: "AUTHORIZED", Drop: 3}, {Name: "FAILED", Drop: 1}, {Name: "ACTIVE"},
+	{Name: "SUCCEEDED", Drop: 2}, {Name: "EXHAUSTED"}, {Name: "FREEZES"},
+}
+
 func showStatus(ctx context.Context, s *command.Session) error {
 	status, err := s.GateZeroStatus(ctx)
 	if err != nil {
@@ -67,11 +72,11 @@ func showStatus(ctx context.Context, s *command.Session) error {
 			Count   int64                `json:"batches"`
 		}{status, batches.Batches, status.Batches})
 	case len(batches.Batches) > 0:
-		t := command.NewTable(s.Streams, "BATCH", "STATE", "PENDING", "AUTHORIZED", "FAILED", "ACTIVE", "SUCCEEDED", "EXHAUSTED", "FREEZES").Drop("AUTHORIZED", "SUCCEEDED", "FAILED")
+		t := command.NewTable(s.Streams, batchColumns...)
 		for i := range batches.Batches {
 			b := &batches.Batches[i]
-			t.Add(b.ID, batchState(b), tally(b.Intakes, "PENDING"), tally(b.Intakes, "AUTHORIZED"), tally(b.Intakes, "FAILED"),
-				tally(b.Recoveries, "ACTIVE"), tally(b.Recoveries, "SUCCEEDED"), tally(b.Recoveries, "EXHAUSTED"), freezes(s, b))
+			t.Add(b.ID, batchState(b), b.Intakes["PENDING"], b.Intakes["AUTHORIZED"], b.Intakes["FAILED"],
+				b.Recoveries["ACTIVE"], b.Recoveries["SUCCEEDED"], b.Recoveries["EXHAUSTED"], freezes(s, b))
 		}
 		fmt.Fprint(s.Out, t)
 	default:
@@ -85,8 +90,6 @@ func showStatus(ctx context.Context, s *command.Session) error {
 	}
 	return nil
 }
-
-func tally[S ~string](counts map[S]int64, name S) string { return fmt.Sprint(counts[name]) }
 
 func freezes(s *command.Session, b *recoup.IntakeBatch) string {
 	if !b.FrozenAt.IsZero() {
@@ -117,7 +120,8 @@ func conclusive(inconclusive bool) string {
 
 // reasonTable counts the last failure reasons of recoveries.
 func reasonTable(s command.Streams, counts []recoup.RecoveryCount) *command.Table {
-	t := command.NewTable(s, "REASON", "CONCLUSIVE", "ACTIVE", "SUCCEEDED", "EXHAUSTED")
+	t := command.NewTable(s, command.Column{Name: "REASON"}, command.Column{Name: "CONCLUSIVE", Drop: 1},
+		command.Column{Name: "ACTIVE"}, command.Column{Name: "SUCCEEDED"}, command.Column{Name: "EXHAUSTED"})
 	rows := map[string]map[recoup.RecoveryStatus]int64{}
 	vague := map[string]bool{}
 	var reasons []string
@@ -131,7 +135,7 @@ func reasonTable(s command.Streams, counts []recoup.RecoveryCount) *command.Tabl
 	slices.Sort(reasons)
 	for _, reason := range reasons {
 		row := rows[reason]
-		t.Add(reason, conclusive(vague[reason]), tally(row, "ACTIVE"), tally(row, "SUCCEEDED"), tally(row, "EXHAUSTED"))
+		t.Add(reason, conclusive(vague[reason]), row["ACTIVE"], row["SUCCEEDED"], row["EXHAUSTED"])
 	}
 	return t
 }
@@ -145,7 +149,7 @@ func showBatch(ctx context.Context, s *command.Session, id string) error {
 		return s.Print(story)
 	}
 	b := &story.Batch
-	var p command.Page
+	p := command.Page{Width: s.Width}
 	p.Heading(command.Printable(b.ID))
 	p.Facts(
 		"state", batchState(b), "created", s.When(b.CreatedAt), "completed", s.When(b.CompletedAt),
@@ -176,7 +180,8 @@ func printTimeline(s *command.Session, events []recoup.IntakeEvent) {
 	if len(events) == 0 {
 		return
 	}
-	t := command.NewTable(s.Streams, "TIME (UTC)", "EVENT", "ATTEMPT", "BY", "REASON").Drop("ATTEMPT", "BY")
+	t := command.NewTable(s.Streams, command.Column{Name: "TIME (UTC)"}, command.Column{Name: "EVENT"}, command.Column{Name: "ATTEMPT", Drop: 2},
+		command.Column{Name: "BY", Drop: 1}, command.Column{Name: "REASON", Wrap: true})
 	for i := range events {
 		e := &events[i]
 		why := e.Reason
@@ -186,7 +191,7 @@ func printTimeline(s *command.Session, events []recoup.IntakeEvent) {
 		case !e.NewIntakeID.IsZero():
 			why = "goes on as " + e.NewIntakeID.String()
 		}
-		t.Add(command.Stamp(e.At), string(e.Event), command.Number(e.AttemptCount), e.Actor, why)
+		t.Add(command.Exactly(e.At), e.Event, command.Figure(e.AttemptCount), e.Actor, why)
 	}
 	fmt.Fprintf(s.Out, "\n%s", t)
 }

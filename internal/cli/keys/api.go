@@ -33,8 +33,10 @@ func list(streams command.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&valid, "valid", false, "only keys that are neither revoked nor expired")
 	return command.List[recoup.Key]{
 		On: on(&keys, false), Whole: true, Key: "keys", Empty: "There are no keys. 'recoup keys create --role ROLE --name NAME' creates one.",
-		Columns: []string{"ID", "NAME", "ROLE", "HUBS", "PREFIX", "STATUS", "EXPIRES", "LAST USED", "CREATED BY"},
-		Drop:    []string{"CREATED BY", "PREFIX", "LAST USED", "HUBS", "EXPIRES"},
+		Columns: []command.Column{
+			{Name: "ID"}, {Name: "NAME", Wrap: true}, {Name: "ROLE"}, {Name: "HUBS", Drop: 2, Wrap: true}, {Name: "PREFIX", Drop: 4}, {Name: "STATUS", State: true},
+			{Name: "EXPIRES", Drop: 1}, {Name: "LAST USED", Drop: 3}, {Name: "CREATED BY", Drop: 5},
+		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.Key, string, error) {
 			all, err := keys.List(ctx)
 			shown := []recoup.Key{}
@@ -45,9 +47,9 @@ func list(streams command.Streams) *cobra.Command {
 			}
 			return shown, "", err
 		},
-		Row: func(s *command.Session, k *recoup.Key) []string {
-			return []string{k.ID.String(), k.Name, k.Role, hubs(k, "all"), k.Hint + "…", status(s.Streams, k),
-				s.Relative(k.ExpiresAt), cmp.Or(s.Relative(k.LastUsedAt), "never"), k.CreatedBy}
+		Row: func(s *command.Session, k *recoup.Key) command.Cells {
+			return command.Cells{k.ID, k.Name, k.Role, hubs(k, "all"), k.Hint + "…", status(s.Streams, k),
+				command.At(k.ExpiresAt), command.At(k.LastUsedAt).Or("never"), k.CreatedBy}
 		},
 	}.Command(streams, cmd)
 }

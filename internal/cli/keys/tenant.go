@@ -23,18 +23,20 @@ crypto-shreds what it hashed: it can no longer be found by its tenant.`,
 	}, tenantList(streams), tenantRotate(streams), tenantDelete(streams))
 }
 
+var tenantColumns = []command.Column{{Name: "KEY"}, {Name: "CREATED"}, {Name: "USE"}}
+
 // tenantUse says what a key does.
-func tenantUse(s *command.Session, k *client.TenantKey) []string {
+func tenantUse(_ *command.Session, k *client.TenantKey) command.Cells {
 	use := "finds older events"
 	if k.Current {
 		use = "hashes new events"
 	}
-	return []string{k.ID, s.Relative(k.CreatedAt), use}
+	return command.Cells{k.ID, command.At(k.CreatedAt), use}
 }
 
 func tenantList(streams command.Streams) *cobra.Command {
 	return command.List[client.TenantKey]{
-		Noun: "tenant key", Key: "keys", Whole: true, Columns: []string{"KEY", "CREATED", "USE"}, Row: tenantUse,
+		Noun: "tenant key", Key: "keys", Whole: true, Columns: tenantColumns, Row: tenantUse,
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]client.TenantKey, string, error) {
 			list, err := s.TenantKeys(ctx)
 			return list.Keys, "", err
@@ -74,7 +76,7 @@ func tenantDelete(streams command.Streams) *cobra.Command {
 			return s.DeleteTenantKey(ctx, args[0], reason)
 		},
 		Say: func(s *command.Session, left client.TenantKeyList) {
-			t := command.NewTable(s.Streams, "KEY", "CREATED", "USE")
+			t := command.NewTable(s.Streams, tenantColumns...)
 			for i := range left.Keys {
 				t.Add(tenantUse(s, &left.Keys[i])...)
 			}
@@ -106,17 +108,17 @@ then new keys are encrypted with it, and wrap encrypts the others.`,
 
 func payloadList(streams command.Streams) *cobra.Command {
 	return command.List[client.PayloadKey]{
-		Noun: "payload key", Key: "keys", Whole: true, Columns: []string{"KEY", "CREATED", "USE", "ENCRYPTED WITH"},
+		Noun: "payload key", Key: "keys", Whole: true, Columns: []command.Column{{Name: "KEY"}, {Name: "CREATED"}, {Name: "USE"}, {Name: "ENCRYPTED WITH", Wrap: true}},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]client.PayloadKey, string, error) {
 			list, err := s.PayloadKeys(ctx)
 			return list.Keys, "", err
 		},
-		Row: func(s *command.Session, k *client.PayloadKey) []string {
+		Row: func(s *command.Session, k *client.PayloadKey) command.Cells {
 			use := "decrypts older payloads"
 			if k.Current {
 				use = "encrypts new payloads"
 			}
-			return []string{k.ID, s.Relative(k.CreatedAt), use, cmp.Or(k.WrappedBy, "nothing: plaintext")}
+			return command.Cells{k.ID, command.At(k.CreatedAt), use, cmp.Or(k.WrappedBy, "nothing: plaintext")}
 		},
 	}.Command(streams, &cobra.Command{
 		Use:     "list",

@@ -4,7 +4,6 @@ package notices
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -61,8 +60,10 @@ func list(streams command.Streams) *cobra.Command {
 	selection(cmd, &filter)
 	return command.List[recoup.Notice]{
 		Noun: "notification", Key: "notices",
-		Columns: []string{"ID", "KIND", "TO", "STATE", "CREATED", "TRIES", "CHANNEL", "LAST ERROR"},
-		Drop:    []string{"TRIES", "CREATED", "CHANNEL", "KIND"},
+		Columns: []command.Column{
+			{Name: "ID"}, {Name: "KIND", Drop: 1}, {Name: "TO"}, {Name: "STATE", Wrap: true, State: true}, {Name: "CREATED", Drop: 3}, {Name: "TRIES", Drop: 4},
+			{Name: "CHANNEL", Drop: 2}, {Name: "LAST ERROR", Wrap: true},
+		},
 		Read: func(*command.Session, []string) (err error) {
 			if filter.State, err = command.OneOf("state", string(filter.State), states()); err == nil {
 				filter.Kind, err = command.OneOf("kind", string(filter.Kind), recoup.NoticeKinds())
@@ -73,12 +74,12 @@ func list(streams command.Streams) *cobra.Command {
 			page, err := s.Notices(ctx, filter, p)
 			return page.Notices, page.Next, err
 		},
-		Row: func(s *command.Session, n *recoup.Notice) []string {
+		Row: func(s *command.Session, n *recoup.Notice) command.Cells {
 			state := string(n.State)
 			if n.State == recoup.NoticeWaiting {
 				state += ", due " + s.Relative(n.DueAt)
 			}
-			return []string{n.ID.String(), string(n.Kind), n.To, state, s.Relative(n.CreatedAt), fmt.Sprint(n.Attempts), n.Channel, n.LastError}
+			return command.Cells{n.ID, n.Kind, n.To, state, command.At(n.CreatedAt), n.Attempts, n.Channel, n.LastError}
 		},
 	}.Command(streams, cmd)
 }

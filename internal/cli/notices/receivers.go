@@ -54,18 +54,24 @@ func receiversList(streams command.Streams) *cobra.Command {
 	var whole client.Receivers
 	return command.List[recoup.Receiver]{
 		Noun: "receiver", Empty: "This node pushes no work. Workers claim it.", Whole: true,
-		Columns: []string{"RECEIVER", "KIND", "OF", "IN FLIGHT", "DELIVERED", "STATE", "LAST ERROR"}, Drop: []string{"KIND", "DELIVERED", "OF"},
+		Columns: []command.Column{
+			{Name: "RECEIVER"}, {Name: "KIND", Drop: 3}, {Name: "OF", Drop: 1, Wrap: true}, {Name: "IN FLIGHT"}, {Name: "DELIVERED", Drop: 2, Wrap: true},
+			{Name: "STATE", Wrap: true, State: true}, {Name: "LAST ERROR", Wrap: true},
+		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []recoup.Receiver, _ string, err error) {
 			whole, err = s.Receivers(ctx)
 			return whole.Receivers, "", err
 		},
-		JSON: func([]recoup.Receiver) any { return whole },
-		Row: func(s *command.Session, r *recoup.Receiver) []string {
+		JSON: func(list []recoup.Receiver) any {
+			whole.Receivers = list
+			return whole
+		},
+		Row: func(s *command.Session, r *recoup.Receiver) command.Cells {
 			failed := ""
 			if r.LastError != "" {
 				failed = r.LastError + " (" + s.Relative(r.LastErrorAt) + ")"
 			}
-			return []string{r.Name, r.Kind, workOf(r), fmt.Sprintf("%d/%d", r.InFlight, r.Concurrency), delivered(r), receiverState(s, r), failed}
+			return command.Cells{r.Name, r.Kind, workOf(r), fmt.Sprintf("%d/%d", r.InFlight, r.Concurrency), delivered(r), receiverState(s, r), failed}
 		},
 	}.Command(streams, &cobra.Command{
 		Use:   "list",

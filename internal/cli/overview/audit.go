@@ -33,7 +33,10 @@ read payloads, or acted on many errors at once. What happened to one error is in
 	cmd.Flags().StringVar(&to, "to", "", "only before this `TIME`")
 	return command.List[recoup.AuditEntry]{
 		Noun: "act", Key: "entries",
-		Columns: []string{"TIME (UTC)", "ACTOR", "ACT", "TARGET", "DETAILS", "REASON"}, Drop: []string{"DETAILS", "TARGET"},
+		Columns: []command.Column{
+			{Name: "TIME (UTC)", Drop: 1}, {Name: "ACTOR", Wrap: true}, {Name: "ACT"}, {Name: "TARGET", Drop: 2, Wrap: true},
+			{Name: "DETAILS", Drop: 3, Wrap: true}, {Name: "REASON", Wrap: true},
+		},
 		Read: func(s *command.Session, _ []string) (err error) {
 			f.From, f.To, err = command.Span(s.Clock(), "from", from, "to", to)
 			return err
@@ -42,8 +45,8 @@ read payloads, or acted on many errors at once. What happened to one error is in
 			page, err := s.Audit(ctx, f, p)
 			return page.Entries, page.Next, err
 		},
-		Row: func(_ *command.Session, e *recoup.AuditEntry) []string {
-			return []string{command.Stamp(e.At), e.Actor, e.Act, e.Target, details(e.Details), e.Reason}
+		Row: func(_ *command.Session, e *recoup.AuditEntry) command.Cells {
+			return command.Cells{command.Exactly(e.At), e.Actor, e.Act, e.Target, details(e.Details), e.Reason}
 		},
 	}.Command(streams, cmd)
 }

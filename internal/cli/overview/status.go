@@ -6,22 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/cli/command"
-	"recoup/internal/policy"
-	"recoup/retry"
 )
 
-// clearScreen moves a terminal to its top left and empties it.
-const clearScreen = "\x1b[H\x1b[2J"
-
 func status(streams command.Streams) *cobra.Command {
-	var watch string
+	var watch command.Watch
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show how things stand, and what needs a person",
@@ -32,40 +26,20 @@ exclamation mark needs a person; then the exit status is 1.`,
   recoup status --watch 10s`,
 		Args: command.NoArgs,
 	}
-	cmd.Flags().StringVar(&watch, "watch", "", "show it again every `DURATION`, such as 10s, until interrupted")
+	watch.Add(cmd)
 	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
-		every, err := interval(watch)
-		if err != nil {
+		var found report
+		err := watch.Run(ctx, s, func() (err error) {
+			if found, err = look(ctx, s); err == nil {
+				err = found.show(s)
+			}
+			return err
+		})
+		if err != nil || watch.On() {
 			return err
 		}
-		for {
-			found, err := look(ctx, s)
-			if err != nil {
-				return err
-			}
-			if err := found.show(s, every > 0); err != nil {
-				return err
-			}
-			if every == 0 {
-				return found.end()
-			}
-			if err := retry.Sleep(ctx, every); err != nil {
-				return nil //nolint:nilerr // an interrupt is how watching ends
-			}
-		}
+		return found.end()
 	})
-}
-
-// interval reads how often a screen is shown again; nothing is once.
-func interval(given string) (time.Duration, error) {
-	if given == "" {
-		return 0, nil
-	}
-	d, err := policy.ParseDuration(given)
-	if err != nil || d < time.Second {
-		return 0, command.Usagef("--watch %q is not possible: expected a duration of a second or more, such as 10s", given)
-	}
-	return d, nil
 }
 
 // line is one thing that an operator looks at.
@@ -107,11 +81,11 @@ func look(ctx context.Context, s *command.Session) (r report, err error) {
 }
 
 // show prints the screen.
-func (r *report) show(s *command.Session, again bool) error {
+func (r *report) show(s *command.Session) error {
 	if s.Machine() {
 		return s.Print(r)
 	}
-	var p command.Page
+	p := command.Page{Width: s.Width}
 	p.Heading(fmt.Sprintf("STATUS AT %s UTC", command.Stamp(s.Clock())))
 	p.Text(fmt.Sprintf("policy %s, leader %s", command.Printable(r.Policy), cmp.Or(command.Printable(r.Leader), "unknown")))
 	p.Heading("WHAT NEEDS A PERSON")
@@ -133,9 +107,6 @@ func (r *report) show(s *command.Session, again bool) error {
 	if len(ways) > 0 {
 		p.Heading("LOOK AT IT WITH")
 		p.List(ways)
-	}
-	if again && s.Width > 0 {
-		fmt.Fprint(s.Out, clearScreen)
 	}
 	fmt.Fprint(s.Out, p.String())
 	return nil

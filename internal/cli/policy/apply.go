@@ -53,7 +53,7 @@ func (a *applyRequest) apply(ctx context.Context, s *command.Session, text strin
 	if err != nil {
 		return done, err
 	}
-	printPlan(s.Err, &plan)
+	printPlan(s.Err, s.Width, &plan)
 	s.Notef("")
 	if !a.yes {
 		if err := s.Confirm(a.question(&plan)); err != nil {

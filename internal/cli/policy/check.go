@@ -54,7 +54,7 @@ func printReport(s *command.Session, name string, r proof.Report) error {
 	if s.Machine() {
 		return s.Print(r)
 	}
-	var b command.Page
+	b := command.Page{Width: s.Width}
 	for _, f := range r.Findings {
 		at := name
 		if f.Line > 0 { // a default stands on none

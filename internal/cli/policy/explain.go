@@ -40,7 +40,7 @@ func explain(streams command.Streams) *cobra.Command {
 		if s.Machine() {
 			return s.Print(x.view())
 		}
-		return x.print(s.Out, from.Name)
+		return x.print(s.Streams, from.Name)
 	})
 }
 
@@ -109,8 +109,8 @@ func (x *explanation) answer(p *policy.Policy) {
 
 func (x *explanation) retried() bool { return x.effective.Table.Allows(recoup.ActionRetry) }
 
-func (x *explanation) print(w io.Writer, name string) error {
-	var b command.Page
+func (x *explanation) print(s command.Streams, name string) error {
+	b := command.Page{Width: s.Width}
 	b.Heading(string(x.Code))
 	entity := "with an entity"
 	if !x.Entity {
@@ -141,7 +141,7 @@ func (x *explanation) print(w io.Writer, name string) error {
 		rows = append(rows, []string{moment(m.After), m.What})
 	}
 	b.Columns(rows...)
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(s.Out, b.String())
 	return err
 }
 

@@ -28,7 +28,7 @@ func plan(streams command.Streams) *cobra.Command {
 			}
 			return fetchPlan(ctx, s, text)
 		},
-		Say: func(s *command.Session, p engine.Plan) { printPlan(s.Out, &p) },
+		Say: func(s *command.Session, p engine.Plan) { printPlan(s.Out, s.Width, &p) },
 	}.Command(streams, &cobra.Command{
 		Use:   "plan FILE",
 		Short: "Preview what a policy would change of a server's open errors",
@@ -58,8 +58,8 @@ func fetchPlan(ctx context.Context, s *command.Session, text string) (engine.Pla
 	return plan, json.Unmarshal(answer, &plan)
 }
 
-func printPlan(w io.Writer, p *engine.Plan) {
-	var b command.Page
+func printPlan(w io.Writer, width int, p *engine.Plan) {
+	b := command.Page{Width: width}
 	b.Heading("PLAN FOR POLICY " + command.Printable(p.Version))
 	b.Text(fmt.Sprintf("%s: %d would change, %d would only take the new version, %d have it, %d stay with theirs.",
 		command.Count(p.Open, "open error"), p.Changed, p.Moved-p.Changed, p.Current, p.Open-p.Moved-p.Current))

@@ -34,13 +34,13 @@ func show(streams command.Streams) *cobra.Command {
 		case s.Machine():
 			return s.Print(viewPolicy(from.Policy))
 		}
-		return showPolicy(s.Out, from.Policy, from.Name)
+		return showPolicy(s.Streams, from.Policy, from.Name)
 	})
 }
 
 // showPolicy prints the policy as tables.
-func showPolicy(w io.Writer, p *policy.Policy, name string) error {
-	var b command.Page
+func showPolicy(s command.Streams, p *policy.Policy, name string) error {
+	b := command.Page{Width: s.Width}
 	b.Heading("POLICY " + p.Version)
 	b.Text(strings.Join(present(name, prefixed("effective ", p.EffectiveFrom), prefixed("authority ", p.Authority)), ", "))
 	showDispositions(&b, p)
@@ -50,7 +50,7 @@ func showPolicy(w io.Writer, p *policy.Policy, name string) error {
 	showLadder(&b, p)
 	showAlerts(&b, p)
 	showNotifications(&b, p)
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(s.Out, b.String())
 	return err
 }
 

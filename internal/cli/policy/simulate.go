@@ -58,7 +58,7 @@ retry_after (seconds). Without --days it runs until nothing is left to happen.`,
 		case s.Machine():
 			return s.Print(result)
 		}
-		return printSimulation(s.Out, result)
+		return printSimulation(s.Streams, result)
 	})
 }
 
@@ -132,8 +132,8 @@ func simulate(ctx context.Context, streams command.Streams, o simulation.Options
 }
 
 // printSimulation prints the counts as tables, with a line for all of them.
-func printSimulation(w io.Writer, r simulation.Result) error {
-	var b command.Page
+func printSimulation(s command.Streams, r simulation.Result) error {
+	b := command.Page{Width: s.Width}
 	b.Heading("SIMULATION OF POLICY " + r.PolicyVersion)
 	b.Text(fmt.Sprintf("%s from %s to %s, seed %d.", command.Count(r.Total.Reported, "failure"),
 		r.Start.Format(time.DateOnly), r.End.Format(time.DateOnly), r.Seed))
@@ -149,7 +149,7 @@ func printSimulation(w io.Writer, r simulation.Result) error {
 	}
 	b.Heading("RESULT")
 	b.Text(conclusion(r))
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(s.Out, b.String())
 	return err
 }
 

@@ -1,9 +1,7 @@
 package server
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,15 +26,20 @@ func jobsList(streams command.Streams) *cobra.Command {
 	var whole client.Jobs
 	return command.List[client.Job]{
 		Noun: "job", Whole: true,
-		Columns: []string{"JOB", "EVERY", "LAST RUN", "BEHIND", "ROWS", "RUNS", "FAILED", "STATUS"}, Drop: []string{"ROWS", "RUNS", "FAILED"},
+		Columns: []command.Column{
+			{Name: "JOB"}, {Name: "EVERY", Drop: 2}, {Name: "LAST RUN"}, {Name: "BEHIND", Drop: 1}, {Name: "ROWS", Drop: 4}, {Name: "RUNS", Drop: 5},
+			{Name: "FAILED", Drop: 3}, {Name: "STATUS", Wrap: true, State: true},
+		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []client.Job, _ string, err error) {
 			whole, err = s.Jobs(ctx)
 			return whole.Jobs, "", err
 		},
-		JSON: func([]client.Job) any { return whole },
-		Row: func(s *command.Session, j *client.Job) []string {
-			return []string{j.Name, command.Age(time.Duration(j.Every) * time.Second), cmp.Or(s.Relative(j.FinishedAt), "never"), command.Age(time.Duration(j.Lag) * time.Second),
-				fmt.Sprint(j.Rows), fmt.Sprint(j.Runs), fmt.Sprint(j.Failures), status(j)}
+		JSON: func(list []client.Job) any {
+			whole.Jobs = list
+			return whole
+		},
+		Row: func(_ *command.Session, j *client.Job) command.Cells {
+			return command.Cells{j.Name, command.Seconds(j.Every), command.At(j.FinishedAt).Or("never"), command.Seconds(j.Lag), j.Rows, j.Runs, j.Failures, status(j)}
 		},
 		After: func(s *command.Session, _ []client.Job) {
 			if whole.Leader == "" {
