@@ -101,13 +101,13 @@ func (n *node) answer(leased []recoup.Error, like string, in func(recoup.ID) lif
 	steps := make([]store.Step, len(leased))
 	for i := range leased {
 		token := leased[i].LeaseToken
-		steps[i] = store.Step{ID: leased[i].ID, Decide: n.decide(in(token)), Tell: told(in(token)), Result: &store.Result{Token: token, Like: like, Brief: true}}
+		steps[i] = store.Step{ID: leased[i].ID, Decide: n.decide(in(token)), EventOf: eventOf(in(token)), Result: &store.Result{Token: token, Like: like, Brief: true}}
 	}
 	return n.apply(steps)
 }
 
-// told is what the ledger stores of an attempt that failed, as the engine has it.
-func told(in lifecycle.Input) store.Tell {
+// eventOf is what the ledger stores of an attempt that failed, as the engine has it.
+func eventOf(in lifecycle.Input) store.EventOf {
 	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
 		id := out.Error.ID
 		if fail, ok := in.(lifecycle.Fail); ok {

@@ -143,12 +143,12 @@ func TestServerAway(t *testing.T) {
 		if s := m.Stats(); s.Emitted != 65 || s.Dropped+s.Delivered != 65 || s.Failures != 6 || s.Waiting != 0 {
 			t.Errorf("stats are %+v", s)
 		}
-		var told int
+		var dropped int
 		for i, b := range l.requests {
 			n := 0
 			_, _ = fmt.Sscan(b.header.Get("X-Recoup-Dropped"), &n)
 			if i >= 6 {
-				told += n
+				dropped += n
 			}
 			if i == 0 || i > 6 {
 				continue
@@ -162,8 +162,8 @@ func TestServerAway(t *testing.T) {
 				t.Errorf("request %d came after %v, want %v", i, wait, least)
 			}
 		}
-		if s := m.Stats(); int64(told) != s.Dropped || s.Dropped == 0 || int64(len(l.events)) != s.Delivered {
-			t.Errorf("told of %d drops of %d, %d events of %d", told, s.Dropped, len(l.events), s.Delivered)
+		if s := m.Stats(); int64(dropped) != s.Dropped || s.Dropped == 0 || int64(len(l.events)) != s.Delivered {
+			t.Errorf("handed %d drops of %d, %d events of %d", dropped, s.Dropped, len(l.events), s.Delivered)
 		}
 		if err := shut(t, m); err != nil {
 			t.Error(err)

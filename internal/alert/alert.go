@@ -128,7 +128,7 @@ func (j *judgement) rule(name string) *policy.Alert {
 // step moves the alert of a rule and a scope on; nil: there is none.
 //
 // A rate with too few samples begins nothing and says nothing. One that fires
-// already goes on firing, untold, while the few that there are still hold, so that
+// already goes on firing without a notification while the few that there are still hold, so that
 // it does not end and begin again with every sample that comes and goes.
 func (j *judgement) step(rule *policy.Alert, before recoup.Alert, s Sample) *matter {
 	m := &matter{rule: rule, before: before, next: before, few: few(j.Policy, rule, s.Samples)}

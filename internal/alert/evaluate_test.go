@@ -28,7 +28,7 @@ func TestAlertGoesThroughItsStates(t *testing.T) {
 	}
 	s.set("parked_errors", dolHub, 11)
 	if got := s.after(t, time.Minute); len(got) != 0 {
-		t.Fatalf("a pending alert is told: %+v", got)
+		t.Fatalf("a pending alert is notified: %+v", got)
 	}
 	pending := s.only(t, "parked", dolHub)
 	if pending.State != recoup.AlertPending || pending.Condition != "parked_errors > 10 for 10m" || pending.Value != 11 || !pending.PendingAt.Equal(s.now) {
@@ -44,9 +44,9 @@ func TestAlertGoesThroughItsStates(t *testing.T) {
 		t.Errorf("firing is %+v", fired)
 	}
 	if len(got) != 1 || got[0].Kind != recoup.NoticeAlert || got[0].To != "dol-filings-team" || got[0].Key != "alert:"+fired.ID.String()+":1" || got[0].Page {
-		t.Fatalf("told %+v", got)
+		t.Fatalf("notified %+v", got)
 	}
-	if l := got[0].Alerts; len(l) != 1 || l[0].Rule != "parked" || l[0].Scope != dolHub || l[0].Value != 12 || !l[0].Since.Equal(pending.PendingAt) || l[0].Told != 1 {
+	if l := got[0].Alerts; len(l) != 1 || l[0].Rule != "parked" || l[0].Scope != dolHub || l[0].Value != 12 || !l[0].Since.Equal(pending.PendingAt) || l[0].Notified != 1 {
 		t.Errorf("the notice lists %+v", l)
 	}
 	s.set("parked_errors", dolHub, 3)
@@ -56,10 +56,10 @@ func TestAlertGoesThroughItsStates(t *testing.T) {
 		t.Errorf("over is %+v", over)
 	}
 	if len(got) != 1 || got[0].Kind != recoup.NoticeAlertResolved || got[0].Key != "alert:"+fired.ID.String()+":resolved" || !got[0].Alerts[0].Until.Equal(s.now) {
-		t.Errorf("told %+v", got)
+		t.Errorf("notified %+v", got)
 	}
 	if again := s.after(t, time.Minute); len(again) != 0 {
-		t.Errorf("its end is told twice: %+v", again)
+		t.Errorf("its end is notified twice: %+v", again)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestPendingEndsUntold(t *testing.T) {
 	id := s.only(t, "parked", dolHub).ID
 	s.set("parked_errors", dolHub, 1)
 	if got := s.after(t, time.Minute); len(got) != 0 || s.alerts[id].State != recoup.AlertResolved || !s.alerts[id].FiredAt.IsZero() {
-		t.Errorf("told %+v, the alert is %+v", got, s.alerts[id])
+		t.Errorf("notified %+v, the alert is %+v", got, s.alerts[id])
 	}
 }
 
@@ -85,15 +85,15 @@ func TestGrouping(t *testing.T) {
 	s.set("parked_errors", peopleHub, 11)
 	got := s.after(t, 0)
 	if len(got) != 2 || len(s.open()) != 3 {
-		t.Fatalf("told %+v of %+v", got, s.open())
+		t.Fatalf("notified %+v of %+v", got, s.open())
 	}
 	if got[0].To != "dol-filings-team" || len(got[0].Alerts) != 2 || got[1].To != "people-intelligence-team" || len(got[1].Alerts) != 1 {
-		t.Errorf("told %+v", got)
+		t.Errorf("notified %+v", got)
 	}
 	s.set("blocking_errors", dolHub, 1)
 	got = s.after(t, 4*time.Hour)
-	if len(got) != 3 || len(got[0].Alerts) != 1 || got[0].Kind != recoup.NoticeAlert || got[0].Alerts[0].Told != 2 || got[2].Kind != recoup.NoticeAlertResolved {
-		t.Errorf("told %+v", got)
+	if len(got) != 3 || len(got[0].Alerts) != 1 || got[0].Kind != recoup.NoticeAlert || got[0].Alerts[0].Notified != 2 || got[2].Kind != recoup.NoticeAlertResolved {
+		t.Errorf("notified %+v", got)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestPagesStandAlone(t *testing.T) {
 	s.set("blocking_errors", "", 101)
 	got := s.after(t, 0)
 	if len(got) != 2 || got[0].To != got[1].To || got[0].Page == got[1].Page {
-		t.Errorf("told %+v", got)
+		t.Errorf("notified %+v", got)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 	got := s.after(t, 0)
 	if len(got) != 1 || len(got[0].Alerts) != 50 || got[0].More != 10 || got[0].To != "platform-team" {
-		t.Errorf("told %d notices: %+v", len(got), got)
+		t.Errorf("notified %d notices: %+v", len(got), got)
 	}
 }
 
@@ -131,15 +131,15 @@ func TestSilence(t *testing.T) {
 	s.set("parked_errors", peopleHub, 11)
 	s.silences = []recoup.Silence{{Rule: "parked", Scope: dolHub, Until: epoch.Add(time.Hour)}}
 	if got := s.after(t, 0); len(got) != 1 || got[0].To != "people-intelligence-team" {
-		t.Fatalf("told %+v", got)
+		t.Fatalf("notified %+v", got)
 	}
 	if a := s.only(t, "parked", dolHub); a.State != recoup.AlertFiring || a.Notified != 0 {
 		t.Errorf("a silenced alert does not fire: %+v", a)
 	}
 	if got := s.after(t, 59*time.Minute); len(got) != 0 {
-		t.Errorf("told %+v", got)
+		t.Errorf("notified %+v", got)
 	}
-	if got := s.after(t, time.Minute); len(got) != 1 || got[0].To != "dol-filings-team" || got[0].Alerts[0].Told != 1 {
+	if got := s.after(t, time.Minute); len(got) != 1 || got[0].To != "dol-filings-team" || got[0].Alerts[0].Notified != 1 {
 		t.Errorf("after the silence: %+v", got)
 	}
 	s.silences[0].Until = s.now.Add(24 * time.Hour)
@@ -158,7 +158,7 @@ func TestSilencedFromItsBeginning(t *testing.T) {
 	s.evaluate(t)
 	s.set("parked_errors", dolHub, 0)
 	if got := s.after(t, time.Minute); len(got) != 0 || len(s.open()) != 0 {
-		t.Errorf("told %+v", got)
+		t.Errorf("notified %+v", got)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestFlapping(t *testing.T) {
 	if len(beginnings) < 8 || ends != len(beginnings) || slices.ContainsFunc(beginnings[7:], func(at time.Duration) bool {
 		return at-beginnings[slices.Index(beginnings, at)-7] < 4*time.Hour
 	}) {
-		t.Errorf("in twelve hours it is told to begin at %v, and to end %d times", beginnings, ends)
+		t.Errorf("in twelve hours it is notified to begin at %v, and to end %d times", beginnings, ends)
 	}
 	for i, rest := range []time.Duration{5, 10, 20, 40, 80} {
 		if got := beginnings[i+1] - beginnings[i]; got < rest*time.Minute || got > rest*time.Minute+4*time.Minute {
@@ -213,7 +213,7 @@ func TestRepeatAfterSilence(t *testing.T) {
 		notices int
 	}{{4 * time.Hour, 0}, {time.Hour, 1}, {4*time.Hour - time.Second, 0}, {time.Second, 1}} {
 		if got := s.after(t, step.after); len(got) != step.notices {
-			t.Errorf("at %s: told %+v", s.now.Sub(epoch), got)
+			t.Errorf("at %s: notified %+v", s.now.Sub(epoch), got)
 		}
 	}
 }
@@ -233,15 +233,15 @@ func TestFewSamples(t *testing.T) {
 	}
 	s.few("park_rate", dolHub, 1, 20)
 	if got := s.after(t, time.Minute); len(got) != 1 || len(s.open()) != 2 || got[0].Alerts[0].Hint != "review the park queue: recoup errors list --parked --hub dol-filings" {
-		t.Fatalf("20 samples: told %+v", got)
+		t.Fatalf("20 samples: notified %+v", got)
 	}
 	s.few("park_rate", dolHub, .5, 3)
 	if got := s.after(t, 5*time.Hour); len(got) != 0 || len(s.open()) != 1 || s.only(t, "rate", dolHub).State != recoup.AlertFiring {
-		t.Fatalf("told %+v, open are %+v", got, s.open())
+		t.Fatalf("notified %+v, open are %+v", got, s.open())
 	}
 	s.few("park_rate", dolHub, .1, 3)
 	if got := s.after(t, time.Minute); len(got) != 1 || got[0].Kind != recoup.NoticeAlertResolved || len(s.open()) != 0 {
-		t.Errorf("told %+v, open are %+v", got, s.open())
+		t.Errorf("notified %+v, open are %+v", got, s.open())
 	}
 }
 
@@ -274,7 +274,7 @@ func TestRuleThatIsGone(t *testing.T) {
 	s.policy = ruled(level("other", func(a *policy.Alert) { a.Value, a.Severity = 7, recoup.AlertHigh }))
 	got := s.after(t, time.Minute)
 	if len(got) != 1 || got[0].To != "dol-filings-team" || got[0].Kind != recoup.NoticeAlertResolved || got[0].Alerts[0].Rule != "parked" {
-		t.Errorf("told %+v", got)
+		t.Errorf("notified %+v", got)
 	}
 	if a := s.only(t, "other", dolHub); a.Condition != "parked_errors > 7" || a.Severity != recoup.AlertHigh {
 		t.Errorf("a changed rule leaves %+v", a)
@@ -307,7 +307,7 @@ func TestRecipients(t *testing.T) {
 		s.set("parked_errors", row.scope, 11)
 		got := s.after(t, 0)
 		if len(got) != 1 || got[0].To != row.to || got[0].Page != row.page {
-			t.Errorf("%s per %s: told %+v", row.action, row.per, got)
+			t.Errorf("%s per %s: notified %+v", row.action, row.per, got)
 		}
 	}
 }
@@ -348,7 +348,7 @@ func TestDefaultRulesAreMeasurable(t *testing.T) {
 			scopes = append(scopes, string(s))
 		}
 		if !strings.Contains(strings.Join(scopes, " "), string(rule.Per)) {
-			t.Errorf("%s: %s cannot be told per %s", rule.Name, rule.Metric, rule.Per)
+			t.Errorf("%s: %s cannot be measured per %s", rule.Name, rule.Metric, rule.Per)
 		}
 	}
 }

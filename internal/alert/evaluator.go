@@ -88,7 +88,7 @@ func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]recoup.Alert, 
 			if notified[key{rule.Name, sample.Scope}] || !rule.Compare.Holds(sample.Value, rule.Value) {
 				continue
 			}
-			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: sample.Scope, Told: true},
+			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: sample.Scope, Notified: true},
 				store.Page{Limit: maxEarlier})
 			if err != nil {
 				return nil, err

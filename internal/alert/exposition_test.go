@@ -120,7 +120,7 @@ func TestExposedProviders(t *testing.T) {
 		}
 	}
 	if want := map[string]float64{"millionverifier 5m": 12, " 5m": 2}; !maps.Equal(got, want) {
-		t.Errorf("told are %v, want %v", got, want)
+		t.Errorf("exported are %v, want %v", got, want)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestReadings(t *testing.T) {
 		readings := f.Readings()
 		i := slices.IndexFunc(readings, func(r alert.Reading) bool { return r.Metric == row.metric && r.Scope == row.scope })
 		if i < 0 {
-			t.Errorf("%s of %s is not told", row.metric, row.scope)
+			t.Errorf("%s of %s is missing", row.metric, row.scope)
 			continue
 		}
 		if r := readings[i]; r.Threshold != row.threshold || r.Above != row.above || r.Few != row.few || r.Hub != row.scope {

@@ -142,7 +142,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s per %s: %+v, want %+v", row.metric, row.per, list, want)
 		}
 		if window := alert.Window(policy.Default(), row.metric); window != row.window {
-			t.Errorf("%s is told over %s, want %s", row.metric, window, row.window)
+			t.Errorf("%s is measured over %s, want %s", row.metric, window, row.window)
 		}
 	}
 	if list := f.Measure("park_rate", day, policy.PerService); list != nil {
@@ -191,7 +191,7 @@ func TestScopesAreThoseOfThePolicy(t *testing.T) {
 	for _, m := range policy.Default().Metrics {
 		got := slices.DeleteFunc(alert.Scopes(m.Name), func(s policy.Scope) bool { return s == alert.PerTable })
 		if want := policy.CountedPer(m.Name); !slices.Equal(got, want) {
-			t.Errorf("%s is told per %v, and allowed per %v", m.Name, got, want)
+			t.Errorf("%s is measured per %v, and allowed per %v", m.Name, got, want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ type Line struct {
 	Samples   int64                `json:"samples,omitempty"`
 	Since     time.Time            `json:"since"`
 	Until     time.Time            `json:"until,omitzero"` // it has ended then
-	Told      int                  `json:"told"`           // which notification of it this is: 1, 2, 3…
+	Notified  int                  `json:"notified"`       // which notification of it this is: 1, 2, 3…
 	Hint      string               `json:"hint,omitempty"`
 }
 
@@ -141,7 +141,7 @@ func (n *notice) add(m *matter) {
 	}
 	n.body.Alerts = append(n.body.Alerts, Line{
 		ID: a.ID, Rule: a.Rule, Scope: a.Scope, Severity: a.Severity, Action: a.Action, Condition: a.Condition,
-		Value: a.Value, Samples: a.Samples, Since: a.PendingAt, Until: a.ResolvedAt, Told: a.Notified, Hint: hint(a),
+		Value: a.Value, Samples: a.Samples, Since: a.PendingAt, Until: a.ResolvedAt, Notified: a.Notified, Hint: hint(a),
 	})
 }
 

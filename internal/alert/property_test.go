@@ -91,7 +91,7 @@ func (s *scene) minute(t failer) {
 	keys := map[string]bool{}
 	for i, heard := range s.sent {
 		if keys[heard.Key] {
-			t.Fatalf("%s is told twice", heard.Key)
+			t.Fatalf("%s is notified twice", heard.Key)
 		}
 		keys[heard.Key] = true
 		if i >= from {
@@ -112,14 +112,14 @@ func (s *scene) mayHear(t failer, heard received) {
 		a := s.alerts[line.ID]
 		for _, silence := range s.silences {
 			if heard.Kind == recoup.NoticeAlert && silence.Covers(&a, s.now) {
-				t.Fatalf("told while silenced: %+v", line)
+				t.Fatalf("notified while silenced: %+v", line)
 			}
 		}
 		if heard.Kind == recoup.NoticeAlertResolved && (a.Notified == 0 || a.State != recoup.AlertResolved) {
-			t.Fatalf("its end is told: %+v", a)
+			t.Fatalf("its end is notified: %+v", a)
 		}
 		if heard.Kind == recoup.NoticeAlert && a.State != recoup.AlertFiring {
-			t.Fatalf("it is told to fire: %+v", a)
+			t.Fatalf("it is notified as firing: %+v", a)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestSteadyConditionIsRepeated(t *testing.T) {
 			s.evaluate(t)
 		}
 		if want := int((duration + repeat - 1) / repeat); len(s.sent) != want {
-			t.Fatalf("told %d times in %s, want %d times, every %s", len(s.sent), duration, want, repeat)
+			t.Fatalf("notified %d times in %s, want %d times, every %s", len(s.sent), duration, want, repeat)
 		}
 	})
 }

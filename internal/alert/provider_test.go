@@ -35,7 +35,7 @@ func TestSwitchAndBack(t *testing.T) {
 	}
 	if len(got) != 1 || got[0].To != "platform-team" || got[0].Page || len(got[0].Alerts) != 1 ||
 		len(got[0].Switches) != 1 || got[0].Switches[0].From != "millionverifier" || got[0].Switches[0].To != "zerobounce" {
-		t.Fatalf("told %+v", got)
+		t.Fatalf("notified %+v", got)
 	}
 	s.works("millionverifier")
 	if s.after(t, 5*time.Minute); s.active() != "zerobounce" || len(s.open()) != 0 {
@@ -49,10 +49,10 @@ func TestSwitchAndBack(t *testing.T) {
 		t.Fatalf("in use is %+v", row)
 	}
 	if len(got) != 1 || got[0].Kind != recoup.NoticeAlertResolved || len(got[0].Alerts) != 0 || got[0].Switches[0].To != "millionverifier" {
-		t.Errorf("told %+v", got)
+		t.Errorf("notified %+v", got)
 	}
 	if got := s.after(t, time.Hour); len(got) != 0 {
-		t.Errorf("told %+v", got)
+		t.Errorf("notified %+v", got)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestNobodyLeft(t *testing.T) {
 	s.fails("b")
 	got := s.after(t, time.Minute)
 	if s.active() != "b" || len(got) != 1 || !got[0].Page || got[0].To != "platform-team" || got[0].Alerts[0].Scope != "b" {
-		t.Fatalf("%s is in use, told %+v", s.active(), got)
+		t.Fatalf("%s is in use, notified %+v", s.active(), got)
 	}
 	if v := s.evaluate(t); len(v.Alerts)+len(v.Notices)+len(v.Switches) != 0 {
 		t.Errorf("again: %+v", v)
@@ -123,12 +123,12 @@ func TestNobodyLeft(t *testing.T) {
 	s.works("a") // and can take over
 	got = s.after(t, time.Minute)
 	if s.active() != "a" || len(got) != 2 || got[0].Page || got[0].Switches[0].To != "a" {
-		t.Fatalf("%s is in use, told %+v", s.active(), got)
+		t.Fatalf("%s is in use, notified %+v", s.active(), got)
 	}
 	s.works("b")
 	got = s.after(t, time.Minute)
 	if len(got) != 1 || !got[0].Page || got[0].Kind != recoup.NoticeAlertResolved || got[0].Alerts[0].Scope != "b" {
-		t.Errorf("told %+v", got)
+		t.Errorf("notified %+v", got)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestSilencedSwitch(t *testing.T) {
 	s.fails("a")
 	got := s.after(t, 0)
 	if s.active() != "b" || len(got) != 1 || len(got[0].Alerts) != 0 || len(got[0].Switches) != 1 {
-		t.Errorf("%s is in use, told %+v", s.active(), got)
+		t.Errorf("%s is in use, notified %+v", s.active(), got)
 	}
 }
 

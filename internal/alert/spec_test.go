@@ -172,7 +172,7 @@ func (r row) test(w *world) {
 	}
 	heard := w.heard(r.rule)
 	if len(heard) != 1 || heard[0].To != r.to || heard[0].Page != r.page || heard[0].Kind != recoup.NoticeAlert {
-		w.Fatalf("told are %+v", heard)
+		w.Fatalf("notified are %+v", heard)
 	}
 	if changed, err := w.Alerts.Run(w.Context(), w.term()); changed != 0 || err != nil {
 		w.Errorf("judged again, %d change: %v", changed, err)
@@ -232,12 +232,12 @@ func TestStoredSilence(t *testing.T) {
 		w.Must(err)
 		w.report(101, dol, "NETWORK_TIMEOUT")
 		if open := w.evaluate(); len(open) != 1 || len(w.heard("blocking-errors")) != 0 {
-			w.Fatalf("open are %q, told %+v", open, w.heard("blocking-errors"))
+			w.Fatalf("open are %q, notified %+v", open, w.heard("blocking-errors"))
 		}
 		w.Wait(time.Hour)
 		w.evaluate()
 		if heard := w.heard("blocking-errors"); len(heard) != 1 {
-			w.Errorf("told %+v", heard)
+			w.Errorf("notified %+v", heard)
 		}
 	})
 }
@@ -264,7 +264,7 @@ func TestStoredEnd(t *testing.T) {
 			w.Helper()
 			w.evaluate()
 			if b, e := kinds(); b != began || e != ended {
-				w.Errorf("%s: told to begin %d times and to end %d times, not %d and %d", when, b, e, began, ended)
+				w.Errorf("%s: notified to begin %d times and to end %d times, not %d and %d", when, b, e, began, ended)
 			}
 		}
 		fail(11)
@@ -298,7 +298,7 @@ func TestStoredFlapping(t *testing.T) {
 			w.Wait(2 * time.Minute)
 		}
 		if n := len(w.heard("database-errors")); n < 4 || n > 7 {
-			w.Errorf("in four hours it is told %d times", n)
+			w.Errorf("in four hours it is notified %d times", n)
 		}
 	})
 }

@@ -47,7 +47,7 @@ type Hush struct {
 type Scene struct {
 	At        time.Duration
 	Open      []recoup.Alert // by rule and scope
-	Told      []Heard        // at this moment
+	Notified  []Heard        // at this moment
 	Providers map[string]string
 }
 
@@ -100,7 +100,7 @@ func (t *Trial) Run(until time.Duration, show func(Scene)) error {
 			if err := json.Unmarshal([]byte(n.Body), &heard.Body); err != nil {
 				return err
 			}
-			scene.Told = append(scene.Told, heard)
+			scene.Notified = append(scene.Notified, heard)
 		}
 		show(scene)
 	}

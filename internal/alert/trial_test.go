@@ -26,8 +26,8 @@ func TestTrial(t *testing.T) {
 	}
 	var got []string
 	if err := trial.Run(6*time.Minute, func(s alert.Scene) {
-		line := fmt.Sprintf("%s: %d open, told", s.At, len(s.Open))
-		for _, h := range s.Told {
+		line := fmt.Sprintf("%s: %d open, notified", s.At, len(s.Open))
+		for _, h := range s.Notified {
 			line += " " + string(h.Kind)
 		}
 		got = append(got, line)
@@ -35,8 +35,8 @@ func TestTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"0s: 1 open, told ALERT", "1m0s: 1 open, told ALERT", "2m0s: 0 open, told ALERT_RESOLVED", "3m0s: 1 open, told ALERT",
-		"4m0s: 1 open, told", "5m0s: 1 open, told", "6m0s: 1 open, told ALERT",
+		"0s: 1 open, notified ALERT", "1m0s: 1 open, notified ALERT", "2m0s: 0 open, notified ALERT_RESOLVED", "3m0s: 1 open, notified ALERT",
+		"4m0s: 1 open, notified", "5m0s: 1 open, notified", "6m0s: 1 open, notified ALERT",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)

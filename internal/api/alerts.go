@@ -18,7 +18,7 @@ import (
 type AlertStore interface {
 	store.FigureReader
 	store.AlertReader
-	store.AlertDesk
+	store.AlertAdmin
 }
 
 // alertRoutes are about what is measured, who is notified, and which provider is used.

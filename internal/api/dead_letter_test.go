@@ -44,12 +44,12 @@ func TestDeadLetterFields(t *testing.T) {
 		"next_step":         all.Next == "triage" && all.Step == recoup.StepNew,
 	} {
 		if !ok {
-			t.Errorf("%s is not as it was told: %s", field, answer.Body)
+			t.Errorf("%s is not as it was sent: %s", field, answer.Body)
 		}
 	}
 	for _, secret := range []string{"sk-proj", "ada@example.com", "write to", "Bearer", `{"a":1}`} {
 		if strings.Contains(answer.Body.String(), secret) {
-			t.Errorf("%q is told: %s", secret, answer.Body)
+			t.Errorf("%q leaks: %s", secret, answer.Body)
 		}
 	}
 	for name, row := range map[string]struct {

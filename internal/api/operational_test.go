@@ -69,10 +69,10 @@ func TestAutoParkRecordsItsCount(t *testing.T) {
 	}
 	var history client.History
 	w.get("/v1/errors/" + e.ID.String() + "/history").ok(&history)
-	told := func(h recoup.Transition) bool {
+	counted := func(h recoup.Transition) bool {
 		return strings.Contains(h.Reason, "failure 3 of 3 of domain-lookup for this entity")
 	}
-	if e.ParkReason != "MAX_RETRIES_EXCEEDED" || e.RetryCount != 2 || !slices.ContainsFunc(history.Transitions, told) {
+	if e.ParkReason != "MAX_RETRIES_EXCEEDED" || e.RetryCount != 2 || !slices.ContainsFunc(history.Transitions, counted) {
 		t.Errorf("parked with %s after %d of %d retries: %+v", e.ParkReason, e.RetryCount, e.MaxRetries, history.Transitions)
 	}
 }

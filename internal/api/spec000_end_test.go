@@ -80,7 +80,7 @@ func TestSpec000Expiry(t *testing.T) {
 			gone := w.show(e)
 			if gone.State != recoup.Archived || gone.ArchiveReason != "TTL_EXPIRED" || gone.ArchivedBy != recoup.System ||
 				!gone.ArchivedAt.Equal(w.clock()) || gone.FinalDisposition != e.Disposition {
-				w.Errorf("%s: 7.3 wants its end told: %+v", row.table, gone.Archive)
+				w.Errorf("%s: 7.3 wants its end notified: %+v", row.table, gone.Archive)
 			}
 			if gone.Code != e.Code || gone.EntityID != e.EntityID || !gone.CreatedAt.Equal(e.CreatedAt) || gone.ParkReason != e.ParkReason || gone.MaxRetries != e.MaxRetries {
 				w.Errorf("%s: 7.3 wants its fields kept: %+v", row.table, gone)

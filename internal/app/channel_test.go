@@ -97,7 +97,7 @@ channels:
 		}
 	}
 	if strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("a secret is told: %v", err)
+		t.Errorf("a secret leaks: %v", err)
 	}
 	if _, _, err := app.ReadConfig(nil, lookup(nil), configFile(t, "channels: [chat]\n")); err == nil || !strings.Contains(err.Error(), "channels must be of the form") {
 		t.Errorf("got %v", err)
@@ -125,14 +125,14 @@ func TestNodeNotifies(t *testing.T) {
 		Channels: []notify.Config{{Name: "hook", Kind: notify.Webhook, Values: map[string]string{"url": hook.URL, "secret": "sixteen characters"}}},
 	})
 	said := n.Call(http.MethodPost, "/v1/errors", `{"table":"outreach.dol_errors","entity_id":"CO-1","code":"RUNTIME_BUG","message":"do not tell"}`)
-	told := <-got
+	sent := <-got
 	for _, want := range []string{`"kind":"PAGE"`, `"to":"platform-team"`, `"code":"RUNTIME_BUG"`, `"link":"https://recoup.example.com/errors/`} {
-		if !strings.Contains(told, want) {
-			t.Errorf("nothing is told of %s: %s\nafter %s", want, told, said)
+		if !strings.Contains(sent, want) {
+			t.Errorf("the notification does not have %s: %s\nafter %s", want, sent, said)
 		}
 	}
-	if strings.Contains(told, "do not tell") || strings.Contains(told, "CO-1") {
-		t.Errorf("too much is told: %s", told)
+	if strings.Contains(sent, "do not tell") || strings.Contains(sent, "CO-1") {
+		t.Errorf("too much is sent: %s", sent)
 	}
 	figures := n.Call(http.MethodGet, "/metrics", "")
 	for _, want := range []string{`recoup_notifications_total{channel="log",outcome="given_up"} 0`, `recoup_notices{state="given_up"} 0`, `recoup_channel_missing{channel="nowhere"} 1`} {

@@ -107,7 +107,7 @@ func TestClockCorrectsInBoundedSteps(t *testing.T) {
 			}
 		}
 		if got := c.snapshot(); got.corrections != 3 || got.corrected != 3*maxCorrection {
-			t.Errorf("told %+v", got)
+			t.Errorf("notified %+v", got)
 		}
 		before := c.now()
 		m.ahead = -time.Hour

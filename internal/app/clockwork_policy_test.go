@@ -52,7 +52,7 @@ func TestPolicyFile(t *testing.T) {
 			}
 		}
 	}
-	told := func() (n int) {
+	notified := func() (n int) {
 		t.Helper()
 		list, err := nodes[0].store.(interface {
 			PendingNotices(ctx context.Context, limit int) ([]recoup.Notice, error)
@@ -72,8 +72,8 @@ func TestPolicyFile(t *testing.T) {
 	follow("1.0.1", false)
 	write(strings.Replace(version("1.0.2"), "ttl:", "ttll:", 1))
 	follow("1.0.1", true)
-	if n := told(); n != 1 {
-		t.Errorf("people were told %d times", n)
+	if n := notified(); n != 1 {
+		t.Errorf("people were notified %d times", n)
 	}
 	write(strings.Replace(version("1.0.1"), "authority:", "authority: somebody else #", 1)) // another text of a version that is known
 	follow("1.0.1", true)
@@ -83,8 +83,8 @@ func TestPolicyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	follow("1.0.3", true)
-	if n := told(); n != 3 {
-		t.Errorf("people were told %d times", n)
+	if n := notified(); n != 3 {
+		t.Errorf("people were notified %d times", n)
 	}
 	list, _, err := nodes[0].store.PolicyVersions(t.Context(), 0, 100)
 	if err != nil || len(list) != 3 {

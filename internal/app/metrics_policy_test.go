@@ -67,12 +67,12 @@ func TestPolicyMetrics(t *testing.T) {
 		"recoup_silences 0",
 	} {
 		if !strings.Contains(text, "\n"+want+"\n") {
-			t.Errorf("%s is not told", want)
+			t.Errorf("%s is missing", want)
 		}
 	}
 	report(1, "MISSING_REQUIRED_FIELD")
 	clock.by.Add(int64(figuresLife) * 2)
 	if text := scrape(); !strings.Contains(text, "\nrecoup_parked_errors"+table+"} 11\n") {
-		t.Error("an old figure is told")
+		t.Error("an old figure is exported")
 	}
 }

@@ -81,7 +81,7 @@ receivers:
 		}
 	}
 	if strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("a secret is told: %v", err)
+		t.Errorf("a secret leaks: %v", err)
 	}
 	if _, err := app.Open(t.Context(), app.Options{Database: "sqlite:" + sqlitetest.File(t, t.TempDir()), Listen: "127.0.0.1:0", Receivers: []push.Config{
 		{Name: "slow", Kind: push.Work, Values: map[string]string{"url": "https://x.example", "secret": "hunter2hunter2hunter2", "lanes": "a/b", "timeout": "15m"}},

@@ -70,7 +70,7 @@ func TestOneMasterKey(t *testing.T) {
 		a, endA := guarded(t, database, masters[0], &log)
 		b, endB := guarded(t, database, masters[1], &bytes.Buffer{})
 		if !strings.Contains(log.String(), "recoup keys payload wrap") {
-			t.Errorf("bare keys beside a master key are not told: %s", log.String())
+			t.Errorf("bare keys beside a master key are not logged: %s", log.String())
 		}
 		if _, err := a.RotatePayloadKey(ctx, "a"); err != nil {
 			t.Fatal(err)
@@ -209,7 +209,7 @@ func TestLooseMasterKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told := strings.Contains(log.String(), "others can read the master key"); told != loose {
+		if warned := strings.Contains(log.String(), "others can read the master key"); warned != loose {
 			t.Errorf("%o: the log says %s", mode, log.String())
 		}
 		if err := errors.Join(n.Close(context.Background()), os.Remove(file)); err != nil {

@@ -163,7 +163,7 @@ var layers = []layer{
 	{
 		pkg:     "recoup/internal/alert",
 		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/store"},
-		why:     "it measures and judges; where figures come from and how people are told, others know",
+		why:     "it measures and judges; where figures come from and how people are notified, others know",
 	},
 	{
 		pkg:     "recoup/internal/ledger",

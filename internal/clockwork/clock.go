@@ -82,8 +82,8 @@ func (c *Clock) round(ctx context.Context) (again bool, err error) {
 func (c *Clock) turn(ctx context.Context, p *progress) error {
 	now, term := c.Now(), c.Term()
 	p.begin(now)
-	step, cancel := context.WithTimeout(ctx, c.left()) // no chunk outlives its term
-	rows, more, err := p.Step(step, Turn{Now: now, Term: term})
+	chunk, cancel := context.WithTimeout(ctx, c.left()) // no chunk outlives its term
+	rows, more, err := p.Chunk(chunk, Turn{Now: now, Term: term})
 	cancel()
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -17,8 +17,8 @@ import (
 )
 
 // fake is a job that does what a test says.
-func fake(name string, step func(ctx context.Context, t clockwork.Turn) (int, bool, error)) clockwork.Job {
-	return clockwork.Job{Name: name, Every: time.Second, Late: time.Minute, Step: step}
+func fake(name string, chunk func(ctx context.Context, t clockwork.Turn) (int, bool, error)) clockwork.Job {
+	return clockwork.Job{Name: name, Every: time.Second, Late: time.Minute, Chunk: chunk}
 }
 
 func counting(n *int) clockwork.Job {
@@ -178,7 +178,7 @@ func TestLate(t *testing.T) {
 		nodes := []*clockwork.Clock{w.node("a", job), w.node("b", job)}
 		want := []recoup.NoticeKind(nil)
 		turn := 0
-		told := func(more ...recoup.NoticeKind) {
+		notified := func(more ...recoup.NoticeKind) {
 			w.Helper()
 			for range 4 {
 				w.Wait(clockwork.DefaultQuiet)
@@ -190,21 +190,21 @@ func TestLate(t *testing.T) {
 				}
 			}
 			if want = append(want, more...); !slices.Equal(w.notices(), want) {
-				w.Fatalf("told %v, want %v", w.notices(), want)
+				w.Fatalf("notified %v, want %v", w.notices(), want)
 			}
 		}
-		told()
+		notified()
 		overdue = w.Now().Add(time.Second)
-		told()
-		told(recoup.NoticeJobLate)
-		told()
+		notified()
+		notified(recoup.NoticeJobLate)
+		notified()
 		overdue = time.Time{}
-		told(recoup.NoticeJobRecovered)
+		notified(recoup.NoticeJobRecovered)
 		bad = errors.New("no")
-		told()
-		told(recoup.NoticeJobLate) // silence
+		notified()
+		notified(recoup.NoticeJobLate) // silence
 		bad = nil
-		told(recoup.NoticeJobRecovered)
+		notified(recoup.NoticeJobRecovered)
 		if got := w.known("x"); got.Lag != 0 || got.Failures == 0 {
 			w.Errorf("known is %+v", got)
 		}
@@ -224,7 +224,7 @@ func TestLateOnce(t *testing.T) {
 			w.Helper()
 			c, err := clockwork.New(clockwork.Options{
 				Store: &mortal{database: w.DB, calls: calls}, Node: fmt.Sprint("n", w.Now()), Now: w.Now,
-				Tell: func() string { return "platform-team" }, Jobs: []clockwork.Job{job},
+				NotifyTo: func() string { return "platform-team" }, Jobs: []clockwork.Job{job},
 			})
 			if err != nil {
 				w.Fatal(err)
@@ -245,7 +245,7 @@ func TestLateOnce(t *testing.T) {
 			lead(100)
 		}
 		if got := w.notices(); !slices.Equal(got, []recoup.NoticeKind{recoup.NoticeJobLate, recoup.NoticeJobRecovered}) {
-			w.Errorf("told %v", got)
+			w.Errorf("notified %v", got)
 		}
 	})
 }
@@ -328,23 +328,23 @@ func TestManyClocks(t *testing.T) {
 				w.Fatalf("%v is %s, and has expired %d times", e.ID, got.State, len(ends))
 			}
 		}
-		told, err := w.DB.PendingNotices(w.Context(), 5*errs)
+		notified, err := w.DB.PendingNotices(w.Context(), 5*errs)
 		if err != nil {
 			w.Fatal(err)
 		}
 		unblocked, seen := 0, map[recoup.Notice]bool{}
-		for _, n := range told {
+		for _, n := range notified {
 			if n.Kind == recoup.NoticeUnblocked {
 				unblocked += digested(w, &n)
 			}
 			same := recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: n.ErrorID, Key: n.Key, Body: n.Body}
 			if seen[same] {
-				w.Errorf("told twice: %+v", n)
+				w.Errorf("notified twice: %+v", n)
 			}
 			seen[same] = true
 		}
 		if unblocked != errs {
-			w.Errorf("%d were told", unblocked)
+			w.Errorf("%d were notified", unblocked)
 		}
 	})
 }
@@ -353,7 +353,7 @@ func TestManyClocks(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	good := clockwork.Options{
-		Store: &mortal{}, Node: "n", Now: time.Now, Tell: func() string { return "" },
+		Store: &mortal{}, Node: "n", Now: time.Now, NotifyTo: func() string { return "" },
 		Jobs: []clockwork.Job{fake("x", func(context.Context, clockwork.Turn) (int, bool, error) { return 0, false, nil })},
 	}
 	if _, err := clockwork.New(good); err != nil {
@@ -362,7 +362,7 @@ func TestOptions(t *testing.T) {
 	for name, spoil := range map[string]func(*clockwork.Options){
 		"no store": func(o *clockwork.Options) { o.Store = nil }, "no node": func(o *clockwork.Options) { o.Node = "" },
 		"no jobs": func(o *clockwork.Options) { o.Jobs = nil }, "twice": func(o *clockwork.Options) { o.Jobs = append(o.Jobs, o.Jobs[0]) },
-		"no step": func(o *clockwork.Options) { o.Jobs = []clockwork.Job{{Name: "y", Every: 1, Late: 1}} },
+		"no chunk": func(o *clockwork.Options) { o.Jobs = []clockwork.Job{{Name: "y", Every: 1, Late: 1}} },
 	} {
 		o := good
 		spoil(&o)

@@ -35,10 +35,10 @@ type Job struct {
 	// the term on to the store. Only a leader can run such a job.
 	Fenced bool
 
-	// Step does a bounded chunk of the work, in transactions of its own, and says
+	// Chunk does a bounded chunk of the work, in transactions of its own, and says
 	// how many rows it has moved and whether there is more at once. Cut off
 	// anywhere, or done by two nodes at once, it leaves nothing but less to do.
-	Step func(ctx context.Context, t Turn) (rows int, more bool, err error)
+	Chunk func(ctx context.Context, t Turn) (rows int, more bool, err error)
 
 	// Overdue says how much there is to do, at most limit, and since when the first
 	// of it has been due. Nil: there is nothing to be counted.
@@ -58,15 +58,15 @@ type Store interface {
 	store.NoticeWriter
 }
 
-// Options are what a clock is made of. Store, Node, Now, Tell and Jobs are
+// Options are what a clock is made of. Store, Node, Now, NotifyTo and Jobs are
 // required.
 type Options struct {
-	Store  Store
-	Node   string // unique among all that share the store
-	Now    func() time.Time
-	Tell   func() string // who is notified of a job that falls behind
-	Jobs   []Job
-	Logger *slog.Logger
+	Store    Store
+	Node     string // unique among all that share the store
+	Now      func() time.Time
+	NotifyTo func() string // who is notified of a job that falls behind
+	Jobs     []Job
+	Logger   *slog.Logger
 
 	// Tenure is how long a leader leads without a sign of life: so long it may take
 	// until another takes over.
@@ -105,13 +105,13 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) validate() error {
-	if o.Store == nil || o.Node == "" || o.Now == nil || o.Tell == nil || len(o.Jobs) == 0 {
+	if o.Store == nil || o.Node == "" || o.Now == nil || o.NotifyTo == nil || len(o.Jobs) == 0 {
 		return errors.New("clockwork: store, node, clock, notifier and jobs are required")
 	}
 	names := map[string]bool{}
 	for _, j := range o.Jobs {
-		if j.Name == "" || j.Step == nil || j.Every <= 0 || j.Late <= 0 || names[j.Name] {
-			return errors.New("clockwork: a job needs a name of its own, a step, and how often and how late it may be: " + j.Name)
+		if j.Name == "" || j.Chunk == nil || j.Every <= 0 || j.Late <= 0 || names[j.Name] {
+			return errors.New("clockwork: a job needs a name of its own, a chunk, and how often and how late it may be: " + j.Name)
 		}
 		names[j.Name] = true
 	}

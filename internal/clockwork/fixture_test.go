@@ -36,7 +36,7 @@ func (w *world) jobs() []clockwork.Job {
 func (w *world) node(name string, jobs ...clockwork.Job) *clockwork.Clock {
 	w.Helper()
 	c, err := clockwork.New(clockwork.Options{
-		Store: w.DB, Node: name, Now: w.Now, Tell: func() string { return "platform-team" }, Jobs: jobs,
+		Store: w.DB, Node: name, Now: w.Now, NotifyTo: func() string { return "platform-team" }, Jobs: jobs,
 	})
 	w.Must(err)
 	return c

@@ -31,8 +31,8 @@ type Parts struct {
 
 // How large a chunk is. A sweep locks its errors, so it takes few at a time.
 const (
-	sweepStep = 200
-	purgeStep = 1000
+	sweepChunk = 200
+	purgeChunk = 1000
 )
 
 // How long is kept what the policy says nothing of.
@@ -54,29 +54,29 @@ func All(p Parts) []Job {
 		p.sweep("reminders", "notify of missed reviews and of blocks that are about to expire", store.DueReminder),
 		{
 			Name: "freeze", About: "end the recoveries of batches whose time is over", Every: 10 * time.Second, Late: time.Hour,
-			Step: p.freeze, Overdue: p.overdue(store.DueFreeze, nil),
+			Chunk: p.freeze, Overdue: p.overdue(store.DueFreeze, nil),
 		},
 		{
 			Name: "counts", About: "fold the counts of errors, of what happens to them, of batches and dead letters", Every: 5 * time.Second, Late: 15 * time.Minute,
-			Step: fold(p.Store.FoldCounts, p.Store.FoldActivity, p.Store.FoldBatchCounts, p.Store.FoldLetterCounts),
+			Chunk: fold(p.Store.FoldCounts, p.Store.FoldActivity, p.Store.FoldBatchCounts, p.Store.FoldLetterCounts),
 		},
 		{
 			Name: "rollups", About: "fold the counts of events, late ones too", Every: 5 * time.Second, Late: 15 * time.Minute,
-			Step: fold(p.Store.FoldRollups),
+			Chunk: fold(p.Store.FoldRollups),
 		},
 		{
 			Name: "receipts", About: "delete expired idempotency receipts", Every: time.Minute, Late: 6 * time.Hour,
-			Step: purge(p.Store.PurgeReceipts, nil), Overdue: p.overdue(store.DueReceipt, nil),
+			Chunk: purge(p.Store.PurgeReceipts, nil), Overdue: p.overdue(store.DueReceipt, nil),
 		},
 		{
 			Name: "partitions", About: "make partitions ahead, and drop history that nobody can need", Every: time.Hour, Late: 24 * time.Hour,
-			Step: p.partitions,
+			Chunk: p.partitions,
 		},
 	}
 	if p.Alerts != nil {
 		jobs = append(jobs, Job{
 			Name: "alerts", About: "evaluate the alert rules", Every: 15 * time.Second, Late: 5 * time.Minute, Fenced: true,
-			Step: func(ctx context.Context, t Turn) (int, bool, error) {
+			Chunk: func(ctx context.Context, t Turn) (int, bool, error) {
 				n, err := p.Alerts(ctx, t.Term)
 				return n, false, err
 			},
@@ -89,8 +89,8 @@ func All(p Parts) []Job {
 func (p Parts) retention() []Job {
 	events := func() time.Duration { return p.Policy().Ledger.EventRetention }
 	rollups := func() time.Duration { return p.Policy().Ledger.RollupRetention }
-	retain := func(name, about string, step stepper, due store.Deadline, keep func() time.Duration) Job {
-		j := Job{Name: name, About: about, Every: time.Hour, Late: 3 * 24 * time.Hour, Step: step}
+	retain := func(name, about string, chunk chunker, due store.Deadline, keep func() time.Duration) Job {
+		j := Job{Name: name, About: about, Every: time.Hour, Late: 3 * 24 * time.Hour, Chunk: chunk}
 		if due != "" {
 			j.Overdue = p.overdue(due, keep)
 		}
@@ -102,8 +102,8 @@ func (p Parts) retention() []Job {
 			return 0, false, p.Store.DropEvents(ctx, t.Now.Add(-events()))
 		}, "", nil),
 		retain("rollup-retention", "delete counts of events whose retention is over", func(ctx context.Context, t Turn) (int, bool, error) {
-			n, err := p.Store.PurgeRollups(ctx, store.Retention{Hourly: t.Now.Add(-events()), Daily: t.Now.Add(-rollups())}, purgeStep)
-			return n, n >= purgeStep, err
+			n, err := p.Store.PurgeRollups(ctx, store.Retention{Hourly: t.Now.Add(-events()), Daily: t.Now.Add(-rollups())}, purgeChunk)
+			return n, n >= purgeChunk, err
 		}, store.DueDaily, rollups),
 		retain("outbox", "delete notices that were delivered or given up a month ago", purge(p.Store.PurgeNotices, kept(keepNotices)), store.DueNotice, kept(keepNotices)),
 		retain("processed", "delete old counts of work done", purge(p.Store.PurgeProcessed, kept(keepFigures)), store.DueProcessed, kept(keepFigures)),
@@ -112,7 +112,7 @@ func (p Parts) retention() []Job {
 	}
 }
 
-type stepper = func(ctx context.Context, t Turn) (rows int, more bool, err error)
+type chunker = func(ctx context.Context, t Turn) (rows int, more bool, err error)
 
 func kept(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
@@ -121,9 +121,9 @@ func kept(d time.Duration) func() time.Duration { return func() time.Duration { 
 func (p Parts) sweep(name, about string, d store.Deadline) Job {
 	return Job{
 		Name: name, About: about, Every: time.Second, Late: 30 * time.Minute,
-		Step: func(ctx context.Context, _ Turn) (int, bool, error) {
-			n, err := p.Engine.Sweep(ctx, d, sweepStep)
-			return n, n >= sweepStep, err
+		Chunk: func(ctx context.Context, _ Turn) (int, bool, error) {
+			n, err := p.Engine.Sweep(ctx, d, sweepChunk)
+			return n, n >= sweepChunk, err
 		},
 		Overdue: p.overdue(d, nil),
 	}
@@ -146,19 +146,19 @@ func (p Parts) overdue(d store.Deadline, keep func() time.Duration) func(context
 }
 
 // purge deletes, chunk by chunk, what is older than it is to be kept.
-func purge(delete func(ctx context.Context, before time.Time, limit int) (int, error), keep func() time.Duration) stepper {
+func purge(delete func(ctx context.Context, before time.Time, limit int) (int, error), keep func() time.Duration) chunker {
 	return func(ctx context.Context, t Turn) (int, bool, error) {
 		before := t.Now
 		if keep != nil {
 			before = before.Add(-keep())
 		}
-		n, err := delete(ctx, before, purgeStep)
-		return n, n >= purgeStep, err
+		n, err := delete(ctx, before, purgeChunk)
+		return n, n >= purgeChunk, err
 	}
 }
 
 // fold runs every fold and joins their errors.
-func fold(folds ...func(context.Context) error) stepper {
+func fold(folds ...func(context.Context) error) chunker {
 	return func(ctx context.Context, _ Turn) (int, bool, error) {
 		var failed []error
 		for _, f := range folds {
@@ -178,8 +178,8 @@ func (p Parts) partitions(ctx context.Context, t Turn) (int, bool, error) {
 // Zero: each recovery is decided again under its lock.
 func (p Parts) freeze(ctx context.Context, t Turn) (int, bool, error) {
 	gate := p.Policy().Gate
-	n, err := p.Store.FreezeDue(ctx, time.Time{}, sweepStep, func(c store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
+	n, err := p.Store.FreezeDue(ctx, time.Time{}, sweepChunk, func(c store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
 		return recovery.Step(gate, c, recovery.Freeze{}, now)
 	})
-	return n, n >= sweepStep, err
+	return n, n >= sweepChunk, err
 }

@@ -180,10 +180,10 @@ func TestEscalationTable(t *testing.T) {
 		id := w.parked("co-1")
 		parked := w.Now()
 		for _, row := range []struct {
-			after time.Duration // parked
-			tier  int
-			owner func(*policy.Table) string
-			told  []recoup.NoticeKind
+			after    time.Duration // parked
+			tier     int
+			owner    func(*policy.Table) string
+			notified []recoup.NoticeKind
 		}{
 			{0, 1, owner(1), []recoup.NoticeKind{recoup.NoticeParked}},
 			{24*hour - time.Second, 1, owner(1), nil},
@@ -208,9 +208,9 @@ func TestEscalationTable(t *testing.T) {
 			w.tick(c)
 			e := w.Read(id)
 			table, _ := policy.Default().Table(e.Table)
-			if got := w.notices()[before:]; e.EscalationLevel != row.tier || e.EscalatedTo != row.owner(table) || !slices.Equal(got, row.told) {
-				w.Fatalf("parked for %v: tier %d, %s, told %v; want %d, %s, %v", row.after, e.EscalationLevel, e.EscalatedTo, got,
-					row.tier, row.owner(table), row.told)
+			if got := w.notices()[before:]; e.EscalationLevel != row.tier || e.EscalatedTo != row.owner(table) || !slices.Equal(got, row.notified) {
+				w.Fatalf("parked for %v: tier %d, %s, notified %v; want %d, %s, %v", row.after, e.EscalationLevel, e.EscalatedTo, got,
+					row.tier, row.owner(table), row.notified)
 			}
 		}
 		w.Wait(time.Second)

@@ -29,7 +29,7 @@ type note struct {
 	Worked  time.Time `json:"worked"` // when it last went well
 	Episode int       `json:"episode"`
 	Late    bool      `json:"late,omitempty"`
-	Untold  bool      `json:"untold,omitempty"`
+	Unsent  bool      `json:"unsent,omitempty"`
 }
 
 // The rhythm of notes and of further attempts.
@@ -112,13 +112,13 @@ func (c *Clock) note(ctx context.Context, p *progress) error {
 		return err
 	}
 	p.moved, p.at = false, now
-	if !p.note.Untold {
+	if !p.note.Unsent {
 		return nil
 	}
 	if err := c.notify(ctx, p, now, silent); err != nil {
 		return err
 	}
-	p.note.Untold = false
+	p.note.Unsent = false
 	return c.save(ctx, p)
 }
 
@@ -139,7 +139,7 @@ func (c *Clock) pause(p *progress) time.Duration {
 	switch {
 	case p.running:
 		return noteEvery
-	case p.moved || p.note.Untold:
+	case p.moved || p.note.Unsent:
 		return 0
 	}
 	return c.Quiet
@@ -158,10 +158,10 @@ func (j *Job) lag(ctx context.Context, now time.Time) (time.Duration, error) {
 // first.
 func (p *progress) judge(silent time.Duration) {
 	late := p.saved.Lag > p.Late || silent > p.Late+p.Every
-	if late == p.note.Late || p.note.Untold {
+	if late == p.note.Late || p.note.Unsent {
 		return
 	}
-	p.note.Late, p.note.Untold = late, true
+	p.note.Late, p.note.Unsent = late, true
 	if late {
 		p.note.Episode++
 	}
@@ -174,7 +174,7 @@ func (c *Clock) notify(ctx context.Context, p *progress, now time.Time, silent t
 		kind = recoup.NoticeJobLate
 	}
 	_, err := c.Store.AddNotices(ctx, now, []recoup.Notice{{
-		Kind: kind, To: c.Tell(),
+		Kind: kind, To: c.NotifyTo(),
 		Key: fmt.Sprintf("job:%s:%d:%s", p.Name, p.note.Episode, kind),
 		Body: recoup.EncodeJSON(map[string]any{
 			"job": p.Name, "lag_seconds": int64(p.saved.Lag.Seconds()), "silent_seconds": int64(max(silent, 0).Seconds()),

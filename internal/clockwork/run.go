@@ -60,8 +60,8 @@ type Ran struct {
 	Uncounted bool
 }
 
-// maxSteps is how many chunks a person's request does at most.
-const maxSteps = 100
+// maxChunks is how many chunks a person's request does at most.
+const maxChunks = 100
 
 // Run runs a job now, wherever it is asked for, chunk by chunk, for about as long as
 // the budget. Beside the leader's own run it does no harm.
@@ -72,14 +72,14 @@ func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (Ran
 	}
 	var ran Ran
 	until := c.Now().Add(budget)
-	for range maxSteps {
+	for range maxChunks {
 		turn := Turn{Now: c.Now()}
 		if j.Fenced {
 			if turn.Term = c.Term(); !c.Leads() {
 				return ran, ErrNotLeader
 			}
 		}
-		rows, more, err := j.Step(ctx, turn)
+		rows, more, err := j.Chunk(ctx, turn)
 		ran.Rows += rows
 		if ran.More = more && rows > 0; err != nil || !ran.More || !c.Now().Before(until) {
 			return ran, err

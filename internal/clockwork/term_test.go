@@ -16,7 +16,7 @@ func (w *world) jumpy(name string, s clockwork.Store, jump *time.Duration, jobs 
 	w.Helper()
 	start := w.Now()
 	c, err := clockwork.New(clockwork.Options{
-		Store: s, Node: name, Tell: func() string { return "platform-team" }, Jobs: jobs,
+		Store: s, Node: name, NotifyTo: func() string { return "platform-team" }, Jobs: jobs,
 		Now: func() time.Time { return w.Now().Add(*jump) }, Since: func() time.Duration { return w.Now().Sub(start) },
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ type watch struct {
 	figures  figures
 	seen     map[subject]*holding
 	open     map[subject]recoup.Alert
-	told     map[recoup.ID]*telling
+	notified map[recoup.ID]*notification
 	last     map[subject][]time.Time // when its beginning was notified
 	silences []recoup.Silence
 	fired    int
@@ -35,8 +35,8 @@ type subject struct{ rule, scope string }
 // as an evaluation was carried out to its end.
 type holding struct{ looked, sure time.Time }
 
-// telling is what people know of an alert.
-type telling struct {
+// notification is what people know of an alert.
+type notification struct {
 	times int
 	at    time.Time
 	over  bool
@@ -207,13 +207,13 @@ func (w *watch) silenced(a *recoup.Alert) bool {
 // heard wants people to have heard of an alert that fires, within the rule's
 // interval, unless it is silenced or has come and gone too often.
 func (w *watch) heard(rule *policy.Alert, at subject, a recoup.Alert) {
-	t := w.told[a.ID]
+	t := w.notified[a.ID]
 	switch {
 	case w.silenced(&a):
 	case t != nil && t.times > 0 && !t.at.After(w.now) && w.now.Sub(t.at) >= rule.Repeat:
-		w.y.wrong("%v fires, and of that was last told %v ago", at, w.now.Sub(t.at))
+		w.y.wrong("%v fires, and of that was last notified %v ago", at, w.now.Sub(t.at))
 	case (t == nil || t.times == 0) && !slices.ContainsFunc(w.last[at], func(t time.Time) bool { return w.now.Sub(t) < rule.Repeat }):
-		w.y.wrong("%v fires, and nobody was told", at)
+		w.y.wrong("%v fires, and nobody was notified", at)
 	}
 }
 
@@ -222,15 +222,15 @@ func (w *watch) decided(v store.Verdict) {
 	ended := map[recoup.ID]bool{}
 	for _, a := range v.Alerts {
 		at := subject{a.Rule, a.Scope}
-		if w.told[a.ID] == nil {
-			w.told[a.ID] = &telling{}
+		if w.notified[a.ID] == nil {
+			w.notified[a.ID] = &notification{}
 		}
 		if a.State == recoup.AlertFiring && w.open[at].State != recoup.AlertFiring {
 			w.fire(at)
 		}
 		if w.open[at] = a; a.State == recoup.AlertResolved {
 			delete(w.open, at)
-			ended[a.ID] = w.told[a.ID].times > 0
+			ended[a.ID] = w.notified[a.ID].times > 0
 		} else {
 			w.revisit(at, a)
 		}
@@ -244,7 +244,7 @@ func (w *watch) decided(v store.Verdict) {
 			group += "page"
 		}
 		if groups[group] {
-			w.y.wrong("%s is told to %s in two notices at once", n.Kind, n.To)
+			w.y.wrong("%s is notified to %s in two notices at once", n.Kind, n.To)
 		}
 		groups[group] = true
 		for _, line := range body.Alerts {
@@ -252,9 +252,9 @@ func (w *watch) decided(v store.Verdict) {
 			delete(ended, line.ID)
 		}
 	}
-	for id, untold := range ended {
-		if untold {
-			w.y.wrong("%v was told to fire and not that it is over", id)
+	for id, unnotified := range ended {
+		if unnotified {
+			w.y.wrong("%v was notified as firing and not that it is over", id)
 		}
 	}
 }
@@ -288,13 +288,13 @@ func (w *watch) fire(at subject) {
 
 // say holds one line of a notice to what people have heard before.
 func (w *watch) say(kind recoup.NoticeKind, line *alert.Line) {
-	t, at := w.told[line.ID], subject{line.Rule, line.Scope}
+	t, at := w.notified[line.ID], subject{line.Rule, line.Scope}
 	switch {
 	case t == nil:
 		w.y.wrong("%s of %v, which nobody has seen", kind, at)
 	case kind == recoup.NoticeAlertResolved:
 		if t.times == 0 || t.over {
-			w.y.wrong("%v is told to be over: %+v", at, t)
+			w.y.wrong("%v is notified as over: %+v", at, t)
 		}
 		t.over = true
 	default:
@@ -306,10 +306,10 @@ func (w *watch) say(kind recoup.NoticeKind, line *alert.Line) {
 
 // begun wants nobody to hear too often that something fires, or while it is
 // silenced.
-func (w *watch) begun(t *telling, at subject) {
+func (w *watch) begun(t *notification, at subject) {
 	a := w.open[at]
 	if a.State != recoup.AlertFiring || w.silenced(&a) {
-		w.y.wrong("%v is told to fire: %+v", at, a)
+		w.y.wrong("%v is notified as firing: %+v", at, a)
 	}
 	last := w.last[at]
 	if len(last) == 0 || w.now.Before(last[len(last)-1]) { // or a clock was set back
@@ -318,7 +318,7 @@ func (w *watch) begun(t *telling, at subject) {
 	since := w.now.Sub(last[len(last)-1])
 	for _, rule := range w.y.policies.Current().Alerts {
 		if rule.Name == at.rule && (t.times > 0 && since < rule.Repeat || since < min(5*time.Minute, rule.Repeat)) {
-			w.y.wrong("%v is told to fire again after %v", at, since)
+			w.y.wrong("%v is notified as firing again after %v", at, since)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (y *year) checkSwept() {
 		case e.State == recoup.RetryPending && e.LeaseToken.IsZero() && !e.WindowEndsAt.IsZero() && now.After(e.WindowEndsAt):
 			y.wrong("the window of %v closed at %v", e.ID, e.WindowEndsAt)
 		case !e.NextReminderAt.IsZero() && !now.Before(e.NextReminderAt):
-			y.wrong("somebody was to be told of %v at %v", e.ID, e.NextReminderAt)
+			y.wrong("somebody was to be notified of %v at %v", e.ID, e.NextReminderAt)
 		}
 		if e.State != recoup.Parked && e.State != recoup.Escalated {
 			continue
@@ -192,7 +192,7 @@ func (y *year) checkNotices() {
 		id   recoup.ID
 		kind recoup.NoticeKind
 	}
-	told, jobs := map[about]int{}, map[string]int{}
+	notified, jobs := map[about]int{}, map[string]int{}
 	unnamed := map[recoup.NoticeKind]int{} // errors that a digest counts and does not name
 	counted := map[recoup.ID]bool{}        // a copy says what its original does
 	for _, l := range y.post.letters {
@@ -208,14 +208,14 @@ func (y *year) checkNotices() {
 		counted[l.origin] = true
 		digest := y.digest(l)
 		for _, id := range digest.Errors {
-			told[about{id, l.Kind}]++
+			notified[about{id, l.Kind}]++
 		}
 		unnamed[l.Kind] += digest.Count - len(digest.Errors)
 		y.countJob(jobs, l)
 	}
 	for job, n := range jobs {
 		if n != 0 {
-			y.wrong("of %s it was told %d times more often that it is late than that it has caught up", job, n)
+			y.wrong("of %s it was notified %d times more often that it is late than that it has caught up", job, n)
 		}
 	}
 	held, missing := y.held(), map[recoup.NoticeKind]int{}
@@ -236,24 +236,24 @@ func (y *year) checkNotices() {
 			}
 		}
 		for _, kind := range []recoup.NoticeKind{recoup.NoticeParked, recoup.NoticeEscalated, recoup.NoticeUnblocked} {
-			got := told[about{id, kind}]
+			got := notified[about{id, kind}]
 			if got > want[kind] {
-				y.wrong("%s of %v was told %d times, not %d", kind, id, got, want[kind])
+				y.wrong("%s of %v was notified %d times, not %d", kind, id, got, want[kind])
 			}
 			missing[kind] += want[kind] - got
 		}
-		reminded := told[about{id, recoup.NoticeReviewMissed}] + told[about{id, recoup.NoticeExpiring}]
+		reminded := notified[about{id, recoup.NoticeReviewMissed}] + notified[about{id, recoup.NoticeExpiring}]
 		missing["remind"] += max(0, want["remind"]-reminded)
 		if reminded > 2*want["remind"]+want[recoup.NoticeEscalated] {
 			y.wrong("%v was reminded of %d times, in %d reminders", id, reminded, want["remind"])
 		}
-		if y.mustHear(history) && told[about{id, recoup.NoticeExpiring}] == 0 && unnamed[recoup.NoticeExpiring] == 0 {
+		if y.mustHear(history) && notified[about{id, recoup.NoticeExpiring}] == 0 && unnamed[recoup.NoticeExpiring] == 0 {
 			y.wrong("nobody heard that %v was about to expire: %+v", id, history)
 		}
 	}
 	for _, kind := range []recoup.NoticeKind{recoup.NoticeParked, recoup.NoticeEscalated, recoup.NoticeUnblocked} {
 		if missing[kind] != unnamed[kind] {
-			y.wrong("%s of %d errors was not told by name, and digests count %d more than they name", kind, missing[kind], unnamed[kind])
+			y.wrong("%s of %d errors was not notified by name, and digests count %d more than they name", kind, missing[kind], unnamed[kind])
 		}
 	}
 	if more := unnamed[recoup.NoticeReviewMissed] + unnamed[recoup.NoticeExpiring]; missing["remind"] > more {
@@ -375,7 +375,7 @@ func TestYearFindsMistakes(t *testing.T) {
 	for name, s := range map[string]sabotage{
 		"none": honest, "never escalates": neverEscalates, "never expires": neverExpires, "never reminds": neverReminds,
 		"leaves what is resolved": leavesResolved, "loses errors": losesErrors, "archives without deleting": keepsArchived,
-		"loses notices": losesNotices, "does not note what it has told": forgetsThanks, "loses events": losesEvents,
+		"loses notices": losesNotices, "does not note what it has notified": forgetsThanks, "loses events": losesEvents,
 		"keeps half of what was cut off": keepsHalves, "fires too early": firesEarly, "never resolves": neverResolves,
 		"does not tell what is over": losesEnds, "repeats too soon": repeatsSoon, "hears no silence": hearsNoSilence,
 		"goes by the clocks of nodes": goesByNodes,

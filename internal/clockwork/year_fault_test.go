@@ -214,24 +214,24 @@ func (s *shaky) applied(verb func() error) (bool, error) {
 type heard map[eventKey]store.Event
 
 // listen passes on what goes to the ledger, and notes it.
-func (s *shaky) listen(tell store.Tell, h heard) store.Tell {
-	if tell == nil {
+func (s *shaky) listen(eventOf store.EventOf, h heard) store.EventOf {
+	if eventOf == nil {
 		return nil
 	}
 	return func(before *recoup.Error, out *store.Outcome) *store.Event {
-		told := tell(before, out)
-		if told != nil {
-			h[eventKey{told.ID, told.TS.UnixMicro()}] = *told
+		event := eventOf(before, out)
+		if event != nil {
+			h[eventKey{event.ID, event.TS.UnixMicro()}] = *event
 		}
 		if s.sabotage == losesEvents && s.y.ground.draw(10) == 0 {
 			return nil
 		}
-		return told
+		return event
 	}
 }
 
-// told runs a verb whose acts record events in the ledger.
-func (s *shaky) told(h heard, verb func() error) error {
+// recorded runs a verb whose acts record events in the ledger.
+func (s *shaky) recorded(h heard, verb func() error) error {
 	done, err := s.applied(verb)
 	if done {
 		s.y.recorded(slices.Collect(maps.Values(h)))
@@ -244,9 +244,9 @@ func (s *shaky) ApplySteps(ctx context.Context, now time.Time, steps []store.Ste
 	s.y.stall()
 	steps, h := slices.Clone(steps), heard{}
 	for i := range steps {
-		steps[i].Tell = s.listen(steps[i].Tell, h)
+		steps[i].EventOf = s.listen(steps[i].EventOf, h)
 	}
-	err = s.told(h, func() error { out, err = s.database.ApplySteps(ctx, now, steps); return err })
+	err = s.recorded(h, func() error { out, err = s.database.ApplySteps(ctx, now, steps); return err })
 	return out, err
 }
 
@@ -254,9 +254,9 @@ func (s *shaky) Report(ctx context.Context, now time.Time, reports []store.Repor
 	s.y.stall()
 	reports, h := slices.Clone(reports), heard{}
 	for i := range reports {
-		reports[i].Tell = s.listen(reports[i].Tell, h)
+		reports[i].EventOf = s.listen(reports[i].EventOf, h)
 	}
-	err = s.told(h, func() error { out, err = s.database.Report(ctx, now, reports); return err })
+	err = s.recorded(h, func() error { out, err = s.database.Report(ctx, now, reports); return err })
 	return out, err
 }
 
@@ -266,8 +266,8 @@ func (s *shaky) ClaimDue(ctx context.Context, claim store.Claim) (out []recoup.E
 	}
 	s.y.stall()
 	begun, h := s.y.clock(), heard{}
-	claim.Tell = s.listen(claim.Tell, h)
-	err = s.told(h, func() error { out, err = s.database.ClaimDue(ctx, claim); return err })
+	claim.EventOf = s.listen(claim.EventOf, h)
+	err = s.recorded(h, func() error { out, err = s.database.ClaimDue(ctx, claim); return err })
 	for _, e := range out {
 		if e.LeasedAt.Before(begun) || e.LeasedAt.After(s.y.clock()) {
 			s.y.wrong("%v was leased at %v: between %v and %v by the store's clock", e.ID, e.LeasedAt, begun, s.y.clock())

@@ -224,8 +224,8 @@ func (y *year) notify() {
 	y.ground.shake(one, false)
 	for range 5 {
 		y.post.claimed = 0
-		err := y.nodes[0].teller.Run(y.Context())
-		y.nodes[0].teller.Wait()
+		err := y.nodes[0].notifier.Run(y.Context())
+		y.nodes[0].notifier.Wait()
 		struck, _, _ := y.ground.state()
 		if err != nil && struck == before {
 			y.must(err)

@@ -121,10 +121,10 @@ type year struct {
 
 // member is a process.
 type member struct {
-	clock  *clockwork.Clock
-	engine *engine.Engine
-	book   *ledgerBook
-	teller *notify.Dispatcher
+	clock    *clockwork.Clock
+	engine   *engine.Engine
+	book     *ledgerBook
+	notifier *notify.Dispatcher
 }
 
 // ledgerBook is the real ledger, as a node has it.
@@ -190,7 +190,7 @@ func newYear(t *testing.T, seed uint64, rough bool, s sabotage) *year {
 	grounds.Store(y.path, y.ground)
 	y.db = &shaky{y: y, sabotage: s}
 	y.post = &post{shaky: y.db, letters: map[recoup.ID]*letter{}, away: map[string]time.Time{}}
-	y.watch = &watch{shaky: y.db, seen: map[subject]*holding{}, open: map[subject]recoup.Alert{}, told: map[recoup.ID]*telling{}, last: map[subject][]time.Time{}}
+	y.watch = &watch{shaky: y.db, seen: map[subject]*holding{}, open: map[subject]recoup.Alert{}, notified: map[recoup.ID]*notification{}, last: map[subject][]time.Time{}}
 	y.open()
 	first := y.policy()
 	y.policies = engine.NewPolicies(first)
@@ -243,7 +243,7 @@ func (y *year) born(i int) {
 		Store: y.db, Ledger: n.book, Policies: y.policies, Codes: fault.Default, Now: now, IDs: y.ids,
 	})
 	y.must(err)
-	n.teller = y.post.dispatcher(y)
+	n.notifier = y.post.dispatcher(y)
 	jobs := clockwork.All(clockwork.Parts{Store: y.db, Engine: n.engine, Policy: y.policies.Current, Alerts: y.watch.evaluate})
 	for k := range jobs {
 		switch j := &jobs[k]; {
@@ -254,7 +254,7 @@ func (y *year) born(i int) {
 		}
 	}
 	n.clock, err = clockwork.New(clockwork.Options{
-		Store: y.db, Node: fmt.Sprint("node ", y.births), Now: now, Since: y.since, Tell: func() string { return "platform-team" },
+		Store: y.db, Node: fmt.Sprint("node ", y.births), Now: now, Since: y.since, NotifyTo: func() string { return "platform-team" },
 		Jobs: y.db.sabotage.of(jobs), Quiet: day,
 	})
 	y.must(err)

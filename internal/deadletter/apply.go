@@ -50,7 +50,7 @@ func tooMany(n int) error {
 func (s *Service) each(ctx context.Context, n int, step func(i int) (store.LetterStep, error)) ([]Done, error) {
 	return batch.Each(ctx, n, func(i int) (store.LetterStep, error) {
 		made, err := step(i)
-		made.Receipt, made.Tell = receipt(made.Receipt), s.event
+		made.Receipt, made.EventOf = receipt(made.Receipt), s.event
 		return made, err
 	}, s.steps, func(_ int, o *store.LetterOutcome, err error) (Done, error) {
 		if o == nil {

@@ -204,14 +204,14 @@ func (w *world) notifiedOf(s *store.ReplayStatus) {
 	list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeReplayStopped}, store.Page{})
 	w.must(err)
 	if len(list) != 1 {
-		w.Fatalf("told is %+v", list)
+		w.Fatalf("notified is %+v", list)
 	}
 	var said store.ReplayStop
 	w.must(json.Unmarshal([]byte(list[0].Body), &said))
 	table, _ := policy.Default().Table(w.read(w.member(s.ID)).Error.Table)
 	want := store.ReplayStop{ReplayID: s.ID, Why: s.Why, Members: s.Members, Left: int(s.Count(recoup.ItemPending))}
 	if list[0].To != table.Owner(1) || said != want || !strings.Contains(said.Why, "the same class came back") {
-		w.Errorf("%s is told %+v, want %s and %+v", list[0].To, said, table.Owner(1), want)
+		w.Errorf("%s is notified %+v, want %s and %+v", list[0].To, said, table.Owner(1), want)
 	}
 }
 
@@ -233,11 +233,11 @@ func TestEngineeringReviewIsNotified(t *testing.T) {
 		d := w.read(id)
 		list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeEscalated}, store.Page{})
 		w.must(err)
-		told := slices.ContainsFunc(list, func(n recoup.Notice) bool {
+		notified := slices.ContainsFunc(list, func(n recoup.Notice) bool {
 			return n.ErrorID == id && n.To == d.Error.EscalatedTo
 		})
-		if !told || d.Error.EscalationReason != store.EngineeringReview || d.Error.EscalationLevel != 2 {
-			w.Errorf("told is %+v of %+v", list, d.Error)
+		if !notified || d.Error.EscalationReason != store.EngineeringReview || d.Error.EscalationLevel != 2 {
+			w.Errorf("notified is %+v of %+v", list, d.Error)
 		}
 	})
 }

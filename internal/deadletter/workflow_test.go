@@ -235,7 +235,7 @@ func TestSameClassAgain(t *testing.T) {
 			}
 		}
 		if n := len(w.events()); n != 6 {
-			w.Errorf("the ledger was told %d times", n)
+			w.Errorf("the ledger has %d events", n)
 		}
 	})
 }

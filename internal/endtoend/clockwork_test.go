@@ -57,7 +57,7 @@ func TestNodeKeepsItsOwnTime(t *testing.T) {
 		byItself(t, func() string { return archived(t, c, parked, "TTL_EXPIRED", "escalate expire") }) // a busy node may skip a tier
 		byItself(t, func() string { return archived(t, c, settled, "RESOLVED", "") })
 		byItself(t, func() string { return rolledUp(t, c, "importer", 3) })
-		byItself(t, func() string { return told(t, c, parked, "platform-team") })
+		byItself(t, func() string { return notified(t, c, parked, "platform-team") })
 		if gate, err := c.Gate(t.Context(), "CO-1"); err != nil || gate.Blocked {
 			t.Errorf("what is archived blocks: %+v, %v", gate, err)
 		}
@@ -118,8 +118,8 @@ func rolledUp(t *testing.T, c *client.Client, service string, want int64) string
 	return fmt.Sprintf("the rollup has %+v", days)
 }
 
-// told reports that an owner has not been notified of an error that was escalated to them.
-func told(t *testing.T, c *client.Client, id recoup.ID, owner string) string {
+// notified reports that an owner has not been notified of an error that was escalated to them.
+func notified(t *testing.T, c *client.Client, id recoup.ID, owner string) string {
 	t.Helper()
 	for n, err := range c.AllNotices(t.Context(), recoup.NoticeFilter{Kind: recoup.NoticeEscalated}) {
 		if err != nil {
@@ -129,5 +129,5 @@ func told(t *testing.T, c *client.Client, id recoup.ID, owner string) string {
 			return ""
 		}
 	}
-	return owner + " has not been told"
+	return owner + " has not been notified"
 }

@@ -217,11 +217,11 @@ func (c *cluster) verify(d database) {
 			having count(*) filter (where input = 'expire') <> 1) x`,
 		"were escalated to one tier twice": `select count(*) from (select error_id, escalation_level from recoup.error_history
 			where input = 'escalate' group by 1, 2 having count(*) > 1) x`,
-		"escalations were not told once": `select count(*) from (select error_id, count(*) n from recoup.error_history where input = 'escalate' group by 1) h
+		"escalations were not notified once": `select count(*) from (select error_id, count(*) n from recoup.error_history where input = 'escalate' group by 1) h
 			full join (select error_id, count(*) n from recoup.outbox where kind = 'ESCALATED' group by 1) o using (error_id) where h.n is distinct from o.n`,
 		"ends more or less than archived errors were notified of": `select (select count(*) from recoup.error_archive)
 			- (select coalesce(sum(coalesce((body->>'count')::int, 1)), 0) from recoup.outbox where kind = 'UNBLOCKED')`,
-		"were told of twice": `select count(*) from (select error_id, kind, recipient from recoup.outbox where error_id is not null
+		"were notified of twice": `select count(*) from (select error_id, kind, recipient from recoup.outbox where error_id is not null
 			group by 1, 2, 3 having count(*) > 1) x`,
 	} {
 		if n := number(query); n != 0 {

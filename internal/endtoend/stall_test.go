@@ -239,5 +239,5 @@ func (s *stalls) verify() {
 	if leases == 0 || lapsed == 0 || again == 0 || extended == 0 {
 		s.Errorf("nothing is shown by %d leases, %d extensions, %d lapses and %d leases after one", leases, extended, lapsed, again)
 	}
-	s.Logf("%d leases, %d extensions, %d lapses, %d leases after one, %d workers were told", leases, extended, lapsed, again, s.lost.Load())
+	s.Logf("%d leases, %d extensions, %d lapses, %d leases after one, %d workers were notified", leases, extended, lapsed, again, s.lost.Load())
 }

@@ -65,7 +65,7 @@ func (e *Engine) One(ctx context.Context, c Caller, act Act) (store.Outcome, err
 
 func (e *Engine) step(c Caller, act Act, in lifecycle.Input) store.Step {
 	return store.Step{
-		ID: act.ID, Receipt: receipt(act.Receipt), Tell: e.consequence(in), Result: e.result(c, act, in),
+		ID: act.ID, Receipt: receipt(act.Receipt), EventOf: e.consequence(in), Result: e.result(c, act, in),
 		Family: func(current *recoup.Error) string {
 			return lifecycle.Family(e.Policies.Of(current), current, in)
 		},

@@ -176,11 +176,11 @@ func TestRebaseGoesOn(t *testing.T) {
 			cancel()
 		})
 		if !errors.Is(err, context.Canceled) || first.Moved != 200 || !slices.Equal(progress, []int{200}) {
-			w.Fatalf("cut off: %v, %d moved, told %v", err, first.Moved, progress)
+			w.Fatalf("cut off: %v, %d moved, notified %v", err, first.Moved, progress)
 		}
 		second, err := w.Engine.Rebase(w.Context(), ada, next, "new rules", func(done, _ int) { progress = append(progress, done) })
 		if err != nil || second.Current != 200 || second.Moved != 250 || !slices.Equal(progress, []int{200, 200, 400, 450}) {
-			w.Errorf("again: %v, %+v, told %v", err, second, progress)
+			w.Errorf("again: %v, %+v, notified %v", err, second, progress)
 		}
 		if p := w.plan(ada, next); p.Current != 450 || p.Changed != 0 {
 			w.Errorf("left: %+v", p)

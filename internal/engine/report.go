@@ -198,14 +198,14 @@ func event(r *recoup.Report, code recoup.Code, now time.Time) recoup.Event {
 func (e *Engine) keep(now time.Time, reports []store.Report, events []recoup.Event) {
 	for i, kept := range e.Ledger.Keep(now, events) {
 		if kept != nil {
-			reports[i].Tell = e.ofReport(kept)
+			reports[i].EventOf = e.ofReport(kept)
 		}
 	}
 }
 
 // ofReport gives what is kept of a report the id and the time of its error. Plain
 // SQL may have given a row any id; those of events are UUIDv7.
-func (e *Engine) ofReport(kept *store.Event) store.Tell {
+func (e *Engine) ofReport(kept *store.Event) store.EventOf {
 	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
 		made, event := &out.Error, *kept
 		event.ID, event.CorrelationID, event.TS = made.ID, correlation(made), made.CreatedAt
@@ -227,7 +227,7 @@ func correlation(e *recoup.Error) recoup.ID {
 
 // consequence returns the event of a transition, at the time of it. The event of a
 // failed attempt has an id made of the attempt's, so that it is counted once.
-func (e *Engine) consequence(in lifecycle.Input) store.Tell {
+func (e *Engine) consequence(in lifecycle.Input) store.EventOf {
 	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
 		id := out.Error.ID
 		if fail, ok := in.(lifecycle.Fail); ok {

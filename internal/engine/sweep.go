@@ -45,7 +45,7 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 	held := make([]bool, len(ids)) // a verb that starts over asks again
 	steps := make([]store.Step, len(ids))
 	for i, id := range ids {
-		steps[i] = store.Step{ID: id, Tell: event, Result: e.together(d), Decide: func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+		steps[i] = store.Step{ID: id, EventOf: event, Result: e.together(d), Decide: func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			next, effects, err := e.due(current, d, now)
 			held[i] = err != nil && current.Leased(now) && expires(current, d, now)
 			return next, effects, err

@@ -185,7 +185,7 @@ func TestRealPoison(t *testing.T) {
 			t.Error(err)
 		}
 		if err := second.Wait(t.Context()); !errors.Is(err, store.ErrRefused) {
-			t.Errorf("the sender is told %v", err)
+			t.Errorf("the sender gets %v", err)
 		}
 		mustClose(t, w)
 		if found := stored(t, l); len(found) != 98 {

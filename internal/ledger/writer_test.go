@@ -446,7 +446,7 @@ func TestAppendNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := w.Append(ctx, newEvents().make(1)); !errors.Is(err, context.Canceled) {
-			t.Errorf("whoever has gone is told %v", err)
+			t.Errorf("whoever has gone gets %v", err)
 		}
 		mustClose(t, w)
 		if len(f.look().sizes) > 0 {

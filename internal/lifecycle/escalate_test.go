@@ -71,7 +71,7 @@ func TestPersonEscalates(t *testing.T) {
 		t.Errorf("tier 3 at %v, want %v: the clock still counts from the park", e.NextEscalationAt, want)
 	}
 	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "ESCALATED", To: "dol-filings-lead"}) {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 	if !e.Blocking {
 		t.Error("an escalated error no longer blocks")
@@ -87,19 +87,19 @@ func TestMissedReview(t *testing.T) {
 	w.wait(1)
 	reminded, effects := w.must(&e, lifecycle.Remind{})
 	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 	if reminded.State != recoup.Parked || reminded.EscalationLevel != 1 {
 		t.Errorf("moved to %s tier %d", reminded.State, reminded.EscalationLevel)
 	}
 	w.refused(&reminded, lifecycle.Remind{}, "INVALID_TRANSITION")
 	if want := e.ExpiresAt.Add(-24 * time.Hour); !reminded.NextReminderAt.Equal(want) {
-		t.Errorf("next told at %v, want %v", reminded.NextReminderAt, want)
+		t.Errorf("next notified at %v, want %v", reminded.NextReminderAt, want)
 	}
 	w.now = reminded.NextReminderAt
 	_, effects = w.must(&reminded, lifecycle.Remind{})
 	if n := effects.Notices.All(); len(n) != 1 || n[0].Kind != "EXPIRING" {
-		t.Errorf("later told %v", n)
+		t.Errorf("later notified %v", n)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestPendingReminderSurvivesOtherActs(t *testing.T) {
 	e, _ = w.must(&e, lifecycle.Assign{By: "ada", To: "bob"})
 	_, effects := w.must(&e, lifecycle.Remind{})
 	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "REVIEW_MISSED", To: "bob"}) {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 }
 
@@ -137,11 +137,11 @@ func TestExpiryThatUnblocks(t *testing.T) {
 	}
 	e, effects := w.must(&e, lifecycle.Remind{})
 	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "EXPIRING", To: "dol-filings-team"}) {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 	w.now = e.ExpiresAt
 	gone, effects := w.must(&e, lifecycle.Expire{})
 	if n := effects.Notices.All(); len(n) != 1 || n[0].Kind != "UNBLOCKED" || effects.Event != lifecycle.BlockExpired || !effects.Archive || gone.Blocking {
-		t.Errorf("told %v, event %q", n, effects.Event)
+		t.Errorf("notified %v, event %q", n, effects.Event)
 	}
 }

@@ -89,7 +89,7 @@ func TestRepeatKeepsAMissedReview(t *testing.T) {
 	e, _ = w.again(&e, nil)
 	e, effects := w.must(&e, lifecycle.Remind{})
 	if n := effects.Notices.All(); len(n) != 1 || n[0].Kind != recoup.NoticeReviewMissed {
-		t.Fatalf("told %v", n)
+		t.Fatalf("notified %v", n)
 	}
 	e, _ = w.again(&e, nil)
 	w.refused(&e, lifecycle.Remind{}, "INVALID_TRANSITION")
@@ -115,7 +115,7 @@ func TestLateBlockIsAnnounced(t *testing.T) {
 	e, _ = w.must(&e, lifecycle.Park{By: "ada", Reason: "look"})
 	_, effects := w.must(&e, lifecycle.Remind{})
 	if n := effects.Notices.All(); len(n) != 1 || n[0].Kind != recoup.NoticeExpiring {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 }
 
@@ -355,11 +355,11 @@ func TestMissedReviewSurvivesAnEscalation(t *testing.T) {
 	w.wait(25 * time.Hour)
 	_, effects := w.must(&e, lifecycle.Escalate{By: "ada"})
 	if n := effects.Notices.All(); len(n) != 2 || n[0] != (lifecycle.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 	e, _ = w.must(&e, lifecycle.Remind{})
 	if _, effects = w.must(&e, lifecycle.Escalate{By: "ada"}); len(effects.Notices.All()) != 1 {
-		t.Errorf("told again: %v", effects.Notices.All())
+		t.Errorf("notified again: %v", effects.Notices.All())
 	}
 }
 

@@ -133,7 +133,7 @@ func (s *step) replace(was, is policy.Effective) {
 		}
 		return
 	}
-	if is.TellOwner {
+	if is.NotifyOwner {
 		s.notify(recoup.NoticeNotParked, s.table.Owner(1))
 	}
 	switch {

@@ -80,7 +80,7 @@ func TestRebaseWhereNothingIsAllowedButToIgnore(t *testing.T) {
 		to := ignoring(name)
 		next, effects := w.rebase(&e, to)
 		if next.State != recoup.Active || next.Disposition != "ARCHIVE" || len(effects.Notices.All()) != 1-i {
-			t.Errorf("%s: %s %s, told %v", name, next.State, next.Disposition, effects.Notices.All())
+			t.Errorf("%s: %s %s, notified %v", name, next.State, next.Disposition, effects.Notices.All())
 		}
 		e, w.policy = next, to
 	}
@@ -117,7 +117,7 @@ func TestRebaseAnnouncesTheExpiry(t *testing.T) {
 			}
 		}
 		if notified != row.want {
-			t.Errorf("%s: told %v", name, effects.Notices.All())
+			t.Errorf("%s: notified %v", name, effects.Notices.All())
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestRebaseOntoAnotherLadder(t *testing.T) {
 		t.Errorf("got %+v, reminder %v", next.Escalation, next.NextReminderAt)
 	}
 	if n := effects.Notices.All(); len(n) > 0 {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 	if next, _ = w.rebase(&reviewed, to); !next.ReviewDueAt.IsZero() || !next.LastReviewedAt.Equal(w.now) {
 		t.Errorf("reviewed, and due again %v", next.ReviewDueAt)
@@ -40,7 +40,7 @@ func TestRebaseNeverLowersATier(t *testing.T) {
 		t.Errorf("got %+v", next.Escalation)
 	}
 	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "PARKED", To: "dol-filings-lead"}) {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 }
 
@@ -90,17 +90,17 @@ func TestRebaseNotifiesOfWhatNoReminderWould(t *testing.T) {
 	sooner := version("48h", "tiers", "MEDIUM", "lasts").With("12h", "escalation", "ladder", "0", "review_within")
 	next, effects := w.rebase(&e, sooner)
 	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "EXPIRING", To: "dol-filings-team"}) {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 	if !next.NextReminderAt.IsZero() {
-		t.Errorf("told again at %v", next.NextReminderAt)
+		t.Errorf("notified again at %v", next.NextReminderAt)
 	}
 	// Had nobody been notified yet, the next reminder would cover all of it.
 	unnotified := w.report(dol, "NETWORK_TIMEOUT", recoup.Critical)
 	unnotified.CreatedAt, unnotified.ExpiresAt = e.CreatedAt, e.ExpiresAt
 	next, effects = w.rebase(&unnotified, sooner)
 	if n := effects.Notices.All(); len(n) != 0 || next.NextReminderAt.After(w.now) || next.NextReminderAt.IsZero() {
-		t.Errorf("told %v, reminder %v", n, next.NextReminderAt)
+		t.Errorf("notified %v, reminder %v", n, next.NextReminderAt)
 	}
 }
 
@@ -114,6 +114,6 @@ func TestRebaseNotifiesOfAReviewThatIsMissedNow(t *testing.T) {
 	w.wait(40 * time.Hour)
 	_, effects := w.rebase(&e, version("12h", "escalation", "ladder", "0", "review_within"))
 	if n := effects.Notices.All(); len(n) != 1 || n[0] != (lifecycle.Notice{Kind: "REVIEW_MISSED", To: "dol-filings-team"}) {
-		t.Errorf("told %v", n)
+		t.Errorf("notified %v", n)
 	}
 }

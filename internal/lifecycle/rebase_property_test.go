@@ -149,7 +149,7 @@ func TestRebaseToTheSameRules(t *testing.T) {
 		want := l.e
 		want.PolicyVersion, want.UpdatedAt = p.Version, l.now
 		if next != want || len(effects.Notices.All()) > 0 {
-			t.Fatalf("told %v\nwas %+v\nis  %+v", effects.Notices.All(), l.e, next)
+			t.Fatalf("notified %v\nwas %+v\nis  %+v", effects.Notices.All(), l.e, next)
 		}
 	})
 }

@@ -140,7 +140,7 @@ func (s *step) place(effective policy.Effective, failure Failure, spent recoup.P
 	if effective.Page {
 		s.notify(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
 	}
-	if effective.TellOwner {
+	if effective.NotifyOwner {
 		s.notify(recoup.NoticeNotParked, s.table.Owner(1))
 	}
 	switch effective.Action {

@@ -225,7 +225,7 @@ func (c *composer) alert(n *outgoing, l *alert.Line) Item {
 	return Item{
 		NoticeID: n.ID, Key: "alert:" + l.ID.String(), Link: c.link("alerts", l.ID),
 		Severity: clean(string(l.Severity)), Rule: clean(l.Rule), Scope: clean(l.Scope), Condition: clean(l.Condition),
-		Value: &l.Value, Since: l.Since, Until: l.Until, Told: l.Told, Hint: clean(l.Hint),
+		Value: &l.Value, Since: l.Since, Until: l.Until, Notified: l.Notified, Hint: clean(l.Hint),
 	}
 }
 

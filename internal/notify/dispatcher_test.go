@@ -90,7 +90,7 @@ func TestSeveralChannels(t *testing.T) {
 func TestAlertEnds(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		const line = `{"alert_id":"01900000-0000-7000-8000-00000000000%d","rule":"blocking-errors","severity":"CRITICAL","condition":"blocking_errors > 100","value":150,"since":"2026-02-02T08:00:00Z","told":1}`
+		const line = `{"alert_id":"01900000-0000-7000-8000-00000000000%d","rule":"blocking-errors","severity":"CRITICAL","condition":"blocking_errors > 100","value":150,"since":"2026-02-02T08:00:00Z","notified":1}`
 		one, two := fmt.Sprintf(line, 1), fmt.Sprintf(line, 2)
 		w.enqueue(notice(recoup.NoticeAlert, "platform-team", `{"page":true,"alerts":[`+one+`,`+two+`]}`))
 		w.run()
@@ -402,11 +402,11 @@ func TestManyNodes(t *testing.T) {
 			}
 		}
 		if len(seen) != 300 {
-			t.Errorf("%d notices were told to the lead, want 300", len(seen))
+			t.Errorf("%d notices went to the lead, want 300", len(seen))
 		}
 		for id, n := range seen {
 			if n != 1 {
-				t.Errorf("%s was told %d times", id, n)
+				t.Errorf("%s was sent %d times", id, n)
 			}
 		}
 		paged := map[string]int{}

@@ -146,7 +146,7 @@ func TestConfig(t *testing.T) {
 		case row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)):
 			t.Errorf("%s: got %v, want %s", row.c.Name, err, row.want)
 		case err != nil && strings.Contains(err.Error(), "hunter2"):
-			t.Errorf("a secret is told: %v", err)
+			t.Errorf("a secret leaks: %v", err)
 		}
 		if _, made := notify.New(row.c, tools()); (made == nil) != (err == nil) {
 			t.Errorf("%s: made %v, checked %v", row.c.Name, made, err)

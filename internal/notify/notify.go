@@ -101,7 +101,7 @@ type Item struct {
 	Value     *float64  `json:"value,omitempty"`
 	Since     time.Time `json:"since,omitzero"`
 	Until     time.Time `json:"until,omitzero"`
-	Told      int       `json:"told,omitempty"` // which notification of it this is
+	Notified  int       `json:"notified,omitempty"` // which notification of it this is
 	Hint      string    `json:"hint,omitempty"`
 	Provider  string    `json:"provider,omitempty"` // the group, and from which to which
 	Job       string    `json:"job,omitempty"`

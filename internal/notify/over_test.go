@@ -46,7 +46,7 @@ func TestIncidentOfErrorsIsResolved(t *testing.T) {
 		}
 		w.Archive(made[0].ID) // its end was notified already
 		if again := events(); len(again) != len(got) {
-			t.Errorf("told again: %q", again[len(got):])
+			t.Errorf("notified again: %q", again[len(got):])
 		}
 	})
 }
@@ -54,7 +54,7 @@ func TestIncidentOfErrorsIsResolved(t *testing.T) {
 // An end is notified after its beginning, also where the beginning could not be sent
 // at first: an incident is never opened after it was resolved.
 func TestBeginningsComeFirst(t *testing.T) {
-	const alert = `{"page":true,"alerts":[{"alert_id":"01900000-0000-7000-8000-000000000001","rule":"r","severity":"CRITICAL","condition":"c","since":"2026-02-02T08:00:00Z","told":1}]}`
+	const alert = `{"page":true,"alerts":[{"alert_id":"01900000-0000-7000-8000-000000000001","rule":"r","severity":"CRITICAL","condition":"c","since":"2026-02-02T08:00:00Z","notified":1}]}`
 	for name, row := range map[string]struct{ begin, end func(*world) }{
 		"page": {
 			func(w *world) { w.Report(dol, "e", "RUNTIME_BUG", recoup.Medium) },
@@ -88,7 +88,7 @@ func TestBeginningsComeFirst(t *testing.T) {
 					got = append(got, fmt.Sprint(body["event_action"]))
 				}
 				if want := []string{"trigger", "trigger", "resolve"}; !slices.Equal(got, want) {
-					t.Errorf("told was %q, want %q", got, want)
+					t.Errorf("notified was %q, want %q", got, want)
 				}
 			})
 		})
@@ -118,7 +118,7 @@ func TestJobLateAgain(t *testing.T) {
 			got = append(got, fmt.Sprint(body["event_action"]))
 		}
 		if want := []string{"trigger", "resolve", "resolve", "trigger"}; !slices.Equal(got, want) {
-			t.Errorf("told was %q, want %q", got, want)
+			t.Errorf("notified was %q, want %q", got, want)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestGivenUpBeginningHoldsNothing(t *testing.T) {
 		w.Resolve(e.ID)
 		w.run()
 		if got := w.got(w.pager, 2)[1]["event_action"]; got != "resolve" {
-			t.Errorf("told was %v", got)
+			t.Errorf("notified was %v", got)
 		}
 	})
 }

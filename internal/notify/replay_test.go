@@ -24,7 +24,7 @@ func TestReplayStopped(t *testing.T) {
 			"9999 of 10000 items are left", "recoup replays show " + id,
 		} {
 			if !strings.Contains(said, want) {
-				t.Errorf("nobody is told %q: %s", want, said)
+				t.Errorf("nobody is notified %q: %s", want, said)
 			}
 		}
 		if strings.Contains(said, "ada@example.com") {

@@ -139,8 +139,8 @@ func (it *Item) details(say func(string, ...any)) {
 	if !it.Until.IsZero() {
 		say("over at %s", stamp(it.Until))
 	}
-	if it.Told > 1 {
-		say("notified %d times", it.Told)
+	if it.Notified > 1 {
+		say("notified %d times", it.Notified)
 	}
 	if it.Hint != "" {
 		say("%s", it.Hint)

@@ -75,8 +75,8 @@ func (s step) describe() string {
 		return fmt.Sprintf("%s, parks at failure %d", e.Family.Name, e.Family.After)
 	case fieldBlocks:
 		return yesNo(e.Blocks)
-	case fieldTell:
-		return yesNo(e.TellOwner)
+	case fieldNotify:
+		return yesNo(e.NotifyOwner)
 	}
 	return yesNo(e.Page)
 }

@@ -31,7 +31,7 @@ func (p *Policy) Explain(q Question) (Effective, []recoup.Rule) {
 
 // fields is the order in which an answer is explained.
 var fields = []field{
-	fieldTable, fieldAction, fieldReason, fieldTell, fieldPage, fieldTTL, fieldBlocks,
+	fieldTable, fieldAction, fieldReason, fieldNotify, fieldPage, fieldTTL, fieldBlocks,
 	fieldRetries, fieldSchedule, fieldFloor, fieldWindow, fieldFamily,
 }
 
@@ -113,7 +113,7 @@ func (p *Policy) whySeverity(s step, q *Question) (string, []string) {
 		return fmt.Sprintf("severity %s has a tier of its own", q.Severity), at("ttl")
 	case s.field == fieldReason:
 		return fmt.Sprintf("severity %s parks for it", q.Severity), at("park_reason")
-	case s.field == fieldTell:
+	case s.field == fieldNotify:
 		return fmt.Sprintf("severity %s asks for PARK, which the table does not allow", q.Severity), at("disposition")
 	case s.answer.Action != rule.Action:
 		return fmt.Sprintf("severity %s asks for %s, which the table does not allow, otherwise for %s", q.Severity, rule.Action, rule.Otherwise), at("otherwise")

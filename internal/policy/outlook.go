@@ -31,7 +31,7 @@ func (p *Policy) Outlook(e Effective) []Moment {
 		o.parked(p, e, 0, e.ParkReason)
 	default:
 		o.add(0, "kept, not retried and not parked")
-		if e.TellOwner {
+		if e.NotifyOwner {
 			o.add(0, "%s is notified that it should have been parked", e.Table.Owner(1))
 		}
 	}

@@ -192,21 +192,21 @@ type Question struct {
 
 // Effective is the policy's answer for one failure.
 type Effective struct {
-	Table      *Table
-	Orphaned   bool // the report's own table is unknown, dead, or needs an entity it lacks
-	Action     recoup.Action
-	ParkReason recoup.ParkReason // why it must be parked; kept where the table has no PARK
-	TellOwner  bool              // it should have been parked, and its table does not allow that
-	Page       bool              // the platform's operator is paged
-	TTLTier    string
-	TTL        time.Duration // zero: never
-	Blocks     bool
-	MaxRetries int
-	Manual     bool // never retried by the system; an unpark buys one try
-	Schedule   retry.Schedule
-	Floor      time.Duration // least delay, by class
-	Window     time.Duration // zero: none
-	Family     *Family       // the failures counted together for this entity, or nil
+	Table       *Table
+	Orphaned    bool // the report's own table is unknown, dead, or needs an entity it lacks
+	Action      recoup.Action
+	ParkReason  recoup.ParkReason // why it must be parked; kept where the table has no PARK
+	NotifyOwner bool              // it should have been parked, and its table does not allow that
+	Page        bool              // the platform's operator is paged
+	TTLTier     string
+	TTL         time.Duration // zero: never
+	Blocks      bool
+	MaxRetries  int
+	Manual      bool // never retried by the system; an unpark buys one try
+	Schedule    retry.Schedule
+	Floor       time.Duration // least delay, by class
+	Window      time.Duration // zero: none
+	Family      *Family       // the failures counted together for this entity, or nil
 }
 
 // Family is a set of codes whose failures are counted per entity across

@@ -76,8 +76,8 @@ func applySeverity(e *Effective, s *SeverityRule, t *trail) {
 		}
 		overrideTTL(e, s.TTLTier, s.ttl, bySeverity, t)
 	case s.Action == recoup.ActionPark:
-		e.TellOwner = true
-		t.note(fieldTell, bySeverity, e)
+		e.NotifyOwner = true
+		t.note(fieldNotify, bySeverity, e)
 		if !e.Table.Infinite() {
 			e.ParkReason = s.ParkReason
 			t.note(fieldReason, bySeverity, e)
@@ -123,8 +123,8 @@ func mustPark(e *Effective, v Verdict, t *trail) {
 	default:
 		setAction(e, e.Table.Default, byNoPark, t)
 	}
-	e.TellOwner = true
-	t.note(fieldTell, byNoPark, e)
+	e.NotifyOwner = true
+	t.note(fieldNotify, byNoPark, e)
 }
 
 // setAction notes only a change: who asks for what holds anyway decides nothing.

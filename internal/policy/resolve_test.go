@@ -116,7 +116,7 @@ func flags(e policy.Effective) string {
 	for _, f := range []struct {
 		set  bool
 		name string
-	}{{e.TellOwner, "t"}, {e.Page, "p"}, {e.Manual, "m"}, {e.Orphaned, "o"}, {e.Family != nil, "f"}} {
+	}{{e.NotifyOwner, "t"}, {e.Page, "p"}, {e.Manual, "m"}, {e.Orphaned, "o"}, {e.Family != nil, "f"}} {
 		if f.set {
 			out += f.name
 		}

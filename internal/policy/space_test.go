@@ -106,7 +106,7 @@ func violations(p *policy.Policy, q policy.Question) []string {
 	promise(e.Table.Infinite() == (e.TTL == 0), "only INFINITE tables keep for ever, and they always do")
 	promise(e.Blocks == (e.Table.Blocks && q.Entity && acts), "rule 6.1 of spec 000 decides what blocks")
 	promise(e.Action != recoup.ActionPark || e.ParkReason != "", "what is parked says why")
-	promise(!e.TellOwner || !e.Table.Allows(recoup.ActionPark), "owners are told only where PARK is not allowed")
+	promise(!e.NotifyOwner || !e.Table.Allows(recoup.ActionPark), "owners are notified only where PARK is not allowed")
 	promise(e.Manual == manual, "fatal and structural failures are by hand")
 	promise(!e.Manual || e.Action != recoup.ActionRetry, "what is by hand is not retried by the system")
 	promise(!e.Manual || e.Schedule.Kind == retry.None && e.Window == 0, "what is by hand has no schedule")

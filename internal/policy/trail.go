@@ -19,7 +19,7 @@ const (
 	fieldTable    field = "table"
 	fieldAction   field = "disposition"
 	fieldReason   field = "park_reason"
-	fieldTell     field = "tell_owner"
+	fieldNotify   field = "notify_owner"
 	fieldPage     field = "page"
 	fieldTTL      field = "ttl"
 	fieldBlocks   field = "blocks"

@@ -114,7 +114,7 @@ func resolve(p *policy.Policy, q policy.Question) answer {
 	e := p.Resolve(q)
 	a := answer{
 		table: e.Table.Name, entity: q.Entity, orphaned: e.Orphaned, action: e.Action,
-		reason: e.ParkReason, tell: e.TellOwner, page: e.Page, ttl: e.TTL, blocks: e.Blocks,
+		reason: e.ParkReason, tell: e.NotifyOwner, page: e.Page, ttl: e.TTL, blocks: e.Blocks,
 		retries: e.MaxRetries, manual: e.Manual, category: q.Category, floor: e.Floor, window: e.Window,
 	}
 	if e.Manual {

@@ -190,7 +190,7 @@ func TestNoSecrets(t *testing.T) {
 		p := w.pusher(push.Work, r.values("lanes", lane))
 		w.submit(1)
 		if text := fmt.Sprintf("%+v", p.run()); strings.Contains(text, secret) || strings.Contains(text, "hunter2") || !strings.Contains(text, "no result") {
-			w.Errorf("it is told %s", text)
+			w.Errorf("its text is %s", text)
 		}
 	})
 }
@@ -213,7 +213,7 @@ func TestEarlierSuccessDoesNotEndTheWait(t *testing.T) {
 		w.must(p.Run(w.Context()))
 		<-r.arrived
 		<-r.arrived
-		<-w.told // that it fails
+		<-w.lines // that it fails
 		close(let)
 		p.Settle()
 		if is := p.run(); is.State != recoup.ReceiverBackingOff || !is.Until.Equal(w.clock().Add(time.Minute)) || is.Deliveries["succeed"] != 1 || len(r.keys()) != 2 {

@@ -34,7 +34,7 @@ type world struct {
 	db      node.Store
 	letters *deadletter.Service
 	gate    *recovery.Service
-	told    chan struct{} // a line of the log
+	lines   chan struct{} // a line of the log
 	mu      sync.Mutex
 	log     bytes.Buffer
 }
@@ -48,7 +48,7 @@ func everywhere(t *testing.T, test func(w *world)) {
 func newWorld(t *testing.T, db node.Store) *world {
 	t.Helper()
 	n := node.On(t, db)
-	w := &world{Node: n, db: db, letters: n.Letters, gate: n.GateZero, told: make(chan struct{}, 10000)}
+	w := &world{Node: n, db: db, letters: n.Letters, gate: n.GateZero, lines: make(chan struct{}, 10000)}
 	t.Cleanup(func() {
 		if text := w.logged(); strings.Contains(text, secret) || strings.Contains(text, "hunter2") {
 			t.Errorf("the log tells secrets:\n%s", text)
@@ -70,7 +70,7 @@ func (w *world) wait(d time.Duration) { w.Wait(d) }
 func (w *world) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.told <- struct{}{}
+	w.lines <- struct{}{}
 	return w.log.Write(b)
 }
 

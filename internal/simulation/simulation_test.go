@@ -44,7 +44,7 @@ func run(t *testing.T, o simulation.Options) simulation.Result {
 //	09:00:01  CO-1 is invalid in dol_errors: parked, climbs the ladder (review
 //	          missed after 24 h, 48 h + 8 h and 7 d + 4 h), expires after 30 d
 //	09:00:05  CO-2 is invalid and HIGH in url_discovery_failures, which cannot
-//	          park: kept as ARCHIVE, its owner told, expires after 7 d
+//	          park: kept as ARCHIVE, its owner notified, expires after 7 d
 //
 // The first two overlap: CO-1 is blocked once, for 30 d and 1 s.
 func TestThreeFailures(t *testing.T) {
@@ -297,7 +297,7 @@ func balance(t fataler, r simulation.Result, tally simulation.Tally) {
 	case tally.Succeeded != tally.ResolvedByWorker:
 		t.Fatalf("%d succeeded, %d resolved by workers", tally.Succeeded, tally.ResolvedByWorker)
 	case sum(tally.Parked) != tally.Notices[recoup.NoticeParked]:
-		t.Fatalf("%d parked, %d owners told", sum(tally.Parked), tally.Notices[recoup.NoticeParked])
+		t.Fatalf("%d parked, %d owners notified", sum(tally.Parked), tally.Notices[recoup.NoticeParked])
 	case b.LongestSeconds > length || b.TotalSeconds > int64(b.Entities)*length || b.Spells < b.Entities:
 		t.Fatalf("blocked longer than there is time: %+v", b)
 	case tally.UnblockedByTTL > min(b.Spells, tally.Archived[recoup.TTLExpired]):

@@ -38,9 +38,9 @@ type AlertFilter struct {
 	Rule   string
 	Scope  string
 
-	// Told leaves only those that people were notified of. It goes with a rule, and the
+	// Notified leaves only those that people were notified of. It goes with a rule, and the
 	// scope counts then, also if it is empty.
-	Told bool
+	Notified bool
 }
 
 // Open reports whether the filter asks for nothing that is resolved.

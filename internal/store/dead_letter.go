@@ -113,14 +113,14 @@ type LetterStep struct {
 	WorkID  recoup.ID
 	Token   recoup.ID // of the lease under which the work is said to be held: where to look first; may be zero
 	Decide  DecideLetter
-	Tell    TellLetter // nil: the ledger gets no event
+	EventOf DeadLetterEventOf // nil: the ledger gets no event
 
 	Receipt *LetterReceipt // nil: none
 }
 
-// TellLetter returns what the ledger keeps of a decision whose effects name an event,
-// as [Tell] does.
-type TellLetter func(next *Letter, code recoup.Code) *Event
+// DeadLetterEventOf returns what the ledger keeps of a decision whose effects name an event,
+// as [EventOf] does.
+type DeadLetterEventOf func(next *Letter, code recoup.Code) *Event
 
 // LetterReceipt is that of an input to a dead letter.
 type LetterReceipt = ReceiptFor[LetterOutcome]

@@ -29,6 +29,6 @@ func TestBell(t *testing.T) {
 	first.Close()
 	b.Notify(store.WakeNotices)
 	if len(first.Take()) != 0 || !slices.Equal(second.Take(), []string{store.WakeErrors, store.WakeNotices, store.WakePolicy}) {
-		t.Error("one who left was told, or one who stayed was not")
+		t.Error("one who left was notified, or one who stayed was not")
 	}
 }

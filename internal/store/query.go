@@ -55,11 +55,11 @@ func (p Page) Size() int {
 // the budget, into a parked one, which is stored and not returned). What it
 // refuses is skipped.
 type Claim struct {
-	Tables []string
-	Limit  int
-	Now    time.Time // zero: as the store's clock says
-	Decide func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error)
-	Tell   Tell // of leases that have expired; nil: the ledger gets no event
+	Tables  []string
+	Limit   int
+	Now     time.Time // zero: as the store's clock says
+	Decide  func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error)
+	EventOf EventOf // of leases that have expired; nil: the ledger gets no event
 
 	// Like is what claims have in common that Decide answers alike, but for tokens and
 	// the worker: a store may then lease to Worker what agrees with errors that were

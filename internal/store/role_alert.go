@@ -35,8 +35,8 @@ type AlertWriter interface {
 	SaveAlerts(ctx context.Context, term Term, now time.Time, v Verdict) error
 }
 
-// AlertDesk is what people do about alerts.
-type AlertDesk interface {
+// AlertAdmin is what people do about alerts.
+type AlertAdmin interface {
 	// Alert returns an alert, else ErrNotFound.
 	Alert(ctx context.Context, id recoup.ID) (recoup.Alert, error)
 

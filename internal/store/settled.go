@@ -23,10 +23,10 @@ func (s *Settled) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, out 
 	for _, n := range d.Effects.Notices.All() {
 		s.notices.Add(n, step.ID, d.Was.Table)
 	}
-	if out.Effects.Event == "" || step.Tell == nil {
+	if out.Effects.Event == "" || step.EventOf == nil {
 		return
 	}
-	if e := step.Tell(was, out); e != nil {
+	if e := step.EventOf(was, out); e != nil {
 		s.Events = append(s.Events, *e)
 	}
 }

@@ -54,32 +54,32 @@ var (
 // An error it returns refuses this item and leaves the others alone.
 type Decide func(current *recoup.Error, streak int, now time.Time) (recoup.Error, lifecycle.Effects, error)
 
-// Tell returns what the ledger keeps of a decision whose effects name an event,
+// EventOf returns what the ledger keeps of a decision whose effects name an event,
 // given the version before it (nil if there was none); nil if it keeps nothing.
 // It is pure, as Decide is. The event is added in the transaction of its act, so
 // that neither stands without the other.
-type Tell func(before *recoup.Error, out *Outcome) *Event
+type EventOf func(before *recoup.Error, out *Outcome) *Event
 
 // Report is a failure to be recorded: the key of the open error that it would
 // replace, and the decision.
 type Report struct {
-	Table  string // as it was reported, also if the policy sends it to the orphans
-	Entity string
-	Code   recoup.Code
-	Family string    // of the code, in this table; empty: none
-	Admits recoup.ID // the row, written by plain SQL, that this report admits; zero: none
-	Decide Decide
-	Tell   Tell // nil: the ledger gets no event
+	Table   string // as it was reported, also if the policy sends it to the orphans
+	Entity  string
+	Code    recoup.Code
+	Family  string    // of the code, in this table; empty: none
+	Admits  recoup.ID // the row, written by plain SQL, that this report admits; zero: none
+	Decide  Decide
+	EventOf EventOf // nil: the ledger gets no event
 
 	Receipt *Receipt // nil: none
 }
 
 // Step is an input to a stored error.
 type Step struct {
-	ID     recoup.ID
-	Family func(*recoup.Error) string // of the failure that the input reports; nil: none
-	Decide Decide
-	Tell   Tell // nil: the ledger gets no event
+	ID      recoup.ID
+	Family  func(*recoup.Error) string // of the failure that the input reports; nil: none
+	Decide  Decide
+	EventOf EventOf // nil: the ledger gets no event
 
 	Receipt *Receipt // nil: none
 

@@ -145,7 +145,7 @@ func (w *Work) report(in Report) Outcome {
 	if r := w.open[in.Key()]; r != nil {
 		current = &r.Error
 	}
-	out := w.decide(in.Decide, in.Tell, current, StreakKey{in.Family, in.Entity})
+	out := w.decide(in.Decide, in.EventOf, current, StreakKey{in.Family, in.Entity})
 	if out.Err != nil {
 		return out
 	}
@@ -181,7 +181,7 @@ func (w *Work) step(in Step) Outcome {
 			}
 		}
 	}
-	out := w.decide(decide, in.Tell, &r.Error, in.Streak(&r.Error))
+	out := w.decide(decide, in.EventOf, &r.Error, in.Streak(&r.Error))
 	if out.Err == nil && out.Error != r.Error {
 		if in.Result != nil {
 			w.Memory.Keep(in.Result.Like, &r.Error, &out)
@@ -197,7 +197,7 @@ func (w *Work) step(in Step) Outcome {
 
 // decide asks, and notes history, events, notices and streaks. The late result of
 // a worker is refused and leaves its history row all the same.
-func (w *Work) decide(decide Decide, tell Tell, current *recoup.Error, k StreakKey) Outcome {
+func (w *Work) decide(decide Decide, eventOf EventOf, current *recoup.Error, k StreakKey) Outcome {
 	var before *recoup.Error
 	if current != nil {
 		w.current = *current
@@ -218,8 +218,8 @@ func (w *Work) decide(decide Decide, tell Tell, current *recoup.Error, k StreakK
 	w.count(effects.Streak, next.EntityID)
 	w.Tallies.note(current, &next, lifecycle.Kind(effects.History.Input))
 	out := Outcome{Error: next, Effects: effects}
-	if effects.Event != "" && tell != nil {
-		w.note(tell(before, &out))
+	if effects.Event != "" && eventOf != nil {
+		w.note(eventOf(before, &out))
 	}
 	return out
 }

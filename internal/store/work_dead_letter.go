@@ -124,8 +124,8 @@ func (w *Work) stepLetter(in LetterStep) LetterOutcome {
 	}
 	w.setLetter(r, next)
 	w.noteEffects(r, effects)
-	if effects.Event != "" && in.Tell != nil {
-		w.note(in.Tell(&next, effects.Event))
+	if effects.Event != "" && in.EventOf != nil {
+		w.note(in.EventOf(&next, effects.Event))
 	}
 	return LetterOutcome{Letter: next, Effects: effects}
 }

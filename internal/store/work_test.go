@@ -360,7 +360,7 @@ func TestNoticesOfOneActAreDigested(t *testing.T) {
 	got := map[recoup.NoticeKind]recoup.Notice{}
 	for _, n := range work.Notices() {
 		if _, twice := got[n.Kind]; twice {
-			t.Errorf("told twice: %v", n)
+			t.Errorf("notified twice: %v", n)
 		}
 		got[n.Kind] = n
 	}
@@ -369,7 +369,7 @@ func TestNoticesOfOneActAreDigested(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d.Count != 14 || len(d.Errors) != 10 || d.Errors[0] != rows[0].ID || d.Tables[dol] != 14 || !got[recoup.NoticeUnblocked].ErrorID.IsZero() {
-		t.Errorf("told of %+v", d)
+		t.Errorf("notified of %+v", d)
 	}
 	if over := got[recoup.NoticePageOver]; over.ErrorID != paged.ID || over.Body != "" {
 		t.Errorf("the end of a page: %+v", over)

@@ -54,7 +54,7 @@ type trialSilence struct {
 type trialExpect struct {
 	At        string            `yaml:"at"`
 	Alerts    *[]trialAlert     `yaml:"alerts"`
-	Told      *[]string         `yaml:"told"`
+	Notified  *[]string         `yaml:"notified"`
 	Providers map[string]string `yaml:"providers"`
 }
 

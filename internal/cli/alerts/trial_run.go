@@ -34,10 +34,10 @@ rules themselves, and has tests such as this one:
         - at: 5m
           alerts:
             - {rule: park-rate, scope: dol-filings, state: FIRING}
-          told: [ALERT dol-filings-team park-rate]
+          notified: [ALERT dol-filings-team park-rate]
 
 Values follow each other by the minute, or by the file's step; the last one stays. 5x3 is 5 three
-times, 0+10x5 grows, _ is no value. Rates have enough samples unless samples: says how many. Told
+times, 0+10x5 grows, _ is no value. Rates have enough samples unless samples: says how many. Notified
 lists the notifications of that minute. Pending alerts count too. The policy is the file's own,
 else --policy.`,
 		Example: `  recoup alerts test examples/alerts/alerts.yaml
@@ -76,7 +76,7 @@ type trialResult struct {
 // trialFailure is what was otherwise than expected at a time.
 type trialFailure struct {
 	At         string   `json:"at"`
-	What       string   `json:"what"` // alerts, told or providers
+	What       string   `json:"what"` // alerts, notified or providers
 	Missing    []string `json:"missing,omitempty"`
 	Unexpected []string `json:"unexpected,omitempty"`
 }
@@ -162,12 +162,12 @@ func (x *trialExpect) compare(s alert.Scene) []trialFailure {
 		}
 		note("alerts", want, got)
 	}
-	if x.Told != nil {
+	if x.Notified != nil {
 		var got []string
-		for _, heard := range s.Told {
+		for _, heard := range s.Notified {
 			got = append(got, describeHeard(heard))
 		}
-		note("told", *x.Told, got)
+		note("notified", *x.Notified, got)
 	}
 	var want, got []string
 	for _, group := range slices.Sorted(maps.Keys(x.Providers)) {

@@ -95,7 +95,7 @@ func cell(e policy.Effective) string {
 	if e.Blocks {
 		marks += " *"
 	}
-	if e.TellOwner {
+	if e.NotifyOwner {
 		marks += " !"
 	}
 	return fmt.Sprintf("%s %s%s", e.Action, ttl, marks)

@@ -43,7 +43,7 @@ type effectiveView struct {
 	Orphaned    bool              `json:"orphaned"`
 	Disposition recoup.Action     `json:"disposition"`
 	ParkReason  recoup.ParkReason `json:"park_reason,omitempty"`
-	TellOwner   bool              `json:"tell_owner"`
+	NotifyOwner bool              `json:"notify_owner"`
 	Page        bool              `json:"page"`
 	TTLTier     string            `json:"ttl_tier"`
 	TTL         string            `json:"ttl"` // "never" in INFINITE tables
@@ -157,7 +157,7 @@ func viewTable(p *policy.Policy, t *policy.Table) tableView {
 func viewEffective(e policy.Effective) effectiveView {
 	v := effectiveView{
 		Table: e.Table.Name, Orphaned: e.Orphaned, Disposition: e.Action, ParkReason: e.ParkReason,
-		TellOwner: e.TellOwner, Page: e.Page, TTLTier: e.TTLTier, TTL: "never", Blocks: e.Blocks,
+		NotifyOwner: e.NotifyOwner, Page: e.Page, TTLTier: e.TTLTier, TTL: "never", Blocks: e.Blocks,
 	}
 	if e.Table.Allows(recoup.ActionRetry) {
 		v.MaxRetries, v.Manual, v.Floor, v.Window = e.MaxRetries, e.Manual, policy.FormatDuration(e.Floor), span(e.Window)

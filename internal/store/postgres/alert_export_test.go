@@ -26,7 +26,7 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 		for name, f := range map[string]store.AlertFilter{
 			"all": {}, "rule": {Rule: "r1"}, "scope": {Scope: "s1"}, "state": {States: []recoup.AlertState{recoup.AlertFiring}},
 			"resolved": {States: []recoup.AlertState{recoup.AlertResolved}},
-			"told":     {States: []recoup.AlertState{recoup.AlertResolved}, Rule: "r1", Scope: "s1", Told: true},
+			"notified": {States: []recoup.AlertState{recoup.AlertResolved}, Rule: "r1", Scope: "s1", Notified: true},
 		} {
 			list = append(list, planned("alerts by "+name+at, func(v verb.Verbs) { _, _, _ = v.Alerts(context.Background(), f, page) }))
 		}

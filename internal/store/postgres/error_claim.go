@@ -56,7 +56,7 @@ func (s *Store) claimEach(ctx context.Context, claim store.Claim) (leased []reco
 			if e.HeldBy(claim.Token) || e.LastAttempt == claim.Token && !claim.Token.IsZero() {
 				continue // this very claim has leased it, and took longer than the lease: two leases never share a token
 			}
-			out := w.Step(store.Step{ID: e.ID, Decide: decide, Tell: claim.Tell, Result: &store.Result{Like: claim.Like}})
+			out := w.Step(store.Step{ID: e.ID, Decide: decide, EventOf: claim.EventOf, Result: &store.Result{Like: claim.Like}})
 			if out.Err == nil && !out.Error.LeaseToken.IsZero() {
 				leased = append(leased, out.Error)
 			}

@@ -94,7 +94,7 @@ func (s *settlement) statement(entity bool) string {
 		act as materialized (select coalesce($3::timestamptz, recoup.clock()) as now from (select count(*) from held) x),
 		freed as (update recoup.due d set due_at = ` + next + `, lease_token = null, lease_worker = null, leased_at = null, lease_ends_at = null
 			from held h join m using (place) where d.ctid = h.slot),
-		done as (` + update + `), told as (` + history + `)
+		done as (` + update + `), noted as (` + history + `)
 		select array_agg(h.error_id), array_agg(h.correlation_id), array_agg(h.lease_worker), array_agg(h.place), ` + actTime + `, (select count(*) from done) from held h`
 }
 

@@ -37,7 +37,7 @@ func TestAlertPlans(t *testing.T) {
 		"alerts/rule":      alerts(store.AlertFilter{Rule: "r"}),
 		"alerts/scope":     alerts(store.AlertFilter{Scope: "s"}),
 		"alerts/firing":    alerts(store.AlertFilter{States: []recoup.AlertState{recoup.AlertFiring}, Rule: "r"}),
-		"alerts/told":      alerts(store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: "r", Told: true}),
+		"alerts/notified":  alerts(store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: "r", Notified: true}),
 		"notices/page":     waiting(recoup.NoticePage, recoup.ID{1}, recoup.ID{2}),
 		"notices/alert":    waiting(recoup.NoticeAlert),
 		"alerts/purge":     purgeAlerts,

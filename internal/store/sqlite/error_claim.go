@@ -63,7 +63,7 @@ func (t *tx) leaseDue(m *store.Memory, claim store.Claim, due []recoup.Error) ([
 	}
 	w := store.NewWork(t.now, alone)
 	w.Memory = m
-	step := store.Step{Tell: claim.Tell, Result: &store.Result{Like: claim.Like}}
+	step := store.Step{EventOf: claim.EventOf, Result: &store.Result{Like: claim.Like}}
 	step.Decide = func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return claim.Decide(current, now)
 	}

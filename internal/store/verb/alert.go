@@ -39,8 +39,8 @@ func (v Verbs) Alerts(ctx context.Context, f store.AlertFilter, p store.Page) ([
 func alertQuery(f store.AlertFilter, p store.Page) *Query {
 	index := "list"
 	switch {
-	case f.Told:
-		index = "told"
+	case f.Notified:
+		index = "notified"
 	case f.Open():
 		index = "open_list"
 	case f.Rule != "":
@@ -55,7 +55,7 @@ func alertQuery(f store.AlertFilter, p store.Page) *Query {
 	if len(f.States) > 0 {
 		q.oneOf("state", texts(f.States))
 	}
-	if f.Told {
+	if f.Notified {
 		q.add(" and notified > 0 and rule = " + q.arg(f.Rule) + " and coalesce(scope, '') = " + q.arg(f.Scope))
 	} else {
 		q.equal("rule", f.Rule)

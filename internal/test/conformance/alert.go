@@ -165,13 +165,13 @@ func alertListed(d *alertDriver) {
 		{}, {Rule: "r1"}, {Scope: "y"}, {Rule: "r0", Scope: "x"}, {Rule: "none"}, {States: []recoup.AlertState{recoup.AlertResolved}},
 		{States: []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring}}, {States: []recoup.AlertState{recoup.AlertPending}, Scope: "x"},
 		{States: []recoup.AlertState{recoup.AlertFiring}}, {States: []recoup.AlertState{"?"}},
-		{Rule: "r0", Told: true}, {Rule: "r0", Scope: "x", Told: true}, {Rule: "r1", Told: true},
-		{Rule: "r0", Scope: "y", Told: true, States: []recoup.AlertState{recoup.AlertResolved}},
-		{Rule: "r0", Scope: "y", Told: true, States: []recoup.AlertState{recoup.AlertFiring}},
+		{Rule: "r0", Notified: true}, {Rule: "r0", Scope: "x", Notified: true}, {Rule: "r1", Notified: true},
+		{Rule: "r0", Scope: "y", Notified: true, States: []recoup.AlertState{recoup.AlertResolved}},
+		{Rule: "r0", Scope: "y", Notified: true, States: []recoup.AlertState{recoup.AlertFiring}},
 	} {
 		var want []recoup.Alert
 		for _, a := range all {
-			if (f.Rule == "" || f.Rule == a.Rule) && (f.Scope == "" && !f.Told || f.Scope == a.Scope) && (!f.Told || a.Notified > 0) && (f.States == nil || slices.Contains(f.States, a.State)) {
+			if (f.Rule == "" || f.Rule == a.Rule) && (f.Scope == "" && !f.Notified || f.Scope == a.Scope) && (!f.Notified || a.Notified > 0) && (f.States == nil || slices.Contains(f.States, a.State)) {
 				want = append(want, a)
 			}
 		}

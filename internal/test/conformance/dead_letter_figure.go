@@ -183,6 +183,6 @@ func replayNotifies(d *letterDriver) {
 	d.steps(r.ID, notify(nil))
 	d.steps(r.ID, notify(nil))
 	if got := pending(); len(got) != 1 || got[0] != fmt.Sprint(recoup.NoticeReplayStopped, "team", "replay:1", `{"why": "x"}`, true) {
-		d.Errorf("told is %v", got)
+		d.Errorf("notified is %v", got)
 	}
 }

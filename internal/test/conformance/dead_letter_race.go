@@ -147,7 +147,7 @@ func letterRaceMembers(d *letterDriver) {
 	total := 0
 	for i, replay := range replays {
 		if n := len(d.items(replay, "")); n != added[i] {
-			d.Errorf("a replay has %d items, was told %d", n, added[i])
+			d.Errorf("a replay has %d items, was answered %d", n, added[i])
 		}
 		total += added[i]
 	}

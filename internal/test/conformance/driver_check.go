@@ -184,7 +184,7 @@ func (d *Driver) checkNotices() {
 		for _, id := range digest.Errors {
 			i := slices.Index(want, recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: id})
 			if i < 0 {
-				d.Errorf("the outbox holds %s to %s of %v, which nobody was to be told", n.Kind, n.To, id)
+				d.Errorf("the outbox holds %s to %s of %v, of which nobody was to be notified", n.Kind, n.To, id)
 				return
 			}
 			want = slices.Delete(want, i, i+1)

@@ -63,7 +63,7 @@ func (d *Driver) wantNotices(id recoup.ID, want ...recoup.NoticeKind) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		d.Errorf("to be told about %v: %v, want %v", id, got, want)
+		d.Errorf("notices about %v: %v, want %v", id, got, want)
 	}
 }
 

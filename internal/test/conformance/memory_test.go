@@ -112,7 +112,7 @@ func (m *memory) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Erro
 	}
 	var claimed []recoup.Error
 	for _, e := range due {
-		out := w.Step(store.Step{ID: e.ID, Decide: decide, Tell: claim.Tell})
+		out := w.Step(store.Step{ID: e.ID, Decide: decide, EventOf: claim.EventOf})
 		if out.Err == nil && !out.Error.LeaseToken.IsZero() {
 			claimed = append(claimed, out.Error)
 		}

@@ -52,17 +52,17 @@ func leaderTerms(d *serviceDriver) {
 	d.wantLeader(first)
 	d.wait(term - time.Microsecond)
 	if t, held := d.bid("n2"); held || t != first {
-		d.Errorf("n2 was told %+v", t)
+		d.Errorf("n2 was answered %+v", t)
 	}
 	renewed := d.leads("n1", 1)
 	d.wait(term)
 	second := d.leads("n2", 2)
 	if t, held := d.bid("n1"); held || t != second {
-		d.Errorf("n1 was told %+v", t)
+		d.Errorf("n1 was answered %+v", t)
 	}
 	d.must(d.store.Resign(d.Context(), renewed)) // it is over
 	if t, held := d.bid("n1"); held || t != second {
-		d.Errorf("n1 was told %+v", t)
+		d.Errorf("n1 was answered %+v", t)
 	}
 	d.must(d.store.Resign(d.Context(), second))
 	d.wantLeader(store.Term{Name: "clockwork", Number: 2})
@@ -80,7 +80,7 @@ func leaderAhead(d *serviceDriver) {
 	ahead := d.leads("n1", 1)
 	d.wait(-term)
 	if t, held := d.bid("n2"); held || t != ahead {
-		d.Errorf("n2 was told %+v", t) // a clock may be late by a term
+		d.Errorf("n2 was answered %+v", t) // a clock may be late by a term
 	}
 	d.wait(-time.Microsecond)
 	d.leads("n2", 2)

@@ -86,7 +86,7 @@ type Alerting interface {
 	Service
 	store.AlertReader
 	store.AlertWriter
-	store.AlertDesk
+	store.AlertAdmin
 	store.NoticeReader
 	store.OutboxGauge
 }

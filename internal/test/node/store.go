@@ -37,7 +37,7 @@ type Store interface {
 	store.EventWriter
 	store.EventReader
 	store.ProcessedWriter
-	store.AlertDesk
+	store.AlertAdmin
 	store.NoticeReader
 	store.PendingReader
 	store.AuditReader
