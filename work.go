@@ -1,6 +1,9 @@
 package recoup
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // NewWork is something to be taken through a pipeline.
 type NewWork struct {
@@ -55,6 +58,15 @@ func (w Work) Public() Work {
 type Lane struct {
 	Pipeline string `json:"pipeline"`
 	Stage    string `json:"stage"`
+}
+
+// String writes a lane as people do: images/resize. Neither name has a slash.
+func (l Lane) String() string { return l.Pipeline + "/" + l.Stage }
+
+// ParseLane reads what String writes.
+func ParseLane(s string) (Lane, bool) {
+	pipeline, stage, ok := strings.Cut(s, "/")
+	return Lane{pipeline, stage}, ok && pipeline != "" && stage != ""
 }
 
 // WorkClaim asks for work.

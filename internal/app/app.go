@@ -18,6 +18,7 @@ import (
 	"recoup/internal/clockwork"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
+	"recoup/internal/lease"
 	"recoup/internal/ledger"
 	"recoup/internal/notify"
 	"recoup/internal/push"
@@ -33,6 +34,7 @@ type Node struct {
 	clock    *clock
 	ledger   *ledger.Book
 	engine   *engine.Engine
+	roster   *lease.Roster
 	api      *api.API
 	registry *registrar
 	metrics  *metrics
@@ -113,8 +115,9 @@ func (n *Node) assemble(ctx context.Context) error {
 	}
 	n.registry = &registrar{tenantKeys: keys, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
+	n.roster = lease.NewRoster(n.store, n.name, n.o.Now)
 	n.engine, err = engine.New(engine.Options{
-		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids,
+		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids, Roster: n.roster,
 	})
 	if err != nil {
 		return err
@@ -156,7 +159,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 		return err
 	}
 	n.metrics.watch(n)
-	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, &policyCollector{n: n}, &gateCollector{n}, &letterCollector{n: n}, &receiverCollector{n})
+	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, &policyCollector{n: n}, &gateCollector{n}, &letterCollector{n: n}, &queueCollector{n: n}, &receiverCollector{n})
 	return nil
 }
 

@@ -23,6 +23,7 @@ func (n *Node) allLoops() []loop {
 		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit},
 		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy},
 		{"key use", 10 * time.Second, "", n.api.FlushKeyUse},
+		{"workers", 5 * time.Second, "", n.roster.Flush},
 		{"refusals", 10 * time.Second, "", n.api.LogRefusals},
 		{"clock", clockEvery, "", n.clock.follow},
 		{"clockwork", time.Second, "", n.jobs.Tick},

@@ -87,7 +87,7 @@ func (n *Node) close(ctx context.Context) error {
 		failed = append(failed, n.pusher.Drain(ctx))
 	}
 	if n.api != nil {
-		failed = append(failed, n.api.FlushKeyUse(ctx))
+		failed = append(failed, n.api.FlushKeyUse(ctx), n.roster.Flush(ctx))
 	}
 	if n.ledger != nil {
 		failed = append(failed, n.ledger.Close(ctx))

@@ -39,6 +39,8 @@ type Store interface {
 	notify.Store
 	store.OutboxGauge
 	store.LetterGauge
+	store.HeartbeatWriter
+	store.QueueReader
 	alert.Store
 
 	store.Waker

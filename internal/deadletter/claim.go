@@ -34,9 +34,11 @@ func (s *Service) Claim(ctx context.Context, c engine.Caller, in recoup.WorkClai
 			return nil, err
 		}
 	}
+	names := lanes(in.Lanes)
+	s.Roster.Claims(in.Worker, names...)
 	var claimed []recoup.ClaimedWork
 	err := s.Await(ctx, lease.Wait{
-		For: lanes(in.Lanes), Wait: lease.Seconds(in.WaitSeconds),
+		For: strings.Join(names, " "), Wait: lease.Seconds(in.WaitSeconds),
 		Look: func() (bool, error) {
 			var err error
 			claimed, err = s.claim(ctx, in)
@@ -46,14 +48,14 @@ func (s *Service) Claim(ctx context.Context, c engine.Caller, in recoup.WorkClai
 	return claimed, err
 }
 
-// lanes names the lanes of a claim, in no order.
-func lanes(list []recoup.Lane) string {
-	var names []string
-	for _, lane := range list {
-		names = append(names, lane.Pipeline+"\x00"+lane.Stage)
+// lanes names the lanes of a claim, in an order of their own.
+func lanes(list []recoup.Lane) []string {
+	names := make([]string, len(list))
+	for i, lane := range list {
+		names[i] = lane.String()
 	}
 	slices.Sort(names)
-	return strings.Join(names, "\x00")
+	return names
 }
 
 // CheckClaim says what is wrong with a claim, all of it.

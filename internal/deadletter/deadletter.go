@@ -37,6 +37,7 @@ type Options struct {
 	Keys     *Keyring
 	Now      func() time.Time
 	IDs      *recoup.IDSource
+	Roster   *lease.Roster // nil: nobody asks who claims
 }
 
 // Service is safe for concurrent use.

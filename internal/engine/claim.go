@@ -20,6 +20,7 @@ func (e *Engine) Claim(ctx context.Context, c Caller, claim recoup.RetryClaim) (
 	if err != nil {
 		return nil, err
 	}
+	e.Roster.Claims(claim.Worker, tables...)
 	return e.await(ctx, claim, tables)
 }
 

@@ -43,6 +43,7 @@ type Options struct {
 	Now      func() time.Time
 	IDs      *recoup.IDSource
 	Redactor *redact.Redactor // nil: the default rules
+	Roster   *lease.Roster    // nil: nobody asks who claims
 }
 
 // Engine is safe for concurrent use.

@@ -94,6 +94,17 @@ func (p *Policy) Registry() *fault.Registry { return p.registry }
 // Tables returns every governed table in the order of the file.
 func (p *Policy) Tables() []*Table { return slices.Clone(p.tables) }
 
+// ClaimedTables names the tables whose errors workers claim as retries: all but those
+// of dead letters, which come back as staged work.
+func (p *Policy) ClaimedTables() (names []string) {
+	for _, t := range p.tables {
+		if !t.DeadLetter {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 // Rung is one tier of the escalation ladder.
 type Rung struct {
 	Tier         int

@@ -23,6 +23,7 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Audits)
 	covers(t, store.Terms)
 	covers(t, store.Jobs)
+	covers(t, store.Heartbeats)
 	covers(t, store.Alerts, "Silenced")
 	covers(t, store.Silences)
 	covers(t, store.Providers, "Members")

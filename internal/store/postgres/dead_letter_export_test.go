@@ -25,6 +25,7 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 	figures := func(v verb.Verbs) { _, _ = v.LetterFigures(context.Background(), now) }
 	list := []Planned{
 		{"claim", claimWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size, []*time.Time{nil, &now}}},
+		{"unclaimed", selectUnclaimedWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size}},
 		{"leases by token", lockLeases, []any{[][]byte{letter[:]}}},
 		{"work that waits", selectPlain, []any{[][]byte{letter[:]}}},
 		plannedAs("lock", 0, steps),

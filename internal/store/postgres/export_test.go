@@ -38,6 +38,7 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 	keys := []string{entity}
 	list := []Planned{
 		{"claim", s.sql.claim, []any{tables, now, size}},
+		{"unclaimed", selectUnclaimed, []any{tables, now, size}},
 		{"find what reports replace", s.sql.findKeys, []any{tables[:1], keys, []string{code}}},
 		{"lock what is queued", s.sql.lockDue, []any{[][]byte{id[:]}}},
 		{"lock what is stepped", s.sql.lockIDs, []any{[][]byte{id[:]}}},

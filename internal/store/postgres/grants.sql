@@ -50,7 +50,7 @@ grant insert, delete on cl.gate_zero_count, cl.gate_zero_reason to recoup_app;
 grant insert, delete on recoup.idempotency to recoup_app;
 grant insert, update on recoup.api_key, recoup.platform_key, recoup.leader, recoup.job to recoup_app;
 grant insert on recoup.policy_version to recoup_app;
-grant insert, update, delete on recoup.processed_minute, recoup.processed_hour to recoup_app;
+grant insert, update, delete on recoup.processed_minute, recoup.processed_hour, recoup.worker_heartbeat to recoup_app;
 
 -- What happened is numbered by the database alone: nodes write every column but
 -- the number.

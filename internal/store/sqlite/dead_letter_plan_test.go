@@ -41,7 +41,7 @@ func TestLetterPlans(t *testing.T) {
 var letterWalks = []string{
 	"SCAN dead_letter USING INDEX dead_letter_list_idx", "SCAN d", "SCAN o", "SCAN CONSTANT ROW", "SCAN (subquery-2)", "SCAN (subquery-3)", "SCAN (subquery-4)", "SCAN (subquery-5)", "SCAN g",
 	"SCAN r USING INDEX replay_list_idx", "SCAN g USING INDEX dead_letter_group_seen_idx", "SCAN work USING INDEX work_spent_idx",
-	"SCAN (subquery-1)", "SCAN s", "SCAN n", "SCAN json_each VIRTUAL TABLE INDEX 1:", "SCAN work_pause", "SCAN dead_letter USING INDEX dead_letter_untriaged_idx",
+	"SCAN (subquery-1)", "SCAN s", "SCAN n", "SCAN json_each VIRTUAL TABLE INDEX 1:", "SCAN work_pause", "SCAN dead_letter USING INDEX dead_letter_untriaged_idx", "SCAN worker_heartbeat USING INDEX worker_heartbeat_idx",
 }
 
 // letterSorts are what sorts no more than the page that it has picked, or the
@@ -83,6 +83,9 @@ func letterPlans() map[string]string {
 		"parts":                  askedAs(4, steps),
 		"lanes":                  selectLanes,
 		"claim":                  selectDueWork,
+		"unclaimed":              selectUnclaimedWork,
+		"heartbeats":             asked(func(v verb.Verbs) { _, _ = v.QueueLevels(context.Background(), time.Unix(1, 0), nil) }),
+		"purge of heartbeats":    asked(func(v verb.Verbs) { _, _ = v.PurgeHeartbeats(context.Background(), time.Unix(1, 0), 5) }),
 		"release": askedAs(2, func(v verb.Verbs) {
 			_, _ = v.StepReplay(context.Background(), time.Unix(1, 0), recoup.ID{1}, func(store.ReplayStatus, time.Time) (recoup.Replay, store.ReplayEffects, error) {
 				return recoup.Replay{}, store.ReplayEffects{Release: 5}, nil

@@ -92,6 +92,7 @@ func plans() map[string]string {
 	}
 	texts := map[string]string{
 		"claim":                selectDue,
+		"unclaimed":            selectUnclaimed,
 		"claim/lapsed":         selectLapsed,
 		"errors/all":           list(store.Filter{}),
 		"errors/from a cursor": from(store.Filter{}),

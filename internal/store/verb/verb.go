@@ -33,6 +33,10 @@ type DB interface {
 	Lanes(ctx context.Context, limit int) ([]recoup.Lane, error)
 	LaneLevels(ctx context.Context, now time.Time, lanes []recoup.Lane, limit int) ([]store.LaneLevel, error)
 	Beyond(ctx context.Context, now time.Time, last recoup.Lane, limit int) (store.LaneLevel, error)
+
+	// Unclaimed counts what of some tables and lanes is due and held by nobody, each up
+	// to a limit. Those without any are left out.
+	Unclaimed(ctx context.Context, now time.Time, tables []string, lanes []recoup.Lane, limit int) ([]store.Unclaimed, error)
 }
 
 // Tx is a transaction. Statements that return no answer may be put off until the

@@ -48,6 +48,8 @@ type DeadLetters interface {
 	store.Replayer
 	store.LetterReader
 	store.LetterGauge
+	store.HeartbeatWriter
+	store.QueueReader
 
 	// Of errors in general.
 	store.TableSyncer

@@ -227,6 +227,17 @@ create trigger forbidden before delete on recoup.job
 create trigger forbidden_truncate before truncate on recoup.job
   for each statement execute function recoup.forbid();
 
+-- Which workers have claimed lately from an error table or a lane (pipeline/stage), as
+-- each node has seen it. A node writes its own rows, every few seconds at most.
+create table recoup.worker_heartbeat (
+  queue         text collate "C" not null,
+  node          text collate "C" not null,
+  last_claim_at timestamptz not null,
+  workers       jsonb not null,
+  primary key (queue, node)
+) with (fillfactor = 50);
+create index worker_heartbeat_idx on recoup.worker_heartbeat (last_claim_at);
+
 -- How much was processed, by minute and by hour: a sum over days reads hours, and
 -- minutes only at its edges.
 create table recoup.processed_minute (

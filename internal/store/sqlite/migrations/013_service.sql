@@ -201,6 +201,17 @@ create trigger job_delete before delete on job begin
   select raise(abort, 'what is known of a job is kept');
 end;
 
+-- Which workers have claimed lately from an error table or a lane (pipeline/stage), as
+-- each node has seen it. A node writes its own rows, every few seconds at most.
+create table worker_heartbeat (
+  queue         text not null,
+  node          text not null,
+  last_claim_at integer not null,
+  workers       text not null check (json_valid(workers)),
+  primary key (queue, node)
+) strict, without rowid;
+create index worker_heartbeat_idx on worker_heartbeat (last_claim_at);
+
 -- How much was processed, by minute and by hour: a sum over days reads hours, and
 -- minutes only at its edges.
 create table processed_minute (
