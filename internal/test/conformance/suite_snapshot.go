@@ -75,6 +75,7 @@ func fillLetters(d *letterDriver) {
 	q := d.claim(2)[0]
 	d.must(d.store.SaveCheckpoint(d.Context(), q.LeaseToken, store.Checkpoint{WorkID: q.WorkID, Stage: "fetch", KeyID: "k", Sealed: []byte("x"), At: d.now}))
 	d.must(d.store.SetPause(d.Context(), recoup.WorkPause{PauseScope: recoup.PauseScope{Pipeline: "other"}, By: "ada", Reason: "wait", At: d.now}))
+	d.must(d.store.SaveHeartbeats(d.Context(), []store.Heartbeat{{Queue: dol, Node: "n1", LastClaimAt: d.now, Workers: []store.WorkerSeen{{Name: "w1", At: d.now}}}}))
 }
 
 func fillAlerts(d *alertDriver) {
