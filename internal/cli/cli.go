@@ -14,6 +14,7 @@ import (
 	"recoup/internal/cli/alerts"
 	"recoup/internal/cli/codes"
 	"recoup/internal/cli/command"
+	"recoup/internal/cli/complete"
 	"recoup/internal/cli/deadletters"
 	"recoup/internal/cli/errorcmd"
 	"recoup/internal/cli/events"
@@ -81,6 +82,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 		events.Commands(streams), overview.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notices.Commands(streams),
 		policy.Commands(streams), server.Commands(streams), []*cobra.Command{help},
 	)...)
+	complete.Add(root, streams)
 	addCompletion(root)
 	wrapHelp(root)
 	return root

@@ -78,9 +78,6 @@ func TestHelpIsOne(t *testing.T) {
 func TestHelpText(t *testing.T) {
 	var all strings.Builder
 	for _, path := range everyCommand() {
-		if strings.HasPrefix(path, " completion") {
-			continue // cobra's own
-		}
 		help, _, _ := clitest.Run(t, append(strings.Fields(path), "--help")...)
 		if !strings.Contains(help, "\nExamples:\n") {
 			t.Errorf("the help of recoup%s has no examples", path)

@@ -54,17 +54,34 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// addCompletion adds cobra's command for shells, out of sight, and has it refuse
+// shells are those that the program completes its commands for: what loads the script
+// into a running one, and where the next one finds it.
+var shells = map[string]struct{ load, file string }{
+	"bash":       {"source <(recoup completion bash)", "~/.local/share/bash-completion/completions/recoup"},
+	"zsh":        {"source <(recoup completion zsh)", `"${fpath[1]}/_recoup"`},
+	"fish":       {"recoup completion fish | source", "~/.config/fish/completions/recoup.fish"},
+	"powershell": {"recoup completion powershell | Out-String | Invoke-Expression", "recoup.ps1"},
+}
+
+// addCompletion adds cobra's command for shells in our words, and has it refuse
 // arguments as the others do.
 func addCompletion(root *cobra.Command) {
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Hidden {
-			cmd.Args, cmd.RunE = command.NoArgs, command.Help
-			for _, shell := range cmd.Commands() {
-				shell.Args = command.NoArgs
-			}
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args, cmd.RunE = command.NoArgs, command.Help
+		cmd.Short = "Print what lets a shell complete commands"
+		cmd.Long = `Prints a script by which a shell completes commands, flags and their values: tables, codes, states,
+rules, batches and recent ids come from the server that --server or RECOUP_SERVER names.`
+		cmd.Example = "  recoup completion bash > " + shells["bash"].file
+		for _, shell := range cmd.Commands() {
+			name := shell.Name()
+			shell.Args = command.NoArgs
+			shell.Short = "Print the script for " + name
+			shell.Long = "Prints the script for " + name + ". To have it in a shell that runs:\n\n  " + shells[name].load + "\n\nTo have it in every new one, write it to a file that is read by them."
+			shell.Example = "  recoup completion " + name + " > " + shells[name].file
 		}
 	}
 }

@@ -84,6 +84,19 @@ func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration) (*cli
 	return c, nil
 }
 
+// Dial is the session of a command that has not run, for who completes its arguments.
+// Its server is the one that the flags name, or the environment.
+func Dial(cmd *cobra.Command, streams Streams) (*Session, error) {
+	var f ServerFlags
+	for name, to := range map[string]*string{"server": &f.Server, "key": &f.key} {
+		if flag := cmd.Flags().Lookup(name); flag != nil {
+			*to = flag.Value.String()
+		}
+	}
+	c, err := f.Connect(streams.Now, 0)
+	return &Session{Client: c, Streams: streams}, err
+}
+
 // Run is what a command does.
 type Run func(ctx context.Context, s *Session, args []string) error
 
