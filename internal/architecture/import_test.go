@@ -196,6 +196,11 @@ var layers = []layer{
 		why:     "an example is a program of others: it imports what is public",
 	},
 	{
+		pkg:     "recoup/examples/images",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/stage", "recoup/client"},
+		why:     "an example is a program of others: it imports what is public",
+	},
+	{
 		pkg:     "recoup/examples/criticizer",
 		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/stage", "recoup/client", "recoup/internal/app"},
 		why:     "an example is a program of others; it brings its own server along, so that it runs by itself",

@@ -17,7 +17,7 @@ import (
 
 const (
 	root        = "../.."
-	guides      = root + "/docs/guides/"
+	guides      = "docs/guides/"
 	firstPolicy = "first-policy.md"
 )
 
@@ -25,11 +25,11 @@ const (
 // the index has them all.
 func TestGuides(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob(guides + "*.md")
+	pages, err := filepath.Glob(filepath.Join(root, guides, "*.md"))
 	if err != nil || len(pages) < 2 {
 		t.Fatalf("the guides are %v: %v", pages, err)
 	}
-	index, err := os.ReadFile(guides + "README.md")
+	index, err := os.ReadFile(filepath.Join(root, guides, "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestGuides(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			readGuide(t, name).run(t, "sqlite:recoup.db")
+			readGuide(t, guides+name).run(t, "sqlite:recoup.db")
 		})
 	}
 }
@@ -55,7 +55,7 @@ func TestGuides(t *testing.T) {
 // code that is retried, parked, notified and promoted, on both stores, in as few commands
 // as the guide says.
 func TestFirstPolicyGuide(t *testing.T) {
-	g := readGuide(t, firstPolicy)
+	g := readGuide(t, guides+firstPolicy)
 	if n := len(g.commands); n > 12 {
 		t.Errorf("the guide has %d commands: %q", n, g.commands)
 	}
@@ -63,6 +63,17 @@ func TestFirstPolicyGuide(t *testing.T) {
 		t.Errorf("it begins with %q", g.commands[0])
 	}
 	onBoth(t, func(t *testing.T, d database) { g.run(t, d.Nodes) })
+}
+
+// TestExamplesOfOtherDomains runs the programs that have tables and codes of their own, as
+// their pages say.
+func TestExamplesOfOtherDomains(t *testing.T) {
+	for _, name := range []string{"payments", "images"} {
+		t.Run(name, func(t *testing.T) {
+			g := readGuide(t, "examples/"+name+"/README.md")
+			onBoth(t, func(t *testing.T, d database) { g.run(t, d.Nodes) })
+		})
+	}
 }
 
 // guide is a page whose blocks are run in order: bash as it stands, and a block with the
@@ -76,7 +87,7 @@ type guide struct {
 }
 
 var (
-	fence  = regexp.MustCompile("(?ms)^```(\\w+)(?: (\\S+))?\n(.*?)^```$")
+	fence  = regexp.MustCompile("(?s)\n```(\\w+)(?: (\\S+))?\n(.*?\n)```\n")
 	spaces = regexp.MustCompile(` +`)
 	// command is one at the top level of a script, with all its lines.
 	command = regexp.MustCompile(`(?m)^[^\s#})](?:.*\\\n)*.*$`)
@@ -84,9 +95,9 @@ var (
 
 const mark = "\036" // between what is printed before and after a block of text
 
-func readGuide(t *testing.T, name string) *guide {
+func readGuide(t *testing.T, file string) *guide {
 	t.Helper()
-	page, err := os.ReadFile(guides + name)
+	page, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +131,7 @@ func (g *guide) run(t *testing.T, database string) {
 	here := strings.NewReplacer("127.0.0.1:8080", address, "8089", freeAddress(t)[len("127.0.0.1:"):])
 	script := here.Replace(g.script.String())
 	said := runBash(t, clone(t), "exec 2>&1\n"+script+"\nif [[ $(jobs -p) ]]; then kill $(jobs -p); wait; fi",
-		"RECOUP_DATABASE="+database, "RECOUP_LISTEN="+address, "COLUMNS=120")
+		"RECOUP_DATABASE="+database, "RECOUP_LISTEN="+address, "RECOUP_LOG_LEVEL=error", "COLUMNS=120", "PYTHONDONTWRITEBYTECODE=1") // a log would come in between
 	for i, printed := range strings.Split(said, mark)[:len(g.shown)] {
 		for want := range strings.Lines(here.Replace(g.shown[i])) {
 			if printed = after(printed, strings.TrimSpace(want)); printed == "" {
