@@ -4,21 +4,21 @@ import "time"
 
 // AuditEntry is one administrative act. Entries are append-only.
 type AuditEntry struct {
-	Seq     int64     `json:"seq"` // drawn by the database
-	At      time.Time `json:"at"`
-	Actor   string    `json:"actor"`
-	KeyID   ID        `json:"key_id,omitzero"` // the key that the actor used; names are not unique
-	Act     string    `json:"act"`
-	Target  string    `json:"target,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
-	Details JSON      `json:"details,omitempty"`
+	Seq     int64     `json:"seq" doc:"its place in the audit"` // drawn by the database
+	At      time.Time `json:"at" doc:"when it was done"`
+	Actor   string    `json:"actor" doc:"who did it"`
+	KeyID   ID        `json:"key_id,omitzero" doc:"the key that the actor used; names are not unique"`
+	Act     string    `json:"act" doc:"what was done, such as key.create or policy.apply"`
+	Target  string    `json:"target,omitempty" doc:"to what"`
+	Reason  string    `json:"reason,omitempty" doc:"why, as the actor said"`
+	Details JSON      `json:"details,omitempty" doc:"more, by the kind of act"`
 }
 
 // AuditFilter selects administrative acts. All fields that are set must match.
 type AuditFilter struct {
-	Actor  string    `query:"actor"`
-	Act    string    `query:"act"`
-	Target string    `query:"target"`
-	From   time.Time `query:"from"` // in [From, To)
-	To     time.Time `query:"to"`
+	Actor  string    `query:"actor" doc:"who did it"`
+	Act    string    `query:"act" doc:"what was done, such as key.create"`
+	Target string    `query:"target" doc:"to what"`
+	From   time.Time `query:"from" doc:"done at or after"` // in [From, To)
+	To     time.Time `query:"to" doc:"done before"`
 }

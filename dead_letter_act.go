@@ -14,11 +14,11 @@ const (
 // Triage records the root cause of a dead letter, and confirms its class, stage and
 // exhaustion: if the dead letter differs, nothing changes.
 type Triage struct {
-	Cause     Cause  `json:"cause" enum:"TRANSIENT,DATA,AUTH_CONFIG,CODE_DEFECT"`
+	Cause     Cause  `json:"cause" enum:"TRANSIENT,DATA,AUTH_CONFIG,CODE_DEFECT" doc:"the root cause"`
 	Stage     string `json:"stage" doc:"that failed, as was seen" example:"llm"`
 	Class     Code   `json:"error_class" doc:"of its failure, as was seen" example:"NETWORK_TIMEOUT"`
 	Exhausted *bool  `json:"exhausted" doc:"whether its retries were spent, as was seen"`
-	Note      string `json:"note,omitempty" maxLength:"4000"`
+	Note      string `json:"note,omitempty" maxLength:"4000" doc:"what else to know"`
 }
 
 // Remediation records what was done, as the cause demands, and where that is
@@ -30,14 +30,14 @@ type Remediation struct {
 	Fixed           string `json:"fixed,omitempty" maxLength:"4000" doc:"auth or config: what was rotated or fixed"`
 	Release         string `json:"release,omitempty" maxLength:"4000" doc:"code defect: the release with the fix"`
 	ValidatedIn     string `json:"validated_in,omitempty" maxLength:"4000" doc:"code defect: where the fix was validated"`
-	Note            string `json:"note,omitempty" maxLength:"4000"`
+	Note            string `json:"note,omitempty" maxLength:"4000" doc:"what else to know"`
 }
 
 // Validation confirms that a replay is safe.
 type Validation struct {
 	Idempotent    bool   `json:"idempotent,omitempty" doc:"doing it twice is as good as doing it once"`
 	DuplicateSafe string `json:"duplicate_safe,omitempty" maxLength:"4000" doc:"else: why a second effect does no harm"`
-	Note          string `json:"note,omitempty" maxLength:"4000"`
+	Note          string `json:"note,omitempty" maxLength:"4000" doc:"what else to know"`
 }
 
 // Delivery is what a verification found.
@@ -52,26 +52,26 @@ const (
 // Verification records whether the result of a replay has arrived. DELIVERED closes
 // the dead letter, NOT_DELIVERED sends it back to triage.
 type Verification struct {
-	Outcome Delivery `json:"outcome" enum:"DELIVERED,NOT_DELIVERED"`
-	Note    string   `json:"note" maxLength:"4000"`
-	Link    string   `json:"link,omitempty"`
+	Outcome Delivery `json:"outcome" enum:"DELIVERED,NOT_DELIVERED" doc:"whether the result has arrived"`
+	Note    string   `json:"note" maxLength:"4000" doc:"how that was seen"`
+	Link    string   `json:"link,omitempty" doc:"the ticket or incident"`
 }
 
 // BulkResult is the outcome of an act on many errors or dead letters, or of its
 // preview.
 type BulkResult struct {
-	Preview bool      `json:"preview"`
-	Matched int       `json:"matched"`
-	Applied int       `json:"applied"`
-	NotDone int       `json:"not_done"`
+	Preview bool      `json:"preview" doc:"nothing was changed"`
+	Matched int       `json:"matched" doc:"how many the act was to be applied to"`
+	Applied int       `json:"applied" doc:"how many it was applied to; of a preview, would be"`
+	NotDone int       `json:"not_done" doc:"how many it does not apply to"`
 	Refused []Refused `json:"refused,omitempty" doc:"the first hundred that the act does not apply to"`
 	Token   string    `json:"token,omitempty" doc:"of a preview: act with it within 15 minutes, and exactly this set is meant; what changed meanwhile is refused by itself"`
 }
 
 // Refused is an error or a dead letter that an act does not apply to, and why.
 type Refused struct {
-	ID     ID     `json:"error_id"`
-	Reason string `json:"reason"`
+	ID     ID     `json:"error_id" doc:"which"`
+	Reason string `json:"reason" doc:"why not"`
 
 	Err error `json:"-"` // the underlying error; not on the wire
 }

@@ -11,26 +11,26 @@ import (
 //
 // Only lifecycle.Step makes a new version of an Error; everything else reads.
 type Error struct {
-	ID            ID       `json:"error_id"`
-	Table         string   `json:"table"`
-	ReportedTable string   `json:"reported_table,omitempty"` // of an orphan: the table its report named
-	EntityID      string   `json:"entity_id,omitempty"`
-	Code          Code     `json:"code"`
-	Severity      Severity `json:"severity,omitempty"`
-	Category      Category `json:"category"`
-	Class         Class    `json:"class"`
-	Message       string   `json:"message,omitempty"`
-	CorrelationID ID       `json:"correlation_id,omitzero"`
-	PolicyVersion string   `json:"policy_version"`
+	ID            ID       `json:"error_id" doc:"names the error"`
+	Table         string   `json:"table" doc:"the error table it is kept in"`
+	ReportedTable string   `json:"reported_table,omitempty" doc:"of a table that the policy does not know: the table its report named"`
+	EntityID      string   `json:"entity_id,omitempty" doc:"what cannot go on because of it"`
+	Code          Code     `json:"code" doc:"what failed"`
+	Severity      Severity `json:"severity,omitempty" doc:"CRITICAL, HIGH, MEDIUM or LOW"`
+	Category      Category `json:"category" doc:"TRANSIENT, OPERATIONAL or STRUCTURAL: which retry schedule it has"`
+	Class         Class    `json:"class" doc:"of the code: whether and how soon trying again can help"`
+	Message       string   `json:"message,omitempty" doc:"what was reported, with secrets replaced"`
+	CorrelationID ID       `json:"correlation_id,omitzero" doc:"the request or run that it happened in"`
+	PolicyVersion string   `json:"policy_version" doc:"the policy that judged it"`
 
-	State       State       `json:"state"`
-	Disposition Disposition `json:"disposition"`
-	Blocking    bool        `json:"blocking"` // blocks its entity right now
-	Replaceable bool        `json:"-"`        // a newer report of the same failure takes its place
+	State       State       `json:"state" doc:"ACTIVE, RETRY_PENDING, PARKED, ESCALATED, RESOLVED or ARCHIVED"`
+	Disposition Disposition `json:"disposition" doc:"what the policy decided: RETRY, PARKED, ARCHIVE, IGNORE or RESOLVED"`
+	Blocking    bool        `json:"blocking" doc:"whether it blocks its entity right now"`
+	Replaceable bool        `json:"-"` // a newer report of the same failure takes its place
 
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero in INFINITE tables
+	CreatedAt time.Time `json:"created_at" doc:"when it was reported"`
+	UpdatedAt time.Time `json:"updated_at" doc:"when it was last changed"`
+	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"when it is archived if nothing happens; none: never"` // zero in INFINITE tables
 
 	Retry
 	Lease
@@ -42,32 +42,32 @@ type Error struct {
 	// NextReminderAt is when its owner is next notified without a change of state:
 	// of a missed review, or of an expiry that will unblock its entity. RemindedAt
 	// is up to when that has been done.
-	NextReminderAt time.Time `json:"next_reminder_at,omitzero"`
-	RemindedAt     time.Time `json:"reminded_at,omitzero"`
+	NextReminderAt time.Time `json:"next_reminder_at,omitzero" doc:"when its owner is next reminded"`
+	RemindedAt     time.Time `json:"reminded_at,omitzero" doc:"up to when its owner was reminded"`
 }
 
 // Retry is the retry state of an error (spec 000, 5.2).
 type Retry struct {
-	RetryCount      int       `json:"retry_count"`
-	MaxRetries      int       `json:"max_retries"`
-	LastRetryAt     time.Time `json:"last_retry_at,omitzero"`
-	NextRetryAt     time.Time `json:"next_retry_at,omitzero"`
-	RetryExhausted  bool      `json:"retry_exhausted"`
-	WindowEndsAt    time.Time `json:"retry_window_ends_at,omitzero"` // zero: no window
-	LastFailureCode Code      `json:"last_failure_code,omitempty"`
-	StreakFamily    string    `json:"streak_family,omitempty"` // the family in which its failures were counted last
-	StreakCount     int       `json:"streak_count,omitempty"`  // how many the entity had of that family, this error's last among them
-	LastAttempt     ID        `json:"last_attempt,omitzero"`   // token of the lease that ended last
-	LastResult      string    `json:"last_result,omitempty"`   // how it ended: succeed, fail, lapse (it expired), or empty if it was revoked
+	RetryCount      int       `json:"retry_count" doc:"how often it was retried"`
+	MaxRetries      int       `json:"max_retries" doc:"how often it may be retried"`
+	LastRetryAt     time.Time `json:"last_retry_at,omitzero" doc:"when its last retry ended"`
+	NextRetryAt     time.Time `json:"next_retry_at,omitzero" doc:"when its next retry is due"`
+	RetryExhausted  bool      `json:"retry_exhausted" doc:"there were enough retries"`
+	WindowEndsAt    time.Time `json:"retry_window_ends_at,omitzero" doc:"no retry is begun after this; none: no limit"` // zero: no window
+	LastFailureCode Code      `json:"last_failure_code,omitempty" doc:"how its last retry failed"`
+	StreakFamily    string    `json:"streak_family,omitempty" doc:"the family of codes in which its failures are counted together"`
+	StreakCount     int       `json:"streak_count,omitempty" doc:"how many failures of that family its entity had in a row"`
+	LastAttempt     ID        `json:"last_attempt,omitzero" doc:"the lease that ended last; only for its worker"`
+	LastResult      string    `json:"last_result,omitempty" doc:"how that ended: succeed, fail or lapse; none: it was revoked"`
 }
 
 // Lease is a worker's exclusive right to an error, or to other work, until a time. The
 // token is its fence: a result that carries another one is refused.
 type Lease struct {
 	LeaseToken  ID        `json:"lease_token,omitzero" doc:"only for the worker that has claimed it"`
-	LeaseWorker string    `json:"lease_worker,omitempty"`
-	LeasedAt    time.Time `json:"leased_at,omitzero"`
-	LeaseEndsAt time.Time `json:"lease_ends_at,omitzero"`
+	LeaseWorker string    `json:"lease_worker,omitempty" doc:"the worker that has it"`
+	LeasedAt    time.Time `json:"leased_at,omitzero" doc:"since when"`
+	LeaseEndsAt time.Time `json:"lease_ends_at,omitzero" doc:"until when, unless it is extended"`
 }
 
 // NewLease is a lease that begins now.
@@ -100,38 +100,38 @@ type RetryClaim struct {
 
 // Parking says how an error came to wait for a person (spec 000, 4.2).
 type Parking struct {
-	ParkedAt       time.Time  `json:"parked_at,omitzero"`
-	ParkedBy       string     `json:"parked_by,omitempty"`
-	ParkReason     ParkReason `json:"park_reason,omitempty"`
-	AssignedTo     string     `json:"assigned_to,omitempty"`
-	LastReviewedAt time.Time  `json:"last_reviewed_at,omitzero"`
+	ParkedAt       time.Time  `json:"parked_at,omitzero" doc:"when it was parked"`
+	ParkedBy       string     `json:"parked_by,omitempty" doc:"who parked it, or system"`
+	ParkReason     ParkReason `json:"park_reason,omitempty" doc:"why it waits for a person"`
+	AssignedTo     string     `json:"assigned_to,omitempty" doc:"to whom it was assigned"`
+	LastReviewedAt time.Time  `json:"last_reviewed_at,omitzero" doc:"when a person last looked at it"`
 }
 
 // Escalation is the escalation tier of an error (spec 000, 10.2).
 type Escalation struct {
-	EscalationLevel  int       `json:"escalation_level"`
-	EscalatedAt      time.Time `json:"escalated_at,omitzero"`
-	EscalatedTo      string    `json:"escalated_to,omitempty"`
-	EscalationReason string    `json:"escalation_reason,omitempty"`
-	NextEscalationAt time.Time `json:"next_escalation_at,omitzero"`
-	ReviewDueAt      time.Time `json:"review_due_at,omitzero"`
+	EscalationLevel  int       `json:"escalation_level" doc:"its tier: 0, not escalated, to 3"`
+	EscalatedAt      time.Time `json:"escalated_at,omitzero" doc:"when it reached that tier"`
+	EscalatedTo      string    `json:"escalated_to,omitempty" doc:"who owns that tier"`
+	EscalationReason string    `json:"escalation_reason,omitempty" doc:"why it was escalated"`
+	NextEscalationAt time.Time `json:"next_escalation_at,omitzero" doc:"when it moves up by itself"`
+	ReviewDueAt      time.Time `json:"review_due_at,omitzero" doc:"until when a person should look at it"`
 }
 
 // Resolution says who ended an error, and how.
 type Resolution struct {
-	ResolvedAt       time.Time `json:"resolved_at,omitzero"`
-	ResolvedBy       string    `json:"resolved_by,omitempty"`
-	ResolutionReason string    `json:"resolution_reason,omitempty"`
+	ResolvedAt       time.Time `json:"resolved_at,omitzero" doc:"when it was resolved"`
+	ResolvedBy       string    `json:"resolved_by,omitempty" doc:"who resolved it"`
+	ResolutionReason string    `json:"resolution_reason,omitempty" doc:"how"`
 }
 
 // Archive holds the fields that archiving adds to an error (spec 000, 7.3).
 type Archive struct {
-	ArchivedAt       time.Time     `json:"archived_at,omitzero"`
-	ArchivedBy       string        `json:"archived_by,omitempty"`
-	ArchiveReason    ArchiveReason `json:"archive_reason,omitempty"`
-	FinalDisposition Disposition   `json:"final_disposition,omitempty"`
-	SupersededBy     ID            `json:"superseded_by,omitzero"`
-	PurgeAt          time.Time     `json:"purge_at,omitzero"` // the end of the archive's retention
+	ArchivedAt       time.Time     `json:"archived_at,omitzero" doc:"when it was archived"`
+	ArchivedBy       string        `json:"archived_by,omitempty" doc:"who archived it, or system"`
+	ArchiveReason    ArchiveReason `json:"archive_reason,omitempty" doc:"why"`
+	FinalDisposition Disposition   `json:"final_disposition,omitempty" doc:"how it ended"`
+	SupersededBy     ID            `json:"superseded_by,omitzero" doc:"the newer error that took its place"`
+	PurgeAt          time.Time     `json:"purge_at,omitzero" doc:"when the archive deletes it"`
 }
 
 // Identity is what makes two reports reports of the same failure.

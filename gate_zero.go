@@ -21,38 +21,38 @@ func IntakeStatuses() []IntakeStatus {
 
 // Intake is a company candidate at Gate Zero. Only its status ever changes.
 type Intake struct {
-	ID          ID           `json:"intake_id"`
-	BatchID     string       `json:"batch_id,omitempty"`
-	ImportKey   string       `json:"import_key,omitempty"` // line or key in its import, unique within the batch
-	CompanyName string       `json:"company_name"`
-	Domain      string       `json:"domain,omitempty"`
-	LinkedInURL string       `json:"linkedin_url,omitempty"`
-	State       string       `json:"state,omitempty"`
-	Status      IntakeStatus `json:"status" enum:"PENDING,FAILED,AUTHORIZED,REENTER_SUCCEEDED"`
-	PreviousID  ID           `json:"previous_intake_id,omitzero"` // the failed intake that it took over from
-	CreatedAt   time.Time    `json:"created_at"`
-	UpdatedAt   time.Time    `json:"updated_at"`
+	ID          ID           `json:"intake_id" doc:"names the candidate"`
+	BatchID     string       `json:"batch_id,omitempty" doc:"the batch it came in"`
+	ImportKey   string       `json:"import_key,omitempty" doc:"the line or key in its import, unique within the batch"`
+	CompanyName string       `json:"company_name" doc:"the company's name"`
+	Domain      string       `json:"domain,omitempty" doc:"its web domain"`
+	LinkedInURL string       `json:"linkedin_url,omitempty" doc:"its page on LinkedIn"`
+	State       string       `json:"state,omitempty" doc:"the state or region it is in"`
+	Status      IntakeStatus `json:"status" enum:"PENDING,FAILED,AUTHORIZED,REENTER_SUCCEEDED" doc:"PENDING: not verified yet; FAILED: in recovery, or exhausted; AUTHORIZED: let in; REENTER_SUCCEEDED: recovered, another intake takes over"`
+	PreviousID  ID           `json:"previous_intake_id,omitzero" doc:"the failed intake that it took over from"`
+	CreatedAt   time.Time    `json:"created_at" doc:"when it was taken in"`
+	UpdatedAt   time.Time    `json:"updated_at" doc:"when its status last changed"`
 }
 
 // IntakeFilter selects intakes. All fields that are set must match.
 type IntakeFilter struct {
-	BatchID string       `query:"batch_id" maxLength:"200"`
-	Status  IntakeStatus `query:"status" enum:"PENDING,FAILED,AUTHORIZED,REENTER_SUCCEEDED"`
+	BatchID string       `query:"batch_id" maxLength:"200" doc:"only this batch"`
+	Status  IntakeStatus `query:"status" enum:"PENDING,FAILED,AUTHORIZED,REENTER_SUCCEEDED" doc:"only intakes in this status"`
 }
 
 // Batch is an import of intakes that belong together (spec 004, 5). A zero
 // Batch means that there is none.
 type Batch struct {
-	ID          string    `json:"batch_id"`
-	CreatedAt   time.Time `json:"created_at"`
-	CompletedAt time.Time `json:"completed_at,omitzero"`
-	WindowDays  int       `json:"recovery_window_days"`     // from the policy in force; set in responses only
-	FreezeAt    time.Time `json:"batch_freeze_at,omitzero"` // from then on nothing in it is retried
-	FrozenAt    time.Time `json:"frozen_at,omitzero"`       // nothing in it is ACTIVE any more
-	Killed      bool      `json:"killed"`                   // the kill switch is on; set in responses only
-	KilledAt    time.Time `json:"killed_at,omitzero"`
-	KilledBy    string    `json:"killed_by,omitempty"`
-	KillReason  string    `json:"kill_reason,omitempty"`
+	ID          string    `json:"batch_id" doc:"the batch's name"`
+	CreatedAt   time.Time `json:"created_at" doc:"when it was made"`
+	CompletedAt time.Time `json:"completed_at,omitzero" doc:"when its import was done"`
+	WindowDays  int       `json:"recovery_window_days" doc:"for how long after that failures are retried"` // from the policy in force; set in responses only
+	FreezeAt    time.Time `json:"batch_freeze_at,omitzero" doc:"from then on nothing in it is retried"`
+	FrozenAt    time.Time `json:"frozen_at,omitzero" doc:"when the freeze was done"`
+	Killed      bool      `json:"killed" doc:"the kill switch is on"` // the kill switch is on; set in responses only
+	KilledAt    time.Time `json:"killed_at,omitzero" doc:"since when it is stopped"`
+	KilledBy    string    `json:"killed_by,omitempty" doc:"who stopped it"`
+	KillReason  string    `json:"kill_reason,omitempty" doc:"why it was stopped"`
 }
 
 // Stopped reports whether the kill switch is on.
@@ -67,8 +67,8 @@ func (b *Batch) Frozen(now time.Time) bool {
 // status.
 type IntakeBatch struct {
 	Batch
-	Intakes    map[IntakeStatus]int64   `json:"intakes,omitempty"`
-	Recoveries map[RecoveryStatus]int64 `json:"recoveries,omitempty"`
+	Intakes    map[IntakeStatus]int64   `json:"intakes,omitempty" doc:"how many intakes are in which status"`
+	Recoveries map[RecoveryStatus]int64 `json:"recoveries,omitempty" doc:"how many recoveries are in which status"`
 }
 
 // RecoveryStatus is where a recovery stands.
@@ -85,21 +85,21 @@ const (
 // stored; fields marked "shown only" come from its company, lease and batch, and are
 // set in responses only.
 type Recovery struct {
-	ID             ID             `json:"recovery_id"`
-	IntakeID       ID             `json:"intake_id"`
-	BatchID        string         `json:"batch_id,omitempty"`
-	CompanyName    string         `json:"company_name,omitempty"` // shown only
-	FailureReason  string         `json:"failure_reason"`
-	Inconclusive   bool           `json:"inconclusive"` // shown only: the reason says nothing about the company
-	AttemptCount   int            `json:"attempt_count"`
-	NextEligibleAt time.Time      `json:"next_eligible_at"`
-	Status         RecoveryStatus `json:"status" enum:"ACTIVE,EXHAUSTED,SUCCEEDED"`
-	CreatedAt      time.Time      `json:"created_at"`
-	UpdatedAt      time.Time      `json:"updated_at"`
-	LeaseWorker    string         `json:"lease_worker,omitempty"` // shown only: who retries it at the moment
-	LeaseEndsAt    time.Time      `json:"lease_ends_at,omitzero"` // shown only
-	BatchKilled    bool           `json:"batch_killed,omitempty"` // shown only
-	BatchFrozen    bool           `json:"batch_frozen,omitempty"` // shown only
+	ID             ID             `json:"recovery_id" doc:"names the recovery"`
+	IntakeID       ID             `json:"intake_id" doc:"the failed intake"`
+	BatchID        string         `json:"batch_id,omitempty" doc:"the batch it came in"`
+	CompanyName    string         `json:"company_name,omitempty" doc:"the company's name"` // shown only
+	FailureReason  string         `json:"failure_reason" doc:"why it last failed"`
+	Inconclusive   bool           `json:"inconclusive" doc:"the reason says nothing about the company, such as a time-out"` // shown only: the reason says nothing about the company
+	AttemptCount   int            `json:"attempt_count" doc:"how often it was verified so far"`
+	NextEligibleAt time.Time      `json:"next_eligible_at" doc:"when it may be verified again"`
+	Status         RecoveryStatus `json:"status" enum:"ACTIVE,EXHAUSTED,SUCCEEDED" doc:"ACTIVE: will be retried; EXHAUSTED: no more retries; SUCCEEDED: recovered"`
+	CreatedAt      time.Time      `json:"created_at" doc:"when it first failed"`
+	UpdatedAt      time.Time      `json:"updated_at" doc:"when it was last changed"`
+	LeaseWorker    string         `json:"lease_worker,omitempty" doc:"who retries it at the moment"`  // shown only: who retries it at the moment
+	LeaseEndsAt    time.Time      `json:"lease_ends_at,omitzero" doc:"until when"`                    // shown only
+	BatchKilled    bool           `json:"batch_killed,omitempty" doc:"its batch is stopped"`          // shown only
+	BatchFrozen    bool           `json:"batch_frozen,omitempty" doc:"the time of its batch is over"` // shown only
 }
 
 // AIREvent is the kind of a row of the AIR.
@@ -123,33 +123,33 @@ const (
 // IntakeEvent is a row of the AIR, Gate Zero's record of what happened. Rows are
 // written in the same commit as the change that they record, and never changed.
 type IntakeEvent struct {
-	At           time.Time `json:"at"`
-	Event        AIREvent  `json:"event"`
-	IntakeID     ID        `json:"intake_id,omitzero"`
+	At           time.Time `json:"at" doc:"when it happened"`
+	Event        AIREvent  `json:"event" doc:"AUTH, FAIL, REENTER, EXHAUSTED, LATE_RESULT, LAPSE or REVOKE; of a batch KILL, RELEASE or FREEZE"`
+	IntakeID     ID        `json:"intake_id,omitzero" doc:"of which intake"`
 	RecoveryID   ID        `json:"-"`
 	BatchID      string    `json:"-"`
-	Reason       string    `json:"reason,omitempty"`
-	Inconclusive bool      `json:"inconclusive,omitempty"`  // shown only: the reason says nothing about the company
-	AttemptCount int       `json:"attempt_count,omitempty"` // of the recovery, after this
-	Actor        string    `json:"actor,omitempty"`         // the worker, or who used the kill switch
-	NewIntakeID  ID        `json:"new_intake_id,omitzero"`  // of a REENTER
+	Reason       string    `json:"reason,omitempty" doc:"why"`
+	Inconclusive bool      `json:"inconclusive,omitempty" doc:"the reason says nothing about the company"` // shown only: the reason says nothing about the company
+	AttemptCount int       `json:"attempt_count,omitempty" doc:"attempts of the recovery, after this"`
+	Actor        string    `json:"actor,omitempty" doc:"the worker, or who used the kill switch"`
+	NewIntakeID  ID        `json:"new_intake_id,omitzero" doc:"of a REENTER: the intake that takes over"`
 }
 
 // GateZeroStatus is the totals of Gate Zero.
 type GateZeroStatus struct {
-	Batches    int64                  `json:"batches"`
-	Killed     int64                  `json:"killed_batches"`
-	Frozen     int64                  `json:"frozen_batches"`
-	Intakes    map[IntakeStatus]int64 `json:"intakes"` // of those that belong to a batch
-	Recoveries []RecoveryCount        `json:"recoveries"`
+	Batches    int64                  `json:"batches" doc:"how many there are"`
+	Killed     int64                  `json:"killed_batches" doc:"how many of them are stopped"`
+	Frozen     int64                  `json:"frozen_batches" doc:"how many of them are over"`
+	Intakes    map[IntakeStatus]int64 `json:"intakes" doc:"how many of those that belong to a batch are in which status"`
+	Recoveries []RecoveryCount        `json:"recoveries" doc:"by status and reason"`
 }
 
 // RecoveryCount is the number of recoveries by status and last failure reason.
 type RecoveryCount struct {
-	Status       RecoveryStatus `json:"status"`
-	Reason       string         `json:"failure_reason"`
-	Inconclusive bool           `json:"inconclusive"` // shown only: it says nothing about the company
-	N            int64          `json:"n"`
+	Status       RecoveryStatus `json:"status" doc:"ACTIVE, EXHAUSTED or SUCCEEDED"`
+	Reason       string         `json:"failure_reason" doc:"why they last failed"`
+	Inconclusive bool           `json:"inconclusive" doc:"the reason says nothing about the company"` // shown only: it says nothing about the company
+	N            int64          `json:"n" doc:"how many"`
 }
 
 // The kinds of work that may be claimed.
@@ -161,7 +161,7 @@ const (
 // GateZeroClaim asks for work: eligible retries first, then intakes that nobody has
 // verified yet.
 type GateZeroClaim struct {
-	Worker       string `json:"worker" maxLength:"200"`
+	Worker       string `json:"worker" maxLength:"200" doc:"a name for the record"`
 	Limit        int    `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
 	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"0" maximum:"3600" doc:"default 300"`
 	What         string `json:"what,omitempty" enum:"recoveries,intakes" doc:"only the one or the other"`
@@ -178,20 +178,20 @@ const (
 // recovery and no token, because only the first result counts.
 type GateZeroWork struct {
 	Intake      Intake    `json:"intake"`
-	RecoveryID  ID        `json:"recovery_id,omitzero"`
-	Attempt     int       `json:"attempt_count,omitempty"` // failed so far
-	LeaseToken  ID        `json:"lease_token,omitzero"`
-	LeaseEndsAt time.Time `json:"lease_ends_at"`
+	RecoveryID  ID        `json:"recovery_id,omitzero" doc:"of a retry: the recovery"`
+	Attempt     int       `json:"attempt_count,omitempty" doc:"how often it has failed so far"`
+	LeaseToken  ID        `json:"lease_token,omitzero" doc:"of a retry: name it in the result"`
+	LeaseEndsAt time.Time `json:"lease_ends_at" doc:"until when it is yours"`
 }
 
 // GateZeroResult is the result of a verification. For a retry it names the recovery
 // and its lease token; for a first verification only the intake.
 type GateZeroResult struct {
-	IntakeID   ID     `json:"intake_id,omitzero"`
-	RecoveryID ID     `json:"recovery_id,omitzero"`
-	LeaseToken ID     `json:"lease_token,omitzero"`
-	Worker     string `json:"worker,omitempty" maxLength:"200"`
-	Verdict    string `json:"verdict" enum:"PASS,FAIL"`
+	IntakeID   ID     `json:"intake_id,omitzero" doc:"of a first verification"`
+	RecoveryID ID     `json:"recovery_id,omitzero" doc:"of a retry"`
+	LeaseToken ID     `json:"lease_token,omitzero" doc:"of a retry: of the claim"`
+	Worker     string `json:"worker,omitempty" maxLength:"200" doc:"a name for the record"`
+	Verdict    string `json:"verdict" enum:"PASS,FAIL" doc:"what the verification found"`
 	Reason     string `json:"reason,omitempty" maxLength:"64" doc:"of a FAIL: one of the policy's"`
 }
 

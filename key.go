@@ -5,19 +5,19 @@ import "time"
 // Key is an API key of a program or a person. Its secret is returned once, by the call
 // that creates the key, and never again.
 type Key struct {
-	ID         ID        `json:"key_id"`
-	Name       string    `json:"name"`
-	Role       string    `json:"role" enum:"ingest,worker,operator,admin,reader"`
+	ID         ID        `json:"key_id" doc:"names the key"`
+	Name       string    `json:"name" doc:"who uses it"`
+	Role       string    `json:"role" enum:"ingest,worker,operator,admin,reader" doc:"what it may do"`
 	Hubs       []string  `json:"hubs,omitempty" doc:"none: all"`
 	Hint       string    `json:"hint" doc:"the beginning of the key"`
 	Hash       [32]byte  `json:"-"` // of the secret, SHA-256; it never leaves a node
-	CreatedAt  time.Time `json:"created_at"`
-	CreatedBy  string    `json:"created_by"`
-	ExpiresAt  time.Time `json:"expires_at"` // zero: never
-	RevokedAt  time.Time `json:"revoked_at,omitzero"`
-	RevokedBy  string    `json:"revoked_by,omitempty"`
-	LastUsedAt time.Time `json:"last_used_at,omitzero"`
-	RotatedTo  ID        `json:"rotated_to,omitzero"`                                  // the key that takes over from it
+	CreatedAt  time.Time `json:"created_at" doc:"when it was made"`
+	CreatedBy  string    `json:"created_by" doc:"who made it"`
+	ExpiresAt  time.Time `json:"expires_at" doc:"when it expires; the year 1: never"` // zero: never
+	RevokedAt  time.Time `json:"revoked_at,omitzero" doc:"when it was revoked"`
+	RevokedBy  string    `json:"revoked_by,omitempty" doc:"who revoked it"`
+	LastUsedAt time.Time `json:"last_used_at,omitzero" doc:"when it was last used, roughly"`
+	RotatedTo  ID        `json:"rotated_to,omitzero" doc:"the key that takes over from it"`
 	Secret     string    `json:"key,omitempty" doc:"only in the answer that makes it"` // no store keeps it
 }
 

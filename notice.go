@@ -46,22 +46,22 @@ const (
 // Notice is a notification, sent or still to be sent. Its key, if it has one, is
 // unique: a second notice with the same key is not written.
 type Notice struct {
-	ID          ID          `json:"notice_id"`
-	Kind        NoticeKind  `json:"kind"`
-	To          string      `json:"to"`                // a team or a lead
-	State       NoticeState `json:"state"`             // shown only
-	ErrorID     ID          `json:"error_id,omitzero"` // what it is about, if that is an error
-	CreatedAt   time.Time   `json:"created_at"`
-	DueAt       time.Time   `json:"due_at,omitzero"` // of one that waits: when the next attempt is due
-	Attempts    int         `json:"attempts"`
-	DeliveredAt time.Time   `json:"delivered_at,omitzero"`
-	GivenUpAt   time.Time   `json:"given_up_at,omitzero"`
-	LastError   string      `json:"last_error,omitempty"`
-	Channel     string      `json:"channel,omitempty"`  // shown only, of a copy: the channel it goes to
-	CopyOf      ID          `json:"copy_of,omitzero"`   // shown only: the notice that was copied to several channels
-	ResendOf    ID          `json:"resend_of,omitzero"` // the undeliverable notice that this one resends
+	ID          ID          `json:"notice_id" doc:"names the notification"`
+	Kind        NoticeKind  `json:"kind" doc:"what it is about, such as PARKED, ESCALATED, ALERT or JOB_LATE"`
+	To          string      `json:"to" doc:"the team or the lead that is notified"`
+	State       NoticeState `json:"state" doc:"WAITING, DELIVERED or GIVEN_UP"` // shown only
+	ErrorID     ID          `json:"error_id,omitzero" doc:"the error it is about"`
+	CreatedAt   time.Time   `json:"created_at" doc:"when it was made"`
+	DueAt       time.Time   `json:"due_at,omitzero" doc:"when the next attempt is due"`
+	Attempts    int         `json:"attempts" doc:"how often it was tried"`
+	DeliveredAt time.Time   `json:"delivered_at,omitzero" doc:"when it was delivered"`
+	GivenUpAt   time.Time   `json:"given_up_at,omitzero" doc:"when it was given up"`
+	LastError   string      `json:"last_error,omitempty" doc:"why the last attempt failed"`
+	Channel     string      `json:"channel,omitempty" doc:"the channel it goes to"`                        // shown only, of a copy: the channel it goes to
+	CopyOf      ID          `json:"copy_of,omitzero" doc:"the notification that goes to several channels"` // shown only: the notice that was copied to several channels
+	ResendOf    ID          `json:"resend_of,omitzero" doc:"the one that was given up and is sent again"`
 	Key         string      `json:"-"`
-	Body        JSON        `json:"body,omitempty"` // what it says
+	Body        JSON        `json:"body,omitempty" doc:"what it says"`
 }
 
 // Outcome returns what became of the notice.
@@ -77,7 +77,7 @@ func (n *Notice) Outcome() NoticeState {
 
 // NoticeFilter selects notices. All fields that are set must match.
 type NoticeFilter struct {
-	State NoticeState `query:"state" enum:"WAITING,DELIVERED,GIVEN_UP"`
-	To    string      `query:"to"`
-	Kind  NoticeKind  `query:"kind"`
+	State NoticeState `query:"state" enum:"WAITING,DELIVERED,GIVEN_UP" doc:"only notifications in this state"`
+	To    string      `query:"to" doc:"only those for this team or lead"`
+	Kind  NoticeKind  `query:"kind" doc:"only this kind, such as PARKED or ALERT"`
 }

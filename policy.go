@@ -4,11 +4,11 @@ import "time"
 
 // PolicyVersion is a policy that was in force once, or is.
 type PolicyVersion struct {
-	Number  int64     `json:"number"`  // 1, 2, 3…
-	Version string    `json:"version"` // as the file names itself; errors record it
-	Hash    [32]byte  `json:"-"`       // of the text, SHA-256
-	Text    string    `json:"-"`       // the file; left out of lists
-	At      time.Time `json:"at"`
-	By      string    `json:"by"`
-	Reason  string    `json:"reason,omitempty"`
+	Number  int64     `json:"number" doc:"which version it is, from 1"`
+	Version string    `json:"version" doc:"as the file names itself; errors record it"`
+	Hash    [32]byte  `json:"-"` // of the text, SHA-256
+	Text    string    `json:"-"` // the file; left out of lists
+	At      time.Time `json:"at" doc:"since when it was in force"`
+	By      string    `json:"by" doc:"who put it in force"`
+	Reason  string    `json:"reason,omitempty" doc:"why"`
 }

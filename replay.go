@@ -36,11 +36,11 @@ type ReplayPlan struct {
 // ReplaySelection says which dead letters a replay is about: named ones, or those
 // that a filter selects.
 type ReplaySelection struct {
-	IDs       []ID      `json:"ids,omitempty" maxItems:"1000"`
-	Pipeline  string    `json:"pipeline,omitempty"`
-	Stage     string    `json:"stage,omitempty"`
-	Class     Code      `json:"error_class,omitempty"`
-	GroupID   ID        `json:"group_id,omitzero"`
+	IDs       []ID      `json:"ids,omitempty" maxItems:"1000" doc:"named dead letters, instead of a filter"`
+	Pipeline  string    `json:"pipeline,omitempty" doc:"only this pipeline"`
+	Stage     string    `json:"stage,omitempty" doc:"only this stage"`
+	Class     Code      `json:"error_class,omitempty" doc:"only this code"`
+	GroupID   ID        `json:"group_id,omitzero" doc:"only this group"`
 	After     time.Time `json:"after,omitzero" doc:"created at or after"`
 	Before    time.Time `json:"before,omitzero" doc:"created before"`
 	All       bool      `json:"all,omitempty" doc:"an empty filter is meant"`
@@ -52,14 +52,14 @@ type ReplaySelection struct {
 type NewReplay struct {
 	ReplaySelection
 	Token  string     `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant, instead of a selection; good for 15 minutes"`
-	Plan   ReplayPlan `json:"plan,omitzero"`
-	Reason string     `json:"reason" maxLength:"4000"`
+	Plan   ReplayPlan `json:"plan,omitzero" doc:"how fast it goes, and when it stops itself"`
+	Reason string     `json:"reason" maxLength:"4000" doc:"why they are replayed"`
 }
 
 // ReplayPreview says which dead letters a replay would include, and why others are
 // left out.
 type ReplayPreview struct {
-	Eligible    int            `json:"eligible"`
+	Eligible    int            `json:"eligible" doc:"how many would be replayed"`
 	NotEligible map[string]int `json:"not_eligible" doc:"by reason"`
 	Refused     []Refused      `json:"refused" doc:"the first hundred that are not eligible"`
 	More        bool           `json:"more,omitempty" doc:"there are more than the 10000 that were looked at: replay these first"`
@@ -70,26 +70,26 @@ type ReplayPreview struct {
 // fixed as soon as it leaves COLLECTING. Step and Counts are computed from its items
 // and set in responses only.
 type Replay struct {
-	ID        ID          `json:"replay_id"`
+	ID        ID          `json:"replay_id" doc:"names the replay"`
 	State     ReplayState `json:"state" doc:"COLLECTING, RUNNING, PAUSED, CANCELLING, CANCELLED or DONE"`
 	Step      string      `json:"step,omitempty" doc:"of the ramp: canary, share or rest"`
 	Hub       string      `json:"-"` // the hub of all its members; empty: several hubs
 	Selection JSON        `json:"-"` // what was asked for
 	Cursor    string      `json:"-"` // how far members have been added
-	Plan      ReplayPlan  `json:"plan"`
-	Members   int         `json:"members"`
-	Counts    ItemCounts  `json:"counts"`
+	Plan      ReplayPlan  `json:"plan" doc:"how fast it goes, and when it stops itself"`
+	Members   int         `json:"members" doc:"how many dead letters it has"`
+	Counts    ItemCounts  `json:"counts" doc:"how many members are in which state"`
 	Phase     int         `json:"-"` // number of the ramp stage, by which results are counted
 	PhaseAt   time.Time   `json:"-"`
 	NextAt    time.Time   `json:"-"` // when the scheduler next looks at it; zero: never
-	CreatedAt time.Time   `json:"created_at"`
-	CreatedBy string      `json:"created_by"`
-	Reason    string      `json:"reason"`
-	StateAt   time.Time   `json:"state_at"`
-	StateBy   string      `json:"state_by"`
+	CreatedAt time.Time   `json:"created_at" doc:"when it was asked for"`
+	CreatedBy string      `json:"created_by" doc:"who asked for it"`
+	Reason    string      `json:"reason" doc:"why"`
+	StateAt   time.Time   `json:"state_at" doc:"since when it is in this state"`
+	StateBy   string      `json:"state_by" doc:"who put it there"`
 	Why       string      `json:"state_reason,omitempty" doc:"why it is in this state"`
-	StartedAt time.Time   `json:"started_at,omitzero"`
-	EndedAt   time.Time   `json:"ended_at,omitzero"`
+	StartedAt time.Time   `json:"started_at,omitzero" doc:"when its first member was released"`
+	EndedAt   time.Time   `json:"ended_at,omitzero" doc:"when it ended"`
 }
 
 // Over reports whether the replay has ended.
@@ -103,12 +103,12 @@ type ReplayDetails struct {
 
 // ItemCounts is how many members of a replay are in which state.
 type ItemCounts struct {
-	Pending   int64 `json:"pending"`
+	Pending   int64 `json:"pending" doc:"not yet released"`
 	Released  int64 `json:"released" doc:"in the queue, or with a worker"`
-	Succeeded int64 `json:"succeeded"`
+	Succeeded int64 `json:"succeeded" doc:"their work is done"`
 	Failed    int64 `json:"failed" doc:"with another class than before"`
 	Repeated  int64 `json:"repeated" doc:"failed with the same class as before"`
-	Cancelled int64 `json:"cancelled"`
+	Cancelled int64 `json:"cancelled" doc:"never released"`
 	Archived  int64 `json:"archived" doc:"meanwhile"`
 }
 
@@ -141,17 +141,17 @@ func ItemOutcomes() []ItemState {
 
 // ReplayItem is a member of a replay and what became of it.
 type ReplayItem struct {
-	ReplayID   ID        `json:"replay_id"`
-	Position   int       `json:"position"` // from 0, in the order of release; set by the store
-	ErrorID    ID        `json:"error_id"`
-	WorkID     ID        `json:"work_id"`
-	Round      int       `json:"round"` // the round of the dead letter that is replayed
+	ReplayID   ID        `json:"replay_id" doc:"the replay"`
+	Position   int       `json:"position" doc:"its place in the order of release, from 0"` // from 0, in the order of release; set by the store
+	ErrorID    ID        `json:"error_id" doc:"the dead letter"`
+	WorkID     ID        `json:"work_id" doc:"its work"`
+	Round      int       `json:"round" doc:"the round of the dead letter that is replayed"`
 	Stage      string    `json:"stage" doc:"at which the work goes on"`
 	State      ItemState `json:"state" doc:"PENDING, RELEASED, SUCCEEDED, FAILED, REPEATED, CANCELLED or ARCHIVED"`
 	Phase      int       `json:"phase,omitempty" doc:"the step of a ramp that released it; ramps are counted on"`
-	ReleasedAt time.Time `json:"released_at,omitzero"`
-	EndedAt    time.Time `json:"ended_at,omitzero"`
-	Worker     string    `json:"worker,omitempty"`
+	ReleasedAt time.Time `json:"released_at,omitzero" doc:"when it was put into the queue"`
+	EndedAt    time.Time `json:"ended_at,omitzero" doc:"when it ended"`
+	Worker     string    `json:"worker,omitempty" doc:"who worked on it"`
 	Class      Code      `json:"error_class,omitempty" doc:"of the failure that it ended with"`
-	Detail     string    `json:"detail,omitempty"`
+	Detail     string    `json:"detail,omitempty" doc:"more about how it ended"`
 }

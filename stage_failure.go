@@ -21,7 +21,7 @@ type StageFailure struct {
 	LastStack      string         `json:"last_stack" doc:"the stack or the chain of errors, or none where there is no stack; secrets in it are replaced before it is stored"`
 	Context        map[string]any `json:"sanitized_context" doc:"attempts by stage, ids, counts, states and truncated hashes; keys that are not allowed are left out"`
 	FirstFailureAt time.Time      `json:"first_failure_at,omitzero" required:"true" doc:"of the stage, in this run"`
-	LastFailureAt  time.Time      `json:"last_failure_at,omitzero" required:"true"`
+	LastFailureAt  time.Time      `json:"last_failure_at,omitzero" required:"true" doc:"of the stage: the last time"`
 	PayloadRef     string         `json:"payload_ref,omitempty" doc:"where the payload can be found again"`
 	PayloadHash    string         `json:"payload_hash,omitempty" doc:"hexadecimal"`
 	Payload        []byte         `json:"payload,omitempty" doc:"base64, at most 256 KiB; kept encrypted"`

@@ -8,34 +8,34 @@ import (
 // NewWork is something to be taken through a pipeline.
 type NewWork struct {
 	WorkID       ID     `json:"work_id,omitzero" doc:"default: one is made; work of an id that is in the queue is not there twice"`
-	Pipeline     string `json:"pipeline" example:"criticizer"`
+	Pipeline     string `json:"pipeline" example:"criticizer" doc:"a name of your own"`
 	Stage        string `json:"stage" doc:"the first" example:"fetch"`
 	EntityID     string `json:"entity_id,omitempty" doc:"what the work is about: if the work becomes a dead letter, this entity is not promoted until that is verified, archived or expired" example:"CO-20260205-000001"`
 	PayloadRef   string `json:"payload_ref,omitempty" doc:"where the payload can be found"`
 	PayloadHash  string `json:"payload_hash,omitempty" doc:"hexadecimal"`
 	Payload      []byte `json:"payload,omitempty" doc:"base64, at most 256 KiB; kept encrypted"`
-	DelaySeconds int    `json:"delay_seconds,omitempty" minimum:"0" maximum:"2592000"`
+	DelaySeconds int    `json:"delay_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"how long to wait before it can be claimed"`
 }
 
 // Work is a piece of work that waits for a worker, or that one has. It is in the queue
 // from its submission or its release to its end.
 type Work struct {
-	WorkID      ID        `json:"work_id"`
-	Pipeline    string    `json:"pipeline"`
+	WorkID      ID        `json:"work_id" doc:"names the work"`
+	Pipeline    string    `json:"pipeline" doc:"the pipeline it is in"`
 	Stage       string    `json:"stage" doc:"at which it goes on"`
 	EntityID    string    `json:"entity_id,omitempty" doc:"what it is about"`
 	Class       Code      `json:"error_class,omitempty" doc:"of the dead letter that is replayed"`
-	ReplayID    ID        `json:"replay_id,omitzero"` // zero: it is new
+	ReplayID    ID        `json:"replay_id,omitzero" doc:"the replay that it belongs to; none: it is new"` // zero: it is new
 	ErrorID     ID        `json:"error_id,omitzero" doc:"of the dead letter that is replayed"`
-	PayloadRef  string    `json:"payload_ref,omitempty"`
-	PayloadHash string    `json:"payload_hash,omitempty"`
-	CreatedAt   time.Time `json:"created_at"`
+	PayloadRef  string    `json:"payload_ref,omitempty" doc:"where the payload can be found"`
+	PayloadHash string    `json:"payload_hash,omitempty" doc:"of the payload, in hexadecimal"`
+	CreatedAt   time.Time `json:"created_at" doc:"when it was submitted"`
 
 	// DueAt is when it may be claimed; of leased work, when the lease ends. Zero:
 	// it cannot be claimed, and waits for the system.
-	DueAt time.Time `json:"due_at,omitzero"`
+	DueAt time.Time `json:"due_at,omitzero" doc:"when it may be claimed; of leased work, when the lease ends"`
 	Lease
-	Claims   int  `json:"claims,omitempty"`
+	Claims   int  `json:"claims,omitempty" doc:"how often it was claimed"`
 	Lapses   int  `json:"lapses,omitempty" doc:"how many workers were lost over it"`
 	Repeated bool `json:"repeated,omitempty" doc:"the same request was answered before"` // shown only
 }
@@ -56,8 +56,8 @@ func (w Work) Public() Work {
 
 // Lane is where work is claimed: at a stage of a pipeline.
 type Lane struct {
-	Pipeline string `json:"pipeline"`
-	Stage    string `json:"stage"`
+	Pipeline string `json:"pipeline" doc:"the pipeline"`
+	Stage    string `json:"stage" doc:"the stage that the worker does"`
 }
 
 // String writes a lane as people do: images/resize. Neither name has a slash.
@@ -71,7 +71,7 @@ func ParseLane(s string) (Lane, bool) {
 
 // WorkClaim asks for work.
 type WorkClaim struct {
-	Lanes        []Lane `json:"lanes" minItems:"1" maxItems:"100"`
+	Lanes        []Lane `json:"lanes" minItems:"1" maxItems:"100" doc:"what the worker takes"`
 	Worker       string `json:"worker" doc:"a name for the history"`
 	Limit        int    `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
 	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"0" doc:"default: the policy's"`
@@ -90,7 +90,7 @@ type ClaimedWork struct {
 // failure, if it failed.
 type WorkResult struct {
 	WorkID       ID            `json:"work_id,omitzero" doc:"not where the path names it"`
-	LeaseToken   ID            `json:"lease_token"`
+	LeaseToken   ID            `json:"lease_token" doc:"of the claim"`
 	Outcome      string        `json:"outcome,omitempty" enum:"succeed,fail,extend,release" doc:"not where the path says it"`
 	LeaseSeconds int           `json:"lease_seconds,omitempty" minimum:"0" doc:"extend: from now on"`
 	Failure      *StageFailure `json:"failure,omitempty" doc:"fail: how"`
@@ -99,9 +99,9 @@ type WorkResult struct {
 // WorkDone is the answer to a result: the work as it is in the queue, if it still is,
 // and its dead letter, if it has one.
 type WorkDone struct {
-	Work       *Work       `json:"work,omitempty"`
-	DeadLetter *DeadLetter `json:"dead_letter,omitempty"`
-	Repeated   bool        `json:"repeated,omitempty"`
+	Work       *Work       `json:"work,omitempty" doc:"the work, if it is still in the queue"`
+	DeadLetter *DeadLetter `json:"dead_letter,omitempty" doc:"what it became, if it failed for good"`
+	Repeated   bool        `json:"repeated,omitempty" doc:"the same request was answered before"`
 }
 
 // WorkProgress is how far a piece of work has come.
@@ -113,8 +113,8 @@ type WorkProgress struct {
 // PauseScope selects the work that is paused, by pipeline, stage and error class. All
 // fields that are set must match.
 type PauseScope struct {
-	Pipeline string `json:"pipeline,omitempty" query:"pipeline"`
-	Stage    string `json:"stage,omitempty" query:"stage"`
+	Pipeline string `json:"pipeline,omitempty" query:"pipeline" doc:"only this pipeline"`
+	Stage    string `json:"stage,omitempty" query:"stage" doc:"only this stage"`
 	Class    Code   `json:"error_class,omitempty" query:"error_class" doc:"of the dead letters that are replayed"`
 }
 
@@ -122,15 +122,15 @@ type PauseScope struct {
 type NewPause struct {
 	PauseScope
 	All    bool      `json:"all,omitempty" doc:"nothing is named, and all work is meant"`
-	Reason string    `json:"reason" maxLength:"4000"`
+	Reason string    `json:"reason" maxLength:"4000" doc:"why; others read it in the list"`
 	Until  time.Time `json:"until,omitzero" doc:"default: until it is lifted"`
 }
 
 // WorkPause is a pause that holds.
 type WorkPause struct {
 	PauseScope
-	By     string    `json:"by"`
-	Reason string    `json:"reason"`
-	At     time.Time `json:"at"`
-	Until  time.Time `json:"until,omitzero"` // zero: until it is lifted
+	By     string    `json:"by" doc:"who paused it"`
+	Reason string    `json:"reason" doc:"why"`
+	At     time.Time `json:"at" doc:"since when"`
+	Until  time.Time `json:"until,omitzero" doc:"until when; none: until it is lifted"` // zero: until it is lifted
 }

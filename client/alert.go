@@ -12,16 +12,16 @@ import (
 
 // AlertPage is a page of alerts, newest first.
 type AlertPage struct {
-	Alerts []recoup.Alert `json:"alerts"`
-	Next   string         `json:"next,omitempty"`
+	Alerts []recoup.Alert `json:"alerts" doc:"this page of the list"`
+	Next   string         `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // AlertFilter selects alerts. All fields that are set must match.
 type AlertFilter struct {
-	State recoup.AlertState `query:"state" enum:"PENDING,FIRING,RESOLVED"`
+	State recoup.AlertState `query:"state" enum:"PENDING,FIRING,RESOLVED" doc:"only alerts in this state; not together with open"`
 	Open  bool              `query:"open" doc:"PENDING or FIRING"`
-	Rule  string            `query:"rule" maxLength:"100"`
-	Scope string            `query:"scope" maxLength:"200"`
+	Rule  string            `query:"rule" maxLength:"100" doc:"only alerts of this rule"`
+	Scope string            `query:"scope" maxLength:"200" doc:"only alerts of this hub, service or provider"`
 }
 
 // Alerts lists alerts, newest first.
@@ -46,18 +46,18 @@ func (c *Client) Alert(ctx context.Context, id recoup.ID, options ...CallOption)
 
 // SilencePage is a page of silences, newest first.
 type SilencePage struct {
-	Silences []recoup.Silence `json:"silences"`
-	Next     string           `json:"next,omitempty"`
+	Silences []recoup.Silence `json:"silences" doc:"this page of the list"`
+	Next     string           `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // NewSilence asks for a silence: of a rule, of a scope, of a rule for a scope, or,
 // if All says so, of everything.
 type NewSilence struct {
-	Rule   string    `json:"rule,omitempty" maxLength:"100"`
-	Scope  string    `json:"scope,omitempty" maxLength:"200"`
+	Rule   string    `json:"rule,omitempty" maxLength:"100" doc:"a rule of the policy; none: any"`
+	Scope  string    `json:"scope,omitempty" maxLength:"200" doc:"a hub, service or provider; none: any"`
 	All    bool      `json:"all,omitempty" doc:"everything is meant"`
 	Until  time.Time `json:"until" doc:"at most 30 days from now"`
-	Reason string    `json:"reason" maxLength:"1000"`
+	Reason string    `json:"reason" maxLength:"1000" doc:"others read there why they are not notified"`
 }
 
 // Silences lists active silences, or, with past, all of them, newest first.
@@ -78,23 +78,23 @@ func (c *Client) EndSilence(ctx context.Context, id recoup.ID, options ...CallOp
 
 // Metrics are the current values of the policy's metrics.
 type Metrics struct {
-	At      time.Time `json:"at"`
-	Metrics []Metric  `json:"metrics"`
+	At      time.Time `json:"at" doc:"when they were measured"`
+	Metrics []Metric  `json:"metrics" doc:"one for each metric and scope"`
 }
 
 // Metric is the value of a metric for a table, a hub, a service, a provider, or the
 // whole platform.
 type Metric struct {
-	Metric    string  `json:"metric"`
-	Per       string  `json:"per" enum:"platform,hub,table,service,provider"`
-	Scope     string  `json:"scope,omitempty"` // which; empty: the platform
-	Hub       string  `json:"hub,omitempty"`   // of a table or a hub
-	Value     float64 `json:"value"`           // a share for rates: 5 % is 0.05
-	Samples   int64   `json:"samples"`         // sample count of a rate or an average
-	Window    string  `json:"window,omitempty"`
-	Threshold float64 `json:"threshold,omitempty"`
-	Above     bool    `json:"above"`
-	Few       bool    `json:"few,omitempty"` // too few samples to be meaningful
+	Metric    string  `json:"metric" doc:"its name in the policy"`
+	Per       string  `json:"per" enum:"platform,hub,table,service,provider" doc:"what it is counted for"`
+	Scope     string  `json:"scope,omitempty" doc:"which table, hub, service or provider; none: the platform"`
+	Hub       string  `json:"hub,omitempty" doc:"the hub that a table or hub metric belongs to"`
+	Value     float64 `json:"value" doc:"a share for rates: 5 % is 0.05"`
+	Samples   int64   `json:"samples" doc:"of how many samples a rate or an average is made"`
+	Window    string  `json:"window,omitempty" doc:"the time that it is counted over"`
+	Threshold float64 `json:"threshold,omitempty" doc:"the value above which a rule holds"`
+	Above     bool    `json:"above" doc:"whether the value is above the threshold"`
+	Few       bool    `json:"few,omitempty" doc:"there are too few samples to be meaningful"`
 }
 
 // Metrics returns the metrics of the policy, for all that the key may see.

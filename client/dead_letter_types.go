@@ -6,8 +6,8 @@ import (
 
 // DeadLetterPage is a page of dead letters, newest first.
 type DeadLetterPage struct {
-	DeadLetters []recoup.DeadLetter `json:"dead_letters"`
-	Next        string              `json:"next,omitempty"`
+	DeadLetters []recoup.DeadLetter `json:"dead_letters" doc:"this page of the list"`
+	Next        string              `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 func letterQuery(f recoup.DeadLetterFilter) query {
@@ -41,19 +41,19 @@ type GroupVerification struct {
 
 // DeadLetterGroupPage is a page of groups, the last seen first.
 type DeadLetterGroupPage struct {
-	Groups []recoup.DeadLetterGroup `json:"groups"`
-	Next   string                   `json:"next,omitempty"`
+	Groups []recoup.DeadLetterGroup `json:"groups" doc:"this page of the list"`
+	Next   string                   `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // GroupNote is the owner and the note of a group.
 type GroupNote struct {
-	Owner string `json:"owner,omitempty"`
-	Note  string `json:"note,omitempty" maxLength:"4000"`
+	Owner string `json:"owner,omitempty" doc:"who takes care of the group"`
+	Note  string `json:"note,omitempty" maxLength:"4000" doc:"what is known of it"`
 }
 
 // PayloadLook asks for the payload of a dead letter. The reason is audited.
 type PayloadLook struct {
-	Reason string `json:"reason" maxLength:"1000"`
+	Reason string `json:"reason" maxLength:"1000" doc:"why the payload is read; the audit keeps it"`
 }
 
 // Payload is the payload of a dead letter.

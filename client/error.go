@@ -53,8 +53,8 @@ func (c *Client) AllErrors(ctx context.Context, f Filter) iter.Seq2[recoup.Error
 
 // ParkedFilter selects from the park queue.
 type ParkedFilter struct {
-	Table string `query:"table"`
-	Hub   string `query:"hub"`
+	Table string `query:"table" doc:"only this error table"`
+	Hub   string `query:"hub" doc:"only tables of this hub"`
 }
 
 // Parked lists the errors that wait for a person, longest parked first.

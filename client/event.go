@@ -50,12 +50,12 @@ func eventsRequest(lines []byte) request {
 
 // EventFilter selects events. All fields that are set must match.
 type EventFilter struct {
-	CorrelationID recoup.ID `query:"correlation_id"`
-	Service       string    `query:"service"`
-	Code          string    `query:"code"`
+	CorrelationID recoup.ID `query:"correlation_id" doc:"only events of this request or run"`
+	Service       string    `query:"service" doc:"only events of this service"`
+	Code          string    `query:"code" doc:"only this code, or an alias of it"`
 	Tenant        string    `query:"tenant" maxLength:"256" doc:"its name; found under every live tenant key, in at most 31 days: the last ones unless from or to says otherwise"`
-	From          time.Time `query:"from"` // happened in [From, To)
-	To            time.Time `query:"to"`
+	From          time.Time `query:"from" doc:"happened at or after"` // happened in [From, To)
+	To            time.Time `query:"to" doc:"happened before"`
 }
 
 // Events lists the ledger, newest first.

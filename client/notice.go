@@ -11,27 +11,27 @@ import (
 
 // NoticePage is a page of notices.
 type NoticePage struct {
-	Notices []recoup.Notice `json:"notices"`
-	Next    string          `json:"next,omitempty"`
+	Notices []recoup.Notice `json:"notices" doc:"this page of the list"`
+	Next    string          `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // NoticeResend requeues undeliverable notices.
 type NoticeResend struct {
-	IDs    []recoup.ID `json:"ids" minItems:"1" maxItems:"1000"`
-	Reason string      `json:"reason,omitempty" maxLength:"1000"`
+	IDs    []recoup.ID `json:"ids" minItems:"1" maxItems:"1000" doc:"notifications that were given up"`
+	Reason string      `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
 }
 
 // NoticeResent is how many notices were requeued. Those that wait, are delivered, are
 // unknown or were requeued before are left as they are.
 type NoticeResent struct {
-	Resent int `json:"resent"`
+	Resent int `json:"resent" doc:"how many were requeued"`
 }
 
 // ChannelTest is the result of a test message to a channel.
 type ChannelTest struct {
-	Channel  string `json:"channel"`
-	Accepted bool   `json:"accepted"`
-	Reason   string `json:"reason,omitempty"` // why not
+	Channel  string `json:"channel" doc:"the channel"`
+	Accepted bool   `json:"accepted" doc:"whether the message was accepted"`
+	Reason   string `json:"reason,omitempty" doc:"why it was not"`
 }
 
 // Notices lists notices, newest first.

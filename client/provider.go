@@ -12,13 +12,13 @@ import (
 
 // Providers is every group of providers.
 type Providers struct {
-	Providers []recoup.Provider `json:"providers"`
+	Providers []recoup.Provider `json:"providers" doc:"all of them"`
 }
 
 // ProviderSwitch asks to use another member of a group.
 type ProviderSwitch struct {
-	To     string `json:"to" maxLength:"100"`
-	Reason string `json:"reason" maxLength:"1000"`
+	To     string `json:"to" maxLength:"100" doc:"the member of the group to use"`
+	Reason string `json:"reason" maxLength:"1000" doc:"why it is switched"`
 }
 
 // Providers returns the groups of providers, each with the member in use.

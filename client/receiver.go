@@ -11,7 +11,7 @@ import (
 // Receivers are the addresses that a node pushes work to.
 type Receivers struct {
 	Node      string            `json:"node" doc:"the node that tells it: each has its own view"`
-	Receivers []recoup.Receiver `json:"receivers"`
+	Receivers []recoup.Receiver `json:"receivers" doc:"all of them"`
 }
 
 // Receivers returns the state of the receivers of the node that answers.

@@ -19,8 +19,8 @@ func (c *Client) TopCodes(ctx context.Context, hours, limit int, options ...Call
 type Days struct {
 	From    time.Time `query:"from" doc:"a time of the first day; default: 7 days ago"`
 	To      time.Time `query:"to" doc:"a time of the last day; default: today"`
-	Service string    `query:"service"`
-	Code    string    `query:"code"`
+	Service string    `query:"service" doc:"only this service"`
+	Code    string    `query:"code" doc:"only this code, or an alias of it"`
 }
 
 func (d Days) query() url.Values {

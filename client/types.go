@@ -9,24 +9,24 @@ import (
 
 // Item is the answer to one item of a batch: a result, or a failure.
 type Item[T any] struct {
-	Result  *T              `json:"result,omitempty"`
+	Result  *T              `json:"result,omitempty" doc:"what became of the item; none: it failed"`
 	Failure json.RawMessage `json:"failure,omitempty" doc:"an error of the usual shape"`
 }
 
 // ReportBatch is many reports; each succeeds or fails on its own.
 type ReportBatch struct {
-	Reports []recoup.Report `json:"reports" minItems:"1" maxItems:"1000"`
+	Reports []recoup.Report `json:"reports" minItems:"1" maxItems:"1000" doc:"the reports; each succeeds or fails on its own"`
 }
 
 // ReportedBatch answers a [ReportBatch], in its order.
 type ReportedBatch struct {
-	Items []Item[recoup.Reported] `json:"items"`
+	Items []Item[recoup.Reported] `json:"items" doc:"an answer for each report, in their order"`
 }
 
 // Act is what a person does with an error. Reason is required for park, unpark,
 // resolve, escalate and archive.
 type Act struct {
-	Reason string `json:"reason,omitempty" maxLength:"1000"`
+	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; it stays in the history"`
 	To     string `json:"to,omitempty" doc:"assign: the new owner"`
 	Tier   int    `json:"tier,omitempty" minimum:"0" maximum:"3" doc:"escalate: the tier; default: the next"`
 }
@@ -35,18 +35,18 @@ type Act struct {
 type Acted struct {
 	Error    recoup.Error `json:"error,omitzero" doc:"left out of an answer to Prefer: return=minimal"`
 	Warning  string       `json:"warning,omitempty" doc:"something the caller may not expect"`
-	Repeated bool         `json:"repeated,omitempty"`
+	Repeated bool         `json:"repeated,omitempty" doc:"the same request was answered before"`
 }
 
 // Filter selects open errors. All fields that are set must match.
 type Filter struct {
-	Table      string       `json:"table,omitempty" query:"table"`
-	Hub        string       `json:"hub,omitempty" query:"hub"`
-	State      recoup.State `json:"state,omitempty" query:"state" enum:"ACTIVE,RETRY_PENDING,PARKED,ESCALATED,RESOLVED"`
-	EntityID   string       `json:"entity_id,omitempty" query:"entity_id"`
-	Code       string       `json:"code,omitempty" query:"code"`
-	AssignedTo string       `json:"assigned_to,omitempty" query:"assigned_to"`
-	Tier       int          `json:"tier,omitempty" query:"tier" minimum:"0" maximum:"3"`
+	Table      string       `json:"table,omitempty" query:"table" doc:"only this error table"`
+	Hub        string       `json:"hub,omitempty" query:"hub" doc:"only tables of this hub"`
+	State      recoup.State `json:"state,omitempty" query:"state" enum:"ACTIVE,RETRY_PENDING,PARKED,ESCALATED,RESOLVED" doc:"only errors in this state"`
+	EntityID   string       `json:"entity_id,omitempty" query:"entity_id" doc:"only errors of this entity"`
+	Code       string       `json:"code,omitempty" query:"code" doc:"only this code"`
+	AssignedTo string       `json:"assigned_to,omitempty" query:"assigned_to" doc:"only errors of this owner"`
+	Tier       int          `json:"tier,omitempty" query:"tier" minimum:"0" maximum:"3" doc:"only errors at this escalation tier"`
 	Blocking   *bool        `json:"blocking,omitempty" query:"blocking" doc:"true: those that block their entity; false: the others"`
 	Parked     *bool        `json:"parked,omitempty" query:"parked" doc:"true: PARKED or ESCALATED; false: the others"`
 	Before     time.Time    `json:"before,omitzero" query:"before" doc:"created before"`
@@ -66,78 +66,78 @@ type Bulk struct {
 
 // Claimed is what a claim leased. Each error carries its lease_token.
 type Claimed struct {
-	Errors []recoup.Error `json:"errors"`
+	Errors []recoup.Error `json:"errors" doc:"what was leased, each with its lease_token; empty: nothing is due"`
 }
 
 // Result is a worker's result for one attempt.
 type Result struct {
 	ErrorID      recoup.ID          `json:"error_id,omitzero" doc:"not where the path names it"`
-	LeaseToken   recoup.ID          `json:"lease_token"`
+	LeaseToken   recoup.ID          `json:"lease_token" doc:"of the claim"`
 	Outcome      string             `json:"outcome,omitempty" enum:"succeed,fail,extend" doc:"not where the path says it"`
 	Code         string             `json:"code,omitempty" doc:"fail: what went wrong this time"`
-	Reason       string             `json:"reason,omitempty" maxLength:"1000"`
-	RetryAfter   int                `json:"retry_after,omitempty" minimum:"0" maximum:"31536000"`
-	Proven       []recoup.Condition `json:"proven,omitempty"`
+	Reason       string             `json:"reason,omitempty" maxLength:"1000" doc:"what happened, for the history"`
+	RetryAfter   int                `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds that the failing side asked to wait"`
+	Proven       []recoup.Condition `json:"proven,omitempty" doc:"what makes a conditional code worth a retry: idempotency_key, same_payload, state_changed"`
 	LeaseSeconds int                `json:"lease_seconds,omitempty" minimum:"0" doc:"extend: from now on"`
 }
 
 // ResultBatch is many results; each succeeds or fails on its own.
 type ResultBatch struct {
-	Results []Result `json:"results" minItems:"1" maxItems:"1000"`
+	Results []Result `json:"results" minItems:"1" maxItems:"1000" doc:"the results; each succeeds or fails on its own"`
 }
 
 // ActedBatch answers a [ResultBatch], in its order.
 type ActedBatch struct {
-	Items []Item[Acted] `json:"items"`
+	Items []Item[Acted] `json:"items" doc:"an answer for each result, in their order"`
 }
 
 // ErrorPage is a page of errors. Next is the cursor of the following page; it is
 // empty at the end.
 type ErrorPage struct {
-	Errors []recoup.Error `json:"errors"`
-	Next   string         `json:"next,omitempty"`
+	Errors []recoup.Error `json:"errors" doc:"this page of the list"`
+	Next   string         `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // History is what happened to an error, oldest first.
 type History struct {
-	Transitions []recoup.Transition `json:"transitions"`
+	Transitions []recoup.Transition `json:"transitions" doc:"what happened, oldest first"`
 }
 
 // EventBatch is many events for the ledger.
 type EventBatch struct {
-	Events []recoup.Event `json:"events"`
+	Events []recoup.Event `json:"events" doc:"the events; each is checked by itself"`
 }
 
 // EventsAccepted is the answer to a batch of events. Durable says whether the accepted
 // ones are stored already; if not, they wait in memory.
 type EventsAccepted struct {
-	Accepted int            `json:"accepted"`
-	Durable  bool           `json:"durable"`
+	Accepted int            `json:"accepted" doc:"how many were taken"`
+	Durable  bool           `json:"durable" doc:"they are on disk"`
 	Refused  []RefusedEvent `json:"refused,omitempty" doc:"the first hundred"`
-	NRefused int            `json:"refused_count,omitempty"`
+	NRefused int            `json:"refused_count,omitempty" doc:"how many were not taken"`
 	Dropped  map[string]int `json:"dropped,omitempty" doc:"what was left out of accepted events, by reason"`
 }
 
 // RefusedEvent is an event that was not accepted.
 type RefusedEvent struct {
-	Index   int             `json:"index"`
-	Failure json.RawMessage `json:"failure"`
+	Index   int             `json:"index" doc:"its place among those that were sent, from 0"`
+	Failure json.RawMessage `json:"failure" doc:"why, in the shape of any error"`
 }
 
 // EventPage is a page of events, newest first.
 type EventPage struct {
-	Events []recoup.StoredEvent `json:"events"`
-	Next   string               `json:"next,omitempty"`
+	Events []recoup.StoredEvent `json:"events" doc:"this page of the list"`
+	Next   string               `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // Processed counts work that was done, failed or not, in a minute: the
 // denominator of error rates.
 type Processed struct {
 	Minute     time.Time `json:"minute,omitzero" doc:"default: now"`
-	Table      string    `json:"table,omitempty"`
-	Service    string    `json:"service,omitempty"`
-	Count      int64     `json:"count" minimum:"1"`
-	Failed     int64     `json:"failed,omitempty" minimum:"0"`
+	Table      string    `json:"table,omitempty" doc:"an error table; this or service is needed"`
+	Service    string    `json:"service,omitempty" doc:"the service that did the work"`
+	Count      int64     `json:"count" minimum:"1" doc:"how much was done, failures included"`
+	Failed     int64     `json:"failed,omitempty" minimum:"0" doc:"how much of it failed"`
 	DurationMS int64     `json:"duration_ms,omitempty" minimum:"0" doc:"sum of all"`
 
 	FailedDurationMS int64 `json:"failed_duration_ms,omitempty" minimum:"0" doc:"how much of that went into what failed"`
@@ -145,20 +145,20 @@ type Processed struct {
 
 // ProcessedBatch is many counts.
 type ProcessedBatch struct {
-	Counts []Processed `json:"counts" minItems:"1" maxItems:"1000"`
+	Counts []Processed `json:"counts" minItems:"1" maxItems:"1000" doc:"sums by minute, table and service"`
 }
 
 // NewKey asks for a key.
 type NewKey struct {
-	Name   string   `json:"name"`
-	Role   string   `json:"role" enum:"ingest,worker,operator,admin,reader"`
-	Hubs   []string `json:"hubs,omitempty"`
+	Name   string   `json:"name" doc:"who uses it"`
+	Role   string   `json:"role" enum:"ingest,worker,operator,admin,reader" doc:"what it may do"`
+	Hubs   []string `json:"hubs,omitempty" doc:"the hubs that it is for; default: all"`
 	Days   int      `json:"days,omitempty" minimum:"0" maximum:"90" doc:"until it expires; default 90"`
-	Reason string   `json:"reason,omitempty"`
+	Reason string   `json:"reason,omitempty" doc:"why; the audit keeps it"`
 }
 
 // KeyPage is a page of keys.
 type KeyPage struct {
-	Keys []recoup.Key `json:"keys"`
-	Next string       `json:"next,omitempty"`
+	Keys []recoup.Key `json:"keys" doc:"this page of the list"`
+	Next string       `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }

@@ -10,53 +10,53 @@ import (
 
 // Counts is how many errors each table has in each state.
 type Counts struct {
-	Counts []recoup.StateCount `json:"counts"`
+	Counts []recoup.StateCount `json:"counts" doc:"one for each table and state that has errors"`
 }
 
 // TopCodes are the codes with the most events in a time.
 type TopCodes struct {
-	From  time.Time          `json:"from"`
-	To    time.Time          `json:"to"`
-	Codes []recoup.CodeCount `json:"codes"`
+	From  time.Time          `json:"from" doc:"counted from"`
+	To    time.Time          `json:"to" doc:"counted until"`
+	Codes []recoup.CodeCount `json:"codes" doc:"the most frequent first"`
 }
 
 // RetryableRates is the share of failures that are worth trying again.
 type RetryableRates struct {
-	Services []recoup.ServiceRate `json:"services"`
+	Services []recoup.ServiceRate `json:"services" doc:"one for each service"`
 }
 
 // Daily is counts by day, service and code.
 type Daily struct {
-	Days []DailyCount `json:"days"`
+	Days []DailyCount `json:"days" doc:"one for each day, service and code"`
 }
 
 // DailyCount is how often a service failed with a code on a day.
 type DailyCount struct {
 	Day       string      `json:"day" format:"date" doc:"in UTC"`
-	Service   string      `json:"service"`
-	Code      recoup.Code `json:"code"`
-	Count     int64       `json:"count"`
-	Retryable int64       `json:"retryable_count"`
-	LastSeen  time.Time   `json:"last_seen_at"`
+	Service   string      `json:"service" doc:"the service"`
+	Code      recoup.Code `json:"code" doc:"the code"`
+	Count     int64       `json:"count" doc:"how many events"`
+	Retryable int64       `json:"retryable_count" doc:"how many of them were worth trying again"`
+	LastSeen  time.Time   `json:"last_seen_at" doc:"when the last one happened"`
 }
 
 // Drops counts events that were left out of the ledger.
 type Drops struct {
-	Drops []Drop `json:"drops"`
+	Drops []Drop `json:"drops" doc:"one for each day and reason"`
 }
 
 // Drop is how many events were left out of the ledger on a day, and why.
 type Drop struct {
 	Day    string `json:"day" format:"date" doc:"in UTC"`
-	Reason string `json:"reason"`
-	N      int64  `json:"n"`
+	Reason string `json:"reason" doc:"why it was left out"`
+	N      int64  `json:"n" doc:"how many"`
 }
 
 // Export is counts by day, or, if rows were asked for, a page of events.
 type Export struct {
-	Days   []DailyCount         `json:"days,omitempty"`
-	Events []recoup.StoredEvent `json:"events,omitempty"`
-	Next   string               `json:"next,omitempty"`
+	Days   []DailyCount         `json:"days,omitempty" doc:"counts by day, service and code"`
+	Events []recoup.StoredEvent `json:"events,omitempty" doc:"the events themselves, with rows=true"`
+	Next   string               `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // Codes is the registry.
@@ -91,7 +91,7 @@ type Classified struct {
 // KeyRotation asks for a key that replaces another.
 type KeyRotation struct {
 	Hours  *int   `json:"hours,omitempty" minimum:"0" maximum:"168" doc:"how long the old key still works; 0: it ends now; default 24"`
-	Reason string `json:"reason,omitempty" maxLength:"1000"`
+	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
 }
 
 // reason is the body of a call that needs nothing else.
@@ -101,20 +101,20 @@ type reason struct {
 
 // AuditPage is a page of the audit, newest first.
 type AuditPage struct {
-	Entries []recoup.AuditEntry `json:"entries"`
-	Next    string              `json:"next,omitempty"`
+	Entries []recoup.AuditEntry `json:"entries" doc:"this page of the list"`
+	Next    string              `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // Policy is the policy in force.
 type Policy struct {
-	Version string `json:"version"`
-	Text    string `json:"text"` // the file
+	Version string `json:"version" doc:"the version in force"`
+	Text    string `json:"text" doc:"the policy file, as it was written"`
 }
 
 // PolicyVersionPage is a page of policies, newest first.
 type PolicyVersionPage struct {
-	Versions []recoup.PolicyVersion `json:"versions"`
-	Next     string                 `json:"next,omitempty"`
+	Versions []recoup.PolicyVersion `json:"versions" doc:"this page of the list"`
+	Next     string                 `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // PolicyFile is a policy to be checked.
@@ -126,7 +126,7 @@ type PolicyFile struct {
 type PolicyChange struct {
 	Text   string `json:"text" doc:"the policy file"`
 	Rebase bool   `json:"rebase,omitempty" doc:"apply it to the open errors too"`
-	Reason string `json:"reason,omitempty" maxLength:"1000"`
+	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; the versions list it"`
 }
 
 // PolicyApplied is the answer to a [PolicyChange]. Added is false if the policy was in

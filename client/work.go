@@ -11,17 +11,17 @@ import (
 
 // NewWorkBatch is many pieces of work; each succeeds or fails on its own.
 type NewWorkBatch struct {
-	Work []recoup.NewWork `json:"work" minItems:"1" maxItems:"1000"`
+	Work []recoup.NewWork `json:"work" minItems:"1" maxItems:"1000" doc:"the pieces of work; each succeeds or fails on its own"`
 }
 
 // WorkBatch answers a [NewWorkBatch], in its order.
 type WorkBatch struct {
-	Items []Item[recoup.Work] `json:"items"`
+	Items []Item[recoup.Work] `json:"items" doc:"an answer for each, in their order"`
 }
 
 // WorkClaimed is what a claim leased.
 type WorkClaimed struct {
-	Work []recoup.ClaimedWork `json:"work"`
+	Work []recoup.ClaimedWork `json:"work" doc:"what was leased, each with its lease_token; empty: there is none"`
 }
 
 // Released is the outcome of work that its worker gives back unfinished. It does not
@@ -30,18 +30,18 @@ const Released = "release"
 
 // WorkResultBatch is many results; each succeeds or fails on its own.
 type WorkResultBatch struct {
-	Results []recoup.WorkResult `json:"results" minItems:"1" maxItems:"1000"`
+	Results []recoup.WorkResult `json:"results" minItems:"1" maxItems:"1000" doc:"the results; each succeeds or fails on its own"`
 }
 
 // WorkDoneBatch answers a [WorkResultBatch], in its order.
 type WorkDoneBatch struct {
-	Items []Item[recoup.WorkDone] `json:"items"`
+	Items []Item[recoup.WorkDone] `json:"items" doc:"an answer for each result, in their order"`
 }
 
 // WorkLease names work that a worker holds. Work that is not in the queue has no
 // token.
 type WorkLease struct {
-	LeaseToken recoup.ID `json:"lease_token,omitzero"`
+	LeaseToken recoup.ID `json:"lease_token,omitzero" doc:"of the claim"`
 }
 
 // NewCheckpoint is the output of a finished stage.
@@ -52,7 +52,7 @@ type NewCheckpoint struct {
 
 // WorkPauses is what is paused, oldest first.
 type WorkPauses struct {
-	Pauses []recoup.WorkPause `json:"pauses"`
+	Pauses []recoup.WorkPause `json:"pauses" doc:"what is paused"`
 }
 
 // Submit enqueues work, at most 1000 pieces. Each succeeds or fails on its own; answers

@@ -11,37 +11,37 @@ import (
 
 // Definition is everything that is registered about one code.
 type Definition struct {
-	Code        recoup.Code      `json:"code"`
-	Domain      string           `json:"domain"` // one of [Domains]
-	Class       recoup.Class     `json:"class"`
-	Condition   recoup.Condition `json:"condition,omitempty"` // of a conditional code: what must be proven
-	Proven      recoup.Class     `json:"proven,omitempty"`    // of a conditional code: its class once that is proven
-	Repeat      Scope            `json:"repeat,omitempty"`    // what may be repeated where nothing else is known; empty: the request
-	Category    recoup.Category  `json:"category"`
-	Severity    recoup.Severity  `json:"severity"`
-	HTTPStatus  int              `json:"http_status"`
-	Group       string           `json:"group,omitempty"` // one of [Groups]: what alert rules count
-	Page        bool             `json:"page,omitempty"`  // the platform's operator is paged when it happens
-	Origin      string           `json:"origin"`          // where it comes from: a specification and section, or recoup
-	Description string           `json:"description"`
-	Causes      []string         `json:"causes"`
-	Resolution  []string         `json:"resolution"`
-	Retry       *RetryPolicy     `json:"retry,omitempty"` // request-level; nil: [DefaultRetryPolicy]
-	Related     []recoup.Code    `json:"related,omitempty"`
-	Aliases     []recoup.Code    `json:"aliases,omitempty"`
-	Example     *Error           `json:"example,omitempty"`
+	Code        recoup.Code      `json:"code" doc:"its name, in capitals: UPPER_SNAKE_CASE"`
+	Domain      string           `json:"domain" doc:"what it is about: request, auth, resource, rate, runtime or data"` // one of [Domains]
+	Class       recoup.Class     `json:"class" doc:"immediate, short_delay, long_delay, fatal or conditional: whether and how soon trying again can help"`
+	Condition   recoup.Condition `json:"condition,omitempty" doc:"of a conditional code: what must be proven"`
+	Proven      recoup.Class     `json:"proven,omitempty" doc:"of a conditional code: its class once that is proven"`
+	Repeat      Scope            `json:"repeat,omitempty" doc:"what may be repeated: request, transaction or idempotent_only; default: the request"`
+	Category    recoup.Category  `json:"category" doc:"TRANSIENT, OPERATIONAL or STRUCTURAL: which retry schedule an error of it has"`
+	Severity    recoup.Severity  `json:"severity" doc:"CRITICAL, HIGH, MEDIUM or LOW"`
+	HTTPStatus  int              `json:"http_status" doc:"the status that an answer with it has"`
+	Group       string           `json:"group,omitempty" doc:"what alert rules count it as: database or external_service"` // one of [Groups]: what alert rules count
+	Page        bool             `json:"page,omitempty" doc:"the platform's operator is paged when it happens"`
+	Origin      string           `json:"origin" doc:"where it comes from: a specification, your service, or recoup"`
+	Description string           `json:"description" doc:"what it means, in a sentence"`
+	Causes      []string         `json:"causes" doc:"what it usually comes from"`
+	Resolution  []string         `json:"resolution" doc:"what to do about it"`
+	Retry       *RetryPolicy     `json:"retry,omitempty" doc:"how a caller retries its request; default: 3 times, from 1 s on"` // request-level; nil: [DefaultRetryPolicy]
+	Related     []recoup.Code    `json:"related,omitempty" doc:"codes that are easily confused with it"`
+	Aliases     []recoup.Code    `json:"aliases,omitempty" doc:"other names that mean the same"`
+	Example     *Error           `json:"example,omitempty" doc:"an answer that has it"`
 }
 
 // RetryPolicy is how a caller's own process retries one request (spec 001,
 // Retry Configuration by Error Type). MaxAttempts counts retries after the
 // first try: 0 is none.
 type RetryPolicy struct {
-	MaxAttempts       int     `json:"max_attempts"`
-	BaseDelayMS       int64   `json:"base_delay_ms,omitempty"`
-	MaxDelayMS        int64   `json:"max_delay_ms,omitempty"`
-	BackoffMultiplier float64 `json:"backoff_multiplier,omitempty"`
-	RespectRetryAfter bool    `json:"respect_retry_after,omitempty"`
-	Fatal             bool    `json:"fatal,omitempty"`
+	MaxAttempts       int     `json:"max_attempts" doc:"retries after the first try; 0: none"`
+	BaseDelayMS       int64   `json:"base_delay_ms,omitempty" doc:"the wait before the first retry"`
+	MaxDelayMS        int64   `json:"max_delay_ms,omitempty" doc:"the longest wait"`
+	BackoffMultiplier float64 `json:"backoff_multiplier,omitempty" doc:"how much longer each wait is than the last"`
+	RespectRetryAfter bool    `json:"respect_retry_after,omitempty" doc:"never before retry_after"`
+	Fatal             bool    `json:"fatal,omitempty" doc:"it is never retried"`
 }
 
 // DefaultRetryPolicy applies to retryable codes that have no row of their own.

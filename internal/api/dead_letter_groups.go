@@ -7,7 +7,7 @@ import (
 )
 
 type groupsIn struct {
-	Pipeline string `query:"pipeline"`
+	Pipeline string `query:"pipeline" doc:"only this pipeline"`
 	page
 }
 

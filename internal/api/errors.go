@@ -7,7 +7,7 @@ import (
 )
 
 type idIn struct {
-	ID recoup.ID `path:"id"`
+	ID recoup.ID `path:"id" doc:"a UUID, or a ULID"`
 }
 
 func (a *API) showError(c *call, in *idIn) (recoup.Error, error) {

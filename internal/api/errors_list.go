@@ -113,7 +113,7 @@ func (a *API) listParked(c *call, in *parkedIn) (client.ErrorPage, error) {
 }
 
 type archivedIn struct {
-	Table string `query:"table" required:"true"`
+	Table string `query:"table" required:"true" doc:"the error table"`
 	page
 }
 

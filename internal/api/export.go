@@ -13,7 +13,7 @@ import (
 type exportIn struct {
 	daysIn
 	Rows   bool   `query:"rows" doc:"the events themselves instead of their counts; admins only"`
-	Cursor string `query:"cursor"`
+	Cursor string `query:"cursor" doc:"where the last page of rows ended: its next"`
 }
 
 // exportEvents gives aggregated counts to everyone who may read, and rows only

@@ -48,7 +48,7 @@ func gateZeroRoutes() []*route {
 }
 
 type batchIn struct {
-	BatchID string `path:"batch_id"`
+	BatchID string `path:"batch_id" doc:"the batch's name"`
 }
 
 type newBatchIn struct{ Body client.NewIntakeBatch }
@@ -81,7 +81,7 @@ func (a *API) completeBatch(c *call, in *completeIn) (recoup.IntakeBatch, error)
 }
 
 type killSwitchIn struct {
-	BatchID string `query:"batch_id" required:"true" maxLength:"200"`
+	BatchID string `query:"batch_id" required:"true" maxLength:"200" doc:"the batch's name"`
 }
 
 type killIn struct {

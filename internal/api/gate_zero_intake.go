@@ -22,7 +22,7 @@ const (
 )
 
 type newIntakeIn struct {
-	BatchID string `query:"batch_id" maxLength:"200"`
+	BatchID string `query:"batch_id" maxLength:"200" doc:"a batch that exists; default: it belongs to none"`
 	Body    client.NewIntake
 }
 

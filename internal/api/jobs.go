@@ -39,7 +39,7 @@ func jobOf(s clockwork.Status) client.Job {
 }
 
 type runJobIn struct {
-	Name string `path:"name"`
+	Name string `path:"name" doc:"one of the scheduled jobs"`
 	Body client.JobRun
 }
 

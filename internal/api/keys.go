@@ -76,7 +76,7 @@ func CheckKey(k client.NewKey, known func(hub string) bool) error {
 type reasonIn struct {
 	idIn
 	Body struct {
-		Reason string `json:"reason,omitempty" maxLength:"1000"`
+		Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
 	}
 }
 

@@ -106,7 +106,7 @@ func promotionManuals() map[string]manual {
 			about: "The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes.",
 		},
 		"POST /v1/promotions": {
-			about: "Asks the gate and records the promotion in one transaction, so that no error can come between. A blocked entity is refused with `PROMOTION_BLOCKED`, whose details say by what. Promoting the same entity to the same phase again returns the first promotion.",
+			about: "Asks the gate and records the promotion in one transaction, so that no error can come between. A blocked entity is refused with `PROMOTION_BLOCKED`, whose details say by what. A repeat with the same `Idempotency-Key` returns the first promotion; without one, each call records another.",
 			body:  `{"entity_id": "CO-20260205-000042", "phase": "outreach"}`,
 			fails: []recoup.Code{fault.CodePromotionBlocked},
 		},

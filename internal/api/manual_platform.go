@@ -19,7 +19,7 @@ func eventManuals() map[string]manual {
 			about: "The most frequent codes of the last hours.", params: map[string]string{"hours": "24", "limit": "10"},
 		},
 		"GET /v1/stats/retryable-rate": {about: "For each service, how many of its failures were worth trying again.", params: week},
-		"GET /v1/stats/daily":          {about: "Counts for each day, service and code, kept for two years.", params: week},
+		"GET /v1/stats/daily":          {about: "Counts for each day, service and code, for a span of up to two years.", params: week},
 		"GET /v1/stats/drops":          {about: "What the ledger had to leave out, by day and reason: fields that are not allowed, events that came too late or were malformed, and what clients dropped before they could send it.", params: week},
 	}
 }
@@ -156,7 +156,7 @@ func keyManuals() map[string]manual {
 			about: "Makes an API key. The answer is the only place where the secret, `key`, is ever shown. It expires after 90 days, or earlier.",
 			body:  `{"name": "dol-sync", "role": "worker", "hubs": ["dol-filings"], "reason": "the new sync"}`,
 		},
-		"POST /v1/keys/{id}/revoke": {about: "Ends a key: all nodes refuse it within a second. Revoking it again changes nothing.", body: `{"reason": "the laptop was lost"}`, fails: notFound},
+		"POST /v1/keys/{id}/revoke": {about: "Ends a key: this node refuses it at once, others within seconds. Revoking it again changes nothing.", body: `{"reason": "the laptop was lost"}`, fails: notFound},
 		"POST /v1/keys/{id}/rotate": {
 			about: "Makes a key with the same name, role and hubs. The old one works for `hours` more, so that its holders can change over.",
 			body:  `{"hours": 24, "reason": "every quarter"}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeConflict},

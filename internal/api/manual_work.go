@@ -15,7 +15,7 @@ func workManuals() map[string]manual {
 	const lease = `"lease_token": "0198f2a5-11d0-7c22-8a4b-3e9d6f7a1c05"`
 	return map[string]manual{
 		"POST /v1/work": {
-			about: "Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted until the work has ended; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice.",
+			about: "Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice.",
 			body:  `{"work": [{"pipeline": "criticizer", "stage": "fetch", "payload_ref": "s3://in/page-1.html"}]}`,
 		},
 		"POST /v1/work/claim": {
@@ -31,7 +31,7 @@ func workManuals() map[string]manual {
 			body:  `{` + lease + `}`, fails: lost,
 		},
 		"PUT /v1/work/{id}/checkpoints/{stage}": {
-			about:  "Keeps the output of a finished stage, encrypted, until the work has ended. Saving it again replaces it.",
+			about:  "Keeps the output of a finished stage, encrypted, for whoever goes on with the work. Saving it again replaces it.",
 			params: map[string]string{"stage": "fetch"}, body: `{` + lease + `, "output": "PGh0bWw+"}`, fails: lost,
 		},
 		"POST /v1/work/{id}/forget": {

@@ -62,7 +62,7 @@ func (a *API) resendNotices(c *call, in *resendIn) (client.NoticeResent, error) 
 }
 
 type testChannelIn struct {
-	Name string `path:"name"`
+	Name string `path:"name" doc:"a channel of this node; log is always there"`
 	Body struct{}
 }
 

@@ -170,7 +170,7 @@ func (r *route) describeBody(registry huma.Registry, t reflect.Type) *huma.Reque
 func describeEvents(registry huma.Registry) map[string]*huma.MediaType {
 	event := *registry.Schema(reflect.TypeFor[recoup.Event](), false, "")
 	event.Required = []string{"code"}
-	many := &huma.Schema{Type: huma.TypeArray, Items: &event, MaxItems: new(maxEvents)}
+	many := &huma.Schema{Type: huma.TypeArray, Description: "the events; each is checked by itself", Items: &event, MaxItems: new(maxEvents)}
 	named := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"events": many}, Required: []string{"events"}, AdditionalProperties: false}
 	return map[string]*huma.MediaType{
 		fault.MediaJSON: {Schema: &huma.Schema{OneOf: []*huma.Schema{&event, many, named}}},
@@ -183,18 +183,18 @@ type Failure struct {
 	Code             string         `json:"error_code" pattern:"^[A-Z][A-Z0-9_]{0,63}$" doc:"a registered code"`
 	Message          string         `json:"message" doc:"for people"`
 	RequestID        string         `json:"request_id" doc:"names the request in logs"`
-	Details          map[string]any `json:"details,omitempty"`
-	Timestamp        time.Time      `json:"timestamp,omitzero"`
+	Details          map[string]any `json:"details,omitempty" doc:"more, by code: of a VALIDATION_ERROR, errors with each field that is wrong"`
+	Timestamp        time.Time      `json:"timestamp,omitzero" doc:"when it was answered"`
 	RetryAfter       int            `json:"retry_after,omitempty" minimum:"1" doc:"seconds"`
 	DocumentationURL string         `json:"documentation_url,omitempty" doc:"what the code means and what to do about it"`
 }
 
 // Problem is the same as RFC 9457 has it.
 type Problem struct {
-	Type     string `json:"type"`
-	Title    string `json:"title"`
-	Status   int    `json:"status"`
-	Detail   string `json:"detail,omitempty"`
-	Instance string `json:"instance,omitempty"`
+	Type     string `json:"type" doc:"the page of the code"`
+	Title    string `json:"title" doc:"the code in words"`
+	Status   int    `json:"status" doc:"the HTTP status"`
+	Detail   string `json:"detail,omitempty" doc:"the message"`
+	Instance string `json:"instance,omitempty" doc:"names the request"`
 	Failure
 }

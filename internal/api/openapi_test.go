@@ -161,3 +161,21 @@ func holdOperation(t *testing.T, rt api.RouteInfo, op object) {
 		t.Errorf("%s does not document its body", rt.Name())
 	}
 }
+
+// Whatever a caller can send or gets is described: every parameter, and every member of
+// every object.
+func TestEverythingIsDescribed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	walk(w.openapi(), func(at string, o object) {
+		if o["in"] != nil && o["description"] == nil {
+			t.Errorf("the parameter %s of %s has no description: give its field a doc tag", o["name"], at)
+		}
+		properties, _ := o["properties"].(object)
+		for name, member := range properties {
+			if member := member.(object); o["type"] == "object" && member["description"] == nil && member["$ref"] == nil {
+				t.Errorf("%s of %s has no description: give its field a doc tag", name, at)
+			}
+		}
+	})
+}

@@ -36,12 +36,12 @@ func (a *API) planPolicy(c *call, in *planIn) (engine.Plan, error) {
 type putPolicyIn struct{ Body client.PolicyChange }
 
 type appliedOut struct {
-	Version string               `json:"version"`
-	Number  int64                `json:"number"`
-	At      time.Time            `json:"at"`
-	By      string               `json:"by"`
+	Version string               `json:"version" doc:"as the file names itself"`
+	Number  int64                `json:"number" doc:"which version it is, from 1"`
+	At      time.Time            `json:"at" doc:"since when it is in force"`
+	By      string               `json:"by" doc:"who put it in force"`
 	Added   bool                 `json:"added" doc:"false: it was in force already"`
-	Rebased *engine.RebaseResult `json:"rebased,omitempty"`
+	Rebased *engine.RebaseResult `json:"rebased,omitempty" doc:"of open errors: what the rebase changed"`
 }
 
 func (a *API) putPolicy(c *call, in *putPolicyIn) (appliedOut, error) {

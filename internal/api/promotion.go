@@ -16,7 +16,7 @@ import (
 )
 
 type entityIn struct {
-	Entity string `path:"entity"`
+	Entity string `path:"entity" doc:"the entity's id, as reports name it"`
 }
 
 func (a *API) gate(c *call, in *entityIn) (recoup.Gate, error) {
@@ -85,7 +85,7 @@ func blocked(g recoup.Gate) error {
 type processedIn struct{ Body client.ProcessedBatch }
 
 type processedOut struct {
-	Accepted int `json:"accepted"`
+	Accepted int `json:"accepted" doc:"how many counts were taken"`
 }
 
 func (a *API) processed(c *call, in *processedIn) (processedOut, error) {

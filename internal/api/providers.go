@@ -34,7 +34,7 @@ func providerOf(g *policy.ProviderGroup, rows []recoup.Provider) recoup.Provider
 }
 
 type switchIn struct {
-	Group string `path:"group"`
+	Group string `path:"group" doc:"a group of the policy"`
 	Body  client.ProviderSwitch
 }
 

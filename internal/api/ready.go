@@ -10,7 +10,7 @@ import (
 )
 
 type status struct {
-	Status string `json:"status"`
+	Status string `json:"status" doc:"ok; of /readyz: ready or overloaded"`
 }
 
 func (a *API) healthy(*call, *struct{}) (status, error) { return status{"ok"}, nil }

@@ -12,7 +12,7 @@ import (
 )
 
 type codesOut struct {
-	Codes []codeOut `json:"codes"`
+	Codes []codeOut `json:"codes" doc:"all of them, sorted"`
 }
 
 func (a *API) listCodes(*call, *struct{}) (codesOut, error) {
@@ -20,7 +20,7 @@ func (a *API) listCodes(*call, *struct{}) (codesOut, error) {
 }
 
 type codeIn struct {
-	Code string `path:"code"`
+	Code string `path:"code" doc:"a code or an alias, in either case"`
 }
 
 // codeOut is a code with what its class means for a caller.
@@ -101,13 +101,13 @@ type classifyIn struct {
 }
 
 type classified struct {
-	Code       recoup.Code        `json:"code"`
-	Retryable  bool               `json:"retryable"`
+	Code       recoup.Code        `json:"code" doc:"what it is"`
+	Retryable  bool               `json:"retryable" doc:"whether trying again can succeed without a change"`
 	Conditions []recoup.Condition `json:"conditions,omitempty" doc:"what must be proven before it is retried"`
 	Scope      string             `json:"scope,omitempty" doc:"what a retry repeats: request, transaction, or idempotent_only if it may have been done already"`
-	RetryAfter int                `json:"retry_after,omitempty"`
-	Details    map[string]any     `json:"details,omitempty"`
-	Definition *fault.Definition  `json:"definition"`
+	RetryAfter int                `json:"retry_after,omitempty" doc:"seconds to wait"`
+	Details    map[string]any     `json:"details,omitempty" doc:"what else the failure said"`
+	Definition *fault.Definition  `json:"definition" doc:"all that is registered about the code"`
 }
 
 func (a *API) classify(c *call, in *classifyIn) (classified, error) {

@@ -71,7 +71,7 @@ func (a *API) previewReplay(c *call, in *previewIn) (recoup.ReplayPreview, error
 func (a *API) checkPreview(_ *call, in *previewIn) error { return a.Letters.CheckSelection(in.Body) }
 
 type replaysIn struct {
-	State string `query:"state" enum:"COLLECTING,RUNNING,PAUSED,CANCELLING,CANCELLED,DONE"`
+	State string `query:"state" enum:"COLLECTING,RUNNING,PAUSED,CANCELLING,CANCELLED,DONE" doc:"only replays in this state"`
 	page
 }
 
@@ -92,7 +92,7 @@ func (a *API) showReplay(c *call, in *idIn) (recoup.ReplayDetails, error) {
 
 type replayItemsIn struct {
 	idIn
-	State string `query:"state" enum:"PENDING,RELEASED,SUCCEEDED,FAILED,REPEATED,CANCELLED,ARCHIVED"`
+	State string `query:"state" enum:"PENDING,RELEASED,SUCCEEDED,FAILED,REPEATED,CANCELLED,ARCHIVED" doc:"only members in this state"`
 	From  int    `query:"from" minimum:"0" doc:"the position from which on; default 0"`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"rows of a page; default 100"`
 }

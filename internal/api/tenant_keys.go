@@ -22,7 +22,7 @@ func (a *API) listTenantKeys(c *call, _ *struct{}) (client.TenantKeyList, error)
 
 type whyIn struct {
 	Body struct {
-		Reason string `json:"reason,omitempty" maxLength:"1000"`
+		Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
 	}
 }
 
@@ -34,9 +34,9 @@ func (a *API) rotateTenantKey(c *call, in *whyIn) (client.TenantKey, error) {
 }
 
 type tenantKeyIn struct {
-	KeyID string `path:"key_id" maxLength:"64"`
+	KeyID string `path:"key_id" maxLength:"64" doc:"the key's name, as the list has it"`
 	Body  struct {
-		Reason string `json:"reason,omitempty" maxLength:"1000"`
+		Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
 	}
 }
 

@@ -166,7 +166,7 @@ func (a *API) workProgress(c *call, in *leaseIn) (recoup.WorkProgress, error) {
 
 type checkpointIn struct {
 	idIn
-	Stage string `path:"stage"`
+	Stage string `path:"stage" doc:"the stage that is finished"`
 	Body  client.NewCheckpoint
 }
 
@@ -197,7 +197,7 @@ func (a *API) addPause(c *call, in *pauseIn) (recoup.WorkPause, error) {
 
 type unpauseIn struct {
 	recoup.PauseScope
-	Reason string `query:"reason"`
+	Reason string `query:"reason" doc:"why; the audit keeps it"`
 }
 
 func (a *API) liftPause(c *call, in *unpauseIn) (Acknowledged, error) {
