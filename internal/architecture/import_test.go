@@ -291,6 +291,11 @@ var layers = []layer{
 		why:      "what all commands share: it knows no command",
 	},
 	{
+		pkg:      "recoup/internal/cli/complete",
+		anything: true,
+		why:      "what a shell offers for any command: it knows how help calls things, and asks the server",
+	},
+	{
 		pkg:      "recoup/internal/cli/deadletters",
 		anything: true,
 		why:      "a group of commands",
