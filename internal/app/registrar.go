@@ -255,17 +255,17 @@ func (r *registrar) Refresh(ctx context.Context) error {
 
 // followRules follows codes and policy.
 func (r *registrar) followRules(ctx context.Context) error {
-	registry, err := storedCodes(ctx, r.store)
-	if err != nil {
-		return err
-	}
 	current, err := r.store.CurrentPolicy(ctx)
 	if err != nil {
 		return err
 	}
-	if current.Version == r.policies.Current().Version {
+	if inForce := r.policies.Current(); current.Version == inForce.Version {
+		registry, err := codesOf(ctx, r.store, inForce)
+		if err != nil {
+			return err
+		}
 		r.codes.Store(registry)
-		return r.book.Follow(registry, r.policies.Current().Ledger.EventRetention)
+		return r.book.Follow(registry, inForce.Ledger.EventRetention)
 	}
 	p, err := storedPolicy(current)
 	if err != nil {
