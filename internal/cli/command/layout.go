@@ -11,7 +11,6 @@ const gap = 2 // blanks between columns
 type room struct {
 	limit   int  // its width; 0: as much as it takes
 	comfort int  // the width of a column that wraps below which others give way to it
-	narrow  int  // the least width of a column that wraps
 	longest int  // word that a column has room for, whatever the others need
 	strict  bool // no line is longer, if a word has to be broken for it
 }
@@ -28,36 +27,57 @@ type layout struct {
 // wraps has less room, down to what is comfortable, columns are dropped, and at last
 // text that wraps goes below its row.
 func lay(columns []Column, cells [][]string, r room) layout {
-	l := layout{widths: make([]int, len(columns)), strict: r.strict}
-	words := make([]int, len(columns))
+	natural, least := measure(columns, cells, r)
+	var below []int
+	for {
+		l := layout{widths: slices.Clone(natural), below: below, strict: r.strict}
+		for i := range columns {
+			if !slices.Contains(below, i) {
+				l.shown = append(l.shown, i)
+			}
+		}
+		if r.limit <= 0 {
+			return l
+		}
+		l.drop(columns, least, r.limit)
+		l.shrink(least, r.limit)
+		last := l.lastThatWraps(columns)
+		if !r.strict || last <= 0 || l.total(l.widths) <= r.limit {
+			l.tighten(cells)
+			return l
+		}
+		below = append([]int{last}, below...)
+	}
+}
+
+// measure returns the widths that columns have if there is room, and those that they
+// need.
+func measure(columns []Column, cells [][]string, r room) (natural, least []int) {
+	natural, least = make([]int, len(columns)), make([]int, len(columns))
 	for i := range columns {
-		l.shown = append(l.shown, i)
+		word := 0
 		for _, row := range cells {
-			l.widths[i] = max(l.widths[i], width(row[i]))
-			for word := range strings.FieldsSeq(row[i]) {
-				words[i] = max(words[i], min(width(word), r.longest))
+			natural[i] = max(natural[i], width(row[i]))
+			for part := range strings.FieldsSeq(row[i]) {
+				word = max(word, min(width(part), r.longest))
 			}
 		}
-	}
-	if r.limit <= 0 {
-		return l
-	}
-	least := func(floor int) []int {
-		out := slices.Clone(l.widths)
-		for i, c := range columns {
-			if c.Wrap {
-				out[i] = min(out[i], max(floor, words[i]))
-			}
+		least[i] = natural[i]
+		if columns[i].Wrap {
+			least[i] = min(natural[i], max(r.comfort, word))
 		}
-		return out
 	}
-	l.drop(columns, least(r.comfort), r.limit)
-	l.shrink(least(r.comfort), r.limit)
-	l.shrink(least(r.narrow), r.limit)
-	if r.strict {
-		l.putBelow(columns, r.limit)
+	return natural, least
+}
+
+// lastThatWraps is the last shown column that wraps; -1: none does.
+func (l *layout) lastThatWraps(columns []Column) int {
+	for _, i := range slices.Backward(l.shown) {
+		if columns[i].Wrap {
+			return i
+		}
 	}
-	return l
+	return -1
 }
 
 // total is how wide the shown columns are together.
@@ -90,6 +110,31 @@ func (l *layout) drop(columns []Column, least []int, limit int) {
 	slices.Sort(l.shown)
 }
 
+// lines are those of a cell in its column.
+func (l *layout) lines(cell string, column int) []string {
+	room := l.widths[column]
+	switch {
+	case width(cell) <= room:
+		return []string{cell}
+	case l.strict:
+		cell = breakWords(cell, room)
+	}
+	return wrap("", "", cell, room)
+}
+
+// tighten takes the room that no line of a column needs.
+func (l *layout) tighten(cells [][]string) {
+	for _, i := range l.shown {
+		widest := 0
+		for _, row := range cells {
+			for _, line := range l.lines(row[i], i) {
+				widest = max(widest, width(line))
+			}
+		}
+		l.widths[i] = min(l.widths[i], widest)
+	}
+}
+
 // shrink takes room from the widest columns that can spare it.
 func (l *layout) shrink(least []int, limit int) {
 	for l.total(l.widths) > limit {
@@ -103,15 +148,5 @@ func (l *layout) shrink(least []int, limit int) {
 			return
 		}
 		l.widths[widest]--
-	}
-}
-
-// putBelow takes texts that wrap out of rows that have no room for them.
-func (l *layout) putBelow(columns []Column, limit int) {
-	for at := len(l.shown) - 1; at > 0 && l.total(l.widths) > limit; at-- {
-		if i := l.shown[at]; columns[i].Wrap {
-			l.below = slices.Insert(l.below, 0, i)
-			l.shown = slices.Delete(l.shown, at, at+1)
-		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,7 +139,7 @@ func (l *List[T]) print(s *Session, list []T, next string, by order) error {
 		s.Notef("No %s matches.", l.Noun)
 		return nil
 	}
-	fmt.Fprint(s.Out, &Table{streams: s.Streams, columns: l.Columns, rows: rows, wide: s.format == asWide})
+	fmt.Fprint(s.Out, &Table{streams: s.Streams, columns: s.keepTime(l.Columns, rows[0]), rows: rows, wide: s.format == asWide})
 	if !l.Whole || l.Hint != "" {
 		more := "."
 		if next != "" {
@@ -150,6 +151,17 @@ func (l *List[T]) print(s *Session, list []T, next string, by order) error {
 		l.After(s, list)
 	}
 	return nil
+}
+
+// keepTime keeps the first column of times from giving way where --utc asks for them.
+func (s *Session) keepTime(columns []Column, row Cells) []Column {
+	i := slices.IndexFunc(row, func(cell any) bool { _, ok := cell.(Moment); return ok })
+	if !s.UTC || i < 0 {
+		return columns
+	}
+	columns = slices.Clone(columns)
+	columns[i].Drop = 0
+	return columns
 }
 
 func (l *List[T]) csv(s *Session, rows []Cells) error {

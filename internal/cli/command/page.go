@@ -64,14 +64,28 @@ func (p *Page) Columns(rows ...[]string) {
 	if len(rows) == 0 {
 		return
 	}
+	p.columns(rows, room{comfort: 1, longest: p.width() / 2})
+}
+
+// Grid is Columns below their names, which are the first row. On a narrow terminal the
+// last columns go below their row.
+func (p *Page) Grid(rows ...[]string) {
+	p.columns(rows, room{comfort: 1, longest: p.width() / 2, strict: p.Width > 0})
+}
+
+func (p *Page) columns(rows [][]string, r room) {
+	r.limit = p.width() - len(margin)
 	t := Table{columns: make([]Column, len(rows[0]))}
-	for i := 1; i < len(t.columns); i++ {
-		t.columns[i].Wrap = true
+	for i, name := range rows[0] {
+		t.columns[i] = Column{Name: name, Wrap: i > 0}
 	}
-	l := lay(t.columns, rows, room{limit: p.width() - len(margin), comfort: 1, narrow: 1, longest: p.width() / 2})
+	l := lay(t.columns, rows, r)
 	var b strings.Builder
-	for _, row := range rows {
+	for n, row := range rows {
 		t.write(&b, l, row, false)
+		if n > 0 {
+			t.writeBelow(&b, l, row, r.limit)
+		}
 	}
 	p.Verbatim(b.String())
 }

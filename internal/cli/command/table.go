@@ -32,18 +32,19 @@ func (t *Table) String() string {
 		limit = 0
 	}
 	cells := t.cells(limit > 0)
-	l := lay(t.columns, cells, room{limit: limit, comfort: 28, narrow: 16, longest: 40, strict: true})
+	l := lay(t.columns, cells, inColumns(limit))
 	var b strings.Builder
 	for n, row := range cells {
 		t.write(&b, l, row, n == 0)
-		for _, i := range l.below {
-			if n > 0 && row[i] != nothing {
-				t.writeBelow(&b, row[i], limit)
-			}
+		if n > 0 {
+			t.writeBelow(&b, l, row, limit)
 		}
 	}
 	return b.String()
 }
+
+// inColumns is the room of columns on a terminal.
+func inColumns(limit int) room { return room{limit: limit, comfort: 28, longest: 40, strict: true} }
 
 // nothing is what an empty cell shows.
 const nothing = "-"
@@ -83,14 +84,7 @@ func (t *Table) write(b *strings.Builder, l layout, row []string, header bool) {
 	parts := make([][]string, len(row))
 	height := 1
 	for _, i := range l.shown {
-		parts[i] = []string{row[i]}
-		if width(row[i]) > l.widths[i] {
-			text := row[i]
-			if l.strict {
-				text = breakWords(text, l.widths[i])
-			}
-			parts[i] = wrap("", "", text, l.widths[i])
-		}
+		parts[i] = l.lines(row[i], i)
 		height = max(height, len(parts[i]))
 	}
 	for n := range height {
@@ -123,8 +117,15 @@ func (t *Table) figures(column int) bool {
 // indent is before texts that stand below their row.
 const indent = "    "
 
-func (t *Table) writeBelow(b *strings.Builder, text string, limit int) {
-	for _, line := range wrap(indent, indent, text, limit) {
+// writeBelow writes what has no room in a row, with the names of its columns.
+func (t *Table) writeBelow(b *strings.Builder, l layout, row []string, limit int) {
+	var parts []string
+	for _, i := range l.below {
+		if row[i] != nothing {
+			parts = append(parts, strings.ToLower(t.columns[i].Name)+": "+row[i])
+		}
+	}
+	for _, line := range wrap(indent, indent, strings.Join(parts, "; "), limit) {
 		b.WriteString(line + "\n")
 	}
 }

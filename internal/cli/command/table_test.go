@@ -56,12 +56,12 @@ func TestTableOnATerminal(t *testing.T) {
 	if got := sampleTable(t, command.Streams{Width: 70}).String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	const below = `ID      STATE
-1a2b3c  RETRY_PENDING
-    the server did not answer
-    at all, and PARKED is a
-    word of the reason
-2a2b3c  PARKED
+	const below = `ID      STATE          TRIES
+1a2b3c  RETRY_PENDING     12
+    reason: the server did not
+    answer at all, and PARKED
+    is a word of the reason
+2a2b3c  PARKED             3
 `
 	if got := sampleTable(t, command.Streams{Width: 30}).String(); got != below {
 		t.Errorf("got\n%swant\n%s", got, below)

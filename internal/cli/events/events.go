@@ -57,7 +57,7 @@ request. This lists it, newest first.`,
 	return command.List[recoup.StoredEvent]{
 		Noun: "event", Key: "events",
 		Columns: []command.Column{
-			{Name: "TIME (UTC)"}, {Name: "CODE"}, {Name: "SERVICE"}, {Name: "ENDPOINT", Drop: 1}, {Name: "HTTP", Drop: 2}, {Name: "PROVIDER", Drop: 3},
+			{Name: "TIME (UTC)"}, {Name: "CODE", Wrap: true}, {Name: "SERVICE"}, {Name: "ENDPOINT", Drop: 1}, {Name: "HTTP", Drop: 2}, {Name: "PROVIDER", Drop: 3},
 			{Name: "REGION", Drop: 5}, {Name: "CORRELATION", Drop: 4},
 		},
 		Read: func(s *command.Session, _ []string) (err error) {

@@ -34,7 +34,7 @@ read payloads, or acted on many errors at once. What happened to one error is in
 	return command.List[recoup.AuditEntry]{
 		Noun: "act", Key: "entries",
 		Columns: []command.Column{
-			{Name: "TIME (UTC)", Drop: 1}, {Name: "ACTOR", Wrap: true}, {Name: "ACT"}, {Name: "TARGET", Drop: 2, Wrap: true},
+			{Name: "TIME (UTC)"}, {Name: "ACTOR"}, {Name: "ACT"}, {Name: "TARGET", Drop: 2, Wrap: true},
 			{Name: "DETAILS", Drop: 3, Wrap: true}, {Name: "REASON", Wrap: true},
 		},
 		Read: func(s *command.Session, _ []string) (err error) {

@@ -67,7 +67,7 @@ func showDispositions(b *command.Page, p *policy.Policy) {
 		}
 		rows = append(rows, row)
 	}
-	b.Columns(rows...)
+	b.Grid(rows...)
 	b.Text("* blocks its entity. ! should be parked, which the table does not allow: the owner is notified.")
 	b.Text("This holds for retryable failures. Fatal and structural ones are parked where these are retried.")
 	if len(p.DeadTables) > 0 {
@@ -93,10 +93,10 @@ func cell(e policy.Effective) string {
 	}
 	marks := ""
 	if e.Blocks {
-		marks += " *"
+		marks += "*"
 	}
 	if e.NotifyOwner {
-		marks += " !"
+		marks += "!"
 	}
 	return fmt.Sprintf("%s %s%s", e.Action, ttl, marks)
 }
@@ -114,8 +114,8 @@ func showTables(b *command.Page, p *policy.Policy) {
 		}
 		rows = append(rows, []string{t.Name, t.Hub, entity, strings.ReplaceAll(command.Join(t.Allowed()), ",", ""), kept})
 	}
-	b.Columns(rows...)
-	b.Text("An entity in brackets may be missing. Archives are kept for the time in the last column.")
+	b.Grid(rows...)
+	b.Text("An entity in brackets may be missing. KEPT is how long its archive is kept.")
 }
 
 func showHubs(b *command.Page, p *policy.Policy) {
@@ -124,7 +124,7 @@ func showHubs(b *command.Page, p *policy.Policy) {
 	for _, h := range p.Hubs {
 		rows = append(rows, []string{h.ID, h.Team, h.Lead, overrides(h.Overrides)})
 	}
-	b.Columns(rows...)
+	b.Grid(rows...)
 	for _, h := range p.Hubs {
 		for _, owned := range []struct {
 			what  string
@@ -162,7 +162,7 @@ func showRetries(b *command.Page, p *policy.Policy) {
 		}
 		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.MaxRetries), policy.DescribeSchedule(c.Schedule), window})
 	}
-	b.Columns(rows...)
+	b.Grid(rows...)
 	var floors []string
 	for _, class := range recoup.Classes() {
 		if floor, ok := p.Floors[class]; ok {
@@ -178,7 +178,7 @@ func showLadder(b *command.Page, p *policy.Policy) {
 	for _, r := range p.Ladder {
 		rows = append(rows, []string{fmt.Sprint(r.Tier), r.Owner, policy.FormatDuration(r.After), policy.FormatDuration(r.ReviewWithin)})
 	}
-	b.Columns(rows...)
+	b.Grid(rows...)
 }
 
 func showAlerts(b *command.Page, p *policy.Policy) {
@@ -191,7 +191,7 @@ func showAlerts(b *command.Page, p *policy.Policy) {
 		}
 		rows = append(rows, []string{a.Name, scope, string(a.Severity), string(a.Action), a.Condition()})
 	}
-	b.Columns(rows...)
+	b.Grid(rows...)
 	b.Text(fmt.Sprintf("Rates with fewer than %d samples do not alert. Firing alerts notify again after %s.", p.MinSamples, policy.FormatDuration(p.Repeat)))
 	for _, g := range p.Providers {
 		back := "only by hand"
@@ -214,7 +214,7 @@ func showNotifications(b *command.Page, p *policy.Policy) {
 		add(t.Team, t.Routes)
 	}
 	add("all others", p.Notifications.Default)
-	b.Columns(rows...)
+	b.Grid(rows...)
 	for _, kind := range recoup.NoticeKinds() {
 		if every := p.Notifications.Digests[kind]; every > 0 {
 			b.Text(fmt.Sprintf("%s notifies in digests, every %s.", kind, policy.FormatDuration(every)))
