@@ -76,7 +76,7 @@ record-release: setup ## keep what VERSION is released with: checksums of its mi
 
 .PHONY: soak
 soak: setup ## run the long proofs: crashes, races, CHECKS draws of every property, 2 minutes of every fuzz target
-	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion)' ./internal/store/postgres ./internal/store/sqlite
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion|Pooler)' ./internal/store/postgres ./internal/store/sqlite
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Fortnight|ReplayRamp|Year)' ./internal/recovery ./internal/deadletter ./internal/clockwork
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^TestLeasesAreExclusive' ./internal/engine
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v ./internal/endtoend

@@ -12,6 +12,7 @@ import (
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/app"
+	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/live"
 	"recoup/internal/test/node"
 )
@@ -25,8 +26,13 @@ type realNode struct {
 
 func startNode(t *testing.T) *realNode {
 	t.Helper()
+	return startNodeOn(t, "")
+}
+
+func startNodeOn(t *testing.T, database string) *realNode {
+	t.Helper()
 	n := &realNode{Clock: node.NewClock(noon)}
-	n.live = live.Start(t, app.Options{Now: n.Now})
+	n.live = live.Start(t, app.Options{Now: n.Now, Database: database})
 	n.Client = n.as(n.live.Key, "hub")
 	return n
 }
@@ -56,7 +62,17 @@ const (
 // The client and a real server understand each other, in every operation.
 func TestNode(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
+	startNode(t).testAll(t)
+}
+
+// So do they where the server has its database through PgBouncer in transaction mode.
+func TestNodeBehindAPooler(t *testing.T) {
+	t.Parallel()
+	_, url := pgtest.Migrated(t)
+	startNodeOn(t, pgtest.Pool(t, "transaction")(url)).testAll(t)
+}
+
+func (n *realNode) testAll(t *testing.T) {
 	t.Run("leases", n.testLeases)
 	t.Run("retries and promotes", n.testRetries)
 	t.Run("acts", n.testActs)

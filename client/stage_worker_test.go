@@ -30,7 +30,12 @@ type pipeline struct {
 // newPipeline runs a node of its own.
 func newPipeline(t *testing.T) *pipeline {
 	t.Helper()
-	c := live.Start(t, app.Options{Demo: true}).Client()
+	return newPipelineOn(t, "")
+}
+
+func newPipelineOn(t *testing.T, database string) *pipeline {
+	t.Helper()
+	c := live.Start(t, app.Options{Demo: true, Database: database}).Client()
 	return &pipeline{T: t, client: c, ran: map[string]int{}, does: map[string]func(context.Context, stage.Input) error{}}
 }
 
@@ -110,7 +115,16 @@ func (p *pipeline) gone(work recoup.ID) func() bool {
 // at the stage that failed, with the outputs of before.
 func TestStageWorker(t *testing.T) {
 	t.Parallel()
-	p := newPipeline(t)
+	newPipeline(t).testReplay(t)
+}
+
+// Nor is it otherwise where the server has its database through PgBouncer.
+func TestStageWorkerBehindAPooler(t *testing.T) {
+	t.Parallel()
+	newPipelineOn(t, live.Pooled(t).Nodes).testReplay(t)
+}
+
+func (p *pipeline) testReplay(t *testing.T) {
 	denied := fault.New(fault.CodeInvalidAPIKey, "The model does not know this key.")
 	p.set(func(context.Context, stage.Input) error {
 		return stage.WithContext(denied, map[string]any{"upstream": "openai", "upstream_status": 401})

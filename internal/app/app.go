@@ -59,11 +59,11 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	open := OpenStore
+	open := openStore
 	if o.Demo {
 		open = openDemoStore
 	}
-	s, err := open(ctx, o.Database, o.Logger)
+	s, err := open(ctx, &o, o.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ func Settings() []Setting {
 	return []Setting{
 		{"database", "RECOUP_DATABASE", DefaultDatabase, "database `URL`: sqlite:FILE or postgres://…", true,
 			func(o *Options, s string) error { o.Database = s; _, _, err := splitDatabase(s); return err }},
+		{"database-direct", "RECOUP_DATABASE_DIRECT", "", "database `URL` of PostgreSQL itself where --database is a pooler's, for LISTEN and migrations (default: poll, and do not migrate)", true, readDirect},
 		{"listen", "RECOUP_LISTEN", DefaultListen, "listen on `HOST:PORT`", false,
 			readListen},
 		{"metrics-listen", "RECOUP_METRICS_LISTEN", "", "serve metrics on `HOST:PORT`, without a key (default: /metrics of the API, for keys with the role reader, operator or admin)", false,
@@ -65,6 +66,14 @@ func Settings() []Setting {
 			func(o *Options, s string) error { return o.LogLevel.UnmarshalText([]byte(s)) }},
 		{"log-format", "RECOUP_LOG_FORMAT", "text", "log `FORMAT`: text or json", false, readLogFormat},
 	}
+}
+
+func readDirect(o *Options, s string) error {
+	o.Direct = s
+	if kind, _, err := splitDatabase(s); s != "" && (err != nil || kind != "postgres") {
+		return errors.New("must be postgres://…, the address of PostgreSQL itself")
+	}
+	return nil
 }
 
 func readListen(o *Options, s string) error {

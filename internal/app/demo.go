@@ -9,11 +9,11 @@ import (
 	"recoup/internal/store/sqlite"
 )
 
-// openDemoStore is [OpenStore] for data that nobody minds losing.
-func openDemoStore(ctx context.Context, address string, logger *slog.Logger) (Store, error) {
-	kind, path, err := splitDatabase(address)
+// openDemoStore is openStore for data that nobody minds losing.
+func openDemoStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, error) {
+	kind, path, err := splitDatabase(o.Database)
 	if err != nil || kind != "sqlite" {
-		return OpenStore(ctx, address, logger)
+		return openStore(ctx, o, logger)
 	}
 	s, err := sqlite.Open(ctx, path, sqlite.Options{Unsynced: true})
 	if err != nil {

@@ -29,7 +29,7 @@ type GateZero struct {
 // made.
 func OpenGateZero(ctx context.Context, o Options) (*GateZero, error) {
 	o = o.withDefaults()
-	s, err := OpenStore(ctx, o.Database, slog.New(slog.DiscardHandler))
+	s, err := openStore(ctx, &o, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func OpenKeys(ctx context.Context, o Options, create bool) (*Keys, error) {
 	if _, err := os.Stat(file); kind == "sqlite" && !create && errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s", ErrNoDatabase, file)
 	}
-	s, err := OpenStore(ctx, o.Database, slog.New(slog.DiscardHandler))
+	s, err := openStore(ctx, &o, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"recoup/internal/store"
@@ -20,8 +21,9 @@ func MigrationStatus(ctx context.Context, database string) (store.Migrations, er
 	return postgres.Status(ctx, rest)
 }
 
-// MigrateUp brings a schema up to date and returns what it applied.
-func MigrateUp(ctx context.Context, database string) (applied store.Migrations, err error) {
+// MigrateUp brings a schema up to date and returns what it applied. Direct is the
+// database's own address where the other is a pooler's; empty: it is not.
+func MigrateUp(ctx context.Context, database, direct string) (applied store.Migrations, err error) {
 	before, err := MigrationStatus(ctx, database)
 	if err != nil {
 		return nil, err
@@ -30,7 +32,7 @@ func MigrateUp(ctx context.Context, database string) (applied store.Migrations, 
 	if kind == "sqlite" {
 		err = sqlite.Migrate(ctx, rest)
 	} else {
-		err = postgres.Migrate(ctx, rest)
+		err = postgres.Migrate(ctx, cmp.Or(direct, rest))
 	}
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 // Options of a node. Zero values stand for what withDefaults says.
 type Options struct {
 	Database string // sqlite:FILE or postgres://…
+	Direct   string // postgres://…, the database itself where Database is a pooler's; empty: none is known
 	Listen   string // HOST:PORT
 	Policy   string // a file; empty: what the database has, else First
 	First    []byte // the policy that a database without one begins with; nil: the default policy

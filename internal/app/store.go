@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -59,7 +60,13 @@ var (
 // user of the address must be allowed to do that, unless it was done before by
 // recoup migrate.
 func OpenStore(ctx context.Context, address string, logger *slog.Logger) (Store, error) {
-	kind, rest, err := splitDatabase(address)
+	return openStore(ctx, &Options{Database: address}, logger)
+}
+
+// openStore is [OpenStore] for options, which may name a direct address beside a
+// pooler's: migrations go there.
+func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, error) {
+	kind, rest, err := splitDatabase(o.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -70,24 +77,28 @@ func OpenStore(ctx context.Context, address string, logger *slog.Logger) (Store,
 		}
 		return s, nil
 	}
-	s, older := postgres.Open(ctx, rest, postgres.Options{})
+	s, older := postgres.Open(ctx, rest, postgres.Options{Direct: o.Direct})
 	if !errors.Is(older, store.ErrSchemaOlder) {
-		return opened(s, older)
+		return opened(s, older, logger)
 	}
 	logger.Info("migrating the schema")
-	switch err := postgres.Migrate(ctx, rest); {
+	switch err := postgres.Migrate(ctx, cmp.Or(o.Direct, rest)); {
 	case errors.Is(err, postgres.ErrNotOwner): // whoever is has to
 		return nil, older
 	case err != nil && !errors.Is(err, postgres.ErrNoAppRole):
 		return nil, err
 	}
-	return opened(postgres.Open(ctx, rest, postgres.Options{}))
+	s, err = postgres.Open(ctx, rest, postgres.Options{Direct: o.Direct})
+	return opened(s, err, logger)
 }
 
 // opened keeps a nil store from becoming an interface that is not nil.
-func opened(s *postgres.Store, err error) (Store, error) {
+func opened(s *postgres.Store, err error, logger *slog.Logger) (Store, error) {
 	if err != nil {
 		return nil, err
+	}
+	if s.Polls() {
+		logger.Info("database behind a pooler: polling for what other nodes commit; with --database-direct this node listens instead")
 	}
 	return s, nil
 }

@@ -84,7 +84,7 @@ func TestConformance(t *testing.T) {
 	}
 	kinds := map[string]func(testing.TB) database{"sqlite": live.SQLite}
 	if soaking() {
-		kinds["postgres"] = live.Postgres
+		kinds["postgres"], kinds["pgbouncer"] = live.Postgres, live.Pooled
 	}
 	for language, start := range map[string]func(*testing.T, setting) driver{"go": newGoDriver, "typescript": newNodeDriver} {
 		for kind, open := range kinds {

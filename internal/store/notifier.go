@@ -1,6 +1,9 @@
 package store
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // The things that somebody may wait for.
 const (
@@ -56,6 +59,22 @@ func (n *Notifier) Subscribe() *Subscription {
 	}
 	n.subscribers[l] = true
 	return l
+}
+
+// Listen calls wake with every kind, and then with those notified of, until ctx ends.
+func (n *Notifier) Listen(ctx context.Context, wake func(kind string)) error {
+	l := n.Subscribe()
+	defer l.Close()
+	for kinds := Wakes(); ; kinds = l.Take() {
+		for _, kind := range kinds {
+			wake(kind)
+		}
+		select {
+		case <-l.Ready():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // Ready yields once there is something to take.

@@ -59,14 +59,14 @@ func migrateUp(streams command.Streams) *cobra.Command {
 		Example: `  recoup migrate up --database postgres://owner@db/recoup`,
 		Args:    command.NoArgs,
 	}
-	read := command.SettingFlags(cmd, "database")
+	read := command.SettingFlags(cmd, "database", "database-direct")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		_, options, err := read()
 		if err != nil {
 			return err
 		}
 		s := command.Session{Streams: streams}
-		applied, err := app.MigrateUp(cmd.Context(), options.Database)
+		applied, err := app.MigrateUp(cmd.Context(), options.Database, options.Direct)
 		for _, m := range applied {
 			s.Notef("applied %03d %s", m.Version, m.Name)
 		}

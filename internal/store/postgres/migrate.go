@@ -53,7 +53,8 @@ var ErrNotOwner = errors.New("this user may not change the schema: run recoup mi
 // Migrate brings the schema up to date, and the role that nodes connect as. It
 // may be run by any number of nodes at once. A schema that is newer than this
 // binary is refused with [store.ErrSchemaNewer], one that was made by other
-// migrations with [store.ErrSchemaForeign], and both are left alone.
+// migrations with [store.ErrSchemaForeign], and both are left alone. Through a pooler
+// it fails with [ErrPooled].
 func Migrate(ctx context.Context, url string) error {
 	config, err := parse(url)
 	if err != nil {
@@ -61,6 +62,12 @@ func Migrate(ctx context.Context, url string) error {
 	}
 	config.RuntimeParams["lock_timeout"] = migrationLockTimeout
 	config.RuntimeParams["application_name"] = "recoup migrate"
+	switch shared, err := pooled(ctx, config); {
+	case err != nil:
+		return failure("migrate", err)
+	case shared:
+		return ErrPooled
+	}
 	db := stdlib.OpenDB(*config)
 	defer func() { _ = db.Close() }()
 	for attempt := 1; ; attempt++ {
@@ -130,6 +137,7 @@ func Status(ctx context.Context, url string) (store.Migrations, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec // a pooler may answer
 	db := stdlib.OpenDB(*config)
 	defer func() { _ = db.Close() }()
 	list, err := schema.Status(appliedMigrations(ctx, db))

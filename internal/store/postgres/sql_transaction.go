@@ -129,6 +129,9 @@ func (s *Store) attempt(ctx context.Context, t *tx, work func(*tx) error) (durin
 	defer conn.Release() // which throws away a connection that is left in a transaction
 	t.conn, t.batch = conn.Conn(), &pgx.Batch{}
 	t.queue("begin isolation level read committed")
+	if s.pool.settings != "" {
+		t.queue(s.pool.settings)
+	}
 	if err := work(t); err != nil {
 		t.rollback(ctx)
 		return beforeCommit, err

@@ -11,6 +11,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type Options struct {
 	LockTimeout      time.Duration // how long a verb waits for a lock at a time; zero: 3 s
 	StatementTimeout time.Duration // zero: 30 s
 	Name             string        // application_name; empty: recoup
+	Direct           string        // the address of PostgreSQL itself, to listen at; empty: the store's own, or polling if that is a pooler's
 }
 
 func (o Options) withDefaults() Options {
@@ -52,14 +54,15 @@ func (o Options) withDefaults() Options {
 // Store is a database of errors. It is safe for concurrent use.
 type Store struct {
 	verb.Verbs
-	pool     *pgxpool.Pool
-	vital    *pgxpool.Pool // of the gate and the keys, which must not wait behind the rest
+	pool     *pool
+	vital    *pool // of the gate and the keys, which must not wait behind the rest
 	sql      statements
 	gates    gateCheck
 	granted  privileges // what this role may do, as it was at the start
 	trouble  store.Trouble
 	clock    func() time.Time // nil: the database's
 	notifier store.Notifier   // what this node has committed
+	hearing  *pgx.ConnConfig  // where it hears of what others have; nil: nowhere
 	stop     func()           // notifying other nodes of it
 	claimed  atomic.Int64     // tickets of staged work, since the start
 	starts   laneStarts
@@ -91,19 +94,34 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 		acceptEncoded(conn.TypeMap())
 		return nil
 	}
-	if err := s.connect(ctx, config); err != nil {
+	if err := s.connect(ctx, config, options); err != nil {
 		return nil, failure("open", err)
 	}
-	if err := checkSchema(ctx, stdlib.OpenDBFromPool(s.pool)); err != nil {
-		s.disconnect()
-		return nil, err
-	}
-	if s.granted, err = s.privileges(ctx); err != nil {
+	if err := s.prepare(ctx, options); err != nil {
 		s.disconnect()
 		return nil, err
 	}
 	s.stop = s.startNotifying()
 	return s, nil
+}
+
+// prepare checks what is behind the connections, and reads what does not change.
+func (s *Store) prepare(ctx context.Context, o Options) (err error) {
+	if s.Polls() {
+		if err := s.checkPooler(ctx); err != nil {
+			return err
+		}
+	}
+	if err := checkSchema(ctx, stdlib.OpenDBFromPool(s.pool.Pool)); err != nil {
+		return err
+	}
+	if o.Direct != "" {
+		if err := s.useDirect(ctx, o.Direct, o); err != nil {
+			return err
+		}
+	}
+	s.granted, err = s.privileges(ctx)
+	return err
 }
 
 // vitalConns is how many connections are kept for what is vital, where there are
@@ -112,19 +130,29 @@ const vitalConns = 2
 
 // connect divides the connections. Whoever asks the gate never waits for one that
 // reports, claims and lists have taken.
-func (s *Store) connect(ctx context.Context, config *pgxpool.Config) (err error) {
+func (s *Store) connect(ctx context.Context, config *pgxpool.Config, o Options) error {
+	shared, err := pooled(ctx, config.ConnConfig)
+	if err != nil {
+		return err
+	}
+	settings := ""
+	if shared {
+		settings = share(config.ConnConfig, o)
+	} else {
+		s.hearing = config.ConnConfig.Copy()
+	}
 	if config.MaxConns < 3*vitalConns {
-		s.pool, err = pgxpool.NewWithConfig(ctx, config)
+		s.pool, err = newPool(ctx, config, settings)
 		s.vital = s.pool
 		return err
 	}
 	own := config.Copy()
 	own.MaxConns, own.MinConns, own.MinIdleConns = vitalConns, 0, 0
 	config.MaxConns -= vitalConns
-	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+	if s.pool, err = newPool(ctx, config, settings); err != nil {
 		return err
 	}
-	if s.vital, err = pgxpool.NewWithConfig(ctx, own); err != nil {
+	if s.vital, err = newPool(ctx, own, settings); err != nil {
 		s.pool.Close()
 	}
 	return err
@@ -151,9 +179,13 @@ func parse(url string) (*pgx.ConnConfig, error) {
 // are read in the format that prepared statements return.
 func configure(config *pgx.ConnConfig, o Options) {
 	config.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-	for name, value := range map[string]string{
-		"timezone":                            "UTC",
-		"application_name":                    o.Name,
+	maps.Copy(config.RuntimeParams, sessionSettings(o))
+	config.RuntimeParams["timezone"], config.RuntimeParams["application_name"] = "UTC", o.Name
+}
+
+// sessionSettings is what statements rely on, beside the time zone.
+func sessionSettings(o Options) map[string]string {
+	return map[string]string{
 		"lock_timeout":                        milliseconds(o.LockTimeout),
 		"statement_timeout":                   milliseconds(o.StatementTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(2 * o.StatementTimeout),
@@ -161,8 +193,6 @@ func configure(config *pgx.ConnConfig, o Options) {
 		// a plan that was made while a table was small has to stay good.
 		"jit":            "off",
 		"enable_seqscan": "off",
-	} {
-		config.RuntimeParams[name] = value
 	}
 }
 

@@ -65,9 +65,13 @@ func (s *Store) startNotifying() (stop func()) {
 
 // Listen calls wake whenever there is something of a kind to be looked at, until
 // ctx ends. It has a connection of its own, and makes it again when it is lost;
-// what was missed meanwhile is made up for by waking everybody. Through a pooler
-// that shares sessions no notification arrives: callers also poll.
+// what was missed meanwhile is made up for by waking everybody. Behind a pooler
+// and without a direct address it hears of this node's own commits alone: callers
+// also poll.
 func (s *Store) Listen(ctx context.Context, wake func(channel string)) error {
+	if s.Polls() {
+		return s.notifier.Listen(ctx, wake)
+	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		heard := s.listen(ctx, wake)
 		if ctx.Err() != nil {
@@ -87,7 +91,7 @@ func (s *Store) Listen(ctx context.Context, wake func(channel string)) error {
 // listen listens on one connection until that is lost, and reports whether it
 // could begin.
 func (s *Store) listen(ctx context.Context, wake func(string)) bool {
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	conn, err := pgx.ConnectConfig(ctx, s.hearing)
 	if err != nil {
 		return false
 	}

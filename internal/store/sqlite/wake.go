@@ -1,10 +1,6 @@
 package sqlite
 
-import (
-	"context"
-
-	"recoup/internal/store"
-)
+import "context"
 
 // wake wakes all who wait for a kind of thing, after the commit.
 func (t *tx) wake(kind string) { t.woken = append(t.woken, kind) }
@@ -13,16 +9,5 @@ func (t *tx) wake(kind string) { t.woken = append(t.woken, kind) }
 // ctx ends. It sees only what this process commits; callers also poll, for what
 // other processes have written into the file.
 func (s *Store) Listen(ctx context.Context, wake func(channel string)) error {
-	l := s.writer.notifier.Subscribe()
-	defer l.Close()
-	for kinds := store.Wakes(); ; kinds = l.Take() {
-		for _, kind := range kinds {
-			wake(kind)
-		}
-		select {
-		case <-l.Ready():
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return s.writer.notifier.Listen(ctx, wake)
 }

@@ -123,6 +123,15 @@ func Postgres(t testing.TB) Database {
 	return Database{"postgres", owner, nodes}
 }
 
+// Pooled is [Postgres] behind a PgBouncer in transaction mode: nodes know no other
+// address.
+func Pooled(t testing.TB) Database {
+	t.Helper()
+	d := Postgres(t)
+	d.Nodes = pgtest.Pool(t, "transaction")(d.Nodes)
+	return d
+}
+
 // Everywhere runs a test on a fresh database of each kind.
 func Everywhere(t *testing.T, test func(t *testing.T, d Database)) {
 	t.Helper()

@@ -19,7 +19,7 @@ func findPrograms() (programs, error) {
 	if found, ok := lookPrograms(); ok {
 		return found, nil
 	}
-	if err := install(); err != nil {
+	if err := install("postgresql"); err != nil {
 		return programs{}, err
 	}
 	found, ok := lookPrograms()
@@ -61,15 +61,15 @@ func executable(path string) bool {
 
 // install asks Debian's packager. Other test processes may do the same at this
 // moment: it waits for its turn.
-func install() error {
-	args := []string{"apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "-y", "postgresql"}
+func install(name string) error {
+	args := []string{"apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "-y", name}
 	if os.Geteuid() != 0 {
 		args = append([]string{"sudo", "-n"}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("pgtest: these tests need PostgreSQL (initdb and postgres in PATH or in /usr/lib/postgresql), and installing it failed: %v: %w\n%s", args, err, out)
+		return fmt.Errorf("pgtest: these tests need Debian's package %s, or its programs in PATH, and installing it failed: %v: %w\n%s", name, args, err, out)
 	}
 	return nil
 }

@@ -117,6 +117,10 @@ func (s *Server) home() string {
 func (s *Server) hireUndertaker() error {
 	const script = `read -r nothing
 ours() { [ -n "$pid" ] && ps -o args= -p "$pid" | grep -qF "$1"; }
+for file in "$1"/pooler-*/pid; do
+  pid=$(head -n 1 "$file" 2>/dev/null)
+  ours "$1" && kill -TERM "$pid"
+done
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
 ours "$1" && kill -QUIT "$pid"
 while ours "$1"; do sleep 0.1; done
