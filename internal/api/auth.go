@@ -122,7 +122,7 @@ func bearer(h http.Header) string {
 // invalidKey is the answer to whatever is no key, for whatever reason.
 func invalidKey(c *call) error {
 	challenge(c)
-	return fault.New(fault.CodeInvalidAPIKey, "The API key is missing, unknown or revoked: send Authorization: Bearer KEY.").
+	return fault.New(fault.CodeInvalidAPIKey, "The API key is missing, unknown or revoked: send Authorization: Bearer KEY. On the server's machine, 'recoup keys create --role ROLE --name NAME' makes one.").
 		With("key_format", keyFormat).With("expiration_policy", "keys expire after 90 days")
 }
 

@@ -100,7 +100,10 @@ func TestRevokedElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wait(3 * time.Second)
-	w.do(name, http.MethodGet, "/v1/policy", nil).failed(http.StatusUnauthorized, fault.CodeInvalidAPIKey)
+	e := w.do(name, http.MethodGet, "/v1/policy", nil).failed(http.StatusUnauthorized, fault.CodeInvalidAPIKey)
+	if !strings.Contains(e.Message, "recoup keys create") {
+		t.Errorf("who has no key is not told how to make one: %s", e.Message)
+	}
 }
 
 // Every administrative act is in the audit: who, what, to what, and why.

@@ -10,7 +10,7 @@ import (
 )
 
 // TestREADME runs the script that README.md offers, as it stands there, in a
-// folder that has nothing but the program.
+// folder that has nothing but the program, and once more there.
 func TestREADME(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../README.md")
@@ -23,8 +23,16 @@ func TestREADME(t *testing.T) {
 	if !found {
 		t.Fatal("the page has no script under Try it")
 	}
+	folder := clone(t)
+	for range 2 {
+		runREADME(t, folder, script)
+	}
+}
+
+func runREADME(t *testing.T, folder, script string) {
+	t.Helper()
 	address := freeAddress(t)
-	said := runBash(t, clone(t), script, "RECOUP_LISTEN="+address, "RECOUP_SERVER=http://"+address)
+	said := runBash(t, folder, script, "RECOUP_LISTEN="+address, "RECOUP_SERVER=http://"+address)
 	rest := said
 	for _, want := range []string{
 		`"status":"ready"`, `"state":"RETRY_PENDING"`, `"blocked":true`, `"error_code":"PROMOTION_BLOCKED"`,
