@@ -29,7 +29,7 @@ create index alert_rule_idx on recoup.alert (rule, pending_at, alert_id);
 create index alert_scope_idx on recoup.alert (scope, pending_at, alert_id) where scope is not null;
 create index alert_resolved_idx on recoup.alert (resolved_at) where resolved_at is not null;
 -- The alerts of a rule that people were notified of.
-create index alert_told_idx on recoup.alert (rule, coalesce(scope, ''), pending_at, alert_id) where notified > 0;
+create index alert_notified_idx on recoup.alert (rule, coalesce(scope, ''), pending_at, alert_id) where notified > 0;
 
 -- alert_guard keeps an episode what it was, and over once it is over.
 create function recoup.alert_guard() returns trigger language plpgsql
