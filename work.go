@@ -1,6 +1,7 @@
 package recoup
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 )
@@ -36,8 +37,26 @@ type Work struct {
 	DueAt time.Time `json:"due_at,omitzero" doc:"when it may be claimed; of leased work, when the lease ends"`
 	Lease
 	Claims   int  `json:"claims,omitempty" doc:"how often it was claimed"`
+	Failures JSON `json:"failures,omitempty" doc:"failed attempts that may be retried, counted by the server for each stage since the work came into the queue: {\"fetch\": {\"attempts\": 2, \"error_class\": \"NETWORK_TIMEOUT\", \"first_failure_at\": …, \"last_failure_at\": …}}"`
 	Lapses   int  `json:"lapses,omitempty" doc:"how many workers were lost over it"`
 	Repeated bool `json:"repeated,omitempty" doc:"the same request was answered before"` // shown only
+}
+
+// StageFailures is what the server has counted of a stage's failed attempts.
+type StageFailures struct {
+	Attempts       int       `json:"attempts"`
+	Class          Code      `json:"error_class"` // of the last
+	FirstFailureAt time.Time `json:"first_failure_at"`
+	LastFailureAt  time.Time `json:"last_failure_at"` // when the server was told
+}
+
+// FailedStages returns what Failures says, by stage.
+func (w *Work) FailedStages() map[string]StageFailures {
+	stages := map[string]StageFailures{}
+	if w.Failures != "" && json.Unmarshal([]byte(w.Failures), &stages) != nil {
+		return map[string]StageFailures{}
+	}
+	return stages
 }
 
 // Under returns the work as claimed under a lease, for the first time or after its last
@@ -97,7 +116,8 @@ type WorkResult struct {
 }
 
 // WorkDone is the answer to a result: the work as it is in the queue, if it still is,
-// and its dead letter, if it has one.
+// and its dead letter, if it has one. Work that failed and is retried is in the queue,
+// due when its stage is tried again.
 type WorkDone struct {
 	Work       *Work       `json:"work,omitempty" doc:"the work, if it is still in the queue"`
 	DeadLetter *DeadLetter `json:"dead_letter,omitempty" doc:"what it became, if it failed for good"`

@@ -51,7 +51,7 @@ func newQueue(b *testing.B, s interface {
 	must(b, err)
 	service, err := deadletter.New(deadletter.Options{
 		Store: apart{s}, Policies: engine.NewPolicies(policy.Default()), Codes: fault.Default, Keys: keys,
-		Now: func() time.Time { return now }, IDs: recoup.NewIDSource(rand.Reader),
+		Now: func() time.Time { return now }, Random: func() float64 { return 0 }, IDs: recoup.NewIDSource(rand.Reader),
 	})
 	must(b, err)
 	return &queue{b, service}

@@ -86,7 +86,10 @@ func (c *Client) WorkResults(ctx context.Context, results []recoup.WorkResult, o
 	return checkCount(answer.Items, len(results))
 }
 
-// WorkResult submits the result of one piece of work.
+// WorkResult submits the result of one piece of work. A failure whose class may be
+// retried, and that is not final, puts the work back into the queue at the stage that
+// failed, due after a back-off, until the stage has used the attempts of the policy; then,
+// and after any other failure, the work is a dead letter.
 func (c *Client) WorkResult(ctx context.Context, result recoup.WorkResult, options ...CallOption) (recoup.WorkDone, error) {
 	r := request{method: http.MethodPost, path: "/v1/work/" + result.WorkID.String() + "/" + result.Outcome, safety: keyed}
 	if result.Outcome == Extended {

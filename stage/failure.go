@@ -33,7 +33,7 @@ func (f *failures) add(now time.Time, err error, verdict fault.Verdict) {
 // failed returns the failure with everything that an operator needs.
 func (r *run) failed(s *Stage, gaveUp *retry.Error, f *failures) *recoup.StageFailure {
 	d := &recoup.StageFailure{
-		WorkID: r.work.ID, Pipeline: r.pipeline.Name, Stage: s.Name, Class: f.verdict.Code,
+		WorkID: r.work.ID, EntityID: r.work.EntityID, Pipeline: r.pipeline.Name, Stage: s.Name, Class: f.verdict.Code, Final: true,
 		Exhausted: gaveUp.Verdict != retry.NotRetryable, LastStack: stack(f.err), FirstFailureAt: f.first, LastFailureAt: f.last,
 		PayloadRef: r.work.PayloadRef, PayloadHash: PayloadHash(r.work.Payload), Err: f.err,
 	}

@@ -163,7 +163,7 @@ func (r *run) attempt(ctx context.Context, s *Stage) (output []byte, err error) 
 		}
 	}()
 	return s.Run(ctx, Input{
-		WorkID: r.work.ID, Pipeline: r.pipeline.Name, Stage: s.Name, Attempt: r.result.Attempts[s.Name],
+		WorkID: r.work.ID, Pipeline: r.pipeline.Name, Stage: s.Name, EntityID: r.work.EntityID, Attempt: r.result.Attempts[s.Name],
 		Payload: r.work.Payload, IdempotencyKey: r.work.key(s.Name), outputs: r.outputs,
 	})
 }

@@ -70,6 +70,7 @@ type Input struct {
 	WorkID   recoup.ID
 	Pipeline string
 	Stage    string
+	EntityID string // what the work is about, if it was submitted with one
 	Attempt  int    // of this run, from 1
 	Payload  []byte // what the work is about
 
@@ -98,6 +99,7 @@ func (in Input) Decode(stage string, into any) error {
 // Work is something to be taken through a pipeline.
 type Work struct {
 	ID         recoup.ID
+	EntityID   string // what it is about: its dead letter keeps that from being promoted; may be empty
 	Payload    []byte
 	PayloadRef string // where the payload can be found again; not the payload itself
 

@@ -15,8 +15,8 @@ func workManuals() map[string]manual {
 	const lease = `"lease_token": "0198f2a5-11d0-7c22-8a4b-3e9d6f7a1c05"`
 	return map[string]manual{
 		"POST /v1/work": {
-			about: "Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice.",
-			body:  `{"work": [{"pipeline": "criticizer", "stage": "fetch", "payload_ref": "s3://in/page-1.html"}]}`,
+			about: "Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice. Work that names an `entity_id` closes the gate of that entity if it becomes a dead letter.",
+			body:  `{"work": [{"pipeline": "criticizer", "stage": "fetch", "entity_id": "CO-20260205-000001", "payload_ref": "s3://in/page-1.html"}]}`,
 		},
 		"POST /v1/work/claim": {
 			about: "Leases work of the named lanes, the longest due first: new work, and dead letters that are replayed. With `wait_seconds` the call waits for some.",
@@ -40,7 +40,7 @@ func workManuals() map[string]manual {
 		},
 		"POST /v1/work/{id}/succeed": {about: "Ends the work. If it was the replay of a dead letter, that one waits for its verification.", body: `{` + lease + `}`, fails: lost},
 		"POST /v1/work/{id}/fail": {
-			about: "Ends the work as a dead letter, which the answer shows. `failure` says at which stage and why; secrets in its stack are replaced, and context keys that are not allowed are left out.",
+			about: "Says at which stage the work failed, and why. If the class may be retried, the work goes back into the queue at that stage, and the answer shows when it is due: after the back-off of the policy's `stages`, or after `retry_after` if that is longer. The server counts the attempts of each stage. When they are used up, or the class may not be retried, or the failure is `final` or `exhausted`, the work ends as a dead letter, which the answer shows. Secrets in its stack are replaced, and context keys that are not allowed are left out.",
 			body:  `{` + lease + `, "failure": {` + stageFailed + `}}`, fails: lost,
 		},
 		"POST /v1/work/{id}/extend":  {about: "Keeps a lease alive while the work takes longer. It ends `lease_seconds` from now.", body: `{` + lease + `, "lease_seconds": 300}`, fails: lost},

@@ -27,7 +27,7 @@ func queueRoutes() []*route {
 	}
 	for _, verb := range [][2]string{
 		{deadletter.Succeeded, "The work is done"},
-		{deadletter.Failed, "The work failed for good: it is a dead letter"},
+		{deadletter.Failed, "A stage failed: it is retried by the policy's stages if its class may be, else the work is a dead letter"},
 		{deadletter.Extended, "Prolong a lease"},
 		{deadletter.Released, "Give work back unfinished, through no fault of its own"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"recoup"
@@ -99,16 +100,27 @@ func recall(o *store.LetterOutcome) (Done, error) {
 	return Done{Letter: kept.Letter, Repeated: true}, nil
 }
 
-// event is what the ledger keeps of a round. The first has the id of the error,
-// and each later one an id of its own that is always the same.
+// event is what the ledger keeps of a failure: of an attempt that is followed by another,
+// or of a round. The first round has the id of the error, and all others have an id of
+// their own that is always the same.
 func (s *Service) event(l *store.Letter, code recoup.Code) *store.Event {
+	if q := &l.Queued; !q.WorkID.IsZero() {
+		n := q.FailedStages()[q.Stage]
+		id := derived(q.WorkID.String(), q.Stage, strconv.FormatInt(q.CreatedAt.UnixMicro(), 10), strconv.Itoa(n.Attempts))
+		return engine.OwnEvent(s.Codes(), recoup.Event{ID: id, Code: code, CorrelationID: q.WorkID, Service: q.Pipeline, Endpoint: q.Stage, TS: n.LastFailureAt})
+	}
 	d := &l.Dead
 	id := d.ErrorID
 	if d.Round > 1 {
-		sum := sha256.Sum256([]byte(d.ErrorID.String() + "/" + strconv.Itoa(d.Round)))
-		id = recoup.ID(sum[:len(id)])
+		id = derived(d.ErrorID.String(), strconv.Itoa(d.Round))
 	}
 	return engine.OwnEvent(s.Codes(), recoup.Event{ID: id, Code: code, CorrelationID: d.WorkID, Service: d.Pipeline, Endpoint: d.Stage, TS: d.UpdatedAt})
+}
+
+// derived is the id that these make, always the same.
+func derived(parts ...string) recoup.ID {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "/")))
+	return recoup.ID(sum[:len(recoup.ID{})])
 }
 
 // one is a call with one item.

@@ -36,6 +36,7 @@ type Options struct {
 	Codes    func() *fault.Registry
 	Keys     *Keyring
 	Now      func() time.Time
+	Random   func() float64 // in [0, 1), for the jitter of retries
 	IDs      *recoup.IDSource
 	Roster   *lease.Roster // nil: nobody asks who claims
 }
@@ -48,8 +49,8 @@ type Service struct {
 
 // New checks the options.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.Policies == nil || o.Codes == nil || o.Keys == nil || o.Now == nil || o.IDs == nil {
-		return nil, errors.New("deadletter: store, policies, codes, keys, clock and ids are required")
+	if o.Store == nil || o.Policies == nil || o.Codes == nil || o.Keys == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
+		return nil, errors.New("deadletter: store, policies, codes, keys, clock, randomness and ids are required")
 	}
 	return &Service{Options: o, Waiters: lease.NewWaiters(store.WakeWork)}, nil
 }

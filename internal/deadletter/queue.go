@@ -195,7 +195,7 @@ func (s *Service) deadLetterLost(ctx context.Context, limit int) (int, error) {
 	done, err := s.each(ctx, len(spent), func(i int) (store.LetterStep, error) {
 		q := &spent[i]
 		decide, err := s.failed(engine.Caller{Name: recoup.System}, recoup.StageFailure{
-			WorkID: q.WorkID, Pipeline: q.Pipeline, Stage: q.Stage, Class: fault.CodeWorkerLost, FirstFailureAt: now, LastFailureAt: now,
+			WorkID: q.WorkID, Pipeline: q.Pipeline, Stage: q.Stage, Class: fault.CodeWorkerLost, Final: true, FirstFailureAt: now, LastFailureAt: now,
 			LastStack: fmt.Sprintf("%d workers were lost over this work", q.Lapses), Context: map[string]any{"attempts": map[string]any{q.Stage: q.Claims}},
 		}, setAside)
 		return store.LetterStep{WorkID: q.WorkID, Decide: decide}, err

@@ -14,6 +14,7 @@ import (
 	"recoup/internal/lifecycle"
 	"recoup/internal/redact"
 	"recoup/internal/store"
+	"recoup/retry"
 )
 
 // demand complains about parts that are missing, of those that spec 002, 8.4 names.
@@ -23,25 +24,17 @@ func demand(f *check.Fields, in *recoup.StageFailure) {
 	}
 	f.Require("first_failure_at", !in.FirstFailureAt.IsZero())
 	f.Require("last_failure_at", !in.LastFailureAt.IsZero())
-	if f.Require("sanitized_context", in.Context != nil) && !tried(in) {
+	if f.Require("sanitized_context", in.Context != nil) && in.LeaseToken.IsZero() && !tried(in) {
 		f.Addf("sanitized_context.attempts", "required",
 			`sanitized_context.attempts is required: how often each stage was tried, the failed one at least, such as {"fetch": 1, "llm": 5}`)
 	}
 }
 
-// tried reports whether a failure says how often its stage was tried. A number that
-// came as JSON is a float.
+// tried reports whether a failure says how often its stage was tried. Of claimed work
+// the server knows it.
 func tried(in *recoup.StageFailure) bool {
 	attempts, _ := in.Context["attempts"].(map[string]any)
-	switch n := attempts[in.Stage].(type) {
-	case float64:
-		return n >= 1
-	case int64:
-		return n >= 1
-	case int:
-		return n >= 1
-	}
-	return false
+	return number(attempts[in.Stage]) >= 1
 }
 
 // Record makes dead letters of failures, in order; each succeeds or fails on its own.
@@ -50,21 +43,32 @@ func (s *Service) Record(ctx context.Context, c engine.Caller, failures []recoup
 		return nil, tooMany(len(failures))
 	}
 	return s.each(ctx, len(failures), func(i int) (store.LetterStep, error) {
-		decide, err := s.failed(c, failures[i], fenced)
+		in := failures[i]
+		in.Final = true
+		decide, err := s.failed(c, in, fenced)
 		return store.LetterStep{WorkID: failures[i].WorkID, Decide: s.only(c, taken(), decide), Receipt: receipts.of(i)}, err
 	})
 }
 
 // CheckFailure says everything that is wrong with a failure, and does nothing.
 func (s *Service) CheckFailure(in recoup.StageFailure) error {
-	_, _, err := s.check(&in)
+	_, err := s.check(&in)
 	return err
 }
 
+// breakdown is a failure that was checked and redacted: the report for the lifecycle,
+// should it be a new error, the round of the dead letter with the context that was kept,
+// and what the policy is asked about it.
+type breakdown struct {
+	report  lifecycle.Report
+	round   recoup.Round
+	context map[string]any
+	retry   retry.Failure
+	spent   recoup.Class // what it is once its budget is spent
+}
+
 // check validates a failure and redacts it, also if the client says that it has done so.
-// It returns the report for the lifecycle, should it be a new error, and the round of
-// the dead letter.
-func (s *Service) check(in *recoup.StageFailure) (report lifecycle.Report, round recoup.Round, err error) {
+func (s *Service) check(in *recoup.StageFailure) (b breakdown, err error) {
 	var f check.Fields
 	f.Require("work_id", !in.WorkID.IsZero())
 	f.Identifier("entity_id", in.EntityID)
@@ -73,24 +77,31 @@ func (s *Service) check(in *recoup.StageFailure) (report lifecycle.Report, round
 	}
 	f.Name("stage", in.Stage)
 	demand(&f, in)
-	report = lifecycle.Report{EntityID: in.EntityID, CorrelationID: in.WorkID}
-	s.classify(in, &report, &f)
+	switch {
+	case in.RetryAfter < 0:
+		f.Addf("retry_after", "minimum", "retry_after must not be negative")
+	case in.RetryAfter > maxRetryAfter:
+		f.Addf("retry_after", "maximum", "retry_after must be at most %d seconds", maxRetryAfter)
+	}
+	b.report = lifecycle.Report{EntityID: in.EntityID, CorrelationID: in.WorkID}
+	s.classify(in, &b, &f)
 	clean := text(&f, "last_stack", in.LastStack, MaxStack)
-	report.Message = cut(cause(clean), 1000)
-	kept, _ := redact.Context(in.Context)
+	b.report.Message = cut(cause(clean), 1000)
+	b.context, _ = redact.Context(in.Context)
 	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
 	if _, err := s.table(in.Table); err != nil && !f.Merge(err) {
-		return report, round, err
+		return b, err
 	}
-	return report, recoup.Round{
-		Stage: in.Stage, Class: report.Failure.Code, Signature: Signature(clean), LastStack: cut(clean, maxKeptStack), Context: recoup.EncodeJSON(kept),
+	b.round = recoup.Round{
+		Stage: in.Stage, Class: b.report.Failure.Code, Signature: Signature(clean), LastStack: cut(clean, maxKeptStack), Context: recoup.EncodeJSON(b.context),
 		FirstFailureAt: in.FirstFailureAt, LastFailureAt: in.LastFailureAt,
-	}, f.Err()
+	}
+	return b, f.Err()
 }
 
 // classify folds the class. A conditional one that was retried until its budget
 // was spent could be retried: its condition was proven where it ran.
-func (s *Service) classify(in *recoup.StageFailure, report *lifecycle.Report, f *check.Fields) {
+func (s *Service) classify(in *recoup.StageFailure, b *breakdown, f *check.Fields) {
 	def, code, err := s.Codes().Fold(string(in.Class))
 	switch {
 	case err != nil:
@@ -99,8 +110,9 @@ func (s *Service) classify(in *recoup.StageFailure, report *lifecycle.Report, f 
 	case def.Code != code:
 		f.Folded("error_class", string(in.Class), string(code))
 	}
-	report.Severity = def.Severity
-	report.Failure = lifecycle.Failure{Code: code, Class: def.Effective(in.Exhausted), Category: def.Category, Exhausted: in.Exhausted}
+	b.report.Severity = def.Severity
+	b.report.Failure = lifecycle.Failure{Code: code, Class: def.Effective(in.Exhausted), Category: def.Category, Exhausted: in.Exhausted}
+	b.retry, b.spent = s.retryable(in, code), def.Effective(true)
 }
 
 // at returns a round reported at now, with its own times in order: those of another
@@ -139,40 +151,60 @@ func (s *Service) encryptPayload(work recoup.ID, payload []byte, now time.Time) 
 }
 
 // failed checks and redacts a failure, encrypts its payload, and decides what becomes of
-// the work: a dead letter, or the next round of the one that was replayed.
+// the work: it is tried again, or it is a dead letter, or the next round of the one that
+// was replayed.
 func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*recoup.StageFailure, *store.Letter) error) (store.DecideLetter, error) {
-	report, round, err := s.check(&in)
+	b, err := s.check(&in)
 	if err == nil {
 		err = cmp.Or(s.within(c, in.Pipeline), s.mayKeep(c, in.Table))
 	}
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
-	report.ID = s.IDs.New(now)
+	now, draw := s.now(), s.Random()
+	b.report.ID = s.IDs.New(now)
 	payload, err := s.encryptPayload(in.WorkID, in.Payload, now)
 	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		if err := fence(&in, &l); err != nil {
 			return l, store.LetterEffects{}, err
 		}
-		effects, report := store.LetterEffects{Payload: payload, Round: at(round, now)}, report
-		report.By = cmp.Or(l.Queued.LeaseWorker, c.Name) // the worker that had the work, or the caller
-		decide := s.deadLetter
-		if l.Dead.Open() {
-			decide = s.failAgain
+		b, in := b, in
+		b.round, b.report.By = at(b.round, now), cmp.Or(l.Queued.LeaseWorker, c.Name) // the worker that had the work, or the caller
+		if !l.Queued.WorkID.IsZero() {
+			counted, verdict := again(s.Policies.Current().Stage, l.Queued, &b.round, b.retry, draw)
+			if verdict == retry.Retry {
+				l.Queued = counted
+				return l, store.LetterEffects{Effects: lifecycle.Effects{Event: b.retry.Code}}, nil
+			}
+			countedIn(&b.round, b.context, &counted)
+			if verdict == retry.BudgetSpent {
+				in.Exhausted, b.report.Failure.Exhausted, b.report.Failure.Class = true, true, b.spent
+			}
 		}
-		if err := decide(&l, &effects, &in, report); err != nil {
-			return l, effects, err
-		}
-		d, r := &l.Dead, &effects.Round
-		d.Round++
-		r.ErrorID, r.Round = d.ErrorID, d.Round
-		d.Step, d.Cause = recoup.StepNew, ""
-		d.Stage, d.Class, d.Signature, d.Exhausted = r.Stage, r.Class, r.Signature, in.Exhausted
-		d.LastFailureAt, d.UpdatedAt = r.LastFailureAt, now
-		l.Queued = recoup.Work{}
-		return l, effects, nil
+		effects := store.LetterEffects{Payload: payload, Round: b.round}
+		err := s.giveUp(&l, &effects, &in, b.report)
+		return l, effects, err
 	}, err
+}
+
+// giveUp makes a dead letter of work that failed, or begins the next round of the one
+// that it has.
+func (s *Service) giveUp(l *store.Letter, effects *store.LetterEffects, in *recoup.StageFailure, report lifecycle.Report) error {
+	decide := s.deadLetter
+	if l.Dead.Open() {
+		decide = s.failAgain
+	}
+	if err := decide(l, effects, in, report); err != nil {
+		return err
+	}
+	d, r := &l.Dead, &effects.Round
+	d.Round++
+	r.ErrorID, r.Round = d.ErrorID, d.Round
+	d.Step, d.Cause = recoup.StepNew, ""
+	d.Stage, d.Class, d.Signature, d.Exhausted = r.Stage, r.Class, r.Signature, in.Exhausted
+	d.LastFailureAt, d.UpdatedAt = r.LastFailureAt, r.At
+	l.Queued = recoup.Work{}
+	return nil
 }
 
 // fenced checks that the reporter of a failure holds its lease.

@@ -91,7 +91,7 @@ func TestClaimPutsBackWhatItCannotOpen(t *testing.T) {
 		ring, err := deadletter.NewKeyring(w.Context(), db.database, rand.Reader, epoch)
 		w.must(err)
 		other, err := deadletter.New(deadletter.Options{
-			Store: db.database, Policies: engine.NewPolicies(policy.Default()), Codes: fault.Default, Keys: ring, Now: w.clock, IDs: w.ids,
+			Store: db.database, Policies: engine.NewPolicies(policy.Default()), Codes: fault.Default, Keys: ring, Now: w.clock, Random: w.Random, IDs: w.ids,
 		})
 		w.must(err)
 		done, err := other.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{Pipeline: pipeline, Stage: "fetch", Payload: []byte("under the new one")}, {Pipeline: pipeline, Stage: "fetch"}}, nil)

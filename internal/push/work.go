@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"recoup"
@@ -43,13 +44,16 @@ type workParcel struct {
 	work *recoup.ClaimedWork
 }
 
-// key is that of the work at its stage and, where it is replayed, of the replay: a
-// receiver that remembers its answers must not answer a replay with the failure that
-// it is to mend.
+// key is that of the work at its stage and, where it is replayed, of the replay, and of
+// the attempt where it is retried: a receiver that remembers its answers must not answer
+// with the failure that is to be mended.
 func (p *workParcel) key() string {
 	key := "work/" + p.work.WorkID.String() + "/" + p.work.Stage
 	if !p.work.ReplayID.IsZero() {
 		key += "/" + p.work.ReplayID.String()
+	}
+	if n := p.work.FailedStages()[p.work.Stage].Attempts; n > 0 {
+		key += "/" + strconv.Itoa(n+1)
 	}
 	return key
 }

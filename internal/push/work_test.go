@@ -115,7 +115,8 @@ var workAnswers = []struct {
 }{
 	{"succeed", says(200, `{"outcome":"succeed"}`), "succeed", gone, "", ""},
 	{"no content", says(204, ""), "succeed", gone, "", ""},
-	{"fail", says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"network_timeout","last_stack":"password=hunter2"}}`), "fail", gone, "NETWORK_TIMEOUT", ""},
+	{"fail", says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"validation_error","last_stack":"password=hunter2"}}`), "fail", gone, "VALIDATION_ERROR", ""},
+	{"fail for good", says(200, `{"outcome":"fail","failure":{"error_class":"network_timeout","final":true,"last_stack":"none"}}`), "fail", gone, "NETWORK_TIMEOUT", ""},
 	{"release", says(200, `{"outcome":"release"}`), "release", queued, "", ""},
 	{"taken", says(202, "whatever"), "taken", held, "", ""},
 
@@ -128,7 +129,7 @@ var workAnswers = []struct {
 	{"a field of another type", says(200, `{"outcome":7}`), "failed", queued, "", "no result: outcome (type)"},
 	{"fail without a failure", says(200, `{"outcome":"fail"}`), "failed", queued, "", "no result: failure (required)"},
 	{"a failure that is none", says(200, `{"outcome":"fail","failure":{"stage":"fetch","error_class":"?!","last_stack":"none"}}`), "failed", queued, "", "no result: failure.error_class (pattern)"},
-	{"fail, as short as can be", says(200, `{"outcome":"fail","failure":{"error_class":"network_timeout","last_stack":"none"}}`), "fail", gone, "NETWORK_TIMEOUT", ""},
+	{"fail, as short as can be", says(200, `{"outcome":"fail","failure":{"error_class":"validation_error","last_stack":"none"}}`), "fail", gone, "VALIDATION_ERROR", ""},
 	{"a failure without a stack", says(200, `{"outcome":"fail","failure":{"error_class":"network_timeout"}}`), "failed", queued, "", "no result: failure.last_stack (required)"},
 	{"a failure without a class", says(200, `{"outcome":"fail","failure":{"last_stack":"none"}}`), "failed", queued, "", "no result: failure.error_class (pattern)"},
 	{"succeed with a failure", says(200, `{"outcome":"succeed","failure":{"stage":"fetch","error_class":"TIMEOUT"}}`), "failed", queued, "", "no result: failure (outcome)"},
@@ -273,10 +274,32 @@ func TestLostBetweenDeliveryAndResult(t *testing.T) {
 	})
 }
 
+// A failure that may be retried is delivered again after its back-off, with a key of its
+// own: a receiver that remembers its answers would fail once more.
+func TestRetriedDelivery(t *testing.T) {
+	everywhere(t, func(w *world) {
+		r := w.receiver(says(200, `{"outcome":"fail","failure":{"error_class":"TIMEOUT","retry_after":9,"last_stack":"none"}}`))
+		p := w.pusher(push.Work, r.values("lanes", lane))
+		id := w.submit(1)[0]
+		p.run()
+		r.from(says(204, ""))
+		w.wait(9*time.Second - time.Millisecond)
+		if p.run(); len(r.keys()) != 1 {
+			w.Errorf("delivered before it is due: %v", r.keys())
+		}
+		w.wait(time.Millisecond)
+		p.run()
+		if keys := r.keys(); len(keys) != 2 || keys[0] != "work/"+id.String()+"/fetch" || keys[1] != keys[0]+"/2" {
+			w.Errorf("the keys are %v", keys)
+		}
+		p.wants(map[string]int64{"fail": 1, "succeed": 1})
+	})
+}
+
 // A replay is a new attempt, with a key of its own.
 func TestReplayHasAKeyOfItsOwn(t *testing.T) {
 	everywhere(t, func(w *world) {
-		r := w.receiver(says(200, `{"outcome":"fail","failure":{"error_class":"TIMEOUT","last_stack":"none"}}`))
+		r := w.receiver(says(200, `{"outcome":"fail","failure":{"error_class":"VALIDATION_ERROR","last_stack":"none"}}`))
 		p := w.pusher(push.Work, r.values("lanes", lane))
 		id := w.submit(1)[0]
 		p.run()

@@ -104,6 +104,7 @@ var (
 		row.Time("lease_ends_at", func(q *recoup.Work) *time.Time { return &q.LeaseEndsAt }),
 		row.Int("claims", func(q *recoup.Work) *int { return &q.Claims }),
 		row.Int("lapses", func(q *recoup.Work) *int { return &q.Lapses }),
+		row.JSON("failures", func(q *recoup.Work) *string { return (*string)(&q.Failures) }),
 		row.Text("pipeline", func(q *recoup.Work) *string { return &q.Pipeline }).Fixed(),
 		row.Text("entity_id", func(q *recoup.Work) *string { return &q.EntityID }).Fixed(),
 		row.Text("error_class", func(q *recoup.Work) *string { return (*string)(&q.Class) }).Fixed(),

@@ -232,6 +232,8 @@ export interface ClaimedWork {
   error_class?: string;
   /** of the dead letter that is replayed */
   error_id?: string;
+  /** failed attempts that may be retried, counted by the server for each stage since the work came into the queue: {"fetch": {"attempts": 2, "error_class": "NETWORK_TIMEOUT", "first_failure_at": …, "last_failure_at": …}} */
+  failures?: unknown;
   /** how many workers were lost over it */
   lapses?: number;
   /** until when, unless it is extended */
@@ -2607,12 +2609,14 @@ export interface Snapshot {
 }
 
 export interface StageFailure {
-  /** what cannot go on because of it */
+  /** what cannot go on because of it; of work that was submitted with one it is known */
   entity_id?: string;
   /** the kind of failure, in either case, or an alias */
   error_class: string;
   /** its last failure could be retried, and its budget is spent */
   exhausted?: boolean;
+  /** of claimed work: dead-letter it at once, whatever its class says: the stage was retried where it ran, or must not be run again */
+  final?: boolean;
   /** of the stage, in this run */
   first_failure_at: string;
   /** of the stage: the last time */
@@ -2629,7 +2633,9 @@ export interface StageFailure {
   payload_ref?: string;
   /** of claimed work it is known */
   pipeline?: string;
-  /** attempts by stage, ids, counts, states and truncated hashes; keys that are not allowed are left out */
+  /** of claimed work that is retried: seconds that the failing side asked to wait; the policy's stages.retry_after_ceiling bounds it */
+  retry_after?: number;
+  /** attempts by stage, which the server counts for claimed work, ids, counts, states and truncated hashes; keys that are not allowed are left out */
   sanitized_context: Record<string, unknown>;
   /** the one that failed */
   stage: string;
@@ -2805,6 +2811,8 @@ export interface Work {
   error_class?: string;
   /** of the dead letter that is replayed */
   error_id?: string;
+  /** failed attempts that may be retried, counted by the server for each stage since the work came into the queue: {"fetch": {"attempts": 2, "error_class": "NETWORK_TIMEOUT", "first_failure_at": …, "last_failure_at": …}} */
+  failures?: unknown;
   /** how many workers were lost over it */
   lapses?: number;
   /** until when, unless it is extended */

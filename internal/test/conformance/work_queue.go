@@ -169,7 +169,7 @@ func queueStages(d *letterDriver) {
 	work := d.submit("fetch", 1)[0]
 	q := d.claim(1)[0]
 	_, err := d.stepWork(work, func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		l.Queued.Stage, l.Queued.DueAt, l.Queued.Lease = "llm", d.now, recoup.Lease{}
+		l.Queued.Stage, l.Queued.DueAt, l.Queued.Lease, l.Queued.Failures = "llm", d.now, recoup.Lease{}, `{"fetch": {"attempts":1}}`
 		return l, store.LetterEffects{}, nil
 	})
 	d.must(err)
@@ -183,7 +183,7 @@ func queueStages(d *letterDriver) {
 	}
 	got, err = d.tryClaim("w2", 10, recoup.Lane{Pipeline: criticizer, Stage: "llm"})
 	d.must(err)
-	if len(got) != 1 || got[0].Claims != 2 || got[0].LeaseWorker != "w2" {
+	if len(got) != 1 || got[0].Claims != 2 || got[0].LeaseWorker != "w2" || got[0].Failures != `{"fetch": {"attempts":1}}` {
 		d.Errorf("claimed %+v", got)
 	}
 }

@@ -49,7 +49,7 @@ func On(t *testing.T, db Store) *Node {
 	n.Must(err)
 	n.Engine, err = engine.New(engine.Options{Store: db, Ledger: n.Ledger, Policies: n.Policies, Codes: fault.Default, Now: n.Now, IDs: n.IDs})
 	n.Must(err)
-	n.Letters, err = deadletter.New(deadletter.Options{Store: db, Policies: n.Policies, Codes: fault.Default, Keys: keys, Now: n.Now, IDs: n.IDs})
+	n.Letters, err = deadletter.New(deadletter.Options{Store: db, Policies: n.Policies, Codes: fault.Default, Keys: keys, Now: n.Now, Random: func() float64 { return 1 }, IDs: n.IDs})
 	n.Must(err)
 	n.GateZero, err = recovery.New(recovery.Options{Store: db, Gate: func() policy.Gate { return n.Policies.Current().Gate }, Now: n.Now, IDs: n.IDs})
 	n.Must(err)

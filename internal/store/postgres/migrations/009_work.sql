@@ -24,6 +24,7 @@ create table recoup.work (
   lease_ends_at timestamptz,
   claims        int not null default 0,
   lapses        int not null default 0,
+  failures      json,             -- failed attempts at its stages, which are retried
   constraint work_replayed check ((replay_id is null) = (error_id is null)),
   constraint work_lease check (num_nulls(lease_token, leased_at, lease_ends_at) in (0, 3)
     and (lease_token is null or due_at = lease_ends_at))

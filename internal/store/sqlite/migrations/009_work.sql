@@ -25,6 +25,7 @@ create table work (
   lease_ends_at integer,
   claims        integer not null default 0,
   lapses        integer not null default 0,
+  failures      text check (failures is null or json_valid(failures)), -- failed attempts at its stages, which are retried
   check ((replay_id is null) = (error_id is null)),
   check ((lease_token is null) = (leased_at is null) and (lease_token is null) = (lease_ends_at is null)),
   check (lease_token is null or due_at is lease_ends_at)
