@@ -15,8 +15,10 @@ import (
 
 // StageWorker takes work through a pipeline: it claims new and replayed work,
 // runs the stages that are not finished, keeps their outputs on the server,
-// extends the lease while that runs, and reports the result. Work that fails for
-// good becomes a dead letter. Client, Name and Pipeline are required.
+// extends the lease while that runs, and reports the result. Stages are retried here,
+// by their own policies; work that fails for good becomes a dead letter, which keeps the
+// entity that the work was submitted with from being promoted. Client, Name and Pipeline
+// are required.
 type StageWorker struct {
 	Client   *Client
 	Name     string // of this worker, in the history of dead letters
@@ -133,7 +135,7 @@ func (s *stageRun) run(ctx context.Context, w *recoup.ClaimedWork) error {
 	if err != nil {
 		return err
 	}
-	_, err = runner.Run(ctx, stage.Work{ID: w.WorkID, Payload: payload, PayloadRef: w.PayloadRef, Restart: progress.Restart})
+	_, err = runner.Run(ctx, stage.Work{ID: w.WorkID, EntityID: w.EntityID, Payload: payload, PayloadRef: w.PayloadRef, Restart: progress.Restart})
 	return err
 }
 

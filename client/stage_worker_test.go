@@ -21,6 +21,7 @@ import (
 type pipeline struct {
 	*testing.T
 	client *client.Client
+	once   bool // its stages must not be run twice
 
 	mu   sync.Mutex
 	ran  map[string]int
@@ -44,7 +45,7 @@ func (p *pipeline) worker() client.StageWorker {
 	quick.Schedule.Base, quick.Schedule.Cap = time.Millisecond, time.Millisecond
 	var stages []stage.Stage
 	for _, name := range []string{"fetch", "llm"} {
-		stages = append(stages, stage.Stage{Name: name, Policy: &quick, Run: func(ctx context.Context, in stage.Input) ([]byte, error) {
+		stages = append(stages, stage.Stage{Name: name, Policy: &quick, Once: p.once, Run: func(ctx context.Context, in stage.Input) ([]byte, error) {
 			p.mu.Lock()
 			p.ran[name]++
 			do := p.does[name]
@@ -92,7 +93,7 @@ func (p *pipeline) until(holds func() bool) {
 
 func (p *pipeline) submit() recoup.ID {
 	p.Helper()
-	items, err := p.client.Submit(p.Context(), []recoup.NewWork{{Pipeline: "critic", Stage: "fetch", Payload: []byte("a page")}})
+	items, err := p.client.Submit(p.Context(), []recoup.NewWork{{Pipeline: "critic", Stage: "fetch", EntityID: "CO-1", Payload: []byte("a page")}})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -169,6 +170,32 @@ func (p *pipeline) testReplay(t *testing.T) {
 	}
 	if got, err := p.client.DeadLetter(t.Context(), d.ErrorID); err != nil || got.Step != recoup.StepReplayed || len(got.Rounds) != 1 || len(got.Replays) != 1 {
 		t.Errorf("it is %+v, %v", got, err)
+	}
+}
+
+// A stage that fails here is retried here, if it may be: what the runner gives up is a
+// dead letter at once, whatever its class says, and closes the gate of the entity that
+// the stages knew of.
+func TestStageWorkerRetriesHere(t *testing.T) {
+	t.Parallel()
+	for once, attempts := range map[bool]int{false: 5, true: 1} {
+		p := newPipeline(t)
+		p.once = once
+		p.set(func(_ context.Context, in stage.Input) error {
+			if in.EntityID != "CO-1" {
+				t.Errorf("the stage is about %q", in.EntityID)
+			}
+			return fault.New(fault.CodeNetworkTimeout, "The model did not answer.")
+		})
+		p.until(p.gone(p.submit()))
+		list, err := p.client.DeadLetters(t.Context(), recoup.DeadLetterFilter{Pipeline: "critic"}, client.Page{})
+		if err != nil || len(list.DeadLetters) != 1 || p.counts()["llm"] != attempts || list.DeadLetters[0].Exhausted == once {
+			t.Fatalf("once %t: after %v there are %+v, %v", once, p.counts(), list, err)
+		}
+		g, err := p.client.Gate(t.Context(), "CO-1")
+		if err != nil || len(g.Blockers) != 1 || g.Blockers[0].ErrorID != list.DeadLetters[0].ErrorID || !g.Blockers[0].DeadLetter {
+			t.Errorf("once %t: the gate is %+v, %v", once, g, err)
+		}
 	}
 }
 

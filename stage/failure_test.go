@@ -18,7 +18,7 @@ func TestDeadLetterFields(t *testing.T) {
 	w := newWorld(3)
 	_, err := w.run(t, w.does("fetch"), w.does("llm", repeat(timeout, 9)...))
 	d := dead(t, err)
-	if d.WorkID != work().ID || d.Pipeline != "criticizer" || d.Stage != "llm" || d.Class != fault.CodeNetworkTimeout || !d.Exhausted {
+	if d.WorkID != work().ID || d.Pipeline != "criticizer" || d.Stage != "llm" || d.Class != fault.CodeNetworkTimeout || !d.Exhausted || !d.Final || d.EntityID != "CO-1" {
 		t.Errorf("it is %+v", d)
 	}
 	if !d.FirstFailureAt.Equal(epoch) || !d.LastFailureAt.Equal(w.now) || !d.LastFailureAt.After(d.FirstFailureAt) {

@@ -71,7 +71,7 @@ func (w *world) run(t *testing.T, stages ...stage.Stage) (stage.Result, error) {
 
 func work() stage.Work {
 	return stage.Work{
-		ID: workID, Payload: []byte(`{"url":"https://example.com"}`),
+		ID: workID, EntityID: "CO-1", Payload: []byte(`{"url":"https://example.com"}`),
 		PayloadRef: "s3://bucket/key", RequestIDs: map[string]string{"openai": "chatcmpl-9"},
 	}
 }

@@ -3968,7 +3968,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: PostTenantKeysKeyIdDeleteRequest;
     answer: TenantKeyListAnswer;
   };
-  /** Submit work in bulk; items succeed or fail independently. Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice. */
+  /** Submit work in bulk; items succeed or fail independently. Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice. Work that names an `entity_id` closes the gate of that entity if it becomes a dead letter. */
   "POST /v1/work": {
     body: NewWorkBatch;
     answer: WorkBatchAnswer;
@@ -3992,7 +3992,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: WorkResult;
     answer: WorkDoneAnswer;
   };
-  /** The work failed for good: it is a dead letter. Ends the work as a dead letter, which the answer shows. `failure` says at which stage and why; secrets in its stack are replaced, and context keys that are not allowed are left out. */
+  /** A stage failed: it is retried by the policy's stages if its class may be, else the work is a dead letter. Says at which stage the work failed, and why. If the class may be retried, the work goes back into the queue at that stage, and the answer shows when it is due: after the back-off of the policy's `stages`, or after `retry_after` if that is longer. The server counts the attempts of each stage. When they are used up, or the class may not be retried, or the failure is `final` or `exhausted`, the work ends as a dead letter, which the answer shows. Secrets in its stack are replaced, and context keys that are not allowed are left out. */
   "POST /v1/work/{id}/fail": {
     path: {
       /** a UUID, or a ULID */
