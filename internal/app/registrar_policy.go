@@ -108,12 +108,14 @@ func endable(ctx context.Context, s Store, current, next *policy.Policy) error {
 			n += r.N
 		}
 	}
-	if n > 0 {
-		return fault.New(fault.CodeBusinessRuleViolation,
-			"The policy has no gate block, but %d companies are still in Gate Zero: keep the block until they have passed or their batches are frozen.", n).
-			With("in_gate_zero", n)
+	if n == 0 {
+		return nil
 	}
-	return nil
+	message := "The policy has no gate block, but %d companies are still in Gate Zero: keep the block until they have passed or their batches are frozen."
+	if n == 1 {
+		message = "The policy has no gate block, but %d company is still in Gate Zero: keep the block until it has passed or its batch is frozen."
+	}
+	return fault.New(fault.CodeBusinessRuleViolation, message, n).With("in_gate_zero", n)
 }
 
 // stranded refuses tables of which endable speaks.

@@ -78,7 +78,20 @@ func reference[V any](c *checker, what, name string, known map[string]V, at ...s
 func (c *checker) tier(name string, override bool, at ...string) {
 	reference(c, "tier", name, c.file.Tiers, at...)
 	if override && c.file.Tiers[name].Lasts == forever {
-		c.add(c.doc.at(at...), "%s never ends, expected a tier that does: only a table may keep errors for ever", name)
+		c.addEndless(name, c.doc.at(at...), "%s never ends, expected a tier that does: only a table may keep errors for ever", name)
+	}
+}
+
+// addEndless refuses something because its tier never ends. Where the file does not say
+// which tier that has, it is the tier itself that is refused, once.
+func (c *checker) addEndless(tier string, at position, format string, args ...any) {
+	if own := c.doc.at("tiers", tier, "lasts"); at == (position{}) && own != at {
+		at, format, args = own, "%s never ends, and what the file leaves to defaults has this tier, expected a duration (INFINITE is for ever)", []any{tier}
+	}
+	said := len(c.problems)
+	c.add(at, format, args...)
+	if slices.Contains(c.problems[:said], c.problems[said]) {
+		c.problems = c.problems[:said]
 	}
 }
 

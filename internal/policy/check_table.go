@@ -38,7 +38,7 @@ func (c *checker) checkOrphanTable(t *fileTable) {
 	case t.DeadLetters:
 		c.add(at, "%s holds dead letters, expected a table of its own for orphans", name)
 	case c.endless(t):
-		c.add(at, "%s keeps its errors for ever, expected a table whose errors can be acted on", name)
+		c.addEndless(t.TTL, at, "%s keeps its errors for ever, expected a table whose errors can be acted on", name)
 	}
 }
 
@@ -92,7 +92,7 @@ func (c *checker) checkEndless(name string, t *fileTable) {
 		}
 	}
 	if slices.ContainsFunc(t.Allowed, func(a recoup.Action) bool { return a != recoup.ActionIgnore && a != "" }) {
-		c.add(c.doc.at("tables", name, "allowed"), "errors that are kept for ever are never acted on, expected only IGNORE")
+		c.addEndless(t.TTL, c.doc.at("tables", name, "allowed"), "errors that are kept for ever are never acted on, expected only IGNORE")
 	}
 }
 

@@ -58,6 +58,20 @@ func (d *document) fill() {
 	}
 }
 
+// open makes a hub or a table with nothing behind its name one that leaves everything to
+// the defaults.
+func (d *document) open() {
+	root, _ := d.root.(map[string]any)
+	for _, block := range []string{"hubs", "tables"} {
+		named, _ := root[block].(map[string]any)
+		for name, value := range named {
+			if value == nil {
+				named[name] = map[string]any{}
+			}
+		}
+	}
+}
+
 // merge takes from the base what a mapping lacks.
 func (d *document) merge(base *document, mine map[string]any, at []string) {
 	for _, key := range base.keysOf(at...) {

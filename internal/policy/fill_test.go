@@ -100,6 +100,21 @@ func TestOwnCodes(t *testing.T) {
 	}
 }
 
+// TestNothingIsAllDefaults proves that a table or a hub with nothing behind its name is
+// one that says nothing about itself.
+func TestNothingIsAllDefaults(t *testing.T) {
+	for _, text := range []string{"version: 1\ntables:\n  a.b:\n", "version: 1\nhubs:\n  mine:\ntables:\n  a.b: null\n"} {
+		p, err := policy.Load("policy.yaml", []byte(text), fault.Default())
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if table, ok := p.Table("a.b"); !ok || table.Default != recoup.ActionRetry || !table.Blocks {
+			t.Errorf("%s: the table is %+v", text, table)
+		}
+	}
+}
+
 // TestBaseIsTheSpecification holds what a policy may leave out to what the
 // specifications say, which the default policy writes out.
 func TestBaseIsTheSpecification(t *testing.T) {

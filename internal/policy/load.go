@@ -37,6 +37,7 @@ func Load(name string, data []byte, codes *fault.Registry) (*Policy, error) {
 	if doc.root == nil {
 		return nil, found.err(name)
 	}
+	doc.open()
 	found = append(found, doc.checkStructure()...)
 	doc.fill()
 	var f file

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,9 +34,16 @@ func (s Streams) Confirm(question, answer string) error {
 // ErrNotConfirmed ends an act that a person did not confirm.
 var ErrNotConfirmed = errors.New("not confirmed: nothing was changed")
 
-// Ask asks a person for a line. It takes no more than that from the input: the next
-// question finds its own answer there.
+// Ask asks a person for a line; input that has ended is an empty one.
 func (s Streams) Ask(question string) string {
+	line, _ := s.Answer(question)
+	return line
+}
+
+// Answer asks a person for a line. It takes no more than that from the input: the next
+// question finds its own answer there. Its error is [io.EOF] if the input has ended
+// without one.
+func (s Streams) Answer(question string) (string, error) {
 	fmt.Fprint(s.Err, question)
 	var line []byte
 	for b := make([]byte, 1); ; {
@@ -45,8 +53,11 @@ func (s Streams) Ask(question string) string {
 		}
 		if line = append(line, b[:n]...); err != nil {
 			fmt.Fprintln(s.Err)
+			if len(line) == 0 {
+				return "", io.EOF
+			}
 			break
 		}
 	}
-	return strings.TrimSpace(string(line))
+	return strings.TrimSpace(string(line)), nil
 }

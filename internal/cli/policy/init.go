@@ -93,7 +93,9 @@ func (a *initial) text(s *command.Session) ([]byte, error) {
 	case a.Table == "" && !s.Interactive:
 		return nil, command.Usagef("--table is missing: expected an error table such as payments.capture_errors")
 	case a.Table == "":
-		a.questions(s)
+		if err := a.questions(s); err != nil {
+			return nil, err
+		}
 	}
 	text, err := policy.Starter(a.Start)
 	if err != nil {
@@ -102,9 +104,13 @@ func (a *initial) text(s *command.Session) ([]byte, error) {
 	return text, nil
 }
 
-// questions asks what the flags do not say, each until the answer can be used.
-func (a *initial) questions(s *command.Session) {
-	said := policy.Start{Table: "a.b"}
+// questions asks what the flags do not say, each until the answer can be used. What they
+// do say is checked first.
+func (a *initial) questions(s *command.Session) error {
+	said := policy.Start{Table: "a.b", Team: a.Team, Entity: a.Entity, Channel: a.Channel}
+	if err := said.Check(); err != nil {
+		return command.UsageError{Err: err}
+	}
 	for _, q := range []struct {
 		question string
 		into     *string
@@ -116,7 +122,10 @@ func (a *initial) questions(s *command.Session) {
 		{"Where are owners notified? The name of a channel [log]: ", &said.Channel, &a.Channel},
 	} {
 		for *q.kept == "" {
-			*q.into = s.Ask(q.question)
+			var err error
+			if *q.into, err = s.Answer(q.question); err != nil {
+				return a.endOfInput()
+			}
 			if q.into == &said.Table {
 				said.Table = cmp.Or(said.Table, "app.errors")
 			}
@@ -128,6 +137,19 @@ func (a *initial) questions(s *command.Session) {
 			break
 		}
 	}
+	return nil
+}
+
+// endOfInput refuses to take answers for granted that nobody gave, and says how to go on
+// with those that somebody did.
+func (a *initial) endOfInput() error {
+	command := "recoup init " + a.File + " --table " + cmp.Or(a.Table, "SCHEMA.TABLE")
+	for _, f := range []struct{ flag, value string }{{"team", a.Team}, {"entity", a.Entity}, {"notify", a.Channel}} {
+		if f.value != "" {
+			command += fmt.Sprintf(" --%s %q", f.flag, f.value)
+		}
+	}
+	return fmt.Errorf("the input has ended, and nothing was written: answer each question, with an empty line for the value in brackets, or give the answers as flags: %s", command)
 }
 
 // write writes the file, and never over one that is there unless it may.

@@ -62,6 +62,37 @@ func TestInitAsks(t *testing.T) {
 	}
 }
 
+// TestInitEnds proves that input which ends in the middle of the questions writes nothing,
+// and that a flag which cannot be used is refused before anything is asked.
+func TestInitEnds(t *testing.T) {
+	for name, row := range map[string]struct {
+		typed  string
+		args   []string
+		status int
+		want   string
+	}{
+		"at once":     {"", nil, command.ExitRefused, "the input has ended, and nothing was written"},
+		"in between":  {"images.errors\n\n", nil, command.ExitRefused, "--table images.errors"},
+		"a bad flag":  {"a.b\n\n\n\n", []string{"--team", "x\ny"}, command.ExitUsage, "is no team"},
+		"a bad entry": {"a.b\n\n\n\n", []string{"--entity", "Order ID"}, command.ExitUsage, "is no entity"},
+	} {
+		file := filepath.Join(t.TempDir(), "policy.yaml")
+		s := clitest.Typed(row.typed)
+		var out, stderr strings.Builder
+		s.Out, s.Err = &out, &stderr
+		status := cli.Run(t.Context(), append([]string{"init", file}, row.args...), s)
+		if status != row.status || !strings.Contains(stderr.String(), row.want) {
+			t.Errorf("%s: init ends with %d: %s", name, status, stderr.String())
+		}
+		if row.args != nil && strings.Contains(stderr.String(), "What fails?") {
+			t.Errorf("%s: it asks first: %s", name, stderr.String())
+		}
+		if _, err := os.Stat(file); err == nil {
+			t.Errorf("%s: a file was written", name)
+		}
+	}
+}
+
 // TestPolicyOfAServer proves that commands which read a policy read the one in force
 // where a server is named, say so, and know its codes.
 func TestPolicyOfAServer(t *testing.T) {
