@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"recoup"
 	"recoup/fault"
@@ -44,7 +45,35 @@ func (r *registrar) PlanPolicy(ctx context.Context, caller engine.Caller, text [
 	if err != nil {
 		return engine.Plan{}, err
 	}
-	return r.engine.Plan(ctx, caller, p)
+	plan, err := r.engine.Plan(ctx, caller, p)
+	if err != nil {
+		return plan, err
+	}
+	plan.Codes, err = r.taken(ctx, p)
+	return plan, err
+}
+
+// taken lists the codes that somebody registered and that a policy takes over, with the
+// aliases that get lost.
+func (r *registrar) taken(ctx context.Context, next *policy.Policy) ([]engine.CodeTaken, error) {
+	stored, err := r.store.Codes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defined := map[recoup.Code]bool{}
+	for _, def := range r.policies.Current().Codes {
+		defined[def.Code] = true
+	}
+	var taken []engine.CodeTaken
+	for _, def := range next.Codes {
+		i := slices.IndexFunc(stored, func(s fault.Definition) bool { return s.Code == def.Code })
+		if i < 0 || defined[def.Code] {
+			continue
+		}
+		lost := slices.DeleteFunc(slices.Clone(stored[i].Aliases), func(a recoup.Code) bool { return slices.Contains(def.Aliases, a) })
+		taken = append(taken, engine.CodeTaken{Code: def.Code, LostAliases: lost})
+	}
+	return taken, nil
 }
 
 // ApplyPolicy puts a policy in force, and on request applies it to the open
@@ -67,6 +96,10 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err := endable(ctx, r.store, r.policies.Current(), p); err != nil {
 		return api.Applied{}, err
 	}
+	taken, err := r.taken(ctx, p)
+	if err != nil {
+		return api.Applied{}, err
+	}
 	version, added, err := r.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: p.Text()},
 		caller.Act(reason, r.now()))
 	if errors.Is(err, store.ErrConflict) {
@@ -75,7 +108,7 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err != nil {
 		return api.Applied{}, err
 	}
-	if err := r.use(ctx, p); err != nil {
+	if err := errors.Join(r.use(ctx, p), r.auditTaken(ctx, caller.Act(reason, r.now()), p, taken)); err != nil {
 		return api.Applied{}, err
 	}
 	done := api.Applied{Version: version, Added: added}
@@ -85,6 +118,19 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 		return done, err
 	}
 	return done, nil
+}
+
+// auditTaken records which codes a policy has taken over.
+func (r *registrar) auditTaken(ctx context.Context, act store.Act, p *policy.Policy, taken []engine.CodeTaken) error {
+	var errs []error
+	for _, code := range taken {
+		about := map[string]any{"policy": p.Version}
+		if len(code.LostAliases) > 0 {
+			about["lost_aliases"] = code.LostAliases
+		}
+		errs = append(errs, r.store.AppendAudit(ctx, act.On("code.take_over", string(code.Code), about)))
+	}
+	return errors.Join(errs...)
 }
 
 // endable refuses a policy under which what is under way could never end: a table that

@@ -57,25 +57,25 @@ func differences(was, is *recoup.Error) []ChangeKind {
 
 // Change is how many errors undergo a kind of change.
 type Change struct {
-	Kind ChangeKind  `json:"kind" doc:"what would change"`
-	N    int         `json:"count" doc:"for how many errors"`
+	Kind ChangeKind  `json:"kind"`
+	N    int         `json:"count"`
 	IDs  []recoup.ID `json:"error_ids" doc:"the first hundred of them"`
 }
 
 // TableChanges is what a version changes in one table.
 type TableChanges struct {
-	Table   string             `json:"table" doc:"the error table"`
-	Open    int                `json:"open" doc:"its errors that were looked at"`
-	Changed int                `json:"changed" doc:"how many would change"`
-	Changes map[ChangeKind]int `json:"changes,omitempty" doc:"how many, by what would change"`
+	Table   string             `json:"table"`
+	Open    int                `json:"open"`
+	Changed int                `json:"changed"`
+	Changes map[ChangeKind]int `json:"changes,omitempty"`
 }
 
 // Kept is how many errors of a table stay with their version, and why.
 type Kept struct {
-	Table  string      `json:"table" doc:"the error table"`
+	Table  string      `json:"table"`
 	Gone   bool        `json:"gone" doc:"the version does not have the table any more"`
-	Reason string      `json:"reason" doc:"why they stay"`
-	N      int         `json:"count" doc:"how many"`
+	Reason string      `json:"reason"`
+	N      int         `json:"count"`
 	IDs    []recoup.ID `json:"error_ids" doc:"the first hundred of them"`
 }
 
@@ -92,14 +92,22 @@ func listed(ids []recoup.ID, id recoup.ID) []recoup.ID {
 // Plan is what another version of the policy would change in the errors that are
 // open, or what it has changed.
 type Plan struct {
-	Version string         `json:"version" doc:"the version that was compared"`
+	Version string         `json:"version"`
 	Open    int            `json:"open" doc:"errors that were looked at"`
 	Current int            `json:"current" doc:"of these, judged by the version already"`
 	Moved   int            `json:"moved" doc:"of these, to be judged by the version"`
 	Changed int            `json:"changed" doc:"of those that move, changed in more than their version"`
-	Changes []Change       `json:"changes" doc:"what changes, and for how many errors"`
-	Tables  []TableChanges `json:"tables" doc:"the same by table"`
+	Changes []Change       `json:"changes"`
+	Tables  []TableChanges `json:"tables"`
 	Kept    []Kept         `json:"kept" doc:"what stays with its version"`
+	Codes   []CodeTaken    `json:"codes,omitempty" doc:"registered by hand, and defined by the version from then on"`
+}
+
+// CodeTaken is a code that somebody registered and that a policy defines from now on: it
+// means what the policy says.
+type CodeTaken struct {
+	Code        recoup.Code   `json:"code"`
+	LostAliases []recoup.Code `json:"lost_aliases,omitempty" doc:"which the policy does not give it: they mean nothing any more"`
 }
 
 // Prediction is what another version would make of one error.

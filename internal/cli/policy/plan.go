@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,6 +80,18 @@ func printPlan(w io.Writer, width int, p *engine.Plan) {
 		rows := [][]string{{"TABLE", "ERRORS", "WHY AND WHICH"}}
 		for _, k := range p.Kept {
 			rows = append(rows, []string{command.Printable(k.Table), fmt.Sprint(k.N), command.Printable(k.Reason) + ": " + command.SomeIDs(k.IDs, k.N)})
+		}
+		b.Columns(rows...)
+	}
+	if len(p.Codes) > 0 {
+		b.Heading("CODES THAT THE POLICY TAKES OVER")
+		rows := [][]string{{"CODE", "ALIASES THAT IT LOSES"}}
+		for _, c := range p.Codes {
+			var lost []string
+			for _, alias := range c.LostAliases {
+				lost = append(lost, command.Printable(string(alias)))
+			}
+			rows = append(rows, []string{command.Printable(string(c.Code)), cmp.Or(strings.Join(lost, ", "), "none")})
 		}
 		b.Columns(rows...)
 	}
