@@ -66,6 +66,8 @@ func labels(metric string) []string {
 		list = []string{"service"}
 	case fromEvents:
 		list = []string{"provider"}
+	case fromQueues:
+		return []string{"hub"}
 	default:
 		list = []string{"hub", "table"}
 	}

@@ -22,6 +22,7 @@ type Figures struct {
 	codes  *fault.Registry
 
 	levels    []store.Level
+	queues    []store.QueueLevel
 	activity  map[time.Duration][]store.Activity // by window
 	processed map[time.Duration][]store.Processed
 	recent    map[time.Duration][]store.RecentCount
@@ -46,6 +47,9 @@ func Load(ctx context.Context, from Ledger, p *policy.Policy, codes *fault.Regis
 		processed: map[time.Duration][]store.Processed{}, recent: map[time.Duration][]store.RecentCount{},
 	}}
 	if l.levels, l.err = from.Levels(ctx, now); l.err != nil {
+		return nil, l.err
+	}
+	if l.queues, l.err = from.QueueLevels(ctx, now, p.ClaimedTables()); l.err != nil {
 		return nil, l.err
 	}
 	l.need(RetrySuccess, Window(p, RetrySuccess))

@@ -22,6 +22,7 @@ const (
 	fromLevels                     // what errors there are at the moment
 	fromRequests                   // what services did
 	fromEvents                     // the ledger
+	fromQueues                     // what is due, and who claims it
 )
 
 func source(metric string) origin {
@@ -36,9 +37,15 @@ func source(metric string) origin {
 		return fromRequests
 	case "database_errors", "external_service_errors":
 		return fromEvents
+	case Unattended:
+		return fromQueues
 	}
 	return 0
 }
+
+// Unattended is for how many minutes the oldest of what is due has waited where no worker
+// claims: of all tables and lanes of a scope the longest.
+const Unattended = "unattended_minutes"
 
 // Metrics of spec 001 that no rule compares.
 const (
@@ -56,6 +63,8 @@ func Scopes(metric string) []policy.Scope {
 		return []policy.Scope{policy.PerPlatform, policy.PerService}
 	case fromEvents:
 		return []policy.Scope{policy.PerPlatform, policy.PerProvider}
+	case fromQueues:
+		return []policy.Scope{policy.PerPlatform, policy.PerHub}
 	}
 	return nil
 }
@@ -118,7 +127,7 @@ func (s *sum) sample(metric, scope string) Sample {
 // ratio reports whether a metric is a part of a whole.
 func ratio(metric string) bool {
 	switch metric {
-	case "parked_errors", "blocking_errors", "parked_today", "database_errors", "external_service_errors":
+	case "parked_errors", "blocking_errors", "parked_today", "database_errors", "external_service_errors", Unattended:
 		return false
 	}
 	return true
@@ -159,8 +168,22 @@ func (f *Figures) sums(metric string, window time.Duration, per policy.Scope) su
 		f.addRequests(out, metric, window, per)
 	case fromEvents:
 		f.addEvents(out, metric, window, per)
+	case fromQueues:
+		for i := range f.queues {
+			q := &f.queues[i]
+			at := out.at(f.queueScope(per, q))
+			at.part = max(at.part, q.Unattended(f.Now).Minutes())
+		}
 	}
 	return out
+}
+
+// queueScope names what a table or a lane counts for.
+func (f *Figures) queueScope(per policy.Scope, q *store.QueueLevel) string {
+	if per == policy.PerHub && q.Table == "" {
+		return f.policy.PipelineHub(q.Lane.Pipeline).ID
+	}
+	return f.scope(per, q.Table)
 }
 
 // scope names what a table counts for. One that has left the policy counts for the

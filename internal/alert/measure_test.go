@@ -27,6 +27,7 @@ type fixed struct {
 	processed map[time.Duration][]store.Processed
 	recent    map[time.Duration][]store.RecentCount
 	levels    []store.Level
+	queues    []store.QueueLevel
 	asked     []string
 	fail      error
 }
@@ -40,6 +41,10 @@ func (f *fixed) Activity(_ context.Context, s store.Span) ([]store.Activity, err
 }
 
 func (f *fixed) Levels(context.Context, time.Time) ([]store.Level, error) { return f.levels, nil }
+
+func (f *fixed) QueueLevels(context.Context, time.Time, []string) ([]store.QueueLevel, error) {
+	return f.queues, nil
+}
 
 func (f *fixed) RecentEvents(_ context.Context, s store.Span, codes []recoup.Code) ([]store.RecentCount, error) {
 	f.asked = append(f.asked, "events "+length(s).String())
@@ -193,5 +198,39 @@ func TestScopesAreThoseOfThePolicy(t *testing.T) {
 		if want := policy.CountedPer(m.Name); !slices.Equal(got, want) {
 			t.Errorf("%s is measured per %v, and allowed per %v", m.Name, got, want)
 		}
+	}
+}
+
+// What is due and nobody claims is measured by the longest wait of a hub; where a worker
+// is alive, it is none, however long the queue.
+func TestUnattended(t *testing.T) {
+	t.Parallel()
+	p := policy.Default()
+	waiting := func(q store.QueueLevel, ago time.Duration) store.QueueLevel {
+		q.N, q.Since = 3, epoch.Add(-ago)
+		return q
+	}
+	table := func(name string, workers ...string) store.QueueLevel {
+		return store.QueueLevel{Unclaimed: store.Unclaimed{Table: name}, Workers: workers}
+	}
+	from := &fixed{queues: []store.QueueLevel{
+		waiting(table("outreach.dol_errors"), 12*time.Minute),
+		waiting(table("people.people_errors", "w1"), time.Hour),
+		table("outreach.company_target_errors"),
+		waiting(store.QueueLevel{Unclaimed: store.Unclaimed{Lane: recoup.Lane{Pipeline: "images", Stage: "resize"}}}, 20*time.Minute),
+	}}
+	f, err := alert.Load(t.Context(), from, p, fault.Default(), epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, s := range f.Measure(alert.Unattended, 0, policy.PerHub) {
+		got[s.Scope] = s.Value
+	}
+	if got["dol-filings"] != 12 || got["people-intelligence"] != 0 || got["company-target"] != 0 || got[p.PlatformHub.ID] != 20 {
+		t.Errorf("by hub: %v", got)
+	}
+	if all := f.Measure(alert.Unattended, 0, policy.PerPlatform); len(all) != 1 || all[0].Value != 20 {
+		t.Errorf("in all: %+v", all)
 	}
 }

@@ -34,7 +34,7 @@ type Rule struct {
 // PrometheusRules writes the alert rules of a policy for those who let Prometheus
 // evaluate them. Every node of a database exports the same figures, so what nodes
 // export is brought together first, and then summed up: as recorded series, which
-// dashboards use too. What Recoup does itself, such as switching providers, no
+// dashboards use too. Other rules watch Recoup. What Recoup does itself, such as switching providers, no
 // rule of Prometheus does.
 func PrometheusRules(p *policy.Policy) RuleFile {
 	record := RuleGroup{Name: "recoup-metrics", Interval: "30s"}
@@ -49,7 +49,7 @@ func PrometheusRules(p *policy.Policy) RuleFile {
 			alerts.Rules = append(alerts.Rules, alertRule(p, rule))
 		}
 	}
-	return RuleFile{Groups: []RuleGroup{record, alerts}}
+	return RuleFile{Groups: []RuleGroup{record, alerts, serviceRules(p)}}
 }
 
 // exported lists what a metric is recorded for: all that rules can be counted for.
@@ -59,7 +59,10 @@ func exported(metric string) []policy.Scope {
 
 // Recorded names the series of a metric that PrometheusRules records.
 func Recorded(metric string, per policy.Scope) string {
-	if ratio(metric) {
+	switch {
+	case metric == Unattended:
+		return string(per) + ":" + prefix + metric + ":max"
+	case ratio(metric):
 		return string(per) + ":" + prefix + metric + ":mean"
 	}
 	return string(per) + ":" + prefix + metric + ":sum"
@@ -79,6 +82,9 @@ func recorded(metric string, per policy.Scope) []Rule {
 		by = append(by, "window")
 	}
 	sum := "sum"
+	if metric == Unattended {
+		sum = "max"
+	}
 	if len(by) > 0 {
 		sum += " by (" + strings.Join(by, ", ") + ")"
 	}

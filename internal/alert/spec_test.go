@@ -110,6 +110,15 @@ func alertRows() []row {
 			func(w *world) { w.report(1, dol, "DUPLICATE_COMPANY") },
 			recoup.AlertWarning, recoup.NotifyHubTeam, "dol-filings-team", false,
 		},
+		{
+			"nobody-claims", dolHub,
+			func(w *world) {
+				due := w.report(1, dol, "NETWORK_TIMEOUT")[0].NextRetryAt
+				w.Wait(due.Sub(w.Now()) + 10*time.Minute)
+			},
+			func(w *world) { w.Wait(time.Second) },
+			recoup.AlertHigh, recoup.NotifyHubTeam, "dol-filings-team", false,
+		},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"recoup/fault"
 	"recoup/internal/engine"
+	"recoup/internal/ledger"
 )
 
 // metrics is what Prometheus reads. No label ever names a tenant or an entity.
@@ -103,7 +104,7 @@ func (c *nodeCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(descHeld, float64(s.Held))
 	gauge(descOldest, s.Oldest.Seconds())
 	gauge(descAway, s.Away.Seconds())
-	for outcome, n := range map[string]int64{"accepted": s.Accepted, "written": s.Written, "duplicate": s.Duplicates, "lost": s.Lost, "refused": s.Refused} {
+	for outcome, n := range map[string]int64{"dropped": s.Dropped[ledger.DropRefusedByStore] + s.Dropped[ledger.DropStoreFailed], "accepted": s.Accepted, "written": s.Written, "duplicate": s.Duplicates, "lost": s.Lost, "refused": s.Refused} {
 		total(descEvents, n, outcome)
 	}
 	for reason, n := range s.Dropped {

@@ -48,6 +48,7 @@ type figures struct {
 	activity  map[store.Span][]store.Activity
 	recent    map[store.Span][]store.RecentCount
 	processed map[store.Span][]store.Processed
+	queues    []store.QueueLevel
 }
 
 func newFigures() figures {
@@ -55,6 +56,10 @@ func newFigures() figures {
 }
 
 func (f figures) Levels(context.Context, time.Time) ([]store.Level, error) { return f.levels, nil }
+
+func (f figures) QueueLevels(context.Context, time.Time, []string) ([]store.QueueLevel, error) {
+	return f.queues, nil
+}
 
 func (f figures) Activity(_ context.Context, s store.Span) ([]store.Activity, error) {
 	return f.activity[s], nil
@@ -66,6 +71,11 @@ func (f figures) RecentEvents(_ context.Context, s store.Span, _ []recoup.Code) 
 
 func (f figures) Processed(_ context.Context, s store.Span, _ store.ProcessedFilter) ([]store.Processed, error) {
 	return f.processed[s], nil
+}
+
+func (w *watch) QueueLevels(ctx context.Context, now time.Time, tables []string) (_ []store.QueueLevel, err error) {
+	w.figures.queues, err = w.database.QueueLevels(ctx, now, tables)
+	return w.figures.queues, err
 }
 
 func (w *watch) Levels(ctx context.Context, now time.Time) (list []store.Level, err error) {

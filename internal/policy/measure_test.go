@@ -51,6 +51,8 @@ func TestAlerts(t *testing.T) {
 		{Name: "external-service-down", Metric: "external_service_errors", Value: 20, Window: 5 * time.Minute, Per: "provider", Severity: high, Action: recoup.SwitchProvider},
 		// spec 000, 9.1
 		{Name: "dol-park-threshold", Metric: "parked_today", Value: 50, Per: "hub", Hub: "dol-filings", Severity: warning, Action: recoup.NotifyHubTeam},
+		// beyond the specifications: due work that nobody claims
+		{Name: "nobody-claims", Metric: "unattended_minutes", Value: 10, Per: "hub", Severity: high, Action: recoup.NotifyHubTeam},
 	}
 	p := policy.Default()
 	for i := range rows {

@@ -77,6 +77,8 @@ type ProcessedWriter interface {
 // FigureReader answers what rates and levels are made of. No answer costs more because
 // there are more errors.
 type FigureReader interface {
+	QueueReader
+
 	// Activity sums up what happened in the minutes that begin in a span, by table.
 	// Tables in which nothing happened are left out.
 	Activity(ctx context.Context, span Span) ([]Activity, error)
