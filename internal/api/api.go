@@ -39,6 +39,7 @@ type Store interface {
 	store.PolicyReader
 	AlertStore
 	store.NoticeReader
+	store.IDFinder
 }
 
 // Ledger takes events.

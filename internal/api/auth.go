@@ -38,11 +38,16 @@ func (a *API) authorize(c *call) error {
 			x.RequestSource = source
 		}
 	})
-	if !c.route.permits(Role(key.Role)) {
+	return c.route.refuse(key)
+}
+
+// refuse says why a key may not call the route; nil: it may.
+func (r *route) refuse(key *recoup.Key) error {
+	if !r.permits(Role(key.Role)) {
 		return fault.New(fault.CodeInsufficientPermissions, "A key of the role %s may not do this.", key.Role).
-			With("role", key.Role).With("required_roles", c.route.permitted())
+			With("role", key.Role).With("required_roles", r.permitted())
 	}
-	if c.route.global && len(key.Hubs) > 0 {
+	if r.global && len(key.Hubs) > 0 {
 		return fault.New(fault.CodeInsufficientPermissions, "A key for some hubs may not do this, because it concerns all of them: use a key for all hubs.").
 			With("hubs", key.Hubs)
 	}

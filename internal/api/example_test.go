@@ -67,6 +67,9 @@ func errorExamples(list map[string]example) {
 			return "/v1/errors/" + w.report(table, w.entity()).ID.String() + sub, nil
 		}}
 	}
+	list["GET /v1/ids/{part}"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
+		return "/v1/ids/" + w.report(table, w.entity()).ID.String() + "?kind=errors", nil
+	}}
 	list["GET /v1/promotion/{entity}"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
 		entity := w.entity()
 		w.report(table, entity)

@@ -140,6 +140,10 @@ func operationManuals() map[string]manual {
 			about: "Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm.", params: map[string]string{"name": "receipts"},
 			body: `{"dry_run": true}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeConflict},
 		},
+		"GET /v1/ids/{part}": {
+			about:  "What a person may mean by the beginning or the end of an id, newest first and ten at most. Errors are found in the archive as well; what the key may not list is not found.",
+			params: map[string]string{"part": "9e4a71", "kind": "errors"},
+		},
 		"GET /v1/audit":     {about: "Who did what to keys, policies, codes, silences and the like, and why. Entries are never changed.", params: map[string]string{"limit": "20"}},
 		"GET /v1/receivers": {about: "The addresses that this node pushes work to, and what its deliveries came to since it started."},
 		"GET /healthz":      {about: "Answers as long as the process runs, whatever else is wrong: for a liveness probe."},

@@ -117,6 +117,20 @@ func (k *Keys) List(ctx context.Context) ([]recoup.Key, error) {
 	}
 }
 
+// Find returns the keys whose id begins or ends with a part.
+func (k *Keys) Find(ctx context.Context, text string) (client.FoundIDs, error) {
+	part, err := recoup.ParseIDPart(text)
+	if err != nil {
+		return client.FoundIDs{}, err
+	}
+	found, err := k.store.FindIDs(ctx, recoup.KeyIDs, part, shownKeys+1)
+	shown := found[:min(len(found), shownKeys)]
+	return client.FoundIDs{IDs: shown, More: len(found) > len(shown)}, err
+}
+
+// shownKeys is how many keys are named that a part of an id may mean.
+const shownKeys = 10
+
 // Revoke ends a key. Nodes that run notice it within seconds.
 func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.Key, error) {
 	if err := check.Reason(reason); err != nil {

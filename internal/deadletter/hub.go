@@ -36,11 +36,14 @@ func (s *Service) within(c engine.Caller, pipeline string) error {
 
 // visible hides what is of another hub's pipeline as if it were not there.
 func (s *Service) visible(c engine.Caller, pipeline string) error {
-	if s.bounds(c).Has(pipeline) {
+	if s.Sees(c, pipeline) {
 		return nil
 	}
 	return store.ErrNotFound
 }
+
+// Sees reports whether the caller may see what is of a pipeline.
+func (s *Service) Sees(c engine.Caller, pipeline string) bool { return s.bounds(c).Has(pipeline) }
 
 // within reports whether all that there is of a piece of work is of these pipelines.
 func within(bounds *store.Pipelines, l *store.Letter) bool {

@@ -146,3 +146,11 @@ type Waker interface {
 	// may have missed something. It returns the error of ctx once that ends.
 	Listen(ctx context.Context, wake func(channel string)) error
 }
+
+// IDFinder finds things by a part of their id, whatever has become of them.
+type IDFinder interface {
+	// FindIDs returns things of a kind whose id begins or ends with a part, the newest
+	// first. It looks at no more than limit rows of a table for either; an error that is
+	// archived is found as well.
+	FindIDs(ctx context.Context, kind recoup.IDKind, part recoup.IDPart, limit int) ([]recoup.FoundID, error)
+}

@@ -660,6 +660,21 @@ export interface Filter {
   tier?: number;
 }
 
+export interface FoundID {
+  at: string;
+  id: string;
+  /** what it belongs to: a table, pipeline, hub, rule, recipient, company or name */
+  of?: string;
+  /** its code, class, state, kind or role */
+  what?: string;
+}
+
+export interface FoundIDs {
+  ids: Array<FoundID> | null;
+  /** there are more than are listed */
+  more?: boolean;
+}
+
 export interface Gate {
   blocked: boolean;
   blockers?: Array<Blocker> | null;
@@ -2435,6 +2450,18 @@ export interface Operations {
   /** Count batches, intakes and recoveries, by reason. Totals: batches, intakes by status, and recoveries by status and reason. */
   "GET /v1/gate-zero/status": {
     answer: GateZeroStatus;
+  };
+  /** Find things by a part of their id. What a person may mean by the beginning or the end of an id, newest first and ten at most. Errors are found in the archive as well; what the key may not list is not found. */
+  "GET /v1/ids/{part}": {
+    path: {
+      /** six hexadecimal digits or more, of the beginning or the end; dashes do not matter */
+      part: string;
+    };
+    query: {
+      /** of what it is a part */
+      kind: "errors" | "dead-letters" | "dead-letter-groups" | "replays" | "intakes" | "alerts" | "silences" | "notices" | "keys";
+    };
+    answer: FoundIDs;
   };
   /** List scheduled jobs, and how they go. What the leading node does on a schedule: how often, how it went, and whether it is behind. */
   "GET /v1/jobs": {

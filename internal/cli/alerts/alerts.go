@@ -89,7 +89,7 @@ func show(streams command.Streams) *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show one alert",
 		Example: `  recoup alerts show ` + command.AnID,
-	}, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Alert, error) {
+	}, recoup.AlertIDs, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Alert, error) {
 		return s.Alert(ctx, id)
 	},
 		func(s *command.Session, p *command.Page, a *recoup.Alert) {

@@ -92,8 +92,8 @@ func silences(streams command.Streams) *cobra.Command {
 func unsilence(streams command.Streams) *cobra.Command {
 	var id recoup.ID
 	return command.Act[recoup.Silence]{
-		Check: func(_ *command.Session, args []string) (err error) {
-			id, err = command.OneID(args)
+		Check: func(s *command.Session, args []string) (err error) {
+			id, err = s.ID(recoup.SilenceIDs, args)
 			return err
 		},
 		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Silence, error) {

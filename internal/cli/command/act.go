@@ -28,12 +28,12 @@ func Show[T any](streams Streams, cmd *cobra.Command, fetch func(ctx context.Con
 	})
 }
 
-// ShowID is [Show] of a thing that has an id, which is the argument.
-func ShowID[T any](streams Streams, cmd *cobra.Command, fetch func(ctx context.Context, s *Session, id recoup.ID) (T, error),
+// ShowID is [Show] of a thing of a kind that has an id, which is the argument.
+func ShowID[T any](streams Streams, cmd *cobra.Command, kind recoup.IDKind, fetch func(ctx context.Context, s *Session, id recoup.ID) (T, error),
 	describe func(s *Session, p *Page, t *T)) *cobra.Command {
 	cmd.Args = ExactArgs("ID")
 	return Show(streams, cmd, func(ctx context.Context, s *Session, args []string) (found T, err error) {
-		id, err := OneID(args)
+		id, err := s.ID(kind, args)
 		if err != nil {
 			return found, err
 		}

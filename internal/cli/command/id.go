@@ -63,42 +63,24 @@ func (s subject) list() string {
 type BadID struct{ Word, List string }
 
 func (e BadID) Error() string {
-	text := fmt.Sprintf("%q is not an id: expected a UUID or a ULID", e.Word)
+	text := fmt.Sprintf("%q is not an id: expected a UUID or a ULID, or six or more characters of its beginning or end", e.Word)
 	if e.List != "" {
 		text += ", as '" + e.List + "' prints them"
 	}
 	return text
 }
 
-// explain completes what was said of a bad id.
+// explain completes what was said of a bad or an unknown id.
 func (s subject) explain(err error) error {
 	if bad, ok := errors.AsType[BadID](err); ok {
 		bad.List = cmp.Or(bad.List, s.list())
 		return UsageError{bad}
 	}
+	if unknown, ok := errors.AsType[UnknownID](err); ok {
+		unknown.List = cmp.Or(unknown.List, s.list())
+		return unknown
+	}
 	return err
-}
-
-// ParseIDs reads ids in either spelling.
-func ParseIDs(args []string) ([]recoup.ID, error) {
-	ids := make([]recoup.ID, len(args))
-	for i, arg := range args {
-		id, err := recoup.ParseID(arg)
-		if err != nil {
-			return nil, BadID{Word: arg}
-		}
-		ids[i] = id
-	}
-	return ids, nil
-}
-
-// OneID reads the id of a command that takes one.
-func OneID(args []string) (recoup.ID, error) {
-	ids, err := ParseIDs(args[:1])
-	if err != nil {
-		return recoup.ID{}, err
-	}
-	return ids[0], nil
 }
 
 // FlagID reads an id that a flag gives.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/app"
@@ -33,6 +34,8 @@ type Session struct {
 	*client.Client
 	Streams
 	Output
+
+	Find Find // by a part of an id
 }
 
 // Print writes a value for programs.
@@ -123,6 +126,9 @@ func Slow(timeout time.Duration) Runner {
 			}
 			defer c.Close()
 			s.Client = c
+			s.Find = func(kind recoup.IDKind, part string) (client.FoundIDs, error) {
+				return c.FindIDs(cmd.Context(), kind, part)
+			}
 			return flags.Explain(cmd, args, run(cmd.Context(), s, args))
 		}
 		return cmd

@@ -3,6 +3,8 @@
 package deadletters
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"recoup"
@@ -45,7 +47,7 @@ func (f *filter) add(cmd *cobra.Command) {
 func (f *filter) read(s *command.Session) (out recoup.DeadLetterFilter, err error) {
 	out = recoup.DeadLetterFilter{Pipeline: f.pipeline, Stage: f.stage, Class: recoup.Code(f.class)}
 	if f.group != "" {
-		if out.GroupID, err = groupID(f.group); err != nil {
+		if out.GroupID, err = groupID(s, f.group); err != nil {
 			return out, err
 		}
 	}
@@ -54,10 +56,17 @@ func (f *filter) read(s *command.Session) (out recoup.DeadLetterFilter, err erro
 }
 
 // groupID reads the id of a group of dead letters.
-func groupID(text string) (recoup.ID, error) {
-	id, err := recoup.ParseID(text)
-	if err != nil {
-		return id, command.BadID{Word: text, List: "recoup dead-letters groups"}
+func groupID(s *command.Session, text string) (recoup.ID, error) {
+	const list = "recoup dead-letters groups"
+	ids, err := s.IDs(recoup.DeadLetterGroupIDs, text)
+	if _, bad := errors.AsType[command.BadID](err); bad {
+		return recoup.ID{}, command.BadID{Word: text, List: list}
 	}
-	return id, nil
+	if _, unknown := errors.AsType[command.UnknownID](err); unknown {
+		return recoup.ID{}, command.UnknownID{Part: text, List: list}
+	}
+	if err != nil {
+		return recoup.ID{}, err
+	}
+	return ids[0], nil
 }

@@ -78,7 +78,7 @@ func show(streams command.Streams) *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show a dead letter: its failures, notes and replays",
 		Example: "  recoup dead-letters show " + command.AnID,
-	}, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.DeadLetterDetails, error) {
+	}, recoup.DeadLetterIDs, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.DeadLetterDetails, error) {
 		return s.DeadLetter(ctx, id)
 	}, describe)
 }

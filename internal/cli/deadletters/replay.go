@@ -93,7 +93,7 @@ func (a *replayRequest) asked() recoup.NewReplay {
 
 // read checks the flags: ids or a filter, and a reason.
 func (a *replayRequest) read(s *command.Session, args []string) error {
-	ids, err := command.ParseIDs(args)
+	ids, err := s.IDs(recoup.DeadLetterIDs, args...)
 	if err != nil {
 		return err
 	}

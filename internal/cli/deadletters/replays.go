@@ -98,7 +98,7 @@ func replaysShow(streams command.Streams) *cobra.Command {
 	states := []string{"PENDING", "RELEASED", "SUCCEEDED", "FAILED", "REPEATED", "CANCELLED", "ARCHIVED"}
 	cmd.Flags().StringVar(&items, "items", "", "list the items in this `STATE`: "+strings.Join(states, ", "))
 	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
-		id, err := command.OneID(args)
+		id, err := s.ID(recoup.ReplayIDs, args)
 		if err != nil {
 			return err
 		}
@@ -165,8 +165,8 @@ func (a replayAct) command(streams command.Streams) *cobra.Command {
 	var id recoup.ID
 	return command.Act[recoup.Replay]{
 		Reason: &reason, Need: true,
-		Check: func(_ *command.Session, args []string) (err error) {
-			id, err = command.OneID(args)
+		Check: func(s *command.Session, args []string) (err error) {
+			id, err = s.ID(recoup.ReplayIDs, args)
 			return err
 		},
 		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Replay, error) {

@@ -31,7 +31,7 @@ func (v *sighting) spent() *bool {
 
 // complete asks for what no flag has said, below what there is to be seen.
 func (v *sighting) complete(ctx context.Context, s *command.Session, t *target, args []string) error {
-	if _, err := t.id(args); err != nil {
+	if _, err := t.id(s, args); err != nil {
 		return err
 	}
 	var missing []string
@@ -90,7 +90,7 @@ func (v *sighting) parts() []part {
 // show prints what there is to be seen.
 func (v *sighting) show(ctx context.Context, s *command.Session, t *target, args []string) error {
 	p := command.Page{Width: s.Width}
-	id, err := t.id(args)
+	id, err := t.id(s, args)
 	if err != nil {
 		return err
 	}

@@ -23,20 +23,20 @@ func (t *target) add(cmd *cobra.Command) {
 }
 
 // id reads the id of the dead letter, or of the group.
-func (t *target) id(args []string) (recoup.ID, error) {
+func (t *target) id(s *command.Session, args []string) (recoup.ID, error) {
 	switch {
 	case (len(args) == 1) == (t.group != ""):
 		return recoup.ID{}, command.Usagef("expected the ID of a dead letter, or --group ID")
 	case t.group != "":
-		return groupID(t.group)
+		return groupID(s, t.group)
 	}
-	return command.OneID(args)
+	return s.ID(recoup.DeadLetterIDs, args)
 }
 
 // act does an act on whatever was asked for.
 func (t *target) act(s *command.Session, args []string, past string,
 	one func(recoup.ID) (recoup.DeadLetter, error), all func(recoup.ID, recoup.ForGroup) (recoup.BulkResult, error)) error {
-	id, err := t.id(args)
+	id, err := t.id(s, args)
 	if err != nil {
 		return err
 	}

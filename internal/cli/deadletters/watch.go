@@ -33,7 +33,7 @@ replay was paused, stopped by itself or was cancelled.`,
 		Args:    command.ExactArgs("ID"),
 	}
 	return command.OnServer(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
-		id, err := command.OneID(args)
+		id, err := s.ID(recoup.ReplayIDs, args)
 		if err != nil {
 			return err
 		}

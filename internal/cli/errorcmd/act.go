@@ -81,7 +81,7 @@ func (a *act) run(ctx context.Context, s *command.Session, args []string) error 
 
 // read checks the flags: ids or a filter, and what the verb needs.
 func (a *act) read(s *command.Session, args []string) ([]recoup.ID, client.Filter, error) {
-	ids, err := command.ParseIDs(args)
+	ids, err := s.IDs(recoup.ErrorIDs, args...)
 	if err != nil {
 		return nil, client.Filter{}, err
 	}

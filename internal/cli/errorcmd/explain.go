@@ -28,7 +28,7 @@ func explain(streams command.Streams) *cobra.Command {
 		Long: `Explains an error: which lines of the policy decided, what happens next by itself, and what a
 person can do.`,
 		Example: `  recoup errors explain ` + command.AnID,
-	}, func(ctx context.Context, s *command.Session, id recoup.ID) (x story, err error) {
+	}, recoup.ErrorIDs, func(ctx context.Context, s *command.Session, id recoup.ID) (x story, err error) {
 		if x.Explanation, err = s.Client.Explain(ctx, id); err != nil {
 			return x, err
 		}

@@ -86,8 +86,8 @@ func history(streams command.Streams) *cobra.Command {
 			{Name: "TIME (UTC)"}, {Name: "WHAT"}, {Name: "BY", Drop: 1, Wrap: true}, {Name: "STATE", State: true}, {Name: "TRIES", Drop: 3}, {Name: "TIER", Drop: 2},
 			{Name: "OWNER", Drop: 4}, {Name: "REASON", Wrap: true},
 		},
-		Read: func(_ *command.Session, args []string) (err error) {
-			id, err = command.OneID(args)
+		Read: func(s *command.Session, args []string) (err error) {
+			id, err = s.ID(recoup.ErrorIDs, args)
 			return err
 		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.Transition, string, error) {

@@ -17,7 +17,7 @@ func show(streams command.Streams) *cobra.Command {
 		Short: "Show one error, open or archived",
 		Example: `  recoup errors show ` + command.AnID + `
   recoup errors show ` + command.AnID + ` --json`,
-	}, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Error, error) {
+	}, recoup.ErrorIDs, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Error, error) {
 		return s.Error(ctx, id)
 	},
 		func(s *command.Session, p *command.Page, e *recoup.Error) { describe(s.Streams, p, e) })

@@ -123,7 +123,7 @@ func show(streams command.Streams) *cobra.Command {
 		Example: `  recoup gate-zero show ` + command.AnID,
 		Args:    command.ExactArgs("ID"),
 	}, command.One, func(ctx context.Context, s *command.Session, args []string) error {
-		id, err := command.OneID(args)
+		id, err := s.ID(recoup.IntakeIDs, args)
 		if err != nil {
 			return err
 		}

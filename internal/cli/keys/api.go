@@ -110,12 +110,12 @@ func saySecret(s *command.Session, k recoup.Key) {
 	s.Sayf("%s", k.Secret)
 }
 
-// byID makes cmd one whose argument is the id of a key, which is read before a
-// database is opened.
-func byID(cmd *cobra.Command, id *recoup.ID) *cobra.Command {
+// byID makes cmd one whose argument is the id of a key, or a part of it, which is
+// checked before a database is opened.
+func byID(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = command.ExactArgs("ID")
-	cmd.PreRunE = func(_ *cobra.Command, args []string) (err error) {
-		if *id, err = recoup.ParseID(args[0]); err != nil {
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		if command.CheckID(args[0]) != nil {
 			return command.UsageError{Err: command.BadID{Word: args[0], List: "recoup keys list"}}
 		}
 		return nil
@@ -125,11 +125,14 @@ func byID(cmd *cobra.Command, id *recoup.ID) *cobra.Command {
 
 func revoke(streams command.Streams) *cobra.Command {
 	var keys keyring
-	var id recoup.ID
 	var reason string
 	return command.Act[recoup.Key]{
 		On: on(&keys, false), Reason: &reason,
-		Call: func(ctx context.Context, _ *command.Session, _ []string) (recoup.Key, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Key, error) {
+			id, err := s.ID(recoup.KeyIDs, args)
+			if err != nil {
+				return recoup.Key{}, err
+			}
 			return keys.Revoke(ctx, id, reason)
 		},
 		Say: func(s *command.Session, k recoup.Key) {
@@ -141,12 +144,11 @@ func revoke(streams command.Streams) *cobra.Command {
 		Long: `Revokes a key permanently. Servers notice it within seconds. Revoking a key again changes
 nothing.`,
 		Example: `  recoup keys revoke ` + command.AnID + ` --reason "left the team"`,
-	}, &id))
+	}))
 }
 
 func rotate(streams command.Streams) *cobra.Command {
 	var keys keyring
-	var id recoup.ID
 	var ask client.KeyRotation
 	cmd := byID(&cobra.Command{
 		Use:   "rotate ID",
@@ -155,7 +157,7 @@ func rotate(streams command.Streams) *cobra.Command {
 'recoup keys create' does. The old key stays valid until the hours are over; with --hours 0 it
 ends now, long polls included.`,
 		Example: `  recoup keys rotate ` + command.AnID + ` --hours 48`,
-	}, &id)
+	})
 	ask.Hours = cmd.Flags().Int("hours", 24, "the old key stays valid for `N` hours, 168 at most; 0 ends it now")
 	read := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -163,7 +165,11 @@ ends now, long polls included.`,
 	}
 	return command.Act[recoup.Key]{
 		On: on(&keys, false), Reason: &ask.Reason, Say: saySecret,
-		Call: func(ctx context.Context, _ *command.Session, _ []string) (recoup.Key, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Key, error) {
+			id, err := s.ID(recoup.KeyIDs, args)
+			if err != nil {
+				return recoup.Key{}, err
+			}
 			return keys.Rotate(ctx, id, ask)
 		},
 	}.Command(streams, cmd)

@@ -38,6 +38,7 @@ type keyring interface {
 	List(ctx context.Context) ([]recoup.Key, error)
 	Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.Key, error)
 	Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (recoup.Key, error)
+	Find(ctx context.Context, part string) (client.FoundIDs, error)
 }
 
 // on is the [command.Runner] of commands that work on a keyring, which they find in
@@ -56,6 +57,7 @@ func on(keys *keyring, create bool) command.Runner {
 				return err
 			}
 			*keys = found
+			s.Find = func(_ recoup.IDKind, part string) (client.FoundIDs, error) { return found.Find(cmd.Context(), part) }
 			return errors.Join(flags.Explain(cmd, args, run(cmd.Context(), s, args)), end())
 		}
 		return cmd
@@ -111,6 +113,10 @@ func (r remote) List(ctx context.Context) ([]recoup.Key, error) {
 		}
 		page.Cursor = list.Next
 	}
+}
+
+func (r remote) Find(ctx context.Context, part string) (client.FoundIDs, error) {
+	return r.FindIDs(ctx, recoup.KeyIDs, part)
 }
 
 func (r remote) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.Key, error) {

@@ -101,7 +101,7 @@ asked for. If the new one is given up too, it can be requeued by its own id.`,
 	selection(cmd, &filter)
 	return command.Act[client.NoticeResent]{
 		Reason: &ask.Reason,
-		Check: func(_ *command.Session, args []string) (err error) {
+		Check: func(s *command.Session, args []string) (err error) {
 			switch {
 			case givenUp == (len(args) > 0):
 				return command.Usagef("expected IDs of notifications, or --given-up for all")
@@ -109,7 +109,7 @@ asked for. If the new one is given up too, it can be requeued by its own id.`,
 				return command.Usagef("--to and --kind go with --given-up, and IDs are given")
 			}
 			if filter.Kind, err = command.OneOf("kind", string(filter.Kind), recoup.NoticeKinds()); err == nil {
-				ask.IDs, err = command.ParseIDs(args)
+				ask.IDs, err = s.IDs(recoup.NoticeIDs, args...)
 			}
 			filter.State = recoup.NoticeGivenUp
 			return err

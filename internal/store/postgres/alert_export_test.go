@@ -59,3 +59,11 @@ func plannedAs(name string, n int, do func(verb.Verbs)) Planned {
 	asked := question.Of(do)[n]
 	return Planned{name, asked.SQL, parameters(asked.Args)}
 }
+
+// PlannedIDParts returns what a search for a part of an id runs.
+func PlannedIDParts(kind recoup.IDKind) (list []Planned) {
+	for _, asked := range question.Of(func(v verb.Verbs) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }) {
+		list = append(list, Planned{string(kind), asked.SQL, parameters(asked.Args)})
+	}
+	return list
+}

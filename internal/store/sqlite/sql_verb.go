@@ -104,6 +104,7 @@ var spelling = []struct {
 	{regexp.MustCompile(`left join lateral \(select \* from (\S+ \w+) where (.*?) limit 1\) \w+ on true`), "left join $1 on $2"},
 	{regexp.MustCompile(`\bunnest\((\$\d+)::uuid\[\]\)`), "unhex(value) from json_each($1)"},
 	{regexp.MustCompile(`\(select coalesce\((\$\d+)::timestamptz, recoup\.clock\(\)\)\)`), "$1"},
+	{regexp.MustCompile(`\buuid_send\((\w+)\)`), "$1"},
 	{regexp.MustCompile(`\bjson_agg\(`), "json_group_array("},
 	{regexp.MustCompile(`\bjson_build_object\(`), "json_object("},
 	{regexp.MustCompile(`\bjsonb_object_agg\(`), "json_group_object("},

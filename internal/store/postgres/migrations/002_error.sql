@@ -75,6 +75,8 @@ create table recoup.error (
     or (parked_at is not null and park_reason is not null and escalated_to is not null and disposition = 'PARKED')),
   constraint error_resolved_by check ((state = 'RESOLVED') = (disposition = 'RESOLVED'))
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+-- By the end of an id, which people type.
+create index error_id_end_idx on recoup.error (substr(uuid_send(error_id), 14));
 
 -- Deadlines. A resolved error keeps its entries until it is archived, and keeps the
 -- time of a reminder that nobody gets any more.
@@ -160,6 +162,8 @@ create table recoup.error_archive (
   constraint error_archive_gate check (was_blocking = (end_gate is not null)),
   constraint error_archive_resolved check ((archive_reason = 'RESOLVED') = (disposition = 'RESOLVED'))
 );
+-- By the end of an id, which people type.
+create index error_archive_id_end_idx on recoup.error_archive (substr(uuid_send(error_id), 14));
 create index error_archive_table_idx on recoup.error_archive (table_name, archived_at, error_id);
 create index error_archive_entity_idx on recoup.error_archive (entity_id, archived_at, error_id) where entity_id is not null;
 create index error_archive_purge_idx on recoup.error_archive (purge_at);

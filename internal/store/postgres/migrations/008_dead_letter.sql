@@ -24,6 +24,8 @@ create table recoup.dead_letter_group (
   first_seen_at timestamptz not null,
   last_seen_at  timestamptz not null check (last_seen_at >= first_seen_at)
 ) with (fillfactor = 70);
+-- By the end of an id, which people type.
+create index dead_letter_group_id_end_idx on recoup.dead_letter_group (substr(uuid_send(group_id), 14));
 create index dead_letter_group_seen_idx on recoup.dead_letter_group (last_seen_at, group_id);
 create index dead_letter_group_pipeline_idx on recoup.dead_letter_group (pipeline, last_seen_at, group_id);
 
@@ -90,6 +92,8 @@ create table recoup.dead_letter (
   constraint dead_letter_verified check (step <> 'VERIFIED' or closed_at is not null),
   constraint dead_letter_triaged check (step = 'NEW' or cause is not null)
 ) with (fillfactor = 70);
+-- By the end of an id, which people type.
+create index dead_letter_id_end_idx on recoup.dead_letter (substr(uuid_send(error_id), 14));
 -- One open dead letter for a piece of work, and the closed ones before it.
 create unique index dead_letter_open_key on recoup.dead_letter (work_id) where closed_at is null;
 create index dead_letter_work_idx on recoup.dead_letter (work_id, created_at);

@@ -25,6 +25,8 @@ create table recoup.replay (
   ended_at     timestamptz,
   constraint replay_ended check ((state in ('CANCELLED', 'DONE')) = (ended_at is not null))
 ) with (fillfactor = 50);
+-- By the end of an id, which people type.
+create index replay_id_end_idx on recoup.replay (substr(uuid_send(replay_id), 14));
 create index replay_list_idx on recoup.replay (created_at, replay_id);
 create index replay_state_idx on recoup.replay (state, created_at, replay_id);
 create index replay_hub_idx on recoup.replay (hub, created_at, replay_id) where hub is not null;

@@ -40,6 +40,8 @@ create table cl.gate_zero_intake (
   created_at         timestamptz not null default now(),
   updated_at         timestamptz not null default now()
 ) with (fillfactor = 90);
+-- By the end of an id, which people type.
+create index gate_zero_intake_id_end_idx on cl.gate_zero_intake (substr(uuid_send(intake_id), 14));
 create unique index gate_zero_intake_import_key on cl.gate_zero_intake (coalesce(batch_id, ''), import_key)
   where import_key is not null;
 create unique index gate_zero_intake_previous_key on cl.gate_zero_intake (previous_intake_id)

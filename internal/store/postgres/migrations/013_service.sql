@@ -38,6 +38,8 @@ create table recoup.api_key (
   rotated_to   uuid references recoup.api_key, -- the key that takes over
   constraint api_key_revoked check ((revoked_at is null) = (revoked_by is null))
 ) with (fillfactor = 70);
+-- By the end of an id, which people type.
+create index api_key_id_end_idx on recoup.api_key (substr(uuid_send(key_id), 14));
 create index api_key_list_idx on recoup.api_key (created_at, key_id);
 
 -- api_key_guard keeps a key what it is, and lets it come to an end only once.

@@ -22,6 +22,8 @@ create table recoup.alert (
   constraint alert_resolved check ((state = 'RESOLVED') = (resolved_at is not null)),
   constraint alert_notified check ((notified = 0) = (notified_at is null))
 ) with (fillfactor = 70);
+-- By the end of an id, which people type.
+create index alert_id_end_idx on recoup.alert (substr(uuid_send(alert_id), 14));
 create unique index alert_open_key on recoup.alert (rule, coalesce(scope, '')) where state <> 'RESOLVED';
 create index alert_list_idx on recoup.alert (pending_at, alert_id);
 create index alert_open_list_idx on recoup.alert (pending_at, alert_id) where state <> 'RESOLVED';
@@ -95,6 +97,8 @@ create table recoup.silence (
   constraint silence_time check (until > created_at),
   constraint silence_ended check ((ended_at is null) = (ended_by is null) and ended_at < until)
 );
+-- By the end of an id, which people type.
+create index silence_id_end_idx on recoup.silence (substr(uuid_send(silence_id), 14));
 create index silence_list_idx on recoup.silence (created_at, silence_id);
 create index silence_until_idx on recoup.silence (until) where ended_at is null;
 
@@ -192,6 +196,8 @@ create table recoup.outbox (
   constraint outbox_end check (num_nonnulls(due_at, delivered_at, given_up_at) = 1),
   constraint outbox_attempts check (attempts >= 0)
 );
+-- By the end of an id, which people type.
+create index outbox_id_end_idx on recoup.outbox (substr(uuid_send(notice_id), 14));
 create index outbox_due_idx on recoup.outbox (due_at) where due_at is not null;
 create unique index outbox_dedup_key on recoup.outbox (dedup_key) where dedup_key is not null;
 create index outbox_end_idx on recoup.outbox (coalesce(delivered_at, given_up_at)) where due_at is null;

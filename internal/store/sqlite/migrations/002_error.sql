@@ -76,6 +76,8 @@ create table error (
     or (parked_at is not null and park_reason is not null and escalated_to is not null and disposition = 'PARKED')),
   constraint error_resolved_by check ((state = 'RESOLVED') = (disposition = 'RESOLVED'))
 ) strict;
+-- By the end of an id, which people type.
+create index error_id_end_idx on error (substr(error_id, 14));
 
 -- An index is written when a column of it changes, or one that says what it holds:
 -- so claims and results change few. What workers hold is apart from what is due.
@@ -183,6 +185,8 @@ create table error_archive (
   constraint error_archive_resolved check ((archive_reason = 'RESOLVED') = (disposition = 'RESOLVED')),
   constraint error_archive_gate check (was_blocking = (end_gate is not null))
 ) strict;
+-- By the end of an id, which people type.
+create index error_archive_id_end_idx on error_archive (substr(error_id, 14));
 
 create index error_archive_table_idx on error_archive (table_name, archived_at, error_id);
 create index error_archive_entity_idx on error_archive (entity_id, archived_at, error_id) where entity_id is not null;

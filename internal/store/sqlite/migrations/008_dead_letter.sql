@@ -18,6 +18,8 @@ create table dead_letter_group (
   last_seen_at  integer not null,
   check (last_seen_at >= first_seen_at)
 ) strict, without rowid;
+-- By the end of an id, which people type.
+create index dead_letter_group_id_end_idx on dead_letter_group (substr(group_id, 14));
 create index dead_letter_group_seen_idx on dead_letter_group (last_seen_at, group_id);
 create index dead_letter_group_pipeline_idx on dead_letter_group (pipeline, last_seen_at, group_id);
 
@@ -92,6 +94,8 @@ create table dead_letter (
   check (step <> 'VERIFIED' or closed_at is not null),
   check (step = 'NEW' or cause is not null)
 ) strict, without rowid;
+-- By the end of an id, which people type.
+create index dead_letter_id_end_idx on dead_letter (substr(error_id, 14));
 -- One open dead letter for a piece of work, and the closed ones before it.
 create unique index dead_letter_open_key on dead_letter (work_id) where closed_at is null;
 create index dead_letter_work_idx on dead_letter (work_id, created_at);

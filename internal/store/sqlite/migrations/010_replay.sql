@@ -25,6 +25,8 @@ create table replay (
   ended_at     integer,
   check ((state in ('CANCELLED', 'DONE')) = (ended_at is not null))
 ) strict, without rowid;
+-- By the end of an id, which people type.
+create index replay_id_end_idx on replay (substr(replay_id, 14));
 create index replay_list_idx on replay (created_at, replay_id);
 create index replay_state_idx on replay (state, created_at, replay_id);
 create index replay_hub_idx on replay (hub, created_at, replay_id) where hub is not null;

@@ -36,6 +36,8 @@ create table gate_zero_intake (
   created_at         integer not null,
   updated_at         integer not null
 ) strict, without rowid;
+-- By the end of an id, which people type.
+create index gate_zero_intake_id_end_idx on gate_zero_intake (substr(intake_id, 14));
 create unique index gate_zero_intake_import_key on gate_zero_intake (coalesce(batch_id, ''), import_key)
   where import_key is not null;
 create unique index gate_zero_intake_previous_key on gate_zero_intake (previous_intake_id)

@@ -42,6 +42,8 @@ create table api_key (
   rotated_to   blob references api_key, -- the key that takes over
   constraint api_key_revoked check ((revoked_at is null) = (revoked_by is null))
 ) strict, without rowid;
+-- By the end of an id, which people type.
+create index api_key_id_end_idx on api_key (substr(key_id, 14));
 create index api_key_list_idx on api_key (created_at, key_id);
 
 create trigger api_key_insert before insert on api_key begin

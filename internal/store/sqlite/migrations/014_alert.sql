@@ -22,6 +22,8 @@ create table alert (
   constraint alert_resolved check ((state = 'RESOLVED') = (resolved_at is not null)),
   constraint alert_notified check ((notified = 0) = (notified_at is null))
 ) strict, without rowid;
+-- By the end of an id, which people type.
+create index alert_id_end_idx on alert (substr(alert_id, 14));
 create unique index alert_open_key on alert (rule, coalesce(scope, '')) where state <> 'RESOLVED';
 create index alert_list_idx on alert (pending_at, alert_id);
 create index alert_open_list_idx on alert (pending_at, alert_id) where state <> 'RESOLVED';
@@ -73,6 +75,8 @@ create table silence (
   constraint silence_time check (until > created_at),
   constraint silence_ended check ((ended_at is null) = (ended_by is null) and (ended_at is null or ended_at < until))
 ) strict, without rowid;
+-- By the end of an id, which people type.
+create index silence_id_end_idx on silence (substr(silence_id, 14));
 create index silence_list_idx on silence (created_at, silence_id);
 create index silence_until_idx on silence (until) where ended_at is null;
 
@@ -136,6 +140,8 @@ create table outbox (
   resend_of    blob check (length(resend_of) = 16), -- the given up one that it is a requeue of
   constraint outbox_end check ((due_at is not null) + (delivered_at is not null) + (given_up_at is not null) = 1)
 ) strict;
+-- By the end of an id, which people type.
+create index outbox_id_end_idx on outbox (substr(notice_id, 14));
 create index outbox_due_idx on outbox (due_at) where due_at is not null;
 create unique index outbox_dedup_key on outbox (dedup_key) where dedup_key is not null;
 create index outbox_end_idx on outbox (coalesce(delivered_at, given_up_at)) where due_at is null;

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"slices"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/check"
+)
+
+const (
+	// shownIDs is how many things are named that a part of an id may mean.
+	shownIDs = 10
+
+	// soughtIDs is how many are looked at, of which some may be of other hubs.
+	soughtIDs = 200
+)
+
+// idRoutes find what people mean by a part of an id.
+func idRoutes() []*route {
+	return []*route{
+		operation(get, "/v1/ids/{part}", "Find things by a part of their id", (*API).findIDs).by(readers()...).under(vital).tagged("operations"),
+	}
+}
+
+// findable says who may find things of a kind: those who may list them.
+func findable(kind recoup.IDKind) *route {
+	r := &route{}
+	switch kind {
+	case recoup.IntakeIDs:
+		return r.by(readers()...).forAllHubs()
+	case recoup.AlertIDs, recoup.SilenceIDs:
+		return r.by(Operator, Reader).forAllHubs()
+	case recoup.NoticeIDs:
+		return r.by(Operator).forAllHubs()
+	case recoup.KeyIDs:
+		return r.forAdmins().forAllHubs()
+	}
+	return r.by(readers()...)
+}
+
+type partIn struct {
+	Part string        `path:"part" maxLength:"36" doc:"six hexadecimal digits or more, of the beginning or the end; dashes do not matter" example:"9e4a71"`
+	Kind recoup.IDKind `query:"kind" required:"true" enum:"errors,dead-letters,dead-letter-groups,replays,intakes,alerts,silences,notices,keys" doc:"of what it is a part"`
+}
+
+func (a *API) findIDs(c *call, in *partIn) (client.FoundIDs, error) {
+	if c.key != nil {
+		if err := findable(in.Kind).refuse(c.key); err != nil {
+			return client.FoundIDs{}, err
+		}
+	}
+	part, err := recoup.ParseIDPart(in.Part)
+	if err != nil {
+		var bad check.Fields
+		bad.Addf("part", "format", "%v", err)
+		return client.FoundIDs{}, bad.Err()
+	}
+	found, err := a.Store.FindIDs(c.r.Context(), in.Kind, part, soughtIDs)
+	found = slices.DeleteFunc(found, func(f recoup.FoundID) bool { return !a.maySee(c, in.Kind, &f) })
+	shown := found[:min(len(found), shownIDs)]
+	return client.FoundIDs{IDs: listed(shown), More: len(found) > len(shown)}, err
+}
+
+// maySee reports whether the caller's key is for the hub of what was found.
+func (a *API) maySee(c *call, kind recoup.IDKind, f *recoup.FoundID) bool {
+	switch kind {
+	case recoup.ErrorIDs:
+		return a.mayTouch(c, f.Of)
+	case recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs:
+		return a.Letters.Sees(c.caller, f.Of)
+	case recoup.ReplayIDs:
+		return c.caller.Of(f.Of)
+	}
+	return true // keys for some hubs have been refused
+}
