@@ -212,7 +212,7 @@ var layers = []layer{
 	},
 	{
 		pkg: "recoup/internal/deadletter",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/engine"},
 		why: "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
 	},
