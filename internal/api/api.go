@@ -106,8 +106,11 @@ type Options struct {
 	// Proxies are the addresses whose X-Forwarded headers are believed; nobody's else.
 	Proxies []netip.Prefix
 
-	Limits  Limits
-	Version string
+	Limits Limits
+
+	// Version, Revision and Date say what the program was built from, as far as it knows.
+	Version, Revision, Date string
+
 	Node    string                      // the node's name, in logs
 	Ready   func(context.Context) error // why the node cannot serve; nil: it can
 	Metrics Metrics                     // nil: they are elsewhere

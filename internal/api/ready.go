@@ -13,7 +13,17 @@ type status struct {
 	Status string `json:"status" doc:"ok; of /readyz: ready or overloaded"`
 }
 
-func (a *API) healthy(*call, *struct{}) (status, error) { return status{"ok"}, nil }
+// health is that the process runs, and what it was built from.
+type health struct {
+	Status   string `json:"status"`
+	Version  string `json:"version" example:"v0.1.0"`
+	Revision string `json:"revision,omitempty" doc:"the commit that it was built from"`
+	Date     string `json:"date,omitempty" doc:"of that commit, as RFC 3339"`
+}
+
+func (a *API) healthy(*call, *struct{}) (health, error) {
+	return health{"ok", a.Version, a.Revision, a.Date}, nil
+}
 
 // How readiness is found out: whoever asks is answered within the patience as long
 // as the last answer is young, however busy the database is.

@@ -154,7 +154,7 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 	t.Helper()
 	w := &world{T: t, store: s, Clock: node.NewClock(epoch.Add(time.Hour)), state: &state{}}
 	w.keys, _ = secrets()
-	o := app.Options{Listen: "127.0.0.1:0", Now: w.Now, Version: "test", MasterKey: bytes.Repeat([]byte{1}, 32)}
+	o := app.Options{Listen: "127.0.0.1:0", Now: w.Now, Build: app.Version{Version: "test"}, MasterKey: bytes.Repeat([]byte{1}, 32)}
 	for _, change := range options {
 		change(w, &o)
 	}

@@ -94,7 +94,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	n.metrics = newMetrics()
 	if n.o.Traces != "" {
 		var err error
-		if n.traces, err = newTracing(ctx, n.o.Traces, n.o.Node, n.o.Version); err != nil {
+		if n.traces, err = newTracing(ctx, n.o.Traces, n.o.Node, n.o.Build.Version); err != nil {
 			return err
 		}
 	}
@@ -152,13 +152,14 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
 		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: channelTester{n, ids}, Receivers: n.pusher,
-		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Version, Node: n.o.Node,
+		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count,
 	})
 	if err != nil {
 		return err
 	}
 	n.metrics.watch(n)
+	n.metrics.showBuild(n.o.Build)
 	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, &policyCollector{n: n}, &gateCollector{n}, &letterCollector{n: n}, &queueCollector{n: n}, &receiverCollector{n})
 	return nil
 }

@@ -47,6 +47,14 @@ func (m *metrics) count(r fault.Request) {
 	m.duration.WithLabelValues(r.Endpoint).Observe(r.Duration.Seconds())
 }
 
+// showBuild adds what the program was built from, as a series that is always 1.
+func (m *metrics) showBuild(v Version) {
+	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "recoup_build_info", Help: "What the program was built from; always 1."},
+		[]string{"version", "revision", "date", "goversion"})
+	info.WithLabelValues(v.Version, v.Revision, v.Date, v.Go).Set(1)
+	m.registry.MustRegister(info)
+}
+
 // watch adds what is read from the node when it is asked for.
 func (m *metrics) watch(n *Node) { m.registry.MustRegister(&nodeCollector{n}) }
 

@@ -44,8 +44,8 @@ type Options struct {
 	Limits   api.Limits
 	Timeouts Timeouts
 	Grace    time.Duration // how long a stop waits for requests
-	Version  string
-	Node     string // the node's name, in logs
+	Build    Version       // of the program; zero: its own
+	Node     string        // the node's name, in logs
 	Logger   *slog.Logger
 	LogLevel slog.Level // of the logger that LogTo makes
 	LogJSON  bool
@@ -89,7 +89,7 @@ func (o Options) withDefaults() Options {
 	o.Listen = cmp.Or(o.Listen, DefaultListen)
 	o.Timeouts = o.Timeouts.withDefaults()
 	o.Grace = cmp.Or(o.Grace, 20*time.Second)
-	o.Version = cmp.Or(o.Version, "dev")
+	o.Build = cmp.Or(o.Build, OwnVersion())
 	if o.Node == "" {
 		o.Node, _ = os.Hostname()
 	}

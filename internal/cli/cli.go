@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup/internal/app"
 	"recoup/internal/cli/alerts"
 	"recoup/internal/cli/codes"
 	"recoup/internal/cli/command"
@@ -63,7 +64,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 	root.Flags().BoolVar(&version, "version", false, "print the version, as 'recoup version' does")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if version {
-			_, err := fmt.Fprintln(streams.Out, command.OwnVersion())
+			_, err := fmt.Fprintln(streams.Out, app.OwnVersion())
 			return err
 		}
 		return command.Help(cmd, args)

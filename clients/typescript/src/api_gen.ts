@@ -805,6 +805,15 @@ export interface GroupVerification {
   token?: string;
 }
 
+export interface Health {
+  /** of that commit, as RFC 3339 */
+  date?: string;
+  /** the commit that it was built from */
+  revision?: string;
+  status: string;
+  version: string;
+}
+
 export interface History {
   transitions: Array<Transition> | null;
 }
@@ -2188,7 +2197,7 @@ export interface Operations {
   };
   /** Whether the process runs. Answers as long as the process runs, whatever else is wrong: for a liveness probe. */
   "GET /healthz": {
-    answer: Status;
+    answer: Health;
   };
   /** Whether the node can serve. Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. For a readiness probe. */
   "GET /readyz": {

@@ -65,7 +65,7 @@ func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration) (*cli
 	options := client.FromEnv(os.Getenv)
 	options.Server = cmp.Or(f.Server, options.Server, DefaultServer)
 	options.Key = cmp.Or(f.key, options.Key)
-	options.UserAgent = "recoup/" + OwnVersion().Version
+	options.UserAgent = "recoup/" + app.OwnVersion().Version
 	options.Timeout, options.Now = timeout, now
 	f.Server = options.Server
 	var last retry.Attempt

@@ -1,5 +1,5 @@
 // Package server is what runs and looks after a node: 'recoup serve', 'demo',
-// 'config', 'migrate', 'jobs' and 'version'.
+// 'config', 'migrate', 'jobs', 'version' and 'healthcheck'.
 package server
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{serve(streams), demoCommand(streams), config(streams), migrate(streams), jobs(streams), version(streams)}
+	return []*cobra.Command{serve(streams), demoCommand(streams), config(streams), migrate(streams), jobs(streams), version(streams), healthcheck(streams)}
 }
 
 func serve(streams command.Streams) *cobra.Command {
@@ -63,7 +63,7 @@ is written.`,
 func run(ctx context.Context, streams command.Streams, options app.Options, ready func(context.Context, *app.Node) error) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	options.Version = command.OwnVersion().Version
+	options.Build = app.OwnVersion()
 	node, err := app.Open(ctx, options)
 	if err != nil {
 		return err
@@ -111,9 +111,9 @@ func version(streams command.Streams) *cobra.Command {
 		Args: command.NoArgs,
 	}, command.One, func(_ context.Context, s *command.Session, _ []string) error {
 		if s.Machine() {
-			return s.Print(command.OwnVersion())
+			return s.Print(app.OwnVersion())
 		}
-		s.Sayf("%s", command.OwnVersion())
+		s.Sayf("%s", app.OwnVersion())
 		return nil
 	})
 }
