@@ -69,6 +69,10 @@ ERRORS ?= 10000000
 bench-large: setup ## see how questions grow from 10,000 errors to ERRORS=10000000 and five times as many events, on disk
 	cd bench && RECOUP_FSYNC=on RECOUP_ERRORS=$(ERRORS) go test -bench BenchmarkGrowth -benchtime 1x -timeout 6h -run '^$$' .
 
+.PHONY: release
+release: ## make dist/: static binaries for linux and darwin, manual, completions, list of contents, checksums
+	@scripts/release
+
 .PHONY: record-release
 record-release: setup ## keep what VERSION is released with: checksums of its migrations, a database of each store
 	@test -n "$(VERSION)" || { echo "usage: make record-release VERSION=0.1.0"; exit 2; }

@@ -346,6 +346,11 @@ var layers = []layer{
 		why:      "it runs commands for tests, against a node in their own process",
 	},
 	{
+		pkg:     "recoup/cmd/release",
+		imports: []string{"recoup/internal/cli"}, libraries: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		why: "it writes the manual from the commands, and what a binary is made of from the binary",
+	},
+	{
 		pkg:     "recoup/clients/generate",
 		imports: []string{"recoup/internal/api"},
 		why:     "it writes what other languages know of the API, and asks nothing but its document",
