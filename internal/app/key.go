@@ -65,27 +65,21 @@ func (k *Keys) act(reason string) store.Act {
 	return store.Act{By: CommandLine, Reason: reason, At: k.now()}
 }
 
+func (k *Keys) maker() api.KeyMaker {
+	return api.KeyMaker{Store: k.store, IDs: k.ids, Random: k.random}
+}
+
 // Create makes a key. Its Secret is nowhere else.
 func (k *Keys) Create(ctx context.Context, asked client.NewKey) (recoup.Key, error) {
 	p, err := k.policy(ctx)
 	if err != nil {
 		return recoup.Key{}, err
 	}
-	known := func(hub string) bool {
-		return slices.ContainsFunc(p.Tables(), func(t *policy.Table) bool { return t.Hub == hub })
+	m := k.maker()
+	m.Hub = func(name string) bool {
+		return slices.ContainsFunc(p.Tables(), func(t *policy.Table) bool { return t.Hub == name })
 	}
-	if err := api.CheckKey(asked, known); err != nil {
-		return recoup.Key{}, err
-	}
-	life := api.KeyLife
-	if asked.Days > 0 {
-		life = time.Duration(asked.Days) * 24 * time.Hour
-	}
-	key, err := api.NewKey(k.ids, k.random, k.now(), asked.Name, api.Role(asked.Role), asked.Hubs, life)
-	if err != nil {
-		return recoup.Key{}, err
-	}
-	return k.store.CreateKey(ctx, key, k.act(asked.Reason))
+	return m.Create(ctx, asked, k.act(asked.Reason))
 }
 
 // policy is the one that nodes on this database go by: it knows the hubs.
@@ -101,21 +95,7 @@ func (k *Keys) policy(ctx context.Context) (*policy.Policy, error) {
 }
 
 // List returns all keys, newest first.
-func (k *Keys) List(ctx context.Context) ([]recoup.Key, error) {
-	all := []recoup.Key{}
-	page := store.Page{Limit: store.MaxPage}
-	for {
-		keys, next, err := k.store.Keys(ctx, page)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, keys...)
-		if next.IsZero() {
-			return all, nil
-		}
-		page.Cursor = next
-	}
-}
+func (k *Keys) List(ctx context.Context) ([]recoup.Key, error) { return k.maker().List(ctx) }
 
 // Find returns the keys whose id begins or ends with a part.
 func (k *Keys) Find(ctx context.Context, text string) (client.FoundIDs, error) {
@@ -145,25 +125,12 @@ func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.
 
 // Rotate makes a key that takes over from another, which works a while longer.
 func (k *Keys) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (recoup.Key, error) {
-	if err := check.Reason(r.Reason); err != nil {
-		return recoup.Key{}, err
+	key, err := k.maker().Rotate(ctx, id, r, k.act(r.Reason))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		err = ErrNoKey
+	case errors.Is(err, store.ErrConflict):
+		err = ErrKeyGone
 	}
-	all, err := k.List(ctx)
-	if err != nil {
-		return recoup.Key{}, err
-	}
-	i := slices.IndexFunc(all, func(k recoup.Key) bool { return k.ID == id })
-	if i < 0 {
-		return recoup.Key{}, ErrNoKey
-	}
-	old, now := all[i], k.now()
-	key, err := api.NewKey(k.ids, k.random, now, old.Name, api.Role(old.Role), old.Hubs, api.KeyLife)
-	if err != nil {
-		return recoup.Key{}, err
-	}
-	stored, err := k.store.RotateKey(ctx, old.ID, key, now.Add(api.Overlap(r.Hours)), k.act(r.Reason))
-	if errors.Is(err, store.ErrConflict) {
-		return recoup.Key{}, ErrKeyGone
-	}
-	return stored, err
+	return key, err
 }
