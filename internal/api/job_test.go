@@ -18,9 +18,9 @@ func TestJobs(t *testing.T) {
 	w := newWorld(t)
 	e := w.report("outreach.dol_errors", "e1")
 	w.wait(40 * 24 * time.Hour)
-	run := func(ask client.JobRun, want client.JobRan) {
+	run := func(ask client.JobRun, want recoup.JobRan) {
 		t.Helper()
-		var got client.JobRan
+		var got recoup.JobRan
 		w.post("/v1/jobs/"+want.Name+"/run", ask).ok(&got)
 		if got != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -32,20 +32,20 @@ func TestJobs(t *testing.T) {
 		w.get("/v1/errors/" + e.ID.String()).ok(&shown)
 		return shown.State
 	}
-	run(client.JobRun{DryRun: true}, client.JobRan{Name: "ttl", DryRun: true, Rows: 1})
-	run(client.JobRun{DryRun: true}, client.JobRan{Name: "partitions", DryRun: true, Uncounted: true})
+	run(client.JobRun{DryRun: true}, recoup.JobRan{Name: "ttl", DryRun: true, Rows: 1})
+	run(client.JobRun{DryRun: true}, recoup.JobRan{Name: "partitions", DryRun: true, Uncounted: true})
 	if got := state(); got != recoup.RetryPending {
 		t.Fatalf("a dry run made it %s", got)
 	}
-	run(client.JobRun{Reason: "now"}, client.JobRan{Name: "ttl", Rows: 1})
+	run(client.JobRun{Reason: "now"}, recoup.JobRan{Name: "ttl", Rows: 1})
 	if got := state(); got != recoup.Archived {
 		t.Fatalf("it is %s", got)
 	}
-	run(client.JobRun{}, client.JobRan{Name: "ttl"})
+	run(client.JobRun{}, recoup.JobRan{Name: "ttl"})
 
 	var jobs client.Jobs
 	w.do("reader", http.MethodGet, "/v1/jobs", nil).ok(&jobs)
-	if i := slices.IndexFunc(jobs.Jobs, func(j client.Job) bool { return j.Name == "ttl" }); i < 0 || jobs.Jobs[i].Every != 1 || jobs.Leader != "" {
+	if i := slices.IndexFunc(jobs.Jobs, func(j recoup.Job) bool { return j.Name == "ttl" }); i < 0 || jobs.Jobs[i].Every != 1 || jobs.Leader != "" {
 		t.Errorf("the jobs are %+v", jobs)
 	}
 	var audit client.AuditPage

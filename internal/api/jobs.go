@@ -4,18 +4,19 @@ import (
 	"context"
 	"errors"
 
+	"recoup"
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/clockwork"
 )
 
-// Jobs is the regular work of the clock.
+// Jobs is the scheduled jobs.
 type Jobs interface {
-	Statuses(ctx context.Context) ([]clockwork.Status, error)
+	Statuses(ctx context.Context) ([]recoup.Job, error)
 	Leader(ctx context.Context) (string, error)
-	Preview(ctx context.Context, name string) (clockwork.Ran, error)
-	RunJob(ctx context.Context, name string) (clockwork.Ran, error)
+	Preview(ctx context.Context, name string) (recoup.JobRan, error)
+	RunJob(ctx context.Context, name string) (recoup.JobRan, error)
 }
 
 // actJobRun is how the audit names a job that a person has run.
@@ -27,15 +28,7 @@ func (a *API) listJobs(c *call, _ *struct{}) (client.Jobs, error) {
 		return client.Jobs{}, err
 	}
 	jobs, err := a.Jobs.Statuses(c.r.Context())
-	return client.Jobs{Leader: leader, Jobs: each(jobs, jobOf)}, err
-}
-
-func jobOf(s clockwork.Status) client.Job {
-	k := s.Known
-	return client.Job{
-		Name: s.Name, About: s.About, Every: int64(s.Every.Seconds()), Late: s.Behind, Lag: int64(k.Lag.Seconds()),
-		StartedAt: k.StartedAt, FinishedAt: k.FinishedAt, NextAt: s.Next, Rows: k.Rows, Runs: k.Runs, Failures: k.Failures, Error: k.Error,
-	}
+	return client.Jobs{Leader: leader, Jobs: jobs}, err
 }
 
 type runJobIn struct {
@@ -45,22 +38,20 @@ type runJobIn struct {
 
 // runJob runs a job for a few seconds, or counts what it would do. Who asked for a
 // run is written down before it begins.
-func (a *API) runJob(c *call, in *runJobIn) (client.JobRan, error) {
-	ctx, out := c.r.Context(), client.JobRan{Name: in.Name, DryRun: in.Body.DryRun}
+func (a *API) runJob(c *call, in *runJobIn) (recoup.JobRan, error) {
+	ctx := c.r.Context()
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return out, err
+		return recoup.JobRan{}, err
 	}
 	would, err := a.Jobs.Preview(ctx, in.Name)
 	if err != nil || in.Body.DryRun {
-		out.Rows, out.More, out.Uncounted = int64(would.Rows), would.More, would.Uncounted
-		return out, jobFailure(err)
+		return would, jobFailure(err)
 	}
 	if err := a.Store.AppendAudit(ctx, c.act(in.Body.Reason).On(actJobRun, in.Name, nil)); err != nil {
-		return out, err
+		return recoup.JobRan{}, err
 	}
 	ran, err := a.Jobs.RunJob(ctx, in.Name)
-	out.Rows, out.More = int64(ran.Rows), ran.More
-	return out, jobFailure(err)
+	return ran, jobFailure(err)
 }
 
 // jobFailure says what is wrong with a request for a job. The name is not

@@ -37,6 +37,6 @@ func (n *Node) resign(ctx context.Context) error {
 type jobRunner struct{ *clockwork.Clock }
 
 // RunJob runs a job, chunk by chunk, for a while.
-func (o jobRunner) RunJob(ctx context.Context, name string) (clockwork.Ran, error) {
+func (o jobRunner) RunJob(ctx context.Context, name string) (recoup.JobRan, error) {
 	return o.Run(ctx, name, jobBudget)
 }

@@ -36,12 +36,12 @@ func (c *jobCollector) Collect(out chan<- prometheus.Metric) {
 	send(descRefused, prometheus.GaugeValue, truth(c.n.policing.refused.Load() != nil))
 	if jobs, err := c.n.jobs.Statuses(ctx); err == nil {
 		for _, j := range jobs {
-			send(descJobRuns, prometheus.CounterValue, float64(j.Known.Runs), j.Name)
-			send(descJobFailures, prometheus.CounterValue, float64(j.Known.Failures), j.Name)
-			send(descJobRows, prometheus.CounterValue, float64(j.Known.Rows), j.Name)
-			send(descJobLate, prometheus.GaugeValue, truth(j.Behind), j.Name)
-			if !j.Known.FinishedAt.IsZero() {
-				send(descJobRan, prometheus.GaugeValue, float64(j.Known.FinishedAt.UnixMilli())/1000, j.Name)
+			send(descJobRuns, prometheus.CounterValue, float64(j.Runs), j.Name)
+			send(descJobFailures, prometheus.CounterValue, float64(j.Failures), j.Name)
+			send(descJobRows, prometheus.CounterValue, float64(j.Rows), j.Name)
+			send(descJobLate, prometheus.GaugeValue, truth(j.Late), j.Name)
+			if !j.FinishedAt.IsZero() {
+				send(descJobRan, prometheus.GaugeValue, float64(j.FinishedAt.UnixMilli())/1000, j.Name)
 			}
 		}
 	}

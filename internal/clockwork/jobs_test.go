@@ -31,7 +31,7 @@ func (w *world) run(c *clockwork.Clock, name string) (would, moved int) {
 	if err != nil || ran.More {
 		w.Fatalf("%s: %+v, %v", name, ran, err)
 	}
-	return preview.Rows, ran.Rows
+	return int(preview.Rows), int(ran.Rows)
 }
 
 // Every job does what it is for when its time has come, says before how much that

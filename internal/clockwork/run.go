@@ -6,29 +6,25 @@ import (
 	"slices"
 	"time"
 
-	"recoup/internal/store"
+	"recoup"
 )
 
-// Status is a job, how it went, and how far it is behind at the moment.
-type Status struct {
-	Job
-	Known  store.Job
-	Behind bool      // people have been notified that it is late
-	Next   time.Time // when it is to be begun again
-}
-
 // Statuses returns all jobs in their order, as the store knows them: whoever leads.
-func (c *Clock) Statuses(ctx context.Context) ([]Status, error) {
+func (c *Clock) Statuses(ctx context.Context) ([]recoup.Job, error) {
 	known, err := c.Store.Jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Status, len(c.Jobs))
+	list := make([]recoup.Job, len(c.Jobs))
 	for i, j := range c.Jobs {
 		p := resume(j, known, time.Time{})
-		list[i] = Status{Job: j, Known: p.saved, Behind: p.note.Late}
-		if !p.saved.StartedAt.IsZero() {
-			list[i].Next = p.saved.StartedAt.Add(j.Every)
+		k := p.saved
+		list[i] = recoup.Job{
+			Name: j.Name, About: j.About, Every: int64(j.Every.Seconds()), Late: p.note.Late, Lag: int64(k.Lag.Seconds()),
+			StartedAt: k.StartedAt, FinishedAt: k.FinishedAt, Rows: k.Rows, Runs: k.Runs, Failures: k.Failures, Error: k.Error,
+		}
+		if !k.StartedAt.IsZero() {
+			list[i].NextAt = k.StartedAt.Add(j.Every)
 		}
 	}
 	return list, nil
@@ -51,26 +47,17 @@ func (c *Clock) job(name string) (*Job, error) {
 	return &c.Jobs[i], nil
 }
 
-// Ran is what came of a job that a person has asked for.
-type Ran struct {
-	Rows int  // moved, or to be moved
-	More bool // there is more to do, at once
-
-	// Uncounted says, of a preview, that nobody knows before how much there is.
-	Uncounted bool
-}
-
 // maxChunks is how many chunks a person's request does at most.
 const maxChunks = 100
 
 // Run runs a job now, wherever it is asked for, chunk by chunk, for about as long as
 // the budget. Beside the leader's own run it does no harm.
-func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (Ran, error) {
+func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (recoup.JobRan, error) {
 	j, err := c.job(name)
 	if err != nil {
-		return Ran{}, err
+		return recoup.JobRan{}, err
 	}
-	var ran Ran
+	ran := recoup.JobRan{Name: name}
 	until := c.Now().Add(budget)
 	for range maxChunks {
 		turn := Turn{Now: c.Now()}
@@ -80,7 +67,7 @@ func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (Ran
 			}
 		}
 		rows, more, err := j.Chunk(ctx, turn)
-		ran.Rows += rows
+		ran.Rows += int64(rows)
 		if ran.More = more && rows > 0; err != nil || !ran.More || !c.Now().Before(until) {
 			return ran, err
 		}
@@ -92,13 +79,13 @@ func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (Ran
 const MaxPreview = 10_000
 
 // Preview says how much a job would do now; more than MaxPreview is not counted.
-func (c *Clock) Preview(ctx context.Context, name string) (Ran, error) {
+func (c *Clock) Preview(ctx context.Context, name string) (recoup.JobRan, error) {
 	j, err := c.job(name)
 	if err != nil || j.Overdue == nil {
-		return Ran{Uncounted: true}, err
+		return recoup.JobRan{Name: name, DryRun: true, Uncounted: err == nil}, err
 	}
 	overdue, err := j.Overdue(ctx, c.Now(), MaxPreview)
-	return Ran{Rows: overdue.N, More: overdue.N == MaxPreview}, err
+	return recoup.JobRan{Name: name, DryRun: true, Rows: int64(overdue.N), More: overdue.N == MaxPreview}, err
 }
 
 // Lags returns how far each job is behind at the moment, of those that can be. It

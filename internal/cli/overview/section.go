@@ -118,14 +118,14 @@ func jobs(ctx context.Context, s *command.Session, r *report) (line, error) {
 	if err == nil {
 		r.Leader = cmp.Or(found.Leader, "none")
 	}
-	late := slices.DeleteFunc(found.Jobs, func(j client.Job) bool { return !j.Late && j.Error == "" })
+	late := slices.DeleteFunc(found.Jobs, func(j recoup.Job) bool { return !j.Late && j.Error == "" })
 	switch {
 	case err != nil:
 	case found.Leader == "":
 		l.State, l.Needs, l.Detail = "none runs", true, "no node is the leader"
 	case len(late) > 0:
 		l.State, l.Needs = fmt.Sprintf("%d late or failing", len(late)), true
-		l.Detail = some(late, func(j *client.Job) string {
+		l.Detail = some(late, func(j *recoup.Job) string {
 			return fmt.Sprintf("%s %s behind", j.Name, command.Age(time.Duration(j.Lag)*time.Second))
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
@@ -24,24 +25,24 @@ takes over within seconds.`,
 
 func jobsList(streams command.Streams) *cobra.Command {
 	var whole client.Jobs
-	return command.List[client.Job]{
+	return command.List[recoup.Job]{
 		Noun: "job", Whole: true,
 		Columns: []command.Column{
 			{Name: "JOB"}, {Name: "EVERY", Drop: 2}, {Name: "LAST RUN"}, {Name: "BEHIND", Drop: 1}, {Name: "ROWS", Drop: 4}, {Name: "RUNS", Drop: 5},
 			{Name: "FAILED", Drop: 3}, {Name: "STATUS", Wrap: true, State: true},
 		},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []client.Job, _ string, err error) {
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []recoup.Job, _ string, err error) {
 			whole, err = s.Jobs(ctx)
 			return whole.Jobs, "", err
 		},
-		JSON: func(list []client.Job) any {
+		JSON: func(list []recoup.Job) any {
 			whole.Jobs = list
 			return whole
 		},
-		Row: func(_ *command.Session, j *client.Job) command.Cells {
+		Row: func(_ *command.Session, j *recoup.Job) command.Cells {
 			return command.Cells{j.Name, command.Seconds(j.Every), command.At(j.FinishedAt).Or("never"), command.Seconds(j.Lag), j.Rows, j.Runs, j.Failures, status(j)}
 		},
-		After: func(s *command.Session, _ []client.Job) {
+		After: func(s *command.Session, _ []recoup.Job) {
 			if whole.Leader == "" {
 				s.Notef("No node is the leader at the moment, so no job runs.")
 			}
@@ -54,7 +55,7 @@ func jobsList(streams command.Streams) *cobra.Command {
 	})
 }
 
-func status(j *client.Job) string {
+func status(j *recoup.Job) string {
 	switch {
 	case j.Error != "":
 		return "fails: " + j.Error
@@ -76,12 +77,12 @@ runs. With --dry-run it counts what there is to do, and changes nothing.`,
 		Args: command.ExactArgs("NAME"),
 	}
 	cmd.Flags().BoolVar(&ask.DryRun, "dry-run", false, "count what it would change, and change nothing")
-	return command.Act[client.JobRan]{
+	return command.Act[recoup.JobRan]{
 		On: command.Slow(time.Minute), Reason: &ask.Reason,
-		Call: func(ctx context.Context, s *command.Session, args []string) (client.JobRan, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.JobRan, error) {
 			return runJob(ctx, s, args[0], ask)
 		},
-		Say: func(s *command.Session, ran client.JobRan) {
+		Say: func(s *command.Session, ran recoup.JobRan) {
 			name, rows := command.Printable(ran.Name), command.Count(ran.Rows, "row")
 			switch {
 			case !ran.DryRun:
@@ -99,7 +100,7 @@ runs. With --dry-run it counts what there is to do, and changes nothing.`,
 
 // runJob asks again until nothing is left, and shows how far it has come. What
 // there is to do is counted first, as far as it can be.
-func runJob(ctx context.Context, s *command.Session, name string, ask client.JobRun) (client.JobRan, error) {
+func runJob(ctx context.Context, s *command.Session, name string, ask client.JobRun) (recoup.JobRan, error) {
 	if ask.DryRun {
 		return s.RunJob(ctx, name, ask)
 	}
@@ -113,7 +114,7 @@ func runJob(ctx context.Context, s *command.Session, name string, ask client.Job
 	}
 	advance, end := s.ShowProgress(name)
 	defer end()
-	done := client.JobRan{Name: name, More: true}
+	done := recoup.JobRan{Name: name, More: true}
 	for done.More {
 		ran, err := s.RunJob(ctx, name, ask)
 		if err != nil {

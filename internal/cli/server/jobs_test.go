@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/cli/command"
@@ -50,7 +51,7 @@ func TestJobsRunAgain(t *testing.T) {
 		var ask client.JobRun
 		_ = json.NewDecoder(r.Body).Decode(&ask)
 		asked = append(asked, ask)
-		ran := client.JobRan{Name: "ttl", DryRun: ask.DryRun, Rows: 1000, More: len(asked) < 4}
+		ran := recoup.JobRan{Name: "ttl", DryRun: ask.DryRun, Rows: 1000, More: len(asked) < 4}
 		_ = json.NewEncoder(w).Encode(ran)
 	}))
 	defer server.Close()
