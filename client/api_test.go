@@ -98,7 +98,7 @@ func TestRequests(t *testing.T) {
 		`GET /v1/codes`:         func(c *client.Client, x ctx) (any, error) { return c.Codes(x) },
 		`GET /v1/codes/TIMEOUT`: func(c *client.Client, x ctx) (any, error) { return c.Code(x, "TIMEOUT") },
 		`POST /v1/classify {"status":429,"headers":{"Retry-After":"3"}}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Classify(x, client.Failure{Status: 429, Headers: map[string]string{"Retry-After": "3"}})
+			return c.Classify(x, client.RawFailure{Status: 429, Headers: map[string]string{"Retry-After": "3"}})
 		},
 		`GET /v1/policy`:                       func(c *client.Client, x ctx) (any, error) { return c.Policy(x) },
 		`GET /v1/policy/versions?limit=5`:      func(c *client.Client, x ctx) (any, error) { return c.PolicyVersions(x, client.Page{Limit: 5}) },

@@ -29,6 +29,6 @@ func (c *Client) PutCode(ctx context.Context, def fault.Definition, options ...C
 
 // Classify asks the server what a failure means. Go programs can call
 // fault.Classify instead, which needs no server.
-func (c *Client) Classify(ctx context.Context, f Failure, options ...CallOption) (Classified, error) {
+func (c *Client) Classify(ctx context.Context, f RawFailure, options ...CallOption) (Classified, error) {
 	return call[Classified](ctx, c, request{method: http.MethodPost, path: "/v1/classify", body: f}, options)
 }

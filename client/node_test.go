@@ -274,7 +274,7 @@ func (n *realNode) testAdministration(t *testing.T) {
 	if def := must(n.PutCode(ctx, own))(t); def.Code != own.Code {
 		t.Errorf("registered %+v", def)
 	}
-	if c := must(n.Classify(ctx, client.Failure{Status: 429, Headers: map[string]string{"Retry-After": "7"}}))(t); c.Code != fault.CodeRateLimitExceeded || c.RetryAfter != 7 {
+	if c := must(n.Classify(ctx, client.RawFailure{Status: 429, Headers: map[string]string{"Retry-After": "7"}}))(t); c.Code != fault.CodeRateLimitExceeded || c.RetryAfter != 7 {
 		t.Errorf("classified as %+v", c)
 	}
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"recoup"
+	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/redact"
 	"recoup/internal/store"
@@ -86,42 +87,20 @@ func (a *API) putCode(c *call, in *putCodeIn) (*fault.Definition, error) {
 	return stored, nil
 }
 
-// classifyIn is a failure as it happened: what a provider or a server answered.
-type classifyIn struct {
-	Body struct {
-		Provider string            `json:"provider,omitempty" doc:"a registered provider"`
-		Status   int               `json:"status,omitempty" doc:"of an HTTP answer"`
-		Headers  map[string]string `json:"headers,omitempty" doc:"of an HTTP answer; Retry-After counts"`
-		Text     string            `json:"body,omitempty" maxLength:"8192" doc:"of an HTTP answer"`
-		SQLState string            `json:"sqlstate,omitempty" doc:"of a database error"`
-		Message  string            `json:"message,omitempty" maxLength:"8192" doc:"of an error of the provider"`
+type classifyIn struct{ Body client.RawFailure }
 
-		Idempotent *bool `json:"idempotent,omitempty" doc:"false: the work must not be done twice, so what may have happened already is not retryable; true: it may, or carries an idempotency key"`
-	}
-}
-
-type classified struct {
-	Code       recoup.Code        `json:"code" doc:"what it is"`
-	Retryable  bool               `json:"retryable" doc:"whether trying again can succeed without a change"`
-	Conditions []recoup.Condition `json:"conditions,omitempty" doc:"what must be proven before it is retried"`
-	Scope      string             `json:"scope,omitempty" doc:"what a retry repeats: request, transaction, or idempotent_only if it may have been done already"`
-	RetryAfter int                `json:"retry_after,omitempty" doc:"seconds to wait"`
-	Details    map[string]any     `json:"details,omitempty" doc:"what else the failure said"`
-	Definition *fault.Definition  `json:"definition" doc:"all that is registered about the code"`
-}
-
-func (a *API) classify(c *call, in *classifyIn) (classified, error) {
+func (a *API) classify(c *call, in *classifyIn) (client.Classified, error) {
 	verdict, err := a.judge(c, in)
 	if err != nil {
-		return classified{}, err
+		return client.Classified{}, err
 	}
 	def, ok := a.Registrar.Codes().Lookup(verdict.Code)
 	if !ok {
 		def, _, _ = a.Registrar.Codes().Fold("UNREGISTERED_CODE")
 	}
-	out := classified{
-		Code: verdict.Code, Retryable: verdict.Retryable(repeatable(in.Body.Idempotent)...), Scope: string(verdict.Scope),
-		RetryAfter: int(verdict.RetryAfter.Seconds()), Details: verdict.Details, Definition: def,
+	out := client.Classified{
+		Code: verdict.Code, Retryable: verdict.Retryable(repeatable(in.Body.Idempotent)...), Scope: verdict.Scope,
+		RetryAfter: int(verdict.RetryAfter.Seconds()), Details: verdict.Details, Definition: *def,
 	}
 	if def.Condition != recoup.ConditionNone {
 		out.Conditions = append(out.Conditions, def.Condition)
@@ -168,13 +147,13 @@ func (a *API) judge(c *call, in *classifyIn) (fault.Verdict, error) {
 			return fault.Verdict{}, fault.BadField("provider", "known", "provider must be one of %s", strings.Join(fault.DefaultProviders().Names(), ", "))
 		}
 		if b.Status != 0 {
-			return provider.ClassifyResponse(b.Status, header, []byte(b.Text), c.now, clean), nil
+			return provider.ClassifyResponse(b.Status, header, []byte(b.Body), c.now, clean), nil
 		}
 		return provider.Classify(errors.New(b.Message), clean), nil
 	}
 	switch {
 	case b.Status >= 100 && b.Status <= 599:
-		return registry.ClassifyResponse(b.Status, header, []byte(b.Text), c.now), nil
+		return registry.ClassifyResponse(b.Status, header, []byte(b.Body), c.now), nil
 	case b.SQLState != "":
 		return registry.Classify(sqlError(b.SQLState)), nil
 	}

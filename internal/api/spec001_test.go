@@ -64,27 +64,27 @@ func TestSpec002Classification(t *testing.T) {
 	w := newWorld(t)
 	for _, row := range []struct {
 		category  string
-		failure   client.Failure
+		failure   client.RawFailure
 		retryable bool
 	}{
-		{"network transient", client.Failure{Status: 502}, true},
-		{"network transient", client.Failure{Status: 503}, true},
-		{"network transient", client.Failure{Status: 504}, true},
-		{"rate limiting", client.Failure{Status: 429}, true},
-		{"rate limiting", client.Failure{Status: 400, Body: `{"error":"rate_limit_exceeded"}`}, true},
-		{"rate limiting", client.Failure{Status: 429, Body: `{"error":"quota_exceeded"}`}, true},
-		{"upstream internal", client.Failure{Status: 500}, true},
-		{"upstream internal", client.Failure{Status: 400, Body: `{"error":"internal_error"}`}, true},
-		{"conflicts", client.Failure{SQLState: "40001"}, true},
-		{"validation", client.Failure{Status: 400, Body: `{"error_code":"missing_required_field"}`}, false},
-		{"validation", client.Failure{Status: 400, Body: `{"error_code":"malformed_json"}`}, false},
-		{"validation", client.Failure{Status: 422}, false},
-		{"authentication", client.Failure{Status: 401, Body: `{"error":"invalid_api_key"}`}, false},
-		{"authentication", client.Failure{Status: 401, Body: `{"error":"token_expired"}`}, false},
-		{"authentication", client.Failure{Status: 403}, false},
-		{"not found", client.Failure{Status: 404}, false},
-		{"not found", client.Failure{Status: 410}, false},
-		{"content policy", client.Failure{Status: 400, Body: `{"error":"moderation_blocked"}`}, false},
+		{"network transient", client.RawFailure{Status: 502}, true},
+		{"network transient", client.RawFailure{Status: 503}, true},
+		{"network transient", client.RawFailure{Status: 504}, true},
+		{"rate limiting", client.RawFailure{Status: 429}, true},
+		{"rate limiting", client.RawFailure{Status: 400, Body: `{"error":"rate_limit_exceeded"}`}, true},
+		{"rate limiting", client.RawFailure{Status: 429, Body: `{"error":"quota_exceeded"}`}, true},
+		{"upstream internal", client.RawFailure{Status: 500}, true},
+		{"upstream internal", client.RawFailure{Status: 400, Body: `{"error":"internal_error"}`}, true},
+		{"conflicts", client.RawFailure{SQLState: "40001"}, true},
+		{"validation", client.RawFailure{Status: 400, Body: `{"error_code":"missing_required_field"}`}, false},
+		{"validation", client.RawFailure{Status: 400, Body: `{"error_code":"malformed_json"}`}, false},
+		{"validation", client.RawFailure{Status: 422}, false},
+		{"authentication", client.RawFailure{Status: 401, Body: `{"error":"invalid_api_key"}`}, false},
+		{"authentication", client.RawFailure{Status: 401, Body: `{"error":"token_expired"}`}, false},
+		{"authentication", client.RawFailure{Status: 403}, false},
+		{"not found", client.RawFailure{Status: 404}, false},
+		{"not found", client.RawFailure{Status: 410}, false},
+		{"content policy", client.RawFailure{Status: 400, Body: `{"error":"moderation_blocked"}`}, false},
 	} {
 		var got client.Classified
 		w.post("/v1/classify", row.failure).ok(&got)
@@ -93,7 +93,7 @@ func TestSpec002Classification(t *testing.T) {
 		}
 	}
 	var limited client.Classified
-	w.post("/v1/classify", client.Failure{Status: 429, Headers: map[string]string{"Retry-After": "120"}}).ok(&limited)
+	w.post("/v1/classify", client.RawFailure{Status: 429, Headers: map[string]string{"Retry-After": "120"}}).ok(&limited)
 	if limited.RetryAfter != 120 {
 		t.Errorf("Retry-After is %d", limited.RetryAfter)
 	}
