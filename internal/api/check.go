@@ -84,35 +84,35 @@ func (a *API) checkPolicy(_ *call, in *putPolicyIn) error {
 }
 
 func (a *API) checkTriage(c *call, in *triageIn) error {
-	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body))
+	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body))
 }
 
 func (a *API) checkRemediation(c *call, in *remediateIn) error {
-	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body))
+	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body))
 }
 
 func (a *API) checkValidation(c *call, in *validateIn) error {
-	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body))
+	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body))
 }
 
 func (a *API) checkVerification(c *call, in *verifyIn) error {
-	return a.Letters.CheckStep(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body))
+	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body))
 }
 
 func (a *API) checkGroupTriage(c *call, in *groupTriageIn) error {
-	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body.Triage))
+	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body.Triage))
 }
 
 func (a *API) checkGroupRemediation(c *call, in *groupRemediateIn) error {
-	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body.Remediation))
+	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body.Remediation))
 }
 
 func (a *API) checkGroupValidation(c *call, in *groupValidateIn) error {
-	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body.Validation))
+	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body.Validation))
 }
 
 func (a *API) checkGroupVerification(c *call, in *groupVerifyIn) error {
-	return a.Letters.CheckGroupStep(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body.Verification))
+	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body.Verification))
 }
 
 func (a *API) checkGroupNote(_ *call, in *groupNoteIn) error {

@@ -70,6 +70,6 @@ func (a *API) verifyGroup(c *call, in *groupVerifyIn) (recoup.BulkResult, error)
 	return a.takeGroup(c, in.ID, deadletter.Verification(in.Body.Verification), in.Body.ForGroup)
 }
 
-func (a *API) takeGroup(c *call, id recoup.ID, step deadletter.Step, how recoup.ForGroup) (recoup.BulkResult, error) {
-	return bulkAnswer(a.Letters.TakeGroup(c.r.Context(), c.caller, id, step, how))
+func (a *API) takeGroup(c *call, id recoup.ID, action deadletter.Action, how recoup.ForGroup) (recoup.BulkResult, error) {
+	return bulkAnswer(a.Letters.TakeGroup(c.r.Context(), c.caller, id, action, how))
 }

@@ -145,12 +145,12 @@ func (a *API) verifyLetter(c *call, in *verifyIn) (recoup.DeadLetter, error) {
 	return a.takeLetter(c, in.ID, deadletter.Verification(in.Body))
 }
 
-func (a *API) takeLetter(c *call, id recoup.ID, step deadletter.Step) (recoup.DeadLetter, error) {
+func (a *API) takeLetter(c *call, id recoup.ID, action deadletter.Action) (recoup.DeadLetter, error) {
 	receipt, err := c.letterReceipt(0)
 	if err != nil {
 		return recoup.DeadLetter{}, err
 	}
-	return letterAnswer(a.Letters.Take(c.r.Context(), c.caller, id, step, receipt))
+	return letterAnswer(a.Letters.Take(c.r.Context(), c.caller, id, action, receipt))
 }
 
 type payloadIn struct {

@@ -131,8 +131,8 @@ func one(list []Done, err error) (Done, error) {
 	return list[0], list[0].Err
 }
 
-// checkStep checks and cleans what a person wrote.
-func (s *Service) checkStep(in *Step) error {
+// checkAction checks and cleans what a person wrote.
+func (s *Service) checkAction(in *Action) error {
 	var f check.Fields
 	if t, ok := (*in).(Triage); ok {
 		var err error
@@ -144,11 +144,11 @@ func (s *Service) checkStep(in *Step) error {
 	return f.Err()
 }
 
-// CheckStep says what is wrong with an act on a dead letter, all of it: also what the
+// CheckAction says what is wrong with an act on a dead letter, all of it: also what the
 // dead letter demands, if it is there and it is its turn.
-func (s *Service) CheckStep(ctx context.Context, c engine.Caller, id recoup.ID, in Step) error {
+func (s *Service) CheckAction(ctx context.Context, c engine.Caller, id recoup.ID, in Action) error {
 	var bad fault.FieldErrors
-	bad.Merge(s.checkStep(&in))
+	bad.Merge(s.checkAction(&in))
 	l, err := s.Store.DeadLetter(ctx, id)
 	if err == nil && within(s.bounds(c), &l) && may(&l, in.act()) == nil {
 		var f check.Fields
@@ -159,8 +159,8 @@ func (s *Service) CheckStep(ctx context.Context, c engine.Caller, id recoup.ID, 
 }
 
 // Take does an act of the workflow on a dead letter.
-func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in Step, r *store.LetterReceipt) (Done, error) {
-	if err := s.checkStep(&in); err != nil {
+func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in Action, r *store.LetterReceipt) (Done, error) {
+	if err := s.checkAction(&in); err != nil {
 		return Done{}, err
 	}
 	return one(s.each(ctx, 1, func(int) (store.LetterStep, error) {

@@ -21,8 +21,8 @@ const groupChunk = 200
 
 // TakeGroup applies an act to the open dead letters of a group that wait for it. First
 // the set is fixed, then each is changed under its own lock, in chunks.
-func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, step Step, how recoup.ForGroup) (recoup.BulkResult, error) {
-	if err := s.checkStep(&step); err != nil {
+func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, action Action, how recoup.ForGroup) (recoup.BulkResult, error) {
+	if err := s.checkAction(&action); err != nil {
 		return recoup.BulkResult{}, err
 	}
 	group, err := s.Store.Group(ctx, id)
@@ -32,20 +32,20 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	if err != nil {
 		return recoup.BulkResult{}, err
 	}
-	if triage, ok := step.(Triage); ok { // the same for all, so it is reported once
+	if triage, ok := action.(Triage); ok { // the same for all, so it is reported once
 		var f check.Fields
 		triage.confirms(&f, group.Stage, group.Class)
 		if err := f.Err(); err != nil {
 			return recoup.BulkResult{}, err
 		}
 	}
-	act := step.act() + " " + id.String()
+	act := action.act() + " " + id.String()
 	if how.Token != "" && !how.Preview {
 		frozen, err := engine.Thaw(how.Token, act, s.now())
 		if err != nil {
 			return recoup.BulkResult{}, err
 		}
-		return s.takeMembers(ctx, c, frozen.Members, step)
+		return s.takeMembers(ctx, c, frozen.Members, action)
 	}
 	letters, err := s.groupMembers(ctx, id)
 	if err != nil {
@@ -56,11 +56,11 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 		members[i] = engine.Member{ID: letters[i].Dead.ErrorID, UpdatedAt: letters[i].Dead.UpdatedAt}
 	}
 	if !how.Preview {
-		return s.takeMembers(ctx, c, members, step)
+		return s.takeMembers(ctx, c, members, action)
 	}
 	shown := engine.Frozen{Act: act, Until: s.now().Add(engine.PreviewLife), Members: members}
 	result := recoup.BulkResult{Preview: true, Matched: len(letters), Token: shown.Token()}
-	decide := s.step(step, c.Name)
+	decide := s.step(action, c.Name)
 	for i := range letters { // as each is, without a lock
 		_, _, err := decide(letters[i], s.now())
 		result.Count(letters[i].Dead.ErrorID, err)
@@ -68,10 +68,10 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	return result, nil
 }
 
-// CheckGroupStep says what is wrong with an act on a group, all of it.
-func (s *Service) CheckGroupStep(ctx context.Context, c engine.Caller, id recoup.ID, in Step) error {
+// CheckGroupAction says what is wrong with an act on a group, all of it.
+func (s *Service) CheckGroupAction(ctx context.Context, c engine.Caller, id recoup.ID, in Action) error {
 	var bad fault.FieldErrors
-	bad.Merge(s.checkStep(&in))
+	bad.Merge(s.checkAction(&in))
 	triage, ok := in.(Triage)
 	if group, err := s.Store.Group(ctx, id); ok && err == nil && s.visible(c, group.Pipeline) == nil {
 		var f check.Fields
@@ -100,7 +100,7 @@ func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.L
 
 // takeMembers applies an act to dead letters in chunks, each under its own lock, unless
 // it has changed since it was seen.
-func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []engine.Member, in Step) (recoup.BulkResult, error) {
+func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []engine.Member, in Action) (recoup.BulkResult, error) {
 	result := recoup.BulkResult{Matched: len(members)}
 	for part := range slices.Chunk(members, groupChunk) {
 		decide := s.only(c, store.ErrNotFound, s.step(in, c.Name)) // a token can be made up

@@ -107,7 +107,7 @@ func (s *Service) ReplayOf(ctx context.Context, id recoup.ID) (recoup.ID, error)
 // its items in each state.
 func PublicReplay(s *store.ReplayStatus) recoup.Replay {
 	r := s.Replay
-	r.Step = StepName(&r)
+	r.Step = RampStage(&r)
 	for state, n := range map[recoup.ItemState]*int64{
 		recoup.ItemPending: &r.Counts.Pending, recoup.ItemReleased: &r.Counts.Released, recoup.ItemSucceeded: &r.Counts.Succeeded,
 		recoup.ItemFailed: &r.Counts.Failed, recoup.ItemRepeated: &r.Counts.Repeated,

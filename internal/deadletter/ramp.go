@@ -32,8 +32,8 @@ func firstPhase(plan recoup.ReplayPlan, after int) int {
 	return begun + rampCanary + 1
 }
 
-// StepName is the name of the ramp stage that a replay is in.
-func StepName(r *recoup.Replay) string {
+// RampStage is the name of the ramp stage that a replay is in.
+func RampStage(r *recoup.Replay) string {
 	if r.Phase == 0 {
 		return ""
 	}
@@ -95,9 +95,9 @@ func trouble(r *recoup.Replay, t tally) string {
 	judged := max(ended, min(fewSamples, stageSize(r), t.released+t.pending))
 	switch {
 	case t.repeated > 0:
-		return fmt.Sprintf("the same class came back: %d of %d results of the step %s", t.repeated, ended, StepName(r))
+		return fmt.Sprintf("the same class came back: %d of %d results of the ramp stage %s", t.repeated, ended, RampStage(r))
 	case float64(t.failed) > r.Plan.Limit*float64(judged):
-		return fmt.Sprintf("too many failures: %d of %d results of the step %s", t.failed, ended, StepName(r))
+		return fmt.Sprintf("too many failures: %d of %d results of the ramp stage %s", t.failed, ended, RampStage(r))
 	}
 	return ""
 }

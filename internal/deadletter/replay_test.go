@@ -33,7 +33,7 @@ func (w *world) deadLettered(count int) []recoup.ID {
 		}
 	}
 	group := w.read(ids[0]).Dead.GroupID
-	for _, step := range []deadletter.Step{triage, remedy, validated} {
+	for _, step := range []deadletter.Action{triage, remedy, validated} {
 		if r, err := w.TakeGroup(w.Context(), caller(ada), group, step, recoup.ForGroup{}); err != nil || r.Applied != count {
 			w.Fatalf("%T: %+v, %v", step, r, err)
 		}

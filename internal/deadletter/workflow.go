@@ -83,12 +83,12 @@ func may(l *store.Letter, act string) error {
 	return nil
 }
 
-// Step is an act of a person in the workflow.
-type Step interface {
+// Action is an act of a person in the workflow.
+type Action interface {
 	act() string
 
 	// clean checks and redacts what the person wrote.
-	clean(f *check.Fields) Step
+	clean(f *check.Fields) Action
 
 	// take changes the dead letter, and returns the additional fields of its note. It
 	// refuses what the cause of the dead letter does not allow.
@@ -99,7 +99,7 @@ type Step interface {
 }
 
 // step decides an act of a person on a dead letter.
-func (s *Service) step(in Step, by string) store.DecideLetter {
+func (s *Service) step(in Action, by string) store.DecideLetter {
 	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
 		var effects store.LetterEffects
 		if err := may(&l, in.act()); err != nil {

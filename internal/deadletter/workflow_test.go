@@ -66,8 +66,8 @@ func TestSkippedSteps(t *testing.T) {
 	everywhere(t, func(w *world) {
 		id := w.dead("llm", "VALIDATION_ERROR")
 		acts := []struct {
-			name string
-			step deadletter.Step // nil: the replay
+			name   string
+			action deadletter.Action // nil: the replay
 		}{{"triage", triage}, {"remediate", remedy}, {"validate", validated}, {"replay", nil}, {"verify", delivered}}
 		for done := range 4 {
 			for i, act := range acts {
@@ -76,10 +76,10 @@ func TestSkippedSteps(t *testing.T) {
 				}
 				before := w.read(id)
 				var err error
-				if act.step == nil {
+				if act.action == nil {
 					_, err = w.Replay(w.Context(), caller(ada), recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{id}}, Reason: "r"})
 				} else {
-					_, err = w.Take(w.Context(), caller(ada), id, act.step, nil)
+					_, err = w.Take(w.Context(), caller(ada), id, act.action, nil)
 				}
 				details := w.refused(err, fault.CodeInvalidTransition)
 				if details["missing_step"] != acts[done].name {
@@ -89,8 +89,8 @@ func TestSkippedSteps(t *testing.T) {
 					w.Errorf("%s has changed something", act.name)
 				}
 			}
-			if acts[done].step != nil {
-				w.take(id, acts[done].step)
+			if acts[done].action != nil {
+				w.take(id, acts[done].action)
 			}
 		}
 		w.replay(id)
@@ -288,7 +288,7 @@ func TestGroups(t *testing.T) {
 			w.Errorf("a preview has changed it: %s", d.Dead.Step)
 		}
 		w.refused(second(w.TakeGroup(w.Context(), caller(ada), group, triage, recoup.ForGroup{Token: r.Token})), fault.CodeValidationError)
-		for _, step := range []deadletter.Step{triage, remedy, validated} {
+		for _, step := range []deadletter.Action{triage, remedy, validated} {
 			seen, err := w.TakeGroup(w.Context(), caller(ada), group, step, recoup.ForGroup{Preview: true})
 			w.must(err)
 			for _, want := range []int{12, 0} { // the second time all have changed since

@@ -99,7 +99,7 @@ func (w *world) read(id recoup.ID) details {
 }
 
 // take does an act that is expected to be accepted.
-func (w *world) take(id recoup.ID, in deadletter.Step) store.Letter {
+func (w *world) take(id recoup.ID, in deadletter.Action) store.Letter {
 	w.Helper()
 	if t, ok := in.(deadletter.Triage); ok {
 		in = w.looked(id, t)
@@ -128,7 +128,7 @@ var (
 func (w *world) prepared(ids ...recoup.ID) {
 	w.Helper()
 	for _, id := range ids {
-		for _, step := range []deadletter.Step{triage, remedy, validated} {
+		for _, step := range []deadletter.Action{triage, remedy, validated} {
 			w.take(id, step)
 		}
 	}

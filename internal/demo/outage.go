@@ -122,7 +122,7 @@ func (s *Parts) replay(ctx context.Context, o outage, plan recoup.ReplayPlan) ([
 		return nil, nil
 	}
 	exhausted := true
-	for _, step := range []deadletter.Step{
+	for _, step := range []deadletter.Action{
 		deadletter.Triage{Cause: recoup.CauseTransient, Stage: o.stage, Class: o.class, Exhausted: &exhausted, Note: "it was down for an hour"},
 		deadletter.Remediation{Link: o.incident, UpstreamChecked: "it answers again"},
 		deadletter.Validation{Idempotent: true},

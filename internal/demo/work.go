@@ -41,7 +41,7 @@ func (s *Parts) addDeadLetters(ctx context.Context) error {
 		return err
 	}
 	first := &done[0].Letter.Dead
-	steps := []deadletter.Step{
+	steps := []deadletter.Action{
 		deadletter.Triage{Cause: recoup.CauseTransient, Stage: first.Stage, Class: first.Class, Exhausted: &first.Exhausted, Note: "the model host was down"},
 		deadletter.Remediation{Link: "INC-7", UpstreamChecked: "it answers again"},
 		deadletter.Validation{Idempotent: true},

@@ -7,9 +7,9 @@ import (
 	"recoup/internal/store"
 )
 
-// Settle implements [verb.Tx].
-func (a *act) Settle(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
-	done, err := a.store.settle(a.ctx, a.tx, steps, outcomes)
+// ApplyRemembered implements [verb.Tx].
+func (a *act) ApplyRemembered(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
+	done, err := a.store.applyRemembered(a.ctx, a.tx, steps, outcomes)
 	for i := range steps {
 		if err == nil && !done[i] {
 			left = append(left, i)

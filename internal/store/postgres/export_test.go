@@ -83,7 +83,7 @@ func ErrorColumnNames() (errors, archive []string) {
 // before, as far as they were needed yet.
 func (s *Store) Together() []string {
 	list := []string{claimDue}
-	for _, made := range s.settlements.made {
+	for _, made := range s.failureStatements.made {
 		list = append(list, made.sql)
 	}
 	return list

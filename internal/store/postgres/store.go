@@ -67,9 +67,9 @@ type Store struct {
 	claimed  atomic.Int64     // tickets of staged work, since the start
 	starts   laneStarts
 
-	memory      *store.Memory // decisions that stand for others
-	marks       marks         // how far this node has claimed
-	settlements settlements   // the statements that apply them
+	memory            *store.Memory     // decisions that stand for others
+	marks             marks             // how far this node has claimed
+	failureStatements failureStatements // the statements that apply them
 }
 
 // Open connects to a migrated database. A schema that is not the one this

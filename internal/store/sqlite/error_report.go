@@ -52,9 +52,9 @@ func (a act) LoadReports(reports []store.Report) (*store.Work, error) {
 	return w, err
 }
 
-// Settle implements [verb.Tx].
-func (a act) Settle(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
-	return a.settle(a.store.memory, steps, outcomes)
+// ApplyRemembered implements [verb.Tx].
+func (a act) ApplyRemembered(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
+	return a.applyRemembered(a.store.memory, steps, outcomes)
 }
 
 // LoadSteps implements [verb.Tx].

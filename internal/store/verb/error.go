@@ -23,7 +23,7 @@ func (v Verbs) ApplySteps(ctx context.Context, now time.Time, steps []store.Step
 	}
 	return actAt(ctx, v, "apply steps", now, func(tx Tx) ([]store.Outcome, error) {
 		outcomes := make([]store.Outcome, len(steps))
-		left, err := tx.Settle(steps, outcomes)
+		left, err := tx.ApplyRemembered(steps, outcomes)
 		if err != nil || len(left) == 0 {
 			return outcomes, err
 		}

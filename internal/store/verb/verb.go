@@ -78,11 +78,11 @@ type Tx interface {
 
 	// LoadReports locks what reports replace, admit and count, and LoadSteps the errors
 	// of steps with what they count, wherever those are; both look for receipts once
-	// that is locked. Settle applies remembered decisions to steps that these stand
+	// that is locked. ApplyRemembered applies remembered decisions to steps that these stand
 	// for, and returns the places of those that are left. SaveErrors writes what a unit of work has decided about errors.
 	LoadReports(reports []store.Report) (*store.Work, error)
 	LoadSteps(steps []store.Step) (*store.Work, error)
-	Settle(steps []store.Step, outcomes []store.Outcome) (left []int, err error)
+	ApplyRemembered(steps []store.Step, outcomes []store.Outcome) (left []int, err error)
 	SaveErrors(w *store.Work) error
 
 	// Promote holds the gate of an entity and records a promotion unless something

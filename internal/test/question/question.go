@@ -97,12 +97,12 @@ func (t transaction) LoadSteps([]store.Step) (*store.Work, error) {
 	return store.NewWork(t.now, nil), nil
 }
 
-func (t transaction) Settle([]store.Step, []store.Outcome) ([]int, error) { return nil, nil }
-func (transaction) SaveErrors(*store.Work) error                          { return nil }
-func (transaction) Promote(store.Promotion, *store.Promoted) error        { return nil }
-func (transaction) HoldWork(_, _ []recoup.ID) error                       { return nil }
-func (transaction) Leased(*recoup.Work)                                   {}
-func (transaction) Fence(_, _ recoup.ID) error                            { return nil }
+func (t transaction) ApplyRemembered([]store.Step, []store.Outcome) ([]int, error) { return nil, nil }
+func (transaction) SaveErrors(*store.Work) error                                   { return nil }
+func (transaction) Promote(store.Promotion, *store.Promoted) error                 { return nil }
+func (transaction) HoldWork(_, _ []recoup.ID) error                                { return nil }
+func (transaction) Leased(*recoup.Work)                                            {}
+func (transaction) Fence(_, _ recoup.ID) error                                     { return nil }
 func (transaction) SaveQueue(_ []recoup.Work, _ []store.Change[recoup.Work], _ []recoup.Work) error {
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"recoup/internal/store"
 )
 
-// settlement is one statement that records failed retries which are retried once more:
+// failureStatement is one statement that records failed retries which are retried once more:
 // it applies remembered decisions to every error that agrees with one they were made on,
 // and leaves the others alone; for successes recoup.settle does. Its parameters are the
 // ids and tokens of the results, the time, and the decisions: the columns in which an
@@ -21,7 +21,7 @@ import (
 // An error is written as the version that agreed, or not at all: one that somebody
 // else changes meanwhile is missing among those that are done, and the transaction
 // starts over.
-type settlement struct {
+type failureStatement struct {
 	one    bool                        // there is one decision, and its values are no arrays
 	agree  []column[recoup.Error]      // of the error before
 	values []column[recoup.Error]      // of the error after
@@ -39,8 +39,8 @@ var movedAlike = []string{
 	"state", "disposition", "blocking", "escalation_level", "retry_count", "owner",
 }
 
-func newSettlement(example *lifecycle.Decision, one bool) *settlement {
-	s := &settlement{one: one, agree: pick(currentColumns(), example.Columns()), values: pick(errorColumns(), failedColumns), moved: pick(historyColumns(), movedAlike)}
+func newFailureStatement(example *lifecycle.Decision, one bool) *failureStatement {
+	s := &failureStatement{one: one, agree: pick(currentColumns(), example.Columns()), values: pick(errorColumns(), failedColumns), moved: pick(historyColumns(), movedAlike)}
 	s.sql = s.statement(example.Entity())
 	return s
 }
@@ -49,7 +49,7 @@ func pick[R any](columns []column[R], names []string) []column[R] {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column[R]) bool { return !slices.Contains(names, c.name) })
 }
 
-func (s *settlement) statement(entity bool) string {
+func (s *failureStatement) statement(entity bool) string {
 	var values, named []string
 	add := func(prefix, name, kind string) {
 		if !s.one {
@@ -103,7 +103,7 @@ func (s *settlement) statement(entity bool) string {
 // that cannot be merged into its surroundings, so that whatever the statistics of a
 // queue say that is empty now and then, no plan begins with all of it; and of a limit
 // that it does not know the planner expects little.
-func (s *settlement) hold(agree string) string {
+func (s *failureStatement) hold(agree string) string {
 	decisions := "m where " + agree
 	if !s.one {
 		decisions = "lateral (select * from m where " + agree + " offset 0) m where true"
@@ -121,7 +121,7 @@ func (s *settlement) hold(agree string) string {
 const actTime = "(select now from act)"
 
 // args are the parameters of the statement.
-func (s *settlement) args(at *time.Time, steps []*store.Step, decisions []*lifecycle.Decision) []any {
+func (s *failureStatement) args(at *time.Time, steps []*store.Step, decisions []*lifecycle.Decision) []any {
 	ids, tokens := leasesOf(steps)
 	n := len(decisions)
 	if s.one {
@@ -157,21 +157,21 @@ func appendOne[R any](args []any, columns []column[R], r *R) []any {
 	return args
 }
 
-// settlements are the statements, made when they are first needed.
-type settlements struct {
+// failureStatements are the statements, made when they are first needed.
+type failureStatements struct {
 	sync.Mutex
-	made map[bool]*settlement // for one decision, or for several
+	made map[bool]*failureStatement // for one decision, or for several
 }
 
-func (s *settlements) of(decisions []*lifecycle.Decision) *settlement {
+func (s *failureStatements) of(decisions []*lifecycle.Decision) *failureStatement {
 	s.Lock()
 	defer s.Unlock()
 	one := len(decisions) == 1
 	if s.made[one] == nil {
 		if s.made == nil {
-			s.made = map[bool]*settlement{}
+			s.made = map[bool]*failureStatement{}
 		}
-		s.made[one] = newSettlement(decisions[0], one)
+		s.made[one] = newFailureStatement(decisions[0], one)
 	}
 	return s.made[one]
 }

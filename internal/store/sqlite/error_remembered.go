@@ -10,14 +10,14 @@ import (
 	"recoup/internal/store"
 )
 
-// settle applies remembered decisions to steps on errors that they fit, and returns the
+// applyRemembered applies remembered decisions to steps on errors that they fit, and returns the
 // places of the steps that are left, each of which is decided for itself. Results are of
 // errors that the writer remembers; of what is archived little is read.
-func (t *tx) settle(m *store.Memory, steps []store.Step, outcomes []store.Outcome) (rest []int, err error) {
+func (t *tx) applyRemembered(m *store.Memory, steps []store.Step, outcomes []store.Outcome) (rest []int, err error) {
 	if err := t.held.look(t); err != nil {
 		return nil, err
 	}
-	s := settling{tx: t, updates: newUpdates(), endings: endings{at: t.now}, levels: levels{}, chapters: chapters{seen: make(map[recoup.ID]bool, len(steps))}}
+	s := remembered{tx: t, updates: newUpdates(), endings: endings{at: t.now}, levels: levels{}, chapters: chapters{seen: make(map[recoup.ID]bool, len(steps))}}
 	var (
 		like      any
 		decisions []*lifecycle.Decision
@@ -38,11 +38,11 @@ func (t *tx) settle(m *store.Memory, steps []store.Step, outcomes []store.Outcom
 			over[like] = append(over[like], i)
 			continue
 		}
-		settled, err := s.end(step, decisions, &outcomes[i])
+		applied, err := s.end(step, decisions, &outcomes[i])
 		if err != nil {
 			return nil, err
 		}
-		if !settled {
+		if !applied {
 			rest = append(rest, i)
 		}
 	}
@@ -57,10 +57,10 @@ func (t *tx) settle(m *store.Memory, steps []store.Step, outcomes []store.Outcom
 	return rest, s.save()
 }
 
-// settling is steps to which remembered decisions are applied.
-type settling struct {
+// remembered is steps to which remembered decisions are applied.
+type remembered struct {
 	*tx
-	store.Settled
+	store.Remembered
 	updates  *updates
 	endings  endings
 	chapters chapters
@@ -69,7 +69,7 @@ type settling struct {
 }
 
 // end ends the attempt that a result is about, if that was decided before.
-func (s *settling) end(step *store.Step, decisions []*lifecycle.Decision, out *store.Outcome) (bool, error) {
+func (s *remembered) end(step *store.Step, decisions []*lifecycle.Decision, out *store.Outcome) (bool, error) {
 	was, known := s.held.errors[step.ID]
 	if !known || was.LeaseToken != step.Result.Token {
 		return false, nil
@@ -107,7 +107,7 @@ var selectOver = selectByID(overColumns) + ` where e.lease_token is null and e.r
 
 // archive has those errors archived for which a decision to do so stands, and returns the
 // places of the others.
-func (s *settling) archive(steps []store.Step, places []int, decisions []*lifecycle.Decision, outcomes []store.Outcome) (left []int, err error) {
+func (s *remembered) archive(steps []store.Step, places []int, decisions []*lifecycle.Decision, outcomes []store.Outcome) (left []int, err error) {
 	ids, at := make([]recoup.ID, len(places)), make(map[recoup.ID]int, len(places))
 	for k, i := range places {
 		ids[k], at[steps[i].ID] = steps[i].ID, i
@@ -139,7 +139,7 @@ func (s *settling) archive(steps []store.Step, places []int, decisions []*lifecy
 	return left, err
 }
 
-func (s *settling) save() error {
+func (s *remembered) save() error {
 	if len(s.ended) == 0 {
 		return nil
 	}

@@ -5,9 +5,9 @@ import (
 	"recoup/internal/lifecycle"
 )
 
-// Settled gathers the effects of steps to which a remembered decision was applied, so
+// Remembered gathers the effects of steps to which a remembered decision was applied, so
 // that they are written for all of them together.
-type Settled struct {
+type Remembered struct {
 	Events  []Event
 	notices NoticeSet
 	counts  map[*lifecycle.Decision]int
@@ -15,7 +15,7 @@ type Settled struct {
 
 // Add adds a step to which a decision was applied. was is the error that it was applied
 // to, as far as it is known.
-func (s *Settled) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, out *Outcome) {
+func (s *Remembered) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, out *Outcome) {
 	if s.counts == nil {
 		s.counts = map[*lifecycle.Decision]int{}
 	}
@@ -32,10 +32,10 @@ func (s *Settled) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, out 
 }
 
 // Notices returns the notifications to send, as [Work.Notices] does.
-func (s *Settled) Notices() []recoup.Notice { return s.notices.List() }
+func (s *Remembered) Notices() []recoup.Notice { return s.notices.List() }
 
 // Tallies counts what happened.
-func (s *Settled) Tallies() (t Tallies) {
+func (s *Remembered) Tallies() (t Tallies) {
 	for d, n := range s.counts {
 		t.Note(&d.Was, &d.Next, d.Kind, n)
 	}

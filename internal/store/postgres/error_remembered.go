@@ -13,16 +13,16 @@ import (
 	"recoup/internal/store"
 )
 
-// settle applies remembered decisions to results on errors that they fit, and reports
+// applyRemembered applies remembered decisions to results on errors that they fit, and reports
 // for each step whether it is done. The rest is decided for itself.
-func (s *Store) settle(ctx context.Context, t *tx, steps []store.Step, outcomes []store.Outcome) (done []bool, err error) {
+func (s *Store) applyRemembered(ctx context.Context, t *tx, steps []store.Step, outcomes []store.Outcome) (done []bool, err error) {
 	done = make([]bool, len(steps))
 	for like, group := range alike(steps) {
 		decisions := s.memory.Of(like)
 		if len(decisions) == 0 {
 			continue
 		}
-		if err := s.settleAlike(ctx, t, steps, group, decisions, outcomes, done); err != nil {
+		if err := s.applyAlike(ctx, t, steps, group, decisions, outcomes, done); err != nil {
 			return nil, err
 		}
 	}
@@ -42,8 +42,8 @@ func alike(steps []store.Step) map[any][]int {
 	return groups
 }
 
-func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, group []int, decisions []*lifecycle.Decision, outcomes []store.Outcome, done []bool) error {
-	b := settling{tx: t, steps: steps, decisions: decisions, outcomes: outcomes, done: done, place: make(map[recoup.ID]int, len(group))}
+func (s *Store) applyAlike(ctx context.Context, t *tx, steps []store.Step, group []int, decisions []*lifecycle.Decision, outcomes []store.Outcome, done []bool) error {
+	b := remembered{tx: t, steps: steps, decisions: decisions, outcomes: outcomes, done: done, place: make(map[recoup.ID]int, len(group))}
 	list := make([]*store.Step, len(group))
 	for k, i := range group {
 		list[k], b.place[steps[i].ID] = &steps[i], i
@@ -64,7 +64,7 @@ func (s *Store) settleAlike(ctx context.Context, t *tx, steps []store.Step, grou
 	if notices := b.Notices(); len(notices) > 0 {
 		addNotices(t, t.now, notices)
 	}
-	s.readSettled(t, b.whole, b.place, outcomes)
+	s.readRemembered(t, b.whole, b.place, outcomes)
 	return nil
 }
 
@@ -79,14 +79,14 @@ func (s *Store) statement(t *tx, steps []*store.Step, decisions []*lifecycle.Dec
 		return resolveAlike, args, err
 	}
 	t.steer()
-	by := s.settlements.of(decisions)
+	by := s.failureStatements.of(decisions)
 	return by.sql, by.args(t.due(), steps, decisions), nil
 }
 
-// settling is a batch of results that are decided together.
-type settling struct {
+// remembered is a batch of results that are decided together.
+type remembered struct {
 	*tx
-	store.Settled
+	store.Remembered
 	steps     []store.Step
 	decisions []*lifecycle.Decision
 	outcomes  []store.Outcome
@@ -99,7 +99,7 @@ type settling struct {
 
 // read notes which of the results were recorded, and by which decision: one row of
 // arrays, which cost less than rows.
-func (b *settling) read(rows pgx.Rows) error {
+func (b *remembered) read(rows pgx.Rows) error {
 	for rows.Next() {
 		v := rows.RawValues()
 		ids, correlations, workers, places := elements(v[0]), elements(v[1]), elements(v[2]), elements(v[3])
@@ -124,7 +124,7 @@ func (b *settling) read(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-func (b *settling) note(d *lifecycle.Decision, id, correlation recoup.ID, worker string) {
+func (b *remembered) note(d *lifecycle.Decision, id, correlation recoup.ID, worker string) {
 	i := b.place[id]
 	step := &b.steps[i]
 	b.done[i] = true
@@ -138,8 +138,8 @@ func (b *settling) note(d *lifecycle.Decision, id, correlation recoup.ID, worker
 	}
 }
 
-// readSettled queues the reading of errors whose results were recorded.
-func (s *Store) readSettled(t *tx, whole [][]byte, place map[recoup.ID]int, outcomes []store.Outcome) {
+// readRemembered queues the reading of errors whose results were recorded.
+func (s *Store) readRemembered(t *tx, whole [][]byte, place map[recoup.ID]int, outcomes []store.Outcome) {
 	if len(whole) == 0 {
 		return
 	}

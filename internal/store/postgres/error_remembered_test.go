@@ -21,7 +21,7 @@ var differing = map[string]string{
 
 // A success is recorded by a remembered decision only if its error agrees in every
 // column on which the decision depends; one that differs is decided for itself.
-func TestSettleAgreesInEveryColumn(t *testing.T) {
+func TestRememberedAgreesInEveryColumn(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	p.backlog(dol, len(differing)+2)
@@ -55,14 +55,14 @@ func TestSettleAgreesInEveryColumn(t *testing.T) {
 		}})
 		must(t, err)
 		if !errors.Is(outcomes[0].Err, asked) {
-			t.Errorf("settled what differs in %s", column)
+			t.Errorf("applied what differs in %s", column)
 		}
 	}
 }
 
 // Results of different workers are recorded by one decision, and the history names
 // the worker of each.
-func TestSettleKeepsWorkersApart(t *testing.T) {
+func TestRememberedKeepsWorkersApart(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]func(recoup.ID) lifecycle.Input{"succeed": succeed, "fail": failAgain} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestSettleKeepsWorkersApart(t *testing.T) {
 
 // What recoup.settle writes by itself is what the guards see to for everybody else:
 // one and the same error, gate's log, counts and queue for the archive.
-func TestSettleFollowsUpAsGuardsDo(t *testing.T) {
+func TestRememberedFollowsUpAsGuardsDo(t *testing.T) {
 	t.Parallel()
 	left := func(together bool) (rows string) {
 		p := newPair(t)
@@ -121,6 +121,6 @@ func TestSettleFollowsUpAsGuardsDo(t *testing.T) {
 			(select jsonb_agg(to_jsonb(d)) from recoup.due d)))`)
 	}
 	if by, alone := left(true), left(false); by != alone {
-		t.Errorf("settled together:\n%s\nby themselves:\n%s", by, alone)
+		t.Errorf("applied together:\n%s\nby themselves:\n%s", by, alone)
 	}
 }

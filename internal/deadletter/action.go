@@ -11,7 +11,7 @@ type Triage recoup.Triage
 
 func (Triage) act() string               { return ActTriage }
 func (in Triage) said() (string, string) { return in.Note, "" }
-func (in Triage) clean(f *check.Fields) Step {
+func (in Triage) clean(f *check.Fields) Action {
 	switch in.Cause {
 	case recoup.CauseTransient, recoup.CauseData, recoup.CauseAuthConfig, recoup.CauseCodeDefect:
 	default:
@@ -50,7 +50,7 @@ type Remediation recoup.Remediation
 func (Remediation) act() string               { return ActRemediate }
 func (in Remediation) said() (string, string) { return in.Note, in.Link }
 
-func (in Remediation) clean(f *check.Fields) Step {
+func (in Remediation) clean(f *check.Fields) Action {
 	f.Require("link", in.Link != "")
 	f.Link("link", in.Link)
 	in.Note = text(f, "note", in.Note, maxText)
@@ -99,7 +99,7 @@ type Validation recoup.Validation
 func (Validation) act() string               { return ActValidate }
 func (in Validation) said() (string, string) { return in.Note, "" }
 
-func (in Validation) clean(f *check.Fields) Step {
+func (in Validation) clean(f *check.Fields) Action {
 	in.DuplicateSafe, in.Note = text(f, "duplicate_safe", in.DuplicateSafe, maxText), text(f, "note", in.Note, maxText)
 	if !in.Idempotent && in.DuplicateSafe == "" {
 		f.Addf("idempotent", "required", "say that the replay is idempotent, or in duplicate_safe why a second effect does no harm")
@@ -122,7 +122,7 @@ type Verification recoup.Verification
 func (Verification) act() string               { return ActVerify }
 func (in Verification) said() (string, string) { return in.Note, in.Link }
 
-func (in Verification) clean(f *check.Fields) Step {
+func (in Verification) clean(f *check.Fields) Action {
 	if in.Outcome != recoup.Delivered && in.Outcome != recoup.NotDelivered {
 		f.Addf("outcome", "enum", "outcome must be %s or %s", recoup.Delivered, recoup.NotDelivered)
 	}
