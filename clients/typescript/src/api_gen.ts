@@ -1326,23 +1326,6 @@ export interface PolicyVersionPage {
 
 export type PostChannelsNameTestRequest = Record<string, never>;
 
-export interface PostClassifyRequest {
-  /** of an HTTP answer */
-  body?: string;
-  /** of an HTTP answer; Retry-After counts */
-  headers?: Record<string, string>;
-  /** false: the work must not be done twice, so what may have happened already is not retryable; true: it may, or carries an idempotency key */
-  idempotent?: boolean;
-  /** of an error of the provider */
-  message?: string;
-  /** a registered provider */
-  provider?: string;
-  /** of a database error */
-  sqlstate?: string;
-  /** of an HTTP answer */
-  status?: number;
-}
-
 export interface PostKeysIdRevokeRequest {
   reason?: string;
 }
@@ -1452,6 +1435,23 @@ export interface ProviderSwitch {
 
 export interface Providers {
   providers: Array<Provider> | null;
+}
+
+export interface RawFailure {
+  /** of an HTTP answer */
+  body?: string;
+  /** of an HTTP answer; Retry-After counts */
+  headers?: Record<string, string>;
+  /** false: the work must not be done twice, so what may have happened already is not retryable; true: it may, or carries an idempotency key */
+  idempotent?: boolean;
+  /** of an error of the provider */
+  message?: string;
+  /** a registered provider */
+  provider?: string;
+  /** of a database error */
+  sqlstate?: string;
+  /** of an HTTP answer */
+  status?: number;
 }
 
 export interface RebaseResult {
@@ -2652,7 +2652,7 @@ export interface Operations {
   };
   /** Classify a failure. Says which code a failure has and whether it is worth trying again, from an HTTP answer, a SQLSTATE or a provider's message. Nothing is stored. */
   "POST /v1/classify": {
-    body: PostClassifyRequest;
+    body: RawFailure;
     answer: ClassifiedAnswer;
   };
   /** Say who owns a group, and what is known of it. Sets the owner and the note of a group; what was there before stays in its notes. */
