@@ -91,10 +91,10 @@ func (l *Lease) Lapsed(now time.Time) bool {
 
 // RetryClaim asks for errors that are due to be retried.
 type RetryClaim struct {
-	Tables       []string `json:"tables,omitempty" doc:"default: every table that the key is for"`
+	Tables       []string `json:"tables,omitempty" doc:"only these tables; default: every table that the key is for"`
 	Worker       string   `json:"worker" doc:"a name for the history"`
-	Limit        int      `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
-	LeaseSeconds int      `json:"lease_seconds,omitempty" minimum:"0" doc:"default: the policy's"`
+	Limit        int      `json:"limit,omitempty" minimum:"0" maximum:"1000" default:"10" doc:"how many at most"`
+	LeaseSeconds int      `json:"lease_seconds,omitempty" minimum:"0" doc:"how long the lease is; default: the policy's"`
 	WaitSeconds  int      `json:"wait_seconds,omitempty" minimum:"0" maximum:"60" doc:"how long to wait if nothing is due"`
 }
 

@@ -162,9 +162,9 @@ const (
 // verified yet.
 type GateZeroClaim struct {
 	Worker       string `json:"worker" maxLength:"200" doc:"a name for the record"`
-	Limit        int    `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
-	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"0" maximum:"3600" doc:"default 300"`
-	What         string `json:"what,omitempty" enum:"recoveries,intakes" doc:"only the one or the other"`
+	Limit        int    `json:"limit,omitempty" minimum:"0" maximum:"1000" default:"10" doc:"how many at most"`
+	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"0" maximum:"3600" default:"300" doc:"how long the lease is"`
+	What         string `json:"what,omitempty" enum:"recoveries,intakes" doc:"only retries, or only first verifications; default: both"`
 	BatchID      string `json:"-"` // of a receiver: only what belongs to it
 }
 

@@ -10,7 +10,7 @@ import (
 // redacts it: its stack holds no secret, and its context has allowed keys only. The
 // server redacts it again.
 type StageFailure struct {
-	WorkID         ID             `json:"work_id,omitzero" doc:"not where the path names it"`
+	WorkID         ID             `json:"work_id,omitzero" doc:"the work that failed; leave it out where the path names it"`
 	LeaseToken     ID             `json:"lease_token,omitzero" doc:"of work that was claimed"`
 	Table          string         `json:"table,omitempty" doc:"of dead letters; default: the policy's first"`
 	EntityID       string         `json:"entity_id,omitempty" doc:"what cannot go on because of it; of work that was submitted with one it is known"`

@@ -10,7 +10,7 @@ import (
 type NewWork struct {
 	WorkID       ID     `json:"work_id,omitzero" doc:"default: one is made; work of an id that is in the queue is not there twice"`
 	Pipeline     string `json:"pipeline" example:"criticizer" doc:"a name of your own"`
-	Stage        string `json:"stage" doc:"the first" example:"fetch"`
+	Stage        string `json:"stage" doc:"the first stage" example:"fetch"`
 	EntityID     string `json:"entity_id,omitempty" doc:"what the work is about: if the work becomes a dead letter, this entity is not promoted until that is verified, archived or expired" example:"CO-20260205-000001"`
 	PayloadRef   string `json:"payload_ref,omitempty" doc:"where the payload can be found"`
 	PayloadHash  string `json:"payload_hash,omitempty" doc:"hexadecimal"`
@@ -92,8 +92,8 @@ func ParseLane(s string) (Lane, bool) {
 type WorkClaim struct {
 	Lanes        []Lane `json:"lanes" minItems:"1" maxItems:"100" doc:"what the worker takes"`
 	Worker       string `json:"worker" doc:"a name for the history"`
-	Limit        int    `json:"limit,omitempty" minimum:"0" maximum:"1000" doc:"default 10"`
-	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"0" doc:"default: the policy's"`
+	Limit        int    `json:"limit,omitempty" minimum:"0" maximum:"1000" default:"10" doc:"how many at most"`
+	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"0" doc:"how long the lease is; default: the policy's"`
 	WaitSeconds  int    `json:"wait_seconds,omitempty" minimum:"0" maximum:"60" doc:"how long to wait if there is none"`
 }
 
@@ -108,10 +108,10 @@ type ClaimedWork struct {
 // WorkResult is a worker's result for work that it has claimed. Failure describes the
 // failure, if it failed.
 type WorkResult struct {
-	WorkID       ID            `json:"work_id,omitzero" doc:"not where the path names it"`
+	WorkID       ID            `json:"work_id,omitzero" doc:"the work; leave it out where the path names it"`
 	LeaseToken   ID            `json:"lease_token" doc:"of the claim"`
-	Outcome      string        `json:"outcome,omitempty" enum:"succeed,fail,extend,release" doc:"not where the path says it"`
-	LeaseSeconds int           `json:"lease_seconds,omitempty" minimum:"0" doc:"extend: from now on"`
+	Outcome      string        `json:"outcome,omitempty" enum:"succeed,fail,extend,release" doc:"what became of it; leave it out where the path says so"`
+	LeaseSeconds int           `json:"lease_seconds,omitempty" minimum:"0" doc:"of extend: how long from now"`
 	Failure      *StageFailure `json:"failure,omitempty" doc:"fail: how"`
 }
 

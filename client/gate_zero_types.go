@@ -96,7 +96,7 @@ const (
 
 // RecoveryFilter selects recoveries.
 type RecoveryFilter struct {
-	List    string `query:"list" enum:"ELIGIBLE,EXHAUSTED" doc:"default ELIGIBLE"`
+	List    string `query:"list" enum:"ELIGIBLE,EXHAUSTED" default:"ELIGIBLE" doc:"which list"`
 	BatchID string `query:"batch_id" maxLength:"200" doc:"only this batch"`
 }
 

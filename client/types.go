@@ -57,8 +57,8 @@ type Filter struct {
 // errors.
 type Bulk struct {
 	Act
-	Filter  Filter      `json:"filter,omitzero" doc:"of a preview"`
-	IDs     []recoup.ID `json:"ids,omitempty" maxItems:"10000" doc:"instead of a filter"`
+	Filter  Filter      `json:"filter,omitzero" doc:"which errors, in a preview"`
+	IDs     []recoup.ID `json:"ids,omitempty" maxItems:"10000" doc:"named errors, instead of a filter"`
 	All     bool        `json:"all,omitempty" doc:"an empty filter is meant"`
 	Token   string      `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant, instead of a filter or ids"`
 	Preview bool        `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
@@ -71,14 +71,14 @@ type Claimed struct {
 
 // Result is a worker's result for one attempt.
 type Result struct {
-	ErrorID      recoup.ID          `json:"error_id,omitzero" doc:"not where the path names it"`
+	ErrorID      recoup.ID          `json:"error_id,omitzero" doc:"the error; leave it out where the path names it"`
 	LeaseToken   recoup.ID          `json:"lease_token" doc:"of the claim"`
-	Outcome      string             `json:"outcome,omitempty" enum:"succeed,fail,extend" doc:"not where the path says it"`
-	Code         string             `json:"code,omitempty" doc:"fail: what went wrong this time"`
+	Outcome      string             `json:"outcome,omitempty" enum:"succeed,fail,extend" doc:"what became of it; leave it out where the path says so"`
+	Code         string             `json:"code,omitempty" doc:"of fail: what went wrong this time"`
 	Reason       string             `json:"reason,omitempty" maxLength:"1000" doc:"what happened, for the history"`
 	RetryAfter   int                `json:"retry_after,omitempty" minimum:"0" maximum:"31536000" doc:"seconds that the failing side asked to wait"`
 	Proven       []recoup.Condition `json:"proven,omitempty" doc:"what makes a conditional code worth a retry: idempotency_key, same_payload, state_changed"`
-	LeaseSeconds int                `json:"lease_seconds,omitempty" minimum:"0" doc:"extend: from now on"`
+	LeaseSeconds int                `json:"lease_seconds,omitempty" minimum:"0" doc:"of extend: how long from now"`
 }
 
 // ResultBatch is many results; each succeeds or fails on its own.
@@ -133,12 +133,12 @@ type EventPage struct {
 // Processed counts work that was done, failed or not, in a minute: the
 // denominator of error rates.
 type Processed struct {
-	Minute     time.Time `json:"minute,omitzero" doc:"default: now"`
+	Minute     time.Time `json:"minute,omitzero" doc:"which minute; default: now"`
 	Table      string    `json:"table,omitempty" doc:"an error table; this or service is needed"`
 	Service    string    `json:"service,omitempty" doc:"the service that did the work"`
 	Count      int64     `json:"count" minimum:"1" doc:"how much was done, failures included"`
 	Failed     int64     `json:"failed,omitempty" minimum:"0" doc:"how much of it failed"`
-	DurationMS int64     `json:"duration_ms,omitempty" minimum:"0" doc:"sum of all"`
+	DurationMS int64     `json:"duration_ms,omitempty" minimum:"0" doc:"how long all of it took together"`
 
 	FailedDurationMS int64 `json:"failed_duration_ms,omitempty" minimum:"0" doc:"how much of that went into what failed"`
 }
@@ -153,7 +153,7 @@ type NewKey struct {
 	Name   string   `json:"name" doc:"who uses it"`
 	Role   string   `json:"role" enum:"ingest,worker,operator,admin,reader" doc:"what it may do"`
 	Hubs   []string `json:"hubs,omitempty" doc:"the hubs that it is for; default: all"`
-	Days   int      `json:"days,omitempty" minimum:"0" maximum:"90" doc:"until it expires; default 90"`
+	Days   int      `json:"days,omitempty" minimum:"0" maximum:"90" default:"90" doc:"until it expires"`
 	Reason string   `json:"reason,omitempty" doc:"why; the audit keeps it"`
 }
 

@@ -25,11 +25,11 @@ func letterRoutes() []*route {
 		checked(operation(post, "/v1/dead-letters/{id}/validate", "Validate: record that a replay does no harm (step 3 of 5)", (*API).validateLetter), (*API).checkValidation).by(Operator).under(vital).repeats(keyed),
 		checked(operation(post, "/v1/dead-letters/{id}/replay", "Replay: send a dead letter back to work, at the stage that failed (step 4 of 5)", (*API).replayLetter), (*API).checkSingleReplay).answers(http.StatusCreated).by(Operator).under(vital).repeats(twice),
 		checked(operation(post, "/v1/dead-letters/{id}/verify", "Verify: record whether the result has arrived, and close (step 5 of 5)", (*API).verifyLetter), (*API).checkVerification).by(Operator).under(vital).repeats(keyed),
-		checked(operation(post, "/v1/dead-letters/{id}/payload", "Read the payload; the look is audited", (*API).readPayload), neededReason(func(in *payloadIn) string { return in.Body.Reason })).forAdmins().under(vital).repeats(twice),
+		checked(operation(post, "/v1/dead-letters/{id}/payload", "Read the payload of a dead letter; audited", (*API).readPayload), neededReason(func(in *payloadIn) string { return in.Body.Reason })).forAdmins().under(vital).repeats(twice),
 
 		operation(get, "/v1/dead-letter-groups", "List groups of dead letters, the last seen first", (*API).listGroups).by(readers()...).under(vital),
 		operation(get, "/v1/dead-letter-groups/{id}", "Show a group: its trend and its notes", (*API).showGroup).by(readers()...).under(vital),
-		checked(operation(post, "/v1/dead-letter-groups/{id}/note", "Say who owns a group, and what is known of it", (*API).noteGroup), (*API).checkGroupNote).by(Operator).under(vital).repeats(twice),
+		checked(operation(post, "/v1/dead-letter-groups/{id}/note", "Set the owner and the note of a group", (*API).noteGroup), (*API).checkGroupNote).by(Operator).under(vital).repeats(twice),
 		checked(operation(post, "/v1/dead-letter-groups/{id}/triage", "Triage all open dead letters of a group", (*API).triageGroup), (*API).checkGroupTriage).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
 		checked(operation(post, "/v1/dead-letter-groups/{id}/remediate", "Remediate all open dead letters of a group", (*API).remediateGroup), (*API).checkGroupRemediation).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
 		checked(operation(post, "/v1/dead-letter-groups/{id}/validate", "Validate all open dead letters of a group", (*API).validateGroup), (*API).checkGroupValidation).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),

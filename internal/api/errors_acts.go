@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"recoup"
 	"recoup/client"
@@ -47,7 +48,7 @@ func acts() []*route {
 		one := operation(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *call, in *actIn) (client.Acted, error) {
 			return a.act(c, in.ID, v.input(in.Body))
 		}).repeats(keyed)
-		many := operation(http.MethodPost, "/v1/errors/"+v.name, v.summary+": all that a filter selected in a preview, or named ones", func(a *API, c *call, in *bulkIn) (recoup.BulkResult, error) {
+		many := operation(http.MethodPost, "/v1/errors/"+v.name, strings.ToUpper(v.name[:1])+v.name[1:]+" errors in bulk", func(a *API, c *call, in *bulkIn) (recoup.BulkResult, error) {
 			return a.bulk(c, in.Body, v)
 		}).takesUpTo(batchBody).takesLong().repeats(twice)
 		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })

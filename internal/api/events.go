@@ -40,7 +40,7 @@ func sendEvents() *route {
 	decoder := newEventDecoder()
 	return &route{
 		method: http.MethodPost, path: "/v1/events", status: http.StatusAccepted, maxBody: eventsBody,
-		summary: "Add events to the ledger: one, {\"events\": […]}, or NDJSON. With Prefer: respond-sync the answer comes once they are durable",
+		summary: "Add events to the ledger",
 		in:      reflect.TypeFor[sendEventsIn](), out: reflect.TypeFor[client.EventsAccepted](),
 		serve: func(a *API, c *call) (any, error) {
 			out, err := a.addEvents(c, decoder)

@@ -23,18 +23,18 @@ func gateZeroRoutes() []*route {
 	list := []*route{
 		operation(get, "/v1/gate-zero/status", "Count batches, intakes and recoveries, by reason", (*API).gateZeroStatus).by(readers()...).under(vital),
 		operation(get, "/v1/gate-zero/batches", "List batches with their counts, newest first", (*API).listBatches).by(readers()...).under(vital),
-		checked(operation(post, "/v1/gate-zero/batches", "Make a batch, or find it as it is", (*API).createBatch), (*API).checkBatch).by(Ingest, Operator),
+		checked(operation(post, "/v1/gate-zero/batches", "Create a batch", (*API).createBatch), (*API).checkBatch).by(Ingest, Operator),
 		operation(get, "/v1/gate-zero/batches/{batch_id}", "Show a batch and what was done to it", (*API).showBatch).by(readers()...).under(vital),
-		checked(operation(post, "/v1/gate-zero/batches/{batch_id}/complete", "Say that the import is done: the recovery window begins", (*API).completeBatch), checkCompletion).by(Ingest, Operator).mayBeEmpty(),
+		checked(operation(post, "/v1/gate-zero/batches/{batch_id}/complete", "Complete a batch: its recovery window begins", (*API).completeBatch), checkCompletion).by(Ingest, Operator).mayBeEmpty(),
 
 		operation(get, "/v1/gate-zero/intakes", "List intakes, newest first", (*API).listIntakes).by(readers()...).under(vital),
-		checked(operation(post, "/v1/gate-zero/intakes", "Take in a candidate; with an id of its own it may be sent again", (*API).createIntake), (*API).checkIntake).answers(http.StatusCreated).by(Ingest, Operator),
+		checked(operation(post, "/v1/gate-zero/intakes", "Take in a candidate", (*API).createIntake), (*API).checkIntake).answers(http.StatusCreated).by(Ingest, Operator),
 		importIntakes().by(Ingest, Operator),
 		operation(get, "/v1/gate-zero/intakes/{id}", "Show an intake, from its first result to its end", (*API).showIntake).by(readers()...).under(vital),
 
 		operation(get, "/v1/gate-zero/recoveries", "List recoveries that are eligible, or that are exhausted", (*API).listRecoveries).by(readers()...).under(vital),
 		operation(get, "/v1/gate-zero/recoveries/{id}", "Show a recovery", (*API).showRecovery).by(readers()...).under(vital),
-		checked(operation(post, "/v1/gate-zero/claim", "Lease retries that are eligible, and intakes that nobody has verified yet", (*API).claimGateZero), (*API).checkGateClaim).by(Worker).repeats(twice),
+		checked(operation(post, "/v1/gate-zero/claim", "Claim verifications: eligible retries, then new intakes", (*API).claimGateZero), (*API).checkGateClaim).by(Worker).repeats(twice),
 		checked(operation(post, "/v1/gate-zero/results", "Submit results of verifications in bulk; items succeed or fail independently", (*API).gateZeroResults), (*API).checkGateResults).takesUpTo(batchBody).by(Worker),
 
 		operation(get, killSwitch, "Show the kill switch of a batch", (*API).showKillSwitch).by(readers()...).under(vital),

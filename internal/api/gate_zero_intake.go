@@ -69,7 +69,7 @@ func importIntakes() *route {
 	bind, form := newBinder(reflect.TypeFor[importParams]()), shapeOf(reflect.TypeFor[client.IntakeImport]())
 	return &route{
 		method: http.MethodPost, path: "/v1/gate-zero/intakes/import", status: http.StatusOK, maxBody: importBody, long: true,
-		summary: "Import candidates in bulk; rows succeed or fail independently: JSON, NDJSON, or CSV with the names of the columns in its first line",
+		summary: "Import candidates in bulk: JSON, NDJSON or CSV; rows succeed or fail independently",
 		in:      reflect.TypeFor[importIn](), out: reflect.TypeFor[client.IntakesImported](),
 		serve: func(a *API, c *call) (any, error) {
 			var in importParams

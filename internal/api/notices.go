@@ -27,7 +27,7 @@ func noticeRoutes() []*route {
 	return []*route{
 		operation(get, "/v1/notices", "List notifications, sent and waiting, newest first", (*API).listNotices).by(Operator).forAllHubs().under(vital).tagged("notifications"),
 		checked(operation(post, "/v1/notices/resend", "Requeue undeliverable notifications", (*API).resendNotices), reasonOf(func(in *resendIn) string { return in.Body.Reason })).by(Operator).forAllHubs().under(vital).tagged("notifications"),
-		operation(post, "/v1/channels/{name}/test", "Send a message through a channel of this node, to try it", (*API).testChannel).forAdmins().forAllHubs().takesLong().repeats(twice).tagged("notifications"),
+		operation(post, "/v1/channels/{name}/test", "Test a channel of this node", (*API).testChannel).forAdmins().forAllHubs().takesLong().repeats(twice).tagged("notifications"),
 	}
 }
 

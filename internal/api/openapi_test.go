@@ -152,7 +152,7 @@ func holdOperation(t *testing.T, rt api.RouteInfo, op object) {
 	responses := op["responses"].(object)
 	switch {
 	case op["summary"] == "" || op["description"] == nil || guarded == rt.Open:
-		t.Errorf("%s lacks its summary, or says the wrong thing about keys", rt.Name())
+		t.Errorf("%s lacks its summary, or its manual (manual_*.go), or says the wrong thing about keys", rt.Name())
 	case keyed != rt.Keyed:
 		t.Errorf("%s says the wrong thing about Idempotency-Key", rt.Name())
 	case responses[fmt.Sprint(rt.Status)] == nil || responses["default"] == nil:

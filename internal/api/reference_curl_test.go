@@ -58,7 +58,7 @@ func fetched(t *testing.T, url string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // it was read
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %d %v", url, resp.StatusCode, err)
@@ -75,7 +75,7 @@ func holdCommand(t *testing.T, command, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // it was read
 	var answer struct {
 		Code  string `json:"error_code"`
 		Items []struct {

@@ -12,15 +12,15 @@ import (
 func replayRoutes() []*route {
 	list := []*route{
 		checked(operation(post, "/v1/replays/preview", "Preview which dead letters a replay would include, and why others are left out", (*API).previewReplay), (*API).checkPreview).by(Operator, Reader).under(vital).takesLong(),
-		checked(operation(post, "/v1/replays", "Send dead letters back to work, at a rate and in a ramp: named ones, or those that a preview has shown", (*API).createReplay), (*API).checkReplay).answers(http.StatusCreated).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
+		checked(operation(post, "/v1/replays", "Start a replay of dead letters", (*API).createReplay), (*API).checkReplay).answers(http.StatusCreated).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
 		operation(get, "/v1/replays", "List replays, newest first", (*API).listReplays).by(readers()...).under(vital),
 		operation(get, "/v1/replays/{id}", "Show a replay and how far it has come", (*API).showReplay).by(readers()...).under(vital),
 		operation(get, "/v1/replays/{id}/items", "List the members of a replay and what became of each", (*API).listReplayItems).by(readers()...).under(vital),
 	}
 	for _, verb := range [][2]string{
-		{deadletter.ActPause, "Keep a replay from releasing more"},
-		{deadletter.ActResume, "Let a paused replay go on"},
-		{deadletter.ActCancel, "End a replay; what no worker has is as it was before"},
+		{deadletter.ActPause, "Pause a replay"},
+		{deadletter.ActResume, "Resume a replay"},
+		{deadletter.ActCancel, "Cancel a replay"},
 	} {
 		act, summary := verb[0], verb[1]
 		list = append(list, checked(operation(post, "/v1/replays/{id}/"+act, summary, func(a *API, c *call, in *replayActIn) (recoup.Replay, error) {
@@ -93,8 +93,8 @@ func (a *API) showReplay(c *call, in *idIn) (recoup.ReplayDetails, error) {
 type replayItemsIn struct {
 	idIn
 	State string `query:"state" enum:"PENDING,RELEASED,SUCCEEDED,FAILED,REPEATED,CANCELLED,ARCHIVED" doc:"only members in this state"`
-	From  int    `query:"from" minimum:"0" doc:"the position from which on; default 0"`
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"rows of a page; default 100"`
+	From  int    `query:"from" minimum:"0" default:"0" doc:"the position from which on"`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"rows of a page"`
 }
 
 func (a *API) listReplayItems(c *call, in *replayItemsIn) (client.ReplayItems, error) {

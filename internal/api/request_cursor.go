@@ -14,7 +14,7 @@ import (
 
 // page is what every list takes.
 type page struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" doc:"rows of a page; default 100"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"rows of a page"`
 	Cursor string `query:"cursor" doc:"where the last page ended: its next"`
 }
 

@@ -32,13 +32,13 @@ func workRoutes() []*route {
 		operation(get, "/v1/errors/{id}/history", "Show what happened to an error", (*API).history).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/{id}/explain", "Explain which rules decided and what happens next", (*API).explain).by(readers()...).under(vital).tagged("errors"),
 
-		checked(operation(post, "/v1/retries/claim", "Lease errors that are due, and wait for some", (*API).claim), (*API).checkClaim).by(Worker).under(waiting).repeats(twice).tagged("retries"),
+		checked(operation(post, "/v1/retries/claim", "Claim errors that are due, or wait until some are", (*API).claim), (*API).checkClaim).by(Worker).under(waiting).repeats(twice).tagged("retries"),
 		checked(operation(post, "/v1/retries/results", "Submit results of retries in bulk; items succeed or fail independently", (*API).results), (*API).checkResults).takesUpTo(batchBody).by(Worker).repeats(keyed).tagged("retries"),
-		checked(operation(post, "/v1/retries/{id}/succeed", "The retry worked", (*API).succeed), checkResult("succeed")).by(Worker).repeats(keyed).tagged("retries"),
-		checked(operation(post, "/v1/retries/{id}/fail", "The retry failed", (*API).fail), checkResult("fail")).demands("code").by(Worker).repeats(keyed).tagged("retries"),
-		checked(operation(post, "/v1/retries/{id}/extend", "Prolong a lease", (*API).extend), checkResult("extend")).by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/succeed", "Report a retry that succeeded", (*API).succeed), checkResult("succeed")).by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/fail", "Report a retry that failed", (*API).fail), checkResult("fail")).demands("code").by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/extend", "Extend a lease", (*API).extend), checkResult("extend")).by(Worker).repeats(keyed).tagged("retries"),
 
-		operation(get, "/v1/promotion/{entity}", "See whether an entity may go on, and if not, why, whose turn it is and until when", (*API).gate).by(readers()...).under(vital).endsByItself().tagged("promotion"),
+		operation(get, "/v1/promotion/{entity}", "Ask whether an entity may go on", (*API).gate).by(readers()...).under(vital).endsByItself().tagged("promotion"),
 		checked(operation(post, "/v1/promotions", "Check the gate and record a promotion, in one transaction", (*API).promote), (*API).checkPromotion).answers(http.StatusCreated).by(Worker, Operator).under(vital).repeats(keyed).tagged("promotion"),
 		checked(operation(post, "/v1/processed", "Count work that was done, for error rates", (*API).processed), (*API).checkCounts).takesUpTo(1<<20).answers(http.StatusAccepted).by(Ingest, Worker, Operator).repeats(twice).tagged("promotion"),
 	}
@@ -50,12 +50,12 @@ func ledgerRoutes() []*route {
 		sendEvents().by(Ingest, Worker, Operator).tagged("events"),
 		operation(get, "/v1/events", "List events, newest first", (*API).listEvents).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
 		operation(get, "/v1/events/export", "Export counts by day, service and code; with rows=true the events themselves", (*API).exportEvents).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
-		operation(get, "/v1/stats/top-codes", "The codes with the most events", (*API).topCodes).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
-		operation(get, "/v1/stats/retryable-rate", "The share of retryable failures, by service", (*API).retryableRate).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
-		operation(get, "/v1/stats/daily", "Counts by day, service and code", (*API).daily).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
-		operation(get, "/v1/stats/drops", "What was left out of the ledger, by day and reason", (*API).drops).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
+		operation(get, "/v1/stats/top-codes", "List the most frequent codes", (*API).topCodes).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
+		operation(get, "/v1/stats/retryable-rate", "Show the share of retryable failures, by service", (*API).retryableRate).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
+		operation(get, "/v1/stats/daily", "Count events by day, service and code", (*API).daily).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
+		operation(get, "/v1/stats/drops", "Count what was left out of the ledger, by day and reason", (*API).drops).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
 
-		operation(get, "/v1/codes", "List the registry", (*API).listCodes).by(everyone()...).tagged("codes"),
+		operation(get, "/v1/codes", "List codes", (*API).listCodes).by(everyone()...).tagged("codes"),
 		operation(get, "/v1/codes/{code}", "Show a code", (*API).showCode).by(everyone()...).tagged("codes"),
 		checked(operation(put, "/v1/codes/{code}", "Register a code, or change one of your own", (*API).putCode), (*API).checkCode).forAdmins().forAllHubs().tagged("codes"),
 		checked(operation(post, "/v1/classify", "Classify a failure", (*API).classify), (*API).checkClassify).by(everyone()...).tagged("codes"),
@@ -67,11 +67,11 @@ func adminRoutes() []*route {
 	return []*route{
 		operation(get, "/v1/policy", "Show the policy", (*API).showPolicy).by(everyone()...).tagged("policy"),
 		operation(get, "/v1/policy/versions", "List the policies that were in force", (*API).policyVersions).by(readers()...).tagged("policy"),
-		checked(operation(post, "/v1/policy/plan", "Say what a policy would change of the open errors", (*API).planPolicy), (*API).checkPlan).takesUpTo(1 << 20).by(Operator).forAllHubs().takesLong().tagged("policy"),
+		checked(operation(post, "/v1/policy/plan", "Preview what a policy would change", (*API).planPolicy), (*API).checkPlan).takesUpTo(1 << 20).by(Operator).forAllHubs().takesLong().tagged("policy"),
 		checked(operation(put, "/v1/policy", "Put a policy in force", (*API).putPolicy), (*API).checkPolicy).takesUpTo(1 << 20).forAdmins().forAllHubs().takesLong().tagged("policy"),
 
 		operation(get, "/v1/keys", "List keys", (*API).listKeys).forAdmins().forAllHubs().tagged("keys"),
-		checked(operation(post, "/v1/keys", "Make a key; the answer is the only place where it is shown", (*API).createKey), (*API).checkKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
+		checked(operation(post, "/v1/keys", "Create a key", (*API).createKey), (*API).checkKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		checked(operation(post, "/v1/keys/{id}/revoke", "Revoke a key", (*API).revokeKey), reasonOf(func(in *reasonIn) string { return in.Body.Reason })).forAdmins().forAllHubs().tagged("keys"),
 		checked(operation(post, "/v1/keys/{id}/rotate", "Replace a key; the old one works a while longer", (*API).rotateKey), reasonOf(func(in *rotateIn) string { return in.Body.Reason })).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		operation(get, "/v1/payload-keys", "List the keys that payloads are encrypted with", (*API).listPayloadKeys).forAdmins().forAllHubs().tagged("keys"),
@@ -81,10 +81,10 @@ func adminRoutes() []*route {
 		checked(operation(post, "/v1/tenant-keys/rotate", "Hash tenants with a new key from now on", (*API).rotateTenantKey), why()).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		checked(operation(post, "/v1/tenant-keys/{key_id}/delete", "Delete a tenant key that is not in use; what it hashed cannot be found again", (*API).deleteTenantKey), reasonOf(func(in *tenantKeyIn) string { return in.Body.Reason })).forAdmins().forAllHubs().tagged("keys"),
 		operation(get, "/v1/jobs", "List scheduled jobs, and how they go", (*API).listJobs).by(Operator, Reader).under(vital).tagged("operations"),
-		checked(operation(post, "/v1/jobs/{name}/run", "Run a job now, a few seconds' worth of it, or count what it would move", (*API).runJob), reasonOf(func(in *runJobIn) string { return in.Body.Reason })).forAdmins().forAllHubs().takesLong().tagged("operations"),
+		checked(operation(post, "/v1/jobs/{name}/run", "Run a scheduled job now", (*API).runJob), reasonOf(func(in *runJobIn) string { return in.Body.Reason })).forAdmins().forAllHubs().takesLong().tagged("operations"),
 		operation(get, "/v1/audit", "List administrative acts, newest first", (*API).audit).by(Operator).forAllHubs().under(vital).tagged("operations"),
 
-		operation(get, "/healthz", "Whether the process runs", (*API).healthy).tagged("operations").under(always),
-		operation(get, "/readyz", "Whether the node can serve", (*API).ready).tagged("operations").under(always),
+		operation(get, "/healthz", "Check that the process runs", (*API).healthy).tagged("operations").under(always),
+		operation(get, "/readyz", "Check that the node can serve", (*API).ready).tagged("operations").under(always),
 	}
 }

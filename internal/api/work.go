@@ -16,20 +16,20 @@ import (
 func queueRoutes() []*route {
 	list := []*route{
 		checked(operation(post, "/v1/work", "Submit work in bulk; items succeed or fail independently", (*API).submitWork), (*API).checkSubmissions).answers(http.StatusCreated).takesUpTo(batchBody).by(Ingest, Worker, Operator).repeats(keyed),
-		checked(operation(post, "/v1/work/claim", "Lease work, new or replayed, and wait for some", (*API).claimWork), (*API).checkWorkClaim).by(Worker).under(waiting).repeats(twice),
+		checked(operation(post, "/v1/work/claim", "Claim work, new or replayed, or wait until there is some", (*API).claimWork), (*API).checkWorkClaim).by(Worker).under(waiting).repeats(twice),
 		checked(operation(post, "/v1/work/results", "Submit results of work in bulk; items succeed or fail independently", (*API).workResults), (*API).checkWorkResults).takesUpTo(batchBody).by(Worker).repeats(keyed),
-		operation(post, "/v1/work/{id}/progress", "Get the outputs of the stages that are finished", (*API).workProgress).by(Worker),
+		operation(post, "/v1/work/{id}/progress", "Get the outputs of finished stages", (*API).workProgress).by(Worker),
 		checked(operation(put, "/v1/work/{id}/checkpoints/{stage}", "Keep the output of a finished stage", (*API).saveCheckpoint), (*API).checkCheckpoint).takesUpTo(checkpointBody).by(Worker),
 		operation(post, "/v1/work/{id}/forget", "Drop the outputs of all stages", (*API).forgetCheckpoints).by(Worker),
 		operation(get, "/v1/pauses", "List what is paused, oldest first", (*API).listPauses).by(readers()...).under(vital),
-		checked(operation(post, "/v1/pauses", "Keep work from being claimed: of a pipeline, a stage or an error class", (*API).addPause), (*API).checkPause).by(Operator).under(vital),
-		checked(operation(del, "/v1/pauses", "Let it be claimed again", (*API).liftPause), (*API).checkUnpause).by(Operator).under(vital),
+		checked(operation(post, "/v1/pauses", "Pause work of a pipeline, a stage or an error class", (*API).addPause), (*API).checkPause).by(Operator).under(vital),
+		checked(operation(del, "/v1/pauses", "Lift a pause", (*API).liftPause), (*API).checkUnpause).by(Operator).under(vital),
 	}
 	for _, verb := range [][2]string{
-		{deadletter.Succeeded, "The work is done"},
-		{deadletter.Failed, "A stage failed: it is retried by the policy's stages if its class may be, else the work is a dead letter"},
-		{deadletter.Extended, "Prolong a lease"},
-		{deadletter.Released, "Give work back unfinished, through no fault of its own"},
+		{deadletter.Succeeded, "Report work that succeeded"},
+		{deadletter.Failed, "Report a stage that failed: it is retried, or becomes a dead letter"},
+		{deadletter.Extended, "Extend a lease"},
+		{deadletter.Released, "Release work unfinished"},
 	} {
 		outcome, summary := verb[0], verb[1]
 		rt := checked(operation(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *call, in *workResultIn) (recoup.WorkDone, error) {

@@ -6,6 +6,7 @@ export interface AcknowledgedAnswer {
 }
 
 export interface Act {
+  /** why; it stays in the history */
   reason?: string;
   /** escalate: the tier; default: the next */
   tier?: number;
@@ -16,6 +17,7 @@ export interface Act {
 export interface Acted {
   /** left out of an answer to Prefer: return=minimal */
   error?: Error;
+  /** the same request was answered before */
   repeated?: boolean;
   /** something the caller may not expect */
   warning?: string;
@@ -24,6 +26,7 @@ export interface Acted {
 export interface ActedAnswer {
   /** left out of an answer to Prefer: return=minimal */
   error?: Error;
+  /** the same request was answered before */
   repeated?: boolean;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
@@ -32,95 +35,137 @@ export interface ActedAnswer {
 }
 
 export interface ActedBatchAnswer {
+  /** an answer for each result, in their order */
   items: Array<ItemActed> | null;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface Alert {
+  /** what the rule does, such as NOTIFY_HUB_TEAM or SWITCH_PROVIDER */
   action: string;
+  /** names the alert */
   alert_id: string;
+  /** the rule in words: error_rate > 5% over 24h */
   condition: string;
+  /** when people were first notified */
   fired_at?: string;
+  /** how often people were notified */
   notified?: number;
+  /** when people were last notified */
   notified_at?: string;
+  /** since when the condition holds */
   pending_at: string;
+  /** when the condition no longer held */
   resolved_at?: string;
+  /** the rule of the policy */
   rule: string;
+  /** of how many samples the figure is made */
   samples?: number;
+  /** the hub, service or provider that it is about; none: everything together */
   scope?: string;
+  /** WARNING, HIGH or CRITICAL */
   severity: string;
+  /** whether a silence covers it now */
   silenced?: boolean;
+  /** PENDING: the condition holds, not yet for long enough; FIRING: people were notified; RESOLVED: over for good */
   state: "PENDING" | "FIRING" | "RESOLVED";
+  /** the figure when the condition last held */
   value: number;
 }
 
 export interface AlertPage {
+  /** this page of the list */
   alerts: Array<Alert> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface AppliedOutAnswer {
   /** false: it was in force already */
   added: boolean;
+  /** since when it is in force */
   at: string;
+  /** who put it in force */
   by: string;
+  /** which version it is, from 1 */
   number: number;
+  /** of open errors: what the rebase changed */
   rebased?: RebaseResult;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** as the file names itself */
   version: string;
 }
 
 export interface AuditEntry {
+  /** what was done, such as key.create or policy.apply */
   act: string;
+  /** who did it */
   actor: string;
+  /** when it was done */
   at: string;
+  /** more, by the kind of act */
   details?: unknown;
+  /** the key that the actor used; names are not unique */
   key_id?: string;
+  /** why, as the actor said */
   reason?: string;
+  /** its place in the audit */
   seq: number;
+  /** to what */
   target?: string;
 }
 
 export interface AuditPage {
+  /** this page of the list */
   entries: Array<AuditEntry> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface BatchAct {
+  /** why; the audit keeps it */
   reason?: string;
 }
 
 export interface BatchStory {
   batch: IntakeBatch;
+  /** what happened to the batch as a whole, oldest first */
   timeline: Array<IntakeEvent> | null;
 }
 
 export interface Blocker {
+  /** what failed */
   code?: string;
   /** it is a dead letter: it ends when its replay is verified, when it is archived, or when it expires, which it does not while a replay runs */
   dead_letter?: boolean;
   /** when it would end by itself */
   ends_at?: string;
+  /** the error; none: the key is not for its hub */
   error_id?: string;
+  /** when it is retried next */
   next_retry_at?: string;
   /** who is to act on it */
   owner: string;
+  /** since when it blocks */
   since: string;
+  /** its state */
   state?: string;
+  /** its error table */
   table: string;
 }
 
 export interface Bulk {
   /** an empty filter is meant */
   all?: boolean;
-  /** of a preview */
+  /** which errors, in a preview */
   filter?: Filter;
-  /** instead of a filter */
+  /** named errors, instead of a filter */
   ids?: Array<string> | null;
   /** say what would happen, and do nothing */
   preview?: boolean;
+  /** why; it stays in the history */
   reason?: string;
   /** escalate: the tier; default: the next */
   tier?: number;
@@ -131,9 +176,13 @@ export interface Bulk {
 }
 
 export interface BulkResultAnswer {
+  /** how many it was applied to; of a preview, would be */
   applied: number;
+  /** how many the act was to be applied to */
   matched: number;
+  /** how many it does not apply to */
   not_done: number;
+  /** nothing was changed */
   preview: boolean;
   /** the first hundred that the act does not apply to */
   refused?: Array<Refused> | null;
@@ -151,22 +200,29 @@ export interface Change {
 }
 
 export interface ChannelTestAnswer {
+  /** whether the message was accepted */
   accepted: boolean;
+  /** the channel */
   channel: string;
+  /** why it was not */
   reason?: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface ClaimedAnswer {
+  /** what was leased, each with its lease_token; empty: nothing is due */
   errors: Array<Error> | null;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface ClaimedWork {
+  /** how often it was claimed */
   claims?: number;
+  /** when it was submitted */
   created_at: string;
+  /** when it may be claimed; of leased work, when the lease ends */
   due_at?: string;
   /** what it is about */
   entity_id?: string;
@@ -174,68 +230,104 @@ export interface ClaimedWork {
   error_class?: string;
   /** of the dead letter that is replayed */
   error_id?: string;
+  /** failed attempts that may be retried, counted by the server for each stage since the work came into the queue: {"fetch": {"attempts": 2, "error_class": "NETWORK_TIMEOUT", "first_failure_at": …, "last_failure_at": …}} */
+  failures?: unknown;
   /** how many workers were lost over it */
   lapses?: number;
+  /** until when, unless it is extended */
   lease_ends_at?: string;
   /** only for the worker that has claimed it */
   lease_token?: string;
+  /** the worker that has it */
   lease_worker?: string;
+  /** since when */
   leased_at?: string;
   /** base64 */
   payload?: string;
+  /** of the payload, in hexadecimal */
   payload_hash?: string;
+  /** where the payload can be found */
   payload_ref?: string;
+  /** the pipeline it is in */
   pipeline: string;
   /** the same request was answered before */
   repeated?: boolean;
+  /** the replay that it belongs to; none: it is new */
   replay_id?: string;
   /** of the dead letter that is replayed, as its last failure left it */
   sanitized_context?: unknown;
   /** at which it goes on */
   stage: string;
+  /** names the work */
   work_id: string;
 }
 
 export interface ClassifiedAnswer {
+  /** what it is */
   code: string;
   /** what must be proven before it is retried */
   conditions?: Array<string> | null;
+  /** all that is registered about the code */
   definition: Definition;
+  /** what else the failure said */
   details?: Record<string, unknown>;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** seconds to wait */
   retry_after?: number;
+  /** whether trying again can succeed without a change */
   retryable: boolean;
   /** what a retry repeats: request, transaction, or idempotent_only if it may have been done already */
   scope?: string;
 }
 
 export interface CodeCount {
+  /** the code */
   code: string;
+  /** how many events */
   count: number;
 }
 
 export interface CodeOut {
+  /** other names that mean the same */
   aliases?: Array<string> | null;
+  /** TRANSIENT, OPERATIONAL or STRUCTURAL: which retry schedule an error of it has */
   category: string;
+  /** what it usually comes from */
   causes: Array<string> | null;
+  /** immediate, short_delay, long_delay, fatal or conditional: whether and how soon trying again can help */
   class: string;
+  /** its name, in capitals: UPPER_SNAKE_CASE */
   code: string;
+  /** of a conditional code: what must be proven */
   condition?: string;
+  /** what it means, in a sentence */
   description: string;
+  /** what it is about: request, auth, resource, rate, runtime or data */
   domain: string;
+  /** an answer that has it */
   example?: Failure;
+  /** what alert rules count it as: database or external_service */
   group?: string;
+  /** the status that an answer with it has */
   http_status: number;
+  /** where it comes from: a specification, your service, or recoup */
   origin: string;
+  /** the platform's operator is paged when it happens */
   page?: boolean;
+  /** of a conditional code: its class once that is proven */
   proven?: string;
+  /** codes that are easily confused with it */
   related?: Array<string> | null;
+  /** what may be repeated: request, transaction or idempotent_only; default: the request */
   repeat?: string;
+  /** what to do about it */
   resolution: Array<string> | null;
+  /** how a caller retries its request; default: 3 times, from 1 s on */
   retry?: RetryPolicy;
   /** whether trying again can succeed without a change; a conditional code says false, and its condition */
   retryable: boolean;
+  /** CRITICAL, HIGH, MEDIUM or LOW */
   severity: string;
 }
 
@@ -246,54 +338,78 @@ export interface CodeTaken {
 }
 
 export interface CodesOut {
+  /** all of them, sorted */
   codes: Array<CodeOut> | null;
 }
 
 export interface Counts {
+  /** one for each table and state that has errors */
   counts: Array<StateCount> | null;
 }
 
 export interface Daily {
+  /** one for each day, service and code */
   days: Array<DailyCount> | null;
 }
 
 export interface DailyCount {
+  /** the code */
   code: string;
+  /** how many events */
   count: number;
   /** in UTC */
   day: string;
+  /** when the last one happened */
   last_seen_at: string;
+  /** how many of them were worth trying again */
   retryable_count: number;
+  /** the service */
   service: string;
 }
 
 export interface DayCount {
+  /** the day */
   day: string;
+  /** how many */
   n: number;
 }
 
 export interface DeadLetter {
+  /** the root cause that triage found */
   cause?: string;
   /** verified, or archived */
   closed_at?: string;
+  /** when it was recorded */
   created_at: string;
+  /** what cannot go on because of it */
   entity_id?: string;
+  /** the code of its last failure */
   error_class: string;
+  /** names the dead letter */
   error_id: string;
+  /** how far it was escalated: 0, not at all, to 3 */
   escalation_level?: number;
   /** what failed could be retried, and its budget was spent */
   exhausted?: boolean;
   /** not while it is part of a replay */
   expires_at?: string;
+  /** when the stage first failed */
   first_failure_at: string;
+  /** the group of dead letters that failed alike */
   group_id: string;
+  /** when it last failed */
   last_failure_at: string;
   /** the act that it waits for */
   next_step?: string;
+  /** who has to act on it */
   owner?: string;
+  /** why it waits for a person */
   park_reason?: string;
+  /** of the payload, in hexadecimal */
   payload_hash?: string;
+  /** where the payload can be found */
   payload_ref?: string;
+  /** the pipeline it was in */
   pipeline: string;
   /** the closed dead letter of the same work before this one */
   previous_id?: string;
@@ -305,36 +421,54 @@ export interface DeadLetter {
   round: number;
   /** the normalised cause, by which dead letters are grouped */
   signature?: string;
+  /** the stage that failed */
   stage: string;
   /** of its error; empty in lists if that is archived */
   state?: string;
+  /** where it is in the workflow: NEW, TRIAGED, REMEDIATED, VALIDATED, REPLAYING, REPLAYED or VERIFIED */
   step: string;
+  /** when it was last changed */
   updated_at: string;
+  /** the work that failed */
   work_id: string;
 }
 
 export interface DeadLetterAnswer {
+  /** the root cause that triage found */
   cause?: string;
   /** verified, or archived */
   closed_at?: string;
+  /** when it was recorded */
   created_at: string;
+  /** what cannot go on because of it */
   entity_id?: string;
+  /** the code of its last failure */
   error_class: string;
+  /** names the dead letter */
   error_id: string;
+  /** how far it was escalated: 0, not at all, to 3 */
   escalation_level?: number;
   /** what failed could be retried, and its budget was spent */
   exhausted?: boolean;
   /** not while it is part of a replay */
   expires_at?: string;
+  /** when the stage first failed */
   first_failure_at: string;
+  /** the group of dead letters that failed alike */
   group_id: string;
+  /** when it last failed */
   last_failure_at: string;
   /** the act that it waits for */
   next_step?: string;
+  /** who has to act on it */
   owner?: string;
+  /** why it waits for a person */
   park_reason?: string;
+  /** of the payload, in hexadecimal */
   payload_hash?: string;
+  /** where the payload can be found */
   payload_ref?: string;
+  /** the pipeline it was in */
   pipeline: string;
   /** the closed dead letter of the same work before this one */
   previous_id?: string;
@@ -348,38 +482,56 @@ export interface DeadLetterAnswer {
   round: number;
   /** the normalised cause, by which dead letters are grouped */
   signature?: string;
+  /** the stage that failed */
   stage: string;
   /** of its error; empty in lists if that is archived */
   state?: string;
+  /** where it is in the workflow: NEW, TRIAGED, REMEDIATED, VALIDATED, REPLAYING, REPLAYED or VERIFIED */
   step: string;
+  /** when it was last changed */
   updated_at: string;
+  /** the work that failed */
   work_id: string;
 }
 
 export interface DeadLetterDetails {
+  /** the root cause that triage found */
   cause?: string;
   /** verified, or archived */
   closed_at?: string;
+  /** when it was recorded */
   created_at: string;
+  /** what cannot go on because of it */
   entity_id?: string;
+  /** the code of its last failure */
   error_class: string;
+  /** names the dead letter */
   error_id: string;
+  /** how far it was escalated: 0, not at all, to 3 */
   escalation_level?: number;
   /** what failed could be retried, and its budget was spent */
   exhausted?: boolean;
   /** not while it is part of a replay */
   expires_at?: string;
+  /** when the stage first failed */
   first_failure_at: string;
+  /** the group of dead letters that failed alike */
   group_id: string;
+  /** when it last failed */
   last_failure_at: string;
   /** the act that it waits for */
   next_step?: string;
   /** what was done about it, oldest first */
   notes: Array<Note> | null;
+  /** who has to act on it */
   owner?: string;
+  /** why it waits for a person */
   park_reason?: string;
+  /** of the payload, in hexadecimal */
   payload_hash?: string;
+  /** where the payload can be found */
   payload_ref?: string;
+  /** the pipeline it was in */
   pipeline: string;
   /** the closed dead letter of the same work before this one */
   previous_id?: string;
@@ -395,43 +547,65 @@ export interface DeadLetterDetails {
   rounds: Array<Round> | null;
   /** the normalised cause, by which dead letters are grouped */
   signature?: string;
+  /** the stage that failed */
   stage: string;
   /** of its error; empty in lists if that is archived */
   state?: string;
+  /** where it is in the workflow: NEW, TRIAGED, REMEDIATED, VALIDATED, REPLAYING, REPLAYED or VERIFIED */
   step: string;
+  /** when it was last changed */
   updated_at: string;
+  /** the work that failed */
   work_id: string;
 }
 
 export interface DeadLetterGroup {
+  /** the code of the failures */
   error_class: string;
+  /** when its first dead letter came */
   first_seen_at: string;
+  /** names the group */
   group_id: string;
+  /** when its last dead letter came */
   last_seen_at: string;
+  /** what is known of it now */
   note?: string;
   /** dead letters that are not closed */
   open: number;
+  /** who takes care of it */
   owner?: string;
+  /** the pipeline */
   pipeline: string;
+  /** what the failures have in common */
   signature?: string;
+  /** the stage that failed */
   stage: string;
   /** failures, every round counted */
   total: number;
 }
 
 export interface DeadLetterGroupAnswer {
+  /** the code of the failures */
   error_class: string;
+  /** when its first dead letter came */
   first_seen_at: string;
+  /** names the group */
   group_id: string;
+  /** when its last dead letter came */
   last_seen_at: string;
+  /** what is known of it now */
   note?: string;
   /** dead letters that are not closed */
   open: number;
+  /** who takes care of it */
   owner?: string;
+  /** the pipeline */
   pipeline: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** what the failures have in common */
   signature?: string;
+  /** the stage that failed */
   stage: string;
   /** failures, every round counted */
   total: number;
@@ -440,176 +614,295 @@ export interface DeadLetterGroupAnswer {
 export interface DeadLetterGroupDetails {
   /** what it gained on each UTC day of the last 30; days without anything are left out */
   days: Array<DayCount> | null;
+  /** the code of the failures */
   error_class: string;
+  /** when its first dead letter came */
   first_seen_at: string;
+  /** names the group */
   group_id: string;
+  /** when its last dead letter came */
   last_seen_at: string;
+  /** what is known of it now */
   note?: string;
+  /** what people noted, oldest first */
   notes: Array<Note> | null;
   /** dead letters that are not closed */
   open: number;
+  /** who takes care of it */
   owner?: string;
+  /** the pipeline */
   pipeline: string;
+  /** what the failures have in common */
   signature?: string;
+  /** the stage that failed */
   stage: string;
   /** failures, every round counted */
   total: number;
 }
 
 export interface DeadLetterGroupPage {
+  /** this page of the list */
   groups: Array<DeadLetterGroup> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface DeadLetterPage {
+  /** this page of the list */
   dead_letters: Array<DeadLetter> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface Deadline {
+  /** when */
   at: string;
+  /** what happens then */
   what: string;
 }
 
 export interface Definition {
+  /** other names that mean the same */
   aliases?: Array<string> | null;
+  /** TRANSIENT, OPERATIONAL or STRUCTURAL: which retry schedule an error of it has */
   category: string;
+  /** what it usually comes from */
   causes: Array<string> | null;
+  /** immediate, short_delay, long_delay, fatal or conditional: whether and how soon trying again can help */
   class: string;
+  /** its name, in capitals: UPPER_SNAKE_CASE */
   code: string;
+  /** of a conditional code: what must be proven */
   condition?: string;
+  /** what it means, in a sentence */
   description: string;
+  /** what it is about: request, auth, resource, rate, runtime or data */
   domain: string;
+  /** an answer that has it */
   example?: Failure;
+  /** what alert rules count it as: database or external_service */
   group?: string;
+  /** the status that an answer with it has */
   http_status: number;
+  /** where it comes from: a specification, your service, or recoup */
   origin: string;
+  /** the platform's operator is paged when it happens */
   page?: boolean;
+  /** of a conditional code: its class once that is proven */
   proven?: string;
+  /** codes that are easily confused with it */
   related?: Array<string> | null;
+  /** what may be repeated: request, transaction or idempotent_only; default: the request */
   repeat?: string;
+  /** what to do about it */
   resolution: Array<string> | null;
+  /** how a caller retries its request; default: 3 times, from 1 s on */
   retry?: RetryPolicy;
+  /** CRITICAL, HIGH, MEDIUM or LOW */
   severity: string;
 }
 
 export interface DefinitionAnswer {
+  /** other names that mean the same */
   aliases?: Array<string> | null;
+  /** TRANSIENT, OPERATIONAL or STRUCTURAL: which retry schedule an error of it has */
   category: string;
+  /** what it usually comes from */
   causes: Array<string> | null;
+  /** immediate, short_delay, long_delay, fatal or conditional: whether and how soon trying again can help */
   class: string;
+  /** its name, in capitals: UPPER_SNAKE_CASE */
   code: string;
+  /** of a conditional code: what must be proven */
   condition?: string;
+  /** what it means, in a sentence */
   description: string;
+  /** what it is about: request, auth, resource, rate, runtime or data */
   domain: string;
+  /** an answer that has it */
   example?: Failure;
+  /** what alert rules count it as: database or external_service */
   group?: string;
+  /** the status that an answer with it has */
   http_status: number;
+  /** where it comes from: a specification, your service, or recoup */
   origin: string;
+  /** the platform's operator is paged when it happens */
   page?: boolean;
+  /** of a conditional code: its class once that is proven */
   proven?: string;
+  /** codes that are easily confused with it */
   related?: Array<string> | null;
+  /** what may be repeated: request, transaction or idempotent_only; default: the request */
   repeat?: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** what to do about it */
   resolution: Array<string> | null;
+  /** how a caller retries its request; default: 3 times, from 1 s on */
   retry?: RetryPolicy;
+  /** CRITICAL, HIGH, MEDIUM or LOW */
   severity: string;
 }
 
 export interface Drop {
   /** in UTC */
   day: string;
+  /** how many */
   n: number;
+  /** why it was left out */
   reason: string;
 }
 
 export interface Drops {
+  /** one for each day and reason */
   drops: Array<Drop> | null;
 }
 
 export interface Error {
+  /** why */
   archive_reason?: string;
+  /** when it was archived */
   archived_at?: string;
+  /** who archived it, or system */
   archived_by?: string;
+  /** to whom it was assigned */
   assigned_to?: string;
+  /** whether it blocks its entity right now */
   blocking: boolean;
+  /** TRANSIENT, OPERATIONAL or STRUCTURAL: which retry schedule it has */
   category: string;
+  /** of the code: whether and how soon trying again can help */
   class: string;
+  /** what failed */
   code: string;
+  /** the request or run that it happened in */
   correlation_id?: string;
+  /** when it was reported */
   created_at: string;
+  /** what the policy decided: RETRY, PARKED, ARCHIVE, IGNORE or RESOLVED */
   disposition: string;
+  /** what cannot go on because of it */
   entity_id?: string;
+  /** names the error */
   error_id: string;
+  /** when it reached that tier */
   escalated_at?: string;
+  /** who owns that tier */
   escalated_to?: string;
+  /** its tier: 0, not escalated, to 3 */
   escalation_level: number;
+  /** why it was escalated */
   escalation_reason?: string;
+  /** when it is archived if nothing happens; none: never */
   expires_at?: string;
+  /** how it ended */
   final_disposition?: string;
+  /** the lease that ended last; only for its worker */
   last_attempt?: string;
+  /** how its last retry failed */
   last_failure_code?: string;
+  /** how that ended: succeed, fail or lapse; none: it was revoked */
   last_result?: string;
+  /** when its last retry ended */
   last_retry_at?: string;
+  /** when a person last looked at it */
   last_reviewed_at?: string;
+  /** until when, unless it is extended */
   lease_ends_at?: string;
   /** only for the worker that has claimed it */
   lease_token?: string;
+  /** the worker that has it */
   lease_worker?: string;
+  /** since when */
   leased_at?: string;
+  /** how often it may be retried */
   max_retries: number;
+  /** what was reported, with secrets replaced */
   message?: string;
+  /** when it moves up by itself */
   next_escalation_at?: string;
+  /** when its owner is next reminded */
   next_reminder_at?: string;
+  /** when its next retry is due */
   next_retry_at?: string;
+  /** why it waits for a person */
   park_reason?: string;
+  /** when it was parked */
   parked_at?: string;
+  /** who parked it, or system */
   parked_by?: string;
+  /** the policy that judged it */
   policy_version: string;
+  /** when the archive deletes it */
   purge_at?: string;
+  /** up to when its owner was reminded */
   reminded_at?: string;
+  /** of a table that the policy does not know: the table its report named */
   reported_table?: string;
+  /** how */
   resolution_reason?: string;
+  /** when it was resolved */
   resolved_at?: string;
+  /** who resolved it */
   resolved_by?: string;
+  /** how often it was retried */
   retry_count: number;
+  /** there were enough retries */
   retry_exhausted: boolean;
+  /** no retry is begun after this; none: no limit */
   retry_window_ends_at?: string;
+  /** until when a person should look at it */
   review_due_at?: string;
+  /** CRITICAL, HIGH, MEDIUM or LOW */
   severity?: string;
+  /** ACTIVE, RETRY_PENDING, PARKED, ESCALATED, RESOLVED or ARCHIVED */
   state: string;
+  /** how many failures of that family its entity had in a row */
   streak_count?: number;
+  /** the family of codes in which its failures are counted together */
   streak_family?: string;
+  /** the newer error that took its place */
   superseded_by?: string;
+  /** the error table it is kept in */
   table: string;
+  /** when it was last changed */
   updated_at: string;
 }
 
 export interface ErrorPage {
+  /** this page of the list */
   errors: Array<Error> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface EventPage {
+  /** this page of the list */
   events: Array<StoredEvent> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface EventsAcceptedAnswer {
+  /** how many were taken */
   accepted: number;
   /** what was left out of accepted events, by reason */
   dropped?: Record<string, number>;
+  /** they are on disk */
   durable: boolean;
   /** the first hundred */
   refused?: Array<RefusedEvent> | null;
+  /** how many were not taken */
   refused_count?: number;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface Explanation {
+  /** which rules decided what */
   decided: Array<Rule> | null;
+  /** the error as it is now */
   error: Error;
   /** what a person can do now */
   exits: Array<string> | null;
@@ -617,17 +910,23 @@ export interface Explanation {
   newer_policy?: string;
   /** what happens by itself, soonest first */
   next: Array<Deadline> | null;
+  /** who has to act on it */
   owner: string;
+  /** the policy that judged it */
   policy_version: string;
 }
 
 export interface Export {
+  /** counts by day, service and code */
   days?: Array<DailyCount> | null;
+  /** the events themselves, with rows=true */
   events?: Array<StoredEvent> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface Failure {
+  /** more, by code: of a VALIDATION_ERROR, errors with each field that is wrong */
   details?: Record<string, unknown>;
   /** what the code means and what to do about it */
   documentation_url?: string;
@@ -639,24 +938,32 @@ export interface Failure {
   request_id: string;
   /** seconds */
   retry_after?: number;
+  /** when it was answered */
   timestamp?: string;
 }
 
 export interface Filter {
   /** created at or after */
   after?: string;
+  /** only errors of this owner */
   assigned_to?: string;
   /** created before */
   before?: string;
   /** true: those that block their entity; false: the others */
   blocking?: boolean;
+  /** only this code */
   code?: string;
+  /** only errors of this entity */
   entity_id?: string;
+  /** only tables of this hub */
   hub?: string;
   /** true: PARKED or ESCALATED; false: the others */
   parked?: boolean;
+  /** only errors in this state */
   state?: "ACTIVE" | "RETRY_PENDING" | "PARKED" | "ESCALATED" | "RESOLVED";
+  /** only this error table */
   table?: string;
+  /** only errors at this escalation tier */
   tier?: number;
 }
 
@@ -676,8 +983,11 @@ export interface FoundIDs {
 }
 
 export interface Gate {
+  /** whether it may not go on */
   blocked: boolean;
+  /** what blocks it */
   blockers?: Array<Blocker> | null;
+  /** the entity */
   entity_id: string;
   /** there are more blockers than are listed */
   more?: boolean;
@@ -686,65 +996,86 @@ export interface Gate {
 }
 
 export interface GateZeroClaim {
-  /** default 300 */
+  /** how long the lease is */
   lease_seconds?: number;
-  /** default 10 */
+  /** how many at most */
   limit?: number;
-  /** only the one or the other */
+  /** only retries, or only first verifications; default: both */
   what?: "recoveries" | "intakes";
+  /** a name for the record */
   worker: string;
 }
 
 export interface GateZeroClaimedAnswer {
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** what was leased; empty: there is nothing to do */
   work: Array<GateZeroWork> | null;
 }
 
 export interface GateZeroRecorded {
   intake: Intake;
+  /** the intake that takes over from a recovered one */
   new_intake_id?: string;
   recovery?: Recovery;
 }
 
 export interface GateZeroRecordedBatchAnswer {
+  /** an answer for each result, in their order */
   items: Array<ItemGateZeroRecorded> | null;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface GateZeroResult {
+  /** of a first verification */
   intake_id?: string;
+  /** of a retry: of the claim */
   lease_token?: string;
   /** of a FAIL: one of the policy's */
   reason?: string;
+  /** of a retry */
   recovery_id?: string;
+  /** what the verification found */
   verdict: "PASS" | "FAIL";
+  /** a name for the record */
   worker?: string;
 }
 
 export interface GateZeroResults {
+  /** the results; each succeeds or fails on its own */
   results: Array<GateZeroResult> | null;
 }
 
 export interface GateZeroStatus {
+  /** how many there are */
   batches: number;
+  /** how many of them are over */
   frozen_batches: number;
+  /** how many of those that belong to a batch are in which status */
   intakes: Record<string, number>;
+  /** how many of them are stopped */
   killed_batches: number;
+  /** by status and reason */
   recoveries: Array<RecoveryCount> | null;
 }
 
 export interface GateZeroWork {
+  /** how often it has failed so far */
   attempt_count?: number;
   intake: Intake;
+  /** until when it is yours */
   lease_ends_at: string;
+  /** of a retry: name it in the result */
   lease_token?: string;
+  /** of a retry: the recovery */
   recovery_id?: string;
 }
 
 export interface GroupNote {
+  /** what is known of it */
   note?: string;
+  /** who takes care of the group */
   owner?: string;
 }
 
@@ -755,6 +1086,7 @@ export interface GroupRemediation {
   fixed?: string;
   /** the ticket or incident */
   link: string;
+  /** what else to know */
   note?: string;
   /** say what would happen, and do nothing */
   preview?: boolean;
@@ -769,11 +1101,13 @@ export interface GroupRemediation {
 }
 
 export interface GroupTriage {
+  /** the root cause */
   cause: "TRANSIENT" | "DATA" | "AUTH_CONFIG" | "CODE_DEFECT";
   /** of its failure, as was seen */
   error_class: string;
   /** whether its retries were spent, as was seen */
   exhausted: boolean | null;
+  /** what else to know */
   note?: string;
   /** say what would happen, and do nothing */
   preview?: boolean;
@@ -788,6 +1122,7 @@ export interface GroupValidation {
   duplicate_safe?: string;
   /** doing it twice is as good as doing it once */
   idempotent?: boolean;
+  /** what else to know */
   note?: string;
   /** say what would happen, and do nothing */
   preview?: boolean;
@@ -796,8 +1131,11 @@ export interface GroupValidation {
 }
 
 export interface GroupVerification {
+  /** the ticket or incident */
   link?: string;
+  /** how that was seen */
   note: string;
+  /** whether the result has arrived */
   outcome: "DELIVERED" | "NOT_DELIVERED";
   /** say what would happen, and do nothing */
   preview?: boolean;
@@ -815,61 +1153,100 @@ export interface Health {
 }
 
 export interface History {
+  /** what happened, oldest first */
   transitions: Array<Transition> | null;
 }
 
 export interface Intake {
+  /** the batch it came in */
   batch_id?: string;
+  /** the company's name */
   company_name: string;
+  /** when it was taken in */
   created_at: string;
+  /** its web domain */
   domain?: string;
+  /** the line or key in its import, unique within the batch */
   import_key?: string;
+  /** names the candidate */
   intake_id: string;
+  /** its page on LinkedIn */
   linkedin_url?: string;
+  /** the failed intake that it took over from */
   previous_intake_id?: string;
+  /** the state or region it is in */
   state?: string;
+  /** PENDING: not verified yet; FAILED: in recovery, or exhausted; AUTHORIZED: let in; REENTER_SUCCEEDED: recovered, another intake takes over */
   status: "PENDING" | "FAILED" | "AUTHORIZED" | "REENTER_SUCCEEDED";
+  /** when its status last changed */
   updated_at: string;
 }
 
 export interface IntakeBatch {
+  /** from then on nothing in it is retried */
   batch_freeze_at?: string;
+  /** the batch's name */
   batch_id: string;
+  /** when its import was done */
   completed_at?: string;
+  /** when it was made */
   created_at: string;
+  /** when the freeze was done */
   frozen_at?: string;
+  /** how many intakes are in which status */
   intakes?: Record<string, number>;
+  /** why it was stopped */
   kill_reason?: string;
+  /** the kill switch is on */
   killed: boolean;
+  /** since when it is stopped */
   killed_at?: string;
+  /** who stopped it */
   killed_by?: string;
+  /** how many recoveries are in which status */
   recoveries?: Record<string, number>;
+  /** for how long after that failures are retried */
   recovery_window_days: number;
 }
 
 export interface IntakeBatchAnswer {
+  /** from then on nothing in it is retried */
   batch_freeze_at?: string;
+  /** the batch's name */
   batch_id: string;
+  /** when its import was done */
   completed_at?: string;
+  /** when it was made */
   created_at: string;
+  /** when the freeze was done */
   frozen_at?: string;
+  /** how many intakes are in which status */
   intakes?: Record<string, number>;
+  /** why it was stopped */
   kill_reason?: string;
+  /** the kill switch is on */
   killed: boolean;
+  /** since when it is stopped */
   killed_at?: string;
+  /** who stopped it */
   killed_by?: string;
+  /** how many recoveries are in which status */
   recoveries?: Record<string, number>;
+  /** for how long after that failures are retried */
   recovery_window_days: number;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface IntakeBatchPage {
+  /** this page of the list */
   batches: Array<IntakeBatch> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface IntakeCreatedAnswer {
+  /** false: it was there already */
   created: boolean;
   intake: Intake;
   /** names the request in logs, as the header X-Request-Id does */
@@ -877,36 +1254,53 @@ export interface IntakeCreatedAnswer {
 }
 
 export interface IntakeEvent {
+  /** the worker, or who used the kill switch */
   actor?: string;
+  /** when it happened */
   at: string;
+  /** attempts of the recovery, after this */
   attempt_count?: number;
+  /** AUTH, FAIL, REENTER, EXHAUSTED, LATE_RESULT, LAPSE or REVOKE; of a batch KILL, RELEASE or FREEZE */
   event: string;
+  /** the reason says nothing about the company */
   inconclusive?: boolean;
+  /** of which intake */
   intake_id?: string;
+  /** of a REENTER: the intake that takes over */
   new_intake_id?: string;
+  /** why */
   reason?: string;
 }
 
 export interface IntakeImport {
+  /** the companies */
   intakes: Array<NewIntake> | null;
 }
 
 export interface IntakePage {
+  /** this page of the list */
   intakes: Array<Intake> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface IntakeStory {
   intake: Intake;
   recovery?: Recovery;
+  /** what happened, oldest first */
   timeline: Array<IntakeEvent> | null;
 }
 
 export interface IntakesImportedAnswer {
+  /** rows that are new */
   added: number;
+  /** columns of a CSV file that are unknown */
   ignored_columns?: Array<string> | null;
+  /** rows that were imported before */
   present: number;
+  /** rows that could not be taken */
   refused: number;
+  /** those rows, and why */
   refused_rows?: Array<RefusedRow> | null;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
@@ -915,80 +1309,108 @@ export interface IntakesImportedAnswer {
 export interface ItemActed {
   /** an error of the usual shape */
   failure?: unknown;
+  /** what became of the item; none: it failed */
   result?: Acted;
 }
 
 export interface ItemCounts {
   /** meanwhile */
   archived: number;
+  /** never released */
   cancelled: number;
   /** with another class than before */
   failed: number;
+  /** not yet released */
   pending: number;
   /** in the queue, or with a worker */
   released: number;
   /** failed with the same class as before */
   repeated: number;
+  /** their work is done */
   succeeded: number;
 }
 
 export interface ItemGateZeroRecorded {
   /** an error of the usual shape */
   failure?: unknown;
+  /** what became of the item; none: it failed */
   result?: GateZeroRecorded;
 }
 
 export interface ItemReported {
   /** an error of the usual shape */
   failure?: unknown;
+  /** what became of the item; none: it failed */
   result?: Reported;
 }
 
 export interface ItemWork {
   /** an error of the usual shape */
   failure?: unknown;
+  /** what became of the item; none: it failed */
   result?: Work;
 }
 
 export interface ItemWorkDone {
   /** an error of the usual shape */
   failure?: unknown;
+  /** what became of the item; none: it failed */
   result?: WorkDone;
 }
 
 export interface Job {
+  /** what it does */
   about: string;
+  /** what went wrong in its last run */
   error?: string;
+  /** how often it runs */
   every_seconds: number;
+  /** how often it has failed */
   failures: number;
+  /** when its last run ended */
   finished_at?: string;
+  /** the age of the oldest thing that waits for it */
   lag_seconds: number;
+  /** it has been behind, or failing, for longer than allowed */
   late: boolean;
+  /** what it is called */
   name: string;
+  /** when it runs again */
   next_at?: string;
+  /** what it has processed in all its runs */
   rows: number;
+  /** how often it has run */
   runs: number;
+  /** when its last run began */
   started_at?: string;
 }
 
 export interface JobRanAnswer {
+  /** nothing was changed */
   dry_run: boolean;
+  /** there is more to do: call again; of a dry run, there is more than was counted */
   more: boolean;
+  /** the job */
   name: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** what was processed; of a dry run, what would be */
   rows: number;
+  /** of a dry run: the amount cannot be known beforehand */
   uncounted?: boolean;
 }
 
 export interface JobRun {
   /** only count what it would move */
   dry_run?: boolean;
+  /** why; the audit keeps it */
   reason?: string;
 }
 
 export interface Jobs {
+  /** the jobs */
   jobs: Array<Job> | null;
+  /** the node that runs them; none: no node leads at the moment */
   leader?: string;
 }
 
@@ -1003,8 +1425,11 @@ export interface Kept {
 }
 
 export interface Key {
+  /** when it was made */
   created_at: string;
+  /** who made it */
   created_by: string;
+  /** when it expires; the year 1: never */
   expires_at: string;
   /** the beginning of the key */
   hint: string;
@@ -1012,18 +1437,28 @@ export interface Key {
   hubs?: Array<string> | null;
   /** only in the answer that makes it */
   key?: string;
+  /** names the key */
   key_id: string;
+  /** when it was last used, roughly */
   last_used_at?: string;
+  /** who uses it */
   name: string;
+  /** when it was revoked */
   revoked_at?: string;
+  /** who revoked it */
   revoked_by?: string;
+  /** what it may do */
   role: "ingest" | "worker" | "operator" | "admin" | "reader";
+  /** the key that takes over from it */
   rotated_to?: string;
 }
 
 export interface KeyAnswer {
+  /** when it was made */
   created_at: string;
+  /** who made it */
   created_by: string;
+  /** when it expires; the year 1: never */
   expires_at: string;
   /** the beginning of the key */
   hint: string;
@@ -1031,73 +1466,109 @@ export interface KeyAnswer {
   hubs?: Array<string> | null;
   /** only in the answer that makes it */
   key?: string;
+  /** names the key */
   key_id: string;
+  /** when it was last used, roughly */
   last_used_at?: string;
+  /** who uses it */
   name: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** when it was revoked */
   revoked_at?: string;
+  /** who revoked it */
   revoked_by?: string;
+  /** what it may do */
   role: "ingest" | "worker" | "operator" | "admin" | "reader";
+  /** the key that takes over from it */
   rotated_to?: string;
 }
 
 export interface KeyPage {
+  /** this page of the list */
   keys: Array<Key> | null;
+  /** the cursor of the next page; none: this is the last */
   next?: string;
 }
 
 export interface KeyRotation {
   /** how long the old key still works; 0: it ends now; default 24 */
   hours?: number;
+  /** why; the audit keeps it */
   reason?: string;
 }
 
 export interface KeysWrappedAnswer {
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** how many keys were encrypted */
   wrapped: number;
+  /** the master key's name */
   wrapped_by: string;
 }
 
 export interface KillSwitch {
+  /** the batch */
   batch_id: string;
+  /** whether the batch is stopped */
   killed: boolean;
+  /** since when */
   killed_at?: string;
+  /** who stopped it */
   killed_by?: string;
+  /** why it was stopped */
   reason?: string;
 }
 
 export interface KillSwitchAnswer {
+  /** the batch */
   batch_id: string;
+  /** whether the batch is stopped */
   killed: boolean;
+  /** since when */
   killed_at?: string;
+  /** who stopped it */
   killed_by?: string;
+  /** why it was stopped */
   reason?: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface Lane {
+  /** the pipeline */
   pipeline: string;
+  /** the stage that the worker does */
   stage: string;
 }
 
 export interface Metric {
+  /** whether the value is above the threshold */
   above: boolean;
+  /** there are too few samples to be meaningful */
   few?: boolean;
+  /** the hub that a table or hub metric belongs to */
   hub?: string;
+  /** its name in the policy */
   metric: string;
+  /** what it is counted for */
   per: "platform" | "hub" | "table" | "service" | "provider";
+  /** of how many samples a rate or an average is made */
   samples: number;
+  /** which table, hub, service or provider; none: the platform */
   scope?: string;
+  /** the value above which a rule holds */
   threshold?: number;
+  /** a share for rates: 5 % is 0.05 */
   value: number;
+  /** the time that it is counted over */
   window?: string;
 }
 
 export interface Metrics {
+  /** when they were measured */
   at: string;
+  /** one for each metric and scope */
   metrics: Array<Metric> | null;
 }
 
@@ -1109,25 +1580,35 @@ export interface NewCheckpoint {
 }
 
 export interface NewIntake {
+  /** the company's name */
   company_name: string;
+  /** its web domain, such as example.com */
   domain?: string;
   /** recognises it when it is imported again; instead of intake_id */
   import_key?: string;
+  /** an id of your own, by which it may be sent again; default: one is made */
   intake_id?: string;
+  /** its page on LinkedIn */
   linkedin_url?: string;
+  /** the state or region it is in */
   state?: string;
 }
 
 export interface NewIntakeBatch {
+  /** a name of your own */
   batch_id: string;
 }
 
 export interface NewKey {
-  /** until it expires; default 90 */
+  /** until it expires */
   days?: number;
+  /** the hubs that it is for; default: all */
   hubs?: Array<string> | null;
+  /** who uses it */
   name: string;
+  /** why; the audit keeps it */
   reason?: string;
+  /** what it may do */
   role: "ingest" | "worker" | "operator" | "admin" | "reader";
 }
 
@@ -1136,8 +1617,11 @@ export interface NewPause {
   all?: boolean;
   /** of the dead letters that are replayed */
   error_class?: string;
+  /** only this pipeline */
   pipeline?: string;
+  /** why; others read it in the list */
   reason: string;
+  /** only this stage */
   stage?: string;
   /** default: until it is lifted */
   until?: string;
@@ -1150,14 +1634,21 @@ export interface NewReplay {
   all?: boolean;
   /** created before */
   before?: string;
+  /** only this code */
   error_class?: string;
   /** the first stage, if all of the pipeline is to be run again; default: work goes on at the stage that failed */
   from_start?: string;
+  /** only this group */
   group_id?: string;
+  /** named dead letters, instead of a filter */
   ids?: Array<string> | null;
+  /** only this pipeline */
   pipeline?: string;
+  /** how fast it goes, and when it stops itself */
   plan?: ReplayPlan;
+  /** why they are replayed */
   reason: string;
+  /** only this stage */
   stage?: string;
   /** of the preview whose set is meant, instead of a selection; good for 15 minutes */
   token?: string;
@@ -1166,14 +1657,18 @@ export interface NewReplay {
 export interface NewSilence {
   /** everything is meant */
   all?: boolean;
+  /** others read there why they are not notified */
   reason: string;
+  /** a rule of the policy; none: any */
   rule?: string;
+  /** a hub, service or provider; none: any */
   scope?: string;
   /** at most 30 days from now */
   until: string;
 }
 
 export interface NewWork {
+  /** how long to wait before it can be claimed */
   delay_seconds?: number;
   /** what the work is about: if the work becomes a dead letter, this entity is not promoted until that is verified, archived or expired */
   entity_id?: string;
@@ -1183,58 +1678,87 @@ export interface NewWork {
   payload_hash?: string;
   /** where the payload can be found */
   payload_ref?: string;
+  /** a name of your own */
   pipeline: string;
-  /** the first */
+  /** the first stage */
   stage: string;
   /** default: one is made; work of an id that is in the queue is not there twice */
   work_id?: string;
 }
 
 export interface NewWorkBatch {
+  /** the pieces of work; each succeeds or fails on its own */
   work: Array<NewWork> | null;
 }
 
 export interface Note {
+  /** who took it */
   actor: string;
+  /** when */
   at: string;
+  /** what else the step asked for */
   fields?: unknown;
+  /** the ticket or incident */
   link?: string;
+  /** what was noted */
   note?: string;
+  /** the round that it is about */
   round?: number;
+  /** the step that was taken; of a replay or a group, the act */
   step: string;
 }
 
 export interface Notice {
+  /** how often it was tried */
   attempts: number;
+  /** what it says */
   body?: unknown;
+  /** the channel it goes to */
   channel?: string;
+  /** the notification that goes to several channels */
   copy_of?: string;
+  /** when it was made */
   created_at: string;
+  /** when it was delivered */
   delivered_at?: string;
+  /** when the next attempt is due */
   due_at?: string;
+  /** the error it is about */
   error_id?: string;
+  /** when it was given up */
   given_up_at?: string;
+  /** what it is about, such as PARKED, ESCALATED, ALERT or JOB_LATE */
   kind: string;
+  /** why the last attempt failed */
   last_error?: string;
+  /** names the notification */
   notice_id: string;
+  /** the one that was given up and is sent again */
   resend_of?: string;
+  /** WAITING, DELIVERED or GIVEN_UP */
   state: string;
+  /** the team or the lead that is notified */
   to: string;
 }
 
 export interface NoticePage {
+  /** the cursor of the next page; none: this is the last */
   next?: string;
+  /** this page of the list */
   notices: Array<Notice> | null;
 }
 
 export interface NoticeResend {
+  /** notifications that were given up */
   ids: Array<string> | null;
+  /** why; the audit keeps it */
   reason?: string;
 }
 
 export interface NoticeResentAnswer {
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** how many were requeued */
   resent: number;
 }
 
@@ -1246,18 +1770,22 @@ export interface PayloadAnswer {
 }
 
 export interface PayloadKey {
+  /** since when it is used */
   created_at: string;
   /** it seals what is new; the others only open what they sealed */
   current: boolean;
+  /** names the key */
   key_id: string;
   /** the master key that it is sealed with in the database; empty: it lies there as it is */
   wrapped_by?: string;
 }
 
 export interface PayloadKeyAnswer {
+  /** since when it is used */
   created_at: string;
   /** it seals what is new; the others only open what they sealed */
   current: boolean;
+  /** names the key */
   key_id: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
@@ -1266,10 +1794,12 @@ export interface PayloadKeyAnswer {
 }
 
 export interface PayloadKeyList {
+  /** all of them */
   keys: Array<PayloadKey> | null;
 }
 
 export interface PayloadLook {
+  /** why the payload is read; the audit keeps it */
   reason: string;
 }
 
@@ -1294,11 +1824,14 @@ export interface PlanAnswer {
 }
 
 export interface Policy {
+  /** the policy file, as it was written */
   text: string;
+  /** the version in force */
   version: string;
 }
 
 export interface PolicyChange {
+  /** why; the versions list it */
   reason?: string;
   /** apply it to the open errors too */
   rebase?: boolean;
@@ -1312,47 +1845,62 @@ export interface PolicyFile {
 }
 
 export interface PolicyVersion {
+  /** since when it was in force */
   at: string;
+  /** who put it in force */
   by: string;
+  /** which version it is, from 1 */
   number: number;
+  /** why */
   reason?: string;
+  /** as the file names itself; errors record it */
   version: string;
 }
 
 export interface PolicyVersionPage {
+  /** the cursor of the next page; none: this is the last */
   next?: string;
+  /** this page of the list */
   versions: Array<PolicyVersion> | null;
 }
 
 export type PostChannelsNameTestRequest = Record<string, never>;
 
 export interface PostKeysIdRevokeRequest {
+  /** why; the audit keeps it */
   reason?: string;
 }
 
 export interface PostPayloadKeysRotateRequest {
+  /** why; the audit keeps it */
   reason?: string;
 }
 
 export interface PostPayloadKeysWrapRequest {
+  /** why; the audit keeps it */
   reason?: string;
 }
 
 export interface PostTenantKeysKeyIdDeleteRequest {
+  /** why; the audit keeps it */
   reason?: string;
 }
 
 export interface PostTenantKeysRotateRequest {
+  /** why; the audit keeps it */
   reason?: string;
 }
 
 export interface Problem {
+  /** the message */
   detail?: string;
+  /** more, by code: of a VALIDATION_ERROR, errors with each field that is wrong */
   details?: Record<string, unknown>;
   /** what the code means and what to do about it */
   documentation_url?: string;
   /** a registered code */
   error_code: string;
+  /** names the request */
   instance?: string;
   /** for people */
   message: string;
@@ -1360,80 +1908,116 @@ export interface Problem {
   request_id: string;
   /** seconds */
   retry_after?: number;
+  /** the HTTP status */
   status: number;
+  /** when it was answered */
   timestamp?: string;
+  /** the code in words */
   title: string;
+  /** the page of the code */
   type: string;
 }
 
 export interface Processed {
+  /** how much was done, failures included */
   count: number;
-  /** sum of all */
+  /** how long all of it took together */
   duration_ms?: number;
+  /** how much of it failed */
   failed?: number;
   /** how much of that went into what failed */
   failed_duration_ms?: number;
-  /** default: now */
+  /** which minute; default: now */
   minute?: string;
+  /** the service that did the work */
   service?: string;
+  /** an error table; this or service is needed */
   table?: string;
 }
 
 export interface ProcessedBatch {
+  /** sums by minute, table and service */
   counts: Array<Processed> | null;
 }
 
 export interface ProcessedOutAnswer {
+  /** how many counts were taken */
   accepted: number;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface PromotedAnswer {
+  /** when */
   at: string;
+  /** who promoted it */
   by: string;
+  /** what went on */
   entity_id: string;
+  /** to which phase */
   phase: string;
+  /** names the promotion */
   promotion_id: string;
+  /** the same request was answered before */
   repeated?: boolean;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** its place in the order of all promotions */
   seq: number;
 }
 
 export interface Promotion {
+  /** what goes on */
   entity_id: string;
+  /** to which phase */
   phase: string;
 }
 
 export interface Provider {
+  /** the member to use */
   active: string;
+  /** the alert that switched it; none: a person did */
   alert_id?: string;
+  /** who switched it */
   by?: string;
+  /** the group of interchangeable providers */
   group: string;
+  /** all members, the preferred one first */
   members: Array<string> | null;
+  /** why it was switched */
   reason?: string;
+  /** when it was last switched */
   since?: string;
 }
 
 export interface ProviderAnswer {
+  /** the member to use */
   active: string;
+  /** the alert that switched it; none: a person did */
   alert_id?: string;
+  /** who switched it */
   by?: string;
+  /** the group of interchangeable providers */
   group: string;
+  /** all members, the preferred one first */
   members: Array<string> | null;
+  /** why it was switched */
   reason?: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** when it was last switched */
   since?: string;
 }
 
 export interface ProviderSwitch {
+  /** why it is switched */
   reason: string;
+  /** the member of the group to use */
   to: string;
 }
 
 export interface Providers {
+  /** all of them */
   providers: Array<Provider> | null;
 }
 
@@ -1477,6 +2061,7 @@ export interface RebaseResult {
 export interface Receiver {
   /** the only batch whose companies it verifies */
   batch_id?: string;
+  /** how many deliveries may be on their way */
   concurrency: number;
   /** by what they came to */
   deliveries: Record<string, number>;
@@ -1484,16 +2069,21 @@ export interface Receiver {
   failures?: number;
   /** deliveries on their way */
   in_flight: number;
+  /** what it is sent: staged work, or verifications of Gate Zero */
   kind: "work" | "gate_zero";
   /** the work that it is sent */
   lanes?: Array<Lane> | null;
   /** also when it is over */
   last_error?: string;
+  /** when that was */
   last_error_at?: string;
   /** time alone will not mend it */
   misconfigured?: boolean;
+  /** what the configuration calls it */
   name: string;
+  /** backing_off: it is left alone for a while after failures */
   state: "up" | "backing_off";
+  /** how long an answer may take */
   timeout_seconds: number;
   /** it is left alone until then */
   until?: string;
@@ -1502,51 +2092,79 @@ export interface Receiver {
 export interface Receivers {
   /** the node that tells it: each has its own view */
   node: string;
+  /** all of them */
   receivers: Array<Receiver> | null;
 }
 
 export interface Recovery {
+  /** how often it was verified so far */
   attempt_count: number;
+  /** the time of its batch is over */
   batch_frozen?: boolean;
+  /** the batch it came in */
   batch_id?: string;
+  /** its batch is stopped */
   batch_killed?: boolean;
+  /** the company's name */
   company_name?: string;
+  /** when it first failed */
   created_at: string;
+  /** why it last failed */
   failure_reason: string;
+  /** the reason says nothing about the company, such as a time-out */
   inconclusive: boolean;
+  /** the failed intake */
   intake_id: string;
+  /** until when */
   lease_ends_at?: string;
+  /** who retries it at the moment */
   lease_worker?: string;
+  /** when it may be verified again */
   next_eligible_at: string;
+  /** names the recovery */
   recovery_id: string;
+  /** ACTIVE: will be retried; EXHAUSTED: no more retries; SUCCEEDED: recovered */
   status: "ACTIVE" | "EXHAUSTED" | "SUCCEEDED";
+  /** when it was last changed */
   updated_at: string;
 }
 
 export interface RecoveryCount {
+  /** why they last failed */
   failure_reason: string;
+  /** the reason says nothing about the company */
   inconclusive: boolean;
+  /** how many */
   n: number;
+  /** ACTIVE, EXHAUSTED or SUCCEEDED */
   status: string;
 }
 
 export interface RecoveryPage {
+  /** the cursor of the next page; none: this is the last */
   next?: string;
+  /** this page of the list */
   recoveries: Array<Recovery> | null;
 }
 
 export interface Refused {
+  /** which */
   error_id: string;
+  /** why not */
   reason: string;
 }
 
 export interface RefusedEvent {
+  /** why, in the shape of any error */
   failure: unknown;
+  /** its place among those that were sent, from 0 */
   index: number;
 }
 
 export interface RefusedRow {
+  /** why, in the shape of any error */
   failure: unknown;
+  /** where the row begins, from 1; of a list its place */
   line: number;
 }
 
@@ -1557,6 +2175,7 @@ export interface Remediation {
   fixed?: string;
   /** the ticket or incident */
   link: string;
+  /** what else to know */
   note?: string;
   /** code defect: the release with the fix */
   release?: string;
@@ -1567,18 +2186,29 @@ export interface Remediation {
 }
 
 export interface Replay {
+  /** how many members are in which state */
   counts: ItemCounts;
+  /** when it was asked for */
   created_at: string;
+  /** who asked for it */
   created_by: string;
+  /** when it ended */
   ended_at?: string;
+  /** how many dead letters it has */
   members: number;
+  /** how fast it goes, and when it stops itself */
   plan: ReplayPlan;
+  /** why */
   reason: string;
+  /** names the replay */
   replay_id: string;
+  /** when its first member was released */
   started_at?: string;
   /** COLLECTING, RUNNING, PAUSED, CANCELLING, CANCELLED or DONE */
   state: string;
+  /** since when it is in this state */
   state_at: string;
+  /** who put it there */
   state_by: string;
   /** why it is in this state */
   state_reason?: string;
@@ -1587,24 +2217,36 @@ export interface Replay {
 }
 
 export interface ReplayAct {
+  /** why */
   reason: string;
 }
 
 export interface ReplayAnswer {
+  /** how many members are in which state */
   counts: ItemCounts;
+  /** when it was asked for */
   created_at: string;
+  /** who asked for it */
   created_by: string;
+  /** when it ended */
   ended_at?: string;
+  /** how many dead letters it has */
   members: number;
+  /** how fast it goes, and when it stops itself */
   plan: ReplayPlan;
+  /** why */
   reason: string;
+  /** names the replay */
   replay_id: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** when its first member was released */
   started_at?: string;
   /** COLLECTING, RUNNING, PAUSED, CANCELLING, CANCELLED or DONE */
   state: string;
+  /** since when it is in this state */
   state_at: string;
+  /** who put it there */
   state_by: string;
   /** why it is in this state */
   state_reason?: string;
@@ -1613,20 +2255,31 @@ export interface ReplayAnswer {
 }
 
 export interface ReplayDetails {
+  /** how many members are in which state */
   counts: ItemCounts;
+  /** when it was asked for */
   created_at: string;
+  /** who asked for it */
   created_by: string;
+  /** when it ended */
   ended_at?: string;
+  /** how many dead letters it has */
   members: number;
   /** who did what about it and why, oldest first */
   notes: Array<Note> | null;
+  /** how fast it goes, and when it stops itself */
   plan: ReplayPlan;
+  /** why */
   reason: string;
+  /** names the replay */
   replay_id: string;
+  /** when its first member was released */
   started_at?: string;
   /** COLLECTING, RUNNING, PAUSED, CANCELLING, CANCELLED or DONE */
   state: string;
+  /** since when it is in this state */
   state_at: string;
+  /** who put it there */
   state_by: string;
   /** why it is in this state */
   state_reason?: string;
@@ -1635,32 +2288,45 @@ export interface ReplayDetails {
 }
 
 export interface ReplayItem {
+  /** more about how it ended */
   detail?: string;
+  /** when it ended */
   ended_at?: string;
   /** of the failure that it ended with */
   error_class?: string;
+  /** the dead letter */
   error_id: string;
   /** the step of a ramp that released it; ramps are counted on */
   phase?: number;
+  /** its place in the order of release, from 0 */
   position: number;
+  /** when it was put into the queue */
   released_at?: string;
+  /** the replay */
   replay_id: string;
+  /** the round of the dead letter that is replayed */
   round: number;
   /** at which the work goes on */
   stage: string;
   /** PENDING, RELEASED, SUCCEEDED, FAILED, REPEATED, CANCELLED or ARCHIVED */
   state: string;
+  /** its work */
   work_id: string;
+  /** who worked on it */
   worker?: string;
 }
 
 export interface ReplayItems {
+  /** members, in the order of their release */
   items: Array<ReplayItem> | null;
+  /** the position at which the next page begins; none: this is the last */
   next?: number;
 }
 
 export interface ReplayPage {
+  /** the cursor of the next page; none: this is the last */
   next?: string;
+  /** this page of the list */
   replays: Array<Replay> | null;
 }
 
@@ -1678,6 +2344,7 @@ export interface ReplayPlan {
 }
 
 export interface ReplayPreviewAnswer {
+  /** how many would be replayed */
   eligible: number;
   /** there are more than the 10000 that were looked at: replay these first */
   more?: boolean;
@@ -1698,27 +2365,34 @@ export interface ReplaySelection {
   all?: boolean;
   /** created before */
   before?: string;
+  /** only this code */
   error_class?: string;
   /** the first stage, if all of the pipeline is to be run again; default: work goes on at the stage that failed */
   from_start?: string;
+  /** only this group */
   group_id?: string;
+  /** named dead letters, instead of a filter */
   ids?: Array<string> | null;
+  /** only this pipeline */
   pipeline?: string;
+  /** only this stage */
   stage?: string;
 }
 
 export interface Report {
   /** the kind of failure, in either case, or an alias */
   code: string;
-  /** a UUID or a ULID */
+  /** the request or run that it happened in: a UUID or a ULID */
   correlation_id?: string;
-  /** retryable, field, limit, window_sec, expected_etag, existing_id; others are dropped and counted */
+  /** allowed keys: retryable, field, limit, window_sec, expected_etag, existing_id; others are dropped and counted */
   details?: Record<string, unknown>;
+  /** what was called: the pattern, not the address */
   endpoint?: string;
   /** what cannot go on because it failed */
   entity_id?: string;
-  /** a registered provider */
+  /** the registered provider that failed */
   external_service?: string;
+  /** of the answer that failed */
   http_status?: number;
   /** of the attempt that failed, if it was a retry */
   lease_token?: string;
@@ -1726,24 +2400,27 @@ export interface Report {
   message?: string;
   /** what makes a conditional code worth a retry: idempotency_key, same_payload, state_changed */
   proven?: Array<string> | null;
+  /** where the service runs */
   region?: string;
   /** seconds that the failing side asked to wait */
   retry_after?: number;
-  /** default: the table */
+  /** where it failed; default: the table */
   service?: string;
-  /** default: the code's */
+  /** how bad it is; default: the code's */
   severity?: "CRITICAL" | "HIGH" | "MEDIUM" | "LOW";
   /** the error table, as the policy names it */
   table: string;
-  /** kept as a keyed hash only */
+  /** whose request it was; kept as a keyed hash only */
   tenant?: string;
 }
 
 export interface ReportBatch {
+  /** the reports; each succeeds or fails on its own */
   reports: Array<Report> | null;
 }
 
 export interface Reported {
+  /** the error as it is now */
   error: Error;
   /** how often each rule found a secret in the message */
   redacted?: Record<string, number>;
@@ -1754,6 +2431,7 @@ export interface Reported {
 }
 
 export interface ReportedAnswer {
+  /** the error as it is now */
   error: Error;
   /** how often each rule found a secret in the message */
   redacted?: Record<string, number>;
@@ -1766,36 +2444,42 @@ export interface ReportedAnswer {
 }
 
 export interface ReportedBatchAnswer {
+  /** an answer for each report, in their order */
   items: Array<ItemReported> | null;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface Result {
-  /** fail: what went wrong this time */
+  /** of fail: what went wrong this time */
   code?: string;
-  /** not where the path names it */
+  /** the error; leave it out where the path names it */
   error_id?: string;
-  /** extend: from now on */
+  /** of extend: how long from now */
   lease_seconds?: number;
+  /** of the claim */
   lease_token: string;
-  /** not where the path says it */
+  /** what became of it; leave it out where the path says so */
   outcome?: "succeed" | "fail" | "extend";
+  /** what makes a conditional code worth a retry: idempotency_key, same_payload, state_changed */
   proven?: Array<string> | null;
+  /** what happened, for the history */
   reason?: string;
+  /** seconds that the failing side asked to wait */
   retry_after?: number;
 }
 
 export interface ResultBatch {
+  /** the results; each succeeds or fails on its own */
   results: Array<Result> | null;
 }
 
 export interface RetryClaim {
-  /** default: the policy's */
+  /** how long the lease is; default: the policy's */
   lease_seconds?: number;
-  /** default 10 */
+  /** how many at most */
   limit?: number;
-  /** default: every table that the key is for */
+  /** only these tables; default: every table that the key is for */
   tables?: Array<string> | null;
   /** how long to wait if nothing is due */
   wait_seconds?: number;
@@ -1804,105 +2488,161 @@ export interface RetryClaim {
 }
 
 export interface RetryPolicy {
+  /** how much longer each wait is than the last */
   backoff_multiplier?: number;
+  /** the wait before the first retry */
   base_delay_ms?: number;
+  /** it is never retried */
   fatal?: boolean;
+  /** retries after the first try; 0: none */
   max_attempts: number;
+  /** the longest wait */
   max_delay_ms?: number;
+  /** never before retry_after */
   respect_retry_after?: boolean;
 }
 
 export interface RetryableRates {
+  /** one for each service */
   services: Array<ServiceRate> | null;
 }
 
 export interface Round {
+  /** when it was recorded */
   at: string;
+  /** the code of the failure */
   error_class: string;
+  /** when the stage first failed in this round */
   first_failure_at: string;
+  /** when it last failed */
   last_failure_at: string;
+  /** the stack, with secrets replaced */
   last_stack?: string;
   /** the replay that ended so */
   replay_id?: string;
+  /** which time it failed, from 1 */
   round: number;
+  /** attempts, ids and counts; of the allowed keys */
   sanitized_context?: unknown;
+  /** what failures alike have in common */
   signature?: string;
+  /** the stage that failed */
   stage: string;
 }
 
 export interface Rule {
+  /** what was decided */
   field: string;
   /** of the policy file */
   line?: number;
+  /** a later rule decided otherwise */
   overruled?: boolean;
+  /** what it came to */
   value: string;
+  /** by which rule */
   why: string;
 }
 
 export interface ServiceRate {
+  /** their share in percent */
   pct: number;
+  /** failures that were worth trying again */
   retryable: number;
+  /** the service */
   service: string;
+  /** all failures */
   total: number;
 }
 
 export interface Silence {
+  /** when it was made */
   at: string;
+  /** who made it */
   by: string;
+  /** when it was ended by hand, before its time */
   ended_at?: string;
+  /** who ended it */
   ended_by?: string;
+  /** why people are not notified */
   reason: string;
+  /** the rule that is silenced; none: any */
   rule?: string;
+  /** the scope that is silenced; none: any */
   scope?: string;
+  /** names the silence */
   silence_id: string;
+  /** when it ends by itself */
   until: string;
 }
 
 export interface SilenceAnswer {
+  /** when it was made */
   at: string;
+  /** who made it */
   by: string;
+  /** when it was ended by hand, before its time */
   ended_at?: string;
+  /** who ended it */
   ended_by?: string;
+  /** why people are not notified */
   reason: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** the rule that is silenced; none: any */
   rule?: string;
+  /** the scope that is silenced; none: any */
   scope?: string;
+  /** names the silence */
   silence_id: string;
+  /** when it ends by itself */
   until: string;
 }
 
 export interface SilencePage {
+  /** the cursor of the next page; none: this is the last */
   next?: string;
+  /** this page of the list */
   silences: Array<Silence> | null;
 }
 
 export interface SingleReplay {
   /** the first stage, if all of the pipeline is to be run again */
   from_start?: string;
+  /** why it is replayed */
   reason: string;
 }
 
 export interface Snapshot {
+  /** whether it blocks its entity */
   blocking?: boolean;
+  /** what the policy decided */
   disposition?: string;
+  /** its tier */
   escalation_level?: number;
+  /** when it is archived by itself */
   expires_at?: string;
+  /** when its next retry is due */
   next_retry_at?: string;
+  /** who has to act on it */
   owner?: string;
+  /** how often it was retried */
   retry_count?: number;
+  /** its state */
   state?: string;
 }
 
 export interface StageFailure {
-  /** what cannot go on because of it */
+  /** what cannot go on because of it; of work that was submitted with one it is known */
   entity_id?: string;
   /** the kind of failure, in either case, or an alias */
   error_class: string;
   /** its last failure could be retried, and its budget is spent */
   exhausted?: boolean;
+  /** of claimed work: dead-letter it at once, whatever its class says: the stage was retried where it ran, or must not be run again */
+  final?: boolean;
   /** of the stage, in this run */
   first_failure_at: string;
+  /** of the stage: the last time */
   last_failure_at: string;
   /** the stack or the chain of errors, or none where there is no stack; secrets in it are replaced before it is stored */
   last_stack: string;
@@ -1916,40 +2656,60 @@ export interface StageFailure {
   payload_ref?: string;
   /** of claimed work it is known */
   pipeline?: string;
-  /** attempts by stage, ids, counts, states and truncated hashes; keys that are not allowed are left out */
+  /** of claimed work that is retried: seconds that the failing side asked to wait; the policy's stages.retry_after_ceiling bounds it */
+  retry_after?: number;
+  /** attempts by stage, which the server counts for claimed work, ids, counts, states and truncated hashes; keys that are not allowed are left out */
   sanitized_context: Record<string, unknown>;
   /** the one that failed */
   stage: string;
   /** of dead letters; default: the policy's first */
   table?: string;
-  /** not where the path names it */
+  /** the work that failed; leave it out where the path names it */
   work_id?: string;
 }
 
 export interface StateCount {
+  /** how many */
   n: number;
+  /** the state */
   state: string;
+  /** the error table */
   table: string;
 }
 
 export interface Status {
+  /** ok; of /readyz: ready or overloaded */
   status: string;
 }
 
 export interface StoredEvent {
+  /** what failed: a code or an alias, in either case */
   code: string;
+  /** the request or run that it happened in */
   correlation_id?: string;
+  /** allowed keys: retryable, field, limit, window_sec, expected_etag, existing_id; others are dropped and counted */
   details?: Record<string, unknown>;
+  /** what was called: the pattern, not the address */
   endpoint?: string;
+  /** a UUID or ULID of your own, by which it is not counted twice; default: one is made */
   event_id?: string;
+  /** the registered provider that failed */
   external_service?: string;
+  /** of the answer */
   http_status?: number;
+  /** where the service runs */
   region?: string;
+  /** the name that was sent, if nobody has registered it */
   reported_code?: string;
+  /** where it happened */
   service: string;
+  /** whose request it was; kept as a keyed hash only */
   tenant?: string;
+  /** the keyed hash of the tenant */
   tenant_hash?: string;
+  /** the tenant key that made the hash */
   tenant_key?: string;
+  /** when it happened; default: now */
   ts?: string;
 }
 
@@ -1961,57 +2721,79 @@ export interface TableChanges {
 }
 
 export interface TenantKey {
+  /** since when it is used */
   created_at: string;
   /** it hashes what is new; the others only find what they hashed */
   current: boolean;
+  /** names the key */
   key_id: string;
 }
 
 export interface TenantKeyAnswer {
+  /** since when it is used */
   created_at: string;
   /** it hashes what is new; the others only find what they hashed */
   current: boolean;
+  /** names the key */
   key_id: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface TenantKeyList {
+  /** all of them */
   keys: Array<TenantKey> | null;
 }
 
 export interface TenantKeyListAnswer {
+  /** all of them */
   keys: Array<TenantKey> | null;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface TopCodes {
+  /** the most frequent first */
   codes: Array<CodeCount> | null;
+  /** counted from */
   from: string;
+  /** counted until */
   to: string;
 }
 
 export interface Transition {
+  /** who did it, or system */
   actor: string;
+  /** what changed, as it is */
   after: Snapshot;
+  /** when it happened */
   at: string;
+  /** of a result: the lease */
   attempt?: string;
+  /** what changed, as it was; none: the error is new */
   before?: Snapshot;
+  /** of a result: when the worker claimed it */
   claimed_at?: string;
+  /** the error */
   error_id: string;
+  /** what happened: report, park, fail and so on */
   input: string;
+  /** the policy that decided */
   policy_version: string;
+  /** why */
   reason?: string;
+  /** of a result: the worker */
   worker?: string;
 }
 
 export interface Triage {
+  /** the root cause */
   cause: "TRANSIENT" | "DATA" | "AUTH_CONFIG" | "CODE_DEFECT";
   /** of its failure, as was seen */
   error_class: string;
   /** whether its retries were spent, as was seen */
   exhausted: boolean | null;
+  /** what else to know */
   note?: string;
   /** that failed, as was seen */
   stage: string;
@@ -2022,18 +2804,25 @@ export interface Validation {
   duplicate_safe?: string;
   /** doing it twice is as good as doing it once */
   idempotent?: boolean;
+  /** what else to know */
   note?: string;
 }
 
 export interface Verification {
+  /** the ticket or incident */
   link?: string;
+  /** how that was seen */
   note: string;
+  /** whether the result has arrived */
   outcome: "DELIVERED" | "NOT_DELIVERED";
 }
 
 export interface Work {
+  /** how often it was claimed */
   claims?: number;
+  /** when it was submitted */
   created_at: string;
+  /** when it may be claimed; of leased work, when the lease ends */
   due_at?: string;
   /** what it is about */
   entity_id?: string;
@@ -2041,35 +2830,47 @@ export interface Work {
   error_class?: string;
   /** of the dead letter that is replayed */
   error_id?: string;
+  /** failed attempts that may be retried, counted by the server for each stage since the work came into the queue: {"fetch": {"attempts": 2, "error_class": "NETWORK_TIMEOUT", "first_failure_at": …, "last_failure_at": …}} */
+  failures?: unknown;
   /** how many workers were lost over it */
   lapses?: number;
+  /** until when, unless it is extended */
   lease_ends_at?: string;
   /** only for the worker that has claimed it */
   lease_token?: string;
+  /** the worker that has it */
   lease_worker?: string;
+  /** since when */
   leased_at?: string;
+  /** of the payload, in hexadecimal */
   payload_hash?: string;
+  /** where the payload can be found */
   payload_ref?: string;
+  /** the pipeline it is in */
   pipeline: string;
   /** the same request was answered before */
   repeated?: boolean;
+  /** the replay that it belongs to; none: it is new */
   replay_id?: string;
   /** at which it goes on */
   stage: string;
+  /** names the work */
   work_id: string;
 }
 
 export interface WorkBatchAnswer {
+  /** an answer for each, in their order */
   items: Array<ItemWork> | null;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface WorkClaim {
+  /** what the worker takes */
   lanes: Array<Lane> | null;
-  /** default: the policy's */
+  /** how long the lease is; default: the policy's */
   lease_seconds?: number;
-  /** default 10 */
+  /** how many at most */
   limit?: number;
   /** how long to wait if there is none */
   wait_seconds?: number;
@@ -2080,58 +2881,80 @@ export interface WorkClaim {
 export interface WorkClaimedAnswer {
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** what was leased, each with its lease_token; empty: there is none */
   work: Array<ClaimedWork> | null;
 }
 
 export interface WorkDone {
+  /** what it became, if it failed for good */
   dead_letter?: DeadLetter;
+  /** the same request was answered before */
   repeated?: boolean;
+  /** the work, if it is still in the queue */
   work?: Work;
 }
 
 export interface WorkDoneAnswer {
+  /** what it became, if it failed for good */
   dead_letter?: DeadLetter;
+  /** the same request was answered before */
   repeated?: boolean;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** the work, if it is still in the queue */
   work?: Work;
 }
 
 export interface WorkDoneBatchAnswer {
+  /** an answer for each result, in their order */
   items: Array<ItemWorkDone> | null;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
 }
 
 export interface WorkLease {
+  /** of the claim */
   lease_token?: string;
 }
 
 export interface WorkPause {
+  /** since when */
   at: string;
+  /** who paused it */
   by: string;
   /** of the dead letters that are replayed */
   error_class?: string;
+  /** only this pipeline */
   pipeline?: string;
+  /** why */
   reason: string;
+  /** only this stage */
   stage?: string;
+  /** until when; none: until it is lifted */
   until?: string;
 }
 
 export interface WorkPauseAnswer {
+  /** since when */
   at: string;
+  /** who paused it */
   by: string;
   /** of the dead letters that are replayed */
   error_class?: string;
+  /** only this pipeline */
   pipeline?: string;
+  /** why */
   reason: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** only this stage */
   stage?: string;
+  /** until when; none: until it is lifted */
   until?: string;
 }
 
 export interface WorkPauses {
+  /** what is paused */
   pauses: Array<WorkPause> | null;
 }
 
@@ -2147,16 +2970,18 @@ export interface WorkProgressAnswer {
 export interface WorkResult {
   /** fail: how */
   failure?: StageFailure;
-  /** extend: from now on */
+  /** of extend: how long from now */
   lease_seconds?: number;
+  /** of the claim */
   lease_token: string;
-  /** not where the path says it */
+  /** what became of it; leave it out where the path says so */
   outcome?: "succeed" | "fail" | "extend" | "release";
-  /** not where the path names it */
+  /** the work; leave it out where the path names it */
   work_id?: string;
 }
 
 export interface WorkResultBatch {
+  /** the results; each succeeds or fails on its own */
   results: Array<WorkResult> | null;
 }
 
@@ -2165,18 +2990,22 @@ export interface Operations {
   /** Release a batch: let it go on. Lets a batch that was stopped go on. Its recovery window was not prolonged meanwhile. */
   "DELETE /cl/gate-zero/kill-switch": {
     query: {
+      /** the batch's name */
       batch_id: string;
     };
     body?: BatchAct;
     answer: KillSwitchAnswer;
   };
-  /** Let it be claimed again. Lifts the pause of exactly this scope: work can be claimed again at once. */
+  /** Lift a pause. Lifts the pause of exactly this scope: work can be claimed again at once. */
   "DELETE /v1/pauses": {
     query?: {
+      /** only this pipeline */
       pipeline?: string;
+      /** only this stage */
       stage?: string;
       /** of the dead letters that are replayed */
       error_class?: string;
+      /** why; the audit keeps it */
       reason?: string;
     };
     answer: AcknowledgedAnswer;
@@ -2184,6 +3013,7 @@ export interface Operations {
   /** End a silence before its time. Ends a silence now. Ending it again changes nothing. */
   "DELETE /v1/silences/{id}": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: SilenceAnswer;
@@ -2191,27 +3021,31 @@ export interface Operations {
   /** Show the kill switch of a batch. Whether a batch is stopped, since when, by whom and why. */
   "GET /cl/gate-zero/kill-switch": {
     query: {
+      /** the batch's name */
       batch_id: string;
     };
     answer: KillSwitch;
   };
-  /** Whether the process runs. Answers as long as the process runs, whatever else is wrong: for a liveness probe. */
+  /** Check that the process runs. Answers as long as the process runs, whatever else is wrong: for a liveness probe. */
   "GET /healthz": {
     answer: Health;
   };
-  /** Whether the node can serve. Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. For a readiness probe. */
+  /** Check that the node can serve. Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. For a readiness probe. */
   "GET /readyz": {
     answer: Status;
   };
   /** List alerts, newest first. Every episode of a rule, firing or over. `open` lists those that are PENDING or FIRING. */
   "GET /v1/alerts": {
     query?: {
+      /** only alerts in this state; not together with open */
       state?: "PENDING" | "FIRING" | "RESOLVED";
       /** PENDING or FIRING */
       open?: boolean;
+      /** only alerts of this rule */
       rule?: string;
+      /** only alerts of this hub, service or provider */
       scope?: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2221,6 +3055,7 @@ export interface Operations {
   /** Show an alert. One alert: what held, since when, and who was notified. */
   "GET /v1/alerts/{id}": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: Alert;
@@ -2228,25 +3063,31 @@ export interface Operations {
   /** List administrative acts, newest first. Who did what to keys, policies, codes, silences and the like, and why. Entries are never changed. */
   "GET /v1/audit": {
     query?: {
+      /** who did it */
       actor?: string;
+      /** what was done, such as key.create */
       act?: string;
+      /** to what */
       target?: string;
+      /** done at or after */
       from?: string;
+      /** done before */
       to?: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
     };
     answer: AuditPage;
   };
-  /** List the registry. Every registered code: those that Recoup ships, and your own. */
+  /** List codes. Every registered code: those that Recoup ships, and your own. */
   "GET /v1/codes": {
     answer: CodesOut;
   };
   /** Show a code. A code by its name or an alias, in either case. The same for people is at `/errors/CODE`. */
   "GET /v1/codes/{code}": {
     path: {
+      /** a code or an alias, in either case */
       code: string;
     };
     answer: CodeOut;
@@ -2254,8 +3095,9 @@ export interface Operations {
   /** List groups of dead letters, the last seen first. Dead letters with the same pipeline, stage, class and signature are one group: one defect, usually, however many it hit. */
   "GET /v1/dead-letter-groups": {
     query?: {
+      /** only this pipeline */
       pipeline?: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2265,6 +3107,7 @@ export interface Operations {
   /** Show a group: its trend and its notes. A group with its trend by day and what people noted. */
   "GET /v1/dead-letter-groups/{id}": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: DeadLetterGroupDetails;
@@ -2272,16 +3115,21 @@ export interface Operations {
   /** List dead letters, newest first. All filters that are set must match. */
   "GET /v1/dead-letters": {
     query?: {
+      /** only this pipeline */
       pipeline?: string;
+      /** only this stage */
       stage?: string;
+      /** only this code */
       error_class?: string;
+      /** only dead letters at this step of the workflow */
       step?: "NEW" | "TRIAGED" | "REMEDIATED" | "VALIDATED" | "REPLAYING" | "REPLAYED" | "VERIFIED";
+      /** only this group */
       group_id?: string;
       /** created at or after */
       after?: string;
       /** created before */
       before?: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2291,6 +3139,7 @@ export interface Operations {
   /** Show a dead letter: its rounds, notes and replays. A dead letter with its rounds, one for each time that it failed, what people noted, and the replays it was part of. Its payload is not shown. */
   "GET /v1/dead-letters/{id}": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: DeadLetterDetails;
@@ -2298,12 +3147,19 @@ export interface Operations {
   /** List open errors, newest first. Errors that are not archived. All filters that are set must match. */
   "GET /v1/errors": {
     query?: {
+      /** only this error table */
       table?: string;
+      /** only tables of this hub */
       hub?: string;
+      /** only errors in this state */
       state?: "ACTIVE" | "RETRY_PENDING" | "PARKED" | "ESCALATED" | "RESOLVED";
+      /** only errors of this entity */
       entity_id?: string;
+      /** only this code */
       code?: string;
+      /** only errors of this owner */
       assigned_to?: string;
+      /** only errors at this escalation tier */
       tier?: number;
       /** true: those that block their entity; false: the others */
       blocking?: boolean | null;
@@ -2313,7 +3169,7 @@ export interface Operations {
       before?: string;
       /** created at or after */
       after?: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2323,8 +3179,9 @@ export interface Operations {
   /** List the archive of a table, last archived first. Errors that have ended. The archive keeps them as they were, with how they ended, until `purge_at`. */
   "GET /v1/errors/archived": {
     query: {
+      /** the error table */
       table: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2338,9 +3195,11 @@ export interface Operations {
   /** List the park queue, longest parked first. Errors that wait for a person, in states PARKED and ESCALATED, with their owner and when a review is due. */
   "GET /v1/errors/parked": {
     query?: {
+      /** only this error table */
       table?: string;
+      /** only tables of this hub */
       hub?: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2350,6 +3209,7 @@ export interface Operations {
   /** Show an error. One error with its retries, lease, parking, escalation and end. An archived error is found as well. */
   "GET /v1/errors/{id}": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: Error;
@@ -2357,6 +3217,7 @@ export interface Operations {
   /** Explain which rules decided and what happens next. Says of one error which lines of the policy decided, what happens by itself and when, and what a person can do now. */
   "GET /v1/errors/{id}/explain": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: Explanation;
@@ -2364,6 +3225,7 @@ export interface Operations {
   /** Show what happened to an error. Every transition, oldest first: who did what and why, and what it changed. A row is written with the change itself, and never again. */
   "GET /v1/errors/{id}/history": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: History;
@@ -2371,14 +3233,19 @@ export interface Operations {
   /** List events, newest first. Events as they were stored, between 90 and 121 days back. All filters that are set must match. */
   "GET /v1/events": {
     query?: {
+      /** only events of this request or run */
       correlation_id?: string;
+      /** only events of this service */
       service?: string;
+      /** only this code, or an alias of it */
       code?: string;
       /** its name; found under every live tenant key, in at most 31 days: the last ones unless from or to says otherwise */
       tenant?: string;
+      /** happened at or after */
       from?: string;
+      /** happened before */
       to?: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2392,10 +3259,13 @@ export interface Operations {
       from?: string;
       /** a time of the last day; default: today */
       to?: string;
+      /** only this service */
       service?: string;
+      /** only this code, or an alias of it */
       code?: string;
       /** the events themselves instead of their counts; admins only */
       rows?: boolean;
+      /** where the last page of rows ended: its next */
       cursor?: string;
     };
     answer: Export;
@@ -2403,7 +3273,7 @@ export interface Operations {
   /** List batches with their counts, newest first. Batches with how many of their intakes and recoveries are in which status. */
   "GET /v1/gate-zero/batches": {
     query?: {
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2413,6 +3283,7 @@ export interface Operations {
   /** Show a batch and what was done to it. A batch with its counts and what was done to it as a whole: killed, released, frozen. */
   "GET /v1/gate-zero/batches/{batch_id}": {
     path: {
+      /** the batch's name */
       batch_id: string;
     };
     answer: BatchStory;
@@ -2420,9 +3291,11 @@ export interface Operations {
   /** List intakes, newest first. Candidates with their status. All filters that are set must match. */
   "GET /v1/gate-zero/intakes": {
     query?: {
+      /** only this batch */
       batch_id?: string;
+      /** only intakes in this status */
       status?: "PENDING" | "FAILED" | "AUTHORIZED" | "REENTER_SUCCEEDED";
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2432,6 +3305,7 @@ export interface Operations {
   /** Show an intake, from its first result to its end. A candidate, its recovery if it has one, and every event from its first result to its end. */
   "GET /v1/gate-zero/intakes/{id}": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: IntakeStory;
@@ -2439,10 +3313,11 @@ export interface Operations {
   /** List recoveries that are eligible, or that are exhausted. Recoveries that may be retried now, the longest waiting first, or those that are exhausted. */
   "GET /v1/gate-zero/recoveries": {
     query?: {
-      /** default ELIGIBLE */
+      /** which list */
       list?: "ELIGIBLE" | "EXHAUSTED";
+      /** only this batch */
       batch_id?: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2452,6 +3327,7 @@ export interface Operations {
   /** Show a recovery. The recovery of one failed candidate: its reason, its attempts and when it is eligible again. */
   "GET /v1/gate-zero/recoveries/{id}": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: Recovery;
@@ -2479,7 +3355,7 @@ export interface Operations {
   /** List keys. Every API key with its role, hubs and when it was last used. Secrets are not shown. */
   "GET /v1/keys": {
     query?: {
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2489,10 +3365,13 @@ export interface Operations {
   /** List notifications, sent and waiting, newest first. Notifications and what became of them. One that goes to several channels is listed once for each. */
   "GET /v1/notices": {
     query?: {
+      /** only notifications in this state */
       state?: "WAITING" | "DELIVERED" | "GIVEN_UP";
+      /** only those for this team or lead */
       to?: string;
+      /** only this kind, such as PARKED or ALERT */
       kind?: string;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2514,33 +3393,35 @@ export interface Operations {
   /** List the policies that were in force. Every version that was in force, newest first: when, by whom and why. Errors record the version that judged them. */
   "GET /v1/policy/versions": {
     query?: {
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
     };
     answer: PolicyVersionPage;
   };
-  /** See whether an entity may go on, and if not, why, whose turn it is and until when. The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes. */
+  /** Ask whether an entity may go on. The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes. */
   "GET /v1/promotion/{entity}": {
     path: {
+      /** the entity's id, as reports name it */
       entity: string;
     };
     answer: Gate;
   };
-  /** Which provider of each group to use. For each group of interchangeable providers, which one to use. An alert may have switched it; after a while it is switched back. */
+  /** List the provider to use in each group. For each group of interchangeable providers, which one to use. An alert may have switched it; after a while it is switched back. */
   "GET /v1/providers": {
     answer: Providers;
   };
-  /** List the addresses that this node delivers work to, and how it goes. The addresses that this node pushes work to, and what its deliveries came to since it started. */
+  /** List receivers, and how deliveries go. The addresses that this node pushes work to, and what its deliveries came to since it started. */
   "GET /v1/receivers": {
     answer: Receivers;
   };
   /** List replays, newest first. Replays with their state and counts. */
   "GET /v1/replays": {
     query?: {
+      /** only replays in this state */
       state?: "COLLECTING" | "RUNNING" | "PAUSED" | "CANCELLING" | "CANCELLED" | "DONE";
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
@@ -2550,6 +3431,7 @@ export interface Operations {
   /** Show a replay and how far it has come. A replay: the step of its ramp, how many members are in which state, and who did what about it. */
   "GET /v1/replays/{id}": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     answer: ReplayDetails;
@@ -2557,13 +3439,15 @@ export interface Operations {
   /** List the members of a replay and what became of each. The members of a replay, in the order of their release, and how each ended. */
   "GET /v1/replays/{id}/items": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     query?: {
+      /** only members in this state */
       state?: "PENDING" | "RELEASED" | "SUCCEEDED" | "FAILED" | "REPEATED" | "CANCELLED" | "ARCHIVED";
-      /** the position from which on; default 0 */
+      /** the position from which on */
       from?: number;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
     };
     answer: ReplayItems;
@@ -2573,54 +3457,60 @@ export interface Operations {
     query?: {
       /** those that are over too */
       past?: boolean;
-      /** rows of a page; default 100 */
+      /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
       cursor?: string;
     };
     answer: SilencePage;
   };
-  /** Counts by day, service and code. Counts for each day, service and code, kept for two years. */
+  /** Count events by day, service and code. Counts for each day, service and code, for a span of up to two years. */
   "GET /v1/stats/daily": {
     query?: {
       /** a time of the first day; default: 7 days ago */
       from?: string;
       /** a time of the last day; default: today */
       to?: string;
+      /** only this service */
       service?: string;
+      /** only this code, or an alias of it */
       code?: string;
     };
     answer: Daily;
   };
-  /** What was left out of the ledger, by day and reason. What the ledger had to leave out, by day and reason: fields that are not allowed, events that came too late or were malformed, and what clients dropped before they could send it. */
+  /** Count what was left out of the ledger, by day and reason. What the ledger had to leave out, by day and reason: fields that are not allowed, events that came too late or were malformed, and what clients dropped before they could send it. */
   "GET /v1/stats/drops": {
     query?: {
       /** a time of the first day; default: 7 days ago */
       from?: string;
       /** a time of the last day; default: today */
       to?: string;
+      /** only this service */
       service?: string;
+      /** only this code, or an alias of it */
       code?: string;
     };
     answer: Drops;
   };
-  /** The metrics of the policy, with their thresholds. The figures that alert rules judge, as they are now, each with its threshold and whether it is above. */
+  /** List metrics with their thresholds. The figures that alert rules judge, as they are now, each with its threshold and whether it is above. */
   "GET /v1/stats/metrics": {
     answer: Metrics;
   };
-  /** The share of retryable failures, by service. For each service, how many of its failures were worth trying again. */
+  /** Show the share of retryable failures, by service. For each service, how many of its failures were worth trying again. */
   "GET /v1/stats/retryable-rate": {
     query?: {
       /** a time of the first day; default: 7 days ago */
       from?: string;
       /** a time of the last day; default: today */
       to?: string;
+      /** only this service */
       service?: string;
+      /** only this code, or an alias of it */
       code?: string;
     };
     answer: RetryableRates;
   };
-  /** The codes with the most events. The most frequent codes of the last hours. */
+  /** List the most frequent codes. The most frequent codes of the last hours. */
   "GET /v1/stats/top-codes": {
     query?: {
       /** default 24 */
@@ -2637,14 +3527,16 @@ export interface Operations {
   /** Kill a batch: stop it at once, and take back what was claimed. Stops a batch at once: nothing of it can be claimed, and leases that are out are revoked without counting an attempt. */
   "POST /cl/gate-zero/kill-switch": {
     query: {
+      /** the batch's name */
       batch_id: string;
     };
     body?: BatchAct;
     answer: KillSwitchAnswer;
   };
-  /** Send a message through a channel of this node, to try it. Sends one message through a channel that this node has, and says whether it was accepted. */
+  /** Test a channel of this node. Sends one message through a channel that this node has, and says whether it was accepted. */
   "POST /v1/channels/{name}/test": {
     path: {
+      /** a channel of this node; log is always there */
       name: string;
     };
     body: PostChannelsNameTestRequest;
@@ -2655,9 +3547,10 @@ export interface Operations {
     body: RawFailure;
     answer: ClassifiedAnswer;
   };
-  /** Say who owns a group, and what is known of it. Sets the owner and the note of a group; what was there before stays in its notes. */
+  /** Set the owner and the note of a group. Sets the owner and the note of a group; what was there before stays in its notes. */
   "POST /v1/dead-letter-groups/{id}/note": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: GroupNote;
@@ -2668,6 +3561,7 @@ export interface Operations {
 For all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown. */
   "POST /v1/dead-letter-groups/{id}/remediate": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: GroupRemediation;
@@ -2678,6 +3572,7 @@ For all open dead letters of the group that are at this step. With `preview` not
 For all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown. */
   "POST /v1/dead-letter-groups/{id}/triage": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: GroupTriage;
@@ -2688,6 +3583,7 @@ For all open dead letters of the group that are at this step. With `preview` not
 For all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown. */
   "POST /v1/dead-letter-groups/{id}/validate": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: GroupValidation;
@@ -2698,6 +3594,7 @@ For all open dead letters of the group that are at this step. With `preview` not
 For all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown. */
   "POST /v1/dead-letter-groups/{id}/verify": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: GroupVerification;
@@ -2708,9 +3605,10 @@ For all open dead letters of the group that are at this step. With `preview` not
     body: StageFailure & Required<Pick<StageFailure, "work_id" | "pipeline">>;
     answer: DeadLetterAnswer;
   };
-  /** Read the payload; the look is audited. Decrypts and returns the payload, where the server keeps it. Who looked and why is in the audit. */
+  /** Read the payload of a dead letter; audited. Decrypts and returns the payload, where the server keeps it. Who looked and why is in the audit. */
   "POST /v1/dead-letters/{id}/payload": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: PayloadLook;
@@ -2719,6 +3617,7 @@ For all open dead letters of the group that are at this step. With `preview` not
   /** Remediate: record what was done about it, as its cause demands (step 2 of 5). Records what was done about it and where that is documented. The cause decides what is demanded: TRANSIENT `upstream_checked`, DATA `corrected`, AUTH_CONFIG `fixed`, CODE_DEFECT `release` and `validated_in`. */
   "POST /v1/dead-letters/{id}/remediate": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Remediation;
@@ -2727,6 +3626,7 @@ For all open dead letters of the group that are at this step. With `preview` not
   /** Replay: send a dead letter back to work, at the stage that failed (step 4 of 5). Puts the work back into the queue at the stage that failed, with what earlier stages have saved; or, with `from_start`, from its first stage. To replay many, use a replay. */
   "POST /v1/dead-letters/{id}/replay": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: SingleReplay;
@@ -2735,6 +3635,7 @@ For all open dead letters of the group that are at this step. With `preview` not
   /** Triage: record the root cause (step 1 of 5). Records the root cause. Stage, class and exhaustion confirm what was looked at: if the dead letter differs, nothing changes. */
   "POST /v1/dead-letters/{id}/triage": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Triage;
@@ -2743,6 +3644,7 @@ For all open dead letters of the group that are at this step. With `preview` not
   /** Validate: record that a replay does no harm (step 3 of 5). Records that a replay does no harm: the work is `idempotent`, or `duplicate_safe` says why a second effect is harmless. */
   "POST /v1/dead-letters/{id}/validate": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Validation;
@@ -2751,6 +3653,7 @@ For all open dead letters of the group that are at this step. With `preview` not
   /** Verify: record whether the result has arrived, and close (step 5 of 5). Records whether the result of the replay has arrived. DELIVERED closes the dead letter, NOT_DELIVERED sends it back to triage. */
   "POST /v1/dead-letters/{id}/verify": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Verification;
@@ -2761,14 +3664,14 @@ For all open dead letters of the group that are at this step. With `preview` not
     body: Report;
     answer: ReportedAnswer;
   };
-  /** Move an error to the archive before its time: all that a filter selected in a preview, or named ones. Moves an error to the archive before its time. It no longer blocks its entity, and is not retried.
+  /** Archive errors in bulk. Moves an error to the archive before its time. It no longer blocks its entity, and is not retried.
 
 For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/archive": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
-  /** Give a parked error to someone: all that a filter selected in a preview, or named ones. Gives a parked error to a person or a team, who becomes its owner.
+  /** Assign errors in bulk. Gives a parked error to a person or a team, who becomes its owner.
 
 For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/assign": {
@@ -2780,35 +3683,35 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: ReportBatch;
     answer: ReportedBatchAnswer;
   };
-  /** Move a parked error up the ladder: all that a filter selected in a preview, or named ones. Moves a parked error to the next tier, or to `tier`, whose owner is notified. It never moves down.
+  /** Escalate errors in bulk. Moves a parked error to the next tier, or to `tier`, whose owner is notified. It never moves down.
 
 For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/escalate": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
-  /** Park an error for a person to decide: all that a filter selected in a preview, or named ones. Takes an error out of automatic retry until a person acts on it. Its owner is notified.
+  /** Park errors in bulk. Takes an error out of automatic retry until a person acts on it. Its owner is notified.
 
 For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/park": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
-  /** End an error by hand: all that a filter selected in a preview, or named ones. Ends an error by hand: it no longer blocks its entity.
+  /** Resolve errors in bulk. Ends an error by hand: it no longer blocks its entity.
 
 For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/resolve": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
-  /** Record that a person has looked at a parked error: all that a filter selected in a preview, or named ones. Records that a person has looked at a parked error: the deadline for a review starts again.
+  /** Review errors in bulk. Records that a person has looked at a parked error: the deadline for a review starts again.
 
 For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/review": {
     body: Bulk;
     answer: BulkResultAnswer;
   };
-  /** Send a parked error back to be retried: all that a filter selected in a preview, or named ones. Returns a parked error to automatic retry, with fresh attempts.
+  /** Unpark errors in bulk. Returns a parked error to automatic retry, with fresh attempts.
 
 For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
   "POST /v1/errors/unpark": {
@@ -2818,6 +3721,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Move an error to the archive before its time. Moves an error to the archive before its time. It no longer blocks its entity, and is not retried. */
   "POST /v1/errors/{id}/archive": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Act & Required<Pick<Act, "reason">>;
@@ -2826,6 +3730,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Give a parked error to someone. Gives a parked error to a person or a team, who becomes its owner. */
   "POST /v1/errors/{id}/assign": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Act & Required<Pick<Act, "to">>;
@@ -2834,6 +3739,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Move a parked error up the ladder. Moves a parked error to the next tier, or to `tier`, whose owner is notified. It never moves down. */
   "POST /v1/errors/{id}/escalate": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Act & Required<Pick<Act, "reason">>;
@@ -2842,6 +3748,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Park an error for a person to decide. Takes an error out of automatic retry until a person acts on it. Its owner is notified. */
   "POST /v1/errors/{id}/park": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Act & Required<Pick<Act, "reason">>;
@@ -2850,6 +3757,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** End an error by hand. Ends an error by hand: it no longer blocks its entity. */
   "POST /v1/errors/{id}/resolve": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Act & Required<Pick<Act, "reason">>;
@@ -2858,6 +3766,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Record that a person has looked at a parked error. Records that a person has looked at a parked error: the deadline for a review starts again. */
   "POST /v1/errors/{id}/review": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Act;
@@ -2866,43 +3775,46 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Send a parked error back to be retried. Returns a parked error to automatic retry, with fresh attempts. */
   "POST /v1/errors/{id}/unpark": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Act & Required<Pick<Act, "reason">>;
     answer: ActedAnswer;
   };
-  /** Add events to the ledger: one, {"events": […]}, or NDJSON. With Prefer: respond-sync the answer comes once they are durable. Adds failures to the ledger: one event, a list, an object with `events`, or NDJSON with an event on each line. Each is checked by itself, and the answer names the first hundred that were refused. Without `Prefer: respond-sync` the answer comes before they are on disk. An `event_id` that is known is not counted twice. */
+  /** Add events to the ledger. Adds failures to the ledger: one event, a list, an object with `events`, or NDJSON with an event on each line. Each is checked by itself, and the answer names the first hundred that were refused. Without `Prefer: respond-sync` the answer comes before they are on disk. An `event_id` that is known is not counted twice. */
   "POST /v1/events": {
     body: { code: string; correlation_id?: string; details?: Record<string, unknown>; endpoint?: string; event_id?: string; external_service?: string; http_status?: number; region?: string; service?: string; tenant?: string; ts?: string } | Array<{ code: string; correlation_id?: string; details?: Record<string, unknown>; endpoint?: string; event_id?: string; external_service?: string; http_status?: number; region?: string; service?: string; tenant?: string; ts?: string }> | { events: Array<{ code: string; correlation_id?: string; details?: Record<string, unknown>; endpoint?: string; event_id?: string; external_service?: string; http_status?: number; region?: string; service?: string; tenant?: string; ts?: string }> };
     answer: EventsAcceptedAnswer;
   };
-  /** Make a batch, or find it as it is. Makes a batch under a name of your own. A batch of that name that exists is returned as it is. */
+  /** Create a batch. Makes a batch under a name of your own. A batch of that name that exists is returned as it is. */
   "POST /v1/gate-zero/batches": {
     body: NewIntakeBatch;
     answer: IntakeBatchAnswer;
   };
-  /** Say that the import is done: the recovery window begins. Says that the import is done. The recovery window begins: when it ends, nothing of the batch is retried any more. Completing it again changes nothing. */
+  /** Complete a batch: its recovery window begins. Says that the import is done. The recovery window begins: when it ends, nothing of the batch is retried any more. Completing it again changes nothing. */
   "POST /v1/gate-zero/batches/{batch_id}/complete": {
     path: {
+      /** the batch's name */
       batch_id: string;
     };
     body?: BatchAct;
     answer: IntakeBatchAnswer;
   };
-  /** Lease retries that are eligible, and intakes that nobody has verified yet. Leases verifications: first those whose retry is eligible, then candidates that nobody has verified yet. */
+  /** Claim verifications: eligible retries, then new intakes. Leases verifications: first those whose retry is eligible, then candidates that nobody has verified yet. */
   "POST /v1/gate-zero/claim": {
     body: GateZeroClaim;
     answer: GateZeroClaimedAnswer;
   };
-  /** Take in a candidate; with an id of its own it may be sent again. Takes in one company. With an `intake_id` of your own it may be sent again; without one, each call adds another. */
+  /** Take in a candidate. Takes in one company. With an `intake_id` of your own it may be sent again; without one, each call adds another. */
   "POST /v1/gate-zero/intakes": {
     query?: {
+      /** a batch that exists; default: it belongs to none */
       batch_id?: string;
     };
     body: NewIntake;
     answer: IntakeCreatedAnswer;
   };
-  /** Import candidates in bulk; rows succeed or fail independently: JSON, NDJSON, or CSV with the names of the columns in its first line. Up to 10000 companies in one call: JSON, NDJSON, or CSV with a header. Rows that cannot be taken are named with their line, and the others are imported. With an `import_key` a row that was imported before is recognised. */
+  /** Import candidates in bulk: JSON, NDJSON or CSV; rows succeed or fail independently. Up to 10000 companies in one call: JSON, NDJSON, or CSV with a header. Rows that cannot be taken are named with their line, and the others are imported. With an `import_key` a row that was imported before is recognised. */
   "POST /v1/gate-zero/intakes/import": {
     query?: {
       /** a batch that exists; without it they belong to none */
@@ -2918,22 +3830,24 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: GateZeroResults;
     answer: GateZeroRecordedBatchAnswer;
   };
-  /** Run a job now, a few seconds' worth of it, or count what it would move. Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm. */
+  /** Run a scheduled job now. Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm. */
   "POST /v1/jobs/{name}/run": {
     path: {
+      /** one of the scheduled jobs */
       name: string;
     };
     body: JobRun;
     answer: JobRanAnswer;
   };
-  /** Make a key; the answer is the only place where it is shown. Makes an API key. The answer is the only place where the secret, `key`, is ever shown. It expires after 90 days, or earlier. */
+  /** Create a key. Makes an API key. The answer is the only place where the secret, `key`, is ever shown. It expires after 90 days, or earlier. */
   "POST /v1/keys": {
     body: NewKey;
     answer: KeyAnswer;
   };
-  /** Revoke a key. Ends a key: all nodes refuse it within a second. Revoking it again changes nothing. */
+  /** Revoke a key. Ends a key: this node refuses it at once, others within seconds. Revoking it again changes nothing. */
   "POST /v1/keys/{id}/revoke": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: PostKeysIdRevokeRequest;
@@ -2942,6 +3856,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Replace a key; the old one works a while longer. Makes a key with the same name, role and hubs. The old one works for `hours` more, so that its holders can change over. */
   "POST /v1/keys/{id}/rotate": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: KeyRotation;
@@ -2952,7 +3867,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: NoticeResend;
     answer: NoticeResentAnswer;
   };
-  /** Keep work from being claimed: of a pipeline, a stage or an error class. Keeps matching work from being claimed until `until`, or until the pause is lifted. All fields of the scope that are set must match; leases that are out stay valid. Pausing the same scope again replaces its reason and its end. */
+  /** Pause work of a pipeline, a stage or an error class. Keeps matching work from being claimed until `until`, or until the pause is lifted. All fields of the scope that are set must match; leases that are out stay valid. Pausing the same scope again replaces its reason and its end. */
   "POST /v1/pauses": {
     body: NewPause;
     answer: WorkPauseAnswer;
@@ -2967,7 +3882,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: PostPayloadKeysWrapRequest;
     answer: KeysWrappedAnswer;
   };
-  /** Say what a policy would change of the open errors. Checks a policy and says what it would change for errors that are open now, table by table, without changing anything. */
+  /** Preview what a policy would change. Checks a policy and says what it would change for errors that are open now, table by table, without changing anything. */
   "POST /v1/policy/plan": {
     body: PolicyFile;
     answer: PlanAnswer;
@@ -2977,20 +3892,21 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: ProcessedBatch;
     answer: ProcessedOutAnswer;
   };
-  /** Check the gate and record a promotion, in one transaction. Asks the gate and records the promotion in one transaction, so that no error can come between. A blocked entity is refused with `PROMOTION_BLOCKED`, whose details say by what. Promoting the same entity to the same phase again returns the first promotion. */
+  /** Check the gate and record a promotion, in one transaction. Asks the gate and records the promotion in one transaction, so that no error can come between. A blocked entity is refused with `PROMOTION_BLOCKED`, whose details say by what. A repeat with the same `Idempotency-Key` returns the first promotion; without one, each call records another. */
   "POST /v1/promotions": {
     body: Promotion;
     answer: PromotedAnswer;
   };
-  /** Use another provider of a group. Switches by hand. It stays until the next switch, by a person or by an alert. */
+  /** Switch a group to another provider. Switches by hand. It stays until the next switch, by a person or by an alert. */
   "POST /v1/providers/{group}/switch": {
     path: {
+      /** a group of the policy */
       group: string;
     };
     body: ProviderSwitch;
     answer: ProviderAnswer;
   };
-  /** Send dead letters back to work, at a rate and in a ramp: named ones, or those that a preview has shown. Starts a replay of named dead letters, or of the set that a preview's `token` stands for. Only validated dead letters can be replayed. The `plan` sets rate and ramp. */
+  /** Start a replay of dead letters. Starts a replay of named dead letters, or of the set that a preview's `token` stands for. Only validated dead letters can be replayed. The `plan` sets rate and ramp. */
   "POST /v1/replays": {
     body: NewReplay;
     answer: ReplayAnswer;
@@ -3000,31 +3916,34 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: ReplaySelection;
     answer: ReplayPreviewAnswer;
   };
-  /** End a replay; what no worker has is as it was before. Ends a replay for good. Members that no worker has go back to where they were; results of the others still count. */
+  /** Cancel a replay. Ends a replay for good. Members that no worker has go back to where they were; results of the others still count. */
   "POST /v1/replays/{id}/cancel": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: ReplayAct;
     answer: ReplayAnswer;
   };
-  /** Keep a replay from releasing more. Releases no more members. What is in the queue or with a worker goes on. */
+  /** Pause a replay. Releases no more members. What is in the queue or with a worker goes on. */
   "POST /v1/replays/{id}/pause": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: ReplayAct;
     answer: ReplayAnswer;
   };
-  /** Let a paused replay go on. Continues a paused replay, or one that has stopped itself, where it was. */
+  /** Resume a replay. Continues a paused replay, or one that has stopped itself, where it was. */
   "POST /v1/replays/{id}/resume": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: ReplayAct;
     answer: ReplayAnswer;
   };
-  /** Lease errors that are due, and wait for some. Leases errors whose retry is due, the longest due first. With `wait_seconds` the call waits until something is due, so that a worker needs no polling interval. Each error carries the `lease_token` that its result must name. */
+  /** Claim errors that are due, or wait until some are. Leases errors whose retry is due, the longest due first. With `wait_seconds` the call waits until something is due, so that a worker needs no polling interval. Each error carries the `lease_token` that its result must name. */
   "POST /v1/retries/claim": {
     body: RetryClaim;
     answer: ClaimedAnswer;
@@ -3034,25 +3953,28 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: ResultBatch;
     answer: ActedBatchAnswer;
   };
-  /** Prolong a lease. Keeps a lease alive while the work takes longer. It ends `lease_seconds` from now. */
+  /** Extend a lease. Keeps a lease alive while the work takes longer. It ends `lease_seconds` from now. */
   "POST /v1/retries/{id}/extend": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Result;
     answer: ActedAnswer;
   };
-  /** The retry failed. Counts the attempt. The policy decides by the code: the next retry, after `retry_after` at the earliest, or parked for a person if there were enough. */
+  /** Report a retry that failed. Counts the attempt. The policy decides by the code: the next retry, after `retry_after` at the earliest, or parked for a person if there were enough. */
   "POST /v1/retries/{id}/fail": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Result & Required<Pick<Result, "code">>;
     answer: ActedAnswer;
   };
-  /** The retry worked. Ends the error as resolved. A lease that expired still counts, unless somebody else has claimed the error since. */
+  /** Report a retry that succeeded. Ends the error as resolved. A lease that expired still counts, unless somebody else has claimed the error since. */
   "POST /v1/retries/{id}/succeed": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: Result;
@@ -3071,17 +3993,18 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Delete a tenant key that is not in use; what it hashed cannot be found again. Deletes a tenant key for good. What it hashed can no longer be told apart by tenant: that is its purpose. The key in use cannot be deleted. */
   "POST /v1/tenant-keys/{key_id}/delete": {
     path: {
+      /** the key's name, as the list has it */
       key_id: string;
     };
     body: PostTenantKeysKeyIdDeleteRequest;
     answer: TenantKeyListAnswer;
   };
-  /** Submit work in bulk; items succeed or fail independently. Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted until the work has ended; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice. */
+  /** Submit work in bulk; items succeed or fail independently. Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice. Work that names an `entity_id` closes the gate of that entity if it becomes a dead letter. */
   "POST /v1/work": {
     body: NewWorkBatch;
     answer: WorkBatchAnswer;
   };
-  /** Lease work, new or replayed, and wait for some. Leases work of the named lanes, the longest due first: new work, and dead letters that are replayed. With `wait_seconds` the call waits for some. */
+  /** Claim work, new or replayed, or wait until there is some. Leases work of the named lanes, the longest due first: new work, and dead letters that are replayed. With `wait_seconds` the call waits for some. */
   "POST /v1/work/claim": {
     body: WorkClaim;
     answer: WorkClaimedAnswer;
@@ -3091,17 +4014,19 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: WorkResultBatch;
     answer: WorkDoneBatchAnswer;
   };
-  /** Prolong a lease. Keeps a lease alive while the work takes longer. It ends `lease_seconds` from now. */
+  /** Extend a lease. Keeps a lease alive while the work takes longer. It ends `lease_seconds` from now. */
   "POST /v1/work/{id}/extend": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: WorkResult;
     answer: WorkDoneAnswer;
   };
-  /** The work failed for good: it is a dead letter. Ends the work as a dead letter, which the answer shows. `failure` says at which stage and why; secrets in its stack are replaced, and context keys that are not allowed are left out. */
+  /** Report a stage that failed: it is retried, or becomes a dead letter. Says at which stage the work failed, and why. If the class may be retried, the work goes back into the queue at that stage, and the answer shows when it is due: after the back-off of the policy's `stages`, or after `retry_after` if that is longer. The server counts the attempts of each stage. When they are used up, or the class may not be retried, or the failure is `final` or `exhausted`, the work ends as a dead letter, which the answer shows. Secrets in its stack are replaced, and context keys that are not allowed are left out. */
   "POST /v1/work/{id}/fail": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: WorkResult & Required<Pick<WorkResult, "failure">>;
@@ -3110,30 +4035,34 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Drop the outputs of all stages. Drops what all stages have saved, so that the work begins anew. */
   "POST /v1/work/{id}/forget": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: WorkLease;
     answer: AcknowledgedAnswer;
   };
-  /** Get the outputs of the stages that are finished. The outputs of the stages that this work has finished, so that a worker goes on where the last one stopped. */
+  /** Get the outputs of finished stages. The outputs of the stages that this work has finished, so that a worker goes on where the last one stopped. */
   "POST /v1/work/{id}/progress": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: WorkLease;
     answer: WorkProgressAnswer;
   };
-  /** Give work back unfinished, through no fault of its own. Puts the work back into the queue at once, for another worker: on shutdown, for example. It does not count as a failure. */
+  /** Release work unfinished. Puts the work back into the queue at once, for another worker: on shutdown, for example. It does not count as a failure. */
   "POST /v1/work/{id}/release": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: WorkResult;
     answer: WorkDoneAnswer;
   };
-  /** The work is done. Ends the work. If it was the replay of a dead letter, that one waits for its verification. */
+  /** Report work that succeeded. Ends the work. If it was the replay of a dead letter, that one waits for its verification. */
   "POST /v1/work/{id}/succeed": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
     };
     body: WorkResult;
@@ -3142,6 +4071,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   /** Register a code, or change one of your own. Registers a code of your own, or changes it. Codes that Recoup ships cannot be changed, and one that the policy defines is changed there. */
   "PUT /v1/codes/{code}": {
     path: {
+      /** a code or an alias, in either case */
       code: string;
     };
     body: Definition;
@@ -3152,10 +4082,12 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: PolicyChange;
     answer: AppliedOutAnswer;
   };
-  /** Keep the output of a finished stage. Keeps the output of a finished stage, encrypted, until the work has ended. Saving it again replaces it. */
+  /** Keep the output of a finished stage. Keeps the output of a finished stage, encrypted, for whoever goes on with the work. Saving it again replaces it. */
   "PUT /v1/work/{id}/checkpoints/{stage}": {
     path: {
+      /** a UUID, or a ULID */
       id: string;
+      /** the stage that is finished */
       stage: string;
     };
     body: NewCheckpoint;

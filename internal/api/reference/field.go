@@ -25,6 +25,20 @@ func (f *Field) words() string {
 	return f.Name + " " + f.Description + " " + strings.Join(f.Values, " ")
 }
 
+// Around is the type before the name of an object: "list of ".
+func (f *Field) Around() string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(f.Type, "s"), "object"), " or null")
+}
+
+// Sentence is the description with a capital letter, unless it begins with a name.
+func (f *Field) Sentence() string {
+	first, _, _ := strings.Cut(f.Description, " ")
+	if f.Description == "" || strings.ContainsAny(first, "=_") || strings.HasSuffix(first, ":") && first != "default:" {
+		return f.Description
+	}
+	return strings.ToUpper(f.Description[:1]) + f.Description[1:]
+}
+
 // maxNesting is how deep the members of members are shown.
 const maxNesting = 5
 

@@ -124,7 +124,7 @@ func (d *openAPI) complete(a *Area) {
 			o.Answer.Object = name
 			continue
 		}
-		o.Answer.Fields = d.fields(o.Answer.schema, "", shared)
+		o.Answer.Fields = given(d.fields(o.Answer.schema, "", shared))
 	}
 	for _, name := range slices.Sorted(maps.Keys(uses)) {
 		if shared(name) {
@@ -132,9 +132,17 @@ func (d *openAPI) complete(a *Area) {
 			if s == nil {
 				s = d.Components.Schemas[name+"Answer"]
 			}
-			a.Objects = append(a.Objects, Object{name, d.fields(s, "", shared)})
+			a.Objects = append(a.Objects, Object{name, given(d.fields(s, "", shared))})
 		}
 	}
+}
+
+// given are fields of an answer, of which nothing is demanded.
+func given(list []Field) []Field {
+	for i := range list {
+		list[i].Required = false
+	}
+	return list
 }
 
 // reached collects the objects that a schema consists of.
