@@ -57,25 +57,25 @@ func differences(was, is *recoup.Error) []ChangeKind {
 
 // Change is how many errors undergo a kind of change.
 type Change struct {
-	Kind ChangeKind  `json:"kind"`
-	N    int         `json:"count"`
+	Kind ChangeKind  `json:"kind" doc:"what would change"`
+	N    int         `json:"count" doc:"for how many errors"`
 	IDs  []recoup.ID `json:"error_ids" doc:"the first hundred of them"`
 }
 
 // TableChanges is what a version changes in one table.
 type TableChanges struct {
-	Table   string             `json:"table"`
-	Open    int                `json:"open"`
-	Changed int                `json:"changed"`
-	Changes map[ChangeKind]int `json:"changes,omitempty"`
+	Table   string             `json:"table" doc:"the error table"`
+	Open    int                `json:"open" doc:"its errors that were looked at"`
+	Changed int                `json:"changed" doc:"how many would change"`
+	Changes map[ChangeKind]int `json:"changes,omitempty" doc:"how many, by what would change"`
 }
 
 // Kept is how many errors of a table stay with their version, and why.
 type Kept struct {
-	Table  string      `json:"table"`
+	Table  string      `json:"table" doc:"the error table"`
 	Gone   bool        `json:"gone" doc:"the version does not have the table any more"`
-	Reason string      `json:"reason"`
-	N      int         `json:"count"`
+	Reason string      `json:"reason" doc:"why they stay"`
+	N      int         `json:"count" doc:"how many"`
 	IDs    []recoup.ID `json:"error_ids" doc:"the first hundred of them"`
 }
 
@@ -92,13 +92,13 @@ func listed(ids []recoup.ID, id recoup.ID) []recoup.ID {
 // Plan is what another version of the policy would change in the errors that are
 // open, or what it has changed.
 type Plan struct {
-	Version string         `json:"version"`
+	Version string         `json:"version" doc:"the version that was compared"`
 	Open    int            `json:"open" doc:"errors that were looked at"`
 	Current int            `json:"current" doc:"of these, judged by the version already"`
 	Moved   int            `json:"moved" doc:"of these, to be judged by the version"`
 	Changed int            `json:"changed" doc:"of those that move, changed in more than their version"`
-	Changes []Change       `json:"changes"`
-	Tables  []TableChanges `json:"tables"`
+	Changes []Change       `json:"changes" doc:"what changes, and for how many errors"`
+	Tables  []TableChanges `json:"tables" doc:"the same by table"`
 	Kept    []Kept         `json:"kept" doc:"what stays with its version"`
 	Codes   []CodeTaken    `json:"codes,omitempty" doc:"registered by hand, and defined by the version from then on"`
 }

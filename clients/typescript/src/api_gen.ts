@@ -193,9 +193,11 @@ export interface BulkResultAnswer {
 }
 
 export interface Change {
+  /** for how many errors */
   count: number;
   /** the first hundred of them */
   error_ids: Array<string> | null;
+  /** what would change */
   kind: string;
 }
 
@@ -1415,12 +1417,15 @@ export interface Jobs {
 }
 
 export interface Kept {
+  /** how many */
   count: number;
   /** the first hundred of them */
   error_ids: Array<string> | null;
   /** the version does not have the table any more */
   gone: boolean;
+  /** why they stay */
   reason: string;
+  /** the error table */
   table: string;
 }
 
@@ -1806,6 +1811,7 @@ export interface PayloadLook {
 export interface PlanAnswer {
   /** of those that move, changed in more than their version */
   changed: number;
+  /** what changes, and for how many errors */
   changes: Array<Change> | null;
   /** registered by hand, and defined by the version from then on */
   codes?: Array<CodeTaken> | null;
@@ -1819,7 +1825,9 @@ export interface PlanAnswer {
   open: number;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+  /** the same by table */
   tables: Array<TableChanges> | null;
+  /** the version that was compared */
   version: string;
 }
 
@@ -2041,6 +2049,7 @@ export interface RawFailure {
 export interface RebaseResult {
   /** of those that move, changed in more than their version */
   changed: number;
+  /** what changes, and for how many errors */
   changes: Array<Change> | null;
   /** registered by hand, and defined by the version from then on */
   codes?: Array<CodeTaken> | null;
@@ -2054,7 +2063,9 @@ export interface RebaseResult {
   moved: number;
   /** errors that were looked at */
   open: number;
+  /** the same by table */
   tables: Array<TableChanges> | null;
+  /** the version that was compared */
   version: string;
 }
 
@@ -2714,9 +2725,13 @@ export interface StoredEvent {
 }
 
 export interface TableChanges {
+  /** how many would change */
   changed: number;
+  /** how many, by what would change */
   changes?: Record<string, number>;
+  /** its errors that were looked at */
   open: number;
+  /** the error table */
   table: string;
 }
 
