@@ -44,7 +44,8 @@ func TestRequests(t *testing.T) {
 			return c.Parked(x, client.ParkedFilter{Table: "t", Hub: "h"}, client.Page{})
 		},
 		`GET /v1/errors/archived?cursor=c&limit=5&table=t`: func(c *client.Client, x ctx) (any, error) { return c.Archived(x, "t", page) },
-		`GET /v1/errors/counts`:                            func(c *client.Client, x ctx) (any, error) { return c.Counts(x) },
+		`GET /v1/workers`:       func(c *client.Client, x ctx) (any, error) { return c.Workers(x) },
+		`GET /v1/errors/counts`: func(c *client.Client, x ctx) (any, error) { return c.Counts(x) },
 
 		`POST ` + e1 + `/park {"reason":"why"}`:    func(c *client.Client, x ctx) (any, error) { return c.Park(x, id(1), act) },
 		`POST ` + e1 + `/unpark {"reason":"why"}`:  func(c *client.Client, x ctx) (any, error) { return c.Unpark(x, id(1), act) },

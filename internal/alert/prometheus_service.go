@@ -40,7 +40,7 @@ func serviceRules(p *policy.Policy) RuleGroup {
 	if !watches(p, Unattended) {
 		add("NobodyClaims", "high", "", `max by (hub) (recoup_unattended_minutes) > 10`,
 			`{{ $labels.hub }}: due work has waited for {{ $value | humanize }} minutes, and no worker claims it`,
-			`'recoup workers list' shows where; start a worker for it.`)
+			`'recoup workers' shows where; start a worker for it.`)
 	}
 	return g
 }

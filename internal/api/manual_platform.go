@@ -135,7 +135,8 @@ func gateZeroManuals() map[string]manual {
 
 func operationManuals() map[string]manual {
 	return map[string]manual{
-		"GET /v1/jobs": {about: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
+		"GET /v1/workers": {about: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
+		"GET /v1/jobs":    {about: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
 		"POST /v1/jobs/{name}/run": {
 			about: "Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm.", params: map[string]string{"name": "receipts"},
 			body: `{"dry_run": true}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeConflict},

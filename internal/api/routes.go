@@ -27,6 +27,7 @@ func workRoutes() []*route {
 		checked(operation(get, "/v1/errors", "List open errors, newest first", (*API).listErrors), (*API).checkFilter).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/parked", "List the park queue, longest parked first", (*API).listParked).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/archived", "List the archive of a table, last archived first", (*API).listArchived).by(readers()...).under(vital).tagged("errors"),
+		operation(get, "/v1/workers", "Whether workers claim what is due, by table and lane", (*API).workers).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/errors/counts", "Count errors by table and state", (*API).counts).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/{id}", "Show an error", (*API).showError).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/{id}/history", "Show what happened to an error", (*API).history).by(readers()...).under(vital).tagged("errors"),

@@ -2,6 +2,7 @@ package deadletters_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -152,13 +153,17 @@ func TestReplayWatched(t *testing.T) {
 	for terminal, want := range map[bool][]string{
 		false: {
 			"running: 0 of 4 ended, 0 succeeded, 0 failed, stage canary, 1 in flight\n" +
-				"running: 0 of 4 ended, 0 succeeded, 0 failed, stage canary, 1 in flight; no results: no worker claims this work, or it is slow\n" +
+				"running: 0 of 4 ended, 0 succeeded, 0 failed, stage canary, 1 in flight; no results: no worker has claimed images/resize in seven days: start one, or check that it claims this name and reaches this server ('recoup workers' shows who does)\n" +
 				"running: 3 of 4 ended, 1 succeeded, 2 failed, stage rest, 1 in flight\n",
 		},
-		true: {"canary: 0 succeeded, 0 failed ", "canary: 0 succeeded, 0 failed; no results: no worker claims this work, or it is slow ", "rest: 1 succeeded, 2 failed "},
+		true: {"canary: 0 succeeded, 0 failed ", "canary: 0 succeeded, 0 failed; no results: no worker has claimed images/resize in seven days: start one, or check", "rest: 1 succeeded, 2 failed "},
 	} {
 		now, answers := clitest.Morning, []recoup.ReplayDetails{running, running, running, further, done}
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/v1/workers" {
+				fmt.Fprintf(w, `{"queues": [{"pipeline": "images", "stage": "resize", "due": 1, "due_since": %q, "workers": 0, "unattended": true}]}`, clitest.Morning.Format(time.RFC3339))
+				return
+			}
 			now = now.Add(deadletters.QuietAfter / 2)
 			if err := json.NewEncoder(w).Encode(answers[0]); err != nil {
 				t.Error(err)

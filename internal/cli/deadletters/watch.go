@@ -63,7 +63,7 @@ func watchReplay(ctx context.Context, s *command.Session, id recoup.ID, every ti
 			}
 			return err
 		}
-		show(&r.Replay, quiet.lasts(&r.Replay, s.Clock()))
+		show(&r.Replay, unheard(ctx, s, quiet.lasts(&r.Replay, s.Clock())))
 		if err := retry.Sleep(ctx, every); err != nil {
 			return err
 		}
@@ -72,11 +72,11 @@ func watchReplay(ctx context.Context, s *command.Session, id recoup.ID, every ti
 
 // showReplay draws a bar on a terminal; elsewhere it prints a line whenever it is
 // another.
-func showReplay(s *command.Session) (show func(r *recoup.Replay, quiet bool), end func()) {
+func showReplay(s *command.Session) (show func(r *recoup.Replay, quiet string), end func()) {
 	if !s.Terminal {
 		last := ""
-		return func(r *recoup.Replay, quiet bool) {
-			line := replayLine(r) + unheard(quiet)
+		return func(r *recoup.Replay, quiet string) {
+			line := replayLine(r) + quiet
 			if line != last && !s.Machine() {
 				fmt.Fprintln(s.Err, line)
 			}
@@ -84,18 +84,25 @@ func showReplay(s *command.Session) (show func(r *recoup.Replay, quiet bool), en
 		}, func() {}
 	}
 	bar := s.ProgressBar("replaying", 0) // whoever looks seldom draws what was seen
-	return func(r *recoup.Replay, quiet bool) {
+	return func(r *recoup.Replay, quiet string) {
 		c := r.Counts
-		bar.Describe(fmt.Sprintf("%s: %d succeeded, %d failed%s", cmp.Or(r.Step, "replaying"), c.Succeeded, c.Failed+c.Repeated, unheard(quiet)))
+		bar.Describe(fmt.Sprintf("%s: %d succeeded, %d failed%s", cmp.Or(r.Step, "replaying"), c.Succeeded, c.Failed+c.Repeated, quiet))
 		bar.ChangeMax(max(r.Members, 1))
 		_ = bar.Set(int(c.Ended())) // a terminal that is gone shows nothing
 	}, func() { _ = bar.Finish() }
 }
 
-// unheard says that nothing has come back for a while.
-func unheard(quiet bool) string {
+// unheard says that nothing has come back for a while, and if no worker claims from a lane
+// in which work waits, so.
+func unheard(ctx context.Context, s *command.Session, quiet bool) string {
 	if !quiet {
 		return ""
+	}
+	queues, err := s.Workers(ctx)
+	for i := range queues {
+		if q := &queues[i]; err == nil && q.Table == "" && q.Unattended {
+			return "; no results: " + s.NobodyClaims(q)
+		}
 	}
 	return "; no results: no worker claims this work, or it is slow"
 }

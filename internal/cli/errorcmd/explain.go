@@ -19,6 +19,8 @@ import (
 type story struct {
 	recoup.Explanation
 	Step string `json:"next_step,omitempty"`
+
+	Workers *recoup.WorkerQueue `json:"workers,omitempty"` // who claims from its table, while it waits for a retry
 }
 
 func explain(streams command.Streams) *cobra.Command {
@@ -32,9 +34,26 @@ person can do.`,
 		if x.Explanation, err = s.Client.Explain(ctx, id); err != nil {
 			return x, err
 		}
+		if x.Workers, err = whoClaims(ctx, s, &x.Error); err != nil {
+			return x, err
+		}
 		x.Step, err = nextCommand(ctx, s, &x.Error)
 		return x, err
 	}, printStory)
+}
+
+// whoClaims says who claims from the table of an error that waits for its retry.
+func whoClaims(ctx context.Context, s *command.Session, e *recoup.Error) (*recoup.WorkerQueue, error) {
+	if e.State != recoup.RetryPending {
+		return nil, nil
+	}
+	queues, err := s.Workers(ctx)
+	for i := range queues {
+		if queues[i].Table == e.Table {
+			return &queues[i], err
+		}
+	}
+	return nil, err
 }
 
 // nextCommand is the command that comes next for an error that is a dead letter.
@@ -80,6 +99,9 @@ func printStory(s *command.Session, p *command.Page, x *story) {
 	}
 	if p.Columns(rows...); len(rows) == 0 {
 		p.Text(stands(x.Error.State))
+	}
+	if x.Workers != nil && x.Workers.Workers == 0 {
+		p.Text("But " + s.NobodyClaims(x.Workers) + ".")
 	}
 	p.Heading("WHAT A PERSON CAN DO")
 	switch exits := strings.Join(x.Exits, ", "); {

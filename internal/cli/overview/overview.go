@@ -10,5 +10,5 @@ import (
 
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{status(streams), audit(streams)}
+	return []*cobra.Command{status(streams), workers(streams), audit(streams)}
 }
