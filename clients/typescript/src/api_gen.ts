@@ -3000,6 +3000,28 @@ export interface WorkResultBatch {
   results: Array<WorkResult> | null;
 }
 
+export interface WorkerQueue {
+  /** how much is due and held by no worker; beyond some thousands, at least */
+  due: number;
+  /** since when the first of it is */
+  due_since?: string;
+  /** without it, nobody has claimed within seven days */
+  last_claim_at?: string;
+  /** with stage, a lane of staged work */
+  pipeline?: string;
+  stage?: string;
+  /** an error table, whose retries are claimed */
+  table?: string;
+  /** something is due, and no worker is alive */
+  unattended: boolean;
+  /** how many have claimed within five minutes, on all nodes; a claim that gets nothing counts */
+  workers: number;
+}
+
+export interface Workers {
+  queues: Array<WorkerQueue> | null;
+}
+
 /** What every operation of the API takes and answers. */
 export interface Operations {
   /** Release a batch: let it go on. Lets a batch that was stopped go on. Its recovery window was not prolonged meanwhile. */
@@ -3538,6 +3560,10 @@ export interface Operations {
   /** List the keys that tenants are hashed with. The keys that names of tenants are hashed with, and which is in use. Their secrets are not shown. */
   "GET /v1/tenant-keys": {
     answer: TenantKeyList;
+  };
+  /** Whether workers claim what is due, by table and lane. Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`. */
+  "GET /v1/workers": {
+    answer: Workers;
   };
   /** Kill a batch: stop it at once, and take back what was claimed. Stops a batch at once: nothing of it can be claimed, and leases that are out are revoked without counting an attempt. */
   "POST /cl/gate-zero/kill-switch": {
