@@ -64,8 +64,8 @@ const (
 
 // FoundID is a thing that was found by a part of its id.
 type FoundID struct {
-	ID   ID        `json:"id"`
+	ID   ID        `json:"id" doc:"the whole id"`
 	Of   string    `json:"of,omitempty" doc:"what it belongs to: a table, pipeline, hub, rule, recipient, company or name"`
 	What string    `json:"what,omitempty" doc:"its code, class, state, kind or role"`
-	At   time.Time `json:"at"`
+	At   time.Time `json:"at" doc:"when it was made"`
 }

@@ -9,7 +9,7 @@ import (
 
 // FoundIDs is what a part of an id may mean, the newest first.
 type FoundIDs struct {
-	IDs  []recoup.FoundID `json:"ids"`
+	IDs  []recoup.FoundID `json:"ids" doc:"what it may mean, newest first"`
 	More bool             `json:"more,omitempty" doc:"there are more than are listed"`
 }
 

@@ -15,8 +15,8 @@ type status struct {
 
 // health is that the process runs, and what it was built from.
 type health struct {
-	Status   string `json:"status"`
-	Version  string `json:"version" example:"v0.1.0"`
+	Status   string `json:"status" doc:"ok"`
+	Version  string `json:"version" doc:"of the program" example:"v0.1.0"`
 	Revision string `json:"revision,omitempty" doc:"the commit that it was built from"`
 	Date     string `json:"date,omitempty" doc:"of that commit, as RFC 3339"`
 }

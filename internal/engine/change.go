@@ -106,7 +106,7 @@ type Plan struct {
 // CodeTaken is a code that somebody registered and that a policy defines from now on: it
 // means what the policy says.
 type CodeTaken struct {
-	Code        recoup.Code   `json:"code"`
+	Code        recoup.Code   `json:"code" doc:"a code that a program had registered, and that the policy defines now"`
 	LostAliases []recoup.Code `json:"lost_aliases,omitempty" doc:"which the policy does not give it: they mean nothing any more"`
 }
 

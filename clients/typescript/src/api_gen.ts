@@ -334,6 +334,7 @@ export interface CodeOut {
 }
 
 export interface CodeTaken {
+  /** a code that a program had registered, and that the policy defines now */
   code: string;
   /** which the policy does not give it: they mean nothing any more */
   lost_aliases?: Array<string> | null;
@@ -970,7 +971,9 @@ export interface Filter {
 }
 
 export interface FoundID {
+  /** when it was made */
   at: string;
+  /** the whole id */
   id: string;
   /** what it belongs to: a table, pipeline, hub, rule, recipient, company or name */
   of?: string;
@@ -979,6 +982,7 @@ export interface FoundID {
 }
 
 export interface FoundIDs {
+  /** what it may mean, newest first */
   ids: Array<FoundID> | null;
   /** there are more than are listed */
   more?: boolean;
@@ -1150,7 +1154,9 @@ export interface Health {
   date?: string;
   /** the commit that it was built from */
   revision?: string;
+  /** ok */
   status: string;
+  /** of the program */
   version: string;
 }
 
