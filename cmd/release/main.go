@@ -34,12 +34,12 @@ func run(args []string, out io.Writer) error {
 
 // writeManual writes a page for the program and for each of its commands.
 func writeManual(folder, version string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // everybody may read the manual
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	for _, cmd := range all(cli.Root(cli.Streams{Out: io.Discard, Err: io.Discard})) {
 		name := filepath.Join(folder, pageName(cmd)+".1")
-		if err := os.WriteFile(name, []byte(page(cmd, version)), 0o644); err != nil { //nolint:gosec // as above
+		if err := os.WriteFile(name, []byte(page(cmd, version)), 0o644); err != nil {
 			return err
 		}
 	}

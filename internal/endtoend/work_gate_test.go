@@ -57,9 +57,9 @@ func (w *plainWorker) claims(stage string, parts ...string) {
 }
 
 // fails says that a stage failed.
-func (w *plainWorker) failsAt(stage, class string, parts ...string) string {
+func (w *plainWorker) failsAt(stage, class string, parts ...string) {
 	w.Helper()
-	return w.sends(http.MethodPost, "/v1/work/"+w.work+"/fail", `{"lease_token": "`+w.token+`", "failure": {"stage": "`+stage+`", "error_class": "`+class+`",
+	w.sends(http.MethodPost, "/v1/work/"+w.work+"/fail", `{"lease_token": "`+w.token+`", "failure": {"stage": "`+stage+`", "error_class": "`+class+`",
 		"last_stack": "none", "sanitized_context": {}, "first_failure_at": "2026-02-02T09:00:00Z", "last_failure_at": "2026-02-02T09:00:00Z"}}`, 200, parts...)
 }
 

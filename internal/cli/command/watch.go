@@ -47,7 +47,7 @@ func (w *Watch) Run(ctx context.Context, s *Session, draw func() error) error {
 		s.Out, s.Err, s.Terminal = &screen, &notes, false
 		err := draw()
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // an interrupt is how watching ends
+			return nil // an interrupt is how watching ends
 		}
 		if err != nil && first {
 			return err

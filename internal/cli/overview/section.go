@@ -16,14 +16,14 @@ import (
 var whole = client.Page{Limit: command.MaxRows}
 
 func alerts(ctx context.Context, s *command.Session, _ *report) (line, error) {
-	l := line{What: "alerts", State: "none fires", Way: "recoup alerts list"}
+	l := line{What: "alerts", State: "none firing", Way: "recoup alerts list"}
 	page, err := s.Alerts(ctx, client.AlertFilter{State: recoup.AlertFiring}, whole)
 	loud := slices.DeleteFunc(page.Alerts, func(a recoup.Alert) bool { return a.Silenced })
 	if silenced := len(page.Alerts) - len(loud); len(loud) == 0 && silenced > 0 {
-		l.State = fmt.Sprintf("%d fire, silenced", silenced)
+		l.State = fmt.Sprintf("%d firing, silenced", silenced)
 	}
 	if len(loud) > 0 {
-		l.State, l.Needs = fmt.Sprintf("%d fire", len(loud)), true
+		l.State, l.Needs = fmt.Sprintf("%d firing", len(loud)), true
 		l.Detail = some(loud, func(a *recoup.Alert) string {
 			if a.Scope == "" {
 				return fmt.Sprintf("%s for %s", a.Rule, s.Ago(a.FiredAt))

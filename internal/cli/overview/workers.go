@@ -14,7 +14,7 @@ import (
 
 func workers(streams command.Streams) *cobra.Command {
 	return command.List[recoup.WorkerQueue]{
-		Noun: "table or lane", Key: "queues",
+		Noun: "queue", Key: "queues",
 		Columns: []command.Column{{Name: "TABLE OR LANE"}, {Name: "DUE"}, {Name: "OLDEST"}, {Name: "WORKERS"}, {Name: "LAST CLAIM", Drop: 1}},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.WorkerQueue, string, error) {
 			queues, err := s.Workers(ctx)
@@ -28,7 +28,7 @@ func workers(streams command.Streams) *cobra.Command {
 			if !q.LastClaimAt.IsZero() {
 				last = s.Ago(q.LastClaimAt) + " ago"
 			}
-			return command.Cells{q.Name(), fmt.Sprint(q.Due), oldest, fmt.Sprint(q.Workers), last}
+			return command.Cells{q.Name(), q.Due, oldest, q.Workers, last}
 		},
 	}.Command(streams, &cobra.Command{
 		Use:   "workers",

@@ -84,7 +84,7 @@ pidfile = %[4]s/pid
 	}
 	users := fmt.Sprintf("%q \"\"\n%q \"\"\n", owner, postgres.AppRole)
 	for name, text := range map[string]string{"pgbouncer.ini": settings, "users": users} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil { //nolint:gosec // the pooler's user reads it, and it holds no secret
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil { // the pooler's user reads it, and it holds no secret
 			return "", fmt.Errorf("pgtest: %w", err)
 		}
 	}
