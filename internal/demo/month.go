@@ -80,6 +80,9 @@ func (m *Month) play(ctx context.Context) error {
 			if !h.tick {
 				continue
 			}
+			if err := m.retry(ctx, today); err != nil { // workers never sleep
+				return err
+			}
 			if err := m.Tick(ctx); err != nil {
 				return err
 			}

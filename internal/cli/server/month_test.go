@@ -38,6 +38,9 @@ func TestDemoMonth(t *testing.T) {
 	states := map[recoup.AlertState]int{}
 	for _, a := range alerts.Alerts {
 		states[a.State]++
+		if a.Rule == "nobody-claims" {
+			t.Error("nobody claimed while the month was played")
+		}
 	}
 	if states[recoup.AlertFiring] == 0 || states[recoup.AlertResolved] < 2 {
 		t.Errorf("the alerts are %v", states)
