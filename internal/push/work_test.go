@@ -342,7 +342,7 @@ func (w *world) replay() recoup.ID {
 	w.must(err)
 	d := &list[0].Dead
 	id := d.ErrorID
-	for _, step := range []deadletter.Step{
+	for _, step := range []deadletter.Action{
 		deadletter.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}, deadletter.Remediation{Link: "INC-1", Corrected: "the title"}, deadletter.Validation{Idempotent: true},
 	} {
 		_, err := w.letters.Take(w.Context(), caller("ada"), id, step, nil)
