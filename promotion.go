@@ -10,6 +10,7 @@ type Gate struct {
 	Blockers []Blocker `json:"blockers,omitempty" doc:"what blocks it"`
 	More     bool      `json:"more,omitempty" doc:"there are more blockers than are listed"`
 	OpensAt  time.Time `json:"opens_at,omitzero" doc:"when the last blocker would have ended by itself"`
+	Unknown  bool      `json:"unknown,omitempty" doc:"nobody has ever reported anything about it, or promoted it; said where it is asked for"`
 }
 
 // Blocker is an error that keeps an entity from being promoted.

@@ -7,7 +7,7 @@ import "time"
 type WorkerQueue struct {
 	Table       string    `json:"table,omitempty" doc:"an error table, whose retries are claimed"`
 	Pipeline    string    `json:"pipeline,omitempty" doc:"with stage, a lane of staged work"`
-	Stage       string    `json:"stage,omitempty"`
+	Stage       string    `json:"stage,omitempty" doc:"with pipeline, a lane of staged work"`
 	Due         int64     `json:"due" doc:"how much is due and held by no worker; beyond some thousands, at least"`
 	DueSince    time.Time `json:"due_since,omitzero" doc:"since when the first of it is"`
 	Workers     int       `json:"workers" doc:"how many have claimed within five minutes, on all nodes; a claim that gets nothing counts"`

@@ -15,6 +15,13 @@ func (c *Client) Gate(ctx context.Context, entity string, options ...CallOption)
 	return get[recoup.Gate](ctx, c, "/v1/promotion/"+url.PathEscape(entity), nil, options)
 }
 
+// UnknownEntity reports whether an entity is open because nobody has ever named it: no
+// report, and no promotion. It may be misspelt.
+func (c *Client) UnknownEntity(ctx context.Context, entity string, options ...CallOption) (bool, error) {
+	g, err := get[recoup.Gate](ctx, c, "/v1/promotion/"+url.PathEscape(entity), url.Values{"unknown": {"true"}}, options)
+	return g.Unknown, err
+}
+
 // Promote moves an entity to its next phase, unless something blocks it: then the
 // error is PROMOTION_BLOCKED, with the details that [Client.Gate] returns. The check
 // and the promotion are one transaction.

@@ -8,7 +8,7 @@ import (
 
 // Workers is the answer about who claims.
 type Workers struct {
-	Queues []recoup.WorkerQueue `json:"queues"`
+	Queues []recoup.WorkerQueue `json:"queues" doc:"every error table, and every lane in use"`
 }
 
 // Workers says of every error table, and of every lane of staged work that is in use,

@@ -13,6 +13,7 @@ func (w *writer) gate(g *recoup.Gate) {
 	}
 	w.flagOr(`"more":`, g.More)
 	w.timeOr(`"opens_at":`, g.OpensAt)
+	w.flagOr(`"unknown":`, g.Unknown)
 	w.b = append(w.b, '}')
 }
 

@@ -103,7 +103,7 @@ func retryManuals() map[string]manual {
 func promotionManuals() map[string]manual {
 	return map[string]manual{
 		"GET /v1/promotion/{entity}": {
-			about: "The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes.",
+			about: "The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes. With `unknown=true` an open gate says whether anybody has ever named the entity: a misspelt one is open, too.",
 		},
 		"POST /v1/promotions": {
 			about: "Asks the gate and records the promotion in one transaction, so that no error can come between. A blocked entity is refused with `PROMOTION_BLOCKED`, whose details say by what. A repeat with the same `Idempotency-Key` returns the first promotion; without one, each call records another.",

@@ -16,11 +16,15 @@ import (
 )
 
 type entityIn struct {
-	Entity string `path:"entity" doc:"the entity's id, as reports name it"`
+	Entity  string `path:"entity" doc:"the entity's id, as reports name it"`
+	Unknown bool   `query:"unknown" doc:"say, of an open gate, whether nobody has ever named the entity"`
 }
 
 func (a *API) gate(c *call, in *entityIn) (recoup.Gate, error) {
 	g, err := a.Engine.Gate(c.r.Context(), in.Entity)
+	if err == nil && in.Unknown && !g.Blocked {
+		g.Unknown, err = a.Engine.Unknown(c.r.Context(), in.Entity)
+	}
 	return a.gateOf(c, g), err
 }
 

@@ -24,6 +24,7 @@ type Store interface {
 	store.ErrorReader
 	store.DeadlineReader
 	store.Promoter
+	store.EntityFinder
 	store.AuditWriter
 }
 

@@ -28,6 +28,13 @@ func (e *Engine) Gate(ctx context.Context, entity string) (recoup.Gate, error) {
 	return e.gate(entity, blockers), nil
 }
 
+// Unknown reports whether nobody has ever named an entity. It costs more than the gate,
+// whose question it is not.
+func (e *Engine) Unknown(ctx context.Context, entity string) (bool, error) {
+	known, err := e.Store.KnowsEntity(ctx, entity)
+	return !known, err
+}
+
 func (e *Engine) gate(entity string, blockers []store.Blocker) recoup.Gate {
 	g := recoup.Gate{EntityID: entity, Blocked: len(blockers) > 0, More: len(blockers) > maxBlockers}
 	never := g.More

@@ -97,6 +97,13 @@ type Promoter interface {
 	Promote(ctx context.Context, p Promotion) (done Promoted, blockers []recoup.Error, err error)
 }
 
+// EntityFinder knows which entities there are.
+type EntityFinder interface {
+	// KnowsEntity reports whether an error, open or archived, or a promotion names the
+	// entity.
+	KnowsEntity(ctx context.Context, entity string) (bool, error)
+}
+
 // PromotionReader reads the promotion gate.
 type PromotionReader interface {
 	// GateLog returns what happened at an entity's gate, in the order of Seq:

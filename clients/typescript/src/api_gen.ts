@@ -999,6 +999,8 @@ export interface Gate {
   more?: boolean;
   /** when the last blocker would have ended by itself */
   opens_at?: string;
+  /** nobody has ever reported anything about it, or promoted it; said where it is asked for */
+  unknown?: boolean;
 }
 
 export interface GateZeroClaim {
@@ -3015,6 +3017,7 @@ export interface WorkerQueue {
   last_claim_at?: string;
   /** with stage, a lane of staged work */
   pipeline?: string;
+  /** with pipeline, a lane of staged work */
   stage?: string;
   /** an error table, whose retries are claimed */
   table?: string;
@@ -3025,6 +3028,7 @@ export interface WorkerQueue {
 }
 
 export interface Workers {
+  /** every error table, and every lane in use */
   queues: Array<WorkerQueue> | null;
 }
 
@@ -3443,11 +3447,15 @@ export interface Operations {
     };
     answer: PolicyVersionPage;
   };
-  /** Ask whether an entity may go on. The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes. */
+  /** Ask whether an entity may go on. The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes. With `unknown=true` an open gate says whether anybody has ever named the entity: a misspelt one is open, too. */
   "GET /v1/promotion/{entity}": {
     path: {
       /** the entity's id, as reports name it */
       entity: string;
+    };
+    query?: {
+      /** say, of an open gate, whether nobody has ever named the entity */
+      unknown?: boolean;
     };
     answer: Gate;
   };

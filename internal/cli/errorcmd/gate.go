@@ -13,7 +13,11 @@ import (
 func gate(streams command.Streams) *cobra.Command {
 	return command.Act[recoup.Gate]{
 		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Gate, error) {
-			return s.Gate(ctx, args[0])
+			g, err := s.Gate(ctx, args[0])
+			if err == nil && !g.Blocked {
+				g.Unknown, err = s.UnknownEntity(ctx, args[0])
+			}
+			return g, err
 		},
 		Say:    sayGate,
 		Failed: func(g recoup.Gate) bool { return g.Blocked },
@@ -30,6 +34,10 @@ that a script can wait for it.`,
 }
 
 func sayGate(s *command.Session, g recoup.Gate) {
+	if g.Unknown {
+		s.Sayf("%s is not blocked, but nobody has ever reported anything about it, or promoted it: check how it is spelt.", command.Printable(g.EntityID))
+		return
+	}
 	if !g.Blocked {
 		s.Sayf("%s is not blocked: it may be promoted.", command.Printable(g.EntityID))
 		return

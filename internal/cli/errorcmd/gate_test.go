@@ -13,7 +13,7 @@ func TestGateTranscript(t *testing.T) {
 	n := clitest.Start(t, true)
 	report := []string{"report", "--table", "outreach.dol_errors", "--entity", "CO-7", "--code", "network_timeout", "--message", "call 415-555-0100 about it"}
 	said := n.Transcript(
-		[]string{"gate", "CO-7"},
+		[]string{"gate", "CO-7"}, // of which nobody has heard
 		append(report, "--idempotency-key", "first"),
 		append(report, "--idempotency-key", "first"),
 		append(report, "--severity", "high", "--retry-after", "90s", "--service", "import"),

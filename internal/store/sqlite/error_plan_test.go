@@ -121,6 +121,7 @@ func plans() map[string]string {
 		"unadmitted":           asked(func(v verb.Verbs) { _, _ = v.Unadmitted(ctx, 5) }),
 		"notices":              asked(func(v verb.Verbs) { _, _ = v.PendingNotices(ctx, 5) }),
 		"gate":                 asked(func(v verb.Verbs) { _, _ = v.GateLog(ctx, "e", 5) }),
+		"entity":               asked(func(v verb.Verbs) { _, _ = v.KnowsEntity(ctx, "e") }),
 		"purge of the archive": purgeArchive,
 		"purge of history":     purgeHistory,
 		"view": `select count(*) from "outreach.dol_errors" where outreach_id = ?

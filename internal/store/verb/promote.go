@@ -84,3 +84,15 @@ func (v Verbs) GateLog(ctx context.Context, entity string, limit int) ([]store.G
 		union all select seq, entity_id, 'promote', promotion_id from recoup.promotion where entity_id = $1
 		order by seq limit $2`, entity, clamp(limit)), gateEntries...)
 }
+
+var entityNames = row.Fields(func(name *string) []any { return []any{name} })
+
+// KnowsEntity reports whether an error or a promotion names the entity.
+func (v Verbs) KnowsEntity(ctx context.Context, entity string) (bool, error) {
+	found, err := rows(ctx, v, ask("look for an entity", `
+		select entity_id from recoup.error where entity_id = $1
+		union all select entity_id from recoup.error_archive where entity_id = $1
+		union all select entity_id from recoup.promotion where entity_id = $1
+		limit 1`, entity), entityNames...)
+	return len(found) > 0, err
+}

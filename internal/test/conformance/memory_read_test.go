@@ -185,3 +185,16 @@ func (m *memory) GateLog(_ context.Context, entity string, limit int) ([]store.G
 	}
 	return list, nil
 }
+
+func (m *memory) KnowsEntity(_ context.Context, entity string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, place := range []map[recoup.ID]*recoup.Error{m.open, m.archived} {
+		for _, e := range place {
+			if e.EntityID == entity {
+				return true, nil
+			}
+		}
+	}
+	return slices.ContainsFunc(m.gate, func(g store.GateEntry) bool { return g.Entity == entity }), nil
+}

@@ -19,6 +19,7 @@ func promotions() []clause {
 		{"what is ignored, archived or in a table that does not block holds nobody back", promoteHarmless},
 		{"a dead letter holds back the entity it names", promoteLetter},
 		{"the gate's log has what blocked, what ceased to and who was promoted, in order", gateOrder},
+		{"an entity is known by its errors, open and archived, and by its promotions", knownEntity},
 		{"no promotion slips between a blocking error and its end", raceGate},
 	}
 }
@@ -164,6 +165,26 @@ func gateOrder(d *Driver) {
 	if first, err := d.Store.GateLog(d.Context(), "e1", 3); err != nil || !slices.Equal(first, log[:3]) {
 		d.Errorf("the first three entries are %+v, %v", first, err)
 	}
+}
+
+func knownEntity(d *Driver) {
+	want := func(entity string, known bool) {
+		d.Helper()
+		if got, err := d.Store.KnowsEntity(d.Context(), entity); got != known || err != nil {
+			d.Errorf("%s is known: %t, %v", entity, got, err)
+		}
+	}
+	for _, entity := range []string{"e1", "e2", "e3"} {
+		want(entity, false)
+	}
+	d.Report(discovery, "e1", "NETWORK_TIMEOUT", recoup.High) // which blocks nobody
+	want("e1", true)
+	e := d.Report(dol, "e2", "NETWORK_TIMEOUT", recoup.Medium)
+	d.Archive(e.ID)
+	want("e2", true)
+	d.wantPromoted("e3")
+	want("e3", true)
+	want("e", false)
 }
 
 // raceGate reports, ends and promotes a few entities at once, and then reads in

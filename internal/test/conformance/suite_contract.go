@@ -13,6 +13,7 @@ type Store interface {
 	store.ErrorReader
 	store.DeadlineReader
 	store.Promoter
+	store.EntityFinder
 	store.PromotionReader
 	store.PendingReader
 	store.ErrorKeeper
