@@ -53,7 +53,7 @@ func (a *API) findIDs(c *call, in *partIn) (client.FoundIDs, error) {
 	part, err := recoup.ParseIDPart(in.Part)
 	if err != nil {
 		var bad check.Fields
-		bad.Addf("part", "format", "%v", err)
+		bad.Addf("part", "format", "part must be 6 to 32 hexadecimal digits, from the beginning or the end of an id")
 		return client.FoundIDs{}, bad.Err()
 	}
 	found, err := a.Store.FindIDs(c.r.Context(), in.Kind, part, soughtIDs)

@@ -134,8 +134,12 @@ func at(r recoup.Round, now time.Time) recoup.Round {
 // must not be one that opens: no key and no signature in it.
 func checkPayload(f *check.Fields, ref, hash string, payload []byte) {
 	f.Identifier("payload_ref", ref)
-	if _, err := hex.DecodeString(hash); err != nil || len(hash) > 64 {
+	sum, err := hex.DecodeString(hash)
+	if err != nil || len(hash) > 64 {
 		f.Addf("payload_hash", "pattern", "payload_hash must be hexadecimal, of 64 digits at most")
+	}
+	if clean, _ := redact.Default().String(string(sum)); clean != string(sum) {
+		f.Addf("payload_hash", "no_secret", "payload_hash is not a hash: its digits spell out what looks like a secret")
 	}
 	if len(payload) > MaxPayload {
 		f.Addf("payload", "max_length", "payload may have %d bytes, not %d", MaxPayload, len(payload))

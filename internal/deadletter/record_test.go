@@ -1,6 +1,7 @@
 package deadletter_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"recoup/internal/lifecycle"
 	"recoup/internal/redact/redacttest"
 	"recoup/internal/store"
+	"recoup/internal/test/node"
 )
 
 // Every field of spec 002, 8.4.
@@ -217,4 +219,14 @@ func TestReceipts(t *testing.T) {
 			w.Errorf("another request under the key: %v", err)
 		}
 	})
+}
+
+// A hash that is a secret in hexadecimal digits is refused.
+func TestHashThatIsText(t *testing.T) {
+	w := newWorld(t, node.SQLite(t))
+	f := w.failing("llm", "NETWORK_TIMEOUT")
+	f.PayloadHash = hex.EncodeToString([]byte("+49 171 4918081"))
+	w.refused(w.CheckFailure(f), fault.CodeValidationError)
+	f.PayloadHash = "30ff129980004107"
+	w.must(w.CheckFailure(f))
 }

@@ -46,6 +46,7 @@ func calls() map[string][]call {
 		"POST /v1/retries/{id}/fail":    {{needs: (*caller).leased, body: `{"lease_token": "{token}", "code": "NETWORK_TIMEOUT"}`}},
 		"POST /v1/retries/{id}/extend":  {{needs: (*caller).leased, body: `{"lease_token": "{token}", "lease_seconds": 60}`}},
 		"GET /v1/promotion/{entity}":    {{path: "entity=E-{n}"}},
+		"GET /v1/ids/{part}":            {{path: "part=0198f2", query: "kind=errors"}},
 		"POST /v1/promotions":           {{body: `{"entity_id": "P-{n}", "phase": "outreach"}`}},
 		"POST /v1/processed":            {{body: `{"counts": [{"service": "import", "count": 1}]}`}},
 		"POST /v1/events":               {{body: event}, {body: `[` + event + `]`}, {body: `{"events": [` + event + `]}`}},

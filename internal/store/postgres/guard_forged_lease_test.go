@@ -37,7 +37,7 @@ func TestNoForgedLapse(t *testing.T) {
 	t.Parallel()
 	ownerURL, app := leased(t)
 	for sql, why := range map[string]string{
-		air("LAPSE"):         "no lease ran out that is missing yet",
+		air("LAPSE"):         "no lease ran out that is not recorded yet",
 		lapse + air("LAPSE"): "it has not run out",
 		"update cl.gate_zero_lease set ends_at = leased_at + interval '1 second'; " + lapse + air("LAPSE"):                                      "only ever extended",
 		"update cl.gate_zero_lease set lapses = 1; " + air("LAPSE"):                                                                             "it has not run out",
@@ -53,11 +53,11 @@ func TestNoForgedLapse(t *testing.T) {
 	pgtest.ShiftClock(t, ownerURL, 25*time.Hour+7*time.Minute)
 	app.run("begin; " + lapse + air("LAPSE") + "commit")
 	for sql, why := range map[string]string{
-		air("LAPSE"):                               "no lease ran out that is missing yet",
+		air("LAPSE"):                               "no lease ran out that is not recorded yet",
 		lapse + air("LAPSE"):                       "it has not run out",
 		"delete from cl.gate_zero_lease":           "lapses are counted until an attempt is used",
 		"update cl.gate_zero_lease set lapses = 0": "lapses are counted until an attempt is used",
-		strings.Replace(air("LAPSE"), "attempt_count, recoup", "attempt_count - 1, recoup", 1): "no lease ran out that is missing yet",
+		strings.Replace(air("LAPSE"), "attempt_count, recoup", "attempt_count - 1, recoup", 1): "no lease ran out that is not recorded yet",
 	} {
 		if got := app.refusal(sql); !strings.Contains(got, why) {
 			t.Errorf("after it ran out, %s: %s", sql, got)
@@ -70,7 +70,7 @@ func TestNoForgedRevocation(t *testing.T) {
 	t.Parallel()
 	_, app := leased(t)
 	for sql, why := range map[string]string{
-		air("REVOKE"):          "the kill switch took no lease away that is missing yet",
+		air("REVOKE"):          "the kill switch took no lease away that is not recorded yet",
 		revoke + air("REVOKE"): "the kill switch took no lease away", // given back
 		kill + air("REVOKE"):   "the kill switch took no lease away", // the worker holds it
 		kill + revoke + air("REVOKE") + air("REVOKE"):                     "the kill switch took no lease away",

@@ -317,14 +317,14 @@ begin
       when a.event in ('EXHAUSTED', 'LATE_RESULT') then case when r.status <> 'EXHAUSTED' then 'its recovery is ' || r.status end
       when a.event = 'FAIL' and (a.attempt_count > r.attempt_count or (select count(*) from cl.gate_zero_air f
           where f.intake_id = a.intake_id and f.event = 'FAIL') > r.attempt_count + (r.status = 'EXHAUSTED')::int)
-        then 'no attempt failed that is not told yet: change the recovery first, in the same transaction'
+        then 'no attempt failed that is not recorded yet: change the recovery first, in the same transaction'
       when a.event = 'LAPSE' and (a.attempt_count is distinct from r.attempt_count or (select count(*) from cl.gate_zero_air f
           where f.intake_id = a.intake_id and f.event = 'LAPSE' and f.attempt_count = r.attempt_count)
           > coalesce((select l.lapses from cl.gate_zero_lease l where l.recovery_id = r.recovery_id), 0))
-        then 'no lease ran out that is not told yet: count the lapse first, in the same transaction'
+        then 'no lease ran out that is not recorded yet: count the lapse first, in the same transaction'
       when a.event = 'REVOKE' and (not exists (select from cl.gate_zero_revoked v where v.recovery_id = r.recovery_id)
           or (select count(*) from added d where d.event = 'REVOKE' and d.intake_id = a.intake_id) > 1)
-        then 'the kill switch took no lease away that is not told yet: end the lease first, in the same transaction' end))
+        then 'the kill switch took no lease away that is not recorded yet: end the lease first, in the same transaction' end))
     from added a
     left join cl.gate_zero_intake i on i.intake_id = a.intake_id
     left join cl.gate_zero_recovery r on r.intake_id = a.intake_id;

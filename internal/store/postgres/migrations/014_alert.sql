@@ -57,7 +57,7 @@ begin
       when (new.alert_id, new.rule, new.scope, new.pending_at) is distinct from (old.alert_id, old.rule, old.scope, old.pending_at)
         then 'what an alert is about and when it began is permanent'
       when old.fired_at is not null and new.fired_at is distinct from old.fired_at then 'it fired when it fired'
-      when new.notified < old.notified then 'what was told was told'
+      when new.notified < old.notified then 'what people were notified of stays'
     end;
   end if;
   if bad is not null then

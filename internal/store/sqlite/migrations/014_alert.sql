@@ -53,7 +53,7 @@ create trigger alert_update before update on alert begin
     when old.fired_at is not null and new.fired_at is not old.fired_at
       then raise(abort, 'it fired when it fired')
     when new.notified < old.notified
-      then raise(abort, 'what was told was told')
+      then raise(abort, 'what people were notified of stays')
   end;
 end;
 create trigger alert_delete before delete on alert
