@@ -42,7 +42,7 @@ func gateZeroRoutes() []*route {
 		checked(operation(del, killSwitch, "Release a batch: let it go on", (*API).release), checkKill).by(Operator).under(vital).mayBeEmpty(),
 	}
 	for _, r := range list {
-		r.tagged("gate zero").forAllHubs()
+		r.tagged("Gate Zero").forAllHubs()
 	}
 	return list
 }

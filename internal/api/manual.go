@@ -50,7 +50,7 @@ func areas() []*huma.Tag {
 		{Name: "policy", Description: "The rules that decide what happens to errors, as one versioned file."},
 		{Name: "alerts", Description: "Alert rules of the policy, evaluated every 15 seconds; silences; and which provider of a group is in use."},
 		{Name: "notifications", Description: "What people are notified of, through which channel, and what could not be delivered."},
-		{Name: "gate zero", Description: "Company candidates before they enter: imported in batches, verified, retried within a window, and stopped by a kill switch."},
+		{Name: "Gate Zero", Description: "Company candidates before they enter: imported in batches, verified, retried within a window, and stopped by a kill switch."},
 		{Name: "operations", Description: "Scheduled jobs, receivers, the audit, and whether the node is well."},
 		{Name: "keys", Description: "API keys of programs and people, and the platform's own keys. For admins."},
 	}

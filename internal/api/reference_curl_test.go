@@ -29,7 +29,7 @@ func TestReferenceCommands(t *testing.T) {
 	decodeInto(t, fetched(t, n.URL+"/openapi.json"), &doc)
 	commands, changes := 0, []string{}
 	for _, tag := range doc["tags"].([]any) {
-		page := string(fetched(t, n.URL+"/docs/"+strings.ReplaceAll(tag.(object)["name"].(string), " ", "-")))
+		page := string(fetched(t, n.URL+"/docs/"+strings.ToLower(strings.ReplaceAll(tag.(object)["name"].(string), " ", "-"))))
 		for _, found := range curlExample.FindAllStringSubmatch(page, -1) {
 			command := html.UnescapeString(found[1])
 			commands++

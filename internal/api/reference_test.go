@@ -19,7 +19,7 @@ func (w *world) pagesOf() map[string]*answer {
 		all[path] = w.do("", http.MethodGet, path, nil).ok()
 	}
 	for _, tag := range w.openapi()["tags"].([]any) {
-		path := "/docs/" + strings.ReplaceAll(tag.(object)["name"].(string), " ", "-")
+		path := "/docs/" + strings.ToLower(strings.ReplaceAll(tag.(object)["name"].(string), " ", "-"))
 		all[path] = w.do("", http.MethodGet, path, nil).ok()
 	}
 	return all
@@ -45,7 +45,7 @@ func TestReferenceIsComplete(t *testing.T) {
 	for path, methods := range doc["paths"].(object) {
 		for method, op := range methods.(object) {
 			op := op.(object)
-			id, area := op["operationId"].(string), strings.ReplaceAll(op["tags"].([]any)[0].(string), " ", "-")
+			id, area := op["operationId"].(string), strings.ToLower(strings.ReplaceAll(op["tags"].([]any)[0].(string), " ", "-"))
 			page := pages["/docs/"+area].Body.String()
 			article := part(page, id)
 			name := strings.ToUpper(method) + " " + path
