@@ -148,13 +148,17 @@ func (n *Node) IDs(filter ...string) []string {
 var (
 	AnyID     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	anySecret = regexp.MustCompile(`rdb_[a-z2-7]+`)
+
+	// anyName is an id, or how a server calls a request whose own name looks like a
+	// telephone number to it.
+	anyName = regexp.MustCompile(AnyID.String() + `|req_[0-9a-f]{32}`)
 )
 
 // Plain replaces what is random by what is not, of the same length: the third id
 // that is seen is the third in every run.
 func (n *Node) Plain(text string) string {
 	text = anySecret.ReplaceAllStringFunc(text, func(s string) string { return "rdb_" + strings.Repeat("x", len(s)-4) })
-	return AnyID.ReplaceAllStringFunc(text, func(id string) string {
+	return anyName.ReplaceAllStringFunc(text, func(id string) string {
 		if n.seen[id] == 0 {
 			n.seen[id] = len(n.seen) + 1
 		}

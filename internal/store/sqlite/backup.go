@@ -1,0 +1,143 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	driver "modernc.org/sqlite"
+
+	"recoup/internal/store"
+)
+
+// ErrNoBackup is returned for a file that is not a whole database of Recoup's.
+var ErrNoBackup = errors.New("is not a backup")
+
+// Backup writes the database, as it is at one moment, to a new file. Nodes go on reading
+// and writing it meanwhile. The copy is checked before it bears its name.
+func Backup(ctx context.Context, path, to string) error {
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("sqlite: there is no database to back up: %w", err)
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("sqlite: %s is there already: name a new file", to)
+	}
+	return copyTo(ctx, path, to, func(part string) error { return os.Link(part, to) }) // never over another
+}
+
+// Restore puts a backup in the place of a database. It returns store.ErrBusy while a
+// process has the database open.
+func Restore(ctx context.Context, from, path string) (err error) {
+	if err := checkCopy(ctx, from); err != nil {
+		return err
+	}
+	replace := func(part string) error {
+		for _, beside := range []string{"-wal", "-shm"} { // of what is replaced
+			if err := os.Remove(path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		return os.Rename(part, path)
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		alone, err := file{path: path, busy: time.Second, driver: ownDriver}.open(1, "locking_mode(exclusive)")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, alone.Close()) }()
+		if _, err := alone.ExecContext(ctx, "begin exclusive; commit"); err != nil && busy(err) {
+			return fmt.Errorf("sqlite: another process has %s open: %w", path, store.ErrBusy)
+		}
+	}
+	return copyTo(ctx, from, path, replace)
+}
+
+// copyTo copies a database to a file beside its place, checks it, and puts it there.
+func copyTo(ctx context.Context, from, to string, place func(part string) error) (err error) {
+	part := to + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of one that was cut off
+		return fmt.Errorf("sqlite: %w", err)
+	}
+	if err := create(part); err != nil {
+		return err
+	}
+	defer func() {
+		if removed := os.Remove(part); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
+	}()
+	if err := copyPages(ctx, from, part); err != nil {
+		return fmt.Errorf("sqlite: copying %s: %w", from, translate(err))
+	}
+	if err := checkCopy(ctx, part); err != nil {
+		return err
+	}
+	if err := syncFile(part); err != nil {
+		return err
+	}
+	return place(part)
+}
+
+// copyPages copies a database page by page, all of them in one transaction.
+func copyPages(ctx context.Context, from, to string) (err error) {
+	db, err := file{path: from, busy: 5 * time.Second, driver: ownDriver}.open(1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	return conn.Raw(func(own any) error {
+		source, ok := own.(interface {
+			NewBackup(to string) (*driver.Backup, error)
+		})
+		if !ok {
+			return errors.New("the driver makes no backups")
+		}
+		b, err := source.NewBackup(to)
+		if err != nil {
+			return err
+		}
+		_, err = b.Step(-1)
+		return errors.Join(err, b.Finish())
+	})
+}
+
+// checkCopy refuses a file that is damaged, or of another program, or of a newer Recoup.
+func checkCopy(ctx context.Context, path string) (err error) {
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("sqlite: %w", err)
+	}
+	db, err := file{path: path, busy: time.Second, driver: ownDriver}.open(1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var verdict string
+	if err := db.QueryRowContext(ctx, "pragma integrity_check(1)").Scan(&verdict); err != nil || verdict != "ok" {
+		return fmt.Errorf("sqlite: %s %w: it is damaged, or no database: %s%w", path, ErrNoBackup, verdict, translate(err))
+	}
+	list, err := schema.Status(appliedMigrations(ctx, db))
+	if err != nil {
+		return fmt.Errorf("sqlite: %s: %w", path, err)
+	}
+	if !slices.ContainsFunc(list, func(m store.Migration) bool { return !m.AppliedAt.IsZero() }) {
+		return fmt.Errorf("sqlite: %s %w: it is a database of another program, or empty", path, ErrNoBackup)
+	}
+	return nil
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("sqlite: %w", err)
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
