@@ -160,7 +160,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	}
 	n.metrics.watch(n)
 	n.metrics.showBuild(n.o.Build)
-	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, &policyCollector{n: n}, &gateCollector{n}, &letterCollector{n: n}, &queueCollector{n: n}, &receiverCollector{n})
+	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &gateCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), &receiverCollector{n})
 	return nil
 }
 

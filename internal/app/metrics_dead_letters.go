@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,13 +14,7 @@ import (
 
 // letterCollector reports how staged work stands. Callers name pipelines, stages and
 // classes, so only the largest have series of their own.
-type letterCollector struct {
-	n *Node
-
-	mu    sync.Mutex
-	known []prometheus.Metric
-	until time.Time
-}
+type letterCollector struct{ n *Node }
 
 var (
 	descLetters   = describe("dead_letters", "Open dead letters by pipeline, class and step of their workflow; the smallest kinds together are _other.", "pipeline", "class", "step")
@@ -34,23 +27,7 @@ var (
 // maxKinds is how many kinds of dead letters have series of their own.
 const maxKinds = 100
 
-// Describe sends nothing: which series there are depends on the data.
-func (c *letterCollector) Describe(chan<- *prometheus.Desc) {}
-
-// Collect reports what is known, and reads it anew if that is old. What cannot be
-// read is not reported: an old value would look like a present one.
-func (c *letterCollector) Collect(out chan<- prometheus.Metric) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := c.n.o.Now(); !now.Before(c.until) {
-		c.known, c.until = c.read(now), now.Add(figuresLife)
-	}
-	for _, m := range c.known {
-		out <- m
-	}
-}
-
-func (c *letterCollector) read(now time.Time) (list []prometheus.Metric) {
+func (c letterCollector) read(now time.Time) (list []prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	f, err := c.n.store.LetterFigures(ctx, now)

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,19 +12,9 @@ import (
 	"recoup/internal/store"
 )
 
-// figuresLife is for how long figures are cached: many may scrape a node, and the
-// figures do not change by the second.
-const figuresLife = 5 * time.Second
-
 // policyCollector exports the metrics of the policy to Prometheus, by the names that
 // recoup export prometheus-rules relies on, and how many alerts there are.
-type policyCollector struct {
-	n *Node
-
-	mu    sync.Mutex
-	known []prometheus.Metric
-	until time.Time
-}
+type policyCollector struct{ n *Node }
 
 var (
 	descAlerts   = describe("alerts", "Alerts that are not resolved, by state and severity.", "state", "severity")
@@ -33,23 +22,7 @@ var (
 	descActive   = describe("provider_active", "Which provider of a group is in use.", "group", "provider")
 )
 
-// Describe sends nothing: which series there are depends on the policy.
-func (c *policyCollector) Describe(chan<- *prometheus.Desc) {}
-
-// Collect reports what is known, and reads it anew if that is old. What cannot be
-// read is not reported: an old value would look like a present one.
-func (c *policyCollector) Collect(out chan<- prometheus.Metric) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := c.n.o.Now(); !now.Before(c.until) {
-		c.known, c.until = c.read(now), now.Add(figuresLife)
-	}
-	for _, m := range c.known {
-		out <- m
-	}
-}
-
-func (c *policyCollector) read(now time.Time) []prometheus.Metric {
+func (c policyCollector) read(now time.Time) []prometheus.Metric {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	p := c.n.engine.Policies.Current()
@@ -88,7 +61,7 @@ func (c *policyCollector) read(now time.Time) []prometheus.Metric {
 }
 
 // providers reports which member of each group is in use.
-func (c *policyCollector) providers(ctx context.Context, p *policy.Policy, gauge func(*prometheus.Desc, float64, ...string)) {
+func (c policyCollector) providers(ctx context.Context, p *policy.Policy, gauge func(*prometheus.Desc, float64, ...string)) {
 	rows, err := c.n.store.Providers(ctx)
 	if err != nil {
 		return

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,13 +13,7 @@ import (
 )
 
 // queueCollector reports whether workers claim what is due, of all nodes together.
-type queueCollector struct {
-	n *Node
-
-	mu    sync.Mutex
-	known []prometheus.Metric
-	until time.Time
-}
+type queueCollector struct{ n *Node }
 
 var (
 	descWorkers      = describe("workers", "Workers that have claimed retries of a table within five minutes, on all nodes.", "table")
@@ -29,23 +22,7 @@ var (
 	descWorkUnworked = describe("work_due_unclaimed_age_seconds", "How long the oldest work that can be claimed has waited for a worker; 0: none does.", "pipeline", "stage")
 )
 
-// Describe sends nothing: which series there are depends on the policy and the queue.
-func (c *queueCollector) Describe(chan<- *prometheus.Desc) {}
-
-// Collect reports what is known, and reads it anew if that is old. What cannot be read
-// is not reported: an old value would look like a present one.
-func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := c.n.o.Now(); !now.Before(c.until) {
-		c.known, c.until = c.read(now), now.Add(figuresLife)
-	}
-	for _, m := range c.known {
-		out <- m
-	}
-}
-
-func (c *queueCollector) read(now time.Time) (list []prometheus.Metric) {
+func (c queueCollector) read(now time.Time) (list []prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	levels, err := c.n.store.QueueLevels(ctx, now, c.n.engine.Policies.Current().ClaimedTables())
