@@ -7,15 +7,9 @@ import (
 	"recoup/internal/store/sqlite"
 )
 
-// errNotEmbedded is returned where a database has tools of its own.
-var errNotEmbedded = errors.New("PostgreSQL has tools of its own for this: pg_dump, pg_basebackup and point-in-time recovery")
-
 // Backup writes the embedded database to a new file, while nodes go on with it.
 func Backup(ctx context.Context, database, to string) error {
-	kind, path, err := splitDatabase(database)
-	if err == nil && kind != "sqlite" {
-		err = errNotEmbedded
-	}
+	path, err := embedded(database)
 	if err != nil {
 		return err
 	}
@@ -24,12 +18,18 @@ func Backup(ctx context.Context, database, to string) error {
 
 // Restore puts a backup in the place of the embedded database, which nobody may have open.
 func Restore(ctx context.Context, from, database string) error {
-	kind, path, err := splitDatabase(database)
-	if err == nil && kind != "sqlite" {
-		err = errNotEmbedded
-	}
+	path, err := embedded(database)
 	if err != nil {
 		return err
 	}
 	return sqlite.Restore(ctx, from, path)
+}
+
+// embedded is the file of an embedded database.
+func embedded(database string) (path string, err error) {
+	kind, path, err := splitDatabase(database)
+	if err == nil && kind != "sqlite" {
+		err = errors.New("PostgreSQL has tools of its own for this: pg_dump, pg_basebackup and point-in-time recovery")
+	}
+	return path, err
 }

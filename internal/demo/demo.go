@@ -1,5 +1,6 @@
 // Package demo fills a node with sample data, so that whoever looks at Recoup for the
-// first time finds what an operator finds in the morning.
+// first time finds what an operator finds in the morning: a [Month], played by a [Clock]
+// that is moved, and a night that went wrong.
 package demo
 
 import (

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -66,6 +67,17 @@ func TestBackup(t *testing.T) {
 	}
 	if out, err := recoup("restore", file); err == nil || !strings.Contains(out, "--yes") {
 		t.Errorf("nobody was asked: %v: %s", err, out)
+	}
+	damaged := filepath.Join(folder, "damaged.db")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(damaged, slices.Concat(whole[:len(whole)/2], make([]byte, len(whole)-len(whole)/2)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := recoup("restore", damaged, "--yes"); err == nil || !strings.Contains(out, "it is damaged") || strings.Contains(out, "%!") {
+		t.Errorf("a damaged file is restored: %v: %s", err, out)
 	}
 	foreign := filepath.Join(folder, "foreign.db")
 	if err := os.WriteFile(foreign, []byte(strings.Repeat("somebody's, and no database. ", 100)), 0o600); err != nil {

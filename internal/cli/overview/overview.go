@@ -1,5 +1,5 @@
 // Package overview is what an operator looks at first: 'recoup status', how things
-// stand, and 'recoup audit', who did what.
+// stand, 'recoup workers', who claims, and 'recoup audit', who did what.
 package overview
 
 import (

@@ -1,5 +1,5 @@
 // Package server is what runs and looks after a node: 'recoup serve', 'demo',
-// 'config', 'migrate', 'jobs', 'version' and 'healthcheck'.
+// 'config', 'migrate', 'backup', 'restore', 'jobs', 'version' and 'healthcheck'.
 package server
 
 import (

@@ -30,30 +30,42 @@ func Backup(ctx context.Context, path, to string) error {
 }
 
 // Restore puts a backup in the place of a database. It returns store.ErrBusy while a
-// process has the database open.
+// process has the database open. Cut off anywhere, it leaves the one or the other.
 func Restore(ctx context.Context, from, path string) (err error) {
 	if err := checkCopy(ctx, from); err != nil {
 		return err
 	}
-	replace := func(part string) error {
-		for _, beside := range []string{"-wal", "-shm"} { // of what is replaced
-			if err := os.Remove(path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		return os.Rename(part, path)
+	release, err := seize(ctx, path)
+	if err != nil {
+		return err
 	}
-	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		alone, err := file{path: path, busy: time.Second, driver: ownDriver}.open(1, "locking_mode(exclusive)")
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, alone.Close()) }()
-		if _, err := alone.ExecContext(ctx, "begin exclusive; commit"); err != nil && busy(err) {
-			return fmt.Errorf("sqlite: another process has %s open: %w", path, store.ErrBusy)
+	defer func() { err = errors.Join(err, release()) }()
+	return copyTo(ctx, from, path, func(part string) error { return os.Rename(part, path) })
+}
+
+// seize keeps every other process from a database until it is released, and leaves no log
+// beside it: that would be taken for the log of what comes in its place.
+func seize(ctx context.Context, path string) (release func() error, err error) {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return func() error { return nil }, nil //nolint:nilerr // there is none
+	}
+	db, err := file{path: path, busy: time.Second, driver: ownDriver}.open(1, "locking_mode(exclusive)")
+	if err != nil {
+		return nil, err
+	}
+	switch _, err := db.ExecContext(ctx, "begin exclusive; commit; pragma journal_mode = delete"); {
+	case err == nil:
+		return db.Close, nil
+	case busy(err):
+		return nil, errors.Join(fmt.Errorf("sqlite: another process has %s open: %w", path, store.ErrBusy), db.Close())
+	}
+	// A damaged one may be replaced.
+	for _, log := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + log); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.Join(fmt.Errorf("sqlite: %w", err), db.Close())
 		}
 	}
-	return copyTo(ctx, from, path, replace)
+	return db.Close, nil
 }
 
 // copyTo copies a database to a file beside its place, checks it, and puts it there.
@@ -121,8 +133,11 @@ func checkCopy(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var verdict string
-	if err := db.QueryRowContext(ctx, "pragma integrity_check(1)").Scan(&verdict); err != nil || verdict != "ok" {
-		return fmt.Errorf("sqlite: %s %w: it is damaged, or no database: %s%w", path, ErrNoBackup, verdict, translate(err))
+	if err := db.QueryRowContext(ctx, "pragma integrity_check(1)").Scan(&verdict); err != nil {
+		return fmt.Errorf("sqlite: %s %w: it is damaged, or no database: %w", path, ErrNoBackup, translate(err))
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("sqlite: %s %w: it is damaged: %s", path, ErrNoBackup, verdict)
 	}
 	list, err := schema.Status(appliedMigrations(ctx, db))
 	if err != nil {
