@@ -80,6 +80,12 @@ grant insert, delete on recoup.work_payload, recoup.replay_count, recoup.dead_le
   recoup.replay_outcome to recoup_app;
 grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_due, recoup.work_lease, recoup.work_pause to recoup_app;
 
+-- Adopted tables: nodes do what an adoption needs, but neither begin nor end one.
+grant insert, update, delete on recoup.adopted_row to recoup_app;
+grant insert, delete on recoup.adopted_mirror to recoup_app;
+grant delete on recoup.adopted_change to recoup_app;
+grant update (state, scanned_to, scanned, governed_at) on recoup.adoption to recoup_app;
+
 revoke execute on all functions in schema recoup from public;
 grant execute on all functions in schema recoup to recoup_app;
 grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz) to public; -- guards ask them, whoever acts
@@ -89,7 +95,7 @@ grant execute on function recoup.caller(), recoup.sees(text), recoup.sees_all(),
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass), recoup.allow_read(name, text, text), recoup.forbid_read(name, text, text),
   recoup.enable_row_security(), recoup.disable_row_security(), recoup.secure(regclass, text), recoup.release(regclass),
-  recoup.raise_barriers(boolean) from recoup_app;
+  recoup.raise_barriers(boolean), recoup.watch_errors() from recoup_app;
 
 -- Pipelines in plain SQL: they insert into the views that carry the policy's
 -- names, ask the gate and pass it. Analysts read.

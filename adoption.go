@@ -1,0 +1,49 @@
+package recoup
+
+import "time"
+
+// AdoptionState is how far an adoption has come.
+type AdoptionState string
+
+// The states of an adoption.
+const (
+	AdoptionAdopting    AdoptionState = "ADOPTING"    // its triggers and columns are being made
+	AdoptionBackfilling AdoptionState = "BACKFILLING" // what is new is governed, what was there is being read
+	AdoptionGoverned    AdoptionState = "GOVERNED"    // every row is
+	AdoptionReleasing   AdoptionState = "RELEASING"   // it is being taken back
+)
+
+// Mapping says which columns of an adopted table mean what. A name is a column's, as
+// the database has it; an empty one is none.
+type Mapping struct {
+	Entity    string `json:"entity" doc:"the column that names what cannot go on"`
+	Code      string `json:"code,omitempty" doc:"the column with the code"`
+	CodeValue string `json:"code_value,omitempty" doc:"the code of every row, if no column has it, and of rows whose column is empty"`
+	Message   string `json:"message,omitempty" doc:"the column with the message"`
+	Severity  string `json:"severity,omitempty" doc:"the column with the severity; default: the code's"`
+	CreatedAt string `json:"created_at,omitempty" doc:"the column with the time of the failure; default: when it was first seen"`
+
+	// Conditions in the words of the source's own SQL.
+	GovernedWhen string `json:"governed_when,omitempty" doc:"an SQL condition; rows for which it does not hold are no failures"`
+	ResolvedWhen string `json:"resolved_when,omitempty" doc:"an SQL condition; rows for which it holds are resolved"`
+
+	// Where the source is told.
+	Disposition string `json:"disposition" doc:"the column that Recoup writes the disposition into"`
+	ArchivedAt  string `json:"archived_at" doc:"the column that Recoup writes the time of archiving into"`
+}
+
+// Adoption is an existing table that is governed where it is.
+type Adoption struct {
+	ID         int           `json:"adoption_id" doc:"names the adoption"`
+	Table      string        `json:"table" doc:"the error table of the policy"`
+	Source     string        `json:"source" doc:"the table that was there before"`
+	Key        []string      `json:"key" doc:"the columns that tell its rows apart"`
+	Mapping    Mapping       `json:"mapping" doc:"which column means what"`
+	Preset     string        `json:"preset,omitempty" doc:"whose tables these are, such as river"`
+	State      AdoptionState `json:"state" doc:"ADOPTING, BACKFILLING, GOVERNED or RELEASING"`
+	Scanned    int64         `json:"scanned" doc:"rows that were there before and have been read"`
+	Rows       int64         `json:"rows" doc:"how many there were, by estimate"`
+	BegunAt    time.Time     `json:"begun_at" doc:"when it was adopted"`
+	GovernedAt time.Time     `json:"governed_at,omitzero" doc:"since when every row is governed"`
+	BegunBy    string        `json:"begun_by" doc:"who adopted it"`
+}

@@ -1,0 +1,114 @@
+-- +goose Up
+-- +goose StatementBegin
+-- Tables that were there before us, governed where they are (decision 0076). What is
+-- made for each of them (triggers, columns, functions adopted_N_…) is made by 'recoup
+-- adopt' and goes by 'recoup release'.
+
+-- A source row as the functions of an adoption return it: mapped, as text, not yet
+-- redacted. Nothing of it is stored here but its key.
+create type recoup.source_row as (
+  key        text,
+  entity_id  text,
+  code       text,
+  severity   text,
+  message    text,
+  created_at timestamptz,
+  governed   boolean, -- the preset's condition holds, and the owner's does not
+  columns    jsonb    -- what the policy has travel with it
+);
+
+-- An adoption. The mapping is the owner's; what follows it is what has been done.
+create table recoup.adoption (
+  adoption_id int generated always as identity primary key,
+  table_name  text collate "C" not null unique, -- of the policy
+  source      text not null unique,             -- schema and table, quoted as needed
+  source_oid  oid not null,
+  owner       text not null,                    -- of the source, whose the functions are
+  key_columns text[] not null check (cardinality(key_columns) > 0),
+  mapping     jsonb not null,
+  preset      text,
+  state       text not null default 'ADOPTING' check (state in ('ADOPTING', 'BACKFILLING', 'GOVERNED', 'RELEASING')),
+  steps       text[] not null default '{}', -- of its definition, done in this order
+  turn        bigint not null default 0,    -- of the node that reconciles it
+  scanned_to  text,                         -- the last key of the backfill; null: none
+  scanned     bigint not null default 0,    -- how many rows it has seen
+  rows        bigint not null default 0,    -- how many there were, by estimate, when it began
+  begun_at    timestamptz not null default now(),
+  governed_at timestamptz,
+  begun_by    text not null
+);
+
+-- Which error a source row has.
+create table recoup.adopted_row (
+  adoption_id int not null references recoup.adoption,
+  key         text collate "C" not null,
+  error_id    uuid not null,
+  digest      bytea not null, -- of the mapped columns, keyed
+  details     jsonb,          -- columns that the policy lets travel with it, redacted
+  sealed      bytea,          -- columns that it seals
+  primary key (adoption_id, key)
+);
+create unique index adopted_row_error_key on recoup.adopted_row (error_id);
+
+-- Keys to look at again; null: at every row that has an error, because all are gone.
+-- Entities are those that a new or changed row names, for the gate.
+create table recoup.adopted_change (
+  change_id   bigint generated always as identity primary key,
+  adoption_id int not null,
+  keys        text[],
+  entities    text[],
+  at          timestamptz not null default clock_timestamp()
+) with (autovacuum_vacuum_scale_factor = 0.02);
+
+-- Errors whose source row is to be told.
+create table recoup.adopted_mirror (
+  mirror_id bigint generated always as identity primary key,
+  error_id  uuid not null
+) with (autovacuum_vacuum_scale_factor = 0.02);
+
+-- adopted_moved notes which errors of source rows have moved.
+create function recoup.adopted_moved() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  insert into recoup.adopted_mirror (error_id)
+    select r.error_id from changed c join recoup.adopted_row r using (error_id);
+  return null;
+end $$;
+
+-- watch_errors has every error that moves noted while something is adopted. Whoever
+-- adopts nothing pays nothing.
+create function recoup.watch_errors() returns void language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from recoup.adoption) = exists (select from pg_trigger
+      where tgrelid = 'recoup.error'::regclass and tgname = 'adopted') then
+    return;
+  end if;
+  if exists (select from recoup.adoption) then
+    create trigger adopted after update on recoup.error referencing new table as changed
+      for each statement execute function recoup.adopted_moved();
+    create trigger adopted after insert on recoup.error_archive referencing new table as changed
+      for each statement execute function recoup.adopted_moved();
+  else
+    drop trigger adopted on recoup.error;
+    drop trigger adopted on recoup.error_archive;
+  end if;
+end $$;
+
+-- take_turn gives the next turn at an adoption to the caller, and ends all others.
+create function recoup.take_turn(id int) returns bigint language sql
+security definer set search_path = pg_catalog, pg_temp as $$
+  update recoup.adoption set turn = turn + 1 where adoption_id = id returning turn
+$$;
+
+-- check_turn refuses what is done out of turn. Until the end of the transaction
+-- nobody else can take one.
+create function recoup.check_turn(id int, mine bigint) returns void language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from recoup.adoption a where a.adoption_id = id and a.turn = mine for share;
+  if not found then
+    raise exception using errcode = 'RC001', message = format('adoption %s: another node has its turn', id);
+  end if;
+end $$;
+-- +goose StatementEnd
