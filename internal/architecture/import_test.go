@@ -142,6 +142,12 @@ var layers = []layer{
 		why:       "it starts a private server for tests and migrates its databases",
 	},
 	{
+		pkg:       "recoup/internal/adopt",
+		imports:   []string{"recoup"},
+		libraries: []string{"github.com/jackc/pgx/v5"},
+		why:       "it defines adoptions in a database; nodes reach them through that alone",
+	},
+	{
 		pkg:     "recoup/internal/lease",
 		imports: []string{"recoup/internal/check", "recoup/internal/store"},
 		why:     "whatever workers claim is claimed by its rules; what a lease is of, others know",

@@ -86,8 +86,16 @@ grant insert, delete on recoup.adopted_mirror to recoup_app;
 grant delete on recoup.adopted_change to recoup_app;
 grant update (state, scanned_to, scanned, governed_at) on recoup.adoption to recoup_app;
 
-revoke execute on all functions in schema recoup from public;
-grant execute on all functions in schema recoup to recoup_app;
+-- Functions that reach an adopted table belong to its owner, who has granted them.
+do $$
+declare ours regprocedure;
+begin
+  for ours in select p.oid from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname = 'recoup' and p.proname !~ '^adopted_[0-9]+_' loop
+    execute format('revoke execute on function %s from public', ours);
+    execute format('grant execute on function %s to recoup_app', ours);
+  end loop;
+end $$;
 grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz) to public; -- guards ask them, whoever acts
 revoke execute on function cl.sync_gate(text, interval[], text[], interval) from public;
 grant execute on function cl.sync_gate(text, interval[], text[], interval) to recoup_app;

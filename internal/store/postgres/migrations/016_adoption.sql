@@ -2,7 +2,12 @@
 -- +goose StatementBegin
 -- Tables that were there before us, governed where they are (decision 0076). What is
 -- made for each of them (triggers, columns, functions adopted_N_…) is made by 'recoup
--- adopt' and goes by 'recoup release'.
+-- adopt' and goes by 'recoup release'. The functions are there from BACKFILLING on, and
+-- go while it is RELEASING, when nobody may rely on them any more:
+--   adopted_N_read(keys text[]) returns setof recoup.source_row: the rows that are there
+--   adopted_N_scan(after text, most int) returns setof recoup.source_row: in key order
+--   adopted_N_mirror(keys text[], dispositions text[], archived timestamptz[]) returns
+--     text[]: the keys that are done with; the rest is locked by others, for now
 
 -- A source row as the functions of an adoption return it: mapped, as text, not yet
 -- redacted. Nothing of it is stored here but its key.
@@ -76,15 +81,16 @@ begin
 end $$;
 
 -- watch_errors has every error that moves noted while something is adopted. Whoever
--- adopts nothing pays nothing.
+-- adopts nothing pays nothing, and what is being released is no longer told.
 create function recoup.watch_errors() returns void language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  wanted boolean := exists (select from recoup.adoption where state <> 'RELEASING');
 begin
-  if exists (select from recoup.adoption) = exists (select from pg_trigger
-      where tgrelid = 'recoup.error'::regclass and tgname = 'adopted') then
+  if wanted = exists (select from pg_trigger where tgrelid = 'recoup.error'::regclass and tgname = 'adopted') then
     return;
   end if;
-  if exists (select from recoup.adoption) then
+  if wanted then
     create trigger adopted after update on recoup.error referencing new table as changed
       for each statement execute function recoup.adopted_moved();
     create trigger adopted after insert on recoup.error_archive referencing new table as changed
@@ -93,6 +99,20 @@ begin
     drop trigger adopted on recoup.error;
     drop trigger adopted on recoup.error_archive;
   end if;
+end $$;
+
+-- forget_adoption ends an adoption whose source has been left (its steps are none) and
+-- whose pairs of source rows and errors are gone, and reports whether it is. Nodes
+-- delete the pairs once their errors are ended; nodes and 'recoup release' both call it.
+create function recoup.forget_adoption(id int) returns boolean language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from recoup.adoption a where a.adoption_id = id and a.state = 'RELEASING' and a.steps = '{}'
+    and not exists (select from recoup.adopted_row r where r.adoption_id = id);
+  if found then
+    delete from recoup.adopted_change where adoption_id = id;
+  end if;
+  return not exists (select from recoup.adoption a where a.adoption_id = id);
 end $$;
 
 -- take_turn gives the next turn at an adoption to the caller, and ends all others.

@@ -3,11 +3,26 @@ package pgtest
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
 // Dump returns a database as SQL, without owners and grants.
 func Dump(t testing.TB, url string) string {
+	t.Helper()
+	return dump(t, "--inserts", "--no-owner", "--no-privileges", url)
+}
+
+// tokens are what newer versions of pg_dump write into every dump anew.
+var tokens = regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`)
+
+// DumpSchema returns all definitions of a database as SQL, with owners and grants.
+func DumpSchema(t testing.TB, url string) string {
+	t.Helper()
+	return tokens.ReplaceAllString(dump(t, "--schema-only", url), "")
+}
+
+func dump(t testing.TB, args ...string) string {
 	t.Helper()
 	found, err := findPrograms()
 	if err != nil {
@@ -18,7 +33,7 @@ func Dump(t testing.TB, url string) string {
 		t.Fatal(err)
 	}
 	program := filepath.Join(filepath.Dir(server), "pg_dump")
-	out, err := exec.CommandContext(t.Context(), program, "--inserts", "--no-owner", "--no-privileges", url).Output()
+	out, err := exec.CommandContext(t.Context(), program, args...).Output()
 	if err != nil {
 		t.Fatalf("pg_dump: %v", err)
 	}

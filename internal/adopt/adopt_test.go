@@ -1,0 +1,166 @@
+package adopt_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/adopt"
+	"recoup/internal/store/postgres/pgtest"
+)
+
+// world is a database with a policy's table and a table of somebody else's.
+type world struct {
+	t          *testing.T
+	owner, app *pgx.Conn
+	url        string
+	role       string // owns the source
+}
+
+var roles atomic.Int64
+
+// newWorld makes a migrated database with a schema "shop" of a role of its own.
+func newWorld(t *testing.T, ddl string) *world {
+	t.Helper()
+	ownerURL, appURL := pgtest.Migrated(t)
+	w := &world{t: t, owner: connect(t, ownerURL), app: connect(t, appURL), url: ownerURL, role: fmt.Sprintf("shop_%d", roles.Add(1))}
+	w.exec(fmt.Sprintf("create role %[1]s; grant %[1]s to recoup_owner; create schema shop authorization %[1]s", w.role))
+	w.exec(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version)
+		values ('shop.errors', 'shop', 'order_id', '{RETRY,PARKED,ARCHIVE,RESOLVED}', 'RETRY', '30 days', true, '1.0.0')`)
+	w.exec(fmt.Sprintf("set role %s; %s; reset role", w.role, ddl))
+	return w
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func (w *world) exec(sql string) {
+	w.t.Helper()
+	if _, err := w.owner.Exec(w.t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		w.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// as does something as the owner of the source, as writers would.
+func (w *world) as(sql string) {
+	w.t.Helper()
+	w.exec("set role " + w.role + "; " + sql + "; reset role")
+}
+
+// ask returns rows as text, as psql would.
+func ask(t *testing.T, conn *pgx.Conn, sql string, args ...any) string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), "select array_to_string(array(select row_to_json(q)::text from ("+sql+") q), E'\n')", args...)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	text, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return text
+}
+
+func (w *world) runner() *adopt.Runner {
+	return &adopt.Runner{
+		Conn: w.owner, Actor: "test", Patience: time.Minute, Random: func() float64 { return 0.5 },
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(d):
+				return nil
+			}
+		},
+	}
+}
+
+func (w *world) adopt(source string, m recoup.Mapping) {
+	w.t.Helper()
+	plan, err := adopt.MakePlan(w.t.Context(), w.owner, adopt.Request{Source: source, As: "shop.errors", Mapping: m})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.runner().Apply(w.t.Context(), plan); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) dump() string {
+	w.t.Helper()
+	return pgtest.DumpSchema(w.t, w.url)
+}
+
+// TestAnAdoptionIsReachedByItsFunctions adopts a table with a bigint key, writes to
+// it, and asks the functions what a node would.
+func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
+	w := newWorld(t, `create table shop.failures (id bigint generated always as identity primary key, order_id text, kind text, note text, at timestamptz default now());
+		insert into shop.failures (order_id, kind, note, at) select 'o' || n, 'timeout', 'it took too long', '2026-01-01' from generate_series(1, 5) n`)
+	before := w.dump()
+	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Code: "kind", Message: "note", CreatedAt: "at", Disposition: "disposition", ArchivedAt: "archived_at"})
+	want := func(conn *pgx.Conn, sql, rows string) {
+		t.Helper()
+		if got := ask(t, conn, sql); got != strings.TrimSpace(rows) {
+			t.Errorf("%s:\n%s\nwant:\n%s", sql, got, rows)
+		}
+	}
+	want(w.app, "select state, steps[1] from recoup.adoption", `{"state":"BACKFILLING","steps":"rights"}`)
+	want(w.app, "select key, entity_id, code, message, governed from recoup.adopted_1_scan('3', 10)", `
+{"key":"4","entity_id":"o4","code":"TIMEOUT","message":"it took too long","governed":true}
+{"key":"5","entity_id":"o5","code":"TIMEOUT","message":"it took too long","governed":true}`)
+	want(w.app, "select count(*) from recoup.adopted_1_scan(null, 3)", `{"count":3}`)
+	w.as("insert into shop.failures (order_id, kind) values ('o6', 'gone'), ('o6', 'gone')")
+	w.as("update shop.failures set note = 'x' where id = 1")
+	w.as("update shop.failures set disposition = 'PARKED' where id = 2")
+	w.as("delete from shop.failures where id = 3")
+	w.as("truncate shop.failures")
+	want(w.app, "select keys, entities from recoup.adopted_change order by change_id", `
+{"keys":["6","7"],"entities":["o6"]}
+{"keys":["1"],"entities":["o1"]}
+{"keys":["3"],"entities":null}
+{"keys":null,"entities":null}`)
+	w.as("insert into shop.failures (order_id, kind) values ('o8', 'gone'), ('o9', 'gone')")
+	want(w.app, "select recoup.adopted_1_mirror('{8,9,1}', '{PARKED,RETRY,RETRY}', '{null,null,null}') as done", `{"done":["8","9","1"]}`)
+	want(w.app, "select count(*) from recoup.adopted_1_read('{8,9,1}')", `{"count":2}`)
+	want(w.owner, "select id, disposition from shop.failures", `
+{"id":9,"disposition":"RETRY"}
+{"id":8,"disposition":"PARKED"}`)
+
+	forgotten, err := w.runner().Release(t.Context(), "shop.failures")
+	if err != nil || !forgotten {
+		t.Fatal(forgotten, err)
+	}
+	if after := w.dump(); after != before {
+		t.Errorf("after the release:\n%s", difference(before, after))
+	}
+}
+
+// difference shows the lines that one text has and the other has not.
+func difference(before, after string) string {
+	var out strings.Builder
+	for _, side := range []struct{ mark, in, of string }{{"-", after, before}, {"+", before, after}} {
+		have := map[string]bool{}
+		for line := range strings.Lines(side.in) {
+			have[line] = true
+		}
+		for line := range strings.Lines(side.of) {
+			if !have[line] {
+				out.WriteString(side.mark + line)
+			}
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,120 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Names in SQL are written in full, whoever's search path reads them.
+const plainPath = "set local search_path = pg_catalog, pg_temp"
+
+const findSource = `
+select c.oid, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, r.rolname, r.rolsuper,
+  case when c.relkind = 'p' then coalesce(parts.rows, -1) else c.reltuples end::bigint, coalesce(parts.pages, c.relpages),
+  case when c.relispartition then (select i.inhparent::regclass::text from pg_inherits i where i.inhrelid = c.oid limit 1) else '' end,
+  not c.relispartition and exists (select from pg_inherits i where i.inhrelid = c.oid)
+    or c.relkind = 'r' and exists (select from pg_inherits i where i.inhparent = c.oid),
+  c.reloftype <> 0, c.relrowsecurity, c.relforcerowsecurity and not r.rolsuper and not r.rolbypassrls,
+  exists (select from pg_policy p where p.polrelid = c.oid and p.polpermissive and p.polcmd = '*' and (p.polroles = '{0}' or r.oid = any (p.polroles))
+      and pg_get_expr(p.polqual, p.polrelid) = 'true' and (p.polwithcheck is null or pg_get_expr(p.polwithcheck, p.polrelid) = 'true'))
+    and not exists (select from pg_policy p where p.polrelid = c.oid and not p.polpermissive),
+  array(select w.rulename::text from pg_rewrite w where w.ev_class = c.oid and w.rulename <> '_RETURN' order by 1),
+  array(select distinct f.conrelid::regclass::text from pg_constraint f where f.confrelid = c.oid and f.contype = 'f' and f.conparentid = 0 and f.conrelid <> c.oid order by 1),
+  array(select t.tgname::text from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled <> 'D' and t.tgtype & 16 <> 0
+    and t.tgfoid not in (select p.oid from pg_proc p join pg_namespace m on m.oid = p.pronamespace where m.nspname = 'recoup') order by 1),
+  array(select p.pubname::text from pg_publication_tables p where p.schemaname = n.nspname and p.tablename = c.relname order by 1)
+from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles r on r.oid = c.relowner
+left join lateral (select sum(nullif(p.reltuples, -1)) as rows, sum(p.relpages)::int as pages
+  from pg_partition_tree(c.oid) t join pg_class p on p.oid = t.relid where t.isleaf and c.relkind = 'p') parts on true
+where c.oid = $1::regclass`
+
+// A key is the primary key, else the narrowest unique index over columns that are
+// never null, compared as their types are by default.
+const findKey = `
+select i.indexrelid::regclass::text, array(select a.attname::text from unnest(i.indkey) with ordinality k(n, at)
+  join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.n where k.at <= i.indnkeyatts order by k.at)
+from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
+where i.indrelid = $1 and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null and m.amname = 'btree'
+  and not exists (select from unnest(i.indkey, i.indcollation, i.indclass) with ordinality k(n, coll, class, at)
+    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.n join pg_opclass o on o.oid = k.class
+    where k.at <= i.indnkeyatts and (not a.attnotnull or a.attcollation <> k.coll or not o.opcdefault))
+order by i.indisprimary desc, i.indnkeyatts, x.relname limit 1`
+
+const findColumns = `
+select a.attname, format_type(a.atttypid, a.atttypmod), format_type(a.atttypid, -1), t.typtype::text, t.typcategory::text, a.attnotnull, a.attgenerated <> ''
+from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`
+
+const findPartitions = `
+select c.oid, n.nspname, c.relname, c.relkind = 'f' from pg_partition_tree($1) t join pg_class c on c.oid = t.relid
+join pg_namespace n on n.oid = c.relnamespace where t.level > 0 order by t.level, n.nspname, c.relname`
+
+// ReadSource reads what the catalog says of a table, which is named as in SQL. A
+// table that is not there is refused.
+func ReadSource(ctx context.Context, tx pgx.Tx, name string) (*Source, error) {
+	oid, err := find(ctx, tx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, plainPath); err != nil {
+		return nil, err
+	}
+	s := new(Source)
+	err = tx.QueryRow(ctx, findSource, oid).Scan(&s.OID, &s.Schema, &s.Name, &s.Kind, &s.Persistence, &s.Owner, &s.OwnerSuper, &s.Rows, &s.Pages,
+		&s.PartitionOf, &s.Inherits, &s.OfType, &s.RowSecurity, &s.Forced, &s.OwnerSees, &s.Rules, &s.Referrers, &s.Triggers, &s.Published)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	rows, err := tx.Query(ctx, findColumns, oid)
+	if err != nil {
+		return nil, err
+	}
+	if s.Columns, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Column]); err != nil {
+		return nil, err
+	}
+	if s.Kind == "p" {
+		if rows, err = tx.Query(ctx, findPartitions, oid); err != nil {
+			return nil, err
+		}
+		if s.Partitions, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Partition]); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.readKey(ctx, tx)
+}
+
+// find looks a name up as a person would write it: exactly first, then as SQL folds it.
+func find(ctx context.Context, tx pgx.Tx, name string) (oid uint32, err error) {
+	err = tx.QueryRow(ctx, `select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		where n.nspname || '.' || c.relname = $1 and c.relkind in ('r', 'p', 'v', 'm', 'f')`, name).Scan(&oid)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return oid, err
+	}
+	var found *uint32
+	err = tx.QueryRow(ctx, "select to_regclass($1)::oid", name).Scan(&found)
+	if err != nil {
+		return 0, fmt.Errorf("%s is no name of a table: write SCHEMA.TABLE: %w", name, err)
+	}
+	if found == nil {
+		return 0, fmt.Errorf("there is no table %s in this database, or this user may not use its schema: write SCHEMA.TABLE", name)
+	}
+	return *found, nil
+}
+
+func (s *Source) readKey(ctx context.Context, tx pgx.Tx) error {
+	var names []string
+	err := tx.QueryRow(ctx, findKey, s.OID).Scan(&s.KeyIndex, &names)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the keys of %s: %w", s, err)
+	}
+	for _, name := range names {
+		column, _ := s.Column(name)
+		s.Key = append(s.Key, column)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package adopt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The types of columns that are read without a word. Every other type is read as
+// its text.
+const (
+	typeJSON      = "json"
+	typeJSONB     = "jsonb"
+	typeTimestamp = "timestamp without time zone"
+	typeInstant   = "timestamp with time zone"
+	typeDate      = "date"
+)
+
+// textual is a column of a row as text.
+func textual(row string, c Column) string {
+	reference := row + "." + quote(c.Name)
+	if c.Base == typeJSON || c.Base == typeJSONB {
+		return "(" + reference + " #>> '{}')"
+	}
+	return reference + "::text"
+}
+
+// keyText is the key of a row: of one column its text, of several a JSON array of
+// their texts.
+func (a *Adoption) keyText(row string) string {
+	key := a.key()
+	if len(key) == 1 {
+		return row + "." + quote(key[0].Name) + "::text"
+	}
+	parts := make([]string, len(key))
+	for i, c := range key {
+		parts[i] = row + "." + quote(c.Name) + "::text"
+	}
+	return "jsonb_build_array(" + strings.Join(parts, ", ") + ")::text"
+}
+
+// keyParts are the typed values of a key's text.
+func (a *Adoption) keyParts(text string) []string {
+	key := a.key()
+	if len(key) == 1 {
+		return []string{text + "::" + key[0].Base}
+	}
+	parts := make([]string, len(key))
+	for i, c := range key {
+		parts[i] = fmt.Sprintf("(%s::jsonb ->> %d)::%s", text, i, c.Base)
+	}
+	return parts
+}
+
+// keyColumns are the columns of the key of a row.
+func (a *Adoption) keyColumns(row string) []string {
+	key := a.key()
+	names := make([]string, len(key))
+	for i, c := range key {
+		names[i] = row + "." + quote(c.Name)
+	}
+	return names
+}
+
+// stableText are settings under which the text of every key is always the same.
+// Types whose text no setting changes need none.
+func (a *Adoption) stableText() string {
+	plain := func(c Column) bool {
+		return slices.Contains([]string{"bigint", "integer", "smallint", "uuid", "text", "character varying", "bpchar", "numeric", "boolean"}, c.Base) || c.Kind == "e"
+	}
+	for _, c := range a.key() {
+		if !plain(c) {
+			return "\nset timezone = 'UTC' set datestyle = 'ISO, YMD' set intervalstyle = 'postgres' set bytea_output = 'hex' set extra_float_digits = 1"
+		}
+	}
+	return ""
+}
+
+// mapped is a mapped column, if there is one.
+func (a *Adoption) mapped(name string) (Column, bool) {
+	if name == "" {
+		return Column{}, false
+	}
+	return a.Source.Column(name)
+}
+
+// entity is what cannot go on; an empty one is none.
+func (a *Adoption) entity(row string) string {
+	c, ok := a.mapped(a.Mapping.Entity)
+	if !ok {
+		return "null::text"
+	}
+	return "nullif(btrim(" + textual(row, c) + "), '')"
+}
+
+// code makes a code of what stands in the column: capitals, digits and underscores,
+// with a letter in front.
+func (a *Adoption) code(row string) string {
+	c, ok := a.mapped(a.Mapping.Code)
+	otherwise := "null"
+	if a.Mapping.CodeValue != "" {
+		otherwise = literal(a.Mapping.CodeValue)
+	}
+	if !ok {
+		return otherwise + "::text"
+	}
+	folded := "nullif(btrim(upper(regexp_replace(" + textual(row, c) + ", '[^A-Za-z0-9]+', '_', 'g')), '_'), '')"
+	return "coalesce(left(regexp_replace(" + folded + ", '^([0-9])', 'CODE_\\1'), 64), " + otherwise + ")::text"
+}
+
+func (a *Adoption) message(row string) string {
+	c, ok := a.mapped(a.Mapping.Message)
+	if !ok {
+		return "null::text"
+	}
+	return textual(row, c)
+}
+
+// severity knows the words that people use; what it does not know is the code's.
+func (a *Adoption) severity(row string) string {
+	c, ok := a.mapped(a.Mapping.Severity)
+	if !ok || c.Category == "N" {
+		return "null::text"
+	}
+	return `case upper(btrim(` + textual(row, c) + `))
+      when 'CRITICAL' then 'CRITICAL' when 'FATAL' then 'CRITICAL' when 'EMERGENCY' then 'CRITICAL' when 'PANIC' then 'CRITICAL'
+      when 'HIGH' then 'HIGH' when 'ERROR' then 'HIGH' when 'MAJOR' then 'HIGH'
+      when 'MEDIUM' then 'MEDIUM' when 'WARN' then 'MEDIUM' when 'WARNING' then 'MEDIUM' when 'MODERATE' then 'MEDIUM'
+      when 'LOW' then 'LOW' when 'INFO' then 'LOW' when 'NOTICE' then 'LOW' when 'MINOR' then 'LOW' when 'DEBUG' then 'LOW' end`
+}
+
+// createdAt is when the row's failure happened. What is no time is none, and the
+// error is as old as its report. Numbers are seconds, milliseconds or microseconds
+// since 1970, by their size.
+func (a *Adoption) createdAt(row string) string {
+	c, ok := a.mapped(a.Mapping.CreatedAt)
+	if !ok {
+		return "null::timestamptz"
+	}
+	at := row + "." + quote(c.Name)
+	switch {
+	case c.Base == typeInstant:
+		return "case when isfinite(" + at + ") then " + at + " end"
+	case c.Base == typeTimestamp:
+		return "case when isfinite(" + at + ") then " + at + " at time zone 'UTC' end"
+	case c.Base == typeDate:
+		return "case when isfinite(" + at + ") then " + at + "::timestamp at time zone 'UTC' end"
+	case c.Category == "N":
+		return fmt.Sprintf(`case when abs(%[1]s) < 100000000000 then to_timestamp(%[1]s::float8)
+      when abs(%[1]s) < 100000000000000 then to_timestamp(%[1]s::float8 / 1000)
+      when abs(%[1]s) < 100000000000000000 then to_timestamp(%[1]s::float8 / 1000000) end`, at)
+	}
+	return "recoup." + a.name("time") + "(" + textual(row, c) + ")"
+}
+
+// readsTimes reports whether times have to be read from text.
+func (a *Adoption) readsTimes() bool { return strings.HasPrefix(a.createdAt("s"), "recoup.") }
+
+// governed is whether a row is a failure that is not over.
+func (a *Adoption) governed() string {
+	var parts []string
+	if a.Conditions.Governed != "" {
+		parts = append(parts, "("+a.Conditions.Governed+") is true")
+	}
+	if a.Conditions.Resolved != "" {
+		parts = append(parts, "("+a.Conditions.Resolved+") is not true")
+	}
+	if len(parts) == 0 {
+		return "true"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// watched are the columns whose change is worth another look, compared by a type
+// that can be.
+func (a *Adoption) watched(row string) []string {
+	m := a.Mapping
+	var list []string
+	for _, c := range a.Source.Columns {
+		if slices.Contains([]string{m.Code, m.Message, m.Severity, m.CreatedAt}, c.Name) || slices.Contains(a.Conditions.Columns, c.Name) {
+			expression := row + "." + quote(c.Name)
+			if c.Category != "N" && c.Category != "B" && c.Category != "D" {
+				expression += `::text collate "C"`
+			}
+			list = append(list, expression)
+		}
+	}
+	return list
+}

@@ -1,0 +1,185 @@
+package adopt
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Function is a function that an adoption makes.
+type Function struct {
+	Name      string // with its schema
+	Arguments string // types, as in DROP FUNCTION
+	Text      string // CREATE FUNCTION
+	Called    bool   // by nodes
+}
+
+// changeKeys is how many keys a change has at most.
+const changeKeys = 1000
+
+// Functions are those of an adoption. They belong to the owner of the source.
+func (a *Adoption) Functions() []Function {
+	list := []Function{a.read(), a.scan(), a.mirror(), a.onInsert(), a.onUpdate(), a.onDelete(), a.onTruncate()}
+	if a.readsTimes() {
+		list = append([]Function{a.time()}, list...)
+	}
+	return list
+}
+
+// function writes a function. Its parameters are $1, $2 …: any name could be that of a column.
+func (a *Adoption) function(what, parameters, arguments, returns, settings, body string) Function {
+	name := "recoup." + a.name(what)
+	return Function{
+		Name: name, Arguments: arguments, Called: returns != "trigger",
+		Text: fmt.Sprintf("create function %s(%s) returns %s language plpgsql\nsecurity definer set search_path = pg_catalog, pg_temp set jit = off%s as $recoup$\n#variable_conflict use_column\n%s$recoup$",
+			name, parameters, returns, settings, body),
+	}
+}
+
+// row selects a source_row of the source, which is s.
+func (a *Adoption) row() string {
+	return fmt.Sprintf(`select %s, %s, %s,
+      %s,
+      %s, %s,
+      %s, null::jsonb
+    from %s s`, a.keyText("s"), a.entity("s"), a.code("s"), a.severity("s"), a.message("s"), a.createdAt("s"), a.governed(), a.Source.Quoted())
+}
+
+// read finds rows by their keys. Its plan does not depend on how many there are: it is
+// always by the index.
+func (a *Adoption) read() Function {
+	where := a.keyColumns("s")[0] + " = any ($1::" + a.key()[0].Base + "[])"
+	if len(a.key()) > 1 {
+		where = fmt.Sprintf("(%s) in (select %s from unnest($1) k)", strings.Join(a.keyColumns("s"), ", "), strings.Join(a.keyParts("k"), ", "))
+	}
+	return a.function("read", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
+  return query %s
+    where %s;
+end `, a.row(), where))
+}
+
+// scan pages through the rows in the order of the key. Its plan knows how many are
+// asked for, or it would sort the table.
+func (a *Adoption) scan() Function {
+	columns := strings.Join(a.keyColumns("s"), ", ")
+	after := strings.Join(a.keyParts("$1"), ", ")
+	return a.function("scan", `"after" text, most int`, "text, int", "setof recoup.source_row", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
+  if $1 is null then
+    return query %[1]s
+    where s.%[4]s is not null order by %[2]s limit $2;
+  else
+    return query %[1]s
+    where (%[2]s) > (%[3]s) order by %[2]s limit $2;
+  end if;
+end `, a.row(), columns, after, quote(a.key()[0].Name)))
+}
+
+// mirror writes what became of errors into their rows, and returns the keys that
+// are done with: told, told before, or gone. Rows that others hold are left for later.
+func (a *Adoption) mirror() Function {
+	const parameters, arguments = "keys text[], dispositions text[], archived timestamptz[]", "text[], text[], timestamptz[]"
+	settings := " set plan_cache_mode = force_generic_plan" + a.stableText()
+	if !a.mirrors() {
+		return a.function("mirror", parameters, arguments, "text[]", settings, "begin\n  return $1;\nend ")
+	}
+	var parts, same, names []string
+	for i, part := range a.keyParts("w.key") {
+		name := fmt.Sprintf("k%d", i+1)
+		names = append(names, name)
+		parts = append(parts, part+" as "+name)
+		same = append(same, a.keyColumns("s")[i]+" = w."+name)
+	}
+	disposition, archived := quote(a.Mapping.Disposition), quote(a.Mapping.ArchivedAt)
+	return a.function("mirror", parameters, arguments, "text[]", settings, fmt.Sprintf(`declare
+  done text[];
+begin
+  with want as (
+    select w.key, w.disposition, w.archived, %[1]s from unnest($1, $2, $3) w (key, disposition, archived)
+  ), held as (
+    select w.* from want w join %[2]s s on %[3]s
+    where (s.%[4]s, s.%[5]s) is distinct from (w.disposition, w.archived)
+    for no key update of s skip locked
+  ), told as (
+    update %[2]s s set %[4]s = w.disposition, %[5]s = w.archived from held w where %[3]s returning w.key
+  )
+  select array_agg(w.key) into done from want w
+    where exists (select from told where told.key = w.key)
+      or not exists (select from %[2]s s where %[3]s and (s.%[4]s, s.%[5]s) is distinct from (w.disposition, w.archived));
+  return coalesce(done, '{}');
+end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and "), disposition, archived))
+}
+
+// note writes changes down, a thousand keys to a row. Rows have a key (k) and an
+// entity (e).
+func (a *Adoption) note(rows string) string {
+	return fmt.Sprintf(`begin
+  insert into recoup.adopted_change (adoption_id, keys, entities)
+    select %d, array_agg(c.k), array_agg(distinct c.e) filter (where c.e is not null)
+    from (select r.k, r.e, (row_number() over () - 1) / %d as part from (%s) r where r.k is not null) c group by c.part;
+  return null;
+end `, a.ID, changeKeys, rows)
+}
+
+func (a *Adoption) onInsert() Function {
+	rows := fmt.Sprintf("select %s as k, %s as e from recoup_new n", a.keyText("n"), a.entity("n"))
+	return a.function("insert", "", "", "trigger", a.stableText(), a.note(rows))
+}
+
+// onUpdate notes the rows whose key, entity or watched columns have changed, and keys
+// that are gone.
+func (a *Adoption) onUpdate() Function {
+	columns := func(row string) string {
+		list := []string{a.keyText(row) + " as k", a.entity(row) + ` collate "C" as e`}
+		for i, c := range a.watched(row) {
+			list = append(list, fmt.Sprintf("%s as w%d", c, i+1))
+		}
+		return strings.Join(list, ", ")
+	}
+	rows := fmt.Sprintf(`
+      select c.k, c.e from (select %s from recoup_new n except select %s from recoup_old o) c
+      union all
+      (select %s, null from recoup_old o except select %s, null from recoup_new n)`, columns("n"), columns("o"), a.keyText("o"), a.keyText("n"))
+	return a.function("update", "", "", "trigger", a.stableText(), a.note(rows))
+}
+
+func (a *Adoption) onDelete() Function {
+	return a.function("delete", "", "", "trigger", a.stableText(), a.note(fmt.Sprintf("select %s as k, null::text as e from recoup_old o", a.keyText("o"))))
+}
+
+func (a *Adoption) onTruncate() Function {
+	return a.function("truncate", "", "", "trigger", "", fmt.Sprintf(`begin
+  insert into recoup.adopted_change (adoption_id) values (%d);
+  return null;
+end `, a.ID))
+}
+
+// time reads a time from text; what is none is null.
+func (a *Adoption) time() Function {
+	f := a.function("time", "t text", "text", "timestamptz", " set timezone = 'UTC' set datestyle = 'ISO, YMD'", `declare
+  at timestamptz;
+begin
+  at := $1::timestamptz;
+  return case when isfinite(at) then at end;
+exception when data_exception then
+  return null;
+end `)
+	f.Called = false
+	return f
+}
+
+// triggers returns the statements that put the triggers on a table: the source, or one
+// of its partitions.
+func (a *Adoption) triggers(table string) []string {
+	var list []string
+	for _, t := range []struct{ what, tables string }{
+		{"insert", " referencing new table as recoup_new"},
+		{"update", " referencing old table as recoup_old new table as recoup_new"},
+		{"delete", " referencing old table as recoup_old"},
+		{"truncate", ""},
+	} {
+		name := a.name(t.what)
+		list = append(list,
+			fmt.Sprintf("create trigger %s after %s on %s%s for each statement execute function recoup.%s()", name, t.what, table, t.tables, name),
+			fmt.Sprintf("alter table only %s enable always trigger %s", table, name))
+	}
+	return list
+}

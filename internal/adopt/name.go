@@ -1,0 +1,43 @@
+package adopt
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// quote writes a name in SQL, in quotation marks if it needs them.
+func quote(parts ...string) string {
+	quoted := make([]string, len(parts))
+	for i, part := range parts {
+		if quoted[i] = part; !plainName.MatchString(part) || slices.Contains(keywords, part) {
+			quoted[i] = `"` + strings.ReplaceAll(part, `"`, `""`) + `"`
+		}
+	}
+	return strings.Join(quoted, ".")
+}
+
+// literal writes a string in SQL.
+func literal(s string) string {
+	text := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		return "E" + strings.ReplaceAll(text, `\`, `\\`)
+	}
+	return text
+}
+
+// keywords are the words that are no names by themselves, of every PostgreSQL to date.
+var keywords = strings.Fields(`
+all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both case cast char character
+check coalesce collate collation column concurrently constraint create cross current_catalog current_date current_role
+current_schema current_time current_timestamp current_user dec decimal default deferrable desc distinct do else end except exists
+extract false fetch float for foreign freeze from full grant greatest group grouping having ilike in initially inner inout int
+integer intersect interval into is isnull join json json_array json_arrayagg json_exists json_object json_objectagg json_query
+json_scalar json_serialize json_table json_value lateral leading least left like limit localtime localtimestamp merge_action
+national natural nchar none normalize not notnull null nullif numeric offset on only or order out outer overlaps overlay placing
+position precision primary real references returning right row select session_user setof similar smallint some substring symmetric
+system_user table tablesample then time timestamp to trailing treat trim true union unique user using values varchar variadic
+verbose when where window with xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot
+xmlserialize xmltable`)

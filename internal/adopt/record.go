@@ -1,0 +1,61 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+)
+
+// Record is a row of recoup.adoption.
+type Record struct {
+	recoup.Adoption
+
+	OID   uint32
+	Owner string
+	Steps []string
+}
+
+const selectRecord = `select adoption_id, table_name, source, key_columns, mapping, coalesce(preset, ''), state, scanned, rows, begun_at,
+  coalesce(governed_at, '0001-01-01'), begun_by, source_oid, owner, steps from recoup.adoption where `
+
+// ReadRecord returns the adoption of a table, or nil.
+func ReadRecord(ctx context.Context, q querier, oid uint32) (*Record, error) {
+	return readRecord(ctx, q, "source_oid = $1", oid)
+}
+
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func readRecord(ctx context.Context, q querier, where string, arg any) (*Record, error) {
+	r := new(Record)
+	err := q.QueryRow(ctx, selectRecord+where, arg).Scan(&r.ID, &r.Table, &r.Source, &r.Key, &r.Mapping, &r.Preset, &r.State, &r.Scanned, &r.Rows,
+		&r.BegunAt, &r.GovernedAt, &r.BegunBy, &r.OID, &r.Owner, &r.Steps)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the adoption: %w", err)
+	}
+	return r, nil
+}
+
+// begin notes that an adoption begins, and gives it its number.
+func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
+	a, s := p.adoption, p.Facts
+	names := make([]string, len(a.key()))
+	for i, c := range a.key() {
+		names[i] = c.Name
+	}
+	err := tx.QueryRow(ctx, `insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, preset, rows, begun_by)
+		values ($1, $2, $3, $4, $5, $6, nullif($7, ''), greatest($8, 0), $9) returning adoption_id`,
+		p.Table.Name, s.Quoted(), s.OID, s.Owner, names, a.Mapping, p.Preset, s.Rows, actor).Scan(&a.ID)
+	if err != nil {
+		return fmt.Errorf("note the adoption: %w", err)
+	}
+	return nil
+}

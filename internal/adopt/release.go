@@ -1,0 +1,244 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+)
+
+// ErrNotAdopted is returned to who releases what is not adopted.
+var ErrNotAdopted = errors.New("the table is not adopted")
+
+// release is an adoption on its way out. Every part of it looks at what is there, so
+// that it can be repeated, and goes on after a crash.
+type release struct {
+	*Runner
+	record *Record
+	rights Rights
+	table  string // the source's name as it is now; empty: it is gone
+}
+
+// Release takes everything out of a source: triggers, functions, columns, rights. Open
+// errors are ended by nodes; once they have, the adoption is forgotten, which Release
+// reports.
+func (r *Runner) Release(ctx context.Context, source string) (forgotten bool, err error) {
+	out := &release{Runner: r}
+	if err := readOnly(ctx, r.Conn, func(tx pgx.Tx) error { return out.find(ctx, tx, source) }); err != nil {
+		return false, err
+	}
+	for _, part := range []struct {
+		name string
+		do   func(context.Context, pgx.Tx) error
+	}{
+		{"begin", out.begin},
+		{stepWatch, out.unwatch},
+	} {
+		if err := out.part(ctx, part.name, part.do); err != nil {
+			return false, err
+		}
+	}
+	if err := out.dropTriggers(ctx); err != nil {
+		return false, err
+	}
+	for _, part := range []struct {
+		name string
+		do   func(context.Context, pgx.Tx) error
+	}{
+		{stepFunctions, out.dropFunctions},
+		{stepColumns, out.dropColumns},
+		{stepRights, out.revoke},
+	} {
+		if err := out.part(ctx, part.name, part.do); err != nil {
+			return false, err
+		}
+	}
+	return out.forget(ctx)
+}
+
+func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
+	oid, err := find(ctx, tx, source)
+	if err == nil {
+		o.record, err = ReadRecord(ctx, tx, oid)
+	} else {
+		o.record, err = readRecord(ctx, tx, "source = $1 or table_name = $1", source)
+	}
+	if err != nil {
+		return err
+	}
+	if o.record == nil {
+		return fmt.Errorf("%s: %w", source, ErrNotAdopted)
+	}
+	if o.rights, err = ReadRights(ctx, tx, o.record.Owner); err != nil {
+		return err
+	}
+	var name *string
+	err = tx.QueryRow(ctx, "select format('%I.%I', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1",
+		o.record.OID).Scan(&name)
+	if name != nil {
+		o.table = *name
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// part does a part in a transaction of its own.
+func (o *release) part(ctx context.Context, name string, do func(context.Context, pgx.Tx) error) error {
+	err := o.patiently(ctx, name, func(timeout time.Duration) error {
+		return o.transact(ctx, func(tx pgx.Tx) error {
+			if err := limit(ctx, tx, timeout); err != nil {
+				return err
+			}
+			if err := actAs(ctx, tx, o.rights.SchemaOwner); err != nil {
+				return err
+			}
+			return do(ctx, tx)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	o.report(Progress{Step: name, Done: true})
+	return nil
+}
+
+func (o *release) begin(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, "update recoup.adoption set state = $2 where adoption_id = $1", o.record.ID, recoup.AdoptionReleasing)
+	return err
+}
+
+func (o *release) unwatch(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, "select recoup.watch_errors()")
+	return err
+}
+
+// dropTriggers drops them wherever they are: partitions come and go.
+func (o *release) dropTriggers(ctx context.Context) error {
+	rows, err := o.Conn.Query(ctx, `select distinct format('%I.%I', n.nspname, c.relname) from pg_trigger t join pg_class c on c.oid = t.tgrelid
+		join pg_namespace n on n.oid = c.relnamespace join pg_proc p on p.oid = t.tgfoid
+		where p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') order by 1`, fmt.Sprint(o.record.ID))
+	if err != nil {
+		return err
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		err := o.part(ctx, stepTriggers+" "+table, func(ctx context.Context, tx pgx.Tx) error {
+			if err := actAs(ctx, tx, o.record.Owner); err != nil {
+				return err
+			}
+			a := Adoption{ID: o.record.ID}
+			for _, what := range []string{"insert", "update", "delete", "truncate"} {
+				if _, err := tx.Exec(ctx, fmt.Sprintf("drop trigger if exists %s on %s", a.name(what), table)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *release) dropFunctions(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, `select p.oid::regprocedure::text from pg_proc p
+		where p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') order by 1`, fmt.Sprint(o.record.ID))
+	if err != nil {
+		return err
+	}
+	functions, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, f := range functions {
+		if _, err := tx.Exec(ctx, "drop function "+f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropColumns drops the columns that the adoption has added, which its steps say.
+func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
+	record, err := readRecord(ctx, tx, "adoption_id = $1 for update", o.record.ID)
+	if err != nil || record == nil {
+		return err
+	}
+	var drops []string
+	for step, columns := range map[string][]string{
+		stepColumns:   {record.Mapping.Disposition, record.Mapping.ArchivedAt},
+		stepKeyColumn: {KeyColumn},
+	} {
+		for _, column := range columns {
+			if slices.Contains(record.Steps, step) {
+				drops = append(drops, "drop column if exists "+quote(column))
+			}
+		}
+	}
+	if len(drops) == 0 {
+		return nil
+	}
+	if o.table != "" {
+		if err := actAs(ctx, tx, o.record.Owner); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "alter table "+o.table+" "+strings.Join(drops, ", ")); err != nil {
+			return err
+		}
+		if err := actAs(ctx, tx, o.rights.SchemaOwner); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, "update recoup.adoption set steps = array_remove(array_remove(steps, $2), $3) where adoption_id = $1",
+		o.record.ID, stepColumns, stepKeyColumn)
+	return err
+}
+
+// revoke takes the rights of the source's owner back, unless another table of the
+// same owner is adopted: then that adoption is the one that takes them back.
+func (o *release) revoke(ctx context.Context, tx pgx.Tx) error {
+	var heir *int
+	err := tx.QueryRow(ctx, `select min(adoption_id) from recoup.adoption where owner = $1 and adoption_id <> $2 and state <> $3`,
+		o.record.Owner, o.record.ID, recoup.AdoptionReleasing).Scan(&heir)
+	if err != nil {
+		return err
+	}
+	record, err := readRecord(ctx, tx, "adoption_id = $1 for update", o.record.ID)
+	if err != nil || record == nil {
+		return err
+	}
+	if slices.Contains(record.Steps, stepRights) {
+		if heir != nil {
+			_, err = tx.Exec(ctx, "update recoup.adoption set steps = steps || $2::text where adoption_id = $1", *heir, stepRights)
+		} else {
+			owner := quote(o.record.Owner)
+			_, err = tx.Exec(ctx, "revoke insert (adoption_id, keys, entities) on recoup.adopted_change from "+owner+
+				"; revoke usage on schema recoup from "+owner, pgx.QueryExecModeSimpleProtocol)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, "update recoup.adoption set steps = '{}' where adoption_id = $1", o.record.ID)
+	return err
+}
+
+// forget deletes the adoption, once nodes have ended its errors.
+func (o *release) forget(ctx context.Context) (forgotten bool, err error) {
+	err = o.part(ctx, "forget", func(ctx context.Context, tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "select recoup.forget_adoption($1)", o.record.ID).Scan(&forgotten)
+	})
+	return forgotten, err
+}

@@ -1,0 +1,166 @@
+package adopt
+
+import (
+	"fmt"
+	"strings"
+
+	"recoup"
+)
+
+// Step is a part of an adoption's definition: a transaction of its own that is done
+// wholly or not at all, and noted in the adoption when it is.
+type Step struct {
+	Name string   `json:"name"`
+	Does string   `json:"does"`           // for people
+	Lock string   `json:"lock,omitempty"` // on what, and whom it keeps out
+	SQL  []string `json:"sql"`
+
+	// Alone is for what cannot be in a transaction, or is many.
+	Alone Alone `json:"-"`
+}
+
+// Alone is how a step runs that is no transaction.
+type Alone string
+
+// The steps that are none.
+const (
+	aloneFill  Alone = "fill"  // batches, until no row is left
+	aloneIndex Alone = "index" // built concurrently
+)
+
+// The names of steps, as an adoption notes them. Triggers are noted by table.
+const (
+	stepRights    = "rights"
+	stepKeyColumn = "key column"
+	stepKeyFill   = "key values"
+	stepKeyIndex  = "key index"
+	stepColumns   = "columns"
+	stepFunctions = "functions"
+	stepWatch     = "watch"
+	stepTriggers  = "triggers"
+	stepBackfill  = "backfill"
+)
+
+// Rights are what matters about who owns what.
+type Rights struct {
+	User        string // who runs it
+	SchemaOwner string // of the schema recoup
+	MayActAs    bool   // the user can act as both owners
+	MissingRole string // the owner that the user cannot act as
+	HasUsage    bool   // the source's owner may use the schema recoup, and note changes
+	HasCreate   bool   // and make functions there
+}
+
+// Steps are all that an adoption does, in order.
+func (a *Adoption) Steps(r Rights) []Step {
+	var steps []Step
+	if !r.HasUsage {
+		steps = append(steps, a.stepRights(r))
+	}
+	if len(a.Source.Key) == 0 {
+		steps = append(steps, a.stepsKey(r)...)
+	}
+	if a.mirrors() {
+		steps = append(steps, a.stepColumns(r))
+	}
+	steps = append(steps, a.stepFunctions(r), Step{
+		Name: stepWatch, Does: "has errors that move noted, so that their source rows are updated",
+		Lock: "recoup.error and recoup.error_archive: SHARE ROW EXCLUSIVE, if this is the first adoption",
+		SQL:  as(r.SchemaOwner, r, "select recoup.watch_errors()"),
+	}, a.stepTriggers(a.Source.Quoted(), r))
+	for _, p := range a.Source.Partitions {
+		steps = append(steps, a.stepTriggers(p.Quoted(), r))
+	}
+	return append(steps, Step{
+		Name: stepBackfill, Does: "lets nodes read the rows that are there, in batches",
+		SQL: as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s' where adoption_id = %d and state = '%s'",
+			recoup.AdoptionBackfilling, a.ID, recoup.AdoptionAdopting)),
+	})
+}
+
+// as has statements run by a role.
+func as(role string, r Rights, statements ...string) []string {
+	if role == r.User {
+		return statements
+	}
+	return append(append([]string{"set local role " + quote(role)}, statements...), "reset role")
+}
+
+func (a *Adoption) stepRights(r Rights) Step {
+	owner := quote(a.Source.Owner)
+	return Step{
+		Name: stepRights, Does: fmt.Sprintf("lets %s, who owns the table, note which rows changed", a.Source.Owner),
+		SQL: as(r.SchemaOwner, r, "grant usage on schema recoup to "+owner,
+			"grant insert (adoption_id, keys, entities) on recoup.adopted_change to "+owner),
+	}
+}
+
+func (a *Adoption) stepsKey(r Rights) []Step {
+	table, column := a.Source.Quoted(), quote(KeyColumn)
+	return []Step{
+		{
+			Name: stepKeyColumn, Does: "adds a column that tells rows apart; new rows get a value at once",
+			Lock: a.Source.String() + ": ACCESS EXCLUSIVE, for a moment",
+			SQL: as(a.Source.Owner, r, fmt.Sprintf("alter table %s add column %s uuid", table, column),
+				fmt.Sprintf("alter table %s alter column %s set default gen_random_uuid()", table, column)),
+		},
+		{
+			Name: stepKeyFill, Does: "gives the rows that are there a value, a few hundred pages at a time", Alone: aloneFill,
+			Lock: "the rows of a batch, for the time of the batch; every row is written once",
+			SQL:  []string{fmt.Sprintf("update %s set %s = gen_random_uuid() where %s is null and ctid between $1 and $2", table, column, column)},
+		},
+		{
+			Name: stepKeyIndex, Does: "builds its unique index beside the writers", Alone: aloneIndex,
+			Lock: a.Source.String() + ": SHARE UPDATE EXCLUSIVE; keeps out neither readers nor writers",
+			SQL:  []string{fmt.Sprintf("create unique index concurrently %s on %s (%s)", quote(a.keyIndex()), table, column)},
+		},
+	}
+}
+
+// keyIndex is the name of the index that a source without a key gets.
+func (a *Adoption) keyIndex() string { return fmt.Sprintf("recoup_%d_key", a.ID) }
+
+func (a *Adoption) stepColumns(r Rights) Step {
+	table := a.Source.Quoted()
+	which := a.Source.String()
+	if n := len(a.Source.Partitions); n > 0 {
+		which += fmt.Sprintf(" and its %d partitions", n)
+	}
+	return Step{
+		Name: stepColumns, Does: "adds the columns that show what the policy decides; no row is rewritten",
+		Lock: which + ": ACCESS EXCLUSIVE, for a moment",
+		SQL: as(a.Source.Owner, r, fmt.Sprintf("alter table %s add column %s text default %s, add column %s timestamptz",
+			table, quote(a.Mapping.Disposition), literal(string(a.Default)), quote(a.Mapping.ArchivedAt))),
+	}
+}
+
+func (a *Adoption) stepFunctions(r Rights) Step {
+	owner := quote(a.Source.Owner)
+	var sql []string
+	if !r.HasCreate {
+		sql = as(r.SchemaOwner, r, "grant create on schema recoup to "+owner)
+	}
+	var made []string
+	for _, f := range a.Functions() {
+		made = append(made, f.Text, fmt.Sprintf("revoke execute on function %s(%s) from public", f.Name, f.Arguments))
+		if f.Called {
+			made = append(made, fmt.Sprintf("grant execute on function %s(%s) to recoup_app", f.Name, f.Arguments))
+		}
+	}
+	sql = append(sql, as(a.Source.Owner, r, made...)...)
+	if !r.HasCreate {
+		sql = append(sql, as(r.SchemaOwner, r, "revoke create on schema recoup from "+owner)...)
+	}
+	return Step{
+		Name: stepFunctions, SQL: sql,
+		Does: fmt.Sprintf("makes the functions by which nodes reach the table; they belong to %s", a.Source.Owner),
+	}
+}
+
+func (a *Adoption) stepTriggers(table string, r Rights) Step {
+	return Step{
+		Name: stepTriggers + " " + table, Does: "adds statement triggers that note the keys of changed rows",
+		Lock: strings.ReplaceAll(table, `"`, "") + ": SHARE ROW EXCLUSIVE, for a moment; keeps out writers, not readers",
+		SQL:  as(a.Source.Owner, r, a.triggers(table)...),
+	}
+}
