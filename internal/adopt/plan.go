@@ -1,9 +1,12 @@
 package adopt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,85 +25,206 @@ type Request struct {
 
 // Plan is all that adopting a table would do.
 type Plan struct {
-	Source  string         `json:"source"`
-	Table   Table          `json:"table"`
-	Preset  string         `json:"preset,omitempty"`
-	Key     []string       `json:"key"`
-	Mapping recoup.Mapping `json:"mapping"`
-	Steps   []Step         `json:"steps"`
-	Adopted *Record        `json:"adopted,omitempty"`
+	Source   string         `json:"source"`
+	Table    Table          `json:"table"`
+	Preset   string         `json:"preset,omitempty"`
+	Key      []string       `json:"key"`
+	Mapping  recoup.Mapping `json:"mapping"`
+	Guessed  []string       `json:"guessed"` // parts of the mapping that nobody has said
+	Reading  []Reading      `json:"reading"` // how columns are read
+	Rows     Count          `json:"rows"`
+	Notes    []string       `json:"notes"`
+	Refusals []Refusal      `json:"refusals"`
+	Steps    []Step         `json:"steps"`
+	Adopted  *Record        `json:"adopted,omitempty"` // what was begun before
 
 	Facts    *Source `json:"-"`
 	adoption *Adoption
 	rights   Rights
 }
 
+// Refusal is why a table cannot be adopted as it is, and what to do about it.
+type Refusal struct {
+	Why string `json:"why"`
+	Way string `json:"way"`
+}
+
 // Table is the policy's table, as the nodes have noted it.
 type Table struct {
 	Name           string             `json:"name"`
 	Hub            string             `json:"hub"`
+	EntityColumn   string             `json:"-"`
 	Default        recoup.Disposition `json:"default"`
-	TTL            time.Duration      `json:"ttl"`
+	TTL            time.Duration      `json:"-"`
 	Blocks         bool               `json:"blocks"`
 	EntityRequired bool               `json:"entity_required"`
 	Policy         string             `json:"policy"` // its version
 }
 
-// MakePlan reads a table and says what adopting it would do. It changes nothing.
+// MakePlan reads a table and says what adopting it would do. It changes nothing. A
+// plan with refusals cannot be applied.
 func MakePlan(ctx context.Context, conn *pgx.Conn, request Request) (*Plan, error) {
-	p := &Plan{Preset: request.Preset}
-	err := readOnly(ctx, conn, func(tx pgx.Tx) (err error) {
+	p := &Plan{Preset: request.Preset, Guessed: []string{}, Notes: []string{}, Refusals: []Refusal{}, Steps: []Step{}, Key: []string{}}
+	return p, discarded(ctx, conn, func(tx pgx.Tx) (err error) {
 		if p.Facts, err = ReadSource(ctx, tx, request.Source); err != nil {
 			return err
 		}
+		p.Source = p.Facts.String()
 		if p.rights, err = ReadRights(ctx, tx, p.Facts.Owner); err != nil {
 			return err
 		}
 		if p.Adopted, err = ReadRecord(ctx, tx, p.Facts.OID); err != nil {
 			return err
 		}
+		if p.refuseKind(); len(p.Refusals) > 0 {
+			return nil
+		}
 		return p.make(ctx, tx, request)
 	})
-	return p, err
 }
 
 func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
-	name := request.As
-	if name == "" {
-		name = p.Facts.String()
+	name := cmp.Or(request.As, p.Source)
+	mapping := request.Mapping
+	if p.Adopted != nil {
+		name, mapping, p.Preset = p.Adopted.Table, p.Adopted.Mapping, p.Adopted.Preset
+		p.forgetKey()
 	}
 	if err := p.readTable(ctx, tx, name); err != nil {
 		return err
 	}
-	p.adoption = &Adoption{Source: p.Facts, Mapping: request.Mapping, Default: p.Table.Default}
-	if err := tx.QueryRow(ctx, "select 1 + coalesce(pg_sequence_last_value(pg_get_serial_sequence('recoup.adoption', 'adoption_id')), 0)").Scan(&p.adoption.ID); err != nil {
+	if err := actAs(ctx, tx, p.Facts.Owner); err != nil {
 		return err
 	}
-	if p.Adopted != nil {
-		p.adoption.ID, p.adoption.Mapping = p.Adopted.ID, p.Adopted.Mapping
+	if _, err := tx.Exec(ctx, "set local statement_timeout = '10s'"); err != nil {
+		return err
 	}
-	p.Source, p.Mapping, p.Steps = p.Facts.String(), p.adoption.Mapping, p.adoption.Steps(p.rights)
+	if p.Adopted == nil {
+		sample, err := readSample(ctx, tx, p.Facts)
+		if err != nil {
+			return err
+		}
+		mapping = p.complete(sample, mapping, request.NoMirror)
+	}
+	conditions, err := readConditions(ctx, tx, p.Facts, mapping.GovernedWhen, mapping.ResolvedWhen)
+	if err != nil {
+		return err
+	}
+	p.adoption = &Adoption{Source: p.Facts, Mapping: mapping, Default: p.Table.Default, Conditions: conditions}
+	if err := p.number(ctx, tx); err != nil {
+		return err
+	}
+	p.Mapping, p.Steps = mapping, p.adoption.Steps(p.rights)
 	for _, c := range p.adoption.key() {
 		p.Key = append(p.Key, c.Name)
 	}
-	return nil
-}
-
-func (p *Plan) readTable(ctx context.Context, tx pgx.Tx, name string) error {
-	t := &p.Table
-	var seconds float64
-	err := tx.QueryRow(ctx, `select table_name, hub, default_disposition, coalesce(extract(epoch from ttl), 0)::float8, blocks, entity_required, policy_version
-		from recoup.error_table where table_name = $1 and not retired`, name).Scan(&t.Name, &t.Hub, &t.Default, &seconds, &t.Blocks, &t.EntityRequired, &t.Policy)
-	t.TTL = time.Duration(seconds * float64(time.Second))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("the policy in force has no table %s: %w", name, ErrRefused)
+	if p.Adopted == nil {
+		p.refuseMapping()
+		p.note()
+		p.Reading = p.adoption.reading()
+		p.Rows, err = p.adoption.count(ctx, tx, p.Table.TTL)
 	}
 	return err
 }
 
-// readOnly gives do a transaction that is rolled back.
-func readOnly(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+// complete guesses what nobody has said, and names the columns that are added.
+func (p *Plan) complete(sample Sample, said recoup.Mapping, noMirror bool) recoup.Mapping {
+	m := Guess(p.Facts, sample, said, p.Table.EntityColumn)
+	for _, part := range []struct{ name, said, now string }{
+		{"entity", said.Entity, m.Entity},
+		{"code", cmp.Or(said.Code, said.CodeValue), m.Code},
+		{"message", said.Message, m.Message},
+		{"severity", said.Severity, m.Severity},
+		{"created_at", said.CreatedAt, m.CreatedAt},
+	} {
+		if part.said == "" && part.now != "" {
+			p.Guessed = append(p.Guessed, part.name)
+		}
+	}
+	m.Disposition, m.ArchivedAt = "", ""
+	if !noMirror {
+		m.Disposition, m.ArchivedAt = p.Facts.free("disposition"), p.Facts.free("archived_at")
+	}
+	return m
+}
+
+// free is a name for a new column: this one, or one that shows whose it is.
+func (s *Source) free(name string) string {
+	for _, taken := s.Column(name); taken; _, taken = s.Column(name) {
+		name = "recoup_" + name
+	}
+	return name
+}
+
+// number is that of an adoption that was begun, or the next.
+func (p *Plan) number(ctx context.Context, tx pgx.Tx) error {
+	if p.Adopted != nil {
+		p.adoption.ID = p.Adopted.ID
+		return nil
+	}
+	if err := actAs(ctx, tx, p.rights.SchemaOwner); err != nil {
+		return err
+	}
+	const next = "select 1 + coalesce(pg_sequence_last_value(pg_get_serial_sequence('recoup.adoption', 'adoption_id')), 0)"
+	if err := tx.QueryRow(ctx, next).Scan(&p.adoption.ID); err != nil {
+		return err
+	}
+	return actAs(ctx, tx, p.Facts.Owner)
+}
+
+// forgetKey lets a source whose key is of our making be one that has none, so that its
+// steps are those it was begun with.
+func (p *Plan) forgetKey() {
+	if slices.Equal(p.Adopted.Key, []string{KeyColumn}) && slices.Contains(p.Adopted.Steps, stepKeyColumn) || len(p.Facts.Key) == 0 {
+		p.Facts.Key = nil
+		return
+	}
+	p.Facts.Key = nil
+	for _, name := range p.Adopted.Key {
+		if c, ok := p.Facts.Column(name); ok {
+			p.Facts.Key = append(p.Facts.Key, c)
+		}
+	}
+}
+
+const findTable = `select table_name, hub, entity_column, default_disposition, coalesce(extract(epoch from ttl), 0)::float8, blocks, entity_required, policy_version
+from recoup.error_table where table_name = $1 and not retired`
+
+func (p *Plan) readTable(ctx context.Context, tx pgx.Tx, name string) error {
+	if err := actAs(ctx, tx, p.rights.SchemaOwner); err != nil {
+		return err
+	}
+	t := &p.Table
+	var seconds float64
+	err := tx.QueryRow(ctx, findTable, name).Scan(&t.Name, &t.Hub, &t.EntityColumn, &t.Default, &seconds, &t.Blocks, &t.EntityRequired, &t.Policy)
+	t.TTL = time.Duration(seconds * float64(time.Second))
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	var hubs []string
+	err = tx.QueryRow(ctx, "select coalesce(array_agg(distinct hub order by hub), '{}') from recoup.error_table where not retired").Scan(&hubs)
+	if err != nil {
+		return err
+	}
+	*t = Table{Name: name, Default: recoup.DispositionRetry, Blocks: true}
+	p.Refusals = append(p.Refusals, Refusal{
+		Why: fmt.Sprintf("the policy in force has no table %s", name),
+		Way: fmt.Sprintf(`add it under tables: and run recoup policy apply, or name another with --as TABLE
+  %s:
+    hub: %s
+    entity: ENTITY
+    ttl: MEDIUM
+    default: RETRY
+    allowed: [RETRY, PARK, ARCHIVE]
+    blocks: true
+    because: why its failures hold an entity back`, name, cmp.Or(strings.Join(hubs, " | "), "HUB")),
+	})
+	return nil
+}
+
+// discarded gives do a transaction that is rolled back.
+func discarded(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
+	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}

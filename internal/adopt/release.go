@@ -30,7 +30,7 @@ type release struct {
 // reports.
 func (r *Runner) Release(ctx context.Context, source string) (forgotten bool, err error) {
 	out := &release{Runner: r}
-	if err := readOnly(ctx, r.Conn, func(tx pgx.Tx) error { return out.find(ctx, tx, source) }); err != nil {
+	if err := discarded(ctx, r.Conn, func(tx pgx.Tx) error { return out.find(ctx, tx, source) }); err != nil {
 		return false, err
 	}
 	for _, part := range []struct {

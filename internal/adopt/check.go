@@ -1,0 +1,121 @@
+package adopt
+
+import (
+	"fmt"
+	"strings"
+
+	"recoup"
+)
+
+// refuseKind says why a relation cannot be adopted at all.
+func (p *Plan) refuseKind() {
+	s := p.Facts
+	refuse := func(why, way string) { p.Refusals = append(p.Refusals, Refusal{why, way}) }
+	switch {
+	case s.Kind == "v" || s.Kind == "m":
+		refuse(s.String()+" is a view: it has no rows of its own, and no statement triggers with their rows", "adopt the table behind it")
+	case s.Kind == "f":
+		refuse(s.String()+" is a foreign table: its writers are on another server, where no trigger of ours runs", "adopt it there")
+	case s.Schema == "recoup" || s.Schema == "cl" || strings.HasPrefix(s.Schema, "pg_") || s.Schema == "information_schema":
+		refuse(s.String()+" belongs to Recoup or to the database", "adopt a table of your own")
+	case s.PartitionOf != "":
+		refuse(s.String()+" is a partition of "+s.PartitionOf, "adopt "+s.PartitionOf)
+	case s.Inherits:
+		refuse(s.String()+" has parents or children by inheritance: a key does not tell their rows apart", "adopt each child after ALTER TABLE … NO INHERIT")
+	case s.OfType:
+		refuse(s.String()+" is a typed table: no column can be added to it", "make it an ordinary one with ALTER TABLE … NOT OF")
+	case s.Persistence == "t":
+		refuse(s.String()+" is a temporary table", "adopt a table that stays")
+	case len(s.Rules) > 0:
+		refuse(fmt.Sprintf("%s has rewrite rules (%s): what they make of a statement, no trigger sees", s, strings.Join(s.Rules, ", ")), "replace them by triggers")
+	case s.Kind == "p" && len(s.Key) == 0:
+		refuse(s.String()+" is partitioned and has no key: none can be built beside its writers", "give it a primary key first")
+	case !p.rights.MayActAs:
+		refuse(fmt.Sprintf("%s may not act as %s: adopting needs the rights of both owners, %s (the table) and %s (the schema recoup)",
+			p.rights.User, p.rights.MissingRole, s.Owner, p.rights.SchemaOwner),
+			fmt.Sprintf("run GRANT %s TO %s as an administrator, and take it back afterwards", quote(p.rights.MissingRole), quote(p.rights.User)))
+	case p.Adopted != nil && p.Adopted.State == recoup.AdoptionReleasing:
+		refuse(s.String()+" is being released, and its open errors are not ended yet", "run recoup release again while a node runs, then adopt it")
+	}
+	for _, part := range s.Partitions {
+		if part.Foreign {
+			refuse(part.Schema+"."+part.Name+" is a foreign table: what is written there, no trigger sees", "detach that partition")
+		}
+	}
+	if s.Forced && !s.OwnerSees {
+		refuse(fmt.Sprintf("row security is forced on %s: even the functions of its owner would not see every row", s),
+			fmt.Sprintf("ALTER TABLE %[1]s NO FORCE ROW LEVEL SECURITY, or CREATE POLICY recoup ON %[1]s TO %[2]s USING (true)", s.Quoted(), quote(s.Owner)))
+	}
+}
+
+// refuseMapping says what is wrong with the mapping.
+func (p *Plan) refuseMapping() {
+	m := p.adoption.Mapping
+	for _, part := range []struct{ flag, column string }{
+		{"entity", m.Entity},
+		{"code", m.Code},
+		{"message", m.Message},
+		{"severity", m.Severity},
+		{"created-at", m.CreatedAt},
+	} {
+		if _, ok := p.Facts.Column(part.column); part.column != "" && !ok {
+			p.Refusals = append(p.Refusals, Refusal{fmt.Sprintf("--%s %s: %s has no such column", part.flag, part.column, p.Source), "its columns are " + p.columns()})
+		}
+	}
+	if m.Entity == "" {
+		p.Refusals = append(p.Refusals, Refusal{"no column names the entity for sure", "say which one with --entity COLUMN; the columns are " + p.columns()})
+	}
+}
+
+func (p *Plan) columns() string {
+	var names []string
+	for _, c := range p.Facts.Columns {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// note says what the owner should know.
+func (p *Plan) note() {
+	s, m := p.Facts, p.adoption.Mapping
+	notef := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
+	if len(s.Key) == 0 {
+		notef("It has no key: neither a primary key nor a unique index over columns that are never null. It gets a column %s, which rewrites every row once.", KeyColumn)
+	}
+	if p.adoption.mirrors() {
+		for _, name := range []string{"disposition", "archived_at"} {
+			if c, taken := s.Column(name); taken {
+				notef("It has a column %s (%s) already, which stays yours: Recoup writes %s. SQL that asks whether an entity is blocked should read that one.", name, c.Type, s.free(name))
+			}
+		}
+		notef("COPY %s FROM without a list of columns fails once it has new columns: name the columns, or use --no-mirror.", s)
+		if len(s.Published) > 0 {
+			notef("It is published (%s): add the new columns to its subscribers first, or replication stops there. With --no-mirror there are none.", strings.Join(s.Published, ", "))
+		}
+	}
+	if len(s.Triggers) > 0 {
+		notef("Its own triggers run when Recoup writes %s and %s: %s.", m.Disposition, m.ArchivedAt, strings.Join(s.Triggers, ", "))
+	}
+	if len(s.Referrers) > 0 {
+		notef("Foreign keys point to it (%s). They stay as they are: rows are neither deleted nor do their keys change.", strings.Join(s.Referrers, ", "))
+	}
+	if s.RowSecurity && !s.Forced {
+		notef("Row security is on. It does not hold the owner, whose functions read every row; nodes have no right to the table itself.")
+	}
+	if n := len(s.Partitions); n > 0 {
+		notef("It has %d partitions, which get the triggers too. One that is attached later needs recoup adopt --apply again: until then only writes through %s are seen.", n, s)
+	}
+	if s.OwnerSuper {
+		notef("Its owner %s is a superuser, and so the functions act with all rights. An owner without would be safer.", s.Owner)
+	}
+	if s.Persistence == "u" {
+		notef("It is unlogged: after a crash of the database it is empty, and no trigger says so.")
+	}
+	p.noteCounts()
+}
+
+func (p *Plan) noteCounts() {
+	if !p.Table.Blocks {
+		p.Notes = append(p.Notes, fmt.Sprintf("The policy's table %s does not block: its entities are promoted all the same.", p.Table.Name))
+	}
+}

@@ -1,0 +1,81 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// conditionColumn is that of a temporary copy of the source, for a condition.
+const conditionColumn = "recoup_condition"
+
+// notImmutable is what the database says of an expression that depends on more than its row.
+const notImmutable = "42P17"
+
+// readConditions checks the conditions of a mapping against the source.
+func readConditions(ctx context.Context, tx pgx.Tx, s *Source, governed, resolved string) (c Conditions, err error) {
+	if c.Governed, err = c.read(ctx, tx, s, governed); err != nil {
+		return c, fmt.Errorf("the condition of what is governed: %w", err)
+	}
+	if c.Resolved, err = c.read(ctx, tx, s, resolved); err != nil {
+		return c, fmt.Errorf("--resolved-when: %w", err)
+	}
+	return c, nil
+}
+
+// read has the database read a condition as that of a generated column, of which it
+// asks what we do: one boolean expression over one row, without subqueries,
+// aggregates, parameters or functions whose answer may change. What is kept is what the
+// database understood, with every name in full, never the text that was given.
+func (c *Conditions) read(ctx context.Context, tx pgx.Tx, s *Source, text string) (expression string, err error) {
+	if text == "" {
+		return "", nil
+	}
+	if _, err := tx.Exec(ctx, "savepoint recoup_condition; set local search_path to default"); err != nil {
+		return "", err
+	}
+	// In the extended protocol a second statement is refused.
+	create := fmt.Sprintf("create temporary table recoup_condition (like %s, %s boolean generated always as (%s\n) stored)", s.Quoted(), conditionColumn, text)
+	if result := tx.Conn().PgConn().ExecParams(ctx, create, nil, nil, nil, nil).Read(); result.Err != nil {
+		return "", refuseCondition(s, text, result.Err)
+	}
+	if _, err := tx.Exec(ctx, plainPath); err != nil {
+		return "", err
+	}
+	var columns int
+	var names []string
+	err = tx.QueryRow(ctx, `select pg_get_expr(d.adbin, d.adrelid), (select count(*) from pg_attribute a where a.attrelid = d.adrelid and a.attnum > 0),
+		array(select distinct c.attname::text from pg_depend p join pg_attribute c on c.attrelid = p.refobjid and c.attnum = p.refobjsubid
+			where p.refclassid = 'pg_class'::regclass and p.refobjid = d.adrelid and p.classid <> 'pg_constraint'::regclass and c.attnum > 0 and c.attname <> $1)
+		from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+		where d.adrelid = 'pg_temp.recoup_condition'::regclass and a.attname = $1`, conditionColumn).Scan(&expression, &columns, &names)
+	if err != nil {
+		return "", fmt.Errorf("read the condition: %w", err)
+	}
+	if columns != len(s.Columns)+1 {
+		return "", fmt.Errorf("%q is more than one condition: %w", text, ErrRefused)
+	}
+	for _, name := range names {
+		if !slices.Contains(c.Columns, name) {
+			c.Columns = append(c.Columns, name)
+		}
+	}
+	_, err = tx.Exec(ctx, "rollback to savepoint recoup_condition; "+plainPath)
+	return expression, err
+}
+
+func refuseCondition(s *Source, text string, err error) error {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return err
+	}
+	way := fmt.Sprintf("expected one SQL condition over the columns of %s, such as \"status = 'done'\"", s)
+	if said.Code == notImmutable {
+		way = "it depends on more than the row (now(), random(), a setting): nothing would tell Recoup that it has become true"
+	}
+	return fmt.Errorf("%q: %s: %s: %w", text, said.Message, way, ErrRefused)
+}

@@ -1,0 +1,112 @@
+package adopt
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// countAll is the size up to which a plan counts every row; of larger tables it
+// looks at about as many, and says "about".
+const countAll = 100_000
+
+// Count is how many rows are what.
+type Count struct {
+	Exact    bool  `json:"exact"`
+	Rows     int64 `json:"rows"`
+	Governed int64 `json:"governed"`
+	NoEntity int64 `json:"no_entity"` // governed, with nobody to block
+	Expired  int64 `json:"expired"`   // governed, and older than the policy keeps errors
+	NoTime   int64 `json:"no_time"`   // with a time that cannot be read
+}
+
+// count counts rows, of large tables by a sample of their pages.
+func (a *Adoption) count(ctx context.Context, tx pgx.Tx, ttl time.Duration) (c Count, err error) {
+	from, scale := a.Source.Quoted()+" s", 1.0
+	c.Exact = a.Source.Rows < countAll && a.Source.Pages < countAll/10
+	if !c.Exact {
+		percent := max(0.01, min(100, 100*countAll/float64(max(a.Source.Rows, 1))))
+		from, scale = fmt.Sprintf("%s s tablesample system (%f)", a.Source.Quoted(), percent), 100/percent
+	}
+	at := a.createdAt("s")
+	if a.readsTimes() {
+		// The function is not there yet; this one goes with the transaction.
+		if _, err := tx.Exec(ctx, strings.Replace(a.time().Text, "recoup."+a.name("time"), "pg_temp.recoup_time", 1), pgx.QueryExecModeSimpleProtocol); err != nil {
+			return c, err
+		}
+		at = strings.Replace(at, "recoup."+a.name("time"), "pg_temp.recoup_time", 1)
+	}
+	had := "false"
+	if c, ok := a.mapped(a.Mapping.CreatedAt); ok {
+		had = "s." + quote(c.Name) + " is not null"
+	}
+	query := fmt.Sprintf(`select count(*), count(*) filter (where r.governed), count(*) filter (where r.governed and r.entity is null),
+      count(*) filter (where r.governed and r.at < now() - $1::float8 * interval '1 second' and $1 > 0), count(*) filter (where r.had and r.at is null)
+    from (select %s as governed, %s as entity, %s as at, %s as had from %s) r`, a.governed(), a.entity("s"), at, had, from)
+	err = tx.QueryRow(ctx, query, ttl.Seconds()).Scan(&c.Rows, &c.Governed, &c.NoEntity, &c.Expired, &c.NoTime)
+	if err != nil {
+		return c, fmt.Errorf("count the rows of %s: %w", a.Source, err)
+	}
+	for _, n := range []*int64{&c.Rows, &c.Governed, &c.NoEntity, &c.Expired, &c.NoTime} {
+		*n = int64(float64(*n) * scale)
+	}
+	return c, nil
+}
+
+// Reading is how a column becomes a part of an error.
+type Reading struct {
+	Part       string `json:"part"`
+	Column     string `json:"column,omitempty"`
+	Type       string `json:"type,omitempty"`
+	Expression string `json:"expression"`
+	Remark     string `json:"remark,omitempty"`
+}
+
+// reading says how every part is read.
+func (a *Adoption) reading() []Reading {
+	list := []Reading{
+		{Part: "entity", Column: a.Mapping.Entity, Expression: a.entity("s")},
+		{Part: "code", Column: a.Mapping.Code, Expression: a.code("s")},
+		{Part: "message", Column: a.Mapping.Message, Expression: a.message("s")},
+		{Part: "severity", Column: a.Mapping.Severity, Expression: a.severity("s")},
+		{Part: "created_at", Column: a.Mapping.CreatedAt, Expression: a.createdAt("s")},
+	}
+	for i := range list {
+		c, ok := a.mapped(list[i].Column)
+		list[i].Type = c.Type
+		list[i].Remark = a.remark(list[i].Part, c, ok)
+	}
+	return list
+}
+
+// remark is what becomes of values that are not what they should be.
+func (a *Adoption) remark(part string, c Column, ok bool) string {
+	switch {
+	case part == "code" && !ok:
+		return "every row is " + a.Mapping.CodeValue
+	case part == "code" && c.Category == "N":
+		return "42 becomes CODE_42; empty: " + a.Mapping.CodeValue
+	case part == "code":
+		return "in capitals, with _ for what is no letter or digit; empty: " + a.Mapping.CodeValue
+	case part == "severity" && !ok:
+		return "the code's"
+	case part == "severity" && c.Category == "N":
+		return "numbers mean nothing here: the code's"
+	case part == "severity":
+		return "fatal, error, warning, info … are understood; else the code's"
+	case part == "created_at" && !ok:
+		return "when Recoup first sees the row"
+	case part == "created_at" && c.Base == typeInstant:
+		return ""
+	case part == "created_at" && (c.Base == typeTimestamp || c.Base == typeDate):
+		return "read as UTC"
+	case part == "created_at" && c.Category == "N":
+		return "seconds, milliseconds or microseconds since 1970, by size"
+	case part == "created_at":
+		return "what is no time: when Recoup first sees the row"
+	}
+	return ""
+}
