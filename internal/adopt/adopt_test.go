@@ -76,7 +76,7 @@ func ask(t *testing.T, conn *pgx.Conn, sql string, args ...any) string {
 
 func (w *world) runner() *adopt.Runner {
 	return &adopt.Runner{
-		Conn: w.owner, Actor: "test", Patience: time.Minute, Random: func() float64 { return 0.5 },
+		Conn: w.owner, Actor: "test", Patience: time.Minute, Random: func() float64 { return 0.5 }, Now: time.Now,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():

@@ -118,3 +118,15 @@ func (s *Source) readKey(ctx context.Context, tx pgx.Tx) error {
 	}
 	return nil
 }
+
+// HasColumn reports whether a table has a column of this name.
+func HasColumn(ctx context.Context, conn *pgx.Conn, table, column string) (has bool, err error) {
+	err = discarded(ctx, conn, func(tx pgx.Tx) error {
+		oid, err := find(ctx, tx, table)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, "select exists (select from pg_attribute where attrelid = $1 and attname = $2 and attnum > 0 and not attisdropped)", oid, column).Scan(&has)
+	})
+	return has, err
+}

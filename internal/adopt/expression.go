@@ -105,7 +105,7 @@ func (a *Adoption) code(row string) string {
 		return otherwise + "::text"
 	}
 	folded := "nullif(btrim(upper(regexp_replace(" + textual(row, c) + ", '[^A-Za-z0-9]+', '_', 'g')), '_'), '')"
-	return "coalesce(left(regexp_replace(" + folded + ", '^([0-9])', 'CODE_\\1'), 64), " + otherwise + ")::text"
+	return "coalesce( left( regexp_replace( " + folded + ", '^([0-9])', 'CODE_\\1'), 64), " + otherwise + ")::text"
 }
 
 func (a *Adoption) message(row string) string {
@@ -122,11 +122,17 @@ func (a *Adoption) severity(row string) string {
 	if !ok || c.Category == "N" {
 		return "null::text"
 	}
-	return `case upper(btrim(` + textual(row, c) + `))
-      when 'CRITICAL' then 'CRITICAL' when 'FATAL' then 'CRITICAL' when 'EMERGENCY' then 'CRITICAL' when 'PANIC' then 'CRITICAL'
-      when 'HIGH' then 'HIGH' when 'ERROR' then 'HIGH' when 'MAJOR' then 'HIGH'
-      when 'MEDIUM' then 'MEDIUM' when 'WARN' then 'MEDIUM' when 'WARNING' then 'MEDIUM' when 'MODERATE' then 'MEDIUM'
-      when 'LOW' then 'LOW' when 'INFO' then 'LOW' when 'NOTICE' then 'LOW' when 'MINOR' then 'LOW' when 'DEBUG' then 'LOW' end`
+	word := "upper(btrim(" + textual(row, c) + "))"
+	list := []string{"case"}
+	for _, level := range []struct{ severity, words string }{
+		{"CRITICAL", "'CRITICAL', 'FATAL', 'EMERGENCY', 'PANIC'"},
+		{"HIGH", "'HIGH', 'ERROR', 'MAJOR'"},
+		{"MEDIUM", "'MEDIUM', 'WARNING', 'WARN', 'MODERATE'"},
+		{"LOW", "'LOW', 'INFO', 'NOTICE', 'MINOR', 'DEBUG'"},
+	} {
+		list = append(list, fmt.Sprintf("when %s in (%s) then '%s'", word, level.words, level.severity))
+	}
+	return strings.Join(append(list, "end"), "\n        ")
 }
 
 // createdAt is when the row's failure happened. What is no time is none, and the

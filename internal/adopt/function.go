@@ -57,20 +57,15 @@ func (a *Adoption) read() Function {
 end `, a.row(), where))
 }
 
-// scan pages through the rows in the order of the key. Its plan knows how many are
-// asked for, or it would sort the table.
+// scan pages through the rows in the order of the key. Its plan knows where it begins
+// and how many are asked for, or it would sort the table.
 func (a *Adoption) scan() Function {
 	columns := strings.Join(a.keyColumns("s"), ", ")
-	after := strings.Join(a.keyParts("$1"), ", ")
 	return a.function("scan", `"after" text, most int`, "text, int", "setof recoup.source_row", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
-  if $1 is null then
-    return query %[1]s
-    where s.%[4]s is not null order by %[2]s limit $2;
-  else
-    return query %[1]s
-    where (%[2]s) > (%[3]s) order by %[2]s limit $2;
-  end if;
-end `, a.row(), columns, after, quote(a.key()[0].Name)))
+  return query %s
+    where %s is not null and ($1 is null or (%s) > (%s))
+    order by %s limit $2;
+end `, a.row(), a.keyColumns("s")[0], columns, strings.Join(a.keyParts("$1"), ", "), columns))
 }
 
 // mirror writes what became of errors into their rows, and returns the keys that

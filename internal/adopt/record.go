@@ -59,3 +59,9 @@ func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
 	}
 	return nil
 }
+
+// NodeAlive reports whether a node runs on this database: one of them leads.
+func NodeAlive(ctx context.Context, conn *pgx.Conn) (alive bool, err error) {
+	err = conn.QueryRow(ctx, "select exists (select from recoup.leader where ends_at > now())").Scan(&alive)
+	return alive, err
+}

@@ -92,7 +92,7 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 
 // part does a part in a transaction of its own.
 func (o *release) part(ctx context.Context, name string, do func(context.Context, pgx.Tx) error) error {
-	err := o.patiently(ctx, name, func(timeout time.Duration) error {
+	err := o.patiently(ctx, o.record.OID, name, func(timeout time.Duration) error {
 		return o.transact(ctx, func(tx pgx.Tx) error {
 			if err := limit(ctx, tx, timeout); err != nil {
 				return err
@@ -235,9 +235,26 @@ func (o *release) revoke(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
+// Forget ends the release of a source once nodes have ended its errors, and reports
+// whether they have.
+func (r *Runner) Forget(ctx context.Context, source string) (forgotten bool, err error) {
+	out := &release{Runner: r}
+	err = discarded(ctx, r.Conn, func(tx pgx.Tx) error { return out.find(ctx, tx, source) })
+	if errors.Is(err, ErrNotAdopted) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return out.forget(ctx)
+}
+
 // forget deletes the adoption, once nodes have ended its errors.
 func (o *release) forget(ctx context.Context) (forgotten bool, err error) {
-	err = o.part(ctx, "forget", func(ctx context.Context, tx pgx.Tx) error {
+	err = o.transact(ctx, func(tx pgx.Tx) error {
+		if err := actAs(ctx, tx, o.rights.SchemaOwner); err != nil {
+			return err
+		}
 		return tx.QueryRow(ctx, "select recoup.forget_adoption($1)", o.record.ID).Scan(&forgotten)
 	})
 	return forgotten, err

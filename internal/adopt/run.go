@@ -29,6 +29,7 @@ type Runner struct {
 	Patience time.Duration                              // for a lock; a step that has not got it by then fails
 	Sleep    func(context.Context, time.Duration) error // between attempts
 	Random   func() float64                             // of [0,1)
+	Now      func() time.Time                           // to measure batches
 	Report   func(Progress)                             // what happens; may be nil
 }
 
@@ -85,7 +86,7 @@ func (r *Runner) do(ctx context.Context, p *Plan, s Step) error {
 	case aloneIndex:
 		return r.buildIndex(ctx, p, s)
 	}
-	return r.patiently(ctx, s.Name, func(timeout time.Duration) error {
+	return r.patiently(ctx, p.Facts.OID, s.Name, func(timeout time.Duration) error {
 		return r.transact(ctx, func(tx pgx.Tx) error {
 			done, err := r.enter(ctx, tx, p, s.Name)
 			if done || err != nil {
@@ -135,7 +136,7 @@ func (r *Runner) note(ctx context.Context, tx pgx.Tx, p *Plan, step string) erro
 }
 
 // patiently tries until there is no lock in the way, with growing pauses.
-func (r *Runner) patiently(ctx context.Context, step string, try func(timeout time.Duration) error) error {
+func (r *Runner) patiently(ctx context.Context, on uint32, step string, try func(timeout time.Duration) error) error {
 	var waited time.Duration
 	pause, timeout := shortest, firstTimeout
 	for attempt := 1; ; attempt++ {
@@ -147,7 +148,7 @@ func (r *Runner) patiently(ctx context.Context, step string, try func(timeout ti
 			return fmt.Errorf("%w (%w)", ErrLockTimeout, err)
 		}
 		wait := time.Duration(float64(pause) * (0.5 + r.Random()))
-		r.report(Progress{Step: step, Waits: wait})
+		r.report(Progress{Step: step, Waits: wait, Blocker: r.blocker(ctx, on)})
 		if err := r.Sleep(ctx, wait); err != nil {
 			return err
 		}
@@ -159,6 +160,18 @@ func (r *Runner) patiently(ctx context.Context, step string, try func(timeout ti
 			timeout *= 2
 		}
 	}
+}
+
+// blocker describes who holds a table the longest, as well as this user may know.
+func (r *Runner) blocker(ctx context.Context, table uint32) string {
+	var who string
+	err := r.Conn.QueryRow(ctx, `select format('process %s (%s, %s), in a transaction for %s s', a.pid, a.usename, coalesce(nullif(a.application_name, ''), 'no name'),
+			coalesce(round(extract(epoch from clock_timestamp() - a.xact_start))::text, '?'))
+		from pg_locks l join pg_stat_activity a using (pid) where l.relation = $1 and l.granted and a.pid <> pg_backend_pid() order by a.xact_start limit 1`, table).Scan(&who)
+	if err != nil {
+		return "" // nobody any more, or nobody who may be seen
+	}
+	return who
 }
 
 // The states of a statement that another time will do: locks, time limits, deadlocks,

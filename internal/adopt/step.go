@@ -71,11 +71,17 @@ func (a *Adoption) Steps(r Rights) []Step {
 	for _, p := range a.Source.Partitions {
 		steps = append(steps, a.stepTriggers(p.Quoted(), r))
 	}
-	return append(steps, Step{
+	steps = append(steps, Step{
 		Name: stepBackfill, Does: "lets nodes read the rows that are there, in batches",
 		SQL: as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s' where adoption_id = %d and state = '%s'",
 			recoup.AdoptionBackfilling, a.ID, recoup.AdoptionAdopting)),
 	})
+	for _, s := range steps {
+		for i, sql := range s.SQL {
+			s.SQL[i] = fold(sql)
+		}
+	}
+	return steps
 }
 
 // as has statements run by a role.
@@ -107,7 +113,8 @@ func (a *Adoption) stepsKey(r Rights) []Step {
 		{
 			Name: stepKeyFill, Does: "gives the rows that are there a value, a few hundred pages at a time", Alone: aloneFill,
 			Lock: "the rows of a batch, for the time of the batch; every row is written once",
-			SQL:  []string{fmt.Sprintf("update %s set %s = gen_random_uuid() where %s is null and ctid between $1 and $2", table, column, column)},
+			SQL: []string{fmt.Sprintf(`with batch as (select t.ctid from %[1]s t where t.ctid >= $1::tid and t.ctid < $2::tid and t.%[2]s is null for no key update skip locked)
+update %[1]s t set %[2]s = gen_random_uuid() from batch where t.ctid = batch.ctid`, table, column)},
 		},
 		{
 			Name: stepKeyIndex, Does: "builds its unique index beside the writers", Alone: aloneIndex,

@@ -322,6 +322,11 @@ var layers = []layer{
 		why:      "a group of commands",
 	},
 	{
+		pkg:      "recoup/internal/cli/adoption",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
 		pkg:      "recoup/internal/cli/keys",
 		anything: true,
 		why:      "a group of commands",

@@ -1,0 +1,169 @@
+package adopt_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"recoup"
+)
+
+// shape is a table that people might have.
+type shape struct {
+	name    string
+	source  string // default: shop.failures
+	ddl     string
+	mapping recoup.Mapping
+	rows    string // all that its functions return, after what is written below
+	write   string // by its writers
+	changed string // what the triggers noted of that
+}
+
+var shapes = []shape{
+	{
+		name: "bigint key",
+		ddl: `create table shop.failures (id bigint generated always as identity primary key, order_id text not null, code text, message text, created_at timestamptz default '2026-01-01Z');
+			insert into shop.failures (order_id, code) values ('a', 'TIMEOUT'), ('b', 'not found')`,
+		write:   "insert into shop.failures (order_id) values ('c'); delete from shop.failures where id = 1",
+		changed: "{3} {c}; {1} -",
+		rows:    "2 b NOT_FOUND - 2026-01-01; 3 c INTERNAL_ERROR - 2026-01-01",
+	},
+	{
+		name: "uuid key, odd types of code, time and disposition",
+		ddl: `create type shop.level as enum ('fatal', 'meh');
+			create table shop.failures (id uuid primary key, company_id int, code smallint, error jsonb, severity shop.level, created_at bigint, disposition int default 7, archived_at date);
+			insert into shop.failures values ('00000000-0000-0000-0000-000000000001', 4, 42, '"plain"', 'fatal', 1767225600), ('00000000-0000-0000-0000-000000000002', null, null, '{"a": 1}', 'meh', 1767225600000)`,
+		write:   "update shop.failures set code = 43 where company_id = 4; update shop.failures set disposition = 8",
+		changed: "{00000000-0000-0000-0000-000000000001} {4}",
+		rows:    `00000000-0000-0000-0000-000000000001 4 CODE_43 CRITICAL 2026-01-01; 00000000-0000-0000-0000-000000000002 - INTERNAL_ERROR - 2026-01-01`,
+	},
+	{
+		name: "composite key, time as text",
+		ddl: `create table shop.failures (region text, at date, n int, entity_id text, kind varchar(20), created_at text, primary key (region, at, n));
+			insert into shop.failures values ('eu', '2026-01-02', 1, 'x', 'a', '2026-01-01T00:00:00Z'), ('eu "1"', '2026-01-02', 2, 'y', 'b', 'yesterday-ish'), ('us', '2026-01-01', 1, 'z', 'b', '2026-02-31')`,
+		write:   "update shop.failures set n = 7 where n = 2",
+		changed: `{"[\"eu \\\"1\\\"\", \"2026-01-02\", \"7\"]","[\"eu \\\"1\\\"\", \"2026-01-02\", \"2\"]"} {y}`,
+		rows:    `["eu", "2026-01-02", "1"] x A - 2026-01-01; ["eu \"1\"", "2026-01-02", "7"] y B - -; ["us", "2026-01-01", "1"] z B - -`,
+	},
+	{
+		name: "no key",
+		ddl: `create table shop.failures (order_id text, code text, created_at timestamp);
+			insert into shop.failures select 'o' || n, 'X', '2026-01-01' from generate_series(1, 3) n`,
+		write: "insert into shop.failures values ('o4', 'X', 'infinity')",
+		rows:  "* o1 X - 2026-01-01; * o2 X - 2026-01-01; * o3 X - 2026-01-01; * o4 X - -",
+	},
+	{
+		name: "generated columns, and a key that is a unique index",
+		ddl: `create table shop.failures (a int not null, b int generated always as (a * 2) stored, order_id text generated always as ('o' || a::text) stored, code text);
+			create unique index on shop.failures (a);
+			insert into shop.failures values (1, default, default, 'x')`,
+		write:   "update shop.failures set a = 5",
+		changed: "{5,1} {o5}",
+		rows:    "5 o5 X - -",
+	},
+	{
+		name: "partitioned parent",
+		ddl: `create table shop.failures (id bigint, day date, order_id text, code text, primary key (id, day)) partition by range (day);
+			create table shop.failures_1 partition of shop.failures for values from ('2026-01-01') to ('2026-02-01');
+			create table shop.failures_2 partition of shop.failures for values from ('2026-02-01') to ('2026-03-01') partition by list (id);
+			create table shop.failures_2a partition of shop.failures_2 default;
+			insert into shop.failures values (1, '2026-01-01', 'a', 'x'), (2, '2026-02-01', 'b', 'y')`,
+		write:   "insert into shop.failures values (3, '2026-01-02', 'c', 'x'), (4, '2026-02-02', 'd', 'x'); insert into shop.failures_1 values (5, '2026-01-02', 'e', 'x'); truncate shop.failures_2a",
+		changed: `{"[\"3\", \"2026-01-02\"]","[\"4\", \"2026-02-02\"]"} {c,d}; {"[\"5\", \"2026-01-02\"]"} {e}; - -`,
+		rows:    `["1", "2026-01-01"] a X - -; ["3", "2026-01-02"] c X - -; ["5", "2026-01-02"] e X - -`,
+	},
+	{
+		name: "foreign keys to it, and its own triggers",
+		ddl: `create table shop.failures (id int primary key, order_id text, code text, touched int default 0);
+			create table shop.attempts (failure int references shop.failures on delete cascade);
+			create function shop.touch() returns trigger language plpgsql as 'begin new.touched := old.touched + 1; return new; end';
+			create trigger touch before update on shop.failures for each row execute function shop.touch();
+			insert into shop.failures values (1, 'a', 'x'), (2, 'b', 'x'); insert into shop.attempts values (1)`,
+		write:   "delete from shop.failures where id = 1",
+		changed: "{1} -",
+		rows:    "2 b X - -",
+	},
+	{
+		name: "row security, forced, with a policy for its owner",
+		ddl: `create table shop.failures (id int primary key, order_id text, code text);
+			alter table shop.failures enable row level security; alter table shop.failures force row level security;
+			create policy everything on shop.failures to current_user using (true);
+			insert into shop.failures values (1, 'a', 'x')`,
+		write:   "insert into shop.failures values (2, 'b', 'x')",
+		changed: "{2} {b}",
+		rows:    "1 a X - -; 2 b X - -",
+	},
+	{
+		name: "mixed case, quotes and reserved words", source: `shop."Order ""Failures"""`,
+		ddl: `create table shop."Order ""Failures""" ("Id" int, "order" text, "select" text, "Mess'age" text, "when" timestamptz, keys text, s text, "k" text, primary key ("Id", "order"));
+			insert into shop."Order ""Failures""" values (1, 'a', 'x', 'm', '2026-01-01Z')`,
+		mapping: recoup.Mapping{Entity: "order", Code: "select", Message: "Mess'age", CreatedAt: "when", ResolvedWhen: `keys = 'done' or "k" = 'it''s'`},
+		write:   `insert into shop."Order ""Failures""" values (2, 'b', 'x', 'm', '2026-01-01Z', 'done'); update shop."Order ""Failures""" set "k" = 'it''s' where "Id" = 1; update shop."Order ""Failures""" set s = 'x'`,
+		changed: `{"[\"2\", \"b\"]"} {b}; {"[\"1\", \"a\"]"} {a}`,
+		rows:    `["1", "a"] a X - 2026-01-01 over; ["2", "b"] b X - 2026-01-01 over`,
+	},
+}
+
+// TestShapesAreAdoptedAndReleased adopts every shape, writes to it as its writers do,
+// compares what nodes would see, and expects the definition to be the same, byte by byte,
+// once it is released.
+func TestShapesAreAdoptedAndReleased(t *testing.T) {
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			if s.source == "" {
+				s.source = "shop.failures"
+			}
+			w := newWorld(t, s.ddl)
+			before := w.dump()
+			w.adopt(s.source, s.mapping)
+			w.as(s.write)
+			const noted = `select string_agg(coalesce(keys::text, '-') || ' ' || coalesce(entities::text, '-'), '; ' order by change_id) as c from recoup.adopted_change`
+			if got := one(t, w, noted); s.changed != "" && got != s.changed {
+				t.Errorf("noted:\n%s\nwant:\n%s", got, s.changed)
+			}
+			const row = `string_agg(concat_ws(' ', case when key ~ '^\w{8}-' and key !~ '^0' then '*' else key end, coalesce(entity_id, '-'), code, coalesce(severity, '-'),
+				coalesce((created_at at time zone 'UTC')::date::text, '-'), case when not governed then 'over' end), '; ' order by `
+			if got := one(t, w, "select "+row+"key collate \"C\", entity_id) from recoup.adopted_1_scan(null, 100)"); sorted(got) != sorted(s.rows) {
+				t.Errorf("rows:\n%s\nwant:\n%s", got, s.rows)
+			}
+			if got := one(t, w, "select "+row+"entity_id, key) from recoup.adopted_1_read(array(select key from recoup.adopted_1_scan(null, 100)))"); sorted(got) != sorted(s.rows) {
+				t.Errorf("read by key:\n%s\nwant:\n%s", got, s.rows)
+			}
+			paged := one(t, w, `with recursive pages as (select 1 as n, (recoup.adopted_1_scan(null, 1)).key union all select n + 1, (recoup.adopted_1_scan(key, 1)).key from pages where n < 100)
+				select count(distinct key)::text from pages`)
+			if all := one(t, w, "select count(*)::text from recoup.adopted_1_scan(null, 100)"); paged != all {
+				t.Errorf("page by page %s rows, at once %s", paged, all)
+			}
+			one(t, w, `select recoup.adopted_1_mirror(array_agg(key), array_agg('PARKED'::text), array_agg(null::timestamptz))::text from recoup.adopted_1_scan(null, 100)`)
+			if again := one(t, w, noted); s.changed != "" && again != s.changed {
+				t.Errorf("mirroring was noted: %s", again)
+			}
+			if forgotten, err := w.runner().Release(t.Context(), s.source); err != nil || !forgotten {
+				t.Fatal(forgotten, err)
+			}
+			if after := w.dump(); after != before {
+				t.Errorf("after the release:\n%s", difference(before, after))
+			}
+		})
+	}
+}
+
+func sorted(rows string) string {
+	list := strings.Split(rows, "; ")
+	slices.Sort(list)
+	return strings.Join(list, "; ")
+}
+
+// one asks as a node does.
+func one(t *testing.T, w *world, sql string) string {
+	t.Helper()
+	var text *string
+	if err := w.app.QueryRow(t.Context(), sql).Scan(&text); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	if text == nil {
+		return ""
+	}
+	return *text
+}

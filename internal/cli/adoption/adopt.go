@@ -1,0 +1,133 @@
+package adoption
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"recoup"
+	"recoup/internal/adopt"
+	"recoup/internal/cli/command"
+)
+
+// flags are those of 'recoup adopt'.
+type flags struct {
+	request      adopt.Request
+	code         string
+	plan, apply  bool
+	yes, detach  bool
+	readDatabase settings
+}
+
+func adoptCommand(streams command.Streams) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "adopt SCHEMA.TABLE",
+		Short: "Put an existing PostgreSQL table under the policy, where it is",
+		Long: `Puts an existing PostgreSQL table under the policy, where it is. Its writers go on unchanged: each
+row is one governed error, and what the policy decides is written into two new columns.
+
+Without --apply it prints the plan and changes nothing: what each column means, the exact
+statements, their locks, and how many rows would be governed. What is not said is guessed from
+names, types and the first rows.
+
+With --apply it takes each lock for a moment only, tries again if it is held, and goes on where
+it was if it was interrupted. Nodes then read the rows that are there. It runs with the rights of
+both owners, of the table and of the schema recoup. 'recoup release' takes everything out again.`,
+		Example: `  recoup adopt shop.failures --database postgres://owner@db/shop
+  recoup adopt shop.failures --entity order_id --code TIMEOUT --as shop.errors
+  recoup adopt shop.failures --resolved-when "status = 'done'" --apply --yes`,
+		Args: command.ExactArgs("SCHEMA.TABLE"),
+	}
+	m := &f.request.Mapping
+	cmd.Flags().StringVar(&f.request.As, "as", "", "error `TABLE` of the policy (default: the one of the same name)")
+	cmd.Flags().StringVar(&m.Entity, "entity", "", "`COLUMN` that names what cannot go on")
+	cmd.Flags().StringVar(&f.code, "code", "", "`COLUMN` with the code, or the CODE of every row")
+	cmd.Flags().StringVar(&m.Message, "message", "", "`COLUMN` with the message")
+	cmd.Flags().StringVar(&m.Severity, "severity", "", "`COLUMN` with the severity (default: the code's)")
+	cmd.Flags().StringVar(&m.CreatedAt, "created-at", "", "`COLUMN` with the time of the failure")
+	cmd.Flags().StringVar(&m.ResolvedWhen, "resolved-when", "", "SQL `CONDITION` over its columns; rows for which it holds are resolved")
+	cmd.Flags().BoolVar(&f.request.NoMirror, "no-mirror", false, "add no columns: its own SQL does not see what the policy decides")
+	cmd.Flags().BoolVar(&f.plan, "plan", false, "print the plan and change nothing (the default)")
+	cmd.Flags().BoolVar(&f.apply, "apply", false, "adopt the table")
+	cmd.Flags().BoolVar(&f.detach, "no-wait", false, "with --apply, do not wait for nodes to read the rows that are there")
+	command.YesFlag(cmd, &f.yes)
+	f.readDatabase = command.SettingFlags(cmd, "database", "database-direct")
+	return command.Offline(streams, cmd, command.One, f.run)
+}
+
+var codeWord = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+
+func (f *flags) run(ctx context.Context, s *command.Session, args []string) error {
+	if f.plan && f.apply {
+		return command.Usagef("--plan and --apply are given: expected one of the two")
+	}
+	_, options, err := f.readDatabase()
+	if err != nil {
+		return err
+	}
+	conn, err := connect(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	f.request.Source = args[0]
+	plan, err := f.makePlan(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if !f.apply {
+		return show(s, plan)
+	}
+	if len(plan.Refusals) > 0 {
+		return refuse(s, plan)
+	}
+	return f.do(ctx, s, conn, plan)
+}
+
+// makePlan reads --code as a column if there is one of that name.
+func (f *flags) makePlan(ctx context.Context, conn *pgx.Conn) (*adopt.Plan, error) {
+	m := &f.request.Mapping
+	if m.Code = f.code; !codeWord.MatchString(f.code) {
+		return adopt.MakePlan(ctx, conn, f.request)
+	}
+	isColumn, err := adopt.HasColumn(ctx, conn, f.request.Source, f.code)
+	if err != nil {
+		return nil, err
+	}
+	if !isColumn {
+		m.Code, m.CodeValue = "", f.code
+	}
+	return adopt.MakePlan(ctx, conn, f.request)
+}
+
+func (f *flags) do(ctx context.Context, s *command.Session, conn *pgx.Conn, plan *adopt.Plan) error {
+	if plan.Adopted == nil && !f.yes {
+		if err := s.Askable(f.yes); err != nil {
+			return err
+		}
+		s.Notef("%s", describe(plan, s.Width))
+		if err := s.Confirm(fmt.Sprintf("%s will be adopted.", plan.Source), "adopt"); err != nil {
+			return err
+		}
+	}
+	if err := runner(s, conn).Apply(ctx, plan); err != nil {
+		return err
+	}
+	record, err := await(ctx, s, conn, plan.Facts.OID, f.detach)
+	if err != nil {
+		return err
+	}
+	if s.Machine() {
+		return s.Print(record.Adoption)
+	}
+	if record.State == recoup.AdoptionGoverned {
+		s.Sayf("%s is governed as %s.", plan.Source, record.Table)
+	} else {
+		s.Sayf("%s is adopted as %s: new rows are governed by running nodes, those that were there before follow.", plan.Source, record.Table)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+// Package adoption is 'recoup adopt' and 'recoup release': existing tables of a
+// PostgreSQL database, governed where they are, and given back.
+package adoption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"recoup/internal/adopt"
+	"recoup/internal/app"
+	"recoup/internal/cli/command"
+	"recoup/retry"
+)
+
+// Commands are those of this package.
+func Commands(streams command.Streams) []*cobra.Command {
+	return []*cobra.Command{adoptCommand(streams), releaseCommand(streams)}
+}
+
+// patience is how long a step tries to get its lock.
+const patience = 10 * time.Minute
+
+// connect opens a connection of its own to the database, with the rights of whoever
+// the URL names. Where --database is a pooler's, it is the one behind it.
+func connect(ctx context.Context, options app.Options) (*pgx.Conn, error) {
+	url := options.Database
+	if options.Direct != "" {
+		url = options.Direct
+	}
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, fmt.Errorf("--database %s is no PostgreSQL, and only its tables can be adopted: give --database postgres://OWNER@HOST/NAME", url)
+	}
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, command.UsageError{Err: err}
+	}
+	config.RuntimeParams["application_name"] = "recoup adopt"
+	config.RuntimeParams["timezone"] = "UTC"
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	var migrated bool
+	err = conn.QueryRow(ctx, "select to_regclass('recoup.adoption') is not null").Scan(&migrated)
+	if err == nil && !migrated {
+		err = errors.New("the schema of Recoup in this database is missing, or older than adoptions: run recoup migrate up first")
+	}
+	if err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return conn, nil
+}
+
+// runner runs steps and says what happens, for people.
+func runner(s *command.Session, conn *pgx.Conn) *adopt.Runner {
+	sleep := s.Sleep
+	if sleep == nil {
+		sleep = retry.Sleep
+	}
+	return &adopt.Runner{
+		Conn: conn, Actor: conn.Config().User, Patience: patience,
+		Sleep: sleep, Random: rand.Float64, Now: s.Clock, Report: reporter(s),
+	}
+}
+
+// reporter prints a line for each step, and one when a step begins to wait.
+func reporter(s *command.Session) func(adopt.Progress) {
+	advance, end := s.ShowProgress("pages")
+	waiting := ""
+	return func(p adopt.Progress) {
+		switch {
+		case p.Of > 0:
+			advance(int(p.Rows), int(p.Of))
+			if p.Rows >= p.Of {
+				end()
+			}
+		case p.Waits > 0 && waiting != p.Step:
+			waiting = p.Step
+			if p.Blocker == "" {
+				p.Blocker = "somebody"
+			}
+			s.Notef("%s: waits for a lock held by %s", p.Step, p.Blocker)
+		case p.Done:
+			s.Notef("%s: done", p.Step)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package adoption
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"recoup/internal/adopt"
+	"recoup/internal/cli/command"
+	"recoup/internal/policy"
+)
+
+// planWidth is that of a plan: it is read in reviews as much as on terminals.
+const planWidth = 80
+
+// show prints a plan. One that cannot be applied ends the command with status 1.
+func show(s *command.Session, p *adopt.Plan) error {
+	if s.Machine() {
+		if err := s.Print(p); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprint(s.Out, describe(p, s.Width))
+	}
+	if len(p.Refusals) > 0 {
+		return command.ErrSilent
+	}
+	return nil
+}
+
+// refuse says why a plan cannot be applied.
+func refuse(s *command.Session, p *adopt.Plan) error {
+	page := &command.Page{Width: planWidth}
+	refusals(page, p)
+	fmt.Fprint(s.Err, page.String())
+	return command.ErrSilent
+}
+
+func describe(p *adopt.Plan, width int) string {
+	page := &command.Page{Width: min(cmp.Or(width, planWidth), planWidth)}
+	switch {
+	case p.Adopted != nil:
+		page.Heading(fmt.Sprintf("%s is adopted as %s since %s: %s.", p.Source, p.Adopted.Table, command.Stamp(p.Adopted.BegunAt), p.Adopted.State))
+	case p.Table.Name != "" && p.Table.Policy != "":
+		page.Heading(fmt.Sprintf("Adopt %s as %s", p.Source, p.Table.Name))
+		page.Text(fmt.Sprintf("Policy %s, hub %s. New rows: %s, %s.", p.Table.Policy, p.Table.Hub, p.Table.Default, fate(p)))
+	default:
+		page.Heading("Adopt " + p.Source)
+	}
+	refusals(page, p)
+	if len(p.Reading) > 0 {
+		mapping(page, p)
+		rows(page, p)
+	}
+	if len(p.Notes) > 0 {
+		page.Heading("To know")
+		page.List(p.Notes)
+	}
+	steps(page, p)
+	if p.Adopted == nil && len(p.Refusals) == 0 {
+		page.Heading("Nothing was changed. To adopt it, repeat the command with --apply.")
+	}
+	return page.String()
+}
+
+// fate is what becomes of an error of the table.
+func fate(p *adopt.Plan) string {
+	lasts := "kept for ever"
+	if p.Table.TTL > 0 {
+		lasts = "archived after " + policy.FormatDuration(p.Table.TTL)
+	}
+	if p.Table.Blocks {
+		return "blocks its entity, " + lasts
+	}
+	return lasts
+}
+
+func refusals(page *command.Page, p *adopt.Plan) {
+	if len(p.Refusals) == 0 {
+		return
+	}
+	page.Heading("It cannot be adopted as it is:")
+	for _, r := range p.Refusals {
+		page.Wrap("  - ", "    ", r.Why)
+		first, block, _ := strings.Cut(r.Way, "\n")
+		page.Wrap("    ", "    ", first)
+		for line := range strings.Lines(block) {
+			page.WriteString("    " + line)
+		}
+		if block != "" {
+			page.WriteString("\n")
+		}
+	}
+}
+
+func mapping(page *command.Page, p *adopt.Plan) {
+	page.Heading("Mapping")
+	table := [][]string{{"what", "column", "how"}}
+	table = append(table, []string{"key", strings.Join(p.Key, ", "), cmp.Or(p.Facts.KeyIndex, "new column")})
+	for _, r := range p.Reading {
+		column := "-"
+		if r.Column != "" {
+			column = r.Column + " (" + r.Type + ")"
+		}
+		how := r.Remark
+		if slices.Contains(p.Guessed, r.Part) {
+			how = strings.TrimSuffix("guessed; "+how, "; ")
+		}
+		table = append(table, []string{r.Part, column, how})
+	}
+	if p.Mapping.Disposition != "" {
+		table = append(table, []string{"disposition", p.Mapping.Disposition, "new column, written by Recoup"},
+			[]string{"archived_at", p.Mapping.ArchivedAt, "new column, written by Recoup"})
+	}
+	if p.Mapping.ResolvedWhen != "" {
+		table = append(table, []string{"resolved when", p.Mapping.ResolvedWhen, "those rows are over"})
+	}
+	page.Grid(table...)
+}
+
+func rows(page *command.Page, p *adopt.Plan) {
+	about := "about "
+	if p.Rows.Exact {
+		about = ""
+	}
+	figure := func(n int64) string { return about + strconv.FormatInt(n, 10) }
+	page.Heading("Rows")
+	page.Facts(
+		"there are", figure(p.Rows.Rows),
+		"governed", figure(p.Rows.Governed),
+		"without entity", figure(p.Rows.NoEntity)+" (kept as orphans, which block nobody)",
+		"archived at once", figure(p.Rows.Expired)+" (older than the policy keeps errors)",
+		"unreadable time", figure(p.Rows.NoTime)+" (as old as their first report)",
+	)
+}
+
+func steps(page *command.Page, p *adopt.Plan) {
+	if len(p.Steps) == 0 {
+		return
+	}
+	page.Heading("Steps, each a transaction of its own that waits 100 ms for its lock")
+	for i, s := range p.Steps {
+		done := ""
+		if p.Adopted != nil && slices.Contains(p.Adopted.Steps, s.Name) {
+			done = " (done)"
+		}
+		page.WriteString("\n")
+		page.Wrap(fmt.Sprintf("%3d. ", i+1), "     ", s.Does+done)
+		if s.Lock != "" {
+			page.Wrap("     Lock: ", "     ", s.Lock)
+		}
+		for _, sql := range s.SQL {
+			for line := range strings.Lines(sql + ";") {
+				page.WriteString("     " + strings.TrimSuffix(line, "\n") + "\n")
+			}
+		}
+	}
+}
