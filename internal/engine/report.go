@@ -107,6 +107,15 @@ func (e *Engine) check(r *recoup.Report, f *check.Fields) (def *fault.Definition
 
 // prepare checks and cleans a report and turns it into what a store takes.
 func (e *Engine) prepare(c Caller, r *recoup.Report, now time.Time) (store.Report, redact.Evidence, error) {
+	in, evidence, err := e.governed(c, r, e.IDs.New(now))
+	if err != nil {
+		return store.Report{}, nil, err
+	}
+	return e.decided(in), evidence, nil
+}
+
+// governed checks and cleans a report and turns it into the input that decides it.
+func (e *Engine) governed(c Caller, r *recoup.Report, id recoup.ID) (lifecycle.Report, redact.Evidence, error) {
 	f := check.Fields{Redactor: e.Redactor}
 	_, evidence := e.Redactor.String(r.Message)
 	def, code, message := e.check(r, &f)
@@ -117,20 +126,20 @@ func (e *Engine) prepare(c Caller, r *recoup.Report, now time.Time) (store.Repor
 		r.ExternalService = "" // the report stands without it
 	}
 	if err := f.Err(); err != nil {
-		return store.Report{}, nil, err
+		return lifecycle.Report{}, nil, err
 	}
 	if err := e.may(c, r.Table); err != nil {
-		return store.Report{}, nil, err
+		return lifecycle.Report{}, nil, err
 	}
 	in := lifecycle.Report{
-		ID: e.IDs.New(now), Table: r.Table, EntityID: r.EntityID, Message: message, By: c.Name,
+		ID: id, Table: r.Table, EntityID: r.EntityID, Message: message, By: c.Name,
 		Failure:  lifecycle.Failure{Code: code, Class: def.Effective(holds(def, r.Proven)), Category: def.Category, RetryAfter: time.Duration(r.RetryAfter) * time.Second},
 		Severity: severity(r.Severity, def), CorrelationID: r.CorrelationID, Attempt: r.LeaseToken,
 	}
 	if in.CorrelationID.IsZero() {
 		in.CorrelationID = in.ID
 	}
-	return e.decided(in), evidence, nil
+	return in, evidence, nil
 }
 
 // fold reads a code. A name that nobody registered is kept in upper case, so it

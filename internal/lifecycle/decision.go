@@ -122,7 +122,7 @@ func (d *Decision) End(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
 	h.Before.NextRetryAt, h.Before.ExpiresAt, h.After.ExpiresAt = e.NextRetryAt, e.ExpiresAt, e.ExpiresAt
 
 	next.LastAttempt, next.LastResult, next.Lease = e.LeaseToken, was.LastResult, recoup.Lease{}
-	next.State, next.Disposition, next.Blocking, next.Replaceable = was.State, was.Disposition, was.Blocking, was.Replaceable
+	next.State, next.Disposition, next.Blocking, next.Replaceable = was.State, was.Disposition, was.Blocking, e.Replaceable && was.State.Open()
 	next.RetryExhausted, next.UpdatedAt = was.RetryExhausted, now
 	if d.Kind == Failed {
 		next.RetryCount, next.LastFailureCode, next.NextRetryAt = was.RetryCount, was.LastFailureCode, now.Add(d.wait)

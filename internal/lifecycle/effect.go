@@ -28,6 +28,12 @@ type Effects struct {
 	// Superseded is the older error that a report has replaced, archived.
 	Superseded *Superseded
 
+	// Ended is the error of a report of the past that goes to the archive at once, as it is there.
+	Ended *Superseded
+
+	// Past says that it is of an earlier time: it does not count among what happens now.
+	Past bool
+
 	// Streak is what happens to the entity's count of failures in a family.
 	Streak Streak
 
@@ -35,7 +41,7 @@ type Effects struct {
 	Warning Warning
 }
 
-// Superseded is an error that a newer report has replaced, and its history row.
+// Superseded is an error that has ended because of a report, and its history row.
 type Superseded struct {
 	Error   recoup.Error
 	History recoup.Transition

@@ -54,6 +54,11 @@ type step struct {
 	effects Effects
 
 	repeated bool // the input was accepted before: nothing more happens
+	apart    bool // a report's error: nothing is to take its place
+
+	// A report's error that goes to the archive at once, why, and for which other.
+	over      recoup.ArchiveReason
+	successor recoup.ID
 }
 
 func (s *step) unchanged() recoup.Error {
@@ -149,13 +154,10 @@ func (s *step) begin(kind Kind, actor, reason string) error {
 
 // leave brings what is derived up to date and writes the history row.
 func (s *step) leave() {
+	s.derive()
 	e := &s.next
-	e.UpdatedAt = s.now
-	e.RetryExhausted = exhausted(e)
-	e.Blocking = blocks(s.table, e)
-	e.Replaceable = e.State.Open() && supersedes(s.table, e.EntityID)
-	if e.State.Open() {
-		s.refreshReminder()
+	if s.over != "" {
+		s.effects.Ended = s.ended(e, s.over, s.successor)
 	}
 	if s.kind.silent() && s.effects.Event == "" {
 		return
@@ -163,6 +165,20 @@ func (s *step) leave() {
 	h := &s.effects.History
 	h.ErrorID, h.At, h.Input, h.Actor, h.Reason = e.ID, s.now, string(s.kind), s.actor, s.reason
 	h.Before, h.After, h.PolicyVersion = s.before, e.Snapshot(), s.policy.Version
+}
+
+// derive brings up to date what follows from the rest of an error. What has expired
+// before it was reported blocks nothing, and what is kept apart stays so.
+func (s *step) derive() {
+	e, was := &s.next, s.current
+	e.UpdatedAt = s.now
+	e.RetryExhausted = exhausted(e)
+	e.Blocking = s.over != recoup.TTLExpired && blocks(s.table, e)
+	apart := s.apart || was != nil && was.ID == e.ID && was.State.Open() && !was.Replaceable
+	e.Replaceable = e.State.Open() && s.over == "" && !apart && supersedes(s.table, e.EntityID)
+	if e.State.Open() {
+		s.refreshReminder()
+	}
 }
 
 // exhausted reports whether the budget of retries is spent.

@@ -40,7 +40,7 @@ func (in Rebase) apply(s *step) error {
 		return s.refuse("it does not expire, and is kept as it is")
 	case is.Table != s.table:
 		return s.refuse("its table requires an entity now, and it has none")
-	case e.Replaceable != supersedes(s.table, e.EntityID):
+	case e.Replaceable != supersedes(s.table, e.EntityID) && (e.Replaceable || in.deadLetters(e.Table)):
 		return s.refuse("its table begins or ceases to hold dead letters")
 	}
 	was := in.earlier(s)
@@ -53,6 +53,16 @@ func (in Rebase) apply(s *step) error {
 	}
 	s.catchUp(in.From)
 	return nil
+}
+
+// deadLetters reports whether a table has held dead letters so far. Where nobody knows any
+// more, it may have.
+func (in Rebase) deadLetters(table string) bool {
+	if in.From == nil {
+		return true
+	}
+	t, ok := in.From.Table(table)
+	return !ok || t.DeadLetter
 }
 
 // earlier is the answer so far. One that is not known equals no other.

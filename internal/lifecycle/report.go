@@ -20,6 +20,8 @@ type Report struct {
 	CorrelationID recoup.ID
 	Attempt       recoup.ID // token of the attempt that failed, if it was one
 	CreatedAt     time.Time // zero: now
+	Past          bool      // it is history, judged as of CreatedAt, of which nobody is notified
+	Apart         bool      // it replaces nothing, and nothing replaces it
 	Stands        bool      // it is a row of its table already, with or without an entity
 	ReportedTable string    // of a row that stands among the orphans: where it was written
 	By            string
@@ -33,19 +35,15 @@ func (in Report) apply(s *step) error {
 	if err := s.begin(Reported, in.By, ""); err != nil {
 		return err
 	}
-	effective := s.policy.Resolve(policy.Question{
-		Table: in.Table, Entity: in.EntityID != "" || in.Stands, Code: in.Failure.Code,
-		Class: in.Failure.Class, Category: in.Failure.Category, Severity: in.severity(s.current),
-	})
-	s.table = effective.Table
-	older := s.current
-	if older != nil && !in.repeats(older, effective) {
-		return ErrMismatch
+	if in.Past {
+		return in.applyPast(s)
 	}
-	if !supersedes(s.table, in.EntityID) {
-		older = nil
+	severity := in.severity(s.current)
+	older, effective, err := in.resolve(s, severity)
+	if err != nil {
+		return err
 	}
-	s.before, s.next = recoup.Snapshot{}, in.born(s, effective)
+	s.before, s.next = recoup.Snapshot{}, in.born(s, effective, severity)
 	held := older != nil && s.inherit(older, in.Attempt)
 	var spent recoup.ParkReason
 	if older == nil || !recorded(older, in.Attempt) {
@@ -59,6 +57,25 @@ func (in Report) apply(s *step) error {
 		s.supersede(older)
 	}
 	return nil
+}
+
+// resolve asks the policy, and returns with its answer the open error whose place the
+// report takes, if there is one.
+func (in Report) resolve(s *step, severity recoup.Severity) (older *recoup.Error, effective policy.Effective, err error) {
+	effective = s.policy.Resolve(policy.Question{
+		Table: in.Table, Entity: in.EntityID != "" || in.Stands, Code: in.Failure.Code,
+		Class: in.Failure.Class, Category: in.Failure.Category, Severity: severity,
+	})
+	s.table, s.apart = effective.Table, in.Apart
+	switch {
+	case s.current == nil || in.Apart:
+		return nil, effective, nil
+	case !in.repeats(s.current, effective):
+		return nil, effective, ErrMismatch
+	case !supersedes(s.table, in.EntityID):
+		return nil, effective, nil
+	}
+	return s.current, effective, nil
 }
 
 // repeats reports whether the report is of the same failure as an open error.
@@ -89,7 +106,7 @@ func recorded(older *recoup.Error, attempt recoup.ID) bool {
 // severity is the worse of the report's and of the error it replaces: a repeat
 // that calls itself harmless does not open the gate.
 func (in Report) severity(older *recoup.Error) recoup.Severity {
-	if older != nil && older.Severity.Rank() > in.Severity.Rank() {
+	if older != nil && !in.Apart && older.Severity.Rank() > in.Severity.Rank() {
 		return older.Severity
 	}
 	return in.Severity
@@ -112,7 +129,7 @@ func insist(effective policy.Effective, older *recoup.Error) policy.Effective {
 }
 
 // born returns the error as it is before policy gives it a place.
-func (in Report) born(s *step, effective policy.Effective) recoup.Error {
+func (in Report) born(s *step, effective policy.Effective, severity recoup.Severity) recoup.Error {
 	created := in.CreatedAt
 	if created.IsZero() {
 		created = s.now
@@ -120,7 +137,7 @@ func (in Report) born(s *step, effective policy.Effective) recoup.Error {
 	e := recoup.Error{
 		ID: in.ID, Table: s.table.Name, ReportedTable: in.orphan(effective), EntityID: in.EntityID,
 		Code: in.Failure.Code, Class: in.Failure.Class, Category: in.Failure.Category,
-		Severity: in.severity(s.current), Message: in.Message,
+		Severity: severity, Message: in.Message,
 		CorrelationID: in.CorrelationID, PolicyVersion: s.policy.Version, CreatedAt: created,
 	}
 	e.MaxRetries = effective.MaxRetries
@@ -204,10 +221,5 @@ func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (held bool) {
 
 // supersede archives the older error in favour of the new one.
 func (s *step) supersede(older *recoup.Error) {
-	end := step{policy: s.policy, table: s.table, now: s.now, next: *older, before: older.Snapshot()}
-	end.kind, end.actor, end.reason = Archiving, recoup.System, string(recoup.SupersededByNext)
-	end.archive(recoup.System, recoup.SupersededByNext)
-	end.next.SupersededBy = s.next.ID
-	end.leave()
-	s.effects.Superseded = &Superseded{Error: end.next, History: end.effects.History}
+	s.effects.Superseded = s.ended(older, recoup.SupersededByNext, s.next.ID)
 }

@@ -67,11 +67,22 @@ type Report struct {
 	Entity  string
 	Code    recoup.Code
 	Family  string    // of the code, in this table; empty: none
+	ID      recoup.ID // of the error, if the report brings it along: an error that has it was reported before
 	Admits  recoup.ID // the row, written by plain SQL, that this report admits; zero: none
 	Decide  Decide
 	EventOf EventOf // nil: the ledger gets no event
 
 	Receipt *Receipt // nil: none
+}
+
+// ReportIDs returns the ids that reports bring along.
+func ReportIDs(reports []Report) (ids []recoup.ID) {
+	for i := range reports {
+		if !reports[i].ID.IsZero() {
+			ids = append(ids, reports[i].ID)
+		}
+	}
+	return ids
 }
 
 // Step is an input to a stored error.

@@ -19,6 +19,7 @@ type Work struct {
 	rows    map[recoup.ID]*errorRow
 	order   []*errorRow
 	open    map[recoup.Identity]*errorRow
+	known   map[recoup.ID]bool // ids of reports that errors have already
 	streaks map[StreakKey]*streak
 	current recoup.Error // the one that is decided on, apart from its row
 	letters letters
@@ -117,6 +118,17 @@ func (w *Work) index(r *errorRow) {
 // SetStreak gives the count that the database holds.
 func (w *Work) SetStreak(k StreakKey, count int) { w.streaks[k] = &streak{count: count} }
 
+// Know says which of the ids that reports bring along errors have already, open or
+// archived.
+func (w *Work) Know(ids []recoup.ID) {
+	for _, id := range ids {
+		if w.known == nil {
+			w.known = make(map[recoup.ID]bool, len(ids))
+		}
+		w.known[id] = true
+	}
+}
+
 // Report decides one report and notes what follows from it. If it admits a
 // row that plain SQL has written, that row is what the report becomes; if the
 // row is gone or admitted already, the answer is ErrNotFound.
@@ -138,6 +150,9 @@ func (w *Work) once(r *Receipt, do func() Outcome) Outcome {
 }
 
 func (w *Work) report(in Report) Outcome {
+	if !in.ID.IsZero() && (w.known[in.ID] || w.rows[in.ID] != nil) {
+		return Outcome{Error: recoup.Error{ID: in.ID}, Repeated: true}
+	}
 	if r := w.rows[in.Admits]; !in.Admits.IsZero() && (r == nil || r.PolicyVersion != "") {
 		return Outcome{Err: ErrNotFound}
 	}
@@ -150,14 +165,25 @@ func (w *Work) report(in Report) Outcome {
 		return out
 	}
 	if old := out.Effects.Superseded; old != nil {
-		w.Tallies.note(current, &old.Error, lifecycle.Archiving)
+		w.tally(&out.Effects, current, &old.Error, lifecycle.Archiving)
 		w.archive(old.Error, old.History, false)
 	}
 	if w.rows[out.Error.ID] == nil {
 		w.add(&errorRow{Error: out.Error})
 	}
 	w.set(out.Error)
+	if end := out.Effects.Ended; end != nil {
+		w.archive(end.Error, end.History, false)
+		out.Error = end.Error
+	}
 	return out
+}
+
+// tally counts a transition among what happens now, unless it is of the past.
+func (w *Work) tally(of *lifecycle.Effects, before, next *recoup.Error, input lifecycle.Kind) {
+	if !of.Past {
+		w.Tallies.note(before, next, input)
+	}
 }
 
 // Step decides one input to a stored error and notes what follows from it. A
@@ -216,7 +242,7 @@ func (w *Work) decide(decide Decide, eventOf EventOf, current *recoup.Error, k S
 		w.notices.Add(n, next.ID, next.Table)
 	}
 	w.count(effects.Streak, next.EntityID)
-	w.Tallies.note(current, &next, lifecycle.Kind(effects.History.Input))
+	w.tally(&effects, current, &next, lifecycle.Kind(effects.History.Input))
 	out := Outcome{Error: next, Effects: effects}
 	if effects.Event != "" && eventOf != nil {
 		w.note(eventOf(before, &out))

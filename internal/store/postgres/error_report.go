@@ -34,6 +34,10 @@ func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) 
 	collect(t.queue(s.sql.findKeys, tables, entities, codes), pgx.RowTo[recoup.ID], &open)
 	var counts []store.StreakCount
 	var found []store.StoredReceipt
+	var known []recoup.ID
+	if ids := store.ReportIDs(reports); len(ids) > 0 {
+		collect(t.queue(findIDs, raw(ids)), pgx.RowTo[recoup.ID], &known)
+	}
 	rest := func() error {
 		if len(keys) > 0 {
 			counts = nil
@@ -56,8 +60,14 @@ func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) 
 	s.takeKeys(t, locked)
 	w := newWork(t.now, locked, counts)
 	w.Receipts = store.NewReceipts(t.now, found)
+	w.Know(known)
 	return w, nil
 }
+
+// findIDs is the question which ids errors have already. An id that another report has
+// just taken is found when the verb starts over: see [reportedTwice].
+const findIDs = `select error_id from recoup.error where error_id = any ($1::uuid[])
+	union all select error_id from recoup.error_archive where error_id = any ($1::uuid[])`
 
 // takeKeys takes the keys of what is resolved and waits for the archive: a newer
 // report of the same failure needs them.

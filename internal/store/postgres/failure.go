@@ -206,16 +206,19 @@ func racing(err error) bool {
 	return false
 }
 
-// reportedTwice reports whether two first reports of one key met, two first
-// requests with one receipt, or two that bring the same work.
+// reportedTwice reports whether two first reports of one key or with one id met, two
+// first requests with one receipt, or two that bring the same work. Of reports with one
+// id the earlier may have gone to the archive meanwhile, of which the guard tells.
 func reportedTwice(err error) bool {
 	var server *pgconn.PgError
-	if !errors.As(err, &server) || server.Code != uniqueViolation {
+	if !errors.As(err, &server) {
 		return false
 	}
 	switch server.ConstraintName {
-	case "error_open_key", "idempotency_pkey", "dead_letter_open_key", "work_pkey":
-		return true
+	case "error_open_key", "error_pkey", "due_pkey", "idempotency_pkey", "dead_letter_open_key", "work_pkey":
+		return server.Code == uniqueViolation
+	case "error_archive_pkey":
+		return server.Code == guardRaised
 	}
 	return false
 }

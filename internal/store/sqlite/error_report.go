@@ -14,6 +14,9 @@ var (
 	selectMany     = selectByID(errorColumns)
 	selectArchived = `select ` + names(archivedColumns) + ` from error_archive where error_id = ?`
 
+	selectKnown = `select unhex(j.value) from json_each(?) j where exists (select 1 from error where error_id = unhex(j.value))
+		or exists (select 1 from error_archive where error_id = unhex(j.value))`
+
 	selectOpen = selectStored + ` indexed by error_open_key
 		where coalesce(reported_table, table_name) = ? and entity_id = ? and code = ? and replaceable`
 )
@@ -47,9 +50,25 @@ func (a act) LoadReports(reports []store.Report) (*store.Work, error) {
 			return nil, err
 		}
 	}
-	var err error
+	known, err := a.known(store.ReportIDs(reports))
+	if err != nil {
+		return nil, err
+	}
+	w.Know(known)
 	w.Receipts, err = verb.FindReceipts(a, store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt }))
 	return w, err
+}
+
+// known returns which ids errors have already, open or archived.
+func (t *tx) known(ids []recoup.ID) ([]recoup.ID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	wanted, err := hexes(ids)
+	if err != nil {
+		return nil, err
+	}
+	return collectAll(t, func(to *recoup.ID) []any { return []any{id{to}} }, selectKnown, wanted)
 }
 
 // ApplyRemembered implements [verb.Tx].

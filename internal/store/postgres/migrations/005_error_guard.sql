@@ -58,12 +58,14 @@ create trigger plain before insert on recoup.error
 create trigger wake after insert on recoup.error
   for each row when (new.policy_version is null) execute function recoup.wake('errors');
 
--- error_inserted holds new errors to their table, closes the gate and counts.
+-- error_inserted holds new errors to their table, closes the gate and counts. What a node
+-- reports of the past, and has expired by now, blocks nothing on its way to the archive.
 create function recoup.error_inserted() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 declare
   bad      text;
+  known    text; -- the constraint that an id of the archive breaks
   entities text[];
 begin
   select min(a.table_name || ': ' || case
@@ -75,16 +77,17 @@ begin
       when a.policy_version is null and a.state <> 'ACTIVE' then 'what is not admitted yet is ACTIVE'
       when a.blocking <> (t.blocks and a.entity_id is not null and a.disposition in ('RETRY', 'PARKED'))
         and (a.blocking and (a.entity_id is null or a.disposition not in ('RETRY', 'PARKED'))
-          or coalesce(a.policy_version, t.policy_version) = t.policy_version)
+          or coalesce(a.policy_version, t.policy_version) = t.policy_version
+            and (a.blocking or a.policy_version is null or coalesce(a.expires_at > recoup.clock(), true)))
         then 'blocking must be ' || (not a.blocking)
       when r.error_id is not null then 'what is archived does not come back' end),
-      array_agg(distinct a.entity_id) filter (where a.blocking)
-    into bad, entities
+      min(case when r.error_id is not null then 'error_archive_pkey' end), array_agg(distinct a.entity_id) filter (where a.blocking)
+    into bad, known, entities
     from added a
     left join recoup.error_table t on t.table_name = a.table_name
     left join recoup.error_archive r on r.error_id = a.error_id;
   if bad is not null then
-    raise exception using errcode = 'RC001', message = bad;
+    raise exception using errcode = 'RC001', message = bad, constraint = coalesce(known, '');
   end if;
   if entities is not null then
     perform recoup.lock_stripes(entities);

@@ -4,7 +4,8 @@
 -- gate's log. A trigger names the columns that it is about where it can: a statement
 -- that does not set them does not ask.
 
--- New errors are held to their table.
+-- New errors are held to their table. What a node reports of the past, and has expired by
+-- now, blocks nothing on its way to the archive.
 create trigger error_insert before insert on error begin
   select case
     when exists (select 1 from error where error_id = new.error_id) or exists (select 1 from error where rowid = new.rowid)
@@ -27,7 +28,8 @@ create trigger error_insert before insert on error begin
     when exists (select 1 from error_table t where t.table_name = new.table_name
         and new.blocking <> (t.blocks and new.entity_id is not null and new.disposition in ('RETRY', 'PARKED'))
         and (new.blocking and (new.entity_id is null or new.disposition not in ('RETRY', 'PARKED'))
-          or coalesce(new.policy_version, t.policy_version) = t.policy_version))
+          or coalesce(new.policy_version, t.policy_version) = t.policy_version
+            and (new.blocking or new.policy_version is null or coalesce(new.expires_at > new.updated_at, 1))))
       then raise(abort, 'blocking is not what the table says')
   end;
 end;
