@@ -1,0 +1,99 @@
+package adopt_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"recoup"
+	"recoup/internal/adopt"
+)
+
+// TestConditions shows which conditions of an owner are taken, and that nothing is done
+// about those that are not.
+func TestConditions(t *testing.T) {
+	w := newWorld(t, `create type shop.mood as enum ('good', 'bad');
+		create function shop.twice(n int) returns int language sql immutable as 'select n * 2';
+		create table shop.failures (id int primary key, order_id text, status text, n int, mood shop.mood, at timestamptz)`)
+	before := w.dump()
+	for condition, refused := range map[string]string{
+		"status = 'done'":                     "",
+		"status in ('a;b', '--')":             "",
+		"mood = 'good' -- for me":             "",
+		"shop.twice(n) > 4":                   "",
+		"n / 2 = 1 or status is null":         "",
+		"count(*) > 1":                        "aggregate",
+		"exists (select from shop.failures)":  "subquery",
+		"at < now()":                          "more than the row",
+		"random() > 0.5":                      "more than the row",
+		"n = $1":                              "parameter",
+		"n":                                   "boolean",
+		"nothing = 1":                         "does not exist",
+		"true); drop table shop.failures; --": "expected one SQL condition",
+		"true) stored, other int generated always as (1": "more than one",
+		"true /*": "comment",
+		"true) stored); drop table shop.failures; --":                                  "expected one SQL condition",
+		"true) stored); create temporary table y (a boolean generated always as (true": "multiple commands",
+		"true; true":               "expected one SQL condition",
+		"row_number() over () = 1": "window",
+	} {
+		_, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: recoup.Mapping{ResolvedWhen: condition}})
+		switch {
+		case refused == "" && err != nil:
+			t.Errorf("%s: %v", condition, err)
+		case refused != "" && (!errors.Is(err, adopt.ErrRefused) || !strings.Contains(err.Error(), refused)):
+			t.Errorf("%s: %v, want a refusal that says %q", condition, err, refused)
+		}
+	}
+	if after := w.dump(); after != before {
+		t.Errorf("a plan has changed something:\n%s", difference(before, after))
+	}
+}
+
+// TestRefusals shows what cannot be adopted, and that the way on is said.
+func TestRefusals(t *testing.T) {
+	const table = "create table shop.failures (id int primary key, order_id text)"
+	for _, c := range []struct{ name, ddl, source, as, why, way string }{
+		{"view", table + "; create view shop.v as select * from shop.failures", "shop.v", "", "is a view", "adopt the table behind it"},
+		{"rule", table + "; create rule r as on delete to shop.failures do instead nothing", "", "", "rewrite rules (r)", "triggers"},
+		{"partition", "create table shop.p (id int primary key) partition by hash (id); create table shop.failures partition of shop.p for values with (modulus 1, remainder 0)", "", "", "partition of shop.p", "adopt shop.p"},
+		{"inheritance", table + "; create table shop.child () inherits (shop.failures)", "", "", "inheritance", "NO INHERIT"},
+		{"typed", "create type shop.f as (id int, order_id text); create table shop.failures of shop.f (primary key (id))", "", "", "typed table", "NOT OF"},
+		{"partitioned without a key", "create table shop.failures (id int, order_id text) partition by hash (id)", "", "", "has no key", "primary key"},
+		{"forced row security", table + "; alter table shop.failures enable row level security; alter table shop.failures force row level security", "", "", "forced", "NO FORCE ROW LEVEL SECURITY"},
+		{"no such table in the policy", table, "", "shop.other", "no table shop.other", "recoup policy apply"},
+		{"ours", table, "recoup.error", "", "belongs to Recoup", "of your own"},
+		{"no entity", "create table shop.failures (id int primary key, a_id int, b_id int)", "", "", "names the entity", "--entity COLUMN"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, c.ddl)
+			if c.source == "" {
+				c.source = "shop.failures"
+			}
+			if c.as == "" {
+				c.as = "shop.errors"
+			}
+			plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: c.source, As: c.as})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(plan.Refusals) != 1 || !strings.Contains(plan.Refusals[0].Why, c.why) || !strings.Contains(plan.Refusals[0].Way, c.way) {
+				t.Errorf("refusals: %q", plan.Refusals)
+			}
+		})
+	}
+}
+
+// TestBothOwnersAreNeeded has somebody adopt who owns the table, but not the schema.
+func TestBothOwnersAreNeeded(t *testing.T) {
+	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
+	w.exec("grant usage on schema recoup to " + w.role + "; grant select on recoup.adoption to " + w.role + "; alter role " + w.role + " login")
+	conn := connect(t, strings.Replace(w.url, "recoup_owner", w.role, 1))
+	plan, err := adopt.MakePlan(t.Context(), conn, adopt.Request{Source: "shop.failures", As: "shop.errors"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Refusals) != 1 || !strings.Contains(plan.Refusals[0].Way, "GRANT recoup_owner TO "+w.role) {
+		t.Errorf("refusals: %q", plan.Refusals)
+	}
+}
