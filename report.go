@@ -43,6 +43,7 @@ type Explanation struct {
 	Next    []Deadline `json:"next" doc:"what happens by itself, soonest first"`
 	Exits   []string   `json:"exits" doc:"what a person can do now"`
 	Newer   string     `json:"newer_policy,omitempty" doc:"a newer policy that does not apply to this error unless it is rebased"`
+	Refused string     `json:"refused,omitempty" doc:"why the database refuses to change it: until that is mended, claims and scheduled jobs pass it over"`
 }
 
 // Rule is what decided one value.

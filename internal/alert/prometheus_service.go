@@ -37,6 +37,10 @@ func serviceRules(p *policy.Policy) RuleGroup {
 		`recoup_database_up == 0`,
 		`Recoup's node {{ $labels.instance }} does not reach its database`,
 		`The node is not ready, and answers nothing that needs the database. Its log and /readyz say why.`)
+	add("ErrorsRefused", "high", "",
+		`recoup_errors_refused > 0`,
+		`Recoup's node {{ $labels.instance }} passes over {{ $value | humanize }} errors that the database refuses to change`,
+		`A constraint or a trigger forbids what is due. The node's log names each error and why; 'recoup errors explain ID' does too.`)
 	if !watches(p, Unattended) {
 		add("NobodyClaims", "high", "", `max by (hub) (recoup_unattended_minutes) > 10`,
 			`{{ $labels.hub }}: due work has waited for {{ $value | humanize }} minutes, and no worker claims it`,

@@ -117,7 +117,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	n.registry.codes.Store(registry)
 	n.roster = lease.NewRoster(n.store, n.name, n.o.Now)
 	n.engine, err = engine.New(engine.Options{
-		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids, Roster: n.roster,
+		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids, Roster: n.roster, Logger: n.o.Logger,
 	})
 	if err != nil {
 		return err

@@ -77,6 +77,7 @@ var (
 	descCorrected = describe("clock_corrected_seconds_total", "By how much the node's clock was corrected, all together.")
 	descSteps     = describe("clock_corrections_total", "How often the node's clock was corrected.")
 	descDiscarded = describe("clock_samples_discarded_total", "Samples of the reference clock that took too long to be of use.")
+	descUnmoved   = describe("errors_refused", "Errors that claims and jobs of this node pass over, because the database refuses to change them.")
 	descReachable = describe("database_up", "Whether the database answers.")
 )
 
@@ -107,6 +108,7 @@ func (c *nodeCollector) Collect(out chan<- prometheus.Metric) {
 	for _, count := range counts {
 		gauge(descErrors, float64(count.N), count.Table, string(count.State))
 	}
+	gauge(descUnmoved, float64(c.n.engine.Refused()))
 	gauge(descInFlight, float64(c.n.api.InFlight()))
 	s := c.n.ledger.Stats()
 	gauge(descHeld, float64(s.Held))

@@ -81,7 +81,7 @@ func (e *Engine) await(ctx context.Context, claim recoup.RetryClaim, tables []st
 // its token. Where a worker before has let its lease run out, that is an event.
 func (e *Engine) claim(ctx context.Context, claim recoup.RetryClaim, tables []string) ([]recoup.Error, error) {
 	in := lifecycle.Claim{Token: e.IDs.New(e.Now()), Worker: claim.Worker, Lease: lease.Seconds(claim.LeaseSeconds)}
-	return e.Store.ClaimDue(ctx, store.Claim{
+	return e.claimDue(ctx, store.Claim{
 		Tables: tables, Limit: lease.Limit(claim.Limit), EventOf: e.leaseExpired,
 		Like: claimLike{e, in.Lease}, Token: in.Token, Worker: claim.Worker,
 		Decide: func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {

@@ -7,6 +7,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -35,7 +36,7 @@ type Ledger interface {
 	Keep(now time.Time, events []recoup.Event) []*store.Event
 }
 
-// Options are what an engine is made of. All but Redactor are required.
+// Options are what an engine is made of. All but the last three are required.
 type Options struct {
 	Store    Store
 	Ledger   Ledger
@@ -45,6 +46,7 @@ type Options struct {
 	IDs      *recoup.IDSource
 	Redactor *redact.Redactor // nil: the default rules
 	Roster   *lease.Roster    // nil: nobody asks who claims
+	Logger   *slog.Logger     // nil: what the database refuses of the clock's changes is not logged
 }
 
 // Engine is safe for concurrent use.
@@ -52,6 +54,7 @@ type Engine struct {
 	Options
 	*lease.Waiters // claims that wait
 	gates          *gateBatcher
+	refused        *refusals
 }
 
 // New checks the options.
@@ -62,10 +65,13 @@ func New(o Options) (*Engine, error) {
 	if o.Redactor == nil {
 		o.Redactor = redact.Default()
 	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	gates := &gateBatcher{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
 		return o.Store.Blocking(ctx, entities, maxBlockers+1)
 	}}
-	return &Engine{Options: o, Waiters: lease.NewWaiters(store.WakeErrors), gates: gates}, nil
+	return &Engine{Options: o, Waiters: lease.NewWaiters(store.WakeErrors), gates: gates, refused: newRefusals(o.Logger)}, nil
 }
 
 // Caller is who asks: the name that the history keeps, and the hubs whose tables

@@ -18,7 +18,7 @@ func (e *Engine) Explain(ctx context.Context, c Caller, id recoup.ID) (recoup.Ex
 		return recoup.Explanation{}, err
 	}
 	p := e.Policies.Of(&found)
-	x := recoup.Explanation{Error: found, Policy: p.Version, Owner: found.Owner(), Next: []recoup.Deadline{}, Exits: []string{}}
+	x := recoup.Explanation{Error: found, Policy: p.Version, Owner: found.Owner(), Next: []recoup.Deadline{}, Exits: []string{}, Refused: e.refused.reason(id)}
 	table := found.Table
 	if found.ReportedTable != "" {
 		table = found.ReportedTable

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"recoup"
@@ -13,9 +15,9 @@ import (
 // Sweep lets the clock act on errors whose deadline of a kind has come: it expires
 // them, closes their window, ends their lease, escalates, reminds, or archives
 // what is resolved. It takes limit of them at a time and returns how many changed.
-// What cannot change yet, because a worker holds it, is left for the next time and
-// keeps nothing that comes after it waiting: the sweep goes on behind it, until limit
-// have changed or there are no more.
+// What cannot change yet, because a worker holds it or the database refuses it, is left
+// for the next time and keeps nothing that comes after it waiting: the sweep goes on
+// behind it, until limit have changed or there are no more.
 func (e *Engine) Sweep(ctx context.Context, d store.Deadline, limit int) (changed int, err error) {
 	for held := 0; held < maxHeld; {
 		tried, moved, stuck, err := e.sweep(ctx, d, held, limit)
@@ -35,8 +37,10 @@ const maxHeld = 10_000
 func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (tried, changed, stuck int, err error) {
 	now := e.Now()
 	ids, err := e.Store.Due(ctx, d, now, skip, limit)
-	if err != nil || len(ids) == 0 {
-		return 0, 0, 0, err
+	tried, apart := len(ids), e.refused.apart(d, now)
+	ids = slices.DeleteFunc(ids, func(id recoup.ID) bool { return slices.Contains(apart, id) })
+	if stuck = tried - len(ids); err != nil || len(ids) == 0 {
+		return tried, 0, stuck, err
 	}
 	event := e.consequence(nil)
 	if d == store.DueLapse {
@@ -53,18 +57,31 @@ func (e *Engine) sweep(ctx context.Context, d store.Deadline, skip, limit int) (
 	}
 	outcomes, err := e.applySteps(ctx, steps)
 	if err != nil {
-		return len(ids), 0, 0, err
+		return tried, 0, 0, err
 	}
 	for i := range outcomes {
-		switch {
-		case outcomes[i].Err == nil:
+		switch err := outcomes[i].Err; {
+		case err == nil:
 			changed++
+		case errors.Is(err, store.ErrRefused):
+			e.setApart(ctx, ids[i], d, err, now)
+			stuck++
 		case held[i]:
 			stuck++
 		}
 	}
 	e.announce(outcomes)
-	return len(ids), changed, stuck, nil
+	return tried, changed, stuck, nil
+}
+
+// setApart sets an error apart that the database refuses to change. If there is no room
+// left for it the next sweep tries it again.
+func (e *Engine) setApart(ctx context.Context, id recoup.ID, d store.Deadline, refusal error, now time.Time) {
+	found, err := e.Store.Error(ctx, id)
+	if err != nil {
+		found.ID = id
+	}
+	e.refused.add(&found, d, refusal, now)
 }
 
 // sweepLike is what errors have in common whose deadline is decided alike: who decides,

@@ -59,7 +59,8 @@ type Claim struct {
 	Limit   int
 	Now     time.Time // zero: as the store's clock says
 	Decide  func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error)
-	EventOf EventOf // of leases that have expired; nil: the ledger gets no event
+	EventOf EventOf     // of leases that have expired; nil: the ledger gets no event
+	Without []recoup.ID // due or not, these are passed over
 
 	// Like is what claims have in common that Decide answers alike, but for tokens and
 	// the worker: a store may then lease to Worker what agrees with errors that were

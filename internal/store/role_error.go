@@ -34,7 +34,8 @@ type ErrorWriter interface {
 	ApplySteps(ctx context.Context, now time.Time, steps []Step) ([]Outcome, error)
 
 	// ClaimDue leases due errors: exactly those for which lifecycle.Step accepts
-	// a claim. No error is handed to two claimers.
+	// a claim. No error is handed to two claimers. If the database refuses one of
+	// them it is ErrRefused, and what is returned with it is leased nevertheless.
 	ClaimDue(ctx context.Context, claim Claim) ([]recoup.Error, error)
 }
 

@@ -917,6 +917,8 @@ export interface Explanation {
   owner: string;
   /** the policy that judged it */
   policy_version: string;
+  /** why the database refuses to change it: until that is mended, claims and scheduled jobs pass it over */
+  refused?: string;
 }
 
 export interface Export {

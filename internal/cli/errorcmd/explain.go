@@ -89,6 +89,9 @@ func printStory(s *command.Session, p *command.Page, x *story) {
 	}
 	p.Columns(rows...)
 	p.Text("A value in brackets was overridden by the next.")
+	if x.Refused != "" {
+		p.Text(fmt.Sprintf("The database refuses to change this error: %s. Claims and scheduled jobs pass it over, and try it again every few minutes; mend the row or the rule that it breaks.", command.Printable(x.Refused)))
+	}
 	if x.Newer != "" {
 		p.Text(fmt.Sprintf("Policy %s is newer. It applies to this error once it is rebased: 'recoup policy apply FILE --rebase'.", command.Printable(x.Newer)))
 	}

@@ -26,7 +26,7 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 		return leased, err
 	}
 	rest, err := s.claimEach(ctx, claim)
-	if err != nil && len(leased) > 0 {
+	if err != nil && len(leased) > 0 && !errors.Is(err, store.ErrRefused) {
 		return leased, nil // what is leased is leased; the rest may be had next time
 	}
 	return append(leased, rest...), err
@@ -82,7 +82,7 @@ var claimDue = `with m as materialized (select * from unnest($6::text[], $7::tex
 			select ctid as slot from recoup.due
 			where table_name = t.name and due_at between t.first and ` + clockOr("$3") + ` and lease_token is null
 				and (window_ends_at is null or window_ends_at >= act.now) and (expires_at is null or expires_at > act.now)
-				and policy_version = any ($7::text[])
+				and policy_version = any ($7::text[]) and error_id <> all ($11::uuid[])
 			order by due_at limit $4 for update skip locked) d
 		limit $4),
 	d as (update recoup.due q set lease_token = $5, lease_worker = $10, leased_at = (select now from act), lease_ends_at = (select now from act) + m.wait * interval '1 microsecond'
@@ -119,7 +119,7 @@ func (s *Store) claimAlike(ctx context.Context, claim store.Claim) ([]recoup.Err
 	err := s.transact(ctx, "claim", claim.Now, func(t *tx) error {
 		got = claimed{claim: claim, decisions: decisions, leased: make([]recoup.Error, 0, limit), last: map[string]time.Time{}}
 		t.steer()
-		t.queue(claimDue, claim.Tables, from, t.due(), limit, claim.Token[:], tables, versions, waits, places, claim.Worker).Query(got.reader(s.sql.claimed))
+		t.queue(claimDue, claim.Tables, from, t.due(), limit, claim.Token[:], tables, versions, waits, places, claim.Worker, raw(claim.Without)).Query(got.reader(s.sql.claimed))
 		return nil
 	})
 	if err != nil {
@@ -170,7 +170,7 @@ func (c *claimed) reader(columns []column[recoup.Error]) func(pgx.Rows) error {
 func (s *Store) lockDue(ctx context.Context, t *tx, claim store.Claim) ([]recoup.Error, error) {
 	limit := clamp(claim.Limit)
 	ids := make([]recoup.ID, 0, limit)
-	collect(t.queue(s.sql.claim, claim.Tables, t.due(), limit), pgx.RowTo[recoup.ID], &ids)
+	collect(t.queue(s.sql.claim, claim.Tables, t.due(), limit, raw(claim.Without)), pgx.RowTo[recoup.ID], &ids)
 	if err := t.lock(ctx); err != nil || len(ids) == 0 {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func newStatements() statements {
 			where table_name = t.name and due_at <= ` + clockOr("$2") + `
 				and (lease_ends_at is null and (window_ends_at is null or window_ends_at >= ` + clockOr("$2") + `)
 					or lease_ends_at <= ` + clockOr("$2") + `)
-				and (expires_at is null or expires_at > ` + clockOr("$2") + `)
+				and (expires_at is null or expires_at > ` + clockOr("$2") + `) and error_id <> all ($4::uuid[])
 			order by due_at limit $3 for update skip locked) d
 		limit $3`
 	return s

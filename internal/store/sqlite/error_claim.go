@@ -90,23 +90,26 @@ func (t *tx) leaseDue(m *store.Memory, claim store.Claim, due []recoup.Error) ([
 }
 
 func (t *tx) loadDue(claim store.Claim) ([]recoup.Error, error) {
-	limit := min(max(claim.Limit, 0), store.MaxPage)
+	limit, without := min(max(claim.Limit, 0), store.MaxPage), len(claim.Without)
 	tables, err := json.Marshal(claim.Tables)
 	if err != nil {
 		return nil, err
 	}
-	lapsed, err := t.stored(selectLapsed, micros(t.now), string(tables), limit)
+	lapsed, err := t.stored(selectLapsed, micros(t.now), string(tables), limit+without)
 	if err != nil {
 		return nil, err
 	}
 	var rows []recoup.Error
 	for _, table := range claim.Tables {
-		due, err := t.stored(selectDue, table, micros(t.now), limit-len(rows))
+		due, err := t.stored(selectDue, table, micros(t.now), limit-len(rows)+without)
 		if err != nil {
 			return nil, err
 		}
 		if len(lapsed) > 0 {
 			due = merge(due, lapsed, table)
+		}
+		if without > 0 {
+			due = slices.DeleteFunc(due, func(e recoup.Error) bool { return slices.Contains(claim.Without, e.ID) })
 		}
 		if due = due[:min(len(due), limit-len(rows))]; rows == nil {
 			rows = due

@@ -164,10 +164,15 @@ func (d *Driver) TryActs(ctx context.Context, acts ...Act) ([]store.Outcome, err
 // TryClaim claims due errors of the tables for a worker. Each gets a token of
 // its own and the policy's default lease.
 func (d *Driver) TryClaim(ctx context.Context, worker string, limit int, tables ...string) ([]recoup.Error, error) {
+	return d.TryClaimBut(ctx, worker, limit, nil, tables...)
+}
+
+// TryClaimBut is TryClaim that passes over some errors.
+func (d *Driver) TryClaimBut(ctx context.Context, worker string, limit int, without []recoup.ID, tables ...string) ([]recoup.Error, error) {
 	for {
 		var decisions []decision
 		call := d.calls.Add(1)
-		claim := store.Claim{Tables: tables, Limit: limit, Now: d.Now()}
+		claim := store.Claim{Tables: tables, Limit: limit, Now: d.Now(), Without: without}
 		claim.Decide = func(current *recoup.Error, now time.Time) (recoup.Error, lifecycle.Effects, error) {
 			made := decision{call: call, item: len(decisions)}
 			next, effects, err := d.decide(&made, lifecycle.Claim{Token: d.ID(), Worker: worker})(current, 0, now)

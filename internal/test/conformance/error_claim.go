@@ -24,6 +24,7 @@ func claims() []clause {
 		{"a lapsed lease that was the last try parks the error, which is not handed out", claimSpent},
 		{"a lapsed lease outside the retry window parks the error, which is not handed out", claimLapsedLate},
 		{"what the decision refuses is skipped and the rest is claimed", claimPaused},
+		{"a claim passes over what it is to leave out, and takes what is due behind it", claimWithout},
 		{"a lease is lost when its error is parked, resolved, archived or replaced", leaseRevoked},
 	}
 }
@@ -182,6 +183,23 @@ func claimLapsedLate(d *Driver) {
 	if got := d.Read(e.ID); got.State != recoup.Parked || got.ParkReason != recoup.RetryWindowClosed {
 		d.Errorf("it is %s, %s", got.State, got.ParkReason)
 	}
+	d.Check()
+}
+
+func claimWithout(d *Driver) {
+	lost := d.ClaimDue(d.Report(dol, "lost", "NETWORK_TIMEOUT", recoup.Medium))
+	list := d.each(5)
+	d.WaitUntil(lost.LeaseEndsAt)
+	d.Wait(minute)
+	without := []recoup.ID{lost.ID, list[0].ID, list[2].ID, d.ID()}
+	for _, want := range [][]recoup.ID{{list[1].ID, list[3].ID}, {list[4].ID}, {}} {
+		claimed, err := d.TryClaimBut(d.Context(), "w1", 2, without, dol)
+		if err != nil {
+			d.Fatal(err)
+		}
+		d.wantIDs(claimed, want...)
+	}
+	d.wantIDs(d.Claim([]string{dol}, 10), lost.ID, list[0].ID, list[2].ID)
 	d.Check()
 }
 

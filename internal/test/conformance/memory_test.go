@@ -102,7 +102,7 @@ func (m *memory) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Erro
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	due := m.pick(m.open, func(e *recoup.Error) bool {
-		return slices.Contains(claim.Tables, e.Table) && m.claimable(e, claim.Now)
+		return slices.Contains(claim.Tables, e.Table) && m.claimable(e, claim.Now) && !slices.Contains(claim.Without, e.ID)
 	})
 	slices.SortStableFunc(due, func(a, b *recoup.Error) int { return a.NextRetryAt.Compare(b.NextRetryAt) })
 	due = due[:min(len(due), claim.Limit)]

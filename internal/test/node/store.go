@@ -79,6 +79,12 @@ func Postgres(t testing.TB) (s *postgres.Store, url string) {
 	return pgtest.OpenURL(t, url), url
 }
 
+// PostgresOwned is [Postgres] with the address of the database's owner.
+func PostgresOwned(t testing.TB) (s *postgres.Store, ownerURL string) {
+	ownerURL, url := database.Clone(t)
+	return pgtest.OpenURL(t, url), ownerURL
+}
+
 // What makes a store ready takes longer than most tests, so it is done once.
 var (
 	file = sqlitetest.NewTemplate(func(ctx context.Context, path string) error {
