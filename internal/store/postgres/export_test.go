@@ -37,7 +37,7 @@ type Planned struct {
 func (s *Store) PlannedStatements(now time.Time, size int, tables []string, entity, code string, id recoup.ID) []Planned {
 	keys := []string{entity}
 	list := []Planned{
-		{"claim", s.sql.claim, []any{tables, now, size}},
+		{"claim", s.sql.claim, []any{tables, now, size, [][]byte{}}},
 		{"unclaimed", selectUnclaimed, []any{tables, now, size}},
 		{"find what reports replace", s.sql.findKeys, []any{tables[:1], keys, []string{code}}},
 		{"lock what is queued", s.sql.lockDue, []any{[][]byte{id[:]}}},
