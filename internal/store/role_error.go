@@ -13,8 +13,13 @@ import (
 type TableSyncer interface {
 	// SyncTables brings the mirror and the views in line with the policy. Tables
 	// that the policy no longer has are retired, never dropped. Idempotent, and
-	// safe to run from many nodes at once.
+	// safe to run from many nodes at once. A name that something else has is left
+	// to it: the errors of that table are governed and kept all the same.
 	SyncTables(ctx context.Context, p *policy.Policy) error
+
+	// TableNames lists the names of the policy's tables and archives, by table,
+	// and what each is in the database at the moment.
+	TableNames(ctx context.Context) ([]recoup.TableName, error)
 }
 
 // ErrorWriter changes errors. Every verb is one transaction: the error, its history

@@ -156,7 +156,7 @@ func ours(err error) bool {
 	if errors.As(err, &repeat) {
 		return true
 	}
-	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrLeaseLost, ErrNoAppRole, ErrNameTaken, ErrBadURL} {
+	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrLeaseLost, ErrNoAppRole, ErrBadURL} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -100,7 +100,7 @@ grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), r
 revoke execute on function cl.sync_gate(text, interval[], text[], interval) from public;
 grant execute on function cl.sync_gate(text, interval[], text[], interval) to recoup_app;
 grant execute on function recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public; -- as row security does
-revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text),
+revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text), recoup.sync_name(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass), recoup.allow_read(name, text, text), recoup.forbid_read(name, text, text),
   recoup.enable_row_security(), recoup.disable_row_security(), recoup.secure(regclass, text), recoup.release(regclass),
   recoup.raise_barriers(boolean), recoup.watch_errors() from recoup_app;
@@ -115,7 +115,7 @@ begin
   end if;
   if to_regrole('recoup_reader') is not null then
     grant usage on schema recoup, cl to recoup_reader;
-    grant select on recoup.error_code, recoup.error_table, recoup.error_event, recoup.error_aggregate_hourly, recoup.error_aggregate_daily,
+    grant select on recoup.error_code, recoup.error_table, recoup.name_taken, recoup.error_event, recoup.error_aggregate_hourly, recoup.error_aggregate_daily,
       recoup.error_aggregate_delta, recoup.error, recoup.error_archive, recoup.error_history, cl.gate_zero_batch, cl.gate_zero_intake,
       cl.gate_zero_recovery, cl.gate_zero_air to recoup_reader;
     grant execute on function recoup.id(text) to recoup_reader;

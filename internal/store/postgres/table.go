@@ -2,10 +2,7 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,20 +11,13 @@ import (
 	"recoup/internal/policy"
 )
 
-// ErrNameTaken is returned by SyncTables when something that is not ours has
-// the name of a table or of an archive. It is left as it is. Everything else is
-// in place, and the errors of that table are kept, but not under its name.
-var ErrNameTaken = errors.New("the name is taken by something else in the database: rename it, or give the table another name in the policy")
-
 // syncLock keeps nodes from renewing views at the same time.
 const syncLock = 20260204
 
 // SyncTables brings the mirror of the policy and the views that carry its names
-// in line with the policy.
+// in line with the policy, all of it or nothing.
 func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
-	var taken []string
-	err := s.transact(ctx, "sync tables", time.Time{}, func(t *tx) error {
-		taken = nil
+	return s.transact(ctx, "sync tables", time.Time{}, func(t *tx) error {
 		t.queue("select pg_advisory_xact_lock($1, 0)", syncLock)
 		var names []string
 		for _, table := range p.Tables() {
@@ -36,13 +26,7 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 				$8::bool, $9::text, $10::interval, $11::text, false, $12::text, $13::bool, $14::bool)::recoup.error_table)`,
 				table.Name, table.Hub, table.EntityColumn, dispositions(table), string(table.Default.Disposition()),
 				optional(table.TTL), table.Blocks, table.DeadLetter, optional(table.Archive), optional(table.Retention), p.Version,
-				table.HubName(), !table.EntityOptional, table == p.OrphanTable,
-			).QueryRow(func(row pgx.Row) error {
-				var list []string
-				err := row.Scan(&list)
-				taken = append(taken, list...)
-				return err
-			})
+				table.HubName(), !table.EntityOptional, table == p.OrphanTable)
 		}
 		t.queue("select recoup.retire_tables($1, $2)", p.Version, names)
 		t.queue("select recoup.sync_ledger($1, $2, $3)", p.Version, p.Ledger.EventRetention, p.Ledger.RollupRetention)
@@ -51,10 +35,17 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 		}
 		return nil
 	})
-	if err == nil && len(taken) > 0 {
-		return fmt.Errorf("%s: %w", strings.Join(taken, ", "), ErrNameTaken)
+}
+
+// TableNames lists the names of the policy's tables and archives, and what each is in
+// the database.
+func (s *Store) TableNames(ctx context.Context) ([]recoup.TableName, error) {
+	rows, err := s.pool.Query(ctx, `select name, table_name, archive, standing, coalesce(kind, ''), coalesce(owner, '') from recoup.names()`)
+	if err != nil {
+		return nil, failure("list the names of tables", err)
 	}
-	return err
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[recoup.TableName])
+	return list, failure("list the names of tables", err)
 }
 
 // waits lists how long a recovery of Gate Zero waits after each of its attempts.

@@ -181,25 +181,6 @@ func TestViewsFollowThePolicy(t *testing.T) {
 	app.run("insert into people.people_errors (outreach_id, code) values ('E', 'X')")
 }
 
-// What is not ours is left alone and named; everything else is in place.
-func TestNameTaken(t *testing.T) {
-	t.Parallel()
-	ownerURL, appURL := pgtest.Migrated(t)
-	owner, s := at(t, ownerURL), open(t, appURL)
-	owner.run("create schema outreach; create table outreach.dol_errors (id int); insert into outreach.dol_errors values (7)")
-	err := s.SyncTables(t.Context(), policy.Default())
-	if !errors.Is(err, postgres.ErrNameTaken) || !strings.Contains(err.Error(), "outreach.dol_errors:") {
-		t.Errorf("got %v", err)
-	}
-	if got := ask[int](owner, "select id from outreach.dol_errors"); got != 7 {
-		t.Errorf("the table was touched: %d", got)
-	}
-	at(t, appURL).run("insert into people.people_errors (outreach_id, code) values ('E', 'X')")
-	if ask[bool](owner, "select has_table_privilege('recoup_app', 'outreach.dol_errors', 'select')") {
-		t.Error("nodes were given somebody else's table")
-	}
-}
-
 func TestSyncTablesFromManyNodes(t *testing.T) {
 	t.Parallel()
 	_, app := pgtest.Migrated(t)

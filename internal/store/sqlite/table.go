@@ -53,7 +53,7 @@ func (t *tx) syncTable(table *policy.Table, p *policy.Policy) error {
 		return err
 	}
 	if was != "" && was != table.Archive {
-		if err := t.define(`drop view if exists ` + quote(was)); err != nil {
+		if err := t.dropView(was); err != nil {
 			return err
 		}
 	}

@@ -163,6 +163,16 @@ create table recoup.error_table (
   orphans             boolean not null default false  -- which is here
 );
 
+-- The names of the policy that something else has: their errors are governed and
+-- kept, only not under that name. sync_name renews it.
+create table recoup.name_taken (
+  name       text collate "C" primary key, -- of a table, or of its archive
+  table_name text not null references recoup.error_table,
+  kind       text not null,                -- of what has it: table, view, sequence, …; or why no view could be made
+  owner      text,
+  since      timestamptz not null default now()
+);
+
 -- How long the ledger keeps events and counts (sync_ledger).
 create table recoup.ledger_policy (
   one              boolean primary key default true check (one),

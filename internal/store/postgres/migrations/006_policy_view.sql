@@ -9,10 +9,46 @@
 -- is_view_of tells a view of ours from whatever else may have its name.
 create function recoup.is_view_of(name text, source regclass) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select exists (select from pg_depend d join pg_rewrite r on r.oid = d.objid
-    where d.classid = 'pg_rewrite'::regclass and d.refobjid = source
-      and r.ev_class = to_regclass(format('%I.%I', split_part(name, '.', 1), split_part(name, '.', 2))))
+  select exists (select from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class
+    where d.classid = 'pg_rewrite'::regclass and d.refobjid = source and v.relkind = 'v'
+      and v.relowner = (select relowner from pg_class where oid = source)
+      and v.relname = split_part(name, '.', 2)
+      and v.relnamespace = (select oid from pg_namespace where nspname = split_part(name, '.', 1)))
 $$;
+
+-- name_standing says what a name of the policy is in the database: VIEW, our view of
+-- source; FREE, nothing yet; TAKEN, something of another kind, or a place where we may
+-- make no view, and whose it is. It answers for the owner of the schema, who makes views.
+create function recoup.name_standing(name text, source regclass, out standing text, out kind text, out owner text)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  folder  text := split_part(name, '.', 1);
+  place   oid := (select oid from pg_namespace where nspname = folder);
+  relkind "char";
+  who     oid;
+begin
+  if recoup.is_view_of(name, source) then
+    standing := 'VIEW';
+    return;
+  end if;
+  select c.relkind, c.relowner into relkind, who from pg_class c where c.relnamespace = place and c.relname = split_part(name, '.', 2);
+  if not found then -- a view is a type too; arrays of others give way
+    select 'c', t.typowner into relkind, who from pg_type t where t.typnamespace = place and t.typname = split_part(name, '.', 2)
+      and not exists (select from pg_type e where e.typarray = t.oid);
+  end if;
+  if relkind is not null then
+    kind := case relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'f' then 'foreign table' when 'v' then 'view'
+      when 'm' then 'materialized view' when 'S' then 'sequence' when 'c' then 'type' else 'index' end;
+  elsif place is null and not has_database_privilege(current_database(), 'create') then
+    kind := 'missing schema';
+    select datdba into who from pg_database where datname = current_database();
+  elsif place is not null and not has_schema_privilege(place, 'create') then
+    kind := 'schema';
+    select nspowner into who from pg_namespace where oid = place;
+  end if;
+  standing := case when kind is null then 'FREE' else 'TAKEN' end;
+  owner := pg_get_userbyid(who);
+end $$;
 
 -- other_name is the second name that an entity has in every view. The promotion
 -- check of spec 000, 6.3 asks each table for its outreach_id, whatever the policy
@@ -50,12 +86,11 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     end || ' as ' || name, '%', 'from recoup.due d where d.error_id = error.error_id')
 $$;
 
--- sync_view makes or renews the view that carries a name of the policy. It
--- returns false, and leaves it alone, if something else has that name already.
--- With row security on it is a barrier (raise_barriers).
+-- sync_view makes or renews the view that carries a name of the policy, which is
+-- ours or free. With row security on it is a barrier (raise_barriers).
 -- A row that has become an orphan is one of the view's until the end of the
 -- transaction that wrote it, or the check option would refuse it.
-create function recoup.sync_view(name text, source regclass, t recoup.error_table, entity_was text) returns boolean
+create function recoup.sync_view(name text, source regclass, t recoup.error_table, entity_was text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   folder  text := split_part(name, '.', 1);
@@ -64,9 +99,6 @@ declare
   live    boolean := source = 'recoup.error'::regclass;
   columns text;
 begin
-  if present is not null and not recoup.is_view_of(name, source) then
-    return false;
-  end if;
   if to_regnamespace(quote_ident(folder)) is null then
     execute format('create schema if not exists %I', folder);
   end if;
@@ -99,8 +131,51 @@ begin
       for each row execute function recoup.forbid()', target);
   end if;
   perform recoup.grant_view(name, source);
-  return true;
 end $$;
+
+-- sync_name gives a name of the policy to its view, or notes what else has it and
+-- leaves that alone. What comes in between, or is no reason that name_standing knows,
+-- ends no node either: the view is undone, and the reason noted.
+create function recoup.sync_name(name text, source regclass, t recoup.error_table, entity_was text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  reason text;
+  is_now record;
+begin
+  select * into is_now from recoup.name_standing(name, source);
+  if is_now.standing <> 'TAKEN' then
+    begin
+      perform recoup.sync_view(name, source, t, entity_was);
+      delete from recoup.name_taken n where n.name = sync_name.name;
+      return;
+    exception when insufficient_privilege or duplicate_schema or duplicate_table or duplicate_object or unique_violation
+        or invalid_table_definition or wrong_object_type or duplicate_column or undefined_column or dependent_objects_still_exist then
+      reason := sqlerrm;
+      select * into is_now from recoup.name_standing(name, source);
+    end;
+  end if;
+  insert into recoup.name_taken as n (name, table_name, kind, owner)
+    values (name, t.table_name, coalesce(is_now.kind, reason), is_now.owner)
+    on conflict on constraint name_taken_pkey do update set table_name = excluded.table_name, kind = excluded.kind, owner = excluded.owner, since = now()
+    where (n.table_name, n.kind, n.owner) is distinct from (excluded.table_name, excluded.kind, excluded.owner);
+end $$;
+
+-- names lists the names of the policy and what each is in the database. A view that
+-- could not be renewed is not ours.
+create function recoup.names() returns table (name text, table_name text, archive boolean, standing text, kind text, owner text)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select p.name, p.table_name, p.archive,
+      case when s.standing = 'VIEW' and n.name is not null then 'TAKEN' else s.standing end,
+      coalesce(s.kind, n.kind), s.owner
+    from (select t.table_name as name, t.table_name, false as archive, 'recoup.error'::regclass as source
+            from recoup.error_table t where not t.retired
+          union all
+          select t.archive_name, t.table_name, true, 'recoup.error_archive'
+            from recoup.error_table t where not t.retired and t.archive_name is not null) p
+    cross join lateral recoup.name_standing(p.name, p.source) s
+    left join recoup.name_taken n on n.name = p.name
+   order by p.table_name, p.archive
+$$;
 
 -- grant_view lets nodes, pipelines and analysts use a view of ours, once their
 -- roles exist. A pipeline says what failed and how; what follows is the policy's.
@@ -163,18 +238,17 @@ begin
   return coalesce((select v.version = name from recoup.policy_version v order by v.number desc limit 1), true);
 end $$;
 
--- sync_table takes over a table of the policy and returns the names that are
--- taken by something else.
-create function recoup.sync_table(t recoup.error_table) returns text[]
+-- sync_table takes over a table of the policy, and gives it and its archive their
+-- names where these are not taken.
+create function recoup.sync_table(t recoup.error_table) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  was   recoup.error_table;
-  taken text[] := '{}';
+  was recoup.error_table;
 begin
   select * into was from recoup.error_table o where o.table_name = t.table_name;
   perform recoup.check_policy(t, was);
   if not recoup.newest_policy(t.policy_version) then
-    return taken; -- whoever has the newest follows it
+    return; -- whoever has the newest follows it
   end if;
   insert into recoup.error_table select t.*
     on conflict (table_name) do update set hub = excluded.hub, entity_column = excluded.entity_column,
@@ -182,13 +256,10 @@ begin
       blocks = excluded.blocks, dead_letter = excluded.dead_letter, archive_name = excluded.archive_name,
       retention = excluded.retention, policy_version = excluded.policy_version, retired = excluded.retired,
       hub_name = excluded.hub_name, entity_required = excluded.entity_required, orphans = excluded.orphans;
-  if not recoup.sync_view(t.table_name, 'recoup.error', t, was.entity_column) then
-    taken := taken || t.table_name;
+  perform recoup.sync_name(t.table_name, 'recoup.error', t, was.entity_column);
+  if t.archive_name is not null then
+    perform recoup.sync_name(t.archive_name, 'recoup.error_archive', t, was.entity_column);
   end if;
-  if t.archive_name is not null and not recoup.sync_view(t.archive_name, 'recoup.error_archive', t, was.entity_column) then
-    taken := taken || t.archive_name;
-  end if;
-  return taken;
 end $$;
 
 -- retire_tables marks what is not in the newest policy any more. Rows may remain. What
@@ -199,6 +270,8 @@ begin
   update recoup.error_table set retired = true, orphans = false
    where not retired and table_name <> all (kept) and recoup.newest_policy(version)
      and (policy_version <> version or not exists (select from recoup.policy_version));
+  delete from recoup.name_taken n
+   where not exists (select from recoup.error_table t where not t.retired and n.name in (t.table_name, t.archive_name));
 end $$;
 
 -- sync_ledger follows what the newest policy says of the ledger, once.
