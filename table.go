@@ -2,6 +2,17 @@ package recoup
 
 import "fmt"
 
+// ErrorTable is an error table of the policy, and what has its names in the database.
+type ErrorTable struct {
+	Table        string      `json:"table" doc:"its name" example:"outreach.dol_errors"`
+	Hub          string      `json:"hub" doc:"the hub that owns it"`
+	EntityColumn string      `json:"entity_column" doc:"the column that holds the entity"`
+	Default      Action      `json:"default" doc:"what becomes of an error that no rule decides: RETRY, PARK, ARCHIVE or IGNORE"`
+	Blocks       bool        `json:"blocks" doc:"its errors keep their entity from being promoted"`
+	Archive      string      `json:"archive,omitempty" doc:"the name of its archive"`
+	Names        []TableName `json:"names" doc:"what has its name, and its archive's, in the database"`
+}
+
 // NameStanding is what a name that the policy gives to a table is in the database.
 type NameStanding string
 

@@ -44,6 +44,7 @@ func TestRequests(t *testing.T) {
 			return c.Parked(x, client.ParkedFilter{Table: "t", Hub: "h"}, client.Page{})
 		},
 		`GET /v1/errors/archived?cursor=c&limit=5&table=t`: func(c *client.Client, x ctx) (any, error) { return c.Archived(x, "t", page) },
+		`GET /v1/tables`:        func(c *client.Client, x ctx) (any, error) { return c.Tables(x) },
 		`GET /v1/workers`:       func(c *client.Client, x ctx) (any, error) { return c.Workers(x) },
 		`GET /v1/errors/counts`: func(c *client.Client, x ctx) (any, error) { return c.Counts(x) },
 

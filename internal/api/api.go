@@ -37,6 +37,7 @@ type Store interface {
 	store.EventReader
 	store.ProcessedWriter
 	store.PolicyReader
+	store.TableNamer
 	AlertStore
 	store.NoticeReader
 	store.IDFinder
@@ -65,6 +66,9 @@ type Registrar interface {
 	ApplyPolicy(ctx context.Context, caller engine.Caller, text []byte, rebase bool, reason string) (Applied, error)
 	CheckPolicy(text []byte) error
 	PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error)
+
+	// NotAdopted lists the names of tables that something else has in the database.
+	NotAdopted() []recoup.TableName
 }
 
 // Metrics writes what Prometheus reads, as far as a caller may see it: with hubs,

@@ -191,6 +191,7 @@ func adminExamples(list map[string]example) {
 		return "/v1/tenant-keys/" + keys.Keys[0].ID + "/delete", map[string]any{"reason": "a try"}
 	}}
 	list["GET /v1/workers"] = fixed("/v1/workers", nil, leftOut)
+	list["GET /v1/tables"] = fixed("/v1/tables", nil, leftOut)
 	list["GET /v1/jobs"] = fixed("/v1/jobs", nil, leftOut)
 	list["GET /v1/receivers"] = fixed("/v1/receivers", nil, refusedThere)
 	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", client.JobRun{Reason: "a try"}, refusedThere)

@@ -47,6 +47,7 @@ const examplePolicy = `"text": "version: 2\ntables:\n  payments.capture_errors: 
 func policyManuals() map[string]manual {
 	return map[string]manual{
 		"GET /v1/policy":          {about: "The policy in force, as the text of its file."},
+		"GET /v1/tables":          {about: "The error tables of the policy, and what has their names in the database. A name that something else has is `TAKEN`: the errors of that table are governed and kept, without a view of that name."},
 		"GET /v1/policy/versions": {about: "Every version that was in force, newest first: when, by whom and why. Errors record the version that judged them.", params: map[string]string{"limit": "20"}},
 		"POST /v1/policy/plan": {
 			about: "Checks a policy and says what it would change for errors that are open now, table by table, without changing anything.",
@@ -148,7 +149,7 @@ func operationManuals() map[string]manual {
 		"GET /v1/audit":     {about: "Who did what to keys, policies, codes, silences and the like, and why. Entries are never changed.", params: map[string]string{"limit": "20"}},
 		"GET /v1/receivers": {about: "The addresses that this node pushes work to, and what its deliveries came to since it started."},
 		"GET /healthz":      {about: "Answers as long as the process runs, whatever else is wrong: for a liveness probe."},
-		"GET /readyz":       {about: "Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. For a readiness probe.", fails: []recoup.Code{fault.CodeDatabaseConnectionError}},
+		"GET /readyz":       {about: "Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. `warnings` name what does not keep it from serving, such as a table whose name something else has in the database. For a readiness probe.", fails: []recoup.Code{fault.CodeDatabaseConnectionError}},
 	}
 }
 

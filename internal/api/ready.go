@@ -10,7 +10,8 @@ import (
 )
 
 type status struct {
-	Status string `json:"status" doc:"ok; of /readyz: ready or overloaded"`
+	Status   string   `json:"status" doc:"ready or overloaded"`
+	Warnings []string `json:"warnings,omitempty" doc:"what an operator should know, and does not keep the node from serving"`
 }
 
 // health is that the process runs, and what it was built from.
@@ -112,8 +113,12 @@ func (a *API) ready(c *call, _ *struct{}) (status, error) {
 			return status{}, patient(fault.Wrap(err, fault.CodeDatabaseConnectionError, "The database does not answer."))
 		}
 	}
+	out := status{Status: "ready"}
 	if a.gatekeeper.overloaded() {
-		return status{"overloaded"}, nil
+		out.Status = "overloaded"
 	}
-	return status{"ready"}, nil
+	for _, n := range a.Registrar.NotAdopted() {
+		out.Warnings = append(out.Warnings, n.Name+" is not adopted: "+n.Obstacle())
+	}
+	return out, nil
 }

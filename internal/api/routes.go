@@ -67,6 +67,7 @@ func ledgerRoutes() []*route {
 func adminRoutes() []*route {
 	return []*route{
 		operation(get, "/v1/policy", "Show the policy", (*API).showPolicy).by(everyone()...).tagged("policy"),
+		operation(get, "/v1/tables", "List the error tables, and what has their names in the database", (*API).tables).by(readers()...).under(vital).tagged("policy"),
 		operation(get, "/v1/policy/versions", "List the policies that were in force", (*API).policyVersions).by(readers()...).tagged("policy"),
 		checked(operation(post, "/v1/policy/plan", "Preview what a policy would change", (*API).planPolicy), (*API).checkPlan).takesUpTo(1 << 20).by(Operator).forAllHubs().takesLong().tagged("policy"),
 		checked(operation(put, "/v1/policy", "Put a policy in force", (*API).putPolicy), (*API).checkPolicy).takesUpTo(1 << 20).forAdmins().forAllHubs().takesLong().tagged("policy"),

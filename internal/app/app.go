@@ -104,7 +104,8 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err := n.openVault(ctx); err != nil { // before anything is put in force
 		return err
 	}
-	registry, policies, err := n.begin(ctx)
+	names := &tableNames{store: n.store, logger: n.o.Logger}
+	registry, policies, err := n.begin(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.registry = &registrar{tenantKeys: keys, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
+	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
 	n.roster = lease.NewRoster(n.store, n.name, n.o.Now)
 	n.engine, err = engine.New(engine.Options{

@@ -79,6 +79,7 @@ var (
 	descDiscarded = describe("clock_samples_discarded_total", "Samples of the reference clock that took too long to be of use.")
 	descUnmoved   = describe("errors_refused", "Errors that claims and jobs of this node pass over, because the database refuses to change them.")
 	descReachable = describe("database_up", "Whether the database answers.")
+	descTaken     = describe("tables_not_adopted", "Names of the policy's tables and archives that something else has in the database.")
 )
 
 // Describe sends nothing: which series there are depends on the data.
@@ -100,6 +101,7 @@ func (c *nodeCollector) Collect(out chan<- prometheus.Metric) {
 		up = 0
 	}
 	gauge(descReachable, up)
+	gauge(descTaken, float64(len(c.n.registry.NotAdopted())))
 	clock := c.n.clock.snapshot()
 	gauge(descAhead, clock.ahead.Seconds())
 	out <- prometheus.MustNewConstMetric(descCorrected, prometheus.CounterValue, clock.corrected.Seconds())

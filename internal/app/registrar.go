@@ -22,6 +22,7 @@ import (
 type registrar struct {
 	*tenantKeys
 	*payloadKeys
+	*tableNames
 	store    Store
 	policies *engine.Policies
 	book     *ledger.Book
@@ -34,7 +35,7 @@ type registrar struct {
 
 // begin reads what the node goes by from the database, and puts there what a
 // first start brings along.
-func (n *Node) begin(ctx context.Context) (*fault.Registry, *engine.Policies, error) {
+func (n *Node) begin(ctx context.Context, names *tableNames) (*fault.Registry, *engine.Policies, error) {
 	now := n.o.Now()
 	if err := n.store.SyncCodes(ctx, now, fault.Default().All()); err != nil {
 		return nil, nil, err
@@ -58,7 +59,7 @@ func (n *Node) begin(ctx context.Context) (*fault.Registry, *engine.Policies, er
 	if registry, err = codesOf(ctx, n.store, p); err != nil {
 		return nil, nil, err
 	}
-	return registry, policies, syncPolicy(ctx, n.store, now, p)
+	return registry, policies, syncPolicy(ctx, n.store, names, now, p)
 }
 
 // storedPolicy loads a version that the database has. It was checked when it was put in
@@ -103,7 +104,7 @@ func withStored(registry *fault.Registry, stored []fault.Definition) *fault.Regi
 }
 
 // syncPolicy puts what a policy names into the database: its codes and its tables.
-func syncPolicy(ctx context.Context, s Store, now time.Time, p *policy.Policy) error {
+func syncPolicy(ctx context.Context, s Store, names *tableNames, now time.Time, p *policy.Policy) error {
 	own := make([]*fault.Definition, len(p.Codes))
 	for i := range p.Codes {
 		own[i] = &p.Codes[i]
@@ -111,7 +112,7 @@ func syncPolicy(ctx context.Context, s Store, now time.Time, p *policy.Policy) e
 	if err := s.SyncCodes(ctx, now, own); err != nil {
 		return err
 	}
-	return s.SyncTables(ctx, p)
+	return names.sync(ctx, p)
 }
 
 // storedCodes is the registry with the codes that were registered at runtime.
@@ -250,7 +251,7 @@ func (r *registrar) Codes() *fault.Registry { return r.codes.Load() }
 func (r *registrar) Refresh(ctx context.Context) error {
 	r.changes.Lock()
 	defer r.changes.Unlock()
-	return errors.Join(r.followRules(ctx), r.follow(ctx), r.payloadKeys.ring.Follow(ctx))
+	return errors.Join(r.followRules(ctx), r.tenantKeys.follow(ctx), r.payloadKeys.ring.Follow(ctx), r.tableNames.follow(ctx, r.policies.Current()))
 }
 
 // followRules follows codes and policy.

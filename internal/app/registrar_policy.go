@@ -191,7 +191,7 @@ func (r *registrar) rebase(ctx context.Context, caller engine.Caller, p *policy.
 
 // use makes a policy that the database has the node's own.
 func (r *registrar) use(ctx context.Context, p *policy.Policy) error {
-	if err := syncPolicy(ctx, r.store, r.now(), p); err != nil {
+	if err := syncPolicy(ctx, r.store, r.tableNames, r.now(), p); err != nil {
 		return err
 	}
 	registry, err := codesOf(ctx, r.store, p)

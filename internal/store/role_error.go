@@ -16,7 +16,10 @@ type TableSyncer interface {
 	// safe to run from many nodes at once. A name that something else has is left
 	// to it: the errors of that table are governed and kept all the same.
 	SyncTables(ctx context.Context, p *policy.Policy) error
+}
 
+// TableNamer says what has the names of tables.
+type TableNamer interface {
 	// TableNames lists the names of the policy's tables and archives, by table,
 	// and what each is in the database at the moment.
 	TableNames(ctx context.Context) ([]recoup.TableName, error)

@@ -880,6 +880,23 @@ export interface ErrorPage {
   next?: string;
 }
 
+export interface ErrorTable {
+  /** the name of its archive */
+  archive?: string;
+  /** its errors keep their entity from being promoted */
+  blocks: boolean;
+  /** what becomes of an error that no rule decides: RETRY, PARK, ARCHIVE or IGNORE */
+  default: string;
+  /** the column that holds the entity */
+  entity_column: string;
+  /** the hub that owns it */
+  hub: string;
+  /** what has its name, and its archive's, in the database */
+  names: Array<TableName> | null;
+  /** its name */
+  table: string;
+}
+
 export interface EventPage {
   /** this page of the list */
   events: Array<StoredEvent> | null;
@@ -2699,8 +2716,10 @@ export interface StateCount {
 }
 
 export interface Status {
-  /** ok; of /readyz: ready or overloaded */
+  /** ready or overloaded */
   status: string;
+  /** what an operator should know, and does not keep the node from serving */
+  warnings?: Array<string> | null;
 }
 
 export interface StoredEvent {
@@ -2743,6 +2762,26 @@ export interface TableChanges {
   open: number;
   /** the error table */
   table: string;
+}
+
+export interface TableName {
+  /** it is the archive's */
+  archive: boolean;
+  /** of what is in the way: table, view, sequence, schema … */
+  kind?: string;
+  /** schema and name */
+  name: string;
+  /** whose that is */
+  owner?: string;
+  /** VIEW: a view of the table's errors; FREE: nothing yet; TAKEN: something that is not Recoup's, errors are kept without a view of that name; ADOPTED: a table that is governed in place */
+  standing: "VIEW" | "FREE" | "TAKEN" | "ADOPTED";
+  /** the error table whose name or whose archive's it is */
+  table: string;
+}
+
+export interface Tables {
+  /** those that the caller may see, in the policy's order */
+  tables: Array<ErrorTable> | null;
 }
 
 export interface TenantKey {
@@ -3079,7 +3118,7 @@ export interface Operations {
   "GET /healthz": {
     answer: Health;
   };
-  /** Check that the node can serve. Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. For a readiness probe. */
+  /** Check that the node can serve. Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. `warnings` name what does not keep it from serving, such as a table whose name something else has in the database. For a readiness probe. */
   "GET /readyz": {
     answer: Status;
   };
@@ -3572,6 +3611,10 @@ export interface Operations {
       limit?: number;
     };
     answer: TopCodes;
+  };
+  /** List the error tables, and what has their names in the database. The error tables of the policy, and what has their names in the database. A name that something else has is `TAKEN`: the errors of that table are governed and kept, without a view of that name. */
+  "GET /v1/tables": {
+    answer: Tables;
   };
   /** List the keys that tenants are hashed with. The keys that names of tenants are hashed with, and which is in use. Their secrets are not shown. */
   "GET /v1/tenant-keys": {

@@ -142,3 +142,22 @@ func notices(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	}
 	return l, err
 }
+
+func tables(ctx context.Context, s *command.Session, _ *report) (line, error) {
+	l := line{What: "tables", State: "all adopted", Way: "recoup doctor"}
+	found, err := s.Tables(ctx)
+	var taken []recoup.TableName
+	for i := range found {
+		taken = append(taken, slices.DeleteFunc(found[i].Names, func(n recoup.TableName) bool { return n.Adopted() })...)
+	}
+	if len(taken) > 0 {
+		l.State, l.Needs = fmt.Sprintf("%s not adopted", command.Count(len(taken), "name")), true
+		l.Detail = some(taken, func(n *recoup.TableName) string {
+			if n.Owner == "" {
+				return n.Name + ": " + n.Obstacle()
+			}
+			return fmt.Sprintf("%s: %s (owner %s)", n.Name, n.Obstacle(), n.Owner)
+		})
+	}
+	return l, err
+}

@@ -118,12 +118,12 @@ func TestNameInSomebodysSchema(t *testing.T) {
 	s := open(t, as(t, address, "recoup_app", ""))
 	must(t, s.SyncTables(t.Context(), policy.Default()))
 	got := notAdopted(t, s)
-	for _, want := range []string{"outreach.dol_errors schema somebody", "people.people_errors view somebody", "people.people_errors_archive foreign table "+super.Config().User, "company.url_discovery_failures missing schema somebody"} {
+	for _, want := range []string{"outreach.dol_errors schema somebody", "people.people_errors view somebody", "people.people_errors_archive foreign table " + super.Config().User, "company.url_discovery_failures missing schema somebody"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q is not among %q", want, got)
 		}
 	}
-	super.run("alter schema outreach owner to humble; drop view people.people_errors; drop foreign table people.people_errors_archive; alter database humble owner to humble")
+	super.run("alter schema outreach owner to humble; drop view people.people_errors; drop foreign table people.people_errors_archive; alter database humble owner to humble; grant create on database humble to humble")
 	must(t, s.SyncTables(t.Context(), policy.Default()))
 	if got := notAdopted(t, s); len(got) != 0 {
 		t.Errorf("not adopted: %q", got)

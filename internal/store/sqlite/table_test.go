@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,4 +99,42 @@ func count(t *testing.T, db *sql.DB, question string) (n int) {
 		t.Fatalf("%s: %v", question, err)
 	}
 	return n
+}
+
+// A table or a view of somebody else keeps its name; the others have theirs, and it is
+// taken once it is free.
+func TestNameTaken(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	shell := s.raw()
+	for _, sql := range []string{`create table "outreach.dol_errors" (id)`, `create view "people.people_errors" as select 7 as id from error`} {
+		if _, err := shell.Exec(sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken := func() (list []string) {
+		t.Helper()
+		if err := s.SyncTables(t.Context(), policy.Default()); err != nil {
+			t.Fatal(err)
+		}
+		names, err := s.TableNames(t.Context())
+		if err != nil || len(names) < len(policy.Default().Tables()) {
+			t.Fatal(names, err)
+		}
+		for _, n := range names {
+			if !n.Adopted() {
+				list = append(list, n.Name+" "+n.Kind)
+			}
+		}
+		return list
+	}
+	if got := taken(); !slices.Equal(got, []string{"outreach.dol_errors table", "people.people_errors view"}) {
+		t.Errorf("taken are %q", got)
+	}
+	if _, err := shell.Exec(`drop table "outreach.dol_errors"; drop view "people.people_errors"`); err != nil {
+		t.Fatal(err)
+	}
+	if got := taken(); len(got) != 0 {
+		t.Errorf("taken are still %q", got)
+	}
 }

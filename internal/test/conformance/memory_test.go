@@ -55,13 +55,6 @@ func (m *memory) SyncTables(_ context.Context, p *policy.Policy) error {
 	return nil
 }
 
-func (m *memory) TableNames(context.Context) (list []recoup.TableName, err error) {
-	for _, t := range m.policy.Tables() {
-		list = append(list, recoup.TableName{Name: t.Name, Table: t.Name, Standing: recoup.NameView})
-	}
-	return list, nil
-}
-
 func (m *memory) EnsurePartitions(_ context.Context, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,22 +17,26 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- name_standing says what a name of the policy is in the database: VIEW, our view of
--- source; FREE, nothing yet; TAKEN, something of another kind, or a place where we may
--- make no view, and whose it is. It answers for the owner of the schema, who makes views.
+-- source; ADOPTED, a table that is governed in place (016_adoption.sql); FREE, nothing
+-- yet; TAKEN, something else, or a place where we may make no view, and whose it is.
+-- It answers for the owner of the schema, who makes views.
 create function recoup.name_standing(name text, source regclass, out standing text, out kind text, out owner text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
   folder  text := split_part(name, '.', 1);
   place   oid := (select oid from pg_namespace where nspname = folder);
   relkind "char";
+  present oid;
   who     oid;
 begin
-  if recoup.is_view_of(name, source) then
-    standing := 'VIEW';
+  select c.oid, c.relkind, c.relowner into present, relkind, who
+    from pg_class c where c.relnamespace = place and c.relname = split_part(name, '.', 2);
+  standing := case when recoup.is_view_of(name, source) then 'VIEW'
+    when exists (select from recoup.adoption a where a.table_name = name and a.source_oid = present) then 'ADOPTED' end;
+  if standing is not null then
     return;
   end if;
-  select c.relkind, c.relowner into relkind, who from pg_class c where c.relnamespace = place and c.relname = split_part(name, '.', 2);
-  if not found then -- a view is a type too; arrays of others give way
+  if present is null then -- a view is a type too; arrays of others give way
     select 'c', t.typowner into relkind, who from pg_type t where t.typnamespace = place and t.typname = split_part(name, '.', 2)
       and not exists (select from pg_type e where e.typarray = t.oid);
   end if;
@@ -145,7 +149,9 @@ begin
   select * into is_now from recoup.name_standing(name, source);
   if is_now.standing <> 'TAKEN' then
     begin
-      perform recoup.sync_view(name, source, t, entity_was);
+      if is_now.standing <> 'ADOPTED' then
+        perform recoup.sync_view(name, source, t, entity_was);
+      end if;
       delete from recoup.name_taken n where n.name = sync_name.name;
       return;
     exception when insufficient_privilege or duplicate_schema or duplicate_table or duplicate_object or unique_violation
