@@ -44,3 +44,13 @@ func MigrateUp(ctx context.Context, database, direct string) (applied store.Migr
 	}
 	return applied, nil
 }
+
+// GateZeroTakenOver says what was taken over when a schema was made where tables of Gate
+// Zero were already; nil: there was nothing.
+func GateZeroTakenOver(ctx context.Context, database, direct string) (*postgres.TakenOver, error) {
+	kind, rest, err := splitDatabase(database)
+	if err != nil || kind == "sqlite" {
+		return nil, err
+	}
+	return postgres.ReadTakenOver(ctx, cmp.Or(direct, rest))
+}

@@ -88,6 +88,11 @@ func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, err
 	case err != nil && !errors.Is(err, postgres.ErrNoAppRole):
 		return nil, err
 	}
+	if taken, err := postgres.ReadTakenOver(ctx, cmp.Or(o.Direct, rest)); err != nil {
+		return nil, err
+	} else if taken != nil {
+		logger.Warn(taken.String())
+	}
 	s, err = postgres.Open(ctx, rest, postgres.Options{Direct: o.Direct})
 	return opened(s, err, logger)
 }

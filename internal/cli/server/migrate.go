@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"recoup/internal/app"
 	"recoup/internal/cli/command"
+	"recoup/internal/store"
 )
 
 func migrate(streams command.Streams) *cobra.Command {
@@ -54,8 +56,12 @@ func migrateStatus(streams command.Streams) *cobra.Command {
 
 func migrateUp(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "up",
-		Short:   "Apply pending migrations",
+		Use:   "up",
+		Short: "Apply pending migrations",
+		Long: `Applies pending migrations, each in one transaction. Names that they would make are checked
+before the first change: if something else has one, all of them are listed, and nothing is changed.
+On PostgreSQL, tables cl.gate_zero_intake and cl.gate_zero_recovery that are there already are
+taken over with their rows; rows that break a rule are listed and left as they are.`,
 		Example: `  recoup migrate up --database postgres://owner@db/recoup`,
 		Args:    command.NoArgs,
 	}
@@ -70,8 +76,16 @@ func migrateUp(streams command.Streams) *cobra.Command {
 		for _, m := range applied {
 			s.Notef("applied %03d %s", m.Version, m.Name)
 		}
-		if err == nil && len(applied) == 0 {
+		switch {
+		case err != nil:
+			return err
+		case len(applied) == 0:
 			s.Notef("the schema is up to date")
+			return nil
+		}
+		taken, err := app.GateZeroTakenOver(cmd.Context(), options.Database, options.Direct)
+		if taken != nil && slices.ContainsFunc(applied, func(m store.Migration) bool { return m.Name == "gate_zero" }) {
+			s.Notef("%s", taken)
 		}
 		return err
 	}

@@ -153,10 +153,11 @@ func beforeCommit(err error) error {
 // ours reports whether an error was made here, and discloses nothing it must not.
 func ours(err error) bool {
 	var repeat *store.Repeat
-	if errors.As(err, &repeat) {
+	var obstacles *ObstacleError
+	if errors.As(err, &repeat) || errors.As(err, &obstacles) {
 		return true
 	}
-	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrLeaseLost, ErrNoAppRole, ErrBadURL} {
+	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrLeaseLost, ErrNoAppRole, ErrNotOwner, ErrBadURL} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -40,7 +40,8 @@ grant insert, delete on recoup.error_count, recoup.event_known to recoup_app;
 -- Gate Zero: what happened is only ever added to, and nothing is deleted but
 -- leases, turns and folded counts.
 grant usage on schema cl to recoup_app;
-grant select on all tables in schema cl to recoup_app;
+grant select on cl.gate_zero_batch, cl.gate_zero_intake, cl.gate_zero_turn, cl.gate_zero_recovery, cl.gate_zero_lease, cl.gate_zero_air,
+  cl.gate_zero_revoked, cl.gate_zero_count, cl.gate_zero_reason, cl.gate_zero_policy, cl.gate_zero_taken_over, cl.gate_zero_left to recoup_app; -- others may have tables there
 grant insert, update on cl.gate_zero_batch, cl.gate_zero_intake, cl.gate_zero_recovery to recoup_app;
 grant insert, update, delete on cl.gate_zero_lease, cl.gate_zero_turn to recoup_app;
 grant insert, delete on cl.gate_zero_count, cl.gate_zero_reason to recoup_app;

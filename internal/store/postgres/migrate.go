@@ -53,8 +53,9 @@ var ErrNotOwner = errors.New("this user may not change the schema: run recoup mi
 // Migrate brings the schema up to date, and the role that nodes connect as. It
 // may be run by any number of nodes at once. A schema that is newer than this
 // binary is refused with [store.ErrSchemaNewer], one that was made by other
-// migrations with [store.ErrSchemaForeign], and both are left alone. Through a pooler
-// it fails with [ErrPooled].
+// migrations with [store.ErrSchemaForeign], and both are left alone, as is a database
+// that has something else under names of ours, with an [*ObstacleError]. Each migration
+// is one transaction. Through a pooler it fails with [ErrPooled].
 func Migrate(ctx context.Context, url string) error {
 	config, err := parse(url)
 	if err != nil {
@@ -82,11 +83,17 @@ func Migrate(ctx context.Context, url string) error {
 }
 
 func migrate(ctx context.Context, db *sql.DB) error {
-	if _, err := schema.Status(appliedMigrations(ctx, db)); err != nil {
+	if err := checkPending(ctx, db); err != nil {
 		return err
 	}
-	if _, err := db.ExecContext(ctx, "create schema if not exists recoup"); err != nil {
+	var exists bool
+	if err := db.QueryRowContext(ctx, "select exists (select from pg_namespace where nspname = 'recoup')").Scan(&exists); err != nil {
 		return err
+	}
+	if !exists { // who owns it need not be allowed to make others
+		if _, err := db.ExecContext(ctx, "create schema if not exists recoup"); err != nil {
+			return err
+		}
 	}
 	_, files, err := schema.Load()
 	if err != nil {
@@ -161,7 +168,7 @@ func checkSchema(ctx context.Context, db *sql.DB) error {
 // appliedMigrations reads what was applied and with what text; a database without any
 // note of it has none. The texts are read last: whoever migrates meanwhile adds to
 // both at once.
-func appliedMigrations(ctx context.Context, db *sql.DB) ([]store.Migration, error) {
+func appliedMigrations(ctx context.Context, db reader) ([]store.Migration, error) {
 	applied, err := notes(ctx, db, versionTable, "select version_id, tstamp, '' from recoup.schema_version where is_applied and version_id > 0 order by 1")
 	if err != nil {
 		return nil, err
@@ -177,10 +184,10 @@ func appliedMigrations(ctx context.Context, db *sql.DB) ([]store.Migration, erro
 	return applied, err
 }
 
-// notes reads a table of what was applied, if there is one.
-func notes(ctx context.Context, db *sql.DB, table, query string) (list []store.Migration, err error) {
+// notes reads a table of what was applied, if there is one. Another of that name is none.
+func notes(ctx context.Context, db reader, table, query string) (list []store.Migration, err error) {
 	var exists bool
-	err = db.QueryRowContext(ctx, "select to_regclass($1) is not null", table).Scan(&exists)
+	err = db.QueryRowContext(ctx, "select exists (select from pg_attribute where attrelid = to_regclass($1) and attname in ('version_id', 'version'))", table).Scan(&exists)
 	if err != nil || !exists {
 		return nil, err
 	}

@@ -4,8 +4,28 @@
 -- those that failed it. The guards are in 012_gate_zero_guard.sql. What intakes and
 -- recoveries refer to is checked by them: a check per statement costs less than
 -- foreign keys, and nothing of it is ever deleted.
-create schema if not exists cl;
-comment on schema cl is 'Gate Zero: intakes, their verification and recovery';
+do $$
+begin
+  if not exists (select from pg_namespace where nspname = 'cl') then
+    create schema cl;
+    comment on schema cl is 'Gate Zero: intakes, their verification and recovery';
+  end if;
+end $$;
+
+-- Tables of spec 004 that are there already are taken over with their rows (decision
+-- 0077): they are moved aside as they are, with their indexes and whatever refers to them,
+-- and what keeps the rules is copied below. 'recoup migrate' has checked their columns.
+do $$
+begin
+  if to_regclass('cl.gate_zero_intake') is not null then
+    create schema cl_before;
+    comment on schema cl_before is 'Gate Zero as it was before Recoup; nothing of Recoup reads or writes it';
+    alter table cl.gate_zero_intake set schema cl_before;
+  end if;
+  if to_regclass('cl.gate_zero_recovery') is not null then
+    alter table cl.gate_zero_recovery set schema cl_before;
+  end if;
+end $$;
 
 -- A batch is an import. Fourteen days after it is complete it freezes.
 create table cl.gate_zero_batch (
@@ -168,4 +188,178 @@ insert into cl.gate_zero_policy default values;
 -- gate_policy is the policy in force; its waits are asked for by attempt.
 create function cl.gate_policy() returns cl.gate_zero_policy language sql stable
 security definer set search_path = pg_catalog, pg_temp as $$select p from cl.gate_zero_policy p$$;
+
+-- What was taken over (decision 0077). One row, if there was something:
+create table cl.gate_zero_taken_over (
+  one        boolean primary key default true check (one),
+  at         timestamptz not null default now(),
+  intakes    bigint not null,
+  recoveries bigint not null
+);
+
+-- The rows of cl_before that break a rule, and were left there.
+create table cl.gate_zero_left (
+  table_name text not null,
+  row_id     text, -- its id, as far as it has one
+  problem    text not null
+);
+
+-- carry adds the columns that a table has in cl_before and ours has not, as their
+-- owner had them but for constraints, and returns their names; and whoever could read it there can here.
+create function cl.carry(name text) returns text language plpgsql as $$
+declare
+  old  regclass := ('cl_before.' || name)::regclass;
+  new  regclass := ('cl.' || name)::regclass;
+  more text := '';
+  c    record;
+begin
+  for c in select a.attname, format_type(a.atttypid, a.atttypmod) as type from pg_attribute a
+      where a.attrelid = old and a.attnum > 0 and not a.attisdropped
+        and not exists (select from pg_attribute o where o.attrelid = new and o.attname = a.attname and o.attnum > 0) order by a.attnum loop
+    execute format('alter table %s add column %I %s', new, c.attname, c.type);
+    more := more || format(', b.%I', c.attname);
+  end loop;
+  for c in select distinct case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as who
+      from pg_class r, aclexplode(r.relacl) g where r.oid = old and g.privilege_type = 'SELECT' and g.grantee <> r.relowner loop
+    execute format('grant select on %s to %s', new, c.who);
+  end loop;
+  return more;
+end $$;
+
+-- take_over copies the rows of cl_before that keep the rules. A row is judged by itself,
+-- then by its pair of intake and recovery: a failed intake without a recovery would never
+-- be retried, so none is taken without the other. Times are judged by the waits, whether
+-- their writer counted these from the first failure or from the last.
+create function cl.take_over() returns void language plpgsql set jit = off set client_min_messages = warning as $$
+declare
+  gate cl.gate_zero_policy := cl.gate_policy();
+  more text;
+begin
+  if to_regclass('cl_before.gate_zero_intake') is null then
+    return;
+  end if;
+  if to_regclass('cl_before.gate_zero_recovery') is null then
+    create table cl_before.gate_zero_recovery (like cl.gate_zero_recovery);
+  end if;
+
+  -- What the rows say. A column that their owner did not have is null.
+  create unlogged table cl.found_intake as
+    select i.intake_id, btrim(j ->> 'company_name') as company_name, j ->> 'batch_id' as batch_id, j ->> 'import_key' as import_key,
+        j ->> 'domain' as domain, j ->> 'linkedin_url' as linkedin_url, j ->> 'state' as state, j ->> 'status' as status,
+        (j ->> 'previous_intake_id')::uuid as previous_intake_id,
+        coalesce((j ->> 'created_at')::timestamptz, (j ->> 'updated_at')::timestamptz, now()) as created_at,
+        coalesce((j ->> 'updated_at')::timestamptz, (j ->> 'created_at')::timestamptz, now()) as updated_at,
+        count(*) over (partition by i.intake_id) as same_id,
+        count(*) over (partition by j ->> 'batch_id', coalesce(j ->> 'import_key', i.intake_id::text)) as same_key,
+        null::text as problem
+      from cl_before.gate_zero_intake i cross join lateral to_jsonb(i) j;
+  create unlogged table cl.found_recovery as
+    select r.recovery_id, r.intake_id, r.batch_id::text, r.failure_reason::text, r.attempt_count::bigint, r.next_eligible_at, r.status::text,
+        r.created_at, r.updated_at, count(*) over (partition by r.recovery_id) as same_id, count(*) over (partition by r.intake_id) as same_intake,
+        null::text as problem
+      from cl_before.gate_zero_recovery r;
+  create index on cl.found_intake (intake_id);
+  create index on cl.found_recovery (intake_id);
+  analyze cl.found_intake, cl.found_recovery;
+
+  -- Each by itself.
+  update cl.found_intake f set problem = p.problem from (select ctid, case
+      when intake_id is null then 'it has no intake_id'
+      when same_id > 1 then 'its intake_id is not unique'
+      when coalesce(company_name, '') = '' then 'it has no company_name'
+      when status is null or status not in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED')
+        then 'unknown status ' || coalesce(status, 'NULL') || '; statuses are: PENDING, FAILED, AUTHORIZED, REENTER_SUCCEEDED'
+      when batch_id = '' or length(batch_id) > 200 then 'its batch_id has ' || length(batch_id) || ' characters, not 1 to 200; no batch is NULL'
+      when same_key > 1 then 'its import_key is not unique in its batch'
+      when not (isfinite(created_at) and isfinite(updated_at)) or created_at > now() + interval '1 minute' or updated_at < created_at
+        then 'its times are not in their order: created_at ' || created_at || ', updated_at ' || updated_at
+      when previous_intake_id is not null and status <> 'AUTHORIZED' then 'what takes over after a recovery is AUTHORIZED' end as problem
+    from cl.found_intake) p where p.ctid = f.ctid and p.problem is not null;
+  update cl.found_recovery f set problem = p.problem from (select ctid, case
+      when recovery_id is null then 'it has no recovery_id'
+      when same_id > 1 then 'its recovery_id is not unique'
+      when intake_id is null then 'it has no intake_id'
+      when same_intake > 1 then 'its intake has ' || same_intake || ' recoveries'
+      when failure_reason is null or failure_reason <> all (gate.reasons)
+        then 'unknown failure_reason ' || coalesce(failure_reason, 'NULL') || '; reasons are: ' || array_to_string(gate.reasons, ', ')
+      when attempt_count is null or attempt_count not between 1 and 3 then 'its attempt_count is ' || coalesce(attempt_count::text, 'NULL') || ', not 1 to 3'
+      when status is null or status not in ('ACTIVE', 'EXHAUSTED', 'SUCCEEDED')
+        then 'unknown status ' || coalesce(status, 'NULL') || '; statuses are: ACTIVE, EXHAUSTED, SUCCEEDED'
+      when num_nulls(created_at, updated_at, next_eligible_at) > 0 or not (isfinite(created_at) and isfinite(updated_at) and isfinite(next_eligible_at))
+        or created_at > now() + interval '1 minute' or updated_at < created_at
+        then concat_ws(' ', 'its times are not in their order: created_at', created_at, 'updated_at', updated_at, 'next_eligible_at', next_eligible_at)
+      when status = 'ACTIVE' and next_eligible_at not between created_at + gate.waits[attempt_count::int] - interval '1 minute'
+          and updated_at + gate.waits[attempt_count::int] + interval '1 minute'
+        then 'after attempt ' || attempt_count || ' it waits ' || gate.waits[attempt_count::int] || ', and its next_eligible_at is ' || next_eligible_at
+      when status = 'EXHAUSTED' and attempt_count < cardinality(gate.waits) and batch_id is null
+        then 'it is EXHAUSTED after attempt ' || attempt_count || ', and has no batch that could be frozen' end as problem
+    from cl.found_recovery) p where p.ctid = f.ctid and p.problem is not null;
+
+  -- A recovery by its intake, an intake by its recovery, a successor by what it took over from.
+  update cl.found_recovery r set problem = p.problem from (select f.ctid, case
+      when i.intake_id is null then 'there is no intake ' || f.intake_id
+      when i.problem is not null then 'its intake was left: ' || i.problem
+      when i.batch_id is distinct from f.batch_id then concat('its batch_id is ', coalesce(f.batch_id, 'NULL'), ', that of its intake ', coalesce(i.batch_id, 'NULL'))
+      when i.status not in ('FAILED', 'REENTER_SUCCEEDED') then 'its intake is ' || i.status
+      when i.status = 'FAILED' and f.status = 'SUCCEEDED' then 'it is SUCCEEDED, and its intake is FAILED' end as problem
+    from cl.found_recovery f left join cl.found_intake i on i.intake_id = f.intake_id where f.problem is null) p
+    where p.ctid = r.ctid and p.problem is not null;
+  update cl.found_intake i set problem = p.problem from (select f.ctid, case
+      when f.status in ('FAILED', 'REENTER_SUCCEEDED') and r.intake_id is null then 'it is ' || f.status || ' and has no recovery'
+      when r.problem is not null then 'its recovery was left: ' || r.problem end as problem
+    from cl.found_intake f
+    left join (select intake_id, min(problem) as problem from cl.found_recovery group by 1) r on r.intake_id = f.intake_id
+   where f.problem is null) p where p.ctid = i.ctid and p.problem is not null;
+  update cl.found_intake i set problem = 'the intake that it took over from was left, is not REENTER_SUCCEEDED, or has another successor'
+   where i.problem is null and i.previous_intake_id is not null
+     and (not exists (select from cl.found_intake b where b.intake_id = i.previous_intake_id and b.problem is null and b.status = 'REENTER_SUCCEEDED')
+       or (select count(*) from cl.found_intake s where s.previous_intake_id = i.previous_intake_id) > 1);
+
+  insert into cl.gate_zero_left
+    select 'cl_before.gate_zero_intake', intake_id::text, problem from cl.found_intake where problem is not null
+    union all select 'cl_before.gate_zero_recovery', recovery_id::text, problem from cl.found_recovery where problem is not null;
+  delete from cl.found_intake where problem is not null;
+  delete from cl.found_recovery where problem is not null;
+  -- Spec 004, 9 leaves the status of a recovery that succeeded to its writer; ours says so.
+  update cl.found_recovery r set status = 'SUCCEEDED' from cl.found_intake i where i.intake_id = r.intake_id and i.status = 'REENTER_SUCCEEDED';
+
+  -- When their imports were complete nobody knows: their batches are open.
+  insert into cl.gate_zero_batch (batch_id, created_at) select batch_id, min(created_at) from cl.found_intake where batch_id is not null group by 1;
+  more := cl.carry('gate_zero_intake');
+  execute format('insert into cl.gate_zero_intake (intake_id, batch_id, import_key, company_name, domain, linkedin_url, state, status, previous_intake_id, created_at, updated_at%s)
+    select f.intake_id, f.batch_id, f.import_key, f.company_name, f.domain, f.linkedin_url, f.state, f.status, f.previous_intake_id, f.created_at, f.updated_at%s
+      from cl.found_intake f join cl_before.gate_zero_intake b using (intake_id) order by f.created_at, f.intake_id', replace(more, ', b.', ', '), more);
+  more := cl.carry('gate_zero_recovery');
+  execute format('insert into cl.gate_zero_recovery (recovery_id, intake_id, batch_id, failure_reason, attempt_count, next_eligible_at, status, created_at, updated_at%s)
+    select f.recovery_id, f.intake_id, f.batch_id, f.failure_reason, f.attempt_count, f.next_eligible_at, f.status, f.created_at, f.updated_at%s
+      from cl.found_recovery f join cl_before.gate_zero_recovery b using (recovery_id) order by f.created_at, f.recovery_id', replace(more, ', b.', ', '), more);
+
+  -- What follows from rows: counts, and the AIR as far as they tell.
+  insert into cl.gate_zero_count
+    select batch_id, status, count(*) from (select batch_id, status from cl.gate_zero_intake union all select batch_id, status from cl.gate_zero_recovery) m
+     where batch_id is not null group by 1, 2;
+  insert into cl.gate_zero_reason select status, failure_reason, count(*) from cl.gate_zero_recovery group by 1, 2;
+  insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, reason, attempt_count, actor, new_intake_id, at)
+    select r.intake_id, r.recovery_id, r.batch_id, e.event, case when e.event in ('FAIL', 'EXHAUSTED') then r.failure_reason end, r.attempt_count, 'recoup migrate', s.intake_id, r.updated_at
+      from cl.gate_zero_recovery r
+      cross join unnest(array['FAIL', case r.status when 'EXHAUSTED' then 'EXHAUSTED' when 'SUCCEEDED' then 'AUTH' end, case r.status when 'SUCCEEDED' then 'REENTER' end])
+        with ordinality e (event, place)
+      left join cl.gate_zero_intake s on e.event = 'REENTER' and s.previous_intake_id = r.intake_id
+     where e.event is not null and (e.event <> 'REENTER' or s.intake_id is not null)
+    order by r.updated_at, r.recovery_id, e.place;
+  insert into cl.gate_zero_air (intake_id, batch_id, event, actor, at)
+    select intake_id, batch_id, 'AUTH', 'recoup migrate', updated_at from cl.gate_zero_intake where status = 'AUTHORIZED' and previous_intake_id is null
+    order by updated_at, intake_id;
+
+  insert into cl.gate_zero_taken_over (intakes, recoveries)
+    values ((select count(*) from cl.gate_zero_intake), (select count(*) from cl.gate_zero_recovery));
+  if (select intakes + recoveries from cl.gate_zero_taken_over) + (select count(*) from cl.gate_zero_left)
+      <> (select count(*) from cl_before.gate_zero_intake) + (select count(*) from cl_before.gate_zero_recovery) then
+    raise exception 'not every row of Gate Zero is accounted for';
+  end if;
+  drop table cl.found_intake, cl.found_recovery;
+end $$;
+select cl.take_over();
+drop function cl.take_over();
+drop function cl.carry(text);
 -- +goose StatementEnd

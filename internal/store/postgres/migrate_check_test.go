@@ -1,0 +1,128 @@
+package postgres_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+)
+
+// What is in the way of migrations is listed, all of it with a way out, and the database is
+// as it was; once it is gone, they are applied.
+func TestMigrateChecksFirst(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		makes, drops string
+		want         []string
+	}{
+		"tables and functions in cl": {
+			`create schema cl; create table cl.gate_zero_batch (id int); create table cl.mine (id int); create sequence cl.gate_zero_air;
+			 create function cl.refuse(int) returns int language sql as 'select 1'; create table cl.t (id int); create index gate_zero_air_batch_idx on cl.t (id)`,
+			`drop table cl.gate_zero_batch, cl.t; drop sequence cl.gate_zero_air; drop function cl.refuse(int)`,
+			[]string{"table cl.gate_zero_batch ", "sequence cl.gate_zero_air ", "function cl.refuse ", "index cl.gate_zero_air_batch_idx ", "rename it"},
+		},
+		"somebody's schema recoup": {
+			`create schema recoup; create table recoup.orders (id serial); create type recoup.mood as enum ('a'); create table recoup.schema_version (id int)`,
+			`drop schema recoup cascade`,
+			[]string{"table recoup.orders ", "type recoup.mood ", "table recoup.schema_version ", "alter schema recoup rename to"},
+		},
+		"tables of Gate Zero that are not the specification's": {
+			`create schema cl; create schema cl_before; create table cl.gate_zero_recovery (recovery_id bigint, intake_id uuid)`,
+			`drop table cl.gate_zero_recovery; drop schema cl_before`,
+			[]string{"table cl.gate_zero_recovery ", "has a column recovery_id of type bigint, not uuid", "has no column attempt_count", "schema cl_before "},
+		},
+		"a recovery without intakes": {
+			`create schema cl; ` + legacyRecovery, `drop table cl.gate_zero_recovery`, []string{"without cl.gate_zero_intake"},
+		},
+		"a view": {`create schema cl; create view cl.gate_zero_intake as select 1 as id`, `drop view cl.gate_zero_intake`, []string{"view cl.gate_zero_intake ", "only a plain table"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := pgtest.New(t)
+			owner := at(t, address)
+			owner.run(row.makes)
+			before := pgtest.Dump(t, address)
+			err := postgres.Migrate(t.Context(), address)
+			if refused, ok := errors.AsType[*postgres.ObstacleError](err); !ok || len(refused.Obstacles) == 0 {
+				t.Fatalf("it said %v", err)
+			}
+			for _, want := range row.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is not in %v", want, err)
+				}
+			}
+			if after := pgtest.Dump(t, address); withoutNonces(after) != withoutNonces(before) {
+				t.Errorf("it said %v, and the database was changed", err)
+			}
+			owner.run(row.drops)
+			must(t, postgres.Migrate(t.Context(), address))
+			open(t, address)
+			if strings.Contains(row.makes, "cl.mine") && ask[bool](owner, "select has_table_privilege('recoup_app', 'cl.mine', 'select')") {
+				t.Error("nodes were given somebody else's table")
+			}
+		})
+	}
+}
+
+// withoutNonces leaves out the lines of a dump that are new every time.
+func withoutNonces(dump string) string {
+	var lines []string
+	for line := range strings.Lines(dump) {
+		if !strings.HasPrefix(line, `\restrict`) && !strings.HasPrefix(line, `\unrestrict`) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// A schema in which the migrating role may not create is said before the first change.
+func TestMigrateIntoSomebodysSchema(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	super := at(t, as(t, server.New(t), "postgres", ""))
+	super.run("create role humble login; create role recoup_app login")
+	super.run("create database humble owner humble")
+	super = at(t, as(t, super.Config().ConnString(), "postgres", "/humble"))
+	super.run("create schema cl; " + legacyIntake)
+	address := as(t, super.Config().ConnString(), "humble", "/humble")
+	err := postgres.Migrate(t.Context(), address)
+	if err == nil || !strings.Contains(err.Error(), "grant usage, create on schema cl to humble with grant option") ||
+		!strings.Contains(err.Error(), "this role must own it") || ask[int](super, "select count(*) from pg_namespace where nspname = 'recoup'") != 0 {
+		t.Fatalf("it said %v", err)
+	}
+	super.run("grant usage, create on schema cl to humble with grant option; alter table cl.gate_zero_intake owner to humble; revoke create on database humble from humble")
+	if err := postgres.Migrate(t.Context(), address); err == nil {
+		t.Error("it made a schema without the right to")
+	}
+	super.run("grant create on database humble to humble")
+	must(t, postgres.Migrate(t.Context(), address))
+	open(t, as(t, address, "recoup_app", ""))
+}
+
+// A migration that fails halfway leaves nothing behind, and the next attempt goes on from
+// what was there before it.
+func TestMigrationIsOneTransaction(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	address := server.New(t)
+	super := at(t, as(t, address, "postgres", ""))
+	super.run(`create function public.stumble() returns event_trigger language plpgsql as $$
+		begin
+		  if exists (select from pg_event_trigger_ddl_commands() where object_identity = 'cl.gate_zero_lease') then raise exception 'stumbled'; end if;
+		end $$;
+		create event trigger stumble on ddl_command_end execute function public.stumble()`)
+	if err := postgres.Migrate(t.Context(), address); err == nil || !strings.Contains(err.Error(), "stumbled") {
+		t.Fatalf("it said %v", err)
+	}
+	if ask[bool](super, "select exists (select from pg_namespace where nspname = 'cl')") {
+		t.Error("half of a migration is there")
+	}
+	if last := ask[string](super, "select (select max(version_id) from recoup.schema_version) || ' ' || (select max(version) from recoup.schema_checksum)"); last != "10 10" {
+		t.Errorf("applied are %s", last)
+	}
+	super.run("drop event trigger stumble")
+	must(t, postgres.Migrate(t.Context(), address))
+	open(t, address)
+}
