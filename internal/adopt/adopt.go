@@ -86,6 +86,8 @@ type Adoption struct {
 	Mapping    recoup.Mapping
 	Default    recoup.Disposition // of the policy's table, which new rows get
 	Conditions Conditions
+
+	done []string // steps that are, of an adoption that was begun before
 }
 
 // Conditions are the conditions of a mapping, as the database understood them.

@@ -17,19 +17,20 @@ import (
 
 // world is a database with a policy's table and a table of somebody else's.
 type world struct {
-	t          *testing.T
+	t          testing.TB
 	owner, app *pgx.Conn
 	url        string
+	appURL     string
 	role       string // owns the source
 }
 
 var roles atomic.Int64
 
 // newWorld makes a migrated database with a schema "shop" of a role of its own.
-func newWorld(t *testing.T, ddl string) *world {
+func newWorld(t testing.TB, ddl string) *world {
 	t.Helper()
 	ownerURL, appURL := pgtest.Migrated(t)
-	w := &world{t: t, owner: connect(t, ownerURL), app: connect(t, appURL), url: ownerURL, role: fmt.Sprintf("shop_%d", roles.Add(1))}
+	w := &world{t: t, owner: connect(t, ownerURL), app: connect(t, appURL), url: ownerURL, appURL: appURL, role: fmt.Sprintf("shop_%d", roles.Add(1))}
 	w.exec(fmt.Sprintf("create role %[1]s; grant %[1]s to recoup_owner; create schema shop authorization %[1]s", w.role))
 	w.exec(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version)
 		values ('shop.errors', 'shop', 'order_id', '{RETRY,PARKED,ARCHIVE,RESOLVED}', 'RETRY', '30 days', true, '1.0.0')`)
@@ -37,7 +38,7 @@ func newWorld(t *testing.T, ddl string) *world {
 	return w
 }
 
-func connect(t *testing.T, url string) *pgx.Conn {
+func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
@@ -61,7 +62,7 @@ func (w *world) as(sql string) {
 }
 
 // ask returns rows as text, as psql would.
-func ask(t *testing.T, conn *pgx.Conn, sql string, args ...any) string {
+func ask(t testing.TB, conn *pgx.Conn, sql string, args ...any) string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), "select array_to_string(array(select row_to_json(q)::text from ("+sql+") q), E'\n')", args...)
 	if err != nil {

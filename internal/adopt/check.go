@@ -93,7 +93,7 @@ func (p *Plan) note() {
 			notef("It is published (%s): add the new columns to its subscribers first, or replication stops there. With --no-mirror there are none.", strings.Join(s.Published, ", "))
 		}
 	}
-	if len(s.Triggers) > 0 {
+	if len(s.Triggers) > 0 && p.adoption.mirrors() {
 		notef("Its own triggers run when Recoup writes %s and %s: %s.", m.Disposition, m.ArchivedAt, strings.Join(s.Triggers, ", "))
 	}
 	if len(s.Referrers) > 0 {
@@ -105,17 +105,16 @@ func (p *Plan) note() {
 	if n := len(s.Partitions); n > 0 {
 		notef("It has %d partitions, which get the triggers too. One that is attached later needs recoup adopt --apply again: until then only writes through %s are seen.", n, s)
 	}
+	if p.rights.User != s.Owner || p.rights.User != p.rights.SchemaOwner {
+		notef("It runs as %s, who acts as %s (the table's owner) and as %s (the owner of the schema recoup).", p.rights.User, s.Owner, p.rights.SchemaOwner)
+	}
 	if s.OwnerSuper {
 		notef("Its owner %s is a superuser, and so the functions act with all rights. An owner without would be safer.", s.Owner)
 	}
 	if s.Persistence == "u" {
 		notef("It is unlogged: after a crash of the database it is empty, and no trigger says so.")
 	}
-	p.noteCounts()
-}
-
-func (p *Plan) noteCounts() {
 	if !p.Table.Blocks {
-		p.Notes = append(p.Notes, fmt.Sprintf("The policy's table %s does not block: its entities are promoted all the same.", p.Table.Name))
+		notef("The policy's table %s does not block: its entities are promoted all the same.", p.Table.Name)
 	}
 }

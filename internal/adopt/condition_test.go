@@ -52,6 +52,7 @@ func TestConditions(t *testing.T) {
 
 // TestRefusals shows what cannot be adopted, and that the way on is said.
 func TestRefusals(t *testing.T) {
+	w := newWorld(t, "")
 	const table = "create table shop.failures (id int primary key, order_id text)"
 	for _, c := range []struct{ name, ddl, source, as, why, way string }{
 		{"view", table + "; create view shop.v as select * from shop.failures", "shop.v", "", "is a view", "adopt the table behind it"},
@@ -66,7 +67,8 @@ func TestRefusals(t *testing.T) {
 		{"no entity", "create table shop.failures (id int primary key, a_id int, b_id int)", "", "", "names the entity", "--entity COLUMN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, c.ddl)
+			w.exec("drop schema shop cascade; create schema shop authorization " + w.role)
+			w.as(c.ddl)
 			if c.source == "" {
 				c.source = "shop.failures"
 			}

@@ -104,19 +104,27 @@ end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and ")
 }
 
 // note writes changes down, a thousand keys to a row. Rows have a key (k) and an
-// entity (e).
-func (a *Adoption) note(rows string) string {
+// entity (e), and are not more than those of a transition table. Most statements are
+// small, and do not pay for those that are not.
+func (a *Adoption) note(table, rows string) string {
 	return fmt.Sprintf(`begin
-  insert into recoup.adopted_change (adoption_id, keys, entities)
-    select %d, array_agg(c.k), array_agg(distinct c.e) filter (where c.e is not null)
-    from (select r.k, r.e, (row_number() over () - 1) / %d as part from (%s) r where r.k is not null) c group by c.part;
+  perform from %[3]s offset %[2]d limit 1;
+  if found then
+    insert into recoup.adopted_change (adoption_id, keys, entities)
+      select %[1]d, array_agg(c.k), array_agg(distinct c.e) filter (where c.e is not null)
+      from (select r.k, r.e, (row_number() over () - 1) / %[2]d as part from (%[4]s) r where r.k is not null) c group by c.part;
+  else
+    insert into recoup.adopted_change (adoption_id, keys, entities)
+      select %[1]d, array_agg(r.k), array_agg(distinct r.e) filter (where r.e is not null)
+      from (%[4]s) r where r.k is not null having count(*) > 0;
+  end if;
   return null;
-end `, a.ID, changeKeys, rows)
+end `, a.ID, changeKeys, table, rows)
 }
 
 func (a *Adoption) onInsert() Function {
 	rows := fmt.Sprintf("select %s as k, %s as e from recoup_new n", a.keyText("n"), a.entity("n"))
-	return a.function("insert", "", "", "trigger", a.stableText(), a.note(rows))
+	return a.function("insert", "", "", "trigger", a.stableText(), a.note("recoup_new", rows))
 }
 
 // onUpdate notes the rows whose key, entity or watched columns have changed, and keys
@@ -133,11 +141,11 @@ func (a *Adoption) onUpdate() Function {
       select c.k, c.e from (select %s from recoup_new n except select %s from recoup_old o) c
       union all
       (select %s, null from recoup_old o except select %s, null from recoup_new n)`, columns("n"), columns("o"), a.keyText("o"), a.keyText("n"))
-	return a.function("update", "", "", "trigger", a.stableText(), a.note(rows))
+	return a.function("update", "", "", "trigger", a.stableText(), a.note("recoup_new", rows))
 }
 
 func (a *Adoption) onDelete() Function {
-	return a.function("delete", "", "", "trigger", a.stableText(), a.note(fmt.Sprintf("select %s as k, null::text as e from recoup_old o", a.keyText("o"))))
+	return a.function("delete", "", "", "trigger", a.stableText(), a.note("recoup_old", fmt.Sprintf("select %s as k, null::text as e from recoup_old o", a.keyText("o"))))
 }
 
 func (a *Adoption) onTruncate() Function {

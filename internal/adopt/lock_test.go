@@ -3,12 +3,16 @@ package adopt_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"recoup"
 	"recoup/internal/adopt"
 )
 
@@ -101,5 +105,67 @@ func TestTwoTablesOfAnOwner(t *testing.T) {
 	}
 	if after := w.dump(); after != before {
 		t.Errorf("after the releases:\n%s", difference(before, after))
+	}
+}
+
+// TestAPartitionThatIsAttachedLater is seen once the table is adopted again, and its rows
+// are read.
+func TestAPartitionThatIsAttachedLater(t *testing.T) {
+	w := newWorld(t, "create table shop.failures (id int primary key, order_id text) partition by range (id); create table shop.a partition of shop.failures for values from (0) to (10)")
+	before := w.dump()
+	w.adopt("shop.failures", recoup.Mapping{})
+	w.exec("update recoup.adoption set state = 'GOVERNED', scanned_to = '9', turn = 7")
+	w.as("create table shop.b partition of shop.failures for values from (10) to (20)")
+	w.adopt("shop.failures", recoup.Mapping{})
+	w.as("insert into shop.b values (11, 'x')")
+	if got := ask(t, w.app, "select state, scanned_to, turn, (select count(*) from recoup.adopted_change) as changes from recoup.adoption"); got != `{"state":"BACKFILLING","scanned_to":null,"turn":8,"changes":1}` {
+		t.Errorf("the adoption is %s", got)
+	}
+	if _, err := w.runner().Release(t.Context(), "shop.failures"); err != nil {
+		t.Fatal(err)
+	}
+	w.as("drop table shop.b")
+	if after := w.dump(); after != before {
+		t.Errorf("after the release:\n%s", difference(before, after))
+	}
+}
+
+// TestWritersGoOn adopts a table without a key while four writers, one of them by COPY,
+// write to it. None fails, and every row is found by its key, whether it was there
+// before or was noted.
+func TestWritersGoOn(t *testing.T) {
+	w := newWorld(t, "create table shop.failures (order_id text, code text); insert into shop.failures select 'o' || n, 'X' from generate_series(1, 20000) n")
+	w.exec("grant usage on schema shop to recoup_app; grant insert on shop.failures to recoup_app")
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	var longest atomic.Int64
+	for n := range 4 {
+		conn := connect(t, w.appURL)
+		writers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				began := time.Now()
+				var err error
+				if n == 0 {
+					_, err = conn.CopyFrom(t.Context(), pgx.Identifier{"shop", "failures"}, []string{"order_id", "code"},
+						pgx.CopyFromSlice(50, func(k int) ([]any, error) { return []any{fmt.Sprintf("c%d-%d", i, k), "Y"}, nil }))
+				} else {
+					_, err = conn.Exec(t.Context(), "insert into shop.failures values ($1, 'Z')", fmt.Sprintf("w%d-%d", n, i))
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				longest.Store(max(longest.Load(), int64(time.Since(began))))
+			}
+		})
+	}
+	w.adopt("shop.failures", recoup.Mapping{})
+	stop()
+	writers.Wait()
+	t.Logf("the longest that a writer waited: %s", time.Duration(longest.Load()))
+	w.exec("analyze shop.failures")
+	if got := ask(t, w.owner, `select count(*) as rows, count(distinct f.recoup_key) as keys, (select count(distinct key) from recoup.adopted_1_scan(null, 10000000)) = count(*) as scanned,
+		(select count(*) from recoup.adopted_change) > 0 as noted from shop.failures f`); !strings.Contains(got, `"scanned":true,"noted":true`) {
+		t.Errorf("%s", got)
 	}
 }

@@ -159,7 +159,7 @@ func (s *Source) free(name string) string {
 // number is that of an adoption that was begun, or the next.
 func (p *Plan) number(ctx context.Context, tx pgx.Tx) error {
 	if p.Adopted != nil {
-		p.adoption.ID = p.Adopted.ID
+		p.adoption.ID, p.adoption.done = p.Adopted.ID, p.Adopted.Steps
 		return nil
 	}
 	if err := actAs(ctx, tx, p.rights.SchemaOwner); err != nil {

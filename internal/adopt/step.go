@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"recoup"
@@ -165,9 +166,15 @@ func (a *Adoption) stepFunctions(r Rights) Step {
 }
 
 func (a *Adoption) stepTriggers(table string, r Rights) Step {
-	return Step{
+	s := Step{
 		Name: stepTriggers + " " + table, Does: "adds statement triggers that note the keys of changed rows",
 		Lock: strings.ReplaceAll(table, `"`, "") + ": SHARE ROW EXCLUSIVE, for a moment; keeps out writers, not readers",
 		SQL:  as(a.Source.Owner, r, a.triggers(table)...),
 	}
+	if slices.Contains(a.done, stepBackfill) && !slices.Contains(a.done, s.Name) {
+		s.Does += "; this partition is new, and its rows are read too"
+		s.SQL = append(s.SQL, as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s', scanned_to = null, scanned = 0, turn = turn + 1 where adoption_id = %d",
+			recoup.AdoptionBackfilling, a.ID))...)
+	}
+	return s
 }

@@ -1,12 +1,15 @@
 package adoption_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"recoup"
 	"recoup/internal/adopt"
+	"recoup/internal/cli"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/store/postgres/pgtest"
 )
@@ -73,5 +76,69 @@ func TestPlanPrintsWhatRuns(t *testing.T) {
 	}
 	if one, two := pgtest.DumpSchema(t, byHand), pgtest.DumpSchema(t, byCommand); one != two {
 		t.Error("what the plan prints makes another definition than what --apply runs")
+	}
+}
+
+// TestAdoptAndRelease goes the whole way, as a script and as a person at a terminal.
+func TestAdoptAndRelease(t *testing.T) {
+	url, exec := shop(t, failures)
+	before := pgtest.DumpSchema(t, url)
+	run := func(want int, says string, args ...string) string {
+		t.Helper()
+		out, stderr, status := clitest.Run(t, append(args, "--database", url)...)
+		if status != want || !strings.Contains(out+stderr, says) {
+			t.Fatalf("%v: status %d, want %d and %q\n%s%s", args, status, want, says, out, stderr)
+		}
+		return out
+	}
+	run(2, "one of the two", "adopt", "shop.failures", "--plan", "--apply")
+	run(1, "there is no table shop.nothing", "adopt", "shop.nothing")
+	run(1, "no table shop.failures", "adopt", "shop.failures")
+	run(1, "its columns are id, order_id", "adopt", "shop.failures", "--as", "shop.errors", "--message", "nothing")
+	run(1, "repeat it with --yes", "adopt", "shop.failures", "--as", "shop.errors", "--apply")
+	run(1, "is not adopted", "release", "shop.failures", "--yes")
+	if after := pgtest.DumpSchema(t, url); after != before {
+		t.Fatal("a refusal has changed something")
+	}
+
+	out := run(0, "No node is running", "adopt", "shop.failures", "--as", "shop.errors", "--code", "TIMEOUT", "--apply", "--yes", "--json")
+	var adopted recoup.Adoption
+	clitest.Parse(t, out, &adopted)
+	if adopted.State != recoup.AdoptionBackfilling || adopted.Mapping.CodeValue != "TIMEOUT" || adopted.Mapping.Code != "" || adopted.Key[0] != "id" || adopted.Mapping.Disposition != "recoup_disposition" {
+		t.Errorf("adopted: %+v", adopted)
+	}
+	run(0, "shop.failures is adopted as shop.errors since", "adopt", "shop.failures")
+	run(0, "(done)", "adopt", "shop.failures")
+	exec("insert into shop.failures (order_id) values ('late')")
+
+	exec("insert into recoup.adopted_row (adoption_id, key, error_id, digest) values (1, '1', gen_random_uuid(), '')")
+	run(0, "end once a node runs", "release", "shop.failures", "--yes")
+	if after := pgtest.DumpSchema(t, url); after != before {
+		t.Error("something is left of the adoption")
+	}
+	run(1, "is being released", "adopt", "shop.failures", "--as", "shop.errors")
+	exec("delete from recoup.adopted_row") // as nodes do, once its error is ended
+	if out := run(0, "", "release", "shop.failures", "--yes", "--json"); !strings.Contains(out, `"ended": true`) {
+		t.Error(out)
+	}
+	run(0, "Nothing was changed", "adopt", "shop.failures", "--as", "shop.errors")
+}
+
+// TestAdoptIsConfirmed has a person read the plan, and answer.
+func TestAdoptIsConfirmed(t *testing.T) {
+	url, _ := shop(t, failures)
+	args := []string{"adopt", "shop.failures", "--as", "shop.errors", "--apply", "--database", url}
+	answer := func(text string) (said string, status int) {
+		var out bytes.Buffer
+		streams := clitest.Typed(text)
+		streams.Out, streams.Err = &out, &out
+		status = cli.Run(t.Context(), args, streams)
+		return out.String(), status
+	}
+	if said, status := answer("no\n"); status != 1 || !strings.Contains(said, "nothing was changed") || !strings.Contains(said, "Mapping") {
+		t.Errorf("status %d: %s", status, said)
+	}
+	if said, status := answer("adopt\n"); status != 0 {
+		t.Errorf("status %d: %s", status, said)
 	}
 }
