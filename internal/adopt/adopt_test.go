@@ -140,6 +140,21 @@ func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
 {"id":9,"disposition":"RETRY"}
 {"id":8,"disposition":"PARKED"}`)
 
+	tx, err := w.owner.Begin(t.Context())
+	if err == nil {
+		_, err = tx.Exec(t.Context(), "select from shop.failures where id = 8 for no key update")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.app.Exec(t.Context(), "set lock_timeout = '5s'"); err != nil {
+		t.Fatal(err)
+	}
+	want(w.app, "select recoup.adopted_1_mirror('{8,9}', '{ARCHIVE,ARCHIVE}', '{2026-01-01,2026-01-01}') as done", `{"done":["9"]}`)
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
 	forgotten, err := w.runner().Release(t.Context(), "shop.failures")
 	if err != nil || !forgotten {
 		t.Fatal(forgotten, err)

@@ -169,3 +169,27 @@ func TestWritersGoOn(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestReleaseNamesWhatUsesItsColumns has the owner make a view of the new columns, and
+// drop the table in the end: both can be released.
+func TestReleaseNamesWhatUsesItsColumns(t *testing.T) {
+	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
+	before := w.dump()
+	w.adopt("shop.failures", recoup.Mapping{})
+	w.as("create view shop.blocked as select order_id from shop.failures where disposition = 'RETRY'")
+	if _, err := w.runner().Release(t.Context(), "shop.failures"); err == nil || !strings.Contains(err.Error(), "view shop.blocked") {
+		t.Errorf("want a refusal that names the view, got %v", err)
+	}
+	w.as("drop view shop.blocked")
+	if _, err := w.runner().Release(t.Context(), "shop.failures"); err != nil {
+		t.Error(err)
+	}
+	if after := w.dump(); after != before {
+		t.Errorf("after the release:\n%s", difference(before, after))
+	}
+	w.adopt("shop.failures", recoup.Mapping{})
+	w.as("drop table shop.failures")
+	if forgotten, err := w.runner().Release(t.Context(), "shop.failures"); err != nil || !forgotten {
+		t.Errorf("a table that is gone: %v %v", forgotten, err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup"
 )
@@ -67,7 +68,7 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	if err == nil {
 		o.record, err = ReadRecord(ctx, tx, oid)
 	} else {
-		o.record, err = readRecord(ctx, tx, "source = $1 or table_name = $1", source)
+		o.record, err = readRecord(ctx, tx, "source = $1", source) // the table is gone
 	}
 	if err != nil {
 		return err
@@ -195,7 +196,7 @@ func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 		if _, err := tx.Exec(ctx, "alter table "+o.table+" "+strings.Join(drops, ", ")); err != nil {
-			return err
+			return needed(err)
 		}
 		if err := actAs(ctx, tx, o.rights.SchemaOwner); err != nil {
 			return err
@@ -204,6 +205,16 @@ func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 	_, err = tx.Exec(ctx, "update recoup.adoption set steps = array_remove(array_remove(steps, $2), $3) where adoption_id = $1",
 		o.record.ID, stepColumns, stepKeyColumn)
 	return err
+}
+
+// needed says what uses the columns, if something does.
+func needed(err error) error {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || said.Code != "2BP01" { // dependent_objects_still_exist
+		return err
+	}
+	return fmt.Errorf("something of yours uses the columns that Recoup has added: %s; drop it, and run the command again: %w",
+		strings.ReplaceAll(said.Detail, "\n", ", "), err)
 }
 
 // revoke takes the rights of the source's owner back, unless another table of the
