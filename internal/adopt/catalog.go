@@ -13,7 +13,7 @@ const plainPath = "set local search_path = pg_catalog, pg_temp"
 
 const findSource = `
 select c.oid, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, r.rolname, r.rolsuper,
-  case when c.relkind = 'p' then coalesce(parts.rows, -1) else c.reltuples end::bigint, coalesce(parts.pages, c.relpages),
+  case when c.relkind = 'p' then coalesce(parts.rows, -1) else c.reltuples end::bigint, coalesce(parts.pages, pg_relation_size(c.oid)) / current_setting('block_size')::bigint,
   case when c.relispartition then (select i.inhparent::regclass::text from pg_inherits i where i.inhrelid = c.oid limit 1) else '' end,
   not c.relispartition and exists (select from pg_inherits i where i.inhrelid = c.oid)
     or c.relkind = 'r' and exists (select from pg_inherits i where i.inhparent = c.oid),
@@ -27,7 +27,7 @@ select c.oid, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, r.r
     and t.tgfoid not in (select p.oid from pg_proc p join pg_namespace m on m.oid = p.pronamespace where m.nspname = 'recoup') order by 1),
   array(select p.pubname::text from pg_publication_tables p where p.schemaname = n.nspname and p.tablename = c.relname order by 1)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles r on r.oid = c.relowner
-left join lateral (select sum(nullif(p.reltuples, -1)) as rows, sum(p.relpages)::int as pages
+left join lateral (select sum(nullif(p.reltuples, -1)) as rows, sum(pg_relation_size(p.oid))::bigint as pages
   from pg_partition_tree(c.oid) t join pg_class p on p.oid = t.relid where t.isleaf and c.relkind = 'p') parts on true
 where c.oid = $1::regclass`
 

@@ -48,6 +48,36 @@ func (p *Plan) refuseKind() {
 	}
 }
 
+// refuseTable says why a table of the policy cannot govern the source.
+func (p *Plan) refuseTable(deadLetters bool, other string) {
+	const way = "name another table of the policy with --as TABLE"
+	if deadLetters {
+		p.Refusals = append(p.Refusals, Refusal{"dead letters in " + p.Table.Name + " carry work, which rows do not have", way})
+	}
+	if other != "" {
+		p.Refusals = append(p.Refusals, Refusal{fmt.Sprintf("%s governs %s already", p.Table.Name, other), way})
+	}
+}
+
+// refuseOther says that what is asked for is not how the table was adopted.
+func (p *Plan) refuseOther(request Request) {
+	now, asked := p.Adopted.Mapping, request.Mapping
+	for _, part := range []struct{ flag, asked, now string }{
+		{"as", request.As, p.Adopted.Table},
+		{"entity", asked.Entity, now.Entity},
+		{"code", asked.Code, now.Code},
+		{"code", asked.CodeValue, now.CodeValue},
+		{"message", asked.Message, now.Message},
+		{"severity", asked.Severity, now.Severity},
+		{"created-at", asked.CreatedAt, now.CreatedAt},
+		{"resolved-when", asked.ResolvedWhen, now.ResolvedWhen},
+	} {
+		if part.asked != "" && part.asked != part.now {
+			p.Refusals = append(p.Refusals, Refusal{fmt.Sprintf("--%s %s: %s was adopted with %q", part.flag, part.asked, p.Source, part.now), "recoup release it first, or leave the flag out"})
+		}
+	}
+}
+
 // refuseMapping says what is wrong with the mapping.
 func (p *Plan) refuseMapping() {
 	m := p.adoption.Mapping

@@ -53,6 +53,8 @@ func TestConditions(t *testing.T) {
 // TestRefusals shows what cannot be adopted, and that the way on is said.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, "")
+	w.exec(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, blocks, policy_version, dead_letter)
+		values ('shop.letters', 'shop', 'order_id', '{PARKED,RESOLVED}', 'PARKED', true, '1.0.0', true)`)
 	const table = "create table shop.failures (id int primary key, order_id text)"
 	for _, c := range []struct{ name, ddl, source, as, why, way string }{
 		{"view", table + "; create view shop.v as select * from shop.failures", "shop.v", "", "is a view", "adopt the table behind it"},
@@ -63,6 +65,7 @@ func TestRefusals(t *testing.T) {
 		{"partitioned without a key", "create table shop.failures (id int, order_id text) partition by hash (id)", "", "", "has no key", "primary key"},
 		{"forced row security", table + "; alter table shop.failures enable row level security; alter table shop.failures force row level security", "", "", "forced", "NO FORCE ROW LEVEL SECURITY"},
 		{"no such table in the policy", table, "", "shop.other", "no table shop.other", "recoup policy apply"},
+		{"dead letters", table, "", "shop.letters", "carry work", "--as TABLE"},
 		{"ours", table, "recoup.error", "", "belongs to Recoup", "of your own"},
 		{"no entity", "create table shop.failures (id int primary key, a_id int, b_id int)", "", "", "names the entity", "--entity COLUMN"},
 	} {
@@ -83,6 +86,41 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("refusals: %q", plan.Refusals)
 			}
 		})
+	}
+}
+
+// TestAnAdoptedTableIsNotAdoptedOtherwise asks for another mapping, and for another source
+// of the same table of the policy.
+func TestAnAdoptedTableIsNotAdoptedOtherwise(t *testing.T) {
+	w := newWorld(t, "create table shop.failures (id int primary key, order_id text, other_id text); create table shop.more (id int primary key, order_id text)")
+	w.adopt("shop.failures", recoup.Mapping{})
+	for source, r := range map[string]struct {
+		entity, why string
+	}{
+		"shop.failures": {"other_id", `was adopted with "order_id"`},
+		"shop.more":     {"", "governs shop.failures already"},
+	} {
+		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: source, As: "shop.errors", Mapping: recoup.Mapping{Entity: r.entity}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(plan.Refusals) != 1 || !strings.Contains(plan.Refusals[0].Why, r.why) {
+			t.Errorf("%s: %q", source, plan.Refusals)
+		}
+	}
+}
+
+// TestLargeTablesAreCountedBySample plans a table of many pages.
+func TestLargeTablesAreCountedBySample(t *testing.T) {
+	w := newWorld(t, `create table shop.failures (id int primary key, order_id text, created_at timestamptz, pad text) with (fillfactor = 10);
+		alter table shop.failures alter pad set storage plain;
+		insert into shop.failures select n, case when n % 2 = 0 then 'o' end, now() - n * interval '1 hour', repeat('x', 5000) from generate_series(1, 11000) n`)
+	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := plan.Rows; c.Exact || c.Rows < 5000 || c.Rows > 20000 || c.NoEntity < c.Rows/4 || c.Expired < c.Rows/2 {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -9,9 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// countAll is the size up to which a plan counts every row; of larger tables it
-// looks at about as many, and says "about".
-const countAll = 100_000
+// Up to countAll rows in countPages pages a plan counts every row; of a larger table it
+// looks at about samplePages pages, and says "about".
+const (
+	countAll    = 100_000
+	countPages  = 10_000
+	samplePages = 2_000
+)
 
 // Count is how many rows are what.
 type Count struct {
@@ -26,12 +30,11 @@ type Count struct {
 // count counts rows, of large tables by a sample of their pages.
 func (a *Adoption) count(ctx context.Context, tx pgx.Tx, ttl time.Duration) (c Count, err error) {
 	from, scale := a.Source.Quoted()+" s", 1.0
-	c.Exact = a.Source.Rows < countAll && a.Source.Pages < countAll/10
-	if !c.Exact {
-		percent := max(0.01, min(100, 100*countAll/float64(max(a.Source.Rows, 1))))
+	c.Exact = a.Source.Rows < countAll && a.Source.Pages < countPages
+	if percent := min(100, 100*samplePages/float64(max(a.Source.Pages, 1))); !c.Exact {
 		from, scale = fmt.Sprintf("%s s tablesample system (%f)", a.Source.Quoted(), percent), 100/percent
 	}
-	at := a.createdAt("s")
+	at := a.createdAt()
 	if a.readsTimes() {
 		// The function is not there yet; this one goes with the transaction.
 		if _, err := tx.Exec(ctx, strings.Replace(a.time().Text, "recoup."+a.name("time"), "pg_temp.recoup_time", 1), pgx.QueryExecModeSimpleProtocol); err != nil {
@@ -69,10 +72,10 @@ type Reading struct {
 func (a *Adoption) reading() []Reading {
 	list := []Reading{
 		{Part: "entity", Column: a.Mapping.Entity, Expression: a.entity("s")},
-		{Part: "code", Column: a.Mapping.Code, Expression: a.code("s")},
-		{Part: "message", Column: a.Mapping.Message, Expression: a.message("s")},
-		{Part: "severity", Column: a.Mapping.Severity, Expression: a.severity("s")},
-		{Part: "created_at", Column: a.Mapping.CreatedAt, Expression: a.createdAt("s")},
+		{Part: "code", Column: a.Mapping.Code, Expression: a.code()},
+		{Part: "message", Column: a.Mapping.Message, Expression: a.message()},
+		{Part: "severity", Column: a.Mapping.Severity, Expression: a.severity()},
+		{Part: "created_at", Column: a.Mapping.CreatedAt, Expression: a.createdAt()},
 	}
 	for i := range list {
 		c, ok := a.mapped(list[i].Column)

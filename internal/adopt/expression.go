@@ -52,12 +52,12 @@ func (a *Adoption) keyParts(text string) []string {
 	return parts
 }
 
-// keyColumns are the columns of the key of a row.
-func (a *Adoption) keyColumns(row string) []string {
+// keyColumns are the columns of the key of a row of the source, which is s.
+func (a *Adoption) keyColumns() []string {
 	key := a.key()
 	names := make([]string, len(key))
 	for i, c := range key {
-		names[i] = row + "." + quote(c.Name)
+		names[i] = "s." + quote(c.Name)
 	}
 	return names
 }
@@ -95,7 +95,7 @@ func (a *Adoption) entity(row string) string {
 
 // code makes a code of what stands in the column: capitals, digits and underscores,
 // with a letter in front.
-func (a *Adoption) code(row string) string {
+func (a *Adoption) code() string {
 	c, ok := a.mapped(a.Mapping.Code)
 	otherwise := "null"
 	if a.Mapping.CodeValue != "" {
@@ -104,25 +104,25 @@ func (a *Adoption) code(row string) string {
 	if !ok {
 		return otherwise + "::text"
 	}
-	folded := "nullif(btrim(upper(regexp_replace(" + textual(row, c) + ", '[^A-Za-z0-9]+', '_', 'g')), '_'), '')"
+	folded := "nullif(btrim(upper(regexp_replace(" + textual("s", c) + ", '[^A-Za-z0-9]+', '_', 'g')), '_'), '')"
 	return "coalesce( left( regexp_replace( " + folded + ", '^([0-9])', 'CODE_\\1'), 64), " + otherwise + ")::text"
 }
 
-func (a *Adoption) message(row string) string {
+func (a *Adoption) message() string {
 	c, ok := a.mapped(a.Mapping.Message)
 	if !ok {
 		return "null::text"
 	}
-	return textual(row, c)
+	return textual("s", c)
 }
 
 // severity knows the words that people use; what it does not know is the code's.
-func (a *Adoption) severity(row string) string {
+func (a *Adoption) severity() string {
 	c, ok := a.mapped(a.Mapping.Severity)
 	if !ok || c.Category == "N" {
 		return "null::text"
 	}
-	word := "upper(btrim(" + textual(row, c) + "))"
+	word := "upper(btrim(" + textual("s", c) + "))"
 	list := []string{"case"}
 	for _, level := range []struct{ severity, words string }{
 		{"CRITICAL", "'CRITICAL', 'FATAL', 'EMERGENCY', 'PANIC'"},
@@ -138,12 +138,12 @@ func (a *Adoption) severity(row string) string {
 // createdAt is when the row's failure happened. What is no time is none, and the
 // error is as old as its report. Numbers are seconds, milliseconds or microseconds
 // since 1970, by their size.
-func (a *Adoption) createdAt(row string) string {
+func (a *Adoption) createdAt() string {
 	c, ok := a.mapped(a.Mapping.CreatedAt)
 	if !ok {
 		return "null::timestamptz"
 	}
-	at := row + "." + quote(c.Name)
+	at := "s." + quote(c.Name)
 	switch {
 	case c.Base == typeInstant:
 		return "case when isfinite(" + at + ") then " + at + " end"
@@ -156,11 +156,11 @@ func (a *Adoption) createdAt(row string) string {
       when abs(%[1]s) < 100000000000000 then to_timestamp(%[1]s::float8 / 1000)
       when abs(%[1]s) < 100000000000000000 then to_timestamp(%[1]s::float8 / 1000000) end`, at)
 	}
-	return "recoup." + a.name("time") + "(" + textual(row, c) + ")"
+	return "recoup." + a.name("time") + "(" + textual("s", c) + ")"
 }
 
 // readsTimes reports whether times have to be read from text.
-func (a *Adoption) readsTimes() bool { return strings.HasPrefix(a.createdAt("s"), "recoup.") }
+func (a *Adoption) readsTimes() bool { return strings.HasPrefix(a.createdAt(), "recoup.") }
 
 // governed is whether a row is a failure that is not over.
 func (a *Adoption) governed() string {

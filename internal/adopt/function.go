@@ -41,15 +41,15 @@ func (a *Adoption) row() string {
       %s,
       %s, %s,
       %s, null::jsonb
-    from %s s`, a.keyText("s"), a.entity("s"), a.code("s"), a.severity("s"), a.message("s"), a.createdAt("s"), a.governed(), a.Source.Quoted())
+    from %s s`, a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), a.Source.Quoted())
 }
 
 // read finds rows by their keys. Its plan does not depend on how many there are: it is
 // always by the index.
 func (a *Adoption) read() Function {
-	where := a.keyColumns("s")[0] + " = any ($1::" + a.key()[0].Base + "[])"
+	where := a.keyColumns()[0] + " = any ($1::" + a.key()[0].Base + "[])"
 	if len(a.key()) > 1 {
-		where = fmt.Sprintf("(%s) in (select %s from unnest($1) k)", strings.Join(a.keyColumns("s"), ", "), strings.Join(a.keyParts("k"), ", "))
+		where = fmt.Sprintf("(%s) in (select %s from unnest($1) k)", strings.Join(a.keyColumns(), ", "), strings.Join(a.keyParts("k"), ", "))
 	}
 	return a.function("read", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
   return query %s
@@ -60,12 +60,12 @@ end `, a.row(), where))
 // scan pages through the rows in the order of the key. Its plan knows where it begins
 // and how many are asked for, or it would sort the table.
 func (a *Adoption) scan() Function {
-	columns := strings.Join(a.keyColumns("s"), ", ")
+	columns := strings.Join(a.keyColumns(), ", ")
 	return a.function("scan", `"after" text, most int`, "text, int", "setof recoup.source_row", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
   return query %s
     where %s is not null and ($1 is null or (%s) > (%s))
     order by %s limit $2;
-end `, a.row(), a.keyColumns("s")[0], columns, strings.Join(a.keyParts("$1"), ", "), columns))
+end `, a.row(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), columns))
 }
 
 // mirror writes what became of errors into their rows, and returns the keys that
@@ -76,12 +76,11 @@ func (a *Adoption) mirror() Function {
 	if !a.mirrors() {
 		return a.function("mirror", parameters, arguments, "text[]", settings, "begin\n  return $1;\nend ")
 	}
-	var parts, same, names []string
+	var parts, same []string
 	for i, part := range a.keyParts("w.key") {
 		name := fmt.Sprintf("k%d", i+1)
-		names = append(names, name)
 		parts = append(parts, part+" as "+name)
-		same = append(same, a.keyColumns("s")[i]+" = w."+name)
+		same = append(same, a.keyColumns()[i]+" = w."+name)
 	}
 	disposition, archived := quote(a.Mapping.Disposition), quote(a.Mapping.ArchivedAt)
 	return a.function("mirror", parameters, arguments, "text[]", settings, fmt.Sprintf(`declare

@@ -45,7 +45,7 @@ func (r *Runner) fill(ctx context.Context, p *Plan, s Step) error {
 
 // fillRound goes through the table once, and reports whether rows without a key are left.
 func (r *Runner) fillRound(ctx context.Context, p *Plan, s Step) (left bool, err error) {
-	var pages, filled int64
+	var pages int64
 	err = r.Conn.QueryRow(ctx, "select pg_relation_size($1::oid) / current_setting('block_size')::bigint", p.Facts.OID).Scan(&pages)
 	if err != nil {
 		return false, err
@@ -55,25 +55,12 @@ func (r *Runner) fillRound(ctx context.Context, p *Plan, s Step) (left bool, err
 			return false, err
 		}
 		began := r.Now()
-		var rows int64
-		err := r.patiently(ctx, p.Facts.OID, s.Name, func(time.Duration) error {
-			return r.transact(ctx, func(tx pgx.Tx) error {
-				if err := limit(ctx, tx, time.Minute); err != nil {
-					return err
-				}
-				if err := actAs(ctx, tx, p.Facts.Owner); err != nil {
-					return err
-				}
-				tag, err := tx.Exec(ctx, s.SQL[0], fmt.Sprintf("(%d,0)", at), fmt.Sprintf("(%d,0)", at+many))
-				rows = tag.RowsAffected()
-				return err
-			})
-		})
+		rows, err := r.fillPages(ctx, p, s, at, at+many)
 		if err != nil {
 			return false, err
 		}
 		took := r.Now().Sub(began)
-		at, filled = at+many, filled+rows
+		at += many
 		r.report(Progress{Step: s.Name, Rows: min(at, pages), Of: pages})
 		if many = resize(many, took); rows > 0 {
 			if err := r.Sleep(ctx, took); err != nil { // half of the time is the writers'
@@ -88,6 +75,24 @@ func (r *Runner) fillRound(ctx context.Context, p *Plan, s Step) (left bool, err
 		return tx.QueryRow(ctx, fmt.Sprintf("select exists (select from %s where %s is null)", p.Facts.Quoted(), quote(KeyColumn))).Scan(&left)
 	})
 	return left, err
+}
+
+// fillPages fills the rows from one page to another.
+func (r *Runner) fillPages(ctx context.Context, p *Plan, s Step, from, to int64) (rows int64, err error) {
+	err = r.patiently(ctx, p.Facts.OID, s.Name, func(time.Duration) error {
+		return r.transact(ctx, func(tx pgx.Tx) error {
+			if err := limit(ctx, tx, time.Minute); err != nil {
+				return err
+			}
+			if err := actAs(ctx, tx, p.Facts.Owner); err != nil {
+				return err
+			}
+			tag, err := tx.Exec(ctx, s.SQL[0], fmt.Sprintf("(%d,0)", from), fmt.Sprintf("(%d,0)", to))
+			rows = tag.RowsAffected()
+			return err
+		})
+	})
+	return rows, err
 }
 
 // resize lets the next batch take about as long as one should.

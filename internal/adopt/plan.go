@@ -87,6 +87,7 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 	name := cmp.Or(request.As, p.Source)
 	mapping := request.Mapping
 	if p.Adopted != nil {
+		p.refuseOther(request)
 		name, mapping, p.Preset = p.Adopted.Table, p.Adopted.Mapping, p.Adopted.Preset
 		p.forgetKey()
 	}
@@ -187,8 +188,9 @@ func (p *Plan) forgetKey() {
 	}
 }
 
-const findTable = `select table_name, hub, entity_column, default_disposition, coalesce(extract(epoch from ttl), 0)::float8, blocks, entity_required, policy_version
-from recoup.error_table where table_name = $1 and not retired`
+const findTable = `select table_name, hub, entity_column, default_disposition, coalesce(extract(epoch from ttl), 0)::float8, blocks, entity_required, policy_version,
+  dead_letter, coalesce((select a.source from recoup.adoption a where a.table_name = t.table_name and a.source_oid <> $2), '')
+from recoup.error_table t where table_name = $1 and not retired`
 
 func (p *Plan) readTable(ctx context.Context, tx pgx.Tx, name string) error {
 	if err := actAs(ctx, tx, p.rights.SchemaOwner); err != nil {
@@ -196,9 +198,12 @@ func (p *Plan) readTable(ctx context.Context, tx pgx.Tx, name string) error {
 	}
 	t := &p.Table
 	var seconds float64
-	err := tx.QueryRow(ctx, findTable, name).Scan(&t.Name, &t.Hub, &t.EntityColumn, &t.Default, &seconds, &t.Blocks, &t.EntityRequired, &t.Policy)
+	var deadLetters bool
+	var other string
+	err := tx.QueryRow(ctx, findTable, name, p.Facts.OID).Scan(&t.Name, &t.Hub, &t.EntityColumn, &t.Default, &seconds, &t.Blocks, &t.EntityRequired, &t.Policy, &deadLetters, &other)
 	t.TTL = time.Duration(seconds * float64(time.Second))
 	if !errors.Is(err, pgx.ErrNoRows) {
+		p.refuseTable(deadLetters, other)
 		return err
 	}
 	var hubs []string

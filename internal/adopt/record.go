@@ -52,8 +52,8 @@ func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
 		names[i] = c.Name
 	}
 	err := tx.QueryRow(ctx, `insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, preset, rows, begun_by)
-		values ($1, $2, $3, $4, $5, $6, nullif($7, ''), greatest($8, 0), $9) returning adoption_id`,
-		p.Table.Name, s.Quoted(), s.OID, s.Owner, names, a.Mapping, p.Preset, s.Rows, actor).Scan(&a.ID)
+		values ($1, $2, $3, $4, $5, $6, nullif($7, ''), $8, $9) returning adoption_id`,
+		p.Table.Name, s.Quoted(), s.OID, s.Owner, names, a.Mapping, p.Preset, max(p.Rows.Rows, 0), actor).Scan(&a.ID)
 	if err != nil {
 		return fmt.Errorf("note the adoption: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // shop is a database with a policy's table and one that was there before.
-func shop(t *testing.T, ddl string) (url string, exec func(sql string)) {
+func shop(t *testing.T) (url string, exec func(sql string)) {
 	t.Helper()
 	url, _ = pgtest.Migrated(t)
 	conn, err := pgx.Connect(t.Context(), url)
@@ -31,7 +31,7 @@ func shop(t *testing.T, ddl string) (url string, exec func(sql string)) {
 	}
 	exec(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version)
 		values ('shop.errors', 'shop', 'order_id', '{RETRY,PARKED,ARCHIVE,RESOLVED}', 'RETRY', '30 days', true, '1.0.0')`)
-	exec("create schema shop; " + ddl)
+	exec("create schema shop; " + failures)
 	return url, exec
 }
 
@@ -42,7 +42,7 @@ const failures = `create table shop.failures (id bigint generated always as iden
 
 // TestPlanGolden compares a plan with how it looked before. No line is wider than 80 columns.
 func TestPlanGolden(t *testing.T) {
-	url, _ := shop(t, failures)
+	url, _ := shop(t)
 	out, stderr, status := clitest.Run(t, "adopt", "shop.failures", "--as", "shop.errors", "--resolved-when", "status = 'done'", "--database", url)
 	if status != 0 {
 		t.Fatal(out, stderr)
@@ -58,7 +58,7 @@ func TestPlanGolden(t *testing.T) {
 // TestPlanPrintsWhatRuns adopts a table by running what a plan prints, statement by
 // statement, and compares with what --apply makes.
 func TestPlanPrintsWhatRuns(t *testing.T) {
-	byHand, exec := shop(t, failures)
+	byHand, exec := shop(t)
 	out, _, _ := clitest.Run(t, "adopt", "shop.failures", "--as", "shop.errors", "--json", "--database", byHand)
 	var plan adopt.Plan
 	clitest.Parse(t, out, &plan)
@@ -70,7 +70,7 @@ func TestPlanPrintsWhatRuns(t *testing.T) {
 		exec("commit")
 	}
 	exec("insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, begun_by) select 'x', 'x', 0, 'x', '{x}', '{}', 'x'; select recoup.watch_errors()")
-	byCommand, _ := shop(t, failures)
+	byCommand, _ := shop(t)
 	if out, stderr, status := clitest.Run(t, "adopt", "shop.failures", "--as", "shop.errors", "--apply", "--yes", "--database", byCommand); status != 0 {
 		t.Fatal(out, stderr)
 	}
@@ -81,7 +81,7 @@ func TestPlanPrintsWhatRuns(t *testing.T) {
 
 // TestAdoptAndRelease goes the whole way, as a script and as a person at a terminal.
 func TestAdoptAndRelease(t *testing.T) {
-	url, exec := shop(t, failures)
+	url, exec := shop(t)
 	before := pgtest.DumpSchema(t, url)
 	run := func(want int, says string, args ...string) string {
 		t.Helper()
@@ -126,7 +126,7 @@ func TestAdoptAndRelease(t *testing.T) {
 
 // TestAdoptIsConfirmed has a person read the plan, and answer.
 func TestAdoptIsConfirmed(t *testing.T) {
-	url, _ := shop(t, failures)
+	url, _ := shop(t)
 	args := []string{"adopt", "shop.failures", "--as", "shop.errors", "--apply", "--database", url}
 	answer := func(text string) (said string, status int) {
 		var out bytes.Buffer

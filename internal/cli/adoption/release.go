@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"recoup/internal/adopt"
@@ -49,17 +50,7 @@ definition is then what it was before, and its rows stay. Locks are taken for a 
 				return err
 			}
 		}
-		r := runner(s, conn)
-		ended, err := r.Release(ctx, args[0])
-		for err == nil && !ended && !detach {
-			var alive bool
-			if alive, err = adopt.NodeAlive(ctx, conn); err != nil || !alive {
-				break
-			}
-			if err = pause(ctx, s); err == nil {
-				ended, err = r.Forget(ctx, args[0])
-			}
-		}
+		ended, err := release(ctx, s, conn, args[0], detach)
 		if err != nil {
 			return err
 		}
@@ -72,4 +63,21 @@ definition is then what it was before, and its rows stay. Locks are taken for a 
 		}
 		return nil
 	})
+}
+
+// release takes everything out of a source, and waits for nodes to end its errors, if
+// one runs.
+func release(ctx context.Context, s *command.Session, conn *pgx.Conn, source string, detach bool) (ended bool, err error) {
+	r := runner(s, conn)
+	ended, err = r.Release(ctx, source)
+	for err == nil && !ended && !detach {
+		var alive bool
+		if alive, err = adopt.NodeAlive(ctx, conn); err != nil || !alive {
+			break
+		}
+		if err = pause(ctx, s); err == nil {
+			ended, err = r.Forget(ctx, source)
+		}
+	}
+	return ended, err
 }
