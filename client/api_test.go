@@ -116,6 +116,7 @@ func TestRequests(t *testing.T) {
 			return c.RotateKey(x, id(1), client.KeyRotation{Hours: new(2)})
 		},
 		`GET /v1/jobs`:      func(c *client.Client, x ctx) (any, error) { return c.Jobs(x) },
+		`GET /v1/doctor`:    func(c *client.Client, x ctx) (any, error) { return c.Doctor(x) },
 		`GET /v1/receivers`: func(c *client.Client, x ctx) (any, error) { return c.Receivers(x) },
 		`POST /v1/jobs/ttl/run {"dry_run":true}`: func(c *client.Client, x ctx) (any, error) {
 			return c.RunJob(x, "ttl", client.JobRun{DryRun: true})

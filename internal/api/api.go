@@ -94,6 +94,7 @@ type Options struct {
 	Jobs      Jobs
 	Channels  Channels
 	Receivers Receivers
+	Doctor    Doctor
 	Now       func() time.Time
 	Wall      func() time.Time // what deadlines of connections go by; nil: time.Now
 	Random    io.Reader
@@ -142,8 +143,8 @@ type API struct {
 
 // New checks the options and puts the handler together.
 func New(o Options) (*API, error) {
-	if o.Store == nil || o.Engine == nil || o.GateZero == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Receivers == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
-		return nil, errors.New("api: store, engine, Gate Zero, dead letters, ledger, registrar, jobs, channels, receivers, clock, randomness and ids are required")
+	if o.Store == nil || o.Engine == nil || o.GateZero == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Receivers == nil || o.Doctor == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
+		return nil, errors.New("api: store, engine, Gate Zero, dead letters, ledger, registrar, jobs, channels, receivers, doctor, clock, randomness and ids are required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -84,6 +84,7 @@ func adminRoutes() []*route {
 		checked(operation(post, "/v1/tenant-keys/{key_id}/delete", "Delete a tenant key that is not in use; what it hashed cannot be found again", (*API).deleteTenantKey), reasonOf(func(in *tenantKeyIn) string { return in.Body.Reason })).forAdmins().forAllHubs().tagged("keys"),
 		operation(get, "/v1/jobs", "List scheduled jobs, and how they go", (*API).listJobs).by(Operator, Reader).under(vital).tagged("operations"),
 		checked(operation(post, "/v1/jobs/{name}/run", "Run a scheduled job now", (*API).runJob), reasonOf(func(in *runJobIn) string { return in.Body.Reason })).forAdmins().forAllHubs().takesLong().tagged("operations"),
+		operation(get, "/v1/doctor", "Find what is wrong with the installation", (*API).diagnose).forAdmins().forAllHubs().takesLong().tagged("operations"),
 		operation(get, "/v1/audit", "List administrative acts, newest first", (*API).audit).by(Operator).forAllHubs().under(vital).tagged("operations"),
 
 		operation(get, "/healthz", "Check that the process runs", (*API).healthy).tagged("operations").under(always),

@@ -3,17 +3,39 @@ package app
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"slices"
+	"time"
 
+	"recoup/internal/store"
 	"recoup/internal/store/sqlite"
 )
 
 // Backup writes the embedded database to a new file, while nodes go on with it.
-func Backup(ctx context.Context, database, to string) error {
-	path, err := embedded(database)
+func Backup(ctx context.Context, o Options, to string) error {
+	path, err := embedded(o.Database)
 	if err != nil {
 		return err
 	}
-	return sqlite.Backup(ctx, path, to)
+	if err := sqlite.Backup(ctx, path, to); err != nil {
+		return err
+	}
+	return recordBackup(ctx, path, to, o.clock()())
+}
+
+// recordBackup writes down that a backup was made, by which the doctor knows. A database
+// that this binary would have to migrate first is left as it is.
+func recordBackup(ctx context.Context, path, to string, now time.Time) error {
+	list, err := sqlite.Status(ctx, path)
+	if err != nil || slices.ContainsFunc(list, func(m store.Migration) bool { return m.AppliedAt.IsZero() }) {
+		return err
+	}
+	s, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	act := store.Act{By: CommandLine, At: now}
+	return errors.Join(s.AppendAudit(ctx, act.On(store.ActBackup, filepath.Base(to), nil)), s.Close())
 }
 
 // Restore puts a backup in the place of the embedded database, which nobody may have open.

@@ -16,7 +16,7 @@ const jobBudget = 5 * time.Second
 func (n *Node) newClockwork() (*clockwork.Clock, error) {
 	return clockwork.New(clockwork.Options{
 		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger,
-		Jobs: clockwork.All(clockwork.Parts{Store: n.store, Engine: n.engine, Policy: n.engine.Policies.Current, Alerts: n.evaluator().Run}),
+		Jobs: clockwork.All(clockwork.Parts{Store: n.store, Engine: n.engine, Policy: n.engine.Policies.Current, Alerts: n.evaluator().Run, Doctor: n.checkUp}),
 	})
 }
 

@@ -44,6 +44,9 @@ type Store interface {
 	store.QueueReader
 	alert.Store
 
+	store.Inspector
+	store.Mender
+
 	store.Waker
 	store.Clocked
 

@@ -223,6 +223,11 @@ var layers = []layer{
 		why: "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
 	},
 	{
+		pkg:     "recoup/internal/doctor",
+		imports: []string{"recoup", "recoup/internal/policy", "recoup/internal/store"},
+		why:     "it judges facts that others have gathered: it asks no database, no clock and no network",
+	},
+	{
 		pkg:     "recoup/internal/clockwork",
 		imports: []string{"recoup", "recoup/internal/policy", "recoup/internal/store", "recoup/internal/recovery"},
 		why:     "it gives regular work its turn; what the work does to errors is the engine's, which its parts bring along",

@@ -27,6 +27,9 @@ type Parts struct {
 
 	// Alerts evaluates the alert rules; nil: there are none.
 	Alerts func(ctx context.Context, term store.Term) (changed int, err error)
+
+	// Doctor looks for what is wrong with the installation; nil: nobody does.
+	Doctor func(ctx context.Context) (found int, err error)
 }
 
 // How large a chunk is. A sweep locks its errors, so it takes few at a time.
@@ -34,6 +37,9 @@ const (
 	sweepChunk = 200
 	purgeChunk = 1000
 )
+
+// doctorPatience is how long the doctor may look: other jobs wait for it.
+const doctorPatience = 30 * time.Second
 
 // How long is kept what the policy says nothing of.
 const (
@@ -79,6 +85,17 @@ func All(p Parts) []Job {
 			Chunk: func(ctx context.Context, t Turn) (int, bool, error) {
 				n, err := p.Alerts(ctx, t.Term)
 				return n, false, err
+			},
+		})
+	}
+	if p.Doctor != nil {
+		jobs = append(jobs, Job{
+			Name: "doctor", About: "look for what is wrong with the installation", Every: time.Hour, Late: 24 * time.Hour,
+			Chunk: func(ctx context.Context, _ Turn) (int, bool, error) {
+				ctx, cancel := context.WithTimeout(ctx, doctorPatience)
+				defer cancel()
+				_, err := p.Doctor(ctx)
+				return 0, false, err
 			},
 		})
 	}

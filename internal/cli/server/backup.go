@@ -35,7 +35,7 @@ database holds, keys and payloads too: keep it as safe.`,
 		if err != nil {
 			return err
 		}
-		if err := app.Backup(ctx, options.Database, args[0]); err != nil {
+		if err := app.Backup(ctx, options, args[0]); err != nil {
 			return err
 		}
 		info, err := os.Stat(args[0])

@@ -1,5 +1,5 @@
 // Package server is what runs and looks after a node: 'recoup serve', 'demo',
-// 'config', 'migrate', 'backup', 'restore', 'jobs', 'version' and 'healthcheck'.
+// 'config', 'migrate', 'backup', 'restore', 'doctor', 'jobs', 'version' and 'healthcheck'.
 package server
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{serve(streams), demoCommand(streams), config(streams), migrate(streams), backup(streams), restore(streams), jobs(streams), version(streams), healthcheck(streams)}
+	return []*cobra.Command{serve(streams), demoCommand(streams), config(streams), migrate(streams), backup(streams), restore(streams), doctor(streams), jobs(streams), version(streams), healthcheck(streams)}
 }
 
 func serve(streams command.Streams) *cobra.Command {

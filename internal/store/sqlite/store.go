@@ -69,6 +69,7 @@ func (o Options) validate() error {
 // Store keeps errors in one file. It is safe for concurrent use.
 type Store struct {
 	verb.Verbs
+	file   string
 	writer *writer
 	read   *reader
 	memory *store.Memory
@@ -103,7 +104,7 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	s := &Store{writer: w, read: &reader{DB: pool, prepared: map[string]*sql.Stmt{}}, memory: new(store.Memory)}
+	s := &Store{file: path, writer: w, read: &reader{DB: pool, prepared: map[string]*sql.Stmt{}}, memory: new(store.Memory)}
 	s.Verbs = verb.On(database{s})
 	return s, nil
 }

@@ -27,6 +27,9 @@ type Options struct {
 	// Durable keeps fsync on and the files on disk, for tests that kill the
 	// server. Without it a server is faster, and worthless after a crash.
 	Durable bool
+
+	// Settings are those of the server that a test wants otherwise, as NAME=VALUE.
+	Settings []string
 }
 
 // Server is a running PostgreSQL.
@@ -167,6 +170,9 @@ func (s *Server) launch() error {
 		"-c", "shared_buffers=256MB", "-c", "max_wal_size=4GB", "-c", "logging_collector=off"}
 	if !s.options.Durable {
 		settings = append(settings, "-c", "fsync=off", "-c", "full_page_writes=off")
+	}
+	for _, setting := range s.options.Settings {
+		settings = append(settings, "-c", setting)
 	}
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

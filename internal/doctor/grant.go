@@ -1,0 +1,111 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// judgeGrants compares privileges with those that migrations grant. A role that does not
+// exist lacks nothing.
+func judgeGrants(in *Input) (found []Ill) {
+	f, d := &in.Facts, compare(&in.Facts, store.ObjectGrant)
+	if f.Server == nil {
+		return nil
+	}
+	for _, o := range slices.Concat(d.missing, d.changed) {
+		role, on := relation(o)
+		if slices.ContainsFunc(f.Server.Roles, func(r store.RoleFact) bool { return r.Name == role && r.Missing }) || !there(f, on) {
+			continue
+		}
+		has := ""
+		if i := slices.IndexFunc(f.Present, func(p store.Object) bool { return p.Kind == o.Kind && p.Name == o.Name }); i >= 0 {
+			has = f.Present[i].Definition
+		}
+		found = append(found, privileges(f, role, on, o.Definition, has)...)
+	}
+	for _, o := range d.foreign {
+		role, on := relation(o)
+		if role == "public" && !known(f, on) { // something of others, which anybody may use
+			continue
+		}
+		found = append(found, privileges(f, role, on, "", o.Definition)...)
+	}
+	return found
+}
+
+// there reports whether a thing that is granted exists: what is missing is found as such.
+func there(f *store.Facts, on string) bool {
+	return !slices.ContainsFunc(f.Expected, func(o store.Object) bool {
+		return o.Name == on && !slices.ContainsFunc(f.Present, func(p store.Object) bool { return p.Kind == o.Kind && p.Name == o.Name })
+	})
+}
+
+func known(f *store.Facts, on string) bool {
+	return slices.ContainsFunc(f.Expected, func(o store.Object) bool { return o.Name == on || strings.HasSuffix(o.Name, " on "+on) })
+}
+
+// privileges says what a role lacks, and what it has that it should not.
+func privileges(f *store.Facts, role, on, want, has string) (found []Ill) {
+	lacks, extra := without(want, has), without(has, want)
+	subject := role + " on " + on
+	if len(lacks) > 0 {
+		found = append(found, ill(recoup.FindingWarning, subject, "It lacks "+strings.Join(lacks, ", ")+": what needs it is refused.", fixMigrate).with(Remedy{Grants: true}))
+	}
+	if len(extra) > 0 {
+		target, columns := strings.CutSuffix(on, "(columns)")
+		kind := "table "
+		switch {
+		case strings.HasPrefix(on, "schema "):
+			kind = ""
+		case strings.HasSuffix(target, ")") && !columns:
+			kind = "function "
+		}
+		found = append(found, ill(recoup.FindingWarning, subject, "It has "+strings.Join(extra, ", ")+", which nothing of Recoup's needs: the database would not refuse it a mistake.",
+			sqlCommand(f, fmt.Sprintf("revoke %s on %s%s from %s", strings.Join(extra, ", "), kind, target, role))))
+	}
+	return found
+}
+
+// without returns the privileges of a list that another has not.
+func without(list, other string) (left []string) {
+	for p := range strings.SplitSeq(list, ", ") {
+		if p != "" && !slices.Contains(strings.Split(other, ", "), p) {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// judgeRoles looks at what roles may do beyond what they were granted.
+func judgeRoles(in *Input) (found []Ill) {
+	if in.Facts.Server == nil {
+		return nil
+	}
+	for _, r := range in.Facts.Server.Roles {
+		switch {
+		case r.Missing:
+			found = append(found, ill(recoup.FindingNote, "role "+r.Name, "It does not exist. Nodes that connect as the schema's owner are held back by triggers alone.",
+				fixMigrate))
+		case len(r.Powers) > 0:
+			found = append(found, ill(recoup.FindingWarning, "role "+r.Name, "It is "+strings.Join(r.Powers, ", ")+": guards and row security do not hold it.",
+				sqlCommand(&in.Facts, "alter role "+r.Name+" nosuperuser nobypassrls")))
+		}
+	}
+	return found
+}
+
+func judgeRowSecurity(in *Input) (found []Ill) {
+	if in.Facts.Server == nil {
+		return nil
+	}
+	for _, table := range in.Facts.Server.Unsecured {
+		secure := "select recoup.enable_row_security()"
+		found = append(found, ill(recoup.FindingCritical, "table "+table, "Row security is on for others and not for this one: readers see all of it.",
+			sqlCommand(&in.Facts, secure)).with(Remedy{Statements: []string{secure}}))
+	}
+	return found
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"cmp"
+	"time"
+
+	"recoup"
+)
+
+// Facts are what a database shows of itself. Lists are in the order of their names.
+type Facts struct {
+	Kind  string    // sqlite or postgres
+	Clock time.Time // the database's
+	Since time.Time // when its first migration was applied
+
+	Expected []Object // the schema as the migrations of this binary make it
+	Present  []Object // and as it is
+
+	Names      []NameFact
+	DeadTables []Relation // tables that the policy calls dead and that exist
+	Lookalikes []Relation // tables of others whose names are about failures
+	Partitions []Partition
+	Breaches   []Breach
+
+	Outbox       OutboxLevel
+	Keys         []recoup.Key  // without their hashes
+	PlatformKeys []PlatformKey // without their secrets; live ones
+	LastBackup   time.Time     // as far as the audit knows; zero: never
+
+	Server *ServerFacts // of PostgreSQL; nil: there is none
+	File   *FileFacts   // of SQLite; nil: there is none
+
+	Unseen []Unseen
+}
+
+// The kinds of objects.
+const (
+	ObjectTrigger    = "trigger"
+	ObjectFunction   = "function"
+	ObjectIndex      = "index"
+	ObjectConstraint = "constraint"
+	ObjectColumn     = "column"
+	ObjectTable      = "table"
+	ObjectView       = "view"
+	ObjectGrant      = "grant"
+)
+
+// Object is a thing in a schema, with its definition in one line. That of a grant is
+// a list of privileges, that of a function a digest.
+type Object struct {
+	Kind, Name, Definition string
+
+	State  string // "": as it should be; else disabled or invalid
+	Source string // of what is expected: the statement that makes it, if its definition is none
+}
+
+// Statement makes the object.
+func (o Object) Statement() string { return cmp.Or(o.Source, o.Definition) }
+
+// The states of objects that do not work.
+const (
+	ObjectDisabled = "disabled" // a trigger
+	ObjectInvalid  = "invalid"  // an index
+)
+
+// NameFact is what has a name that the policy gives: of a table, or of its archive.
+type NameFact struct {
+	Name  string
+	Is    string // "": nothing; NameOurs; else what others have under it: a table, a view
+	Known bool   // the mirror of the policy has it
+}
+
+// NameOurs is what a name is that carries our view.
+const NameOurs = "our view"
+
+// Relation is a table of others.
+type Relation struct {
+	Name    string
+	Rows    int64 // estimated
+	Columns []RelationColumn
+}
+
+// RelationColumn is a column of a table of others.
+type RelationColumn struct {
+	Name, Type string
+	Key        bool // of its primary key
+}
+
+// Partition is a month of a partitioned table.
+type Partition struct {
+	Parent, Name string
+	Attached     bool
+	Default      bool     // it takes what no other does
+	Rows         bool     // it has some; asked of defaults only
+	Lacks        []string // guards that it has not, or that are disabled
+}
+
+// Breach is an invariant that rows break.
+type Breach struct {
+	Rule   string
+	Rows   int  // how many were found, at most BreachRows
+	More   bool // there are more
+	Sample []string
+}
+
+// BreachRows is how many rows that break an invariant are counted.
+const BreachRows = 100
+
+// The rules that rows are held to.
+const (
+	RuleDeadline    = "open errors have a deadline or an owner"
+	RuleQueued      = "errors that wait for a retry are in the queue"
+	RuleQueue       = "what is queued waits for a retry"
+	RuleGateClosed  = "the gate's log has every error that blocks"
+	RuleGateOpened  = "the gate's log has no error that does not block"
+	RuleCounts      = "counts agree with the errors"
+	RuleArchive     = "archived errors are deleted when their retention is over"
+	RuleCodes       = "codes are registered"
+	RuleDeadLetters = "dead letters have their error"
+	RulePayloadKeys = "the keys of payloads exist"
+	RuleAdmission   = "rows of plain SQL are admitted"
+	RuleNotices     = "notifications that were given up are requeued"
+)
+
+// ServerFacts are those of a PostgreSQL server.
+type ServerFacts struct {
+	Settings map[string]string // in force for nodes
+	Sources  map[string]string // where a setting comes from that was set for the database or the role
+
+	Sessions, Available int // client sessions, and how many ordinary ones there may be
+	Limits              []ConnectionLimit
+	Pooled              bool // a pooler is in the way, and nobody listens past it
+
+	Tables      []TableHealth
+	Holders     []Holder
+	FrozenAge   int64 // transactions since the oldest that is not frozen
+	Size        int64 // of the database, in bytes
+	Archiving   bool
+	ArchivedAt  time.Time // zero: never
+	ArchiveFail time.Time // zero: never
+	Unsecured   []string  // tables without row security while others have it
+	Roles       []RoleFact
+}
+
+// ConnectionLimit bounds the sessions of a database or of a role.
+type ConnectionLimit struct {
+	Of    string
+	Limit int
+}
+
+// TableHealth is how a table of ours is vacuumed.
+type TableHealth struct {
+	Name          string
+	Live, Dead    int64
+	Vacuumed      time.Time // zero: never
+	AutovacuumOff bool      // for this table
+}
+
+// Holder keeps rows from being vacuumed, or the log from being removed.
+type Holder struct {
+	Kind  string // transaction, prepared transaction or replication slot
+	Name  string
+	Since time.Time // zero: unknown
+	Bytes int64     // of the log that it keeps
+}
+
+// RoleFact is what a role of ours may do beyond its grants.
+type RoleFact struct {
+	Name    string
+	Missing bool
+	Powers  []string // superuser, bypassrls, member of the owner
+}
+
+// FileFacts are those of an SQLite file.
+type FileFacts struct {
+	Path       string
+	Damage     string // what the check of its pages has found; empty: nothing
+	Unchecked  bool   // it is too large to be checked
+	Bytes      int64
+	WALBytes   int64 // of the write-ahead log beside it
+	FreeBytes  int64 // of its file system; -1: unknown
+	TotalBytes int64
+	Shared     bool // others than its owner may read or write it
+}
+
+// Unseen is something that could not be looked at, and why.
+type Unseen struct{ What, Why string }
+
+// NewBreach is that of the subjects that were found.
+func NewBreach(rule string, found []string) Breach {
+	const shown = 3
+	return Breach{Rule: rule, Rows: min(len(found), BreachRows), More: len(found) > BreachRows, Sample: found[:min(len(found), shown)]}
+}

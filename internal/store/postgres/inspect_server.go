@@ -1,0 +1,150 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/store"
+)
+
+// readServerSettings reads the settings that matter, as sessions of nodes have them: what
+// was set for the database or for their role goes before what the server has.
+func readServerSettings(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	rows, err := q.Query(ctx, `
+		with own as (select s.setrole, s.setdatabase, split_part(c, '=', 1) as name, substr(c, strpos(c, '=') + 1) as setting
+		  from pg_db_role_setting s cross join unnest(s.setconfig) c
+		  where s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+		    and s.setrole in (0, coalesce(to_regrole('recoup_app')::oid, 0)))
+		select g.name, coalesce(o.setting, g.reset_val, g.setting), concat_ws(' in ', case when o.setrole <> 0 then 'role recoup_app' end, case when o.setdatabase <> 0 then 'database ' || quote_ident(current_database()) end)
+		from pg_settings g left join lateral (select * from own where own.name = g.name order by setrole <> 0 desc, setdatabase <> 0 desc limit 1) o on true
+		where g.name in ('fsync', 'full_page_writes', 'synchronous_commit', 'autovacuum', 'shared_buffers', 'max_connections', 'superuser_reserved_connections',
+		  'track_counts', 'archive_mode', 'server_version_num', 'autovacuum_freeze_max_age', 'default_transaction_read_only', 'zero_damaged_pages')`)
+	if err != nil {
+		return err
+	}
+	f.Server.Settings, f.Server.Sources = map[string]string{}, map[string]string{}
+	var name, value, source string
+	_, err = pgx.ForEachRow(rows, []any{&name, &value, &source}, func() error {
+		f.Server.Settings[name] = value
+		if source != "" {
+			f.Server.Sources[name] = source
+		}
+		return nil
+	})
+	return err
+}
+
+// readSessions reads how many sessions there are and may be.
+func readSessions(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	err := q.QueryRow(ctx, `select count(*) filter (where backend_type = 'client backend'),
+		current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - coalesce(current_setting('reserved_connections', true)::int, 0)
+		from pg_stat_activity`).Scan(&f.Server.Sessions, &f.Server.Available)
+	if err != nil {
+		return err
+	}
+	rows, err := q.Query(ctx, `select 'database ' || datname, datconnlimit from pg_database where datname = current_database() and datconnlimit >= 0
+		union all select 'role ' || rolname, rolconnlimit from pg_roles where rolname = 'recoup_app' and rolconnlimit >= 0`)
+	if err != nil {
+		return err
+	}
+	f.Server.Limits, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (l store.ConnectionLimit, err error) {
+		err = row.Scan(&l.Of, &l.Limit)
+		return l, err
+	})
+	return err
+}
+
+// readTables reads how the tables of ours are vacuumed, and how old and large the
+// database is.
+func readTables(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	err := q.QueryRow(ctx, `select age(datfrozenxid)::bigint, pg_database_size(oid) from pg_database where datname = current_database()`).
+		Scan(&f.Server.FrozenAge, &f.Server.Size)
+	if err != nil {
+		return err
+	}
+	rows, err := q.Query(ctx, `
+		select format('%I.%I', s.schemaname, s.relname), s.n_live_tup, s.n_dead_tup, greatest(s.last_autovacuum, s.last_vacuum),
+		  coalesce((select lower(o.option_value) in ('false', 'off', '0', 'no') from pg_options_to_table(c.reloptions) o where o.option_name = 'autovacuum_enabled'), false)
+		from pg_stat_user_tables s join pg_class c on c.oid = s.relid where s.schemaname in ('recoup', 'cl') order by 1`)
+	if err != nil {
+		return err
+	}
+	f.Server.Tables, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (t store.TableHealth, err error) {
+		var vacuumed *time.Time
+		err = row.Scan(&t.Name, &t.Live, &t.Dead, &vacuumed, &t.AutovacuumOff)
+		t.Vacuumed = moment(vacuumed)
+		return t, err
+	})
+	return err
+}
+
+// readHolders reads the oldest transactions. Those of other roles are shown to few.
+func readHolders(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	return readHeld(ctx, q, f, `
+		select 'transaction', format('pid %s of %s (%s)', pid, usename, coalesce(nullif(application_name, ''), 'no name')), xact_start, 0::bigint
+		  from pg_stat_activity where datname = current_database() and xact_start is not null and pid <> pg_backend_pid() and backend_type = 'client backend'
+		union all select 'prepared transaction', gid, prepared, 0 from pg_prepared_xacts where database = current_database() order by 3 limit 20`)
+}
+
+// readSlots reads the replication slots that nobody uses, and how much of the log they
+// keep.
+func readSlots(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	return readHeld(ctx, q, f, `
+		select 'replication slot', slot_name::text, null::timestamptz,
+		  case when pg_is_in_recovery() then 0 else coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)::bigint end
+		  from pg_replication_slots where not active and (restart_lsn is not null or xmin is not null or catalog_xmin is not null) order by 2 limit 20`)
+}
+
+func readHeld(ctx context.Context, q querier, f *store.Facts, sql string) error {
+	rows, err := q.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h store.Holder, err error) {
+		var since *time.Time
+		err = row.Scan(&h.Kind, &h.Name, &since, &h.Bytes)
+		h.Since = moment(since)
+		return h, err
+	})
+	f.Server.Holders = append(f.Server.Holders, list...)
+	return err
+}
+
+// readArchiver reads whether the log is archived, as point-in-time recovery needs it.
+func readArchiver(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	var archived, failed *time.Time
+	err := q.QueryRow(ctx, `select current_setting('archive_mode') <> 'off', last_archived_time, last_failed_time from pg_stat_archiver`).
+		Scan(&f.Server.Archiving, &archived, &failed)
+	f.Server.ArchivedAt, f.Server.ArchiveFail = moment(archived), moment(failed)
+	return err
+}
+
+// readUnsecured reads which tables lack row security while it is on.
+func readUnsecured(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	rows, err := q.Query(ctx, `select t.relation::text from recoup.row_security_tables() t join pg_class c on c.oid = t.relation
+		where not c.relrowsecurity and exists (select from recoup.row_security_tables() o join pg_class s on s.oid = o.relation where s.relrowsecurity) order by 1`)
+	if err != nil {
+		return err
+	}
+	f.Server.Unsecured, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	return err
+}
+
+// readRoles reads which of our roles exist, and what they may do beyond their grants.
+func readRoles(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	rows, err := q.Query(ctx, `
+		select w.name, r.oid is null, array_remove(array[case when r.rolsuper then 'superuser' end, case when r.rolbypassrls then 'bypassrls' end,
+		  case when r.oid <> o.oid and not r.rolsuper and pg_has_role(r.oid, o.oid, 'usage') then 'member of ' || o.rolname || ', who owns the schema' end], null)
+		from unnest('{recoup_app,recoup_writer,recoup_reader}'::text[]) as w (name) left join pg_roles r on r.rolname = w.name
+		  cross join (select a.oid, a.rolname from pg_class c join pg_roles a on a.oid = c.relowner where c.oid = 'recoup.error'::regclass) o order by 1`)
+	if err != nil {
+		return err
+	}
+	f.Server.Roles, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r store.RoleFact, err error) {
+		err = row.Scan(&r.Name, &r.Missing, &r.Powers)
+		return r, err
+	})
+	return err
+}

@@ -1,0 +1,87 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"recoup/internal/store"
+)
+
+// selectSchema describes what is in a file, apart from what SQLite and the keeper of
+// migrations have made, and the views that carry names of the policy, which have a dot.
+const selectSchema = `select type, name, sql from sqlite_schema
+	where sql is not null and name not like 'sqlite\_%' escape '\' and name <> '` + versionTable + `' and (type <> 'view' or name not like '%.%') order by type, name`
+
+// readSchema reads what the file has, and what it should have: what the migrations make
+// in memory.
+func readSchema(ctx context.Context, s *Store, _ store.Inspection, f *store.Facts) (err error) {
+	if f.Present, err = readObjects(ctx, s.read.DB); err != nil {
+		return err
+	}
+	f.Expected, err = expectedSchema(ctx)
+	return err
+}
+
+func expectedSchema(ctx context.Context) (list []store.Object, err error) {
+	db, err := sql.Open(ownDriver, ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1) // each connection would have a database of its own
+	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files { // in the order of their numbers
+		text, err := fs.ReadFile(migrationFiles, file)
+		if err == nil {
+			_, err = db.ExecContext(ctx, string(text))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return readObjects(ctx, db)
+}
+
+func readObjects(ctx context.Context, db *sql.DB) ([]store.Object, error) {
+	rows, err := db.QueryContext(ctx, selectSchema)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, func(o *store.Object) []any { return []any{&o.Kind, &o.Name, &o.Definition} })
+}
+
+// readNames reads what has the names that the policy gives.
+func readNames(ctx context.Context, s *Store, i store.Inspection, f *store.Facts) error {
+	if i.Policy == nil {
+		return nil
+	}
+	var names []string
+	for _, t := range i.Policy.Tables() {
+		names = append(names, t.Name)
+		if t.Archive != "" {
+			names = append(names, t.Archive)
+		}
+	}
+	for _, name := range names {
+		n := store.NameFact{Name: name}
+		err := s.read.QueryRowContext(ctx, `select coalesce((select case when type = 'view' then ? else type end from sqlite_schema where name = ?), ''),
+			exists (select 1 from error_table where ? in (table_name, archive_name) and not retired)`, store.NameOurs, name, name).Scan(&n.Is, &n.Known)
+		if err != nil {
+			return err
+		}
+		f.Names = append(f.Names, n)
+	}
+	return nil
+}
+
+// missing reports whether a statement names what the file does not have. The driver has
+// no code of its own for that.
+func missing(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column") || strings.Contains(err.Error(), "no such index"))
+}
