@@ -23,7 +23,7 @@ type Finding struct {
 	Severity FindingSeverity `json:"severity" doc:"critical, warning or note"`
 	Subject  string          `json:"subject" doc:"what it is about: a table, a trigger, a setting"`
 	Evidence string          `json:"evidence" doc:"what was seen, and what follows from it"`
-	Fix      string          `json:"fix,omitempty" doc:"the command that fixes it, ready to paste; absent where a person has to decide"`
+	Fix      string          `json:"fix" doc:"the command that fixes it, ready to paste; empty where a person has to decide"`
 	Safe     bool            `json:"safe" doc:"recoup doctor --fix does it by itself"`
 }
 

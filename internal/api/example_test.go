@@ -193,6 +193,7 @@ func adminExamples(list map[string]example) {
 	list["GET /v1/workers"] = fixed("/v1/workers", nil, leftOut)
 	list["GET /v1/tables"] = fixed("/v1/tables", nil, leftOut)
 	list["GET /v1/jobs"] = fixed("/v1/jobs", nil, leftOut)
+	list["GET /v1/doctor"] = fixed("/v1/doctor", nil, refusedThere)
 	list["GET /v1/receivers"] = fixed("/v1/receivers", nil, refusedThere)
 	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", client.JobRun{Reason: "a try"}, refusedThere)
 	list["GET /v1/audit"] = fixed("/v1/audit?from="+epoch.Format(time.RFC3339), nil, refusedThere)

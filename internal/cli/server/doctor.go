@@ -25,7 +25,7 @@ func doctor(streams command.Streams) *cobra.Command {
 	var e examination
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find what is wrong with policy, database and node, and how to fix it",
+		Short: "Find what is wrong with the installation, and how to fix it",
 		Long: `Compares the policy, the database and the node, and prints what is wrong: names that are taken,
 guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant,
 jobs that are behind, settings that lose writes, backups, and more. Each finding has its evidence
