@@ -22,6 +22,8 @@ import (
 
 // Doctor looks at a database without a node, and puts right what can be put right safely.
 type Doctor struct {
+	Prove bool // the policy is checked too, which takes seconds of work
+
 	o      Options
 	store  Store // nil: its schema is not the one that this binary knows
 	schema []doctor.Ill
@@ -77,6 +79,9 @@ func (d *Doctor) examine(ctx context.Context) ([]doctor.Ill, error) {
 	}
 	if err := gather(ctx, d.store, now, &in); err != nil {
 		return nil, err
+	}
+	if d.Prove && in.Policy != nil {
+		in.Warnings = warnings(in.Policy)
 	}
 	return doctor.Judge(&in), nil
 }
@@ -155,8 +160,7 @@ func jobStatuses(ctx context.Context, s Store, now func() time.Time) ([]recoup.J
 	return clock.Statuses(ctx)
 }
 
-// gather adds the facts of a database, how far the machine's clock is from its own, and
-// what the policy's checker says.
+// gather adds the facts of a database, and how far the machine's clock is from its own.
 func gather(ctx context.Context, s Store, wall func() time.Time, in *doctor.Input) (err error) {
 	if in.Facts, err = s.Inspect(ctx, store.Inspection{Policy: in.Policy, Now: in.Now}); err != nil {
 		return err
@@ -172,15 +176,18 @@ func gather(ctx context.Context, s Store, wall func() time.Time, in *doctor.Inpu
 		after := wall()
 		in.Skew = before.Add(after.Sub(before) / 2).Sub(at)
 	}
-	if in.Policy != nil {
-		report := proof.Check(in.Policy, in.Policy.Registry())
-		for i := range report.Findings {
-			if report.Findings[i].Rule != unreachableRung {
-				in.Warnings = append(in.Warnings, report.Findings[i].Message)
-			}
+	return nil
+}
+
+// warnings are what the policy's checker says of a policy.
+func warnings(p *policy.Policy) (list []string) {
+	report := proof.Check(p, p.Registry())
+	for i := range report.Findings {
+		if report.Findings[i].Rule != unreachableRung {
+			list = append(list, report.Findings[i].Message)
 		}
 	}
-	return nil
+	return list
 }
 
 // unreachableRung is the rule of the policy's checker that the default policy breaks and may:

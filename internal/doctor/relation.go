@@ -30,8 +30,12 @@ func judgeNames(in *Input) (found []Ill) {
 	return found
 }
 
-// adopt is the command that puts a table of others under the policy.
+// adopt is the command that puts a table of others under the policy; in a file, where
+// nothing is adopted, the one that gets it out of the way.
 func adopt(name string, in *Input) string {
+	if in.Facts.File != nil {
+		return sqlCommand(&in.Facts, fmt.Sprintf("alter table %q rename to %q", name, name+"_before"))
+	}
 	entity := "COLUMN"
 	if i := slices.IndexFunc(in.Facts.Lookalikes, func(r store.Relation) bool { return r.Name == name }); i >= 0 {
 		entity = entityOf(in.Facts.Lookalikes[i], in)

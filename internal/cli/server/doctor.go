@@ -89,6 +89,7 @@ func (e *examination) here(ctx context.Context, s *command.Session) error {
 	if err != nil {
 		return err
 	}
+	d.Prove = !e.fix
 	found, err := d.Examine(ctx)
 	if err == nil && e.fix {
 		if err = e.confirm(s, found); err == nil {

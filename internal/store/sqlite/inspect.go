@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"recoup/internal/store"
@@ -80,9 +81,9 @@ func readFile(ctx context.Context, s *Store, _ store.Inspection, f *store.Facts)
 		f.File.WALBytes = log.Size()
 	}
 	f.File.FreeBytes, f.File.TotalBytes = diskSpace(s.file)
-	var first sql.NullTime
-	if err := s.read.QueryRowContext(ctx, `select min(tstamp) from `+versionTable+` where version_id > 0`).Scan(&first); err == nil {
-		f.Since = first.Time.UTC()
+	var first time.Time
+	if err := s.read.QueryRowContext(ctx, `select tstamp from `+versionTable+` where version_id > 0 order by tstamp limit 1`).Scan(&first); err == nil {
+		f.Since = first.UTC()
 	}
 	if f.File.Unchecked = f.File.Bytes > checkedBytes; f.File.Unchecked {
 		return nil
@@ -115,12 +116,29 @@ func readBackups(ctx context.Context, s *Store, _ store.Inspection, f *store.Fac
 	return err
 }
 
-// Mend implements [store.Mender].
+// Mend implements [store.Mender]. A pragma is no part of a transaction.
 func (s *Store) Mend(ctx context.Context, statements []string) error {
 	for _, statement := range statements {
-		if err := s.writer.do(ctx, func(tx *tx) error { return tx.define(statement) }); err != nil {
+		run := func() error {
+			return s.writer.do(ctx, func(tx *tx) error { return tx.define(statement) })
+		}
+		if strings.HasPrefix(statement, "pragma ") {
+			run = func() error { return s.pragma(ctx, statement) }
+		}
+		if err := run(); err != nil {
 			return translate(err)
 		}
 	}
 	return nil
+}
+
+// pragma runs a pragma on a connection of its own.
+func (s *Store) pragma(ctx context.Context, statement string) (err error) {
+	db, err := file{path: s.file, busy: inspectPatience, driver: ownDriver}.open(1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, statement)
+	return err
 }
