@@ -17,7 +17,6 @@ import (
 	"recoup/internal/policy"
 	"recoup/internal/proof"
 	"recoup/internal/store"
-	"recoup/internal/store/postgres"
 )
 
 // Doctor looks at a database without a node, and puts right what can be put right safely.
@@ -128,7 +127,7 @@ func (d *Doctor) fix(ctx context.Context, ill doctor.Ill) (err error) {
 			now := d.o.clock()()
 			err = errors.Join(d.store.EnsurePartitions(ctx, now), d.store.EnsureEventPartitions(ctx, now, p.Ledger.EventRetention))
 		}
-		if err != nil && !errors.Is(err, postgres.ErrNameTaken) {
+		if err != nil {
 			return err
 		}
 	}

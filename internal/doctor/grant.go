@@ -29,7 +29,7 @@ func judgeGrants(in *Input) (found []Ill) {
 	}
 	for _, o := range d.foreign {
 		role, on := relation(o)
-		if role == "public" && !known(f, on) { // something of others, which anybody may use
+		if !known(f, on) { // something that others have added
 			continue
 		}
 		found = append(found, privileges(f, role, on, "", o.Definition)...)

@@ -70,7 +70,7 @@ type NameFact struct {
 	Known bool   // the mirror of the policy has it
 }
 
-// NameOurs is what a name is that carries our view.
+// NameOurs is what a name is that carries our view, or a table that was adopted.
 const NameOurs = "our view"
 
 // Relation is a table of others.
