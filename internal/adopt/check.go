@@ -70,6 +70,7 @@ func (p *Plan) refuseOther(request Request) {
 		{"message", asked.Message, now.Message},
 		{"severity", asked.Severity, now.Severity},
 		{"created-at", asked.CreatedAt, now.CreatedAt},
+		{"governed-when", asked.GovernedWhen, now.GovernedWhen},
 		{"resolved-when", asked.ResolvedWhen, now.ResolvedWhen},
 	} {
 		if part.asked != "" && part.asked != part.now {

@@ -19,7 +19,7 @@ const notImmutable = "42P17"
 // readConditions checks the conditions of a mapping against the source.
 func readConditions(ctx context.Context, tx pgx.Tx, s *Source, governed, resolved string) (c Conditions, err error) {
 	if c.Governed, err = c.read(ctx, tx, s, governed); err != nil {
-		return c, fmt.Errorf("the condition of what is governed: %w", err)
+		return c, fmt.Errorf("--governed-when: %w", err)
 	}
 	if c.Resolved, err = c.read(ctx, tx, s, resolved); err != nil {
 		return c, fmt.Errorf("--resolved-when: %w", err)

@@ -94,6 +94,15 @@ var shapes = []shape{
 		rows:    "1 a X - -; 2 b X - -",
 	},
 	{
+		name: "a queue of jobs, of which few have failed",
+		ddl: `create table shop.failures (id int primary key, order_id text, code text, state text not null);
+			insert into shop.failures values (1, 'a', 'x', 'discarded'), (2, 'b', 'x', 'done')`,
+		mapping: recoup.Mapping{GovernedWhen: "state = 'discarded'"},
+		write:   "insert into shop.failures values (3, 'c', 'x', 'done'); do 'begin if exists (select from shop.failures where disposition is not null) then raise exception $$too early$$; end if; end'; update shop.failures set state = 'discarded' where id = 3",
+		changed: "{3} {c}; {3} {c}",
+		rows:    "1 a X - -; 2 b X - - over; 3 c X - -",
+	},
+	{
 		name: "mixed case, quotes and reserved words", source: `shop."Order ""Failures"""`,
 		ddl: `create table shop."Order ""Failures""" ("Id" int, "order" text, "select" text, "Mess'age" text, "when" timestamptz, keys text, s text, "k" text, primary key ("Id", "order"));
 			insert into shop."Order ""Failures""" values (1, 'a', 'x', 'm', '2026-01-01Z')`,

@@ -134,11 +134,19 @@ func (a *Adoption) stepColumns(r Rights) Step {
 	if n := len(a.Source.Partitions); n > 0 {
 		which += fmt.Sprintf(" and its %d partitions", n)
 	}
+	disposition, archived := quote(a.Mapping.Disposition), quote(a.Mapping.ArchivedAt)
+	sql := []string{fmt.Sprintf("alter table %s add column %s text default %s, add column %s timestamptz", table, disposition, literal(string(a.Default)), archived)}
+	// Where a condition says which rows are failures, those that are there say nothing
+	// before a node has looked at them; and new ones neither, if most are none.
+	if a.Conditions.Governed != "" || a.Conditions.Resolved != "" {
+		sql = []string{fmt.Sprintf("alter table %s add column %s text, add column %s timestamptz", table, disposition, archived)}
+	}
+	if a.Conditions.Governed == "" && a.Conditions.Resolved != "" {
+		sql = append(sql, fmt.Sprintf("alter table %s alter column %s set default %s", table, disposition, literal(string(a.Default))))
+	}
 	return Step{
 		Name: stepColumns, Does: "adds the columns that show what the policy decides; no row is rewritten",
-		Lock: which + ": ACCESS EXCLUSIVE, for a moment",
-		SQL: as(a.Source.Owner, r, fmt.Sprintf("alter table %s add column %s text default %s, add column %s timestamptz",
-			table, quote(a.Mapping.Disposition), literal(string(a.Default)), quote(a.Mapping.ArchivedAt))),
+		Lock: which + ": ACCESS EXCLUSIVE, for a moment", SQL: as(a.Source.Owner, r, sql...),
 	}
 }
 

@@ -114,6 +114,9 @@ func mapping(page *command.Page, p *adopt.Plan) {
 		table = append(table, []string{"disposition", p.Mapping.Disposition, "new column, written by Recoup"},
 			[]string{"archived_at", p.Mapping.ArchivedAt, "new column, written by Recoup"})
 	}
+	if p.Mapping.GovernedWhen != "" {
+		table = append(table, []string{"governed when", p.Mapping.GovernedWhen, "other rows are no failures"})
+	}
 	if p.Mapping.ResolvedWhen != "" {
 		table = append(table, []string{"resolved when", p.Mapping.ResolvedWhen, "those rows are over"})
 	}
