@@ -12,15 +12,22 @@ import (
 // the policy no longer has are retired: their rows, views and rules stay.
 func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 	return s.writer.do(ctx, func(tx *tx) error {
+		views, err := tx.loadViews()
+		if err != nil {
+			return err
+		}
 		if err := tx.exec(`update error_table set retired = 1, orphans = 0`); err != nil {
 			return err
 		}
 		for _, table := range p.Tables() {
-			if err := tx.syncTable(table, p); err != nil {
+			if err := tx.syncTable(table, p, views); err != nil {
 				return err
 			}
 		}
-		return tx.syncGate(&p.Gate)
+		if err := tx.syncGate(&p.Gate); err != nil {
+			return err
+		}
+		return views.save(tx)
 	})
 }
 
@@ -47,23 +54,19 @@ func (t *tx) syncGate(gate *policy.Gate) error {
 	return each(t, `insert into gate_zero_failure (reason) values (?)`, gate.Reasons, func(d *policy.Description) []any { return []any{d.Name} })
 }
 
-func (t *tx) syncTable(table *policy.Table, p *policy.Policy) error {
+func (t *tx) syncTable(table *policy.Table, p *policy.Policy, views *views) error {
 	was, err := t.archiveName(table.Name)
 	if err != nil {
 		return err
 	}
 	if was != "" && was != table.Archive {
-		if err := t.dropView(was); err != nil {
-			return err
-		}
+		views.drop(was)
 	}
 	if err := t.mirror(table, p); err != nil {
 		return err
 	}
-	if err := t.allow(table); err != nil {
-		return err
-	}
-	return t.syncViews(table)
+	views.sync(table)
+	return t.allow(table)
 }
 
 // archiveName returns the name that the table's archive has had so far.

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -136,5 +137,50 @@ func TestNameTaken(t *testing.T) {
 	}
 	if got := taken(); len(got) != 0 {
 		t.Errorf("taken are still %q", got)
+	}
+}
+
+// A policy of many tables changes the schema once, and leaves in it what one table after
+// the other would: views that other connections find, and what is somebody else's.
+func TestViewsOfManyTables(t *testing.T) {
+	t.Parallel()
+	d := conformance.NewDriver(t, open(t))
+	raw := d.Store.(opened).raw()
+	const many = 120
+	if _, err := raw.Exec(`create table "APP.errors_7" (id)`); err != nil { // somebody else's, who keeps the name
+		t.Fatal(err)
+	}
+	of := func(entity string) *policy.Policy {
+		file := bytes.NewBufferString("version: 1\ntables:\n")
+		for i := range many {
+			fmt.Fprintf(file, "  app.errors_%d: {entity: %s}\n", i, entity)
+		}
+		p, err := policy.Load("many", file.Bytes(), fault.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, entity := range []string{"order_id", "invoice_id"} { // made, and made anew
+		before := count(t, raw, `pragma schema_version`)
+		if err := d.Store.SyncTables(t.Context(), of(entity)); err != nil {
+			t.Fatal(err)
+		}
+		if changes := count(t, raw, `pragma schema_version`) - before; changes != 1 {
+			t.Errorf("the schema changed %d times", changes)
+		}
+		for _, query := range []string{
+			`select count(*) - 119 from sqlite_schema where type = 'view' and name like 'app.errors\__%' escape '\' and name not like '%archive'`,
+			`select count(*) from "app.errors_0" where ` + entity + ` = 'CO-1' and outreach_id = 'CO-1'`,
+			`select count(*) from "app.errors_119_archive" where ` + entity + ` = 'CO-1'`,
+			`select count(*) from pragma_integrity_check where integrity_check <> 'ok'`,
+		} {
+			if n := count(t, raw, query); n != 0 {
+				t.Errorf("%s: %d", query, n)
+			}
+		}
+	}
+	if n := count(t, raw, `select count(*) from sqlite_schema where name like 'app.errors_7'`); n != 1 {
+		t.Errorf("%d have the name that was taken", n)
 	}
 }
