@@ -81,6 +81,7 @@ type Service interface {
 	store.FigureReader
 	store.Housekeeper
 	store.Waker
+	store.IDFinder
 }
 
 // Alerting is what a store keeps for alerts and for the figures that they are
