@@ -175,9 +175,18 @@ func GateTable(s Streams, g recoup.Gate) *Table {
 	t := NewTable(s, Column{Name: "ERROR"}, Column{Name: "TABLE", Drop: 3}, Column{Name: "CODE"}, Column{Name: "STATE", State: true}, Column{Name: "OWNER", Drop: 1},
 		Column{Name: "SINCE", Drop: 4}, Column{Name: "RETRY", Drop: 2}, Column{Name: "ENDS"})
 	for _, b := range g.Blockers {
-		t.Add(b.ErrorID, b.Table, b.Code, b.State, b.Owner, Since(b.Since), At(b.NextRetryAt), At(b.EndsAt).Or("by hand"))
+		t.Add(b.ErrorID, b.Table, b.Code, blockerState(&b), b.Owner, Since(b.Since), At(b.NextRetryAt), At(b.EndsAt).Or("by hand"))
 	}
 	return t
+}
+
+// blockerState says how a blocker stands, and whether it is a dead letter: that one does not
+// end by a retry.
+func blockerState(b *recoup.Blocker) string {
+	if b.DeadLetter {
+		return strings.TrimSpace(string(b.State) + " dead letter")
+	}
+	return string(b.State)
 }
 
 // Refused is a line of a file that was refused.
