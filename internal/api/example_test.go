@@ -58,6 +58,9 @@ func errorExamples(list map[string]example) {
 	list["POST /v1/errors/batch"] = example{other: leftOut, make: func(w *world, table string) (string, any) { // each item is answered for itself
 		return "/v1/errors/batch", client.ReportBatch{Reports: []recoup.Report{{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}}}
 	}}
+	list["POST /v1/errors/import"] = example{other: leftOut, make: func(w *world, table string) (string, any) { // each row is answered for itself
+		return "/v1/errors/import", client.ErrorLines{Format: "csv", Table: table, DryRun: true, Lines: "code,created_at,entity_id\nNETWORK_TIMEOUT,2026-02-01T09:30:00Z," + w.entity() + "\n"}
+	}}
 	list["GET /v1/errors"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors?table=" + table, nil }}
 	list["GET /v1/errors/parked"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/parked?table=" + table, nil }}
 	list["GET /v1/errors/archived"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/archived?table=" + table, nil }}

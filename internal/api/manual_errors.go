@@ -15,6 +15,11 @@ func errorManuals() map[string]manual {
 				"message": "the register did not answer within 30 s", "service": "dol-sync", "http_status": 504}`,
 			fails: []recoup.Code{fault.CodeConflict, fault.CodeInvalidTransition, fault.CodeLeaseLost, fault.CodeQuotaExceeded},
 		},
+		"POST /v1/errors/import": {
+			about: "Up to 10000 failures that happened elsewhere and earlier, as lines of a file. Each is judged by the policy as of its `created_at`: TTL, retry window and escalation run from then, what has expired by now goes straight to the archive, and nobody is notified of what has happened meanwhile. Rows that cannot be taken are named with their line, and the others are recorded. The same again records nothing twice: a row is recognised by its `key`, else by its content.",
+			body: `{"format": "csv", "table": "outreach.dol_errors", "columns": {"entity_id": "company"},
+				"lines": "company,code,created_at,message\nCO-20260205-000001,NETWORK_TIMEOUT,2026-02-05T09:30:00Z,no answer\n"}`,
+		},
 		"POST /v1/errors/batch": {
 			about: "Up to 1000 reports in one call. `items` has an answer for each, in the order of the reports: its `result`, or its `failure` in the shape of any error. If no report can be read at all, the call itself is refused.",
 			body: `{"reports": [

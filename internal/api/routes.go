@@ -24,6 +24,7 @@ func workRoutes() []*route {
 	return []*route{
 		checked(operation(post, "/v1/errors", "Report a failure", (*API).report), (*API).checkReport).answers(http.StatusCreated).by(Ingest, Worker, Operator).repeats(keyed).tagged("errors"),
 		reportMany().takesUpTo(batchBody).by(Ingest, Worker, Operator).repeats(keyed).tagged("errors"),
+		checked(operation(post, "/v1/errors/import", "Import failures of earlier times: CSV or NDJSON; rows succeed or fail independently", (*API).importErrors), (*API).checkImport).takesUpTo(importBody).takesLong().by(Operator).tagged("errors"),
 		checked(operation(get, "/v1/errors", "List open errors, newest first", (*API).listErrors), (*API).checkFilter).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/parked", "List the park queue, longest parked first", (*API).listParked).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/archived", "List the archive of a table, last archived first", (*API).listArchived).by(readers()...).under(vital).tagged("errors"),

@@ -30,6 +30,7 @@ func flaws() map[string]flaw {
 	list := map[string]flaw{
 		"POST /v1/errors":            {set: object{"code": "no code"}, field: "code"},
 		"POST /v1/errors/batch":      {set: object{"reports": []object{{"table": dol, "entity_id": "CO-1", "code": "no code"}}}, field: "reports[0].code"},
+		"POST /v1/errors/import":     {set: object{"columns": object{"nonsense": "x"}}, field: "columns"},
 		"POST /v1/retries/claim":     {set: object{"worker": " w"}, field: "worker"},
 		"POST /v1/retries/results":   {set: object{"results": []object{{"error_id": flawID, "lease_token": flawID, "outcome": "fail", "code": "no code"}}}, field: "results[0].code"},
 		"POST /v1/promotions":        {set: object{"phase": " p"}, field: "phase"},

@@ -158,8 +158,18 @@ var layers = []layer{
 		why:     "whatever callers send many of is served by it; what the items are, others know",
 	},
 	{
+		pkg:     "recoup/internal/rowfile",
+		imports: []string{"recoup/fault"},
+		why:     "it reads rows of files and cuts files between them; what the rows say, others know",
+	},
+	{
+		pkg:     "recoup/internal/backfill",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/engine", "recoup/internal/rowfile"},
+		why:     "it reads failures from files and sums up what became of them; the engine decides",
+	},
+	{
 		pkg:     "recoup/internal/recovery",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/rowfile", "recoup/internal/store"},
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
@@ -247,7 +257,7 @@ var layers = []layer{
 		pkg: "recoup/internal/api",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/api/reference", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
-			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter"},
+			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/backfill", "recoup/internal/rowfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
 	},

@@ -36,6 +36,7 @@ func calls() map[string][]call {
 	list := map[string][]call{
 		"POST /v1/errors":               {{body: report}},
 		"POST /v1/errors/batch":         {{body: `{"reports": [` + report + `]}`}},
+		"POST /v1/errors/import":        {{body: `{"format": "csv", "table": "outreach.dol_errors", "lines": "code,created_at,entity_id,message\nNETWORK_TIMEOUT,2026-02-05T09:30:00Z,E-{n},late\n"}`}},
 		"GET /v1/errors/archived":       {{query: "table=outreach.dol_errors"}},
 		"GET /v1/errors/{id}":           {{needs: (*caller).open}},
 		"GET /v1/errors/{id}/history":   {{needs: (*caller).open}},

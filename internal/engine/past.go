@@ -63,6 +63,21 @@ func PastID(source, key string, at time.Time) recoup.ID {
 // Repeated, with its id alone. What has expired by now, or was superseded, is in the
 // archive: the error that is answered says so.
 func (e *Engine) Import(ctx context.Context, c Caller, past []Past) ([]Reported, error) {
+	return e.importPast(ctx, c, past, func(ctx context.Context, made []store.Report) ([]store.Outcome, error) {
+		outcomes, err := e.report(ctx, made)
+		e.announce(outcomes)
+		return outcomes, err
+	})
+}
+
+// PreviewImport says what Import would answer, and records nothing.
+func (e *Engine) PreviewImport(ctx context.Context, c Caller, past []Past) ([]Reported, error) {
+	return e.importPast(ctx, c, past, func(ctx context.Context, made []store.Report) ([]store.Outcome, error) {
+		return e.Store.PreviewReports(ctx, time.Time{}, made)
+	})
+}
+
+func (e *Engine) importPast(ctx context.Context, c Caller, past []Past, do func(context.Context, []store.Report) ([]store.Outcome, error)) ([]Reported, error) {
 	if len(past) > MaxBatch {
 		return nil, tooMany(len(past))
 	}
@@ -76,9 +91,7 @@ func (e *Engine) Import(ctx context.Context, c Caller, past []Past) ([]Reported,
 		return r, nil
 	}, func(ctx context.Context, made []store.Report) ([]store.Outcome, error) {
 		e.keepRecent(now, made, events)
-		outcomes, err := e.report(ctx, made)
-		e.announce(outcomes)
-		return outcomes, err
+		return do(ctx, made)
 	}, func(i int, o *store.Outcome, err error) (Reported, error) {
 		out := Reported{Err: err}
 		if out.Redacted = evidence[i]; o == nil {

@@ -66,8 +66,8 @@ func comparePieces(t interface{ Fatal(...any) }, format recovery.Format, text st
 			rows.From(piece.Line)
 			got = append(got, rowsOf(t, rows)...)
 		}
-		for _, r := range piece.Refused {
-			got = append(got, fmt.Sprintf("%d %q true", r.Line, ""))
+		for _, line := range piece.Long {
+			got = append(got, fmt.Sprintf("%d %q true", line, ""))
 		}
 	}
 	if fmt.Sprint(got) != fmt.Sprint(whole) {

@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -10,41 +9,41 @@ import (
 	"strings"
 
 	"recoup"
+	"recoup/internal/rowfile"
 )
 
 // Format is how a file of candidates is written.
-type Format string
+type Format = rowfile.Format
 
 // The formats of files.
 const (
-	CSV    Format = "csv"    // the first line names the columns
-	NDJSON Format = "ndjson" // one object per line
+	CSV    = rowfile.CSV
+	NDJSON = rowfile.NDJSON
 )
 
 // maxRow is how many bytes a row may have. What is longer is no candidate, and is
 // never held in memory as a whole.
 const maxRow = 16 << 10
 
-// Rows reads a file row by row, in memory that does not depend on its length.
+// Rows reads a file of candidates row by row.
 type Rows struct {
-	lines  lines
-	next   func(line []byte, number int) Row
+	*rowfile.File
+	parse  func(line []byte, number int) Row
 	ignore []string
-	header []byte // of a CSV file, with its end
 }
 
 // ReadRows begins to read a file. It fails if a CSV file does not begin with names
 // of columns among which there is company_name.
 func ReadRows(format Format, r io.Reader) (*Rows, error) {
-	rows := &Rows{lines: lines{r: bufio.NewReaderSize(r, 64<<10)}}
-	switch format {
-	case NDJSON:
-		rows.next = objectRow
-		return rows, nil
-	case CSV:
-		return rows, rows.readHeader()
+	file, names, err := rowfile.Open(format, r, maxRow)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("a file of candidates is %s or %s, not %q", CSV, NDJSON, format)
+	rows := &Rows{File: file, parse: objectRow}
+	if format == CSV {
+		err = rows.readHeader(names)
+	}
+	return rows, err
 }
 
 // Ignored returns the names of columns that candidates do not have; they are left
@@ -54,18 +53,19 @@ func (r *Rows) Ignored() []string { return r.ignore }
 // Next returns the next row, or io.EOF. A row that cannot be read has an error of
 // its own, and the ones after it are read all the same.
 func (r *Rows) Next() (Row, error) {
-	for {
-		line, number, err := r.lines.read()
-		switch {
-		case errors.Is(err, errLong):
-			return longRow(number), nil
-		case err != nil:
-			return Row{}, err
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			return r.next(line, number), nil
-		}
+	line, number, err := r.File.Next()
+	switch {
+	case errors.Is(err, rowfile.ErrLong):
+		return LongRow(number), nil
+	case err != nil:
+		return Row{}, err
 	}
+	return r.parse(line, number), nil
+}
+
+// LongRow is a row that is too long to be read.
+func LongRow(line int) Row {
+	return badRow(line, "row", fmt.Sprintf("the row is longer than %d bytes", maxRow))
 }
 
 // Take returns up to n rows; none at the end.
@@ -82,85 +82,6 @@ func (r *Rows) Take(n int) ([]Row, error) {
 		list = append(list, row)
 	}
 	return list, nil
-}
-
-// errLong is a line that is longer than a row may be.
-var errLong = errors.New("the line is too long")
-
-// lines reads lines, and for CSV the lines of one record together.
-type lines struct {
-	r      *bufio.Reader
-	number int      // of the last line read
-	back   [][]byte // lines to be read again; nil: one that is too long
-	join   bool     // a line with an open quote goes on in the next
-	buf    []byte
-}
-
-// read returns the next line without its end, and its number. It is good until
-// the next call.
-func (l *lines) read() (line []byte, number int, err error) {
-	line, err = l.one()
-	number = l.number
-	if err != nil || !l.join || bytes.Count(line, []byte{'"'})%2 == 0 {
-		return line, number, err
-	}
-	record := append([]byte(nil), line...)
-	var taken [][]byte
-	for {
-		more, err := l.one()
-		if err == nil {
-			taken = append(taken, append([]byte{}, more...))
-			record = append(append(record, '\n'), more...)
-		}
-		switch {
-		case err == nil && len(record) <= maxRow && bytes.Count(more, []byte{'"'})%2 == 1:
-			return record, number, nil
-		case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLong):
-			return nil, number, err
-		case err != nil || len(record) > maxRow:
-			// The quote is never closed, or too late: only its own line is wrong.
-			l.number -= len(taken)
-			if err != nil {
-				l.number--
-			}
-			if errors.Is(err, errLong) {
-				taken = append(taken, nil)
-			}
-			l.back = append(taken, l.back...)
-			return append(l.buf[:0], record[:bytes.IndexByte(append(record, '\n'), '\n')]...), number, nil
-		}
-	}
-}
-
-// one returns the next line of the file, or one that was given back.
-func (l *lines) one() ([]byte, error) {
-	l.number++
-	if len(l.back) > 0 {
-		line := l.back[0]
-		if l.back = l.back[1:]; line == nil {
-			return nil, errLong
-		}
-		return line, nil
-	}
-	l.buf = l.buf[:0]
-	long := false
-	for {
-		part, err := l.r.ReadSlice('\n')
-		if long = long || len(l.buf)+len(part) > maxRow+2; !long {
-			l.buf = append(l.buf, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case errors.Is(err, io.EOF) && len(part) == 0 && len(l.buf) == 0 && !long:
-			return nil, io.EOF
-		case err != nil && !errors.Is(err, io.EOF):
-			return nil, err
-		case long:
-			return nil, errLong
-		}
-		return bytes.TrimRight(l.buf, "\r\n"), nil
-	}
 }
 
 // object is a candidate as JSON has it.

@@ -1,15 +1,12 @@
 package recovery
 
 import (
-	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"recoup/fault"
+	"recoup/internal/rowfile"
 )
 
 // columnNames are the columns of a CSV file, each with what else it is called.
@@ -25,27 +22,20 @@ func columnNames() map[string][]string {
 }
 
 // readHeader reads the names of the columns.
-func (r *Rows) readHeader() error {
-	r.lines.join = true
-	line, _, err := r.lines.read()
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLong) {
-		return err
-	}
-	r.header = append(bytes.Clone(line), '\n')
-	names, ok := record(bytes.TrimPrefix(line, []byte("\ufeff")))
+func (r *Rows) readHeader(names []string) error {
 	columns := make([]string, len(names))
 	for i, name := range names {
 		columns[i] = columnOf(name)
 		if columns[i] == "" {
-			r.ignore = append(r.ignore, strings.TrimSpace(name))
+			r.ignore = append(r.ignore, name)
 		} else if slices.Contains(columns[:i], columns[i]) {
 			return headerError(fmt.Sprintf("the column %s is there twice", columns[i]))
 		}
 	}
-	if err != nil || !ok || !slices.Contains(columns, "company_name") {
+	if !slices.Contains(columns, "company_name") {
 		return headerError("the first line must name the columns, and company_name must be among them")
 	}
-	r.next = func(line []byte, number int) Row { return recordRow(columns, line, number) }
+	r.parse = func(line []byte, number int) Row { return recordRow(columns, line, number) }
 	return nil
 }
 
@@ -64,22 +54,10 @@ func columnOf(name string) string {
 	return ""
 }
 
-// record splits a line. Most have no quotes and need no more than that.
-func record(line []byte) ([]string, bool) {
-	if bytes.IndexByte(line, '"') < 0 {
-		return strings.Split(string(line), ","), true
-	}
-	values, err := csv.NewReader(bytes.NewReader(line)).Read()
-	return values, err == nil
-}
-
 func recordRow(columns []string, line []byte, number int) Row {
-	values, ok := record(line)
-	switch {
-	case !ok:
-		return badRow(number, "row", "the quotes of the row do not match")
-	case len(values) != len(columns):
-		return badRow(number, "row", fmt.Sprintf("the row has %d values, and there are %d columns", len(values), len(columns)))
+	values, err := rowfile.Values(line, len(columns))
+	if err != nil {
+		return Row{Line: number, Err: err}
 	}
 	row := Row{Line: number}
 	for i, value := range values {

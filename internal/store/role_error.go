@@ -36,6 +36,9 @@ type ErrorWriter interface {
 	// is to admit a row which is gone or admitted already is ErrNotFound.
 	Report(ctx context.Context, now time.Time, reports []Report) ([]Outcome, error)
 
+	// PreviewReports says what Report would do, and does nothing.
+	PreviewReports(ctx context.Context, now time.Time, reports []Report) ([]Outcome, error)
+
 	// ApplySteps applies inputs to stored errors, in order, each under a lock on
 	// its row. An archived error can still be stepped: what a worker says too
 	// late is kept in the history.

@@ -873,6 +873,21 @@ export interface Error {
   updated_at: string;
 }
 
+export interface ErrorLines {
+  /** fields of an error, each with the column or key that has it under another name */
+  columns?: Record<string, string>;
+  /** say what would become of the rows, and record nothing */
+  dry_run?: boolean;
+  /** line of the file at which they begin, behind its header; refused rows are named by it */
+  first_line?: number;
+  /** how the lines are written; those of CSV have the file's header before them */
+  format: "csv" | "ndjson";
+  /** the lines as the file has them: at most 10000 rows with code, created_at, and if known table, entity_id, severity, message, correlation_id, service, endpoint, region, external_service, tenant, http_status and key */
+  lines: string;
+  /** the error table of rows that name none */
+  table?: string;
+}
+
 export interface ErrorPage {
   /** this page of the list */
   errors: Array<Error> | null;
@@ -895,6 +910,27 @@ export interface ErrorTable {
   names: Array<TableName> | null;
   /** its name */
   table: string;
+}
+
+export interface ErrorsImportedAnswer {
+  /** of the recorded, those that went straight to the archive because of their age */
+  expired: number;
+  /** columns of a CSV file that stand for nothing */
+  ignored_columns?: Array<string> | null;
+  /** of the recorded, those whose table the policy does not know or that lack the entity which it requires */
+  orphaned: number;
+  /** errors that are new */
+  recorded: number;
+  /** rows that could not be taken */
+  refused: number;
+  /** those rows, and why */
+  refused_rows?: Array<RefusedRow> | null;
+  /** rows that were imported before */
+  repeated: number;
+  /** names the request in logs, as the header X-Request-Id does */
+  request_id: string;
+  /** how often another report of the same failure took an error's place */
+  superseded: number;
 }
 
 export interface EventPage {
@@ -3789,6 +3825,11 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   "POST /v1/errors/escalate": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
+  };
+  /** Import failures of earlier times: CSV or NDJSON; rows succeed or fail independently. Up to 10000 failures that happened elsewhere and earlier, as lines of a file. Each is judged by the policy as of its `created_at`: TTL, retry window and escalation run from then, what has expired by now goes straight to the archive, and nobody is notified of what has happened meanwhile. Rows that cannot be taken are named with their line, and the others are recorded. The same again records nothing twice: a row is recognised by its `key`, else by its content. */
+  "POST /v1/errors/import": {
+    body: ErrorLines;
+    answer: ErrorsImportedAnswer;
   };
   /** Park errors in bulk. Takes an error out of automatic retry until a person acts on it. Its owner is notified.
 

@@ -28,7 +28,13 @@ a confirmation.`,
 	for _, v := range verbs {
 		cmd.AddCommand(v.command(streams))
 	}
-	return []*cobra.Command{cmd, report(streams), gate(streams), promote(streams)}
+	imports := command.Group(&cobra.Command{
+		Use:     "import",
+		Short:   "Import failures of earlier times",
+		Long:    `Imports what was recorded elsewhere before.`,
+		Example: `  recoup import errors history.csv --table outreach.dol_errors --dry-run`,
+	}, importCommand(streams))
+	return []*cobra.Command{cmd, report(streams), gate(streams), promote(streams), imports}
 }
 
 // filter selects open errors, by the same conditions as the API.

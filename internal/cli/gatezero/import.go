@@ -113,7 +113,7 @@ type Imported struct {
 }
 
 func (m *importer) run(ctx context.Context, s *command.Session, into destination, format recovery.Format) error {
-	in, err := openInput(s, m.file)
+	in, err := s.OpenInput(m.file)
 	if err != nil {
 		return err
 	}
@@ -153,14 +153,14 @@ func (m *importer) headerError(err error) error {
 }
 
 // copy imports a file chunk by chunk, so that it may be of any length.
-func (m *importer) copy(ctx context.Context, s *command.Session, into destination, rows *recovery.Rows, in *input, sum *Imported) error {
+func (m *importer) copy(ctx context.Context, s *command.Session, into destination, rows *recovery.Rows, in *command.Input, sum *Imported) error {
 	advance, end := s.ShowProgress("importing " + command.Printable(m.file))
 	defer end()
 	return into.copy(ctx, m.batch, rows, func(c chunk) {
 		sum.Added, sum.Present, sum.Refused = sum.Added+c.added, sum.Present+c.present, sum.Refused+len(c.refused)
 		sum.Rows = sum.Added + sum.Present + sum.Refused
 		sum.Lines = append(sum.Lines, c.refused[:min(len(c.refused), keptLines-len(sum.Lines))]...)
-		advance(int(in.read.Load()), in.size)
+		advance(in.Done(), in.Size)
 	})
 }
 

@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
-	"os"
-	"sync/atomic"
 
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/app"
 	"recoup/internal/cli/command"
 	"recoup/internal/recovery"
+	"recoup/internal/rowfile"
 )
 
 // How many rows are imported at once: by one request, or in one transaction.
@@ -62,13 +60,13 @@ func (r remote) complete(ctx context.Context, batch string) error {
 
 func (r remote) copy(ctx context.Context, batch string, rows *recovery.Rows, done func(chunk)) error {
 	media := map[recovery.Format]string{recovery.CSV: "text/csv", recovery.NDJSON: "application/x-ndjson"}[r.format]
-	for piece, err := range ahead(ctx, func() (recovery.Piece, error) { return rows.Piece(requestRows) }) {
+	for piece, err := range command.Ahead(ctx, func() (rowfile.Piece, error) { return rows.Piece(requestRows) }) {
 		if err != nil {
 			return err
 		}
 		var c chunk
-		for _, row := range piece.Refused {
-			c.refuse(row.Line, row.Err)
+		for _, line := range piece.Long {
+			c.refuse(line, recovery.LongRow(line).Err)
 		}
 		if piece.Rows > 0 {
 			sent, err := r.ImportIntakeLines(ctx, batch, client.IntakeLines{Media: media, FirstLine: piece.Line, Data: piece.Data})
@@ -110,7 +108,7 @@ func (l local) copy(ctx context.Context, batch string, rows *recovery.Rows, done
 		}
 		return list, err
 	}
-	for list, err := range ahead(ctx, take) {
+	for list, err := range command.Ahead(ctx, take) {
 		if err != nil {
 			return err
 		}
@@ -125,68 +123,4 @@ func (l local) copy(ctx context.Context, batch string, rows *recovery.Rows, done
 		done(c)
 	}
 	return ctx.Err()
-}
-
-// ahead reads until io.EOF, the next while one is used, and never more than that.
-func ahead[T any](ctx context.Context, read func() (T, error)) iter.Seq2[T, error] {
-	type result struct {
-		value T
-		err   error
-	}
-	return func(yield func(T, error) bool) {
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		out := make(chan result)
-		go func() {
-			defer close(out)
-			for {
-				value, err := read()
-				if errors.Is(err, io.EOF) {
-					return
-				}
-				select {
-				case out <- result{value, err}:
-				case <-ctx.Done():
-					return
-				}
-				if err != nil {
-					return
-				}
-			}
-		}()
-		for r := range out {
-			if !yield(r.value, r.err) {
-				return
-			}
-		}
-	}
-}
-
-// input is a file, and how much of it was read.
-type input struct {
-	io.ReadCloser
-	size int // -1: it is not known
-	read atomic.Int64
-}
-
-func (in *input) Read(p []byte) (int, error) {
-	n, err := in.ReadCloser.Read(p)
-	in.read.Add(int64(n))
-	return n, err
-}
-
-// openInput opens a file, or with - standard input.
-func openInput(s *command.Session, file string) (*input, error) {
-	if file == "-" {
-		return &input{ReadCloser: io.NopCloser(s.In), size: -1}, nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &input{ReadCloser: f, size: int(info.Size())}, nil
 }

@@ -2,6 +2,7 @@ package verb
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"recoup/internal/store"
@@ -12,6 +13,33 @@ import (
 func (v Verbs) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
 	load := func(tx Tx) (*store.Work, error) { return tx.LoadReports(reports) }
 	return decide(ctx, v, "report", now, reports, load, (*store.Work).Report)
+}
+
+// errPreviewed ends a transaction of which nothing is to stay.
+var errPreviewed = errors.New("previewed")
+
+// PreviewReports decides reports as Report does, and rolls back.
+func (v Verbs) PreviewReports(ctx context.Context, now time.Time, reports []store.Report) (outcomes []store.Outcome, err error) {
+	if len(reports) == 0 {
+		return nil, nil
+	}
+	decided := false
+	err = v.db.Act(ctx, "preview reports", now, func(tx Tx) error {
+		w, err := tx.LoadReports(reports)
+		if err != nil {
+			return err
+		}
+		outcomes = make([]store.Outcome, len(reports))
+		for i := range reports {
+			outcomes[i] = w.Report(reports[i])
+		}
+		decided = true
+		return errPreviewed
+	})
+	if decided {
+		return outcomes, nil
+	}
+	return nil, err
 }
 
 // ApplySteps applies inputs to stored errors, in order, each under a lock on its
