@@ -162,6 +162,9 @@ func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
 	if after := w.dump(); after != before {
 		t.Errorf("after the release:\n%s", difference(before, after))
 	}
+	want(w.owner, "select actor, act, target, details from recoup.audit order by seq", `
+{"actor":"test","act":"table.adopt","target":"shop.failures","details":{"table" : "shop.errors"}}
+{"actor":"test","act":"table.release","target":"shop.failures","details":{"table" : "shop.errors"}}`)
 }
 
 // difference shows the lines that one text has and the other has not.

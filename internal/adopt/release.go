@@ -112,7 +112,9 @@ func (o *release) part(ctx context.Context, name string, do func(context.Context
 }
 
 func (o *release) begin(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, "update recoup.adoption set state = $2 where adoption_id = $1", o.record.ID, recoup.AdoptionReleasing)
+	_, err := tx.Exec(ctx, `with begun as (update recoup.adoption set state = $2 where adoption_id = $1 and state <> $2 returning source, table_name)
+		insert into recoup.audit (at, actor, act, target, details)
+		select recoup.clock(), $3, 'table.release', source, json_build_object('table', table_name) from begun`, o.record.ID, recoup.AdoptionReleasing, o.Actor)
 	return err
 }
 
