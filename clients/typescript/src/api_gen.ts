@@ -748,6 +748,17 @@ export interface DefinitionAnswer {
   severity: string;
 }
 
+export interface Diagnosis {
+  /** when it looked */
+  at: string;
+  /** how many checks were made */
+  checks: number;
+  /** sqlite or postgres */
+  database: string;
+  /** what was found, worst first; empty: all is well */
+  findings: Array<Finding> | null;
+}
+
 export interface Drop {
   /** in UTC */
   day: string;
@@ -1023,6 +1034,21 @@ export interface Filter {
   table?: string;
   /** only errors at this escalation tier */
   tier?: number;
+}
+
+export interface Finding {
+  /** the check that found it */
+  check: string;
+  /** what was seen, and what follows from it */
+  evidence: string;
+  /** the command that fixes it, ready to paste; empty where a person has to decide */
+  fix: string;
+  /** recoup doctor --fix does it by itself */
+  safe: boolean;
+  /** critical, warning or note */
+  severity: string;
+  /** what it is about: a table, a trigger, a setting */
+  subject: string;
 }
 
 export interface FoundID {
@@ -3267,6 +3293,10 @@ export interface Operations {
       id: string;
     };
     answer: DeadLetterDetails;
+  };
+  /** Find what is wrong with the installation. Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most. */
+  "GET /v1/doctor": {
+    answer: Diagnosis;
   };
   /** List open errors, newest first. Errors that are not archived. All filters that are set must match. */
   "GET /v1/errors": {

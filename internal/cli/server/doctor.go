@@ -156,7 +156,10 @@ func written(s *command.Session, found recoup.Diagnosis) string {
 	p := command.Page{Width: cmp.Or(s.Width, command.HelpWidth)}
 	for i := range found.Findings {
 		f := &found.Findings[i]
-		p.Heading(fmt.Sprintf("%s  %s  (%s)", strings.ToUpper(string(f.Severity)), command.Printable(f.Subject), f.Check))
+		if i > 0 {
+			p.WriteByte('\n')
+		}
+		p.Wrap("", "  ", fmt.Sprintf("%s: %s (%s)", strings.ToUpper(string(f.Severity)), command.Printable(f.Subject), f.Check))
 		p.Text(command.Printable(f.Evidence))
 		switch {
 		case f.Fix == "":

@@ -1,0 +1,118 @@
+package doctor_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/doctor"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+)
+
+var now = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
+
+// onServer is what a server shows that nothing is wrong with, and what a test changes.
+func onServer(change func(*doctor.Input)) *doctor.Input {
+	in := &doctor.Input{Now: now, Facts: store.Facts{Kind: "postgres", Clock: now, Server: &store.ServerFacts{
+		Settings: map[string]string{"fsync": "on", "shared_buffers": "131072"}, Archiving: true, Available: 100,
+	}}}
+	change(in)
+	return in
+}
+
+// onFile is that of a file.
+func onFile(change func(*doctor.Input)) *doctor.Input {
+	in := &doctor.Input{Now: now, Facts: store.Facts{Kind: "sqlite", Clock: now, Since: now, File: &store.FileFacts{Path: "/data/recoup.db", FreeBytes: 1 << 40, TotalBytes: 1 << 41}}}
+	change(in)
+	return in
+}
+
+func onNode(n doctor.Node) *doctor.Input {
+	return onServer(func(in *doctor.Input) { in.Node = &n })
+}
+
+// What cannot be planted into a database of a test is judged by its facts: each is found,
+// and nothing else.
+func TestJudge(t *testing.T) {
+	for name, c := range map[string]struct {
+		in       *doctor.Input
+		severity recoup.FindingSeverity
+		check    string
+		evidence string
+	}{
+		"transaction ids run out": {onServer(func(in *doctor.Input) { in.Facts.Server.FrozenAge = 1_700_000_000 }), recoup.FindingCritical, "vacuum", "1700000000 transactions"},
+		"autovacuum off":          {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["autovacuum"] = "off" }), recoup.FindingWarning, "vacuum", "It is off"},
+		"bloat": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Tables = []store.TableHealth{{Name: "recoup.due", Live: 1000, Dead: 90_000}}
+		}), recoup.FindingWarning, "vacuum", "never vacuumed"},
+		"long transaction": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Holders = []store.Holder{{Kind: "transaction", Name: "pid 7 of ada (psql)", Since: now.Add(-3 * time.Hour)}}
+		}), recoup.FindingWarning, "horizon", "open for 3 hours"},
+		"idle slot": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Holders = []store.Holder{{Kind: "replication slot", Name: "old", Bytes: 5 << 30}}
+		}), recoup.FindingWarning, "horizon", "5.0 GB"},
+		"prepared transaction": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Holders = []store.Holder{{Kind: "prepared transaction", Name: "x", Since: now.Add(-72 * time.Hour)}}
+		}), recoup.FindingWarning, "horizon", "prepared for 3 days"},
+		"fsync off": {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["fsync"] = "off" }), recoup.FindingCritical, "durability", "corrupt"},
+		"small buffers": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Settings["shared_buffers"] = "16384"
+			in.Facts.Server.Size = 2 << 30
+		}), recoup.FindingNote, "settings", "128 MB"},
+		"clock ahead":      {onServer(func(in *doctor.Input) { in.Skew = time.Minute }), recoup.FindingWarning, "clock", "60 seconds ahead of"},
+		"sessions used up": {onServer(func(in *doctor.Input) { in.Facts.Server.Sessions = 97 }), recoup.FindingWarning, "connections", "97 of 100"},
+		"pooler":           {onServer(func(in *doctor.Input) { in.Facts.Server.Pooled = true }), recoup.FindingNote, "pooler", "poll"},
+		"archiving fails":  {onServer(func(in *doctor.Input) { in.Facts.Server.ArchiveFail = now }), recoup.FindingWarning, "backups", "cannot be archived"},
+		"backups unknown":  {onServer(func(in *doctor.Input) { in.Facts.Server.Archiving = false }), recoup.FindingNote, "backups", "Nobody can tell"},
+		"role too powerful": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_app", Powers: []string{"superuser"}}}
+		}), recoup.FindingWarning, "roles", "superuser"},
+		"role missing": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_reader", Missing: true}}
+		}), recoup.FindingNote, "roles", "does not exist"},
+		"not seen": {onServer(func(in *doctor.Input) { in.Facts.Unseen = []store.Unseen{{What: "settings", Why: "it took too long"}} }), recoup.FindingNote, "unseen", "it took too long"},
+		"policy warnings": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Roles = nil
+			in.Warnings = []string{"an override is shadowed"}
+			in.Policy = policy.Default()
+			in.Facts.Keys = []recoup.Key{{Role: "admin", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}}
+			in.Facts.Partitions = months()
+		}), recoup.FindingNote, "policy", "shadowed"},
+		"open to all in TLS": {onNode(doctor.Node{Listen: "0.0.0.0:8080"}), recoup.FindingWarning, "listener", "without TLS"},
+		"channel missing":    {onNode(doctor.Node{Listen: "127.0.0.1:80", Missing: []string{"pager"}}), recoup.FindingWarning, "channels", "only logged"},
+		"channel unreached":  {onNode(doctor.Node{Listen: "localhost:80", Unreached: []string{"PAGE_ON_CALL of team"}}), recoup.FindingNote, "channels", "only the log"},
+		"channel unrouted":   {onNode(doctor.Node{Listen: "[::1]:80", Unrouted: []string{"mail"}}), recoup.FindingNote, "channels", "no route"},
+		"loose master key":   {onNode(doctor.Node{Listen: "127.0.0.1:80", LooseKeyFile: "/etc/master.key"}), recoup.FindingWarning, "encryption", "/etc/master.key"},
+		"damaged file":       {onFile(func(in *doctor.Input) { in.Facts.File.Damage = "row 3 missing from index" }), recoup.FindingCritical, "file", "row 3"},
+		"disk almost full":   {onFile(func(in *doctor.Input) { in.Facts.File.FreeBytes = 100 << 20 }), recoup.FindingCritical, "file", "100 MB"},
+		"unused admin": {onServer(func(in *doctor.Input) {
+			in.Facts.Keys = []recoup.Key{{Role: "admin", Name: "old", CreatedAt: now.AddDate(0, -4, 0), ExpiresAt: now.AddDate(0, 1, 0)}}
+		}), recoup.FindingNote, "keys", "nobody has used it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := doctor.Judge(c.in)
+			if len(found) != 1 || found[0].Severity != c.severity || found[0].Check != c.check || !strings.Contains(found[0].Evidence, c.evidence) {
+				t.Errorf("found %+v", found)
+			}
+		})
+	}
+	for name, in := range map[string]*doctor.Input{
+		"server": onServer(func(*doctor.Input) {}), "file": onFile(func(*doctor.Input) {}), "node": onNode(doctor.Node{Listen: "127.0.0.1:8080"}),
+	} {
+		if found := doctor.Judge(in); len(found) > 0 {
+			t.Errorf("%s: found %+v", name, found)
+		}
+	}
+}
+
+// months are the partitions that must be there.
+func months() (list []store.Partition) {
+	for _, parent := range []string{"error_event", "transition"} {
+		for _, month := range []string{"_y2026m02", "_y2026m03"} {
+			list = append(list, store.Partition{Parent: parent, Name: parent + month, Attached: true})
+		}
+	}
+	return list
+}
