@@ -62,9 +62,9 @@ func (w *world) as(sql string) {
 }
 
 // ask returns rows as text, as psql would.
-func ask(t testing.TB, conn *pgx.Conn, sql string, args ...any) string {
+func ask(t testing.TB, conn *pgx.Conn, sql string) string {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), "select array_to_string(array(select row_to_json(q)::text from ("+sql+") q), E'\n')", args...)
+	rows, err := conn.Query(t.Context(), "select array_to_string(array(select row_to_json(q)::text from ("+sql+") q), E'\n')")
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

@@ -16,13 +16,14 @@ func BenchmarkWriters(b *testing.B) {
 			const table = "(id bigint generated always as identity primary key, order_id text, code text, message text, created_at timestamptz default now())"
 			w := newWorld(b, "create table shop.failures "+table+"; create table shop.twin "+table)
 			w.adopt("shop.failures", recoup.Mapping{})
+			now := time.Now
 			insert := func(name string) time.Duration {
 				sql := fmt.Sprintf("insert into shop.%s (order_id, code, message) select 'o' || n, 'TIMEOUT', 'it took too long' from generate_series(1, $1::int) n", name)
-				began := time.Now()
+				began := now()
 				if _, err := w.owner.Exec(b.Context(), sql, batch); err != nil {
 					b.Fatal(err)
 				}
-				return time.Since(began)
+				return now().Sub(began)
 			}
 			insert("failures")
 			insert("twin")

@@ -139,11 +139,12 @@ func TestWritersGoOn(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
 	var longest atomic.Int64
+	now := time.Now
 	for n := range 4 {
 		conn := connect(t, w.appURL)
 		writers.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				began := time.Now()
+				began := now()
 				var err error
 				if n == 0 {
 					_, err = conn.CopyFrom(t.Context(), pgx.Identifier{"shop", "failures"}, []string{"order_id", "code"},
@@ -155,7 +156,7 @@ func TestWritersGoOn(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				longest.Store(max(longest.Load(), int64(time.Since(began))))
+				longest.Store(max(longest.Load(), int64(now().Sub(began))))
 			}
 		})
 	}

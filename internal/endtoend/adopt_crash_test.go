@@ -29,7 +29,7 @@ func TestAdoptKilled(t *testing.T) {
 			url, _ := pgtest.Migrated(t)
 			seed := seed()
 			t.Logf("seed %d", seed)
-			c := &adopter{T: t, url: url, random: rand.New(rand.NewPCG(seed, 0))}
+			c := &adopter{T: t, url: url, random: rand.New(rand.NewPCG(seed, 0)), now: time.Now}
 			c.exec(table + s.ddl)
 			before := pgtest.DumpSchema(t, url)
 			for range some(50, 2) {
@@ -50,6 +50,7 @@ type adopter struct {
 	*testing.T
 	url    string
 	random *rand.Rand
+	now    func() time.Time
 	took   time.Duration // the longest that one took
 }
 
@@ -66,14 +67,14 @@ func (c *adopter) again(args ...string) {
 			return // it was faster
 		}
 	}
-	began := time.Now()
+	began := c.now()
 	if out, err := c.command(args...).CombinedOutput(); err != nil {
 		// A release whose end was not heard of is over.
 		if args[0] != "release" || !c.ask("select not exists (select from recoup.adoption)") {
 			c.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	c.took = max(c.took, time.Since(began))
+	c.took = max(c.took, c.now().Sub(began))
 }
 
 func (c *adopter) command(args ...string) *exec.Cmd {
