@@ -73,12 +73,24 @@ func (m *memory) FoldCounts(context.Context) error { return nil }
 func (m *memory) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	w, outcomes := m.report(now, reports)
+	return outcomes, m.commit(ctx, w, now)
+}
+
+func (m *memory) PreviewReports(_ context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, outcomes := m.report(now, reports)
+	return outcomes, nil
+}
+
+func (m *memory) report(now time.Time, reports []store.Report) (*store.Work, []store.Outcome) {
 	w := m.begin(m.named(reports), now)
 	outcomes := make([]store.Outcome, len(reports))
 	for i, r := range reports {
 		outcomes[i] = w.Report(r)
 	}
-	return outcomes, m.commit(ctx, w, now)
+	return w, outcomes
 }
 
 func (m *memory) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
