@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"recoup"
+	"recoup/client"
 	"recoup/internal/app"
 	"recoup/internal/test/live"
 )
@@ -139,6 +141,47 @@ func plantSQLite(t *testing.T, path string, ill planted) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
+}
+
+// What the doctor's job finds is in the metrics of the node that leads, by check and
+// severity.
+func TestDoctorMetrics(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recoup.db")
+	o := healthy(t, "sqlite:"+path)
+	live.Start(t, o).Stop()
+	plantSQLite(t, path, planted{as: owner, plant: []string{"drop index error_expiry_idx"}})
+	node := live.Start(t, o)
+	node.Key = key(t, o)
+	c := node.Client()
+	for leader := ""; leader == ""; { // which takes a moment
+		jobs, err := c.Jobs(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		leader = jobs.Leader
+	}
+	if _, err := c.RunJob(t.Context(), "doctor", client.JobRun{Reason: "now"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `recoup_doctor_findings{check="indexes",severity="warning"} 1`
+	if metrics := node.Call("GET", "/metrics", ""); !strings.Contains(metrics, want) {
+		t.Errorf("the metrics lack %s:\n%s", want, metrics)
+	}
+}
+
+// key makes an admin key in a database.
+func key(t *testing.T, o app.Options) string {
+	t.Helper()
+	keys, err := app.OpenKeys(t.Context(), o, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = keys.Close() }()
+	k, err := keys.Create(t.Context(), client.NewKey{Name: "second admin", Role: "admin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Secret
 }
 
 // A backup that the command makes is written down, and one that is asked for on a database
