@@ -96,7 +96,7 @@ func (e *examination) here(ctx context.Context, s *command.Session) error {
 			found, err = fix(ctx, s, d, options)
 		}
 	}
-	if err = errors.Join(err, d.Close()); err != nil {
+	if err := errors.Join(err, d.Close()); err != nil {
 		return err
 	}
 	return report(s, found)

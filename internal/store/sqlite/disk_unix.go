@@ -14,5 +14,5 @@ func diskSpace(path string) (free, total int64) {
 	if syscall.Statfs(filepath.Dir(path), &fs) != nil {
 		return -1, 0
 	}
-	return int64(fs.Bavail) * int64(fs.Bsize), int64(fs.Blocks) * int64(fs.Bsize) //nolint:gosec,unconvert // their types differ between systems
+	return int64(fs.Bavail) * int64(fs.Bsize), int64(fs.Blocks) * int64(fs.Bsize) //nolint:unconvert // their types differ between systems
 }
