@@ -78,7 +78,7 @@ begin
       when a.blocking <> (t.blocks and a.entity_id is not null and a.disposition in ('RETRY', 'PARKED'))
         and (a.blocking and (a.entity_id is null or a.disposition not in ('RETRY', 'PARKED'))
           or coalesce(a.policy_version, t.policy_version) = t.policy_version
-            and (a.blocking or a.policy_version is null or coalesce(a.expires_at > recoup.clock(), true)))
+            and (a.blocking or a.policy_version is null or coalesce(a.expires_at > least(a.updated_at, recoup.clock()), true)))
         then 'blocking must be ' || (not a.blocking)
       when r.error_id is not null then 'what is archived does not come back' end),
       min(case when r.error_id is not null then 'error_archive_pkey' end), array_agg(distinct a.entity_id) filter (where a.blocking)
