@@ -73,6 +73,10 @@ type Report struct {
 	EventOf EventOf // nil: the ledger gets no event
 
 	Receipt *Receipt // nil: none
+
+	// Pair is written down with the error of a row of an adopted table; nil: it is of
+	// none. Only an [Adopter] takes it.
+	Pair *Pair
 }
 
 // ReportIDs returns the ids that reports bring along.

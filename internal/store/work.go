@@ -38,6 +38,9 @@ type Work struct {
 	// Tallies counts what happened.
 	Tallies Tallies
 
+	// Pairs holds the source rows of new errors, by the error's id.
+	Pairs map[recoup.ID]Pair
+
 	// Receipts holds what is known of the items' receipts, and those to add.
 	Receipts Receipts
 
@@ -172,6 +175,12 @@ func (w *Work) report(in Report) Outcome {
 		w.add(&errorRow{Error: out.Error})
 	}
 	w.set(out.Error)
+	if in.Pair != nil {
+		if w.Pairs == nil {
+			w.Pairs = map[recoup.ID]Pair{}
+		}
+		w.Pairs[out.Error.ID] = *in.Pair
+	}
 	if end := out.Effects.Ended; end != nil {
 		w.archive(end.Error, end.History, false)
 		out.Error = end.Error

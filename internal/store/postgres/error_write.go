@@ -26,6 +26,7 @@ func (s *Store) write(t *tx, w *store.Work) {
 		slices.SortStableFunc(inserts, byKey)
 		insertAll(t, "recoup.error", s.sql.stored, inserts)
 	}
+	writePairs(t, w.Pairs)
 	writeEvents(t, w.Events)
 	if notices := w.Notices(); len(notices) > 0 {
 		addNotices(t, t.now, notices)

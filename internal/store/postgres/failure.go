@@ -11,10 +11,11 @@ import (
 	"recoup/internal/store"
 )
 
-// The states of SQL that mean something to a store. RC001 is our own: what the
-// guards raise.
+// The states of SQL that mean something to a store. RC001 and RC002 are our own: what
+// the guards raise, and what is done out of turn.
 const (
 	guardRaised           = "RC001"
+	outOfTurn             = "RC002"
 	checkViolation        = "23514"
 	notNullViolation      = "23502"
 	uniqueViolation       = "23505"
@@ -181,6 +182,8 @@ func meaning(state string) error {
 	switch state {
 	case guardRaised, checkViolation, notNullViolation:
 		return store.ErrRefused
+	case outOfTurn:
+		return store.ErrOutOfTurn
 	case lockNotAvailable, serializationFailure, deadlockDetected:
 		return store.ErrBusy
 	}

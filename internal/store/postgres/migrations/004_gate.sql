@@ -56,17 +56,20 @@ end $$;
 -- is_blocked answers spec 000, 6.3 over every table at once, to whoever may ask
 -- it, whether or not they may read errors.
 create function recoup.is_blocked(entity text) returns boolean
-language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select exists (select from recoup.error where entity_id = entity and blocking)
-$$;
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return exists (select from recoup.error where entity_id = entity and blocking)
+    or exists (select from recoup.unread(entity));
+end $$;
 
 -- promote records that an entity goes on, unless an error blocks it. Nobody can
 -- close the gate between the check and the commit, and it is dated when the gate
 -- is held: a caller's time counts only if it is that of the clock. seq and
--- promoted_at are null if it is blocked. It is the only way to record a promotion: nodes may not write the table.
+-- promoted_at are null if it is blocked: by the errors in blockers, or by rows of the adopted
+-- tables in unread, which nodes look at within a second. It is the only way to record a promotion: nodes may not write the table.
 create function recoup.promote(entity text, phase text, actor text default current_user,
   at timestamptz default null, id uuid default gen_random_uuid(),
-  out seq bigint, out blockers uuid[], out promoted_at timestamptz)
+  out seq bigint, out blockers uuid[], out promoted_at timestamptz, out unread text[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if coalesce(btrim(entity), '') = '' or coalesce(btrim(phase), '') = '' then
@@ -80,7 +83,8 @@ begin
   end if;
   perform pg_advisory_xact_lock(20260202, recoup.stripe(entity));
   blockers := array(select error_id from recoup.error where entity_id = entity and blocking order by created_at, error_id limit 100);
-  if cardinality(blockers) > 0 then
+  unread := array(select u.table_name from recoup.unread(entity) u);
+  if cardinality(blockers) + cardinality(unread) > 0 then
     return;
   end if;
   seq := nextval('recoup.gate_seq');

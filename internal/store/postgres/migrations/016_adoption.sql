@@ -34,7 +34,9 @@ create table recoup.adoption (
   preset      text,
   state       text not null default 'ADOPTING' check (state in ('ADOPTING', 'BACKFILLING', 'GOVERNED', 'RELEASING')),
   steps       text[] not null default '{}', -- of its definition, done in this order
-  turn        bigint not null default 0,    -- of the node that reconciles it
+  turn        bigint not null default 0,    -- of the node that reconciles it, which only grows
+  turn_of     text,                         -- that node
+  turn_ends   timestamptz,                  -- when another may take the next
   scanned_to  text,                         -- the last key of the backfill; null: none
   scanned     bigint not null default 0,    -- how many rows it has seen
   rows        bigint not null default 0,    -- how many there were, by estimate, when it began
@@ -58,25 +60,28 @@ create unique index adopted_row_error_key on recoup.adopted_row (error_id);
 -- Keys to look at again; null: at every row that has an error, because all are gone.
 -- Entities are those that a new or changed row names, for the gate.
 create table recoup.adopted_change (
-  change_id   bigint generated always as identity primary key,
+  change_id   bigint generated always as identity,
   adoption_id int not null,
   keys        text[],
   entities    text[],
-  at          timestamptz not null default clock_timestamp()
+  at          timestamptz not null default clock_timestamp(),
+  primary key (adoption_id, change_id)
 ) with (autovacuum_vacuum_scale_factor = 0.02);
 
 -- Errors whose source row is to be told.
 create table recoup.adopted_mirror (
-  mirror_id bigint generated always as identity primary key,
-  error_id  uuid not null
+  mirror_id   bigint generated always as identity,
+  adoption_id int not null,
+  error_id    uuid not null,
+  primary key (adoption_id, mirror_id)
 ) with (autovacuum_vacuum_scale_factor = 0.02);
 
 -- adopted_moved notes which errors of source rows have moved.
 create function recoup.adopted_moved() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
-  insert into recoup.adopted_mirror (error_id)
-    select r.error_id from changed c join recoup.adopted_row r using (error_id);
+  insert into recoup.adopted_mirror (adoption_id, error_id)
+    select r.adoption_id, r.error_id from changed c join recoup.adopted_row r using (error_id);
   return null;
 end $$;
 
@@ -111,14 +116,24 @@ begin
     and not exists (select from recoup.adopted_row r where r.adoption_id = id);
   if found then
     delete from recoup.adopted_change where adoption_id = id;
+    delete from recoup.adopted_mirror where adoption_id = id;
   end if;
   return not exists (select from recoup.adoption a where a.adoption_id = id);
 end $$;
 
--- take_turn gives the next turn at an adoption to the caller, and ends all others.
-create function recoup.take_turn(id int) returns bigint language sql
+-- take_turn gives the next turn at an adoption to a node, or lengthens the one that it
+-- has; null while another node has it.
+create function recoup.take_turn(id int, node text, lasts interval) returns bigint language sql
 security definer set search_path = pg_catalog, pg_temp as $$
-  update recoup.adoption set turn = turn + 1 where adoption_id = id returning turn
+  update recoup.adoption set turn = turn + (turn_of is distinct from node)::int, turn_of = node, turn_ends = clock_timestamp() + lasts
+   where adoption_id = id and (turn_of = node or coalesce(turn_ends <= clock_timestamp(), true))
+  returning turn
+$$;
+
+-- end_turns ends the turns of a node that stops, so that others need not wait.
+create function recoup.end_turns(node text) returns void language sql
+security definer set search_path = pg_catalog, pg_temp as $$
+  update recoup.adoption set turn_ends = null, turn_of = null where turn_of = node
 $$;
 
 -- check_turn refuses what is done out of turn. Until the end of the transaction
@@ -128,7 +143,19 @@ security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform from recoup.adoption a where a.adoption_id = id and a.turn = mine for share;
   if not found then
-    raise exception using errcode = 'RC001', message = format('adoption %s: another node has its turn', id);
+    raise exception using errcode = 'RC002', message = format('adoption %s: another node has its turn', id);
   end if;
+end $$;
+
+-- unread is the adopted tables that have a row of an entity which no node has looked at
+-- yet, and since when, if it may block it. Nearly always there is no change at all.
+create function recoup.unread(entity text) returns table (table_name text, since timestamptz)
+language plpgsql stable security definer rows 1
+set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+begin
+  return query select t.table_name, min(c.at) from recoup.adopted_change c
+    join recoup.adoption a on a.adoption_id = c.adoption_id and a.state <> 'RELEASING'
+    join recoup.error_table t on t.table_name = a.table_name and t.blocks and not t.retired
+    where entity = any (c.entities) group by 1 order by 1;
 end $$;
 -- +goose StatementEnd

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"errors"
+	"time"
+
+	"recoup"
+)
+
+// ErrOutOfTurn is returned for what a node does to an adoption whose turn another
+// has taken. Nothing was done.
+var ErrOutOfTurn = errors.New("another node has the turn")
+
+// Adoption is an adoption as nodes work at it.
+type Adoption struct {
+	recoup.Adoption
+	ScannedTo string // the last key of the backfill; empty: none
+	Defined   bool   // something of its definition is there
+	Changed   bool   // there are changes to look at
+	Moved     bool   // there are errors whose source row is to be notified
+}
+
+// Turn lets a node work at an adoption, as long as no other has a later one.
+type Turn struct {
+	Adoption int
+	Number   int64
+}
+
+// AdoptedChange says at which rows of a source to look again.
+type AdoptedChange struct {
+	ID   int64
+	Keys []string
+	All  bool // at every row that has an open error: the source was emptied
+	At   time.Time
+}
+
+// SourceRow is a row of an adopted table, mapped, and not yet redacted. It is never
+// stored, logged or traced as it is.
+type SourceRow struct {
+	Key       string
+	EntityID  string
+	Code      string
+	Severity  string
+	Message   string
+	Cut       bool      // the message is longer
+	CreatedAt time.Time // zero: it has none, or none that is a date
+	Governed  bool      // it is a failure, by the owner's conditions
+}
+
+// AdoptedRow is the pair of a source row and the error that it has.
+type AdoptedRow struct {
+	Key     string
+	ErrorID recoup.ID
+	Digest  []byte // of what was mapped; empty: the row was no failure when it was last looked at
+
+	// Of the error, as it is by now: whether it is open, and what it is about.
+	Open     bool
+	EntityID string
+	Code     recoup.Code
+}
+
+// Pair is what a report has written down in its own transaction: which source row the
+// error is of.
+type Pair struct {
+	Turn   Turn
+	Key    string
+	Digest []byte
+}
+
+// Mirrored is how far a source knows what became of its errors.
+type Mirrored struct {
+	Told int   // rows that know by now, or are gone
+	Last int64 // the last entry of the queue that was looked at; zero: there is none further
+}
+
+// AdoptionFigures is how far nodes are with an adoption.
+type AdoptionFigures struct {
+	Table   string
+	Source  string
+	State   recoup.AdoptionState
+	Pending int64         // changes that no node has looked at
+	Oldest  time.Duration // since the oldest of them
+	Queued  int64         // errors whose source row is to be notified
+	Rows    int64         // source rows that have an error, by estimate
+}

@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/store"
+)
+
+// moved is an entry of the queue of errors that have moved, with what its source row
+// is to say. Without a key the row is gone, or has another error by now.
+type moved struct {
+	entry       int64
+	key         *string
+	disposition *string
+	archivedAt  *time.Time
+}
+
+const selectMoved = `select m.mirror_id, case when coalesce(e.error_id, a.error_id) is not null then r.key end, coalesce(e.disposition, a.disposition), a.archived_at
+	from (select * from recoup.adopted_mirror where adoption_id = $1 and mirror_id > $2 order by mirror_id limit $3) m
+	left join recoup.adopted_row r on r.error_id = m.error_id and r.adoption_id = $1
+	left join recoup.error e on e.error_id = m.error_id
+	left join recoup.error_archive a on a.error_id = m.error_id
+	order by m.mirror_id`
+
+// Mirror implements [store.Adopter]. It is a transaction of its own, which holds nothing
+// that others wait for but the rows of the source that it writes.
+func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit int) (done store.Mirrored, err error) {
+	err = s.inTurn(ctx, "notify an adopted table", turn, func(t *tx) error {
+		done = store.Mirrored{}
+		var list []moved
+		collect(t.queue(selectMoved, turn.Adoption, after, clamp(limit)), func(row pgx.CollectableRow) (m moved, err error) {
+			return m, row.Scan(&m.entry, &m.key, &m.disposition, &m.archivedAt)
+		}, &list)
+		if err := t.send(ctx); err != nil || len(list) == 0 {
+			return err
+		}
+		if len(list) == clamp(limit) {
+			done.Last = list[len(list)-1].entry
+		}
+		written, err := s.mirror(ctx, t, turn.Adoption, list)
+		if err != nil {
+			return err
+		}
+		var entries []int64
+		for _, m := range list {
+			if m.key == nil || written[*m.key] {
+				entries = append(entries, m.entry)
+			}
+		}
+		done.Told = len(entries)
+		t.queue("delete from recoup.adopted_mirror where adoption_id = $1 and mirror_id = any ($2)", turn.Adoption, entries)
+		return nil
+	})
+	return done, err
+}
+
+// mirror writes what became of errors into their source rows, each once, and returns the
+// keys that are written or gone.
+func (s *Store) mirror(ctx context.Context, t *tx, adoption int, list []moved) (map[string]bool, error) {
+	seen := make(map[string]bool, len(list))
+	var keys, dispositions []string
+	var archived []*time.Time
+	for _, m := range list {
+		if m.key == nil || seen[*m.key] {
+			continue
+		}
+		seen[*m.key] = true
+		keys, dispositions, archived = append(keys, *m.key), append(dispositions, *m.disposition), append(archived, m.archivedAt)
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var written []string
+	t.queue(fmt.Sprintf("select recoup.adopted_%d_mirror($1, $2, $3)", adoption), keys, dispositions, archived).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&written) })
+	if err := t.send(ctx); err != nil {
+		return nil, err
+	}
+	clear(seen)
+	for _, key := range written {
+		seen[key] = true
+	}
+	return seen, nil
+}

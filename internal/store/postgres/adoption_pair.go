@@ -1,0 +1,97 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// selectPairs is what is known of source rows, with their errors as far as those are
+// open: what is in the archive, or not even there, has ended.
+const selectPairs = `select r.key, r.error_id, r.digest, coalesce(e.state <> 'RESOLVED', false), coalesce(e.entity_id, ''), coalesce(e.code, '')
+	from %s r left join recoup.error e on e.error_id = r.error_id order by r.key`
+
+var (
+	selectPairsOf    = strings.Replace(selectPairs, "%s", "(select * from recoup.adopted_row where adoption_id = $1 and key = any ($2))", 1)
+	selectPairsAfter = strings.Replace(selectPairs, "%s", "(select * from recoup.adopted_row where adoption_id = $1 and key > $2 order by key limit $3)", 1)
+)
+
+// Pairs implements [store.Adopter].
+func (s *Store) Pairs(ctx context.Context, adoption int, keys []string) ([]store.AdoptedRow, error) {
+	rows, err := s.pool.Query(ctx, selectPairsOf, adoption, keys)
+	return collectRows("read adopted rows", rows, err, scanPair)
+}
+
+// PairsAfter implements [store.Adopter].
+func (s *Store) PairsAfter(ctx context.Context, adoption int, after string, limit int) ([]store.AdoptedRow, error) {
+	rows, err := s.pool.Query(ctx, selectPairsAfter, adoption, after, clamp(limit))
+	return collectRows("read adopted rows", rows, err, scanPair)
+}
+
+func scanPair(row pgx.CollectableRow) (p store.AdoptedRow, err error) {
+	return p, row.Scan(&p.Key, &p.ErrorID, &p.Digest, &p.Open, &p.EntityID, &p.Code)
+}
+
+// SavePairs implements [store.Adopter].
+func (s *Store) SavePairs(ctx context.Context, turn store.Turn, changed []store.AdoptedRow, gone []string) error {
+	keys, digests := make([]string, len(changed)), make([][]byte, len(changed))
+	for i := range changed {
+		keys[i], digests[i] = changed[i].Key, nonNil(changed[i].Digest)
+	}
+	return s.inTurn(ctx, "note adopted rows", turn, func(t *tx) error {
+		if len(keys) > 0 {
+			t.queue(`update recoup.adopted_row r set digest = n.digest from unnest($2::text[], $3::bytea[]) as n (key, digest)
+				where r.adoption_id = $1 and r.key = n.key`, turn.Adoption, keys, digests)
+		}
+		if len(gone) > 0 {
+			t.queue("delete from recoup.adopted_row where adoption_id = $1 and key = any ($2)", turn.Adoption, gone)
+		}
+		return nil
+	})
+}
+
+// writePairs queues which source rows new errors are of, and that these are to be
+// notified. The turn is checked when the reports take their locks, and kept until the commit.
+func writePairs(t *tx, pairs map[recoup.ID]store.Pair) {
+	if len(pairs) == 0 {
+		return
+	}
+	list := make([]pairOf, 0, len(pairs))
+	for id, p := range pairs {
+		list = append(list, pairOf{id, p})
+	}
+	slices.SortFunc(list, func(a, b pairOf) int { return strings.Compare(a.Key, b.Key) })
+	adoptions, keys := make([]int, len(list)), make([]string, len(list))
+	ids, digests := make([]recoup.ID, len(list)), make([][]byte, len(list))
+	for i, p := range list {
+		adoptions[i], keys[i], ids[i], digests[i] = p.Turn.Adoption, p.Key, p.error, nonNil(p.Digest)
+	}
+	t.queue(`insert into recoup.adopted_row (adoption_id, key, error_id, digest)
+		select * from unnest($1::int[], $2::text[], $3::uuid[], $4::bytea[])
+		on conflict (adoption_id, key) do update set error_id = excluded.error_id, digest = excluded.digest, details = null, sealed = null`,
+		adoptions, keys, raw(ids), digests)
+	t.queue("insert into recoup.adopted_mirror (adoption_id, error_id) select * from unnest($1::int[], $2::uuid[])", adoptions, raw(ids))
+}
+
+// checkTurns queues the check of the turns that reports of source rows are made in.
+func checkTurns(t *tx, reports []store.Report) {
+	seen := map[store.Turn]bool{}
+	for i := range reports {
+		if p := reports[i].Pair; p != nil && !seen[p.Turn] {
+			seen[p.Turn] = true
+			checkTurn(t, p.Turn)
+		}
+	}
+}
+
+func nonNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

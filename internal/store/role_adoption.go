@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// AdoptionReader says what is adopted.
+type AdoptionReader interface {
+	// Adoptions lists the adopted tables, by id.
+	Adoptions(ctx context.Context) ([]Adoption, error)
+
+	// AdoptionFigures returns how far nodes are with each adoption.
+	AdoptionFigures(ctx context.Context) ([]AdoptionFigures, error)
+}
+
+// Adopter governs tables that were there before (decision 0076). It is an optional
+// role: only PostgreSQL has it. What is done under a [Turn] is ErrOutOfTurn once
+// another node has a later one.
+type Adopter interface {
+	AdoptionReader
+
+	// TakeTurn gives a node the turn at an adoption, or lengthens the one that it has,
+	// and reports whether it has it then.
+	TakeTurn(ctx context.Context, adoption int, node string, lasts time.Duration) (turn Turn, held bool, err error)
+
+	// EndTurns lets other nodes have all turns of one.
+	EndTurns(ctx context.Context, node string) error
+
+	// Changes returns the first changes of an adoption behind one.
+	Changes(ctx context.Context, adoption int, after int64, limit int) ([]AdoptedChange, error)
+
+	// ForgetChanges ends changes, once all that they lead to is committed.
+	ForgetChanges(ctx context.Context, turn Turn, ids []int64) error
+
+	// SourceRows returns the rows of keys as they are now. Those that are gone are left out.
+	SourceRows(ctx context.Context, adoption int, keys []string) ([]SourceRow, error)
+
+	// ScanSource returns the rows of a source behind a key, in the order of its key.
+	ScanSource(ctx context.Context, adoption int, after string, limit int) ([]SourceRow, error)
+
+	// Pairs returns what is known of the rows of keys, and PairsAfter of those behind a key,
+	// in the order of keys of the pairs.
+	Pairs(ctx context.Context, adoption int, keys []string) ([]AdoptedRow, error)
+	PairsAfter(ctx context.Context, adoption int, after string, limit int) ([]AdoptedRow, error)
+
+	// SavePairs gives pairs another digest, and forgets others.
+	SavePairs(ctx context.Context, turn Turn, changed []AdoptedRow, gone []string) error
+
+	// SaveScan notes how far the backfill is, and that it is done.
+	SaveScan(ctx context.Context, turn Turn, to string, rows int, done bool) error
+
+	// Mirror writes into the source what became of its errors, from the queue of those that
+	// have moved, behind an entry of it. It waits for no lock: what others hold stays in the queue.
+	Mirror(ctx context.Context, turn Turn, after int64, limit int) (Mirrored, error)
+
+	// ReplicationLag is how far the slowest standby is behind, as far as this node may know.
+	ReplicationLag(ctx context.Context) (time.Duration, error)
+
+	// EndAdoption forgets an adoption that is released, once it has no pair and nothing of
+	// its definition is there, and reports whether it did.
+	EndAdoption(ctx context.Context, turn Turn) (bool, error)
+}
