@@ -15,7 +15,8 @@ type Gate struct {
 
 // Blocker is an error that keeps an entity from being promoted.
 type Blocker struct {
-	ErrorID     ID        `json:"error_id,omitzero" doc:"the error; none: the key is not for its hub"`
+	ErrorID     ID        `json:"error_id,omitzero" doc:"the error; none: the key is not for its hub, or it is unread"`
+	Unread      bool      `json:"unread,omitempty" doc:"it is no error yet, but a row of an adopted table that no node has read; ask again in a second"`
 	DeadLetter  bool      `json:"dead_letter,omitempty" doc:"it is a dead letter: it ends when its replay is verified, when it is archived, or when it expires, which it does not while a replay runs"`
 	Table       string    `json:"table" doc:"its error table"`
 	Code        Code      `json:"code,omitempty" doc:"what failed"`
@@ -29,7 +30,7 @@ type Blocker struct {
 // Public returns what a key without access to the blocker's hub may see: who has to
 // act and until when, but not what failed.
 func (b Blocker) Public() Blocker {
-	return Blocker{DeadLetter: b.DeadLetter, Table: b.Table, Owner: b.Owner, Since: b.Since, EndsAt: b.EndsAt}
+	return Blocker{Unread: b.Unread, DeadLetter: b.DeadLetter, Table: b.Table, Owner: b.Owner, Since: b.Since, EndsAt: b.EndsAt}
 }
 
 // Promotion asks to move an entity to its next phase.

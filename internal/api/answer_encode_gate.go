@@ -19,6 +19,7 @@ func (w *writer) gate(g *recoup.Gate) {
 
 func (w *writer) blocker(b *recoup.Blocker) {
 	w.idOr(`"error_id":`, b.ErrorID)
+	w.flagOr(`"unread":`, b.Unread)
 	w.flagOr(`"dead_letter":`, b.DeadLetter)
 	w.text(`"table":`, b.Table)
 	w.textOr(`"code":`, string(b.Code))

@@ -41,7 +41,7 @@ func (e *Engine) gate(entity string, blockers []store.Blocker) recoup.Gate {
 	for _, b := range blockers[:min(len(blockers), maxBlockers)] {
 		table, known := e.Policies.Table(b.Table)
 		g.Blockers = append(g.Blockers, recoup.Blocker{
-			ErrorID: b.ID, DeadLetter: known && table.DeadLetter, Table: b.Table, Code: b.Code, State: b.State, Owner: b.Owner(),
+			ErrorID: b.ID, Unread: b.ID.IsZero(), DeadLetter: known && table.DeadLetter, Table: b.Table, Code: b.Code, State: b.State, Owner: b.Owner(),
 			Since: b.CreatedAt, NextRetryAt: b.NextRetryAt, EndsAt: b.ExpiresAt,
 		})
 		never = never || b.ExpiresAt.IsZero()

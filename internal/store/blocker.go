@@ -6,7 +6,8 @@ import (
 	"recoup"
 )
 
-// Blocker is what a gate shows of an open error that blocks an entity.
+// Blocker is what a gate shows of an open error that blocks an entity. Without an id it
+// is a row of an adopted table that no node has looked at yet.
 type Blocker struct {
 	ID          recoup.ID
 	Table       string

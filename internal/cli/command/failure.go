@@ -175,6 +175,10 @@ func GateTable(s Streams, g recoup.Gate) *Table {
 	t := NewTable(s, Column{Name: "ERROR"}, Column{Name: "TABLE", Drop: 3}, Column{Name: "CODE"}, Column{Name: "STATE", State: true}, Column{Name: "OWNER", Drop: 1},
 		Column{Name: "SINCE", Drop: 4}, Column{Name: "RETRY", Drop: 2}, Column{Name: "ENDS"})
 	for _, b := range g.Blockers {
+		if b.Unread { // it is no error yet
+			t.Add("", b.Table, "", "UNREAD", b.Owner, Since(b.Since), At(b.NextRetryAt), "in a second")
+			continue
+		}
 		t.Add(b.ErrorID, b.Table, b.Code, blockerState(&b), b.Owner, Since(b.Since), At(b.NextRetryAt), At(b.EndsAt).Or("by hand"))
 	}
 	return t

@@ -156,7 +156,7 @@ func (s *Store) SaveScan(ctx context.Context, turn store.Turn, to string, rows i
 
 // EndAdoption implements [store.Adopter].
 func (s *Store) EndAdoption(ctx context.Context, turn store.Turn) (ended bool, err error) {
-	err = s.pool.QueryRow(ctx, "select recoup.end_adoption($1)", turn.Adoption).Scan(&ended)
+	err = s.pool.QueryRow(ctx, "select recoup.forget_adoption($1)", turn.Adoption).Scan(&ended)
 	return ended, failure("end an adoption", err)
 }
 

@@ -88,3 +88,6 @@ func (s *Store) Together() []string {
 	}
 	return list
 }
+
+// GateStatement is how a node asks for one gate.
+func GateStatement() string { return newGateCheck().one }

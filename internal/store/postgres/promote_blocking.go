@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"recoup"
 	"recoup/internal/store"
 )
@@ -44,19 +46,44 @@ type gateCheck struct {
 // an array the planner looks at the length, prefers a plan for just that length to
 // one that it can keep, and so plans anew every time, which takes four times as long
 // as the reading. Several are not sorted once more: a lateral query with a limit is run
-// for one entity after the other, in its own order.
+// for one entity after the other, in its own order. Behind what blocks come rows of
+// adopted tables that no node has looked at (recoup.unread): without an id, because they
+// are no errors yet. Where nothing is adopted that is a look into an empty index.
 func newGateCheck() gateCheck {
 	columns := foundColumns()
 	shown := strings.Replace(names(columns[1:], ""), "next_retry_at",
 		"coalesce((select d.lease_ends_at from recoup.due d where d.error_id = error.error_id), next_retry_at) as next_retry_at", 1)
 	from := " from recoup.error where blocking and entity_id = "
 	first := " order by created_at, error_id limit $2"
+	each := func(place, entity string) string {
+		return "(select " + place + shown + from + entity + first + ") union all (select " + place + unread(entity) + ")"
+	}
 	return gateCheck{
 		columns: columns,
-		one:     "select 1, " + shown + from + "$1" + first,
+		one:     each("1, ", "$1"),
 		many: "select k.place, " + names(columns[1:], "e.") + ` from json_array_elements_text($1::json) with ordinality k (entity, place)
-			cross join lateral (select ` + shown + from + "k.entity" + first + ") e",
+			cross join lateral (` + each("", "k.entity") + ") e",
 	}
+}
+
+// unread is recoup.unread as a part of these statements, with the columns of what
+// blocks: calling it would cost as much as the rest.
+func unread(entity string) string {
+	return `null::uuid, a.table_name, null::text, null::text, null::text, null::text, c.at, null::timestamptz, null::timestamptz
+		from recoup.adopted_change c join recoup.adoption a on a.adoption_id = c.adoption_id and a.state <> 'RELEASING'
+		where ` + entity + ` = any (c.entities)
+			and exists (select from recoup.error_table t where t.table_name = a.table_name and t.blocks and not t.retired) limit 1`
+}
+
+// Unread implements [verb.DB].
+func (d database) Unread(ctx context.Context, entity string) ([]recoup.Error, error) {
+	rows, err := d.vital.Query(ctx, "select table_name, since from recoup.unread($1)", entity)
+	return collectRows("look for unread rows", rows, err, func(row pgx.CollectableRow) (e recoup.Error, err error) {
+		e.EntityID = entity
+		err = row.Scan(&e.Table, &e.CreatedAt)
+		e.CreatedAt = e.CreatedAt.UTC()
+		return e, err
+	})
 }
 
 // Blocking returns for each entity the errors that block it, oldest first.

@@ -64,3 +64,6 @@ func (d database) countUnclaimed(ctx context.Context, u *store.Unclaimed, text s
 	u.N += found[0].N
 	return nil
 }
+
+// Unread implements [verb.DB]: nothing is adopted here.
+func (d database) Unread(context.Context, string) ([]recoup.Error, error) { return nil, nil }

@@ -1,6 +1,7 @@
 package verb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -16,6 +17,7 @@ const maxBlockers = 100
 // time, or store.ErrBlocked and what blocks. The gate is held from the check to the
 // commit, so that no report can come between. What blocks may end between the
 // check and its reading; then the gate is open and the check is made again.
+// Rows of adopted tables that no node has looked at block too: they are returned without ids.
 // What was done before, under the same receipt, is answered with *store.Repeat.
 func (v Verbs) Promote(ctx context.Context, p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error) {
 	for {
@@ -27,6 +29,9 @@ func (v Verbs) Promote(ctx context.Context, p store.Promotion) (done store.Promo
 			return done, nil, nil
 		case len(blockers) > 0:
 			return done, blockers, store.ErrBlocked
+		}
+		if blockers, err = v.db.Unread(ctx, p.Entity); err != nil || len(blockers) > 0 {
+			return done, blockers, cmp.Or(err, store.ErrBlocked)
 		}
 	}
 }

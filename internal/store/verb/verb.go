@@ -37,6 +37,10 @@ type DB interface {
 	// Unclaimed counts what of some tables and lanes is due and held by nobody, each up
 	// to a limit. Those without any are left out.
 	Unclaimed(ctx context.Context, now time.Time, tables []string, lanes []recoup.Lane, limit int) ([]store.Unclaimed, error)
+
+	// Unread returns the adopted tables that have a row of an entity which no node has
+	// looked at, as errors that have no id yet.
+	Unread(ctx context.Context, entity string) ([]recoup.Error, error)
 }
 
 // Tx is a transaction. Statements that return no answer may be put off until the
