@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/adoption"
 	"recoup/internal/api"
 	"recoup/internal/clockwork"
 	"recoup/internal/deadletter"
@@ -28,29 +29,30 @@ import (
 
 // Node is a running Recoup.
 type Node struct {
-	o        Options
-	name     string // of this process, among all that share its database
-	store    Store
-	vault    *vault
-	clock    *clock
-	ledger   *ledger.Book
-	engine   *engine.Engine
-	roster   *lease.Roster
-	api      *api.API
-	registry *registrar
-	metrics  *metrics
-	traces   *tracing // nil: nobody wants them
-	listener net.Listener
-	figures  net.Listener // of the metrics; nil: they are with the API
-	secure   bool         // with TLS
-	loops    sync.WaitGroup
-	jobs     *clockwork.Clock
-	notifier *notify.Dispatcher
-	gateZero *recovery.Service
-	letters  *deadletter.Service
-	pusher   *push.Pusher
-	policing policing
-	unusable bool // the database, as the log knows it
+	o         Options
+	name      string // of this process, among all that share its database
+	store     Store
+	vault     *vault
+	clock     *clock
+	ledger    *ledger.Book
+	engine    *engine.Engine
+	roster    *lease.Roster
+	api       *api.API
+	registry  *registrar
+	metrics   *metrics
+	traces    *tracing // nil: nobody wants them
+	listener  net.Listener
+	figures   net.Listener // of the metrics; nil: they are with the API
+	secure    bool         // with TLS
+	loops     sync.WaitGroup
+	jobs      *clockwork.Clock
+	notifier  *notify.Dispatcher
+	gateZero  *recovery.Service
+	letters   *deadletter.Service
+	pusher    *push.Pusher
+	policing  policing
+	unusable  bool              // the database, as the log knows it
+	adoptions *adoption.Service // nil: the store has none
 
 	diagnosed atomic.Pointer[recoup.Diagnosis] // while it leads: what the doctor found last
 }
@@ -140,6 +142,9 @@ func (n *Node) assemble(ctx context.Context) error {
 		return err
 	}
 	if n.pusher, err = n.newPusher(); err != nil {
+		return err
+	}
+	if err := n.newAdoptions(); err != nil {
 		return err
 	}
 	open := ""

@@ -18,7 +18,7 @@ type loop struct {
 }
 
 func (n *Node) allLoops() []loop {
-	return []loop{
+	list := []loop{
 		{"database", 500 * time.Millisecond, "", n.watchDatabase},
 		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit},
 		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy},
@@ -32,6 +32,10 @@ func (n *Node) allLoops() []loop {
 		{"notifications", 2 * time.Second, store.WakeNotices, n.notifier.Run},
 		{"receivers", time.Second, store.WakeWork, n.pusher.Run},
 	}
+	if n.adoptions != nil {
+		list = append(list, loop{"adoptions", 300 * time.Millisecond, "", n.adoptions.Run})
+	}
+	return list
 }
 
 // runLoops starts all loops; they end with ctx.

@@ -80,6 +80,9 @@ func (n *Node) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, n.o.Grace)
 	defer cancel()
 	failed := []error{n.resign(ctx)}
+	if n.adoptions != nil {
+		failed = append(failed, n.adoptions.Close(ctx))
+	}
 	if n.notifier != nil {
 		n.notifier.Wait() // its context has ended, or it never ran
 	}

@@ -179,7 +179,7 @@ func (v *vault) PlatformKeys(ctx context.Context, purpose string) ([]store.Platf
 }
 
 // purposes are what the platform has keys for.
-func purposes() []string { return []string{tenantPurpose, deadletter.KeyPurpose} }
+func purposes() []string { return []string{tenantPurpose, deadletter.KeyPurpose, adoptionPurpose} }
 
 // inspect opens all live keys, and counts those that lie bare.
 func (v *vault) inspect(ctx context.Context) (bare int, err error) {

@@ -227,6 +227,11 @@ var layers = []layer{
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
+		pkg:     "recoup/internal/adoption",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/engine"},
+		why:     "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
+	},
+	{
 		pkg: "recoup/internal/deadletter",
 		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/engine"},

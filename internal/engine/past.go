@@ -34,6 +34,9 @@ type Past struct {
 	// Apart keeps it from replacing, and from being replaced by, another report of the
 	// same failure.
 	Apart bool
+
+	// Pair is the row of an adopted table that it is of; nil: none.
+	Pair *store.Pair
 }
 
 // The times at which a failure can have happened: not before Earliest, and at most
@@ -120,7 +123,7 @@ func (e *Engine) preparePast(c Caller, p *Past, now time.Time) (store.Report, re
 	}
 	in.CreatedAt, in.Past, in.Apart = p.CreatedAt, !p.Live, p.Apart
 	r := e.decided(in)
-	r.ID = p.ID
+	r.ID, r.Pair = p.ID, p.Pair
 	return r, evidence, nil
 }
 

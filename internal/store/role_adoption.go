@@ -54,6 +54,9 @@ type Adopter interface {
 	// have moved, behind an entry of it. It waits for no lock: what others hold stays in the queue.
 	Mirror(ctx context.Context, turn Turn, after int64, limit int) (Mirrored, error)
 
+	// ForgetMoved takes an entry out of that queue, which the source refuses.
+	ForgetMoved(ctx context.Context, turn Turn, entry int64) error
+
 	// ReplicationLag is how far the slowest standby is behind, as far as this node may know.
 	ReplicationLag(ctx context.Context) (time.Duration, error)
 

@@ -38,12 +38,13 @@ func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit 
 		if err := t.send(ctx); err != nil || len(list) == 0 {
 			return err
 		}
-		if len(list) == clamp(limit) {
-			done.Last = list[len(list)-1].entry
-		}
+		done.Last = list[len(list)-1].entry // of a batch that fails, too
 		written, err := s.mirror(ctx, t, turn.Adoption, list)
 		if err != nil {
 			return err
+		}
+		if len(list) < clamp(limit) {
+			done.Last = 0
 		}
 		var entries []int64
 		for _, m := range list {
@@ -56,6 +57,14 @@ func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit 
 		return nil
 	})
 	return done, err
+}
+
+// ForgetMoved implements [store.Adopter].
+func (s *Store) ForgetMoved(ctx context.Context, turn store.Turn, entry int64) error {
+	return s.inTurn(ctx, "leave out a source row", turn, func(t *tx) error {
+		t.queue("delete from recoup.adopted_mirror where adoption_id = $1 and mirror_id = $2", turn.Adoption, entry)
+		return nil
+	})
 }
 
 // mirror writes what became of errors into their source rows, each once, and returns the

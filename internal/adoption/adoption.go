@@ -1,0 +1,275 @@
+// Package adoption is the running node's side of tables that were there before Recoup
+// (decisions 0076 and 0084): every row that is a failure has one governed error, which
+// follows the row, and the row is told what became of it. Triggers write down which rows
+// have changed; nodes look at these rows as they are now and at what is known of them, and
+// do what a table of rules says (verdict.go). So order and repetition do not matter, and a
+// backfill is the same act on keys that come from a scan.
+//
+// What is made in the database for an adoption is package adopt's. Decisions about errors
+// are the engine's.
+package adoption
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"recoup"
+	"recoup/internal/engine"
+	"recoup/internal/redact"
+	"recoup/internal/store"
+)
+
+const (
+	// Batch is how many rows are looked at together.
+	Batch = 500
+
+	// turnLasts is how long a node has the turn at an adoption, unless it asks again.
+	turnLasts = 10 * time.Second
+
+	// maxChanges is how many changes are looked at together. Each has up to 1,000 keys.
+	maxChanges = 16
+
+	// maxAtOnce is how many adoptions a node works at at the same time, and maxPasses how
+	// often before it looks what else there is.
+	maxAtOnce = 3
+	maxPasses = 50
+
+	// After a failure an adoption is left alone for a while.
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+)
+
+// By is who reports and resolves the errors of source rows.
+const By = "source"
+
+// Options are what a service is made of.
+type Options struct {
+	Store    store.Adopter
+	Engine   *engine.Engine
+	Key      func(context.Context) ([]byte, error) // digests of source rows are made with it
+	Node     string                                // of this process, among all that share its database
+	Now      func() time.Time
+	Redactor *redact.Redactor // nil: the default rules
+	Logger   *slog.Logger
+}
+
+// Service works at adoptions. It is safe for concurrent use.
+type Service struct {
+	Options
+
+	mu      sync.Mutex
+	states  map[int]*state
+	ticks   int
+	working sync.WaitGroup
+	atOnce  chan struct{}
+	counted Counts
+	key     []byte
+}
+
+// Counts is what a node has done since its start.
+type Counts struct {
+	Looked   int64 // rows that were looked at
+	Reported int64
+	Resolved int64
+	Mirrored int64
+	Refused  int64 // rows that nothing could be made of, as they were
+}
+
+// state is what a node remembers of an adoption. Only whoever works at it uses it.
+type state struct {
+	busy    bool
+	failing bool
+	pause   time.Duration
+	rest    time.Time // until then nothing is tried
+	slow    time.Time // until then the backfill waits
+	walk    *walk
+	moved   int64 // how far the queue of errors that moved was looked at
+}
+
+// walk is the way through all pairs of an adoption whose source was emptied.
+type walk struct {
+	changes []int64
+	after   string
+}
+
+// New checks the options.
+func New(o Options) (*Service, error) {
+	if o.Store == nil || o.Engine == nil || o.Key == nil || o.Node == "" || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("adoption: store, engine, key, node, clock and logger are required")
+	}
+	if o.Redactor == nil {
+		o.Redactor = redact.Default()
+	}
+	return &Service{Options: o, states: map[int]*state{}, atOnce: make(chan struct{}, maxAtOnce)}, nil
+}
+
+// Counts returns what the node has done since its start.
+func (s *Service) Counts() Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counted
+}
+
+func (s *Service) count(add func(*Counts)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	add(&s.counted)
+}
+
+// Run looks once what there is to do, and has it done. It does not wait for it: an
+// adoption whose source is locked holds up no other.
+func (s *Service) Run(ctx context.Context) error {
+	list, err := s.Store.Adoptions(ctx)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if err := s.begun(ctx); err != nil {
+		return err
+	}
+	s.ticks++
+	for i := range list {
+		a := &list[(i+s.ticks)%len(list)] // each is the first in turn
+		st := s.begin(a)
+		if st == nil {
+			continue
+		}
+		select {
+		case s.atOnce <- struct{}{}:
+		default:
+			s.end(st)
+			return nil
+		}
+		s.working.Go(func() {
+			defer func() { <-s.atOnce }()
+			defer s.end(st)
+			s.pursue(ctx, a, st)
+		})
+	}
+	return nil
+}
+
+// begin returns the state of an adoption at which there is something to do; nil if there
+// is not, or somebody is at it.
+func (s *Service) begin(a *store.Adoption) *state {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.states[a.ID]
+	if st == nil {
+		st = &state{}
+		s.states[a.ID] = st
+	}
+	if st.busy || !s.pending(a, st) || s.Now().Before(st.rest) {
+		return nil
+	}
+	st.busy = true
+	return st
+}
+
+// pending reports whether there is something to do at an adoption.
+func (s *Service) pending(a *store.Adoption, st *state) bool {
+	switch a.State {
+	case recoup.AdoptionReleasing:
+		return true
+	case recoup.AdoptionBackfilling:
+		return a.Changed || a.Moved || !s.Now().Before(st.slow)
+	case recoup.AdoptionGoverned:
+		return a.Changed || a.Moved
+	}
+	return false
+}
+
+func (s *Service) end(st *state) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.busy = false
+}
+
+// pursue works at an adoption until there is nothing more to do, or something else may be
+// more urgent.
+func (s *Service) pursue(ctx context.Context, a *store.Adoption, st *state) {
+	for range maxPasses {
+		more, err := s.work(ctx, a, st)
+		if s.failed(ctx, a, st, err) || !more {
+			return
+		}
+	}
+}
+
+// failed notes how it went. A failure is logged once until it is over; what the database
+// quotes of a row is redacted.
+func (s *Service) failed(ctx context.Context, a *store.Adoption, st *state, err error) bool {
+	switch {
+	case err == nil:
+		if st.failing {
+			s.Logger.Info("adopted table is governed again", "table", a.Table)
+		}
+		st.failing, st.pause = false, 0
+		return false
+	case ctx.Err() != nil || errors.Is(err, store.ErrOutOfTurn) || errors.Is(err, store.ErrBusy):
+		return true
+	}
+	if !st.failing {
+		cause, _ := s.Redactor.String(err.Error())
+		s.Logger.Warn("adopted table cannot be governed; it will be retried", "table", a.Table, "cause", cause)
+	}
+	st.failing, st.pause = true, min(max(2*st.pause, firstPause), lastPause)
+	st.rest = s.Now().Add(st.pause)
+	return true
+}
+
+// begun makes sure that there is a key, once something is adopted.
+func (s *Service) begun(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.key != nil {
+		return nil
+	}
+	key, err := s.Options.Key(ctx)
+	if err == nil {
+		s.key = key
+	}
+	return err
+}
+
+// Settle does all that there is to do, one adoption after the other, and returns when
+// nothing is left: for tests, and for who has no loop.
+func (s *Service) Settle(ctx context.Context) error {
+	for {
+		list, err := s.Store.Adoptions(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.begun(ctx); err != nil {
+			return err
+		}
+		left := false
+		for i := range list {
+			st := s.begin(&list[i])
+			if st == nil {
+				continue
+			}
+			more, err := s.work(ctx, &list[i], st)
+			s.end(st)
+			if err != nil {
+				return err
+			}
+			left = left || more
+		}
+		if !left {
+			return nil
+		}
+	}
+}
+
+// Close waits for what is under way, whose context has ended, and lets other nodes have
+// the turns.
+func (s *Service) Close(ctx context.Context) error {
+	s.working.Wait()
+	if s.key == nil {
+		return nil // it never had one
+	}
+	return s.Store.EndTurns(ctx, s.Node)
+}

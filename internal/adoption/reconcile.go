@@ -1,0 +1,181 @@
+package adoption
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/engine"
+	"recoup/internal/lifecycle"
+	"recoup/internal/store"
+)
+
+// batch is rows of a source that are looked at together.
+type batch struct {
+	keys    []string
+	rows    []store.SourceRow
+	bad     map[string]string    // why a row cannot be read, by its key
+	written map[string]time.Time // when a row was written, by its key; nil: long ago
+}
+
+// follow is what follows from a batch.
+type follow struct {
+	resolve []engine.Act
+	report  []engine.Past
+	noted   []store.AdoptedRow
+	gone    []string
+}
+
+// reconcile does what follows from how rows of a source are. Every part of it may be
+// repeated: after a failure in between, what is left to do is what follows then.
+func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.Turn, b batch) error {
+	pairs, err := s.Store.Pairs(ctx, a.ID, b.keys)
+	if err != nil {
+		return err
+	}
+	f := s.follows(a, turn, b, pairs)
+	if err := s.apply(ctx, f.resolve); err != nil {
+		return err
+	}
+	if err := s.report(ctx, a, f.report); err != nil {
+		return err
+	}
+	if len(f.noted)+len(f.gone) > 0 {
+		if err := s.Store.SavePairs(ctx, turn, f.noted, f.gone); err != nil {
+			return err
+		}
+	}
+	s.count(func(c *Counts) {
+		c.Looked, c.Reported, c.Resolved, c.Refused = c.Looked+int64(len(b.keys)), c.Reported+int64(len(f.report)), c.Resolved+int64(len(f.resolve)), c.Refused+int64(len(b.bad))
+	})
+	return nil
+}
+
+// follows asks the rules about each row.
+func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch, pairs []store.AdoptedRow) (f follow) {
+	known := make(map[string]*store.AdoptedRow, len(pairs))
+	for i := range pairs {
+		known[pairs[i].Key] = &pairs[i]
+	}
+	there := make(map[string]*store.SourceRow, len(b.rows))
+	for i := range b.rows {
+		there[b.rows[i].Key] = &b.rows[i]
+	}
+	for _, key := range b.keys {
+		pair := known[key]
+		row := s.clean(a, key, there[key], b.bad[key])
+		if b.bad[key] != "" && pair != nil {
+			continue // it keeps the error that it has
+		}
+		v := decide(row.source, row.memory(pair), row.standing(pair))
+		if v.resolve != "" {
+			f.resolve = append(f.resolve, engine.Act{ID: pair.ErrorID, Input: lifecycle.Resolve{Reason: v.resolve}})
+		}
+		if v.report {
+			past := row.past(s.Now(), pair, b.written[key])
+			past.ID = s.Engine.IDs.New(past.CreatedAt)
+			past.Pair = &store.Pair{Turn: turn, Key: key, Digest: row.digest}
+			f.report = append(f.report, past)
+		}
+		switch v.pair {
+		case note:
+			f.noted = append(f.noted, store.AdoptedRow{Key: key, Digest: row.digest})
+		case empty:
+			f.noted = append(f.noted, store.AdoptedRow{Key: key})
+		case forget:
+			f.gone = append(f.gone, key)
+		}
+	}
+	return f
+}
+
+// caller is who acts for a source.
+func caller() engine.Caller { return engine.Caller{Name: By} }
+
+// apply has the engine apply inputs. What it refuses has ended meanwhile, or cannot end.
+func (s *Service) apply(ctx context.Context, acts []engine.Act) error {
+	return s.applyAs(ctx, caller(), acts)
+}
+
+func (s *Service) applyAs(ctx context.Context, c engine.Caller, acts []engine.Act) error {
+	if len(acts) == 0 {
+		return nil
+	}
+	outcomes, err := s.Engine.Apply(ctx, c, acts)
+	if err != nil {
+		return err
+	}
+	for i := range outcomes {
+		if err := outcomes[i].Err; transient(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// archive ends errors whose source is released.
+func (s *Service) archive(ctx context.Context, ids []recoup.ID) error {
+	acts := make([]engine.Act, len(ids))
+	for i, id := range ids {
+		acts[i] = engine.Act{ID: id, Input: lifecycle.ArchiveNow{Reason: "released"}}
+	}
+	return s.applyAs(ctx, engine.Caller{Name: "release"}, acts)
+}
+
+// report has the engine record failures. One that the database refuses becomes an orphan
+// that says so.
+func (s *Service) report(ctx context.Context, a *store.Adoption, list []engine.Past) error {
+	if len(list) == 0 {
+		return nil
+	}
+	reported, err := s.Engine.Import(ctx, caller(), list)
+	if err != nil {
+		return err
+	}
+	var again []engine.Past
+	for i := range reported {
+		switch err := reported[i].Err; {
+		case err == nil:
+		case transient(err):
+			return err
+		default:
+			s.count(func(c *Counts) { c.Refused++ })
+			again = append(again, s.orphan(a, &list[i], err))
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	reported, err = s.Engine.Import(ctx, caller(), again)
+	for i := range reported {
+		if reported[i].Err != nil {
+			s.Logger.Warn("row of an adopted table cannot be governed", "table", a.Table, "key", again[i].Pair.Key)
+		}
+	}
+	return err
+}
+
+// orphan is what is reported of a row of which nothing else can be.
+func (s *Service) orphan(a *store.Adoption, of *engine.Past, why error) engine.Past {
+	now := s.Now()
+	message, _ := s.Redactor.String("a row of " + a.Source + " was refused: " + why.Error())
+	return engine.Past{
+		Report: recoup.Report{Table: a.Table, Code: string(fault.CodeUnregisteredCode), Message: message},
+		ID:     s.Engine.IDs.New(now), CreatedAt: now, Live: true, Apart: true, Pair: of.Pair,
+	}
+}
+
+// transient reports whether another time will do: it is no fault of a row.
+func transient(err error) bool {
+	var refusal *lifecycle.Refusal
+	var named *fault.Error
+	switch {
+	case err == nil, errors.As(err, &refusal), errors.Is(err, store.ErrRefused), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict):
+		return false
+	case errors.As(err, &named):
+		return named.Code != fault.CodeValidationError && named.Code != fault.CodeConflict
+	}
+	return true
+}

@@ -1,0 +1,167 @@
+package adoption
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/check"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+const (
+	// digestSize is enough to tell whether a row has changed.
+	digestSize = 16
+
+	// cutOff is how much is taken from the end of a message of which only a part was
+	// read: a secret that was cut there is not recognised.
+	cutOff = 4096
+
+	// fresh is how soon after its own time a row was written that is news.
+	fresh = time.Hour
+)
+
+// cleaned is a row as it may be stored.
+type cleaned struct {
+	source source
+	report recoup.Report
+	code   recoup.Code // as it is kept
+	at     time.Time   // zero: when it was first seen
+	digest []byte
+}
+
+// clean redacts a row, and puts a stand-in in the place of what cannot be kept: its
+// message says what and why. A row that is gone is nil; one that cannot be read has a
+// reason, and becomes an orphan.
+func (s *Service) clean(a *store.Adoption, key string, r *store.SourceRow, bad string) cleaned {
+	c := cleaned{report: recoup.Report{Table: a.Table}}
+	switch {
+	case bad != "":
+		c.source, c.code = failing, fault.CodeUnregisteredCode
+		c.report.Message, _ = s.Redactor.String("row " + key + " of " + a.Source + " cannot be read: " + bad)
+		c.report.Code, c.digest = string(c.code), s.digest(&store.SourceRow{Key: key, Message: bad})
+		return c
+	case r == nil:
+		return c
+	}
+	c.digest = s.digest(r)
+	if c.source = resting; r.Governed {
+		c.source = failing
+	}
+	var notes []string
+	c.report.EntityID = r.EntityID
+	if refusal := s.Redactor.CheckIdentifier(r.EntityID, check.MaxIdentifier); refusal != nil {
+		c.report.EntityID = ""
+		notes = append(notes, "entity: "+refusal.Message)
+	}
+	c.code = s.code(r.Code)
+	if c.report.Code = string(c.code); c.code == fault.CodeUnregisteredCode {
+		notes = append(notes, "code: it has none that can be kept")
+	}
+	if severity := recoup.Severity(strings.ToUpper(strings.TrimSpace(r.Severity))); severity.Valid() {
+		c.report.Severity = severity
+	}
+	if c.at = r.CreatedAt; !r.CreatedAt.IsZero() && r.CreatedAt.Before(engine.Earliest) || r.CreatedAt.After(s.Now().Add(engine.MaxAhead)) {
+		c.at = time.Time{}
+		notes = append(notes, "time: not between 2000 and now")
+	}
+	c.report.Message = s.message(r, notes)
+	return c
+}
+
+// code is what a code is kept as. What cannot be one, or looks like a secret, is not kept.
+func (s *Service) code(text string) recoup.Code {
+	text = strings.TrimSpace(text)
+	def, code, err := s.Engine.Codes().Fold(text)
+	if err != nil || def.Code != code && (s.Redactor.Identifier(text) != nil || s.Redactor.CheckIdentifier(string(code), check.MaxIdentifier) != nil) {
+		return fault.CodeUnregisteredCode
+	}
+	return code
+}
+
+// message is what is kept of a message, behind what is to be said about the row.
+func (s *Service) message(r *store.SourceRow, notes []string) string {
+	text, _ := s.Redactor.String(strings.ToValidUTF8(r.Message, "\uFFFD"))
+	if r.Cut {
+		text = text[:max(0, len(text)-cutOff)]
+	}
+	if len(notes) > 0 {
+		text = "[" + strings.Join(notes, "; ") + "] " + text
+	}
+	if len(text) > engine.MaxMessage {
+		text = text[:engine.MaxMessage]
+	}
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// digest tells whether the mapped columns of a row are what they were. It is keyed:
+// nobody can find out by trying what a short message was.
+func (s *Service) digest(r *store.SourceRow) []byte {
+	h := hmac.New(sha256.New, s.key)
+	at := int64(0)
+	if !r.CreatedAt.IsZero() {
+		at = r.CreatedAt.UnixMicro()
+	}
+	buf := binary.BigEndian.AppendUint64(nil, uint64(at))
+	for _, text := range []string{r.EntityID, r.Code, r.Severity, r.Message} {
+		buf = append(binary.BigEndian.AppendUint64(buf, uint64(len(text))), text...)
+	}
+	_, _ = h.Write(buf) // a hash never fails
+	return h.Sum(nil)[:digestSize]
+}
+
+// memory compares a row with what is known of it.
+func (c *cleaned) memory(pair *store.AdoptedRow) memory {
+	switch {
+	case pair == nil:
+		return unknown
+	case len(pair.Digest) == 0:
+		return blank
+	case c.digest != nil && hmac.Equal(c.digest, pair.Digest):
+		return same
+	}
+	return changed
+}
+
+// standing is the error that a row has.
+func (c *cleaned) standing(pair *store.AdoptedRow) standing {
+	switch {
+	case pair == nil:
+		return none
+	case !pair.Open:
+		return ended
+	case pair.EntityID == c.report.EntityID && pair.Code == c.code:
+		return open
+	}
+	return other
+}
+
+// past is the report of a row that has, or had, a pair. What was written when it happened
+// is news, and so is what has failed again, whatever its row says; the rest is history, of
+// which nobody is notified.
+func (c *cleaned) past(now time.Time, pair *store.AdoptedRow, written time.Time) engine.Past {
+	known := !written.IsZero()
+	if written.After(now) || !known {
+		written = now
+	}
+	p := engine.Past{Report: c.report, CreatedAt: c.at, Apart: true, Live: known}
+	switch {
+	case c.at.IsZero():
+		p.CreatedAt = written
+	case written.Sub(c.at) <= fresh:
+	case pair != nil:
+		p.CreatedAt = written
+	default:
+		p.Live = false
+	}
+	return p
+}

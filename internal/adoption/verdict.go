@@ -1,0 +1,87 @@
+package adoption
+
+// source is how a row of a source is.
+type source int
+
+const (
+	gone    source = iota // it is not there any more
+	resting               // it is there and no failure, by the owner's conditions
+	failing               // it is a failure
+)
+
+// memory is how the mapped columns of a row are, compared with those of the last look.
+type memory int
+
+const (
+	unknown memory = 1 << iota // the row was never a failure when somebody looked
+	same
+	changed
+	blank // the row was no failure at the last look, and one before
+)
+
+// standing is the error that a row has.
+type standing int
+
+const (
+	none  standing = 1 << iota
+	open           // about the same entity and code as the row is now
+	other          // open, about another
+	ended          // resolved or archived, by whomever
+)
+
+// pairing is what becomes of the pair of row and error.
+type pairing int
+
+const (
+	keep   pairing = iota
+	note           // the columns as they are now
+	empty          // that the row is no failure
+	forget         // all of it
+)
+
+// verdict is what follows. An old error is resolved before a new one is reported.
+type verdict struct {
+	resolve string // why; empty: not
+	report  bool   // which writes down the pair
+	pair    pairing
+}
+
+// The reasons for which a source resolves its errors.
+const (
+	becauseGone    = "the source row was deleted"
+	becauseResting = "the source row is no failure any more"
+	becauseOther   = "the source row is about something else now"
+)
+
+// rules is decision 0076's table. A situation that no rule has cannot be.
+var rules = []struct {
+	source   source
+	memory   memory
+	standing standing
+	verdict
+}{
+	{gone, unknown, none, verdict{}},
+	{gone, same | changed | blank, open | other, verdict{resolve: becauseGone, pair: forget}},
+	{gone, same | changed | blank, ended, verdict{pair: forget}},
+
+	{resting, unknown, none, verdict{}},
+	{resting, same | changed | blank, open | other, verdict{resolve: becauseResting, pair: empty}},
+	{resting, same | changed, ended, verdict{pair: empty}},
+	{resting, blank, ended, verdict{}},
+
+	{failing, unknown, none, verdict{report: true}},
+	{failing, same, open | other | ended, verdict{}}, // what a person or the clock has ended stays ended
+	{failing, changed | blank, open, verdict{pair: note}},
+	{failing, changed | blank, other, verdict{resolve: becauseOther, report: true}},
+	{failing, changed | blank, ended, verdict{report: true}}, // it has failed again
+}
+
+// decide returns what follows from how a row is, how it was and which error it has.
+func decide(s source, m memory, e standing) verdict {
+	for _, r := range rules {
+		if r.source == s && r.memory&m != 0 && r.standing&e != 0 {
+			return r.verdict
+		}
+	}
+	return verdict{}
+}

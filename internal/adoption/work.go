@@ -1,0 +1,150 @@
+package adoption
+
+import (
+	"context"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// work does a batch of everything that there is to do at an adoption, in the order of
+// urgency, and reports whether there is more. Without the turn it does nothing.
+func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more bool, err error) {
+	turn, held, err := s.Store.TakeTurn(ctx, a.ID, s.Node, turnLasts)
+	if err != nil || !held {
+		return false, err
+	}
+	if a.State == recoup.AdoptionReleasing {
+		return s.release(ctx, turn)
+	}
+	if more, err = s.changes(ctx, a, turn, st); err != nil {
+		return false, err
+	}
+	moved, err := s.mirror(ctx, turn, st)
+	if err != nil {
+		return false, err
+	}
+	filling := false
+	if a.State == recoup.AdoptionBackfilling {
+		if filling, err = s.backfill(ctx, a, turn, st); err != nil {
+			return false, err
+		}
+	}
+	return more || moved || filling, nil
+}
+
+// changes looks at the rows that changes name.
+func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
+	list, err := s.Store.Changes(ctx, a.ID, 0, maxChanges)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	look := lookAt{seen: map[string]time.Time{}}
+	var done, emptied []int64
+	for _, c := range list {
+		if c.All {
+			emptied = append(emptied, c.ID)
+			continue
+		}
+		done = append(done, c.ID)
+		for _, key := range c.Keys {
+			look.add(key, c.At)
+		}
+	}
+	if err := s.lookAt(ctx, a, turn, look); err != nil {
+		return false, err
+	}
+	if len(done) > 0 {
+		if err := s.Store.ForgetChanges(ctx, turn, done); err != nil {
+			return false, err
+		}
+	}
+	walking := false
+	if len(emptied) > 0 {
+		if walking, err = s.walk(ctx, a, turn, st, emptied); err != nil {
+			return false, err
+		}
+	}
+	return walking || len(list) == maxChanges && len(done) > 0, nil
+}
+
+// walk looks at a batch of all rows that have an error, because the source was emptied.
+// Where the node dies on the way, another one begins anew.
+func (s *Service) walk(ctx context.Context, a *store.Adoption, turn store.Turn, st *state, emptied []int64) (more bool, err error) {
+	if st.walk == nil {
+		st.walk = &walk{changes: emptied}
+	}
+	pairs, err := s.Store.PairsAfter(ctx, a.ID, st.walk.after, Batch)
+	if err != nil {
+		return false, err
+	}
+	if len(pairs) == 0 {
+		err := s.Store.ForgetChanges(ctx, turn, st.walk.changes)
+		more = len(emptied) > len(st.walk.changes)
+		st.walk = nil
+		return more, err
+	}
+	look := lookAt{seen: map[string]time.Time{}}
+	for i := range pairs {
+		look.add(pairs[i].Key, time.Time{})
+	}
+	if err := s.lookAt(ctx, a, turn, look); err != nil {
+		return false, err
+	}
+	st.walk.after = pairs[len(pairs)-1].Key
+	return true, nil
+}
+
+// lookAt is which rows are to be looked at, and when they were written.
+type lookAt struct {
+	keys []string
+	seen map[string]time.Time
+}
+
+func (l *lookAt) add(key string, at time.Time) {
+	if _, known := l.seen[key]; !known {
+		l.keys = append(l.keys, key)
+	}
+	l.seen[key] = at
+}
+
+// lookAt reads rows as they are now and does what follows, a batch at a time.
+func (s *Service) lookAt(ctx context.Context, a *store.Adoption, turn store.Turn, look lookAt) error {
+	for keys := look.keys; len(keys) > 0; {
+		part := keys[:min(len(keys), Batch)]
+		keys = keys[len(part):]
+		rows, bad, err := s.read(ctx, a.ID, part)
+		if err != nil {
+			return err
+		}
+		if err := s.reconcile(ctx, a, turn, batch{keys: part, rows: rows, bad: bad, written: look.seen}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release ends a batch of the errors of an adoption that is being released, and at last
+// the adoption itself.
+func (s *Service) release(ctx context.Context, turn store.Turn) (more bool, err error) {
+	pairs, err := s.Store.PairsAfter(ctx, turn.Adoption, "", Batch)
+	if err != nil {
+		return false, err
+	}
+	if len(pairs) == 0 {
+		_, err := s.Store.EndAdoption(ctx, turn)
+		return false, err
+	}
+	var open []recoup.ID
+	keys := make([]string, len(pairs))
+	for i := range pairs {
+		if keys[i] = pairs[i].Key; pairs[i].Open {
+			open = append(open, pairs[i].ErrorID)
+		}
+	}
+	if err := s.archive(ctx, open); err != nil {
+		return false, err
+	}
+	return true, s.Store.SavePairs(ctx, turn, nil, keys)
+}

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"recoup"
+	"recoup/internal/adoption"
+	"recoup/internal/store"
+)
+
+// adoptionPurpose is the purpose of the key that digests of adopted rows are made with.
+const adoptionPurpose = "adoption"
+
+// newAdoptions makes what governs adopted tables, on a store that can have any.
+func (n *Node) newAdoptions() (err error) {
+	s, can := n.store.(store.Adopter)
+	if !can {
+		return nil
+	}
+	n.adoptions, err = adoption.New(adoption.Options{
+		Store: s, Engine: n.engine, Key: n.adoptionKey, Node: n.name, Now: n.o.Now, Logger: n.o.Logger,
+	})
+	return err
+}
+
+// adoptionKey returns the key of digests, and makes it when the first table is adopted.
+// It is never rotated: every row would look as if it had changed.
+func (n *Node) adoptionKey(ctx context.Context) ([]byte, error) {
+	secret := make([]byte, 32)
+	if _, err := io.ReadFull(n.o.Random, secret); err != nil {
+		return nil, fmt.Errorf("making a key for adopted tables: %w", err)
+	}
+	now := n.o.Now()
+	first := store.PlatformKey{ID: "a" + now.UTC().Format("20060102150405"), Purpose: adoptionPurpose, Secret: secret}
+	key, _, err := n.vault.AddFirstPlatformKey(ctx, first, store.Act{By: recoup.System, Reason: "first adopted table", At: now})
+	return key.Secret, err
+}
