@@ -61,10 +61,10 @@ func newQueue(b *testing.B, s interface {
 // for all of them would flatter.
 type apart struct{ deadletter.Store }
 
-func (a apart) StepLetters(ctx context.Context, now time.Time, steps []store.LetterStep) ([]store.LetterOutcome, error) {
+func (a apart) StepStaged(ctx context.Context, now time.Time, steps []store.StagedStep) ([]store.StagedOutcome, error) {
 	for i := range steps {
 		decide := steps[i].Decide
-		steps[i].Decide = func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+		steps[i].Decide = func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 			next, effects, err := decide(l, now)
 			if l.Queued.WorkID.IsZero() && !next.Queued.WorkID.IsZero() {
 				next.Queued.DueAt = next.Queued.DueAt.Add(time.Duration(i) * time.Microsecond)
@@ -72,7 +72,7 @@ func (a apart) StepLetters(ctx context.Context, now time.Time, steps []store.Let
 			return next, effects, err
 		}
 	}
-	return a.Store.StepLetters(ctx, now, steps)
+	return a.Store.StepStaged(ctx, now, steps)
 }
 
 // load submits work in batches.

@@ -50,13 +50,13 @@ func (c *call) letterReceipts() (deadletter.Receipts, error) {
 	if id == nil || err != nil {
 		return nil, err
 	}
-	return func(i int) *store.LetterReceipt {
-		return &store.LetterReceipt{Scope: id.scope, Key: id.item(i), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}
+	return func(i int) *store.StagedReceipt {
+		return &store.StagedReceipt{Scope: id.scope, Key: id.item(i), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}
 	}, nil
 }
 
 // letterReceipt is that of the i-th item.
-func (c *call) letterReceipt(i int) (*store.LetterReceipt, error) {
+func (c *call) letterReceipt(i int) (*store.StagedReceipt, error) {
 	receipts, err := c.letterReceipts()
 	if receipts == nil || err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ const maxKinds = 100
 func (c letterCollector) read(now time.Time) (list []prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	f, err := c.n.store.LetterFigures(ctx, now)
+	f, err := c.n.store.StagedFigures(ctx, now)
 	if err != nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ type kind struct {
 const otherKind = "_other"
 
 // largest leaves the largest kinds as they are and adds the others up.
-func largest(levels []store.LetterLevel) []store.LetterLevel {
+func largest(levels []store.DeadLetterLevel) []store.DeadLetterLevel {
 	sizes := map[kind]int64{}
 	for _, l := range levels {
 		sizes[kind{l.Pipeline, l.Class}] += l.N
@@ -91,7 +91,7 @@ func largest(levels []store.LetterLevel) []store.LetterLevel {
 	for _, k := range kinds[:min(len(kinds), maxKinds)] {
 		named[k] = true
 	}
-	var list []store.LetterLevel
+	var list []store.DeadLetterLevel
 	rest := map[recoup.WorkflowStep]int{} // where in the list
 	for _, l := range levels {
 		at, known := rest[l.Step]
@@ -102,7 +102,7 @@ func largest(levels []store.LetterLevel) []store.LetterLevel {
 			list[at].N += l.N
 		default:
 			rest[l.Step] = len(list)
-			list = append(list, store.LetterLevel{Pipeline: otherKind, Class: otherKind, Step: l.Step, N: l.N})
+			list = append(list, store.DeadLetterLevel{Pipeline: otherKind, Class: otherKind, Step: l.Step, N: l.N})
 		}
 	}
 	return list

@@ -39,7 +39,7 @@ type Store interface {
 
 	notify.Store
 	store.OutboxGauge
-	store.LetterGauge
+	store.StagedGauge
 	store.HeartbeatWriter
 	store.QueueReader
 	alert.Store

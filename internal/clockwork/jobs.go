@@ -64,7 +64,7 @@ func All(p Parts) []Job {
 		},
 		{
 			Name: "counts", About: "fold the counts of errors, of what happens to them, of batches and dead letters", Every: 5 * time.Second, Late: 15 * time.Minute,
-			Chunk: fold(p.Store.FoldCounts, p.Store.FoldActivity, p.Store.FoldBatchCounts, p.Store.FoldLetterCounts),
+			Chunk: fold(p.Store.FoldCounts, p.Store.FoldActivity, p.Store.FoldBatchCounts, p.Store.FoldDeadLetterCounts),
 		},
 		{
 			Name: "rollups", About: "fold the counts of events, late ones too", Every: 5 * time.Second, Late: 15 * time.Minute,

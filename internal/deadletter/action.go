@@ -24,7 +24,7 @@ func (in Triage) clean(f *check.Fields) Action {
 	return in
 }
 
-func (in Triage) take(l *store.Letter, f *check.Fields) map[string]any {
+func (in Triage) take(l *store.StagedWork, f *check.Fields) map[string]any {
 	d := &l.Dead
 	in.confirms(f, d.Stage, d.Class)
 	if in.Exhausted != nil && *in.Exhausted != d.Exhausted {
@@ -77,7 +77,7 @@ func (in *Remediation) deeds() []deed {
 	}
 }
 
-func (in Remediation) take(l *store.Letter, f *check.Fields) map[string]any {
+func (in Remediation) take(l *store.StagedWork, f *check.Fields) map[string]any {
 	details := map[string]any{}
 	for _, d := range in.deeds() {
 		switch asked := d.cause == l.Dead.Cause; {
@@ -107,7 +107,7 @@ func (in Validation) clean(f *check.Fields) Action {
 	return in
 }
 
-func (in Validation) take(l *store.Letter, _ *check.Fields) map[string]any {
+func (in Validation) take(l *store.StagedWork, _ *check.Fields) map[string]any {
 	l.Dead.Step = recoup.StepValidated
 	details := map[string]any{"idempotent": in.Idempotent}
 	if in.DuplicateSafe != "" {
@@ -131,7 +131,7 @@ func (in Verification) clean(f *check.Fields) Action {
 	return in
 }
 
-func (in Verification) take(l *store.Letter, _ *check.Fields) map[string]any {
+func (in Verification) take(l *store.StagedWork, _ *check.Fields) map[string]any {
 	if l.Dead.Step = recoup.StepVerified; in.Outcome == recoup.NotDelivered {
 		l.Dead.Step, l.Dead.Cause = recoup.StepNew, ""
 	}

@@ -19,15 +19,15 @@ import (
 
 // Done is what became of one item of a call.
 type Done struct {
-	Letter   store.Letter
+	Letter   store.StagedWork
 	Err      error
 	Repeated bool // it was done before, under the same receipt
 }
 
 // Receipts gives each item of a call its receipt; nil: none has one.
-type Receipts func(i int) *store.LetterReceipt
+type Receipts func(i int) *store.StagedReceipt
 
-func (r Receipts) of(i int) *store.LetterReceipt {
+func (r Receipts) of(i int) *store.StagedReceipt {
 	if r == nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (r Receipts) At(place []int) Receipts {
 	if r == nil {
 		return nil
 	}
-	return func(k int) *store.LetterReceipt { return r(place[k]) }
+	return func(k int) *store.StagedReceipt { return r(place[k]) }
 }
 
 func tooMany(n int) error {
@@ -48,12 +48,12 @@ func tooMany(n int) error {
 
 // each decides the change of every item and applies those that could be decided, in
 // order.
-func (s *Service) each(ctx context.Context, n int, step func(i int) (store.LetterStep, error)) ([]Done, error) {
-	return batch.Each(ctx, n, func(i int) (store.LetterStep, error) {
+func (s *Service) each(ctx context.Context, n int, step func(i int) (store.StagedStep, error)) ([]Done, error) {
+	return batch.Each(ctx, n, func(i int) (store.StagedStep, error) {
 		made, err := step(i)
 		made.Receipt, made.EventOf = receipt(made.Receipt), s.event
 		return made, err
-	}, s.steps, func(_ int, o *store.LetterOutcome, err error) (Done, error) {
+	}, s.steps, func(_ int, o *store.StagedOutcome, err error) (Done, error) {
 		if o == nil {
 			return Done{Err: err}, nil
 		}
@@ -61,24 +61,24 @@ func (s *Service) each(ctx context.Context, n int, step func(i int) (store.Lette
 	})
 }
 
-func (s *Service) steps(ctx context.Context, steps []store.LetterStep) ([]store.LetterOutcome, error) {
-	return batch.Apart(steps, func(part []store.LetterStep) ([]store.LetterOutcome, error) {
-		return s.Store.StepLetters(ctx, time.Time{}, part)
-	}, func(err error) store.LetterOutcome { return store.LetterOutcome{Err: err} })
+func (s *Service) steps(ctx context.Context, steps []store.StagedStep) ([]store.StagedOutcome, error) {
+	return batch.Apart(steps, func(part []store.StagedStep) ([]store.StagedOutcome, error) {
+		return s.Store.StepStaged(ctx, time.Time{}, part)
+	}, func(err error) store.StagedOutcome { return store.StagedOutcome{Err: err} })
 }
 
 // answer is what a receipt keeps of an outcome.
 type answer struct {
-	Letter store.Letter `json:"letter"`
+	Letter store.StagedWork `json:"letter"`
 }
 
 // receipt completes what a caller asked for with how an outcome is written down.
-func receipt(r *store.LetterReceipt) *store.LetterReceipt {
+func receipt(r *store.StagedReceipt) *store.StagedReceipt {
 	if r == nil {
 		return nil
 	}
 	complete := *r
-	complete.Answer = func(o store.LetterOutcome) []byte {
+	complete.Answer = func(o store.StagedOutcome) []byte {
 		b, err := json.Marshal(answer{o.Letter})
 		if err != nil {
 			panic("deadletter: an answer is not JSON: " + err.Error())
@@ -89,7 +89,7 @@ func receipt(r *store.LetterReceipt) *store.LetterReceipt {
 }
 
 // recall reads an outcome.
-func recall(o *store.LetterOutcome) (Done, error) {
+func recall(o *store.StagedOutcome) (Done, error) {
 	if !o.Repeated {
 		return Done{Letter: o.Letter, Err: o.Err}, nil
 	}
@@ -103,7 +103,7 @@ func recall(o *store.LetterOutcome) (Done, error) {
 // event is what the ledger keeps of a failure: of an attempt that is followed by another,
 // or of a round. The first round has the id of the error, and all others have an id of
 // their own that is always the same.
-func (s *Service) event(l *store.Letter, code recoup.Code) *store.Event {
+func (s *Service) event(l *store.StagedWork, code recoup.Code) *store.Event {
 	if q := &l.Queued; !q.WorkID.IsZero() {
 		n := q.FailedStages()[q.Stage]
 		id := derived(q.WorkID.String(), q.Stage, strconv.FormatInt(q.CreatedAt.UnixMicro(), 10), strconv.Itoa(n.Attempts))
@@ -159,11 +159,11 @@ func (s *Service) CheckAction(ctx context.Context, c engine.Caller, id recoup.ID
 }
 
 // Take does an act of the workflow on a dead letter.
-func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in Action, r *store.LetterReceipt) (Done, error) {
+func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in Action, r *store.StagedReceipt) (Done, error) {
 	if err := s.checkAction(&in); err != nil {
 		return Done{}, err
 	}
-	return one(s.each(ctx, 1, func(int) (store.LetterStep, error) {
-		return store.LetterStep{ErrorID: id, Decide: s.only(c, store.ErrNotFound, s.step(in, c.Name)), Receipt: r}, nil
+	return one(s.each(ctx, 1, func(int) (store.StagedStep, error) {
+		return store.StagedStep{ErrorID: id, Decide: s.only(c, store.ErrNotFound, s.step(in, c.Name)), Receipt: r}, nil
 	}))
 }

@@ -55,7 +55,7 @@ func (s *Service) Progress(ctx context.Context, c engine.Caller, work, token rec
 	if err := s.holder(ctx, c, work, token); err != nil {
 		return p, err
 	}
-	l, err := s.Store.WorkLetter(ctx, work)
+	l, err := s.Store.StagedWork(ctx, work)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return p, err
@@ -98,7 +98,7 @@ func (s *Service) lost(ctx context.Context, work recoup.ID, err error) error {
 	if !errors.Is(err, store.ErrLeaseLost) {
 		return err
 	}
-	l, failed := s.Store.WorkLetter(ctx, work)
+	l, failed := s.Store.StagedWork(ctx, work)
 	if failed != nil && !errors.Is(failed, store.ErrNotFound) {
 		return failed
 	}

@@ -164,8 +164,8 @@ const handover = 5 * time.Second
 func (s *Service) putBack(ctx context.Context, list []recoup.Work) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handover)
 	defer cancel()
-	_, err := s.each(ctx, len(list), func(i int) (store.LetterStep, error) {
-		return store.LetterStep{WorkID: list[i].WorkID, Token: list[i].LeaseToken, Decide: release(list[i].LeaseToken)}, nil
+	_, err := s.each(ctx, len(list), func(i int) (store.StagedStep, error) {
+		return store.StagedStep{WorkID: list[i].WorkID, Token: list[i].LeaseToken, Decide: release(list[i].LeaseToken)}, nil
 	})
 	return err
 }

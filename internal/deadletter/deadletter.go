@@ -22,10 +22,10 @@ import (
 
 // Store is what the service needs of a store.
 type Store interface {
-	store.LetterWriter
+	store.DeadLetterWriter
 	store.Queue
 	store.Replayer
-	store.LetterReader
+	store.DeadLetterReader
 	store.AuditWriter
 }
 

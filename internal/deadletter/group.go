@@ -81,10 +81,10 @@ func (s *Service) CheckGroupAction(ctx context.Context, c engine.Caller, id reco
 	return bad.Err()
 }
 
-func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.Letter, err error) {
+func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.StagedWork, err error) {
 	page := store.Page{Limit: store.MaxPage}
 	for {
-		letters, next, err := s.Store.DeadLetters(ctx, store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: id}}, page)
+		letters, next, err := s.Store.DeadLetters(ctx, store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: id}}, page)
 		if err != nil {
 			return nil, err
 		}
@@ -104,10 +104,10 @@ func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []en
 	result := recoup.BulkResult{Matched: len(members)}
 	for part := range slices.Chunk(members, groupChunk) {
 		decide := s.only(c, store.ErrNotFound, s.step(in, c.Name)) // a token can be made up
-		outcomes, err := s.each(ctx, len(part), func(i int) (store.LetterStep, error) {
-			return store.LetterStep{ErrorID: part[i].ID, Decide: func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+		outcomes, err := s.each(ctx, len(part), func(i int) (store.StagedStep, error) {
+			return store.StagedStep{ErrorID: part[i].ID, Decide: func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 				if err := part[i].Unchanged(l.Dead.UpdatedAt); err != nil {
-					return l, store.LetterEffects{}, err
+					return l, store.StagedEffects{}, err
 				}
 				return decide(l, now)
 			}}, nil

@@ -46,7 +46,7 @@ func (s *Service) visible(c engine.Caller, pipeline string) error {
 func (s *Service) Sees(c engine.Caller, pipeline string) bool { return s.bounds(c).Has(pipeline) }
 
 // within reports whether all that there is of a piece of work is of these pipelines.
-func within(bounds *store.Pipelines, l *store.Letter) bool {
+func within(bounds *store.Pipelines, l *store.StagedWork) bool {
 	for _, pipeline := range []string{l.Queued.Pipeline, l.Dead.Pipeline, l.Previous.Pipeline} {
 		if pipeline != "" && !bounds.Has(pipeline) {
 			return false
@@ -57,21 +57,21 @@ func within(bounds *store.Pipelines, l *store.Letter) bool {
 
 // only makes a decision about the caller's own work alone; of what is another hub's it
 // says no more than foreign does.
-func (s *Service) only(c engine.Caller, foreign error, decide store.DecideLetter) store.DecideLetter {
+func (s *Service) only(c engine.Caller, foreign error, decide store.DecideStaged) store.DecideStaged {
 	bounds := s.bounds(c)
 	if bounds == nil {
 		return decide
 	}
-	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		if !within(bounds, &l) {
-			return l, store.LetterEffects{}, foreign
+			return l, store.StagedEffects{}, foreign
 		}
 		return decide(l, now)
 	}
 }
 
 // unknownWork is what is said of work that nobody has submitted.
-func unknownWork() error { return leaseLost(&store.Letter{}) }
+func unknownWork() error { return leaseLost(&store.StagedWork{}) }
 
 // taken is what is said of an id that is in use elsewhere.
 func taken() error {
@@ -88,7 +88,7 @@ func (s *Service) holder(ctx context.Context, c engine.Caller, work, token recou
 	if token.IsZero() {
 		return fault.BadField("lease_token", "required", "lease_token is required of a key for some hubs: submit the work and claim it, or use a key for all hubs")
 	}
-	l, err := s.Store.WorkLetter(ctx, work)
+	l, err := s.Store.StagedWork(ctx, work)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Service) bind(c engine.Caller, sel *Selection) error {
 
 // mayReplay returns a dead letter of a selection if it can be replayed now and is as
 // it was seen.
-func (s *Service) mayReplay(ctx context.Context, sel *Selection, m *engine.Member) (store.Letter, error) {
+func (s *Service) mayReplay(ctx context.Context, sel *Selection, m *engine.Member) (store.StagedWork, error) {
 	l, err := s.Store.DeadLetter(ctx, m.ID)
 	switch {
 	case err != nil:

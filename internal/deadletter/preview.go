@@ -41,7 +41,7 @@ func (s *Service) Preview(ctx context.Context, c engine.Caller, asked recoup.Rep
 	}
 	var hubs hubs
 	shown := engine.Frozen{Act: ActReplay, Until: s.now().Add(engine.PreviewLife)}
-	take := func(l *store.Letter) {
+	take := func(l *store.StagedWork) {
 		p.Eligible++
 		shown.Members = append(shown.Members, engine.Member{ID: l.Dead.ErrorID, UpdatedAt: l.Dead.UpdatedAt})
 		hubs.add(s.Policies.Current().PipelineHub(l.Dead.Pipeline).ID)
@@ -57,7 +57,7 @@ func (s *Service) Preview(ctx context.Context, c engine.Caller, asked recoup.Rep
 }
 
 // lookByID looks at named dead letters.
-func (s *Service) lookByID(ctx context.Context, sel *Selection, p *recoup.ReplayPreview, take func(*store.Letter)) error {
+func (s *Service) lookByID(ctx context.Context, sel *Selection, p *recoup.ReplayPreview, take func(*store.StagedWork)) error {
 	for _, id := range sel.IDs {
 		l, err := s.mayReplay(ctx, sel, &engine.Member{ID: id})
 		switch {
@@ -74,10 +74,10 @@ func (s *Service) lookByID(ctx context.Context, sel *Selection, p *recoup.Replay
 
 // lookByFilter looks at those that a filter selects: first at those whose turn it is,
 // so that no others keep them out, then at all, for what stands in their way.
-func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *recoup.ReplayPreview, take func(*store.Letter)) error {
+func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *recoup.ReplayPreview, take func(*store.StagedWork)) error {
 	filter := sel.filter()
 	filter.Step = recoup.StepValidated
-	ready, err := s.scan(ctx, filter, func(l *store.Letter) {
+	ready, err := s.scan(ctx, filter, func(l *store.StagedWork) {
 		if may(l, ActReplay) == nil {
 			take(l)
 		}
@@ -85,7 +85,7 @@ func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *recoup.Re
 	if err != nil {
 		return err
 	}
-	all, err := s.scan(ctx, sel.filter(), func(l *store.Letter) {
+	all, err := s.scan(ctx, sel.filter(), func(l *store.StagedWork) {
 		if err := may(l, ActReplay); err != nil {
 			refuse(p, l.Dead.ErrorID, err)
 		}
@@ -96,7 +96,7 @@ func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *recoup.Re
 
 // scan goes through dead letters, the newest first, and reports whether there are more
 // than a preview looks at.
-func (s *Service) scan(ctx context.Context, f store.LetterFilter, see func(*store.Letter)) (more bool, err error) {
+func (s *Service) scan(ctx context.Context, f store.DeadLetterFilter, see func(*store.StagedWork)) (more bool, err error) {
 	page := store.Page{Limit: store.MaxPage}
 	for seen := 0; seen < MaxPreview; {
 		letters, next, err := s.Store.DeadLetters(ctx, f, page)

@@ -10,7 +10,7 @@ import (
 
 // Public returns a dead letter as callers see it: with what its error and its replay
 // say of it, and the act that it waits for.
-func Public(l *store.Letter) recoup.DeadLetter {
+func Public(l *store.StagedWork) recoup.DeadLetter {
 	d, e := l.Dead, &l.Error
 	d.Standing = recoup.Standing{
 		Next: NextAct(&l.Dead), EntityID: e.EntityID, State: e.State, Tier: e.EscalationLevel, ParkReason: e.ParkReason, ExpiresAt: e.ExpiresAt,
@@ -64,7 +64,7 @@ func (s *Service) Letters(ctx context.Context, c engine.Caller, f recoup.DeadLet
 	if err := s.within(c, f.Pipeline); err != nil {
 		return nil, store.Cursor{}, err
 	}
-	bounded := store.LetterFilter{DeadLetterFilter: f}
+	bounded := store.DeadLetterFilter{DeadLetterFilter: f}
 	bounded.Pipeline, bounded.Within = s.bounds(c).Narrow(f.Pipeline)
 	letters, cursor, err := s.Store.DeadLetters(ctx, bounded, p)
 	out := make([]recoup.DeadLetter, len(letters))
@@ -138,7 +138,7 @@ func (s *Service) Status(ctx context.Context, c engine.Caller, id recoup.ID) (re
 	return recoup.ReplayDetails{Replay: PublicReplay(&status), Notes: notes}, err
 }
 
-// Items lists the members of a replay, as [store.LetterReader] does.
+// Items lists the members of a replay, as [store.DeadLetterReader] does.
 func (s *Service) Items(ctx context.Context, c engine.Caller, id recoup.ID, state recoup.ItemState, from, limit int) ([]recoup.ReplayItem, int, error) {
 	if _, err := s.status(ctx, c, id); err != nil {
 		return nil, 0, err

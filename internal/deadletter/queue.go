@@ -27,7 +27,7 @@ func (s *Service) Submit(ctx context.Context, c engine.Caller, list []recoup.New
 		return nil, tooMany(len(list))
 	}
 	now := s.now()
-	out, err := s.each(ctx, len(list), func(i int) (store.LetterStep, error) { return s.submission(c, list[i], receipts.of(i), now) })
+	out, err := s.each(ctx, len(list), func(i int) (store.StagedStep, error) { return s.submission(c, list[i], receipts.of(i), now) })
 	s.Wake()
 	return out, err
 }
@@ -45,18 +45,18 @@ func CheckSubmission(in *recoup.NewWork) error {
 	return f.Err()
 }
 
-func (s *Service) submission(c engine.Caller, in recoup.NewWork, receipt *store.LetterReceipt, now time.Time) (store.LetterStep, error) {
+func (s *Service) submission(c engine.Caller, in recoup.NewWork, receipt *store.StagedReceipt, now time.Time) (store.StagedStep, error) {
 	if err := CheckSubmission(&in); err != nil {
-		return store.LetterStep{}, err
+		return store.StagedStep{}, err
 	}
 	if err := s.within(c, in.Pipeline); err != nil {
-		return store.LetterStep{}, err
+		return store.StagedStep{}, err
 	}
 	if in.WorkID.IsZero() {
 		in.WorkID = s.IDs.New(now)
 	}
 	payload, err := s.encryptPayload(in.WorkID, in.Payload, now)
-	return store.LetterStep{WorkID: in.WorkID, Decide: s.only(c, taken(), enter(in, payload)), Receipt: receipt}, err
+	return store.StagedStep{WorkID: in.WorkID, Decide: s.only(c, taken(), enter(in, payload)), Receipt: receipt}, err
 }
 
 // The outcomes of a result.
@@ -78,10 +78,10 @@ func (s *Service) Results(ctx context.Context, c engine.Caller, results []recoup
 	if err != nil || len(rest) == 0 {
 		return out, err
 	}
-	done, err := s.each(ctx, len(rest), func(i int) (store.LetterStep, error) {
+	done, err := s.each(ctx, len(rest), func(i int) (store.StagedStep, error) {
 		r := &results[rest[i]]
 		decide, err := s.result(r, c)
-		return store.LetterStep{WorkID: r.WorkID, Token: r.LeaseToken, Decide: s.only(c, unknownWork(), decide), Receipt: receipts.of(rest[i])}, err
+		return store.StagedStep{WorkID: r.WorkID, Token: r.LeaseToken, Decide: s.only(c, unknownWork(), decide), Receipt: receipts.of(rest[i])}, err
 	})
 	switch {
 	case err == nil:
@@ -126,7 +126,7 @@ func (s *Service) finish(ctx context.Context, c engine.Caller, results []recoup.
 	return rest, err
 }
 
-func (s *Service) result(r *recoup.WorkResult, c engine.Caller) (store.DecideLetter, error) {
+func (s *Service) result(r *recoup.WorkResult, c engine.Caller) (store.DecideStaged, error) {
 	if r.LeaseToken.IsZero() || r.LeaseSeconds < 0 || (r.Outcome == Failed) != (r.Failure != nil) {
 		return nil, s.CheckResult(r)
 	}
@@ -192,13 +192,13 @@ func (s *Service) deadLetterLost(ctx context.Context, limit int) (int, error) {
 		return 0, err
 	}
 	now := s.now()
-	done, err := s.each(ctx, len(spent), func(i int) (store.LetterStep, error) {
+	done, err := s.each(ctx, len(spent), func(i int) (store.StagedStep, error) {
 		q := &spent[i]
 		decide, err := s.failed(engine.Caller{Name: recoup.System}, recoup.StageFailure{
 			WorkID: q.WorkID, Pipeline: q.Pipeline, Stage: q.Stage, Class: fault.CodeWorkerLost, Final: true, FirstFailureAt: now, LastFailureAt: now,
 			LastStack: fmt.Sprintf("%d workers were lost over this work", q.Lapses), Context: map[string]any{"attempts": map[string]any{q.Stage: q.Claims}},
 		}, setAside)
-		return store.LetterStep{WorkID: q.WorkID, Decide: decide}, err
+		return store.StagedStep{WorkID: q.WorkID, Decide: decide}, err
 	})
 	return len(done), err
 }

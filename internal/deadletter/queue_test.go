@@ -119,7 +119,7 @@ func TestLostWorkers(t *testing.T) {
 			w.Errorf("claimed once more: %+v", got)
 		}
 		w.advance()
-		fresh, err := w.db.WorkLetter(w.Context(), work)
+		fresh, err := w.db.StagedWork(w.Context(), work)
 		w.must(err)
 		if fresh.Dead.Class != fault.CodeWorkerLost || fresh.Dead.Stage != "fetch" || !fresh.Queued.CreatedAt.IsZero() || fresh.Error.EntityID != "CO-7" || !fresh.Error.Blocking {
 			w.Errorf("the new work is %+v", fresh)

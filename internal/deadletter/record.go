@@ -42,11 +42,11 @@ func (s *Service) Record(ctx context.Context, c engine.Caller, failures []recoup
 	if len(failures) > MaxBatch {
 		return nil, tooMany(len(failures))
 	}
-	return s.each(ctx, len(failures), func(i int) (store.LetterStep, error) {
+	return s.each(ctx, len(failures), func(i int) (store.StagedStep, error) {
 		in := failures[i]
 		in.Final = true
 		decide, err := s.failed(c, in, fenced)
-		return store.LetterStep{WorkID: failures[i].WorkID, Decide: s.only(c, taken(), decide), Receipt: receipts.of(i)}, err
+		return store.StagedStep{WorkID: failures[i].WorkID, Decide: s.only(c, taken(), decide), Receipt: receipts.of(i)}, err
 	})
 }
 
@@ -157,7 +157,7 @@ func (s *Service) encryptPayload(work recoup.ID, payload []byte, now time.Time) 
 // failed checks and redacts a failure, encrypts its payload, and decides what becomes of
 // the work: it is tried again, or it is a dead letter, or the next round of the one that
 // was replayed.
-func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*recoup.StageFailure, *store.Letter) error) (store.DecideLetter, error) {
+func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*recoup.StageFailure, *store.StagedWork) error) (store.DecideStaged, error) {
 	b, err := s.check(&in)
 	if err == nil {
 		err = cmp.Or(s.within(c, in.Pipeline), s.mayKeep(c, in.Table))
@@ -168,9 +168,9 @@ func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*re
 	now, draw := s.now(), s.Random()
 	b.report.ID = s.IDs.New(now)
 	payload, err := s.encryptPayload(in.WorkID, in.Payload, now)
-	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		if err := fence(&in, &l); err != nil {
-			return l, store.LetterEffects{}, err
+			return l, store.StagedEffects{}, err
 		}
 		b, in := b, in
 		b.round, b.report.By = at(b.round, now), cmp.Or(l.Queued.LeaseWorker, c.Name) // the worker that had the work, or the caller
@@ -178,14 +178,14 @@ func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*re
 			counted, verdict := again(s.Policies.Current().Stage, l.Queued, &b.round, b.retry, draw)
 			if verdict == retry.Retry {
 				l.Queued = counted
-				return l, store.LetterEffects{Effects: lifecycle.Effects{Event: b.retry.Code}}, nil
+				return l, store.StagedEffects{Effects: lifecycle.Effects{Event: b.retry.Code}}, nil
 			}
 			countedIn(&b.round, b.context, &counted)
 			if verdict == retry.BudgetSpent {
 				in.Exhausted, b.report.Failure.Exhausted, b.report.Failure.Class = true, true, b.spent
 			}
 		}
-		effects := store.LetterEffects{Payload: payload, Round: b.round}
+		effects := store.StagedEffects{Payload: payload, Round: b.round}
 		err := s.giveUp(&l, &effects, &in, b.report)
 		return l, effects, err
 	}, err
@@ -193,7 +193,7 @@ func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*re
 
 // giveUp makes a dead letter of work that failed, or begins the next round of the one
 // that it has.
-func (s *Service) giveUp(l *store.Letter, effects *store.LetterEffects, in *recoup.StageFailure, report lifecycle.Report) error {
+func (s *Service) giveUp(l *store.StagedWork, effects *store.StagedEffects, in *recoup.StageFailure, report lifecycle.Report) error {
 	decide := s.deadLetter
 	if l.Dead.Open() {
 		decide = s.failAgain
@@ -212,7 +212,7 @@ func (s *Service) giveUp(l *store.Letter, effects *store.LetterEffects, in *reco
 }
 
 // fenced checks that the reporter of a failure holds its lease.
-func fenced(in *recoup.StageFailure, l *store.Letter) error {
+func fenced(in *recoup.StageFailure, l *store.StagedWork) error {
 	switch {
 	case !l.Queued.WorkID.IsZero() || !in.LeaseToken.IsZero():
 		return holds(l, in.LeaseToken)
@@ -224,7 +224,7 @@ func fenced(in *recoup.StageFailure, l *store.Letter) error {
 
 // setAside is [fenced] for the system, which reports work that cannot be claimed any
 // more.
-func setAside(_ *recoup.StageFailure, l *store.Letter) error {
+func setAside(_ *recoup.StageFailure, l *store.StagedWork) error {
 	if l.Queued.DueAt.IsZero() && !l.Queued.WorkID.IsZero() {
 		return nil
 	}
@@ -232,7 +232,7 @@ func setAside(_ *recoup.StageFailure, l *store.Letter) error {
 }
 
 // deadLetter dead-letters work that has no open dead letter.
-func (s *Service) deadLetter(l *store.Letter, effects *store.LetterEffects, in *recoup.StageFailure, report lifecycle.Report) error {
+func (s *Service) deadLetter(l *store.StagedWork, effects *store.StagedEffects, in *recoup.StageFailure, report lifecycle.Report) error {
 	pipeline := cmp.Or(l.Queued.Pipeline, in.Pipeline)
 	table, err := s.tableOf(in.Table, pipeline)
 	if err != nil {
@@ -253,7 +253,7 @@ const engineering = 2
 
 // failAgain begins the next round of a dead letter whose replay failed. The same
 // class again, where no retry helps, is for the engineers at once.
-func (s *Service) failAgain(l *store.Letter, effects *store.LetterEffects, _ *recoup.StageFailure, report lifecycle.Report) error {
+func (s *Service) failAgain(l *store.StagedWork, effects *store.StagedEffects, _ *recoup.StageFailure, report lifecycle.Report) error {
 	r, failure := &effects.Round, report.Failure
 	in := lifecycle.FailAgain{By: report.By, Failure: failure, Expires: l.Dead.HeldExpiry}
 	l.Item.State = recoup.ItemFailed

@@ -27,8 +27,8 @@ func TestRecord(t *testing.T) {
 		f.Context = map[string]any{"request_id": "req-1", "upstream_status": 504, "attempts": map[string]any{"llm": 5}, "prompt": "a secret plan", "payload_hash": "0123456789abcdef"}
 		l := w.deadLetter(f)[0]
 		d := w.read(l.Dead.ErrorID)
-		if d.Letter != l {
-			w.Errorf("stored is %+v, answered was %+v", d.Letter, l)
+		if d.StagedWork != l {
+			w.Errorf("stored is %+v, answered was %+v", d.StagedWork, l)
 		}
 		dead := d.Dead
 		if dead.WorkID != f.WorkID || dead.Pipeline != pipeline || dead.Stage != "llm" || dead.Class != fault.CodeNetworkTimeout || !dead.Exhausted || dead.Round != 1 || dead.Step != recoup.StepNew ||
@@ -198,8 +198,8 @@ func TestPayload(t *testing.T) {
 func TestReceipts(t *testing.T) {
 	everywhere(t, func(w *world) {
 		f := w.failing("llm", "VALIDATION_ERROR")
-		receipt := &store.LetterReceipt{Scope: "key", Key: "k1", Hash: [32]byte{1}, ExpiresAt: epoch.Add(time.Hour)}
-		receipts := func(int) *store.LetterReceipt { return receipt }
+		receipt := &store.StagedReceipt{Scope: "key", Key: "k1", Hash: [32]byte{1}, ExpiresAt: epoch.Add(time.Hour)}
+		receipts := func(int) *store.StagedReceipt { return receipt }
 		var ids []recoup.ID
 		for i := range 3 {
 			w.wait(time.Second)

@@ -32,8 +32,8 @@ func (sel *Selection) asked() recoup.DeadLetterFilter {
 }
 
 // filter is what was asked for, within its bounds.
-func (sel *Selection) filter() store.LetterFilter {
-	f := store.LetterFilter{DeadLetterFilter: sel.asked()}
+func (sel *Selection) filter() store.DeadLetterFilter {
+	f := store.DeadLetterFilter{DeadLetterFilter: sel.asked()}
 	f.Pipeline, f.Within = sel.Within.Narrow(f.Pipeline)
 	return f
 }
@@ -266,10 +266,10 @@ func parseCursor(s string) ([]engine.Member, error) {
 
 // join decides whether a dead letter becomes a member of a replay: not if it has
 // changed since it was seen. It does not expire until it comes back.
-func (s *Service) join(r *recoup.Replay, sel *Selection, seen map[recoup.ID]engine.Member) store.DecideLetter {
+func (s *Service) join(r *recoup.Replay, sel *Selection, seen map[recoup.ID]engine.Member) store.DecideStaged {
 	replay, by, reason, start, bounds := r.ID, r.CreatedBy, r.Reason, sel.FromStart, sel.Within
-	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
-		var effects store.LetterEffects
+	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
+		var effects store.StagedEffects
 		if !within(bounds, &l) {
 			return l, effects, store.ErrNotFound
 		}
@@ -298,9 +298,9 @@ func (s *Service) join(r *recoup.Replay, sel *Selection, seen map[recoup.ID]engi
 
 // leave decides what becomes of a member of a cancelled replay: it is as it was
 // before, and can be replayed again.
-func (s *Service) leave(by, why string) store.DecideLetter {
-	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
-		var effects store.LetterEffects
+func (s *Service) leave(by, why string) store.DecideStaged {
+	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
+		var effects store.StagedEffects
 		if err := s.move(&l, &effects, lifecycle.Return{By: by, Reason: "the replay was cancelled", Expires: l.Dead.HeldExpiry}, now); err != nil {
 			return l, effects, err
 		}

@@ -36,7 +36,7 @@ func take(q recoup.Work, l recoup.Lease) (recoup.Work, error) {
 }
 
 // holds is the fence: only the token of the present lease may speak.
-func holds(l *store.Letter, token recoup.ID) error {
+func holds(l *store.StagedWork, token recoup.ID) error {
 	if !l.Queued.HeldBy(token) {
 		return leaseLost(l)
 	}
@@ -44,7 +44,7 @@ func holds(l *store.Letter, token recoup.ID) error {
 }
 
 // leaseLost says what became of work that a worker no longer holds.
-func leaseLost(l *store.Letter) error {
+func leaseLost(l *store.StagedWork) error {
 	instead := "it is done, or was never submitted"
 	switch q, d := &l.Queued, &l.Dead; {
 	case !q.LeaseToken.IsZero():
@@ -64,36 +64,36 @@ func leaseLost(l *store.Letter) error {
 }
 
 // extend prolongs a lease from now on.
-func extend(token recoup.ID, length time.Duration) store.DecideLetter {
-	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+func extend(token recoup.ID, length time.Duration) store.DecideStaged {
+	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		if err := holds(&l, token); err != nil {
-			return l, store.LetterEffects{}, err
+			return l, store.StagedEffects{}, err
 		}
 		l.Queued.LeaseEndsAt = now.Add(length)
 		l.Queued.DueAt = l.Queued.LeaseEndsAt
-		return l, store.LetterEffects{}, nil
+		return l, store.StagedEffects{}, nil
 	}
 }
 
 // release gives work back that its worker could not finish through no fault of
 // the work: nothing counts. It is due at once; what comes back again and again
 // waits longer each time, a minute at most.
-func release(token recoup.ID) store.DecideLetter {
-	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+func release(token recoup.ID) store.DecideStaged {
+	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		if err := holds(&l, token); err != nil {
-			return l, store.LetterEffects{}, err
+			return l, store.StagedEffects{}, err
 		}
 		again := time.Duration(min(l.Queued.Claims-1, 60)) * time.Second
 		l.Queued.Lease, l.Queued.DueAt = recoup.Lease{}, now.Add(again)
-		return l, store.LetterEffects{}, nil
+		return l, store.StagedEffects{}, nil
 	}
 }
 
 // succeed ends work that is done. Of a replay, its dead letter waits to be
 // verified; of other work nothing is left.
-func (s *Service) succeed(token recoup.ID) store.DecideLetter {
-	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
-		var effects store.LetterEffects
+func (s *Service) succeed(token recoup.ID) store.DecideStaged {
+	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
+		var effects store.StagedEffects
 		if err := holds(&l, token); err != nil {
 			return l, effects, err
 		}
@@ -114,21 +114,21 @@ func (s *Service) succeed(token recoup.ID) store.DecideLetter {
 }
 
 // enter puts new work into the queue, due after its delay. Work that is there already stays as it is.
-func enter(in recoup.NewWork, payload store.Payload) store.DecideLetter {
-	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+func enter(in recoup.NewWork, payload store.Payload) store.DecideStaged {
+	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		switch {
 		case l.Dead.Open():
-			return l, store.LetterEffects{}, fault.New(fault.CodeConflict, "This work is a dead letter: it goes back to work by a replay.").
+			return l, store.StagedEffects{}, fault.New(fault.CodeConflict, "This work is a dead letter: it goes back to work by a replay.").
 				With("error_id", l.Dead.ErrorID.String()).With("step", string(l.Dead.Step))
 		case !l.Queued.WorkID.IsZero() && l.Queued.Pipeline != in.Pipeline:
-			return l, store.LetterEffects{}, taken()
+			return l, store.StagedEffects{}, taken()
 		case !l.Queued.WorkID.IsZero():
-			return l, store.LetterEffects{}, nil
+			return l, store.StagedEffects{}, nil
 		}
 		l.Queued = recoup.Work{
 			WorkID: in.WorkID, Pipeline: in.Pipeline, Stage: in.Stage, EntityID: in.EntityID, PayloadRef: in.PayloadRef, PayloadHash: in.PayloadHash,
 			CreatedAt: now, DueAt: now.Add(lease.Seconds(in.DelaySeconds)),
 		}
-		return l, store.LetterEffects{Payload: payload}, nil
+		return l, store.StagedEffects{Payload: payload}, nil
 	}
 }

@@ -55,7 +55,7 @@ func NextAct(d *recoup.DeadLetter) string {
 
 // may reports whether it is the turn of an act. An act can be done anew as long as
 // nothing is replayed, which takes the workflow back to it; a skipped one is named.
-func may(l *store.Letter, act string) error {
+func may(l *store.StagedWork, act string) error {
 	d, at := &l.Dead, 0
 	for i, w := range workflow {
 		if w.act == act {
@@ -92,16 +92,16 @@ type Action interface {
 
 	// take changes the dead letter, and returns the additional fields of its note. It
 	// refuses what the cause of the dead letter does not allow.
-	take(l *store.Letter, f *check.Fields) (fields map[string]any)
+	take(l *store.StagedWork, f *check.Fields) (fields map[string]any)
 
 	// said is what the person wrote, and the ticket or incident it is about.
 	said() (note, link string)
 }
 
 // step decides an act of a person on a dead letter.
-func (s *Service) step(in Action, by string) store.DecideLetter {
-	return func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
-		var effects store.LetterEffects
+func (s *Service) step(in Action, by string) store.DecideStaged {
+	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
+		var effects store.StagedEffects
 		if err := may(&l, in.act()); err != nil {
 			return l, effects, err
 		}
@@ -125,7 +125,7 @@ func (s *Service) step(in Action, by string) store.DecideLetter {
 }
 
 // move applies an input to the error of a dead letter.
-func (s *Service) move(l *store.Letter, effects *store.LetterEffects, in lifecycle.Input, now time.Time) (err error) {
+func (s *Service) move(l *store.StagedWork, effects *store.StagedEffects, in lifecycle.Input, now time.Time) (err error) {
 	l.Error, effects.Effects, err = lifecycle.Step(s.Policies.Of(&l.Error), &l.Error, in, now)
 	return err
 }

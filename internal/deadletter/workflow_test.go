@@ -85,7 +85,7 @@ func TestSkippedSteps(t *testing.T) {
 				if details["missing_step"] != acts[done].name {
 					w.Errorf("%s after %d steps: details are %v", act.name, done, details)
 				}
-				if after := w.read(id); after.Letter != before.Letter || len(after.Notes) != len(before.Notes) {
+				if after := w.read(id); after.StagedWork != before.StagedWork || len(after.Notes) != len(before.Notes) {
 					w.Errorf("%s has changed something", act.name)
 				}
 			}

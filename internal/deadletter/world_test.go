@@ -65,11 +65,11 @@ func (w *world) failing(stage, class string) recoup.StageFailure {
 }
 
 // deadLetter records failures that are expected to be accepted.
-func (w *world) deadLetter(failures ...recoup.StageFailure) []store.Letter {
+func (w *world) deadLetter(failures ...recoup.StageFailure) []store.StagedWork {
 	w.Helper()
 	done, err := w.Record(w.Context(), caller(ada), failures, nil)
 	w.must(err)
-	letters := make([]store.Letter, len(done))
+	letters := make([]store.StagedWork, len(done))
 	for i := range done {
 		w.must(done[i].Err)
 		letters[i] = done[i].Letter
@@ -85,7 +85,7 @@ func (w *world) dead(stage, class string) recoup.ID {
 
 // details is a dead letter as it is kept, and as it is shown.
 type details struct {
-	store.Letter
+	store.StagedWork
 	recoup.DeadLetterDetails
 }
 
@@ -99,7 +99,7 @@ func (w *world) read(id recoup.ID) details {
 }
 
 // take does an act that is expected to be accepted.
-func (w *world) take(id recoup.ID, in deadletter.Action) store.Letter {
+func (w *world) take(id recoup.ID, in deadletter.Action) store.StagedWork {
 	w.Helper()
 	if t, ok := in.(deadletter.Triage); ok {
 		in = w.looked(id, t)
@@ -163,7 +163,7 @@ func (w *world) claim(limit int) []recoup.ClaimedWork {
 }
 
 // say submits a result that is expected to be accepted.
-func (w *world) say(q recoup.ClaimedWork, outcome string, failure ...recoup.StageFailure) store.Letter {
+func (w *world) say(q recoup.ClaimedWork, outcome string, failure ...recoup.StageFailure) store.StagedWork {
 	w.Helper()
 	r := recoup.WorkResult{WorkID: q.WorkID, LeaseToken: q.LeaseToken, Outcome: outcome}
 	for _, f := range failure {

@@ -44,7 +44,7 @@ func (w *world) claim() []recoup.ClaimedWork {
 // deadLettered lists the classes of dead letters.
 func (w *world) deadLettered() (classes []string) {
 	w.Helper()
-	list, _, err := w.db.DeadLetters(w.Context(), store.LetterFilter{}, store.Page{})
+	list, _, err := w.db.DeadLetters(w.Context(), store.DeadLetterFilter{}, store.Page{})
 	w.must(err)
 	for i := range list {
 		classes = append(classes, string(list[i].Dead.Class))
@@ -338,7 +338,7 @@ func TestPausedWhileDelivering(t *testing.T) {
 // replay sends the one dead letter that there is back to work, as its workflow demands.
 func (w *world) replay() recoup.ID {
 	w.Helper()
-	list, _, err := w.db.DeadLetters(w.Context(), store.LetterFilter{}, store.Page{})
+	list, _, err := w.db.DeadLetters(w.Context(), store.DeadLetterFilter{}, store.Page{})
 	w.must(err)
 	d := &list[0].Dead
 	id := d.ErrorID

@@ -34,8 +34,8 @@ type Checkpoint struct {
 // changed by hand.
 type DecideGroup func(current recoup.DeadLetterGroup) (recoup.DeadLetterGroup, []recoup.Note, error)
 
-// LetterFilter selects dead letters, created in [After, Before).
-type LetterFilter struct {
+// DeadLetterFilter selects dead letters, created in [After, Before).
+type DeadLetterFilter struct {
 	recoup.DeadLetterFilter
 	Within *Pipelines
 }
@@ -73,10 +73,10 @@ type GroupFilter struct {
 	Within   *Pipelines
 }
 
-// Letter is what a decision about a piece of work may look at, as far as there
+// StagedWork is what a decision about a piece of work may look at, as far as there
 // is any of it: its place in the queue, its dead letter with the error, and the
 // replay's item that has not ended.
-type Letter struct {
+type StagedWork struct {
 	Queued recoup.Work       `json:"queued,omitzero"`
 	Dead   recoup.DeadLetter `json:"dead_letter,omitzero"`
 	Error  recoup.Error      `json:"error,omitzero"`
@@ -87,9 +87,9 @@ type Letter struct {
 	Previous recoup.DeadLetter `json:"previous,omitzero"`
 }
 
-// LetterEffects is what a decision causes beside the next version. All of it
+// StagedEffects is what a decision causes beside the next version. All of it
 // belongs into the same commit.
-type LetterEffects struct {
+type StagedEffects struct {
 	lifecycle.Effects // of the error
 	Round             recoup.Round
 	Notes             []recoup.Note
@@ -101,35 +101,35 @@ type LetterEffects struct {
 	Anew Checkpoint
 }
 
-// DecideLetter is what a verb asks about each piece of work that it has locked.
+// DecideStaged is what a verb asks about each piece of work that it has locked.
 // It is pure; a verb that has to start over asks again. An error it returns
 // refuses this item and leaves the others alone.
-type DecideLetter func(current Letter, now time.Time) (Letter, LetterEffects, error)
+type DecideStaged func(current StagedWork, now time.Time) (StagedWork, StagedEffects, error)
 
-// LetterStep is an input to a dead letter, named by its error, or to a piece of
+// StagedStep is an input to a dead letter, named by its error, or to a piece of
 // work, which may be new: exactly one of the two ids is set.
-type LetterStep struct {
+type StagedStep struct {
 	ErrorID recoup.ID
 	WorkID  recoup.ID
 	Token   recoup.ID // of the lease under which the work is said to be held: where to look first; may be zero
-	Decide  DecideLetter
+	Decide  DecideStaged
 	EventOf DeadLetterEventOf // nil: the ledger gets no event
 
-	Receipt *LetterReceipt // nil: none
+	Receipt *StagedReceipt // nil: none
 }
 
 // DeadLetterEventOf returns what the ledger keeps of a decision whose effects name an event,
 // as [EventOf] does.
-type DeadLetterEventOf func(next *Letter, code recoup.Code) *Event
+type DeadLetterEventOf func(next *StagedWork, code recoup.Code) *Event
 
-// LetterReceipt is that of an input to a dead letter.
-type LetterReceipt = ReceiptFor[LetterOutcome]
+// StagedReceipt is that of an input to a dead letter.
+type StagedReceipt = ReceiptFor[StagedOutcome]
 
-// LetterOutcome is what became of one of many. Err is what Decide returned, or
+// StagedOutcome is what became of one of many. Err is what Decide returned, or
 // ErrNotFound, or ErrConflict.
-type LetterOutcome struct {
-	Letter  Letter
-	Effects LetterEffects
+type StagedOutcome struct {
+	Letter  StagedWork
+	Effects StagedEffects
 	Err     error
 
 	// Of an item with a receipt, as in [Outcome].

@@ -8,18 +8,18 @@ import (
 	"recoup"
 )
 
-// LetterFigures is how staged work stands as a whole.
-type LetterFigures struct {
-	Letters []LetterLevel // open ones
-	Waiting time.Time     // since when the oldest waits to be triaged; zero: none does
-	Lanes   []LaneLevel   // the largest, by name
-	Others  LaneLevel     // all other lanes together
+// StagedFigures is how staged work stands as a whole.
+type StagedFigures struct {
+	Letters []DeadLetterLevel // open ones
+	Waiting time.Time         // since when the oldest waits to be triaged; zero: none does
+	Lanes   []LaneLevel       // the largest, by name
+	Others  LaneLevel         // all other lanes together
 	Replays map[recoup.ReplayState]int64
 	Items   map[recoup.ItemState]int64 // that have ever had this outcome
 }
 
-// LetterLevel is how many open dead letters there are of a kind.
-type LetterLevel struct {
+// DeadLetterLevel is how many open dead letters there are of a kind.
+type DeadLetterLevel struct {
 	Pipeline string
 	Class    recoup.Code
 	Step     recoup.WorkflowStep

@@ -168,7 +168,7 @@ var (
 	// LetterParts are letters but for their errors: the dead letter d, its open item i
 	// and its place in the queue w.
 	LetterParts = slices.Concat(
-		row.Within("d.", DeadLetters.Columns, func(l *Letter) *recoup.DeadLetter { return &l.Dead }),
-		row.Within("i.", ReplayItems.Columns, func(l *Letter) *recoup.ReplayItem { return &l.Item }),
-		row.Within("w.", WorkQueue.Columns, func(l *Letter) *recoup.Work { return &l.Queued }))
+		row.Within("d.", DeadLetters.Columns, func(l *StagedWork) *recoup.DeadLetter { return &l.Dead }),
+		row.Within("i.", ReplayItems.Columns, func(l *StagedWork) *recoup.ReplayItem { return &l.Item }),
+		row.Within("w.", WorkQueue.Columns, func(l *StagedWork) *recoup.Work { return &l.Queued }))
 )

@@ -60,7 +60,7 @@ type ReplayStop struct {
 }
 
 // DecideReplay is what a verb asks about a replay that it has locked. It is
-// pure, as [DecideLetter] is.
+// pure, as [DecideStaged] is.
 type DecideReplay func(current ReplayStatus, now time.Time) (recoup.Replay, ReplayEffects, error)
 
 // Members is a stretch of members that is added to a replay. Decide gives each
@@ -69,11 +69,11 @@ type Members struct {
 	ReplayID recoup.ID
 	ErrorIDs []recoup.ID
 	Cursor   string // kept in the replay, so that whoever goes on knows where
-	Decide   DecideLetter
+	Decide   DecideStaged
 }
 
 // Released is the work of a dead letter whose replay releases it.
-func (l *Letter) Released(now time.Time) recoup.Work {
+func (l *StagedWork) Released(now time.Time) recoup.Work {
 	return recoup.Work{
 		WorkID: l.Item.WorkID, Pipeline: l.Dead.Pipeline, Stage: l.Item.Stage, EntityID: l.Error.EntityID, Class: l.Dead.Class, ReplayID: l.Item.ReplayID, ErrorID: l.Item.ErrorID,
 		PayloadRef: l.Dead.PayloadRef, PayloadHash: l.Dead.PayloadHash, CreatedAt: now, DueAt: now,

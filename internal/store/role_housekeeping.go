@@ -56,7 +56,7 @@ type Housekeeper interface {
 	EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error
 
 	FoldBatchCounts(ctx context.Context) error
-	FoldLetterCounts(ctx context.Context) error
+	FoldDeadLetterCounts(ctx context.Context) error
 	FoldActivity(ctx context.Context) error
 	FoldRollups(ctx context.Context) error
 }

@@ -7,7 +7,7 @@ import (
 	"recoup"
 )
 
-// LetterWriter changes dead letters and groups. Every verb is one transaction:
+// DeadLetterWriter changes dead letters and groups. Every verb is one transaction:
 // whatever a decision causes, in the error too, stands or falls together.
 //
 // When the error of a dead letter is archived, by whatever verb, the dead letter
@@ -15,13 +15,13 @@ import (
 // queue, whoever holds it, and its item of a replay ends as ARCHIVED, all in that
 // commit. An expiry is refused while it is part of a replay. When the archived
 // error is purged, what is left of the dead letter goes with it.
-type LetterWriter interface {
-	// StepLetters applies inputs to dead letters and pieces of work, in order,
+type DeadLetterWriter interface {
+	// StepStaged applies inputs to dead letters and pieces of work, in order,
 	// each under locks on its error and its place in the queue. By this verb work
 	// is submitted, dead letters are recorded and taken through their workflow,
 	// and results of workers are acknowledged. Work has one open dead letter at
 	// most; what is archived can be looked at and not changed.
-	StepLetters(ctx context.Context, now time.Time, steps []LetterStep) ([]LetterOutcome, error)
+	StepStaged(ctx context.Context, now time.Time, steps []StagedStep) ([]StagedOutcome, error)
 
 	// StepGroup changes the owner and the note of a group. The error is what
 	// decide returned, or ErrNotFound.
@@ -52,7 +52,7 @@ type Queue interface {
 	// FinishWork ends new work that is held under these tokens, with its payload and
 	// its checkpoints, as far as it is of these pipelines, and reports of which it
 	// did so. What it leaves alone may be replayed work, or held under another token,
-	// or not at all: StepLetters decides about it.
+	// or not at all: StepStaged decides about it.
 	FinishWork(ctx context.Context, within *Pipelines, ends []WorkEnd) ([]bool, error)
 
 	// SpentWork returns work that is not due any more because too many workers
@@ -81,7 +81,7 @@ type Replayer interface {
 	// ErrRefused, and keeps the cursor in the same commit, so that a million
 	// of them can be added stretch by stretch and by whoever goes on. A dead
 	// letter is a member of one replay at a time. At most MaxPage at once.
-	AddMembers(ctx context.Context, now time.Time, m Members) ([]LetterOutcome, error)
+	AddMembers(ctx context.Context, now time.Time, m Members) ([]StagedOutcome, error)
 
 	// StepReplay applies an input to a replay, puts the items that it releases into
 	// the queue, and the notices that it causes into the outbox. The error is what decide returned, or ErrNotFound.
@@ -90,7 +90,7 @@ type Replayer interface {
 	// EndItems applies an input to at most limit items of a replay that wait for
 	// their outcome and that no worker holds at now. It returns how many it has
 	// ended; fewer than limit means that the rest is held by workers.
-	EndItems(ctx context.Context, now time.Time, id recoup.ID, limit int, decide DecideLetter) (int, error)
+	EndItems(ctx context.Context, now time.Time, id recoup.ID, limit int, decide DecideStaged) (int, error)
 
 	// PurgeReplays deletes at most limit items of replays that have ended before a
 	// time, and those replays of which no item is left. It returns how many items
@@ -98,20 +98,20 @@ type Replayer interface {
 	PurgeReplays(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// LetterReader answers questions about staged work, with lists as those of
+// DeadLetterReader answers questions about staged work, with lists as those of
 // [ErrorFinder].
-type LetterReader interface {
+type DeadLetterReader interface {
 	// DeadLetter returns a dead letter with its error, which may be archived, and
 	// all that belongs to it, else ErrNotFound.
-	DeadLetter(ctx context.Context, id recoup.ID) (Letter, error)
+	DeadLetter(ctx context.Context, id recoup.ID) (StagedWork, error)
 
 	// DeadLetters lists dead letters, newest first. The error of one that is
 	// archived is left out.
-	DeadLetters(ctx context.Context, f LetterFilter, p Page) ([]Letter, Cursor, error)
+	DeadLetters(ctx context.Context, f DeadLetterFilter, p Page) ([]StagedWork, Cursor, error)
 
-	// WorkLetter returns what there is of a piece of work: its place in the queue
+	// StagedWork returns what there is of a piece of work: its place in the queue
 	// and its open dead letter. If there is neither it is ErrNotFound.
-	WorkLetter(ctx context.Context, work recoup.ID) (Letter, error)
+	StagedWork(ctx context.Context, work recoup.ID) (StagedWork, error)
 
 	// Rounds returns the rounds of a dead letter, the first first.
 	Rounds(ctx context.Context, id recoup.ID, limit int) ([]recoup.Round, error)
@@ -161,10 +161,10 @@ type LetterReader interface {
 	ItemsOf(ctx context.Context, id recoup.ID, limit int) ([]recoup.ReplayItem, error)
 }
 
-// LetterGauge counts dead letters, queued work and replays.
-type LetterGauge interface {
-	// LetterFigures counts dead letters, queued work and replays at now, from counts
+// StagedGauge counts dead letters, queued work and replays.
+type StagedGauge interface {
+	// StagedFigures counts dead letters, queued work and replays at now, from counts
 	// that are kept as rows change, and from indexes as far as MaxFigure. Dead letters
 	// and lanes are ordered by their names.
-	LetterFigures(ctx context.Context, now time.Time) (LetterFigures, error)
+	StagedFigures(ctx context.Context, now time.Time) (StagedFigures, error)
 }

@@ -21,7 +21,7 @@ type letters struct {
 	order []*itemRow
 }
 
-type letterRow = tracked[Letter]
+type letterRow = tracked[StagedWork]
 
 type itemKey struct {
 	replay   recoup.ID
@@ -38,7 +38,7 @@ type itemRow struct {
 
 // AddLetters adds dead letters that the transaction has locked, whose errors the work
 // holds already.
-func (w *Work) AddLetters(locked []Letter) {
+func (w *Work) AddLetters(locked []StagedWork) {
 	w.letters.items = map[itemKey]*itemRow{}
 	w.letters.byError, w.letters.byWork = map[recoup.ID]*letterRow{}, map[recoup.ID]*letterRow{}
 	for _, l := range locked {
@@ -46,7 +46,7 @@ func (w *Work) AddLetters(locked []Letter) {
 	}
 }
 
-func (ls *letters) add(l Letter) *letterRow {
+func (ls *letters) add(l StagedWork) *letterRow {
 	r := &letterRow{is: l, was: l}
 	ls.list = append(ls.list, r)
 	ls.index(r)
@@ -84,18 +84,18 @@ func (w *Work) SetPrevious(d recoup.DeadLetter) {
 func (ls *letters) of(work recoup.ID) *letterRow {
 	r := ls.byWork[work]
 	if r == nil {
-		r = ls.add(Letter{})
+		r = ls.add(StagedWork{})
 		ls.byWork[work] = r
 	}
 	return r
 }
 
 // StepLetter decides one input to a piece of work and notes what follows from it.
-func (w *Work) StepLetter(in LetterStep) LetterOutcome {
+func (w *Work) StepLetter(in StagedStep) StagedOutcome {
 	if in.Receipt == nil {
 		return w.stepLetter(in)
 	}
-	out, answer, repeated, err := Once(&w.Receipts, in.Receipt, func() (LetterOutcome, error) {
+	out, answer, repeated, err := Once(&w.Receipts, in.Receipt, func() (StagedOutcome, error) {
 		out := w.stepLetter(in)
 		return out, out.Err
 	})
@@ -103,17 +103,17 @@ func (w *Work) StepLetter(in LetterStep) LetterOutcome {
 	return out
 }
 
-func (w *Work) stepLetter(in LetterStep) LetterOutcome {
+func (w *Work) stepLetter(in StagedStep) StagedOutcome {
 	r := w.letters.byError[in.ErrorID]
 	if in.ErrorID.IsZero() {
 		r = w.letters.of(in.WorkID)
 	}
 	if r == nil {
-		return LetterOutcome{Err: ErrNotFound}
+		return StagedOutcome{Err: ErrNotFound}
 	}
 	next, effects, err := in.Decide(r.is, w.now)
 	if out := w.stepError(&r.is, next, effects.Effects, err); out != nil {
-		return LetterOutcome{Letter: r.is, Effects: effects, Err: out}
+		return StagedOutcome{Letter: r.is, Effects: effects, Err: out}
 	}
 	if d := &next.Dead; !d.ErrorID.IsZero() {
 		d.GroupID = recoup.GroupID(d.Pipeline, d.Stage, d.Class, d.Signature)
@@ -127,12 +127,12 @@ func (w *Work) stepLetter(in LetterStep) LetterOutcome {
 	if effects.Event != "" && in.EventOf != nil {
 		w.note(in.EventOf(&next, effects.Event))
 	}
-	return LetterOutcome{Letter: next, Effects: effects}
+	return StagedOutcome{Letter: next, Effects: effects}
 }
 
 // stepError hands the decision about the error, if there is one, to the part of the
 // work that is about errors, which keeps the history also of a refusal.
-func (w *Work) stepError(current *Letter, next Letter, effects lifecycle.Effects, err error) error {
+func (w *Work) stepError(current *StagedWork, next StagedWork, effects lifecycle.Effects, err error) error {
 	decide := func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return next.Error, effects, err
 	}
@@ -147,7 +147,7 @@ func (w *Work) stepError(current *Letter, next Letter, effects lifecycle.Effects
 
 // archived returns a dead letter whose error is archived: the database itself ends
 // all that belongs to it, so that there is nothing more to write.
-func (l Letter) archived(e recoup.Error) Letter {
+func (l StagedWork) archived(e recoup.Error) StagedWork {
 	l.Error = e
 	l.Queued, l.Item = recoup.Work{}, recoup.ReplayItem{}
 	if l.Dead.Open() {
@@ -156,7 +156,7 @@ func (l Letter) archived(e recoup.Error) Letter {
 	return l
 }
 
-func (w *Work) setLetter(r *letterRow, next Letter) {
+func (w *Work) setLetter(r *letterRow, next StagedWork) {
 	was := r.is.Item
 	r.is = next
 	if next.Item != was {
@@ -181,7 +181,7 @@ func (ls *letters) setItem(item recoup.ReplayItem, stored bool) {
 	ls.order = append(ls.order, row)
 }
 
-func (w *Work) noteEffects(r *letterRow, effects LetterEffects) {
+func (w *Work) noteEffects(r *letterRow, effects StagedEffects) {
 	if effects.Round.Round > 0 {
 		w.Rounds = append(w.Rounds, effects.Round)
 	}
@@ -199,9 +199,9 @@ func (w *Work) noteEffects(r *letterRow, effects LetterEffects) {
 
 // Join decides whether a dead letter becomes a member of a replay, and gives it its
 // position.
-func (w *Work) Join(replay *recoup.Replay, in LetterStep) LetterOutcome {
+func (w *Work) Join(replay *recoup.Replay, in StagedStep) StagedOutcome {
 	decide := in.Decide
-	in.Decide = func(current Letter, now time.Time) (Letter, LetterEffects, error) {
+	in.Decide = func(current StagedWork, now time.Time) (StagedWork, StagedEffects, error) {
 		next, effects, err := decide(current, now)
 		if err == nil && current.Item.ReplayID != replay.ID && next.Item.ReplayID == replay.ID {
 			next.Item.ErrorID, next.Item.WorkID = next.Dead.ErrorID, next.Dead.WorkID
@@ -215,13 +215,13 @@ func (w *Work) Join(replay *recoup.Replay, in LetterStep) LetterOutcome {
 
 // End applies the same input to items of a replay, as far as they wait for their
 // outcome and nobody holds them, and returns how many have ended.
-func (w *Work) End(replay recoup.ID, ids []recoup.ID, decide DecideLetter) (ended int) {
+func (w *Work) End(replay recoup.ID, ids []recoup.ID, decide DecideStaged) (ended int) {
 	for _, id := range ids {
 		r := w.letters.byError[id]
 		if r == nil || r.is.Item.ReplayID != replay || r.is.Queued.Leased(w.now) {
 			continue
 		}
-		if out := w.StepLetter(LetterStep{ErrorID: id, Decide: decide}); out.Err == nil && !out.Letter.Item.State.Open() {
+		if out := w.StepLetter(StagedStep{ErrorID: id, Decide: decide}); out.Err == nil && !out.Letter.Item.State.Open() {
 			ended++
 		}
 	}
@@ -255,7 +255,7 @@ func (w *Work) Groups() []recoup.DeadLetterGroup {
 // DeadLetters returns the dead letters to be added and the new versions of stored
 // ones: those that only changed their state in the workflow, and the others.
 func (w *Work) DeadLetters() (added, moved, others []recoup.DeadLetter) {
-	added, changed, _ := parts(w.letters.list, func(l *Letter) recoup.DeadLetter { return l.Dead })
+	added, changed, _ := parts(w.letters.list, func(l *StagedWork) recoup.DeadLetter { return l.Dead })
 	for _, c := range changed {
 		stepped := c.Was
 		stepped.Step, stepped.Cause, stepped.HeldExpiry, stepped.UpdatedAt = c.Is.Step, c.Is.Cause, c.Is.HeldExpiry, c.Is.UpdatedAt
@@ -282,7 +282,7 @@ func (w *Work) Items() (added, changed []recoup.ReplayItem) {
 
 // Queue returns what comes into the queue, what changes in it and what leaves it.
 func (w *Work) Queue() (added []recoup.Work, changed []Change[recoup.Work], gone []recoup.Work) {
-	return parts(w.letters.list, func(l *Letter) recoup.Work { return l.Queued })
+	return parts(w.letters.list, func(l *StagedWork) recoup.Work { return l.Queued })
 }
 
 // Offers reports whether work was put into the queue that can be claimed at once.

@@ -17,8 +17,8 @@ var (
 )
 
 // openLetter is a dead letter whose replay is under way.
-func openLetter() store.Letter {
-	return store.Letter{
+func openLetter() store.StagedWork {
+	return store.StagedWork{
 		Queued: recoup.Work{WorkID: workID, Pipeline: "p", Stage: "s", ReplayID: replayID, ErrorID: letterID},
 		Dead: recoup.DeadLetter{
 			ErrorID: letterID, WorkID: workID, Pipeline: "p", Stage: "s", Class: "C", Step: recoup.StepReplaying, Round: 1,
@@ -29,33 +29,33 @@ func openLetter() store.Letter {
 	}
 }
 
-func letterWork(l store.Letter) *store.Work {
+func letterWork(l store.StagedWork) *store.Work {
 	w := store.NewWork(letterTime, []recoup.Error{l.Error})
-	w.AddLetters([]store.Letter{l})
+	w.AddLetters([]store.StagedWork{l})
 	return w
 }
 
 // decided is a decision that changes a dead letter.
-func decided(change func(l *store.Letter)) store.DecideLetter {
-	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+func decided(change func(l *store.StagedWork)) store.DecideStaged {
+	return func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		change(&l)
-		return l, store.LetterEffects{}, nil
+		return l, store.StagedEffects{}, nil
 	}
 }
 
 func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
-	w.StepLetter(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
+	w.StepLetter(store.StagedStep{WorkID: workID, Decide: decided(func(l *store.StagedWork) {
 		l.Item.State, l.Item.EndedAt, l.Queued, l.Dead.Step = recoup.ItemSucceeded, letterTime, recoup.Work{}, recoup.StepReplayed
 	})})
-	w.StepLetter(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
+	w.StepLetter(store.StagedStep{ErrorID: letterID, Decide: decided(func(l *store.StagedWork) {
 		if l.Item.ReplayID != (recoup.ID{}) || l.Dead.Step != recoup.StepReplayed {
 			t.Errorf("the next one sees %+v", l)
 		}
 		l.Dead.Step, l.Dead.ClosedAt = recoup.StepVerified, letterTime
 	})})
-	w.StepLetter(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
+	w.StepLetter(store.StagedStep{WorkID: workID, Decide: decided(func(l *store.StagedWork) {
 		if l.Dead.ErrorID != (recoup.ID{}) || l.Previous.ErrorID != letterID {
 			t.Errorf("the same work again sees %+v", l)
 		}
@@ -81,7 +81,7 @@ func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
 func TestLetterWorkArchives(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
-	out := w.StepLetter(store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) {
+	out := w.StepLetter(store.StagedStep{ErrorID: letterID, Decide: decided(func(l *store.StagedWork) {
 		l.Error.State, l.Error.ArchivedAt = recoup.Archived, letterTime
 		l.Dead.Cause = recoup.CauseData // which comes to nothing
 	})})
@@ -95,7 +95,7 @@ func TestLetterWorkArchives(t *testing.T) {
 	if len(moved) != 1 || len(items)+len(gone)+len(changed)+len(added)+len(stepped)+len(letters) != 0 {
 		t.Errorf("written are %v, %v, %v, %v", items, gone, stepped, letters)
 	}
-	again := w.StepLetter(store.LetterStep{WorkID: workID, Decide: decided(func(l *store.Letter) {
+	again := w.StepLetter(store.StagedStep{WorkID: workID, Decide: decided(func(l *store.StagedWork) {
 		if l.Previous.ErrorID != letterID || l.Queued.WorkID != (recoup.ID{}) {
 			t.Errorf("its work is %+v", l)
 		}
@@ -109,9 +109,9 @@ func TestLetterWorkRefuses(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
 	no := errors.New("no")
-	out := w.StepLetter(store.LetterStep{WorkID: workID, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	out := w.StepLetter(store.StagedStep{WorkID: workID, Decide: func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		l.Dead.Step = recoup.StepNew
-		return l, store.LetterEffects{Notes: []recoup.Note{{Actor: "ada"}}, Forget: true, Round: recoup.Round{Round: 2}}, no
+		return l, store.StagedEffects{Notes: []recoup.Note{{Actor: "ada"}}, Forget: true, Round: recoup.Round{Round: 2}}, no
 	}})
 	if !errors.Is(out.Err, no) || out.Letter != openLetter() {
 		t.Errorf("answered %+v", out)
@@ -120,7 +120,7 @@ func TestLetterWorkRefuses(t *testing.T) {
 	if len(moved)+len(changed)+len(w.Notes)+len(w.Rounds)+len(w.Forgotten) != 0 {
 		t.Error("something is written")
 	}
-	if out := w.StepLetter(store.LetterStep{ErrorID: recoup.ID{7}}); !errors.Is(out.Err, store.ErrNotFound) {
+	if out := w.StepLetter(store.StagedStep{ErrorID: recoup.ID{7}}); !errors.Is(out.Err, store.ErrNotFound) {
 		t.Errorf("an unknown one is %v", out.Err)
 	}
 }
@@ -131,7 +131,7 @@ func TestLetterWorkJoins(t *testing.T) {
 	l.Item, l.Queued = recoup.ReplayItem{}, recoup.Work{}
 	w := letterWork(l)
 	r := recoup.Replay{ID: recoup.ID{8}, Members: 6}
-	join := store.LetterStep{ErrorID: letterID, Decide: decided(func(l *store.Letter) { l.Item.ReplayID = r.ID })}
+	join := store.StagedStep{ErrorID: letterID, Decide: decided(func(l *store.StagedWork) { l.Item.ReplayID = r.ID })}
 	for range 2 { // the second is of a member already
 		if out := w.Join(&r, join); out.Err != nil || out.Letter.Item.Position != 6 || out.Letter.Item.WorkID != workID {
 			t.Errorf("joined %+v", out)
@@ -146,18 +146,18 @@ func TestLetterWorkJoins(t *testing.T) {
 func TestLetterWorkEnds(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		change func(l *store.Letter)
+		change func(l *store.StagedWork)
 		want   int
 	}{
-		"free":              {func(*store.Letter) {}, 1},
-		"lapsed":            {func(l *store.Letter) { l.Queued.LeaseToken, l.Queued.LeaseEndsAt = recoup.ID{5}, letterTime }, 1},
-		"held":              {func(l *store.Letter) { l.Queued.LeaseToken, l.Queued.LeaseEndsAt = recoup.ID{5}, letterTime.Add(1) }, 0},
-		"of another replay": {func(l *store.Letter) { l.Item.ReplayID = recoup.ID{6} }, 0},
-		"ended":             {func(l *store.Letter) { l.Item = recoup.ReplayItem{} }, 0},
+		"free":              {func(*store.StagedWork) {}, 1},
+		"lapsed":            {func(l *store.StagedWork) { l.Queued.LeaseToken, l.Queued.LeaseEndsAt = recoup.ID{5}, letterTime }, 1},
+		"held":              {func(l *store.StagedWork) { l.Queued.LeaseToken, l.Queued.LeaseEndsAt = recoup.ID{5}, letterTime.Add(1) }, 0},
+		"of another replay": {func(l *store.StagedWork) { l.Item.ReplayID = recoup.ID{6} }, 0},
+		"ended":             {func(l *store.StagedWork) { l.Item = recoup.ReplayItem{} }, 0},
 	} {
 		l := openLetter()
 		row.change(&l)
-		got := letterWork(l).End(replayID, []recoup.ID{letterID, {77}}, decided(func(l *store.Letter) { l.Item.State = recoup.ItemCancelled }))
+		got := letterWork(l).End(replayID, []recoup.ID{letterID, {77}}, decided(func(l *store.StagedWork) { l.Item.State = recoup.ItemCancelled }))
 		if got != row.want {
 			t.Errorf("%s: ended %d, want %d", name, got, row.want)
 		}

@@ -17,12 +17,12 @@ const Steadily = steadily
 func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []Planned {
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: letter}
 	steps := func(v verb.Verbs) {
-		refuse := func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-			return l, store.LetterEffects{}, store.ErrRefused
+		refuse := func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
+			return l, store.StagedEffects{}, store.ErrRefused
 		}
-		_, _ = v.StepLetters(context.Background(), now, []store.LetterStep{{ErrorID: letter, Decide: refuse}, {WorkID: letter, Decide: refuse}})
+		_, _ = v.StepStaged(context.Background(), now, []store.StagedStep{{ErrorID: letter, Decide: refuse}, {WorkID: letter, Decide: refuse}})
 	}
-	figures := func(v verb.Verbs) { _, _ = v.LetterFigures(context.Background(), now) }
+	figures := func(v verb.Verbs) { _, _ = v.StagedFigures(context.Background(), now) }
 	list := []Planned{
 		{"claim", claimWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size, []*time.Time{nil, &now}}},
 		{"unclaimed", selectUnclaimedWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size}},
@@ -56,7 +56,7 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 	list = append(list, planned("groups of some pipelines", func(v verb.Verbs) {
 		_, _, _ = v.Groups(context.Background(), store.GroupFilter{Within: &store.Pipelines{Names: []string{"p1", "p2"}}}, store.Page{Limit: size, Cursor: cursor})
 	}))
-	for name, f := range map[string]store.LetterFilter{
+	for name, f := range map[string]store.DeadLetterFilter{
 		"all": {}, "pipeline": {DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "p1"}}, "stage": {DeadLetterFilter: recoup.DeadLetterFilter{Stage: "llm"}}, "class": {DeadLetterFilter: recoup.DeadLetterFilter{Class: "C1"}}, "step": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepTriaged}},
 		"verified": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}}, "group": {DeadLetterFilter: recoup.DeadLetterFilter{GroupID: group}}, "age": {DeadLetterFilter: recoup.DeadLetterFilter{Before: now.Add(-24 * time.Hour)}},
 		"some pipelines": {Within: &store.Pipelines{Names: []string{"p1", "p2"}}},

@@ -224,14 +224,14 @@ func (a *act) HoldWork(works, tokens []recoup.ID) (err error) {
 // Leased implements [verb.Tx].
 func (a *act) Leased(q *recoup.Work) { a.held.over(q) }
 
-// WorkLetter returns what there is of a piece of work.
-func (s *Store) WorkLetter(ctx context.Context, work recoup.ID) (store.Letter, error) {
+// StagedWork returns what there is of a piece of work.
+func (s *Store) StagedWork(ctx context.Context, work recoup.ID) (store.StagedWork, error) {
 	rows, err := s.pool.Query(ctx, findLeases, idArray([]recoup.ID{work}))
 	held, err := collectRows("read a lease", rows, err, decode(heldColumns))
 	if err != nil {
-		return store.Letter{}, err
+		return store.StagedWork{}, err
 	}
-	l, err := s.Verbs.WorkLetter(ctx, work)
+	l, err := s.Verbs.StagedWork(ctx, work)
 	if q := &l.Queued; err == nil && hasTicket(q) {
 		newBatches(held).over(q)
 	}

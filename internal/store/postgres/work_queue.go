@@ -223,8 +223,8 @@ func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (
 	return n, failure("purge replays", err)
 }
 
-// FoldLetterCounts replaces appended deltas by their sums.
-func (s *Store) FoldLetterCounts(ctx context.Context) error {
+// FoldDeadLetterCounts replaces appended deltas by their sums.
+func (s *Store) FoldDeadLetterCounts(ctx context.Context) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`with old as (delete from recoup.replay_count returning replay_id, phase, state, n)
 		insert into recoup.replay_count

@@ -49,7 +49,7 @@ var letterWalks = []string{
 var letterSorts = []string{"letters/all", "letters/pipeline", "letters/step", "letters/group", "letters/cursor", "letters/some pipelines", "letters/but pipelines", "letters/some, closed", "groups of some pipelines", "replays of hubs", "items of a dead letter"}
 
 func letterPlans() map[string]string {
-	list := func(f store.LetterFilter, c store.Cursor) string {
+	list := func(f store.DeadLetterFilter, c store.Cursor) string {
 		return asked(func(v verb.Verbs) { _, _, _ = v.DeadLetters(context.Background(), f, store.Page{Cursor: c}) })
 	}
 	cursor := store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}
@@ -60,23 +60,23 @@ func letterPlans() map[string]string {
 		return asked(func(v verb.Verbs) { _, _, _ = v.Replays(context.Background(), f, store.Page{Cursor: cursor}) })
 	}
 	steps := func(v verb.Verbs) {
-		refuse := func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-			return l, store.LetterEffects{}, store.ErrRefused
+		refuse := func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
+			return l, store.StagedEffects{}, store.ErrRefused
 		}
-		_, _ = v.StepLetters(context.Background(), time.Unix(1, 0), []store.LetterStep{{ErrorID: recoup.ID{1}, Decide: refuse}, {WorkID: recoup.ID{1}, Decide: refuse}})
+		_, _ = v.StepStaged(context.Background(), time.Unix(1, 0), []store.StagedStep{{ErrorID: recoup.ID{1}, Decide: refuse}, {WorkID: recoup.ID{1}, Decide: refuse}})
 	}
-	figures := func(v verb.Verbs) { _, _ = v.LetterFigures(context.Background(), time.Unix(1, 0)) }
+	figures := func(v verb.Verbs) { _, _ = v.StagedFigures(context.Background(), time.Unix(1, 0)) }
 	return map[string]string{
-		"letters/all":            list(store.LetterFilter{}, store.Cursor{}),
-		"letters/cursor":         list(store.LetterFilter{}, cursor),
-		"letters/pipeline":       list(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "p"}}, cursor),
-		"letters/step":           list(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified, Pipeline: "p"}}, cursor),
-		"letters/group":          list(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: recoup.ID{1}, Step: recoup.StepNew}}, cursor),
-		"letters/some pipelines": list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
-		"letters/but pipelines":  list(store.LetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}, Except: true}}, cursor),
-		"letters/some, closed":   list(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}, Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
+		"letters/all":            list(store.DeadLetterFilter{}, store.Cursor{}),
+		"letters/cursor":         list(store.DeadLetterFilter{}, cursor),
+		"letters/pipeline":       list(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "p"}}, cursor),
+		"letters/step":           list(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified, Pipeline: "p"}}, cursor),
+		"letters/group":          list(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: recoup.ID{1}, Step: recoup.StepNew}}, cursor),
+		"letters/some pipelines": list(store.DeadLetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
+		"letters/but pipelines":  list(store.DeadLetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}, Except: true}}, cursor),
+		"letters/some, closed":   list(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}, Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
 		"letter":                 asked(func(v verb.Verbs) { _, _ = v.DeadLetter(context.Background(), recoup.ID{1}) }),
-		"work":                   asked(func(v verb.Verbs) { _, _ = v.WorkLetter(context.Background(), recoup.ID{1}) }),
+		"work":                   asked(func(v verb.Verbs) { _, _ = v.StagedWork(context.Background(), recoup.ID{1}) }),
 		"previous":               askedAs(3, steps),
 		"errors of letters":      asked(steps),
 		"queued":                 askedAs(2, steps),

@@ -195,5 +195,5 @@ func (a act) SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work],
 	return add(a.tx, store.WorkQueue, added)
 }
 
-// FoldLetterCounts has nothing to fold: the triggers count in place.
-func (s *Store) FoldLetterCounts(ctx context.Context) error { return ctx.Err() }
+// FoldDeadLetterCounts has nothing to fold: the triggers count in place.
+func (s *Store) FoldDeadLetterCounts(ctx context.Context) error { return ctx.Err() }

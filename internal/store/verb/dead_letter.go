@@ -34,13 +34,13 @@ var (
 
 	// letters are dead letters with the errors that are not archived.
 	letters = view(slices.Concat(store.LetterParts,
-		row.Within("e.", store.Errors.Columns, func(l *store.Letter) *recoup.Error { return &l.Error })), "", " from ")
+		row.Within("e.", store.Errors.Columns, func(l *store.StagedWork) *recoup.Error { return &l.Error })), "", " from ")
 )
 
-// StepLetters applies inputs to dead letters and pieces of work, in order. Where
+// StepStaged applies inputs to dead letters and pieces of work, in order. Where
 // two first failures of one piece of work meet, the later one starts over and
 // finds the earlier.
-func (v Verbs) StepLetters(ctx context.Context, now time.Time, steps []store.LetterStep) ([]store.LetterOutcome, error) {
+func (v Verbs) StepStaged(ctx context.Context, now time.Time, steps []store.StagedStep) ([]store.StagedOutcome, error) {
 	var errors, works, tokens []recoup.ID
 	var receipts []store.ReceiptKey
 	for _, step := range steps {
@@ -91,7 +91,7 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.Work, error) 
 		}
 		for i := range queued {
 			tx.Leased(&queued[i])
-			found = append(found, store.Letter{Queued: queued[i]})
+			found = append(found, store.StagedWork{Queued: queued[i]})
 		}
 		w := store.NewWork(tx.Now(), locked)
 		w.AddLetters(found)
@@ -105,7 +105,7 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.Work, error) 
 // readLetters locks the rows in the queue and reads dead letters, and work without an
 // open dead letter with what it had before. Errors that are archived are added to
 // those that are locked.
-func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.Letter, queued []recoup.Work, previous []recoup.DeadLetter, err error) {
+func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.StagedWork, queued []recoup.Work, previous []recoup.DeadLetter, err error) {
 	ids := slices.Clone(errors)
 	for i := range *locked {
 		ids = append(ids, (*locked)[i].ID)
@@ -133,7 +133,7 @@ func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (foun
 
 // attach gives dead letters their errors and returns the ids of those that are not
 // there.
-func attach(found []store.Letter, locked []recoup.Error) (missing []recoup.ID) {
+func attach(found []store.StagedWork, locked []recoup.Error) (missing []recoup.ID) {
 	byID := make(map[recoup.ID]*recoup.Error, len(locked))
 	for i := range locked {
 		byID[locked[i].ID] = &locked[i]
@@ -151,7 +151,7 @@ func attach(found []store.Letter, locked []recoup.Error) (missing []recoup.ID) {
 const joinError = " left join recoup.error e on e.error_id = d.error_id"
 
 // DeadLetter returns a dead letter with its error and all that belongs to it.
-func (v Verbs) DeadLetter(ctx context.Context, id recoup.ID) (store.Letter, error) {
+func (v Verbs) DeadLetter(ctx context.Context, id recoup.ID) (store.StagedWork, error) {
 	q := letters.ask("read a dead letter", "recoup.dead_letter d"+joinLetter+joinError+" where d.error_id = $1", id)
 	l, err := letters.get(ctx, v, q, "dead letter "+id.String())
 	if err == nil && l.Error.ID.IsZero() {
@@ -160,8 +160,8 @@ func (v Verbs) DeadLetter(ctx context.Context, id recoup.ID) (store.Letter, erro
 	return l, err
 }
 
-// WorkLetter returns what there is of a piece of work.
-func (v Verbs) WorkLetter(ctx context.Context, work recoup.ID) (store.Letter, error) {
+// StagedWork returns what there is of a piece of work.
+func (v Verbs) StagedWork(ctx context.Context, work recoup.ID) (store.StagedWork, error) {
 	return letters.get(ctx, v, letters.ask("read work", `(select $1::uuid as work_id) o
 		left join recoup.dead_letter d on d.work_id = o.work_id and d.closed_at is null
 		left join recoup.replay_item i on i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED')
@@ -170,18 +170,18 @@ func (v Verbs) WorkLetter(ctx context.Context, work recoup.ID) (store.Letter, er
 }
 
 // DeadLetters lists dead letters, newest first.
-func (v Verbs) DeadLetters(ctx context.Context, f store.LetterFilter, p store.Page) ([]store.Letter, store.Cursor, error) {
+func (v Verbs) DeadLetters(ctx context.Context, f store.DeadLetterFilter, p store.Page) ([]store.StagedWork, store.Cursor, error) {
 	if f.Within.None() {
 		return nil, store.Cursor{}, nil
 	}
-	return letters.page(ctx, v, lettersQuery(f, p), p, func(l *store.Letter) store.Cursor {
+	return letters.page(ctx, v, lettersQuery(f, p), p, func(l *store.StagedWork) store.Cursor {
 		return store.Cursor{At: l.Dead.CreatedAt, ID: l.Dead.ErrorID}
 	})
 }
 
 // lettersQuery picks the page, by the index of the rarest thing that is asked for,
 // before it is joined with anything. What is closed is in the index of workflow states alone.
-func lettersQuery(f store.LetterFilter, p store.Page) *Query {
+func lettersQuery(f store.DeadLetterFilter, p store.Page) *Query {
 	closed, index, byPipeline := f.Step == recoup.StepVerified, "list", "dead_letter_pipeline_idx"
 	conditions := []struct{ column, value, index string }{
 		{"step", string(f.Step), "step"}, {"pipeline", f.Pipeline, "pipeline"}, {"stage", f.Stage, "stage"}, {"error_class", string(f.Class), "class"},

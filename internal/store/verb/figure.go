@@ -9,15 +9,15 @@ import (
 	"recoup/internal/store/row"
 )
 
-var letterLevels = view([]row.Column[store.LetterLevel]{
-	row.Text("pipeline", func(l *store.LetterLevel) *string { return &l.Pipeline }),
-	row.Text("error_class", func(l *store.LetterLevel) *string { return (*string)(&l.Class) }),
-	row.Text("step", func(l *store.LetterLevel) *string { return (*string)(&l.Step) }),
-	row.Big("sum(n)::bigint", func(l *store.LetterLevel) *int64 { return &l.N }),
+var letterLevels = view([]row.Column[store.DeadLetterLevel]{
+	row.Text("pipeline", func(l *store.DeadLetterLevel) *string { return &l.Pipeline }),
+	row.Text("error_class", func(l *store.DeadLetterLevel) *string { return (*string)(&l.Class) }),
+	row.Text("step", func(l *store.DeadLetterLevel) *string { return (*string)(&l.Step) }),
+	row.Big("sum(n)::bigint", func(l *store.DeadLetterLevel) *int64 { return &l.N }),
 }, "level", " from recoup.dead_letter_level group by 1, 2, 3 having sum(n) <> 0 order by 1, 2, 3")
 
-// LetterFigures counts dead letters, queued work and replays.
-func (v Verbs) LetterFigures(ctx context.Context, now time.Time) (f store.LetterFigures, err error) {
+// StagedFigures counts dead letters, queued work and replays.
+func (v Verbs) StagedFigures(ctx context.Context, now time.Time) (f store.StagedFigures, err error) {
 	const what = "count staged work"
 	if f.Letters, err = letterLevels.list(ctx, v, letterLevels.ask(what, "")); err != nil {
 		return f, err

@@ -40,9 +40,9 @@ func lockReplay(tx Tx, id recoup.ID) (store.ReplayStatus, error) {
 }
 
 // AddMembers adds members to a replay and keeps the cursor.
-func (v Verbs) AddMembers(ctx context.Context, now time.Time, m store.Members) ([]store.LetterOutcome, error) {
+func (v Verbs) AddMembers(ctx context.Context, now time.Time, m store.Members) ([]store.StagedOutcome, error) {
 	ids := m.ErrorIDs[:min(len(m.ErrorIDs), store.MaxPage)]
-	return actAt(ctx, v, "add members to a replay", now, func(tx Tx) ([]store.LetterOutcome, error) {
+	return actAt(ctx, v, "add members to a replay", now, func(tx Tx) ([]store.StagedOutcome, error) {
 		current, err := lockReplay(tx, m.ReplayID)
 		if err != nil {
 			return nil, err
@@ -51,9 +51,9 @@ func (v Verbs) AddMembers(ctx context.Context, now time.Time, m store.Members) (
 		if err != nil {
 			return nil, err
 		}
-		replay, outcomes := current.Replay, make([]store.LetterOutcome, len(ids))
+		replay, outcomes := current.Replay, make([]store.StagedOutcome, len(ids))
 		for i := range ids {
-			outcomes[i] = w.Join(&replay, store.LetterStep{ErrorID: ids[i], Decide: m.Decide})
+			outcomes[i] = w.Join(&replay, store.StagedStep{ErrorID: ids[i], Decide: m.Decide})
 		}
 		if err := save(tx, w); err != nil {
 			return nil, err
@@ -129,7 +129,7 @@ var endable = `select error_id from (
 
 // EndItems applies an input to items that wait for their outcome and that no
 // worker holds. Whether they still do is asked again when they are locked.
-func (v Verbs) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit int, decide store.DecideLetter) (int, error) {
+func (v Verbs) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit int, decide store.DecideStaged) (int, error) {
 	return actAt(ctx, v, "end items of a replay", now, func(tx Tx) (int, error) {
 		var ids []recoup.ID
 		err := tx.Query(ask("", endable, id, tx.Due(), clamp(limit)), row.Into(&ids, idColumn))

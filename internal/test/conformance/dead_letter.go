@@ -93,9 +93,9 @@ var (
 
 // fail says what becomes of work that failed for good: a dead letter, or the next
 // round of the one that it is.
-func (d *letterDriver) fail(work recoup.ID, f breakdown) store.DecideLetter {
+func (d *letterDriver) fail(work recoup.ID, f breakdown) store.DecideStaged {
 	now, id := d.now, d.id()
-	return func(l store.Letter, _ time.Time) (next store.Letter, effects store.LetterEffects, err error) {
+	return func(l store.StagedWork, _ time.Time) (next store.StagedWork, effects store.StagedEffects, err error) {
 		switch {
 		case l.Queued.LeaseToken != f.Token || l.Dead.Open() && l.Item.ReplayID.IsZero():
 			return l, effects, errNo
@@ -127,7 +127,7 @@ func (d *letterDriver) fail(work recoup.ID, f breakdown) store.DecideLetter {
 }
 
 // endItem ends the item of a replay whose work has failed again.
-func (d *letterDriver) endItem(l *store.Letter, class recoup.Code, now time.Time) {
+func (d *letterDriver) endItem(l *store.StagedWork, class recoup.Code, now time.Time) {
 	l.Error.ExpiresAt, l.Dead.HeldExpiry = l.Dead.HeldExpiry, time.Time{}
 	l.Item.State, l.Item.EndedAt, l.Item.Worker, l.Item.Class = recoup.ItemFailed, now, l.Queued.LeaseWorker, class
 	if class == l.Dead.Class {
@@ -145,24 +145,24 @@ func touch(e *recoup.Error, input string, now time.Time) lifecycle.Effects {
 }
 
 // stepWork hands one input about work to the store.
-func (d *letterDriver) stepWork(work recoup.ID, decide store.DecideLetter) (store.Letter, error) {
-	return onlyLetter(d.store.StepLetters(d.Context(), d.now, []store.LetterStep{{WorkID: work, Decide: decide}}))
+func (d *letterDriver) stepWork(work recoup.ID, decide store.DecideStaged) (store.StagedWork, error) {
+	return onlyLetter(d.store.StepStaged(d.Context(), d.now, []store.StagedStep{{WorkID: work, Decide: decide}}))
 }
 
 // stepLetter hands one input about a dead letter to the store.
-func (d *letterDriver) stepLetter(id recoup.ID, decide store.DecideLetter) (store.Letter, error) {
-	return onlyLetter(d.store.StepLetters(d.Context(), d.now, []store.LetterStep{{ErrorID: id, Decide: decide}}))
+func (d *letterDriver) stepLetter(id recoup.ID, decide store.DecideStaged) (store.StagedWork, error) {
+	return onlyLetter(d.store.StepStaged(d.Context(), d.now, []store.StagedStep{{ErrorID: id, Decide: decide}}))
 }
 
-func onlyLetter(outcomes []store.LetterOutcome, err error) (store.Letter, error) {
+func onlyLetter(outcomes []store.StagedOutcome, err error) (store.StagedWork, error) {
 	if err != nil {
-		return store.Letter{}, err
+		return store.StagedWork{}, err
 	}
 	return outcomes[0].Letter, outcomes[0].Err
 }
 
 // dead records the failure of new work.
-func (d *letterDriver) dead(f breakdown) store.Letter {
+func (d *letterDriver) dead(f breakdown) store.StagedWork {
 	d.Helper()
 	work := d.id()
 	l, err := d.stepWork(work, d.fail(work, f))
@@ -175,12 +175,12 @@ func (d *letterDriver) deadMany(n int, f breakdown) []recoup.ID {
 	d.Helper()
 	ids := make([]recoup.ID, 0, n)
 	for chunk := range slices.Chunk(make([]int, n), 500) {
-		steps := make([]store.LetterStep, len(chunk))
+		steps := make([]store.StagedStep, len(chunk))
 		for i := range steps {
 			work := d.id()
-			steps[i] = store.LetterStep{WorkID: work, Decide: d.fail(work, f)}
+			steps[i] = store.StagedStep{WorkID: work, Decide: d.fail(work, f)}
 		}
-		outcomes, err := d.store.StepLetters(d.Context(), d.now, steps)
+		outcomes, err := d.store.StepStaged(d.Context(), d.now, steps)
 		d.must(err)
 		for _, out := range outcomes {
 			d.must(out.Err)
@@ -191,10 +191,10 @@ func (d *letterDriver) deadMany(n int, f breakdown) []recoup.ID {
 }
 
 // move takes a dead letter to a state of its workflow, with a note.
-func (d *letterDriver) move(to recoup.WorkflowStep) store.DecideLetter {
+func (d *letterDriver) move(to recoup.WorkflowStep) store.DecideStaged {
 	now := d.now
-	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		effects := store.LetterEffects{Effects: touch(&l.Error, string(to), now)}
+	return func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
+		effects := store.StagedEffects{Effects: touch(&l.Error, string(to), now)}
 		l.Dead.Step, l.Dead.UpdatedAt = to, now
 		if l.Dead.Cause == "" {
 			l.Dead.Cause = recoup.CauseData
@@ -218,11 +218,11 @@ func (d *letterDriver) validated(ids ...recoup.ID) {
 	d.Helper()
 	for _, to := range []recoup.WorkflowStep{recoup.StepTriaged, recoup.StepRemediated, recoup.StepValidated} {
 		for chunk := range slices.Chunk(ids, 500) {
-			steps := make([]store.LetterStep, len(chunk))
+			steps := make([]store.StagedStep, len(chunk))
 			for i, id := range chunk {
-				steps[i] = store.LetterStep{ErrorID: id, Decide: d.move(to)}
+				steps[i] = store.StagedStep{ErrorID: id, Decide: d.move(to)}
 			}
-			outcomes, err := d.store.StepLetters(d.Context(), d.now, steps)
+			outcomes, err := d.store.StepStaged(d.Context(), d.now, steps)
 			d.must(err)
 			for _, out := range outcomes {
 				d.must(out.Err)
@@ -231,7 +231,7 @@ func (d *letterDriver) validated(ids ...recoup.ID) {
 	}
 }
 
-func (d *letterDriver) read(id recoup.ID) store.Letter {
+func (d *letterDriver) read(id recoup.ID) store.StagedWork {
 	d.Helper()
 	l, err := d.store.DeadLetter(d.Context(), id)
 	d.must(err)
@@ -239,7 +239,7 @@ func (d *letterDriver) read(id recoup.ID) store.Letter {
 }
 
 // wantLetter says that a dead letter is stored exactly as it was answered.
-func (d *letterDriver) wantLetter(want store.Letter) {
+func (d *letterDriver) wantLetter(want store.StagedWork) {
 	d.Helper()
 	want.Previous = recoup.DeadLetter{}
 	if !want.Item.State.Open() {

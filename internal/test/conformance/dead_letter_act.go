@@ -38,7 +38,7 @@ func RunLetterActs(t *testing.T, s DeadLetters, raw GateSQL, more ...string) {
 // name have a stage of their own.
 func letterScene(t *testing.T, s DeadLetters) {
 	d := newLetterDriver(t, s)
-	of := func(stage string) store.Letter {
+	of := func(stage string) store.StagedWork {
 		f := slow
 		f.Stage, f.Payload = stage, []byte("sealed")
 		return d.dead(f)

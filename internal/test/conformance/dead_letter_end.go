@@ -30,7 +30,7 @@ func (d *letterDriver) wantDestroyed(work recoup.ID) {
 	if list, err := d.store.Checkpoints(d.Context(), work); err != nil || len(list) > 0 {
 		d.Errorf("checkpoints are there: %v, %v", list, err)
 	}
-	if _, err := d.store.WorkLetter(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.StagedWork(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
 		d.Errorf("the work is there: %v", err)
 	}
 }
@@ -92,10 +92,10 @@ func letterArchiveByStep(d *letterDriver) {
 	d.validated(l.Dead.ErrorID)
 	replay := d.replayed(1, l.Dead.ErrorID)
 	d.claim(1)
-	got, err := d.stepLetter(l.Dead.ErrorID, func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+	got, err := d.stepLetter(l.Dead.ErrorID, func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		e, effects, err := d.archiving(now)(&l.Error, 0, now)
 		l.Error = e
-		return l, store.LetterEffects{Effects: effects}, err
+		return l, store.StagedEffects{Effects: effects}, err
 	})
 	d.must(err)
 	d.wantLetter(got)

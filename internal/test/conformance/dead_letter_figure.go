@@ -21,9 +21,9 @@ func letterFigures() []letterClause {
 	}
 }
 
-func (d *letterDriver) figures() store.LetterFigures {
+func (d *letterDriver) figures() store.StagedFigures {
 	d.Helper()
-	f, err := d.store.LetterFigures(d.Context(), d.now)
+	f, err := d.store.StagedFigures(d.Context(), d.now)
 	d.must(err)
 	return f
 }
@@ -43,7 +43,7 @@ func (d *letterDriver) wantLevels(want map[recoup.WorkflowStep]int64) {
 		if !maps.Equal(got, want) {
 			d.Fatalf("the levels are %v, want %v", got, want)
 		}
-		d.must(d.store.FoldLetterCounts(d.Context()))
+		d.must(d.store.FoldDeadLetterCounts(d.Context()))
 	}
 }
 
@@ -56,7 +56,7 @@ func figuresOfLetters(d *letterDriver) {
 	d.wait(minute)
 	later := d.dead(malformed)
 	second := d.now
-	if f := d.figures(); !f.Waiting.Equal(first) || !slices.Equal(f.Letters, []store.LetterLevel{
+	if f := d.figures(); !f.Waiting.Equal(first) || !slices.Equal(f.Letters, []store.DeadLetterLevel{
 		{Pipeline: criticizer, Class: slow.Class, Step: recoup.StepNew, N: 3}, {Pipeline: criticizer, Class: malformed.Class, Step: recoup.StepNew, N: 1}}) {
 		d.Errorf("figures are %+v", f)
 	}
@@ -75,7 +75,7 @@ func figuresOfLetters(d *letterDriver) {
 	d.must(err)
 	_, err = d.stepLetter(later.Dead.ErrorID, d.move(recoup.StepTriaged))
 	d.must(err)
-	if f := d.figures(); !f.Waiting.Equal(d.now) || !slices.Equal(f.Letters, []store.LetterLevel{
+	if f := d.figures(); !f.Waiting.Equal(d.now) || !slices.Equal(f.Letters, []store.DeadLetterLevel{
 		{Pipeline: criticizer, Class: slow.Class, Step: recoup.StepValidated, N: 1},
 		{Pipeline: criticizer, Class: malformed.Class, Step: recoup.StepNew, N: 1},
 		{Pipeline: criticizer, Class: malformed.Class, Step: recoup.StepTriaged, N: 1}}) {
@@ -90,9 +90,9 @@ func figuresOfWork(d *letterDriver) {
 	d.wait(workLease)
 	d.submit("llm", 1)
 	works := d.submit("notify", 2)
-	_, err := d.stepWork(works[0], func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	_, err := d.stepWork(works[0], func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		l.Queued.DueAt = l.Queued.DueAt.Add(time.Hour)
-		return l, store.LetterEffects{}, nil
+		return l, store.StagedEffects{}, nil
 	})
 	d.must(err)
 	if _, err := d.tryClaim("w2", 1, recoup.Lane{Pipeline: criticizer, Stage: "llm"}); err != nil {
@@ -153,7 +153,7 @@ func figuresOfReplays(d *letterDriver) {
 		}
 	}
 	check(map[recoup.ReplayState]int64{recoup.ReplayCollecting: 1, recoup.ReplayCancelled: 1})
-	d.must(d.store.FoldLetterCounts(d.Context()))
+	d.must(d.store.FoldDeadLetterCounts(d.Context()))
 	d.wait(minute)
 	if _, err := d.store.PurgeReplays(d.Context(), d.now, 10); err != nil {
 		d.Fatal(err)

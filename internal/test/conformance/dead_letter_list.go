@@ -20,7 +20,7 @@ func letterLists() []letterClause {
 }
 
 // walk lists dead letters page by page.
-func (d *letterDriver) walk(f store.LetterFilter, size int) (ids []recoup.ID) {
+func (d *letterDriver) walk(f store.DeadLetterFilter, size int) (ids []recoup.ID) {
 	d.Helper()
 	for p := (store.Page{Limit: size}); ; {
 		page, next, err := d.store.DeadLetters(d.Context(), f, p)
@@ -66,7 +66,7 @@ func letterList(d *letterDriver) {
 	want["verified"] = all[:1]
 	d.verified(all[0])
 	closed := all[0]
-	for name, f := range map[string]store.LetterFilter{
+	for name, f := range map[string]store.DeadLetterFilter{
 		"": {}, "criticizer": {DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: criticizer}}, "fetch": {DeadLetterFilter: recoup.DeadLetterFilter{Stage: "fetch"}}, "llm": {DeadLetterFilter: recoup.DeadLetterFilter{Stage: "llm", Pipeline: criticizer}},
 		"VALIDATION_ERROR": {DeadLetterFilter: recoup.DeadLetterFilter{Class: "VALIDATION_ERROR"}}, "NETWORK_TIMEOUT": {DeadLetterFilter: recoup.DeadLetterFilter{Class: "NETWORK_TIMEOUT", Stage: "fetch"}},
 		"triaged": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepTriaged}}, "verified": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}}, "other": {DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "other"}},
@@ -94,18 +94,18 @@ func letterList(d *letterDriver) {
 		}
 	}
 	after, before := Epoch().Add(2*minute), Epoch().Add(5*minute)
-	for _, l := range d.walkLetters(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{After: after, Before: before}}) {
+	for _, l := range d.walkLetters(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{After: after, Before: before}}) {
 		if l.Dead.CreatedAt.Before(after) || !l.Dead.CreatedAt.Before(before) {
 			d.Errorf("listed one of %v", l.Dead.CreatedAt)
 		}
 	}
-	if n := len(d.walkLetters(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{After: after, Before: before}})) + len(d.walkLetters(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Before: after}})) +
-		len(d.walkLetters(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{After: before}})); n != len(all)-1 {
+	if n := len(d.walkLetters(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{After: after, Before: before}})) + len(d.walkLetters(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Before: after}})) +
+		len(d.walkLetters(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{After: before}})); n != len(all)-1 {
 		d.Errorf("%d are listed by age, want %d", n, len(all)-1)
 	}
 }
 
-func (d *letterDriver) walkLetters(f store.LetterFilter) []store.Letter {
+func (d *letterDriver) walkLetters(f store.DeadLetterFilter) []store.StagedWork {
 	d.Helper()
 	list, _, err := d.store.DeadLetters(d.Context(), f, store.Page{Limit: store.MaxPage})
 	d.must(err)
@@ -151,7 +151,7 @@ func letterGroups(d *letterDriver) {
 		if days, err = d.store.GroupDays(d.Context(), g.ID, d.now, 10); err != nil || len(days) != 1 {
 			d.Errorf("its last day is %+v: %v", days, err)
 		}
-		d.must(d.store.FoldLetterCounts(d.Context()))
+		d.must(d.store.FoldDeadLetterCounts(d.Context()))
 	}
 	for pipeline, want := range map[string]int{"": 2, criticizer: 2, "other": 0} {
 		var got []recoup.DeadLetterGroup
@@ -167,7 +167,7 @@ func letterGroups(d *letterDriver) {
 			d.Errorf("groups of %q are %+v", pipeline, got)
 		}
 	}
-	if got := d.walk(store.LetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: g.ID}}, 2); len(got) != 5 {
+	if got := d.walk(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: g.ID}}, 2); len(got) != 5 {
 		d.Errorf("%d members", len(got))
 	}
 }

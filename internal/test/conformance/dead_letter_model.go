@@ -184,7 +184,7 @@ func (d *letterDriver) agrees(b *letterBook) {
 		}
 	}
 	d.wantLevels(levels)
-	if n := len(d.walkLetters(store.LetterFilter{})); n != open {
+	if n := len(d.walkLetters(store.DeadLetterFilter{})); n != open {
 		d.Fatalf("%d are open, want %d", n, open)
 	}
 	groups, _, err := d.store.Groups(d.Context(), store.GroupFilter{}, store.Page{})

@@ -218,7 +218,7 @@ func letterRaceEverything(d *letterDriver) {
 		case 1:
 			return d.cancelAll(replay)
 		case 2:
-			return d.store.FoldLetterCounts(d.Context())
+			return d.store.FoldDeadLetterCounts(d.Context())
 		}
 		for range 4 {
 			got, err := d.tryClaim(fmt.Sprint("w", i), 3, recoup.Lane{Pipeline: criticizer, Stage: "fetch"})

@@ -45,14 +45,14 @@ func letterRecord(d *letterDriver) {
 	if len(history) != 1 || history[0].Input != "report" {
 		d.Errorf("history %+v", history)
 	}
-	got, err := d.store.WorkLetter(d.Context(), l.Dead.WorkID)
+	got, err := d.store.StagedWork(d.Context(), l.Dead.WorkID)
 	d.must(err)
 	if got != l {
 		d.Errorf("of its work there is %+v", got)
 	}
 	for name, err := range map[string]error{
 		"a dead letter": second(d.store.DeadLetter(d.Context(), d.id())),
-		"work":          second(d.store.WorkLetter(d.Context(), d.id())),
+		"work":          second(d.store.StagedWork(d.Context(), d.id())),
 		"a payload":     second(d.store.Payload(d.Context(), d.id())),
 		"a group":       second(d.store.Group(d.Context(), d.id())),
 		"a replay":      second(d.store.Replay(d.Context(), d.id())),
@@ -68,17 +68,17 @@ func second[T any](_ T, err error) error { return err }
 
 func letterRefused(d *letterDriver) {
 	one, two := d.id(), d.id()
-	no := func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		return l, store.LetterEffects{}, errNo
+	no := func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
+		return l, store.StagedEffects{}, errNo
 	}
-	outcomes, err := d.store.StepLetters(d.Context(), d.now, []store.LetterStep{
+	outcomes, err := d.store.StepStaged(d.Context(), d.now, []store.StagedStep{
 		{WorkID: one, Decide: no}, {WorkID: two, Decide: d.fail(two, slow)}, {WorkID: two, Decide: d.fail(two, slow)},
 	})
 	d.must(err)
 	if !errors.Is(outcomes[0].Err, errNo) || outcomes[1].Err != nil || !errors.Is(outcomes[2].Err, errNo) {
 		d.Errorf("answered %+v", outcomes)
 	}
-	if err := second(d.store.WorkLetter(d.Context(), one)); !errors.Is(err, store.ErrNotFound) {
+	if err := second(d.store.StagedWork(d.Context(), one)); !errors.Is(err, store.ErrNotFound) {
 		d.Errorf("refused work is there: %v", err)
 	}
 	d.wantLetter(outcomes[1].Letter)
@@ -179,16 +179,16 @@ func letterWorkflow(d *letterDriver) {
 // being as they should.
 func letterAtomic(d *letterDriver) {
 	good := d.dead(slow)
-	for name, spoil := range map[string]func(l *store.Letter, effects *store.LetterEffects){
-		"the error":   func(l *store.Letter, _ *store.LetterEffects) { l.Error.Disposition = recoup.DispositionRetry },
-		"the history": func(_ *store.Letter, effects *store.LetterEffects) { effects.History.PolicyVersion = "" },
-		"the letter":  func(l *store.Letter, _ *store.LetterEffects) { l.Dead.Step = recoup.StepTriaged },
-		"the round":   func(_ *store.Letter, effects *store.LetterEffects) { effects.Round.Stage = "" },
-		"the payload": func(_ *store.Letter, effects *store.LetterEffects) { effects.Payload.KeyID = "" },
-		"the queue": func(l *store.Letter, _ *store.LetterEffects) {
+	for name, spoil := range map[string]func(l *store.StagedWork, effects *store.StagedEffects){
+		"the error":   func(l *store.StagedWork, _ *store.StagedEffects) { l.Error.Disposition = recoup.DispositionRetry },
+		"the history": func(_ *store.StagedWork, effects *store.StagedEffects) { effects.History.PolicyVersion = "" },
+		"the letter":  func(l *store.StagedWork, _ *store.StagedEffects) { l.Dead.Step = recoup.StepTriaged },
+		"the round":   func(_ *store.StagedWork, effects *store.StagedEffects) { effects.Round.Stage = "" },
+		"the payload": func(_ *store.StagedWork, effects *store.StagedEffects) { effects.Payload.KeyID = "" },
+		"the queue": func(l *store.StagedWork, _ *store.StagedEffects) {
 			l.Queued = recoup.Work{WorkID: l.Dead.WorkID, Pipeline: criticizer, Stage: "fetch", CreatedAt: d.now}
 		},
-		"a note": func(_ *store.Letter, effects *store.LetterEffects) {
+		"a note": func(_ *store.StagedWork, effects *store.StagedEffects) {
 			effects.Notes = []recoup.Note{{Actor: "ada", At: d.now}}
 		},
 	} {
@@ -196,7 +196,7 @@ func letterAtomic(d *letterDriver) {
 		f := slow
 		f.Payload = []byte("x")
 		decide := d.fail(work, f)
-		spoiled := func(current store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+		spoiled := func(current store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 			l, effects, err := decide(current, now)
 			spoil(&l, &effects)
 			return l, effects, err
@@ -204,7 +204,7 @@ func letterAtomic(d *letterDriver) {
 		if _, err := d.stepWork(work, spoiled); err == nil {
 			d.Errorf("%s: a wrong write went through", name)
 		}
-		if _, err := d.store.WorkLetter(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
+		if _, err := d.store.StagedWork(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
 			d.Errorf("%s: something is left: %v", name, err)
 		}
 		if _, err := d.store.Payload(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
@@ -220,19 +220,19 @@ func letterAtomic(d *letterDriver) {
 
 func letterReceipts(d *letterDriver) {
 	work := d.id()
-	step := store.LetterStep{WorkID: work, Decide: d.fail(work, slow), Receipt: &store.LetterReceipt{
+	step := store.StagedStep{WorkID: work, Decide: d.fail(work, slow), Receipt: &store.StagedReceipt{
 		Scope: "dead-letters", Key: "k", Hash: [32]byte{1}, ExpiresAt: d.now.Add(day),
-		Answer: func(out store.LetterOutcome) []byte { return []byte(out.Letter.Dead.ErrorID.String()) },
+		Answer: func(out store.StagedOutcome) []byte { return []byte(out.Letter.Dead.ErrorID.String()) },
 	}}
-	first, err := d.store.StepLetters(d.Context(), d.now, []store.LetterStep{step})
+	first, err := d.store.StepStaged(d.Context(), d.now, []store.StagedStep{step})
 	d.must(err)
-	again, err := d.store.StepLetters(d.Context(), d.now, []store.LetterStep{step})
+	again, err := d.store.StepStaged(d.Context(), d.now, []store.StagedStep{step})
 	d.must(err)
 	if first[0].Err != nil || first[0].Repeated || !again[0].Repeated || string(again[0].Answer) != first[0].Letter.Dead.ErrorID.String() {
 		d.Errorf("answered %+v, then %+v", first[0], again[0])
 	}
 	step.Receipt.Hash = [32]byte{2}
-	other, err := d.store.StepLetters(d.Context(), d.now, []store.LetterStep{step})
+	other, err := d.store.StepStaged(d.Context(), d.now, []store.StagedStep{step})
 	d.must(err)
 	if !errors.Is(other[0].Err, store.ErrConflict) {
 		d.Errorf("another request is answered with %v", other[0].Err)

@@ -37,13 +37,13 @@ func (d *letterDriver) replayOf() recoup.Replay {
 
 // join makes a dead letter a member of a replay, if it is validated and nothing
 // else has it, and holds its expiry.
-func (d *letterDriver) join(replay recoup.ID) store.DecideLetter {
+func (d *letterDriver) join(replay recoup.ID) store.DecideStaged {
 	now := d.now
-	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	return func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		if l.Dead.Step != recoup.StepValidated || !l.Dead.Open() {
-			return l, store.LetterEffects{}, fmt.Errorf("%w: it is %s", errNo, l.Dead.Step)
+			return l, store.StagedEffects{}, fmt.Errorf("%w: it is %s", errNo, l.Dead.Step)
 		}
-		effects := store.LetterEffects{Effects: touch(&l.Error, "replay", now)}
+		effects := store.StagedEffects{Effects: touch(&l.Error, "replay", now)}
 		l.Item = recoup.ReplayItem{ReplayID: replay, Round: l.Dead.Round, Stage: l.Dead.Stage}
 		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepReplaying, now
 		l.Dead.HeldExpiry, l.Error.ExpiresAt = l.Error.ExpiresAt, time.Time{}
@@ -114,7 +114,7 @@ func (d *letterDriver) wantCounts(replay recoup.ID, want ...store.ReplayCount) {
 		if !slices.Equal(s.ByPhase, want) {
 			d.Errorf("the replay counts %+v, want %+v", s.ByPhase, want)
 		}
-		d.must(d.store.FoldLetterCounts(d.Context()))
+		d.must(d.store.FoldDeadLetterCounts(d.Context()))
 	}
 }
 
@@ -177,9 +177,9 @@ func replayOnce(d *letterDriver) {
 		d.Errorf("%d refused", got)
 	}
 	// Also when the decision does not look.
-	_, err := d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	_, err := d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids, Decide: func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		l.Item = recoup.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
-		return l, store.LetterEffects{}, nil
+		return l, store.StagedEffects{}, nil
 	}})
 	if err == nil {
 		d.Errorf("a dead letter is in two replays")

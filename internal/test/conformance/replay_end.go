@@ -16,17 +16,17 @@ func replayResults(d *letterDriver) {
 	replay := d.replayed(9, ids...)
 	got := d.claim(9)
 	d.wait(minute)
-	steps := make([]store.LetterStep, len(got))
+	steps := make([]store.StagedStep, len(got))
 	for i, q := range got {
 		f := []breakdown{slow, malformed, {}}[i%3]
 		f.Token = q.LeaseToken
-		steps[i] = store.LetterStep{WorkID: q.WorkID, Decide: d.succeed(q.LeaseToken)}
+		steps[i] = store.StagedStep{WorkID: q.WorkID, Decide: d.succeed(q.LeaseToken)}
 		if f.Class != "" {
 			steps[i].Decide = d.fail(q.WorkID, f)
 		}
 	}
-	bad := store.LetterStep{WorkID: got[0].WorkID, Decide: d.succeed(d.id())} // a result that comes too late
-	outcomes, err := d.store.StepLetters(d.Context(), d.now, append(steps, bad))
+	bad := store.StagedStep{WorkID: got[0].WorkID, Decide: d.succeed(d.id())} // a result that comes too late
+	outcomes, err := d.store.StepStaged(d.Context(), d.now, append(steps, bad))
 	d.must(err)
 	if last := outcomes[len(steps)]; !errors.Is(last.Err, errNo) {
 		d.Errorf("a second result is answered with %v", last.Err)
@@ -93,10 +93,10 @@ func replayPause(d *letterDriver) {
 }
 
 // cancel ends the item of a dead letter as if it had never been asked.
-func (d *letterDriver) cancel() store.DecideLetter {
+func (d *letterDriver) cancel() store.DecideStaged {
 	now := d.now
-	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		effects := store.LetterEffects{Effects: touch(&l.Error, "cancel", now)}
+	return func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
+		effects := store.StagedEffects{Effects: touch(&l.Error, "cancel", now)}
 		l.Item.State, l.Item.EndedAt = recoup.ItemCancelled, now
 		l.Queued = recoup.Work{}
 		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepValidated, now
@@ -162,11 +162,11 @@ func replayExpiry(d *letterDriver) {
 		d.Errorf("it expires during a replay")
 	}
 	// Also when the decision does not look.
-	_, err = d.stepLetter(ids[0], func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	_, err = d.stepLetter(ids[0], func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		l.Error.ExpiresAt = expiry
 		e, effects, err := lifecycle.Step(d.policy, &l.Error, lifecycle.Expire{}, d.now)
 		l.Error = e
-		return l, store.LetterEffects{Effects: effects}, err
+		return l, store.StagedEffects{Effects: effects}, err
 	})
 	if !errors.Is(err, store.ErrRefused) {
 		d.Errorf("an expiry during a replay is answered with %v", err)
@@ -176,9 +176,9 @@ func replayExpiry(d *letterDriver) {
 	if refused := d.add(other.ID, "", ids[2]); refused != 1 {
 		d.Errorf("what is archived is replayed")
 	}
-	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids[2:], Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	_, err = d.store.AddMembers(d.Context(), d.now, store.Members{ReplayID: other.ID, ErrorIDs: ids[2:], Decide: func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		l.Item = recoup.ReplayItem{ReplayID: other.ID, Round: 1, Stage: "fetch"}
-		return l, store.LetterEffects{}, nil
+		return l, store.StagedEffects{}, nil
 	}})
 	if !errors.Is(err, store.ErrRefused) && len(d.items(other.ID, "")) > 0 {
 		d.Errorf("an archived member is answered with %v", err)

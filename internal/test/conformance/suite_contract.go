@@ -44,11 +44,11 @@ type Gate interface {
 // DeadLetters is staged work and what becomes of it when it fails: the queue,
 // checkpoints, dead letters beside their errors, groups, and replays.
 type DeadLetters interface {
-	store.LetterWriter
+	store.DeadLetterWriter
 	store.Queue
 	store.Replayer
-	store.LetterReader
-	store.LetterGauge
+	store.DeadLetterReader
+	store.StagedGauge
 	store.HeartbeatWriter
 	store.QueueReader
 

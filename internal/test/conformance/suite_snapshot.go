@@ -151,7 +151,7 @@ func putErrors(ctx context.Context, s Whole, put putter) []recoup.Error {
 
 func putLetters(ctx context.Context, s Whole, put putter) {
 	page := store.Page{Limit: store.MaxPage}
-	letters, _, err := s.DeadLetters(ctx, store.LetterFilter{}, page)
+	letters, _, err := s.DeadLetters(ctx, store.DeadLetterFilter{}, page)
 	put("dead letters", letters, err)
 	for _, l := range letters {
 		rounds, err := s.Rounds(ctx, l.Dead.ErrorID, 100)

@@ -51,7 +51,7 @@ func (d *letterDriver) finish(within *store.Pipelines, list ...recoup.Work) []bo
 func (d *letterDriver) wantQueued(list ...recoup.Work) {
 	d.Helper()
 	for _, q := range list {
-		if l, err := d.store.WorkLetter(d.Context(), q.WorkID); err != nil || l.Queued != q {
+		if l, err := d.store.StagedWork(d.Context(), q.WorkID); err != nil || l.Queued != q {
 			d.Errorf("stored is\n%+v, want\n%+v: %v", l.Queued, q, err)
 		}
 	}
@@ -98,13 +98,13 @@ func batchApart(d *letterDriver) {
 	held := d.claimTogether(6)
 	change := func(q *recoup.Work, to func(*recoup.Work)) {
 		d.Helper()
-		l, err := onlyLetter(d.store.StepLetters(d.Context(), d.now, []store.LetterStep{{WorkID: q.WorkID, Token: q.LeaseToken,
-			Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+		l, err := onlyLetter(d.store.StepStaged(d.Context(), d.now, []store.StagedStep{{WorkID: q.WorkID, Token: q.LeaseToken,
+			Decide: func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 				if l.Queued.LeaseToken != q.LeaseToken {
-					return l, store.LetterEffects{}, errNo
+					return l, store.StagedEffects{}, errNo
 				}
 				to(&l.Queued)
-				return l, store.LetterEffects{}, nil
+				return l, store.StagedEffects{}, nil
 			}}}))
 		d.must(err)
 		*q = l.Queued
@@ -140,15 +140,15 @@ func batchExtend(d *letterDriver) {
 	d.submit("llm", 1)
 	held := d.claimTogether(4)
 	d.wait(9 * minute)
-	steps := make([]store.LetterStep, 4)
+	steps := make([]store.StagedStep, 4)
 	for i, q := range held {
-		steps[i] = store.LetterStep{WorkID: q.WorkID, Token: q.LeaseToken, Decide: func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+		steps[i] = store.StagedStep{WorkID: q.WorkID, Token: q.LeaseToken, Decide: func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 			l.Queued.LeaseEndsAt = d.now.Add(workLease)
 			l.Queued.DueAt = l.Queued.LeaseEndsAt
-			return l, store.LetterEffects{}, nil
+			return l, store.StagedEffects{}, nil
 		}}
 	}
-	outcomes, err := d.store.StepLetters(d.Context(), d.now, steps)
+	outcomes, err := d.store.StepStaged(d.Context(), d.now, steps)
 	d.must(err)
 	for i, out := range outcomes {
 		d.must(out.Err)
@@ -198,7 +198,7 @@ func (d *letterDriver) late() recoup.ID {
 	d.Helper()
 	work := d.id()
 	enter := d.enter(work, "fetch")
-	_, err := d.stepWork(work, func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+	_, err := d.stepWork(work, func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		next, effects, err := enter(l, now)
 		next.Queued.DueAt = next.Queued.DueAt.Add(-time.Hour)
 		return next, effects, err
@@ -240,7 +240,7 @@ func ChurnQueue(t TB, s DeadLetters, rounds, batch int, later time.Duration) {
 		work := d.id()
 		delayed = append(delayed, work)
 		enter := d.enter(work, "fetch")
-		_, err := d.stepWork(work, func(l store.Letter, now time.Time) (store.Letter, store.LetterEffects, error) {
+		_, err := d.stepWork(work, func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 			next, effects, err := enter(l, now)
 			next.Queued.DueAt = next.Queued.DueAt.Add(later)
 			return next, effects, err

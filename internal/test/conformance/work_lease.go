@@ -41,13 +41,13 @@ func queueExtend(d *letterDriver) {
 	work := d.submit("fetch", 1)[0]
 	q := d.claim(1)[0]
 	d.wait(5 * minute)
-	extend := func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	extend := func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		if l.Queued.LeaseToken != q.LeaseToken {
-			return l, store.LetterEffects{}, errNo
+			return l, store.StagedEffects{}, errNo
 		}
 		l.Queued.LeaseEndsAt = d.now.Add(workLease)
 		l.Queued.DueAt = l.Queued.LeaseEndsAt
-		return l, store.LetterEffects{}, nil
+		return l, store.StagedEffects{}, nil
 	}
 	l, err := d.stepWork(work, extend)
 	d.must(err)
@@ -55,7 +55,7 @@ func queueExtend(d *letterDriver) {
 	if got := d.claim(1); len(got) > 0 {
 		d.Errorf("claimed while it is held: %+v", got)
 	}
-	if got, err := d.store.WorkLetter(d.Context(), work); err != nil || got != l {
+	if got, err := d.store.StagedWork(d.Context(), work); err != nil || got != l {
 		d.Errorf("stored is %+v, answered was %+v: %v", got, l, err)
 	}
 	d.wait(minute)
@@ -114,9 +114,9 @@ func queueDead(d *letterDriver) {
 		d.Errorf("a dead letter is submitted: %v", err)
 	}
 	// Also when the decision does not look.
-	_, err = d.stepWork(work, func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	_, err = d.stepWork(work, func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		l.Queued = recoup.Work{WorkID: work, Pipeline: criticizer, Stage: "llm", CreatedAt: d.now, DueAt: d.now}
-		return l, store.LetterEffects{}, nil
+		return l, store.StagedEffects{}, nil
 	})
 	if !errors.Is(err, store.ErrRefused) {
 		d.Errorf("a dead letter that goes past its workflow is answered with %v", err)
@@ -181,9 +181,9 @@ func queuePause(d *letterDriver) {
 func (d *letterDriver) giveBack(works []recoup.ID) {
 	d.Helper()
 	for _, work := range works {
-		_, err := d.stepWork(work, func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+		_, err := d.stepWork(work, func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 			l.Queued.Lease, l.Queued.DueAt = recoup.Lease{}, d.now
-			return l, store.LetterEffects{}, nil
+			return l, store.StagedEffects{}, nil
 		})
 		d.must(err)
 	}
@@ -227,8 +227,8 @@ func queueAnew(d *letterDriver) {
 		}
 	}
 	left := store.Checkpoint{WorkID: works[0], Stage: "~restart", KeyID: "none", Sealed: []byte("2"), At: d.now}
-	_, err := d.stepWork(works[0], func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
-		return l, store.LetterEffects{Anew: left}, nil
+	_, err := d.stepWork(works[0], func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
+		return l, store.StagedEffects{Anew: left}, nil
 	})
 	d.must(err)
 	want := func(work recoup.ID, stages ...string) {

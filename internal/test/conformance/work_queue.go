@@ -27,12 +27,12 @@ func letterQueue() []letterClause {
 func (d *letterDriver) submit(stage string, n int) []recoup.ID {
 	d.Helper()
 	works := make([]recoup.ID, n)
-	steps := make([]store.LetterStep, n)
+	steps := make([]store.StagedStep, n)
 	for i := range works {
 		works[i] = d.id()
-		steps[i] = store.LetterStep{WorkID: works[i], Decide: d.enter(works[i], stage)}
+		steps[i] = store.StagedStep{WorkID: works[i], Decide: d.enter(works[i], stage)}
 	}
-	outcomes, err := d.store.StepLetters(d.Context(), d.now, steps)
+	outcomes, err := d.store.StepStaged(d.Context(), d.now, steps)
 	d.must(err)
 	for _, out := range outcomes {
 		d.must(out.Err)
@@ -40,14 +40,14 @@ func (d *letterDriver) submit(stage string, n int) []recoup.ID {
 	return works
 }
 
-func (d *letterDriver) enter(work recoup.ID, stage string) store.DecideLetter {
+func (d *letterDriver) enter(work recoup.ID, stage string) store.DecideStaged {
 	now := d.now
-	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	return func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		if !l.Queued.WorkID.IsZero() || l.Dead.Open() {
-			return l, store.LetterEffects{}, errNo
+			return l, store.StagedEffects{}, errNo
 		}
 		l.Queued = recoup.Work{WorkID: work, Pipeline: criticizer, Stage: stage, EntityID: "CO-1", PayloadRef: "ref", PayloadHash: "hash", CreatedAt: now, DueAt: now}
-		return l, store.LetterEffects{Payload: store.Payload{WorkID: work, KeyID: "k1", Sealed: []byte("in"), At: now}}, nil
+		return l, store.StagedEffects{Payload: store.Payload{WorkID: work, KeyID: "k1", Sealed: []byte("in"), At: now}}, nil
 	}
 }
 
@@ -81,17 +81,17 @@ func (d *letterDriver) tryClaim(worker string, n int, lanes ...recoup.Lane) ([]r
 
 // succeed says that work is done: of a replay, its dead letter waits to be
 // verified; else nothing is left of it.
-func (d *letterDriver) succeed(token recoup.ID) store.DecideLetter {
+func (d *letterDriver) succeed(token recoup.ID) store.DecideStaged {
 	now := d.now
-	return func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	return func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		if l.Queued.LeaseToken.IsZero() || l.Queued.LeaseToken != token {
-			return l, store.LetterEffects{}, errNo
+			return l, store.StagedEffects{}, errNo
 		}
 		if !l.Dead.Open() {
 			l.Queued = recoup.Work{}
-			return l, store.LetterEffects{Forget: true}, nil
+			return l, store.StagedEffects{Forget: true}, nil
 		}
-		effects := store.LetterEffects{Effects: touch(&l.Error, "succeed", now)}
+		effects := store.StagedEffects{Effects: touch(&l.Error, "succeed", now)}
 		l.Item.State, l.Item.EndedAt, l.Item.Worker = recoup.ItemSucceeded, now, l.Queued.LeaseWorker
 		l.Queued = recoup.Work{}
 		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepReplayed, now
@@ -107,11 +107,11 @@ func (d *letterDriver) ack(list []recoup.Work) {
 }
 
 func (d *letterDriver) tryAck(list []recoup.Work) error {
-	steps := make([]store.LetterStep, len(list))
+	steps := make([]store.StagedStep, len(list))
 	for i, q := range list {
-		steps[i] = store.LetterStep{WorkID: q.WorkID, Decide: d.succeed(q.LeaseToken)}
+		steps[i] = store.StagedStep{WorkID: q.WorkID, Decide: d.succeed(q.LeaseToken)}
 	}
-	outcomes, err := d.store.StepLetters(d.Context(), d.now, steps)
+	outcomes, err := d.store.StepStaged(d.Context(), d.now, steps)
 	for _, out := range outcomes {
 		err = errors.Join(err, out.Err)
 	}
@@ -140,9 +140,9 @@ func queueWork(d *letterDriver) {
 	if got := workIDs(first); !slices.Equal(got, works[:2]) {
 		d.Errorf("claimed %v, want %v", got, works[:2])
 	}
-	l, err := d.store.WorkLetter(d.Context(), works[0])
+	l, err := d.store.StagedWork(d.Context(), works[0])
 	d.must(err)
-	if l != (store.Letter{Queued: first[0]}) || first[0].PayloadRef != "ref" || first[0].EntityID != "CO-1" || first[0].LeaseWorker != "w1" {
+	if l != (store.StagedWork{Queued: first[0]}) || first[0].PayloadRef != "ref" || first[0].EntityID != "CO-1" || first[0].LeaseWorker != "w1" {
 		d.Errorf("claimed %+v, stored is %+v", first[0], l)
 	}
 	if p, err := d.store.Payload(d.Context(), works[0]); err != nil || string(p.Sealed) != "in" {
@@ -168,9 +168,9 @@ func queueWork(d *letterDriver) {
 func queueStages(d *letterDriver) {
 	work := d.submit("fetch", 1)[0]
 	q := d.claim(1)[0]
-	_, err := d.stepWork(work, func(l store.Letter, _ time.Time) (store.Letter, store.LetterEffects, error) {
+	_, err := d.stepWork(work, func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		l.Queued.Stage, l.Queued.DueAt, l.Queued.Lease, l.Queued.Failures = "llm", d.now, recoup.Lease{}, `{"fetch": {"attempts":1}}`
-		return l, store.LetterEffects{}, nil
+		return l, store.StagedEffects{}, nil
 	})
 	d.must(err)
 	if _, err := d.stepWork(work, d.succeed(q.LeaseToken)); !errors.Is(err, errNo) {
