@@ -46,4 +46,9 @@ type Adoption struct {
 	BegunAt    time.Time     `json:"begun_at" doc:"when it was adopted"`
 	GovernedAt time.Time     `json:"governed_at,omitzero" doc:"since when every row is governed"`
 	BegunBy    string        `json:"begun_by" doc:"who adopted it"`
+
+	// How far nodes are.
+	Pending   int64   `json:"pending" doc:"changes of its rows that no node has looked at, counted up to 10000; those of blocking tables block their entities until then"`
+	Behind    float64 `json:"behind_s" doc:"seconds since the oldest of these"`
+	Unwritten int64   `json:"unwritten" doc:"rows that do not show yet what became of their error, counted up to 10000"`
 }

@@ -115,6 +115,7 @@ func TestRequests(t *testing.T) {
 		`POST ` + k1 + `/rotate {"hours":2}`: func(c *client.Client, x ctx) (any, error) {
 			return c.RotateKey(x, id(1), client.KeyRotation{Hours: new(2)})
 		},
+		`GET /v1/adoptions`: func(c *client.Client, x ctx) (any, error) { return c.Adoptions(x) },
 		`GET /v1/jobs`:      func(c *client.Client, x ctx) (any, error) { return c.Jobs(x) },
 		`GET /v1/doctor`:    func(c *client.Client, x ctx) (any, error) { return c.Doctor(x) },
 		`GET /v1/receivers`: func(c *client.Client, x ctx) (any, error) { return c.Receivers(x) },

@@ -116,6 +116,9 @@ type Options struct {
 	// Version, Revision and Date say what the program was built from, as far as it knows.
 	Version, Revision, Date string
 
+	// Adoptions lists the tables that are governed where they are; nil: there are none.
+	Adoptions func(context.Context) ([]recoup.Adoption, error)
+
 	Node    string                      // the node's name, in logs
 	Ready   func(context.Context) error // why the node cannot serve; nil: it can
 	Metrics Metrics                     // nil: they are elsewhere

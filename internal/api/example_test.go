@@ -195,6 +195,7 @@ func adminExamples(list map[string]example) {
 	}}
 	list["GET /v1/workers"] = fixed("/v1/workers", nil, leftOut)
 	list["GET /v1/tables"] = fixed("/v1/tables", nil, leftOut)
+	list["GET /v1/adoptions"] = fixed("/v1/adoptions", nil, leftOut)
 	list["GET /v1/jobs"] = fixed("/v1/jobs", nil, leftOut)
 	list["GET /v1/doctor"] = fixed("/v1/doctor", nil, refusedThere)
 	list["GET /v1/receivers"] = fixed("/v1/receivers", nil, refusedThere)

@@ -136,9 +136,10 @@ func gateZeroManuals() map[string]manual {
 
 func operationManuals() map[string]manual {
 	return map[string]manual{
-		"GET /v1/workers": {about: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
-		"GET /v1/jobs":    {about: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
-		"GET /v1/doctor":  {about: "Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most."},
+		"GET /v1/workers":   {about: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
+		"GET /v1/adoptions": {about: "The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second."},
+		"GET /v1/jobs":      {about: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
+		"GET /v1/doctor":    {about: "Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most."},
 		"POST /v1/jobs/{name}/run": {
 			about: "Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm.", params: map[string]string{"name": "receipts"},
 			body: `{"dry_run": true}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeConflict},

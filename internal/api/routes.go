@@ -83,6 +83,7 @@ func adminRoutes() []*route {
 		operation(get, "/v1/tenant-keys", "List the keys that tenants are hashed with", (*API).listTenantKeys).forAdmins().forAllHubs().tagged("keys"),
 		checked(operation(post, "/v1/tenant-keys/rotate", "Hash tenants with a new key from now on", (*API).rotateTenantKey), why()).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		checked(operation(post, "/v1/tenant-keys/{key_id}/delete", "Delete a tenant key that is not in use; what it hashed cannot be found again", (*API).deleteTenantKey), reasonOf(func(in *tenantKeyIn) string { return in.Body.Reason })).forAdmins().forAllHubs().tagged("keys"),
+		operation(get, "/v1/adoptions", "List adopted tables, and how far nodes are with them", (*API).listAdoptions).by(Operator, Reader).tagged("operations"),
 		operation(get, "/v1/jobs", "List scheduled jobs, and how they go", (*API).listJobs).by(Operator, Reader).under(vital).tagged("operations"),
 		checked(operation(post, "/v1/jobs/{name}/run", "Run a scheduled job now", (*API).runJob), reasonOf(func(in *runJobIn) string { return in.Body.Reason })).forAdmins().forAllHubs().takesLong().tagged("operations"),
 		operation(get, "/v1/doctor", "Find what is wrong with the installation", (*API).diagnose).forAdmins().forAllHubs().takesLong().tagged("operations"),

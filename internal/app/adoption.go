@@ -37,3 +37,27 @@ func (n *Node) adoptionKey(ctx context.Context) ([]byte, error) {
 	key, _, err := n.vault.AddFirstPlatformKey(ctx, first, store.Act{By: recoup.System, Reason: "first adopted table", At: now})
 	return key.Secret, err
 }
+
+// listAdoptions lists what is adopted, with how far nodes are; nil: nothing can be.
+func (n *Node) listAdoptions() func(context.Context) ([]recoup.Adoption, error) {
+	if n.adoptions == nil {
+		return nil
+	}
+	return func(ctx context.Context) ([]recoup.Adoption, error) {
+		list, err := n.adoptions.Store.Adoptions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		figures, err := n.adoptions.Store.AdoptionFigures(ctx)
+		adopted := make([]recoup.Adoption, len(list))
+		for i := range list {
+			adopted[i] = list[i].Adoption
+			for _, f := range figures {
+				if f.Table == list[i].Table {
+					adopted[i].Pending, adopted[i].Behind, adopted[i].Unwritten = f.Pending, f.Oldest.Seconds(), f.Queued
+				}
+			}
+		}
+		return adopted, err
+	}
+}

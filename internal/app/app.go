@@ -160,7 +160,7 @@ func (n *Node) assemble(ctx context.Context) error {
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: channelTester{n, ids}, Receivers: n.pusher, Doctor: n,
+		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: channelTester{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: n.listAdoptions(),
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count,
 	})
@@ -169,7 +169,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	}
 	n.metrics.watch(n)
 	n.metrics.showBuild(n.o.Build)
-	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &gateCollector{n}, &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), &receiverCollector{n})
+	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &gateCollector{n}, &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), n.cached(adoptionCollector{n}.read), &receiverCollector{n})
 	return nil
 }
 

@@ -81,5 +81,4 @@ type AdoptionFigures struct {
 	Pending int64         // changes that no node has looked at
 	Oldest  time.Duration // since the oldest of them
 	Queued  int64         // errors whose source row is to be notified
-	Rows    int64         // source rows that have an error, by estimate
 }

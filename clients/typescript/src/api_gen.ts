@@ -41,6 +41,44 @@ export interface ActedBatchAnswer {
   request_id: string;
 }
 
+export interface Adoption {
+  /** names the adoption */
+  adoption_id: number;
+  /** when it was adopted */
+  begun_at: string;
+  /** who adopted it */
+  begun_by: string;
+  /** seconds since the oldest of these */
+  behind_s: number;
+  /** since when every row is governed */
+  governed_at?: string;
+  /** the columns that tell its rows apart */
+  key: Array<string> | null;
+  /** which column means what */
+  mapping: Mapping;
+  /** changes of its rows that no node has looked at, counted up to 10000; those of blocking tables block their entities until then */
+  pending: number;
+  /** whose tables these are, such as river */
+  preset?: string;
+  /** how many there were, by estimate */
+  rows: number;
+  /** rows that were there before and have been read */
+  scanned: number;
+  /** the table that was there before */
+  source: string;
+  /** ADOPTING, BACKFILLING, GOVERNED or RELEASING */
+  state: string;
+  /** the error table of the policy */
+  table: string;
+  /** rows that do not show yet what became of their error, counted up to 10000 */
+  unwritten: number;
+}
+
+export interface Adoptions {
+  /** the tables, in the order in which they were adopted; none on the embedded store */
+  adoptions: Array<Adoption> | null;
+}
+
 export interface Alert {
   /** what the rule does, such as NOTIFY_HUB_TEAM or SWITCH_PROVIDER */
   action: string;
@@ -142,7 +180,7 @@ export interface Blocker {
   dead_letter?: boolean;
   /** when it would end by itself */
   ends_at?: string;
-  /** the error; none: the key is not for its hub */
+  /** the error; none: the key is not for its hub, or it is unread */
   error_id?: string;
   /** when it is retried next */
   next_retry_at?: string;
@@ -154,6 +192,8 @@ export interface Blocker {
   state?: string;
   /** its error table */
   table: string;
+  /** it is no error yet, but a row of an adopted table that no node has read; ask again in a second */
+  unread?: boolean;
 }
 
 export interface Bulk {
@@ -1634,6 +1674,29 @@ export interface Lane {
   pipeline: string;
   /** the stage that the worker does */
   stage: string;
+}
+
+export interface Mapping {
+  /** the column that Recoup writes the time of archiving into */
+  archived_at: string;
+  /** the column with the code */
+  code?: string;
+  /** the code of every row, if no column has it, and of rows whose column is empty */
+  code_value?: string;
+  /** the column with the time of the failure; default: when it was first seen */
+  created_at?: string;
+  /** the column that Recoup writes the disposition into */
+  disposition: string;
+  /** the column that names what cannot go on */
+  entity: string;
+  /** an SQL condition; rows for which it does not hold are no failures */
+  governed_when?: string;
+  /** the column with the message */
+  message?: string;
+  /** an SQL condition; rows for which it holds are resolved */
+  resolved_when?: string;
+  /** the column with the severity; default: the code's */
+  severity?: string;
 }
 
 export interface Metric {
@@ -3183,6 +3246,10 @@ export interface Operations {
   /** Check that the node can serve. Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. `warnings` name what does not keep it from serving, such as a table whose name something else has in the database. For a readiness probe. */
   "GET /readyz": {
     answer: Status;
+  };
+  /** List adopted tables, and how far nodes are with them. The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second. */
+  "GET /v1/adoptions": {
+    answer: Adoptions;
   };
   /** List alerts, newest first. Every episode of a rule, firing or over. `open` lists those that are PENDING or FIRING. */
   "GET /v1/alerts": {

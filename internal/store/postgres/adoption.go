@@ -42,14 +42,14 @@ const countPending = 10_000
 // AdoptionFigures implements [store.AdoptionReader].
 func (s *Store) AdoptionFigures(ctx context.Context) ([]store.AdoptionFigures, error) {
 	rows, err := s.pool.Query(ctx, `select a.table_name, a.source, a.state, c.n, coalesce(extract(epoch from clock_timestamp() - c.oldest), 0)::float8,
-			(select count(*) from (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id limit $1) m), a.governed_rows
-		from (select *, (select count(*) from (select from recoup.adopted_row r where r.adoption_id = o.adoption_id limit $1) r) as governed_rows from recoup.adoption o) a
+			(select count(*) from (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id limit $1) m)
+		from recoup.adoption a
 		cross join lateral (select count(*) as n, min(at) as oldest from (
 			select at from recoup.adopted_change c where c.adoption_id = a.adoption_id order by change_id limit $1) c) c
 		order by a.adoption_id`, countPending)
 	return collectRows("count what is adopted", rows, err, func(row pgx.CollectableRow) (f store.AdoptionFigures, err error) {
 		var age float64
-		err = row.Scan(&f.Table, &f.Source, &f.State, &f.Pending, &age, &f.Queued, &f.Rows)
+		err = row.Scan(&f.Table, &f.Source, &f.State, &f.Pending, &age, &f.Queued)
 		f.Oldest = time.Duration(max(age, 0) * float64(time.Second))
 		return f, err
 	})

@@ -26,6 +26,7 @@ func TestReleased(t *testing.T) {
 	conformance.Fill(t, s)
 	at(t, owner).run(`insert into recoup.name_taken (name, table_name, kind) select table_name, table_name, 'table' from recoup.error_table limit 1;
 		insert into cl.gate_zero_taken_over (intakes, recoveries) values (1, 0); insert into cl.gate_zero_left values ('cl_before.gate_zero_intake', '1', 'it has no company_name')`)
+	fillAdoption(at(t, owner))
 	wantRows(t, owner)
 	pgtest.HoldToClock(t, owner)
 	next := conformance.Release{Answers: conformance.Snapshot(t, s), Database: pgtest.Dump(t, owner)}
@@ -61,4 +62,12 @@ func wantRows(t *testing.T, owner string) {
 			t.Errorf("%s has no row", table)
 		}
 	}
+}
+
+// fillAdoption adds rows of an adopted table, which only this store can have.
+func fillAdoption(owner prompt) {
+	owner.run(`insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, begun_by) values ('a.errors', 'a.failures', 1, 'a', '{id}', '{"entity": "id"}', 'ada')`)
+	owner.run(`insert into recoup.adopted_row (adoption_id, key, error_id, digest) values (1, '7', gen_random_uuid(), '\x')`)
+	owner.run(`insert into recoup.adopted_mirror (adoption_id, error_id) values (1, gen_random_uuid())`)
+	owner.run(`insert into recoup.adopted_change (adoption_id, keys) values (1, '{7}')`)
 }
