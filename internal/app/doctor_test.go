@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,11 @@ func drive(t *testing.T, n *live.Node) {
 	must(err)
 	_, err = c.Submit(ctx, []recoup.NewWork{{Pipeline: "images", Stage: "fetch", Payload: []byte("another"), DelaySeconds: 3600}})
 	must(err)
+	for unfinished := true; unfinished; { // the first tick is a second away
+		jobs, err := c.Jobs(ctx)
+		must(err)
+		unfinished = slices.ContainsFunc(jobs.Jobs, func(j recoup.Job) bool { return j.FinishedAt.IsZero() })
+	}
 }
 
 // examine looks at a database without a node.
@@ -129,6 +135,12 @@ func unguarded(statements ...string) []string {
 	return append([]string{"set session_replication_role = replica"}, statements...)
 }
 
+// adopted is the record of an adoption of shop.rejects.
+func adopted(state, since string) string {
+	return fmt.Sprintf(`insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, state, begun_at, begun_by)
+		values ('app.errors', 'shop.rejects', 'shop.rejects'::regclass, current_user, '{id}', '{}', '%s', %s, 'ada')`, state, since)
+}
+
 func postgresIlls() []planted {
 	const id = "'0198f2a4-7c31-7b4e-9d52-5a1f0c3e8b67'"
 	someError := "(select error_id from recoup.error where state = 'RETRY_PENDING' order by error_id limit 1)"
@@ -136,6 +148,12 @@ func postgresIlls() []planted {
 		{"name taken", owner, []string{"drop view app.errors", "create table app.errors (id bigint primary key, order_id text)"}, "tables", "app.errors", recoup.FindingWarning, false, "recoup adopt app.errors --entity order_id"},
 		{"name missing", owner, []string{"drop view app.errors"}, "tables", "app.errors", recoup.FindingWarning, true, "recoup doctor --fix"},
 		{"dead table", owner, []string{"create schema legacy", "create table legacy.failed_imports (id int)"}, "dead-tables", "legacy.failed_imports", recoup.FindingNote, false, "recoup adopt legacy.failed_imports"},
+		{"adopted, without triggers", owner, []string{"create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", adopted("GOVERNED", "now()")},
+			"adoptions", "shop.rejects", recoup.FindingCritical, false, "recoup release shop.rejects && recoup adopt shop.rejects --apply"},
+		{"half adopted", owner, []string{"create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", adopted("ADOPTING", "now() - interval '2 hours'")},
+			"adoptions", "shop.rejects", recoup.FindingWarning, false, "recoup adopt shop.rejects --apply"},
+		{"adopted and dropped", owner, []string{"create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", adopted("GOVERNED", "now()"), "drop table shop.rejects"},
+			"adoptions", "shop.rejects", recoup.FindingWarning, false, "recoup release shop.rejects"},
 		{"ungoverned table", owner, []string{"create schema shop", "create table shop.payment_failures (id bigint primary key, customer_id bigint, error_message text, created_at timestamptz)"},
 			"ungoverned", "shop.payment_failures", recoup.FindingNote, false, "recoup adopt shop.payment_failures --entity customer_id"},
 		{"guard missing", owner, []string{"drop trigger forbidden on recoup.promotion"}, "triggers", "trigger forbidden on recoup.promotion", recoup.FindingCritical, true, "CREATE TRIGGER forbidden"},
@@ -222,7 +240,7 @@ func execute(t *testing.T, address string, statements ...string) {
 	}
 }
 
-// TestDoctorOnPostgres plants one ill after the other (43 with RECOUP_SOAK=1, else a third
+// TestDoctorOnPostgres plants one ill after the other (46 with RECOUP_SOAK=1, else a third
 // of them) into copies of a busy database, and wants exactly that one found, with its command; what is said to be safe to fix is gone
 // after --fix. On the database as it was, nothing is found.
 func TestDoctorOnPostgres(t *testing.T) {

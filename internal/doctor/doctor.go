@@ -66,6 +66,7 @@ func Checks() []Check {
 		{"tables", "names of the policy that are missing or taken by something else", judgeNames},
 		{"dead-tables", "tables that the policy calls dead and that still exist", judgeDeadTables},
 		{"ungoverned", "tables that look like error tables and have no policy", judgeLookalikes},
+		{"adoptions", "adopted tables that are gone, half adopted, without their triggers, or that no node follows", judgeAdoptions},
 		{"schema", "tables, columns and defaults that are not as the migrations made them", judgeColumns},
 		{"triggers", "guards that are missing, disabled or replaced", judgeTriggers},
 		{"functions", "functions that are missing or replaced", judgeFunctions},

@@ -44,6 +44,12 @@ func TestJudge(t *testing.T) {
 	}{
 		"transaction ids run out": {onServer(func(in *doctor.Input) { in.Facts.Server.FrozenAge = 1_700_000_000 }), recoup.FindingCritical, "vacuum", "1700000000 transactions"},
 		"autovacuum off":          {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["autovacuum"] = "off" }), recoup.FindingWarning, "vacuum", "It is off"},
+		"changes that wait": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
+		}), recoup.FindingWarning, "adoptions", "have waited for a node"},
+		"a new partition": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Missing: []string{"adopted_1_insert on shop.rejects_2027"}}}
+		}), recoup.FindingCritical, "adoptions", "shop.rejects_2027"},
 		"bloat": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Tables = []store.TableHealth{{Name: "recoup.due", Live: 1000, Dead: 90_000}}
 		}), recoup.FindingWarning, "vacuum", "never vacuumed"},

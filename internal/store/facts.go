@@ -19,6 +19,7 @@ type Facts struct {
 	Names      []NameFact
 	DeadTables []Relation // tables that the policy calls dead and that exist
 	Lookalikes []Relation // tables of others whose names are about failures
+	Adoptions  []AdoptionFact
 	Partitions []Partition
 	Breaches   []Breach
 
@@ -62,6 +63,16 @@ const (
 	ObjectDisabled = "disabled" // a trigger
 	ObjectInvalid  = "invalid"  // an index
 )
+
+// AdoptionFact is how an adopted table is.
+type AdoptionFact struct {
+	Source       string
+	State        recoup.AdoptionState
+	BegunAt      time.Time
+	Gone         bool      // the table is
+	Missing      []string  // triggers and functions of it that are missing or disabled
+	WaitingSince time.Time // the oldest change that no node has looked at; zero: none
+}
 
 // NameFact is what has a name that the policy gives: of a table, or of its archive.
 type NameFact struct {

@@ -2,6 +2,7 @@ package errorcmd
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -47,6 +48,10 @@ func sayGate(s *command.Session, g recoup.Gate) {
 		blockers = "more than " + blockers
 	}
 	s.Sayf("%s is blocked by %s:\n\n%s", command.Printable(g.EntityID), blockers, command.GateTable(s.Streams, g))
+	if slices.ContainsFunc(g.Blockers, func(b recoup.Blocker) bool { return b.Unread }) {
+		s.Sayf("A row of an adopted table is not read yet: a node does that within a second. Ask again then.")
+		return
+	}
 	if g.OpensAt.IsZero() {
 		s.Sayf("It stays blocked until somebody acts.")
 		return

@@ -33,7 +33,7 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 	f := store.Facts{Kind: "postgres", Server: &store.ServerFacts{Pooled: s.Polls()}, Expected: expectedSchema()}
 	looks := []look{
 		{"the clock", readClock}, {"the schema", readSchema}, {"privileges", readGrants}, {"names of the policy", readNames},
-		{"dead tables", readDeadTables}, {"tables of others", readLookalikes}, {"partitions", readPartitions},
+		{"dead tables", readDeadTables}, {"tables of others", readLookalikes}, {"adopted tables", readAdoptions}, {"partitions", readPartitions},
 		{"settings", readServerSettings}, {"sessions", readSessions}, {"tables", readTables}, {"what holds the horizon", readHolders},
 		{"replication slots", readSlots}, {"the archiver", readArchiver}, {"row security", readUnsecured}, {"roles", readRoles}, {"backups", readBackups},
 	}

@@ -1,0 +1,56 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+const (
+	// adoptionPatience is how long an adoption or a release may be under way before it
+	// counts as left half done.
+	adoptionPatience = time.Hour
+
+	// changePatience is how long a change of an adopted table may wait for a node, which
+	// looks every second.
+	changePatience = 5 * time.Minute
+)
+
+// judgeAdoptions looks at tables that are governed where they are.
+func judgeAdoptions(in *Input) (found []Ill) {
+	now := in.Facts.Clock
+	for _, a := range in.Facts.Adoptions {
+		under := now.Sub(a.BegunAt) > adoptionPatience
+		switch {
+		case a.Gone:
+			found = append(found, ill(recoup.FindingWarning, a.Source, "It was adopted and does not exist any more: its errors stay open until it is released.", "recoup release "+a.Source))
+		case a.State == recoup.AdoptionReleasing && under:
+			found = append(found, ill(recoup.FindingWarning, a.Source, "Its release was begun and not finished.", "recoup release "+a.Source))
+		case a.State == recoup.AdoptionReleasing:
+		case a.State == recoup.AdoptionAdopting && under:
+			found = append(found, ill(recoup.FindingWarning, a.Source, "Its adoption was begun and not finished: none of its rows are governed.", "recoup adopt "+a.Source+" --apply"))
+		case a.State == recoup.AdoptionAdopting:
+		case len(a.Missing) > 0:
+			found = append(found, ill(recoup.FindingCritical, a.Source, "Rows of it fail unseen, because these are missing or disabled: "+strings.Join(a.Missing, ", ")+".", remake(a)))
+		case !a.WaitingSince.IsZero() && now.Sub(a.WaitingSince) > changePatience:
+			found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("Changes of its rows have waited for a node since %s: no node runs, or none can read it.",
+				a.WaitingSince.UTC().Format("2006-01-02 15:04 MST")), "recoup serve"))
+		}
+	}
+	return found
+}
+
+// remake is the command that gives an adopted table its triggers again. Those of new
+// partitions are added; what was there once is not made a second time.
+func remake(a store.AdoptionFact) string {
+	again := "recoup adopt " + a.Source + " --apply"
+	for _, m := range a.Missing {
+		if _, table, ok := strings.Cut(m, " on "); !ok || table == a.Source || strings.HasPrefix(table, "recoup.") {
+			return "recoup release " + a.Source + " && " + again
+		}
+	}
+	return again
+}

@@ -1,0 +1,43 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/store"
+)
+
+// readAdoptions reads how adopted tables are: what their owner, or a restore, has taken
+// away of what an adoption needs, and since when changes wait for a node.
+func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	rows, err := q.Query(ctx, `
+		select a.source, a.state, a.begun_at, c.oid is null,
+		  array(select t.name || ' on ' || p.relid::regclass::text
+		    from (select relid from pg_partition_tree(c.oid) union select c.oid) p (relid),
+		      unnest('{insert,update,delete,truncate}'::text[]) with ordinality as w (what, place),
+		      format('adopted_%s_%s', a.adoption_id, w.what) as t (name)
+		    where c.oid is not null and not exists (select from pg_trigger g where g.tgrelid = p.relid and g.tgname = t.name and g.tgenabled = 'A')
+		    order by p.relid::regclass::text, w.place)
+		  || array(select 'function recoup.' || p.name from unnest('{read,scan}'::text[]) with ordinality as w (what, place),
+		      format('adopted_%s_%s', a.adoption_id, w.what) as p (name)
+		    where not exists (select from pg_proc x join pg_namespace n on n.oid = x.pronamespace where n.nspname = 'recoup' and x.proname = p.name)
+		    order by w.place)
+		  || array(select 'adopted on ' || r from unnest('{recoup.error,recoup.error_archive}'::text[]) with ordinality as w (r, place)
+		    where not exists (select from pg_trigger g where g.tgrelid = r::regclass and g.tgname = 'adopted' and g.tgenabled <> 'D') order by w.place),
+		  (select x.at from recoup.adopted_change x where x.adoption_id = a.adoption_id order by x.change_id limit 1)
+		from recoup.adoption a left join pg_class c on c.oid = a.source_oid order by a.source limit 1000`)
+	if err != nil {
+		return err
+	}
+	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
+		var waiting *time.Time
+		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Missing, &waiting)
+		if waiting != nil {
+			a.WaitingSince = *waiting
+		}
+		return a, err
+	})
+	return err
+}
