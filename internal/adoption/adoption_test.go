@@ -33,7 +33,7 @@ func TestASourceIsFollowed(t *testing.T) {
 	w.want(allRows, `
 		1 ARCHIVE false
 		2 PARKED false
-		3 RETRY false
+		3 - false
 		4 PARKED true`)
 	w.want("select count(*) from recoup.outbox", "0") // nobody is notified of history
 

@@ -59,10 +59,9 @@ func (w *world) another(name string, db *postgres.Store) *adoption.Service {
 	return s
 }
 
-func (w *world) exec(sql string, args ...any) {
+func (w *world) exec(sql string) {
 	w.Helper()
-	mode := []any{pgx.QueryExecModeSimpleProtocol}
-	if _, err := w.owner.Exec(w.Context(), sql, append(mode, args...)...); err != nil {
+	if _, err := w.owner.Exec(w.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 		w.Fatalf("%s: %v", sql, err)
 	}
 }

@@ -110,15 +110,6 @@ func Judge(in *Input) []Ill {
 	return found
 }
 
-// Diagnose is [Judge] for those who only look.
-func Diagnose(in *Input) recoup.Diagnosis {
-	d := recoup.Diagnosis{At: in.Now, Database: in.Facts.Kind, Checks: len(Checks()), Findings: []recoup.Finding{}}
-	for _, ill := range Judge(in) {
-		d.Findings = append(d.Findings, ill.Finding)
-	}
-	return d
-}
-
 func rank(s recoup.FindingSeverity) int { return slices.Index(recoup.FindingSeverities(), s) }
 
 func (r Remedy) any() bool { return len(r.Statements) > 0 || r.Views || r.Partitions || r.Grants }

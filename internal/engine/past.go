@@ -39,8 +39,7 @@ type Past struct {
 	Pair *store.Pair
 }
 
-// The times at which a failure can have happened: not before Earliest, and at most
-// MaxAhead from now, for clocks that differ.
+// MaxAhead is how far from now a failure can have happened, for clocks that differ.
 const MaxAhead = time.Minute
 
 // Earliest is the first moment of the past that is believed: what is earlier is a

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"io/fs"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -147,15 +146,4 @@ func readObjects(ctx context.Context, q querier, sql string) ([]store.Object, er
 		err = row.Scan(&o.Kind, &o.Name, &o.Definition, &o.State)
 		return o, err
 	})
-}
-
-// Manifest writes objects as the manifest has them.
-func Manifest(objects []store.Object) string {
-	var text strings.Builder
-	for _, o := range slices.SortedFunc(slices.Values(objects), func(a, b store.Object) int {
-		return strings.Compare(a.Kind+"\t"+a.Name, b.Kind+"\t"+b.Name)
-	}) {
-		text.WriteString(o.Kind + "\t" + o.Name + "\t" + o.Definition + "\n")
-	}
-	return text.String()
 }

@@ -1,10 +1,11 @@
 package postgres_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"recoup/internal/store"
-	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/golden"
 )
@@ -22,6 +23,17 @@ func TestManifest(t *testing.T) {
 		if len(facts.Unseen) > 0 {
 			t.Errorf("not all could be seen: %v", facts.Unseen)
 		}
-		golden.Equal(t, "schema.manifest", postgres.Manifest(facts.Present))
+		golden.Equal(t, "schema.manifest", manifest(facts.Present))
 	}
+}
+
+// manifest writes objects as the manifest has them.
+func manifest(objects []store.Object) string {
+	var text strings.Builder
+	for _, o := range slices.SortedFunc(slices.Values(objects), func(a, b store.Object) int {
+		return strings.Compare(a.Kind+"\t"+a.Name, b.Kind+"\t"+b.Name)
+	}) {
+		text.WriteString(o.Kind + "\t" + o.Name + "\t" + o.Definition + "\n")
+	}
+	return text.String()
 }
