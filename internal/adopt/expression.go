@@ -93,8 +93,8 @@ func (a *Adoption) entity(row string) string {
 	return "nullif(btrim(" + textual(row, c) + "), '')"
 }
 
-// code makes a code of what stands in the column: capitals, digits and underscores,
-// with a letter in front.
+// code is what stands in the column. A node makes a code of it, because only what is
+// as it was written can be told from a secret.
 func (a *Adoption) code() string {
 	c, ok := a.mapped(a.Mapping.Code)
 	otherwise := "null"
@@ -104,8 +104,7 @@ func (a *Adoption) code() string {
 	if !ok {
 		return otherwise + "::text"
 	}
-	folded := "nullif(btrim(upper(regexp_replace(" + textual("s", c) + ", '[^A-Za-z0-9]+', '_', 'g')), '_'), '')"
-	return "coalesce( left( regexp_replace( " + folded + ", '^([0-9])', 'CODE_\\1'), 64), " + otherwise + ")::text"
+	return "coalesce(nullif(btrim(" + textual("s", c) + "), ''), " + otherwise + ")::text"
 }
 
 func (a *Adoption) message() string {

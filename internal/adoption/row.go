@@ -60,7 +60,7 @@ func (s *Service) clean(a *store.Adoption, key string, r *store.SourceRow, bad s
 		c.report.EntityID = ""
 		notes = append(notes, "entity: "+refusal.Message)
 	}
-	c.code = s.code(r.Code)
+	c.code = s.code(a, r.Code)
 	if c.report.Code = string(c.code); c.code == fault.CodeUnregisteredCode {
 		notes = append(notes, "code: it has none that can be kept")
 	}
@@ -75,14 +75,28 @@ func (s *Service) clean(a *store.Adoption, key string, r *store.SourceRow, bad s
 	return c
 }
 
-// code is what a code is kept as. What cannot be one, or looks like a secret, is not kept.
-func (s *Service) code(text string) recoup.Code {
-	text = strings.TrimSpace(text)
-	def, code, err := s.Engine.Codes().Fold(text)
+// code is what a code is kept as: in capitals, with _ for what is no letter or digit, and
+// a letter in front. What looks like a secret, as it was written or as it would be kept, is
+// not kept.
+func (s *Service) code(a *store.Adoption, text string) recoup.Code {
+	def, code, err := s.Engine.Codes().Fold(codeOf(text, a.Mapping.CodeValue))
 	if err != nil || def.Code != code && (s.Redactor.Identifier(text) != nil || s.Redactor.CheckIdentifier(string(code), check.MaxIdentifier) != nil) {
 		return fault.CodeUnregisteredCode
 	}
 	return code
+}
+
+// codeOf makes a code of what stands in a column; otherwise, if nothing is left of it.
+func codeOf(text, otherwise string) string {
+	words := strings.FieldsFunc(strings.ToUpper(text), func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
+	code := strings.Join(words, "_")
+	switch {
+	case code == "":
+		return otherwise
+	case code[0] <= '9':
+		code = "CODE_" + code
+	}
+	return code[:min(len(code), recoup.MaxCodeLength)]
 }
 
 // message is what is kept of a message, behind what is to be said about the row.
