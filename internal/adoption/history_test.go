@@ -68,9 +68,9 @@ func (m *model) open() string {
 // failed since it was last resolved.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
-	histories := 3
+	histories := 40
 	if os.Getenv("RECOUP_SOAK") != "" {
-		histories = 200
+		histories = 1000
 	}
 	w := newWorld(t, failures)
 	w.adopt(mapping)
