@@ -67,6 +67,7 @@ create table recoup.adopted_change (
   at          timestamptz not null default clock_timestamp(),
   primary key (adoption_id, change_id)
 ) with (autovacuum_vacuum_scale_factor = 0.02);
+alter table recoup.adopted_change alter keys set storage external, alter entities set storage external; -- writers have no time to compress
 
 -- Errors whose source row is to be told.
 create table recoup.adopted_mirror (
