@@ -19,7 +19,7 @@ const (
 // deleted, copied and truncated.
 func TestASourceIsFollowed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, failures)
+	w := newWorld(t)
 	w.exec(`insert into shop.failures (order_id, kind, level, at) values
 		('o1', 'rate_limited', 'low', '2026-02-02 08:00'), ('o2', 'EIN_NOT_FOUND', 'CRITICAL', '2026-02-01'), ('o3', 'TIMEOUT', null, '2026-02-01'), ('o4', 'TIMEOUT', 'HIGH', '2025-06-01')`)
 	w.exec("update shop.failures set status = 'done' where id = 3")
@@ -73,7 +73,7 @@ func TestASourceIsFollowed(t *testing.T) {
 // changes after that has failed again.
 func TestPeopleAndTheSource(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, failures)
+	w := newWorld(t)
 	w.adopt(mapping)
 	w.exec("insert into shop.failures (order_id, kind, note, at) values ('o1', 'TIMEOUT', 'first', '2026-02-02 09:00'), ('o1', 'TIMEOUT', 'second', '2026-02-02 09:00')")
 	w.settle()

@@ -72,7 +72,7 @@ func TestAnyHistory(t *testing.T) {
 	if os.Getenv("RECOUP_SOAK") != "" {
 		histories = 1000
 	}
-	w := newWorld(t, failures)
+	w := newWorld(t)
 	w.adopt(mapping)
 	for seed := range uint64(histories) {
 		w.exec("truncate shop.failures")
@@ -166,7 +166,7 @@ func (h *history) resolve(id int) {
 // that says what was wrong, and nothing of them is kept that looks like a secret.
 func TestBadRows(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, failures)
+	w := newWorld(t)
 	const secret = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"
 	w.exec(`insert into shop.failures (id, order_id, kind, note, level, at) values
 		(1, repeat('x', 5000), 'TIMEOUT', '', null, '2026-02-02 09:00'), (2, '` + secret + `', 'TIMEOUT', '', null, '2026-02-02 09:00'),

@@ -36,7 +36,7 @@ var mapping = recoup.Mapping{
 	Disposition: "disposition", ArchivedAt: "archived_at",
 }
 
-func newWorld(t *testing.T, ddl string) *world {
+func newWorld(t *testing.T) *world {
 	t.Helper()
 	db, url := node.Postgres(t)
 	w := &world{Node: node.On(t, db), db: db, log: &node.Log{}}
@@ -45,7 +45,7 @@ func newWorld(t *testing.T, ddl string) *world {
 	w.Must(err)
 	t.Cleanup(func() { _ = w.owner.Close(context.Background()) })
 	w.service = w.another("a", db)
-	w.exec(ddl)
+	w.exec(failures)
 	return w
 }
 

@@ -91,9 +91,7 @@ func (w *tableWriters) write(ctx context.Context, n int) {
 			}
 			w.n.Add(1)
 			w.longest.Store(max(w.longest.Load(), int64(w.now().Sub(began))))
-			if err := retry.Sleep(ctx, 2*time.Millisecond); err != nil {
-				return nil // it is told to stop
-			}
+			_ = retry.Sleep(ctx, 2*time.Millisecond) // unless it is told to stop
 		}
 		return nil
 	})
