@@ -4,7 +4,7 @@
 // a pure function that does.
 //
 // The stores themselves are store/postgres and store/sqlite; what correct means
-// for both is store/conformance.
+// for both is test/conformance.
 package store
 
 import (
