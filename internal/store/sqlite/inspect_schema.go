@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
-	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"recoup/internal/store"
 )
@@ -80,8 +82,9 @@ func readNames(ctx context.Context, s *Store, i store.Inspection, f *store.Facts
 	return nil
 }
 
-// missing reports whether a statement names what the file does not have. The driver has
-// no code of its own for that.
+// missing reports whether a statement names what the file does not have: of statements
+// that do not change, SQLite refuses for no other reason under this code.
 func missing(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such column") || strings.Contains(err.Error(), "no such index"))
+	var cause *sqlite.Error
+	return errors.As(err, &cause) && cause.Code() == sqlite3.SQLITE_ERROR
 }
