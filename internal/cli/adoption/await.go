@@ -42,7 +42,7 @@ func await(ctx context.Context, s *command.Session, conn *pgx.Conn, oid uint32, 
 			return nil, err
 		}
 		if !alive {
-			s.Notef("No node is running: start one with recoup serve, and it reads the rows that are there. Until then every change is noted and waits.")
+			s.Notef("No node is running, or none leads yet: once one does, it reads the rows that are there. Until then every change is noted and waits. recoup serve starts one.")
 			return record, nil
 		}
 		if err := pause(ctx, s); err != nil {
