@@ -97,6 +97,17 @@ func TestPeopleAndTheSource(t *testing.T) {
 		t.Errorf("it has failed again, and is %v", got)
 	}
 	w.want(allRows, "1 RETRY false\n2 RETRY false")
+	w.exec("update shop.failures set note = 'said otherwise' where id = 1") // it is still the same failure
+	w.settle()
+	again := w.one(1)
+	w.Act(engine.Act{ID: again.ID, Input: lifecycle.Resolve{Reason: "paid again"}})
+	w.exec("insert into recoup.adopted_change (adoption_id, keys, entities) values (1, '{1}', '{o1}')")
+	w.settle()
+	if got := w.one(1); got.ID != again.ID || got.State != recoup.Resolved {
+		t.Errorf("what it said last was forgotten: %v", got)
+	}
+	w.exec("update shop.failures set note = 'a third time' where id = 1")
+	w.settle()
 	w.Wait(31 * 24 * 3600e9)
 	if _, err := w.Engine.Sweep(t.Context(), store.DueExpiry, 1000); err != nil {
 		t.Fatal(err)
