@@ -51,4 +51,9 @@ type Adoption struct {
 	Pending   int64   `json:"pending" doc:"changes of its rows that no node has looked at, counted up to 10000; those of blocking tables block their entities until then"`
 	Behind    float64 `json:"behind_s" doc:"seconds since the oldest of these"`
 	Unwritten int64   `json:"unwritten" doc:"rows that do not show yet what became of their error, counted up to 10000"`
+
+	// Rows that no node could read.
+	Unreadable       int64  `json:"unreadable" doc:"rows on which a condition of the owner fails, counted up to 10000; they are looked at again when they change"`
+	UnreadableKey    string `json:"unreadable_key,omitempty" doc:"the key of one of them"`
+	UnreadableReason string `json:"unreadable_reason,omitempty" doc:"what the database says of it"`
 }

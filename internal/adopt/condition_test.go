@@ -137,3 +137,16 @@ func TestBothOwnersAreNeeded(t *testing.T) {
 		t.Errorf("refusals: %q", plan.Refusals)
 	}
 }
+
+// TestConditionThatFailsOnARow shows that such a row does not keep a table from being
+// planned: the plan says what fails.
+func TestConditionThatFailsOnARow(t *testing.T) {
+	w := newWorld(t, `create table shop.failures (id int primary key, order_id text, n int); insert into shop.failures values (1, 'o1', 1), (2, 'o2', 0)`)
+	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: recoup.Mapping{Entity: "order_id", ResolvedWhen: "1 / n = 2"}})
+	if err != nil || len(plan.Refusals) > 0 {
+		t.Fatalf("%v, refused: %v", err, plan.Refusals)
+	}
+	if notes := strings.Join(plan.Notes, "\n"); plan.Rows.Governed != 2 || !strings.Contains(notes, "fails on rows that it has (division by zero)") {
+		t.Errorf("%+v, %s", plan.Rows, notes)
+	}
+}

@@ -2,11 +2,13 @@ package adopt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Up to countAll rows in countPages pages a plan counts every row; of a larger table it
@@ -25,6 +27,24 @@ type Count struct {
 	NoEntity int64 `json:"no_entity"` // governed, with nobody to block
 	Expired  int64 `json:"expired"`   // governed, and older than the policy keeps errors
 	NoTime   int64 `json:"no_time"`   // with a time that cannot be read
+}
+
+// count counts the rows. Where a condition fails on one of them, it counts as if there
+// were none, and says so: such a row keeps nobody from adopting the others.
+func (p *Plan) count(ctx context.Context, tx pgx.Tx) error {
+	a := *p.adoption
+	err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) (err error) {
+		p.Rows, err = a.count(ctx, tx, p.Table.TTL)
+		return err
+	})
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || a.governed() == everyRow {
+		return err
+	}
+	a.Conditions = Conditions{}
+	p.Rows, err = a.count(ctx, tx, p.Table.TTL)
+	p.Notes = append(p.Notes, fmt.Sprintf("A condition fails on rows that it has (%s), so governed rows were counted without it. Such a row becomes an orphan that says so, and is looked at again when it changes.", said.Message))
+	return err
 }
 
 // count counts rows, of large tables by a sample of their pages.

@@ -161,6 +161,9 @@ func (a *Adoption) createdAt() string {
 // readsTimes reports whether times have to be read from text.
 func (a *Adoption) readsTimes() bool { return strings.HasPrefix(a.createdAt(), "recoup.") }
 
+// everyRow is the condition of a source of which every row is a failure.
+const everyRow = "true"
+
 // governed is whether a row is a failure that is not over.
 func (a *Adoption) governed() string {
 	var parts []string
@@ -171,7 +174,7 @@ func (a *Adoption) governed() string {
 		parts = append(parts, "("+a.Conditions.Resolved+") is not true")
 	}
 	if len(parts) == 0 {
-		return "true"
+		return everyRow
 	}
 	return strings.Join(parts, " and ")
 }

@@ -57,15 +57,16 @@ func (a *Adoption) read() Function {
 end `, a.row(), where))
 }
 
-// scan pages through the rows in the order of the key. Its plan knows where it begins
-// and how many are asked for, or it would sort the table.
+// scan pages through the keys in their order. It reads nothing else: a row on which a
+// condition fails is in nobody's way. Its plan knows where it begins and how many are asked
+// for, or it would sort the table.
 func (a *Adoption) scan() Function {
 	columns := strings.Join(a.keyColumns(), ", ")
-	return a.function("scan", `"after" text, most int`, "text, int", "setof recoup.source_row", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
-  return query %s
+	return a.function("scan", `"after" text, most int`, "text, int", "setof text", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
+  return query select %s from %s s
     where %s is not null and ($1 is null or (%s) > (%s))
     order by %s limit $2;
-end `, a.row(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), columns))
+end `, a.keyText("s"), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), columns))
 }
 
 // mirror writes what became of errors into their rows, and returns the keys that

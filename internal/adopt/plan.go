@@ -123,7 +123,7 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 		p.refuseMapping()
 		p.note()
 		p.Reading = p.adoption.reading()
-		p.Rows, err = p.adoption.count(ctx, tx, p.Table.TTL)
+		err = p.count(ctx, tx)
 	}
 	return err
 }

@@ -31,37 +31,22 @@ func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Tu
 		st.slow = begun.Add(lagPause)
 		return false, nil
 	}
-	rows, err := s.scan(ctx, a)
+	keys, err := s.Store.ScanSource(ctx, a.ID, a.ScannedTo, Batch)
 	if err != nil {
 		return false, err
 	}
-	keys := make([]string, len(rows))
-	for i := range rows {
-		keys[i] = rows[i].Key
+	if err := s.lookAt(ctx, a, turn, lookAt{keys: keys}); err != nil {
+		return false, err
 	}
-	last := a.ScannedTo
-	if len(rows) > 0 {
+	last, done := a.ScannedTo, len(keys) == 0
+	if !done {
 		last = keys[len(keys)-1]
-		if err := s.reconcile(ctx, a, turn, batch{keys: keys, rows: rows}); err != nil {
-			return false, err
-		}
 	}
-	done := len(rows) == 0
-	if err := s.Store.SaveScan(ctx, turn, last, len(rows), done); err != nil || done {
+	if err := s.Store.SaveScan(ctx, turn, last, len(keys), done); err != nil || done {
 		return false, err
 	}
 	a.ScannedTo = last
 	now := s.Now()
 	st.slow = now.Add(now.Sub(begun))
 	return !now.Before(st.slow), nil
-}
-
-// scan reads the next rows. Where one of them cannot be read, it reads fewer.
-func (s *Service) scan(ctx context.Context, a *store.Adoption) ([]store.SourceRow, error) {
-	for limit := Batch; ; limit /= 4 {
-		rows, err := s.Store.ScanSource(ctx, a.ID, a.ScannedTo, limit)
-		if err == nil || limit < 4 || !ofRow(err) {
-			return rows, err
-		}
-	}
 }

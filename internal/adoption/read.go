@@ -3,19 +3,26 @@ package adoption
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 
 	"recoup/internal/store"
 )
+
+// maxCause is how many bytes are kept of why a row cannot be read.
+const maxCause = 300
 
 // read returns the rows of keys, and why rows cannot be read. One that cannot, because a
 // condition of the owner fails on it, does not keep the others from being read.
 func (s *Service) read(ctx context.Context, adoption int, keys []string) (rows []store.SourceRow, bad map[string]string, err error) {
 	rows, err = s.Store.SourceRows(ctx, adoption, keys)
+	cause, ofRow := rowFault(err)
 	switch {
-	case err == nil || !ofRow(err):
+	case !ofRow:
 		return rows, nil, err
 	case len(keys) == 1:
-		return nil, map[string]string{keys[0]: err.Error()}, nil
+		return nil, map[string]string{keys[0]: cause}, nil
 	}
 	bad = map[string]string{}
 	for _, half := range [][]string{keys[:len(keys)/2], keys[len(keys)/2:]} {
@@ -24,22 +31,40 @@ func (s *Service) read(ctx context.Context, adoption int, keys []string) (rows [
 			return nil, nil, err
 		}
 		rows = append(rows, part...)
-		for key, why := range broken {
-			bad[key] = why
-		}
+		maps.Copy(bad, broken)
 	}
 	return rows, bad, nil
 }
 
-// ofRow reports whether the database has failed on the values of a row.
-func ofRow(err error) bool {
-	var state interface{ SQLState() string }
-	if !errors.As(err, &state) || len(state.SQLState()) != 5 {
-		return false
+// noteUnreadable notes which rows of a batch cannot be read, and logs them. Most
+// adoptions have none, and never had.
+func (s *Service) noteUnreadable(ctx context.Context, a *store.Adoption, turn store.Turn, b batch) error {
+	if len(b.bad) == 0 && !a.Bad {
+		return nil
 	}
-	switch state.SQLState()[:2] {
+	bad := make([]store.Unreadable, 0, len(b.bad))
+	for _, key := range slices.Sorted(maps.Keys(b.bad)) {
+		cause, _ := s.Redactor.String(b.bad[key])
+		bad = append(bad, store.Unreadable{Key: key, Cause: strings.ToValidUTF8(cause[:min(len(cause), maxCause)], "")})
+		s.Logger.Warn("row of an adopted table cannot be read; it will be looked at again when it changes", "table", a.Source, "key", key, "cause", cause)
+	}
+	a.Bad = a.Bad || len(bad) > 0
+	return s.Store.SaveUnreadable(ctx, turn, b.keys, bad)
+}
+
+// rowFault reports whether the database has failed on the values of a row, and what it
+// says of it.
+func rowFault(err error) (cause string, ofRow bool) {
+	var said interface {
+		SQLState() string
+		Said() string
+	}
+	if !errors.As(err, &said) || len(said.SQLState()) != 5 {
+		return "", false
+	}
+	switch said.SQLState()[:2] {
 	case "22", "23", "38", "39", "P0": // data, constraints, functions of the owner
-		return true
+		return said.Said(), true
 	}
-	return false
+	return "", false
 }

@@ -47,6 +47,9 @@ func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.T
 			return err
 		}
 	}
+	if err := s.noteUnreadable(ctx, a, turn, b); err != nil {
+		return err
+	}
 	s.count(func(c *Counts) {
 		c.Looked, c.Reported, c.Resolved, c.Refused = c.Looked+int64(len(b.keys)), c.Reported+int64(len(f.report)), c.Resolved+int64(len(f.resolve)), c.Refused+int64(len(b.bad))
 	})

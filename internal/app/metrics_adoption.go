@@ -17,6 +17,7 @@ var (
 	descAdoptedPending = describe("adopted_pending_changes", "Changes of adopted tables that no node has looked at, counted up to 10,000.", "table")
 	descAdoptedAge     = describe("adopted_oldest_change_seconds", "Age of the oldest change of an adopted table that no node has looked at.", "table")
 	descAdoptedQueue   = describe("adopted_unwritten_rows", "Rows of adopted tables that do not show yet what became of their error, counted up to 10,000.", "table")
+	descAdoptedBad     = describe("adopted_unreadable_rows", "Rows of adopted tables on which a condition of their owner fails, counted up to 10,000.", "table")
 	descAdoptedRows    = describe("adopted_backfilled_rows", "Rows that an adopted table had before and that have been read.", "table")
 	descAdoptedDone    = describe("adopted_rows_total", "What this node has done to rows of adopted tables.", "act")
 )
@@ -46,6 +47,7 @@ func (c adoptionCollector) read(time.Time) (list []prometheus.Metric) {
 		gauge(descAdoptedPending, float64(a.Pending), a.Table)
 		gauge(descAdoptedAge, a.Behind, a.Table)
 		gauge(descAdoptedQueue, float64(a.Unwritten), a.Table)
+		gauge(descAdoptedBad, float64(a.Unreadable), a.Table)
 		gauge(descAdoptedRows, float64(a.Scanned), a.Table)
 	}
 	done := c.n.adoptions.Counts()

@@ -38,6 +38,9 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case !a.WaitingSince.IsZero() && now.Sub(a.WaitingSince) > changePatience:
 			found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("Changes of its rows have waited for a node since %s: no node runs, or none can read it.",
 				a.WaitingSince.UTC().Format("2006-01-02 15:04 MST")), "recoup serve"))
+		case a.Unreadable > 0:
+			found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("A condition of its adoption fails on %d of its rows, such as that of key %s (%s). Correct them, or release it and adopt it with another condition.",
+				a.Unreadable, a.Example.Key, a.Example.Cause), "recoup release "+a.Source))
 		}
 	}
 	return found

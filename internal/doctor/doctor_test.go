@@ -47,6 +47,9 @@ func TestJudge(t *testing.T) {
 		"changes that wait": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
 		}), recoup.FindingWarning, "adoptions", "have waited for a node"},
+		"rows that cannot be read": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Unreadable: 3, Example: store.Unreadable{Key: "7", Cause: "division by zero"}}}
+		}), recoup.FindingWarning, "adoptions", "fails on 3 of its rows, such as that of key 7 (division by zero)"},
 		"a new partition": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Missing: []string{"adopted_1_insert on shop.rejects_2027"}}}
 		}), recoup.FindingCritical, "adoptions", "shop.rejects_2027"},

@@ -18,6 +18,7 @@ type Adoption struct {
 	Defined   bool   // something of its definition is there
 	Changed   bool   // there are changes to look at
 	Moved     bool   // there are errors whose source row is to be notified
+	Bad       bool   // there are rows that could not be read
 }
 
 // Turn lets a node work at an adoption, as long as no other has a later one.
@@ -45,6 +46,13 @@ type SourceRow struct {
 	Cut       bool      // the message is longer
 	CreatedAt time.Time // zero: it has none, or none that is a date
 	Governed  bool      // it is a failure, by the owner's conditions
+}
+
+// Unreadable is a row of a source that could not be read when it was last looked at,
+// because a condition of its owner fails on it.
+type Unreadable struct {
+	Key   string
+	Cause string // redacted
 }
 
 // AdoptedRow is the pair of a source row and the error that it has.
@@ -81,4 +89,6 @@ type AdoptionFigures struct {
 	Pending int64         // changes that no node has looked at
 	Oldest  time.Duration // since the oldest of them
 	Queued  int64         // errors whose source row is to be notified
+	Bad     int64         // rows that could not be read
+	Example Unreadable    // one of them
 }

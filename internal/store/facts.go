@@ -72,6 +72,8 @@ type AdoptionFact struct {
 	Gone         bool      // the table is
 	Missing      []string  // triggers and functions of it that are missing or disabled
 	WaitingSince time.Time // the oldest change that no node has looked at; zero: none
+	Unreadable   int64     // rows that could not be read, counted up to 10000
+	Example      Unreadable
 }
 
 // NameFact is what has a name that the policy gives: of a table, or of its archive.

@@ -36,8 +36,8 @@ type Adopter interface {
 	// SourceRows returns the rows of keys as they are now. Those that are gone are left out.
 	SourceRows(ctx context.Context, adoption int, keys []string) ([]SourceRow, error)
 
-	// ScanSource returns the rows of a source behind a key, in the order of its key.
-	ScanSource(ctx context.Context, adoption int, after string, limit int) ([]SourceRow, error)
+	// ScanSource returns the keys of a source behind one, in their order.
+	ScanSource(ctx context.Context, adoption int, after string, limit int) ([]string, error)
 
 	// Pairs returns what is known of the rows of keys, and PairsAfter of those behind a key,
 	// in the order of keys of the pairs.
@@ -46,6 +46,10 @@ type Adopter interface {
 
 	// SavePairs gives pairs another digest, and forgets others.
 	SavePairs(ctx context.Context, turn Turn, changed []AdoptedRow, gone []string) error
+
+	// SaveUnreadable notes which rows cannot be read, and that others of those keys can
+	// be again, or are gone.
+	SaveUnreadable(ctx context.Context, turn Turn, keys []string, bad []Unreadable) error
 
 	// SaveScan notes how far the backfill is, and that it is done.
 	SaveScan(ctx context.Context, turn Turn, to string, rows int, done bool) error

@@ -70,6 +70,12 @@ export interface Adoption {
   state: string;
   /** the error table of the policy */
   table: string;
+  /** rows on which a condition of the owner fails, counted up to 10000; they are looked at again when they change */
+  unreadable: number;
+  /** the key of one of them */
+  unreadable_key?: string;
+  /** what the database says of it */
+  unreadable_reason?: string;
   /** rows that do not show yet what became of their error, counted up to 10000 */
   unwritten: number;
 }

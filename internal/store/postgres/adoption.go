@@ -17,7 +17,8 @@ import (
 const selectAdoptions = `select a.adoption_id, a.table_name, a.source, a.key_columns, a.mapping, coalesce(a.preset, ''), a.state, a.scanned, a.rows,
 		a.begun_at, a.governed_at, a.begun_by, coalesce(a.scanned_to, ''), cardinality(a.steps) > 0,
 		exists (select from recoup.adopted_change c where c.adoption_id = a.adoption_id),
-		exists (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id)
+		exists (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id),
+		exists (select from recoup.adopted_unreadable u where u.adoption_id = a.adoption_id)
 	from recoup.adoption a order by a.adoption_id`
 
 // Adoptions implements [store.AdoptionReader].
@@ -26,7 +27,7 @@ func (s *Store) Adoptions(ctx context.Context) ([]store.Adoption, error) {
 	return collectRows("read adoptions", rows, err, func(row pgx.CollectableRow) (a store.Adoption, err error) {
 		var governed *time.Time
 		err = row.Scan(&a.ID, &a.Table, &a.Source, &a.Key, &a.Mapping, &a.Preset, &a.State, &a.Scanned, &a.Rows,
-			&a.BegunAt, &governed, &a.BegunBy, &a.ScannedTo, &a.Defined, &a.Changed, &a.Moved)
+			&a.BegunAt, &governed, &a.BegunBy, &a.ScannedTo, &a.Defined, &a.Changed, &a.Moved, &a.Bad)
 		if governed != nil {
 			a.GovernedAt = governed.UTC()
 		}
@@ -39,17 +40,22 @@ func (s *Store) Adoptions(ctx context.Context) ([]store.Adoption, error) {
 // how many there are.
 const countPending = 10_000
 
+// unreadable is how many rows of adoption a cannot be read, and one of them.
+const unreadable = `select count(*) as n, min(u.key) as key, (array_agg(u.cause order by u.key))[1] as cause
+	from (select key, cause from recoup.adopted_unreadable u where u.adoption_id = a.adoption_id order by u.key limit 10000) u`
+
 // AdoptionFigures implements [store.AdoptionReader].
 func (s *Store) AdoptionFigures(ctx context.Context) ([]store.AdoptionFigures, error) {
 	rows, err := s.pool.Query(ctx, `select a.table_name, a.source, a.state, c.n, coalesce(extract(epoch from clock_timestamp() - c.oldest), 0)::float8,
-			(select count(*) from (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id limit $1) m)
+			(select count(*) from (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id limit $1) m), b.n, coalesce(b.key, ''), coalesce(b.cause, '')
 		from recoup.adoption a
+		cross join lateral (`+unreadable+`) b
 		cross join lateral (select count(*) as n, min(at) as oldest from (
 			select at from recoup.adopted_change c where c.adoption_id = a.adoption_id order by change_id limit $1) c) c
 		order by a.adoption_id`, countPending)
 	return collectRows("count what is adopted", rows, err, func(row pgx.CollectableRow) (f store.AdoptionFigures, err error) {
 		var age float64
-		err = row.Scan(&f.Table, &f.Source, &f.State, &f.Pending, &age, &f.Queued)
+		err = row.Scan(&f.Table, &f.Source, &f.State, &f.Pending, &age, &f.Queued, &f.Bad, &f.Example.Key, &f.Example.Cause)
 		f.Oldest = time.Duration(max(age, 0) * float64(time.Second))
 		return f, err
 	})
@@ -107,26 +113,13 @@ const (
 	maxSourceMessage = 16384
 )
 
-// selectSource is the columns of a function that returns source rows.
+// selectSource is the columns of the function that returns source rows.
 const selectSource = `select r.key, left(coalesce(r.entity_id, ''), $1), left(coalesce(r.code, ''), $1), left(coalesce(r.severity, ''), $1), left(coalesce(r.message, ''), $2),
-	char_length(coalesce(r.message, '')) > $2, r.created_at, coalesce(r.governed, false) from recoup.adopted_%d_%s as r`
+	char_length(coalesce(r.message, '')) > $2, r.created_at, coalesce(r.governed, false) from recoup.adopted_%d_read($3) as r`
 
 // SourceRows implements [store.Adopter].
 func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string) ([]store.SourceRow, error) {
-	return s.sourceRows(ctx, fmt.Sprintf(selectSource, adoption, "read($3)"), maxSourceText, maxSourceMessage, keys)
-}
-
-// ScanSource implements [store.Adopter].
-func (s *Store) ScanSource(ctx context.Context, adoption int, after string, limit int) ([]store.SourceRow, error) {
-	var from *string
-	if after != "" {
-		from = &after
-	}
-	return s.sourceRows(ctx, fmt.Sprintf(selectSource, adoption, "scan($3, $4)"), maxSourceText, maxSourceMessage, from, clamp(limit))
-}
-
-func (s *Store) sourceRows(ctx context.Context, sql string, args ...any) ([]store.SourceRow, error) {
-	rows, err := s.pool.Query(ctx, sql, args...)
+	rows, err := s.pool.Query(ctx, fmt.Sprintf(selectSource, adoption), maxSourceText, maxSourceMessage, keys)
 	return collectRows("read an adopted table", rows, err, func(row pgx.CollectableRow) (r store.SourceRow, err error) {
 		var created pgtype.Timestamptz
 		err = row.Scan(&r.Key, &r.EntityID, &r.Code, &r.Severity, &r.Message, &r.Cut, &created, &r.Governed)
@@ -135,6 +128,16 @@ func (s *Store) sourceRows(ctx context.Context, sql string, args ...any) ([]stor
 		}
 		return r, err
 	})
+}
+
+// ScanSource implements [store.Adopter].
+func (s *Store) ScanSource(ctx context.Context, adoption int, after string, limit int) ([]string, error) {
+	var from *string
+	if after != "" {
+		from = &after
+	}
+	rows, err := s.pool.Query(ctx, fmt.Sprintf("select * from recoup.adopted_%d_scan($1, $2)", adoption), from, clamp(limit))
+	return collectRows("scan an adopted table", rows, err, pgx.RowTo[string])
 }
 
 // ReplicationLag implements [store.Adopter].

@@ -55,6 +55,22 @@ func (s *Store) SavePairs(ctx context.Context, turn store.Turn, changed []store.
 	})
 }
 
+// SaveUnreadable implements [store.Adopter].
+func (s *Store) SaveUnreadable(ctx context.Context, turn store.Turn, keys []string, bad []store.Unreadable) error {
+	names, causes := make([]string, len(bad)), make([]string, len(bad))
+	for i := range bad {
+		names[i], causes[i] = bad[i].Key, bad[i].Cause
+	}
+	return s.inTurn(ctx, "note unreadable rows", turn, func(t *tx) error {
+		t.queue("delete from recoup.adopted_unreadable where adoption_id = $1 and key = any ($2) and not key = any ($3)", turn.Adoption, keys, names)
+		if len(bad) > 0 {
+			t.queue(`insert into recoup.adopted_unreadable (adoption_id, key, cause) select $1, * from unnest($2::text[], $3::text[])
+				on conflict (adoption_id, key) do update set cause = excluded.cause`, turn.Adoption, names, causes)
+		}
+		return nil
+	})
+}
+
 // writePairs queues which source rows new errors are of, and that these are to be
 // notified. The turn is checked when the reports take their locks, and kept until the commit.
 func writePairs(t *tx, pairs map[recoup.ID]store.Pair) {

@@ -65,6 +65,9 @@ func (f *Failure) SQLState() string {
 	return f.State
 }
 
+// Said returns the server's message alone.
+func (f *Failure) Said() string { return f.Message }
+
 // SafeToRetry reports whether nothing had been sent yet.
 func (f *Failure) SafeToRetry() bool { return f.notSent }
 

@@ -82,7 +82,7 @@ grant insert, delete on recoup.work_payload, recoup.replay_count, recoup.dead_le
 grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_due, recoup.work_lease, recoup.work_pause to recoup_app;
 
 -- Adopted tables: nodes do what an adoption needs, but neither begin nor end one.
-grant insert, update, delete on recoup.adopted_row to recoup_app;
+grant insert, update, delete on recoup.adopted_row, recoup.adopted_unreadable to recoup_app;
 grant insert, delete on recoup.adopted_mirror to recoup_app;
 grant delete on recoup.adopted_change to recoup_app;
 grant update (state, scanned_to, scanned, governed_at) on recoup.adoption to recoup_app;

@@ -26,14 +26,14 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		    order by w.place)
 		  || array(select 'adopted on ' || r from unnest('{recoup.error,recoup.error_archive}'::text[]) with ordinality as w (r, place)
 		    where not exists (select from pg_trigger g where g.tgrelid = r::regclass and g.tgname = 'adopted' and g.tgenabled <> 'D') order by w.place),
-		  (select x.at from recoup.adopted_change x where x.adoption_id = a.adoption_id order by x.change_id limit 1)
-		from recoup.adoption a left join pg_class c on c.oid = a.source_oid order by a.source limit 1000`)
+		  (select x.at from recoup.adopted_change x where x.adoption_id = a.adoption_id order by x.change_id limit 1), b.n, coalesce(b.key, ''), coalesce(b.cause, '')
+		from recoup.adoption a cross join lateral (`+unreadable+`) b left join pg_class c on c.oid = a.source_oid order by a.source limit 1000`)
 	if err != nil {
 		return err
 	}
 	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
 		var waiting *time.Time
-		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Missing, &waiting)
+		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause)
 		if waiting != nil {
 			a.WaitingSince = *waiting
 		}

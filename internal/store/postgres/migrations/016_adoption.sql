@@ -5,7 +5,7 @@
 -- adopt' and goes by 'recoup release'. The functions are there from BACKFILLING on, and
 -- go while it is RELEASING, when nobody may rely on them any more:
 --   adopted_N_read(keys text[]) returns setof recoup.source_row: the rows that are there
---   adopted_N_scan(after text, most int) returns setof recoup.source_row: in key order
+--   adopted_N_scan(after text, most int) returns setof text: keys, in their order
 --   adopted_N_mirror(keys text[], dispositions text[], archived timestamptz[]) returns
 --     text[]: the keys that are done with; the rest is locked by others, for now
 
@@ -77,6 +77,15 @@ create table recoup.adopted_mirror (
   primary key (adoption_id, mirror_id)
 ) with (autovacuum_vacuum_scale_factor = 0.02);
 
+-- Rows that could not be read when a node last looked at them, because a condition of
+-- their owner fails on them.
+create table recoup.adopted_unreadable (
+  adoption_id int not null references recoup.adoption,
+  key         text collate "C" not null,
+  cause       text not null, -- redacted
+  primary key (adoption_id, key)
+);
+
 -- adopted_moved notes which errors of source rows have moved.
 create function recoup.adopted_moved() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off as $$
@@ -113,6 +122,7 @@ end $$;
 create function recoup.forget_adoption(id int) returns boolean language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  delete from recoup.adopted_unreadable u using recoup.adoption a where u.adoption_id = id and a.adoption_id = id and a.state = 'RELEASING' and a.steps = '{}';
   delete from recoup.adoption a where a.adoption_id = id and a.state = 'RELEASING' and a.steps = '{}'
     and not exists (select from recoup.adopted_row r where r.adoption_id = id);
   if found then
