@@ -1,6 +1,9 @@
 package recoup
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // AdoptionState is how far an adoption has come.
 type AdoptionState string
@@ -31,6 +34,30 @@ type Mapping struct {
 	Disposition string `json:"disposition" doc:"the column that Recoup writes the disposition into"`
 	ArchivedAt  string `json:"archived_at" doc:"the column that Recoup writes the time of archiving into"`
 }
+
+// SourceEnd is what becomes of a row of an adopted table when its error is over.
+type SourceEnd string
+
+// What becomes of a row. None is keep.
+const (
+	SourceKeep   SourceEnd = "keep"
+	SourceMove   SourceEnd = "move"   // with its error into the archive
+	SourceDelete SourceEnd = "delete" // when the archive has kept its error for its retention
+)
+
+// SourceRules say what becomes of the rows of an adopted table (decision 0087): which of
+// their columns are kept with their errors, and whether they stay.
+type SourceRules struct {
+	Details   []string  `json:"details,omitempty" doc:"columns that are kept with the error, redacted"`
+	Encrypted []string  `json:"encrypted,omitempty" doc:"columns that are kept with the error, encrypted"`
+	AtEnd     SourceEnd `json:"at_end,omitempty" enum:"keep,move,delete" doc:"what becomes of the row: keep, the default; move: with its error into the archive; delete: when the archive's retention is over"`
+}
+
+// Columns lists every column that is kept.
+func (r SourceRules) Columns() []string { return slices.Concat(r.Details, r.Encrypted) }
+
+// Removes reports whether rows leave their table.
+func (r SourceRules) Removes() bool { return r.AtEnd == SourceMove || r.AtEnd == SourceDelete }
 
 // Adoption is an existing table that is governed where it is.
 type Adoption struct {

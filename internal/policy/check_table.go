@@ -51,6 +51,7 @@ func (c *checker) checkTable(name string, t *fileTable) {
 		c.add(key("hub"), "a GLOBAL table belongs to %s, expected %s", t.Hub, c.file.PlatformHub)
 	}
 	c.checkDispositions(name, t)
+	c.checkSource(name, t)
 	if c.endless(t) {
 		c.checkEndless(name, t)
 	}
@@ -80,6 +81,23 @@ func (c *checker) checkDispositions(name string, t *fileTable) {
 	}
 	if t.Default != "" && t.Default != recoup.ActionPark && t.ParkReason != "" {
 		c.add(key("park_reason"), "the reason is never used, expected it only where the default is PARK")
+	}
+}
+
+// checkSource looks at what becomes of the rows of an adopted table. Which columns that
+// has, only its database knows.
+func (c *checker) checkSource(name string, t *fileTable) {
+	at := func(steps ...string) position { return c.doc.at(path([]string{"tables", name, "source"}, steps...)...) }
+	if t.DeadLetters && c.doc.given("tables", name, "source") {
+		c.add(at(), "dead letters carry work and are not rows of an adopted table, expected no source")
+	}
+	for i, column := range t.Source.Encrypted {
+		if column != "" && slices.Contains(t.Source.Details, column) {
+			c.add(at("encrypted", itoa(i)), "%s is among the details, which are not encrypted, expected it in one of the lists", column)
+		}
+	}
+	if c.endless(t) && recoup.SourceRules(t.Source).Removes() {
+		c.addEndless(t.TTL, at("at_end"), "errors of %s never end, expected keep for their rows", name)
 	}
 }
 

@@ -132,6 +132,7 @@ func (c *compiler) table(name string, f fileTable) *Table {
 		BlocksWhy:      f.Because,
 		DeadLetter:     f.DeadLetters,
 		ParkReason:     f.ParkReason,
+		Source:         recoup.SourceRules(f.Source),
 		hub:            c.hub(f.Hub),
 		overrides:      &Overrides{},
 	}

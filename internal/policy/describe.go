@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"recoup"
 	"recoup/retry"
 )
 
@@ -43,6 +44,25 @@ func DescribeTTL(tier string, ttl time.Duration) string {
 		return tier + ", never"
 	}
 	return tier + ", " + FormatDuration(ttl)
+}
+
+// DescribeSource says in words what becomes of the rows of an adopted table; empty: they
+// are kept, and nothing of them but what is mapped.
+func (t *Table) DescribeSource() string {
+	var parts []string
+	if list := t.Source.Details; len(list) > 0 {
+		parts = append(parts, "keeps "+strings.Join(list, ", ")+" with the error, redacted")
+	}
+	if list := t.Source.Encrypted; len(list) > 0 {
+		parts = append(parts, "keeps "+strings.Join(list, ", ")+" with the error, encrypted")
+	}
+	switch t.Source.AtEnd {
+	case recoup.SourceMove:
+		parts = append(parts, "moves the row with its error into the archive")
+	case recoup.SourceDelete:
+		parts = append(parts, "deletes the row when the archive has kept its error for "+FormatDuration(t.Retention))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // describe writes the value that a step has set.

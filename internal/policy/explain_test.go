@@ -101,6 +101,8 @@ func TestOutlook(t *testing.T) {
 		{"the window closes", "window: 7d", "window: 20m", "15m0s parked with RETRY_WINDOW_CLOSED"},
 		{"it expires before", "base: 5m}, window: 7d", "base: 5d}, window: 90d", "168h0m0s expires: moved to crm.lead_errors_archive and kept there for 365d"},
 		{"nothing parks", "[RETRY, PARK, ARCHIVE]", "[RETRY, ARCHIVE]", "30m0s no longer retried (MAX_RETRIES_EXCEEDED): kept as ARCHIVE, sales-team is notified"},
+		{"its row moves", "hub: sales", "source: {at_end: move}, hub: sales", "168h0m0s its row, if it is of an adopted table, moves with it"},
+		{"its row is deleted", "hub: sales", "source: {at_end: delete}, hub: sales", "8928h0m0s the archive deletes it, and its row, if it is of an adopted table"},
 	}
 	for _, row := range rows {
 		p, err := policy.Load("small.yaml", []byte(strings.Replace(small, row.old, row.new, 1)), fault.Default())
@@ -119,6 +121,25 @@ func TestOutlook(t *testing.T) {
 		}
 		if row.name == "it expires before" && strings.Contains(strings.Join(told, "\n"), "parked with") {
 			t.Errorf("%s: it is parked all the same", row.name)
+		}
+	}
+}
+
+// TestSourceRules reads what becomes of the rows of adopted tables, and says it in words.
+func TestSourceRules(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"{}":             "",
+		"{at_end: keep}": "",
+		"{details: [region, attempt], encrypted: [request], at_end: move}": "keeps region, attempt with the error, redacted; keeps request with the error, encrypted; moves the row with its error into the archive",
+		"{at_end: delete}": "deletes the row when the archive has kept its error for 365d",
+	} {
+		p, err := policy.Load("adopted.yaml", []byte("version: 1\ntables:\n  shop.failures:\n    source: "+source+"\n"), fault.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table, _ := p.Table("shop.failures"); table.DescribeSource() != want {
+			t.Errorf("%s: %q, want %q", source, table.DescribeSource(), want)
 		}
 	}
 }

@@ -82,6 +82,13 @@ type fileTable struct {
 	Because        string            `json:"because"`
 	Archive        string            `json:"archive"`
 	Retention      duration          `json:"retention"`
+	Source         fileSource        `json:"source"`
+}
+
+type fileSource struct {
+	Details   []string         `json:"details"`
+	Encrypted []string         `json:"encrypted"`
+	AtEnd     recoup.SourceEnd `json:"at_end"`
 }
 
 type fileCode struct {

@@ -93,6 +93,12 @@ func (o outlook) end(p *Policy, e Effective) []Moment {
 		kept.add(max(e.TTL-p.ExpiryNotice, 0), "its owner is notified that it will expire and unblock its entity")
 	}
 	kept.add(e.TTL, "expires: moved to %s and kept there for %s", e.Table.Archive, FormatDuration(e.Table.Retention))
+	switch e.Table.Source.AtEnd {
+	case recoup.SourceMove:
+		kept.add(e.TTL, "its row, if it is of an adopted table, moves with it")
+	case recoup.SourceDelete:
+		kept.add(e.TTL+e.Table.Retention, "the archive deletes it, and its row, if it is of an adopted table")
+	}
 	return kept.sorted()
 }
 

@@ -143,7 +143,8 @@ type Table struct {
 	DeadLetter   bool              // its errors leave by the dead-letter workflow only
 	ParkReason   recoup.ParkReason // of what its default parks
 	Archive      string
-	Retention    time.Duration // of the archive
+	Retention    time.Duration      // of the archive
+	Source       recoup.SourceRules // where its rows are those of an adopted table
 
 	// EntityOptional is true for tables whose errors need not belong to an entity.
 	EntityOptional bool

@@ -80,6 +80,7 @@ func TestSchemaKnowsEveryWord(t *testing.T) {
 		"#/$defs/codeDefinition/properties/severity/enum":                                  spell(recoup.Severities()),
 		"#/$defs/codeDefinition/properties/domain/enum":                                    fault.Domains(),
 		"#/$defs/codeDefinition/properties/group/enum":                                     fault.Groups(),
+		"#/$defs/source/properties/at_end/enum":                                            spell([]recoup.SourceEnd{recoup.SourceKeep, recoup.SourceMove, recoup.SourceDelete}),
 		"#/$defs/kind/enum":                                                                spell(recoup.NoticeKinds()),
 		"#/$defs/route/properties/from/enum":                                               spell(urgencies()),
 	} {

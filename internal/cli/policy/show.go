@@ -116,6 +116,11 @@ func showTables(b *command.Page, p *policy.Policy) {
 	}
 	b.Grid(rows...)
 	b.Text("An entity in brackets may be missing. KEPT is how long its archive is kept.")
+	for _, t := range p.Tables() {
+		if text := t.DescribeSource(); text != "" {
+			b.Text(t.Name + ", where it is adopted: " + text + ".")
+		}
+	}
 }
 
 func showHubs(b *command.Page, p *policy.Policy) {

@@ -33,6 +33,7 @@ type tableView struct {
 	Allowed        []recoup.Action                   `json:"allowed"`
 	Archive        string                            `json:"archive,omitempty"`
 	Retention      string                            `json:"retention,omitempty"`
+	Source         *recoup.SourceRules               `json:"source,omitempty"`
 	Owners         []string                          `json:"owners"` // by tier, the system first
 	BySeverity     map[recoup.Severity]effectiveView `json:"by_severity"`
 }
@@ -144,6 +145,9 @@ func viewTable(p *policy.Policy, t *policy.Table) tableView {
 	v := tableView{
 		Name: t.Name, Hub: t.Hub, Layer: t.Layer, EntityColumn: t.EntityColumn, EntityOptional: t.EntityOptional,
 		Allowed: t.Allowed(), Archive: t.Archive, Retention: span(t.Retention), BySeverity: map[recoup.Severity]effectiveView{},
+	}
+	if len(t.Source.Columns()) > 0 || t.Source.Removes() {
+		v.Source = &t.Source
 	}
 	for tier := range recoup.MaxTier + 1 {
 		v.Owners = append(v.Owners, t.Owner(tier))

@@ -23,10 +23,10 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 		for _, table := range p.Tables() {
 			names = append(names, table.Name)
 			t.queue(`select recoup.sync_table(row($1::text, $2::text, $3::text, $4::text[], $5::text, $6::interval, $7::bool,
-				$8::bool, $9::text, $10::interval, $11::text, false, $12::text, $13::bool, $14::bool)::recoup.error_table)`,
+				$8::bool, $9::text, $10::interval, $11::text, false, $12::text, $13::bool, $14::bool, $15::jsonb)::recoup.error_table)`,
 				table.Name, table.Hub, table.EntityColumn, dispositions(table), string(table.Default.Disposition()),
 				optional(table.TTL), table.Blocks, table.DeadLetter, optional(table.Archive), optional(table.Retention), p.Version,
-				table.HubName(), !table.EntityOptional, table == p.OrphanTable)
+				table.HubName(), !table.EntityOptional, table == p.OrphanTable, table.Source)
 		}
 		t.queue("select recoup.retire_tables($1, $2)", p.Version, names)
 		t.queue("select recoup.sync_ledger($1, $2, $3)", p.Version, p.Ledger.EventRetention, p.Ledger.RollupRetention)

@@ -160,7 +160,8 @@ create table recoup.error_table (
   retired             boolean not null default false, -- no longer in the policy, rows may remain
   hub_name            text not null default '',       -- as people know the hub
   entity_required     boolean not null default false, -- what has none is kept among the orphans
-  orphans             boolean not null default false  -- which is here
+  orphans             boolean not null default false, -- which is here
+  source_rules        jsonb                           -- of rows, where the table is an adopted one (decision 0087)
 );
 
 -- The names of the policy that something else has: their errors are governed and

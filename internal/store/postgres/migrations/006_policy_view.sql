@@ -261,7 +261,8 @@ begin
       dispositions = excluded.dispositions, default_disposition = excluded.default_disposition, ttl = excluded.ttl,
       blocks = excluded.blocks, dead_letter = excluded.dead_letter, archive_name = excluded.archive_name,
       retention = excluded.retention, policy_version = excluded.policy_version, retired = excluded.retired,
-      hub_name = excluded.hub_name, entity_required = excluded.entity_required, orphans = excluded.orphans;
+      hub_name = excluded.hub_name, entity_required = excluded.entity_required, orphans = excluded.orphans,
+      source_rules = excluded.source_rules;
   perform recoup.sync_name(t.table_name, 'recoup.error', t, was.entity_column);
   if t.archive_name is not null then
     perform recoup.sync_name(t.archive_name, 'recoup.error_archive', t, was.entity_column);
