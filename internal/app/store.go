@@ -33,6 +33,7 @@ type Store interface {
 	store.TableSyncer
 	store.CodeRegistry
 	store.FirstKeyWriter
+	store.SessionKeeper
 	store.PolicyWriter
 	store.PlatformKeyReader
 	store.PlatformKeyWriter

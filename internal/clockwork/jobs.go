@@ -71,8 +71,8 @@ func All(p Parts) []Job {
 			Chunk: fold(p.Store.FoldRollups),
 		},
 		{
-			Name: "receipts", About: "delete expired idempotency receipts", Every: time.Minute, Late: 6 * time.Hour,
-			Chunk: purge(p.Store.PurgeReceipts, nil), Overdue: p.overdue(store.DueReceipt, nil),
+			Name: "receipts", About: "delete expired idempotency receipts and console sessions", Every: time.Minute, Late: 6 * time.Hour,
+			Chunk: each(purge(p.Store.PurgeReceipts, nil), purge(p.Store.PurgeSessions, nil)), Overdue: p.overdue(store.DueReceipt, nil),
 		},
 		{
 			Name: "partitions", About: "make partitions ahead, and drop history that nobody can need", Every: time.Hour, Late: 24 * time.Hour,
@@ -171,6 +171,17 @@ func purge(delete func(ctx context.Context, before time.Time, limit int) (int, e
 		}
 		n, err := delete(ctx, before, purgeChunk)
 		return n, n >= purgeChunk, err
+	}
+}
+
+// each runs a chunk of every kind, and goes on while one of them has more.
+func each(chunks ...chunker) chunker {
+	return func(ctx context.Context, t Turn) (rows int, more bool, err error) {
+		for _, c := range chunks {
+			n, again, failed := c(ctx, t)
+			rows, more, err = rows+n, more || again, errors.Join(err, failed)
+		}
+		return rows, more, err
 	}
 }
 

@@ -26,6 +26,9 @@ type Housekeeper interface {
 	// PurgeReceipts deletes at most limit receipts that have expired.
 	PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error)
 
+	// PurgeSessions deletes at most limit sessions that are over at a time.
+	PurgeSessions(ctx context.Context, now time.Time, limit int) (int, error)
+
 	// PurgeNotices deletes at most limit notices that were delivered or given up
 	// before a time. Their keys are free again.
 	PurgeNotices(ctx context.Context, before time.Time, limit int) (int, error)

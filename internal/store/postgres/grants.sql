@@ -47,11 +47,11 @@ grant insert, update, delete on cl.gate_zero_lease, cl.gate_zero_turn to recoup_
 grant insert, delete on cl.gate_zero_count, cl.gate_zero_reason to recoup_app;
 
 -- The service: what was done is only ever added to, and nothing is deleted but
--- answers and counts that nobody needs any more, and notices that are finished.
+-- answers and counts that nobody needs any more, sessions, and notices that are finished.
 grant insert, delete on recoup.idempotency to recoup_app;
 grant insert, update on recoup.api_key, recoup.platform_key, recoup.leader, recoup.job to recoup_app;
 grant insert on recoup.policy_version to recoup_app;
-grant insert, update, delete on recoup.processed_minute, recoup.processed_hour, recoup.worker_heartbeat to recoup_app;
+grant insert, update, delete on recoup.processed_minute, recoup.processed_hour, recoup.worker_heartbeat, recoup.session to recoup_app;
 
 -- What happened is numbered by the database alone: nodes write every column but
 -- the number.

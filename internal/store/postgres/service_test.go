@@ -28,7 +28,7 @@ func (s serviceSQL) Try(sql string) error {
 
 func (s serviceSQL) Dump() string {
 	var b strings.Builder
-	for _, table := range []string{"api_key", "audit", "policy_version", "platform_key", "leader", "job", "idempotency", "outbox",
+	for _, table := range []string{"api_key", "audit", "policy_version", "platform_key", "leader", "job", "idempotency", "outbox", "session",
 		"processed_minute", "processed_hour"} {
 		rows, _ := s.conn.Query(s.Context(), "select t::text from recoup."+table+" t order by 1")
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -51,7 +51,7 @@ func TestServiceActs(t *testing.T) {
 			as := map[string]string{"recoup_app": app, "owner": owner}[role]
 			conformance.RunServiceActs(t, open(t, app), serviceSQL{connect(t, as)},
 				"truncate recoup.api_key cascade", "truncate recoup.audit", "truncate recoup.policy_version", "truncate recoup.platform_key",
-				"truncate recoup.leader", "truncate recoup.job", "truncate recoup.idempotency", "truncate recoup.outbox")
+				"truncate recoup.leader", "truncate recoup.job", "truncate recoup.idempotency", "truncate recoup.outbox", "truncate recoup.session")
 		})
 	}
 }

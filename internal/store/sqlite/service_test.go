@@ -25,7 +25,7 @@ func (s serviceSQL) Try(sql string) error {
 
 func (s serviceSQL) Dump() string {
 	var b strings.Builder
-	for _, table := range []string{"api_key", "audit", "policy_version", "platform_key", "leader", "job", "idempotency", "outbox",
+	for _, table := range []string{"api_key", "audit", "policy_version", "platform_key", "leader", "job", "idempotency", "outbox", "session",
 		"processed_minute", "processed_hour"} {
 		rows, err := s.db.QueryContext(s.Context(), "select * from "+table+" order by 1")
 		if err != nil {

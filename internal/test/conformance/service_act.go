@@ -55,6 +55,7 @@ func serviceScene(d *serviceDriver) {
 	d.must(err)
 	_, err = d.store.RotateKey(d.Context(), rotated.ID, d.key("next"), d.now.Add(day), d.act("ada"))
 	d.must(err)
+	d.must(d.store.AddSession(d.Context(), store.Session{Hash: [32]byte{1}, KeyHash: live.Hash, CreatedAt: d.now, SeenAt: d.now, EndsAt: d.now.Add(day)}))
 	d.addPolicy("1", "a")
 	d.addPolicy("2", "b")
 	d.addPlatformKey("live", "tenant")
@@ -79,7 +80,7 @@ func serviceScene(d *serviceDriver) {
 }
 
 func serviceForbidden() []string {
-	return slices.Concat(forbiddenKeys(), forbiddenRecords(), forbiddenTerms(), forbiddenNotices())
+	return slices.Concat(forbiddenKeys(), forbiddenSessions(), forbiddenRecords(), forbiddenTerms(), forbiddenNotices())
 }
 
 func forbiddenKeys() []string {
@@ -109,6 +110,18 @@ func forbiddenKeys() []string {
 		newKey("{hash}", ", revoked_at, revoked_by", ", {time}, 'x'"),
 		newKey("{hash}", ", last_used_at", ", {time}"),
 		newKey("(select key_hash from recoup.api_key where name = 'live')", "", ""),
+	}
+}
+
+func forbiddenSessions() []string {
+	return []string{
+		"update recoup.session set session_hash = {hash}",
+		"update recoup.session set key_hash = (select key_hash from recoup.api_key where name = 'revoked')",
+		"update recoup.session set created_at = created_at - {hour}",
+		"update recoup.session set ends_at = ends_at + {hour}",
+		"update recoup.session set seen_at = seen_at - {hour}",
+		"insert into recoup.session (session_hash, key_hash, created_at, seen_at, ends_at) select session_hash, key_hash, created_at, seen_at, ends_at from recoup.session",
+		"insert into recoup.session (session_hash, key_hash, created_at, seen_at, ends_at) select {hash}, {hash}, created_at, seen_at, ends_at from recoup.session",
 	}
 }
 
@@ -229,6 +242,8 @@ func serviceAllowed() []string {
 		"update recoup.leader set holder = null, ends_at = null",
 		"update recoup.job set runs = runs + 1",
 		"delete from recoup.idempotency",
+		"update recoup.session set seen_at = seen_at + {hour}",
+		"delete from recoup.session",
 		"update recoup.outbox set attempts = attempts + 1, due_at = due_at + {hour} where dedup_key = 'tried'",
 		"update recoup.outbox set due_at = null, delivered_at = {time} where dedup_key = 'tried'",
 		"delete from recoup.outbox where dedup_key in ('delivered', 'given up')",

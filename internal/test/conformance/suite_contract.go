@@ -69,6 +69,7 @@ type Service interface {
 	store.KeyReader
 	store.KeyWriter
 	store.FirstKeyWriter
+	store.SessionKeeper
 	store.AuditWriter
 	store.AuditReader
 	store.PolicyWriter

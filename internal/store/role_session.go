@@ -1,0 +1,24 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// SessionKeeper keeps who is signed in to the console. What a session may do is what its
+// key may; whether that is still valid is for the caller to ask.
+type SessionKeeper interface {
+	// AddSession begins a session. One whose token is known is ErrConflict, and one of
+	// no key ErrRefused.
+	AddSession(ctx context.Context, s Session) error
+
+	// Session returns the session of a token, over or not, else ErrNotFound.
+	Session(ctx context.Context, hash [32]byte) (Session, error)
+
+	// TouchSession notes when a session was used last. It never goes back, and one that
+	// is gone stays gone.
+	TouchSession(ctx context.Context, hash [32]byte, at time.Time) error
+
+	// EndSession deletes a session, if it is there.
+	EndSession(ctx context.Context, hash [32]byte) error
+}
