@@ -19,6 +19,12 @@ func (c *Client) Keys(ctx context.Context, p Page, options ...CallOption) (KeyPa
 	return get[KeyPage](ctx, c, "/v1/keys", p.query(query{}), options)
 }
 
+// Self returns the key that the client calls with. A server without keys answers with the
+// administrator that everybody is there.
+func (c *Client) Self(ctx context.Context, options ...CallOption) (recoup.Key, error) {
+	return get[recoup.Key](ctx, c, "/v1/keys/self", nil, options)
+}
+
 // RevokeKey revokes a key. Revoking it again changes nothing.
 func (c *Client) RevokeKey(ctx context.Context, id recoup.ID, why string, options ...CallOption) (recoup.Key, error) {
 	return call[recoup.Key](ctx, c, request{method: http.MethodPost, path: "/v1/keys/" + id.String() + "/revoke", body: reason{why}}, options)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -79,15 +80,13 @@ func (r *route) permitted() []Role {
 
 // authenticate returns the key that the request carries.
 func (a *API) authenticate(c *call) (*recoup.Key, error) {
-	secret := bearer(c.r.Header)
-	var room [64]byte // for what is no longer than a key, which then stays on the stack
-	hash := sha256.Sum256(append(room[:0], secret...))
+	hash, formed := presented(c.r)
 	if !a.keys.knows(hash, c.now) {
 		if err := a.gatekeeper.unkeyed(a.client(c.r), c.now); err != nil {
 			return nil, err
 		}
 	}
-	if !wellFormed(secret) {
+	if !formed {
 		return nil, invalidKey(c)
 	}
 	key, err := a.keys.find(c.r.Context(), hash, c.now)
@@ -105,6 +104,28 @@ func (a *API) authenticate(c *call) (*recoup.Key, error) {
 	}
 	a.keys.touch(key.ID, c.now)
 	return key, nil
+}
+
+// callKey is under which a context carries the hash of a key.
+type callKey struct{}
+
+// WithKey returns a context whose calls are those of the key with this hash, whatever
+// their headers say: the key is looked up, and held to its limits, as any other. It is
+// for the pages of this process, which know a session and not the key's secret. Nothing
+// that comes over a connection can have it.
+func WithKey(ctx context.Context, hash [32]byte) context.Context {
+	return context.WithValue(ctx, callKey{}, hash)
+}
+
+// presented returns the hash of the key that a request comes with, and whether it can
+// be one.
+func presented(r *http.Request) (hash [32]byte, formed bool) {
+	if hash, ok := r.Context().Value(callKey{}).([32]byte); ok {
+		return hash, true
+	}
+	secret := bearer(r.Header)
+	var room [64]byte // for what is no longer than a key, which then stays on the stack
+	return sha256.Sum256(append(room[:0], secret...)), wellFormed(secret)
 }
 
 // bearer returns the key of a request. One that names several is not guessed at:

@@ -167,6 +167,7 @@ func adminExamples(list map[string]example) {
 	list["POST /v1/policy/plan"] = fixed("/v1/policy/plan", client.PolicyFile{Text: pipelinePolicy("1.0.2")}, refusedThere)
 	list["PUT /v1/policy"] = fixed("/v1/policy", client.PolicyChange{Text: pipelinePolicy("1.0.1"), Reason: "a try"}, refusedThere)
 	list["GET /v1/keys"] = fixed("/v1/keys", nil, refusedThere)
+	list["GET /v1/keys/self"] = fixed("/v1/keys/self", nil, leftOut)
 	list["POST /v1/keys"] = fixed("/v1/keys", client.NewKey{Name: "another", Role: "reader", Days: 30}, refusedThere)
 	for _, verb := range []string{"revoke", "rotate"} {
 		list["POST /v1/keys/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {

@@ -19,6 +19,14 @@ func (a *API) listKeys(c *call, in *page) (client.KeyPage, error) {
 	return client.KeyPage{Keys: listed(keys), Next: next(cursor)}, err
 }
 
+// showSelf shows the caller its own key. Where no keys are needed it is an administrator's.
+func (a *API) showSelf(c *call, _ *struct{}) (recoup.Key, error) {
+	if c.key == nil {
+		return recoup.Key{Name: a.Open, Role: string(Admin)}, nil
+	}
+	return *c.key, nil
+}
+
 type newKeyIn struct{ Body client.NewKey }
 
 func (a *API) createKey(c *call, in *newKeyIn) (recoup.Key, error) {

@@ -159,7 +159,8 @@ func keyManuals() map[string]manual {
 	const reason = `{"reason": "every quarter"}`
 	tenantKey := map[string]string{"key_id": "t20260202-0198f2a4"}
 	return map[string]manual{
-		"GET /v1/keys": {about: "Every API key with its role, hubs and when it was last used. Secrets are not shown.", params: map[string]string{"limit": "20"}},
+		"GET /v1/keys":      {about: "Every API key with its role, hubs and when it was last used. Secrets are not shown.", params: map[string]string{"limit": "20"}},
+		"GET /v1/keys/self": {about: "The key that the call was made with: who it belongs to, what it may do, for which hubs and until when."},
 		"POST /v1/keys": {
 			about: "Makes an API key. The answer is the only place where the secret, `key`, is ever shown. It expires after 90 days, or earlier.",
 			body:  `{"name": "dol-sync", "role": "worker", "hubs": ["dol-filings"], "reason": "the new sync"}`,

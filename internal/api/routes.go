@@ -74,6 +74,7 @@ func adminRoutes() []*route {
 		checked(operation(put, "/v1/policy", "Put a policy in force", (*API).putPolicy), (*API).checkPolicy).takesUpTo(1 << 20).forAdmins().forAllHubs().takesLong().tagged("policy"),
 
 		operation(get, "/v1/keys", "List keys", (*API).listKeys).forAdmins().forAllHubs().tagged("keys"),
+		operation(get, "/v1/keys/self", "Show the key that calls", (*API).showSelf).by(everyone()...).under(vital).tagged("keys"),
 		checked(operation(post, "/v1/keys", "Create a key", (*API).createKey), (*API).checkKey).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),
 		checked(operation(post, "/v1/keys/{id}/revoke", "Revoke a key", (*API).revokeKey), reasonOf(func(in *reasonIn) string { return in.Body.Reason })).forAdmins().forAllHubs().tagged("keys"),
 		checked(operation(post, "/v1/keys/{id}/rotate", "Replace a key; the old one works a while longer", (*API).rotateKey), reasonOf(func(in *rotateIn) string { return in.Body.Reason })).answers(http.StatusCreated).forAdmins().forAllHubs().repeats(twice).tagged("keys"),

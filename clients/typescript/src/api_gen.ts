@@ -3589,6 +3589,10 @@ export interface Operations {
     };
     answer: KeyPage;
   };
+  /** Show the key that calls. The key that the call was made with: who it belongs to, what it may do, for which hubs and until when. */
+  "GET /v1/keys/self": {
+    answer: Key;
+  };
   /** List notifications, sent and waiting, newest first. Notifications and what became of them. One that goes to several channels is listed once for each. */
   "GET /v1/notices": {
     query?: {
