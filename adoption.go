@@ -17,7 +17,8 @@ const (
 )
 
 // Mapping says which columns of an adopted table mean what. A name is a column's, as
-// the database has it; an empty one is none.
+// the database has it, or a place in a column of JSON: args->>'company_id', and
+// errors[last]->>'error' for the last of an array. An empty one is none.
 type Mapping struct {
 	Entity    string `json:"entity" doc:"the column that names what cannot go on"`
 	Code      string `json:"code,omitempty" doc:"the column with the code"`
@@ -29,6 +30,7 @@ type Mapping struct {
 	// Conditions in the words of the source's own SQL.
 	GovernedWhen string `json:"governed_when,omitempty" doc:"an SQL condition; rows for which it does not hold are no failures"`
 	ResolvedWhen string `json:"resolved_when,omitempty" doc:"an SQL condition; rows for which it holds are resolved"`
+	UnderwayWhen string `json:"underway_when,omitempty" doc:"an SQL condition; rows for which it holds are being worked at, and their errors wait for what comes of it; set by presets"`
 
 	// Where the source is told.
 	Disposition string `json:"disposition" doc:"the column that Recoup writes the disposition into"`

@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"recoup"
+	"recoup/internal/adopt/preset"
 )
 
 // Source is an existing table, as the catalog describes it.
@@ -50,6 +51,9 @@ type Column struct {
 	Category  string // of pg_type: N, S, D, B, U, E, A …
 	NotNull   bool
 	Generated bool
+
+	last bool   // of an array, the last
+	path string // into JSON; what it leads to is text
 }
 
 // Partition is a table that holds some of the rows of a source.
@@ -86,6 +90,7 @@ type Adoption struct {
 	Mapping    recoup.Mapping
 	Default    recoup.Disposition // of the policy's table, which new rows get
 	Conditions Conditions
+	Preset     *preset.Preset // nil: none
 
 	done []string // steps that are, of an adoption that was begun before
 }
@@ -93,7 +98,11 @@ type Adoption struct {
 // Conditions are the conditions of a mapping, as the database understood them.
 type Conditions struct {
 	Governed, Resolved string   // expressions over columns of the source; empty: none
+	Underway           string   // as well
 	Columns            []string // that they depend on
+
+	// Safe says that Governed is a preset's own, which fails on no row: triggers may ask it.
+	Safe bool
 }
 
 // KeyColumn is the column that a source without a key gets.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"recoup"
+	"recoup/internal/adopt/preset"
 )
 
 // refuseKind says why a relation cannot be adopted at all.
@@ -13,7 +14,11 @@ func (p *Plan) refuseKind() {
 	refuse := func(why, way string) { p.Refusals = append(p.Refusals, Refusal{why, way}) }
 	switch {
 	case s.Kind == "v" || s.Kind == "m":
-		refuse(s.String()+" is a view: it has no rows of its own, and no statement triggers with their rows", "adopt the table behind it")
+		way := "adopt the table behind it"
+		if queue, ok := preset.Named(p.Preset); ok {
+			way += ", usually " + queue.Usual
+		}
+		refuse(s.String()+" is a view: it has no rows of its own, and no statement triggers with their rows", way)
 	case s.Kind == "f":
 		refuse(s.String()+" is a foreign table: its writers are on another server, where no trigger of ours runs", "adopt it there")
 	case s.Schema == "recoup" || s.Schema == "cl" || strings.HasPrefix(s.Schema, "pg_") || s.Schema == "information_schema":
@@ -64,6 +69,7 @@ func (p *Plan) refuseOther(request Request) {
 	now, asked := p.Adopted.Mapping, request.Mapping
 	for _, part := range []struct{ flag, asked, now string }{
 		{"as", request.As, p.Adopted.Table},
+		{"preset", request.Preset, p.Adopted.Preset},
 		{"entity", asked.Entity, now.Entity},
 		{"code", asked.Code, now.Code},
 		{"code", asked.CodeValue, now.CodeValue},
@@ -89,8 +95,11 @@ func (p *Plan) refuseMapping() {
 		{"severity", m.Severity},
 		{"created-at", m.CreatedAt},
 	} {
-		if _, ok := p.Facts.Column(part.column); part.column != "" && !ok {
-			p.Refusals = append(p.Refusals, Refusal{fmt.Sprintf("--%s %s: %s has no such column", part.flag, part.column, p.Source), "its columns are " + p.columns()})
+		if _, ok := p.Facts.field(part.column); part.column != "" && !ok {
+			p.Refusals = append(p.Refusals, Refusal{
+				fmt.Sprintf("--%s %s: %s has no such column, nor JSON there", part.flag, part.column, p.Source),
+				"its columns are " + p.columns() + "; of one with JSON, say COLUMN->>'KEY'",
+			})
 		}
 	}
 	if m.Entity == "" {
@@ -145,6 +154,7 @@ func (p *Plan) note() {
 	if s.Persistence == "u" {
 		notef("It is unlogged: after a crash of the database it is empty, and no trigger says so.")
 	}
+	p.noteQueue()
 	if !p.Table.Blocks {
 		notef("The policy's table %s does not block: its entities are promoted all the same.", p.Table.Name)
 	}

@@ -8,6 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"recoup"
+	"recoup/internal/adopt/preset"
 )
 
 // conditionColumn is that of a temporary copy of the source, for a condition.
@@ -17,13 +20,20 @@ const conditionColumn = "recoup_condition"
 const notImmutable = "42P17"
 
 // readConditions checks the conditions of a mapping against the source.
-func readConditions(ctx context.Context, tx pgx.Tx, s *Source, governed, resolved string) (c Conditions, err error) {
-	if c.Governed, err = c.read(ctx, tx, s, governed); err != nil {
-		return c, fmt.Errorf("--governed-when: %w", err)
+func readConditions(ctx context.Context, tx pgx.Tx, s *Source, m recoup.Mapping, p *preset.Preset) (c Conditions, err error) {
+	for _, part := range []struct {
+		name, text string
+		to         *string
+	}{
+		{"--governed-when", m.GovernedWhen, &c.Governed},
+		{"--resolved-when", m.ResolvedWhen, &c.Resolved},
+		{"underway when", m.UnderwayWhen, &c.Underway},
+	} {
+		if *part.to, err = c.read(ctx, tx, s, part.text); err != nil {
+			return c, fmt.Errorf("%s: %w", part.name, err)
+		}
 	}
-	if c.Resolved, err = c.read(ctx, tx, s, resolved); err != nil {
-		return c, fmt.Errorf("--resolved-when: %w", err)
-	}
+	c.Safe = p != nil && m.GovernedWhen == p.Mapping.GovernedWhen && m.ResolvedWhen == ""
 	return c, nil
 }
 

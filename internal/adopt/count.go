@@ -64,7 +64,7 @@ func (a *Adoption) count(ctx context.Context, tx pgx.Tx, ttl time.Duration) (c C
 	}
 	had := "false"
 	if c, ok := a.mapped(a.Mapping.CreatedAt); ok {
-		had = "s." + quote(c.Name) + " is not null"
+		had = c.in("s") + " is not null"
 	}
 	query := fmt.Sprintf(`select count(*), count(*) filter (where r.governed), count(*) filter (where r.governed and r.entity is null),
       count(*) filter (where r.governed and r.at < now() - $1::float8 * interval '1 second' and $1 > 0), count(*) filter (where r.had and r.at is null)

@@ -18,7 +18,10 @@ const (
 
 // textual is a column of a row as text.
 func textual(row string, c Column) string {
-	reference := row + "." + quote(c.Name)
+	reference := c.in(row)
+	if c.path != "" {
+		return "(" + reference + ")"
+	}
 	if c.Base == typeJSON || c.Base == typeJSONB {
 		return "(" + reference + " #>> '{}')"
 	}
@@ -76,12 +79,12 @@ func (a *Adoption) stableText() string {
 	return ""
 }
 
-// mapped is a mapped column, if there is one.
+// mapped is a mapped column, if there is one, or a place in one.
 func (a *Adoption) mapped(name string) (Column, bool) {
 	if name == "" {
 		return Column{}, false
 	}
-	return a.Source.Column(name)
+	return a.Source.field(name)
 }
 
 // entity is what cannot go on; an empty one is none.
@@ -142,7 +145,7 @@ func (a *Adoption) createdAt() string {
 	if !ok {
 		return "null::timestamptz"
 	}
-	at := "s." + quote(c.Name)
+	at := c.in("s")
 	switch {
 	case c.Base == typeInstant:
 		return "case when isfinite(" + at + ") then " + at + " end"
@@ -179,13 +182,26 @@ func (a *Adoption) governed() string {
 	return strings.Join(parts, " and ")
 }
 
+// underway is whether a row is being worked at.
+func (a *Adoption) underway() string {
+	if a.Conditions.Underway == "" {
+		return "false"
+	}
+	return "(" + a.Conditions.Underway + ") is true"
+}
+
 // watched are the columns whose change is worth another look, compared by a type
-// that can be.
+// that can be. Where triggers see failures alone, no condition's columns are among them.
 func (a *Adoption) watched(row string) []string {
 	m := a.Mapping
 	var list []string
+	for _, name := range []string{m.Code, m.Message, m.Severity, m.CreatedAt} {
+		if c, ok := a.mapped(name); ok && c.path != "" {
+			list = append(list, textual(row, c)+` collate "C"`)
+		}
+	}
 	for _, c := range a.Source.Columns {
-		if slices.Contains([]string{m.Code, m.Message, m.Severity, m.CreatedAt}, c.Name) || slices.Contains(a.Conditions.Columns, c.Name) {
+		if slices.Contains([]string{m.Code, m.Message, m.Severity, m.CreatedAt}, c.Name) || !a.Conditions.Safe && slices.Contains(a.Conditions.Columns, c.Name) {
 			expression := row + "." + quote(c.Name)
 			if c.Category != "N" && c.Category != "B" && c.Category != "D" {
 				expression += `::text collate "C"`

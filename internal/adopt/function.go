@@ -19,6 +19,9 @@ const changeKeys = 1000
 // Functions are those of an adoption. They belong to the owner of the source.
 func (a *Adoption) Functions() []Function {
 	list := []Function{a.read(), a.scan(), a.mirror(), a.onInsert(), a.onUpdate(), a.onDelete(), a.onTruncate()}
+	if a.Preset != nil {
+		list = append(list, a.retry())
+	}
 	if a.readsTimes() {
 		list = append([]Function{a.time()}, list...)
 	}
@@ -40,8 +43,8 @@ func (a *Adoption) row() string {
 	return fmt.Sprintf(`select %s, %s, %s,
       %s,
       %s, %s,
-      %s, null::jsonb
-    from %s s`, a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), a.Source.Quoted())
+      %s, null::jsonb, %s
+    from %s s`, a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), a.underway(), a.Source.Quoted())
 }
 
 // read finds rows by their keys. Its plan does not depend on how many there are: it is
@@ -122,8 +125,17 @@ func (a *Adoption) note(table, rows string) string {
 end `, a.ID, changeKeys, table, rows)
 }
 
+// seen is the rows of a transition table that a trigger looks at. Of a queue it is the
+// jobs that have failed for good, as if there were no others: one that is done costs nothing.
+func (a *Adoption) seen(table string) string {
+	if !a.Conditions.Safe {
+		return table
+	}
+	return table + " where (" + a.Conditions.Governed + ") is true"
+}
+
 func (a *Adoption) onInsert() Function {
-	rows := fmt.Sprintf("select %s as k, %s as e from recoup_new n", a.keyText("n"), a.entity("n"))
+	rows := fmt.Sprintf("select %s as k, %s as e from %s", a.keyText("n"), a.entity("n"), a.seen("recoup_new n"))
 	return a.function("insert", "", "", "trigger", a.stableText(), a.note("recoup_new", rows))
 }
 
@@ -138,14 +150,15 @@ func (a *Adoption) onUpdate() Function {
 		return strings.Join(list, ", ")
 	}
 	rows := fmt.Sprintf(`
-      select c.k, c.e from (select %s from recoup_new n except select %s from recoup_old o) c
+      select c.k, c.e from (select %[1]s from %[3]s except select %[2]s from %[4]s) c
       union all
-      (select %s, null from recoup_old o except select %s, null from recoup_new n)`, columns("n"), columns("o"), a.keyText("o"), a.keyText("n"))
+      (select %[5]s, null from %[4]s except select %[6]s, null from %[3]s)`,
+		columns("n"), columns("o"), a.seen("recoup_new n"), a.seen("recoup_old o"), a.keyText("o"), a.keyText("n"))
 	return a.function("update", "", "", "trigger", a.stableText(), a.note("recoup_new", rows))
 }
 
 func (a *Adoption) onDelete() Function {
-	return a.function("delete", "", "", "trigger", a.stableText(), a.note("recoup_old", fmt.Sprintf("select %s as k, null::text as e from recoup_old o", a.keyText("o"))))
+	return a.function("delete", "", "", "trigger", a.stableText(), a.note("recoup_old", fmt.Sprintf("select %s as k, null::text as e from %s", a.keyText("o"), a.seen("recoup_old o"))))
 }
 
 func (a *Adoption) onTruncate() Function {

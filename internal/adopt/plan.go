@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup"
+	"recoup/internal/adopt/preset"
 )
 
 // Request is what a person asks for.
@@ -20,7 +21,7 @@ type Request struct {
 	As       string         // the policy's table; empty: that of the same name
 	Mapping  recoup.Mapping // what is said of it; the rest is guessed
 	NoMirror bool           // the source gets no columns
-	Preset   string
+	Preset   string         // whose table it is; see package preset
 }
 
 // Plan is all that adopting a table would do.
@@ -31,6 +32,7 @@ type Plan struct {
 	Key      []string       `json:"key"`
 	Mapping  recoup.Mapping `json:"mapping"`
 	Guessed  []string       `json:"guessed"` // parts of the mapping that nobody has said
+	Filled   []string       `json:"filled"`  // parts of the mapping that are the preset's
 	Reading  []Reading      `json:"reading"` // how columns are read
 	Rows     Count          `json:"rows"`
 	Notes    []string       `json:"notes"`
@@ -64,7 +66,7 @@ type Table struct {
 // MakePlan reads a table and says what adopting it would do. It changes nothing. A
 // plan with refusals cannot be applied.
 func MakePlan(ctx context.Context, conn *pgx.Conn, request Request) (*Plan, error) {
-	p := &Plan{Preset: request.Preset, Guessed: []string{}, Notes: []string{}, Refusals: []Refusal{}, Steps: []Step{}, Key: []string{}}
+	p := &Plan{Preset: request.Preset, Guessed: []string{}, Filled: []string{}, Notes: []string{}, Refusals: []Refusal{}, Steps: []Step{}, Key: []string{}}
 	return p, discarded(ctx, conn, func(tx pgx.Tx) (err error) {
 		if p.Facts, err = ReadSource(ctx, tx, request.Source); err != nil {
 			return err
@@ -100,18 +102,24 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 	if _, err := tx.Exec(ctx, "set local statement_timeout = '10s'"); err != nil {
 		return err
 	}
-	if p.Adopted == nil {
+	if p.Adopted == nil && request.Preset != "" {
+		if p.refusePreset(); len(p.Refusals) > 0 {
+			return nil
+		}
+		mapping = p.fill(mapping, request.NoMirror)
+	} else if p.Adopted == nil {
 		sample, err := readSample(ctx, tx, p.Facts)
 		if err != nil {
 			return err
 		}
 		mapping = p.complete(sample, mapping, request.NoMirror)
 	}
-	conditions, err := readConditions(ctx, tx, p.Facts, mapping.GovernedWhen, mapping.ResolvedWhen)
+	queue, _ := preset.Named(p.Preset)
+	conditions, err := readConditions(ctx, tx, p.Facts, mapping, queue)
 	if err != nil {
 		return err
 	}
-	p.adoption = &Adoption{Source: p.Facts, Mapping: mapping, Default: p.Table.Default, Conditions: conditions}
+	p.adoption = &Adoption{Source: p.Facts, Mapping: mapping, Default: p.Table.Default, Conditions: conditions, Preset: queue}
 	if err := p.number(ctx, tx); err != nil {
 		return err
 	}
@@ -142,6 +150,11 @@ func (p *Plan) complete(sample Sample, said recoup.Mapping, noMirror bool) recou
 			p.Guessed = append(p.Guessed, part.name)
 		}
 	}
+	return p.mirrored(m, noMirror)
+}
+
+// mirrored names the columns that are added, if any are.
+func (p *Plan) mirrored(m recoup.Mapping, noMirror bool) recoup.Mapping {
 	m.Disposition, m.ArchivedAt = "", ""
 	if !noMirror {
 		m.Disposition, m.ArchivedAt = p.Facts.free("disposition"), p.Facts.free("archived_at")

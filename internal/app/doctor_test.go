@@ -15,6 +15,7 @@ import (
 
 	"recoup"
 	"recoup/client"
+	"recoup/internal/adopt/preset/presettest"
 	"recoup/internal/app"
 	"recoup/internal/policy"
 	"recoup/internal/store/postgres/pgtest"
@@ -156,6 +157,7 @@ func postgresIlls() []planted {
 			"adoptions", "shop.rejects", recoup.FindingWarning, false, "recoup release shop.rejects"},
 		{"ungoverned table", owner, []string{"create schema shop", "create table shop.payment_failures (id bigint primary key, customer_id bigint, error_message text, created_at timestamptz)"},
 			"ungoverned", "shop.payment_failures", recoup.FindingNote, false, "recoup adopt shop.payment_failures --entity customer_id"},
+		{"ungoverned queue", owner, []string{"create schema shop", presettest.Queues[0].DDL}, "ungoverned", "shop.river_job", recoup.FindingNote, false, "recoup adopt shop.river_job --preset river"},
 		{"guard missing", owner, []string{"drop trigger forbidden on recoup.promotion"}, "triggers", "trigger forbidden on recoup.promotion", recoup.FindingCritical, true, "CREATE TRIGGER forbidden"},
 		{"guard disabled", owner, []string{"alter table recoup.audit disable trigger forbidden"}, "triggers", "trigger forbidden on recoup.audit", recoup.FindingCritical, true, "enable trigger forbidden"},
 		{"guard replaced", owner, []string{"drop trigger forbidden on recoup.gate_entry", "create trigger forbidden before delete on recoup.gate_entry for each statement execute function recoup.forbid()"},

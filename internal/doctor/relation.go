@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/adopt/preset"
 	"recoup/internal/policy"
 	"recoup/internal/store"
 )
@@ -38,6 +39,9 @@ func adopt(name string, in *Input) string {
 	}
 	entity := "COLUMN"
 	if i := slices.IndexFunc(in.Facts.Lookalikes, func(r store.Relation) bool { return r.Name == name }); i >= 0 {
+		if queue := queueOf(in.Facts.Lookalikes[i]); queue != nil {
+			return "recoup adopt " + name + " --preset " + queue.Name
+		}
 		entity = entityOf(in.Facts.Lookalikes[i], in)
 	} else if in.Policy != nil {
 		if t, ok := in.Policy.Table(name); ok && t.EntityColumn != "" {
@@ -72,6 +76,11 @@ var (
 // judgeLookalikes finds tables of others that are error tables by all that they show.
 func judgeLookalikes(in *Input) (found []Ill) {
 	for _, r := range in.Facts.Lookalikes {
+		if queue := queueOf(r); queue != nil {
+			found = append(found, ill(recoup.FindingNote, r.Name, fmt.Sprintf("It is a table of %s (about %s), and no policy governs the jobs that fail there for good.", queue.Of, count(r.Rows, "row")),
+				"recoup adopt "+r.Name+" --preset "+queue.Name))
+			continue
+		}
 		if !looksLikeErrors(r) {
 			continue
 		}
@@ -79,6 +88,15 @@ func judgeLookalikes(in *Input) (found []Ill) {
 			"recoup adopt "+r.Name+" --entity "+entityOf(r, in)))
 	}
 	return found
+}
+
+// queueOf is the preset of a table that is a queue's; nil: it is none.
+func queueOf(r store.Relation) *preset.Preset {
+	columns := make([]preset.Column, len(r.Columns))
+	for i, c := range r.Columns {
+		columns[i] = preset.Column{Name: c.Name, Type: c.Type}
+	}
+	return preset.Recognise(columns)
 }
 
 func looksLikeErrors(r store.Relation) bool {

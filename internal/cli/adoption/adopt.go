@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"recoup"
 	"recoup/internal/adopt"
+	"recoup/internal/adopt/preset"
 	"recoup/internal/cli/command"
 )
 
@@ -20,6 +22,7 @@ type flags struct {
 	plan, apply  bool
 	yes, detach  bool
 	readDatabase settings
+	mirrors      func() bool // --no-mirror=false is given
 }
 
 func adoptCommand(streams command.Streams) *cobra.Command {
@@ -39,24 +42,27 @@ it was if it was interrupted. Nodes then read the rows that are there. It runs w
 both owners, of the table and of the schema recoup. 'recoup release' takes everything out again.`,
 		Example: `  recoup adopt shop.failures --database postgres://owner@db/shop
   recoup adopt shop.failures --entity order_id --code TIMEOUT --as shop.errors
-  recoup adopt shop.failures --resolved-when "status = 'done'" --apply --yes`,
+  recoup adopt shop.failures --resolved-when "status = 'done'" --apply --yes
+  recoup adopt public.river_job --preset river --as shop.errors`,
 		Args: command.ExactArgs("SCHEMA.TABLE"),
 	}
 	m := &f.request.Mapping
 	cmd.Flags().StringVar(&f.request.As, "as", "", "error `TABLE` of the policy (default: the one of the same name)")
-	cmd.Flags().StringVar(&m.Entity, "entity", "", "`COLUMN` that names what cannot go on")
+	cmd.Flags().StringVar(&f.request.Preset, "preset", "", "the table is that of a queue, `NAME` is "+strings.Join(preset.Names(), ", ")+"; it says what means what, other flags override it")
+	cmd.Flags().StringVar(&m.Entity, "entity", "", "`COLUMN` that names what cannot go on; in JSON: \"args->>'order_id'\"")
 	cmd.Flags().StringVar(&f.code, "code", "", "`COLUMN` with the code, or the CODE of every row")
 	cmd.Flags().StringVar(&m.Message, "message", "", "`COLUMN` with the message")
 	cmd.Flags().StringVar(&m.Severity, "severity", "", "`COLUMN` with the severity (default: the code's)")
 	cmd.Flags().StringVar(&m.CreatedAt, "created-at", "", "`COLUMN` with the time of the failure")
 	cmd.Flags().StringVar(&m.GovernedWhen, "governed-when", "", "SQL `CONDITION` over its columns; rows for which it does not hold are no failures")
 	cmd.Flags().StringVar(&m.ResolvedWhen, "resolved-when", "", "SQL `CONDITION` over its columns; rows for which it holds are resolved")
-	cmd.Flags().BoolVar(&f.request.NoMirror, "no-mirror", false, "add no columns: its own SQL does not see what the policy decides")
+	cmd.Flags().BoolVar(&f.request.NoMirror, "no-mirror", false, "add no columns: its own SQL does not see what the policy decides (with --preset the default)")
 	cmd.Flags().BoolVar(&f.plan, "plan", false, "print the plan and change nothing (the default)")
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "adopt the table")
 	cmd.Flags().BoolVar(&f.detach, "no-wait", false, "with --apply, do not wait for nodes to read the rows that are there")
 	command.YesFlag(cmd, &f.yes)
 	f.readDatabase = command.SettingFlags(cmd, "database", "database-direct")
+	f.mirrors = func() bool { return cmd.Flags().Changed("no-mirror") && !f.request.NoMirror }
 	return command.Offline(streams, cmd, command.One, f.run)
 }
 
@@ -65,6 +71,12 @@ var codeWord = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 func (f *flags) run(ctx context.Context, s *command.Session, args []string) error {
 	if f.plan && f.apply {
 		return command.Usagef("--plan and --apply are given: expected one of the two")
+	}
+	if f.request.Preset != "" {
+		if _, known := preset.Named(f.request.Preset); !known {
+			return command.Usagef("--preset %s: expected one of %s", f.request.Preset, strings.Join(preset.Names(), ", "))
+		}
+		f.request.NoMirror = !f.mirrors()
 	}
 	_, options, err := f.readDatabase()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"recoup"
 	"recoup/internal/adopt"
+	"recoup/internal/adopt/preset/presettest"
 	"recoup/internal/cli"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/store/postgres/pgtest"
@@ -53,6 +54,30 @@ func TestPlanGolden(t *testing.T) {
 		}
 	}
 	clitest.Golden(t, "plan.golden", out)
+}
+
+// TestPresetPlanGolden compares the plan for a queue with how it looked before.
+func TestPresetPlanGolden(t *testing.T) {
+	url, exec := shop(t)
+	exec(presettest.Queues[0].DDL)
+	plan := func(want int, args ...string) string {
+		t.Helper()
+		out, stderr, status := clitest.Run(t, append([]string{"adopt", "shop.river_job", "--as", "shop.errors", "--database", url}, args...)...)
+		if status != want {
+			t.Fatal(out, stderr)
+		}
+		return out + stderr
+	}
+	clitest.Golden(t, "preset.golden", plan(0, "--preset", "river", "--entity", "args->>'order'"))
+	if said := plan(0, "--preset", "river", "--no-mirror=false", "--code", "TIMEOUT"); !strings.Contains(said, "add column disposition") || !strings.Contains(said, "every row is TIMEOUT") {
+		t.Error(said)
+	}
+	if said := plan(2, "--preset", "sidekiq"); !strings.Contains(said, "--preset sidekiq: expected one of graphile-worker, oban, pg-boss, river") {
+		t.Error(said)
+	}
+	if said := plan(1, "--preset", "oban"); !strings.Contains(said, "use --preset river") {
+		t.Error(said)
+	}
 }
 
 // TestPlanPrintsWhatRuns adopts a table by running what a plan prints, statement by

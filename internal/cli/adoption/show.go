@@ -105,8 +105,11 @@ func mapping(page *command.Page, p *adopt.Plan) {
 			column = r.Column + " (" + r.Type + ")"
 		}
 		how := r.Remark
-		if slices.Contains(p.Guessed, r.Part) {
+		switch {
+		case slices.Contains(p.Guessed, r.Part):
 			how = strings.TrimSuffix("guessed; "+how, "; ")
+		case slices.Contains(p.Filled, r.Part):
+			how = strings.TrimSuffix(p.Preset+"; "+how, "; ")
 		}
 		table = append(table, []string{r.Part, column, how})
 	}
@@ -119,6 +122,9 @@ func mapping(page *command.Page, p *adopt.Plan) {
 	}
 	if p.Mapping.ResolvedWhen != "" {
 		table = append(table, []string{"resolved when", p.Mapping.ResolvedWhen, "those rows are over"})
+	}
+	if p.Mapping.UnderwayWhen != "" {
+		table = append(table, []string{"underway when", p.Mapping.UnderwayWhen, "their errors wait for what comes of it"})
 	}
 	page.Grid(table...)
 }

@@ -62,13 +62,13 @@ func readDeadTables(ctx context.Context, q querier, i store.Inspection, f *store
 // maxLookalikes is how many tables of others are looked at.
 const maxLookalikes = 200
 
-// readLookalikes reads tables of others whose names are about failures, and which the
-// policy neither governs nor calls dead.
+// readLookalikes reads tables of others whose names are about failures, or are those of
+// queues, and which the policy neither governs nor calls dead.
 func readLookalikes(ctx context.Context, q querier, i store.Inspection, f *store.Facts) (err error) {
 	f.Lookalikes, err = readRelations(ctx, q, describeRelations+`
 		where c.relkind in ('r', 'p') and not c.relispartition and c.relpersistence <> 't'
 		  and n.nspname not in ('recoup', 'cl', 'pg_catalog', 'information_schema') and n.nspname !~ '^pg_(toast|temp)'
-		  and c.relname ~* '(error|fail|dead|dlq)' and format('%s.%s', n.nspname, c.relname) <> all ($1)
+		  and c.relname ~* '(error|fail|dead|dlq|^(river_job|oban_jobs|_private_jobs|job)$)' and format('%s.%s', n.nspname, c.relname) <> all ($1)
 		  and not exists (select from recoup.adoption a where a.source_oid = c.oid)
 		  and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
 		group by 1, 2 order by 1 limit $2`, governed(i.Policy), maxLookalikes)

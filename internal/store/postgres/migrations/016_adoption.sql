@@ -19,7 +19,8 @@ create type recoup.source_row as (
   message    text,
   created_at timestamptz,
   governed   boolean, -- the preset's condition holds, and the owner's does not
-  columns    jsonb    -- what the policy has travel with it
+  columns    jsonb,   -- what the policy has travel with it
+  underway   boolean  -- it is being worked at: what comes of that is not known yet
 );
 
 -- An adoption. The mapping is the owner's; what follows it is what has been done.
