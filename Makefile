@@ -96,6 +96,10 @@ chaos: setup ## run the crash, stall and jump rounds in full, about twenty minut
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead|Partitioned)' ./internal/clockwork ./internal/app
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(LeasesAreExclusive|AJump)' ./internal/engine
 
+.PHONY: console
+console: ## build the console's script from its source; what is built is committed
+	@scripts/console
+
 .PHONY: check-tidy
 check-tidy: ## fail if go.mod or go.sum of a module is not tidy
 	go mod tidy -diff

@@ -129,6 +129,10 @@ type Options struct {
 	Trace func(r *http.Request, route string) (context.Context, func(error))
 
 	Count func(fault.Request) // called for every request
+
+	// Console makes the pages for people at /console/, which ask this API in process;
+	// nil: there are none.
+	Console func(api http.Handler) (http.Handler, error)
 }
 
 // API answers requests.
@@ -172,6 +176,9 @@ func New(o Options) (*API, error) {
 		mux.Handle(rt.method+" "+rt.path, a.handle(rt))
 	}
 	a.addPages(mux)
+	if err := a.addConsole(mux); err != nil {
+		return nil, err
+	}
 	around, err := fault.NewMiddleware(fault.Options{
 		Service: "recoup", ServerID: o.Node, APIVersion: "v1", Now: o.Now, Random: o.Random, Logger: slog.New(quiet{o.Logger.Handler()}), Count: o.Count,
 		Origin: a.origin, Client: func(r *http.Request) string { return named(a.client(r)) },

@@ -26,6 +26,27 @@ func (a *API) addPages(mux *http.ServeMux) {
 	}
 }
 
+// addConsole adds the pages for people. They are what a browser finds first.
+func (a *API) addConsole(mux *http.ServeMux) error {
+	if a.Console == nil {
+		return nil
+	}
+	pages, err := a.Console(a)
+	if err != nil {
+		return err
+	}
+	mux.Handle("/console/", pages)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "console/") // relative: a proxy may have put us anywhere
+		w.WriteHeader(http.StatusSeeOther)
+	})
+	return nil
+}
+
+// Secure reports whether whoever sent a request came by TLS, as far as this server or a
+// proxy that it trusts can know.
+func (a *API) Secure(r *http.Request) bool { return strings.HasPrefix(a.origin(r), "https:") }
+
 // metricsRoute is for whoever scrapes the node with a key. It is no part of the
 // document: what it answers is Prometheus's.
 func metricsRoute() *route {

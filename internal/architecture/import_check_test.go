@@ -30,7 +30,7 @@ var outward = []struct {
 	why string
 }{
 	{"recoup/internal/api", []string{"recoup/internal/app", "recoup/internal/cli", "recoup/clients"}, "what a service needs of it, the app hands in"},
-	{"recoup/client", []string{"recoup/internal/api", "recoup/internal/app", "recoup/internal/cli", "recoup/internal/test", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup"},
+	{"recoup/client", []string{"recoup/internal/api", "recoup/internal/app", "recoup/internal/cli", "recoup/internal/console", "recoup/internal/test", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup"},
 }
 
 // checkEdges returns one sentence for each import of an edge by who may not.

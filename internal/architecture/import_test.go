@@ -269,6 +269,11 @@ var layers = []layer{
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
 	},
 	{
+		pkg:     "recoup/internal/console",
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/store"},
+		why:     "it makes pages of what the API answers, and can do nothing that the API cannot; of a store it knows who is signed in",
+	},
+	{
 		pkg: "recoup/internal/push",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/signature",
 			"recoup/internal/engine", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/notify"},

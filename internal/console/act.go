@@ -1,0 +1,199 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+)
+
+// verb is an act of a person, as pages offer it.
+type verb struct {
+	Name   client.Verb
+	Label  string
+	Done   string // what has happened then
+	Key    string // that it is offered under
+	Reason bool   // which it needs
+	To     bool   // it needs an owner
+	About  string // what comes of it
+}
+
+// verbs are the acts on errors, in the order in which they are offered.
+func verbs() []verb {
+	return []verb{
+		{client.Unpark, "Unpark", "Unparked", "u", true, false, "It is retried at once, as often as the policy allows."},
+		{client.Resolve, "Resolve", "Resolved", "r", true, false, "It is over: it blocks nothing any more, and is archived."},
+		{client.Park, "Park", "Parked", "p", true, false, "No retry any more; it waits for a person, and escalates when nobody looks."},
+		{client.Assign, "Assign", "Assigned", "a", false, true, "It has another owner from now on."},
+		{client.Review, "Review", "Reviewed", "v", false, false, "Somebody has looked: the review deadline begins anew."},
+		{client.Escalate, "Escalate", "Escalated", "s", true, false, "It goes to the next tier now."},
+		{client.Archive, "Archive", "Archived", "", true, false, "It goes to the archive before its time, and blocks nothing any more. This cannot be undone."},
+	}
+}
+
+// verbOf finds an act by its name.
+func verbOf(name string) (verb, error) {
+	i := slices.IndexFunc(verbs(), func(v verb) bool { return string(v.Name) == name })
+	if i < 0 {
+		return verb{}, fault.New(fault.CodeNotFound, "There is no such act.")
+	}
+	return verbs()[i], nil
+}
+
+// formAct is the act that a form describes.
+func formAct(v *visit) client.Act {
+	return client.Act{Reason: strings.TrimSpace(v.r.PostFormValue("reason")), To: strings.TrimSpace(v.r.PostFormValue("to"))}
+}
+
+// actOnError does one act on one error, and shows the error again.
+func actOnError(v *visit) (any, error) {
+	act, err := verbOf(v.r.PathValue("verb"))
+	if err != nil {
+		return nil, err
+	}
+	id, err := recoup.ParseID(v.r.PathValue("id"))
+	if err != nil {
+		return nil, fault.New(fault.CodeNotFound, "That is no id of an error.")
+	}
+	if _, err := v.client.Act(v.ctx(), act.Name, id, formAct(v)); err != nil {
+		return nil, err
+	}
+	v.goTo("errors/" + id.String() + "?" + url.Values{"done": {string(act.Name)}, "n": {"1"}}.Encode())
+	return nil, nil
+}
+
+// confirmation is what many errors are about to go through.
+type confirmation struct {
+	Verb    verb
+	Result  recoup.BulkResult
+	Why     []whyNot
+	Back    string // the list that they were chosen from
+	Problem string
+	Act     client.Act
+}
+
+// whyNot is a reason, and how many it holds for.
+type whyNot struct {
+	Reason string
+	N      int
+}
+
+// previewAct says what an act would do with the chosen errors, or with all that a filter
+// selects. The set is fixed by it: what the confirmation names is what is acted on, whatever
+// the filter would select by then.
+func previewAct(v *visit) (any, error) {
+	act, err := verbOf(v.r.PostFormValue("verb"))
+	if err != nil {
+		return nil, err
+	}
+	bulk := client.Bulk{Preview: true, Act: client.Act{Reason: "preview", To: "preview"}}
+	chosen, err := url.ParseQuery(v.r.PostFormValue("filter"))
+	if err != nil {
+		return nil, fault.New(fault.CodeValidationError, "The filter cannot be read.")
+	}
+	if v.r.PostFormValue("everything") != "" {
+		if bulk.Filter, err = filter(chosen, v.now); err != nil {
+			return nil, err
+		}
+		bulk.All = bulk.Filter == client.Filter{}
+	} else if bulk.IDs, err = ids(v.r.PostForm["id"]); err != nil {
+		return nil, err
+	}
+	result, err := v.client.Bulk(v.ctx(), act.Name, bulk)
+	if err != nil {
+		return nil, err
+	}
+	return confirmation{Verb: act, Result: result, Why: reasons(result.Refused), Back: address("errors", chosen)}, nil
+}
+
+// ids reads the chosen rows.
+func ids(texts []string) ([]recoup.ID, error) {
+	if len(texts) == 0 {
+		return nil, fault.New(fault.CodeValidationError, "Nothing is selected: go back and tick some rows.")
+	}
+	list := make([]recoup.ID, len(texts))
+	for i, text := range texts {
+		var err error
+		if list[i], err = recoup.ParseID(text); err != nil {
+			return nil, fault.New(fault.CodeValidationError, "A row has an id that is none.")
+		}
+	}
+	return list, nil
+}
+
+// reasons sums up why errors are left as they are, the most frequent first.
+func reasons(refused []recoup.Refused) []whyNot {
+	var list []whyNot
+	for _, r := range refused {
+		i := slices.IndexFunc(list, func(w whyNot) bool { return w.Reason == r.Reason })
+		if i < 0 {
+			i, list = len(list), append(list, whyNot{Reason: r.Reason})
+		}
+		list[i].N++
+	}
+	slices.SortStableFunc(list, func(a, b whyNot) int { return b.N - a.N })
+	return list
+}
+
+// actOnMany does what was confirmed. What is refused because the form lacks something is
+// asked for again, with the same set.
+func actOnMany(v *visit) (any, error) {
+	act, err := verbOf(v.r.PostFormValue("verb"))
+	if err != nil {
+		return nil, err
+	}
+	bulk := client.Bulk{Act: formAct(v), Token: v.r.PostFormValue("token")}
+	back := destination(v.r.PostFormValue("back"))
+	result, err := v.client.Bulk(v.ctx(), act.Name, bulk)
+	if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == fault.CodeValidationError {
+		again := confirmation{Verb: act, Back: back, Problem: sentence(refused), Act: bulk.Act, Result: recoup.BulkResult{Token: bulk.Token}}
+		_, _ = fmt.Sscan(v.r.PostFormValue("applied"), &again.Result.Applied)
+		v.sent = true
+		v.console.pages.show(v, http.StatusUnprocessableEntity, "confirm", again)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	to, err := url.Parse(back)
+	if err != nil {
+		return nil, err
+	}
+	q := to.Query()
+	q.Set("done", string(act.Name))
+	q.Set("n", fmt.Sprint(result.Applied))
+	v.goTo(address(to.Path, q))
+	return nil, nil
+}
+
+// sentence is what is wrong with a form, in words.
+func sentence(e *fault.Error) string {
+	parts := []string{}
+	for _, f := range e.Fields() {
+		parts = append(parts, f.Field+": "+f.Message)
+	}
+	if len(parts) == 0 {
+		return e.Message
+	}
+	return strings.Join(parts, "; ")
+}
+
+// done says what was just done, from the address that an act leads to.
+func done(r *http.Request) string {
+	q := r.URL.Query()
+	act, err := verbOf(q.Get("done"))
+	if err != nil {
+		return ""
+	}
+	var n int64
+	if _, err := fmt.Sscan(q.Get("n"), &n); err != nil {
+		return ""
+	}
+	return act.Done + " " + plural(n, "error") + "."
+}

@@ -1,0 +1,4 @@
+package console
+
+// Destination is where a sign-in leads.
+var Destination = destination

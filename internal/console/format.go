@@ -1,0 +1,127 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"recoup"
+)
+
+// span writes a duration in its largest unit, as people say it: 40 s, 12 min, 3 h, 5 d.
+func span(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < 90*time.Second:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 90*time.Minute:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours()/24))
+}
+
+// moment is a time as pages show it: how long ago or how soon, and exactly on hover.
+func moment(now, t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	text := span(now.Sub(t)) + " ago"
+	if t.After(now) {
+		text = "in " + span(t.Sub(now))
+	}
+	return timeTag(t, text)
+}
+
+// age is how old something is, without a word.
+func age(now, t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return timeTag(t, span(now.Sub(t)))
+}
+
+// timeTag is a time with a text that holds digits and units only.
+func timeTag(t time.Time, text string) template.HTML {
+	exact := t.UTC().Format("Mon 2 Jan 2006 15:04:05 UTC")
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `" title="` + exact + `">` + text + `</time>`) //nolint:gosec // nothing of it is of others
+}
+
+// count writes a number with thousands separated.
+func count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	var parts []string
+	for len(digits) > 3 {
+		parts = append([]string{digits[len(digits)-3:]}, parts...)
+		digits = digits[:len(digits)-3]
+	}
+	return sign + strings.Join(append([]string{digits}, parts...), ",")
+}
+
+// plural is a number with its noun.
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return count(n) + " " + stem + "ies"
+	}
+	return count(n) + " " + noun + "s"
+}
+
+// short is an id by its end, which is what differs.
+func short(id recoup.ID) string {
+	s := id.String()
+	return "…" + s[len(s)-7:]
+}
+
+// badge is a state as pages show it: a word, a colour and a shape.
+type badge struct{ Class, Word string }
+
+func stateBadge(s recoup.State) badge {
+	switch s {
+	case recoup.Active:
+		return badge{"active", "Active"}
+	case recoup.RetryPending:
+		return badge{"retry", "Retrying"}
+	case recoup.Parked:
+		return badge{"parked", "Parked"}
+	case recoup.Escalated:
+		return badge{"escalated", "Escalated"}
+	case recoup.Resolved:
+		return badge{"resolved", "Resolved"}
+	}
+	return badge{"archived", "Archived"}
+}
+
+// next says what happens to an error by itself, soonest first, in a few words.
+func next(now time.Time, e *recoup.Error) template.HTML {
+	waits := e.State == recoup.Parked || e.State == recoup.Escalated
+	switch {
+	case e.State == recoup.Resolved:
+		return "archived by the next sweep"
+	case e.State == recoup.Archived:
+		return "deleted " + moment(now, e.PurgeAt)
+	case e.Leased(now):
+		return "being retried now"
+	case waits && !e.ReviewDueAt.IsZero() && e.ReviewDueAt.Before(now):
+		return "review overdue by " + age(now, e.ReviewDueAt)
+	case waits && !e.NextEscalationAt.IsZero():
+		return template.HTML(fmt.Sprintf("tier %d ", e.EscalationLevel+1)) + moment(now, e.NextEscalationAt) //nolint:gosec // a number
+	case waits && !e.ReviewDueAt.IsZero():
+		return "review " + moment(now, e.ReviewDueAt)
+	case !e.NextRetryAt.IsZero() && e.NextRetryAt.After(now):
+		return template.HTML(fmt.Sprintf("retry %d of %d ", e.RetryCount+1, e.MaxRetries)) + moment(now, e.NextRetryAt) //nolint:gosec // numbers
+	case !e.NextRetryAt.IsZero():
+		return "due, waits for a worker"
+	case !e.ExpiresAt.IsZero():
+		return "expires " + moment(now, e.ExpiresAt)
+	}
+	return "–"
+}

@@ -1,0 +1,29 @@
+package console
+
+import "net/http"
+
+// route is a page, or an act whose end is a page. A view returns what its template shows;
+// an act sends the browser on, and returns nothing.
+type route struct {
+	method, path string // the path is below [Path]
+	page         string // of the template, and of the entry that is marked in the navigation
+	view         func(*visit) (any, error)
+}
+
+// routes are all pages and acts.
+func routes() []route {
+	get, post := http.MethodGet, http.MethodPost
+	return []route{
+		{get, "{$}", "now", viewNow},
+		{get, "errors", "errors", viewErrors},
+		{get, "errors/{id}", "error", viewError},
+		{post, "errors/{id}/{verb}", "error", actOnError},
+		{post, "errors/preview", "confirm", previewAct},
+		{post, "errors/act", "confirm", actOnMany},
+		{get, "park", "park", viewPark},
+		{get, "promotion", "promotion", viewPromotion},
+		{get, "find", "find", find},
+		{post, "sign-out", "", signOut},
+		{post, "theme", "", setTheme},
+	}
+}

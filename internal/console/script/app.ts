@@ -1,0 +1,3 @@
+import "./live"
+import "./keyboard"
+import "./selection"

@@ -1,0 +1,191 @@
+package console
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/store"
+)
+
+// A session ends when nobody has used it for a while, and in any case after a day's work.
+const (
+	idleEnd     = 8 * time.Hour
+	absoluteEnd = 24 * time.Hour
+	touchEvery  = time.Minute // it is written down that often at most that it was used
+)
+
+const sessionCookie = "recoup_session"
+
+// errSignedOut is the reason why a page asks to sign in.
+var errSignedOut = errors.New("console: nobody is signed in")
+
+// session is who asks.
+type session struct {
+	token   string // of the cookie; its hash is what the store knows
+	keyHash [32]byte
+}
+
+// csrf is what forms of this session carry: whoever cannot read our pages cannot know it.
+func (s session) csrf() string {
+	mac := hmac.New(sha256.New, []byte(s.token))
+	mac.Write([]byte("form"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// current returns the session of a request.
+func (c *Console) current(r *http.Request) (session, error) {
+	if c.Open {
+		return session{token: c.openToken}, nil
+	}
+	cookie, err := r.Cookie(sessionCookie)
+	if err != nil || len(cookie.Value) > 100 {
+		return session{}, errSignedOut
+	}
+	hash, now := sha256.Sum256([]byte(cookie.Value)), c.Now()
+	known, err := c.Sessions.Session(r.Context(), hash)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return session{}, errSignedOut
+	case err != nil:
+		return session{}, err
+	case !now.Before(known.EndsAt), now.Sub(known.SeenAt) >= idleEnd:
+		return session{}, errSignedOut
+	}
+	if now.Sub(known.SeenAt) >= touchEvery {
+		if err := c.Sessions.TouchSession(r.Context(), hash, now); err != nil {
+			return session{}, err
+		}
+	}
+	return session{cookie.Value, known.KeyHash}, nil
+}
+
+// newToken draws what a cookie holds.
+func (c *Console) newToken() (string, error) {
+	var b [32]byte
+	if _, err := io.ReadFull(c.Random, b[:]); err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(b[:]), nil
+}
+
+// signInPage is the form, and why it is shown.
+type signInPage struct {
+	To      string // where to go then
+	Problem string
+}
+
+func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request) {
+	c.pages.alone(w, http.StatusOK, "sign-in", signInPage{To: r.URL.Query().Get("to")})
+}
+
+// signIn checks a key by asking the API who it is, and makes a new session of it: an old
+// cookie, whoever planted it, is never given rights.
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	form := signInPage{To: r.PostFormValue("to")}
+	secret := strings.TrimSpace(r.PostFormValue("key"))
+	status, problem := c.begin(w, r, secret)
+	if problem != "" {
+		form.Problem = problem
+		c.pages.alone(w, status, "sign-in", form)
+		return
+	}
+	seeOther(w, destination(form.To))
+}
+
+// begin starts a session, or says why not.
+func (c *Console) begin(w http.ResponseWriter, r *http.Request, secret string) (status int, problem string) {
+	if secret == "" {
+		return http.StatusUnprocessableEntity, "Paste an API key."
+	}
+	asked, err := c.ask(r, client.Options{Key: secret})
+	if err == nil {
+		_, err = asked.Self(r.Context())
+	}
+	if refused, ok := errors.AsType[*fault.Error](err); ok {
+		return statusOf(refused), signInProblem(refused)
+	}
+	token, drawn := c.newToken()
+	if err = errors.Join(err, drawn); err == nil {
+		now := c.Now()
+		err = c.Sessions.AddSession(r.Context(), store.Session{
+			Hash: sha256.Sum256([]byte(token)), KeyHash: sha256.Sum256([]byte(secret)), CreatedAt: now, SeenAt: now, EndsAt: now.Add(absoluteEnd),
+		})
+	}
+	if err != nil {
+		c.Logger.Error("no session could be begun", "cause", err)
+		return http.StatusServiceUnavailable, "The server cannot sign anybody in right now. Try again in a moment."
+	}
+	c.setCookie(w, r, sessionCookie, token, 0)
+	return 0, ""
+}
+
+// signInProblem says why a key is refused, to a person who has pasted it.
+func signInProblem(refused *fault.Error) string {
+	switch refused.Code {
+	case fault.CodeInvalidAPIKey:
+		return "This key is unknown or was revoked. A key begins with rk_; 'recoup keys create --role operator --name NAME' makes one on the server's machine."
+	case fault.CodeAPIKeyExpired:
+		return "This key has expired. Ask an administrator for a new one."
+	}
+	return refused.Message
+}
+
+// setCookie gives the browser a cookie for the console alone, wherever a proxy has put it: a
+// cookie without a path is for the folder of the page that sets it.
+func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, name, value string, life int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: value, MaxAge: life, HttpOnly: true, Secure: c.Secure(r), SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// signOut ends the session, for every browser that has its cookie.
+func signOut(v *visit) (any, error) {
+	if !v.console.Open {
+		if err := v.console.Sessions.EndSession(v.r.Context(), sha256.Sum256([]byte(v.session.token))); err != nil {
+			return nil, err
+		}
+	}
+	v.console.setCookie(v.w, v.r, sessionCookie, "", -1)
+	v.goTo("sign-in")
+	return nil, nil
+}
+
+// destination is where a sign-in leads: to a page of this console, and nowhere else.
+func destination(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Opaque != "" || strings.HasPrefix(u.Path, "/") ||
+		strings.ContainsAny(to, "\\\r\n\t") || strings.Contains(u.Path, "..") || strings.Contains(strings.SplitN(u.Path, "/", 2)[0], ":") {
+		return "."
+	}
+	if to == "" {
+		return "."
+	}
+	return to
+}
+
+// who is the key that a visitor is signed in with, as pages show it.
+type who struct {
+	recoup.Key
+	Open bool
+}
+
+// May reports whether the key's role is one of those.
+func (w who) May(roles ...string) bool {
+	for _, role := range roles {
+		if w.Role == role {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"recoup"
+)
+
+//go:embed template/*.html
+var templates embed.FS
+
+// pages are the templates, one set for each page.
+type pages struct{ sets map[string]*template.Template }
+
+// readPages reads the templates of all routes, and those that stand alone.
+func readPages(list []route) (*pages, error) {
+	base, err := template.New("").Funcs(functions()).ParseFS(templates, "template/layout.html", "template/part_*.html")
+	if err != nil {
+		return nil, err
+	}
+	p := &pages{map[string]*template.Template{}}
+	names := []string{"problem", "sign-in"}
+	for _, rt := range list {
+		names = append(names, rt.page)
+	}
+	for _, name := range names {
+		if name == "" || p.sets[name] != nil {
+			continue
+		}
+		set, err := base.Clone()
+		if err == nil {
+			set, err = set.ParseFS(templates, "template/page_"+strings.ReplaceAll(name, "-", "_")+".html")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("console: page %s: %w", name, err)
+		}
+		p.sets[name] = set
+	}
+	return p, nil
+}
+
+// frame is what is around every page.
+type frame struct {
+	Page    string // of the navigation
+	Root    string
+	Here    string // the address below the console, for what comes back here
+	CSRF    string
+	Who     who
+	Theme   string
+	Version string
+	Now     time.Time
+	Done    string // what was just done
+	Main    any
+}
+
+// show writes a page in the console's frame.
+func (p *pages) show(v *visit, status int, page string, main any) {
+	f := frame{
+		Page: page, Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: theme(v.r), Version: v.console.Version,
+		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path),
+	}
+	p.write(v.w, status, page, "layout", f)
+}
+
+// alone writes a page for those who are not signed in.
+func (p *pages) alone(w http.ResponseWriter, status int, page string, main any) {
+	p.write(w, status, page, "alone", frame{Page: page, Root: "./", Main: main})
+}
+
+// write makes a page whole before a byte of it is sent, so that none is half a page.
+func (p *pages) write(w http.ResponseWriter, status int, page, entry string, f frame) {
+	var b bytes.Buffer
+	if err := p.sets[page].ExecuteTemplate(&b, entry, f); err != nil {
+		panic(fmt.Errorf("console: page %s: %w", page, err)) // the middleware answers and logs it
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // it fails when the browser has gone
+}
+
+// functions are what templates may call.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"asset": asset, "count": count, "plural": plural, "short": short, "badge": stateBadge, "moment": moment, "age": age, "next": next,
+		"nav":        navigation,
+		"errorTable": func(now time.Time, errors []recoup.Error, pick bool) errorTable { return errorTable{now, errors, pick} },
+		"actBar": func(verbs []verb, matching string, everything bool) actBar {
+			return actBar{verbs, matching, everything}
+		},
+		"int":   func(n int) int64 { return int64(n) },
+		"add":   func(a, b int) int { return a + b },
+		"sub":   func(a, b int) int { return a - b },
+		"lower": func(s any) string { return strings.ToLower(fmt.Sprint(s)) },
+	}
+}
+
+// errorTable is a table of errors, whose rows can be picked or not.
+type errorTable struct {
+	Now    time.Time
+	Errors []recoup.Error
+	Pick   bool
+}
+
+// actBar is the bar of acts that comes with a selection.
+type actBar struct {
+	Verbs      []verb
+	Matching   string
+	Everything bool // all that match can be meant
+}
+
+// entry is a line of the navigation.
+type entry struct {
+	Page, Path, Name, Key string
+	Rule                  bool // a line is drawn above it
+}
+
+// navigation lists the pages that one can always go to.
+func navigation() []entry {
+	return []entry{
+		{Page: "now", Path: "./", Name: "Now", Key: "n"},
+		{Page: "errors", Path: "errors", Name: "Errors", Key: "e"},
+		{Page: "park", Path: "park", Name: "Park queue", Key: "p"},
+		{Page: "promotion", Path: "promotion", Name: "Promotion", Key: "o", Rule: true},
+	}
+}
+
+// theme is what the visitor has chosen: light, dark, or nothing, which is the system's.
+func theme(r *http.Request) string {
+	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
+		return c.Value
+	}
+	return ""
+}
+
+const themeCookie = "recoup_theme"
+
+// setTheme remembers the choice in the browser.
+func setTheme(v *visit) (any, error) {
+	chosen, life := v.r.PostFormValue("theme"), 365*24*3600
+	if chosen != "light" && chosen != "dark" {
+		chosen, life = "", -1
+	}
+	v.console.setCookie(v.w, v.r, themeCookie, chosen, life)
+	v.goTo(destination(v.r.PostFormValue("to")))
+	return nil, nil
+}

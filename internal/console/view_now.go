@@ -1,0 +1,236 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+)
+
+// stat is a figure that leads to the list behind it.
+type stat struct {
+	Title, Value, Why, Href string
+	Hot                     bool // it needs a person
+	Unknown                 bool // the key may not see it
+}
+
+// nowPage is how things stand.
+type nowPage struct {
+	Headline, Rest string
+	Stats          []stat
+	Queues         []recoup.WorkerQueue
+	Alerts         []recoup.Alert
+	Codes          []recoup.CodeCount
+	Acts           []recoup.AuditEntry
+	MayAudit       bool
+}
+
+// nowParts are what the page is made of; each asks for itself, and all at once.
+func nowParts() []func(context.Context, *visit, *nowPage) (stat, error) {
+	return []func(context.Context, *visit, *nowPage) (stat, error){overdue, firing, waiting, unclaimed, letters, running, lateJobs, undelivered}
+}
+
+func viewNow(v *visit) (any, error) {
+	p := &nowPage{MayAudit: v.who.May("operator", "admin")}
+	parts := nowParts()
+	p.Stats = make([]stat, len(parts))
+	failed := make([]error, len(parts)+2)
+	var all sync.WaitGroup
+	for i, part := range parts {
+		all.Go(func() { p.Stats[i], failed[i] = seen(part(v.ctx(), v, p)) })
+	}
+	all.Go(func() {
+		top, err := v.client.TopCodes(v.ctx(), 24, 6)
+		p.Codes, failed[len(parts)] = top.Codes, permitted(err)
+	})
+	all.Go(func() {
+		page, err := v.client.Audit(v.ctx(), recoup.AuditFilter{}, client.Page{Limit: 6})
+		p.Acts, failed[len(parts)+1] = page.Entries, permitted(err)
+	})
+	all.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return nil, err
+	}
+	p.Headline, p.Rest = headline(p.Stats)
+	return p, nil
+}
+
+// seen says so of what the key may not see, and goes on.
+func seen(s stat, err error) (stat, error) {
+	if err != nil && permitted(err) == nil {
+		s.Value, s.Why, s.Unknown = "?", "your key may not see it", true
+		return s, nil
+	}
+	return s, err
+}
+
+// permitted drops the error of a key that may not see something.
+func permitted(err error) error {
+	if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == fault.CodeInsufficientPermissions {
+		return nil
+	}
+	return err
+}
+
+// headline is how things stand in a sentence.
+func headline(stats []stat) (first, rest string) {
+	n := 0
+	for _, s := range stats {
+		if s.Hot {
+			n++
+		}
+	}
+	words := []string{"Nothing needs you", "One thing needs you", "Two things need you", "Three things need you", "Four things need you", "Five things need you"}
+	switch {
+	case n == 0:
+		return words[0], "The platform looks after itself."
+	case n < len(words):
+		return words[n], "They are marked in red. The rest looks after itself."
+	}
+	return fmt.Sprintf("%d things need you", n), "They are marked in red. The rest looks after itself."
+}
+
+func overdue(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+	s := stat{Title: "Reviews overdue", Href: "park"}
+	page, err := v.client.Parked(ctx, client.ParkedFilter{}, client.Page{Limit: 1000})
+	n := 0
+	var oldest *recoup.Error
+	for i := range page.Errors {
+		e := &page.Errors[i]
+		if e.ReviewDueAt.IsZero() || !e.ReviewDueAt.Before(v.now) {
+			continue
+		}
+		if n++; oldest == nil || e.ReviewDueAt.Before(oldest.ReviewDueAt) {
+			oldest = e
+		}
+	}
+	s.Value, s.Hot, s.Why = count(int64(n)), n > 0, "nobody has missed a deadline"
+	if oldest != nil {
+		s.Why = fmt.Sprintf("oldest by %s, %s", span(v.now.Sub(oldest.ReviewDueAt)), oldest.Owner())
+	}
+	if page.Next != "" {
+		s.Value += "+"
+	}
+	return s, err
+}
+
+func firing(ctx context.Context, v *visit, p *nowPage) (stat, error) {
+	s := stat{Title: "Alerts firing", Value: "0", Why: "no rule holds", Href: "./#alerts"}
+	page, err := v.client.Alerts(ctx, client.AlertFilter{State: recoup.AlertFiring}, client.Page{Limit: 100})
+	p.Alerts = page.Alerts
+	loud := 0
+	for i := range page.Alerts {
+		if a := &page.Alerts[i]; !a.Silenced {
+			loud++
+			s.Why = fmt.Sprintf("%s %s, since %s", a.Rule, a.Scope, span(v.now.Sub(a.FiredAt)))
+		}
+	}
+	s.Value, s.Hot = count(int64(loud)), loud > 0
+	return s, err
+}
+
+func waiting(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+	s := stat{Title: "Parked for a person", Href: "park", Why: "the park queue is empty"}
+	counts, err := v.client.Counts(ctx)
+	var parked, escalated int64
+	for _, c := range counts {
+		switch c.State {
+		case recoup.Parked:
+			parked += c.N
+		case recoup.Escalated:
+			escalated += c.N
+		}
+	}
+	s.Value = count(parked + escalated)
+	if parked+escalated > 0 {
+		s.Why = fmt.Sprintf("%s of them escalated", count(escalated))
+	}
+	return s, err
+}
+
+func unclaimed(ctx context.Context, v *visit, p *nowPage) (stat, error) {
+	s := stat{Title: "Due and unclaimed", Href: "errors?state=RETRY_PENDING", Why: "workers keep up"}
+	queues, err := v.client.Workers(ctx)
+	var n int64
+	for i := range queues {
+		q := &queues[i]
+		n += q.Due
+		if q.Due > 0 {
+			p.Queues = append(p.Queues, *q)
+		}
+		if q.Unattended {
+			s.Hot, s.Why = true, q.Name()+": no worker for "+span(v.now.Sub(q.DueSince))
+		}
+	}
+	s.Value = count(n)
+	return s, err
+}
+
+func letters(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+	s := stat{Title: "Dead letters", Href: "./", Why: "none open"}
+	page, err := v.client.DeadLetterGroups(ctx, "", client.Page{Limit: 1000})
+	var n, groups, nobodys int64
+	for i := range page.Groups {
+		if g := &page.Groups[i]; g.Open > 0 {
+			n += g.Open
+			groups++
+			if g.Owner == "" && g.Note == "" {
+				nobodys++
+			}
+		}
+	}
+	if s.Value = count(n); n > 0 {
+		s.Why, s.Hot = fmt.Sprintf("in %s, %d without an owner", plural(groups, "group"), nobodys), nobodys > 0
+	}
+	return s, err
+}
+
+func running(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+	s := stat{Title: "Replays under way", Href: "./", Why: "none"}
+	var under, paused int64
+	for _, state := range []recoup.ReplayState{recoup.ReplayCollecting, recoup.ReplayRunning, recoup.ReplayPaused} {
+		page, err := v.client.Replays(ctx, string(state), client.Page{Limit: 100})
+		if err != nil {
+			return s, err
+		}
+		under += int64(len(page.Replays))
+		if state == recoup.ReplayPaused {
+			paused = int64(len(page.Replays))
+		}
+	}
+	if s.Value = count(under); under > 0 {
+		s.Why, s.Hot = count(paused)+" paused", paused > 0
+	}
+	return s, nil
+}
+
+func lateJobs(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+	s := stat{Title: "Late jobs", Href: "./", Why: "all on time"}
+	found, err := v.client.Jobs(ctx)
+	n := 0
+	for i := range found.Jobs {
+		if j := &found.Jobs[i]; j.Late || j.Error != "" {
+			n++
+			s.Why = j.Name + " is late or fails"
+		}
+	}
+	s.Value, s.Hot = count(int64(n)), n > 0
+	if err == nil && found.Leader == "" {
+		s.Hot, s.Why = true, "no node leads"
+	}
+	return s, err
+}
+
+func undelivered(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+	s := stat{Title: "Notifications given up", Href: "./", Why: "all delivered"}
+	page, err := v.client.Notices(ctx, recoup.NoticeFilter{State: "GIVEN_UP"}, client.Page{Limit: 100})
+	n := int64(len(page.Notices))
+	if s.Value = count(n); n > 0 {
+		s.Hot, s.Why = true, "the last for "+page.Notices[0].To
+	}
+	return s, err
+}
