@@ -47,7 +47,7 @@ func sample() *notify.Message {
 	return &notify.Message{
 		ID: recoup.ID{1}, Kind: recoup.NoticePage, To: "platform-team", Urgency: policy.Page, At: epoch(), Title: "1 error that an operator has to look at now", Count: 1,
 		Items: []notify.Item{{
-			NoticeID: recoup.ID{1}, Key: "PAGE:platform-team:outreach.dol_errors:RUNTIME_BUG", Link: "https://recoup.example.com/errors/x", ErrorID: recoup.ID{2},
+			NoticeID: recoup.ID{1}, Key: "PAGE:platform-team:outreach.dol_errors:RUNTIME_BUG", Link: "https://recoup.example.com/console/errors/x", ErrorID: recoup.ID{2},
 			Table: "outreach.dol_errors", Hub: "dol-filings", Code: "RUNTIME_BUG", Severity: "HIGH", Tier: 1, Blocking: true, Deadline: epoch().Add(time.Hour),
 		}},
 	}
@@ -251,7 +251,7 @@ func TestLogChannel(t *testing.T) {
 	if err := c.Send(t.Context(), sample()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"level=WARN", "kind=PAGE", "to=platform-team", "RUNTIME_BUG in outreach.dol_errors", "tier 1", "link=https://recoup.example.com/errors/x"} {
+	for _, want := range []string{"level=WARN", "kind=PAGE", "to=platform-team", "RUNTIME_BUG in outreach.dol_errors", "tier 1", "link=https://recoup.example.com/console/errors/x"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the log has no %s: %s", want, b.String())
 		}

@@ -253,5 +253,5 @@ func (c *composer) link(what string, id recoup.ID) string {
 	if c.base == "" || id.IsZero() {
 		return ""
 	}
-	return c.base + "/" + what + "/" + id.String()
+	return c.base + "/console/" + what + "/" + id.String()
 }

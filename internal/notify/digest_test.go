@@ -29,7 +29,7 @@ func TestDigestOfASweep(t *testing.T) {
 		w.run()
 		said := text(w.got(w.chat, 1)[0])
 		for _, want := range []string{"12 errors expired and unblocked", "10 × NETWORK_TIMEOUT in " + dol, "12 in this table: recoup errors list --archived --table " + dol,
-			"https://recoup.example.com/errors/" + acts[0].ID.String(), "2 more"} {
+			"https://recoup.example.com/console/errors/" + acts[0].ID.String(), "2 more"} {
 			if !strings.Contains(said, want) {
 				t.Errorf("nothing is said of %q: %s", want, said)
 			}

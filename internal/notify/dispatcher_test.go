@@ -43,7 +43,7 @@ func TestDigest(t *testing.T) {
 		w.WaitUntil(time.Date(2026, 2, 2, 9, 15, 0, 0, time.UTC))
 		w.run()
 		said := text(w.got(w.chat, 1)[0])
-		for _, want := range []string{"30 errors parked", "20 × NETWORK_TIMEOUT in outreach.dol_errors", "10 × RATE_LIMIT_EXCEEDED", "ESCALATION_REQUIRED", "https://recoup.example.com/errors/"} {
+		for _, want := range []string{"30 errors parked", "20 × NETWORK_TIMEOUT in outreach.dol_errors", "10 × RATE_LIMIT_EXCEEDED", "ESCALATION_REQUIRED", "https://recoup.example.com/console/errors/"} {
 			if !strings.Contains(said, want) {
 				t.Errorf("nothing is said of %q: %s", want, said)
 			}
@@ -70,7 +70,7 @@ func TestSeveralChannels(t *testing.T) {
 		w.got(w.chat, 1)
 		event := pagerEvents(t, w.pager)[0]
 		if event.Action != "trigger" || event.DedupKey != "recoup:PAGE:platform-team:outreach.dol_errors:RUNTIME_BUG" ||
-			event.Links[0].Href != "https://recoup.example.com/errors/"+e.ID.String() {
+			event.Links[0].Href != "https://recoup.example.com/console/errors/"+e.ID.String() {
 			t.Errorf("the event is %+v", event)
 		}
 		w.pending(2) // the page for the chat, and the digest of what was parked

@@ -78,7 +78,7 @@ func checkMail(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"RUNTIME_BUG in outreach.dol_errors", "tier 1", "blocking", "https://recoup.example.com/errors/x"} {
+	for _, want := range []string{"RUNTIME_BUG in outreach.dol_errors", "tier 1", "blocking", "https://recoup.example.com/console/errors/x"} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("the mail has no %q:\n%s", want, body)
 		}
