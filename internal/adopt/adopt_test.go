@@ -128,7 +128,7 @@ func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
 	w.as("update shop.failures set disposition = 'PARKED' where id = 2")
 	w.as("delete from shop.failures where id = 3")
 	w.as("truncate shop.failures")
-	want(w.app, "select keys, entities from recoup.adopted_change order by change_id", `
+	want(w.app, "select "+notedKeys+" as keys, "+notedEntities+" as entities from recoup.adopted_change order by change_id", `
 {"keys":["6","7"],"entities":["o6"]}
 {"keys":["1"],"entities":["o1"]}
 {"keys":["3"],"entities":null}

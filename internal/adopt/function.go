@@ -106,23 +106,24 @@ begin
 end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and "), disposition, archived))
 }
 
-// note writes changes down, a thousand keys to a row. Rows have a key (k) and an
-// entity (e), and are not more than those of a transition table. Most statements are
-// small, and do not pay for those that are not.
-func (a *Adoption) note(table, rows string) string {
+// note writes changes down, a thousand keys to a row. Rows have a key (k) and perhaps an
+// entity (e), whose hash is written down. Most statements are small: those that are not
+// are found out by the one row too many, and do it again in parts.
+func (a *Adoption) note(rows string, entities bool) string {
+	hashes := "null::bigint[]"
+	if entities {
+		hashes = "array_agg(hashtextextended(r.e, 0))"
+	}
+	into := fmt.Sprintf("insert into recoup.adopted_change (adoption_id, %s, entities)\n      select %d, array_agg(r.k), %s", a.keyNoted(), a.ID, hashes)
 	return fmt.Sprintf(`begin
-  perform from %[3]s offset %[2]d limit 1;
-  if found then
-    insert into recoup.adopted_change (adoption_id, keys, entities)
-      select %[1]d, array_agg(c.k), array_agg(distinct c.e) filter (where c.e is not null)
-      from (select r.k, r.e, (row_number() over () - 1) / %[2]d as part from (%[4]s) r where r.k is not null) c group by c.part;
-  else
-    insert into recoup.adopted_change (adoption_id, keys, entities)
-      select %[1]d, array_agg(r.k), array_agg(distinct r.e) filter (where r.e is not null)
-      from (%[4]s) r where r.k is not null having count(*) > 0;
+  %[1]s
+      from (select * from (%[2]s) r where r.k is not null limit %[3]d + 1) r having count(*) between 1 and %[3]d;
+  if not found then
+    %[1]s
+      from (select r.*, (row_number() over () - 1) / %[3]d as part from (%[2]s) r where r.k is not null) r group by r.part;
   end if;
   return null;
-end `, a.ID, changeKeys, table, rows)
+end `, into, rows, changeKeys)
 }
 
 // seen is the rows of a transition table that a trigger looks at. Of a queue it is the
@@ -135,15 +136,15 @@ func (a *Adoption) seen(table string) string {
 }
 
 func (a *Adoption) onInsert() Function {
-	rows := fmt.Sprintf("select %s as k, %s as e from %s", a.keyText("n"), a.entity("n"), a.seen("recoup_new n"))
-	return a.function("insert", "", "", "trigger", a.stableText(), a.note("recoup_new", rows))
+	rows := fmt.Sprintf("select %s as k, %s as e from %s", a.noted("n"), a.named("n"), a.seen("recoup_new n"))
+	return a.function("insert", "", "", "trigger", a.stableText(), a.note(rows, a.namesEntities()))
 }
 
 // onUpdate notes the rows whose key, entity or watched columns have changed, and keys
 // that are gone.
 func (a *Adoption) onUpdate() Function {
 	columns := func(row string) string {
-		list := []string{a.keyText(row) + " as k", a.entity(row) + ` collate "C" as e`}
+		list := []string{a.noted(row) + " as k", a.named(row) + " as e"}
 		for i, c := range a.watched(row) {
 			list = append(list, fmt.Sprintf("%s as w%d", c, i+1))
 		}
@@ -153,12 +154,12 @@ func (a *Adoption) onUpdate() Function {
       select c.k, c.e from (select %[1]s from %[3]s except select %[2]s from %[4]s) c
       union all
       (select %[5]s, null from %[4]s except select %[6]s, null from %[3]s)`,
-		columns("n"), columns("o"), a.seen("recoup_new n"), a.seen("recoup_old o"), a.keyText("o"), a.keyText("n"))
-	return a.function("update", "", "", "trigger", a.stableText(), a.note("recoup_new", rows))
+		columns("n"), columns("o"), a.seen("recoup_new n"), a.seen("recoup_old o"), a.noted("o"), a.noted("n"))
+	return a.function("update", "", "", "trigger", a.stableText(), a.note(rows, a.namesEntities()))
 }
 
 func (a *Adoption) onDelete() Function {
-	return a.function("delete", "", "", "trigger", a.stableText(), a.note("recoup_old", fmt.Sprintf("select %s as k, null::text as e from %s", a.keyText("o"), a.seen("recoup_old o"))))
+	return a.function("delete", "", "", "trigger", a.stableText(), a.note(fmt.Sprintf("select %s as k from %s", a.noted("o"), a.seen("recoup_old o")), false))
 }
 
 func (a *Adoption) onTruncate() Function {

@@ -237,7 +237,7 @@ func (o *release) revoke(ctx context.Context, tx pgx.Tx) error {
 			_, err = tx.Exec(ctx, "update recoup.adoption set steps = steps || $2::text where adoption_id = $1", *heir, stepRights)
 		} else {
 			owner := quote(o.record.Owner)
-			_, err = tx.Exec(ctx, "revoke insert (adoption_id, keys, entities) on recoup.adopted_change from "+owner+
+			_, err = tx.Exec(ctx, "revoke insert ("+changeColumns+") on recoup.adopted_change from "+owner+
 				"; revoke usage on schema recoup from "+owner, pgx.QueryExecModeSimpleProtocol)
 		}
 		if err != nil {

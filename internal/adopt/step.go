@@ -98,7 +98,7 @@ func (a *Adoption) stepRights(r Rights) Step {
 	return Step{
 		Name: stepRights, Does: fmt.Sprintf("lets %s, who owns the table, note which rows changed", a.Source.Owner),
 		SQL: as(r.SchemaOwner, r, "grant usage on schema recoup to "+owner,
-			"grant insert (adoption_id, keys, entities) on recoup.adopted_change to "+owner),
+			"grant insert ("+changeColumns+") on recoup.adopted_change to "+owner),
 	}
 }
 

@@ -29,8 +29,10 @@ const (
 	// turnLasts is how long a node has the turn at an adoption, unless it asks again.
 	turnLasts = 10 * time.Second
 
-	// maxChanges is how many changes are looked at together. Each has up to 1,000 keys.
-	maxChanges = 16
+	// maxChanges is how many changes are looked at together, and maxIndexed how many
+	// entities of those that wait are indexed in between.
+	maxChanges = 500
+	maxIndexed = 50_000
 
 	// maxAtOnce is how many adoptions a node works at at the same time, and maxPasses how
 	// often before it looks what else there is.

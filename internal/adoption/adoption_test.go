@@ -86,7 +86,7 @@ func TestPeopleAndTheSource(t *testing.T) {
 	w.settle()
 	w.want(allRows, "1 RESOLVED false\n2 RETRY false")
 	w.exec("update shop.failures set status = 'seen'") // no mapped column
-	w.exec("insert into recoup.adopted_change (adoption_id, keys, entities) values (1, '{1,2}', '{o1}')")
+	w.exec("insert into recoup.adopted_change (adoption_id, numbers) values (1, '{1,2}')")
 	w.settle()
 	if got := w.one(1); got.ID != first.ID || got.State != recoup.Resolved {
 		t.Errorf("a resolved row came back: %v", got)
@@ -101,7 +101,7 @@ func TestPeopleAndTheSource(t *testing.T) {
 	w.settle()
 	again := w.one(1)
 	w.Act(engine.Act{ID: again.ID, Input: lifecycle.Resolve{Reason: "paid again"}})
-	w.exec("insert into recoup.adopted_change (adoption_id, keys, entities) values (1, '{1}', '{o1}')")
+	w.exec("insert into recoup.adopted_change (adoption_id, numbers) values (1, '{1}')")
 	w.settle()
 	if got := w.one(1); got.ID != again.ID || got.State != recoup.Resolved {
 		t.Errorf("what it said last was forgotten: %v", got)

@@ -34,11 +34,17 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 	return more || moved || filling, nil
 }
 
-// changes looks at the rows that changes name.
+// changes looks at the rows that changes name. Of what has to wait the gate is to find
+// the entities quickly: there may be a million of them.
 func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
-	list, err := s.Store.Changes(ctx, a.ID, 0, maxChanges)
+	list, more, err := s.Store.Changes(ctx, a.ID, maxChanges)
 	if err != nil || len(list) == 0 {
 		return false, err
+	}
+	if more {
+		if _, err := s.Store.IndexChanges(ctx, turn, maxIndexed); err != nil {
+			return false, err
+		}
 	}
 	look := lookAt{seen: map[string]time.Time{}}
 	var done, emptied []int64
@@ -66,7 +72,7 @@ func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Tur
 			return false, err
 		}
 	}
-	return walking || len(list) == maxChanges && len(done) > 0, nil
+	return walking || more && len(done) > 0, nil
 }
 
 // walk looks at a batch of all rows that have an error, because the source was emptied.

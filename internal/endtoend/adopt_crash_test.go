@@ -87,7 +87,7 @@ func (c *adopter) works() {
 	if !c.ask(`select state = 'BACKFILLING' and cardinality(steps) = (select count(distinct s) from unnest(steps) s) from recoup.adoption`) {
 		c.Error("the adoption is not complete")
 	}
-	if !c.ask("select count(*) = 1 and max(entities) = '{x}' from recoup.adopted_change") {
+	if !c.ask("select count(*) = 1 and max(entities) = array[hashtextextended('x', 0)] from recoup.adopted_change") {
 		c.Error("what was written was not noted once")
 	}
 	var id string

@@ -27,8 +27,13 @@ type Adopter interface {
 	// EndTurns lets other nodes have all turns of one.
 	EndTurns(ctx context.Context, node string) error
 
-	// Changes returns the first changes of an adoption behind one.
-	Changes(ctx context.Context, adoption int, after int64, limit int) ([]AdoptedChange, error)
+	// Changes returns the first changes of an adoption, as many as have some thousands of
+	// keys together, and reports whether there are more.
+	Changes(ctx context.Context, adoption, limit int) (list []AdoptedChange, more bool, err error)
+
+	// IndexChanges lets the gate find the entities of changes that wait by an index, about
+	// as many entities as said, and returns of how many changes.
+	IndexChanges(ctx context.Context, turn Turn, entities int) (int, error)
 
 	// ForgetChanges ends changes, once all that they lead to is committed.
 	ForgetChanges(ctx context.Context, turn Turn, ids []int64) error

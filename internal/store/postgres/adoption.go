@@ -77,13 +77,29 @@ func (s *Store) EndTurns(ctx context.Context, node string) error {
 	return failure("end turns", err)
 }
 
-// Changes implements [store.Adopter].
-func (s *Store) Changes(ctx context.Context, adoption int, after int64, limit int) ([]store.AdoptedChange, error) {
-	rows, err := s.pool.Query(ctx, `select change_id, coalesce(keys, '{}'), keys is null, at from recoup.adopted_change
-		where adoption_id = $1 and change_id > $2 order by change_id limit $3`, adoption, after, clamp(limit))
-	return collectRows("read changes", rows, err, func(row pgx.CollectableRow) (c store.AdoptedChange, err error) {
-		return c, row.Scan(&c.ID, &c.Keys, &c.All, &c.At)
+// maxChangeSize is how many bytes of keys are read together: 4,000 numbers, 2,000 uuids.
+const maxChangeSize = 32 << 10
+
+// Changes implements [store.Adopter]. How large keys are is known without reading them.
+func (s *Store) Changes(ctx context.Context, adoption, limit int) (list []store.AdoptedChange, more bool, err error) {
+	limit = clamp(limit)
+	rows, err := s.pool.Query(ctx, `select change_id, coalesce(keys, numbers::text[], uuids::text[]), keys is null and numbers is null and uuids is null,
+			at, place < there or there > $2
+		from (select *, count(*) over () as there, row_number() over w as place, sum(size) over w - size as before
+			from (select *, coalesce(pg_column_size(keys), pg_column_size(numbers), pg_column_size(uuids), 0) as size
+				from recoup.adopted_change where adoption_id = $1 order by change_id limit $2 + 1) c
+			window w as (order by change_id)) c
+		where before < $3 and place <= $2 order by change_id`, adoption, limit, maxChangeSize)
+	list, err = collectRows("read changes", rows, err, func(row pgx.CollectableRow) (c store.AdoptedChange, err error) {
+		return c, row.Scan(&c.ID, &c.Keys, &c.All, &c.At, &more)
 	})
+	return list, more, err
+}
+
+// IndexChanges implements [store.Adopter].
+func (s *Store) IndexChanges(ctx context.Context, turn store.Turn, entities int) (changes int, err error) {
+	err = s.pool.QueryRow(ctx, "select recoup.index_changes($1, $2, $3)", turn.Adoption, turn.Number, entities).Scan(&changes)
+	return changes, failure("index changes", err)
 }
 
 // inTurn runs statements in a transaction that only whoever has the turn can commit.
@@ -102,6 +118,7 @@ func checkTurn(t *tx, turn store.Turn) {
 func (s *Store) ForgetChanges(ctx context.Context, turn store.Turn, ids []int64) error {
 	return s.inTurn(ctx, "forget changes", turn, func(t *tx) error {
 		t.queue("delete from recoup.adopted_change where adoption_id = $1 and change_id = any ($2)", turn.Adoption, ids)
+		t.queue("delete from recoup.adopted_entity where adoption_id = $1 and change_id = any ($2)", turn.Adoption, ids)
 		return nil
 	})
 }

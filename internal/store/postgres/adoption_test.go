@@ -48,8 +48,8 @@ func TestTurns(t *testing.T) {
 	if !held || second.Number <= first.Number {
 		t.Errorf("b got %v %v", second, held)
 	}
-	changes, err := s.Changes(t.Context(), 1, 0, 10)
-	if err != nil || len(changes) != 1 || changes[0].All || changes[0].Keys[0] != "7" {
+	changes, more, err := s.Changes(t.Context(), 1, 10)
+	if err != nil || more || len(changes) != 1 || changes[0].All || changes[0].Keys[0] != "7" {
 		t.Fatalf("got %v %v", changes, err)
 	}
 	if err := s.ForgetChanges(t.Context(), first, []int64{changes[0].ID}); !errors.Is(err, store.ErrOutOfTurn) || errors.Is(err, store.ErrRefused) {
@@ -71,7 +71,7 @@ func TestTurns(t *testing.T) {
 func TestUnreadChangesBlock(t *testing.T) {
 	t.Parallel()
 	s, owner := adopted(t)
-	owner.run("insert into recoup.adopted_change (adoption_id, keys, entities) values (1, '{7,8}', '{CO-1,CO-2}')")
+	owner.run("insert into recoup.adopted_change (adoption_id, keys, entities) values (1, '{7,8}', array[hashtextextended('CO-1', 0), hashtextextended('CO-2', 0)])")
 	for _, entities := range [][]string{{"CO-1"}, {"CO-2", "CO-3", "CO-1"}} {
 		found, err := s.Blocking(t.Context(), entities, 100)
 		if err != nil {

@@ -84,7 +84,7 @@ grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_due,
 -- Adopted tables: nodes do what an adoption needs, but neither begin nor end one.
 grant insert, update, delete on recoup.adopted_row, recoup.adopted_unreadable to recoup_app;
 grant insert, delete on recoup.adopted_mirror to recoup_app;
-grant delete on recoup.adopted_change to recoup_app;
+grant delete on recoup.adopted_change, recoup.adopted_entity to recoup_app;
 grant update (state, scanned_to, scanned, governed_at) on recoup.adoption to recoup_app;
 
 -- Functions that reach an adopted table belong to its owner, who has granted them.

@@ -69,10 +69,13 @@ func newGateCheck() gateCheck {
 // unread is recoup.unread as a part of these statements, with the columns of what
 // blocks: calling it would cost as much as the rest.
 func unread(entity string) string {
+	hash := "hashtextextended(nullif(" + entity + `, '') collate "C", 0)`
 	return `null::uuid, a.table_name, null::text, null::text, null::text, null::text, c.at, null::timestamptz, null::timestamptz
-		from recoup.adopted_change c join recoup.adoption a on a.adoption_id = c.adoption_id and a.state <> 'RELEASING'
-		where ` + entity + ` = any (c.entities)
-			and exists (select from recoup.error_table t where t.table_name = a.table_name and t.blocks and not t.retired) limit 1`
+		from (select adoption_id, at from recoup.adopted_change where entities is not null and ` + hash + ` = any (entities)
+			union all
+			select adoption_id, at from recoup.adopted_entity e join recoup.adopted_change using (adoption_id, change_id) where e.hash = ` + hash + `) c
+		join recoup.adoption a on a.adoption_id = c.adoption_id and a.state <> 'RELEASING'
+		where exists (select from recoup.error_table t where t.table_name = a.table_name and t.blocks and not t.retired) limit 1`
 }
 
 // Unread implements [verb.DB].

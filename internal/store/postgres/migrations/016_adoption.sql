@@ -58,17 +58,33 @@ create table recoup.adopted_row (
 );
 create unique index adopted_row_error_key on recoup.adopted_row (error_id);
 
--- Keys to look at again; null: at every row that has an error, because all are gone.
--- Entities are those that a new or changed row names, for the gate.
+-- Keys to look at again: whole numbers and uuids as they are, others as text; none: at
+-- every row that has an error, because all are gone. Entities are those that a new or
+-- changed row names, for the gate (decision 0088): their hashes, which cost writers least,
+-- until a node that is behind has moved them to adopted_entity.
 create table recoup.adopted_change (
   change_id   bigint generated always as identity,
   adoption_id int not null,
   keys        text[],
-  entities    text[],
+  numbers     bigint[],
+  uuids       uuid[],
+  entities    bigint[], -- hashtextextended(entity, 0)
   at          timestamptz not null default clock_timestamp(),
   primary key (adoption_id, change_id)
 ) with (autovacuum_vacuum_scale_factor = 0.02);
-alter table recoup.adopted_change alter keys set storage external, alter entities set storage external; -- writers have no time to compress
+alter table recoup.adopted_change alter keys set storage external, alter numbers set storage external, -- writers have no time to compress
+  alter uuids set storage external, alter entities set storage external;
+create index adopted_change_unindexed on recoup.adopted_change (adoption_id, change_id) where entities is not null;
+
+-- The entities of changes that wait, one by one, so that the gate's question does not
+-- take longer the more of them wait.
+create table recoup.adopted_entity (
+  adoption_id int not null,
+  change_id   bigint not null,
+  hash        bigint not null,
+  primary key (adoption_id, change_id, hash)
+) with (autovacuum_vacuum_scale_factor = 0.02);
+create index adopted_entity_hash on recoup.adopted_entity (hash);
 
 -- Errors whose source row is to be told.
 create table recoup.adopted_mirror (
@@ -128,6 +144,7 @@ begin
     and not exists (select from recoup.adopted_row r where r.adoption_id = id);
   if found then
     delete from recoup.adopted_change where adoption_id = id;
+    delete from recoup.adopted_entity where adoption_id = id;
     delete from recoup.adopted_mirror where adoption_id = id;
   end if;
   return not exists (select from recoup.adoption a where a.adoption_id = id);
@@ -159,15 +176,39 @@ begin
   end if;
 end $$;
 
+-- index_changes moves the entities of changes that wait to adopted_entity, about as many as
+-- asked for, and returns how many changes those were.
+create function recoup.index_changes(id int, mine bigint, most int) returns bigint language plpgsql
+security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
+declare moved bigint;
+begin
+  perform recoup.check_turn(id, mine);
+  with waiting as (
+    select c.change_id, c.entities, sum(cardinality(c.entities)) over (order by c.change_id) - cardinality(c.entities) as before from (
+      select change_id, entities from recoup.adopted_change where adoption_id = id and entities is not null order by change_id limit most) c
+  ), taken as (
+    update recoup.adopted_change c set entities = null from waiting w
+     where c.adoption_id = id and c.change_id = w.change_id and w.before < most returning w.change_id, w.entities
+  ), added as (
+    insert into recoup.adopted_entity select distinct id, t.change_id, h from taken t, unnest(t.entities) h where h is not null
+  )
+  select count(*) into moved from taken;
+  return moved;
+end $$;
+
 -- unread is the adopted tables that have a row of an entity which no node has looked at
 -- yet, and since when, if it may block it. Nearly always there is no change at all.
 create function recoup.unread(entity text) returns table (table_name text, since timestamptz)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+declare wanted bigint := hashtextextended(nullif(entity, '') collate "C", 0);
 begin
-  return query select t.table_name, min(c.at) from recoup.adopted_change c
-    join recoup.adoption a on a.adoption_id = c.adoption_id and a.state <> 'RELEASING'
+  return query select t.table_name, min(u.at) from (
+      select c.adoption_id, c.at from recoup.adopted_change c where c.entities is not null and wanted = any (c.entities)
+      union all
+      select c.adoption_id, c.at from recoup.adopted_entity e join recoup.adopted_change c using (adoption_id, change_id) where e.hash = wanted) u
+    join recoup.adoption a on a.adoption_id = u.adoption_id and a.state <> 'RELEASING'
     join recoup.error_table t on t.table_name = a.table_name and t.blocks and not t.retired
-    where entity = any (c.entities) group by 1 order by 1;
+    group by 1 order by 1;
 end $$;
 -- +goose StatementEnd

@@ -1,0 +1,94 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/store/postgres"
+)
+
+// TestGateOverABacklog has changes wait that name 50,000 entities, as one COPY of so many
+// rows would leave them, 500 to a change (RECOUP_SOAK=1: a million). Each of them is
+// blocked from the first moment; once a node has indexed them, the gate's question reads
+// as much of the database as if nobody waited, and who has been looked at goes on.
+func TestGateOverABacklog(t *testing.T) {
+	t.Parallel()
+	s, owner := adopted(t)
+	changes := 100
+	if os.Getenv("RECOUP_SOAK") != "" {
+		changes = 2000
+	}
+	owner.run(fmt.Sprintf(`insert into recoup.adopted_change (adoption_id, numbers, entities)
+		select 1, array_agg(n), array_agg(hashtextextended('CO-' || n, 0)) from generate_series(0, %d) n group by n / 500 order by n / 500`, 500*changes-1))
+	entities := []string{"CO-0", fmt.Sprintf("CO-%d", 250*changes), fmt.Sprintf("CO-%d", 500*changes-1), "CO-none"}
+	blocked := func(want ...bool) {
+		t.Helper()
+		found, err := s.Blocking(t.Context(), entities, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, entity := range entities {
+			if got := ask[bool](owner, "select recoup.is_blocked('"+entity+"')"); got != want[i] || want[i] != (len(found[i]) == 1) {
+				t.Errorf("%s is blocked: %v, by %v; want %v", entity, got, found[i], want[i])
+			}
+		}
+	}
+	blocked(true, true, true, false)
+	turn, _, err := s.TakeTurn(t.Context(), 1, "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := gateReads(t, owner, "CO-none")
+	for left := changes; left > 0; {
+		n, err := s.IndexChanges(t.Context(), turn, 20_000)
+		if left -= n; err != nil || n != min(40, left+n) {
+			t.Fatalf("%d changes indexed, %d left, %v", n, left, err)
+		}
+		blocked(true, true, true, false)
+	}
+	if n, err := s.IndexChanges(t.Context(), turn, 20_000); n != 0 || err != nil {
+		t.Errorf("indexed %d again, %v", n, err)
+	}
+	owner.run("vacuum analyze recoup.adopted_change, recoup.adopted_entity")
+	if reads := gateReads(t, owner, "CO-none"); reads > 20 || whole < 100 {
+		t.Errorf("the gate reads %d pages once the backlog is indexed, %d before", reads, whole)
+	}
+	list, more, err := s.Changes(t.Context(), 1, 500)
+	if err != nil || !more || len(list) == 0 || len(list) > 20 || len(list[0].Keys) != 500 {
+		t.Fatalf("got %d changes, more %v, %v", len(list), more, err)
+	}
+	if err := s.ForgetChanges(t.Context(), turn, []int64{list[0].ID}); err != nil {
+		t.Fatal(err)
+	}
+	blocked(false, true, true, false)
+}
+
+// gateReads is how many pages the gate's question about an entity reads, whichever way.
+func gateReads(t *testing.T, owner prompt, entity string) int {
+	t.Helper()
+	statement := strings.NewReplacer("$1", "'"+entity+"'", "$2", "101").Replace(postgres.GateStatement())
+	rows, err := owner.Query(t.Context(), "explain (analyze, buffers, format json) "+statement, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plans []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &plans); err != nil {
+		t.Fatal(err)
+	}
+	return plans[0].Plan.Hit + plans[0].Plan.Read
+}
