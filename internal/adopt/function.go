@@ -112,7 +112,7 @@ end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and ")
 func (a *Adoption) note(rows string, entities bool) string {
 	hashes := "null::bigint[]"
 	if entities {
-		hashes = "array_agg(hashtextextended(r.e, 0))"
+		hashes = "array_agg(hashtextextended(r.e, 0)) filter (where r.e is not null)"
 	}
 	into := fmt.Sprintf("insert into recoup.adopted_change (adoption_id, %s, entities)\n      select %d, array_agg(r.k), %s", a.keyNoted(), a.ID, hashes)
 	return fmt.Sprintf(`begin

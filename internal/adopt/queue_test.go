@@ -35,7 +35,7 @@ func TestPresets(t *testing.T) {
 					t.Errorf("%s:\n%s\nwant:\n%s", sql, got, rows)
 				}
 			}
-			const changes = "select cardinality(keys) as n, entities from recoup.adopted_change order by change_id"
+			const changes = "select cardinality(" + notedKeys + ") as n, entities from recoup.adopted_change order by change_id"
 			want("select entity_id, code, message, governed, underway from recoup.adopted_1_read(array(select recoup.adopted_1_scan(null, 10))) order by key",
 				`{"entity_id":"o1","code":"INTERNAL_ERROR","message":null,"governed":false,"underway":true}`+"\n"+
 					`{"entity_id":"o2","code":"INTERNAL_ERROR","message":"no answer","governed":true,"underway":false}`)
@@ -52,7 +52,7 @@ func TestPresets(t *testing.T) {
 			want(changes, `{"n":1,"entities":null}`) // that it runs is nothing to note
 			w.as(q.Fail)
 			want("select governed, underway from recoup.adopted_1_read(array['"+q.Key+"'])", `{"governed":true,"underway":false}`)
-			want("select distinct on (keys) keys[1], entities from recoup.adopted_change order by keys, change_id desc", `{"keys":"`+key+`","entities":["o2"]}`)
+			want("select distinct on (keys) keys[1] as keys, entities from (select "+notedKeys+" as keys, "+notedEntities+" as entities, change_id from recoup.adopted_change) c order by keys, change_id desc", `{"keys":"`+key+`","entities":["o2"]}`)
 			want(retry, `{"n":1}`)
 			w.as(q.Start)
 			w.as(q.Done)
