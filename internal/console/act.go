@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"recoup"
@@ -48,7 +49,7 @@ func verbOf(name string) (verb, error) {
 
 // formAct is the act that a form describes.
 func formAct(v *visit) client.Act {
-	return client.Act{Reason: strings.TrimSpace(v.r.PostFormValue("reason")), To: strings.TrimSpace(v.r.PostFormValue("to"))}
+	return client.Act{Reason: v.text("reason"), To: v.text("to")}
 }
 
 // actOnError does one act on one error, and shows the error again.
@@ -57,14 +58,14 @@ func actOnError(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := recoup.ParseID(v.r.PathValue("id"))
+	id, err := v.pathID("an error")
 	if err != nil {
-		return nil, fault.New(fault.CodeNotFound, "That is no id of an error.")
+		return nil, err
 	}
 	if _, err := v.client.Act(v.ctx(), act.Name, id, formAct(v)); err != nil {
 		return nil, err
 	}
-	v.goTo("errors/" + id.String() + "?" + url.Values{"done": {string(act.Name)}, "n": {"1"}}.Encode())
+	v.goDone("errors/"+id.String(), string(act.Name), 1)
 	return nil, nil
 }
 
@@ -151,12 +152,10 @@ func actOnMany(v *visit) (any, error) {
 	bulk := client.Bulk{Act: formAct(v), Token: v.r.PostFormValue("token")}
 	back := destination(v.r.PostFormValue("back"))
 	result, err := v.client.Bulk(v.ctx(), act.Name, bulk)
-	if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == fault.CodeValidationError {
-		again := confirmation{Verb: act, Back: back, Problem: sentence(refused), Act: bulk.Act, Result: recoup.BulkResult{Token: bulk.Token}}
+	if wrong := unfit(err); wrong != "" {
+		again := confirmation{Verb: act, Back: back, Problem: wrong, Act: bulk.Act, Result: recoup.BulkResult{Token: bulk.Token}}
 		_, _ = fmt.Sscan(v.r.PostFormValue("applied"), &again.Result.Applied)
-		v.sent = true
-		v.console.pages.show(v, http.StatusUnprocessableEntity, "confirm", again)
-		return nil, nil
+		return v.again("confirm", again)
 	}
 	if err != nil {
 		return nil, err
@@ -184,16 +183,73 @@ func sentence(e *fault.Error) string {
 	return strings.Join(parts, "; ")
 }
 
+// outcome is what pages say of an act that was done: of so many of a noun, or, without one,
+// a sentence.
+type outcome struct{ Done, Noun string }
+
+// outcomes are what acts lead to, by the word in the address of the page after them.
+func outcomes() map[string]outcome {
+	list := map[string]outcome{
+		"noted":     {"The group has its owner and its note.", ""},
+		"triage":    {"Triaged", "dead letter"},
+		"remediate": {"Recorded the remediation of", "dead letter"},
+		"validate":  {"Validated", "dead letter"},
+		"verify":    {"Verified", "dead letter"},
+		"replay":    {"The replay has begun: of", "dead letter"},
+		"pause":     {"The replay is paused.", ""},
+		"resume":    {"The replay goes on.", ""},
+		"cancel":    {"The replay is cancelled.", ""},
+		"silence":   {"It is silenced: nobody is notified until then.", ""},
+		"unsilence": {"The silence is over.", ""},
+	}
+	for _, v := range verbs() {
+		list[string(v.Name)] = outcome{v.Done, "error"}
+	}
+	return list
+}
+
 // done says what was just done, from the address that an act leads to.
 func done(r *http.Request) string {
 	q := r.URL.Query()
-	act, err := verbOf(q.Get("done"))
-	if err != nil {
-		return ""
+	o, ok := outcomes()[q.Get("done")]
+	if !ok || o.Noun == "" {
+		return o.Done
 	}
 	var n int64
 	if _, err := fmt.Sscan(q.Get("n"), &n); err != nil {
 		return ""
 	}
-	return act.Done + " " + plural(n, "error") + "."
+	return o.Done + " " + plural(n, o.Noun) + "."
+}
+
+// goDone sends the browser to the page that shows what was done.
+func (v *visit) goDone(page, word string, n int) {
+	v.goTo(address(page, url.Values{"done": {word}, "n": {strconv.Itoa(n)}}))
+}
+
+// again shows a page whose form was refused once more, with what is wrong.
+func (v *visit) again(page string, main any) (any, error) {
+	v.sent = true
+	v.console.pages.show(v, http.StatusUnprocessableEntity, page, main)
+	return nil, nil
+}
+
+// unfit is what is wrong with a form; empty: the error is of another kind, or none.
+func unfit(err error) string {
+	if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == fault.CodeValidationError {
+		return sentence(refused)
+	}
+	return ""
+}
+
+// text is a field of the form that was sent.
+func (v *visit) text(field string) string { return strings.TrimSpace(v.r.PostFormValue(field)) }
+
+// pathID is the id in the address of something.
+func (v *visit) pathID(of string) (recoup.ID, error) {
+	id, err := recoup.ParseID(v.r.PathValue("id"))
+	if err != nil {
+		return id, fault.New(fault.CodeNotFound, "That is no id of %s.", of)
+	}
+	return id, nil
 }

@@ -100,6 +100,51 @@ func stateBadge(s recoup.State) badge {
 	return badge{"archived", "Archived"}
 }
 
+// workflowBadge is where a dead letter stands in its workflow.
+func workflowBadge(s recoup.WorkflowStep) badge {
+	switch s {
+	case recoup.StepNew:
+		return badge{"active", "New"}
+	case recoup.StepTriaged:
+		return badge{"parked", "Triaged"}
+	case recoup.StepRemediated:
+		return badge{"parked", "Remediated"}
+	case recoup.StepValidated:
+		return badge{"parked", "Validated"}
+	case recoup.StepReplaying:
+		return badge{"retry", "Replaying"}
+	case recoup.StepReplayed:
+		return badge{"retry", "Replayed"}
+	case recoup.StepVerified:
+		return badge{"resolved", "Verified"}
+	}
+	return badge{"archived", "Archived"}
+}
+
+// itemBadge is what became of a member of a replay.
+func itemBadge(s recoup.ItemState) badge {
+	switch s {
+	case recoup.ItemPending:
+		return badge{"active", "Pending"}
+	case recoup.ItemReleased:
+		return badge{"retry", "Released"}
+	case recoup.ItemSucceeded:
+		return badge{"resolved", "Succeeded"}
+	case recoup.ItemFailed:
+		return badge{"escalated", "Failed otherwise"}
+	case recoup.ItemRepeated:
+		return badge{"critical", "Failed again"}
+	case recoup.ItemCancelled:
+		return badge{"archived", "Cancelled"}
+	}
+	return badge{"archived", "Archived"}
+}
+
+// web reports whether a ticket is an address, and not a name such as OPS-17.
+func web(link string) bool {
+	return strings.HasPrefix(link, "https://") || strings.HasPrefix(link, "http://")
+}
+
 // next says what happens to an error by itself, soonest first, in a few words.
 func next(now time.Time, e *recoup.Error) template.HTML {
 	waits := e.State == recoup.Parked || e.State == recoup.Escalated

@@ -124,10 +124,10 @@ func TestHostileStrings(t *testing.T) {
 	}
 	v := visit(t, n)
 	v.signIn(n.Key)
-	for _, path := range []string{
+	for _, path := range append(hostileLetters(t, n, evil), []string{
 		"", "errors", "errors/" + reported.Error.ID.String(), "errors/" + parked.Error.ID.String(), "park", "promotion?entity=" + url.QueryEscape(evil),
 		"errors?entity=" + url.QueryEscape(evil), "errors?older=" + url.QueryEscape(evil), "errors?code=" + url.QueryEscape(evil), "sign-in?to=" + url.QueryEscape(evil), evil,
-	} {
+	}...) {
 		p := v.get(strings.ReplaceAll(path, "\"", "%22"))
 		for _, tag := range []string{"<script>alert", "<img src=x", "onerror=alert(1)>{{", `="` + evil} {
 			if strings.Contains(p.body, tag) {

@@ -189,3 +189,11 @@ func (w who) May(roles ...string) bool {
 	}
 	return false
 }
+
+// Refused is why the key may not act; empty: it may.
+func (w who) Refused() string {
+	if w.May("operator", "admin") {
+		return ""
+	}
+	return "A key of the role " + w.Role + " may only look."
+}

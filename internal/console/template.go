@@ -88,11 +88,14 @@ func (p *pages) write(w http.ResponseWriter, status int, page, entry string, f f
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": asset, "count": count, "plural": plural, "short": short, "badge": stateBadge, "moment": moment, "age": age, "next": next,
-		"nav":        navigation,
+		"nav": navigation, "pairs": pairs, "workflowBadge": workflowBadge, "web": web,
 		"errorTable": func(now time.Time, errors []recoup.Error, pick bool) errorTable { return errorTable{now, errors, pick} },
 		"actBar": func(verbs []verb, matching string, everything bool) actBar {
 			return actBar{verbs, matching, everything}
 		},
+		"stepForm": func(g guide, name string) stepForm { return stepForm{g, name} },
+		"noteList": func(now time.Time, notes []recoup.Note) noteList { return noteList{now, notes} },
+		"causes":   causes, "itemBadge": itemBadge,
 		"int":   func(n int) int64 { return int64(n) },
 		"add":   func(a, b int) int { return a + b },
 		"sub":   func(a, b int) int { return a - b },
@@ -126,6 +129,7 @@ func navigation() []entry {
 		{Page: "now", Path: "./", Name: "Now", Key: "n"},
 		{Page: "errors", Path: "errors", Name: "Errors", Key: "e"},
 		{Page: "park", Path: "park", Name: "Park queue", Key: "p"},
+		{Page: "dead-letters", Path: "dead-letters", Name: "Dead letters", Key: "d"},
 		{Page: "promotion", Path: "promotion", Name: "Promotion", Key: "o", Rule: true},
 	}
 }

@@ -30,9 +30,9 @@ type offer struct {
 }
 
 func viewError(v *visit) (any, error) {
-	id, err := recoup.ParseID(v.r.PathValue("id"))
+	id, err := v.pathID("an error")
 	if err != nil {
-		return nil, fault.New(fault.CodeNotFound, "That is no id of an error.")
+		return nil, err
 	}
 	p := errorPage{}
 	if p.Explanation, err = v.client.Explain(v.ctx(), id); err != nil {
@@ -62,8 +62,8 @@ func offers(x recoup.Explanation, by who) []offer {
 	for _, act := range verbs() {
 		o := offer{verb: act}
 		switch {
-		case !by.May("operator", "admin"):
-			o.Refused = "A key of the role " + by.Role + " may only look."
+		case by.Refused() != "":
+			o.Refused = by.Refused()
 		case !slices.Contains(x.Exits, string(act.Name)):
 			o.Refused = fmt.Sprintf("Not while the error is %s.", lower(stateBadge(x.Error.State).Word))
 		}

@@ -171,7 +171,7 @@ func unclaimed(ctx context.Context, v *visit, p *nowPage) (stat, error) {
 }
 
 func letters(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
-	s := stat{Title: "Dead letters", Href: "./", Why: "none open"}
+	s := stat{Title: "Dead letters", Href: "dead-letters", Why: "none open"}
 	page, err := v.client.DeadLetterGroups(ctx, "", client.Page{Limit: 1000})
 	var n, groups, nobodys int64
 	for i := range page.Groups {

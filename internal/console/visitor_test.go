@@ -97,9 +97,10 @@ func (p page) token() string {
 // has fails the test unless the page says all of it.
 func (p page) has(t *testing.T, words ...string) {
 	t.Helper()
+	main := p.body[max(0, strings.Index(p.body, "<main")):]
 	for _, w := range words {
 		if !strings.Contains(p.body, w) {
-			t.Errorf("page %s (%d) does not have %q:\n%.3000s", p.path, p.status, w, p.body)
+			t.Errorf("page %s (%d) does not have %q:\n%.3000s", p.path, p.status, w, main)
 		}
 	}
 }
