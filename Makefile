@@ -100,6 +100,11 @@ chaos: setup ## run the crash, stall and jump rounds in full, about twenty minut
 console: ## build the console's script from its source; what is built is committed
 	@scripts/console
 
+PICTURES ?= $(CURDIR)/dist/pictures
+.PHONY: console-pictures
+console-pictures: setup ## take a picture of every page of the console, in both themes and three widths, into dist/pictures
+	$(QUICKLY) RECOUP_PICTURES=$(PICTURES) go test -count 1 -run '^TestConsolePictures$$' ./internal/endtoend
+
 .PHONY: check-tidy
 check-tidy: ## fail if go.mod or go.sum of a module is not tidy
 	go mod tidy -diff

@@ -11,7 +11,8 @@ function move(by: number): void {
   const all = rows()
   const at = all.findIndex((row) => row.contains(document.activeElement))
   const row = all[Math.min(Math.max(at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by, 0), all.length - 1)]
-  row?.querySelector<HTMLElement>("a, input")?.focus()
+  const link = row?.querySelector<HTMLElement>("a.strong") ?? row?.querySelector<HTMLElement>("a, input") // enter opens it
+  link?.focus()
   row?.scrollIntoView({ block: "nearest" })
 }
 

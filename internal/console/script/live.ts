@@ -49,7 +49,7 @@ class LiveState extends HTMLElement {
 
   show(state: "live" | "gone" | "still"): void {
     this.dataset.state = state
-    this.textContent = { live: "live", gone: "server unreachable", still: "still, while you select" }[state]
+    this.textContent = this.title = { live: "live", gone: "server unreachable", still: "still, while you select" }[state]
   }
 }
 

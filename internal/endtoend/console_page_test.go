@@ -1,0 +1,116 @@
+package endtoend
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"recoup/client"
+	"recoup/internal/test/live"
+)
+
+// consolePages are all pages of the console, with something on them.
+func consolePages(t *testing.T, c *client.Client) map[string]string {
+	t.Helper()
+	page, err := c.Errors(t.Context(), client.Filter{}, client.Page{Limit: 1})
+	if err != nil || len(page.Errors) == 0 {
+		t.Fatalf("there is no error: %v", err)
+	}
+	return map[string]string{
+		"sign-in": "sign-in", "now": "", "errors": "errors?state=PARKED", "error": "errors/" + page.Errors[0].ID.String(), "park": "park", "promotion": "promotion?entity=CO-1",
+		"missing": "nowhere",
+	}
+}
+
+// theme makes the browser one of a person who likes it so.
+func (b *browser) theme(name string) {
+	b.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+		return err
+	}))
+}
+
+// TestConsoleHasNoBarriers proves with axe that no page has what people with disabilities
+// stumble over, in both themes.
+func TestConsoleHasNoBarriers(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("accessibility/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, c, b := console(t, live.SQLite(t))
+	b.signIn(s.key())
+	for _, theme := range []string{"light", "dark"} {
+		b.theme(theme)
+		for name, path := range consolePages(t, c) {
+			b.open(path)
+			if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](string(axe)+"; true")); err != nil {
+				t.Fatal(err)
+			}
+			found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r =>
+				JSON.stringify(r.violations.map(v => v.impact + " " + v.id + ": " + v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary).join(" | "))))`, chromedp.EvalAwaitPromise))
+			var violations []string
+			if err != nil || json.Unmarshal([]byte(found), &violations) != nil {
+				t.Fatalf("%s: %v\n%s", name, err, found)
+			}
+			for _, v := range violations {
+				if strings.HasPrefix(v, "serious") || strings.HasPrefix(v, "critical") {
+					t.Errorf("%s, %s: %.600s", name, theme, v)
+				} else {
+					t.Logf("%s, %s: %.300s", name, theme, v)
+				}
+			}
+		}
+	}
+}
+
+// TestConsolePictures takes a picture of every page, in both themes and three widths, into
+// the folder that is named in RECOUP_PICTURES: make console-pictures. No page is wider
+// than its window.
+func TestConsolePictures(t *testing.T) {
+	t.Parallel()
+	s, c, b := console(t, live.SQLite(t))
+	b.signIn(s.key())
+	for _, theme := range []string{"light", "dark"} {
+		b.theme(theme)
+		for _, width := range []int64{360, 1280, 1920} {
+			b.do(chromedp.EmulateViewport(width, 1000))
+			for name, path := range consolePages(t, c) {
+				b.open(path)
+				if wide, err := chromedp.Run(b.ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth")); err != nil || int64(wide) > width {
+					t.Errorf("%s is %d wide in a window of %d: %v", name, wide, width, err)
+				}
+				b.picture(name, theme, width)
+			}
+		}
+	}
+	b.quiet()
+}
+
+// picture keeps what the page looks like, if somebody wants to see it.
+func (b *browser) picture(name, theme string, width int64) {
+	b.Helper()
+	folder := os.Getenv("RECOUP_PICTURES")
+	if folder == "" {
+		return
+	}
+	image, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.MkdirAll(folder, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, name+"-"+theme+"-"+strconv.FormatInt(width, 10)+".png"), image, 0o644)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+}

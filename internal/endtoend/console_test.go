@@ -1,0 +1,77 @@
+package endtoend
+
+import (
+	"testing"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/test/live"
+)
+
+// console starts a node with some errors, and a browser at its console.
+func console(t *testing.T, d database) (*site, *client.Client, *browser) {
+	t.Helper()
+	s := newSite(t, d)
+	s.start()
+	c := s.client(func(error) {})
+	for _, entity := range []string{"CO-1", "CO-2", "CO-3"} {
+		if _, err := c.Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: entity, Code: "VALIDATION_ERROR", Message: "no such number"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, c, openBrowser(t, "http://"+*s.address.Load()+"/console/")
+}
+
+func (b *browser) signIn(key string) {
+	b.Helper()
+	b.open("sign-in")
+	b.fill("input[name=key]", key+"\r")
+	b.shows("Now")
+}
+
+// TestConsole proves by a real browser that an operator signs in, finds, selects, confirms
+// and is told, with the keyboard alone, and that the page follows what others do.
+func TestConsole(t *testing.T) {
+	live.Everywhere(t, func(t *testing.T, d database) {
+		s, _, b := console(t, d)
+		b.open("errors")
+		b.fill("input[name=key]", "rk_wrong\r")
+		b.shows("unknown or was revoked")
+		b.fill("input[name=key]", s.key()+"\r")
+		b.shows("CO-2") // where it was going
+
+		// By keyboard: the list, two rows, resolve, reason.
+		b.open("park")
+		b.press("ge")
+		b.until("location.pathname.endsWith('/console/errors') && document.readyState === 'complete'")
+		b.press("j")
+		b.press("x")
+		b.press("j")
+		b.press("x")
+		b.shows("2 selected")
+		b.press("r")
+		b.shows("Resolve 2 errors?")
+		b.fill("input[name=reason]", "corrected at the source\r")
+		b.shows("Resolved 2 errors.")
+
+		b.open("errors?entity=CO-1")
+		b.until("document.querySelector('tr[data-row]') !== null")
+
+		// One error, and an act on it.
+		b.press("j")
+		b.press("\r")
+		b.shows("What happened, what comes next")
+		b.until("document.readyState === 'complete'")
+		b.press("a")
+		b.fill("#act-assign input[name=to]", "grace\r")
+		b.shows("Assigned 1 error.")
+		b.quiet()
+
+		// Signing out.
+		b.click(".menu summary")
+		b.click("form[action='sign-out'] button")
+		b.shows("Sign in with an API key")
+		b.open("errors")
+		b.shows("Sign in with an API key")
+	})
+}
