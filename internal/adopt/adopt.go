@@ -91,6 +91,7 @@ type Adoption struct {
 	Default    recoup.Disposition // of the policy's table, which new rows get
 	Conditions Conditions
 	Preset     *preset.Preset // nil: none
+	MoveTo     string         // another table of the policy; empty: it stays under its own
 
 	done []string // steps that are, of an adoption that was begun before
 }

@@ -68,7 +68,6 @@ func (p *Plan) refuseTable(deadLetters bool, other string) {
 func (p *Plan) refuseOther(request Request) {
 	now, asked := p.Adopted.Mapping, request.Mapping
 	for _, part := range []struct{ flag, asked, now string }{
-		{"as", request.As, p.Adopted.Table},
 		{"preset", request.Preset, p.Adopted.Preset},
 		{"entity", asked.Entity, now.Entity},
 		{"code", asked.Code, now.Code},

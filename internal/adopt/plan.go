@@ -39,6 +39,7 @@ type Plan struct {
 	Refusals []Refusal      `json:"refusals"`
 	Steps    []Step         `json:"steps"`
 	Adopted  *Record        `json:"adopted,omitempty"` // what was begun before
+	Moves    bool           `json:"moves,omitempty"`   // to another table of the policy
 
 	Facts    *Source `json:"-"`
 	adoption *Adoption
@@ -90,7 +91,8 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 	mapping := request.Mapping
 	if p.Adopted != nil {
 		p.refuseOther(request)
-		name, mapping, p.Preset = p.Adopted.Table, p.Adopted.Mapping, p.Adopted.Preset
+		name, mapping, p.Preset = cmp.Or(request.As, p.Adopted.Table), p.Adopted.Mapping, p.Adopted.Preset
+		p.Moves = name != p.Adopted.Table
 		p.forgetKey()
 	}
 	if err := p.readTable(ctx, tx, name); err != nil {
@@ -122,6 +124,9 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 	p.adoption = &Adoption{Source: p.Facts, Mapping: mapping, Default: p.Table.Default, Conditions: conditions, Preset: queue}
 	if err := p.number(ctx, tx); err != nil {
 		return err
+	}
+	if p.Moves {
+		p.adoption.MoveTo = p.Table.Name
 	}
 	p.Mapping, p.Steps = mapping, p.adoption.Steps(p.rights)
 	for _, c := range p.adoption.key() {

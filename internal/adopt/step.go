@@ -77,6 +77,9 @@ func (a *Adoption) Steps(r Rights) []Step {
 		SQL: as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s' where adoption_id = %d and state = '%s'",
 			recoup.AdoptionBackfilling, a.ID, recoup.AdoptionAdopting)),
 	})
+	if a.MoveTo != "" {
+		steps = append(steps, a.stepMove(r))
+	}
 	for _, s := range steps {
 		for i, sql := range s.SQL {
 			s.SQL[i] = fold(sql)
@@ -148,6 +151,25 @@ func (a *Adoption) stepColumns(r Rights) Step {
 		Name: stepColumns, Does: "adds the columns that show what the policy decides; no row is rewritten",
 		Lock: which + ": ACCESS EXCLUSIVE, for a moment", SQL: as(a.Source.Owner, r, sql...),
 	}
+}
+
+// stepMove has nodes govern the rows under another table of the policy, and read them
+// again. Its number tells it from an earlier move.
+func (a *Adoption) stepMove(r Rights) Step {
+	s := Step{
+		Name: fmt.Sprintf("move to %s, after step %d", a.MoveTo, len(a.done)),
+		Does: "lets nodes resolve its open errors and report their rows again in " + a.MoveTo,
+	}
+	if a.mirrors() && a.Conditions.Governed == "" {
+		s.Lock = a.Source.String() + ": ACCESS EXCLUSIVE, for a moment"
+		s.SQL = as(a.Source.Owner, r, fmt.Sprintf("alter table %s alter column %s set default %s", a.Source.Quoted(), quote(a.Mapping.Disposition), literal(string(a.Default))))
+	}
+	s.SQL = append(s.SQL, as(r.SchemaOwner, r,
+		fmt.Sprintf("update recoup.adoption set table_name = %s, state = case state when '%s' then '%s' else state end, scanned_to = null, scanned = 0, turn = turn + 1 where adoption_id = %d",
+			literal(a.MoveTo), recoup.AdoptionGoverned, recoup.AdoptionBackfilling, a.ID),
+		fmt.Sprintf("insert into recoup.audit (at, actor, act, target, details) values (recoup.clock(), session_user, 'table.adopt', %s, json_build_object('table', %s))",
+			literal(a.Source.Quoted()), literal(a.MoveTo)))...)
+	return s
 }
 
 func (a *Adoption) stepFunctions(r Rights) Step {

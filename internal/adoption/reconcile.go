@@ -26,6 +26,7 @@ type follow struct {
 	report  []engine.Past
 	noted   []store.AdoptedRow
 	gone    []string
+	moved   []store.AdoptedRow // to another table: their row is forgotten first, or who dies before the report would find nothing new
 }
 
 // reconcile does what follows from how rows of a source are. Every part of it may be
@@ -36,6 +37,11 @@ func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.T
 		return err
 	}
 	f := s.follows(a, turn, b, pairs)
+	if len(f.moved) > 0 {
+		if err := s.Store.SavePairs(ctx, turn, f.moved, nil); err != nil {
+			return err
+		}
+	}
 	if err := s.apply(ctx, f.resolve); err != nil {
 		return err
 	}
@@ -72,12 +78,16 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch, pairs []s
 		if b.bad[key] != "" && pair != nil {
 			continue // it keeps the error that it has
 		}
-		v := decide(row.source, row.memory(pair), row.standing(pair))
+		stands := row.standing(s.Engine.Policies.Current(), pair)
+		v := decide(row.source, row.memory(pair), stands)
+		if v.resolve == becauseMoved {
+			f.moved = append(f.moved, store.AdoptedRow{Key: key})
+		}
 		if v.resolve != "" {
 			f.resolve = append(f.resolve, engine.Act{ID: pair.ErrorID, Input: lifecycle.Resolve{Reason: v.resolve}})
 		}
 		if v.report {
-			past := row.past(s.Now(), pair, b.written[key])
+			past := row.past(s.Now(), pair != nil && stands != elsewhere, b.written[key])
 			past.ID = s.Engine.IDs.New(past.CreatedAt)
 			past.Pair = &store.Pair{Turn: turn, Key: key, Digest: row.digest}
 			f.report = append(f.report, past)

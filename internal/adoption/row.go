@@ -12,6 +12,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/engine"
+	"recoup/internal/policy"
 	"recoup/internal/store"
 )
 
@@ -146,23 +147,30 @@ func (c *cleaned) memory(pair *store.AdoptedRow) memory {
 	return changed
 }
 
-// standing is the error that a row has.
-func (c *cleaned) standing(pair *store.AdoptedRow) standing {
+// standing is the error that a row has. If the policy no longer has the table of its
+// adoption, its error stays where it is.
+func (c *cleaned) standing(p *policy.Policy, pair *store.AdoptedRow) standing {
+	table, known := p.Table(c.report.Table)
+	if known && c.report.EntityID == "" && !table.EntityOptional {
+		table = p.OrphanTable
+	}
 	switch {
 	case pair == nil:
 		return none
 	case !pair.Open:
 		return ended
+	case known && pair.Table != table.Name:
+		return elsewhere
 	case pair.EntityID == c.report.EntityID && pair.Code == c.code:
 		return open
 	}
 	return other
 }
 
-// past is the report of a row that has, or had, a pair. What was written when it happened
+// past is the report of a row, which may have had an error before. What was written when it happened
 // is news, and so is what has failed again, whatever its row says; the rest is history, of
 // which nobody is notified.
-func (c *cleaned) past(now time.Time, pair *store.AdoptedRow, written time.Time) engine.Past {
+func (c *cleaned) past(now time.Time, again bool, written time.Time) engine.Past {
 	known := !written.IsZero()
 	if written.After(now) || !known {
 		written = now
@@ -172,7 +180,7 @@ func (c *cleaned) past(now time.Time, pair *store.AdoptedRow, written time.Time)
 	case c.at.IsZero():
 		p.CreatedAt = written
 	case written.Sub(c.at) <= fresh:
-	case pair != nil:
+	case again:
 		p.CreatedAt = written
 	default:
 		p.Live = false

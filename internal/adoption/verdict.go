@@ -23,10 +23,11 @@ const (
 type standing int
 
 const (
-	none  standing = 1 << iota
-	open           // about the same entity and code as the row is now
-	other          // open, about another
-	ended          // resolved or archived, by whomever
+	none      standing = 1 << iota
+	open               // about the same entity and code as the row is now
+	other              // open, about another
+	elsewhere          // open, in another table than the policy has for it
+	ended              // resolved or archived, by whomever
 )
 
 // pairing is what becomes of the pair of row and error.
@@ -51,6 +52,7 @@ const (
 	becauseGone    = "the source row was deleted"
 	becauseResting = "the source row is no failure any more"
 	becauseOther   = "the source row is about something else now"
+	becauseMoved   = "the source row is governed in another table now"
 )
 
 // rules is decision 0076's table. A situation that no rule has cannot be.
@@ -61,16 +63,17 @@ var rules = []struct {
 	verdict
 }{
 	{gone, unknown, none, verdict{}},
-	{gone, same | changed | blank, open | other, verdict{resolve: becauseGone, pair: forget}},
+	{gone, same | changed | blank, open | other | elsewhere, verdict{resolve: becauseGone, pair: forget}},
 	{gone, same | changed | blank, ended, verdict{pair: forget}},
 
 	{resting, unknown, none, verdict{}},
-	{resting, same | changed | blank, open | other, verdict{resolve: becauseResting, pair: empty}},
+	{resting, same | changed | blank, open | other | elsewhere, verdict{resolve: becauseResting, pair: empty}},
 	{resting, same | changed, ended, verdict{pair: empty}},
 	{resting, blank, ended, verdict{}},
 
 	{failing, unknown, none, verdict{report: true}},
 	{failing, same, open | other | ended, verdict{}}, // what a person or the clock has ended stays ended
+	{failing, same | changed | blank, elsewhere, verdict{resolve: becauseMoved, report: true}},
 	{failing, changed | blank, open, verdict{pair: note}},
 	{failing, changed | blank, other, verdict{resolve: becauseOther, report: true}},
 	{failing, changed | blank, ended, verdict{report: true}}, // it has failed again

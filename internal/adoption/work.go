@@ -11,6 +11,9 @@ import (
 // work does a batch of everything that there is to do at an adoption, in the order of
 // urgency, and reports whether there is more. Without the turn it does nothing.
 func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more bool, err error) {
+	if _, known := s.Engine.Policies.Current().Table(a.Table); a.Tabled && !known {
+		return false, nil // this node has the policy that has its table in a moment
+	}
 	turn, held, err := s.Store.TakeTurn(ctx, a.ID, s.Node, turnLasts)
 	if err != nil || !held {
 		return false, err

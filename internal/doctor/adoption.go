@@ -35,6 +35,9 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case a.State == recoup.AdoptionAdopting:
 		case len(a.Missing) > 0:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Rows of it fail unseen, because these are missing or disabled: "+strings.Join(a.Missing, ", ")+".", remake(a)))
+		case a.Retired:
+			found = append(found, ill(recoup.FindingCritical, a.Source, fmt.Sprintf("It is adopted as %s, which the policy in force no longer has: what fails in it is kept among the orphans and blocks nobody. Move it to another table of the policy, or release it.",
+				a.Table), "recoup adopt "+a.Source+" --as TABLE --apply"))
 		case !a.WaitingSince.IsZero() && now.Sub(a.WaitingSince) > changePatience:
 			found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("Changes of its rows have waited for a node since %s: no node runs, or none can read it.",
 				a.WaitingSince.UTC().Format("2006-01-02 15:04 MST")), "recoup serve"))

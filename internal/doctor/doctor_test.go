@@ -50,6 +50,9 @@ func TestJudge(t *testing.T) {
 		"rows that cannot be read": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Unreadable: 3, Example: store.Unreadable{Key: "7", Cause: "division by zero"}}}
 		}), recoup.FindingWarning, "adoptions", "fails on 3 of its rows, such as that of key 7 (division by zero)"},
+		"adopted under a table that the policy has no more": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Table: "shop.errors", Retired: true}}
+		}), recoup.FindingCritical, "adoptions", "adopted as shop.errors, which the policy in force no longer has"},
 		"a new partition": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Missing: []string{"adopted_1_insert on shop.rejects_2027"}}}
 		}), recoup.FindingCritical, "adoptions", "shop.rejects_2027"},

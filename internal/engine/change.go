@@ -101,6 +101,13 @@ type Plan struct {
 	Tables  []TableChanges `json:"tables" doc:"the same by table"`
 	Kept    []Kept         `json:"kept" doc:"what stays with its version"`
 	Codes   []CodeTaken    `json:"codes,omitempty" doc:"registered by hand, and defined by the version from then on"`
+	Adopted []AdoptedTable `json:"adopted,omitempty" doc:"tables that are adopted and that the version lacks; it is refused until they are moved or released"`
+}
+
+// AdoptedTable is a table of the policy in force under which an existing one is adopted.
+type AdoptedTable struct {
+	Table  string `json:"table" doc:"of the policy in force"`
+	Source string `json:"source" doc:"the table that is adopted under it"`
 }
 
 // CodeTaken is a code that somebody registered and that a policy defines from now on: it

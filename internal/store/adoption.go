@@ -18,6 +18,7 @@ type Adoption struct {
 	Defined   bool   // something of its definition is there
 	Changed   bool   // there are changes to look at
 	Moved     bool   // there are errors whose source row is to be notified
+	Tabled    bool   // the policy in force has its table
 	Bad       bool   // there are rows that could not be read
 }
 
@@ -63,6 +64,7 @@ type AdoptedRow struct {
 
 	// Of the error, as it is by now: whether it is open, and what it is about.
 	Open     bool
+	Table    string
 	EntityID string
 	Code     recoup.Code
 }

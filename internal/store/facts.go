@@ -70,6 +70,8 @@ type AdoptionFact struct {
 	State        recoup.AdoptionState
 	BegunAt      time.Time
 	Gone         bool      // the table is
+	Table        string    // of the policy
+	Retired      bool      // the policy in force has none of that name
 	Missing      []string  // triggers and functions of it that are missing or disabled
 	WaitingSince time.Time // the oldest change that no node has looked at; zero: none
 	Unreadable   int64     // rows that could not be read, counted up to 10000

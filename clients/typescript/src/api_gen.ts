@@ -41,6 +41,13 @@ export interface ActedBatchAnswer {
   request_id: string;
 }
 
+export interface AdoptedTable {
+  /** the table that is adopted under it */
+  source: string;
+  /** of the policy in force */
+  table: string;
+}
+
 export interface Adoption {
   /** names the adoption */
   adoption_id: number;
@@ -1703,6 +1710,8 @@ export interface Mapping {
   resolved_when?: string;
   /** the column with the severity; default: the code's */
   severity?: string;
+  /** an SQL condition; rows for which it holds are being worked at, and their errors wait for what comes of it; set by presets */
+  underway_when?: string;
 }
 
 export interface Metric {
@@ -1967,6 +1976,8 @@ export interface PayloadLook {
 }
 
 export interface PlanAnswer {
+  /** tables that are adopted and that the version lacks; it is refused until they are moved or released */
+  adopted?: Array<AdoptedTable> | null;
   /** of those that move, changed in more than their version */
   changed: number;
   /** what changes, and for how many errors */
@@ -2205,6 +2216,8 @@ export interface RawFailure {
 }
 
 export interface RebaseResult {
+  /** tables that are adopted and that the version lacks; it is refused until they are moved or released */
+  adopted?: Array<AdoptedTable> | null;
   /** of those that move, changed in more than their version */
   changed: number;
   /** what changes, and for how many errors */

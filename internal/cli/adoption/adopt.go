@@ -118,12 +118,12 @@ func (f *flags) makePlan(ctx context.Context, conn *pgx.Conn) (*adopt.Plan, erro
 }
 
 func (f *flags) do(ctx context.Context, s *command.Session, conn *pgx.Conn, plan *adopt.Plan) error {
-	if plan.Adopted == nil && !f.yes {
+	if (plan.Adopted == nil || plan.Moves) && !f.yes {
 		if err := s.Askable(f.yes); err != nil {
 			return err
 		}
 		s.Notef("%s", describe(plan, s.Width))
-		if err := s.Confirm(fmt.Sprintf("%s will be adopted.", plan.Source), "adopt"); err != nil {
+		if err := s.Confirm(fmt.Sprintf("%s will be adopted as %s.", plan.Source, plan.Table.Name), "adopt"); err != nil {
 			return err
 		}
 	}

@@ -43,6 +43,9 @@ func describe(p *adopt.Plan, width int) string {
 	switch {
 	case p.Adopted != nil:
 		page.Heading(fmt.Sprintf("%s is adopted as %s since %s: %s.", p.Source, p.Adopted.Table, command.Stamp(p.Adopted.BegunAt), p.Adopted.State))
+		if p.Moves {
+			page.Text(fmt.Sprintf("It moves to %s: policy %s, hub %s. New rows: %s, %s.", p.Table.Name, p.Table.Policy, p.Table.Hub, p.Table.Default, fate(p)))
+		}
 	case p.Table.Name != "" && p.Table.Policy != "":
 		page.Heading(fmt.Sprintf("Adopt %s as %s", p.Source, p.Table.Name))
 		page.Text(fmt.Sprintf("Policy %s, hub %s. New rows: %s, %s.", p.Table.Policy, p.Table.Hub, p.Table.Default, fate(p)))
@@ -59,7 +62,7 @@ func describe(p *adopt.Plan, width int) string {
 		page.List(p.Notes)
 	}
 	steps(page, p)
-	if p.Adopted == nil && len(p.Refusals) == 0 {
+	if (p.Adopted == nil || p.Moves) && len(p.Refusals) == 0 {
 		page.Heading("Nothing was changed. To adopt it, repeat the command with --apply.")
 	}
 	return page.String()

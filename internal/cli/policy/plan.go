@@ -83,6 +83,14 @@ func printPlan(w io.Writer, width int, p *engine.Plan) {
 		}
 		b.Columns(rows...)
 	}
+	if len(p.Adopted) > 0 {
+		b.Heading("ADOPTED TABLES THAT THE POLICY LACKS: IT IS REFUSED UNTIL THEY ARE MOVED OR RELEASED")
+		rows := [][]string{{"TABLE", "ADOPTED"}}
+		for _, a := range p.Adopted {
+			rows = append(rows, []string{command.Printable(a.Table), command.Printable(a.Source)})
+		}
+		b.Columns(rows...)
+	}
 	if len(p.Codes) > 0 {
 		b.Heading("CODES THAT THE POLICY TAKES OVER")
 		rows := [][]string{{"CODE", "ALIASES THAT IT LOSES"}}

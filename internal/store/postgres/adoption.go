@@ -18,7 +18,8 @@ const selectAdoptions = `select a.adoption_id, a.table_name, a.source, a.key_col
 		a.begun_at, a.governed_at, a.begun_by, coalesce(a.scanned_to, ''), cardinality(a.steps) > 0,
 		exists (select from recoup.adopted_change c where c.adoption_id = a.adoption_id),
 		exists (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id),
-		exists (select from recoup.adopted_unreadable u where u.adoption_id = a.adoption_id)
+		exists (select from recoup.adopted_unreadable u where u.adoption_id = a.adoption_id),
+		exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired)
 	from recoup.adoption a order by a.adoption_id`
 
 // Adoptions implements [store.AdoptionReader].
@@ -27,7 +28,7 @@ func (s *Store) Adoptions(ctx context.Context) ([]store.Adoption, error) {
 	return collectRows("read adoptions", rows, err, func(row pgx.CollectableRow) (a store.Adoption, err error) {
 		var governed *time.Time
 		err = row.Scan(&a.ID, &a.Table, &a.Source, &a.Key, &a.Mapping, &a.Preset, &a.State, &a.Scanned, &a.Rows,
-			&a.BegunAt, &governed, &a.BegunBy, &a.ScannedTo, &a.Defined, &a.Changed, &a.Moved, &a.Bad)
+			&a.BegunAt, &governed, &a.BegunBy, &a.ScannedTo, &a.Defined, &a.Changed, &a.Moved, &a.Bad, &a.Tabled)
 		if governed != nil {
 			a.GovernedAt = governed.UTC()
 		}

@@ -13,7 +13,7 @@ import (
 
 // selectPairs is what is known of source rows, with their errors as far as those are
 // open: what is in the archive, or not even there, has ended.
-const selectPairs = `select r.key, r.error_id, r.digest, coalesce(e.state <> 'RESOLVED', false), coalesce(e.entity_id, ''), coalesce(e.code, '')
+const selectPairs = `select r.key, r.error_id, r.digest, coalesce(e.state <> 'RESOLVED', false), coalesce(e.table_name, ''), coalesce(e.entity_id, ''), coalesce(e.code, '')
 	from %s r left join recoup.error e on e.error_id = r.error_id order by r.key`
 
 var (
@@ -34,7 +34,7 @@ func (s *Store) PairsAfter(ctx context.Context, adoption int, after string, limi
 }
 
 func scanPair(row pgx.CollectableRow) (p store.AdoptedRow, err error) {
-	return p, row.Scan(&p.Key, &p.ErrorID, &p.Digest, &p.Open, &p.EntityID, &p.Code)
+	return p, row.Scan(&p.Key, &p.ErrorID, &p.Digest, &p.Open, &p.Table, &p.EntityID, &p.Code)
 }
 
 // SavePairs implements [store.Adopter].

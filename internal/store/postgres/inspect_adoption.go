@@ -13,7 +13,8 @@ import (
 // away of what an adoption needs, and since when changes wait for a node.
 func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
 	rows, err := q.Query(ctx, `
-		select a.source, a.state, a.begun_at, c.oid is null,
+		select a.source, a.state, a.begun_at, c.oid is null, a.table_name,
+		  not exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired),
 		  array(select t.name || ' on ' || p.relid::regclass::text
 		    from (select relid from pg_partition_tree(c.oid) union select c.oid) p (relid),
 		      unnest('{insert,update,delete,truncate}'::text[]) with ordinality as w (what, place),
@@ -33,7 +34,7 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 	}
 	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
 		var waiting *time.Time
-		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause)
+		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause)
 		if waiting != nil {
 			a.WaitingSince = *waiting
 		}
