@@ -167,5 +167,15 @@ func hostileLetters(t *testing.T, n *live.Node, evil string) []string {
 		t.Fatal(err)
 	}
 	group := "dead-letters/groups/" + d.GroupID.String()
-	return []string{"dead-letters", "dead-letters?pipeline=" + url.QueryEscape(evil), "dead-letters/" + d.ErrorID.String(), group, group + "?cause=" + url.QueryEscape(evil)}
+	if _, err = c.Validate(t.Context(), d.ErrorID, recoup.Validation{DuplicateSafe: evil}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.ReplayOne(t.Context(), d.ErrorID, client.SingleReplay{Reason: evil})
+	if err == nil {
+		_, err = c.PauseReplay(t.Context(), r.ID, evil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"operations", "operations?state=" + url.QueryEscape(evil), "replays/" + r.ID.String(), "replays/" + r.ID.String() + "?item=" + url.QueryEscape(evil), group + "/replay", "dead-letters", "dead-letters?pipeline=" + url.QueryEscape(evil), "dead-letters/" + d.ErrorID.String(), group, group + "?cause=" + url.QueryEscape(evil)}
 }

@@ -95,8 +95,9 @@ func functions() template.FuncMap {
 		},
 		"stepForm": func(g guide, name string) stepForm { return stepForm{g, name} },
 		"noteList": func(now time.Time, notes []recoup.Note) noteList { return noteList{now, notes} },
-		"causes":   causes, "itemBadge": itemBadge,
+		"causes":   causes, "itemBadge": itemBadge, "replayBadge": replayBadge, "alertBadge": alertBadge, "figure": figure, "alertSince": alertSince, "percent": percent,
 		"int":   func(n int) int64 { return int64(n) },
+		"sum":   func(a, b int64) int64 { return a + b },
 		"add":   func(a, b int) int { return a + b },
 		"sub":   func(a, b int) int { return a - b },
 		"lower": func(s any) string { return strings.ToLower(fmt.Sprint(s)) },
@@ -130,6 +131,8 @@ func navigation() []entry {
 		{Page: "errors", Path: "errors", Name: "Errors", Key: "e"},
 		{Page: "park", Path: "park", Name: "Park queue", Key: "p"},
 		{Page: "dead-letters", Path: "dead-letters", Name: "Dead letters", Key: "d"},
+		{Page: "operations", Path: "operations", Name: "Operations", Key: "r"},
+		{Page: "alerts", Path: "alerts", Name: "Alerts", Key: "a"},
 		{Page: "promotion", Path: "promotion", Name: "Promotion", Key: "o", Rule: true},
 	}
 }

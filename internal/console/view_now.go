@@ -119,7 +119,7 @@ func overdue(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 }
 
 func firing(ctx context.Context, v *visit, p *nowPage) (stat, error) {
-	s := stat{Title: "Alerts firing", Value: "0", Why: "no rule holds", Href: "./#alerts"}
+	s := stat{Title: "Alerts firing", Value: "0", Why: "no rule holds", Href: "alerts"}
 	page, err := v.client.Alerts(ctx, client.AlertFilter{State: recoup.AlertFiring}, client.Page{Limit: 100})
 	p.Alerts = page.Alerts
 	loud := 0
@@ -190,7 +190,7 @@ func letters(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 }
 
 func running(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
-	s := stat{Title: "Replays under way", Href: "./", Why: "none"}
+	s := stat{Title: "Replays under way", Href: "operations", Why: "none"}
 	var under, paused int64
 	for _, state := range []recoup.ReplayState{recoup.ReplayCollecting, recoup.ReplayRunning, recoup.ReplayPaused} {
 		page, err := v.client.Replays(ctx, string(state), client.Page{Limit: 100})
