@@ -71,8 +71,13 @@ var layers = []layer{
 		why:       "a policy is asked and does not act: it knows codes and schedules, not states",
 	},
 	{
+		pkg:     "recoup/internal/fingerprint",
+		imports: []string{"recoup"},
+		why:     "which failures are the same is a pure function of their texts",
+	},
+	{
 		pkg:     "recoup/internal/lifecycle",
-		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy"},
+		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy", "recoup/internal/fingerprint"},
 		why:     "the state machine is pure: it sees a policy, an error and a time",
 	},
 	{
@@ -225,7 +230,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/engine",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/fingerprint", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store"},
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
@@ -234,10 +239,9 @@ var layers = []layer{
 		why:     "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
 	},
 	{
-		pkg: "recoup/internal/deadletter",
-		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store",
-			"recoup/internal/engine"},
-		why: "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
+		pkg:     "recoup/internal/deadletter",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/fingerprint", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/store", "recoup/internal/engine"},
+		why:     "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
 	},
 	{
 		pkg:     "recoup/internal/doctor",

@@ -2,7 +2,6 @@ package deadletter
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"recoup"
 	"recoup/fault"
@@ -47,15 +46,4 @@ func (s *Service) class(class recoup.Code) (recoup.Code, error) {
 		return class, fault.BadField("error_class", "pattern", "%v", err)
 	}
 	return code, nil
-}
-
-// cut shortens text to a number of bytes, at the end of a character.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
 }

@@ -11,6 +11,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/engine"
+	"recoup/internal/fingerprint"
 	"recoup/internal/lifecycle"
 	"recoup/internal/redact"
 	"recoup/internal/store"
@@ -86,14 +87,14 @@ func (s *Service) check(in *recoup.StageFailure) (b breakdown, err error) {
 	b.report = lifecycle.Report{EntityID: in.EntityID, CorrelationID: in.WorkID}
 	s.classify(in, &b, &f)
 	clean := text(&f, "last_stack", in.LastStack, MaxStack)
-	b.report.Message = cut(cause(clean), 1000)
+	b.report.Message = fingerprint.Cut(fingerprint.Cause(clean), 1000)
 	b.context, _ = redact.Context(in.Context)
 	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
 	if _, err := s.table(in.Table); err != nil && !f.Merge(err) {
 		return b, err
 	}
 	b.round = recoup.Round{
-		Stage: in.Stage, Class: b.report.Failure.Code, Signature: Signature(clean), LastStack: cut(clean, maxKeptStack), Context: recoup.EncodeJSON(b.context),
+		Stage: in.Stage, Class: b.report.Failure.Code, Signature: fingerprint.Signature(clean), LastStack: fingerprint.Cut(clean, maxKeptStack), Context: recoup.EncodeJSON(b.context),
 		FirstFailureAt: in.FirstFailureAt, LastFailureAt: in.LastFailureAt,
 	}
 	return b, f.Err()
