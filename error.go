@@ -21,6 +21,7 @@ type Error struct {
 	Class         Class    `json:"class" doc:"of the code: whether and how soon trying again can help"`
 	Message       string   `json:"message,omitempty" doc:"what was reported, with secrets replaced"`
 	CorrelationID ID       `json:"correlation_id,omitzero" doc:"the request or run that it happened in"`
+	GroupID       ID       `json:"group_id,omitzero" doc:"the group of errors with the same table, code and normalised message; dead letters have groups of their own"`
 	PolicyVersion string   `json:"policy_version" doc:"the policy that judged it"`
 
 	State       State       `json:"state" doc:"ACTIVE, RETRY_PENDING, PARKED, ESCALATED, RESOLVED or ARCHIVED"`

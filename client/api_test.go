@@ -176,7 +176,7 @@ func TestVerbs(t *testing.T) {
 func TestFilterIsSentWhole(t *testing.T) {
 	t.Parallel()
 	f := client.Filter{
-		Table: "t", Hub: "h", State: recoup.Parked, EntityID: "e", Code: "c", AssignedTo: "a",
+		Table: "t", Hub: "h", State: recoup.Parked, EntityID: "e", Code: "c", AssignedTo: "a", Group: recoup.ID{1},
 		Tier: 2, Blocking: new(true), Parked: new(true), Before: noon, After: noon.Add(-time.Hour),
 	}
 	s := serve(t, reply(`{}`))

@@ -32,6 +32,13 @@ func (q query) text(name, value string) query {
 	return q
 }
 
+func (q query) id(name string, id recoup.ID) query {
+	if id.IsZero() {
+		return q
+	}
+	return q.text(name, id.String())
+}
+
 func (q query) number(name string, n int) query {
 	if n == 0 {
 		return q
@@ -89,7 +96,7 @@ func all[T any](ctx context.Context, list func(context.Context, Page) ([]T, stri
 
 func (f Filter) query() query {
 	return query{}.text("table", f.Table).text("hub", f.Hub).text("state", string(f.State)).
-		text("entity_id", f.EntityID).text("code", f.Code).text("assigned_to", f.AssignedTo).
+		text("entity_id", f.EntityID).text("code", f.Code).text("assigned_to", f.AssignedTo).id("group", f.Group).
 		number("tier", f.Tier).either("blocking", f.Blocking).either("parked", f.Parked).
 		time("before", f.Before).time("after", f.After)
 }

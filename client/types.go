@@ -46,6 +46,7 @@ type Filter struct {
 	EntityID   string       `json:"entity_id,omitempty" query:"entity_id" doc:"only errors of this entity"`
 	Code       string       `json:"code,omitempty" query:"code" doc:"only this code"`
 	AssignedTo string       `json:"assigned_to,omitempty" query:"assigned_to" doc:"only errors of this owner"`
+	Group      recoup.ID    `json:"group,omitzero" query:"group" doc:"only errors of this group"`
 	Tier       int          `json:"tier,omitempty" query:"tier" minimum:"0" maximum:"3" doc:"only errors at this escalation tier"`
 	Blocking   *bool        `json:"blocking,omitempty" query:"blocking" doc:"true: those that block their entity; false: the others"`
 	Parked     *bool        `json:"parked,omitempty" query:"parked" doc:"true: PARKED or ESCALATED; false: the others"`

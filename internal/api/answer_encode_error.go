@@ -55,6 +55,7 @@ func (w *writer) error(e *recoup.Error) {
 	w.text(`"class":`, string(e.Class))
 	w.textOr(`"message":`, e.Message)
 	w.idOr(`"correlation_id":`, e.CorrelationID)
+	w.idOr(`"group_id":`, e.GroupID)
 	w.text(`"policy_version":`, e.PolicyVersion)
 	w.text(`"state":`, string(e.State))
 	w.text(`"disposition":`, string(e.Disposition))

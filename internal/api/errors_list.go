@@ -18,7 +18,7 @@ type filterIn struct {
 // filterOf reads a filter. A hub stands for all of its tables.
 func (a *API) filterOf(f client.Filter) (store.Filter, error) {
 	filter := store.Filter{
-		Table: f.Table, State: f.State, Entity: f.EntityID, AssignedTo: f.AssignedTo, Tier: f.Tier,
+		Table: f.Table, State: f.State, Entity: f.EntityID, AssignedTo: f.AssignedTo, Group: f.Group, Tier: f.Tier,
 		Blocking: f.Blocking, Parked: f.Parked, Before: f.Before, After: f.After,
 	}
 	var bad []fault.FieldError

@@ -70,6 +70,16 @@ func errorExamples(list map[string]example) {
 			return "/v1/errors/" + w.report(table, w.entity()).ID.String() + sub, nil
 		}}
 	}
+	grouped := func(w *world, table string) string {
+		e := w.report(table, w.entity())
+		w.fold()
+		return "/v1/error-groups/" + e.GroupID.String()
+	}
+	list["GET /v1/error-groups"] = example{make: func(_ *world, table string) (string, any) { return "/v1/error-groups?table=" + table, nil }}
+	list["GET /v1/error-groups/{id}"] = example{other: unknownThere, make: func(w *world, table string) (string, any) { return grouped(w, table), nil }}
+	list["POST /v1/error-groups/{id}/note"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
+		return grouped(w, table) + "/note", client.GroupNote{Owner: "ada", Note: "known"}
+	}}
 	list["GET /v1/ids/{part}"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
 		return "/v1/ids/" + w.report(table, w.entity()).ID.String() + "?kind=errors", nil
 	}}

@@ -40,6 +40,12 @@ func errorManuals() map[string]manual {
 		},
 		"GET /v1/errors/counts": {about: "How many errors each table has in each state, for the tables that the key may see. A table and state without errors is left out."},
 		"GET /v1/errors/{id}":   {about: "One error with its retries, lease, parking, escalation and end. An archived error is found as well.", fails: notFound},
+		"GET /v1/error-groups": {
+			about:  "Errors of one table and code whose messages differ in numbers, ids and quoted text only are one group: one cause, usually, however many it hit. Counts are some seconds old at most. Act on a group with its id as the filter `group` of a bulk act.",
+			params: map[string]string{"table": "outreach.dol_errors", "sort": "open", "limit": "20"},
+		},
+		"GET /v1/error-groups/{id}":       {about: "A group with how many of its errors are in each state, and how many were reported in each of the last 24 hours.", fails: notFound},
+		"POST /v1/error-groups/{id}/note": {about: "Sets who takes care of a group, and what is known of it. What was there before stays in the audit.", body: `{"owner": "ada", "note": "the register is down until noon"}`, fails: notFound},
 		"GET /v1/errors/{id}/history": {
 			about: "Every transition, oldest first: who did what and why, and what it changed. A row is written with the change itself, and never again.",
 			fails: notFound,

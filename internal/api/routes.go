@@ -8,7 +8,7 @@ import (
 // routes is everything that the API offers: the one place where it is said what
 // there is and who may call it. Admins may call all of it.
 func routes() []*route {
-	return slices.Concat(workRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), receiverRoutes(), gateZeroRoutes(), letterRoutes(), idRoutes(), acts())
+	return slices.Concat(workRoutes(), errorGroupRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), receiverRoutes(), gateZeroRoutes(), letterRoutes(), idRoutes(), acts())
 }
 
 const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete

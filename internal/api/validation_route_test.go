@@ -67,6 +67,7 @@ func flaws() map[string]flaw {
 		"POST /v1/dead-letters/{id}/verify":          {set: object{"note": " "}, field: "note"},
 		"POST /v1/dead-letters/{id}/payload":         {set: object{"reason": " "}, field: "reason"},
 		"POST /v1/dead-letter-groups/{id}/note":      {set: object{"owner": " o"}, field: "owner"},
+		"POST /v1/error-groups/{id}/note":            {set: object{"owner": " o"}, field: "owner"},
 		"POST /v1/dead-letter-groups/{id}/triage":    {set: object{"stage": "other"}, field: "stage"},
 		"POST /v1/dead-letter-groups/{id}/remediate": {set: object{"link": "javascript:x"}, field: "link"},
 		"POST /v1/dead-letter-groups/{id}/validate":  {set: object{"duplicate_safe": nil}, field: "idempotent"},

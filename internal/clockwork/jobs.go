@@ -45,6 +45,7 @@ const doctorPatience = 30 * time.Second
 const (
 	keepNotices = 30 * 24 * time.Hour  // delivered or given up
 	keepFigures = 35 * 24 * time.Hour  // what rates are made of: they look back a day at most
+	keepGroups  = 90 * 24 * time.Hour  // of errors, once they have none
 	keepAlerts  = 365 * 24 * time.Hour // resolved
 )
 
@@ -63,8 +64,8 @@ func All(p Parts) []Job {
 			Chunk: p.freeze, Overdue: p.overdue(store.DueFreeze, nil),
 		},
 		{
-			Name: "counts", About: "fold the counts of errors, of what happens to them, of batches and dead letters", Every: 5 * time.Second, Late: 15 * time.Minute,
-			Chunk: fold(p.Store.FoldCounts, p.Store.FoldActivity, p.Store.FoldBatchCounts, p.Store.FoldDeadLetterCounts),
+			Name: "counts", About: "fold the counts of errors and their groups, of what happens to them, of batches and dead letters", Every: 5 * time.Second, Late: 15 * time.Minute,
+			Chunk: fold(p.Store.FoldCounts, p.Store.FoldErrorGroups, p.Store.FoldActivity, p.Store.FoldBatchCounts, p.Store.FoldDeadLetterCounts),
 		},
 		{
 			Name: "rollups", About: "fold the counts of events, late ones too", Every: 5 * time.Second, Late: 15 * time.Minute,
@@ -125,6 +126,7 @@ func (p Parts) retention() []Job {
 		retain("outbox", "delete notices that were delivered or given up a month ago", purge(p.Store.PurgeNotices, kept(keepNotices)), store.DueNotice, kept(keepNotices)),
 		retain("processed", "delete old counts of work done", purge(p.Store.PurgeProcessed, kept(keepFigures)), store.DueProcessed, kept(keepFigures)),
 		retain("activity", "delete old counts of what happened to errors", purge(p.Store.PurgeActivity, kept(keepFigures)), "", nil),
+		retain("group-retention", "delete groups of errors that were last seen long ago and have no errors", purge(p.Store.PurgeErrorGroups, kept(keepGroups)), "", nil),
 		retain("alert-retention", "delete alerts and silences that were over a year ago", purge(p.Store.PurgeAlerts, kept(keepAlerts)), "", nil),
 	}
 }

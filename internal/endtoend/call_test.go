@@ -34,33 +34,35 @@ const (
 // of the document that are missing here and need something fail the test.
 func calls() map[string][]call {
 	list := map[string][]call{
-		"POST /v1/errors":               {{body: report}},
-		"POST /v1/errors/batch":         {{body: `{"reports": [` + report + `]}`}},
-		"POST /v1/errors/import":        {{body: `{"format": "csv", "table": "outreach.dol_errors", "lines": "code,created_at,entity_id,message\nNETWORK_TIMEOUT,2026-02-05T09:30:00Z,E-{n},late\n"}`}},
-		"GET /v1/errors/archived":       {{query: "table=outreach.dol_errors"}},
-		"GET /v1/errors/{id}":           {{needs: (*caller).open}},
-		"GET /v1/errors/{id}/history":   {{needs: (*caller).open}},
-		"GET /v1/errors/{id}/explain":   {{needs: (*caller).open}},
-		"POST /v1/retries/claim":        {{body: `{"worker": "w"}`}},
-		"POST /v1/retries/results":      {{needs: (*caller).leased, body: `{"results": [{"error_id": "{id}", "lease_token": "{token}", "outcome": "fail", "code": "NETWORK_TIMEOUT"}]}`}},
-		"POST /v1/retries/{id}/succeed": {{needs: (*caller).leased, body: `{"lease_token": "{token}"}`}},
-		"POST /v1/retries/{id}/fail":    {{needs: (*caller).leased, body: `{"lease_token": "{token}", "code": "NETWORK_TIMEOUT"}`}},
-		"POST /v1/retries/{id}/extend":  {{needs: (*caller).leased, body: `{"lease_token": "{token}", "lease_seconds": 60}`}},
-		"GET /v1/promotion/{entity}":    {{path: "entity=E-{n}"}},
-		"GET /v1/ids/{part}":            {{path: "part=0198f2", query: "kind=errors"}},
-		"POST /v1/promotions":           {{body: `{"entity_id": "P-{n}", "phase": "outreach"}`}},
-		"POST /v1/processed":            {{body: `{"counts": [{"service": "import", "count": 1}]}`}},
-		"POST /v1/events":               {{body: event}, {body: `[` + event + `]`}, {body: `{"events": [` + event + `]}`}},
-		"GET /v1/codes/{code}":          {{path: "code=NETWORK_TIMEOUT"}},
-		"PUT /v1/codes/{code}":          {{path: "code=E2E_{n}", body: definition}},
-		"POST /v1/classify":             {{body: `{"status": 503}`}, {body: `{"status": 503, "provider": "millionverifier"}`}, {body: `{"provider": "millionverifier", "message": "x"}`}, {body: `{"sqlstate": "40001"}`}},
-		"POST /v1/policy/plan":          {{body: newPolicy("")}},
-		"PUT /v1/policy":                {{body: newPolicy("because")}},
-		"POST /v1/keys":                 {{body: `{"name": "key {n}", "role": "reader"}`}},
-		"POST /v1/keys/{id}/revoke":     {{needs: (*caller).apiKey, body: `{"reason": "because"}`}},
-		"POST /v1/keys/{id}/rotate":     {{needs: (*caller).apiKey, body: `{"reason": "because"}`}},
-		"POST /v1/jobs/{name}/run":      {{path: "name=ttl", body: `{"reason": "because"}`}},
-		"GET /v1/events/export":         {{}, {query: "rows=true"}},
+		"POST /v1/errors":                 {{body: report}},
+		"POST /v1/errors/batch":           {{body: `{"reports": [` + report + `]}`}},
+		"POST /v1/errors/import":          {{body: `{"format": "csv", "table": "outreach.dol_errors", "lines": "code,created_at,entity_id,message\nNETWORK_TIMEOUT,2026-02-05T09:30:00Z,E-{n},late\n"}`}},
+		"GET /v1/errors/archived":         {{query: "table=outreach.dol_errors"}},
+		"GET /v1/errors/{id}":             {{needs: (*caller).open}},
+		"GET /v1/errors/{id}/history":     {{needs: (*caller).open}},
+		"GET /v1/errors/{id}/explain":     {{needs: (*caller).open}},
+		"GET /v1/error-groups/{id}":       {{needs: (*caller).errorGroup}},
+		"POST /v1/error-groups/{id}/note": {{needs: (*caller).errorGroup, body: `{"owner": "ada", "note": "because"}`}},
+		"POST /v1/retries/claim":          {{body: `{"worker": "w"}`}},
+		"POST /v1/retries/results":        {{needs: (*caller).leased, body: `{"results": [{"error_id": "{id}", "lease_token": "{token}", "outcome": "fail", "code": "NETWORK_TIMEOUT"}]}`}},
+		"POST /v1/retries/{id}/succeed":   {{needs: (*caller).leased, body: `{"lease_token": "{token}"}`}},
+		"POST /v1/retries/{id}/fail":      {{needs: (*caller).leased, body: `{"lease_token": "{token}", "code": "NETWORK_TIMEOUT"}`}},
+		"POST /v1/retries/{id}/extend":    {{needs: (*caller).leased, body: `{"lease_token": "{token}", "lease_seconds": 60}`}},
+		"GET /v1/promotion/{entity}":      {{path: "entity=E-{n}"}},
+		"GET /v1/ids/{part}":              {{path: "part=0198f2", query: "kind=errors"}},
+		"POST /v1/promotions":             {{body: `{"entity_id": "P-{n}", "phase": "outreach"}`}},
+		"POST /v1/processed":              {{body: `{"counts": [{"service": "import", "count": 1}]}`}},
+		"POST /v1/events":                 {{body: event}, {body: `[` + event + `]`}, {body: `{"events": [` + event + `]}`}},
+		"GET /v1/codes/{code}":            {{path: "code=NETWORK_TIMEOUT"}},
+		"PUT /v1/codes/{code}":            {{path: "code=E2E_{n}", body: definition}},
+		"POST /v1/classify":               {{body: `{"status": 503}`}, {body: `{"status": 503, "provider": "millionverifier"}`}, {body: `{"provider": "millionverifier", "message": "x"}`}, {body: `{"sqlstate": "40001"}`}},
+		"POST /v1/policy/plan":            {{body: newPolicy("")}},
+		"PUT /v1/policy":                  {{body: newPolicy("because")}},
+		"POST /v1/keys":                   {{body: `{"name": "key {n}", "role": "reader"}`}},
+		"POST /v1/keys/{id}/revoke":       {{needs: (*caller).apiKey, body: `{"reason": "because"}`}},
+		"POST /v1/keys/{id}/rotate":       {{needs: (*caller).apiKey, body: `{"reason": "because"}`}},
+		"POST /v1/jobs/{name}/run":        {{path: "name=ttl", body: `{"reason": "because"}`}},
+		"GET /v1/events/export":           {{}, {query: "rows=true"}},
 	}
 	for verb, needs := range map[string]func(*caller) map[string]string{
 		"park": (*caller).open, "resolve": (*caller).open, "archive": (*caller).open,
@@ -178,6 +180,17 @@ func (c *caller) reported(code string) map[string]string {
 
 func (c *caller) open() map[string]string   { return c.reported("NETWORK_TIMEOUT") }
 func (c *caller) parked() map[string]string { return c.reported("VALIDATION_ERROR") }
+
+// errorGroup makes a group of errors: the leader folds what was reported.
+func (c *caller) errorGroup() map[string]string {
+	var page struct{ Groups []recoup.ErrorGroup }
+	c.open()
+	for len(page.Groups) == 0 {
+		c.made("/v1/jobs/counts/run", `{"reason": "because"}`, new(any))
+		c.read("/v1/error-groups?limit=1", &page)
+	}
+	return map[string]string{"id": page.Groups[0].ID.String()}
+}
 
 // leased makes an error that is due, and claims one that is.
 func (c *caller) leased() map[string]string {

@@ -23,6 +23,7 @@ import (
 type Store interface {
 	store.ErrorWriter
 	store.ErrorReader
+	store.ErrorGrouper
 	store.DeadlineReader
 	store.Promoter
 	store.EntityFinder

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/fingerprint"
 	"recoup/internal/policy"
 )
 
@@ -139,6 +140,9 @@ func (in Report) born(s *step, effective policy.Effective, severity recoup.Sever
 		Code: in.Failure.Code, Class: in.Failure.Class, Category: in.Failure.Category,
 		Severity: severity, Message: in.Message,
 		CorrelationID: in.CorrelationID, PolicyVersion: s.policy.Version, CreatedAt: created,
+	}
+	if !s.table.DeadLetter { // which have groups of their own
+		e.GroupID = fingerprint.Group(e.Table, e.Code, e.Message)
 	}
 	e.MaxRetries = effective.MaxRetries
 	e.LastFailureCode = in.Failure.Code

@@ -22,6 +22,7 @@ var (
 		row.Text("class", func(e *recoup.Error) *string { return (*string)(&e.Class) }),
 		row.Text("message", func(e *recoup.Error) *string { return &e.Message }),
 		row.ID("correlation_id", func(e *recoup.Error) *recoup.ID { return &e.CorrelationID }),
+		row.ID("group_id", func(e *recoup.Error) *recoup.ID { return &e.GroupID }),
 		row.Text("policy_version", func(e *recoup.Error) *string { return &e.PolicyVersion }),
 		row.Text("state", func(e *recoup.Error) *string { return (*string)(&e.State) }),
 		row.Text("disposition", func(e *recoup.Error) *string { return (*string)(&e.Disposition) }),

@@ -19,6 +19,7 @@ type Filter struct {
 	Entity     string
 	Code       recoup.Code
 	AssignedTo string
+	Group      recoup.ID
 	Tier       int   // zero: any
 	Blocking   *bool // nil: either
 	Parked     *bool // PARKED or ESCALATED, or neither of them; nil: either

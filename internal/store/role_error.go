@@ -89,6 +89,24 @@ type ErrorReader interface {
 	Counts(ctx context.Context) ([]recoup.StateCount, error)
 }
 
+// ErrorGrouper keeps what errors of one cause have in common. What happens to errors is in
+// the counts of their group once the leader has folded it.
+type ErrorGrouper interface {
+	// ErrorGroup returns a group, else ErrNotFound.
+	ErrorGroup(ctx context.Context, id recoup.ID) (recoup.ErrorGroup, error)
+
+	// ErrorGroups lists groups: those first of which most is open, or that were seen last.
+	ErrorGroups(ctx context.Context, f ErrorGroupFilter, p Page) ([]recoup.ErrorGroup, Cursor, error)
+
+	// ErrorGroupHours returns how many errors of some groups were reported in each hour
+	// from a time on; hours without any are left out.
+	ErrorGroupHours(ctx context.Context, ids []recoup.ID, from time.Time) ([]GroupHour, error)
+
+	// NoteErrorGroup sets the owner and the note of a group, unless empty, and returns the
+	// group. An unknown one is ErrNotFound.
+	NoteErrorGroup(ctx context.Context, id recoup.ID, owner, note string, act Act) (recoup.ErrorGroup, error)
+}
+
 // DeadlineReader says what is due.
 type DeadlineReader interface {
 	// Due returns ids of errors whose deadline has come, longest overdue first:

@@ -58,6 +58,12 @@ type Housekeeper interface {
 	// retention ago, and in this month and the next two.
 	EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error
 
+	// PurgeErrorGroups deletes at most limit groups of errors that have none any more and
+	// were last seen before a time, and as many of their hours, and returns how many it
+	// deleted.
+	PurgeErrorGroups(ctx context.Context, before time.Time, limit int) (int, error)
+
+	FoldErrorGroups(ctx context.Context) error
 	FoldBatchCounts(ctx context.Context) error
 	FoldDeadLetterCounts(ctx context.Context) error
 	FoldActivity(ctx context.Context) error

@@ -17,7 +17,7 @@ func (t *tx) applyRemembered(m *store.Memory, steps []store.Step, outcomes []sto
 	if err := t.held.look(t); err != nil {
 		return nil, err
 	}
-	s := remembered{tx: t, updates: newUpdates(), endings: endings{at: t.now}, levels: levels{}, chapters: chapters{seen: make(map[recoup.ID]bool, len(steps))}}
+	s := remembered{tx: t, updates: newUpdates(), endings: endings{at: t.now}, levels: newLevels(), chapters: chapters{seen: make(map[recoup.ID]bool, len(steps))}}
 	var (
 		like      any
 		decisions []*lifecycle.Decision
@@ -99,7 +99,7 @@ func (s *remembered) end(step *store.Step, decisions []*lifecycle.Decision, out 
 var overColumns = slices.DeleteFunc(slices.Clone(errorColumns), func(c column) bool {
 	return !slices.Contains([]string{
 		"error_id", "correlation_id", "table_name", "policy_version", "state", "blocking", "code", "last_failure_code", "assigned_to", "escalated_to",
-		"created_at", "expires_at",
+		"created_at", "expires_at", "group_id",
 	}, c.name)
 })
 

@@ -106,7 +106,7 @@ func TestOverColumns(t *testing.T) {
 			continue
 		}
 		verdict := func(e *recoup.Error) (bool, levels) {
-			counted := levels{}
+			counted := newLevels()
 			counted.count(e, -1)
 			return d.Holds(e, now), counted
 		}

@@ -154,14 +154,23 @@ type level struct {
 }
 
 // levels are by how much the counts change.
-type levels map[level]*store.LevelSum
+type levels struct {
+	sums   map[level]*store.LevelSum
+	groups groupDeltas
+}
+
+func newLevels() levels { return levels{map[level]*store.LevelSum{}, groupDeltas{}} }
 
 // levelsOf counts what the errors are now in place of what they were.
 func levelsOf(w *store.Work, list []*recoup.Error) levels {
-	l := levels{}
+	l := newLevels()
 	for _, e := range list {
-		if was := w.Was(e.ID); was != nil {
+		was := w.Was(e.ID)
+		if was != nil {
 			l.count(was, -1)
+		}
+		if was == nil || was.GroupID.IsZero() {
+			l.groups.arrive(e)
 		}
 		if e.State != recoup.Archived {
 			l.count(e, 1)
@@ -171,7 +180,7 @@ func levelsOf(w *store.Work, list []*recoup.Error) levels {
 }
 
 func (l levels) save(t *tx) error {
-	for k, s := range l {
+	for k, s := range l.sums {
 		if s.N == 0 && s.Blocking == 0 && s.Seconds == 0 && s.Micros == 0 {
 			continue
 		}
@@ -179,19 +188,20 @@ func (l levels) save(t *tx) error {
 			return err
 		}
 	}
-	return nil
+	return l.groups.save(t)
 }
 
 func (l levels) count(e *recoup.Error, n int64) {
+	l.groups.count(e, n)
 	k := level{table: e.Table, state: e.State}
 	born := micros(e.CreatedAt)
 	if e.State != recoup.Resolved && !e.ExpiresAt.IsZero() {
 		k.ttl = max(0, micros(e.ExpiresAt)-born)
 	}
-	s := l[k]
+	s := l.sums[k]
 	if s == nil {
 		s = &store.LevelSum{}
-		l[k] = s
+		l.sums[k] = s
 	}
 	s.N += n
 	if e.Blocking {

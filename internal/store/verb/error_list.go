@@ -20,6 +20,8 @@ func errorsQuery(f store.Filter, p store.Page) *Query {
 	switch {
 	case f.Entity != "":
 		index = by("error_entity_idx")
+	case !f.Group.IsZero():
+		index = by("error_group_idx")
 	case f.AssignedTo != "":
 		index = by("error_assigned_idx")
 	case f.State == recoup.Resolved: // few, because sweeps archive them
@@ -75,6 +77,9 @@ func (q *Query) errors(f store.Filter, c store.Cursor) {
 	q.equal("e.entity_id", f.Entity)
 	q.equal("e.code", string(f.Code))
 	q.equal("e.assigned_to", f.AssignedTo)
+	if !f.Group.IsZero() {
+		q.add(" and e.group_id = " + q.arg(f.Group))
+	}
 	if f.Tier > 0 {
 		q.add(" and e.escalation_level > 0 and e.escalation_level = " + q.arg(f.Tier)) // in the words of its index
 	}

@@ -24,6 +24,7 @@ func (d *Driver) Check() {
 	d.checkNothingElse()
 	d.checkCounts()
 	d.checkLevels()
+	d.checkGroups()
 	d.checkNotices()
 }
 

@@ -19,6 +19,7 @@ func Fits(f store.Filter, e *recoup.Error) bool {
 		(f.Entity == "" || e.EntityID == f.Entity) &&
 		(f.Code == "" || e.Code == f.Code) &&
 		(f.AssignedTo == "" || e.AssignedTo == f.AssignedTo) &&
+		(f.Group.IsZero() || e.GroupID == f.Group) &&
 		(f.Tier == 0 || e.EscalationLevel == f.Tier) &&
 		(f.Blocking == nil || *f.Blocking == e.Blocking) &&
 		(f.Parked == nil || *f.Parked == (e.State == recoup.Parked || e.State == recoup.Escalated)) &&
@@ -65,7 +66,7 @@ func singleFilters(known []recoup.Error) []store.Filter {
 	for _, e := range known {
 		list = append(list,
 			store.Filter{Table: e.Table}, store.Filter{Tables: []string{e.Table, target}}, store.Filter{State: e.State},
-			store.Filter{Entity: e.EntityID}, store.Filter{Code: e.Code}, store.Filter{AssignedTo: e.AssignedTo},
+			store.Filter{Entity: e.EntityID}, store.Filter{Code: e.Code}, store.Filter{AssignedTo: e.AssignedTo}, store.Filter{Group: e.GroupID},
 			store.Filter{Tier: e.EscalationLevel}, store.Filter{Before: e.CreatedAt}, store.Filter{After: e.CreatedAt})
 	}
 	return list
@@ -105,6 +106,9 @@ func drawFilter(t *rapid.T, known []recoup.Error) store.Filter {
 	}
 	if e := some("assigned"); e != nil {
 		f.AssignedTo = e.AssignedTo
+	}
+	if e := some("group"); e != nil {
+		f.Group = e.GroupID
 	}
 	if e := some("tier"); e != nil {
 		f.Tier = e.EscalationLevel

@@ -46,6 +46,9 @@ func clauses(s Store) []clause {
 		roundTrips(), reports(), steps(), results(), claims(), deadlines(), lists(),
 		promotions(), archives(), atomicity(), syncs(), races(), receipts(),
 	)
+	if _, ok := s.(grouper); ok {
+		list = append(list, groups()...)
+	}
 	if _, ok := s.(RawInserter); ok {
 		list = append(list, admissions()...)
 	}

@@ -19,6 +19,7 @@ create table recoup.error (
   class                text,
   message              text,
   correlation_id       uuid,
+  group_id             uuid, -- errors of its table, code and normalised message; null: a dead letter, or not admitted yet
   policy_version       text, -- null: written by plain SQL and not admitted yet
   state                text not null default 'ACTIVE'
                        check (state in ('ACTIVE', 'RETRY_PENDING', 'PARKED', 'ESCALATED', 'RESOLVED')),
@@ -89,6 +90,7 @@ create index error_entity_idx on recoup.error (entity_id, created_at, error_id) 
 -- Lists, newest first, and the park queue, oldest first.
 create index error_code_idx on recoup.error (table_name, code, created_at, error_id);
 create index error_list_idx on recoup.error (table_name, created_at, error_id);
+create index error_group_idx on recoup.error (group_id, created_at, error_id) where group_id is not null;
 create index error_tier_idx on recoup.error (table_name, escalation_level, created_at, error_id) where escalation_level > 0;
 create index error_parked_list_idx on recoup.error (table_name, created_at, error_id) where parked_at is not null;
 create index error_assigned_idx on recoup.error (assigned_to, created_at, error_id) where assigned_to is not null;

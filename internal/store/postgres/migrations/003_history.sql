@@ -218,7 +218,7 @@ begin
       cross join lateral (select ctid as slot, policy_version as policy, lease_token, lease_worker, leased_at, lease_ends_at
         from recoup.due where error_id = n.id and lease_token = n.token offset 0) d
       cross join lateral (select ctid as spot, xmin as version, error_id, correlation_id, entity_id, code, table_name, state, disposition, blocking, created_at, expires_at,
-          retry_count, max_retries, escalation_level, assigned_to, escalated_to, last_failure_code, streak_family
+          retry_count, max_retries, escalation_level, assigned_to, escalated_to, last_failure_code, streak_family, group_id
         from recoup.error where error_id = n.id offset 0) e
       cross join lateral (select m.place, m.retry_exhausted from m
         where e.code = m.code and e.retry_count = m.retry_count and e.max_retries = m.max_retries and e.blocking = m.blocking and e.state = m.state
@@ -245,7 +245,9 @@ begin
       from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from held offset 0) h group by h.table_name, h.state, h.ttl),
     counted as (insert into recoup.error_count (table_name, state, ttl_us, n, blocking, born_s, born_us)
       select g.table_name, g.state, g.ttl, -g.n, -g.blocking, div(-g.born, 1000000), mod(-g.born, 1000000) from gone g
-      union all select g.table_name, 'RESOLVED', 0, sum(g.n), 0, 0, 0 from gone g group by g.table_name)
+      union all select g.table_name, 'RESOLVED', 0, sum(g.n), 0, 0, 0 from gone g group by g.table_name),
+    grouped as (insert into recoup.error_group_delta (group_id, retry_pending, resolved)
+      select h.group_id, -count(*), count(*) from held h where h.group_id is not null group by h.group_id)
     select array_agg(h.error_id), array_agg(h.correlation_id), array_agg(h.lease_worker), array_agg(h.place), (select now from act), (select count(*) from done)
       into settled, correlations, workers, places, settled_at, written from held h;
   perform set_config('recoup.acting', 'off', true);

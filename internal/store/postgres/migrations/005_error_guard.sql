@@ -99,6 +99,10 @@ begin
         div(sum(recoup.born_us(ttl, created_at)), 1000000), mod(sum(recoup.born_us(ttl, created_at)), 1000000)
       from (select *, recoup.ttl_us(state, created_at, expires_at) as ttl from added offset 0) e
      group by table_name, state, ttl;
+  insert into recoup.error_group_delta (group_id, active, retry_pending, parked, escalated, resolved, arrived, first_at, last_at, example)
+    select group_id, count(*) filter (where state = 'ACTIVE'), count(*) filter (where state = 'RETRY_PENDING'), count(*) filter (where state = 'PARKED'),
+        count(*) filter (where state = 'ESCALATED'), 0, count(*), min(created_at), max(created_at), (array_agg(error_id))[1]
+      from added where group_id is not null group by group_id, date_trunc('hour', created_at, 'UTC');
   return null;
 end $$;
 create trigger guard_insert after insert on recoup.error referencing new table as added
@@ -113,10 +117,10 @@ set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception using errcode = 'RC001', message = old.error_id || ': ' || tg_argv[0];
 end $$;
-create trigger guard_permanent after update of error_id, table_name, entity_id, code, created_at, correlation_id, reported_table on recoup.error for each row
+create trigger guard_permanent after update of error_id, table_name, entity_id, code, created_at, correlation_id, group_id, reported_table on recoup.error for each row
   when (old.error_id <> new.error_id or old.table_name <> new.table_name or old.entity_id is distinct from new.entity_id
     or old.code <> new.code or old.created_at <> new.created_at or old.correlation_id is distinct from new.correlation_id
-    or old.reported_table is distinct from new.reported_table)
+    or old.reported_table is distinct from new.reported_table or old.group_id <> new.group_id)
   execute function recoup.refuse_row('what it is and when it was made is permanent');
 create trigger guard_admitted after update of policy_version on recoup.error for each row when (old.policy_version is not null and new.policy_version is null)
   execute function recoup.refuse_row('it is admitted');
@@ -200,6 +204,16 @@ begin
         union all select table_name, state, blocking, created_at, -1, recoup.ttl_us(state, created_at, expires_at) from was) e
      group by table_name, state, ttl
     having sum(d) <> 0 or coalesce(sum(d) filter (where blocking), 0) <> 0 or sum(d * recoup.born_us(ttl, created_at)) <> 0;
+  insert into recoup.error_group_delta (group_id, active, retry_pending, parked, escalated, resolved)
+    select group_id, active, pending, parked, escalated, resolved from (
+      select group_id, sum(d) filter (where state = 'ACTIVE') as active, sum(d) filter (where state = 'RETRY_PENDING') as pending,
+          sum(d) filter (where state = 'PARKED') as parked, sum(d) filter (where state = 'ESCALATED') as escalated, sum(d) filter (where state = 'RESOLVED') as resolved
+        from (select group_id, state, 1 as d from changed union all select group_id, state, -1 from was) e where group_id is not null group by group_id) g
+     where coalesce(active, 0) <> 0 or coalesce(pending, 0) <> 0 or coalesce(parked, 0) <> 0 or coalesce(escalated, 0) <> 0 or coalesce(resolved, 0) <> 0;
+  if exists (select from was where policy_version is null) then -- what is admitted arrives in its group
+    insert into recoup.error_group_delta (group_id, arrived, first_at, last_at, example)
+      select c.group_id, 1, c.created_at, c.created_at, c.error_id from changed c join was w using (error_id) where w.group_id is null and c.group_id is not null;
+  end if;
   return null;
 end $$;
 create trigger guard_update after update on recoup.error referencing old table as was new table as changed
@@ -326,14 +340,14 @@ begin
       returning e.*, n.successor, m.archived_by as d_archived_by, m.archive_reason as d_archive_reason, m.kept_us as d_kept_us, m.input as d_input,
         m.reason as d_reason, m.decided_by as d_decided_by, m.worker as d_worker, m.claimed_at as d_claimed_at, m.attempt as d_attempt, m.place as d_place),
     stored as (insert into recoup.error_archive (
-      error_id, table_name, reported_table, entity_id, code, severity, category, class, message, correlation_id, policy_version, state, disposition,
+      error_id, table_name, reported_table, entity_id, code, severity, category, class, message, correlation_id, group_id, policy_version, state, disposition,
       blocking, created_at, updated_at, expires_at, retry_count, max_retries, last_retry_at, next_retry_at, retry_exhausted, retry_window_ends_at,
       last_failure_code, streak_family, streak_count, last_attempt, last_result, parked_at, parked_by, park_reason, assigned_to, last_reviewed_at,
       escalation_level, escalated_at, escalated_to, escalation_reason, next_escalation_at, review_due_at, next_reminder_at, reminded_at, resolved_at,
       resolved_by, resolution_reason, replaceable, archived_at, archived_by, archive_reason, final_disposition, superseded_by, purge_at, was_state,
       was_blocking, end_seq, end_input, end_reason, end_policy, end_worker, end_claimed_at, end_attempt, end_gate)
       select
-      g.error_id, g.table_name, g.reported_table, g.entity_id, g.code, g.severity, g.category, g.class, g.message, g.correlation_id,
+      g.error_id, g.table_name, g.reported_table, g.entity_id, g.code, g.severity, g.category, g.class, g.message, g.correlation_id, g.group_id,
       g.policy_version, 'ARCHIVED', g.disposition, false, g.created_at, moment, g.expires_at, g.retry_count, g.max_retries, g.last_retry_at,
       g.next_retry_at, g.retry_exhausted, g.retry_window_ends_at, g.last_failure_code, g.streak_family, g.streak_count, g.last_attempt,
       g.last_result, g.parked_at, g.parked_by, g.park_reason, g.assigned_to, g.last_reviewed_at, g.escalation_level, g.escalated_at, g.escalated_to,
@@ -345,6 +359,9 @@ begin
       select table_name, state, ttl, -count(*), -count(*) filter (where blocking),
           div(-sum(recoup.born_us(ttl, created_at)), 1000000), mod(-sum(recoup.born_us(ttl, created_at)), 1000000)
         from (select table_name, state, blocking, created_at, recoup.ttl_us(state, created_at, expires_at) as ttl from gone offset 0) c group by table_name, state, ttl),
+    grouped as (insert into recoup.error_group_delta (group_id, active, retry_pending, parked, escalated, resolved)
+      select group_id, -count(*) filter (where state = 'ACTIVE'), -count(*) filter (where state = 'RETRY_PENDING'), -count(*) filter (where state = 'PARKED'),
+          -count(*) filter (where state = 'ESCALATED'), -count(*) filter (where state = 'RESOLVED') from gone where group_id is not null group by group_id),
     emptied as (delete from recoup.resolved where over and resolved_at = any (array(select distinct resolved_at from gone where state = 'RESOLVED'))
       and error_id = any (array(select error_id from gone where state = 'RESOLVED')))
     select g.error_id, g.correlation_id, g.d_place, moment from gone g;

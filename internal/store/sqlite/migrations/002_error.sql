@@ -17,6 +17,7 @@ create table error (
   class                text,
   message              text,
   correlation_id       blob check (length(correlation_id) = 16),
+  group_id             blob check (length(group_id) = 16), -- errors of its table, code and normalised message; null: a dead letter, or not admitted yet
   policy_version       text, -- null: written by plain SQL and not admitted yet
   state                text not null default 'ACTIVE'
                        check (state = 'RETRY_PENDING' or state = 'RESOLVED' or state = 'PARKED' or state = 'ACTIVE' or state = 'ESCALATED'),
@@ -95,6 +96,7 @@ create index error_entity_idx on error (entity_id, created_at, error_id) where e
 -- Lists, newest first, and the park queue, oldest first.
 create index error_code_idx on error (table_name, code, created_at, error_id);
 create index error_list_idx on error (table_name, created_at, error_id);
+create index error_group_idx on error (group_id, created_at, error_id) where group_id is not null;
 create index error_tier_idx on error (table_name, escalation_level, created_at, error_id) where escalation_level > 0;
 create index error_parked_list_idx on error (table_name, created_at, error_id) where parked_at is not null;
 create index error_assigned_idx on error (assigned_to, created_at, error_id) where assigned_to is not null;
@@ -120,6 +122,7 @@ create table error_archive (
   class                text,
   message              text,
   correlation_id       blob,
+  group_id             blob,
   policy_version       text,
   state                text not null check (state = 'ARCHIVED'),
   disposition          text not null,

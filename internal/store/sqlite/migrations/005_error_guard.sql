@@ -40,6 +40,9 @@ create trigger error_inserted after insert on error when new.rowid < 1 or (selec
     from (select iif(new.state <> 'RESOLVED' and new.expires_at > new.created_at, new.expires_at - new.created_at, 0) as ttl) where true
     on conflict (table_name, state, ttl_us) do update set n = n + excluded.n, blocking = blocking + excluded.blocking,
       born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us;
+  insert into error_group_delta (group_id, active, retry_pending, parked, escalated, arrived, first_at, last_at, example)
+    select new.group_id, new.state = 'ACTIVE', new.state = 'RETRY_PENDING', new.state = 'PARKED', new.state = 'ESCALATED', 1, new.created_at, new.created_at, new.error_id
+     where new.group_id is not null;
   update gate_number set seq = seq + 1 where new.blocking;
   insert into gate_entry (entity_id, seq, error_id, blocks, at)
     select new.entity_id, seq, new.error_id, 1, new.updated_at from gate_number where new.blocking;
@@ -73,13 +76,13 @@ create trigger error_plain before insert on error when new.policy_version is nul
 end;
 
 -- What must not change does not, and what is over does not come back.
-create trigger error_permanent before update of error_id, table_name, reported_table, entity_id, code, created_at, correlation_id on error begin
+create trigger error_permanent before update of error_id, table_name, reported_table, entity_id, code, created_at, correlation_id, group_id on error begin
   select case
     when new.error_id is not old.error_id
       then raise(abort, 'an error keeps its id')
     when new.table_name is not old.table_name or new.entity_id is not old.entity_id or new.code is not old.code
       or new.created_at is not old.created_at or new.correlation_id is not old.correlation_id
-      or new.reported_table is not old.reported_table
+      or new.reported_table is not old.reported_table or new.group_id <> old.group_id
       then raise(abort, 'what an error is and when it was made is permanent')
   end;
 end;
@@ -131,6 +134,10 @@ when (new.state <> old.state or new.blocking <> old.blocking or new.expires_at i
     from (select iif(new.state <> 'RESOLVED' and new.expires_at > new.created_at, new.expires_at - new.created_at, 0) as ttl) where true
     on conflict (table_name, state, ttl_us) do update set n = n + excluded.n, blocking = blocking + excluded.blocking,
       born_s = born_s + excluded.born_s, born_us = born_us + excluded.born_us;
+  insert into error_group_delta (group_id, active, retry_pending, parked, escalated, resolved)
+    select old.group_id, -(old.state = 'ACTIVE'), -(old.state = 'RETRY_PENDING'), -(old.state = 'PARKED'), -(old.state = 'ESCALATED'), -(old.state = 'RESOLVED') where old.group_id is not null;
+  insert into error_group_delta (group_id, active, retry_pending, parked, escalated, resolved)
+    select new.group_id, (new.state = 'ACTIVE'), (new.state = 'RETRY_PENDING'), (new.state = 'PARKED'), (new.state = 'ESCALATED'), (new.state = 'RESOLVED') where new.group_id is not null;
   update gate_number set seq = seq + 1 where new.blocking <> old.blocking;
   insert into gate_entry (entity_id, seq, error_id, blocks, at)
     select new.entity_id, seq, new.error_id, new.blocking, new.updated_at from gate_number where new.blocking <> old.blocking;
