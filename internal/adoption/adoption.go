@@ -78,6 +78,7 @@ type Counts struct {
 	Resolved int64
 	Mirrored int64
 	Refused  int64 // rows that nothing could be made of, as they were
+	SetOff   int64 // jobs of queues that were set off again
 }
 
 // state is what a node remembers of an adoption. Only whoever works at it uses it.
@@ -89,6 +90,9 @@ type state struct {
 	slow    time.Time // until then the backfill waits
 	walk    *walk
 	moved   int64 // how far the queue of errors that moved was looked at
+
+	retries  time.Time // until then the jobs of a queue are left alone
+	underway string    // the last key of those under way that was looked at
 }
 
 // walk is the way through all pairs of an adoption whose source was emptied.
@@ -176,9 +180,9 @@ func (s *Service) pending(a *store.Adoption, st *state) bool {
 	case recoup.AdoptionReleasing:
 		return true
 	case recoup.AdoptionBackfilling:
-		return a.Changed || a.Moved || !s.Now().Before(st.slow)
+		return a.Changed || a.Moved || !s.Now().Before(st.slow) || s.retriesDue(a, st)
 	case recoup.AdoptionGoverned:
-		return a.Changed || a.Moved
+		return a.Changed || a.Moved || s.retriesDue(a, st)
 	}
 	return false
 }

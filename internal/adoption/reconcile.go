@@ -15,6 +15,7 @@ import (
 // batch is rows of a source that are looked at together.
 type batch struct {
 	keys    []string
+	pairs   []store.AdoptedRow // what is known of them
 	rows    []store.SourceRow
 	bad     map[string]string    // why a row cannot be read, by its key
 	written map[string]time.Time // when a row was written, by its key; nil: long ago
@@ -32,11 +33,7 @@ type follow struct {
 // reconcile does what follows from how rows of a source are. Every part of it may be
 // repeated: after a failure in between, what is left to do is what follows then.
 func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.Turn, b batch) error {
-	pairs, err := s.Store.Pairs(ctx, a.ID, b.keys)
-	if err != nil {
-		return err
-	}
-	f := s.follows(a, turn, b, pairs)
+	f := s.follows(a, turn, b)
 	if len(f.moved) > 0 {
 		if err := s.Store.SavePairs(ctx, turn, f.moved, nil); err != nil {
 			return err
@@ -63,10 +60,10 @@ func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.T
 }
 
 // follows asks the rules about each row.
-func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch, pairs []store.AdoptedRow) (f follow) {
-	known := make(map[string]*store.AdoptedRow, len(pairs))
-	for i := range pairs {
-		known[pairs[i].Key] = &pairs[i]
+func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow) {
+	known := make(map[string]*store.AdoptedRow, len(b.pairs))
+	for i := range b.pairs {
+		known[b.pairs[i].Key] = &b.pairs[i]
 	}
 	there := make(map[string]*store.SourceRow, len(b.rows))
 	for i := range b.rows {
@@ -92,16 +89,32 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch, pairs []s
 			past.Pair = &store.Pair{Turn: turn, Key: key, Digest: row.digest}
 			f.report = append(f.report, past)
 		}
-		switch v.pair {
-		case note:
-			f.noted = append(f.noted, store.AdoptedRow{Key: key, Digest: row.digest})
-		case empty:
-			f.noted = append(f.noted, store.AdoptedRow{Key: key})
-		case forget:
-			f.gone = append(f.gone, key)
+		if act := s.result(v.attempt, pair, &row); act != nil {
+			f.resolve = append(f.resolve, *act)
 		}
+		f.save(key, v, pair, &row)
 	}
 	return f
+}
+
+// save writes down what becomes of a pair.
+func (f *follow) save(key string, v verdict, pair *store.AdoptedRow, row *cleaned) {
+	switch v.pair {
+	case keep:
+		if pair != nil && row.source == failing && !v.report && !pair.Attempt.IsZero() {
+			f.noted = append(f.noted, store.AdoptedRow{Key: key, Digest: pair.Digest}) // it is not under way
+		}
+	case watch:
+		if pair.Attempt.IsZero() {
+			f.noted = append(f.noted, store.AdoptedRow{Key: key, Digest: pair.Digest, Attempt: store.ByOthers})
+		}
+	case note:
+		f.noted = append(f.noted, store.AdoptedRow{Key: key, Digest: row.digest})
+	case empty:
+		f.noted = append(f.noted, store.AdoptedRow{Key: key})
+	case forget:
+		f.gone = append(f.gone, key)
+	}
 }
 
 // caller is who acts for a source.

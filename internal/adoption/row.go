@@ -52,8 +52,13 @@ func (s *Service) clean(a *store.Adoption, key string, r *store.SourceRow, bad s
 		return c
 	}
 	c.digest = s.digest(r)
-	if c.source = resting; r.Governed {
+	switch {
+	case r.Governed:
 		c.source = failing
+	case r.Underway:
+		c.source = underway
+	default:
+		c.source = resting
 	}
 	var notes []string
 	c.report.EntityID = r.EntityID
@@ -159,6 +164,8 @@ func (c *cleaned) standing(p *policy.Policy, pair *store.AdoptedRow) standing {
 		return none
 	case !pair.Open:
 		return ended
+	case !pair.Attempt.IsZero() && pair.Attempt == pair.LeaseToken:
+		return trying
 	case known && pair.Table != table.Name:
 		return elsewhere
 	case pair.EntityID == c.report.EntityID && pair.Code == c.code:

@@ -4,9 +4,10 @@ package adoption
 type source int
 
 const (
-	gone    source = iota // it is not there any more
-	resting               // it is there and no failure, by the owner's conditions
-	failing               // it is a failure
+	gone     source = iota // it is not there any more
+	resting                // it is there and no failure, by the owner's conditions
+	failing                // it is a failure
+	underway               // it is the job of a queue, and is being worked at
 )
 
 // memory is how the mapped columns of a row are, compared with those of the last look.
@@ -27,6 +28,7 @@ const (
 	open               // about the same entity and code as the row is now
 	other              // open, about another
 	elsewhere          // open, in another table than the policy has for it
+	trying             // open, and leased for the attempt for which the row's job was set off
 	ended              // resolved or archived, by whomever
 )
 
@@ -37,13 +39,25 @@ const (
 	keep   pairing = iota
 	note           // the columns as they are now
 	empty          // that the row is no failure
+	watch          // that it is under way, and is to be looked at until it is not
 	forget         // all of it
+)
+
+// result is what an attempt has come to.
+type result int
+
+const (
+	unknownYet result = iota
+	going             // it needs its lease
+	succeeded
+	failed
 )
 
 // verdict is what follows. An old error is resolved before a new one is reported.
 type verdict struct {
 	resolve string // why; empty: not
 	report  bool   // which writes down the pair
+	attempt result // of an error that is trying
 	pair    pairing
 }
 
@@ -53,9 +67,10 @@ const (
 	becauseResting = "the source row is no failure any more"
 	becauseOther   = "the source row is about something else now"
 	becauseMoved   = "the source row is governed in another table now"
+	becauseDone    = "the job is done"
 )
 
-// rules is decision 0076's table. A situation that no rule has cannot be.
+// rules is decision 0076's table, with that of decision 0085. A situation that no rule has cannot be.
 var rules = []struct {
 	source   source
 	memory   memory
@@ -63,15 +78,24 @@ var rules = []struct {
 	verdict
 }{
 	{gone, unknown, none, verdict{}},
+	{gone, same | changed | blank, trying, verdict{attempt: succeeded, pair: forget}},
 	{gone, same | changed | blank, open | other | elsewhere, verdict{resolve: becauseGone, pair: forget}},
 	{gone, same | changed | blank, ended, verdict{pair: forget}},
 
 	{resting, unknown, none, verdict{}},
+	{resting, same | changed | blank, trying, verdict{attempt: succeeded, pair: empty}},
 	{resting, same | changed | blank, open | other | elsewhere, verdict{resolve: becauseResting, pair: empty}},
 	{resting, same | changed, ended, verdict{pair: empty}},
 	{resting, blank, ended, verdict{}},
 
+	{underway, unknown, none, verdict{}},
+	{underway, same | changed | blank, trying, verdict{attempt: going}},
+	{underway, same | changed | blank, open | other | elsewhere, verdict{pair: watch}},
+	{underway, same | changed, ended, verdict{pair: empty}},
+	{underway, blank, ended, verdict{}},
+
 	{failing, unknown, none, verdict{report: true}},
+	{failing, same | changed | blank, trying, verdict{attempt: failed, pair: note}},
 	{failing, same, open | other | ended, verdict{}}, // what a person or the clock has ended stays ended
 	{failing, same | changed | blank, elsewhere, verdict{resolve: becauseMoved, report: true}},
 	{failing, changed | blank, open, verdict{pair: note}},

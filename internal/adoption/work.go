@@ -28,6 +28,11 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 	if err != nil {
 		return false, err
 	}
+	if s.retriesDue(a, st) {
+		if err := s.retries(ctx, a, turn, st); err != nil {
+			return false, err
+		}
+	}
 	filling := false
 	if a.State == recoup.AdoptionBackfilling {
 		if filling, err = s.backfill(ctx, a, turn, st); err != nil {
@@ -123,11 +128,16 @@ func (s *Service) lookAt(ctx context.Context, a *store.Adoption, turn store.Turn
 	for keys := look.keys; len(keys) > 0; {
 		part := keys[:min(len(keys), Batch)]
 		keys = keys[len(part):]
+		// The pairs first: a row from before its job was set off is not what became of it.
+		pairs, err := s.Store.Pairs(ctx, a.ID, part)
+		if err != nil {
+			return err
+		}
 		rows, bad, err := s.read(ctx, a.ID, part)
 		if err != nil {
 			return err
 		}
-		if err := s.reconcile(ctx, a, turn, batch{keys: part, rows: rows, bad: bad, written: look.seen}); err != nil {
+		if err := s.reconcile(ctx, a, turn, batch{keys: part, pairs: pairs, rows: rows, bad: bad, written: look.seen}); err != nil {
 			return err
 		}
 	}

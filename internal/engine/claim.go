@@ -90,6 +90,30 @@ func (e *Engine) claim(ctx context.Context, claim recoup.RetryClaim, tables []st
 	})
 }
 
+// Lease leases errors that are due to a worker who knows which ones it wants, under one
+// token. What is not due, or held by another, is left out.
+func (e *Engine) Lease(ctx context.Context, worker, table string, ids []recoup.ID, lasts time.Duration) ([]recoup.Error, error) {
+	e.Roster.Claims(worker, table)
+	in := lifecycle.Claim{Token: e.IDs.New(e.Now()), Worker: worker, Lease: lasts}
+	steps := make([]store.Step, len(ids))
+	for i, id := range ids {
+		steps[i] = store.Step{
+			ID: id, EventOf: e.leaseExpired,
+			Decide: func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+				return lifecycle.Step(e.Policies.Of(current), current, in, now)
+			},
+		}
+	}
+	outcomes, err := e.applySteps(ctx, steps)
+	var leased []recoup.Error
+	for i := range outcomes {
+		if outcomes[i].Err == nil && outcomes[i].Error.LeaseToken == in.Token {
+			leased = append(leased, outcomes[i].Error)
+		}
+	}
+	return leased, err
+}
+
 // claimLike is what claims have in common that are decided alike.
 type claimLike struct {
 	by    *Engine

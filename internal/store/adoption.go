@@ -47,6 +47,7 @@ type SourceRow struct {
 	Cut       bool      // the message is longer
 	CreatedAt time.Time // zero: it has none, or none that is a date
 	Governed  bool      // it is a failure, by the owner's conditions
+	Underway  bool      // it is being worked at, by those of its queue
 }
 
 // Unreadable is a row of a source that could not be read when it was last looked at,
@@ -62,11 +63,29 @@ type AdoptedRow struct {
 	ErrorID recoup.ID
 	Digest  []byte // of what was mapped; empty: the row was no failure when it was last looked at
 
-	// Of the error, as it is by now: whether it is open, and what it is about.
-	Open     bool
-	Table    string
-	EntityID string
-	Code     recoup.Code
+	// Attempt is the token of the lease under which the job of the row was set off, or
+	// [ByOthers]; zero: it is not under way.
+	Attempt recoup.ID
+
+	// Of the error, as it is by now: whether it is open, what it is about, and its lease.
+	Open        bool
+	Table       string
+	EntityID    string
+	Code        recoup.Code
+	LeaseToken  recoup.ID
+	LeaseEndsAt time.Time
+}
+
+// ByOthers is the attempt of a job that is under way without a node having set it off. It
+// is no token: those have a time in them.
+var ByOthers = recoup.ID{15: 1}
+
+// DueRow is a source row whose error is due for retry, or leased without its job having
+// been set off.
+type DueRow struct {
+	Key     string
+	ErrorID recoup.ID
+	Token   recoup.ID // of that lease; zero: it is to be claimed
 }
 
 // Pair is what a report has written down in its own transaction: which source row the

@@ -49,12 +49,24 @@ type Adopter interface {
 	Pairs(ctx context.Context, adoption int, keys []string) ([]AdoptedRow, error)
 	PairsAfter(ctx context.Context, adoption int, after string, limit int) ([]AdoptedRow, error)
 
-	// SavePairs gives pairs another digest, and forgets others.
+	// SavePairs gives pairs another digest and attempt, and forgets others.
 	SavePairs(ctx context.Context, turn Turn, changed []AdoptedRow, gone []string) error
 
 	// SaveUnreadable notes which rows cannot be read, and that others of those keys can
 	// be again, or are gone.
 	SaveUnreadable(ctx context.Context, turn Turn, keys []string, bad []Unreadable) error
+
+	// DueRows returns rows whose errors in a table are due, and those that a worker has leased
+	// whose jobs were not set off yet, the longest due first.
+	DueRows(ctx context.Context, adoption int, table, worker string, limit int) ([]DueRow, error)
+
+	// SetOff lets the jobs of rows run once more and notes under which leases, in one
+	// transaction, and returns the keys of those that it has set off. What is no failure
+	// any more is noted, and not set off.
+	SetOff(ctx context.Context, turn Turn, rows []DueRow) ([]string, error)
+
+	// PairsUnderway returns the pairs behind a key that have an attempt, in the order of keys.
+	PairsUnderway(ctx context.Context, adoption int, after string, limit int) ([]AdoptedRow, error)
 
 	// SaveScan notes how far the backfill is, and that it is done.
 	SaveScan(ctx context.Context, turn Turn, to string, rows int, done bool) error

@@ -133,14 +133,14 @@ const (
 
 // selectSource is the columns of the function that returns source rows.
 const selectSource = `select r.key, left(coalesce(r.entity_id, ''), $1), left(coalesce(r.code, ''), $1), left(coalesce(r.severity, ''), $1), left(coalesce(r.message, ''), $2),
-	char_length(coalesce(r.message, '')) > $2, r.created_at, coalesce(r.governed, false) from recoup.adopted_%d_read($3) as r`
+	char_length(coalesce(r.message, '')) > $2, r.created_at, coalesce(r.governed, false), coalesce(r.underway, false) from recoup.adopted_%d_read($3) as r`
 
 // SourceRows implements [store.Adopter].
 func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string) ([]store.SourceRow, error) {
 	rows, err := s.pool.Query(ctx, fmt.Sprintf(selectSource, adoption), maxSourceText, maxSourceMessage, keys)
 	return collectRows("read an adopted table", rows, err, func(row pgx.CollectableRow) (r store.SourceRow, err error) {
 		var created pgtype.Timestamptz
-		err = row.Scan(&r.Key, &r.EntityID, &r.Code, &r.Severity, &r.Message, &r.Cut, &created, &r.Governed)
+		err = row.Scan(&r.Key, &r.EntityID, &r.Code, &r.Severity, &r.Message, &r.Cut, &created, &r.Governed, &r.Underway)
 		if created.Valid && created.InfinityModifier == pgtype.Finite {
 			r.CreatedAt = created.Time.UTC()
 		}

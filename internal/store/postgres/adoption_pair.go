@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,12 +14,13 @@ import (
 
 // selectPairs is what is known of source rows, with their errors as far as those are
 // open: what is in the archive, or not even there, has ended.
-const selectPairs = `select r.key, r.error_id, r.digest, coalesce(e.state <> 'RESOLVED', false), coalesce(e.table_name, ''), coalesce(e.entity_id, ''), coalesce(e.code, '')
-	from %s r left join recoup.error e on e.error_id = r.error_id order by r.key`
+const selectPairs = `select r.key, r.error_id, r.digest, r.attempt, coalesce(e.state <> 'RESOLVED', false), coalesce(e.table_name, ''), coalesce(e.entity_id, ''), coalesce(e.code, ''), d.lease_token, d.lease_ends_at
+	from %s r left join recoup.error e on e.error_id = r.error_id left join recoup.due d on d.error_id = r.error_id order by r.key`
 
 var (
 	selectPairsOf    = strings.Replace(selectPairs, "%s", "(select * from recoup.adopted_row where adoption_id = $1 and key = any ($2))", 1)
 	selectPairsAfter = strings.Replace(selectPairs, "%s", "(select * from recoup.adopted_row where adoption_id = $1 and key > $2 order by key limit $3)", 1)
+	selectUnderway   = strings.Replace(selectPairs, "%s", "(select * from recoup.adopted_row where adoption_id = $1 and attempt is not null and key > $2 order by key limit $3)", 1)
 )
 
 // Pairs implements [store.Adopter].
@@ -34,19 +36,30 @@ func (s *Store) PairsAfter(ctx context.Context, adoption int, after string, limi
 }
 
 func scanPair(row pgx.CollectableRow) (p store.AdoptedRow, err error) {
-	return p, row.Scan(&p.Key, &p.ErrorID, &p.Digest, &p.Open, &p.Table, &p.EntityID, &p.Code)
+	var attempt, token *recoup.ID
+	var ends *time.Time
+	err = row.Scan(&p.Key, &p.ErrorID, &p.Digest, &attempt, &p.Open, &p.Table, &p.EntityID, &p.Code, &token, &ends)
+	if attempt != nil {
+		p.Attempt = *attempt
+	}
+	if token != nil && ends != nil {
+		p.LeaseToken, p.LeaseEndsAt = *token, ends.UTC()
+	}
+	return p, err
 }
 
 // SavePairs implements [store.Adopter].
 func (s *Store) SavePairs(ctx context.Context, turn store.Turn, changed []store.AdoptedRow, gone []string) error {
-	keys, digests := make([]string, len(changed)), make([][]byte, len(changed))
+	keys, digests, attempts := make([]string, len(changed)), make([][]byte, len(changed)), make([]*recoup.ID, len(changed))
 	for i := range changed {
-		keys[i], digests[i] = changed[i].Key, nonNil(changed[i].Digest)
+		if keys[i], digests[i] = changed[i].Key, nonNil(changed[i].Digest); !changed[i].Attempt.IsZero() {
+			attempts[i] = &changed[i].Attempt
+		}
 	}
 	return s.inTurn(ctx, "note adopted rows", turn, func(t *tx) error {
 		if len(keys) > 0 {
-			t.queue(`update recoup.adopted_row r set digest = n.digest from unnest($2::text[], $3::bytea[]) as n (key, digest)
-				where r.adoption_id = $1 and r.key = n.key`, turn.Adoption, keys, digests)
+			t.queue(`update recoup.adopted_row r set digest = n.digest, attempt = n.attempt from unnest($2::text[], $3::bytea[], $4::uuid[]) as n (key, digest, attempt)
+				where r.adoption_id = $1 and r.key = n.key`, turn.Adoption, keys, digests, attempts)
 		}
 		if len(gone) > 0 {
 			t.queue("delete from recoup.adopted_row where adoption_id = $1 and key = any ($2)", turn.Adoption, gone)
@@ -89,7 +102,7 @@ func writePairs(t *tx, pairs map[recoup.ID]store.Pair) {
 	}
 	t.queue(`insert into recoup.adopted_row (adoption_id, key, error_id, digest)
 		select * from unnest($1::int[], $2::text[], $3::uuid[], $4::bytea[])
-		on conflict (adoption_id, key) do update set error_id = excluded.error_id, digest = excluded.digest, details = null, sealed = null`,
+		on conflict (adoption_id, key) do update set error_id = excluded.error_id, digest = excluded.digest, attempt = null, details = null, sealed = null`,
 		adoptions, keys, raw(ids), digests)
 	t.queue("insert into recoup.adopted_mirror (adoption_id, error_id) select * from unnest($1::int[], $2::uuid[])", adoptions, raw(ids))
 }

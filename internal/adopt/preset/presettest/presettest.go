@@ -44,7 +44,7 @@ create table shop.river_job (
 );
 insert into shop.river_job (state, attempt, max_attempts, finalized_at, args, errors, kind) values
   ('available', 0, 3, null, '{"order": "o1"}', null, 'charge'),
-  ('discarded', 3, 3, '2026-01-01Z', '{"order": "o2"}', array['{"at": "2026-01-01", "error": "first"}', '{"at": "2026-01-01", "error": "no answer"}']::jsonb[], 'charge')`,
+  ('discarded', 3, 3, '2026-02-02 08:59Z', '{"order": "o2"}', array['{"at": "2026-01-01", "error": "first"}', '{"at": "2026-01-01", "error": "no answer"}']::jsonb[], 'charge')`,
 		Start: "update shop.river_job set state = 'running', attempt = attempt + 1, attempted_at = now() where id = 2 and state = 'available' and attempt < max_attempts",
 		Fail:  `update shop.river_job set state = 'discarded', finalized_at = now(), errors = errors || '{"error": "again"}'::jsonb where id = 2 and state = 'running' and attempt >= max_attempts`,
 		Done:  "update shop.river_job set state = 'completed', finalized_at = now() where id = 2 and state = 'running'",
@@ -75,7 +75,7 @@ create table shop.oban_jobs (
 );
 insert into shop.oban_jobs (state, attempt, max_attempts, discarded_at, args, errors, worker) values
   ('available', 0, 3, null, '{"order": "o1"}', '{}', 'Shop.Charge'),
-  ('discarded', 3, 3, '2026-01-01', '{"order": "o2"}', array['{"attempt": 3, "error": "no answer"}']::jsonb[], 'Shop.Charge')`,
+  ('discarded', 3, 3, '2026-02-02 08:59', '{"order": "o2"}', array['{"attempt": 3, "error": "no answer"}']::jsonb[], 'Shop.Charge')`,
 		Start: "update shop.oban_jobs set state = 'executing', attempt = attempt + 1, attempted_at = timezone('UTC', now()) where id = 2 and state = 'available' and attempt < max_attempts",
 		Fail:  `update shop.oban_jobs set state = 'discarded', discarded_at = timezone('UTC', now()), errors = errors || '{"error": "again"}'::jsonb where id = 2 and state = 'executing' and attempt >= max_attempts`,
 		Done:  "update shop.oban_jobs set state = 'completed', completed_at = timezone('UTC', now()) where id = 2 and state = 'executing'",
@@ -138,7 +138,7 @@ create table shop.job (
 create table shop.j1 partition of shop.job for values in ('charge');
 insert into shop.job (id, name, data, state, retry_count, started_on, completed_on, output) values
   ('00000000-0000-0000-0000-000000000001', 'charge', '{"order": "o1"}', 'created', 0, null, null, null),
-  ('00000000-0000-0000-0000-000000000002', 'charge', '{"order": "o2"}', 'failed', 2, '2026-01-01Z', '2026-01-01Z', '{"name": "Error", "message": "no answer"}')`,
+  ('00000000-0000-0000-0000-000000000002', 'charge', '{"order": "o2"}', 'failed', 2, '2026-02-02 08:59Z', '2026-02-02 08:59Z', '{"name": "Error", "message": "no answer"}')`,
 		Start: `update shop.j1 set state = 'active', retry_count = retry_count + 1, started_on = now() where id = '00000000-0000-0000-0000-000000000002' and state < 'active' and start_after <= now()`,
 		// A job that fails is deleted and inserted again, in one statement.
 		Fail: `with gone as (delete from shop.job where id = '00000000-0000-0000-0000-000000000002' and state = 'active' and retry_count >= retry_limit returning *)

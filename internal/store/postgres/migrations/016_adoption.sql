@@ -54,8 +54,10 @@ create table recoup.adopted_row (
   digest      bytea not null, -- of the mapped columns, keyed
   details     jsonb,          -- columns that the policy lets travel with it, redacted
   sealed      bytea,          -- columns that it seals
+  attempt     uuid,           -- its job is under way, set off under this lease, or by others (decision 0085)
   primary key (adoption_id, key)
 );
+create index adopted_row_attempt_idx on recoup.adopted_row (adoption_id, key) where attempt is not null;
 create unique index adopted_row_error_key on recoup.adopted_row (error_id);
 
 -- Keys to look at again: whole numbers and uuids as they are, others as text; none: at

@@ -1,0 +1,61 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// maxDueLooked is at how many due errors of a table is looked for those of source rows:
+// others may have reported to the same table.
+const maxDueLooked = 5000
+
+// selectDueRows is what is due and free, and what a worker has leased without having set
+// the job off: it has ended in between. While a lease is held due_at stays as it was.
+var selectDueRows = `select r.key, r.error_id, case when d.lease_ends_at > ` + clockOr("$5") + ` then d.lease_token end
+	from (select * from recoup.due where table_name = $2 and due_at <= ` + clockOr("$5") + ` order by due_at limit ` + fmt.Sprint(maxDueLooked) + `) d
+	join recoup.adopted_row r on r.error_id = d.error_id and r.adoption_id = $1
+	where d.lease_token is null or d.lease_ends_at <= ` + clockOr("$5") + ` or d.lease_worker = $3 and r.attempt is distinct from d.lease_token
+	order by d.due_at limit $4`
+
+// DueRows implements [store.Adopter].
+func (s *Store) DueRows(ctx context.Context, adoption int, table, worker string, limit int) (list []store.DueRow, err error) {
+	err = s.transact(ctx, "read what is due of an adopted table", time.Time{}, func(t *tx) error {
+		list = nil
+		collect(t.queue(selectDueRows, adoption, table, worker, clamp(limit), t.due()), func(row pgx.CollectableRow) (d store.DueRow, err error) {
+			var token *recoup.ID
+			if err = row.Scan(&d.Key, &d.ErrorID, &token); token != nil {
+				d.Token = *token
+			}
+			return d, err
+		}, &list)
+		return nil
+	})
+	return list, err
+}
+
+// SetOff implements [store.Adopter].
+func (s *Store) SetOff(ctx context.Context, turn store.Turn, rows []store.DueRow) (off []string, err error) {
+	keys, tokens := make([]string, len(rows)), make([]recoup.ID, len(rows))
+	for i := range rows {
+		keys[i], tokens[i] = rows[i].Key, rows[i].Token
+	}
+	err = s.inTurn(ctx, "set off jobs", turn, func(t *tx) error {
+		t.queue(`update recoup.adopted_row r set attempt = n.token from unnest($2::text[], $3::uuid[]) as n (key, token)
+			where r.adoption_id = $1 and r.key = n.key`, turn.Adoption, keys, raw(tokens))
+		t.queue(fmt.Sprintf("select recoup.adopted_%d_retry($1)", turn.Adoption), keys).QueryRow(func(row pgx.Row) error { return row.Scan(&off) })
+		return nil
+	})
+	return off, err
+}
+
+// PairsUnderway implements [store.Adopter].
+func (s *Store) PairsUnderway(ctx context.Context, adoption int, after string, limit int) ([]store.AdoptedRow, error) {
+	rows, err := s.pool.Query(ctx, selectUnderway, adoption, after, clamp(limit))
+	return collectRows("read adopted rows", rows, err, scanPair)
+}
