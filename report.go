@@ -67,3 +67,10 @@ type StateCount struct {
 	State State  `json:"state" doc:"the state"`
 	N     int64  `json:"n" doc:"how many"`
 }
+
+// Changed is an error that something has happened to, and what became of it.
+type Changed struct {
+	ErrorID ID     `json:"error_id" doc:"the error"`
+	Table   string `json:"table" doc:"its table"`
+	State   State  `json:"state" doc:"its state then"`
+}

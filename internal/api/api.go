@@ -26,6 +26,7 @@ import (
 	"recoup/internal/ledger"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
+	"recoup/internal/stream"
 )
 
 // Store is what the API asks of a store itself; the rest goes through the engine.
@@ -41,6 +42,7 @@ type Store interface {
 	AlertStore
 	store.NoticeReader
 	store.IDFinder
+	store.ChangeReader
 }
 
 // Ledger takes events.
@@ -143,6 +145,7 @@ type API struct {
 	refusals   *refusals
 	readiness  *readiness
 	names      *names
+	streams    *stream.Watcher
 	handler    http.Handler
 	document   func() ([]byte, error)
 	reference  func() (*reference.Reference, error)
@@ -161,6 +164,7 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits, o.Wall)}
 	a.refusals = &refusals{logger: o.Logger, kinds: map[recoup.Code]*refusal{}}
+	a.streams = a.newStreams()
 	a.names = newNames(a.gatekeeper.limits.Names)
 	a.readiness = &readiness{check: o.Ready, now: o.Wall}
 	a.document = sync.OnceValues(func() ([]byte, error) { return Document(o.Version) }) // few ask, and a start need not wait for it

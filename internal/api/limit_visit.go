@@ -18,6 +18,7 @@ const carriage = 64 << 10
 type usage struct {
 	busy    int // served
 	waiting int // claims that wait, which cost little meanwhile
+	streams int // of events, which cost little between two of them
 	held    int // bytes
 }
 
@@ -86,6 +87,8 @@ func (v *visit) enter(l load) error {
 	switch l {
 	case waiting:
 		return v.reserve(usage{waiting: 1, held: -carriage}, limits.Waiting, usage.polls, "claims waiting")
+	case streaming:
+		return v.reserve(usage{streams: 1}, limits.Streams, usage.open, "open streams")
 	case vital:
 		return v.reserve(usage{busy: 1, held: -carriage}, limits.InFlight+limits.Reserved, usage.requests, "requests being served")
 	case shed:
@@ -97,6 +100,7 @@ func (v *visit) enter(l load) error {
 
 func (u usage) bytes() int    { return u.held }
 func (u usage) polls() int    { return u.waiting }
+func (u usage) open() int     { return u.streams }
 func (u usage) requests() int { return u.busy }
 
 // leave gives back everything but what an answer of that size takes until it is
@@ -109,7 +113,7 @@ func (v *visit) leave(answer int) {
 func (v *visit) end() {
 	v.g.mu.Lock()
 	defer v.g.mu.Unlock()
-	v.add(usage{busy: -v.took.busy, waiting: -v.took.waiting, held: -v.took.held})
+	v.add(usage{busy: -v.took.busy, waiting: -v.took.waiting, streams: -v.took.streams, held: -v.took.held})
 	if v.key == nil {
 		return
 	}
@@ -133,7 +137,7 @@ func (v *visit) add(by usage) {
 }
 
 func (u *usage) add(by usage) {
-	u.busy, u.waiting, u.held = u.busy+by.busy, u.waiting+by.waiting, u.held+by.held
+	u.busy, u.waiting, u.streams, u.held = u.busy+by.busy, u.waiting+by.waiting, u.streams+by.streams, u.held+by.held
 }
 
 // reserve takes more unless that is above the bound, or above the key's share of

@@ -33,10 +33,11 @@ func Roles() []Role { return []Role{Ingest, Worker, Operator, Admin, Reader} }
 type load int
 
 const (
-	shed    load = iota // ingest and workers: turned away early, they come again
-	vital               // the promotion gate and the operators' calls: kept alive
-	waiting             // claims that wait: bounded by themselves
-	always              // liveness: a node that does not answer is killed
+	shed      load = iota // ingest and workers: turned away early, they come again
+	vital                 // the promotion gate and the operators' calls: kept alive
+	waiting               // claims that wait: bounded by themselves
+	streaming             // streams of events: bounded by themselves, they take nobody's slot
+	always                // liveness: a node that does not answer is killed
 )
 
 // repeat says what comes of a request that is sent twice.
@@ -68,6 +69,9 @@ type route struct {
 	required     []string // members that this operation demands of a body that others share
 
 	serve func(a *API, c *call) (any, error)
+
+	// stream answers instead who asks for a stream of events; nil: nobody gets one.
+	stream func(a *API, c *call, v *visit) error
 
 	// check says all that is wrong with a request, in terms of the domain, without doing
 	// anything. It is asked of those alone that are refused anyway, so that what the
@@ -136,6 +140,9 @@ func (r *route) demands(members ...string) *route {
 	return r
 }
 
+// streams gives a route the stream that it answers with if asked.
+func (r *route) streams(run func(*API, *call, *visit) error) *route { r.stream = run; return r }
+
 func (r *route) mayBeEmpty() *route { r.mayLack = true; return r }
 
 // call is one request on its way through a handler.
@@ -198,6 +205,9 @@ func (a *API) run(c *call) error {
 	defer v.end()
 	if err := c.readBody(v); err != nil {
 		return err
+	}
+	if c.route.stream != nil && wantsEvents(c.r) {
+		return c.route.stream(a, c, v)
 	}
 	answer, err := a.serve(c, v)
 	if err != nil {

@@ -38,6 +38,7 @@ func (n *Node) Serve(ctx context.Context) error {
 		n.o.Logger.Info("stopping")
 		n.engine.StopWaiting()
 		n.letters.StopWaiting()
+		n.api.StopStreaming()
 		err = n.listener.Close()
 		<-served // from now on all of its connections are known
 		graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.o.Grace)

@@ -34,6 +34,7 @@ type Store interface {
 	store.CodeRegistry
 	store.FirstKeyWriter
 	store.SessionKeeper
+	store.ChangeReader
 	store.PolicyWriter
 	store.PlatformKeyReader
 	store.PlatformKeyWriter

@@ -155,6 +155,11 @@ var layers = []layer{
 		why:       "it defines adoptions in a database; nodes reach them through that alone",
 	},
 	{
+		pkg:     "recoup/internal/stream",
+		imports: []string{"recoup", "recoup/internal/store"},
+		why:     "it hands on what has changed; who may see it and how it is sent, others know",
+	},
+	{
 		pkg:     "recoup/internal/lease",
 		imports: []string{"recoup/internal/check", "recoup/internal/store"},
 		why:     "whatever workers claim is claimed by its rules; what a lease is of, others know",
@@ -268,7 +273,7 @@ var layers = []layer{
 		pkg: "recoup/internal/api",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/api/reference", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
-			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/backfill", "recoup/internal/rowfile"},
+			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/backfill", "recoup/internal/rowfile", "recoup/internal/stream"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
 	},

@@ -64,6 +64,9 @@ func (e *Engine) Counts(ctx context.Context, c Caller) ([]recoup.StateCount, err
 	return slices.DeleteFunc(counts, func(n recoup.StateCount) bool { return e.may(c, n.Table) != nil }), nil
 }
 
+// Sees reports whether the caller may see the errors of a table.
+func (e *Engine) Sees(c Caller, table string) bool { return len(c.Hubs) == 0 || e.may(c, table) == nil }
+
 // restrict narrows a filter to what the caller may see. It is false if that is
 // nothing.
 func (e *Engine) restrict(c Caller, f store.Filter) (store.Filter, bool, error) {

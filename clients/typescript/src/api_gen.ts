@@ -254,6 +254,15 @@ export interface Change {
   kind: string;
 }
 
+export interface Changed {
+  /** the error */
+  error_id: string;
+  /** its state then */
+  state: string;
+  /** its table */
+  table: string;
+}
+
 export interface ChannelTestAnswer {
   /** whether the message was accepted */
   accepted: boolean;
@@ -2897,6 +2906,19 @@ export interface StoredEvent {
   ts?: string;
 }
 
+export interface StreamEvent {
+  /** errors that something has happened to */
+  changed?: Array<Changed> | null;
+  /** how many errors each table has in each state, as far as the key may see them */
+  counts?: Array<StateCount> | null;
+  /** what it tells */
+  event: "hello" | "counts" | "changed" | "lost" | "end";
+  /** why it ends, or what is lost */
+  reason?: string;
+  /** of the server, at the beginning */
+  version?: string;
+}
+
 export interface TableChanges {
   /** how many would change */
   changed: number;
@@ -3767,6 +3789,10 @@ export interface Operations {
       limit?: number;
     };
     answer: TopCodes;
+  };
+  /** Follow what changes, as server-sent events. What changes, as it does. With `Accept: text/event-stream`, as a browser's EventSource sends it, the answer is a stream that stays open: `hello` with the version and the counts, then `counts` when they change, `changed` with the errors that something happened to and their new states, `lost` when that was more than the reader could take, which must then read again what it shows, and `end`. The name of an event is also its member `event`. Comments come every 15 seconds, so that a stream that fell silent is known to be dead. Only what the key may see is told. Without that header the answer is what a stream begins with. */
+  "GET /v1/stream": {
+    answer: StreamEvent;
   };
   /** List the error tables, and what has their names in the database. The error tables of the policy, and what has their names in the database. A name that something else has is `TAKEN`: the errors of that table are governed and kept, without a view of that name. */
   "GET /v1/tables": {

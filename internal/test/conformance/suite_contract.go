@@ -70,6 +70,7 @@ type Service interface {
 	store.KeyWriter
 	store.FirstKeyWriter
 	store.SessionKeeper
+	store.ChangeReader
 	store.AuditWriter
 	store.AuditReader
 	store.PolicyWriter

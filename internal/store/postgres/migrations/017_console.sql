@@ -35,4 +35,8 @@ create trigger guard before insert or update on recoup.session
   for each row execute function recoup.session_guard();
 create trigger forbidden_truncate before truncate on recoup.session
   for each statement execute function recoup.forbid();
+
+-- What happened lately, for pages that show it live. Rows are only ever added, in about
+-- this order, so that the ranges of pages tell: writers pay next to nothing for it.
+create index transition_at_idx on recoup.transition using brin (at) with (pages_per_range = 32, autosummarize = on);
 -- +goose StatementEnd
