@@ -112,6 +112,7 @@ func TestStepsCannotBeSkipped(t *testing.T) {
 	if got, group := open(v.get(one), one), open(v.get(at), at); got != "validate" || group != "remediate validate" {
 		t.Errorf("one further along has %q, its group %q", got, group)
 	}
+	v.get(at).has(t, "<summary>For 1 dead letter that is this far</summary>", `data-go="d" aria-current="page"`)
 	v.send(shown, at+"/remediate", remediate).has(t, "1 dead letter of them is further along, and comes back to this step.")
 }
 

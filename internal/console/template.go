@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -62,10 +63,19 @@ type frame struct {
 // show writes a page in the console's frame.
 func (p *pages) show(v *visit, status int, page string, main any) {
 	f := frame{
-		Page: page, Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: theme(v.r), Version: v.console.Version,
+		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: theme(v.r), Version: v.console.Version,
 		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path),
 	}
 	p.write(v.w, status, page, "layout", f)
+}
+
+// section is the entry of the navigation that a page belongs to.
+func section(page string) string {
+	within := map[string]string{
+		"error": "errors", "confirm": "errors", "dead-letter": "dead-letters", "dead-letter-group": "dead-letters", "group-confirm": "dead-letters",
+		"replay-plan": "dead-letters", "replay": "operations", "alert": "alerts",
+	}
+	return cmp.Or(within[page], page)
 }
 
 // alone writes a page for those who are not signed in.

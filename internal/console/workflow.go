@@ -15,7 +15,8 @@ import (
 )
 
 // guide is the workflow of a dead letter, or of all of a group, as five steps of which none
-// can be skipped: a step has its form only while something waits for it.
+// can be skipped: a step has its form only while something waits for it, and of a group the
+// first of those is open.
 type guide struct {
 	At         string // where its forms go
 	Many       bool   // it is that of a group
@@ -37,6 +38,7 @@ type guided struct {
 	Kind               string // past, now or next
 	Waiting            tallied
 	Underway           tallied // in a replay
+	Later              bool    // of a group: others wait for a step before it
 	Note               *recoup.Note
 	First              string // what has to come before it
 	Problem            string // with the form that was sent
@@ -83,7 +85,7 @@ func newGuide(v *visit, counts map[recoup.WorkflowStep]tallied, notes []recoup.N
 		}
 	}
 	for _, w := range slices.Backward(workflow()) {
-		s := guided{Name: w.name, Title: w.title, About: w.about, Kind: "next", Waiting: counts[w.waits], First: first}
+		s := guided{Name: w.name, Title: w.title, About: w.about, Kind: "next", Waiting: counts[w.waits], First: first, Later: first != "" && first != w.title}
 		ahead += counts[w.reached].N
 		if w.name == "replay" {
 			s.Underway = counts[recoup.StepReplaying]
