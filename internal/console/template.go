@@ -107,6 +107,7 @@ func functions() template.FuncMap {
 		"noteList": func(now time.Time, notes []recoup.Note) noteList { return noteList{now, notes} },
 		"causes":   causes, "itemBadge": itemBadge, "replayBadge": replayBadge, "alertBadge": alertBadge, "figure": figure, "alertSince": alertSince, "percent": percent,
 		"int":   func(n int) int64 { return int64(n) },
+		"words": func(name any) string { return strings.ReplaceAll(strings.ToLower(fmt.Sprint(name)), "_", " ") },
 		"sum":   func(a, b int64) int64 { return a + b },
 		"add":   func(a, b int) int { return a + b },
 		"sub":   func(a, b int) int { return a - b },
