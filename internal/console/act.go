@@ -201,6 +201,12 @@ func outcomes() map[string]outcome {
 		"cancel":    {"The replay is cancelled.", ""},
 		"silence":   {"It is silenced: nobody is notified until then.", ""},
 		"unsilence": {"The silence is over.", ""},
+		"kill":      {"The batch is stopped.", ""},
+		"release":   {"The batch is released.", ""},
+		"policy":    {"The policy is in force.", ""},
+		"job":       {"The job has run.", ""},
+		"provider":  {"The other provider is used from now on.", ""},
+		"resend":    {"Sent again:", "notification"},
 	}
 	for _, v := range verbs() {
 		list[string(v.Name)] = outcome{v.Done, "error"}

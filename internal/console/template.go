@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -97,7 +98,7 @@ func (p *pages) write(w http.ResponseWriter, status int, page, entry string, f f
 // functions are what templates may call.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"asset": asset, "count": count, "plural": plural, "short": short, "badge": stateBadge, "moment": moment, "age": age, "next": next,
+		"asset": asset, "segment": url.PathEscape, "count": count, "plural": plural, "short": short, "badge": stateBadge, "moment": moment, "age": age, "next": next,
 		"nav": navigation, "pairs": pairs, "workflowBadge": workflowBadge, "web": web,
 		"errorTable": func(now time.Time, errors []recoup.Error, pick bool) errorTable { return errorTable{now, errors, pick} },
 		"actBar": func(verbs []verb, matching string, everything bool) actBar {
@@ -145,6 +146,10 @@ func navigation() []entry {
 		{Page: "operations", Path: "operations", Name: "Operations", Key: "r"},
 		{Page: "alerts", Path: "alerts", Name: "Alerts", Key: "a"},
 		{Page: "promotion", Path: "promotion", Name: "Promotion", Key: "o", Rule: true},
+		{Page: "gate-zero", Path: "gate-zero", Name: "Gate Zero", Key: "z"},
+		{Page: "codes", Path: "codes", Name: "Codes", Key: "c", Rule: true},
+		{Page: "policy", Path: "policy", Name: "Policy", Key: "y"},
+		{Page: "admin", Path: "admin", Name: "Admin", Key: "a"},
 	}
 }
 

@@ -74,7 +74,7 @@ func (v *visit) ctx() context.Context { return v.r.Context() }
 
 // root leads from the address of this page to the console's first one.
 func (v *visit) root() string {
-	below := strings.TrimPrefix(v.r.URL.Path, Path)
+	below := strings.TrimPrefix(v.r.URL.EscapedPath(), Path) // a name may have a slash in it
 	return "./" + strings.Repeat("../", strings.Count(below, "/"))
 }
 
@@ -143,7 +143,7 @@ func (v *visit) askToSignIn() {
 	}
 	to := ""
 	if v.r.Method == http.MethodGet {
-		to = strings.TrimPrefix(v.r.URL.Path, Path)
+		to = strings.TrimPrefix(v.r.URL.EscapedPath(), Path)
 		if v.r.URL.RawQuery != "" {
 			to += "?" + v.r.URL.RawQuery
 		}

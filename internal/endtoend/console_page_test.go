@@ -26,7 +26,7 @@ func consolePages(t *testing.T, c *client.Client) map[string]string {
 	}
 	return map[string]string{
 		"sign-in": "sign-in", "now": "", "errors": "errors?state=PARKED", "error": "errors/" + page.Errors[0].ID.String(), "park": "park", "promotion": "promotion?entity=CO-1",
-		"missing": "nowhere",
+		"gate-zero": "gate-zero", "codes": "codes", "policy": "policy", "admin": "admin", "audit": "audit", "dead-letters": "dead-letters", "missing": "nowhere",
 	}
 }
 
