@@ -2,6 +2,7 @@ package alert
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"recoup"
@@ -27,11 +28,24 @@ type Evaluator struct {
 	IDs      *recoup.IDSource
 }
 
+// maxOvertaken is how often a run that another has overtaken decides anew.
+const maxOvertaken = 3
+
 // Run evaluates every rule once and keeps what has changed, in one commit. It
 // returns how many alerts and providers that was. From a leader whose term is over
-// it is store.ErrRefused, and if somebody switches a provider meanwhile it is
-// store.ErrConflict: then nothing was done, and the next run decides anew.
+// it is store.ErrRefused. If another run or somebody who switches a provider comes
+// first it decides anew, by what is there then; if that happens again and again
+// it is store.ErrConflict, and nothing was done.
 func (e *Evaluator) Run(ctx context.Context, term store.Term) (changed int, err error) {
+	for range maxOvertaken {
+		if changed, err = e.run(ctx, term); !errors.Is(err, store.ErrConflict) {
+			break
+		}
+	}
+	return changed, err
+}
+
+func (e *Evaluator) run(ctx context.Context, term store.Term) (changed int, err error) {
 	s, err := e.situation(ctx)
 	if err != nil {
 		return 0, err

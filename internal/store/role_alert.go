@@ -31,7 +31,7 @@ type AlertWriter interface {
 	// alerts, notices (one whose key is there already is not added again), and
 	// switches with their rows in the audit. From a leader whose term is not the
 	// current one it is ErrRefused; if a switch is not from the provider that
-	// is in use it is ErrConflict.
+	// is in use, or another evaluation has come first, it is ErrConflict.
 	SaveAlerts(ctx context.Context, term Term, now time.Time, v Verdict) error
 }
 

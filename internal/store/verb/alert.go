@@ -115,10 +115,29 @@ func saveAlerts(tx Tx, list []recoup.Alert) error {
 		return err
 	}
 	isNew := func(a recoup.Alert) bool { return !slices.Contains(known, a.ID) }
+	open, err := alerts.find(tx, openAlerts, store.MaxOpenAlerts)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(list, func(a recoup.Alert) bool { return overtaken(a, isNew(a), open, ids) }); i >= 0 {
+		return fmt.Errorf("%w: rule %s was evaluated by another run meanwhile", store.ErrConflict, list[i].Rule)
+	}
 	if err := alerts.set(tx, slices.DeleteFunc(slices.Clone(list), isNew)...); err != nil {
 		return err
 	}
 	return alerts.add(tx, slices.DeleteFunc(slices.Clone(list), func(a recoup.Alert) bool { return !isNew(a) })...)
+}
+
+// overtaken reports whether another evaluation has come first: an episode of the rule
+// and scope is open that this one, whose alerts have these ids, does not know of, or the
+// alert is further than it knows.
+func overtaken(a recoup.Alert, isNew bool, open []recoup.Alert, ids []recoup.ID) bool {
+	return slices.ContainsFunc(open, func(o recoup.Alert) bool {
+		if o.ID == a.ID {
+			return o.Notified > a.Notified || !o.FiredAt.IsZero() && !o.FiredAt.Equal(a.FiredAt)
+		}
+		return isNew && o.Rule == a.Rule && o.Scope == a.Scope && !slices.Contains(ids, o.ID)
+	})
 }
 
 // Providers returns the groups that were ever switched, by name.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -232,8 +233,8 @@ func alertPermanent(d *alertDriver) {
 func alertOnce(d *alertDriver) {
 	a, all := d.alert("r", "x"), d.alert("r", "")
 	d.must(d.save(a, all))
-	d.wantErr(d.save(d.alert("r", "x")), store.ErrRefused)
-	d.wantErr(d.save(d.alert("r", "")), store.ErrRefused)
+	d.wantErr(d.save(d.alert("r", "x")), store.ErrConflict)
+	d.wantErr(d.save(d.alert("r", "")), store.ErrConflict)
 	d.wantErr(d.save(d.alert("new", ""), d.alert("new", "")), store.ErrRefused)
 	d.wantOpen(all, a)
 	next := d.alert("r", "x")
@@ -246,8 +247,10 @@ func alertRace(d *alertDriver) {
 	made := make([]bool, 8)
 	d.together(len(made), func(i int) error {
 		err := d.store.SaveAlerts(d.Context(), t, d.now, store.Verdict{Alerts: []recoup.Alert{d.alert("r", "x")}})
-		made[i] = err == nil
-		return nil
+		if made[i] = err == nil; errors.Is(err, store.ErrConflict) {
+			return nil
+		}
+		return err
 	})
 	open, err := d.store.OpenAlerts(d.Context())
 	if d.must(err); len(open) != 1 || len(slices.DeleteFunc(made, func(ok bool) bool { return !ok })) != 1 {
