@@ -119,7 +119,7 @@ func (p *pair) outline(e recoup.Error) string {
 	if now.LastAttempt.IsZero() || len(history) == 0 {
 		p.Errorf("nothing has happened to %v", e.ID)
 	}
-	now.ID, now.EntityID, now.LastAttempt, now.CorrelationID = recoup.ID{}, "", recoup.ID{}, recoup.ID{}
+	now.ID, now.EntityID, now.LastAttempt, now.CorrelationID, now.GroupID = recoup.ID{}, "", recoup.ID{}, recoup.ID{}, recoup.ID{}
 	return fmt.Sprintf("%+v\n%+v", now, history)
 }
 
@@ -297,7 +297,7 @@ func (p *pair) ended(e recoup.Error) string {
 	if now.State != recoup.Archived || len(history) != 2 || len(gate) != 2 {
 		p.Fatalf("%v is %s: %v, %v", e.ID, now.State, history, gate)
 	}
-	now.ID, now.EntityID, now.CorrelationID = recoup.ID{}, "", recoup.ID{}
+	now.ID, now.EntityID, now.CorrelationID, now.GroupID = recoup.ID{}, "", recoup.ID{}, recoup.ID{}
 	return fmt.Sprintf("%+v\n%+v\n%v %v", now, history, gate[0].Act, gate[1].Act)
 }
 
