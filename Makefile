@@ -43,6 +43,7 @@ setup: ## install what the other tasks need and the machine lacks
 .PHONY: test
 test: setup ## run every test
 	$(QUICKLY) go test ./...
+	$(QUICKLY) go test -C bench -run '^TestRiverPreset$$' .
 
 # Left out: the tests from outside, which drive a program that is built without the
 # detector, and the slowest of what starts no goroutine. Of the stores, what shares
