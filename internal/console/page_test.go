@@ -12,6 +12,7 @@ import (
 
 	"recoup"
 	"recoup/client"
+	"recoup/internal/console"
 )
 
 // TestActs proves that what a form says is done, once, and that the page says so; and that a
@@ -157,5 +158,17 @@ func TestTemplates(t *testing.T) {
 		if lines := strings.Count(string(text), "\n"); lines > 300 {
 			t.Errorf("%s has %d lines", file, lines)
 		}
+	}
+}
+
+// TestLettersDiffer proves that every page has a letter of its own.
+func TestLettersDiffer(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, letter := range console.Navigation() {
+		if seen[letter] || len(letter) != 1 {
+			t.Errorf("g %s leads to two pages, or to none", letter)
+		}
+		seen[letter] = true
 	}
 }

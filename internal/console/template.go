@@ -149,7 +149,7 @@ func navigation() []entry {
 		{Page: "gate-zero", Path: "gate-zero", Name: "Gate Zero", Key: "z"},
 		{Page: "codes", Path: "codes", Name: "Codes", Key: "c", Rule: true},
 		{Page: "policy", Path: "policy", Name: "Policy", Key: "y"},
-		{Page: "admin", Path: "admin", Name: "Admin", Key: "a"},
+		{Page: "admin", Path: "admin", Name: "Admin", Key: "m"},
 	}
 }
 

@@ -1,6 +1,8 @@
 package endtoend
 
 import (
+	"strings"
+	"syscall"
 	"testing"
 
 	"recoup"
@@ -33,7 +35,7 @@ func (b *browser) signIn(key string) {
 // and is told, with the keyboard alone, and that the page follows what others do.
 func TestConsole(t *testing.T) {
 	live.Everywhere(t, func(t *testing.T, d database) {
-		s, _, b := console(t, d)
+		s, c, b := console(t, d)
 		b.open("errors")
 		b.fill("input[name=key]", "rk_wrong\r")
 		b.shows("unknown or was revoked")
@@ -54,7 +56,13 @@ func TestConsole(t *testing.T) {
 		b.fill("input[name=reason]", "corrected at the source\r")
 		b.shows("Resolved 2 errors.")
 
-		b.open("errors?entity=CO-1")
+		// What others do is seen.
+		b.open("errors?entity=CO-9")
+		b.shows("Nothing matches.")
+		if _, err := c.Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: "CO-9", Code: "VALIDATION_ERROR", Message: "new"}); err != nil {
+			t.Fatal(err)
+		}
+		b.shows("CO-9")
 		b.until("document.querySelector('tr[data-row]') !== null")
 
 		// One error, and an act on it.
@@ -73,5 +81,30 @@ func TestConsole(t *testing.T) {
 		b.shows("Sign in with an API key")
 		b.open("errors")
 		b.shows("Sign in with an API key")
+	})
+}
+
+// TestConsoleSurvivesARestart proves that a page says that the server is gone, and goes on by
+// itself once it is back, signed in as before.
+func TestConsoleSurvivesARestart(t *testing.T) {
+	live.Everywhere(t, func(t *testing.T, d database) {
+		s, _, b := console(t, d)
+		b.signIn(s.key())
+		b.open("errors")
+		b.until("document.querySelector('live-state').dataset.state === 'live'")
+		s.flags = append(s.flags, "--listen", *s.address.Load())
+		if err := s.signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		b.shows("server unreachable")
+		s.start()
+		if _, err := s.client(func(error) {}).Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: "CO-8", Code: "VALIDATION_ERROR", Message: "after"}); err != nil {
+			t.Fatal(err)
+		}
+		b.shows("CO-8")
+		b.until("document.querySelector('live-state').dataset.state === 'live'")
+		if shown := b.text(); strings.Contains(shown, "unreachable") {
+			t.Errorf("the page says\n%s", shown)
+		}
 	})
 }
