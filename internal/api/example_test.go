@@ -204,6 +204,7 @@ func adminExamples(list map[string]example) {
 		w.post("/v1/tenant-keys/rotate", map[string]any{}).ok()
 		return "/v1/tenant-keys/" + keys.Keys[0].ID + "/delete", map[string]any{"reason": "a try"}
 	}}
+	list["GET /v1/forecast"] = fixed("/v1/forecast", nil, leftOut)
 	list["GET /v1/stream"] = fixed("/v1/stream", nil, leftOut)
 	list["GET /v1/workers"] = fixed("/v1/workers", nil, leftOut)
 	list["GET /v1/tables"] = fixed("/v1/tables", nil, leftOut)

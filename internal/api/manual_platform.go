@@ -148,6 +148,7 @@ func operationManuals() map[string]manual {
 			about:  "What a person may mean by the beginning or the end of an id, newest first and ten at most. Errors are found in the archive as well; what the key may not list is not found.",
 			params: map[string]string{"part": "9e4a71", "kind": "errors"},
 		},
+		"GET /v1/forecast":  {about: "When the queue of each error table is empty at the pace of the last hour, as a range, or that it will not be. Below 20 events in the hour the verdict is `too_little_data`, and so it is for lanes of staged work, of which no rates are kept."},
 		"GET /v1/stream":    {about: "What changes, as it does. With `Accept: text/event-stream`, as a browser's EventSource sends it, the answer is a stream that stays open: `hello` with the version and the counts, then `counts` when they change, `changed` with the errors that something happened to and their new states, `lost` when that was more than the reader could take, which must then read again what it shows, and `end`. The name of an event is also its member `event`. Comments come every 15 seconds, so that a stream that fell silent is known to be dead. Only what the key may see is told. Without that header the answer is what a stream begins with."},
 		"GET /v1/audit":     {about: "Who did what to keys, policies, codes, silences and the like, and why. Entries are never changed.", params: map[string]string{"limit": "20"}},
 		"GET /v1/receivers": {about: "The addresses that this node pushes work to, and what its deliveries came to since it started."},

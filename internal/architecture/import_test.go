@@ -155,6 +155,10 @@ var layers = []layer{
 		why:       "it defines adoptions in a database; nodes reach them through that alone",
 	},
 	{
+		pkg: "recoup/internal/forecast",
+		why: "it is a function of counts, and knows nobody",
+	},
+	{
 		pkg:     "recoup/internal/stream",
 		imports: []string{"recoup", "recoup/internal/store"},
 		why:     "it hands on what has changed; who may see it and how it is sent, others know",
@@ -273,7 +277,7 @@ var layers = []layer{
 		pkg: "recoup/internal/api",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/api/reference", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
-			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/backfill", "recoup/internal/rowfile", "recoup/internal/stream"},
+			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/backfill", "recoup/internal/rowfile", "recoup/internal/stream", "recoup/internal/forecast"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
 	},

@@ -874,6 +874,8 @@ export interface Error {
   expires_at?: string;
   /** how it ended */
   final_disposition?: string;
+  /** the group of errors with the same table, code and normalised message; dead letters have groups of their own */
+  group_id?: string;
   /** the lease that ended last; only for its worker */
   last_attempt?: string;
   /** how its last retry failed */
@@ -944,6 +946,89 @@ export interface Error {
   table: string;
   /** when it was last changed */
   updated_at: string;
+}
+
+export interface ErrorGroup {
+  /** errors that are ACTIVE */
+  active: number;
+  /** what failed */
+  code: string;
+  /** errors that are ESCALATED */
+  escalated: number;
+  /** the message of one of the first, with secrets replaced */
+  example?: string;
+  /** when its first error was reported */
+  first_seen_at: string;
+  /** names the group */
+  group_id: string;
+  /** when its last error was reported */
+  last_seen_at: string;
+  /** what is known of it now */
+  note?: string;
+  /** errors that are open, in whatever state */
+  open: number;
+  /** who takes care of it */
+  owner?: string;
+  /** errors that are PARKED */
+  parked: number;
+  /** errors that are RESOLVED and not archived yet */
+  resolved: number;
+  /** errors that are RETRY_PENDING */
+  retry_pending: number;
+  /** what the messages have in common */
+  signature?: string;
+  /** the error table */
+  table: string;
+  /** reports, repeats too */
+  total: number;
+  /** reports of each of the last 24 hours, the present one last */
+  trend: Array<number> | null;
+}
+
+export interface ErrorGroupAnswer {
+  /** errors that are ACTIVE */
+  active: number;
+  /** what failed */
+  code: string;
+  /** errors that are ESCALATED */
+  escalated: number;
+  /** the message of one of the first, with secrets replaced */
+  example?: string;
+  /** when its first error was reported */
+  first_seen_at: string;
+  /** names the group */
+  group_id: string;
+  /** when its last error was reported */
+  last_seen_at: string;
+  /** what is known of it now */
+  note?: string;
+  /** errors that are open, in whatever state */
+  open: number;
+  /** who takes care of it */
+  owner?: string;
+  /** errors that are PARKED */
+  parked: number;
+  /** names the request in logs, as the header X-Request-Id does */
+  request_id: string;
+  /** errors that are RESOLVED and not archived yet */
+  resolved: number;
+  /** errors that are RETRY_PENDING */
+  retry_pending: number;
+  /** what the messages have in common */
+  signature?: string;
+  /** the error table */
+  table: string;
+  /** reports, repeats too */
+  total: number;
+  /** reports of each of the last 24 hours, the present one last */
+  trend: Array<number> | null;
+}
+
+export interface ErrorGroupPage {
+  /** this page of the list */
+  groups: Array<ErrorGroup> | null;
+  /** the cursor of the next page; none: this is the last */
+  next?: string;
 }
 
 export interface ErrorLines {
@@ -1086,6 +1171,8 @@ export interface Filter {
   code?: string;
   /** only errors of this entity */
   entity_id?: string;
+  /** only errors of this group */
+  group?: string;
   /** only tables of this hub */
   hub?: string;
   /** true: PARKED or ESCALATED; false: the others */
@@ -1111,6 +1198,15 @@ export interface Finding {
   severity: string;
   /** what it is about: a table, a trigger, a setting */
   subject: string;
+}
+
+export interface Forecast {
+  /** when it was made */
+  at: string;
+  /** how far back the rates look */
+  minutes: number;
+  /** every error table, and every lane in use */
+  queues: Array<QueueForecast> | null;
 }
 
 export interface FoundID {
@@ -2205,6 +2301,29 @@ export interface ProviderSwitch {
 export interface Providers {
   /** all of them */
   providers: Array<Provider> | null;
+}
+
+export interface QueueForecast {
+  /** how much left the queue, on average */
+  done_per_minute: number;
+  /** how much is due and held by no worker; beyond some thousands, at least */
+  due: number;
+  /** when it is empty at the latest; without it, perhaps never */
+  empty_by?: string;
+  /** when it is empty at the earliest, in nine cases of ten */
+  empty_from?: string;
+  /** how much came, on average */
+  new_per_minute: number;
+  /** with stage, a lane of staged work */
+  pipeline?: string;
+  /** with pipeline, a lane of staged work */
+  stage?: string;
+  /** an error table, whose retries are claimed */
+  table?: string;
+  /** what can be said */
+  verdict: "too_little_data" | "empty" | "drains" | "will_not_drain" | "may_not_drain";
+  /** how much waits in all, due or not */
+  waiting: number;
 }
 
 export interface RawFailure {
@@ -3406,6 +3525,34 @@ export interface Operations {
   "GET /v1/doctor": {
     answer: Diagnosis;
   };
+  /** List groups of errors, by open errors or last seen first. Errors of one table and code whose messages differ in numbers, ids and quoted text only are one group: one cause, usually, however many it hit. Counts are some seconds old at most. Act on a group with its id as the filter `group` of a bulk act. */
+  "GET /v1/error-groups": {
+    query?: {
+      /** only this error table */
+      table?: string;
+      /** only tables of this hub */
+      hub?: string;
+      /** only this code */
+      code?: string;
+      /** only groups with an error in this state */
+      state?: "ACTIVE" | "RETRY_PENDING" | "PARKED" | "ESCALATED" | "RESOLVED";
+      /** open: those first of which most is open (the default); seen: those first that were seen last */
+      sort?: "open" | "seen";
+      /** rows of a page */
+      limit?: number;
+      /** where the last page ended: its next */
+      cursor?: string;
+    };
+    answer: ErrorGroupPage;
+  };
+  /** Show a group of errors: its counts and its trend. A group with how many of its errors are in each state, and how many were reported in each of the last 24 hours. */
+  "GET /v1/error-groups/{id}": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    answer: ErrorGroup;
+  };
   /** List open errors, newest first. Errors that are not archived. All filters that are set must match. */
   "GET /v1/errors": {
     query?: {
@@ -3421,6 +3568,8 @@ export interface Operations {
       code?: string;
       /** only errors of this owner */
       assigned_to?: string;
+      /** only errors of this group */
+      group?: string;
       /** only errors at this escalation tier */
       tier?: number;
       /** true: those that block their entity; false: the others */
@@ -3531,6 +3680,10 @@ export interface Operations {
       cursor?: string;
     };
     answer: Export;
+  };
+  /** Forecast when queues are empty. When the queue of each error table is empty at the pace of the last hour, as a range, or that it will not be. Below 20 events in the hour the verdict is `too_little_data`, and so it is for lanes of staged work, of which no rates are kept. */
+  "GET /v1/forecast": {
+    answer: Forecast;
   };
   /** List batches with their counts, newest first. Batches with how many of their intakes and recoveries are in which status. */
   "GET /v1/gate-zero/batches": {
@@ -3940,6 +4093,15 @@ For all open dead letters of the group that are at this step. With `preview` not
     };
     body: Verification;
     answer: DeadLetterAnswer;
+  };
+  /** Set the owner and the note of a group of errors. Sets who takes care of a group, and what is known of it. What was there before stays in the audit. */
+  "POST /v1/error-groups/{id}/note": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    body: GroupNote;
+    answer: ErrorGroupAnswer;
   };
   /** Report a failure. Records that work on an entity failed. The code decides the class, and the policy what happens next: retry, park or ignore. A repeat of a failure that is still open does not make a second error: it continues the one there is, or replaces it, and `superseded` says which. Report a failed retry with its `lease_token`, or submit it as a result. */
   "POST /v1/errors": {
