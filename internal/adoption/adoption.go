@@ -20,6 +20,7 @@ import (
 	"recoup/internal/engine"
 	"recoup/internal/redact"
 	"recoup/internal/store"
+	"recoup/retry"
 )
 
 const (
@@ -54,7 +55,8 @@ type Options struct {
 	Key      func(context.Context) ([]byte, error) // digests of source rows are made with it
 	Node     string                                // of this process, among all that share its database
 	Now      func() time.Time
-	Redactor *redact.Redactor // nil: the default rules
+	Sleep    func(context.Context, time.Duration) error // nil: [retry.Sleep]
+	Redactor *redact.Redactor                           // nil: the default rules
 	Logger   *slog.Logger
 }
 
@@ -86,8 +88,9 @@ type state struct {
 	busy    bool
 	failing bool
 	pause   time.Duration
-	rest    time.Time // until then nothing is tried
-	slow    time.Time // until then the backfill waits
+	rest    time.Time     // until then nothing is tried
+	slow    time.Time     // until then the backfill waits
+	fastest time.Duration // batch of the backfill
 	walk    *walk
 	moved   int64 // how far the queue of errors that moved was looked at
 
@@ -108,6 +111,9 @@ func New(o Options) (*Service, error) {
 	}
 	if o.Redactor == nil {
 		o.Redactor = redact.Default()
+	}
+	if o.Sleep == nil {
+		o.Sleep = retry.Sleep
 	}
 	return &Service{Options: o, states: map[int]*state{}, atOnce: make(chan struct{}, maxAtOnce)}, nil
 }
@@ -194,11 +200,14 @@ func (s *Service) end(st *state) {
 }
 
 // pursue works at an adoption until there is nothing more to do, or something else may be
-// more urgent.
+// more urgent. A rest of the backfill is waited for: the next run may come much later.
 func (s *Service) pursue(ctx context.Context, a *store.Adoption, st *state) {
 	for range maxPasses {
 		more, err := s.work(ctx, a, st)
-		if s.failed(ctx, a, st, err) || !more {
+		if s.failed(ctx, a, st, err) {
+			return
+		}
+		if rest := st.slow.Sub(s.Now()); !more && (rest <= 0 || rest > maxRest || s.Sleep(ctx, rest) != nil) {
 			return
 		}
 	}

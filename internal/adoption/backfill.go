@@ -12,12 +12,14 @@ const (
 	// how long it waits then.
 	maxLag   = 10 * time.Second
 	lagPause = time.Second
+
+	// maxRest is the longest rest between batches that is waited for: behind a longer one
+	// there is time to look what else there is.
+	maxRest = 250 * time.Millisecond
 )
 
-// backfill looks at a batch of the rows that were there before the adoption. It takes at
-// most half of the time: after each batch it rests as long as that took, so that a database
-// that is slow because others are busy is left alone longer. While a standby is
-// behind it waits.
+// backfill looks at a batch of the rows that were there before the adoption, and rests
+// behind it. While a standby is behind it waits.
 func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
 	begun := s.Now()
 	if begun.Before(st.slow) {
@@ -47,6 +49,19 @@ func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Tu
 	}
 	a.ScannedTo = last
 	now := s.Now()
-	st.slow = now.Add(now.Sub(begun))
+	st.slow = now.Add(st.afterwards(now.Sub(begun)))
 	return !now.Before(st.slow), nil
+}
+
+// afterwards is how long the backfill rests behind a batch: a quarter of the time that it
+// took. One that took twice as long as the fastest was slow because others are busy, who
+// get as much time again.
+func (st *state) afterwards(took time.Duration) time.Duration {
+	if st.fastest == 0 || took < st.fastest {
+		st.fastest = took
+	}
+	if took > 2*st.fastest {
+		return took
+	}
+	return took / 4
 }

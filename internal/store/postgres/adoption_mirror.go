@@ -19,11 +19,13 @@ type moved struct {
 	archivedAt  *time.Time
 }
 
+// selectMoved looks up one by one, as selectPairs does, and only what is no open error in
+// the archive.
 const selectMoved = `select m.mirror_id, case when coalesce(e.error_id, a.error_id) is not null then r.key end, coalesce(e.disposition, a.disposition), a.archived_at
 	from (select * from recoup.adopted_mirror where adoption_id = $1 and mirror_id > $2 order by mirror_id limit $3) m
-	left join recoup.adopted_row r on r.error_id = m.error_id and r.adoption_id = $1
-	left join recoup.error e on e.error_id = m.error_id
-	left join recoup.error_archive a on a.error_id = m.error_id
+	left join lateral (select key from recoup.adopted_row where error_id = m.error_id and adoption_id = $1 limit 1) r on true
+	left join lateral (select error_id, disposition from recoup.error where error_id = m.error_id limit 1) e on true
+	left join lateral (select error_id, disposition, archived_at from recoup.error_archive where error_id = m.error_id and e.error_id is null limit 1) a on true
 	order by m.mirror_id`
 
 // Mirror implements [store.Adopter]. It is a transaction of its own, which holds nothing

@@ -13,9 +13,11 @@ import (
 )
 
 // selectPairs is what is known of source rows, with their errors as far as those are
-// open: what is in the archive, or not even there, has ended.
+// open: what is in the archive, or not even there, has ended. Errors are looked up one
+// by one: a plan for a batch that is thought to be large would read all there are.
 const selectPairs = `select r.key, r.error_id, r.digest, r.attempt, coalesce(e.state <> 'RESOLVED', false), coalesce(e.table_name, ''), coalesce(e.entity_id, ''), coalesce(e.code, ''), d.lease_token, d.lease_ends_at
-	from %s r left join recoup.error e on e.error_id = r.error_id left join recoup.due d on d.error_id = r.error_id order by r.key`
+	from %s r left join lateral (select * from recoup.error where error_id = r.error_id limit 1) e on true
+	left join lateral (select * from recoup.due where error_id = r.error_id limit 1) d on true order by r.key`
 
 var (
 	selectPairsOf    = strings.Replace(selectPairs, "%s", "(select * from recoup.adopted_row where adoption_id = $1 and key = any ($2))", 1)

@@ -46,9 +46,10 @@ create table recoup.adoption (
   begun_by    text not null
 );
 
--- Which error a source row has.
+-- Which error a source row has. No foreign key: whoever writes a pair holds the turn at its
+-- adoption (check_turn), which is not forgotten while there is one.
 create table recoup.adopted_row (
-  adoption_id int not null references recoup.adoption,
+  adoption_id int not null,
   key         text collate "C" not null,
   error_id    uuid not null,
   digest      bytea not null, -- of the mapped columns, keyed
