@@ -70,5 +70,6 @@ func fillAdoption(owner prompt) {
 	owner.run(`insert into recoup.adopted_row (adoption_id, key, error_id, digest) values (1, '7', gen_random_uuid(), '\x')`)
 	owner.run(`insert into recoup.adopted_mirror (adoption_id, error_id) values (1, gen_random_uuid())`)
 	owner.run(`insert into recoup.adopted_change (adoption_id, keys) values (1, '{7}')`)
+	owner.run(`insert into recoup.adopted_entity (adoption_id, change_id, hash) values (1, 1, 7)`)
 	owner.run(`insert into recoup.adopted_unreadable (adoption_id, key, cause) values (1, '7', 'division by zero')`)
 }
