@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"recoup"
 	"recoup/client"
 	"recoup/internal/test/live"
 )
@@ -24,9 +25,16 @@ func consolePages(t *testing.T, c *client.Client) map[string]string {
 	if err != nil || len(page.Errors) == 0 {
 		t.Fatalf("there is no error: %v", err)
 	}
+	letters, err := c.DeadLetters(t.Context(), recoup.DeadLetterFilter{}, client.Page{Limit: 1})
+	if err != nil || len(letters.DeadLetters) == 0 {
+		t.Fatalf("there is no dead letter: %v", err)
+	}
+	d := letters.DeadLetters[0]
+	group := "dead-letters/groups/" + d.GroupID.String()
 	return map[string]string{
+		"dead-letters": "dead-letters", "dead-letter": "dead-letters/" + d.ErrorID.String(), "dead-letter-group": group, "replay-plan": group + "/replay", "operations": "operations", "alerts": "alerts",
 		"sign-in": "sign-in", "now": "", "errors": "errors?state=PARKED", "error": "errors/" + page.Errors[0].ID.String(), "park": "park", "promotion": "promotion?entity=CO-1",
-		"gate-zero": "gate-zero", "codes": "codes", "policy": "policy", "admin": "admin", "audit": "audit", "dead-letters": "dead-letters", "missing": "nowhere",
+		"gate-zero": "gate-zero", "codes": "codes", "policy": "policy", "admin": "admin", "audit": "audit", "missing": "nowhere",
 	}
 }
 

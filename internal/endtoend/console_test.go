@@ -4,6 +4,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/client"
@@ -20,6 +21,13 @@ func console(t *testing.T, d database) (*site, *client.Client, *browser) {
 		if _, err := c.Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: entity, Code: "VALIDATION_ERROR", Message: "no such number"}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	failure := recoup.StageFailure{
+		WorkID: recoup.ID{1, 15: 1}, Pipeline: "criticizer", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true, LastStack: "dial: timeout",
+		Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: time.Now(), LastFailureAt: time.Now(),
+	}
+	if _, err := c.RecordDeadLetter(t.Context(), failure); err != nil {
+		t.Fatal(err)
 	}
 	return s, c, openBrowser(t, "http://"+*s.address.Load()+"/console/")
 }
