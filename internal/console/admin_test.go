@@ -81,3 +81,28 @@ func TestAdmin(t *testing.T) {
 		t.Errorf("a reader reads the audit: %d", got.status)
 	}
 }
+
+// TestErrorGroups proves that errors of one cause are a group, which has an owner and a note,
+// and that an act on it means all of it and nothing else.
+func TestErrorGroups(t *testing.T) {
+	t.Parallel()
+	n, parked := start(t)
+	v := visit(t, n)
+	v.signIn(n.Key)
+	e, err := n.Client().Error(t.Context(), parked.Error.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "groups/" + e.GroupID.String()
+	var p page
+	for p = v.get("groups"); !strings.Contains(p.body, at); p = v.get("groups") { // it is counted within seconds
+		if t.Context().Err() != nil || p.status != http.StatusOK {
+			t.Fatalf("the groups are %d\n%s", p.status, p.body)
+		}
+	}
+	p = v.get(at)
+	p.has(t, "VALIDATION_ERROR", "no such number")
+	v.send(p, at+"/note", url.Values{"owner": {"grace"}, "note": {"the register changed"}}).has(t, "The group has its owner and its note.", "grace", "the register changed")
+	v.send(p, "errors/preview", url.Values{"verb": {"resolve"}, "everything": {"yes"}, "filter": {"group=" + e.GroupID.String()}}).has(t, "Resolve 1 error?")
+	v.get("errors/"+e.ID.String()).has(t, at)
+}

@@ -24,7 +24,7 @@ type token struct {
 // filterKeys are what lists of errors can be narrowed by, as they are typed, and the
 // parameters that they are.
 func filterKeys() []string {
-	return []string{"state", "table", "hub", "code", "entity", "owner", "tier", "parked", "blocking", "older", "newer"}
+	return []string{"state", "table", "hub", "code", "entity", "owner", "tier", "parked", "blocking", "older", "newer", "group"}
 }
 
 // typed turns what was typed into the address of the list that is meant. What has no key is
@@ -78,6 +78,13 @@ func filter(q url.Values, now time.Time) (client.Filter, error) {
 	f := client.Filter{
 		Table: q.Get("table"), Hub: q.Get("hub"), State: recoup.State(q.Get("state")), EntityID: q.Get("entity"),
 		Code: q.Get("code"), AssignedTo: q.Get("owner"),
+	}
+	if group := q.Get("group"); group != "" {
+		id, err := recoup.ParseID(group)
+		if err != nil {
+			wrong.Addf("group", "invalid", "a group is named by its whole id")
+		}
+		f.Group = id
 	}
 	if tier := q.Get("tier"); tier != "" {
 		n, err := strconv.Atoi(tier)

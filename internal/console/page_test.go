@@ -126,7 +126,7 @@ func TestHostileStrings(t *testing.T) {
 	v := visit(t, n)
 	v.signIn(n.Key)
 	for _, path := range append(hostileLetters(t, n, evil), []string{
-		"", "errors", "errors/" + reported.Error.ID.String(), "errors/" + parked.Error.ID.String(), "park", "gate-zero", "codes?text=" + url.QueryEscape(evil), "policy", "admin", "audit?actor=" + url.QueryEscape(evil), "promotion?entity=" + url.QueryEscape(evil),
+		"", "errors", "errors/" + reported.Error.ID.String(), "errors/" + parked.Error.ID.String(), "park", "groups?code=" + url.QueryEscape(evil), "groups", "gate-zero", "codes?text=" + url.QueryEscape(evil), "policy", "admin", "audit?actor=" + url.QueryEscape(evil), "promotion?entity=" + url.QueryEscape(evil),
 		"errors?entity=" + url.QueryEscape(evil), "errors?older=" + url.QueryEscape(evil), "errors?code=" + url.QueryEscape(evil), "sign-in?to=" + url.QueryEscape(evil), evil,
 	}...) {
 		p := v.get(strings.ReplaceAll(path, "\"", "%22"))

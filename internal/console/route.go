@@ -15,6 +15,9 @@ func routes() []route {
 	get, post := http.MethodGet, http.MethodPost
 	return []route{
 		{get, "{$}", "now", viewNow},
+		{get, "groups", "groups", viewGroups},
+		{get, "groups/{id}", "group", viewErrorGroup},
+		{post, "groups/{id}/note", "group", noteErrorGroup},
 		{get, "errors", "errors", viewErrors},
 		{get, "errors/{id}", "error", viewError},
 		{post, "errors/{id}/{verb}", "error", actOnError},

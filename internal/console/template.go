@@ -74,7 +74,7 @@ func (p *pages) show(v *visit, status int, page string, main any) {
 func section(page string) string {
 	within := map[string]string{
 		"error": "errors", "confirm": "errors", "dead-letter": "dead-letters", "dead-letter-group": "dead-letters", "group-confirm": "dead-letters",
-		"replay-plan": "dead-letters", "replay": "operations", "alert": "alerts",
+		"replay-plan": "dead-letters", "replay": "operations", "alert": "alerts", "group": "groups", "batch": "gate-zero", "intake": "gate-zero", "audit": "admin",
 	}
 	return cmp.Or(within[page], page)
 }
@@ -140,6 +140,7 @@ type entry struct {
 func navigation() []entry {
 	return []entry{
 		{Page: "now", Path: "./", Name: "Now", Key: "n"},
+		{Page: "groups", Path: "groups", Name: "Groups", Key: "u"},
 		{Page: "errors", Path: "errors", Name: "Errors", Key: "e"},
 		{Page: "park", Path: "park", Name: "Park queue", Key: "p"},
 		{Page: "dead-letters", Path: "dead-letters", Name: "Dead letters", Key: "d"},

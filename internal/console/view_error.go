@@ -47,6 +47,9 @@ func viewError(v *visit) (any, error) {
 	p.Machine = machine(history, e.State)
 	p.Offers = offers(p.Explanation, v.who)
 	p.Alike = address("errors", url.Values{"table": {e.Table}, "code": {string(e.Code)}})
+	if !e.GroupID.IsZero() {
+		p.Alike = "groups/" + e.GroupID.String()
+	}
 	if def, err := v.client.Code(v.ctx(), e.Code); err == nil {
 		p.Code = &def
 	}

@@ -34,7 +34,7 @@ func consolePages(t *testing.T, c *client.Client) map[string]string {
 	return map[string]string{
 		"dead-letters": "dead-letters", "dead-letter": "dead-letters/" + d.ErrorID.String(), "dead-letter-group": group, "replay-plan": group + "/replay", "operations": "operations", "alerts": "alerts",
 		"sign-in": "sign-in", "now": "", "errors": "errors?state=PARKED", "error": "errors/" + page.Errors[0].ID.String(), "park": "park", "promotion": "promotion?entity=CO-1",
-		"gate-zero": "gate-zero", "codes": "codes", "policy": "policy", "admin": "admin", "audit": "audit", "missing": "nowhere",
+		"groups": "groups", "gate-zero": "gate-zero", "codes": "codes", "policy": "policy", "admin": "admin", "audit": "audit", "missing": "nowhere",
 	}
 }
 
