@@ -88,7 +88,7 @@ func fillAlerts(d *alertDriver) {
 
 func fillService(d *serviceDriver) {
 	d.Helper()
-	d.created(d.key("a"))
+	d.signedIn(d.session(1))
 	d.addPlatformKey("a", "tenant")
 	d.addPolicy("9", "version: 9")
 }
