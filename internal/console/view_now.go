@@ -22,9 +22,9 @@ type stat struct {
 type nowPage struct {
 	Headline, Rest string
 	Stats          []stat
-	Queues         []recoup.WorkerQueue
 	Alerts         []recoup.Alert
-	Codes          []recoup.CodeCount
+	Groups         []groupRow
+	Forecasts      []forecastRow
 	Acts           []recoup.AuditEntry
 	MayAudit       bool
 }
@@ -38,18 +38,25 @@ func viewNow(v *visit) (any, error) {
 	p := &nowPage{MayAudit: v.who.May("operator", "admin")}
 	parts := nowParts()
 	p.Stats = make([]stat, len(parts))
-	failed := make([]error, len(parts)+2)
+	failed := make([]error, len(parts)+3)
 	var all sync.WaitGroup
 	for i, part := range parts {
 		all.Go(func() { p.Stats[i], failed[i] = seen(part(v.ctx(), v, p)) })
 	}
 	all.Go(func() {
-		top, err := v.client.TopCodes(v.ctx(), 24, 6)
-		p.Codes, failed[len(parts)] = top.Codes, permitted(err)
+		page, err := v.client.ErrorGroups(v.ctx(), client.ErrorGroupFilter{}, client.Page{Limit: 6})
+		for i := range page.Groups {
+			p.Groups = append(p.Groups, groupRow{page.Groups[i], hours(page.Groups[i].Trend)})
+		}
+		failed[len(parts)] = permitted(err)
 	})
 	all.Go(func() {
 		page, err := v.client.Audit(v.ctx(), recoup.AuditFilter{}, client.Page{Limit: 6})
 		p.Acts, failed[len(parts)+1] = page.Entries, permitted(err)
+	})
+	all.Go(func() {
+		forecast, err := v.client.Forecast(v.ctx())
+		p.Forecasts, failed[len(parts)+2] = forecastRows(&forecast), permitted(err)
 	})
 	all.Wait()
 	if err := errors.Join(failed...); err != nil {
@@ -152,16 +159,13 @@ func waiting(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	return s, err
 }
 
-func unclaimed(ctx context.Context, v *visit, p *nowPage) (stat, error) {
+func unclaimed(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	s := stat{Title: "Due and unclaimed", Href: "errors?state=RETRY_PENDING", Why: "workers keep up"}
 	queues, err := v.client.Workers(ctx)
 	var n int64
 	for i := range queues {
 		q := &queues[i]
 		n += q.Due
-		if q.Due > 0 {
-			p.Queues = append(p.Queues, *q)
-		}
 		if q.Unattended {
 			s.Hot, s.Why = true, q.Name()+": no worker for "+span(v.now.Sub(q.DueSince))
 		}
@@ -209,7 +213,7 @@ func running(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 }
 
 func lateJobs(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
-	s := stat{Title: "Late jobs", Href: "./", Why: "all on time"}
+	s := stat{Title: "Late jobs", Href: "admin", Why: "all on time"}
 	found, err := v.client.Jobs(ctx)
 	n := 0
 	for i := range found.Jobs {
@@ -226,7 +230,7 @@ func lateJobs(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 }
 
 func undelivered(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
-	s := stat{Title: "Notifications given up", Href: "./", Why: "all delivered"}
+	s := stat{Title: "Notifications given up", Href: "admin", Why: "all delivered"}
 	page, err := v.client.Notices(ctx, recoup.NoticeFilter{State: "GIVEN_UP"}, client.Page{Limit: 100})
 	n := int64(len(page.Notices))
 	if s.Value = count(n); n > 0 {

@@ -73,7 +73,7 @@ func run(ctx context.Context, streams command.Streams, options app.Options, read
 			return errors.Join(err, node.Close(ctx))
 		}
 	}
-	fmt.Fprintf(streams.Err, "Recoup listens on %s (docs: %s/docs)\n", node.URL(), node.URL())
+	fmt.Fprintf(streams.Err, "Recoup listens on %s (console: %s/, docs: %s/docs)\n", node.URL(), node.URL(), node.URL())
 	return node.Serve(ctx)
 }
 

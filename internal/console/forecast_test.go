@@ -1,0 +1,34 @@
+package console
+
+import (
+	"testing"
+	"time"
+
+	"recoup/client"
+)
+
+// A forecast is said in words, what will not drain first, and nothing is said of what is
+// empty.
+func TestForecastRows(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+	rows := forecastRows(&client.Forecast{At: now, Queues: []client.QueueForecast{
+		{Table: "a", Verdict: "empty"},
+		{Table: "b", Verdict: "drains", Due: 1204, Waiting: 1300, DonePerMinute: 41, NewPerMinute: 6, EmptyFrom: now.Add(30 * time.Minute), EmptyBy: now.Add(2 * time.Hour)},
+		{Pipeline: "news", Stage: "llm", Verdict: "too_little_data", Due: 3},
+		{Table: "c", Verdict: "will_not_drain", Due: 212, NewPerMinute: 3.25},
+	}})
+	want := []forecastRow{
+		{"c", "will not drain", "212 due, 0 waiting · 0 a minute done · 3.2 a minute new", true},
+		{"b", "clear in 30 min to 2 h", "1,204 due, 1,300 waiting · 41 a minute done · 6.0 a minute new", false},
+		{"news / llm", "too little data", "3 due, 0 waiting · 0 a minute done · 0 a minute new", false},
+	}
+	if len(rows) != len(want) {
+		t.Fatalf("the rows are %+v", rows)
+	}
+	for i := range want {
+		if rows[i] != want[i] {
+			t.Errorf("row %d is\n%+v, want\n%+v", i, rows[i], want[i])
+		}
+	}
+}
