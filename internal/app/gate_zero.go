@@ -18,6 +18,23 @@ func (n *Node) newGateZero(ids *recoup.IDSource) (*recovery.Service, error) {
 	})
 }
 
+// redactTakenOver redacts the text of rows that were taken over. It begins again after a
+// failure, and does nothing once it is through.
+func (n *Node) redactTakenOver(s store.TakenOverRedactor) func(context.Context) error {
+	through := false
+	return func(ctx context.Context) error {
+		if through {
+			return nil
+		}
+		done, err := recovery.RedactTakenOver(ctx, s)
+		if done.Read > 0 {
+			n.o.Logger.Info("looked for secrets in the Gate Zero rows that were taken over", "rows", done.Read, "redacted", done.Redacted)
+		}
+		through = err == nil
+		return err
+	}
+}
+
 // GateZero is the Gate Zero of a database, for who can open it: the way to import
 // large files without a server. Nothing else of a node runs meanwhile.
 type GateZero struct {

@@ -42,7 +42,7 @@ grant insert, update, delete on recoup.error_group, recoup.error_group_hour to r
 -- leases, turns and folded counts.
 grant usage on schema cl to recoup_app;
 grant select on cl.gate_zero_batch, cl.gate_zero_intake, cl.gate_zero_turn, cl.gate_zero_recovery, cl.gate_zero_lease, cl.gate_zero_air,
-  cl.gate_zero_revoked, cl.gate_zero_count, cl.gate_zero_reason, cl.gate_zero_policy, cl.gate_zero_taken_over, cl.gate_zero_left to recoup_app; -- others may have tables there
+  cl.gate_zero_revoked, cl.gate_zero_count, cl.gate_zero_reason, cl.gate_zero_policy, cl.gate_zero_taken_over, cl.gate_zero_unread, cl.gate_zero_left to recoup_app; -- others may have tables there
 grant insert, update on cl.gate_zero_batch, cl.gate_zero_intake, cl.gate_zero_recovery to recoup_app;
 grant insert, update, delete on cl.gate_zero_lease, cl.gate_zero_turn to recoup_app;
 grant insert, delete on cl.gate_zero_count, cl.gate_zero_reason to recoup_app;
@@ -101,6 +101,9 @@ end $$;
 grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz) to public; -- guards ask them, whoever acts
 revoke execute on function cl.sync_gate(text, interval[], text[], interval) from public;
 grant execute on function cl.sync_gate(text, interval[], text[], interval) to recoup_app;
+revoke execute on function cl.unread(text, integer), cl.redact_taken_over(text, uuid[], jsonb[]), cl.put_redacted(text, uuid, text, jsonb),
+  cl.check_redacted(text, uuid, jsonb) from public;
+grant execute on function cl.unread(text, integer), cl.redact_taken_over(text, uuid[], jsonb[]) to recoup_app;
 grant execute on function recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public; -- as row security does
 revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text), recoup.sync_name(text, regclass, recoup.error_table, text),
   recoup.grant_view(text, regclass), recoup.allow_read(name, text, text), recoup.forbid_read(name, text, text),

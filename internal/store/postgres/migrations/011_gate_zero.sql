@@ -194,10 +194,22 @@ create table cl.gate_zero_taken_over (
   one        boolean primary key default true check (one),
   at         timestamptz not null default now(),
   intakes    bigint not null,
-  recoveries bigint not null
+  recoveries bigint not null,
+  redacted   bigint not null default 0, -- rows that held a secret, so far
+  read_at    timestamptz                -- when a node had looked for secrets in the last of them
 );
 
--- The rows of cl_before that break a rule, and were left there.
+-- The rows taken over whose text no node has redacted yet (decision 0090). Only
+-- cl.redact_taken_over writes here; reading is true within one call of it.
+create table cl.gate_zero_unread (
+  kind    text not null check (kind in ('intake', 'recovery')),
+  row_id  uuid not null,
+  reading boolean not null default false,
+  primary key (kind, row_id)
+);
+
+-- The rows of cl_before that break a rule, and were left there. What they say is not
+-- repeated, because it may be a secret.
 create table cl.gate_zero_left (
   table_name text not null,
   row_id     text, -- its id, as far as it has one
@@ -268,7 +280,7 @@ begin
       when same_id > 1 then 'its intake_id is not unique'
       when coalesce(company_name, '') = '' then 'it has no company_name'
       when status is null or status not in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED')
-        then 'unknown status ' || coalesce(status, 'NULL') || '; statuses are: PENDING, FAILED, AUTHORIZED, REENTER_SUCCEEDED'
+        then 'its status is unknown; statuses are: PENDING, FAILED, AUTHORIZED, REENTER_SUCCEEDED'
       when batch_id = '' or length(batch_id) > 200 then 'its batch_id has ' || length(batch_id) || ' characters, not 1 to 200; no batch is NULL'
       when same_key > 1 then 'its import_key is not unique in its batch'
       when not (isfinite(created_at) and isfinite(updated_at)) or created_at > now() + interval '1 minute' or updated_at < created_at
@@ -281,10 +293,10 @@ begin
       when intake_id is null then 'it has no intake_id'
       when same_intake > 1 then 'its intake has ' || same_intake || ' recoveries'
       when failure_reason is null or failure_reason <> all (gate.reasons)
-        then 'unknown failure_reason ' || coalesce(failure_reason, 'NULL') || '; reasons are: ' || array_to_string(gate.reasons, ', ')
+        then 'its failure_reason is unknown; reasons are: ' || array_to_string(gate.reasons, ', ')
       when attempt_count is null or attempt_count not between 1 and 3 then 'its attempt_count is ' || coalesce(attempt_count::text, 'NULL') || ', not 1 to 3'
       when status is null or status not in ('ACTIVE', 'EXHAUSTED', 'SUCCEEDED')
-        then 'unknown status ' || coalesce(status, 'NULL') || '; statuses are: ACTIVE, EXHAUSTED, SUCCEEDED'
+        then 'its status is unknown; statuses are: ACTIVE, EXHAUSTED, SUCCEEDED'
       when num_nulls(created_at, updated_at, next_eligible_at) > 0 or not (isfinite(created_at) and isfinite(updated_at) and isfinite(next_eligible_at))
         or created_at > now() + interval '1 minute' or updated_at < created_at
         then concat_ws(' ', 'its times are not in their order: created_at', created_at, 'updated_at', updated_at, 'next_eligible_at', next_eligible_at)
@@ -299,7 +311,7 @@ begin
   update cl.found_recovery r set problem = p.problem from (select f.ctid, case
       when i.intake_id is null then 'there is no intake ' || f.intake_id
       when i.problem is not null then 'its intake was left: ' || i.problem
-      when i.batch_id is distinct from f.batch_id then concat('its batch_id is ', coalesce(f.batch_id, 'NULL'), ', that of its intake ', coalesce(i.batch_id, 'NULL'))
+      when i.batch_id is distinct from f.batch_id then 'its batch_id is not that of its intake'
       when i.status not in ('FAILED', 'REENTER_SUCCEEDED') then 'its intake is ' || i.status
       when i.status = 'FAILED' and f.status = 'SUCCEEDED' then 'it is SUCCEEDED, and its intake is FAILED' end as problem
     from cl.found_recovery f left join cl.found_intake i on i.intake_id = f.intake_id where f.problem is null) p
@@ -351,6 +363,8 @@ begin
     select intake_id, batch_id, 'AUTH', 'recoup migrate', updated_at from cl.gate_zero_intake where status = 'AUTHORIZED' and previous_intake_id is null
     order by updated_at, intake_id;
 
+  insert into cl.gate_zero_unread (kind, row_id)
+    select 'intake', intake_id from cl.gate_zero_intake union all select 'recovery', recovery_id from cl.gate_zero_recovery;
   insert into cl.gate_zero_taken_over (intakes, recoveries)
     values ((select count(*) from cl.gate_zero_intake), (select count(*) from cl.gate_zero_recovery));
   if (select intakes + recoveries from cl.gate_zero_taken_over) + (select count(*) from cl.gate_zero_left)

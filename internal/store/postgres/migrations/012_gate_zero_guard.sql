@@ -96,6 +96,12 @@ end $$;
 create trigger guard_insert after insert on cl.gate_zero_intake referencing new table as added
   for each statement execute function cl.intakes_added();
 
+-- redacting reports whether cl.redact_taken_over is changing a row at the moment.
+create function cl.redacting(kind text, id uuid) returns boolean language sql stable
+security definer set search_path = pg_catalog, pg_temp as $$
+  select exists (select from cl.gate_zero_unread u where u.kind = redacting.kind and u.row_id = id and u.reading)
+$$;
+
 -- intakes_changed never lets a failed intake become AUTHORIZED.
 create function cl.intakes_changed() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
@@ -104,7 +110,7 @@ begin
       when o.intake_id is null
         or row(n.batch_id, n.import_key, n.company_name, n.domain, n.linkedin_url, n.state, n.previous_intake_id, n.created_at)
           is distinct from row(o.batch_id, o.import_key, o.company_name, o.domain, o.linkedin_url, o.state, o.previous_intake_id, o.created_at)
-        then 'what it is and when it came is permanent'
+        then case when cl.redacting('intake', o.intake_id) then null else 'what it is and when it came is permanent' end
       when n.status = o.status or o.status = 'PENDING' and n.status in ('FAILED', 'AUTHORIZED') then null
       when o.status = 'FAILED' and n.status = 'REENTER_SUCCEEDED'
         and exists (select from cl.gate_zero_intake f where f.previous_intake_id = o.intake_id)
@@ -162,6 +168,7 @@ begin
   perform cl.refuse(min('recovery ' || n.recovery_id || ': ' || case
       when o.recovery_id is null or n.intake_id <> o.intake_id or n.batch_id is distinct from o.batch_id
         or n.created_at <> o.created_at then 'what it is of and when it began is permanent'
+      when (o.status <> 'ACTIVE' or not recoup.timely(n.updated_at)) and cl.redacting('recovery', o.recovery_id) then null
       when o.status <> 'ACTIVE' then 'it is ' || o.status || ' for good'
       when n.attempt_count not in (o.attempt_count, o.attempt_count + 1) then 'attempts are counted one by one'
       when n.attempt_count = o.attempt_count and n.next_eligible_at <> o.next_eligible_at
@@ -196,7 +203,9 @@ create trigger guard_update after update on cl.gate_zero_recovery referencing ol
 -- recovery_touched dates what was changed without a date.
 create function cl.recovery_touched() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  new.updated_at := recoup.clock();
+  if not cl.redacting('recovery', new.recovery_id) then
+    new.updated_at := recoup.clock();
+  end if;
   return new;
 end $$;
 create trigger touched before update on cl.gate_zero_recovery
@@ -223,6 +232,77 @@ create constraint trigger told_update after update on cl.gate_zero_recovery defe
   for each row when (new.attempt_count <> old.attempt_count or new.status <> old.status) execute function cl.recovery_told();
 create trigger forbidden before delete on cl.gate_zero_recovery for each statement execute function recoup.forbid();
 create trigger forbidden_truncate before truncate on cl.gate_zero_recovery for each statement execute function recoup.forbid();
+
+-- What was taken over is redacted once, by a node, because what a secret is only Go knows.
+
+-- unread returns rows taken over that no node has looked at: their columns that can hold
+-- text and name nothing.
+create function cl.unread(kind text, n integer) returns table (id uuid, texts jsonb)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  return query execute format($q$
+    select u.row_id, coalesce((select jsonb_object_agg(v.key, v.value) from jsonb_each(to_jsonb(t)) v
+        where v.key = any ($2) and v.value <> 'null'), '{}')
+      from (select row_id from cl.gate_zero_unread where kind = $1 order by row_id limit $3) u
+      join cl.gate_zero_%1$s t on t.%1$s_id = u.row_id$q$, kind) using kind, cl.text_columns(kind), n;
+end $$;
+
+-- text_columns lists them. What identifies a row or is one of a few codes is none of them.
+create function cl.text_columns(kind text) returns text[] language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(array_agg(a.attname::text), '{}') from pg_attribute a join pg_type t on t.oid = a.atttypid
+   where a.attrelid = ('cl.gate_zero_' || kind)::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+     and t.typcategory in ('S', 'U', 'A', 'C') and t.oid not in ('uuid'::regtype, 'bytea'::regtype)
+     and a.attname not in ('batch_id', 'status', 'failure_reason')
+$$;
+
+-- redact_taken_over changes rows taken over that nobody has looked at yet, each by an object
+-- of the columns that held a secret, and returns how many there were. A text must be what it
+-- was but for replacements. What its column cannot hold is left empty: a name that is not
+-- unique any more, a text that is too long.
+create function cl.redact_taken_over(kind text, ids uuid[], changes jsonb[]) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  c       record;
+  changed integer := 0;
+begin
+  for c in with mine as (update cl.gate_zero_unread u set reading = true
+        where u.kind = redact_taken_over.kind and u.row_id = any (ids) returning u.row_id)
+      select d.id, d.change from unnest(ids, changes) d (id, change) join mine on mine.row_id = d.id where d.change <> '{}' order by 1 loop
+    perform cl.check_redacted(kind, c.id, c.change);
+    perform cl.put_redacted(kind, c.id, key, value) from jsonb_each(c.change);
+    changed := changed + 1;
+  end loop;
+  delete from cl.gate_zero_unread u where u.kind = redact_taken_over.kind and u.row_id = any (ids);
+  update cl.gate_zero_taken_over t set redacted = t.redacted + changed,
+    read_at = case when not exists (select from cl.gate_zero_unread) then recoup.clock() end;
+  return changed;
+end $$;
+
+-- put_redacted writes a column, or empties it.
+create function cl.put_redacted(kind text, id uuid, name text, value jsonb) returns void language plpgsql as $$
+declare
+  put text := format('update cl.gate_zero_%1$s t set %2$I = (select %2$I from jsonb_populate_record(null::cl.gate_zero_%1$s, $2)) where t.%1$s_id = $1', kind, name);
+begin
+  execute put using id, jsonb_build_object(name, value);
+exception when data_exception or unique_violation then
+  execute put using id, jsonb_build_object(name, null);
+end $$;
+
+-- check_redacted refuses a change that does more than to replace parts of what was there.
+create function cl.check_redacted(kind text, id uuid, change jsonb) returns void language plpgsql as $$
+declare
+  was jsonb;
+begin
+  execute format('select to_jsonb(t) from cl.gate_zero_%1$s t where t.%1$s_id = $1', kind) into was using id;
+  perform cl.refuse(min(kind || ' ' || id || ': ' || case
+      when key <> all (cl.text_columns(kind)) then quote_ident(key) || ' is no column that is redacted'
+      when value::text not like '%[redacted:%' then quote_ident(key) || ' is replaced by nothing that is redacted'
+      when jsonb_typeof(value) = 'string' and jsonb_typeof(was -> key) = 'string' and was ->> key not like
+          regexp_replace(regexp_replace(value #>> '{}', '([\\%_])', '\\\1', 'g'), '\[redacted:[^]]*\]', '%', 'g')
+        then quote_ident(key) || ' is changed where nothing is redacted' end))
+    from jsonb_each(change);
+end $$;
 
 -- Leases: one begins now, is only ever extended, and has expired when its time is
 -- over, so that the AIR can be held to them. One that the kill switch takes away is
