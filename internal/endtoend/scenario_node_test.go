@@ -87,6 +87,23 @@ func nodeCommand(folder string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// startPiped starts a process that ends with its input.
+func startPiped(t *testing.T, cmd *exec.Cmd) (io.WriteCloser, io.Reader) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return in, out
+}
+
 // typeScriptPackage returns the folder of the built package.
 func typeScriptPackage(t *testing.T) string {
 	t.Helper()
@@ -120,17 +137,7 @@ func newNodeDriver(t *testing.T, s setting) driver {
 	d := &nodeDriver{T: t, lines: make(chan nodeLine), log: &text{}}
 	cmd := nodeCommand(typeScriptPackage(t), ".cache/conformance/driver.js", string(settings))
 	cmd.Stderr = d.log
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, cmd)
 	d.in = in
 	go d.read(out)
 	t.Cleanup(func() {
