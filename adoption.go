@@ -1,6 +1,7 @@
 package recoup
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -75,6 +76,11 @@ type Adoption struct {
 	BegunAt    time.Time     `json:"begun_at" doc:"when it was adopted"`
 	GovernedAt time.Time     `json:"governed_at,omitzero" doc:"since when every row is governed"`
 	BegunBy    string        `json:"begun_by" doc:"who adopted it"`
+	Agreed     SourceRules   `json:"source_rules" doc:"which columns nodes may keep with errors, and whether they may remove rows: as the policy was at the last recoup adopt --apply"`
+
+	// Rows that the policy would have removed and that are kept, as of the last sweep.
+	KeptBack int64  `json:"kept_back" doc:"rows that should be moved or deleted and are kept, because the table refuses it"`
+	KeptWhy  string `json:"kept_why,omitempty" doc:"why, of the last of them"`
 
 	// How far nodes are.
 	Pending   int64   `json:"pending" doc:"changes of its rows that no node has looked at, counted up to 10000; those of blocking tables block their entities until then"`
@@ -85,4 +91,17 @@ type Adoption struct {
 	Unreadable       int64  `json:"unreadable" doc:"rows on which a condition of the owner fails, counted up to 10000; they are looked at again when they change"`
 	UnreadableKey    string `json:"unreadable_key,omitempty" doc:"the key of one of them"`
 	UnreadableReason string `json:"unreadable_reason,omitempty" doc:"what the database says of it"`
+}
+
+// ErrorSource is what an error keeps of the row of an adopted table that it is of.
+type ErrorSource struct {
+	Details   json.RawMessage `json:"details,omitempty" doc:"the columns that the policy lists, with secrets replaced"`
+	Encrypted bool            `json:"encrypted" doc:"there are columns that are encrypted"`
+	Moved     bool            `json:"moved" doc:"the row has left its table and is kept here, encrypted"`
+}
+
+// DecryptedSource is what of it is encrypted, in plaintext.
+type DecryptedSource struct {
+	Columns json.RawMessage `json:"columns,omitempty" doc:"the columns that the policy has encrypted"`
+	Row     json.RawMessage `json:"row,omitempty" doc:"the whole row, if it has moved here"`
 }

@@ -90,10 +90,13 @@ type Adoption struct {
 	Mapping    recoup.Mapping
 	Default    recoup.Disposition // of the policy's table, which new rows get
 	Conditions Conditions
-	Preset     *preset.Preset // nil: none
-	MoveTo     string         // another table of the policy; empty: it stays under its own
+	Preset     *preset.Preset     // nil: none
+	MoveTo     string             // another table of the policy; empty: it stays under its own
+	Rules      recoup.SourceRules // which columns are kept with errors, and whether rows leave
 
-	done []string // steps that are, of an adoption that was begun before
+	// Of an adoption that was begun before: steps that are done, and for which rules.
+	done   []string
+	agreed recoup.SourceRules
 }
 
 // Conditions are the conditions of a mapping, as the database understood them.

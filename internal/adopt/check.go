@@ -135,9 +135,10 @@ func (p *Plan) note() {
 	if len(s.Triggers) > 0 && p.adoption.mirrors() {
 		notef("Its own triggers run when Recoup writes %s and %s: %s.", m.Disposition, m.ArchivedAt, strings.Join(s.Triggers, ", "))
 	}
-	if len(s.Referrers) > 0 {
+	if len(s.Referrers) > 0 && !p.Table.Source.Removes() {
 		notef("Foreign keys point to it (%s). They stay as they are: rows are neither deleted nor do their keys change.", strings.Join(s.Referrers, ", "))
 	}
+	p.noteRules()
 	if s.RowSecurity && !s.Forced {
 		notef("Row security is on. It does not hold the owner, whose functions read every row; nodes have no right to the table itself.")
 	}

@@ -22,6 +22,9 @@ func (a *Adoption) Functions() []Function {
 	if a.Preset != nil {
 		list = append(list, a.retry())
 	}
+	if a.Rules.Removes() {
+		list = append(list, a.remove())
+	}
 	if a.readsTimes() {
 		list = append([]Function{a.time()}, list...)
 	}
@@ -40,11 +43,16 @@ func (a *Adoption) function(what, parameters, arguments, returns, settings, body
 
 // row selects a source_row of the source, which is s.
 func (a *Adoption) row() string {
-	return fmt.Sprintf(`select %s, %s, %s,
+	return fmt.Sprintf(`select %s
+    from %s s`, a.values(a.columns()), a.Source.Quoted())
+}
+
+// values are those of a source_row of s.
+func (a *Adoption) values(columns string) string {
+	return fmt.Sprintf(`%s, %s, %s,
       %s,
       %s, %s,
-      %s, null::jsonb, %s
-    from %s s`, a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), a.underway(), a.Source.Quoted())
+      %s, %s, %s`, a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), columns, a.underway())
 }
 
 // read finds rows by their keys. Its plan does not depend on how many there are: it is

@@ -62,6 +62,7 @@ type Table struct {
 	Blocks         bool               `json:"blocks"`
 	EntityRequired bool               `json:"entity_required"`
 	Policy         string             `json:"policy"` // its version
+	Source         recoup.SourceRules `json:"source"`
 }
 
 // MakePlan reads a table and says what adopting it would do. It changes nothing. A
@@ -121,7 +122,7 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 	if err != nil {
 		return err
 	}
-	p.adoption = &Adoption{Source: p.Facts, Mapping: mapping, Default: p.Table.Default, Conditions: conditions, Preset: queue}
+	p.adoption = &Adoption{Source: p.Facts, Mapping: mapping, Default: p.Table.Default, Conditions: conditions, Preset: queue, Rules: p.Table.Source}
 	if err := p.number(ctx, tx); err != nil {
 		return err
 	}
@@ -132,6 +133,7 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 	for _, c := range p.adoption.key() {
 		p.Key = append(p.Key, c.Name)
 	}
+	p.refuseRules()
 	if p.Adopted == nil {
 		p.refuseMapping()
 		p.note()
@@ -178,7 +180,7 @@ func (s *Source) free(name string) string {
 // number is that of an adoption that was begun, or the next.
 func (p *Plan) number(ctx context.Context, tx pgx.Tx) error {
 	if p.Adopted != nil {
-		p.adoption.ID, p.adoption.done = p.Adopted.ID, p.Adopted.Steps
+		p.adoption.ID, p.adoption.done, p.adoption.agreed = p.Adopted.ID, p.Adopted.Steps, p.Adopted.Agreed
 		return nil
 	}
 	if err := actAs(ctx, tx, p.rights.SchemaOwner); err != nil {
@@ -207,7 +209,7 @@ func (p *Plan) forgetKey() {
 }
 
 const findTable = `select table_name, hub, entity_column, default_disposition, coalesce(extract(epoch from ttl), 0)::float8, blocks, entity_required, policy_version,
-  dead_letter, coalesce((select a.source from recoup.adoption a where a.table_name = t.table_name and a.source_oid <> $2), '')
+  coalesce(source_rules, '{}'), dead_letter, coalesce((select a.source from recoup.adoption a where a.table_name = t.table_name and a.source_oid <> $2), '')
 from recoup.error_table t where table_name = $1 and not retired`
 
 func (p *Plan) readTable(ctx context.Context, tx pgx.Tx, name string) error {
@@ -218,7 +220,7 @@ func (p *Plan) readTable(ctx context.Context, tx pgx.Tx, name string) error {
 	var seconds float64
 	var deadLetters bool
 	var other string
-	err := tx.QueryRow(ctx, findTable, name, p.Facts.OID).Scan(&t.Name, &t.Hub, &t.EntityColumn, &t.Default, &seconds, &t.Blocks, &t.EntityRequired, &t.Policy, &deadLetters, &other)
+	err := tx.QueryRow(ctx, findTable, name, p.Facts.OID).Scan(&t.Name, &t.Hub, &t.EntityColumn, &t.Default, &seconds, &t.Blocks, &t.EntityRequired, &t.Policy, &t.Source, &deadLetters, &other)
 	t.TTL = time.Duration(seconds * float64(time.Second))
 	if !errors.Is(err, pgx.ErrNoRows) {
 		p.refuseTable(deadLetters, other)

@@ -20,7 +20,7 @@ type Record struct {
 }
 
 const selectRecord = `select adoption_id, table_name, source, key_columns, mapping, coalesce(preset, ''), state, scanned, rows, begun_at,
-  coalesce(governed_at, '0001-01-01'), begun_by, source_oid, owner, steps from recoup.adoption where `
+  coalesce(governed_at, '0001-01-01'), begun_by, agreed, source_oid, owner, steps from recoup.adoption where `
 
 // ReadRecord returns the adoption of a table, or nil.
 func ReadRecord(ctx context.Context, q querier, oid uint32) (*Record, error) {
@@ -34,7 +34,7 @@ type querier interface {
 func readRecord(ctx context.Context, q querier, where string, arg any) (*Record, error) {
 	r := new(Record)
 	err := q.QueryRow(ctx, selectRecord+where, arg).Scan(&r.ID, &r.Table, &r.Source, &r.Key, &r.Mapping, &r.Preset, &r.State, &r.Scanned, &r.Rows,
-		&r.BegunAt, &r.GovernedAt, &r.BegunBy, &r.OID, &r.Owner, &r.Steps)
+		&r.BegunAt, &r.GovernedAt, &r.BegunBy, &r.Agreed, &r.OID, &r.Owner, &r.Steps)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

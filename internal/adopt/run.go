@@ -89,7 +89,7 @@ func (r *Runner) do(ctx context.Context, p *Plan, s Step) error {
 	return r.patiently(ctx, p.Facts.OID, s.Name, func(timeout time.Duration) error {
 		return r.transact(ctx, func(tx pgx.Tx) error {
 			done, err := r.enter(ctx, tx, p, s.Name)
-			if done || err != nil {
+			if done && !s.Again || err != nil {
 				return err
 			}
 			if err := limit(ctx, tx, timeout); err != nil {
@@ -99,6 +99,9 @@ func (r *Runner) do(ctx context.Context, p *Plan, s Step) error {
 				if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 					return err
 				}
+			}
+			if s.Again {
+				return nil
 			}
 			return r.note(ctx, tx, p, s.Name)
 		})

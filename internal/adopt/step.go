@@ -16,6 +16,9 @@ type Step struct {
 	Lock string   `json:"lock,omitempty"` // on what, and whom it keeps out
 	SQL  []string `json:"sql"`
 
+	// Again is for what is done however often it was.
+	Again bool `json:"-"`
+
 	// Alone is for what cannot be in a transaction, or is many.
 	Alone Alone `json:"-"`
 }
@@ -37,6 +40,7 @@ const (
 	stepKeyIndex  = "key index"
 	stepColumns   = "columns"
 	stepFunctions = "functions"
+	stepAgree     = "source rules"
 	stepWatch     = "watch"
 	stepTriggers  = "triggers"
 	stepBackfill  = "backfill"
@@ -64,7 +68,11 @@ func (a *Adoption) Steps(r Rights) []Step {
 	if a.mirrors() {
 		steps = append(steps, a.stepColumns(r))
 	}
-	steps = append(steps, a.stepFunctions(r), Step{
+	steps = append(steps, a.stepFunctions(r))
+	if slices.Contains(a.done, stepFunctions) && !sameRules(a.Rules, a.agreed) {
+		steps = append(steps, a.stepAgree(r))
+	}
+	steps = append(steps, Step{
 		Name: stepWatch, Does: "has errors that move noted, so that their source rows are updated",
 		Lock: "recoup.error and recoup.error_archive: SHARE ROW EXCLUSIVE, if this is the first adoption",
 		SQL:  as(r.SchemaOwner, r, "select recoup.watch_errors()"),
@@ -173,26 +181,41 @@ func (a *Adoption) stepMove(r Rights) Step {
 }
 
 func (a *Adoption) stepFunctions(r Rights) Step {
-	owner := quote(a.Source.Owner)
-	var sql []string
-	if !r.HasCreate {
-		sql = as(r.SchemaOwner, r, "grant create on schema recoup to "+owner)
-	}
 	var made []string
 	for _, f := range a.Functions() {
-		made = append(made, f.Text, fmt.Sprintf("revoke execute on function %s(%s) from public", f.Name, f.Arguments))
-		if f.Called {
-			made = append(made, fmt.Sprintf("grant execute on function %s(%s) to recoup_app", f.Name, f.Arguments))
-		}
+		made = append(made, a.define(f)...)
+	}
+	s := Step{
+		Name: stepFunctions, SQL: a.asOwnerInSchema(r, made),
+		Does: fmt.Sprintf("makes the functions by which nodes reach the table; they belong to %s", a.Source.Owner),
+	}
+	if !sameRules(a.Rules, recoup.SourceRules{}) {
+		s.SQL = append(s.SQL, a.agree(r)...)
+	}
+	return s
+}
+
+// define makes a function that nobody may call but nodes.
+func (a *Adoption) define(f Function) []string {
+	made := []string{f.Text, fmt.Sprintf("revoke execute on function %s(%s) from public", f.Name, f.Arguments)}
+	if f.Called {
+		made = append(made, fmt.Sprintf("grant execute on function %s(%s) to recoup_app", f.Name, f.Arguments))
+	}
+	return made
+}
+
+// asOwnerInSchema has statements run by the owner of the source, who may make functions in
+// the schema recoup meanwhile.
+func (a *Adoption) asOwnerInSchema(r Rights, made []string) (sql []string) {
+	owner := quote(a.Source.Owner)
+	if !r.HasCreate {
+		sql = as(r.SchemaOwner, r, "grant create on schema recoup to "+owner)
 	}
 	sql = append(sql, as(a.Source.Owner, r, made...)...)
 	if !r.HasCreate {
 		sql = append(sql, as(r.SchemaOwner, r, "revoke create on schema recoup from "+owner)...)
 	}
-	return Step{
-		Name: stepFunctions, SQL: sql,
-		Does: fmt.Sprintf("makes the functions by which nodes reach the table; they belong to %s", a.Source.Owner),
-	}
+	return sql
 }
 
 func (a *Adoption) stepTriggers(table string, r Rights) Step {

@@ -48,16 +48,29 @@ const (
 // By is who reports and resolves the errors of source rows.
 const By = "source"
 
+// Store is where adoptions are.
+type Store interface {
+	store.Adopter
+	store.AuditWriter
+}
+
 // Options are what a service is made of.
 type Options struct {
-	Store    store.Adopter
+	Store    Store
 	Engine   *engine.Engine
 	Key      func(context.Context) ([]byte, error) // digests of source rows are made with it
+	Keys     Keys                                  // encrypts what errors keep of their rows
 	Node     string                                // of this process, among all that share its database
 	Now      func() time.Time
 	Sleep    func(context.Context, time.Duration) error // nil: [retry.Sleep]
 	Redactor *redact.Redactor                           // nil: the default rules
 	Logger   *slog.Logger
+}
+
+// Keys encrypt what is kept beside an error, bound to its id and to a place of its own.
+type Keys interface {
+	EncryptBeside(id recoup.ID, place string, plain []byte) (keyID string, encrypted []byte, err error)
+	DecryptBeside(ctx context.Context, keyID string, id recoup.ID, place string, encrypted []byte) ([]byte, error)
 }
 
 // Service works at adoptions. It is safe for concurrent use.
@@ -79,6 +92,7 @@ type Counts struct {
 	Reported int64
 	Resolved int64
 	Mirrored int64
+	Removed  int64 // rows that were moved or deleted when their errors were over
 	Refused  int64 // rows that nothing could be made of, as they were
 	SetOff   int64 // jobs of queues that were set off again
 }
@@ -92,6 +106,7 @@ type state struct {
 	slow    time.Time     // until then the backfill waits
 	fastest time.Duration // batch of the backfill
 	walk    *walk
+	sweep   *sweep
 	moved   int64 // how far the queue of errors that moved was looked at
 
 	retries  time.Time // until then the jobs of a queue are left alone
@@ -106,8 +121,8 @@ type walk struct {
 
 // New checks the options.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.Engine == nil || o.Key == nil || o.Node == "" || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("adoption: store, engine, key, node, clock and logger are required")
+	if o.Store == nil || o.Engine == nil || o.Key == nil || o.Keys == nil || o.Node == "" || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("adoption: store, engine, key, keys, node, clock and logger are required")
 	}
 	if o.Redactor == nil {
 		o.Redactor = redact.Default()
@@ -188,7 +203,7 @@ func (s *Service) pending(a *store.Adoption, st *state) bool {
 	case recoup.AdoptionBackfilling:
 		return a.Changed || a.Moved || !s.Now().Before(st.slow) || s.retriesDue(a, st)
 	case recoup.AdoptionGoverned:
-		return a.Changed || a.Moved || s.retriesDue(a, st)
+		return a.Changed || a.Moved || s.retriesDue(a, st) || s.sweeps(a, st)
 	}
 	return false
 }

@@ -22,16 +22,8 @@ const (
 // behind it. While a standby is behind it waits.
 func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
 	begun := s.Now()
-	if begun.Before(st.slow) {
-		return false, nil
-	}
-	lag, err := s.Store.ReplicationLag(ctx)
-	if err != nil {
+	if waits, err := s.waits(ctx, st); waits || err != nil {
 		return false, err
-	}
-	if lag > maxLag {
-		st.slow = begun.Add(lagPause)
-		return false, nil
 	}
 	keys, err := s.Store.ScanSource(ctx, a.ID, a.ScannedTo, Batch)
 	if err != nil {
@@ -64,4 +56,19 @@ func (st *state) afterwards(took time.Duration) time.Duration {
 		return took
 	}
 	return took / 4
+}
+
+// waits reports whether what is not urgent has to wait: for the rest that it owes, or for a
+// standby.
+func (s *Service) waits(ctx context.Context, st *state) (bool, error) {
+	now := s.Now()
+	if now.Before(st.slow) {
+		return true, nil
+	}
+	lag, err := s.Store.ReplicationLag(ctx)
+	if err == nil && lag > maxLag {
+		st.slow = now.Add(lagPause)
+		return true, nil
+	}
+	return false, err
 }

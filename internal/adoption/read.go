@@ -15,8 +15,8 @@ const maxCause = 300
 
 // read returns the rows of keys, and why rows cannot be read. One that cannot, because a
 // condition of the owner fails on it, does not keep the others from being read.
-func (s *Service) read(ctx context.Context, adoption int, keys []string) (rows []store.SourceRow, bad map[string]string, err error) {
-	rows, err = s.Store.SourceRows(ctx, adoption, keys)
+func (s *Service) read(ctx context.Context, a *store.Adoption, keys []string) (rows []store.SourceRow, bad map[string]string, err error) {
+	rows, err = s.Store.SourceRows(ctx, a.ID, keys, s.rules(a))
 	cause, ofRow := rowFault(err)
 	switch {
 	case !ofRow:
@@ -26,7 +26,7 @@ func (s *Service) read(ctx context.Context, adoption int, keys []string) (rows [
 	}
 	bad = map[string]string{}
 	for _, half := range [][]string{keys[:len(keys)/2], keys[len(keys)/2:]} {
-		part, broken, err := s.read(ctx, adoption, half)
+		part, broken, err := s.read(ctx, a, half)
 		if err != nil {
 			return nil, nil, err
 		}

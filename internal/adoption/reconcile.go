@@ -33,7 +33,10 @@ type follow struct {
 // reconcile does what follows from how rows of a source are. Every part of it may be
 // repeated: after a failure in between, what is left to do is what follows then.
 func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.Turn, b batch) error {
-	f := s.follows(a, turn, b)
+	f, err := s.follows(a, turn, b)
+	if err != nil {
+		return err
+	}
 	if len(f.moved) > 0 {
 		if err := s.Store.SavePairs(ctx, turn, f.moved, nil); err != nil {
 			return err
@@ -60,7 +63,7 @@ func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.T
 }
 
 // follows asks the rules about each row.
-func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow) {
+func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow, err error) {
 	known := make(map[string]*store.AdoptedRow, len(b.pairs))
 	for i := range b.pairs {
 		known[b.pairs[i].Key] = &b.pairs[i]
@@ -87,6 +90,9 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 			past := row.past(s.Now(), pair != nil && stands != elsewhere, b.written[key])
 			past.ID = s.Engine.IDs.New(past.CreatedAt)
 			past.Pair = &store.Pair{Turn: turn, Key: key, Digest: row.digest}
+			if past.Pair.Kept, err = s.kept(past.ID, there[key]); err != nil {
+				return follow{}, err
+			}
 			f.report = append(f.report, past)
 		}
 		if act := s.result(v.attempt, pair, &row); act != nil {
@@ -94,7 +100,7 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 		}
 		f.save(key, v, pair, &row)
 	}
-	return f
+	return f, nil
 }
 
 // save writes down what becomes of a pair.
@@ -186,10 +192,12 @@ func (s *Service) report(ctx context.Context, a *store.Adoption, list []engine.P
 // orphan is what is reported of a row of which nothing else can be.
 func (s *Service) orphan(a *store.Adoption, of *engine.Past, why error) engine.Past {
 	now := s.Now()
+	pair := *of.Pair
+	pair.Kept = store.Kept{} // which is for another error
 	message, _ := s.Redactor.String("a row of " + a.Source + " was refused: " + why.Error())
 	return engine.Past{
 		Report: recoup.Report{Table: a.Table, Code: string(fault.CodeUnregisteredCode), Message: message},
-		ID:     s.Engine.IDs.New(now), CreatedAt: now, Live: true, Apart: true, Pair: of.Pair,
+		ID:     s.Engine.IDs.New(now), CreatedAt: now, Live: true, Apart: true, Pair: &pair,
 	}
 }
 

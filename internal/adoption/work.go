@@ -39,7 +39,8 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 			return false, err
 		}
 	}
-	return more || moved || filling, nil
+	sweeping, err := s.removeRows(ctx, a, turn, st)
+	return more || moved || filling || sweeping, err
 }
 
 // changes looks at the rows that changes name. Of what has to wait the gate is to find
@@ -133,7 +134,7 @@ func (s *Service) lookAt(ctx context.Context, a *store.Adoption, turn store.Turn
 		if err != nil {
 			return err
 		}
-		rows, bad, err := s.read(ctx, a.ID, part)
+		rows, bad, err := s.read(ctx, a, part)
 		if err != nil {
 			return err
 		}

@@ -24,6 +24,7 @@ type world struct {
 	service *adoption.Service
 	owner   *pgx.Conn // of everything
 	log     *node.Log
+	url     string // of the owner
 }
 
 // failures is a table as people have them.
@@ -41,7 +42,8 @@ func newWorld(t *testing.T) *world {
 	db, url := node.Postgres(t)
 	w := &world{Node: node.On(t, db), db: db, log: &node.Log{}}
 	var err error
-	w.owner, err = pgx.Connect(t.Context(), strings.Replace(url, "recoup_app@", "recoup_owner@", 1))
+	w.url = strings.Replace(url, "recoup_app@", "recoup_owner@", 1)
+	w.owner, err = pgx.Connect(t.Context(), w.url)
 	w.Must(err)
 	t.Cleanup(func() { _ = w.owner.Close(context.Background()) })
 	w.service = w.another("a", db)
@@ -53,7 +55,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) another(name string, db *postgres.Store) *adoption.Service {
 	w.Helper()
 	s, err := adoption.New(adoption.Options{
-		Store: db, Engine: w.Engine, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: name, Now: w.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		Store: db, Engine: w.Engine, Keys: w.Letters.Keys, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: name, Now: w.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 	})
 	w.Must(err)
 	return s

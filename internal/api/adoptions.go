@@ -1,10 +1,13 @@
 package api
 
 import (
+	"context"
 	"slices"
 
 	"recoup"
 	"recoup/client"
+	"recoup/internal/engine"
+	"recoup/internal/store"
 )
 
 // listAdoptions lists the adopted tables of the caller's hubs.
@@ -15,4 +18,29 @@ func (a *API) listAdoptions(c *call, _ *struct{}) (client.Adoptions, error) {
 	list, err := a.Adoptions(c.r.Context())
 	list = slices.DeleteFunc(list, func(o recoup.Adoption) bool { return !a.mayTouch(c, o.Table) })
 	return client.Adoptions{Adoptions: listed(list)}, err
+}
+
+// Sources has what errors keep of their rows of adopted tables.
+type Sources interface {
+	Source(ctx context.Context, c engine.Caller, id recoup.ID) (recoup.ErrorSource, error)
+	DecryptSource(ctx context.Context, c engine.Caller, id recoup.ID, reason string) (recoup.DecryptedSource, error)
+}
+
+func (a *API) showSource(c *call, in *idIn) (recoup.ErrorSource, error) {
+	if a.Sources == nil {
+		return recoup.ErrorSource{}, store.ErrNotFound
+	}
+	return a.Sources.Source(c.r.Context(), c.caller, in.ID)
+}
+
+type sourceLookIn struct {
+	idIn
+	Body client.SourceLook
+}
+
+func (a *API) decryptSource(c *call, in *sourceLookIn) (recoup.DecryptedSource, error) {
+	if a.Sources == nil {
+		return recoup.DecryptedSource{}, store.ErrNotFound
+	}
+	return a.Sources.DecryptSource(c.r.Context(), c.caller, in.ID, in.Body.Reason)
 }

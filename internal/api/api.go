@@ -121,6 +121,9 @@ type Options struct {
 	// Adoptions lists the tables that are governed where they are; nil: there are none.
 	Adoptions func(context.Context) ([]recoup.Adoption, error)
 
+	// Sources has what errors keep of their rows of adopted tables; nil: nothing.
+	Sources Sources
+
 	Node    string                      // the node's name, in logs
 	Ready   func(context.Context) error // why the node cannot serve; nil: it can
 	Metrics Metrics                     // nil: they are elsewhere

@@ -50,6 +50,14 @@ func errorManuals() map[string]manual {
 			about: "Every transition, oldest first: who did what and why, and what it changed. A row is written with the change itself, and never again.",
 			fails: notFound,
 		},
+		"GET /v1/errors/{id}/source": {
+			about: "The columns of its row of an adopted table that the policy has kept with the error, as they were when it was reported, with secrets replaced; and whether more is encrypted. In the archive too.",
+			fails: notFound,
+		},
+		"POST /v1/errors/{id}/source/decrypt": {
+			about: "Decrypts the columns that the policy has encrypted, and the row itself if it has moved into the archive. Who looked and why is in the audit.",
+			body:  `{"reason": "the customer asked what was sent"}`, fails: notFound,
+		},
 		"GET /v1/errors/{id}/explain": {
 			about: "Says of one error which lines of the policy decided, what happens by itself and when, and what a person can do now.",
 			fails: notFound,

@@ -34,6 +34,8 @@ func workRoutes() []*route {
 		operation(get, "/v1/stream", "Follow what changes, as server-sent events", (*API).showStream).streams((*API).stream).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/errors/{id}", "Show an error", (*API).showError).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/{id}/history", "Show what happened to an error", (*API).history).by(readers()...).under(vital).tagged("errors"),
+		operation(get, "/v1/errors/{id}/source", "Show what an error keeps of its row of an adopted table", (*API).showSource).by(readers()...).under(vital).tagged("errors"),
+		checked(operation(post, "/v1/errors/{id}/source/decrypt", "Decrypt what an error keeps of its row; audited", (*API).decryptSource), neededReason(func(in *sourceLookIn) string { return in.Body.Reason })).forAdmins().under(vital).repeats(twice).tagged("errors"),
 		operation(get, "/v1/errors/{id}/explain", "Explain which rules decided and what happens next", (*API).explain).by(readers()...).under(vital).tagged("errors"),
 
 		checked(operation(post, "/v1/retries/claim", "Claim errors that are due, or wait until some are", (*API).claim), (*API).checkClaim).by(Worker).under(waiting).repeats(twice).tagged("retries"),

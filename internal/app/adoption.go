@@ -7,6 +7,7 @@ import (
 
 	"recoup"
 	"recoup/internal/adoption"
+	"recoup/internal/api"
 	"recoup/internal/store"
 )
 
@@ -15,12 +16,12 @@ const adoptionPurpose = "adoption"
 
 // newAdoptions makes what governs adopted tables, on a store that can have any.
 func (n *Node) newAdoptions() (err error) {
-	s, can := n.store.(store.Adopter)
+	s, can := n.store.(adoption.Store)
 	if !can {
 		return nil
 	}
 	n.adoptions, err = adoption.New(adoption.Options{
-		Store: s, Engine: n.engine, Key: n.adoptionKey, Node: n.name, Now: n.o.Now, Logger: n.o.Logger,
+		Store: s, Engine: n.engine, Key: n.adoptionKey, Keys: n.letters.Keys, Node: n.name, Now: n.o.Now, Logger: n.o.Logger,
 	})
 	return err
 }
@@ -61,4 +62,12 @@ func (n *Node) listAdoptions() func(context.Context) ([]recoup.Adoption, error) 
 		}
 		return adopted, err
 	}
+}
+
+// sources has what errors keep of their source rows; nil: nothing can be adopted.
+func (n *Node) sources() api.Sources {
+	if n.adoptions == nil {
+		return nil
+	}
+	return n.adoptions
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/fault"
 	"recoup/internal/store"
 )
 
@@ -114,6 +115,20 @@ func (k *Keyring) key(id string) cipher.AEAD {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.keys[id]
+}
+
+// EncryptBeside encrypts what is kept beside an error, at a place of its own.
+func (k *Keyring) EncryptBeside(id recoup.ID, place string, plain []byte) (keyID string, encrypted []byte, err error) {
+	return k.encrypt(id, place, plain)
+}
+
+// DecryptBeside decrypts what EncryptBeside has encrypted for the same error and place.
+func (k *Keyring) DecryptBeside(ctx context.Context, keyID string, id recoup.ID, place string, encrypted []byte) ([]byte, error) {
+	plain, err := k.decrypt(ctx, keyID, id, place, encrypted)
+	if errors.Is(err, errUndecryptable) {
+		return nil, fault.Wrap(err, fault.CodeNotFound, "It can no longer be decrypted: its key was deleted.")
+	}
+	return plain, err
 }
 
 // payloadPlace is the place of the payload; no stage has such a name.

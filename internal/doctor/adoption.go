@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,41 @@ func judgeAdoptions(in *Input) (found []Ill) {
 			found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("A condition of its adoption fails on %d of its rows, such as that of key %s (%s). Correct them, or release it and adopt it with another condition.",
 				a.Unreadable, a.Example.Key, a.Example.Cause), "recoup release "+a.Source))
 		}
+		if !a.Gone && a.State != recoup.AdoptionReleasing && a.State != recoup.AdoptionAdopting {
+			found = append(found, judgeSource(in, a)...)
+		}
+	}
+	return found
+}
+
+// judgeSource compares what the policy makes of the rows of an adopted table with what the
+// table has and its owner has agreed to.
+func judgeSource(in *Input, a store.AdoptionFact) (found []Ill) {
+	var rules recoup.SourceRules
+	if in.Policy != nil {
+		if t, ok := in.Policy.Table(a.Table); ok {
+			rules = t.Source
+		}
+	}
+	lacks := func(has []string) (missing []string) {
+		for _, column := range rules.Columns() {
+			if !slices.Contains(has, column) {
+				missing = append(missing, column)
+			}
+		}
+		return missing
+	}
+	switch columns, unagreed := lacks(a.Columns), lacks(a.Agreed.Columns()); {
+	case len(columns) > 0:
+		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("The policy keeps columns of it that it does not have: %s. Correct the source block of %s.",
+			strings.Join(columns, ", "), a.Table), "recoup policy apply FILE"))
+	case len(unagreed) > 0:
+		found = append(found, ill(recoup.FindingWarning, a.Source, "The policy keeps columns of it that its functions do not give: "+strings.Join(unagreed, ", ")+".", "recoup adopt "+a.Source+" --apply"))
+	case rules.Removes() && rules.AtEnd != a.Agreed.AtEnd:
+		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and its owner has not agreed to that: they are kept.", rules.AtEnd), "recoup adopt "+a.Source+" --apply"))
+	}
+	if a.KeptBack > 0 && rules.Removes() {
+		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and it refuses that for %d of them: %s. Remove what holds them, or have the policy keep them.", rules.AtEnd, a.KeptBack, a.KeptWhy), "recoup policy apply FILE"))
 	}
 	return found
 }

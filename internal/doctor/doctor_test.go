@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/fault"
 	"recoup/internal/doctor"
 	"recoup/internal/policy"
 	"recoup/internal/store"
@@ -127,4 +128,38 @@ func months() (list []store.Partition) {
 		}
 	}
 	return list
+}
+
+// TestJudgeSourceRules compares what a policy makes of the rows of an adopted table with
+// what that has, and what its owner has agreed to.
+func TestJudgeSourceRules(t *testing.T) {
+	t.Parallel()
+	for source, c := range map[string]struct {
+		fact     store.AdoptionFact
+		evidence string
+	}{
+		"{details: [region, tenant]}": {store.AdoptionFact{}, "columns of it that it does not have: tenant."},
+		"{encrypted: [region]}":       {store.AdoptionFact{}, "that its functions do not give: region."},
+		"{at_end: move}":              {store.AdoptionFact{}, "its owner has not agreed to that"},
+		"{at_end: delete}": {
+			store.AdoptionFact{Agreed: recoup.SourceRules{AtEnd: recoup.SourceDelete}, KeptBack: 2, KeptWhy: "the constraint refunds_fkey keeps it"},
+			"refuses that for 2 of them: the constraint refunds_fkey keeps it",
+		},
+		"{details: [region]}": {store.AdoptionFact{Agreed: recoup.SourceRules{Details: []string{"id", "region"}}}, ""},
+	} {
+		p, err := policy.Load("adopted.yaml", []byte("version: 1\ntables:\n  shop.rejects:\n    source: "+source+"\n"), fault.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.fact.Source, c.fact.Table, c.fact.State, c.fact.Columns = "shop.rejects", "shop.rejects", recoup.AdoptionGoverned, []string{"id", "region"}
+		var evidence string
+		for _, found := range doctor.Judge(&doctor.Input{Policy: p, Facts: store.Facts{Adoptions: []store.AdoptionFact{c.fact}}}) {
+			if found.Check == "adoptions" {
+				evidence += found.Evidence
+			}
+		}
+		if !strings.Contains(evidence, c.evidence) || c.evidence == "" && evidence != "" {
+			t.Errorf("%s: found %q, want %q", source, evidence, c.evidence)
+		}
+	}
 }

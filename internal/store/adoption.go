@@ -14,12 +14,13 @@ var ErrOutOfTurn = errors.New("another node has the turn")
 // Adoption is an adoption as nodes work at it.
 type Adoption struct {
 	recoup.Adoption
-	ScannedTo string // the last key of the backfill; empty: none
-	Defined   bool   // something of its definition is there
-	Changed   bool   // there are changes to look at
-	Moved     bool   // there are errors whose source row is to be notified
-	Tabled    bool   // the policy in force has its table
-	Bad       bool   // there are rows that could not be read
+	ScannedTo string    // the last key of the backfill; empty: none
+	Defined   bool      // something of its definition is there
+	Changed   bool      // there are changes to look at
+	Moved     bool      // there are errors whose source row is to be notified
+	SweptAt   time.Time // when the last sweep for rows to be removed ended; zero: there was none
+	Tabled    bool      // the policy in force has its table
+	Bad       bool      // there are rows that could not be read
 }
 
 // Turn lets a node work at an adoption, as long as no other has a later one.
@@ -48,6 +49,46 @@ type SourceRow struct {
 	CreatedAt time.Time // zero: it has none, or none that is a date
 	Governed  bool      // it is a failure, by the owner's conditions
 	Underway  bool      // it is being worked at, by those of its queue
+
+	// JSON objects of the columns that were asked for; nil: there are none.
+	Details   []byte
+	Encrypted []byte
+}
+
+// Kept is what an error keeps of its source row.
+type Kept struct {
+	Details  []byte // JSON, redacted
+	Sealed   []byte // JSON, encrypted
+	SealedBy string // the key
+}
+
+// SourceDetail is what an error keeps of its source row, as it is stored.
+type SourceDetail struct {
+	Kept
+	Moved   []byte // the whole row, encrypted; nil: it is not here
+	MovedBy string
+}
+
+// EndedRow is a source row whose error is over.
+type EndedRow struct {
+	Key      string
+	ErrorID  recoup.ID
+	Digest   []byte // as in [AdoptedRow]
+	Archived bool   // its error is in the archive; else the archive has deleted it
+}
+
+// RemovedRow is a source row that was deleted, or why it was not.
+type RemovedRow struct {
+	SourceRow
+	Whole   []byte // all of it, as JSON, if it is moved
+	Refused string // by what; empty: it was deleted
+}
+
+// MovedRow is a source row on its way into the archive.
+type MovedRow struct {
+	ErrorID   recoup.ID
+	Encrypted []byte
+	Key       string // by which
 }
 
 // Unreadable is a row of a source that could not be read when it was last looked at,
@@ -94,6 +135,8 @@ type Pair struct {
 	Turn   Turn
 	Key    string
 	Digest []byte
+	Kept   Kept   // of the row, with its error
+	Table  string // of the error, which [Work] knows: it may be that of orphans
 }
 
 // Mirrored is how far a source knows what became of its errors.

@@ -76,6 +76,12 @@ type AdoptionFact struct {
 	WaitingSince time.Time // the oldest change that no node has looked at; zero: none
 	Unreadable   int64     // rows that could not be read, counted up to 10000
 	Example      Unreadable
+
+	// What the policy makes of its rows.
+	Columns  []string // that the source has
+	Agreed   recoup.SourceRules
+	KeptBack int64 // rows that it refuses to give up
+	KeptWhy  string
 }
 
 // NameFact is what has a name that the policy gives: of a table, or of its archive.

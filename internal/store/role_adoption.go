@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"recoup"
 )
 
 // AdoptionReader says what is adopted.
@@ -38,8 +40,9 @@ type Adopter interface {
 	// ForgetChanges ends changes, once all that they lead to is committed.
 	ForgetChanges(ctx context.Context, turn Turn, ids []int64) error
 
-	// SourceRows returns the rows of keys as they are now. Those that are gone are left out.
-	SourceRows(ctx context.Context, adoption int, keys []string) ([]SourceRow, error)
+	// SourceRows returns the rows of keys as they are now, with the columns that rules list as
+	// far as the source's owner has agreed. Those that are gone are left out.
+	SourceRows(ctx context.Context, adoption int, keys []string, rules recoup.SourceRules) ([]SourceRow, error)
 
 	// ScanSource returns the keys of a source behind one, in their order.
 	ScanSource(ctx context.Context, adoption int, after string, limit int) ([]string, error)
@@ -77,6 +80,22 @@ type Adopter interface {
 
 	// ForgetMoved takes an entry out of that queue, which the source refuses.
 	ForgetMoved(ctx context.Context, turn Turn, entry int64) error
+
+	// EndedRows returns the rows behind a key whose errors are over, of as many pairs as the
+	// limit says, and the key of the last of these; empty: there are none.
+	EndedRows(ctx context.Context, adoption int, after string, limit int) (ended []EndedRow, last string, err error)
+
+	// RemoveRows deletes rows of a source and forgets their pairs. Take is asked about all rows
+	// of which something was deleted or refused, and returns those to keep beside their archived
+	// errors; if it fails nothing was done. Rows that are gone or locked
+	// are left out.
+	RemoveRows(ctx context.Context, turn Turn, keys []string, take func([]RemovedRow) (moved []MovedRow, err error)) error
+
+	// SaveSweep notes when a sweep has ended, how many rows it could not remove, and why.
+	SaveSweep(ctx context.Context, turn Turn, at time.Time, kept int64, why string) error
+
+	// SourceDetail returns what an error keeps of its source row; ErrNotFound: nothing.
+	SourceDetail(ctx context.Context, id recoup.ID) (SourceDetail, error)
 
 	// ReplicationLag is how far the slowest standby is behind, as far as this node may know.
 	ReplicationLag(ctx context.Context) (time.Duration, error)

@@ -179,7 +179,9 @@ func (w *Work) report(in Report) Outcome {
 		if w.Pairs == nil {
 			w.Pairs = map[recoup.ID]Pair{}
 		}
-		w.Pairs[out.Error.ID] = *in.Pair
+		pair := *in.Pair
+		pair.Table = out.Error.Table
+		w.Pairs[out.Error.ID] = pair
 	}
 	if end := out.Effects.Ended; end != nil {
 		w.archive(end.Error, end.History, false)

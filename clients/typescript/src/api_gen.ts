@@ -59,6 +59,10 @@ export interface Adoption {
   behind_s: number;
   /** since when every row is governed */
   governed_at?: string;
+  /** rows that should be moved or deleted and are kept, because the table refuses it */
+  kept_back: number;
+  /** why, of the last of them */
+  kept_why?: string;
   /** the columns that tell its rows apart */
   key: Array<string> | null;
   /** which column means what */
@@ -73,6 +77,8 @@ export interface Adoption {
   scanned: number;
   /** the table that was there before */
   source: string;
+  /** which columns nodes may keep with errors, and whether they may remove rows: as the policy was at the last recoup adopt --apply */
+  source_rules: SourceRules;
   /** ADOPTING, BACKFILLING, GOVERNED or RELEASING */
   state: string;
   /** the error table of the policy */
@@ -726,6 +732,15 @@ export interface Deadline {
   what: string;
 }
 
+export interface DecryptedSourceAnswer {
+  /** the columns that the policy has encrypted */
+  columns?: unknown;
+  /** names the request in logs, as the header X-Request-Id does */
+  request_id: string;
+  /** the whole row, if it has moved here */
+  row?: unknown;
+}
+
 export interface Definition {
   /** other names that mean the same */
   aliases?: Array<string> | null;
@@ -1051,6 +1066,15 @@ export interface ErrorPage {
   errors: Array<Error> | null;
   /** the cursor of the next page; none: this is the last */
   next?: string;
+}
+
+export interface ErrorSource {
+  /** the columns that the policy lists, with secrets replaced */
+  details?: unknown;
+  /** there are columns that are encrypted */
+  encrypted: boolean;
+  /** the row has left its table and is kept here, encrypted */
+  moved: boolean;
 }
 
 export interface ErrorTable {
@@ -2941,6 +2965,20 @@ export interface Snapshot {
   state?: string;
 }
 
+export interface SourceLook {
+  /** why it is read; the audit keeps it */
+  reason: string;
+}
+
+export interface SourceRules {
+  /** what becomes of the row: keep, the default; move: with its error into the archive; delete: when the archive's retention is over */
+  at_end?: "keep" | "move" | "delete";
+  /** columns that are kept with the error, redacted */
+  details?: Array<string> | null;
+  /** columns that are kept with the error, encrypted */
+  encrypted?: Array<string> | null;
+}
+
 export interface StageFailure {
   /** what cannot go on because of it; of work that was submitted with one it is known */
   entity_id?: string;
@@ -3641,6 +3679,14 @@ export interface Operations {
     };
     answer: History;
   };
+  /** Show what an error keeps of its row of an adopted table. The columns of its row of an adopted table that the policy has kept with the error, as they were when it was reported, with secrets replaced; and whether more is encrypted. In the archive too. */
+  "GET /v1/errors/{id}/source": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    answer: ErrorSource;
+  };
   /** List events, newest first. Events as they were stored, between 90 and 121 days back. All filters that are set must match. */
   "GET /v1/events": {
     query?: {
@@ -4220,6 +4266,15 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     };
     body: Act;
     answer: ActedAnswer;
+  };
+  /** Decrypt what an error keeps of its row; audited. Decrypts the columns that the policy has encrypted, and the row itself if it has moved into the archive. Who looked and why is in the audit. */
+  "POST /v1/errors/{id}/source/decrypt": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    body: SourceLook;
+    answer: DecryptedSourceAnswer;
   };
   /** Send a parked error back to be retried. Returns a parked error to automatic retry, with fresh attempts. */
   "POST /v1/errors/{id}/unpark": {

@@ -15,7 +15,7 @@ import (
 // selectAdoptions is asked a few times a second by every node: where nothing is adopted
 // it reads an empty table.
 const selectAdoptions = `select a.adoption_id, a.table_name, a.source, a.key_columns, a.mapping, coalesce(a.preset, ''), a.state, a.scanned, a.rows,
-		a.begun_at, a.governed_at, a.begun_by, coalesce(a.scanned_to, ''), cardinality(a.steps) > 0,
+		a.begun_at, a.governed_at, a.begun_by, a.agreed, a.kept_back, coalesce(a.kept_why, ''), coalesce(a.swept_at, '0001-01-01'), coalesce(a.scanned_to, ''), cardinality(a.steps) > 0,
 		exists (select from recoup.adopted_change c where c.adoption_id = a.adoption_id),
 		exists (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id),
 		exists (select from recoup.adopted_unreadable u where u.adoption_id = a.adoption_id),
@@ -28,7 +28,7 @@ func (s *Store) Adoptions(ctx context.Context) ([]store.Adoption, error) {
 	return collectRows("read adoptions", rows, err, func(row pgx.CollectableRow) (a store.Adoption, err error) {
 		var governed *time.Time
 		err = row.Scan(&a.ID, &a.Table, &a.Source, &a.Key, &a.Mapping, &a.Preset, &a.State, &a.Scanned, &a.Rows,
-			&a.BegunAt, &governed, &a.BegunBy, &a.ScannedTo, &a.Defined, &a.Changed, &a.Moved, &a.Bad, &a.Tabled)
+			&a.BegunAt, &governed, &a.BegunBy, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.SweptAt, &a.ScannedTo, &a.Defined, &a.Changed, &a.Moved, &a.Bad, &a.Tabled)
 		if governed != nil {
 			a.GovernedAt = governed.UTC()
 		}
@@ -133,19 +133,40 @@ const (
 
 // selectSource is the columns of the function that returns source rows.
 const selectSource = `select r.key, left(coalesce(r.entity_id, ''), $1), left(coalesce(r.code, ''), $1), left(coalesce(r.severity, ''), $1), left(coalesce(r.message, ''), $2),
-	char_length(coalesce(r.message, '')) > $2, r.created_at, coalesce(r.governed, false), coalesce(r.underway, false) from recoup.adopted_%d_read($3) as r`
+	char_length(coalesce(r.message, '')) > $2, r.created_at, coalesce(r.governed, false), coalesce(r.underway, false)`
+
+// The most bytes that are kept of the columns of a source row: of one, and of all of them.
+const (
+	maxDetail, maxDetails = 1 << 10, 4 << 10
+	maxSealed, maxAll     = 16 << 10, 64 << 10
+)
+
+// selectKept are the columns that are kept. What is not asked for does not leave the database.
+var selectKept = fmt.Sprintf(`, recoup.picked(r.columns, $4, %d, %d), recoup.picked(r.columns, $5, %d, %d) from recoup.adopted_%%d_read($3) as r`,
+	maxDetail, maxDetails, maxSealed, maxAll)
 
 // SourceRows implements [store.Adopter].
-func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string) ([]store.SourceRow, error) {
-	rows, err := s.pool.Query(ctx, fmt.Sprintf(selectSource, adoption), maxSourceText, maxSourceMessage, keys)
+func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string, rules recoup.SourceRules) ([]store.SourceRow, error) {
+	rows, err := s.pool.Query(ctx, fmt.Sprintf(selectSource+selectKept, adoption), maxSourceText, maxSourceMessage, keys, rules.Details, rules.Encrypted)
 	return collectRows("read an adopted table", rows, err, func(row pgx.CollectableRow) (r store.SourceRow, err error) {
 		var created pgtype.Timestamptz
-		err = row.Scan(&r.Key, &r.EntityID, &r.Code, &r.Severity, &r.Message, &r.Cut, &created, &r.Governed, &r.Underway)
-		if created.Valid && created.InfinityModifier == pgtype.Finite {
-			r.CreatedAt = created.Time.UTC()
-		}
+		err = row.Scan(append(sourceFields(&r, &created), &r.Details, &r.Encrypted)...)
+		r.CreatedAt = finite(created)
 		return r, err
 	})
+}
+
+// sourceFields is where the columns of selectSource go.
+func sourceFields(r *store.SourceRow, created *pgtype.Timestamptz) []any {
+	return []any{&r.Key, &r.EntityID, &r.Code, &r.Severity, &r.Message, &r.Cut, created, &r.Governed, &r.Underway}
+}
+
+// finite is a time, or zero.
+func finite(t pgtype.Timestamptz) time.Time {
+	if t.Valid && t.InfinityModifier == pgtype.Finite {
+		return t.Time.UTC()
+	}
+	return time.Time{}
 }
 
 // ScanSource implements [store.Adopter].

@@ -104,9 +104,10 @@ func writePairs(t *tx, pairs map[recoup.ID]store.Pair) {
 	}
 	t.queue(`insert into recoup.adopted_row (adoption_id, key, error_id, digest)
 		select * from unnest($1::int[], $2::text[], $3::uuid[], $4::bytea[])
-		on conflict (adoption_id, key) do update set error_id = excluded.error_id, digest = excluded.digest, attempt = null, details = null, sealed = null`,
+		on conflict (adoption_id, key) do update set error_id = excluded.error_id, digest = excluded.digest, attempt = null`,
 		adoptions, keys, raw(ids), digests)
 	t.queue("insert into recoup.adopted_mirror (adoption_id, error_id) select * from unnest($1::int[], $2::uuid[])", adoptions, raw(ids))
+	writeKept(t, list)
 }
 
 // checkTurns queues the check of the turns that reports of source rows are made in.

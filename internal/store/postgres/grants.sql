@@ -86,7 +86,8 @@ grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_due,
 grant insert, update, delete on recoup.adopted_row, recoup.adopted_unreadable to recoup_app;
 grant insert, delete on recoup.adopted_mirror to recoup_app;
 grant delete on recoup.adopted_change, recoup.adopted_entity to recoup_app;
-grant update (state, scanned_to, scanned, governed_at) on recoup.adoption to recoup_app;
+grant insert (error_id, table_name, details, sealed, sealed_by) on recoup.source_detail to recoup_app;
+grant update (state, scanned_to, scanned, governed_at, swept_at, kept_back, kept_why) on recoup.adoption to recoup_app;
 
 -- Functions that reach an adopted table belong to its owner, who has granted them.
 do $$
@@ -123,6 +124,7 @@ begin
     grant select on recoup.error_code, recoup.error_table, recoup.name_taken, recoup.error_event, recoup.error_aggregate_hourly, recoup.error_aggregate_daily,
       recoup.error_aggregate_delta, recoup.error, recoup.error_archive, recoup.error_history, cl.gate_zero_batch, cl.gate_zero_intake,
       cl.gate_zero_recovery, cl.gate_zero_air to recoup_reader;
+    grant select (error_id, table_name, details) on recoup.source_detail to recoup_reader;
     grant execute on function recoup.id(text) to recoup_reader;
   end if;
 end $$;

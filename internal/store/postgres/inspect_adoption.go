@@ -27,14 +27,17 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		    order by w.place)
 		  || array(select 'adopted on ' || r from unnest('{recoup.error,recoup.error_archive}'::text[]) with ordinality as w (r, place)
 		    where not exists (select from pg_trigger g where g.tgrelid = r::regclass and g.tgname = 'adopted' and g.tgenabled <> 'D') order by w.place),
-		  (select x.at from recoup.adopted_change x where x.adoption_id = a.adoption_id order by x.change_id limit 1), b.n, coalesce(b.key, ''), coalesce(b.cause, '')
+		  (select x.at from recoup.adopted_change x where x.adoption_id = a.adoption_id order by x.change_id limit 1), b.n, coalesce(b.key, ''), coalesce(b.cause, ''),
+		  array(select n.attname::text from pg_attribute n where n.attrelid = c.oid and n.attnum > 0 and not n.attisdropped order by n.attnum),
+		  a.agreed, a.kept_back, coalesce(a.kept_why, '')
 		from recoup.adoption a cross join lateral (`+unreadable+`) b left join pg_class c on c.oid = a.source_oid order by a.source limit 1000`)
 	if err != nil {
 		return err
 	}
 	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
 		var waiting *time.Time
-		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause)
+		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause,
+			&a.Columns, &a.Agreed, &a.KeptBack, &a.KeptWhy)
 		if waiting != nil {
 			a.WaitingSince = *waiting
 		}

@@ -50,8 +50,9 @@ var rowRules = []rowRule{
 		where not exists (select from recoup.error e where e.error_id = d.error_id)
 		  and not exists (select from recoup.error_archive a where a.error_id = d.error_id) limit $2`},
 	{store.RulePayloadKeys, `select distinct p.key_id from (select key_id from ` + ends("recoup.work_payload", "work_id", "work_id, key_id") + ` w
-		  union select key_id from ` + ends("recoup.checkpoint", "work_id, stage", "work_id, stage, key_id") + ` c) p
-		where not exists (select from recoup.platform_key k where k.key_id = p.key_id and k.deleted_at is null) limit $2`},
+		  union select key_id from ` + ends("recoup.checkpoint", "work_id, stage", "work_id, stage, key_id") + ` c
+		  union select unnest(array[sealed_by, moved_by]) from ` + ends("recoup.source_detail", "error_id", "error_id, sealed_by, moved_by") + ` d) p
+		where p.key_id is not null and not exists (select from recoup.platform_key k where k.key_id = p.key_id and k.deleted_at is null) limit $2`},
 	{store.RuleAdmission, `select error_id::text from recoup.error where policy_version is null and created_at < recoup.clock() - interval '15 minutes' and $1 > 0
 		order by created_at, error_id limit $2`},
 	{store.RuleNotices, `select o.notice_id::text from (select notice_id, created_at from recoup.outbox where given_up_at is not null order by created_at, notice_id limit $1) o

@@ -397,6 +397,7 @@ begin
     from recoup.error_archive where error_id = any (old) and end_gate is not null;
   letters := array(select error_id from recoup.error_archive a join recoup.error_table t using (table_name) where error_id = any (old) and t.dead_letter);
   delete from recoup.error_archive where error_id = any (old);
+  delete from recoup.source_detail where error_id = any (old);
   delete from recoup.dead_letter where error_id = any (letters);
   delete from recoup.dead_letter_round where error_id = any (letters);
   delete from recoup.dead_letter_note where error_id = any (letters);

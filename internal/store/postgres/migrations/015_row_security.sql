@@ -154,6 +154,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select r, 'table_name = any (array(select unnest(recoup.readable())))'
     from unnest('{recoup.error,recoup.error_archive,recoup.due}'::regclass[]) r
   union all
+  select to_regclass('recoup.source_detail'), 'table_name = any (array(select unnest(recoup.readable())))'
+  union all
   select r, null from unnest('{recoup.lease,recoup.resolved,recoup.transition}'::regclass[]) r
   union all
   select to_regclass(r), '(select ''*'' = any (recoup.granted(''gate_zero'')))'

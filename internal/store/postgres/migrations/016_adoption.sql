@@ -8,6 +8,9 @@
 --   adopted_N_scan(after text, most int) returns setof text: keys, in their order
 --   adopted_N_mirror(keys text[], dispositions text[], archived timestamptz[]) returns
 --     text[]: the keys that are done with; the rest is locked by others, for now
+--   adopted_N_remove(keys text[]) returns setof recoup.removed_row: deletes rows, and says
+--     which it has and which are refused; the rest is gone, or locked by others. It is
+--     there only if the rows are to be removed (decision 0087)
 
 -- A source row as the functions of an adoption return it: mapped, as text, not yet
 -- redacted. Nothing of it is stored here but its key.
@@ -19,8 +22,14 @@ create type recoup.source_row as (
   message    text,
   created_at timestamptz,
   governed   boolean, -- the preset's condition holds, and the owner's does not
-  columns    jsonb,   -- what the policy has travel with it
+  columns    jsonb,   -- what is kept with its error; of a row that is moved, all of it
   underway   boolean  -- it is being worked at: what comes of that is not known yet
+);
+
+-- A source row that was deleted, or why it was not.
+create type recoup.removed_row as (
+  was     recoup.source_row, -- of one that was not, its key alone
+  refused text               -- by what; null: it was deleted
 );
 
 -- An adoption. The mapping is the owner's; what follows it is what has been done.
@@ -43,7 +52,11 @@ create table recoup.adoption (
   rows        bigint not null default 0,    -- how many there were, by estimate, when it began
   begun_at    timestamptz not null default now(),
   governed_at timestamptz,
-  begun_by    text not null
+  begun_by    text not null,
+  agreed      jsonb not null default '{}', -- what its functions give and remove (recoup.SourceRules)
+  swept_at    timestamptz,                 -- when the last sweep for rows to be removed ended
+  kept_back   bigint not null default 0,   -- rows that it could not remove
+  kept_why    text                         -- and why not, the last of them
 );
 
 -- Which error a source row has. No foreign key: whoever writes a pair holds the turn at its
@@ -53,13 +66,54 @@ create table recoup.adopted_row (
   key         text collate "C" not null,
   error_id    uuid not null,
   digest      bytea not null, -- of the mapped columns, keyed
-  details     jsonb,          -- columns that the policy lets travel with it, redacted
-  sealed      bytea,          -- columns that it seals
   attempt     uuid,           -- its job is under way, set off under this lease, or by others (decision 0085)
   primary key (adoption_id, key)
 );
 create index adopted_row_attempt_idx on recoup.adopted_row (adoption_id, key) where attempt is not null;
 create unique index adopted_row_error_key on recoup.adopted_row (error_id);
+
+-- What an error keeps of its source row (decision 0087). It stays when the error is
+-- archived, and goes when the archive is purged.
+create table recoup.source_detail (
+  error_id   uuid primary key,
+  table_name text collate "C" not null, -- of the error
+  details    jsonb,                     -- columns, redacted
+  sealed     bytea,                     -- columns, encrypted
+  sealed_by  text,                      -- by this key
+  moved      bytea,                     -- the whole row, encrypted, once it is here and not there
+  moved_by   text,
+  check ((sealed is null) = (sealed_by is null)),
+  check ((moved is null) = (moved_by is null))
+);
+
+-- picked is the columns of a source row that the policy lists. What is too large, alone
+-- or with those before it, is left out and says so.
+create function recoup.picked(columns jsonb, names text[], most int, most_of_all int) returns jsonb
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select jsonb_object_agg(n.name, case when n.size <= most and n.total <= most_of_all then n.value
+      else to_jsonb(format('[%s bytes: too large to be kept]', n.size)) end)
+    from (select w.name, w.value, w.size, sum(case when w.size <= most then w.size else 0 end) over (order by w.place) as total
+      from (select u.name, u.place, columns -> u.name as value, octet_length((columns -> u.name)::text) as size
+        from unnest(names) with ordinality u (name, place) where columns ? u.name) w) n
+$$;
+
+-- keep_moved keeps rows that leave their source beside their archived errors, all of
+-- them or none. Nobody purges these meanwhile.
+create function recoup.keep_moved(ids uuid[], rows bytea[], keys text[]) returns void language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  n bigint;
+begin
+  perform from recoup.error_archive a where a.error_id = any (ids) for key share;
+  insert into recoup.source_detail as d (error_id, table_name, moved, moved_by)
+    select a.error_id, a.table_name, u.moved, u.key
+      from unnest(ids, rows, keys) as u (id, moved, key) join recoup.error_archive a on a.error_id = u.id
+    on conflict (error_id) do update set moved = excluded.moved, moved_by = excluded.moved_by where d.moved is null;
+  get diagnostics n = row_count;
+  if n < cardinality(ids) then
+    raise exception using errcode = 'RC001', message = 'a row moves only with its error into the archive, and once';
+  end if;
+end $$;
 
 -- Keys to look at again: whole numbers and uuids as they are, others as text; none: at
 -- every row that has an error, because all are gone. Entities are those that a new or

@@ -1,0 +1,108 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"recoup"
+	"recoup/internal/store"
+)
+
+// writeKept queues what new errors keep of their source rows. Most keep nothing.
+func writeKept(t *tx, list []pairOf) {
+	var ids []recoup.ID
+	var details, sealed [][]byte
+	var tables []string
+	var keys []*string
+	for i := range list {
+		if k := &list[i].Kept; k.Details != nil || k.Sealed != nil {
+			ids, tables = append(ids, list[i].error), append(tables, list[i].Table)
+			details, sealed, keys = append(details, k.Details), append(sealed, k.Sealed), append(keys, optional(k.SealedBy))
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	t.queue(`insert into recoup.source_detail (error_id, table_name, details, sealed, sealed_by)
+		select n.id, n.tab, convert_from(n.details, 'UTF8')::jsonb, n.sealed, n.key
+		from unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::text[]) as n (id, tab, details, sealed, key)`,
+		raw(ids), tables, details, sealed, keys)
+}
+
+// SourceDetail implements [store.Adopter].
+func (s *Store) SourceDetail(ctx context.Context, id recoup.ID) (d store.SourceDetail, err error) {
+	err = s.pool.QueryRow(ctx, `select details, sealed, coalesce(sealed_by, ''), moved, coalesce(moved_by, '')
+		from recoup.source_detail where error_id = $1`, id).Scan(&d.Details, &d.Sealed, &d.SealedBy, &d.Moved, &d.MovedBy)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = store.ErrNotFound
+	}
+	return d, failure("read what is kept of a source row", err)
+}
+
+// EndedRows implements [store.Adopter].
+func (s *Store) EndedRows(ctx context.Context, adoption int, after string, limit int) (ended []store.EndedRow, last string, err error) {
+	rows, err := s.pool.Query(ctx, `select r.key, r.error_id, r.digest, a.error_id is not null, e.error_id is not null
+		from (select * from recoup.adopted_row where adoption_id = $1 and key > $2 order by key limit $3) r
+		left join recoup.error e on e.error_id = r.error_id left join recoup.error_archive a on a.error_id = r.error_id order by r.key`,
+		adoption, after, clamp(limit))
+	all, err := collectRows("read adopted rows whose errors are over", rows, err, func(row pgx.CollectableRow) (e store.EndedRow, err error) {
+		var there bool
+		if err = row.Scan(&e.Key, &e.ErrorID, &e.Digest, &e.Archived, &there); err == nil && !there {
+			ended = append(ended, e)
+		}
+		return e, err
+	})
+	if len(all) > 0 {
+		last = all[len(all)-1].Key
+	}
+	return ended, last, err
+}
+
+// RemoveRows implements [store.Adopter].
+func (s *Store) RemoveRows(ctx context.Context, turn store.Turn, keys []string, take func([]store.RemovedRow) ([]store.MovedRow, error)) error {
+	return s.inTurn(ctx, "remove rows of an adopted table", turn, func(t *tx) error {
+		var list []store.RemovedRow
+		collect(t.queue(fmt.Sprintf(selectSource+", r.columns, coalesce(q.refused, '') from recoup.adopted_%d_remove($3) as q cross join lateral (select (q.was).*) r",
+			turn.Adoption), maxSourceText, maxSourceMessage, keys), func(row pgx.CollectableRow) (r store.RemovedRow, err error) {
+			var created pgtype.Timestamptz
+			err = row.Scan(append(sourceFields(&r.SourceRow, &created), &r.Whole, &r.Refused)...)
+			r.CreatedAt = finite(created)
+			return r, err
+		}, &list)
+		if err := t.send(ctx); err != nil || len(list) == 0 {
+			return err
+		}
+		moved, err := take(list)
+		if err != nil {
+			return err
+		}
+		if len(moved) > 0 {
+			ids, rows, by := make([]recoup.ID, len(moved)), make([][]byte, len(moved)), make([]string, len(moved))
+			for i, m := range moved {
+				ids[i], rows[i], by[i] = m.ErrorID, m.Encrypted, m.Key
+			}
+			t.queue("select recoup.keep_moved($1::uuid[], $2, $3)", raw(ids), rows, by)
+		}
+		var gone []string
+		for i := range list {
+			if list[i].Refused == "" {
+				gone = append(gone, list[i].Key)
+			}
+		}
+		t.queue("delete from recoup.adopted_row where adoption_id = $1 and key = any ($2)", turn.Adoption, gone)
+		return nil
+	})
+}
+
+// SaveSweep implements [store.Adopter].
+func (s *Store) SaveSweep(ctx context.Context, turn store.Turn, at time.Time, kept int64, why string) error {
+	return s.inTurn(ctx, "note the end of a sweep", turn, func(t *tx) error {
+		t.queue("update recoup.adoption set swept_at = $2, kept_back = $3, kept_why = $4 where adoption_id = $1", turn.Adoption, at, kept, optional(why))
+		return nil
+	})
+}
