@@ -18,7 +18,7 @@ func TestBackfillGoesOnBehindItsRests(t *testing.T) {
 	w.adopt(mapping)
 	var rests []time.Duration
 	s, err := adoption.New(adoption.Options{
-		Store: w.db, Engine: w.Engine, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "a", Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		Store: w.db, Engine: w.Engine, Keys: w.Letters.Keys, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "a", Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 		Now:   func() time.Time { w.Wait(time.Millisecond); return w.Now() }, // everything takes its time
 		Sleep: func(_ context.Context, d time.Duration) error { rests = append(rests, d); w.Wait(d); return nil },
 	})

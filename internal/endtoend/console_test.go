@@ -4,7 +4,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"recoup"
 	"recoup/client"
@@ -17,14 +16,16 @@ func console(t *testing.T, d database) (*site, *client.Client, *browser) {
 	s := newSite(t, d)
 	s.start()
 	c := s.client(func(error) {})
+	var last recoup.Reported
 	for _, entity := range []string{"CO-1", "CO-2", "CO-3"} {
-		if _, err := c.Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: entity, Code: "VALIDATION_ERROR", Message: "no such number"}); err != nil {
+		var err error
+		if last, err = c.Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: entity, Code: "VALIDATION_ERROR", Message: "no such number"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	failure := recoup.StageFailure{
 		WorkID: recoup.ID{1, 15: 1}, Pipeline: "criticizer", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true, LastStack: "dial: timeout",
-		Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: time.Now(), LastFailureAt: time.Now(),
+		Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: last.Error.CreatedAt, LastFailureAt: last.Error.CreatedAt,
 	}
 	if _, err := c.RecordDeadLetter(t.Context(), failure); err != nil {
 		t.Fatal(err)

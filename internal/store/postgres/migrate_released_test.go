@@ -73,4 +73,5 @@ func fillAdoption(owner prompt) {
 	owner.run(`insert into recoup.adopted_change (adoption_id, keys) values (1, '{7}')`)
 	owner.run(`insert into recoup.adopted_entity (adoption_id, change_id, hash) values (1, 1, 7)`)
 	owner.run(`insert into recoup.adopted_unreadable (adoption_id, key, cause) values (1, '7', 'division by zero')`)
+	owner.run(`insert into recoup.source_detail (error_id, table_name, details) values (gen_random_uuid(), 'a.errors', '{"note": "x"}')`)
 }
