@@ -116,25 +116,12 @@ func (p *Plan) columns() string {
 
 // note says what the owner should know.
 func (p *Plan) note() {
-	s, m := p.Facts, p.adoption.Mapping
+	s := p.Facts
 	notef := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
 	if len(s.Key) == 0 {
 		notef("It has no key: neither a primary key nor a unique index over columns that are never null. It gets a column %s, which rewrites every row once.", KeyColumn)
 	}
-	if p.adoption.mirrors() {
-		for _, name := range []string{"disposition", "archived_at"} {
-			if c, taken := s.Column(name); taken {
-				notef("It has a column %s (%s) already, which stays yours: Recoup writes %s. SQL that asks whether an entity is blocked should read that one.", name, c.Type, s.free(name))
-			}
-		}
-		notef("COPY %s FROM without a list of columns fails once it has new columns: name the columns, or use --no-mirror.", s)
-		if len(s.Published) > 0 {
-			notef("It is published (%s): add the new columns to its subscribers first, or replication stops there. With --no-mirror there are none.", strings.Join(s.Published, ", "))
-		}
-	}
-	if len(s.Triggers) > 0 && p.adoption.mirrors() {
-		notef("Its own triggers run when Recoup writes %s and %s: %s.", m.Disposition, m.ArchivedAt, strings.Join(s.Triggers, ", "))
-	}
+	p.noteMirror()
 	if len(s.Referrers) > 0 && !p.Table.Source.Removes() {
 		notef("Foreign keys point to it (%s). They stay as they are: rows are neither deleted nor do their keys change.", strings.Join(s.Referrers, ", "))
 	}
@@ -157,5 +144,26 @@ func (p *Plan) note() {
 	p.noteQueue()
 	if !p.Table.Blocks {
 		notef("The policy's table %s does not block: its entities are promoted all the same.", p.Table.Name)
+	}
+}
+
+// noteMirror says what follows from the columns that Recoup writes.
+func (p *Plan) noteMirror() {
+	if !p.adoption.mirrors() {
+		return
+	}
+	s, m := p.Facts, p.adoption.Mapping
+	notef := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
+	for _, name := range []string{"disposition", "archived_at"} {
+		if c, taken := s.Column(name); taken {
+			notef("It has a column %s (%s) already, which stays yours: Recoup writes %s. SQL that asks whether an entity is blocked should read that one.", name, c.Type, s.free(name))
+		}
+	}
+	notef("COPY %s FROM without a list of columns fails once it has new columns: name the columns, or use --no-mirror.", s)
+	if len(s.Published) > 0 {
+		notef("It is published (%s): add the new columns to its subscribers first, or replication stops there. With --no-mirror there are none.", strings.Join(s.Published, ", "))
+	}
+	if len(s.Triggers) > 0 {
+		notef("Its own triggers run when Recoup writes %s and %s: %s.", m.Disposition, m.ArchivedAt, strings.Join(s.Triggers, ", "))
 	}
 }

@@ -1,6 +1,7 @@
 package adoption
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -82,46 +83,53 @@ func (s *Service) remove(ctx context.Context, turn store.Turn, sw *sweep, list [
 		known[list[i].Key], keys[i] = &list[i], list[i].Key
 	}
 	for len(keys) > 0 {
-		var changed []string
-		var kept int64
-		var why string
-		var gone int64
-		err := s.Store.RemoveRows(ctx, turn, keys, func(rows []store.RemovedRow) (moved []store.MovedRow, err error) {
-			changed, kept, gone = nil, 0, 0
-			for i := range rows {
-				r := &rows[i]
-				pair := known[r.Key]
-				switch {
-				case r.Refused != "":
-					kept, why = kept+1, r.Refused
-				case !s.over(&r.SourceRow, pair):
-					changed = append(changed, r.Key)
-				default:
-					gone++
-					if moved, err = s.moved(moved, pair.ErrorID, r.Whole); err != nil {
-						return nil, err
-					}
-				}
-			}
-			if len(changed) > 0 {
-				return nil, errChanged
-			}
-			return moved, nil
+		var found removal
+		err := s.Store.RemoveRows(ctx, turn, keys, func(rows []store.RemovedRow) (_ []store.MovedRow, err error) {
+			found, err = s.sort(rows, known)
+			return found.moved, err
 		})
-		if len(changed) > 0 {
-			keys = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(changed, key) })
+		if len(found.changed) > 0 {
+			keys = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(found.changed, key) })
 			continue
 		}
 		if err == nil {
-			sw.kept += kept
-			if why != "" {
-				sw.why = why
-			}
-			s.count(func(c *Counts) { c.Removed += gone })
+			sw.kept, sw.why = sw.kept+found.kept, cmp.Or(found.why, sw.why)
+			s.count(func(c *Counts) { c.Removed += found.gone })
 		}
 		return err
 	}
 	return nil
+}
+
+// removal is what became of rows that were to be removed.
+type removal struct {
+	gone, kept int64
+	why        string // the last was kept
+	moved      []store.MovedRow
+	changed    []string // keys of rows that are not what they were
+}
+
+// sort says of each row whether it may go. If one has changed, none may.
+func (s *Service) sort(rows []store.RemovedRow, known map[string]*store.EndedRow) (found removal, err error) {
+	for i := range rows {
+		r := &rows[i]
+		pair := known[r.Key]
+		switch {
+		case r.Refused != "":
+			found.kept, found.why = found.kept+1, r.Refused
+		case !s.over(&r.SourceRow, pair):
+			found.changed = append(found.changed, r.Key)
+		default:
+			found.gone++
+			if found.moved, err = s.moved(found.moved, pair.ErrorID, r.Whole); err != nil {
+				return found, err
+			}
+		}
+	}
+	if len(found.changed) > 0 {
+		return found, errChanged
+	}
+	return found, nil
 }
 
 // moved adds a row that is moved, encrypted.

@@ -92,9 +92,9 @@ func (w *world) settle() {
 }
 
 // ask returns rows as lines of JSON arrays without brackets.
-func (w *world) ask(sql string, args ...any) string {
+func (w *world) ask(sql string) string {
 	w.Helper()
-	rows, err := w.owner.Query(w.Context(), "select array_to_string(array(select (select string_agg(coalesce(v, '-'), ' ' order by n) from json_each_text(row_to_json(q)) with ordinality j (k, v, n)) from ("+sql+") q), E'\\n')", args...)
+	rows, err := w.owner.Query(w.Context(), "select array_to_string(array(select (select string_agg(coalesce(v, '-'), ' ' order by n) from json_each_text(row_to_json(q)) with ordinality j (k, v, n)) from ("+sql+") q), E'\\n')")
 	w.Must(err)
 	text, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])
 	w.Must(err)

@@ -148,7 +148,7 @@ func TestStreamEndsWithItsKey(t *testing.T) {
 	}
 	for _, key := range []string{revoked, "ingest"} {
 		for _, err := range w.client(url, key).Stream(t.Context()) {
-			if e, ok := err.(*fault.Error); !ok || e.Code != map[string]recoup.Code{revoked: fault.CodeInvalidAPIKey, "ingest": fault.CodeInsufficientPermissions}[key] { //nolint:errorlint // what the client returns
+			if e, ok := err.(*fault.Error); !ok || e.Code != map[string]recoup.Code{revoked: fault.CodeInvalidAPIKey, "ingest": fault.CodeInsufficientPermissions}[key] {
 				t.Errorf("a stream of %s: %v", key, err)
 			}
 		}
@@ -166,7 +166,7 @@ func TestStreamLimits(t *testing.T) {
 	refused := func(key string, want recoup.Code) {
 		t.Helper()
 		for e, err := range w.client(url, key).Stream(t.Context()) {
-			if failed, ok := err.(*fault.Error); !ok || failed.Code != want { //nolint:errorlint // what the client returns
+			if failed, ok := err.(*fault.Error); !ok || failed.Code != want {
 				t.Errorf("%s gets %+v, %v", key, e, err)
 			}
 		}

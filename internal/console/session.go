@@ -144,7 +144,7 @@ func signInProblem(refused *fault.Error) string {
 // setCookie gives the browser a cookie for the console alone, wherever a proxy has put it: a
 // cookie without a path is for the folder of the page that sets it.
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, name, value string, life int) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is Secure wherever the browser came by TLS, which on loopback it need not
 		Name: name, Value: value, MaxAge: life, HttpOnly: true, Secure: c.Secure(r), SameSite: http.SameSiteStrictMode,
 	})
 }

@@ -131,7 +131,7 @@ func groupCounts(d *Driver) {
 }
 
 func groupLists(d *Driver) {
-	s := d.Store.(grouper) //nolint:forcetypeassert // the clause is for those that are
+	s := d.Store.(grouper) //nolint:forcetypeassert,errcheck // the clause is for those that are
 	for i, message := range []string{"one", "two", "two", "three", "three", "three"} {
 		d.saying([]string{dol, people}[i%2], "e"+string(rune('a'+i)), message)
 		d.Wait(time.Minute)
@@ -186,7 +186,7 @@ func (d *Driver) checkGroupList(s grouper, f store.ErrorGroupFilter) {
 }
 
 func groupNotes(d *Driver) {
-	s := d.Store.(grouper) //nolint:forcetypeassert // the clause is for those that are
+	s := d.Store.(grouper) //nolint:forcetypeassert,errcheck // the clause is for those that are
 	e := d.saying(dol, "e1", "no answer")
 	act := store.Act{By: "ada", At: d.Now()}
 	if _, err := s.NoteErrorGroup(d.Context(), e.GroupID, "bob", "", act); !errors.Is(err, store.ErrNotFound) {
@@ -208,7 +208,7 @@ func groupNotes(d *Driver) {
 }
 
 func groupPurge(d *Driver) {
-	s := d.Store.(grouper) //nolint:forcetypeassert // the clause is for those that are
+	s := d.Store.(grouper) //nolint:forcetypeassert,errcheck // the clause is for those that are
 	gone, open := d.saying(dol, "e1", "one"), d.saying(dol, "e2", "two")
 	d.Apply(gone.ID, lifecycle.ArchiveNow{By: "ada", Reason: "old"})
 	d.checkGroups()
