@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -67,12 +68,16 @@ func (s *Service) Source(ctx context.Context, c engine.Caller, id recoup.ID) (re
 	return recoup.ErrorSource{Details: d.Details, Encrypted: d.Sealed != nil, Moved: d.Moved != nil}, err
 }
 
-// detail is what is stored, if the caller may see the error.
+// detail is what is stored, if the caller may see the error; most errors keep nothing.
 func (s *Service) detail(ctx context.Context, c engine.Caller, id recoup.ID) (store.SourceDetail, error) {
 	if _, err := s.Engine.Error(ctx, c, id); err != nil {
 		return store.SourceDetail{}, err
 	}
-	return s.Store.SourceDetail(ctx, id)
+	d, err := s.Store.SourceDetail(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.SourceDetail{}, nil
+	}
+	return d, err
 }
 
 // DecryptSource returns what of it is encrypted. The read is audited first; if that

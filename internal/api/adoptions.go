@@ -6,8 +6,8 @@ import (
 
 	"recoup"
 	"recoup/client"
+	"recoup/internal/deadletter"
 	"recoup/internal/engine"
-	"recoup/internal/store"
 )
 
 // listAdoptions lists the adopted tables of the caller's hubs.
@@ -27,8 +27,9 @@ type Sources interface {
 }
 
 func (a *API) showSource(c *call, in *idIn) (recoup.ErrorSource, error) {
-	if a.Sources == nil {
-		return recoup.ErrorSource{}, store.ErrNotFound
+	if a.Sources == nil { // this store has no adopted tables, so that errors keep nothing
+		_, err := a.Engine.Error(c.r.Context(), c.caller, in.ID)
+		return recoup.ErrorSource{}, err
 	}
 	return a.Sources.Source(c.r.Context(), c.caller, in.ID)
 }
@@ -40,7 +41,11 @@ type sourceLookIn struct {
 
 func (a *API) decryptSource(c *call, in *sourceLookIn) (recoup.DecryptedSource, error) {
 	if a.Sources == nil {
-		return recoup.DecryptedSource{}, store.ErrNotFound
+		if err := deadletter.CheckReason(in.Body.Reason); err != nil {
+			return recoup.DecryptedSource{}, err
+		}
+		_, err := a.Engine.Error(c.r.Context(), c.caller, in.ID)
+		return recoup.DecryptedSource{}, err
 	}
 	return a.Sources.DecryptSource(c.r.Context(), c.caller, in.ID, in.Body.Reason)
 }

@@ -31,7 +31,6 @@ func TestRefusals(t *testing.T) {
 		code         recoup.Code
 	}{
 		"no such address":       {"GET", "/v2/errors", nil, nil, 404, fault.CodeNotFound},
-		"root":                  {"GET", "/", nil, nil, 404, fault.CodeNotFound},
 		"no such error":         {"GET", "/v1/errors/019c1d94-8a80-7000-9a83-b105619023d7", nil, nil, 404, fault.CodeNotFound},
 		"no such key":           {"POST", "/v1/keys/019c1d94-8a80-7000-9a83-b105619023d7/rotate", object{}, nil, 404, fault.CodeNotFound},
 		"no such code":          {"GET", "/v1/codes/NO_SUCH_CODE", nil, nil, 404, fault.CodeNotFound},

@@ -65,11 +65,14 @@ func errorExamples(list map[string]example) {
 	list["GET /v1/errors/parked"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/parked?table=" + table, nil }}
 	list["GET /v1/errors/archived"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/archived?table=" + table, nil }}
 	list["GET /v1/errors/counts"] = fixed("/v1/errors/counts", nil, leftOut)
-	for _, sub := range []string{"", "/history", "/explain"} {
+	for _, sub := range []string{"", "/history", "/explain", "/source"} {
 		list["GET /v1/errors/{id}"+sub] = example{make: func(w *world, table string) (string, any) {
 			return "/v1/errors/" + w.report(table, w.entity()).ID.String() + sub, nil
 		}}
 	}
+	list["POST /v1/errors/{id}/source/decrypt"] = example{make: func(w *world, table string) (string, any) {
+		return "/v1/errors/" + w.report(table, w.entity()).ID.String() + "/source/decrypt", client.SourceLook{Reason: "the customer asked"}
+	}}
 	grouped := func(w *world, table string) string {
 		e := w.report(table, w.entity())
 		w.fold()

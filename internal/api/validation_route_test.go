@@ -65,6 +65,7 @@ func flaws() map[string]flaw {
 		"POST /v1/dead-letters/{id}/validate":        {set: object{"duplicate_safe": nil}, field: "idempotent"},
 		"POST /v1/dead-letters/{id}/replay":          {set: object{"from_start": " s"}, field: "from_start"},
 		"POST /v1/dead-letters/{id}/verify":          {set: object{"note": " "}, field: "note"},
+		"POST /v1/errors/{id}/source/decrypt":        {set: object{"reason": " "}, field: "reason"},
 		"POST /v1/dead-letters/{id}/payload":         {set: object{"reason": " "}, field: "reason"},
 		"POST /v1/dead-letter-groups/{id}/note":      {set: object{"owner": " o"}, field: "owner"},
 		"POST /v1/error-groups/{id}/note":            {set: object{"owner": " o"}, field: "owner"},

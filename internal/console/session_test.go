@@ -157,3 +157,15 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 }
+
+// TestRoot proves that a browser that is sent to the server finds the console, wherever a
+// proxy has put it.
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	n, _ := start(t)
+	v := visit(t, n)
+	v.base = n.URL + "/"
+	if p := v.get(""); !strings.HasPrefix(p.path, "sign-in") {
+		t.Errorf("/ leads to %s", p.path)
+	}
+}
