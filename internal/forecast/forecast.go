@@ -1,25 +1,23 @@
-// Package forecast says when a queue is empty, that it will not be, and how many deadlines
-// are missed at the present pace. It is a function of counts: it reads nothing, and where
-// the counts are too few it says so instead of guessing.
+// Package forecast says when a queue is empty at the present pace, or that it will not be.
+// It is a function of counts: it reads nothing, and where the counts are too few it says so
+// instead of guessing.
 package forecast
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
 // Verdict is what can be said.
 type Verdict string
 
-// What can be said of a queue, or of deadlines.
+// What can be said of a queue.
 const (
 	TooLittle Verdict = "too_little_data" // too little has happened to tell
 	Empty     Verdict = "empty"           // nothing waits
 	Drains    Verdict = "drains"          // it will be empty, at the latest at Latest
 	Grows     Verdict = "will_not_drain"  // at this pace it will not be
 	Unsure    Verdict = "may_not_drain"   // at the earliest at Earliest, if at all
-	Misses    Verdict = "misses"          // of deadlines: between Fewest and Most are missed
 )
 
 const (
@@ -119,49 +117,4 @@ func sum(counts []int64) (total float64) {
 		total += float64(n)
 	}
 	return total
-}
-
-// Deadline is how many things have a deadline in a time from now.
-type Deadline struct {
-	In time.Duration
-	N  int64
-}
-
-// Missed is how many deadlines are missed.
-type Missed struct {
-	Verdict      Verdict // TooLittle, Empty or Misses
-	Of           int64   // deadlines
-	Fewest, Most int64
-}
-
-// Missing says how many deadlines come before anybody gets there, if those that come first
-// are reached first. What is past is missed already.
-func Missing(deadlines []Deadline, every time.Duration, reached []int64) Missed {
-	p := Pace{Every: every, New: make([]int64, len(reached)), Done: reached}
-	m := Missed{Verdict: Empty}
-	for _, d := range deadlines {
-		m.Of += max(d.N, 0)
-	}
-	if m.Of == 0 {
-		return m
-	}
-	if m.Verdict = TooLittle; !p.enough() {
-		return m
-	}
-	low, high := p.net()
-	sorted := slices.SortedFunc(slices.Values(deadlines), func(a, b Deadline) int { return int(a.In - b.In) })
-	m.Verdict, m.Fewest, m.Most = Misses, late(sorted, high, every), late(sorted, max(low, 0), every)
-	return m
-}
-
-// late counts what is not reached in time at a rate per interval.
-func late(sorted []Deadline, rate float64, every time.Duration) (missed int64) {
-	reached := 0.0
-	for _, d := range sorted {
-		room := math.Floor(rate*float64(max(d.In, 0))/float64(every)) - reached
-		now := math.Min(math.Max(room, 0), float64(max(d.N, 0)))
-		reached += now
-		missed += max(d.N, 0) - int64(now)
-	}
-	return missed
 }
