@@ -126,7 +126,7 @@ func TestNodeNotifies(t *testing.T) {
 	})
 	said := n.Call(http.MethodPost, "/v1/errors", `{"table":"outreach.dol_errors","entity_id":"CO-1","code":"RUNTIME_BUG","message":"do not tell"}`)
 	sent := <-got
-	for _, want := range []string{`"kind":"PAGE"`, `"to":"platform-team"`, `"code":"RUNTIME_BUG"`, `"link":"https://recoup.example.com/errors/`} {
+	for _, want := range []string{`"kind":"PAGE"`, `"to":"platform-team"`, `"code":"RUNTIME_BUG"`, `"link":"https://recoup.example.com/console/errors/`} {
 		if !strings.Contains(sent, want) {
 			t.Errorf("the notification does not have %s: %s\nafter %s", want, sent, said)
 		}
