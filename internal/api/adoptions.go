@@ -6,7 +6,7 @@ import (
 
 	"recoup"
 	"recoup/client"
-	"recoup/internal/deadletter"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 )
 
@@ -41,10 +41,15 @@ type sourceLookIn struct {
 
 func (a *API) decryptSource(c *call, in *sourceLookIn) (recoup.DecryptedSource, error) {
 	if a.Sources == nil {
-		if err := deadletter.CheckReason(in.Body.Reason); err != nil {
-			return recoup.DecryptedSource{}, err
+		var f check.Fields
+		reason := f.RequiredText("reason", in.Body.Reason, 1000)
+		err := f.Err()
+		if err == nil {
+			_, err = a.Engine.Error(c.r.Context(), c.caller, in.ID)
 		}
-		_, err := a.Engine.Error(c.r.Context(), c.caller, in.ID)
+		if err == nil {
+			err = a.Store.AppendAudit(c.r.Context(), c.act(reason).On("error.source", in.ID.String(), nil))
+		}
 		return recoup.DecryptedSource{}, err
 	}
 	return a.Sources.DecryptSource(c.r.Context(), c.caller, in.ID, in.Body.Reason)

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"recoup/fault"
@@ -37,11 +39,32 @@ func secretsInPolicy(text string) (bad []fault.FieldError) {
 			complain(fmt.Sprintf("line %d", number), rules)
 		}
 	}
-	if _, rules := cleaned(text); rules != nil && bad == nil {
-		complain("the policy", rules) // on several lines
+	// What is on several lines may be in comments, or in quotes with its ends of lines escaped.
+	for _, whole := range []string{text, commentMark.ReplaceAllString(text, ""), unescaped(text)} {
+		if _, rules := cleaned(whole); rules != nil && bad == nil {
+			complain("the policy", rules)
+		}
 	}
 	return bad
 }
+
+// unescaped is a text whose escaped characters, as quotes may have them, are written as
+// they are meant.
+func unescaped(text string) string {
+	text = escapedCharacter.ReplaceAllStringFunc(text, func(e string) string {
+		n, _ := strconv.ParseUint(e[2:], 16, 8) // two digits, as the pattern says
+		return string(rune(n))
+	})
+	return escapedSpace.Replace(text)
+}
+
+var (
+	escapedCharacter = regexp.MustCompile(`\\u00[0-7][0-9a-fA-F]`)
+	escapedSpace     = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`)
+)
+
+// commentMark begins a line of a policy that is a comment.
+var commentMark = regexp.MustCompile(`(?m)^[ \t]*#[ \t]?`)
 
 // unsaid keeps secrets out of the log, also those in what others' errors say.
 func unsaid(_ []string, a slog.Attr) slog.Attr {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -36,9 +37,16 @@ func TestSecretsInPolicies(t *testing.T) {
 	if found := secretsInPolicy(text); found != nil {
 		t.Errorf("the default policy: %v", found)
 	}
-	for _, s := range redacttest.Samples(9) {
+	for _, s := range append(redacttest.Samples(9), redacttest.Planted(7, 300)...) {
 		if s.Rule == "ipv4" || s.Rule == "ipv6" {
 			continue
+		}
+		quoted, err := json.Marshal(s.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(secretsInPolicy(strings.Replace(text, `"Passing trouble`, string(quoted[:len(quoted)-1])+" Passing trouble", 1))) == 0 {
+			t.Errorf("%s in quotes: %s", s.Rule, quoted)
 		}
 		found := secretsInPolicy("# one\n# " + strings.ReplaceAll(s.Text, "\n", "\n# ") + "\n" + text)
 		if len(found) == 0 || strings.Contains(found[0].Message, s.Secret) || !strings.Contains(s.Text, "\n") && !strings.HasPrefix(found[0].Message, "line 2 ") {
