@@ -16,8 +16,8 @@ import (
 // follower reads a stream of a server of the world.
 type follower struct {
 	*testing.T
-	events chan client.StreamEvent
-	ended  chan error // nil: the server has ended it
+	events chan client.StreamEvent // closed when the stream has ended
+	ended  chan error              // nil: the server has ended it
 }
 
 // served is the world over connections.
@@ -46,6 +46,7 @@ func (w *world) follow(url, key string) (*follower, client.StreamEvent) {
 	c := w.client(url, key)
 	go func() {
 		defer close(done)
+		defer close(f.events)
 		for e, err := range c.Stream(ctx) {
 			if err != nil {
 				f.ended <- err
@@ -64,14 +65,11 @@ func (w *world) follow(url, key string) (*follower, client.StreamEvent) {
 
 func (f *follower) next() client.StreamEvent {
 	f.Helper()
-	select {
-	case e := <-f.events:
-		return e
-	case err := <-f.ended:
-		f.Fatalf("the stream has ended: %v", err)
-	case <-f.Context().Done():
+	e, ok := <-f.events
+	if !ok {
+		f.Fatalf("the stream has ended: %v", <-f.ended)
 	}
-	return client.StreamEvent{}
+	return e
 }
 
 // until reads up to an event, and returns all that was read.
