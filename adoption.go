@@ -54,6 +54,9 @@ type SourceRules struct {
 	Details   []string  `json:"details,omitempty" doc:"columns that are kept with the error, redacted"`
 	Encrypted []string  `json:"encrypted,omitempty" doc:"columns that are kept with the error, encrypted"`
 	AtEnd     SourceEnd `json:"at_end,omitempty" enum:"keep,move,delete" doc:"what becomes of the row: keep, the default; move: with its error into the archive; delete: when the archive's retention is over"`
+
+	// DeadLetters is for the tables of queues: see decision 0086.
+	DeadLetters bool `json:"dead_letters,omitempty" doc:"of a queue's table: the job of an error that the policy parks becomes a dead letter, and a replay of that sets the job off again"`
 }
 
 // Columns lists every column that is kept.

@@ -150,6 +150,12 @@ type DayCount struct {
 	N   int64     `json:"n" doc:"how many"`
 }
 
+// GroupDay is how many dead letters of a group arrived on a UTC day.
+type GroupDay struct {
+	GroupID ID `json:"group_id" doc:"the group"`
+	DayCount
+}
+
 // GroupID names the group of dead letters that have all of these in common.
 func GroupID(pipeline, stage string, class Code, signature string) ID {
 	text := make([]byte, 0, 512) // enough for most, on the stack

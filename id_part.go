@@ -55,6 +55,7 @@ const (
 	DeadLetterIDs      IDKind = "dead-letters"
 	DeadLetterGroupIDs IDKind = "dead-letter-groups"
 	ReplayIDs          IDKind = "replays"
+	OperationIDs       IDKind = "operations"
 	IntakeIDs          IDKind = "intakes"
 	AlertIDs           IDKind = "alerts"
 	SilenceIDs         IDKind = "silences"

@@ -119,10 +119,10 @@ func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
 		}
 	}
 	want(w.app, "select state, steps[1] from recoup.adoption", `{"state":"BACKFILLING","steps":"rights"}`)
-	want(w.app, "select key, entity_id, code, message, governed from recoup.adopted_1_read(array(select recoup.adopted_1_scan('3', 10)))", `
+	want(w.app, "select key, entity_id, code, message, governed from recoup.adopted_1_read(array(select recoup.adopted_1_scan('3', recoup.adopted_1_last(), 10)))", `
 {"key":"4","entity_id":"o4","code":"timeout","message":"it took too long","governed":true}
 {"key":"5","entity_id":"o5","code":"timeout","message":"it took too long","governed":true}`)
-	want(w.app, "select count(*) from recoup.adopted_1_scan(null, 3)", `{"count":3}`)
+	want(w.app, "select count(*) from recoup.adopted_1_scan(null, recoup.adopted_1_last(), 3)", `{"count":3}`)
 	w.as("insert into shop.failures (order_id, kind) values ('o6', 'gone'), ('o6', 'gone')")
 	w.as("update shop.failures set note = 'x' where id = 1")
 	w.as("update shop.failures set disposition = 'PARKED' where id = 2")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"recoup/internal/adopt/preset"
 )
 
 // The types of columns that are read without a word. Every other type is read as
@@ -228,6 +230,26 @@ func (a *Adoption) underway() string {
 		return "false"
 	}
 	return "(" + a.Conditions.Underway + ") is true"
+}
+
+// pipeline and stage are the queue that a job is in and of what kind it is, for the dead
+// letter that it may become.
+func (a *Adoption) pipeline() string {
+	return a.ofJob(func(p *preset.Preset) string { return p.Pipeline })
+}
+func (a *Adoption) stage() string { return a.ofJob(func(p *preset.Preset) string { return p.Stage }) }
+
+// ofJob is what a preset says of jobs, as text: a column, or an expression in which
+// SCHEMA stands for that of the source.
+func (a *Adoption) ofJob(say func(*preset.Preset) string) string {
+	if a.Preset == nil || say(a.Preset) == "" {
+		return "null::text"
+	}
+	said := say(a.Preset)
+	if c, ok := a.Source.Column(said); ok {
+		return textual("s", c)
+	}
+	return strings.ReplaceAll(said, "SCHEMA", quote(a.Source.Schema))
 }
 
 // watched are the columns whose change is worth another look, compared by a type

@@ -18,7 +18,7 @@ const changeKeys = 1000
 
 // Functions are those of an adoption. They belong to the owner of the source.
 func (a *Adoption) Functions() []Function {
-	list := []Function{a.read(), a.scan(), a.mirror(), a.onInsert(), a.onUpdate(), a.onDelete(), a.onTruncate()}
+	list := []Function{a.read(), a.scan(), a.last(), a.mirror(), a.onInsert(), a.onUpdate(), a.onDelete(), a.onTruncate()}
 	if a.Preset != nil {
 		list = append(list, a.retry())
 	}
@@ -52,7 +52,7 @@ func (a *Adoption) values(columns string) string {
 	return fmt.Sprintf(`%s, %s, %s,
       %s,
       %s, %s,
-      %s, %s, %s`, a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), columns, a.underway())
+      %s, %s, %s, %s, %s`, a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), columns, a.underway(), a.pipeline(), a.stage())
 }
 
 // read finds rows by their keys. Its plan does not depend on how many there are: it is
@@ -73,11 +73,21 @@ end `, a.row(), where))
 // for, or it would sort the table.
 func (a *Adoption) scan() Function {
 	columns := strings.Join(a.keyColumns(), ", ")
-	return a.function("scan", `"after" text, most int`, "text, int", "setof text", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
-  return query select %s from %s s
-    where %s is not null and ($1 is null or (%s) > (%s))
-    order by %s limit $2;
-end `, a.keyText("s"), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), columns))
+	return a.function("scan", `"after" text, until text, most int`, "text, text, int", "setof text", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
+  return query select %[1]s from %[2]s s
+    where %[3]s is not null and ($1 is null or (%[4]s) > (%[5]s)) and (%[4]s) <= (%[6]s)
+    order by %[4]s limit $3;
+end `, a.keyText("s"), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), strings.Join(a.keyParts("$2"), ", ")))
+}
+
+// last finds the last key: once there are triggers, the backfill has to go no further.
+func (a *Adoption) last() Function {
+	columns := a.keyColumns()
+	return a.function("last", "", "", "text", a.stableText(), fmt.Sprintf(`begin
+  return (select %s from %s s
+    where %s is not null
+    order by %s desc limit 1);
+end `, a.keyText("s"), a.Source.Quoted(), columns[0], strings.Join(columns, " desc, ")))
 }
 
 // mirror writes what became of errors into their rows, and returns the keys that

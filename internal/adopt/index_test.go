@@ -34,8 +34,8 @@ func TestFunctionsGoByTheIndex(t *testing.T) {
 			}
 			whole, indexed := scans() // what the plan has looked at
 			for _, sql := range []string{
-				"create temp table page as select key from recoup.adopted_1_scan(null, 1000) key",
-				"insert into page select key from recoup.adopted_1_scan((select max(key) from page), 1000) key",
+				"create temp table page as select key from recoup.adopted_1_scan(null, recoup.adopted_1_last(), 1000) key",
+				"insert into page select key from recoup.adopted_1_scan((select max(key) from page), recoup.adopted_1_last(), 1000) key",
 				"select count(*) from recoup.adopted_1_read(array(select key from page))",
 				"select recoup.adopted_1_mirror(array(select key from page), array(select 'PARKED' from page), array(select null::timestamptz from page))",
 			} {

@@ -36,7 +36,7 @@ func TestPresets(t *testing.T) {
 				}
 			}
 			const changes = "select cardinality(" + notedKeys + ") as n, entities from recoup.adopted_change order by change_id"
-			want("select entity_id, code, message, governed, underway from recoup.adopted_1_read(array(select recoup.adopted_1_scan(null, 10))) order by key",
+			want("select entity_id, code, message, governed, underway from recoup.adopted_1_read(array(select recoup.adopted_1_scan(null, recoup.adopted_1_last(), 10))) order by key",
 				`{"entity_id":"o1","code":"INTERNAL_ERROR","message":null,"governed":false,"underway":true}`+"\n"+
 					`{"entity_id":"o2","code":"INTERNAL_ERROR","message":"no answer","governed":true,"underway":false}`)
 			w.as(q.Start) // nothing: it is not set off

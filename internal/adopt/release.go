@@ -24,6 +24,7 @@ type release struct {
 	record *Record
 	rights Rights
 	table  string // the source's name as it is now; empty: it is gone
+	owner  string // of the source as it is now, which is perhaps not who owned it when it was adopted
 }
 
 // Release takes everything out of a source: triggers, functions, columns, rights. Open
@@ -79,12 +80,8 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	if o.rights, err = ReadRights(ctx, tx, o.record.Owner); err != nil {
 		return err
 	}
-	var name *string
-	err = tx.QueryRow(ctx, "select format('%I.%I', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1",
-		o.record.OID).Scan(&name)
-	if name != nil {
-		o.table = *name
-	}
+	err = tx.QueryRow(ctx, "select format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner) from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1",
+		o.record.OID).Scan(&o.table, &o.owner)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -125,24 +122,25 @@ func (o *release) unwatch(ctx context.Context, tx pgx.Tx) error {
 
 // dropTriggers drops them wherever they are: partitions come and go.
 func (o *release) dropTriggers(ctx context.Context) error {
-	rows, err := o.Conn.Query(ctx, `select distinct format('%I.%I', n.nspname, c.relname) from pg_trigger t join pg_class c on c.oid = t.tgrelid
+	type held struct{ Table, Owner string }
+	rows, err := o.Conn.Query(ctx, `select distinct format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner)::text from pg_trigger t join pg_class c on c.oid = t.tgrelid
 		join pg_namespace n on n.oid = c.relnamespace join pg_proc p on p.oid = t.tgfoid
 		where p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') order by 1`, fmt.Sprint(o.record.ID))
 	if err != nil {
 		return err
 	}
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	tables, err := pgx.CollectRows(rows, pgx.RowToStructByPos[held])
 	if err != nil {
 		return err
 	}
-	for _, table := range tables {
-		err := o.part(ctx, stepTriggers+" "+table, func(ctx context.Context, tx pgx.Tx) error {
-			if err := actAs(ctx, tx, o.record.Owner); err != nil {
+	for _, on := range tables {
+		err := o.part(ctx, stepTriggers+" "+on.Table, func(ctx context.Context, tx pgx.Tx) error {
+			if err := actAs(ctx, tx, on.Owner); err != nil {
 				return err
 			}
 			a := Adoption{ID: o.record.ID}
 			for _, what := range []string{"insert", "update", "delete", "truncate"} {
-				if _, err := tx.Exec(ctx, fmt.Sprintf("drop trigger if exists %s on %s", a.name(what), table)); err != nil {
+				if _, err := tx.Exec(ctx, fmt.Sprintf("drop trigger if exists %s on %s", a.name(what), on.Table)); err != nil {
 					return err
 				}
 			}
@@ -194,7 +192,7 @@ func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	if o.table != "" {
-		if err := actAs(ctx, tx, o.record.Owner); err != nil {
+		if err := actAs(ctx, tx, o.owner); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, "alter table "+o.table+" "+strings.Join(drops, ", ")); err != nil {

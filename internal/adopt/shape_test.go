@@ -140,15 +140,15 @@ func TestShapesAreAdoptedAndReleased(t *testing.T) {
 			}
 			const row = `string_agg(concat_ws(' ', case when key ~ '^\w{8}-' and key !~ '^00000000-' then '*' else key end, coalesce(entity_id, '-'), code, coalesce(severity, '-'),
 				coalesce((created_at at time zone 'UTC')::date::text, '-'), case when not governed then 'over' end), '; ' order by `
-			if got := one(t, w, "select "+row+"entity_id, key) from recoup.adopted_1_read(array(select recoup.adopted_1_scan(null, 100)))"); sorted(got) != sorted(s.rows) {
+			if got := one(t, w, "select "+row+"entity_id, key) from recoup.adopted_1_read(array(select recoup.adopted_1_scan(null, recoup.adopted_1_last(), 100)))"); sorted(got) != sorted(s.rows) {
 				t.Errorf("rows:\n%s\nwant:\n%s", got, s.rows)
 			}
-			paged := one(t, w, `with recursive pages as (select 1 as n, recoup.adopted_1_scan(null, 1) as key union all select n + 1, recoup.adopted_1_scan(key, 1) from pages where n < 100)
+			paged := one(t, w, `with recursive pages as (select 1 as n, recoup.adopted_1_scan(null, recoup.adopted_1_last(), 1) as key union all select n + 1, recoup.adopted_1_scan(key, recoup.adopted_1_last(), 1) from pages where n < 100)
 				select count(distinct key)::text from pages`)
-			if all := one(t, w, "select count(*)::text from recoup.adopted_1_scan(null, 100)"); paged != all {
+			if all := one(t, w, "select count(*)::text from recoup.adopted_1_scan(null, recoup.adopted_1_last(), 100)"); paged != all {
 				t.Errorf("page by page %s rows, at once %s", paged, all)
 			}
-			one(t, w, `select recoup.adopted_1_mirror(array_agg(key), array_agg('PARKED'::text), array_agg(null::timestamptz))::text from recoup.adopted_1_scan(null, 100) key`)
+			one(t, w, `select recoup.adopted_1_mirror(array_agg(key), array_agg('PARKED'::text), array_agg(null::timestamptz))::text from recoup.adopted_1_scan(null, recoup.adopted_1_last(), 100) key`)
 			if again := one(t, w, noted); s.changed != "" && again != s.changed {
 				t.Errorf("mirroring was noted: %s", again)
 			}

@@ -138,6 +138,7 @@ func sameRules(a, b recoup.SourceRules) bool {
 		if !r.Removes() {
 			r.AtEnd = ""
 		}
+		r.DeadLetters = false // of which the functions know nothing
 		r.Details, r.Encrypted = slices.Concat(r.Details), slices.Concat(r.Encrypted)
 	}
 	return reflect.DeepEqual(a, b)
@@ -164,6 +165,9 @@ func (p *Plan) noteRules() {
 	}
 	if len(rules.Encrypted) > 0 {
 		notef("Kept with each error, encrypted with the payload key: %s.", strings.Join(rules.Encrypted, ", "))
+	}
+	if rules.DeadLetters && p.adoption.Preset != nil {
+		notef("A job whose error the policy parks becomes a dead letter, and a replay of that sets the job off again.")
 	}
 	switch rules.AtEnd {
 	case recoup.SourceMove:

@@ -173,7 +173,7 @@ func (a *Adoption) stepMove(r Rights) Step {
 		s.SQL = as(a.Source.Owner, r, fmt.Sprintf("alter table %s alter column %s set default %s", a.Source.Quoted(), quote(a.Mapping.Disposition), literal(string(a.Default))))
 	}
 	s.SQL = append(s.SQL, as(r.SchemaOwner, r,
-		fmt.Sprintf("update recoup.adoption set table_name = %s, state = case state when '%s' then '%s' else state end, scanned_to = null, scanned = 0, turn = turn + 1 where adoption_id = %d",
+		fmt.Sprintf("update recoup.adoption set table_name = %s, state = case state when '%s' then '%s' else state end, scanned_to = null, scan_end = null, scanned = 0, turn = turn + 1 where adoption_id = %d",
 			literal(a.MoveTo), recoup.AdoptionGoverned, recoup.AdoptionBackfilling, a.ID),
 		fmt.Sprintf("insert into recoup.audit (at, actor, act, target, details) values (recoup.clock(), session_user, 'table.adopt', %s, json_build_object('table', %s))",
 			literal(a.Source.Quoted()), literal(a.MoveTo)))...)
@@ -226,7 +226,7 @@ func (a *Adoption) stepTriggers(table string, r Rights) Step {
 	}
 	if slices.Contains(a.done, stepBackfill) && !slices.Contains(a.done, s.Name) {
 		s.Does += "; this partition is new, and its rows are read too"
-		s.SQL = append(s.SQL, as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s', scanned_to = null, scanned = 0, turn = turn + 1 where adoption_id = %d",
+		s.SQL = append(s.SQL, as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s', scanned_to = null, scan_end = null, scanned = 0, turn = turn + 1 where adoption_id = %d",
 			recoup.AdoptionBackfilling, a.ID))...)
 	}
 	return s

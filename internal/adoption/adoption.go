@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/redact"
 	"recoup/internal/store"
@@ -59,18 +60,12 @@ type Options struct {
 	Store    Store
 	Engine   *engine.Engine
 	Key      func(context.Context) ([]byte, error) // digests of source rows are made with it
-	Keys     Keys                                  // encrypts what errors keep of their rows
+	Letters  *deadletter.Service                   // has the dead letters of jobs; its keys encrypt what errors keep of their rows
 	Node     string                                // of this process, among all that share its database
 	Now      func() time.Time
 	Sleep    func(context.Context, time.Duration) error // nil: [retry.Sleep]
 	Redactor *redact.Redactor                           // nil: the default rules
 	Logger   *slog.Logger
-}
-
-// Keys encrypt what is kept beside an error, bound to its id and to a place of its own.
-type Keys interface {
-	EncryptBeside(id recoup.ID, place string, plain []byte) (keyID string, encrypted []byte, err error)
-	DecryptBeside(ctx context.Context, keyID string, id recoup.ID, place string, encrypted []byte) ([]byte, error)
 }
 
 // Service works at adoptions. It is safe for concurrent use.
@@ -95,6 +90,7 @@ type Counts struct {
 	Removed  int64 // rows that were moved or deleted when their errors were over
 	Refused  int64 // rows that nothing could be made of, as they were
 	SetOff   int64 // jobs of queues that were set off again
+	Lettered int64 // errors of jobs that have become dead letters
 }
 
 // state is what a node remembers of an adoption. Only whoever works at it uses it.
@@ -111,18 +107,20 @@ type state struct {
 
 	retries  time.Time // until then the jobs of a queue are left alone
 	underway string    // the last key of those under way that was looked at
+	parked   store.Cursor
+	lane     recoup.Lane // the last that work was claimed of
 }
 
 // walk is the way through all pairs of an adoption whose source was emptied.
 type walk struct {
 	changes []int64
-	after   string
+	after   *string // nil: it begins
 }
 
 // New checks the options.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.Engine == nil || o.Key == nil || o.Keys == nil || o.Node == "" || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("adoption: store, engine, key, keys, node, clock and logger are required")
+	if o.Store == nil || o.Engine == nil || o.Key == nil || o.Letters == nil || o.Node == "" || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("adoption: store, engine, key, letters, node, clock and logger are required")
 	}
 	if o.Redactor == nil {
 		o.Redactor = redact.Default()

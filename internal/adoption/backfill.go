@@ -19,22 +19,31 @@ const (
 )
 
 // backfill looks at a batch of the rows that were there before the adoption, and rests
-// behind it. While a standby is behind it waits.
+// behind it. While a standby is behind it waits. It goes to the key that was the last one
+// when it began, after the triggers were there: what is written meanwhile is theirs, however
+// fast it comes.
 func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
 	begun := s.Now()
 	if waits, err := s.waits(ctx, st); waits || err != nil {
 		return false, err
 	}
-	keys, err := s.Store.ScanSource(ctx, a.ID, a.ScannedTo, Batch)
-	if err != nil {
-		return false, err
+	if a.ScanEnd == nil {
+		if a.ScanEnd, err = s.Store.BeginScan(ctx, turn); err != nil {
+			return false, err
+		}
+	}
+	var keys []string
+	if a.ScanEnd != nil {
+		if keys, err = s.Store.ScanSource(ctx, a.ID, a.ScannedTo, *a.ScanEnd, Batch); err != nil {
+			return false, err
+		}
 	}
 	if err := s.lookAt(ctx, a, turn, lookAt{keys: keys}); err != nil {
 		return false, err
 	}
 	last, done := a.ScannedTo, len(keys) == 0
 	if !done {
-		last = keys[len(keys)-1]
+		last = &keys[len(keys)-1]
 	}
 	if err := s.Store.SaveScan(ctx, turn, last, len(keys), done); err != nil || done {
 		return false, err

@@ -42,7 +42,7 @@ func (s *Service) kept(id recoup.ID, r *store.SourceRow) (k store.Kept, err erro
 		return store.Kept{}, err
 	}
 	if r.Encrypted != nil {
-		k.SealedBy, k.Sealed, err = s.Keys.EncryptBeside(id, columnsPlace, r.Encrypted)
+		k.SealedBy, k.Sealed, err = s.Letters.Keys.EncryptBeside(id, columnsPlace, r.Encrypted)
 	}
 	return k, err
 }
@@ -96,12 +96,12 @@ func (s *Service) DecryptSource(ctx context.Context, c engine.Caller, id recoup.
 		return out, err
 	}
 	if d.Sealed != nil {
-		if out.Columns, err = s.Keys.DecryptBeside(ctx, d.SealedBy, id, columnsPlace, d.Sealed); err != nil {
+		if out.Columns, err = s.Letters.Keys.DecryptBeside(ctx, d.SealedBy, id, columnsPlace, d.Sealed); err != nil {
 			return out, err
 		}
 	}
 	if d.Moved != nil {
-		out.Row, err = s.Keys.DecryptBeside(ctx, d.MovedBy, id, rowPlace, d.Moved)
+		out.Row, err = s.Letters.Keys.DecryptBeside(ctx, d.MovedBy, id, rowPlace, d.Moved)
 	}
 	return out, err
 }

@@ -2,7 +2,9 @@ package adoption
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,8 +12,36 @@ import (
 	"recoup/internal/store"
 )
 
-// maxCause is how many bytes are kept of why a row cannot be read.
-const maxCause = 300
+const (
+	// maxCause is how many bytes are kept of why a row cannot be read.
+	maxCause = 300
+
+	// maxKey is how many bytes the text of a key may have. An index holds 2,704 at most, of a
+	// pair's number and key, unless they happen to be compressible.
+	maxKey = 2600
+)
+
+// tooLong adds rows whose keys no pair can have to those that cannot be read.
+func tooLong(rows []store.SourceRow, bad map[string]string) map[string]string {
+	for i := range rows {
+		if key := rows[i].Key; len(key) > maxKey {
+			if bad == nil {
+				bad = map[string]string{}
+			}
+			bad[key] = fmt.Sprintf("its key has %d bytes, and %d are the most", len(key), maxKey)
+		}
+	}
+	return bad
+}
+
+// listed is a key as it is listed among those of rows that cannot be read.
+func listed(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return fmt.Sprintf("%s…%x", strings.ToValidUTF8(key[:32], ""), sum[:8])
+}
 
 // read returns the rows of keys, and why rows cannot be read. One that cannot, because a
 // condition of the owner fails on it, does not keep the others from being read.
@@ -45,11 +75,15 @@ func (s *Service) noteUnreadable(ctx context.Context, a *store.Adoption, turn st
 	bad := make([]store.Unreadable, 0, len(b.bad))
 	for _, key := range slices.Sorted(maps.Keys(b.bad)) {
 		cause, _ := s.Redactor.String(b.bad[key])
-		bad = append(bad, store.Unreadable{Key: key, Cause: strings.ToValidUTF8(cause[:min(len(cause), maxCause)], "")})
-		s.Logger.Warn("row of an adopted table cannot be read; it will be looked at again when it changes", "table", a.Source, "key", key, "cause", cause)
+		bad = append(bad, store.Unreadable{Key: listed(key), Cause: strings.ToValidUTF8(cause[:min(len(cause), maxCause)], "")})
+		s.Logger.Warn("row of an adopted table cannot be read; it will be looked at again when it changes", "table", a.Source, "key", listed(key), "cause", cause)
 	}
 	a.Bad = a.Bad || len(bad) > 0
-	return s.Store.SaveUnreadable(ctx, turn, b.keys, bad)
+	keys := make([]string, len(b.keys))
+	for i, key := range b.keys {
+		keys[i] = listed(key)
+	}
+	return s.Store.SaveUnreadable(ctx, turn, keys, bad)
 }
 
 // rowFault reports whether the database has failed on the values of a row, and what it

@@ -24,6 +24,7 @@ type batch struct {
 // follow is what follows from a batch.
 type follow struct {
 	resolve []engine.Act
+	work    []recoup.WorkResult // of replayed jobs
 	report  []engine.Past
 	noted   []store.AdoptedRow
 	gone    []string
@@ -43,6 +44,9 @@ func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.T
 		}
 	}
 	if err := s.apply(ctx, f.resolve); err != nil {
+		return err
+	}
+	if err := s.results(ctx, f.work); err != nil {
 		return err
 	}
 	if err := s.report(ctx, a, f.report); err != nil {
@@ -75,8 +79,8 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 	for _, key := range b.keys {
 		pair := known[key]
 		row := s.clean(a, key, there[key], b.bad[key])
-		if b.bad[key] != "" && pair != nil {
-			continue // it keeps the error that it has
+		if b.bad[key] != "" && (pair != nil || len(key) > maxKey) {
+			continue // it keeps the error that it has, or can have none
 		}
 		stands := row.standing(s.Engine.Policies.Current(), pair)
 		v := decide(row.source, row.memory(pair), stands)
@@ -84,7 +88,7 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 			f.moved = append(f.moved, store.AdoptedRow{Key: key})
 		}
 		if v.resolve != "" {
-			f.resolve = append(f.resolve, engine.Act{ID: pair.ErrorID, Input: lifecycle.Resolve{Reason: v.resolve}})
+			f.resolve = append(f.resolve, ending(pair, v.resolve))
 		}
 		if v.report {
 			past := row.past(s.Now(), pair != nil && stands != elsewhere, b.written[key])
@@ -95,12 +99,23 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 			}
 			f.report = append(f.report, past)
 		}
-		if act := s.result(v.attempt, pair, &row); act != nil {
-			f.resolve = append(f.resolve, *act)
-		}
+		s.tell(&f, v.attempt, pair, &row)
 		f.save(key, v, pair, &row)
 	}
 	return f, nil
+}
+
+// tell adds what has come of an attempt.
+func (s *Service) tell(f *follow, r result, pair *store.AdoptedRow, row *cleaned) {
+	if pair != nil && !pair.WorkID.IsZero() {
+		if said := s.letterResult(r, pair, row); said != nil {
+			f.work = append(f.work, *said)
+		}
+		return
+	}
+	if act := s.result(r, pair, row); act != nil {
+		f.resolve = append(f.resolve, *act)
+	}
 }
 
 // save writes down what becomes of a pair.

@@ -137,7 +137,7 @@ func (s *Service) moved(list []store.MovedRow, id recoup.ID, whole []byte) ([]st
 	if whole == nil {
 		return list, nil
 	}
-	key, encrypted, err := s.Keys.EncryptBeside(id, rowPlace, whole)
+	key, encrypted, err := s.Letters.Keys.EncryptBeside(id, rowPlace, whole)
 	return append(list, store.MovedRow{ErrorID: id, Encrypted: encrypted, Key: key}), err
 }
 

@@ -31,7 +31,7 @@ func (s *Service) retriesDue(a *store.Adoption, st *state) bool {
 }
 
 // retries looks what became of the jobs that are under way, and sets off those whose
-// errors are due (decision 0085).
+// errors are due (decision 0085) or whose dead letters are replayed (decision 0086).
 func (s *Service) retries(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) error {
 	if err := s.underway(ctx, a, turn, st); err != nil {
 		return err
@@ -46,7 +46,14 @@ func (s *Service) retries(ctx context.Context, a *store.Adoption, turn store.Tur
 	if err := s.setOff(ctx, turn, due); err != nil {
 		return err
 	}
-	if len(due) < maxRetries {
+	if err := s.replays(ctx, a, turn, st); err != nil {
+		return err
+	}
+	more, err := s.takeOver(ctx, a, turn, st)
+	if err != nil {
+		return err
+	}
+	if len(due) < maxRetries && !more {
 		st.retries = s.Now().Add(retryEvery)
 	}
 	return nil
@@ -104,9 +111,7 @@ func (s *Service) setOff(ctx context.Context, turn store.Turn, due []store.DueRo
 	case !ofRow:
 		return err
 	case len(rows) == 1:
-		return s.apply(ctx, []engine.Act{{ID: rows[0].ErrorID, Input: lifecycle.Fail{
-			Token: rows[0].Token, Failure: s.failure(fault.CodeConstraintViolation), Reason: s.brief("the queue does not let its job run again: " + cause),
-		}}})
+		return s.refused(ctx, &rows[0], s.brief("the queue does not let its job run again: "+cause))
 	}
 	for i := range rows {
 		if err := s.setOff(ctx, turn, rows[i:i+1]); err != nil {
@@ -114,6 +119,15 @@ func (s *Service) setOff(ctx context.Context, turn store.Turn, due []store.DueRo
 		}
 	}
 	return nil
+}
+
+// refused says that an attempt has failed because the queue does not take its job.
+func (s *Service) refused(ctx context.Context, row *store.DueRow, why string) error {
+	if !row.WorkID.IsZero() {
+		return s.results(ctx, []recoup.WorkResult{s.failedWork(row.WorkID, row.Token, row.Stage,
+			&cleaned{code: fault.CodeConstraintViolation, report: recoup.Report{Message: why}})})
+	}
+	return s.apply(ctx, []engine.Act{{ID: row.ErrorID, Input: lifecycle.Fail{Token: row.Token, Failure: s.failure(fault.CodeConstraintViolation), Reason: why}}})
 }
 
 // result is the input that says how an attempt went; nil: there is nothing to say.
@@ -124,12 +138,16 @@ func (s *Service) result(r result, pair *store.AdoptedRow, row *cleaned) *engine
 	case failed:
 		return &engine.Act{ID: pair.ErrorID, Input: lifecycle.Fail{Token: pair.Attempt, Failure: s.failure(row.code), Reason: s.brief(row.report.Message)}}
 	case going:
-		lasts := s.Engine.Policies.Current().Leases.Length(attemptLasts)
-		if pair.LeaseEndsAt.Sub(s.Now()) < lasts/2 {
+		if s.endsSoon(pair) {
 			return &engine.Act{ID: pair.ErrorID, Input: lifecycle.Extend{Token: pair.Attempt, Lease: attemptLasts}}
 		}
 	}
 	return nil
+}
+
+// endsSoon reports whether half of the lease of an attempt is over.
+func (s *Service) endsSoon(pair *store.AdoptedRow) bool {
+	return pair.LeaseEndsAt.Sub(s.Now()) < s.Engine.Policies.Current().Leases.Length(attemptLasts)/2
 }
 
 // failure classifies a code of a source row.

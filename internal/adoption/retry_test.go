@@ -15,11 +15,17 @@ import (
 // newQueue is the world with a queue whose job o2 has failed for good, adopted as outreach.dol_errors.
 func newQueue(t *testing.T, q presettest.Queue) *world {
 	t.Helper()
+	return newQueueOf(t, q, "NETWORK_TIMEOUT")
+}
+
+// newQueueOf is newQueue with the code that its jobs fail with.
+func newQueueOf(t *testing.T, q presettest.Queue, code string) *world {
+	t.Helper()
 	w := newWorld(t)
 	w.exec(q.DDL)
 	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{
 		Source: q.Table, As: "outreach.dol_errors", Preset: q.Preset, NoMirror: true,
-		Mapping: recoup.Mapping{Entity: q.Entity, CodeValue: "NETWORK_TIMEOUT"},
+		Mapping: recoup.Mapping{Entity: q.Entity, CodeValue: code},
 	})
 	w.Must(err)
 	w.Must(w.runner().Apply(w.Context(), plan))

@@ -166,6 +166,14 @@ func (c *cleaned) standing(p *policy.Policy, pair *store.AdoptedRow) standing {
 		return ended
 	case !pair.Attempt.IsZero() && pair.Attempt == pair.LeaseToken:
 		return trying
+	case pair.Step == recoup.StepReplaying:
+		return replaying
+	case pair.Step == recoup.StepReplayed:
+		return replayed
+	case !pair.WorkID.IsZero() && pair.EntityID == c.report.EntityID:
+		return letter
+	case !pair.WorkID.IsZero():
+		return other
 	case known && pair.Table != table.Name:
 		return elsewhere
 	case pair.EntityID == c.report.EntityID && pair.Code == c.code:

@@ -30,6 +30,9 @@ const (
 	elsewhere          // open, in another table than the policy has for it
 	trying             // open, and leased for the attempt for which the row's job was set off
 	ended              // resolved or archived, by whomever
+	letter             // open, and a dead letter about the same entity (decision 0086)
+	replaying          // such a one that is part of a replay, and whose job waits for it
+	replayed           // whose replay has worked, and which waits to be verified
 )
 
 // pairing is what becomes of the pair of row and error.
@@ -70,7 +73,7 @@ const (
 	becauseDone    = "the job is done"
 )
 
-// rules is decision 0076's table, with that of decision 0085. A situation that no rule has cannot be.
+// rules is decision 0076's table, with those of decisions 0085 and 0086. A situation that no rule has cannot be.
 var rules = []struct {
 	source   source
 	memory   memory
@@ -79,28 +82,34 @@ var rules = []struct {
 }{
 	{gone, unknown, none, verdict{}},
 	{gone, same | changed | blank, trying, verdict{attempt: succeeded, pair: forget}},
-	{gone, same | changed | blank, open | other | elsewhere, verdict{resolve: becauseGone, pair: forget}},
-	{gone, same | changed | blank, ended, verdict{pair: forget}},
+	{gone, same | changed | blank, open | other | elsewhere | letter, verdict{resolve: becauseGone, pair: forget}},
+	{gone, same | changed | blank, ended | replayed, verdict{pair: forget}},
 
 	{resting, unknown, none, verdict{}},
 	{resting, same | changed | blank, trying, verdict{attempt: succeeded, pair: empty}},
-	{resting, same | changed | blank, open | other | elsewhere, verdict{resolve: becauseResting, pair: empty}},
-	{resting, same | changed, ended, verdict{pair: empty}},
-	{resting, blank, ended, verdict{}},
+	{resting, same | changed | blank, open | other | elsewhere | letter, verdict{resolve: becauseResting, pair: empty}},
+	{resting, same | changed, ended | replayed, verdict{pair: empty}},
+	{resting, blank, ended | replayed, verdict{}},
 
 	{underway, unknown, none, verdict{}},
 	{underway, same | changed | blank, trying, verdict{attempt: going}},
-	{underway, same | changed | blank, open | other | elsewhere, verdict{pair: watch}},
-	{underway, same | changed, ended, verdict{pair: empty}},
-	{underway, blank, ended, verdict{}},
+	{underway, same | changed | blank, open | other | elsewhere | letter, verdict{pair: watch}},
+	{underway, same | changed, ended | replayed, verdict{pair: empty}},
+	{underway, blank, ended | replayed, verdict{}},
 
 	{failing, unknown, none, verdict{report: true}},
 	{failing, same | changed | blank, trying, verdict{attempt: failed, pair: note}},
-	{failing, same, open | other | ended, verdict{}}, // what a person or the clock has ended stays ended
+	{failing, same, open | other | ended | letter | replayed, verdict{}}, // what a person or the clock has ended stays ended
 	{failing, same | changed | blank, elsewhere, verdict{resolve: becauseMoved, report: true}},
-	{failing, changed | blank, open, verdict{pair: note}},
+	{failing, changed | blank, open | letter, verdict{pair: note}},
 	{failing, changed | blank, other, verdict{resolve: becauseOther, report: true}},
-	{failing, changed | blank, ended, verdict{report: true}}, // it has failed again
+	{failing, changed | blank, ended | replayed, verdict{report: true}}, // it has failed again
+
+	// Whatever the job is by now: the replay looks when it sets it off.
+	{gone, same | changed | blank, replaying, verdict{}},
+	{resting, same | changed | blank, replaying, verdict{}},
+	{underway, same | changed | blank, replaying, verdict{}},
+	{failing, same | changed | blank, replaying, verdict{}},
 }
 
 // decide returns what follows from how a row is, how it was and which error it has.

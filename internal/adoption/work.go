@@ -107,7 +107,7 @@ func (s *Service) walk(ctx context.Context, a *store.Adoption, turn store.Turn, 
 	if err := s.lookAt(ctx, a, turn, look); err != nil {
 		return false, err
 	}
-	st.walk.after = pairs[len(pairs)-1].Key
+	st.walk.after = &pairs[len(pairs)-1].Key
 	return true, nil
 }
 
@@ -138,7 +138,7 @@ func (s *Service) lookAt(ctx context.Context, a *store.Adoption, turn store.Turn
 		if err != nil {
 			return err
 		}
-		if err := s.reconcile(ctx, a, turn, batch{keys: part, pairs: pairs, rows: rows, bad: bad, written: look.seen}); err != nil {
+		if err := s.reconcile(ctx, a, turn, batch{keys: part, pairs: pairs, rows: rows, bad: tooLong(rows, bad), written: look.seen}); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (s *Service) lookAt(ctx context.Context, a *store.Adoption, turn store.Turn
 // release ends a batch of the errors of an adoption that is being released, and at last
 // the adoption itself.
 func (s *Service) release(ctx context.Context, turn store.Turn) (more bool, err error) {
-	pairs, err := s.Store.PairsAfter(ctx, turn.Adoption, "", Batch)
+	pairs, err := s.Store.PairsAfter(ctx, turn.Adoption, nil, Batch)
 	if err != nil {
 		return false, err
 	}

@@ -40,6 +40,12 @@ var mapping = recoup.Mapping{
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	db, url := node.Postgres(t)
+	return newWorldOn(t, db, url)
+}
+
+// newWorldOn is the world on a database.
+func newWorldOn(t *testing.T, db *postgres.Store, url string) *world {
+	t.Helper()
 	w := &world{Node: node.On(t, db), db: db, log: &node.Log{}}
 	var err error
 	w.url = strings.Replace(url, "recoup_app@", "recoup_owner@", 1)
@@ -55,7 +61,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) another(name string, db *postgres.Store) *adoption.Service {
 	w.Helper()
 	s, err := adoption.New(adoption.Options{
-		Store: db, Engine: w.Engine, Keys: w.Letters.Keys, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: name, Now: w.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		Store: db, Engine: w.Engine, Letters: w.Letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: name, Now: w.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 	})
 	w.Must(err)
 	return s

@@ -21,7 +21,7 @@ func (n *Node) newAdoptions() (err error) {
 		return nil
 	}
 	n.adoptions, err = adoption.New(adoption.Options{
-		Store: s, Engine: n.engine, Key: n.adoptionKey, Keys: n.letters.Keys, Node: n.name, Now: n.o.Now, Logger: n.o.Logger,
+		Store: s, Engine: n.engine, Key: n.adoptionKey, Letters: n.letters, Node: n.name, Now: n.o.Now, Logger: n.o.Logger,
 	})
 	return err
 }

@@ -244,7 +244,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/adoption",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/policy", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/engine"},
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/policy", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/engine", "recoup/internal/deadletter"},
 		why:     "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
 	},
 	{

@@ -17,6 +17,7 @@ type Keeper = store.Housekeeper
 // Sweeper lets the clock act on errors; see engine.Engine.
 type Sweeper interface {
 	Sweep(ctx context.Context, d store.Deadline, limit int) (int, error)
+	CarryOperations(ctx context.Context) (done int, more bool, err error)
 }
 
 // Parts are what the jobs work on.
@@ -60,6 +61,10 @@ func All(p Parts) []Job {
 		p.sweep("escalation", "escalate what was parked for too long", store.DueEscalation),
 		p.sweep("reminders", "notify of missed reviews and of blocks that are about to expire", store.DueReminder),
 		{
+			Name: "operations", About: "carry out bulk operations that were confirmed", Every: time.Second, Late: 30 * time.Minute,
+			Chunk: func(ctx context.Context, _ Turn) (int, bool, error) { return p.Engine.CarryOperations(ctx) },
+		},
+		{
 			Name: "freeze", About: "end the recoveries of batches whose time is over", Every: 10 * time.Second, Late: time.Hour,
 			Chunk: p.freeze, Overdue: p.overdue(store.DueFreeze, nil),
 		},
@@ -72,8 +77,8 @@ func All(p Parts) []Job {
 			Chunk: fold(p.Store.FoldRollups),
 		},
 		{
-			Name: "receipts", About: "delete expired idempotency receipts and console sessions", Every: time.Minute, Late: 6 * time.Hour,
-			Chunk: each(purge(p.Store.PurgeReceipts, nil), purge(p.Store.PurgeSessions, nil)), Overdue: p.overdue(store.DueReceipt, nil),
+			Name: "receipts", About: "delete expired idempotency receipts, console sessions and operations", Every: time.Minute, Late: 6 * time.Hour,
+			Chunk: each(purge(p.Store.PurgeReceipts, nil), purge(p.Store.PurgeSessions, nil), purge(p.Store.PurgeOperations, nil)), Overdue: p.overdue(store.DueReceipt, nil),
 		},
 		{
 			Name: "partitions", About: "make partitions ahead, and drop history that nobody can need", Every: time.Hour, Late: 24 * time.Hour,

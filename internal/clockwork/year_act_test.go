@@ -76,11 +76,18 @@ func (y *year) report() {
 	}
 	receipt := y.receipt("report")
 	var out []engine.Reported
-	y.must(y.insist(func(ctx context.Context) (err error) {
+	err := y.insist(func(ctx context.Context) (err error) {
 		out, err = y.nodes[0].engine.Report(ctx, engine.Caller{Name: "ada"}, []recoup.Report{r}, receipt)
 		return err
-	}))
-	y.must(out[0].Err)
+	})
+	if err == nil {
+		err = out[0].Err
+	}
+	if err != nil && y.db.sabotage == keepsHalves {
+		y.wrong("the half that was kept is refused: %v", err)
+		return
+	}
+	y.must(err)
 	e := out[0].Error
 	if y.db.sabotage == losesErrors && y.r.IntN(20) == 0 {
 		e.ID = y.ids.New(y.clock())

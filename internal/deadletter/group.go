@@ -171,10 +171,21 @@ func (s *Service) Group(ctx context.Context, c engine.Caller, id recoup.ID) (rec
 	if err := s.visible(c, d.Pipeline); err != nil {
 		return recoup.DeadLetterGroupDetails{}, err
 	}
-	from := s.now().AddDate(0, 0, 1-trendDays).Truncate(24 * time.Hour)
-	if d.Days, err = s.Store.GroupDays(ctx, id, from, trendDays+1); err != nil {
+	days, err := s.GroupDays(ctx, []recoup.ID{id})
+	if err != nil {
 		return d, err
+	}
+	for i := range days {
+		d.Days = append(d.Days, days[i].DayCount)
 	}
 	d.Notes, err = s.Store.Notes(ctx, recoup.Note{GroupID: id}, store.MaxPage)
 	return d, err
+}
+
+// GroupDays returns what groups gained on each day of the last month.
+func (s *Service) GroupDays(ctx context.Context, ids []recoup.ID) ([]recoup.GroupDay, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return s.Store.GroupDays(ctx, ids, s.now().AddDate(0, 0, 1-trendDays).Truncate(24*time.Hour))
 }

@@ -164,6 +164,11 @@ func (s *Service) encryptPayload(work recoup.ID, payload []byte, now time.Time) 
 // the work: it is tried again, or it is a dead letter, or the next round of the one that
 // was replayed.
 func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*recoup.StageFailure, *store.StagedWork) error) (store.DecideStaged, error) {
+	return s.failedAs(s.IDs.New(s.now()), c, in, fence)
+}
+
+// failedAs is failed with the id that a new dead letter has.
+func (s *Service) failedAs(id recoup.ID, c engine.Caller, in recoup.StageFailure, fence func(*recoup.StageFailure, *store.StagedWork) error) (store.DecideStaged, error) {
 	b, err := s.check(&in)
 	if err == nil {
 		err = cmp.Or(s.within(c, in.Pipeline), s.mayKeep(c, in.Table))
@@ -171,9 +176,9 @@ func (s *Service) failed(c engine.Caller, in recoup.StageFailure, fence func(*re
 	if err != nil {
 		return nil, err
 	}
-	now, draw := s.now(), s.Random()
-	b.report.ID = s.IDs.New(now)
-	payload, err := s.encryptPayload(in.WorkID, in.Payload, now)
+	draw := s.Random()
+	b.report.ID = id
+	payload, err := s.encryptPayload(in.WorkID, in.Payload, s.now())
 	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		if err := fence(&in, &l); err != nil {
 			return l, store.StagedEffects{}, err

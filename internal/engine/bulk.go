@@ -73,7 +73,7 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult,
 // Check says what is wrong with what an act is asked to be on.
 func (b *Bulk) Check() error {
 	f := b.Filter
-	empty := f.Table == "" && len(f.Tables) == 0 && f.State == "" && f.Entity == "" && f.Code == "" && f.AssignedTo == "" && f.Group.IsZero() &&
+	empty := f.Table == "" && len(f.Tables) == 0 && f.State == "" && f.Entity == "" && f.Code == "" && f.AssignedTo == "" && f.Group.IsZero() && f.Text == "" &&
 		f.Tier == 0 && f.Blocking == nil && f.Parked == nil && f.Before.IsZero() && f.After.IsZero()
 	switch {
 	case b.Token != "" && (len(b.IDs) > 0 || !empty || b.All || b.Preview):

@@ -28,6 +28,7 @@ type Store interface {
 	store.Promoter
 	store.EntityFinder
 	store.AuditWriter
+	store.OperationKeeper
 }
 
 // Ledger says what may be kept of failures.
@@ -37,7 +38,7 @@ type Ledger interface {
 	Keep(now time.Time, events []recoup.Event) []*store.Event
 }
 
-// Options are what an engine is made of. All but the last three are required.
+// Options are what an engine is made of. All but the last four are required.
 type Options struct {
 	Store    Store
 	Ledger   Ledger
@@ -48,6 +49,10 @@ type Options struct {
 	Redactor *redact.Redactor // nil: the default rules
 	Roster   *lease.Roster    // nil: nobody asks who claims
 	Logger   *slog.Logger     // nil: what the database refuses of the clock's changes is not logged
+
+	// Refusal says why an act does not apply to an error, in words for operators; nil: as
+	// the error does.
+	Refusal func(error) (recoup.Code, string)
 }
 
 // Engine is safe for concurrent use.
@@ -68,6 +73,9 @@ func New(o Options) (*Engine, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Refusal == nil {
+		o.Refusal = plainRefusal
 	}
 	gates := &gateBatcher{ask: func(ctx context.Context, entities []string) ([][]store.Blocker, error) {
 		return o.Store.Blocking(ctx, entities, maxBlockers+1)

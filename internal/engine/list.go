@@ -30,11 +30,8 @@ func (e *Engine) History(ctx context.Context, c Caller, id recoup.ID, limit int)
 
 // Errors lists open and resolved errors that the caller may see, newest first.
 func (e *Engine) Errors(ctx context.Context, c Caller, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
-	f, ok, err := e.restrict(c, f)
-	if err != nil || !ok {
-		return nil, store.Cursor{}, err
-	}
-	return e.Store.Errors(ctx, f, p)
+	found, err := e.Find(ctx, c, f, p)
+	return found.Errors, found.Next, err
 }
 
 // ParkQueue lists parked errors that the caller may see, longest parked first.
@@ -91,4 +88,17 @@ func (e *Engine) restrict(c Caller, f store.Filter) (store.Filter, bool, error) 
 		return f, len(f.Tables) > 0, nil
 	}
 	return f, true, nil
+}
+
+// TablesOf returns the tables of a filter that the caller may see, none for all of them, and
+// whether there are any.
+func (e *Engine) TablesOf(c Caller, f store.Filter) (tables []string, some bool, err error) {
+	f, some, err = e.restrict(c, f)
+	if f.Table == "" || !some {
+		return f.Tables, some, err
+	}
+	if len(f.Tables) > 0 && !slices.Contains(f.Tables, f.Table) {
+		return nil, false, err
+	}
+	return []string{f.Table}, true, err
 }

@@ -4,6 +4,7 @@ package fingerprint
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"recoup"
@@ -63,6 +64,22 @@ func link(line string) string {
 func Signature(text string) string {
 	s := shape(quoted(Cut(Cause(text), 4*maxSignature)))
 	return Cut(strings.TrimSpace(s), maxSignature)
+}
+
+// Tells reports whether a text has something that messages of one kind have in common: a
+// word of three letters or more beside what differs from one to the next.
+func Tells(text string) bool {
+	rest := strings.NewReplacer("<text>", " ", "<id>", " ", "<hex>", " ", "<n>", " ").Replace(Signature(text))
+	letters := 0
+	for _, r := range rest {
+		if letters++; !unicode.IsLetter(r) {
+			letters = 0
+		}
+		if letters == 3 {
+			return true
+		}
+	}
+	return false
 }
 
 // Cut shortens text to a number of bytes, at the end of a character.

@@ -99,6 +99,13 @@ func (c *checker) checkSource(name string, t *fileTable) {
 	if c.endless(t) && recoup.SourceRules(t.Source).Removes() {
 		c.addEndless(t.TTL, at("at_end"), "errors of %s never end, expected keep for their rows", name)
 	}
+	if t.Blocks && t.Source.DeadLetters {
+		for _, other := range slices.Sorted(maps.Keys(c.file.Tables)) {
+			if letters := c.file.Tables[other]; letters.DeadLetters && !letters.Blocks {
+				c.add(at("dead_letters"), "%s blocks entities and %s does not, so that they would pass when their errors become dead letters, expected blocks: true there", name, other)
+			}
+		}
+	}
 }
 
 // checkEndless holds a table that never forgets to what that means: its errors

@@ -56,6 +56,9 @@ func (t *Table) DescribeSource() string {
 	if list := t.Source.Encrypted; len(list) > 0 {
 		parts = append(parts, "keeps "+strings.Join(list, ", ")+" with the error, encrypted")
 	}
+	if t.Source.DeadLetters {
+		parts = append(parts, "makes dead letters of a queue's jobs when their errors are parked")
+	}
 	switch t.Source.AtEnd {
 	case recoup.SourceMove:
 		parts = append(parts, "moves the row with its error into the archive")

@@ -86,9 +86,10 @@ type fileTable struct {
 }
 
 type fileSource struct {
-	Details   []string         `json:"details"`
-	Encrypted []string         `json:"encrypted"`
-	AtEnd     recoup.SourceEnd `json:"at_end"`
+	Details     []string         `json:"details"`
+	Encrypted   []string         `json:"encrypted"`
+	AtEnd       recoup.SourceEnd `json:"at_end"`
+	DeadLetters bool             `json:"dead_letters"`
 }
 
 type fileCode struct {

@@ -14,7 +14,8 @@ var ErrOutOfTurn = errors.New("another node has the turn")
 // Adoption is an adoption as nodes work at it.
 type Adoption struct {
 	recoup.Adoption
-	ScannedTo string    // the last key of the backfill; empty: none
+	ScannedTo *string   // the last key of the backfill; nil: none
+	ScanEnd   *string   // the key at which it ends; nil: it has not begun
 	Defined   bool      // something of its definition is there
 	Changed   bool      // there are changes to look at
 	Moved     bool      // there are errors whose source row is to be notified
@@ -49,6 +50,8 @@ type SourceRow struct {
 	CreatedAt time.Time // zero: it has none, or none that is a date
 	Governed  bool      // it is a failure, by the owner's conditions
 	Underway  bool      // it is being worked at, by those of its queue
+	Pipeline  string    // of a job: the queue that it is in; empty: its table has but one
+	Stage     string    // and of what kind it is
 
 	// JSON objects of the columns that were asked for; nil: there are none.
 	Details   []byte
@@ -115,6 +118,12 @@ type AdoptedRow struct {
 	Code        recoup.Code
 	LeaseToken  recoup.ID
 	LeaseEndsAt time.Time
+
+	// Of a dead letter: its work, whose lease it then is, the stage of that and how far it
+	// has come. The work is zero if it is none.
+	WorkID recoup.ID
+	Stage  string
+	Step   recoup.WorkflowStep
 }
 
 // ByOthers is the attempt of a job that is under way without a node having set it off. It
@@ -127,6 +136,20 @@ type DueRow struct {
 	Key     string
 	ErrorID recoup.ID
 	Token   recoup.ID // of that lease; zero: it is to be claimed
+
+	// Of a dead letter: its work and the stage of that.
+	WorkID recoup.ID
+	Stage  string
+}
+
+// ParkedRow is a source row whose error the policy has parked and nobody is assigned to.
+type ParkedRow struct {
+	Key        string
+	ErrorID    recoup.ID
+	EntityID   string
+	Exhausted  bool // its attempts are used up, or the time for them is
+	RetryCount int
+	CreatedAt  time.Time
 }
 
 // Pair is what a report has written down in its own transaction: which source row the

@@ -116,6 +116,11 @@ type StagedStep struct {
 	EventOf DeadLetterEventOf // nil: the ledger gets no event
 
 	Receipt *StagedReceipt // nil: none
+
+	// Of a new dead letter that takes the place of an error: how that ends, and the source
+	// row that is the dead letter's from then on. If the error refuses nothing is done.
+	Instead *Step
+	Pair    *Pair
 }
 
 // DeadLetterEventOf returns what the ledger keeps of a decision whose effects name an event,

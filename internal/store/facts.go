@@ -73,6 +73,9 @@ type AdoptionFact struct {
 	Table        string    // of the policy
 	Retired      bool      // the policy in force has none of that name
 	Missing      []string  // triggers and functions of it that are missing or disabled
+	Lost         []string  // columns that its functions name and that it has no longer
+	Renamed      string    // what it is called now, if that is another name
+	Given        bool      // to another owner than it had when it was adopted
 	WaitingSince time.Time // the oldest change that no node has looked at; zero: none
 	Unreadable   int64     // rows that could not be read, counted up to 10000
 	Example      Unreadable

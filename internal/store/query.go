@@ -20,9 +20,11 @@ type Filter struct {
 	Code       recoup.Code
 	AssignedTo string
 	Group      recoup.ID
-	Tier       int   // zero: any
-	Blocking   *bool // nil: either
-	Parked     *bool // PARKED or ESCALATED, or neither of them; nil: either
+	Groups     []recoup.ID // any of these; for a search, that has found them
+	Text       string      // of messages; nothing is listed before a search has found its groups
+	Tier       int         // zero: any
+	Blocking   *bool       // nil: either
+	Parked     *bool       // PARKED or ESCALATED, or neither of them; nil: either
 	Before     time.Time
 	After      time.Time // created in [After, Before)
 }

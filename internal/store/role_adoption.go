@@ -44,13 +44,13 @@ type Adopter interface {
 	// far as the source's owner has agreed. Those that are gone are left out.
 	SourceRows(ctx context.Context, adoption int, keys []string, rules recoup.SourceRules) ([]SourceRow, error)
 
-	// ScanSource returns the keys of a source behind one, in their order.
-	ScanSource(ctx context.Context, adoption int, after string, limit int) ([]string, error)
+	// ScanSource returns the keys of a source behind one, up to another, in their order.
+	ScanSource(ctx context.Context, adoption int, after *string, until string, limit int) ([]string, error)
 
 	// Pairs returns what is known of the rows of keys, and PairsAfter of those behind a key,
 	// in the order of keys of the pairs.
 	Pairs(ctx context.Context, adoption int, keys []string) ([]AdoptedRow, error)
-	PairsAfter(ctx context.Context, adoption int, after string, limit int) ([]AdoptedRow, error)
+	PairsAfter(ctx context.Context, adoption int, after *string, limit int) ([]AdoptedRow, error)
 
 	// SavePairs gives pairs another digest and attempt, and forgets others.
 	SavePairs(ctx context.Context, turn Turn, changed []AdoptedRow, gone []string) error
@@ -68,11 +68,27 @@ type Adopter interface {
 	// any more is noted, and not set off.
 	SetOff(ctx context.Context, turn Turn, rows []DueRow) ([]string, error)
 
+	// ParkedRows returns rows of the errors in a table that the policy has parked and nobody
+	// is assigned to, the longest parked first, out of so many parked errors behind a cursor,
+	// and that of the last of these; zero: there are none further.
+	ParkedRows(ctx context.Context, adoption int, table string, after Cursor, limit int) ([]ParkedRow, Cursor, error)
+
+	// LanesOf returns the lanes behind one in which work waits or is held, of the pipeline of
+	// that name and of those whose names go on with a colon, in their order.
+	LanesOf(ctx context.Context, pipeline string, after recoup.Lane, limit int) ([]recoup.Lane, error)
+
+	// KeysOf returns the rows that have these errors, by the errors.
+	KeysOf(ctx context.Context, adoption int, ids []recoup.ID) (map[recoup.ID]string, error)
+
 	// PairsUnderway returns the pairs behind a key that have an attempt, in the order of keys.
 	PairsUnderway(ctx context.Context, adoption int, after string, limit int) ([]AdoptedRow, error)
 
+	// BeginScan notes the last key of a source as the one at which the backfill ends, and
+	// returns it; nil: there are no rows.
+	BeginScan(ctx context.Context, turn Turn) (end *string, err error)
+
 	// SaveScan notes how far the backfill is, and that it is done.
-	SaveScan(ctx context.Context, turn Turn, to string, rows int, done bool) error
+	SaveScan(ctx context.Context, turn Turn, to *string, rows int, done bool) error
 
 	// Mirror writes into the source what became of its errors, from the queue of those that
 	// have moved, behind an entry of it. It waits for no lock: what others hold stays in the queue.
@@ -97,7 +113,7 @@ type Adopter interface {
 	// SourceDetail returns what an error keeps of its source row; ErrNotFound: nothing.
 	SourceDetail(ctx context.Context, id recoup.ID) (SourceDetail, error)
 
-	// ReplicationLag is how far the slowest standby is behind, as far as this node may know.
+	// ReplicationLag is how far the slowest standby is behind, as far as the schema's owner may know.
 	ReplicationLag(ctx context.Context) (time.Duration, error)
 
 	// EndAdoption forgets an adoption that is released, once it has no pair and nothing of

@@ -29,6 +29,11 @@ type Housekeeper interface {
 	// PurgeSessions deletes at most limit sessions that are over at a time.
 	PurgeSessions(ctx context.Context, now time.Time, limit int) (int, error)
 
+	// PurgeOperations deletes at most limit members of operations that were not confirmed
+	// in time, or have been kept for long enough after their end, and the operations of
+	// which none is left.
+	PurgeOperations(ctx context.Context, now time.Time, limit int) (int, error)
+
 	// PurgeNotices deletes at most limit notices that were delivered or given up
 	// before a time. Their keys are free again.
 	PurgeNotices(ctx context.Context, before time.Time, limit int) (int, error)

@@ -74,6 +74,14 @@ type ProcessedWriter interface {
 	AddProcessed(ctx context.Context, counts []Processed) error
 }
 
+// SeriesReader answers what charts are drawn of.
+type SeriesReader interface {
+	// ActivityHours sums up what happened in each of the hours that begin in a span, of
+	// all tables or of some together: as far as it is folded, and where there was any.
+	// The minute of each is the beginning of its hour.
+	ActivityHours(ctx context.Context, tables []string, span Span) ([]Activity, error)
+}
+
 // FigureReader answers what rates and levels are made of. No answer costs more because
 // there are more errors.
 type FigureReader interface {

@@ -138,9 +138,9 @@ type DeadLetterReader interface {
 	// meanwhile moves to the front.
 	Groups(ctx context.Context, f GroupFilter, p Page) ([]recoup.DeadLetterGroup, Cursor, error)
 
-	// GroupDays returns what a group has gained on each UTC day from a day on,
-	// oldest first; days without anything are left out.
-	GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]recoup.DayCount, error)
+	// GroupDays returns what groups have gained on each UTC day from a day on, oldest
+	// first; days without anything are left out.
+	GroupDays(ctx context.Context, ids []recoup.ID, from time.Time) ([]recoup.GroupDay, error)
 
 	// Replay returns a replay with its counts, else ErrNotFound.
 	Replay(ctx context.Context, id recoup.ID) (ReplayStatus, error)

@@ -111,8 +111,11 @@ func (w *Work) stepLetter(in StagedStep) StagedOutcome {
 	if r == nil {
 		return StagedOutcome{Err: ErrNotFound}
 	}
+	if err := w.refusal(in.Instead); err != nil {
+		return StagedOutcome{Err: err}
+	}
 	next, effects, err := in.Decide(r.is, w.now)
-	if out := w.stepError(&r.is, next, effects.Effects, err); out != nil {
+	if out := w.stepError(&r.is, next, effects.Effects, in.Pair, err); out != nil {
 		return StagedOutcome{Letter: r.is, Effects: effects, Err: out}
 	}
 	if d := &next.Dead; !d.ErrorID.IsZero() {
@@ -124,6 +127,9 @@ func (w *Work) stepLetter(in StagedStep) StagedOutcome {
 	}
 	w.setLetter(r, next)
 	w.noteEffects(r, effects)
+	if in.Instead != nil {
+		w.Step(*in.Instead)
+	}
 	if effects.Event != "" && in.EventOf != nil {
 		w.note(in.EventOf(&next, effects.Event))
 	}
@@ -132,7 +138,7 @@ func (w *Work) stepLetter(in StagedStep) StagedOutcome {
 
 // stepError hands the decision about the error, if there is one, to the part of the
 // work that is about errors, which keeps the history also of a refusal.
-func (w *Work) stepError(current *StagedWork, next StagedWork, effects lifecycle.Effects, err error) error {
+func (w *Work) stepError(current *StagedWork, next StagedWork, effects lifecycle.Effects, pair *Pair, err error) error {
 	decide := func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return next.Error, effects, err
 	}
@@ -140,8 +146,23 @@ func (w *Work) stepError(current *StagedWork, next StagedWork, effects lifecycle
 	case !current.Error.ID.IsZero():
 		return w.Step(Step{ID: current.Error.ID, Decide: decide}).Err
 	case err == nil && !next.Error.ID.IsZero():
-		return w.Report(Report{Decide: decide}).Err
+		return w.Report(Report{Decide: decide, Pair: pair}).Err
 	}
+	return err
+}
+
+// refusal is why the error whose place a dead letter takes does not end so; nil: it does,
+// or there is none.
+func (w *Work) refusal(in *Step) error {
+	if in == nil {
+		return nil
+	}
+	r := w.rows[in.ID]
+	if r == nil {
+		return ErrNotFound
+	}
+	current := r.Error
+	_, _, err := in.Decide(&current, 0, w.now)
 	return err
 }
 

@@ -25,8 +25,9 @@ type Preset struct {
 	// Retry is the assignments that let a job which has failed for good run once more.
 	Retry string
 
-	// Pipeline and Stage are the columns that say what kind of work a job is, and Payload
-	// the one that holds it.
+	// Pipeline and Stage are the columns that say in which queue a job is and of what kind,
+	// or an expression over a job s, in which SCHEMA is that of its table. Payload is the
+	// column that holds its work.
 	Pipeline, Stage, Payload string
 }
 
@@ -48,7 +49,7 @@ var All = []Preset{
 			UnderwayWhen: "attempts < max_attempts or locked_at is not null", // a job that is done is deleted
 		},
 		Retry:   "attempts = least(s.attempts, s.max_attempts - 1), run_at = now(), locked_at = null, locked_by = null",
-		Stage:   "task_id",
+		Stage:   "(select t.identifier::text from SCHEMA._private_tasks t where t.id = s.task_id)",
 		Payload: "payload",
 	},
 	{

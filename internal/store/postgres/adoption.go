@@ -12,13 +12,24 @@ import (
 	"recoup/internal/store"
 )
 
+// behind selects the first $3 rows of adoption $1 in the order of a key, as a condition has them. All tables
+// of adoptions have a primary key of both, and all go by it: a plan for those of one
+// adoption that knows nothing of a table which has grown since it was last counted would
+// read and sort them all.
+func behind(table, key, where string) string {
+	return fmt.Sprintf("(select * from (select * from recoup.%[1]s where %[3]s order by adoption_id, %[2]s limit $3) r where adoption_id = $1)", table, key, where)
+}
+
+// first is whether adoption a has a row in a table, which is in the order of a key: see behind.
+func first(table, key string) string {
+	return fmt.Sprintf("coalesce((select r.adoption_id from recoup.%s r where r.adoption_id >= a.adoption_id order by r.adoption_id, r.%s limit 1) = a.adoption_id, false)", table, key)
+}
+
 // selectAdoptions is asked a few times a second by every node: where nothing is adopted
 // it reads an empty table.
-const selectAdoptions = `select a.adoption_id, a.table_name, a.source, a.key_columns, a.mapping, coalesce(a.preset, ''), a.state, a.scanned, a.rows,
-		a.begun_at, a.governed_at, a.begun_by, a.agreed, a.kept_back, coalesce(a.kept_why, ''), coalesce(a.swept_at, '0001-01-01'), coalesce(a.scanned_to, ''), cardinality(a.steps) > 0,
-		exists (select from recoup.adopted_change c where c.adoption_id = a.adoption_id),
-		exists (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id),
-		exists (select from recoup.adopted_unreadable u where u.adoption_id = a.adoption_id),
+var selectAdoptions = `select a.adoption_id, a.table_name, a.source, a.key_columns, a.mapping, coalesce(a.preset, ''), a.state, a.scanned, a.rows,
+		a.begun_at, a.governed_at, a.begun_by, a.agreed, a.kept_back, coalesce(a.kept_why, ''), coalesce(a.swept_at, '0001-01-01'), a.scanned_to, a.scan_end, cardinality(a.steps) > 0,
+		` + first("adopted_change", "change_id") + `, ` + first("adopted_mirror", "mirror_id") + `, ` + first("adopted_unreadable", "key") + `,
 		exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired)
 	from recoup.adoption a order by a.adoption_id`
 
@@ -28,7 +39,7 @@ func (s *Store) Adoptions(ctx context.Context) ([]store.Adoption, error) {
 	return collectRows("read adoptions", rows, err, func(row pgx.CollectableRow) (a store.Adoption, err error) {
 		var governed *time.Time
 		err = row.Scan(&a.ID, &a.Table, &a.Source, &a.Key, &a.Mapping, &a.Preset, &a.State, &a.Scanned, &a.Rows,
-			&a.BegunAt, &governed, &a.BegunBy, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.SweptAt, &a.ScannedTo, &a.Defined, &a.Changed, &a.Moved, &a.Bad, &a.Tabled)
+			&a.BegunAt, &governed, &a.BegunBy, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.SweptAt, &a.ScannedTo, &a.ScanEnd, &a.Defined, &a.Changed, &a.Moved, &a.Bad, &a.Tabled)
 		if governed != nil {
 			a.GovernedAt = governed.UTC()
 		}
@@ -41,18 +52,22 @@ func (s *Store) Adoptions(ctx context.Context) ([]store.Adoption, error) {
 // how many there are.
 const countPending = 10_000
 
+// waiting is how many entries adoption a has in a queue, as far as they are counted: see behind.
+func waiting(table, key string) string {
+	return fmt.Sprintf("(select count(*) from (select adoption_id from recoup.%[1]s q where q.adoption_id >= a.adoption_id order by q.adoption_id, q.%[2]s limit $1) q where q.adoption_id = a.adoption_id)", table, key)
+}
+
 // unreadable is how many rows of adoption a cannot be read, and one of them.
 const unreadable = `select count(*) as n, min(u.key) as key, (array_agg(u.cause order by u.key))[1] as cause
-	from (select key, cause from recoup.adopted_unreadable u where u.adoption_id = a.adoption_id order by u.key limit 10000) u`
+	from (select * from recoup.adopted_unreadable u where u.adoption_id >= a.adoption_id order by u.adoption_id, u.key limit 10000) u where u.adoption_id = a.adoption_id`
 
 // AdoptionFigures implements [store.AdoptionReader].
 func (s *Store) AdoptionFigures(ctx context.Context) ([]store.AdoptionFigures, error) {
-	rows, err := s.pool.Query(ctx, `select a.table_name, a.source, a.state, c.n, coalesce(extract(epoch from clock_timestamp() - c.oldest), 0)::float8,
-			(select count(*) from (select from recoup.adopted_mirror m where m.adoption_id = a.adoption_id limit $1) m), b.n, coalesce(b.key, ''), coalesce(b.cause, '')
+	rows, err := s.pool.Query(ctx, `select a.table_name, a.source, a.state, `+waiting("adopted_change", "change_id")+`, coalesce(extract(epoch from clock_timestamp() - c.at), 0)::float8,
+			`+waiting("adopted_mirror", "mirror_id")+`, b.n, coalesce(b.key, ''), coalesce(b.cause, '')
 		from recoup.adoption a
 		cross join lateral (`+unreadable+`) b
-		cross join lateral (select count(*) as n, min(at) as oldest from (
-			select at from recoup.adopted_change c where c.adoption_id = a.adoption_id order by change_id limit $1) c) c
+		left join lateral (select adoption_id, at from recoup.adopted_change c where c.adoption_id >= a.adoption_id order by c.adoption_id, c.change_id limit 1) c using (adoption_id)
 		order by a.adoption_id`, countPending)
 	return collectRows("count what is adopted", rows, err, func(row pgx.CollectableRow) (f store.AdoptionFigures, err error) {
 		var age float64
@@ -88,7 +103,7 @@ func (s *Store) Changes(ctx context.Context, adoption, limit int) (list []store.
 			at, place < there or there > $2
 		from (select *, count(*) over () as there, row_number() over w as place, sum(size) over w - size as before
 			from (select *, coalesce(pg_column_size(keys), pg_column_size(numbers), pg_column_size(uuids), 0) as size
-				from recoup.adopted_change where adoption_id = $1 order by change_id limit $2 + 1) c
+				from (select * from recoup.adopted_change where adoption_id >= $1 order by adoption_id, change_id limit $2 + 1) c where adoption_id = $1) c
 			window w as (order by change_id)) c
 		where before < $3 and place <= $2 order by change_id`, adoption, limit, maxChangeSize)
 	list, err = collectRows("read changes", rows, err, func(row pgx.CollectableRow) (c store.AdoptedChange, err error) {
@@ -115,11 +130,16 @@ func checkTurn(t *tx, turn store.Turn) {
 	t.queue("select recoup.check_turn($1, $2)", turn.Adoption, turn.Number)
 }
 
+var (
+	deleteChanges  = deleteEach("adopted_change", "change_id", "bigint")
+	deleteEntities = deleteEach("adopted_entity", "change_id", "bigint")
+)
+
 // ForgetChanges implements [store.Adopter].
 func (s *Store) ForgetChanges(ctx context.Context, turn store.Turn, ids []int64) error {
 	return s.inTurn(ctx, "forget changes", turn, func(t *tx) error {
-		t.queue("delete from recoup.adopted_change where adoption_id = $1 and change_id = any ($2)", turn.Adoption, ids)
-		t.queue("delete from recoup.adopted_entity where adoption_id = $1 and change_id = any ($2)", turn.Adoption, ids)
+		t.queue(deleteChanges, turn.Adoption, ids)
+		t.queue(deleteEntities, turn.Adoption, ids)
 		return nil
 	})
 }
@@ -133,7 +153,7 @@ const (
 
 // selectSource is the columns of the function that returns source rows.
 const selectSource = `select r.key, left(coalesce(r.entity_id, ''), $1), left(coalesce(r.code, ''), $1), left(coalesce(r.severity, ''), $1), left(coalesce(r.message, ''), $2),
-	char_length(coalesce(r.message, '')) > $2, r.created_at, coalesce(r.governed, false), coalesce(r.underway, false)`
+	char_length(coalesce(r.message, '')) > $2, r.created_at, coalesce(r.governed, false), coalesce(r.underway, false), left(coalesce(r.pipeline, ''), $1), left(coalesce(r.stage, ''), $1)`
 
 // The most bytes that are kept of the columns of a source row: of one, and of all of them.
 const (
@@ -158,7 +178,7 @@ func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string, rul
 
 // sourceFields is where the columns of selectSource go.
 func sourceFields(r *store.SourceRow, created *pgtype.Timestamptz) []any {
-	return []any{&r.Key, &r.EntityID, &r.Code, &r.Severity, &r.Message, &r.Cut, created, &r.Governed, &r.Underway}
+	return []any{&r.Key, &r.EntityID, &r.Code, &r.Severity, &r.Message, &r.Cut, created, &r.Governed, &r.Underway, &r.Pipeline, &r.Stage}
 }
 
 // finite is a time, or zero.
@@ -170,26 +190,33 @@ func finite(t pgtype.Timestamptz) time.Time {
 }
 
 // ScanSource implements [store.Adopter].
-func (s *Store) ScanSource(ctx context.Context, adoption int, after string, limit int) ([]string, error) {
-	var from *string
-	if after != "" {
-		from = &after
-	}
-	rows, err := s.pool.Query(ctx, fmt.Sprintf("select * from recoup.adopted_%d_scan($1, $2)", adoption), from, clamp(limit))
+func (s *Store) ScanSource(ctx context.Context, adoption int, after *string, until string, limit int) ([]string, error) {
+	rows, err := s.pool.Query(ctx, fmt.Sprintf("select * from recoup.adopted_%d_scan($1, $2, $3)", adoption), after, until, clamp(limit))
 	return collectRows("scan an adopted table", rows, err, pgx.RowTo[string])
+}
+
+// BeginScan implements [store.Adopter].
+func (s *Store) BeginScan(ctx context.Context, turn store.Turn) (end *string, err error) {
+	err = s.inTurn(ctx, "begin a backfill", turn, func(t *tx) error {
+		t.queue(fmt.Sprintf(`with last as (select recoup.adopted_%[1]d_last() as key)
+			update recoup.adoption set scan_end = last.key from last where adoption_id = %[1]d returning last.key`, turn.Adoption)).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&end) })
+		return nil
+	})
+	return end, err
 }
 
 // ReplicationLag implements [store.Adopter].
 func (s *Store) ReplicationLag(ctx context.Context) (time.Duration, error) {
 	var seconds float64
-	err := s.pool.QueryRow(ctx, "select coalesce(extract(epoch from max(replay_lag)), 0)::float8 from pg_stat_replication").Scan(&seconds)
+	err := s.pool.QueryRow(ctx, "select extract(epoch from recoup.replication_lag())::float8").Scan(&seconds)
 	return time.Duration(seconds * float64(time.Second)), failure("read the replication lag", err)
 }
 
 // SaveScan implements [store.Adopter].
-func (s *Store) SaveScan(ctx context.Context, turn store.Turn, to string, rows int, done bool) error {
+func (s *Store) SaveScan(ctx context.Context, turn store.Turn, to *string, rows int, done bool) error {
 	return s.inTurn(ctx, "note how far a backfill is", turn, func(t *tx) error {
-		t.queue(`update recoup.adoption set scanned_to = coalesce(nullif($2, ''), scanned_to), scanned = scanned + $3,
+		t.queue(`update recoup.adoption set scanned_to = coalesce($2, scanned_to), scanned = scanned + $3,
 				state = case when $4 then 'GOVERNED' else state end, governed_at = case when $4 then recoup.clock() else governed_at end
 			where adoption_id = $1 and state = 'BACKFILLING'`, turn.Adoption, to, rows, done)
 		return nil

@@ -19,10 +19,12 @@ type moved struct {
 	archivedAt  *time.Time
 }
 
+var deleteMirrored = deleteEach("adopted_mirror", "mirror_id", "bigint")
+
 // selectMoved looks up one by one, as selectPairs does, and only what is no open error in
 // the archive.
-const selectMoved = `select m.mirror_id, case when coalesce(e.error_id, a.error_id) is not null then r.key end, coalesce(e.disposition, a.disposition), a.archived_at
-	from (select * from recoup.adopted_mirror where adoption_id = $1 and mirror_id > $2 order by mirror_id limit $3) m
+var selectMoved = `select m.mirror_id, case when coalesce(e.error_id, a.error_id) is not null then r.key end, coalesce(e.disposition, a.disposition), a.archived_at
+	from ` + behind("adopted_mirror", "mirror_id", "(adoption_id, mirror_id) > ($1, $2)") + ` m
 	left join lateral (select key from recoup.adopted_row where error_id = m.error_id and adoption_id = $1 limit 1) r on true
 	left join lateral (select error_id, disposition from recoup.error where error_id = m.error_id limit 1) e on true
 	left join lateral (select error_id, disposition, archived_at from recoup.error_archive where error_id = m.error_id and e.error_id is null limit 1) a on true
@@ -55,7 +57,7 @@ func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit 
 			}
 		}
 		done.Told = len(entries)
-		t.queue("delete from recoup.adopted_mirror where adoption_id = $1 and mirror_id = any ($2)", turn.Adoption, entries)
+		t.queue(deleteMirrored, turn.Adoption, entries)
 		return nil
 	})
 	return done, err

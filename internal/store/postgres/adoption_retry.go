@@ -17,11 +17,12 @@ const maxDueLooked = 5000
 
 // selectDueRows is what is due and free, and what a worker has leased without having set
 // the job off: it has ended in between. While a lease is held due_at stays as it was.
+// It goes by the index whatever is known of the table: see behind.
 var selectDueRows = `select r.key, r.error_id, case when d.lease_ends_at > ` + clockOr("$5") + ` then d.lease_token end
-	from (select * from recoup.due where table_name = $2 and due_at <= ` + clockOr("$5") + ` order by due_at limit ` + fmt.Sprint(maxDueLooked) + `) d
+	from (select * from recoup.due where (table_name, due_at) >= ($2, '-infinity') order by table_name, due_at limit ` + fmt.Sprint(maxDueLooked) + `) d
 	join recoup.adopted_row r on r.error_id = d.error_id and r.adoption_id = $1
-	where d.lease_token is null or d.lease_ends_at <= ` + clockOr("$5") + ` or d.lease_worker = $3 and r.attempt is distinct from d.lease_token
-	order by d.due_at limit $4`
+	where d.table_name = $2 and d.due_at <= ` + clockOr("$5") + ` and (d.lease_token is null or d.lease_ends_at <= ` + clockOr("$5") + ` or d.lease_worker = $3 and r.attempt is distinct from d.lease_token)
+	order by d.table_name, d.due_at limit $4`
 
 // DueRows implements [store.Adopter].
 func (s *Store) DueRows(ctx context.Context, adoption int, table, worker string, limit int) (list []store.DueRow, err error) {

@@ -44,11 +44,12 @@ func (s *Store) SourceDetail(ctx context.Context, id recoup.ID) (d store.SourceD
 	return d, failure("read what is kept of a source row", err)
 }
 
-// EndedRows implements [store.Adopter].
+// EndedRows implements [store.Adopter]. Errors are looked up one by one, as selectPairs does.
 func (s *Store) EndedRows(ctx context.Context, adoption int, after string, limit int) (ended []store.EndedRow, last string, err error) {
 	rows, err := s.pool.Query(ctx, `select r.key, r.error_id, r.digest, a.error_id is not null, e.error_id is not null
-		from (select * from recoup.adopted_row where adoption_id = $1 and key > $2 order by key limit $3) r
-		left join recoup.error e on e.error_id = r.error_id left join recoup.error_archive a on a.error_id = r.error_id order by r.key`,
+		from `+pairsBehind+` r
+		left join lateral (select error_id from recoup.error where error_id = r.error_id limit 1) e on true
+		left join lateral (select error_id from recoup.error_archive where error_id = r.error_id limit 1) a on true order by r.key`,
 		adoption, after, clamp(limit))
 	all, err := collectRows("read adopted rows whose errors are over", rows, err, func(row pgx.CollectableRow) (e store.EndedRow, err error) {
 		var there bool
@@ -94,7 +95,7 @@ func (s *Store) RemoveRows(ctx context.Context, turn store.Turn, keys []string, 
 				gone = append(gone, list[i].Key)
 			}
 		}
-		t.queue("delete from recoup.adopted_row where adoption_id = $1 and key = any ($2)", turn.Adoption, gone)
+		t.queue(deletePairs, turn.Adoption, gone)
 		return nil
 	})
 }

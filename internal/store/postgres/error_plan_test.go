@@ -22,7 +22,7 @@ alter table recoup.error disable trigger user;
 alter table recoup.error_archive disable trigger user;
 insert into recoup.error (table_name, entity_id, code, category, class, policy_version, state, disposition, blocking, created_at,
 	expires_at, max_retries, next_retry_at, retry_window_ends_at, parked_at, park_reason, escalated_to,
-	assigned_to, escalation_level, next_escalation_at, next_reminder_at, resolved_at, replaceable)
+	assigned_to, escalation_level, next_escalation_at, next_reminder_at, resolved_at, replaceable, group_id)
 select t, 'CO-' || i / 5, case when i % 5000 = 61 then 'RARE' else 'CODE_' || i % 5 end, 'TRANSIENT', 'immediate', '1.0.0', s,
 	case s when 'RETRY_PENDING' then 'RETRY' when 'RESOLVED' then 'RESOLVED' when 'ACTIVE' then 'ARCHIVE' else 'PARKED' end,
 	s in ('RETRY_PENDING', 'PARKED', 'ESCALATED'), $1::timestamptz - i * interval '50 seconds',
@@ -34,11 +34,13 @@ select t, 'CO-' || i / 5, case when i % 5000 = 61 then 'RARE' else 'CODE_' || i 
 	case when s in ('PARKED', 'ESCALATED') and i % 3 = 0 then 'ada' end, case s when 'ESCALATED' then 2 + (i % 5000 = 71)::int else 0 end,
 	case s when 'PARKED' then $1::timestamptz + (i % 1000 - 50) * interval '1 hour' end,
 	case when i % 2 = 0 then $1::timestamptz + (i % 5000 - 50) * interval '1 hour' end,
-	case s when 'RESOLVED' then $1::timestamptz - i * interval '1 second' end, s <> 'RESOLVED'
+	case s when 'RESOLVED' then $1::timestamptz - i * interval '1 second' end, s <> 'RESOLVED', ('00000000-0000-0000-0000-' || lpad((i % 500)::text, 12, '0'))::uuid
 from (select i, (array['outreach.dol_errors', 'outreach.company_target_errors', 'people.people_errors', 'company.url_discovery_failures'])[i % 4 + 1] as t,
 	case when i % 500 = 0 then 'RESOLVED' when i % 100 < 60 then 'RETRY_PENDING' when i % 100 < 70 then 'PARKED'
 		when i % 100 < 72 then 'ESCALATED' else 'ACTIVE' end as s
 	from generate_series(1, 100000) i) x;
+insert into recoup.error_group (group_id, table_name, code, first_seen_at, last_seen_at, total, active, retry_pending, parked, escalated, resolved)
+select group_id, table_name, min(code), min(created_at), max(created_at), count(*), count(*), 0, 0, 0, 0 from recoup.error group by 1, 2;
 insert into recoup.due (error_id, table_name, policy_version, due_at, window_ends_at, expires_at, lease_token, leased_at, lease_ends_at)
 select error_id, table_name, policy_version, next_retry_at, retry_window_ends_at, expires_at, case when held then gen_random_uuid() end,
 	case when held then $1::timestamptz end, case when held then $1::timestamptz + (n % 200 - 20) * interval '1 second' end
@@ -75,7 +77,7 @@ func TestPlans(t *testing.T) {
 		}
 		owner.run(sql)
 	}
-	owner.run("analyze recoup.error, recoup.due, recoup.lease, recoup.resolved, recoup.error_archive, recoup.error_table")
+	owner.run("analyze recoup.error, recoup.due, recoup.lease, recoup.resolved, recoup.error_archive, recoup.error_table, recoup.error_group")
 	id := ask[recoup.ID](owner, "select error_id from recoup.error limit 1")
 	tables := []string{dol, "outreach.company_target_errors", "people.people_errors"}
 	list := s.PlannedStatements(now, size, tables, "CO-77", "CODE_2", id)

@@ -27,7 +27,6 @@ func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) 
 			keys = append(keys, store.StreakKey{Family: r.Family, Entity: r.Entity})
 		}
 	}
-	checkTurns(t, reports)
 	if t.attempt > 1 {
 		lockKeys(t, tables, entities, codes)
 	}

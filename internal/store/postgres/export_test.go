@@ -49,6 +49,12 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 	for _, d := range []store.Deadline{store.DueExpiry, store.DueWindow, store.DueLapse, store.DueEscalation, store.DueReminder, store.DueResolved} {
 		list = append(list, planned("due by "+string(d), func(v verb.Verbs) { _, _ = v.Due(context.Background(), d, now, 0, size) }))
 	}
+	var found []recoup.ID // as the test has made them
+	for i := range 8 {
+		var group recoup.ID
+		group[15] = byte(4*i/10<<4 | 4*i%10)
+		found = append(found, group)
+	}
 	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: id}
 	for name, f := range map[string]store.Filter{
 		"all": {}, "table": {Table: tables[0]}, "hub": {Tables: tables[:2]}, "entity": {Entity: entity},
@@ -56,6 +62,7 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		"blocking": {Blocking: new(true)}, "not blocking": {Blocking: new(false)}, "not parked": {Parked: new(false)}, "pending": {State: recoup.RetryPending}, "resolved": {State: recoup.Resolved},
 		"a rare code": {Code: "RARE"}, "a rare code in a table": {Table: tables[1], Code: "RARE"}, "a code": {Code: recoup.Code(code)},
 		"the top tier": {Tier: 3}, "the top tier, parked": {Tier: 3, Parked: new(true)}, "a tier": {Tier: 2, Parked: new(true)},
+		"what was searched": {Text: "x", Groups: found}, "what was searched, retried": {Text: "x", Groups: found, State: recoup.RetryPending},
 	} {
 		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 			list = append(list, planned("list "+name+at, func(v verb.Verbs) { _, _, _ = v.Errors(context.Background(), f, page) }))

@@ -48,11 +48,12 @@ grant insert, update, delete on cl.gate_zero_lease, cl.gate_zero_turn to recoup_
 grant insert, delete on cl.gate_zero_count, cl.gate_zero_reason to recoup_app;
 
 -- The service: what was done is only ever added to, and nothing is deleted but
--- answers and counts that nobody needs any more, sessions, and notices that are finished.
+-- answers and counts that nobody needs any more, sessions, views, operations that are over, and notices that are finished.
 grant insert, delete on recoup.idempotency to recoup_app;
 grant insert, update on recoup.api_key, recoup.platform_key, recoup.leader, recoup.job to recoup_app;
 grant insert on recoup.policy_version to recoup_app;
-grant insert, update, delete on recoup.processed_minute, recoup.processed_hour, recoup.worker_heartbeat, recoup.session to recoup_app;
+grant insert, update, delete on recoup.processed_minute, recoup.processed_hour, recoup.worker_heartbeat, recoup.session, recoup.saved_view to recoup_app;
+grant insert, update, delete on recoup.operation, recoup.operation_item to recoup_app; -- what is under way is kept by its guards
 
 -- What happened is numbered by the database alone: nodes write every column but
 -- the number.
@@ -87,7 +88,7 @@ grant insert, update, delete on recoup.adopted_row, recoup.adopted_unreadable to
 grant insert, delete on recoup.adopted_mirror to recoup_app;
 grant delete on recoup.adopted_change, recoup.adopted_entity to recoup_app;
 grant insert (error_id, table_name, details, sealed, sealed_by) on recoup.source_detail to recoup_app;
-grant update (state, scanned_to, scanned, governed_at, swept_at, kept_back, kept_why) on recoup.adoption to recoup_app;
+grant update (state, scanned_to, scan_end, scanned, governed_at, swept_at, kept_back, kept_why) on recoup.adoption to recoup_app;
 
 -- Functions that reach an adopted table belong to its owner, who has granted them.
 do $$

@@ -14,7 +14,7 @@ func TestIDPartPlans(t *testing.T) {
 	t.Parallel()
 	_, owner, _ := governed(t)
 	for _, kind := range []recoup.IDKind{
-		recoup.ErrorIDs, recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs, recoup.ReplayIDs, recoup.IntakeIDs,
+		recoup.ErrorIDs, recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs, recoup.ReplayIDs, recoup.OperationIDs, recoup.IntakeIDs,
 		recoup.AlertIDs, recoup.SilenceIDs, recoup.NoticeIDs, recoup.KeyIDs,
 	} {
 		for i, p := range postgres.PlannedIDParts(kind) {

@@ -29,15 +29,19 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		    where not exists (select from pg_trigger g where g.tgrelid = r::regclass and g.tgname = 'adopted' and g.tgenabled <> 'D') order by w.place),
 		  (select x.at from recoup.adopted_change x where x.adoption_id = a.adoption_id order by x.change_id limit 1), b.n, coalesce(b.key, ''), coalesce(b.cause, ''),
 		  array(select n.attname::text from pg_attribute n where n.attrelid = c.oid and n.attnum > 0 and not n.attisdropped order by n.attnum),
-		  a.agreed, a.kept_back, coalesce(a.kept_why, '')
-		from recoup.adoption a cross join lateral (`+unreadable+`) b left join pg_class c on c.oid = a.source_oid order by a.source limit 1000`)
+		  array(select distinct w.name from unnest(a.key_columns || array(select j.value from jsonb_each_text(a.mapping) j
+		      where j.key in ('entity', 'code', 'message', 'severity', 'created_at', 'disposition', 'archived_at') and j.value <> '' and strpos(j.value, '->>') = 0)) w (name)
+		    where not exists (select from pg_attribute n where n.attrelid = c.oid and n.attname = w.name and n.attnum > 0 and not n.attisdropped) order by 1),
+		  case when replace(a.source, '"', '') <> replace(s.nspname || '.' || c.relname, '"', '') then format('%I.%I', s.nspname, c.relname) else '' end,
+		  coalesce(pg_get_userbyid(c.relowner) <> a.owner, false), a.agreed, a.kept_back, coalesce(a.kept_why, '')
+		from recoup.adoption a cross join lateral (`+unreadable+`) b left join pg_class c on c.oid = a.source_oid left join pg_namespace s on s.oid = c.relnamespace order by a.source limit 1000`)
 	if err != nil {
 		return err
 	}
 	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
 		var waiting *time.Time
 		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause,
-			&a.Columns, &a.Agreed, &a.KeptBack, &a.KeptWhy)
+			&a.Columns, &a.Lost, &a.Renamed, &a.Given, &a.Agreed, &a.KeptBack, &a.KeptWhy)
 		if waiting != nil {
 			a.WaitingSince = *waiting
 		}

@@ -48,6 +48,7 @@ func TestAlertPlans(t *testing.T) {
 		"outbox":           asked(func(v verb.Verbs) { _, _ = v.OutboxLevels(t.Context()) }),
 		"events":           asked(func(v verb.Verbs) { _, _ = v.RecentEvents(t.Context(), day, []recoup.Code{"C"}) }),
 		"activity":         asked(func(v verb.Verbs) { _, _ = v.Activity(t.Context(), day) }),
+		"activity/hours":   asked(func(v verb.Verbs) { _, _ = v.ActivityHours(t.Context(), []string{"a", "b"}, day) }),
 		"silences/active":  silences(time.Unix(1, 0)),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,7 +37,7 @@ func TestPlans(t *testing.T) {
 					sorts++
 				}
 			}
-			if pages := strings.Contains(text, "error_table t ") || name == "errors/resolved" || name == "gate"; sorts > 1 || sorts > 0 && !pages {
+			if pages := strings.Contains(text, "error_table t ") || name == "errors/groups" || name == "errors/resolved" || name == "gate"; sorts > 1 || sorts > 0 && !pages {
 				t.Errorf("sorts %d times\n%s\n%s", sorts, strings.Join(steps, "\n"), text)
 			}
 		})
@@ -73,6 +73,7 @@ var uses = map[string]string{
 	"view of an archive": "error_archive_entity_idx",
 	"view of a table":    "error_list_idx",
 	"errors/tier":        "error_tier_idx (table_name=? AND escalation_level=?)",
+	"errors/groups":      "error_group_idx (group_id=?",
 	"errors/code":        "error_code_idx (table_name=? AND code=?)",
 }
 
@@ -108,6 +109,7 @@ func plans() map[string]string {
 		"errors/tier":          list(store.Filter{Tier: 3, Parked: new(true)}, "a", "b", "c"),
 		"errors/code":          list(store.Filter{Code: "C", State: recoup.Parked}, "a", "b", "c"),
 		"errors/entity":        list(store.Filter{Entity: "e", Code: "C", Blocking: new(true)}, "a", "b"),
+		"errors/groups":        list(store.Filter{Text: "x", Groups: []recoup.ID{{1}, {2}}, State: recoup.Parked}, "a", "b"),
 		"errors/times":         list(store.Filter{Before: time.Unix(2, 0), After: time.Unix(1, 0)}),
 		"errors/table, times":  list(store.Filter{Before: time.Unix(2, 0), After: time.Unix(1, 0)}, "a"),
 		"park queue":           parked(store.Page{}, "a", "b", "c"),

@@ -15,7 +15,7 @@ func TestIDPartPlans(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	for _, kind := range []recoup.IDKind{
-		recoup.ErrorIDs, recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs, recoup.ReplayIDs, recoup.IntakeIDs,
+		recoup.ErrorIDs, recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs, recoup.ReplayIDs, recoup.OperationIDs, recoup.IntakeIDs,
 		recoup.AlertIDs, recoup.SilenceIDs, recoup.NoticeIDs, recoup.KeyIDs,
 	} {
 		asked := question.Of(func(v verb.Verbs) { _, _ = v.FindIDs(t.Context(), kind, "abcdef", 10) })

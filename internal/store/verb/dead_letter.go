@@ -49,6 +49,9 @@ func (v Verbs) StepStaged(ctx context.Context, now time.Time, steps []store.Stag
 		} else {
 			errors = append(errors, step.ErrorID)
 		}
+		if step.Instead != nil {
+			errors = append(errors, step.Instead.ID)
+		}
 		if !step.Token.IsZero() {
 			tokens = append(tokens, step.Token)
 		}

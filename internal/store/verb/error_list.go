@@ -20,6 +20,8 @@ func errorsQuery(f store.Filter, p store.Page) *Query {
 	switch {
 	case f.Entity != "":
 		index = by("error_entity_idx")
+	case len(f.Groups) > 0:
+		from, index, where = eachGroup, by("error_group_idx"), "e.group_id = t.group_id"
 	case !f.Group.IsZero():
 		index = by("error_group_idx")
 	case f.AssignedTo != "":
@@ -39,6 +41,9 @@ func errorsQuery(f store.Filter, p store.Page) *Query {
 	if from != "" {
 		q.tables("t.table_name", f)
 		q.some(f)
+	}
+	if from == eachGroup {
+		q.anyOf("t.group_id", f.Groups)
 	}
 	return q.add(order)
 }
@@ -60,6 +65,9 @@ func listIndex(f store.Filter) string {
 // eachTable comes before a page that is read of each table t.
 const eachTable = "recoup.error_table t cross join lateral "
 
+// eachGroup comes before a page that is read of each of some groups t.
+const eachGroup = "recoup.error_group t cross join lateral "
+
 // tables restricts to the tables of a filter.
 func (q *Query) tables(column string, f store.Filter) {
 	q.equal(column, f.Table)
@@ -79,6 +87,12 @@ func (q *Query) errors(f store.Filter, c store.Cursor) {
 	q.equal("e.assigned_to", f.AssignedTo)
 	if !f.Group.IsZero() {
 		q.add(" and e.group_id = " + q.arg(f.Group))
+	}
+	switch {
+	case f.Text != "" && len(f.Groups) == 0:
+		q.add(" and false")
+	case f.Entity != "" && len(f.Groups) > 0:
+		q.anyOf("e.group_id", f.Groups)
 	}
 	if f.Tier > 0 {
 		q.add(" and e.escalation_level > 0 and e.escalation_level = " + q.arg(f.Tier)) // in the words of its index

@@ -65,13 +65,13 @@ func groupsQuery(f store.GroupFilter, p store.Page) *Query {
 	return q.add(" g" + order)
 }
 
-var dayCounts = row.Fields(func(c *recoup.DayCount) []any { return []any{&c.Day, &c.N} })
+var groupDays = row.Fields(func(d *recoup.GroupDay) []any { return []any{&d.GroupID, &d.Day, &d.N} })
 
-// GroupDays returns what a group has gained on each UTC day from a day on.
-func (v Verbs) GroupDays(ctx context.Context, id recoup.ID, from time.Time, limit int) ([]recoup.DayCount, error) {
-	return rows(ctx, v, ask("read the days of a group", `select day::timestamptz, sum(arrived)::bigint from recoup.dead_letter_count
-		where group_id = $1 and day >= $2::date group by day having sum(arrived) <> 0 order by day limit $3`,
-		id, store.Day(from), clamp(limit)), dayCounts...)
+// GroupDays returns what groups have gained on each UTC day from a day on.
+func (v Verbs) GroupDays(ctx context.Context, ids []recoup.ID, from time.Time) ([]recoup.GroupDay, error) {
+	return rows(ctx, v, ask("read the days of groups", `select group_id, day::timestamptz, sum(arrived)::bigint from recoup.dead_letter_count
+		where group_id = any ($1::uuid[]) and day >= $2::date group by group_id, day having sum(arrived) <> 0 order by day, group_id`,
+		ids, store.Day(from)), groupDays...)
 }
 
 // StepGroup changes the owner and the note of a group.

@@ -20,6 +20,7 @@ var places = map[recoup.IDKind][]place{
 	recoup.DeadLetterIDs:      {newPlace("recoup.dead_letter", "dead_letter_id_end_idx", "error_id", "pipeline", "error_class", "created_at")},
 	recoup.DeadLetterGroupIDs: {newPlace("recoup.dead_letter_group", "dead_letter_group_id_end_idx", "group_id", "pipeline", "error_class", "last_seen_at")},
 	recoup.ReplayIDs:          {newPlace("recoup.replay", "replay_id_end_idx", "replay_id", "hub", "state", "created_at")},
+	recoup.OperationIDs:       {newPlace("recoup.operation", "operation_id_end_idx", "operation_id", "hub", "state", "created_at")},
 	recoup.IntakeIDs:          {newPlace("cl.gate_zero_intake", "gate_zero_intake_id_end_idx", "intake_id", "company_name", "status", "created_at")},
 	recoup.AlertIDs:           {newPlace("recoup.alert", "alert_id_end_idx", "alert_id", "rule", "state", "pending_at")},
 	recoup.SilenceIDs:         {newPlace("recoup.silence", "silence_id_end_idx", "silence_id", "rule", "scope", "created_at")},

@@ -43,6 +43,18 @@ func (v Verbs) Activity(ctx context.Context, span store.Span) ([]store.Activity,
 	return rows(ctx, v, q.add(") a group by 1 order by 1"), activities.Columns...)
 }
 
+var activityHours = append([]row.Column[store.Activity]{
+	row.Time("hour", func(a *store.Activity) *time.Time { return &a.Minute }),
+}, store.ActivityCounts...)
+
+// ActivityHours sums up the hours of a span.
+func (v Verbs) ActivityHours(ctx context.Context, tables []string, span store.Span) ([]store.Activity, error) {
+	counts := activities.But("table_name").Names("")
+	q := within("sum up activity by the hour", "select hour, sum("+strings.ReplaceAll(counts, ", ", ")::bigint, sum(")+")::bigint from recoup.activity_hour where hour >= $1 and hour < $2", span.From, span.To)
+	q.tables("table_name", store.Filter{Tables: tables})
+	return rows(ctx, v, q.add(" group by 1 order by 1"), activityHours...)
+}
+
 // minutes reads the sums of the minutes of a span. Whole hours are summed up already.
 func (q *Query) minutes(table, columns string, span store.Span) {
 	head, whole, tail := span.Hours()

@@ -118,6 +118,8 @@ const (
 	turnPolicy
 	turnPlatformKey
 	turnProvider
+	turnView
+	turnOperation
 )
 
 // Verbs does what both databases do alike.

@@ -15,6 +15,7 @@ func activityClauses() []alertClause {
 	return []alertClause{
 		{"what happens to errors is counted, by table", activityCounted},
 		{"activity is summed up over any span, folded or not", activitySpans},
+		{"activity is summed up by the hour, of all tables or of some", activityHours},
 		{"nothing is counted twice or lost, however many write and fold at once", activityRace},
 		{"what a refused item and a repeated request would count is not counted", activityRefused},
 		{"activity of hours that are over is purged, and no other", activityPurged},
@@ -99,6 +100,33 @@ func activitySpans(d *alertDriver) {
 			want[0].Reported++
 		}
 		wantSame(d.serviceDriver, d.activity(span), want)
+	}
+}
+
+func activityHours(d *alertDriver) {
+	e := d.errors()
+	begin := e.Now().Truncate(time.Hour)
+	for i, table := range []string{dol, target, dol, people} {
+		e.WaitUntil(begin.Add(time.Duration(i) * 40 * time.Minute))
+		e.Report(table, fmt.Sprint("e", i), "NETWORK_TIMEOUT", recoup.Medium)
+	}
+	d.must(d.store.FoldActivity(d.Context()))
+	hour := func(i int, n int64) store.Activity {
+		return store.Activity{Minute: begin.Add(time.Duration(i) * time.Hour), Reported: n}
+	}
+	whole := store.Span{From: begin, To: begin.Add(24 * time.Hour)}
+	for _, x := range []struct {
+		tables []string
+		span   store.Span
+		want   []store.Activity
+	}{
+		{nil, whole, []store.Activity{hour(0, 2), hour(1, 1), hour(2, 1)}}, {[]string{dol}, whole, []store.Activity{hour(0, 1), hour(1, 1)}},
+		{[]string{dol, people}, whole, []store.Activity{hour(0, 1), hour(1, 1), hour(2, 1)}}, {[]string{letters}, whole, nil},
+		{nil, store.Span{From: begin.Add(time.Hour), To: begin.Add(2 * time.Hour)}, []store.Activity{hour(1, 1)}},
+	} {
+		got, err := d.store.ActivityHours(d.Context(), x.tables, x.span)
+		d.must(err)
+		wantSame(d.serviceDriver, got, x.want)
 	}
 }
 

@@ -142,13 +142,13 @@ func letterGroups(d *letterDriver) {
 		if got != g {
 			d.Errorf("the group is %+v, want %+v", got, g)
 		}
-		days, err := d.store.GroupDays(d.Context(), g.ID, first, 10)
+		days, err := d.store.GroupDays(d.Context(), []recoup.ID{g.ID, {1}}, first)
 		d.must(err)
 		midnight := first.Truncate(day)
-		if !slices.Equal(days, []recoup.DayCount{{Day: midnight, N: 4}, {Day: midnight.Add(day), N: 3}}) {
+		if !slices.Equal(days, []recoup.GroupDay{{GroupID: g.ID, DayCount: recoup.DayCount{Day: midnight, N: 4}}, {GroupID: g.ID, DayCount: recoup.DayCount{Day: midnight.Add(day), N: 3}}}) {
 			d.Errorf("its days are %+v", days)
 		}
-		if days, err = d.store.GroupDays(d.Context(), g.ID, d.now, 10); err != nil || len(days) != 1 {
+		if days, err = d.store.GroupDays(d.Context(), []recoup.ID{g.ID}, d.now); err != nil || len(days) != 1 {
 			d.Errorf("its last day is %+v: %v", days, err)
 		}
 		d.must(d.store.FoldDeadLetterCounts(d.Context()))

@@ -18,6 +18,7 @@ func letterRecords() []letterClause {
 		{"the workflow moves step by step with a note for each, and its end resolves the error", letterWorkflow},
 		{"a decision that breaks off leaves nothing", letterAtomic},
 		{"a step under a receipt happens once", letterReceipts},
+		{"a dead letter takes the place of an error, or neither moves", letterInstead},
 	}
 }
 
@@ -177,6 +178,50 @@ func letterWorkflow(d *letterDriver) {
 
 // letterAtomic makes each of the writes of a record fail in turn, the others
 // being as they should.
+func letterInstead(d *letterDriver) {
+	old := d.id()
+	report := lifecycle.Report{ID: old, Table: "outreach.dol_errors", EntityID: "CO-1", Failure: Failure(malformed.Class), Severity: recoup.Medium}
+	_, err := d.store.Report(d.Context(), d.now, []store.Report{{Table: report.Table, Entity: report.EntityID, Code: malformed.Class,
+		Decide: func(_ *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+			return lifecycle.Step(d.policy, nil, report, now)
+		}}})
+	d.must(err)
+	take := func(instead recoup.ID, in lifecycle.Input) error {
+		f := malformed
+		f.Entity = "CO-1"
+		_, err := onlyLetter(d.store.StepStaged(d.Context(), d.now, []store.StagedStep{{WorkID: old, Decide: d.fail(old, f), Instead: &store.Step{ID: instead,
+			Decide: func(e *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {
+				return lifecycle.Step(d.policy, e, in, now)
+			}}}}))
+		return err
+	}
+	want := func(state recoup.State, letter bool) {
+		d.Helper()
+		e, err := d.store.Error(d.Context(), old)
+		d.must(err)
+		_, err = d.store.StagedWork(d.Context(), old)
+		if e.State != state || letter != (err == nil) || !letter && !errors.Is(err, store.ErrNotFound) {
+			d.Errorf("the error is %s, of its work there is %v", e.State, err)
+		}
+	}
+	var refusal *lifecycle.Refusal
+	if err := take(old, lifecycle.Succeed{Token: d.id()}); !errors.As(err, &refusal) {
+		d.Errorf("what its error refuses: %v", err)
+	}
+	want(recoup.Parked, false)
+	if err := take(d.id(), lifecycle.Resolve{By: "source"}); !errors.Is(err, store.ErrNotFound) {
+		d.Errorf("of an error that is not there: %v", err)
+	}
+	want(recoup.Parked, false)
+	d.must(take(old, lifecycle.Resolve{By: "source", Reason: "dead letter"}))
+	want(recoup.Resolved, true)
+	found, err := d.store.Blocking(d.Context(), []string{"CO-1"}, 10)
+	d.must(err)
+	if len(found[0]) != 1 || found[0][0].Table != letters {
+		d.Errorf("it is blocked by %+v", found)
+	}
+}
+
 func letterAtomic(d *letterDriver) {
 	good := d.dead(slow)
 	for name, spoil := range map[string]func(l *store.StagedWork, effects *store.StagedEffects){

@@ -20,6 +20,8 @@ func Fits(f store.Filter, e *recoup.Error) bool {
 		(f.Code == "" || e.Code == f.Code) &&
 		(f.AssignedTo == "" || e.AssignedTo == f.AssignedTo) &&
 		(f.Group.IsZero() || e.GroupID == f.Group) &&
+		(len(f.Groups) == 0 || slices.Contains(f.Groups, e.GroupID)) &&
+		(f.Text == "" || len(f.Groups) > 0) && // a search that was not made finds nothing
 		(f.Tier == 0 || e.EscalationLevel == f.Tier) &&
 		(f.Blocking == nil || *f.Blocking == e.Blocking) &&
 		(f.Parked == nil || *f.Parked == (e.State == recoup.Parked || e.State == recoup.Escalated)) &&
@@ -34,6 +36,11 @@ func filters(d *Driver) {
 		d.Fatalf("only %d errors to list", len(known))
 	}
 	slices.SortFunc(known, func(a, b recoup.Error) int { return -byTime(a.CreatedAt, b.CreatedAt, a.ID, b.ID) })
+	if s, ok := d.Store.(grouper); ok { // lists of groups read them
+		if err := s.FoldErrorGroups(d.Context()); err != nil {
+			d.Fatal(err)
+		}
+	}
 	for _, f := range singleFilters(known) {
 		d.checkFilter(d, f, known, store.MaxPage)
 	}
@@ -62,7 +69,7 @@ func (d *Driver) checkFilter(t TB, f store.Filter, known []recoup.Error, limit i
 // singleFilters returns every filter that restricts one thing, with values of
 // errors that are there, and the filter that restricts nothing.
 func singleFilters(known []recoup.Error) []store.Filter {
-	list := []store.Filter{{}, {Blocking: new(true)}, {Blocking: new(false)}, {Parked: new(true)}, {Parked: new(false)}, {Table: "no.such_table"}, {Tables: []string{"no.such_table"}}}
+	list := []store.Filter{{}, {Text: "timeout"}, {Blocking: new(true)}, {Blocking: new(false)}, {Parked: new(true)}, {Parked: new(false)}, {Table: "no.such_table"}, {Tables: []string{"no.such_table"}}}
 	for _, e := range known {
 		list = append(list,
 			store.Filter{Table: e.Table}, store.Filter{Tables: []string{e.Table, target}}, store.Filter{State: e.State},
@@ -109,6 +116,12 @@ func drawFilter(t *rapid.T, known []recoup.Error) store.Filter {
 	}
 	if e := some("group"); e != nil {
 		f.Group = e.GroupID
+	}
+	if e := some("groups"); e != nil && !e.GroupID.IsZero() {
+		f.Groups, f.Text = []recoup.ID{e.GroupID, {1}}, "found"
+		if other := some("other group"); other != nil && !other.GroupID.IsZero() {
+			f.Groups = append(f.Groups, other.GroupID)
+		}
 	}
 	if e := some("tier"); e != nil {
 		f.Tier = e.EscalationLevel

@@ -77,10 +77,12 @@ func serviceScene(d *serviceDriver) {
 	}
 	d.must(d.store.AddProcessed(d.Context(), []store.Processed{{Minute: d.now, Table: dol, Service: "api", N: 10, Failed: 1}}))
 	errors.reportOnce("e1", errors.receipt("a", "x"))
+	o, _ := d.running(errors, 2)
+	d.carry(errors, o.ID, 1)
 }
 
 func serviceForbidden() []string {
-	return slices.Concat(forbiddenKeys(), forbiddenSessions(), forbiddenRecords(), forbiddenTerms(), forbiddenNotices())
+	return slices.Concat(forbiddenKeys(), forbiddenSessions(), forbiddenOperations(), forbiddenRecords(), forbiddenTerms(), forbiddenNotices())
 }
 
 func forbiddenKeys() []string {
@@ -122,6 +124,31 @@ func forbiddenSessions() []string {
 		"update recoup.session set seen_at = seen_at - {hour}",
 		"insert into recoup.session (session_hash, key_hash, created_at, seen_at, ends_at) select session_hash, key_hash, created_at, seen_at, ends_at from recoup.session",
 		"insert into recoup.session (session_hash, key_hash, created_at, seen_at, ends_at) select {hash}, {hash}, created_at, seen_at, ends_at from recoup.session",
+	}
+}
+
+// forbiddenOperations are about an operation that runs, with a member that has its result
+// and one that has not.
+func forbiddenOperations() []string {
+	return []string{
+		"update recoup.operation set operation_id = {id}",
+		"update recoup.operation set act = 'archive'",
+		"update recoup.operation set filter = '{}'",
+		"update recoup.operation set created_by = 'x'",
+		"update recoup.operation set members = members + 1",
+		"update recoup.operation set hub = 'x'",
+		"update recoup.operation set input = '{}'",
+		"update recoup.operation set confirmed_by = 'x'",
+		"update recoup.operation set confirmed_at = null, confirmed_by = null, state = 'FROZEN', expires_at = {time}",
+		"update recoup.operation set applied = applied - 1",
+		"update recoup.operation set state = 'DONE', ended_at = {time}, expires_at = {time}",
+		"delete from recoup.operation",
+		"update recoup.operation_item set result = 'PENDING', ended_at = null where result = 'APPLIED'",
+		"update recoup.operation_item set result = 'REFUSED' where result = 'APPLIED'",
+		"update recoup.operation_item set error_id = {id} where result = 'PENDING'",
+		"update recoup.operation_item set seen_at = seen_at + {hour} where result = 'PENDING'",
+		"delete from recoup.operation_item",
+		"insert into recoup.operation_item (operation_id, position, error_id, seen_at, result) select operation_id, 9, error_id, seen_at, 'PENDING' from recoup.operation_item where position = 0",
 	}
 }
 

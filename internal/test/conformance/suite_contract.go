@@ -70,6 +70,8 @@ type Service interface {
 	store.KeyWriter
 	store.FirstKeyWriter
 	store.SessionKeeper
+	store.ViewKeeper
+	store.OperationKeeper
 	store.ChangeReader
 	store.AuditWriter
 	store.AuditReader
@@ -81,6 +83,7 @@ type Service interface {
 	store.Outbox
 	store.ProcessedWriter
 	store.FigureReader
+	store.SeriesReader
 	store.Housekeeper
 	store.Waker
 	store.IDFinder

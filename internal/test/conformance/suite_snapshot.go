@@ -89,6 +89,8 @@ func fillAlerts(d *alertDriver) {
 func fillService(d *serviceDriver) {
 	d.Helper()
 	d.signedIn(d.session(1))
+	d.saved(d.view("late", "DOL Filings", "parked:yes", "older:2d"), "ada")
+	d.running(NewDriver(d.TB, d.store), 1)
 	d.addPlatformKey("a", "tenant")
 	d.addPolicy("9", "version: 9")
 }
@@ -173,6 +175,8 @@ func putService(ctx context.Context, s Whole, put putter) {
 	put("keys", keys, err)
 	audit, _, err := s.Audit(ctx, recoup.AuditFilter{}, store.AuditCursor{}, 100)
 	put("audit", audit, err)
+	views, _, err := s.Views(ctx, "ada", nil, page)
+	put("views", views, err)
 	current, err := s.CurrentPolicy(ctx)
 	put("policy", current, err)
 	jobs, err := s.Jobs(ctx)

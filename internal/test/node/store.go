@@ -79,6 +79,17 @@ func Postgres(t testing.TB) (s *postgres.Store, url string) {
 	return pgtest.OpenURL(t, url), url
 }
 
+// PostgresAt opens a fresh database that is ready on a server of the test's own.
+func PostgresAt(t testing.TB, server *pgtest.Server) (s *postgres.Store, url string) {
+	t.Helper()
+	_, url = server.Migrated(t)
+	s = pgtest.OpenURL(t, url)
+	if err := prepare(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	return s, url
+}
+
 // PostgresOwned is [Postgres] with the address of the database's owner.
 func PostgresOwned(t testing.TB) (s *postgres.Store, ownerURL string) {
 	ownerURL, url := database.Clone(t)

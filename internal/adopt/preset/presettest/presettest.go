@@ -82,7 +82,9 @@ insert into shop.oban_jobs (state, attempt, max_attempts, discarded_at, args, er
 	},
 	{
 		Preset: "graphile-worker", Table: "shop._private_jobs", Key: "2", Entity: "payload->>'order'",
-		DDL: `create table shop._private_jobs (
+		DDL: `create table shop._private_tasks (id int primary key generated always as identity, identifier text not null unique);
+insert into shop._private_tasks (identifier) values ('charge');
+create table shop._private_jobs (
   id bigint primary key generated always as identity,
   job_queue_id int,
   task_id int not null,

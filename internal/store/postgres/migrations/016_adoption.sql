@@ -23,7 +23,9 @@ create type recoup.source_row as (
   created_at timestamptz,
   governed   boolean, -- the preset's condition holds, and the owner's does not
   columns    jsonb,   -- what is kept with its error; of a row that is moved, all of it
-  underway   boolean  -- it is being worked at: what comes of that is not known yet
+  underway   boolean, -- it is being worked at: what comes of that is not known yet
+  pipeline   text,    -- of a job: the queue that it is in
+  stage      text     -- and of what kind it is
 );
 
 -- A source row that was deleted, or why it was not.
@@ -48,6 +50,7 @@ create table recoup.adoption (
   turn_of     text,                         -- that node
   turn_ends   timestamptz,                  -- when another may take the next
   scanned_to  text,                         -- the last key of the backfill; null: none
+  scan_end    text,                         -- the last key when it began: what came later, triggers have seen
   scanned     bigint not null default 0,    -- how many rows it has seen
   rows        bigint not null default 0,    -- how many there were, by estimate, when it began
   begun_at    timestamptz not null default now(),
@@ -232,6 +235,13 @@ begin
     raise exception using errcode = 'RC002', message = format('adoption %s: another node has its turn', id);
   end if;
 end $$;
+
+-- replication_lag is how far the slowest standby is behind, as far as the schema's owner may
+-- see that: it needs pg_read_all_stats. While replay is paused it grows.
+create function recoup.replication_lag() returns interval language sql
+security definer set search_path = pg_catalog, pg_temp as $$
+  select coalesce(max(replay_lag), interval '0') from pg_stat_replication
+$$;
 
 -- index_changes moves the entities of changes that wait to adopted_entity, about as many as
 -- asked for, and returns how many changes those were.

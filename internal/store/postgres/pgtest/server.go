@@ -72,7 +72,7 @@ func start(o Options) (*Server, error) {
 	if s.as, err = credential(); err != nil {
 		return nil, err
 	}
-	if err := s.prepare(); err != nil {
+	if err := s.prepare(s.initialise); err != nil {
 		return nil, err
 	}
 	if err := s.Restart(); err != nil {
@@ -81,8 +81,8 @@ func start(o Options) (*Server, error) {
 	return s, s.admin(context.Background(), "create role "+owner+" login createdb createrole")
 }
 
-// prepare makes the directory, charges someone with removing it, and fills it.
-func (s *Server) prepare() (err error) {
+// prepare makes the directory, charges someone with removing it, and has it filled.
+func (s *Server) prepare(fill func() error) (err error) {
 	if s.dir, err = os.MkdirTemp(s.home(), "recoup-pg-"); err != nil {
 		return fmt.Errorf("pgtest: %w", err)
 	}
@@ -94,6 +94,11 @@ func (s *Server) prepare() (err error) {
 			return fmt.Errorf("pgtest: %w", err)
 		}
 	}
+	return fill()
+}
+
+// initialise makes the files of a new server.
+func (s *Server) initialise() error {
 	out, err := s.command(s.programs.initdb, "--pgdata", s.data(), "--username", superuser,
 		"--auth", "trust", "--encoding", "UTF8", "--no-locale", "--no-sync").CombinedOutput()
 	if err != nil {
@@ -247,6 +252,16 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// Log returns what the server has logged.
+func (s *Server) Log(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // log returns the end of the server's log.
 func (s *Server) log() string {

@@ -1,0 +1,50 @@
+package pgtest
+
+import (
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Standby starts a streaming standby of the server, a copy of its files that follows
+// its log over its socket. It is removed when the test ends.
+func (s *Server) Standby(t testing.TB) *Server {
+	t.Helper()
+	standby := &Server{options: s.options, programs: s.programs, as: s.as}
+	if err := standby.prepare(func() error { return standby.copyFrom(s) }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		standby.signal(syscall.SIGQUIT)
+		if err := standby.undertaker.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := standby.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	return standby
+}
+
+// copyFrom copies the files of a server that runs, and has them follow it.
+func (s *Server) copyFrom(primary *Server) error {
+	initdb, err := filepath.EvalSymlinks(s.programs.initdb)
+	if err != nil {
+		return fmt.Errorf("pgtest: %w", err)
+	}
+	out, err := s.command(filepath.Join(filepath.Dir(initdb), "pg_basebackup"), "--pgdata", s.data(), "--host", primary.dir, "--username", superuser,
+		"--write-recovery-conf", "--checkpoint", "fast", "--no-sync").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("pgtest: pg_basebackup: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Admin runs statements as the server's superuser, in no database of a test.
+func (s *Server) Admin(t testing.TB, statements ...string) {
+	t.Helper()
+	if err := s.admin(t.Context(), statements...); err != nil {
+		t.Fatal(err)
+	}
+}
