@@ -128,6 +128,7 @@ func TestRequests(t *testing.T) {
 		`POST /v1/notices/resend {"ids":["00000000-0000-0000-0000-000000000001"],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
 			return c.ResendNotices(x, client.NoticeResend{IDs: []recoup.ID{id(1)}, Reason: "why"})
 		},
+		`GET /v1/channels`:                func(c *client.Client, x ctx) (any, error) { return c.Channels(x) },
 		`POST /v1/channels/a%2Fb/test {}`: func(c *client.Client, x ctx) (any, error) { return c.TestChannel(x, "a/b") },
 		`GET /v1/audit?act=key.create&actor=ada&target=k`: func(c *client.Client, x ctx) (any, error) {
 			return c.Audit(x, recoup.AuditFilter{Actor: "ada", Act: "key.create", Target: "k"}, client.Page{})
@@ -176,7 +177,7 @@ func TestVerbs(t *testing.T) {
 func TestFilterIsSentWhole(t *testing.T) {
 	t.Parallel()
 	f := client.Filter{
-		Table: "t", Hub: "h", State: recoup.Parked, EntityID: "e", Code: "c", AssignedTo: "a", Group: recoup.ID{1},
+		Table: "t", Hub: "h", State: recoup.Parked, EntityID: "e", Code: "c", AssignedTo: "a", Group: recoup.ID{1}, Text: "q",
 		Tier: 2, Blocking: new(true), Parked: new(true), Before: noon, After: noon.Add(-time.Hour),
 	}
 	s := serve(t, reply(`{}`))

@@ -75,9 +75,9 @@ func (c *Client) ReadPayload(ctx context.Context, id recoup.ID, reason string, o
 	return answer.Payload, err
 }
 
-// DeadLetterGroups lists groups of one pipeline or of all, the last seen first.
-func (c *Client) DeadLetterGroups(ctx context.Context, pipeline string, p Page, options ...CallOption) (DeadLetterGroupPage, error) {
-	return get[DeadLetterGroupPage](ctx, c, "/v1/dead-letter-groups", p.query(query{}.text("pipeline", pipeline)), options)
+// DeadLetterGroups lists groups, the last seen first.
+func (c *Client) DeadLetterGroups(ctx context.Context, f DeadLetterGroupFilter, p Page, options ...CallOption) (DeadLetterGroupPage, error) {
+	return get[DeadLetterGroupPage](ctx, c, "/v1/dead-letter-groups", p.query(query{}.text("pipeline", f.Pipeline).flag("days", f.Days)), options)
 }
 
 // DeadLetterGroup returns a group with its trend and its notes.

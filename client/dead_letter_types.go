@@ -39,9 +39,16 @@ type GroupVerification struct {
 	recoup.ForGroup
 }
 
+// DeadLetterGroupFilter is which groups are listed, and with what.
+type DeadLetterGroupFilter struct {
+	Pipeline string // of one pipeline; none: of all
+	Days     bool   // with what they gained on each day of the last month
+}
+
 // DeadLetterGroupPage is a page of groups, the last seen first.
 type DeadLetterGroupPage struct {
 	Groups []recoup.DeadLetterGroup `json:"groups" doc:"this page of the list"`
+	Days   []recoup.GroupDay        `json:"days,omitempty" doc:"what they gained on each UTC day of the last 30, if that was asked for; days without anything are left out"`
 	Next   string                   `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 

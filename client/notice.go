@@ -27,6 +27,12 @@ type NoticeResent struct {
 	Resent int `json:"resent" doc:"how many were requeued"`
 }
 
+// Channels are the notification channels of a node.
+type Channels struct {
+	Node     string           `json:"node" doc:"the node that tells it: each has its own view"`
+	Channels []recoup.Channel `json:"channels" doc:"all of them, and those that the policy names and the node does not have"`
+}
+
 // ChannelTest is the result of a test message to a channel.
 type ChannelTest struct {
 	Channel  string `json:"channel" doc:"the channel"`
@@ -53,6 +59,11 @@ func (c *Client) AllNotices(ctx context.Context, f recoup.NoticeFilter) iter.Seq
 // it is asked for.
 func (c *Client) ResendNotices(ctx context.Context, r NoticeResend, options ...CallOption) (NoticeResent, error) {
 	return call[NoticeResent](ctx, c, request{method: http.MethodPost, path: "/v1/notices/resend", body: r}, options)
+}
+
+// Channels returns the state of the channels of the node that answers.
+func (c *Client) Channels(ctx context.Context, options ...CallOption) (Channels, error) {
+	return get[Channels](ctx, c, "/v1/channels", nil, options)
 }
 
 // TestChannel sends a test message through a channel of the node that answers. The

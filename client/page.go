@@ -96,7 +96,7 @@ func all[T any](ctx context.Context, list func(context.Context, Page) ([]T, stri
 
 func (f Filter) query() query {
 	return query{}.text("table", f.Table).text("hub", f.Hub).text("state", string(f.State)).
-		text("entity_id", f.EntityID).text("code", f.Code).text("assigned_to", f.AssignedTo).id("group", f.Group).
+		text("entity_id", f.EntityID).text("code", f.Code).text("assigned_to", f.AssignedTo).id("group", f.Group).text("q", f.Text).
 		number("tier", f.Tier).either("blocking", f.Blocking).either("parked", f.Parked).
 		time("before", f.Before).time("after", f.After)
 }

@@ -25,11 +25,7 @@ type ReportedBatch struct {
 
 // Act is what a person does with an error. Reason is required for park, unpark,
 // resolve, escalate and archive.
-type Act struct {
-	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; it stays in the history"`
-	To     string `json:"to,omitempty" doc:"assign: the new owner"`
-	Tier   int    `json:"tier,omitempty" minimum:"0" maximum:"3" doc:"escalate: the tier; default: the next"`
-}
+type Act = recoup.Act
 
 // Acted is the answer to an act.
 type Acted struct {
@@ -47,6 +43,7 @@ type Filter struct {
 	Code       string       `json:"code,omitempty" query:"code" doc:"only this code"`
 	AssignedTo string       `json:"assigned_to,omitempty" query:"assigned_to" doc:"only errors of this owner"`
 	Group      recoup.ID    `json:"group,omitzero" query:"group" doc:"only errors of this group"`
+	Text       string       `json:"q,omitempty" query:"q" maxLength:"200" doc:"only errors whose messages have this in common; numbers, ids and quoted text stand for any other"`
 	Tier       int          `json:"tier,omitempty" query:"tier" minimum:"0" maximum:"3" doc:"only errors at this escalation tier"`
 	Blocking   *bool        `json:"blocking,omitempty" query:"blocking" doc:"true: those that block their entity; false: the others"`
 	Parked     *bool        `json:"parked,omitempty" query:"parked" doc:"true: PARKED or ESCALATED; false: the others"`
@@ -95,8 +92,9 @@ type ActedBatch struct {
 // ErrorPage is a page of errors. Next is the cursor of the following page; it is
 // empty at the end.
 type ErrorPage struct {
-	Errors []recoup.Error `json:"errors" doc:"this page of the list"`
-	Next   string         `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
+	Errors    []recoup.Error `json:"errors" doc:"this page of the list"`
+	Next      string         `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
+	Truncated bool           `json:"truncated,omitempty" doc:"the search for q has left groups out: there may be more errors than this list has; narrow it"`
 }
 
 // History is what happened to an error, oldest first.

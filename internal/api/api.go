@@ -43,6 +43,7 @@ type Store interface {
 	store.NoticeReader
 	store.IDFinder
 	store.ChangeReader
+	store.ViewKeeper
 }
 
 // Ledger takes events.

@@ -8,6 +8,7 @@ import (
 
 type groupsIn struct {
 	Pipeline string `query:"pipeline" doc:"only this pipeline"`
+	Days     bool   `query:"days" doc:"with what they gained on each day"`
 	page
 }
 
@@ -17,7 +18,16 @@ func (a *API) listGroups(c *call, in *groupsIn) (client.DeadLetterGroupPage, err
 		return client.DeadLetterGroupPage{}, err
 	}
 	groups, cursor, err := a.Letters.Groups(c.r.Context(), c.caller, in.Pipeline, at)
-	return client.DeadLetterGroupPage{Groups: listed(groups), Next: next(cursor)}, err
+	out := client.DeadLetterGroupPage{Groups: listed(groups), Next: next(cursor)}
+	if err != nil || !in.Days {
+		return out, err
+	}
+	ids := make([]recoup.ID, len(groups))
+	for i := range groups {
+		ids[i] = groups[i].ID
+	}
+	out.Days, err = a.Letters.GroupDays(c.r.Context(), ids)
+	return out, err
 }
 
 func (a *API) showGroup(c *call, in *idIn) (recoup.DeadLetterGroupDetails, error) {

@@ -15,22 +15,22 @@ import (
 // verb is something a person does with errors, one or many.
 type verb struct {
 	name, summary string
-	input         func(client.Act) lifecycle.Input
 	demands       []string // what must be said
 }
+
+// input is what is done, as the state machine takes it.
+func (v verb) input(a client.Act) lifecycle.Input { return engine.InputOf(v.name, a) }
 
 func verbs() []verb {
 	reasoned := []string{"reason"}
 	return []verb{
-		{"park", "Park an error for a person to decide", func(a client.Act) lifecycle.Input { return lifecycle.Park{Reason: recoup.ParkReason(a.Reason)} }, reasoned},
-		{"unpark", "Send a parked error back to be retried", func(a client.Act) lifecycle.Input { return lifecycle.Unpark{Reason: a.Reason} }, reasoned},
-		{"resolve", "End an error by hand", func(a client.Act) lifecycle.Input { return lifecycle.Resolve{Reason: a.Reason} }, reasoned},
-		{"escalate", "Move a parked error up the ladder", func(a client.Act) lifecycle.Input {
-			return lifecycle.Escalate{Reason: a.Reason, Tier: a.Tier}
-		}, reasoned},
-		{"archive", "Move an error to the archive before its time", func(a client.Act) lifecycle.Input { return lifecycle.ArchiveNow{Reason: a.Reason} }, reasoned},
-		{"assign", "Give a parked error to someone", func(a client.Act) lifecycle.Input { return lifecycle.Assign{To: a.To, Reason: a.Reason} }, []string{"to"}},
-		{"review", "Record that a person has looked at a parked error", func(a client.Act) lifecycle.Input { return lifecycle.Review{Reason: a.Reason} }, nil},
+		{"park", "Park an error for a person to decide", reasoned},
+		{"unpark", "Send a parked error back to be retried", reasoned},
+		{"resolve", "End an error by hand", reasoned},
+		{"escalate", "Move a parked error up the ladder", reasoned},
+		{"archive", "Move an error to the archive before its time", reasoned},
+		{"assign", "Give a parked error to someone", []string{"to"}},
+		{"review", "Record that a person has looked at a parked error", nil},
 	}
 }
 
@@ -118,4 +118,10 @@ func publicReason(err error) string {
 		return fields[0].Message
 	}
 	return bad.Message
+}
+
+// Refusal says why an error was left alone: the code that callers see, and words for its
+// operator.
+func Refusal(err error) (recoup.Code, string) {
+	return fault.From(failure(err)).Code, publicReason(err)
 }

@@ -7,6 +7,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
+	"recoup/internal/engine"
 	"recoup/internal/store"
 )
 
@@ -18,17 +19,20 @@ type filterIn struct {
 // filterOf reads a filter. A hub stands for all of its tables.
 func (a *API) filterOf(f client.Filter) (store.Filter, error) {
 	filter := store.Filter{
-		Table: f.Table, State: f.State, Entity: f.EntityID, AssignedTo: f.AssignedTo, Group: f.Group, Tier: f.Tier,
+		Table: f.Table, State: f.State, Entity: f.EntityID, AssignedTo: f.AssignedTo, Group: f.Group, Text: f.Text, Tier: f.Tier,
 		Blocking: f.Blocking, Parked: f.Parked, Before: f.Before, After: f.After,
 	}
 	var bad []fault.FieldError
 	complain := func(field, constraint, message string) {
 		bad = append(bad, fault.FieldError{Field: field, Constraint: constraint, Message: message})
 	}
-	for _, x := range [][2]string{{"table", f.Table}, {"entity_id", f.EntityID}, {"assigned_to", f.AssignedTo}} {
+	for _, x := range [][2]string{{"table", f.Table}, {"entity_id", f.EntityID}, {"assigned_to", f.AssignedTo}, {"q", f.Text}} {
 		if field, name := x[0], x[1]; strings.ContainsRune(name, 0) {
 			complain(field, "printable", field+" must not contain NUL")
 		}
+	}
+	if f.Text != "" && !engine.Searchable(f.Text) {
+		complain("q", "words", "q must have a word of three letters or more; numbers, ids and quoted text differ from one message to the next, and are not searched")
 	}
 	if f.Code != "" {
 		_, code, err := a.Registrar.Codes().Fold(f.Code)
@@ -79,8 +83,8 @@ func (a *API) listErrors(c *call, in *filterIn) (client.ErrorPage, error) {
 	if err != nil {
 		return client.ErrorPage{}, err
 	}
-	errs, cursor, err := a.Engine.Errors(c.r.Context(), c.caller, filter, at)
-	return client.ErrorPage{Errors: visible(errs...), Next: next(cursor)}, err
+	found, err := a.Engine.Find(c.r.Context(), c.caller, filter, at)
+	return client.ErrorPage{Errors: visible(found.Errors...), Next: next(found.Next), Truncated: found.Partial}, err
 }
 
 func (a *API) checkFilter(_ *call, in *filterIn) error {

@@ -40,7 +40,7 @@ func (w *world) entity() string {
 // examples has a call of every route. A route without one fails the tests.
 func examples() map[string]example {
 	list := map[string]example{}
-	for _, add := range []func(map[string]example){errorExamples, actExamples, retryExamples, ledgerExamples, adminExamples, noticeExamples, alertExamples, gateZeroExamples, letterExamples} {
+	for _, add := range []func(map[string]example){errorExamples, viewExamples, actExamples, retryExamples, ledgerExamples, adminExamples, noticeExamples, alertExamples, gateZeroExamples, letterExamples, operationExamples} {
 		add(list)
 	}
 	return list
@@ -64,6 +64,7 @@ func errorExamples(list map[string]example) {
 	list["GET /v1/errors"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors?table=" + table, nil }}
 	list["GET /v1/errors/parked"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/parked?table=" + table, nil }}
 	list["GET /v1/errors/archived"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/archived?table=" + table, nil }}
+	list["GET /v1/series"] = example{make: func(_ *world, table string) (string, any) { return "/v1/series?hours=2&table=" + table, nil }}
 	list["GET /v1/errors/counts"] = fixed("/v1/errors/counts", nil, leftOut)
 	for _, sub := range []string{"", "/history", "/explain", "/source"} {
 		list["GET /v1/errors/{id}"+sub] = example{make: func(w *world, table string) (string, any) {
@@ -214,6 +215,7 @@ func adminExamples(list map[string]example) {
 	list["GET /v1/adoptions"] = fixed("/v1/adoptions", nil, leftOut)
 	list["GET /v1/jobs"] = fixed("/v1/jobs", nil, leftOut)
 	list["GET /v1/doctor"] = fixed("/v1/doctor", nil, refusedThere)
+	list["GET /v1/channels"] = fixed("/v1/channels", nil, refusedThere)
 	list["GET /v1/receivers"] = fixed("/v1/receivers", nil, refusedThere)
 	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", client.JobRun{Reason: "a try"}, refusedThere)
 	list["GET /v1/audit"] = fixed("/v1/audit?from="+epoch.Format(time.RFC3339), nil, refusedThere)

@@ -41,7 +41,7 @@ func findable(kind recoup.IDKind) *route {
 
 type partIn struct {
 	Part string        `path:"part" maxLength:"36" doc:"six hexadecimal digits or more, of the beginning or the end; dashes do not matter" example:"9e4a71"`
-	Kind recoup.IDKind `query:"kind" required:"true" enum:"errors,dead-letters,dead-letter-groups,replays,intakes,alerts,silences,notices,keys" doc:"of what it is a part"`
+	Kind recoup.IDKind `query:"kind" required:"true" enum:"errors,dead-letters,dead-letter-groups,replays,operations,intakes,alerts,silences,notices,keys" doc:"of what it is a part"`
 }
 
 func (a *API) findIDs(c *call, in *partIn) (client.FoundIDs, error) {
@@ -69,7 +69,7 @@ func (a *API) maySee(c *call, kind recoup.IDKind, f *recoup.FoundID) bool {
 		return a.mayTouch(c, f.Of)
 	case recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs:
 		return a.Letters.Sees(c.caller, f.Of)
-	case recoup.ReplayIDs:
+	case recoup.ReplayIDs, recoup.OperationIDs:
 		return c.caller.Of(f.Of)
 	}
 	return true // keys for some hubs have been refused

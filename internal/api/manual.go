@@ -27,7 +27,7 @@ type manual struct {
 func manuals() map[string]manual {
 	all := map[string]manual{}
 	for _, list := range []map[string]manual{
-		errorManuals(), actManuals(), retryManuals(), promotionManuals(), workManuals(), deadLetterManuals(), groupManuals(), replayManuals(),
+		errorManuals(), actManuals(), retryManuals(), promotionManuals(), workManuals(), deadLetterManuals(), groupManuals(), replayManuals(), bulkManuals(),
 		eventManuals(), codeManuals(), policyManuals(), alertManuals(), notificationManuals(), gateZeroManuals(), operationManuals(), keyManuals(),
 	} {
 		maps.Copy(all, list)
@@ -40,6 +40,7 @@ func areas() []*huma.Tag {
 	return []*huma.Tag{
 		{Name: "errors", Description: "An error is one governed failure of one entity: it is reported once, classified by its code, retried by policy, parked for people, escalated, resolved and archived."},
 		{Name: "acts", Description: "What people do with errors. Each verb takes one error by its id, or many: preview a filter, look at the count, and send the preview's `token` to act on exactly that set. An act that the error's state does not allow is refused with `INVALID_TRANSITION`, whose details name the acts that it allows."},
+		{Name: "bulk operations", Description: "Acts on up to 100,000 errors as recorded objects: a filter freezes a set, somebody confirms it, and the server carries the act out with a result for each error. It can be paused, resumed and cancelled."},
 		{Name: "retries", Description: "A worker claims errors that are due under a lease, tries the work again, and submits a result with the `lease_token`. Claims are long polls; a lease that expires returns the error to the queue."},
 		{Name: "promotion", Description: "The gate before an entity's next phase: it is closed while an error that blocks it is open."},
 		{Name: "work", Description: "The queue of staged work: a pipeline's stages claim work, keep the output of finished stages, and submit results. Work that fails for good becomes a dead letter."},

@@ -27,7 +27,7 @@ func errorManuals() map[string]manual {
 				{"table": "people.people_errors", "entity_id": "CO-20260205-000002", "code": "MISSING_NAME"}]}`,
 		},
 		"GET /v1/errors": {
-			about:  "Errors that are not archived. All filters that are set must match.",
+			about:  "Errors that are not archived. All filters that are set must match. `q` finds what groups of errors have in common in their messages, within seconds after a kind of failure was first reported: of the 2000 groups with the most open errors, those of 50; `truncated` says that there may be more.",
 			params: map[string]string{"table": "outreach.dol_errors", "state": "PARKED", "limit": "20"},
 		},
 		"GET /v1/errors/parked": {
@@ -46,6 +46,10 @@ func errorManuals() map[string]manual {
 		},
 		"GET /v1/error-groups/{id}":       {about: "A group with how many of its errors are in each state, and how many were reported in each of the last 24 hours.", fails: notFound},
 		"POST /v1/error-groups/{id}/note": {about: "Sets who takes care of a group, and what is known of it. What was there before stays in the audit.", body: `{"owner": "ada", "note": "the register is down until noon"}`, fails: notFound},
+		"GET /v1/views":                   {about: "Lists of errors that people come back to: your own views, and those that are shared within your hubs. The console shows them on its page of errors."},
+		"POST /v1/views":                  {about: "Saves a filter under a name, as tokens such as `state:PARKED` or `older:2d`: yours alone, or shared within a hub, whose operators may change and delete it. Ages count from when the view is looked at. An owner and a hub have 100 views at most, each under a name of its own.", body: `{"name": "parked too long", "tokens": ["parked:yes", "older:2d"], "hub": "dol-filings"}`},
+		"PUT /v1/views/{id}":              {about: "Saves a view under another name, with another filter, or for others; without `hub` it becomes yours alone.", body: `{"name": "parked for days", "tokens": ["parked:yes", "older:3d"]}`, fails: notFound},
+		"DELETE /v1/views/{id}":           {about: "Deletes a view, and answers with what it was. The errors that it lists are left alone.", fails: notFound},
 		"GET /v1/errors/{id}/history": {
 			about: "Every transition, oldest first: who did what and why, and what it changed. A row is written with the change itself, and never again.",
 			fails: notFound,

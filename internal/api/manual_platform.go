@@ -87,6 +87,7 @@ func notificationManuals() map[string]manual {
 			about: "Sends notifications again that were given up. Ids of others are left alone, and the answer counts what was requeued.",
 			body:  `{"ids": ["0198f2a4-7c31-7b4e-9d52-5a1f0c3e8b67"], "reason": "the mail server is back"}`,
 		},
+		"GET /v1/channels": {about: "The notification channels of this node and how they have done since it started, and those that the policy names and the node does not have. Reasons never repeat an address or a secret."},
 		"POST /v1/channels/{name}/test": {
 			about: "Sends one message through a channel that this node has, and says whether it was accepted.", params: map[string]string{"name": "log"}, body: `{}`, fails: notFound,
 		},
@@ -148,6 +149,7 @@ func operationManuals() map[string]manual {
 			about:  "What a person may mean by the beginning or the end of an id, newest first and ten at most. Errors are found in the archive as well; what the key may not list is not found.",
 			params: map[string]string{"part": "9e4a71", "kind": "errors"},
 		},
+		"GET /v1/series":    {about: "What happened to the errors of the tables that the key may see, in each of the last hours: reported, retried, succeeded, parked, escalated, expired and archived. Hours are kept for 35 days, and the present one is some seconds old.", params: map[string]string{"table": "outreach.dol_errors", "hours": "3"}},
 		"GET /v1/forecast":  {about: "When the queue of each error table is empty at the pace of the last hour, as a range, or that it will not be. Below 20 events in the hour the verdict is `too_little_data`, and so it is for lanes of staged work, of which no rates are kept."},
 		"GET /v1/stream":    {about: "What changes, as it does. With `Accept: text/event-stream`, as a browser's EventSource sends it, the answer is a stream that stays open: `hello` with the version and the counts, then `counts` when they change, `changed` with the errors that something happened to and their new states, `lost` when that was more than the reader could take, which must then read again what it shows, and `end`. The name of an event is also its member `event`. Comments come every 15 seconds, so that a stream that fell silent is known to be dead. Only what the key may see is told. Without that header the answer is what a stream begins with."},
 		"GET /v1/audit":     {about: "Who did what to keys, policies, codes, silences and the like, and why. Entries are never changed.", params: map[string]string{"limit": "20"}},

@@ -104,6 +104,19 @@ func TestChannels(t *testing.T) {
 		t.Errorf("got %+v", test)
 	}
 	w.post("/v1/channels/pigeon/test", struct{}{}).failed(http.StatusNotFound, fault.CodeNotFound)
+	for _, role := range []string{"operator", "reader"} {
+		var found client.Channels
+		answer := w.do(role, http.MethodGet, "/v1/channels", nil)
+		answer.ok(&found)
+		if len(found.Channels) != 2 || found.Node == "" || strings.Contains(answer.Body.String(), "hunter2") {
+			t.Fatalf("a %s sees %+v", role, found)
+		}
+		chat, log := found.Channels[0], found.Channels[1]
+		if chat.Name != "chat" || chat.Kind != "slack" || chat.State != recoup.ChannelRetrying || chat.LastFailure != test.Reason || chat.FailingSince.IsZero() || log.State != recoup.ChannelUp || log.LastSuccessAt.IsZero() {
+			t.Errorf("a %s sees %+v", role, found)
+		}
+	}
+	w.do("worker", http.MethodGet, "/v1/channels", nil).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
 	var audit client.AuditPage
 	w.get("/v1/audit?act=channel.test").ok(&audit)
 	if len(audit.Entries) != 2 || audit.Entries[0].Target != "chat" {

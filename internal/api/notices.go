@@ -17,6 +17,9 @@ type Channels interface {
 	// accepted, or nothing. A channel that the node does not have is
 	// store.ErrNotFound.
 	TestChannel(ctx context.Context, name, by string) (reason string, err error)
+
+	// Channels returns how they do, and which the node lacks.
+	Channels() []recoup.Channel
 }
 
 // actChannelTest is how the audit names a message that tries a channel.
@@ -27,6 +30,7 @@ func noticeRoutes() []*route {
 	return []*route{
 		operation(get, "/v1/notices", "List notifications, sent and waiting, newest first", (*API).listNotices).by(Operator).forAllHubs().under(vital).tagged("notifications"),
 		checked(operation(post, "/v1/notices/resend", "Requeue undeliverable notifications", (*API).resendNotices), reasonOf(func(in *resendIn) string { return in.Body.Reason })).by(Operator).forAllHubs().under(vital).tagged("notifications"),
+		operation(get, "/v1/channels", "List notification channels, and how they do", (*API).listChannels).by(Operator, Reader).forAllHubs().under(vital).tagged("notifications"),
 		operation(post, "/v1/channels/{name}/test", "Test a channel of this node", (*API).testChannel).forAdmins().forAllHubs().takesLong().repeats(twice).tagged("notifications"),
 	}
 }
@@ -59,6 +63,10 @@ func (a *API) resendNotices(c *call, in *resendIn) (client.NoticeResent, error) 
 	}
 	n, err := a.Store.ResendNotices(c.r.Context(), in.Body.IDs, c.act(in.Body.Reason))
 	return client.NoticeResent{Resent: n}, err
+}
+
+func (a *API) listChannels(*call, *struct{}) (client.Channels, error) {
+	return client.Channels{Node: a.Node, Channels: a.Channels.Channels()}, nil
 }
 
 type testChannelIn struct {

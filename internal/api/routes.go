@@ -8,7 +8,7 @@ import (
 // routes is everything that the API offers: the one place where it is said what
 // there is and who may call it. Admins may call all of it.
 func routes() []*route {
-	return slices.Concat(workRoutes(), errorGroupRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), receiverRoutes(), gateZeroRoutes(), letterRoutes(), idRoutes(), acts())
+	return slices.Concat(workRoutes(), errorGroupRoutes(), viewRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), receiverRoutes(), gateZeroRoutes(), letterRoutes(), idRoutes(), acts(), operationRoutes())
 }
 
 const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
@@ -30,6 +30,7 @@ func workRoutes() []*route {
 		operation(get, "/v1/errors/archived", "List the archive of a table, last archived first", (*API).listArchived).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/workers", "Whether workers claim what is due, by table and lane", (*API).workers).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/errors/counts", "Count errors by table and state", (*API).counts).by(readers()...).under(vital).tagged("errors"),
+		checked(operation(get, "/v1/series", "Count what happened to errors, hour by hour", (*API).series), (*API).checkSeries).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/forecast", "Forecast when queues are empty", (*API).forecast).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/stream", "Follow what changes, as server-sent events", (*API).showStream).streams((*API).stream).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/errors/{id}", "Show an error", (*API).showError).by(readers()...).under(vital).tagged("errors"),

@@ -41,6 +41,8 @@ func flaws() map[string]flaw {
 		"POST /v1/policy/plan":       {set: object{"text": "version: x"}, field: "text"},
 		"PUT /v1/policy":             {set: object{"text": "version: x"}, field: "text"},
 		"POST /v1/keys":              {set: object{"hubs": []string{"nobody"}}, field: "hubs[0]"},
+		"POST /v1/views":             {set: object{"tokens": []string{"state:NONE"}}, field: "tokens[0]"},
+		"PUT /v1/views/{id}":         {set: object{"name": secretText}, field: "name"},
 		"POST /v1/silences":          {set: object{"rule": "none"}, field: "rule"},
 		"POST /v1/gate-zero/claim":   {set: object{"worker": " w"}, field: "worker"},
 		"POST /v1/work":              {set: object{"work": []object{{"pipeline": " p", "stage": "fetch"}}}, field: "work[0].pipeline"},
@@ -52,6 +54,7 @@ func flaws() map[string]flaw {
 		"POST /v1/dead-letters":      {set: object{"error_class": "no class"}, field: "error_class"},
 		"POST /v1/replays/preview":   {set: object{"stage": " s"}, field: "stage"},
 		"POST /v1/replays":           {set: object{"reason": ""}, field: "reason"},
+		"POST /v1/operations":        {set: object{"input": object{"to": " o"}}, field: "to"},
 		"POST /v1/retries/{id}/fail": {set: object{"code": "no code"}, field: "code"},
 
 		"POST /v1/providers/{group}/switch":          {set: object{"to": "nobody"}, field: "to"},
@@ -72,6 +75,7 @@ func flaws() map[string]flaw {
 		"POST /v1/dead-letter-groups/{id}/triage":    {set: object{"stage": "other"}, field: "stage"},
 		"POST /v1/dead-letter-groups/{id}/remediate": {set: object{"link": "javascript:x"}, field: "link"},
 		"POST /v1/dead-letter-groups/{id}/validate":  {set: object{"duplicate_safe": nil}, field: "idempotent"},
+		"POST /v1/operations/{id}/confirm":           {set: object{"to": " o"}, field: "to"},
 		"POST /v1/dead-letter-groups/{id}/verify":    {set: object{"note": " "}, field: "note"},
 	}
 	for _, pattern := range []string{
@@ -83,6 +87,7 @@ func flaws() map[string]flaw {
 	}
 	for _, act := range []string{"pause", "resume", "cancel"} {
 		list["POST /v1/replays/{id}/"+act] = flaw{set: object{"reason": " "}, field: "reason"}
+		list["POST /v1/operations/{id}/"+act] = flaw{set: object{"reason": " "}, field: "reason"}
 	}
 	for _, outcome := range []string{"retries/{id}/succeed", "retries/{id}/extend", "work/{id}/succeed", "work/{id}/extend", "work/{id}/release"} {
 		list["POST /v1/"+outcome] = flaw{set: object{"lease_token": nil}, field: "lease_token"}
@@ -100,6 +105,7 @@ const flawID = "019c1d94-8a80-7000-9a83-b105619023d7"
 // flawless are routes that have nothing to say of a request but its shape.
 var flawless = map[string]string{
 	"DELETE /v1/silences/{id}":      "it takes an id alone",
+	"DELETE /v1/views/{id}":         "it takes an id alone",
 	"POST /v1/channels/{name}/test": "it takes the name of a channel alone, and one that is not there is NOT_FOUND",
 	"POST /v1/work/{id}/progress":   "it takes a lease_token alone: an id, or none; one that is not the lease's is LEASE_LOST",
 	"POST /v1/work/{id}/forget":     "it takes a lease_token alone: an id, or none; one that is not the lease's is LEASE_LOST",

@@ -124,6 +124,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	n.roster = lease.NewRoster(n.store, n.name, n.o.Now)
 	n.engine, err = engine.New(engine.Options{
 		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids, Roster: n.roster, Logger: n.o.Logger,
+		Refusal: api.Refusal,
 	})
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (n *Node) assemble(ctx context.Context) error {
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: channelTester{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: n.listAdoptions(), Sources: n.sources(),
+		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: n.listAdoptions(), Sources: n.sources(),
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""),
 	})

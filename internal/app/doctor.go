@@ -216,9 +216,8 @@ func (n *Node) Diagnose(ctx context.Context) (recoup.Diagnosis, error) {
 
 // selfPortrait is what the doctor is to know of this node.
 func (n *Node) selfPortrait() *doctor.Node {
-	stats := n.notifier.Stats()
 	self := &doctor.Node{
-		Listen: n.o.Listen, Secure: n.secure || len(n.o.Proxies) > 0, Demo: n.o.Demo, Missing: stats.Missing,
+		Listen: n.o.Listen, Secure: n.secure || len(n.o.Proxies) > 0, Demo: n.o.Demo, Channels: n.notifier.Channels(),
 		MasterKey: n.o.MasterKey != nil, LooseKeyFile: n.o.LooseKeyFile,
 	}
 	for _, x := range n.notifier.Unreached() {

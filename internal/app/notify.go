@@ -22,8 +22,10 @@ func (n *Node) newNotifier() (*notify.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range d.Stats().Missing {
-		n.o.Logger.Warn("the policy names a channel that is not configured on this node; its notifications are only logged", "channel", name)
+	for _, c := range d.Channels() {
+		if c.State == recoup.ChannelMissing {
+			n.o.Logger.Warn("the policy names a channel that is not configured on this node; its notifications are only logged", "channel", c.Name)
+		}
 	}
 	if !n.o.Demo {
 		for _, x := range d.Unreached() {
@@ -33,20 +35,23 @@ func (n *Node) newNotifier() (*notify.Dispatcher, error) {
 	return d, nil
 }
 
-// channelTester is what the API asks of the channels.
-type channelTester struct {
+// nodeChannels is what the API asks of the channels.
+type nodeChannels struct {
 	n   *Node
 	ids *recoup.IDSource
 }
 
 // TestChannel sends a message through a channel of this node.
-func (s channelTester) TestChannel(ctx context.Context, name, by string) (reason string, err error) {
+func (s nodeChannels) TestChannel(ctx context.Context, name, by string) (reason string, err error) {
 	err = s.n.notifier.Test(ctx, name, by, s.ids.New(s.n.o.Now()))
 	if failed, ok := errors.AsType[*notify.Failure](err); ok {
 		return failed.Reason, nil
 	}
 	return "", err
 }
+
+// Channels returns how the channels of this node do.
+func (s nodeChannels) Channels() []recoup.Channel { return s.n.notifier.Channels() }
 
 // noticeCollector reads how full the outbox is, and how it goes with the channels.
 type noticeCollector struct{ n *Node }
@@ -79,15 +84,15 @@ func (c *noticeCollector) Collect(out chan<- prometheus.Metric) {
 		}
 		send(descNoticesAge, prometheus.GaugeValue, age)
 	}
-	stats := c.n.notifier.Stats()
-	for _, s := range stats.Channels {
-		send(descSent, prometheus.CounterValue, float64(s.Sent), s.Channel, "sent")
-		send(descSent, prometheus.CounterValue, float64(s.Failed), s.Channel, "failed")
-		send(descSent, prometheus.CounterValue, float64(s.GivenUp), s.Channel, "given_up")
-		send(descQueue, prometheus.GaugeValue, float64(s.Waiting), s.Channel)
-		send(descIsAway, prometheus.GaugeValue, truth(s.Away), s.Channel)
-	}
-	for _, name := range stats.Missing {
-		send(descMissing, prometheus.GaugeValue, 1, name)
+	for _, s := range c.n.notifier.Channels() {
+		if s.State == recoup.ChannelMissing {
+			send(descMissing, prometheus.GaugeValue, 1, s.Name)
+			continue
+		}
+		send(descSent, prometheus.CounterValue, float64(s.Sent), s.Name, "sent")
+		send(descSent, prometheus.CounterValue, float64(s.Failed), s.Name, "failed")
+		send(descSent, prometheus.CounterValue, float64(s.GivenUp), s.Name, "given_up")
+		send(descQueue, prometheus.GaugeValue, float64(s.Queued), s.Name)
+		send(descIsAway, prometheus.GaugeValue, truth(s.State == recoup.ChannelFailing && !s.Until.IsZero()), s.Name)
 	}
 }

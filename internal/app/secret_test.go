@@ -37,6 +37,9 @@ func TestSecretsInPolicies(t *testing.T) {
 	if found := secretsInPolicy(text); found != nil {
 		t.Errorf("the default policy: %v", found)
 	}
+	if found := secretsInPolicy("# password:\n#   " + "hunter2trombone\n" + text); len(found) != 1 {
+		t.Errorf("a password behind the name on the line before, in a comment: %v", found)
+	}
 	for _, s := range append(redacttest.Samples(9), redacttest.Planted(7, 300)...) {
 		if s.Rule == "ipv4" || s.Rule == "ipv6" {
 			continue

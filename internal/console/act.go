@@ -32,7 +32,7 @@ func verbs() []verb {
 		{client.Resolve, "Resolve", "Resolved", "r", true, false, "It is over: it blocks nothing any more, and is archived."},
 		{client.Park, "Park", "Parked", "p", true, false, "No retry any more; it waits for a person, and escalates when nobody looks."},
 		{client.Assign, "Assign", "Assigned", "a", false, true, "It has another owner from now on."},
-		{client.Review, "Review", "Reviewed", "v", false, false, "Somebody has looked: the review deadline begins anew."},
+		{client.Review, "Review", "Reviewed", "v", false, false, "Somebody has looked: no review is due at this tier any more."},
 		{client.Escalate, "Escalate", "Escalated", "s", true, false, "It goes to the next tier now."},
 		{client.Archive, "Archive", "Archived", "", true, false, "It goes to the archive before its time, and blocks nothing any more. This cannot be undone."},
 	}
@@ -85,9 +85,9 @@ type whyNot struct {
 	N      int
 }
 
-// previewAct says what an act would do with the chosen errors, or with all that a filter
-// selects. The set is fixed by it: what the confirmation names is what is acted on, whatever
-// the filter would select by then.
+// previewAct says what an act would do with the chosen errors. The set is fixed by it: what the
+// confirmation names is what is acted on. All that a filter selects are an operation, which
+// fixes them too.
 func previewAct(v *visit) (any, error) {
 	act, err := verbOf(v.r.PostFormValue("verb"))
 	if err != nil {
@@ -99,11 +99,9 @@ func previewAct(v *visit) (any, error) {
 		return nil, fault.New(fault.CodeValidationError, "The filter cannot be read.")
 	}
 	if v.r.PostFormValue("everything") != "" {
-		if bulk.Filter, err = filter(chosen, v.now); err != nil {
-			return nil, err
-		}
-		bulk.All = bulk.Filter == client.Filter{}
-	} else if bulk.IDs, err = ids(v.r.PostForm["id"]); err != nil {
+		return freeze(v, act, chosen)
+	}
+	if bulk.IDs, err = ids(v.r.PostForm["id"]); err != nil {
 		return nil, err
 	}
 	result, err := v.client.Bulk(v.ctx(), act.Name, bulk)
@@ -190,23 +188,30 @@ type outcome struct{ Done, Noun string }
 // outcomes are what acts lead to, by the word in the address of the page after them.
 func outcomes() map[string]outcome {
 	list := map[string]outcome{
-		"noted":     {"The group has its owner and its note.", ""},
-		"triage":    {"Triaged", "dead letter"},
-		"remediate": {"Recorded the remediation of", "dead letter"},
-		"validate":  {"Validated", "dead letter"},
-		"verify":    {"Verified", "dead letter"},
-		"replay":    {"The replay has begun: of", "dead letter"},
-		"pause":     {"The replay is paused.", ""},
-		"resume":    {"The replay goes on.", ""},
-		"cancel":    {"The replay is cancelled.", ""},
-		"silence":   {"It is silenced: nobody is notified until then.", ""},
-		"unsilence": {"The silence is over.", ""},
-		"kill":      {"The batch is stopped.", ""},
-		"release":   {"The batch is released.", ""},
-		"policy":    {"The policy is in force.", ""},
-		"job":       {"The job has run.", ""},
-		"provider":  {"The other provider is used from now on.", ""},
-		"resend":    {"Sent again:", "notification"},
+		"view":              {"The view is saved.", ""},
+		"view-changed":      {"The view is changed.", ""},
+		"view-gone":         {"The view is deleted.", ""},
+		"noted":             {"The group has its owner and its note.", ""},
+		"triage":            {"Triaged", "dead letter"},
+		"remediate":         {"Recorded the remediation of", "dead letter"},
+		"validate":          {"Validated", "dead letter"},
+		"verify":            {"Verified", "dead letter"},
+		"replay":            {"The replay has begun: of", "dead letter"},
+		"pause":             {"The replay is paused.", ""},
+		"resume":            {"The replay goes on.", ""},
+		"cancel":            {"The replay is cancelled.", ""},
+		"silence":           {"It is silenced: nobody is notified until then.", ""},
+		"unsilence":         {"The silence is over.", ""},
+		"kill":              {"The batch is stopped.", ""},
+		"release":           {"The batch is released.", ""},
+		"policy":            {"The policy is in force.", ""},
+		"job":               {"The job has run.", ""},
+		"provider":          {"The other provider is used from now on.", ""},
+		"resend":            {"Sent again:", "notification"},
+		"operation-confirm": {"It is confirmed, and is carried out now.", ""},
+		"operation-pause":   {"The operation is paused.", ""},
+		"operation-resume":  {"The operation goes on.", ""},
+		"operation-cancel":  {"The operation is cancelled.", ""},
 	}
 	for _, v := range verbs() {
 		list[string(v.Name)] = outcome{v.Done, "error"}

@@ -53,12 +53,12 @@ func open(p page, at string) string {
 	return strings.Join(list, " ")
 }
 
-// hidden is the value of a hidden field.
-func (p page) hidden(t *testing.T, name string) string {
+// frozen is the token of the set that a preview has frozen.
+func (p page) frozen(t *testing.T) string {
 	t.Helper()
-	found := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(p.body)
+	found := regexp.MustCompile(`name="token" value="([^"]*)"`).FindStringSubmatch(p.body)
 	if found == nil {
-		t.Fatalf("page %s (%d) has no field %s:\n%.3000s", p.path, p.status, name, p.body)
+		t.Fatalf("page %s (%d) has no token:\n%.3000s", p.path, p.status, p.body)
 	}
 	return html.UnescapeString(found[1])
 }
@@ -68,7 +68,7 @@ func (v *visitor) take(from page, at, step string, form url.Values, title string
 	v.t.Helper()
 	preview := v.send(from, at+"/"+step, form)
 	preview.has(v.t, title+"?")
-	form.Set("token", preview.hidden(v.t, "token"))
+	form.Set("token", preview.frozen(v.t))
 	return v.send(from, at+"/"+step+"/confirm", form)
 }
 
@@ -126,6 +126,7 @@ func TestDeadLetterPage(t *testing.T) {
 	v.signIn(n.Key)
 	shown := v.get("dead-letters/" + d.ErrorID.String())
 	shown.has(t, "Round 1", "email: replaced before it was stored", "[redacted:email]", "abcdef0123", "s3://in/1", "It was never part of one.", "every retry failed")
+	v.get("errors/"+d.ErrorID.String()).has(t, "It is a dead letter", `href="dead-letters/`+d.ErrorID.String()+`"`)
 	at := "dead-letters/groups/" + d.GroupID.String()
 	v.send(shown, at+"/note", url.Values{"owner": {"ada"}, "note": {"the model is away"}}).has(t, "The group has its owner and its note.", "the model is away")
 	if p := v.send(shown, at+"/note", url.Values{}); p.status != http.StatusUnprocessableEntity {

@@ -3,13 +3,10 @@ package console
 import (
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"recoup"
 	"recoup/client"
-	"recoup/fault"
 )
 
 // A list is narrowed by tokens, such as state:PARKED. They are parameters of the address, so
@@ -21,18 +18,12 @@ type token struct {
 	Without    string // the address without it
 }
 
-// filterKeys are what lists of errors can be narrowed by, as they are typed, and the
-// parameters that they are.
-func filterKeys() []string {
-	return []string{"state", "table", "hub", "code", "entity", "owner", "tier", "parked", "blocking", "older", "newer", "group"}
-}
-
 // typed turns what was typed into the address of the list that is meant. What has no key is
 // an entity: that is what people have in their hands.
 func typed(q url.Values, text string) url.Values {
-	for word := range strings.FieldsSeq(text) {
+	for _, word := range tokenWords(text) {
 		key, value, ok := strings.Cut(word, ":")
-		if !ok || !slices.Contains(filterKeys(), key) {
+		if !ok || !slices.Contains(client.TokenKeys(), key) {
 			key, value = "entity", word
 		}
 		if key == "state" {
@@ -47,10 +38,31 @@ func typed(q url.Values, text string) url.Values {
 	return q
 }
 
+// tokenWords splits what was typed at its spaces. What stands in quotes, as in text:"no
+// answer", is one word, and what follows text: without quotes is one to its end.
+func tokenWords(text string) (list []string) {
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		rest, searched := strings.CutPrefix(text, "text:")
+		quoted, isQuoted := strings.CutPrefix(rest, `"`)
+		word, after := "", ""
+		switch {
+		case searched && isQuoted:
+			word, after, _ = strings.Cut(quoted, `"`)
+			word = "text:" + word
+		case searched:
+			word = "text:" + strings.TrimSpace(rest)
+		default:
+			word, after, _ = strings.Cut(text, " ")
+		}
+		list, text = append(list, word), after
+	}
+	return list
+}
+
 // tokens are the parts of an address's filter.
 func tokens(page string, q url.Values) []token {
 	var list []token
-	for _, key := range filterKeys() {
+	for _, key := range client.TokenKeys() {
 		if value := q.Get(key); value != "" {
 			rest := url.Values{}
 			for k, v := range q {
@@ -74,53 +86,24 @@ func address(page string, q url.Values) string {
 
 // filter reads the filter of an address. All that is wrong with it is said at once.
 func filter(q url.Values, now time.Time) (client.Filter, error) {
-	var wrong fault.FieldErrors
-	f := client.Filter{
-		Table: q.Get("table"), Hub: q.Get("hub"), State: recoup.State(q.Get("state")), EntityID: q.Get("entity"),
-		Code: q.Get("code"), AssignedTo: q.Get("owner"),
-	}
-	if group := q.Get("group"); group != "" {
-		id, err := recoup.ParseID(group)
-		if err != nil {
-			wrong.Addf("group", "invalid", "a group is named by its whole id")
-		}
-		f.Group = id
-	}
-	if tier := q.Get("tier"); tier != "" {
-		n, err := strconv.Atoi(tier)
-		if err != nil {
-			wrong.Addf("tier", "invalid", "a tier is a number from 1 to 3")
-		}
-		f.Tier = n
-	}
-	for key, to := range map[string]**bool{"parked": &f.Parked, "blocking": &f.Blocking} {
-		switch q.Get(key) {
-		case "":
-		case "yes", "true":
-			*to = new(true)
-		case "no", "false":
-			*to = new(false)
-		default:
-			wrong.Addf(key, "invalid", "%s is yes or no", key)
-		}
-	}
-	for key, to := range map[string]*time.Time{"older": &f.Before, "newer": &f.After} {
-		if text := q.Get(key); text != "" {
-			d, err := ageOf(text)
-			if err != nil {
-				wrong.Addf(key, "invalid", "%s is an age such as 30m, 12h or 7d", key)
-			}
-			*to = now.Add(-d)
-		}
-	}
-	return f, wrong.Err()
+	return client.TokenFilter(filterTokens(q), now)
 }
 
-// ageOf reads an age: 30m, 12h, 7d.
-func ageOf(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err
+// filterTokens are the tokens of an address, and tokenQuery the address of tokens.
+func filterTokens(q url.Values) (list []string) {
+	for _, key := range client.TokenKeys() {
+		if value := q.Get(key); value != "" {
+			list = append(list, key+":"+value)
+		}
 	}
-	return time.ParseDuration(text)
+	return list
+}
+
+func tokenQuery(tokens []string) url.Values {
+	q := url.Values{}
+	for _, text := range tokens {
+		key, value, _ := strings.Cut(text, ":")
+		q.Set(key, value)
+	}
+	return q
 }

@@ -29,7 +29,10 @@ func moment(now, t time.Time) template.HTML {
 		return "–"
 	}
 	text := span(now.Sub(t)) + " ago"
-	if t.After(now) {
+	switch {
+	case now.Sub(t).Abs() < time.Second:
+		text = "now"
+	case t.After(now):
 		text = "in " + span(t.Sub(now))
 	}
 	return timeTag(t, text)

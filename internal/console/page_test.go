@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"html"
 	"net/http"
 	"net/url"
 	"os"
@@ -35,32 +34,31 @@ func TestActs(t *testing.T) {
 	}
 }
 
-// TestSetIsFrozen proves that what is confirmed is what was previewed: an error that comes
-// to match the filter afterwards is left alone.
+// TestSetIsFrozen proves that what is confirmed is what was previewed, for rows that were
+// ticked: one that has changed meanwhile is left alone.
 func TestSetIsFrozen(t *testing.T) {
 	t.Parallel()
-	n, _ := start(t)
+	n, parked := start(t)
 	v := visit(t, n)
 	list := v.signIn(n.Key)
-	form := url.Values{"verb": {"resolve"}, "everything": {"yes"}, "filter": {"table=outreach.dol_errors"}}
-	preview := v.send(list, "errors/preview", form)
-	preview.has(t, "Resolve 2 errors?")
-	late, err := n.Client().Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: "CO-3", Code: "VALIDATION_ERROR", Message: "late"})
+	other, err := n.Client().Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: "CO-3", Code: "VALIDATION_ERROR", Message: "another"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(preview.body)
-	if hidden == nil {
-		t.Fatal("the confirmation has no token")
+	form := url.Values{"verb": {"resolve"}, "id": {parked.Error.ID.String(), other.Error.ID.String()}, "filter": {"table=outreach.dol_errors"}}
+	preview := v.send(list, "errors/preview", form)
+	preview.has(t, "Resolve 2 errors?")
+	if _, err := n.Client().Assign(t.Context(), other.Error.ID, client.Act{To: "grace"}); err != nil {
+		t.Fatal(err)
 	}
-	form = url.Values{"verb": {"resolve"}, "token": {html.UnescapeString(hidden[1])}, "back": {"errors?table=outreach.dol_errors"}, "applied": {"2"}}
+	form = url.Values{"verb": {"resolve"}, "token": {preview.frozen(t)}, "back": {"errors?table=outreach.dol_errors"}, "applied": {"2"}}
 	if p := v.send(list, "errors/act", form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "reason") {
 		t.Errorf("without a reason: %d\n%.1500s", p.status, p.body)
 	}
 	form.Set("reason", "the source is corrected")
-	v.send(list, "errors/act", form).has(t, "Resolved 2 errors.", "CO-3")
-	if e, err := n.Client().Error(t.Context(), late.Error.ID); err != nil || e.State != recoup.Parked {
-		t.Errorf("the one that came later is %s: %v", e.State, err)
+	v.send(list, "errors/act", form).has(t, "Resolved 1 error.", "CO-3")
+	if e, err := n.Client().Error(t.Context(), other.Error.ID); err != nil || e.State != recoup.Parked {
+		t.Errorf("the one that has changed is %s: %v", e.State, err)
 	}
 }
 
@@ -78,7 +76,14 @@ func TestFilter(t *testing.T) {
 	if p := v.get("errors?q=CO-2"); p.path != "errors?entity=CO-2" || strings.Contains(p.body, "CO-1") {
 		t.Errorf("an entity leads to %s", p.path)
 	}
-	for _, bad := range []string{"tier=x", "parked=perhaps", "older=yesterday", "state=NONSENSE"} {
+	for typed, want := range map[string]string{
+		`text:did not answer`: "errors?text=did+not+answer", `state:parked text:"no such" CO-1`: "errors?entity=CO-1&state=PARKED&text=no+such", `text:"open`: "errors?text=open",
+	} {
+		if p := v.get("errors?q=" + url.QueryEscape(typed)); p.path != want {
+			t.Errorf("%s leads to %s", typed, p.path)
+		}
+	}
+	for _, bad := range []string{"text=12", "tier=x", "parked=perhaps", "older=yesterday", "state=NONSENSE"} {
 		if p := v.get("errors?" + bad); p.status < 400 || p.status >= 500 {
 			t.Errorf("%s is answered with %d", bad, p.status)
 		}
@@ -126,7 +131,7 @@ func TestHostileStrings(t *testing.T) {
 	v := visit(t, n)
 	v.signIn(n.Key)
 	for _, path := range append(hostileLetters(t, n, evil), []string{
-		"", "errors", "errors/" + reported.Error.ID.String(), "errors/" + parked.Error.ID.String(), "park", "groups?code=" + url.QueryEscape(evil), "groups", "gate-zero", "codes?text=" + url.QueryEscape(evil), "policy", "admin", "audit?actor=" + url.QueryEscape(evil), "promotion?entity=" + url.QueryEscape(evil),
+		"", "errors", "errors/" + reported.Error.ID.String(), "errors/" + parked.Error.ID.String(), "park", "groups?code=" + url.QueryEscape(evil), "groups", "gate-zero", "codes?text=" + url.QueryEscape(evil), "policy", "admin", "doctor", "audit?actor=" + url.QueryEscape(evil), "promotion?entity=" + url.QueryEscape(evil),
 		"errors?entity=" + url.QueryEscape(evil), "errors?older=" + url.QueryEscape(evil), "errors?code=" + url.QueryEscape(evil), "sign-in?to=" + url.QueryEscape(evil), evil,
 	}...) {
 		p := v.get(strings.ReplaceAll(path, "\"", "%22"))

@@ -30,8 +30,8 @@ func TestReplay(t *testing.T) {
 	}
 	plan := v.get(at + "/replay")
 	plan.has(t, "Replay 3 dead letters?", "another step comes first: remediate")
-	form := url.Values{"token": {plan.hidden(t, "token")}, "group": {letters[0].GroupID.String()}, "eligible": {"3"}, "rate": {"fast"}, "canary": {"1"}, "share": {"50"}, "limit": {"20"}, "reason": {"it is back"}}
-	if p := v.send(plan, "replays", form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "rate is a number") || p.hidden(t, "token") != form.Get("token") {
+	form := url.Values{"token": {plan.frozen(t)}, "group": {letters[0].GroupID.String()}, "eligible": {"3"}, "rate": {"fast"}, "canary": {"1"}, "share": {"50"}, "limit": {"20"}, "reason": {"it is back"}}
+	if p := v.send(plan, "replays", form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "rate is a number") || p.frozen(t) != form.Get("token") {
 		t.Errorf("a rate that is none: %d", p.status)
 	}
 	form.Set("rate", "5")
@@ -40,7 +40,7 @@ func TestReplay(t *testing.T) {
 	}
 	replay := v.send(plan, "replays", form)
 	replay.has(t, "The replay has begun: of 3 dead letters.", "0 of 3 dead letters have their result", "Canary: 1", "Share: 2 (50 %)", "it is back", "above 20 % failures")
-	v.get("operations").has(t, "1 replay under way", "it is back", `<progress max="3" value="0"`)
+	v.get("operations").has(t, "1 operation under way", "it is back", `<progress max="3" value="0"`)
 	here, _, _ := strings.Cut(replay.path, "?")
 	if p := v.send(plan, here+"/pause", url.Values{}); p.status < 400 {
 		t.Errorf("a pause without a reason: %d", p.status)

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,8 @@ type frame struct {
 	Here    string // the address below the console, for what comes back here
 	CSRF    string
 	Who     who
-	Theme   string
+	Theme   string // light or dark; empty: the system's
+	Times   string // local; empty: UTC
 	Version string
 	Now     time.Time
 	Done    string // what was just done
@@ -64,7 +66,7 @@ type frame struct {
 // show writes a page in the console's frame.
 func (p *pages) show(v *visit, status int, page string, main any) {
 	f := frame{
-		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: theme(v.r), Version: v.console.Version,
+		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: chosen(v.r, themes()), Times: chosen(v.r, times()), Version: v.console.Version,
 		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path),
 	}
 	p.write(v.w, status, page, "layout", f)
@@ -74,7 +76,7 @@ func (p *pages) show(v *visit, status int, page string, main any) {
 func section(page string) string {
 	within := map[string]string{
 		"error": "errors", "confirm": "errors", "dead-letter": "dead-letters", "dead-letter-group": "dead-letters", "group-confirm": "dead-letters",
-		"replay-plan": "dead-letters", "replay": "operations", "alert": "alerts", "group": "groups", "batch": "gate-zero", "intake": "gate-zero", "audit": "admin",
+		"replay-plan": "dead-letters", "replay": "operations", "operation": "operations", "alert": "alerts", "group": "groups", "batch": "gate-zero", "intake": "gate-zero", "audit": "admin", "doctor": "admin",
 	}
 	return cmp.Or(within[page], page)
 }
@@ -99,20 +101,21 @@ func (p *pages) write(w http.ResponseWriter, status int, page, entry string, f f
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": asset, "segment": url.PathEscape, "count": count, "plural": plural, "short": short, "badge": stateBadge, "moment": moment, "age": age, "next": next,
-		"nav": navigation, "pairs": pairs, "workflowBadge": workflowBadge, "web": web,
+		"nav": navigation, "change": change, "pairs": pairs, "workflowBadge": workflowBadge, "web": web,
 		"errorTable": func(now time.Time, errors []recoup.Error, pick bool) errorTable { return errorTable{now, errors, pick} },
-		"actBar": func(verbs []verb, matching string, everything bool) actBar {
-			return actBar{verbs, matching, everything}
+		"actBar": func(refused string, verbs []verb, matching string, everything bool) actBar {
+			return actBar{refused, verbs, matching, everything}
 		},
 		"stepForm": func(g guide, name string) stepForm { return stepForm{g, name} },
 		"noteList": func(now time.Time, notes []recoup.Note) noteList { return noteList{now, notes} },
-		"causes":   causes, "itemBadge": itemBadge, "replayBadge": replayBadge, "alertBadge": alertBadge, "figure": figure, "alertSince": alertSince, "percent": percent,
-		"int":   func(n int) int64 { return int64(n) },
-		"words": func(name any) string { return strings.ReplaceAll(strings.ToLower(fmt.Sprint(name)), "_", " ") },
-		"sum":   func(a, b int64) int64 { return a + b },
-		"add":   func(a, b int) int { return a + b },
-		"sub":   func(a, b int) int { return a - b },
-		"lower": func(s any) string { return strings.ToLower(fmt.Sprint(s)) },
+		"causes":   causes, "itemBadge": itemBadge, "replayBadge": replayBadge, "operationBadge": operationBadge, "resultBadge": resultBadge, "filterWords": filterWords, "alertBadge": alertBadge, "figure": figure, "alertSince": alertSince, "percent": percent,
+		"int":     func(n int) int64 { return int64(n) },
+		"viewHub": viewHub,
+		"words":   func(name any) string { return strings.ReplaceAll(strings.ToLower(fmt.Sprint(name)), "_", " ") },
+		"sum":     func(a, b int64) int64 { return a + b },
+		"add":     func(a, b int) int { return a + b },
+		"sub":     func(a, b int) int { return a - b },
+		"lower":   func(s any) string { return strings.ToLower(fmt.Sprint(s)) },
 	}
 }
 
@@ -125,6 +128,7 @@ type errorTable struct {
 
 // actBar is the bar of acts that comes with a selection.
 type actBar struct {
+	Refused    string // why the visitor may not act
 	Verbs      []verb
 	Matching   string
 	Everything bool // all that match can be meant
@@ -154,23 +158,33 @@ func navigation() []entry {
 	}
 }
 
-// theme is what the visitor has chosen: light, dark, or nothing, which is the system's.
-func theme(r *http.Request) string {
-	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
+// choice is something that a visitor likes to have in one way or another.
+type choice struct {
+	cookie string
+	field  string   // of its form
+	words  []string // of which one is remembered; another one is what goes without saying
+}
+
+func themes() choice { return choice{"recoup_theme", "theme", []string{"light", "dark"}} }
+func times() choice  { return choice{"recoup_times", "times", []string{"local"}} }
+
+// chosen is the word that the browser remembers; empty: none.
+func chosen(r *http.Request, of choice) string {
+	if c, err := r.Cookie(of.cookie); err == nil && slices.Contains(of.words, c.Value) {
 		return c.Value
 	}
 	return ""
 }
 
-const themeCookie = "recoup_theme"
-
-// setTheme remembers the choice in the browser.
-func setTheme(v *visit) (any, error) {
-	chosen, life := v.r.PostFormValue("theme"), 365*24*3600
-	if chosen != "light" && chosen != "dark" {
-		chosen, life = "", -1
+// choose remembers a choice in the browser for a year, and goes on where it was made.
+func choose(of choice) func(*visit) (any, error) {
+	return func(v *visit) (any, error) {
+		word, life := v.r.PostFormValue(of.field), 365*24*3600
+		if !slices.Contains(of.words, word) {
+			word, life = "", -1
+		}
+		v.console.setCookie(v.w, v.r, of.cookie, word, life)
+		v.goTo(destination(v.r.PostFormValue("to")))
+		return nil, nil
 	}
-	v.console.setCookie(v.w, v.r, themeCookie, chosen, life)
-	v.goTo(destination(v.r.PostFormValue("to")))
-	return nil, nil
 }

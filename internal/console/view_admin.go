@@ -15,16 +15,31 @@ type adminPage struct {
 	Jobs      []recoup.Job
 	Providers []recoup.Provider
 	Receivers []recoup.Receiver
+	Channels  []recoup.Channel
 	Adoptions []recoup.Adoption
-	Diagnosis *recoup.Diagnosis // nil: the key may not see it
 	Keys      []recoup.Key
 	Notices   []recoup.Notice // given up
 	MayRun    bool
 	MayResend bool
+	MayDoctor bool
+}
+
+// Troubles is which jobs are not well, in words; empty: all are.
+func (p adminPage) Troubles() string {
+	var late int64
+	for i := range p.Jobs {
+		if p.Jobs[i].Late || p.Jobs[i].Error != "" {
+			late++
+		}
+	}
+	if late == 0 {
+		return ""
+	}
+	return plural(late, "job") + " late or failing"
 }
 
 func viewAdmin(v *visit) (any, error) {
-	p := adminPage{MayRun: v.who.May("admin"), MayResend: v.who.May("operator", "admin")}
+	p := adminPage{MayRun: v.who.May("admin"), MayResend: v.who.May("operator", "admin"), MayDoctor: v.who.May("admin")}
 	parts := []func() error{
 		func() error {
 			found, err := v.client.Jobs(v.ctx())
@@ -38,15 +53,13 @@ func viewAdmin(v *visit) (any, error) {
 			return err
 		},
 		func() error {
-			found, err := v.client.Adoptions(v.ctx())
-			p.Adoptions = found.Adoptions
+			found, err := v.client.Channels(v.ctx())
+			p.Channels = found.Channels
 			return err
 		},
 		func() error {
-			found, err := v.client.Doctor(v.ctx())
-			if err == nil {
-				p.Diagnosis = &found
-			}
+			found, err := v.client.Adoptions(v.ctx())
+			p.Adoptions = found.Adoptions
 			return err
 		},
 		func() error {
@@ -68,6 +81,10 @@ func viewAdmin(v *visit) (any, error) {
 	all.Wait()
 	return p, errors.Join(failed...)
 }
+
+// viewDoctor is what the doctor finds. It looks at everything, so the page of the platform
+// fetches it when the rest is there.
+func viewDoctor(v *visit) (any, error) { return v.client.Doctor(v.ctx()) }
 
 // runJob runs a scheduled job now.
 func runJob(v *visit) (any, error) {

@@ -117,7 +117,7 @@ func silenceAlert(v *visit) (any, error) {
 	if v.text("everywhere") != "" {
 		asked.Scope = ""
 	}
-	length, err := ageOf(v.text("for"))
+	length, err := client.ParseAge(v.text("for"))
 	if err != nil {
 		err = fault.BadField("for", "invalid", "say for how long: 4h, or 7d")
 	} else {

@@ -2,7 +2,7 @@ package console
 
 import (
 	"net/url"
-	"sync"
+	"time"
 
 	"recoup"
 	"recoup/client"
@@ -24,19 +24,17 @@ type letterGroup struct {
 	Trend trend
 }
 
-// groupRows is how many groups are shown at once: each has its trend, which is a call.
+// groupRows is how many groups are shown at once, each with its trend.
 const groupRows = 25
 
 func viewDeadLetters(v *visit) (any, error) {
 	q := v.r.URL.Query()
 	p := deadLettersPage{Pipeline: q.Get("pipeline")}
-	page, err := v.client.DeadLetterGroups(v.ctx(), p.Pipeline, client.Page{Cursor: q.Get("cursor"), Limit: groupRows})
+	page, err := v.client.DeadLetterGroups(v.ctx(), client.DeadLetterGroupFilter{Pipeline: p.Pipeline, Days: true}, client.Page{Cursor: q.Get("cursor"), Limit: groupRows})
 	if err != nil {
 		return nil, err
 	}
-	if p.Groups, err = withTrends(v, page.Groups); err != nil {
-		return nil, err
-	}
+	p.Groups = withTrends(page, v.now)
 	for i := range page.Groups {
 		g := &page.Groups[i]
 		p.Open += g.Open
@@ -58,26 +56,15 @@ func viewDeadLetters(v *visit) (any, error) {
 	return p, nil
 }
 
-// withTrends asks for the trend of each group, a few at a time.
-func withTrends(v *visit, groups []recoup.DeadLetterGroup) ([]letterGroup, error) {
-	list := make([]letterGroup, len(groups))
-	failed := make(chan error, len(groups))
-	turn := make(chan struct{}, 4)
-	var all sync.WaitGroup
-	for i := range groups {
-		list[i].DeadLetterGroup = groups[i]
-		all.Go(func() {
-			turn <- struct{}{}
-			defer func() { <-turn }()
-			details, err := v.client.DeadLetterGroup(v.ctx(), groups[i].ID)
-			if err != nil {
-				failed <- err
-				return
-			}
-			list[i].Trend = newTrend(details.Days, v.now)
-		})
+// withTrends puts what each group gained beside it.
+func withTrends(page client.DeadLetterGroupPage, now time.Time) []letterGroup {
+	days := map[recoup.ID][]recoup.DayCount{}
+	for _, d := range page.Days {
+		days[d.GroupID] = append(days[d.GroupID], d.DayCount)
 	}
-	all.Wait()
-	close(failed)
-	return list, <-failed
+	list := make([]letterGroup, len(page.Groups))
+	for i, g := range page.Groups {
+		list[i] = letterGroup{g, newTrend(days[g.ID], now)}
+	}
+	return list
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/client"
 	"recoup/fault"
 )
 
@@ -21,6 +22,7 @@ type errorPage struct {
 	Code    *fault.Definition // nil: it is not registered
 	Blocks  recoup.Gate
 	Alike   string // the list of those that fail in the same way
+	Letter  string // the page of the dead letter that it is; empty: it is none
 }
 
 // offer is an act, and why it is not to be had now, if it is not.
@@ -45,6 +47,9 @@ func viewError(v *visit) (any, error) {
 	e := &p.Explanation.Error
 	p.Steps = timeline(history, p.Next, v.now)
 	p.Machine = machine(history, e.State)
+	if p.Letter, err = deadLetterOf(v, &p.Explanation); err != nil {
+		return nil, err
+	}
 	p.Offers = offers(p.Explanation, v.who)
 	p.Alike = address("errors", url.Values{"table": {e.Table}, "code": {string(e.Code)}})
 	if !e.GroupID.IsZero() {
@@ -57,6 +62,18 @@ func viewError(v *visit) (any, error) {
 		p.Blocks, err = v.client.Gate(v.ctx(), e.EntityID)
 	}
 	return p, err
+}
+
+// deadLetterOf is the page of the dead letter that an error is. None can be resolved by hand.
+func deadLetterOf(v *visit, x *recoup.Explanation) (string, error) {
+	if slices.Contains(x.Exits, string(client.Resolve)) {
+		return "", nil
+	}
+	found, err := v.client.FindIDs(v.ctx(), recoup.DeadLetterIDs, x.Error.ID.String())
+	if err != nil || len(found.IDs) == 0 {
+		return "", permitted(err)
+	}
+	return "dead-letters/" + x.Error.ID.String(), nil
 }
 
 // offers are all acts: those that the lifecycle and the visitor's role allow can be done.

@@ -1,12 +1,16 @@
 package console
 
 import (
+	"slices"
+
 	"recoup"
 	"recoup/client"
 )
 
 // errorsPage is the list of open errors.
 type errorsPage struct {
+	Saved    savedViews
+	Partial  bool // the search may have left some out
 	Tokens   []token
 	Words    []string // that can be typed
 	Filter   string   // of the address, for acts on all that match
@@ -15,6 +19,11 @@ type errorsPage struct {
 	First    string // of the first one, unless this is it
 	Verbs    []verb
 	Matching string // how many match, where that is known
+}
+
+// Searched reports whether the list is narrowed by a text.
+func (p errorsPage) Searched() bool {
+	return slices.ContainsFunc(p.Tokens, func(t token) bool { return t.Key == "text" })
 }
 
 // pageRows is how many rows a list shows at once.
@@ -26,17 +35,23 @@ func viewErrors(v *visit) (any, error) {
 		v.goTo(address("errors", typed(q, text)))
 		return nil, nil
 	}
+	return errorList(v)
+}
+
+// errorList is the list of errors that an address asks for.
+func errorList(v *visit) (p errorsPage, err error) {
+	q := v.r.URL.Query()
 	q.Del("done")
 	q.Del("n")
 	f, err := filter(q, v.now)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	page, err := v.client.Errors(v.ctx(), f, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	p := errorsPage{Tokens: tokens("errors", q), Errors: page.Errors, Verbs: verbs()}
+	p = errorsPage{Tokens: tokens("errors", q), Errors: page.Errors, Partial: page.Truncated, Verbs: verbs()}
 	if q.Has("cursor") {
 		q.Del("cursor")
 		p.First = address("errors", q)
@@ -46,35 +61,34 @@ func viewErrors(v *visit) (any, error) {
 		q.Set("cursor", page.Next)
 		p.Next = address("errors", q)
 	}
-	p.Words, err = words(v)
-	if err != nil {
-		return nil, err
+	var hubs []string
+	if p.Words, hubs, err = words(v); err != nil {
+		return p, err
+	}
+	if p.Saved, err = saved(v, tokenQuery(filterTokens(q)), hubs); err != nil {
+		return p, err
 	}
 	p.Matching, err = matching(v, f)
 	return p, err
 }
 
 // words are what a filter can be made of: what the policy names, and what is always there.
-func words(v *visit) ([]string, error) {
-	list := []string{"parked:yes", "blocking:yes", "older:1d", "newer:1h"}
+// The hubs are those of the visitor's key.
+func words(v *visit) (list, hubs []string, err error) {
+	list = []string{"parked:yes", "blocking:yes", "older:1d", "newer:1h", "text:"}
 	for _, s := range recoup.States() {
 		if s != recoup.Archived {
 			list = append(list, "state:"+string(s))
 		}
 	}
 	tables, err := v.client.Tables(v.ctx())
-	if err != nil {
-		return nil, err
-	}
-	hubs := map[string]bool{}
 	for i := range tables {
 		list = append(list, "table:"+tables[i].Table)
-		if hub := tables[i].Hub; hub != "" && !hubs[hub] {
-			hubs[hub] = true
-			list = append(list, "hub:"+hub)
+		if hub := tables[i].Hub; hub != "" && !slices.Contains(hubs, hub) && (len(v.who.Hubs) == 0 || slices.Contains(v.who.Hubs, hub)) {
+			hubs, list = append(hubs, hub), append(list, "hub:"+hub)
 		}
 	}
-	return list, nil
+	return list, hubs, err
 }
 
 // matching is how many errors a filter selects, if the counts by table and state say it.

@@ -24,6 +24,7 @@ type nowPage struct {
 	Stats          []stat
 	Alerts         []recoup.Alert
 	Groups         []groupRow
+	Series         hourChart
 	Forecasts      []forecastRow
 	Acts           []recoup.AuditEntry
 	MayAudit       bool
@@ -38,7 +39,7 @@ func viewNow(v *visit) (any, error) {
 	p := &nowPage{MayAudit: v.who.May("operator", "admin")}
 	parts := nowParts()
 	p.Stats = make([]stat, len(parts))
-	failed := make([]error, len(parts)+3)
+	failed := make([]error, len(parts)+4)
 	var all sync.WaitGroup
 	for i, part := range parts {
 		all.Go(func() { p.Stats[i], failed[i] = seen(part(v.ctx(), v, p)) })
@@ -57,6 +58,10 @@ func viewNow(v *visit) (any, error) {
 	all.Go(func() {
 		forecast, err := v.client.Forecast(v.ctx())
 		p.Forecasts, failed[len(parts)+2] = forecastRows(&forecast), permitted(err)
+	})
+	all.Go(func() {
+		series, err := v.client.Series(v.ctx(), client.SeriesFilter{Hours: recoup.TrendHours})
+		p.Series, failed[len(parts)+3] = newHourChart(series), permitted(err)
 	})
 	all.Wait()
 	if err := errors.Join(failed...); err != nil {
@@ -95,6 +100,8 @@ func headline(stats []stat) (first, rest string) {
 	switch {
 	case n == 0:
 		return words[0], "The platform looks after itself."
+	case n == 1:
+		return words[1], "It is marked in red. The rest looks after itself."
 	case n < len(words):
 		return words[n], "They are marked in red. The rest looks after itself."
 	}
@@ -103,7 +110,7 @@ func headline(stats []stat) (first, rest string) {
 
 func overdue(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	s := stat{Title: "Reviews overdue", Href: "park"}
-	page, err := v.client.Parked(ctx, client.ParkedFilter{}, client.Page{Limit: 1000})
+	page, err := v.client.Parked(ctx, client.ParkedFilter{}, client.Page{Limit: 100})
 	n := 0
 	var oldest *recoup.Error
 	for i := range page.Errors {
@@ -176,7 +183,7 @@ func unclaimed(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 
 func letters(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	s := stat{Title: "Dead letters", Href: "dead-letters", Why: "none open"}
-	page, err := v.client.DeadLetterGroups(ctx, "", client.Page{Limit: 1000})
+	page, err := v.client.DeadLetterGroups(ctx, client.DeadLetterGroupFilter{}, client.Page{Limit: 100})
 	var n, groups, nobodys int64
 	for i := range page.Groups {
 		if g := &page.Groups[i]; g.Open > 0 {
@@ -187,23 +194,33 @@ func letters(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 			}
 		}
 	}
-	if s.Value = count(n); n > 0 {
+	if s.Value = count(n); page.Next != "" {
+		s.Value += "+"
+	}
+	if n > 0 {
 		s.Why, s.Hot = fmt.Sprintf("in %s, %d without an owner", plural(groups, "group"), nobodys), nobodys > 0
 	}
 	return s, err
 }
 
 func running(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
-	s := stat{Title: "Replays under way", Href: "operations", Why: "none"}
+	s := stat{Title: "Operations under way", Href: "operations", Why: "none"}
 	var under, paused int64
 	for _, state := range []recoup.ReplayState{recoup.ReplayCollecting, recoup.ReplayRunning, recoup.ReplayPaused} {
-		page, err := v.client.Replays(ctx, string(state), client.Page{Limit: 100})
+		replays, err := v.client.Replays(ctx, string(state), client.Page{Limit: 100})
 		if err != nil {
 			return s, err
 		}
-		under += int64(len(page.Replays))
-		if state == recoup.ReplayPaused {
-			paused = int64(len(page.Replays))
+		n := int64(len(replays.Replays))
+		if state != recoup.ReplayCollecting { // bulk acts have the same two states; what collects waits for a person
+			acts, err := v.client.Operations(ctx, string(state), client.Page{Limit: 100})
+			if err != nil {
+				return s, err
+			}
+			n += int64(len(acts.Operations))
+		}
+		if under += n; state == recoup.ReplayPaused {
+			paused = n
 		}
 	}
 	if s.Value = count(under); under > 0 {

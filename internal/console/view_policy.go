@@ -1,7 +1,7 @@
 package console
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -20,7 +20,7 @@ type policyPage struct {
 	Draft    string // the text that is tried
 	Findings []fault.FieldError
 	Problem  string
-	Plan     string // what it would change, as the API says it
+	Plan     *policyPlan // what it would change
 	MayPlan  bool
 	MayApply bool
 }
@@ -60,7 +60,9 @@ func tryPolicy(v *visit) (any, error) {
 		return nil, err
 	}
 	if v.r.PostFormValue("apply") == "" {
-		p.Plan = indented(plan)
+		if err := json.Unmarshal(plan, &p.Plan); err != nil {
+			return nil, err
+		}
 		v.sent = true
 		v.console.pages.show(v, http.StatusOK, "policy", p)
 		return nil, nil
@@ -79,18 +81,42 @@ func tryPolicy(v *visit) (any, error) {
 // refused takes what is wrong with a draft out of an error.
 func (p *policyPage) refused(err error) bool {
 	e, ok := errors.AsType[*fault.Error](err)
-	if !ok || e.Code != fault.CodeValidationError {
+	if !ok || e.Code != fault.CodeValidationError && statusOf(e) != http.StatusConflict {
 		return false
 	}
 	p.Findings, p.Problem = e.Fields(), e.Message
 	return true
 }
 
-// indented is JSON as people read it.
-func indented(text []byte) string {
-	var b bytes.Buffer
-	if json.Indent(&b, text, "", "  ") != nil {
-		return string(text)
+// policyPlan is what a policy would change of the open errors.
+type policyPlan struct {
+	Version string
+	Open    int64
+	Moved   int64 // would be judged by it
+	Changed int64 // of these, in more than their version
+	Changes []struct {
+		Kind string
+		N    int64    `json:"count"`
+		IDs  []string `json:"error_ids"`
 	}
-	return b.String()
+	Tables []struct {
+		Table         string
+		Open, Changed int64
+	}
+	Kept []struct {
+		Table, Reason string
+		N             int64 `json:"count"`
+	}
+	Codes   []struct{ Code string }
+	Adopted []struct{ Table, Source string }
+}
+
+// change says what happens to errors, by the kind of a change.
+func change(kind string) string {
+	words := map[string]string{
+		"expires_sooner": "expire sooner", "expires_later": "expire later", "disposition": "are retried, parked, archived or ignored otherwise than now",
+		"blocked": "begin to block their entity", "unblocked": "cease to block their entity", "owner": "have another owner or tier",
+		"retries": "are retried more or less often, or at other times", "deadlines": "have other deadlines of review, escalation or reminder",
+	}
+	return cmp.Or(words[kind], kind)
 }

@@ -15,7 +15,7 @@ import (
 type replayPage struct {
 	recoup.ReplayDetails
 	Ramp   []rampStage
-	Acts   []replayAct
+	Acts   []steering
 	Items  []recoup.ReplayItem
 	Item   string // the state that the items are narrowed to
 	States []itemState
@@ -38,8 +38,8 @@ type itemState struct {
 	Href  string
 }
 
-// replayAct is an act on a replay.
-type replayAct struct {
+// steering is an act on what is under way: a replay, or an operation.
+type steering struct {
 	Name, Label, About string
 	Refused            string
 }
@@ -116,16 +116,22 @@ func itemStates(at string, c recoup.ItemCounts) []itemState {
 
 // replayActs are all acts on a replay; those that its state and the visitor's role allow can
 // be done.
-func replayActs(s recoup.ReplayState, by who) []replayAct {
-	list := []replayAct{
+func replayActs(s recoup.ReplayState, by who) []steering {
+	list := []steering{
 		{Name: "pause", Label: "Pause", About: "Nothing more is released; what workers have claimed goes on."},
 		{Name: "resume", Label: "Resume", About: "It goes on where it stood; if it has stopped itself, the ramp begins again with its canary."},
 		{Name: "cancel", Label: "Cancel", About: "It ends: what no worker has claimed is as it was before. A cancelled replay cannot be resumed."},
 	}
 	can := map[string]bool{"pause": s == recoup.ReplayRunning, "resume": s == recoup.ReplayPaused, "cancel": !s.Over() && s != recoup.ReplayCancelling}
+	return permit(list, by, can, "Not while the replay is "+lower(replayBadge(s).Word)+".")
+}
+
+// permit says of each act why it cannot be done, if it cannot: because of the visitor's role, or
+// of the state that things are in.
+func permit(list []steering, by who, can map[string]bool, otherwise string) []steering {
 	for i := range list {
 		if list[i].Refused = by.Refused(); list[i].Refused == "" && !can[list[i].Name] {
-			list[i].Refused = "Not while the replay is " + lower(replayBadge(s).Word) + "."
+			list[i].Refused = otherwise
 		}
 	}
 	return list

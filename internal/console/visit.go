@@ -60,7 +60,18 @@ func (v *visit) run(rt route) (_ any, err error) {
 	if rt.method == http.MethodPost && subtle.ConstantTimeCompare([]byte(v.r.PostFormValue("csrf")), []byte(v.session.csrf())) != 1 {
 		return nil, fault.New(fault.CodeInsufficientPermissions, "This form is not from your session: it was opened before you signed in, or by another page. Nothing was done; go back, reload the page and try again.")
 	}
+	v.unfold()
 	return rt.view(v)
+}
+
+// unfold ends lines of what was typed as they are ended everywhere else: browsers send them
+// with a carriage return.
+func (v *visit) unfold() {
+	for _, values := range v.r.PostForm {
+		for i := range values {
+			values[i] = strings.ReplaceAll(values[i], "\r\n", "\n")
+		}
+	}
 }
 
 // ask returns a client of the API in this process.

@@ -31,10 +31,10 @@ type Node struct {
 	Listen       string
 	Secure       bool // it speaks TLS, or proxies in front of it are known
 	Demo         bool
-	MaxConns     int      // of its pool; zero: unknown
-	Missing      []string // channels that the policy names and it does not have
-	Unreached    []string // actions of alerts, with their teams, that reach only its log
-	Unrouted     []string // channels that it has and no route names
+	MaxConns     int              // of its pool; zero: unknown
+	Channels     []recoup.Channel // how they do
+	Unreached    []string         // actions of alerts, with their teams, that reach only its log
+	Unrouted     []string         // channels that it has and no route names
 	MasterKey    bool
 	LooseKeyFile string // the file of the master key, if others can read it
 }
@@ -79,7 +79,7 @@ func Checks() []Check {
 		{"rows", "rows that break an invariant", judgeRows},
 		{"jobs", "scheduled jobs that fail, are behind or have stopped", judgeJobs},
 		{"outbox", "notifications that wait for too long", judgeOutbox},
-		{"channels", "channels that nobody reaches or no route names", judgeChannels},
+		{"channels", "channels that are missing, that fail, that nobody reaches or no route names", judgeChannels},
 		{"vacuum", "dead rows that autovacuum does not get to, and transaction ids that run out", judgeVacuum},
 		{"horizon", "transactions and replication slots that keep dead rows or the log", judgeHolders},
 		{"clock", "a machine whose clock differs from the database's", judgeClock},

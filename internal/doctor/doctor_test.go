@@ -54,6 +54,15 @@ func TestJudge(t *testing.T) {
 		"adopted under a table that the policy has no more": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Table: "shop.errors", Retired: true}}
 		}), recoup.FindingCritical, "adoptions", "adopted as shop.errors, which the policy in force no longer has"},
+		"a column that was renamed": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Lost: []string{"note"}, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
+		}), recoup.FindingCritical, "adoptions", "that its adoption names: note."},
+		"an adopted table that was renamed": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Renamed: "shop.faults"}}
+		}), recoup.FindingCritical, "adoptions", "It is called shop.faults now"},
+		"an adopted table that was given away": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Given: true}}
+		}), recoup.FindingCritical, "adoptions", "It has another owner now"},
 		"a new partition": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Missing: []string{"adopted_1_insert on shop.rejects_2027"}}}
 		}), recoup.FindingCritical, "adoptions", "shop.rejects_2027"},
@@ -94,7 +103,8 @@ func TestJudge(t *testing.T) {
 			in.Facts.Partitions = months()
 		}), recoup.FindingNote, "policy", "shadowed"},
 		"open to all in TLS": {onNode(doctor.Node{Listen: "0.0.0.0:8080"}), recoup.FindingWarning, "listener", "without TLS"},
-		"channel missing":    {onNode(doctor.Node{Listen: "127.0.0.1:80", Missing: []string{"pager"}}), recoup.FindingWarning, "channels", "only logged"},
+		"channel missing":    {onNode(doctor.Node{Listen: "127.0.0.1:80", Channels: []recoup.Channel{{Name: "pager", State: recoup.ChannelMissing}}}), recoup.FindingWarning, "channels", "only logged"},
+		"channel failing":    {onNode(doctor.Node{Listen: "127.0.0.1:80", Channels: []recoup.Channel{{Name: "log", State: recoup.ChannelUp}, {Name: "chat", State: recoup.ChannelFailing, Failures: 3, FailingSince: now.Add(-2 * time.Hour), LastFailure: "it refuses connections", Undelivered: 7}}}), recoup.FindingWarning, "channels", "It has failed for 2 hours, 3 messages in a row: it refuses connections. 7 notifications undelivered."},
 		"channel unreached":  {onNode(doctor.Node{Listen: "localhost:80", Unreached: []string{"PAGE_ON_CALL of team"}}), recoup.FindingNote, "channels", "only the log"},
 		"channel unrouted":   {onNode(doctor.Node{Listen: "[::1]:80", Unrouted: []string{"mail"}}), recoup.FindingNote, "channels", "no route"},
 		"loose master key":   {onNode(doctor.Node{Listen: "127.0.0.1:80", LooseKeyFile: "/etc/master.key"}), recoup.FindingWarning, "encryption", "/etc/master.key"},

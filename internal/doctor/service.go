@@ -53,8 +53,14 @@ func judgeChannels(in *Input) (found []Ill) {
 	if in.Node == nil || in.Node.Demo {
 		return nil
 	}
-	for _, name := range in.Node.Missing {
-		found = append(found, ill(recoup.FindingWarning, "channel "+name, "The policy names it, and this node does not have it: its notifications are only logged.", "recoup config show"))
+	for i := range in.Node.Channels {
+		switch c := &in.Node.Channels[i]; c.State {
+		case recoup.ChannelMissing:
+			found = append(found, ill(recoup.FindingWarning, "channel "+c.Name, "The policy names it, and this node does not have it: its notifications are only logged.", "recoup config show"))
+		case recoup.ChannelFailing:
+			found = append(found, ill(recoup.FindingWarning, "channel "+c.Name, fmt.Sprintf("It has failed for %s, %s: %s. %s.", span(in.Now.Sub(c.FailingSince)), count(c.Failures, "message")+" in a row", c.LastFailure, count(c.Undelivered, "notification")+" undelivered"),
+				"recoup channels test "+c.Name))
+		}
 	}
 	for _, action := range in.Node.Unreached {
 		found = append(found, ill(recoup.FindingNote, "action "+action, "It reaches only the log: no channel of its kind is configured, and no route of the policy leads to one.", "recoup channels test NAME"))

@@ -224,8 +224,9 @@ func (d *Dispatcher) finish(ctx context.Context, now time.Time, done []store.Del
 	return err
 }
 
-// Test sends a message through a channel, at once and whatever became of others.
-// The error is a [*Failure], or store.ErrNotFound for a channel that there is not.
+// Test sends a message through a channel, at once and whatever became of others. One
+// that accepts it is no longer left alone. The error is a [*Failure], or
+// store.ErrNotFound for a channel that there is not.
 func (d *Dispatcher) Test(ctx context.Context, name, by string, id recoup.ID) error {
 	l := d.lanes[name]
 	if l == nil {
@@ -238,20 +239,7 @@ func (d *Dispatcher) Test(ctx context.Context, name, by string, id recoup.ID) er
 		ID: id, Kind: "TEST", To: name, Urgency: policy.Info, At: now, Title: "this channel works", Count: 1, Test: true,
 		Items: []Item{{NoticeID: id, Key: "test:" + name, Hint: "asked for by " + clean(by)}},
 	})
-	if err != nil {
-		return failureOf(err)
-	}
-	return nil
-}
-
-// Channels returns the names of the node's channels.
-func (d *Dispatcher) Channels() []string {
-	var names []string
-	for name := range d.lanes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return l.tested(d.o.Tools.Now(), err)
 }
 
 // log is used by lanes.

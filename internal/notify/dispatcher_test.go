@@ -187,7 +187,7 @@ func TestCircuit(t *testing.T) {
 		w.enqueue(list...)
 		w.run()
 		w.got(w.hook, 3)
-		if s := stats(w.d, "hook"); !s.Away || s.Sent != 0 || s.Failed != 300 {
+		if s := state(w.d, "hook"); s.State != recoup.ChannelFailing || s.Until.IsZero() || s.Sent != 0 || s.Failed != 300 || s.Undelivered != 1500 {
 			t.Errorf("the channel is %+v", s)
 		}
 		w.hook.now(nil)
@@ -197,19 +197,20 @@ func TestCircuit(t *testing.T) {
 			t.Errorf("%d requests for 1500 notices", n)
 		}
 		w.pending(0)
-		if s := stats(w.d, "hook"); s.Away || s.Sent != 1500 || s.Waiting != 0 || s.GivenUp != 0 {
+		if s := state(w.d, "hook"); s.State != recoup.ChannelUp || s.Sent != 1500 || s.Queued != 0 || s.GivenUp != 0 || s.Undelivered != 0 {
 			t.Errorf("the channel is %+v", s)
 		}
 	})
 }
 
-func stats(d *notify.Dispatcher, name string) notify.ChannelStats {
-	for _, s := range d.Stats().Channels {
-		if s.Channel == name {
-			return s
+// state returns the state of a channel.
+func state(d *notify.Dispatcher, name string) recoup.Channel {
+	for _, c := range d.Channels() {
+		if c.Name == name {
+			return c
 		}
 	}
-	return notify.ChannelStats{}
+	return recoup.Channel{}
 }
 
 // TestRetryAfter wants a channel that asks for patience to be left alone for so long.
@@ -242,7 +243,7 @@ func TestGivenUp(t *testing.T) {
 		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
 		w.run()
 		w.pending(0)
-		if s := stats(w.d, "chat"); s.GivenUp != 1 {
+		if s := state(w.d, "chat"); s.GivenUp != 1 {
 			t.Errorf("the channel is %+v", s)
 		}
 		w.hook.now(status(http.StatusServiceUnavailable))
@@ -257,7 +258,7 @@ func TestGivenUp(t *testing.T) {
 		if age := w.Now().Sub(start); age < 24*time.Hour || age > 25*time.Hour {
 			t.Errorf("a new notice was given up after %v", age)
 		}
-		if s := stats(w.d, "hook"); s.GivenUp != 2 || s.Sent != 0 {
+		if s := state(w.d, "hook"); s.GivenUp != 2 || s.Sent != 0 {
 			t.Errorf("the channel is %+v", s)
 		}
 	})
@@ -354,7 +355,7 @@ func TestStop(t *testing.T) {
 		if n := w.pending(1)[0]; n.Attempts != 1 || n.DueAt.Sub(w.Now()) != 2*time.Minute {
 			t.Errorf("it is left as %+v", n)
 		}
-		if s := stats(w.d, "hook"); s.Failed != 0 || s.Away {
+		if s := state(w.d, "hook"); s.Failed != 0 || s.State != recoup.ChannelUp {
 			t.Errorf("a stop counts against the channel: %+v", s)
 		}
 		w.hook.now(nil)
@@ -445,8 +446,8 @@ func TestRate(t *testing.T) {
 func TestMissingChannel(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		if got := w.d.Stats().Missing; !slices.Equal(got, []string{"carrier-pigeon"}) {
-			t.Errorf("missing are %v", got)
+		if got := state(w.d, "carrier-pigeon"); got.State != recoup.ChannelMissing || !got.Down() {
+			t.Errorf("it is %+v", got)
 		}
 		for range 3 {
 			w.enqueue(notice(recoup.NoticeEscalated, "company-target-team", ""))

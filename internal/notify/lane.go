@@ -51,13 +51,11 @@ type lane struct {
 
 	mu     sync.Mutex
 	queue  []batch
-	queued int  // notices in the queue
-	busy   bool // somebody works at it
-	failed int  // messages in a row
-	reason string
+	queued int       // notices in the queue
+	busy   bool      // somebody works at it
 	closed time.Time // it is left alone until then
 	next   time.Time // no message is sent before
-	count  ChannelStats
+	health
 }
 
 // take queues a batch, or says when it is to be tried again: a channel that is left
@@ -170,24 +168,26 @@ func (l *lane) record(now time.Time, b *batch, err error) []store.Delivery {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {
-		l.failed, l.reason, l.closed = 0, "", time.Time{}
-		l.count.Sent += int64(len(b.list))
+		l.succeeded(now)
+		l.closed = time.Time{}
+		l.seen.Sent += int64(len(b.list))
+		l.settle(b.list)
 		return deliveries(b, func(x *store.Delivery, _ *outgoing) { x.Delivered = true })
 	}
 	f := failureOf(err)
-	l.count.Failed += int64(len(b.list))
+	l.failed(now, f)
+	l.seen.Failed += int64(len(b.list))
 	if f.Permanent {
-		l.count.GivenUp += int64(len(b.list))
+		l.seen.GivenUp += int64(len(b.list))
+		l.settle(b.list)
 		l.d.log().Warn("notifications given up: the channel rejected them for good", "channel", l.name, "notices", len(b.list), "reason", f.Reason)
 		return deliveries(b, func(x *store.Delivery, _ *outgoing) { x.Error = l.name + ": " + f.Reason })
 	}
-	l.failed++
-	l.reason = f.Reason
 	wait := min(f.RetryAfter, longestPause)
-	if l.failed >= trust {
-		wait = max(wait, pause.Delay(l.failed-trust+1, nil))
+	if l.seen.Failures >= trust {
+		wait = max(wait, pause.Delay(l.seen.Failures-trust+1, nil))
 	}
-	if l.closed = now.Add(wait); l.failed == trust {
+	if l.closed = now.Add(wait); l.seen.Failures == trust {
 		l.d.log().Warn("channel failing; backing off", "channel", l.name, "reason", f.Reason)
 	}
 	return l.putOff(now, b, f.Reason, wait)
@@ -198,7 +198,7 @@ func (l *lane) shut(now time.Time, b *batch) []store.Delivery {
 	if !now.Before(l.closed) {
 		return nil
 	}
-	return l.putOff(now, b, l.reason, l.closed.Sub(now))
+	return l.putOff(now, b, l.seen.LastFailure, l.closed.Sub(now))
 }
 
 // putOff says when notices are tried again, which is the same time for all of a
@@ -214,12 +214,14 @@ func (l *lane) putOff(now time.Time, b *batch, reason string, wait time.Duration
 		x.Error = l.name + ": " + reason
 		if n.Attempts >= giveUpTries && now.Sub(n.CreatedAt) >= giveUpAfter {
 			givenUp++
+			delete(l.owed, n.ID)
 			return
 		}
 		x.RetryAt = now.Add(wait)
+		l.owes(n.ID, x.RetryAt)
 	})
 	if givenUp > 0 {
-		l.count.GivenUp += int64(givenUp)
+		l.seen.GivenUp += int64(givenUp)
 		l.d.log().Warn("notifications given up: the channel has failed for too long", "channel", l.name, "notices", givenUp, "reason", reason)
 	}
 	return list
@@ -237,12 +239,4 @@ func deliveries(b *batch, say func(*store.Delivery, *outgoing)) []store.Delivery
 		say(&list[i], &b.list[i])
 	}
 	return list
-}
-
-func (l *lane) stats(now time.Time) ChannelStats {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.count
-	s.Channel, s.Waiting, s.Away = l.name, l.queued, l.failed >= trust && now.Before(l.closed)
-	return s
 }

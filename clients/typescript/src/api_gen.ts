@@ -269,6 +269,37 @@ export interface Changed {
   table: string;
 }
 
+export interface Channel {
+  /** attempts that it did not */
+  failed: number;
+  /** when the first of the messages failed that were not accepted since */
+  failing_since?: string;
+  /** in a row */
+  failures?: number;
+  /** notifications that it refused for good, or failed to take for a day */
+  given_up: number;
+  /** how it reaches people */
+  kind?: "slack" | "pagerduty" | "webhook" | "email" | "log";
+  /** why */
+  last_failure?: string;
+  /** when it last did not; also when that is over */
+  last_failure_at?: string;
+  /** when it last accepted a message */
+  last_success_at?: string;
+  /** what the configuration and the policy call it */
+  name: string;
+  /** notifications that are about to be sent */
+  queued: number;
+  /** notifications that it accepted */
+  sent: number;
+  /** failing: three messages in a row or more were not accepted; missing: the policy names it, and this node does not have it, so that its notifications are only logged */
+  state: "up" | "retrying" | "failing" | "missing";
+  /** notifications that failed and wait to be tried again; at most 100000 are counted */
+  undelivered: number;
+  /** it is left alone until then */
+  until?: string;
+}
+
 export interface ChannelTestAnswer {
   /** whether the message was accepted */
   accepted: boolean;
@@ -278,6 +309,13 @@ export interface ChannelTestAnswer {
   reason?: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+}
+
+export interface Channels {
+  /** all of them, and those that the policy names and the node does not have */
+  channels: Array<Channel> | null;
+  /** the node that tells it: each has its own view */
+  node: string;
 }
 
 export interface ClaimedAnswer {
@@ -712,6 +750,8 @@ export interface DeadLetterGroupDetails {
 }
 
 export interface DeadLetterGroupPage {
+  /** what they gained on each UTC day of the last 30, if that was asked for; days without anything are left out */
+  days?: Array<GroupDay> | null;
   /** this page of the list */
   groups: Array<DeadLetterGroup> | null;
   /** the cursor of the next page; none: this is the last */
@@ -1066,6 +1106,8 @@ export interface ErrorPage {
   errors: Array<Error> | null;
   /** the cursor of the next page; none: this is the last */
   next?: string;
+  /** the search for q has left groups out: there may be more errors than this list has; narrow it */
+  truncated?: boolean;
 }
 
 export interface ErrorSource {
@@ -1201,6 +1243,8 @@ export interface Filter {
   hub?: string;
   /** true: PARKED or ESCALATED; false: the others */
   parked?: boolean;
+  /** only errors whose messages have this in common; numbers, ids and quoted text stand for any other */
+  q?: string;
   /** only errors in this state */
   state?: "ACTIVE" | "RETRY_PENDING" | "PARKED" | "ESCALATED" | "RESOLVED";
   /** only this error table */
@@ -1249,6 +1293,49 @@ export interface FoundIDs {
   ids: Array<FoundID> | null;
   /** there are more than are listed */
   more?: boolean;
+}
+
+export interface FrozenOperationAnswer {
+  /** what is done with each error: park, unpark, resolve, escalate, archive, assign or review */
+  act: string;
+  /** how many the act was applied to */
+  applied: number;
+  /** when it was confirmed */
+  confirmed_at?: string;
+  /** who confirmed it: in whose name it is done */
+  confirmed_by?: string;
+  /** when it was asked for */
+  created_at: string;
+  /** who asked for it */
+  created_by: string;
+  /** when it ended */
+  ended_at?: string;
+  /** until when it can be confirmed; once it has ended, until when it is kept */
+  expires_at?: string;
+  /** what selected its members when they were frozen; it is not asked again */
+  filter: unknown;
+  /** of all its members; left out: they are of several hubs */
+  hub?: string;
+  /** what is said with it */
+  input?: Act;
+  /** how many errors it has */
+  members: number;
+  /** names the operation */
+  operation_id: string;
+  /** how many it does not apply to, or not any more */
+  refused: number;
+  /** names the request in logs, as the header X-Request-Id does */
+  request_id: string;
+  /** the first of its members */
+  sample: Array<OperationItem> | null;
+  /** COLLECTING, FROZEN, RUNNING, PAUSED, CANCELLED or DONE */
+  state: string;
+  /** since when it is in this state */
+  state_at: string;
+  /** who put it there */
+  state_by: string;
+  /** why it is in this state */
+  state_reason?: string;
 }
 
 export interface Gate {
@@ -1343,6 +1430,15 @@ export interface GateZeroWork {
   recovery_id?: string;
 }
 
+export interface GroupDay {
+  /** the day */
+  day: string;
+  /** the group */
+  group_id: string;
+  /** how many */
+  n: number;
+}
+
 export interface GroupNote {
   /** what is known of it */
   note?: string;
@@ -1428,6 +1524,25 @@ export interface Health {
 export interface History {
   /** what happened, oldest first */
   transitions: Array<Transition> | null;
+}
+
+export interface HourCount {
+  /** errors that went to the archive, for whatever reason */
+  archived: number;
+  /** errors that moved up a tier for the first time since they were parked */
+  escalated: number;
+  /** errors whose TTL ran out */
+  expired: number;
+  /** its beginning */
+  hour: string;
+  /** errors that came to wait for a person */
+  parked: number;
+  /** failures that were reported, repeats too */
+  reported: number;
+  /** results of retries, lost workers too */
+  retried: number;
+  /** retries that went well */
+  succeeded: number;
 }
 
 export interface Intake {
@@ -1913,6 +2028,17 @@ export interface NewKey {
   role: "ingest" | "worker" | "operator" | "admin" | "reader";
 }
 
+export interface NewOperation {
+  /** what to do with each error */
+  act: "park" | "unpark" | "resolve" | "escalate" | "archive" | "assign" | "review";
+  /** an empty filter is meant */
+  all?: boolean;
+  /** which errors */
+  filter?: Filter;
+  /** what is said with the act; what is left out can be said with the confirmation */
+  input?: Act;
+}
+
 export interface NewPause {
   /** nothing is named, and all work is meant */
   all?: boolean;
@@ -1966,6 +2092,15 @@ export interface NewSilence {
   scope?: string;
   /** at most 30 days from now */
   until: string;
+}
+
+export interface NewView {
+  /** whose people share it; none: it is yours alone */
+  hub?: string;
+  /** what people call it; of one owner or hub no two have the same */
+  name: string;
+  /** the filter: state:, table:, hub:, code:, entity:, owner:, tier:, parked:, blocking:, older:, newer:, group: and text:, each once at most */
+  tokens?: Array<string> | null;
 }
 
 export interface NewWork {
@@ -2061,6 +2196,124 @@ export interface NoticeResentAnswer {
   request_id: string;
   /** how many were requeued */
   resent: number;
+}
+
+export interface Operation {
+  /** what is done with each error: park, unpark, resolve, escalate, archive, assign or review */
+  act: string;
+  /** how many the act was applied to */
+  applied: number;
+  /** when it was confirmed */
+  confirmed_at?: string;
+  /** who confirmed it: in whose name it is done */
+  confirmed_by?: string;
+  /** when it was asked for */
+  created_at: string;
+  /** who asked for it */
+  created_by: string;
+  /** when it ended */
+  ended_at?: string;
+  /** until when it can be confirmed; once it has ended, until when it is kept */
+  expires_at?: string;
+  /** what selected its members when they were frozen; it is not asked again */
+  filter: unknown;
+  /** of all its members; left out: they are of several hubs */
+  hub?: string;
+  /** what is said with it */
+  input?: Act;
+  /** how many errors it has */
+  members: number;
+  /** names the operation */
+  operation_id: string;
+  /** how many it does not apply to, or not any more */
+  refused: number;
+  /** COLLECTING, FROZEN, RUNNING, PAUSED, CANCELLED or DONE */
+  state: string;
+  /** since when it is in this state */
+  state_at: string;
+  /** who put it there */
+  state_by: string;
+  /** why it is in this state */
+  state_reason?: string;
+}
+
+export interface OperationAct {
+  /** why */
+  reason: string;
+}
+
+export interface OperationAnswer {
+  /** what is done with each error: park, unpark, resolve, escalate, archive, assign or review */
+  act: string;
+  /** how many the act was applied to */
+  applied: number;
+  /** when it was confirmed */
+  confirmed_at?: string;
+  /** who confirmed it: in whose name it is done */
+  confirmed_by?: string;
+  /** when it was asked for */
+  created_at: string;
+  /** who asked for it */
+  created_by: string;
+  /** when it ended */
+  ended_at?: string;
+  /** until when it can be confirmed; once it has ended, until when it is kept */
+  expires_at?: string;
+  /** what selected its members when they were frozen; it is not asked again */
+  filter: unknown;
+  /** of all its members; left out: they are of several hubs */
+  hub?: string;
+  /** what is said with it */
+  input?: Act;
+  /** how many errors it has */
+  members: number;
+  /** names the operation */
+  operation_id: string;
+  /** how many it does not apply to, or not any more */
+  refused: number;
+  /** names the request in logs, as the header X-Request-Id does */
+  request_id: string;
+  /** COLLECTING, FROZEN, RUNNING, PAUSED, CANCELLED or DONE */
+  state: string;
+  /** since when it is in this state */
+  state_at: string;
+  /** who put it there */
+  state_by: string;
+  /** why it is in this state */
+  state_reason?: string;
+}
+
+export interface OperationItem {
+  /** of a refusal */
+  code?: string;
+  /** when it got its result */
+  ended_at?: string;
+  /** the error */
+  error_id: string;
+  /** the operation */
+  operation_id: string;
+  /** its place in the order of the operation, from 0 */
+  position: number;
+  /** of a refusal: why */
+  reason?: string;
+  /** PENDING, APPLIED or REFUSED */
+  result: string;
+  /** when it had changed last as it was frozen; one that has changed since is refused */
+  seen_at: string;
+}
+
+export interface OperationItems {
+  /** members, in their order */
+  items: Array<OperationItem> | null;
+  /** the position at which the next page begins; none: this is the last */
+  next?: number;
+}
+
+export interface OperationPage {
+  /** the cursor of the next page; none: this is the last */
+  next?: string;
+  /** this page of the list */
+  operations: Array<Operation> | null;
 }
 
 export interface PayloadAnswer {
@@ -2877,6 +3130,11 @@ export interface Rule {
   why: string;
 }
 
+export interface Series {
+  /** each hour, the present one last; those in which nothing happened too */
+  hours: Array<HourCount> | null;
+}
+
 export interface ServiceRate {
   /** their share in percent */
   pct: number;
@@ -2973,6 +3231,8 @@ export interface SourceLook {
 export interface SourceRules {
   /** what becomes of the row: keep, the default; move: with its error into the archive; delete: when the archive's retention is over */
   at_end?: "keep" | "move" | "delete";
+  /** of a queue's table: the job of an error that the policy parks becomes a dead letter, and a replay of that sets the job off again */
+  dead_letters?: boolean;
   /** columns that are kept with the error, redacted */
   details?: Array<string> | null;
   /** columns that are kept with the error, encrypted */
@@ -3204,6 +3464,53 @@ export interface Verification {
   outcome: "DELIVERED" | "NOT_DELIVERED";
 }
 
+export interface View {
+  /** when it was saved last */
+  changed_at: string;
+  /** who saved it last */
+  changed_by: string;
+  /** when it was saved first */
+  created_at: string;
+  /** whose people share it; none: it is its owner's */
+  hub?: string;
+  /** what people call it; of one owner or hub no two have the same */
+  name: string;
+  /** who alone sees it; none: it is shared within the hub */
+  owner?: string;
+  /** the filter, such as state:PARKED or older:2d */
+  tokens: Array<string> | null;
+  /** names the view */
+  view_id: string;
+}
+
+export interface ViewAnswer {
+  /** when it was saved last */
+  changed_at: string;
+  /** who saved it last */
+  changed_by: string;
+  /** when it was saved first */
+  created_at: string;
+  /** whose people share it; none: it is its owner's */
+  hub?: string;
+  /** what people call it; of one owner or hub no two have the same */
+  name: string;
+  /** who alone sees it; none: it is shared within the hub */
+  owner?: string;
+  /** names the request in logs, as the header X-Request-Id does */
+  request_id: string;
+  /** the filter, such as state:PARKED or older:2d */
+  tokens: Array<string> | null;
+  /** names the view */
+  view_id: string;
+}
+
+export interface ViewPage {
+  /** the cursor of the next page; none: this is the last */
+  next?: string;
+  /** this page of the list */
+  views: Array<View> | null;
+}
+
 export interface Work {
   /** how often it was claimed */
   claims?: number;
@@ -3429,6 +3736,14 @@ export interface Operations {
     };
     answer: SilenceAnswer;
   };
+  /** Delete a view. Deletes a view, and answers with what it was. The errors that it lists are left alone. */
+  "DELETE /v1/views/{id}": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    answer: ViewAnswer;
+  };
   /** Show the kill switch of a batch. Whether a batch is stopped, since when, by whom and why. */
   "GET /cl/gate-zero/kill-switch": {
     query: {
@@ -3495,6 +3810,10 @@ export interface Operations {
     };
     answer: AuditPage;
   };
+  /** List notification channels, and how they do. The notification channels of this node and how they have done since it started, and those that the policy names and the node does not have. Reasons never repeat an address or a secret. */
+  "GET /v1/channels": {
+    answer: Channels;
+  };
   /** List codes. Every registered code: those that Recoup ships, and your own. */
   "GET /v1/codes": {
     answer: CodesOut;
@@ -3512,6 +3831,8 @@ export interface Operations {
     query?: {
       /** only this pipeline */
       pipeline?: string;
+      /** with what they gained on each day */
+      days?: boolean;
       /** rows of a page */
       limit?: number;
       /** where the last page ended: its next */
@@ -3591,7 +3912,7 @@ export interface Operations {
     };
     answer: ErrorGroup;
   };
-  /** List open errors, newest first. Errors that are not archived. All filters that are set must match. */
+  /** List open errors, newest first. Errors that are not archived. All filters that are set must match. `q` finds what groups of errors have in common in their messages, within seconds after a kind of failure was first reported: of the 2000 groups with the most open errors, those of 50; `truncated` says that there may be more. */
   "GET /v1/errors": {
     query?: {
       /** only this error table */
@@ -3608,6 +3929,8 @@ export interface Operations {
       assigned_to?: string;
       /** only errors of this group */
       group?: string;
+      /** only errors whose messages have this in common; numbers, ids and quoted text stand for any other */
+      q?: string;
       /** only errors at this escalation tier */
       tier?: number;
       /** true: those that block their entity; false: the others */
@@ -3805,7 +4128,7 @@ export interface Operations {
     };
     query: {
       /** of what it is a part */
-      kind: "errors" | "dead-letters" | "dead-letter-groups" | "replays" | "intakes" | "alerts" | "silences" | "notices" | "keys";
+      kind: "errors" | "dead-letters" | "dead-letter-groups" | "replays" | "operations" | "intakes" | "alerts" | "silences" | "notices" | "keys";
     };
     answer: FoundIDs;
   };
@@ -3842,6 +4165,42 @@ export interface Operations {
       cursor?: string;
     };
     answer: NoticePage;
+  };
+  /** List operations, newest first. Operations with their state and counts. */
+  "GET /v1/operations": {
+    query?: {
+      /** only operations in this state */
+      state?: "COLLECTING" | "FROZEN" | "RUNNING" | "PAUSED" | "CANCELLED" | "DONE";
+      /** rows of a page */
+      limit?: number;
+      /** where the last page ended: its next */
+      cursor?: string;
+    };
+    answer: OperationPage;
+  };
+  /** Show an operation and how far it has come. An operation: what is done, by whom, and how many of its members have which result. */
+  "GET /v1/operations/{id}": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    answer: Operation;
+  };
+  /** List the members of an operation and the result of each. The members of an operation, in their order, and the result of each; of a refusal its code and its reason. */
+  "GET /v1/operations/{id}/items": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    query?: {
+      /** only members with this result */
+      result?: "PENDING" | "APPLIED" | "REFUSED";
+      /** the position from which on */
+      from?: number;
+      /** rows of a page */
+      limit?: number;
+    };
+    answer: OperationItems;
   };
   /** List what is paused, oldest first. Which pipelines, stages and error classes are paused, by whom and why. */
   "GET /v1/pauses": {
@@ -3920,6 +4279,18 @@ export interface Operations {
       limit?: number;
     };
     answer: ReplayItems;
+  };
+  /** Count what happened to errors, hour by hour. What happened to the errors of the tables that the key may see, in each of the last hours: reported, retried, succeeded, parked, escalated, expired and archived. Hours are kept for 35 days, and the present one is some seconds old. */
+  "GET /v1/series": {
+    query?: {
+      /** only this error table */
+      table?: string;
+      /** only tables of this hub */
+      hub?: string;
+      /** how many hours, the present one included */
+      hours?: number;
+    };
+    answer: Series;
   };
   /** List silences, newest first. Silences that hold now; with `past`, those that are over too. */
   "GET /v1/silences": {
@@ -4000,6 +4371,16 @@ export interface Operations {
   /** List the keys that tenants are hashed with. The keys that names of tenants are hashed with, and which is in use. Their secrets are not shown. */
   "GET /v1/tenant-keys": {
     answer: TenantKeyList;
+  };
+  /** List saved views, newest first. Lists of errors that people come back to: your own views, and those that are shared within your hubs. The console shows them on its page of errors. */
+  "GET /v1/views": {
+    query?: {
+      /** rows of a page */
+      limit?: number;
+      /** where the last page ended: its next */
+      cursor?: string;
+    };
+    answer: ViewPage;
   };
   /** Whether workers claim what is due, by table and lane. Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`. */
   "GET /v1/workers": {
@@ -4371,6 +4752,47 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: NoticeResend;
     answer: NoticeResentAnswer;
   };
+  /** Freeze the errors that a filter selects, for one act on all of them. Writes down which errors a filter selects now, up to 100000, each as it is. What matches later is not among them; those to which the act does not apply are `refused` at once, and listed with their reason by `/items`. Nothing is done until somebody confirms the operation, within 15 minutes. A key for some hubs gets errors of one of them. One key may have 10 operations that wait for their confirmation. */
+  "POST /v1/operations": {
+    body: NewOperation;
+    answer: FrozenOperationAnswer;
+  };
+  /** Cancel an operation. Ends an operation for good. What is done stays done, and members without a result are as they were. */
+  "POST /v1/operations/{id}/cancel": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    body: OperationAct;
+    answer: OperationAnswer;
+  };
+  /** Confirm an operation: it is carried out. Has the act carried out on the frozen set, in the name of the key: 200 errors in a transaction, each once, also where a node is lost on the way. An error that has changed since it was frozen is refused by itself. What was not said with the act when the operation was created is said here. */
+  "POST /v1/operations/{id}/confirm": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    body: Act;
+    answer: OperationAnswer;
+  };
+  /** Pause an operation. Stops an operation between two chunks. What is done stays done. */
+  "POST /v1/operations/{id}/pause": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    body: OperationAct;
+    answer: OperationAnswer;
+  };
+  /** Resume an operation. Continues a paused operation where it stood. */
+  "POST /v1/operations/{id}/resume": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    body: OperationAct;
+    answer: OperationAnswer;
+  };
   /** Pause work of a pipeline, a stage or an error class. Keeps matching work from being claimed until `until`, or until the pause is lifted. All fields of the scope that are set must match; leases that are out stay valid. Pausing the same scope again replaces its reason and its end. */
   "POST /v1/pauses": {
     body: NewPause;
@@ -4503,6 +4925,11 @@ For many errors at once: send a `filter` with `preview` to see how many match an
     body: PostTenantKeysKeyIdDeleteRequest;
     answer: TenantKeyListAnswer;
   };
+  /** Save a filter of errors under a name. Saves a filter under a name, as tokens such as `state:PARKED` or `older:2d`: yours alone, or shared within a hub, whose operators may change and delete it. Ages count from when the view is looked at. An owner and a hub have 100 views at most, each under a name of its own. */
+  "POST /v1/views": {
+    body: NewView;
+    answer: ViewAnswer;
+  };
   /** Submit work in bulk; items succeed or fail independently. Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice. Work that names an `entity_id` closes the gate of that entity if it becomes a dead letter. */
   "POST /v1/work": {
     body: NewWorkBatch;
@@ -4585,6 +5012,15 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   "PUT /v1/policy": {
     body: PolicyChange;
     answer: AppliedOutAnswer;
+  };
+  /** Change the name, the filter or the hub of a view. Saves a view under another name, with another filter, or for others; without `hub` it becomes yours alone. */
+  "PUT /v1/views/{id}": {
+    path: {
+      /** a UUID, or a ULID */
+      id: string;
+    };
+    body: NewView;
+    answer: ViewAnswer;
   };
   /** Keep the output of a finished stage. Keeps the output of a finished stage, encrypted, for whoever goes on with the work. Saving it again replaces it. */
   "PUT /v1/work/{id}/checkpoints/{stage}": {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"recoup"
+	"recoup/client"
 )
 
 // Show makes cmd a command that prints one thing.
@@ -58,6 +59,34 @@ type Act[R any] struct {
 	Failed func(r R) bool // whether the exit status is 1; nil: it never is
 
 	On Runner // default OnServer
+}
+
+// Verb is an act on one thing by its id, for a reason that must be given.
+type Verb[R any] struct {
+	Of                recoup.IDKind // what the id is of, as the commands are called
+	Name, Past, Short string
+	Do                func(*client.Client, context.Context, recoup.ID, string, ...client.CallOption) (R, error)
+	Line              func(*R) string // where it stands afterwards
+}
+
+// Command is the verb as a command.
+func (v Verb[R]) Command(streams Streams) *cobra.Command {
+	var reason string
+	var id recoup.ID
+	return Act[R]{
+		Reason: &reason, Need: true,
+		Check: func(s *Session, args []string) (err error) {
+			id, err = s.ID(v.Of, args)
+			return err
+		},
+		Call: func(ctx context.Context, s *Session, _ []string) (R, error) { return v.Do(s.Client, ctx, id, reason) },
+		Say:  func(s *Session, r R) { s.Sayf("%s %s; %s", id, v.Past, v.Line(&r)) },
+	}.Command(streams, &cobra.Command{
+		Use:     v.Name + " ID",
+		Short:   v.Short,
+		Example: fmt.Sprintf("  recoup %s %s %s --reason \"look first\"", v.Of, v.Name, AnID),
+		Args:    ExactArgs("ID"),
+	})
 }
 
 // ReasonFlag adds the flag for the reason of an act.

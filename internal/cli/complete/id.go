@@ -34,6 +34,13 @@ func ids(cmd *cobra.Command) source {
 			found, err := s.Replays(ctx, "", page)
 			return found.Replays, err
 		}, func(r *recoup.Replay) string { return described(r.ID.String(), string(r.State)+" "+r.Reason) })
+	case under(cmd, "operations"):
+		return each(func(ctx context.Context, s *command.Session) ([]recoup.Operation, error) {
+			found, err := s.Operations(ctx, "", page)
+			return found.Operations, err
+		}, func(o *recoup.Operation) string {
+			return described(o.ID.String(), string(o.State)+" "+o.Act+" "+o.Input.Reason)
+		})
 	case under(cmd, "alerts unsilence"):
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.Silence, error) {
 			found, err := s.Silences(ctx, false, page)
@@ -83,7 +90,7 @@ func jobs(ctx context.Context, s *command.Session) (all []string, err error) {
 
 // pipelines are those that have had a dead letter.
 func pipelines(ctx context.Context, s *command.Session) (all []string, err error) {
-	found, err := s.DeadLetterGroups(ctx, "", client.Page{Limit: command.MaxRows})
+	found, err := s.DeadLetterGroups(ctx, client.DeadLetterGroupFilter{}, client.Page{Limit: command.MaxRows})
 	for i := range found.Groups {
 		if name := command.Printable(found.Groups[i].Pipeline); !slices.Contains(all, name) {
 			all = append(all, name)

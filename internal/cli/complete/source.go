@@ -43,6 +43,8 @@ func states(cmd *cobra.Command) []string {
 		return texts([]recoup.NoticeState{recoup.NoticeWaiting, recoup.NoticeDelivered, recoup.NoticeGivenUp})
 	case under(cmd, "replays list"):
 		return texts(recoup.ReplayStates())
+	case under(cmd, "operations list"):
+		return texts(recoup.OperationStates())
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func groups(streams command.Streams) *cobra.Command {
 			{Name: "LAST", Drop: 4}, {Name: "OWNER", Drop: 5}, {Name: "ERROR", Drop: 3, Wrap: true},
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.DeadLetterGroup, string, error) {
-			page, err := s.DeadLetterGroups(ctx, pipeline, p)
+			page, err := s.DeadLetterGroups(ctx, client.DeadLetterGroupFilter{Pipeline: pipeline}, p)
 			return page.Groups, page.Next, err
 		},
 		Row: func(s *command.Session, g *recoup.DeadLetterGroup) command.Cells {

@@ -21,12 +21,13 @@ each. 'recoup dead-letters replay' begins one.`,
 		Example: `  recoup replays list --state RUNNING
   recoup replays watch ` + command.AnID,
 	}, replaysList(streams), replaysShow(streams), replaysWatch(streams))
-	for _, act := range []replayAct{
-		{"pause", "paused", "Pause a replay; what workers have claimed goes on", (*client.Client).PauseReplay},
-		{"resume", "resumed", "Resume a paused replay; one that stopped itself ramps up again", (*client.Client).ResumeReplay},
-		{"cancel", "cancelled", "Cancel a replay; what no worker has claimed is as before", (*client.Client).CancelReplay},
+	for _, act := range []command.Verb[recoup.Replay]{
+		{Name: "pause", Past: "paused", Short: "Pause a replay; what workers have claimed goes on", Do: (*client.Client).PauseReplay},
+		{Name: "resume", Past: "resumed", Short: "Resume a paused replay; one that stopped itself ramps up again", Do: (*client.Client).ResumeReplay},
+		{Name: "cancel", Past: "cancelled", Short: "Cancel a replay; what no worker has claimed is as before", Do: (*client.Client).CancelReplay},
 	} {
-		cmd.AddCommand(act.command(streams))
+		act.Of, act.Line = recoup.ReplayIDs, replayLine
+		cmd.AddCommand(act.Command(streams))
 	}
 	return cmd
 }
@@ -152,31 +153,4 @@ func printItems(ctx context.Context, s *command.Session, replay recoup.ID, state
 	}
 	fmt.Fprint(s.Out, t)
 	return nil
-}
-
-// replayAct is something done to a replay, as a command.
-type replayAct struct {
-	verb, past, short string
-	do                func(*client.Client, context.Context, recoup.ID, string, ...client.CallOption) (recoup.Replay, error)
-}
-
-func (a replayAct) command(streams command.Streams) *cobra.Command {
-	var reason string
-	var id recoup.ID
-	return command.Act[recoup.Replay]{
-		Reason: &reason, Need: true,
-		Check: func(s *command.Session, args []string) (err error) {
-			id, err = s.ID(recoup.ReplayIDs, args)
-			return err
-		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Replay, error) {
-			return a.do(s.Client, ctx, id, reason)
-		},
-		Say: func(s *command.Session, r recoup.Replay) { s.Sayf("%s %s; %s", r.ID, a.past, replayLine(&r)) },
-	}.Command(streams, &cobra.Command{
-		Use:     a.verb + " ID",
-		Short:   a.short,
-		Example: fmt.Sprintf("  recoup replays %s %s --reason \"look first\"", a.verb, command.AnID),
-		Args:    command.ExactArgs("ID"),
-	})
 }

@@ -129,9 +129,12 @@ func (a *act) filtered(ctx context.Context, s *command.Session, f client.Filter)
 	if err := s.Askable(a.yes || a.dryRun); err != nil {
 		return err
 	}
-	ids, err := a.members(ctx, s, f)
+	ids, more, err := a.members(ctx, s, f)
 	if err != nil {
 		return err
+	}
+	if more {
+		return a.recorded(ctx, s, f)
 	}
 	if a.yes && !a.dryRun {
 		return a.show(s, a.many(ctx, s, inChunks(ids, false), len(ids)))
@@ -151,23 +154,24 @@ func (a *act) filtered(ctx context.Context, s *command.Session, f client.Filter)
 	return a.show(s, a.many(ctx, s, preview.frozen, preview.Matched))
 }
 
-// maxActs is the most errors of one act, which is also the server's bound.
+// maxActs is the most errors that are acted on from here; more are an operation of the
+// server.
 const maxActs = 10_000
 
-func (a *act) members(ctx context.Context, s *command.Session, f client.Filter) ([]recoup.ID, error) {
+// members are the errors that a filter selects, unless there are more than maxActs.
+func (a *act) members(ctx context.Context, s *command.Session, f client.Filter) (ids []recoup.ID, more bool, err error) {
 	advance, end := s.ShowProgress("selecting")
 	defer end()
-	var ids []recoup.ID
 	for e, err := range s.AllErrors(ctx, f) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if ids = append(ids, e.ID); len(ids) > maxActs {
-			return nil, fmt.Errorf("the filter selects more than %d errors: narrow it", maxActs)
+			return nil, true, nil
 		}
 		advance(len(ids), -1)
 	}
-	return ids, nil
+	return ids, false, nil
 }
 
 // outcome is what became of many, as far as it went.

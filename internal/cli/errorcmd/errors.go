@@ -34,7 +34,7 @@ a confirmation.`,
 		Long:    `Imports what was recorded elsewhere before.`,
 		Example: `  recoup import errors history.csv --table outreach.dol_errors --dry-run`,
 	}, importCommand(streams))
-	return []*cobra.Command{cmd, report(streams), gate(streams), promote(streams), imports}
+	return []*cobra.Command{cmd, operations(streams), report(streams), gate(streams), promote(streams), imports}
 }
 
 // filter selects open errors, by the same conditions as the API.

@@ -182,10 +182,38 @@ func TestErrorsInSteps(t *testing.T) {
 	if status != command.ExitDone || out.String() != "450 of 450 errors archived.\n" || !slices.Equal(steps, []int{errorcmd.ChunkSize, errorcmd.ChunkSize, 50}) {
 		t.Errorf("status %d in steps of %v, printed %q, said %q", status, steps, &out, &stderr)
 	}
-	open = errorcmd.MaxActs + 1
-	_, said, status := clitest.Run(t, "errors", "archive", "--reason", "a test", "--all", "--yes", "--server", s.URL)
-	if status != command.ExitRefused || !strings.Contains(said, "the filter selects more than 10000 errors: narrow it") || len(steps) != 3 {
-		t.Errorf("status %d, said %q", status, said)
+}
+
+// More errors than are acted on from here are an operation of the server, which is frozen,
+// confirmed by its number and waited for.
+func TestErrorsAsAnOperation(t *testing.T) {
+	t.Parallel()
+	id, many := recoup.ID{1}, errorcmd.MaxActs+1
+	var asked []string
+	o := recoup.Operation{ID: id, State: recoup.OperationFrozen, Act: "archive", Members: many, Refused: 1}
+	s := clitest.Stub(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/errors" {
+			_, _ = w.Write([]byte(`{"errors":[{}` + strings.Repeat(",{}", many-1) + "]}"))
+			return
+		}
+		asked = append(asked, strings.ReplaceAll(r.Method+" "+r.URL.Path, id.String(), "ID"))
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/confirm"):
+			o.State = recoup.OperationRunning
+		case o.State == recoup.OperationRunning:
+			o.State, o.Applied, o.EndedAt = recoup.OperationDone, many-1, clitest.Morning
+		}
+		_ = json.NewEncoder(w).Encode(o)
+	})
+	var out, stderr bytes.Buffer
+	person := clitest.Typed("10000\n")
+	person.Out, person.Err = &out, &stderr
+	status := cli.Run(t.Context(), []string{"errors", "archive", "--reason", "a test", "--all", "--server", s.URL}, person)
+	if want := []string{"POST /v1/operations", "POST /v1/operations/ID/confirm", "GET /v1/operations/ID"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	if want := id.String() + " done: archive 10001 errors, 10000 applied, 1 refused, 0 left\n"; status != command.ExitRefused || out.String() != want {
+		t.Errorf("status %d, printed %q, said %q", status, &out, &stderr)
 	}
 }
 

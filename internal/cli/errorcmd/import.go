@@ -46,6 +46,7 @@ The first line of a CSV file names its columns: code and created_at, and if know
 severity, message, correlation_id, service, endpoint, region, external_service, tenant, http_status
 and key. NDJSON has one object with the same names per line. --map says what they are called here.
 
+The rows go through a running server (--server), in pieces, and never straight into its database.
 Each failure is judged by the policy as of its created_at. What has expired by now goes straight to
 the archive, and nobody is notified of what has happened meanwhile.
 
@@ -129,6 +130,9 @@ func (m *importing) run(ctx context.Context, s *command.Session) error {
 		return err
 	}
 	s.NoteRefused(m.file, sum.Lines, sum.Refused, shownLines)
+	if sum.Rows == 0 {
+		s.Notef("%s has no rows: a CSV file names its columns in the first line, and has a row in each of the others.", m.file)
+	}
 	if s.Machine() {
 		err = s.Print(sum)
 	} else {

@@ -27,12 +27,13 @@ of them.`,
 		}, list(streams), resend(streams)),
 		command.Group(&cobra.Command{
 			Use:   "channels",
-			Short: "Test notification channels",
+			Short: "List and test notification channels",
 			Long: `Channels are configured on the server: in the channels section of its configuration file, or by
 environment variables such as RECOUP_CHANNEL_CHAT_URL. 'recoup config show' prints them, without
 their secrets. Which team is notified of what, and through which channel, is in the policy.`,
-			Example: `  recoup channels test chat`,
-		}, channelsTest(streams)),
+			Example: `  recoup channels list
+  recoup channels test chat`,
+		}, channelsList(streams), channelsTest(streams)),
 		receivers(streams),
 	}
 }

@@ -106,4 +106,11 @@ func TestChannelsTest(t *testing.T) {
 	} else if clitest.Parse(t, r.Out, &test); test.Accepted || test.Reason == "" {
 		t.Errorf("it says %+v", test)
 	}
+	broken.Run("channels", "test", "chat")
+	if said := broken.Must("channels", "list"); !strings.Contains(said, "failing for 0s") || !strings.Contains(said, "it refuses connections") {
+		t.Errorf("the list is\n%s", said)
+	}
+	if r := broken.Run("status"); !strings.Contains(r.Out, "! channels") || !strings.Contains(r.Out, "chat for 0s with 0 undelivered: it refuses connections") {
+		t.Errorf("the status is\n%s", r.Out)
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,29 +13,6 @@ import (
 	"recoup/client"
 	"recoup/internal/cli/command"
 )
-
-func channelsTest(streams command.Streams) *cobra.Command {
-	return command.Act[client.ChannelTest]{
-		On: command.Slow(time.Minute),
-		Call: func(ctx context.Context, s *command.Session, args []string) (client.ChannelTest, error) {
-			return s.TestChannel(ctx, args[0])
-		},
-		Say: func(s *command.Session, t client.ChannelTest) {
-			if t.Accepted {
-				s.Sayf("%s accepted a test message. Check that it arrived.", command.Printable(t.Channel))
-				return
-			}
-			s.Notef("%s did not accept a test message: %s", command.Printable(t.Channel), command.Printable(t.Reason))
-		},
-		Failed: func(t client.ChannelTest) bool { return !t.Accepted },
-	}.Command(streams, &cobra.Command{
-		Use:   "test NAME",
-		Short: "Send a test message through a channel",
-		Example: `  recoup channels test chat
-  recoup channels test log --json`,
-		Args: command.ExactArgs("NAME"),
-	})
-}
 
 func receivers(streams command.Streams) *cobra.Command {
 	return command.Group(&cobra.Command{

@@ -2,6 +2,7 @@ package overview_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,28 @@ func TestStatus(t *testing.T) {
 	if got := n.Run("status", "--watch", "soon"); got.Status != command.ExitUsage {
 		t.Errorf("--watch soon ends with %d: %s", got.Status, got.Err)
 	}
+}
+
+// TestStatusForecasts proves that status says of queues whether they will be empty.
+func TestStatusForecasts(t *testing.T) {
+	n := clitest.Start(t, false)
+	has := func(words string) {
+		t.Helper()
+		if got := n.Run("status"); !strings.Contains(strings.Join(strings.Fields(got.Out), " "), words) {
+			t.Errorf("no %q in\n%s%s", words, got.Out, got.Err)
+		}
+	}
+	report := func(i int) {
+		n.Must("report", "--table", "outreach.dol_errors", "--entity", fmt.Sprint("c-", i), "--code", "NETWORK_TIMEOUT", "--message", "slow")
+	}
+	has("queues empty")
+	report(0)
+	has("queues 1 waiting too soon to tell: outreach.dol_errors with 1")
+	for i := range 24 {
+		report(i + 1)
+	}
+	n.Wait(time.Minute)
+	has("! queues 1 will not drain outreach.dol_errors: 25 wait,")
 }
 
 // TestAudit proves that an act on many errors is one line of the audit, with its count

@@ -70,7 +70,7 @@ func parked(ctx context.Context, s *command.Session, _ *report) (line, error) {
 
 func deadLetters(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "dead letters", State: "none open", Way: "recoup dead-letters groups"}
-	page, err := s.DeadLetterGroups(ctx, "", whole)
+	page, err := s.DeadLetterGroups(ctx, client.DeadLetterGroupFilter{}, whole)
 	open := slices.DeleteFunc(page.Groups, func(g recoup.DeadLetterGroup) bool { return g.Open == 0 })
 	if len(open) == 0 {
 		return l, err
@@ -139,6 +139,22 @@ func notices(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	if len(recent) > 0 {
 		l.State, l.Needs = fmt.Sprintf("%d given up", len(recent)), true
 		l.Detail = fmt.Sprintf("since yesterday; the last for %s: %s", recent[0].To, recent[0].LastError)
+	}
+	return l, err
+}
+
+func channels(ctx context.Context, s *command.Session, _ *report) (line, error) {
+	l := line{What: "channels", State: "up", Way: "recoup channels list"}
+	found, err := s.Channels(ctx)
+	down := slices.DeleteFunc(found.Channels, func(c recoup.Channel) bool { return !c.Down() })
+	if len(down) > 0 {
+		l.State, l.Needs = fmt.Sprintf("%d failing or missing", len(down)), true
+		l.Detail = some(down, func(c *recoup.Channel) string {
+			if c.State == recoup.ChannelMissing {
+				return c.Name + " is not configured on " + found.Node
+			}
+			return fmt.Sprintf("%s for %s with %d undelivered: %s", c.Name, s.Ago(c.FailingSince), c.Undelivered, c.LastFailure)
+		})
 	}
 	return l, err
 }

@@ -20,8 +20,9 @@ func status(streams command.Streams) *cobra.Command {
 		Use:   "status",
 		Short: "Show how things stand, and what needs a person",
 		Long: `Shows on one screen what fires, what is parked and overdue for review, what is due and
-claimed by nobody, open dead letters, replays, late jobs, notifications that were given up, tables
-whose names something else has in the database, the leader and the policy. A line that begins with an
+claimed by nobody, when queues are empty at the present pace, open dead letters, replays,
+late jobs, notifications that were given up, channels that fail, tables whose names
+something else has in the database, the leader and the policy. A line that begins with an
 exclamation mark needs a person; then the exit status is 1.`,
 		Example: `  recoup status
   recoup status --watch 10s`,
@@ -68,7 +69,7 @@ func look(ctx context.Context, s *command.Session) (r report, err error) {
 		return r, err
 	}
 	r.Policy = current.Version
-	for _, section := range []func(context.Context, *command.Session, *report) (line, error){alerts, parked, claiming, deadLetters, replays, jobs, notices, tables} {
+	for _, section := range []func(context.Context, *command.Session, *report) (line, error){alerts, parked, claiming, pace, deadLetters, replays, jobs, notices, channels, tables} {
 		l, err := section(ctx, s, &r)
 		if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == fault.CodeInsufficientPermissions {
 			l.State, l.Detail = "unknown", "the key may not see it"

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -88,6 +89,7 @@ func (d *demoRun) run(ctx context.Context, streams command.Streams, options app.
 		if err := d.fill(ctx, streams, n); err != nil {
 			return err
 		}
+		fmt.Fprintf(streams.Err, "Open %s/console/ in a browser: nobody has to sign in.\n", n.URL())
 		return startWorkers(ctx, &workers, n.URL())
 	})
 }

@@ -1,3 +1,6 @@
 import "./live"
+import "./focus"
+import "./clock"
+import "./center"
 import "./keyboard"
 import "./selection"

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+	"recoup/internal/check"
+	"recoup/internal/engine"
+	"recoup/internal/store"
+)
+
+// viewRoutes are about lists that people come back to.
+func viewRoutes() []*route {
+	return []*route{
+		operation(get, "/v1/views", "List saved views, newest first", (*API).listViews).by(Operator, Reader).under(vital).tagged("errors"),
+		checked(operation(post, "/v1/views", "Save a filter of errors under a name", (*API).addView), (*API).checkView).answers(201).by(Operator).under(vital).repeats(twice).tagged("errors"),
+		checked(operation(put, "/v1/views/{id}", "Change the name, the filter or the hub of a view", (*API).changeView), (*API).checkChangedView).by(Operator).under(vital).tagged("errors"),
+		operation(del, "/v1/views/{id}", "Delete a view", (*API).deleteView).by(Operator).under(vital).tagged("errors"),
+	}
+}
+
+func (a *API) listViews(c *call, in *page) (client.ViewPage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.ViewPage{}, err
+	}
+	found, cursor, err := a.Store.Views(c.r.Context(), c.caller.Name, c.caller.Hubs, at)
+	for i := range found {
+		found[i].Tokens = listed(found[i].Tokens)
+	}
+	return client.ViewPage{Views: listed(found), Next: next(cursor)}, err
+}
+
+type newViewIn struct{ Body client.NewView }
+
+func (a *API) addView(c *call, in *newViewIn) (recoup.View, error) {
+	v := recoup.View{ID: a.IDs.New(c.now), Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
+	return a.saveView(c, v, a.checkView(c, in), func(by store.Act) (recoup.View, error) { return a.Store.AddView(c.r.Context(), v, by) })
+}
+
+type changeViewIn struct {
+	idIn
+	Body client.NewView
+}
+
+func (a *API) changeView(c *call, in *changeViewIn) (recoup.View, error) {
+	v := recoup.View{ID: in.ID, Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
+	return a.saveView(c, v, a.checkChangedView(c, in), func(by store.Act) (recoup.View, error) {
+		return a.Store.ChangeView(c.r.Context(), v, c.mayView, by)
+	})
+}
+
+// saveView saves a view that is as it should be, for who may.
+func (a *API) saveView(c *call, v recoup.View, wrong error, save func(store.Act) (recoup.View, error)) (recoup.View, error) {
+	switch {
+	case wrong != nil:
+		return v, wrong
+	case v.Hub != "" && !c.caller.Of(v.Hub):
+		return v, engine.ErrForbidden
+	}
+	saved, err := save(c.act(""))
+	saved.Tokens = listed(saved.Tokens)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		err = fault.BadField("name", "unique", "there is a view of this name already; take another, or change that one")
+	case errors.Is(err, store.ErrFull):
+		err = fault.BadField("name", "limit", "there are %d views already, and no more can be; delete one first", recoup.MaxViews)
+	}
+	return saved, err
+}
+
+func (a *API) deleteView(c *call, in *idIn) (recoup.View, error) {
+	gone, err := a.Store.DeleteView(c.r.Context(), in.ID, c.mayView, c.act(""))
+	gone.Tokens = listed(gone.Tokens)
+	return gone, err
+}
+
+func (a *API) checkChangedView(c *call, in *changeViewIn) error {
+	return a.checkView(c, &newViewIn{in.Body})
+}
+
+// checkView says what is wrong with a view: its filter must be one that a list takes, and
+// nothing of it may be a secret.
+func (a *API) checkView(c *call, in *newViewIn) error {
+	bad := check.Fields{Redactor: a.Engine.Redactor}
+	v := in.Body
+	if bad.Require("name", v.Name != "") {
+		bad.Plain("name", v.Name, maxViewName)
+	}
+	for i, token := range v.Tokens {
+		_, value, _ := strings.Cut(token, ":")
+		bad.Identifier(fmt.Sprintf("tokens[%d]", i), value)
+	}
+	f, err := client.TokenFilter(v.Tokens, c.now)
+	if !bad.Merge(err) {
+		_, err = a.filterOf(f)
+		bad.Merge(err)
+	}
+	if v.Hub != "" && len(a.tablesOf(v.Hub)) == 0 {
+		bad.Addf("hub", "known", "unknown hub; hubs with tables are: %s", strings.Join(a.hubs(), ", "))
+	}
+	return bad.Err()
+}
+
+// maxViewName is the longest name of a view, in bytes.
+const maxViewName = 100
+
+// mayView reports whether the caller may see and change a view: their own, and those of
+// their hubs.
+func (c *call) mayView(v *recoup.View) bool {
+	if v.Hub != "" {
+		return c.caller.Of(v.Hub)
+	}
+	return v.Owner == c.caller.Name
+}
