@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // browser is a tab of a real browser, of which nothing is left after the test. What goes
@@ -66,7 +69,9 @@ func (b *browser) quiet() {
 
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
+	patience, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Do(patience, steps...); err != nil {
 		b.Fatalf("%v\n%s", err, b.text())
 	}
 }
@@ -77,10 +82,28 @@ func (b *browser) open(path string) {
 	b.do(chromedp.Navigate(b.base + path))
 }
 
-// press types keys, one after the other, to whatever has the focus.
-func (b *browser) press(keys string) {
+// press types keys, one after the other, to whatever has the focus. A key whose event a page
+// has taken types nothing, as on a keyboard: it is one event with its text, not two.
+func (b *browser) press(keys string, with ...chromedp.Modifier) {
 	b.Helper()
-	b.do(chromedp.KeyEvent(keys))
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		for _, key := range keys {
+			list := kb.Encode(key)
+			for i, k := range list {
+				chromedp.KeyModifiers(with...)(k)
+				if k.Type == kb.KeyChar {
+					continue
+				}
+				if i+1 < len(list) && list[i+1].Type == kb.KeyChar {
+					k.Text = list[i+1].Text
+				}
+				if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, *k); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
 }
 
 // click clicks on what a selector finds, once it is to be seen.
@@ -102,6 +125,22 @@ func (b *browser) text() string {
 		return fmt.Sprintf("(the page cannot be read: %v)", err)
 	}
 	return shown
+}
+
+// eval is what an expression is worth in the page, or what it promises.
+func eval[T any](b *browser, expression string) T {
+	b.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatalf("%s: %v\n%s", expression, err, b.text())
+	}
+	return value
+}
+
+// choose chooses an option of a field.
+func (b *browser) choose(field, value string) {
+	b.Helper()
+	b.do(chromedp.SetValue(field, value))
 }
 
 // shows waits until the page says something.

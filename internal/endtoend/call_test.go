@@ -43,6 +43,9 @@ func calls() map[string][]call {
 		"GET /v1/errors/{id}/explain":         {{needs: (*caller).open}},
 		"GET /v1/error-groups/{id}":           {{needs: (*caller).errorGroup}},
 		"POST /v1/error-groups/{id}/note":     {{needs: (*caller).errorGroup, body: `{"owner": "ada", "note": "because"}`}},
+		"POST /v1/views":                      {{body: `{"name": "view {n}", "tokens": ["parked:yes"]}`}},
+		"PUT /v1/views/{id}":                  {{needs: (*caller).view, body: `{"name": "view {n}", "tokens": ["tier:2"]}`}},
+		"DELETE /v1/views/{id}":               {{needs: (*caller).view}},
 		"POST /v1/retries/claim":              {{body: `{"worker": "w"}`}},
 		"POST /v1/retries/results":            {{needs: (*caller).leased, body: `{"results": [{"error_id": "{id}", "lease_token": "{token}", "outcome": "fail", "code": "NETWORK_TIMEOUT"}]}`}},
 		"POST /v1/retries/{id}/succeed":       {{needs: (*caller).leased, body: `{"lease_token": "{token}"}`}},
@@ -80,7 +83,7 @@ func calls() map[string][]call {
 			{body: `{"reason": "because", "preview": true, "filter": {"entity_id": "E-{n}"}` + to + `}`},
 		}
 	}
-	for _, more := range []map[string][]call{letterCalls(), gateCalls(), officeCalls()} {
+	for _, more := range []map[string][]call{letterCalls(), operationCalls(), gateCalls(), officeCalls()} {
 		maps.Copy(list, more)
 	}
 	return list
@@ -192,6 +195,13 @@ func (c *caller) errorGroup() map[string]string {
 		c.read("/v1/error-groups?limit=1", &page)
 	}
 	return map[string]string{"id": page.Groups[0].ID.String()}
+}
+
+// view saves a view.
+func (c *caller) view() map[string]string {
+	var made recoup.View
+	c.made("/v1/views", `{"name": "view {n}", "tokens": []}`, &made)
+	return map[string]string{"id": made.ID.String()}
 }
 
 // leased makes an error that is due, and claims one that is.

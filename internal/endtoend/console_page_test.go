@@ -18,24 +18,54 @@ import (
 	"recoup/internal/test/live"
 )
 
-// consolePages are all pages of the console, with something on them.
+// consolePages are the pages of the console, with something on each: a batch and a replay are
+// made for it.
 func consolePages(t *testing.T, c *client.Client) map[string]string {
 	t.Helper()
-	page, err := c.Errors(t.Context(), client.Filter{}, client.Page{Limit: 1})
-	if err != nil || len(page.Errors) == 0 {
-		t.Fatalf("there is no error: %v", err)
-	}
-	letters, err := c.DeadLetters(t.Context(), recoup.DeadLetterFilter{}, client.Page{Limit: 1})
-	if err != nil || len(letters.DeadLetters) == 0 {
-		t.Fatalf("there is no dead letter: %v", err)
-	}
-	d := letters.DeadLetters[0]
+	d, e, intake := letter(t, c), waiting(t, c, "CO-1"), batch(t, c)
 	group := "dead-letters/groups/" + d.GroupID.String()
 	return map[string]string{
 		"dead-letters": "dead-letters", "dead-letter": "dead-letters/" + d.ErrorID.String(), "dead-letter-group": group, "replay-plan": group + "/replay", "operations": "operations", "alerts": "alerts",
-		"sign-in": "sign-in", "now": "", "errors": "errors?state=PARKED", "error": "errors/" + page.Errors[0].ID.String(), "park": "park", "promotion": "promotion?entity=CO-1",
-		"groups": "groups", "gate-zero": "gate-zero", "codes": "codes", "policy": "policy", "admin": "admin", "audit": "audit", "missing": "nowhere",
+		"replay": "replays/" + replay(t, c, d).String(), "sign-in": "sign-in", "now": "", "errors": "errors?state=PARKED", "error": "errors/" + e.ID.String(), "park": "park", "promotion": "promotion?entity=CO-1",
+		"group": "groups/" + e.GroupID.String(), "find": "find?q=" + e.ID.String()[:7], "batch": "gate-zero/batches/spring", "intake": "gate-zero/intakes/" + intake.String(),
+		"groups": "groups", "gate-zero": "gate-zero", "codes": "codes", "policy": "policy", "admin": "admin", "doctor": "doctor", "audit": "audit", "missing": "nowhere",
 	}
+}
+
+// batch makes a batch of Gate Zero with a company.
+func batch(t *testing.T, c *client.Client) recoup.ID {
+	t.Helper()
+	if _, err := c.CreateIntakeBatch(t.Context(), "spring"); err != nil {
+		t.Fatal(err)
+	}
+	made, err := c.CreateIntake(t.Context(), "spring", client.NewIntake{CompanyName: "Acme", Domain: "example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Intake.ID
+}
+
+// replay replays work that failed at another stage than a dead letter did.
+func replay(t *testing.T, c *client.Client, like recoup.DeadLetter) recoup.ID {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	like.Stage = "render"
+	d, err := c.RecordDeadLetter(t.Context(), failing(like, recoup.ID{3, 15: 1}))
+	must(err)
+	_, err = c.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
+	must(err)
+	_, err = c.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "OPS-17", Corrected: "the address"})
+	must(err)
+	_, err = c.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
+	must(err)
+	r, err := c.ReplayOne(t.Context(), d.ErrorID, client.SingleReplay{Reason: "it is corrected"})
+	must(err)
+	return r.ID
 }
 
 // theme makes the browser one of a person who likes it so.
@@ -57,9 +87,10 @@ func TestConsoleHasNoBarriers(t *testing.T) {
 	}
 	s, c, b := console(t, live.SQLite(t))
 	b.signIn(s.key())
+	pages := consolePages(t, c)
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
-		for name, path := range consolePages(t, c) {
+		for name, path := range pages {
 			b.open(path)
 			if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](string(axe)+"; true")); err != nil {
 				t.Fatal(err)
@@ -88,11 +119,12 @@ func TestConsolePictures(t *testing.T) {
 	t.Parallel()
 	s, c, b := console(t, live.SQLite(t))
 	b.signIn(s.key())
+	pages := consolePages(t, c)
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
 		for _, width := range []int64{360, 1280, 1920} {
 			b.do(chromedp.EmulateViewport(width, 1000))
-			for name, path := range consolePages(t, c) {
+			for name, path := range pages {
 				b.open(path)
 				if wide, err := chromedp.Run(b.ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth")); err != nil || int64(wide) > width {
 					t.Errorf("%s is %d wide in a window of %d: %v", name, wide, width, err)

@@ -37,7 +37,7 @@ func (b *browser) signIn(key string) {
 	b.Helper()
 	b.open("sign-in")
 	b.fill("input[name=key]", key+"\r")
-	b.shows("Now")
+	b.until("document.querySelector('live-state') !== null && document.readyState === 'complete'")
 }
 
 // TestConsole proves by a real browser that an operator signs in, finds, selects, confirms

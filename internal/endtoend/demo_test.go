@@ -82,6 +82,18 @@ func TestDemoKeepsItsFile(t *testing.T) {
 	}
 }
 
+// A demo says where its console is, which asks nobody to sign in.
+func TestDemoOpensOnTheConsole(t *testing.T) {
+	t.Parallel()
+	address, said := demo(t, nil)
+	if !strings.Contains(said, "Open http://"+address+"/console/ in a browser: nobody has to sign in.\n") {
+		t.Errorf("the demo says\n%s", said)
+	}
+	if status, body := get(t, address, "/console/", ""); status != http.StatusOK || !strings.Contains(body, "What fires") {
+		t.Errorf("its console is %d:\n%.300s", status, body)
+	}
+}
+
 // A name that somebody else has pointed to this machine (DNS rebinding) reaches
 // nothing of a demo.
 func TestDemoChecksHost(t *testing.T) {

@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"recoup"
+	"recoup/client"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/retry"
 )
@@ -46,10 +49,28 @@ func startGraphileWorker(t *testing.T, database string) {
 	}
 }
 
+// letterOf is the dead letter of an entity at a stage.
+func (s *site) letterOf(pipeline, stage, entity string) recoup.DeadLetter {
+	s.Helper()
+	got := s.ask(http.MethodGet, "/v1/dead-letters?pipeline="+pipeline+"&stage="+stage, "")
+	var page client.DeadLetterPage
+	if err := json.Unmarshal([]byte(got.body), &page); err != nil {
+		s.Fatalf("%d %s: %v", got.status, got.body, err)
+	}
+	for _, d := range page.DeadLetters {
+		if d.EntityID == entity {
+			return d
+		}
+	}
+	s.Fatalf("%s has no dead letter: %s", entity, got.body)
+	return recoup.DeadLetter{}
+}
+
 // TestGraphileWorkerPreset adopts the table of a Graphile Worker that runs: a job whose
 // attempts are used up is an error, which blocks its order; when the policy retries it the
-// package's own worker runs the job again, and what becomes of that decides. In the end
-// nothing is left in the table.
+// package's own worker runs the job again, and what becomes of that decides. One whose
+// retries are used up is a dead letter, whose replay the package's worker runs too. In the
+// end nothing is left in the table.
 func TestGraphileWorkerPreset(t *testing.T) {
 	t.Parallel()
 	owner, nodes := pgtest.Migrated(t)
@@ -58,8 +79,9 @@ func TestGraphileWorkerPreset(t *testing.T) {
 	startGraphileWorker(t, owner)
 	s := newSite(t, database{Nodes: nodes})
 	s.start()
-	soon := policyOf(t, "2.0.0", "retries soon", func(text string) string {
-		return strings.Replace(text, "exponential, base: 2s", "exponential, base: 500ms", 1)
+	soon := policyOf(t, "2.0.0", "retries soon, then dead letters", func(text string) string {
+		return strings.NewReplacer("exponential, base: 2s", "exponential, base: 100ms",
+			"\n  outreach.dol_errors:\n", "\n  outreach.dol_errors:\n    source: {dead_letters: true}\n").Replace(text)
 	})
 	if got := s.ask(http.MethodPut, "/v1/policy", soon); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
@@ -100,8 +122,23 @@ func TestGraphileWorkerPreset(t *testing.T) {
 	eventually(gone("flaky") + " and " + gone("fine"))
 	eventually("select state = 'RESOLVED' from recoup.error where entity_id = 'flaky' union all select archive_reason = 'RESOLVED' from recoup.error_archive where entity_id = 'flaky'")
 	eventually("not recoup.is_blocked('flaky') and not recoup.is_blocked('fine') and recoup.is_blocked('broken')")
-	// Another fails again: the attempt counts, and the policy decides the next.
-	eventually("select retry_count > 0 and last_failure_code = 'NETWORK_TIMEOUT' from recoup.error where entity_id = 'broken'")
+	// Another fails until its attempts are used up, and is a dead letter, which is replayed.
+	eventually("exists (select from recoup.dead_letter d join recoup.error e using (error_id) where e.entity_id = 'broken')")
+	broken := s.letterOf("graphile_worker._private_jobs", "charge", "broken")
+	if broken.Class != "NETWORK_TIMEOUT" || !broken.Exhausted || broken.PayloadRef == "" {
+		t.Errorf("the dead letter is %+v", broken)
+	}
+	c.exec("delete from bank_refuses where order_id = 'broken'")
+	letter := "/v1/dead-letters/" + broken.ErrorID.String()
+	s.done(letter+"/triage", `{"cause": "TRANSIENT", "stage": "charge", "error_class": "NETWORK_TIMEOUT", "exhausted": true}`)
+	s.done(letter+"/remediate", `{"link": "INC-1", "upstream_checked": "the bank answers"}`)
+	s.done(letter+"/validate", `{"idempotent": true}`)
+	s.done(letter+"/replay", `{"reason": "the bank is back"}`)
+	eventually(gone("broken"))
+	eventually("select step = 'REPLAYED' from recoup.dead_letter where error_id = '" + broken.ErrorID.String() + "'")
+	eventually("recoup.is_blocked('broken')")
+	s.done(letter+"/verify", `{"outcome": "DELIVERED", "note": "charged"}`)
+	eventually("not recoup.is_blocked('broken')")
 	if !c.ask("select not exists (select from recoup.error where entity_id = 'fine')") {
 		t.Error("a job that went well is an error")
 	}
