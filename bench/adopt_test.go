@@ -15,6 +15,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/adopt"
 	"recoup/internal/adoption"
+	"recoup/internal/deadletter"
 	"recoup/internal/engine"
 	"recoup/internal/policy"
 	"recoup/internal/store/postgres"
@@ -87,7 +88,7 @@ func BenchmarkAdoptedRows(b *testing.B) {
 				if name == "backfill" && len(c.ours) == 0 {
 					w.adopt(false)
 				} else if name == "backfill" { // again, from where it was
-					execute(b, w.conn, "delete from recoup.adopted_change; update recoup.adoption set state = 'BACKFILLING'")
+					execute(b, w.conn, "delete from recoup.adopted_change; update recoup.adoption set state = 'BACKFILLING', scan_end = null")
 				}
 				c.alone(rows, just(w.settle))
 			}
@@ -114,12 +115,15 @@ func newAdoption(b *testing.B) *adopting {
 func newAdoptionService(b *testing.B, s *postgres.Store) *adoption.Service {
 	b.Helper()
 	clock := testnode.NewClock(time.Now())
-	e, err := engine.New(engine.Options{
-		Store: s, Ledger: &testnode.Ledger{Codes: fault.Default()}, Policies: engine.NewPolicies(policy.Default()), Codes: fault.Default, Now: clock.Now, IDs: recoup.NewIDSource(rand.Reader),
-	})
+	policies, ids := engine.NewPolicies(policy.Default()), recoup.NewIDSource(rand.Reader)
+	e, err := engine.New(engine.Options{Store: s, Ledger: &testnode.Ledger{Codes: fault.Default()}, Policies: policies, Codes: fault.Default, Now: clock.Now, IDs: ids})
+	must(b, err)
+	keys, err := deadletter.NewKeyring(b.Context(), s, rand.Reader, clock.Now())
+	must(b, err)
+	letters, err := deadletter.New(deadletter.Options{Store: s, Policies: policies, Codes: fault.Default, Keys: keys, Now: clock.Now, Random: func() float64 { return 1 }, IDs: ids})
 	must(b, err)
 	service, err := adoption.New(adoption.Options{
-		Store: s, Engine: e, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "bench", Now: clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Store: s, Engine: e, Letters: letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "bench", Now: clock.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 	must(b, err)
 	must(b, s.EnsurePartitions(b.Context(), clock.Now()))

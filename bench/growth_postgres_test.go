@@ -22,7 +22,7 @@ func fillPostgres(b *testing.B, v volume) filled {
 	})
 	spell := func(text string, oldnew ...string) string {
 		return strings.NewReplacer(append(oldnew, "{now}", "'"+present().Format(time.RFC3339)+"'::timestamptz", "{minute}", "interval '1 minute'",
-			"{id}", "gen_random_uuid()", "GET /v1/things/{id}", "GET /v1/things/{id}")...).Replace(text)
+			"{id}", "gen_random_uuid()", "{group}", "md5(t || (i % 1000 / 4))::uuid", "GET /v1/things/{id}", "GET /v1/things/{id}")...).Replace(text)
 	}
 	back := dropIndexes(b, owner, "error", "due")
 	for from, step := 0, 50_000; from < v.errors; from += step {
@@ -53,7 +53,9 @@ func fillPostgres(b *testing.B, v volume) filled {
 	execute(b, owner, "vacuum analyze")
 	var correlation recoup.ID
 	must(b, owner.QueryRow(b.Context(), "select correlation_id from recoup.error_event limit 1").Scan(&correlation))
-	return newFilled(b, s, v, correlation)
+	f := newFilled(b, s, v, correlation)
+	f.owner = owner
+	return f
 }
 
 // timedID is an id that begins with its event's time, as those of clients do.

@@ -27,7 +27,7 @@ func fillSQLite(b *testing.B, v volume) filled {
 	back := putAside(b, db, run)
 	spell := func(text string, oldnew ...string) string {
 		return strings.NewReplacer(append(oldnew, "{now}", fmt.Sprint(present().UnixMicro()), "{minute}", "60000000",
-			"GET /v1/things/{id}", "GET /v1/things/{id}", "{id}", "randomblob(16)", "{event}", "randomblob(16)")...).Replace(text)
+			"GET /v1/things/{id}", "GET /v1/things/{id}", "{id}", "randomblob(16)", "{group}", "null", "{event}", "randomblob(16)")...).Replace(text)
 	}
 	numbers := func(n int) string {
 		return fmt.Sprintf("with recursive n (i) as (values (0) union all select i + 1 from n where i + 1 < %d) ", n)

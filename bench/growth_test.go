@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"recoup"
 	"recoup/internal/test/conformance"
 )
@@ -76,12 +78,13 @@ type filled struct {
 	volume
 	correlation recoup.ID // of some events
 	metrics     func() http.Handler
+	owner       *pgx.Conn // of PostgreSQL
 }
 
 func newFilled(b *testing.B, s database, v volume, correlation recoup.ID) filled {
 	n := newNode(b, s)
 	n.now = present()
-	return filled{s, n, v, correlation, newMetrics(b, s)}
+	return filled{database: s, node: n, volume: v, correlation: correlation, metrics: newMetrics(b, s)}
 }
 
 // growthRounds is how often a question is asked at least, however short the
