@@ -14,6 +14,7 @@ import (
 	"recoup/internal/app"
 	"recoup/internal/cli/adoption"
 	"recoup/internal/cli/alerts"
+	"recoup/internal/cli/bench"
 	"recoup/internal/cli/codes"
 	"recoup/internal/cli/command"
 	"recoup/internal/cli/complete"
@@ -80,7 +81,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 	help := helpCommand()
 	root.SetHelpCommand(help)
 	root.AddCommand(slices.Concat(
-		adoption.Commands(streams), alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
+		adoption.Commands(streams), alerts.Commands(streams), bench.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
 		events.Commands(streams), overview.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notices.Commands(streams),
 		policy.Commands(streams), server.Commands(streams), []*cobra.Command{help},
 	)...)

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"maps"
 	"time"
 )
@@ -10,6 +11,7 @@ type tally struct {
 	done, failed, dropped, skipped int
 	limited, items                 int
 	errors                         map[string]int
+	reasons                        map[string]string
 	latency, service               Histogram
 }
 
@@ -26,9 +28,10 @@ func (t *tally) add(o Outcome, limited int, latency, service time.Duration) {
 	case o.Code != "":
 		t.failed++
 		if t.errors == nil {
-			t.errors = map[string]int{}
+			t.errors, t.reasons = map[string]int{}, map[string]string{}
 		}
 		t.errors[o.Code]++
+		t.reasons[o.Code] = cmp.Or(t.reasons[o.Code], o.Why)
 	default:
 		t.done++
 	}
@@ -66,16 +69,17 @@ func (h *Histogram) latency() Latency {
 // Kind is what was measured of one kind of operation, or of all. Of those that were sent
 // Done succeeded, Failed failed and Dropped ended with a 429.
 type Kind struct {
-	Kind    string         `json:"operation"`
-	Sent    int            `json:"sent"`
-	Rate    float64        `json:"per_second"`
-	Done    int            `json:"done"`
-	Failed  int            `json:"failed"`
-	Errors  map[string]int `json:"errors,omitempty"`  // failures by code
-	Limited int            `json:"limited"`           // answers with 429
-	Dropped int            `json:"dropped"`           // not sent again after one
-	Skipped int            `json:"skipped,omitempty"` // due, but there was nothing to send
-	Items   int            `json:"items"`             // what they were about, all together
+	Kind    string            `json:"operation"`
+	Sent    int               `json:"sent"`
+	Rate    float64           `json:"per_second"`
+	Done    int               `json:"done"`
+	Failed  int               `json:"failed"`
+	Errors  map[string]int    `json:"errors,omitempty"`  // failures by code
+	Reasons map[string]string `json:"reasons,omitempty"` // of the first failure with each code
+	Limited int               `json:"limited"`           // answers with 429
+	Dropped int               `json:"dropped"`           // not sent again after one
+	Skipped int               `json:"skipped,omitempty"` // due, but there was nothing to send
+	Items   int               `json:"items"`             // what they were about, all together
 
 	// Latency counts from when an operation was to begin, Service from when it was sent.
 	// Both are of what is done or failed.
@@ -134,7 +138,7 @@ func (l *Load) Figures() Figures {
 
 func (t *tally) figures(kind string, elapsed time.Duration) Kind {
 	k := Kind{
-		Kind: kind, Sent: t.done + t.failed + t.dropped, Done: t.done, Failed: t.failed, Errors: maps.Clone(t.errors), Limited: t.limited,
+		Kind: kind, Sent: t.done + t.failed + t.dropped, Done: t.done, Failed: t.failed, Errors: maps.Clone(t.errors), Reasons: maps.Clone(t.reasons), Limited: t.limited,
 		Dropped: t.dropped, Skipped: t.skipped, Items: t.items, Latency: t.latency.latency(), Service: t.service.latency(),
 	}
 	k.Rate = float64(int64(float64(k.Sent)/elapsed.Seconds()*10+0.5)) / 10

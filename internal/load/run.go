@@ -18,6 +18,7 @@ import (
 type Outcome struct {
 	Items      int           // what it was about: events sent, errors claimed
 	Code       string        // of its failure; empty: it succeeded
+	Why        string        // the same in words
 	Limited    bool          // the server asks for fewer requests (429)
 	RetryAfter time.Duration // how long it asks to wait then
 	Skipped    bool          // there was nothing to send

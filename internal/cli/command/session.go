@@ -60,8 +60,8 @@ const patience = 5 * time.Second
 // errNoPatience ends a call that could be repeated, later or once a server runs.
 var errNoPatience = errors.New("not repeated here")
 
-// Connect makes a client. It sends nothing yet.
-func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration) (*client.Client, error) {
+// Connect makes a client, with options that may be changed. It sends nothing yet.
+func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration, change ...func(*client.Options)) (*client.Client, error) {
 	options := client.FromEnv(os.Getenv)
 	options.Server = cmp.Or(f.Server, options.Server, DefaultServer)
 	options.Key = cmp.Or(f.key, options.Key)
@@ -79,6 +79,9 @@ func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration) (*cli
 			return errNoPatience
 		}
 		return retry.Sleep(ctx, d)
+	}
+	for _, do := range change {
+		do(&options)
 	}
 	c, err := client.New(options)
 	if err != nil {

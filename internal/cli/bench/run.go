@@ -1,0 +1,180 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"recoup"
+	"recoup/internal/cli/command"
+	"recoup/internal/load"
+	"recoup/internal/policy"
+	"recoup/retry"
+)
+
+// What happens before a run: how many errors are reported for claims to find, and how
+// long it is waited for them to fall due, at most.
+const (
+	maxStock      = 10_000
+	maxPatience   = time.Minute
+	reportsAtOnce = 500
+)
+
+// drain is how long after its time a run still sends what is late.
+const drain = 10 * time.Second
+
+// run is the benchmark, from the first look at the server to the last line. Whoever
+// interrupts it while it cleans up is obeyed too.
+func (b *benchmark) run(ctx context.Context, heard func()) error {
+	if err := b.inspect(ctx); err != nil {
+		return err
+	}
+	ids := recoup.NewIDSource(rand.Reader)
+	id := ids.New(b.Clock())
+	w := &workload{Client: b.Client, run: id, tag: tagOf(id), table: b.table, batch: b.batch, now: b.Clock, ids: ids}
+	r := b.begin(ctx, w)
+	err := b.prepare(ctx, w, &r)
+	if err == nil {
+		b.measure(ctx, w, &r)
+	}
+	r.Interrupted = ctx.Err() != nil
+	heard() // the next interrupt is of what follows
+	if r.Interrupted && err != nil {
+		err = errors.New("interrupted before the load began")
+	}
+	err = errors.Join(err, b.tidy(context.WithoutCancel(ctx), &r))
+	if r.Load.Elapsed == 0 {
+		return err
+	}
+	return errors.Join(b.finish(&r), err)
+}
+
+// inspect looks at the server, and writes nothing.
+func (b *benchmark) inspect(ctx context.Context) error {
+	key, err := b.Self(ctx)
+	if err != nil {
+		return err
+	}
+	if err := permit(key, b.mix, b.keep); err != nil || b.table == "" {
+		return err
+	}
+	return b.checkTable(ctx)
+}
+
+func (b *benchmark) begin(ctx context.Context, w *workload) result {
+	return result{
+		Format: resultFormat, Run: w.run, Tag: w.tag, Server: b.target.Server, Version: b.target.version(ctx), StartedAt: b.Clock().UTC().Truncate(time.Second),
+		Settings: settings{
+			Table: b.table, Rate: b.rate, Seconds: b.spans.duration.Seconds(), Mix: b.mix.String(), Clients: b.clients, Batch: b.batch,
+			Seed: b.seed, RetryAfter: b.again,
+		},
+	}
+}
+
+// prepare reports errors for the first claims to find, and waits until they are due. The
+// first report shows whether the table is one to claim from.
+func (b *benchmark) prepare(ctx context.Context, w *workload, r *result) error {
+	if !b.mix.Has(opClaim) {
+		return nil
+	}
+	first, err := w.Report(ctx, w.failing(w.entity("stock", 0)))
+	if err != nil {
+		return err
+	}
+	r.Prepared = 1
+	due := first.Error.NextRetryAt.Sub(first.Error.CreatedAt)
+	switch {
+	case first.Error.State != recoup.RetryPending:
+		return fmt.Errorf("an error with %s is %s in %s, so claims would find nothing: choose another --table, or leave claim and ack out of --mix", first.Error.Code, first.Error.State, b.table)
+	case due > maxPatience:
+		return fmt.Errorf("errors of %s are due %s after they are reported, so claims would find nothing: choose another --table, or leave claim and ack out of --mix", b.table, policy.FormatDuration(due))
+	}
+	advance, end := b.ShowProgress("preparing")
+	defer end()
+	stock := min(maxStock, b.batch*int(1+float64(b.rate)*b.mix.Part(opClaim)*(due+time.Second).Seconds()))
+	for r.Prepared < stock {
+		var list []recoup.Report
+		for n := r.Prepared; n < min(stock, r.Prepared+reportsAtOnce); n++ {
+			list = append(list, w.failing(w.entity("stock", n)))
+		}
+		if _, err := w.ReportBatch(ctx, list); err != nil {
+			return err
+		}
+		r.Prepared += len(list)
+		advance(r.Prepared, stock)
+	}
+	return retry.Sleep(ctx, due)
+}
+
+// measure makes the load, and shows it.
+func (b *benchmark) measure(ctx context.Context, w *workload, r *result) {
+	sleep := b.Sleep
+	if sleep == nil {
+		sleep = retry.Sleep
+	}
+	l := load.New(load.Options{
+		Plan: load.NewPlan(b.mix, b.rate, b.spans.duration, b.seed), Clients: b.clients, Drain: drain, Again: b.again,
+		Do: w.do, Now: b.Clock, Sleep: sleep,
+	})
+	done := make(chan struct{})
+	watched := make(chan struct{})
+	go func() { defer close(watched); b.watch(l, done) }()
+	l.Run(ctx)
+	close(done)
+	<-watched
+	r.Load = l.Figures()
+	r.Foreign = w.taken()
+}
+
+// tidy cleans up what the run has written, unless that is to be kept.
+func (b *benchmark) tidy(ctx context.Context, r *result) error {
+	if b.keep {
+		return nil
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	var err error
+	r.Cleanup, err = (&cleaner{Session: &b.Session, tag: r.Tag}).clean(ctx)
+	if err != nil {
+		b.Notef("Not everything was cleaned up. To go on with it: %s", cleanCommandLine(&b.target, r.Tag))
+	}
+	return err
+}
+
+// finish prints the result and writes it to its file.
+func (b *benchmark) finish(r *result) error {
+	if b.out != "" {
+		if err := b.save(r); err != nil {
+			return err
+		}
+	}
+	if b.Machine() {
+		if err := b.Print(r); err != nil {
+			return err
+		}
+	} else {
+		r.say(&b.Session)
+		b.remains(r)
+	}
+	if !r.Foreign.IsZero() {
+		return fmt.Errorf("a claim leased %s of %s, which is not a benchmark's: claims ended there. When its lease expires this counts as a failed attempt", r.Foreign, b.table)
+	}
+	if r.Load.All.Failed > 0 {
+		return command.ErrSilent
+	}
+	return nil
+}
+
+// save writes the result to a file.
+func (b *benchmark) save(r *result) error {
+	f, err := os.Create(b.out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(command.PrintJSON(f, r), f.Close())
+}
