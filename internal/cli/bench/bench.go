@@ -135,7 +135,7 @@ func (b *benchmark) check() error {
 	case b.table == "" && (b.mix.Has(opReport) || b.mix.Has(opClaim) || b.mix.Has(opAck)):
 		return command.Usagef("--table is missing: expected an error table of the server's policy, such as outreach.dol_errors")
 	case b.mix.Has(opAck) && !b.mix.Has(opClaim):
-		return command.Usagef("--mix has ack without claim: there would be nothing to acknowledge; add claim=%d", max(1, int(100*b.mix.Part(opAck))))
+		return command.Usagef("--mix has ack without claim, so there would be nothing to acknowledge: add claim=WEIGHT")
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (b *benchmark) check() error {
 func span(flag, text string, most time.Duration) (time.Duration, error) {
 	d, err := policy.ParseDuration(text)
 	if err != nil || d <= 0 || d > most {
-		return 0, command.Usagef("--%s is %q: expected a duration from 1s to %s, such as 30s or 5m", flag, text, policy.FormatDuration(most))
+		return 0, command.Usagef("--%s is %q: expected a duration up to %s, such as 30s or 5m", flag, text, policy.FormatDuration(most))
 	}
 	return d, nil
 }

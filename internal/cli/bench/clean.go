@@ -2,15 +2,16 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"recoup"
 	"recoup/client"
 	"recoup/internal/cli/command"
+	"recoup/retry"
 )
 
 // cleanup is what was removed of one run, or of all.
@@ -24,6 +25,7 @@ type cleanup struct {
 // remembered: not by a run that was killed, and not of requests whose answer was lost.
 type cleaner struct {
 	*command.Session
+	cleanup
 	tag  string // of one run; empty: of all
 	said string // why the server refused the last that it did
 }
@@ -37,27 +39,48 @@ func (c *cleaner) ours(entity string) bool {
 }
 
 // clean resolves errors and archives dead letters.
-func (c *cleaner) clean(ctx context.Context) (*cleanup, error) {
-	done := &cleanup{}
+func (c *cleaner) clean(ctx context.Context) error {
 	advance, end := c.ShowProgress("cleaning up")
 	defer end()
-	step := func(verb client.Verb, count *int) func([]recoup.ID) error {
+	remove := func(ctx context.Context, verb client.Verb, count *int) func([]recoup.ID) error {
 		return func(ids []recoup.ID) error {
 			answer, err := c.Bulk(ctx, verb, client.Bulk{Act: client.Act{Reason: message}, IDs: ids})
 			*count += answer.Applied
-			done.Refused += answer.NotDone
+			c.Refused += answer.NotDone
 			for _, r := range answer.Refused {
 				c.said = r.Reason
 			}
-			advance(done.Resolved+done.Archived, -1)
+			advance(c.Resolved+c.Archived, -1)
 			return err
 		}
 	}
-	err := errors.Join(c.errors(ctx, step(client.Resolve, &done.Resolved)), c.deadLetters(ctx, step(client.Archive, &done.Archived)))
-	if err == nil && done.Refused > 0 {
-		err = fmt.Errorf("%s of the benchmark could not be removed: %s", command.Count(done.Refused, "error"), command.Printable(c.said))
+	err := patiently(ctx, c.Session, func(ctx context.Context) error { return c.errors(ctx, remove(ctx, client.Resolve, &c.Resolved)) })
+	if err == nil {
+		err = patiently(ctx, c.Session, func(ctx context.Context) error { return c.deadLetters(ctx, remove(ctx, client.Archive, &c.Archived)) })
 	}
-	return done, err
+	if err == nil && c.Refused > 0 {
+		err = fmt.Errorf("%s of the benchmark could not be removed: %s", command.Count(c.Refused, "error"), command.Printable(c.said))
+	}
+	return err
+}
+
+// maxWaits is how often a server is waited for that asks for fewer requests.
+const maxWaits = 30
+
+// patiently does something again and again while the server asks for fewer requests, as it
+// may just before and after a load. It must be something that can be repeated.
+func patiently(ctx context.Context, s *command.Session, do func(context.Context) error) error {
+	sleep := s.Sleep
+	if sleep == nil {
+		sleep = retry.Sleep
+	}
+	for n := 0; ; n++ {
+		err := do(ctx)
+		o := outcome(0, err)
+		if err == nil || !o.Limited || n == maxWaits || sleep(ctx, max(o.RetryAfter, time.Second)) != nil {
+			return err
+		}
+	}
 }
 
 // atOnce is how many errors one request removes.
@@ -113,7 +136,13 @@ func last(ids []recoup.ID, remove func([]recoup.ID) error) error {
 // remains says what is left of a run.
 func (b *benchmark) remains(r *result) {
 	events := "Events stay in the ledger until its retention ends: recoup events --correlation-id " + r.Run.String()
-	if r.Cleanup == nil {
+	switch {
+	case !b.writes() && !b.mix.Has(opEvents):
+		return
+	case !b.writes():
+		b.Notef("\n%s", events)
+		return
+	case r.Cleanup == nil:
 		b.Notef("\nKept: the errors and dead letters of entities that begin with %s%s-. To remove them: %s\n%s", prefix, r.Tag, cleanCommandLine(&b.target, r.Tag), events)
 		return
 	}
@@ -162,13 +191,13 @@ The key needs the role operator or admin.`,
 }
 
 func (c *cleaner) main(ctx context.Context) error {
-	done, err := c.clean(ctx)
+	err := c.clean(ctx)
 	switch {
 	case err != nil:
 		return err
 	case c.Machine():
-		return c.Print(done)
+		return c.Print(c.cleanup)
 	}
-	c.Sayf("%s resolved, %s archived", command.Count(done.Resolved, "error"), command.Count(done.Archived, "dead letter"))
+	c.Sayf("%s resolved, %s archived", command.Count(c.Resolved, "error"), command.Count(c.Archived, "dead letter"))
 	return nil
 }

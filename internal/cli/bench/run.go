@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/client"
 	"recoup/internal/cli/command"
 	"recoup/internal/load"
 	"recoup/internal/policy"
@@ -31,14 +32,14 @@ const drain = 10 * time.Second
 // run is the benchmark, from the first look at the server to the last line. Whoever
 // interrupts it while it cleans up is obeyed too.
 func (b *benchmark) run(ctx context.Context, heard func()) error {
-	if err := b.inspect(ctx); err != nil {
+	if err := patiently(ctx, &b.Session, b.inspect); err != nil {
 		return err
 	}
 	ids := recoup.NewIDSource(rand.Reader)
 	id := ids.New(b.Clock())
 	w := &workload{Client: b.Client, run: id, tag: tagOf(id), table: b.table, batch: b.batch, now: b.Clock, ids: ids}
 	r := b.begin(ctx, w)
-	err := b.prepare(ctx, w, &r)
+	err := patiently(ctx, &b.Session, func(ctx context.Context) error { return b.prepare(ctx, w, &r) })
 	if err == nil {
 		b.measure(ctx, w, &r)
 	}
@@ -82,11 +83,11 @@ func (b *benchmark) prepare(ctx context.Context, w *workload, r *result) error {
 	if !b.mix.Has(opClaim) {
 		return nil
 	}
-	first, err := w.Report(ctx, w.failing(w.entity("stock", 0)))
+	first, err := w.Report(ctx, w.failing(w.entity("stock", 0)), client.IdempotencyKey(w.entity("stock", 0)))
 	if err != nil {
 		return err
 	}
-	r.Prepared = 1
+	r.Prepared = max(r.Prepared, 1)
 	due := first.Error.NextRetryAt.Sub(first.Error.CreatedAt)
 	switch {
 	case first.Error.State != recoup.RetryPending:
@@ -133,17 +134,23 @@ func (b *benchmark) measure(ctx context.Context, w *workload, r *result) {
 
 // tidy cleans up what the run has written, unless that is to be kept.
 func (b *benchmark) tidy(ctx context.Context, r *result) error {
-	if b.keep {
+	if b.keep || !b.writes() {
 		return nil
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	var err error
-	r.Cleanup, err = (&cleaner{Session: &b.Session, tag: r.Tag}).clean(ctx)
+	c := &cleaner{Session: &b.Session, tag: r.Tag}
+	err := c.clean(ctx)
+	r.Cleanup = &c.cleanup
 	if err != nil {
 		b.Notef("Not everything was cleaned up. To go on with it: %s", cleanCommandLine(&b.target, r.Tag))
 	}
 	return err
+}
+
+// writes reports whether the load makes what has to be cleaned up.
+func (b *benchmark) writes() bool {
+	return b.mix.Has(opReport) || b.mix.Has(opClaim) || b.mix.Has(opDeadLetter)
 }
 
 // finish prints the result and writes it to its file.
