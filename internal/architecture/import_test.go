@@ -155,6 +155,10 @@ var layers = []layer{
 		why:       "it defines adoptions in a database; nodes reach them through that alone",
 	},
 	{
+		pkg: "recoup/internal/load",
+		why: "it schedules and measures; what is sent, and to whom, it is told",
+	},
+	{
 		pkg: "recoup/internal/forecast",
 		why: "it is a function of counts, and knows nobody",
 	},
@@ -323,6 +327,11 @@ var layers = []layer{
 	},
 	{
 		pkg:      "recoup/internal/cli/alerts",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/internal/cli/bench",
 		anything: true,
 		why:      "a group of commands",
 	},

@@ -277,7 +277,7 @@ func TestBenchIsLimited(t *testing.T) {
 		if all.Limited == 0 || all.Failed != 0 || (again && all.Done <= 60) || (!again && (all.Dropped != all.Limited || all.Done+all.Dropped != 120)) {
 			t.Errorf("again=%v: %+v", again, all)
 		}
-		if !strings.Contains(b.out.String(), "The server answered 429") {
+		if !strings.Contains(b.out.String(), "429: the server limited the rate ") {
 			t.Errorf("it does not say so: %s", &b.out)
 		}
 	}

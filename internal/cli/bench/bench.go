@@ -36,28 +36,27 @@ func Commands(streams command.Streams) []*cobra.Command {
 		Use:   "bench",
 		Short: "Measure a server under a mixed load",
 		Long: `Sends reports, gate checks, events, claims, results and dead letters to a server at a fixed rate,
-and prints how long they took. The server must be named, and be on this machine; --allow-host
-permits another. Use a server that is there to be tested: what a benchmark writes can fire alert
-rules and notify people. The mix is by default
+and prints how long they took. The server must be named with --server, and run on this machine
+unless --allow-host permits another. Use a server that is there to be tested: what a benchmark
+writes can fire alert rules and notify people. The default mix is
 ` + defaultMix + `.
 
-Each operation has its moment, however slow the server is, and its latency counts from that moment
-(coordinated omission is corrected). If all clients are busy it waits for one, and the wait counts.
-Answers with 429 are counted apart and have no latency. What the benchmark itself could not do
-in time is printed as well.
+Operations are scheduled at the rate however slow the server is (open loop), and a latency counts
+from the scheduled time, so that a stall is not hidden (coordinated omission). An operation that
+finds all clients busy waits for one, and the wait counts. Answers with 429 are counted apart and
+have no latency. The result says if this machine was too busy to keep the schedule.
 
-Entities begin with bench- and the run's tag, errors and events are of the service bench, dead
-letters of the pipeline bench. At the end errors are resolved and dead letters archived, unless
---keep is given. Events stay until the ledger's retention ends.
+Everything is marked: entities begin with bench- and the run's tag, reports and events have the
+service bench, dead letters the pipeline bench. At the end errors are resolved and dead letters
+archived, unless --keep is given; events stay until the ledger's retention ends.
 
-Claims take what is due in --table, so that table must have no other open errors. The key needs
-the role admin; operator is enough without claim and ack, worker or ingest with --keep.
+Claims take whatever is due in --table, so it must have no other open errors. The key needs the
+role admin; operator is enough without claim and ack, worker with --keep.
 
 Ctrl-C ends the run and prints the figures so far. The exit status is 1 if an operation failed
 or something could not be cleaned up.`,
 		Example: `  recoup bench --server http://127.0.0.1:8080 --table outreach.dol_errors
-  recoup bench --server http://127.0.0.1:8080 --table outreach.dol_errors \
-      --rate 1000 --duration 1m --mix report=50,gate=50 --out a.json
+  recoup bench --server http://127.0.0.1:8080 --mix gate=1 --out a.json
   recoup bench compare a.json b.json`,
 		Annotations: map[string]string{command.OwnUse: "recoup bench --server URL [flags]"},
 		Args:        command.NoArgs,
@@ -96,13 +95,13 @@ func (b *benchmark) add(cmd *cobra.Command) {
 	b.target.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&b.table, "table", "", "error `TABLE` that is reported to and claimed from; required with report, claim or ack")
-	flags.IntVar(&b.rate, "rate", 100, "begin `N` operations per second, in all")
-	flags.StringVar(&b.duration, "duration", "30s", "for this `DURATION`, up to 1h")
+	flags.IntVar(&b.rate, "rate", 100, "`N` operations per second, in all")
+	flags.StringVar(&b.duration, "duration", "30s", "how long, as `DURATION` up to 1h")
 	flags.StringVar(&b.mixText, "mix", "", "weights of the operations, as `MIX` such as report=50,gate=50 (default: see above)")
 	flags.IntVar(&b.clients, "clients", 16, "at most `N` operations at once, each on a connection of its own")
-	flags.IntVar(&b.batch, "batch", 10, "`N` events per request, and errors per claim")
+	flags.IntVar(&b.batch, "batch", 10, "`N` events per request, and at most N errors per claim")
 	flags.Uint64Var(&b.seed, "seed", 1, "random seed; another `N` gives another order of operations")
-	flags.StringVar(&b.timeout, "timeout", "10s", "an operation fails that takes longer than this `DURATION`")
+	flags.StringVar(&b.timeout, "timeout", "10s", "an operation that takes longer than this `DURATION` fails")
 	flags.BoolVar(&b.again, "retry-after", false, "after a 429, wait as the server asks and send it again; the wait counts as latency")
 	flags.BoolVar(&b.keep, "keep", false, "leave the errors and dead letters; 'recoup bench clean' removes them")
 	flags.StringVar(&b.out, "out", "", "write the result to this `FILE` as well, as JSON for 'recoup bench compare'")

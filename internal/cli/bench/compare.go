@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -112,8 +113,8 @@ func (c *comparison) say(s *command.Session, a, b string) {
 	fmt.Fprintln(&p)
 	p.WriteString(c.table(s.Streams).String())
 	fmt.Fprint(s.Out, p.String())
-	for _, d := range c.differences() {
-		s.Notef("%s", d)
+	if list := c.differences(); len(list) > 0 {
+		s.Notef("\n%s", strings.Join(list, "\n"))
 	}
 }
 

@@ -121,11 +121,11 @@ func (r *result) notes() (list []string) {
 		micros(f.All.Service.P50), micros(f.All.Service.P99), micros(f.All.Service.Max))
 	for _, k := range f.Kinds {
 		for _, code := range slices.Sorted(maps.Keys(k.Errors)) {
-			note("FAILED: %d of %s with %s: %s", k.Errors[code], k.Kind, code, command.Printable(k.Reasons[code]))
+			note("%s: %d failed with %s: %s", k.Kind, k.Errors[code], code, command.Printable(k.Reasons[code]))
 		}
 	}
 	if f.All.Limited > 0 {
-		note("The server answered 429 %s: %s and have no latency.", times(f.All.Limited), command.Count(f.All.Dropped, "operation")+" ended so")
+		note("429: the server limited the rate %s; %s dropped, without a latency.", times(f.All.Limited), were(f.All.Dropped))
 	}
 	if f.Queue.Max.Duration() > worthSaying {
 		note("%d of %d operations found all clients busy and waited for one, up to %s, which is part of their latency: the server is slower than the rate, or --clients is too low.",
@@ -152,6 +152,13 @@ func (r *result) notes() (list []string) {
 var skipped = map[string]string{
 	opAck:   "no claim waited for its results",
 	opClaim: "claims ended with an error of others",
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "1 operation was"
+	}
+	return fmt.Sprintf("%d operations were", n)
 }
 
 func times(n int) string {
