@@ -40,11 +40,12 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 3000).Draw(t, "rate")
-		duration := time.Duration(rapid.IntRange(1, 3000).Draw(t, "ms")) * time.Millisecond
+		ms := rapid.IntRange(1, 3000).Draw(t, "ms")
+		duration := time.Duration(ms) * time.Millisecond
 		seed := rapid.Uint64().Draw(t, "seed")
 		mix := load.Mix{{Kind: "report", Weight: 3}, {Kind: "gate", Weight: rapid.IntRange(0, 3).Draw(t, "gate")}, {Kind: "claim", Weight: 1}}
 		plan := all(load.NewPlan(mix, rate, duration, seed))
-		if want := int(math.Ceil(float64(rate) * duration.Seconds())); len(plan) != want {
+		if want := (rate*ms + 999) / 1000; len(plan) != want {
 			t.Fatalf("%d/s for %v are %d operations: expected %d", rate, duration, len(plan), want)
 		}
 		counts := map[string]int{}

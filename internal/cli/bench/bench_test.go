@@ -38,6 +38,7 @@ func TestRefused(t *testing.T) {
 		{n.Key, "--table nobody.knows", `unknown error table "nobody.knows"; tables are: outreach.dol_errors, `},
 		{n.Key, "--table public.shq_master_error_log", "the table public.shq_master_error_log keeps its errors for ever"},
 		{n.Key, "--table people.people_errors", "the table people.people_errors has open errors that are not a benchmark's, such as "},
+		{n.Key, "--table people.people_errors", ", and claims would take them: choose --table outreach.dol_errors or "},
 		{reader, "--table " + table, "a key of the role reader may not do report: ingest, worker, operator or admin may"},
 		{reader, "--mix events=1", "a key of the role reader may not do events"},
 		{worker, "--table " + table, "a key of the role worker may not clean up: operator or admin may; use another key, or --keep"},

@@ -110,9 +110,6 @@ func (r *result) title() string {
 	return fmt.Sprintf("%s, %d/s for %s, %s, seed %d", command.Printable(r.Server), o.Rate, time.Duration(o.Seconds*float64(time.Second)), command.Count(o.Clients, "client"), o.Seed)
 }
 
-// worthSaying is how long an operation has waited for a client before that is a matter.
-const worthSaying = time.Millisecond
-
 // notes are what the table does not say, and what makes its figures doubtful.
 func (r *result) notes() (list []string) {
 	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -127,7 +124,7 @@ func (r *result) notes() (list []string) {
 	if f.All.Limited > 0 {
 		note("429: the server limited the rate %s; %s dropped, without a latency.", times(f.All.Limited), were(f.All.Dropped))
 	}
-	if f.Queue.Max.Duration() > worthSaying {
+	if f.Queue.Waited*100 >= int64(f.Planned) && f.Queue.Waited > 0 {
 		note("%d of %d operations found all clients busy and waited for one, up to %s, which is part of their latency: the server is slower than the rate, or --clients is too low.",
 			f.Queue.Waited, f.Planned, micros(f.Queue.Max))
 	}

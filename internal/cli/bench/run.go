@@ -91,9 +91,9 @@ func (b *benchmark) prepare(ctx context.Context, w *workload, r *result) error {
 	due := first.Error.NextRetryAt.Sub(first.Error.CreatedAt)
 	switch {
 	case first.Error.State != recoup.RetryPending:
-		return fmt.Errorf("an error with %s is %s in %s, so claims would find nothing: choose another --table, or leave claim and ack out of --mix", first.Error.Code, first.Error.State, b.table)
+		return fmt.Errorf("an error with %s is %s in %s, so claims would find nothing: %s", first.Error.Code, first.Error.State, b.table, b.instead(ctx))
 	case due > maxPatience:
-		return fmt.Errorf("errors of %s are due %s after they are reported, so claims would find nothing: choose another --table, or leave claim and ack out of --mix", b.table, policy.FormatDuration(due))
+		return fmt.Errorf("errors of %s are due %s after they are reported, so claims would find nothing: %s", b.table, policy.FormatDuration(due), b.instead(ctx))
 	}
 	advance, end := b.ShowProgress("preparing")
 	defer end()

@@ -123,10 +123,35 @@ func (b *benchmark) checkTable(ctx context.Context) error {
 		case err != nil:
 			return err
 		case e.State.Open() && !strings.HasPrefix(e.EntityID, prefix):
-			return fmt.Errorf("the table %s has open errors that are not a benchmark's, such as %s, and claims would take them: choose a table without, or leave claim and ack out of --mix", b.table, e.ID)
+			return fmt.Errorf("the table %s has open errors that are not a benchmark's, such as %s, and claims would take them: %s", b.table, e.ID, b.instead(ctx))
 		}
 	}
 	return nil
+}
+
+// instead says what to do about a table that cannot be claimed from: take one whose errors
+// are retried and that has none, or do not claim.
+func (b *benchmark) instead(ctx context.Context) string {
+	const without = "leave claim and ack out of --mix"
+	tables, err := b.Tables(ctx)
+	if err != nil {
+		return without
+	}
+	counts, err := b.Counts(ctx)
+	if err != nil {
+		return without
+	}
+	taken := map[string]bool{b.table: true}
+	for _, c := range counts {
+		taken[c.Table] = taken[c.Table] || c.State.Open() && c.N > 0
+	}
+	tables = slices.DeleteFunc(tables, func(t recoup.ErrorTable) bool {
+		return taken[t.Table] || t.Default != recoup.ActionRetry || t.Archive == ""
+	})
+	if len(tables) == 0 {
+		return without
+	}
+	return fmt.Sprintf("choose --table %s, or %s", strings.Join(tableNames(tables), " or "), without)
 }
 
 func tableNames(tables []recoup.ErrorTable) (list []string) {
