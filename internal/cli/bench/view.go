@@ -81,7 +81,10 @@ func (v *view) clear() {
 // bar is how far the run is, in a line of so many columns.
 func (v *view) bar(f *load.Figures, width int) string {
 	total := v.spans.duration.Seconds()
-	left := fmt.Sprintf("%3.0fs of %.0fs ", min(f.Elapsed, total), total)
+	left := fmt.Sprintf("%3.0fs of %.0fs ", f.Elapsed, total)
+	if f.Elapsed > total {
+		left = fmt.Sprintf("%3.0fs over time ", f.Elapsed-total) // what is late is still sent
+	}
 	right := fmt.Sprintf(" %.0f/s of %d/s", v.pace(f), v.benchmark.rate)
 	room := max(width-len(left)-len(right)-2, 10)
 	full := min(int(float64(room)*f.Elapsed/total), room)
