@@ -50,9 +50,9 @@ func (r *benchResult) of(t *testing.T, kind string) measured.Kind {
 type bench struct {
 	*testing.T
 	*exec.Cmd
-	out, said bytes.Buffer
-	file      string
-	seconds   *secondHand
+	out     bytes.Buffer
+	file    string
+	seconds *secondHand
 }
 
 func newBench(s *site, address string, flags ...string) *bench {
@@ -258,6 +258,37 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 	if got := countErrors(t, s.client(nil), r.Tag); got.open != 0 || got.all != r.Load.All.Done {
 		t.Errorf("of %d reports the server has %+v", r.Load.All.Done, got)
+	}
+}
+
+// A server that dies under a benchmark is seen as failures, with a status that says so, and
+// what could not be cleaned up is removed later, by the command that it has printed.
+func TestBenchOfADyingServer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, live.SQLite(t))
+	s.start()
+	b := newBench(s, *s.address.Load(), "--table", workTable, "--mix", "report=1", "--rate", "50", "--duration", "4s")
+	if err := b.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.seconds.await(t, 1)
+	_ = s.signal(syscall.SIGKILL)
+	r := b.result(1)
+	all := r.Load.All
+	if all.Done == 0 || all.Failed == 0 || len(all.Errors) == 0 || !strings.Contains(b.out.String(), "report: ") {
+		t.Errorf("%+v\n%s", all, &b.out)
+	}
+	if said := b.seconds.String(); !strings.Contains(said, "recoup bench clean --server http://"+*s.address.Load()+" --run "+r.Tag) {
+		t.Errorf("it does not say how to clean up: %s", said)
+	}
+	s.start()
+	cmd := exec.Command(program.Path(t), "bench", "clean", "--server", "http://"+*s.address.Load(), "--run", r.Tag)
+	cmd.Env = append(os.Environ(), "RECOUP_KEY="+s.key())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := countErrors(t, s.client(nil), r.Tag); got.open != 0 || got.all < all.Done || got.all > all.Done+all.Failed {
+		t.Errorf("of %d reports, and %d without an answer, the server has %+v", all.Done, all.Failed, got)
 	}
 }
 

@@ -143,7 +143,7 @@ func (b *benchmark) tidy(ctx context.Context, r *result) error {
 	err := c.clean(ctx)
 	r.Cleanup = &c.cleanup
 	if err != nil {
-		b.Notef("Not everything was cleaned up. To go on with it: %s", cleanCommandLine(&b.target, r.Tag))
+		b.Notef("Not everything was cleaned up: %v\nTo go on with it: %s", err, cleanCommandLine(&b.target, r.Tag))
 	}
 	return err
 }
