@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -86,47 +87,38 @@ func patiently(ctx context.Context, s *command.Session, do func(context.Context)
 // atOnce is how many errors one request removes.
 const atOnce = 1000
 
-// errors hands on the open errors of the run, so many at a time.
+// errors removes the open errors of the run, which are found by their message.
 func (c *cleaner) errors(ctx context.Context, remove func([]recoup.ID) error) error {
-	var ids []recoup.ID
-	for e, err := range c.AllErrors(ctx, client.Filter{Text: message}) {
-		if err != nil {
-			return err
-		}
-		if !e.State.Open() || !c.ours(e.EntityID) {
-			continue
-		}
-		if ids = append(ids, e.ID); len(ids) == atOnce {
-			if err := remove(ids); err != nil {
-				return err
-			}
-			ids = nil
-		}
-	}
-	return last(ids, remove)
+	return inPieces(c.AllErrors(ctx, client.Filter{Text: message}), remove, func(e *recoup.Error) (recoup.ID, bool) {
+		return e.ID, e.State.Open() && c.ours(e.EntityID)
+	})
 }
 
-// deadLetters hands on the open dead letters of the run, so many at a time.
+// deadLetters removes the open dead letters of the run, which are found by their pipeline.
 func (c *cleaner) deadLetters(ctx context.Context, remove func([]recoup.ID) error) error {
+	return inPieces(c.AllDeadLetters(ctx, recoup.DeadLetterFilter{Pipeline: pipeline}), remove, func(d *recoup.DeadLetter) (recoup.ID, bool) {
+		return d.ErrorID, d.Open() && c.ours(d.EntityID)
+	})
+}
+
+// inPieces removes those of a list that are meant, so many at a time.
+func inPieces[T any](list iter.Seq2[T, error], remove func([]recoup.ID) error, meant func(*T) (recoup.ID, bool)) error {
 	var ids []recoup.ID
-	for d, err := range c.AllDeadLetters(ctx, recoup.DeadLetterFilter{Pipeline: pipeline}) {
+	for thing, err := range list {
 		if err != nil {
 			return err
 		}
-		if !d.Open() || !c.ours(d.EntityID) {
+		id, ok := meant(&thing)
+		if !ok {
 			continue
 		}
-		if ids = append(ids, d.ErrorID); len(ids) == atOnce {
+		if ids = append(ids, id); len(ids) == atOnce {
 			if err := remove(ids); err != nil {
 				return err
 			}
 			ids = nil
 		}
 	}
-	return last(ids, remove)
-}
-
-func last(ids []recoup.ID, remove func([]recoup.ID) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
