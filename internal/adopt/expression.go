@@ -57,6 +57,11 @@ func (a *Adoption) keyNoted() string {
 	return "keys"
 }
 
+// noteType is the type of a key as a trigger writes it down.
+func (a *Adoption) noteType() string {
+	return map[string]string{"numbers": "bigint", "uuids": "uuid", "keys": "text"}[a.keyNoted()]
+}
+
 // noted is the key of a row as a trigger writes it down.
 func (a *Adoption) noted(row string) string {
 	switch reference := row + "." + quote(a.key()[0].Name); a.keyNoted() {
@@ -135,7 +140,7 @@ func (a *Adoption) named(row string) string {
 	if !ok {
 		return "null::text"
 	}
-	return "btrim(" + textual(row, c) + `) collate "C"`
+	return "btrim(" + textual(row, c) + ")"
 }
 
 // code is what stands in the column. A node makes a code of it, because only what is
@@ -252,23 +257,27 @@ func (a *Adoption) ofJob(say func(*preset.Preset) string) string {
 	return strings.ReplaceAll(said, "SCHEMA", quote(a.Source.Schema))
 }
 
-// watched are the columns whose change is worth another look, compared by a type
-// that can be. Where triggers see failures alone, no condition's columns are among them.
-func (a *Adoption) watched(row string) []string {
+// watch is a part of a row whose change is worth another look, as something that can be
+// compared.
+type watch struct{ expression, kind, collation string }
+
+// watched are the parts of a row whose change is worth another look. Where triggers see
+// failures alone, no condition's columns are among them.
+func (a *Adoption) watched(row string) (list []watch) {
+	const byBytes = ` collate "C"`
 	m := a.Mapping
-	var list []string
 	for _, name := range []string{m.Code, m.Message, m.Severity, m.CreatedAt} {
 		if c, ok := a.mapped(name); ok && c.path != "" {
-			list = append(list, textual(row, c)+` collate "C"`)
+			list = append(list, watch{textual(row, c), "text", byBytes})
 		}
 	}
 	for _, c := range a.Source.Columns {
 		if slices.Contains([]string{m.Code, m.Message, m.Severity, m.CreatedAt}, c.Name) || !a.Conditions.Safe && slices.Contains(a.Conditions.Columns, c.Name) {
-			expression := row + "." + quote(c.Name)
+			w := watch{row + "." + quote(c.Name), c.Base, ""}
 			if c.Category != "N" && c.Category != "B" && c.Category != "D" {
-				expression += `::text collate "C"`
+				w = watch{w.expression + "::text", "text", byBytes}
 			}
-			list = append(list, expression)
+			list = append(list, w)
 		}
 	}
 	return list

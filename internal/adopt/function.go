@@ -13,12 +13,9 @@ type Function struct {
 	Called    bool   // by nodes
 }
 
-// changeKeys is how many keys a change has at most.
-const changeKeys = 1000
-
 // Functions are those of an adoption. They belong to the owner of the source.
 func (a *Adoption) Functions() []Function {
-	list := []Function{a.read(), a.scan(), a.last(), a.mirror(), a.onInsert(), a.onUpdate(), a.onDelete(), a.onTruncate()}
+	list := append([]Function{a.read(), a.scan(), a.last(), a.mirror(), a.onTruncate()}, a.noting()...)
 	if a.Preset != nil {
 		list = append(list, a.retry())
 	}
@@ -124,69 +121,6 @@ begin
 end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and "), disposition, archived))
 }
 
-// note writes changes down, a thousand keys to a row. Rows have a key (k) and perhaps an
-// entity (e), whose hash is written down. Most statements are small: those that are not
-// are found out by the one row too many, and do it again in parts.
-func (a *Adoption) note(rows string, entities bool) string {
-	hashes := "null::bigint[]"
-	if entities {
-		hashes = "array_agg(hashtextextended(r.e, 0)) filter (where r.e is not null)"
-	}
-	into := fmt.Sprintf("insert into recoup.adopted_change (adoption_id, %s, entities)\n      select %d, array_agg(r.k), %s", a.keyNoted(), a.ID, hashes)
-	return fmt.Sprintf(`begin
-  %[1]s
-      from (select * from (%[2]s) r where r.k is not null limit %[3]d + 1) r having count(*) between 1 and %[3]d;
-  if not found then
-    %[1]s
-      from (select r.*, (row_number() over () - 1) / %[3]d as part from (%[2]s) r where r.k is not null) r group by r.part;
-  end if;
-  return null;
-end `, into, rows, changeKeys)
-}
-
-// seen is the rows of a transition table that a trigger looks at. Of a queue it is the
-// jobs that have failed for good, as if there were no others: one that is done costs nothing.
-func (a *Adoption) seen(table string) string {
-	if !a.Conditions.Safe {
-		return table
-	}
-	return table + " where (" + a.Conditions.Governed + ") is true"
-}
-
-func (a *Adoption) onInsert() Function {
-	rows := fmt.Sprintf("select %s as k, %s as e from %s", a.noted("n"), a.named("n"), a.seen("recoup_new n"))
-	return a.function("insert", "", "", "trigger", a.stableText(), a.note(rows, a.namesEntities()))
-}
-
-// onUpdate notes the rows whose key, entity or watched columns have changed, and keys
-// that are gone.
-func (a *Adoption) onUpdate() Function {
-	columns := func(row string) string {
-		list := []string{a.noted(row) + " as k", a.named(row) + " as e"}
-		for i, c := range a.watched(row) {
-			list = append(list, fmt.Sprintf("%s as w%d", c, i+1))
-		}
-		return strings.Join(list, ", ")
-	}
-	rows := fmt.Sprintf(`
-      select c.k, c.e from (select %[1]s from %[3]s except select %[2]s from %[4]s) c
-      union all
-      (select %[5]s, null from %[4]s except select %[6]s, null from %[3]s)`,
-		columns("n"), columns("o"), a.seen("recoup_new n"), a.seen("recoup_old o"), a.noted("o"), a.noted("n"))
-	return a.function("update", "", "", "trigger", a.stableText(), a.note(rows, a.namesEntities()))
-}
-
-func (a *Adoption) onDelete() Function {
-	return a.function("delete", "", "", "trigger", a.stableText(), a.note(fmt.Sprintf("select %s as k from %s", a.noted("o"), a.seen("recoup_old o")), false))
-}
-
-func (a *Adoption) onTruncate() Function {
-	return a.function("truncate", "", "", "trigger", "", fmt.Sprintf(`begin
-  insert into recoup.adopted_change (adoption_id) values (%d);
-  return null;
-end `, a.ID))
-}
-
 // time reads a time from text; what is none is null.
 func (a *Adoption) time() Function {
 	f := a.function("time", "t text", "text", "timestamptz", " set timezone = 'UTC' set datestyle = 'ISO, YMD'", `declare
@@ -199,22 +133,4 @@ exception when data_exception then
 end `)
 	f.Called = false
 	return f
-}
-
-// triggers returns the statements that put the triggers on a table: the source, or one
-// of its partitions.
-func (a *Adoption) triggers(table string) []string {
-	var list []string
-	for _, t := range []struct{ what, tables string }{
-		{"insert", " referencing new table as recoup_new"},
-		{"update", " referencing old table as recoup_old new table as recoup_new"},
-		{"delete", " referencing old table as recoup_old"},
-		{"truncate", ""},
-	} {
-		name := a.name(t.what)
-		list = append(list,
-			fmt.Sprintf("create trigger %s after %s on %s%s for each statement execute function recoup.%s()", name, t.what, table, t.tables, name),
-			fmt.Sprintf("alter table only %s enable always trigger %s", table, name))
-	}
-	return list
 }

@@ -189,7 +189,7 @@ func TestReleaseNamesWhatUsesItsColumns(t *testing.T) {
 		t.Errorf("after the release:\n%s", difference(before, after))
 	}
 	w.adopt("shop.failures", recoup.Mapping{})
-	w.as("drop table shop.failures")
+	w.as("drop table shop.failures cascade")
 	if forgotten, err := w.runner().Release(t.Context(), "shop.failures"); err != nil || !forgotten {
 		t.Errorf("a table that is gone: %v %v", forgotten, err)
 	}

@@ -73,6 +73,17 @@ var shapes = []shape{
 		rows:    `["1", "2026-01-01"] a x - -; ["3", "2026-01-02"] c x - -; ["5", "2026-01-02"] e x - -`,
 	},
 	{
+		name: "a partition whose columns are in another order",
+		ddl: `create table shop.failures (id bigint primary key, gone int, order_id text, code text) partition by range (id); alter table shop.failures drop gone;
+			create table shop.failures_1 partition of shop.failures for values from (0) to (10);
+			create table shop.failures_2 (code text, order_id text, id bigint not null); alter table shop.failures attach partition shop.failures_2 for values from (10) to (20);
+			insert into shop.failures values (1, 'a', 'x'), (11, 'b', 'y')`,
+		write: `insert into shop.failures_1 (id, order_id, code) values (2, 'c', 'x'); insert into shop.failures_2 (id, order_id, code) values (12, 'd', 'x'); update shop.failures_2 set code = 'z' where id = 12;
+			alter table shop.failures rename code to kind; update shop.failures_2 set kind = 'q' where id = 12; delete from shop.failures_2 where id = 12; insert into shop.failures values (13, 'e', 'x'); alter table shop.failures rename kind to code`,
+		changed: "{2} {c}; {12} {d}; {12} {d}; {12} {d}; {12} -; {13} {e}",
+		rows:    "1 a x - -; 11 b y - -; 13 e x - -; 2 c x - -",
+	},
+	{
 		name: "foreign keys to it, and its own triggers",
 		ddl: `create table shop.failures (id int primary key, order_id text, code text, touched int default 0);
 			create table shop.attempts (failure int references shop.failures on delete cascade);

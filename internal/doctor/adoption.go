@@ -36,8 +36,8 @@ func judgeAdoptions(in *Input) (found []Ill) {
 			found = append(found, ill(recoup.FindingWarning, a.Source, "Its adoption was begun and not finished: none of its rows are governed.", "recoup adopt "+a.Source+" --apply"))
 		case a.State == recoup.AdoptionAdopting:
 		case len(a.Lost) > 0:
-			found = append(found, ill(recoup.FindingCritical, a.Source, "Statements that write it fail, and nodes cannot read it, because columns were renamed or dropped that its adoption names: "+
-				strings.Join(a.Lost, ", ")+". Release it, then adopt it as it is now.", "recoup release "+cmp.Or(a.Renamed, a.Source)))
+			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot read it, because columns were renamed or dropped that its adoption names: "+
+				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup release "+cmp.Or(a.Renamed, a.Source)))
 		case a.Renamed != "":
 			found = append(found, ill(recoup.FindingCritical, a.Source, "It is called "+a.Renamed+" now, and nodes look for it under its old name. Release it, then adopt it under the new one.", "recoup release "+a.Renamed))
 		case a.Given:
