@@ -24,7 +24,9 @@ type Source struct {
 	Persistence string // p, u or t
 	Owner       string
 	OwnerSuper  bool
-	Rows        int64 // by estimate; -1: never counted
+	OwnerUses   bool   // its owner may use its schema
+	SchemaOwner string // of its schema
+	Rows        int64  // by estimate; -1: never counted
 	Pages       int64
 	Columns     []Column
 	Key         []Column // what tells its rows apart; none: it has to get a key

@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Names in SQL are written in full, whoever's search path reads them.
 const plainPath = "set local search_path = pg_catalog, pg_temp"
 
 const findSource = `
-select c.oid, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, r.rolname, r.rolsuper,
+select c.oid, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, r.rolname, r.rolsuper, has_schema_privilege(r.oid, n.oid, 'usage'), pg_get_userbyid(n.nspowner),
   case when c.relkind = 'p' then coalesce(parts.rows, -1) else c.reltuples end::bigint, coalesce(parts.pages, pg_relation_size(c.oid)) / current_setting('block_size')::bigint,
   case when c.relispartition then (select i.inhparent::regclass::text from pg_inherits i where i.inhrelid = c.oid limit 1) else '' end,
   not c.relispartition and exists (select from pg_inherits i where i.inhrelid = c.oid)
@@ -65,7 +66,7 @@ func ReadSource(ctx context.Context, tx pgx.Tx, name string) (*Source, error) {
 		return nil, err
 	}
 	s := new(Source)
-	err = tx.QueryRow(ctx, findSource, oid).Scan(&s.OID, &s.Schema, &s.Name, &s.Kind, &s.Persistence, &s.Owner, &s.OwnerSuper, &s.Rows, &s.Pages,
+	err = tx.QueryRow(ctx, findSource, oid).Scan(&s.OID, &s.Schema, &s.Name, &s.Kind, &s.Persistence, &s.Owner, &s.OwnerSuper, &s.OwnerUses, &s.SchemaOwner, &s.Rows, &s.Pages,
 		&s.PartitionOf, &s.Inherits, &s.OfType, &s.RowSecurity, &s.Forced, &s.OwnerSees, &s.Rules, &s.Referrers, &s.Triggers, &s.Published)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -97,6 +98,9 @@ func find(ctx context.Context, tx pgx.Tx, name string) (oid uint32, err error) {
 	}
 	var found *uint32
 	err = tx.QueryRow(ctx, "select to_regclass($1)::oid", name).Scan(&found)
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "42501" { // insufficient_privilege
+		return 0, fmt.Errorf("%s: this user may not use its schema (%s): run GRANT USAGE ON SCHEMA … as its owner, or connect as another user: %w", name, said.Message, ErrRefused)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%s is no name of a table: write SCHEMA.TABLE: %w", name, err)
 	}

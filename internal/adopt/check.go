@@ -36,9 +36,10 @@ func (p *Plan) refuseKind() {
 	case s.Kind == "p" && len(s.Key) == 0:
 		refuse(s.String()+" is partitioned and has no key: none can be built beside its writers", "give it a primary key first")
 	case !p.rights.MayActAs:
-		refuse(fmt.Sprintf("%s may not act as %s: adopting needs the rights of both owners, %s (the table) and %s (the schema recoup)",
-			p.rights.User, p.rights.MissingRole, s.Owner, p.rights.SchemaOwner),
-			fmt.Sprintf("run GRANT %s TO %s as an administrator, and take it back afterwards", quote(p.rights.MissingRole), quote(p.rights.User)))
+		p.Refusals = append(p.Refusals, p.rights.refuse())
+	case !s.OwnerUses:
+		refuse(fmt.Sprintf("%s owns %s and may not use the schema %s: its functions would not reach the table", s.Owner, s, s.Schema),
+			fmt.Sprintf("run GRANT USAGE ON SCHEMA %s TO %s as %s", quote(s.Schema), quote(s.Owner), s.SchemaOwner))
 	case p.Adopted != nil && p.Adopted.State == recoup.AdoptionReleasing:
 		refuse(s.String()+" is being released, and its open errors are not ended yet", "run recoup release again while a node runs, then adopt it")
 	}

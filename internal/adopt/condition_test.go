@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -148,5 +149,40 @@ func TestConditionThatFailsOnARow(t *testing.T) {
 	}
 	if notes := strings.Join(plan.Notes, "\n"); plan.Rows.Governed != 2 || !strings.Contains(notes, "fails on rows that it has (division by zero)") {
 		t.Errorf("%+v, %s", plan.Rows, notes)
+	}
+}
+
+// TestPlansWithoutTheRights asks for plans where a schema is closed: what is wrong is said in
+// the words of the plan, with the command that puts it right, never in the database's alone.
+func TestPlansWithoutTheRights(t *testing.T) {
+	t.Parallel()
+	const ddl = `create table shop.failures (id int primary key, order_id text); create table shop."Odd" (id int primary key, order_id text)`
+	w := newWorld(t, ddl)
+	w.exec(fmt.Sprintf("create schema closed; create table closed.failures (id int primary key, order_id text); grant all on schema closed to %[1]s; alter table closed.failures owner to %[1]s; revoke all on schema closed from %[1]s", w.role))
+	for source, c := range map[string]struct{ why, way string }{
+		"shop.failures":   {w.role + " may not act as recoup_owner", "run GRANT recoup_owner TO " + w.role},
+		"closed.failures": {w.role + " owns closed.failures and may not use the schema closed", "run GRANT USAGE ON SCHEMA closed TO " + w.role + " as recoup_owner"},
+	} {
+		conn := w.owner
+		if source == "shop.failures" {
+			w.exec("alter role " + w.role + " login")
+			conn = connect(t, strings.Replace(w.url, "recoup_owner", w.role, 1))
+			r := w.runner()
+			r.Conn = conn
+			if _, err := r.Release(t.Context(), source); !errors.Is(err, adopt.ErrRefused) || !strings.Contains(err.Error(), c.way) {
+				t.Errorf("released: %v", err)
+			}
+		}
+		plan, err := adopt.MakePlan(t.Context(), conn, adopt.Request{Source: source, As: "shop.errors"})
+		if err != nil || len(plan.Refusals) != 1 || !strings.Contains(plan.Refusals[0].Why, c.why) || !strings.Contains(plan.Refusals[0].Way, c.way) {
+			t.Errorf("%s: %v, %q", source, err, plan.Refusals)
+		}
+	}
+	if _, err := adopt.MakePlan(t.Context(), w.app, adopt.Request{Source: `shop."Odd"`}); !errors.Is(err, adopt.ErrRefused) || !strings.Contains(err.Error(), "GRANT USAGE ON SCHEMA") {
+		t.Errorf("a name that has to be looked up: %v", err)
+	}
+	w.exec("alter schema recoup rename to elsewhere")
+	if _, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures"}); !errors.Is(err, adopt.ErrRefused) || !strings.Contains(err.Error(), "recoup migrate up") {
+		t.Errorf("a database without the schema recoup: %v", err)
 	}
 }

@@ -77,14 +77,23 @@ func MakePlan(ctx context.Context, conn *pgx.Conn, request Request) (*Plan, erro
 		if p.rights, err = ReadRights(ctx, tx, p.Facts.Owner); err != nil {
 			return err
 		}
-		if p.Adopted, err = ReadRecord(ctx, tx, p.Facts.OID); err != nil {
-			return err
+		if p.rights.MayActAs { // else the schema recoup is perhaps closed to this user
+			if p.Adopted, err = p.readRecord(ctx, tx); err != nil {
+				return err
+			}
 		}
 		if p.refuseKind(); len(p.Refusals) > 0 {
 			return nil
 		}
 		return p.make(ctx, tx, request)
 	})
+}
+
+func (p *Plan) readRecord(ctx context.Context, tx pgx.Tx) (*Record, error) {
+	if err := actAs(ctx, tx, p.rights.SchemaOwner); err != nil {
+		return nil, err
+	}
+	return ReadRecord(ctx, tx, p.Facts.OID)
 }
 
 func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {

@@ -65,6 +65,9 @@ func (r *Runner) Release(ctx context.Context, source string) (forgotten bool, er
 }
 
 func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
+	if err := actAsSchemaOwner(ctx, tx); err != nil {
+		return err
+	}
 	oid, err := find(ctx, tx, source)
 	if err == nil {
 		o.record, err = ReadRecord(ctx, tx, oid)
@@ -77,7 +80,10 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	if o.record == nil {
 		return fmt.Errorf("%s: %w", source, ErrNotAdopted)
 	}
-	if o.rights, err = ReadRights(ctx, tx, o.record.Owner); err != nil {
+	if o.rights, err = ReadRights(ctx, tx, o.record.Owner); err == nil {
+		err = o.rights.err()
+	}
+	if err != nil {
 		return err
 	}
 	err = tx.QueryRow(ctx, "select format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner) from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1",
@@ -86,6 +92,22 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 		return nil
 	}
 	return err
+}
+
+// actAsSchemaOwner has a transaction go on as the owner of the schema recoup.
+func actAsSchemaOwner(ctx context.Context, tx pgx.Tx) error {
+	var user string
+	if err := tx.QueryRow(ctx, "select session_user::text").Scan(&user); err != nil {
+		return err
+	}
+	rights, err := ReadRights(ctx, tx, user)
+	if err == nil {
+		err = rights.err()
+	}
+	if err != nil {
+		return err
+	}
+	return actAs(ctx, tx, rights.SchemaOwner)
 }
 
 // part does a part in a transaction of its own.

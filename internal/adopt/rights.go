@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -16,17 +17,23 @@ const findRights = `
 select session_user::text, o.rolname,
   pg_has_role(session_user, o.oid, m.kind), pg_has_role(session_user, s.oid, m.kind),
   has_schema_privilege(s.oid, n.oid, 'usage')
-    and (select bool_and(has_column_privilege(s.oid, 'recoup.adopted_change'::regclass, c, 'insert')) from unnest(string_to_array($2, ', ')) c),
+    and (select bool_and(has_column_privilege(s.oid, t.oid, c, 'insert')) from unnest(string_to_array($2, ', ')) c),
   has_schema_privilege(s.oid, n.oid, 'create')
-from pg_namespace n join pg_roles o on o.oid = n.nspowner join pg_roles s on s.rolname = $1,
+from pg_namespace n join pg_class t on t.relnamespace = n.oid and t.relname = 'adopted_change' join pg_roles o on o.oid = n.nspowner join pg_roles s on s.rolname = $1,
   (select case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end as kind) m
 where n.nspname = 'recoup'`
+
+// errNotMigrated is for a database that nobody has prepared.
+var errNotMigrated = fmt.Errorf("this database has no schema recoup, or an old one: run recoup migrate up with the same --database first: %w", ErrRefused)
 
 // ReadRights reads who owns what, and whether this user can act as both.
 func ReadRights(ctx context.Context, tx pgx.Tx, sourceOwner string) (Rights, error) {
 	var r Rights
 	var schema, source bool
 	err := tx.QueryRow(ctx, findRights, sourceOwner, changeColumns).Scan(&r.User, &r.SchemaOwner, &schema, &source, &r.HasUsage, &r.HasCreate)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, errNotMigrated
+	}
 	if err != nil {
 		return r, fmt.Errorf("read the rights of %s: %w", sourceOwner, err)
 	}
@@ -37,4 +44,21 @@ func ReadRights(ctx context.Context, tx pgx.Tx, sourceOwner string) (Rights, err
 		r.MissingRole = sourceOwner
 	}
 	return r, nil
+}
+
+// refuse says which owner the user cannot act as.
+func (r Rights) refuse() Refusal {
+	return Refusal{
+		Why: fmt.Sprintf("%s may not act as %s: this needs the rights of both owners, of the table and of the schema recoup (%s)", r.User, r.MissingRole, r.SchemaOwner),
+		Way: fmt.Sprintf("run GRANT %s TO %s as an administrator, and take it back afterwards", quote(r.MissingRole), quote(r.User)),
+	}
+}
+
+// err is the refusal as an error; nil: the user can act as both.
+func (r Rights) err() error {
+	if r.MayActAs {
+		return nil
+	}
+	said := r.refuse()
+	return fmt.Errorf("%s: %s: %w", said.Why, said.Way, ErrRefused)
 }

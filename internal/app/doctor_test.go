@@ -142,6 +142,20 @@ func adopted(state, since string) string {
 		values ('app.errors', 'shop.rejects', 'shop.rejects'::regclass, current_user, '{id}', '{}', '%s', %s, 'ada')`, state, since)
 }
 
+// restored is an adopted table whose triggers act as somebody without privileges.
+func restored() []string {
+	list := []string{"create role shop", "create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", "alter table shop.rejects owner to shop",
+		strings.Replace(adopted("GOVERNED", "now()"), "current_user", "'shop'", 1), "select recoup.watch_errors()",
+		"create function recoup.adopted_1_read() returns void language sql as 'select'", "create function recoup.adopted_1_scan() returns void language sql as 'select'",
+		"create function recoup.adopted_1_insert() returns trigger language plpgsql security definer as 'begin insert into recoup.adopted_change (adoption_id) values (1); return null; end'",
+		"alter function recoup.adopted_1_insert() owner to shop"}
+	for _, what := range []string{"insert", "update", "delete", "truncate"} {
+		list = append(list, fmt.Sprintf("create trigger adopted_1_%[1]s after %[1]s on shop.rejects for each statement execute function recoup.adopted_1_insert()", what),
+			"alter table shop.rejects enable always trigger adopted_1_"+what)
+	}
+	return list
+}
+
 func postgresIlls() []planted {
 	const id = "'0198f2a4-7c31-7b4e-9d52-5a1f0c3e8b67'"
 	someError := "(select error_id from recoup.error where state = 'RETRY_PENDING' order by error_id limit 1)"
@@ -151,6 +165,8 @@ func postgresIlls() []planted {
 		{"dead table", owner, []string{"create schema legacy", "create table legacy.failed_imports (id int)"}, "dead-tables", "legacy.failed_imports", recoup.FindingNote, false, "recoup adopt legacy.failed_imports"},
 		{"adopted, without triggers", owner, []string{"create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", adopted("GOVERNED", "now()")},
 			"adoptions", "shop.rejects", recoup.FindingCritical, false, "recoup release shop.rejects && recoup adopt shop.rejects --apply"},
+		{"adopted, and restored without privileges", super, restored(), "adoptions", "shop.rejects", recoup.FindingCritical, true,
+			"grant insert (adoption_id, keys, numbers, uuids, entities) on recoup.adopted_change to shop"},
 		{"half adopted", owner, []string{"create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", adopted("ADOPTING", "now() - interval '2 hours'")},
 			"adoptions", "shop.rejects", recoup.FindingWarning, false, "recoup adopt shop.rejects --apply"},
 		{"adopted and dropped", owner, []string{"create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", adopted("GOVERNED", "now()"), "drop table shop.rejects"},

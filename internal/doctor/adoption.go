@@ -35,6 +35,8 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case a.State == recoup.AdoptionAdopting && under:
 			found = append(found, ill(recoup.FindingWarning, a.Source, "Its adoption was begun and not finished: none of its rows are governed.", "recoup adopt "+a.Source+" --apply"))
 		case a.State == recoup.AdoptionAdopting:
+		case len(a.Lacks) > 0:
+			found = append(found, mute(in, a))
 		case len(a.Lost) > 0:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot read it, because columns were renamed or dropped that its adoption names: "+
 				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup release "+cmp.Or(a.Renamed, a.Source)))
@@ -59,6 +61,17 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		}
 	}
 	return found
+}
+
+// mute is a table whose triggers may not write changes down: after a restore without
+// privileges, say.
+func mute(in *Input, a store.AdoptionFact) Ill {
+	var grants []string
+	for _, privilege := range a.Lacks {
+		grants = append(grants, "grant "+privilege+" to "+a.Noter)
+	}
+	return ill(recoup.FindingCritical, a.Source, fmt.Sprintf("Statements that write it fail: its triggers act as %s, who lacks %s.", a.Noter, strings.Join(a.Lacks, " and ")),
+		sqlCommand(&in.Facts, grants...)).with(Remedy{Statements: grants})
 }
 
 // judgeSource compares what the policy makes of the rows of an adopted table with what the

@@ -57,6 +57,9 @@ func TestJudge(t *testing.T) {
 		"a column that was renamed": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Lost: []string{"note"}, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
 		}), recoup.FindingCritical, "adoptions", "that its adoption names: note."},
+		"an adopted table whose owner may not note changes": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Noter: "shop", Lacks: []string{"usage on schema recoup"}, Lost: []string{"note"}}}
+		}), recoup.FindingCritical, "adoptions", "Statements that write it fail: its triggers act as shop, who lacks usage on schema recoup."},
 		"an adopted table that was renamed": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Renamed: "shop.faults"}}
 		}), recoup.FindingCritical, "adoptions", "It is called shop.faults now"},

@@ -76,6 +76,8 @@ type AdoptionFact struct {
 	Lost         []string  // columns that its functions name and that it has no longer
 	Renamed      string    // what it is called now, if that is another name
 	Given        bool      // to another owner than it had when it was adopted
+	Noter        string    // whom its triggers act as, in SQL
+	Lacks        []string  // privileges that the noter needs to write changes down, and has not
 	WaitingSince time.Time // the oldest change that no node has looked at; zero: none
 	Unreadable   int64     // rows that could not be read, counted up to 10000
 	Example      Unreadable

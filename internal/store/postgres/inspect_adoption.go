@@ -33,15 +33,22 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		      where j.key in ('entity', 'code', 'message', 'severity', 'created_at', 'disposition', 'archived_at') and j.value <> '' and strpos(j.value, '->>') = 0)) w (name)
 		    where not exists (select from pg_attribute n where n.attrelid = c.oid and n.attname = w.name and n.attnum > 0 and not n.attisdropped) order by 1),
 		  case when replace(a.source, '"', '') <> replace(s.nspname || '.' || c.relname, '"', '') then format('%I.%I', s.nspname, c.relname) else '' end,
-		  coalesce(pg_get_userbyid(c.relowner) <> a.owner, false), a.agreed, a.kept_back, coalesce(a.kept_why, '')
-		from recoup.adoption a cross join lateral (`+unreadable+`) b left join pg_class c on c.oid = a.source_oid left join pg_namespace s on s.oid = c.relnamespace order by a.source limit 1000`)
+		  coalesce(pg_get_userbyid(c.relowner) <> a.owner, false), a.agreed, a.kept_back, coalesce(a.kept_why, ''),
+		  coalesce(quote_ident(pg_get_userbyid(i.proowner)), ''), array(select w.lacks from (values
+		      (1, 'usage on schema recoup', has_schema_privilege(i.proowner, 'recoup', 'usage')),
+		      (2, 'insert (' || o.columns || ') on recoup.adopted_change', o.may)) w (place, lacks, has) where not w.has order by w.place)
+		from recoup.adoption a cross join lateral (`+unreadable+`) b left join pg_class c on c.oid = a.source_oid left join pg_namespace s on s.oid = c.relnamespace
+		left join pg_proc i on i.pronamespace = 'recoup'::regnamespace and i.proname = format('adopted_%s_insert', a.adoption_id)
+		left join lateral (select string_agg(n.attname, ', ' order by n.attnum) as columns, bool_and(has_column_privilege(i.proowner, n.attrelid, n.attnum, 'insert')) as may
+		  from pg_attribute n where n.attrelid = 'recoup.adopted_change'::regclass and n.attnum > 0 and n.attidentity = '' and not n.atthasdef and not n.attisdropped) o on true
+		order by a.source limit 1000`)
 	if err != nil {
 		return err
 	}
 	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
 		var waiting *time.Time
 		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause,
-			&a.Columns, &a.Lost, &a.Renamed, &a.Given, &a.Agreed, &a.KeptBack, &a.KeptWhy)
+			&a.Columns, &a.Lost, &a.Renamed, &a.Given, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.Noter, &a.Lacks)
 		if waiting != nil {
 			a.WaitingSince = *waiting
 		}
