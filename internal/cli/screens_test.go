@@ -23,6 +23,7 @@ import (
 var screens = []string{
 	"errors list", "errors list --parked", "errors list --archived --table outreach.dol_errors", "errors list --utc",
 	"errors history 019c2a00-8800-7b22-9d02-b1c2d3e4f506", "gate CO-20260204-000131",
+	"groups list", "views list",
 	"dead-letters list", "dead-letters groups", "operations list", "replays list", "replays show 019c2b00-1c00-7a11-8c01-aabbccddee01 --items FAILED", "work paused",
 	"alerts list", "alerts silences", "providers list", "notices list", "channels list", "receivers list",
 	"events", "top", "audit", "keys list", "keys tenant list", "keys payload list", "jobs list", "workers",

@@ -33,11 +33,11 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// SomeArgs wants at least one argument.
-func SomeArgs(name string) cobra.PositionalArgs {
+// SomeArgs wants the named arguments, and takes more of the last.
+func SomeArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return missing(cmd, name)
+		if len(args) < len(names) {
+			return missing(cmd, names[len(args)])
 		}
 		return nil
 	}

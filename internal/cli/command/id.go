@@ -40,6 +40,7 @@ var lists = [][2]string{
 	{"dead-letters", "dead-letters list"},
 	{"errors", "errors list"},
 	{"gate-zero show", "gate-zero eligible"}, {"gate-zero", "gate-zero status"},
+	{"groups", "groups list"},
 	{"jobs", "jobs list"},
 	{"keys tenant", "keys tenant list"}, {"keys payload", "keys payload list"}, {"keys", "keys list"},
 	{"notices", "notices list"},

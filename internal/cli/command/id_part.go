@@ -30,13 +30,18 @@ func (s *Session) ID(kind recoup.IDKind, args []string) (recoup.ID, error) {
 }
 
 func (s *Session) id(kind recoup.IDKind, arg string) (recoup.ID, error) {
+	return s.IDBy(arg, func(part string) (client.FoundIDs, error) { return s.Find(kind, part) })
+}
+
+// IDBy reads the id of a thing that find looks for by a part of its id.
+func (s *Session) IDBy(arg string, find func(part string) (client.FoundIDs, error)) (recoup.ID, error) {
 	if id, err := recoup.ParseID(arg); err == nil {
 		return id, nil
 	}
 	if err := CheckID(arg); err != nil {
 		return recoup.ID{}, err
 	}
-	found, err := s.Find(kind, arg)
+	found, err := find(arg)
 	switch {
 	case err != nil:
 		return recoup.ID{}, err

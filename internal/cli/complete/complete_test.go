@@ -27,12 +27,19 @@ func TestComplete(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, true)
 	id := n.IDs("--limit", "1")[0]
+	n.Must("jobs", "run", "counts")
+	n.Must("views", "save", "late", "parked:yes", "older:2d")
 	for _, c := range []struct{ typed, want string }{
 		{"errors list --table ", "outreach.dol_errors\t"},
 		{"errors list --hub ", "dol-filings\tDOL Filings"},
 		{"errors list --state ", "RETRY_PENDING"},
 		{"errors show ", id + "\t"},
 		{"errors park " + id + " ", id + "\t"},
+		{"errors list --group ", "\tEIN_MISMATCH in outreach.dol_errors"},
+		{"errors list --view ", "late\tparked:yes older:2d"},
+		{"groups show ", "\tEIN_MISMATCH in outreach.dol_errors"},
+		{"groups list --state ", "ESCALATED"},
+		{"views show ", "late\tparked:yes older:2d"},
 		{"codes show ", "NETWORK_TIMEOUT\t"},
 		{"report --code ", "NETWORK_TIMEOUT\t"},
 		{"alerts silence ", "park-rate\t"},

@@ -22,6 +22,8 @@ func ids(cmd *cobra.Command) source {
 		}, func(e *recoup.Error) string {
 			return described(e.ID.String(), string(e.State)+" "+string(e.Code)+" in "+e.Table+" "+e.EntityID)
 		})
+	case under(cmd, "groups"):
+		return errorGroups
 	case under(cmd, "dead-letters"):
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.DeadLetter, error) {
 			found, err := s.DeadLetters(ctx, recoup.DeadLetterFilter{}, page)

@@ -32,10 +32,20 @@ func words(cmd *cobra.Command, name string) []string {
 	return nil
 }
 
+// errorGroups are those of which most is open.
+func errorGroups(ctx context.Context, s *command.Session) (all []string, err error) {
+	found, err := s.ErrorGroups(ctx, client.ErrorGroupFilter{}, client.Page{Limit: recent})
+	for i := range found.Groups {
+		g := &found.Groups[i]
+		all = append(all, described(g.ID.String(), string(g.Code)+" in "+g.Table+" "+g.Signature))
+	}
+	return all, err
+}
+
 // states are those of what a command lists.
 func states(cmd *cobra.Command) []string {
 	switch {
-	case under(cmd, "errors"):
+	case under(cmd, "errors"), under(cmd, "groups"):
 		return texts(recoup.States())
 	case under(cmd, "alerts"):
 		return texts([]recoup.AlertState{recoup.AlertPending, recoup.AlertFiring, recoup.AlertResolved})
@@ -102,7 +112,15 @@ func known(cmd *cobra.Command, name string) source {
 			page, err := s.IntakeBatches(ctx, client.Page{Limit: recent})
 			return page.Batches, err
 		}, func(b *recoup.IntakeBatch) string { return described(b.ID, "created "+command.Stamp(b.CreatedAt)) })
+	case "VIEW":
+		return each(func(ctx context.Context, s *command.Session) ([]recoup.View, error) {
+			page, err := s.Views(ctx, client.Page{Limit: command.MaxRows})
+			return page.Views, err
+		}, func(v *recoup.View) string { return described(v.Name, strings.Join(v.Tokens, " ")) })
 	case "GROUP":
+		if under(cmd, "errors") {
+			return errorGroups
+		}
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.Provider, error) { return s.Providers(ctx) },
 			func(p *recoup.Provider) string { return described(p.Group, "now "+p.Active) })
 	case "ID":

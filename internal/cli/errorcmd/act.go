@@ -74,6 +74,9 @@ func (a *act) run(ctx context.Context, s *command.Session, args []string) error 
 	case len(ids) == 1 && !a.dryRun:
 		return a.one(ctx, s, ids[0])
 	case len(ids) == 0:
+		if f, err = a.filter.find(ctx, s, f); err != nil {
+			return err
+		}
 		return a.filtered(ctx, s, f)
 	}
 	return a.show(s, a.many(ctx, s, inChunks(ids, a.dryRun), len(ids)))
@@ -89,7 +92,7 @@ func (a *act) read(s *command.Session, args []string) ([]recoup.ID, client.Filte
 	if err != nil {
 		return nil, f, err
 	}
-	empty := f == client.Filter{}
+	empty := f == client.Filter{} && !a.filter.asks()
 	switch {
 	case len(ids) > 0 && (!empty || a.all):
 		return nil, f, command.Usagef("ids and a filter are given: expected one of the two")

@@ -3,6 +3,7 @@
 package errorcmd
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -34,13 +35,14 @@ a confirmation.`,
 		Long:    `Imports what was recorded elsewhere before.`,
 		Example: `  recoup import errors history.csv --table outreach.dol_errors --dry-run`,
 	}, importCommand(streams))
-	return []*cobra.Command{cmd, operations(streams), report(streams), gate(streams), promote(streams), imports}
+	return []*cobra.Command{cmd, groups(streams), views(streams), operations(streams), report(streams), gate(streams), promote(streams), imports}
 }
 
 // filter selects open errors, by the same conditions as the API.
 type filter struct {
 	client.Filter
 	state, before, after string
+	group, view          string // as given; a server knows them
 }
 
 func (f *filter) add(cmd *cobra.Command) {
@@ -54,6 +56,9 @@ func (f *filter) add(cmd *cobra.Command) {
 	flags.IntVar(&f.Tier, "tier", 0, "only errors escalated to tier `N`, 1 to 3")
 	command.Either(flags, &f.Blocking, "blocking", "only errors that block their entity; --blocking=false: only the others")
 	command.Either(flags, &f.Parked, "parked", "only errors that wait for a person, PARKED or ESCALATED; --parked=false: only the others")
+	flags.StringVar(&f.Text, "text", "", "only errors whose messages contain these `WORDS`; numbers, ids and quoted text stand for any other")
+	flags.StringVar(&f.group, "group", "", "only errors of this `GROUP`, by its id")
+	flags.StringVar(&f.view, "view", "", "only errors of this saved `VIEW`; takes no other filter")
 	flags.StringVar(&f.before, "before", "", "only errors created before this `TIME`, or older than an age such as 48h")
 	flags.StringVar(&f.after, "after", "", "only errors created since this `TIME`, or younger than an age such as 48h")
 }
@@ -72,7 +77,28 @@ func (f *filter) read(now time.Time) (client.Filter, error) {
 	if f.After, f.Before, err = command.Span(now, "after", f.after, "before", f.before); err != nil {
 		return client.Filter{}, err
 	}
+	if f.view != "" && (f.Filter != client.Filter{} || f.group != "") {
+		return client.Filter{}, command.Usagef("--view and another filter are given: expected one of the two; 'recoup views show' prints the filter of a view")
+	}
 	return f.Filter, checkTier("tier", f.Tier)
+}
+
+// asks reports whether a server has to be asked what is selected.
+func (f *filter) asks() bool { return f.group != "" || f.view != "" }
+
+// find completes a filter by what a server knows: the id of a group, what a view selects.
+func (f *filter) find(ctx context.Context, s *command.Session, out client.Filter) (client.Filter, error) {
+	var err error
+	if f.group != "" {
+		out.Group, err = groupID(ctx, s, f.group)
+	}
+	if f.view != "" {
+		var view recoup.View
+		if view, err = findView(ctx, s, f.view); err == nil {
+			out, err = client.TokenFilter(view.Tokens, s.Clock())
+		}
+	}
+	return out, err
 }
 
 // checkTier refuses a tier that there is not; 0 is none given.

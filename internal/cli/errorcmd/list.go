@@ -28,11 +28,14 @@ it is the park queue: those that have waited longest come first. With --archived
 archive of a table.`,
 		Example: `  recoup errors list --table outreach.dol_errors --state PARKED
   recoup errors list --blocking --before 48h --all --json
+  recoup errors list --text "connection refused"
+  recoup errors list --view "parked too long"
   recoup errors list --archived --table outreach.dol_errors`,
 	}
 	flags.add(cmd)
 	cmd.Flags().BoolVar(&archived, "archived", false, "the archive of the --table, last archived first")
 	var f client.Filter
+	var partial bool
 	columns := slices.Clone(openColumns)
 	return command.List[recoup.Error]{
 		Noun: "error", Key: "errors", Hint: "'recoup errors explain ID' explains one.", Columns: columns,
@@ -41,11 +44,21 @@ archive of a table.`,
 				return err
 			}
 			columns[4], columns[5], columns[7] = command.Column{Name: "REASON"}, command.Column{Name: "BY", Drop: 3}, command.Column{Name: "ARCHIVED", Drop: 1}
-			return checkArchived(f)
+			return checkArchived(f, flags.asks())
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Error, string, error) {
-			page, err := fetch(ctx, s, f, archived, p)
+			selected, err := flags.find(ctx, s, f)
+			if err != nil {
+				return nil, "", err
+			}
+			page, err := fetch(ctx, s, selected, archived, p)
+			partial = page.Truncated
 			return page.Errors, page.Next, err
+		},
+		After: func(s *command.Session, _ []recoup.Error) {
+			if partial {
+				s.Notef("The search has left groups of errors out: there may be more. Narrow it, with --table or more words.")
+			}
 		},
 		Row: func(s *command.Session, e *recoup.Error) command.Cells {
 			row := command.Cells{e.ID, e.Table, e.EntityID, e.Code, e.State, e.Owner(), command.At(e.CreatedAt), upNext(s.Streams, e)}
@@ -57,11 +70,11 @@ archive of a table.`,
 	}.Command(streams, cmd)
 }
 
-func checkArchived(f client.Filter) error {
+func checkArchived(f client.Filter, asks bool) error {
 	switch {
 	case f.Table == "":
 		return command.Usagef("--archived needs --table: each table has an archive of its own")
-	case f != client.Filter{Table: f.Table}:
+	case asks || f != client.Filter{Table: f.Table}:
 		return command.Usagef("--archived lists the archive of a --table, and takes no other filter")
 	}
 	return nil
