@@ -321,6 +321,11 @@ var layers = []layer{
 		why: "it builds the program for tests, and knows it from outside only",
 	},
 	{
+		pkg:     "recoup/internal/test/chaos",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/client", "recoup/internal/lifecycle"},
+		why:     "it knows what clients see and what rows say; how nodes and databases are started and stopped, its user knows",
+	},
+	{
 		pkg:      "recoup/internal/cli",
 		anything: true,
 		why:      "it ties all the others to the command line",
