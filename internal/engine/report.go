@@ -235,12 +235,15 @@ func correlation(e *recoup.Error) recoup.ID {
 }
 
 // consequence returns the event of a transition, at the time of it. The event of a
-// failed attempt has an id made of the attempt's, so that it is counted once.
+// failed attempt has an id made of the attempt's, so that it is counted once; that of an
+// expiry has one made of the error's, which is the id of its report's.
 func (e *Engine) consequence(in lifecycle.Input) store.EventOf {
 	return func(_ *recoup.Error, out *store.Outcome) *store.Event {
 		id := out.Error.ID
 		if fail, ok := in.(lifecycle.Fail); ok {
-			id = attemptEvent(fail.Token, out.Error.ID)
+			id = attemptEvent(fail.Token, id)
+		} else if out.Effects.Event == lifecycle.BlockExpired {
+			id = attemptEvent(id, id)
 		}
 		return e.transitionEvent(&out.Error, out.Effects.Event, id, out.Error.UpdatedAt)
 	}

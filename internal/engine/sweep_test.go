@@ -52,6 +52,13 @@ func TestSweep(t *testing.T) {
 		if err != nil || len(events) != 2 {
 			w.Errorf("the ledger has %v, %v", events, err)
 		}
+		for _, expiry := range events {
+			for _, e := range made {
+				if expiry.ID == e.ID {
+					w.Errorf("the expiry of %v has the id of its report's event", e.ID)
+				}
+			}
+		}
 	})
 }
 
