@@ -108,14 +108,25 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 // Wait returns once no channel is busy. Nobody may run the dispatcher meanwhile.
 func (d *Dispatcher) Wait() { d.work.Wait() }
 
-// group is the notices of one message. Notices that have failed together come back
-// together and have been tried as often, so that they make the same message again.
+// group is the notices of one message. Notices that have failed together, or that a
+// node had taken together when it died, come back due at the same time and have been
+// tried as often, so that they make the same message again, under the same id, and
+// nothing else joins them.
 type group struct {
 	channel  string
 	to       string
 	kind     recoup.NoticeKind
 	urgency  policy.Urgency
 	attempts int
+	due      time.Time // of what was tried before; zero: it was not
+}
+
+func groupOf(l *outgoing, channel string, u policy.Urgency) group {
+	g := group{channel: channel, to: l.To, kind: l.Kind, urgency: u, attempts: l.Attempts}
+	if l.Attempts > 1 {
+		g.due = l.DueAt
+	}
+	return g
 }
 
 // sort puts off what belongs into a later digest, passes on what goes to several
@@ -145,7 +156,7 @@ func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Noti
 			done = append(done, store.Delivery{ID: l.ID, Attempt: l.Attempts, Delivered: true})
 			continue
 		}
-		g := group{channels[0], l.To, l.Kind, u, l.Attempts}
+		g := groupOf(&l, channels[0], u)
 		if groups[g] == nil {
 			order = append(order, g)
 		}

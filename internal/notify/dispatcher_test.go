@@ -313,6 +313,33 @@ func TestCrash(t *testing.T) {
 	})
 }
 
+// Messages of one kind to one team that failed one after the other, although they had
+// arrived, come again as they were, also where all of them are due by then: nothing
+// makes one message of them, under an id that nobody knows.
+func TestMessagesStayApart(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		w := newWorld(t, db)
+		w.hook.now(status(http.StatusBadGateway))
+		for range 2 {
+			w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""), notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+			w.run()
+			w.Wait(time.Millisecond)
+		}
+		w.got(w.hook, 2)
+		w.hook.now(nil)
+		w.Wait(time.Hour)
+		w.run()
+		arrived := map[any]int{}
+		for _, m := range w.got(w.hook, 4) {
+			arrived[m["id"]]++
+		}
+		if len(arrived) != 2 {
+			t.Errorf("two messages came as %v", arrived)
+		}
+		w.pending(0)
+	})
+}
+
 // TestResend wants a copy that was given up to be requeued for its own channel
 // only: nobody is paged twice because a chat was away.
 func TestResend(t *testing.T) {

@@ -68,8 +68,9 @@ type Outbox interface {
 	NoticeWriter
 
 	// ClaimNotices takes notices that are due, the longest due first, counts the
-	// attempt and makes them due again when the lease is over. No notice is handed
-	// to two nodes.
+	// attempt and makes them due again when the lease is over. Each says when it was
+	// due: those that were taken or put off together were so at the same time. No
+	// notice is handed to two nodes.
 	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error)
 
 	// WaitingNotices returns the notices of a kind that wait, claimed or not, oldest

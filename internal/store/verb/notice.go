@@ -58,11 +58,17 @@ func NoticeBatch(now time.Time, list []recoup.Notice) row.Batch {
 // another node takes at this moment are passed over.
 func (v Verbs) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error) {
 	return act(ctx, v, "claim notices", func(tx Tx) (list []recoup.Notice, err error) {
-		err = tx.Query(ask("", `update recoup.outbox set due_at = $2, attempts = attempts + 1 where notice_id = any (array(
-			select notice_id from recoup.outbox where due_at <= $1 order by due_at limit $3 for no key update skip locked))
-			returning `+pending.Names(""), now, now.Add(lease), clamp(limit)), row.Into(&list, pending.Columns))
+		err = tx.Query(pending.ask("", "where due_at <= $1 order by due_at limit $2 for no key update skip locked", now, clamp(limit)), row.Into(&list, pending.Columns))
+		if err != nil || len(list) == 0 {
+			return nil, err
+		}
+		ids := make([]recoup.ID, len(list))
+		for i := range list {
+			list[i].Attempts++
+			ids[i] = list[i].ID
+		}
 		slices.SortFunc(list, store.OlderNotice)
-		return list, err
+		return list, tx.Do("update recoup.outbox set due_at = $1, attempts = attempts + 1 where notice_id = any ($2::uuid[])", now.Add(lease), ids)
 	})
 }
 

@@ -58,8 +58,8 @@ func (d *serviceDriver) claimed(limit int, keys ...string) []recoup.Notice {
 	got := make([]string, len(list))
 	for i, n := range list {
 		got[i] = n.Key
-		if !n.DueAt.Equal(d.now.Add(noticeLease)) {
-			d.Errorf("%s is due at %v", n.Key, n.DueAt)
+		if n.DueAt.After(d.now) {
+			d.Errorf("%s was due at %v", n.Key, n.DueAt)
 		}
 	}
 	wantSame(d, got, append([]string{}, keys...))
@@ -91,7 +91,7 @@ func noticeClaimed(d *serviceDriver) {
 	d.wait(time.Minute)
 	d.enqueue("b", "c")
 	n := d.claimed(1, "a")[0]
-	wantSame(d, n, recoup.Notice{ID: n.ID, CreatedAt: made, DueAt: d.now.Add(noticeLease), Attempts: 1,
+	wantSame(d, n, recoup.Notice{ID: n.ID, CreatedAt: made, DueAt: made, Attempts: 1,
 		Kind: "ALERT", To: "ops", Key: "a", Body: `{"rule":  "a"}`})
 	if second := d.claimed(10, "b", "c")[0]; second.ID == n.ID || second.ID.IsZero() {
 		d.Errorf("two notices have the id %v", n.ID)
@@ -243,7 +243,9 @@ func noticeWaits(d *serviceDriver) {
 	} {
 		var want []recoup.Notice
 		for _, i := range row.want {
-			want = append(want, list[i])
+			n := list[i]
+			n.DueAt = d.now.Add(noticeLease) // again
+			want = append(want, n)
 		}
 		got, err := d.store.WaitingNotices(d.Context(), row.kind, row.errors)
 		d.must(err)
