@@ -151,7 +151,7 @@ func (c *cluster) leader() (found int) {
 	c.Helper()
 	c.await("nobody leads", func() bool {
 		for i, s := range c.sites {
-			if s.node != nil && strings.Contains(c.metrics(s), "recoup_leader 1\n") {
+			if s.node != nil && strings.Contains(s.metrics(c.key), "recoup_leader 1\n") {
 				found = i
 				return true
 			}
@@ -161,12 +161,16 @@ func (c *cluster) leader() (found int) {
 	return found
 }
 
-func (c *cluster) metrics(s *site) string {
-	request, err := http.NewRequestWithContext(c.Context(), http.MethodGet, "http://"+*s.address.Load()+"/metrics", nil)
+// metrics are those that the node tells, or nothing where none does within seconds.
+func (s *site) metrics(key string) string {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+*s.address.Load()+"/metrics", nil)
 	if err != nil {
-		c.Fatal(err)
+		s.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+c.key)
+	request.Header.Set("Authorization", "Bearer "+key)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return ""

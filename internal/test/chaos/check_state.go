@@ -68,7 +68,7 @@ func checkNotices(c *checker) {
 	for _, t := range c.final.History {
 		switch {
 		case t.late():
-		case t.Input == "escalate":
+		case t.Input == "escalate", t.Input == "fail_again" && t.To == recoup.Escalated:
 			want[matter{t.ErrorID, recoup.NoticeEscalated}]++
 		case t.To == recoup.Parked && t.From != recoup.Parked && t.Input != "report":
 			want[matter{t.ErrorID, recoup.NoticeParked}]++

@@ -16,6 +16,10 @@ func at(second float64) time.Time { return start.Add(time.Duration(second * floa
 
 func id(n byte) recoup.ID { return recoup.ID{0: 0x01, 6: 0x70, 8: 0x80, 15: n} }
 
+func term(seq int64, what string, number int64, holder string) TermEntry {
+	return TermEntry{Seq: seq, What: what, Number: number, Holder: holder}
+}
+
 // record is a history with its end, which a planted bug changes.
 type record struct {
 	history []Operation
@@ -103,7 +107,8 @@ func good() *record {
 		Replays:    []ReplayRow{{id(71), "replay-1", recoup.ReplayDone}},
 		Figures:    []Figure{{"errors", "t ESCALATED", 1, 1}, {"events by day", "s NETWORK_TIMEOUT", 5, 5}},
 		Terms: []TermEntry{
-			{1, TermBegins, 1, "n1"}, {2, "ttl", 1, "n1"}, {3, TermBegins, 1, "n1"}, {4, TermBegins, 2, "n2"}, {5, "ttl", 2, "n2"}, {6, TermEnds, 2, ""},
+			term(1, TermBegins, 1, "n1"), term(2, "ttl", 1, ""), term(3, TermBegins, 1, "n1"),
+			term(4, TermBegins, 2, "n2"), term(5, "ttl", 2, ""), term(6, TermEnds, 2, ""),
 		},
 		Notices: []Notice{
 			{ID: id(81), Kind: recoup.NoticeParked, To: "team", ErrorID: first, Delivered: true, Attempts: 1},
@@ -216,10 +221,10 @@ var planted = []struct {
 		r.final.Errors[1].State = recoup.RetryPending
 	}},
 	{"a leader writes after the next term has begun", "term", func(r *record) {
-		r.final.Terms[4], r.final.Terms[1] = TermEntry{2, TermBegins, 1, "n1"}, TermEntry{5, "ttl", 1, "n1"}
+		r.final.Terms[4], r.final.Terms[1] = term(2, TermBegins, 1, "n1"), term(5, "ttl", 1, "")
 	}},
 	{"two nodes lead in one term", "term", func(r *record) { r.final.Terms[2].Holder = "n3" }},
-	{"a leader that has resigned writes", "term", func(r *record) { r.final.Terms = append(r.final.Terms, TermEntry{7, "ttl", 2, "n2"}) }},
+	{"a leader that has resigned writes", "term", func(r *record) { r.final.Terms = append(r.final.Terms, term(7, "ttl", 2, "")) }},
 	{"a notice counts as delivered and was not", "notified", func(r *record) { r.final.Messages = r.final.Messages[1:] }},
 	{"a notice is never delivered", "notified", func(r *record) { r.final.Notices[0].Delivered = false }},
 	{"nobody is notified of an error that was parked", "notified", func(r *record) {

@@ -79,8 +79,8 @@ func checkHolders(c *checker) {
 	leased := map[recoup.ID]Operation{}
 	for _, op := range c.history {
 		if (op.Kind == Claim || op.Kind == ClaimWork) && op.Outcome == OK {
-			if first, twice := leased[op.Token]; twice && first.ID != op.ID && op.Kind == Claim {
-				c.violated("holder", []string{op.Token.String()}, "the token %s was given to %s for %s and for %s", op.Token, op.Client, first.ID, op.ID)
+			if first, again := leased[op.Token]; again && first.Key != op.Key { // what is claimed together has one token
+				c.violated("holder", []string{op.Token.String()}, "the token %s was given to %s and to %s", op.Token, first.Client, op.Client)
 			}
 			leased[op.Token] = op
 		}

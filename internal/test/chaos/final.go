@@ -1,6 +1,8 @@
 package chaos
 
 import (
+	"encoding/json"
+	"io"
 	"time"
 
 	"recoup"
@@ -111,7 +113,9 @@ type TermEntry struct {
 	Seq    int64  `json:"seq"`
 	What   string `json:"what"` // TermBegins, TermEnds, or the job whose progress was saved
 	Number int64  `json:"number"`
-	Holder string `json:"holder"`
+	Holder string `json:"holder,omitempty"` // of the term; what is written names its term alone
+
+	At time.Time `json:"at"` // by the server's clock; nothing is judged by it
 }
 
 // What a TermEntry says of the leadership itself.
@@ -134,4 +138,13 @@ type Notice struct {
 type SentMessage struct {
 	ID      recoup.ID   `json:"id"`
 	Notices []recoup.ID `json:"notices"`
+}
+
+// Write writes it as JSON.
+func (f *Final) Write(out io.Writer) error { return json.NewEncoder(out).Encode(f) }
+
+// ReadFinal reads what Write has written.
+func ReadFinal(in io.Reader) (f *Final, err error) {
+	f = &Final{}
+	return f, json.NewDecoder(in).Decode(f)
 }

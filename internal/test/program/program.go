@@ -12,8 +12,12 @@ import (
 	"testing"
 )
 
-// build makes the program once for all tests of a process.
+// build makes the program once for all tests of a process, unless RECOUP_PROGRAM
+// names one that is built.
 var build = sync.OnceValues(func() (string, error) {
+	if given := os.Getenv("RECOUP_PROGRAM"); given != "" {
+		return given, nil
+	}
 	folder, err := Folder()
 	if err != nil {
 		return "", err

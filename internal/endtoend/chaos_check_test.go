@@ -1,0 +1,150 @@
+package endtoend
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"recoup"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/chaos"
+	"recoup/retry"
+)
+
+// rounds is how often is looked whether everything has come to rest.
+const rounds = 600
+
+// settle lets everything come to rest that happens by itself. What a killed node had
+// taken to deliver belongs to it for two minutes, over which the clock jumps.
+func (c *chaosRun) settle() {
+	c.Helper()
+	c.stop()
+	if c.d.Kind == "postgres" {
+		pgtest.ShiftClock(c.T, c.d.Owner, 3*time.Minute)
+	} else if _, err := c.db.ExecContext(c.Context(), "update outbox set due_at = cast(unixepoch('subsec') * 1000000 as integer) where due_at is not null"); err != nil {
+		c.Fatal(err)
+	}
+	for _, s := range c.sites {
+		s.start()
+	}
+	var left map[string]int64
+	for range rounds {
+		c.workload.Drain(c.Context())
+		var err error
+		if left, err = c.db.Waiting(c.Context()); err != nil {
+			c.Fatal(err)
+		}
+		if len(left) == 0 {
+			return
+		}
+		if err := retry.Sleep(c.Context(), 100*time.Millisecond); err != nil {
+			c.Fatal(err)
+		}
+	}
+	c.Errorf("it does not come to rest: %v\n%s", left, tail(c.sites[0].log.String()))
+}
+
+// stop asks all nodes to end.
+func (c *chaosRun) stop() {
+	c.Helper()
+	for _, s := range c.sites {
+		if err := s.signal(syscall.SIGTERM); err != nil {
+			c.Errorf("asked to end, it ended with %v\n%s", err, tail(s.log.String()))
+		}
+	}
+}
+
+// check reads what is there, holds it to the history, and says what clients felt.
+func (c *chaosRun) check(history *chaos.History) {
+	c.Helper()
+	exposed := c.exposed()
+	c.stop()
+	final, err := c.db.Read(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	final.Figures = append(final.Figures, exposed(final)...)
+	c.hook.mu.Lock()
+	final.Messages = c.hook.got
+	c.hook.mu.Unlock()
+	operations := history.Operations()
+	c.Logf("%d calls, %d errors, %d transitions, %d promotions, %d events, %d dead letters, %d notices in %d messages, %d terms\n%s",
+		len(operations), len(final.Errors), len(final.History), len(final.Promotions), len(final.Events), len(final.Letters), len(final.Notices), len(final.Messages),
+		len(final.Terms), chaos.Summary(operations))
+	for _, m := range chaos.Measure(operations, final.Terms) {
+		c.Log(m.String())
+	}
+	found := chaos.Check(operations, final)
+	for i, v := range found {
+		if i == 10 {
+			c.Errorf("and %d more", len(found)-i)
+			break
+		}
+		c.Errorf("seed %d: %s", c.seed, chaos.Excerpt(v, operations, final))
+	}
+	if len(found) > 0 {
+		c.keep(final)
+	}
+}
+
+var errorsMetric = regexp.MustCompile(`(?m)^recoup_errors\{state="(\w+)",table="([\w.]+)"\} (\d+)$`)
+
+// exposed asks every node what its metrics and its API say of errors, and returns how
+// that compares with what is read later.
+func (c *chaosRun) exposed() func(*chaos.Final) []chaos.Figure {
+	c.Helper()
+	said := map[string]map[string]int64{}
+	for i, s := range c.sites {
+		metrics, counts := map[string]int64{}, map[string]int64{}
+		for _, m := range errorsMetric.FindAllStringSubmatch(s.metrics(c.key), -1) {
+			n, err := strconv.ParseInt(m[3], 10, 64)
+			if err != nil {
+				c.Fatal(err)
+			}
+			metrics[m[2]+" "+m[1]] = n
+		}
+		list, err := c.workload.Nodes[i].Counts(c.Context())
+		if err != nil {
+			c.Fatal(err)
+		}
+		for _, n := range list {
+			counts[n.Table+" "+string(n.State)] = n.N
+		}
+		said[fmt.Sprintf("metrics of node %d", i)], said[fmt.Sprintf("counts of node %d", i)] = metrics, counts
+	}
+	return func(f *chaos.Final) (list []chaos.Figure) {
+		counted := map[string]int64{}
+		for _, e := range f.Errors {
+			if e.State != recoup.Archived {
+				counted[e.Table+" "+string(e.State)]++
+			}
+		}
+		for name, figures := range said {
+			keys := maps.Clone(counted)
+			maps.Copy(keys, figures)
+			for key := range keys {
+				list = append(list, chaos.Figure{Name: name, Key: key, Kept: figures[key], Counted: counted[key]})
+			}
+		}
+		return list
+	}
+}
+
+// keep leaves what was read beside the history.
+func (c *chaosRun) keep(f *chaos.Final) {
+	c.Helper()
+	file := strings.TrimSuffix(c.file, ".ndjson") + ".final.json"
+	out, err := os.Create(file)
+	if err == nil {
+		err = f.Write(out)
+	}
+	if err != nil {
+		c.Error(err)
+	}
+	c.Logf("what is there was written to %s", file)
+}

@@ -1,0 +1,207 @@
+package endtoend
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/netfault"
+	"recoup/internal/policy"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/chaos"
+	"recoup/internal/test/live"
+	"recoup/retry"
+)
+
+// TestChaosPostgres lets clients of all kinds work on three nodes of one database,
+// takes nodes, sessions, connections and the database away by a seeded plan, heals
+// everything, lets it come to rest, and has the checker hold the database to what
+// clients saw. RECOUP_SEED repeats a plan, RECOUP_CHAOS_SLICE says for how long
+// faults happen, RECOUP_CHAOS_KILLS and RECOUP_CHAOS_RESTARTS ask for as many slices
+// as it takes.
+func TestChaosPostgres(t *testing.T) {
+	t.Parallel()
+	inSlices(t, map[string]int{"RECOUP_CHAOS_KILLS": 0, "RECOUP_CHAOS_RESTARTS": 0}, func(t *testing.T, seed uint64) chaos.Counts {
+		server := pgtest.Start(t, pgtest.Options{Durable: pgtest.Durable()})
+		owner, nodes := server.Migrated(t)
+		pgtest.HoldToClock(t, owner)
+		c := newChaos(t, seed, database{Kind: "postgres", Owner: owner, Nodes: nodes})
+		c.server = server
+		for range 3 {
+			through, proxy := netfault.Postgres(t, nodes)
+			c.add(through, proxy)
+		}
+		return c.run(chaos.KillNode, chaos.KillNode, chaos.KillNode, chaos.KillLeader, chaos.PauseNode, chaos.PauseLeader, chaos.RestartNode,
+			chaos.AbortDatabase, chaos.EndSessions, chaos.CutNode, chaos.StallNode, chaos.MuteDatabase)
+	})
+}
+
+// TestChaosSQLite does the same to one node on a file.
+func TestChaosSQLite(t *testing.T) {
+	t.Parallel()
+	inSlices(t, map[string]int{"RECOUP_CHAOS_SQLITE_KILLS": 0}, func(t *testing.T, seed uint64) chaos.Counts {
+		d := live.SQLite(t)
+		c := newChaos(t, seed, d)
+		c.add(d.Nodes, nil)
+		return c.run(chaos.KillNode, chaos.KillNode, chaos.PauseNode, chaos.RestartNode, chaos.FillDisk)
+	})
+}
+
+// sliceLength is for how long faults happen in one slice.
+func sliceLength(t *testing.T) time.Duration {
+	if given := os.Getenv("RECOUP_CHAOS_SLICE"); given != "" {
+		length, err := time.ParseDuration(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return length
+	}
+	if testing.Short() {
+		return 10 * time.Second
+	}
+	return time.Minute
+}
+
+// inSlices runs slices with seeds that follow each other, until as many nodes were
+// killed and databases restarted as the environment asks for, or one slice fails.
+func inSlices(t *testing.T, wanted map[string]int, slice func(*testing.T, uint64) chaos.Counts) {
+	t.Helper()
+	for name := range wanted {
+		wanted[name], _ = strconv.Atoi(os.Getenv(name))
+	}
+	total, first := chaos.Counts{}, seed()
+	for i := uint64(0); ; i++ {
+		t.Run(fmt.Sprint("seed ", first+i), func(t *testing.T) { total.Add(slice(t, first+i)) })
+		t.Logf("after %d slices: %d nodes killed; %s", i+1, total.Kills(), total)
+		if t.Failed() || total.Kills() >= wanted["RECOUP_CHAOS_KILLS"] && total.Kills() >= wanted["RECOUP_CHAOS_SQLITE_KILLS"] &&
+			total[chaos.AbortDatabase] >= wanted["RECOUP_CHAOS_RESTARTS"] && total[chaos.Failover] >= wanted["RECOUP_CHAOS_FAILOVERS"] {
+			return
+		}
+	}
+}
+
+// chaosRun is nodes, what is between them and their database, and who works with
+// them.
+type chaosRun struct {
+	*testing.T
+	seed     uint64
+	d        database
+	server   *pgtest.Server // nil: there is none
+	db       *chaos.Database
+	sites    []*site
+	proxies  []*netfault.Proxy
+	key      string
+	hook     *mailbox
+	file     string
+	workload *chaos.Workload
+	planted  func(context.Context) // is called in the middle, if there is one
+}
+
+func newChaos(t *testing.T, seed uint64, d database) *chaosRun {
+	t.Helper()
+	c := &chaosRun{T: t, seed: seed, d: d, hook: newMailbox(t, seed)}
+	folder, err := os.MkdirTemp("", "recoup-chaos-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file = filepath.Join(folder, fmt.Sprintf("history-%d.ndjson", seed))
+	t.Cleanup(func() {
+		if !t.Failed() {
+			_ = os.RemoveAll(folder)
+		}
+	})
+	return c
+}
+
+// add makes a node's place.
+func (c *chaosRun) add(address string, proxy *netfault.Proxy) {
+	s := newSite(c.T, database{Kind: c.d.Kind, Owner: c.d.Owner, Nodes: address})
+	s.env = []string{"RECOUP_CHANNELS=hook", "RECOUP_CHANNEL_HOOK_KIND=webhook", "RECOUP_CHANNEL_HOOK_URL=" + c.hook.URL, "RECOUP_CHANNEL_HOOK_SECRET=0123456789abcdef0123456789abcdef"}
+	c.sites, c.proxies = append(c.sites, s), append(c.proxies, proxy)
+}
+
+// agitated is the default policy with lives of seconds, but for people's errors,
+// which stay; every notice goes to the hook, by itself.
+func agitated() string {
+	return strings.NewReplacer("version: 1.0.0", "version: 1.0.1", "lasts: 7d", "lasts: 12s", "lasts: 30d", "lasts: 30s",
+		"after: 48h, review_within: 8h", "after: 5s, review_within: 1h", "after: 7d, review_within: 4h", "after: 10s, review_within: 1h",
+		"expiry_notice: 24h", "expiry_notice: 5s", "overrides:\n      ttl: MEDIUM\n", "overrides:\n      ttl: LONG\n",
+		"- {channel: log}\n  digests:\n    PARKED: 15m\n", "- {channel: hook}\n  digests: {}\n", "base: 2s, multiplier: 2", "base: 500ms, multiplier: 1.2").Replace(string(policy.DefaultFile()))
+}
+
+// run is one slice: it begins, goes wrong, is healed, comes to rest and is checked.
+func (c *chaosRun) run(kinds ...chaos.FaultKind) chaos.Counts {
+	c.Logf("seed %d, history in %s", c.seed, c.file)
+	out, err := os.Create(c.file)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer func() { _ = out.Close() }()
+	c.begin()
+	history := chaos.NewHistory(out)
+	c.workload = &chaos.Workload{History: history, Seed: c.seed, Pace: 150 * time.Millisecond, Now: time.Now, IDs: recoup.NewIDSource(rand.Reader)}
+	for _, s := range c.sites {
+		c.workload.Nodes = append(c.workload.Nodes, c.client(s))
+	}
+	begin, end := context.WithCancel(c.Context())
+	ended := make(chan struct{})
+	go func() { c.workload.Run(begin, c.Context()); close(ended) }()
+	plan := chaos.NewPlan(c.seed, len(c.sites), kinds...)
+	for until := time.Now().Add(sliceLength(c.T)); time.Now().Before(until); {
+		fault := plan.Next()
+		at := time.Now()
+		c.inflict(fault)
+		history.Record(fault.Of(at, time.Now()))
+		_ = retry.Sleep(c.Context(), fault.Rest)
+	}
+	if c.planted != nil {
+		c.planted(c.Context())
+	}
+	end()
+	<-ended
+	c.settle()
+	c.check(history)
+	return plan.Counts()
+}
+
+// begin starts all nodes with the policy.
+func (c *chaosRun) begin() {
+	c.Helper()
+	for i, s := range c.sites {
+		s.start()
+		if i == 0 {
+			c.key = s.key()
+			c.open()
+			if err := c.db.LogTerms(c.Context()); err != nil {
+				c.Fatal(err)
+			}
+			if _, err := c.client(s).ApplyPolicy(c.Context(), client.PolicyChange{Text: agitated(), Reason: "a test"}); err != nil {
+				c.Fatal(err)
+			}
+		}
+	}
+}
+
+// open opens the database beside the nodes.
+func (c *chaosRun) open() {
+	c.Helper()
+	driver, address := "sqlite", "file:"+strings.TrimPrefix(c.d.Owner, "sqlite:")+"?_pragma=busy_timeout(10000)"
+	if c.d.Kind == "postgres" {
+		driver, address = "pgx", c.d.Owner
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { _ = db.Close() })
+	c.db = &chaos.Database{DB: db, Postgres: c.d.Kind == "postgres"}
+}
