@@ -55,6 +55,7 @@ type lane struct {
 	busy   bool      // somebody works at it
 	closed time.Time // it is left alone until then
 	next   time.Time // no message is sent before
+	put    int       // batches that were put off
 	health
 }
 
@@ -67,7 +68,7 @@ func (l *lane) take(ctx context.Context, now time.Time, b batch) []store.Deliver
 		return off
 	}
 	if l.queued+len(b.list) > maxQueue {
-		return later(&b, now.Add(lease/2), "the channel is busy")
+		return later(&b, l.apart(now.Add(lease/2)), "the channel is busy")
 	}
 	l.queue = append(l.queue, b)
 	l.queued += len(b.list)
@@ -209,6 +210,7 @@ func (l *lane) putOff(now time.Time, b *batch, reason string, wait time.Duration
 		schedule = urgent
 	}
 	wait = max(soonest, wait, schedule.Delay(b.attempts, l.d.o.Random))
+	at := l.apart(now.Add(wait))
 	givenUp := 0
 	list := deliveries(b, func(x *store.Delivery, n *outgoing) {
 		x.Error = l.name + ": " + reason
@@ -217,7 +219,7 @@ func (l *lane) putOff(now time.Time, b *batch, reason string, wait time.Duration
 			delete(l.owed, n.ID)
 			return
 		}
-		x.RetryAt = now.Add(wait)
+		x.RetryAt = at
 		l.owes(n.ID, x.RetryAt)
 	})
 	if givenUp > 0 {
@@ -225,6 +227,13 @@ func (l *lane) putOff(now time.Time, b *batch, reason string, wait time.Duration
 		l.d.log().Warn("notifications given up: the channel has failed for too long", "channel", l.name, "notices", givenUp, "reason", reason)
 	}
 	return list
+}
+
+// apart returns a time at which no other batch is tried again: those that wait until a
+// channel is no longer left alone would else come back as one. The lane is locked.
+func (l *lane) apart(at time.Time) time.Time {
+	l.put = (l.put + 1) % 1000
+	return at.Add(time.Duration(l.put) * time.Microsecond)
 }
 
 // later puts notices off that nothing is wrong with.

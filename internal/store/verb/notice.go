@@ -62,14 +62,36 @@ func (v Verbs) ClaimNotices(ctx context.Context, now time.Time, lease time.Durat
 		if err != nil || len(list) == 0 {
 			return nil, err
 		}
-		ids := make([]recoup.ID, len(list))
+		each := taken(list, now.Add(lease))
 		for i := range list {
 			list[i].Attempts++
-			ids[i] = list[i].ID
 		}
 		slices.SortFunc(list, store.OlderNotice)
-		return list, tx.Do("update recoup.outbox set due_at = $1, attempts = attempts + 1 where notice_id = any ($2::uuid[])", now.Add(lease), ids)
+		_, err = tx.Change("update recoup.outbox set due_at = $1, attempts = attempts + 1 where notice_id = any ($2::uuid[])", each...)
+		return list, err
 	})
+}
+
+// taken says until when notices are taken, as lists of arguments. Those that came to
+// be due together, because they were tried together, do so again, apart from all
+// others: the time of each such group is a microsecond after that of the one before.
+func taken(list []recoup.Notice, until time.Time) (each [][]any) {
+	groups := map[time.Time][]recoup.ID{}
+	var order []time.Time
+	for _, n := range list {
+		due := n.DueAt
+		if n.Attempts == 0 {
+			due = time.Time{} // it is new, as are others
+		}
+		if groups[due] == nil {
+			order = append(order, due)
+		}
+		groups[due] = append(groups[due], n.ID)
+	}
+	for i, due := range order {
+		each = append(each, []any{until.Add(time.Duration(i) * time.Microsecond), groups[due]})
+	}
+	return each
 }
 
 // WaitingNotices returns the notices of a kind that wait, oldest first: those of some
