@@ -88,14 +88,24 @@ soak: setup ## run the long proofs: crashes, races, CHECKS draws of every proper
 	@scripts/properties $(CHECKS)
 	@scripts/fuzz 2m
 
-# The crash, stall and jump rounds: whatever takes the database, the network, the
-# clock or the node away while clients work.
+# Slices of chaos with seeds that follow each other, checked from recorded histories,
+# until so much has happened; then the crash, stall and jump rounds: whatever takes the
+# database, the network, the clock or the node away while clients work.
+KILLS        ?= 1000
+RESTARTS     ?= 100
+FAILOVERS    ?= 20
+SQLITE_KILLS ?= 200
 .PHONY: chaos
-chaos: setup ## run the crash, stall and jump rounds in full, about twenty minutes
+chaos: setup chaos-slices ## run slices of chaos until KILLS=1000 RESTARTS=100 FAILOVERS=20, about three hours, and the crash, stall and jump rounds in full
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Clock)' ./internal/store/postgres ./internal/store/sqlite
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crashes|LedgerIsComplete|SignalsUnderLoad|NetworkUnderLoad|LeaderKilled|LostGrant|FullDisk|Database|Clock|Stall|Jump)' ./internal/endtoend
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead|Partitioned)' ./internal/clockwork ./internal/app
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(LeasesAreExclusive|AJump)' ./internal/engine
+
+.PHONY: chaos-slices
+chaos-slices: setup ## run slices of chaos alone; RECOUP_SEED repeats one, RECOUP_CHAOS_SLICE is how long faults happen in each
+	RECOUP_CHAOS_KILLS=$(KILLS) RECOUP_CHAOS_RESTARTS=$(RESTARTS) RECOUP_CHAOS_FAILOVERS=$(FAILOVERS) RECOUP_CHAOS_SQLITE_KILLS=$(SQLITE_KILLS) RECOUP_SOAK=1 \
+		$(QUICKLY) go test -count 1 -timeout 12h -parallel 2 -v -run '^TestChaos' ./internal/endtoend
 
 .PHONY: console
 console: ## build the console's script from its source; what is built is committed

@@ -63,9 +63,9 @@ func (c *chaosRun) inflict(f chaos.Fault) {
 			c.Fatal(err)
 		}
 	case chaos.EndSessions:
-		if _, err := c.db.ExecContext(c.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'recoup_app'"); err != nil {
-			c.server.Admin(c.T, "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'recoup_app'")
-		}
+		c.server.Admin(c.T, "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'recoup_app'")
+	case chaos.Failover:
+		c.failOver()
 	case chaos.CutNode:
 		proxy.Cut()
 		wait()

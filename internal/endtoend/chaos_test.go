@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -30,7 +31,8 @@ import (
 // as it takes.
 func TestChaosPostgres(t *testing.T) {
 	t.Parallel()
-	inSlices(t, map[string]int{"RECOUP_CHAOS_KILLS": 0, "RECOUP_CHAOS_RESTARTS": 0}, func(t *testing.T, seed uint64) chaos.Counts {
+	g := goals{"RECOUP_CHAOS_KILLS": chaos.Counts.Kills, "RECOUP_CHAOS_RESTARTS": func(c chaos.Counts) int { return c[chaos.AbortDatabase] }}
+	inSlices(t, g, func(t *testing.T, seed uint64) chaos.Counts {
 		server := pgtest.Start(t, pgtest.Options{Durable: pgtest.Durable()})
 		owner, nodes := server.Migrated(t)
 		pgtest.HoldToClock(t, owner)
@@ -48,7 +50,7 @@ func TestChaosPostgres(t *testing.T) {
 // TestChaosSQLite does the same to one node on a file.
 func TestChaosSQLite(t *testing.T) {
 	t.Parallel()
-	inSlices(t, map[string]int{"RECOUP_CHAOS_SQLITE_KILLS": 0}, func(t *testing.T, seed uint64) chaos.Counts {
+	inSlices(t, goals{"RECOUP_CHAOS_SQLITE_KILLS": chaos.Counts.Kills}, func(t *testing.T, seed uint64) chaos.Counts {
 		d := live.SQLite(t)
 		c := newChaos(t, seed, d)
 		c.add(d.Nodes, nil)
@@ -56,37 +58,43 @@ func TestChaosSQLite(t *testing.T) {
 	})
 }
 
-// sliceLength is for how long faults happen in one slice.
-func sliceLength(t *testing.T) time.Duration {
-	if given := os.Getenv("RECOUP_CHAOS_SLICE"); given != "" {
-		length, err := time.ParseDuration(given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return length
-	}
-	if testing.Short() {
-		return 10 * time.Second
-	}
-	return time.Minute
-}
+// sliceLength is for how long faults happen in one slice: the one figure that decides
+// what chaos costs. RECOUP_CHAOS_SLICE is another.
+const sliceLength = time.Minute
 
-// inSlices runs slices with seeds that follow each other, until as many nodes were
-// killed and databases restarted as the environment asks for, or one slice fails.
-func inSlices(t *testing.T, wanted map[string]int, slice func(*testing.T, uint64) chaos.Counts) {
+// goals are how often something has to happen, by the variable that says so.
+type goals map[string]func(chaos.Counts) int
+
+// inSlices runs slices with seeds that follow each other, until as much has happened
+// as the environment asks for, or one fails.
+func inSlices(t *testing.T, g goals, slice func(*testing.T, uint64) chaos.Counts) {
 	t.Helper()
-	for name := range wanted {
-		wanted[name], _ = strconv.Atoi(os.Getenv(name))
-	}
 	total, first := chaos.Counts{}, seed()
 	for i := uint64(0); ; i++ {
 		t.Run(fmt.Sprint("seed ", first+i), func(t *testing.T) { total.Add(slice(t, first+i)) })
 		t.Logf("after %d slices: %d nodes killed; %s", i+1, total.Kills(), total)
-		if t.Failed() || total.Kills() >= wanted["RECOUP_CHAOS_KILLS"] && total.Kills() >= wanted["RECOUP_CHAOS_SQLITE_KILLS"] &&
-			total[chaos.AbortDatabase] >= wanted["RECOUP_CHAOS_RESTARTS"] && total[chaos.Failover] >= wanted["RECOUP_CHAOS_FAILOVERS"] {
+		done := true
+		for name, count := range g {
+			wanted, _ := strconv.Atoi(os.Getenv(name)) // none: one slice is enough
+			done = done && count(total) >= wanted
+		}
+		if done || t.Failed() {
 			return
 		}
 	}
+}
+
+// length is for how long faults happen.
+func (c *chaosRun) length() time.Duration {
+	c.Helper()
+	length, err := time.ParseDuration(cmp.Or(os.Getenv("RECOUP_CHAOS_SLICE"), sliceLength.String()))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if testing.Short() {
+		return length / 4
+	}
+	return length
 }
 
 // chaosRun is nodes, what is between them and their database, and who works with
@@ -95,7 +103,8 @@ type chaosRun struct {
 	*testing.T
 	seed     uint64
 	d        database
-	server   *pgtest.Server // nil: there is none
+	server   *pgtest.Server // that takes writes; nil: there is none
+	standby  *pgtest.Server // nil: there is none
 	db       *chaos.Database
 	sites    []*site
 	proxies  []*netfault.Proxy
@@ -103,7 +112,8 @@ type chaosRun struct {
 	hook     *mailbox
 	file     string
 	workload *chaos.Workload
-	planted  func(context.Context) // is called in the middle, if there is one
+	planted  func(context.Context) // plants a bug, if there is one
+	expected string                // the rule that must find it
 }
 
 func newChaos(t *testing.T, seed uint64, d database) *chaosRun {
@@ -115,7 +125,7 @@ func newChaos(t *testing.T, seed uint64, d database) *chaosRun {
 	}
 	c.file = filepath.Join(folder, fmt.Sprintf("history-%d.ndjson", seed))
 	t.Cleanup(func() {
-		if !t.Failed() {
+		if !t.Failed() && os.Getenv("RECOUP_CHAOS_KEEP") == "" {
 			_ = os.RemoveAll(folder)
 		}
 	})
@@ -156,7 +166,7 @@ func (c *chaosRun) run(kinds ...chaos.FaultKind) chaos.Counts {
 	ended := make(chan struct{})
 	go func() { c.workload.Run(begin, c.Context()); close(ended) }()
 	plan := chaos.NewPlan(c.seed, len(c.sites), kinds...)
-	for until := time.Now().Add(sliceLength(c.T)); time.Now().Before(until); {
+	for until := time.Now().Add(c.length()); time.Now().Before(until); {
 		fault := plan.Next()
 		at := time.Now()
 		c.inflict(fault)

@@ -48,7 +48,8 @@ func Measure(history []Operation, terms []TermEntry) []Measured {
 				m.Gate = append(m.Gate, op.End.Sub(op.Begin))
 			}
 		}
-		if gap, ok := leaderless(terms, f.Begin, until.Add(10*time.Second)); ok {
+		leading := slices.Contains([]FaultKind{KillLeader, PauseLeader, AbortDatabase, Failover}, FaultKind(f.Kind))
+		if gap, ok := leaderless(terms, f.Begin, until.Add(10*time.Second)); ok && leading {
 			m.Leader = append(m.Leader, gap)
 		}
 	}

@@ -90,9 +90,10 @@ func (d *Database) waiting() map[string]string {
 		"leases to end":              `select count(*) from due where lease_token is not null`,
 		"replays to end":             `select count(*) from replay where state not in ('DONE', 'CANCELLED', 'PAUSED')`,
 		"work to be done":            `select count(*) from work`,
+		"groups to fold":             `select count(*) from error_group_delta`,
 	}
 	if d.Postgres {
-		list["counts to fold"] = `select (select count(*) from activity_delta) + (select count(*) from error_group_delta) + (select count(*) from error_aggregate_delta)`
+		list["counts to fold"] = `select (select count(*) from activity_delta) + (select count(*) from error_aggregate_delta)`
 		list["errors to admit"] = `select count(*) from error where policy_version is null`
 	}
 	return list

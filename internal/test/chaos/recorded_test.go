@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestRecorded checks a run once more that was recorded, as RECOUP_CHAOS_RECORD names
-// it without its endings.
+// TestRecorded checks a run once more that was recorded: a second and a half of chaos on
+// SQLite, of whose repeated failures one is left, or the run that RECOUP_CHAOS_RECORD
+// names, without the endings of its two files.
 func TestRecorded(t *testing.T) {
 	name := os.Getenv("RECOUP_CHAOS_RECORD")
 	if name == "" {

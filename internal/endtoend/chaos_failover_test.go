@@ -1,0 +1,61 @@
+package endtoend
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/chaos"
+	"recoup/retry"
+)
+
+// TestChaosFailover does what TestChaosPostgres does to nodes whose address names two
+// servers, one of them the synchronous standby of the other. The one that takes
+// writes is killed, again and again, and the other takes its place:
+// RECOUP_CHAOS_FAILOVERS says how often at least.
+func TestChaosFailover(t *testing.T) {
+	t.Parallel()
+	g := goals{"RECOUP_CHAOS_FAILOVERS": func(c chaos.Counts) int { return c[chaos.Failover] }}
+	inSlices(t, g, func(t *testing.T, seed uint64) chaos.Counts {
+		primary := pgtest.Start(t, pgtest.Options{Durable: pgtest.Durable()})
+		owner, nodes := primary.Migrated(t)
+		pgtest.HoldToClock(t, owner)
+		standby := primary.Standby(t)
+		t.Cleanup(func() { primary.Abort(); standby.Abort() })
+		either := func(address string) string {
+			return strings.Replace(address, primary.Host(), primary.Host()+","+standby.Host(), 1) + "&target_session_attrs=read-write"
+		}
+		c := newChaos(t, seed, database{Kind: "postgres", Owner: either(owner), Nodes: either(nodes)})
+		c.server, c.standby = primary, standby
+		c.synchronise()
+		for range 3 {
+			c.add(c.d.Nodes, nil)
+		}
+		return c.run(chaos.Failover, chaos.Failover, chaos.KillNode, chaos.KillLeader, chaos.PauseNode, chaos.EndSessions)
+	})
+}
+
+// failOver kills the server that takes writes, promotes its standby, and has the
+// killed one follow it.
+func (c *chaosRun) failOver() {
+	c.Helper()
+	c.server.Kill()
+	c.standby.Admin(c.T, "select pg_promote()")
+	c.server, c.standby = c.standby, c.server
+	c.standby.Rejoin(c.T, c.server)
+	c.synchronise()
+}
+
+// synchronise has the server acknowledge from now on only what its standby has, too.
+func (c *chaosRun) synchronise() {
+	c.Helper()
+	c.server.Admin(c.T, "alter system set synchronous_standby_names = '*'", "select pg_reload_conf()")
+	for range rounds {
+		if c.server.Answer(c.T, "select count(*) from pg_stat_replication where sync_state = 'sync' and state = 'streaming'") == 1 {
+			return
+		}
+		_ = retry.Sleep(c.Context(), 50*time.Millisecond)
+	}
+	c.Fatal("the standby does not follow")
+}
