@@ -72,15 +72,15 @@ func addCompletion(root *cobra.Command) {
 			continue
 		}
 		cmd.Args, cmd.RunE = command.NoArgs, command.Help
-		cmd.Short = "Print what lets a shell complete commands"
-		cmd.Long = `Prints a script by which a shell completes commands, flags and their values: tables, codes, states,
+		cmd.Short = "Print a completion script for a shell"
+		cmd.Long = `Prints a script that completes commands, flags and their values in a shell. Tables, codes, states,
 rules, batches and recent ids come from the server that --server or RECOUP_SERVER names.`
 		cmd.Example = "  recoup completion bash > " + shells["bash"].file
 		for _, shell := range cmd.Commands() {
 			name := shell.Name()
 			shell.Args = command.NoArgs
 			shell.Short = "Print the script for " + name
-			shell.Long = "Prints the script for " + name + ". To have it in a shell that runs:\n\n  " + shells[name].load + "\n\nTo have it in every new one, write it to a file that is read by them."
+			shell.Long = "Prints the script for " + name + ". To load it into the current shell:\n\n  " + shells[name].load + "\n\nTo load it in every new shell, write it to a file, as in the example."
 			shell.Example = "  recoup completion " + name + " > " + shells[name].file
 		}
 	}

@@ -34,7 +34,7 @@ func adoptCommand(streams command.Streams) *cobra.Command {
 row is one governed error, and what the policy decides is written into two new columns.
 
 Without --apply it prints the plan and changes nothing: what each column means, the exact
-statements, their locks, and how many rows would be governed. What is not said is guessed from
+statements, their locks, and how many rows would be governed. What no flag says is guessed from
 names, types and the first rows.
 
 With --apply it takes each lock for a moment only, tries again if it is held, and goes on where

@@ -21,9 +21,9 @@ func releaseCommand(streams command.Streams) *cobra.Command {
 	var yes, detach bool
 	cmd := &cobra.Command{
 		Use:   "release SCHEMA.TABLE",
-		Short: "Take everything out of an adopted table again",
-		Long: `Takes everything out of an adopted table again: triggers, functions, columns and rights. Its
-definition is then what it was before, and its rows stay. Locks are taken for a moment only, as
+		Short: "Undo 'recoup adopt': remove what it added to a table",
+		Long: `Undoes 'recoup adopt': removes the triggers, functions, columns and rights that it added. The
+table's definition is then what it was before, and its rows stay. Locks are taken for a moment only, as
 'recoup adopt' does. Nodes archive the errors that are open as "released".`,
 		Example: `  recoup release shop.failures --database postgres://owner@db/shop
   recoup release shop.failures --yes`,

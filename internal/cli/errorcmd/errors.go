@@ -31,8 +31,8 @@ a confirmation.`,
 	}
 	imports := command.Group(&cobra.Command{
 		Use:     "import",
-		Short:   "Import failures of earlier times",
-		Long:    `Imports what was recorded elsewhere before.`,
+		Short:   "Import past failures",
+		Long:    `Imports failures that were recorded elsewhere.`,
 		Example: `  recoup import errors history.csv --table outreach.dol_errors --dry-run`,
 	}, importCommand(streams))
 	return []*cobra.Command{cmd, groups(streams), views(streams), operations(streams), report(streams), gate(streams), promote(streams), imports}

@@ -40,20 +40,20 @@ func importCommand(streams command.Streams) *cobra.Command {
 	m := &importing{}
 	cmd := &cobra.Command{
 		Use:   "errors FILE",
-		Short: "Import failures of earlier times from a CSV or NDJSON file",
+		Short: "Import past failures from a CSV or NDJSON file",
 		Long: `Imports failures that happened elsewhere and earlier, from a file, or with - from standard input.
 The first line of a CSV file names its columns: code and created_at, and if known table, entity_id,
 severity, message, correlation_id, service, endpoint, region, external_service, tenant, http_status
-and key. NDJSON has one object with the same names per line. --map says what they are called here.
+and key. NDJSON has one object with the same names per line. --map says which columns of the file these are.
 
 The rows go through a running server (--server), in pieces, and never straight into its database.
 Each failure is judged by the policy as of its created_at. What has expired by now goes straight to
-the archive, and nobody is notified of what has happened meanwhile.
+the archive. The import notifies nobody; what happens to its errors later does.
 
 Refused rows are listed with their lines, and the others are recorded. A file may be corrected and
 imported again, and so may one whose import was interrupted: a row is recognised by its key, else
-by its content, as long as its error is kept. Rows that are alike in everything are one failure
-unless they have keys.
+by its content, as long as its error is kept. Identical rows are one failure unless they have
+keys.
 
 --dry-run says what would become of the rows. It looks at a thousand at a time: rows of one failure
 that are further apart count as superseded only when they are imported. The exit status is 1 if any

@@ -18,7 +18,7 @@ func status(streams command.Streams) *cobra.Command {
 	var watch command.Watch
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show how things stand, and what needs a person",
+		Short: "Show the current state, and what needs a person",
 		Long: `Shows on one screen what fires, what is parked and overdue for review, what is due and
 claimed by nobody, when queues are empty at the present pace, open dead letters, replays,
 late jobs, notifications that were given up, channels that fail, tables whose names

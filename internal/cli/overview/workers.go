@@ -32,10 +32,11 @@ func workers(streams command.Streams) *cobra.Command {
 		},
 	}.Command(streams, &cobra.Command{
 		Use:   "workers",
-		Short: "List who claims: due work and living workers, by table and lane",
+		Short: "List workers and what is due for them, by table and lane",
 		Long: `Lists every error table and every lane of staged work that is in use: how much is due there and
 held by no worker, for how long the oldest of it has waited, and how many workers have claimed
-within five minutes, on all nodes. A claim that gets nothing counts: a long poll is a living worker.`,
+within five minutes, on all nodes. A claim that gets nothing counts too: a worker that waits in a
+long poll is alive.`,
 		Example: `  recoup workers
   recoup workers --json`,
 	})

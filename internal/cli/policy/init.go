@@ -28,7 +28,7 @@ func Init(streams command.Streams) *cobra.Command {
 	var ask initial
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Write a policy for your own domain, to begin with",
+		Short: "Write a first policy for your own tables",
 		Long: `Writes a commented policy to FILE, policy.yaml if none is named. On a terminal it asks what it
 needs to know: where failures are reported, who owns them, what they hold up and where to notify.
 In scripts the flags say it.

@@ -21,10 +21,10 @@ type copied struct {
 func backup(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write the embedded database to a new file, while it is used",
-		Long: `Writes the embedded database, as it is at one moment, to a new file. Servers go on reading and
-writing it meanwhile. The copy is checked before it bears its name. A backup holds what the
-database holds, keys and payloads too: keep it as safe.`,
+		Short: "Back up the embedded database to a new file, while servers run",
+		Long: `Writes a consistent copy of the embedded database to a new file. Servers go on reading and writing
+meanwhile. The copy is verified before it gets the file's name. A backup holds what the database
+holds, keys and payloads too: keep it as safe.`,
 		Example: `  recoup backup recoup-monday.db
   recoup backup /backup/recoup.db --database sqlite:/var/lib/recoup/recoup.db`,
 		Args: command.ExactArgs("FILE"),
@@ -54,9 +54,9 @@ func restore(streams command.Streams) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Put a backup in the place of the embedded database",
-		Long: `Puts a backup in the place of the embedded database. Stop the server first: a database that is
-open is not replaced. What the database holds now is lost, unless it is backed up before.`,
+		Short: "Replace the embedded database with a backup",
+		Long: `Replaces the embedded database with a backup. Stop the server first: a database that is open is
+not replaced. What it holds now is lost, unless you back it up before.`,
 		Example: `  recoup restore recoup-monday.db
   recoup restore /backup/recoup.db --database sqlite:/data/recoup.db --yes`,
 		Args: command.ExactArgs("FILE"),

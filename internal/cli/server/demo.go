@@ -27,11 +27,11 @@ func demoCommand(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a server with sample data and without keys, on loopback only",
-		Long: `Runs a server with sample data: a month behind it, a night that went wrong, workers that retry, a
+		Long: `Runs a server with sample data: a month of history, an outage last night, workers that retry, a
 replay under way, and a channel that does not answer. It asks for no key, so it listens on loopback
 only, and its data is deleted when it stops, unless --database names a file to keep it in. It opens
-only a database that a demo has created, and ignores RECOUP_DATABASE. In PostgreSQL, whose clock
-cannot be moved, there is the night without the month.`,
+only a database that a demo has created, and ignores RECOUP_DATABASE. On PostgreSQL, whose clock
+cannot be moved, there is only the outage.`,
 		Example: `  recoup demo
   recoup status --server http://127.0.0.1:8080`,
 		Args: command.NoArgs,
