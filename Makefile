@@ -64,6 +64,10 @@ fuzz: ## run every fuzz target for FUZZTIME, one after the other
 bench: setup ## run the benchmarks, about ten minutes: make bench BENCH=Work BENCHTIME=10s
 	cd bench && go test -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -run '^$$' .
 
+.PHONY: bench-smoke
+bench-smoke: setup ## run every benchmark once, as small as it gets: that they work, not how fast
+	$(QUICKLY) RECOUP_ERRORS=4000 RECOUP_HORIZON=100ms go test -C bench -short -bench . -benchtime 1x -timeout 10m -run '^$$' . >/dev/null
+
 # The large database takes some 40 GB at ten million errors, and half an hour to fill.
 ERRORS ?= 10000000
 .PHONY: bench-large

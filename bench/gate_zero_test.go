@@ -17,10 +17,14 @@ import (
 	"recoup/internal/test/program"
 )
 
-// importRows is how many rows the file has: a million with RECOUP_SOAK=1.
+// importRows is how many rows the file has: a million with RECOUP_SOAK=1, a
+// chunk with -short.
 func importRows() int {
-	if os.Getenv("RECOUP_SOAK") == "1" {
+	switch {
+	case os.Getenv("RECOUP_SOAK") == "1":
 		return 1_000_000
+	case testing.Short():
+		return conformance.GateChunk
 	}
 	return 100_000
 }

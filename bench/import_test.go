@@ -14,10 +14,14 @@ import (
 	"recoup/internal/test/program"
 )
 
-// historyRows is how many failures a file has: a hundred thousand with RECOUP_SOAK=1.
+// historyRows is how many failures a file has: a hundred thousand with RECOUP_SOAK=1, few
+// with -short.
 func historyRows() int {
-	if os.Getenv("RECOUP_SOAK") == "1" {
+	switch {
+	case os.Getenv("RECOUP_SOAK") == "1":
 		return 100_000
+	case testing.Short():
+		return 500
 	}
 	return 20_000
 }

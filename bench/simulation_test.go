@@ -13,6 +13,9 @@ import (
 func BenchmarkSimulation(b *testing.B) {
 	o := simulation.Defaults(policy.Default(), fault.Default())
 	o.Mix.Errors, o.Mix.Entities = 100_000, 25_000
+	if testing.Short() {
+		o.Mix.Errors, o.Mix.Entities = 2_000, 500
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := simulation.Run(b.Context(), o); err != nil {

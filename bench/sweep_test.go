@@ -49,7 +49,7 @@ func BenchmarkSweep(b *testing.B) {
 // sweep lets as many errors expire, which load copies for the rival.
 func sweep(n *node, expired int, load func(over time.Time), rival func(over time.Time, count int)) {
 	if testing.Short() {
-		expired = 10_000
+		expired = 4 * workBatch
 	}
 	c, kept := contest{B: n.B}, []float64(nil)
 	for n.Loop() {

@@ -33,7 +33,7 @@ func BenchGate(b *testing.B, open func(b *testing.B) Gate) {
 	b.Run("claim_and_fail_500", func(b *testing.B) { benchWork(newGateBench(b, open), b) })
 	b.Run("claim_beside_100000_killed", func(b *testing.B) {
 		x := newGateBench(b, open)
-		x.fill(20)
+		x.fill(few(20))
 		x.stepBatch("b1", recovery.Kill{By: "ada"})
 		x.wait(day)
 		for b.Loop() {
@@ -54,6 +54,14 @@ func newGateBench(b *testing.B, open func(b *testing.B) Gate) *gateBench {
 	x := &gateBench{gateDriver: newGateDriver(b, open(b))}
 	x.batch("b1")
 	return x
+}
+
+// few is how many chunks there are: one with -short.
+func few(chunks int) int {
+	if testing.Short() {
+		return 1
+	}
+	return chunks
 }
 
 func perRow(b *testing.B, chunk func()) {
@@ -102,7 +110,7 @@ func benchWork(x *gateBench, b *testing.B) {
 		claimed := x.claim(500)
 		if len(claimed) < 500 {
 			b.StopTimer()
-			x.fill(4)
+			x.fill(few(4))
 			x.wait(10 * day)
 			b.StartTimer()
 			claimed = append(claimed, x.claim(500-len(claimed))...)
