@@ -48,6 +48,27 @@ func TestReleaseAfterChanges(t *testing.T) {
 	}
 }
 
+// TestReleaseOfADetachedPartition detaches a partition of an adopted table, and drops
+// another: the one that is left is what it was.
+func TestReleaseOfADetachedPartition(t *testing.T) {
+	t.Parallel()
+	const ddl = `create table shop.failures (id int primary key, order_id text) partition by range (id);
+		create table shop.a partition of shop.failures for values from (0) to (10); create table shop.b partition of shop.failures for values from (10) to (20); create table shop.c partition of shop.failures for values from (20) to (30)`
+	const change = "alter table shop.failures detach partition shop.a; drop table shop.b"
+	w := newWorld(t, ddl)
+	w.adopt("shop.failures", recoup.Mapping{})
+	w.as(change)
+	w.as("insert into shop.a values (1, 'a')")
+	if _, err := w.runner().Release(t.Context(), "shop.failures"); err != nil {
+		t.Fatal(err)
+	}
+	plain := newWorld(t, ddl)
+	plain.as(change)
+	if got, want := strings.ReplaceAll(w.dump(), w.role, "shop"), strings.ReplaceAll(plain.dump(), plain.role, "shop"); got != want {
+		t.Errorf("after the release:\n%s", difference(want, got))
+	}
+}
+
 // altered is a change of an adopted table of the columns id, spare, order_id and note.
 type altered struct {
 	sql     string

@@ -142,12 +142,16 @@ func (o *release) unwatch(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// dropTriggers drops them wherever they are: partitions come and go.
+// dropTriggers drops them wherever they are: partitions come and go. One that was detached
+// has columns of ours that are no longer its parent's, and loses them too.
 func (o *release) dropTriggers(ctx context.Context) error {
-	type held struct{ Table, Owner string }
-	rows, err := o.Conn.Query(ctx, `select distinct format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner)::text from pg_trigger t join pg_class c on c.oid = t.tgrelid
+	type held struct {
+		Table, Owner string
+		Detached     bool
+	}
+	rows, err := o.Conn.Query(ctx, `select distinct format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner)::text, c.oid <> $2 and not c.relispartition from pg_trigger t join pg_class c on c.oid = t.tgrelid
 		join pg_namespace n on n.oid = c.relnamespace join pg_proc p on p.oid = t.tgfoid
-		where p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') order by 1`, fmt.Sprint(o.record.ID))
+		where p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') order by 1`, fmt.Sprint(o.record.ID), o.record.OID)
 	if err != nil {
 		return err
 	}
@@ -166,7 +170,12 @@ func (o *release) dropTriggers(ctx context.Context) error {
 					return err
 				}
 			}
-			return nil
+			drops := o.record.columns()
+			if !on.Detached || len(drops) == 0 {
+				return nil
+			}
+			_, err := tx.Exec(ctx, "alter table "+on.Table+" "+strings.Join(drops, ", "))
+			return needed(err)
 		})
 		if err != nil {
 			return err
@@ -193,23 +202,32 @@ func (o *release) dropFunctions(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// dropColumns drops the columns that the adoption has added, which its steps say.
+// columns are the columns that the adoption has added, which its steps say, as they are
+// dropped.
+func (r *Record) columns() (drops []string) {
+	for _, added := range []struct {
+		step    string
+		columns []string
+	}{
+		{stepColumns, []string{r.Mapping.Disposition, r.Mapping.ArchivedAt}},
+		{stepKeyColumn, []string{KeyColumn}},
+	} {
+		for _, column := range added.columns {
+			if slices.Contains(r.Steps, added.step) {
+				drops = append(drops, "drop column if exists "+quote(column))
+			}
+		}
+	}
+	return drops
+}
+
+// dropColumns drops the columns that the adoption has added.
 func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 	record, err := readRecord(ctx, tx, "adoption_id = $1 for update", o.record.ID)
 	if err != nil || record == nil {
 		return err
 	}
-	var drops []string
-	for step, columns := range map[string][]string{
-		stepColumns:   {record.Mapping.Disposition, record.Mapping.ArchivedAt},
-		stepKeyColumn: {KeyColumn},
-	} {
-		for _, column := range columns {
-			if slices.Contains(record.Steps, step) {
-				drops = append(drops, "drop column if exists "+quote(column))
-			}
-		}
-	}
+	drops := record.columns()
 	if len(drops) == 0 {
 		return nil
 	}
