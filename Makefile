@@ -111,6 +111,11 @@ chaos-slices: setup ## run slices of chaos alone; RECOUP_SEED repeats one, RECOU
 	RECOUP_CHAOS_KILLS=$(KILLS) RECOUP_CHAOS_RESTARTS=$(RESTARTS) RECOUP_CHAOS_FAILOVERS=$(FAILOVERS) RECOUP_CHAOS_SQLITE_KILLS=$(SQLITE_KILLS) RECOUP_SOAK=1 \
 		$(QUICKLY) go test -count 1 -timeout 12h -parallel 2 -v -run '^TestChaos' ./internal/endtoend
 
+# Nightly rather than with every change: some minutes for each version.
+.PHONY: postgres-matrix
+postgres-matrix: setup ## run the store's tests on PostgreSQL 13 to 18: make postgres-matrix VERSIONS="13 18" RUN=Conformance
+	@VERSIONS="$(VERSIONS)" RUN="$(RUN)" scripts/postgres-matrix
+
 .PHONY: console
 console: ## build the console's script from its source; what is built is committed
 	@scripts/console

@@ -125,7 +125,7 @@ func forbiddenActs() []act {
 		{"delete from recoup.transition", privilege},
 		{"update recoup.transition_y2026m02 set actor = 'nobody'", privilege},
 		{"delete from recoup.transition_y2026m02", privilege},
-		{"insert into recoup.transition_y2026m02 select * from recoup.transition", privilege},
+		{"insert into recoup.transition_y2026m02 overriding system value select * from recoup.transition", privilege},
 
 		// Codes are permanent.
 		{"update recoup.error_code set code = 'RENAMED'", guard},

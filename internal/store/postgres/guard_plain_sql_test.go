@@ -160,6 +160,9 @@ func TestReaderRole(t *testing.T) {
 	app := role(t, owner, "recoup_app")
 	run(t, app.Conn, "spec003/fixture.sql")
 	run(t, app.Conn, "spec004/fixture.sql")
+	if ask[int](owner, serverVersion) < 150000 { // before, everybody could create in public, unless its owner says otherwise
+		at(t, as(t, owner.Config().ConnString(), "postgres", "")).run("revoke create on schema public from public")
+	}
 	reader := role(t, owner, "recoup_reader")
 	for _, name := range []string{"spec003/3_top_errors", "spec003/4_retryable_rate", "spec003/5_drill_down", "spec004/1_eligible", "spec004/2_exhausted"} {
 		answers(t, reader.Conn, name)

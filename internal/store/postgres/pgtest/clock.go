@@ -13,7 +13,7 @@ import (
 // the server's by a time, or behind it. Only the owner of the schema can.
 func ShiftClock(t testing.TB, ownerURL string, by time.Duration) {
 	t.Helper()
-	if err := replaceClock(t.Context(), ownerURL, fmt.Sprintf("clock_timestamp() + interval '%d microseconds'", by.Microseconds())); err != nil {
+	if err := replaceClock(t.Context(), ownerURL, fmt.Sprintf("clock_timestamp() + %d * interval '1 microsecond'", by.Microseconds())); err != nil {
 		t.Fatal(err)
 	}
 }

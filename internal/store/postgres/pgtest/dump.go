@@ -2,7 +2,6 @@ package pgtest
 
 import (
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"testing"
 )
@@ -28,11 +27,10 @@ func dump(t testing.TB, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := filepath.EvalSymlinks(found.postgres)
+	program, err := found.beside("pg_dump")
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(filepath.Dir(server), "pg_dump")
 	out, err := exec.CommandContext(t.Context(), program, args...).Output()
 	if err != nil {
 		t.Fatalf("pg_dump: %v", err)

@@ -14,8 +14,20 @@ import (
 // programs of PostgreSQL that a server needs.
 type programs struct{ initdb, postgres string }
 
-// findPrograms looks for PostgreSQL, and installs it if it is not there.
+// binVariable names the folder of another PostgreSQL's programs: so the same tests
+// run on every major version (make postgres-matrix).
+const binVariable = "RECOUP_POSTGRES_BIN"
+
+// findPrograms looks for PostgreSQL, and installs it if it is not there. A version
+// that was asked for is never replaced by another.
 func findPrograms() (programs, error) {
+	if folder := os.Getenv(binVariable); folder != "" {
+		found := in(folder)
+		if !executable(found.initdb) || !executable(found.postgres) {
+			return programs{}, fmt.Errorf("pgtest: %s is %s, which has no initdb and postgres", binVariable, folder)
+		}
+		return found, nil
+	}
 	if found, ok := lookPrograms(); ok {
 		return found, nil
 	}
@@ -38,15 +50,43 @@ func lookPrograms() (programs, bool) {
 			return programs{initdb, server}, true
 		}
 	}
-	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	slices.SortFunc(folders, func(a, b string) int { return major(b) - major(a) })
-	for _, folder := range folders {
-		p := programs{filepath.Join(folder, "initdb"), filepath.Join(folder, "postgres")}
-		if executable(p.initdb) && executable(p.postgres) {
+	for _, folder := range debianFolders() {
+		if p := in(folder); executable(p.initdb) && executable(p.postgres) {
 			return p, true
 		}
 	}
 	return programs{}, false
+}
+
+// beside returns another program of the same version, or, because some packages have no
+// more than a server, the newest that Debian has: it serves all older servers.
+func (p programs) beside(name string) (string, error) {
+	server, err := filepath.EvalSymlinks(p.postgres)
+	if err != nil {
+		return "", fmt.Errorf("pgtest: %w", err)
+	}
+	own := filepath.Join(filepath.Dir(server), name)
+	if executable(own) {
+		return own, nil
+	}
+	for _, folder := range debianFolders() {
+		if other := filepath.Join(folder, name); executable(other) {
+			return other, nil
+		}
+	}
+	return "", fmt.Errorf("pgtest: there is no %s beside %s", name, server)
+}
+
+// in names the programs of a folder.
+func in(folder string) programs {
+	return programs{filepath.Join(folder, "initdb"), filepath.Join(folder, "postgres")}
+}
+
+// debianFolders are where Debian puts programs, the newest version first.
+func debianFolders() []string {
+	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	slices.SortFunc(folders, func(a, b string) int { return major(b) - major(a) })
+	return folders
 }
 
 func major(bin string) int {

@@ -2,7 +2,6 @@ package pgtest
 
 import (
 	"fmt"
-	"path/filepath"
 	"syscall"
 	"testing"
 )
@@ -29,11 +28,11 @@ func (s *Server) Standby(t testing.TB) *Server {
 
 // copyFrom copies the files of a server that runs, and has them follow it.
 func (s *Server) copyFrom(primary *Server) error {
-	initdb, err := filepath.EvalSymlinks(s.programs.initdb)
+	program, err := s.programs.beside("pg_basebackup")
 	if err != nil {
-		return fmt.Errorf("pgtest: %w", err)
+		return err
 	}
-	out, err := s.command(filepath.Join(filepath.Dir(initdb), "pg_basebackup"), "--pgdata", s.data(), "--host", primary.dir, "--username", superuser,
+	out, err := s.command(program, "--pgdata", s.data(), "--host", primary.dir, "--username", superuser,
 		"--write-recovery-conf", "--checkpoint", "fast", "--no-sync").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("pgtest: pg_basebackup: %w\n%s", err, out)
