@@ -65,7 +65,7 @@ func (c *Clock) round(ctx context.Context) (again bool, err error) {
 			return true, errors.Join(unsaved...)
 		}
 		err := c.turn(ctx, p)
-		if errors.Is(err, store.ErrRefused) { // the term is over: another has begun
+		if errors.Is(err, store.ErrTermOver) || errors.Is(err, store.ErrRefused) { // another has begun
 			c.forget()
 			return false, errors.Join(unsaved...)
 		}
@@ -82,11 +82,15 @@ func (c *Clock) round(ctx context.Context) (again bool, err error) {
 func (c *Clock) turn(ctx context.Context, p *progress) error {
 	now, term := c.Now(), c.Term()
 	p.begin(now)
+	ctx = store.UnderTerm(ctx, term)                    // nothing is written after its term
 	chunk, cancel := context.WithTimeout(ctx, c.left()) // no chunk outlives its term
 	rows, more, err := p.Chunk(chunk, Turn{Now: now, Term: term})
 	cancel()
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(err, store.ErrTermOver) {
+		return err
 	}
 	if errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrConflict) {
 		more, err = false, nil // somebody else is at work there: later

@@ -2,11 +2,12 @@
 // as data; the [Clock] of every node bids for one leadership, and the one that
 // leads gives each job its turn, chunk by chunk.
 //
-// A leader that dies is replaced when its term is over; one that slept does no
-// harm. Whatever acts on errors is decided again by lifecycle.Step under a lock
-// on each row, so that an error that has moved on is left alone; purges and folds
-// find nothing left to do; and what would do harm twice carries the term, which
-// the database refuses once it is over.
+// A leader that dies is replaced when its term is over; one that slept does
+// nothing. Whatever a job writes is written under the leader's term
+// ([store.UnderTerm]), which the store holds in the same transaction and refuses once
+// another has begun. Whatever acts on errors is decided again by lifecycle.Step under a
+// lock on each row besides, so that an error that has moved on is left alone: a job that
+// a person runs on a node that does not lead does no harm either.
 //
 // The package knows neither HTTP nor SQL, reads no clock and starts nothing:
 // whoever owns a Clock ticks it.

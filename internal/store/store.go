@@ -31,6 +31,10 @@ var (
 	// rules forbid. Nothing was done.
 	ErrRefused = errors.New("refused by the database")
 
+	// ErrTermOver is returned to a leader whose term is over ([UnderTerm]): another
+	// leads, or may. Nothing was done.
+	ErrTermOver = errors.New("this term of leadership is over")
+
 	// ErrConflict is returned for something that was done otherwise before: another
 	// request under the same receipt, another policy of the same version, a key
 	// that exists already or was rotated already. Nothing was done.

@@ -26,7 +26,7 @@ func (s *Store) FoldCounts(ctx context.Context) error {
 // until few are left. What others append meanwhile is left for the next time.
 func (s *Store) fold(ctx context.Context, what, statement string, chunk int) error {
 	for n := chunk; n == chunk; {
-		if err := s.pool.QueryRow(ctx, statement, chunk).Scan(&n); err != nil {
+		if err := s.pool.Change(ctx, statement, chunk).Scan(&n); err != nil {
 			return failure(what, err)
 		}
 	}

@@ -26,6 +26,6 @@ func (s *Store) Due(ctx context.Context, d store.Deadline, now time.Time, skip, 
 // PurgeArchive deletes at most limit archived errors whose retention is over.
 func (s *Store) PurgeArchive(ctx context.Context, now time.Time, limit int) (int, error) {
 	var n int
-	err := s.pool.QueryRow(ctx, "select recoup.purge_archive($1, $2)", now, clamp(limit)).Scan(&n)
+	err := s.pool.Change(ctx, "select recoup.purge_archive($1, $2)", now, clamp(limit)).Scan(&n)
 	return n, failure("purge the archive", err)
 }

@@ -29,6 +29,6 @@ func (s *Store) FoldRollups(ctx context.Context) error {
 
 // PurgeRollups deletes counts that are no longer needed.
 func (s *Store) PurgeRollups(ctx context.Context, keep store.Retention, limit int) (n int, err error) {
-	err = s.pool.QueryRow(ctx, "select recoup.purge_rollups($1, $2, $3)", store.Hour(keep.Hourly), store.Day(keep.Daily), max(limit, 0)).Scan(&n)
+	err = s.pool.Change(ctx, "select recoup.purge_rollups($1, $2, $3)", store.Hour(keep.Hourly), store.Day(keep.Daily), max(limit, 0)).Scan(&n)
 	return n, failure("purge rollups", err)
 }

@@ -11,11 +11,12 @@ import (
 	"recoup/internal/store"
 )
 
-// The states of SQL that mean something to a store. RC001 and RC002 are our own: what
-// the guards raise, and what is done out of turn.
+// The states of SQL that mean something to a store. RC001 to RC003 are our own: what
+// the guards raise, what is done out of turn, and what is done after a leader's term.
 const (
 	guardRaised           = "RC001"
 	outOfTurn             = "RC002"
+	termOver              = "RC003"
 	checkViolation        = "23514"
 	notNullViolation      = "23502"
 	uniqueViolation       = "23505"
@@ -161,7 +162,7 @@ func ours(err error) bool {
 	if errors.As(err, &repeat) || errors.As(err, &obstacles) {
 		return true
 	}
-	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrLeaseLost, ErrNoAppRole, ErrNotOwner, ErrBadURL} {
+	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrTermOver, store.ErrLeaseLost, ErrNoAppRole, ErrNotOwner, ErrBadURL} {
 		if errors.Is(err, known) {
 			return true
 		}
@@ -187,6 +188,8 @@ func meaning(state string) error {
 		return store.ErrRefused
 	case outOfTurn:
 		return store.ErrOutOfTurn
+	case termOver:
+		return store.ErrTermOver
 	case lockNotAvailable, serializationFailure, deadlockDetected:
 		return store.ErrBusy
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"recoup/internal/store"
 )
 
 // pool is connections of a store. Behind a pooler that shares sessions, what
@@ -32,10 +34,26 @@ func (p *pool) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 			args = args[1:]
 		}
 	}
-	results := p.SendBatch(ctx, batchOfOne(sql, args))
-	_, err := results.Exec()
-	if err != nil {
-		return nil, errors.Join(err, results.Close())
+	return p.ask(ctx, batchOfOne(sql, args))
+}
+
+// Change answers with the row of a statement that writes, and is refused to a leader whose
+// term is over.
+func (p *pool) Change(ctx context.Context, sql string, args ...any) pgx.Row {
+	if _, led := store.TermOf(ctx); !led {
+		return p.QueryRow(ctx, sql, args...)
+	}
+	rows, err := p.ask(ctx, fenced(ctx, batchOfOne(sql, args)))
+	return onlyRow{rows, err}
+}
+
+// ask answers with the rows of the first statement of a batch.
+func (p *pool) ask(ctx context.Context, b *pgx.Batch) (pgx.Rows, error) {
+	results := p.send(ctx, b)
+	if p.settings != "" {
+		if _, err := results.Exec(); err != nil {
+			return nil, errors.Join(err, results.Close())
+		}
 	}
 	rows, err := results.Query()
 	if err != nil {
@@ -53,9 +71,9 @@ func (p *pool) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return onlyRow{rows, err}
 }
 
-// Exec is [pgxpool.Pool.Exec].
+// Exec is [pgxpool.Pool.Exec], refused to a leader whose term is over.
 func (p *pool) Exec(ctx context.Context, sql string, args ...any) (tag pgconn.CommandTag, err error) {
-	if p.settings == "" {
+	if _, led := store.TermOf(ctx); p.settings == "" && !led {
 		return p.Pool.Exec(ctx, sql, args...)
 	}
 	b := batchOfOne(sql, args)
@@ -63,9 +81,21 @@ func (p *pool) Exec(ctx context.Context, sql string, args ...any) (tag pgconn.Co
 	return tag, p.SendBatch(ctx, b).Close()
 }
 
-// SendBatch is [pgxpool.Pool.SendBatch]. Behind a pooler the first result is that of
-// the settings.
+// SendBatch is [pgxpool.Pool.SendBatch], refused to a leader whose term is over. Behind a
+// pooler the first result is that of the settings.
 func (p *pool) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return p.send(ctx, fenced(ctx, b))
+}
+
+// fenced ends a batch, which is one transaction, by holding the term of its caller.
+func fenced(ctx context.Context, b *pgx.Batch) *pgx.Batch {
+	if term, led := store.TermOf(ctx); led {
+		b.Queue(holdTerm, term.Name, term.Number)
+	}
+	return b
+}
+
+func (p *pool) send(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	if p.settings == "" {
 		return p.Pool.SendBatch(ctx, b)
 	}

@@ -132,9 +132,16 @@ func (s *Store) attempt(ctx context.Context, t *tx, work func(*tx) error) (durin
 	if s.pool.settings != "" {
 		t.queue(s.pool.settings)
 	}
+	term, led := store.TermOf(ctx)
+	if led {
+		t.queue(leaderPatience)
+	}
 	if err := work(t); err != nil {
 		t.rollback(ctx)
 		return beforeCommit, err
+	}
+	if led {
+		t.queue(holdTerm, term.Name, term.Number)
 	}
 	t.queue("commit")
 	if err = t.send(ctx); err != nil {
@@ -147,6 +154,13 @@ func (s *Store) attempt(ctx context.Context, t *tx, work func(*tx) error) (durin
 	s.notifier.Notify(t.woken...)
 	return beforeCommit, nil
 }
+
+// A leader's transaction ends by holding its term. Should the leader stop within it, the
+// server ends it soon, so that its successor need not wait for what it had locked.
+const (
+	holdTerm       = "select recoup.hold_term($1, $2)"
+	leaderPatience = "set local idle_in_transaction_session_timeout = '10s'"
+)
 
 func (t *tx) rollback(ctx context.Context) {
 	if !t.conn.IsClosed() && t.conn.PgConn().TxStatus() != 'I' {

@@ -219,7 +219,7 @@ func (a *act) Fence(work, token recoup.ID) error {
 // PurgeReplays deletes items of replays that have ended before a time, and the
 // replays of which none is left.
 func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	err = s.pool.QueryRow(ctx, "select recoup.purge_replays($1, $2)", before, clamp(limit)).Scan(&n)
+	err = s.pool.Change(ctx, "select recoup.purge_replays($1, $2)", before, clamp(limit)).Scan(&n)
 	return n, failure("purge replays", err)
 }
 

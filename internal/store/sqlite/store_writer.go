@@ -97,6 +97,15 @@ func (w *writer) do(ctx context.Context, run func(*tx) error) error {
 // doAt is [writer.do] for what happens at a time, or, if that is zero, when its
 // turn has come.
 func (w *writer) doAt(ctx context.Context, at time.Time, run func(*tx) error) error {
+	if term, led := store.TermOf(ctx); led {
+		unfenced := run
+		run = func(tx *tx) error {
+			if err := holdTerm(tx, term); err != nil {
+				return err
+			}
+			return unfenced(tx)
+		}
+	}
 	t := &task{run: run, at: at, outcome: make(chan error, 1)}
 	if err := w.submit(ctx, t); err != nil {
 		return err
@@ -110,6 +119,17 @@ func (w *writer) doAt(ctx context.Context, at time.Time, run func(*tx) error) er
 		return ctx.Err()
 	}
 	return <-t.outcome
+}
+
+// holdTerm refuses a leader whose term is over. Nobody else writes meanwhile, so that it
+// lasts until the commit.
+func holdTerm(t *tx, term store.Term) error {
+	var held int
+	err := t.row(`select count(*) from leader where name = ? and number = ? and holder is not null`, term.Name, term.Number).Scan(&held)
+	if err == nil && held == 0 {
+		err = store.ErrTermOver
+	}
+	return err
 }
 
 func (w *writer) submit(ctx context.Context, t *task) error {
