@@ -101,6 +101,16 @@ func (r *readiness) young() bool {
 	return r.err == nil && !r.at.IsZero() && r.now().Sub(r.at) < readyLife
 }
 
+// unreachable names why the database does not answer: who looks at a node that is not
+// ready must not have to look into its log for that.
+func unreachable(err error) *fault.Error {
+	said := fault.Wrap(err, fault.CodeDatabaseConnectionError, "The database does not answer.")
+	if why, known := fault.Classify(err).Details["error_type"]; known {
+		said = said.With("error_type", why)
+	}
+	return said
+}
+
 // ready says whether the node can serve. One that turns requests away can, and says
 // that it does.
 func (a *API) ready(c *call, _ *struct{}) (status, error) {
@@ -110,7 +120,7 @@ func (a *API) ready(c *call, _ *struct{}) (status, error) {
 			return status{}, patient(said)
 		}
 		if err != nil {
-			return status{}, patient(fault.Wrap(err, fault.CodeDatabaseConnectionError, "The database does not answer."))
+			return status{}, patient(unreachable(err))
 		}
 	}
 	out := status{Status: "ready"}

@@ -113,6 +113,8 @@ func (s *Store) transact(ctx context.Context, doing string, at time.Time, work f
 			}
 		case attempt < attempts && (reportedTwice(err) || errors.Is(err, errTaken)):
 		case attempt < busyAttempts && busy(err):
+		case attempt < busyAttempts && state(err) == readOnly: // a primary that was replaced: sessions made from now on find the next
+			s.renew()
 		default:
 			return during(failure(doing, err))
 		}

@@ -12,12 +12,15 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -86,6 +89,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	case !strings.Contains(url, "pool_max_conns"):
 		config.MaxConns = 10 // the ledger, the gate, the clock and the notifier hold some of them most of the time
 	}
+	follow(config.ConnConfig)
 	configure(config.ConnConfig, options)
 	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.Memory{}}
 	s.Verbs = verb.On(database{s})
@@ -158,6 +162,12 @@ func (s *Store) connect(ctx context.Context, config *pgxpool.Config, o Options) 
 	return err
 }
 
+// renew has every session made anew, as soon as whoever uses it is done.
+func (s *Store) renew() {
+	s.pool.Reset()
+	s.vital.Reset()
+}
+
 func (s *Store) disconnect() {
 	s.pool.Close()
 	if s.vital != s.pool {
@@ -171,9 +181,31 @@ func parse(url string) (*pgx.ConnConfig, error) {
 	if err != nil {
 		return nil, ErrBadURL
 	}
+	follow(config)
 	config.RuntimeParams["timezone"] = "UTC"
 	return config, nil
 }
+
+// connectPatience is how long a host may take to answer a new connection, unless the
+// address says otherwise (connect_timeout): the next one may be the primary by now.
+const connectPatience = 5 * time.Second
+
+// follow has an address of several hosts mean the one that takes writes, as
+// target_session_attrs=read-write says: whichever that is when a connection is made.
+func follow(config *pgx.ConnConfig) {
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectPatience
+		config.DialFunc = (&net.Dialer{Timeout: connectPatience, KeepAlive: keepAlive}).DialContext
+	}
+	several := slices.ContainsFunc(config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != config.Host || f.Port != config.Port })
+	if several && config.ValidateConnect == nil {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+}
+
+// keepAlive is how often the system asks whether the other end of a silent connection is
+// there: a host that is gone without a word is noticed within a minute or two.
+const keepAlive = 15 * time.Second
 
 // configure sets what sessions rely on. Statements are prepared, because values
 // are read in the format that prepared statements return.

@@ -1,7 +1,9 @@
 package pgtest
 
 import (
+	"context"
 	"fmt"
+	"net/url"
 	"syscall"
 	"testing"
 )
@@ -40,10 +42,31 @@ func (s *Server) copyFrom(primary *Server) error {
 	return nil
 }
 
+// Promote makes a standby a primary, and returns when it takes writes.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	s.Admin(t, "select pg_promote()")
+}
+
+// Or returns an address of the server as one of several hosts.
+func (s *Server) Or(t testing.TB, address string, others ...*Server) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := u.Query()
+	for _, other := range others {
+		values.Set("host", values.Get("host")+","+other.dir)
+	}
+	u.RawQuery = values.Encode()
+	return u.String()
+}
+
 // Admin runs statements as the server's superuser, in no database of a test.
 func (s *Server) Admin(t testing.TB, statements ...string) {
 	t.Helper()
-	if err := s.admin(t.Context(), statements...); err != nil {
+	if err := s.admin(context.WithoutCancel(t.Context()), statements...); err != nil {
 		t.Fatal(err)
 	}
 }
