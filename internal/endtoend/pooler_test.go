@@ -1,9 +1,14 @@
 package endtoend
 
 import (
+	"context"
+	"fmt"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"recoup"
 	"recoup/client"
@@ -42,4 +47,81 @@ func TestBehindAPooler(t *testing.T) {
 		}
 		s.env = nil
 	}
+}
+
+// Three nodes with 200 connections of their own share 20 of the server's behind PgBouncer
+// in transaction mode, and serve many callers at once: with a direct address for LISTEN, and
+// polling without.
+func TestManyConnectionsThroughAPooler(t *testing.T) {
+	t.Parallel()
+	const nodes, clients, sessions = 3, 200, 20
+	for _, name := range []string{"listening", "polling"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			owner, direct := pgtest.Migrated(t)
+			pgtest.HoldToClock(t, owner)
+			through := pgtest.Pool(t, "transaction", fmt.Sprintf("default_pool_size = %d", sessions), "admin_users = recoup_owner")
+			at := through(direct) + fmt.Sprintf("&pool_max_conns=%d&pool_min_conns=%d", clients/nodes+1, clients/nodes+1)
+			var flags []string
+			if name == "listening" {
+				flags = []string{"--database-direct", direct}
+			}
+			r := newReporters(t, database{Kind: "postgres", Owner: owner, Nodes: at}, nodes, flags...)
+			r.run(30)
+			r.await(300)
+			shared, backends := r.pools(through(owner), owner)
+			r.finish()
+			r.verify(owner)
+			if shared < clients-nodes || backends > sessions+nodes {
+				t.Errorf("the pooler has %d clients, the server %d sessions of nodes; want about %d, and at most %d", shared, backends, clients, sessions)
+			}
+			t.Logf("%d connections of nodes on %d sessions of the server", shared, backends)
+		})
+	}
+}
+
+// pools counts the connections of nodes to the pooler, and their sessions at the server.
+func (r *reporters) pools(pooler, owner string) (clients, backends int) {
+	r.Helper()
+	u, err := url.Parse(pooler)
+	if err != nil {
+		r.Fatal(err)
+	}
+	u.Path = "/pgbouncer"
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		r.Fatal(err)
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+	admin, err := pgx.ConnectConfig(r.Context(), config)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer func() { _ = admin.Close(context.WithoutCancel(r.Context())) }()
+	rows, err := admin.Query(r.Context(), "show clients")
+	if err != nil {
+		r.Fatal(err)
+	}
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			r.Fatal(err)
+		}
+		if fmt.Sprint(values[1]) == "recoup_app" {
+			clients++
+		}
+	}
+	if err := rows.Err(); err != nil {
+		r.Fatal(err)
+	}
+	conn, err := pgx.Connect(r.Context(), owner)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(r.Context())) }()
+	err = conn.QueryRow(r.Context(), "select count(*) from pg_stat_activity where usename = 'recoup_app' and datname = current_database()").Scan(&backends)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return clients, backends
 }

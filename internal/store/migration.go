@@ -21,6 +21,7 @@ type Migration struct {
 	Name      string    `json:"name"`
 	AppliedAt time.Time `json:"applied_at,omitzero"` // zero: not yet
 	Sum       string    `json:"-"`                   // SHA-256 of its text, in hex
+	Needs     int64     `json:"-"`                   // the last migration that a binary must know to work beside it; zero: this one
 }
 
 // Migrations are those of a schema in their order.
@@ -114,6 +115,14 @@ func (m Migrations) With(applied []Migration) (Migrations, error) {
 		list[i].AppliedAt = a.AppliedAt
 	}
 	return list, nil
+}
+
+// Beside returns what was applied without what a newer binary has added that this one can
+// work beside: nodes of two versions share a database while one replaces the other.
+func (m Migrations) Beside(applied []Migration) []Migration {
+	return slices.DeleteFunc(slices.Clone(applied), func(a Migration) bool {
+		return a.Version > m.Latest() && a.Needs > 0 && a.Needs <= m.Latest()
+	})
 }
 
 // Recording returns the files, each with a statement at its end that records what was

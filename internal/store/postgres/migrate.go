@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -151,9 +152,15 @@ func Status(ctx context.Context, url string) (store.Migrations, error) {
 	return list, failure("read the schema's version", err)
 }
 
-// checkSchema refuses a schema that is not the one this binary knows.
+// checkSchema refuses a schema that is not the one this binary knows. One that is newer by
+// what this binary can work beside is as good.
 func checkSchema(ctx context.Context, db *sql.DB) error {
-	list, err := schema.Status(appliedMigrations(ctx, db))
+	own, _, err := schema.Load()
+	if err != nil {
+		return failure("open", err)
+	}
+	applied, err := appliedMigrations(ctx, db)
+	list, err := schema.Status(own.Beside(applied), err)
 	if err != nil {
 		return failure("open", err)
 	}
@@ -174,10 +181,19 @@ func appliedMigrations(ctx context.Context, db reader) ([]store.Migration, error
 		return nil, err
 	}
 	sums, err := notes(ctx, db, "recoup.schema_checksum", "select version, now(), sum from recoup.schema_checksum")
+	if err != nil {
+		return nil, err
+	}
+	needs, err := notes(ctx, db, "recoup.schema_needs", "select version, now(), needs::text from recoup.schema_needs")
 	for i := range applied {
 		for _, s := range sums {
 			if s.Version == applied[i].Version {
 				applied[i].Sum = s.Sum
+			}
+		}
+		for _, n := range needs {
+			if n.Version == applied[i].Version {
+				applied[i].Needs, _ = strconv.ParseInt(n.Sum, 10, 64)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -69,6 +70,33 @@ func TestSchemaNewer(t *testing.T) {
 	for verb, err := range map[string]error{"migrate": postgres.Migrate(t.Context(), address), "open": openErr, "status": statusErr} {
 		if !errors.Is(err, store.ErrSchemaNewer) || !strings.Contains(err.Error(), "9999") {
 			t.Errorf("%s: %v", verb, err)
+		}
+	}
+}
+
+// A node starts on a schema that is newer than its binary if what was added says that it
+// needs no more than the binary knows; only nodes do, so that an older binary neither migrates
+// nor grants.
+func TestSchemaBeside(t *testing.T) {
+	t.Parallel()
+	address, app := pgtest.Migrated(t)
+	owner := at(t, address)
+	latest := ask[int64](owner, "select max(version_id) from recoup.schema_version")
+	owner.run("insert into recoup.schema_version (version_id, is_applied) values (9998, true), (9999, true)")
+	for _, row := range []struct {
+		needs int64
+		opens bool
+	}{{latest, true}, {latest - 1, true}, {latest + 1, false}} {
+		owner.run(fmt.Sprintf("delete from recoup.schema_needs where version > %[1]d; insert into recoup.schema_needs values (9998, %[1]d), (9999, %[2]d)", latest, row.needs))
+		s, err := postgres.Open(t.Context(), app, postgres.Options{})
+		if err == nil {
+			err = s.Close()
+		}
+		if opens := err == nil; opens != row.opens || !opens && !errors.Is(err, store.ErrSchemaNewer) {
+			t.Errorf("a schema that needs %d, on a binary of %d: %v", row.needs, latest, err)
+		}
+		if err := postgres.Migrate(t.Context(), address); !errors.Is(err, store.ErrSchemaNewer) {
+			t.Errorf("an older binary migrated: %v", err)
 		}
 	}
 }

@@ -12,4 +12,13 @@ begin
     raise exception using errcode = 'RC003', message = 'this term is over: somebody else leads';
   end if;
 end $$;
+
+-- What a binary must know of the schema to work on it, from a migration on: the number of
+-- its own last one. A migration that nodes of the version before can go on beside says so
+-- with a row; without one they refuse to start.
+create table recoup.schema_needs (
+  version bigint primary key,
+  needs   bigint not null check (needs between 1 and version)
+);
+insert into recoup.schema_needs values (24, 24);
 -- +goose StatementEnd
