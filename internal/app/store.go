@@ -32,6 +32,7 @@ type Store interface {
 
 	store.TableSyncer
 	store.CodeRegistry
+	store.EventFiler
 	store.FirstKeyWriter
 	store.SessionKeeper
 	store.ChangeReader

@@ -25,15 +25,40 @@ func (s *Store) ensureEventPartitions(ctx context.Context, months []time.Time) e
 }
 
 // DropEvents drops the partitions that lie before a time as a whole. The
-// database refuses months that are not over.
+// database refuses months that are not over, and those of which an event is still to be
+// filed.
 func (s *Store) DropEvents(ctx context.Context, before time.Time) error {
-	_, err := s.pool.Exec(ctx, `
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return failure("drop events", err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	if _, err = tx.Exec(ctx, `select set_config('statement_timeout', '0', true)`); err != nil { // while events are filed, a month is counted
+		return failure("drop events", err)
+	}
+	_, err = tx.Exec(ctx, `
 		select recoup.drop_partition($1, month) from (
 			select to_date(right(relname, 8), '"y"YYYY"m"MM') as month
 			from pg_inherits join pg_class on pg_class.oid = inhrelid
 			where inhparent = 'recoup.error_event'::regclass and relname ~ '^error_event_y\d{4}m\d{2}$') p
 		where month < $2::date`, eventTable, store.Month(before))
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
 	return failure("drop events", err)
+}
+
+// EventDays returns the days of the months that have a partition.
+func (s *Store) EventDays(ctx context.Context, before time.Time) ([]store.EventDay, error) {
+	var first *time.Time
+	err := s.pool.QueryRow(ctx, `
+		select min(to_date(right(relname, 8), '"y"YYYY"m"MM'))::timestamptz
+		from pg_inherits join pg_class on pg_class.oid = inhrelid
+		where inhparent = 'recoup.error_event'::regclass and relname ~ '^error_event_y\d{4}m\d{2}$'`).Scan(&first)
+	if err != nil || first == nil {
+		return nil, failure("list days of events", err)
+	}
+	return s.EventDaysSince(ctx, *first, before)
 }
 
 // partitionName is what recoup.create_partition calls the partition of a month.

@@ -35,6 +35,8 @@ grant insert, update on recoup.error to recoup_app; -- which leave by recoup.arc
 grant insert, update, delete on recoup.due, recoup.entity_streak, recoup.outbox to recoup_app;
 grant insert, delete on recoup.lease to recoup_app;
 grant insert on recoup.error_event, recoup.event_drop to recoup_app;
+grant insert, update on recoup.event_file to recoup_app;
+grant insert, update, delete on recoup.event_filing to recoup_app;
 grant insert, delete on recoup.error_count, recoup.event_known, recoup.error_group_delta to recoup_app;
 grant insert, update, delete on recoup.error_group, recoup.error_group_hour to recoup_app;
 

@@ -40,6 +40,37 @@ func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) erro
 	return failure(q.Doing, err)
 }
 
+// Snapshot implements [verb.DB].
+func (d database) Snapshot(ctx context.Context, doing string, do func(read func(*verb.Query, row.Answer) error) error) error {
+	tx, err := d.pool.Pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return failure(doing, err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	if d.pool.settings != "" {
+		if _, err := tx.Exec(ctx, d.pool.settings); err != nil {
+			return failure(doing, err)
+		}
+	}
+	if _, err := tx.Exec(ctx, `select set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`); err != nil {
+		return failure(doing, err)
+	}
+	return do(func(q *verb.Query, into row.Answer) error {
+		var refused error // by who takes the rows, which is no failure of the database
+		if done := into.Done; done != nil {
+			into.Done = func() error { refused = done(); return refused }
+		}
+		rows, err := tx.Query(ctx, q.SQL(), parameters(q.Args)...)
+		if err == nil {
+			err = take(rows, into)
+		}
+		if refused != nil {
+			return refused
+		}
+		return failure(doing, err)
+	})
+}
+
 // take reads the rows of an answer.
 func take(rows pgx.Rows, into row.Answer) error {
 	defer rows.Close()
@@ -51,6 +82,11 @@ func take(rows pgx.Rows, into row.Answer) error {
 				continue
 			}
 			if err := list[c].read(&i, value); err != nil {
+				return err
+			}
+		}
+		if into.Done != nil {
+			if err := into.Done(); err != nil {
 				return err
 			}
 		}

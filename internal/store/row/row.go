@@ -211,7 +211,8 @@ func (b Batch) OnConflict() string {
 // them in.
 type Answer struct {
 	Columns []Column[int]
-	Next    func() int // makes room for a row and returns its number
+	Next    func() int   // makes room for a row and returns its number
+	Done    func() error // takes the row that is complete; nil: it stays where it is
 }
 
 // Into returns an answer that appends to a list.
@@ -223,5 +224,20 @@ func Into[R any](list *[]R, columns []Column[R]) Answer {
 			*list = append(*list, zero)
 			return len(*list) - 1
 		},
+	}
+}
+
+// Each returns an answer that hands over one row after the other. A row is valid until
+// the next; an error ends the reading.
+func Each[R any](columns []Column[R], take func(*R) error) Answer {
+	var current R
+	return Answer{
+		Columns: Within("", columns, func(*int) *R { return &current }),
+		Next: func() int {
+			var zero R
+			current = zero
+			return 0
+		},
+		Done: func() error { return take(&current) },
 	}
 }

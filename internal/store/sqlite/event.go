@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
@@ -201,7 +202,11 @@ const dropEvents = `delete from error_event where (ts, event_id) in
 // DropEvents deletes the events of all months that are over at a time, a batch
 // at a time, so that others need not wait long for their turn.
 func (s *Store) DropEvents(ctx context.Context, before time.Time) error {
-	until := micros(store.Month(before))
+	end, err := s.filedUntil(ctx, store.Month(before))
+	if err != nil {
+		return err
+	}
+	until := micros(end)
 	for n := purgeBatch; n == purgeBatch; {
 		err := s.writer.do(ctx, func(tx *tx) error {
 			err := tx.exec(`update retention set events_until = ?`, until)
@@ -218,4 +223,32 @@ func (s *Store) DropEvents(ctx context.Context, before time.Time) error {
 		}
 	}
 	return nil
+}
+
+// unfiledDay finds the first day on which more happened than its file has. Of one that is
+// deleted in part there is less, so that a month which was begun is ended.
+const unfiledDay = `select min(day) from (select day, count(*) as n from error_event where ts < ? group by day) d
+	where n > coalesce((select events from event_file f where f.day = d.day), 0)`
+
+// filedUntil is a time, or the beginning of the month before it in which an event is in no
+// file, while events are filed.
+func (s *Store) filedUntil(ctx context.Context, end time.Time) (time.Time, error) {
+	filing, err := s.EventFiling(ctx)
+	if err != nil || filing == nil {
+		return end, err
+	}
+	var day sql.NullInt64
+	if err := s.read.QueryRowContext(ctx, unfiledDay, micros(end)).Scan(&day); err != nil || !day.Valid {
+		return end, translate(err)
+	}
+	return store.Month(time.UnixMicro(day.Int64)), nil
+}
+
+// EventDays returns the days since the first event.
+func (s *Store) EventDays(ctx context.Context, before time.Time) ([]store.EventDay, error) {
+	var first sql.NullInt64
+	if err := s.read.QueryRowContext(ctx, `select min(ts) from error_event`).Scan(&first); err != nil || !first.Valid {
+		return nil, translate(err)
+	}
+	return s.EventDaysSince(ctx, time.UnixMicro(first.Int64).UTC(), before)
 }

@@ -43,6 +43,26 @@ func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) erro
 	return translate(take(rows, into))
 }
 
+// Snapshot implements [verb.DB].
+func (d database) Snapshot(ctx context.Context, _ string, do func(read func(*verb.Query, row.Answer) error) error) error {
+	tx, err := d.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return translate(err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	return do(func(q *verb.Query, into row.Answer) error {
+		args, err := parameters(q.Args)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, spell(q.SQL()), args...)
+		if err != nil {
+			return translate(err)
+		}
+		return translate(take(rows, into))
+	})
+}
+
 // take reads the rows of an answer and closes them.
 func take(rows *sql.Rows, into row.Answer) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
@@ -57,6 +77,11 @@ func take(rows *sql.Rows, into row.Answer) (err error) {
 		i := into.Next()
 		for c := range cells {
 			if err := read(&into.Columns[c], &i, cells[c].value); err != nil {
+				return err
+			}
+		}
+		if into.Done != nil {
+			if err := into.Done(); err != nil {
 				return err
 			}
 		}

@@ -28,6 +28,10 @@ type DB interface {
 	// Read answers a question outside of a transaction.
 	Read(ctx context.Context, q *Query, into row.Answer) error
 
+	// Snapshot answers questions that see the database as of one moment. They may
+	// take as long as they need.
+	Snapshot(ctx context.Context, doing string, do func(read func(*Query, row.Answer) error) error) error
+
 	// Lanes names the first lanes of the queue. LaneLevels counts what is in some of
 	// them, each up to a limit, and Beyond what is in all lanes behind one.
 	Lanes(ctx context.Context, limit int) ([]recoup.Lane, error)

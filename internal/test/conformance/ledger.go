@@ -21,7 +21,7 @@ type ledgerClause struct {
 // RunLedger holds a ledger to the specification. Each clause runs in parallel on
 // a fresh, migrated database; open registers its own clean-up.
 func RunLedger(t *testing.T, open func(t *testing.T) Ledger) {
-	for _, c := range slices.Concat(codeClauses(), eventClauses(), rollupClauses(), ledgerRaces()) {
+	for _, c := range slices.Concat(codeClauses(), eventClauses(), rollupClauses(), fileClauses(), ledgerRaces()) {
 		t.Run(c.says, func(t *testing.T) {
 			t.Parallel()
 			c.try(NewBookkeeper(t, open(t)))

@@ -26,6 +26,7 @@ type Ledger interface {
 	store.EventWriter
 	store.EventLoader
 	store.EventReader
+	store.EventFiler
 	store.Housekeeper
 	Close() error
 }

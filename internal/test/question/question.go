@@ -40,6 +40,10 @@ func (n *notes) Read(_ context.Context, q *verb.Query, into row.Answer) error {
 	return nil
 }
 
+func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*verb.Query, row.Answer) error) error) error {
+	return do(func(q *verb.Query, into row.Answer) error { return n.Read(ctx, q, into) })
+}
+
 func (n *notes) Lanes(context.Context, int) ([]recoup.Lane, error) { return nil, nil }
 
 func (n *notes) LaneLevels(context.Context, time.Time, []recoup.Lane, int) ([]store.LaneLevel, error) {

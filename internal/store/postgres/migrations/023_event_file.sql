@@ -1,0 +1,73 @@
+-- +goose Up
+-- +goose StatementBegin
+-- The past as files: of each day, the file that has its events, and how many they are. A
+-- file that is written again because events came late takes the place of the older one.
+create table recoup.event_file (
+  day        timestamptz primary key check (extract(epoch from day)::bigint % 86400 = 0),
+  place      text not null,
+  file       text not null,
+  version    int not null check (version > 0),
+  events     bigint not null check (events >= 0),
+  bytes      bigint not null check (bytes > 0),
+  sha256     text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+  first_ts   timestamptz,
+  last_ts    timestamptz,
+  written_at timestamptz not null
+) with (fillfactor = 70);
+create trigger forbidden before delete on recoup.event_file
+  for each statement execute function recoup.forbid();
+create trigger forbidden_truncate before truncate on recoup.event_file
+  for each statement execute function recoup.forbid();
+
+-- Whether events are written to files before their month is dropped, and where.
+create table recoup.event_filing (
+  name  text primary key check (name = 'events'),
+  place text not null check (place <> ''),
+  since timestamptz not null
+);
+create trigger forbidden_truncate before truncate on recoup.event_filing
+  for each statement execute function recoup.forbid();
+
+-- drop_partition drops the partition of a month whole, once all of it is older than
+-- the policy keeps such rows: events for themselves, history as long as the longest
+-- life of an error and its archive together. Whatever the caller believes the date
+-- to be, the database's clock is asked. While events are filed, a month of which one
+-- is in no file stays: no file has more events than its day, so that the sums say it.
+-- What was counted when it came is asked first, because it costs nothing, then the rows.
+create or replace function recoup.drop_partition(parent text, month date) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  first date := date_trunc('month', month)::date;
+  name  text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
+  kept  interval := case parent when 'error_event' then (select event_retention from recoup.ledger_policy)
+    else (select max(ttl) + max(retention) from recoup.error_table) end;
+  since timestamptz := first::timestamp at time zone 'UTC';
+  until timestamptz := (first + interval '1 month') at time zone 'UTC';
+  filed bigint;
+  n     bigint;
+begin
+  if parent not in ('error_event', 'transition') then
+    raise exception using errcode = 'RC001', message = format('%s has no partitions', parent);
+  end if;
+  if to_regclass(format('recoup.%I', name)) is null or first + interval '1 month' > now() then
+    return false;
+  end if;
+  if coalesce((first + interval '1 month') at time zone 'UTC' + kept > recoup.clock() + recoup.tolerance(), true) then
+    return false;
+  end if;
+  if parent = 'error_event' and exists (select from recoup.event_filing) then
+    select coalesce(sum(f.events), 0) into filed from recoup.event_file f where f.day >= since and f.day < until;
+    if filed < (select coalesce(sum(count), 0) from recoup.error_aggregate_daily where day >= first and day < first + interval '1 month')
+        + (select coalesce(sum(count), 0) from recoup.error_aggregate_delta where hour >= since and hour < until) then
+      return false;
+    end if;
+    execute format('lock table recoup.%I in share row exclusive mode', name); -- nothing is added while it is counted
+    execute format('select count(*) from recoup.%I', name) into n;
+    if n > filed then
+      return false;
+    end if;
+  end if;
+  execute format('drop table recoup.%I', name);
+  return true;
+end $$;
+-- +goose StatementEnd
