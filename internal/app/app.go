@@ -53,6 +53,7 @@ type Node struct {
 	policing  policing
 	unusable  bool              // the database, as the log knows it
 	adoptions *adoption.Service // nil: the store has none
+	filing    *filing           // nil: events are not filed
 
 	diagnosed atomic.Pointer[recoup.Diagnosis] // while it leads: what the doctor found last
 }
@@ -130,6 +131,9 @@ func (n *Node) assemble(ctx context.Context) error {
 		return err
 	}
 	n.registry.engine = n.engine
+	if err := n.openFiling(ctx); err != nil {
+		return err
+	}
 	if n.jobs, err = n.newClockwork(); err != nil {
 		return err
 	}

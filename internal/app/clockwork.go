@@ -14,9 +14,12 @@ const jobBudget = 5 * time.Second
 // newClockwork puts the jobs together. All nodes have them, and the one that
 // leads runs them.
 func (n *Node) newClockwork() (*clockwork.Clock, error) {
+	parts := clockwork.Parts{Store: n.store, Engine: n.engine, Policy: n.engine.Policies.Current, Alerts: n.evaluator().Run, Doctor: n.checkUp}
+	if n.filing != nil {
+		parts.EventFiles = &clockwork.EventFiles{File: n.filing.chunk, Overdue: n.filing.overdue}
+	}
 	return clockwork.New(clockwork.Options{
-		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger,
-		Jobs: clockwork.All(clockwork.Parts{Store: n.store, Engine: n.engine, Policy: n.engine.Policies.Current, Alerts: n.evaluator().Run, Doctor: n.checkUp}),
+		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger, Jobs: clockwork.All(parts),
 	})
 }
 

@@ -44,18 +44,28 @@ var ErrNoDatabase = errors.New("there is no database file of that name")
 // exist is made if create says so.
 func OpenKeys(ctx context.Context, o Options, create bool) (*Keys, error) {
 	o = o.withDefaults()
-	kind, file, err := splitDatabase(o.Database)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(file); kind == "sqlite" && !create && errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s", ErrNoDatabase, file)
+	if !create {
+		if err := mustExist(o.Database); err != nil {
+			return nil, err
+		}
 	}
 	s, err := openStore(ctx, &o, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
 	return &Keys{store: s, ids: recoup.NewIDSource(o.Random), random: o.Random, now: o.clock()}, nil
+}
+
+// mustExist returns ErrNoDatabase for a database file that is not there.
+func mustExist(address string) error {
+	kind, file, err := splitDatabase(address)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); kind == "sqlite" && errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: %s", ErrNoDatabase, file)
+	}
+	return nil
 }
 
 // Close closes the database.

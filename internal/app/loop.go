@@ -51,6 +51,9 @@ func (n *Node) runLoops(ctx context.Context) {
 		}
 		n.loops.Go(func() { n.run(ctx, l, woken) })
 	}
+	if n.filing != nil {
+		n.loops.Go(func() { n.filing.run(ctx) })
+	}
 	n.loops.Go(func() {
 		err := n.store.Listen(ctx, func(channel string) {
 			switch channel {

@@ -37,6 +37,8 @@ type Options struct {
 
 	Receivers []push.Config
 
+	EventFiles string // a folder: days of events are filed there before their month is dropped; off: no more; empty: as it is
+
 	MetricsListen   string // HOST:PORT where metrics are shown to all who can reach it; empty: with the API, for keys
 	TLSCert, TLSKey string // files; empty: no TLS
 

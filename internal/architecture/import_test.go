@@ -91,6 +91,11 @@ var layers = []layer{
 		why:     "it runs the state machine over made-up time, without a store",
 	},
 	{
+		pkg:       "recoup/internal/parquet",
+		libraries: []string{"github.com/klauspost/compress"},
+		why:       "it writes and reads a format; what the columns mean, others know",
+	},
+	{
 		pkg:     "recoup/internal/store",
 		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store/row"},
 		why:     "it holds what both stores share, and knows neither of them",
@@ -181,6 +186,11 @@ var layers = []layer{
 		pkg:     "recoup/internal/rowfile",
 		imports: []string{"recoup/fault"},
 		why:     "it reads rows of files and cuts files between them; what the rows say, others know",
+	},
+	{
+		pkg:     "recoup/internal/eventfile",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/parquet", "recoup/internal/store"},
+		why:     "it moves days of the ledger into files and back; when that is due it is told, and no SQL is its own",
 	},
 	{
 		pkg:     "recoup/internal/backfill",

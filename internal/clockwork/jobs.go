@@ -20,6 +20,15 @@ type Sweeper interface {
 	CarryOperations(ctx context.Context) (done int, more bool, err error)
 }
 
+// EventFiles writes days of events to files.
+type EventFiles struct {
+	// File files some days that are due, for a moment, and says how many.
+	File func(ctx context.Context) (days int, more bool, err error)
+
+	// Overdue says how many days are to be filed, and since when.
+	Overdue func(ctx context.Context, now time.Time, limit int) (store.Overdue, error)
+}
+
 // Parts are what the jobs work on.
 type Parts struct {
 	Store  Keeper
@@ -31,6 +40,9 @@ type Parts struct {
 
 	// Doctor looks for what is wrong with the installation; nil: nobody does.
 	Doctor func(ctx context.Context) (found int, err error)
+
+	// EventFiles files events before their month is dropped; nil: they are not filed.
+	EventFiles *EventFiles
 }
 
 // How large a chunk is. A sweep locks its errors, so it takes few at a time.
@@ -103,6 +115,13 @@ func All(p Parts) []Job {
 				_, err := p.Doctor(ctx)
 				return 0, false, err
 			},
+		})
+	}
+	if p.EventFiles != nil { // before the retention of events, which waits for it
+		jobs = append(jobs, Job{
+			Name: "event-files", About: "write days of events to files before their month is dropped", Every: time.Minute, Late: 3 * 24 * time.Hour,
+			Chunk:   func(ctx context.Context, _ Turn) (int, bool, error) { return p.EventFiles.File(ctx) },
+			Overdue: p.EventFiles.Overdue,
 		})
 	}
 	return append(jobs, p.retention()...)

@@ -40,20 +40,25 @@ func (f *filter) read(now time.Time) (client.EventFilter, error) {
 
 func list(streams command.Streams) *cobra.Command {
 	var flags filter
+	var folder string
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List the ledger: every failure that happened, newest first",
 		Long: `The ledger records that a failure happened, where and when, and nothing of what was in the
-request. This lists it, newest first.`,
+request. This lists it, newest first. With --from-archive it lists the files that 'recoup export
+parquet' or a server with --event-files has written, and needs no server.`,
 		Example: `  recoup events --service nightly-import --from 24h
+  recoup events --from-archive /var/lib/recoup/events --code DNS_TIMEOUT --from 2026-01-01
   recoup events --correlation-id ` + command.AnID + ` --json`,
 		Annotations: map[string]string{command.OwnUse: "recoup events [flags]"},
 	}
 	cmd.Flags().StringVar(&flags.correlation, "correlation-id", "", "only events that share this `ID`")
 	cmd.Flags().StringVar(&flags.tenant, "tenant", "", "only events of this `TENANT`, within 31 days")
+	cmd.Flags().StringVar(&folder, "from-archive", "", "read the Parquet files in this `FOLDER` instead of a server")
 	flags.addSpan(cmd)
 	cmd.AddCommand(send(streams))
 	var f client.EventFilter
+	var files *archive
 	return command.List[recoup.StoredEvent]{
 		Noun: "event", Key: "events",
 		Columns: []command.Column{
@@ -61,10 +66,15 @@ request. This lists it, newest first.`,
 			{Name: "REGION", Drop: 5}, {Name: "CORRELATION", Drop: 4},
 		},
 		Read: func(s *command.Session, _ []string) (err error) {
-			f, err = flags.read(s.Clock())
+			if f, err = flags.read(s.Clock()); err == nil && folder != "" {
+				files, err = openArchive(cmd.Context(), folder, f)
+			}
 			return err
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.StoredEvent, string, error) {
+			if files != nil {
+				return files.page(ctx, p)
+			}
 			page, err := s.Events(ctx, f, p)
 			return page.Events, page.Next, err
 		},

@@ -1,0 +1,249 @@
+package eventfile
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"recoup"
+	"recoup/fault"
+	"recoup/internal/parquet"
+	"recoup/internal/store"
+)
+
+// Archive reads the files of a place. It is for one reader at a time.
+type Archive struct {
+	place Place
+	days  []recoup.EventFile // the last first
+	known map[string]bool    // files whose checksum was right
+
+	// What was found last, of one day, newest first: pages are cut from it.
+	found []recoup.StoredEvent
+	of    search
+}
+
+// search is what was looked for in a day.
+type search struct {
+	day  time.Time
+	from store.Cursor // what was found begins behind it
+	more bool         // there is more behind what was found
+}
+
+// OpenArchive reads the manifests of a place.
+func OpenArchive(ctx context.Context, p Place) (*Archive, error) {
+	days, err := manifests(ctx, p, func(time.Time) bool { return true })
+	if err == nil && len(days) == 0 {
+		err = fmt.Errorf("%v has no files of events: their names are as %s", p, fileName(time.Unix(0, 0).UTC(), 1))
+	}
+	return &Archive{place: p, days: days, known: map[string]bool{}}, err
+}
+
+// Days are the files, the last day first.
+func (a *Archive) Days() []recoup.EventFile { return a.days }
+
+// bufferRows is how many events of a day are held in memory at once.
+const bufferRows = 50_000
+
+// Events lists events as the ledger does: newest first, and where times are equal by id
+// from large to small. The code of the filter may be the name that was sent for one that
+// nobody had registered. A file that is not what its manifest says ends it with
+// ErrChecksum. The filter must be the same for all pages.
+func (a *Archive) Events(ctx context.Context, f store.EventFilter, p store.Page) ([]recoup.StoredEvent, store.Cursor, error) {
+	list, at := []recoup.StoredEvent{}, p.Cursor
+	for i := range a.days {
+		for len(list) < p.Size() {
+			part, err := a.ofDay(ctx, &a.days[i], &f, at, p.Size()-len(list))
+			if err != nil {
+				return nil, store.Cursor{}, fmt.Errorf("%s: %w", a.days[i].Name, err)
+			}
+			if len(part) == 0 {
+				break
+			}
+			list = append(list, part...)
+			last := &list[len(list)-1]
+			at = store.Cursor{At: last.TS, ID: last.ID}
+		}
+	}
+	if len(list) < p.Size() {
+		at = store.Cursor{}
+	}
+	return list, at, nil
+}
+
+// ofDay returns some events of a day behind a cursor.
+func (a *Archive) ofDay(ctx context.Context, file *recoup.EventFile, f *store.EventFilter, at store.Cursor, limit int) ([]recoup.StoredEvent, error) {
+	if !mayHave(file, f, at) {
+		return nil, nil
+	}
+	if a.stale(file.Day, at) {
+		if err := a.search(ctx, file, f, at); err != nil {
+			return nil, err
+		}
+	}
+	rest := a.found[a.behind(at):]
+	return rest[:min(limit, len(rest))], nil
+}
+
+// stale reports whether what was found does not say what comes behind a cursor.
+func (a *Archive) stale(day time.Time, at store.Cursor) bool {
+	switch {
+	case !a.of.day.Equal(day):
+		return true
+	case at.IsZero():
+		return !a.of.from.IsZero()
+	}
+	return a.of.more && a.behind(at) == len(a.found)
+}
+
+// behind is the number of the first event that was found behind a cursor.
+func (a *Archive) behind(at store.Cursor) int {
+	if at.IsZero() {
+		return 0
+	}
+	n := slices.IndexFunc(a.found, func(e recoup.StoredEvent) bool { return older(&e, at) })
+	if n < 0 {
+		return len(a.found)
+	}
+	return n
+}
+
+// older reports whether an event comes behind a cursor.
+func older(e *recoup.StoredEvent, at store.Cursor) bool {
+	c := e.TS.Compare(at.At)
+	return c < 0 || c == 0 && bytes.Compare(e.ID[:], at.ID[:]) < 0
+}
+
+// mayHave says by the manifest whether a file may have what is looked for.
+func mayHave(file *recoup.EventFile, f *store.EventFilter, at store.Cursor) bool {
+	switch {
+	case file.Rows == 0, !f.From.IsZero() && file.Last.Before(f.From), !f.To.IsZero() && !file.First.Before(f.To), !at.IsZero() && file.First.After(at.At):
+		return false
+	}
+	return f.Code == "" || slices.ContainsFunc(file.Codes, func(c recoup.CodeCount) bool { return c.Code == f.Code || c.Code == fault.CodeUnregisteredCode })
+}
+
+// search finds the newest events of a day behind a cursor.
+func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.EventFilter, at store.Cursor) (err error) {
+	body, err := a.place.Open(ctx, file.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, body.Close()) }()
+	if err := a.check(body, file); err != nil {
+		return err
+	}
+	r, err := parquet.NewReader(body, file.Bytes, schema())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	kept := newestFirst{}
+	a.of = search{day: file.Day, from: at}
+	for g := range r.Groups() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := a.searchGroup(r, g, f, at, &kept); err != nil {
+			return err
+		}
+	}
+	a.found = kept
+	slices.SortFunc(a.found, func(x, y recoup.StoredEvent) int { return compare(&y, &x) })
+	return nil
+}
+
+// check compares a file with its manifest, once.
+func (a *Archive) check(body io.ReadSeeker, file *recoup.EventFile) error {
+	if a.known[file.Name] {
+		return nil
+	}
+	sum, size, err := digest(body)
+	if err != nil {
+		return err
+	}
+	if sum != file.SHA256 || size != file.Bytes {
+		return fmt.Errorf("%w (%d bytes with SHA-256 %.12s…, not %d with %.12s…)", ErrChecksum, size, sum, file.Bytes, file.SHA256)
+	}
+	a.known[file.Name] = true
+	return nil
+}
+
+// searchGroup adds what a row group has of it.
+func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at store.Cursor, kept *newestFirst) error {
+	if low, high, ok := r.TextBounds(g, columnCode); ok && f.Code != "" && !inBounds(f.Code, low, high) && !inBounds(fault.CodeUnregisteredCode, low, high) {
+		return nil
+	}
+	if low, high, ok := r.NumberBounds(g, columnTS); ok && (!f.From.IsZero() && high < f.From.UnixMicro() || !f.To.IsZero() && low >= f.To.UnixMicro() || !at.IsZero() && low > at.At.UnixMicro()) {
+		return nil
+	}
+	var group rowGroup
+	var err error
+	for c := range group {
+		if group[c], err = r.Read(g, c); err != nil {
+			return err
+		}
+	}
+	for i := range group[columnCode].Texts {
+		if !group.matches(i, f) {
+			continue
+		}
+		e, err := group.event(i)
+		if err != nil {
+			return err
+		}
+		if !at.IsZero() && !older(&e, at) {
+			continue
+		}
+		if len(*kept) == bufferRows {
+			a.of.more = true
+			if compare(&e, &(*kept)[0]) < 0 {
+				continue
+			}
+			heap.Pop(kept)
+		}
+		heap.Push(kept, e)
+	}
+	return nil
+}
+
+func inBounds(c recoup.Code, low, high string) bool { return low <= string(c) && string(c) <= high }
+
+// matches says whether a row is looked for.
+func (g *rowGroup) matches(i int, f *store.EventFilter) bool {
+	ts := g[columnTS].Numbers[i]
+	return (f.Code == "" || g[columnCode].Texts[i] == string(f.Code) || g[columnReported].Texts[i] == string(f.Code)) &&
+		(f.Service == "" || g[columnService].Texts[i] == f.Service) &&
+		(f.Correlation.IsZero() || g[columnCorrelation].UUIDs[i] == f.Correlation) &&
+		(len(f.Tenants) == 0 || slices.Contains(f.Tenants, g[columnTenant].Texts[i])) &&
+		(f.From.IsZero() || ts >= f.From.UnixMicro()) && (f.To.IsZero() || ts < f.To.UnixMicro())
+}
+
+// compare orders events by time and id.
+func compare(x, y *recoup.StoredEvent) int {
+	if c := x.TS.Compare(y.TS); c != 0 {
+		return c
+	}
+	return bytes.Compare(x.ID[:], y.ID[:])
+}
+
+// newestFirst is a heap whose first element is the oldest, which gives way.
+type newestFirst []recoup.StoredEvent
+
+func (h newestFirst) Len() int           { return len(h) }
+func (h newestFirst) Less(i, j int) bool { return compare(&h[i], &h[j]) < 0 }
+func (h newestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push implements [heap.Interface].
+func (h *newestFirst) Push(x any) { *h = append(*h, x.(recoup.StoredEvent)) } //nolint:errcheck // nothing else is pushed
+
+// Pop implements [heap.Interface].
+func (h *newestFirst) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

@@ -1,0 +1,99 @@
+package eventfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Folder is the place that is a folder of a file system. What is in it under its name is
+// whole and on the disk.
+type Folder struct{ path string }
+
+// OpenFolder opens a folder. With create, it is made if it is not there.
+func OpenFolder(path string, create bool) (*Folder, error) {
+	if create {
+		if err := os.MkdirAll(path, 0o750); err != nil {
+			return nil, err
+		}
+	}
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("there is no folder %s", path)
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s is not a folder", path)
+	}
+	whole, err := filepath.Abs(path)
+	return &Folder{whole}, err
+}
+
+// String is the folder's path.
+func (f *Folder) String() string { return f.path }
+
+// Scratch makes a file that is not in the place yet. One that nobody has written to for a
+// day was left by a process that died, and is removed.
+func (f *Folder) Scratch(now time.Time) (*os.File, error) {
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), extPart) && now.Sub(info.ModTime()) > 24*time.Hour {
+			_ = os.Remove(filepath.Join(f.path, e.Name())) // another may have been faster
+		}
+	}
+	return os.CreateTemp(f.path, "."+prefix+"*"+extPart)
+}
+
+// Put moves a scratch file to its name, whole or not at all.
+func (f *Folder) Put(_ context.Context, name string, scratch *os.File) error {
+	if err := errors.Join(scratch.Chmod(0o640), scratch.Sync()); err != nil {
+		return err
+	}
+	if err := os.Rename(scratch.Name(), filepath.Join(f.path, name)); err != nil {
+		return err
+	}
+	return f.sync()
+}
+
+// sync has the disk know the names in the folder.
+func (f *Folder) sync() error {
+	dir, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// List names what is in the folder, sorted.
+func (f *Folder) List(context.Context) ([]string, error) {
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Open opens a file.
+func (f *Folder) Open(_ context.Context, name string) (File, error) {
+	return os.Open(filepath.Join(f.path, filepath.Base(name)))
+}
+
+// Remove removes a file.
+func (f *Folder) Remove(_ context.Context, name string) error {
+	return os.Remove(filepath.Join(f.path, filepath.Base(name)))
+}
