@@ -31,11 +31,16 @@ type filer struct {
 // newFiler runs a node, and has n events happen in the five days before yesterday.
 func newFiler(t *testing.T, d database, n int, flags ...string) *filer {
 	t.Helper()
-	f := &filer{site: newSite(t, d), folder: filepath.Join(t.TempDir(), "events"), today: time.Now().UTC().Truncate(24 * time.Hour)}
+	f := &filer{site: newSite(t, d), folder: filepath.Join(t.TempDir(), "events")}
 	for _, flag := range flags {
 		f.flags = append(f.flags, strings.ReplaceAll(flag, "FOLDER", f.folder))
 	}
 	f.start()
+	var made struct{ Error recoup.Error }
+	if got := f.report("E-1"); json.Unmarshal([]byte(got.body), &made) != nil || made.Error.CreatedAt.IsZero() {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	f.today = made.Error.CreatedAt.UTC().Truncate(24 * time.Hour)
 	var lines []string
 	for i := range n {
 		code := []string{"DNS_TIMEOUT", "NETWORK_TIMEOUT", "NEVER_SEEN", "RATE_LIMIT_EXCEEDED"}[i*i%4]
@@ -277,8 +282,8 @@ func TestEventFilesMisused(t *testing.T) {
 		}
 		f.flags = nil
 		f.start()
-		if _, said, err := f.recoup("jobs", "run", "event-files"); err == nil || !strings.Contains(said, "started without --event-files") {
-			t.Errorf("%v: %s", err, said)
+		if out, said, err := f.recoup("jobs", "run", "event-files"); err == nil || !strings.Contains(f.log.String(), "started without --event-files") {
+			t.Errorf("%v: %s%s", err, out, said)
 		}
 		if err := f.signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)

@@ -48,7 +48,7 @@ func list(streams command.Streams) *cobra.Command {
 request. This lists it, newest first. With --from-archive it lists the files that 'recoup export
 parquet' or a server with --event-files has written, and needs no server.`,
 		Example: `  recoup events --service nightly-import --from 24h
-  recoup events --from-archive /var/lib/recoup/events --code DNS_TIMEOUT --from 2026-01-01
+  recoup events --from-archive ./events --code DNS_TIMEOUT --from 2026-01-01
   recoup events --correlation-id ` + command.AnID + ` --json`,
 		Annotations: map[string]string{command.OwnUse: "recoup events [flags]"},
 	}
