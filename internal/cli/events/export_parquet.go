@@ -29,7 +29,7 @@ what the ledger holds: hashes of tenants, and no messages. 'recoup events --from
 DuckDB, Spark and ClickHouse read them.`,
 		Example: `  recoup export parquet --to-dir events
   recoup export parquet --to-dir events --from 2026-01-01 --to 2026-02-01
-  recoup export parquet --to-dir events --database postgres://recoup_app@db/recoup`,
+  recoup export parquet --to-dir events --database postgres://app@db/recoup`,
 		Args: command.NoArgs,
 	}
 	cmd.Flags().StringVar(&from, "from", "", "only days since this `TIME`, or an age such as 30d")
