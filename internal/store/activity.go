@@ -24,6 +24,10 @@ type Activity struct {
 	Exhausted int64 // errors that used up the last of their retries in vain
 	Expired   int64 // errors whose TTL ran out
 	Archived  int64 // errors that went to the archive, for whatever reason
+	LeftPark  int64 // errors that left the park queue, for whatever reason
+	Cleared   int64 // of those, the ones that somebody unparked, resolved, archived or verified
+	Reviewed  int64 // review deadlines that were met, or fell away because the error was cleared
+	Resolved  int64 // errors that were resolved without a retry: by people, or with their source row
 }
 
 // Activities describes the rows of activity.
@@ -43,6 +47,10 @@ var ActivityCounts = []row.Column[Activity]{
 	row.Big("exhausted", func(a *Activity) *int64 { return &a.Exhausted }),
 	row.Big("expired", func(a *Activity) *int64 { return &a.Expired }),
 	row.Big("archived", func(a *Activity) *int64 { return &a.Archived }),
+	row.Big("park_left", func(a *Activity) *int64 { return &a.LeftPark }),
+	row.Big("park_cleared", func(a *Activity) *int64 { return &a.Cleared }),
+	row.Big("park_reviewed", func(a *Activity) *int64 { return &a.Reviewed }),
+	row.Big("resolved", func(a *Activity) *int64 { return &a.Resolved }),
 }
 
 // Tally says what one transition of an error counts as. before is nil for the
@@ -60,6 +68,8 @@ func Tally(before, next *recoup.Error, input lifecycle.Kind) Activity {
 	won := ended && next.LastResult == string(lifecycle.Succeeded)
 	inRetry := before.State == recoup.RetryPending
 	gone := next.State == recoup.Archived && before.State != recoup.Archived
+	left := parked(before) && !parked(next) && next.ArchiveReason != recoup.SupersededByNext
+	cleared := left && clears(input)
 	return Activity{
 		Table:     next.Table,
 		Reported:  one(input == lifecycle.Reported),
@@ -71,7 +81,21 @@ func Tally(before, next *recoup.Error, input lifecycle.Kind) Activity {
 		Exhausted: one(inRetry && next.RetryExhausted && !before.RetryExhausted),
 		Expired:   one(gone && next.ArchiveReason == recoup.TTLExpired),
 		Archived:  one(gone),
+		LeftPark:  one(left),
+		Cleared:   one(cleared),
+		Reviewed:  one(parked(before) && !before.ReviewDueAt.IsZero() && (cleared || input == lifecycle.Reviewing)),
+		Resolved:  one(next.State == recoup.Resolved && before.State != recoup.Resolved && clears(input)),
 	}
+}
+
+// clears reports whether an input is somebody's who is done with a parked error. One that a
+// repeat replaces is still there, in the repeat, and one that expires nobody has reached.
+func clears(input lifecycle.Kind) bool {
+	switch input {
+	case lifecycle.Unparking, lifecycle.Resolving, lifecycle.Archiving, lifecycle.Verifying:
+		return true
+	}
+	return false
 }
 
 func parked(e *recoup.Error) bool { return e.State == recoup.Parked || e.State == recoup.Escalated }
@@ -94,6 +118,10 @@ func (a *Activity) add(b *Activity) {
 	a.Exhausted += b.Exhausted
 	a.Expired += b.Expired
 	a.Archived += b.Archived
+	a.LeftPark += b.LeftPark
+	a.Cleared += b.Cleared
+	a.Reviewed += b.Reviewed
+	a.Resolved += b.Resolved
 }
 
 // Tallies is what happened in a transaction, by table.

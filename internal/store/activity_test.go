@@ -163,7 +163,7 @@ func TestTally(t *testing.T) {
 		{lifecycle.Parking, "a park by hand", func(s *scene) { s.retryable(); s.does(lifecycle.Park{By: "ada", Reason: "look"}) }, want{Parked: 1}},
 		{lifecycle.Parking, "a park while a worker is at it is no result", func(s *scene) { s.claimed(); s.does(lifecycle.Park{By: "ada", Reason: "look"}) },
 			want{Parked: 1}},
-		{lifecycle.Unparking, "an unpark", func(s *scene) { s.parked(); s.does(lifecycle.Unpark{By: "ada"}) }, want{}},
+		{lifecycle.Unparking, "an unpark", func(s *scene) { s.parked(); s.does(lifecycle.Unpark{By: "ada"}) }, want{LeftPark: 1, Cleared: 1, Reviewed: 1}},
 		{lifecycle.Unparking, "a first failure since an unpark", func(s *scene) {
 			s.onLast()
 			s.fails()
@@ -175,9 +175,18 @@ func TestTally(t *testing.T) {
 		{lifecycle.Parking, "a second park", func(s *scene) {
 			s.parked()
 			s.does(lifecycle.Unpark{By: "ada"})
+			s.begun()
 			s.does(lifecycle.Park{By: "ada", Reason: "again"})
 		}, want{Parked: 1}},
-		{lifecycle.Resolving, "a resolution", func(s *scene) { s.claimed(); s.does(lifecycle.Resolve{By: "ada"}) }, want{}},
+		{lifecycle.Resolving, "a resolution", func(s *scene) { s.claimed(); s.does(lifecycle.Resolve{By: "ada"}) }, want{Resolved: 1}},
+		{lifecycle.Resolving, "a resolution of what is parked", func(s *scene) { s.parked(); s.does(lifecycle.Resolve{By: "ada"}) },
+			want{Resolved: 1, LeftPark: 1, Cleared: 1, Reviewed: 1}},
+		{lifecycle.Resolving, "a resolution of what was reviewed before", func(s *scene) {
+			s.parked()
+			s.does(lifecycle.Review{By: "ada"})
+			s.begun()
+			s.does(lifecycle.Resolve{By: "ada"})
+		}, want{Resolved: 1, LeftPark: 1, Cleared: 1}},
 		{lifecycle.Escalating, "a first escalation", func(s *scene) { s.parked(); s.does(lifecycle.Escalate{By: "ada", Reason: "help"}) },
 			want{Escalated: 1}},
 		{lifecycle.Escalating, "a second escalation", func(s *scene) {
@@ -187,14 +196,23 @@ func TestTally(t *testing.T) {
 			s.does(lifecycle.Escalate{By: "ada", Reason: "help"})
 		}, want{}},
 		{lifecycle.Assigning, "an assignment", func(s *scene) { s.parked(); s.does(lifecycle.Assign{By: "ada", To: "bob"}) }, want{}},
-		{lifecycle.Reviewing, "a review", func(s *scene) { s.parked(); s.does(lifecycle.Review{By: "ada"}) }, want{}},
+		{lifecycle.Reviewing, "a review", func(s *scene) { s.parked(); s.does(lifecycle.Review{By: "ada"}) }, want{Reviewed: 1}},
+		{lifecycle.Reviewing, "a second review", func(s *scene) {
+			s.parked()
+			s.does(lifecycle.Review{By: "ada"})
+			s.begun()
+			s.does(lifecycle.Review{By: "bob"})
+		}, want{}},
 		{lifecycle.Reminding, "a reminder", func(s *scene) { s.parked(); s.now = s.error.NextReminderAt; s.does(lifecycle.Remind{}) }, want{}},
 		{lifecycle.Archiving, "an archiving by hand", func(s *scene) { s.claimed(); s.does(lifecycle.ArchiveNow{By: "ada"}) }, want{Archived: 1}},
+		{lifecycle.Archiving, "an archiving by hand of what is parked", func(s *scene) { s.parked(); s.does(lifecycle.ArchiveNow{By: "ada"}) },
+			want{Archived: 1, LeftPark: 1, Cleared: 1, Reviewed: 1}},
 		{lifecycle.Expiring, "the end of the TTL", func(s *scene) { s.parked(); s.now = s.error.ExpiresAt; s.does(lifecycle.Expire{}) },
-			want{Archived: 1, Expired: 1}},
+			want{Archived: 1, Expired: 1, LeftPark: 1}},
 		{lifecycle.Expiring, "the end of the TTL of what is resolved", func(s *scene) {
 			s.retryable()
 			s.does(lifecycle.Resolve{By: "ada"})
+			s.begun()
 			s.now = s.error.ExpiresAt
 			s.does(lifecycle.Expire{})
 		}, want{Archived: 1}},
@@ -215,7 +233,8 @@ func TestTally(t *testing.T) {
 			s.replayed()
 			s.does(lifecycle.FailAgain{Failure: failure("NETWORK_TIMEOUT"), Tier: 2})
 		}, want{Escalated: 1}},
-		{lifecycle.Verifying, "a replay that was verified", func(s *scene) { s.replayed(); s.does(lifecycle.Return{}); s.does(lifecycle.Verify{By: "ada"}) }, want{}},
+		{lifecycle.Verifying, "a replay that was verified", func(s *scene) { s.replayed(); s.does(lifecycle.Return{}); s.does(lifecycle.Verify{By: "ada"}) },
+			want{LeftPark: 1, Cleared: 1, Reviewed: 1, Resolved: 1}},
 	}
 	var tried []lifecycle.Kind
 	for _, row := range rows {

@@ -74,6 +74,23 @@ type ProcessedWriter interface {
 	AddProcessed(ctx context.Context, counts []Processed) error
 }
 
+// ForecastReader answers what forecasts are made of, beside what happened and what there is.
+type ForecastReader interface {
+	// ParkDeadlines counts open deadlines of parked errors by table and bucket, of which
+	// edges are the limits, in order: the earliest MaxDeadlines of them, of all tables
+	// together. A resolved error keeps its expiry until it is archived.
+	ParkDeadlines(ctx context.Context, kind ParkDeadline, edges []time.Time) ([]DeadlineCount, error)
+
+	// StagedActivity sums up what came into the queues of staged work and left them in
+	// the minutes that begin in a span, by pipeline. Pipelines in which nothing happened
+	// are left out.
+	StagedActivity(ctx context.Context, span Span) ([]StagedActivity, error)
+
+	// StagedLevels counts what the queue of work holds, by lane, as far as MaxFigure goes:
+	// the largest lanes by name, and all others together.
+	StagedLevels(ctx context.Context, now time.Time) (largest []LaneLevel, others LaneLevel, err error)
+}
+
 // SeriesReader answers what charts are drawn of.
 type SeriesReader interface {
 	// ActivityHours sums up what happened in each of the hours that begin in a span, of

@@ -16,6 +16,13 @@ func writeActivity(t *tx, w *store.Work, now time.Time) {
 	addRows(t, "recoup.activity_delta", activityColumns, w.Tallies.Of(now), "")
 }
 
+var stagedColumns = columns(store.StagedActivities.Columns)
+
+// writeStaged queues what an act does to the queues of work, in the same way.
+func writeStaged(t *tx, tallies store.StagedTallies) {
+	addRows(t, "recoup.staged_delta", stagedColumns, tallies.Of(t.now), "")
+}
+
 // foldStep is how many appended rows are folded at a time.
 const foldStep = 10_000
 
@@ -24,6 +31,14 @@ var foldActivity = `with gone as (
 		where ctid = any (array(select ctid from recoup.activity_delta limit $1)) returning *),
 	hours as (` + addActivity("hour", "date_trunc('hour', minute, 'UTC')") + `),
 	minutes as (` + addActivity("minute", "minute") + `)
+	select count(*) from gone`
+
+const foldStaged = `with gone as (
+		delete from recoup.staged_delta
+		where ctid = any (array(select ctid from recoup.staged_delta limit $1)) returning *),
+	minutes as (insert into recoup.staged_minute as s (minute, pipeline, queued, finished)
+		select minute, pipeline, sum(queued), sum(finished) from gone group by 1, 2 order by 1, 2
+		on conflict (minute, pipeline) do update set queued = s.queued + excluded.queued, finished = s.finished + excluded.finished)
 	select count(*) from gone`
 
 // addActivity adds what is gone to sums. Rows are added to in the order of their
@@ -41,5 +56,8 @@ func addActivity(unit, of string) string {
 
 // FoldActivity adds what was appended to the sums, in chunks.
 func (s *Store) FoldActivity(ctx context.Context) error {
-	return s.fold(ctx, "fold activity", foldActivity, foldStep)
+	if err := s.fold(ctx, "fold activity", foldActivity, foldStep); err != nil {
+		return err
+	}
+	return s.fold(ctx, "fold the activity of queues", foldStaged, foldStep)
 }

@@ -74,8 +74,8 @@ end $$;
 -- purge_alerts and purge_silences. Activity is counted, and deleted when nobody
 -- needs it any more.
 grant insert, update on recoup.alert, recoup.silence, recoup.provider to recoup_app;
-grant insert, delete on recoup.activity_delta to recoup_app;
-grant insert, update, delete on recoup.activity_minute, recoup.activity_hour to recoup_app;
+grant insert, delete on recoup.activity_delta, recoup.staged_delta to recoup_app;
+grant insert, update, delete on recoup.activity_minute, recoup.activity_hour, recoup.staged_minute to recoup_app;
 
 -- Staged work: dead letters, rounds, notes and replays are kept; payloads and
 -- checkpoints end with their work, and the queue is of the moment.

@@ -246,20 +246,23 @@ func (s *Store) FinishWork(ctx context.Context, within *store.Pipelines, ends []
 		clear(done)
 		var found []workLease
 		collect(t.queue(lockLeases, idArray(tokensOf(ends))), decode(heldColumns), &found)
-		if err := t.send(ctx); err != nil {
+		if err := t.lock(ctx); err != nil {
 			return err
 		}
+		var tallies store.StagedTallies
 		b, works := newBatches(found), make([]recoup.ID, 0, len(ends))
 		for i, end := range ends {
 			if l := b.of[end.WorkID]; l != nil && l.LeaseToken == end.Token && within.Has(l.Pipeline) {
 				done[i] = b.take(end.WorkID)
 				works = append(works, end.WorkID)
+				tallies.Finish(l.Pipeline)
 			}
 		}
 		b.write(t)
 		if len(works) > 0 {
 			t.queue("delete from recoup.work where work_id = any ($1::uuid[])", idArray(works))
 			forget(t, works)
+			writeStaged(t, tallies)
 		}
 		return nil
 	})

@@ -111,6 +111,7 @@ func (a *act) SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work]
 	if len(ended) > 0 {
 		a.queue("delete from recoup.work where work_id = any ($1::uuid[])", idArray(ended))
 	}
+	writeStaged(a.tx, store.QueueTallies(added, gone))
 	setRows(a.tx, "recoup.work", queueChanges, own)
 	addRows(a.tx, "recoup.work", queueColumns, added, "")
 	dropTickets(a.tx, dropped)

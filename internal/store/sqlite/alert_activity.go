@@ -36,5 +36,18 @@ func (t *tx) saveActivity(tallies store.Tallies) error {
 	return nil
 }
 
+const addStaged = `insert into staged_minute (minute, pipeline, queued, finished) values (?1, ?2, ?3, ?4)
+	on conflict do update set queued = queued + excluded.queued, finished = finished + excluded.finished`
+
+// saveStaged adds up what an act does to the queues of work.
+func (t *tx) saveStaged(tallies store.StagedTallies) error {
+	for _, a := range tallies.Of(t.now) {
+		if err := t.exec(addStaged, micros(a.Minute), a.Pipeline, a.Queued, a.Finished); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // FoldActivity has nothing to fold: what happens is summed up in place.
 func (s *Store) FoldActivity(ctx context.Context) error { return ctx.Err() }

@@ -107,12 +107,17 @@ func (s *Store) FinishWork(ctx context.Context, within *store.Pipelines, ends []
 			return err
 		}
 		var works []string
+		var tallies store.StagedTallies
 		ended := map[recoup.ID]bool{}
 		for _, h := range found {
 			if work := ends[h.place].WorkID; within.Has(h.pipeline) && !ended[work] {
 				done[h.place], ended[work] = true, true
 				works = append(works, list[h.place][0])
+				tallies.Finish(h.pipeline)
 			}
+		}
+		if err := tx.saveStaged(tallies); err != nil {
+			return err
 		}
 		return tx.end(works)
 	})
@@ -191,6 +196,9 @@ func (a act) SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work],
 		if err := set(a.tx, store.WorkQueue, []recoup.Work{c.Is}); err != nil {
 			return err
 		}
+	}
+	if err := a.saveStaged(store.QueueTallies(added, gone)); err != nil {
+		return err
 	}
 	return add(a.tx, store.WorkQueue, added)
 }

@@ -27,7 +27,7 @@ func (v Verbs) StagedFigures(ctx context.Context, now time.Time) (f store.Staged
 		return f, err
 	}
 	f.Waiting = append(oldest, time.Time{})[0]
-	if f.Lanes, f.Others, err = v.lanes(ctx, now); err != nil {
+	if f.Lanes, f.Others, err = v.StagedLevels(ctx, now); err != nil {
 		return f, err
 	}
 	f.Replays = map[recoup.ReplayState]int64{}
@@ -51,9 +51,9 @@ func ofState(doing string, state recoup.ReplayState) *Query {
 	return ask(doing, "select count(*) from (select 1 from recoup.replay where state = $1 limit $2) s", string(state), store.MaxFigure)
 }
 
-// lanes counts the lanes, and, if there are too many, those that are returned once
+// StagedLevels counts the lanes, and, if there are too many, those that are returned once
 // more, further. Each is counted as far as its share of what may be counted goes.
-func (v Verbs) lanes(ctx context.Context, now time.Time) (largest []store.LaneLevel, others store.LaneLevel, err error) {
+func (v Verbs) StagedLevels(ctx context.Context, now time.Time) (largest []store.LaneLevel, others store.LaneLevel, err error) {
 	names, err := v.db.Lanes(ctx, store.MaxLaneWalk)
 	if err != nil || len(names) == 0 {
 		return nil, others, err

@@ -64,10 +64,16 @@ func (v Verbs) PurgeProcessed(ctx context.Context, before time.Time, limit int) 
 	return v.purgeSums(ctx, "processed", "table_name, service", before, limit)
 }
 
-// PurgeActivity deletes at most limit sums of minutes and as many of hours that
-// are over at a time.
+// PurgeActivity deletes at most limit sums of minutes, as many of hours, and as many of
+// the queues of work, that are over at a time.
 func (v Verbs) PurgeActivity(ctx context.Context, before time.Time, limit int) (int, error) {
-	return v.purgeSums(ctx, "activity", "table_name", before, limit)
+	n, err := v.purgeSums(ctx, "activity", "table_name", before, limit)
+	if err != nil {
+		return n, err
+	}
+	staged, err := v.purge(ctx, "purge sums", `delete from recoup.staged_minute where (minute, pipeline) in (select minute, pipeline from recoup.staged_minute
+		where minute < $1 order by minute limit $2 for update skip locked)`, store.Hour(before), max(limit, 0))
+	return n + staged, err
 }
 
 func (v Verbs) purgeSums(ctx context.Context, of, key string, before time.Time, limit int) (int, error) {

@@ -67,7 +67,7 @@ func activityCounted(d *alertDriver) {
 	e.Apply(repeat.ID, lifecycle.Expire{})
 	d.wantActivity(ever(),
 		store.Activity{Table: target, Reported: 1},
-		store.Activity{Table: dol, Reported: 3, Parked: 1, Escalated: 1, Attempts: 3, Succeeded: 1, Retried: 3, Archived: 3, Expired: 1})
+		store.Activity{Table: dol, Reported: 3, Parked: 1, Escalated: 1, Attempts: 3, Succeeded: 1, Retried: 3, Archived: 3, Expired: 1, LeftPark: 1, Cleared: 1, Reviewed: 1})
 	minute := store.Span{From: store.Minute(e.Now()), To: store.Minute(e.Now()).Add(time.Second)}
 	d.wantActivity(minute, store.Activity{Table: dol, Archived: 1, Expired: 1})
 	e.Check()
@@ -157,7 +157,7 @@ func activityRace(d *alertDriver) {
 		}
 	}
 	for _, got := range d.activity(ever()) {
-		got.Parked, got.Retried, got.Exhausted, got.Attempts = 0, 0, 0, 0 // which cannot be read from one row
+		got.Parked, got.Retried, got.Exhausted, got.Attempts, got.Reviewed = 0, 0, 0, 0, 0 // which cannot be read from one row
 		wantSame(d.serviceDriver, got, want)
 	}
 }
@@ -171,6 +171,12 @@ func countRow(a *store.Activity, row *recoup.Transition) {
 		a.Reported++
 	case lifecycle.Succeeded:
 		a.Succeeded++
+	case lifecycle.Resolving:
+		a.Resolved++
+	}
+	if inPark(row.Before.State) && !inPark(row.After.State) && row.Actor == "ada" { // else it gives way to a repeat
+		a.LeftPark++
+		a.Cleared++
 	}
 	if row.After.State == recoup.Archived {
 		a.Archived++
@@ -179,6 +185,8 @@ func countRow(a *store.Activity, row *recoup.Transition) {
 		a.Escalated++
 	}
 }
+
+func inPark(s recoup.State) bool { return s == recoup.Parked || s == recoup.Escalated }
 
 func activityRefused(d *alertDriver) {
 	e := d.errors()

@@ -50,6 +50,7 @@ type DeadLetters interface {
 	store.Replayer
 	store.DeadLetterReader
 	store.StagedGauge
+	store.ForecastReader
 	store.HeartbeatWriter
 	store.QueueReader
 
@@ -84,6 +85,7 @@ type Service interface {
 	store.Outbox
 	store.ProcessedWriter
 	store.FigureReader
+	store.ForecastReader
 	store.SeriesReader
 	store.Housekeeper
 	store.Waker
