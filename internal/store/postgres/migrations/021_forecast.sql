@@ -31,6 +31,7 @@ create table recoup.staged_minute (
   constraint staged_minute_counts check (least(queued, finished) >= 0)
 ) with (fillfactor = 70);
 create table recoup.staged_delta (like recoup.staged_minute including constraints);
+create index staged_delta_idx on recoup.staged_delta using brin (minute);
 
 -- Review deadlines that are open, and when what is parked expires. A resolved error keeps
 -- its expiry until it is archived. Neither time is changed by the result of a retry.

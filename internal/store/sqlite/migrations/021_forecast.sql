@@ -27,7 +27,7 @@ create table staged_minute (
 create view staged_delta as select 0 as minute, '' as pipeline, 0 as queued, 0 as finished where false;
 
 -- Review deadlines that are open, and when what is parked expires. A resolved error keeps
--- its expiry until it is archived.
+-- its expiry until it is archived. SQLite reads what the condition names, too.
 create index error_review_idx on error (review_due_at, table_name) where review_due_at is not null;
-create index error_park_expiry_idx on error (expires_at, table_name) where parked_at is not null and expires_at is not null;
+create index error_park_expiry_idx on error (expires_at, table_name, parked_at) where parked_at is not null and expires_at is not null;
 -- +goose StatementEnd
