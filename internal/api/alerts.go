@@ -17,6 +17,7 @@ import (
 // AlertStore is what the API asks of a store about alerts.
 type AlertStore interface {
 	store.FigureReader
+	store.ForecastReader
 	store.SeriesReader
 	store.AlertReader
 	store.AlertAdmin

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"fmt"
 
 	"recoup/client"
@@ -21,7 +20,7 @@ func forecastRows(f *client.Forecast) []forecastRow {
 		if q.Verdict == "empty" || q.Due == 0 && q.Waiting == 0 {
 			continue
 		}
-		row := forecastRow{Name: cmp.Or(q.Table, q.Pipeline+" / "+q.Stage)}
+		row := forecastRow{Name: q.Name()}
 		row.Why = fmt.Sprintf("%s due, %s waiting · %s a minute done · %s a minute new", count(q.Due), count(q.Waiting), rate(q.DonePerMinute), rate(q.NewPerMinute))
 		row.Verdict, row.Bad = verdict(f, q)
 		if row.Bad {

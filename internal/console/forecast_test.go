@@ -15,7 +15,7 @@ func TestForecastRows(t *testing.T) {
 	rows := forecastRows(&client.Forecast{At: now, Queues: []client.QueueForecast{
 		{Table: "a", Verdict: "empty"},
 		{Table: "b", Verdict: "drains", Due: 1204, Waiting: 1300, DonePerMinute: 41, NewPerMinute: 6, EmptyFrom: now.Add(30 * time.Minute), EmptyBy: now.Add(2 * time.Hour)},
-		{Pipeline: "news", Stage: "llm", Verdict: "too_little_data", Due: 3},
+		{Pipeline: "news", Verdict: "too_little_data", Due: 3},
 		{Table: "c", Verdict: "will_not_drain", Due: 212, NewPerMinute: 3.25},
 	}})
 	want := []forecastRow{

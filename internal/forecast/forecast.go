@@ -1,6 +1,6 @@
-// Package forecast says when a queue is empty at the present pace, or that it will not be.
-// It is a function of counts: it reads nothing, and where the counts are too few it says so
-// instead of guessing.
+// Package forecast says when a queue is empty at the present pace, or that it will not be,
+// and how many deadlines are missed. It is a function of counts: it reads nothing, and
+// where the counts are too few it says so instead of guessing.
 package forecast
 
 import (
@@ -63,7 +63,7 @@ func Queue(waiting int64, p Pace) Outlook {
 		return o
 	}
 	low, high := p.net()
-	_, most := Pace{Every: p.Every, New: make([]int64, len(p.Done)), Done: p.Done}.net()
+	_, most := p.done()
 	high = min(high, most) // however little comes, no more leaves than is done
 	if o.Earliest = until(waiting, high, p.Every); o.Earliest == 0 {
 		o.Verdict = Grows

@@ -81,6 +81,11 @@ type ForecastReader interface {
 	// together. A resolved error keeps its expiry until it is archived.
 	ParkDeadlines(ctx context.Context, kind ParkDeadline, edges []time.Time) ([]DeadlineCount, error)
 
+	// HourlyActivity returns what happened in each of the hours that begin in a span, by
+	// hour and table: as far as it is folded, and where there was any. The minute of each
+	// is the beginning of its hour.
+	HourlyActivity(ctx context.Context, span Span) ([]Activity, error)
+
 	// StagedActivity sums up what came into the queues of staged work and left them in
 	// the minutes that begin in a span, by pipeline. Pipelines in which nothing happened
 	// are left out.

@@ -1,7 +1,6 @@
 package overview
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,7 +26,7 @@ func pace(ctx context.Context, s *command.Session, _ *report) (line, error) {
 		l.State = fmt.Sprintf("%d will not drain", len(grows))
 		l.Needs = slices.ContainsFunc(grows, func(q client.QueueForecast) bool { return q.Due > 0 })
 		l.Detail = some(grows, func(q *client.QueueForecast) string {
-			return fmt.Sprintf("%s: %d wait, %.1f come and %.1f leave a minute", queue(q), q.Waiting, q.NewPerMinute, q.DonePerMinute)
+			return fmt.Sprintf("%s: %d wait, %.1f come and %.1f leave a minute", q.Name(), q.Waiting, q.NewPerMinute, q.DonePerMinute)
 		})
 	default:
 		l.State, l.Detail = outlook(f.At, waiting)
@@ -47,9 +46,7 @@ func outlook(now time.Time, waiting []client.QueueForecast) (state, detail strin
 		}
 	}
 	if len(unsure) > 0 {
-		return fmt.Sprintf("%d waiting", len(waiting)), "too soon to tell: " + some(unsure, func(q *client.QueueForecast) string { return fmt.Sprintf("%s with %d", queue(q), q.Waiting) })
+		return fmt.Sprintf("%d waiting", len(waiting)), "too soon to tell: " + some(unsure, func(q *client.QueueForecast) string { return fmt.Sprintf("%s with %d", q.Name(), q.Waiting) })
 	}
-	return "clear in " + command.Age(last.Sub(now)), some(waiting, func(q *client.QueueForecast) string { return fmt.Sprintf("%s with %d", queue(q), q.Waiting) })
+	return "clear in " + command.Age(last.Sub(now)), some(waiting, func(q *client.QueueForecast) string { return fmt.Sprintf("%s with %d", q.Name(), q.Waiting) })
 }
-
-func queue(q *client.QueueForecast) string { return cmp.Or(q.Table, q.Pipeline+"/"+q.Stage) }

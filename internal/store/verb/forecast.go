@@ -47,3 +47,11 @@ func (v Verbs) StagedActivity(ctx context.Context, span store.Span) ([]store.Sta
 	q.sums("recoup.staged_delta", "minute", "pipeline, queued, finished", span)
 	return rows(ctx, v, q.add(") a group by 1 order by 1"), stagedActivities...)
 }
+
+var hourlyActivities = append(append([]row.Column[store.Activity]{}, activityHours[0], activities.Columns[0]), store.ActivityCounts...)
+
+// HourlyActivity returns the hours of a span by table.
+func (v Verbs) HourlyActivity(ctx context.Context, span store.Span) ([]store.Activity, error) {
+	q := within("read activity by the hour", "select hour, "+activities.Names("")+" from recoup.activity_hour where hour >= $1 and hour < $2 order by hour, table_name", span.From, span.To)
+	return rows(ctx, v, q, hourlyActivities...)
+}
