@@ -21,7 +21,7 @@ func TestForecastRows(t *testing.T) {
 	want := []forecastRow{
 		{"c", "will not drain", "212 due, 0 waiting · 0 a minute done · 3.2 a minute new", true},
 		{"b", "clear in 30 min to 2 h", "1,204 due, 1,300 waiting · 41 a minute done · 6.0 a minute new", false},
-		{"news / llm", "too little data", "3 due, 0 waiting · 0 a minute done · 0 a minute new", false},
+		{"news", "too little data", "3 due, 0 waiting · 0 a minute done · 0 a minute new", false},
 	}
 	if len(rows) != len(want) {
 		t.Fatalf("the rows are %+v", rows)
