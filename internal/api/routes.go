@@ -31,7 +31,7 @@ func workRoutes() []*route {
 		operation(get, "/v1/workers", "Whether workers claim what is due, by table and lane", (*API).workers).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/errors/counts", "Count errors by table and state", (*API).counts).by(readers()...).under(vital).tagged("errors"),
 		checked(operation(get, "/v1/series", "Count what happened to errors, hour by hour", (*API).series), (*API).checkSeries).by(readers()...).under(vital).tagged("operations"),
-		operation(get, "/v1/forecast", "Forecast when queues are empty", (*API).forecast).by(readers()...).under(vital).tagged("operations"),
+		operation(get, "/v1/forecast", "Forecast when queues are empty and which deadlines are missed", (*API).forecast).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/stream", "Follow what changes, as server-sent events", (*API).showStream).streams((*API).stream).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/errors/{id}", "Show an error", (*API).showError).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/{id}/history", "Show what happened to an error", (*API).history).by(readers()...).under(vital).tagged("errors"),

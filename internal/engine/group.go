@@ -66,6 +66,44 @@ func (e *Engine) present(ctx context.Context, groups []recoup.ErrorGroup) error 
 	return err
 }
 
+// maxCodePages is how many pages of groups the hours of a code are made of, the last seen
+// first.
+const maxCodePages = 5
+
+// CodeHours returns how many errors of a code were reported in each hour from a time on,
+// of the tables that the caller may see, as far as its groups are folded, and whether all
+// of its groups were counted.
+func (e *Engine) CodeHours(ctx context.Context, c Caller, f store.Filter, from time.Time) (list []store.GroupHour, whole bool, err error) {
+	f, ok, err := e.restrict(c, f)
+	if err != nil || !ok {
+		return nil, true, err
+	}
+	groups := store.ErrorGroupFilter{Table: f.Table, Tables: f.Tables, Code: f.Code, Order: recoup.GroupsBySeen}
+	page := store.Page{Limit: store.MaxPage}
+	for range maxCodePages {
+		found, next, err := e.Store.ErrorGroups(ctx, groups, page)
+		if err != nil {
+			return nil, false, err
+		}
+		var ids []recoup.ID
+		for i := range found {
+			if !found[i].LastSeenAt.Before(from) {
+				ids = append(ids, found[i].ID)
+			}
+		}
+		hours, err := e.Store.ErrorGroupHours(ctx, ids, from)
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, hours...)
+		if next.IsZero() || len(ids) < len(found) {
+			return list, true, nil
+		}
+		page.Cursor = next
+	}
+	return list, false, nil
+}
+
 // CheckGroupNote says what is wrong with a note on a group, all of it.
 func (e *Engine) CheckGroupNote(owner, note string) error {
 	_, err := e.checkGroupNote(owner, note)

@@ -106,7 +106,7 @@ func (e *Engine) redacted(filter recoup.JSON) recoup.JSON {
 
 // Freeze begins an operation: it writes down which errors a filter selects now, and which
 // of them the act does not apply to. Nothing is done until it is confirmed, and what the
-// filter selects later is not among them.
+// filter selects later is not among them. Of one that cannot be frozen nothing is kept.
 func (e *Engine) Freeze(ctx context.Context, c Caller, in NewOperation) (recoup.Operation, error) {
 	if err := e.CheckOperation(in); err != nil {
 		return recoup.Operation{}, err
@@ -134,26 +134,25 @@ func (e *Engine) Freeze(ctx context.Context, c Caller, in NewOperation) (recoup.
 	case len(hubs) > 1 && len(c.Hubs) > 0:
 		err = badBulk("filter", "the errors are of several hubs: narrow the filter to one hub, or use a key for all hubs")
 	}
-	return e.frozen(ctx, c, o.ID, hubs, err)
+	if err != nil {
+		if left := e.Store.DropOperation(context.WithoutCancel(ctx), o.ID); left != nil {
+			err = errors.Join(err, left)
+		}
+		return recoup.Operation{}, err
+	}
+	return e.frozen(ctx, o.ID, hubs)
 }
 
-// frozen ends the collection of members. An operation that could not be collected is
-// cancelled.
-func (e *Engine) frozen(ctx context.Context, c Caller, id recoup.ID, hubs map[string]bool, failed error) (recoup.Operation, error) {
-	o, err := e.Store.StepOperation(context.WithoutCancel(ctx), time.Time{}, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []recoup.AuditEntry, error) {
+// frozen ends the collection of members.
+func (e *Engine) frozen(ctx context.Context, id recoup.ID, hubs map[string]bool) (recoup.Operation, error) {
+	return e.Store.StepOperation(context.WithoutCancel(ctx), time.Time{}, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []recoup.AuditEntry, error) {
 		if len(hubs) == 1 {
 			for o.Hub = range hubs {
 			}
 		}
-		if failed == nil {
-			o.State, o.StateAt, o.ExpiresAt = recoup.OperationFrozen, now, now.Add(PreviewLife)
-		} else {
-			o = ended(o, recoup.OperationCancelled, c.Name, "its members could not be collected", now)
-			o.ExpiresAt = now
-		}
+		o.State, o.StateAt, o.ExpiresAt = recoup.OperationFrozen, now, now.Add(PreviewLife)
 		return o, nil, nil
 	})
-	return o, cmp.Or(failed, err)
 }
 
 // collect writes down the members of an operation, a page at a time, each as it is now. It

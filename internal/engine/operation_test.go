@@ -171,6 +171,9 @@ func TestOperationIsRefusedWhole(t *testing.T) {
 			_, err := w.Engine.Freeze(w.Context(), ada, row.in)
 			w.wantFields(err, nil, row.field)
 		}
+		if left, _, err := w.Engine.Operations(w.Context(), ada, "", store.Page{}); err != nil || len(left) > 0 {
+			w.Errorf("what could not be frozen has left %+v: %v", left, err)
+		}
 		for range engine.MaxUnconfirmed {
 			w.frozen(ada, parkAll(dol))
 		}

@@ -176,3 +176,9 @@ func Chunks(span Span, events iter.Seq[Event], size int) iter.Seq2[[]Event, erro
 		}
 	}
 }
+
+// HourCount is how much there was in an hour.
+type HourCount struct {
+	Hour time.Time
+	N    int64
+}

@@ -102,6 +102,10 @@ type SeriesReader interface {
 	// all tables or of some together: as far as it is folded, and where there was any.
 	// The minute of each is the beginning of its hour.
 	ActivityHours(ctx context.Context, tables []string, span Span) ([]Activity, error)
+
+	// EventHours counts the events of each of the hours that begin in a span, of one code
+	// or, if it is empty, of all: where there were any.
+	EventHours(ctx context.Context, code recoup.Code, span Span) ([]HourCount, error)
 }
 
 // FigureReader answers what rates and levels are made of. No answer costs more because

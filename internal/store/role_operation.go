@@ -18,6 +18,10 @@ type OperationKeeper interface {
 	// and counts them. The store sets their positions.
 	AddOperationItems(ctx context.Context, id recoup.ID, items []recoup.OperationItem) error
 
+	// DropOperation deletes an operation that is COLLECTING, with its members. Of any other
+	// it does nothing.
+	DropOperation(ctx context.Context, id recoup.ID) error
+
 	// StepOperation applies an input to an operation, with its row of the audit.
 	StepOperation(ctx context.Context, now time.Time, id recoup.ID, decide DecideOperation) (recoup.Operation, error)
 

@@ -34,7 +34,7 @@ func alerts(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	return l, err
 }
 
-func parked(ctx context.Context, s *command.Session, _ *report) (line, error) {
+func parked(ctx context.Context, s *command.Session, r *report) (line, error) {
 	l := line{What: "park queue", State: "empty", Way: "recoup errors list --parked"}
 	counts, err := s.Counts(ctx)
 	if err != nil {
@@ -50,19 +50,15 @@ func parked(ctx context.Context, s *command.Session, _ *report) (line, error) {
 		return l, nil
 	}
 	l.State = fmt.Sprintf("%d parked", n)
-	page, err := s.Parked(ctx, client.ParkedFilter{}, whole)
-	if err != nil || len(page.Errors) == 0 {
+	f, err := r.forecast(ctx, s)
+	if err != nil {
 		return l, err
 	}
-	overdue := 0
-	for i := range page.Errors {
-		if due := page.Errors[i].ReviewDueAt; !due.IsZero() && due.Before(s.Clock()) {
-			overdue++
-		}
+	late, since := overdue(f)
+	if l.Needs, l.Detail = late > 0, "no review is overdue"; late > 0 {
+		l.Detail = fmt.Sprintf("%d overdue for review, the first for %s", late, s.Ago(since))
 	}
-	l.Needs = overdue > 0
-	l.Detail = fmt.Sprintf("%d overdue for review, the oldest parked for %s", overdue, s.Ago(page.Errors[0].ParkedAt))
-	if page.Next != "" {
+	if f.Partial {
 		l.Detail = "at least " + l.Detail
 	}
 	return l, nil
@@ -103,6 +99,30 @@ func replays(ctx context.Context, s *command.Session, _ *report) (line, error) {
 		l.State = fmt.Sprintf("%d under way", len(under)-len(paused))
 		l.Detail = some(under, func(r *recoup.Replay) string {
 			return fmt.Sprintf("%s %s, %d of %d ended", r.Reason, r.State, r.Counts.Ended(), r.Members)
+		})
+	}
+	if len(paused) > 0 {
+		l.State += fmt.Sprintf(", %d paused", len(paused))
+		l.Needs = true
+	}
+	return l, nil
+}
+
+// operations are bulk acts that are under way. What is paused waits for a person.
+func operations(ctx context.Context, s *command.Session, _ *report) (line, error) {
+	l := line{What: "operations", State: "none under way", Way: "recoup operations list"}
+	var under, paused []recoup.Operation
+	for _, state := range []recoup.OperationState{recoup.OperationRunning, recoup.OperationPaused} {
+		page, err := s.Operations(ctx, string(state), whole)
+		if err != nil {
+			return l, err
+		}
+		under, paused = append(under, page.Operations...), page.Operations
+	}
+	if len(under) > 0 {
+		l.State = fmt.Sprintf("%d under way", len(under)-len(paused))
+		l.Detail = some(under, func(o *recoup.Operation) string {
+			return fmt.Sprintf("%s %s, %d of %d done", o.Act, o.State, o.Members-o.Pending(), o.Members)
 		})
 	}
 	if len(paused) > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"recoup"
+	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/cli/command"
 )
@@ -19,11 +20,12 @@ func status(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the current state, and what needs a person",
-		Long: `Shows on one screen what fires, what is parked and overdue for review, what is due and
-claimed by nobody, when queues are empty at the present pace, open dead letters, replays,
-late jobs, notifications that were given up, channels that fail, tables whose names
-something else has in the database, the leader and the policy. A line that begins with an
-exclamation mark needs a person; then the exit status is 1.`,
+		Long: `Shows on one screen what fires, what is parked and overdue for review, which deadlines of
+parked errors will be missed at the present pace, what is due and claimed by nobody, when
+queues are empty, open dead letters, replays, bulk operations, late jobs, notifications
+that were given up, channels that fail, tables whose names something else has in the
+database, the leader and the policy. A line that begins with an exclamation mark needs a
+person; then the exit status is 1.`,
 		Example: `  recoup status
   recoup status --watch 10s`,
 		Args: command.NoArgs,
@@ -59,6 +61,8 @@ type report struct {
 	Leader string `json:"leader,omitempty"`
 	Needs  bool   `json:"needs_a_person"`
 	Lines  []line `json:"lines"`
+
+	outlook *client.Forecast // asked for once
 }
 
 // look asks the server for everything. What the key may not see is said, and no reason
@@ -69,7 +73,7 @@ func look(ctx context.Context, s *command.Session) (r report, err error) {
 		return r, err
 	}
 	r.Policy = current.Version
-	for _, section := range []func(context.Context, *command.Session, *report) (line, error){alerts, parked, claiming, pace, deadLetters, replays, jobs, notices, channels, tables} {
+	for _, section := range []func(context.Context, *command.Session, *report) (line, error){alerts, parked, deadlines, claiming, pace, deadLetters, replays, operations, jobs, notices, channels, tables} {
 		l, err := section(ctx, s, &r)
 		if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == fault.CodeInsufficientPermissions {
 			l.State, l.Detail = "unknown", "the key may not see it"

@@ -15,7 +15,9 @@ func TestForecastPlans(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	for kind, index := range map[store.ParkDeadline]string{store.ParkReview: "error_review_idx", store.ParkExpiry: "error_park_expiry_idx"} {
-		text := asked(func(v verb.Verbs) { _, _ = v.ParkDeadlines(t.Context(), kind, []time.Time{time.Unix(1, 0), time.Unix(2, 0)}) })
+		text := asked(func(v verb.Verbs) {
+			_, _ = v.ParkDeadlines(t.Context(), kind, []time.Time{time.Unix(1, 0), time.Unix(2, 0)})
+		})
 		plan := strings.Join(planOf(t, s, text), "\n")
 		if !strings.Contains(plan, "USING COVERING INDEX "+index) || strings.Contains(plan, "FOR ORDER BY") {
 			t.Errorf("%s: %s", kind, plan)

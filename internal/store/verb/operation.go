@@ -66,6 +66,22 @@ func (v Verbs) AddOperationItems(ctx context.Context, id recoup.ID, items []reco
 	return err
 }
 
+// DropOperation deletes an operation whose members are not fixed, members first: without
+// their operation nothing guards them.
+func (v Verbs) DropOperation(ctx context.Context, id recoup.ID) error {
+	_, err := act(ctx, v, "drop an operation", func(tx Tx) (int, error) {
+		o, err := operations.lock(tx, id, id.String())
+		if err != nil || o.State != recoup.OperationCollecting {
+			return 0, err
+		}
+		if _, err := tx.Change("delete from recoup.operation_item where operation_id = $1", []any{id}); err != nil {
+			return 0, err
+		}
+		return tx.Change("delete from recoup.operation where operation_id = $1", []any{id})
+	})
+	return err
+}
+
 // StepOperation applies an input to an operation.
 func (v Verbs) StepOperation(ctx context.Context, now time.Time, id recoup.ID, decide store.DecideOperation) (recoup.Operation, error) {
 	return decideOne(ctx, v, "step an operation", now, func(tx Tx) (o recoup.Operation, refused, err error) {

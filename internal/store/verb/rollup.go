@@ -36,6 +36,21 @@ func (v Verbs) TopCodes(ctx context.Context, span store.Span, limit int) ([]reco
 		whole.From, whole.To, head.From, head.To, tail.From, tail.To, clamp(limit)), codeCounts...)
 }
 
+var hourCounts = row.Fields(func(h *store.HourCount) []any { return []any{&h.Hour, &h.N} })
+
+// EventHours counts the events of the hours of a span.
+func (v Verbs) EventHours(ctx context.Context, code recoup.Code, span store.Span) ([]store.HourCount, error) {
+	q := within("count events by the hour", "select hour, sum(count)::bigint from (")
+	for i, table := range []string{"hourly", "delta"} {
+		if i > 0 {
+			q.add(" union all ")
+		}
+		q.sums("recoup.error_aggregate_"+table, "hour", "hour, count", span)
+		q.equal("code", string(code))
+	}
+	return rows(ctx, v, q.add(") e group by 1 order by 1"), hourCounts...)
+}
+
 var serviceRates = row.Fields(func(r *recoup.ServiceRate) []any { return []any{&r.Service, &r.Retryable, &r.Total} })
 
 // RetryableRates returns the retryable share of every service.

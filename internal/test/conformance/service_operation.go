@@ -15,6 +15,7 @@ func operationClauses() []serviceClause {
 		{"an operation is kept as it was asked for, and listed newest first, by state and by hub", operationKept},
 		{"a key has so many operations that wait for their confirmation, and no more", operationsFull},
 		{"the members of an operation are in order and counted, and fixed once it is frozen", operationMembers},
+		{"an operation whose members are not fixed can be dropped with them, and no other", operationDropped},
 		{"what is done with members, their results and the operation's counts are one commit", operationCarried},
 		{"only an operation that runs is carried out", operationStill},
 		{"each member is acted on once, however many nodes carry the operation out", operationRaced},
@@ -46,6 +47,28 @@ func (d *serviceDriver) operationStep(id recoup.ID, change func(o *recoup.Operat
 	})
 	d.must(err)
 	return o
+}
+
+func operationDropped(d *serviceDriver) {
+	errors := NewDriver(d.TB, d.store)
+	e := errors.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
+	dropped, kept := d.addOperation(d.operation("ada")), d.addOperation(d.operation("ada"))
+	for _, o := range []recoup.Operation{dropped, kept} {
+		d.must(d.store.AddOperationItems(d.Context(), o.ID, members([]recoup.Error{e})))
+	}
+	d.operationStep(kept.ID, func(o *recoup.Operation) { o.State = recoup.OperationFrozen })
+	for _, o := range []recoup.Operation{dropped, kept} {
+		d.must(d.store.DropOperation(d.Context(), o.ID))
+	}
+	list, _, err := d.store.Operations(d.Context(), store.OperationFilter{}, store.Page{})
+	if d.must(err); len(list) != 1 || list[0].ID != kept.ID || list[0].Members != 1 {
+		d.Errorf("left are %+v", list)
+	}
+	for id, want := range map[recoup.ID]int{dropped.ID: 0, kept.ID: 1} {
+		if items, _, err := d.store.OperationItems(d.Context(), id, "", 0, 10); err != nil || len(items) != want {
+			d.Errorf("of %s %d members are left, want %d: %v", id, len(items), want, err)
+		}
+	}
 }
 
 func confirmed(o *recoup.Operation) {
