@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"strings"
 
 	"recoup/client"
 )
@@ -12,9 +13,17 @@ type forecastRow struct {
 	Bad                bool
 }
 
-// forecastRows are the queues in which something waits, those first that will not drain.
+// forecastRows are the queues in which something waits, for a worker or for a person, those
+// first that will not drain or miss a deadline.
 func forecastRows(f *client.Forecast) []forecastRow {
 	var bad, good []forecastRow
+	add := func(row forecastRow) {
+		if row.Bad {
+			bad = append(bad, row)
+		} else {
+			good = append(good, row)
+		}
+	}
 	for i := range f.Queues {
 		q := &f.Queues[i]
 		if q.Verdict == "empty" || q.Due == 0 && q.Waiting == 0 {
@@ -23,13 +32,48 @@ func forecastRows(f *client.Forecast) []forecastRow {
 		row := forecastRow{Name: q.Name()}
 		row.Why = fmt.Sprintf("%s due, %s waiting · %s a minute done · %s a minute new", count(q.Due), count(q.Waiting), rate(q.DonePerMinute), rate(q.NewPerMinute))
 		row.Verdict, row.Bad = verdict(f, q)
-		if row.Bad {
-			bad = append(bad, row)
-		} else {
-			good = append(good, row)
-		}
+		add(row)
+	}
+	for i := range f.Park {
+		q := &f.Park[i]
+		row := forecastRow{Name: "Park queue of " + q.Table}
+		row.Why = fmt.Sprintf("%s parked · %s a day cleared · %s a day reviewed · %s a day new", count(q.Waiting), rate(q.ClearedPerDay), rate(q.ReviewedPerDay), rate(q.NewPerDay))
+		row.Verdict, row.Bad = parkVerdict(f, q)
+		add(row)
 	}
 	return append(bad, good...)
+}
+
+// parkVerdict is what can be said of the deadlines of a park queue, in words.
+func parkVerdict(f *client.Forecast, q *client.ParkForecast) (words string, bad bool) {
+	var parts []string
+	for _, d := range []struct {
+		*client.DeadlineForecast
+		what string
+	}{{&q.Expiries, "expire first"}, {&q.Reviews, "reviews missed"}} {
+		if d.Most > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s, from %s on", between(d.Fewest, d.Most), d.what, span(d.First.Sub(f.At))))
+			bad = bad || d.Fewest > 0
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, "; "), bad
+	case q.Reviews.Verdict == "too_little_data" || q.Expiries.Verdict == "too_little_data":
+		return "too little data", false
+	}
+	return "deadlines in time", false
+}
+
+// between is a range of numbers.
+func between(fewest, most int64) string {
+	switch {
+	case fewest == most:
+		return count(most)
+	case fewest == 0:
+		return "up to " + count(most)
+	}
+	return count(fewest) + " to " + count(most)
 }
 
 // verdict is what can be said of a queue, in words.

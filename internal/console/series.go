@@ -1,6 +1,9 @@
 package console
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"recoup/client"
@@ -13,6 +16,54 @@ type hourChart struct {
 	Reported int64
 	Parked   int64
 	Most     int64
+	Level    levelChart
+}
+
+// levelChart is how many were parked at the end of each hour, drawn as a line to a scale of
+// its own, with the limits of alert rules that compare it.
+type levelChart struct {
+	Points string // of the line, 30 apart
+	Now    int64
+	Most   int64
+	Limits []limitLine
+}
+
+// limitLine is where a rule draws its line.
+type limitLine struct {
+	client.Threshold
+	Y int
+}
+
+// Label is the rule in words.
+func (l limitLine) Label() string {
+	return l.Rule + " " + l.Compare + " " + strconv.FormatFloat(l.Value, 'f', -1, 64)
+}
+
+const levelHeight = 60
+
+// newLevelChart draws the level of hours. Limits that are far above it would flatten it, and
+// are drawn at the top: what they are is said in words.
+func newLevelChart(s client.Series) (c levelChart) {
+	for _, h := range s.Hours {
+		c.Most, c.Now = max(c.Most, h.InPark), h.InPark
+	}
+	scale := float64(max(c.Most, 1))
+	for _, l := range s.Thresholds {
+		if l.Figure == "in_park" && l.Value <= 4*scale {
+			scale = max(scale, l.Value)
+		}
+	}
+	y := func(v float64) int { return levelHeight - int(min(v/scale, 1)*(levelHeight-2)) }
+	for i, h := range s.Hours {
+		c.Points += fmt.Sprintf("%d,%d %d,%d ", 30*i, y(float64(h.InPark)), 30*(i+1), y(float64(h.InPark)))
+	}
+	c.Points = strings.TrimSpace(c.Points)
+	for _, l := range s.Thresholds {
+		if l.Figure == "in_park" {
+			c.Limits = append(c.Limits, limitLine{l, y(l.Value)})
+		}
+	}
+	return c
 }
 
 // hourColumn is an hour, 30 wide in a drawing of 720 by 120.
@@ -39,6 +90,7 @@ func newHourChart(s client.Series) hourChart {
 		b.ParkedY, b.ParkedHeight = c.bar(h.Parked)
 		c.Bars = append(c.Bars, b)
 	}
+	c.Level = newLevelChart(s)
 	return c
 }
 

@@ -31,3 +31,21 @@ func TestHourChart(t *testing.T) {
 		t.Errorf("an empty chart is %+v", empty)
 	}
 }
+
+// TestLevelChart proves that the park queue is drawn to one scale with the limits of rules, and
+// that a limit far above does not flatten it.
+func TestLevelChart(t *testing.T) {
+	t.Parallel()
+	hours := []client.HourCount{{InPark: 50}, {InPark: 100}, {InPark: 25}}
+	near := client.Threshold{Rule: "parked-errors", Figure: "in_park", Compare: ">", Value: 200}
+	c := newLevelChart(client.Series{Hours: hours, Thresholds: []client.Threshold{near, {Rule: "far", Figure: "in_park", Compare: ">=", Value: 1000}, {Rule: "other", Figure: "reported"}}})
+	if c.Points != "0,46 30,46 30,31 60,31 60,53 90,53" || c.Now != 25 || c.Most != 100 {
+		t.Errorf("the line is %+v", c)
+	}
+	if len(c.Limits) != 2 || c.Limits[0].Y != 2 || c.Limits[1].Y != 2 || c.Limits[0].Label() != "parked-errors > 200" {
+		t.Errorf("the limits are %+v", c.Limits)
+	}
+	if c := newLevelChart(client.Series{Hours: hours}); c.Points != "0,31 30,31 30,2 60,2 60,46 90,46" || c.Limits != nil {
+		t.Errorf("without a rule the line is %+v", c)
+	}
+}

@@ -39,7 +39,7 @@ func viewNow(v *visit) (any, error) {
 	p := &nowPage{MayAudit: v.who.May("operator", "admin")}
 	parts := nowParts()
 	p.Stats = make([]stat, len(parts))
-	failed := make([]error, len(parts)+4)
+	failed := make([]error, len(parts)+3)
 	var all sync.WaitGroup
 	for i, part := range parts {
 		all.Go(func() { p.Stats[i], failed[i] = seen(part(v.ctx(), v, p)) })
@@ -56,12 +56,8 @@ func viewNow(v *visit) (any, error) {
 		p.Acts, failed[len(parts)+1] = page.Entries, permitted(err)
 	})
 	all.Go(func() {
-		forecast, err := v.client.Forecast(v.ctx())
-		p.Forecasts, failed[len(parts)+2] = forecastRows(&forecast), permitted(err)
-	})
-	all.Go(func() {
 		series, err := v.client.Series(v.ctx(), client.SeriesFilter{Hours: recoup.TrendHours})
-		p.Series, failed[len(parts)+3] = newHourChart(series), permitted(err)
+		p.Series, failed[len(parts)+2] = newHourChart(series), permitted(err)
 	})
 	all.Wait()
 	if err := errors.Join(failed...); err != nil {
@@ -108,25 +104,24 @@ func headline(stats []stat) (first, rest string) {
 	return fmt.Sprintf("%d things need you", n), "They are marked in red. The rest looks after itself."
 }
 
-func overdue(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
-	s := stat{Title: "Reviews overdue", Href: "park"}
-	page, err := v.client.Parked(ctx, client.ParkedFilter{}, client.Page{Limit: 100})
-	n := 0
-	var oldest *recoup.Error
-	for i := range page.Errors {
-		e := &page.Errors[i]
-		if e.ReviewDueAt.IsZero() || !e.ReviewDueAt.Before(v.now) {
-			continue
-		}
-		if n++; oldest == nil || e.ReviewDueAt.Before(oldest.ReviewDueAt) {
-			oldest = e
+// overdue counts review deadlines that have passed, and shows what becomes of the others.
+func overdue(ctx context.Context, v *visit, p *nowPage) (stat, error) {
+	s := stat{Title: "Reviews overdue", Href: "park", Why: "nobody has missed a deadline"}
+	f, err := v.client.Forecast(ctx)
+	p.Forecasts = forecastRows(&f)
+	var n int64
+	var oldest *client.ParkForecast
+	for i := range f.Park {
+		q := &f.Park[i]
+		if n += q.Overdue; q.Overdue > 0 && (oldest == nil || q.OverdueSince.Before(oldest.OverdueSince)) {
+			oldest = q
 		}
 	}
-	s.Value, s.Hot, s.Why = count(int64(n)), n > 0, "nobody has missed a deadline"
+	s.Value, s.Hot = count(n), n > 0
 	if oldest != nil {
-		s.Why = fmt.Sprintf("oldest by %s, %s", span(v.now.Sub(oldest.ReviewDueAt)), oldest.Owner())
+		s.Why = fmt.Sprintf("oldest by %s, in %s", span(v.now.Sub(oldest.OverdueSince)), oldest.Table)
 	}
-	if page.Next != "" {
+	if f.Partial {
 		s.Value += "+"
 	}
 	return s, err

@@ -105,7 +105,7 @@ func deadlines(ctx context.Context, s *command.Session, r *report) (line, error)
 	case len(unknown) > 0:
 		l.State = "too little data"
 		l.Detail = some(unknown, func(p *client.ParkForecast) string {
-			return fmt.Sprintf("%s: %d to review, %d expire one day", p.Table, p.Reviews.Of, p.Expiries.Of)
+			return fmt.Sprintf("%s: %s and %d expiring ahead", p.Table, command.Count(int(p.Reviews.Of), "review"), p.Expiries.Of)
 		})
 	}
 	return l, nil

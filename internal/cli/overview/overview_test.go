@@ -65,6 +65,30 @@ func TestStatusForecasts(t *testing.T) {
 	has("! queues 1 will not drain outreach.dol_errors: 25 wait,")
 }
 
+// TestStatusForecastsDeadlines proves that status says how many deadlines of what is parked are
+// missed, once it is known how fast people are.
+func TestStatusForecastsDeadlines(t *testing.T) {
+	n := clitest.Start(t, false)
+	has := func(words string) {
+		t.Helper()
+		if got := n.Run("status"); !strings.Contains(strings.Join(strings.Fields(got.Out), " "), words) {
+			t.Errorf("no %q in\n%s%s", words, got.Out, got.Err)
+		}
+	}
+	has("deadlines none")
+	for i := range 3 {
+		for k := range 8 {
+			n.Must("report", "--table", "outreach.dol_errors", "--entity", fmt.Sprintf("c-%d-%d", i, k), "--code", "VALIDATION_ERROR", "--message", "no")
+		}
+		if i == 0 {
+			has("deadlines too little data outreach.dol_errors: 8 reviews and 8 expiring ahead")
+		}
+		n.Wait(7 * time.Hour)
+	}
+	has("park queue 24 parked no review is overdue")
+	has("! deadlines will be missed outreach.dol_errors: 24 of 24 reviews not in time, the first due in 3h; 24 of 24 expire before anyone clears them")
+}
+
 // TestAudit proves that an act on many errors is one line of the audit, with its count
 // and its reason, and that the list can be narrowed.
 func TestAudit(t *testing.T) {
