@@ -68,13 +68,13 @@ func TestAdmin(t *testing.T) {
 	v.signIn(n.Key)
 	p := v.get("admin")
 	p.has(t, "Jobs", "The doctor", "Channels", "Keys", "Run now")
-	v.get("doctor").has(t, "The doctor finds", "checks,")
+	v.get("doctor").has(t, "The doctor has", "checks,")
 	v.send(p, "admin/jobs/leases/run", url.Values{}).has(t, "The job has run.")
 	v.get("audit").has(t, "job.run", "leases")
 	v.get("codes?text=timeout").has(t, "NETWORK_TIMEOUT")
 	v.signIn(key(t, n, "reader"))
 	p = v.get("admin")
-	p.has(t, "Only an admin's key runs jobs.")
+	p.has(t, "Only an admin&#39;s key runs jobs.")
 	if got := v.send(p, "admin/jobs/leases/run", url.Values{}); got.status != http.StatusForbidden {
 		t.Errorf("a reader runs a job: %d", got.status)
 	}

@@ -66,7 +66,7 @@ func TestSilence(t *testing.T) {
 	r := visit(t, n)
 	r.signIn(key(t, n, "reader"))
 	p := r.get(here)
-	p.has(t, `disabled title="A key of the role reader may only look."`)
+	p.has(t, `aria-disabled="true" title="A key of the role reader may only look."`)
 	if got := r.send(p, end, url.Values{}); got.status != http.StatusForbidden {
 		t.Errorf("a reader ends a silence: %d", got.status)
 	}

@@ -143,7 +143,7 @@ func TestDeadLetterPage(t *testing.T) {
 	r.signIn(key(t, n, "reader"))
 	for _, path := range []string{at, "dead-letters/" + d.ErrorID.String()} {
 		p := r.get(path)
-		p.has(t, `disabled title="A key of the role reader may only look."`)
+		p.has(t, `aria-disabled="true" title="A key of the role reader may only look."`)
 		if p := r.send(p, path+"/triage", triage); p.status != http.StatusForbidden {
 			t.Errorf("a reader triages at %s: %d", path, p.status)
 		}

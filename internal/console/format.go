@@ -23,6 +23,19 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
+// nearest rounds what is still to come to the unit that it is written in: 3 h 59 min are 4 h.
+func nearest(d time.Duration) time.Duration {
+	switch {
+	case d < 90*time.Second:
+		return d.Round(time.Second)
+	case d < 90*time.Minute:
+		return d.Round(time.Minute)
+	case d < 48*time.Hour:
+		return d.Round(time.Hour)
+	}
+	return d.Round(24 * time.Hour)
+}
+
 // moment is a time as pages show it: how long ago or how soon, and exactly on hover.
 func moment(now, t time.Time) template.HTML {
 	if t.IsZero() {
@@ -33,7 +46,7 @@ func moment(now, t time.Time) template.HTML {
 	case now.Sub(t).Abs() < time.Second:
 		text = "now"
 	case t.After(now):
-		text = "in " + span(t.Sub(now))
+		text = "in " + span(nearest(t.Sub(now)))
 	}
 	return timeTag(t, text)
 }
@@ -172,4 +185,27 @@ func next(now time.Time, e *recoup.Error) template.HTML {
 		return "expires " + moment(now, e.ExpiresAt)
 	}
 	return "–"
+}
+
+// counted is a number of something.
+type counted struct {
+	N    int64
+	Noun string
+}
+
+// details are the fields of an act of the audit in a line.
+func details(object recoup.JSON) string {
+	var words []string
+	for _, p := range pairs(object) {
+		words = append(words, p.Name+": "+p.Value)
+	}
+	return strings.Join(words, " · ")
+}
+
+// target is what an act was done to: an id by its end, anything else as it is.
+func target(name string) string {
+	if id, err := recoup.ParseID(name); err == nil {
+		return short(id)
+	}
+	return name
 }

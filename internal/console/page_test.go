@@ -103,7 +103,7 @@ func TestReaders(t *testing.T) {
 	v.signIn(key(t, n, "reader"))
 	at := "errors/" + parked.Error.ID.String()
 	p := v.get(at)
-	p.has(t, `disabled title="A key of the role reader may only look."`)
+	p.has(t, `aria-disabled="true" title="A key of the role reader may only look."`)
 	if got := v.send(p, at+"/resolve", url.Values{"reason": {"no"}}); got.status != http.StatusForbidden {
 		t.Errorf("a reader resolves an error: %d", got.status)
 	}

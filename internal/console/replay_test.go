@@ -59,7 +59,7 @@ func TestReplay(t *testing.T) {
 	}
 	r := visit(t, n)
 	r.signIn(key(t, n, "reader"))
-	r.get(here).has(t, `disabled title="A key of the role reader may only look."`)
+	r.get(here).has(t, `aria-disabled="true" title="A key of the role reader may only look."`)
 }
 
 // TestReplayOfOne proves that one dead letter is replayed by its own page, and that both

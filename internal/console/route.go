@@ -62,5 +62,6 @@ func routes() []route {
 		{post, "sign-out", "", signOut},
 		{post, "theme", "", choose(themes())},
 		{post, "times", "", choose(times())},
+		{post, "columns", "", chooseColumns},
 	}
 }

@@ -33,7 +33,7 @@ func TestSavedViews(t *testing.T) {
 	reader := visit(t, n)
 	reader.signIn(key(t, n, "reader"))
 	p = reader.get("errors?state=PARKED")
-	p.has(t, ">Waiting", `disabled title="A key of the role reader may only look."`)
+	p.has(t, ">Waiting", `aria-disabled="true" title="A key of the role reader may only look."`)
 	if got := reader.send(p, "views/"+id+"/delete", url.Values{}); got.status != http.StatusForbidden {
 		t.Errorf("a reader deletes a view: %d", got.status)
 	}

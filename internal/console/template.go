@@ -55,8 +55,9 @@ type frame struct {
 	Here    string // the address below the console, for what comes back here
 	CSRF    string
 	Who     who
-	Theme   string // light or dark; empty: the system's
-	Times   string // local; empty: UTC
+	Theme   string  // light or dark; empty: the system's
+	Times   string  // local; empty: UTC
+	Columns columns // of the page's list
 	Version string
 	Now     time.Time
 	Done    string // what was just done
@@ -67,7 +68,7 @@ type frame struct {
 func (p *pages) show(v *visit, status int, page string, main any) {
 	f := frame{
 		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: chosen(v.r, themes()), Times: chosen(v.r, times()), Version: v.console.Version,
-		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path),
+		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path), Columns: pageColumns(v.r, page),
 	}
 	p.write(v.w, status, page, "layout", f)
 }
@@ -102,7 +103,9 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": asset, "segment": url.PathEscape, "count": count, "plural": plural, "short": short, "badge": stateBadge, "moment": moment, "age": age, "next": next,
 		"nav": navigation, "change": change, "pairs": pairs, "workflowBadge": workflowBadge, "web": web,
-		"errorTable": func(now time.Time, errors []recoup.Error, pick bool) errorTable { return errorTable{now, errors, pick} },
+		"errorTable": func(now time.Time, errors []recoup.Error, pick bool, c columns) errorTable {
+			return errorTable{now, errors, pick, c}
+		},
 		"actBar": func(refused string, verbs []verb, matching string, everything bool) actBar {
 			return actBar{refused, verbs, matching, everything}
 		},
@@ -110,20 +113,21 @@ func functions() template.FuncMap {
 		"noteList": func(now time.Time, notes []recoup.Note) noteList { return noteList{now, notes} },
 		"causes":   causes, "itemBadge": itemBadge, "replayBadge": replayBadge, "operationBadge": operationBadge, "resultBadge": resultBadge, "filterWords": filterWords, "alertBadge": alertBadge, "figure": figure, "alertSince": alertSince, "percent": percent,
 		"int":     func(n int) int64 { return int64(n) },
-		"viewHub": viewHub,
-		"words":   func(name any) string { return strings.ReplaceAll(strings.ToLower(fmt.Sprint(name)), "_", " ") },
-		"sum":     func(a, b int64) int64 { return a + b },
-		"add":     func(a, b int) int { return a + b },
-		"sub":     func(a, b int) int { return a - b },
-		"lower":   func(s any) string { return strings.ToLower(fmt.Sprint(s)) },
+		"viewHub": viewHub, "counted": func(n int, noun string) counted { return counted{int64(n), noun} }, "details": details, "target": target,
+		"words": func(name any) string { return strings.ReplaceAll(strings.ToLower(fmt.Sprint(name)), "_", " ") },
+		"sum":   func(a, b int64) int64 { return a + b },
+		"add":   func(a, b int) int { return a + b },
+		"sub":   func(a, b int) int { return a - b },
+		"lower": func(s any) string { return strings.ToLower(fmt.Sprint(s)) },
 	}
 }
 
 // errorTable is a table of errors, whose rows can be picked or not.
 type errorTable struct {
-	Now    time.Time
-	Errors []recoup.Error
-	Pick   bool
+	Now     time.Time
+	Errors  []recoup.Error
+	Pick    bool
+	Columns columns
 }
 
 // actBar is the bar of acts that comes with a selection.

@@ -20,7 +20,6 @@ type adminPage struct {
 	Keys      []recoup.Key
 	Notices   []recoup.Notice // given up
 	MayRun    bool
-	MayResend bool
 	MayDoctor bool
 }
 
@@ -39,7 +38,7 @@ func (p adminPage) Troubles() string {
 }
 
 func viewAdmin(v *visit) (any, error) {
-	p := adminPage{MayRun: v.who.May("admin"), MayResend: v.who.May("operator", "admin"), MayDoctor: v.who.May("admin")}
+	p := adminPage{MayRun: v.who.May("admin"), MayDoctor: v.who.May("admin")}
 	parts := []func() error{
 		func() error {
 			found, err := v.client.Jobs(v.ctx())

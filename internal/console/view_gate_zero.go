@@ -67,7 +67,6 @@ type batchPage struct {
 	Funnel   []funnelStep
 	Failed   []recoup.Recovery // those that are exhausted, the last first
 	Next     string
-	MayAct   bool
 	Standing badge
 }
 
@@ -89,7 +88,7 @@ func viewBatch(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Failed, p.Funnel, p.MayAct, p.Standing = list.Recoveries, funnel(&p.Batch), v.who.May("operator", "admin"), batchBadge(&p.Batch.Batch, v.now)
+	p.Failed, p.Funnel, p.Standing = list.Recoveries, funnel(&p.Batch), batchBadge(&p.Batch.Batch, v.now)
 	if list.Next != "" {
 		p.Next = address(v.batch(id), url.Values{"cursor": {list.Next}})
 	}

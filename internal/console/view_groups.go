@@ -90,6 +90,13 @@ func hours(trend []int64) []hourBar {
 	return list
 }
 
+// stateLink is how many errors are in a state, and where they are listed.
+type stateLink struct {
+	State recoup.State
+	N     int64
+	Href  string
+}
+
 // errorGroupPage is one cause: what is known of it, and the acts on all that it has hit.
 type errorGroupPage struct {
 	groupRow
@@ -97,7 +104,7 @@ type errorGroupPage struct {
 	All    string // the list of its errors
 	Filter string
 	Verbs  []verb
-	MayAct bool
+	States []stateLink
 }
 
 func viewErrorGroup(v *visit) (any, error) {
@@ -111,7 +118,12 @@ func viewErrorGroup(v *visit) (any, error) {
 		return nil, err
 	}
 	q := url.Values{"group": {id.String()}}
-	return errorGroupPage{groupRow: groupRow{g, hours(g.Trend)}, Errors: list.Errors, All: address("errors", q), Filter: q.Encode(), Verbs: verbs(), MayAct: v.who.May("operator", "admin")}, nil
+	p := errorGroupPage{groupRow: groupRow{g, hours(g.Trend)}, Errors: list.Errors, All: address("errors", q), Filter: q.Encode(), Verbs: verbs()}
+	for _, s := range []stateLink{{State: recoup.Active, N: g.Active}, {State: recoup.RetryPending, N: g.RetryPending}, {State: recoup.Parked, N: g.Parked}, {State: recoup.Escalated, N: g.Escalated}} {
+		s.Href = address("errors", url.Values{"group": {id.String()}, "state": {string(s.State)}})
+		p.States = append(p.States, s)
+	}
+	return p, nil
 }
 
 // noteErrorGroup gives a group its owner and its note.

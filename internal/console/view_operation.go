@@ -26,7 +26,6 @@ type operationPage struct {
 	More    string
 	Problem string     // with the confirmation
 	Said    recoup.Act // with it
-	MayAct  bool
 }
 
 // memberResult is how many members have a result, and where they are listed.
@@ -67,7 +66,7 @@ func operationOf(v *visit, id recoup.ID) (*operationPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &operationPage{Operation: o, Result: q.Get("result"), Said: o.Input, MayAct: v.who.Refused() == "", Acts: operationActs(&o, v.who), Results: memberResults(at, &o)}
+	p := &operationPage{Operation: o, Result: q.Get("result"), Said: o.Input, Acts: operationActs(&o, v.who), Results: memberResults(at, &o)}
 	if p.Verb, err = verbOf(o.Act); err != nil {
 		return nil, err
 	}

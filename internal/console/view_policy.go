@@ -25,6 +25,9 @@ type policyPage struct {
 	MayApply bool
 }
 
+// Tried reports whether the page is the answer to a draft.
+func (p policyPage) Tried() bool { return p.Plan != nil || p.Problem != "" }
+
 func viewPolicy(v *visit) (any, error) {
 	p, err := readPolicy(v)
 	p.Draft = p.Text

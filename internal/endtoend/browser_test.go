@@ -28,7 +28,7 @@ type browser struct {
 func openBrowser(t *testing.T, base string) *browser {
 	t.Helper()
 	options := []chromedp.ExecAllocatorOption{chromedp.Headless, chromedp.NoFirstRun, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 1000), chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-dev-shm-usage", true)}
-	within, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	within, cancel := context.WithTimeout(context.Background(), 9*time.Minute)
 	t.Cleanup(cancel)
 	alone, stop := chromedp.NewExecAllocator(within, options...)
 	t.Cleanup(stop)

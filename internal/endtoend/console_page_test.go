@@ -18,17 +18,19 @@ import (
 	"recoup/internal/test/live"
 )
 
-// consolePages are the pages of the console, with something on each: a batch and a replay are
-// made for it.
+// consolePages are the pages of the console, with something on each: a batch, a replay, an
+// alert and a bulk act are made for it.
 func consolePages(t *testing.T, c *client.Client) map[string]string {
 	t.Helper()
 	d, e, intake := letter(t, c), waiting(t, c, "CO-1"), batch(t, c)
+	alert, operation := stock(t, c)
 	group := "dead-letters/groups/" + d.GroupID.String()
 	return map[string]string{
 		"dead-letters": "dead-letters", "dead-letter": "dead-letters/" + d.ErrorID.String(), "dead-letter-group": group, "replay-plan": group + "/replay", "operations": "operations", "alerts": "alerts",
 		"replay": "replays/" + replay(t, c, d).String(), "sign-in": "sign-in", "now": "", "errors": "errors?state=PARKED", "error": "errors/" + e.ID.String(), "park": "park", "promotion": "promotion?entity=CO-1",
 		"group": "groups/" + e.GroupID.String(), "find": "find?q=" + e.ID.String()[:7], "batch": "gate-zero/batches/spring", "intake": "gate-zero/intakes/" + intake.String(),
 		"groups": "groups", "gate-zero": "gate-zero", "codes": "codes", "policy": "policy", "admin": "admin", "doctor": "doctor", "audit": "audit", "missing": "nowhere",
+		"alert": "alerts/" + alert.String(), "operation": "operations/" + operation.String(),
 	}
 }
 
@@ -87,11 +89,12 @@ func TestConsoleHasNoBarriers(t *testing.T) {
 	}
 	s, c, b := console(t, live.SQLite(t))
 	b.signIn(s.key())
-	pages := consolePages(t, c)
+	all := sights(t, c)
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
-		for name, path := range pages {
-			b.open(path)
+		for _, at := range all {
+			b.look(at)
+			name := at.name
 			if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](string(axe)+"; true")); err != nil {
 				t.Fatal(err)
 			}
@@ -112,20 +115,21 @@ func TestConsoleHasNoBarriers(t *testing.T) {
 	}
 }
 
-// TestConsolePictures takes a picture of every page, in both themes and three widths, into
+// TestConsolePictures takes a picture of all that can be seen, in both themes and three widths, into
 // the folder that is named in RECOUP_PICTURES: make console-pictures. No page is wider
 // than its window.
 func TestConsolePictures(t *testing.T) {
 	t.Parallel()
 	s, c, b := console(t, live.SQLite(t))
 	b.signIn(s.key())
-	pages := consolePages(t, c)
+	all := sights(t, c)
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
 		for _, width := range []int64{360, 1280, 1920} {
 			b.do(chromedp.EmulateViewport(width, 1000))
-			for name, path := range pages {
-				b.open(path)
+			for _, at := range all {
+				b.look(at)
+				name := at.name
 				if wide, err := chromedp.Run(b.ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth")); err != nil || int64(wide) > width {
 					t.Errorf("%s is %d wide in a window of %d: %v", name, wide, width, err)
 				}

@@ -1,8 +1,15 @@
 package endtoend
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/chromedp"
 
 	"recoup"
 	"recoup/client"
@@ -10,7 +17,8 @@ import (
 )
 
 // TestConsoleOfAReader proves that who may only look sees the acts of every page, none of
-// which can be done, each with the reason; and that an act whose form is forged is refused.
+// which can be done, each with the reason, which Tab leads to and a screen reader says; and
+// that an act whose form is forged is refused.
 func TestConsoleOfAReader(t *testing.T) {
 	live.Everywhere(t, func(t *testing.T, d database) {
 		_, c, b := console(t, d)
@@ -25,12 +33,12 @@ func TestConsoleOfAReader(t *testing.T) {
 				continue
 			}
 			b.open(path)
-			// A button of a form that asks is for everybody; all others act.
-			const buttons = `[...document.querySelectorAll("main button")].filter(x => !(x.form && x.form.method === "get"))`
-			for _, x := range eval[[]string](b, buttons+`.filter(x => !x.matches(":disabled")).map(x => x.outerHTML)`) {
+			// A button of a form that asks, or that chooses columns, is for everybody; all others act.
+			const buttons = `[...document.querySelectorAll("main button")].filter(x => !(x.form && (x.form.method === "get" || x.form.matches("[action=columns]"))))`
+			for _, x := range eval[[]string](b, buttons+`.filter(x => x.type !== "button" || x.ariaDisabled !== "true" || x.hasAttribute("popovertarget")).map(x => x.outerHTML)`) {
 				t.Errorf("%s: a reader can press %s", name, x)
 			}
-			for _, x := range eval[[]string](b, buttons+`.filter(x => !/may only look|Only an admin/.test(x.closest("[title]")?.title)).map(x => x.outerHTML)`) {
+			for _, x := range eval[[]string](b, buttons+`.filter(x => x.tabIndex < 0 || x.disabled || !/may only look|Only an admin/.test(x.title)).map(x => x.outerHTML)`) {
 				t.Errorf("%s: nothing says why a reader cannot press %s", name, x)
 			}
 			acts += eval[int](b, buttons+".length")
@@ -38,7 +46,9 @@ func TestConsoleOfAReader(t *testing.T) {
 		if acts < 30 {
 			t.Errorf("a reader is shown %d acts", acts)
 		}
+		b.hearsWhy("admin", "main form[action$='/run'] button", "Only an admin's key runs jobs.")
 		parked := waiting(t, c, "CO-1")
+		b.hearsWhy("errors/"+parked.ID.String(), ".acts button", "A key of the role reader may only look.")
 		b.open("errors/" + parked.ID.String())
 		for token, want := range map[string]int{`document.querySelector("[name=csrf]").value`: 403, `"guessed"`: 403} {
 			forged := fmt.Sprintf(`fetch(location.pathname + "/resolve", {method: "POST", body: new URLSearchParams({csrf: %s, reason: "no"})}).then(r => r.status)`, token)
@@ -50,6 +60,40 @@ func TestConsoleOfAReader(t *testing.T) {
 			t.Errorf("a forged act has made it %s", e.State)
 		}
 	})
+}
+
+// hearsWhy fails the test unless Tab leads to a button that cannot be pressed, which then
+// shows the reason, is described by it to a screen reader, and does nothing.
+func (b *browser) hearsWhy(path, selector, why string) {
+	b.Helper()
+	b.open(path)
+	b.tabTo(selector)
+	if shown := eval[string](b, `getComputedStyle(document.activeElement, "::after").content`); shown != strconv.Quote(why) {
+		b.Errorf("at %s the button shows %s", path, shown)
+	}
+	said, err := chromedp.Run(b.ctx, described)
+	if err != nil || !slices.Contains(said, strconv.Quote(why)) {
+		b.Errorf("at %s a screen reader says %q: %v", path, said, err)
+	}
+	here := eval[string](b, "location.href + document.querySelector('main').innerText.length")
+	b.press("\r")
+	if now := eval[string](b, "location.href + document.querySelector('main').innerText.length"); now != here {
+		b.Errorf("at %s the button does something: %s, then %s", path, here, now)
+	}
+}
+
+// described is what a screen reader says of the buttons of a page beside their names.
+func described(ctx context.Context, t *chromedp.Target) (list []string, err error) {
+	tree, err := cdp.Call(ctx, t, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range tree.Nodes {
+		if n.Role != nil && string(n.Role.Value) == `"button"` && n.Description != nil {
+			list = append(list, string(n.Description.Value))
+		}
+	}
+	return list, nil
 }
 
 // waiting is the error of an entity.

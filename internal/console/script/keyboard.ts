@@ -33,7 +33,7 @@ function open(): boolean {
 // back at it.
 function press(selector: string): boolean {
   const found = document.querySelector<HTMLElement>(selector)
-  if (!found || found.hasAttribute("disabled") || found.offsetParent === null) return false
+  if (!found || found.ariaDisabled === "true" || found.offsetParent === null) return false
   found.focus()
   found.click()
   return true

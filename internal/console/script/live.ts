@@ -60,7 +60,7 @@ customElements.define("live-state", LiveState)
 document.addEventListener("htmx:beforeRequest", (event) => {
   const part = event.target as HTMLElement
   if (!part.hasAttribute("data-live")) return
-  const busy = part.querySelector("input[name=id]:checked, :is(input:not([type=checkbox]), select, textarea):focus") !== null || document.querySelector(":popover-open") !== null
+  const busy = part.querySelector("input[name=id]:checked, :is(input:not([type=checkbox]), select, textarea):focus, details.menu[open]") !== null || document.querySelector(":popover-open") !== null
   if (busy) event.preventDefault()
   document.querySelector<LiveState>("live-state")?.show(busy ? "still" : "live")
 })
