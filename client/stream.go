@@ -16,18 +16,19 @@ import (
 const (
 	StreamHello   = "hello"   // it has begun: Version and Counts
 	StreamCounts  = "counts"  // Counts have changed; these are all of them
-	StreamChanged = "changed" // something has happened to the errors in Changed
+	StreamChanged = "changed" // something has happened to the errors in Changed, or to the Objects
 	StreamLost    = "lost"    // more has changed than is listed: read again what you show
 	StreamEnd     = "end"     // the server ends the stream: Reason
 )
 
 // StreamEvent is what a stream says.
 type StreamEvent struct {
-	Event   string              `json:"event" enum:"hello,counts,changed,lost,end" doc:"what it tells"`
-	Version string              `json:"version,omitempty" doc:"of the server, at the beginning"`
-	Counts  []recoup.StateCount `json:"counts,omitempty" doc:"how many errors each table has in each state, as far as the key may see them"`
-	Changed []recoup.Changed    `json:"changed,omitempty" doc:"errors that something has happened to"`
-	Reason  string              `json:"reason,omitempty" doc:"why it ends, or what is lost"`
+	Event   string                 `json:"event" enum:"hello,counts,changed,lost,end" doc:"what it tells"`
+	Version string                 `json:"version,omitempty" doc:"of the server, at the beginning"`
+	Counts  []recoup.StateCount    `json:"counts,omitempty" doc:"how many errors each table has in each state, as far as the key may see them"`
+	Changed []recoup.Changed       `json:"changed,omitempty" doc:"errors that something has happened to"`
+	Objects []recoup.ChangedObject `json:"objects,omitempty" doc:"dead letters, groups of them, replays, operations, alerts and silences that something has happened to"`
+	Reason  string                 `json:"reason,omitempty" doc:"why it ends, or what is lost"`
 }
 
 // maxStreamLine is how long a line of a stream may be.

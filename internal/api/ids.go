@@ -45,10 +45,8 @@ type partIn struct {
 }
 
 func (a *API) findIDs(c *call, in *partIn) (client.FoundIDs, error) {
-	if c.key != nil {
-		if err := findable(in.Kind).refuse(c.key); err != nil {
-			return client.FoundIDs{}, err
-		}
+	if err := a.mayFind(c, in.Kind); err != nil {
+		return client.FoundIDs{}, err
 	}
 	part, err := recoup.ParseIDPart(in.Part)
 	if err != nil {
@@ -57,20 +55,29 @@ func (a *API) findIDs(c *call, in *partIn) (client.FoundIDs, error) {
 		return client.FoundIDs{}, bad.Err()
 	}
 	found, err := a.Store.FindIDs(c.r.Context(), in.Kind, part, soughtIDs)
-	found = slices.DeleteFunc(found, func(f recoup.FoundID) bool { return !a.maySee(c, in.Kind, &f) })
+	found = slices.DeleteFunc(found, func(f recoup.FoundID) bool { return !a.maySee(c, in.Kind, f.Of) })
 	shown := found[:min(len(found), shownIDs)]
 	return client.FoundIDs{IDs: listed(shown), More: len(found) > len(shown)}, err
 }
 
-// maySee reports whether the caller's key is for the hub of what was found.
-func (a *API) maySee(c *call, kind recoup.IDKind, f *recoup.FoundID) bool {
+// mayFind refuses a key that may not list things of a kind.
+func (a *API) mayFind(c *call, kind recoup.IDKind) error {
+	if c.key == nil {
+		return nil
+	}
+	return findable(kind).refuse(c.key)
+}
+
+// maySee reports whether the caller's key is for the hub of a thing, which is known by its
+// table, pipeline or hub.
+func (a *API) maySee(c *call, kind recoup.IDKind, of string) bool {
 	switch kind {
 	case recoup.ErrorIDs:
-		return a.mayTouch(c, f.Of)
+		return a.mayTouch(c, of)
 	case recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs:
-		return a.Letters.Sees(c.caller, f.Of)
+		return a.Letters.Sees(c.caller, of)
 	case recoup.ReplayIDs, recoup.OperationIDs:
-		return c.caller.Of(f.Of)
+		return c.caller.Of(of)
 	}
 	return true // keys for some hubs have been refused
 }

@@ -23,7 +23,7 @@ const (
 	// heartbeat is how often a stream on which nothing happens says that it is alive.
 	heartbeat = 15 * time.Second
 
-	// changedPerEvent is how many errors one event names.
+	// changedPerEvent is how many errors or other things one event names.
 	changedPerEvent = 100
 )
 
@@ -81,7 +81,10 @@ func (a *API) stream(c *call, v *visit) error {
 	if err != nil {
 		return c.failure(err)
 	}
-	listener := a.streams.Listen(func(table string) bool { return a.Engine.Sees(c.caller, table) })
+	listener := a.streams.Listen(stream.Eyes{
+		Table:  func(name string) bool { return a.Engine.Sees(c.caller, name) },
+		Object: func(m store.Moving) bool { return a.mayFind(c, m.Kind) == nil && a.maySee(c, m.Kind, m.Of) },
+	})
 	defer listener.Close()
 	ctx := c.r.Context()
 	if c.key != nil {
@@ -142,6 +145,9 @@ func (c *call) pass(b stream.Batch) error {
 	}
 	for some := range slices.Chunk(b.Changed, changedPerEvent) {
 		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamChanged, Changed: some}))
+	}
+	for some := range slices.Chunk(b.Objects, changedPerEvent) {
+		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamChanged, Objects: some}))
 	}
 	if b.Counts != nil {
 		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamCounts, Counts: b.Counts}))

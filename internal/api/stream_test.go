@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/client"
@@ -129,6 +130,40 @@ func TestStream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stream tells which operations, alerts, silences and dead letters have changed, to who may
+// see them.
+func TestStreamObjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	url := w.served()
+	all, _ := w.follow(url, "reader")
+	own, _ := w.follow(url, "reader"+onlyDOL)
+	theirs, ours := w.report(people, "CO-1"), w.report(dol, "CO-2")
+	all.until(changed(ours.ID, recoup.RetryPending)) // the first look is over: it has nothing to compare with
+
+	var foreign, mine client.FrozenOperation
+	w.post("/v1/operations", client.NewOperation{Act: client.Park, Filter: client.Filter{Table: people}}).ok(&foreign)
+	var silence recoup.Silence
+	w.post("/v1/silences", client.NewSilence{Rule: "park-rate", Until: w.Now().Add(time.Hour), Reason: "we know"}).ok(&silence)
+	all.until(moved(recoup.SilenceIDs, silence.ID))
+	w.do("admin", http.MethodDelete, "/v1/silences/"+silence.ID.String(), nil).ok()
+	all.until(moved(recoup.SilenceIDs, silence.ID))
+	w.post("/v1/operations", client.NewOperation{Act: client.Park, Filter: client.Filter{Table: dol}}).ok(&mine)
+	all.until(moved(recoup.OperationIDs, mine.ID))
+
+	for _, e := range own.until(moved(recoup.OperationIDs, mine.ID)) {
+		for _, o := range e.Objects {
+			if o.ID != mine.ID {
+				t.Errorf("a key of another hub hears of %+v, of %s", o, theirs.ID)
+			}
+		}
+	}
+}
+
+func moved(kind recoup.IDKind, id recoup.ID) func(client.StreamEvent) bool {
+	return func(e client.StreamEvent) bool { return slices.Contains(e.Objects, recoup.ChangedObject{Kind: kind, ID: id}) }
 }
 
 // A stream ends with its key, and who has none gets none.

@@ -36,6 +36,9 @@ const (
 
 	// lookTimeout ends a look that the database does not answer.
 	lookTimeout = 10 * time.Second
+
+	// maxMoving is how many of a kind a look reads, other than errors: the newest.
+	maxMoving = 100
 )
 
 // Watcher reads what changes and hands it to listeners.
@@ -68,9 +71,9 @@ func (w *Watcher) Stop() { w.stop() }
 // Stopped is closed once the watch has ended.
 func (w *Watcher) Stopped() <-chan struct{} { return w.stopped }
 
-// Listen adds a listener, who hears of the tables that it may see. Close ends it.
-func (w *Watcher) Listen(sees func(table string) bool) *Listener {
-	l := &Listener{watcher: w, sees: sees, ready: make(chan struct{}, 1), changed: map[recoup.ID]recoup.Changed{}}
+// Listen adds a listener, who hears of what it may see. Close ends it.
+func (w *Watcher) Listen(eyes Eyes) *Listener {
+	l := newListener(w, eyes)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.listeners[l] = struct{}{}
@@ -138,12 +141,14 @@ type position struct {
 	begun  bool
 	seen   map[int64]bool // the numbers of the last look, which the next may have again
 	counts []recoup.StateCount
+	moving map[recoup.ChangedObject]store.MovingMark
 }
 
 // news is what a look has found.
 type news struct {
 	changed []recoup.Changed // oldest first
-	lost    bool             // there was more
+	moved   []store.Moving
+	lost    bool // there was more
 	counts  []recoup.StateCount
 	counted bool // they have changed
 }
@@ -168,6 +173,10 @@ func (w *Watcher) look(at *position) (news, error) {
 	if err != nil {
 		return news{}, err
 	}
+	moving, err := w.o.Source.Moving(ctx, maxMoving)
+	if err != nil {
+		return news{}, err
+	}
 	found := news{counts: counts, counted: at.counts == nil || !slices.Equal(counts, at.counts)}
 	seen := make(map[int64]bool, len(list))
 	slices.Reverse(list)
@@ -177,6 +186,24 @@ func (w *Watcher) look(at *position) (news, error) {
 		}
 	}
 	found.lost = len(list) >= maxLook && len(found.changed) > 0
+	found.moved, at.moving = moved(at.moving, moving)
 	at.mark, at.seen, at.counts = mark, seen, slices.Concat([]recoup.StateCount{}, counts)
 	return found, nil
+}
+
+// moved returns what was not there at the last look, or with another mark, and what the next
+// look compares with. The first look has nothing to compare with: who has begun to listen
+// reads what it shows anyway.
+func moved(before map[recoup.ChangedObject]store.MovingMark, now []store.Moving) (list []store.Moving, next map[recoup.ChangedObject]store.MovingMark) {
+	next = make(map[recoup.ChangedObject]store.MovingMark, len(now))
+	for _, m := range now {
+		if _, twice := next[m.ChangedObject]; twice {
+			continue // the newest note about a dead letter is the first
+		}
+		next[m.ChangedObject] = m.Mark
+		if was, ok := before[m.ChangedObject]; before != nil && (!ok || was != m.Mark) {
+			list = append(list, m)
+		}
+	}
+	return list, next
 }

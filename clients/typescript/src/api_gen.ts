@@ -269,6 +269,13 @@ export interface Changed {
   table: string;
 }
 
+export interface ChangedObject {
+  /** which; of a dead letter, the id of its error */
+  id: string;
+  /** what it is */
+  kind: "dead-letters" | "dead-letter-groups" | "replays" | "operations" | "alerts" | "silences";
+}
+
 export interface Channel {
   /** attempts that it did not */
   failed: number;
@@ -3330,6 +3337,8 @@ export interface StreamEvent {
   counts?: Array<StateCount> | null;
   /** what it tells */
   event: "hello" | "counts" | "changed" | "lost" | "end";
+  /** dead letters, groups of them, replays, operations, alerts and silences that something has happened to */
+  objects?: Array<ChangedObject> | null;
   /** why it ends, or what is lost */
   reason?: string;
   /** of the server, at the beginning */
@@ -4360,7 +4369,7 @@ export interface Operations {
     };
     answer: TopCodes;
   };
-  /** Follow what changes, as server-sent events. What changes, as it does. With `Accept: text/event-stream`, as a browser's EventSource sends it, the answer is a stream that stays open: `hello` with the version and the counts, then `counts` when they change, `changed` with the errors that something happened to and their new states, `lost` when that was more than the reader could take, which must then read again what it shows, and `end`. The name of an event is also its member `event`. Comments come every 15 seconds, so that a stream that fell silent is known to be dead. Only what the key may see is told. Without that header the answer is what a stream begins with. */
+  /** Follow what changes, as server-sent events. What changes, as it does. With `Accept: text/event-stream`, as a browser's EventSource sends it, the answer is a stream that stays open: `hello` with the version and the counts, then `counts` when they change, `changed` with the errors that something happened to and their new states, or with the other things that have changed, by kind and id (of each kind the newest hundred are watched), `lost` when that was more than the reader could take, which must then read again what it shows, and `end`. The name of an event is also its member `event`. Comments come every 15 seconds, so that a stream that fell silent is known to be dead. Only what the key may see is told. Without that header the answer is what a stream begins with. */
   "GET /v1/stream": {
     answer: StreamEvent;
   };

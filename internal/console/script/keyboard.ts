@@ -76,7 +76,7 @@ function stay(event: KeyboardEvent, dialog: HTMLElement): void {
 
 // leave ends what escape ends: the menu, or typing.
 function leave(at: HTMLElement, types: boolean): void {
-  const menu = document.querySelector<HTMLDetailsElement>("details.menu[open]")
+  const menu = document.querySelector<HTMLDetailsElement>("details:is(.menu, .columns)[open]")
   if (menu) {
     menu.open = false
     menu.querySelector("summary")?.focus()

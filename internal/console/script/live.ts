@@ -56,13 +56,22 @@ class LiveState extends HTMLElement {
 customElements.define("live-state", LiveState)
 
 // What somebody is working on does not move: no part of a page is replaced while rows of it
-// are selected, or a field of it has the focus.
-document.addEventListener("htmx:beforeRequest", (event) => {
+// are selected, or a field of it has the focus. What they have begun since it was asked for
+// counts as well.
+function still(event: Event): boolean {
   const part = event.target as HTMLElement
-  if (!part.hasAttribute("data-live")) return
-  const busy = part.querySelector("input[name=id]:checked, :is(input:not([type=checkbox]), select, textarea):focus, details.menu[open]") !== null || document.querySelector(":popover-open") !== null
-  if (busy) event.preventDefault()
+  if (!part.hasAttribute("data-live")) return false
+  const busy = part.querySelector("input[name=id]:checked, :is(input:not([type=checkbox]), select, textarea):focus, details.columns[open]") !== null || document.querySelector(":popover-open") !== null
   document.querySelector<LiveState>("live-state")?.show(busy ? "still" : "live")
+  return busy
+}
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (still(event)) event.preventDefault()
+})
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (still(event)) (event as CustomEvent<{ shouldSwap: boolean }>).detail.shouldSwap = false
 })
 
 export {}

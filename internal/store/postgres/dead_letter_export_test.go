@@ -23,7 +23,11 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		_, _ = v.StepStaged(context.Background(), now, []store.StagedStep{{ErrorID: letter, Decide: refuse}, {WorkID: letter, Decide: refuse}})
 	}
 	figures := func(v verb.Verbs) { _, _ = v.StagedFigures(context.Background(), now) }
+	moving := func(v verb.Verbs) { _, _ = v.Moving(context.Background(), size) }
 	list := []Planned{
+		plannedAs("replays that move", 1, moving),
+		plannedAs("letters that move", 4, moving),
+		plannedAs("groups that move", 5, moving),
 		{"claim", claimWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size, []*time.Time{nil, &now}}},
 		{"unclaimed", selectUnclaimedWork, []any{[]string{"p1", "p2"}, []string{"fetch", "fetch"}, now, size}},
 		{"leases by token", lockLeases, []any{[][]byte{letter[:]}}},

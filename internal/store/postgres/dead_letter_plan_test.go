@@ -17,6 +17,7 @@ const fillLetters = `
 alter table recoup.error disable trigger user;
 alter table recoup.dead_letter disable trigger user;
 alter table recoup.replay disable trigger user;
+alter table recoup.dead_letter_note disable trigger user;
 alter table recoup.replay_item disable trigger user;
 alter table recoup.work disable trigger user;
 insert into recoup.dead_letter_group (group_id, pipeline, stage, error_class, first_seen_at, last_seen_at)
@@ -31,6 +32,7 @@ select md5('e' || i)::uuid, md5('w' || i)::uuid, 'p' || i % 7, (array['fetch', '
 	case when i % 5 = 0 then 'VERIFIED' when i % 2 = 0 then 'REPLAYING' when i % 3 = 0 then 'TRIAGED' else 'NEW' end, 'DATA', 1, $1, $1,
 	$1::timestamptz - i * interval '5 minutes', $1, case when i % 5 = 0 then $1::timestamptz end
 from generate_series(1, 16000) i;
+insert into recoup.dead_letter_note (error_id, step, actor, at) select md5('e' || i)::uuid, 'TRIAGED', 'ada', $1 from generate_series(1, 16000) i;
 insert into recoup.adopted_row (adoption_id, key, error_id, digest) select 1, i::text, md5('e' || i)::uuid, '' from generate_series(1, 16000) i;
 insert into recoup.due (error_id, table_name, policy_version, due_at) select md5('d' || i)::uuid, 'outreach.dol_errors', '1', $1 from generate_series(1, 16000) i;
 insert into recoup.replay (replay_id, state, created_at, created_by, reason, state_at, state_by, ended_at, next_at)
@@ -81,7 +83,7 @@ func TestLetterPlans(t *testing.T) {
 
 // growing gives the tables of staged work that grow a name that the check knows.
 func growing(n node) node {
-	if slices.Contains([]string{"dead_letter", "dead_letter_group", "dead_letter_count", "replay_item", "replay_count", "work", "adopted_row",
+	if slices.Contains([]string{"dead_letter", "dead_letter_group", "dead_letter_count", "replay_item", "replay_count", "work", "adopted_row", "dead_letter_note",
 		"work_due_0", "work_lease"}, n.Relation) {
 		n.Relation = "error"
 	}

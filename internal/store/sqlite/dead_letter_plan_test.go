@@ -41,12 +41,13 @@ func TestLetterPlans(t *testing.T) {
 var letterWalks = []string{
 	"SCAN dead_letter USING INDEX dead_letter_list_idx", "SCAN d", "SCAN o", "SCAN CONSTANT ROW", "SCAN (subquery-2)", "SCAN (subquery-3)", "SCAN (subquery-4)", "SCAN (subquery-5)", "SCAN g",
 	"SCAN r USING INDEX replay_list_idx", "SCAN g USING INDEX dead_letter_group_seen_idx", "SCAN work USING INDEX work_spent_idx",
-	"SCAN (subquery-1)", "SCAN s", "SCAN n", "SCAN json_each VIRTUAL TABLE INDEX 1:", "SCAN work_pause", "SCAN dead_letter USING INDEX dead_letter_untriaged_idx", "SCAN worker_heartbeat USING INDEX worker_heartbeat_idx",
+	"SCAN (subquery-1)", "SCAN s", "SCAN n", "SCAN json_each VIRTUAL TABLE INDEX 1:", "SCAN work_pause", "SCAN r", "SCAN dead_letter_note", "SCAN replay USING INDEX replay_list_idx", "SCAN operation USING INDEX operation_list_idx",
+	"SCAN alert USING INDEX alert_list_idx", "SCAN silence USING INDEX silence_list_idx", "SCAN dead_letter USING INDEX dead_letter_untriaged_idx", "SCAN worker_heartbeat USING INDEX worker_heartbeat_idx",
 }
 
 // letterSorts are what sorts no more than the page that it has picked, or the
 // few replays that a dead letter has been in.
-var letterSorts = []string{"letters/all", "letters/pipeline", "letters/step", "letters/group", "letters/cursor", "letters/some pipelines", "letters/but pipelines", "letters/some, closed", "groups of some pipelines", "replays of hubs", "items of a dead letter"}
+var letterSorts = []string{"letters/all", "letters/pipeline", "letters/step", "letters/group", "letters/cursor", "letters/some pipelines", "letters/but pipelines", "letters/some, closed", "groups of some pipelines", "replays of hubs", "items of a dead letter", "replays that move", "letters that move", "groups that move"}
 
 func letterPlans() map[string]string {
 	list := func(f store.DeadLetterFilter, c store.Cursor) string {
@@ -65,6 +66,7 @@ func letterPlans() map[string]string {
 		}
 		_, _ = v.StepStaged(context.Background(), time.Unix(1, 0), []store.StagedStep{{ErrorID: recoup.ID{1}, Decide: refuse}, {WorkID: recoup.ID{1}, Decide: refuse}})
 	}
+	moving := func(v verb.Verbs) { _, _ = v.Moving(context.Background(), 5) }
 	figures := func(v verb.Verbs) { _, _ = v.StagedFigures(context.Background(), time.Unix(1, 0)) }
 	return map[string]string{
 		"letters/all":            list(store.DeadLetterFilter{}, store.Cursor{}),
@@ -109,5 +111,11 @@ func letterPlans() map[string]string {
 		"lane":                     selectLaneLevel,
 		"lanes beyond":             selectBeyond,
 		"replays of a state":       askedAs(2, figures),
+		"operations that move":     askedAs(0, moving),
+		"replays that move":        askedAs(1, moving),
+		"alerts that move":         askedAs(2, moving),
+		"silences that move":       askedAs(3, moving),
+		"letters that move":        askedAs(4, moving),
+		"groups that move":         askedAs(5, moving),
 	}
 }

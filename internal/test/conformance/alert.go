@@ -22,7 +22,7 @@ type alertClause struct {
 // clause runs in parallel on a fresh store; open registers its own clean-up.
 func RunAlerts(t *testing.T, open func(t *testing.T) Alerting) {
 	first := open(t)
-	clauses := slices.Concat(verdictClauses(), silenceClauses(), providerClauses(), activityClauses(), deadlineClauses(), levelClauses(), noticeClauses())
+	clauses := slices.Concat(verdictClauses(), silenceClauses(), movingAlerts(), providerClauses(), activityClauses(), deadlineClauses(), levelClauses(), noticeClauses())
 	if _, ok := first.(Ledger); ok {
 		clauses = append(clauses, recentClauses()...)
 	}

@@ -25,7 +25,7 @@ type letterClause struct {
 // in parallel on a fresh store; open registers its own clean-up.
 func RunDeadLetters(t *testing.T, open func(t *testing.T) DeadLetters) {
 	clauses := slices.Concat(letterRecords(), letterEnds(), letterLists(), letterQueue(), letterBatches(), letterReplays(), letterReplayLists(),
-		letterFigures(), workerClauses(), flowClauses(), letterRaces(), letterModels())
+		letterFigures(), workerClauses(), flowClauses(), letterRaces(), letterModels(), movingLetters())
 	for _, c := range clauses {
 		t.Run(c.says, func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,7 @@ type serviceClause struct {
 // RunService holds a store to the specification of what the service keeps. Each
 // clause runs in parallel on a fresh store; open registers its own clean-up.
 func RunService(t *testing.T, open func(t *testing.T) Service) {
-	clauses := slices.Concat(keyClauses(), sessionClauses(), viewClauses(), operationClauses(), changedClauses(), auditClauses(), policyClauses(), platformKeyClauses(), leaderClauses(), overdueClauses(),
+	clauses := slices.Concat(keyClauses(), sessionClauses(), viewClauses(), operationClauses(), changedClauses(), movingClauses(), auditClauses(), policyClauses(), platformKeyClauses(), leaderClauses(), overdueClauses(),
 		outboxClauses(), processedClauses(), wakeClauses(), idClauses())
 	for _, c := range clauses {
 		t.Run(c.says, func(t *testing.T) {

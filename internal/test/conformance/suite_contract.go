@@ -53,6 +53,7 @@ type DeadLetters interface {
 	store.ForecastReader
 	store.HeartbeatWriter
 	store.QueueReader
+	store.ChangeReader
 
 	// Of errors in general.
 	store.TableSyncer
