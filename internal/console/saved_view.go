@@ -49,8 +49,8 @@ func viewHub(s savedViews, id, hub string) hubChoice {
 }
 
 // saved reads the views of whoever looks at a list, their own first.
-func saved(v *visit, q url.Values, hubs []string) (savedViews, error) {
-	s := savedViews{Filter: q.Encode(), Hubs: hubs, Refused: v.who.Refused(), CSRF: v.session.csrf()}
+func saved(v *visit, q url.Values) (savedViews, error) {
+	s := savedViews{Filter: q.Encode(), Refused: v.who.Refused(), CSRF: v.session.csrf()}
 	shown := filterTokens(q)
 	s.Fresh = len(shown) > 0
 	slices.Sort(shown)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"recoup"
+	"recoup/client"
 	"recoup/fault"
 )
 
@@ -29,12 +30,13 @@ type usedCode struct {
 }
 
 func viewCodes(v *visit) (any, error) {
-	defs, err := v.client.Codes(v.ctx())
+	var defs []fault.Definition
+	var top client.TopCodes
+	err := together(
+		func() (err error) { defs, err = v.client.Codes(v.ctx()); return err },
+		func() (err error) { top, err = v.client.TopCodes(v.ctx(), 24, 1000); return permitted(err) },
+	)
 	if err != nil {
-		return nil, err
-	}
-	top, err := v.client.TopCodes(v.ctx(), 24, 1000)
-	if err := permitted(err); err != nil {
 		return nil, err
 	}
 	p := codesPage{Text: strings.TrimSpace(v.r.URL.Query().Get("text"))}

@@ -47,11 +47,23 @@ func errorList(v *visit) (p errorsPage, err error) {
 	if err != nil {
 		return p, err
 	}
-	page, err := v.client.Errors(v.ctx(), f, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
+	p = errorsPage{Tokens: tokens("errors", q), Verbs: verbs()}
+	shown := tokenQuery(filterTokens(q))
+	var page client.ErrorPage
+	var hubs []string
+	err = together(
+		func() (err error) {
+			page, err = v.client.Errors(v.ctx(), f, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
+			return err
+		},
+		func() (err error) { p.Words, hubs, err = words(v); return err },
+		func() (err error) { p.Saved, err = saved(v, shown); return err },
+		func() (err error) { p.Matching, err = matching(v, f); return err },
+	)
 	if err != nil {
 		return p, err
 	}
-	p = errorsPage{Tokens: tokens("errors", q), Errors: page.Errors, Partial: page.Truncated, Verbs: verbs()}
+	p.Errors, p.Partial, p.Saved.Hubs = page.Errors, page.Truncated, hubs
 	if q.Has("cursor") {
 		q.Del("cursor")
 		p.First = address("errors", q)
@@ -61,15 +73,7 @@ func errorList(v *visit) (p errorsPage, err error) {
 		q.Set("cursor", page.Next)
 		p.Next = address("errors", q)
 	}
-	var hubs []string
-	if p.Words, hubs, err = words(v); err != nil {
-		return p, err
-	}
-	if p.Saved, err = saved(v, tokenQuery(filterTokens(q)), hubs); err != nil {
-		return p, err
-	}
-	p.Matching, err = matching(v, f)
-	return p, err
+	return p, nil
 }
 
 // words are what a filter can be made of: what the policy names, and what is always there.

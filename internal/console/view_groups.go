@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/url"
 
 	"recoup"
@@ -112,9 +111,16 @@ func viewErrorGroup(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := v.client.ErrorGroup(v.ctx(), id)
-	list, failed := v.client.Errors(v.ctx(), client.Filter{Group: id}, client.Page{Limit: pageRows})
-	if err := errors.Join(err, failed); err != nil {
+	var g recoup.ErrorGroup
+	var list client.ErrorPage
+	err = together(
+		func() (err error) { g, err = v.client.ErrorGroup(v.ctx(), id); return err },
+		func() (err error) {
+			list, err = v.client.Errors(v.ctx(), client.Filter{Group: id}, client.Page{Limit: pageRows})
+			return err
+		},
+	)
+	if err != nil {
 		return nil, err
 	}
 	q := url.Values{"group": {id.String()}}

@@ -200,28 +200,28 @@ func letters(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 
 func running(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	s := stat{Title: "Operations under way", Href: "operations", Why: "none"}
-	var under, paused int64
-	for _, state := range []recoup.ReplayState{recoup.ReplayCollecting, recoup.ReplayRunning, recoup.ReplayPaused} {
-		replays, err := v.client.Replays(ctx, string(state), client.Page{Limit: 100})
-		if err != nil {
-			return s, err
-		}
-		n := int64(len(replays.Replays))
-		if state != recoup.ReplayCollecting { // bulk acts have the same two states; what collects waits for a person
-			acts, err := v.client.Operations(ctx, string(state), client.Page{Limit: 100})
-			if err != nil {
-				return s, err
-			}
-			n += int64(len(acts.Operations))
-		}
-		if under += n; state == recoup.ReplayPaused {
-			paused = n
+	replays := func(state recoup.ReplayState, n *int) func() error {
+		return func() error {
+			page, err := v.client.Replays(ctx, string(state), client.Page{Limit: 100})
+			*n = len(page.Replays)
+			return err
 		}
 	}
-	if s.Value = count(under); under > 0 {
-		s.Why, s.Hot = count(paused)+" paused", paused > 0
+	acts := func(state recoup.OperationState, n *int) func() error { // what collects waits for a person
+		return func() error {
+			page, err := v.client.Operations(ctx, string(state), client.Page{Limit: 100})
+			*n = len(page.Operations)
+			return err
+		}
 	}
-	return s, nil
+	var n [5]int
+	err := together(replays(recoup.ReplayCollecting, &n[0]), replays(recoup.ReplayRunning, &n[1]), acts(recoup.OperationRunning, &n[2]), replays(recoup.ReplayPaused, &n[3]), acts(recoup.OperationPaused, &n[4]))
+	paused := n[3] + n[4]
+	under := n[0] + n[1] + n[2] + paused
+	if s.Value = count(int64(under)); under > 0 {
+		s.Why, s.Hot = count(int64(paused))+" paused", paused > 0
+	}
+	return s, err
 }
 
 func lateJobs(ctx context.Context, v *visit, _ *nowPage) (stat, error) {

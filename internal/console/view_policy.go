@@ -37,13 +37,12 @@ func viewPolicy(v *visit) (any, error) {
 // readPolicy asks for what is in force.
 func readPolicy(v *visit) (p policyPage, err error) {
 	p.MayPlan, p.MayApply = v.who.May("operator", "admin"), v.who.May("admin")
-	if p.Policy, err = v.client.Policy(v.ctx()); err != nil {
-		return p, err
-	}
-	if p.Tables, err = v.client.Tables(v.ctx()); err != nil {
-		return p, err
-	}
-	page, err := v.client.PolicyVersions(v.ctx(), client.Page{Limit: 20})
+	var page client.PolicyVersionPage
+	err = together(
+		func() (err error) { p.Policy, err = v.client.Policy(v.ctx()); return err },
+		func() (err error) { p.Tables, err = v.client.Tables(v.ctx()); return err },
+		func() (err error) { page, err = v.client.PolicyVersions(v.ctx(), client.Page{Limit: 20}); return err },
+	)
 	p.Versions = page.Versions
 	return p, err
 }

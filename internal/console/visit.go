@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"recoup/client"
@@ -82,6 +83,17 @@ func (c *Console) ask(r *http.Request, o client.Options) (*client.Client, error)
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
+
+// together asks for several things at once, and joins what went wrong.
+func together(asks ...func() error) error {
+	failed := make([]error, len(asks))
+	var all sync.WaitGroup
+	for i, ask := range asks {
+		all.Go(func() { failed[i] = ask() })
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
 
 // root leads from the address of this page to the console's first one.
 func (v *visit) root() string {
