@@ -28,7 +28,7 @@ func (s *site) metric(name string) int {
 func (s *site) heap(work func()) int {
 	s.Helper()
 	least := s.metric("go_memstats_heap_alloc_bytes")
-	for collected := s.metric("go_gc_duration_seconds_count"); s.metric("go_gc_duration_seconds_count") < collected+3; {
+	for collected := s.metric("go_gc_duration_seconds_count"); s.metric("go_gc_duration_seconds_count") < collected+2; {
 		work()
 		least = min(least, s.metric("go_memstats_heap_alloc_bytes"))
 	}
@@ -80,16 +80,16 @@ func TestStreamsKeepNothing(t *testing.T) {
 		}
 		round(0)
 		first, began := s.heap(work), s.metric("go_goroutines")
-		const rounds = 8
+		const rounds = 5
 		for n := range rounds {
 			round(n + 1)
 		}
 		last, ended := s.heap(work), s.metric("go_goroutines")
 		t.Logf("heap %d KiB alone, %d with %d streams, %d after %d more rounds; goroutines %d, %d, %d", alone, first, len(all), last, rounds, without, began, ended)
-		if ended > began+20 {
+		if ended > began+len(all)/4 { // connections that idle come and go
 			t.Errorf("%d goroutines have become %d", began, ended)
 		}
-		// Each of the rounds tells 200 pages of a hundred errors: kept, that would be 10 MiB.
+		// Each round tells 200 pages of a hundred errors: kept, five would be some 10 MiB.
 		if last > first+first/4+4<<10 {
 			t.Errorf("the heap has grown from %d to %d KiB", first, last)
 		}
