@@ -779,6 +779,19 @@ export interface Deadline {
   what: string;
 }
 
+export interface DeadlineForecast {
+  /** how many are missed at least, in nine cases of ten */
+  fewest: number;
+  /** the earliest that may be missed */
+  first?: string;
+  /** how many are missed at most */
+  most: number;
+  /** how many are still to come */
+  of: number;
+  /** what can be said */
+  verdict: "too_little_data" | "empty" | "in_time" | "may_miss" | "will_miss";
+}
+
 export interface DecryptedSourceAnswer {
   /** the columns that the policy has encrypted */
   columns?: unknown;
@@ -1278,9 +1291,15 @@ export interface Finding {
 export interface Forecast {
   /** when it was made */
   at: string;
-  /** how far back the rates look */
+  /** how far back the rates of park queues look */
+  days: number;
+  /** how far back the rates of queues look */
   minutes: number;
-  /** every error table, and every lane in use */
+  /** the park queue of every table that has one */
+  park: Array<ParkForecast> | null;
+  /** there are more deadlines than are counted: those of the park queues are at least so many */
+  partial?: boolean;
+  /** every error table, and every pipeline of staged work in use */
   queues: Array<QueueForecast> | null;
 }
 
@@ -1536,18 +1555,28 @@ export interface History {
 export interface HourCount {
   /** errors that went to the archive, for whatever reason */
   archived: number;
+  /** parked errors that were unparked, resolved, archived or verified */
+  cleared: number;
   /** errors that moved up a tier for the first time since they were parked */
   escalated: number;
+  /** events of the ledger that happened */
+  events: number;
   /** errors whose TTL ran out */
   expired: number;
   /** its beginning */
   hour: string;
+  /** errors that were parked when the hour ended; of the present one, right now */
+  in_park: number;
   /** errors that came to wait for a person */
   parked: number;
   /** failures that were reported, repeats too */
   reported: number;
+  /** errors that were resolved without a retry: by people, or with their source row */
+  resolved: number;
   /** results of retries, lost workers too */
   retried: number;
+  /** review deadlines that were met */
+  reviewed: number;
   /** retries that went well */
   succeeded: number;
 }
@@ -2323,6 +2352,33 @@ export interface OperationPage {
   operations: Array<Operation> | null;
 }
 
+export interface ParkForecast {
+  /** how many were unparked, resolved, archived or verified, on average */
+  cleared_per_day: number;
+  /** when it is empty at the latest; without it, perhaps never */
+  empty_by?: string;
+  /** when it is empty at the earliest, in nine cases of ten */
+  empty_from?: string;
+  /** parked errors that expire before anyone clears them */
+  expiries: DeadlineForecast;
+  /** how many were parked, on average */
+  new_per_day: number;
+  /** how many review deadlines have passed and are still open */
+  overdue: number;
+  /** the first of them */
+  overdue_since?: string;
+  /** how many review deadlines were met, on average; clearing an error meets its deadline */
+  reviewed_per_day: number;
+  /** review deadlines to come */
+  reviews: DeadlineForecast;
+  /** the error table */
+  table: string;
+  /** what can be said of the park queue as a whole */
+  verdict: "too_little_data" | "empty" | "drains" | "will_not_drain" | "may_not_drain";
+  /** how many are parked */
+  waiting: number;
+}
+
 export interface PayloadAnswer {
   /** base64 */
   payload: string;
@@ -2598,15 +2654,13 @@ export interface QueueForecast {
   empty_from?: string;
   /** how much came, on average */
   new_per_minute: number;
-  /** with stage, a lane of staged work */
+  /** a pipeline of staged work, all of its stages */
   pipeline?: string;
-  /** with pipeline, a lane of staged work */
-  stage?: string;
   /** an error table, whose retries are claimed */
   table?: string;
   /** what can be said */
   verdict: "too_little_data" | "empty" | "drains" | "will_not_drain" | "may_not_drain";
-  /** how much waits in all, due or not */
+  /** how much waits in all, due or not; of a pipeline, what workers hold too, and beyond some thousands, at least */
   waiting: number;
 }
 
@@ -3138,8 +3192,14 @@ export interface Rule {
 }
 
 export interface Series {
+  /** which figures of the hours are known for what was asked; the others are zero. Events are counted by code, and for keys of all hubs, not by table; of a code only events and reports are */
+  counted: Array<string> | null;
   /** each hour, the present one last; those in which nothing happened too */
   hours: Array<HourCount> | null;
+  /** the code has more groups of errors than were counted */
+  partial?: boolean;
+  /** alert rules that compare one of the figures, for what was asked */
+  thresholds: Array<Threshold> | null;
 }
 
 export interface ServiceRate {
@@ -3406,6 +3466,19 @@ export interface TenantKeyListAnswer {
   keys: Array<TenantKey> | null;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;
+}
+
+export interface Threshold {
+  /** how */
+  compare: "\u003e" | "\u003e=" | "\u003c" | "\u003c=";
+  /** the figure of an hour that it compares */
+  figure: string;
+  /** the rule */
+  rule: string;
+  /** how bad it is if that holds */
+  severity: string;
+  /** with what */
+  value: number;
 }
 
 export interface TopCodes {
@@ -4059,7 +4132,7 @@ export interface Operations {
     };
     answer: Export;
   };
-  /** Forecast when queues are empty. When the queue of each error table is empty at the pace of the last hour, as a range, or that it will not be. Below 20 events in the hour the verdict is `too_little_data`, and so it is for lanes of staged work, of which no rates are kept. */
+  /** Forecast when queues are empty and which deadlines are missed. When the queue of each error table and each pipeline of staged work is empty at the pace of the last hour, as a range, or that it will not be. Of each park queue, at the pace of the last seven days: which review deadlines will be missed, and how many errors expire before anyone clears them, if the earliest deadlines are served first. Below 20 events, or three stretches of time in which anything is known, the verdict is `too_little_data`. */
   "GET /v1/forecast": {
     answer: Forecast;
   };
@@ -4289,13 +4362,15 @@ export interface Operations {
     };
     answer: ReplayItems;
   };
-  /** Count what happened to errors, hour by hour. What happened to the errors of the tables that the key may see, in each of the last hours: reported, retried, succeeded, parked, escalated, expired and archived. Hours are kept for 35 days, and the present one is some seconds old. */
+  /** Count what happened to errors, hour by hour. What happened to the errors of the tables that the key may see, in each of the last hours: reported, retried, succeeded, resolved, parked, cleared, reviewed, escalated, expired and archived, and how many were parked when it ended; of everything, also the events of the ledger. By code, events and reports are counted. Thresholds are those of alert rules that compare one of these figures. Hours are kept for 35 days, and the present one is some seconds old. */
   "GET /v1/series": {
     query?: {
       /** only this error table */
       table?: string;
       /** only tables of this hub */
       hub?: string;
+      /** only this code: then events and reports alone are counted */
+      code?: string;
       /** how many hours, the present one included */
       hours?: number;
     };
