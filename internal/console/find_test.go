@@ -34,9 +34,13 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o, err := c.CreateOperation(t.Context(), client.NewOperation{Act: client.Review, Filter: client.Filter{EntityID: "CO-1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	v := visit(t, n)
 	v.signIn(n.Key)
-	for id, page := range map[recoup.ID]string{e.Error.ID: "errors/", d.ErrorID: "dead-letters/", d.GroupID: "dead-letters/groups/", r.ID: "replays/"} {
+	for id, page := range map[recoup.ID]string{o.ID: "operations/", e.Error.ID: "errors/", d.ErrorID: "dead-letters/", d.GroupID: "dead-letters/groups/", r.ID: "replays/"} {
 		whole := id.String()
 		for _, text := range []string{whole, strings.ToUpper(whole), "…" + whole[len(whole)-7:], " " + whole + " "} {
 			if p := v.get("find?q=" + url.QueryEscape(text)); p.path != page+whole {

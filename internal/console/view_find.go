@@ -33,6 +33,7 @@ func findable() []struct {
 		{recoup.ErrorIDs, "error", "errors/"},
 		{recoup.DeadLetterGroupIDs, "group of dead letters", "dead-letters/groups/"},
 		{recoup.ReplayIDs, "replay", "replays/"},
+		{recoup.OperationIDs, "operation", "operations/"},
 		{recoup.AlertIDs, "alert", "alerts/"},
 		{recoup.IntakeIDs, "intake", "gate-zero/intakes/"},
 	}
