@@ -80,6 +80,9 @@ func (r *Reader) check(meta object) error {
 			return fmt.Errorf("%w: column %d is %q, not %q", ErrDamaged, i+1, e.text(4), c.Name)
 		}
 	}
+	if !meta.has(3) || !meta.has(4) {
+		return fmt.Errorf("%w: it does not say what rows it has", ErrDamaged)
+	}
 	r.rows = meta.int(3)
 	var sum int64
 	for _, v := range meta.list(4) {
