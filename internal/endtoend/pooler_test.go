@@ -61,7 +61,7 @@ func TestManyConnectionsThroughAPooler(t *testing.T) {
 			owner, direct := pgtest.Migrated(t)
 			pgtest.HoldToClock(t, owner)
 			through := pgtest.Pool(t, "transaction", fmt.Sprintf("default_pool_size = %d", sessions), "admin_users = recoup_owner")
-			at := through(direct) + fmt.Sprintf("&pool_max_conns=%d&pool_min_conns=%d", clients/nodes+1, clients/nodes+1)
+			at := through(direct) + fmt.Sprintf("&pool_max_conns=%d&pool_min_conns=%d", clients/nodes+4, clients/nodes+1)
 			var flags []string
 			if name == "listening" {
 				flags = []string{"--database-direct", direct}
@@ -72,8 +72,8 @@ func TestManyConnectionsThroughAPooler(t *testing.T) {
 			shared, backends := r.pools(through(owner), owner)
 			r.finish()
 			r.verify(owner)
-			if shared < clients-nodes || backends > sessions+nodes {
-				t.Errorf("the pooler has %d clients, the server %d sessions of nodes; want about %d, and at most %d", shared, backends, clients, sessions)
+			if shared < clients || backends > sessions+nodes {
+				t.Errorf("the pooler has %d clients, the server %d sessions of nodes; want at least %d, and at most %d beside those that listen", shared, backends, clients, sessions)
 			}
 			t.Logf("%d connections of nodes on %d sessions of the server", shared, backends)
 		})
