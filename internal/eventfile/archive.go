@@ -199,14 +199,9 @@ func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at
 		if !at.IsZero() && !older(&e, at) {
 			continue
 		}
-		if len(*kept) == bufferRows {
+		if kept.keep(e) {
 			a.of.more = true
-			if compare(&e, &(*kept)[0]) < 0 {
-				continue
-			}
-			heap.Pop(kept)
 		}
-		heap.Push(kept, e)
 	}
 	return nil
 }
@@ -233,6 +228,19 @@ func compare(x, y *recoup.StoredEvent) int {
 
 // newestFirst is a heap whose first element is the oldest, which gives way.
 type newestFirst []recoup.StoredEvent
+
+// keep takes an event if there is room, or it is newer than the oldest. It reports whether
+// one was left out.
+func (h *newestFirst) keep(e recoup.StoredEvent) (full bool) {
+	if full = len(*h) == bufferRows; full {
+		if compare(&e, &(*h)[0]) < 0 {
+			return true
+		}
+		heap.Pop(h)
+	}
+	heap.Push(h, e)
+	return full
+}
 
 func (h newestFirst) Len() int           { return len(h) }
 func (h newestFirst) Less(i, j int) bool { return compare(&h[i], &h[j]) < 0 }

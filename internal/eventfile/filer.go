@@ -271,7 +271,7 @@ func readManifest(ctx context.Context, p Place, day time.Time, version int) (m r
 		return m, err
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxManifest))
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err := errors.Join(err, file.Close()); err != nil {
 		return m, err
 	}
 	if err := json.Unmarshal(text, &m); err != nil || !m.Day.Equal(day) || m.Version != version || m.Name != fileName(day, version) {

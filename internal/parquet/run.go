@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // Indexes into dictionaries, and which values are missing, are written as runs: a
@@ -92,10 +93,8 @@ func readRuns(buf []byte, n, width int, limit uint32) ([]uint32, error) {
 		values = unpack(values, buf[:groups*uint64(width)], min(uint64(left), groups*8), width)
 		buf = buf[groups*uint64(width):]
 	}
-	for _, v := range values {
-		if v >= limit {
-			return nil, fmt.Errorf("%w: value %d of %d", ErrDamaged, v, limit)
-		}
+	if n > 0 && slices.Max(values) >= limit {
+		return nil, fmt.Errorf("%w: value %d of %d", ErrDamaged, slices.Max(values), limit)
 	}
 	return values, nil
 }
