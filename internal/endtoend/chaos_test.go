@@ -112,13 +112,14 @@ type chaosRun struct {
 	hook     *mailbox
 	file     string
 	workload *chaos.Workload
+	now      func() time.Time
 	planted  func(context.Context) // plants a bug, if there is one
 	expected string                // the rule that must find it
 }
 
 func newChaos(t *testing.T, seed uint64, d database) *chaosRun {
 	t.Helper()
-	c := &chaosRun{T: t, seed: seed, d: d, hook: newMailbox(t, seed)}
+	c := &chaosRun{T: t, seed: seed, d: d, hook: newMailbox(t, seed), now: time.Now}
 	folder, err := os.MkdirTemp("", "recoup-chaos-")
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +159,7 @@ func (c *chaosRun) run(kinds ...chaos.FaultKind) chaos.Counts {
 	defer func() { _ = out.Close() }()
 	c.begin()
 	history := chaos.NewHistory(out)
-	c.workload = &chaos.Workload{History: history, Seed: c.seed, Pace: 150 * time.Millisecond, Now: time.Now, IDs: recoup.NewIDSource(rand.Reader)}
+	c.workload = &chaos.Workload{History: history, Seed: c.seed, Pace: 150 * time.Millisecond, Now: c.now, IDs: recoup.NewIDSource(rand.Reader)}
 	for _, s := range c.sites {
 		c.workload.Nodes = append(c.workload.Nodes, c.client(s))
 	}
@@ -166,11 +167,11 @@ func (c *chaosRun) run(kinds ...chaos.FaultKind) chaos.Counts {
 	ended := make(chan struct{})
 	go func() { c.workload.Run(begin, c.Context()); close(ended) }()
 	plan := chaos.NewPlan(c.seed, len(c.sites), kinds...)
-	for until := time.Now().Add(c.length()); time.Now().Before(until); {
+	for until := c.now().Add(c.length()); c.now().Before(until); {
 		fault := plan.Next()
-		at := time.Now()
+		at := c.now()
 		c.inflict(fault)
-		history.Record(fault.Of(at, time.Now()))
+		history.Record(fault.Of(at, c.now()))
 		_ = retry.Sleep(c.Context(), fault.Rest)
 	}
 	if c.planted != nil {
