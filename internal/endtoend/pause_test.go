@@ -56,7 +56,7 @@ func TestLeaderPaused(t *testing.T) {
 		if err := asleep.node.Process.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		c.await("the sleeper does not wake", func() bool { return strings.Contains(c.metrics(asleep), "recoup_leader 0\n") })
+		c.await("the sleeper does not wake", func() bool { return strings.Contains(asleep.metrics(c.key), "recoup_leader 0\n") })
 		moved = others.moved()
 		others.await("the next leader has stopped", func() bool { return others.moved() > moved })
 		if after := c.term(d); after != before || c.leader() != next {
