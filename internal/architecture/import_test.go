@@ -212,8 +212,19 @@ var layers = []layer{
 		why:     "it measures and judges; where figures come from and how people are notified, others know",
 	},
 	{
+		pkg:       "recoup/internal/bus",
+		imports:   []string{"recoup", "recoup/internal/store"},
+		libraries: []string{"github.com/nats-io/nats.go"},
+		why:       "it carries batches over JetStream; what becomes of them the ledger decides",
+	},
+	{
+		pkg:       "recoup/internal/bus/bustest",
+		libraries: []string{"github.com/nats-io/nats-server/v2"},
+		why:       "it runs servers of the bus for tests; the program itself has none",
+	},
+	{
 		pkg:     "recoup/internal/ledger",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/bus"},
 		why:     "it governs and writes events; which database there is, its options say",
 	},
 	{

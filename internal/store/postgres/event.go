@@ -30,9 +30,16 @@ func (s *Store) InsertEvents(ctx context.Context, events []store.Event) (int, er
 	if len(months) == 0 {
 		return 0, nil
 	}
-	added, err := s.addEvents(ctx, months, (*tx).copyEvents)
+	return s.insertEvents(ctx, months, func(*tx, context.Context) (monthly, error) { return months, nil })
+}
+
+// choose says, in the transaction that adds them, which events of the months are added.
+type choose func(t *tx, ctx context.Context) (monthly, error)
+
+func (s *Store) insertEvents(ctx context.Context, months monthly, which choose) (int, error) {
+	added, err := s.addEvents(ctx, months, which, (*tx).copyEvents)
 	if failed(err, uniqueViolation, featureNotSupported) {
-		return s.addEvents(ctx, months, (*tx).mergeEvents)
+		return s.addEvents(ctx, months, which, (*tx).mergeEvents)
 	}
 	return added, err
 }
@@ -88,26 +95,30 @@ func failed(err error, states ...string) bool {
 	return errors.As(err, &f) && slices.Contains(states, f.State)
 }
 
-// addEvents adds the events of all months in one transaction. Months that are
+// addEvents adds events of the months in one transaction. Months that are
 // not ready are made so.
-func (s *Store) addEvents(ctx context.Context, months monthly, add adder) (added int, err error) {
-	added, err = s.tryEvents(ctx, months, add)
+func (s *Store) addEvents(ctx context.Context, months monthly, which choose, add adder) (added int, err error) {
+	added, err = s.tryEvents(ctx, which, add)
 	if !failed(err, undefinedTable, insufficientPrivilege) {
 		return added, err
 	}
 	if err := s.ensureEventPartitions(ctx, slices.Collect(maps.Keys(months))); err != nil {
 		return 0, err
 	}
-	return s.tryEvents(ctx, months, add)
+	return s.tryEvents(ctx, which, add)
 }
 
 // adder adds the events of one month and returns how many were new.
 type adder func(t *tx, ctx context.Context, month time.Time, events []store.Event) (int, error)
 
-func (s *Store) tryEvents(ctx context.Context, months monthly, add adder) (added int, err error) {
+func (s *Store) tryEvents(ctx context.Context, which choose, add adder) (added int, err error) {
 	err = s.transact(ctx, "add events", time.Time{}, func(t *tx) error {
 		added = 0
 		if err := t.send(ctx); err != nil {
+			return err
+		}
+		months, err := which(t, ctx)
+		if err != nil {
 			return err
 		}
 		fresh, err := t.rememberIDs(ctx, months)

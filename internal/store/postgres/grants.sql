@@ -37,7 +37,7 @@ grant insert, delete on recoup.lease to recoup_app;
 grant insert on recoup.error_event, recoup.event_drop to recoup_app;
 grant insert, update on recoup.event_file to recoup_app;
 grant insert, update, delete on recoup.event_filing to recoup_app;
-grant insert, delete on recoup.error_count, recoup.event_known, recoup.error_group_delta to recoup_app;
+grant insert, delete on recoup.error_count, recoup.event_known, recoup.error_group_delta, recoup.bus_batch, recoup.bus_range to recoup_app;
 grant insert, update, delete on recoup.error_group, recoup.error_group_hour to recoup_app;
 
 -- Gate Zero: what happened is only ever added to, and nothing is deleted but

@@ -1,0 +1,182 @@
+// Package bustest runs JetStream servers for tests, each a process of its own that can be
+// killed: the test's program, started once more. The program calls [Main] first.
+package bustest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// variable holds the file of the server that a process is to be.
+const variable = "RECOUP_TEST_BUS_SERVER"
+
+// Main becomes a server, if that is what the process was started for, and returns
+// otherwise.
+func Main() {
+	file := os.Getenv(variable)
+	if file == "" {
+		return
+	}
+	options, err := server.ProcessConfigFile(file)
+	if err != nil {
+		fail(err)
+	}
+	options.NoSigs = true
+	s, err := server.NewServer(options)
+	if err != nil {
+		fail(err)
+	}
+	s.ConfigureLogger()
+	s.Start()
+	go func() { // the test has ended, however it did
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(0)
+	}()
+	s.WaitForShutdown()
+	os.Exit(0)
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// Cluster is servers that know each other.
+type Cluster struct {
+	Servers []*Server
+}
+
+// Server is one of them.
+type Server struct {
+	URL, Monitor string
+
+	t      testing.TB
+	config string
+	cmd    *exec.Cmd
+	log    bytes.Buffer
+}
+
+// Start starts n servers that sync always; they end with the test.
+func Start(t testing.TB, n int) *Cluster { return StartWith(t, n, "sync_interval: always") }
+
+// StartWith is [Start] with another setting of JetStream.
+func StartWith(t testing.TB, n int, setting string) *Cluster {
+	t.Helper()
+	ports := freePorts(t, 3*n)
+	var routes []string
+	for i := range n {
+		routes = append(routes, "nats://127.0.0.1:"+strconv.Itoa(ports[3*i+1]))
+	}
+	c := &Cluster{}
+	for i := range n {
+		dir := t.TempDir()
+		text := fmt.Sprintf("server_name: bus%d\nhost: 127.0.0.1\nport: %d\nhttp: 127.0.0.1:%d\njetstream { store_dir: %q, max_file_store: 64GB, max_memory_store: 64MB, %s }\n",
+			i+1, ports[3*i], ports[3*i+2], filepath.Join(dir, "data"), setting)
+		if n > 1 {
+			text += fmt.Sprintf("cluster { name: recoup, host: 127.0.0.1, port: %d, routes: [%s] }\n", ports[3*i+1], strings.Join(routes, ", "))
+		}
+		s := &Server{t: t, config: filepath.Join(dir, "server.conf"), URL: "nats://127.0.0.1:" + strconv.Itoa(ports[3*i]), Monitor: "http://127.0.0.1:" + strconv.Itoa(ports[3*i+2])}
+		if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.Servers = append(c.Servers, s)
+		s.Start()
+		t.Cleanup(s.Kill)
+	}
+	return c
+}
+
+// URL names all servers.
+func (c *Cluster) URL() string {
+	var list []string
+	for _, s := range c.Servers {
+		list = append(list, s.URL)
+	}
+	return strings.Join(list, ",")
+}
+
+// Monitors are where all servers are watched.
+func (c *Cluster) Monitors() (list []string) {
+	for _, s := range c.Servers {
+		list = append(list, s.Monitor)
+	}
+	return list
+}
+
+// Kill kills all servers.
+func (c *Cluster) Kill() {
+	for _, s := range c.Servers {
+		s.Kill()
+	}
+}
+
+// Restart starts all servers again.
+func (c *Cluster) Restart() {
+	for _, s := range c.Servers {
+		s.Start()
+	}
+}
+
+// Start starts the server, with the data that it had.
+func (s *Server) Start() {
+	s.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.cmd = exec.Command(self)
+	s.cmd.Env = append(os.Environ(), variable+"="+s.config)
+	s.cmd.Stderr = &s.log
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is the test's
+	if _, err := s.cmd.StdinPipe(); err != nil {            // which ends with this process
+		s.t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Kill kills the server, as a power cut would.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// freePorts returns ports that nobody listens on.
+func freePorts(t testing.TB, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// Eventually waits until something holds.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}

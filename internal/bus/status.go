@@ -1,0 +1,119 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"recoup"
+)
+
+// Status says how the bus does. What it cannot say while the bus is away is left out, and
+// so is what only the ledger knows.
+func (b *Bus) Status(ctx context.Context) (recoup.Bus, error) {
+	up, cause, consumer, _ := b.state()
+	s := recoup.Bus{Enabled: true, Up: up, Server: b.conn.ConnectedServerVersion(), Gaps: []recoup.BusGap{}}
+	if !up {
+		if s.Cause = ErrAway.Error(); errors.Is(cause, ErrUnfit) {
+			s.Cause = cause.Error()
+		}
+		return s, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.o.AckTimeout)
+	defer cancel()
+	stream, err := b.js.Stream(ctx, Stream)
+	if err != nil {
+		return s, errors.Join(ErrAway, err)
+	}
+	pending, err := consumer.Info(ctx)
+	if err != nil {
+		return s, errors.Join(ErrAway, err)
+	}
+	quarantine, err := b.js.Stream(ctx, QuarantineStream)
+	if err != nil {
+		return s, errors.Join(ErrAway, err)
+	}
+	s.Quarantined = int64(quarantine.CachedInfo().State.Msgs)
+	s.Stream = streamStatus(stream.CachedInfo())
+	s.Stream.Waiting, s.Stream.InFlight = int64(pending.NumPending)+int64(pending.NumAckPending), int64(pending.NumAckPending)
+	return s, nil
+}
+
+func streamStatus(info *jetstream.StreamInfo) recoup.BusStream {
+	s := recoup.BusStream{
+		Replicas: info.Config.Replicas, Bytes: int64(info.State.Bytes), MaxBytes: info.Config.MaxBytes,
+		First: int64(info.State.FirstSeq), Last: int64(info.State.LastSeq),
+	}
+	if oldest := info.State.FirstTime.UTC(); info.State.Msgs > 0 {
+		s.Oldest = &oldest
+	}
+	if info.Cluster == nil {
+		return s
+	}
+	s.Leader = info.Cluster.Leader
+	for _, peer := range info.Cluster.Replicas {
+		s.Followers = append(s.Followers, recoup.BusPeer{Name: peer.Name, Current: peer.Current, Offline: peer.Offline, Lag: int64(peer.Lag)})
+	}
+	return s
+}
+
+// Server is what the monitoring of a server says.
+type Server struct {
+	Monitor    string
+	Name       string
+	Version    string
+	JetStream  bool
+	SyncAlways bool // else acknowledged messages may not be on disk for minutes
+	Err        error
+}
+
+// maxVarz bounds what is read of a server's answer.
+const maxVarz = 1 << 20
+
+// Servers asks the monitoring of the servers, as far as it is known where that is.
+func (b *Bus) Servers(ctx context.Context) (list []Server) {
+	for _, address := range b.o.Monitors {
+		list = append(list, askServer(ctx, address))
+	}
+	return list
+}
+
+func askServer(ctx context.Context, address string) Server {
+	s := Server{Monitor: address}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/varz", nil)
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var varz struct {
+		Name      string `json:"server_name"`
+		Version   string `json:"version"`
+		JetStream struct {
+			Config *struct {
+				SyncAlways bool `json:"sync_always"`
+			} `json:"config"`
+		} `json:"jetstream"`
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxVarz)).Decode(&varz); err != nil || answer.StatusCode != http.StatusOK {
+		s.Err = fmt.Errorf("%s: %w", answer.Status, err)
+		return s
+	}
+	s.Name, s.Version, s.JetStream = varz.Name, varz.Version, varz.JetStream.Config != nil
+	s.SyncAlways = s.JetStream && varz.JetStream.Config.SyncAlways
+	return s
+}
