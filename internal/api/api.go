@@ -98,6 +98,7 @@ type Options struct {
 	Channels  Channels
 	Receivers Receivers
 	Doctor    Doctor
+	Bus       Bus // nil: there is none
 	Now       func() time.Time
 	Wall      func() time.Time // what deadlines of connections go by; nil: time.Now
 	Random    io.Reader

@@ -29,6 +29,7 @@ type keyring struct {
 type remembered struct {
 	key   *recoup.Key
 	until time.Time
+	at    time.Time // when the store said so
 }
 
 // lookup is a question to the store, for all who ask it at the same time.
@@ -42,6 +43,11 @@ const (
 	keyMemory  = 3 * time.Second
 	keyTimeout = 5 * time.Second // of a lookup
 	maxKnown   = 10000
+
+	// staleKeys is how long after its last lookup a key still opens the ledger for events,
+	// where the store cannot be asked and a bus takes them. Nothing can be revoked
+	// meanwhile but by nodes that reach the store.
+	staleKeys = time.Hour
 
 	// maxLookups is how many keys are looked up at once. Whoever has no key can
 	// make up as many as they like: they must not take the database from others.
@@ -71,7 +77,7 @@ func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time) (*reco
 		l = &lookup{done: make(chan struct{})}
 		k.running[hash] = l
 		if known { // until it is looked up, the others take it as it was
-			k.known[hash] = remembered{found.key, now.Add(keyMemory)}
+			k.known[hash] = remembered{found.key, now.Add(keyMemory), found.at}
 		}
 		go k.lookUp(context.WithoutCancel(ctx), l, hash, now, k.changes)
 	}
@@ -93,6 +99,16 @@ func (k *keyring) knows(hash [32]byte, now time.Time) bool {
 	return known && found.key.Valid(now)
 }
 
+// lately returns a key as the store last knew it; nil: that was too long ago.
+func (k *keyring) lately(hash [32]byte, now time.Time) *recoup.Key {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if found, known := k.known[hash]; known && now.Sub(found.at) < staleKeys {
+		return found.key
+	}
+	return nil
+}
+
 // lookUp asks the store, and remembers what it says unless keys have changed
 // meanwhile.
 func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time.Time, changes int) {
@@ -111,7 +127,7 @@ func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time
 	if len(k.known) >= maxKnown {
 		clear(k.known)
 	}
-	k.known[hash] = remembered{&l.key, now.Add(keyMemory)}
+	k.known[hash] = remembered{&l.key, now.Add(keyMemory), now}
 }
 
 // forget makes a change of keys take effect on this node at once.

@@ -39,7 +39,7 @@ type sendEventsIn struct {
 func sendEvents() *route {
 	decoder := newEventDecoder()
 	return &route{
-		method: http.MethodPost, path: "/v1/events", status: http.StatusAccepted, maxBody: eventsBody,
+		method: http.MethodPost, path: "/v1/events", status: http.StatusAccepted, maxBody: eventsBody, carried: true,
 		summary: "Add events to the ledger",
 		in:      reflect.TypeFor[sendEventsIn](), out: reflect.TypeFor[client.EventsAccepted](),
 		serve: func(a *API, c *call) (any, error) {

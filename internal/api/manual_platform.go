@@ -137,10 +137,20 @@ func gateZeroManuals() map[string]manual {
 
 func operationManuals() map[string]manual {
 	return map[string]manual{
-		"GET /v1/workers":   {about: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
-		"GET /v1/adoptions": {about: "The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second."},
-		"GET /v1/jobs":      {about: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
-		"GET /v1/doctor":    {about: "Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most."},
+		"GET /v1/workers":        {about: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
+		"GET /v1/adoptions":      {about: "The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second."},
+		"GET /v1/jobs":           {about: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
+		"GET /v1/doctor":         {about: "Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most."},
+		"GET /v1/bus":            {about: "How the bus does that carries events to the ledger (`recoup serve --bus`): whether it takes events, what waits on it and since when, its replicas, what is in quarantine, and sequences that were never written while later ones were. Without a bus, `enabled` is false."},
+		"GET /v1/bus/quarantine": {about: "Batches of events that failed five times to be written, or that cannot be read, by number. Nothing is done to them until somebody retries or drops them.", params: map[string]string{"limit": "20"}, fails: []recoup.Code{fault.CodeNotFound, fault.CodeTemporaryUnavailable}},
+		"POST /v1/bus/quarantine/{number}/retry": {
+			about: "Writes the events of a batch to the ledger, once what it failed on is mended, and takes it out of quarantine. Events that the ledger has are not counted again.", params: map[string]string{"number": "1"},
+			body: `{"reason": "the code is registered now"}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeConflict, fault.CodeTemporaryUnavailable},
+		},
+		"POST /v1/bus/quarantine/{number}/drop": {
+			about: "Deletes a batch for good. Its events are counted among what was left out of the ledger, under `quarantine`.", params: map[string]string{"number": "1"},
+			body: `{"reason": "damaged on the disk of the bus"}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeTemporaryUnavailable},
+		},
 		"POST /v1/jobs/{name}/run": {
 			about: "Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm.", params: map[string]string{"name": "receipts"},
 			body: `{"dry_run": true}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeConflict},
@@ -155,7 +165,7 @@ func operationManuals() map[string]manual {
 		"GET /v1/audit":     {about: "Who did what to keys, policies, codes, silences and the like, and why. Entries are never changed.", params: map[string]string{"limit": "20"}},
 		"GET /v1/receivers": {about: "The addresses that this node pushes work to, and what its deliveries came to since it started."},
 		"GET /healthz":      {about: "Answers as long as the process runs, whatever else is wrong: for a liveness probe."},
-		"GET /readyz":       {about: "Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. `warnings` name what does not keep it from serving, such as a table whose name something else has in the database. For a readiness probe.", fails: []recoup.Code{fault.CodeDatabaseConnectionError}},
+		"GET /readyz":       {about: "Answers 200 if the node can serve: its database answers. With `for=events` it is enough that events can be taken, which a bus does while the database is away. `overloaded` means that it turns some calls away. `warnings` name what does not keep it from serving, such as a table whose name something else has in the database. For a readiness probe.", fails: []recoup.Code{fault.CodeDatabaseConnectionError}},
 	}
 }
 

@@ -111,10 +111,15 @@ func unreachable(err error) *fault.Error {
 	return said
 }
 
+type readyIn struct {
+	For string `query:"for" enum:"events" doc:"events: answer 200 as long as events can be taken, by the bus if there is one"`
+}
+
 // ready says whether the node can serve. One that turns requests away can, and says
 // that it does.
-func (a *API) ready(c *call, _ *struct{}) (status, error) {
-	if a.Ready != nil {
+func (a *API) ready(c *call, in *readyIn) (status, error) {
+	carried := in.For == "events" && a.Bus != nil && a.Bus.Up()
+	if a.Ready != nil && !carried {
 		err := a.readiness.ask(c.r.Context())
 		if said, ok := errors.AsType[*fault.Error](err); ok {
 			return status{}, patient(said)
@@ -126,6 +131,9 @@ func (a *API) ready(c *call, _ *struct{}) (status, error) {
 	out := status{Status: "ready"}
 	if a.gatekeeper.overloaded() {
 		out.Status = "overloaded"
+	}
+	if a.Bus != nil && !a.Bus.Up() {
+		out.Warnings = append(out.Warnings, "the bus is away: events go to the database directly")
 	}
 	for _, n := range a.Registrar.NotAdopted() {
 		out.Warnings = append(out.Warnings, n.Name+" is not adopted: "+n.Obstacle())

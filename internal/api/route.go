@@ -64,6 +64,7 @@ type route struct {
 	bounded      bool // it ends by itself in time
 	mayLack      bool // the body may be left out
 	maxBody      int64
+	carried      bool   // by the bus, if there is one: it does without the database
 	media        string // of the answer; empty: JSON
 	in, out      reflect.Type
 	required     []string // members that this operation demands of a body that others share

@@ -17,6 +17,7 @@ import (
 	"recoup"
 	"recoup/internal/adoption"
 	"recoup/internal/api"
+	"recoup/internal/bus"
 	"recoup/internal/clockwork"
 	"recoup/internal/deadletter"
 	"recoup/internal/engine"
@@ -35,6 +36,8 @@ type Node struct {
 	vault     *vault
 	clock     *clock
 	ledger    *ledger.Book
+	bus       *bus.Bus         // nil: there is none
+	consumer  *ledger.Consumer // of the bus
 	engine    *engine.Engine
 	roster    *lease.Roster
 	api       *api.API
@@ -115,8 +118,11 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := n.openBus(ctx); err != nil {
+		return err
+	}
 	keys := newTenantKeys(n.vault, n.o)
-	n.ledger, err = newBook(ctx, n.store, keys, registry, policies.Current(), ids, n.o)
+	n.ledger, err = n.newBook(ctx, keys, registry, policies.Current(), ids)
 	if err != nil {
 		return err
 	}
@@ -165,7 +171,7 @@ func (n *Node) assemble(ctx context.Context) error {
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: n.listAdoptions(), Sources: n.sources(),
+		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: n.listAdoptions(), Sources: n.sources(),
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""),
 	})
@@ -175,6 +181,9 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.metrics.watch(n)
 	n.metrics.showBuild(n.o.Build)
 	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &gateCollector{n}, &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), n.cached(adoptionCollector{n}.read), &receiverCollector{n})
+	if n.bus != nil {
+		n.metrics.registry.MustRegister(n.cached(busCollector{n}.read))
+	}
 	return nil
 }
 

@@ -18,8 +18,12 @@ func (n *Node) newClockwork() (*clockwork.Clock, error) {
 	if n.filing != nil {
 		parts.EventFiles = &clockwork.EventFiles{File: n.filing.chunk, Overdue: n.filing.overdue}
 	}
+	if n.bus != nil {
+		parts.Bus = busDesk{n}
+	}
 	return clockwork.New(clockwork.Options{
-		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger, Jobs: clockwork.All(parts),
+		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger,
+		Jobs: clockwork.All(parts),
 	})
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/bus"
 	"recoup/internal/clockwork"
 	"recoup/internal/doctor"
 	"recoup/internal/notify"
@@ -211,7 +213,25 @@ func (n *Node) Diagnose(ctx context.Context) (recoup.Diagnosis, error) {
 	if err := gather(ctx, n.store, n.clock.uncorrected, &in); err != nil {
 		return recoup.Diagnosis{}, err
 	}
+	in.Bus = n.examineBus(ctx)
 	return diagnosis(in.Now, in.Facts.Kind, doctor.Judge(&in)), nil
+}
+
+// examineBus is what the doctor is to know of the bus; nil: there is none.
+func (n *Node) examineBus(ctx context.Context) *doctor.Bus {
+	if n.bus == nil {
+		return nil
+	}
+	status, _ := busDesk{n}.Status(ctx) // what cannot be read is not known
+	b := &doctor.Bus{Bus: status, Single: n.o.Bus.Single, Monitored: len(n.o.Bus.Monitors) > 0}
+	for _, s := range n.bus.Servers(ctx) {
+		seen := doctor.BusServer{Name: cmp.Or(s.Name, s.Monitor), Version: s.Version, TooOld: bus.Older(s.Version, bus.MinVersion), SyncAlways: s.SyncAlways}
+		if s.Err != nil {
+			seen.Problem = s.Err.Error()
+		}
+		b.Servers = append(b.Servers, seen)
+	}
+	return b
 }
 
 // selfPortrait is what the doctor is to know of this node.

@@ -10,18 +10,21 @@ import (
 )
 
 // newBook opens the ledger, with room for what comes.
-func newBook(ctx context.Context, s Store, keys *tenantKeys, registry *fault.Registry, p *policy.Policy, ids *recoup.IDSource, o Options) (*ledger.Book, error) {
+func (n *Node) newBook(ctx context.Context, keys *tenantKeys, registry *fault.Registry, p *policy.Policy, ids *recoup.IDSource) (*ledger.Book, error) {
 	if err := keys.begin(ctx); err != nil {
 		return nil, err
 	}
-	now := o.Now()
+	s, now := n.store, n.o.Now()
 	if err := s.EnsurePartitions(ctx, now); err != nil {
 		return nil, err
 	}
 	if err := s.EnsureEventPartitions(ctx, now, p.Ledger.EventRetention); err != nil {
 		return nil, err
 	}
+	o := ledger.Options{Store: s, Now: n.o.Now, Random: jitter, Logger: n.o.Logger}
+	if n.bus != nil {
+		o.Bus, o.Batches, o.IDs = n.bus, n.consumer.Store, ids
+	}
 	return ledger.NewBook(
-		ledger.GovernorOptions{Registry: registry, Providers: fault.DefaultProviders(), Tenants: keys.ring, IDs: ids, Retention: p.Ledger.EventRetention},
-		ledger.Options{Store: s, Now: o.Now, Random: jitter, Logger: o.Logger})
+		ledger.GovernorOptions{Registry: registry, Providers: fault.DefaultProviders(), Tenants: keys.ring, IDs: ids, Retention: p.Ledger.EventRetention}, o)
 }

@@ -54,6 +54,9 @@ func (n *Node) runLoops(ctx context.Context) {
 	if n.filing != nil {
 		n.loops.Go(func() { n.filing.run(ctx) })
 	}
+	if n.consumer != nil {
+		n.loops.Go(func() { n.consumer.Run(ctx) })
+	}
 	n.loops.Go(func() {
 		err := n.store.Listen(ctx, func(channel string) {
 			switch channel {

@@ -116,7 +116,7 @@ func (c *nodeCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(descHeld, float64(s.Held))
 	gauge(descOldest, s.Oldest.Seconds())
 	gauge(descAway, s.Away.Seconds())
-	for outcome, n := range map[string]int64{"dropped": s.Dropped[ledger.DropRefusedByStore] + s.Dropped[ledger.DropStoreFailed], "accepted": s.Accepted, "written": s.Written, "duplicate": s.Duplicates, "lost": s.Lost, "refused": s.Refused} {
+	for outcome, n := range map[string]int64{"dropped": s.Dropped[ledger.DropRefusedByStore] + s.Dropped[ledger.DropStoreFailed], "accepted": s.Accepted, "published": s.Published, "written": s.Written, "duplicate": s.Duplicates, "lost": s.Lost, "refused": s.Refused} {
 		total(descEvents, n, outcome)
 	}
 	for reason, n := range s.Dropped {

@@ -96,5 +96,8 @@ func (n *Node) close(ctx context.Context) error {
 	if n.ledger != nil {
 		failed = append(failed, n.ledger.Close(ctx))
 	}
+	if n.bus != nil {
+		n.bus.Close()
+	}
 	return errors.Join(append(failed, n.traces.close(ctx), n.store.Close())...)
 }

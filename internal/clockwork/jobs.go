@@ -38,6 +38,9 @@ type Parts struct {
 	// Alerts evaluates the alert rules; nil: there are none.
 	Alerts func(ctx context.Context, term store.Term) (changed int, err error)
 
+	// Bus is what came by the bus; nil: there is none.
+	Bus BusKeeper
+
 	// Doctor looks for what is wrong with the installation; nil: nobody does.
 	Doctor func(ctx context.Context) (found int, err error)
 
@@ -123,6 +126,9 @@ func All(p Parts) []Job {
 			Chunk:   func(ctx context.Context, _ Turn) (int, bool, error) { return p.EventFiles.File(ctx) },
 			Overdue: p.EventFiles.Overdue,
 		})
+	}
+	if p.Bus != nil {
+		jobs = append(jobs, busJobs(p.Bus)...)
 	}
 	return append(jobs, p.retention()...)
 }

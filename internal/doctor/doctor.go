@@ -23,6 +23,7 @@ type Input struct {
 	Warnings []string       // of the policy's checker
 	Jobs     []recoup.Job   // as they went; none: not looked at
 	Skew     time.Duration  // how far the machine's clock is ahead of the database's
+	Bus      *Bus           // of the node that looks; nil: it has none
 	Node     *Node          // that looks; nil: there is none, a command looks at the database itself
 }
 
@@ -86,6 +87,7 @@ func Checks() []Check {
 		{"connections", "a connection budget that nodes exhaust", judgeConnections},
 		{"pooler", "a pooler in the way of notifications", judgePooler},
 		{"durability", "settings that lose acknowledged writes", judgeDurability},
+		{"bus", "a bus that is away, may lose acknowledged events, is almost full, or whose batches cannot be written", judgeBus},
 		{"settings", "settings that hurt", judgeSettings},
 		{"keys", "API keys: no admin, no expiry, unused admins", judgeKeys},
 		{"encryption", "platform keys in plaintext, and a master key that others can read", judgeEncryption},

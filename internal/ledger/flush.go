@@ -37,7 +37,10 @@ func (w *Writer) flushAll(b *batch) {
 func (w *Writer) take(b *batch) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !w.closed && !w.ripe && w.queued < w.o.BatchSize {
+	for !w.closed && !w.ripe && w.queued < w.batchSize() {
+		if w.queued > 0 && !w.armed { // the bus has gone, and with it what was a batch
+			w.arm(w.o.BatchDelay)
+		}
 		w.ready.Wait()
 	}
 	if w.queued == 0 {
@@ -47,7 +50,7 @@ func (w *Writer) take(b *batch) bool {
 	w.ripe, w.armed = false, false
 	w.timer.Stop()
 	switch {
-	case w.queued >= w.o.BatchSize || w.closed:
+	case w.queued >= w.batchSize() || w.closed:
 		w.ready.Signal() // there is work for another flusher
 	case w.urgent > 0:
 		w.arm(w.o.UrgentDelay)
@@ -61,7 +64,7 @@ func (w *Writer) take(b *batch) bool {
 // receipt are used where they are; those of several are brought together.
 func (w *Writer) fill(b *batch) {
 	b.since = w.queue[0].at
-	for room := w.o.BatchSize; room > 0 && len(w.queue) > 0; {
+	for room := w.batchSize(); room > 0 && len(w.queue) > 0; {
 		r := w.queue[0]
 		part := r.events[r.taken:min(r.taken+room, r.total)]
 		b.add(r, part)
@@ -103,7 +106,7 @@ func (w *Writer) release(b *batch) {
 // write adds a part of a batch. One that the store refuses is halved until what is
 // left is the event that it refuses.
 func (w *Writer) write(b *batch, from, to int) {
-	added, err := w.insert(b.events[from:to])
+	result, err := w.insert(b.events[from:to])
 	if middle := (from + to) / 2; poisonous(err) && middle > from {
 		w.write(b, from, middle)
 		w.write(b, middle, to)
@@ -113,10 +116,7 @@ func (w *Writer) write(b *batch, from, to int) {
 		w.giveUp(b, from, to, err)
 		return
 	}
-	w.finish(b, from, to, nil, func(s *sums) {
-		s.written += int64(added)
-		s.duplicates += int64(to - from - added)
-	})
+	w.finish(b, from, to, nil, func(s *sums) { s.add(result, int64(to-from)) })
 }
 
 // giveUp counts events that cannot be written.

@@ -36,5 +36,6 @@ const (
 
 	DropRefusedByStore = "refused_by_store" // the database's own rules forbid it
 	DropStoreFailed    = "store_failed"     // the database failed in a way that repeating does not mend
+	DropQuarantine     = "quarantine"       // an operator dropped a batch that could not be written
 	detailsPrefix      = "details_"         // part: see redact.Drops
 )

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"recoup"
+	"recoup/internal/store"
 	"recoup/retry"
 )
 
@@ -18,6 +20,13 @@ type Options struct {
 	Now    func() time.Time // for ages and days; waiting is done by the runtime's timers
 	Random func() float64   // the jitter of retries, in [0, 1)
 	Logger *slog.Logger     // nil: says nothing
+
+	// Bus carries events to whoever writes them, and needs Batches and IDs; nil: they
+	// are written here. While it is away they are, too.
+	Bus        Bus
+	Batches    store.EventBatchWriter
+	IDs        *recoup.IDSource // of batches
+	Publishers int              // publishes at the same time; 16
 
 	BatchSize   int           // events of one insert at most; 5,000
 	BatchDelay  time.Duration // how long events wait for company; 20 ms
@@ -49,6 +58,7 @@ func (o Options) withDefaults() Options {
 	o.BatchDelay = cmp.Or(o.BatchDelay, 20*time.Millisecond)
 	o.UrgentDelay = cmp.Or(o.UrgentDelay, min(5*time.Millisecond, o.BatchDelay))
 	o.Flushers = cmp.Or(o.Flushers, 2)
+	o.Publishers = cmp.Or(o.Publishers, 16)
 	o.DropDelay = cmp.Or(o.DropDelay, time.Second)
 	o.MaxEvents = cmp.Or(o.MaxEvents, 100_000)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 128<<20)
@@ -66,12 +76,15 @@ func (o Options) validate() error {
 	if o.Store == nil || o.Tally == nil || o.Now == nil || o.Random == nil {
 		return errors.New("ledger: a writer needs a store, a tally, a clock and a source of jitter")
 	}
+	if o.Bus != nil && (o.Batches == nil || o.IDs == nil) {
+		return errors.New("ledger: a writer with a bus needs a store of batches and a source of ids")
+	}
 	for _, bound := range []struct {
 		name  string
 		value int64
 	}{
 		{"BatchSize", int64(o.BatchSize)}, {"BatchDelay", int64(o.BatchDelay)}, {"UrgentDelay", int64(o.UrgentDelay)},
-		{"Flushers", int64(o.Flushers)}, {"DropDelay", int64(o.DropDelay)}, {"MaxEvents", int64(o.MaxEvents)},
+		{"Flushers", int64(o.Flushers)}, {"Publishers", int64(o.Publishers)}, {"DropDelay", int64(o.DropDelay)}, {"MaxEvents", int64(o.MaxEvents)},
 		{"MaxBytes", o.MaxBytes}, {"WriteLimit", int64(o.WriteLimit)}, {"WaitLimit", int64(o.WaitLimit)},
 	} {
 		if bound.value <= 0 {

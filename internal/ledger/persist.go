@@ -7,28 +7,46 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/bus"
 	"recoup/internal/store"
 	"recoup/retry"
 )
 
-// insert adds events, through all failures that can pass.
-func (w *Writer) insert(events []store.Event) (added int, err error) {
+// written is which way events went, and how many of them were new to the store.
+type written struct {
+	way   way
+	added int
+}
+
+// insert brings events where they are safe, through all failures that can pass.
+func (w *Writer) insert(events []store.Event) (result written, err error) {
+	bring := w.addToStore(events)
+	if w.o.Bus != nil {
+		bring = w.addToBus(events)
+	}
 	begun := w.o.Now()
-	err = w.persist(func(ctx context.Context) error {
+	err = w.persist(&w.trouble, func(ctx context.Context) error {
 		begun = w.o.Now()
-		added, err = w.o.Store.InsertEvents(ctx, events)
+		result, err = bring(ctx)
 		return err
 	})
 	if err == nil {
 		w.observe(w.o.Now().Sub(begun))
 	}
-	return added, err
+	return result, err
 }
 
-// persist calls the store until it succeeds, refuses, or has failed too often in a
+func (w *Writer) addToStore(events []store.Event) func(context.Context) (written, error) {
+	return func(ctx context.Context) (written, error) {
+		added, err := w.o.Store.InsertEvents(ctx, events)
+		return written{byStore, added}, err
+	}
+}
+
+// persist calls the store, or the bus, until it succeeds, refuses, or has failed too often in a
 // way that looks permanent. It returns errGivenUp when closing can wait no longer.
 // The work must do no harm when it is done twice.
-func (w *Writer) persist(work func(context.Context) error) error {
+func (w *Writer) persist(t *trouble, work func(context.Context) error) error {
 	permanent := 0
 	for n := 1; ; n++ {
 		if w.life.Err() != nil {
@@ -36,7 +54,7 @@ func (w *Writer) persist(work func(context.Context) error) error {
 		}
 		err := w.try(work)
 		if err == nil || poisonous(err) {
-			w.answered()
+			w.answered(t)
 			return err
 		}
 		if w.life.Err() != nil {
@@ -49,7 +67,7 @@ func (w *Writer) persist(work func(context.Context) error) error {
 			}
 		}
 		delay := w.o.Retry.Schedule.Delay(n, w.o.Random)
-		w.failed(verdict, delay, err)
+		w.failed(t, verdict, delay, err)
 		if retry.Sleep(w.life, delay) != nil {
 			return errGivenUp
 		}
@@ -78,9 +96,9 @@ func passing(v fault.Verdict) bool {
 }
 
 // poisonous reports whether a batch failed for what is in it: a rule of the
-// database, a constraint, a value that it cannot hold.
+// database, a constraint, a value that it cannot hold, more than a message can.
 func poisonous(err error) bool {
-	if err == nil || errors.Is(err, store.ErrRefused) {
+	if err == nil || errors.Is(err, store.ErrRefused) || errors.Is(err, bus.ErrTooLarge) {
 		return err != nil
 	}
 	switch fault.Classify(err).Code {
@@ -110,14 +128,14 @@ func (t trouble) away() bool {
 func (t trouble) wait() time.Duration { return max(t.delay, leastWait) }
 
 // failed notes a failure. The log hears of the first of several.
-func (w *Writer) failed(v fault.Verdict, delay time.Duration, err error) {
+func (w *Writer) failed(t *trouble, v fault.Verdict, delay time.Duration, err error) {
 	now := w.o.Now()
 	w.mu.Lock()
-	first := w.trouble.code == ""
+	first := t.code == ""
 	if first {
-		w.trouble.since = now
+		t.since = now
 	}
-	w.trouble.code, w.trouble.delay = v.Code, delay
+	t.code, t.delay = v.Code, delay
 	w.sums.failures++
 	held := w.held
 	w.mu.Unlock()
@@ -127,10 +145,10 @@ func (w *Writer) failed(v fault.Verdict, delay time.Duration, err error) {
 }
 
 // answered notes that the store works.
-func (w *Writer) answered() {
+func (w *Writer) answered(t *trouble) {
 	w.mu.Lock()
-	was := w.trouble
-	w.trouble = trouble{}
+	was := *t
+	*t = trouble{}
 	w.mu.Unlock()
 	if was.code != "" {
 		w.o.Logger.Info("ledger recovered", "after", w.o.Now().Sub(was.since))
@@ -141,6 +159,10 @@ func (w *Writer) answered() {
 // nothing can be dropped any more. A commit whose outcome nobody knows is repeated:
 // a drop may be counted twice, but none is forgotten.
 func (w *Writer) writeDrops(drained <-chan struct{}) {
+	at := &w.trouble
+	if w.o.Bus != nil { // without the database events go on
+		at = &w.undrawn
+	}
 	tick := time.NewTicker(w.o.DropDelay)
 	defer tick.Stop()
 	for last := false; !last; {
@@ -153,7 +175,7 @@ func (w *Writer) writeDrops(drained <-chan struct{}) {
 		if len(drops) == 0 {
 			continue
 		}
-		err := w.persist(func(ctx context.Context) error { return w.o.Store.CountDrops(ctx, drops) })
+		err := w.persist(at, func(ctx context.Context) error { return w.o.Store.CountDrops(ctx, drops) })
 		if err != nil {
 			w.o.Tally.putBack(drops)
 		}

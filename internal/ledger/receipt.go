@@ -85,6 +85,9 @@ func (r *Receipt) outcome() error {
 func (r *Receipt) undecided(cause error) error {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
+	if r.w.trouble.code == fault.CodeRateLimitExceeded {
+		return busFull(cause).After(r.w.trouble.wait())
+	}
 	return fault.Wrap(cause, fault.CodeDatabaseConnectionError,
 		"The events were accepted and are not committed yet. They may still be: send them again with the same ids.").After(r.w.trouble.wait())
 }

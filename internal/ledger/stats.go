@@ -6,14 +6,16 @@ import (
 )
 
 // Stats is what a writer has done and what it holds. Every accepted event is in
-// exactly one of Held, Written, Duplicates, Lost and, of Dropped, what the store
-// refused or failed at.
+// exactly one of Held, Published, Written, Duplicates, Lost and, of Dropped, what the
+// store refused or failed at.
 type Stats struct {
 	Held   int           // events accepted and not yet decided
 	Bytes  int64         // what they take, estimated
 	Oldest time.Duration // how long the oldest of them has waited
 
 	Accepted   int64
+	Published  int64 // brought to the bus
+	Direct     int64 // of those written or known: brought to the store because the bus was away
 	Written    int64
 	Duplicates int64 // known already, also from a try whose outcome was unknown
 	Lost       int64 // given up when the writer was closed
@@ -41,8 +43,21 @@ func DurationBounds() []time.Duration {
 
 // sums is what is counted since the writer was made.
 type sums struct {
-	accepted, written, duplicates, lost, refused, failures int64
-	flushes                                                Durations
+	accepted, published, direct, written, duplicates, lost, refused, failures int64
+	flushes                                                                   Durations
+}
+
+// add counts n events that are safe.
+func (s *sums) add(r written, n int64) {
+	if r.way == byBus {
+		s.published += n
+		return
+	}
+	if r.way == pastBus {
+		s.direct += n
+	}
+	s.written += int64(r.added)
+	s.duplicates += n - int64(r.added)
 }
 
 func (w *Writer) observe(took time.Duration) {
@@ -68,7 +83,7 @@ func (w *Writer) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := Stats{
-		Held: w.held, Bytes: w.bytes, Accepted: w.sums.accepted, Written: w.sums.written, Duplicates: w.sums.duplicates,
+		Held: w.held, Bytes: w.bytes, Accepted: w.sums.accepted, Published: w.sums.published, Direct: w.sums.direct, Written: w.sums.written, Duplicates: w.sums.duplicates,
 		Lost: w.sums.lost, Refused: w.sums.refused, Dropped: dropped, Failures: w.sums.failures, Flushes: w.sums.flushes,
 	}
 	s.Flushes.Within = slices.Clone(s.Flushes.Within)

@@ -37,6 +37,9 @@ type Writer struct {
 	bytes   int64      // of those
 	sums    sums
 	trouble trouble
+	undrawn trouble // of writing drops down, where events take another way
+
+	lanes chan struct{} // of inserts while the bus is away
 }
 
 // NewWriter returns a writer that runs until it is closed.
@@ -45,12 +48,16 @@ func NewWriter(o Options) (*Writer, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	w := &Writer{o: o, done: make(chan struct{})}
+	w := &Writer{o: o, done: make(chan struct{}), lanes: make(chan struct{}, o.Flushers)}
 	w.life, w.cancel = context.WithCancel(context.Background())
 	w.ready.L = &w.mu
 	w.timer = time.AfterFunc(time.Hour, w.ripen)
 	w.timer.Stop()
-	for range o.Flushers {
+	flushers := o.Flushers
+	if o.Bus != nil {
+		flushers = max(flushers, o.Publishers)
+	}
+	for range flushers {
 		w.flying = append(w.flying, &batch{})
 	}
 	go w.run()
@@ -78,8 +85,8 @@ func (w *Writer) run() {
 // receipt's Wait returns when it is.
 //
 // It returns a [*fault.Error]: DATABASE_CONNECTION_ERROR if there is no more room
-// because the database is away, STORAGE_FULL if its disk is full, SERVICE_OVERLOADED if there is none because the
-// database is slower than its callers, TEMPORARY_UNAVAILABLE once the writer is
+// because the database is away, STORAGE_FULL if its disk is full, RATE_LIMIT_EXCEEDED while
+// the bus is full, SERVICE_OVERLOADED if there is none because the database is slower than its callers, TEMPORARY_UNAVAILABLE once the writer is
 // closed, each with the time to wait, and PAYLOAD_TOO_LARGE for a batch that will
 // never fit. If ctx has ended it returns the context's error.
 func (w *Writer) Append(ctx context.Context, events []store.Event) (*Receipt, error) {
@@ -103,7 +110,7 @@ func (w *Writer) Append(ctx context.Context, events []store.Event) (*Receipt, er
 	w.queued += len(events)
 	w.queue = append(w.queue, r)
 	switch {
-	case w.queued >= w.o.BatchSize:
+	case w.queued >= w.batchSize():
 		w.ready.Signal()
 	case !w.armed:
 		w.arm(w.o.BatchDelay)
@@ -118,6 +125,8 @@ func (w *Writer) room(n int, bytes int64) error {
 		return fault.New(fault.CodeTemporaryUnavailable, "The ledger is shutting down.").After(leastWait)
 	case n > w.o.MaxEvents || bytes > w.o.MaxBytes:
 		return fault.New(fault.CodePayloadTooLarge, "The batch is larger than the ledger's whole buffer.").With("limit", w.o.MaxEvents)
+	case w.trouble.code == fault.CodeRateLimitExceeded:
+		return busFull(nil).After(w.trouble.wait())
 	case w.held+n <= w.o.MaxEvents && w.bytes+bytes <= w.o.MaxBytes:
 		return nil
 	case w.trouble.code == fault.CodeStorageFull:

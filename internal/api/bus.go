@@ -1,0 +1,98 @@
+package api
+
+import (
+	"context"
+	"strconv"
+
+	"recoup"
+	"recoup/client"
+	"recoup/fault"
+)
+
+// Bus is the bus that carries events to the ledger. What changes something is handed the
+// batch before, to be written down.
+type Bus interface {
+	Status(ctx context.Context) (recoup.Bus, error)
+	Quarantined(ctx context.Context, after int64, limit int) ([]recoup.QuarantinedBatch, error)
+	Retry(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error)
+	Drop(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error)
+
+	// Up reports whether the bus takes events.
+	Up() bool
+}
+
+// How the audit names what people do to batches in quarantine.
+const (
+	actBusRetry = "bus.retry"
+	actBusDrop  = "bus.drop"
+)
+
+func (a *API) bus() (Bus, error) {
+	if a.Bus == nil {
+		return nil, fault.New(fault.CodeNotFound, "This node has no bus: recoup serve --bus nats://… gives it one.")
+	}
+	return a.Bus, nil
+}
+
+func (a *API) showBus(c *call, _ *struct{}) (recoup.Bus, error) {
+	if a.Bus == nil {
+		return recoup.Bus{Gaps: []recoup.BusGap{}}, nil
+	}
+	return a.Bus.Status(c.r.Context())
+}
+
+type quarantineIn struct {
+	Limit int `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"batches of a page"`
+	After int `query:"after" minimum:"0" doc:"the number of the last batch of the page before: its next"`
+}
+
+func (a *API) listQuarantine(c *call, in *quarantineIn) (client.QuarantinePage, error) {
+	b, err := a.bus()
+	if err != nil {
+		return client.QuarantinePage{}, err
+	}
+	list, err := b.Quarantined(c.r.Context(), int64(in.After), in.Limit)
+	out := client.QuarantinePage{Batches: list}
+	if err == nil && len(list) == in.Limit {
+		out.Next = strconv.FormatInt(list[len(list)-1].Number, 10)
+	}
+	return out, err
+}
+
+type quarantinedIn struct {
+	Number int `path:"number" minimum:"1" doc:"of the batch in quarantine"`
+	Body   client.QuarantineAct
+}
+
+// checkQuarantined checks the reason, which dropping must have.
+func checkQuarantined(needed bool) func(*API, *call, *quarantinedIn) error {
+	reason := func(in *quarantinedIn) string { return in.Body.Reason }
+	if needed {
+		return neededReason(reason)
+	}
+	return reasonOf(reason)
+}
+
+func (a *API) retryQuarantined(c *call, in *quarantinedIn) (recoup.QuarantinedBatch, error) {
+	b, err := a.bus()
+	if err != nil {
+		return recoup.QuarantinedBatch{}, err
+	}
+	return b.Retry(c.r.Context(), int64(in.Number), a.noteBatch(c, actBusRetry, in.Body.Reason))
+}
+
+func (a *API) dropQuarantined(c *call, in *quarantinedIn) (recoup.QuarantinedBatch, error) {
+	b, err := a.bus()
+	if err != nil {
+		return recoup.QuarantinedBatch{}, err
+	}
+	return b.Drop(c.r.Context(), int64(in.Number), a.noteBatch(c, actBusDrop, in.Body.Reason))
+}
+
+// noteBatch writes an act on a batch down.
+func (a *API) noteBatch(c *call, act, reason string) func(recoup.QuarantinedBatch) error {
+	return func(q recoup.QuarantinedBatch) error {
+		return a.Store.AppendAudit(c.r.Context(), c.act(reason).On(act, strconv.FormatInt(q.Number, 10),
+			map[string]any{"batch_id": q.BatchID.String(), "sequence": q.Sequence, "events": q.Events, "failed_with": q.Reason}))
+	}
+}

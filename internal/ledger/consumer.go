@@ -1,0 +1,180 @@
+package ledger
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"recoup/internal/bus"
+	"recoup/internal/store"
+	"recoup/retry"
+)
+
+// Feed is where a consumer gets batches from; see package bus.
+type Feed interface {
+	Fetch(ctx context.Context, limit int) ([]*bus.Delivery, error)
+	Quarantine(ctx context.Context, d *bus.Delivery, reason string, at time.Time) error
+}
+
+// Consumer writes to the ledger what comes by the bus. A batch is acknowledged once it is
+// committed: if that gets lost it comes again, and adds nothing.
+type Consumer struct {
+	Feed   Feed
+	Store  store.EventBatchWriter
+	Now    func() time.Time
+	Random func() float64
+	Logger *slog.Logger
+
+	written, duplicates, quarantined, failures atomic.Int64
+}
+
+// How a consumer works.
+const (
+	lanes      = 2                // fetches and transactions at the same time
+	together   = 10               // batches in one transaction
+	holdEvery  = 10 * time.Second // how often it asks for more time; see bus.Options.AckWait
+	writeLimit = 20 * time.Second // of one transaction
+
+	// maxFailures is how often a batch fails, by its own fault, before it is put in
+	// quarantine. That the database is away is no batch's fault.
+	maxFailures = 5
+)
+
+// again is how long it waits after a failure: 200 ms, doubled up to 15 s. Five failures
+// of one batch take ten seconds.
+var again = retry.Schedule{Kind: retry.Exponential, Base: 200 * time.Millisecond, Multiplier: 3, Cap: 15 * time.Second, Jitter: retry.Additive}
+
+// ConsumerStats is what a consumer has done.
+type ConsumerStats struct {
+	Written, Duplicates int64 // events
+	Quarantined         int64 // batches
+	Failures            int64 // tries that failed and were repeated
+}
+
+// Stats returns what is known at this moment.
+func (c *Consumer) Stats() ConsumerStats {
+	return ConsumerStats{c.written.Load(), c.duplicates.Load(), c.quarantined.Load(), c.failures.Load()}
+}
+
+// Run writes batches until ctx ends. What it is writing then it brings to an end, or gives
+// back.
+func (c *Consumer) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for range lanes {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				if list, err := c.Feed.Fetch(ctx, together); err == nil && len(list) > 0 {
+					c.deliver(ctx, list)
+				}
+			}
+		})
+	}
+	running.Wait()
+}
+
+// deliver brings messages to an end, while it keeps them from being given to others.
+func (c *Consumer) deliver(ctx context.Context, list []*bus.Delivery) {
+	held, done := context.WithCancel(context.Background())
+	defer done()
+	go hold(held, list)
+	var readable []*bus.Delivery
+	for _, d := range list {
+		switch {
+		case d.Err == nil:
+			readable = append(readable, d)
+		case d.Delivered < maxFailures: // another replica may have it whole
+			c.failures.Add(1)
+			_ = d.Return(time.Second)
+		default:
+			c.quarantine(ctx, d, d.Err.Error())
+		}
+	}
+	if len(readable) > 0 {
+		c.write(ctx, readable)
+	}
+}
+
+// hold asks for more time, again and again.
+func hold(ctx context.Context, list []*bus.Delivery) {
+	for retry.Sleep(ctx, holdEvery) == nil {
+		for _, d := range list {
+			_ = d.Hold()
+		}
+	}
+}
+
+// write writes batches in one transaction and acknowledges them. Where one of several is
+// at fault, each is written by itself.
+func (c *Consumer) write(ctx context.Context, list []*bus.Delivery) {
+	for n, faults := 1, 0; ; n++ {
+		err := c.try(ctx, list)
+		if err == nil {
+			for _, d := range list {
+				_ = d.Ack()
+			}
+			return
+		}
+		c.failures.Add(1)
+		verdict := judge(err)
+		if poisonous(err) || !passing(verdict) {
+			if len(list) > 1 {
+				for _, d := range list {
+					c.write(ctx, []*bus.Delivery{d})
+				}
+				return
+			}
+			if faults++; faults >= maxFailures {
+				c.quarantine(ctx, list[0], string(verdict.Code))
+				return
+			}
+		}
+		if n == 1 {
+			c.Logger.Warn("bus: batches cannot be written; they wait", "batches", len(list), "code", string(verdict.Code), "cause", err)
+		}
+		if retry.Sleep(ctx, again.Delay(n, c.Random)) != nil {
+			for _, d := range list {
+				_ = d.Return(0)
+			}
+			return
+		}
+	}
+}
+
+// try writes batches once, also if ctx ends meanwhile.
+func (c *Consumer) try(ctx context.Context, list []*bus.Delivery) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
+	defer cancel()
+	batches, events := make([]store.EventBatch, len(list)), 0
+	for i, d := range list {
+		batches[i] = d.Batch
+		events += len(d.Batch.Events)
+	}
+	added, err := c.Store.WriteEventBatches(ctx, list[0].Stream, batches)
+	if err == nil {
+		c.written.Add(int64(added))
+		c.duplicates.Add(int64(events - added))
+	}
+	return err
+}
+
+// quarantine puts a batch where an operator finds it, notes its sequence, so that there is
+// no gap, and acknowledges it. It tries until ctx ends.
+func (c *Consumer) quarantine(ctx context.Context, d *bus.Delivery, reason string) {
+	c.Logger.Error("bus: batch put in quarantine", "sequence", d.Batch.Sequence, "batch", d.Batch.ID.String(), "events", len(d.Batch.Events), "reason", reason)
+	for n := 1; ; n++ {
+		err := c.Feed.Quarantine(ctx, d, reason, c.Now())
+		if err == nil {
+			_, err = c.Store.WriteEventBatches(ctx, d.Stream, []store.EventBatch{{Sequence: d.Batch.Sequence}})
+		}
+		if err == nil {
+			c.quarantined.Add(1)
+			_ = d.Ack()
+			return
+		}
+		if retry.Sleep(ctx, again.Delay(n, c.Random)) != nil {
+			return
+		}
+	}
+}
