@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -41,8 +42,11 @@ func (a *API) showBus(c *call, _ *struct{}) (recoup.Bus, error) {
 	return a.Bus.Status(c.r.Context())
 }
 
+// maxQuarantined is how many batches a page has.
+const maxQuarantined = 100
+
 type quarantineIn struct {
-	Limit int `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"batches of a page"`
+	Limit int `query:"limit" minimum:"1" maximum:"100" doc:"batches of a page; default 100"`
 	After int `query:"after" minimum:"0" doc:"the number of the last batch of the page before: its next"`
 }
 
@@ -51,9 +55,10 @@ func (a *API) listQuarantine(c *call, in *quarantineIn) (client.QuarantinePage, 
 	if err != nil {
 		return client.QuarantinePage{}, err
 	}
-	list, err := b.Quarantined(c.r.Context(), int64(in.After), in.Limit)
+	limit := cmp.Or(in.Limit, maxQuarantined)
+	list, err := b.Quarantined(c.r.Context(), int64(in.After), limit)
 	out := client.QuarantinePage{Batches: list}
-	if err == nil && len(list) == in.Limit {
+	if err == nil && len(list) == limit {
 		out.Next = strconv.FormatInt(list[len(list)-1].Number, 10)
 	}
 	return out, err

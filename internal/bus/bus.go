@@ -63,7 +63,7 @@ type Options struct {
 	Name         string   // of the node, for the servers' lists
 	Logger       *slog.Logger
 	AckTimeout   time.Duration // how long a publish waits for its acknowledgement; 5 s
-	AckWait      time.Duration // after which an unacknowledged message is delivered again; 30 s
+	AckWait      time.Duration // after which an unacknowledged message is delivered again; 10 s
 	ProbeEvery   time.Duration // while the bus is away; 500 ms
 	ConnectLimit time.Duration // how long Open waits for the first connection; 3 s
 }
@@ -75,7 +75,7 @@ func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		at    *time.Duration
 		value time.Duration
-	}{{&o.AckTimeout, 5 * time.Second}, {&o.AckWait, 30 * time.Second}, {&o.ProbeEvery, 500 * time.Millisecond}, {&o.ConnectLimit, 3 * time.Second}} {
+	}{{&o.AckTimeout, 5 * time.Second}, {&o.AckWait, 10 * time.Second}, {&o.ProbeEvery, 500 * time.Millisecond}, {&o.ConnectLimit, 3 * time.Second}} {
 		if *d.at == 0 {
 			*d.at = d.value
 		}

@@ -15,9 +15,9 @@ import (
 // silent for too long.
 type Delivery struct {
 	Batch     store.EventBatch // with its sequence
-	Stream    string      // the generation that the sequence is of
-	Err       error       // why it cannot be read; nil: it can
-	Delivered int         // how often it was given to a node
+	Stream    string           // the generation that the sequence is of
+	Err       error            // why it cannot be read; nil: it can
+	Delivered int              // how often it was given to a node
 
 	msg jetstream.Msg
 }

@@ -11,10 +11,14 @@ import (
 	"syscall"
 	"testing"
 
+	"recoup/internal/bus/bustest"
 	"recoup/internal/test/program"
 )
 
-func TestMain(m *testing.M) { program.Main(m) }
+func TestMain(m *testing.M) {
+	bustest.Main()
+	program.Main(m)
+}
 
 // site is a place where a node is run, killed and run again. What is sent to it
 // reaches the node that runs there now.

@@ -34,7 +34,7 @@ type Consumer struct {
 const (
 	lanes      = 2                // fetches and transactions at the same time
 	together   = 10               // batches in one transaction
-	holdEvery  = 10 * time.Second // how often it asks for more time; see bus.Options.AckWait
+	holdEvery  = 3 * time.Second  // how often it asks for more time; see bus.Options.AckWait
 	writeLimit = 20 * time.Second // of one transaction
 
 	// maxFailures is how often a batch fails, by its own fault, before it is put in
@@ -42,9 +42,12 @@ const (
 	maxFailures = 5
 )
 
-// again is how long it waits after a failure: 200 ms, doubled up to 15 s. Five failures
-// of one batch take ten seconds.
-var again = retry.Schedule{Kind: retry.Exponential, Base: 200 * time.Millisecond, Multiplier: 3, Cap: 15 * time.Second, Jitter: retry.Additive}
+// again is how long it waits after a failure: 200 ms, doubled up to 5 s. After one that
+// looks permanent, and is not the batch's, it waits for brokenWait: a database that fails
+// over may look broken for a minute.
+var again = retry.Schedule{Kind: retry.Exponential, Base: 200 * time.Millisecond, Multiplier: 2, Cap: 5 * time.Second, Jitter: retry.Additive}
+
+const brokenWait = 15 * time.Second
 
 // ConsumerStats is what a consumer has done.
 type ConsumerStats struct {
@@ -117,7 +120,7 @@ func (c *Consumer) write(ctx context.Context, list []*bus.Delivery) {
 			return
 		}
 		c.failures.Add(1)
-		verdict := judge(err)
+		verdict, wait := judge(err), again.Delay(n, c.Random)
 		if poisonous(err) || !passing(verdict) {
 			if len(list) > 1 {
 				for _, d := range list {
@@ -129,11 +132,14 @@ func (c *Consumer) write(ctx context.Context, list []*bus.Delivery) {
 				c.quarantine(ctx, list[0], string(verdict.Code))
 				return
 			}
+			if !poisonous(err) {
+				wait = brokenWait
+			}
 		}
 		if n == 1 {
 			c.Logger.Warn("bus: batches cannot be written; they wait", "batches", len(list), "code", string(verdict.Code), "cause", err)
 		}
-		if retry.Sleep(ctx, again.Delay(n, c.Random)) != nil {
+		if retry.Sleep(ctx, wait) != nil {
 			for _, d := range list {
 				_ = d.Return(0)
 			}

@@ -171,12 +171,16 @@ func freePorts(t testing.TB, n int) (ports []int) {
 	return ports
 }
 
-// Eventually waits until something holds.
+// Eventually waits until something holds, for about half a minute.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for range 1500 {
+		if holds() {
+			return
 		}
+		<-tick.C
 	}
+	t.Fatalf("waited in vain for %s", what)
 }

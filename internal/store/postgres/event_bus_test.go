@@ -131,7 +131,8 @@ func TestBusGaps(t *testing.T) {
 		}
 		return list
 	}
-	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	clock := time.Now // as the database's
+	past, future := clock().Add(-time.Hour), clock().Add(time.Hour)
 	for i, row := range []struct {
 		write []int64
 		want  []string
