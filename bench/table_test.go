@@ -12,11 +12,14 @@ import (
 
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/program"
+
+	"recoup/internal/bus/bustest"
 )
 
 // TestMain prints what the benchmarks have found as two tables, behind their own
 // lines.
 func TestMain(m *testing.M) {
+	bustest.Main()
 	program.Main(m)
 	fsync := "off; RECOUP_FSYNC=on keeps it on"
 	if pgtest.Durable() {

@@ -17,6 +17,7 @@ type adminPage struct {
 	Receivers []recoup.Receiver
 	Channels  []recoup.Channel
 	Adoptions []recoup.Adoption
+	Bus       recoup.Bus
 	Keys      []recoup.Key
 	Notices   []recoup.Notice // given up
 	MayRun    bool
@@ -61,6 +62,7 @@ func viewAdmin(v *visit) (any, error) {
 			p.Adoptions = found.Adoptions
 			return err
 		},
+		func() (err error) { p.Bus, err = v.client.Bus(v.ctx()); return err },
 		func() error {
 			page, err := v.client.Keys(v.ctx(), client.Page{Limit: 100})
 			p.Keys = page.Keys
