@@ -115,9 +115,17 @@ func TestRequests(t *testing.T) {
 		`POST ` + k1 + `/rotate {"hours":2}`: func(c *client.Client, x ctx) (any, error) {
 			return c.RotateKey(x, id(1), client.KeyRotation{Hours: new(2)})
 		},
-		`GET /v1/adoptions`: func(c *client.Client, x ctx) (any, error) { return c.Adoptions(x) },
-		`GET /v1/jobs`:      func(c *client.Client, x ctx) (any, error) { return c.Jobs(x) },
-		`GET /v1/doctor`:    func(c *client.Client, x ctx) (any, error) { return c.Doctor(x) },
+		`GET /v1/adoptions`:              func(c *client.Client, x ctx) (any, error) { return c.Adoptions(x) },
+		`GET /v1/jobs`:                   func(c *client.Client, x ctx) (any, error) { return c.Jobs(x) },
+		`GET /v1/doctor`:                 func(c *client.Client, x ctx) (any, error) { return c.Doctor(x) },
+		`GET /v1/bus`:                    func(c *client.Client, x ctx) (any, error) { return c.Bus(x) },
+		`GET /v1/bus/quarantine?after=7`: func(c *client.Client, x ctx) (any, error) { return c.Quarantine(x, "7") },
+		`POST /v1/bus/quarantine/retry {"numbers":[3],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
+			return c.RetryQuarantined(x, client.QuarantineAct{Numbers: []int{3}, Reason: "why"})
+		},
+		`POST /v1/bus/quarantine/drop {"numbers":[3],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
+			return c.DropQuarantined(x, client.QuarantineAct{Numbers: []int{3}, Reason: "why"})
+		},
 		`GET /v1/receivers`: func(c *client.Client, x ctx) (any, error) { return c.Receivers(x) },
 		`POST /v1/jobs/ttl/run {"dry_run":true}`: func(c *client.Client, x ctx) (any, error) {
 			return c.RunJob(x, "ttl", client.JobRun{DryRun: true})

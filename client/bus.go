@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"recoup"
 )
@@ -14,9 +13,15 @@ type QuarantinePage struct {
 	Next    string                    `json:"next,omitempty" doc:"after, for the next page; none: this is the last"`
 }
 
-// QuarantineAct is why a batch in quarantine is retried or dropped.
+// QuarantineAct says which batches in quarantine are retried or dropped, and why.
 type QuarantineAct struct {
-	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
+	Numbers []int  `json:"numbers" minItems:"1" maxItems:"100" doc:"of the batches"`
+	Reason  string `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
+}
+
+// QuarantineDone is the batches that were retried or dropped. Others are not in quarantine.
+type QuarantineDone struct {
+	Batches []recoup.QuarantinedBatch `json:"batches" doc:"what was in quarantine, and is no more"`
 }
 
 // Bus says how the bus does that carries events to the ledger.
@@ -30,15 +35,13 @@ func (c *Client) Quarantine(ctx context.Context, after string, options ...CallOp
 	return get[QuarantinePage](ctx, c, "/v1/bus/quarantine", query{}.text("after", after).values(), options)
 }
 
-// RetryQuarantined writes a batch in quarantine to the ledger. What it has of it already
+// RetryQuarantined writes batches in quarantine to the ledger. What it has of them already
 // is left as it is.
-func (c *Client) RetryQuarantined(ctx context.Context, number int64, act QuarantineAct, options ...CallOption) (recoup.QuarantinedBatch, error) {
-	return call[recoup.QuarantinedBatch](ctx, c, request{method: http.MethodPost, path: quarantined(number) + "/retry", body: act}, options)
+func (c *Client) RetryQuarantined(ctx context.Context, act QuarantineAct, options ...CallOption) (QuarantineDone, error) {
+	return call[QuarantineDone](ctx, c, request{method: http.MethodPost, path: "/v1/bus/quarantine/retry", body: act}, options)
 }
 
-// DropQuarantined deletes a batch in quarantine, and with it its events.
-func (c *Client) DropQuarantined(ctx context.Context, number int64, act QuarantineAct, options ...CallOption) (recoup.QuarantinedBatch, error) {
-	return call[recoup.QuarantinedBatch](ctx, c, request{method: http.MethodPost, path: quarantined(number) + "/drop", body: act}, options)
+// DropQuarantined deletes batches in quarantine, and with them their events.
+func (c *Client) DropQuarantined(ctx context.Context, act QuarantineAct, options ...CallOption) (QuarantineDone, error) {
+	return call[QuarantineDone](ctx, c, request{method: http.MethodPost, path: "/v1/bus/quarantine/drop", body: act}, options)
 }
-
-func quarantined(number int64) string { return "/v1/bus/quarantine/" + strconv.FormatInt(number, 10) }

@@ -28,13 +28,6 @@ const (
 	actBusDrop  = "bus.drop"
 )
 
-func (a *API) bus() (Bus, error) {
-	if a.Bus == nil {
-		return nil, fault.New(fault.CodeNotFound, "This node has no bus: recoup serve --bus nats://… gives it one.")
-	}
-	return a.Bus, nil
-}
-
 func (a *API) showBus(c *call, _ *struct{}) (recoup.Bus, error) {
 	if a.Bus == nil {
 		return recoup.Bus{Gaps: []recoup.BusGap{}}, nil
@@ -51,12 +44,11 @@ type quarantineIn struct {
 }
 
 func (a *API) listQuarantine(c *call, in *quarantineIn) (client.QuarantinePage, error) {
-	b, err := a.bus()
-	if err != nil {
-		return client.QuarantinePage{}, err
+	if a.Bus == nil {
+		return client.QuarantinePage{Batches: []recoup.QuarantinedBatch{}}, nil
 	}
 	limit := cmp.Or(in.Limit, maxQuarantined)
-	list, err := b.Quarantined(c.r.Context(), int64(in.After), limit)
+	list, err := a.Bus.Quarantined(c.r.Context(), int64(in.After), limit)
 	out := client.QuarantinePage{Batches: list}
 	if err == nil && len(list) == limit {
 		out.Next = strconv.FormatInt(list[len(list)-1].Number, 10)
@@ -65,8 +57,7 @@ func (a *API) listQuarantine(c *call, in *quarantineIn) (client.QuarantinePage, 
 }
 
 type quarantinedIn struct {
-	Number int `path:"number" minimum:"1" doc:"of the batch in quarantine"`
-	Body   client.QuarantineAct
+	Body client.QuarantineAct
 }
 
 // checkQuarantined checks the reason, which dropping must have.
@@ -78,20 +69,36 @@ func checkQuarantined(needed bool) func(*API, *call, *quarantinedIn) error {
 	return reasonOf(reason)
 }
 
-func (a *API) retryQuarantined(c *call, in *quarantinedIn) (recoup.QuarantinedBatch, error) {
-	b, err := a.bus()
-	if err != nil {
-		return recoup.QuarantinedBatch{}, err
-	}
-	return b.Retry(c.r.Context(), int64(in.Number), a.noteBatch(c, actBusRetry, in.Body.Reason))
+func (a *API) retryQuarantined(c *call, in *quarantinedIn) (client.QuarantineDone, error) {
+	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
+		return a.Bus.Retry(c.r.Context(), number, a.noteBatch(c, actBusRetry, in.Body.Reason))
+	})
 }
 
-func (a *API) dropQuarantined(c *call, in *quarantinedIn) (recoup.QuarantinedBatch, error) {
-	b, err := a.bus()
-	if err != nil {
-		return recoup.QuarantinedBatch{}, err
+func (a *API) dropQuarantined(c *call, in *quarantinedIn) (client.QuarantineDone, error) {
+	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
+		return a.Bus.Drop(c.r.Context(), number, a.noteBatch(c, actBusDrop, in.Body.Reason))
+	})
+}
+
+// eachQuarantined acts on batches until one fails. What is not in quarantine is left
+// alone: somebody else was faster, or there is no bus.
+func (a *API) eachQuarantined(in *quarantinedIn, act func(number int64) (recoup.QuarantinedBatch, error)) (client.QuarantineDone, error) {
+	out := client.QuarantineDone{Batches: []recoup.QuarantinedBatch{}}
+	if a.Bus == nil {
+		return out, nil
 	}
-	return b.Drop(c.r.Context(), int64(in.Number), a.noteBatch(c, actBusDrop, in.Body.Reason))
+	for _, number := range in.Body.Numbers {
+		done, err := act(int64(number))
+		if fault.Classify(err).Code == fault.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		out.Batches = append(out.Batches, done)
+	}
+	return out, nil
 }
 
 // noteBatch writes an act on a batch down.

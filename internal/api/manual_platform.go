@@ -142,14 +142,14 @@ func operationManuals() map[string]manual {
 		"GET /v1/jobs":           {about: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
 		"GET /v1/doctor":         {about: "Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most."},
 		"GET /v1/bus":            {about: "How the bus does that carries events to the ledger (`recoup serve --bus`): whether it takes events, what waits on it and since when, its replicas, what is in quarantine, and sequences that were never written while later ones were. Without a bus, `enabled` is false."},
-		"GET /v1/bus/quarantine": {about: "Batches of events that failed five times to be written, or that cannot be read, by number. Nothing is done to them until somebody retries or drops them.", params: map[string]string{"limit": "20"}, fails: []recoup.Code{fault.CodeNotFound, fault.CodeTemporaryUnavailable}},
-		"POST /v1/bus/quarantine/{number}/retry": {
-			about: "Writes the events of a batch to the ledger, once what it failed on is mended, and takes it out of quarantine. Events that the ledger has are not counted again.", params: map[string]string{"number": "1"},
-			body: `{"reason": "the code is registered now"}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeConflict, fault.CodeTemporaryUnavailable},
+		"GET /v1/bus/quarantine": {about: "Batches of events that failed five times to be written, or that cannot be read, by number. Nothing is done to them until somebody retries or drops them.", params: map[string]string{"limit": "20"}, fails: []recoup.Code{fault.CodeTemporaryUnavailable}},
+		"POST /v1/bus/quarantine/retry": {
+			about: "Writes the events of batches to the ledger, once what they failed on is mended, and takes them out of quarantine. Events that the ledger has are not counted again. Numbers that are not in quarantine are left alone, and the answer lists what was written.",
+			body:  `{"numbers": [1], "reason": "the code is registered now"}`, fails: []recoup.Code{fault.CodeConflict, fault.CodeTemporaryUnavailable},
 		},
-		"POST /v1/bus/quarantine/{number}/drop": {
-			about: "Deletes a batch for good. Its events are counted among what was left out of the ledger, under `quarantine`.", params: map[string]string{"number": "1"},
-			body: `{"reason": "damaged on the disk of the bus"}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeTemporaryUnavailable},
+		"POST /v1/bus/quarantine/drop": {
+			about: "Deletes batches for good. Their events are counted among what was left out of the ledger, under `quarantine`. The answer lists what was deleted.",
+			body:  `{"numbers": [1], "reason": "damaged on the disk of the bus"}`, fails: []recoup.Code{fault.CodeTemporaryUnavailable},
 		},
 		"POST /v1/jobs/{name}/run": {
 			about: "Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm.", params: map[string]string{"name": "receipts"},

@@ -95,8 +95,8 @@ func adminRoutes() []*route {
 		operation(get, "/v1/doctor", "Find what is wrong with the installation", (*API).diagnose).forAdmins().forAllHubs().takesLong().tagged("operations"),
 		operation(get, "/v1/bus", "Show how the bus does that carries events to the ledger", (*API).showBus).by(Operator, Reader).forAllHubs().under(vital).tagged("operations"),
 		operation(get, "/v1/bus/quarantine", "List batches of events that could not be written", (*API).listQuarantine).by(Operator, Reader).forAllHubs().tagged("operations"),
-		checked(operation(post, "/v1/bus/quarantine/{number}/retry", "Write a batch in quarantine to the ledger", (*API).retryQuarantined), checkQuarantined(false)).by(Operator).forAllHubs().tagged("operations"),
-		checked(operation(post, "/v1/bus/quarantine/{number}/drop", "Delete a batch in quarantine, and its events", (*API).dropQuarantined), checkQuarantined(true)).forAdmins().forAllHubs().tagged("operations"),
+		checked(operation(post, "/v1/bus/quarantine/retry", "Write batches in quarantine to the ledger", (*API).retryQuarantined), checkQuarantined(false)).by(Operator).forAllHubs().tagged("operations"),
+		checked(operation(post, "/v1/bus/quarantine/drop", "Delete batches in quarantine, and their events", (*API).dropQuarantined), checkQuarantined(true)).forAdmins().forAllHubs().tagged("operations"),
 		operation(get, "/v1/audit", "List administrative acts, newest first", (*API).audit).by(Operator).forAllHubs().under(vital).tagged("operations"),
 
 		operation(get, "/healthz", "Check that the process runs", (*API).healthy).tagged("operations").under(always),

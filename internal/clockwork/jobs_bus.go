@@ -44,8 +44,10 @@ func busJobs(b BusKeeper) []Job {
 		},
 		{
 			Name: "bus-quarantine", About: "look for batches of the bus that could not be written; behind schedule while there are any", Every: 15 * time.Second, Late: time.Minute,
-			Chunk:   func(context.Context, Turn) (int, bool, error) { return 0, false, nil },
-			Overdue: func(ctx context.Context, _ time.Time, limit int) (store.Overdue, error) { return b.Quarantine(ctx, limit) },
+			Chunk: func(context.Context, Turn) (int, bool, error) { return 0, false, nil },
+			Overdue: func(ctx context.Context, _ time.Time, limit int) (store.Overdue, error) {
+				return b.Quarantine(ctx, limit)
+			},
 		},
 	}
 }

@@ -114,51 +114,62 @@ func quarantineList(streams command.Streams) *cobra.Command {
 
 func quarantineRetry(streams command.Streams) *cobra.Command {
 	var act client.QuarantineAct
-	var number int64
-	return command.Act[recoup.QuarantinedBatch]{
+	return command.Act[client.QuarantineDone]{
 		Reason: &act.Reason,
-		Check:  func(_ *command.Session, args []string) (err error) { number, err = batchNumber(args[0]); return err },
-		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.QuarantinedBatch, error) {
-			return s.RetryQuarantined(ctx, number, act)
+		Check:  func(_ *command.Session, args []string) (err error) { act.Numbers, err = batchNumbers(args); return err },
+		Call: func(ctx context.Context, s *command.Session, _ []string) (client.QuarantineDone, error) {
+			return s.RetryQuarantined(ctx, act)
 		},
-		Say: func(s *command.Session, q recoup.QuarantinedBatch) {
-			s.Sayf("batch %d written: %s", q.Number, command.Count(q.Events, "event"))
-		},
+		Say:    sayQuarantine("written"),
+		Failed: func(done client.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
-		Use:     "retry NUMBER",
-		Short:   "Write a batch in quarantine to the ledger",
+		Use:     "retry NUMBER…",
+		Short:   "Write batches in quarantine to the ledger",
 		Example: `  recoup bus quarantine retry 3 --reason "the code is registered now"`,
-		Args:    command.ExactArgs("NUMBER"),
+		Args:    cobra.MinimumNArgs(1),
 	})
 }
 
 func quarantineDrop(streams command.Streams) *cobra.Command {
 	var act client.QuarantineAct
-	var number int64
-	return command.Act[recoup.QuarantinedBatch]{
+	return command.Act[client.QuarantineDone]{
 		Reason: &act.Reason, Need: true,
-		Check: func(_ *command.Session, args []string) (err error) { number, err = batchNumber(args[0]); return err },
+		Check: func(_ *command.Session, args []string) (err error) { act.Numbers, err = batchNumbers(args); return err },
 		Ask: func(args []string) (question, answer string) {
-			return "Delete batch " + command.Printable(args[0]) + " and its events for good?", args[0]
+			return "Delete " + command.Count(len(args), "batch") + " and their events for good?", strconv.Itoa(len(args))
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.QuarantinedBatch, error) {
-			return s.DropQuarantined(ctx, number, act)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (client.QuarantineDone, error) {
+			return s.DropQuarantined(ctx, act)
 		},
-		Say: func(s *command.Session, q recoup.QuarantinedBatch) {
-			s.Sayf("batch %d dropped: %s", q.Number, command.Count(q.Events, "event"))
-		},
+		Say:    sayQuarantine("dropped"),
+		Failed: func(done client.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
-		Use:     "drop NUMBER",
-		Short:   "Delete a batch in quarantine, and its events",
+		Use:     "drop NUMBER…",
+		Short:   "Delete batches in quarantine, and their events",
 		Example: `  recoup bus quarantine drop 3 --reason "damaged on the disk of the bus"`,
-		Args:    command.ExactArgs("NUMBER"),
+		Args:    cobra.MinimumNArgs(1),
 	})
 }
 
-func batchNumber(s string) (int64, error) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 1 {
-		return 0, command.Usagef("%q is no number of a batch; 'recoup bus quarantine list' shows them", s)
+// sayQuarantine says what was done to batches.
+func sayQuarantine(past string) func(*command.Session, client.QuarantineDone) {
+	return func(s *command.Session, done client.QuarantineDone) {
+		for _, q := range done.Batches {
+			s.Sayf("batch %d %s: %s", q.Number, past, command.Count(q.Events, "event"))
+		}
+		if len(done.Batches) == 0 {
+			s.Sayf("no such batch is in quarantine")
+		}
 	}
-	return n, nil
+}
+
+func batchNumbers(args []string) (list []int, err error) {
+	for _, s := range args {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return nil, command.Usagef("%q is no number of a batch; 'recoup bus quarantine list' shows them", s)
+		}
+		list = append(list, n)
+	}
+	return list, nil
 }
