@@ -44,7 +44,7 @@ func TestMisusedCommands(t *testing.T) {
 		{"codes exp", "recoup: unknown command \"exp\" for \"recoup codes\": did you mean export?\nRun 'recoup codes --help' for the list\n"},
 		{"completion fsh", "recoup: unknown command \"fsh\" for \"recoup completion\": did you mean fish?\nRun 'recoup completion --help' for the list\n"},
 		{"zzzzzz", "recoup: unknown command \"zzzzzz\" for \"recoup\"\nRun 'recoup --help' for the list\n"},
-		{"help bogus", "recoup: unknown command \"bogus\" for \"recoup\"\nRun 'recoup --help' for the list\n"},
+		{"help zzyzx", "recoup: unknown command \"zzyzx\" for \"recoup\"\nRun 'recoup --help' for the list\n"},
 		{"help polic", "recoup: unknown command \"polic\" for \"recoup\": did you mean policy?\nRun 'recoup --help' for the list\n"},
 		{"help codes shw", "recoup: unknown command \"shw\" for \"recoup codes\": did you mean show?\nRun 'recoup codes --help' for the list\n"},
 		{"help codes show more", "recoup: unexpected argument \"more\"\nRun 'recoup codes show --help' for usage\n"},

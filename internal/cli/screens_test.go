@@ -21,6 +21,7 @@ import (
 // screens are the commands that list something, with their arguments; some of them are
 // tables that are part of a page.
 var screens = []string{
+	"bus quarantine list",
 	"errors list", "errors list --parked", "errors list --archived --table outreach.dol_errors", "errors list --utc",
 	"errors history 019c2a00-8800-7b22-9d02-b1c2d3e4f506", "gate CO-20260204-000131",
 	"groups list", "views list",

@@ -251,6 +251,85 @@ export interface BulkResultAnswer {
   token?: string;
 }
 
+export interface Bus {
+  /** why it is not up */
+  cause?: string;
+  /** whether this node has a bus (--bus) */
+  enabled: boolean;
+  /** sequences that nobody has written, while later ones are */
+  gaps: Array<BusGap> | null;
+  /** what this node has done since it started */
+  node: BusNode;
+  /** batches that could not be written and wait for an operator */
+  quarantined: number;
+  /** the version of the server that the node is connected to */
+  server?: string;
+  /** the events on their way */
+  stream?: BusStream;
+  /** whether it takes events; if not, they go to the database directly */
+  up: boolean;
+}
+
+export interface BusGap {
+  /** the first sequence that is missing */
+  first: number;
+  /** the last one */
+  last: number;
+  /** when a later one was first written */
+  since: string;
+  /** its name and when it was made */
+  stream: string;
+}
+
+export interface BusNode {
+  /** events that it wrote to the database because the bus was away */
+  direct: number;
+  /** events from the bus that were written before */
+  duplicates: number;
+  /** tries to write that failed and were repeated */
+  failures: number;
+  /** events that it brought to the bus */
+  published: number;
+  /** batches that it gave up */
+  quarantined: number;
+  /** events from the bus that it wrote */
+  written: number;
+}
+
+export interface BusPeer {
+  /** whether it has everything */
+  current: boolean;
+  /** how many operations it is behind */
+  lag: number;
+  /** of the server */
+  name: string;
+  /** whether it cannot be reached */
+  offline: boolean;
+}
+
+export interface BusStream {
+  /** what they take */
+  bytes: number;
+  /** the sequence of the oldest batch */
+  first: number;
+  /** the servers that follow it */
+  followers?: Array<BusPeer> | null;
+  /** of those, the ones that nodes are writing */
+  in_flight: number;
+  /** the sequence of the newest batch ever */
+  last: number;
+  /** the server that leads the stream */
+  leader?: string;
+  /** the limit; from there on events are refused */
+  max_bytes: number;
+  /** when the oldest batch was published */
+  oldest?: string;
+  /** how many copies there are */
+  replicas: number;
+  /** batches that are not written yet */
+  waiting: number;
+}
+
 export interface Change {
   /** for how many errors */
   count: number;
@@ -2643,6 +2722,62 @@ export interface Providers {
   providers: Array<Provider> | null;
 }
 
+export interface QuarantineAct {
+  /** why; the audit keeps it */
+  reason?: string;
+}
+
+export interface QuarantinePage {
+  /** this page of the list */
+  batches: Array<QuarantinedBatch> | null;
+  /** after, for the next page; none: this is the last */
+  next?: string;
+}
+
+export interface QuarantinedBatch {
+  /** when it was given up */
+  at: string;
+  /** its id, if it can be read */
+  batch_id?: string;
+  /** its size */
+  bytes: number;
+  /** how many it has, if it can be read */
+  events: number;
+  /** by which it is retried or dropped */
+  number: number;
+  /** whether it can be retried */
+  readable: boolean;
+  /** why it could not be written */
+  reason: string;
+  /** its place there */
+  sequence: number;
+  /** where it came from */
+  stream: string;
+}
+
+export interface QuarantinedBatchAnswer {
+  /** when it was given up */
+  at: string;
+  /** its id, if it can be read */
+  batch_id?: string;
+  /** its size */
+  bytes: number;
+  /** how many it has, if it can be read */
+  events: number;
+  /** by which it is retried or dropped */
+  number: number;
+  /** whether it can be retried */
+  readable: boolean;
+  /** why it could not be written */
+  reason: string;
+  /** names the request in logs, as the header X-Request-Id does */
+  request_id: string;
+  /** its place there */
+  sequence: number;
+  /** where it came from */
+  stream: string;
+}
+
 export interface QueueForecast {
   /** how much left the queue, on average */
   done_per_minute: number;
@@ -3838,8 +3973,12 @@ export interface Operations {
   "GET /healthz": {
     answer: Health;
   };
-  /** Check that the node can serve. Answers 200 if the node can serve: its database answers. `overloaded` means that it turns some calls away. `warnings` name what does not keep it from serving, such as a table whose name something else has in the database. For a readiness probe. */
+  /** Check that the node can serve. Answers 200 if the node can serve: its database answers. With `for=events` it is enough that events can be taken, which a bus does while the database is away. `overloaded` means that it turns some calls away. `warnings` name what does not keep it from serving, such as a table whose name something else has in the database. For a readiness probe. */
   "GET /readyz": {
+    query?: {
+      /** events: answer 200 as long as events can be taken, by the bus if there is one */
+      for?: "events";
+    };
     answer: Status;
   };
   /** List adopted tables, and how far nodes are with them. The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second. */
@@ -3891,6 +4030,20 @@ export interface Operations {
       cursor?: string;
     };
     answer: AuditPage;
+  };
+  /** Show how the bus does that carries events to the ledger. How the bus does that carries events to the ledger (`recoup serve --bus`): whether it takes events, what waits on it and since when, its replicas, what is in quarantine, and sequences that were never written while later ones were. Without a bus, `enabled` is false. */
+  "GET /v1/bus": {
+    answer: Bus;
+  };
+  /** List batches of events that could not be written. Batches of events that failed five times to be written, or that cannot be read, by number. Nothing is done to them until somebody retries or drops them. */
+  "GET /v1/bus/quarantine": {
+    query?: {
+      /** batches of a page; default 100 */
+      limit?: number;
+      /** the number of the last batch of the page before: its next */
+      after?: number;
+    };
+    answer: QuarantinePage;
   };
   /** List notification channels, and how they do. The notification channels of this node and how they have done since it started, and those that the policy names and the node does not have. Reasons never repeat an address or a secret. */
   "GET /v1/channels": {
@@ -4478,6 +4631,24 @@ export interface Operations {
     };
     body?: BatchAct;
     answer: KillSwitchAnswer;
+  };
+  /** Delete a batch in quarantine, and its events. Deletes a batch for good. Its events are counted among what was left out of the ledger, under `quarantine`. */
+  "POST /v1/bus/quarantine/{number}/drop": {
+    path: {
+      /** of the batch in quarantine */
+      number: number;
+    };
+    body: QuarantineAct;
+    answer: QuarantinedBatchAnswer;
+  };
+  /** Write a batch in quarantine to the ledger. Writes the events of a batch to the ledger, once what it failed on is mended, and takes it out of quarantine. Events that the ledger has are not counted again. */
+  "POST /v1/bus/quarantine/{number}/retry": {
+    path: {
+      /** of the batch in quarantine */
+      number: number;
+    };
+    body: QuarantineAct;
+    answer: QuarantinedBatchAnswer;
   };
   /** Test a channel of this node. Sends one message through a channel that this node has, and says whether it was accepted. */
   "POST /v1/channels/{name}/test": {

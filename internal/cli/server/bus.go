@@ -15,7 +15,7 @@ import (
 func busCommand(streams command.Streams) *cobra.Command {
 	return command.Group(&cobra.Command{
 		Use:   "bus",
-		Short: "Show the bus that carries events to the ledger, and look after its quarantine",
+		Short: "Show the bus of events, and its quarantine",
 		Long: `With 'recoup serve --bus nats://…' events travel over NATS JetStream: nodes publish what clients
 send, and write it to the ledger from there. Events are taken while the database is away, and go
 to the database directly while the bus is.`,
