@@ -2723,8 +2723,17 @@ export interface Providers {
 }
 
 export interface QuarantineAct {
+  /** of the batches */
+  numbers: Array<number> | null;
   /** why; the audit keeps it */
   reason?: string;
+}
+
+export interface QuarantineDoneAnswer {
+  /** what was in quarantine, and is no more */
+  batches: Array<QuarantinedBatch> | null;
+  /** names the request in logs, as the header X-Request-Id does */
+  request_id: string;
 }
 
 export interface QuarantinePage {
@@ -2749,29 +2758,6 @@ export interface QuarantinedBatch {
   readable: boolean;
   /** why it could not be written */
   reason: string;
-  /** its place there */
-  sequence: number;
-  /** where it came from */
-  stream: string;
-}
-
-export interface QuarantinedBatchAnswer {
-  /** when it was given up */
-  at: string;
-  /** its id, if it can be read */
-  batch_id?: string;
-  /** its size */
-  bytes: number;
-  /** how many it has, if it can be read */
-  events: number;
-  /** by which it is retried or dropped */
-  number: number;
-  /** whether it can be retried */
-  readable: boolean;
-  /** why it could not be written */
-  reason: string;
-  /** names the request in logs, as the header X-Request-Id does */
-  request_id: string;
   /** its place there */
   sequence: number;
   /** where it came from */
@@ -4632,23 +4618,15 @@ export interface Operations {
     body?: BatchAct;
     answer: KillSwitchAnswer;
   };
-  /** Delete a batch in quarantine, and its events. Deletes a batch for good. Its events are counted among what was left out of the ledger, under `quarantine`. */
-  "POST /v1/bus/quarantine/{number}/drop": {
-    path: {
-      /** of the batch in quarantine */
-      number: number;
-    };
+  /** Delete batches in quarantine, and their events. Deletes batches for good. Their events are counted among what was left out of the ledger, under `quarantine`. The answer lists what was deleted. */
+  "POST /v1/bus/quarantine/drop": {
     body: QuarantineAct;
-    answer: QuarantinedBatchAnswer;
+    answer: QuarantineDoneAnswer;
   };
-  /** Write a batch in quarantine to the ledger. Writes the events of a batch to the ledger, once what it failed on is mended, and takes it out of quarantine. Events that the ledger has are not counted again. */
-  "POST /v1/bus/quarantine/{number}/retry": {
-    path: {
-      /** of the batch in quarantine */
-      number: number;
-    };
+  /** Write batches in quarantine to the ledger. Writes the events of batches to the ledger, once what they failed on is mended, and takes them out of quarantine. Events that the ledger has are not counted again. Numbers that are not in quarantine are left alone, and the answer lists what was written. */
+  "POST /v1/bus/quarantine/retry": {
     body: QuarantineAct;
-    answer: QuarantinedBatchAnswer;
+    answer: QuarantineDoneAnswer;
   };
   /** Test a channel of this node. Sends one message through a channel that this node has, and says whether it was accepted. */
   "POST /v1/channels/{name}/test": {
