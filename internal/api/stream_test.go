@@ -163,7 +163,9 @@ func TestStreamObjects(t *testing.T) {
 }
 
 func moved(kind recoup.IDKind, id recoup.ID) func(client.StreamEvent) bool {
-	return func(e client.StreamEvent) bool { return slices.Contains(e.Objects, recoup.ChangedObject{Kind: kind, ID: id}) }
+	return func(e client.StreamEvent) bool {
+		return slices.Contains(e.Objects, recoup.ChangedObject{Kind: kind, ID: id})
+	}
 }
 
 // A stream ends with its key, and who has none gets none.
