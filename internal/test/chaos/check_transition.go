@@ -73,19 +73,50 @@ func checkTransitions(c *checker) {
 	}
 }
 
+// attempt is what one token stands for: what is claimed together has one.
+type attempt struct{ error, token recoup.ID }
+
 // checkHolders wants one end of each attempt, told by the worker that held the lease
 // or by the system when nobody did, and what workers were told to be there.
 func checkHolders(c *checker) {
-	leased := map[recoup.ID]Operation{}
-	for _, op := range c.history {
-		if (op.Kind == Claim || op.Kind == ClaimWork) && op.Outcome == OK {
-			if first, again := leased[op.Token]; again && first.Key != op.Key { // what is claimed together has one token
-				c.violated("holder", []string{op.Token.String()}, "the token %s was given to %s and to %s", op.Token, first.Client, op.Client)
-			}
-			leased[op.Token] = op
+	leased := c.leased()
+	ends := c.attemptEnds(leased)
+	for i := range c.calls {
+		k := &c.calls[i]
+		if k.Kind != Succeed && k.Kind != Fail {
+			continue
+		}
+		rows := ends[attempt{k.ID, k.Token}]
+		same := slices.ContainsFunc(rows, func(t Transition) bool { return t.Input == string(k.Kind) })
+		about := []string{k.Key, k.ID.String(), k.Token.String()}
+		switch outcome := k.outcome(); {
+		case outcome == OK && !same:
+			c.violated("acknowledged", about, "%s of %s under %s was acknowledged, and is not in the history", k.Kind, k.ID, k.Token)
+		case outcome == Refused && same:
+			c.violated("refused", about, "%s of %s under %s was refused with %s, and is in the history", k.Kind, k.ID, k.Token, k.Code)
+		case same && leased[k.Token].Client != k.Client:
+			c.violated("holder", about, "%s has told the result of %s, and %s held the lease", k.Client, k.ID, leased[k.Token].Client)
 		}
 	}
-	type attempt struct{ error, token recoup.ID }
+}
+
+// leased returns to which claim each token was given.
+func (c *checker) leased() map[recoup.ID]Operation {
+	leased := map[recoup.ID]Operation{}
+	for _, op := range c.history {
+		if op.Outcome != OK || op.Kind != Claim && op.Kind != ClaimWork {
+			continue
+		}
+		if first, again := leased[op.Token]; again && first.Key != op.Key {
+			c.violated("holder", []string{op.Token.String()}, "the token %s was given to %s and to %s", op.Token, first.Client, op.Client)
+		}
+		leased[op.Token] = op
+	}
+	return leased
+}
+
+// attemptEnds returns the rows that end each attempt, of which one is right.
+func (c *checker) attemptEnds(leased map[recoup.ID]Operation) map[attempt][]Transition {
 	ends := map[attempt][]Transition{}
 	for _, t := range c.final.History {
 		if t.Attempt.IsZero() || t.late() {
@@ -105,23 +136,7 @@ func checkHolders(c *checker) {
 			c.violated("holder", about, "%s of %s was recorded for %s, and %s held the lease", t.Input, t.ErrorID, t.Worker, claim.Client)
 		}
 	}
-	for i := range c.calls {
-		k := &c.calls[i]
-		if k.Kind != Succeed && k.Kind != Fail {
-			continue
-		}
-		rows := ends[attempt{k.ID, k.Token}]
-		same := slices.ContainsFunc(rows, func(t Transition) bool { return t.Input == string(k.Kind) })
-		about := []string{k.Key, k.ID.String(), k.Token.String()}
-		switch outcome := k.outcome(); {
-		case outcome == OK && !same:
-			c.violated("acknowledged", about, "%s of %s under %s was acknowledged, and is not in the history", k.Kind, k.ID, k.Token)
-		case outcome == Refused && same:
-			c.violated("refused", about, "%s of %s under %s was refused with %s, and is in the history", k.Kind, k.ID, k.Token, k.Code)
-		case same && leased[k.Token].Client != k.Client:
-			c.violated("holder", about, "%s has told the result of %s, and %s held the lease", k.Client, k.ID, leased[k.Token].Client)
-		}
-	}
+	return ends
 }
 
 // checkLeases wants no lease that was given over one that was alive: an earlier one

@@ -99,8 +99,8 @@ func (k *call) outcome() Outcome {
 }
 
 // count judges how often something is there that a call asked for.
-func (c *checker) count(k *call, n int, about ...string) {
-	about = append(about, k.Key, k.Entity, k.ID.String())
+func (c *checker) count(k *call, n int) {
+	about := []string{k.Key, k.Entity, k.ID.String()}
 	switch outcome := k.outcome(); {
 	case n > 1:
 		c.violated("once", about, "%s %s is there %d times", k.Kind, k.Key, n)
