@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -106,7 +107,7 @@ func (r *report) show(s *command.Session) error {
 	p.Columns(rows...)
 	var ways []string
 	for _, l := range r.Lines {
-		if l.Needs && l.Way != "" {
+		if l.Needs && l.Way != "" && !slices.Contains(ways, l.Way) {
 			ways = append(ways, l.Way)
 		}
 	}
