@@ -45,6 +45,7 @@ func TestEventBatchesOnce(t *testing.T) {
 		{all, 6},
 		{all, 0},
 		{[]store.EventBatch{{Sequence: 4}}, 0}, // which nobody could read
+		{[]store.EventBatch{{ID: all[0].ID, Events: conformance.SampleEvents(2, conformance.Epoch(), time.Second)}}, 0}, // the id alone decides
 	} {
 		if added, err := s.WriteEventBatches(t.Context(), stream, row.list); added != row.added || err != nil {
 			t.Errorf("added %d, %v; want %d", added, err, row.added)
