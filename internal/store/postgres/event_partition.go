@@ -28,24 +28,19 @@ func (s *Store) ensureEventPartitions(ctx context.Context, months []time.Time) e
 // database refuses months that are not over, and those of which an event is still to be
 // filed.
 func (s *Store) DropEvents(ctx context.Context, before time.Time) error {
-	tx, err := s.pool.Begin(ctx)
-	if err != nil {
-		return failure("drop events", err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	if _, err = tx.Exec(ctx, `select set_config('statement_timeout', '0', true)`); err != nil { // while events are filed, a month is counted
-		return failure("drop events", err)
-	}
-	_, err = tx.Exec(ctx, `
-		select recoup.drop_partition($1, month) from (
-			select to_date(right(relname, 8), '"y"YYYY"m"MM') as month
-			from pg_inherits join pg_class on pg_class.oid = inhrelid
-			where inhparent = 'recoup.error_event'::regclass and relname ~ '^error_event_y\d{4}m\d{2}$') p
-		where month < $2::date`, eventTable, store.Month(before))
-	if err == nil {
-		err = tx.Commit(ctx)
-	}
-	return failure("drop events", err)
+	return s.transact(ctx, "drop events", time.Time{}, func(t *tx) error {
+		t.queue(`select set_config('statement_timeout', '0', true)`) // while events are filed, a month is counted
+		if err := t.send(ctx); err != nil {
+			return err
+		}
+		t.queue(`
+			select recoup.drop_partition($1, month) from (
+				select to_date(right(relname, 8), '"y"YYYY"m"MM') as month
+				from pg_inherits join pg_class on pg_class.oid = inhrelid
+				where inhparent = 'recoup.error_event'::regclass and relname ~ '^error_event_y\d{4}m\d{2}$') p
+			where month < $2::date`, eventTable, store.Month(before))
+		return nil
+	})
 }
 
 // EventDays returns the days of the months that have a partition.
