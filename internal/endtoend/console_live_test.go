@@ -45,7 +45,8 @@ func TestConsoleIsLive(t *testing.T) {
 		b.until(`window.same && document.querySelector("#list").innerText.includes("review: seen") && document.querySelector("#list .state.resolved") !== null`)
 
 		open("alerts")
-		must(first(c.AddSilence(t.Context(), client.NewSilence{Rule: "park-rate", Until: time.Now().Add(time.Hour), Reason: "we know"})))
+		clock := time.Now
+		must(first(c.AddSilence(t.Context(), client.NewSilence{Rule: "park-rate", Until: clock().Add(time.Hour), Reason: "we know"})))
 		b.until(`window.same && document.querySelector("#list").innerText.includes("we know")`)
 
 		open("errors")

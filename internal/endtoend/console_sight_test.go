@@ -105,7 +105,8 @@ func stock(t *testing.T, c *client.Client) (alert, operation recoup.ID) {
 	many = append(many, recoup.Report{Table: "outreach.dol_errors", EntityID: "CO-4", Code: "NOBODY_KNOWS_THIS", Message: "what is this?"})
 	_, err := c.ReportBatch(t.Context(), many)
 	must(err)
-	_, err = c.AddSilence(t.Context(), client.NewSilence{Rule: "error-rate", Until: time.Now().Add(4 * time.Hour), Reason: "the register is moved tonight; who needs it is told by hand"})
+	clock := time.Now
+	_, err = c.AddSilence(t.Context(), client.NewSilence{Rule: "error-rate", Until: clock().Add(4 * time.Hour), Reason: "the register is moved tonight; who needs it is told by hand"})
 	must(err)
 	o, err := c.CreateOperation(t.Context(), client.NewOperation{Act: "park", Filter: client.Filter{Table: "people.people_errors"}})
 	must(err)

@@ -20,6 +20,7 @@ import (
 type reporters struct {
 	*testing.T
 	sites []*site
+	now   func() time.Time
 
 	over  chan struct{}
 	done  sync.WaitGroup
@@ -35,7 +36,7 @@ type reporters struct {
 // newReporters starts nodes for them.
 func newReporters(t *testing.T, d database, nodes int, flags ...string) *reporters {
 	t.Helper()
-	r := &reporters{T: t, over: make(chan struct{}), acked: make(chan string, 1<<16)}
+	r := &reporters{T: t, now: time.Now, over: make(chan struct{}), acked: make(chan string, 1<<16)}
 	for range nodes {
 		s := newSite(t, d)
 		s.flags = flags
@@ -72,7 +73,7 @@ func (r *reporters) report(key, entity string) {
 			c.Close()
 		}
 		if err == nil {
-			r.acknowledged(entity, time.Now())
+			r.acknowledged(entity, r.now())
 			return
 		}
 		r.retried.Add(1)

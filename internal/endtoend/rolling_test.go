@@ -64,11 +64,12 @@ func upgradeSchema(t *testing.T, owner string) (longest time.Duration) {
 	for _, table := range []string{"due", "outbox", "idempotency", "job", "leader", "api_key", "error_group", "activity_delta", "error_event", "work"} {
 		pieces = append(pieces, fmt.Sprintf("alter table recoup.%s add column future text, add column since timestamptz default now()", table))
 	}
+	clock := time.Now
 	for _, sql := range pieces {
 		for try := 0; ; try++ {
-			began := time.Now()
+			began := clock()
 			_, err := conn.Exec(t.Context(), sql)
-			longest = max(longest, time.Since(began))
+			longest = max(longest, clock().Sub(began))
 			if err == nil {
 				break
 			}
